@@ -121,12 +121,12 @@ func (w *selector) sums(name, doc, params, tile, args string) {
 // small emits the choice among the tiles of small problems.
 func (w *selector) small() {
 	w.line("\n// leastSquaresSmallTile solves a problem in registers, if there are enough of them.")
-	w.line("func leastSquaresSmallTile(b, e, a *float64, lda, n, r int, y, f *float64, next uintptr, lines int) (lo, hi, squares float64, ok bool) {")
+	w.line("func leastSquaresSmallTile(b, e, a *float64, lda, n, r int, y, f *float64, next uintptr, lines int, apart float64) (lo, hi, squares float64, ok bool) {")
 	w.line("switch {")
 	for _, m := range maxSmall {
 		w.line("case n <= %d && r <= %d:\nswitch r {", 8*m.vectors, m.columns)
 		for r := 1; r <= m.columns; r++ {
-			w.line("case %d:\nlo, hi, squares = leastSquaresSmall_%[1]dx%d_avx512(b, e, a, lda, n, y, f, next, lines)", r, m.vectors)
+			w.line("case %d:\nlo, hi, squares = leastSquaresSmall_%[1]dx%d_avx512(b, e, a, lda, n, y, f, next, lines, apart)", r, m.vectors)
 		}
 		w.line("}\nreturn lo, hi, squares, true")
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -15,8 +16,8 @@ var maxSmall = []struct{ vectors, columns int }{{2, 5}, {3, 8}, {4, 6}}
 // lanes at once, so that nothing waits for memory.
 func leastSquaresSmall(r, vectors int) {
 	t := avx512
-	text(fmt.Sprintf("leastSquaresSmall_%dx%d", r, vectors), t, "func(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int) (lo, hi, squares float64)",
-		fmt.Sprintf("works like leastSquaresGeneric for r = %d and 0 < n <= %d, and leaves e and e'e, and the rows of F, %d apart, in f. It prefetches lines from next on.", r, 8*vectors, r+4))
+	text(fmt.Sprintf("leastSquaresSmall_%dx%d", r, vectors), t, "func(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64) (lo, hi, squares float64)",
+		fmt.Sprintf("works like leastSquaresGeneric for r = %d, 0 < n <= %d and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, %d apart, in f. It prefetches lines from next on.", r, 8*vectors, r+4))
 	s := small{t: t, r: r, n: vectors}
 	s.load()
 	s.prefetch()
@@ -72,11 +73,11 @@ func leastSquaresSmall(r, vectors int) {
 }
 
 type small struct {
-	t          isa
-	r, n       int
-	col        [][]vector     // of [A y]
-	masks      []reg.Register // of their rows
-	one, limit Mem            // 1, and SetApart of package tile
+	t     isa
+	r, n  int
+	col   [][]vector     // of [A y]
+	masks []reg.Register // of their rows
+	one   Mem
 }
 
 // slot returns the place of a result, for a register that Store has no instruction for.
@@ -114,13 +115,10 @@ func (s *small) load() {
 			ADDQ(lda, p)
 		}
 	}
-	constant := func(bits uint64) Mem {
-		m, v := AllocLocal(8), GP64()
-		MOVQ(U64(bits), v)
-		MOVQ(v, m)
-		return m
-	}
-	s.one, s.limit = constant(0x3ff0000000000000), constant(setApartBits)
+	s.one = AllocLocal(8)
+	one := GP64()
+	MOVQ(U64(math.Float64bits(1)), one)
+	MOVQ(one, s.one)
 }
 
 func (s *small) prefetch() {
@@ -154,7 +152,7 @@ func (s *small) squares() Mem {
 	sum := sums[0]
 	s.total(sum)
 	VMOVSD(sum.AsX(), slot("hi"))
-	VMULSD(s.limit, sum.AsX(), sum.AsX())
+	VMULSD(mem("apart"), sum.AsX(), sum.AsX())
 	apart := AllocLocal(8)
 	VMOVSD(sum.AsX(), apart)
 	return apart

@@ -12,8 +12,8 @@ import (
 // begins with the next pivot, and in the same pass multiplied by that pivot, so
 // that one pass over the matrix is one step of the elimination.
 func leastSquares(t isa) {
-	text("leastSquares", t, "func(b, a *float64, lda, n, r int, y, work *float64, next uintptr, pace int) (lo, hi float64)",
-		"works like leastSquaresGeneric for n >= 1, r >= 1, and prefetches from next on, pace bytes for each four columns of a vector.")
+	text("leastSquares", t, "func(b, a *float64, lda, n, r int, y, work *float64, next uintptr, pace int, apart float64) (lo, hi float64)",
+		"works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), and prefetches from next on, pace bytes for each four columns of a vector.")
 	s := solver{t: t, sum: t.newReducer()}
 	s.height = param("n")
 	ADDQ(Imm(7), s.height)
@@ -44,9 +44,6 @@ func leastSquares(t isa) {
 	Store(s.lo, Return("lo"))
 	finish()
 }
-
-// setApartBits are the bits of the limit of package tile, 2^-80.
-const setApartBits = (1023 - 80) << 52
 
 type solver struct {
 	t      isa
@@ -116,10 +113,7 @@ func (s *solver) copyIn() {
 	all := s.sum.sum1(squares).AsX()
 	Store(all, Return("hi"))
 	s.apart = XMM()
-	limit := GP64()
-	MOVQ(U64(setApartBits), limit)
-	VMOVQ(limit, s.apart)
-	VMULSD(all, s.apart, s.apart)
+	VMULSD(mem("apart"), all, s.apart)
 }
 
 // copyTail copies the rows after the last full vector and fills up with zeros.

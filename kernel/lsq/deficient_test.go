@@ -103,7 +103,7 @@ func (p problem) values(rng *rand.Rand, value func(q, k int) float64) {
 // found is a solution of a matrix that differs by no more than what counts as null, and no long one.
 func testSlowFall(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 1))
-	for _, r := range []int{60, 100} {
+	for _, r := range []int{4, 5, 6, 8, 10, 16, 20, 30, 60, 100} {
 		for _, n := range []int{r / 2, r - 1, r, r + 20} {
 			p := random(rng, n, r)
 			p.values(rng, func(q, k int) float64 { return math.Pow(1e-22, float64(q)/float64(k)) })

@@ -16,8 +16,9 @@ import (
 type Status uint8
 
 const (
-	// OK: the matrix has full column rank, or a ridge that is not lost in rounding
-	// made it so.
+	// OK: the matrix, with the rows of a ridge, has full column rank: a bound below its smallest
+	// singular value, or an estimate where bounds do not decide, is above max(n, r) 2^-52 times its
+	// Frobenius norm.
 	OK Status = iota
 	// RankDeficient: the columns are dependent to rounding, and b is the solution
 	// of minimum norm.
@@ -47,11 +48,6 @@ const (
 )
 
 const (
-	// suspect is the ratio of the smallest diagonal entry of R to its norm below
-	// which the singular values decide about the rank. The diagonal does not show
-	// every deficiency, so they also decide when b is 1/suspect times as large as the
-	// diagonal and y suggest.
-	suspect = 1e-7
 	// With diagonal entries of R whose squares are in this range, and a product of
 	// the smallest square with the solution above it, no digits were lost to squares
 	// that overflow or underflow.
@@ -77,7 +73,8 @@ type Workspace struct {
 	split      []float64
 	ones       []float64
 	order      []int
-	identity   []int // 0, 1, ...
+	identity   []int     // 0, 1, ...
+	enough     []float64 // for each number of columns; see plain
 	decomposed decomposition
 }
 
@@ -95,9 +92,11 @@ func NewWorkspace(n, r int) *Workspace {
 		split: make([]float64, splitWork(r)),
 		ones:  make([]float64, r),
 		order: make([]int, r), identity: make([]int, r),
+		enough: make([]float64, r+1),
 	}
 	for i := range r {
 		ws.ones[i], ws.identity[i] = 1, i
+		ws.enough[i+1] = math.Pow(least(i+1, max(n, r)), 1/float64(i+1)) / float64(max(i, 1))
 	}
 	return ws
 }
@@ -156,11 +155,11 @@ func (ws *Workspace) solve(b []float64, a *blas.ColumnMajor, y []float64, ridge 
 	}
 	var lo, hi float64
 	lo, hi, ws.Squares = tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
-	if trusted(b, rhs, lo, hi) || ws.independent(*m, lo, hi, tolerance(*a)) && inRange(b, rhs, lo) {
+	if ws.plain(m.Rows, r, lo, hi, max(n, r)) && inRange(b, rhs, lo) {
 		return OK, ridge == 0 // or the squares are those of the ridge, too
 	}
-	if rank, ok := ws.dependent(b, *m, rhs, hi, tolerance(*a)); ok {
-		return statusOf(rank, n, r), false
+	if p, ok := ws.sorted(m.Rows, r, hi, max(n, r)); ok && ws.basic(b, p, rhs) {
+		return statusOf(p.rank, n, r), ridge == 0 && p.rank == r
 	}
 	return ws.minimumNorm(b, *a, y, ridge), false
 }
@@ -176,9 +175,9 @@ func statusOf(rank, n, r int) Status {
 	return RankDeficient
 }
 
-// tolerance is the share of the norm of A at which a direction counts as null: along it A is
-// rounding errors.
-func tolerance(a blas.ColumnMajor) float64 { return float64(max(a.Rows, a.Cols)) * eps }
+// tolerance is the share of the norm of A, of so many samples or columns, at which a direction counts as null: along it
+// A is rounding errors.
+func tolerance(longest int) float64 { return float64(longest) * eps }
 
 const eps = 0x1p-52
 
@@ -198,28 +197,9 @@ func (ws *Workspace) augment(a blas.ColumnMajor, y []float64, rho float64) (blas
 	return blas.ColumnMajor{Rows: n + r, Cols: r, Stride: ld, Data: ws.f}, rhs
 }
 
-// regular reports whether R, of which lo and hi are the squares of the smallest diagonal entry
-// and of the Frobenius norm, looks well conditioned, and both are in range. NaN fails every comparison.
-func regular(lo, hi float64) bool {
-	return lo > suspect*suspect*hi && lo > smallest && hi < largest
-}
-
-// trusted reports whether R is so well conditioned and all numbers are of such a size that b can
-// be trusted.
-func trusted(b, y []float64, lo, hi float64) bool {
-	if !regular(lo, hi) {
-		return false
-	}
-	bmax := tile.MaxAbs(b)
-	least := bmax * suspect * math.Sqrt(hi) // at most as large as y is
-	if bmax*lo > smallest && least <= math.Abs(y[0]) && math.Abs(y[0]) <= math.MaxFloat64 && bmax <= math.MaxFloat64 {
-		return true // with NaN or Inf anywhere in y, b has them too
-	}
-	return least <= tile.MaxAbs(y) && inRange(b, y, lo)
-}
-
-// inRange reports whether no number is so large or small that digits of b were lost.
+// inRange reports whether no number is so large or small that digits of b were lost. Where columns are
+// independent NaN or Inf anywhere in y is NaN or Inf in b.
 func inRange(b, y []float64, lo float64) bool {
-	bmax, ymax := tile.MaxAbs(b), tile.MaxAbs(y)
-	return (bmax*lo > smallest || ymax == 0) && bmax <= math.MaxFloat64 && ymax <= math.MaxFloat64
+	size := tile.MaxAbs(b)
+	return size <= math.MaxFloat64 && lo > smallest && (size*lo > smallest || tile.MaxAbs(y) == 0)
 }

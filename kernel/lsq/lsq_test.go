@@ -260,7 +260,9 @@ func testKahan(t *testing.T) {
 		instead.y[i] = 1e-7 * math.Sin(float64(i*i))
 		instead.a[n*instead.lda+i] = instead.y[i]
 	}
-	for _, p := range []problem{tall, wide, below, instead} {
+	fits, fitsBelow := tall, below // without the null direction in b either, until that of minimum norm is sought
+	fits.y, fitsBelow.y = tall.a[:n], below.a[below.lda:][:n+1]
+	for _, p := range []problem{tall, wide, below, instead, fits, fitsBelow} {
 		b, status := p.solve(t, 0)
 		if status == lsq.OK {
 			t.Errorf("%d x %d: status %v", p.n, p.r, status)

@@ -3,7 +3,6 @@ package lsq
 import (
 	"math"
 
-	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
@@ -26,6 +25,17 @@ func splitWork(c int) int { return 3*c*c + 3*c }
 // computed null space is off by |N| times the rounding.
 const longest = 1e4
 
+// transposed sets t to T' with rows and columns backwards, which is upper triangular; see project.
+func (s split) transposed(t, r []float64, row, col int, at []int) {
+	last := s.rank - 1
+	for i, p := range at[:s.rank] {
+		to, from := t[(last-i)*s.rank:], r[p*row:]
+		for k := i + 1; k < s.rank; k++ {
+			to[last-k] = from[at[k]*col]
+		}
+	}
+}
+
 // project overwrites the solution b with zeros in the other columns by that of minimum norm. Entry
 // (i, k) of [T V] is r[at[i]*row+at[k]*col], and zero for at[i] > at[k]; inv holds the inverses of
 // the diagonal of T, the last one first. It reports whether N is so short, and so little of b in
@@ -41,15 +51,12 @@ func (ws *Workspace) project(b []float64, s split, r []float64, row, col int, at
 		room = room[n:]
 		return part
 	}
-	// X (T')^-1 for X = V', backwards, so that T' is upper triangular, too.
+	// X (T')^-1 for X = V', backwards.
 	t, x, n := take(s.rank*s.rank), take(others*s.rank), take(s.c*others)
+	s.transposed(t, r, row, col, at)
 	last := s.rank - 1
 	for i, p := range at[:s.rank] {
-		to, from := t[(last-i)*s.rank:], r[p*row:]
-		for k := i + 1; k < s.rank; k++ {
-			to[last-k] = from[at[k]*col]
-		}
-		to = x[(last-i)*others:][:others]
+		to, from := x[(last-i)*others:][:others], r[p*row:]
 		for j, k := range at[s.rank:s.c] {
 			if to[j] = 0; p < k {
 				to[j] = from[k*col]
@@ -76,62 +83,92 @@ func (ws *Workspace) project(b []float64, s split, r []float64, row, col int, at
 	return squares <= longest*float64(others) && before <= math.Sqrt(longest)*tile.MaxAbs(b)
 }
 
-// independent reports whether the columns of a matrix, of which LeastSquares or Orthogonalize have left
-// F in ws.work, are independent beyond doubt: R^-1 is F^-1 D^-1/2 for the diagonal D of F, and
-// 1/|R^-1| is at most the smallest singular value.
-func (ws *Workspace) independent(m blas.ColumnMajor, lo, squares, tol float64) bool {
-	const beyond = 8 // times what counts as null
-	if !(lo > tile.SetApart*squares && lo > smallest && squares < largest) {
-		return false
-	}
-	c := m.Cols
-	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, c)
-	inverse, t := ws.split[:c*c], ws.split[c*c:][:c*c]
-	clear(inverse)
-	for i := range c { // F' backwards is upper triangular
-		row := f[i*ldf:][:c]
-		inverse[(c-1-i)*(c+1)] = 1 / math.Sqrt(row[i])
-		to := t[(c-1-i)*c:]
-		for k := i + 1; k < c; k++ {
-			to[c-1-k] = row[k]
+// A partition sorts the columns of a matrix, of which LeastSquares or Orthogonalize have left F: those that were set apart
+// last.
+type partition struct {
+	split
+	f        []float64
+	ldf      int
+	smallest float64 // square of what is left of the others
+}
+
+// sorted sorts the columns of an m x c matrix with a sum of squares. It reports whether the rank is beyond doubt: the columns
+// that were set apart are null, and the others independent.
+func (ws *Workspace) sorted(m, c int, squares float64, longest int) (p partition, ok bool) {
+	p = partition{split: split{c: c, order: ws.order[:c]}, smallest: math.Inf(1)}
+	_, _, p.f, p.ldf = tile.Eliminated(ws.work, m, c)
+	apart := tile.SetApart(m, c) * squares
+	for k := range c {
+		if pivot := p.f[k*p.ldf+k]; pivot <= apart {
+			p.order[c-1-(k-p.rank)] = k
+		} else {
+			p.smallest = min(p.smallest, pivot)
+			p.order[p.rank] = k
+			p.rank++
 		}
 	}
-	tile.SolveUpper(inverse, c, t, c, ws.ones[:c], c, c)
-	size := 0.0
+	return p, p.rank > 0 && p.smallest > smallest && squares < largest && ws.independent(p, squares, longest)
+}
+
+// least returns the least product of d_k (c-1) / |T|^2, for the squares d_k of the diagonal of T, that shows that no singular
+// value of T, of c columns, is null. The product of the d_k is that of the squares of the singular values, of which all but
+// the smallest make at most (|T|^2 / (c-1))^(c-1).
+func least(c, longest int) float64 {
+	tol := tolerance(longest)
+	return float64(max(c-1, 1)) * tol * tol
+}
+
+// plain reports whether the diagonal of R alone shows that the columns of an m x c matrix are independent; lo is the least of
+// its squares. That of most matrices does, by lo alone.
+func (ws *Workspace) plain(m, c int, lo, squares float64, longest int) bool {
+	if lo > ws.enough[c]*squares {
+		return squares < largest
+	}
+	_, _, f, ldf := tile.Eliminated(ws.work, m, c)
+	return lo > smallest && squares < largest && shown(f, ldf, ws.identity[:c], squares, longest)
+}
+
+// shown reports whether the diagonal of T, of some columns, shows that none of its singular values is null.
+func shown(f []float64, ldf int, columns []int, squares float64, longest int) bool {
+	product, unit := 1.0, float64(max(len(columns)-1, 1))/squares
+	for _, k := range columns {
+		product *= f[k*(ldf+1)] * unit
+	}
+	return product >= least(len(columns), longest) && product <= 1
+}
+
+// slack is by how much T may be nearer to a matrix of lower rank than what counts as null where columns have been
+// set apart: where singular values fall without a gap some rank must be chosen, and any near that line will do.
+const slack = 16
+
+// independent reports whether T, see split, has no singular value that is null, with the slack. Its diagonal shows that of
+// most matrices; |T^-1|, whose inverse is at most the smallest singular value, of all.
+func (ws *Workspace) independent(p partition, squares float64, longest int) bool {
+	if shown(p.f, p.ldf, p.order[:p.rank], squares, longest) {
+		return true
+	}
+	inverse, t := ws.split[:p.rank*p.rank], ws.split[p.rank*p.rank:]
+	clear(inverse)
+	p.transposed(t, p.f, p.ldf, 1, p.order)
+	for i, k := range p.order[:p.rank] { // of T = D^1/2 F, backwards
+		inverse[(p.rank-1-i)*(p.rank+1)] = 1 / math.Sqrt(p.f[k*p.ldf+k])
+	}
+	const few = 32
+	for i := 0; i < p.rank; i += few { // rows, which are zero before entry i
+		at, n := i*(p.rank+1), p.rank-i
+		tile.SolveUpper(inverse[at:], p.rank, t[at:], p.rank, ws.ones[:n], min(few, n), n)
+	}
+	size, tol := 0.0, tolerance(longest)
 	for _, v := range inverse {
 		size += v * v
 	}
-	return beyond*beyond*tol*tol*squares*size < 1
+	if p.rank < p.c {
+		tol /= slack
+	}
+	return tol*tol*squares*size <= 1
 }
 
-// sorted sorts the columns of a matrix with a sum of squares, of which LeastSquares or Orthogonalize have left F: those that
-// were set apart last. It returns the least square of what is left of the others, and reports whether these are far from
-// dependent, and what is left of those that were set apart is within tol of the Frobenius norm.
-func (ws *Workspace) sorted(f []float64, ldf, c int, squares, tol float64) (s split, lo float64, ok bool) {
-	s = split{c: c, order: ws.order[:c]}
-	lo, left := math.Inf(1), 0.0
-	for k := range c {
-		if pivot := f[k*ldf+k]; pivot <= tile.SetApart*squares {
-			left += pivot
-			s.order[c-1-(k-s.rank)] = k
-		} else {
-			lo = min(lo, pivot)
-			s.order[s.rank] = k
-			s.rank++
-		}
-	}
-	return s, lo, s.rank > 0 && regular(lo, squares) && left <= tol*tol*squares
-}
-
-// dependent takes the basic solution b that LeastSquares has left, with ws.work, of a problem with
-// the matrix m, which has a sum of squares, to that of minimum norm, and returns the rank, if that is
-// beyond doubt.
-func (ws *Workspace) dependent(b []float64, m blas.ColumnMajor, y []float64, squares, tol float64) (rank int, ok bool) {
-	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, m.Cols)
-	s, lo, ok := ws.sorted(f, ldf, m.Cols, squares, tol)
-	if !ok {
-		return 0, false
-	}
-	ok = ws.project(b, s, f, ldf, 1, s.order, ws.ones[:s.rank])
-	return s.rank, ok && trusted(b, y, lo, squares)
+// basic takes the basic solution b that LeastSquares has left to that of minimum norm, if no digits are lost so.
+func (ws *Workspace) basic(b []float64, p partition, y []float64) bool {
+	return ws.project(b, p.split, p.f, p.ldf, 1, p.order, ws.ones[:p.rank]) && inRange(b, y, p.smallest)
 }

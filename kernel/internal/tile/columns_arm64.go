@@ -76,13 +76,14 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (
 	}
 	copy(w[r*ldw:], y[:n])
 	lo = math.Inf(1)
+	limit := SetApart(n, r) * hi
 	for k := range r {
 		x, row := &w[k*ldw], f[k*ldf:][:ldf]
 		for j := k; j <= r; j += 4 {
 			dots_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), n)
 		}
 		s := row[k]
-		if lo = min(lo, s); s <= SetApart*hi {
+		if lo = min(lo, s); s <= limit {
 			clear(row[k+1:])
 			continue
 		}

@@ -90,8 +90,12 @@ func Eliminated(work []float64, n, r int) (w []float64, ldw int, f []float64, ld
 	return work[:end], ldw, work[end:][:r*ldf], ldf
 }
 
-// SetApart is the share of the squares of a matrix that w_k'w_k must exceed.
-const SetApart = 0x1p-80
+// SetApart returns the share of the squares of an n x r matrix that w_k'w_k must exceed, (2 max(n, r) eps)^2: less is
+// rounding.
+func SetApart(n, r int) float64 {
+	most := max(n, r)
+	return float64(most*most) * 0x1p-102
+}
 
 // leastSquaresGeneric computes b = argmin |A b - y| for the n x r matrix a
 // (column-major) and returns lo, the square of the smallest diagonal entry of R, where
@@ -107,7 +111,7 @@ const SetApart = 0x1p-80
 // small problems spend. What is left of y is y - A b, to the rounding of A b and y, however ill-conditioned
 // A is: A is W F, and y is that and W f_y, each to the rounding.
 //
-// A column of which next to nothing is left, x'x <= SetApart times the squares of A, is
+// A column of which next to nothing is left, x'x <= SetApart(n, r) times the squares of A, is
 // set apart: its f_kj are zero. So b_k is zero, and the other columns are those of a matrix of
 // full rank; column k is sum_i f_ik a_i over those before it, and x.
 func leastSquaresGeneric(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
@@ -119,10 +123,11 @@ func leastSquaresGeneric(b, a []float64, lda, n, r int, y, work []float64) (lo, 
 	}
 	copy(w[r*ldw:], y[:n])
 	lo = math.Inf(1)
+	limit := SetApart(n, r) * hi
 	for k := range r {
 		x, row := w[k*ldw:][:n], f[k*ldf:][:r+1]
 		s := Dot(x, x)
-		apart := s <= SetApart*hi
+		apart := s <= limit
 		lo = min(lo, s)
 		row[k] = s
 		for j := k + 1; j <= r; j++ {

@@ -195,56 +195,56 @@ func panelSum[X, N any](g *N, x *X, ldx int, e *N, d, count int, k prefetch) {
 }
 
 // leastSquaresSmallTile solves a problem in registers, if there are enough of them.
-func leastSquaresSmallTile(b, e, a *float64, lda, n, r int, y, f *float64, next uintptr, lines int) (lo, hi, squares float64, ok bool) {
+func leastSquaresSmallTile(b, e, a *float64, lda, n, r int, y, f *float64, next uintptr, lines int, apart float64) (lo, hi, squares float64, ok bool) {
 	switch {
 	case n <= 16 && r <= 5:
 		switch r {
 		case 1:
-			lo, hi, squares = leastSquaresSmall_1x2_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_1x2_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 2:
-			lo, hi, squares = leastSquaresSmall_2x2_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_2x2_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 3:
-			lo, hi, squares = leastSquaresSmall_3x2_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_3x2_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 4:
-			lo, hi, squares = leastSquaresSmall_4x2_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_4x2_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 5:
-			lo, hi, squares = leastSquaresSmall_5x2_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_5x2_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		}
 		return lo, hi, squares, true
 	case n <= 24 && r <= 8:
 		switch r {
 		case 1:
-			lo, hi, squares = leastSquaresSmall_1x3_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_1x3_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 2:
-			lo, hi, squares = leastSquaresSmall_2x3_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_2x3_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 3:
-			lo, hi, squares = leastSquaresSmall_3x3_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_3x3_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 4:
-			lo, hi, squares = leastSquaresSmall_4x3_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_4x3_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 5:
-			lo, hi, squares = leastSquaresSmall_5x3_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_5x3_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 6:
-			lo, hi, squares = leastSquaresSmall_6x3_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_6x3_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 7:
-			lo, hi, squares = leastSquaresSmall_7x3_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_7x3_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 8:
-			lo, hi, squares = leastSquaresSmall_8x3_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_8x3_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		}
 		return lo, hi, squares, true
 	case n <= 32 && r <= 6:
 		switch r {
 		case 1:
-			lo, hi, squares = leastSquaresSmall_1x4_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_1x4_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 2:
-			lo, hi, squares = leastSquaresSmall_2x4_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_2x4_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 3:
-			lo, hi, squares = leastSquaresSmall_3x4_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_3x4_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 4:
-			lo, hi, squares = leastSquaresSmall_4x4_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_4x4_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 5:
-			lo, hi, squares = leastSquaresSmall_5x4_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_5x4_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		case 6:
-			lo, hi, squares = leastSquaresSmall_6x4_avx512(b, e, a, lda, n, y, f, next, lines)
+			lo, hi, squares = leastSquaresSmall_6x4_avx512(b, e, a, lda, n, y, f, next, lines, apart)
 		}
 		return lo, hi, squares, true
 	}

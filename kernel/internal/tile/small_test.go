@@ -153,7 +153,7 @@ func (o Ops) setApart(r *run, s shape) {
 	_, hi := o.Orthogonalize(b, a, lda, rows, cols, y, work, r.hint(a))
 	r.finish("Orthogonalize")
 	w, ldw, f, ldf := tile.Eliminated(work, rows, cols)
-	r.setApart(b, f, ldf, cols, hi)
+	r.setApart(b, f, ldf, rows, cols, hi)
 	for k := range cols {
 		pivot := f[k*ldf+k]
 		var square sum
@@ -183,10 +183,10 @@ func (o Ops) setApart(r *run, s shape) {
 }
 
 // setApart checks that columns that were set apart have no part in anything.
-func (r *run) setApart(b, f []float64, ldf, cols int, hi float64) {
+func (r *run) setApart(b, f []float64, ldf, rows, cols int, hi float64) {
 	for k := range cols {
 		row, pivot := f[k*ldf:], f[k*ldf+k]
-		if pivot <= tile.SetApart*hi && (b[k] != 0 || !all(row[k+1:cols+1], func(v float64) bool { return v == 0 })) {
+		if pivot <= tile.SetApart(rows, cols)*hi && (b[k] != 0 || !all(row[k+1:cols+1], func(v float64) bool { return v == 0 })) {
 			r.Errorf("%s: column %d is set apart, and has b = %g, F = %g", r.at, k, b[k], row[k+1:cols+1])
 		}
 	}
@@ -198,7 +198,7 @@ func (r *run) factorOf(solve func(b, e, a []float64, lda, n, r int, y, work []fl
 	_, hi, _ := solve(b, e, a, lda, rows, cols, y, work, 0)
 	r.finish("LeastSquares")
 	_, _, f, ldf := tile.Eliminated(work, rows, cols)
-	r.setApart(b, f, ldf, cols, hi)
+	r.setApart(b, f, ldf, rows, cols, hi)
 	for j := range cols {
 		for i := range j + 1 {
 			var d sum

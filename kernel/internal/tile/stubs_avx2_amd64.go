@@ -204,10 +204,10 @@ func sumDifferences_avx2(sum *float64, x *float64, ldx int, own int, rows *int, 
 //go:noescape
 func widen_avx2(dst *float64, ldd int, src *float32, lds int, rows int, n int)
 
-// leastSquares_avx2 works like leastSquaresGeneric for n >= 1, r >= 1, and prefetches from next on, pace bytes for each four columns of a vector.
+// leastSquares_avx2 works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), and prefetches from next on, pace bytes for each four columns of a vector.
 //
 //go:noescape
-func leastSquares_avx2(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int) (lo float64, hi float64)
+func leastSquares_avx2(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int, apart float64) (lo float64, hi float64)
 
 // residual_avx2 works like residualGeneric for n >= 1, r >= 1.
 //

@@ -209,105 +209,105 @@ func sumDifferences_avx512(sum *float64, x *float64, ldx int, own int, rows *int
 //go:noescape
 func widen_avx512(dst *float64, ldd int, src *float32, lds int, rows int, n int)
 
-// leastSquares_avx512 works like leastSquaresGeneric for n >= 1, r >= 1, and prefetches from next on, pace bytes for each four columns of a vector.
+// leastSquares_avx512 works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), and prefetches from next on, pace bytes for each four columns of a vector.
 //
 //go:noescape
-func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int) (lo float64, hi float64)
+func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int, apart float64) (lo float64, hi float64)
 
-// leastSquaresSmall_1x2_avx512 works like leastSquaresGeneric for r = 1 and 0 < n <= 16, and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_1x2_avx512 works like leastSquaresGeneric for r = 1, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_1x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_1x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_2x2_avx512 works like leastSquaresGeneric for r = 2 and 0 < n <= 16, and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_2x2_avx512 works like leastSquaresGeneric for r = 2, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_2x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_2x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_3x2_avx512 works like leastSquaresGeneric for r = 3 and 0 < n <= 16, and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_3x2_avx512 works like leastSquaresGeneric for r = 3, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_3x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_3x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_4x2_avx512 works like leastSquaresGeneric for r = 4 and 0 < n <= 16, and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_4x2_avx512 works like leastSquaresGeneric for r = 4, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_4x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_4x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_5x2_avx512 works like leastSquaresGeneric for r = 5 and 0 < n <= 16, and leaves e and e'e, and the rows of F, 9 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_5x2_avx512 works like leastSquaresGeneric for r = 5, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 9 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_5x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_5x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_1x3_avx512 works like leastSquaresGeneric for r = 1 and 0 < n <= 24, and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_1x3_avx512 works like leastSquaresGeneric for r = 1, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_1x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_1x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_2x3_avx512 works like leastSquaresGeneric for r = 2 and 0 < n <= 24, and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_2x3_avx512 works like leastSquaresGeneric for r = 2, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_2x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_2x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_3x3_avx512 works like leastSquaresGeneric for r = 3 and 0 < n <= 24, and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_3x3_avx512 works like leastSquaresGeneric for r = 3, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_3x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_3x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_4x3_avx512 works like leastSquaresGeneric for r = 4 and 0 < n <= 24, and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_4x3_avx512 works like leastSquaresGeneric for r = 4, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_4x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_4x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_5x3_avx512 works like leastSquaresGeneric for r = 5 and 0 < n <= 24, and leaves e and e'e, and the rows of F, 9 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_5x3_avx512 works like leastSquaresGeneric for r = 5, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 9 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_5x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_5x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_6x3_avx512 works like leastSquaresGeneric for r = 6 and 0 < n <= 24, and leaves e and e'e, and the rows of F, 10 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_6x3_avx512 works like leastSquaresGeneric for r = 6, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 10 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_6x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_6x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_7x3_avx512 works like leastSquaresGeneric for r = 7 and 0 < n <= 24, and leaves e and e'e, and the rows of F, 11 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_7x3_avx512 works like leastSquaresGeneric for r = 7, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 11 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_7x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_7x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_8x3_avx512 works like leastSquaresGeneric for r = 8 and 0 < n <= 24, and leaves e and e'e, and the rows of F, 12 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_8x3_avx512 works like leastSquaresGeneric for r = 8, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 12 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_8x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_8x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_1x4_avx512 works like leastSquaresGeneric for r = 1 and 0 < n <= 32, and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_1x4_avx512 works like leastSquaresGeneric for r = 1, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_1x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_1x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_2x4_avx512 works like leastSquaresGeneric for r = 2 and 0 < n <= 32, and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_2x4_avx512 works like leastSquaresGeneric for r = 2, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_2x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_2x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_3x4_avx512 works like leastSquaresGeneric for r = 3 and 0 < n <= 32, and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_3x4_avx512 works like leastSquaresGeneric for r = 3, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_3x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_3x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_4x4_avx512 works like leastSquaresGeneric for r = 4 and 0 < n <= 32, and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_4x4_avx512 works like leastSquaresGeneric for r = 4, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_4x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_4x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_5x4_avx512 works like leastSquaresGeneric for r = 5 and 0 < n <= 32, and leaves e and e'e, and the rows of F, 9 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_5x4_avx512 works like leastSquaresGeneric for r = 5, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 9 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_5x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_5x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_6x4_avx512 works like leastSquaresGeneric for r = 6 and 0 < n <= 32, and leaves e and e'e, and the rows of F, 10 apart, in f. It prefetches lines from next on.
+// leastSquaresSmall_6x4_avx512 works like leastSquaresGeneric for r = 6, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 10 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_6x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+func leastSquaresSmall_6x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 
 // residual_avx512 works like residualGeneric for n >= 1, r >= 1.
 //

@@ -102,9 +102,9 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, next uintptr
 		next, pace = uintptr(unsafe.Pointer(&work[0])), 0
 	}
 	if active == AVX512 {
-		return leastSquares_avx512(&b[0], &a[0], lda, n, r, &y[0], &work[0], next, pace*128)
+		return leastSquares_avx512(&b[0], &a[0], lda, n, r, &y[0], &work[0], next, pace*128, SetApart(n, r))
 	}
-	return leastSquares_avx2(&b[0], &a[0], lda, n, r, &y[0], &work[0], next, pace*64)
+	return leastSquares_avx2(&b[0], &a[0], lda, n, r, &y[0], &work[0], next, pace*64, SetApart(n, r))
 }
 
 func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi, squares float64, ok bool) {
@@ -117,7 +117,7 @@ func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, next
 	if next != 0 {
 		lines = SolveAhead(n, r) / line
 	}
-	return leastSquaresSmallTile(&b[0], &e[0], &a[0], lda, n, r, &y[0], &f[0], next, lines)
+	return leastSquaresSmallTile(&b[0], &e[0], &a[0], lda, n, r, &y[0], &f[0], next, lines, SetApart(n, r))
 }
 
 func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {

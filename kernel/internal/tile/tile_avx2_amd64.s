@@ -6753,9 +6753,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func leastSquares_avx2(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int) (lo float64, hi float64)
+// func leastSquares_avx2(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int, apart float64) (lo float64, hi float64)
 // Requires: AVX, AVX2, FMA3, MMX+, SSE2
-TEXT ·leastSquares_avx2(SB), NOSPLIT, $8-88
+TEXT ·leastSquares_avx2(SB), NOSPLIT, $8-96
 	MOVQ    n+24(FP), AX
 	ADDQ    $0x07, AX
 	ANDQ    $-8, AX
@@ -6857,10 +6857,8 @@ clear:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
-	MOVSD        X0, hi+80(FP)
-	MOVQ         $0x3af0000000000000, DX
-	VMOVQ        DX, X1
-	VMULSD       X0, X1, X1
+	MOVSD        X0, hi+88(FP)
+	VMULSD       apart+72(FP), X0, X0
 	MOVQ         r+32(FP), DX
 	ADDQ         $0x04, DX
 	IMULQ        AX, DX
@@ -6874,7 +6872,7 @@ clear:
 	SHRQ         $0x02, BX
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y4, Y4, Y4
-	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
 	VXORPD       Y3, Y3, Y3
 	MOVQ         CX, R9
 	MOVQ         AX, DI
@@ -6884,27 +6882,27 @@ firstLead:
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  (R8), Y5, Y2
 	VFMADD231PD  (R8)(AX*1), Y5, Y4
-	VFMADD231PD  (R8)(AX*2), Y5, Y0
+	VFMADD231PD  (R8)(AX*2), Y5, Y1
 	VFMADD231PD  (R8)(R10*1), Y5, Y3
 	ADDQ         $+32, R9
 	ADDQ         $+32, R8
 	DECQ         DI
 	JNZ          firstLead
 	VHADDPD      Y4, Y2, Y2
-	VHADDPD      Y3, Y0, Y3
-	VPERM2F128   $0x21, Y3, Y2, Y0
+	VHADDPD      Y3, Y1, Y3
+	VPERM2F128   $0x21, Y3, Y2, Y1
 	VBLENDPD     $0x0c, Y3, Y2, Y2
-	VADDPD       Y2, Y0, Y0
-	VBROADCASTSD X0, Y3
-	VBROADCASTSD X1, Y4
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD X1, Y3
+	VBROADCASTSD X0, Y4
 	VCMPPD       $0x06, Y4, Y3, Y2
-	VDIVPD       Y3, Y0, Y4
+	VDIVPD       Y3, Y1, Y4
 	VANDPD       Y2, Y4, Y4
 	VMOVUPD      Y4, (SI)
 	VMOVSD       X3, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (R8)(R10*1), R8
-	VMOVAPD      X3, X0
+	VMOVAPD      X3, X1
 	DECQ         BX
 	JZ           firstDone
 
@@ -7001,7 +6999,7 @@ lead:
 	VBLENDPD     $0x0c, Y3, Y2, Y2
 	VADDPD       Y2, Y4, Y4
 	VBROADCASTSD X4, Y3
-	VBROADCASTSD X1, Y5
+	VBROADCASTSD X0, Y5
 	VCMPPD       $0x06, Y5, Y3, Y2
 	VDIVPD       Y3, Y4, Y5
 	VANDPD       Y2, Y5, Y5
@@ -7009,7 +7007,7 @@ lead:
 	VMOVSD       X3, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (R8)(R10*1), R8
-	VMINSD       X3, X0, X0
+	VMINSD       X3, X1, X1
 	DECQ         BX
 	JZ           stepped
 
@@ -7081,7 +7079,7 @@ eliminated:
 	MOVQ AX, DI
 
 coefficient:
-	VMOVSD (DX), X1
+	VMOVSD (DX), X0
 	MOVQ   DX, R8
 	MOVQ   DI, R9
 	MOVQ   SI, R10
@@ -7090,21 +7088,21 @@ coefficient:
 
 product:
 	VMOVSD       -8(R8), X2
-	VFNMADD231SD (R9), X2, X1
+	VFNMADD231SD (R9), X2, X0
 	SUBQ         $0x08, R8
 	SUBQ         $0x08, R9
 	DECQ         R10
 	JNZ          product
 
 solved:
-	VMOVSD X1, (AX)
+	VMOVSD X0, (AX)
 	SUBQ   $0x08, AX
 	INCQ   SI
 	SUBQ   BX, DX
 	ADDQ   $0x08, DX
 	DECQ   CX
 	JNZ    coefficient
-	MOVSD  X0, lo+72(FP)
+	MOVSD  X1, lo+80(FP)
 	VZEROUPPER
 	RET
 

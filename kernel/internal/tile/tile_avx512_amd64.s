@@ -15709,9 +15709,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int) (lo float64, hi float64)
+// func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int, apart float64) (lo float64, hi float64)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3, MMX+, SSE2
-TEXT ·leastSquares_avx512(SB), NOSPLIT, $8-88
+TEXT ·leastSquares_avx512(SB), NOSPLIT, $8-96
 	MOVL   $0x000000aa, AX
 	KMOVW  AX, K1
 	MOVL   $0x000000f0, AX
@@ -15800,10 +15800,8 @@ clear:
 	VADDPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VADDSD        X0, X1, X1
-	MOVSD         X1, hi+80(FP)
-	MOVQ          $0x3af0000000000000, DX
-	VMOVQ         DX, X0
-	VMULSD        X1, X0, X0
+	MOVSD         X1, hi+88(FP)
+	VMULSD        apart+72(FP), X1, X0
 	MOVQ          r+32(FP), DX
 	ADDQ          $0x04, DX
 	IMULQ         AX, DX
@@ -16073,13 +16071,13 @@ solved:
 	ADDQ   $0x08, DX
 	DECQ   CX
 	JNZ    coefficient
-	MOVSD  X1, lo+72(FP)
+	MOVSD  X1, lo+80(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_1x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_1x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16098,8 +16096,6 @@ TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 64(AX), K2, Z3
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -16121,9 +16117,9 @@ prefetched:
 	VADDPD       Z5, Z4, Z4
 	VPERMILPD    $0x55, Z4, Z5
 	VADDPD       Z5, Z4, Z4
-	VMOVSD       X4, hi+80(FP)
-	VMULSD       8(SP), X4, X4
-	VMOVSD       X4, 16(SP)
+	VMOVSD       X4, hi+88(FP)
+	VMULSD       apart+72(FP), X4, X4
+	VMOVSD       X4, 8(SP)
 	VMULPD       Z0, Z0, Z4
 	VMULPD       Z1, Z1, Z5
 	VADDPD       Z5, Z4, Z4
@@ -16134,7 +16130,7 @@ prefetched:
 	VPERMILPD    $0x55, Z4, Z5
 	VADDPD       Z5, Z4, Z4
 	VMOVSD       X4, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z4, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z4, K3
 	VMOVSD       (SP), X5
 	VDIVSD       X4, X5, X5
 	VBROADCASTSD X5, Z5
@@ -16152,7 +16148,7 @@ prefetched:
 	VFMSUB231PD  Z4, Z0, Z2
 	VFMSUB231PD  Z4, Z1, Z3
 	VMOVSD       (AX), X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       8(AX), X0
 	VMOVSD       X0, (CX)
@@ -16168,13 +16164,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_2x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_2x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_2x2_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_2x2_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16196,8 +16192,6 @@ TEXT ·leastSquaresSmall_2x2_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 64(AX), K2, Z5
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -16222,9 +16216,9 @@ prefetched:
 	VADDPD       Z7, Z6, Z6
 	VPERMILPD    $0x55, Z6, Z7
 	VADDPD       Z7, Z6, Z6
-	VMOVSD       X6, hi+80(FP)
-	VMULSD       8(SP), X6, X6
-	VMOVSD       X6, 16(SP)
+	VMOVSD       X6, hi+88(FP)
+	VMULSD       apart+72(FP), X6, X6
+	VMOVSD       X6, 8(SP)
 	VMULPD       Z0, Z0, Z6
 	VMULPD       Z1, Z1, Z7
 	VADDPD       Z7, Z6, Z6
@@ -16235,7 +16229,7 @@ prefetched:
 	VPERMILPD    $0x55, Z6, Z7
 	VADDPD       Z7, Z6, Z6
 	VMOVSD       X6, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z6, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z6, K3
 	VMOVSD       (SP), X7
 	VDIVSD       X6, X7, X7
 	VBROADCASTSD X7, Z7
@@ -16275,7 +16269,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 56(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -16294,7 +16288,7 @@ prefetched:
 	VFMSUB231PD  Z0, Z3, Z5
 	VMOVSD       (AX), X0
 	VMINSD       56(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       64(AX), X0
 	VMOVSD       X0, 8(CX)
@@ -16313,13 +16307,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_3x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_3x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16344,8 +16338,6 @@ TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 64(AX), K2, Z7
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -16373,9 +16365,9 @@ prefetched:
 	VADDPD       Z9, Z8, Z8
 	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
-	VMOVSD       X8, hi+80(FP)
-	VMULSD       8(SP), X8, X8
-	VMOVSD       X8, 16(SP)
+	VMOVSD       X8, hi+88(FP)
+	VMULSD       apart+72(FP), X8, X8
+	VMOVSD       X8, 8(SP)
 	VMULPD       Z0, Z0, Z8
 	VMULPD       Z1, Z1, Z9
 	VADDPD       Z9, Z8, Z8
@@ -16386,7 +16378,7 @@ prefetched:
 	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
 	VMOVSD       X8, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z8, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z8, K3
 	VMOVSD       (SP), X9
 	VDIVSD       X8, X9, X9
 	VBROADCASTSD X9, Z9
@@ -16439,7 +16431,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 64(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -16479,7 +16471,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 128(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -16499,7 +16491,7 @@ prefetched:
 	VMOVSD       (AX), X0
 	VMINSD       64(AX), X0, X0
 	VMINSD       128(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       136(AX), X0
 	VMOVSD       X0, 16(CX)
@@ -16522,13 +16514,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_4x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_4x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16556,8 +16548,6 @@ TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 64(AX), K2, Z9
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -16588,9 +16578,9 @@ prefetched:
 	VADDPD       Z11, Z10, Z10
 	VPERMILPD    $0x55, Z10, Z11
 	VADDPD       Z11, Z10, Z10
-	VMOVSD       X10, hi+80(FP)
-	VMULSD       8(SP), X10, X10
-	VMOVSD       X10, 16(SP)
+	VMOVSD       X10, hi+88(FP)
+	VMULSD       apart+72(FP), X10, X10
+	VMOVSD       X10, 8(SP)
 	VMULPD       Z0, Z0, Z10
 	VMULPD       Z1, Z1, Z11
 	VADDPD       Z11, Z10, Z10
@@ -16601,7 +16591,7 @@ prefetched:
 	VPERMILPD    $0x55, Z10, Z11
 	VADDPD       Z11, Z10, Z10
 	VMOVSD       X10, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z10, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z10, K3
 	VMOVSD       (SP), X11
 	VDIVSD       X10, X11, X11
 	VBROADCASTSD X11, Z11
@@ -16667,7 +16657,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 72(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -16720,7 +16710,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 144(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -16760,7 +16750,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 216(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -16781,7 +16771,7 @@ prefetched:
 	VMINSD       72(AX), X0, X0
 	VMINSD       144(AX), X0, X0
 	VMINSD       216(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       224(AX), X0
 	VMOVSD       X0, 24(CX)
@@ -16809,13 +16799,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_5x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_5x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16846,8 +16836,6 @@ TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 64(AX), K2, Z11
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -16880,9 +16868,9 @@ prefetched:
 	VADDPD       Z13, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
-	VMOVSD       X12, hi+80(FP)
-	VMULSD       8(SP), X12, X12
-	VMOVSD       X12, 16(SP)
+	VMOVSD       X12, hi+88(FP)
+	VMULSD       apart+72(FP), X12, X12
+	VMOVSD       X12, 8(SP)
 	VMULPD       Z0, Z0, Z12
 	VMULPD       Z1, Z1, Z13
 	VADDPD       Z13, Z12, Z12
@@ -16893,7 +16881,7 @@ prefetched:
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VMOVSD       X12, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z12, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z12, K3
 	VMOVSD       (SP), X13
 	VDIVSD       X12, X13, X13
 	VBROADCASTSD X13, Z13
@@ -16972,7 +16960,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 80(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -17038,7 +17026,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 160(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -17091,7 +17079,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 240(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -17131,7 +17119,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 320(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -17153,7 +17141,7 @@ prefetched:
 	VMINSD       160(AX), X0, X0
 	VMINSD       240(AX), X0, X0
 	VMINSD       320(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       328(AX), X0
 	VMOVSD       X0, 32(CX)
@@ -17187,13 +17175,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_1x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_1x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leastSquaresSmall_1x3_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_1x3_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -17216,8 +17204,6 @@ TEXT ·leastSquaresSmall_1x3_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 128(AX), K3, Z5
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -17240,9 +17226,9 @@ prefetched:
 	VADDPD       Z7, Z6, Z6
 	VPERMILPD    $0x55, Z6, Z7
 	VADDPD       Z7, Z6, Z6
-	VMOVSD       X6, hi+80(FP)
-	VMULSD       8(SP), X6, X6
-	VMOVSD       X6, 16(SP)
+	VMOVSD       X6, hi+88(FP)
+	VMULSD       apart+72(FP), X6, X6
+	VMOVSD       X6, 8(SP)
 	VMULPD       Z0, Z0, Z6
 	VMULPD       Z1, Z1, Z7
 	VFMADD231PD  Z2, Z2, Z6
@@ -17254,7 +17240,7 @@ prefetched:
 	VPERMILPD    $0x55, Z6, Z7
 	VADDPD       Z7, Z6, Z6
 	VMOVSD       X6, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z6, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z6, K4
 	VMOVSD       (SP), X7
 	VDIVSD       X6, X7, X7
 	VBROADCASTSD X7, Z7
@@ -17274,7 +17260,7 @@ prefetched:
 	VFMSUB231PD  Z6, Z1, Z4
 	VFMSUB231PD  Z6, Z2, Z5
 	VMOVSD       (AX), X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       8(AX), X0
 	VMOVSD       X0, (CX)
@@ -17292,13 +17278,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_2x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_2x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_2x3_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_2x3_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -17325,8 +17311,6 @@ TEXT ·leastSquaresSmall_2x3_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 128(AX), K3, Z8
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -17353,9 +17337,9 @@ prefetched:
 	VADDPD       Z10, Z9, Z9
 	VPERMILPD    $0x55, Z9, Z10
 	VADDPD       Z10, Z9, Z9
-	VMOVSD       X9, hi+80(FP)
-	VMULSD       8(SP), X9, X9
-	VMOVSD       X9, 16(SP)
+	VMOVSD       X9, hi+88(FP)
+	VMULSD       apart+72(FP), X9, X9
+	VMOVSD       X9, 8(SP)
 	VMULPD       Z0, Z0, Z9
 	VMULPD       Z1, Z1, Z10
 	VFMADD231PD  Z2, Z2, Z9
@@ -17367,7 +17351,7 @@ prefetched:
 	VPERMILPD    $0x55, Z9, Z10
 	VADDPD       Z10, Z9, Z9
 	VMOVSD       X9, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z9, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z9, K4
 	VMOVSD       (SP), X10
 	VDIVSD       X9, X10, X10
 	VBROADCASTSD X10, Z10
@@ -17412,7 +17396,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 56(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -17433,7 +17417,7 @@ prefetched:
 	VFMSUB231PD  Z0, Z5, Z8
 	VMOVSD       (AX), X0
 	VMINSD       56(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       64(AX), X0
 	VMOVSD       X0, 8(CX)
@@ -17454,13 +17438,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_3x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_3x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_3x3_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_3x3_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -17491,8 +17475,6 @@ TEXT ·leastSquaresSmall_3x3_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 128(AX), K3, Z11
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -17523,9 +17505,9 @@ prefetched:
 	VADDPD       Z13, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
-	VMOVSD       X12, hi+80(FP)
-	VMULSD       8(SP), X12, X12
-	VMOVSD       X12, 16(SP)
+	VMOVSD       X12, hi+88(FP)
+	VMULSD       apart+72(FP), X12, X12
+	VMOVSD       X12, 8(SP)
 	VMULPD       Z0, Z0, Z12
 	VMULPD       Z1, Z1, Z13
 	VFMADD231PD  Z2, Z2, Z12
@@ -17537,7 +17519,7 @@ prefetched:
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VMOVSD       X12, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z12, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z12, K4
 	VMOVSD       (SP), X13
 	VDIVSD       X12, X13, X13
 	VBROADCASTSD X13, Z13
@@ -17597,7 +17579,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 64(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -17642,7 +17624,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 128(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -17664,7 +17646,7 @@ prefetched:
 	VMOVSD       (AX), X0
 	VMINSD       64(AX), X0, X0
 	VMINSD       128(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       136(AX), X0
 	VMOVSD       X0, 16(CX)
@@ -17689,13 +17671,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_4x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_4x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_4x3_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_4x3_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -17730,8 +17712,6 @@ TEXT ·leastSquaresSmall_4x3_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 128(AX), K3, Z14
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -17766,9 +17746,9 @@ prefetched:
 	VADDPD       Z16, Z15, Z15
 	VPERMILPD    $0x55, Z15, Z16
 	VADDPD       Z16, Z15, Z15
-	VMOVSD       X15, hi+80(FP)
-	VMULSD       8(SP), X15, X15
-	VMOVSD       X15, 16(SP)
+	VMOVSD       X15, hi+88(FP)
+	VMULSD       apart+72(FP), X15, X15
+	VMOVSD       X15, 8(SP)
 	VMULPD       Z0, Z0, Z15
 	VMULPD       Z1, Z1, Z16
 	VFMADD231PD  Z2, Z2, Z15
@@ -17780,7 +17760,7 @@ prefetched:
 	VPERMILPD    $0x55, Z15, Z16
 	VADDPD       Z16, Z15, Z15
 	VMOVSD       X15, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z15, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z15, K4
 	VMOVSD       (SP), X16
 	VDIVSD       X15, X16, X16
 	VBROADCASTSD X16, Z16
@@ -17855,7 +17835,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 72(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -17915,7 +17895,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 144(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -17960,7 +17940,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 216(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -17983,7 +17963,7 @@ prefetched:
 	VMINSD       72(AX), X0, X0
 	VMINSD       144(AX), X0, X0
 	VMINSD       216(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       224(AX), X0
 	VMOVSD       X0, 24(CX)
@@ -18013,13 +17993,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_5x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_5x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_5x3_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_5x3_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -18058,8 +18038,6 @@ TEXT ·leastSquaresSmall_5x3_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 128(AX), K3, Z17
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -18097,9 +18075,9 @@ prefetched:
 	VADDPD       Z19, Z18, Z18
 	VPERMILPD    $0x55, Z18, Z19
 	VADDPD       Z19, Z18, Z18
-	VMOVSD       X18, hi+80(FP)
-	VMULSD       8(SP), X18, X18
-	VMOVSD       X18, 16(SP)
+	VMOVSD       X18, hi+88(FP)
+	VMULSD       apart+72(FP), X18, X18
+	VMOVSD       X18, 8(SP)
 	VMULPD       Z0, Z0, Z18
 	VMULPD       Z1, Z1, Z19
 	VFMADD231PD  Z2, Z2, Z18
@@ -18111,7 +18089,7 @@ prefetched:
 	VPERMILPD    $0x55, Z18, Z19
 	VADDPD       Z19, Z18, Z18
 	VMOVSD       X18, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z18, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z18, K4
 	VMOVSD       (SP), X19
 	VDIVSD       X18, X19, X19
 	VBROADCASTSD X19, Z19
@@ -18201,7 +18179,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 80(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -18276,7 +18254,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 160(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -18336,7 +18314,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 240(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -18381,7 +18359,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 320(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -18405,7 +18383,7 @@ prefetched:
 	VMINSD       160(AX), X0, X0
 	VMINSD       240(AX), X0, X0
 	VMINSD       320(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       328(AX), X0
 	VMOVSD       X0, 32(CX)
@@ -18441,13 +18419,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_6x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_6x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_6x3_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_6x3_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -18490,8 +18468,6 @@ TEXT ·leastSquaresSmall_6x3_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 128(AX), K3, Z20
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -18532,9 +18508,9 @@ prefetched:
 	VADDPD       Z22, Z21, Z21
 	VPERMILPD    $0x55, Z21, Z22
 	VADDPD       Z22, Z21, Z21
-	VMOVSD       X21, hi+80(FP)
-	VMULSD       8(SP), X21, X21
-	VMOVSD       X21, 16(SP)
+	VMOVSD       X21, hi+88(FP)
+	VMULSD       apart+72(FP), X21, X21
+	VMOVSD       X21, 8(SP)
 	VMULPD       Z0, Z0, Z21
 	VMULPD       Z1, Z1, Z22
 	VFMADD231PD  Z2, Z2, Z21
@@ -18546,7 +18522,7 @@ prefetched:
 	VPERMILPD    $0x55, Z21, Z22
 	VADDPD       Z22, Z21, Z21
 	VMOVSD       X21, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z21, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z21, K4
 	VMOVSD       (SP), X22
 	VDIVSD       X21, X22, X22
 	VBROADCASTSD X22, Z22
@@ -18651,7 +18627,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 88(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -18741,7 +18717,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 176(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -18816,7 +18792,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 264(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -18876,7 +18852,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 352(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -18921,7 +18897,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 440(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -18946,7 +18922,7 @@ prefetched:
 	VMINSD       264(AX), X0, X0
 	VMINSD       352(AX), X0, X0
 	VMINSD       440(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       448(AX), X0
 	VMOVSD       X0, 40(CX)
@@ -18989,13 +18965,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_7x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_7x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_7x3_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_7x3_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -19042,8 +19018,6 @@ TEXT ·leastSquaresSmall_7x3_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 128(AX), K3, Z23
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -19087,9 +19061,9 @@ prefetched:
 	VADDPD       Z25, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z25
 	VADDPD       Z25, Z24, Z24
-	VMOVSD       X24, hi+80(FP)
-	VMULSD       8(SP), X24, X24
-	VMOVSD       X24, 16(SP)
+	VMOVSD       X24, hi+88(FP)
+	VMULSD       apart+72(FP), X24, X24
+	VMOVSD       X24, 8(SP)
 	VMULPD       Z0, Z0, Z24
 	VMULPD       Z1, Z1, Z25
 	VFMADD231PD  Z2, Z2, Z24
@@ -19101,7 +19075,7 @@ prefetched:
 	VPERMILPD    $0x55, Z24, Z25
 	VADDPD       Z25, Z24, Z24
 	VMOVSD       X24, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z24, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z24, K4
 	VMOVSD       (SP), X25
 	VDIVSD       X24, X25, X25
 	VBROADCASTSD X25, Z25
@@ -19221,7 +19195,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 96(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -19326,7 +19300,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 192(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -19416,7 +19390,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 288(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -19491,7 +19465,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 384(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -19551,7 +19525,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 480(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -19596,7 +19570,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 576(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -19622,7 +19596,7 @@ prefetched:
 	VMINSD       384(AX), X0, X0
 	VMINSD       480(AX), X0, X0
 	VMINSD       576(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       584(AX), X0
 	VMOVSD       X0, 48(CX)
@@ -19673,13 +19647,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_8x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_8x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_8x3_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_8x3_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -19730,8 +19704,6 @@ TEXT ·leastSquaresSmall_8x3_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 128(AX), K3, Z26
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -19778,9 +19750,9 @@ prefetched:
 	VADDPD       Z28, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z28
 	VADDPD       Z28, Z27, Z27
-	VMOVSD       X27, hi+80(FP)
-	VMULSD       8(SP), X27, X27
-	VMOVSD       X27, 16(SP)
+	VMOVSD       X27, hi+88(FP)
+	VMULSD       apart+72(FP), X27, X27
+	VMOVSD       X27, 8(SP)
 	VMULPD       Z0, Z0, Z27
 	VMULPD       Z1, Z1, Z28
 	VFMADD231PD  Z2, Z2, Z27
@@ -19792,7 +19764,7 @@ prefetched:
 	VPERMILPD    $0x55, Z27, Z28
 	VADDPD       Z28, Z27, Z27
 	VMOVSD       X27, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z27, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z27, K4
 	VMOVSD       (SP), X28
 	VDIVSD       X27, X28, X28
 	VBROADCASTSD X28, Z28
@@ -19927,7 +19899,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 104(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -20047,7 +20019,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 208(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -20152,7 +20124,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 312(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -20242,7 +20214,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 416(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -20317,7 +20289,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 520(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -20377,7 +20349,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 624(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -20422,7 +20394,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 728(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -20449,7 +20421,7 @@ prefetched:
 	VMINSD       520(AX), X0, X0
 	VMINSD       624(AX), X0, X0
 	VMINSD       728(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       736(AX), X0
 	VMOVSD       X0, 56(CX)
@@ -20509,13 +20481,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_1x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_1x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -20542,8 +20514,6 @@ TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 192(AX), K4, Z7
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -20567,9 +20537,9 @@ prefetched:
 	VADDPD       Z9, Z8, Z8
 	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
-	VMOVSD       X8, hi+80(FP)
-	VMULSD       8(SP), X8, X8
-	VMOVSD       X8, 16(SP)
+	VMOVSD       X8, hi+88(FP)
+	VMULSD       apart+72(FP), X8, X8
+	VMOVSD       X8, 8(SP)
 	VMULPD       Z0, Z0, Z8
 	VMULPD       Z1, Z1, Z9
 	VFMADD231PD  Z2, Z2, Z8
@@ -20582,7 +20552,7 @@ prefetched:
 	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
 	VMOVSD       X8, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z8, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z8, K5
 	VMOVSD       (SP), X9
 	VDIVSD       X8, X9, X9
 	VBROADCASTSD X9, Z9
@@ -20604,7 +20574,7 @@ prefetched:
 	VFMSUB231PD  Z8, Z2, Z6
 	VFMSUB231PD  Z8, Z3, Z7
 	VMOVSD       (AX), X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       8(AX), X0
 	VMOVSD       X0, (CX)
@@ -20624,13 +20594,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_2x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_2x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -20662,8 +20632,6 @@ TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 192(AX), K4, Z11
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -20692,9 +20660,9 @@ prefetched:
 	VADDPD       Z13, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
-	VMOVSD       X12, hi+80(FP)
-	VMULSD       8(SP), X12, X12
-	VMOVSD       X12, 16(SP)
+	VMOVSD       X12, hi+88(FP)
+	VMULSD       apart+72(FP), X12, X12
+	VMOVSD       X12, 8(SP)
 	VMULPD       Z0, Z0, Z12
 	VMULPD       Z1, Z1, Z13
 	VFMADD231PD  Z2, Z2, Z12
@@ -20707,7 +20675,7 @@ prefetched:
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VMOVSD       X12, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z12, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z12, K5
 	VMOVSD       (SP), X13
 	VDIVSD       X12, X13, X13
 	VBROADCASTSD X13, Z13
@@ -20757,7 +20725,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 56(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -20780,7 +20748,7 @@ prefetched:
 	VFMSUB231PD  Z0, Z7, Z11
 	VMOVSD       (AX), X0
 	VMINSD       56(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       64(AX), X0
 	VMOVSD       X0, 8(CX)
@@ -20803,13 +20771,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_3x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_3x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -20846,8 +20814,6 @@ TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 192(AX), K4, Z15
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -20881,9 +20847,9 @@ prefetched:
 	VADDPD       Z17, Z16, Z16
 	VPERMILPD    $0x55, Z16, Z17
 	VADDPD       Z17, Z16, Z16
-	VMOVSD       X16, hi+80(FP)
-	VMULSD       8(SP), X16, X16
-	VMOVSD       X16, 16(SP)
+	VMOVSD       X16, hi+88(FP)
+	VMULSD       apart+72(FP), X16, X16
+	VMOVSD       X16, 8(SP)
 	VMULPD       Z0, Z0, Z16
 	VMULPD       Z1, Z1, Z17
 	VFMADD231PD  Z2, Z2, Z16
@@ -20896,7 +20862,7 @@ prefetched:
 	VPERMILPD    $0x55, Z16, Z17
 	VADDPD       Z17, Z16, Z16
 	VMOVSD       X16, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z16, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z16, K5
 	VMOVSD       (SP), X17
 	VDIVSD       X16, X17, X17
 	VBROADCASTSD X17, Z17
@@ -20963,7 +20929,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 64(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -21013,7 +20979,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 128(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -21037,7 +21003,7 @@ prefetched:
 	VMOVSD       (AX), X0
 	VMINSD       64(AX), X0, X0
 	VMINSD       128(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       136(AX), X0
 	VMOVSD       X0, 16(CX)
@@ -21064,13 +21030,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_4x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_4x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -21112,8 +21078,6 @@ TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 192(AX), K4, Z19
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -21152,9 +21116,9 @@ prefetched:
 	VADDPD       Z21, Z20, Z20
 	VPERMILPD    $0x55, Z20, Z21
 	VADDPD       Z21, Z20, Z20
-	VMOVSD       X20, hi+80(FP)
-	VMULSD       8(SP), X20, X20
-	VMOVSD       X20, 16(SP)
+	VMOVSD       X20, hi+88(FP)
+	VMULSD       apart+72(FP), X20, X20
+	VMOVSD       X20, 8(SP)
 	VMULPD       Z0, Z0, Z20
 	VMULPD       Z1, Z1, Z21
 	VFMADD231PD  Z2, Z2, Z20
@@ -21167,7 +21131,7 @@ prefetched:
 	VPERMILPD    $0x55, Z20, Z21
 	VADDPD       Z21, Z20, Z20
 	VMOVSD       X20, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z20, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z20, K5
 	VMOVSD       (SP), X21
 	VDIVSD       X20, X21, X21
 	VBROADCASTSD X21, Z21
@@ -21251,7 +21215,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 72(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -21318,7 +21282,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 144(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -21368,7 +21332,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 216(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -21393,7 +21357,7 @@ prefetched:
 	VMINSD       72(AX), X0, X0
 	VMINSD       144(AX), X0, X0
 	VMINSD       216(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       224(AX), X0
 	VMOVSD       X0, 24(CX)
@@ -21425,13 +21389,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_5x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_5x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -21478,8 +21442,6 @@ TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 192(AX), K4, Z23
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -21522,9 +21484,9 @@ prefetched:
 	VADDPD       Z25, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z25
 	VADDPD       Z25, Z24, Z24
-	VMOVSD       X24, hi+80(FP)
-	VMULSD       8(SP), X24, X24
-	VMOVSD       X24, 16(SP)
+	VMOVSD       X24, hi+88(FP)
+	VMULSD       apart+72(FP), X24, X24
+	VMOVSD       X24, 8(SP)
 	VMULPD       Z0, Z0, Z24
 	VMULPD       Z1, Z1, Z25
 	VFMADD231PD  Z2, Z2, Z24
@@ -21537,7 +21499,7 @@ prefetched:
 	VPERMILPD    $0x55, Z24, Z25
 	VADDPD       Z25, Z24, Z24
 	VMOVSD       X24, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z24, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z24, K5
 	VMOVSD       (SP), X25
 	VDIVSD       X24, X25, X25
 	VBROADCASTSD X25, Z25
@@ -21638,7 +21600,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 80(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -21722,7 +21684,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 160(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -21789,7 +21751,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 240(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -21839,7 +21801,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 320(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -21865,7 +21827,7 @@ prefetched:
 	VMINSD       160(AX), X0, X0
 	VMINSD       240(AX), X0, X0
 	VMINSD       320(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       328(AX), X0
 	VMOVSD       X0, 32(CX)
@@ -21903,13 +21865,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_6x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int) (lo float64, hi float64, squares float64)
+// func leastSquaresSmall_6x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_6x4_avx512(SB), NOSPLIT, $24-96
+TEXT ·leastSquaresSmall_6x4_avx512(SB), NOSPLIT, $16-104
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -21961,8 +21923,6 @@ TEXT ·leastSquaresSmall_6x4_avx512(SB), NOSPLIT, $24-96
 	VMOVUPD.Z 192(AX), K4, Z27
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
-	MOVQ      $0x3af0000000000000, AX
-	MOVQ      AX, 8(SP)
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
@@ -22009,9 +21969,9 @@ prefetched:
 	VADDPD       Z29, Z28, Z28
 	VPERMILPD    $0x55, Z28, Z29
 	VADDPD       Z29, Z28, Z28
-	VMOVSD       X28, hi+80(FP)
-	VMULSD       8(SP), X28, X28
-	VMOVSD       X28, 16(SP)
+	VMOVSD       X28, hi+88(FP)
+	VMULSD       apart+72(FP), X28, X28
+	VMOVSD       X28, 8(SP)
 	VMULPD       Z0, Z0, Z28
 	VMULPD       Z1, Z1, Z29
 	VFMADD231PD  Z2, Z2, Z28
@@ -22024,7 +21984,7 @@ prefetched:
 	VPERMILPD    $0x55, Z28, Z29
 	VADDPD       Z29, Z28, Z28
 	VMOVSD       X28, (AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z28, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z28, K5
 	VMOVSD       (SP), X29
 	VDIVSD       X28, X29, X29
 	VBROADCASTSD X29, Z29
@@ -22142,7 +22102,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 88(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -22243,7 +22203,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 176(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -22327,7 +22287,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 264(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -22394,7 +22354,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 352(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -22444,7 +22404,7 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 440(AX)
-	VCMPPD.BCST  $0x06, 16(SP), Z0, K5
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
@@ -22471,7 +22431,7 @@ prefetched:
 	VMINSD       264(AX), X0, X0
 	VMINSD       352(AX), X0, X0
 	VMINSD       440(AX), X0, X0
-	VMOVSD       X0, lo+72(FP)
+	VMOVSD       X0, lo+80(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       448(AX), X0
 	VMOVSD       X0, 40(CX)
@@ -22516,7 +22476,7 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+88(FP)
+	VMOVSD       X0, squares+96(FP)
 	VZEROUPPER
 	RET
 
