@@ -61,6 +61,16 @@ func moved(seed uint64, c, decades float64, constant bool, noise float64) *synth
 func TestOffsetsAndScales(t *testing.T) {
 	net := network(t, "er:0.7", 5, topology.Metropolis, 1)
 	plain := moved(1, 0, 0, false, 0)
+	cases := []struct {
+		offset, decades float64
+		constant        bool
+		s               *synthetic
+	}{
+		{0.5, 0, false, nil}, {10, 0, false, nil}, {100, 1, false, nil}, {1e6, 0, false, nil}, {0, 6, false, nil}, {1e6, 6, false, nil}, {0, 0, true, nil}, {100, 3, true, nil},
+	}
+	for k, c := range cases {
+		cases[k].s = moved(1, c.offset, c.decades, c.constant, 0)
+	}
 	for _, method := range difalt.Methods() {
 		for _, polynomial := range []consensus.Polynomial{consensus.Plain, consensus.Tree} {
 			if polynomial == consensus.Tree && method != difalt.Accelerated {
@@ -68,15 +78,10 @@ func TestOffsetsAndScales(t *testing.T) {
 			}
 			o := difalt.Options{Rank: 3, Method: method, Iterations: 600, Tolerance: 1e-8, Agreement: consensus.Agreement{Polynomial: polynomial}}
 			want := run(t, plain.Problem, net, o)
-			for _, c := range []struct {
-				offset, decades float64
-				constant        bool
-			}{
-				{0.5, 0, false}, {10, 0, false}, {100, 1, false}, {1e6, 0, false}, {0, 6, false}, {1e6, 6, false}, {0, 0, true}, {100, 3, true},
-			} {
-				s := moved(1, c.offset, c.decades, c.constant, 0)
+			for _, c := range cases {
+				s := c.s
 				res := run(t, s.Problem, net, o)
-				name := fmt.Sprintf("%v, %v, %+v", method, polynomial, c)
+				name := fmt.Sprintf("%v, %v, offset %g, decades %g, constant %v", method, polynomial, c.offset, c.decades, c.constant)
 				if method < difalt.ScaledDiffusion { // the paper's arrive or say that they did not
 					if res.Status == difalt.Converged && misfit(s, res) > 1e-6 {
 						t.Errorf("%s: converged after %d iterations, %.2g from the truth", name, res.Iterations, res.Last.SDMax)

@@ -319,7 +319,7 @@ func TestConvergedMeansIt(t *testing.T) {
 	for _, seed := range []int{0, 3, 1, 2}[:draws(2, 4)] {
 		kappa := kappas[seed]
 		for _, noise := range []float64{0, 0.2} {
-			s := noisy(uint64(seed)+1, 10, 60, 120, 3, 30, kappa, noise)
+			s := noisy(uint64(seed)+1, 10, 30, 60, 3, 30, kappa, noise)
 			alone := network(t, "complete", 1, topology.Metropolis, 1)
 			together := &difalt.Problem{Nodes: []*kernel.Tasks{pooled(s)}, Truth: s.Truth}
 			best, err := difalt.Run(t.Context(), together, alone, difalt.Options{Rank: 3, Method: difalt.ScaledDiffusion, Tolerance: 1e-13, Iterations: 2000})

@@ -133,7 +133,7 @@ func TestExtremesOfRandom(t *testing.T) {
 // sqrt(2 sum f^2 / starts) / sum f.
 func TestDensity(t *testing.T) {
 	graph := must[*Graph](t)
-	for _, g := range []*Graph{graph(Ring(401)), graph(Torus(19, 21)), graph(Exponential(300)), graph(ErdosRenyi(350, .03, 1)), graph(Complete(260)), graph(Star(300))} {
+	for _, g := range []*Graph{graph(Ring(271)), graph(Torus(13, 21)), graph(Exponential(260)), graph(ErdosRenyi(265, .04, 1)), graph(Complete(260)), graph(Star(260))} {
 		for _, rule := range []Rule{Metropolis, LazyEqualNeighbor, BestConstant} {
 			w := must[*Weights](t)(NewWeights(g, rule))
 			s := w.Spectrum()
