@@ -4,12 +4,14 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,9 +26,17 @@ import (
 // asCommand makes the test program the command: tests of nodes need real processes.
 const asCommand = "DIFALT_TEST_AS_COMMAND"
 
+// parallel is how many tests run at the same time at least: those that may wait for timeouts of
+// processes more than they compute.
+const parallel = 4
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()
+	}
+	flag.Parse()
+	if flag.Lookup("test.parallel").Value.(flag.Getter).Get().(int) < parallel {
+		_ = flag.Set("test.parallel", strconv.Itoa(parallel))
 	}
 	os.Exit(m.Run())
 }
