@@ -174,11 +174,11 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	} else {
 		bound = min(bound, n.weights.Gamma())
 	}
-	rows := n.sparseRows()
+	rows := n.sparseRows(true)
 	exact := n.newAverage(rows, 0, n.newPower(a, 0, pool), pool)
 	switch {
 	case a.Codec != None || step != 1 || a.Trigger != 0:
-		coded := n.newDifferences(rows, exact.power, pool, a, step, bound)
+		coded := n.newDifferences(exact.power, pool, a, step, bound)
 		return n.newMixer(a.Settings(), byRounds{exact}, byRounds{coded}, &coded.coder), nil
 	case bound > 0:
 		accelerated := n.newAverage(rows, bound, n.newPower(a, bound, pool), pool)
@@ -210,14 +210,14 @@ func (n *Network) NewServer() *Mixer {
 // round an iteration and does not need its powers to converge. A node without
 // neighbours keeps its message.
 func (n *Network) NewNeighborMean(pool *kernel.Pool) *Mixer {
-	rows := make([][]weight, len(n.Hosted()))
+	rows := make([]sparseRow, len(n.Hosted()))
 	for k, i := range n.Hosted() {
 		neighbors := n.Graph().Neighbors(i)
 		for _, j := range neighbors {
-			rows[k] = append(rows[k], weight{n.rounds.Row[j], 1 / float64(len(neighbors))})
+			rows[k].add(n.rounds.Row[j], 1/float64(len(neighbors)))
 		}
 		if len(neighbors) == 0 {
-			rows[k] = []weight{{k, 1}}
+			rows[k].add(k, 1)
 		}
 	}
 	mean := n.newAverage(rows, 0, nil, orSerial(pool))

@@ -15,9 +15,9 @@ import (
 // same way wherever nodes live and whatever the workers.
 type average struct {
 	net   *wire.Rounds
-	rows  [][]weight // the nonzero entries of the rows of the hosted nodes
-	bound float64    // of Chebyshev polynomials of W in place of powers; 0: powers
-	power *power     // several rounds at once, or nil
+	rows  []sparseRow // of the hosted nodes
+	bound float64     // of Chebyshev polynomials of W in place of powers; 0: powers
+	power *power      // several rounds at once, or nil
 	pool  *kernel.Pool
 
 	layout  layout
@@ -26,26 +26,33 @@ type average struct {
 	columns func(worker int) // stored, so that running it does not allocate
 }
 
-// A weight is a nonzero entry of a row of W.
-type weight struct {
-	row   int // of the node; see wire.Placement
-	value float64
+// A sparseRow has the nonzero entries of a row of W: where the vectors of the nodes are, by
+// wire.Placement.Row, and their weights.
+type sparseRow struct {
+	rows    []int
+	weights []float64
+}
+
+func (r *sparseRow) add(row int, weight float64) {
+	r.rows, r.weights = append(r.rows, row), append(r.weights, weight)
 }
 
 // newAverage returns the rounds with the given rows of W; p is nil, or applies several of
 // them at once.
-func (n *Network) newAverage(rows [][]weight, bound float64, p *power, pool *kernel.Pool) *average {
+func (n *Network) newAverage(rows []sparseRow, bound float64, p *power, pool *kernel.Pool) *average {
 	m := &average{net: n.rounds, rows: rows, bound: bound, power: p, pool: pool}
 	m.columns = m.averageShare
 	return m
 }
 
-// sparseRows returns the nonzero entries of the rows of W of the hosted nodes.
-func (n *Network) sparseRows() [][]weight {
-	rows := make([][]weight, len(n.Hosted()))
+// sparseRows returns the rows of W of the hosted nodes, with their own entries or without.
+func (n *Network) sparseRows(own bool) []sparseRow {
+	rows := make([]sparseRow, len(n.Hosted()))
 	for k, i := range n.Hosted() {
 		for j, v := range n.weights.Row(i) {
-			rows[k] = append(rows[k], weight{n.rounds.Row[j], v})
+			if own || j != i {
+				rows[k].add(n.rounds.Row[j], v)
+			}
 		}
 	}
 	return rows
@@ -131,9 +138,9 @@ func (m *average) mix(out, in []float64, stride, n int, omega float64) {
 				o[k] *= 1 - omega
 			}
 		}
-		for _, w := range row {
-			a := omega * w.value
-			for k, v := range in[w.row*stride:][:n] {
+		for l, j := range row.rows {
+			a := omega * row.weights[l]
+			for k, v := range in[j*stride:][:n] {
 				o[k] += a * v
 			}
 		}

@@ -50,7 +50,7 @@ func TestChebyshevAgainstEigenvectors(t *testing.T) {
 		eig.VectorsTo(&q)
 		for _, bound := range []float64{.3, .8, .97} {
 			m := newMixer(t, w, nil, Agreement{})
-			rows, serial := m.net.sparseRows(), kernel.NewPool(1)
+			rows, serial := m.net.sparseRows(true), kernel.NewPool(1)
 			m.protocol = byRounds{m.net.newAverage(rows, bound, m.net.newPower(Agreement{}, bound, serial), serial)}
 			for _, rounds := range []int{1, 2, 3, 9, 20} {
 				p := mat.NewDiagDense(g.Len(), nil)

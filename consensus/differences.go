@@ -29,7 +29,7 @@ type differences struct {
 	coder
 	bound   float64 // of recurrence
 	stepLen float64
-	rows    []neighbors // of the hosted nodes
+	rows    []sparseRow // of the hosted nodes, without their own entries
 	dense   *mat.Dense  // W - I if products with it are cheaper, otherwise nil
 	sums    [][]float64 // of every worker: panels of the hosted nodes
 
@@ -41,29 +41,10 @@ type differences struct {
 	gather, encodeAll, average, scatter func(worker int)
 }
 
-// neighbors are the rows of a replica that a node averages with its own, and their weights.
-type neighbors struct {
-	rows    []int
-	weights []float64
-}
-
-// neighborsIn returns the neighbours of all hosted nodes, whose own rows are the first.
-func neighborsIn(rows [][]weight) []neighbors {
-	list := make([]neighbors, len(rows))
-	for i, row := range rows {
-		for _, w := range row {
-			if w.row != i {
-				list[i].rows, list[i].weights = append(list[i].rows, w.row), append(list[i].weights, w.value)
-			}
-		}
-	}
-	return list
-}
-
-// newDifferences returns the rounds of nodes with the given rows of W. p is
-// what applies several rounds of exact messages at once, or nil.
-func (n *Network) newDifferences(rows [][]weight, p *power, pool *kernel.Pool, a Agreement, step, bound float64) *differences {
-	m := &differences{coder: n.newCoder(a, pool, n.rounds.Rows), stepLen: step, rows: neighborsIn(rows)}
+// newDifferences returns the rounds of the hosted nodes. p is what applies several rounds of
+// exact messages at once, or nil.
+func (n *Network) newDifferences(p *power, pool *kernel.Pool, a Agreement, step, bound float64) *differences {
+	m := &differences{coder: n.newCoder(a, pool, n.rounds.Rows), stepLen: step, rows: n.sparseRows(false)}
 	if bound > 0 {
 		m.bound = 1 - step*(1-bound) // of I + step (W - I)
 	}

@@ -146,7 +146,7 @@ func TestDifferencesAgainstPolynomials(t *testing.T) {
 			a := Agreement{Polynomial: p}
 			want := newMixer(t, w, nil, a)
 			got := newMixer(t, w, nil, a)
-			got.protocol = byRounds{got.net.newDifferences(got.net.sparseRows(), nil, kernel.NewPool(1), a, 1, got.protocol.(byRounds).operation.(*average).bound)}
+			got.protocol = byRounds{got.net.newDifferences(nil, kernel.NewPool(1), a, 1, got.protocol.(byRounds).operation.(*average).bound)}
 			for _, rounds := range []int{1, 2, 7, 12} {
 				x, y := streamOf(randomMessages(g.Len(), 13, 3, 2, 5), StreamBasis), streamOf(randomMessages(g.Len(), 13, 3, 2, 5), StreamBasis)
 				mixTimes(t, want, x, 1, rounds)

@@ -146,31 +146,25 @@ func (s *Solver) escape() {
 	s.stop.gauge.measuring, s.stop.gauge.next = false, s.at.iteration+atMost
 }
 
-// An axis is an eigenvector q of P, with what the nodes add up of U q: E(U q), and sums of
-// (q'b_t)^2 and (q'b_t)^4.
-type axis struct {
-	q    []float64
-	sums []float64
-}
-
+// Of every eigenvector q of P the nodes add up E(U q), and sums of (q'b_t)^2 and (q'b_t)^4.
 const sumsOfAxis = 3
 
 // look finds what is said above. The nodes have measured, and b_t are fitted. It leaves the
 // bases along the arc in z.
 func (s *Solver) look(ctx context.Context, objective float64) (w view, err error) {
 	r, p := s.o.Rank, s.stop.gauge.p
-	all := make([]axis, r)
-	for k := range all {
+	axes := make([][]float64, r)
+	for k := range r {
 		for i := range r {
-			all[k].q = append(all[k].q, p.vectors[i*r+k])
+			axes[k] = append(axes[k], p.vectors[i*r+k])
 		}
 	}
 	energy, left := make([][]float64, len(s.hosted)), make([]*kernel.Tasks, len(s.hosted))
 	s.pool.Run(s.each(func(i int) {
 		energy[i] = make([]float64, sumsOfAxis*r)
 		left[i] = s.unexplained(i, func(a *mat.Dense, b []float64) {
-			for k, of := range all {
-				addExplained(energy[i][sumsOfAxis*k:][:sumsOfAxis], a, b, of.q, s.data.ridge)
+			for k, q := range axes {
+				addExplained(energy[i][sumsOfAxis*k:][:sumsOfAxis], a, b, q, s.data.ridge)
 			}
 		})
 		finiteOr(energy[i], 0)
@@ -178,12 +172,11 @@ func (s *Solver) look(ctx context.Context, objective float64) (w view, err error
 	if err := s.net.Sum(ctx, energy); err != nil {
 		return w, err
 	}
-	weakest := 0
-	for k := range all {
+	least, weakest := math.Inf(1), axes[0]
+	for k, q := range axes {
 		sums := energy[0][sumsOfAxis*k:][:sumsOfAxis]
-		all[k].sums = sums
-		if sums[0] < all[weakest].sums[0] {
-			weakest = k
+		if sums[0] < least {
+			least, weakest = sums[0], q
 		}
 		w.share = max(w.share, s.data.share(sums[2]/(sums[1]*sums[1])))
 	}
@@ -192,8 +185,8 @@ func (s *Solver) look(ctx context.Context, objective float64) (w view, err error
 		return w, err
 	}
 	edge := s.data.noiseEnergy(objective)
-	w.weak, w.next = all[weakest].sums[0]/edge, value/(s.data.meanSamples()*s.data.variance()*edge)
-	w.at, err = s.alongArc(ctx, objective, all[weakest].q, v)
+	w.weak, w.next = least/edge, value/(s.data.meanSamples()*s.data.variance()*edge)
+	w.at, err = s.alongArc(ctx, objective, weakest, v)
 	return w, err
 }
 
