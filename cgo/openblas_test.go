@@ -265,6 +265,31 @@ func TestStepStops(t *testing.T) {
 	}
 }
 
+// Neither the diagonal of R nor b shows that these are singular to rounding, by either factorisation.
+func TestStepStopsAtHiddenDependence(t *testing.T) {
+	for _, r := range []int{47, 60} {
+		s := problem([]int{2 * r, 2 * r}, r, r, 0, false, 5)
+		clear(s.U.Data)
+		for j := range r {
+			s.U.Data[j*s.U.Stride+j] = 1
+		}
+		for i := range 2 * r {
+			row := s.X64[(s.Fit.First[1]+i)*s.Ldx:][:r]
+			clear(row)
+			for j := i; j < r; j++ {
+				row[j] = -1
+			}
+			if i < r {
+				row[i] = 1
+			}
+			s.Y[s.Fit.First[1]+i] = row[0]
+		}
+		if next := s.Step(0, 2); next != 1 {
+			t.Errorf("rank %d: stopped at task %d, want 1", r, next)
+		}
+	}
+}
+
 func TestStepDoesNotAllocate(t *testing.T) {
 	s := problem(slices.Repeat([]int{30}, 21), 60, 4, 4, false, 7)
 	if n := testing.AllocsPerRun(20, func() { s.Step(0, 21) }); n != 0 {

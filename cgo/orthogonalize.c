@@ -35,15 +35,15 @@ INLINE void update(const double *q, const double *x, double *c, ptrdiff_t ld, in
 	}
 }
 
-INLINE void orthogonalize(double *b, double *f, ptrdiff_t ld, int r, double *t, double *lo, double *hi) {
-	double least = INFINITY, most = 0;
+INLINE void orthogonalize(double *b, double *f, ptrdiff_t ld, int r, double *t, double unit, double *least, double *product) {
 	for (int k = 0; k < r; k++) {
 		const double *x = f + k * ld;
 		double s;
 		products(&s, x, x, ld, 1);
 		const double inverse = 1 / s;
-		least = s < least ? s : least;
-		most = s > most ? s : most;
+		*least = s < *least ? s : *least;
+		*product *= s * unit;
+		t[k * (r + 2)] = s;
 		int j = k + 1;
 		for (; j + 4 <= r + 1; j += 4) {
 			double *q = t + k * (r + 1) + j;
@@ -63,31 +63,29 @@ INLINE void orthogonalize(double *b, double *f, ptrdiff_t ld, int r, double *t, 
 		for (int j = r - 1; j > k; j--) s -= t[k * (r + 1) + j] * b[j];
 		b[k] = s;
 	}
-	*lo = sqrt(least);
-	*hi = sqrt(most);
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
 // The same for processors with wider vectors than the compiler may take for granted.
 #define VERSION(name, features)                                                                                  \
 	__attribute__((target(features))) static void name(double *b, double *f, ptrdiff_t ld, int r, double *t, \
-							   double *lo, double *hi) {                             \
-		orthogonalize(b, f, ld, r, t, lo, hi);                                                          \
+							   double unit, double *least, double *product) {        \
+		orthogonalize(b, f, ld, r, t, unit, least, product);                                             \
 	}
 VERSION(orthogonalize_avx2, "avx2,fma")
 VERSION(orthogonalize_avx512, "avx512f,avx512dq,avx512vl")
 #endif
 
-void difalt_orthogonalize(double *b, double *f, ptrdiff_t ld, int r, double *t, double *lo, double *hi) {
+void difalt_orthogonalize(double *b, double *f, ptrdiff_t ld, int r, double *t, double unit, double *least, double *product) {
 #ifdef VERSION
 	if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-		orthogonalize_avx512(b, f, ld, r, t, lo, hi);
+		orthogonalize_avx512(b, f, ld, r, t, unit, least, product);
 		return;
 	}
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-		orthogonalize_avx2(b, f, ld, r, t, lo, hi);
+		orthogonalize_avx2(b, f, ld, r, t, unit, least, product);
 		return;
 	}
 #endif
-	orthogonalize(b, f, ld, r, t, lo, hi);
+	orthogonalize(b, f, ld, r, t, unit, least, product);
 }

@@ -30,7 +30,7 @@ enum {
 
 // Package lsq draws the same lines, a little further out: what passes here passes
 // there, and what does not is left to it.
-static const double suspect = 1e-6, smallest = 1e-279, largest = 1e299;
+static const double null = 0x1p-51, smallest = 1e-279, largest = 1e299;
 
 // The pieces of the workspace.
 typedef struct {
@@ -79,30 +79,44 @@ static void mul_basis(const difalt_args *s, const scratch *k, const double *x, i
 	            1, x, (int)s->ldx, s->u, s->ldu, 0, k->a, s->max_rows);
 }
 
-// trusted reports whether b can be trusted that was computed with a triangle of which
-// lo and hi are the smallest and the largest entry of the diagonal; ymax is the largest
-// response. NaN fails every comparison.
-static int trusted(const double *b, int r, double lo, double hi, double ymax) {
+// trusted reports whether no digits of b were lost to squares that overflow or underflow; NaN fails every comparison.
+static int trusted(const double *b, int r, double least, double squares) {
 	double bmax = 0;
-	if (!(lo > suspect * hi && lo * lo > smallest && hi * hi < largest)) return 0;
+	if (!(least > smallest && squares < largest)) return 0;
 	for (int j = 0; j < r; j++) {
 		if (!isfinite(b[j])) return 0;
 		bmax = fmax(bmax, fabs(b[j]));
 	}
-	return bmax * lo * lo > smallest && bmax * suspect * hi < ymax;
+	return bmax * least > smallest;
+}
+
+// inverse_squares returns |R^-1|^2: R is the upper triangle of f, or that of t with the squares of R's diagonal on its own.
+static double inverse_squares(const scratch *k, int ldf, int r) {
+	double squares = 0, *x = k->w;
+	for (int j = 0; j < r; j++) {
+		memset(x, 0, j * sizeof *x);
+		x[j] = 1;
+		if (r < BLOCKED) {
+			x[j] = 1 / sqrt(k->t[(ptrdiff_t)j * (r + 2)]);
+			cblas_dtrsv(CblasRowMajor, CblasUpper, CblasNoTrans, CblasUnit, j + 1, k->t, r + 1, x, 1);
+		} else
+			cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, j + 1, k->f, ldf, x, 1);
+		squares += cblas_ddot(j + 1, x, 1, x, 1);
+	}
+	return squares;
 }
 
 // factorize computes b from the columns [A y] of f, m rows ldf apart, by the blocked QR
 // factorisation of LAPACK, which turns the last column into Q'y.
-static void factorize(const scratch *k, double *b, int m, int ldf, int r, double *lo, double *hi) {
+static void factorize(const scratch *k, double *b, int m, int ldf, int r, double unit, double *least, double *product) {
 	double *f = k->f;
 	const int columns = r + 1, rank = m < columns ? m : columns, block = rank < BLOCK ? rank : BLOCK;
 	int info;
 	dgeqrt_(&m, &columns, &block, f, &ldf, k->t, &block, k->w, &info);
 	for (int j = 0; j < r; j++) {
-		const double diagonal = fabs(f[(ptrdiff_t)j * ldf + j]);
-		*lo = j && diagonal > *lo ? *lo : diagonal;
-		*hi = j && diagonal < *hi ? *hi : diagonal;
+		const double diagonal = f[(ptrdiff_t)j * ldf + j], square = diagonal * diagonal;
+		*least = square < *least ? square : *least;
+		*product *= square * unit;
 	}
 	memcpy(b, f + (ptrdiff_t)r * ldf, r * sizeof *b);
 	cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, r, f, ldf, b, 1);
@@ -115,19 +129,24 @@ static int solve(const difalt_args *s, const scratch *k, double *b, const double
 	const int m = s->ridge > 0 ? n + r : n, ldf = (int)pad(m);
 	if (m < r) return 0;
 	const double root = sqrt(s->ridge);
-	double ymax = 0, lo = 0, hi = 0;
-	for (int i = 0; i < n; i++) ymax = fmax(ymax, fabs(y[i]));
+	double least = INFINITY, squares = 0, product = 1;
 	for (int j = 0; j <= r; j++) {
 		double *column = k->f + (ptrdiff_t)j * ldf;
 		memcpy(column, j < r ? k->a + (ptrdiff_t)j * s->max_rows : y, n * sizeof *column);
 		memset(column + n, 0, (ldf - n) * sizeof *column);
 		if (m > n && j < r) column[n + j] = root;
+		if (j < r) squares += cblas_ddot(m, column, 1, column, 1);
 	}
+	const double unit = (r > 1 ? r - 1 : 1) / squares;
 	if (r < BLOCKED)
-		difalt_orthogonalize(b, k->f, ldf, r, k->t, &lo, &hi);
+		difalt_orthogonalize(b, k->f, ldf, r, k->t, unit, &least, &product);
 	else
-		factorize(k, b, m, ldf, r, &lo, &hi);
-	return trusted(b, r, lo, hi, ymax);
+		factorize(k, b, m, ldf, r, unit, &least, &product);
+	if (!trusted(b, r, least, squares)) return 0;
+	// |R^-1| bounds the smallest singular value, and so does their product, which the diagonal shows: the others, each
+	// square times unit, make at most 1.
+	const double tol = null * (n > r ? n : r);
+	return (product > tol * tol * (r > 1 ? r - 1 : 1) && product <= 1) || tol * tol * squares * inverse_squares(k, ldf, r) < 1;
 }
 
 // flush adds the products v_t b_t' of the held tasks before t to a gradient.

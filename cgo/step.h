@@ -34,8 +34,9 @@ ptrdiff_t difalt_work(ptrdiff_t max_rows, ptrdiff_t ldx, ptrdiff_t r);
 ptrdiff_t difalt_step(difalt_args s, ptrdiff_t lo, ptrdiff_t hi);
 
 // difalt_orthogonalize computes b = argmin |A b - y| for the columns [A y] of f, ld rows
-// each, a multiple of 8, which it overwrites. t is scratch memory for r * (r + 1) numbers,
-// lo and hi become the smallest and the largest entry of the diagonal of R in A = QR.
-void difalt_orthogonalize(double *b, double *f, ptrdiff_t ld, int r, double *t, double *lo, double *hi);
+// each, a multiple of 8, which it overwrites. In A = Q D F, with D diagonal, row k of F is
+// t[k*(r+1)+j], j > k, after ones on its diagonal, where t has the squares of D. least becomes the
+// smallest of these, if it was larger, and product is multiplied by each of them times unit.
+void difalt_orthogonalize(double *b, double *f, ptrdiff_t ld, int r, double *t, double unit, double *least, double *product);
 
 #endif
