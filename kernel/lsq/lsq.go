@@ -96,7 +96,7 @@ func NewWorkspace(n, r int) *Workspace {
 	}
 	for i := range r {
 		ws.ones[i], ws.identity[i] = 1, i
-		ws.enough[i+1] = math.Pow(least(i+1, max(n, r)), 1/float64(i+1)) / float64(max(i, 1))
+		ws.enough[i+1] = math.Pow(least(i+1, tolerance(n, r)), 1/float64(i+1)) / float64(max(i, 1))
 	}
 	return ws
 }
@@ -154,11 +154,12 @@ func (ws *Workspace) solve(b []float64, a *blas.ColumnMajor, y []float64, ridge 
 		return Underdetermined, false
 	}
 	var lo, hi float64
+	tol := tolerance(n, r)
 	lo, hi, ws.Squares = tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
-	if ws.plain(m.Rows, r, lo, hi, max(n, r)) && inRange(b, rhs, lo) {
+	if ws.plain(m.Rows, r, lo, hi, tol) && inRange(b, rhs, lo) {
 		return OK, ridge == 0 // or the squares are those of the ridge, too
 	}
-	if p, ok := ws.sorted(m.Rows, r, hi, max(n, r)); ok && ws.basic(b, p, rhs) {
+	if p, ok := ws.sorted(m.Rows, r, hi, tol); ok && ws.basic(b, p, rhs) {
 		return statusOf(p.rank, n, r), ridge == 0 && p.rank == r
 	}
 	return ws.minimumNorm(b, *a, y, ridge), false
@@ -175,9 +176,9 @@ func statusOf(rank, n, r int) Status {
 	return RankDeficient
 }
 
-// tolerance is the share of the norm of A, of so many samples or columns, at which a direction counts as null: along it
-// A is rounding errors.
-func tolerance(longest int) float64 { return float64(longest) * eps }
+// tolerance is the share of the norm of an n x r matrix at which a direction counts as null: along it the matrix is
+// rounding errors.
+func tolerance(n, r int) float64 { return float64(max(n, r)) * eps }
 
 const eps = 0x1p-52
 

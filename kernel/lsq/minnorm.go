@@ -28,7 +28,7 @@ func (ws *Workspace) minimumNorm(b []float64, a blas.ColumnMajor, y []float64, r
 		m += r
 	}
 	d := ws.decomposition(m, r)
-	d.pivoted(tolerance(max(n, r)), func() { d.load(a, y, scale, yscale, rho) })
+	d.pivoted(tolerance(n, r), func() { d.load(a, y, scale, yscale, rho) })
 	d.solve(b, ws)
 	for k := range b {
 		b[k] *= yscale / scale

@@ -21,9 +21,9 @@ type split struct {
 // splitWork returns the length of the memory for matrices of c columns.
 func splitWork(c int) int { return 3*c*c + 3*c }
 
-// longest is the largest mean of the squares of the columns of N with which digits are kept: the
-// computed null space is off by |N| times the rounding.
-const longest = 1e4
+// allowed returns how long columns of N, the root of their mean square, may be: the computed null space is off by so many
+// times the rounding, where solutions of problems with c columns are by some multiple of c.
+func allowed(c int) float64 { return 10 * float64(max(c, 10)) }
 
 // transposed sets t to T' with rows and columns backwards, which is upper triangular; see project.
 func (s split) transposed(t, r []float64, row, col int, at []int) {
@@ -80,7 +80,8 @@ func (ws *Workspace) project(b []float64, s split, r []float64, row, col int, at
 	for i, v := range b {
 		b[i] = -v
 	}
-	return squares <= longest*float64(others) && before <= math.Sqrt(longest)*tile.MaxAbs(b)
+	most := allowed(s.c)
+	return squares <= most*most*float64(others) && before <= most*tile.MaxAbs(b)
 }
 
 // A partition sorts the columns of a matrix, of which LeastSquares or Orthogonalize have left F: those that were set apart
@@ -94,7 +95,7 @@ type partition struct {
 
 // sorted sorts the columns of an m x c matrix with a sum of squares. It reports whether the rank is beyond doubt: the columns
 // that were set apart are null, and the others independent.
-func (ws *Workspace) sorted(m, c int, squares float64, longest int) (p partition, ok bool) {
+func (ws *Workspace) sorted(m, c int, squares float64, tol float64) (p partition, ok bool) {
 	p = partition{split: split{c: c, order: ws.order[:c]}, smallest: math.Inf(1)}
 	_, _, p.f, p.ldf = tile.Eliminated(ws.work, m, c)
 	apart := tile.SetApart(m, c) * squares
@@ -107,34 +108,33 @@ func (ws *Workspace) sorted(m, c int, squares float64, longest int) (p partition
 			p.rank++
 		}
 	}
-	return p, p.rank > 0 && p.smallest > smallest && squares < largest && ws.independent(p, squares, longest)
+	return p, p.rank > 0 && p.smallest > smallest && squares < largest && ws.independent(p, squares, tol)
 }
 
 // least returns the least product of d_k (c-1) / |T|^2, for the squares d_k of the diagonal of T, that shows that no singular
 // value of T, of c columns, is null. The product of the d_k is that of the squares of the singular values, of which all but
 // the smallest make at most (|T|^2 / (c-1))^(c-1).
-func least(c, longest int) float64 {
-	tol := tolerance(longest)
+func least(c int, tol float64) float64 {
 	return float64(max(c-1, 1)) * tol * tol
 }
 
 // plain reports whether the diagonal of R alone shows that the columns of an m x c matrix are independent; lo is the least of
 // its squares. That of most matrices does, by lo alone.
-func (ws *Workspace) plain(m, c int, lo, squares float64, longest int) bool {
+func (ws *Workspace) plain(m, c int, lo, squares float64, tol float64) bool {
 	if lo > ws.enough[c]*squares {
 		return squares < largest
 	}
 	_, _, f, ldf := tile.Eliminated(ws.work, m, c)
-	return lo > smallest && squares < largest && shown(f, ldf, ws.identity[:c], squares, longest)
+	return lo > smallest && squares < largest && shown(f, ldf, ws.identity[:c], squares, tol)
 }
 
 // shown reports whether the diagonal of T, of some columns, shows that none of its singular values is null.
-func shown(f []float64, ldf int, columns []int, squares float64, longest int) bool {
+func shown(f []float64, ldf int, columns []int, squares float64, tol float64) bool {
 	product, unit := 1.0, float64(max(len(columns)-1, 1))/squares
 	for _, k := range columns {
 		product *= f[k*(ldf+1)] * unit
 	}
-	return product >= least(len(columns), longest) && product <= 1
+	return product >= least(len(columns), tol) && product <= 1
 }
 
 // slack is by how much T may be nearer to a matrix of lower rank than what counts as null where columns have been
@@ -143,8 +143,8 @@ const slack = 16
 
 // independent reports whether T, see split, has no singular value that is null, with the slack. Its diagonal shows that of
 // most matrices; |T^-1|, whose inverse is at most the smallest singular value, of all.
-func (ws *Workspace) independent(p partition, squares float64, longest int) bool {
-	if shown(p.f, p.ldf, p.order[:p.rank], squares, longest) {
+func (ws *Workspace) independent(p partition, squares float64, tol float64) bool {
+	if shown(p.f, p.ldf, p.order[:p.rank], squares, tol) {
 		return true
 	}
 	inverse, t := ws.split[:p.rank*p.rank], ws.split[p.rank*p.rank:]
@@ -158,7 +158,7 @@ func (ws *Workspace) independent(p partition, squares float64, longest int) bool
 		at, n := i*(p.rank+1), p.rank-i
 		tile.SolveUpper(inverse[at:], p.rank, t[at:], p.rank, ws.ones[:n], min(few, n), n)
 	}
-	size, tol := 0.0, tolerance(longest)
+	size := 0.0
 	for _, v := range inverse {
 		size += v * v
 	}

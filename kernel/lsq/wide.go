@@ -21,10 +21,10 @@ func (ws *Workspace) solveWide(b []float64, a blas.ColumnMajor, y []float64) boo
 	clear(b)
 	lo, hi := tile.Orthogonalize(h, transposed, r, r, n, b, ws.work, ws.Next)
 	w, ldw, f, ldf := tile.Eliminated(ws.work, r, n)
-	p, all := partition{split: split{rank: n}, smallest: lo}, ws.plain(r, n, lo, hi, r)
+	p, all := partition{split: split{rank: n}, smallest: lo}, ws.plain(r, n, lo, hi, tolerance(n, r))
 	if !all {
 		var ok bool
-		if p, ok = ws.sorted(r, n, hi, r); !ok {
+		if p, ok = ws.sorted(r, n, hi, tolerance(n, r)); !ok {
 			return false
 		}
 	}
