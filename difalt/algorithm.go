@@ -17,15 +17,14 @@ type iterate struct {
 	u, z      []*kernel.Basis // U_g, and Z_g of which the next U_g is made
 	groups    []*kernel.Group // b_t fitted to U_g, and the objective
 	grads     []*kernel.Basis // of the objective at U_g
-	moved     []float64       // |U_g - previous U_g|_F, where somebody asks for it
+	moved     []float64       // |U_g - previous U_g|_F, for reports and mixed precision
 	eta       float64         // the paper's step, in the units of the data
 	data      *data
-	moments   *momentPreconditioner // nil: 1/(n m)
+	moments   *momentPreconditioner // nil: K^-1 is 1/(n m)
 	executor  *kernel.Executor      // nil until the data have been built
-	// fitted says that the groups have made a step at some U_g, and rests that this is U_g still,
-	// since the method has needed no other in its last iteration.
-	fitted, rests bool
-	reduced       bool // the groups have copies in 16 bits
+	fitted    bool                  // the groups have fitted b_t to a U_g
+	rests     bool                  // that is U_g still: the last iteration did not move it (Newton)
+	reduced   bool                  // the groups have copies in 16 bits
 }
 
 // iterate is lines 7 to 14 of Alg. 3. Between the minimisation and the rest the state that the
@@ -88,9 +87,8 @@ func (s *Solver) selectSamples() {
 // keeps from one iteration to the next changes in commit, objective and noiseShows only, so
 // that an iteration that fails can be tried again.
 type method interface {
-	// combine computes Z_g of every node, of which the factor Q is the next U_g, from U_g and
-	// the gradients, which it may overwrite; or it sets rests, at all nodes, and the next U_g is
-	// this one.
+	// combine computes Z_g of every node from U_g and the gradients, which it may overwrite: the
+	// next U_g is the factor Q of it. Or it sets rests, at all nodes, and U_g stays.
 	combine(ctx context.Context) error
 	// commit takes over what combine has prepared: U_g is the new one, and Z_g that before.
 	commit()
@@ -100,9 +98,9 @@ type method interface {
 	// shortened returns how many nodes took a shorter step in the last iteration, and how
 	// many could not tell all directions apart.
 	shortened() (damped, regularized int)
-	// reported is called after the commit of an iteration from whose state on the nodes add
-	// up their objective, and objective some iterations later with that sum, at all nodes in
-	// the same one. The method may then change U_g.
+	// reported is called after an iteration in which the nodes have begun to add up the objective
+	// of its state; objective some iterations later, in the same one at all nodes, with the sum.
+	// The method may then change U_g.
 	reported()
 	objective(objective float64)
 	// newtonStep returns how long the last Newton-like step for the data of all nodes was, and

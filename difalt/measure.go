@@ -16,9 +16,9 @@ type gauge struct {
 	p               *scaling    // of the sum of P
 	measuring       bool        // the present iteration measures; so it does when it is tried again
 	next            int         // the first iteration in which to measure again
-	residual, noise float64     // of the last measurement, NaN before the first
-	floor           float64     // and what rounding leaves of any residual
-	overshoot       float64     // and the cosine of the last move of U and the gradient where it has led
+	residual, noise float64     // Result.Residual and StatisticalError as last measured, NaN before
+	floor           float64     // no residual is below it, because of rounding
+	overshoot       float64     // cosine of the last move of U and the gradient where it ended
 }
 
 // nodeSums are what a node adds to the sums by which all measure.
@@ -50,15 +50,15 @@ func (g *gauge) reset() {
 }
 
 const (
-	atMost  = 10 // iterations between two measurements
-	atLeast = 2
+	// Iterations between two measurements.
+	longestWait, shortestWait = 10, 2
 	// A distance to the minimiser explains its square in the objective. Noise explains
 	// most of the objective where the distance is less than this times the one that
 	// would explain all of it.
 	mostlyNoise = 0.3
-	// Where a residual is rounding it is up to this, times how much the smallest singular value
-	// of the b_t hides behind the largest; and a move of U below shortest is rounding: more
-	// where features are mostly offset.
+	// A residual that is nothing but rounding is up to lastDigits times the ratio of the largest
+	// singular value of the b_t to the smallest. A move of U that is below shortest is rounding;
+	// where features are mostly offset, larger moves are.
 	lastDigits = 4 * 0x1p-52
 	shortest   = 1e-14
 )
@@ -78,7 +78,7 @@ func (m *monitor) due(method method) bool {
 		signal, noise := m.at.data.signal(g.p.values[0], m.course.latest)
 		return length/(m.at.data.slowest()*signal) <= max(m.tolerance(), m.share()*noise, m.floor())
 	}
-	return !m.o.EveryIteration && m.course.move <= max(m.o.Tolerance, shortest*math.Sqrt(m.at.data.xx/m.at.data.variance())) || m.o.StopAtNoise && k >= atMost
+	return !m.o.EveryIteration && m.course.move <= max(m.o.Tolerance, shortest*math.Sqrt(m.at.data.xx/m.at.data.variance())) || m.o.StopAtNoise && k >= longestWait
 }
 
 // tolerance is the distance at which a run has converged whatever the noise. One that does
@@ -202,10 +202,10 @@ func (m *monitor) wait(noisy bool) int {
 		goal = m.enough()
 	}
 	rate := -math.Log(residual) / float64(m.at.iteration)
-	if n := math.Log(residual/goal) / rate; rate > 0 && n < atMost {
-		return max(int(math.Ceil(n)), atLeast)
+	if n := math.Log(residual/goal) / rate; rate > 0 && n < longestWait {
+		return max(int(math.Ceil(n)), shortestWait)
 	}
-	return atMost
+	return longestWait
 }
 
 // addSpread raises the residual to the root of the sum of the squares of all distances of a node

@@ -206,7 +206,7 @@ type exchange struct {
 	net    *consensus.Network
 	mixer  *consensus.Mixer
 	rounds int           // of an iteration
-	time   time.Duration // that agree has taken since somebody has set it to 0
+	time   time.Duration // spent in agree since the iteration began
 	msgs   []consensus.Message
 }
 

@@ -143,7 +143,7 @@ func (s *Solver) escape() {
 	s.net.Commit()
 	s.at.iteration++
 	s.stop.escapes++
-	s.stop.gauge.measuring, s.stop.gauge.next = false, s.at.iteration+atMost
+	s.stop.gauge.measuring, s.stop.gauge.next = false, s.at.iteration+longestWait
 }
 
 // Of every eigenvector q of P the nodes add up E(U q), and sums of (q'b_t)^2 and (q'b_t)^4.

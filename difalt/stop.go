@@ -30,7 +30,7 @@ type monitor struct {
 	words     []uint8   // the status with which each hosted node wants to end, or Running
 	announced bool      // a context has ended, and words say so
 	escapes   int       // from saddle points
-	standing  *Standing // when the nodes have looked last
+	standing  *Standing // what the nodes saw in their last look, nil before; see settle
 }
 
 func newMonitor(o *Options, at *iterate, x *exchange) *monitor {
