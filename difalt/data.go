@@ -123,32 +123,39 @@ func repack(k *kernel.Tasks, unit float64, by coordinates) (*kernel.Tasks, error
 	return b.Tasks(), nil
 }
 
-// counts returns the numbers of tasks and samples of hosted node i, and the sums of the
-// squares of its data; 0 where these are too large for their units, so that other numbers in the
-// same message keep their digits. Last comes whether the moments of its features may matter,
-// if that is asked.
+// What a node counts: its tasks and samples, the squares of X and y, and whether the moments of its
+// features may matter.
+const (
+	countTasks = iota
+	countSamples
+	countX
+	countY
+	countVotes
+)
+
+// counts returns those of hosted node i. Squares are 0 where they are too large for their units,
+// so that other numbers in the same message keep their digits. There is a vote if that is asked.
 func (k *data) counts(i int, ask bool) []float64 {
-	tasks := k.nodes[i]
-	xx, yy := tasks.SquareSums()
-	most := math.Ldexp(float64(tasks.TotalSamples()*k.features), 2*(farFrom1+1))
+	own := k.nodes[i]
+	xx, yy := own.SquareSums()
+	most := math.Ldexp(float64(own.TotalSamples()*k.features), 2*(farFrom1+1))
 	if k.by == nil && !(xx <= most) || !(yy <= most) { // offsets may be larger than what coordinates go by
 		xx, yy = 0, 0
 	}
 	vote := 0.0
-	if ask && mayMatter(tasks) {
+	if ask && mayMatter(own) {
 		vote = 1
 	}
-	return []float64{float64(tasks.Len()), float64(tasks.TotalSamples()), xx, yy, vote}
+	return []float64{countTasks: float64(own.Len()), countSamples: float64(own.TotalSamples()), countX: xx, countY: yy, countVotes: vote}
 }
 
 // count takes over the sum of the counts of all nodes.
 func (k *data) count(sum []float64) error {
-	tasks, samples, xx, yy := sum[0], sum[1], sum[2], sum[3]
-	if samples == 0 {
+	if sum[countSamples] == 0 {
 		return errors.New("difalt: the tasks have no samples")
 	}
-	k.tasks, k.samples = int(tasks), int(samples)
-	if k.xx, k.yy = xx/(samples*float64(k.features)), yy/samples; !(k.xx > 0) {
+	k.tasks, k.samples = int(sum[countTasks]), int(sum[countSamples])
+	if k.xx, k.yy = sum[countX]/(sum[countSamples]*float64(k.features)), sum[countY]/sum[countSamples]; !(k.xx > 0) {
 		return errors.New("difalt: all features are zero")
 	}
 	return nil

@@ -81,79 +81,78 @@ func (s *process) close() {
 // compare lets the nodes find out whether they want the same, and about one another's data
 // what all have to know.
 func (s *process) compare(ctx context.Context) error {
-	s.data.by, s.data.moments = nil, nil
-	ask := s.problem.Moments == nil
-	if err := s.data.build(s, units{1, 1}); err != nil {
+	k, ask := s.data, s.problem.Moments == nil
+	k.by, k.moments = nil, nil
+	if err := k.build(s, units{1, 1}); err != nil {
 		return err
 	}
 	rows, largest, settings := make([][]float64, len(s.hosted)), make([][]float64, len(s.hosted)), digits(s.settings())
 	s.timed(func(i, _ int) {
 		x, y := s.problem.Nodes[i].MaxAbs()
 		largest[i] = []float64{x, y}
-		rows[i] = slices.Concat(settings, sizes(x), sizes(y), s.data.counts(i, ask))
+		rows[i] = slices.Concat(settings, sizes(x), sizes(y), k.counts(i, ask))
 	})
 	if err := s.net.Sum(ctx, rows); err != nil {
 		return err
 	}
-	if !alike(rows[0][:len(settings)], s.net.Len()) {
+	sum, n := rows[0], len(settings)
+	said, sizesX, sizesY, counts := sum[:n], sum[n:n+2], sum[n+2:n+4], sum[n+4:]
+	if !alike(said, s.net.Len()) {
 		return nameDifference(ctx, s.net, s.settings())
 	}
-	size := rows[0][len(settings):]
-	for i := range rows {
-		rows[i] = rows[i][len(settings)+4:]
-	}
-	if farFrom(size) || farFrom(size[2:]) { // such data have to be added up once more
-		if err := s.net.Largest(ctx, largest); err != nil {
-			return err
+	if farFrom(sizesX) || farFrom(sizesY) { // such data have to be added up once more
+		err := s.net.Largest(ctx, largest)
+		if err == nil {
+			counts, err = s.countAgain(ctx, units{unitOf(largest[0][0]), unitOf(largest[0][1])}, ask)
 		}
-		if err := s.data.build(s, units{unitOf(largest[0][0]), unitOf(largest[0][1])}); err != nil {
-			return err
-		}
-		if err := s.sumCounts(ctx, rows, ask); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	if votes := rows[0][4]; votes > 0 {
-		if err := s.lookCloser(ctx, rows); err != nil {
+	if counts[countVotes] > 0 {
+		var err error
+		if counts, err = s.lookCloser(ctx, counts); err != nil {
 			return err
 		}
 	}
-	if err := s.data.count(rows[0]); err != nil {
+	if err := k.count(counts); err != nil {
 		return err
 	}
-	if s.o.Rank > s.data.tasks {
-		return &ParameterError{"Rank", s.o.Rank, fmt.Sprintf("must not be more than the %d tasks", s.data.tasks)}
+	if s.o.Rank > k.tasks {
+		return &ParameterError{"Rank", s.o.Rank, fmt.Sprintf("must not be more than the %d tasks", k.tasks)}
 	}
-	if s.data.ridge > MaxRidge {
+	if k.ridge > MaxRidge {
 		return &ParameterError{"Ridge", s.o.Ridge, "too large for features as small as these"}
 	}
-	return s.data.split(s)
-}
-
-// sumCounts lets the nodes add up what they count.
-func (s *process) sumCounts(ctx context.Context, rows [][]float64, ask bool) error {
-	for i := range rows {
-		rows[i] = s.data.counts(i, ask)
-	}
-	return s.net.Sum(ctx, rows)
+	return k.split(s)
 }
 
 // lookCloser finds the moments of features that matter, and coordinates with new counts. A
 // ridge is a number in the coordinates of the caller, which then stay.
-func (s *process) lookCloser(ctx context.Context, rows [][]float64) (err error) {
+func (s *process) lookCloser(ctx context.Context, counts []float64) (_ []float64, err error) {
 	k := s.data
-	if k.moments, err = k.findMoments(ctx, s, rows[0][1]); k.moments == nil || err != nil {
-		return err
+	if k.moments, err = k.findMoments(ctx, s, counts[countSamples]); k.moments == nil || err != nil {
+		return counts, err
 	}
 	s.o.Logger.Debug("offsets or sizes of features matter")
 	if s.o.Ridge > 0 {
-		return nil
+		return counts, nil
 	}
 	k.by = k.moments.coordinates()
-	if err := k.build(s, k.unit); err != nil {
-		return err
+	return s.countAgain(ctx, k.unit, false)
+}
+
+// countAgain brings the data into other units, and the coordinates, and returns their counts.
+func (s *process) countAgain(ctx context.Context, unit units, ask bool) ([]float64, error) {
+	if err := s.data.build(s, unit); err != nil {
+		return nil, err
 	}
-	return s.sumCounts(ctx, rows, false)
+	rows := make([][]float64, len(s.hosted))
+	for i := range rows {
+		rows[i] = s.data.counts(i, ask)
+	}
+	err := s.net.Sum(ctx, rows)
+	return rows[0], err
 }
 
 // each returns a function for the pool that calls f for every hosted node.
