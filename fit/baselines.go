@@ -165,6 +165,9 @@ func (d *design) singleErrors(ctx context.Context, tasks []int, grid []float64, 
 func (d *design) addSingleErrors(p *ridgePath, task int, grid, s []float64) {
 	z, rows := make([]float64, d.width()), d.rows.of(task)
 	for fold := range d.folds {
+		if !slices.ContainsFunc(rows, func(i int) bool { return d.fold[i] == fold }) {
+			continue
+		}
 		p.read(d, rows, func(i int) bool { return d.fold[i] >= 0 && d.fold[i] != fold })
 		thetas := p.solve(grid)
 		for _, i := range rows {

@@ -81,8 +81,9 @@ func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	const large = 1 << 21 // numbers: a tenth of them takes more memory than collecting it takes time
-	if len(in.Table.Features())*in.Table.Rows() > large {
+	// A tenth of a large table takes more memory than all else that the program has, and collecting little time where there are few names of tasks.
+	const large, aTask = 1 << 21, 64 // numbers
+	if n := len(in.Table.Features()) * in.Table.Rows(); n > max(large, aTask*len(in.Table.Tasks())) {
 		defer saveMemory(10)()
 	}
 	network, err := f.network(in)

@@ -101,7 +101,7 @@ type Whitened struct {
 	LogDet float64   // of V
 }
 
-// smallProduct is the number of multiplications up to which a product is made of dots: there may be millions of tasks of a row or two.
+// smallProduct is the number of multiplications up to which matrices are multiplied row by row: there may be millions of tasks of a row or two.
 const smallProduct = 1 << 11
 
 // Product sets out to a b'.
@@ -157,6 +157,18 @@ func (t *Task) through(v []float64) (k Whitened, ok bool) {
 // solve multiplies the rows by the inverse of the transposed factor.
 func (t *Task) solve(r blas64.Triangular) {
 	m := r.N
+	if w := len(t.Z) / m; m*m*w <= smallProduct {
+		for k := range m {
+			z, by := t.Z[k*w:][:w], r.Data[k*r.Stride:]
+			floats.Scale(1/by[k], z)
+			t.Y[k] /= by[k]
+			for i := k + 1; i < m; i++ {
+				floats.AddScaled(t.Z[i*w:][:w], -by[i], z)
+				t.Y[i] -= by[i] * t.Y[k]
+			}
+		}
+		return
+	}
 	blas64.Trsm(blas.Left, blas.Trans, 1, r, Matrix(t.Z, m, len(t.Z)/m))
 	blas64.Trsm(blas.Left, blas.Trans, 1, r, Matrix(t.Y, m, 1))
 }
