@@ -161,7 +161,7 @@ func (t *Task) solve(r blas64.Triangular) {
 		for k := range m {
 			z, by := t.Z[k*w:][:w], r.Data[k*r.Stride:]
 			floats.Scale(1/by[k], z)
-			t.Y[k] /= by[k]
+			t.Y[k] *= 1 / by[k]
 			for i := k + 1; i < m; i++ {
 				floats.AddScaled(t.Z[i*w:][:w], -by[i], z)
 				t.Y[i] -= by[i] * t.Y[k]
