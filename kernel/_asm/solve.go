@@ -33,10 +33,8 @@ func leastSquares(t isa) {
 	} else {
 		s.keep = YMM()
 	}
-	s.group, s.fp, s.i = GP64(), GP64(), GP64()
-	first := GP64()
-	s.xp = GP64()
-	s.cols = newRows(first, s.height, 4)
+	s.group, s.fp = GP64(), GP64()
+	s.cols = newRows(GP64(), s.height, 4)
 	s.pf = param("next")
 	s.first()
 	s.eliminate()
@@ -56,9 +54,9 @@ type solver struct {
 	apart  reg.VecVirtual // what a pivot must exceed
 	keep   reg.Register   // the lanes to keep of a row of F: all, or none
 
-	group, fp, i, xp reg.GPVirtual
-	pf               reg.GPVirtual // next line to prefetch
-	cols             rows          // of columns in work
+	group, fp reg.GPVirtual
+	pf        reg.GPVirtual // next line to prefetch
+	cols      rows          // of columns in work
 }
 
 // copyIn copies A and y to work and clears three columns behind. The squares of A are hi.
@@ -154,16 +152,14 @@ func (s *solver) first() {
 	loopWith := func(label string, lead bool) {
 		acc := t.vecs(4)
 		t.zero(acc...)
-		MOVQ(s.col, s.xp)
-		MOVQ(s.height, s.i)
-		SHRQ(U8(log2(t.bytes())), s.i)
-		loop(label, s.i, func() {
+		xp, left := s.column()
+		loop(label, left, func() {
 			x := t.vec()
-			VMOVUPD(Mem{Base: s.xp}, x)
+			VMOVUPD(Mem{Base: xp}, x)
 			for j := range acc {
 				VFMADD231PD(s.cols.at(j, 0), x, acc[j])
 			}
-			ADDQ(I32(t.bytes()), s.xp)
+			ADDQ(I32(t.bytes()), xp)
 			ADDQ(I32(t.bytes()), s.cols.base)
 		})
 		s.finishGroup(acc, lead)
@@ -177,6 +173,15 @@ func (s *solver) first() {
 	DECQ(s.group)
 	JNZ(LabelRef("firstGroup"))
 	Label("firstDone")
+}
+
+// column returns the pivot column and how many vectors it has.
+func (s *solver) column() (at, vectors reg.GPVirtual) {
+	at, vectors = GP64(), GP64()
+	MOVQ(s.col, at)
+	MOVQ(s.height, vectors)
+	SHRQ(U8(log2(s.t.bytes())), vectors)
+	return at, vectors
 }
 
 // finishGroup divides the inner products of a group by the pivot's, which is the
@@ -254,14 +259,12 @@ func (s *solver) pass(label string, fo reg.GPVirtual, lead bool) {
 		VBROADCASTSD(Mem{Base: fo, Disp: 8 * j}, f[j])
 	}
 	ADDQ(Imm(32), fo)
-	MOVQ(s.col, s.xp)
-	MOVQ(s.height, s.i)
-	SHRQ(U8(log2(t.bytes())), s.i)
-	loop(label, s.i, func() {
+	xp, left := s.column()
+	loop(label, left, func() {
 		x, next := t.vec(), t.vec()
-		VMOVUPD(Mem{Base: s.xp}, x)
+		VMOVUPD(Mem{Base: xp}, x)
 		if !lead {
-			VMOVUPD(Mem{Base: s.xp, Index: s.height, Scale: 1}, next)
+			VMOVUPD(Mem{Base: xp, Index: s.height, Scale: 1}, next)
 		}
 		for i := range t.lanes / 4 {
 			PREFETCHT1(Mem{Base: s.pf, Disp: 64 * i})
@@ -277,7 +280,7 @@ func (s *solver) pass(label string, fo reg.GPVirtual, lead bool) {
 			VMOVUPD(c, s.cols.at(j, 0))
 			VFMADD231PD(c, next, acc[j])
 		}
-		ADDQ(I32(t.bytes()), s.xp)
+		ADDQ(I32(t.bytes()), xp)
 		ADDQ(I32(t.bytes()), s.cols.base)
 	})
 	s.finishGroup(acc, lead)

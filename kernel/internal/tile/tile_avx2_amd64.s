@@ -6863,9 +6863,9 @@ clear:
 	ADDQ         $0x04, DX
 	IMULQ        AX, DX
 	ADDQ         work+48(FP), DX
-	LEAQ         (AX)(AX*2), R10
-	MOVQ         next+56(FP), R11
-	MOVQ         CX, R8
+	LEAQ         (AX)(AX*2), R8
+	MOVQ         next+56(FP), R9
+	MOVQ         CX, DI
 	MOVQ         DX, SI
 	MOVQ         r+32(FP), BX
 	ADDQ         $0x04, BX
@@ -6874,19 +6874,19 @@ clear:
 	VXORPD       Y4, Y4, Y4
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y3, Y3, Y3
-	MOVQ         CX, R9
-	MOVQ         AX, DI
-	SHRQ         $0x05, DI
+	MOVQ         CX, R10
+	MOVQ         AX, R11
+	SHRQ         $0x05, R11
 
 firstLead:
-	VMOVUPD      (R9), Y5
-	VFMADD231PD  (R8), Y5, Y2
-	VFMADD231PD  (R8)(AX*1), Y5, Y4
-	VFMADD231PD  (R8)(AX*2), Y5, Y1
-	VFMADD231PD  (R8)(R10*1), Y5, Y3
-	ADDQ         $+32, R9
-	ADDQ         $+32, R8
-	DECQ         DI
+	VMOVUPD      (R10), Y5
+	VFMADD231PD  (DI), Y5, Y2
+	VFMADD231PD  (DI)(AX*1), Y5, Y4
+	VFMADD231PD  (DI)(AX*2), Y5, Y1
+	VFMADD231PD  (DI)(R8*1), Y5, Y3
+	ADDQ         $+32, R10
+	ADDQ         $+32, DI
+	DECQ         R11
 	JNZ          firstLead
 	VHADDPD      Y4, Y2, Y2
 	VHADDPD      Y3, Y1, Y3
@@ -6901,7 +6901,7 @@ firstLead:
 	VMOVUPD      Y4, (SI)
 	VMOVSD       X3, (SI)
 	ADDQ         $0x20, SI
-	LEAQ         (R8)(R10*1), R8
+	LEAQ         (DI)(R8*1), DI
 	VMOVAPD      X3, X1
 	DECQ         BX
 	JZ           firstDone
@@ -6911,19 +6911,19 @@ firstGroup:
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
-	MOVQ   CX, R9
-	MOVQ   AX, DI
-	SHRQ   $0x05, DI
+	MOVQ   CX, R10
+	MOVQ   AX, R11
+	SHRQ   $0x05, R11
 
 firstRest:
-	VMOVUPD     (R9), Y8
-	VFMADD231PD (R8), Y8, Y4
-	VFMADD231PD (R8)(AX*1), Y8, Y5
-	VFMADD231PD (R8)(AX*2), Y8, Y6
-	VFMADD231PD (R8)(R10*1), Y8, Y7
-	ADDQ        $+32, R9
-	ADDQ        $+32, R8
-	DECQ        DI
+	VMOVUPD     (R10), Y8
+	VFMADD231PD (DI), Y8, Y4
+	VFMADD231PD (DI)(AX*1), Y8, Y5
+	VFMADD231PD (DI)(AX*2), Y8, Y6
+	VFMADD231PD (DI)(R8*1), Y8, Y7
+	ADDQ        $+32, R10
+	ADDQ        $+32, DI
+	DECQ        R11
 	JNZ         firstRest
 	VHADDPD     Y5, Y4, Y4
 	VHADDPD     Y7, Y6, Y5
@@ -6934,7 +6934,7 @@ firstRest:
 	VANDPD      Y2, Y4, Y4
 	VMOVUPD     Y4, (SI)
 	ADDQ        $0x20, SI
-	LEAQ        (R8)(R10*1), R8
+	LEAQ        (DI)(R8*1), DI
 	DECQ        BX
 	JNZ         firstGroup
 
@@ -6943,15 +6943,15 @@ firstDone:
 	DECQ BX
 	JZ   eliminated
 	MOVQ BX, (SP)
-	MOVQ r+32(FP), R12
-	ADDQ $0x05, R12
-	SHLQ $0x03, R12
+	MOVQ r+32(FP), R10
+	ADDQ $0x05, R10
+	SHLQ $0x03, R10
 
 step:
-	MOVQ         CX, R8
-	ADDQ         AX, R8
-	LEAQ         8(DX), R13
-	ADDQ         R12, DX
+	MOVQ         CX, DI
+	ADDQ         AX, DI
+	LEAQ         8(DX), R11
+	ADDQ         R10, DX
 	MOVQ         DX, SI
 	MOVQ         (SP), BX
 	ADDQ         $0x04, BX
@@ -6960,38 +6960,38 @@ step:
 	VXORPD       Y5, Y5, Y5
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
-	VBROADCASTSD (R13), Y6
-	VBROADCASTSD 8(R13), Y7
-	VBROADCASTSD 16(R13), Y8
-	VBROADCASTSD 24(R13), Y9
-	ADDQ         $0x20, R13
-	MOVQ         CX, R9
-	MOVQ         AX, DI
-	SHRQ         $0x05, DI
+	VBROADCASTSD (R11), Y6
+	VBROADCASTSD 8(R11), Y7
+	VBROADCASTSD 16(R11), Y8
+	VBROADCASTSD 24(R11), Y9
+	ADDQ         $0x20, R11
+	MOVQ         CX, R12
+	MOVQ         AX, R13
+	SHRQ         $0x05, R13
 
 lead:
-	VMOVUPD      (R9), Y10
-	PREFETCHT1   (R11)
-	ADDQ         pace+64(FP), R11
-	VMOVUPD      (R8), Y11
+	VMOVUPD      (R12), Y10
+	PREFETCHT1   (R9)
+	ADDQ         pace+64(FP), R9
+	VMOVUPD      (DI), Y11
 	VFNMADD231PD Y10, Y6, Y11
-	VMOVUPD      Y11, (R8)
+	VMOVUPD      Y11, (DI)
 	VFMADD231PD  Y11, Y11, Y2
-	VMOVUPD      (R8)(AX*1), Y12
+	VMOVUPD      (DI)(AX*1), Y12
 	VFNMADD231PD Y10, Y7, Y12
-	VMOVUPD      Y12, (R8)(AX*1)
+	VMOVUPD      Y12, (DI)(AX*1)
 	VFMADD231PD  Y12, Y11, Y5
-	VMOVUPD      (R8)(AX*2), Y12
+	VMOVUPD      (DI)(AX*2), Y12
 	VFNMADD231PD Y10, Y8, Y12
-	VMOVUPD      Y12, (R8)(AX*2)
+	VMOVUPD      Y12, (DI)(AX*2)
 	VFMADD231PD  Y12, Y11, Y3
-	VMOVUPD      (R8)(R10*1), Y12
+	VMOVUPD      (DI)(R8*1), Y12
 	VFNMADD231PD Y10, Y9, Y12
-	VMOVUPD      Y12, (R8)(R10*1)
+	VMOVUPD      Y12, (DI)(R8*1)
 	VFMADD231PD  Y12, Y11, Y4
-	ADDQ         $+32, R9
-	ADDQ         $+32, R8
-	DECQ         DI
+	ADDQ         $+32, R12
+	ADDQ         $+32, DI
+	DECQ         R13
 	JNZ          lead
 	VHADDPD      Y5, Y2, Y2
 	VHADDPD      Y4, Y3, Y3
@@ -7006,7 +7006,7 @@ lead:
 	VMOVUPD      Y5, (SI)
 	VMOVSD       X3, (SI)
 	ADDQ         $0x20, SI
-	LEAQ         (R8)(R10*1), R8
+	LEAQ         (DI)(R8*1), DI
 	VMINSD       X3, X1, X1
 	DECQ         BX
 	JZ           stepped
@@ -7016,39 +7016,39 @@ group:
 	VXORPD       Y5, Y5, Y5
 	VXORPD       Y6, Y6, Y6
 	VXORPD       Y7, Y7, Y7
-	VBROADCASTSD (R13), Y8
-	VBROADCASTSD 8(R13), Y9
-	VBROADCASTSD 16(R13), Y10
-	VBROADCASTSD 24(R13), Y11
-	ADDQ         $0x20, R13
-	MOVQ         CX, R9
-	MOVQ         AX, DI
-	SHRQ         $0x05, DI
+	VBROADCASTSD (R11), Y8
+	VBROADCASTSD 8(R11), Y9
+	VBROADCASTSD 16(R11), Y10
+	VBROADCASTSD 24(R11), Y11
+	ADDQ         $0x20, R11
+	MOVQ         CX, R12
+	MOVQ         AX, R13
+	SHRQ         $0x05, R13
 
 rest:
-	VMOVUPD      (R9), Y12
-	VMOVUPD      (R9)(AX*1), Y13
-	PREFETCHT1   (R11)
-	ADDQ         pace+64(FP), R11
-	VMOVUPD      (R8), Y14
+	VMOVUPD      (R12), Y12
+	VMOVUPD      (R12)(AX*1), Y13
+	PREFETCHT1   (R9)
+	ADDQ         pace+64(FP), R9
+	VMOVUPD      (DI), Y14
 	VFNMADD231PD Y12, Y8, Y14
-	VMOVUPD      Y14, (R8)
+	VMOVUPD      Y14, (DI)
 	VFMADD231PD  Y14, Y13, Y4
-	VMOVUPD      (R8)(AX*1), Y14
+	VMOVUPD      (DI)(AX*1), Y14
 	VFNMADD231PD Y12, Y9, Y14
-	VMOVUPD      Y14, (R8)(AX*1)
+	VMOVUPD      Y14, (DI)(AX*1)
 	VFMADD231PD  Y14, Y13, Y5
-	VMOVUPD      (R8)(AX*2), Y14
+	VMOVUPD      (DI)(AX*2), Y14
 	VFNMADD231PD Y12, Y10, Y14
-	VMOVUPD      Y14, (R8)(AX*2)
+	VMOVUPD      Y14, (DI)(AX*2)
 	VFMADD231PD  Y14, Y13, Y6
-	VMOVUPD      (R8)(R10*1), Y14
+	VMOVUPD      (DI)(R8*1), Y14
 	VFNMADD231PD Y12, Y11, Y14
-	VMOVUPD      Y14, (R8)(R10*1)
+	VMOVUPD      Y14, (DI)(R8*1)
 	VFMADD231PD  Y14, Y13, Y7
-	ADDQ         $+32, R9
-	ADDQ         $+32, R8
-	DECQ         DI
+	ADDQ         $+32, R12
+	ADDQ         $+32, DI
+	DECQ         R13
 	JNZ          rest
 	VHADDPD      Y5, Y4, Y4
 	VHADDPD      Y7, Y6, Y5
@@ -7059,7 +7059,7 @@ rest:
 	VANDPD       Y2, Y4, Y4
 	VMOVUPD      Y4, (SI)
 	ADDQ         $0x20, SI
-	LEAQ         (R8)(R10*1), R8
+	LEAQ         (DI)(R8*1), DI
 	DECQ         BX
 	JNZ          group
 

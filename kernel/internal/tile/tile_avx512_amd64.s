@@ -15806,9 +15806,9 @@ clear:
 	ADDQ          $0x04, DX
 	IMULQ         AX, DX
 	ADDQ          work+48(FP), DX
-	LEAQ          (AX)(AX*2), R10
-	MOVQ          next+56(FP), R11
-	MOVQ          CX, R8
+	LEAQ          (AX)(AX*2), R8
+	MOVQ          next+56(FP), R9
+	MOVQ          CX, DI
 	MOVQ          DX, SI
 	MOVQ          r+32(FP), BX
 	ADDQ          $0x04, BX
@@ -15817,19 +15817,19 @@ clear:
 	VXORPD        Z5, Z5, Z5
 	VXORPD        Z2, Z2, Z2
 	VXORPD        Z4, Z4, Z4
-	MOVQ          CX, R9
-	MOVQ          AX, DI
-	SHRQ          $0x06, DI
+	MOVQ          CX, R10
+	MOVQ          AX, R11
+	SHRQ          $0x06, R11
 
 firstLead:
-	VMOVUPD      (R9), Z1
-	VFMADD231PD  (R8), Z1, Z3
-	VFMADD231PD  (R8)(AX*1), Z1, Z5
-	VFMADD231PD  (R8)(AX*2), Z1, Z2
-	VFMADD231PD  (R8)(R10*1), Z1, Z4
-	ADDQ         $+64, R9
-	ADDQ         $+64, R8
-	DECQ         DI
+	VMOVUPD      (R10), Z1
+	VFMADD231PD  (DI), Z1, Z3
+	VFMADD231PD  (DI)(AX*1), Z1, Z5
+	VFMADD231PD  (DI)(AX*2), Z1, Z2
+	VFMADD231PD  (DI)(R8*1), Z1, Z4
+	ADDQ         $+64, R10
+	ADDQ         $+64, DI
+	DECQ         R11
 	JNZ          firstLead
 	VSHUFPD      $0x55, Z5, Z3, Z1
 	VMOVAPD      Z5, K1, Z3
@@ -15850,7 +15850,7 @@ firstLead:
 	VMOVUPD      Y3, (SI)
 	VMOVSD       X2, (SI)
 	ADDQ         $0x20, SI
-	LEAQ         (R8)(R10*1), R8
+	LEAQ         (DI)(R8*1), DI
 	VMOVAPD      X2, X1
 	DECQ         BX
 	JZ           firstDone
@@ -15860,19 +15860,19 @@ firstGroup:
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
-	MOVQ   CX, R9
-	MOVQ   AX, DI
-	SHRQ   $0x06, DI
+	MOVQ   CX, R10
+	MOVQ   AX, R11
+	SHRQ   $0x06, R11
 
 firstRest:
-	VMOVUPD     (R9), Z7
-	VFMADD231PD (R8), Z7, Z3
-	VFMADD231PD (R8)(AX*1), Z7, Z4
-	VFMADD231PD (R8)(AX*2), Z7, Z5
-	VFMADD231PD (R8)(R10*1), Z7, Z6
-	ADDQ        $+64, R9
-	ADDQ        $+64, R8
-	DECQ        DI
+	VMOVUPD     (R10), Z7
+	VFMADD231PD (DI), Z7, Z3
+	VFMADD231PD (DI)(AX*1), Z7, Z4
+	VFMADD231PD (DI)(AX*2), Z7, Z5
+	VFMADD231PD (DI)(R8*1), Z7, Z6
+	ADDQ        $+64, R10
+	ADDQ        $+64, DI
+	DECQ        R11
 	JNZ         firstRest
 	VSHUFPD     $0x55, Z4, Z3, Z7
 	VMOVAPD     Z4, K1, Z3
@@ -15889,7 +15889,7 @@ firstRest:
 	VDIVPD.Z    Y2, Y3, K3, Y3
 	VMOVUPD     Y3, (SI)
 	ADDQ        $0x20, SI
-	LEAQ        (R8)(R10*1), R8
+	LEAQ        (DI)(R8*1), DI
 	DECQ        BX
 	JNZ         firstGroup
 
@@ -15898,15 +15898,15 @@ firstDone:
 	DECQ BX
 	JZ   eliminated
 	MOVQ BX, (SP)
-	MOVQ r+32(FP), R12
-	ADDQ $0x05, R12
-	SHLQ $0x03, R12
+	MOVQ r+32(FP), R10
+	ADDQ $0x05, R10
+	SHLQ $0x03, R10
 
 step:
-	MOVQ         CX, R8
-	ADDQ         AX, R8
-	LEAQ         8(DX), R13
-	ADDQ         R12, DX
+	MOVQ         CX, DI
+	ADDQ         AX, DI
+	LEAQ         8(DX), R11
+	ADDQ         R10, DX
 	MOVQ         DX, SI
 	MOVQ         (SP), BX
 	ADDQ         $0x04, BX
@@ -15915,39 +15915,39 @@ step:
 	VXORPD       Z6, Z6, Z6
 	VXORPD       Z2, Z2, Z2
 	VXORPD       Z5, Z5, Z5
-	VBROADCASTSD (R13), Z3
-	VBROADCASTSD 8(R13), Z7
-	VBROADCASTSD 16(R13), Z8
-	VBROADCASTSD 24(R13), Z9
-	ADDQ         $0x20, R13
-	MOVQ         CX, R9
-	MOVQ         AX, DI
-	SHRQ         $0x06, DI
+	VBROADCASTSD (R11), Z3
+	VBROADCASTSD 8(R11), Z7
+	VBROADCASTSD 16(R11), Z8
+	VBROADCASTSD 24(R11), Z9
+	ADDQ         $0x20, R11
+	MOVQ         CX, R12
+	MOVQ         AX, R13
+	SHRQ         $0x06, R13
 
 lead:
-	VMOVUPD      (R9), Z10
-	PREFETCHT1   (R11)
-	PREFETCHT1   64(R11)
-	ADDQ         pace+64(FP), R11
-	VMOVUPD      (R8), Z11
+	VMOVUPD      (R12), Z10
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         pace+64(FP), R9
+	VMOVUPD      (DI), Z11
 	VFNMADD231PD Z10, Z3, Z11
-	VMOVUPD      Z11, (R8)
+	VMOVUPD      Z11, (DI)
 	VFMADD231PD  Z11, Z11, Z4
-	VMOVUPD      (R8)(AX*1), Z12
+	VMOVUPD      (DI)(AX*1), Z12
 	VFNMADD231PD Z10, Z7, Z12
-	VMOVUPD      Z12, (R8)(AX*1)
+	VMOVUPD      Z12, (DI)(AX*1)
 	VFMADD231PD  Z12, Z11, Z6
-	VMOVUPD      (R8)(AX*2), Z12
+	VMOVUPD      (DI)(AX*2), Z12
 	VFNMADD231PD Z10, Z8, Z12
-	VMOVUPD      Z12, (R8)(AX*2)
+	VMOVUPD      Z12, (DI)(AX*2)
 	VFMADD231PD  Z12, Z11, Z2
-	VMOVUPD      (R8)(R10*1), Z12
+	VMOVUPD      (DI)(R8*1), Z12
 	VFNMADD231PD Z10, Z9, Z12
-	VMOVUPD      Z12, (R8)(R10*1)
+	VMOVUPD      Z12, (DI)(R8*1)
 	VFMADD231PD  Z12, Z11, Z5
-	ADDQ         $+64, R9
-	ADDQ         $+64, R8
-	DECQ         DI
+	ADDQ         $+64, R12
+	ADDQ         $+64, DI
+	DECQ         R13
 	JNZ          lead
 	VSHUFPD      $0x55, Z6, Z4, Z3
 	VMOVAPD      Z6, K1, Z4
@@ -15968,7 +15968,7 @@ lead:
 	VMOVUPD      Y4, (SI)
 	VMOVSD       X2, (SI)
 	ADDQ         $0x20, SI
-	LEAQ         (R8)(R10*1), R8
+	LEAQ         (DI)(R8*1), DI
 	VMINSD       X2, X1, X1
 	DECQ         BX
 	JZ           stepped
@@ -15978,40 +15978,40 @@ group:
 	VXORPD       Z4, Z4, Z4
 	VXORPD       Z5, Z5, Z5
 	VXORPD       Z6, Z6, Z6
-	VBROADCASTSD (R13), Z7
-	VBROADCASTSD 8(R13), Z8
-	VBROADCASTSD 16(R13), Z9
-	VBROADCASTSD 24(R13), Z10
-	ADDQ         $0x20, R13
-	MOVQ         CX, R9
-	MOVQ         AX, DI
-	SHRQ         $0x06, DI
+	VBROADCASTSD (R11), Z7
+	VBROADCASTSD 8(R11), Z8
+	VBROADCASTSD 16(R11), Z9
+	VBROADCASTSD 24(R11), Z10
+	ADDQ         $0x20, R11
+	MOVQ         CX, R12
+	MOVQ         AX, R13
+	SHRQ         $0x06, R13
 
 rest:
-	VMOVUPD      (R9), Z11
-	VMOVUPD      (R9)(AX*1), Z12
-	PREFETCHT1   (R11)
-	PREFETCHT1   64(R11)
-	ADDQ         pace+64(FP), R11
-	VMOVUPD      (R8), Z13
+	VMOVUPD      (R12), Z11
+	VMOVUPD      (R12)(AX*1), Z12
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         pace+64(FP), R9
+	VMOVUPD      (DI), Z13
 	VFNMADD231PD Z11, Z7, Z13
-	VMOVUPD      Z13, (R8)
+	VMOVUPD      Z13, (DI)
 	VFMADD231PD  Z13, Z12, Z3
-	VMOVUPD      (R8)(AX*1), Z13
+	VMOVUPD      (DI)(AX*1), Z13
 	VFNMADD231PD Z11, Z8, Z13
-	VMOVUPD      Z13, (R8)(AX*1)
+	VMOVUPD      Z13, (DI)(AX*1)
 	VFMADD231PD  Z13, Z12, Z4
-	VMOVUPD      (R8)(AX*2), Z13
+	VMOVUPD      (DI)(AX*2), Z13
 	VFNMADD231PD Z11, Z9, Z13
-	VMOVUPD      Z13, (R8)(AX*2)
+	VMOVUPD      Z13, (DI)(AX*2)
 	VFMADD231PD  Z13, Z12, Z5
-	VMOVUPD      (R8)(R10*1), Z13
+	VMOVUPD      (DI)(R8*1), Z13
 	VFNMADD231PD Z11, Z10, Z13
-	VMOVUPD      Z13, (R8)(R10*1)
+	VMOVUPD      Z13, (DI)(R8*1)
 	VFMADD231PD  Z13, Z12, Z6
-	ADDQ         $+64, R9
-	ADDQ         $+64, R8
-	DECQ         DI
+	ADDQ         $+64, R12
+	ADDQ         $+64, DI
+	DECQ         R13
 	JNZ          rest
 	VSHUFPD      $0x55, Z4, Z3, Z7
 	VMOVAPD      Z4, K1, Z3
@@ -16028,7 +16028,7 @@ rest:
 	VDIVPD.Z     Y2, Y3, K3, Y3
 	VMOVUPD      Y3, (SI)
 	ADDQ         $0x20, SI
-	LEAQ         (R8)(R10*1), R8
+	LEAQ         (DI)(R8*1), DI
 	DECQ         BX
 	JNZ          group
 
