@@ -156,13 +156,18 @@ func (ws *Workspace) solve(b []float64, a *blas.ColumnMajor, y []float64, ridge 
 	var lo, hi float64
 	tol := tolerance(n, r)
 	lo, hi, ws.Squares = tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
-	if ws.plain(m.Rows, r, lo, hi, tol) && inRange(b, rhs, lo) {
-		return OK, ridge == 0 // or the squares are those of the ridge, too
+	rank := r
+	if !ws.plain(m.Rows, r, lo, hi, tol) || !inRange(b, rhs, lo) {
+		p, ok := ws.sorted(m.Rows, r, hi, tol)
+		if !ok || !ws.basic(b, p, rhs) {
+			return ws.minimumNorm(b, *a, y, ridge), false
+		}
+		rank = p.rank
 	}
-	if p, ok := ws.sorted(m.Rows, r, hi, tol); ok && ws.basic(b, p, rhs) {
-		return statusOf(p.rank, n, r), ridge == 0 && p.rank == r
+	if ridge > 0 {
+		ws.Squares = tile.Dot(ws.Residual, ws.Residual) // without the rows of the ridge
 	}
-	return ws.minimumNorm(b, *a, y, ridge), false
+	return statusOf(rank, n, r), rank == r
 }
 
 // statusOf returns the status of a solution of n x r with a matrix of some rank.
