@@ -229,7 +229,7 @@ func (s *privateRun) findBasis(ctx context.Context, r int) error {
 func (o *Privacy) compare(ctx context.Context, p *Problem, net *consensus.Network) (tasks int, err error) {
 	settings := append(appendSettings(nil, "", reflect.ValueOf(*o)), networkSettings(p, net)...)
 	if a := o.Account; a != nil {
-		settings = append(settings, wire.Setting{Name: "Account", Value: fmt.Sprintf("%.9g of %.9g spent, delta %.9g", a.Rho(), a.Budget(), a.Delta())})
+		settings = append(settings, wire.Setting{Name: "Account", Value: a.String()})
 	}
 	own := digits(settings)
 	rows := make([][]float64, len(p.Nodes))

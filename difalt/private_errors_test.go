@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/private"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/internal/noise"
@@ -126,29 +127,44 @@ func TestPrivateErrors(t *testing.T) {
 	}
 }
 
-// Nodes that want other things, one more epsilon than the other, end with an error that says so.
+// Nodes that want other things, one more epsilon than the other or an account against other numbers of colluding nodes, end
+// with an error that says so.
 func TestPrivateNodesDiffer(t *testing.T) {
-	s := dealt(3, 3)
-	w := network(t, "path", 2, topology.Metropolis, 1).Weights()
-	transports, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}}, testnet.Options{})
-	if err != nil {
-		t.Fatal(err)
+	s := dealt(3, 3, 2)
+	w := network(t, "path", 3, topology.Metropolis, 1).Weights()
+	account := func(colluding int) *private.Account {
+		a, err := private.NewAccount(1, .01, colluding)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
 	}
-	errs := make([]error, 2)
-	var wg sync.WaitGroup
-	for i, tr := range transports {
-		wg.Go(func() {
-			defer tr.Close()
-			net, err := consensus.New(w, tr)
-			if err == nil {
-				_, err = difalt.RunPrivate(t.Context(), part(s.bare(), []int{i}), net, difalt.Privacy{Rank: 2, Epsilon: float64(1 + i)})
+	for what, of := range map[string]func(i int) difalt.Privacy{
+		"Epsilon": func(i int) difalt.Privacy { return difalt.Privacy{Rank: 2, Epsilon: float64(1 + i)} },
+		"collude": func(i int) difalt.Privacy { return difalt.Privacy{Rank: 2, Account: account(i / 2)} },
+	} {
+		transports, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}, {2}}, testnet.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := make([]error, 3)
+		var wg sync.WaitGroup
+		for i, tr := range transports {
+			wg.Go(func() {
+				defer tr.Close()
+				net, err := consensus.New(w, tr)
+				if err == nil {
+					_, err = difalt.RunPrivate(t.Context(), part(s.bare(), []int{i}), net, of(i))
+				}
+				errs[i] = err
+			})
+		}
+		wg.Wait()
+		for i, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), what) {
+				t.Errorf("%s: node %d: %v", what, i, err)
 			}
-			errs[i] = err
-		})
-	}
-	wg.Wait()
-	if errs[0] == nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "Epsilon") {
-		t.Errorf("%v; %v", errs[0], errs[1])
+		}
 	}
 }
 

@@ -189,6 +189,11 @@ func (a *Account) Against(colluding, nodes int) float64 {
 	return Epsilon(a.Rho()*float64(nodes-a.colluding)/float64(nodes-colluding), a.delta)
 }
 
+// String returns all that the nodes must have alike.
+func (a *Account) String() string {
+	return fmt.Sprintf("rho %.9g of %.9g spent at delta %.9g, against %d that collude", a.Rho(), a.Budget(), a.delta, a.colluding)
+}
+
 // spend takes a part of the budget.
 func (a *Account) spend(s Spending) error {
 	const rounding = 1 + 1e-9
