@@ -84,7 +84,7 @@ func (m *average) close(z []Message) {
 
 func (m *average) length(rounds int) (int, bool) { return rounds, false }
 
-func (m *average) Channel() wire.Channel { return wire.Channel(m.layout.Stream) }
+func (m *average) Channel() wire.Channel { return m.layout.Stream }
 
 func (m *average) Prepare() {
 	for i := range m.rows {

@@ -59,7 +59,7 @@ func (m *coder) perNode(f func(worker, i int)) func(worker int) {
 	}
 }
 
-func (m *coder) Channel() wire.Channel { return wire.Channel(m.stream.Stream) }
+func (m *coder) Channel() wire.Channel { return m.stream.Stream }
 
 // encode lets the pool function f code what the hosted nodes send.
 func (m *coder) encode(f func(worker int)) {

@@ -24,21 +24,18 @@ func (m Message) Entries() int { return dimensionsOf(m).entries() }
 // A Stream says which sequence of messages a message continues. The messages of a
 // stream other than Exact have the same dimensions, and change slowly from one call of Mix
 // to the next, so that a mixer may send coded differences: it keeps a replica of what the
-// neighbours have, for every node and stream. The number of a stream is its wire.Channel.
-type Stream uint8
+// neighbours have, for every node and stream.
+type Stream = wire.Channel
 
 const (
 	// Exact messages are never coded, accelerated or withheld: plain AGREE in float64.
 	// The initialisation is of this kind. They may have any dimensions.
-	Exact          = Stream(wire.StreamExact)
-	StreamBasis    = Stream(wire.StreamBasis)    // the bases Z_g
-	StreamGradient = Stream(wire.StreamGradient) // the gradients, of methods that combine before they adapt
-	StreamTracker  = Stream(wire.StreamTracker)  // the gradient trackers
-	streams        = 4                           // how many there are
+	Exact          = wire.StreamExact
+	StreamBasis    = wire.StreamBasis    // the bases Z_g
+	StreamGradient = wire.StreamGradient // the gradients, of methods that combine before they adapt
+	StreamTracker  = wire.StreamTracker  // the gradient trackers
+	streams        = 4                   // how many there are
 )
-
-// String returns the name of its channel.
-func (s Stream) String() string { return wire.Channel(s).String() }
 
 // dimensions are the stream and the size of a message.
 type dimensions struct {
