@@ -238,18 +238,17 @@ func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Row
 	if d.owners { // who have something to hide from one another
 		d.Secrets = d.secrets()
 	}
-	out := make([][]mixedmodel.Task, len(d.layout))
+	out := make([][]*mixedmodel.Task, len(d.layout))
 	w, plain := d.width(), d.directions == nil && d.Transforms == nil // rows are as fast to read as to copy
 	compressors, first := make([]*mixedmodel.Compressor, workers), 0
 	for g, tasks := range d.layout {
-		out[g] = make([]mixedmodel.Task, len(tasks))
+		out[g] = make([]*mixedmodel.Task, len(tasks))
 		parallel.For(ctx, workers, len(tasks), func(worker, at int) {
 			d.show("reading rows", first+at, len(d.t.Tasks()))
 			if compressors[worker] == nil {
 				compressors[worker] = mixedmodel.NewCompressor(w)
 			}
-			if n := d.samples(tasks[at]); plain && n <= w {
-				out[g][at].Rows = n
+			if plain && d.Samples(g, at) <= w {
 				return
 			}
 			c := compressors[worker]
@@ -264,24 +263,22 @@ func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Row
 		})
 		first += len(tasks)
 	}
-	rows, err := evidence.NewRows(ctx, d.Group, out, w, d.total, workers)
-	if err != nil {
-		return nil, err
-	}
-	rows.Read = func(g, i int, z, y []float64) {
-		at := 0
-		d.eachTraining(d.layout[g][i:i+1], func(i int) {
-			row, root := z[at*w:][:w], math.Sqrt(d.weightOf(i))
-			y[at] = d.row(row, i) * root
-			floats.Scale(root, row)
-			at++
-		})
-	}
-	return rows, nil
+	return evidence.NewRows(ctx, d.Group, out, d, w, d.total, workers)
 }
 
-// samples returns the number of training rows of a task.
-func (d *design) samples(k int) (n int) {
-	d.eachTraining([]int{k}, func(int) { n++ })
+// Samples returns the number of training rows of task i of hosted node g.
+func (d *design) Samples(g, i int) (n int) {
+	d.eachTraining(d.layout[g][i:i+1], func(int) { n++ })
 	return n
+}
+
+// Read sets z and y to these rows, as sufficientRows has them.
+func (d *design) Read(g, i int, z, y []float64) {
+	w := d.width()
+	d.eachTraining(d.layout[g][i:i+1], func(i int) {
+		root := math.Sqrt(d.weightOf(i))
+		y[0] = d.row(z[:w], i) * root
+		floats.Scale(root, z[:w])
+		z, y = z[w:], y[1:]
+	})
 }

@@ -26,16 +26,14 @@ func TestLeftOut(t *testing.T) {
 	const weight = 1.7
 	all := func(int) bool { return true }
 	task := d.layout[0][0]
-	whole := d.taskOf(task, all)
-	whole = whole.Weighted(weight)
+	whole := d.taskOf(task, all).Weighted(weight)
 	theta, _, _ := e.Coefficients(&whole, false)
 	e.theta = d.newThetas()
 	copy(e.theta.of(task), theta)
 	got := d.leftOut(e, 0, 0, task, weight, &whole)
 	var want []float64
 	for out := range got {
-		rest := d.taskOf(task, func(at int) bool { return at != out })
-		rest = rest.Weighted(weight)
+		rest := d.taskOf(task, func(at int) bool { return at != out }).Weighted(weight)
 		known := *e.Posterior
 		known.Noise = 1
 		theta, cov, ok := known.Coefficients(&rest, true)

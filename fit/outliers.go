@@ -92,7 +92,7 @@ func (d *design) outliers(ctx context.Context, c *Config, workers int) (far []in
 		// What the others of the task expect of them, and what is usual there: in a task of much noise that is no outlier.
 		without := func(i int) bool { return off[i] <= limit }
 		t := d.taskOf(k, without)
-		own, _, ok := posterior.Coefficients(&t, false)
+		own, _, ok := posterior.Coefficients(t, false)
 		if !ok {
 			continue
 		}
@@ -129,7 +129,7 @@ func (d *design) residuals(k int, theta []float64, use func(at int) bool) (out [
 }
 
 // taskOf returns a task of those of its training rows that use says.
-func (d *design) taskOf(k int, use func(at int) bool) mixedmodel.Task {
+func (d *design) taskOf(k int, use func(at int) bool) *mixedmodel.Task {
 	w, at := d.width(), 0
 	c := mixedmodel.NewCompressor(w)
 	d.eachTraining([]int{k}, func(i int) {

@@ -20,7 +20,7 @@ func (s *privateFit) estimatePrivate(ctx context.Context, res *difalt.PrivateRes
 	rows := &evidence.Rows{Width: w, Count: float64(s.about.Tasks), Total: float64(s.total), Workers: workers}
 	compressor := mixedmodel.NewCompressor(w)
 	for _, list := range s.layout {
-		var tasks []mixedmodel.Task
+		var tasks []*mixedmodel.Task
 		for _, k := range list {
 			s.eachTraining([]int{k}, func(i int) {
 				row := compressor.Next()
@@ -63,7 +63,7 @@ func (s *privateFit) axes(e *estimate) (list []float64) {
 
 // ownLikelihood is that of strengths, by the tasks of a process, for a mean and directions of loadings that are known.
 type ownLikelihood struct {
-	tasks          [][]mixedmodel.Task
+	tasks          [][]*mixedmodel.Task
 	mean, loadings []float64
 	rank, workers  int
 }

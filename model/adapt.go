@@ -99,7 +99,7 @@ func (m *Model) compress(t Table) ([]mixedmodel.Task, []int, error) {
 				}
 			}
 		}
-		tasks[k], samples[k] = c.Task(), len(list)
+		tasks[k], samples[k] = *c.Task(), len(list)
 	}
 	return tasks, samples, nil
 }

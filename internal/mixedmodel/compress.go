@@ -67,7 +67,7 @@ func (c *Compressor) triangle() {
 }
 
 // Task returns the task of the rows since the last call.
-func (c *Compressor) Task() Task {
+func (c *Compressor) Task() *Task {
 	if c.seen > c.w {
 		c.triangle()
 	}
@@ -83,7 +83,7 @@ func (c *Compressor) Task() Task {
 		t.Rest = rest * rest
 	}
 	c.n, c.seen = 0, 0
-	return t
+	return &t
 }
 
 // A Scratch is memory for what is computed on the way to a result: there may be millions of tasks, and

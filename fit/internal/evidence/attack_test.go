@@ -26,7 +26,7 @@ func attacked(t *testing.T, count, width, rows int) (*Rows, []*statistics) {
 		}
 		return v
 	}
-	tasks, list := make([][]mixedmodel.Task, 3), []*statistics(nil)
+	tasks, list := make([][]*mixedmodel.Task, 3), []*statistics(nil)
 	for task := range count {
 		c := mixedmodel.NewCompressor(width)
 		s := &statistics{a: mat.NewDense(width, width, nil), b: mat.NewVecDense(width, nil)}
@@ -49,7 +49,7 @@ func attacked(t *testing.T, count, width, rows int) (*Rows, []*statistics) {
 	}
 	like, _, _ := testRows(t)
 	group := &nodes.Group{Net: like.group.Net, Secrets: make([]nodes.Secret, 3)}
-	r, err := NewRows(t.Context(), group, tasks, width, count*rows, 1)
+	r, err := NewRows(t.Context(), group, tasks, nil, width, count*rows, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 func TestDitherAlongAxes(t *testing.T) {
 	const width, count, rows = 6, 60, 12
 	rng := rand.New(rand.NewPCG(2, 3))
-	tasks := make([][]mixedmodel.Task, 3)
+	tasks := make([][]*mixedmodel.Task, 3)
 	for task := range count {
 		c := mixedmodel.NewCompressor(width)
 		for range rows {
@@ -32,7 +32,7 @@ func TestDitherAlongAxes(t *testing.T) {
 	p := &mixedmodel.Prior{W: width, Rank: 1, Loadings: []float64{0, 0, 30, 0, 0, 0}, Intercept: 2, Spread: 0.1, MeanVariance: 0.1}
 	var points [2]*Point
 	for k, group := range []*nodes.Group{like.group, {Net: like.group.Net, Secrets: []nodes.Secret{{1}, {2}, {3}}}} {
-		r, err := NewRows(t.Context(), group, tasks, width, count*rows, 1)
+		r, err := NewRows(t.Context(), group, tasks, nil, width, count*rows, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

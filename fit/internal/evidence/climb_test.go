@@ -14,7 +14,7 @@ import (
 func TestInformationOfTasksAlike(t *testing.T) {
 	rows, _, p := testRows(t)
 	e := *rows
-	e.Tasks = make([][]mixedmodel.Task, len(rows.Tasks))
+	e.Tasks = make([][]*mixedmodel.Task, len(rows.Tasks))
 	for g, tasks := range rows.Tasks {
 		e.Tasks[g] = slices.Repeat(rows.Tasks[0][3:4], len(tasks))
 	}
@@ -88,8 +88,8 @@ func TestClimbOfShortTasks(t *testing.T) {
 	for _, shape := range [][3]int{{40, 12, 25}, {100, 10, 26}, {200, 3, 11}} {
 		var least, largest int
 		for draw, rounding := range []float64{0, 1e-7, 2e-7} {
-			tasks := [][]mixedmodel.Task{shortTasks(shape[0], shape[1], shape[2], rank, rounding), nil, nil}
-			rows, err := NewRows(t.Context(), base.group, tasks, shape[2], shape[0]*shape[1], 1)
+			tasks := [][]*mixedmodel.Task{shortTasks(shape[0], shape[1], shape[2], rank, rounding), nil, nil}
+			rows, err := NewRows(t.Context(), base.group, tasks, nil, shape[2], shape[0]*shape[1], 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestClimbOfShortTasks(t *testing.T) {
 }
 
 // shortTasks returns tasks of rows whose coefficients differ along so many directions.
-func shortTasks(count, rows, width, rank int, rounding float64) (tasks []mixedmodel.Task) {
+func shortTasks(count, rows, width, rank int, rounding float64) (tasks []*mixedmodel.Task) {
 	draw, other := rand.New(rand.NewPCG(0, 7)), rand.New(rand.NewPCG(1, 7))
 	normal := func(n int, scale float64) []float64 {
 		v := make([]float64, n)
@@ -155,7 +155,7 @@ func TestClimbOfUnlikeTasks(t *testing.T) {
 		for seed := range uint64(6) {
 			const noise = 0.15
 			tasks, total := unlikeTasks(seed, shape.count, shape.width, shape.constant, shape.most, noise, shape.slopes)
-			rows, err := NewRows(t.Context(), base.group, [][]mixedmodel.Task{tasks, nil, nil}, shape.width, total, 1)
+			rows, err := NewRows(t.Context(), base.group, [][]*mixedmodel.Task{tasks, nil, nil}, nil, shape.width, total, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +186,7 @@ func TestClimbOfUnlikeTasks(t *testing.T) {
 }
 
 // unlikeTasks returns tasks of up to so many rows, few more often than many, with noise that differs between them.
-func unlikeTasks(seed uint64, count, width, constant, most int, noise, slopes float64) (tasks []mixedmodel.Task, total int) {
+func unlikeTasks(seed uint64, count, width, constant, most int, noise, slopes float64) (tasks []*mixedmodel.Task, total int) {
 	draw := rand.New(rand.NewPCG(seed, 25))
 	c := mixedmodel.NewCompressor(width)
 	for range count {

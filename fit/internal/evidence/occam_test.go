@@ -16,7 +16,7 @@ func TestObservedIsTheSecondDerivative(t *testing.T) {
 	w, n := p.W, len(p.Loadings)
 	pt := &Point{Prior: p, Noise: 0.7, Mean: []float64{0.3, -0.1, 0.5, 0, 0.2}, MeanCovariance: make([]float64, w*w)}
 	for i := range rows.Tasks[0] {
-		task := &rows.Tasks[0][i]
+		task := rows.Tasks[0][i]
 		value := func(a int, da float64, b int, db float64) float64 {
 			q := p.Clone()
 			q.Loadings[a] += da

@@ -35,7 +35,7 @@ func testRows(t *testing.T) (*Rows, *sample, *mixedmodel.Prior) {
 		}
 		return v
 	}
-	s, tasks := &sample{}, make([][]mixedmodel.Task, 3)
+	s, tasks := &sample{}, make([][]*mixedmodel.Task, 3)
 	shared, axes := normal(width), [][]float64{normal(width), normal(width)}
 	for task := range 14 {
 		theta := append([]float64(nil), shared...)
@@ -63,7 +63,7 @@ func testRows(t *testing.T) (*Rows, *sample, *mixedmodel.Prior) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := NewRows(t.Context(), &nodes.Group{Net: net}, tasks, width, len(s.y), 1)
+	rows, err := NewRows(t.Context(), &nodes.Group{Net: net}, tasks, nil, width, len(s.y), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,20 +17,27 @@ import (
 // Rows are those of the tasks of all nodes, or as few as say the same. Every task is worked on where it lives;
 // what goes over the network are sums over all tasks of a node.
 type Rows struct {
-	Tasks   [][]mixedmodel.Task // of every hosted node; those that have rows but none here are read
-	Width   int                 // coefficients of a task, the constant last
-	Count   float64             // tasks of all nodes
-	Total   float64             // rows of all nodes
-	Weights [][]float64         // of the rows of every task of the hosted nodes; nil are 1
+	Tasks   [][]*mixedmodel.Task // of every hosted node; nil for those that the source has
+	Width   int                  // coefficients of a task, the constant last
+	Count   float64              // tasks of all nodes
+	Total   float64              // rows of all nodes
+	Weights [][]float64          // of the rows of every task of the hosted nodes; nil are 1
 	Workers int
-	// Read sets z and y to the rows of task i of hosted node g, of those that are not kept: there are no more of them than coefficients.
-	Read func(g, i int, z, y []float64)
+	Source  Source
 
 	kept  float64 // rows of all nodes, as few as say the same
 	group *nodes.Group
 	heard *heard
 	// The sum over all rows of the logarithms of the weights of their tasks, and the weight of a task of usual noise.
 	logWeights, usual float64
+}
+
+// A Source has the rows of tasks that have no more of them than coefficients: there may be millions of tasks.
+type Source interface {
+	// Samples returns how many rows task i of hosted node g has.
+	Samples(g, i int) int
+	// Read sets z and y to them.
+	Read(g, i int, z, y []float64)
 }
 
 // heard is what the nodes have told one another of all rows, with whatever weights.
@@ -85,8 +92,8 @@ func (r *roots) of(g, i int) []float64 {
 
 // NewRows returns the rows of the tasks of every hosted node, of so many coefficients each; total is the number of rows
 // of all nodes that they were made of. The nodes add up how many tasks they have, and how many rows these are now.
-func NewRows(ctx context.Context, group *nodes.Group, tasks [][]mixedmodel.Task, width, total, workers int) (*Rows, error) {
-	out := &Rows{Tasks: tasks, Width: width, Total: float64(total), Workers: workers, group: group, heard: new(heard)}
+func NewRows(ctx context.Context, group *nodes.Group, tasks [][]*mixedmodel.Task, source Source, width, total, workers int) (*Rows, error) {
+	out := &Rows{Tasks: tasks, Source: source, Width: width, Total: float64(total), Workers: workers, group: group, heard: new(heard)}
 	var l nodes.Layout
 	count, kept := l.Span(1), l.Span(1)
 	z := group.Zeros(l.Len)
@@ -106,30 +113,38 @@ func NewRows(ctx context.Context, group *nodes.Group, tasks [][]mixedmodel.Task,
 
 // Len returns how many rows task i of hosted node g has, as few as say the same.
 func (r *Rows) Len(g, i int) int {
-	if t := &r.Tasks[g][i]; t.Y == nil {
-		return t.Rows
+	if t := r.Tasks[g][i]; t != nil {
+		return len(t.Y)
 	}
-	return len(r.Tasks[g][i].Y)
+	return r.Source.Samples(g, i)
 }
 
 // Task returns task i of hosted node g, weighted, in memory of the caller, who hands it back by Put.
 func (r *Rows) Task(g, i int) (mixedmodel.Task, *mixedmodel.Scratch) {
-	t, m, w := r.Tasks[g][i], r.Len(g, i), r.Width
+	m, w := r.Len(g, i), r.Width
 	scratch := mixedmodel.GetScratch(m * (w + 1))
-	z, y := scratch.Take(m*w), scratch.Take(m)
-	if t.Y == nil && m > 0 {
-		r.Read(g, i, z, y)
+	t := mixedmodel.Task{Z: scratch.Take(m * w), Y: scratch.Take(m), Rows: m}
+	if kept := r.Tasks[g][i]; kept != nil {
+		copy(t.Z, kept.Z)
+		copy(t.Y, kept.Y)
+		t.Rest, t.Rows = kept.Rest, kept.Rows
 	} else {
-		copy(z, t.Z)
-		copy(y, t.Y)
+		r.Source.Read(g, i, t.Z, t.Y)
 	}
 	if by := r.Weight(g, i); by != 1 {
 		t.Rest *= by
-		floats.Scale(math.Sqrt(by), z)
-		floats.Scale(math.Sqrt(by), y)
+		floats.Scale(math.Sqrt(by), t.Z)
+		floats.Scale(math.Sqrt(by), t.Y)
 	}
-	t.Z, t.Y = z, y
 	return t, scratch
+}
+
+// samples returns how many rows task i of hosted node g was made of.
+func (r *Rows) samples(g, i int) float64 {
+	if t := r.Tasks[g][i]; t != nil {
+		return float64(t.Rows)
+	}
+	return float64(r.Source.Samples(g, i))
 }
 
 // Evaluations is how often the nodes have summed up what all rows say at some prior, or about the noise of tasks there, with whatever
@@ -154,7 +169,7 @@ func (r *Rows) Weight(g, i int) float64 {
 func (r *Rows) Weighted(ctx context.Context, n *TaskNoise) (*Rows, error) {
 	out := *r
 	out.Weights, out.usual = n.Weight, n.usual
-	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, sum []float64) { sum[0] += float64(r.Tasks[g][i].Rows) * math.Log(n.Weight[g][i]) })
+	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, sum []float64) { sum[0] += r.samples(g, i) * math.Log(n.Weight[g][i]) })
 	if err != nil {
 		return nil, err
 	}
