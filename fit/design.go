@@ -29,7 +29,6 @@ type design struct {
 	fold   []int // of every training row; -1 for the others
 	folds  int
 	total  int       // training rows of all nodes
-	left   int       // rows that were for training too, but lie far from all others, of all nodes
 	weight []float64 // of every row, 1 in the mean over training rows; nil is 1 for all
 	// directions, p x features row by row, are orthonormal: what the fit works on in place
 	// of more features than it can; nil keeps them all. See reduce.
@@ -56,11 +55,12 @@ func (d *design) show(stage string, done, total int) {
 	}
 }
 
-// A degenerate is what is unusual about the columns of training rows: a target that is equal in all of them, features that do not vary,
-// and features that look like numbers of rows.
+// A degenerate is what is unusual about training rows: a target that is equal in all of them, features that do not vary,
+// features that look like numbers of rows, and how many more rows there were that lie far from all others, of all nodes.
 type degenerate struct {
 	equalTarget   bool
 	constant, ids []int
+	left          int
 }
 
 // newDesign lets the nodes agree on what they are about to do, and on the scaling.
@@ -73,6 +73,7 @@ func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error
 	if err := d.Check(ctx, err); err != nil {
 		return nil, err
 	}
+	d.show("names of tasks", 0, 1)
 	if err := d.introduce(ctx, layout, c); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ func (d *design) leaveOutliers(ctx context.Context, c *Config, workers int) (tot
 		own = 1
 	}
 	done := 0
+	d.show("outliers", done, len(d.layout))
 	var one sync.Mutex
 	parallel.For(ctx, workers, len(d.layout), func(_, g int) {
 		alone := &design{Group: nodes.Alone(), t: d.t, layout: d.layout[g : g+1], rows: d.rows, train: d.train, weight: d.weight}

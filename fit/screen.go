@@ -25,6 +25,8 @@ type screening struct {
 	a              []nodes.Span
 	first, columns []int // of every alternative among the columns of C
 	width          int   // of C
+	blocks         []int // where that of an alternative begins in the products of C with itself
+	products       int   // of these
 }
 
 func newScreening(list []*alternative, w int) *screening {
@@ -33,6 +35,8 @@ func newScreening(list []*alternative, w int) *screening {
 		n := len(a.scale)
 		s.first, s.columns = append(s.first, s.width), append(s.columns, n)
 		s.width += n
+		s.blocks = append(s.blocks, s.products)
+		s.products += n * n
 		s.a = append(s.a, s.l.Span(n*n))
 	}
 	s.u, s.b, s.excess, s.squares = s.l.Span(s.width), s.l.Span(w*s.width), s.l.Span(s.width), s.l.Span(s.width)
@@ -110,34 +114,27 @@ func gainOf(a blas64.General, u []float64, variance, noise float64) float64 {
 // A screenedTask has the moments of the rows of a task.
 type screenedTask struct {
 	*screening
-	pt            *evidence.Point
-	root          []float64 // of the variances of deviations
-	raw           []float64 // features of a row
-	z, c          []float64 // a row
-	zz, zc, cc    []float64
-	ze, ce        []float64
-	moments       []float64 // all of them
-	inner, k, kzc []float64
-	kze           []float64
-	blocks        []int // first entry of the block of an alternative in cc
+	pt         *evidence.Point
+	root       []float64 // of the variances of deviations
+	raw        []float64 // features of a row
+	z, c       []float64 // a row
+	zz, zc, cc []float64
+	ze, ce     []float64
+	moments    []float64 // all of them
+	k, kzc     []float64
 }
 
 func newScreenedTask(s *screening, pt *evidence.Point) *screenedTask {
 	w, q := pt.W, s.width
-	t := &screenedTask{screening: s, pt: pt, z: make([]float64, w), c: make([]float64, q), inner: make([]float64, w*w), k: make([]float64, w*w), kzc: make([]float64, w*q), kze: make([]float64, w)}
-	n := 0
-	for _, m := range s.columns {
-		t.blocks = append(t.blocks, n)
-		n += m * m
-	}
-	t.moments = make([]float64, w*w+w*q+n+w+q)
+	t := &screenedTask{screening: s, pt: pt, z: make([]float64, w), c: make([]float64, q), k: make([]float64, w*w), kzc: make([]float64, w*q)}
+	t.moments = make([]float64, w*w+w*q+s.products+w+q)
 	rest := t.moments
 	take := func(n int) []float64 {
 		part := rest[:n:n]
 		rest = rest[n:]
 		return part
 	}
-	t.zz, t.zc, t.cc, t.ze, t.ce = take(w*w), take(w*q), take(n), take(w), take(q)
+	t.zz, t.zc, t.cc, t.ze, t.ce = take(w*w), take(w*q), take(s.products), take(w), take(q)
 	for j := range w - 1 {
 		t.root = append(t.root, math.Sqrt(pt.Slope(j)))
 	}
