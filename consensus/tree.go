@@ -63,9 +63,9 @@ func (f *treeMean) mix(ctx context.Context, m *Mixer, z []Message, _ int) error 
 // the one after. Before the first message, and where a difference has outgrown the counts, they
 // count over all groups of powers of two, in rounds of their own.
 type codedTree struct {
-	coder // a replica is H of the hosted nodes, and then D
-	sum   *collective.Operation
-	form  collective.Form
+	coder                 // a replica is H of the hosted nodes, and then D
+	*collective.Operation // the sum under way
+	form                  collective.Form
 
 	// Of the Mix under way:
 	sums     int  // how many it has
@@ -73,7 +73,7 @@ type codedTree struct {
 }
 
 func (n *Network) newCodedTree(a Agreement) *codedTree {
-	return &codedTree{coder: n.newCoder(a, orSerial(nil), len(n.Hosted())+1), sum: n.NewOperation()}
+	return &codedTree{coder: n.newCoder(a, orSerial(nil), len(n.Hosted())+1), Operation: n.NewOperation()}
 }
 
 // bits returns in how many bits a codec sends an entry as a multiple of the common step.
@@ -131,7 +131,7 @@ const parts = 2
 
 // open starts the first sum.
 func (m *codedTree) open(z []Message) {
-	if m.sum.Rounds() == 0 {
+	if m.Rounds() == 0 {
 		return // a node alone
 	}
 	m.openStream(dimensionsOf(z[0]))
@@ -162,11 +162,11 @@ func (m *codedTree) start() {
 		}
 		m.form = append(m.form, collective.Segment{N: parts * classes, Bits: count})
 	}
-	m.sum.Start(m.Channel(), m)
+	m.Start(m.Channel(), m)
 }
 
 // length returns the rounds of all sums.
-func (m *codedTree) length(int) (rounds int, alongTree bool) { return m.sums * m.sum.Rounds(), true }
+func (m *codedTree) length(int) (rounds int, alongTree bool) { return m.sums * m.Rounds(), true }
 
 // Up implements collective.Content.
 func (m *codedTree) Up() collective.Form { return m.form }
@@ -245,13 +245,16 @@ func (s *streamState) rangeOf(k int) int {
 	return max(s.Exponent[k], -900) // so that 1 / step is finite
 }
 
+// Channel implements wire.Operation.
+func (m *codedTree) Channel() wire.Channel { return m.coder.Channel() }
+
 // Prepare implements wire.Operation: after the counts it starts the sum of the codes.
 func (m *codedTree) Prepare() {
-	if !m.counting || !m.sum.Complete() {
+	if !m.counting || !m.Complete() {
 		return
 	}
 	for k := range parts {
-		if e := last(m.sum.Down[k*groups:][:groups]); e >= 0 {
+		if e := last(m.Operation.Down[k*groups:][:groups]); e >= 0 {
 			m.stream.work.Exponent[k] = min(largestOf(e), 1023) // so that the step is finite
 		}
 	}
@@ -270,11 +273,11 @@ func last(counts []uint64) int {
 
 // close overwrites z by D.
 func (m *codedTree) close(z []Message) {
-	if m.sum.Rounds() == 0 {
+	if m.Rounds() == 0 {
 		return
 	}
 	f := m.stream
-	common, total := f.row(f.work.Replica, m.hosted), m.sum.Down
+	common, total := f.row(f.work.Replica, m.hosted), m.Operation.Down
 	for k := range parts {
 		from, to, _ := m.part(k)
 		step := m.step(k)
@@ -293,15 +296,3 @@ func (m *codedTree) close(z []Message) {
 		f.scatter(common, z[i])
 	}
 }
-
-// Sends implements wire.Operation.
-func (m *codedTree) Sends(from, to int) bool { return m.sum.Sends(from, to) }
-
-// AppendTo implements wire.Operation.
-func (m *codedTree) AppendTo(dst []byte, k int) []byte { return m.sum.AppendTo(dst, k) }
-
-// Check implements wire.Operation.
-func (m *codedTree) Check(k int, code []byte) error { return m.sum.Check(k, code) }
-
-// Step implements wire.Operation.
-func (m *codedTree) Step() wire.Traffic { return m.sum.Step() }
