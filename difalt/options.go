@@ -321,7 +321,7 @@ func nameDifference(ctx context.Context, net *consensus.Network, settings []wire
 		var there []wire.Setting
 		_ = json.Unmarshal(text, &there) // what cannot be read is unknown
 		if differ := wire.Difference(there, fmt.Sprintf("at node %d", g), settings, "here"); differ != "" {
-			return &wire.PeerError{Peer: g, Kind: wire.Refused, Err: fmt.Errorf("%s: %s", what, differ)}
+			return &wire.PeerError{Peer: g, Kind: wire.Refused, Err: fmt.Errorf("%s: %s, as it says by way of others", what, differ)}
 		}
 	}
 	return fmt.Errorf("%s, though all say that they do: %w", what, wire.ErrUntrue)
