@@ -1,7 +1,9 @@
 package consensus
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
@@ -31,20 +33,36 @@ type differences struct {
 	stepLen float64
 	rows    []sparseRow // of the hosted nodes, without their own entries
 	dense   *mat.Dense  // W - I if products with it are cheaper, otherwise nil
-	sums    [][]float64 // of every worker: panels of the hosted nodes
+	pool    *kernel.Pool
+	scratch []scratch // of every worker
 
 	// Of the Mix under way:
 	z       []Message
 	factors recurrence
+	sent    []sentCode // by the hosted nodes
 
 	// Stored, so that running them does not allocate.
-	gather, encodeAll, average, scatter func(worker int)
+	gather, encode, average, scatter func(worker int)
+}
+
+type scratch struct {
+	sums       []float64 // panels of the hosted nodes
+	difference []float64
+}
+
+// A sentCode is what a node sends: nothing if it is silent, or has numbers that are not finite.
+type sentCode struct {
+	code   []byte
+	failed bool
 }
 
 // newDifferences returns the rounds of the hosted nodes. p is what applies several rounds of
 // exact messages at once, or nil.
 func (n *Network) newDifferences(p *power, pool *kernel.Pool, a Agreement, step, bound float64) *differences {
-	m := &differences{coder: n.newCoder(a, pool, n.rounds.Rows), stepLen: step, rows: n.sparseRows(false)}
+	m := &differences{
+		coder: n.newCoder(a, n.rounds.Rows), stepLen: step, rows: n.sparseRows(false),
+		pool: pool, scratch: make([]scratch, pool.Workers()), sent: make([]sentCode, len(n.Hosted())),
+	}
 	if bound > 0 {
 		m.bound = 1 - step*(1-bound) // of I + step (W - I)
 	}
@@ -54,20 +72,39 @@ func (n *Network) newDifferences(p *power, pool *kernel.Pool, a Agreement, step,
 			m.dense.Set(i, i, p.w.At(i, i)-1)
 		}
 	}
-	m.sums = make([][]float64, pool.Workers())
-	for k := range m.sums {
-		m.sums[k] = make([]float64, m.hosted*panelLen)
+	for k := range m.scratch {
+		m.scratch[k].sums = make([]float64, m.hosted*panelLen)
 	}
 	m.gather = m.perNode(func(_, i int) { m.stream.gather(m.stream.row(m.stream.x, i), m.z[i]) })
-	m.encodeAll = m.perNode(m.encodeNode)
+	m.encode = m.perNode(m.encodeNode)
 	m.average = m.stepShare
 	m.scatter = m.perNode(func(_, i int) { m.stream.scatter(m.stream.row(m.stream.x, i), m.z[i]) })
 	return m
 }
 
+// perNode returns a pool function that calls f for every hosted node.
+func (m *differences) perNode(f func(worker, i int)) func(worker int) {
+	return func(worker int) {
+		for i := worker; i < m.hosted; i += len(m.scratch) {
+			f(worker, i)
+		}
+	}
+}
+
+// open makes room, so that the rounds do not allocate.
 func (m *differences) open(z []Message) {
-	m.openStream(dimensionsOf(z[0]))
-	if f := m.stream; m.bound > 0 && f.before == nil {
+	m.stream = m.of(dimensionsOf(z[0]))
+	f := m.stream
+	for k := range m.scratch {
+		if len(m.scratch[k].difference) < f.n {
+			m.scratch[k].difference = make([]float64, f.n)
+		}
+	}
+	longest := maxCode(m.codec(), f.dimensions)
+	for k := range m.sent {
+		m.sent[k].code = slices.Grow(m.sent[k].code[:0], longest)
+	}
+	if m.bound > 0 && f.before == nil {
 		f.before = make([]float64, len(f.x))
 	}
 	m.factors = recurrence{bound: m.bound}
@@ -88,23 +125,36 @@ func (m *differences) length(rounds int) (int, bool) { return rounds, false }
 func (m *differences) Prepare() {
 	m.stream.work.Rounds++
 	m.factors.advance()
-	m.encode(m.encodeAll)
+	m.pool.Run(m.encode)
+	for i, s := range m.sent {
+		if s.failed {
+			m.net.Fail(m.Channel(), i)
+		}
+	}
 }
 
 // Sends implements wire.Operation: all send to all neighbours, those that are silent a header.
 func (m *differences) Sends(int, int) bool { return true }
 
 func (m *differences) AppendTo(dst []byte, k int) []byte {
-	return append(dst, m.codes[m.net.Index[m.net.Links[k].Node]]...)
+	return append(dst, m.sent[m.net.Index[m.net.Links[k].Node]].code...)
 }
 
 // Check decodes what has come along link k, for Step. What a node sends along several
 // links is the same.
 func (m *differences) Check(k int, code []byte) error {
-	if len(code) == 0 {
+	switch {
+	case len(code) == 0:
 		return nil
+	case len(code) > maxCode(m.codec(), m.stream.dimensions):
+		return fmt.Errorf("a code of %d bytes for %v", len(code), m.stream.dimensions)
 	}
-	return m.decodeLink(k, code)
+	return m.stream.decode(m.codec(), m.decoded(m.net.Links[k].Peer), code)
+}
+
+// decoded returns the room for what comes from a neighbour elsewhere.
+func (m *differences) decoded(node int) []float64 {
+	return m.stream.row(m.stream.decoded, m.net.Row[node]-m.hosted)
 }
 
 // Step takes over what has come, averages, and counts what was sent.
@@ -127,27 +177,27 @@ func (m *differences) Step() wire.Traffic {
 
 // encodeNode codes the difference of hosted node i, if it is worth sending.
 func (m *differences) encodeNode(worker, i int) {
-	f := m.stream
+	f, sent := m.stream, &m.sent[i]
 	x, replica := f.row(f.x, i), f.row(f.work.Replica, i)
-	m.codes[i], m.failed[i] = m.codes[i][:0], false
-	q := m.rooms[worker][:f.n]
+	sent.code, sent.failed = sent.code[:0], false
+	q := m.scratch[worker].difference[:f.n]
 	floats.SubTo(q, x, replica)
 	if trigger := m.agreed.Trigger; trigger > 0 && !f.hasNews(i, norm(q), trigger) {
 		return
 	}
 	if m.codec() == None {
-		if m.failed[i] = !wire.Finite(x); !m.failed[i] {
-			m.codes[i] = wire.AppendFloats(m.codes[i], x)
+		if sent.failed = !wire.Finite(x); !sent.failed {
+			sent.code = wire.AppendFloats(sent.code, x)
 			copy(replica, x)
 		}
 		return
 	}
-	code, err := f.transcode(m.codec(), m.codes[i], q)
+	code, err := f.transcode(m.codec(), sent.code, q)
 	if err != nil { // only of numbers that are not finite
-		m.failed[i] = true
+		sent.failed = true
 		return
 	}
-	m.codes[i] = code
+	sent.code = code
 	floats.Add(replica, q)
 }
 
@@ -162,23 +212,23 @@ func norm(v []float64) float64 {
 // count returns what the hosted nodes have sent in a round.
 func (m *differences) count() wire.Traffic {
 	t := wire.Traffic{Rounds: 1}
-	for k, code := range m.codes {
+	for k, s := range m.sent {
 		links := int64(m.net.Graph.Degree(m.net.Hosted[k]))
-		if len(code) == 0 {
+		if len(s.code) == 0 {
 			t.Silent += links
 			continue
 		}
 		t.Messages += links
-		t.Bytes += links * int64(len(code))
+		t.Bytes += links * int64(len(s.code))
 	}
 	return t
 }
 
 // stepShare steps the panels of entries that belong to a worker.
 func (m *differences) stepShare(worker int) {
-	panels, workers := (m.stream.n+panelLen-1)/panelLen, len(m.sums)
+	panels, workers := (m.stream.n+panelLen-1)/panelLen, len(m.scratch)
 	for p := panels * worker / workers; p < panels*(worker+1)/workers; p++ {
-		m.stepPanel(m.sums[worker], p*panelLen, min((p+1)*panelLen, m.stream.n))
+		m.stepPanel(m.scratch[worker].sums, p*panelLen, min((p+1)*panelLen, m.stream.n))
 	}
 }
 

@@ -73,7 +73,7 @@ type codedTree struct {
 }
 
 func (n *Network) newCodedTree(a Agreement) *codedTree {
-	return &codedTree{coder: n.newCoder(a, orSerial(nil), len(n.Hosted())+1), Operation: n.NewOperation()}
+	return &codedTree{coder: n.newCoder(a, len(n.Hosted())+1), Operation: n.NewOperation()}
 }
 
 // bits returns in how many bits a codec sends an entry as a multiple of the common step.
@@ -134,7 +134,7 @@ func (m *codedTree) open(z []Message) {
 	if m.Rounds() == 0 {
 		return // a node alone
 	}
-	m.openStream(dimensionsOf(z[0]))
+	m.stream = m.of(dimensionsOf(z[0]))
 	f := m.stream
 	f.work.Rounds++
 	for i := range z {
