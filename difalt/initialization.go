@@ -195,14 +195,7 @@ func (s *process) start() []*kernel.Basis {
 	r := s.o.Rank
 	u := s.problem.Start
 	if u == nil {
-		u = kernel.NewBasis(s.problem.Nodes[0].Features(), r)
-		rng := rand.New(rand.NewPCG(s.o.Seed, 0x5eed0f0a1ce0da7a))
-		for j := range r {
-			col := u.Col(j)
-			for i := range col {
-				col[i] = rng.NormFloat64()
-			}
-		}
+		u = gaussian(s.problem.Nodes[0].Features(), r, rand.NewPCG(s.o.Seed, 0x5eed0f0a1ce0da7a))
 	}
 	us := make([]*kernel.Basis, len(s.hosted))
 	for i := range us {
@@ -210,6 +203,17 @@ func (s *process) start() []*kernel.Basis {
 		us[i].Orthonormalize(make([]float64, r*r), make([]float64, qr.WorkLen(r)))
 	}
 	return us
+}
+
+// gaussian returns a d x r matrix of standard Gaussian entries.
+func gaussian(d, r int, source rand.Source) *kernel.Basis {
+	u, rng := kernel.NewBasis(d, r), rand.New(source)
+	for j := range r {
+		for i := range u.Col(j) {
+			u.Col(j)[i] = rng.NormFloat64()
+		}
+	}
+	return u
 }
 
 // powerIterations runs Alg. 2, lines 10 to 16, on u in place and returns the

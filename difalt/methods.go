@@ -173,11 +173,6 @@ func ParsePreconditioner(name string) (Preconditioner, error) {
 // traits returns those of the method of valid options.
 func (o *Options) traits() *traits { return &methods[o.Method] }
 
-// usesStep reports whether the iterations depend on eta.
-func (o *Options) usesStep() bool {
-	return !o.traits().scaled || o.traits().accelerated && o.Accelerated.Preconditioner == PreconditionerNone
-}
-
 // sharesBasis reports whether all of so many nodes compute with one U: those of an accelerated method who get
 // the mean itself, along a tree or as a single node.
 func (o *Options) sharesBasis(nodes int) bool {
@@ -194,7 +189,7 @@ func (o *Options) judges() bool {
 	return (!o.EveryIteration || o.Method == AcceleratedTracking && o.StopAtNoise) && !o.SampleSplit
 }
 
-// sumsCoefficients reports whether the iterations need P.
+// sumsCoefficients reports whether the iterations need P; otherwise they depend on eta.
 func (o *Options) sumsCoefficients() bool {
 	return o.traits().scaled && !(o.traits().accelerated && o.Accelerated.Preconditioner == PreconditionerNone)
 }

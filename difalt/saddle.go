@@ -243,13 +243,7 @@ func addExplained(sums []float64, a *mat.Dense, b, q []float64, ridge float64) {
 func (s *Solver) strongest(ctx context.Context, left []*kernel.Tasks) (v []float64, value float64, err error) {
 	d := s.data.features
 	k := min(lookFor, d)
-	rng := rand.New(rand.NewPCG(s.o.Seed, 0x5add1e))
-	u := kernel.NewBasis(d, k)
-	for j := range k {
-		for i := range u.Col(j) {
-			u.Col(j)[i] = rng.NormFloat64()
-		}
-	}
+	u := gaussian(d, k, rand.NewPCG(s.o.Seed, 0x5add1e))
 	sums := make([][]float64, len(left))
 	z := make([]*kernel.Basis, len(left))
 	for i := range left {

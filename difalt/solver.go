@@ -263,7 +263,7 @@ func (s *Solver) begin(ctx context.Context) error {
 func (s *Solver) newInitial(ctx context.Context) (initial *Initial, err error) {
 	u0 := s.start0()
 	initial = &Initial{U: u0, Step: s.o.Step}
-	if u0 == nil || s.o.Step == 0 && s.o.usesStep() {
+	if u0 == nil || s.o.Step == 0 && !s.o.sumsCoefficients() {
 		if initial, err = s.initialize(ctx); err != nil {
 			return nil, err
 		}
