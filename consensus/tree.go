@@ -254,21 +254,12 @@ func (m *codedTree) Prepare() {
 		return
 	}
 	for k := range parts {
-		if e := last(m.Operation.Down[k*groups:][:groups]); e >= 0 {
+		if e := collective.Last(m.Operation.Down[k*groups:][:groups]); e >= 0 {
 			m.stream.work.Exponent[k] = min(largestOf(e), 1023) // so that the step is finite
 		}
 	}
 	m.counting = false
 	m.start()
-}
-
-// last returns the index of the last count that is not zero, or -1.
-func last(counts []uint64) int {
-	k := len(counts) - 1
-	for k >= 0 && counts[k] == 0 {
-		k--
-	}
-	return k
 }
 
 // close overwrites z by D.
@@ -284,7 +275,7 @@ func (m *codedTree) close(z []Message) {
 		for j := from; j < to; j++ {
 			common[j] += float64(int64(total[j])) * step / float64(m.net.Graph.Len())
 		}
-		switch class := last(total[f.n+k*classes:][:classes]); class {
+		switch class := collective.Last(total[f.n+k*classes:][:classes]); class {
 		case -1: // all differences are zero
 		case classes - 1:
 			f.work.Exponent[k] = unknown

@@ -1,6 +1,7 @@
 package difalt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -179,7 +180,7 @@ func (o *Options) Validate() error {
 			return &ParameterError{f.name, f.value, fmt.Sprintf("must be from 0 to %g", f.most)}
 		}
 	}
-	if trigger := o.Agreement.Trigger; trigger > 0 && o.traits().scaled && (or(o.Rounds, 10) < triggeredRounds || trigger > longestSilence) {
+	if trigger := o.Agreement.Trigger; trigger > 0 && o.traits().scaled && (cmp.Or(o.Rounds, 10) < triggeredRounds || trigger > longestSilence) {
 		return &ParameterError{"Agreement.Trigger", trigger,
 			fmt.Sprintf("%v multiplies what silent nodes leave unsaid: need at least %d Rounds and at most %v", o.Method, triggeredRounds, longestSilence)}
 	}
@@ -206,29 +207,21 @@ const (
 
 // withDefaults returns the options with zero values replaced.
 func (o Options) withDefaults() Options {
-	o.Iterations = or(o.Iterations, 500)
-	o.Rounds = or(o.Rounds, 10)
-	o.Initialization.Rounds = or(o.Initialization.Rounds, max(o.Rounds, 10))
+	o.Iterations = cmp.Or(o.Iterations, 500)
+	o.Rounds = cmp.Or(o.Rounds, 10)
+	o.Initialization.Rounds = cmp.Or(o.Initialization.Rounds, max(o.Rounds, 10))
 	if !o.traits().accelerated { // which look at what they find
-		o.Initialization.PowerIterations = or(o.Initialization.PowerIterations, 30)
+		o.Initialization.PowerIterations = cmp.Or(o.Initialization.PowerIterations, 30)
 	}
-	o.Scaled.Step = or(o.Scaled.Step, 0.7)
-	o.Accelerated.Memory = or(o.Accelerated.Memory, 10)
-	o.Initialization.Kappa = or(o.Initialization.Kappa, 1)
-	o.Initialization.Mu = or(o.Initialization.Mu, 1)
-	o.Tolerance = or(o.Tolerance, 1e-10)
+	o.Scaled.Step = cmp.Or(o.Scaled.Step, 0.7)
+	o.Accelerated.Memory = cmp.Or(o.Accelerated.Memory, 10)
+	o.Initialization.Kappa = cmp.Or(o.Initialization.Kappa, 1)
+	o.Initialization.Mu = cmp.Or(o.Initialization.Mu, 1)
+	o.Tolerance = cmp.Or(o.Tolerance, 1e-10)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
-}
-
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 // own are the options that may differ between nodes, since results do not depend on them

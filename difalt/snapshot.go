@@ -1,6 +1,7 @@
 package difalt
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -129,7 +130,7 @@ func (s *Solver) state(a *archive) {
 		carry(a, &s.at.moved[i])
 	}
 	a.of, a.diverged = "", status == Diverged
-	initial, sent := or(s.initial, &Initial{}), s.traffic()
+	initial, sent := cmp.Or(s.initial, &Initial{}), s.traffic()
 	step := []float64{initial.Step}
 	a.floats("the step", step)
 	carry(a, &initial.SigmaSquared)

@@ -1,6 +1,7 @@
 package difalt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -242,7 +243,7 @@ func (s *Solver) begin(ctx context.Context) error {
 			return err
 		}
 		initial.Traffic = s.net.Traffic().Minus(s.atStart)
-		initial.Step = or(s.o.Step, initial.Step)
+		initial.Step = cmp.Or(s.o.Step, initial.Step)
 		copyBases(s.at.u, initial.U)
 	}
 	s.net.Commit()

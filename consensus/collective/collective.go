@@ -160,7 +160,7 @@ func (c *Collectives) highest(ctx context.Context, z [][]float64, classes int, c
 	}
 	highest := make([]int, n)
 	for k := range highest {
-		highest[k] = lastVote(votes[0][k*classes:][:classes])
+		highest[k] = Last(votes[0][k*classes:][:classes])
 	}
 	return highest, nil
 }
@@ -172,10 +172,10 @@ const (
 	ranges        = (1023-leastExponent)/rangeLen + 1
 )
 
-// lastVote returns the index of the last number that is not zero, or -1.
-func lastVote(votes []float64) int {
-	k := len(votes) - 1
-	for k >= 0 && votes[k] == 0 {
+// Last returns the index of the last count that is not zero, or -1.
+func Last[T uint64 | float64](counts []T) int {
+	k := len(counts) - 1
+	for k >= 0 && counts[k] == 0 {
 		k--
 	}
 	return k

@@ -120,11 +120,7 @@ func (h *HeaderReduction) Take() []float64 {
 		return nil
 	}
 	h.Phase = Idle
-	word := MaxWord
-	for word > 0 && h.Down[word] == 0 {
-		word--
-	}
-	h.result = append(h.result[:0], float64(word))
+	h.result = append(h.result[:0], float64(max(Last(h.Down[:MaxWord+1]), 0)))
 	for _, w := range h.Down[MaxWord+1:] {
 		h.result = append(h.result, math.Float64frombits(w))
 	}
