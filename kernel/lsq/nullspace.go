@@ -158,14 +158,10 @@ func (ws *Workspace) independent(p partition, squares float64, tol float64) bool
 		at, n := i*(p.rank+1), p.rank-i
 		tile.SolveUpper(inverse[at:], p.rank, t[at:], p.rank, ws.ones[:n], min(few, n), n)
 	}
-	size := 0.0
-	for _, v := range inverse {
-		size += v * v
-	}
 	if p.rank < p.c {
 		tol /= slack
 	}
-	return tol*tol*squares*size <= 1
+	return tol*tol*squares*tile.Dot(inverse, inverse) <= 1
 }
 
 // basic takes the basic solution b that LeastSquares has left to that of minimum norm, if no digits are lost so.
