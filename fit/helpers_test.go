@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	_ "github.com/difalt/difalt/internal/testblas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )

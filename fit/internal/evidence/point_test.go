@@ -10,6 +10,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/fit/internal/nodes"
 	"github.com/difalt/difalt/internal/mixedmodel"
+	_ "github.com/difalt/difalt/internal/testblas"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
