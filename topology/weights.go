@@ -211,18 +211,6 @@ func (w *Weights) Fingerprint() uint64 {
 	return sum
 }
 
-// DoublyStochastic reports whether the columns too sum to 1, to 1e-9, so that
-// averaging keeps the mean over the nodes. Single entries may be negative.
-func (w *Weights) DoublyStochastic() bool {
-	sums := make([]float64, w.Len())
-	for i := range w.Len() {
-		for j, v := range w.Row(i) {
-			sums[j] += v
-		}
-	}
-	return !slices.ContainsFunc(sums, func(v float64) bool { return !(math.Abs(v-1) <= rowTolerance) })
-}
-
 // String returns a short description for messages and plots, such as
 // "metropolis weights on ring (5 nodes, 5 edges), gamma 0.539".
 func (w *Weights) String() string {
