@@ -318,7 +318,7 @@ func judged(alike *evidence.Alike, pt *evidence.Point) *candidate {
 	k := &candidate{Point: pt, evidence: pt.Penalized() + alike.OccamOfSlopes(pt.Prior)}
 	if pt.Rank > 0 {
 		penalty, _ := evidence.Occam(alike.Observed(pt.Prior), pt.LoadingVariances, pt.W)
-		k.evidence += penalty
+		k.evidence += penalty - evidence.Turns(pt.Prior, pt.LoadingVariances)
 	}
 	return k
 }

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
@@ -80,4 +81,31 @@ func Occam(info mat.Symmetric, variances []float64, w int) (penalty float64, det
 		}
 	}
 	return penalty, determined
+}
+
+// Turns returns what the evidence gains since loadings explain the same with columns turned into one another or reflected: Laplace's approximation
+// sees one of these maxima, or the width of the prior where they are a ridge. Along the angle t between columns a and b the likelihood stays, and the
+// density of the prior is exp(-k sin^2 t / 2) of what it was. So column by column directions about those before are of a normal distribution about
+// two opposite ones, or anywhere on a sphere if that is less, with columns of the smallest k.
+func Turns(p *mixedmodel.Prior, variances []float64) (gain float64) {
+	for a := range p.Rank {
+		var narrow []float64 // log k
+		far := 0.0
+		la := floats.Dot(p.Column(a), p.Column(a))
+		for b := range a {
+			lb := floats.Dot(p.Column(b), p.Column(b))
+			turned := la/variances[b] + lb/variances[a]
+			narrow = append(narrow, math.Log(max(turned-la/variances[a]-lb/variances[b], 1e-300)))
+			far += math.Log(turned)
+		}
+		slices.Sort(narrow)
+		least := math.Inf(1)
+		for m := range len(narrow) + 1 {
+			half := float64(m+1) / 2
+			gamma, _ := math.Lgamma(half)
+			least = min(least, 2*(math.Ln2+half*math.Log(math.Pi)-gamma)-float64(m)*math.Log(2*math.Pi)-floats.Sum(narrow[m:]))
+		}
+		gain += max(far+least, 0)
+	}
+	return gain
 }
