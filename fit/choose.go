@@ -50,7 +50,7 @@ const (
 	nextSteps   = 4 // of all strengths
 	firstSteps  = 1 // of intercepts alone
 	weightSteps = 3 // of strengths and weights of rows together
-	rankSteps   = 5 // of a rank
+	rankSteps   = 7 // of a rank
 	lastSteps   = 5 // of strengths and the lengths of loadings
 	aloneSteps  = 50
 	keptRank    = 8 // for ranks

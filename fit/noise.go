@@ -80,7 +80,7 @@ func (q *question) weightedAgain(ctx context.Context, c *choice) error {
 func (q *question) reweight(ctx context.Context, to *choice, rows *evidence.Rows, k *candidate, noise *evidence.TaskNoise, kept int) error {
 	to.rows, to.best = rows, k
 	given, from := q.strengthsFor(k), k.Point
-	until := rows.Evaluations() + max(to.steps(weightSteps, keptLast+kept), 1)
+	until := rows.Evaluations() + max(to.steps(weightSteps, keptLast+kept), 2) // with weights strengths may be far from where they were
 	for {
 		far, err := to.rows.ChangeOfWeights(ctx, noise)
 		if err != nil {

@@ -67,3 +67,20 @@ func TestOwnersFindTheRank(t *testing.T) {
 		}
 	}
 }
+
+// Where tasks differ by their levels and their noise, a rank must not be compared with rank 0 before that has come to its top with the weights of rows.
+func TestOwnersFindNoRank(t *testing.T) {
+	for seed := range uint64(20) {
+		k := newTruth(seed, 6, 1)
+		clear(k.v)
+		tab := emptyTable(t, len(k.mean))
+		for task := range 60 {
+			k.noise = 2 * math.Exp(k.rng.NormFloat64())
+			k.add(t, tab, fmt.Sprint(task), 10)
+		}
+		_, r := fit(t, assigned(t, tab, 3), testConfig(t, 3, 0))
+		if r.Chosen.Rank != 0 || !r.Converged {
+			t.Errorf("seed %d: rank %d, converged %v", seed, r.Chosen.Rank, r.Converged)
+		}
+	}
+}

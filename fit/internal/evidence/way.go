@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Way is where a climb goes from a point: to the top that the evidence would have if all tasks were alike, and of a single owner from the
-// second step on to where that leads with what slopes at the points before say about how unlike tasks are (L-BFGS: Nocedal 1980; its first
-// matrix is that of tasks that are alike).
+// A Way is where a climb goes from a point: to the top that the evidence would have if all tasks were alike, and from the second step on to
+// where that leads with what slopes at the points before say about how unlike tasks are (L-BFGS: Nocedal 1980; its first matrix is that of
+// tasks that are alike).
 type Way struct {
 	from, to *Point
 	x, g, d  []float64 // coordinates of from, the slope there, and how far it is to the top
@@ -21,6 +21,15 @@ type Way struct {
 	length   float64   // of the step along it
 	cuts     int
 	promise  float64 // of the way, by slopes at both ends of a step that has led down
+	seen     []end
+}
+
+// An end is what a point says of the strengths: their roots, and the slopes by these.
+type end struct{ x, g []float64 }
+
+func endOf(pt *Point) end {
+	from, to := len(pt.Loadings), len(pt.Loadings)+3
+	return end{coordinates(pt)[from:to], pt.partials()[from:to]}
 }
 
 // A step has differences between two points: of coordinates, of slopes, and of how far it is not to the top.
@@ -35,7 +44,7 @@ func (w *Way) Aim(from, to *Point) {
 	d := minus(coordinates(to), x)
 	if w.x != nil {
 		t := step{minus(x, w.x), minus(g, w.g), minus(w.d, d)}
-		if from.rows.Alone() && floats.Dot(t.s, t.y) > 0 { // a dither hides what slopes differ by
+		if floats.Dot(t.s, t.y) > from.rows.Slack() { // a dither hides smaller differences
 			w.steps = append(w.steps, t)[max(len(w.steps)+1-mostSteps, 0):]
 		}
 	}
@@ -43,7 +52,7 @@ func (w *Way) Aim(from, to *Point) {
 	if w.cuts > 0 {
 		length = min(4*w.length, 1)
 	}
-	*w = Way{from: from, to: to, x: x, g: g, d: d, steps: w.steps, length: length}
+	*w = Way{from: from, to: to, x: x, g: g, d: d, steps: w.steps, length: length, seen: append(w.seen, endOf(from))}
 	if w.r = w.newton(); !(floats.Dot(g, w.r) > 0) {
 		w.forget()
 	}
@@ -90,7 +99,7 @@ func (w *Way) Next() *Point {
 		if len(w.steps) > 0 { // near zero there is no slope along a root
 			least = max(least, math.Sqrt(*own[k])/8)
 		}
-		if root := max(x[k], least); *v != *own[k] { // else it is given, or at an end of its range
+		if root := max(w.within(k, math.Sqrt(*own[k]), x[k]), least); *v != *own[k] { // else it is given, or at an end of its range
 			*v = limitStrength(root * root)
 		}
 	}
@@ -108,11 +117,24 @@ func (w *Way) Next() *Point {
 	return &Point{Prior: p, LoadingVariances: variances}
 }
 
+// within returns the root of a strength where a step ends that would lead from one to another: no further than half-way, in logarithms, to one from which
+// the slope leads back. Of points further back than the last few other coordinates were too different.
+func (w *Way) within(k int, from, to float64) float64 {
+	const last = 3
+	for _, e := range w.seen[max(len(w.seen)-last, 0):] {
+		if x := e.x[k]; (x-from)*(to-x) >= 0 && (x-from)*e.g[k] > 0 {
+			to = math.Sqrt(max(from, x/64) * max(x, from/64))
+		}
+	}
+	return to
+}
+
 // Shorten makes a way that has led down to a point shorter: to where its slope would be zero, if that goes on as between both ends, or the
 // value is a parabola's, and by half at least; after that has not helped, one without what steps have said. It reports whether to try again.
 func (w *Way) Shorten(at *Point) bool {
 	before, part := -floats.Dot(w.g, w.r), 0.5
 	if !math.IsInf(at.Value, 0) {
+		w.seen = append(w.seen, endOf(at))
 		part = before / (2 * (before - (at.Penalized()-w.from.Penalized())/w.length))
 		if after := -floats.Dot(at.partials(), w.r); after > 0 {
 			part = min(part, before/(before-after))
