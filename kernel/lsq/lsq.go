@@ -73,8 +73,7 @@ type Workspace struct {
 	split      []float64
 	ones       []float64
 	order      []int
-	identity   []int     // 0, 1, ...
-	enough     []float64 // for each number of columns; see plain
+	identity   []int // 0, 1, ...
 	decomposed decomposition
 }
 
@@ -92,11 +91,9 @@ func NewWorkspace(n, r int) *Workspace {
 		split: make([]float64, splitWork(r)),
 		ones:  make([]float64, r),
 		order: make([]int, r), identity: make([]int, r),
-		enough: make([]float64, r+1),
 	}
 	for i := range r {
 		ws.ones[i], ws.identity[i] = 1, i
-		ws.enough[i+1] = math.Pow(least(i+1, tolerance(n, r)), 1/float64(i+1)) / float64(max(i, 1))
 	}
 	return ws
 }
@@ -156,8 +153,9 @@ func (ws *Workspace) solve(b []float64, a *blas.ColumnMajor, y []float64, ridge 
 	var lo, hi float64
 	tol := tolerance(n, r)
 	lo, hi, ws.Squares = tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
+	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, r)
 	rank := r
-	if !ws.plain(m.Rows, r, lo, hi, tol) || !inRange(b, rhs, lo) {
+	if !shown(f, ldf, ws.identity[:r], hi, tol) || !inRange(b, rhs, lo) {
 		p, ok := ws.sorted(m.Rows, r, hi, tol)
 		if !ok || !ws.basic(b, p, rhs) {
 			return ws.minimumNorm(b, *a, y, ridge), false

@@ -111,38 +111,24 @@ func (ws *Workspace) sorted(m, c int, squares float64, tol float64) (p partition
 	return p, p.rank > 0 && p.smallest > smallest && squares < largest && ws.independent(p, squares, tol)
 }
 
-// least returns the least product of d_k (c-1) / |T|^2, for the squares d_k of the diagonal of T, that shows that no singular
-// value of T, of c columns, is null. The product of the d_k is that of the squares of the singular values, of which all but
-// the smallest make at most (|T|^2 / (c-1))^(c-1).
-func least(c int, tol float64) float64 {
-	return float64(max(c-1, 1)) * tol * tol
-}
-
-// plain reports whether the diagonal of R alone shows that the columns of an m x c matrix are independent; lo is the least of
-// its squares. That of most matrices does, by lo alone.
-func (ws *Workspace) plain(m, c int, lo, squares float64, tol float64) bool {
-	if lo > ws.enough[c]*squares {
-		return squares < largest
-	}
-	_, _, f, ldf := tile.Eliminated(ws.work, m, c)
-	return lo > smallest && squares < largest && shown(f, ldf, ws.identity[:c], squares, tol)
-}
-
-// shown reports whether the diagonal of T, of some columns, shows that none of its singular values is null.
-func shown(f []float64, ldf int, columns []int, squares float64, tol float64) bool {
-	product, unit := 1.0, float64(max(len(columns)-1, 1))/squares
+// shown reports whether the diagonal of T, of some columns, shows that none of its singular values is null, given a sum of
+// squares: the product of the squares of the diagonal is that of the squares of the singular values, of which all but the
+// smallest make at most (|T|^2 / (c-1))^(c-1). That shows it for nearly all matrices.
+func shown(f []float64, ldf int, columns []int, squares, tol float64) bool {
+	others := float64(max(len(columns)-1, 1))
+	product, unit := 1.0, others/squares
 	for _, k := range columns {
 		product *= f[k*(ldf+1)] * unit
 	}
-	return product >= least(len(columns), tol) && product <= 1
+	return product >= others*tol*tol && product <= math.MaxFloat64 && squares < largest
 }
 
 // slack is by how much T may be nearer to a matrix of lower rank than what counts as null where columns have been
 // set apart: where singular values fall without a gap some rank must be chosen, and any near that line will do.
 const slack = 16
 
-// independent reports whether T, see split, has no singular value that is null, with the slack. Its diagonal shows that of
-// most matrices; |T^-1|, whose inverse is at most the smallest singular value, of all.
+// independent reports whether T, see split, has no singular value that is null, with the slack. Where the diagonal does not show it
+// |T^-1| does, whose inverse is at most the smallest singular value.
 func (ws *Workspace) independent(p partition, squares float64, tol float64) bool {
 	if shown(p.f, p.ldf, p.order[:p.rank], squares, tol) {
 		return true

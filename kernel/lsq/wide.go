@@ -21,9 +21,8 @@ func (ws *Workspace) solveWide(b []float64, a blas.ColumnMajor, y []float64) boo
 	clear(b)
 	lo, hi := tile.Orthogonalize(h, transposed, r, r, n, b, ws.work, ws.Next)
 	w, ldw, f, ldf := tile.Eliminated(ws.work, r, n)
-	p, all := partition{split: split{rank: n}, smallest: lo}, ws.plain(r, n, lo, hi, tolerance(n, r))
-	if !all {
-		var ok bool
+	p, ok := partition{split: split{rank: n}, smallest: lo}, shown(f, ldf, ws.identity[:n], hi, tolerance(n, r))
+	if !ok {
 		if p, ok = ws.sorted(r, n, hi, tolerance(n, r)); !ok {
 			return false
 		}
