@@ -252,7 +252,7 @@ func (c *choice) kept() int {
 // since ranks before it were not evaluated.
 func (q *question) lower(ctx context.Context, c *choice) error {
 	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected != nil && k.Rank < c.best.Rank }) // from smaller ranks yet
-	for q.rank == 0 && c.best.Rank > 0 && c.steps(1, c.kept()) > 0 {
+	for q.rank == 0 && c.best.Rank > 0 && c.steps(1, keptLast) > 0 { // before weights
 		alike, ok := c.best.Alike()
 		if !ok {
 			return nil
