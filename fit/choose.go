@@ -251,7 +251,8 @@ func (c *choice) kept() int {
 // lower takes a smaller rank than the best where the last directions do not pay: with the weights of rows that are by now, or
 // since ranks before it were not evaluated.
 func (q *question) lower(ctx context.Context, c *choice) error {
-	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected != nil && k.Rank < c.best.Rank }) // from smaller ranks yet
+	// What was expected from smaller ranks yet.
+	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected != nil && k.Rank < c.best.Rank })
 	for q.rank == 0 && c.best.Rank > 0 && c.steps(1, keptLast) > 0 { // before weights
 		alike, ok := c.best.Alike()
 		if !ok {

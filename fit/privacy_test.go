@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
 	"sync"
 	"testing"
 
@@ -201,5 +202,63 @@ func TestMadeUpNodesAreNotDithered(t *testing.T) {
 		if (off < 1e-4) == owners || (r.Told().Statistics > 0) != owners {
 			t.Errorf("owners %v: RMSE differs by %v, told %+v", owners, off, r.Told())
 		}
+	}
+}
+
+// What is told of residuals is dithered between owners, by a tenth of what tasks differ by, and by nobody else: the noise is that of
+// rows which only the node has.
+func TestResidualsAreDithered(t *testing.T) {
+	const features, perNode = 8, 26
+	tab := newTruth(3, features, 1).table(t, 3*perNode, 10, 14, 3)
+	sums := func(owners bool, tab *dataset.Table) (effectSums, [][]float64) {
+		c := testConfig(t, 3, 0)
+		c.Owners = owners
+		d, err := newDesign(t.Context(), tab, &c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.sufficientRows(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		l, all := newEffectSums(features), make([]int, features)
+		for j := range all {
+			all[j] = j
+		}
+		return l, d.effectSums(t.Context(), l, all, thetas{features + 1, make([]float64, features+1)})
+	}
+	l, exact := sums(false, tab)
+	_, dithered := sums(true, tab)
+	_, again := sums(true, tab)
+	square, count := 0.0, 0.0
+	for g, z := range exact {
+		if !slices.Equal(dithered[g], again[g]) {
+			t.Errorf("node %d: the same rows have other noise", g)
+		}
+		if l.tasks.First(z) != perNode || l.tasks.First(dithered[g]) != perNode {
+			t.Errorf("node %d: %v tasks, dithered %v", g, l.tasks.First(z), l.tasks.First(dithered[g]))
+		}
+		for k, v := range l.sums.Of(z) {
+			mean := v / perNode
+			variance := (l.squares.Of(z)[k]-v*mean)/(perNode-1) + mean*mean/100
+			off := l.sums.Of(dithered[g])[k] - v
+			square, count = square+off*off/variance, count+1
+			if off == 0 || l.squares.Of(dithered[g])[k] == l.squares.Of(z)[k] {
+				t.Errorf("node %d: sum %d is told as it is", g, k)
+			}
+		}
+	}
+	// Three nodes share the dither.
+	if got, want := square/count, 0.01/3; got < 0.7*want || got > 1.4*want {
+		t.Errorf("the dither has a variance of %.4f of what tasks differ by, want %.4f", got, want)
+	}
+	other := changed(t, tab, func(i int, _ []float64, y float64) float64 {
+		if i == 0 {
+			y *= 1 + 1e-12
+		}
+		return y
+	})
+	_, near := sums(true, other)
+	if off := math.Abs(near[0][0] - dithered[0][0]); !(off > 1e-6*math.Abs(exact[0][0])) {
+		t.Errorf("a change of 1e-12 in a row changes a sum by %v: the noise does not follow the rows", off)
 	}
 }

@@ -29,11 +29,30 @@ func (d *design) missed(ctx context.Context, theta thetas) (string, error) {
 	if len(features) == 0 || len(features) > mostLookedAt || d.directions != nil || d.equalTarget {
 		return "", nil
 	}
-	inputs := d.featureOf()
-	var l nodes.Layout
-	n := len(features) * (len(features) + 1) / 2
-	sums, squares, tasks := l.Span(n), l.Span(n), l.Span(1)
-	z := d.Zeros(l.Len)
+	l := newEffectSums(len(features))
+	sum, err := d.Sum(ctx, d.effectSums(ctx, l, features, theta))
+	if err != nil || l.tasks.First(sum) < fewestSaying {
+		return "", err
+	}
+	return d.missedWords(features, l.sums.Of(sum), l.squares.Of(sum)), nil
+}
+
+// effectSums are sums over tasks: of residuals times squares and products of features, and of the squares of what a task adds to these.
+type effectSums struct {
+	nodes.Layout
+	sums, squares, tasks nodes.Span
+}
+
+func newEffectSums(features int) (l effectSums) {
+	n := features * (features + 1) / 2
+	l.sums, l.squares, l.tasks = l.Span(n), l.Span(n), l.Span(1)
+	return l
+}
+
+// effectSums returns those of every hosted node, between owners with a dither of a tenth of what tasks differ by.
+func (d *design) effectSums(ctx context.Context, l effectSums, features []int, theta thetas) [][]float64 {
+	inputs, z := d.featureOf(), d.Zeros(l.Len)
+	n := len(l.sums.Of(z[0]))
 	fourths := make([]float64, n)
 	row, own := make([]float64, d.width()), make([]float64, n)
 	first := make([]int, len(features)) // column of a feature
@@ -61,25 +80,21 @@ func (d *design) missed(ctx context.Context, theta thetas) (string, error) {
 					at += len(values) - a
 				}
 			})
-			tasks.Add(z[g], 1)
-			floats.Add(sums.Of(z[g]), own)
+			l.tasks.Add(z[g], 1)
+			floats.Add(l.sums.Of(z[g]), own)
 			floats.Mul(own, own)
-			floats.Add(squares.Of(z[g]), own)
+			floats.Add(l.squares.Of(z[g]), own)
 			floats.Mul(own, own)
 			floats.Add(fourths, own)
 		}
 		if d.Dithers() {
-			const tenth = 0.1 // of what tasks differ by
-			d.Dither(g, sums.Of(z[g]), squares.Of(z[g]), len(list), func(int) float64 { return tenth })
-			d.Dither(g, squares.Of(z[g]), fourths, len(list), func(int) float64 { return tenth })
+			const tenth = 0.1
+			d.Dither(g, l.sums.Of(z[g]), l.squares.Of(z[g]), len(list), func(int) float64 { return tenth })
+			d.Dither(g, l.squares.Of(z[g]), fourths, len(list), func(int) float64 { return tenth })
 		}
 		clear(fourths)
 	}
-	sum, err := d.Sum(ctx, z)
-	if err != nil || tasks.First(sum) < fewestSaying {
-		return "", err
-	}
-	return d.missedWords(features, sums.Of(sum), squares.Of(sum)), nil
+	return z
 }
 
 // missedWords names the squares and products of features, of which sums and sums of squares over tasks are given.
