@@ -27,7 +27,7 @@ func (q *question) weighted(ctx context.Context, c *choice) (*choice, error) {
 		return c, nil
 	}
 	noise, err := c.rows.TaskNoise(ctx, c.best.Point)
-	if err != nil || !noise.Unlike || c.none.Noise <= 2*evidence.NoiseFloor {
+	if err != nil || !noise.Unlike || c.best.Noise <= 2*evidence.NoiseFloor {
 		return c, err
 	}
 	next := &choice{moments: c.moments, shrunken: c.shrunken}
@@ -76,7 +76,8 @@ func (q *question) weightedAgain(ctx context.Context, c *choice) error {
 }
 
 // reweight sets the rows and the best of a choice: rows are weighted by the noise of their tasks, at a candidate of some rows, and the candidate
-// climbs to the top with them, again and again as long as that changes the weights, which every node chooses by itself. Where weights change by little, or leave no likelihood, all stays as it is.
+// climbs to the top with them; and, but for a single owner before ranks are compared, again as long as that changes the weights, which every
+// node chooses by itself. Where weights change by little, or leave no likelihood, all stays as it is.
 func (q *question) reweight(ctx context.Context, to *choice, rows *evidence.Rows, k *candidate, noise *evidence.TaskNoise, kept int) error {
 	to.rows, to.best = rows, k
 	given, from := q.strengthsFor(k), k.Point
@@ -100,6 +101,9 @@ func (q *question) reweight(ctx context.Context, to *choice, rows *evidence.Rows
 		}
 		if err != nil {
 			return err
+		}
+		if kept > 0 && rows.Alone() {
+			break // what a direction would explain is not to become noise
 		}
 		noise.Reweigh(ctx, from)
 	}

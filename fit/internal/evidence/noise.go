@@ -110,7 +110,7 @@ func (n *TaskNoise) weights(scatter [][]mixedmodel.Scatter) [][]float64 {
 	for g, list := range scatter {
 		for _, s := range list {
 			v, _ := n.limited.Posterior(s)
-			out[g] = append(out[g], n.usual*n.limited.Scale/v)
+			out[g] = append(out[g], n.usual*n.limited.Scale/max(v, NoiseFloor))
 		}
 	}
 	return out
