@@ -38,7 +38,7 @@ const (
 	// of the tasks' own, features normal or of that t) it finds a direction on 13: on 12 of 540 with slopes of the tasks' own, mostly where tails are heavy, and on 1 of 540 without.
 	decisive = 6
 	// Between owners sums are dithered, and a climb may end before it has arrived: there it is this.
-	decisiveBetween = 20
+	decisiveBetween = 12
 )
 
 // A climb ends where a step promises less than this in -2 log likelihood, a tenth of what the errors of estimates make of it.
