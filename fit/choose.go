@@ -50,7 +50,7 @@ const (
 	nextSteps   = 4 // of all strengths
 	firstSteps  = 1 // of intercepts alone
 	weightSteps = 3 // of strengths and weights of rows together
-	rankSteps   = 7 // of a rank
+	rankSteps   = 6 // of a rank
 	lastSteps   = 5 // of strengths and the lengths of loadings
 	aloneSteps  = 50
 	keptRank    = 8 // for ranks
@@ -196,6 +196,9 @@ func (q *question) chooseRank(ctx context.Context, c *choice) error {
 		}
 		var next *candidate
 		last := c.best.evidence
+		if from.Rank > 0 { // it may not have arrived
+			last = min(last, q.expected(alike, from.Rank).evidence)
+		}
 		for rank := max(from.Rank+1, q.rank); rank <= hi; rank++ {
 			k := q.expected(alike, rank)
 			c.try(k)

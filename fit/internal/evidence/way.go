@@ -143,7 +143,7 @@ func (w *Way) Shorten(at *Point) bool {
 	w.promise = -before * w.length * part / 2
 	w.length *= min(max(part, 1./16), 0.5)
 	w.cuts++
-	if w.cuts == maxCuts && len(w.steps) > 0 {
+	if w.cuts == maxCuts && len(w.steps) > 0 && w.from.rows.Alone() { // between owners there are too few
 		w.cuts, w.length = 0, 1
 		w.forget()
 	}
