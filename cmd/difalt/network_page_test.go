@@ -5,7 +5,6 @@ package main
 import (
 	"debug/elf"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/internal/longtest"
+	"github.com/difalt/difalt/internal/testnet"
 )
 
 // networkPage returns docs/network.md.
@@ -38,14 +38,7 @@ func TestNetworkPage(t *testing.T) {
 	_, page, _ := strings.Cut(networkPage(t), "## Five minutes")
 	page, _, _ = strings.Cut(page, "\n## ")
 	folder := t.TempDir()
-	page = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllStringFunc(page, func(string) string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		return l.Addr().String()
-	})
+	page = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllStringFunc(page, func(string) string { return testnet.FreeAddress() })
 	script := fmt.Sprintf("set -e\nln -s %s examples\ndifalt() { %s=1 %s \"$@\"; }\n", examples, asCommand, os.Args[0])
 	blocks := codeBlocks(page)
 	for _, block := range blocks {

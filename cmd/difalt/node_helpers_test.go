@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/difalt/difalt/engine/cluster"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
 )
@@ -150,13 +150,8 @@ func newFederation(t *testing.T, graph string, through func(address string) stri
 	f := &federation{folder: sites(t)}
 	var addresses []string
 	for range nodeNames {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.listen = append(f.listen, l.Addr().String())
-		defer l.Close() // when all have a port of their own
-		address := f.listen[len(f.listen)-1]
+		address := testnet.FreeAddress()
+		f.listen = append(f.listen, address)
 		if through != nil {
 			address = through(address)
 		}

@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
@@ -22,12 +22,7 @@ import (
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	f := newFederation(t, "path", nil)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := testnet.FreeAddress()
 	get := func(path string) (int, string) {
 		t.Helper()
 		for range 500 {

@@ -10,17 +10,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/difalt/difalt/internal/testnet"
 )
 
 // TestMetricsCrowd: who keeps connections to the metrics open, idle, in the middle of a request
 // or after one, keeps few of them, and the monitor is answered all the same.
 func TestMetricsCrowd(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	free.Close()
+	address := testnet.FreeAddress()
 	stop, err := serveMetrics(address, &status{log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
