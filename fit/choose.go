@@ -237,7 +237,14 @@ func (c *choice) kept() int {
 func (q *question) lower(ctx context.Context, c *choice) error {
 	// What was expected from smaller ranks yet.
 	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected != nil && k.Rank < c.best.Rank })
-	for q.rank == 0 && c.best.Rank > 0 && c.steps(1, keptLast) > 0 { // before weights
+	for q.rank == 0 && c.best.Rank > 0 {
+		kept := keptLast // before weights
+		if c.best.empty() {
+			kept = 1
+		}
+		if c.steps(1, kept) == 0 {
+			break
+		}
 		alike, ok := c.best.Alike()
 		if !ok {
 			return nil
