@@ -72,7 +72,6 @@ type question struct {
 	// commonNoise says that the noise of all tasks has one variance.
 	commonNoise bool
 	progress    func(stage string, done, total int)
-	last        *candidate // that was expected
 }
 
 // A choice is what the evidence of rows says about ranks.
@@ -84,6 +83,7 @@ type choice struct {
 	best           *candidate
 	levels         *candidate // of intercepts only; nil where strengths are given
 	tried          []*candidate
+	last           *candidate // that was expected
 }
 
 // try adds a candidate to those that are reported, in place of one of its rank that was only expected. One that would explain all that there is has
@@ -178,10 +178,10 @@ func (q *question) chooseRank(ctx context.Context, c *choice) error {
 		var next *candidate
 		last := c.best.evidence
 		if from.Rank > 0 { // it may not have arrived
-			last = min(last, q.expected(alike, from.Rank).evidence)
+			last = min(last, q.expected(c, alike, from.Rank).evidence)
 		}
 		for rank := max(from.Rank+1, q.rank); rank <= hi; rank++ {
-			k := q.expected(alike, rank)
+			k := q.expected(c, alike, rank)
 			c.try(k)
 			if q.rank == 0 && !(k.evidence < last-c.decisive()) {
 				break
@@ -238,8 +238,8 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 	// What was expected from smaller ranks yet.
 	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected != nil && k.Rank < c.best.Rank })
 	for q.rank == 0 && c.best.Rank > 0 {
-		kept := keptLast // before weights
-		if c.best.empty() {
+		empty, kept := c.best.empty(), keptLast // before weights
+		if empty {
 			kept = 1
 		}
 		if c.steps(1, kept) == 0 {
@@ -250,11 +250,11 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 			return nil
 		}
 		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 && k.expected == nil })
-		k := q.expected(alike, c.best.Rank-1)
+		k := q.expected(c, alike, c.best.Rank-1)
 		if before < 0 {
 			c.try(k)
 		}
-		if c.best.empty() { // what was tried at the rank before had not reached its top
+		if empty { // what was tried at the rank before had not reached its top
 			before = -1
 		}
 		if k.evidence > c.best.evidence+c.decisive() || before >= 0 && c.tried[before].evidence > c.best.evidence+c.decisive() {
@@ -273,8 +273,8 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 }
 
 // expected returns the candidate of a rank if all tasks were alike.
-func (q *question) expected(alike *evidence.Alike, rank int) *candidate {
-	if k := q.last; k != nil && k.expected == alike && k.Rank == rank {
+func (q *question) expected(c *choice, alike *evidence.Alike, rank int) *candidate {
+	if k := c.last; k != nil && k.expected == alike && k.Rank == rank {
 		return k
 	}
 	p := alike.Start(rank)
@@ -284,7 +284,7 @@ func (q *question) expected(alike *evidence.Alike, rank int) *candidate {
 		variances[a] = max(2*floats.Dot(p.Column(a), p.Column(a))/float64(min(p.W, 20)), 1e-8)
 	}
 	k := q.ascend(alike, p, variances)
-	k.expected, q.last = alike, k
+	k.expected, c.last = alike, k
 	return k
 }
 
@@ -348,7 +348,7 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 		if best.converged = promise < 1+2*c.rows.Slack(); promise < enough+c.rows.Slack() || !gained {
 			break
 		}
-		if !c.rows.Alone() && q.rank == 0 && pt.Rank < c.highest() && q.expected(alike, pt.Rank+1).evidence < k.evidence-max(c.decisive(), promise) {
+		if !c.rows.Alone() && q.rank == 0 && pt.Rank < c.highest() && q.expected(c, alike, pt.Rank+1).evidence < k.evidence-max(c.decisive(), promise) {
 			break // one more gains more than a step at this rank
 		}
 		way.Aim(pt, k.Point)

@@ -21,22 +21,24 @@ type Way struct {
 	length   float64   // of the step along it
 	cuts     int
 	promise  float64 // of the way, by slopes at both ends of a step that has led down
-	seen     []end
+	seen     []end   // the last ones, the oldest first
 }
 
 // An end is what a point says of the strengths: their roots, and the slopes by these.
 type end struct{ x, g []float64 }
 
-func endOf(pt *Point) end {
-	from, to := len(pt.Loadings), len(pt.Loadings)+3
-	return end{coordinates(pt)[from:to], pt.partials()[from:to]}
+// see keeps the end of a step with these coordinates and slopes.
+func (w *Way) see(loadings int, x, g []float64) {
+	strengths := func(of []float64) []float64 { return of[loadings:][:3] }
+	w.seen = append(w.seen, end{strengths(x), strengths(g)})[max(len(w.seen)+1-mostSeen, 0):]
 }
 
 // A step has differences between two points: of coordinates, of slopes, and of how far it is not to the top.
 type step struct{ s, y, z []float64 }
 
-// maxCuts is how often a step that leads down is cut, and mostSteps how many are kept.
-const maxCuts, mostSteps = 3, 6
+// maxCuts is how often a step that leads down is cut; mostSteps and mostSeen are how many steps and ends are kept: of ends further back other
+// coordinates were too different.
+const maxCuts, mostSteps, mostSeen = 3, 6, 3
 
 // Aim sets the way from a point toward the top if all tasks were alike.
 func (w *Way) Aim(from, to *Point) {
@@ -52,7 +54,8 @@ func (w *Way) Aim(from, to *Point) {
 	if w.cuts > 0 {
 		length = min(4*w.length, 1)
 	}
-	*w = Way{from: from, to: to, x: x, g: g, d: d, steps: w.steps, length: length, seen: append(w.seen, endOf(from))}
+	*w = Way{from: from, to: to, x: x, g: g, d: d, steps: w.steps, length: length, seen: w.seen}
+	w.see(len(from.Loadings), x, g)
 	if w.r = w.newton(); !(floats.Dot(g, w.r) > 0) {
 		w.forget()
 	}
@@ -118,10 +121,9 @@ func (w *Way) Next() *Point {
 }
 
 // within returns the root of a strength where a step ends that would lead from one to another: no further than half-way, in logarithms, to one from which
-// the slope leads back. Of points further back than the last few other coordinates were too different.
+// the slope leads back.
 func (w *Way) within(k int, from, to float64) float64 {
-	const last = 3
-	for _, e := range w.seen[max(len(w.seen)-last, 0):] {
+	for _, e := range w.seen {
 		if x := e.x[k]; (x-from)*(to-x) >= 0 && (x-from)*e.g[k] > 0 {
 			to = math.Sqrt(max(from, x/64) * max(x, from/64))
 		}
@@ -134,9 +136,10 @@ func (w *Way) within(k int, from, to float64) float64 {
 func (w *Way) Shorten(at *Point) bool {
 	before, part := -floats.Dot(w.g, w.r), 0.5
 	if !math.IsInf(at.Value, 0) {
-		w.seen = append(w.seen, endOf(at))
+		g := at.partials()
+		w.see(len(at.Loadings), coordinates(at), g)
 		part = before / (2 * (before - (at.Penalized()-w.from.Penalized())/w.length))
-		if after := -floats.Dot(at.partials(), w.r); after > 0 {
+		if after := -floats.Dot(g, w.r); after > 0 {
 			part = min(part, before/(before-after))
 		}
 	}
