@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -281,15 +282,12 @@ type batch struct {
 	width, texts int // numbers, and names, of a row
 	rows         int
 	x            []float64 // width numbers a row; NaN is missing
-	names        []span    // texts names a row
-	text         []byte
-	line         []int // of every row
-	missing      bool  // there are NaN among x
-	err          error // about the row after the last one
+	names        [][]byte  // texts names a row
+	text         []byte    // that names were copied to
+	line         []int     // of every row
+	missing      bool      // there are NaN among x
+	err          error     // about the row after the last one
 }
-
-// A span is a part of a text.
-type span struct{ lo, hi int }
 
 func (b *batch) reset(c *columns) {
 	b.width, b.texts, b.rows = len(c.numbers), c.names, 0
@@ -298,7 +296,7 @@ func (b *batch) reset(c *columns) {
 }
 
 // begin makes room for a row and returns its numbers and names.
-func (b *batch) begin(line int) (x []float64, names []span) {
+func (b *batch) begin(line int) (x []float64, names [][]byte) {
 	b.x = slices.Grow(b.x, b.width)[:len(b.x)+b.width]
 	b.names = slices.Grow(b.names, b.texts)[:len(b.names)+b.texts]
 	b.line = append(b.line, line)
@@ -311,16 +309,13 @@ func (b *batch) begin(line int) (x []float64, names []span) {
 func (b *batch) numbers(row int) []float64 { return b.x[row*b.width:][:b.width] }
 
 // name returns a name of a row. It aliases the batch.
-func (b *batch) name(row, which int) []byte {
-	s := b.names[row*b.texts+which]
-	return b.text[s.lo:s.hi]
-}
+func (b *batch) name(row, which int) []byte { return b.names[row*b.texts+which] }
 
 // setName sets a name of a row.
 func (b *batch) setName(row, which int, name []byte) {
 	at := len(b.text)
 	b.text = append(b.text, name...)
-	b.names[row*b.texts+which] = trim(b.text, span{at, len(b.text)})
+	b.names[row*b.texts+which] = trim(b.text[at:])
 }
 
 // store puts a number where the role of its column says, in a row of a batch. NaN is
@@ -350,15 +345,5 @@ func (r *reader) store(b *batch, row, col int, v float64) error {
 // single reports whether features must fit in float32.
 func (r *reader) single() bool { return r.o.Storage == kernel.Float32 }
 
-// trim returns the span without the white space at its ends.
-func trim(block []byte, s span) span {
-	for s.lo < s.hi && space(block[s.lo]) {
-		s.lo++
-	}
-	for s.lo < s.hi && space(block[s.hi-1]) {
-		s.hi--
-	}
-	return s
-}
-
-func space(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+// trim returns a cell without the white space at its ends.
+func trim(cell []byte) []byte { return bytes.Trim(cell, " \t\r\n") }

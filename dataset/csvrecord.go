@@ -22,22 +22,20 @@ type recordParser struct {
 // up to the first that is wrong. The batch aliases the block, which it may change.
 func (p *recordParser) parse(block []byte, line int, out *batch) {
 	out.reset(p.cols)
-	out.text = block
-	for at := 0; at < len(block); {
-		if n := blank(block[at:]); n > 0 {
-			at += n
-			line++
-			continue
+	_, err := p.each(block, line, 0, func(line int, cells [][]byte) error {
+		x, names := out.begin(line)
+		for col, cell := range cells[:min(len(cells), len(p.cols.roles))] {
+			if err := p.take(col, cell, line, x, names, out); err != nil {
+				return err
+			}
 		}
-		end, lines, err := p.record(block, at, line, out)
-		if err != nil {
-			out.err = err
-			return
+		if len(cells) != len(p.cols.roles) {
+			return fmt.Errorf("line %d has %d cells, but there are %d columns", line, len(cells), len(p.cols.roles))
 		}
 		out.rows++
-		at = end
-		line += lines
-	}
+		return nil
+	})
+	out.err = err
 }
 
 // blank returns the length of the empty line that b starts with, 0 if it does not.
@@ -51,114 +49,64 @@ func blank(b []byte) int {
 	return 0
 }
 
-// record parses the record that starts at block[at] and returns where it ends, and
-// its number of lines.
-func (p *recordParser) record(block []byte, at, line int, out *batch) (end, lines int, err error) {
-	x, names := out.begin(line)
-	roles := p.cols.roles
-	lines = 1
-	for col := 0; ; col++ {
-		if col < len(roles) && roles[col].kind == numberRole {
-			// The common case: a number right up to the delimiter.
-			v, n := number.Prefix(block[at:], p.decimal)
-			if next := at + n; n > 0 && next < len(block) && (block[next] == p.delimiter || block[next] == '\n') && fits(v) {
-				x[roles[col].at] = v
-				at = next + 1
-				if block[next] == p.delimiter {
-					continue
-				}
-				return at, lines, p.width(line, col+1)
-			}
-		}
-		cell, next, last, err := p.next(block, at, line)
-		if err != nil {
-			return 0, 0, err
-		}
-		lines += bytes.Count(block[at:next], newline)
-		if col < len(roles) {
-			if err := p.take(col, block, cell, line, x, names, out); err != nil {
-				return 0, 0, err
-			}
-		}
-		at = min(next+1, len(block))
-		if last {
-			return at, lines, p.width(line, col+1)
-		}
-	}
-}
-
-var newline = []byte("\n")
-
-// next returns the cell that starts at text[at], where what ends it is, and whether that is the
-// end of the record.
-func (p *recordParser) next(text []byte, at, line int) (cell span, next int, last bool, err error) {
-	cell, next, err = p.cell(text, at, line)
-	last = next >= len(text) || text[next] == '\n'
-	if err == nil && last && cell.hi == next && cell.hi > cell.lo && text[cell.hi-1] == '\r' {
-		cell.hi--
-	}
-	return cell, min(next, len(text)), last, err
-}
-
-func (p *recordParser) width(line, cells int) error {
-	if cells != len(p.cols.roles) {
-		return fmt.Errorf("line %d has %d cells, but there are %d columns", line, cells, len(p.cols.roles))
-	}
-	return nil
-}
-
 // cell returns the cell that starts at block[at], without its quotes, and where the
 // delimiter or the line break after it is.
-func (p *recordParser) cell(block []byte, at, line int) (cell span, next int, err error) {
+func (p *recordParser) cell(block []byte, at, line int) (cell []byte, next int, err error) {
 	if at < len(block) && block[at] == p.quote {
 		return p.quotedCell(block, at, line)
 	}
 	next = at
 	for next < len(block) && block[next] != p.delimiter && block[next] != '\n' {
 		if block[next] == '"' && p.quote == '"' {
-			return cell, 0, fmt.Errorf("line %d: there is a quote within a cell that does not start with one", line)
+			return nil, 0, fmt.Errorf("line %d: there is a quote within a cell that does not start with one", line)
 		}
 		next++
 	}
-	return span{at, next}, next, nil
+	cell = block[at:next]
+	if next == len(block) || block[next] == '\n' {
+		cell = bytes.TrimSuffix(cell, []byte("\r"))
+	}
+	return cell, next, nil
 }
 
 // quotedCell is cell for one that starts with a quote. It moves the bytes after a
 // doubled quote.
-func (p *recordParser) quotedCell(block []byte, at, line int) (cell span, next int, err error) {
+func (p *recordParser) quotedCell(block []byte, at, line int) (cell []byte, next int, err error) {
 	to := at + 1
 	for i := at + 1; i < len(block); i++ {
 		if block[i] == p.quote {
 			if i++; i >= len(block) || block[i] == p.delimiter || block[i] == '\n' {
-				return span{at + 1, to}, i, nil
+				return block[at+1 : to], i, nil
 			}
 			if block[i] == '\r' && (i+1 == len(block) || block[i+1] == '\n') {
-				return span{at + 1, to}, i + 1, nil
+				return block[at+1 : to], i + 1, nil
 			}
 			if block[i] != p.quote {
-				return cell, 0, fmt.Errorf("line %d: there is text after the quote that ends a cell", line)
+				return nil, 0, fmt.Errorf("line %d: there is text after the quote that ends a cell", line)
 			}
 		}
 		block[to] = block[i]
 		to++
 	}
-	return cell, 0, fmt.Errorf("line %d: a quoted cell does not end: the file may be truncated", line)
+	return nil, 0, fmt.Errorf("line %d: a quoted cell does not end: the file may be truncated", line)
 }
 
 // take stores a cell according to the role of its column.
-func (p *recordParser) take(col int, block []byte, cell span, line int, x []float64, names []span, out *batch) error {
+func (p *recordParser) take(col int, cell []byte, line int, x []float64, names [][]byte, out *batch) error {
 	r := p.cols.roles[col]
 	switch r.kind {
 	case noRole:
 		return nil
 	case nameRole:
-		names[r.at] = trim(block, cell)
+		names[r.at] = trim(cell)
 		return nil
 	}
-	v, err := p.number(col, bytes.TrimSpace(block[cell.lo:cell.hi]), line)
-	if math.IsNaN(v) {
-		out.missing = true
+	if v, n := number.Prefix(cell, p.decimal); n > 0 && n == len(cell) && r.kind == numberRole && fits(v) {
+		x[r.at] = v // the common case
+		return nil
 	}
+	v, err := p.number(col, bytes.TrimSpace(cell), line)
+	out.missing = out.missing || math.IsNaN(v)
 	x[r.at] = v
 	return err
 }
@@ -290,18 +238,18 @@ func (p *recordParser) each(text []byte, line, limit int, f func(line int, cells
 		at := end
 		cells = cells[:0]
 		for last := false; !last; {
-			var cell span
-			var next int
-			if cell, next, last, err = p.next(text, at, line); err != nil {
+			cell, next, err := p.cell(text, at, line)
+			if err != nil {
 				return end, err
 			}
-			cells = append(cells, text[cell.lo:cell.hi])
+			last = next >= len(text) || text[next] == '\n'
+			cells = append(cells, cell)
 			at = min(next+1, len(text))
 		}
 		if err := f(line, cells); err != nil {
 			return end, err
 		}
-		line += max(bytes.Count(text[end:at], newline), 1)
+		line += max(bytes.Count(text[end:at], []byte("\n")), 1)
 		end = at
 		n++
 	}
