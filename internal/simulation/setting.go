@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -92,10 +91,10 @@ func (s *Setting) Data() synth.Data {
 	}
 }
 
-// Validate returns an error that names the first parameter out of range, or says
-// what is wrong with the graph and the weights of the first trial.
+// Validate returns an error that names the first parameter that is none or does not go with the others, or says
+// what is wrong with the graph and the weights of the first trial. The ranges of numbers are the caller's to check.
 func (s *Setting) Validate() error {
-	for _, check := range []func() error{s.validateNumbers, s.validateMethods, s.Time.Validate, s.validateNetwork} {
+	for _, check := range []func() error{s.Data().Validate, s.validateMethods, s.validateNetwork} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -103,26 +102,10 @@ func (s *Setting) Validate() error {
 	return nil
 }
 
-func (s *Setting) validateNumbers() error {
-	if err := synth.AtLeast(1, "nodes", s.Nodes, "rounds", s.Rounds, "init-rounds", s.InitRounds, "iterations", s.Iterations); err != nil {
-		return err
-	}
-	if err := synth.AtLeast(0, "power-iterations", s.PowerIterations, "memory", s.Memory); err != nil {
-		return err
-	}
-	if err := s.Data().Validate(); err != nil {
-		return err
-	}
+func (s *Setting) validateMethods() error {
 	if s.Nodes > s.Tasks {
 		return fmt.Errorf("nodes is %d, more than tasks = %d: every node needs a task", s.Nodes, s.Tasks)
 	}
-	if !(s.ScaledStep >= 0) || math.IsInf(s.ScaledStep, 0) {
-		return fmt.Errorf("scaled-step is %v: must be positive, or 0 for the default", s.ScaledStep)
-	}
-	return nil
-}
-
-func (s *Setting) validateMethods() error {
 	if len(s.Methods) == 0 {
 		return fmt.Errorf("method: none is listed; want some of %v", Methods())
 	}

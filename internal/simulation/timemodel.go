@@ -55,19 +55,6 @@ func ParseTimeModel(name string) (TimeModel, error) {
 	return TimeModel{}, fmt.Errorf("unknown time model %q: want %s", name, strings.Join(names, " or "))
 }
 
-// Validate returns an error that names the first parameter out of range.
-func (m TimeModel) Validate() error {
-	switch {
-	case m.Latency < 0:
-		return fmt.Errorf("latency is %v: must not be negative", m.Latency)
-	case !(m.Bandwidth > 0) || math.IsInf(m.Bandwidth, 0):
-		return fmt.Errorf("bandwidth is %v bit/s: must be positive and finite", m.Bandwidth)
-	case m.Jitter < 0:
-		return fmt.Errorf("jitter is %v: must not be negative", m.Jitter)
-	}
-	return nil
-}
-
 // Message returns the seconds that a message of the given size takes without
 // jitter.
 func (m TimeModel) Message(bytes float64) float64 {

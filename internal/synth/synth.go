@@ -44,31 +44,15 @@ type Data struct {
 	Folder string
 }
 
-// Validate returns an error that names the first parameter out of range.
+// Validate returns an error about parameters that do not go together. The range of each is the caller's to check.
 func (s Data) Validate() error {
-	if err := AtLeast(1, "features", s.Features, "tasks", s.Tasks, "samples", s.Samples, "rank", s.Rank); err != nil {
-		return err
-	}
 	switch {
 	case s.Rank > min(s.Features, s.Tasks):
 		return fmt.Errorf("rank is %d, more than min(features, tasks) = min(%d, %d)", s.Rank, s.Features, s.Tasks)
-	case !(s.Noise >= 0) || math.IsInf(s.Noise, 0):
-		return fmt.Errorf("noise is %v: must be finite and not negative", s.Noise)
-	case s.Kappa != 0 && !(s.Kappa >= 1) || math.IsInf(s.Kappa, 0):
+	case s.Kappa != 0 && !(s.Kappa >= 1):
 		return fmt.Errorf("kappa is %v: must be at least 1, or 0 for Gaussian coefficients", s.Kappa)
 	case s.Kappa > 1 && s.Rank == 1:
 		return fmt.Errorf("kappa is %v, but with rank 1 it can only be 1", s.Kappa)
-	}
-	return nil
-}
-
-// AtLeast returns an error that names the first of some parameters, given by name and
-// value, that is smaller.
-func AtLeast(least int, named ...any) error {
-	for i := 0; i < len(named); i += 2 {
-		if v := named[i+1].(int); v < least {
-			return fmt.Errorf("%s is %d: need at least %d", named[i], v, least)
-		}
 	}
 	return nil
 }

@@ -4,7 +4,6 @@
 package theory
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -106,14 +105,8 @@ func (in *Input) SetNetwork(w *topology.Weights) error {
 	return nil
 }
 
-// Validate returns an error that names the first parameter out of range.
-func (in *Input) Validate() error {
-	if err := cmp.Or(synth.AtLeast(1, "nodes", in.Nodes), synth.AtLeast(0, "links", in.Links, "degree", in.MaxDegree, "rounds", in.Rounds)); err != nil {
-		return err
-	}
-	if !(in.Kappa >= 1) || math.IsInf(in.Kappa, 0) {
-		return fmt.Errorf("kappa is %v: must be finite and at least 1", in.Kappa)
-	}
+// validate returns an error that names parameters that do not go together. The range of each is the caller's to check.
+func (in *Input) validate() error {
 	data := synth.Data{Features: in.Features, Tasks: in.Tasks, Samples: in.Samples, Rank: in.Rank, Kappa: in.Kappa}
 	if err := data.Validate(); err != nil {
 		return err
@@ -123,18 +116,10 @@ func (in *Input) Validate() error {
 		return fmt.Errorf("nodes is %d, more than tasks = %d: every node needs a task", in.Nodes, in.Tasks)
 	case in.MaxDegree >= in.Nodes:
 		return fmt.Errorf("degree is %d: a node has at most nodes - 1 = %d neighbours", in.MaxDegree, in.Nodes-1)
-	case !(in.Mu >= 1) || math.IsInf(in.Mu, 0):
-		return fmt.Errorf("mu is %v: must be finite and at least 1", in.Mu)
-	case !(in.Epsilon > 0 && in.Epsilon < 1):
-		return fmt.Errorf("epsilon is %v: must lie between 0 and 1, both excluded", in.Epsilon)
-	case !(in.Gamma >= 0 && in.Gamma < 1):
-		return fmt.Errorf("gamma is %v: must be at least 0 and less than 1, or averaging does not converge", in.Gamma)
-	case !(in.Speed > 0) || math.IsInf(in.Speed, 0):
-		return fmt.Errorf("speed is %v multiply-adds/s: must be positive and finite", in.Speed)
 	case in.Time.Jitter > 0 && in.Links == 0 && in.Nodes > 1:
 		return fmt.Errorf("jitter is %v, but how long the slowest message takes depends on their number, and the graph is not known", in.Time.Jitter)
 	}
-	return in.Time.Validate()
+	return nil
 }
 
 // Orders are the paper's orders of growth: its formulas without their constants.
@@ -237,10 +222,10 @@ type Cost struct {
 const countLimit = 1e15
 
 // New evaluates the formulas. Counts are rounded up to whole numbers, at least
-// 1. It returns an error that names a parameter out of range, or a count beyond
+// 1. It returns an error that names parameters that do not go together, or a count beyond
 // 1e15.
 func New(in Input) (*Plan, error) {
-	if err := in.Validate(); err != nil {
+	if err := in.validate(); err != nil {
 		return nil, err
 	}
 	c, t := &in.Constants, in.Orders()
