@@ -49,7 +49,7 @@ func newPlanCommand() *cobra.Command {
 }
 
 func newPlanFlags() *planFlags {
-	f := &planFlags{time: newTimeFlags()}
+	f := &planFlags{time: &timeFlags{}}
 	in, small := &f.input, &smallSetting
 	f.Group = options.NewGroup(slices.Concat([]options.Option{
 		{Name: "nodes", Value: options.Count(&in.Nodes, small.Nodes, 1, many), Usage: "number of nodes L"},

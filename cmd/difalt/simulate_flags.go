@@ -35,7 +35,7 @@ type simulateFlags struct {
 }
 
 func newSimulateFlags() *simulateFlags {
-	f := &simulateFlags{time: newTimeFlags()}
+	f := &simulateFlags{time: &timeFlags{}}
 	f.setting = smallSetting
 	f.Group = options.NewGroup(slices.Concat(f.problem(), f.algorithm(), f.faults(), f.run(), f.time.options(), f.engine.options(), f.files()))
 	return f
@@ -225,14 +225,10 @@ type timeFlags struct {
 	bandwidth       float64
 }
 
-func newTimeFlags() *timeFlags {
-	return &timeFlags{name: simulation.TimeModels[0].Name}
-}
-
 // options returns the flags.
 func (t *timeFlags) options() []options.Option {
 	return []options.Option{
-		{Name: "time-model", Value: options.Text(&t.name, t.name), Usage: "communication time, `NAME`: paper (50 ms + 8 d r/1e9 s a round, its formula), paper-text (5 ms and 1 Gbit/s)"},
+		{Name: "time-model", Value: options.Text(&t.name, "paper"), Usage: "communication time, `NAME`: paper (50 ms + 8 d r/1e9 s a round, its formula), paper-text (5 ms and 1 Gbit/s)"},
 		{Name: "latency", Value: options.Span(&t.latency, 0, 0), Usage: "latency of a message, as 20ms (default that of the model)"},
 		{Name: "bandwidth", Value: options.Number(&t.bandwidth, 0, math.SmallestNonzeroFloat64, huge, "must be positive"), Usage: "bandwidth of a link in `BITS` per second (default that of the model)"},
 		{Name: "jitter", Value: options.Span(&t.jitter, 0, 0), Usage: "largest random part of a message's time (default none)"},
@@ -247,11 +243,11 @@ func (t *timeFlags) model(f *options.Group) (simulation.TimeModel, error) {
 		return m, options.Usagef("--time-model: %w", err)
 	}
 	if f.Changed("latency") {
-		m.Latency = t.latency
+		m.Latency = t.latency.Seconds()
 	}
 	if f.Changed("bandwidth") {
 		m.Bandwidth = t.bandwidth
 	}
-	m.Jitter = t.jitter
+	m.Jitter = t.jitter.Seconds()
 	return m, nil
 }

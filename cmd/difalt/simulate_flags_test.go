@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/internal/simulation"
 )
@@ -57,7 +56,7 @@ func TestFlagsOverrideAPreset(t *testing.T) {
 	if g.Iterations != 60 || !slices.Equal(g.Methods, []string{"dif", "dec"}) || g.Weights != "metropolis" {
 		t.Errorf("flags did not reach the preset: %+v", g)
 	}
-	if g.Time.Latency != 5*time.Millisecond || g.Time.Jitter != time.Millisecond {
+	if g.Time.Latency != 5e-3 || g.Time.Jitter != 1e-3 {
 		t.Errorf("time model is %+v", g.Time)
 	}
 	if g.Nodes != 20 || g.Features != 600 || g.Rounds != 10 {

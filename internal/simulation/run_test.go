@@ -17,7 +17,7 @@ func small() Setting {
 		Nodes: 6, Features: 20, Tasks: 30, Samples: 15, Rank: 2,
 		Graph: "er:0.6", Weights: "metropolis", Methods: []string{"dif", "altgdmin", "dec", "dgd"},
 		Rounds: 4, InitRounds: 6, PowerIterations: 20, Iterations: 60,
-		Seed: 7, Time: TimeModel{Latency: 1e6, Bandwidth: 1e9},
+		Seed: 7, Time: TimeModel{Latency: 1e-3, Bandwidth: 1e9},
 	}
 }
 

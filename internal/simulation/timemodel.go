@@ -1,11 +1,9 @@
 package simulation
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/difalt/difalt/consensus/wire"
@@ -19,12 +17,9 @@ import (
 // with a jitter between 0 and Jitter, uniformly distributed. The messages of a round
 // travel in parallel, and the round takes as long as its slowest message.
 type TimeModel struct {
-	// Latency of a message.
-	Latency time.Duration
-	// Bandwidth of a link in bits per second.
-	Bandwidth float64
-	// Jitter is the most that the random part of a message's time takes.
-	Jitter time.Duration
+	Latency   float64 `json:"latency_seconds"`           // of a message
+	Bandwidth float64 `json:"bandwidth_bits_per_second"` // of a link
+	Jitter    float64 `json:"jitter_seconds"`            // the most that the random part of a message's time takes
 }
 
 // PaperTime is the formula that the paper prints, 50e-3 + 8 d r / 1e9 seconds for
@@ -32,65 +27,34 @@ type TimeModel struct {
 // 1 Gbit/s: 5e-3 + 64 d r / 1e9 seconds. The paper adds "a small random
 // perturbation" without its size; here the jitter is 0 unless it is set.
 var (
-	PaperTime     = TimeModel{Latency: 50 * time.Millisecond, Bandwidth: 8e9}
-	PaperTextTime = TimeModel{Latency: 5 * time.Millisecond, Bandwidth: 1e9}
+	PaperTime     = TimeModel{Latency: 50e-3, Bandwidth: 8e9}
+	PaperTextTime = TimeModel{Latency: 5e-3, Bandwidth: 1e9}
 )
-
-// TimeModels are the models with a name, in the order in which help texts list
-// them.
-var TimeModels = []struct {
-	Name  string
-	Model TimeModel
-}{{"paper", PaperTime}, {"paper-text", PaperTextTime}}
 
 // ParseTimeModel returns the model of a name.
 func ParseTimeModel(name string) (TimeModel, error) {
-	names := make([]string, len(TimeModels))
-	for i, m := range TimeModels {
-		if m.Name == name {
-			return m.Model, nil
-		}
-		names[i] = m.Name
+	switch name {
+	case "paper":
+		return PaperTime, nil
+	case "paper-text":
+		return PaperTextTime, nil
 	}
-	return TimeModel{}, fmt.Errorf("unknown time model %q: want %s", name, strings.Join(names, " or "))
+	return TimeModel{}, fmt.Errorf("unknown time model %q: want paper or paper-text", name)
 }
 
-// Message returns the seconds that a message of the given size takes without
-// jitter.
+// Message returns the seconds that a message of the given size takes without jitter.
 func (m TimeModel) Message(bytes float64) float64 {
-	return m.Latency.Seconds() + 8*bytes/m.Bandwidth
+	return m.Latency + 8*bytes/m.Bandwidth
 }
 
 // String describes the model in a few words.
 func (m TimeModel) String() string {
-	s := fmt.Sprintf("%v a round and %g Mbit/s", m.Latency, m.Bandwidth/1e6)
+	span := func(seconds float64) time.Duration { return time.Duration(math.Round(seconds * float64(time.Second))) }
+	s := fmt.Sprintf("%v a round and %g Mbit/s", span(m.Latency), m.Bandwidth/1e6)
 	if m.Jitter > 0 {
-		s += fmt.Sprintf(", jitter up to %v", m.Jitter)
+		s += fmt.Sprintf(", jitter up to %v", span(m.Jitter))
 	}
 	return s
-}
-
-// timeModelJSON is how a model is stored: durations in seconds.
-type timeModelJSON struct {
-	Latency   float64 `json:"latency_seconds"`
-	Bandwidth float64 `json:"bandwidth_bits_per_second"`
-	Jitter    float64 `json:"jitter_seconds"`
-}
-
-// MarshalJSON writes durations in seconds.
-func (m TimeModel) MarshalJSON() ([]byte, error) {
-	return json.Marshal(timeModelJSON{m.Latency.Seconds(), m.Bandwidth, m.Jitter.Seconds()})
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (m *TimeModel) UnmarshalJSON(text []byte) error {
-	var v timeModelJSON
-	if err := json.Unmarshal(text, &v); err != nil {
-		return err
-	}
-	seconds := func(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
-	*m = TimeModel{seconds(v.Latency), v.Bandwidth, seconds(v.Jitter)}
-	return nil
 }
 
 // manyRounds is the number from which on the sum of the jitters is taken to be its mean:
@@ -125,7 +89,7 @@ func (c *clock) advance(now wire.Traffic) float64 {
 		return c.seconds
 	}
 	c.seconds += float64(rounds) * c.model.Message(bytes/messages)
-	each, jitter := messages/float64(rounds), c.model.Jitter.Seconds()
+	each, jitter := messages/float64(rounds), c.model.Jitter
 	if rounds > manyRounds {
 		c.seconds += float64(rounds) * jitter * each / (each + 1)
 	} else if jitter > 0 {

@@ -3,7 +3,6 @@ package simulation
 import (
 	"math"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/consensus/wire"
 )
@@ -23,7 +22,7 @@ func TestPaperTimes(t *testing.T) {
 }
 
 func TestClock(t *testing.T) {
-	m := TimeModel{Latency: 10 * time.Millisecond, Bandwidth: 1e6}
+	m := TimeModel{Latency: 10e-3, Bandwidth: 1e6}
 	c := newClock(m, 1, "dif")
 	// 10 rounds of 40 messages of 1,000 bytes: 10 (0.010 + 8,000/1e6) = 0.18 s.
 	if got := c.advance(wire.Traffic{Rounds: 10, Messages: 400, Bytes: 400e3}); math.Abs(got-0.18) > 1e-12 {
@@ -42,7 +41,7 @@ func TestClock(t *testing.T) {
 // The largest of n jitters has the mean n/(n+1).
 func TestJitter(t *testing.T) {
 	const rounds, messages = 20000, 5
-	c := newClock(TimeModel{Bandwidth: 1e9, Jitter: time.Second}, 1, "dif")
+	c := newClock(TimeModel{Bandwidth: 1e9, Jitter: 1}, 1, "dif")
 	got := c.advance(wire.Traffic{Rounds: rounds, Messages: rounds * messages}) / rounds
 	// 5 standard errors; the standard deviation of the largest is below 0.15.
 	if want := messages / (messages + 1.0); math.Abs(got-want) > 5*0.15/math.Sqrt(rounds) {
@@ -53,14 +52,14 @@ func TestJitter(t *testing.T) {
 // More rounds than anybody draws numbers for take the mean.
 func TestJitterOfManyRounds(t *testing.T) {
 	const rounds = min(20_000_000_000, math.MaxInt)
-	c := newClock(TimeModel{Bandwidth: 1e9, Jitter: time.Second}, 1, "dif")
+	c := newClock(TimeModel{Bandwidth: 1e9, Jitter: 1}, 1, "dif")
 	if got, want := c.advance(wire.Traffic{Rounds: rounds, Messages: 5 * rounds}), rounds*5.0/6; math.Abs(got-want) > 1e-9*want {
 		t.Errorf("%d rounds of 5 messages take %v s, want %v", rounds, got, want)
 	}
 }
 
 func TestJitterStreams(t *testing.T) {
-	m := TimeModel{Bandwidth: 1e9, Jitter: time.Second}
+	m := TimeModel{Bandwidth: 1e9, Jitter: 1}
 	one := func(seed uint64, method string) float64 {
 		return newClock(m, seed, method).advance(wire.Traffic{Rounds: 3, Messages: 6})
 	}
@@ -77,7 +76,7 @@ func TestJitterStreams(t *testing.T) {
 func TestCommunication(t *testing.T) {
 	s := small()
 	s.Iterations, s.Methods = 5, []string{"dif", "dgd"}
-	for _, jitter := range []time.Duration{0, 10 * time.Hour} {
+	for _, jitter := range []float64{0, 36000} {
 		s.Time.Jitter = jitter
 		trials := runTrials(t, s, 1, 2, 1)
 		for _, trial := range trials {
@@ -92,7 +91,7 @@ func TestCommunication(t *testing.T) {
 					rounds, messages, bytes = row.Rounds, row.Messages, row.Bytes
 				}
 				got, all := s.communication(trial.Number, c), c.Rows[len(c.Rows)-1].Seconds
-				if jitter == 0 && math.Abs(got-plain) > 1e-9*plain || got < plain*(1-1e-9) || got > plain+float64(rounds)*jitter.Seconds()+1e-9 || got > all {
+				if jitter == 0 && math.Abs(got-plain) > 1e-9*plain || got < plain*(1-1e-9) || got > plain+float64(rounds)*jitter+1e-9 || got > all {
 					t.Errorf("jitter %v, %s: %v s of network, want %v or more, of %v in all", jitter, c.Method, got, plain, all)
 				}
 				if jitter > 0 && got < all*(1-1e-3) { // delays of weeks hide all computing

@@ -117,7 +117,7 @@ func (in *Input) validate() error {
 	case in.MaxDegree >= in.Nodes:
 		return fmt.Errorf("degree is %d: a node has at most nodes - 1 = %d neighbours", in.MaxDegree, in.Nodes-1)
 	case in.Time.Jitter > 0 && in.Links == 0 && in.Nodes > 1:
-		return fmt.Errorf("jitter is %v, but how long the slowest message takes depends on their number, and the graph is not known", in.Time.Jitter)
+		return fmt.Errorf("jitter is %gs, but how long the slowest message takes depends on their number, and the graph is not known", in.Time.Jitter)
 	}
 	return nil
 }
@@ -313,7 +313,7 @@ func (in *Input) cost(rounds, messages, entries float64) Cost {
 	if rounds > 0 {
 		// Of n jitters, uniform between 0 and 1, the largest is n/(n+1) on average.
 		n := messages / rounds
-		c.Communication = rounds * (in.Time.Message(8*entries) + in.Time.Jitter.Seconds()*n/(n+1))
+		c.Communication = rounds * (in.Time.Message(8*entries) + in.Time.Jitter*n/(n+1))
 	}
 	return c
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
@@ -19,7 +18,7 @@ func exact() Input {
 	return Input{
 		Nodes: 8, Features: 8, Tasks: 16, Rank: 4, Samples: 5,
 		Kappa: math.E, Mu: 2, Epsilon: math.Exp(-2), Gamma: 1 / math.E, Links: 24, MaxDegree: 3, SumRounds: 6, BroadcastRounds: 3,
-		Constants: UnitConstants, Time: simulation.TimeModel{Latency: time.Second, Bandwidth: 64}, Speed: 100,
+		Constants: UnitConstants, Time: simulation.TimeModel{Latency: 1, Bandwidth: 64}, Speed: 100,
 	}
 }
 
@@ -234,7 +233,7 @@ func TestPlanOnNetworks(t *testing.T) {
 func TestPlanJitter(t *testing.T) {
 	in := exact()
 	quiet := newPlan(t, in)
-	in.Time.Jitter = time.Second
+	in.Time.Jitter = 1
 	checkNear(t, "uniform", newPlan(t, in).Dif.Descent.Communication-quiet.Dif.Descent.Communication, 75*24./25)
 }
 
@@ -245,7 +244,7 @@ func TestPlanErrors(t *testing.T) {
 		"degree is 8":    func(in *Input) { in.MaxDegree = 8 },
 		"with rank 1":    func(in *Input) { in.Rank = 1 },
 		"kappa is 1e+09": func(in *Input) { in.Kappa = 1e9 },
-		"jitter is 1s":   func(in *Input) { in.Time.Jitter, in.Links = time.Second, 0 },
+		"jitter is 1s":   func(in *Input) { in.Time.Jitter, in.Links = 1, 0 },
 	} {
 		in := exact()
 		change(&in)
