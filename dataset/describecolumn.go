@@ -42,14 +42,14 @@ type moments struct {
 
 // values tell the contents of columns apart.
 type values struct {
-	distinct hashes
-	more     bool   // there are more of these than are kept
-	hash     uint64 // of all in their order
+	distinct map[uint64]struct{} // hashes
+	more     bool                // there are more of these than are kept
+	hash     uint64              // of all in their order
 }
 
 func newColumnStats(name string) *columnStats {
 	return &columnStats{
-		name: name, levels: map[string]*int{},
+		name: name, levels: map[string]*int{}, values: values{distinct: map[uint64]struct{}{}},
 		moments: moments{min: math.Inf(1), max: math.Inf(-1)},
 	}
 }
@@ -68,8 +68,12 @@ func (c *columnStats) put(v float64, slot int) {
 // add counts a value among the distinct ones, and in the hash of the column.
 func (c *values) add(h uint64) {
 	c.hash = c.hash*0x9e3779b97f4a7c15 + h
-	if !c.more {
-		c.more = !c.distinct.add(h, maxDistinct)
+	if c.more {
+		return
+	}
+	if c.distinct[h] = struct{}{}; len(c.distinct) > maxDistinct {
+		delete(c.distinct, h)
+		c.more = true
 	}
 }
 
@@ -145,7 +149,7 @@ func (c *columnStats) sd() float64 {
 const shownLevels = 5
 
 func (c *columnStats) description() ColumnDescription {
-	d := ColumnDescription{Name: c.name, Type: c.kind(), Missing: c.missing, Distinct: c.distinct.count, AtLeast: c.more}
+	d := ColumnDescription{Name: c.name, Type: c.kind(), Missing: c.missing, Distinct: len(c.distinct), AtLeast: c.more}
 	if c.numbers > 0 && finite(c.mean) && finite(c.sd()) {
 		sd := c.sd()
 		d.Min, d.Max, d.Mean, d.SD = &c.min, &c.max, &c.mean, &sd
@@ -159,57 +163,6 @@ func (c *columnStats) description() ColumnDescription {
 		d.Levels = append(d.Levels, Level{name, *c.levels[name]})
 	}
 	return d
-}
-
-// hashes is a set of hashes: exact, and bounded by whoever adds to it.
-type hashes struct {
-	count int
-	zero  bool     // 0 is a member
-	table []uint64 // open addressing, 0 is free; at most half is taken
-}
-
-// add adds a hash, and reports false if it is a new one and there are as many already as may be.
-func (s *hashes) add(h uint64, most int) bool {
-	if h == 0 {
-		if s.zero {
-			return true
-		}
-		if s.count == most {
-			return false
-		}
-		s.zero = true
-		s.count++
-		return true
-	}
-	if 2*(s.count+1) > len(s.table) {
-		old := s.table
-		s.table = make([]uint64, max(2*len(old), 16))
-		for _, k := range old {
-			if k != 0 {
-				s.table[s.place(k)] = k
-			}
-		}
-	}
-	at := s.place(h)
-	switch {
-	case s.table[at] == h:
-		return true
-	case s.count == most:
-		return false
-	}
-	s.table[at] = h
-	s.count++
-	return true
-}
-
-// place is where a hash is, or would be.
-func (s *hashes) place(h uint64) uint64 {
-	mask := uint64(len(s.table) - 1)
-	at := h & mask
-	for s.table[at] != 0 && s.table[at] != h {
-		at = (at + 1) & mask
-	}
-	return at
 }
 
 // hashOf returns a hash of a number, which no other number has: a permutation of its bits, in which 0 and -0 are

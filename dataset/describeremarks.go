@@ -120,7 +120,7 @@ func (d *describer) chooseText(out *Description, c *columnStats) {
 
 // isDifferent reports whether a column is different in every row, as far as is known.
 func (d *describer) isDifferent(c *columnStats) bool {
-	return c.more || c.distinct.count == c.numbers+c.texts && c.missing == 0 && d.rows >= idRows
+	return c.more || len(c.distinct) == c.numbers+c.texts && c.missing == 0 && d.rows >= idRows
 }
 
 func looks(n int) string {
@@ -142,7 +142,7 @@ func (d *describer) remarkDuplicates() {
 	first := map[key]*columnStats{}
 	for _, c := range d.columns {
 		k := key{c.hash, c.numbers, c.texts, c.missing}
-		if other := first[k]; other != nil && c.distinct.count > 1 {
+		if other := first[k]; other != nil && len(c.distinct) > 1 {
 			d.remark("%q has the same values as %q.", clip(c.name), clip(other.name))
 			continue
 		}

@@ -6,28 +6,18 @@ import (
 	"testing"
 )
 
-// A set of hashes is a map that is full at its bound, and hashes of numbers are all different.
-func TestHashes(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for _, values := range []uint64{1, 3, 50, 5000} {
-		const most = 300
-		var s hashes
-		want := map[uint64]bool{}
-		for range 3000 {
-			h := r.Uint64N(values) * 0x100000000 // whose low bits are alike
-			_, there := want[h]
-			if there || len(want) < most {
-				want[h] = true
-				there = true
-			}
-			if s.add(h, most) != there {
-				t.Fatalf("%d values: hash %x: want %v", values, h, there)
-			}
+// Distinct values are counted up to a bound, and hashes of numbers are all different.
+func TestDistinct(t *testing.T) {
+	c := newColumnStats("x")
+	for _, more := range []int{0, 0, 1} {
+		for i := range maxDistinct + more {
+			c.addNumber(float64(i)/8, -1)
 		}
-		if s.count != len(want) {
-			t.Errorf("%d values: %d, want %d", values, s.count, len(want))
+		if d := c.description(); d.Distinct != maxDistinct || d.AtLeast != (more > 0) {
+			t.Errorf("%d values: %d, at least: %v", maxDistinct+more, d.Distinct, d.AtLeast)
 		}
 	}
+	r := rand.New(rand.NewPCG(1, 2))
 	of := map[uint64]float64{}
 	for i := range 100_000 {
 		v := float64(i) / 8
