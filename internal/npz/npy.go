@@ -55,12 +55,10 @@ func (m *Matrix) run(dst []float64, step, at, count, size int) error {
 	if step == 1 {
 		return m.numbers(dst[:count], buf)
 	}
-	for i := range count {
-		v, err := m.number(buf[i*size:][:size])
-		if err != nil {
-			return err
-		}
+	column := make([]float64, count)
+	err := m.numbers(column, buf)
+	for i, v := range column {
 		dst[i*step] = v
 	}
-	return nil
+	return err
 }

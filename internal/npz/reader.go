@@ -172,20 +172,29 @@ func (a *Array) Float64s() ([]float64, error) {
 		return nil, a.errorf("it is %s: want numbers", a)
 	}
 	out := make([]float64, a.len)
-	return out, a.each(func(at, n int, b []byte) error { return a.numbers(out[at:][:n], b) })
+	return out, a.Each(func(at int, run []float64) error { copy(out[at:], run); return nil })
 }
 
 // Each calls f with all elements of an array of numbers, in the order of the file:
 // runs that are consecutive in C order, and the index of their first element. f must
 // not keep a run. An error of f ends it.
 func (a *Array) Each(f func(at int, run []float64) error) error {
+	position := a.positions()
 	var run []float64
-	return a.each(func(at, n int, b []byte) error {
+	return a.each(func(i, n int, b []byte) error {
 		run = slices.Grow(run[:0], n)[:n]
 		if err := a.numbers(run, b); err != nil {
 			return err
 		}
-		return f(at, run)
+		if position == nil {
+			return f(i, run)
+		}
+		for k := range run {
+			if err := f(position(i+k), run[k:k+1]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -208,10 +217,13 @@ func (a *Array) Strings() ([]string, error) {
 	if !a.dtype.text() {
 		return nil, a.errorf("it is %s: want strings", a)
 	}
-	out := make([]string, a.len)
-	return out, a.each(func(at, n int, b []byte) error {
+	out, position := make([]string, a.len), a.positions()
+	if position == nil {
+		position = func(i int) int { return i }
+	}
+	return out, a.each(func(i, n int, b []byte) error {
 		for k := range n {
-			out[at+k] = a.text(b[k*a.dtype.size:][:a.dtype.size])
+			out[position(i+k)] = a.text(b[k*a.dtype.size:][:a.dtype.size])
 		}
 		return nil
 	})
@@ -219,58 +231,41 @@ func (a *Array) Strings() ([]string, error) {
 
 // numbers converts the bytes of as many elements as dst has.
 func (a *Array) numbers(dst []float64, b []byte) error {
-	size, little := a.dtype.size, binary.LittleEndian
-	if a.dtype.kind == 'f' && a.dtype.order == little {
-		for i := range dst {
-			if size == 4 {
-				dst[i] = float64(math.Float32frombits(little.Uint32(b[4*i:])))
-			} else {
-				dst[i] = math.Float64frombits(little.Uint64(b[8*i:]))
-			}
-		}
-		return nil
+	switch fmt.Sprintf("%c%d", a.dtype.kind, a.dtype.size) {
+	case "f8":
+		return decode[float64](a, dst, b)
+	case "f4":
+		return decode[float32](a, dst, b)
+	case "i8":
+		return decode[int64](a, dst, b)
+	case "i4":
+		return decode[int32](a, dst, b)
+	case "i2":
+		return decode[int16](a, dst, b)
+	case "i1":
+		return decode[int8](a, dst, b)
+	case "u8":
+		return decode[uint64](a, dst, b)
+	case "u4":
+		return decode[uint32](a, dst, b)
+	case "u2":
+		return decode[uint16](a, dst, b)
 	}
-	for i := range dst {
-		var err error
-		if dst[i], err = a.number(b[i*size:][:size]); err != nil {
-			return err
+	return decode[uint8](a, dst, b) // u1 and b1
+}
+
+// decode converts elements of a type, and refuses integers that a float64 does not have.
+func decode[T float64 | float32 | int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8](a *Array, dst []float64, b []byte) error {
+	list := make([]T, len(dst))
+	if _, err := binary.Decode(b, a.dtype.order, list); err != nil {
+		return err
+	}
+	for i, v := range list {
+		if dst[i] = float64(v); a.dtype.integer() && (math.Abs(dst[i]) > 1<<53 || T(dst[i]) != v) {
+			return a.errorf("integer %v is too large", v)
 		}
 	}
 	return nil
-}
-
-// number converts the bytes of one element.
-func (a *Array) number(b []byte) (float64, error) {
-	o := a.dtype.order
-	var u uint64
-	switch len(b) {
-	case 1:
-		u = uint64(b[0])
-	case 2:
-		u = uint64(o.Uint16(b))
-	case 4:
-		u = uint64(o.Uint32(b))
-	case 8:
-		u = o.Uint64(b)
-	}
-	switch a.dtype.kind {
-	case 'f':
-		if len(b) == 4 {
-			return float64(math.Float32frombits(uint32(u))), nil
-		}
-		return math.Float64frombits(u), nil
-	case 'i':
-		shift := 64 - 8*len(b)
-		v := int64(u<<shift) >> shift
-		if v > 1<<53 || v < -1<<53 {
-			return 0, a.errorf("integer %d is too large", v)
-		}
-		return float64(v), nil
-	}
-	if u > 1<<53 {
-		return 0, a.errorf("integer %d is too large", u)
-	}
-	return float64(u), nil
 }
 
 // text converts the bytes of one string, which ends before trailing zeros.
@@ -285,9 +280,9 @@ func (a *Array) text(b []byte) string {
 	return strings.TrimRight(s.String(), "\x00")
 }
 
-// each calls f with the bytes of all elements, in the order of the file: n elements that are
-// consecutive in C order, and the index of the first of them.
-func (a *Array) each(f func(at, n int, b []byte) error) error {
+// each calls f with the bytes of all elements, in the order of the file: n elements, and the
+// index in the file of the first of them.
+func (a *Array) each(f func(i, n int, b []byte) error) error {
 	r, err := a.entry.Open()
 	if err != nil {
 		return a.errorf("%w", err)
@@ -297,25 +292,15 @@ func (a *Array) each(f func(at, n int, b []byte) error) error {
 	if _, err := in.Discard(int(a.offset)); err != nil {
 		return a.damaged(err)
 	}
-	position, size := a.positions(), a.dtype.size
+	size := a.dtype.size
 	buf := make([]byte, size*max(1, 1<<16/size))
-	for i := 0; i < a.len; {
-		n := min(len(buf)/size, a.len-i)
+	for i, n := 0, 0; i < a.len; i += n {
+		n = min(len(buf)/size, a.len-i)
 		if _, err := io.ReadFull(in, buf[:n*size]); err != nil {
 			return a.damaged(err)
 		}
-		if position == nil {
-			if err := f(i, n, buf[:n*size]); err != nil {
-				return err
-			}
-			i += n
-			continue
-		}
-		for b := buf[:n*size]; len(b) > 0; b = b[size:] {
-			if err := f(position(i), 1, b[:size]); err != nil {
-				return err
-			}
-			i++
+		if err := f(i, n, buf[:n*size]); err != nil {
+			return err
 		}
 	}
 	// The end of the entry is where its checksum is compared.
