@@ -106,12 +106,9 @@ type parquetColumn struct {
 	kind   parquetType
 	err    error // why it can be neither a number nor a name
 	role   role
-	double bool // float64
-	float  bool // float32
 	pages  parquet.Pages
 	values parquet.ValueReader
 	buf    []parquet.Value
-	floats *floatPage // the current page of a float, in place of values
 }
 
 // parquetColumns returns the columns of a file.
@@ -130,7 +127,6 @@ func parquetColumns(file *parquet.File) (list []*parquetColumn) {
 			if c.kind, ok = parquetTypeOf(column.Type(), leaves[c.leaf].LogicalType); !ok {
 				c.err = formatErrorf("Drop", []string{c.name}, "column %q is of type %s: want numbers, dates or strings", c.name, column.Type())
 			}
-			c.double, c.float = c.kind.plain && column.Type().Kind() == parquet.Double, c.kind.plain && column.Type().Kind() == parquet.Float
 		}
 	}
 	return list
@@ -196,7 +192,7 @@ func leavesOf(schema []format.SchemaElement) (leaves []format.SchemaElement) {
 func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, first int, bytes float64) error {
 	chunks := group.ColumnChunks()
 	for _, c := range columns {
-		c.pages, c.values, c.floats = chunks[c.leaf].Pages(), nil, nil
+		c.pages, c.values = chunks[c.leaf].Pages(), nil
 		defer c.pages.Close()
 	}
 	var b batch
@@ -209,7 +205,10 @@ func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, 
 			b.rows++
 		}
 		for _, c := range columns {
-			if err := r.readColumn(&b, c, n, first+at); err != nil {
+			if err := c.read(n, first+at); err != nil {
+				return err
+			}
+			if err := r.takeColumn(&b, c, n); err != nil {
 				return err
 			}
 		}
@@ -221,34 +220,13 @@ func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, 
 	return nil
 }
 
-// readColumn stores the next n values of a column in the rows of a batch, the first
-// of which has the given number.
-func (r *reader) readColumn(b *batch, c *parquetColumn, n, row int) error {
-	if c.role.kind == numberRole && (c.double || c.float) {
-		return r.readFloats(b, c, n, row)
-	}
-	if err := c.read(n, row); err != nil {
-		return err
-	}
-	return r.takeColumn(b, c, n)
-}
-
-// nextPage reads a page, whose first value is of the given row.
-func (c *parquetColumn) nextPage(row int) (parquet.Page, error) {
-	page, err := c.pages.ReadPage()
-	if err != nil {
-		return nil, fmt.Errorf("column %q, row %d: %w", c.name, row, parquetError(err))
-	}
-	return page, nil
-}
-
 // read decodes the next n values, the first of which is of the given row.
 func (c *parquetColumn) read(n, row int) error {
 	for have := 0; have < n; {
 		if c.values == nil {
-			page, err := c.nextPage(row + have)
+			page, err := c.pages.ReadPage()
 			if err != nil {
-				return err
+				return fmt.Errorf("column %q, row %d: %w", c.name, row+have, parquetError(err))
 			}
 			c.values = page.Values()
 		}
@@ -293,84 +271,6 @@ func (r *reader) takeColumn(b *batch, c *parquetColumn, n int) error {
 				continue
 			}
 			if err := r.store(b, i, c.at, x); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// A floatPage is a page of a feature of float64 or float32, as the arrays that it
-// consists of: going through them takes a fraction of the time that values take which
-// say what they are.
-type floatPage struct {
-	page    parquet.Page // whose memory the others are
-	doubles []float64    // values, without those that are missing, or of the dictionary
-	floats  []float32    // the same, if they are float32
-	index   []int32      // in the dictionary, of every value that is not missing
-	coded   bool         // there is a dictionary
-	levels  []byte       // of every row, 0 if its value is missing; nil if none can be
-	rows    int
-	row     int // next
-	value   int // next
-}
-
-func newFloatPage(page parquet.Page, double bool) *floatPage {
-	p := &floatPage{page: page, levels: page.DefinitionLevels(), rows: int(page.NumValues())}
-	data := page.Data()
-	if dictionary := page.Dictionary(); dictionary != nil {
-		p.index, p.coded = data.Int32(), true
-		data = dictionary.Page().Data()
-	}
-	if double {
-		p.doubles = data.Double()
-	} else {
-		p.floats = data.Float()
-	}
-	return p
-}
-
-// next returns the value of the next row, NaN if it is missing.
-func (p *floatPage) next() float64 {
-	row := p.row
-	p.row++
-	if p.levels != nil && p.levels[row] == 0 {
-		return math.NaN()
-	}
-	at := p.value
-	p.value++
-	if p.coded {
-		at = int(p.index[at])
-	}
-	if p.doubles != nil {
-		return p.doubles[at]
-	}
-	return float64(p.floats[at])
-}
-
-// readFloats stores the next n values of a column of floats in the rows of a batch,
-// the first of which has the given number.
-func (r *reader) readFloats(b *batch, c *parquetColumn, n, row int) error {
-	for i := 0; i < n; {
-		if c.floats == nil || c.floats.row == c.floats.rows {
-			if c.floats != nil {
-				parquet.Release(c.floats.page)
-			}
-			page, err := c.nextPage(row + i)
-			if err != nil {
-				return err
-			}
-			c.floats = newFloatPage(page, c.double)
-		}
-		p := c.floats
-		for end := min(n, i+p.rows-p.row); i < end; i++ {
-			v := p.next()
-			// The common case, before what store has to tell apart.
-			if fits(v) {
-				b.x[i*b.width+c.role.at] = v
-				continue
-			}
-			if err := r.store(b, i, c.at, v); err != nil {
 				return err
 			}
 		}

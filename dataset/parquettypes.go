@@ -16,7 +16,6 @@ import (
 // A parquetType says what the values of a column stand for.
 type parquetType struct {
 	text  bool                          // strings, which are names only
-	plain bool                          // float64 or float32 as it is
 	dates bool                          // days since 1970-01-01
 	value func(v parquet.Value) float64 // as a feature or target; nil of strings
 	name  func(v parquet.Value) string  // as a task, a node or a level; nil formats value
@@ -64,9 +63,9 @@ func physicalType(k parquet.Kind) (p parquetType, ok bool) {
 			return 0
 		}}, true
 	case parquet.Float:
-		return parquetType{plain: true, value: func(v parquet.Value) float64 { return float64(v.Float()) }}, true
+		return parquetType{value: func(v parquet.Value) float64 { return float64(v.Float()) }}, true
 	case parquet.Double:
-		return parquetType{plain: true, value: parquet.Value.Double}, true
+		return parquetType{value: parquet.Value.Double}, true
 	case parquet.ByteArray:
 		return parquetType{text: true}, true
 	case parquet.Int96: // a time of older programs: nanoseconds of a day, and its Julian number
