@@ -86,9 +86,7 @@ func (d *design) coefficients(ctx context.Context, rows *evidence.Rows, p *mixed
 		parallel.For(ctx, rows.Workers, len(tasks), func(_, i int) {
 			t, memory := rows.Task(g, i)
 			defer memory.Put()
-			own, _, ok := p.Coefficients(&t, false)
-			copy(theta.of(tasks[i]), own)
-			out[i] = !ok
+			out[i] = !p.Coefficients(&t, theta.of(tasks[i]), nil)
 		})
 		if i := slices.Index(out, true); i >= 0 {
 			return thetas{}, fmt.Errorf("the coefficients of task %q are out of range", d.t.Tasks()[tasks[i]])

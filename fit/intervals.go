@@ -6,6 +6,8 @@ import (
 
 	"github.com/difalt/difalt/fit/internal/evidence"
 	"github.com/difalt/difalt/internal/mixedmodel"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -15,11 +17,11 @@ const widths, widthStep = 21, 0.05
 // widening returns by how much intervals of single targets are too narrow: the least factor, 1 or more, with which 95 % of the training rows lie within theirs when they are left out of their task. Residuals of a task are then those of all
 // of its rows over 1 - h, for the leverage h, and its noise is less what the row has added to it. The nodes add up how many rows that is.
 func (d *design) widening(ctx context.Context, e *estimate, rows *evidence.Rows) (float64, error) {
-	within := d.Zeros(widths + 1)
+	within, by := d.Zeros(widths+1), e.Deviations()
 	for g, list := range d.layout {
 		for i, k := range list {
 			t, memory := rows.Task(g, i)
-			far := d.leftOut(e, g, i, k, rows.Weight(g, i), &t)
+			far := d.leftOut(e, by, g, i, k, rows.Weight(g, i), &t)
 			memory.Put()
 			within[g][widths] += float64(len(far))
 			for _, v := range far {
@@ -44,11 +46,9 @@ func (d *design) widening(ctx context.Context, e *estimate, rows *evidence.Rows)
 }
 
 // leftOut returns how far the training rows of a task are from what its other rows expect, over half of their 95 % interval.
-func (d *design) leftOut(e *estimate, g, i, k int, weight float64, t *mixedmodel.Task) (far []float64) {
+func (d *design) leftOut(e *estimate, by *mixedmodel.Deviations, g, i, task int, weight float64, t *mixedmodel.Task) (far []float64) {
 	w := e.W
-	known := *e.Posterior // mean and strengths as they are
-	known.MeanCovariance, known.Uncertainty, known.Noise = make([]float64, w*w), nil, 1
-	_, cov, ok := known.Coefficients(t, true)
+	k, ok := t.WhitenInPlace(by, nil)
 	v, freedom := e.Noise, e.Freedom
 	if e.noise != nil {
 		v, freedom = e.noise.Variance[g][i], e.noise.Freedoms[g][i]
@@ -57,15 +57,18 @@ func (d *design) leftOut(e *estimate, g, i, k int, weight float64, t *mixedmodel
 		return nil
 	}
 	half := mixedmodel.Normal95 * mixedmodel.Interval95(freedom-1)
-	z := make([]float64, w)
-	d.eachTraining([]int{k}, func(row int) {
+	z, sz := make([]float64, w), make([]float64, w)
+	d.eachTraining([]int{task}, func(row int) {
 		y := d.row(z, row)
-		own, h := d.weightOf(row), 0.0
-		for j, x := range z {
-			h += x * floats.Dot(cov[j*w:][:w], z)
+		own := d.weightOf(row)
+		// z'(S - S Z'V^-1 Z S) z, with mean and strengths as they are
+		blas64.Gemv(blas.NoTrans, 1, mixedmodel.Square(e.S, w), mixedmodel.Vector(z), 0, mixedmodel.Vector(sz))
+		h := floats.Dot(z, sz)
+		for i := range k.Y {
+			h -= math.Pow(floats.Dot(k.Z[i*w:][:w], sz), 2)
 		}
 		rest := max(1-h*own*weight, 1e-6)
-		square := own * math.Pow(y-floats.Dot(z, e.theta.of(k)), 2) / rest
+		square := own * math.Pow(y-floats.Dot(z, e.theta.of(task)), 2) / rest
 		without := max((freedom*v-square)/(freedom-1), 0.05*v)
 		far = append(far, math.Sqrt(square/without)/half)
 	})

@@ -27,17 +27,16 @@ func TestLeftOut(t *testing.T) {
 	all := func(int) bool { return true }
 	task := d.layout[0][0]
 	whole := d.taskOf(task, all).Weighted(weight)
-	theta, _, _ := e.Coefficients(&whole, false)
 	e.theta = d.newThetas()
-	copy(e.theta.of(task), theta)
-	got := d.leftOut(e, 0, 0, task, weight, &whole)
+	e.Coefficients(&whole, e.theta.of(task), nil)
+	got := d.leftOut(e, p.Deviations(), 0, 0, task, weight, &whole)
 	var want []float64
 	for out := range got {
 		rest := d.taskOf(task, func(at int) bool { return at != out }).Weighted(weight)
 		known := *e.Posterior
 		known.Noise = 1
-		theta, cov, ok := known.Coefficients(&rest, true)
-		if !ok {
+		theta, cov := make([]float64, p.W), make([]float64, p.W*p.W)
+		if !known.Coefficients(&rest, theta, cov) {
 			t.Fatal("no posterior")
 		}
 		z, at := make([]float64, p.W), 0

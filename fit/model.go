@@ -170,7 +170,10 @@ func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, e *est
 			}
 			t, memory := rows.Task(g, i)
 			defer memory.Put()
-			_, cov, _ := e.Coefficients(&t, true)
+			scratch := mixedmodel.GetScratch(w * (w + 1))
+			defer scratch.Put()
+			theta, cov := scratch.Take(w), scratch.Take(w*w)
+			e.Coefficients(&t, theta, cov)
 			dst := out.Covariance[k*packed:][:packed]
 			for j := range w {
 				dst = dst[copy(dst, cov[j*w+j:(j+1)*w]):]

@@ -76,7 +76,7 @@ func (d *design) outliers(ctx context.Context, c *Config, workers int) (far []in
 	parallel.For(ctx, workers, len(offs), func(_, at int) {
 		t, memory := rows.Task(0, at)
 		defer memory.Put()
-		if theta, _, ok := posterior.Coefficients(&t, false); ok {
+		if theta := make([]float64, rows.Width); posterior.Coefficients(&t, theta, nil) {
 			offs[at] = d.residuals(d.layout[0][at], theta, nil)
 		}
 	})
@@ -93,8 +93,8 @@ func (d *design) outliers(ctx context.Context, c *Config, workers int) (far []in
 		// What the others of the task expect of them, and what is usual there: in a task of much noise that is no outlier.
 		without := func(i int) bool { return off[i] <= limit }
 		t := d.taskOf(k, without)
-		own, _, ok := posterior.Coefficients(t, false)
-		if !ok {
+		own := make([]float64, rows.Width)
+		if !posterior.Coefficients(t, own, nil) {
 			continue
 		}
 		usual := 0.0

@@ -30,23 +30,21 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 	p.Noise, p.Freedom = slices.Clone(p.Noise), slices.Clone(p.Freedom)
 	own := len(p.Noise) == len(p.Tasks) && (p.Noise != nil || p.Prior.NoisePrior.Freedom > 0)
 	w := m.p.Width()
+	theta, cov := make([]float64, w), []float64(nil)
+	if p.Covariance != nil {
+		cov = make([]float64, w*w)
+	}
 	for k := range tasks {
 		weighed, noise, freedom, ok := prior.EstimateNoise(&tasks[k])
-		var theta, cov []float64
-		if ok {
-			theta, cov, ok = prior.Coefficients(&weighed, p.Covariance != nil)
-		}
-		if !ok {
+		if !ok || !prior.Coefficients(&weighed, theta, cov) {
 			return nil, fmt.Errorf("task %q: its features are too large for the model's scaling", t.Tasks()[k])
 		}
 		if own {
 			p.Noise, p.Freedom = append(p.Noise, noise), append(p.Freedom, freedom)
 		}
 		p.Theta = append(p.Theta, m.expand(theta)...)
-		if p.Covariance != nil {
-			for i := range w {
-				p.Covariance = append(p.Covariance, cov[i*w+i:(i+1)*w]...)
-			}
+		for i := range len(cov) / w {
+			p.Covariance = append(p.Covariance, cov[i*w+i:(i+1)*w]...)
 		}
 	}
 	p.Tasks = slices.Concat(p.Tasks, t.Tasks())

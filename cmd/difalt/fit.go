@@ -70,7 +70,7 @@ func (f *fitRun) help(w io.Writer, cmd *cobra.Command, all bool) {
 
 // run fits: the report goes to stdout, progress to stderr.
 func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
-	defer saveMemory(25)()
+	defer saveMemory()()
 	out, err := openOutputs(&f.Files)
 	if err != nil {
 		return err
@@ -80,11 +80,6 @@ func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	in, err := f.read(ctx, stderr)
 	if err != nil {
 		return err
-	}
-	// A tenth of a large table takes more memory than all else that the program has, and collecting little time where there are few names of tasks.
-	const large, aTask = 1 << 21, 64 // numbers
-	if n := len(in.Table.Features()) * in.Table.Rows(); n > max(large, aTask*len(in.Table.Tasks())) {
-		defer saveMemory(10)()
 	}
 	network, err := f.network(in)
 	if err != nil {

@@ -8,8 +8,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"runtime/debug"
-	"sync"
+	"runtime/metrics"
+	"sync/atomic"
 
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/fit"
@@ -46,7 +48,7 @@ func (n *nodeCommand) run(ctx context.Context) error {
 	if err := n.Resolve(); err != nil {
 		return err
 	}
-	defer saveMemory(50)()
+	defer saveMemory()()
 	if n.UntilEOF {
 		ignoreBrokenPipes()
 		var cancel context.CancelFunc
@@ -109,20 +111,30 @@ func (n *nodeCommand) complain(ctx context.Context, err error) int {
 	return code
 }
 
-// saveMemory lets the heap grow by so many percent, not to twice what is in use, before it is
-// collected: most of it is a table, which costs the collector nothing. A small heap may grow by as much of heapFloor, which counts
-// as in use, but is never written to, and so takes no memory: with a small table a third of the time would go into the collector.
+// saveMemory lets the heap grow by 4 MB before it is collected, and by as many bytes as the collector looks through for pointers: not to twice what
+// is in use, most of which is a table without pointers, and yet collecting takes a part of the time that does not depend on how much there is.
 // Who sets GOGC knows better.
-func saveMemory(percent int) (restore func()) {
+func saveMemory() (restore func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	heapFloor()
-	before := debug.SetGCPercent(percent)
-	return func() { debug.SetGCPercent(before) }
+	use := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"}}
+	before, done := debug.SetGCPercent(100), atomic.Bool{}
+	var collected func(*[]metrics.Sample)
+	collected = func(*[]metrics.Sample) { // once after every collection
+		if done.Load() {
+			return
+		}
+		metrics.Read(use)
+		debug.SetGCPercent(int(max(min(100*(4<<20+use[1].Value.Uint64())/max(use[0].Value.Uint64(), 1), 100), 2)))
+		runtime.SetFinalizer(new([]metrics.Sample), collected)
+	}
+	collected(nil)
+	return func() {
+		done.Store(true)
+		debug.SetGCPercent(before)
+	}
 }
-
-var heapFloor = sync.OnceValue(func() []byte { return make([]byte, 32<<20) })
 
 // newNodeLog returns the log of a node.
 func newNodeLog(w io.Writer, format string) *slog.Logger {

@@ -19,10 +19,10 @@ type Task struct {
 }
 
 // newTask returns a task of m rows of w features, in one piece of memory: there may be millions of tasks.
-func newTask(m, w int) Task {
-	z := make([]float64, m*(w+1))
-	return Task{Z: z[: m*w : m*w], Y: z[m*w:]}
-}
+func newTask(m, w int) Task { return taskIn(make([]float64, m*(w+1)), m, w) }
+
+// taskIn is newTask in the given memory.
+func taskIn(z []float64, m, w int) Task { return Task{Z: z[: m*w : m*w], Y: z[m*w:]} }
 
 // blockRows is the number of rows that are turned into a triangle at once.
 const blockRows = 256

@@ -59,22 +59,28 @@ func (t *Task) Weighted(weight float64) Task {
 	return out
 }
 
-// Scatter returns what the rows of a task say about the variance of its noise, near that with which the task was
-// whitened to k. With H = V^-1 of all of them and the residual e = H (y - Z mean), the derivatives of their
+// Scatter returns what the rows of a task say about the variance v of its noise, near that of which V is a multiple; false if rounding leaves no V.
+// With H = V^-1 of all of them and the residual e = H (y - Z mean), the derivatives of their
 // log likelihood by log v are
 //
 //	(e'e / v - tr H) / 2,  and, expected, -tr H^2 / 2:
 //
 // the square e'e / tr H is that of Henderson's residuals by their degrees of freedom, where the first is
 // zero, and the Freedom gives the second.
-func (t *Task) Scatter(k *Whitened, mean, s []float64) Scatter {
+func (t *Task) Scatter(mean, s []float64) (out Scatter, ok bool) {
 	m, w := len(t.Y), len(mean)
+	scratch := GetScratch(m*(2*w+m+1) + 2*w)
+	defer scratch.Put()
+	k, ok := t.whitenTo(scratch.Take(m*(w+1)), s, w)
+	if !ok {
+		return out, false
+	}
 	rest := float64(t.Rows - m)
 	trace, squares := rest, rest
-	g := k.Gradient(mean)
-	deviation := make([]float64, w)
 	square := t.Rest
 	if m > 0 {
+		g, deviation := scratch.Take(w), scratch.Take(w)
+		k.Gradient(g, mean)
 		blas64.Gemv(blas.NoTrans, 1, Square(s, w), Vector(g), 0, Vector(deviation))
 		for i, y := range t.Y {
 			row := t.Z[i*w:][:w]
@@ -82,21 +88,19 @@ func (t *Task) Scatter(k *Whitened, mean, s []float64) Scatter {
 			square += e * e
 		}
 		// I - K S K' has the eigenvalues of V^-1.
-		km := Matrix(k.Z, m, w)
-		ks := Matrix(make([]float64, m*w), m, w)
-		h := Square(make([]float64, m*m), m)
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, km, Square(s, w), 0, ks)
-		blas64.Gemm(blas.NoTrans, blas.Trans, -1, ks, km, 0, h)
+		km, ks, h := Matrix(k.Z, m, w), Matrix(scratch.Take(m*w), m, w), Square(scratch.Take(m*m), m)
+		Product(km, Square(s, w), ks)
+		Product(ks, km, h)
 		for i := range m {
-			h.Data[i*m+i]++
-			trace += h.Data[i*m+i]
+			h.Data[i*m+i]--
+			trace -= h.Data[i*m+i]
 		}
 		squares += floats.Dot(h.Data, h.Data)
 	}
 	if trace == 0 {
-		return Scatter{}
+		return out, true
 	}
-	return Scatter{squares, square / trace}
+	return Scatter{squares, square / trace}, true
 }
 
 // noiseRounds is how often the variance of the noise of a task and its coefficients follow one another.
@@ -111,11 +115,10 @@ func (p *Posterior) EstimateNoise(t *Task) (weighted Task, variance, freedom flo
 	weight := p.Noise / p.NoisePrior.Scale
 	for range noiseRounds {
 		weighted = t.Weighted(weight)
-		k, ok := weighted.Whiten(p.S, p.W)
+		s, ok := weighted.Scatter(p.Mean, p.S)
 		if !ok {
 			return weighted, 0, 0, false
 		}
-		s := weighted.Scatter(&k, p.Mean, p.S)
 		s.Square /= weight
 		variance, freedom = p.NoisePrior.Posterior(s)
 		last := weight

@@ -91,11 +91,10 @@ func TestScatterIsTheSlope(t *testing.T) {
 		for _, v := range []float64{0.5, 1, 2, 4, 8} {
 			// In units of v, S and y are S / v and y / sqrt v: the task weighted by 1 / v.
 			weighted := task.Weighted(1 / v)
-			k, ok := weighted.Whiten(s, w)
+			scaled, ok := weighted.Scatter(mean, s)
 			if !ok {
 				t.Fatal("no V")
 			}
-			scaled := weighted.Scatter(&k, mean, s)
 			const h = 1e-4
 			want := (density(v*math.Exp(h)) - density(v*math.Exp(-h))) / (2 * h)
 			// (e'e - tr H) / 2 = tr H (Square - 1) / 2, and tr H^2 <= tr H <= n.

@@ -27,40 +27,44 @@ type Posterior struct {
 	SlopesFreedom []float64
 }
 
-// Coefficients returns the coefficients of a task by its rows, and their covariance unless
-// that is not wanted: that of a linear mixed model with the error of the mean (Henderson 1975), and
+// Coefficients sets theta to the coefficients of a task by its rows, and cov, w x w unless it is nil, to
+// their covariance: that of a linear mixed model with the error of the mean (Henderson 1975), and
 // to first order what Uncertainty and SlopesFreedom add to it (Kackar and Harville 1984). That counts twice: with estimated strengths the
-// rest is too small by as much again (Prasad and Rao 1990). ok is false if rounding leaves no solution.
-func (p *Posterior) Coefficients(t *Task, covariance bool) (theta, cov []float64, ok bool) {
-	w := p.W
-	k, ok := t.Whiten(p.S, w)
-	if !ok {
-		return nil, nil, false
-	}
-	g := k.Gradient(p.Mean)
-	theta = slices.Clone(p.Mean)
-	blas64.Gemv(blas.NoTrans, 1, Square(p.S, w), Vector(g), 1, Vector(theta))
-	if !covariance {
-		return theta, nil, true
-	}
-	// Noise S Q' + Q M Q' with Q = I - S Z'V^-1 Z.
-	scratch := GetScratch(3 * w * w)
+// rest is too small by as much again (Prasad and Rao 1990). It is false if rounding leaves no solution.
+func (p *Posterior) Coefficients(t *Task, theta, cov []float64) bool {
+	m, w := len(t.Y), p.W
+	scratch := GetScratch(m*(4*w+m+1) + w)
 	defer scratch.Put()
-	q, m, qm := Square(scratch.Take(w*w), w), Square(scratch.Take(w*w), w), Square(scratch.Take(w*w), w)
-	k.gramTo(qm)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, Square(p.S, w), qm, 0, q)
-	for j := range w {
-		q.Data[j*w+j]++
+	k, ok := t.whitenTo(scratch.Take(m*(w+1)), p.S, w)
+	if !ok {
+		return false
 	}
-	floats.ScaleTo(m.Data, p.Noise, p.MeanCovariance)
+	g, s := scratch.Take(w), Square(p.S, w)
+	k.Gradient(g, p.Mean)
+	copy(theta, p.Mean)
+	blas64.Gemv(blas.NoTrans, 1, s, Vector(g), 1, Vector(theta))
+	if cov == nil {
+		return true
+	}
+	// Noise S + C - K'(Noise K + B - (B z')K) - B'K for z = V^-1/2 Z, K = z S and B = z C, with the covariance C of what all tasks share.
+	c := Square(cov, w)
+	floats.ScaleTo(cov, p.Noise, p.MeanCovariance)
 	if p.Uncertainty != nil {
-		p.addUncertain(m, g)
+		p.addUncertain(c, g)
 	}
-	cov = make([]float64, w*w)
-	blas64.Gemm(blas.NoTrans, blas.Trans, p.Noise, Square(p.S, w), q, 0, Square(cov, w))
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, q, m, 0, qm)
-	blas64.Gemm(blas.NoTrans, blas.Trans, 1, qm, q, 1, Square(cov, w))
-	return theta, cov, true
+	if m > 0 {
+		z, ks, b, a := Matrix(k.Z, m, w), Matrix(scratch.Take(m*w), m, w), Matrix(scratch.Take(m*w), m, w), Matrix(scratch.Take(m*w), m, w)
+		bz := Square(scratch.Take(m*m), m)
+		Product(z, s, ks)
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, z, c, 0, b)
+		Product(b, z, bz)
+		floats.AddScaledTo(a.Data, b.Data, p.Noise, ks.Data)
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, bz, ks, 1, a)
+		blas64.Gemm(blas.Trans, blas.NoTrans, -1, ks, a, 1, c)
+		blas64.Gemm(blas.Trans, blas.NoTrans, -1, b, ks, 1, c)
+	}
+	floats.AddScaled(cov, p.Noise, p.S)
+	return true
 }
 
 // addUncertain adds twice the covariance of S g to m, w x w, for g that is known: by entries of column a of the loadings S g has the derivatives

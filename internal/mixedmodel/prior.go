@@ -120,11 +120,16 @@ func Product(a, b, out blas64.General) {
 
 // Whiten returns a task seen through V^-1/2; false if rounding leaves no V.
 func (t *Task) Whiten(s []float64, w int) (k Whitened, ok bool) {
+	return t.whitenTo(make([]float64, len(t.Y)*(w+1)), s, w)
+}
+
+// whitenTo is Whiten in the given memory, of as many numbers as the rows have.
+func (t *Task) whitenTo(memory, s []float64, w int) (k Whitened, ok bool) {
 	m := len(t.Y)
 	if m == 0 {
 		return k, true
 	}
-	own := newTask(m, w)
+	own := taskIn(memory, m, w)
 	copy(own.Z, t.Z)
 	copy(own.Y, t.Y)
 	z := Matrix(t.Z, m, w)
@@ -192,7 +197,7 @@ func (p *Prior) Deviations() *Deviations {
 // RootLen is how many numbers the factor of V has for a task of m rows.
 func RootLen(m int) int { return m * (m + 1) / 2 }
 
-// WhitenInPlace is Whiten in the memory of the task, whose rows it overwrites. It sets root, of RootLen numbers, to the factor of V: with it
+// WhitenInPlace is Whiten in the memory of the task, whose rows it overwrites. It sets root, of RootLen numbers unless it is nil, to the factor of V: with it
 // Rewhiten does the same to the same rows, without LogDet.
 func (t *Task) WhitenInPlace(by *Deviations, root []float64) (k Whitened, ok bool) {
 	m, w, r := len(t.Y), len(by.roots), by.loadings.Rows
@@ -237,36 +242,13 @@ func (t *Task) Rewhiten(root []float64) Whitened {
 	return Whitened{Z: t.Z, Y: t.Y}
 }
 
-// Gradient returns Z'V^-1 (y - Z mean), the slope of the likelihood by the deviation at zero.
-func (k *Whitened) Gradient(mean []float64) []float64 {
-	g := make([]float64, len(mean))
-	k.GradientTo(g, mean)
-	return g
-}
-
-// GradientTo sets g to Gradient.
-func (k *Whitened) GradientTo(g, mean []float64) {
+// Gradient sets g to Z'V^-1 (y - Z mean), the slope of the likelihood by the deviation at zero.
+func (k *Whitened) Gradient(g, mean []float64) {
 	w := len(mean)
 	clear(g)
 	for i, u := range k.Y {
 		row := k.Z[i*w:][:w]
 		floats.AddScaled(g, u-floats.Dot(row, mean), row)
-	}
-}
-
-// Gram returns Z'V^-1 Z.
-func (k *Whitened) Gram(w int) []float64 {
-	g := Square(make([]float64, w*w), w)
-	k.gramTo(g)
-	return g.Data
-}
-
-// gramTo sets g to Gram.
-func (k *Whitened) gramTo(g blas64.General) {
-	clear(g.Data)
-	if m := len(k.Y); m > 0 {
-		z := Matrix(k.Z, m, g.Rows)
-		blas64.Gemm(blas.Trans, blas.NoTrans, 1, z, z, 0, g)
 	}
 }
 

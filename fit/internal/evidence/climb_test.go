@@ -28,7 +28,7 @@ func TestInformationOfTasksAlike(t *testing.T) {
 	for _, list := range e.Tasks {
 		for i := range list {
 			k, _ := list[i].Whiten(p.Covariance(), p.W)
-			addInformation(p, pt.curvature(k.Gram(p.W)), sums, &l)
+			addInformation(p, pt.curvature(gramOf(&k, p.W)), sums, &l)
 		}
 	}
 	n := p.W*p.Rank + 2

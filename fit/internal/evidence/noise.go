@@ -93,11 +93,7 @@ func (r *Rows) scatter(ctx context.Context, pt *Point) [][]mixedmodel.Scatter {
 	r.hostedSums(ctx, 0, false, func(g, i int, _ []float64) {
 		t, memory := r.Task(g, i)
 		defer memory.Put()
-		k, ok := t.Whiten(s, r.Width)
-		if !ok { // by rounding: it says nothing
-			return
-		}
-		out := t.Scatter(&k, pt.Mean, s)
+		out, _ := t.Scatter(pt.Mean, s) // where rounding leaves none, it says nothing
 		out.Square /= r.Weight(g, i)
 		scatter[g][i] = out
 	})

@@ -34,10 +34,11 @@ func TestObservedIsTheSecondDerivative(t *testing.T) {
 		k, _ := task.Whiten(p.Covariance(), w)
 		l := newInformationSums(w, p.Rank)
 		sum := make([]float64, l.Len)
-		g := mat.NewVecDense(w, k.Gradient(pt.Mean))
+		g := mat.NewVecDense(w, nil)
+		k.Gradient(g.RawVector().Data, pt.Mean)
 		gg := mat.NewDense(w, w, nil)
 		gg.Outer(1/pt.Noise, g, g)
-		addObserved(p, pt.curvature(k.Gram(w)), gg.RawMatrix().Data, 1, 1, l.loadings.Of(sum))
+		addObserved(p, pt.curvature(gramOf(&k, w)), gg.RawMatrix().Data, 1, 1, l.loadings.Of(sum))
 		got := l.matrix(sum, w, p.Rank, n+2)
 		for a := range n {
 			for b := range n {
@@ -138,4 +139,12 @@ func TestEvidenceIsTheMeanOverLoadings(t *testing.T) {
 			t.Errorf("variances %v: the evidence is %v (+- %v) more than Laplace's, by turns %v", variances, gain, deviation, turns)
 		}
 	}
+}
+
+// gramOf returns Z'V^-1 Z.
+func gramOf(k *mixedmodel.Whitened, w int) []float64 {
+	z := mat.NewDense(len(k.Y), w, k.Z)
+	var g mat.Dense
+	g.Mul(z.T(), z)
+	return g.RawMatrix().Data
 }
