@@ -1,19 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/difalt/difalt/difalt"
@@ -133,8 +129,6 @@ func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, 
 		return nil, err
 	}
 	defer local.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	names, addresses := make([]string, s.setting.Nodes), slices.Clone(local.Addresses)
 	for i := range names {
 		names[i] = "n" + strconv.Itoa(i)
@@ -151,48 +145,30 @@ func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, 
 	if err != nil {
 		return nil, err
 	}
-	curves, errs := make([]nodeCurve, len(names)), make([]error, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() {
-			cmd, err := local.Command(ctx, i, name, "simulate-node")
-			if err == nil {
-				err = runNode(ctx, cmd, task, &curves[i])
-			}
-			if err != nil {
-				errs[i] = fmt.Errorf("process of node %s: %w", name, err)
-				cancel() // the others would wait for it
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return nil, err
-		}
-	}
-	return curves, errors.Join(errs...)
-}
-
-// runNode starts the process of a node, and waits for its answer.
-func runNode(ctx context.Context, cmd *exec.Cmd, task *nodeTask, answer *nodeCurve) error {
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	stdin, err := cmd.StdinPipe()
+	text, err := json.Marshal(task)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
+	var children []*federate.Child
+	for i, name := range names {
+		children = append(children, &federate.Child{Name: name, Command: func() (*exec.Cmd, error) {
+			return local.Command(context.WithoutCancel(ctx), i, name, "simulate-node", "--task", string(text))
+		}})
 	}
-	err = json.NewEncoder(stdin).Encode(task)
-	if err := errors.Join(cmd.Wait(), err); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	ends, err := federate.RunChildren(ctx, children, federate.NewBoard(io.Discard, names))
+	if err == nil {
+		err = failureOf(ends)
+	}
+	if err != nil {
+		return nil, err
+	}
+	curves := make([]nodeCurve, len(ends))
+	for i, e := range ends {
+		if err := json.Unmarshal(e.Stdout, &curves[i]); err != nil {
+			return nil, fmt.Errorf("node %q: %w", e.Name, err)
 		}
-		return fmt.Errorf("%w: %s", err, errs.String())
 	}
-	return json.Unmarshal(out.Bytes(), answer)
+	return curves, nil
 }
 
 // delayed returns an address at which connections to target arrive and are forwarded,
@@ -268,9 +244,10 @@ type nodeCurve struct {
 }
 
 // newSimulateNodeCommand returns the command that simulate --engine starts for each node.
-// It reads a nodeTask from standard input, and ends when that does.
+// It ends when its standard input does.
 func newSimulateNodeCommand() *cobra.Command {
 	o := options.New(options.SimulateNode)
+	var text string
 	cmd := &cobra.Command{
 		Use: "simulate-node", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -282,7 +259,7 @@ func newSimulateNodeCommand() *cobra.Command {
 				return err
 			}
 			var task nodeTask
-			if err := json.NewDecoder(os.Stdin).Decode(&task); err != nil {
+			if err := json.Unmarshal([]byte(text), &task); err != nil {
 				return err
 			}
 			ctx, cancel := untilEOF(cmd.Context())
@@ -300,6 +277,7 @@ func newSimulateNodeCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().AddFlagSet(o.Set)
+	cmd.Flags().StringVar(&text, "task", "", "a nodeTask as JSON")
 	return cmd
 }
 

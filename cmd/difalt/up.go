@@ -161,16 +161,28 @@ func severity(e federate.End) int {
 	return 3
 }
 
-// outcome prints the report of the first node, or returns why the processes failed: the
-// error of one that does not blame another, and its exit code.
-func (f *upFlags) outcome(stdout io.Writer, ends []federate.End) error {
+// failureOf returns why processes failed: the error of one that does not blame another, with its
+// exit code, or a federate.Interrupted.
+func failureOf(ends []federate.End) error {
 	worst := slices.MaxFunc(ends, func(a, b federate.End) int { return cmp.Compare(severity(a), severity(b)) })
-	if severity(worst) > 1 {
-		code := worst.Code
-		if code < 0 { // a signal
-			code = exitFailure
-		}
-		return &childError{fmt.Errorf("node %q: %s", worst.Name, worst.Why), code}
+	switch severity(worst) {
+	case 0:
+		return nil
+	case 1:
+		return federate.Interrupted(worst.Why)
+	}
+	code := worst.Code
+	if code < 0 { // a signal
+		code = exitFailure
+	}
+	return &childError{fmt.Errorf("node %q: %s", worst.Name, worst.Why), code}
+}
+
+// outcome prints the report of the first node, unless a process has failed.
+func (f *upFlags) outcome(stdout io.Writer, ends []federate.End) error {
+	failure := failureOf(ends)
+	if _, failed := failure.(*childError); failed {
+		return failure
 	}
 	_, err := stdout.Write(ends[0].Stdout)
 	if f.Files.Model != "" && !f.Files.JSON {
@@ -178,8 +190,5 @@ func (f *upFlags) outcome(stdout io.Writer, ends []federate.End) error {
 			fmt.Fprintf(stdout, "model  %s\n", modelOf(f.Files.Model, e.Name))
 		}
 	}
-	if severity(worst) > 0 {
-		return errors.Join(err, federate.Interrupted(worst.Why))
-	}
-	return err
+	return errors.Join(err, failure)
 }
