@@ -59,10 +59,7 @@ type Axis struct {
 }
 
 // A Mark labels a value on an axis.
-type Mark struct {
-	Value float64
-	Label string
-}
+type Mark = plot.Tick
 
 // Size and type of figures.
 const (
