@@ -341,11 +341,10 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 			}
 			continue
 		}
-		gained := best == nil || here.evidence < best.evidence-c.rows.Slack()
 		best, near = here, pt
 		k = q.ascend(alike, pt.Prior, pt.LoadingVariances)
 		promise := best.evidence - k.evidence
-		if best.converged = promise < 1+2*c.rows.Slack(); promise < enough+c.rows.Slack() || !gained {
+		if best.converged = promise < 1+2*c.rows.Slack(); promise < enough+c.rows.Slack() {
 			break
 		}
 		if !c.rows.Alone() && q.rank == 0 && pt.Rank < c.highest() && q.expected(c, alike, pt.Rank+1).evidence < k.evidence-max(c.decisive(), promise) {

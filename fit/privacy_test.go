@@ -157,16 +157,16 @@ func TestFewEvaluations(t *testing.T) {
 }
 
 // Of three owners of 13 tasks x 15 rows x 8 features, totals determine a third of the statistics of the others in the mean over draws, and little
-// more of any.
+// more of any. At the last one a smaller rank has not arrived when a larger one is tried.
 func TestAThirdIsDetermined(t *testing.T) {
-	const draws = 4
+	draws := []uint64{0, 1, 2, 14}
 	mean := 0.0
-	for seed := range uint64(draws) {
+	for _, seed := range draws {
 		_, r := fit(t, newTruth(seed, 8, 1).table(t, 39, 15, 15, 3), testConfig(t, 3, 0))
 		told := r.Told()
 		t.Logf("%+v", told)
 		part := float64(told.Determined) / (26 * 55)
-		if mean += part / draws; told.Statistics != 26*55 || part < 0.1 || part > 0.36 {
+		if mean += part / float64(len(draws)); told.Statistics != 26*55 || part < 0.1 || part > 0.36 {
 			t.Errorf("seed %d: %d of %d are determined", seed, told.Determined, told.Statistics)
 		}
 	}

@@ -210,6 +210,35 @@ func unlikeTasks(seed uint64, count, width, constant, most int, noise, slopes fl
 	return tasks, total
 }
 
+// A step ends half-way, in logarithms, to a root of a variance that it would reach or pass and whose slope leads back; one whose slope leads on does not hold it.
+func TestStepsEndBeforeWhatLeadsBack(t *testing.T) {
+	rows, _, p := testRows(t)
+	top, _, err := rows.Maximize(t.Context(), &Point{Prior: p}, []float64{1, 1}, Unknown(), 0.1, 100)
+	if err != nil || top.MeanVariance < 0.01 {
+		t.Fatal(err, top.MeanVariance)
+	}
+	at := func(times float64) *Point {
+		q := top.Prior.Clone()
+		q.MeanVariance *= times
+		pt, err := rows.Evaluate(t.Context(), &Point{Prior: q})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pt.LoadingVariances = top.LoadingVariances
+		return pt
+	}
+	from := at(1. / 8)
+	for beyond, want := range map[float64]float64{1. / 2: 64, 16: math.Sqrt(16. / 8)} {
+		var way Way
+		seen := at(beyond)
+		way.see(len(seen.Loadings), coordinates(seen), seen.partials())
+		way.Aim(from, at(64))
+		if got := way.Next().MeanVariance / top.MeanVariance; math.Abs(got/want-1) > 1e-6 {
+			t.Errorf("past %v times the top a step to 64 times ends at %v, want %v", beyond, got, want)
+		}
+	}
+}
+
 // A climb that may take no step says that it has not arrived, and strengths that give no
 // likelihood are an error.
 func TestClimbThatCannotArrive(t *testing.T) {
