@@ -87,11 +87,12 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 	if err != nil {
 		return nil, err
 	}
-	inflation := noiseInflation(info, pt, rows.Total)
+	all := max(noise.Total-float64(pt.W-1), 1)
+	inflation := noiseInflation(info, pt, all)
 	pt.Noise *= inflation
 	c.Point = pt
 	e := &estimate{Posterior: pt.Posterior()}
-	e.Freedom = noise.Total / inflation
+	e.Freedom = all / inflation
 	if rows.Weights != nil && noise.Freedom > 0 {
 		noise.Scale *= inflation
 		for _, list := range noise.Variance {
@@ -126,11 +127,10 @@ func (e *estimate) widen(by float64) {
 }
 
 // noiseInflation returns how many times the residuals the noise is, since loadings were fitted to them: every entry that
-// the data determine takes a degree of freedom, as a coefficient of a regression does. At most 2.
-func noiseInflation(info *mat.SymDense, pt *evidence.Point, rows float64) float64 {
+// the data determine takes one of so many degrees of freedom, as a coefficient of a regression does. At most 2.
+func noiseInflation(info *mat.SymDense, pt *evidence.Point, freedom float64) float64 {
 	_, determined := evidence.Occam(info, pt.LoadingVariances, pt.W)
-	all := max(rows-1, 1)
-	return all / max(all-floats.Sum(determined), all/2)
+	return freedom / max(freedom-floats.Sum(determined), freedom/2)
 }
 
 // maxCovariances is the number of entries up to which a model has the covariance of the
