@@ -171,7 +171,6 @@ func (l *builder) findGaps(x []float64, b *batch, i int) (found completeness) {
 	return found
 }
 
-// close ends a file.
 func (l *builder) close() error {
 	if l.o.Missing != MissingRefuse {
 		return nil
@@ -305,13 +304,11 @@ func (b *batch) begin(line int) (x []float64, names [][]byte) {
 	return x, names
 }
 
-// numbers returns the numbers of a row.
 func (b *batch) numbers(row int) []float64 { return b.x[row*b.width:][:b.width] }
 
 // name returns a name of a row. It aliases the batch.
 func (b *batch) name(row, which int) []byte { return b.names[row*b.texts+which] }
 
-// setName sets a name of a row.
 func (b *batch) setName(row, which int, name []byte) {
 	at := len(b.text)
 	b.text = append(b.text, name...)

@@ -73,7 +73,6 @@ func (c *chunks[T]) check(rows int) error {
 	return memory.Check(float64(rows)*float64(c.width)*float64(unsafe.Sizeof(v)), what)
 }
 
-// add appends a row.
 func (c *chunks[T]) add(x []float64) error {
 	if c.rows&(1<<c.shift-1) == 0 {
 		var chunk []T
@@ -123,7 +122,6 @@ func (c *chunks[T]) row(i int) []T {
 	return c.data[i>>c.shift][at:][:c.width]
 }
 
-// get copies row i to dst.
 func (c *chunks[T]) get(dst []float64, i int) {
 	for j, v := range c.row(i) {
 		dst[j] = float64(v)

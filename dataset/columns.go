@@ -74,7 +74,6 @@ func findColumns(header []string, o *TableOptions) (*columns, error) {
 	return c, c.addNumbers(o)
 }
 
-// readHeader takes the names of the columns.
 func (c *columns) readHeader(header []string) error {
 	for i, name := range header {
 		name = strings.TrimSpace(name)
@@ -135,7 +134,6 @@ func (c *columns) reserve(o *TableOptions) (reserved map[int]string, err error) 
 	return reserved, nil
 }
 
-// addFeatures gives the features their roles.
 func (c *columns) addFeatures(o *TableOptions, reserved map[int]string) error {
 	list := o.Features
 	if o.Schema != nil {
@@ -202,7 +200,6 @@ func (c *columns) addNumbers(o *TableOptions) error {
 	return nil
 }
 
-// categorical returns the names of the categorical columns.
 func (o *TableOptions) categorical() []string {
 	if o.Schema == nil {
 		return o.Categorical

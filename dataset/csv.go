@@ -40,7 +40,6 @@ func ReadCSV(r io.Reader, o TableOptions) (*Table, error) {
 	return b.table()
 }
 
-// readCSV adds the rows of a file.
 func (r *reader) readCSV(in io.Reader, encoding string) error {
 	s := &splitter{in: in, line: 1}
 	s.quote = sniffQuote(s.look())

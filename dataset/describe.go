@@ -148,7 +148,6 @@ func (d *describer) begin() {
 	d.rows++
 }
 
-// countTask counts a row of a task.
 func (d *describer) countTask(name []byte) {
 	rows := d.tasks[string(name)]
 	if rows == nil {
@@ -177,7 +176,6 @@ func (d *describer) records(p *recordParser, s *splitter, block []byte, line int
 	}
 }
 
-// addCells takes a record of text into account.
 func (d *describer) addCells(p *recordParser, line int, cells [][]byte) error {
 	d.begin()
 	if len(cells) != len(d.columns) {
@@ -210,7 +208,6 @@ func (d *describer) addCells(p *recordParser, line int, cells [][]byte) error {
 	return nil
 }
 
-// add takes the rows of a batch into account.
 func (d *describer) add(b *batch) error {
 	for i := range b.rows {
 		d.begin()

@@ -54,7 +54,6 @@ func newColumnStats(name string) *columnStats {
 	}
 }
 
-// put puts a value into the sample.
 func (c *columnStats) put(v float64, slot int) {
 	switch {
 	case slot < 0:
@@ -145,7 +144,6 @@ func (c *columnStats) sd() float64 {
 	return math.Sqrt(max(c.squares, 0) / float64(max(c.numbers-1, 1)))
 }
 
-// shownLevels is how many levels a description shows.
 const shownLevels = 5
 
 func (c *columnStats) description() ColumnDescription {

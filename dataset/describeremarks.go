@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// description returns what was found, with remarks.
 func (d *describer) description() (*Description, error) {
 	if d.rows == 0 {
 		return nil, errors.New("the table has zero rows")
@@ -208,7 +207,6 @@ func (d *describer) remarkCombinations() {
 	}
 }
 
-// completeRows returns the rows of the sample without missing values.
 func completeRows(list []*columnStats) (rows []int) {
 	if len(list) == 0 {
 		return nil

@@ -94,7 +94,6 @@ func stem(path string) string {
 	return name
 }
 
-// readFile adds the rows of a file.
 func (r *reader) readFile(path string) error {
 	r.path = path
 	defer r.next()
@@ -174,7 +173,6 @@ type sink interface {
 	close() error
 }
 
-// open begins a file.
 func (r *reader) open(header []string, unit string) (err error) {
 	r.cols, err = r.to.open(header, unit)
 	return err
@@ -206,10 +204,8 @@ func (p *readSoFar) to(read int64) {
 	}
 }
 
-// next begins the next file.
 func (p *readSoFar) next() { p.before, p.read = p.before+p.read, 0 }
 
-// A countedReader counts what is read through it.
 type countedReader struct {
 	in io.Reader
 	to *readSoFar

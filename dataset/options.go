@@ -132,7 +132,6 @@ func (e *FormatError) Error() string { return e.err.Error() }
 
 func (e *FormatError) Unwrap() error { return e.err }
 
-// formatErrorf returns a FormatError.
 func formatErrorf(option string, values []string, format string, args ...any) error {
 	return &FormatError{option, values, fmt.Errorf(format, args...)}
 }

@@ -154,7 +154,6 @@ func timestampType(k parquet.Kind, unit format.TimeUnitValue) (p parquetType, ok
 	return parquetType{dates: true, value: days, name: name}, true
 }
 
-// halfOf returns the value of two bytes of IEEE 754 binary16.
 func halfOf(b []byte) float64 {
 	return float64(float16.Frombits(binary.LittleEndian.Uint16(b)).Float32())
 }

@@ -131,7 +131,6 @@ func trimmed(cells [][]byte) []string {
 	return out
 }
 
-// containsAll reports whether a list has all names that are not empty.
 func containsAll(list, names []string) bool {
 	for _, name := range names {
 		if name != "" && !slices.Contains(list, name) {

@@ -103,7 +103,6 @@ func (t *Table) checkSplit(s Split) error {
 	return nil
 }
 
-// keep returns how many of n rows of a task are for training.
 func (s *Split) keep(n int) int {
 	switch {
 	case s.TrainRows > 0:
@@ -189,7 +188,6 @@ type grouping struct {
 	of     []int32 // of every row
 }
 
-// given reports whether there is any such column.
 func (a *aboutRows) given() bool {
 	return a.weights != nil || a.marks != nil || a.times != nil || a.group.of != nil
 }
@@ -204,7 +202,6 @@ func (t *Table) TimeColumn() string { return t.about.timeColumn }
 // GroupColumn returns TableOptions.Group.
 func (t *Table) GroupColumn() string { return t.about.group.column }
 
-// addAbout adds what a row of a batch says about itself.
 func (l *builder) addAbout(b *batch, i int) error {
 	x, a, c := b.numbers(i), &l.t.about, l.cols
 	complain := func(column string, v float64, want string) error {

@@ -255,7 +255,6 @@ type names struct {
 	index map[string]int
 }
 
-// find returns the number of a name.
 func (n *names) find(name []byte) (k int, ok bool) {
 	k, ok = n.index[string(name)]
 	return k, ok
@@ -276,7 +275,6 @@ func (n *names) number(name string) int {
 	return k
 }
 
-// firstDuplicate returns the first name that is there twice.
 func firstDuplicate(list []string) (name string, twice bool) {
 	var n names
 	for i, name := range list {

@@ -112,7 +112,6 @@ func newGonum(p *problem, threads int) *gonumPeer {
 	return it
 }
 
-// iterate fills a.
 func (it *gonumPeer) iterate(a *answer) {
 	var wg sync.WaitGroup
 	for _, w := range it.workers[1:] {

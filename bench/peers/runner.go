@@ -25,7 +25,6 @@ import (
 // reference's.
 const tolerance = 1e-9
 
-// A runner compares the peers on one shape.
 type runner struct {
 	*builder
 	peers   []peer

@@ -91,7 +91,6 @@ type problem struct {
 	X, Y, U        []float64
 }
 
-// A header is the beginning of a problem file.
 type header struct {
 	Magic          [8]byte
 	Tasks, N, D, R int64
@@ -117,7 +116,6 @@ func writeProblem(path string, p *measure.Problem) error {
 	})
 }
 
-// readProblem reads a problem file.
 func readProblem(path string) (*problem, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -148,7 +146,6 @@ func newAnswer(tasks, d, r int) *answer {
 	return &answer{Grad: make([]float64, d*r), B: make([]float64, tasks*r)}
 }
 
-// write writes the answer to a file.
 func (a *answer) write(path string) error {
 	return create(path, func(w io.Writer) error { return writeFloats(w, a.Grad, a.B) })
 }

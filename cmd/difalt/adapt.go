@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// adaptFlags are the flags of adapt.
 type adaptFlags struct {
 	model, data, task, target, out, curve string
 	input                                 *options.Flags

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newBenchCommand returns "difalt bench".
 func newBenchCommand() *cobra.Command {
 	var shapes, storages, workers string
 	var seconds float64

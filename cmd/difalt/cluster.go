@@ -27,7 +27,6 @@ func newClusterCommand() *cobra.Command {
 	return cmd
 }
 
-// clusterFlags are the flags of cluster new.
 type clusterFlags struct {
 	nodes                  []string
 	graph, weights, folder string
@@ -94,7 +93,6 @@ func (f *clusterFlags) run(stdout io.Writer) error {
 	return nil
 }
 
-// parseNodes returns the names and addresses of the nodes.
 func (f *clusterFlags) parseNodes() (names, addresses []string, err error) {
 	for _, s := range f.nodes {
 		name, address, named := strings.Cut(s, "=")

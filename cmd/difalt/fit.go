@@ -117,7 +117,6 @@ func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// train fits, and shows how far it is.
 func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, trace *report.Trace, stderr io.Writer) (*model.Model, *fit.Report, error) {
 	bar, began := terminal.NewProgress(stderr), atomic.Bool{}
 	defer bar.Close()
@@ -182,7 +181,6 @@ func (f *fitRun) write(out *outputs, m *model.Model, r *report.Report, trace *re
 	return out.commit()
 }
 
-// describe says in words what is going to be fitted.
 func (f *fitRun) describe(w io.Writer, t *dataset.Table, c *fit.Config) {
 	train := 0
 	for _, on := range c.Train {
@@ -288,7 +286,6 @@ func (f *fitRun) network(in *problemfile.File) (*consensus.Network, error) {
 	return consensus.New(w, nil)
 }
 
-// config returns what fit.Fit wants.
 func (f *fitRun) config(in *problemfile.File, network *consensus.Network) (*fit.Config, error) {
 	c, err := f.ConfigOf(in.Table)
 	if err != nil {

@@ -24,7 +24,6 @@ func newInfoCommand() *cobra.Command {
 	})
 }
 
-// writeInfo prints the facts of machine as a table.
 func writeInfo(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range facts() {
@@ -35,7 +34,6 @@ func writeInfo(w io.Writer) error {
 
 type fact struct{ name, value string }
 
-// facts describes program and machine.
 func facts() []fact {
 	k := kernel.Info()
 	cpu := k.CPU
@@ -60,7 +58,6 @@ func facts() []fact {
 	return all
 }
 
-// machine returns the facts for summary files.
 func machine() map[string]string {
 	m := map[string]string{}
 	for _, f := range facts() {

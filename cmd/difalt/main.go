@@ -196,7 +196,6 @@ func flagError(f *pflag.FlagSet, err error) error {
 // helpWidth is the width of all help.
 const helpWidth = 80
 
-// newRootCommand returns the command with all its subcommands.
 func newRootCommand() *cobra.Command {
 	root := newCommand("difalt", "Decentralised multi-task representation learning", nil, func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
 	root.Version, root.SilenceUsage, root.SilenceErrors, root.Args = version(), true, true, knownCommand

@@ -62,7 +62,6 @@ func newModelShowCommand() *cobra.Command {
 	return cmd
 }
 
-// writeEffects writes the effects of a model to a file.
 func writeEffects(stdout, stderr io.Writer, path, to string) error {
 	var paths files
 	if err := paths.reads("model", path); err != nil {

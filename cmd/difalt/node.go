@@ -141,7 +141,6 @@ func saveMemory() (restore func()) {
 	}
 }
 
-// newNodeLog returns the log of a node.
 func newNodeLog(w io.Writer, format string) *slog.Logger {
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, nil))
@@ -245,7 +244,6 @@ type member struct {
 	inherited *os.File // ListenFD, once it has been used
 }
 
-// readCluster reads the list of nodes that --cluster names.
 func readCluster(o *options.Member) (*cluster.Cluster, error) {
 	if o.Cluster == "" {
 		return nil, options.Usagef("--cluster is missing: need the file cluster.json")
@@ -278,7 +276,6 @@ func newMember(o *options.Member) (*member, error) {
 
 func (m *member) entry() cluster.Node { return m.cluster.Nodes[m.identity.Node] }
 
-// listen listens where the node should.
 func (m *member) listen() (net.Listener, error) {
 	if m.ListenFD > 0 {
 		if m.inherited == nil {
@@ -293,7 +290,6 @@ func (m *member) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// connect begins to connect to the neighbours.
 func (m *member) connect(o engine.Options) (engine.Transport, error) {
 	l, err := m.listen()
 	if err != nil && o.Failed != nil { // who says that it cannot take part may call from anywhere

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// planFlags are the flags of plan, parsed but not checked.
 type planFlags struct {
 	*options.Group
 	input          theory.Input
@@ -139,7 +138,6 @@ func (f *planFlags) network() (string, error) {
 	return words, in.SetNetwork(weights)
 }
 
-// writePlan prints a plan as a table.
 func writePlan(w io.Writer, p *theory.Plan, network, constants string) error {
 	in, c := &p.Input, &p.Input.Constants
 	fmt.Fprintf(w, "%s\n", network)
@@ -175,7 +173,6 @@ Network: %v; computing: that of the node with the most tasks. Nothing was measur
 	return nil
 }
 
-// samplesVerdict says whether there are enough samples.
 func samplesVerdict(p *theory.Plan) string {
 	n := float64(p.Input.Samples)
 	switch {

@@ -20,7 +20,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// predictFlags are the flags of predict.
 type predictFlags struct {
 	model, data, task, out string
 	standardError, safe    bool

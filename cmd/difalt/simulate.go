@@ -23,7 +23,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// simulateRun is what the flags of simulate say.
 type simulateRun struct {
 	setting simulation.Setting
 	trials  int
@@ -150,7 +149,6 @@ func (s *simulateRun) exportProblem(ctx context.Context) error {
 	return problemfile.Write(s.export, problem, weights)
 }
 
-// describe says in words what is going to be computed.
 func describe(w io.Writer, s *simulation.Setting) {
 	if s.Name != "" {
 		fmt.Fprintf(w, "%s: ", s.Name)

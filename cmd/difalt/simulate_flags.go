@@ -218,14 +218,12 @@ func names(methods []difalt.Method) []string {
 	return all
 }
 
-// timeFlags are the flags of a time model.
 type timeFlags struct {
 	name            string
 	latency, jitter time.Duration
 	bandwidth       float64
 }
 
-// options returns the flags.
 func (t *timeFlags) options() []options.Option {
 	return []options.Option{
 		{Name: "time-model", Value: options.Text(&t.name, "paper"), Usage: "communication time, `NAME`: paper (50 ms + 8 d r/1e9 s a round, its formula), paper-text (5 ms and 1 Gbit/s)"},

@@ -22,7 +22,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// upFlags are those of node, the network, and the number of processes.
 type upFlags struct{ *options.Flags }
 
 func newUpCommand() *cobra.Command {
@@ -61,7 +60,6 @@ func (f *upFlags) files() (paths, names []string, err error) {
 	return paths, names, nil
 }
 
-// run starts the processes and waits for them.
 func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	paths, names, err := f.files()
 	if err != nil {
@@ -135,7 +133,6 @@ func (f *upFlags) arguments(name, path string, nodes int) []string {
 	return args
 }
 
-// modelOf returns the model file of a node.
 func modelOf(path, name string) string {
 	ext := filepath.Ext(path)
 	return strings.TrimSuffix(path, ext) + "-" + name + ext

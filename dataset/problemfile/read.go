@@ -221,7 +221,6 @@ func (f *File) Problem(l dataset.Layout) (*difalt.Problem, error) {
 	return &difalt.Problem{Nodes: nodes, U0: f.U0, Start: f.Start, Truth: f.Truth}, nil
 }
 
-// readVector reads the header of an array of n entries.
 func readVector(r *npz.Reader, name string, n int, want string) (*npz.Array, error) {
 	a, err := r.Array(name)
 	if err != nil {
@@ -278,7 +277,6 @@ func readBases(r *npz.Reader, name string, sizes []int, want string) (list []*ke
 	return list, nil
 }
 
-// readTasks returns the task of every row and the names of the tasks.
 func readTasks(r *npz.Reader, x *npz.Array) (task []int, names []string, err error) {
 	if len(x.Shape) == 3 {
 		if r.Has("task") {
@@ -350,7 +348,6 @@ func countTasks(r *npz.Reader, task []int) (tasks int, err error) {
 	return tasks, nil
 }
 
-// readFeatures returns the names of the features.
 func readFeatures(r *npz.Reader, x *npz.Array) ([]string, error) {
 	d := x.Shape[len(x.Shape)-1]
 	if !r.Has("feature") {

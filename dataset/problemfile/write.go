@@ -58,7 +58,6 @@ func write(out io.Writer, p *difalt.Problem, weights *topology.Weights) error {
 	return w.Close()
 }
 
-// writeSamples writes X, y, task and node.
 func writeSamples(w *npz.Writer, nodes []*kernel.Tasks) {
 	var task, node []int
 	var y []float64

@@ -7,7 +7,6 @@ import (
 	"syscall"
 )
 
-// ownerOf returns the user to whom a file belongs.
 func ownerOf(info fs.FileInfo) (user int, known bool) {
 	s, known := info.Sys().(*syscall.Stat_t)
 	if !known {

@@ -45,7 +45,6 @@ var description = rpc.ServiceDesc{
 	}},
 }
 
-// serve starts the server.
 func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 	config := tlsConfig(t.cluster, own, func(error) {}, func(int) error { return nil })
 	window := windowOf(t.o.MaxFrame)

@@ -113,7 +113,6 @@ type parting struct {
 	acked    bool // it has all that was sent
 }
 
-// wakeSender wakes the goroutine that sends.
 func (e *edge) wakeSender() {
 	select {
 	case e.wake <- struct{}{}:
@@ -143,7 +142,6 @@ func (t *Transport) noteTrouble(e *edge, kind wire.Kind, err error) {
 	t.notify()
 }
 
-// fail ends an edge for good.
 func (t *Transport) fail(e *edge, kind wire.Kind, err error) {
 	t.mu.Lock()
 	if e.trouble.final == nil {

@@ -59,7 +59,6 @@ type reason struct {
 	Gone bool      `json:"gone,omitempty"` // see engine.ErrGone
 }
 
-// parseHello returns what p says.
 func parseHello(p []byte) (*hello, error) {
 	h := &hello{}
 	if err := parse(p, h); err != nil {
@@ -74,7 +73,6 @@ func parseHello(p []byte) (*hello, error) {
 	return h, nil
 }
 
-// parseNote returns what p says.
 func parseNote(p []byte) (*note, error) {
 	n := &note{}
 	if err := parse(p, n); err != nil {
@@ -176,7 +174,6 @@ func (e *edge) compare(instance string, their *hello) error {
 	return nil
 }
 
-// frameCame reports whether a frame has come.
 func (e *edge) frameCame() bool { return e.in.next > 0 }
 
 // admit ends a session that is still there, so that a new one can begin with the process

@@ -35,7 +35,6 @@ func (s *session) end() { s.once.Do(func() { close(s.stop) }) }
 // helloTimeout is how long the other end of a new connection may take to say who it is.
 const helloTimeout = 10 * time.Second
 
-// greeting returns what this node says to a neighbour.
 func (t *Transport) greeting(e *edge) *hello {
 	t.mu.Lock()
 	defer t.mu.Unlock()

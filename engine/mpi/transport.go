@@ -143,7 +143,6 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 	return nil
 }
 
-// begin starts an exchange.
 func (t *Transport) begin(seq uint64, out [][]byte, due []bool) error {
 	if t.state == underWay {
 		return fmt.Errorf("mpi: exchange %d while %d is under way", seq, t.seq)
@@ -197,7 +196,6 @@ func (t *Transport) await(ctx context.Context) error {
 	return err
 }
 
-// finish ends an exchange that is complete.
 func (t *Transport) finish(out [][]byte) {
 	t.state, t.world.pending = complete, false
 	t.mu.Lock()

@@ -102,7 +102,6 @@ func (w *World) wait(ctx context.Context, turn func() (done bool, err error), ti
 	}
 }
 
-// complete waits for a request.
 func (w *World) complete(ctx context.Context, r *C.MPI_Request, timeout time.Duration) error {
 	var open C.int
 	return w.wait(ctx, func() (bool, error) {
@@ -149,12 +148,10 @@ func (w *World) agree(ctx context.Context, own hello, timeout time.Duration) err
 	return nil
 }
 
-// compared is all that the processes must have alike.
 func (h *hello) compared() []wire.Setting {
 	return append([]wire.Setting{{Name: "the version of the protocol", Value: strconv.Itoa(h.Version)}}, h.Settings...)
 }
 
-// gather returns what all processes say.
 func (w *World) gather(ctx context.Context, own hello, timeout time.Duration) ([]hello, error) {
 	text, err := json.Marshal(own)
 	if err != nil {

@@ -19,7 +19,6 @@ type entry struct {
 	series []*Series
 }
 
-// entries returns what a legend lists.
 func entries(series []Series) []entry {
 	var all []entry
 	for i := range series {

@@ -80,7 +80,6 @@ func (s *Style) dot() draw.GlyphStyle {
 // band is the colour of the band around a line.
 func (s *Style) band() color.Color { return s.Color.Faint(50) }
 
-// addTo draws the series on a plot.
 func (s *Series) addTo(p *plot.Plot) error {
 	points := finite(s.X, s.Y)
 	if len(points) == 0 {
@@ -109,7 +108,6 @@ func (s *Series) addTo(p *plot.Plot) error {
 	return nil
 }
 
-// bar returns the corners of the bar of a point.
 func (s *Series) bar(at plotter.XY) plotter.XYs {
 	left, right := at.X-s.Bar/2, at.X+s.Bar/2
 	return plotter.XYs{{X: left, Y: 0}, {X: right, Y: 0}, {X: right, Y: at.Y}, {X: left, Y: at.Y}}
@@ -136,7 +134,6 @@ func finite(xs, ys []float64) plotter.XYs {
 	return points
 }
 
-// plot returns the panel without labels and legend.
 func (p *Panel) plot() (*plot.Plot, error) {
 	out := plot.New()
 	out.TextHandler = handler()

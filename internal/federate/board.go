@@ -68,7 +68,6 @@ type logLine struct {
 // or by a mistake of ours.
 var lastWords = []string{"runtime: ", "runtime/cgo: ", "fatal error: ", "panic: ", "unexpected fault "}
 
-// follow reads the log of a process until it ends.
 func (l *line) follow(log io.Reader) {
 	r := bufio.NewScanner(log)
 	r.Buffer(nil, 1<<20)
@@ -133,7 +132,6 @@ func (l *line) get() (s logLine, text string) {
 	return s, text
 }
 
-// text returns what the board shows.
 func (b *Board) text() []string {
 	width := 0
 	for _, l := range b.lines {
@@ -168,7 +166,6 @@ func blocking(waits map[string][]string) (edges []string) {
 	return edges
 }
 
-// draw shows the board as it is.
 func (b *Board) draw() {
 	lines := b.text()
 	text := strings.Join(lines, "\n") + "\n"
@@ -214,7 +211,6 @@ func (l *line) end(err error) {
 	}
 }
 
-// show draws the board again and again until all is over.
 func (b *Board) show(over <-chan struct{}) {
 	every := terminal.PlainInterval
 	if b.live {

@@ -249,7 +249,6 @@ func longestFrame(features, rank, nodes int) int {
 	return wire.MaxHeader + reduction + collective.LongestMessage(fit.LargestMessage(features, rank), nodes)
 }
 
-// prepare reads what this node has.
 func (r *run) prepare() (*dataset.Table, *fit.Config, error) {
 	t, c, err := r.Training.Read()
 	if err != nil {

@@ -41,7 +41,6 @@ const (
 	waitingFrom   = time.Second
 )
 
-// begin begins an attempt to train.
 func (s *status) begin(t engine.Transport) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

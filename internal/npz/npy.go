@@ -46,7 +46,6 @@ func (t dtype) integer() bool { return t.kind == 'i' || t.kind == 'u' || t.kind 
 
 func (t dtype) text() bool { return t.kind == 'U' || t.kind == 'S' }
 
-// parseDtype reads a type such as "<f8".
 func parseDtype(s string) (dtype, error) {
 	unsupported := fmt.Errorf("its type %q is not supported: want float64, float32, integers or strings", s)
 	if len(s) < 3 {
@@ -132,7 +131,6 @@ func once(key *regexp.Regexp, text string) []string {
 	return nil
 }
 
-// parse reads the header's dictionary.
 func (a *Array) parse(text string) error {
 	descr, fortran, shape := once(descrKey, text), once(fortranKey, text), once(shapeKey, text)
 	if descr == nil || fortran == nil || shape == nil {

@@ -174,7 +174,6 @@ func (r *report) paper(f *figure) (section string, err error) {
 	return section + t.Markdown(), nil
 }
 
-// numbers lists how a method did.
 func (r *result) numbers(m *simulation.MethodSummary) []string {
 	to, nodes := m.To(accurate), float64(r.Summary.Setting.Nodes)
 	return []string{

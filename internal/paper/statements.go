@@ -121,7 +121,6 @@ func factor(v float64) string {
 
 func percent(v float64) string { return whole(100*v) + " %" }
 
-// statements returns a table that judges what the paper says about its figures.
 func (r *report) statements() string {
 	t := text.Table{{"the paper says", "of figure", "confirmed if", "equal weights", "metropolis weights"}}
 	for _, s := range statements {

@@ -167,7 +167,6 @@ func CurveFiles(name string, points []fit.CurvePoint) (map[string][]byte, error)
 	return files, addImages(files, name, curveFigure(points))
 }
 
-// curveFigure shows a learning curve.
 func curveFigure(points []fit.CurvePoint) *chart.Figure {
 	series := []chart.Series{
 		{Name: fit.Ours, Style: dotted(chart.Blue)},

@@ -117,7 +117,6 @@ type pageFigure struct {
 	image              *chart.Figure // nil if there is nothing to show
 }
 
-// draw returns the figure for the page, and adds its files.
 func (f *pageFigure) draw(files map[string][]byte) (template.HTML, error) {
 	f.image.Title, f.image.Text = f.title, f.words
 	svg, err := f.image.SVG()
@@ -252,7 +251,6 @@ func (e errors) cells() []string {
 // String prints the number for a file.
 func (v number) String() string { return text.Number(float64(v)) }
 
-// tasksCSV has a line for every task, method and set of rows.
 func (r *Report) tasksCSV() []byte {
 	out := [][]string{append([]string{"task", "node", "method", "set"}, errorColumns...)}
 	for t := range r.tasks {

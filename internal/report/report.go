@@ -155,7 +155,6 @@ type candidate struct {
 // interceptsOnly reports whether tasks differ in nothing but their intercepts.
 func (c *candidate) interceptsOnly() bool { return c.Rank == 0 && math.IsInf(float64(c.Ridge), 1) }
 
-// isChosen reports whether a candidate is the model.
 func (r *Report) isChosen(c *candidate) bool {
 	return c.Rank == r.Chosen.Rank && c.interceptsOnly() == r.Chosen.interceptsOnly()
 }
@@ -333,7 +332,6 @@ type transform struct {
 	Knots  []float64 `json:"knots"`
 }
 
-// transforms returns those of a model.
 func transforms(m *model.Model) []transform {
 	list := []transform{}
 	for _, c := range m.Parameters().Scaling.Transforms {

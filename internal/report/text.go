@@ -93,7 +93,6 @@ func (r *Report) writeAlgorithm(w io.Writer) {
 	}
 }
 
-// hasTest reports whether rows were held out.
 func (r *Report) hasTest() bool { return r.Methods[0].Test.Rows > 0 }
 
 // scores has the errors of the methods, on held-out rows only where there are some.
@@ -155,7 +154,6 @@ func ridge(v float64) string {
 	return text.Short(v)
 }
 
-// writeCandidates prints the models that were compared.
 func (r *Report) writeCandidates(w io.Writer) {
 	if r.isPlain || len(r.Candidates) == 0 {
 		return

@@ -113,7 +113,6 @@ func (b *Band) Series(l Look, x func(iteration int, row *BandRow) float64) chart
 	return s
 }
 
-// caption describes the setting.
 func (s *Setting) caption() string {
 	text := fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  graph %s,  %s weights,  T_{con} = %d",
 		s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, s.Graph, s.Weights, s.Rounds)

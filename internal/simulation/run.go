@@ -133,7 +133,6 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 	return t, nil
 }
 
-// curve runs one method and records its rows.
 func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt.Problem, weights *topology.Weights) error {
 	s := &r.Setting
 	if c.Method == Pooled {

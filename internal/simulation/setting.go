@@ -273,7 +273,6 @@ func (s *Setting) preconditioner() (difalt.Preconditioner, error) {
 	return difalt.ParsePreconditioner(s.Preconditioner)
 }
 
-// draw returns the problem of a trial and its mixing weights.
 func (s *Setting) draw(ctx context.Context, trial, workers int) (*difalt.Problem, *topology.Weights, error) {
 	weights, err := s.Mixing(trial)
 	if err != nil {

@@ -105,7 +105,6 @@ func (s *Setting) communication(trial int, c *Curve) float64 {
 	return iterations + clock.advance(before)
 }
 
-// measured returns the seconds of the curves without the modelled ones.
 func measured(curves []*Curve, modelled []float64) []float64 {
 	out := make([]float64, len(curves))
 	for i, c := range curves {
@@ -137,7 +136,6 @@ func byMethod(trials []Trial) [][]*Curve {
 	return all
 }
 
-// summarize condenses the curves of a method.
 func summarize(curves []*Curve) MethodSummary {
 	first, last := make([]*Row, len(curves)), make([]*Row, len(curves))
 	m := MethodSummary{Method: curves[0].Method}

@@ -42,7 +42,6 @@ type Trial struct {
 	Curves []Curve
 }
 
-// columns returns the columns of a row in the order of TraceHeader.
 func (r *Row) columns(method *string, trial *int) []any {
 	return []any{method, trial, &r.Iteration, &r.SDFirst, &r.SDMax, &r.SDMean, &r.Disagreement, &r.Objective,
 		&r.Rounds, &r.Messages, &r.Bytes, &r.Seconds}
@@ -186,7 +185,6 @@ type BandRow struct {
 const BandsHeader = "method,iteration,trials,node1_mean,node1_median,node1_p10,node1_p90," +
 	"max_median,disagreement_median,objective_median,rounds,messages,bytes,seconds"
 
-// columns returns the columns of a row in the order of BandsHeader.
 func (r *BandRow) columns(method *string, iteration *int) []any {
 	return []any{method, iteration, &r.Trials, &r.Mean, &r.Median, &r.Low, &r.High, &r.SDMax, &r.Disagreement, &r.Objective,
 		&r.Rounds, &r.Messages, &r.Bytes, &r.Seconds}
@@ -254,7 +252,6 @@ func (b *Band) First(target float64) int {
 	return slices.IndexFunc(b.Rows, func(r BandRow) bool { return r.Median <= target })
 }
 
-// readBands reads what appendBands appends. Errors name the line.
 func readBands(r io.Reader) ([]Band, error) {
 	var bands []Band
 	err := readCSV(r, BandsHeader, func(cells []string) error {

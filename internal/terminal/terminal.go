@@ -221,7 +221,6 @@ func (p *Progress) Say(line string) {
 	}
 }
 
-// clear removes the bar.
 func (p *Progress) clear() {
 	if p.width != nil {
 		fmt.Fprint(p.out, "\r\x1b[K")

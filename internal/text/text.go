@@ -52,7 +52,6 @@ func (t Table) Write(w io.Writer) {
 	}
 }
 
-// visible returns the table with every cell Visible.
 func (t Table) visible() Table {
 	shown := make(Table, len(t))
 	for i, row := range t {
@@ -63,7 +62,6 @@ func (t Table) visible() Table {
 	return shown
 }
 
-// widths returns those of the columns, and their sum.
 func (t Table) widths() (width []int, sum int) {
 	width = make([]int, len(t[0]))
 	for _, row := range t {
