@@ -71,37 +71,67 @@ func read(r *npz.Reader, folder string) (*File, error) {
 			return nil, fmt.Errorf("array %q is not part of a problem file: it may hold %q", name, arrays)
 		}
 	}
-	x, err := r.Array("X")
-	if err != nil {
-		return nil, err
+	s, f := &source{Reader: r}, &File{}
+	x := s.array("X", "N x d or T x n x d, float64 or float32", func(a *npz.Array) bool { return a.Float() && (len(a.Shape) == 2 || len(a.Shape) == 3) })
+	if x != nil && x.Len() == 0 {
+		s.fail("array %q is %s: it has no entries", "X", x)
 	}
-	if !x.Float() || len(x.Shape) != 2 && len(x.Shape) != 3 {
-		return nil, fmt.Errorf("array %q is %s: want N x d or T x n x d, float64 or float32", "X", x)
+	if s.err != nil {
+		return nil, s.err
 	}
-	if x.Len() == 0 {
-		return nil, fmt.Errorf("array %q is %s: it has no entries", "X", x)
+	task, tasks := s.tasks(x)
+	shape := x.Shape[:len(x.Shape)-1]
+	y := s.numbers(s.array("y", fmt.Sprintf("the shape %v", shape), shaped(shape...)))
+	features := s.features(x)
+	if s.err != nil {
+		return nil, s.err
 	}
-	task, tasks, err := readTasks(r, x)
-	if err != nil {
-		return nil, err
+	if f.Table, s.err = fillTable(x, y, features, task, tasks, folder); s.err == nil {
+		f.readNetwork(s)
 	}
-	responses, err := r.Shaped("y", x.Shape[:len(x.Shape)-1]...)
-	if err != nil {
-		return nil, err
+	return f, s.err
+}
+
+// A source reads the arrays of a file. Its first error stays; what is read after it is nothing.
+type source struct {
+	*npz.Reader
+	err error
+}
+
+func (s *source) fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf(format, args...)
 	}
-	y, err := responses.Float64s()
-	if err != nil {
-		return nil, err
+}
+
+// array returns an array that fits what is wanted, nil after an error.
+func (s *source) array(name, want string, fits func(a *npz.Array) bool) *npz.Array {
+	if s.err != nil {
+		return nil
 	}
-	f := &File{}
-	features, err := readFeatures(r, x)
-	if err != nil {
-		return nil, err
+	var a *npz.Array
+	if a, s.err = s.Array(name); s.err == nil && !fits(a) {
+		s.fail("array %q is %s: want %s", name, a, want)
 	}
-	if f.Table, err = fillTable(x, y, features, task, tasks, folder); err != nil {
-		return nil, err
+	if s.err != nil {
+		return nil
 	}
-	return f, f.readNetwork(r)
+	return a
+}
+
+// shaped returns what fits a shape, in which 0 stands for any length but 0.
+func shaped(shape ...int) func(a *npz.Array) bool {
+	return func(a *npz.Array) bool {
+		return slices.EqualFunc(a.Shape, shape, func(n, want int) bool { return n == want || want == 0 && n > 0 })
+	}
+}
+
+// numbers returns the numbers of an array, nil if it is nil.
+func (s *source) numbers(a *npz.Array) (v []float64) {
+	if a != nil && s.err == nil {
+		v, s.err = a.Float64s()
+	}
+	return v
 }
 
 // fillTable makes the table of a problem: row i belongs to task[i], and tasks are their names.
@@ -142,59 +172,34 @@ func fillTable(x *npz.Array, y []float64, features []string, task []int, tasks [
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // readNetwork reads everything but the samples.
-func (f *File) readNetwork(r *npz.Reader) (err error) {
-	nodes := 0
-	if r.Has("node") {
-		if nodes, err = f.readNodes(r); err != nil {
-			return err
-		}
-	}
-	if r.Has("weights") && r.Has("adjacency") {
-		return fmt.Errorf("arrays %q and %q are both there: want at most one", "weights", "adjacency")
-	}
-	if f.Weights, err = readSquare(r, "weights", nodes); err != nil {
-		return err
-	}
-	if f.Adjacency, err = readSquare(r, "adjacency", nodes); err != nil {
-		return err
-	}
-	d := len(f.Table.Features())
-	one := fmt.Sprintf("d x r with d = %d and r at most d, float64", d)
-	start, err := readBases(r, "Ustart", []int{d}, one)
-	if err != nil {
-		return err
-	}
-	truth, err := readBases(r, "Ustar", []int{d}, one)
-	if err != nil {
-		return err
-	}
-	if start != nil {
-		f.Start = start[0]
-	}
-	if truth != nil {
-		f.Truth = truth[0]
-		if err := checkOrthonormal("Ustar", f.Truth); err != nil {
-			return err
-		}
-	}
-	l := "L"
-	if nodes > 0 {
+func (f *File) readNetwork(s *source) {
+	nodes, l := 0, "L"
+	if s.Has("node") {
+		nodes = f.readNodes(s)
 		l = strconv.Itoa(nodes)
 	}
-	if f.U0, err = readBases(r, "U0", []int{nodes, d}, fmt.Sprintf("L x d x r with L = %s and d = %d, float64", l, d)); err != nil {
-		return err
+	if s.Has("weights") && s.Has("adjacency") {
+		s.fail("arrays %q and %q are both there: want at most one", "weights", "adjacency")
 	}
+	f.Weights, f.Adjacency = s.square("weights", nodes), s.square("adjacency", nodes)
+	d := len(f.Table.Features())
+	one := fmt.Sprintf("d x r with d = %d and r at most d, float64", d)
+	for _, u := range s.bases("Ustart", one, d) {
+		f.Start = u
+	}
+	for _, u := range s.bases("Ustar", one, d) {
+		f.Truth = u
+		s.checkOrthonormal("Ustar", u)
+	}
+	f.U0 = s.bases("U0", fmt.Sprintf("L x d x r with L = %s and d = %d, float64", l, d), nodes, d)
 	for g, u := range f.U0 {
-		if err := checkOrthonormal(fmt.Sprintf("U0[%d]", g), u); err != nil {
-			return err
-		}
+		s.checkOrthonormal(fmt.Sprintf("U0[%d]", g), u)
 	}
-	return nil
 }
 
 // checkOrthonormal refuses a basis whose subspace distances would mean nothing. It
 // lets float32 pass.
-func checkOrthonormal(name string, u *kernel.Basis) error {
+func (s *source) checkOrthonormal(name string, u *kernel.Basis) {
 	const tolerance = 1e-4
 	_, r := u.Dims()
 	for i := range r {
@@ -205,11 +210,10 @@ func checkOrthonormal(name string, u *kernel.Basis) error {
 			}
 			// Written so that NaN is refused too.
 			if got := mat.Dot(mat.NewVecDense(len(u.Col(i)), u.Col(i)), mat.NewVecDense(len(u.Col(j)), u.Col(j))); !(math.Abs(got-want) < tolerance) {
-				return fmt.Errorf("array %q: its columns are not orthonormal: columns %d and %d have the product %.4g, want %v", name, j, i, got, want)
+				s.fail("array %q: its columns are not orthonormal: columns %d and %d have the product %.4g, want %v", name, j, i, got, want)
 			}
 		}
 	}
-	return nil
 }
 
 // Problem packs all samples, without any scaling, for the nodes of the layout.
@@ -221,143 +225,110 @@ func (f *File) Problem(l dataset.Layout) (*difalt.Problem, error) {
 	return &difalt.Problem{Nodes: nodes, U0: f.U0, Start: f.Start, Truth: f.Truth}, nil
 }
 
-func readVector(r *npz.Reader, name string, n int, want string) (*npz.Array, error) {
-	a, err := r.Array(name)
-	if err != nil {
-		return nil, err
+// square reads an optional L x L matrix; nodes is L, or 0 if it is not known.
+func (s *source) square(name string, nodes int) *mat.Dense {
+	if !s.Has(name) {
+		return nil
 	}
-	if len(a.Shape) != 1 || a.Shape[0] != n {
-		return nil, fmt.Errorf("array %q is %s: want %s", name, a, want)
+	fits := shaped(nodes, nodes)
+	a := s.array(name, fmt.Sprintf("L x L, with L = %d nodes", nodes), func(a *npz.Array) bool { return fits(a) && a.Shape[0] == a.Shape[1] })
+	if data := s.numbers(a); s.err == nil {
+		return mat.NewDense(a.Shape[0], a.Shape[0], data)
 	}
-	return a, nil
+	return nil
 }
 
-// readOptional reads an array, nil if there is none, of which the shape begins with some sizes: 0 is one that is not known.
-func readOptional(r *npz.Reader, name string, sizes []int, fits func(a *npz.Array) bool, want string) (*npz.Array, []float64, error) {
-	if !r.Has(name) {
-		return nil, nil, nil
+// bases reads an optional array of d x r, or of several such, whose shape begins with some sizes.
+func (s *source) bases(name, want string, sizes ...int) (list []*kernel.Basis) {
+	if !s.Has(name) {
+		return nil
 	}
-	a, err := r.Array(name)
-	if err != nil {
-		return nil, nil, err
+	d, last := sizes[len(sizes)-1], len(sizes)
+	fits := shaped(append(sizes, 0)...)
+	a := s.array(name, want, func(a *npz.Array) bool { return fits(a) && a.Float() && a.Shape[last] <= d })
+	if data := s.numbers(a); s.err == nil {
+		for part := range slices.Chunk(data, d*a.Shape[last]) {
+			list = append(list, kernel.BasisOf(mat.NewDense(d, a.Shape[last], part)))
+		}
 	}
-	ok := len(a.Shape) == len(sizes)+1 && fits(a)
-	for k := 0; ok && k < len(sizes); k++ {
-		ok = a.Shape[k] > 0 && (sizes[k] == 0 || a.Shape[k] == sizes[k])
-	}
-	if !ok {
-		return nil, nil, fmt.Errorf("array %q is %s: want %s", name, a, want)
-	}
-	data, err := a.Float64s()
-	return a, data, err
+	return list
 }
 
-// readSquare reads an optional L x L matrix; nodes is L, or 0 if it is not known.
-func readSquare(r *npz.Reader, name string, nodes int) (*mat.Dense, error) {
-	square := func(a *npz.Array) bool { return a.Shape[0] == a.Shape[1] }
-	a, data, err := readOptional(r, name, []int{nodes}, square, fmt.Sprintf("L x L, with L = %d nodes", nodes))
-	if a == nil || err != nil {
-		return nil, err
-	}
-	return mat.NewDense(a.Shape[0], a.Shape[0], data), nil
-}
-
-// readBases reads an optional array of d x r, or of several such.
-func readBases(r *npz.Reader, name string, sizes []int, want string) (list []*kernel.Basis, err error) {
-	d := sizes[len(sizes)-1]
-	tall := func(a *npz.Array) bool { k := a.Shape[len(sizes)]; return a.Float() && k >= 1 && k <= d }
-	a, data, err := readOptional(r, name, sizes, tall, want)
-	if a == nil || err != nil {
-		return nil, err
-	}
-	rank := a.Shape[len(sizes)]
-	for part := range slices.Chunk(data, d*rank) {
-		list = append(list, kernel.BasisOf(mat.NewDense(d, rank, part)))
-	}
-	return list, nil
-}
-
-func readTasks(r *npz.Reader, x *npz.Array) (task []int, names []string, err error) {
+func (s *source) tasks(x *npz.Array) (task []int, names []string) {
 	if len(x.Shape) == 3 {
-		if r.Has("task") {
-			return nil, nil, fmt.Errorf("array %q is there, but X is %s: its first axis says the task", "task", x)
+		if s.Has("task") {
+			s.fail("array %q is there, but X is %s: its first axis says the task", "task", x)
 		}
 		n := x.Shape[1]
 		task = make([]int, x.Shape[0]*n)
 		for i := range task {
 			task[i] = i / n
 		}
-		return task, numbered("", x.Shape[0]), nil
+		return task, numbered("", x.Shape[0])
 	}
-	task, names, err = readNumbered(r, "task", x.Shape[0], fmt.Sprintf("one entry a row of X, which is %s", x))
-	if err != nil || names != nil {
-		return task, names, err
+	task, names = s.numbered("task", x.Shape[0], fmt.Sprintf("one entry a row of X, which is %s", x))
+	if names == nil && s.err == nil {
+		names = numbered("", s.countTasks(task))
 	}
-	tasks, err := countTasks(r, task)
-	return task, numbered("", tasks), err
+	return task, names
 }
 
-// readNumbered reads an array of n numbers, or of names, which are numbered in the order in which they come first.
-func readNumbered(r *npz.Reader, name string, n int, want string) (numbers []int, names []string, err error) {
-	a, err := readVector(r, name, n, want)
-	if err != nil {
-		return nil, nil, err
+// numbered reads an array of n numbers, or of names, which are numbered in the order in which they come first.
+func (s *source) numbered(name string, n int, want string) (numbers []int, names []string) {
+	a := s.array(name, want, shaped(n))
+	if a == nil {
+		return nil, nil
 	}
 	if !a.Text() {
-		numbers, err = a.Ints()
-		return numbers, nil, err
+		numbers, s.err = a.Ints()
+		return numbers, nil
 	}
-	text, err := a.Strings()
+	var text []string
+	text, s.err = a.Strings()
 	index := map[string]int{}
-	for _, s := range text {
-		k, there := index[s]
+	for _, v := range text {
+		k, there := index[v]
 		if !there {
 			k = len(names)
-			index[s], names = k, append(names, s)
+			index[v], names = k, append(names, v)
 		}
 		numbers = append(numbers, k)
 	}
-	return numbers, names, err
+	return numbers, names
 }
 
 // countTasks returns the number of tasks, each of which must have rows.
-func countTasks(r *npz.Reader, task []int) (tasks int, err error) {
+func (s *source) countTasks(task []int) (tasks int) {
 	limit := len(task)
-	if r.Has("node") {
-		node, err := r.Array("node")
-		if err != nil {
-			return 0, err
+	if s.Has("node") {
+		if node := s.array("node", "", func(*npz.Array) bool { return true }); node != nil {
+			limit = node.Len()
 		}
-		limit = node.Len()
 	}
+	count := make([]int, limit)
 	for i, k := range task {
 		if k < 0 || k >= limit {
-			return 0, fmt.Errorf("array %q: entry %d is %d: want 0 to T-1 = %d", "task", i, k, limit-1)
+			s.fail("array %q: entry %d is %d: want 0 to T-1 = %d", "task", i, k, limit-1)
+			return 0
 		}
+		count[k]++
 		tasks = max(tasks, k+1)
 	}
-	count := make([]int, tasks)
-	for _, k := range task {
-		count[k]++
+	if k := slices.Index(count[:tasks], 0); k >= 0 {
+		s.fail("array %q: task %d of %d has no rows", "task", k, tasks)
 	}
-	for k, n := range count {
-		if n == 0 {
-			return 0, fmt.Errorf("array %q: task %d of %d has no rows", "task", k, tasks)
-		}
-	}
-	return tasks, nil
+	return tasks
 }
 
-func readFeatures(r *npz.Reader, x *npz.Array) ([]string, error) {
+func (s *source) features(x *npz.Array) (names []string) {
 	d := x.Shape[len(x.Shape)-1]
-	if !r.Has("feature") {
-		return numbered("x", d), nil
+	if !s.Has("feature") {
+		return numbered("x", d)
 	}
-	a, err := readVector(r, "feature", d, fmt.Sprintf("one string a column of X, which is %s", x))
-	if err != nil {
-		return nil, err
+	if a := s.array("feature", fmt.Sprintf("one string a column of X, which is %s", x), shaped(d)); a != nil {
+		names, s.err = a.Strings()
 	}
-	return a.Strings()
+	return names
 }
 
 // numbered returns n names: the prefix and a number.
@@ -370,23 +341,24 @@ func numbered(prefix string, n int) []string {
 }
 
 // readNodes reads where the tasks live and returns the number of nodes.
-func (f *File) readNodes(r *npz.Reader) (int, error) {
+func (f *File) readNodes(s *source) int {
 	tasks := len(f.Table.Tasks())
-	node, names, err := readNumbered(r, "node", tasks, fmt.Sprintf("one entry for each of the %d tasks", tasks))
-	if err != nil {
-		return 0, err
+	node, names := s.numbered("node", tasks, fmt.Sprintf("one entry for each of the %d tasks", tasks))
+	if s.err != nil {
+		return 0
 	}
 	if names == nil {
 		for k, g := range node {
 			if g < 0 || g >= tasks {
-				return 0, fmt.Errorf("array %q: entry %d is %d: want 0 to L-1, and no more nodes than tasks (%d)", "node", k, g, tasks)
+				s.fail("array %q: entry %d is %d: want 0 to L-1, and no more nodes than tasks (%d)", "node", k, g, tasks)
+				return 0
 			}
 		}
 		names = numbered("", slices.Max(node)+1)
 	}
 	if err := f.Table.Assign(names, node); err != nil {
-		return 0, fmt.Errorf("array %q: %w", "node", err)
+		s.fail("array %q: %w", "node", err)
 	}
 	f.HasNodes = true
-	return len(names), nil
+	return len(names)
 }
