@@ -80,14 +80,22 @@ func (u *Basis) Clone() *Basis {
 }
 
 // Orthonormalize overwrites u by the factor Q of its thin QR factorisation u = Q
-// R with positive diagonal (Alg. 3, line 14) and stores the upper triangle of R
-// in rr, R(i,j) = rr[j*r+i]. rr needs r*r entries, work qr.WorkLen(r); either is
-// allocated if it is nil, and nothing otherwise. It requires d >= r.
+// R with positive diagonal (Alg. 3, line 14) and stores R in rr, R(i,j) = rr[j*r+i].
+// rr needs r*r entries, work qr.WorkLen(r); either is allocated if it is nil, and nothing
+// otherwise. It requires d >= r.
 func (u *Basis) Orthonormalize(rr, work []float64) {
+	if u.d < u.r {
+		panic(badBasis)
+	}
 	if rr == nil {
 		rr = make([]float64, u.r*u.r)
 	}
-	qr.Factor(u.Matrix(), blas.ColumnMajor{Rows: u.r, Cols: u.r, Stride: u.r, Data: rr}, work)
+	// With the padding, of which Q has zeros too, or NaN if there is any.
+	padded := blas.ColumnMajor{Rows: blas.Pad(u.d), Cols: u.r, Stride: u.stride, Data: u.data}
+	qr.Factor(padded, blas.ColumnMajor{Rows: u.r, Cols: u.r, Stride: u.r, Data: rr}, work)
+	for j := range u.r {
+		clear(u.data[j*u.stride+u.d : j*u.stride+padded.Rows])
+	}
 }
 
 // alignedFloat64 returns n zeros whose first element starts a cache line. The

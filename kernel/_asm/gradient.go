@@ -225,30 +225,27 @@ func residual(t isa) {
 	SHRQ(U8(log2(t.lanes)), blocks)
 	sum := t.vec()
 	t.zero(sum)
-	block := func(label string, load func(src Mem) vector, store func(v vector)) {
+	block := func(label string, io access) vector {
 		s := t.vec()
 		t.zero(s)
-		VSUBPD(load(Mem{Base: y}), s, s)
+		VSUBPD(io.load(Mem{Base: y}), s, s)
 		ap, bp, cols := GP64(), param("b"), param("r")
 		MOVQ(a, ap)
 		loop(label, cols, func() {
 			bj := t.vec()
 			VBROADCASTSD(Mem{Base: bp}, bj)
-			VFMADD231PD(load(Mem{Base: ap}), bj, s)
+			VFMADD231PD(io.load(Mem{Base: ap}), bj, s)
 			ADDQ(lda, ap)
 			ADDQ(Imm(8), bp)
 		})
-		store(s)
-		VFMADD231PD(s, s, sum)
+		io.store(s, Mem{Base: e})
+		return s
 	}
 	TESTQ(blocks, blocks)
 	JZ(LabelRef("tail"))
 	loop("block", blocks, func() {
-		block("columns", func(src Mem) vector {
-			v := t.vec()
-			VMOVUPD(src, v)
-			return v
-		}, func(v vector) { VMOVUPD(v, Mem{Base: e}) })
+		s := block("columns", t.whole())
+		VFMADD231PD(s, s, sum)
 		ADDQ(I32(t.bytes()), a)
 		ADDQ(I32(t.bytes()), y)
 		ADDQ(I32(t.bytes()), e)
@@ -256,16 +253,10 @@ func residual(t isa) {
 	Label("tail")
 	TESTQ(I32(t.lanes-1), mem("n"))
 	JZ(LabelRef("end"))
-	block("tailColumns", func(src Mem) vector {
-		v := t.vec()
-		m.load(src, v)
-		return v
-	}, func(v vector) {
-		m.store(v, Mem{Base: e})
-		m.clear(v) // 0 * b may be NaN
-	})
+	s := block("tailColumns", m.masked())
+	m.clear(s) // 0 * b may be NaN
+	VFMADD231PD(s, s, sum)
 	Label("end")
-	s := t.newReducer().sum1(sum)
-	Store(s.AsX(), ReturnIndex(0))
+	Store(t.newReducer().sum1(sum).AsX(), ReturnIndex(0))
 	finish()
 }

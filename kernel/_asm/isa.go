@@ -121,6 +121,30 @@ func (m mask) clear(v reg.VecVirtual) {
 	}
 }
 
+// An access loads from and stores to addresses.
+type access struct {
+	load  func(Mem) vector
+	store func(vector, Mem)
+}
+
+// whole is the access to whole vectors.
+func (t isa) whole() access {
+	return access{func(a Mem) vector {
+		v := t.vec()
+		VMOVUPD(a, v)
+		return v
+	}, func(v vector, a Mem) { VMOVUPD(v, a) }}
+}
+
+// masked is the access to the masked lanes.
+func (m mask) masked() access {
+	return access{func(a Mem) vector {
+		v := m.t.vec()
+		m.load(a, v)
+		return v
+	}, m.store}
+}
+
 // loop emits a loop that runs body as long as the counter is positive; the
 // counter decreases by one after each round. It must be positive at the start.
 func loop(label string, counter reg.GPVirtual, body func()) {

@@ -64,11 +64,7 @@ func main() {
 		}
 	}
 	residual(t)
-	columnProducts(t)
-	columnUpdate(t)
-	columnScale(t)
 	rotate(t)
-	gramProducts(t)
 	solveUpper(t)
 	for _, streams := range []int{1, 4} {
 		readSum(t, streams)

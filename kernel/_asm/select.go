@@ -18,15 +18,8 @@ func writeSelect(path string) error {
 	w.rankUpdate()
 	w.blockSum()
 	w.small()
-	w.either("columnProducts", "computes s[j] = x'c_j over m rows",
-		"s []float64, x, c *float64, ldc, m int", "&s[0], x, c, ldc, len(s), m")
-	w.either("columnUpdate", "computes c_j -= f[j] x over m rows",
-		"c *float64, ldc int, x *float64, f []float64, m int", "c, ldc, x, &f[0], len(f), m")
-	w.either("columnScale", "computes x *= f over m rows", "x *float64, f float64, m int", "x, f, m")
 	w.either("rotate", "rotates rows i and i+1 of four vectors of columns by c[i] and s[i], for i from n-1 down to 0",
 		"z *float64, ldz int, c, s *float64, n int", "z, ldz, c, s, n")
-	w.either("gramProducts", "computes s[j*lds+i] = x_i'c_j of four columns x_i with cols columns c_j over m rows;\n// both kinds of columns are ldc apart",
-		"s *float64, lds int, x, c *float64, ldc, cols, m int", "s, lds, x, c, ldc, cols, m")
 	w.either("pack", "copies as many columns as a vector has lanes to rows", "p, u *float64, ldu, d, width int", "p, u, ldu, d, width")
 	w.either("sumDifferences", "works like the tiles of its name", "sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int", "sum, x, ldx, own, rows, w, count, n")
 	w.either("widen", "converts n entries of each row to float64", "dst *float64, ldd int, src *float32, lds, rows, n int", "dst, ldd, src, lds, rows, n")

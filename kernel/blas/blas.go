@@ -144,56 +144,6 @@ func SumDifferences(dst []float64, a ColumnMajor, own int, columns []int, w []fl
 	tile.SumDifferences(dst, a.Data, a.Stride, own, columns, w, a.Rows)
 }
 
-// Gram computes the upper triangle of dst = A'A. Entries below the diagonal of dst
-// are not touched.
-func Gram(dst, a ColumnMajor) {
-	fit(dst.Rows == a.Cols && dst.Cols == a.Cols)
-	a.check(a.Rows)
-	dst.check(dst.Rows)
-	tile.Gram(dst.Data, dst.Stride, a.Data, a.Stride, a.Rows, a.Cols)
-}
-
-// SolveUpper overwrites b by B R^-1 for the upper triangular R with the entries of r
-// above the diagonal and 1/inv[j] on it. The other entries of r are not read.
-func SolveUpper(b, r ColumnMajor, inv []float64) {
-	fit(r.Rows == b.Cols && r.Cols == b.Cols)
-	b.check(b.Rows)
-	r.check(r.Rows)
-	if len(inv) < b.Cols {
-		panic(shortVector)
-	}
-	tile.SolveUpper(b.Data, b.Stride, r.Data, r.Stride, inv, b.Rows, b.Cols)
-}
-
-// HouseholderQR computes A = Q R by Householder reflectors, for a with no more columns
-// than rows. On return column k of a holds v_k of the reflector H_k = I - v_k v_k'/h[k],
-// with zeros above row k, and the upper triangle of r is that of R. Entries below the
-// diagonal of r are not touched. h[k] is zero, and H_k the identity, when the column is
-// zero from row k on. LAPACK's dgeqrf scales v_k otherwise, and leaves R in a.
-//
-// Squares of the entries must not overflow nor, in a column that is not zero, all
-// underflow. What is left of a column in later steps may be of any size.
-func HouseholderQR(a, r ColumnMajor, h []float64) {
-	fit(a.Rows >= a.Cols && r.Rows == a.Cols && r.Cols == a.Cols)
-	a.check(a.Rows)
-	r.check(r.Rows)
-	if len(h) < a.Cols {
-		panic(shortVector)
-	}
-	tile.Factor(a.Data, a.Stride, a.Rows, a.Cols, r.Data, r.Stride, h)
-}
-
-// HouseholderQ overwrites the reflectors of HouseholderQR in a by the first a.Cols
-// columns of Q = H_0 H_1 ...; the square matrix Q is never formed.
-func HouseholderQ(a ColumnMajor, h []float64) {
-	fit(a.Rows >= a.Cols)
-	a.check(a.Rows)
-	if len(h) < a.Cols {
-		panic(shortVector)
-	}
-	tile.FormQ(a.Data, a.Stride, a.Rows, a.Cols, h)
-}
-
 // Dot returns x'y, as four sums that are added in the end; y needs as many entries as x.
 func Dot(x, y []float64) float64 { return tile.Dot(x, y) }
 

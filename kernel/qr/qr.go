@@ -8,10 +8,12 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
 const (
-	badShape = "qr: need m >= n >= 0"
+	badShape = "qr: need a of m x n and r of n x n, m >= n >= 0"
+	badSlice = "qr: slice or stride too short"
 	badWork  = "qr: work too short"
 )
 
@@ -19,9 +21,8 @@ const (
 func WorkLen(n int) int { return n }
 
 // Factor overwrites the m x n matrix a, m >= n, by the orthonormal factor Q of
-// A = Q R and the upper triangle of the n x n matrix r by that of R. The diagonal of R
-// is not negative; entries below the diagonal of r are not touched. work needs
-// WorkLen(n) entries and is allocated if it is nil.
+// A = Q R and the n x n matrix r by R, with zeros below the diagonal. The diagonal
+// is not negative. work needs WorkLen(n) entries and is allocated if it is nil.
 //
 // Q has orthonormal columns to rounding also when the columns of a are dependent;
 // a zero or dependent column shows as a zero or tiny diagonal entry of R. Columns must
@@ -37,22 +38,25 @@ func WorkLen(n int) int { return n }
 // not overlap. It panics when a shape does not fit.
 func Factor(a, r blas.ColumnMajor, work []float64) {
 	n := a.Cols
-	if n < 0 || a.Rows < n {
+	if n < 0 || a.Rows < n || r.Rows != n || r.Cols != n {
 		panic(badShape)
 	}
+	check(a)
+	check(r)
 	if work == nil {
 		work = make([]float64, WorkLen(n))
 	}
 	if len(work) < WorkLen(n) {
 		panic(badWork)
 	}
-	if cholesky(a, r, work) {
-		return
+	done := cholesky(a, r, work)
+	if !done {
+		reflectors(a, r, work)
+		formQ(a, work)
 	}
-	blas.HouseholderQR(a, r, work)
-	blas.HouseholderQ(a, work)
 	for k := range n {
-		if r.Data[k*r.Stride+k] >= 0 {
+		clear(r.Data[k*r.Stride+k+1 : k*r.Stride+n])
+		if done || r.Data[k*r.Stride+k] >= 0 {
 			continue
 		}
 		q := a.Data[k*a.Stride:][:a.Rows]
@@ -65,17 +69,40 @@ func Factor(a, r blas.ColumnMajor, work []float64) {
 	}
 }
 
+func check(a blas.ColumnMajor) {
+	if a.Stride < max(1, a.Rows) || a.Cols > 0 && len(a.Data) < (a.Cols-1)*a.Stride+a.Rows {
+		panic(badSlice)
+	}
+}
+
+// gram computes r = A'A.
+func gram(r, a blas.ColumnMajor) {
+	const rows = 4 // of the tiles
+	whole := a.Rows &^ (tile.Width - 1)
+	for i := 0; i < a.Cols; i += rows {
+		x := a.Data[i*a.Stride:]
+		tile.MulBasis(r.Data[i*r.Stride+i:], r.Stride, x, a.Stride, x, a.Stride, min(rows, a.Cols-i), whole, a.Cols-i, tile.Hint{})
+	}
+	for j := 0; j < a.Cols && whole < a.Rows; j++ {
+		for i := range j + 1 {
+			r.Data[j*r.Stride+i] += blas.Dot(a.Data[i*a.Stride+whole:][:a.Rows-whole], a.Data[j*a.Stride+whole:])
+		}
+	}
+}
+
 // cholesky factors a by CholeskyQR, R'R = A'A and Q = A R^-1, if its columns are close
-// to orthogonal. Otherwise it returns false and has changed nothing but r.
+// to orthogonal. Otherwise it returns false and has changed
+// nothing but r.
 //
 // The error of Q'Q is that of A'A times |R^-1|^2, which is at most three times that of
 // orthonormal columns: see nearlyOrthogonal.
 func cholesky(a, r blas.ColumnMajor, inv []float64) bool {
-	blas.Gram(r, a)
+	n := a.Cols
+	gram(r, a)
 	if !nearlyOrthogonal(r) {
 		return false
 	}
-	for j := range r.Cols {
+	for j := range n {
 		cj := r.Data[j*r.Stride:][:j+1]
 		for i := range j {
 			s := cj[i]
@@ -91,7 +118,7 @@ func cholesky(a, r blas.ColumnMajor, inv []float64) bool {
 		cj[j] = math.Sqrt(s)
 		inv[j] = 1 / cj[j]
 	}
-	blas.SolveUpper(a, r, inv)
+	tile.SolveUpper(a.Data, a.Stride, r.Data, r.Stride, inv, a.Rows, n)
 	return true
 }
 

@@ -63,7 +63,7 @@ func (q *factorisation) check(t *testing.T) {
 	for j := range q.n {
 		for i := range q.ldr {
 			v := q.r[j*q.ldr+i]
-			if (i > j) != isUntouched(v) {
+			if (i >= q.n) != isUntouched(v) || i > j && i < q.n && v != 0 {
 				t.Fatalf("R(%d, %d) = %g", i, j, v)
 			}
 			if i == j && !(v >= 0) {

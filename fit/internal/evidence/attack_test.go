@@ -172,7 +172,7 @@ func approach(points []saying, at, told, size []float64, noise [][]float64, w in
 			}
 			j := jacobian(points, now, size, noise)
 			h = newDerivatives(n, n).ColumnMajor
-			blas.Gram(h, j.ColumnMajor)
+			blas.MulTN(h, j.ColumnMajor, j.ColumnMajor)
 			for k := range n {
 				g.SetVec(k, floats.Dot(j.column(k), off))
 			}

@@ -18,8 +18,7 @@ import (
 // alignment, guard words around everything, the error bound n eps sum |a||b| against a
 // compensated reference, and the NaN, infinities and denormals of IEEE arithmetic.
 
-// Ops is an implementation of the operations. Fields may be nil, except that Factor and
-// FormQ belong together.
+// Ops is an implementation of the operations. Fields may be nil.
 type Ops struct {
 	MulBasis     func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, h tile.Hint)
 	MulBasis32   func(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, h tile.Hint)
@@ -43,9 +42,6 @@ type Ops struct {
 	Size32            func(x []float32) (largest, squares float64)
 
 	RankUpdate func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int)
-	Factor     func(a []float64, lda, m, n int, r []float64, ldr int, h []float64)
-	FormQ      func(a []float64, lda, m, n int, h []float64)
-	Gram       func(s []float64, lds int, a []float64, lda, m, n int)
 	SolveUpper func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int)
 	Rotate     func(z []float64, ldz int, c, s []float64, n int)
 	Panel      func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool)
@@ -85,8 +81,6 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("LeastSquares", o.LeastSquares != nil, o.leastSquares)
 	add("LeastSquares of few columns", o.LeastSquares != nil, o.leastSquaresSmall)
 	add("Orthogonalize", o.Orthogonalize != nil, o.setApart)
-	add("Factor", o.Factor != nil, o.factor)
-	add("Gram", o.Gram != nil, o.gram)
 	add("SolveUpper", o.SolveUpper != nil, o.solveUpper)
 	return all
 }

@@ -126,28 +126,6 @@ func RankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 	rankUpdate(g, ldg, v, ldv, b, ldb, m, d, r)
 }
 
-// Factor computes Householder reflectors; see factorGeneric.
-func Factor(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
-	raceWrite(a, n, m, lda)
-	raceUpper(raceWrite, r, n, ldr)
-	raceWrite(h, 1, n, 0)
-	factor(a, lda, m, n, r, ldr, h)
-}
-
-// FormQ overwrites reflectors by the thin Q; see formQGeneric.
-func FormQ(a []float64, lda, m, n int, h []float64) {
-	raceWrite(a, n, m, lda)
-	raceRead(h, 1, n, 0)
-	formQ(a, lda, m, n, h)
-}
-
-// Gram computes the upper triangle of S = A'A; see gramGeneric.
-func Gram(s []float64, lds int, a []float64, lda, m, n int) {
-	raceRead(a, n, m, lda)
-	raceUpper(raceWrite, s, n, lds)
-	gram(s, lds, a, lda, m, n)
-}
-
 // SolveUpper overwrites A by A R^-1; see solveUpperGeneric.
 func SolveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
 	raceUpper(raceRead, r, n, ldr)

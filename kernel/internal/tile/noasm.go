@@ -38,14 +38,6 @@ func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 	rankUpdateGeneric(g, ldg, v, ldv, b, ldb, m, d, r)
 }
 
-func factor(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
-	factorGeneric(a, lda, m, n, r, ldr, h)
-}
-
-func formQ(a []float64, lda, m, n int, h []float64) { formQGeneric(a, lda, m, n, h) }
-
-func gram(s []float64, lds int, a []float64, lda, m, n int) { gramGeneric(s, lds, a, lda, m, n) }
-
 func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
 	solveUpperGeneric(a, lda, r, ldr, inv, m, n)
 }

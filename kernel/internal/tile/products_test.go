@@ -135,31 +135,6 @@ func (o Ops) rankUpdate(r *run, s shape) {
 	}
 }
 
-func (o Ops) gram(r *run, s shape) {
-	r.start()
-	a, lda := r.dense("a", s.d, s.r)
-	g, ldg := r.columns(s.r, s.r, 1)
-	o.Gram(g, ldg, a, lda, s.d, s.r)
-	r.finish("Gram")
-	r.gaps("Gram", g, ldg, s.r, s.r)
-	for j := range s.r {
-		for i := range s.r {
-			var want sum
-			for k := range s.d {
-				want.add(a[i*lda+k], a[j*lda+k])
-			}
-			got := g[j*ldg+i]
-			if i > j && !isCanary(got) {
-				r.Errorf("Gram: %s: wrote entry (%d, %d)", r.at, i, j)
-				return
-			}
-			if i <= j && !r.element("Gram", got, &want, i, j) {
-				return
-			}
-		}
-	}
-}
-
 func (o Ops) combine(r *run, s shape) {
 	r.start()
 	w, ldw := r.dense("w", s.r, s.n)

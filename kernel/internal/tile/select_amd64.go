@@ -251,33 +251,6 @@ func leastSquaresSmallTile(b, e, a *float64, lda, n, r int, y, f *float64, next 
 	return 0, 0, 0, false
 }
 
-// columnProducts computes s[j] = x'c_j over m rows.
-func columnProducts(s []float64, x, c *float64, ldc, m int) {
-	if active == AVX512 {
-		columnProducts_avx512(&s[0], x, c, ldc, len(s), m)
-		return
-	}
-	columnProducts_avx2(&s[0], x, c, ldc, len(s), m)
-}
-
-// columnUpdate computes c_j -= f[j] x over m rows.
-func columnUpdate(c *float64, ldc int, x *float64, f []float64, m int) {
-	if active == AVX512 {
-		columnUpdate_avx512(c, ldc, x, &f[0], len(f), m)
-		return
-	}
-	columnUpdate_avx2(c, ldc, x, &f[0], len(f), m)
-}
-
-// columnScale computes x *= f over m rows.
-func columnScale(x *float64, f float64, m int) {
-	if active == AVX512 {
-		columnScale_avx512(x, f, m)
-		return
-	}
-	columnScale_avx2(x, f, m)
-}
-
 // rotate rotates rows i and i+1 of four vectors of columns by c[i] and s[i], for i from n-1 down to 0.
 func rotate(z *float64, ldz int, c, s *float64, n int) {
 	if active == AVX512 {
@@ -285,16 +258,6 @@ func rotate(z *float64, ldz int, c, s *float64, n int) {
 		return
 	}
 	rotate_avx2(z, ldz, c, s, n)
-}
-
-// gramProducts computes s[j*lds+i] = x_i'c_j of four columns x_i with cols columns c_j over m rows;
-// both kinds of columns are ldc apart.
-func gramProducts(s *float64, lds int, x, c *float64, ldc, cols, m int) {
-	if active == AVX512 {
-		gramProducts_avx512(s, lds, x, c, ldc, cols, m)
-		return
-	}
-	gramProducts_avx2(s, lds, x, c, ldc, cols, m)
 }
 
 // pack copies as many columns as a vector has lanes to rows.

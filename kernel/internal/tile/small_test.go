@@ -227,93 +227,6 @@ func norm(x []float64) float64 { return mat.Norm(mat.NewVecDense(len(x), x), 2) 
 
 func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// factor checks what the definition of Factor says of every column, and the Q that
-// FormQ makes of its reflectors. Values other than normal ones would underflow.
-func (o Ops) factor(r *run, s shape) {
-	r.start()
-	r.value = normal
-	m, n := max(s.d, s.r), s.r
-	a, lda := r.columns(m, n, 1)
-	r.fill(a, lda, m, m, n)
-	if n > 2 && r.rng.IntN(4) == 0 {
-		clear(a[lda : lda+m]) // a column that needs no reflector
-	}
-	rr, ldr := r.columns(n, n, 1)
-	h := r.alloc(n)
-	before := append([]float64(nil), a...)
-	o.Factor(a, lda, m, n, rr, ldr, h)
-	r.finish("Factor")
-	r.gaps("Factor", a, lda, m, n)
-	r.gaps("Factor", rr, ldr, n, n)
-	for j := range n {
-		for k := range n {
-			if v := rr[j*ldr+k]; k > j && !isCanary(v) {
-				r.Errorf("Factor: %s: wrote R(%d, %d)", r.at, k, j)
-			}
-		}
-		if !r.reflected(before[j*lda:], a, lda, m, n, j, rr[j*ldr:], h) {
-			return
-		}
-	}
-	o.formQ(r, a, lda, m, n, h)
-}
-
-// reflected checks that column j of a factored matrix of n columns is H_0 ... H_{n-1}
-// times that of R, and the reflector that it holds.
-func (r *run) reflected(want, a []float64, lda, m, n, j int, rj, h []float64) bool {
-	v := a[j*lda:][:m]
-	var vv sum
-	for i, x := range v {
-		if i < j && x != 0 {
-			r.Errorf("Factor: %s: entry (%d, %d) is %g, want zero", r.at, i, j, x)
-			return false
-		}
-		vv.add(x, x/2)
-	}
-	if d := math.Abs(h[j] - vv.hi); !(d <= 8*float64(m+8)*eps*vv.hi) || rj[j]*v[j] > 0 {
-		r.Errorf("Factor: %s: h[%d] = %g, v'v/2 = %g, R = %g, v[0] = %g", r.at, j, h[j], vv.hi, rj[j], v[j])
-		return false
-	}
-	col := make([]float64, m)
-	copy(col, rj[:j+1])
-	reflect(col, a, lda, m, n, h)
-	return r.near("Factor", col, want[:m], float64(n+2), j)
-}
-
-// reflect applies H_0 ... H_{n-1} to x.
-func reflect(x, a []float64, lda, m, n int, h []float64) {
-	for k := n - 1; k >= 0; k-- {
-		if h[k] == 0 {
-			continue
-		}
-		v := a[k*lda:][:m]
-		var s sum
-		for i, w := range v {
-			s.add(w, x[i])
-		}
-		f := (s.hi + s.lo) / h[k]
-		for i, w := range v {
-			x[i] -= f * w
-		}
-	}
-}
-
-// near checks that two vectors differ by a small multiple of the rounding of their
-// norm.
-func (r *run) near(operation string, got, want []float64, factor float64, j int) bool {
-	r.Helper()
-	d, norm := 0.0, 0.0
-	for i, v := range want {
-		d, norm = math.Hypot(d, got[i]-v), math.Hypot(norm, v)
-	}
-	bound := 8 * factor * (math.Sqrt(float64(len(want))) + 8) * eps * norm
-	if d <= bound {
-		return true
-	}
-	r.Errorf("%s: %s: column %d is off by %g, want at most %g", operation, r.at, j, d, bound)
-	return false
-}
-
 // solveUpper checks that the result times R is the matrix, which holds to the bound
 // of a product whatever the condition of R. Values other than normal ones would
 // overflow.
@@ -347,22 +260,6 @@ func (o Ops) solveUpper(r *run, s shape) {
 			if !r.element("SolveUpper, times R", before[j*lda+k], &back, k, j) {
 				return
 			}
-		}
-	}
-}
-
-func (o Ops) formQ(r *run, a []float64, lda, m, n int, h []float64) {
-	reflectors := append([]float64(nil), a...)
-	r.input("h", h)
-	o.FormQ(a, lda, m, n, h)
-	r.finish("FormQ")
-	r.gaps("FormQ", a, lda, m, n)
-	for j := range n {
-		want := make([]float64, m)
-		want[j] = 1
-		reflect(want, reflectors, lda, m, n, h)
-		if !r.near("FormQ", a[j*lda:][:m], want, float64(n+2), j) {
-			return
 		}
 	}
 }

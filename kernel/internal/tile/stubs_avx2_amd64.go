@@ -214,30 +214,10 @@ func leastSquares_avx2(b *float64, a *float64, lda int, n int, r int, y *float64
 //go:noescape
 func residual_avx2(e *float64, a *float64, lda int, b *float64, y *float64, n int, r int) float64
 
-// columnProducts_avx2 stores the inner products of x with each of cols columns, m >= 1.
-//
-//go:noescape
-func columnProducts_avx2(s *float64, x *float64, c *float64, ldc int, cols int, m int)
-
-// columnUpdate_avx2 subtracts f[j] times x from each of cols columns, m >= 1.
-//
-//go:noescape
-func columnUpdate_avx2(c *float64, ldc int, x *float64, f *float64, cols int, m int)
-
-// columnScale_avx2 multiplies x by f, m >= 1.
-//
-//go:noescape
-func columnScale_avx2(x *float64, f float64, m int)
-
 // rotate_avx2 rotates rows i and i+1 of four vectors of columns by c[i] and s[i], for i from n-1 down to 0, n >= 1.
 //
 //go:noescape
 func rotate_avx2(z *float64, ldz int, c *float64, s *float64, n int)
-
-// gramProducts_avx2 stores the inner products of four columns x_i with each of cols columns c_j in s[j*lds+i], m >= 1. The columns x are ldc apart as well.
-//
-//go:noescape
-func gramProducts_avx2(s *float64, lds int, x *float64, c *float64, ldc int, cols int, m int)
 
 // solveUpper_avx2 overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.
 //

@@ -201,6 +201,19 @@ func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 	}
 }
 
+func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
+	if !accelerated() || m == 0 || n == 0 {
+		solveUpperGeneric(a, lda, r, ldr, inv, m, n)
+		return
+	}
+	_, _, _ = a[(n-1)*lda+m-1], r[(n-1)*ldr+n-1], inv[n-1]
+	if active == AVX512 {
+		solveUpper_avx512(&a[0], lda, &r[0], ldr, &inv[0], m, n)
+		return
+	}
+	solveUpper_avx2(&a[0], lda, &r[0], ldr, &inv[0], m, n)
+}
+
 func size[F Float](x []F) (largest, squares float64) {
 	if !accelerated() || len(x) == 0 {
 		return sizeGeneric(x)

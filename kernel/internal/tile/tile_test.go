@@ -30,9 +30,6 @@ var ops = Ops{
 	Size32:            tile.Size[float32],
 
 	RankUpdate: tile.RankUpdate,
-	Factor:     tile.Factor,
-	FormQ:      tile.FormQ,
-	Gram:       tile.Gram,
 	SolveUpper: tile.SolveUpper,
 	Rotate:     tile.Rotate,
 	Panel:      tile.Panel,
@@ -56,16 +53,6 @@ var overBLAS = Ops{
 	},
 	RankUpdate: func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
 		blas.AddMulNT(of(d, r, ldg, g), of(d, m, ldv, v), of(r, m, ldb, b))
-	},
-	Factor: func(a []float64, lda, m, n int, r []float64, ldr int, h []float64) {
-		blas.HouseholderQR(of(m, n, lda, a), of(n, n, ldr, r), h)
-	},
-	FormQ: func(a []float64, lda, m, n int, h []float64) { blas.HouseholderQ(of(m, n, lda, a), h) },
-	Gram: func(s []float64, lds int, a []float64, lda, m, n int) {
-		blas.Gram(of(n, n, lds, s), of(m, n, lda, a))
-	},
-	SolveUpper: func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
-		blas.SolveUpper(of(m, n, lda, a), of(n, n, ldr, r), inv)
 	},
 	Combine: func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
 		blas.MulNN(of(cols, m, ldc, c), of(cols, n, ldz, z), of(n, m, ldw, w))
@@ -91,8 +78,6 @@ func FuzzHalve(f *testing.F)             { fuzz(f, ops, "Halve") }
 func FuzzSize(f *testing.F)              { fuzz(f, ops, "Size") }
 func FuzzSize32(f *testing.F)            { fuzz(f, ops, "Size32") }
 func FuzzRankUpdate(f *testing.F)        { fuzz(f, ops, "RankUpdate") }
-func FuzzFactor(f *testing.F)            { fuzz(f, ops, "Factor") }
-func FuzzGram(f *testing.F)              { fuzz(f, ops, "Gram") }
 func FuzzSolveUpper(f *testing.F)        { fuzz(f, ops, "SolveUpper") }
 func FuzzRotate(f *testing.F)            { fuzz(f, ops, "Rotate") }
 func FuzzPanel(f *testing.F)             { fuzz(f, ops, "Panel") }

@@ -1,63 +1,10 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
-
-// gramProducts emits s_ij = x_i'c_j for four columns x, four columns c at a time.
-func gramProducts(t isa) {
-	text("gramProducts", t, "func(s *float64, lds int, x, c *float64, ldc, cols, m int)",
-		"stores the inner products of four columns x_i with each of cols columns c_j in s[j*lds+i], m >= 1. The columns x are ldc apart as well.")
-	l := newColumnLoop(t)
-	sum := t.newReducer()
-	s, lds, c := param("s"), bytesParam("lds", 8), param("c")
-	xp := newRows(GP64(), bytesParam("ldc", 8), 4)
-	cp := xp
-	cp.base = GP64()
-	// block leaves c where it is and moves s on by n columns.
-	block := func(first, n int, label string) {
-		acc := make([][]vector, n)
-		for j := range acc {
-			acc[j] = t.vecs(4)
-			t.zero(acc[j]...)
-		}
-		MOVQ(mem("x"), xp.base)
-		MOVQ(c, cp.base)
-		l.run(label, func(io access) {
-			x := make([]vector, 4)
-			for i := range x {
-				x[i] = io.load(xp.at(i, 0))
-			}
-			for j := range acc {
-				v := io.load(cp.at(first+j, 0))
-				for i := range x {
-					VFMADD231PD(v, x[i], acc[j][i])
-				}
-			}
-		}, func() {
-			ADDQ(I32(t.bytes()), xp.base)
-			ADDQ(I32(t.bytes()), cp.base)
-		})
-		for j := range acc {
-			VMOVUPD(sum.sum4(acc[j]).AsY(), Mem{Base: s})
-			ADDQ(lds, s)
-		}
-	}
-	eachGroup(func(n int, label string) {
-		together := min(n, t.lanes/2) // as many accumulators as there are registers for
-		for first := 0; first < n; first += together {
-			block(first, together, fmt.Sprintf("%s%d", label, first))
-		}
-		for range n {
-			ADDQ(xp.step, c)
-		}
-		SUBQ(I32(n), mem("cols"))
-	})
-}
 
 // solveUpper emits A = A R^-1 for a tall matrix A and an upper triangular R. Some
 // vectors of rows at a time take all columns, so that they are in the first-level
@@ -65,7 +12,7 @@ func gramProducts(t isa) {
 func solveUpper(t isa) {
 	text("solveUpper", t, "func(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int)",
 		"overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.")
-	s := upperSolver{t: t, l: newColumnLoop(t), rows: param("a")}
+	s, m := upperSolver{t: t, rows: param("a")}, t.maskFor(param("m"))
 	s.a = newRows(GP64(), bytesParam("lda", 8), 4)
 	s.q = GP64()
 	s.r = newRows(GP64(), bytesParam("ldr", 8), 4)
@@ -73,26 +20,25 @@ func solveUpper(t isa) {
 	Label("talls")
 	CMPQ(mem("m"), I32(tall*t.lanes))
 	JL(LabelRef("lows"))
-	s.solve("tall", tall, s.l.whole())
+	s.solve("tall", tall, t.whole())
 	SUBQ(I32(tall*t.lanes), mem("m"))
 	JMP(LabelRef("talls"))
 	Label("lows")
 	CMPQ(mem("m"), I32(t.lanes))
 	JL(LabelRef("tails"))
-	s.solve("low", 1, s.l.whole())
+	s.solve("low", 1, t.whole())
 	SUBQ(I32(t.lanes), mem("m"))
 	JMP(LabelRef("lows"))
 	Label("tails")
 	CMPQ(mem("m"), I8(0))
 	JEQ(LabelRef("end"))
-	s.solve("tail", 1, s.l.masked())
+	s.solve("tail", 1, m.masked())
 	Label("end")
 	finish()
 }
 
 type upperSolver struct {
 	t    isa
-	l    columnLoop
 	rows reg.GPVirtual // the first of the rows in work, in column 0
 	a    rows          // the same rows, in the columns in work
 	q    reg.GPVirtual // and in a column to their left
