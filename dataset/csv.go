@@ -321,15 +321,18 @@ func decompress(r io.Reader) (text io.Reader, encoding string, done func(), err 
 	return in, "", done, nil
 }
 
-// A counter counts the bytes that are read through it.
+// A counter counts the bytes that are read through it, and tells how many there are so far, unless tell is nil.
 type counter struct {
-	in io.Reader
-	n  int64
+	in   io.Reader
+	n    int64
+	tell func(n int64)
 }
 
 func (c *counter) Read(b []byte) (int, error) {
 	n, err := c.in.Read(b)
-	c.n += int64(n)
+	if c.n += int64(n); c.tell != nil {
+		c.tell(c.n)
+	}
 	return n, err
 }
 

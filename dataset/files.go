@@ -112,7 +112,7 @@ func (r *reader) readFile(path string) error {
 	if info.IsDir() {
 		return errors.New("it is a folder")
 	}
-	in := bufio.NewReaderSize(countedReader{f, &r.readSoFar}, 1<<16)
+	in := bufio.NewReaderSize(&counter{in: f, tell: r.readSoFar.to}, 1<<16)
 	head, err := in.Peek(len(magicNPY))
 	if err != nil && err != io.EOF {
 		return text.Cause(err)
@@ -205,17 +205,6 @@ func (p *readSoFar) to(read int64) {
 }
 
 func (p *readSoFar) next() { p.before, p.read = p.before+p.read, 0 }
-
-type countedReader struct {
-	in io.Reader
-	to *readSoFar
-}
-
-func (c countedReader) Read(b []byte) (int, error) {
-	n, err := c.in.Read(b)
-	c.to.to(c.to.read + int64(n))
-	return n, err
-}
 
 // readNPY adds the rows of an array of NumPy, whose columns are c0, c1, ...
 func (r *reader) readNPY(f io.ReaderAt, size int64) error {

@@ -30,32 +30,25 @@ func newModelCommand() *cobra.Command {
 func newModelShowCommand() *cobra.Command {
 	var asJSON bool
 	var effects string
-	cmd := &cobra.Command{
-		Use:   "show FILE",
-		Short: "Print what is inside a model file",
-		Long: "Print what is inside a model file: its header, nodes, tasks, the effects of a mixed\nmodel in the units of the table, and the loadings of its features by name, which say\n" +
-			"what tasks have in common and what they differ by.",
-		Example: "  difalt model show clinics-model.npz\n  difalt model show clinics-model.npz --effects-out effects.csv",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return options.Usagef("%s takes one model file, but got %d arguments", cmd.CommandPath(), len(args))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if effects != "" {
-				return writeEffects(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], effects)
-			}
-			m, err := loadModel(args[0])
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return report.WriteModel(cmd.OutOrStdout(), m)
-			}
-			showModel(cmd.OutOrStdout(), args[0], m)
-			return nil
-		},
+	cmd := newCommand("show FILE", "Print what is inside a model file", nil, func(cmd *cobra.Command, args []string) error {
+		if effects != "" {
+			return writeEffects(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], effects)
+		}
+		m, err := loadModel(args[0])
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			return report.WriteModel(cmd.OutOrStdout(), m)
+		}
+		showModel(cmd.OutOrStdout(), args[0], m)
+		return nil
+	})
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return options.Usagef("%s takes one model file, but got %d arguments", cmd.CommandPath(), len(args))
+		}
+		return nil
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&effects, "effects-out", "", "instead, write the effects to `FILE`: .csv, .parquet, .jsonl or .npy")

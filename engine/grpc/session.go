@@ -111,9 +111,9 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 	} else {
 		t.o.Report(t.cluster.Label(e.peer) + ": connected")
 	}
-	ended := make(chan error, 2)
+	ended := make(chan error, 1)
 	ses.wg.Go(func() { ended <- t.receive(e, s) })
-	ses.wg.Go(func() { ended <- t.transmit(e, s, ses, their.Next) })
+	ses.wg.Go(func() { t.transmit(e, s, ses, their.Next) })
 	var err error
 	select {
 	case err = <-ended:
@@ -130,7 +130,7 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 }
 
 // transmit sends the frames from number pos on, and notes, until the session ends.
-func (t *Transport) transmit(e *edge, s stream, ses *session, pos uint64) error {
+func (t *Transport) transmit(e *edge, s stream, ses *session, pos uint64) {
 	left := false
 	for {
 		say, frame := t.due(e, pos, &left)
@@ -148,12 +148,12 @@ func (t *Transport) transmit(e *edge, s stream, ses *session, pos uint64) error 
 			select {
 			case <-e.wake:
 			case <-ses.stop:
-				return nil
+				return
 			}
 		}
 		if err != nil {
 			<-ses.stop // the goroutine that receives knows why
-			return nil
+			return
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -324,9 +323,7 @@ func hash(u *kernel.Basis) string {
 	h := sha256.New()
 	_, r := u.Dims()
 	for j := range r {
-		for _, v := range u.Col(j) {
-			_ = binary.Write(h, binary.LittleEndian, math.Float64bits(v)) // to memory
-		}
+		_ = binary.Write(h, binary.LittleEndian, u.Col(j)) // to memory
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))
 }

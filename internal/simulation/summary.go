@@ -72,18 +72,20 @@ type Reached struct {
 // Summarize condenses trials, of which there must be at least one.
 func Summarize(s *Setting, trials []Trial, machine map[string]string) *Summary {
 	sum := &Summary{Setting: *s, Trials: len(trials), Machine: machine}
-	modelled := map[string][]float64{}
+	modelled, measured := map[string][]float64{}, map[string][]float64{}
 	for i := range trials {
 		for k := range trials[i].Curves {
 			if c := &trials[i].Curves[k]; len(c.Rows) > 0 {
-				modelled[c.Method] = append(modelled[c.Method], s.communication(trials[i].Number, c))
+				seconds := s.communication(trials[i].Number, c)
+				modelled[c.Method] = append(modelled[c.Method], seconds)
+				measured[c.Method] = append(measured[c.Method], max(0, c.Rows[len(c.Rows)-1].Seconds-seconds))
 			}
 		}
 	}
 	for _, curves := range byMethod(trials) {
 		m := summarize(curves)
 		m.Communication = median(modelled[m.Method])
-		m.Computation = median(measured(curves, modelled[m.Method]))
+		m.Computation = median(measured[m.Method])
 		sum.Methods = append(sum.Methods, m)
 	}
 	return sum
@@ -103,14 +105,6 @@ func (s *Setting) communication(trial int, c *Curve) float64 {
 	iterations := clock.seconds
 	clock.before, clock.seconds = wire.Traffic{}, 0
 	return iterations + clock.advance(before)
-}
-
-func measured(curves []*Curve, modelled []float64) []float64 {
-	out := make([]float64, len(curves))
-	for i, c := range curves {
-		out[i] = max(0, c.Rows[len(c.Rows)-1].Seconds-modelled[i])
-	}
-	return out
 }
 
 // byMethod gathers the curves of each method over the trials, in the order of the
