@@ -54,7 +54,7 @@ func main() {
 		panel(t, height, false)
 	}
 	panel(t, panelRows(t)[0], true)
-	pack(t)
+	transposeSquares(t)
 	sumDifferences(t)
 	widen(t)
 	leastSquares(t)

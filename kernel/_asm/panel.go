@@ -186,24 +186,23 @@ func widenEntries(t isa, dst, src reg.GPVirtual, n int) {
 	}
 }
 
-// pack emits the copy of columns of a basis, as many as a vector has lanes, to rows of a
-// panel: transposed, a square at a time.
-func pack(t isa) {
-	text("pack", t, "func(p, u *float64, ldu, d, width int)",
-		fmt.Sprintf("copies %d columns of d entries, ldu apart, to d rows, width apart, d a multiple of %[1]d, d > 0.", t.lanes))
-	p, width, left := param("p"), bytesParam("width", 8), param("d")
-	u := newRows(param("u"), bytesParam("ldu", 8), t.lanes)
+// transposeSquares emits the copy of as many rows as a vector has lanes to columns, a square at a time.
+func transposeSquares(t isa) {
+	text("transposeSquares", t, "func(dst *float64, ldd int, src *float64, lds, n int)",
+		fmt.Sprintf("copies %d rows of n entries to n rows of %[1]d, n a multiple of %[1]d, n > 0.", t.lanes))
+	dst, ldd, left := param("dst"), bytesParam("ldd", 8), param("n")
+	src := newRows(param("src"), bytesParam("lds", 8), t.lanes)
 	SHRQ(U8(log2(t.lanes)), left)
 	loop("square", left, func() {
 		v := t.vecs(t.lanes)
 		for i := range v {
-			VMOVUPD(u.at(i, 0), v[i])
+			VMOVUPD(src.at(i, 0), v[i])
 		}
 		for _, row := range t.transpose(v) {
-			VMOVUPD(row, Mem{Base: p})
-			ADDQ(width, p)
+			VMOVUPD(row, Mem{Base: dst})
+			ADDQ(ldd, dst)
 		}
-		ADDQ(I32(t.bytes()), u.base)
+		ADDQ(I32(t.bytes()), src.base)
 	})
 	finish()
 }

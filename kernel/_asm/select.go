@@ -20,7 +20,7 @@ func writeSelect(path string) error {
 	w.small()
 	w.either("rotate", "rotates rows i and i+1 of four vectors of columns by c[i] and s[i], for i from n-1 down to 0",
 		"z *float64, ldz int, c, s *float64, n int", "z, ldz, c, s, n")
-	w.either("pack", "copies as many columns as a vector has lanes to rows", "p, u *float64, ldu, d, width int", "p, u, ldu, d, width")
+	w.either("transposeSquares", "copies as many rows as a vector has lanes to columns", "dst *float64, ldd int, src *float64, lds, n int", "dst, ldd, src, lds, n")
 	w.either("sumDifferences", "works like the tiles of its name", "sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int", "sum, x, ldx, own, rows, w, count, n")
 	w.either("widen", "converts n entries of each row to float64", "dst *float64, ldd int, src *float32, lds, rows, n int", "dst, ldd, src, lds, rows, n")
 	source, err := format.Source(w.Bytes())

@@ -45,6 +45,7 @@ type Ops struct {
 	SolveUpper func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int)
 	Rotate     func(z []float64, ldz int, c, s []float64, n int)
 	Panel      func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool)
+	Transpose  func(dst []float64, ldd int, src []float64, lds, m, n int)
 	Combine    func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int)
 }
 
@@ -76,6 +77,7 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("RankUpdate", o.RankUpdate != nil, o.rankUpdate)
 	add("Rotate", o.Rotate != nil, o.rotate)
 	add("Panel", o.Panel != nil, o.panel)
+	add("Transpose", o.Transpose != nil, o.transpose)
 	add("Combine", o.Combine != nil, o.combine)
 	add("Residual", o.Residual != nil, o.residual)
 	add("LeastSquares", o.LeastSquares != nil, o.leastSquares)

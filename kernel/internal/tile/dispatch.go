@@ -32,13 +32,6 @@ func MulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 // faster multiplied by MulPacked than by MulBasis: 0, r, or a multiple of PackWidth.
 func Packed(d, r int) int { return packed(d, r) }
 
-// PackBasis copies a basis to the layout of MulPacked; see packBasisGeneric.
-func PackBasis(p, u []float64, ldu, d, r int) {
-	raceRead(u, r, Pad(d), ldu)
-	raceWrite(p, 1, PackedLen(d, r)-PackRows*wideDepth, 0)
-	packBasis(p, u, ldu, d, r)
-}
-
 // Blocked reports whether MulBasis takes n rows of d features of so many bytes in blocks of
 // features: then they are not used one row after the other, and Schedule.Ahead means nothing.
 func Blocked(n, d, size int) bool { return blocked(n, d, size) }

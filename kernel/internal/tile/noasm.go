@@ -12,7 +12,7 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 
 func packed(int, int) int { return 0 }
 
-func packBasis(p, u []float64, ldu, d, r int) { packBasisGeneric(p, u, ldu, d, r) }
+func transpose([]float64, int, []float64, int, int, int) (rows, columns int) { return 0, 0 }
 
 func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, _ Hint) {
 	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)

@@ -28,28 +28,21 @@ func packed(d, r int) int {
 	return full
 }
 
-// packBasis transposes squares of as many entries as a vector has lanes. What is left over of
-// the last panel is copied one by one, and columns of zeros.
-func packBasis(p, u []float64, ldu, d, r int) {
-	if !accelerated() || d == 0 {
-		packBasisGeneric(p, u, ldu, d, r)
-		return
-	}
-	d = Pad(d)
+// transpose takes squares of as many entries as a vector has lanes, and returns of how many rows and columns.
+func transpose(dst []float64, ldd int, src []float64, lds, m, n int) (rows, columns int) {
 	lanes := Width
 	if active == AVX2 {
 		lanes = Width / 2
 	}
-	whole := r / lanes * lanes
-	if whole > 0 {
-		_, _ = u[(whole-1)*ldu+d-1], p[(r+PackWidth-1)/PackWidth*PackWidth*d-1]
+	rows, columns = m/lanes*lanes, n/lanes*lanes
+	if !accelerated() || rows == 0 || columns == 0 {
+		return 0, 0
 	}
-	if r%PackWidth > 0 {
-		packColumns(p, u, ldu, d, whole, r)
+	_, _ = src[(rows-1)*lds+columns-1], dst[(columns-1)*ldd+rows-1]
+	for i := 0; i < rows; i += lanes {
+		transposeSquares(&dst[i], ldd, &src[i*lds], lds, columns)
 	}
-	for j := 0; j < whole; j += lanes {
-		pack(&p[j&^(PackWidth-1)*d+j&(PackWidth-1)], &u[j*ldu], ldu, d, PackWidth)
-	}
+	return rows, columns
 }
 
 // tileHeight returns the height of the tallest tile for left rows.

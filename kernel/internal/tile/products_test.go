@@ -73,6 +73,23 @@ func (o Ops) packBasis(r *run, s shape) {
 	}
 }
 
+func (o Ops) transpose(r *run, s shape) {
+	r.start()
+	src, lds := r.dense("src", s.d, s.n)
+	dst, ldd := r.columns(s.n, s.d, 1)
+	o.Transpose(dst, ldd, src, lds, s.n, s.d)
+	r.finish("Transpose")
+	r.gaps("Transpose", dst, ldd, s.n, s.d)
+	for i := range s.n {
+		for j := range s.d {
+			if math.Float64bits(dst[j*ldd+i]) != math.Float64bits(src[i*lds+j]) {
+				r.Errorf("Transpose: %s: entry (%d, %d) is %v, want %v", r.at, j, i, dst[j*ldd+i], src[i*lds+j])
+				return
+			}
+		}
+	}
+}
+
 func checkMulBasis[F tile.Float](r *run, operation string, a []float64, lda int, x []F, ldx int, u []float64, ldu int, s shape) {
 	r.Helper()
 	r.finish(operation)

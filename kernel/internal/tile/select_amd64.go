@@ -260,13 +260,13 @@ func rotate(z *float64, ldz int, c, s *float64, n int) {
 	rotate_avx2(z, ldz, c, s, n)
 }
 
-// pack copies as many columns as a vector has lanes to rows.
-func pack(p, u *float64, ldu, d, width int) {
+// transposeSquares copies as many rows as a vector has lanes to columns.
+func transposeSquares(dst *float64, ldd int, src *float64, lds, n int) {
 	if active == AVX512 {
-		pack_avx512(p, u, ldu, d, width)
+		transposeSquares_avx512(dst, ldd, src, lds, n)
 		return
 	}
-	pack_avx2(p, u, ldu, d, width)
+	transposeSquares_avx2(dst, ldd, src, lds, n)
 }
 
 // sumDifferences works like the tiles of its name.

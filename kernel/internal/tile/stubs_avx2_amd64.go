@@ -189,10 +189,10 @@ func panel_1x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz in
 //go:noescape
 func panelNear_6x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
 
-// pack_avx2 copies 4 columns of d entries, ldu apart, to d rows, width apart, d a multiple of 4, d > 0.
+// transposeSquares_avx2 copies 4 rows of n entries to n rows of 4, n a multiple of 4, n > 0.
 //
 //go:noescape
-func pack_avx2(p *float64, u *float64, ldu int, d int, width int)
+func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int)
 
 // sumDifferences_avx2 works like sumDifferencesGeneric for n a multiple of 8, count > 0.
 //

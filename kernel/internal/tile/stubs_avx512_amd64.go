@@ -194,10 +194,10 @@ func panel_1x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz
 //go:noescape
 func panelNear_12x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
 
-// pack_avx512 copies 8 columns of d entries, ldu apart, to d rows, width apart, d a multiple of 8, d > 0.
+// transposeSquares_avx512 copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.
 //
 //go:noescape
-func pack_avx512(p *float64, u *float64, ldu int, d int, width int)
+func transposeSquares_avx512(dst *float64, ldd int, src *float64, lds int, n int)
 
 // sumDifferences_avx512 works like sumDifferencesGeneric for n a multiple of 8, count > 0.
 //

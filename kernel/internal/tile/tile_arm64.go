@@ -25,7 +25,7 @@ func blocked(int, int, int) bool { return false }
 // The tiles of mulBasis do as well on any rank.
 func packed(int, int) int { return 0 }
 
-func packBasis(p, u []float64, ldu, d, r int) { packBasisGeneric(p, u, ldu, d, r) }
+func transpose([]float64, int, []float64, int, int, int) (rows, columns int) { return 0, 0 }
 
 func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, _ Hint) {
 	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)

@@ -15463,15 +15463,15 @@ store:
 	VZEROUPPER
 	RET
 
-// func pack_avx512(p *float64, u *float64, ldu int, d int, width int)
+// func transposeSquares_avx512(dst *float64, ldd int, src *float64, lds int, n int)
 // Requires: AVX, AVX512F
-TEXT ·pack_avx512(SB), NOSPLIT, $0-40
-	MOVQ p+0(FP), AX
-	MOVQ width+32(FP), CX
+TEXT ·transposeSquares_avx512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ ldd+8(FP), CX
 	SHLQ $0x03, CX
-	MOVQ d+24(FP), DX
-	MOVQ u+8(FP), BX
-	MOVQ ldu+16(FP), SI
+	MOVQ n+32(FP), DX
+	MOVQ src+16(FP), BX
+	MOVQ lds+24(FP), SI
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 	LEAQ (SI)(SI*4), R8

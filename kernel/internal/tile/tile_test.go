@@ -33,6 +33,7 @@ var ops = Ops{
 	SolveUpper: tile.SolveUpper,
 	Rotate:     tile.Rotate,
 	Panel:      tile.Panel,
+	Transpose:  tile.Transpose,
 	Combine:    tile.Combine,
 }
 
