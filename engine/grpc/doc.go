@@ -3,8 +3,8 @@
 //
 // A [cluster.Cluster], read from cluster.json, is the list of the nodes, of their addresses and
 // of their keys, and the graph: who is not in it is refused during the TLS handshake,
-// and who is, but has no edge with this node, before a frame is read. There is no
-// certificate authority, and no mode without encryption or without keys.
+// and who is, but has no edge with this node, before a frame is read. Keys are those of the list, or
+// certified by the authority that it names; there is no mode without encryption or without keys.
 //
 // Of two neighbours the one with the higher number dials, again and again until it gets
 // through or the time to join is over. Both say by a list of [wire.Setting] what they are about
