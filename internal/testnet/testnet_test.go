@@ -117,7 +117,7 @@ func TestConnectErrors(t *testing.T) {
 		groups [][]int
 		links  faults.Links
 	}{
-		"loss is 2":         {[][]int{{0}, {1}, {2}}, faults.Links{Loss: 2}},
+		"loss are 2 together":         {[][]int{{0}, {1}, {2}}, faults.Links{Loss: 2}},
 		"are not all nodes": {[][]int{{0}, {1}}, faults.Links{}},
 	} {
 		if _, err := testnet.Connect(g, x.groups, testnet.Options{Faults: x.links}); err == nil || !strings.Contains(err.Error(), want) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/collective"
@@ -117,7 +118,7 @@ func (in *Input) validate() error {
 	case in.MaxDegree >= in.Nodes:
 		return fmt.Errorf("degree is %d: a node has at most nodes - 1 = %d neighbours", in.MaxDegree, in.Nodes-1)
 	case in.Time.Jitter > 0 && in.Links == 0 && in.Nodes > 1:
-		return fmt.Errorf("jitter is %gs, but how long the slowest message takes depends on their number, and the graph is not known", in.Time.Jitter)
+		return fmt.Errorf("jitter is %v, but how long the slowest message takes depends on their number, and the graph is not known", time.Duration(math.Round(in.Time.Jitter*float64(time.Second))))
 	}
 	return nil
 }
