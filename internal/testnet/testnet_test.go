@@ -117,8 +117,8 @@ func TestConnectErrors(t *testing.T) {
 		groups [][]int
 		links  faults.Links
 	}{
-		"loss are 2 together":         {[][]int{{0}, {1}, {2}}, faults.Links{Loss: 2}},
-		"are not all nodes": {[][]int{{0}, {1}}, faults.Links{}},
+		"loss are 2 together": {[][]int{{0}, {1}, {2}}, faults.Links{Loss: 2}},
+		"are not all nodes":   {[][]int{{0}, {1}}, faults.Links{}},
 	} {
 		if _, err := testnet.Connect(g, x.groups, testnet.Options{Faults: x.links}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
