@@ -101,7 +101,20 @@ func MulNN(dst, a, b ColumnMajor) {
 	a.check(a.Rows)
 	b.check(b.Rows)
 	dst.check(dst.Rows)
-	tile.Combine(dst.Data, dst.Stride, b.Data, b.Stride, a.Data, a.Stride, dst.Cols, a.Cols, dst.Rows)
+	if dst.Rows < tile.PackWidth || a.Cols == 0 {
+		for j := range dst.Cols {
+			c := dst.Data[j*dst.Stride:][:dst.Rows]
+			clear(c)
+			for k, v := range b.Data[j*b.Stride:][:b.Rows] {
+				Axpy(v, a.Data[k*a.Stride:][:len(c)], c)
+			}
+		}
+		return
+	}
+	for k := 0; k < dst.Rows && dst.Cols > 0; k += tile.PackWidth {
+		k := min(k, dst.Rows-tile.PackWidth) // the last rows once more, if some are left over
+		tile.Panel(dst.Data[k:], dst.Stride, b.Data, b.Stride, a.Data[k:], a.Stride, dst.Cols, a.Cols, false)
+	}
 }
 
 // MulVec computes dst = A x for padded a; dst gets Pad(a.Rows) entries.

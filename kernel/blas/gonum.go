@@ -113,14 +113,14 @@ func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d bla
 	sys.solve(0, order, m+n-order, b, ldb)
 }
 
-// Lapack is gonum's lapack.Float64 with a Cholesky factorisation by the tiles.
+// Lapack is gonum's lapack.Float64 with a Cholesky factorisation and eigenvectors by the tiles.
 type Lapack struct{ lapackreference.Implementation }
 
-// Dpotrf overwrites a triangle of A by U of A = U'U, or by L of A = L L', and reports whether A is positive
-// definite; if not, the triangle holds what was computed so far.
+// Dpotrf overwrites the upper triangle of A by U of A = U'U, and reports whether A is positive
+// definite; if not, the triangle holds what was computed so far. Of lower triangles gonum's does.
 func (i Lapack) Dpotrf(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
-	if n <= 0 || ul != blas.Upper && ul != blas.Lower || !inside(a, n, n, lda) {
+	if n <= 0 || ul != blas.Upper || !inside(a, n, n, lda) {
 		return i.Implementation.Dpotrf(ul, n, a, lda)
 	}
-	return cholesky(ul == blas.Upper, n, a, lda)
+	return cholesky(n, a, lda)
 }

@@ -10,11 +10,10 @@ import (
 // fewForSymv is the order below which gonum multiplies a vector by a symmetric matrix as fast.
 const fewForSymv = 32
 
-// sides are a vector and what it is multiplied to, without gaps, and other memory of operations on symmetric matrices.
+// sides are a vector and what it is multiplied to, without gaps.
 type sides struct {
-	x, y  []float64
-	sums  [tile.Width]float64
-	whole [smallSymmetric * smallSymmetric]float64 // a block on the diagonal; see Dsymm
+	x, y []float64
+	sums [tile.Width]float64
 }
 
 var sidesPool = sync.Pool{New: func() any { return new(sides) }}

@@ -158,34 +158,30 @@ func (w *triangle) divide(x []float64, ldx, n, columns int) {
 	}
 }
 
-// cholesky is Dpotrf: of halves, and small triangles in the end.
-func cholesky(upper bool, n int, a []float64, lda int) bool {
+// cholesky is Dpotrf for U: of halves, and small triangles in the end.
+func cholesky(n int, a []float64, lda int) bool {
 	if n <= smallTriangle {
-		if upper {
-			return smallUpper(n, a, lda)
-		}
-		return smallLower(n, a, lda)
+		return smallCholesky(n, a, lda)
 	}
 	half := (n/2 + tile.PackWidth - 1) &^ (tile.PackWidth - 1)
-	if !cholesky(upper, half, a, lda) {
+	if !cholesky(half, a, lda) {
 		return false
 	}
 	rest := n - half
-	// U12 = U11'^-1 A12, or L21 = A21 L11'^-1.
-	s := system{a: factor{a, lda, true}, right: !upper, lower: upper}
+	// U12 = U11'^-1 A12
+	s := system{a: factor{a, lda, true}, lower: true}
 	side := a[half:]
-	p := product{m: rest, n: rest, k: half, alpha: -1, c: a[half*lda+half:], ldc: lda, part: blas.Upper}
-	if !upper {
-		side, p.part = a[half*lda:], blas.Lower
-	}
 	s.solve(0, half, rest, side, lda)
-	p.a, p.b = factor{side, lda, upper}, factor{side, lda, !upper}
+	p := product{
+		a: factor{side, lda, true}, b: factor{side, lda, false},
+		m: rest, n: rest, k: half, alpha: -1, c: a[half*lda+half:], ldc: lda, part: blas.Upper,
+	}
 	p.compute()
-	return cholesky(upper, rest, p.c, lda)
+	return cholesky(rest, p.c, lda)
 }
 
-// smallUpper is cholesky for U, row after row.
-func smallUpper(n int, a []float64, lda int) bool {
+// smallCholesky is cholesky, row after row.
+func smallCholesky(n int, a []float64, lda int) bool {
 	for j := range n {
 		row := a[j*lda+j : j*lda+n]
 		pivot := math.Sqrt(row[0])
@@ -202,22 +198,6 @@ func smallUpper(n int, a []float64, lda int) bool {
 			for k, v := range row[i-j:] {
 				c[k] -= f * v
 			}
-		}
-	}
-	return true
-}
-
-// smallLower is cholesky for L, row after row.
-func smallLower(n int, a []float64, lda int) bool {
-	for i := range n {
-		row := a[i*lda:][:i+1]
-		for j := range i {
-			other := a[j*lda:][:j+1]
-			row[j] = (row[j] - tile.Dot(other[:j], row)) / other[j]
-		}
-		v := row[i] - tile.Dot(row[:i], row)
-		if row[i] = math.Sqrt(v); !(v > 0) || math.IsInf(v, 0) {
-			return false
 		}
 	}
 	return true

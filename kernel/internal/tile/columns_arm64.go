@@ -29,26 +29,6 @@ func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 	}
 }
 
-// combine works on panels of 64 columns, so that a panel of Z stays in the first
-// cache while all rows of W are multiplied by it. The last panel is moved left to be 8 columns
-// wide; what it computes again comes out the same.
-func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-	if active != NEON || n == 0 || cols < 8 {
-		combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
-		return
-	}
-	for k := 0; k < cols; {
-		width := min(64, (cols-k)&^7)
-		if width == 0 {
-			k, width = cols-8, 8
-		}
-		for i := 0; i < m; i += 4 {
-			panel_4_neon(&c[i*ldc+k], ldc, &w[i*ldw], ldw, 1, &z[k], ldz, min(4, m-i), n, width/8, false)
-		}
-		k += width
-	}
-}
-
 func rotateRows(z []float64, ldz int, c, s []float64, n int) { rotateGeneric(z, ldz, c, s, n) }
 
 func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {

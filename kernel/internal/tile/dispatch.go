@@ -142,11 +142,3 @@ func Panel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n in
 	raceWrite(c, m, PackWidth, ldc)
 	mulPanel(c, ldc, w, ldw, z, ldz, m, n, add)
 }
-
-// Combine computes C = W Z; see combineGeneric.
-func Combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-	raceRead(w, m, n, ldw)
-	raceRead(z, n, cols, ldz)
-	raceWrite(c, m, cols, ldc)
-	combine(c, ldc, w, ldw, z, ldz, m, n, cols)
-}

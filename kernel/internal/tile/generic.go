@@ -212,22 +212,6 @@ func solveUpperGeneric(a []float64, lda int, r []float64, ldr int, inv []float64
 	}
 }
 
-// combineGeneric computes C = W Z with row-major operands:
-//
-//	c[i*ldc+k] = sum_j w[i*ldw+j] * z[j*ldz+k],  i < m, j < n, k < cols.
-func combineGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-	for i := range m {
-		ci := c[i*ldc : i*ldc+cols]
-		clear(ci)
-		for j := range n {
-			wij := w[i*ldw+j]
-			for k, v := range z[j*ldz : j*ldz+cols] {
-				ci[k] += wij * v
-			}
-		}
-	}
-}
-
 // RotateWidth is the number of columns that Rotate takes.
 const RotateWidth = 32
 

@@ -48,10 +48,6 @@ func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n
 	panelGeneric(c, ldc, w, ldw, z, ldz, m, n, add)
 }
 
-func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-	combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
-}
-
 func size[F Float](x []F) (largest, squares float64) { return sizeGeneric(x) }
 
 func mulBasisHalf(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx int, u []float32, ldu int, n, d, r int, _ Hint) {

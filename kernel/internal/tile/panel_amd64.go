@@ -230,19 +230,3 @@ func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n
 		i += height
 	}
 }
-
-func combine(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-	if !accelerated() || m == 0 || n == 0 || cols < PackWidth {
-		combineGeneric(c, ldc, w, ldw, z, ldz, m, n, cols)
-		return
-	}
-	_, _, _ = c[(m-1)*ldc+cols-1], w[(m-1)*ldw+n-1], z[(n-1)*ldz+cols-1]
-	for k := 0; k < cols; k += PackWidth {
-		k := min(k, cols-PackWidth) // the last columns once more, if some are left over
-		for i := 0; i < m; {
-			height := tileHeight(m - i)
-			panelTile(&c[i*ldc+k], ldc, &w[i*ldw], ldw, &z[k], ldz, n, height, false, nothing(&w[i*ldw]))
-			i += height
-		}
-	}
-}

@@ -34,7 +34,6 @@ var ops = Ops{
 	Rotate:     tile.Rotate,
 	Panel:      tile.Panel,
 	Transpose:  tile.Transpose,
-	Combine:    tile.Combine,
 }
 
 func of(rows, cols, stride int, data []float64) blas.ColumnMajor {
@@ -82,7 +81,6 @@ func FuzzRankUpdate(f *testing.F)        { fuzz(f, ops, "RankUpdate") }
 func FuzzSolveUpper(f *testing.F)        { fuzz(f, ops, "SolveUpper") }
 func FuzzRotate(f *testing.F)            { fuzz(f, ops, "Rotate") }
 func FuzzPanel(f *testing.F)             { fuzz(f, ops, "Panel") }
-func FuzzCombine(f *testing.F)           { fuzz(f, ops, "Combine") }
 
 // BenchmarkMulPacked is X_t U of a wide task.
 func BenchmarkMulPacked(b *testing.B) {
