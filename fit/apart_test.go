@@ -254,8 +254,11 @@ func comparePart(t *testing.T, name string, nodes []int, part, whole *outcome) {
 	for k, task := range p.Tasks {
 		j := at[task]
 		same("coefficients", p.Theta[k*d:][:d], q.Theta[j*d:][:d])
-		if p.Covariance != nil {
-			same("covariance", p.Covariance[k*packed:][:packed], q.Covariance[j*packed:][:packed])
+		if p.CovarianceOf != nil {
+			own, other := make([]float64, packed), make([]float64, packed)
+			p.CovarianceOf(k, own)
+			q.CovarianceOf(j, other)
+			same("covariance", own, other)
 		}
 		same("rows", p.Samples[k], q.Samples[j])
 		same("task's errors", fmt.Sprint(of(part.r)[k]), fmt.Sprint(of(whole.r)[j])) // NaN is NaN

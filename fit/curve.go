@@ -67,7 +67,7 @@ func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []Cu
 		return nil, nil, fmt.Errorf("no task has more than %d rows, so that some remain to be held out", most)
 	}
 	// The tasks that the model has learned do not matter here, and take time to copy.
-	p.Tasks, p.NodeOf, p.Samples, p.Theta, p.Covariance, p.Noise, p.Freedom = nil, nil, nil, nil, nil, nil, nil
+	p.Tasks, p.NodeOf, p.Samples, p.Theta, p.Covariance, p.CovarianceOf, p.Noise, p.Freedom = nil, nil, nil, nil, nil, nil, nil, nil
 	if l.model, err = model.New(p); err != nil {
 		return nil, nil, err
 	}

@@ -26,7 +26,8 @@ var ErrLeft = nodes.ErrLeft
 // as far as it got, and the report's Result has the status Canceled; when it ends
 // before there is an estimate, an error. A run that diverges is an error that is
 // difalt.ErrDiverged if Config.Plain or with a step of the caller; else the evidence goes on from the best basis so far, and
-// the report says that the fit has not converged.
+// the report says that the fit has not converged. The model computes covariances of tasks from their rows when it is
+// asked for them (model.Parameters.CovarianceOf): the table must stay as it is.
 func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report, error) {
 	if c.Network == nil {
 		return nil, nil, errors.New("fit needs a network")

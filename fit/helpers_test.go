@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	_ "github.com/difalt/difalt/internal/testblas"
+	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -57,4 +58,14 @@ func inFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; run without -short")
 	}
+}
+
+// fileOf returns a model as it is written.
+func fileOf(t *testing.T, m *model.Model) []byte {
+	t.Helper()
+	file, err := m.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

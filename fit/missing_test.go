@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -217,12 +218,9 @@ func TestMissingSaveLoad(t *testing.T) {
 	tab := newHoled(1, "", 8, 10).table(t, 2, nil)
 	c := testConfig(t, 2, 1)
 	m, _ := fit(t, tab, c)
-	data, err := m.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := fileOf(t, m)
 	var l model.Model
-	if err := l.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(m, &l) {
+	if err := l.UnmarshalBinary(data); err != nil || !bytes.Equal(fileOf(t, &l), data) {
 		t.Errorf("the model that was read is not the one that was written: %v", err)
 	}
 	want, _ := m.PredictTable(tab)

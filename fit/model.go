@@ -6,7 +6,6 @@ import (
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit/internal/evidence"
-	"github.com/difalt/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/qr"
@@ -134,7 +133,7 @@ func noiseInflation(info *mat.SymDense, pt *evidence.Point, freedom float64) flo
 }
 
 // maxCovariances is the number of entries up to which a model has the covariance of the
-// coefficients of every task.
+// coefficients of every task, once it was asked for it.
 const maxCovariances = 1 << 23
 
 // model assembles the model; o are the options with which the algorithm ran.
@@ -155,32 +154,32 @@ func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, e *est
 			out.Theta = append(out.Theta, d.expand(e.theta.of(k))...)
 		}
 	}
-	packed := w * (w + 1) / 2
-	if rows.Count*float64(packed) <= maxCovariances {
-		out.Covariance = make([]float64, tasks*packed)
-	}
 	for g, list := range d.layout {
-		parallel.For(context.Background(), rows.Workers, len(list), func(_, i int) {
-			k := list[i]
+		for i, k := range list {
 			if e.noise != nil {
 				out.Noise[k], out.Freedom[k] = e.noise.Variance[g][i], e.noise.Freedoms[g][i]
 			}
-			if out.Covariance == nil {
-				return
-			}
-			t, memory := rows.Task(g, i)
-			defer memory.Put()
-			scratch := mixedmodel.GetScratch(w * (w + 1))
-			defer scratch.Put()
-			theta, cov := scratch.Take(w), scratch.Take(w*w)
-			e.Coefficients(&t, theta, cov)
-			dst := out.Covariance[k*packed:][:packed]
-			for j := range w {
-				dst = dst[copy(dst, cov[j*w+j:(j+1)*w]):]
-			}
-		})
+		}
+	}
+	if rows.Count*float64(w*(w+1)/2) <= maxCovariances {
+		out.CovarianceOf = func(k int, packed []float64) { d.covarianceOf(rows, e.Posterior, k, packed) }
 	}
 	return model.New(out)
+}
+
+// covarianceOf sets packed to the upper triangle of the covariance of the coefficients of a hosted task, by rows.
+func (d *design) covarianceOf(rows *evidence.Rows, p *mixedmodel.Posterior, task int, packed []float64) {
+	w, g := rows.Width, d.t.Node(task)
+	i, _ := slices.BinarySearch(d.layout[g], task)
+	t, memory := rows.Task(g, i)
+	defer memory.Put()
+	scratch := mixedmodel.GetScratch(w * (w + 1))
+	defer scratch.Put()
+	theta, cov := scratch.Take(w), scratch.Take(w*w)
+	p.Coefficients(&t, theta, cov)
+	for j := range w {
+		packed = packed[copy(packed, cov[j*w+j:(j+1)*w]):]
+	}
 }
 
 // parameters are those that do not depend on the kind of model.

@@ -26,7 +26,7 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 	}
 	p := m.p
 	prior := m.prior.ForNew()
-	p.Theta, p.Covariance = slices.Clone(p.Theta), slices.Clone(p.Covariance)
+	p.Theta, p.Covariance, p.CovarianceOf = slices.Clone(p.Theta), slices.Clone(m.covariance()), nil
 	p.Noise, p.Freedom = slices.Clone(p.Noise), slices.Clone(p.Freedom)
 	own := len(p.Noise) == len(p.Tasks) && (p.Noise != nil || p.Prior.NoisePrior.Freedom > 0)
 	w := m.p.Width()

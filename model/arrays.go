@@ -13,7 +13,7 @@ import (
 type array struct {
 	name  string
 	shape []int
-	at    any  // *[]float64, *byColumns, **mat.SymDense, *[]int or *[]string
+	at    any  // *[]float64, *byColumns, **mat.SymDense, *[]int, *[]string, or what sets a row
 	none  bool // the model has none
 }
 
@@ -24,7 +24,10 @@ type byColumns []float64
 // and checked by this list. Where shapes depend on others, those must be there.
 func (p *Parameters) arrays(features []string) []array {
 	k, t, r, d, w := p.Scaling.Inputs(len(features)), len(p.Tasks), p.Prior.Rank, p.Scaling.Width(), p.Width()
-	s, prior := &p.Scaling, &p.Prior
+	s, prior, covariance := &p.Scaling, &p.Prior, any(&p.Covariance)
+	if p.CovarianceOf != nil {
+		covariance = p.CovarianceOf
+	}
 	return []array{
 		{"mean", []int{d}, &p.Mean, false},
 		{"loadings", []int{w, r}, (*byColumns)(&prior.Loadings), r == 0},
@@ -34,7 +37,7 @@ func (p *Parameters) arrays(features []string) []array {
 		{"doubt", []int{w*r + 2, w*r + 2}, &prior.Uncertainty, prior.Uncertainty == nil},
 		{"directions", []int{w - 1, k}, &p.Directions, p.Directions == nil},
 		{"theta", []int{t, d}, &p.Theta, false},
-		{"covariance", []int{t, w * (w + 1) / 2}, &p.Covariance, p.Covariance == nil},
+		{"covariance", []int{t, w * (w + 1) / 2}, covariance, p.Covariance == nil && p.CovarianceOf == nil},
 		{"noise", []int{t}, &p.Noise, p.Noise == nil},
 		{"noise_freedom", []int{t}, &p.Freedom, p.Noise == nil},
 		{"fill", []int{len(features)}, &s.Fill, false},
@@ -69,6 +72,16 @@ func (a *array) write(out *npz.Writer) {
 		out.Floats(a.name, a.shape, false, func(put func(float64)) {
 			for i := range n * n {
 				put((*at).At(i/n, i%n))
+			}
+		})
+	case func(i int, row []float64):
+		row := make([]float64, a.shape[1])
+		out.Floats(a.name, a.shape, false, func(put func(float64)) {
+			for i := range a.shape[0] {
+				at(i, row)
+				for _, v := range row {
+					put(v)
+				}
 			}
 		})
 	case *[]int:

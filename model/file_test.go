@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -40,6 +41,59 @@ func TestSaveLoad(t *testing.T) {
 	check(t, m.Save(filepath.Join(t.TempDir(), "no", "m.npz")), "no such file")
 	_, err = Load(path + "x")
 	check(t, err, path+"x: no such file")
+}
+
+// Covariances that are made when they are asked for are as good as others: writing keeps none, and predicting makes them once.
+func TestCovarianceOf(t *testing.T) {
+	p, calls := testParameters(t), 0
+	given, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := p.Covariance
+	p.Covariance, p.CovarianceOf = nil, func(t int, packed []float64) {
+		copy(packed, all[t*len(packed):])
+		calls++
+	}
+	m, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		got, err := m.MarshalBinary()
+		want, _ := given.MarshalBinary()
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("the file is another: %v", err)
+		}
+	}
+	if calls != 2*len(p.Tasks) {
+		t.Errorf("%d covariances were made to write %d twice", calls, len(p.Tasks))
+	}
+	calls = 0
+	x := []float64{1, -2, 3, 0.5}
+	for range 2 {
+		for _, task := range p.Tasks {
+			y, e, err := m.PredictError(task, x)
+			wantY, wantE, _ := given.PredictError(task, x)
+			if err != nil || y != wantY || e != wantE {
+				t.Errorf("task %s: %v with error %v (%v), want %v with %v", task, y, e, err, wantY, wantE)
+			}
+		}
+	}
+	table := newRows(m)
+	table.add(rand.New(rand.NewPCG(1, 2)), "new", 3, x, 1, 0.1)
+	adapted, err := m.Adapt(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := adapted.Covariance("3")
+	want, _ := given.Covariance("3")
+	if err != nil || !mat.Equal(got, want) {
+		t.Errorf("the adapted model has %v (%v), want %v", got, err, want)
+	}
+	if calls != len(p.Tasks) {
+		t.Errorf("%d covariances were made to predict by %d", calls, len(p.Tasks))
+	}
 }
 
 // The arrays of a file must be those that Save documents.

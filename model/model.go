@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/internal/mixedmodel"
@@ -52,8 +53,10 @@ type Parameters struct {
 	Noise, Freedom []float64
 	Goodness       Goodness
 	// Covariance has the upper triangle of that of the coefficients of every task, by rows,
-	// T x w(w+1)/2; nil if it is not known.
-	Covariance []float64
+	// T x w(w+1)/2; nil if it is not known, or if CovarianceOf sets packed to the triangle of task t, of finite numbers, when somebody
+	// first asks for one or the model is written: they may take more memory than the rows that they are made of.
+	Covariance   []float64
+	CovarianceOf func(t int, packed []float64)
 }
 
 // A Prior says what tasks have in common beside the mean of their coefficients, and by how much
@@ -101,6 +104,7 @@ type Model struct {
 	theta []float64 // theta_t = theta[t*k : (t+1)*k] for k inputs
 	bias  []float64
 	noise []float64             // see TaskNoise
+	later func() []float64      // Parameters.Covariance, if that is CovarianceOf
 	prior mixedmodel.Posterior  // of coefficients along Directions, for Adapt
 	fresh *mixedmodel.Posterior // of a task without rows, which theta, bias and noise have last
 }
@@ -128,9 +132,30 @@ func New(p Parameters) (*Model, error) {
 	for _, c := range categoricals(&m.p.Schema) {
 		m.levels = append(m.levels, block{c.First, c.Levels})
 	}
+	if p.CovarianceOf != nil {
+		m.later = sync.OnceValue(m.p.covariances)
+	}
 	m.complete()
 	m.unscale()
 	return m, nil
+}
+
+// covariances returns what would be Covariance.
+func (p *Parameters) covariances() []float64 {
+	packed := p.Width() * (p.Width() + 1) / 2
+	all := make([]float64, len(p.Tasks)*packed)
+	for t := range p.Tasks {
+		p.CovarianceOf(t, all[t*packed:][:packed])
+	}
+	return all
+}
+
+// covariance returns those of all tasks, nil if they are not known.
+func (m *Model) covariance() []float64 {
+	if m.later != nil {
+		return m.later()
+	}
+	return m.p.Covariance
 }
 
 // Width returns w, the number of coefficients of a task that Prior and Covariance are about.

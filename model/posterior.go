@@ -72,10 +72,10 @@ func (m *Model) variance(t int, z []float64) float64 {
 	switch {
 	case t == len(m.p.Tasks):
 		return v + m.freshVariance(slices.Clone(along))
-	case m.p.Covariance == nil:
+	case m.covariance() == nil:
 		return math.NaN()
 	}
-	return v + max(quadratic(m.p.Covariance[t*w*(w+1)/2:][:w*(w+1)/2], along), 0)
+	return v + max(quadratic(m.covariance()[t*w*(w+1)/2:][:w*(w+1)/2], along), 0)
 }
 
 // quadratic returns z' C z for the upper triangle of C by rows. z stays on the stack, as it would
@@ -116,12 +116,13 @@ func (m *Model) Covariance(task string) (*mat.SymDense, error) {
 	if !ok {
 		return nil, unknownTask(task)
 	}
-	if m.p.Covariance == nil {
+	all := m.covariance()
+	if all == nil {
 		return nil, fmt.Errorf("the model has no covariances: there were too many tasks and features to keep them, or it is that of a plain fit")
 	}
 	w := m.p.Width()
 	out := mat.NewSymDense(w, nil)
-	packed := m.p.Covariance[t*w*(w+1)/2:]
+	packed := all[t*w*(w+1)/2:]
 	unit := m.p.Scaling.TargetScale * m.p.Scaling.TargetScale
 	for i := range w {
 		for j := i; j < w; j++ {

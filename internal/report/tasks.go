@@ -38,15 +38,19 @@ type ofTask struct {
 // interval. nil where covariances are not known, or levels are alike.
 func (r *Report) levelsFigure() *chart.Figure {
 	p := r.model.Parameters()
-	if !p.Scaling.Constant || p.Covariance == nil {
+	if !p.Scaling.Constant {
 		return nil
 	}
-	d, w := p.Scaling.Width(), p.Width()
+	d := p.Scaling.Width()
 	var list []ofTask
 	for t, name := range p.Tasks {
 		v := (p.Theta[t*d+d-1] - p.Mean[d-1]) * p.Scaling.TargetScale
-		packed := w * (w + 1) / 2
-		e := 1.96 * math.Sqrt(max(p.Covariance[(t+1)*packed-1], 0)) * p.Scaling.TargetScale
+		cov, err := r.model.Covariance(name)
+		if err != nil {
+			return nil
+		}
+		last := cov.SymmetricDim() - 1
+		e := 1.96 * math.Sqrt(max(cov.At(last, last), 0))
 		list = append(list, ofTask{name, v, v - e, v + e})
 	}
 	slices.SortStableFunc(list, func(a, b ofTask) int { return cmp.Compare(a.value, b.value) })
