@@ -129,11 +129,14 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 		f.exact = math.Sqrt(top.Noise)
 	}
 	r.Chosen = top.report(chosen.zero, d.TargetScale)
-	m, err := d.model(c, &r.Options, chosen.rows, e)
+	rows := chosen.rows
+	*chosen = choice{rows: rows}
+	rows.Forget()
+	m, err := d.model(c, &r.Options, rows, e)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.score(ctx, r, chosen.rows.Workers, append([]method{{Score: Score{Method: nameOf(top.Rank), Ridge: r.Chosen.Ridge}, theta: e.theta}}, others...)); err != nil {
+	if err := d.score(ctx, r, rows.Workers, append([]method{{Score: Score{Method: nameOf(r.Chosen.Rank), Ridge: r.Chosen.Ridge}, theta: e.theta}}, others...)); err != nil {
 		return nil, err
 	}
 	meaning := explanation(&r.Chosen, c.Rank, d.width()-1)

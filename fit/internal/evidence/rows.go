@@ -62,6 +62,9 @@ func (h *heard) keep(pt *Point) {
 	}
 }
 
+// Forget lets go of what only evaluations need. Rows can still be read, and what was told be counted.
+func (r *Rows) Forget() { r.heard.roots, r.heard.alikes = nil, nil }
+
 // roots are the factors of V of every hosted task at the point that is evaluated, in the same memory for all points.
 type roots struct {
 	end  [][]int // of every hosted node and task
