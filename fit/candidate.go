@@ -3,6 +3,7 @@ package fit
 import (
 	"math"
 
+	"github.com/difalt/difalt/fit/internal/evidence"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -27,13 +28,18 @@ type Candidate struct {
 
 // report returns a candidate as it is reported, with its evidence against one of -2 log evidence zero.
 func (c *candidate) report(zero, unit float64) Candidate {
-	out := Candidate{Rank: c.Rank, Intercept: ridge(c.Intercept), Ridge: ridge(c.Spread), MeanRidge: ridge(c.MeanVariance), Evidence: (zero - c.evidence) / 2, Expected: c.expected != nil}
+	out := Candidate{Rank: c.Rank, Intercept: ridge(c.Intercept), Ridge: ridge(c.Spread), MeanRidge: ridge(c.MeanVariance), Evidence: (zero - c.evidence) / 2, Expected: c.expected}
 	p := c.Prior.Clone()
 	p.Rotate()
 	for a := range p.Rank {
 		out.Axes = append(out.Axes, floats.Norm(p.Column(a), 2)*math.Sqrt(c.Noise)*unit)
 	}
 	return out
+}
+
+// bare is what is reported of a candidate, without sums at its point: these are several matrices of coefficients by coefficients.
+func (c *candidate) bare() *candidate {
+	return &candidate{Point: &evidence.Point{Prior: c.Prior, Noise: c.Noise}, evidence: c.evidence, expected: c.expected}
 }
 
 // empty reports whether the last axis moves predictions by less than a thousandth of the noise.

@@ -58,8 +58,8 @@ func (c *choice) steps(most, kept int) int {
 // A candidate is a point of the largest evidence at a rank.
 type candidate struct {
 	*evidence.Point
-	evidence  float64         // -2 log
-	expected  *evidence.Alike // from which, if it was not evaluated
+	evidence  float64 // -2 log
+	expected  bool    // if tasks were alike, but not evaluated
 	converged bool
 }
 
@@ -77,13 +77,14 @@ type question struct {
 // A choice is what the evidence of rows says about ranks.
 type choice struct {
 	rows           *evidence.Rows
-	moments        *evidence.Point // without deviations
+	moments        []float64       // of all rows, w x w
 	shrunken, none *evidence.Point // of rank 0: of intercepts only, and with a spread
 	zero           float64         // -2 log evidence of none
 	best           *candidate
 	levels         *candidate // of intercepts only; nil where strengths are given
 	tried          []*candidate
 	last           *candidate // that was expected
+	lastOf         *evidence.Alike
 }
 
 // try adds a candidate to those that are reported, in place of one of its rank that was only expected. One that would explain all that there is has
@@ -92,6 +93,7 @@ func (c *choice) try(k *candidate) {
 	if math.IsInf(k.evidence, 0) || math.IsNaN(k.evidence) {
 		return
 	}
+	k = k.bare()
 	if at := slices.IndexFunc(c.tried, func(o *candidate) bool { return o.Rank == k.Rank && k.Rank > 0 }); at >= 0 {
 		c.tried[at] = k
 		return
@@ -113,7 +115,7 @@ func (q *question) chooseNone(ctx context.Context, rows *evidence.Rows) (c *choi
 	if err != nil {
 		return nil, err
 	}
-	c.moments = moments
+	c.moments = moments.Moments()
 	if alike, ok := moments.Alike(); ok && q.continued == nil {
 		start = alike.Top(start, nil, q.given)
 	}
@@ -161,6 +163,10 @@ func (c *choice) chooseLevels(q *question, converged bool) {
 // chooseRank compares ranks from 1 as long as evidence grows, or takes the one that is given. The evidence is evaluated at
 // ranks only that would be worth it if all tasks were alike.
 func (q *question) chooseRank(ctx context.Context, c *choice) error {
+	c.shrunken, c.levels = nil, nil
+	for i, k := range c.tried {
+		c.tried[i] = k.bare()
+	}
 	hi := c.highest()
 	if q.rank > 0 {
 		hi = q.rank
@@ -236,7 +242,7 @@ func (c *choice) kept() int {
 // since ranks before it were not evaluated.
 func (q *question) lower(ctx context.Context, c *choice) error {
 	// What was expected from smaller ranks yet.
-	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected != nil && k.Rank < c.best.Rank })
+	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected && k.Rank < c.best.Rank })
 	for q.rank == 0 && c.best.Rank > 0 {
 		empty, kept := c.best.empty(), keptLast // before weights
 		if empty {
@@ -249,7 +255,7 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 		if !ok {
 			return nil
 		}
-		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 && k.expected == nil })
+		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 && !k.expected })
 		k := q.expected(c, alike, c.best.Rank-1)
 		if before < 0 {
 			c.try(k)
@@ -274,7 +280,7 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 
 // expected returns the candidate of a rank if all tasks were alike.
 func (q *question) expected(c *choice, alike *evidence.Alike, rank int) *candidate {
-	if k := c.last; k != nil && k.expected == alike && k.Rank == rank {
+	if k := c.last; k != nil && c.lastOf == alike && k.Rank == rank {
 		return k
 	}
 	p := alike.Start(rank)
@@ -284,7 +290,7 @@ func (q *question) expected(c *choice, alike *evidence.Alike, rank int) *candida
 		variances[a] = max(2*floats.Dot(p.Column(a), p.Column(a))/float64(min(p.W, 20)), 1e-8)
 	}
 	k := q.ascend(alike, p, variances)
-	k.expected, c.last = alike, k
+	k.expected, c.last, c.lastOf = true, k, alike
 	return k
 }
 
@@ -324,6 +330,7 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 		if best != nil {
 			to = way.Next()
 		}
+		c.last, c.lastOf = nil, nil // of a point before
 		pt, err := c.rows.At(ctx, to.Prior, near)
 		if err != nil {
 			return nil, err

@@ -11,9 +11,9 @@ import (
 // goodness says how well a fit, which is at a point, explains its training rows, by totals that are known: moments are those of all
 // rows. Parts of the variance of the target are those of Nakagawa and Schielzeth (2013), and of Johnson (2014) where slopes differ: that of what
 // tasks share, the mean of z' S z over rows for what they differ by, and the noise of a usual task.
-func (d *design) goodness(moments, pt *evidence.Point, e *estimate) model.Goodness {
+func (d *design) goodness(moments []float64, pt *evidence.Point, e *estimate) model.Goodness {
 	w := e.W
-	m := mat.NewDense(w, w, moments.Moments())
+	m := mat.NewDense(w, w, moments)
 	mean := mat.NewVecDense(w, e.Mean)
 	level := mat.Dot(mat.NewVecDense(w, m.RawRowView(w-1)), mean)
 	fixed := max(mat.Inner(mean, m, mean)-level*level, 0)

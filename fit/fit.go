@@ -117,6 +117,7 @@ func (c *choice) forget() { *c = choice{rows: c.rows, moments: c.moments, none: 
 
 // conclude makes the model of a candidate, and judges it.
 func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings, chosen *choice, top *candidate, others []method) (*model.Model, error) {
+	chosen.none = nil
 	e, err := d.estimate(ctx, chosen.rows, top)
 	if err != nil {
 		return nil, err
@@ -131,7 +132,6 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 	r.Chosen = top.report(chosen.zero, d.TargetScale)
 	rows := chosen.rows
 	*chosen = choice{rows: rows}
-	rows.Forget()
 	m, err := d.model(c, &r.Options, rows, e)
 	if err != nil {
 		return nil, err

@@ -81,6 +81,8 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 		return nil, errOutOfRange
 	}
 	info := alike.Information(pt.Prior)
+	slopes := alike.SlopesFreedom(pt.Prior)
+	rows.Forget()
 	pt.LoadingVariances = c.LoadingVariances
 	noise, err := rows.TaskNoise(ctx, pt)
 	if err != nil {
@@ -99,7 +101,7 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 		}
 		e.noise, e.NoisePrior = noise, noise.NoisePrior
 	}
-	e.SlopesFreedom = alike.SlopesFreedom(pt.Prior)
+	e.SlopesFreedom = slopes
 	e.Uncertainty = evidence.Uncertainty(info, pt.LoadingVariances, pt.W)
 	if e.theta, err = d.coefficients(ctx, rows, e.Posterior); err != nil || e.noise == nil && !rows.Alone() {
 		return e, err

@@ -242,6 +242,7 @@ func (c *Collectives) Count(ctx context.Context, votes [][]float64) error {
 func (c *Collectives) count(ctx context.Context, votes, z [][]float64) error {
 	c.votes.set(votes, z, c.rounds.Graph.Len())
 	c.op.open(c.rounds, c.keys, wire.Count, c.tree, false)
+	defer func() { c.votes.z, c.votes.about = nil, nil }() // there may be 64 a number
 	return c.run(ctx, 0, &c.votes, nil, c.traffic)
 }
 

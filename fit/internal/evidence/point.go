@@ -138,7 +138,7 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 	if err != nil {
 		return nil, err
 	}
-	pt.gram, pt.zy, pt.yy, pt.logDet = make([]float64, w*w), l.zy.Of(sum), l.yy.First(sum), l.logDet.First(sum)
+	pt.gram, pt.zy, pt.yy, pt.logDet = make([]float64, w*w), slices.Clone(l.zy.Of(sum)), l.yy.First(sum), l.logDet.First(sum)
 	unpackTriangle(mixedmodel.Square(pt.gram, w), l.gram.Of(sum))
 	if by != nil {
 		raise(pt.gram, w)

@@ -46,7 +46,8 @@ type heard struct {
 	sayings     []saying
 	errors      *mat.Dense // E of tasks that are alike, by their moments, between owners; nil before these are told
 	roots       *roots
-	alikes      []*Point // that have one
+	alikes      []*Point    // that have one
+	sums        [][]float64 // of hosted nodes, in the same memory for all sums
 }
 
 // keptAlikes is how many alikes are kept, of the points that were asked last: each has several matrices of coefficients by coefficients, and can be
@@ -63,7 +64,12 @@ func (h *heard) keep(pt *Point) {
 }
 
 // Forget lets go of what only evaluations need. Rows can still be read, and what was told be counted.
-func (r *Rows) Forget() { r.heard.roots, r.heard.alikes = nil, nil }
+func (r *Rows) Forget() {
+	for _, pt := range r.heard.alikes {
+		pt.alike = nil
+	}
+	r.heard.roots, r.heard.alikes, r.heard.sums = nil, nil, nil
+}
 
 // roots are the factors of V of every hosted task at the point that is evaluated, in the same memory for all points.
 type roots struct {
@@ -214,7 +220,7 @@ func (r *Rows) dither(coarsely int) dither {
 	}
 }
 
-// sum returns the sum over the tasks of all nodes of n numbers, to which add adds those of task i of hosted node g.
+// sum returns the sum over the tasks of all nodes of n numbers, to which add adds those of task i of hosted node g. The next sum overwrites it.
 func (r *Rows) sum(ctx context.Context, n int, by dither, add func(g, i int, out []float64)) ([]float64, error) {
 	z, squares := r.hostedSums(ctx, n, by != nil, add)
 	if by != nil {
@@ -240,7 +246,14 @@ func (r *Rows) hostedSums(ctx context.Context, n int, squared bool, add func(g, 
 			chunks = append(chunks, chunk{g: g, lo: lo, hi: min(lo+size, len(tasks))})
 		}
 	}
-	z, squares = r.group.Zeros(n), make([][]float64, len(r.Tasks))
+	squares = make([][]float64, len(r.Tasks))
+	if len(r.heard.sums) == 0 || cap(r.heard.sums[0]) <= n { // a sum appends a number
+		r.heard.sums = r.group.Zeros(n)
+	}
+	for _, sum := range r.heard.sums {
+		z = append(z, sum[:n])
+		clear(sum[:n])
+	}
 	if squared {
 		squares = r.group.Zeros(n)
 	}
