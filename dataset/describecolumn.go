@@ -85,7 +85,7 @@ func (c *columnStats) addMissing(slot int) {
 func (c *columnStats) addNumber(v float64, slot int) {
 	c.numbers++
 	c.put(v, slot)
-	c.values.add(hashOf(v))
+	c.values.add(maphash.Comparable(columnSeed, v))
 	c.fractions = c.fractions || v != math.Trunc(v) || math.Abs(v) >= 1e20 // no integer of any file
 	c.min, c.max = min(c.min, v), max(c.max, v)
 	delta := v - c.mean
@@ -161,15 +161,4 @@ func (c *columnStats) description() ColumnDescription {
 		d.Levels = append(d.Levels, Level{name, *c.levels[name]})
 	}
 	return d
-}
-
-// hashOf returns a hash of a number, which no other number has: a permutation of its bits, in which 0 and -0 are
-// the same (the finaliser of SplitMix64; Steele, Lea and Flood 2014).
-func hashOf(v float64) uint64 {
-	h := math.Float64bits(v + 0)
-	h ^= h >> 30
-	h *= 0xbf58476d1ce4e5b9
-	h ^= h >> 27
-	h *= 0x94d049bb133111eb
-	return h ^ h>>31
 }

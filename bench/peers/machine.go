@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/prometheus/procfs"
 )
 
 // A machine is the experiment details of a result. Fields that the system does not
@@ -126,27 +127,22 @@ func pinning(threads int) []string {
 }
 
 // cores returns one processor of every core that this process may use.
-func cores() []int {
-	allowed := match(`(?m)^Cpus_allowed_list:\s*(\S+)$`, "/proc/self/status")
-	if allowed == "" {
+func cores() (cpus []int) {
+	self, err := procfs.Self()
+	if err != nil {
 		return nil
 	}
-	var cpus []int
+	status, err := self.NewStatus()
+	if err != nil {
+		return nil
+	}
 	seen := make(map[string]bool)
-	for part := range strings.SplitSeq(allowed, ",") {
-		var lo, hi int
-		if n, _ := fmt.Sscanf(part, "%d-%d", &lo, &hi); n == 1 {
-			hi = lo
+	for _, cpu := range status.CpusAllowedList {
+		siblings := readFile(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu))
+		if siblings == "" || !seen[siblings] {
+			cpus = append(cpus, int(cpu))
 		}
-		for cpu := lo; cpu <= hi; cpu++ {
-			dir := fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology", cpu)
-			siblings, err := os.ReadFile(filepath.Join(dir, "thread_siblings_list"))
-			if err == nil && seen[string(siblings)] {
-				continue
-			}
-			seen[string(siblings)] = true
-			cpus = append(cpus, cpu)
-		}
+		seen[siblings] = true
 	}
 	slices.Sort(cpus)
 	return cpus
