@@ -110,7 +110,7 @@ func picture(all []comparison) ([]byte, error) {
 		}
 		p.Series = append(p.Series, s)
 	}
-	f := &chart.Figure{Panels: []chart.Panel{p}, Legend: true, Y: "Share of the roofline", Caption: "Shape, threads"}
+	f := &chart.Figure{Panels: []chart.Panel{p}, Y: "Share of the roofline", Caption: "Shape, threads"}
 	return f.SVG()
 }
 

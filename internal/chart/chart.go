@@ -30,9 +30,7 @@ type Figure struct {
 	// Width and Height in inches; 0 stands for the width of a page with two columns of
 	// text, and the height that suits it.
 	Width, Height float64
-	Panels        []Panel
-	// Legend names the series of the first panel above all panels.
-	Legend bool
+	Panels        []Panel // the series of the first are named above all of them
 	// Y is the label of the y axis of all panels, and Caption a line below them.
 	Y, Caption string
 }
@@ -101,9 +99,7 @@ func (f *Figure) draw(c draw.Canvas) error {
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, 4, -12, 4, -5)
-	if f.Legend {
-		c = legendRows(c, entries(f.Panels[0].Series))
-	}
+	c = legendRows(c, entries(f.Panels[0].Series))
 	if f.Caption != "" {
 		c.FillText(style(smallSize, color.Gray{90}, draw.XCenter, draw.YBottom), vg.Point{X: c.Center().X, Y: c.Min.Y}, f.Caption)
 		c.Min.Y += 2 * smallSize

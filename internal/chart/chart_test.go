@@ -56,7 +56,7 @@ func TestUnusualData(t *testing.T) {
 		"with gaps":  {X: []float64{1, 2, 3}, Y: []float64{1, nan, 100}},
 	} {
 		s.Name, s.Style = "a name", Style{Color: Blue, Width: 2, Dot: 2}
-		f := Figure{Width: 2.5, Height: 2, Legend: true, Y: "y", Panels: []Panel{{Title: "title", X: Axis{Label: "x", Log: true}, Y: Axis{Log: true}, Series: []Series{s}}}}
+		f := Figure{Width: 2.5, Height: 2, Y: "y", Panels: []Panel{{Title: "title", X: Axis{Label: "x", Log: true}, Y: Axis{Log: true}, Series: []Series{s}}}}
 		shown := pixels(t, &f)[color.NRGBA(Blue)] > 0
 		if want := name != "nothing" && name != "not finite"; shown != want {
 			t.Errorf("%s: shown is %v", name, shown)
@@ -121,7 +121,7 @@ func TestLabelSpans(t *testing.T) {
 // An SVG image is well-formed, says what it shows in its first elements whatever the
 // words, and fixes the width of every text.
 func TestDescribedSVG(t *testing.T) {
-	f := Figure{Title: "a <b> & c", Text: `"quoted" < all`, Legend: true, Panels: []Panel{{
+	f := Figure{Title: "a <b> & c", Text: `"quoted" < all`, Panels: []Panel{{
 		X:      Axis{Label: "x_{2} & more"},
 		Series: []Series{{Name: "one", X: []float64{1, 2}, Y: []float64{1, 3}, Style: Line(Blue, 1)}},
 	}}}

@@ -13,7 +13,7 @@ import (
 // newFigure returns a panel as a figure of a report: its letters stay readable at
 // the width of a phone.
 func newFigure(y string, p chart.Panel) *chart.Figure {
-	return &chart.Figure{Width: 4.2, Height: 2.9, Legend: true, Y: y, Panels: []chart.Panel{p}}
+	return &chart.Figure{Width: 4.2, Height: 2.9, Y: y, Panels: []chart.Panel{p}}
 }
 
 // line and dotted are the styles of lines in reports, and cloud that of many dots.

@@ -86,7 +86,7 @@ func DistanceFigure(caption string, panels ...chart.Panel) *chart.Figure {
 	for i := range panels {
 		panels[i].Y = chart.Axis{Log: true, Min: math.Pow(10, math.Floor(math.Log10(low)-0.1)), Max: 1}
 	}
-	return &chart.Figure{Panels: panels, Legend: true, Y: distanceLabel, Caption: caption}
+	return &chart.Figure{Panels: panels, Y: distanceLabel, Caption: caption}
 }
 
 // floor is what the logarithmic axis shows in place of smaller distances, zero

@@ -238,7 +238,7 @@ func drawRates(t *testing.T, x []float64, predicted, measured map[string][]float
 
 func draw(t *testing.T, name, title, y string, p chart.Panel) {
 	t.Helper()
-	f := &chart.Figure{Panels: []chart.Panel{p}, Legend: true, Y: y, Title: title}
+	f := &chart.Figure{Panels: []chart.Panel{p}, Y: y, Title: title}
 	image, err := f.SVG()
 	if err != nil {
 		t.Fatal(err)
