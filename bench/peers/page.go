@@ -38,11 +38,7 @@ func writePage(root string) error {
 		if results = append(results, r); len(r.Peers) == 0 {
 			continue
 		}
-		svg, err := picture(r.Peers)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(strings.TrimSuffix(file, ".json")+".svg", svg, 0o644); err != nil {
+		if err := os.WriteFile(strings.TrimSuffix(file, ".json")+".svg", picture(r.Peers), 0o644); err != nil {
 			return err
 		}
 	}
@@ -95,7 +91,7 @@ var dots = []struct {
 }
 
 // picture draws the shares of the roofline that difalt and some peers reach.
-func picture(all []comparison) ([]byte, error) {
+func picture(all []comparison) []byte {
 	p := chart.Panel{X: chart.Axis{Min: -0.5, Max: float64(len(all)) - 0.5}, Y: chart.Axis{Max: 1}}
 	ours := chart.Series{Name: "difalt", Style: chart.Style{Color: chart.Sky, Bar: 0.6}}
 	for i, c := range all {

@@ -106,11 +106,7 @@ func (f *adaptFlags) learningCurve(ctx context.Context, stdout, stderr io.Writer
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.data, err)
 	}
-	content, err := report.CurveFiles("learning-curve", points)
-	if err != nil {
-		return err
-	}
-	if err := files.writeFolder("learning-curve", f.curve, content); err != nil {
+	if err := files.writeFolder("learning-curve", f.curve, report.CurveFiles("learning-curve", points)); err != nil {
 		return err
 	}
 	rows := text.Table{{"rows of a task", "ours RMSE", "pooled RMSE", "single RMSE", "mean RMSE", "ours EV", "pooled EV", "single EV"}}

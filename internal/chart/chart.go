@@ -70,14 +70,12 @@ const (
 )
 
 // PNG returns the figure as a PNG image.
-func (f *Figure) PNG() ([]byte, error) {
+func (f *Figure) PNG() []byte {
 	c := vgimg.NewWith(vgimg.UseWH(f.size()), vgimg.UseDPI(dpi))
-	if err := f.draw(draw.New(c)); err != nil {
-		return nil, err
-	}
+	f.draw(draw.New(c))
 	var buf bytes.Buffer
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(&buf)
-	return buf.Bytes(), err
+	_, _ = vgimg.PngCanvas{Canvas: c}.WriteTo(&buf) // to memory
+	return buf.Bytes()
 }
 
 func (f *Figure) size() (width, height vg.Length) {
@@ -88,13 +86,10 @@ func (f *Figure) size() (width, height vg.Length) {
 }
 
 // draw draws what surrounds the panels from outside to inside, and then the panels.
-func (f *Figure) draw(c draw.Canvas) error {
+func (f *Figure) draw(c draw.Canvas) {
 	row := make([]*plot.Plot, len(f.Panels))
 	for i := range f.Panels {
-		var err error
-		if row[i], err = f.Panels[i].plot(); err != nil {
-			return err
-		}
+		row[i] = f.Panels[i].plot()
 	}
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
@@ -128,7 +123,6 @@ func (f *Figure) draw(c draw.Canvas) error {
 			c.FillText(style(fontSize, color.Black, draw.XCenter, draw.YTop), vg.Point{X: middle, Y: top}, title)
 		}
 	}
-	return nil
 }
 
 func handler() text.Handler { return labels{text.Plain{Fonts: font.DefaultCache}} }
@@ -144,16 +138,12 @@ func style(size vg.Length, c color.Color, x text.XAlignment, y text.YAlignment) 
 // SVG returns the figure as an SVG image. Readers of screens find its title and
 // description in it, and every text is as wide as it was planned in whatever typeface a
 // viewer has, so that names in legends keep clear of one another.
-func (f *Figure) SVG() ([]byte, error) {
+func (f *Figure) SVG() []byte {
 	c := vgsvg.New(f.size())
-	if err := f.draw(draw.New(c)); err != nil {
-		return nil, err
-	}
+	f.draw(draw.New(c))
 	var buf bytes.Buffer
-	if _, err := c.WriteTo(&buf); err != nil {
-		return nil, err
-	}
-	return f.describe(fixWidths(buf.Bytes())), nil
+	_, _ = c.WriteTo(&buf) // to memory
+	return f.describe(fixWidths(buf.Bytes()))
 }
 
 // texts matches the text elements that vgsvg writes: attributes, size of the font, text.

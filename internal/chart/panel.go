@@ -80,23 +80,19 @@ func (s *Style) dot() draw.GlyphStyle {
 // band is the colour of the band around a line.
 func (s *Style) band() color.Color { return s.Color.Faint(50) }
 
-func (s *Series) addTo(p *plot.Plot) error {
+func (s *Series) addTo(p *plot.Plot) {
 	points := finite(s.X, s.Y)
 	if len(points) == 0 {
-		return nil
+		return
 	}
 	if s.Low != nil {
 		area, back := finite(s.X, s.High), finite(s.X, s.Low)
 		slices.Reverse(back)
-		if err := addArea(p, append(area, back...), s.band()); err != nil {
-			return err
-		}
+		addArea(p, append(area, back...), s.band())
 	}
 	if s.Bar > 0 {
 		for _, at := range points {
-			if err := addArea(p, s.bar(at), s.Color); err != nil {
-				return err
-			}
+			addArea(p, s.bar(at), s.Color)
 		}
 	}
 	if s.Width > 0 {
@@ -105,7 +101,6 @@ func (s *Series) addTo(p *plot.Plot) error {
 	if s.Dot > 0 {
 		p.Add(&plotter.Scatter{XYs: points, GlyphStyle: s.dot()})
 	}
-	return nil
 }
 
 func (s *Series) bar(at plotter.XY) plotter.XYs {
@@ -113,43 +108,34 @@ func (s *Series) bar(at plotter.XY) plotter.XYs {
 	return plotter.XYs{{X: left, Y: 0}, {X: right, Y: 0}, {X: right, Y: at.Y}, {X: left, Y: at.Y}}
 }
 
-func addArea(p *plot.Plot, corners plotter.XYs, c color.Color) error {
-	poly, err := plotter.NewPolygon(corners)
-	if err != nil {
-		return err
-	}
-	poly.Color = c
-	poly.LineStyle.Width = 0
-	p.Add(poly)
-	return nil
+func addArea(p *plot.Plot, corners plotter.XYs, c color.Color) {
+	p.Add(&plotter.Polygon{XYs: []plotter.XYs{corners}, LineStyle: draw.LineStyle{Color: color.Black}, Color: c})
 }
 
 func finite(xs, ys []float64) plotter.XYs {
 	var points plotter.XYs
 	for i, y := range ys {
-		if !math.IsNaN(y) && !math.IsInf(y, 0) {
+		if !math.IsNaN(xs[i]+y) && !math.IsInf(xs[i]+y, 0) {
 			points = append(points, plotter.XY{X: xs[i], Y: y})
 		}
 	}
 	return points
 }
 
-func (p *Panel) plot() (*plot.Plot, error) {
+func (p *Panel) plot() *plot.Plot {
 	out := plot.New()
 	out.TextHandler = handler()
 	out.BackgroundColor = nil
 	line := draw.LineStyle{Color: color.Gray{225}, Width: 0.5}
 	out.Add(&plotter.Grid{Horizontal: line})
 	for i := range p.Series {
-		if err := p.Series[i].addTo(out); err != nil {
-			return nil, err
-		}
+		p.Series[i].addTo(out)
 	}
 	p.X.apply(&out.X)
 	p.Y.apply(&out.Y)
 	out.X.Tick.Label = style(smallSize, color.Black, draw.XCenter, draw.YTop)
 	out.Y.Tick.Label = style(smallSize, color.Black, draw.XRight, draw.YCenter)
-	return out, nil
+	return out
 }
 
 // apply sets an axis of a plot, which fits the data so far.

@@ -47,8 +47,8 @@ func (r *report) find(name, weights string) *result {
 
 // A report is the page that is being written into a folder.
 type report struct {
-	folder string
-	all    []*result
+	all   []*result
+	files map[string][]byte
 }
 
 // WriteReport writes the page ReportFile about results into a folder, with figures in
@@ -58,7 +58,7 @@ func WriteReport(folder string, all []*simulation.Result) error {
 	if err := os.MkdirAll(filepath.Join(folder, figuresDir), 0o777); err != nil {
 		return fmt.Errorf("cannot make the output folder: %w", err)
 	}
-	r := &report{folder: folder}
+	r := &report{files: map[string][]byte{}}
 	for _, run := range all {
 		r.all = append(r.all, &result{run})
 	}
@@ -68,27 +68,15 @@ func WriteReport(folder string, all []*simulation.Result) error {
 	}
 	page := map[string]any{"Time": all[0].Summary.Setting.Time, "Statements": r.statements(), "Runs": r.runs()}
 	for i, f := range paperFigures {
-		if page[fmt.Sprint("Figure", i+1)], err = r.paper(&f); err != nil {
-			return err
-		}
+		page[fmt.Sprint("Figure", i+1)] = r.paper(&f)
 	}
-	if page["Frontier"], err = r.frontier(); err != nil {
-		return err
-	}
-	if page["Noise"], err = r.noise(); err != nil {
-		return err
-	}
-	if page["Baselines"], err = r.baselines(); err != nil {
-		return err
-	}
+	page["Frontier"], page["Noise"], page["Baselines"] = r.frontier(), r.noise(), r.baselines()
 	var b strings.Builder
 	if err := t.Execute(&b, page); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(filepath.Join(folder, ReportFile), []byte(b.String())); err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(filepath.Join(folder, ResultsFile), r.csv())
+	r.files[ReportFile], r.files[ResultsFile] = []byte(b.String()), r.csv()
+	return atomicfile.WriteFolder(folder, r.files)
 }
 
 // csv lists every method of every run.
@@ -107,14 +95,10 @@ func (r *report) csv() []byte {
 }
 
 // picture writes a figure to a file and returns how the page shows it, and an empty line.
-func (r *report) picture(name, alt string, f *chart.Figure) (string, error) {
+func (r *report) picture(name, alt string, f *chart.Figure) string {
 	f.Title = alt
-	path := filepath.Join(r.folder, figuresDir, name+".svg")
-	image, err := f.SVG()
-	if err != nil {
-		return "", fmt.Errorf("cannot draw %s: %w", path, err)
-	}
-	return fmt.Sprintf("![%s](%s/%s.svg)\n\n", alt, figuresDir, name), atomicfile.WriteFile(path, image)
+	r.files[filepath.Join(figuresDir, name+".svg")] = f.SVG()
+	return fmt.Sprintf("![%s](%s/%s.svg)\n\n", alt, figuresDir, name)
 }
 
 var paperWeights = []string{"equal", "metropolis"}
@@ -143,7 +127,7 @@ func (r *report) panels(figure, weights string) []*result {
 
 // paper returns a figure of the paper for every rule of weights, and its numbers; nothing
 // if there are none.
-func (r *report) paper(f *figure) (section string, err error) {
+func (r *report) paper(f *figure) (section string) {
 	t := text.Table{{f.varied, "weights", "method", "final distance", "range", "arrive", "iterations", "rounds", "MB a node", "seconds"}}
 	for _, weights := range paperWeights {
 		runs := r.panels(f.name, weights)
@@ -165,13 +149,9 @@ func (r *report) paper(f *figure) (section string, err error) {
 		s := &runs[0].Summary.Setting
 		drawn := simulation.DistanceFigure(fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  %s weights%s",
 			s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, weights, simulation.TrialsText(runs[0].Bands)), panels...)
-		shown, err := r.picture(f.name+"-"+weights, f.title+", "+weights+" weights", drawn)
-		if err != nil {
-			return "", err
-		}
-		section += shown
+		section += r.picture(f.name+"-"+weights, f.title+", "+weights+" weights", drawn)
 	}
-	return section + t.Markdown(), nil
+	return section + t.Markdown()
 }
 
 func (r *result) numbers(m *simulation.MethodSummary) []string {

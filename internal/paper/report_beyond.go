@@ -38,7 +38,7 @@ func (r *result) variantText() string {
 }
 
 // frontier compares the variants of the preset frontier.
-func (r *report) frontier() (section string, err error) {
+func (r *report) frontier() (section string) {
 	t := text.Table{{"problem", "method, T_con × message", "arrive", "iterations", "rounds", "KB a node", "fewer rounds", "fewer bytes", "seconds"}}
 	many := r.group("frontier/many")
 	for _, kind := range []struct {
@@ -64,11 +64,9 @@ func (r *report) frontier() (section string, err error) {
 			rounds.Series = append(rounds.Series, run.variantSeries(i, func(b *simulation.BandRow) float64 { return b.Rounds }))
 		}
 		f := simulation.DistanceFigure(strings.TrimPrefix(simulation.TrialsText(many[0].Bands), ";  "), bytes, rounds)
-		if section, err = r.picture("frontier", "distance against bytes and against rounds", f); err != nil {
-			return "", err
-		}
+		section = r.picture("frontier", "distance against bytes and against rounds", f)
 	}
-	return section + t.Markdown(), nil
+	return section + t.Markdown()
 }
 
 // times says how often v goes into a reference.
@@ -104,23 +102,19 @@ type noiseSection struct {
 
 // noise compares distances to the truth and to the minimiser of the pooled data; nil if
 // there are no runs.
-func (r *report) noise() (*noiseSection, error) {
+func (r *report) noise() *noiseSection {
 	alone := r.find("noise/truth/"+simulation.Pooled, "metropolis")
 	minimiser := r.group("noise/" + simulation.Pooled)
 	if alone == nil || len(minimiser) == 0 {
-		return nil, nil
+		return nil
 	}
 	truth := slices.DeleteFunc(r.group("noise/truth"), func(run *result) bool { return run == alone })
 	n := &noiseSection{Setting: &alone.Summary.Setting, Error: alone.Summary.Methods[0].Final.Median}
 	figure := simulation.DistanceFigure(strings.TrimPrefix(simulation.TrialsText(alone.Bands), ";  "),
 		n.panel("To the truth", truth), n.panel("To the minimiser of the pooled data", minimiser))
 	figure.Panels[0].Y.Min = 0.01 // nothing gets below the statistical error
-	shown, err := r.picture("noise", "distance to the truth and to the minimiser of the pooled data", figure)
-	if err != nil {
-		return nil, err
-	}
-	n.Body = shown + r.noiseTable(n, minimiser).Markdown()
-	return n, nil
+	n.Body = r.picture("noise", "distance to the truth and to the minimiser of the pooled data", figure) + r.noiseTable(n, minimiser).Markdown()
+	return n
 }
 
 // panel draws runs against rounds, and the statistical error.
@@ -159,7 +153,7 @@ func (r *report) noiseTable(n *noiseSection, minimiser []*result) text.Table {
 }
 
 // baselines compares the runs of the preset baselines.
-func (r *report) baselines() (string, error) {
+func (r *report) baselines() string {
 	t := text.Table{{"κ", "method", "arrive", "iterations", "rounds", "KB a node"}}
 	var panels []chart.Panel
 	caption := ""
@@ -182,8 +176,7 @@ func (r *report) baselines() (string, error) {
 		}
 	}
 	if len(panels) == 0 {
-		return "", nil
+		return ""
 	}
-	shown, err := r.picture("baselines", "distance against rounds, beside other algorithms of decentralised optimisation", simulation.DistanceFigure(caption, panels...))
-	return shown + t.Markdown(), err
+	return r.picture("baselines", "distance against rounds, beside other algorithms of decentralised optimisation", simulation.DistanceFigure(caption, panels...)) + t.Markdown()
 }

@@ -162,9 +162,9 @@ func (r *Report) axesFigure() *chart.Figure {
 }
 
 // CurveFiles returns a learning curve as files, of which the names begin with name.
-func CurveFiles(name string, points []fit.CurvePoint) (map[string][]byte, error) {
-	files := map[string][]byte{name + ".csv": curveCSV(points)}
-	return files, addImages(files, name, curveFigure(points))
+func CurveFiles(name string, points []fit.CurvePoint) map[string][]byte {
+	figure := curveFigure(points)
+	return map[string][]byte{name + ".csv": curveCSV(points), name + ".svg": figure.SVG(), name + ".png": figure.PNG()}
 }
 
 func curveFigure(points []fit.CurvePoint) *chart.Figure {

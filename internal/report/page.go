@@ -91,14 +91,9 @@ func (r *Report) Files() (map[string][]byte, error) {
 		{"evidence", "Evidence for the rank", "Logarithm of how much more probable the training rows are with a rank than without a representation, if tasks differ in all features or in their intercepts only.", r.evidenceFigure()},
 	}
 	for _, f := range figures {
-		if f.image == nil {
-			continue
+		if f.image != nil {
+			p.Figures = append(p.Figures, figure{f.title, f.words, f.draw(files)})
 		}
-		svg, err := f.draw(files)
-		if err != nil {
-			return nil, err
-		}
-		p.Figures = append(p.Figures, figure{f.title, f.words, svg})
 	}
 	if len(r.Candidates) > 1 {
 		files["evidence.csv"] = r.evidenceCSV()
@@ -117,25 +112,13 @@ type pageFigure struct {
 	image              *chart.Figure // nil if there is nothing to show
 }
 
-func (f *pageFigure) draw(files map[string][]byte) (template.HTML, error) {
+func (f *pageFigure) draw(files map[string][]byte) template.HTML {
 	f.image.Title, f.image.Text = f.title, f.words
-	svg, err := f.image.SVG()
-	if err == nil && f.name != "" {
-		err = addImages(files, f.name, f.image)
+	svg := f.image.SVG()
+	if f.name != "" {
+		files[f.name+".svg"], files[f.name+".png"] = svg, f.image.PNG()
 	}
-	if i := bytes.Index(svg, []byte("<svg")); i > 0 {
-		svg = svg[i:] // without the XML declaration, which HTML has no place for
-	}
-	return template.HTML(svg), err
-}
-
-// addImages adds a figure to files as name.svg and name.png.
-func addImages(files map[string][]byte, name string, f *chart.Figure) (err error) {
-	if files[name+".svg"], err = f.SVG(); err != nil {
-		return err
-	}
-	files[name+".png"], err = f.PNG()
-	return err
+	return template.HTML(svg[max(bytes.Index(svg, []byte("<svg")), 0):]) // without the XML declaration, which HTML has no place for
 }
 
 // page returns what the page shows, but for its figures.

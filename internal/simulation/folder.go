@@ -112,11 +112,7 @@ func (f *Folder) WriteResults(s *Setting, sum *Summary, trials []Trial) error {
 	if err != nil {
 		return err
 	}
-	for ext, draw := range map[string]func() ([]byte, error){".png": figure.PNG, ".svg": figure.SVG} {
-		if files[FigureFile+ext], err = draw(); err != nil {
-			return fmt.Errorf("cannot draw %s: %w", f.Path(FigureFile+ext), err)
-		}
-	}
+	files[FigureFile+".png"], files[FigureFile+".svg"] = figure.PNG(), figure.SVG()
 	return atomicfile.WriteFolder(f.dir, files)
 }
 

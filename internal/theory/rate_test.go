@@ -239,11 +239,7 @@ func drawRates(t *testing.T, x []float64, predicted, measured map[string][]float
 func draw(t *testing.T, name, title, y string, p chart.Panel) {
 	t.Helper()
 	f := &chart.Figure{Panels: []chart.Panel{p}, Y: y, Title: title}
-	image, err := f.SVG()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(*figures, name+".svg"), image, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(*figures, name+".svg"), f.SVG(), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
