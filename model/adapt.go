@@ -25,26 +25,21 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 		return nil, err
 	}
 	p := m.p
-	prior := m.prior.ForNew()
 	p.Theta, p.Covariance, p.CovarianceOf = slices.Clone(p.Theta), slices.Clone(m.covariance()), nil
 	p.Noise, p.Freedom = slices.Clone(p.Noise), slices.Clone(p.Freedom)
 	own := len(p.Noise) == len(p.Tasks) && (p.Noise != nil || p.Prior.NoisePrior.Freedom > 0)
 	w := m.p.Width()
-	theta, cov := make([]float64, w), []float64(nil)
-	if p.Covariance != nil {
-		cov = make([]float64, w*w)
-	}
-	for k := range tasks {
-		weighed, noise, freedom, ok := prior.EstimateNoise(&tasks[k])
-		if !ok || !prior.Coefficients(&weighed, theta, cov) {
-			return nil, fmt.Errorf("task %q: its features are too large for the model's scaling", t.Tasks()[k])
+	for i := range tasks {
+		k, ok := m.learn(&tasks[i])
+		if !ok {
+			return nil, fmt.Errorf("task %q: its features are too large for the model's scaling", t.Tasks()[i])
 		}
 		if own {
-			p.Noise, p.Freedom = append(p.Noise, noise), append(p.Freedom, freedom)
+			p.Noise, p.Freedom = append(p.Noise, k.noise), append(p.Freedom, k.freedom)
 		}
-		p.Theta = append(p.Theta, m.expand(theta)...)
-		for i := range len(cov) / w {
-			p.Covariance = append(p.Covariance, cov[i*w+i:(i+1)*w]...)
+		p.Theta = append(p.Theta, m.expand(k.theta)...)
+		for j := range len(k.covariance) / w {
+			p.Covariance = append(p.Covariance, k.covariance[j*w+j:(j+1)*w]...)
 		}
 	}
 	p.Tasks = slices.Concat(p.Tasks, t.Tasks())

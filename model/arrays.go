@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/internal/npz"
 	"gonum.org/v1/gonum/mat"
@@ -23,18 +24,24 @@ type byColumns []float64
 // arrays lists those of a file from which a model is made, in their order: they are written, read
 // and checked by this list. Where shapes depend on others, those must be there.
 func (p *Parameters) arrays(features []string) []array {
-	k, t, r, d, w := p.Scaling.Inputs(len(features)), len(p.Tasks), p.Prior.Rank, p.Scaling.Width(), p.Width()
-	s, prior, covariance := &p.Scaling, &p.Prior, any(&p.Covariance)
+	k, t, d, w := p.Scaling.Inputs(len(features)), len(p.Tasks), p.Scaling.Width(), p.Width()
+	s, covariance := &p.Scaling, any(&p.Covariance)
 	if p.CovarianceOf != nil {
 		covariance = p.CovarianceOf
 	}
-	return []array{
-		{"mean", []int{d}, &p.Mean, false},
-		{"loadings", []int{w, r}, (*byColumns)(&prior.Loadings), r == 0},
-		{"slopes", []int{w - 1}, &prior.Slopes, prior.Slopes == nil},
-		{"slopes_freedom", []int{w - 1}, &prior.SlopesFreedom, prior.SlopesFreedom == nil},
-		{"mean_covariance", []int{w, w}, &prior.MeanCovariance, false},
-		{"doubt", []int{w*r + 2, w*r + 2}, &prior.Uncertainty, prior.Uncertainty == nil},
+	var list []array
+	p.priors(func(suffix string, _ float64, mean *[]float64, prior *Prior) {
+		r := prior.Rank
+		list = append(list, []array{
+			{"mean" + suffix, []int{d}, mean, false},
+			{"loadings" + suffix, []int{w, r}, (*byColumns)(&prior.Loadings), r == 0},
+			{"slopes" + suffix, []int{w - 1}, &prior.Slopes, prior.Slopes == nil},
+			{"slopes_freedom" + suffix, []int{w - 1}, &prior.SlopesFreedom, prior.SlopesFreedom == nil},
+			{"mean_covariance" + suffix, []int{w, w}, &prior.MeanCovariance, false},
+			{"doubt" + suffix, []int{w*r + 2, w*r + 2}, &prior.Uncertainty, prior.Uncertainty == nil},
+		}...)
+	})
+	return append(list, []array{
 		{"directions", []int{w - 1, k}, &p.Directions, p.Directions == nil},
 		{"theta", []int{t, d}, &p.Theta, false},
 		{"covariance", []int{t, w * (w + 1) / 2}, covariance, p.Covariance == nil && p.CovarianceOf == nil},
@@ -50,7 +57,7 @@ func (p *Parameters) arrays(features []string) []array {
 		{"node_name", []int{len(p.Nodes)}, &p.Nodes, false},
 		{"feature", []int{len(features)}, &features, false},
 		{"samples", []int{t}, &p.Samples, false},
-	}
+	}...)
 }
 
 func (a *array) write(out *npz.Writer) {
@@ -112,7 +119,7 @@ func (p *Parameters) read(r *npz.Reader) (features []string, err error) {
 		p.Directions = make([]float64, a.Len())
 	}
 	for _, a := range p.arrays(features) {
-		switch a.name {
+		switch name, _, _ := strings.Cut(a.name, "."); name {
 		case "slopes", "slopes_freedom", "doubt", "covariance", "noise":
 			a.none = !r.Has(a.name)
 		case "noise_freedom":

@@ -36,7 +36,7 @@ type Effect struct {
 }
 
 // Effects returns all of a model: the fixed ones, what tasks differ by where they do, and the noise. They are of the mean, its covariance, and
-// the prior, which all owners have alike. A mean that a ridge holds back is its posterior one. There are none of a plain fit, and
+// the prior, which all owners have alike, and of all ranks that are averaged. A mean that a ridge holds back is its posterior one. There are none of a plain fit, and
 // of a model with Directions only those of the intercept and the noise.
 func (m *Model) Effects() (list []Effect) {
 	if !m.p.Scaling.Constant {
@@ -118,41 +118,72 @@ func (m *Model) terms() []term {
 // fixed returns the effect of the mean.
 func (m *Model) fixed(t *term) Effect {
 	along, outside := m.project(t.a)
-	p, w := &m.prior, m.p.Width()
-	v := quadraticOf(p.MeanCovariance, along, w)*p.Noise + outside*p.Noise*p.MeanVariance
-	e := Effect{Kind: Fixed, Term: t.name, Reference: t.reference, Estimate: t.offset + floats.Dot(t.a, m.p.Mean), StandardError: math.Sqrt(max(v, 0))}
+	v := 0.0
+	for i := range m.components {
+		c := &m.components[i]
+		v += c.weight * (quadraticOf(c.MeanCovariance, along, c.W)*c.Noise + outside*c.Noise*c.MeanVariance + math.Pow(floats.Dot(along, c.away), 2))
+	}
+	e := Effect{Kind: Fixed, Term: t.name, Reference: t.reference, Estimate: t.offset + floats.Dot(t.a, m.mean), StandardError: math.Sqrt(max(v, 0))}
 	e.Low, e.High = e.Estimate-mixedmodel.Normal95*e.StandardError, e.Estimate+mixedmodel.Normal95*e.StandardError
 	return e
 }
 
-// A spreadOf is the variance of a term between tasks, and its derivatives by what is uncertain about the prior.
+// A spreadOf is the variance of a term between tasks, by every component with its derivatives by what is uncertain about the prior, and their mean.
 type spreadOf struct {
 	variance float64
-	slopes   []float64
+	of       []float64
+	slopes   [][]float64
 	m        *Model
 }
 
 func (m *Model) spreadOf(t *term) spreadOf {
 	along, outside := m.project(t.a)
-	v, slopes := m.prior.Covary(along, along)
-	return spreadOf{v + outside*m.prior.Noise*m.prior.Spread, slopes, m}
+	return m.covary(along, along, outside)
+}
+
+// covary returns the covariance of two terms.
+func (m *Model) covary(a, b []float64, outside float64) spreadOf {
+	s := spreadOf{m: m}
+	for i := range m.components {
+		c := &m.components[i]
+		v, slopes := c.Covary(a, b)
+		v += outside * c.Noise * c.Spread
+		s.variance += c.weight * v
+		s.of, s.slopes = append(s.of, v), append(s.slopes, slopes)
+	}
+	return s
+}
+
+// uncertain returns the variance of an estimate: of every component, by derivatives, and between them, of what they are from the mean.
+func (m *Model) uncertain(slopes [][]float64, away func(component int) float64) (v float64) {
+	for i := range m.components {
+		c := &m.components[i]
+		v += c.weight * (c.Uncertain(slopes[i]) + math.Pow(away(i), 2))
+	}
+	return v
 }
 
 func (s *spreadOf) freedom() float64 {
-	return 2 * s.variance * s.variance / s.m.prior.Uncertain(s.slopes)
+	return 2 * s.variance * s.variance / s.m.uncertain(s.slopes, func(i int) float64 { return s.of[i] - s.variance })
 }
 
 // correlation returns that of a term and the intercept between tasks.
 func (m *Model) correlation(t, level *term, of, intercept *spreadOf) Effect {
 	a, _ := m.project(t.a)
 	b, _ := m.project(level.a)
-	v, slopes := m.prior.Covary(a, b)
-	r := v / math.Sqrt(of.variance*intercept.variance)
+	both := m.covary(a, b, 0)
+	unit := math.Sqrt(of.variance * intercept.variance)
+	r := both.variance / unit
 	e := Effect{Kind: Correlation, Term: t.name, Reference: t.reference, Estimate: r, StandardError: math.NaN(), Low: math.NaN(), High: math.NaN()}
-	for i := range slopes {
-		slopes[i] = slopes[i]/math.Sqrt(of.variance*intercept.variance) - r/2*(of.slopes[i]/of.variance+intercept.slopes[i]/intercept.variance)
+	for i, slopes := range both.slopes {
+		for j := range slopes {
+			slopes[j] = slopes[j]/unit - r/2*(of.slopes[i][j]/of.variance+intercept.slopes[i][j]/intercept.variance)
+		}
 	}
-	if u := m.prior.Uncertain(slopes); u > 0 && math.Abs(r) < 1 {
+	u := m.uncertain(both.slopes, func(i int) float64 {
+		return both.of[i]/unit - r/2*(of.of[i]/of.variance+intercept.of[i]/intercept.variance)
+	})
+	if u > 0 && math.Abs(r) < 1 {
 		e.StandardError = math.Sqrt(u)
 		z, width := math.Atanh(r), mixedmodel.Normal95*e.StandardError/(1-r*r)
 		e.Low, e.High = math.Tanh(z-width), math.Tanh(z+width)

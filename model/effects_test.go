@@ -85,7 +85,7 @@ func TestEffects(t *testing.T) {
 		}
 		return out
 	}
-	of, between := samples(p.Prior.MeanCovariance), samples(m.prior.S)
+	of, between := samples(p.Prior.MeanCovariance), samples(m.components[0].S)
 	for term := range terms {
 		if e := effectOf(t, m, Fixed, term); math.Abs(stat.StdDev(of[term], nil)/e.StandardError-1) > 0.03 {
 			t.Errorf("standard error of %s is %v, that of samples %v", term, e.StandardError, stat.StdDev(of[term], nil))

@@ -13,11 +13,19 @@ import (
 	"github.com/difalt/difalt/internal/npz"
 )
 
-// Version is the version of the model files that Save writes. Load reads it and version 5.
-const Version = 6
+// Version is the newest version of model files. Load reads it and versions 5 and 6, and Save writes 6 where there are no Alternatives.
+const Version = 7
 
 // oldest is the oldest version that Load reads: it has neither transforms nor slopes.
 const oldest = 5
+
+// Version is that of the file of a model.
+func (p *Parameters) Version() int {
+	if len(p.Alternatives) == 0 {
+		return Version - 1
+	}
+	return Version
+}
 
 const format = "difalt model"
 
@@ -36,6 +44,15 @@ type header struct {
 
 	Categorical []categorical `json:"categorical,omitempty"`
 	Transforms  []Transform   `json:"transforms,omitempty"`
+
+	Alternatives []headerAlternative `json:"alternatives,omitempty"`
+}
+
+type headerAlternative struct {
+	Weight float64 `json:"weight"`
+	Rank   int     `json:"rank"`
+	headerNoise
+	headerVariances
 }
 
 type headerNoise struct {
@@ -101,7 +118,10 @@ type headerGoodness struct {
 //	                       constant_feature, intercept_variance, spread_variance,
 //	                       mean_variance (over that of the noise), log_likelihood, r2_marginal and
 //	                       r2_conditional (missing if not known), task_column, target_column,
-//	                       transforms (feature, kind, knots, values: see Transform)
+//	                       transforms (feature, kind, knots, values: see Transform), alternatives
+//	                       (in version 7: weight, rank, noise_variance to sample_noise, and
+//	                       intercept_variance to mean_variance, of each; and its arrays mean.k,
+//	                       loadings.k, slopes.k, slopes_freedom.k, mean_covariance.k, doubt.k, k from 1)
 //
 // The file takes its name when it is complete.
 func (m *Model) Save(path string) error {
@@ -122,13 +142,18 @@ func (m *Model) Write(to io.Writer) error {
 		return errors.New("an empty model cannot be written")
 	}
 	p, prior := &m.p, &m.p.Prior
+	var others []headerAlternative
+	for _, a := range p.Alternatives {
+		others = append(others, headerAlternative{a.Weight, a.Prior.Rank, noiseOf(&a.Prior), variancesOf(&a.Prior)})
+	}
 	text, err := json.Marshal(header{
-		Format: format, Version: Version, Rank: prior.Rank, Method: p.Method,
-		headerNoise:     headerNoise{prior.Noise, prior.Freedom, prior.NoisePrior.Scale, prior.NoisePrior.Freedom, prior.SampleNoise},
+		Format: format, Version: p.Version(), Rank: prior.Rank, Method: p.Method,
+		headerNoise:     noiseOf(prior),
 		headerScaling:   headerScaling{p.Scaling.Target, p.Scaling.TargetScale, p.Scaling.Constant},
-		headerVariances: headerVariances{prior.Intercept, prior.Spread, prior.MeanVariance},
+		headerVariances: variancesOf(prior),
 		headerGoodness:  headerGoodness(p.Goodness),
 		TaskColumn:      p.TaskColumn, TargetColumn: p.TargetColumn, Categorical: categoricals(&p.Schema), Transforms: p.Scaling.Transforms,
+		Alternatives: others,
 	})
 	if err != nil {
 		return err
@@ -142,6 +167,22 @@ func (m *Model) Write(to io.Writer) error {
 		}
 	}
 	return out.Close()
+}
+
+func noiseOf(p *Prior) headerNoise {
+	return headerNoise{p.Noise, p.Freedom, p.NoisePrior.Scale, p.NoisePrior.Freedom, p.SampleNoise}
+}
+
+func variancesOf(p *Prior) headerVariances {
+	return headerVariances{p.Intercept, p.Spread, p.MeanVariance}
+}
+
+// prior returns the numbers of one that a header has.
+func (v *headerVariances) prior(rank int, n *headerNoise) Prior {
+	return Prior{
+		Rank: rank, Intercept: v.Intercept, Spread: v.Spread, MeanVariance: v.Mean,
+		Noise: n.Variance, Freedom: n.Freedom, NoisePrior: NoisePrior{n.PriorScale, n.PriorFreedom}, SampleNoise: n.Sample,
+	}
 }
 
 // writeUnscaled writes Theta and constant, which nobody reads back: they follow from the others.
@@ -218,9 +259,12 @@ func read(r *npz.Reader) (*Model, error) {
 	}
 	p := Parameters{Method: h.Method, TaskColumn: h.TaskColumn, TargetColumn: h.TargetColumn, Goodness: Goodness(h.headerGoodness)}
 	p.Scaling = Scaling{Target: h.Target, TargetScale: h.Unit, Constant: h.Constant, Transforms: h.Transforms}
-	p.Prior = Prior{
-		Rank: h.Rank, Intercept: h.Intercept, Spread: h.Spread, MeanVariance: h.Mean,
-		Noise: h.Variance, Freedom: h.Freedom, NoisePrior: NoisePrior{h.PriorScale, h.PriorFreedom}, SampleNoise: h.Sample,
+	p.Prior = h.prior(h.Rank, &h.headerNoise)
+	for _, a := range h.Alternatives {
+		if a.Rank < 0 {
+			return nil, fmt.Errorf("the model's header has rank %d", a.Rank)
+		}
+		p.Alternatives = append(p.Alternatives, Alternative{Weight: a.Weight, Prior: a.prior(a.Rank, &a.headerNoise)})
 	}
 	features, err := p.read(r)
 	if err != nil {
@@ -254,6 +298,9 @@ func readHeader(r *npz.Reader) (*header, error) {
 		return nil, fmt.Errorf("the model file has version %d: this program reads version %d; a newer difalt wrote it, and reads it", h.Version, Version)
 	case h.Version < oldest:
 		return nil, fmt.Errorf("the model file has version %d: this program reads version %d; train the model again, or use the older difalt that wrote it", h.Version, Version)
+	}
+	if h.Version < Version && len(h.Alternatives) > 0 {
+		return nil, fmt.Errorf("the model file has version %d and alternatives, which version %d has", h.Version, Version)
 	}
 	return &h, nil
 }

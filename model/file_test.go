@@ -158,11 +158,13 @@ func TestLoadErrors(t *testing.T) {
 		check(t, err, c.want)
 	}
 	for text, want := range map[string]string{
-		`{"format":"difalt model","version":7}`: "has version 7: this program reads version 6; a newer difalt wrote it",
-		`{"format":"difalt model","version":4}`: "has version 4: this program reads version 6; train the model again",
+		`{"format":"difalt model","version":8}`: "has version 8: this program reads version 7; a newer difalt wrote it",
+		`{"format":"difalt model","version":4}`: "has version 4: this program reads version 7; train the model again",
 		`{"format":"other"}`:                    "not a model file: its header is",
 		`nonsense`:                              "not a model file: its header is",
 		`{"format":"difalt model","version":6,"rank":-1,"method":"dif"}`:                     "rank -1",
+		`{"format":"difalt model","version":6,"alternatives":[{"weight":0.5}]}`:              "has version 6 and alternatives, which version 7 has",
+		`{"format":"difalt model","version":7,"alternatives":[{"weight":0.5,"rank":-1}]}`:    "rank -1",
 		`{"format":"difalt model","version":6,"rank":2,"method":"dif"}`:                      `array "feature" is missing`,
 		`{"format":"difalt model","version":6,"rank":9999999999999999999999,"method":"dif"}`: "not a model file",
 	} {

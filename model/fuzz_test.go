@@ -9,12 +9,13 @@ import (
 
 // A model that loads must predict and be written again.
 func FuzzLoad(f *testing.F) {
-	m := testModel(f)
-	var buf bytes.Buffer
-	if err := m.Write(&buf); err != nil {
-		f.Fatal(err)
+	for _, m := range []*Model{testModel(f), averaged(f)} {
+		var buf bytes.Buffer
+		if err := m.Write(&buf); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(buf.Bytes())
 	}
-	f.Add(buf.Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := npz.NewReader(bytes.NewReader(b), int64(len(b)))
 		if err != nil {

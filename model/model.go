@@ -43,11 +43,13 @@ type Parameters struct {
 	Directions []float64
 	Mean       []float64 // d coefficients that all tasks share
 	Prior      Prior
-	Nodes      []string  // names
-	Tasks      []string  // names
-	NodeOf     []int     // node of every task, -1 for those that were added later
-	Samples    []int     // training rows of every task
-	Theta      []float64 // T x d, coefficients of every task
+	// Alternatives are averaged with Mean and Prior. Theta, Noise and Covariance are about that average.
+	Alternatives []Alternative
+	Nodes        []string  // names
+	Tasks        []string  // names
+	NodeOf       []int     // node of every task, -1 for those that were added later
+	Samples      []int     // training rows of every task
+	Theta        []float64 // T x d, coefficients of every task
 	// Noise is the variance of the noise of every task, in the units of Prior.Noise, and Freedom to how many
 	// degrees of freedom it is known; nil if it is Prior.Noise for all.
 	Noise, Freedom []float64
@@ -103,10 +105,13 @@ type Model struct {
 	// In the units of the table: prediction = (x - center)' theta_t + bias_t.
 	theta []float64 // theta_t = theta[t*k : (t+1)*k] for k inputs
 	bias  []float64
-	noise []float64             // see TaskNoise
-	later func() []float64      // Parameters.Covariance, if that is CovarianceOf
-	prior mixedmodel.Posterior  // of coefficients along Directions, for Adapt
-	fresh *mixedmodel.Posterior // of a task without rows, which theta, bias and noise have last
+	noise []float64        // see TaskNoise
+	later func() []float64 // Parameters.Covariance, if that is CovarianceOf
+	// What is known about tasks without rows, which theta, bias and noise have last.
+	components []component
+	mean       []float64 // of all components
+	// Variances: of the noise of a usual task, and of single targets; and of coefficients outside of Directions.
+	usual, single, outside float64
 }
 
 // New returns the model of the given parameters. The model keeps their slices, which
@@ -212,20 +217,23 @@ func (m *Model) check() error {
 
 // checkNumbers is check for what is not in arrays, and for variances.
 func (p *Parameters) checkNumbers() error {
-	prior := &p.Prior
-	for _, v := range slices.Concat(p.Noise, p.Freedom, []float64{prior.Intercept, prior.Spread, prior.MeanVariance,
-		prior.Noise, prior.Freedom, prior.NoisePrior.Scale, prior.NoisePrior.Freedom, prior.SampleNoise}) {
+	for _, v := range slices.Concat(p.Noise, p.Freedom) {
 		if !(v >= 0 && v <= math.MaxFloat64) {
 			return fmt.Errorf("a variance of the model is %v", v)
 		}
 	}
-	if n := prior.NoisePrior; (n.Scale > 0) != (n.Freedom > 0) {
-		return fmt.Errorf("the prior of the noise has scale %v and %v degrees of freedom: want both or neither", n.Scale, n.Freedom)
-	}
-	for _, v := range slices.Concat(prior.Slopes, prior.SlopesFreedom) {
-		if !(v > 0) {
-			return fmt.Errorf("a variance of slopes of the model is %v", v)
+	var err error
+	p.priors(func(_ string, weight float64, _ *[]float64, prior *Prior) {
+		switch {
+		case err != nil:
+		case !(weight > 0 && weight <= 1):
+			err = fmt.Errorf("the weight of a rank of the model is %v: want weights above 0 that sum to 1", weight)
+		default:
+			err = prior.check()
 		}
+	})
+	if err != nil {
+		return err
 	}
 	if g := p.Goodness; !(g.R2Marginal >= 0 && g.R2Marginal <= g.R2Conditional && g.R2Conditional <= 1) {
 		return fmt.Errorf("the parts of the variance that the model explains are %v and %v", g.R2Marginal, g.R2Conditional)
@@ -239,26 +247,35 @@ func (p *Parameters) checkNumbers() error {
 	return nil
 }
 
+func (p *Prior) check() error {
+	for _, v := range []float64{p.Intercept, p.Spread, p.MeanVariance, p.Noise, p.Freedom, p.NoisePrior.Scale, p.NoisePrior.Freedom, p.SampleNoise} {
+		if !(v >= 0 && v <= math.MaxFloat64) {
+			return fmt.Errorf("a variance of the model is %v", v)
+		}
+	}
+	if n := p.NoisePrior; (n.Scale > 0) != (n.Freedom > 0) {
+		return fmt.Errorf("the prior of the noise has scale %v and %v degrees of freedom: want both or neither", n.Scale, n.Freedom)
+	}
+	for _, v := range slices.Concat(p.Slopes, p.SlopesFreedom) {
+		if !(v > 0) {
+			return fmt.Errorf("a variance of slopes of the model is %v", v)
+		}
+	}
+	return nil
+}
+
 // complete computes the prior in the form in which Adapt needs it, and the noise of every task.
 func (m *Model) complete() {
+	m.average()
 	p := &m.p.Prior
-	prior := &mixedmodel.Prior{W: m.p.Width(), Rank: p.Rank, Loadings: p.Loadings, Intercept: p.Intercept, Spread: p.Spread, Slopes: p.Slopes, MeanVariance: p.MeanVariance}
-	m.prior = mixedmodel.Posterior{
-		Prior: prior, Mean: m.p.Mean, MeanCovariance: p.MeanCovariance, S: prior.Covariance(),
-		Noise: p.Noise, Freedom: p.Freedom, NoisePrior: mixedmodel.NoisePrior(p.NoisePrior), Uncertainty: p.Uncertainty, SlopesFreedom: p.SlopesFreedom,
-	}
-	if m.p.Directions != nil {
-		m.prior.Mean, _ = m.project(m.p.Mean)
-	}
-	m.fresh = m.prior.ForNew()
 	m.noise = make([]float64, len(m.p.Tasks)+1)
 	for t := range m.noise {
-		v, freedom := max(p.Noise, p.SampleNoise), p.Freedom
+		v, freedom := m.single, p.Freedom
 		switch {
 		case t < len(m.p.Noise):
 			v, freedom = m.p.Noise[t], m.p.Freedom[t]
 		case t == len(m.p.Tasks) && p.NoisePrior.Freedom > 0:
-			v, freedom = p.NoisePrior.Scale, p.NoisePrior.Freedom
+			v, freedom = m.usual, p.NoisePrior.Freedom
 		}
 		m.noise[t] = math.Sqrt(v) * mixedmodel.Interval95(freedom) * m.p.Scaling.TargetScale
 	}
@@ -270,7 +287,7 @@ func (m *Model) unscale() {
 	d := s.Width()
 	m.theta, m.bias = make([]float64, len(m.noise)*k), make([]float64, len(m.noise))
 	for t := range m.bias {
-		scaled := p.Mean
+		scaled := m.mean
 		if t < len(p.Tasks) {
 			scaled = p.Theta[t*d:][:d]
 		}
@@ -295,7 +312,7 @@ func (m *Model) Features() []string { return m.features }
 // Tasks returns the names of the tasks. The slice aliases the model.
 func (m *Model) Tasks() []string { return m.p.Tasks }
 
-// Rank returns that of the representation; 0 if tasks share none.
+// Rank returns that of the representation, the most probable one of Ranks; 0 if tasks share none.
 func (m *Model) Rank() int { return m.p.Prior.Rank }
 
 // ScaledFeatures returns the names of the rows of mean and Loadings: the features with their
@@ -327,7 +344,7 @@ func (m *Model) Coefficients(task string) (theta []float64, constant float64, er
 // Loadings returns what tasks differ by: the columns of a d x r matrix are the
 // principal axes of the deviations of low rank, in the standardised features, with the
 // added constant, if there is one, last, scaled to the standard deviation of the
-// deviations along them, in the unit of the target. values are these standard deviations.
+// deviations along them, in the unit of the target. values are these standard deviations. Both are of the rank of Rank, as Spread is.
 func (m *Model) Loadings() (loadings *mat.Dense, values []float64) {
 	p, d := &m.p.Prior, m.p.Scaling.Width()
 	if p.Rank == 0 {
@@ -336,7 +353,7 @@ func (m *Model) Loadings() (loadings *mat.Dense, values []float64) {
 	loadings = mat.NewDense(d, p.Rank, nil)
 	unit := math.Sqrt(p.Noise) * m.p.Scaling.TargetScale
 	for a := range p.Rank {
-		column := m.expand(m.prior.Column(a))
+		column := m.expand(m.components[0].Column(a))
 		floats.Scale(unit, column)
 		loadings.SetCol(a, column)
 		values = append(values, floats.Norm(column, 2))

@@ -12,11 +12,7 @@ import (
 // Noise returns the standard deviation of the noise of a single target about its
 // expected value, in the unit of the target: the usual one where tasks differ by it.
 func (m *Model) Noise() float64 {
-	v := m.p.Prior.Noise
-	if u := m.p.Prior.NoisePrior; u.Freedom > 0 {
-		v = u.Scale
-	}
-	return math.Sqrt(v) * m.p.Scaling.TargetScale
+	return math.Sqrt(m.usual) * m.p.Scaling.TargetScale
 }
 
 // TaskNoise returns the standard deviation of the noise of a task, in the unit of the target, with what is
@@ -67,7 +63,7 @@ func (m *Model) variance(t int, z []float64) float64 {
 	if m.p.Directions != nil {
 		along, outside = m.project(slices.Clone(z))
 	}
-	v := outside * m.p.Prior.Noise * (m.p.Prior.Spread + m.p.Prior.MeanVariance)
+	v := outside * m.outside
 	w := m.p.Width()
 	switch {
 	case t == len(m.p.Tasks):

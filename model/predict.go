@@ -240,17 +240,6 @@ type block struct{ first, n int }
 // isNew reports whether features of levels are those of another level.
 func isNew(x []float64) bool { return !slices.ContainsFunc(x, func(v float64) bool { return v != 0 }) }
 
-// freshVariance returns that of z' theta of a task without rows, for z along Directions: times what makes up for
-// degrees of freedom that are few, where strengths are estimated from few tasks.
-func (m *Model) freshVariance(z []float64) float64 {
-	v, slopes := m.fresh.Covary(z, z)
-	freedom := 2 * v * v / m.fresh.Uncertain(slopes) // infinite if the prior is known
-	if !(freedom > 1) {
-		freedom = 1
-	}
-	return max(v, 0) * math.Pow(mixedmodel.Interval95(freedom), 2)
-}
-
 // levelDeviation returns the standard deviation of the effect of a level that is not known, in the unit of the target: effects of levels
 // are about 0 in the mean, as the ridge sees to, and the known ones say how far.
 func (m *Model) levelDeviation(t int, b block) float64 {

@@ -84,7 +84,7 @@ func writeEffects(stdout, stderr io.Writer, path, to string) error {
 
 func showModel(w io.Writer, path string, m *model.Model) {
 	p := m.Parameters()
-	fmt.Fprintf(w, "%s: difalt model, version %d, trained by %s\n\n", path, model.Version, p.Method)
+	fmt.Fprintf(w, "%s: difalt model, version %d, trained by %s\n\n", path, p.Version(), p.Method)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-14s"+format+"\n", append([]any{name}, args...)...)
 	}

@@ -173,6 +173,6 @@ func WriteModel(w io.Writer, m *model.Model) error {
 		goodness
 		Effects []effect `json:"effects"`
 	}{
-		model.Version, p.Method, p.TargetColumn, p.TaskColumn, p.Tasks, p.Nodes, m.Features(), rows, m.Rank(), number(m.Noise()), newGoodness(m), newEffects(m.Effects()),
+		p.Version(), p.Method, p.TargetColumn, p.TaskColumn, p.Tasks, p.Nodes, m.Features(), rows, m.Rank(), number(m.Noise()), newGoodness(m), newEffects(m.Effects()),
 	})
 }
