@@ -43,7 +43,8 @@ func addObserved(prior *mixedmodel.Prior, a, gg []float64, tasks, noise float64,
 // Occam returns what the evidence loses since the loadings are not known but estimated, by
 // Laplace's approximation under their own prior (MacKay 1992): log det(I + information) in
 // units of that prior; and how many entries of every column the data determine. A direction in which there is less
-// information than none, as between two maxima, counts as one of which the data say nothing.
+// information than none, as between two maxima, counts as one of which the data say nothing. The variance of a column is estimated too: about its
+// logarithm, with a prior as those of slopes have, n determined entries say n / 2.
 func Occam(info mat.Symmetric, variances []float64, w int) (penalty float64, determined []float64) {
 	r := len(variances)
 	determined = make([]float64, r)
@@ -80,14 +81,18 @@ func Occam(info mat.Symmetric, variances []float64, w int) (penalty float64, det
 			}
 		}
 	}
+	for _, n := range determined {
+		penalty += math.Log1p(slopesDeviation * slopesDeviation * n / 2)
+	}
 	return penalty, determined
 }
 
 // Turns returns what the evidence gains since loadings explain the same with columns turned into one another or reflected: Laplace's approximation
 // sees one of these maxima, or the width of the prior where they are a ridge. Along the angle t between columns a and b the likelihood stays, and the
 // density of the prior is exp(-k sin^2 t / 2) of what it was. So column by column directions about those before are of a normal distribution about
-// two opposite ones, or anywhere on a sphere if that is less, with columns of the smallest k.
-func Turns(p *mixedmodel.Prior, variances []float64) (gain float64) {
+// two opposite ones, or anywhere on a sphere if that is less, with columns of the smallest k. Of the opposite ones each has the half of space that is nearer: a
+// column that is not apart from zero by its width, by the information, is its own reflection.
+func Turns(p *mixedmodel.Prior, variances []float64, info mat.Symmetric) (gain float64) {
 	for a := range p.Rank {
 		var narrow []float64 // log k
 		far := 0.0
@@ -99,13 +104,25 @@ func Turns(p *mixedmodel.Prior, variances []float64) (gain float64) {
 			far += math.Log(turned)
 		}
 		slices.Sort(narrow)
-		least := math.Inf(1)
+		least, halves := math.Inf(1), math.Log(1+math.Erf(apart(p, a, variances, info)/math.Sqrt2))
 		for m := range len(narrow) + 1 {
 			half := float64(m+1) / 2
 			gamma, _ := math.Lgamma(half)
-			least = min(least, 2*(math.Ln2+half*math.Log(math.Pi)-gamma)-float64(m)*math.Log(2*math.Pi)-floats.Sum(narrow[m:]))
+			least = min(least, 2*(halves+half*math.Log(math.Pi)-gamma)-float64(m)*math.Log(2*math.Pi)-floats.Sum(narrow[m:]))
 		}
 		gain += max(far+least, 0)
 	}
 	return gain
+}
+
+// apart returns how far a column of the loadings is from zero, in standard deviations of its length.
+func apart(p *mixedmodel.Prior, a int, variances []float64, info mat.Symmetric) float64 {
+	l, w := p.Column(a), p.W
+	square, told := floats.Dot(l, l), 0.0
+	for i, x := range l {
+		for j, y := range l {
+			told += x * y * info.At(a*w+i, a*w+j)
+		}
+	}
+	return math.Sqrt(square/variances[a] + max(told, 0))
 }

@@ -66,6 +66,7 @@ func TestOccam(t *testing.T) {
 		penalty, determined := Occam(info, scale, w)
 		want := float64(r) * (math.Log(1+0.5*4) + math.Log(1+0.5*6))
 		part := 2.0/3 + 3.0/4
+		want += float64(r) * math.Log(1+2*part)
 		if math.Abs(penalty-want) > 1e-9*want {
 			t.Errorf("rank %d: penalty %v, want %v", r, penalty, want)
 		}
@@ -78,17 +79,26 @@ func TestOccam(t *testing.T) {
 }
 
 // The evidence of loadings, by Laplace's approximation with what columns turned into one another add, is the mean of the likelihood over loadings that
-// are drawn from their prior. Without them it would be up to 5 in -2 log smaller.
+// are drawn from their prior, also where the variance of that is. Without them it would be up to 5 in -2 log smaller.
 func TestEvidenceIsTheMeanOverLoadings(t *testing.T) {
 	const width, count, each, draws = 3, 20, 8, 12000
 	base, _, _ := testRows(t)
-	for _, variances := range [][]float64{{0.3}, {0.3, 0.3}, {0.5, 0.1}, {0.3, 0.3, 0.3}} {
-		rank := len(variances)
+	for _, of := range []struct {
+		variances []float64
+		estimated bool
+	}{{[]float64{0.3}, false}, {[]float64{0.3, 0.3}, false}, {[]float64{0.5, 0.1}, false}, {[]float64{0.3, 0.3, 0.3}, false}, {[]float64{0.3}, true}} {
+		variances, rank := of.variances, len(of.variances)
 		rng := rand.New(rand.NewPCG(uint64(rank), 5))
+		unknown := 0.0 // deviation of logarithms of variances
 		drawn := func() *mixedmodel.Prior {
 			p := &mixedmodel.Prior{W: width, Rank: rank, Intercept: 0.5, Spread: 1e-6, MeanVariance: 1, Loadings: make([]float64, rank*width)}
-			for i := range p.Loadings {
-				p.Loadings[i] = math.Sqrt(variances[i/width]) * rng.NormFloat64()
+			for a, v := range variances {
+				if unknown > 0 {
+					v *= math.Exp(unknown * rng.NormFloat64())
+				}
+				for i := range width {
+					p.Column(a)[i] = math.Sqrt(v) * rng.NormFloat64()
+				}
 			}
 			return p
 		}
@@ -112,15 +122,38 @@ func TestEvidenceIsTheMeanOverLoadings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		top, converged, err := rows.Maximize(t.Context(), &Point{Prior: truth}, variances, Strengths{truth.Intercept, truth.Spread, truth.MeanVariance}, 1e-4, 100)
-		if err != nil || !converged {
-			t.Fatal(converged, err)
+		var top *Point
+		var info mat.Symmetric
+		var penalty float64
+		for {
+			var converged bool
+			top, converged, err = rows.Maximize(t.Context(), &Point{Prior: truth}, variances, Strengths{truth.Intercept, truth.Spread, truth.MeanVariance}, 1e-4, 100)
+			if err != nil || !converged {
+				t.Fatal(converged, err)
+			}
+			alike, ok := top.Alike()
+			if !ok {
+				t.Fatal("none")
+			}
+			info = alike.Observed(top.Prior)
+			var determined []float64
+			penalty, determined = Occam(info, variances, width)
+			if !of.estimated {
+				for _, n := range determined { // what their variances would cost
+					penalty -= math.Log1p(2 * n)
+				}
+				break
+			}
+			last := variances
+			variances = make([]float64, rank)
+			for a := range variances {
+				variances[a] = floats.Dot(top.Column(a), top.Column(a)) / determined[a]
+			}
+			if floats.EqualApprox(last, variances, 1e-3) {
+				unknown = slopesDeviation
+				break
+			}
 		}
-		alike, ok := top.Alike()
-		if !ok {
-			t.Fatal("none")
-		}
-		penalty, _ := Occam(alike.Observed(top.Prior), variances, width)
 		laplace := top.Penalized() + penalty
 		sum, squares := 0.0, 0.0
 		for range draws {
@@ -133,8 +166,8 @@ func TestEvidenceIsTheMeanOverLoadings(t *testing.T) {
 			squares += likelihood * likelihood
 		}
 		gain, deviation := 2*math.Log(sum/draws), 2*math.Sqrt(squares)/sum
-		turns := Turns(top.Prior, variances)
-		t.Logf("variances %v: gain %.2f (+- %.2f), by turns %.2f", variances, gain, deviation, turns)
+		turns := Turns(top.Prior, variances, info)
+		t.Logf("variances %.2g: gain %.2f (+- %.2f), by turns %.2f", variances, gain, deviation, turns)
 		if math.Abs(gain-turns) > 0.5+2*deviation {
 			t.Errorf("variances %v: the evidence is %v (+- %v) more than Laplace's, by turns %v", variances, gain, deviation, turns)
 		}
@@ -147,4 +180,26 @@ func gramOf(k *mixedmodel.Whitened, w int) []float64 {
 	var g mat.Dense
 	g.Mul(z.T(), z)
 	return g.RawMatrix().Data
+}
+
+// A column of loadings that is next to nothing is its own reflection: the evidence is that of the rank below.
+func TestEmptyColumnGainsNothing(t *testing.T) {
+	const w = 3
+	for _, variances := range [][]float64{{0.4}, {0.4, 0.2}} {
+		p := &mixedmodel.Prior{W: w, Rank: len(variances), Loadings: []float64{1, -0.5, 0.2, 0.1, 0.4, 0.3}[:w*len(variances)]}
+		info := mat.NewSymDense(w*(p.Rank+1), nil)
+		for i := range w * p.Rank {
+			info.SetSym(i, i, 50)
+		}
+		want := Turns(p, variances, info)
+		more := &mixedmodel.Prior{W: w, Rank: p.Rank + 1, Loadings: append(p.Loadings[:w*p.Rank:w*p.Rank], 1e-12, -1e-12, 0)}
+		for _, told := range []float64{-3, 0, 40} {
+			for i := range w {
+				info.SetSym(w*p.Rank+i, w*p.Rank+i, told)
+			}
+			if got := Turns(more, append(variances[:p.Rank:p.Rank], 1e-8), info); math.Abs(got-want) > 1e-3 {
+				t.Errorf("rank %d with an empty column gains %v, without it %v", p.Rank, got, want)
+			}
+		}
+	}
 }
