@@ -1,6 +1,7 @@
 package mixedmodel
 
 import (
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
@@ -30,7 +31,8 @@ type Posterior struct {
 // Coefficients sets theta to the coefficients of a task by its rows, and cov, w x w unless it is nil, to
 // their covariance: that of a linear mixed model with the error of the mean (Henderson 1975), and
 // to first order what Uncertainty and SlopesFreedom add to it (Kackar and Harville 1984). That counts twice: with estimated strengths the
-// rest is too small by as much again (Prasad and Rao 1990). It is false if rounding leaves no solution.
+// rest is too small by as much again (Prasad and Rao 1990). All of it is larger by what makes up for the degrees of freedom of strengths, where these
+// are few. It is false if rounding leaves no solution.
 func (p *Posterior) Coefficients(t *Task, theta, cov []float64) bool {
 	m, w := len(t.Y), p.W
 	scratch := GetScratch(m*(4*w+m+1) + w)
@@ -52,8 +54,9 @@ func (p *Posterior) Coefficients(t *Task, theta, cov []float64) bool {
 	if p.Uncertainty != nil {
 		p.addUncertain(c, g)
 	}
+	z, ks := Matrix(k.Z, m, w), Matrix(scratch.Take(m*w), m, w)
 	if m > 0 {
-		z, ks, b, a := Matrix(k.Z, m, w), Matrix(scratch.Take(m*w), m, w), Matrix(scratch.Take(m*w), m, w), Matrix(scratch.Take(m*w), m, w)
+		b, a := Matrix(scratch.Take(m*w), m, w), Matrix(scratch.Take(m*w), m, w)
 		bz := Square(scratch.Take(m*m), m)
 		Product(z, s, ks)
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, z, c, 0, b)
@@ -64,7 +67,43 @@ func (p *Posterior) Coefficients(t *Task, theta, cov []float64) bool {
 		blas64.Gemm(blas.Trans, blas.NoTrans, -1, b, ks, 1, c)
 	}
 	floats.AddScaled(cov, p.Noise, p.S)
+	if p.Uncertainty != nil {
+		floats.Scale(math.Pow(Interval95(p.freedom(cov, z, ks)), 2), cov)
+	}
 	return true
+}
+
+// freedomRows is the number of rows by which freedom judges.
+const freedomRows = 6
+
+// freedom returns to how many degrees of freedom the covariance of a task's coefficients is known, by Satterthwaite: 2 v^2 over the variance of v, v being
+// variances of expected targets, of which the derivative by S along dS is x'Q dS Q'x, Q = I - K'z. Rows x have features of size 1, of one sign after another. 0
+// if strengths are known.
+func (p *Posterior) freedom(cov []float64, z, k blas64.General) float64 {
+	squares, uncertain, w := 0.0, 0.0, p.W
+	scratch := GetScratch(2 * w)
+	defer scratch.Put()
+	x, u := scratch.Take(w), scratch.Take(w)
+	for n := range freedomRows {
+		v := 0.0
+		for j := range x {
+			x[j] = float64(1 - 2*(j/(n+1)%2))
+		}
+		for j := range x {
+			v += x[j] * floats.Dot(cov[j*w:][:w], x)
+		}
+		copy(u, x)
+		for i := range z.Rows {
+			floats.AddScaled(u, -floats.Dot(k.Data[i*w:][:w], x), z.Data[i*w:][:w])
+		}
+		_, slopes := p.Covary(u, u)
+		squares += v * v
+		uncertain += p.Uncertain(slopes)
+	}
+	if uncertain == 0 {
+		return 0
+	}
+	return max(2*squares/uncertain, 1)
 }
 
 // addUncertain adds twice the covariance of S g to m, w x w, for g that is known: by entries of column a of the loadings S g has the derivatives

@@ -85,7 +85,7 @@ func TestCovary(t *testing.T) {
 }
 
 // What is not known of the prior adds to the covariance of a task's coefficients twice J U J', for its covariance U and the derivatives J of the
-// coefficients, which are finite differences.
+// coefficients, which are finite differences. As those of the variances of these are, by which Student's t widens all.
 func TestCoefficientsOfAnUncertainPrior(t *testing.T) {
 	const w, rank, rows = 4, 2, 5
 	r := rand.New(rand.NewPCG(3, 4))
@@ -108,13 +108,28 @@ func TestCoefficientsOfAnUncertainPrior(t *testing.T) {
 		p.Coefficients(task, theta, nil)
 		return theta
 	}
+	// Of coefficients, and of the variances of expected targets of typical rows if strengths are known.
+	typical := [][]float64{{1, -1, 1, -1}, {1, 1, -1, -1}, {1, 1, 1, -1}, {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}}
+	at := func(c mat.Matrix, x []float64) float64 {
+		return mat.Inner(mat.NewVecDense(w, x), c, mat.NewVecDense(w, x))
+	}
+	numbers := w + len(typical)
+	both := func() *mat.VecDense {
+		out := theta()
+		known := make([]float64, w*w)
+		p.Coefficients(task, make([]float64, w), known)
+		for _, x := range typical {
+			out = append(out, at(mat.NewDense(w, w, known), x))
+		}
+		return mat.NewVecDense(numbers, out)
+	}
 	derivative := func(x *float64, move func(v, h float64) float64) *mat.VecDense {
 		const h = 1e-5
-		was, out := *x, mat.NewVecDense(w, nil)
+		was, out := *x, mat.NewVecDense(numbers, nil)
 		*x = move(was, h)
-		out.AddVec(out, mat.NewVecDense(w, theta()))
+		out.AddVec(out, both())
 		*x = move(was, -h)
-		out.SubVec(out, mat.NewVecDense(w, theta()))
+		out.SubVec(out, both())
 		*x = was
 		out.ScaleVec(1/(2*h), out)
 		return out
@@ -133,21 +148,33 @@ func TestCoefficientsOfAnUncertainPrior(t *testing.T) {
 		var want, j mat.Dense
 		j.CloneFrom(&all)
 		want.CloneFrom(mat.NewDense(w, w, known))
+		uncertain := 0.0 // what the variances are, in all
 		if own == nil {
 			grow(&j, derivative(&p.Spread, times))
 		} else {
-			grow(&j, mat.NewVecDense(w, nil))
+			grow(&j, mat.NewVecDense(numbers, nil))
 			for k, f := range own {
 				d := derivative(&p.Slopes[k], times)
 				var square mat.Dense
-				square.Outer(4/f, d, d)
+				square.Outer(4/f, d.SliceVec(0, w), d.SliceVec(0, w))
 				want.Add(&want, &square)
+				for i := range typical {
+					uncertain += 2 / f * d.AtVec(w+i) * d.AtVec(w+i)
+				}
 			}
 		}
 		var twice mat.Dense
 		twice.Product(&j, &u, j.T())
+		squares := 0.0
+		for i := range typical {
+			uncertain += twice.At(w+i, w+i)
+		}
 		twice.Scale(2, &twice)
-		want.Add(&want, &twice)
+		want.Add(&want, twice.Slice(0, w, 0, w))
+		for _, x := range typical {
+			squares += math.Pow(at(&want, x), 2)
+		}
+		want.Scale(math.Pow(Interval95(2*squares/uncertain), 2), &want)
 		p.Uncertainty, p.SlopesFreedom = &u, own
 		p.S = p.Prior.Covariance()
 		got := make([]float64, w*w)
