@@ -21,6 +21,9 @@ type Candidate struct {
 	// would be if all tasks said as much about their coefficients.
 	Evidence float64
 	Expected bool
+	// Weight is that in the average of candidates which the model is, the probability of its rank; 0 if it is not in it.
+	// Before rows are seen rank 0 is as probable as all others together, and these as each other.
+	Weight float64
 	// Axes are the standard deviations of predictions along the principal axes of the
 	// low rank, for standardised features, in the unit of the target.
 	Axes []float64
@@ -28,7 +31,7 @@ type Candidate struct {
 
 // report returns a candidate as it is reported, with its evidence against one of -2 log evidence zero.
 func (c *candidate) report(zero, unit float64) Candidate {
-	out := Candidate{Rank: c.Rank, Intercept: ridge(c.Intercept), Ridge: ridge(c.Spread), MeanRidge: ridge(c.MeanVariance), Evidence: (zero - c.evidence) / 2, Expected: c.expected}
+	out := Candidate{Rank: c.Rank, Intercept: ridge(c.Intercept), Ridge: ridge(c.Spread), MeanRidge: ridge(c.MeanVariance), Evidence: (zero - c.evidence) / 2, Expected: c.expected, Weight: c.weight}
 	p := c.Prior.Clone()
 	p.Rotate()
 	for a := range p.Rank {
@@ -37,17 +40,25 @@ func (c *candidate) report(zero, unit float64) Candidate {
 	return out
 }
 
-// bare is what is reported of a candidate, without sums at its point: these are several matrices of coefficients by coefficients.
+// bare is a candidate as it is reported and goes on from, without sums at its point: these are several matrices of coefficients by coefficients.
 func (c *candidate) bare() *candidate {
-	return &candidate{Point: &evidence.Point{Prior: c.Prior, Noise: c.Noise}, evidence: c.evidence, expected: c.expected}
+	bare := *c
+	bare.Point = &evidence.Point{Prior: c.Prior, Mean: c.Mean, Noise: c.Noise, LoadingVariances: c.LoadingVariances}
+	return &bare
+}
+
+// last returns the variance of predictions along the last axis, over that of the noise; 1 at rank 0.
+func (c *candidate) last() float64 {
+	if c.Rank == 0 {
+		return 1
+	}
+	p := c.Prior.Clone()
+	p.Rotate()
+	return floats.Dot(p.Column(p.Rank-1), p.Column(p.Rank-1))
 }
 
 // empty reports whether the last axis moves predictions by less than a thousandth of the noise.
-func (c *candidate) empty() bool {
-	p := c.Prior.Clone()
-	p.Rotate()
-	return p.Rank > 0 && floats.Norm(p.Column(p.Rank-1), 2) < 1e-3
-}
+func (c *candidate) empty() bool { return c.last() < 1e-6 }
 
 // ridge is that of a variance over the noise: infinite where the variance is too small to be told from none.
 func ridge(variance float64) float64 {

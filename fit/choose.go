@@ -14,12 +14,13 @@ import (
 const (
 	// maxRank is the largest rank that is tried where the caller gives none.
 	maxRank = 8
-	// decisive is the -2 log Bayes factor from which on a larger rank counts as better: what Kass and Raftery (1995) call
-	// "strong". On 1,080 drawn tables without structure (12 to 100 tasks, 3 to 20 features, noise normal, of Student's t with 3 degrees of freedom or
-	// of the tasks' own, features normal or of that t) it finds a direction on 13: on 12 of 540 with slopes of the tasks' own, mostly where tails are heavy, and on 1 of 540 without.
+	// decisive is the -2 log Bayes factor from which on a rank counts as worse for sure: what Kass and Raftery (1995) call
+	// "strong". With less it is averaged with others.
 	decisive = 6
-	// Between owners sums are dithered, and a climb may end before it has arrived: there it is this.
-	decisiveBetween = 12
+	// hopeful is by how much it may be expected to be worse and is still evaluated by a single owner: tasks that are not alike say more, by up to 6 on drawn tables.
+	hopeful = 12
+	// Between owners sums are dithered, and a climb may end before it has arrived: a larger rank must be better by this.
+	decisiveBetween = 9
 )
 
 // A climb ends where a step promises less than this in -2 log likelihood, a tenth of what the errors of estimates make of it.
@@ -61,6 +62,7 @@ type candidate struct {
 	evidence  float64 // -2 log
 	expected  bool    // if tasks were alike, but not evaluated
 	converged bool
+	weight    float64 // in the average of candidates; 0 if it is not in it
 }
 
 // A question is what ranks are compared for, beside the rows.
@@ -160,9 +162,8 @@ func (c *choice) chooseLevels(q *question, converged bool) {
 	}
 }
 
-// chooseRank compares ranks from 1 as long as evidence grows, or takes the one that is given. The evidence is evaluated at
-// ranks only that would be worth it if all tasks were alike.
-func (q *question) chooseRank(ctx context.Context, c *choice) error {
+// compareRanks is chooseRank without weights. The evidence is evaluated at ranks only that would be worth it if all tasks were alike.
+func (q *question) compareRanks(ctx context.Context, c *choice) error {
 	c.shrunken, c.levels = nil, nil
 	for i, k := range c.tried {
 		c.tried[i] = k.bare()
@@ -189,12 +190,16 @@ func (q *question) chooseRank(ctx context.Context, c *choice) error {
 		for rank := max(from.Rank+1, q.rank); rank <= hi; rank++ {
 			k := q.expected(c, alike, rank)
 			c.try(k)
-			if q.rank == 0 && !(k.evidence < last-c.decisive()) {
+			sure := q.rank > 0 || k.evidence < last-c.decisive()
+			if !sure && (next != nil || !q.averages(c) || !c.hopes(k)) {
 				break
 			}
 			if next, last = k, k.evidence; q.continued != nil && q.continued.Rank == rank {
 				next.Prior = q.continued.Clone()
 				q.given.Apply(next.Prior)
+			}
+			if !sure {
+				break
 			}
 		}
 		if next == nil || c.steps(1, c.kept()) == 0 {
@@ -207,14 +212,31 @@ func (q *question) chooseRank(ctx context.Context, c *choice) error {
 		if reached == nil {
 			break
 		}
-		if c.try(reached); q.rank == 0 && !(reached.evidence < c.best.evidence-c.decisive()) {
+		c.try(reached)
+		from = reached.Point
+		if q.averages(c) {
+			empty := reached.empty()
+			if reached.evidence < c.best.evidence && !(empty && reached.evidence > c.best.evidence-enough) {
+				c.best = reached
+			}
+			if empty || reached.evidence > c.best.evidence+decisive {
+				break
+			}
+			continue
+		}
+		if q.rank == 0 && !(reached.evidence < c.best.evidence-c.decisive()) {
 			break
 		}
-		c.best, from = reached, reached.Point
+		c.best = reached
 	}
 	q.progress("rank", hi, hi)
 	if q.rank > c.best.Rank {
 		return errOutOfRange
+	}
+	// What was expected from smaller ranks yet.
+	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected && k.Rank < c.best.Rank })
+	if q.averages(c) {
+		return q.below(ctx, c)
 	}
 	return q.lower(ctx, c)
 }
@@ -241,8 +263,6 @@ func (c *choice) kept() int {
 // lower takes a smaller rank than the best where the last directions do not pay: with the weights of rows that are by now, or
 // since ranks before it were not evaluated.
 func (q *question) lower(ctx context.Context, c *choice) error {
-	// What was expected from smaller ranks yet.
-	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected && k.Rank < c.best.Rank })
 	for q.rank == 0 && c.best.Rank > 0 {
 		empty, kept := c.best.empty(), keptLast // before weights
 		if empty {
@@ -315,8 +335,9 @@ func (q *question) ascend(alike *evidence.Alike, p *mixedmodel.Prior, variances 
 func judged(alike *evidence.Alike, pt *evidence.Point) *candidate {
 	k := &candidate{Point: pt, evidence: pt.Penalized() + alike.OccamOfSlopes(pt.Prior)}
 	if pt.Rank > 0 {
-		penalty, _ := evidence.Occam(alike.Observed(pt.Prior), pt.LoadingVariances, pt.W)
-		k.evidence += penalty - evidence.Turns(pt.Prior, pt.LoadingVariances)
+		info := alike.Observed(pt.Prior)
+		penalty, _ := evidence.Occam(info, pt.LoadingVariances, pt.W)
+		k.evidence += penalty - evidence.Turns(pt.Prior, pt.LoadingVariances, info)
 	}
 	return k
 }

@@ -97,7 +97,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	for _, k := range chosen.tried {
 		r.Tried = append(r.Tried, k.report(chosen.zero, d.TargetScale))
 	}
-	best := chosen.best
+	best, less := chosen.best, chosen.alternatives()
 	a := &algorithm{Group: d.Group, c: c, options: c.Options, auto: c.Auto}
 	chosen.forget()
 	top, res, err := q.finish(ctx, chosen, best, a)
@@ -105,7 +105,11 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 		return nil, err
 	}
 	r.Options, r.Result, r.Converged = a.options, res, top.converged
-	m, err := d.conclude(context.WithoutCancel(ctx), c, r, f, chosen, top, others)
+	averaged, err := q.arriveWith(ctx, chosen, top, less)
+	if err != nil {
+		return nil, err
+	}
+	m, err := d.conclude(context.WithoutCancel(ctx), c, r, f, chosen, averaged, others)
 	if !rows.Alone() { // else there is nothing to count, nor to keep rows for
 		r.told = sync.OnceValue(func() Told { return d.told(chosen.rows, res, c.Options.Seed) })
 	}
@@ -115,13 +119,14 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 // forget lets go of the points that were compared, each of several matrices of coefficients by coefficients.
 func (c *choice) forget() { *c = choice{rows: c.rows, moments: c.moments, none: c.none, zero: c.zero} }
 
-// conclude makes the model of a candidate, and judges it.
-func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings, chosen *choice, top *candidate, others []method) (*model.Model, error) {
+// conclude makes the model of candidates, the most probable first, and judges it.
+func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings, chosen *choice, averaged []*candidate, others []method) (*model.Model, error) {
 	chosen.none = nil
-	e, err := d.estimate(ctx, chosen.rows, top)
+	all, err := d.estimates(ctx, chosen.rows, averaged)
 	if err != nil {
 		return nil, err
 	}
+	top, e := averaged[0], all[0]
 	e.goodness = d.goodness(chosen.moments, top.Point, e)
 	if e.noise != nil {
 		f.leastNoise, f.mostNoise = e.noise.Range(d.TargetScale)
@@ -132,7 +137,7 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 	r.Chosen = top.report(chosen.zero, d.TargetScale)
 	rows := chosen.rows
 	*chosen = choice{rows: rows}
-	m, err := d.model(c, &r.Options, rows, e)
+	m, err := d.model(c, &r.Options, rows, all)
 	if err != nil {
 		return nil, err
 	}

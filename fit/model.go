@@ -15,34 +15,46 @@ import (
 )
 
 // finish runs the algorithm at the rank of a candidate until it converges, observed, from the loadings of the candidate, and climbs to the top
-// of the evidence. The result is nil where it was not run.
+// of the likelihood. The result is nil where it was not run.
 func (q *question) finish(ctx context.Context, c *choice, k *candidate, a *algorithm) (*candidate, *difalt.Result, error) {
-	top := *k
-	var err error
-	if k.Rank == 0 {
-		top.Point, top.converged, err = c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), c.least(), c.steps(lastSteps, 1))
-		return &top, nil, err
+	var res *difalt.Result
+	if k.Rank > 0 {
+		var err error
+		if res, err = a.run(ctx, c, k); err != nil {
+			return nil, nil, err
+		}
+		if res != nil && res.Status == difalt.Canceled {
+			top := *k
+			top.converged = false
+			return &top, res, nil
+		}
+		q.progress("lengths", 0, 1)
 	}
-	res, err := a.run(ctx, c, k)
+	top, err := q.arrive(ctx, c, k)
 	if err != nil {
 		return nil, nil, err
 	}
-	if res != nil && res.Status == difalt.Canceled {
-		top.converged = false
-		return &top, res, nil
+	top.converged = top.converged && (res == nil || res.Status.Arrived())
+	return top, res, nil
+}
+
+// arrive climbs from a candidate to the top of the likelihood. The lengths of the loadings are those of the largest likelihood: their prior has as many
+// entries to a length as there are coefficients, and where these are more than tasks the length of the largest density is far too short, for all
+// that the directions stay.
+func (q *question) arrive(ctx context.Context, c *choice, k *candidate) (_ *candidate, err error) {
+	top := *k
+	if k.Rank == 0 {
+		top.Point, top.converged, err = c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), c.least(), c.steps(lastSteps, 1))
+		return &top, err
 	}
-	q.progress("lengths", 0, 1)
-	// The lengths of the loadings are those of the largest likelihood: their prior has as many entries to a length as
-	// there are coefficients, and where these are more than tasks the length of the largest density is far too short, for all
-	// that the directions stay.
 	k.Rotate()
 	long, converged, err := c.rows.Maximize(ctx, k.Point, nil, q.given, enough, c.steps(lastSteps, 1))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	long.LoadingVariances = k.LoadingVariances
-	top.Point, top.converged = long, k.converged && converged && (res == nil || res.Status.Arrived())
-	return &top, res, nil
+	top.Point, top.converged = long, k.converged && converged
+	return &top, nil
 }
 
 // run runs the algorithm from the loadings of a candidate. It does not, and returns nil, where tasks have no more rows than the rank: then no basis
@@ -66,6 +78,7 @@ type estimate struct {
 	theta                 thetas
 	sampleNoise           float64 // variance of single targets, if it is more than Noise
 	goodness              model.Goodness
+	weight                float64 // in the average
 }
 
 // estimate returns what is known about coefficients: of all tasks together, and of every hosted
@@ -92,7 +105,7 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 	inflation := noiseInflation(info, pt, all)
 	pt.Noise *= inflation
 	c.Point = pt
-	e := &estimate{Posterior: pt.Posterior()}
+	e := &estimate{Posterior: pt.Posterior(), weight: c.weight}
 	e.Freedom = all / inflation
 	if rows.Weights != nil && noise.Freedom > 0 {
 		noise.Scale *= inflation
@@ -139,13 +152,16 @@ func noiseInflation(info *mat.SymDense, pt *evidence.Point, freedom float64) flo
 const maxCovariances = 1 << 23
 
 // model assembles the model; o are the options with which the algorithm ran.
-func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, e *estimate) (*model.Model, error) {
+func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, all estimates) (*model.Model, error) {
+	e := all[0]
 	w, tasks := rows.Width, len(d.t.Tasks())
 	out := d.parameters(c, o)
 	out.Directions = d.directions
 	out.Mean = d.expand(e.Mean)
-	out.Prior, out.Goodness = priorOf(e.Posterior), e.goodness
-	out.Prior.SampleNoise = e.sampleNoise
+	out.Prior, out.Goodness = priorOf(e), e.goodness
+	for _, other := range all[1:] {
+		out.Alternatives = append(out.Alternatives, model.Alternative{Weight: other.weight, Mean: d.expand(other.Mean), Prior: priorOf(other)})
+	}
 	if e.noise != nil {
 		out.Noise, out.Freedom = make([]float64, tasks), make([]float64, tasks)
 	}
@@ -159,26 +175,26 @@ func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, e *est
 	for g, list := range d.layout {
 		for i, k := range list {
 			if e.noise != nil {
-				out.Noise[k], out.Freedom[k] = e.noise.Variance[g][i], e.noise.Freedoms[g][i]
+				out.Noise[k], out.Freedom[k] = all.noise(g, i)
 			}
 		}
 	}
 	if rows.Count*float64(w*(w+1)/2) <= maxCovariances {
-		out.CovarianceOf = func(k int, packed []float64) { d.covarianceOf(rows, e.Posterior, k, packed) }
+		by := all.posteriors()
+		out.CovarianceOf = func(k int, packed []float64) { d.covarianceOf(rows, &by, k, packed) }
 	}
 	return model.New(out)
 }
 
 // covarianceOf sets packed to the upper triangle of the covariance of the coefficients of a hosted task, by rows.
-func (d *design) covarianceOf(rows *evidence.Rows, p *mixedmodel.Posterior, task int, packed []float64) {
+func (d *design) covarianceOf(rows *evidence.Rows, by *mixture, task int, packed []float64) {
 	w, g := rows.Width, d.t.Node(task)
 	i, _ := slices.BinarySearch(d.layout[g], task)
 	t, memory := rows.Task(g, i)
 	defer memory.Put()
-	scratch := mixedmodel.GetScratch(w * (w + 1))
+	scratch := mixedmodel.GetScratch(len(by.by) * w * (w + 1))
 	defer scratch.Put()
-	theta, cov := scratch.Take(w), scratch.Take(w*w)
-	p.Coefficients(&t, theta, cov)
+	cov := by.covariance(&t, scratch)
 	for j := range w {
 		packed = packed[copy(packed, cov[j*w+j:(j+1)*w]):]
 	}
@@ -204,11 +220,12 @@ func (d *design) parameters(c *Config, o *difalt.Options) model.Parameters {
 	return p
 }
 
-// priorOf returns a prior in the form in which models keep it.
-func priorOf(p *mixedmodel.Posterior) model.Prior {
+// priorOf returns the prior of an estimate in the form in which models keep it.
+func priorOf(e *estimate) model.Prior {
+	p := e.Posterior
 	return model.Prior{
 		Rank: p.Rank, Loadings: p.Loadings, Intercept: p.Intercept, Spread: p.Spread, Slopes: p.Slopes, MeanVariance: p.MeanVariance,
-		MeanCovariance: p.MeanCovariance, Noise: p.Noise, Freedom: p.Freedom, NoisePrior: model.NoisePrior(p.NoisePrior), Uncertainty: p.Uncertainty, SlopesFreedom: p.SlopesFreedom,
+		MeanCovariance: p.MeanCovariance, Noise: p.Noise, Freedom: p.Freedom, NoisePrior: model.NoisePrior(p.NoisePrior), SampleNoise: e.sampleNoise, Uncertainty: p.Uncertainty, SlopesFreedom: p.SlopesFreedom,
 	}
 }
 

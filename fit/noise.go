@@ -107,7 +107,7 @@ func (q *question) reweight(ctx context.Context, to *choice, rows *evidence.Rows
 		}
 		noise.Reweigh(ctx, from)
 	}
-	to.best = &candidate{Point: from, evidence: k.evidence + (from.Penalized() - k.Penalized()), converged: k.converged}
+	to.best = &candidate{Point: from, evidence: k.evidence + (from.Penalized() - k.Penalized()), converged: k.converged, weight: k.weight}
 	return nil
 }
 

@@ -99,7 +99,7 @@ func (d *design) plainModel(ctx context.Context, c *Config, o *difalt.Options, r
 	floats.Scale(1/math.Sqrt(noise), prior.Loadings)
 	p := d.parameters(c, o)
 	p.Mean = make([]float64, w)
-	p.Prior = priorOf(&mixedmodel.Posterior{Prior: prior, MeanCovariance: make([]float64, w*w), Noise: noise})
+	p.Prior = priorOf(&estimate{Posterior: &mixedmodel.Posterior{Prior: prior, MeanCovariance: make([]float64, w*w), Noise: noise}})
 	p.Theta = theta.values
 	return model.New(p)
 }

@@ -263,7 +263,7 @@ func (s *privateFit) conclude(ctx context.Context, r *Report, res *difalt.Privat
 		return nil, err
 	}
 	r.Chosen = Candidate{Rank: e.Rank, Intercept: 1 / e.Intercept, Ridge: 1 / e.Spread, MeanRidge: math.Inf(1), Axes: s.axes(e)}
-	m, err := s.model(s.c, &s.c.Options, rows, e)
+	m, err := s.model(s.c, &s.c.Options, rows, estimates{e})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/difalt/difalt/internal/options"
@@ -113,7 +114,7 @@ func showModel(w io.Writer, path string, m *model.Model) {
 			line("limits", "%s counts as at least %s and at most %s", feature(j), text.Short(least), text.Short(most))
 		}
 	}
-	line("rank", "%d", m.Rank())
+	line("rank", "%s", ranks(m))
 	line("noise", "%s, standard deviation in the unit of the target", text.Short(m.Noise()))
 	intercept, others := m.Spread()
 	line("intercepts", "differ by %s between tasks, beside the axes", text.Short(intercept))
@@ -123,6 +124,19 @@ func showModel(w io.Writer, path string, m *model.Model) {
 		report.WriteEffects(w, m)
 	}
 	showLoadings(w, m)
+}
+
+// ranks says which rank a model has, or with which probabilities it averages over several.
+func ranks(m *model.Model) string {
+	list, weights := m.Ranks()
+	if len(list) == 1 {
+		return strconv.Itoa(list[0])
+	}
+	var words []string
+	for k, rank := range list {
+		words = append(words, fmt.Sprintf("%d with weight %.2f", rank, weights[k]))
+	}
+	return strings.Join(words, ", ") + "; what follows about axes and slopes is of the first"
 }
 
 // showLoadings prints what tasks share and differ by.

@@ -159,20 +159,23 @@ func WriteModel(w io.Writer, m *model.Model) error {
 	for _, n := range p.Samples {
 		rows += n
 	}
+	ranks, weights := m.Ranks()
 	return WriteJSON(w, struct {
-		Version  int      `json:"version"`
-		Method   string   `json:"method"`
-		Target   string   `json:"target"`
-		Task     string   `json:"task_column"`
-		Tasks    []string `json:"tasks"`
-		Nodes    []string `json:"nodes"`
-		Features []string `json:"features"`
-		Rows     int      `json:"training_rows"`
-		Rank     int      `json:"rank"`
-		Noise    number   `json:"noise"`
+		Version  int       `json:"version"`
+		Method   string    `json:"method"`
+		Target   string    `json:"target"`
+		Task     string    `json:"task_column"`
+		Tasks    []string  `json:"tasks"`
+		Nodes    []string  `json:"nodes"`
+		Features []string  `json:"features"`
+		Rows     int       `json:"training_rows"`
+		Rank     int       `json:"rank"`
+		Ranks    []int     `json:"ranks"`
+		Weights  []float64 `json:"weights"`
+		Noise    number    `json:"noise"`
 		goodness
 		Effects []effect `json:"effects"`
 	}{
-		p.Version(), p.Method, p.TargetColumn, p.TaskColumn, p.Tasks, p.Nodes, m.Features(), rows, m.Rank(), number(m.Noise()), newGoodness(m), newEffects(m.Effects()),
+		p.Version(), p.Method, p.TargetColumn, p.TaskColumn, p.Tasks, p.Nodes, m.Features(), rows, m.Rank(), ranks, weights, number(m.Noise()), newGoodness(m), newEffects(m.Effects()),
 	})
 }

@@ -139,7 +139,7 @@ func (r *Report) page() *page {
 	}
 	if len(r.Candidates) > 0 {
 		rows, chosen := r.candidates()
-		p.Tried = pageTable{rows, chosen, r.expectedEvidence()}
+		p.Tried = pageTable{rows, chosen, r.candidatesWords()}
 	}
 	if r.effects != nil {
 		p.Effects = pageTable{Rows: effectsTable(r.effects), Text: strings.Join(effectsWords(m, r.effects), " ")}
@@ -259,9 +259,9 @@ func (r *Report) scoresCSV() []byte {
 }
 
 func (r *Report) evidenceCSV() []byte {
-	out := [][]string{{"rank", "log_evidence", "intercept_ridge", "ridge", "mean_ridge", "expected"}}
+	out := [][]string{{"rank", "log_evidence", "intercept_ridge", "ridge", "mean_ridge", "expected", "weight"}}
 	for _, c := range r.Candidates {
-		out = append(out, []string{strconv.Itoa(c.Rank), c.Evidence.String(), c.Intercept.String(), c.Ridge.String(), c.MeanRidge.String(), strconv.FormatBool(c.Expected)})
+		out = append(out, []string{strconv.Itoa(c.Rank), c.Evidence.String(), c.Intercept.String(), c.Ridge.String(), c.MeanRidge.String(), strconv.FormatBool(c.Expected), c.Weight.String()})
 	}
 	return asCSV(out)
 }

@@ -11,13 +11,33 @@ func TestExpectedOnPage(t *testing.T) {
 	for _, expected := range []bool{false, true} {
 		r := &Report{Candidates: []candidate{{Rank: 0}, {Rank: 1, Expected: expected}}}
 		rows, chosen := r.candidates()
-		p := &page{Tried: pageTable{rows, chosen, r.expectedEvidence()}}
+		p := &page{Tried: pageTable{rows, chosen, r.candidatesWords()}}
 		var out strings.Builder
 		if err := pageTemplate.Execute(&out, p); err != nil {
 			t.Fatal(err)
 		}
 		if has := strings.Contains(out.String(), "Expected:"); has != expected || !strings.Contains(out.String(), "Models that were compared") {
 			t.Errorf("a rank was expected: %v; the page says what that is: %v", expected, has)
+		}
+	}
+}
+
+// Ranks that are averaged stand with their weights in the table, which says what these are; one that has all of it does not.
+func TestWeightsOfRanks(t *testing.T) {
+	for _, averaged := range []bool{false, true} {
+		list := []candidate{{Rank: 0, Weight: 1}, {Rank: 1}, {Rank: 2}}
+		if averaged {
+			list[0].Weight, list[1].Weight = 0.7, 0.3
+		}
+		var out strings.Builder
+		(&Report{Candidates: list}).writeCandidates(&out)
+		for _, want := range []string{"0, weight 0.70", "1, weight 0.30", "Weight: the evidence"} {
+			if strings.Contains(out.String(), want) != averaged {
+				t.Errorf("averaged %v: %q in\n%s", averaged, want, &out)
+			}
+		}
+		if strings.Contains(out.String(), "2, weight") {
+			t.Errorf("a rank without weight:\n%s", &out)
 		}
 	}
 }

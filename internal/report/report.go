@@ -150,7 +150,11 @@ type candidate struct {
 	Ridge     number    `json:"ridge"`
 	MeanRidge number    `json:"mean_ridge"`
 	Axes      []float64 `json:"axes"` // standard deviations along the axes of the representation
+	Weight    number    `json:"weight"`
 }
+
+// averaged reports whether the model averages over a candidate and others.
+func (c *candidate) averaged() bool { return c.Weight > 0 && c.Weight < 1 }
 
 // interceptsOnly reports whether tasks differ in nothing but their intercepts.
 func (c *candidate) interceptsOnly() bool { return c.Rank == 0 && math.IsInf(float64(c.Ridge), 1) }
@@ -234,7 +238,7 @@ func newErrors(e fit.Errors) errors {
 }
 
 func newCandidate(c fit.Candidate) candidate {
-	return candidate{c.Rank, number(c.Evidence), c.Expected, number(c.Intercept), number(c.Ridge), number(c.MeanRidge), append([]float64{}, c.Axes...)}
+	return candidate{c.Rank, number(c.Evidence), c.Expected, number(c.Intercept), number(c.Ridge), number(c.MeanRidge), append([]float64{}, c.Axes...), number(c.Weight)}
 }
 
 // notes are sentences about the nodes and tasks that a user should know of.

@@ -113,12 +113,16 @@ func (r *Report) scores() text.Table {
 	return t
 }
 
-// expectedEvidence says what that is, if a rank has it.
-func (r *Report) expectedEvidence() string {
-	if !slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.Expected }) {
-		return ""
+// candidatesWords says what stands beside ranks: that one was expected, or how much it weighs.
+func (r *Report) candidatesWords() string {
+	var words []string
+	if slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.averaged() }) {
+		words = append(words, "Weight: the evidence does not decide between these ranks, and the model averages over them, each with its probability.")
 	}
-	return "Expected: what the evidence would be there if all tasks said as much about their coefficients. It was not worth an evaluation."
+	if slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.Expected }) {
+		words = append(words, "Expected: what the evidence would be there if all tasks said as much about their coefficients. It was not worth an evaluation.")
+	}
+	return strings.Join(words, " ")
 }
 
 // candidates has the models that were compared, with the row of the best one.
@@ -131,6 +135,9 @@ func (r *Report) candidates() (t text.Table, chosen int) {
 		}
 		if c.Expected {
 			rank += ", expected"
+		}
+		if c.averaged() {
+			rank += fmt.Sprintf(", weight %.2f", float64(c.Weight))
 		}
 		row := []string{rank, fmt.Sprintf("%+.1f", c.Evidence)}
 		for _, v := range []number{c.Intercept, c.Ridge, c.MeanRidge} {
@@ -168,7 +175,7 @@ func (r *Report) writeCandidates(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	t.Write(w)
-	if words := r.expectedEvidence(); words != "" {
+	if words := r.candidatesWords(); words != "" {
 		fmt.Fprintln(w)
 		terminal.Sayf(w, "%s", words)
 	}

@@ -1,0 +1,181 @@
+package fit
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/fit/internal/evidence"
+	"github.com/difalt/difalt/internal/mixedmodel"
+	"gonum.org/v1/gonum/floats"
+)
+
+// averages reports whether ranks are averaged: between owners a rank that is not taken stays as far as its first steps led.
+func (q *question) averages(c *choice) bool { return q.rank == 0 && c.rows.Alone() }
+
+// chooseRank compares ranks from 1 as long as evidence grows, or takes the one that is given, and sets weights where ranks are averaged. Rank 0 is there
+// with the better evidence of intercepts alone and of a spread, whichever it has, and before rows are seen it is as probable as all others together.
+func (q *question) chooseRank(ctx context.Context, c *choice) error {
+	zero, known := c.best, c.best.evidence
+	if q.averages(c) {
+		for _, k := range c.tried {
+			zero.evidence = min(zero.evidence, k.evidence)
+		}
+		zero.evidence -= 2 * math.Log(maxRank)
+	}
+	err := q.compareRanks(ctx, c)
+	if err == nil {
+		q.weigh(c, zero)
+	}
+	zero.evidence = known
+	return err
+}
+
+// hopes reports whether a rank that is only expected may have a weight.
+func (c *choice) hopes(k *candidate) bool {
+	return k.evidence < c.best.evidence+hopeful && k.last() > slight
+}
+
+// below evaluates the ranks below the best that may have a weight, and that were passed on the way up; and the rank below one whose last axis is empty,
+// which it is then. What has arrived is not evaluated again.
+func (q *question) below(ctx context.Context, c *choice) error {
+	for rank := c.best.Rank - 1; rank > 0; rank-- {
+		if slices.ContainsFunc(c.tried, func(k *candidate) bool { return k.Rank == rank && !k.expected }) && !c.best.empty() {
+			continue
+		}
+		alike, ok := c.best.Alike()
+		if !ok {
+			return nil
+		}
+		k := q.expected(c, alike, rank)
+		if !c.hopes(k) {
+			return nil
+		}
+		reached, err := q.climb(ctx, c, k, c.best.Point)
+		if err != nil || reached == nil {
+			return err
+		}
+		c.try(reached)
+		switch {
+		case c.best.empty() || reached.evidence < c.best.evidence:
+			c.best = reached
+		case reached.evidence > c.best.evidence+decisive:
+			return nil
+		}
+	}
+	return nil
+}
+
+// weigh sets the weights of the candidates that are averaged: the best, and where ranks are averaged all that are not decisively worse. They are the
+// probabilities of their ranks. Rank 0 is there once, as it was chosen, and a rank whose last axis is slight is as good as the one below.
+func (q *question) weigh(c *choice, zero *candidate) {
+	c.best.weight = 1
+	sum := 0.0
+	for _, k := range c.tried {
+		value := k.evidence
+		switch k.Prior {
+		case c.best.Prior:
+			value = c.best.evidence
+		case zero.Prior:
+			value = zero.evidence
+		default:
+			if k.expected || k.Rank == 0 || k.last() < slight {
+				continue
+			}
+		}
+		if k.Prior == c.best.Prior || q.averages(c) && value < c.best.evidence+decisive {
+			k.weight = math.Exp((c.best.evidence - value) / 2)
+			sum += k.weight
+		}
+	}
+	for _, k := range c.tried {
+		if k.weight /= max(sum, 1); k.Prior == c.best.Prior {
+			c.best.weight = k.weight
+		}
+	}
+}
+
+// alternatives returns the candidates that are averaged with the best, the most probable first.
+func (c *choice) alternatives() (list []*candidate) {
+	for _, k := range c.tried {
+		if k.weight > 0 && k.weight < 1 && k.Rank != c.best.Rank {
+			list = append(list, k)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *candidate) int { return cmp.Compare(b.weight, a.weight) })
+	return list
+}
+
+// arriveWith returns the best of candidates, which has arrived, and those that are averaged with it, when these have; none of them after an interrupt.
+func (q *question) arriveWith(ctx context.Context, c *choice, best *candidate, others []*candidate) (all []*candidate, err error) {
+	all = []*candidate{best}
+	for _, k := range others {
+		if ctx.Err() != nil {
+			best.weight = 1
+			return all[:1], nil
+		}
+		top, err := q.arrive(context.WithoutCancel(ctx), c, k)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, top)
+	}
+	return all, nil
+}
+
+// estimates returns what is known by every candidate that is averaged, and sets the coefficients of the first to the means of all.
+func (d *design) estimates(ctx context.Context, rows *evidence.Rows, list []*candidate) (all estimates, err error) {
+	for _, k := range list {
+		e, err := d.estimate(ctx, rows, k)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	if len(all) > 1 {
+		floats.Scale(all[0].weight, all[0].theta.values)
+	}
+	for _, e := range all[1:] {
+		floats.AddScaled(all[0].theta.values, e.weight, e.theta.values)
+		e.theta = thetas{}
+	}
+	return all, nil
+}
+
+// estimates are those of the ranks that are averaged, the most probable first.
+type estimates []*estimate
+
+// posteriors returns what they say of the coefficients of a task, with their weights.
+func (all estimates) posteriors() (m mixture) {
+	for _, e := range all {
+		m.weights, m.by = append(m.weights, e.weight), append(m.by, e.Posterior)
+	}
+	return m
+}
+
+// noise returns the variance of the noise of a task, and its degrees of freedom.
+func (all estimates) noise(g, i int) (variance, freedom float64) {
+	for _, e := range all {
+		variance += e.weight * e.noise.Variance[g][i]
+		freedom += e.weight * e.noise.Freedoms[g][i]
+	}
+	return variance, freedom
+}
+
+// A mixture is a distribution of the coefficients of a task, without its rows.
+type mixture struct {
+	weights []float64
+	by      []*mixedmodel.Posterior
+}
+
+// covariance returns that of the coefficients of a task by its rows, in scratch memory of w(w+1) numbers for each.
+func (m *mixture) covariance(t *mixedmodel.Task, scratch *mixedmodel.Scratch) []float64 {
+	means, covariances := make([][]float64, len(m.by)), make([][]float64, len(m.by))
+	for k, p := range m.by {
+		means[k], covariances[k] = scratch.Take(p.W), scratch.Take(p.W*p.W)
+		p.Coefficients(t, means[k], covariances[k])
+	}
+	mixedmodel.Mix(m.weights, means, covariances)
+	return covariances[0]
+}
