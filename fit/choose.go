@@ -164,10 +164,6 @@ func (c *choice) chooseLevels(q *question, converged bool) {
 
 // compareRanks is chooseRank without weights. The evidence is evaluated at ranks only that would be worth it if all tasks were alike.
 func (q *question) compareRanks(ctx context.Context, c *choice) error {
-	c.shrunken, c.levels = nil, nil
-	for i, k := range c.tried {
-		c.tried[i] = k.bare()
-	}
 	hi := c.highest()
 	if q.rank > 0 {
 		hi = q.rank
