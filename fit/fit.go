@@ -81,6 +81,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	if err != nil {
 		return nil, err
 	}
+	d.fold = nil // which only they needed
 	others = slices.Insert(others, 1, splines...)
 	d.tally(ctx, others, rows.Workers)
 	f := &findings{dependent: dependent, outliers: d.left}

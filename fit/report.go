@@ -105,12 +105,22 @@ func set(train bool) int {
 }
 
 // A tally sums the errors of predictions on a set of rows.
-type tally struct{ rows, squares, absolute float64 }
+type tally struct {
+	rows float64
+	sums
+}
 
 func (t *tally) add(e float64) {
 	t.rows++
-	t.squares += e * e
-	t.absolute += math.Abs(e)
+	t.sums.add(e)
+}
+
+// sums are those of squares and sizes of errors.
+type sums struct{ squares, absolute float64 }
+
+func (s *sums) add(e float64) {
+	s.squares += e * e
+	s.absolute += math.Abs(e)
 }
 
 // errors turns a tally into errors in a unit; spread is sum (y - mean of y)^2 of the set.

@@ -14,13 +14,13 @@ import (
 // (set 1).
 type tallies struct {
 	sets int
-	list []tally
+	list []sums
 }
 
 // of returns that of a task and set.
-func (t *tallies) of(k, set int) tally {
+func (t *tallies) of(k, set int) sums {
 	if set >= t.sets {
-		return tally{}
+		return sums{}
 	}
 	return t.list[k*t.sets+set]
 }
@@ -34,7 +34,7 @@ func (d *design) tally(ctx context.Context, methods []method, workers int) {
 	}
 	for m := range methods {
 		if methods[m].errors.sets == 0 {
-			methods[m].errors = tallies{sets, make([]tally, sets*len(d.t.Tasks()))}
+			methods[m].errors = tallies{sets, make([]sums, sets*len(d.t.Tasks()))}
 		}
 	}
 	rows := make([][]float64, workers)
@@ -97,10 +97,11 @@ func (d *design) scores(ctx context.Context, methods []method) ([]Score, error) 
 	})
 	for g, tasks := range d.layout {
 		for _, k := range tasks {
+			n := d.counts(k)
 			for m := range methods {
 				for s := range 2 {
 					t := methods[m].errors.of(k, s)
-					floats.Add(parts[m][s].Of(z[g]), []float64{t.rows, t.squares, t.absolute})
+					floats.Add(parts[m][s].Of(z[g]), []float64{n[s], t.squares, t.absolute})
 				}
 			}
 		}
@@ -113,11 +114,19 @@ func (d *design) scores(ctx context.Context, methods []method) ([]Score, error) 
 		out[m] = methods[m].Score
 		for s, to := range []*Errors{&out[m].Train, &out[m].Test} {
 			v := parts[m][s].Of(sum)
-			t := tally{v[0], v[1], v[2]}
+			t := tally{v[0], sums{v[1], v[2]}}
 			*to = t.errors(spread.Of(sum)[s], d.TargetScale)
 		}
 	}
 	return out, nil
+}
+
+// counts returns how many rows of a task are for training, and how many held out.
+func (d *design) counts(k int) (n [2]float64) {
+	for _, i := range d.rows.of(k) {
+		n[set(d.train[i])]++
+	}
+	return n
 }
 
 // eachRow calls visit for every row of every node.
@@ -135,9 +144,9 @@ func (d *design) eachRow(visit func(g, i int)) {
 func (d *design) taskScores(methods []method) iter.Seq[TaskScore] {
 	return func(yield func(TaskScore) bool) {
 		for k, task := range d.t.Tasks() {
-			var n, mean, spread [2]float64
+			var mean, spread [2]float64
+			n := d.counts(k)
 			for _, i := range d.rows.of(k) {
-				n[set(d.train[i])]++
 				mean[set(d.train[i])] += d.scaledTarget(i)
 			}
 			for _, i := range d.rows.of(k) {
@@ -147,7 +156,7 @@ func (d *design) taskScores(methods []method) iter.Seq[TaskScore] {
 			}
 			t := TaskScore{Task: task, Node: d.t.Nodes()[d.t.Node(k)]}
 			for m := range methods {
-				train, test := methods[m].errors.of(k, 0), methods[m].errors.of(k, 1)
+				train, test := tally{n[0], methods[m].errors.of(k, 0)}, tally{n[1], methods[m].errors.of(k, 1)}
 				t.Train = append(t.Train, train.errors(spread[0], d.TargetScale))
 				t.Test = append(t.Test, test.errors(spread[1], d.TargetScale))
 			}

@@ -36,7 +36,7 @@ func (d *design) judge(ctx context.Context, scores []Score, methods []method) (V
 	for g, list := range d.layout {
 		for _, k := range list {
 			ours := methods[0].errors.of(k, 1)
-			if ours.rows == 0 {
+			if d.counts(k)[1] == 0 {
 				continue
 			}
 			for m := range methods {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"unicode"
@@ -36,8 +37,10 @@ const (
 	exitTerminated  = 143 // and one that SIGTERM ended
 )
 
-// In all processes that run commands, tests among them: products by other means have other last digits.
-func init() { kernel.UseBLAS() }
+func init() {
+	kernel.UseBLAS()           // in all processes that run commands, tests among them: products by other means have other last digits
+	runtime.MemProfileRate = 0 // its table would take 1.5 MB, and nobody can ask for it
+}
 
 func main() {
 	os.Exit(run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))

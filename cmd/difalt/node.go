@@ -116,7 +116,7 @@ func (n *nodeCommand) complain(ctx context.Context, err error) int {
 	return code
 }
 
-// saveMemory lets the heap grow by 4 MB before it is collected, and by as many bytes as the collector looks through for pointers: not to twice what
+// saveMemory lets the heap grow by 4 MB before it is collected, or by as many bytes as the collector looks through for pointers: not to twice what
 // is in use, most of which is a table without pointers, and yet collecting takes a part of the time that does not depend on how much there is.
 // Who sets GOGC knows better.
 func saveMemory() (restore func()) {
@@ -131,7 +131,7 @@ func saveMemory() (restore func()) {
 			return
 		}
 		metrics.Read(use)
-		debug.SetGCPercent(int(max(min(100*(4<<20+use[1].Value.Uint64())/max(use[0].Value.Uint64(), 1), 100), 2)))
+		debug.SetGCPercent(int(max(min(100*max(4<<20, use[1].Value.Uint64())/max(use[0].Value.Uint64(), 1), 100), 2)))
 		runtime.SetFinalizer(new([]metrics.Sample), collected)
 	}
 	collected(nil)
