@@ -4,10 +4,6 @@ package tile
 
 import "math"
 
-func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi, squares float64, ok bool) {
-	return 0, 0, 0, false
-}
-
 func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 	if active != NEON || n < 4 || r == 0 {
 		return residualGeneric(e, a, lda, b, y, n, r)
@@ -28,8 +24,6 @@ func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 		panel_4_neon(&g[j*ldg], ldg, &b[j], 1, ldb, &v[0], ldv, min(4, r-j), m, Pad(d)/Width, true)
 	}
 }
-
-func rotateRows(z []float64, ldz int, c, s []float64, n int) { rotateGeneric(z, ldz, c, s, n) }
 
 func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
 	if active != NEON || m == 0 || n == 0 {

@@ -4,26 +4,12 @@ package tile
 
 func available() []Tier { return []Tier{Generic} }
 
-func blocked(int, int, int) bool { return false }
-
 func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, _ Hint) {
 	mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
 }
 
-func packed(int, int) int { return 0 }
-
-func transpose([]float64, int, []float64, int, int, int) (rows, columns int) { return 0, 0 }
-
-func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, _ Hint) {
-	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
-}
-
 func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi float64) {
 	return leastSquaresGeneric(b, a, lda, n, r, y, work)
-}
-
-func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi, squares float64, ok bool) {
-	return 0, 0, 0, false
 }
 
 func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
@@ -42,13 +28,9 @@ func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n 
 	solveUpperGeneric(a, lda, r, ldr, inv, m, n)
 }
 
-func rotateRows(z []float64, ldz int, c, s []float64, n int) { rotateGeneric(z, ldz, c, s, n) }
-
 func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
 	panelGeneric(c, ldc, w, ldw, z, ldz, m, n, add)
 }
-
-func size[F Float](x []F) (largest, squares float64) { return sizeGeneric(x) }
 
 func mulBasisHalf(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx int, u []float32, ldu int, n, d, r int, _ Hint) {
 	mulBasisHalfGeneric(a, lda, a0, lda0, x, ldx, u, ldu, n, d, r)
@@ -59,10 +41,6 @@ func mulTransposedHalf(g []float32, x []uint16, ldx int, e []float32, n, d int, 
 }
 
 func addScaled(v, w, s []float64, g []float32, n int) { addScaledGeneric(v, w, s, g, n) }
-
-func halve[F Float](dst []uint16, x []F, c, s []float64, n int) float64 {
-	return halveGeneric(dst, x, c, s, n)
-}
 
 func readSum(x []float64, _ bool) float64 { return readSumGeneric(x) }
 

@@ -214,6 +214,19 @@ func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n 
 	solveUpper_avx2(&a[0], lda, &r[0], ldr, &inv[0], m, n)
 }
 
+func sumWeighted(sum, x []float64, ldx, own int, rows []int, w []float64, n int) {
+	if !accelerated() || n == 0 || len(rows) == 0 {
+		sumDifferencesGeneric(sum, x, ldx, own, rows, w, n)
+		return
+	}
+	n = Pad(n)
+	_, _, _ = sum[n-1], x[own*ldx+n-1], w[len(rows)-1]
+	for _, row := range rows {
+		_ = x[row*ldx+n-1]
+	}
+	sumDifferences(&sum[0], &x[0], ldx, own, &rows[0], &w[0], len(rows), n)
+}
+
 func size[F Float](x []F) (largest, squares float64) {
 	if !accelerated() || len(x) == 0 {
 		return sizeGeneric(x)

@@ -20,17 +20,6 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	}
 }
 
-func blocked(int, int, int) bool { return false }
-
-// The tiles of mulBasis do as well on any rank.
-func packed(int, int) int { return 0 }
-
-func transpose([]float64, int, []float64, int, int, int) (rows, columns int) { return 0, 0 }
-
-func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, _ Hint) {
-	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
-}
-
 func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
 	if active != NEON || n == 0 || d == 0 {
 		mulTransposedGeneric(g, x, ldx, e, n, d)
@@ -43,9 +32,6 @@ func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 		mulTransposedBlocks(mulTransposed32_neon, g, x, ldx, e, n, Pad(d), h.Next)
 	}
 }
-
-// size is for once a table, and needs no tile of its own.
-func size[F Float](x []F) (largest, squares float64) { return sizeGeneric(x) }
 
 func mulBasisHalf(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx int, u []float32, ldu int, n, d, r int, h Hint) {
 	if active != NEON || n == 0 || d == 0 || r == 0 {
@@ -74,11 +60,6 @@ func addScaled(v, w, s []float64, g []float32, n int) {
 	n = Pad(n)
 	_, _, _, _ = v[n-1], w[n-1], s[n-1], g[n-1]
 	addScaled_neon(&v[0], &w[0], &s[0], &g[0], n/Width)
-}
-
-// halve is for once a run, and needs no tile of its own.
-func halve[F Float](dst []uint16, x []F, c, s []float64, n int) float64 {
-	return halveGeneric(dst, x, c, s, n)
 }
 
 // step returns how many numbers N, and so many features, are in a cache line.

@@ -1,0 +1,31 @@
+//go:build purego || !amd64
+
+package tile
+
+// What follows has tiles on amd64 only. With NEON the tiles of mulBasis do as well on any rank.
+
+func blocked(int, int, int) bool { return false }
+
+func packed(int, int) int { return 0 }
+
+func transpose([]float64, int, []float64, int, int, int) (rows, columns int) { return 0, 0 }
+
+func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, _ Hint) {
+	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
+}
+
+func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi, squares float64, ok bool) {
+	return 0, 0, 0, false
+}
+
+func rotateRows(z []float64, ldz int, c, s []float64, n int) { rotateGeneric(z, ldz, c, s, n) }
+
+func size[F Float](x []F) (largest, squares float64) { return sizeGeneric(x) }
+
+func halve[F Float](dst []uint16, x []F, c, s []float64, n int) float64 {
+	return halveGeneric(dst, x, c, s, n)
+}
+
+func sumWeighted(sum, x []float64, ldx, own int, rows []int, w []float64, n int) {
+	sumDifferencesGeneric(sum, x, ldx, own, rows, w, n)
+}
