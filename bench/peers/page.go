@@ -7,7 +7,6 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -21,7 +20,15 @@ import (
 )
 
 //go:embed BENCHMARKS.md.tmpl
-var page string
+var pageText string
+
+var page = template.Must(template.New("BENCHMARKS.md").Funcs(template.FuncMap{
+	"details": details,
+	"peers":   peerTable,
+	"absent":  absentTable,
+	"shapes":  measure.Shapes,
+	"mb":      func(s measure.Shape) string { return fmt.Sprintf("%.0f MB", float64(s.Bytes())/1e6) },
+}).Parse(pageText))
 
 // writePage writes BENCHMARKS.md, and its pictures, from the results that are stored.
 func writePage(root string) error {
@@ -43,25 +50,10 @@ func writePage(root string) error {
 		}
 	}
 	var out bytes.Buffer
-	if err := write(&out, results); err != nil {
+	if err := page.Execute(&out, results); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(root, "BENCHMARKS.md"), out.Bytes(), 0o644)
-}
-
-// write executes the template of BENCHMARKS.md on the results.
-func write(w io.Writer, results []*result) error {
-	t, err := template.New("BENCHMARKS.md").Funcs(template.FuncMap{
-		"details": details,
-		"peers":   peerTable,
-		"absent":  absentTable,
-		"shapes":  measure.Shapes,
-		"mb":      func(s measure.Shape) string { return fmt.Sprintf("%.0f MB", float64(s.Bytes())/1e6) },
-	}).Parse(page)
-	if err != nil {
-		return err
-	}
-	return t.Execute(w, results)
 }
 
 // details is the line of experiment details.

@@ -21,7 +21,7 @@ func sample() *result {
 
 func TestWrite(t *testing.T) {
 	var out bytes.Buffer
-	if err := write(&out, []*result{sample()}); err != nil {
+	if err := page.Execute(&out, []*result{sample()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

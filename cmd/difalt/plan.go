@@ -42,7 +42,8 @@ func newPlanCommand() *cobra.Command {
 		if flags.json {
 			return report.WriteJSON(cmd.OutOrStdout(), plan)
 		}
-		return writePlan(cmd.OutOrStdout(), plan, network, flags.constants)
+		writePlan(cmd.OutOrStdout(), plan, network, flags.constants)
+		return nil
 	})
 	return cmd
 }
@@ -138,7 +139,7 @@ func (f *planFlags) network() (string, error) {
 	return words, in.SetNetwork(weights)
 }
 
-func writePlan(w io.Writer, p *theory.Plan, network, constants string) error {
+func writePlan(w io.Writer, p *theory.Plan, network, constants string) {
 	in, c := &p.Input, &p.Input.Constants
 	fmt.Fprintf(w, "%s\n", network)
 	terminal.Sayf(w, "%s of %s with %d features, rank %d, kappa %g, mu %g, to a subspace distance of %g",
@@ -170,7 +171,6 @@ func writePlan(w io.Writer, p *theory.Plan, network, constants string) error {
 	fmt.Fprintln(w)
 	terminal.Sayf(w, `Theorem 1 with constants %s: C = %g of T_pm, %g of T_con,init, %g of T_GD, %g of T_con,GD, %g of T_con of Dec-AltGDmin, %g of n T.
 Network: %v; computing: that of the node with the most tasks. Nothing was measured. Eq. (4) counts the arithmetic of all nodes once a round.`, constants, c.Power, c.InitRounds, c.Iterations, c.Rounds, c.DecRounds, c.Samples, in.Time)
-	return nil
 }
 
 func samplesVerdict(p *theory.Plan) string {

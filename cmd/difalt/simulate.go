@@ -116,7 +116,8 @@ func (s *simulateRun) results(folder *simulation.Folder, stdout io.Writer) error
 	if err := folder.Close(true); err != nil {
 		return err
 	}
-	return printSummary(stdout, sum, folder)
+	printSummary(stdout, sum, folder)
+	return nil
 }
 
 // compute runs the trials that the folder does not hold.
@@ -193,7 +194,7 @@ func graphWords(spec string) string {
 }
 
 // printSummary prints what it took each method, and where the files are.
-func printSummary(w io.Writer, sum *simulation.Summary, folder *simulation.Folder) error {
+func printSummary(w io.Writer, sum *simulation.Summary, folder *simulation.Folder) {
 	t := text.Table{{"method", "distance", "to 1e-6", "to 1e-10", "MB sent", "network", "computing"}}
 	for _, m := range sum.Methods {
 		row := []string{m.Method, strconv.FormatFloat(m.Final.Median, 'e', 1, 64)}
@@ -214,9 +215,8 @@ to 1e-6, 1e-10: iterations until it is that small; network: modelled, at
 %s; computing: measured, of the slowest node.
 
 `, medians(sum.Trials), text.Plural(sum.Setting.Iterations, "iteration"), sum.Setting.Time)
-	_, err := fmt.Fprintf(w, "picture  %s (and .svg)\ncurves   %s\nsummary  %s\n",
+	fmt.Fprintf(w, "picture  %s (and .svg)\ncurves   %s\nsummary  %s\n",
 		filepath.Clean(folder.Path(simulation.FigureFile+".png")), filepath.Clean(folder.Path(simulation.TraceFile)), filepath.Clean(folder.Path(simulation.SummaryFile)))
-	return err
 }
 
 // medians says of how many trials the table shows the medians.

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"math"
@@ -30,7 +31,9 @@ const accurate = 1e-10
 // pageTemplate is the page without its numbers and figures.
 //
 //go:embed results.md.tmpl
-var pageTemplate string
+var pageText string
+
+var pageTemplate = template.Must(template.New(ReportFile).Parse(pageText))
 
 // A result is what the folder of a run holds, as the page reads it.
 type result struct{ *simulation.Result }
@@ -62,20 +65,16 @@ func WriteReport(folder string, all []*simulation.Result) error {
 	for _, run := range all {
 		r.all = append(r.all, &result{run})
 	}
-	t, err := template.New(ReportFile).Parse(pageTemplate)
-	if err != nil {
-		return err
-	}
 	page := map[string]any{"Time": all[0].Summary.Setting.Time, "Statements": r.statements(), "Runs": r.runs()}
 	for i, f := range paperFigures {
 		page[fmt.Sprint("Figure", i+1)] = r.paper(&f)
 	}
 	page["Frontier"], page["Noise"], page["Baselines"] = r.frontier(), r.noise(), r.baselines()
-	var b strings.Builder
-	if err := t.Execute(&b, page); err != nil {
+	var b bytes.Buffer
+	if err := pageTemplate.Execute(&b, page); err != nil {
 		return err
 	}
-	r.files[ReportFile], r.files[ResultsFile] = []byte(b.String()), r.csv()
+	r.files[ReportFile], r.files[ResultsFile] = b.Bytes(), r.csv()
 	return atomicfile.WriteFolder(folder, r.files)
 }
 

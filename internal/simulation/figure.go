@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -49,12 +48,8 @@ const distanceLabel = "Subspace distance SD_{2}, node 0"
 
 // NewFigure returns the figure of a setting as the paper draws it: the distance of node
 // 0, the paper's node 1, against iterations and against execution time, as the median on
-// a band from the 10th to the 90th percentile. Time includes the initialisation's. It
-// returns an error when there is nothing to show.
-func NewFigure(s *Setting, bands []Band) (*chart.Figure, error) {
-	if len(bands) == 0 {
-		return nil, errors.New("no curves for a figure")
-	}
+// a band from the 10th to the 90th percentile. Time includes the initialisation's.
+func NewFigure(s *Setting, bands []Band) *chart.Figure {
 	iterations := chart.Panel{X: chart.Axis{Label: "Iteration", Zero: true}}
 	seconds := chart.Panel{X: chart.Axis{Label: "Execution time (s)", Zero: true}}
 	for i := range bands {
@@ -68,7 +63,7 @@ func NewFigure(s *Setting, bands []Band) (*chart.Figure, error) {
 	}
 	f := DistanceFigure(text+TrialsText(bands), iterations, seconds)
 	f.Title, f.Text = "Subspace distance against iterations and execution time", f.Caption
-	return f, nil
+	return f
 }
 
 // DistanceFigure puts panels of distances on one vertical axis.

@@ -108,10 +108,7 @@ func (f *Folder) WriteResults(s *Setting, sum *Summary, trials []Trial) error {
 	}
 	bands := Bands(trials)
 	files := map[string][]byte{SummaryFile: append(text, '\n'), BandsFile: appendBands(nil, bands)}
-	figure, err := NewFigure(s, bands)
-	if err != nil {
-		return err
-	}
+	figure := NewFigure(s, bands)
 	files[FigureFile+".png"], files[FigureFile+".svg"] = figure.PNG(), figure.SVG()
 	return atomicfile.WriteFolder(f.dir, files)
 }
