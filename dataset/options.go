@@ -68,8 +68,8 @@ type TableOptions struct {
 // Validate refuses options about the text of CSV that are not there. Those about columns
 // need a file.
 func (o *TableOptions) Validate() error {
-	if _, err := o.checkDelimiter(); err != nil {
-		return err
+	if d := o.Delimiter; d >= utf8.RuneSelf || d < 0 || strings.ContainsRune("\"'\n\r.-+0123456789", d) {
+		return formatErrorf("Delimiter", []string{",", ";", "\t"}, "the delimiter is %q: want one character that numbers and quotes do not have, such as a comma, a semicolon or a tab", d)
 	}
 	if o.Decimal != 0 && o.Decimal != '.' && o.Decimal != ',' {
 		return formatErrorf("Decimal", []string{".", ","}, "the decimal mark is %q: want '.' or ','", o.Decimal)
@@ -81,15 +81,6 @@ func (o *TableOptions) Validate() error {
 		return formatErrorf("Dates", []string{"dmy", "mdy"}, "the order of dates is %q: want ymd, dmy or mdy", o.Dates)
 	}
 	return nil
-}
-
-// checkDelimiter returns the delimiter of the options, 0 if it is to be found.
-func (o *TableOptions) checkDelimiter() (byte, error) {
-	d := o.Delimiter
-	if d == '"' || d == '\'' || d == '\n' || d == '\r' || d == '.' || d == '-' || d == '+' || d >= '0' && d <= '9' || d >= utf8.RuneSelf || d < 0 {
-		return 0, formatErrorf("Delimiter", []string{",", ";", "\t"}, "the delimiter is %q: want one character that numbers and quotes do not have, such as a comma, a semicolon or a tab", d)
-	}
-	return byte(d), nil
 }
 
 // named returns the names of the columns that the options name, some of them empty.

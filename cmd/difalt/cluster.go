@@ -126,10 +126,7 @@ func newClusterKeyCommand() *cobra.Command {
 		if out == "" {
 			return options.Usagef("--out is missing: need a file")
 		}
-		key, text, err := cluster.NewKey()
-		if err != nil {
-			return err
-		}
+		key, text := cluster.NewKey()
 		if err := cluster.WriteKey(out, text); err != nil {
 			return fmt.Errorf("--out: %w", err)
 		}

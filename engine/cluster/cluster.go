@@ -269,10 +269,7 @@ func New(names, addresses []string, g *topology.Graph, rule string) (c *Cluster,
 	c = Named(names, g, rule)
 	c.Run, c.Epoch = hex.EncodeToString(run), 1
 	for i := range c.Nodes {
-		key, text, err := NewKey()
-		if err != nil {
-			return nil, nil, err
-		}
+		key, text := NewKey()
 		keys = append(keys, text)
 		c.Nodes[i].Address, c.Nodes[i].Pins = addresses[i], []Pin{PinOf(key.Public().(ed25519.PublicKey))}
 	}

@@ -28,16 +28,12 @@ import (
 )
 
 // NewKey returns a new key of a node and its PEM text, PKCS #8.
-func NewKey() (ed25519.PrivateKey, []byte, error) {
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, nil, err
-	}
-	return key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+func NewKey() (ed25519.PrivateKey, []byte) {
+	seed := make([]byte, ed25519.SeedSize)
+	_, _ = rand.Read(seed) // never fails: it ends the program
+	key := ed25519.NewKeyFromSeed(seed)
+	der, _ := x509.MarshalPKCS8PrivateKey(key) // knows Ed25519
+	return key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
 // ReadKey reads a key file. It refuses one that others may read or write: see readSecret.

@@ -214,7 +214,7 @@ func TestImpostors(t *testing.T) {
 	})...); err != nil {
 		t.Fatal(err)
 	}
-	stranger, _, _ := cluster.NewKey()
+	stranger, _ := cluster.NewKey()
 	pin := cluster.PinOf(stranger.Public().(ed25519.PublicKey))
 	try := func(c *cluster.Cluster, key ed25519.PrivateKey) error {
 		o := quick()
@@ -296,7 +296,7 @@ func TestRefuse(t *testing.T) {
 // others keep their file.
 func TestRotation(t *testing.T) {
 	p := newParty(t, "path", 2)
-	fresh, _, _ := cluster.NewKey()
+	fresh, _ := cluster.NewKey()
 	p.c.Nodes[0].Pins = append(p.c.Nodes[0].Pins, cluster.PinOf(fresh.Public().(ed25519.PublicKey)))
 	p.keys[0] = fresh
 	sameBits(t, p.c, p.all(t, quick()), 20)

@@ -56,12 +56,9 @@ func newParty(t testing.TB, graph string, nodes int) *party {
 				p.c.Edges = append(p.c.Edges, [2]int{i, j})
 			}
 		}
-		key, _, err := cluster.NewKey()
+		key, _ := cluster.NewKey()
 		l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 		t.Cleanup(func() { l.Close() })
-		if err != nil {
-			t.Fatal(err)
-		}
 		p.keys, p.listeners = append(p.keys, key), append(p.listeners, l)
 		p.c.Nodes = append(p.c.Nodes, cluster.Node{Name: string(rune('a' + i)), Address: l.Addr().String(), Pins: []cluster.Pin{cluster.PinOf(key.Public().(ed25519.PublicKey))}})
 	}
