@@ -8,7 +8,7 @@
 // vector mean that all tasks share, held back by a ridge; and loadings L of low rank in
 // directions that package difalt finds. So there are one regression for all tasks, shrunken
 // intercepts, one ridge a task, and whatever is between them. The strengths are those of the largest
-// restricted likelihood (empirical Bayes), and the rank is the first after which another does not pay,
+// restricted likelihood (empirical Bayes), and ranks that the evidence does not rule out are averaged,
 // by Laplace's approximation of the evidence, in which loadings have a prior of their own. There is no
 // cross-validation but for the simpler methods that the model is compared with on held-out rows.
 //

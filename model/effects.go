@@ -9,7 +9,7 @@ import (
 )
 
 // Goodness says how a model fits the training rows of all nodes; what is not known is 0. Between owners, who dither what they tell one another, it
-// is as exact as that.
+// is as exact as that. It is about the most probable rank.
 type Goodness struct {
 	// LogLikelihood is that of the targets at the estimates of the mean and of all variances, coefficients of tasks integrated.
 	LogLikelihood float64

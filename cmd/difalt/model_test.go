@@ -5,22 +5,24 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/model"
 )
 
 // What model show prints, its JSON and the file of effects say the same, and the file is of the format that its name says.
 func TestModelShowEffects(t *testing.T) {
 	inFull(t)
-	model, out := clinicModel(t), filepath.Join(t.TempDir(), "effects.csv")
-	words, stderr, code := difaltCommand(t, "model", "show", model)
+	path, out := clinicModel(t), filepath.Join(t.TempDir(), "effects.csv")
+	words, stderr, code := difaltCommand(t, "model", "show", path)
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	asJSON, stderr, code := difaltCommand(t, "model", "show", model, "--json")
+	asJSON, stderr, code := difaltCommand(t, "model", "show", path, "--json")
 	if code != 0 {
 		t.Fatal(stderr)
 	}
@@ -36,7 +38,7 @@ func TestModelShowEffects(t *testing.T) {
 	if err := json.Unmarshal([]byte(asJSON), &r); err != nil || len(r.Tasks) != 40 || len(r.Effects) < 10 {
 		t.Fatalf("%v: %s", err, asJSON)
 	}
-	if _, stderr, code := difaltCommand(t, "model", "show", model, "--effects-out", out); code != 0 {
+	if _, stderr, code := difaltCommand(t, "model", "show", path, "--effects-out", out); code != 0 {
 		t.Fatal(stderr)
 	}
 	rows := records(t, out)
@@ -52,7 +54,7 @@ func TestModelShowEffects(t *testing.T) {
 			t.Errorf("%s is not printed: %s", shown, words)
 		}
 	}
-	m, err := loadModel(model)
+	m, err := loadModel(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,10 +70,63 @@ func TestModelShowEffects(t *testing.T) {
 	if strings.Count(words, "counts as at least") != shown || shown == 0 {
 		t.Errorf("the limits of %d columns are not printed: %s", shown, words)
 	}
-	if _, stderr, code := difaltCommand(t, "model", "show", model, "--effects-out", out+".xlsx"); code != exitUsage || !strings.Contains(stderr, "--effects-out") {
+	if _, stderr, code := difaltCommand(t, "model", "show", path, "--effects-out", out+".xlsx"); code != exitUsage || !strings.Contains(stderr, "--effects-out") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	if _, stderr, code := difaltCommand(t, "model", "show", model, "--effects-out", model); code != exitUsage || !strings.Contains(stderr, "would overwrite") {
+	if _, stderr, code := difaltCommand(t, "model", "show", path, "--effects-out", path); code != exitUsage || !strings.Contains(stderr, "would overwrite") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
+}
+
+// A model of several ranks says so with their weights, and all commands take it: of ranks that say the same it says what the first one does.
+func TestModelOfSeveralRanks(t *testing.T) {
+	inFull(t)
+	path := clinicModel(t)
+	one, err := loadModel(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := one.Parameters()
+	p.Alternatives = []model.Alternative{{Weight: 0.25, Mean: p.Mean, Prior: p.Prior}}
+	m, err := model.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	several := filepath.Join(t.TempDir(), "several.npz")
+	if err := m.Save(several); err != nil {
+		t.Fatal(err)
+	}
+	words, stderr, code := difaltCommand(t, "model", "show", several)
+	rank := fmt.Sprintf("%[1]d with weight 0.75, %[1]d with weight 0.25", one.Rank())
+	if code != 0 || !strings.Contains(words, rank) || !strings.Contains(words, "version 7,") {
+		t.Errorf("%s%s", words, stderr)
+	}
+	var shown struct {
+		Version int
+		Ranks   []int
+		Weights []float64
+	}
+	asJSON, _, _ := difaltCommand(t, "model", "show", several, "--json")
+	if err := json.Unmarshal([]byte(asJSON), &shown); err != nil || shown.Version != 7 || !slices.Equal(shown.Weights, []float64{0.75, 0.25}) || !slices.Equal(shown.Ranks, []int{one.Rank(), one.Rank()}) {
+		t.Errorf("%+v, %v", shown, err)
+	}
+	for _, args := range [][]string{{"predict", "--data", clinics, "--standard-errors", "--out", "-"}, {"predict", "--data", newClinics, "--standard-errors", "--out", "-"}} {
+		want, _, _ := difaltCommand(t, append(args, "--model", path)...)
+		got, stderr, code := difaltCommand(t, append(args, "--model", several)...)
+		if code != 0 || !sameNumbers(got, want) {
+			t.Errorf("%q: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
+
+// sameNumbers reports whether two texts of commas and lines are the same but for rounding.
+func sameNumbers(a, b string) bool {
+	split := func(s string) []string {
+		return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == '\n' })
+	}
+	return slices.EqualFunc(split(a), split(b), func(x, y string) bool {
+		v, err := strconv.ParseFloat(x, 64)
+		w, errW := strconv.ParseFloat(y, 64)
+		return x == y || err == nil && errW == nil && math.Abs(v-w) < 1e-9*(1+math.Abs(w))
+	})
 }
