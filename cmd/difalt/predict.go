@@ -142,10 +142,7 @@ func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *datase
 	if f.standardError {
 		columns = append(columns, tablefile.Column{Name: "stderr", Kind: tablefile.Number}, tablefile.Column{Name: "sample_stderr", Kind: tablefile.Number})
 	}
-	w, err := tablefile.New(out, f.out, append(columns, tablefile.Column{Name: "known", Kind: tablefile.Flag}), t.Rows())
-	if err != nil {
-		return seen, err
-	}
+	w := tablefile.New(out, f.out, append(columns, tablefile.Column{Name: "known", Kind: tablefile.Flag}), t.Rows())
 	x, row := make([]float64, len(t.Features())), make([]tablefile.Cell, 0, 5)
 	for i := range t.Rows() {
 		task := t.Tasks()[t.Task(i)]

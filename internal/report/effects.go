@@ -139,10 +139,7 @@ func EffectsFile(out io.Writer, path string, m *model.Model) error {
 	for _, name := range []string{"estimate", "std_error", "conf_low", "conf_high"} {
 		columns = append(columns, tablefile.Column{Name: name, Kind: tablefile.Number})
 	}
-	w, err := tablefile.New(out, path, columns, len(list))
-	if err != nil {
-		return err
-	}
+	w := tablefile.New(out, path, columns, len(list))
 	for _, e := range list {
 		w.Write([]tablefile.Cell{
 			{Text: e.Kind}, {Text: e.Term}, {Text: e.Reference},
