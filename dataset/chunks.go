@@ -54,10 +54,7 @@ func (c *chunks[T]) room(rows int) ([]T, error) {
 		return nil, err
 	}
 	c.files = append(c.files, f)
-	if _, single := any(v).(float32); single {
-		return any(f.Float32s()).([]T), nil
-	}
-	return any(f.Float64s()).([]T), nil
+	return scratch.Numbers[T](f), nil
 }
 
 // check returns an error if there is no memory for so many rows more.

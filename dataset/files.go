@@ -213,7 +213,7 @@ func (r *reader) readNPY(f io.ReaderAt, size int64) error {
 		return err
 	}
 	n, k := m.Shape[0], m.Shape[1]
-	if err := r.open(numbered("c", k), "row"); err != nil {
+	if err := r.open(text.Numbered("c", k), "row"); err != nil {
 		return err
 	}
 	const rows = 512

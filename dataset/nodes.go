@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 )
 
@@ -21,7 +22,7 @@ func (t *Table) AssignBlocks(l int) error {
 	for k := range of {
 		of[k] = k * l / len(of)
 	}
-	return t.Assign(numbered("", l), of)
+	return t.Assign(text.Numbered("", l), of)
 }
 
 // AssignNode puts all tasks on one node of the given name.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/difalt/difalt/internal/text"
 )
 
 // A dialect says how the text of CSV is written.
@@ -143,7 +145,7 @@ func containsAll(list, names []string) bool {
 // sniffHeader returns the names of the columns, and whether the first record holds them.
 // It does not if the options say so, or if they ask for columns such as c0 that it lacks.
 func (o *TableOptions) sniffHeader(first []string) (header []string, named bool) {
-	plain := numbered("c", len(first)) // how a table without a line of names is addressed
+	plain := text.Numbered("c", len(first)) // how a table without a line of names is addressed
 	if o.NoHeader {
 		return plain, false
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -283,15 +282,6 @@ func firstDuplicate(list []string) (name string, twice bool) {
 		}
 	}
 	return "", false
-}
-
-// numbered returns n names: the prefix and a number.
-func numbered(prefix string, n int) []string {
-	list := make([]string, n)
-	for i := range list {
-		list[i] = prefix + strconv.Itoa(i)
-	}
-	return list
 }
 
 // checkName refuses names that other programs, or a model file, would not show as

@@ -60,9 +60,9 @@ func (t *Tasks) reserve(folder string) error {
 		}
 		t.disk = &disk{f, folder}
 		if single {
-			t.x32 = f.Float32s()
+			t.x32 = scratch.Numbers[float32](f)
 		} else {
-			t.x64 = f.Float64s()
+			t.x64 = scratch.Numbers[float64](f)
 		}
 	case single:
 		// float32 rows keep the padding of float64 rows and are at least half a cache

@@ -11,6 +11,7 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/npz"
+	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
@@ -264,11 +265,11 @@ func (s *source) tasks(x *npz.Array) (task []int, names []string) {
 		for i := range task {
 			task[i] = i / n
 		}
-		return task, numbered("", x.Shape[0])
+		return task, text.Numbered("", x.Shape[0])
 	}
 	task, names = s.numbered("task", x.Shape[0], fmt.Sprintf("one entry a row of X, which is %s", x))
 	if names == nil && s.err == nil {
-		names = numbered("", s.countTasks(task))
+		names = text.Numbered("", s.countTasks(task))
 	}
 	return task, names
 }
@@ -283,10 +284,10 @@ func (s *source) numbered(name string, n int, want string) (numbers []int, names
 		numbers, s.err = a.Ints()
 		return numbers, nil
 	}
-	var text []string
-	text, s.err = a.Strings()
+	var words []string
+	words, s.err = a.Strings()
 	index := map[string]int{}
-	for _, v := range text {
+	for _, v := range words {
 		k, there := index[v]
 		if !there {
 			k = len(names)
@@ -323,19 +324,10 @@ func (s *source) countTasks(task []int) (tasks int) {
 func (s *source) features(x *npz.Array) (names []string) {
 	d := x.Shape[len(x.Shape)-1]
 	if !s.Has("feature") {
-		return numbered("x", d)
+		return text.Numbered("x", d)
 	}
 	if a := s.array("feature", fmt.Sprintf("one string a column of X, which is %s", x), shaped(d)); a != nil {
 		names, s.err = a.Strings()
-	}
-	return names
-}
-
-// numbered returns n names: the prefix and a number.
-func numbered(prefix string, n int) []string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = prefix + strconv.Itoa(i)
 	}
 	return names
 }
@@ -354,7 +346,7 @@ func (f *File) readNodes(s *source) int {
 				return 0
 			}
 		}
-		names = numbered("", slices.Max(node)+1)
+		names = text.Numbered("", slices.Max(node)+1)
 	}
 	if err := f.Table.Assign(names, node); err != nil {
 		s.fail("array %q: %w", "node", err)

@@ -31,13 +31,10 @@ func New(folder string, n int) (*File, error) {
 	return f, nil
 }
 
-// Float64s returns the memory as so many numbers, and Float32s likewise.
-func (f *File) Float64s() []float64 {
-	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(f.data))), len(f.data)/8)
-}
-
-func (f *File) Float32s() []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(f.data))), len(f.data)/4)
+// Numbers returns the memory of a file as numbers.
+func Numbers[T float32 | float64](f *File) []T {
+	var v T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(f.data))), len(f.data)/int(unsafe.Sizeof(v)))
 }
 
 // Seal makes the memory read only, on Linux and macOS: writing ends the process then.

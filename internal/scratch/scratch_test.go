@@ -26,9 +26,9 @@ func TestFile(t *testing.T) {
 	if names, err := os.ReadDir(folder); err != nil || len(names) > 0 {
 		t.Errorf("the folder holds %v, %v: want nothing", names, err)
 	}
-	x := f.Float64s()
-	if len(x) != n/8 || len(f.Float32s()) != n/4 {
-		t.Fatalf("%d and %d numbers in %d bytes", len(x), len(f.Float32s()), n)
+	x := scratch.Numbers[float64](f)
+	if len(x) != n/8 || len(scratch.Numbers[float32](f)) != n/4 {
+		t.Fatalf("%d and %d numbers in %d bytes", len(x), len(scratch.Numbers[float32](f)), n)
 	}
 	for i := range x {
 		if x[i] != 0 {
@@ -48,7 +48,7 @@ func TestFile(t *testing.T) {
 		}
 	}
 	runtime.KeepAlive(f)
-	if f, err := scratch.New(folder, 0); err != nil || len(f.Float64s()) != 0 {
+	if f, err := scratch.New(folder, 0); err != nil || len(scratch.Numbers[float64](f)) != 0 {
 		t.Errorf("a file of no bytes: %v", err)
 	}
 }
@@ -62,7 +62,7 @@ func TestSealedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := f.Float64s()
+	x := scratch.Numbers[float64](f)
 	x[9] = 7
 	f.Seal()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))

@@ -23,6 +23,15 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// Numbered returns n names: the prefix and a number from 0.
+func Numbered(prefix string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = prefix + strconv.Itoa(i)
+	}
+	return list
+}
+
 // A Table is rows of cells; the first row is the header, the first column names.
 type Table [][]string
 
