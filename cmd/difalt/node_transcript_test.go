@@ -172,7 +172,7 @@ func TestTranscript(t *testing.T) {
 				}
 			}
 		}
-		if frames < 60 || texts < 2 || len(numbers) < 1000 || len(cells) < 200 {
+		if frames < 50 || texts < 2 || len(numbers) < 1000 || len(cells) < 200 {
 			t.Errorf("%s: only %d frames and %d texts were searched for %d numbers and %d cells", name, frames, texts, len(numbers), len(cells))
 		}
 	}

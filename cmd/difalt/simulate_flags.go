@@ -14,7 +14,6 @@ import (
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/tablefile"
 	"github.com/difalt/difalt/kernel"
-	"github.com/spf13/pflag"
 )
 
 // smallSetting is what simulate does without flags.
@@ -143,20 +142,7 @@ func (f *simulateFlags) resolve() ([]*simulateRun, error) {
 func (f *simulateFlags) over(preset *paper.Preset, setting simulation.Setting) (*simulateRun, error) {
 	g := newSimulateFlags()
 	g.setting, g.trials = setting, preset.Trials
-	var err error
-	f.Set.VisitAll(func(flag *pflag.Flag) {
-		if !flag.Changed {
-			return
-		}
-		value := flag.Value.String()
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			value = strings.Join(list.GetSlice(), ",")
-		}
-		if e := g.Set.Set(flag.Name, value); e != nil {
-			err = e
-		}
-	})
-	if err != nil {
+	if err := g.Set.Parse(f.Given(func(options.Option) bool { return true })); err != nil {
 		return nil, &options.UsageError{Err: err}
 	}
 	if len(preset.Settings) > 1 || !f.Changed("out") {

@@ -205,9 +205,14 @@ func (f *Flags) Settings(s Scope) (all []wire.Setting) {
 // Arguments returns, as a command line, the options that were given and that another
 // command has too, but for some.
 func (f *Flags) Arguments(to Command, but ...string) (args []string) {
-	for _, o := range f.options {
-		if o.Of&to != 0 && f.Changed(o.Name) && !slices.Contains(but, o.Name) {
-			args = append(args, "--"+o.Name+"="+argument(f.Set.Lookup(o.Name).Value))
+	return f.Given(func(o Option) bool { return o.Of&to != 0 && !slices.Contains(but, o.Name) })
+}
+
+// Given returns, as a command line, the options that were given and are chosen.
+func (g *Group) Given(chosen func(o Option) bool) (args []string) {
+	for _, o := range g.options {
+		if g.Changed(o.Name) && chosen(o) {
+			args = append(args, "--"+o.Name+"="+argument(g.Set.Lookup(o.Name).Value))
 		}
 	}
 	return args
