@@ -187,6 +187,7 @@ func (l *builder) table() (*Table, error) {
 		}
 		return nil, fmt.Errorf("the table has zero rows after the line of column names")
 	}
+	t.tasks.forget()
 	s := &t.schema
 	if len(l.levels) > 0 {
 		t.coding = make([]coding, len(s.Columns))

@@ -120,8 +120,12 @@ func (c *chunks[T]) row(i int) []T {
 }
 
 func (c *chunks[T]) get(dst []float64, i int) {
-	for j, v := range c.row(i) {
-		dst[j] = float64(v)
+	if own, ok := any(c).(*chunks[float64]); ok {
+		copy(dst, own.row(i))
+	} else {
+		for j, v := range c.row(i) {
+			dst[j] = float64(v)
+		}
 	}
 	runtime.KeepAlive(c)
 }

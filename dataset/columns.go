@@ -302,7 +302,7 @@ func (l *levels) sorted() (list []string, rank []int32) {
 	}
 	rank = make([]int32, len(list))
 	for j, name := range list {
-		rank[l.names.index[name]] = int32(j)
+		rank[l.names.numbers()[name]] = int32(j)
 	}
 	return list, rank
 }

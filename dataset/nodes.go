@@ -57,7 +57,7 @@ func (t *Table) Assign(nodes []string, of []int) error {
 		t.nodes.number(name)
 	}
 	for k, g := range of {
-		t.places[k].node = g
+		t.places[k].node = int32(g)
 	}
 	return nil
 }

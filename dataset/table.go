@@ -33,7 +33,7 @@ type Table struct {
 
 // A place says on which node a task lives, -1 for none, and on which line of a file it came
 // first, 0 for none.
-type place struct{ node, line int }
+type place struct{ node, line int32 }
 
 // A reading says what became of the files that a table was read from.
 type reading struct {
@@ -152,21 +152,21 @@ func (t *Table) begin(row, line int, task []byte, node string) error {
 			return complain("task %w", err)
 		}
 		k = t.tasks.number(string(task))
-		t.places = append(t.places, place{-1, line})
+		t.places = append(t.places, place{-1, int32(line)})
 	}
 	if node != "" {
 		at := &t.places[k]
-		g, ok := t.nodes.index[node]
+		g, ok := t.nodes.numbers()[node]
 		if !ok {
 			if err := checkName(node); err != nil {
 				return complain("node %w", err)
 			}
 			g = t.nodes.number(node)
 		}
-		if at.node >= 0 && at.node != g {
+		if at.node >= 0 && int(at.node) != g {
 			return complain("task %q is on node %q here and on node %q before (line %d)", t.tasks.list[k], node, t.nodes.list[at.node], at.line)
 		}
-		at.node = g
+		at.node = int32(g)
 	}
 	t.task = append(t.task, int32(k))
 	return nil
@@ -186,7 +186,7 @@ func (t *Table) Tasks() []string { return t.tasks.list }
 func (t *Table) Nodes() []string { return t.nodes.list }
 
 // Node returns the node of a task, or -1 if it has none.
-func (t *Table) Node(task int) int { return t.places[task].node }
+func (t *Table) Node(task int) int { return int(t.places[task].node) }
 
 // HasTarget reports whether the rows have targets.
 func (t *Table) HasTarget() bool { return t.target }
@@ -251,22 +251,33 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // names are numbered in the order in which they come.
 type names struct {
 	list  []string
-	index map[string]int
+	index map[string]int // nil after forget, until somebody looks for a name
 }
 
+// numbers returns the numbers of all names.
+func (n *names) numbers() map[string]int {
+	if n.index == nil {
+		n.index = make(map[string]int, len(n.list))
+		for k, name := range n.list {
+			n.index[name] = k
+		}
+	}
+	return n.index
+}
+
+// forget lets go of what a name is found by: of many names it takes more memory than they do.
+func (n *names) forget() { n.index = nil }
+
 func (n *names) find(name []byte) (k int, ok bool) {
-	k, ok = n.index[string(name)]
+	k, ok = n.numbers()[string(name)]
 	return k, ok
 }
 
 // number returns the number of a name, which it copies, for it may lie in the memory of a file,
 // if it is a new one.
 func (n *names) number(name string) int {
-	if k, ok := n.index[name]; ok {
+	if k, ok := n.numbers()[name]; ok {
 		return k
-	}
-	if n.index == nil {
-		n.index = map[string]int{}
 	}
 	k := len(n.list)
 	n.list = append(n.list, strings.Clone(name))

@@ -209,7 +209,7 @@ func (d *design) parameters(c *Config, o *difalt.Options) model.Parameters {
 	p := model.Parameters{
 		Method: by, Schema: *d.t.Schema(),
 		TaskColumn: c.TaskColumn, TargetColumn: c.TargetColumn, Scaling: d.Scaling,
-		Nodes: slices.Clone(d.t.Nodes()), Tasks: slices.Clone(d.t.Tasks()),
+		Nodes: slices.Clip(d.t.Nodes()), Tasks: slices.Clip(d.t.Tasks()),
 		NodeOf: make([]int, len(d.t.Tasks())), Samples: d.t.Samples(d.train),
 	}
 	for g, tasks := range d.layout {

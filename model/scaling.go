@@ -42,10 +42,14 @@ func (s *Scaling) Apply(z []float64) {
 
 // within returns feature j with a value of x, as it counts. What is infinite stays so.
 func (s *Scaling) within(j int, x float64) float64 {
-	if s.Least == nil || math.IsInf(x, 0) {
-		return x
+	switch {
+	case s.Least == nil || math.IsInf(x, 0):
+	case x < s.Least[j]:
+		return s.Least[j]
+	case x > s.Most[j]:
+		return s.Most[j]
 	}
-	return min(max(x, s.Least[j]), s.Most[j])
+	return x
 }
 
 // apply is Apply for a row in which nothing is missing, as it is.

@@ -192,11 +192,12 @@ const manyRows = 8
 func addTriangle(sum, a, b []float64, w int) {
 	m := len(a) / w
 	if m < manyRows {
-		for i := range w {
-			for k := range m {
-				floats.AddScaled(sum[:w-i], a[k*w+i], b[k*w+i:][:w-i])
+		for k := range m {
+			own, to := b[k*w:][:w], sum
+			for i, v := range a[k*w:][:w] {
+				floats.AddScaled(to[:w-i], v, own[i:])
+				to = to[w-i:]
 			}
-			sum = sum[w-i:]
 		}
 		return
 	}
@@ -305,8 +306,11 @@ func (pt *Point) addSlope(k *mixedmodel.Whitened, out []float64) {
 		}
 	}
 	along, hz := pt.axes.rows(k.Z, w), zc
-	if m == 1 {
-		floats.ScaleTo(hz.Data, h.Data[0], along)
+	if m < manyRows {
+		clear(hz.Data)
+		for i, v := range h.Data {
+			floats.AddScaled(hz.Data[i/m*w:][:w], v, along[i%m*w:][:w])
+		}
 	} else {
 		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, h, mixedmodel.Matrix(along, m, w), 0, hz)
 	}
