@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -45,20 +46,11 @@ type Options struct {
 
 // WithDefaults returns o with the default of everything that is zero.
 func (o Options) WithDefaults() Options {
-	for _, d := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{
-		{&o.JoinTimeout, 10 * time.Minute}, {&o.RoundTimeout, 2 * time.Minute},
-		{&o.RejoinTimeout, 30 * time.Second}, {&o.Linger, 5 * time.Second},
-	} {
-		if *d.value == 0 {
-			*d.value = d.standard
-		}
-	}
-	if o.MaxFrame == 0 {
-		o.MaxFrame = 1 << 30
-	}
+	o.JoinTimeout = cmp.Or(o.JoinTimeout, 10*time.Minute)
+	o.RoundTimeout = cmp.Or(o.RoundTimeout, 2*time.Minute)
+	o.RejoinTimeout = cmp.Or(o.RejoinTimeout, 30*time.Second)
+	o.Linger = cmp.Or(o.Linger, 5*time.Second)
+	o.MaxFrame = cmp.Or(o.MaxFrame, 1<<30)
 	if o.Report == nil {
 		o.Report = func(string) {}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,10 +83,7 @@ func (f *adaptFlags) read(ctx context.Context, stderr io.Writer) (m *model.Model
 	if m, err = loadModel(f.model); err != nil {
 		return nil, nil, err
 	}
-	target := f.target
-	if target == "" {
-		target = m.Parameters().TargetColumn
-	}
+	target := cmp.Or(f.target, m.Parameters().TargetColumn)
 	if target == "" && !options.IsProblem(f.data) {
 		return nil, nil, options.Usagef("the model was trained on a problem file: say which column of the table to fit with --target")
 	}

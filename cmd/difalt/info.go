@@ -36,14 +36,10 @@ type fact struct{ name, value string }
 
 func facts() []fact {
 	k := kernel.Info()
-	cpu := k.CPU
-	if cpu == "" {
-		cpu = "unknown " + runtime.GOARCH
-	}
 	all := []fact{
 		{"difalt", version()},
 		{"go", runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH},
-		{"cpu", cpu},
+		{"cpu", cmp.Or(k.CPU, "unknown "+runtime.GOARCH)},
 		{"features", strings.Join(features(), " ")},
 		{"kernel", k.Kernel},
 		{"available", strings.Join(k.Available, " ")},

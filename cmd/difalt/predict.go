@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,9 +105,7 @@ func (f *predictFlags) run(ctx context.Context, stdout, stderr io.Writer) error 
 // readTable reads a table with the model's features; target is the column of targets,
 // or empty to read none.
 func readTable(ctx context.Context, stderr io.Writer, m *model.Model, path, task, target string, flags *options.Flags) (*dataset.Table, error) {
-	if task == "" {
-		task = m.Parameters().TaskColumn
-	}
+	task = cmp.Or(task, m.Parameters().TaskColumn)
 	if task == "" && !options.IsProblem(path) {
 		return nil, options.Usagef("the model was trained on a problem file: say which column of the table names tasks with --task")
 	}

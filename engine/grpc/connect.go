@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -333,10 +334,7 @@ func plain(err error) string {
 	if err == nil {
 		return "no answer"
 	}
-	text := status.Convert(err).Message()
-	if text == "" {
-		text = err.Error()
-	}
+	text := cmp.Or(status.Convert(err).Message(), err.Error())
 	// The layers of a failure to connect come one inside the other.
 	for _, outer := range []string{`connection error: desc = "`, `transport: `, `error reading from server: `, `error reading server preface: `} {
 		if _, inner, ok := strings.Cut(text, outer); ok {

@@ -4,6 +4,7 @@
 package theory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -243,14 +244,11 @@ func New(in Input) (*Plan, error) {
 	dec.InitRounds = count(in.rounds(c.DecRounds * t.DecAgree))
 	dec.Rounds = dec.InitRounds
 
-	p := &Plan{Input: in, Rounds: float64(in.Rounds), TotalSamples: c.Samples * t.Samples}
+	p := &Plan{Input: in, Rounds: cmp.Or(float64(in.Rounds), max(dif.InitRounds, dif.Rounds)), TotalSamples: c.Samples * t.Samples}
 	p.SamplesPerTask = math.Ceil(max(p.TotalSamples/float64(in.Tasks),
 		math.Log(float64(in.Tasks)), math.Log(float64(in.Features)), float64(in.Rank)))
 	p.Enough = float64(in.Samples) >= p.SamplesPerTask
 	p.Unknowns = float64((in.Features+in.Tasks-in.Rank)*in.Rank) / float64(in.Tasks)
-	if p.Rounds == 0 {
-		p.Rounds = max(dif.InitRounds, dif.Rounds)
-	}
 	dif.LargestGamma = math.Exp(-max(c.InitRounds*t.InitAgree, c.Rounds*t.Agree) / p.Rounds)
 	dec.LargestGamma = math.Exp(-c.DecRounds * t.DecAgree / p.Rounds)
 	for _, m := range []*MethodPlan{&dif, &dec} {
