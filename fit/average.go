@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit/internal/evidence"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
@@ -39,6 +40,22 @@ func (q *question) chooseRank(ctx context.Context, c *choice) error {
 // hopes reports whether a rank that is only expected may have a weight.
 func (c *choice) hopes(k *candidate) bool {
 	return k.evidence < c.best.evidence+hopeful && k.last() > slight
+}
+
+// take makes a candidate that was evaluated the best if it is, and reports whether larger ranks may be better yet.
+func (q *question) take(c *choice, reached *candidate) (more bool) {
+	gain := c.best.evidence - reached.evidence
+	if !q.averages(c) {
+		if more = q.rank != 0 || gain > c.decisive(); more {
+			c.best = reached
+		}
+		return more
+	}
+	empty := reached.empty()
+	if gain > enough || gain > 0 && !empty {
+		c.best = reached
+	}
+	return !empty && gain > -decisive
 }
 
 // below evaluates the ranks below the best that may have a weight, and that were passed on the way up; and the rank below one whose last axis is empty,
@@ -111,21 +128,27 @@ func (c *choice) alternatives() (list []*candidate) {
 	return list
 }
 
-// arriveWith returns the best of candidates, which has arrived, and those that are averaged with it, when these have; none of them after an interrupt.
-func (q *question) arriveWith(ctx context.Context, c *choice, best *candidate, others []*candidate) (all []*candidate, err error) {
-	all = []*candidate{best}
+// finishAll finishes the best of a choice, with the algorithm, and returns it and the others that are averaged, when these have arrived; none of them after
+// an interrupt.
+func (q *question) finishAll(ctx context.Context, c *choice, a *algorithm) (all []*candidate, res *difalt.Result, err error) {
+	best, others := c.best, c.alternatives()
+	c.forget()
+	top, res, err := q.finish(ctx, c, best, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	all = []*candidate{top}
 	for _, k := range others {
 		if ctx.Err() != nil {
-			best.weight = 1
-			return all[:1], nil
+			top.weight = 1
+			return all[:1], res, nil
 		}
-		top, err := q.arrive(context.WithoutCancel(ctx), c, k)
-		if err != nil {
-			return nil, err
+		if k, err = q.arrive(context.WithoutCancel(ctx), c, k); err != nil {
+			return nil, nil, err
 		}
-		all = append(all, top)
+		all = append(all, k)
 	}
-	return all, nil
+	return all, res, nil
 }
 
 // estimates returns what is known by every candidate that is averaged, and sets the coefficients of the first to the means of all.

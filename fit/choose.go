@@ -174,30 +174,7 @@ func (q *question) compareRanks(ctx context.Context, c *choice) error {
 	from := c.none
 	for {
 		q.progress("rank", from.Rank, hi)
-		alike, ok := from.Alike()
-		if !ok {
-			break
-		}
-		var next *candidate
-		last := c.best.evidence
-		if from.Rank > 0 { // it may not have arrived
-			last = min(last, q.expected(c, alike, from.Rank).evidence)
-		}
-		for rank := max(from.Rank+1, q.rank); rank <= hi; rank++ {
-			k := q.expected(c, alike, rank)
-			c.try(k)
-			sure := q.rank > 0 || k.evidence < last-c.decisive()
-			if !sure && (next != nil || !q.averages(c) || !c.hopes(k)) {
-				break
-			}
-			if next, last = k, k.evidence; q.continued != nil && q.continued.Rank == rank {
-				next.Prior = q.continued.Clone()
-				q.given.Apply(next.Prior)
-			}
-			if !sure {
-				break
-			}
-		}
+		next := q.next(c, from, hi)
 		if next == nil || c.steps(1, c.kept()) == 0 {
 			break
 		}
@@ -210,20 +187,9 @@ func (q *question) compareRanks(ctx context.Context, c *choice) error {
 		}
 		c.try(reached)
 		from = reached.Point
-		if q.averages(c) {
-			empty := reached.empty()
-			if reached.evidence < c.best.evidence && !(empty && reached.evidence > c.best.evidence-enough) {
-				c.best = reached
-			}
-			if empty || reached.evidence > c.best.evidence+decisive {
-				break
-			}
-			continue
-		}
-		if q.rank == 0 && !(reached.evidence < c.best.evidence-c.decisive()) {
+		if !q.take(c, reached) {
 			break
 		}
-		c.best = reached
 	}
 	q.progress("rank", hi, hi)
 	if q.rank > c.best.Rank {
@@ -235,6 +201,35 @@ func (q *question) compareRanks(ctx context.Context, c *choice) error {
 		return q.below(ctx, c)
 	}
 	return q.lower(ctx, c)
+}
+
+// next returns the rank to evaluate from a point, of those that are larger: before the first that is not decisively better than the one before, if all
+// tasks were alike, and that one where it may have a weight; nil if there is none.
+func (q *question) next(c *choice, from *evidence.Point, hi int) (next *candidate) {
+	alike, ok := from.Alike()
+	if !ok {
+		return nil
+	}
+	last := c.best.evidence
+	if from.Rank > 0 { // it may not have arrived
+		last = min(last, q.expected(c, alike, from.Rank).evidence)
+	}
+	for rank := max(from.Rank+1, q.rank); rank <= hi; rank++ {
+		k := q.expected(c, alike, rank)
+		c.try(k)
+		sure := q.rank > 0 || k.evidence < last-c.decisive()
+		if !sure && (next != nil || !q.averages(c) || !c.hopes(k)) {
+			break
+		}
+		if next, last = k, k.evidence; q.continued != nil && q.continued.Rank == rank {
+			next.Prior = q.continued.Clone()
+			q.given.Apply(next.Prior)
+		}
+		if !sure {
+			break
+		}
+	}
+	return next
 }
 
 // highest is the largest rank to try.

@@ -89,27 +89,21 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	if err != nil {
 		return nil, err
 	}
-	if err := q.chooseRank(ctx, chosen); err != nil {
-		return nil, err
+	if err = q.chooseRank(ctx, chosen); err == nil {
+		err = q.weightedAgain(ctx, chosen)
 	}
-	if err := q.weightedAgain(ctx, chosen); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	for _, k := range chosen.tried {
 		r.Tried = append(r.Tried, k.report(chosen.zero, d.TargetScale))
 	}
-	best, less := chosen.best, chosen.alternatives()
 	a := &algorithm{Group: d.Group, c: c, options: c.Options, auto: c.Auto}
-	chosen.forget()
-	top, res, err := q.finish(ctx, chosen, best, a)
+	averaged, res, err := q.finishAll(ctx, chosen, a)
 	if err != nil {
 		return nil, err
 	}
-	r.Options, r.Result, r.Converged = a.options, res, top.converged
-	averaged, err := q.arriveWith(ctx, chosen, top, less)
-	if err != nil {
-		return nil, err
-	}
+	r.Options, r.Result, r.Converged = a.options, res, averaged[0].converged
 	m, err := d.conclude(context.WithoutCancel(ctx), c, r, f, chosen, averaged, others)
 	if !rows.Alone() { // else there is nothing to count, nor to keep rows for
 		r.told = sync.OnceValue(func() Told { return d.told(chosen.rows, res, c.Options.Seed) })
