@@ -192,7 +192,7 @@ func (m *Model) writeUnscaled(out *npz.Writer) {
 	out.Floats("Theta", []int{k, t}, false, func(put func(float64)) {
 		for i := range k {
 			for j := range t {
-				v := m.theta[j*k+i]
+				v := m.p.Scaling.inTable(m.scaled(j), i)
 				put(v)
 				constant[j] -= v * m.p.Scaling.Center[i]
 			}

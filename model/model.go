@@ -102,12 +102,10 @@ type Model struct {
 	features []string // of the table, without an added constant
 	levels   []block  // which of them are levels
 	index    map[string]int
-	// In the units of the table: prediction = (x - center)' theta_t + bias_t.
-	theta []float64 // theta_t = theta[t*k : (t+1)*k] for k inputs
-	bias  []float64
-	noise []float64        // see TaskNoise
-	later func() []float64 // Parameters.Covariance, if that is CovarianceOf
-	// What is known about tasks without rows, which theta, bias and noise have last.
+	bias     []float64        // of predictions at the center, in the units of the table
+	noise    []float64        // see TaskNoise
+	later    func() []float64 // Parameters.Covariance, if that is CovarianceOf
+	// What is known about tasks without rows, which bias and noise have last.
 	components []component
 	mean       []float64 // of all components
 	// Variances: of the noise of a usual task, and of single targets; and of coefficients outside of Directions.
@@ -281,24 +279,25 @@ func (m *Model) complete() {
 	}
 }
 
-// unscale computes the coefficients in the units of the table.
+// unscale computes what is predicted at the center, in the units of the table.
 func (m *Model) unscale() {
-	p, s, k := &m.p, &m.p.Scaling, len(m.p.Scaling.Center)
-	d := s.Width()
-	m.theta, m.bias = make([]float64, len(m.noise)*k), make([]float64, len(m.noise))
+	s := &m.p.Scaling
+	m.bias = make([]float64, len(m.noise))
 	for t := range m.bias {
-		scaled := m.mean
-		if t < len(p.Tasks) {
-			scaled = p.Theta[t*d:][:d]
-		}
 		m.bias[t] = s.Target
 		if s.Constant {
-			m.bias[t] += scaled[k] * s.TargetScale
-		}
-		for i := range k {
-			m.theta[t*k+i] = scaled[i] / s.Scale[i] * s.TargetScale
+			m.bias[t] += m.scaled(t)[len(s.Center)] * s.TargetScale
 		}
 	}
+}
+
+// scaled returns the coefficients of a task for scaled features; after the last, those of one without rows.
+func (m *Model) scaled(t int) []float64 {
+	if t == len(m.p.Tasks) {
+		return m.mean
+	}
+	d := m.p.Scaling.Width()
+	return m.p.Theta[t*d:][:d]
 }
 
 // Parameters returns what the model consists of. The slices alias the model and must
@@ -327,16 +326,17 @@ func (m *Model) ScaledFeatures() []string {
 
 // Coefficients returns theta and the constant of a task in the units of the table:
 // the prediction for features x is x' theta + constant, where Scaling.Expand makes inputs of features that
-// the model has transformed. theta aliases the model.
+// the model has transformed.
 func (m *Model) Coefficients(task string) (theta []float64, constant float64, err error) {
 	t, ok := m.index[task]
 	if !ok {
 		return nil, 0, unknownTask(task)
 	}
-	k := len(m.p.Scaling.Center)
-	theta, constant = m.theta[t*k:][:k:k], m.bias[t]
-	for i, v := range theta {
-		constant -= v * m.p.Scaling.Center[i]
+	constant = m.bias[t]
+	for j, c := range m.p.Scaling.Center {
+		v := m.p.Scaling.inTable(m.scaled(t), j)
+		theta = append(theta, v)
+		constant -= v * c
 	}
 	return theta, constant, nil
 }

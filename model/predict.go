@@ -89,24 +89,21 @@ func (m *Model) PredictBatch(dst []float64, tasks []string, x []float64) error {
 }
 
 func (m *Model) predict(t int, x []float64) float64 {
-	y := m.bias[t]
-	s := &m.p.Scaling
-	center := s.Center
-	theta := m.theta[t*len(center):][:len(center)]
-	at := 0 // of the features that came
+	y, s, theta := m.bias[t], &m.p.Scaling, m.scaled(t)
+	at, first := 0, 0 // features and inputs that came
 	for i := range s.Transforms {
 		c := &s.Transforms[i]
-		n := c.Feature - at
-		y = s.addShifted(y, theta[:n], x, at, center)
+		y = s.addShifted(y, theta, x, at, first, c.Feature-at)
+		first += c.Feature - at
 		var stack [mostInputs]float64
 		inputs := stack[:c.Width()]
 		c.Apply(inputs, s.within(c.Feature, x[c.Feature]))
 		for k, v := range inputs {
-			y += theta[n+k] * (v - center[n+k])
+			y += s.inTable(theta, first+k) * (v - s.Center[first+k])
 		}
-		theta, center, at = theta[n+len(inputs):], center[n+len(inputs):], c.Feature+1
+		at, first = c.Feature+1, first+len(inputs)
 	}
-	return s.addShifted(y, theta, x, at, center)
+	return s.addShifted(y, theta, x, at, first, len(s.Center)-first)
 }
 
 // Beyond returns the first of the features x that counts as another value, since it is farther than the training rows say anything about: see
@@ -120,12 +117,17 @@ func (m *Model) Beyond(x []float64) int {
 	return -1
 }
 
-// addShifted returns y + theta' (x - center) for features from one on, as they count.
-func (s *Scaling) addShifted(y float64, theta, x []float64, from int, center []float64) float64 {
-	for i, v := range theta {
-		y += v * (s.within(from+i, x[from+i]) - center[i])
+// addShifted returns y + theta' (x - center) for n features from one on, as they count, which are inputs from first on.
+func (s *Scaling) addShifted(y float64, theta, x []float64, from, first, n int) float64 {
+	for i := range n {
+		y += s.inTable(theta, first+i) * (s.within(from+i, x[from+i]) - s.Center[first+i])
 	}
 	return y
+}
+
+// inTable returns coefficient j in the units of the table.
+func (s *Scaling) inTable(theta []float64, j int) float64 {
+	return theta[j] / s.Scale[j] * s.TargetScale
 }
 
 // FillMissing puts, in place of every NaN among features x of one row, the mean of
@@ -243,12 +245,12 @@ func isNew(x []float64) bool { return !slices.ContainsFunc(x, func(v float64) bo
 // levelDeviation returns the standard deviation of the effect of a level that is not known, in the unit of the target: effects of levels
 // are about 0 in the mean, as the ridge sees to, and the known ones say how far.
 func (m *Model) levelDeviation(t int, b block) float64 {
-	s, k := &m.p.Scaling, len(m.p.Scaling.Center)
+	s, theta := &m.p.Scaling, m.scaled(t)
 	first := s.place(b.first)
 	z, sum := make([]float64, s.Width()), 0.0
 	for j := first; j < first+b.n; j++ {
 		z[j] = 1 / s.Scale[j]
-		effect := m.theta[t*k+j] / s.TargetScale
+		effect := s.inTable(theta, j) / s.TargetScale
 		sum += effect*effect + m.variance(t, z)
 		z[j] = 0
 	}
