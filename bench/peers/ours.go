@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/difalt/difalt/internal/measure"
@@ -60,11 +61,7 @@ func ours(p *problem, threads int, variant string) (iterate, export func(*answer
 
 // pack copies the samples into the kernel's layout and releases the originals.
 func pack(p *problem, storage kernel.Storage) *kernel.Tasks {
-	samples := make([]int, p.Tasks)
-	for t := range samples {
-		samples[t] = p.N
-	}
-	b := kernel.NewBuilder(p.D, samples, storage)
+	b := kernel.NewBuilder(p.D, slices.Repeat([]int{p.N}, p.Tasks), storage)
 	for i, y := range p.Y {
 		b.SetRow(i/p.N, i%p.N, p.X[i*p.D:][:p.D], y)
 	}

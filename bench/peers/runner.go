@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -74,13 +75,11 @@ func (r *runner) compareOn(ctx context.Context, n int) (*comparison, error) {
 	}
 	for first := true; first || len(others) > 0; first = false {
 		k := min(size, len(others))
-		batch := append(append([]peer(nil), references...), others[:k]...)
-		others = others[k:]
-		times, err := r.batch(ctx, batch, n)
+		times, err := r.batch(ctx, slices.Concat(references, others[:k]), n)
 		if err != nil {
 			return nil, err
 		}
-		if first {
+		if others = others[k:]; first {
 			c.ReadMS, c.FMAMS = times[readFloor].MS, times[fmaFloor].MS
 			c.Peers = times[reference:]
 		} else {

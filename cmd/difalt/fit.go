@@ -134,7 +134,7 @@ func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, tra
 		if stage == terminal.Iterations {
 			began.Store(true)
 		}
-		bar.Stage(stage, done, total)
+		bar.Stage(stage, int64(done), int64(total))
 	}
 	c.Owners = !f.isMadeUp
 	// Before the iterations there is nothing to wait for, and from then on a model, as far as it got.

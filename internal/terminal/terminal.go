@@ -91,12 +91,11 @@ func NewProgress(out io.Writer) *Progress {
 func (p *Progress) Begin(what, unit string, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.begin(what, unit)
-	p.total = total
+	p.begin(what, unit, total)
 }
 
-func (p *Progress) begin(what, unit string) {
-	p.what, p.unit, p.done, p.anchors, p.start = what, unit, 0, 0, time.Now()
+func (p *Progress) begin(what, unit string, total int64) {
+	p.what, p.unit, p.done, p.total, p.anchors, p.start = what, unit, 0, total, 0, time.Now()
 	p.last = p.start
 }
 
@@ -123,13 +122,6 @@ func (p *Progress) Add(n int64) {
 	p.set(p.done+n, p.total)
 }
 
-// Set reports that so many units are done, of how many.
-func (p *Progress) Set(done, total int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.set(done, total)
-}
-
 func (p *Progress) set(done, total int64) {
 	p.done, p.total = done, total
 	if now := time.Now(); p.width != nil && done < total && now.Sub(p.last) >= barInterval {
@@ -141,7 +133,7 @@ func (p *Progress) set(done, total int64) {
 const Iterations = "iterations"
 
 // Stage reports that so much of a stage is done, and begins it if another one was under way.
-func (p *Progress) Stage(stage string, done, total int) {
+func (p *Progress) Stage(stage string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if stage != p.what {
@@ -149,9 +141,9 @@ func (p *Progress) Stage(stage string, done, total int) {
 		if stage == Iterations {
 			unit = "it"
 		}
-		p.begin(stage, unit)
+		p.begin(stage, unit, total)
 	}
-	p.set(int64(done), int64(total))
+	p.set(done, total)
 }
 
 // show reports how far the work is at a time.
