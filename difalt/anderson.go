@@ -176,10 +176,10 @@ func (n *anderson) forget() {
 
 func (n *anderson) state(a *archive) {
 	carry(a, &n.hasLast)
-	a.int("the memory", &n.filled, 0, n.memory)
-	a.int("the memory", &n.next, 0, n.memory)
+	a.int("the memory", &n.filled, n.memory)
+	a.int("the memory", &n.next, n.memory)
 	norms := len(n.norms)
-	norms = a.int("the number of norms", &norms, 0, n.memory)
+	norms = a.int("the number of norms", &norms, n.memory)
 	if a.floats("the norms", n.norms[:norms]); a.mode == reading {
 		n.norms = n.norms[:norms]
 	}

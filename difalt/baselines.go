@@ -6,6 +6,8 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/qr"
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -56,6 +58,7 @@ type baselineNode struct {
 	baselineState
 	next     baselineState // which an iteration writes
 	r, nextR []float64     // R of X = U R
+	b        []float64     // the coefficients at X, if scaled
 	d        *kernel.Basis // the gradient at X times L
 	scaled   *kernel.Basis // the same times P^-1
 	sent     []float64
@@ -151,8 +154,9 @@ func (m *baseline) directNode(i int) {
 	timesInverse(n.d, n.r)
 	grad := n.d
 	if m.baselineRule.scaled {
-		gather(m.p[i], m.at.groups[i].B, r, m.exchange.nodes())
-		congruent(m.p[i], n.r, r)
+		n.b = append(n.b[:0], m.at.groups[i].B...) // R^-1 B, the coefficients at X
+		blas64.Trsm(gblas.Right, gblas.NoTrans, 1, factor(n.r, r), blas64.General{Rows: len(n.b) / r, Cols: r, Stride: r, Data: n.b})
+		gather(m.p[i], n.b, r, m.exchange.nodes())
 		m.scalings[i].invert()
 		multiply(n.scaled, n.d.Matrix(), m.scalings[i].inverse)
 		grad = n.scaled
@@ -191,37 +195,15 @@ func (m *baseline) length() float64 {
 	return m.step * m.at.eta
 }
 
-// timesInverse overwrites g by g R^-T for an upper triangular R, R(i,j) = rr[j*r+i].
-func timesInverse(g *kernel.Basis, rr []float64) {
-	_, r := g.Dims()
-	for j := r - 1; j >= 0; j-- {
-		for k := j + 1; k < r; k++ {
-			floats.AddScaled(g.Col(j), -rr[k*r+j], g.Col(k))
-		}
-		floats.Scale(1/rr[j*r+j], g.Col(j))
-	}
+// factor returns R' of R(i,j) = rr[j*r+i], as gonum has it, which stores matrices by rows.
+func factor(rr []float64, r int) blas64.Triangular {
+	return blas64.Triangular{N: r, Stride: r, Data: rr, Uplo: gblas.Lower, Diag: gblas.NonUnit}
 }
 
-// congruent overwrites the upper triangle p of B B', by rows, by that of R^-1 B B' R^-T.
-func congruent(p, rr []float64, r int) {
-	at := func(i, j int) *float64 { // i <= j
-		return &p[i*r-i*(i-1)/2+j-i]
-	}
-	// With the rows and columns behind j done, those of j follow from (R P' R')_ij = p_ij.
-	for j := r - 1; j >= 0; j-- {
-		for i := j; i >= 0; i-- {
-			sum := *at(i, j)
-			for k := i; k < r; k++ {
-				for l := j; l < r; l++ {
-					if k == i && l == j {
-						continue
-					}
-					sum -= rr[k*r+i] * rr[l*r+j] * *at(min(k, l), max(k, l))
-				}
-			}
-			*at(i, j) = sum / (rr[i*r+i] * rr[j*r+j])
-		}
-	}
+// timesInverse overwrites g by g R^-T.
+func timesInverse(g *kernel.Basis, rr []float64) {
+	m := g.Matrix()
+	blas64.Trsm(gblas.Left, gblas.Trans, 1, factor(rr, m.Cols), blas64.General{Rows: m.Cols, Cols: m.Stride, Stride: m.Stride, Data: m.Data})
 }
 
 func (m *baseline) commit() {

@@ -295,7 +295,7 @@ func (s *process) share(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]
 	}
 	switch {
 	case s.o.Initialization.AsPrinted:
-		return s.spread(ctx, z, u, sent)
+		return s.spread(ctx, z, u)
 	case s.sums == nil:
 		if err := s.net.Broadcast(ctx, 0, sent); err != nil { // line 15
 			return err
@@ -311,7 +311,7 @@ func (s *process) share(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]
 // c_g times that U at node g, with a c_g that the weights decide. The number 1 travels along, and
 // arrives as c_g: the nodes divide by it, since in line 11 the tasks of node 1 would otherwise
 // count for more than others, and factor what they get.
-func (s *process) spread(ctx context.Context, z, u []*kernel.Basis, sent [][]float64) error {
+func (s *process) spread(ctx context.Context, z, u []*kernel.Basis) error {
 	c := make([][]float64, len(z))
 	for i, g := range s.hosted {
 		u[i].CopyFrom(z[i])

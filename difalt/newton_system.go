@@ -186,8 +186,8 @@ func (s *newtonState) state(a *archive) {
 			s.stage = newtonTrial
 		}
 	}
-	a.int("the products", &s.products, 0, mostProducts)
-	a.int("the slow steps", &s.slow, 0, patience)
+	a.int("the products", &s.products, mostProducts)
+	a.int("the slow steps", &s.slow, patience)
 	for _, v := range []*float64{&s.objective, &s.gradient, &s.rest, &s.forcing, &s.decrease, &s.share, &s.length} {
 		carry(a, v)
 	}

@@ -123,7 +123,7 @@ func (s *Solver) state(a *archive) {
 	if status = carry(a, &status); status > Diverged && status != Undetermined {
 		a.fail("status %d", status)
 	}
-	a.int("the iteration", &s.at.iteration, 0, s.o.Iterations)
+	a.int("the iteration", &s.at.iteration, s.o.Iterations)
 	for i, u := range s.at.u {
 		a.node(i)
 		a.basis("U", u)
@@ -235,12 +235,12 @@ func carry[T any](a *archive, v *T) T {
 	return value
 }
 
-// int must be from least to most.
-func (a *archive) int(what string, v *int, least, most int) int {
+// int must be from 0 to most.
+func (a *archive) int(what string, v *int, most int) int {
 	n := int64(*v)
-	if n = carry(a, &n); a.err == nil && (n < int64(least) || n > int64(most)) {
-		a.fail("%s is %d: want %d to %d", what, n, least, most)
-		return least
+	if n = carry(a, &n); a.err == nil && (n < 0 || n > int64(most)) {
+		a.fail("%s is %d: want 0 to %d", what, n, most)
+		return 0
 	}
 	if a.mode == reading {
 		*v = int(n)

@@ -270,7 +270,7 @@ func (m *monitor) state(a *archive) {
 	carry(a, &m.report.state)
 	carry(a, &m.course.state)
 	for _, v := range []*int{&m.report.of, &m.report.next, &m.course.since, &m.gauge.next, &m.escapes} {
-		a.int("an iteration", v, 0, math.MaxInt32)
+		a.int("an iteration", v, math.MaxInt32)
 	}
 	for _, v := range []*float64{&m.course.start, &m.course.lowest, &m.course.latest, &m.course.move, &m.gauge.residual, &m.gauge.noise} {
 		carry(a, v)
@@ -280,7 +280,7 @@ func (m *monitor) state(a *archive) {
 		if !carry(a, &s.held) {
 			continue
 		}
-		a.int("an iteration", &s.of, 0, math.MaxInt32)
+		a.int("an iteration", &s.of, math.MaxInt32)
 		for _, u := range s.u {
 			a.basis("the best state", u)
 		}
