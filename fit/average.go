@@ -18,7 +18,9 @@ func (q *question) averages(c *choice) bool { return q.rank == 0 && c.rows.Alone
 // chooseRank compares ranks from 1 as long as evidence grows, or takes the one that is given, and sets weights where ranks are averaged. Rank 0 is there
 // with the better evidence of intercepts alone and of a spread, whichever it has, and before rows are seen it is as probable as all others together.
 func (q *question) chooseRank(ctx context.Context, c *choice) error {
-	c.shrunken, c.levels = nil, nil
+	if c.shrunken = nil; c.levels != nil {
+		c.levels = c.levels.bare()
+	}
 	for i, k := range c.tried {
 		c.tried[i] = k.bare()
 	}

@@ -95,15 +95,19 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range chosen.tried {
-		r.Tried = append(r.Tried, k.report(chosen.zero, d.TargetScale))
-	}
+	tried := chosen.tried
 	a := &algorithm{Group: d.Group, c: c, options: c.Options, auto: c.Auto}
 	averaged, res, err := q.finishAll(ctx, chosen, a)
 	if err != nil {
 		return nil, err
 	}
 	r.Options, r.Result, r.Converged = a.options, res, averaged[0].converged
+	if averaged, err = q.stack(ctx, d, chosen, averaged); err != nil {
+		return nil, err
+	}
+	for _, k := range reported(tried, averaged) {
+		r.Tried = append(r.Tried, k.report(chosen.zero, d.TargetScale))
+	}
 	m, err := d.conclude(context.WithoutCancel(ctx), c, r, f, chosen, averaged, others)
 	if !rows.Alone() { // else there is nothing to count, nor to keep rows for
 		r.told = sync.OnceValue(func() Told { return d.told(chosen.rows, res, c.Options.Seed) })
@@ -112,7 +116,9 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 }
 
 // forget lets go of the points that were compared, each of several matrices of coefficients by coefficients.
-func (c *choice) forget() { *c = choice{rows: c.rows, moments: c.moments, none: c.none, zero: c.zero} }
+func (c *choice) forget() {
+	*c = choice{rows: c.rows, moments: c.moments, none: c.none, zero: c.zero, levels: c.levels}
+}
 
 // conclude makes the model of candidates, the most probable first, and judges it.
 func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings, chosen *choice, averaged []*candidate, others []method) (*model.Model, error) {

@@ -3,6 +3,7 @@ package fit
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/fit/internal/evidence"
 	"github.com/difalt/difalt/internal/mixedmodel"
@@ -47,30 +48,43 @@ func (d *design) widening(ctx context.Context, e *estimate, rows *evidence.Rows)
 
 // leftOut returns how far the training rows of a task are from what its other rows expect, over half of their 95 % interval.
 func (d *design) leftOut(e *estimate, by *mixedmodel.Deviations, g, i, task int, weight float64, t *mixedmodel.Task) (far []float64) {
-	w := e.W
-	k, ok := t.WhitenInPlace(by, nil)
 	v, freedom := e.Noise, e.Freedom
 	if e.noise != nil {
 		v, freedom = e.noise.Variance[g][i], e.noise.Freedoms[g][i]
 	}
-	if !ok || freedom < 2 {
+	if freedom < 2 {
 		return nil
 	}
 	half := mixedmodel.Normal95 * mixedmodel.Interval95(freedom-1)
-	z, sz := make([]float64, w), make([]float64, w)
-	d.eachTraining([]int{task}, func(row int) {
-		y := d.row(z, row)
-		own := d.weightOf(row)
-		// z'(S - S Z'V^-1 Z S) z, with mean and strengths as they are
-		blas64.Gemv(blas.NoTrans, 1, mixedmodel.Square(e.S, w), mixedmodel.Vector(z), 0, mixedmodel.Vector(sz))
-		h := floats.Dot(z, sz)
-		for i := range k.Y {
-			h -= math.Pow(floats.Dot(k.Z[i*w:][:w], sz), 2)
-		}
-		rest := max(1-h*own*weight, 1e-6)
-		square := own * math.Pow(y-floats.Dot(z, e.theta.of(task)), 2) / rest
+	d.eachLeftOut(e.Posterior, by, task, weight, t, func(own, residual, rest float64) {
+		square := own * residual * residual / rest
 		without := max((freedom*v-square)/(freedom-1), 0.05*v)
 		far = append(far, math.Sqrt(square/without)/half)
 	})
 	return far
+}
+
+// eachLeftOut visits the training rows of a task with their own weights, their residuals and 1 - h for the leverage h of the row, mean and strengths as they
+// are: residual / (1 - h) is what the row is from what the other rows of its task expect. It overwrites the task, whose rows are weighted.
+func (d *design) eachLeftOut(p *mixedmodel.Posterior, by *mixedmodel.Deviations, task int, weight float64, t *mixedmodel.Task, visit func(own, residual, rest float64)) {
+	w := p.W
+	k, ok := t.WhitenInPlace(by, nil)
+	if !ok {
+		return
+	}
+	z, sz, theta := make([]float64, w), make([]float64, w), slices.Clone(p.Mean)
+	k.Gradient(z, p.Mean)
+	s := mixedmodel.Square(p.S, w)
+	blas64.Gemv(blas.NoTrans, 1, s, mixedmodel.Vector(z), 1, mixedmodel.Vector(theta))
+	d.eachTraining([]int{task}, func(row int) {
+		y := d.row(z, row)
+		own := d.weightOf(row)
+		// z'(S - S Z'V^-1 Z S) z
+		blas64.Gemv(blas.NoTrans, 1, s, mixedmodel.Vector(z), 0, mixedmodel.Vector(sz))
+		h := floats.Dot(z, sz)
+		for i := range k.Y {
+			h -= math.Pow(floats.Dot(k.Z[i*w:][:w], sz), 2)
+		}
+		visit(own, y-floats.Dot(z, theta), max(1-h*own*weight, 1e-6))
+	})
 }

@@ -27,8 +27,6 @@ func TestLeftOut(t *testing.T) {
 	all := func(int) bool { return true }
 	task := d.layout[0][0]
 	whole := d.taskOf(task, all).Weighted(weight)
-	e.theta = d.newThetas()
-	e.Coefficients(&whole, e.theta.of(task), nil)
 	got := d.leftOut(e, p.Deviations(), 0, 0, task, weight, &whole)
 	var want []float64
 	for out := range got {

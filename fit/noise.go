@@ -30,7 +30,7 @@ func (q *question) weighted(ctx context.Context, c *choice) (*choice, error) {
 	if err != nil || !noise.Unlike || c.best.Noise <= 2*evidence.NoiseFloor {
 		return c, err
 	}
-	next := &choice{moments: c.moments}
+	next := &choice{moments: c.moments, levels: c.levels}
 	if err = q.reweight(ctx, next, c.rows, c.best, noise, keptRank); err != nil {
 		return nil, err
 	}

@@ -123,7 +123,8 @@ func (m *Model) freshVariance(z []float64) (sum float64) {
 	return sum
 }
 
-// Ranks returns the ranks that are averaged and their probabilities, the most probable first: that of Prior alone with 1, where there are no Alternatives.
+// Ranks returns the ranks that are averaged and their weights, the largest first: that of Prior alone with 1, where there are no Alternatives. Rank 0 may be
+// there twice, with slopes of the tasks' own and without.
 func (m *Model) Ranks() (ranks []int, weights []float64) {
 	for k := range m.components {
 		ranks = append(ranks, m.components[k].Rank)

@@ -126,17 +126,25 @@ func showModel(w io.Writer, path string, m *model.Model) {
 	showLoadings(w, m)
 }
 
-// ranks says which rank a model has, or with which probabilities it averages over several.
+// ranks says which rank a model has, or with which weights it averages over several.
 func ranks(m *model.Model) string {
+	p := m.Parameters()
 	list, weights := m.Ranks()
 	if len(list) == 1 {
 		return strconv.Itoa(list[0])
 	}
-	var words []string
-	for k, rank := range list {
-		words = append(words, fmt.Sprintf("%d with weight %.2f", rank, weights[k]))
+	priors, words := []model.Prior{p.Prior}, []string(nil)
+	for _, a := range p.Alternatives {
+		priors = append(priors, a.Prior)
 	}
-	return strings.Join(words, ", ") + "; what follows about axes and slopes is of the first"
+	for k, rank := range list {
+		only := ""
+		if rank == 0 && priors[k].Spread == 0 {
+			only = ", intercepts only,"
+		}
+		words = append(words, fmt.Sprintf("%d%s with weight %.2f", rank, only, weights[k]))
+	}
+	return strings.Join(words, "; ") + ": what follows about axes and slopes is of the first"
 }
 
 // showLoadings prints what tasks share and differ by.

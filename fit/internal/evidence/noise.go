@@ -128,7 +128,7 @@ func (n *TaskNoise) Range(unit float64) (least, most float64) {
 func (r *Rows) ChangeOfWeights(ctx context.Context, n *TaskNoise) (float64, error) {
 	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, out []float64) {
 		by := math.Log(n.Weight[g][i] / r.Weight(g, i))
-		out[0] += r.samples(g, i) * by * by
+		out[0] += r.Samples(g, i) * by * by
 	})
 	if err != nil {
 		return 0, err

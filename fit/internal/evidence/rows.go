@@ -148,8 +148,8 @@ func (r *Rows) Task(g, i int) (mixedmodel.Task, *mixedmodel.Scratch) {
 	return t, scratch
 }
 
-// samples returns how many rows task i of hosted node g was made of.
-func (r *Rows) samples(g, i int) float64 {
+// Samples returns how many rows task i of hosted node g was made of.
+func (r *Rows) Samples(g, i int) float64 {
 	if t := r.Tasks[g][i]; t != nil {
 		return float64(t.Rows)
 	}
@@ -178,7 +178,7 @@ func (r *Rows) Weight(g, i int) float64 {
 func (r *Rows) Weighted(ctx context.Context, n *TaskNoise) (*Rows, error) {
 	out := *r
 	out.Weights, out.usual = n.Weight, n.usual
-	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, sum []float64) { sum[0] += r.samples(g, i) * math.Log(n.Weight[g][i]) })
+	sum, err := r.sum(ctx, 1, r.dither(0), func(g, i int, sum []float64) { sum[0] += r.Samples(g, i) * math.Log(n.Weight[g][i]) })
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,134 @@
+package fit
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/difalt/difalt/fit/internal/evidence"
+	"github.com/difalt/difalt/fit/internal/nodes"
+	"github.com/difalt/difalt/fit/internal/parallel"
+	"github.com/difalt/difalt/internal/mixedmodel"
+)
+
+// leastWeight is the weight from which on intercepts alone are averaged with a model that has more.
+const leastWeight = 0.05
+
+// stack adds intercepts alone to the candidates that are averaged, with the weight by which errors of training rows are least when these are left out
+// of their task (stacking: Wolpert 1992, Breiman 1996), unless it is next to none or strengths are given. The evidence says which
+// candidate is likely if one of them is true; where none is, as with noise that grows with the target, it takes noise of few rows for slopes of their
+// task. The largest weight comes first.
+func (q *question) stack(ctx context.Context, d *design, c *choice, averaged []*candidate) ([]*candidate, error) {
+	if !q.averages(c) || c.levels == nil || averaged[0].interceptsOnly() || ctx.Err() != nil {
+		return averaged, nil
+	}
+	intercepts := evidence.Unknown()
+	intercepts.Spread = 0
+	pt, converged, err := c.rows.Maximize(ctx, c.levels.Point, nil, intercepts, c.least(), c.steps(lastSteps, 0))
+	if err != nil {
+		return nil, err
+	}
+	weight, err := d.leftOutWeight(ctx, c.rows, averaged, pt)
+	if err != nil || weight < leastWeight {
+		return averaged, err
+	}
+	for _, k := range averaged {
+		k.weight *= 1 - weight
+	}
+	if at := slices.IndexFunc(averaged, (*candidate).interceptsOnly); at >= 0 { // which the evidence did not rule out
+		averaged[at].weight += weight
+	} else {
+		averaged = append(averaged, &candidate{Point: pt, evidence: c.levels.evidence, converged: converged, weight: weight})
+	}
+	slices.SortStableFunc(averaged, func(a, b *candidate) int { return cmp.Compare(b.weight, a.weight) })
+	return averaged, nil
+}
+
+// reported returns what was tried, with the weights of what is averaged, and all that is.
+func reported(tried, averaged []*candidate) []*candidate {
+	for _, k := range tried {
+		k.weight = 0
+	}
+	for _, a := range averaged {
+		same := func(k *candidate) bool {
+			return !k.expected && k.Rank == a.Rank && k.interceptsOnly() == a.interceptsOnly()
+		}
+		if at := slices.IndexFunc(tried, same); at >= 0 {
+			tried[at].weight = a.weight
+		} else {
+			tried = slices.Insert(tried, 0, a)
+		}
+	}
+	return tried
+}
+
+// interceptsOnly reports whether tasks differ by nothing else.
+func (c *candidate) interceptsOnly() bool { return c.Rank == 0 && c.Spread == 0 }
+
+// leftOutWeight returns the weight of another point beside candidates by which the squares of errors of training rows are least that are left out of their task,
+// times 1 - se² / weight² for its standard error over tasks: less where these disagree, and 0 where it may be none.
+func (d *design) leftOutWeight(ctx context.Context, rows *evidence.Rows, averaged []*candidate, other *evidence.Point) (float64, error) {
+	var l nodes.Layout
+	gain, apart, gains, both, aparts, tasks := l.Span(1), l.Span(1), l.Span(1), l.Span(1), l.Span(1), l.Span(1)
+	var among []weighted
+	for _, k := range averaged {
+		among = append(among, weighted{k.Posterior(), k.Deviations(), k.weight})
+	}
+	alone := weighted{other.Posterior(), other.Deviations(), 1}
+	z := d.Zeros(l.Len)
+	for g, list := range d.layout {
+		pairs := make([][2]float64, len(list))
+		parallel.For(ctx, rows.Workers, len(list), func(_, i int) { pairs[i] = d.leftOutPair(rows, g, i, among, alone) })
+		for _, p := range pairs {
+			gain.Add(z[g], p[0])
+			apart.Add(z[g], p[1])
+			gains.Add(z[g], p[0]*p[0])
+			both.Add(z[g], p[0]*p[1])
+			aparts.Add(z[g], p[1]*p[1])
+			tasks.Add(z[g], 1)
+		}
+	}
+	sum, err := d.Sum(ctx, z)
+	if err != nil {
+		return 0, err
+	}
+	n, a := tasks.First(sum), apart.First(sum)
+	weight := min(gain.First(sum)/a, 1)
+	if !(weight > 0) { // nor are there two that differ
+		return 0, nil
+	}
+	variance := (gains.First(sum) - 2*weight*both.First(sum) + weight*weight*aparts.First(sum)) / (a * a) * n / (n - 1)
+	return weight * max(1-variance/(weight*weight), 0), nil
+}
+
+// A weighted model is one of several whose predictions are added up.
+type weighted struct {
+	*mixedmodel.Posterior
+	by     *mixedmodel.Deviations
+	weight float64
+}
+
+// leftOutPair returns of a task the sums over its training rows of e (e - o) and (e - o)², for the errors e of some models and o of another one.
+func (d *design) leftOutPair(rows *evidence.Rows, g, i int, some []weighted, another weighted) (pair [2]float64) {
+	errors, owns := make([][2]float64, int(rows.Samples(g, i))), make([]float64, int(rows.Samples(g, i)))
+	add := func(m weighted, to int) {
+		t, memory := rows.Task(g, i)
+		defer memory.Put()
+		row := 0
+		d.eachLeftOut(m.Posterior, m.by, d.layout[g][i], rows.Weight(g, i), &t, func(own, residual, rest float64) {
+			owns[row] = own
+			errors[row][to] += m.weight * residual / rest
+			row++
+		})
+	}
+	for _, m := range some {
+		add(m, 0)
+	}
+	add(another, 1)
+	for row, e := range errors {
+		apart := e[0] - e[1]
+		pair[0] += owns[row] * e[0] * apart
+		pair[1] += owns[row] * apart * apart
+	}
+	return pair
+}

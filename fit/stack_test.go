@@ -1,0 +1,91 @@
+package fit
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/model"
+)
+
+// farms returns a table of tasks of few rows with one effect for all of a feature that is far from normal, levels, and noise that grows with what is expected; and
+// how far predictions of fresh rows are off what is expected, in the root of the mean square.
+func farms(t *testing.T, seed uint64, slopes float64) (*dataset.Table, func(*model.Model) float64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 40))
+	tab := emptyTable(t, 4)
+	theta, size := map[string][]float64{}, map[string]float64{}
+	row := func(task string, rng *rand.Rand) (x []float64, want float64) {
+		x = []float64{size[task] * math.Exp(0.5*rng.NormFloat64()), rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+		own := theta[task]
+		return x, own[0] + own[1]*x[0] + own[2]*x[1] + own[3]*x[2]
+	}
+	for k := range 100 {
+		task := fmt.Sprint("farm ", k)
+		size[task] = math.Exp(0.8 * rng.NormFloat64())
+		theta[task] = []float64{10 + rng.NormFloat64(), 5 + slopes*rng.NormFloat64(), 1 + slopes*rng.NormFloat64(), slopes * rng.NormFloat64()}
+		for range 5 {
+			x, want := row(task, rng)
+			noise := 2 * x[0] * rng.NormFloat64()
+			if slopes > 0 {
+				noise = rng.NormFloat64()
+			}
+			if err := tab.Append(task, "", x, want+noise); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return tab, func(m *model.Model) float64 {
+		fresh, sum, n := rand.New(rand.NewPCG(seed, 41)), 0.0, 0.0
+		for _, task := range tab.Tasks() {
+			for range 50 {
+				x, want := row(task, fresh)
+				got, err := m.Predict(task, x)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum += (got - want) * (got - want)
+				n++
+			}
+		}
+		return math.Sqrt(sum / n)
+	}
+}
+
+// Noise that grows with the target looks like slopes of the tasks' own where these have few rows, and the evidence takes it for that: intercepts alone are averaged with it, and what is expected is
+// found better. Where slopes do differ, and noise is what the model says, they are not there.
+func TestInterceptsAreAveraged(t *testing.T) {
+	for _, slopes := range []float64{0, 1} {
+		var with, without float64
+		averaged := 0
+		for seed := range uint64(8) {
+			tab, off := farms(t, seed, slopes)
+			c := testConfig(t, 2, 0)
+			c.Owners, c.Curves = false, []string{}
+			m, r := fit(t, assigned(t, tab, 2), c)
+			weight, sum := 0.0, 0.0
+			for _, k := range r.Tried {
+				if sum += k.Weight; k.Rank == 0 && math.IsInf(k.Ridge, 1) {
+					weight = k.Weight
+				}
+			}
+			if math.Abs(sum-1) > 1e-9 {
+				t.Errorf("seed %d: weights add up to %v", seed, sum)
+			}
+			if weight > 0 {
+				averaged++
+			}
+			c.Rank = -1 // which averages nothing
+			other, _ := fit(t, assigned(t, tab, 2), c)
+			with, without = with+math.Log(off(m))/8, without+math.Log(off(other))/8
+			t.Logf("slopes %v, seed %d: weight %.2f, rank %d, error %.3f, without %.3f", slopes, seed, weight, r.Chosen.Rank, off(m), off(other))
+		}
+		gain := math.Exp(with - without)
+		t.Logf("slopes %v: error %.3f of that without, averaged %d times", slopes, gain, averaged)
+		if slopes == 0 && (averaged < 6 || gain > 0.9) || slopes == 1 && (averaged > 0 || gain > 1.02) {
+			t.Errorf("slopes %v: error %.3f of that without, averaged %d of 8 times", slopes, gain, averaged)
+		}
+	}
+}
