@@ -14,6 +14,7 @@ type samples struct {
 	x32          []float32
 	n, d, stride int
 
+	here, gap uintptr // the address of the first row, and what lies between the last one and the next task
 	hints
 }
 
@@ -30,31 +31,49 @@ func (s *samples) take(t *Tasks, task, r int, by *tile.Schedule) {
 }
 
 // slice makes s rows lo to hi of a task, to be multiplied by a basis of rank r. What it
-// prefetches goes by a schedule, or by the usual one if that is nil.
+// prefetches goes by a schedule, or by the usual one if that is nil. s is new, or was rows of the
+// same tasks with the same rank and schedule before.
 func (s *samples) slice(t *Tasks, task, lo, hi, r int, by *tile.Schedule) {
 	n, gap := hi-lo, uintptr(0)
 	row := uintptr(t.stride * t.storage.size()) // bytes
 	if hi == t.rows[task] && task+1 < len(t.first) {
 		gap = uintptr(t.first[task+1]-t.first[task]-hi) * row
 	}
-	s.storage, s.n, s.d, s.stride = t.storage, n, t.d, t.stride
+	alike := n == s.n && gap == s.gap
+	s.storage, s.n, s.d, s.stride, s.gap = t.storage, n, t.d, t.stride, gap
 	if n == 0 {
 		s.hints = hints{}
 		return
 	}
-	var here uintptr // the address of the first row
-	if at := (t.first[task] + lo) * t.stride; t.storage == Float32 {
+	at, before := (t.first[task]+lo)*t.stride, s.here
+	if t.storage == Float32 {
 		s.x32 = t.x32[at:]
-		here = uintptr(unsafe.Pointer(&s.x32[0]))
+		s.here = uintptr(unsafe.Pointer(&s.x32[0]))
 	} else {
 		s.x64 = t.x64[at:]
-		here = uintptr(unsafe.Pointer(&s.x64[0]))
+		s.here = uintptr(unsafe.Pointer(&s.x64[0]))
+	}
+	if alike {
+		s.hints.move(s.here - before)
+		return
 	}
 	if by != nil && by.Near == 0 && n*int(row) > resident && t.Bytes()/len(t.rows) <= resident {
 		by = nil // what is fastest was measured on smaller tasks
 	}
-	end := here + uintptr(n)*row
+	end := s.here + uintptr(n)*row
 	s.prefetch(end, end+gap, r, by)
+}
+
+// move makes hints for rows those for as many rows that lie so many bytes further on. To make
+// them anew takes 1.004 to 1.014 times the step of a task of 25 x 128.
+func (h *hints) move(by uintptr) {
+	if h.basisNext.Next != 0 {
+		h.basisNext.Next += by
+	}
+	if h.solveNext != 0 {
+		h.solveNext += by
+		h.gradientNext.Next += by
+	}
 }
 
 // resident is the size in bytes up to which a task stays in the second-level cache from
