@@ -6,6 +6,7 @@ import (
 
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
@@ -30,19 +31,18 @@ func (a *Alike) at(p *mixedmodel.Prior, noise float64) (out alikePoint, ok bool)
 	}
 	y, dx := s.Take(n*w), s.Take(n*w) // (C X)' and (D^-1 X)'
 	xx, xy, nx, ny := s.Take(n*n), s.Take(n*n), s.Take(n*n), s.Take(n*n)
-	for i := range w {
-		row := a.scatter.RawRowView(i)
-		for c := range n {
-			y[c*w+i] = floats.Dot(row, f.x[c*w:][:w])
-			dx[c*w+i] = f.x[c*w+i] / f.d[i]
-		}
+	rows := func(x []float64) blas64.General { return mixedmodel.Matrix(x, n, w) }
+	inner := func(x []float64) blas64.General { return mixedmodel.Square(x, n) }
+	mixedmodel.Product(rows(f.x), a.scatter.RawMatrix(), rows(y))
+	for c := range n {
+		floats.DivTo(dx[c*w:][:w], f.x[c*w:][:w], f.d)
 	}
-	rowProducts(xx, f.x, f.x, n)
-	rowProducts(xy, f.x, y, n)
+	mixedmodel.Product(rows(f.x), rows(f.x), inner(xx))
+	mixedmodel.Product(rows(f.x), rows(y), inner(xy))
 	smallProduct(nx, f.inner, xx, n)
 	smallProduct(ny, f.inner, xy, n)
 	traceB, square := -traceOf(nx, n), traceOfProduct(nx, ny, n)
-	rowProducts(xx, dx, y, n)
+	mixedmodel.Product(rows(dx), rows(y), inner(xx))
 	square -= 2 * traceOfProduct(f.inner, xx, n)
 	out.trace = -traceOf(ny, n)
 	for i, v := range f.d {
@@ -64,7 +64,7 @@ func (a *Alike) at(p *mixedmodel.Prior, noise float64) (out alikePoint, ok bool)
 	z, sz := dx, s.Take(n*w)
 	combine(z, rest, f.x, n)
 	combine(sz, rest, y, n)
-	rowProducts(nx, f.x, sz, n)
+	mixedmodel.Product(rows(f.x), rows(sz), inner(nx))
 	smallProduct(low, f.inner, nx, n)
 	combine(y, low, f.x, n)
 	for c := range n {
@@ -99,15 +99,13 @@ func (a *Alike) factor(p *mixedmodel.Prior, s *mixedmodel.Scratch) (f factors, o
 	copy(f.d, a.errors)
 	floats.AddConst(p.Spread, f.d)
 	copy(along[p.Rank*w:], a.constant)
-	for c := range p.Rank {
-		for i := range w {
-			along[c*w+i] = floats.Dot(a.into.RawRowView(i), p.Column(c))
-		}
+	if p.Rank > 0 {
+		mixedmodel.Product(p.Transposed(), a.into.RawMatrix(), mixedmodel.Matrix(along, p.Rank, w))
 	}
 	for c := range n {
 		floats.DivTo(f.x[c*w:][:w], along[c*w:][:w], f.d)
 	}
-	rowProducts(f.k, along, f.x, n)
+	mixedmodel.Product(mixedmodel.Matrix(along, n, w), mixedmodel.Matrix(f.x, n, w), mixedmodel.Square(f.k, n))
 	last := p.Intercept - p.Spread // of J, which has ones before
 	for i := range n {
 		j := 1.0
@@ -144,14 +142,6 @@ func (a *Alike) factor(p *mixedmodel.Prior, s *mixedmodel.Scratch) (f factors, o
 		f.logDet += math.Log(v)
 	}
 	return f, true
-}
-
-// rowProducts sets out, n x n, to x y' for matrices of n rows.
-func rowProducts(out, x, y []float64, n int) {
-	w := len(x) / n
-	for i := range out {
-		out[i] = floats.Dot(x[i/n*w:][:w], y[i%n*w:][:w])
-	}
 }
 
 // combine sets out to m'x for a matrix x of n rows.
