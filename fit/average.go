@@ -64,7 +64,8 @@ func (q *question) take(c *choice, reached *candidate) (more bool) {
 // which it is then. What has arrived is not evaluated again.
 func (q *question) below(ctx context.Context, c *choice) error {
 	for rank := c.best.Rank - 1; rank > 0; rank-- {
-		if slices.ContainsFunc(c.tried, func(k *candidate) bool { return k.Rank == rank && !k.expected }) && !c.best.empty() {
+		evaluated := slices.ContainsFunc(c.tried, func(k *candidate) bool { return k.Rank == rank && !k.expected })
+		if evaluated && !c.best.empty() {
 			continue
 		}
 		alike, ok := c.best.Alike()
@@ -72,6 +73,9 @@ func (q *question) below(ctx context.Context, c *choice) error {
 			return nil
 		}
 		k := q.expected(c, alike, rank)
+		if !evaluated {
+			c.try(k)
+		}
 		if !c.hopes(k) {
 			return nil
 		}
