@@ -98,7 +98,7 @@ func TestModelOfSeveralRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	words, stderr, code := difaltCommand(t, "model", "show", several)
-	rank := fmt.Sprintf("%[1]d with weight 0.75, %[1]d with weight 0.25", one.Rank())
+	rank := fmt.Sprintf("%[1]d with weight 0.75; %[1]d with weight 0.25", one.Rank())
 	if code != 0 || !strings.Contains(words, rank) || !strings.Contains(words, "version 7,") {
 		t.Errorf("%s%s", words, stderr)
 	}
