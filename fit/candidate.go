@@ -22,8 +22,8 @@ type Candidate struct {
 	Evidence float64
 	Expected bool
 	// Weight is that in the average of candidates which the model is; 0 if it is not in it. Ranks weigh what probability the evidence
-	// leaves them: before rows are seen rank 0 is as probable as all others together, and these as each other. Intercepts alone, of rank 0 with
-	// a Ridge of +Inf, weigh what takes most off the errors of training rows that are left out of their task, and the others share the rest.
+	// leaves them: before rows are seen rank 0 is as probable as all others together, and these as each other. Candidates of rank 0 weigh in addition
+	// what takes most off the errors of training rows that are left out of their task, and the others share the rest.
 	Weight float64
 	// Axes are the standard deviations of predictions along the principal axes of the
 	// low rank, for standardised features, in the unit of the target.

@@ -11,34 +11,40 @@ import (
 	"github.com/difalt/difalt/internal/mixedmodel"
 )
 
-// leastWeight is the weight from which on intercepts alone are averaged with a model that has more.
+// leastWeight is the weight from which on a candidate of rank 0 is averaged with a model that has more.
 const leastWeight = 0.05
 
-// stack adds intercepts alone to the candidates that are averaged, with the weight by which errors of training rows are least when these are left out
-// of their task (stacking: Wolpert 1992, Breiman 1996), unless it is next to none or strengths are given. The evidence says which
+// stack adds candidates of rank 0 to those that are averaged, that with slopes of the tasks' own and that of intercepts alone, one after the other with the weight by which errors of training
+// rows are least when these are left out of their task (stacking: Wolpert 1992, Breiman 1996), unless it is next to none or strengths are given. The evidence says which
 // candidate is likely if one of them is true; where none is, as with noise that grows with the target, it takes noise of few rows for slopes of their
-// task. The largest weight comes first.
+// task, or for directions of these. The largest weight comes first.
 func (q *question) stack(ctx context.Context, d *design, c *choice, averaged []*candidate) ([]*candidate, error) {
-	if !q.averages(c) || c.levels == nil || averaged[0].interceptsOnly() || ctx.Err() != nil {
+	if !q.averages(c) || c.levels == nil || averaged[0].interceptsOnly() {
 		return averaged, nil
 	}
-	intercepts := evidence.Unknown()
-	intercepts.Spread = 0
-	pt, converged, err := c.rows.Maximize(ctx, c.levels.Point, nil, intercepts, c.least(), c.steps(lastSteps, 0))
-	if err != nil {
-		return nil, err
-	}
-	weight, err := d.leftOutWeight(ctx, c.rows, averaged, pt)
-	if err != nil || weight < leastWeight {
-		return averaged, err
-	}
-	for _, k := range averaged {
-		k.weight *= 1 - weight
-	}
-	if at := slices.IndexFunc(averaged, (*candidate).interceptsOnly); at >= 0 { // which the evidence did not rule out
-		averaged[at].weight += weight
-	} else {
-		averaged = append(averaged, &candidate{Point: pt, evidence: c.levels.evidence, converged: converged, weight: weight})
+	for _, k := range []*candidate{{Point: c.none, evidence: c.zero}, c.levels} {
+		if k.like(averaged[0]) || ctx.Err() != nil {
+			continue
+		}
+		pt, converged, err := c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), c.least(), c.steps(lastSteps, 0))
+		if err != nil {
+			return nil, err
+		}
+		weight, err := d.leftOutWeight(ctx, c.rows, averaged, pt)
+		if err != nil {
+			return nil, err
+		}
+		if weight < leastWeight {
+			continue
+		}
+		for _, a := range averaged {
+			a.weight *= 1 - weight
+		}
+		if at := slices.IndexFunc(averaged, k.like); at >= 0 { // which the evidence did not rule out
+			averaged[at].weight += weight
+		} else {
+			averaged = append(averaged, &candidate{Point: pt, evidence: k.evidence, converged: converged, weight: weight})
+		}
 	}
 	slices.SortStableFunc(averaged, func(a, b *candidate) int { return cmp.Compare(b.weight, a.weight) })
 	return averaged, nil
@@ -50,16 +56,18 @@ func reported(tried, averaged []*candidate) []*candidate {
 		k.weight = 0
 	}
 	for _, a := range averaged {
-		same := func(k *candidate) bool {
-			return !k.expected && k.Rank == a.Rank && k.interceptsOnly() == a.interceptsOnly()
-		}
-		if at := slices.IndexFunc(tried, same); at >= 0 {
+		if at := slices.IndexFunc(tried, func(k *candidate) bool { return !k.expected && k.like(a) }); at >= 0 {
 			tried[at].weight = a.weight
 		} else {
 			tried = slices.Insert(tried, 0, a)
 		}
 	}
 	return tried
+}
+
+// like reports whether tasks differ by the same of two candidates.
+func (c *candidate) like(other *candidate) bool {
+	return c.Rank == other.Rank && c.interceptsOnly() == other.interceptsOnly()
 }
 
 // interceptsOnly reports whether tasks differ by nothing else.

@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/fit/internal/evidence"
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/model"
+	"gonum.org/v1/gonum/floats"
 )
 
 // farms returns a table of tasks of few rows with one effect for all of a feature that is far from normal, levels, and noise that grows with what is expected; and
@@ -87,5 +91,61 @@ func TestInterceptsAreAveraged(t *testing.T) {
 		if slopes == 0 && (averaged < 6 || gain > 0.9) || slopes == 1 && (averaged > 0 || gain > 1.02) {
 			t.Errorf("slopes %v: error %.3f of that without, averaged %d of 8 times", slopes, gain, averaged)
 		}
+	}
+}
+
+// The weight of another candidate is that of the least squares of errors of rows by posteriors of their tasks without them, less its squared standard error over tasks, relative to it.
+func TestLeftOutWeight(t *testing.T) {
+	w := newWorld(5, 3)
+	tab := assigned(t, w.table(t, "t", 30, 5), 2)
+	c := testConfig(t, 2, -1)
+	d, err := newDesign(t.Context(), tab, &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := d.sufficientRows(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var points []*evidence.Point
+	for _, spread := range []float64{0.5, 0.02} {
+		pt, err := rows.Evaluate(t.Context(), &evidence.Point{Prior: &mixedmodel.Prior{W: d.width(), Intercept: 0.7, Spread: spread, MeanVariance: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		points = append(points, pt)
+	}
+	var gain, apart float64
+	var pairs [][2]float64
+	for _, task := range slices.Concat(d.layout...) {
+		var pair [2]float64
+		for out := range d.taskOf(task, func(int) bool { return true }).Rows {
+			var off [2]float64
+			for k, pt := range points {
+				rest, theta := d.taskOf(task, func(at int) bool { return at != out }), make([]float64, pt.W)
+				if !pt.Posterior().Coefficients(rest, theta, nil) {
+					t.Fatal("no posterior")
+				}
+				z, at := make([]float64, pt.W), 0
+				d.eachTraining([]int{task}, func(i int) {
+					if y := d.row(z, i); at == out {
+						off[k] = y - floats.Dot(z, theta)
+					}
+					at++
+				})
+			}
+			pair[0] += off[0] * (off[0] - off[1])
+			pair[1] += (off[0] - off[1]) * (off[0] - off[1])
+		}
+		gain, apart, pairs = gain+pair[0], apart+pair[1], append(pairs, pair)
+	}
+	want, variance := min(gain/apart, 1), 0.0
+	for _, p := range pairs {
+		variance += math.Pow((p[0]-want*p[1])/apart, 2) * float64(len(pairs)) / float64(len(pairs)-1)
+	}
+	want *= max(1-variance/(want*want), 0)
+	got, err := d.leftOutWeight(t.Context(), rows, []*candidate{{Point: points[0], weight: 1}}, points[1])
+	if err != nil || math.Abs(got-want) > 1e-9 || want < 0.05 || want > 0.95 {
+		t.Errorf("the weight is %v, want %v: %v", got, want, err)
 	}
 }
