@@ -3,6 +3,7 @@ package fit
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/difalt/difalt/fit/internal/evidence"
@@ -45,6 +46,7 @@ func (q *question) stack(ctx context.Context, d *design, c *choice, averaged []*
 		} else {
 			averaged = append(averaged, &candidate{Point: pt, evidence: k.evidence, converged: converged, weight: weight})
 		}
+		c.stacked = true
 	}
 	slices.SortStableFunc(averaged, func(a, b *candidate) int { return cmp.Compare(b.weight, a.weight) })
 	return averaged, nil
@@ -139,4 +141,67 @@ func (d *design) leftOutPair(rows *evidence.Rows, g, i int, some []weighted, ano
 		pair[1] += owns[row] * apart * apart
 	}
 	return pair
+}
+
+// narrowings is how many factors, from narrowest on, intervals of stacked models are tried with: not less, since rows that are further out than those of training are not among these.
+const narrowings, narrowest = 2, 0.9
+
+// narrowing returns by how much intervals of single targets by stacked models are too wide: the least factor, or 1, with which 95 % of the training
+// rows lie within theirs when they are left out of their task. A mixture takes one of its models for true, and adds what they differ by to the variance of each;
+// but none is, and their mean errs by less than each of them.
+func (d *design) narrowing(ctx context.Context, rows *evidence.Rows, all estimates) (float64, error) {
+	within := d.Zeros(narrowings + 1)
+	for g, list := range d.layout {
+		for i := range list {
+			for _, v := range d.leftOutOfAll(rows, g, i, all) {
+				within[g][narrowings]++
+				for at := range narrowings {
+					if v <= narrowest+widthStep*float64(at) {
+						within[g][at]++
+					}
+				}
+			}
+		}
+	}
+	sum, err := d.Sum(ctx, within)
+	if err != nil {
+		return 1, err
+	}
+	for at, n := range sum[:narrowings] {
+		if n >= 0.95*sum[narrowings] {
+			return narrowest + widthStep*float64(at), nil
+		}
+	}
+	return 1, nil
+}
+
+// leftOutOfAll returns how far the training rows of a task are from what its other rows expect by the mean of all models, over half of the 95 % interval of their mixture.
+func (d *design) leftOutOfAll(rows *evidence.Rows, g, i int, all estimates) (far []float64) {
+	n := int(rows.Samples(g, i))
+	off, variances, mean := make([]float64, n*len(all)), make([]float64, n), make([]float64, n)
+	freedom := 0.0
+	for k, e := range all {
+		t, memory := rows.Task(g, i)
+		v, f := max(e.Noise, e.sampleNoise), e.Freedom
+		if e.noise != nil {
+			v, f = e.noise.Variance[g][i], e.noise.Freedoms[g][i]
+		}
+		freedom += e.weight * f
+		row := 0
+		d.eachLeftOut(e.Posterior, e.Deviations(), d.layout[g][i], rows.Weight(g, i), &t, func(own, residual, rest float64) {
+			off[k*n+row] = residual / rest
+			mean[row] += e.weight * off[k*n+row]
+			variances[row] += e.weight * v / (own * rest)
+			row++
+		})
+		memory.Put()
+	}
+	for row, m := range mean {
+		v := variances[row]
+		for k, e := range all {
+			v += e.weight * math.Pow(off[k*n+row]-m, 2)
+		}
+		far = append(far, math.Abs(m)/(mixedmodel.Normal95*mixedmodel.Interval95(freedom)*math.Sqrt(v)))
+	}
+	return far
 }

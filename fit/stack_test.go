@@ -15,8 +15,8 @@ import (
 )
 
 // farms returns a table of tasks of few rows with one effect for all of a feature that is far from normal, levels, and noise that grows with what is expected; and
-// how far predictions of fresh rows are off what is expected, in the root of the mean square.
-func farms(t *testing.T, seed uint64, slopes float64) (*dataset.Table, func(*model.Model) float64) {
+// how far predictions of fresh rows are off what is expected, in the root of the mean square, and how many of the fresh targets lie within their intervals.
+func farms(t *testing.T, seed uint64, slopes float64) (*dataset.Table, func(*model.Model) (off, within float64)) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 40))
 	tab := emptyTable(t, 4)
@@ -26,35 +26,41 @@ func farms(t *testing.T, seed uint64, slopes float64) (*dataset.Table, func(*mod
 		own := theta[task]
 		return x, own[0] + own[1]*x[0] + own[2]*x[1] + own[3]*x[2]
 	}
+	noise := func(x []float64) float64 {
+		if slopes > 0 {
+			return 1
+		}
+		return 2 * x[0]
+	}
 	for k := range 100 {
 		task := fmt.Sprint("farm ", k)
 		size[task] = math.Exp(0.8 * rng.NormFloat64())
 		theta[task] = []float64{10 + rng.NormFloat64(), 5 + slopes*rng.NormFloat64(), 1 + slopes*rng.NormFloat64(), slopes * rng.NormFloat64()}
 		for range 5 {
 			x, want := row(task, rng)
-			noise := 2 * x[0] * rng.NormFloat64()
-			if slopes > 0 {
-				noise = rng.NormFloat64()
-			}
-			if err := tab.Append(task, "", x, want+noise); err != nil {
+			if err := tab.Append(task, "", x, want+noise(x)*rng.NormFloat64()); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	return tab, func(m *model.Model) float64 {
+	return tab, func(m *model.Model) (off, within float64) {
 		fresh, sum, n := rand.New(rand.NewPCG(seed, 41)), 0.0, 0.0
 		for _, task := range tab.Tasks() {
 			for range 50 {
 				x, want := row(task, fresh)
-				got, err := m.Predict(task, x)
+				got, e, err := m.PredictError(task, x)
 				if err != nil {
 					t.Fatal(err)
+				}
+				s, _ := m.TaskNoise(task)
+				if math.Abs(want+noise(x)*fresh.NormFloat64()-got) <= mixedmodel.Normal95*math.Hypot(e, s) {
+					within++
 				}
 				sum += (got - want) * (got - want)
 				n++
 			}
 		}
-		return math.Sqrt(sum / n)
+		return math.Sqrt(sum / n), within / n
 	}
 }
 
@@ -62,7 +68,7 @@ func farms(t *testing.T, seed uint64, slopes float64) (*dataset.Table, func(*mod
 // found better. Where slopes do differ, and noise is what the model says, they are not there.
 func TestInterceptsAreAveraged(t *testing.T) {
 	for _, slopes := range []float64{0, 1} {
-		var with, without float64
+		var with, without, held float64
 		averaged := 0
 		for seed := range uint64(8) {
 			tab, off := farms(t, seed, slopes)
@@ -83,13 +89,18 @@ func TestInterceptsAreAveraged(t *testing.T) {
 			}
 			c.Rank = -1 // which averages nothing
 			other, _ := fit(t, assigned(t, tab, 2), c)
-			with, without = with+math.Log(off(m))/8, without+math.Log(off(other))/8
-			t.Logf("slopes %v, seed %d: weight %.2f, rank %d, error %.3f, without %.3f", slopes, seed, weight, r.Chosen.Rank, off(m), off(other))
+			e, in := off(m)
+			before, _ := off(other)
+			with, without, held = with+math.Log(e)/8, without+math.Log(before)/8, held+in/8
+			t.Logf("slopes %v, seed %d: weight %.2f, rank %d, error %.3f, without %.3f; %.3f within intervals", slopes, seed, weight, r.Chosen.Rank, e, before, in)
 		}
 		gain := math.Exp(with - without)
 		t.Logf("slopes %v: error %.3f of that without, averaged %d times", slopes, gain, averaged)
 		if slopes == 0 && (averaged < 6 || gain > 0.9) || slopes == 1 && (averaged > 0 || gain > 1.02) {
 			t.Errorf("slopes %v: error %.3f of that without, averaged %d of 8 times", slopes, gain, averaged)
+		}
+		if held < 0.93 || held > 0.98 {
+			t.Errorf("slopes %v: %.3f of fresh targets lie within their intervals", slopes, held)
 		}
 	}
 }
