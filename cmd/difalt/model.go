@@ -114,7 +114,7 @@ func showModel(w io.Writer, path string, m *model.Model) {
 			line("limits", "%s counts as at least %s and at most %s", feature(j), text.Short(least), text.Short(most))
 		}
 	}
-	line("rank", "%s", ranks(m))
+	line("rank", "%s", ranksOf(m))
 	line("noise", "%s, standard deviation in the unit of the target", text.Short(m.Noise()))
 	intercept, others := m.Spread()
 	line("intercepts", "differ by %s between tasks, beside the axes", text.Short(intercept))
@@ -126,8 +126,8 @@ func showModel(w io.Writer, path string, m *model.Model) {
 	showLoadings(w, m)
 }
 
-// ranks says which rank a model has, or with which weights it averages over several.
-func ranks(m *model.Model) string {
+// ranksOf says which rank a model has, or with which weights it averages over several.
+func ranksOf(m *model.Model) string {
 	p := m.Parameters()
 	list, weights := m.Ranks()
 	if len(list) == 1 {
