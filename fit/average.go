@@ -199,10 +199,19 @@ func (all estimates) posteriors() (m mixture) {
 // noise returns the variance of the noise of a task, and its degrees of freedom.
 func (all estimates) noise(g, i int) (variance, freedom float64) {
 	for _, e := range all {
-		variance += e.weight * e.noise.Variance[g][i]
-		freedom += e.weight * e.noise.Freedoms[g][i]
+		v, f := e.noiseOf(g, i)
+		variance += e.weight * v
+		freedom += e.weight * f
 	}
 	return variance, freedom
+}
+
+// noiseOf returns the variance of the noise of a task, and its degrees of freedom.
+func (e *estimate) noiseOf(g, i int) (variance, freedom float64) {
+	if e.noise == nil {
+		return max(e.Noise, e.sampleNoise), e.Freedom
+	}
+	return e.noise.Variance[g][i], e.noise.Freedoms[g][i]
 }
 
 // A mixture is a distribution of the coefficients of a task, without its rows.

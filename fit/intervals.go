@@ -48,10 +48,7 @@ func (d *design) widening(ctx context.Context, e *estimate, rows *evidence.Rows)
 
 // leftOut returns how far the training rows of a task are from what its other rows expect, over half of their 95 % interval.
 func (d *design) leftOut(e *estimate, by *mixedmodel.Deviations, g, i, task int, weight float64, t *mixedmodel.Task) (far []float64) {
-	v, freedom := e.Noise, e.Freedom
-	if e.noise != nil {
-		v, freedom = e.noise.Variance[g][i], e.noise.Freedoms[g][i]
-	}
+	v, freedom := e.noiseOf(g, i)
 	if freedom < 2 {
 		return nil
 	}

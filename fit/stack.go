@@ -27,6 +27,7 @@ func (q *question) stack(ctx context.Context, d *design, c *choice, averaged []*
 		if k.like(averaged[0]) || ctx.Err() != nil {
 			continue
 		}
+		ctx := context.WithoutCancel(ctx) // it is short, and what there is is wanted after an interrupt too
 		pt, converged, err := c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), c.least(), c.steps(lastSteps, 0))
 		if err != nil {
 			return nil, err
@@ -182,10 +183,7 @@ func (d *design) leftOutOfAll(rows *evidence.Rows, g, i int, all estimates) (far
 	freedom := 0.0
 	for k, e := range all {
 		t, memory := rows.Task(g, i)
-		v, f := max(e.Noise, e.sampleNoise), e.Freedom
-		if e.noise != nil {
-			v, f = e.noise.Variance[g][i], e.noise.Freedoms[g][i]
-		}
+		v, f := e.noiseOf(g, i)
 		freedom += e.weight * f
 		row := 0
 		d.eachLeftOut(e.Posterior, e.Deviations(), d.layout[g][i], rows.Weight(g, i), &t, func(own, residual, rest float64) {

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// An Alternative is another model of what tasks have in common, which the evidence of the training rows does not tell from that of Parameters.Mean and Prior: of another
-// rank. Weight is its probability, more than 0; what all alternatives leave of 1 is that of Mean and Prior. Coefficients are
+// An Alternative is another model of what tasks have in common: of another rank, which the evidence of the training rows does not tell from that of Parameters.Mean and
+// Prior, or of rank 0, with which rows that are left out of their task are less off. Weight is more than 0; what all alternatives leave of 1 is that of Mean and Prior. Coefficients are
 // averaged over all of them (Hoeting, Madigan, Raftery and Volinsky 1999): their covariance counts also by how much they differ.
 type Alternative struct {
 	Weight float64
