@@ -21,39 +21,46 @@ type Codec uint8
 // The codecs. Their numbers are the bits of an entry, and part of the code.
 const (
 	None    Codec = 0 // float64, as it is
-	Int4    Codec = 4 // so many bits an entry, and a scale for all, as the next two
+	Int4    Codec = 4 // integers of 4 bits, and a scale for all entries; so the next two
 	Int8    Codec = 8
 	Int16   Codec = 16
 	Float32 Codec = 32 // every entry rounded to float32
 )
 
-// codecs are all of them, in the order in which messages and help list them, and codecNames
-// their names.
-var (
-	codecs     = []Codec{None, Float32, Int16, Int8, Int4}
-	codecNames = []string{"none", "float32", "int16", "int8", "int4"}
-)
+// codecs are all of them, in the order in which messages and help list them.
+var codecs = []Codec{None, Float32, Int16, Int8, Int4}
 
 // ErrNotFinite is wire.ErrNotFinite: a number cannot be sent.
 var ErrNotFinite = wire.ErrNotFinite
 
-// String returns the text that ParseCodec reads.
+// String returns the text that ParseCodec reads: none, float32, or intN of N bits.
 func (c Codec) String() string {
-	if k := slices.Index(codecs, c); k >= 0 {
-		return codecNames[k]
+	switch {
+	case c == None:
+		return "none"
+	case c == Float32:
+		return "float32"
+	case slices.Contains(codecs, c):
+		return fmt.Sprintf("int%d", uint8(c))
 	}
 	return fmt.Sprintf("Codec(%d)", uint8(c))
 }
 
 // CodecNames returns the names that ParseCodec reads.
-func CodecNames() []string { return slices.Clone(codecNames) }
+func CodecNames() (names []string) {
+	for _, c := range codecs {
+		names = append(names, c.String())
+	}
+	return names
+}
 
 // ParseCodec returns the codec with the given name, one of CodecNames.
 func ParseCodec(name string) (Codec, error) {
-	if k := slices.Index(codecNames, name); k >= 0 {
+	names := CodecNames()
+	if k := slices.Index(names, name); k >= 0 {
 		return codecs[k], nil
 	}
-	return None, fmt.Errorf("consensus: unknown compression %q; valid are %s", name, strings.Join(codecNames, ", "))
+	return None, fmt.Errorf("consensus: unknown compression %q; valid are %s", name, strings.Join(names, ", "))
 }
 
 // Every code but that of None begins with a version, the codec and the number of entries.

@@ -58,6 +58,9 @@ func (v *spied) follow(t *testing.T) (tr trail) {
 	default:
 		v.followScaled(t, &tr, u)
 	}
+	if len(tr.gradient) == 0 {
+		t.Fatalf("follow does not say what neighbours compute from the messages of %v", v.o.Method)
+	}
 	return tr
 }
 
@@ -109,7 +112,7 @@ func (v *spied) followScaled(t *testing.T, tr *trail, u *mat.Dense) {
 	}
 	tracked, previous := mat.NewDense(v.d, v.r, nil), mat.NewDense(v.d, v.r, nil)
 	for i, m := range v.mixes(t, wire.StreamBasis, v.o.Rounds, v.scalars()) {
-		if v.o.Method >= difalt.Accelerated && i > 0 {
+		if v.o.Method.Accelerates() && i > 0 {
 			u = mat.DenseCopyOf(v.bases[i-1])
 		}
 		var g *mat.Dense

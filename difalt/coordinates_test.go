@@ -82,7 +82,7 @@ func TestOffsetsAndScales(t *testing.T) {
 				s := c.s
 				res := run(t, s.Problem, net, o)
 				name := fmt.Sprintf("%v, %v, offset %g, decades %g, constant %v", method, polynomial, c.offset, c.decades, c.constant)
-				if method < difalt.ScaledDiffusion { // the paper's arrive or say that they did not
+				if !method.Scaled() { // the paper's arrive or say that they did not
 					if res.Status == difalt.Converged && misfit(s, res) > 1e-6 {
 						t.Errorf("%s: converged after %d iterations, %.2g from the truth", name, res.Iterations, res.Last.SDMax)
 					}

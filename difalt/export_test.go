@@ -8,3 +8,7 @@ func ReduceFrom(bytes int) (before int) {
 	before, reduceFrom = reduceFrom, bytes
 	return before
 }
+
+// Scaled and Accelerates are rows of the table of methods.
+func (m Method) Scaled() bool      { return methods[m].scaled }
+func (m Method) Accelerates() bool { return methods[m].accelerated }

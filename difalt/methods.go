@@ -74,8 +74,8 @@ type traits struct {
 	baseline    bool // somebody else's, to compare with
 }
 
-// methods is the table of methods. A method that is new takes a constant above, a line
-// here, and a file.
+// methods is the table of methods. A new method takes a constant above, a line here, and a
+// file. Snapshots and other programs know methods by name, so that constants may be renumbered.
 var methods = [...]traits{
 	DifAltGDmin:         {name: "dif", new: newDiffusion, paper: true},
 	AltGDmin:            {name: "altgdmin", new: newAdjustment, mixer: server, paper: true, central: true},
@@ -95,9 +95,7 @@ var methods = [...]traits{
 
 func server(n *consensus.Network, _ *kernel.Pool) *consensus.Mixer { return n.NewServer() }
 
-// String returns the short name that ParseMethod reads: dif, altgdmin, dec, dgd,
-// scaled, tracking, accelerated, accelerated-tracking or newton, and of baselines extra, exact,
-// scaled-exact or diging.
+// String returns the short name that ParseMethod or ParseBaseline reads, such as dif or newton.
 func (m Method) String() string {
 	if int(m) < len(methods) {
 		return methods[m].name

@@ -206,7 +206,7 @@ func (v *spied) run(ctx context.Context, p *difalt.Problem, tr wire.Transport) e
 // the U that all had after each.
 func (v *spied) spectral(t *testing.T) (products, bases []*mat.Dense) {
 	t.Helper()
-	if v.o.Method >= difalt.Accelerated {
+	if v.o.Method.Accelerates() {
 		return v.products(t)
 	}
 	for _, call := range v.mixes(t, wire.StreamExact, v.o.Initialization.Rounds, 0) {

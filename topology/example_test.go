@@ -23,7 +23,7 @@ func ExampleParse() {
 	// grid:2x3 (6 nodes, 7 edges)
 	// neighbours of node 4: [1 3 5]
 	// diameter: 3
-	// topology: graph "grid:2x3": 2 rows and 3 columns do not make 7 nodes; valid are er:P, ring, path, star, grid, grid:RxC, torus, torus:RxC, complete, exponential
+	// topology: graph "grid:2x3": 2 rows and 3 columns do not make 7 nodes; valid are er:P, grid, grid:RxC, torus, torus:RxC, ring, path, star, complete, exponential
 }
 
 // The paper's weights 1/deg_g oscillate on an even ring; Metropolis weights do not.

@@ -145,16 +145,40 @@ func lattice(kind string, rows, cols int, wrap bool) (*Graph, error) {
 	})
 }
 
-// validSpecs is what Parse accepts, for its error messages.
-const validSpecs = "er:P, ring, path, star, grid, grid:RxC, torus, torus:RxC, complete, exponential"
+// families is the table of the graphs that have no parameter but the number of nodes, with about
+// how many neighbours a node has on average among so many others.
+var families = []struct {
+	name     string
+	generate func(nodes int) (*Graph, error)
+	degree   func(others float64) float64
+}{
+	{"ring", Ring, atMost(2)},
+	{"path", Path, atMost(2)},
+	{"star", Star, atMost(2)},
+	{"complete", Complete, atMost(math.Inf(1))},
+	{"exponential", Exponential, func(others float64) float64 { return min(2*float64(bits.Len(uint(others))), others) }},
+}
+
+func atMost(degree float64) func(float64) float64 {
+	return func(others float64) float64 { return min(degree, others) }
+}
+
+// Specs lists what Parse reads, for help and error messages: er:P, grid, ring and so on.
+func Specs() string {
+	specs := "er:P, grid, grid:RxC, torus, torus:RxC"
+	for _, f := range families {
+		specs += ", " + f.name
+	}
+	return specs
+}
 
 // Parse returns the graph of the given number of nodes that a short text
 // describes:
 //
 //	er:P                               ErdosRenyi with probability P, from seed
-//	ring path star complete exponential
 //	grid:RxC torus:RxC                 R rows and C columns; R*C must be nodes
 //	grid torus                         the same with R x C as square as can be
+//	ring path star complete exponential
 //
 // Errors name the text, and list what is valid if it is not one of these.
 func Parse(spec string, nodes int, seed uint64) (*Graph, error) {
@@ -168,29 +192,27 @@ func Parse(spec string, nodes int, seed uint64) (*Graph, error) {
 		if hasArg {
 			var err error
 			if rows, cols, err = parseShape(arg, nodes); err != nil {
-				return nil, fmt.Errorf("topology: graph %q: %w; valid are %s", spec, err, validSpecs)
+				return nil, fmt.Errorf("topology: graph %q: %w; valid are %s", spec, err, Specs())
 			}
 		}
 		return lattice(kind, rows, cols, kind == "torus")
 	case "er":
 		p, err := strconv.ParseFloat(arg, 64)
 		if err != nil {
-			return nil, fmt.Errorf("topology: graph %q: %q is not a probability; valid are %s", spec, arg, validSpecs)
+			return nil, fmt.Errorf("topology: graph %q: %q is not a probability; valid are %s", spec, arg, Specs())
 		}
 		return ErdosRenyi(nodes, p, seed)
 	}
-	plain := map[string]func(int) (*Graph, error){
-		"ring": Ring, "path": Path, "star": Star, "complete": Complete, "exponential": Exponential,
+	for _, f := range families {
+		if f.name == spec {
+			return f.generate(nodes)
+		}
 	}
-	generate, ok := plain[spec]
-	if !ok {
-		return nil, fmt.Errorf("topology: unknown graph %q; valid are %s", spec, validSpecs)
-	}
-	return generate(nodes)
+	return nil, fmt.Errorf("topology: unknown graph %q; valid are %s", spec, Specs())
 }
 
 // Degree returns about how many neighbours a node has on average in the graph that Parse makes of
-// a text, without making it: 0 if the text is none of a graph.
+// a text, without making it, and 0 if Parse refuses the text.
 func Degree(spec string, nodes int) float64 {
 	others := float64(max(nodes-1, 0))
 	switch kind, arg, _ := strings.Cut(spec, ":"); kind {
@@ -198,14 +220,13 @@ func Degree(spec string, nodes int) float64 {
 		if p, err := strconv.ParseFloat(arg, 64); err == nil && p > 0 && p <= 1 {
 			return p * others
 		}
-	case "complete":
-		return others
-	case "exponential":
-		return min(2*float64(bits.Len(uint(others))), others)
 	case "grid", "torus":
 		return min(4, others)
-	case "ring", "path", "star":
-		return min(2, others)
+	}
+	for _, f := range families {
+		if f.name == spec {
+			return f.degree(others)
+		}
 	}
 	return 0
 }

@@ -44,16 +44,16 @@ func TestParseErrors(t *testing.T) {
 		nodes int
 		want  []string
 	}{
-		{"", 5, []string{`unknown graph ""`, validSpecs}},
-		{"wheel", 5, []string{`unknown graph "wheel"`, validSpecs}},
-		{"Ring", 5, []string{`unknown graph "Ring"`, validSpecs}},
-		{"ring:5", 5, []string{`unknown graph "ring:5"`, validSpecs}},
-		{"er", 5, []string{`graph "er"`, "not a probability", validSpecs}},
-		{"er:half", 5, []string{`"half" is not a probability`, validSpecs}},
+		{"", 5, []string{`unknown graph ""`, Specs()}},
+		{"wheel", 5, []string{`unknown graph "wheel"`, Specs()}},
+		{"Ring", 5, []string{`unknown graph "Ring"`, Specs()}},
+		{"ring:5", 5, []string{`unknown graph "ring:5"`, Specs()}},
+		{"er", 5, []string{`graph "er"`, "not a probability", Specs()}},
+		{"er:half", 5, []string{`"half" is not a probability`, Specs()}},
 		{"er:1.5", 5, []string{"p = 1.5", "0 < p <= 1"}},
 		{"er:NaN", 5, []string{"p = NaN"}},
 		{"er:0.0001", 50, []string{"er:0.0001 of 50 nodes", "1000 draws"}},
-		{"grid:4", 20, []string{`graph "grid:4"`, "form RxC", validSpecs}},
+		{"grid:4", 20, []string{`graph "grid:4"`, "form RxC", Specs()}},
 		{"grid:", 20, []string{`graph "grid:"`, "form RxC"}},
 		{"grid:4x", 20, []string{`graph "grid:4x"`, "form RxC"}},
 		{"grid:4x5x1", 20, []string{`"4x5x1"`, "form RxC"}},

@@ -245,7 +245,8 @@ const (
 
 var ruleNames = []string{"metropolis", "equal", "lazy-metropolis", "lazy-equal", "best-constant"}
 
-// String returns the short name that ParseRule reads.
+// String returns the short name that ParseRule reads: metropolis, equal, lazy-metropolis,
+// lazy-equal or best-constant.
 func (r Rule) String() string {
 	if int(r) < len(ruleNames) {
 		return ruleNames[r]
@@ -255,11 +256,14 @@ func (r Rule) String() string {
 
 // Rules returns all rules.
 func Rules() []Rule {
-	return []Rule{Metropolis, EqualNeighbor, LazyMetropolis, LazyEqualNeighbor, BestConstant}
+	rules := make([]Rule, len(ruleNames))
+	for k := range rules {
+		rules[k] = Rule(k)
+	}
+	return rules
 }
 
-// ParseRule returns the rule with the given short name: metropolis, equal,
-// lazy-metropolis, lazy-equal or best-constant.
+// ParseRule returns the rule with the given short name.
 func ParseRule(name string) (Rule, error) {
 	if i := slices.Index(ruleNames, name); i >= 0 {
 		return Rule(i), nil

@@ -44,7 +44,7 @@ func newClusterNewCommand() *cobra.Command {
 	s := cmd.Flags()
 	s.SortFlags = false
 	s.StringSliceVar(&f.nodes, "nodes", nil, "[NAME=]HOST:PORT of every node, `LIST`; a name is the host unless it is given (required)")
-	s.StringVar(&f.graph, "graph", options.DefaultGraph, "who talks to whom, `KIND`: er:P, ring, path, star, grid, torus, complete, exponential")
+	s.StringVar(&f.graph, "graph", options.DefaultGraph, "who talks to whom, `KIND`: "+topology.Specs())
 	s.StringVar(&f.weights, "weights", "metropolis", "mixing weights `KIND`: metropolis, equal, lazy-metropolis, lazy-equal, best-constant")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of a random graph")
 	s.Uint32Var(&f.epoch, "epoch", 1, "number of this version of the network: nodes of another one are refused")

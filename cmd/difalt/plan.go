@@ -60,7 +60,7 @@ func newPlanFlags() *planFlags {
 		{Name: "kappa", Value: options.Number(&in.Kappa, 1.5, 1, difalt.MaxKappa, "must be at least 1"), Usage: "condition number of the true coefficients, at least 1"},
 		{Name: "mu", Value: options.Number(&in.Mu, 1, 1, difalt.MaxKappa, "must be at least 1"), Usage: "incoherence of the true coefficients, at least 1"},
 		{Name: "epsilon", Value: options.Number(&in.Epsilon, 1e-10, math.SmallestNonzeroFloat64, math.Nextafter(1, 0), "must be between 0 and 1"), Usage: "subspace distance to reach"},
-		{Name: "graph", Value: options.Text(&f.graph, small.Graph), Usage: "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential"},
+		{Name: "graph", Value: options.Text(&f.graph, small.Graph), Usage: "`KIND`: " + topology.Specs() + "; P is the probability of an edge"},
 		{Name: "weights", Value: options.Text(&f.weights, small.Weights), Usage: "mixing weights `KIND`: metropolis, equal (the paper's formula), lazy-metropolis, lazy-equal, best-constant"},
 		{Name: "gamma", Value: options.Number(&in.Gamma, 0, 0, math.Nextafter(1, 0), "must be at least 0 and less than 1"), Usage: "gamma of the mixing weights, in place of --graph and --weights"},
 		{Name: "degree", Value: options.Count(&in.MaxDegree, 0, 0, many), Usage: "neighbours of every node, with --gamma (default not known: no messages and bytes)"},

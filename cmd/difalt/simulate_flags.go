@@ -14,6 +14,7 @@ import (
 	"github.com/difalt/difalt/internal/simulation"
 	"github.com/difalt/difalt/internal/tablefile"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
 )
 
 // smallSetting is what simulate does without flags.
@@ -55,7 +56,7 @@ func (f *simulateFlags) problem() []options.Option {
 		{Name: "tasks", Value: options.Count(&s.Tasks, s.Tasks, 1, many), Usage: "number of tasks T, dealt evenly to the nodes"},
 		{Name: "samples", Value: options.Count(&s.Samples, s.Samples, 1, many), Usage: "samples n of each task"},
 		{Name: "rank", Value: options.Count(&s.Rank, s.Rank, 1, many), Usage: "rank r of the representation"},
-		{Name: "graph", Value: options.Text(&s.Graph, s.Graph), Usage: "`KIND`: er:P (random, edge probability P), ring, path, star, grid, torus, complete, exponential"},
+		{Name: "graph", Value: options.Text(&s.Graph, s.Graph), Usage: "`KIND`: " + topology.Specs() + "; P is the probability of an edge"},
 		{Name: "weights", Value: options.Text(&s.Weights, s.Weights), Usage: "mixing weights `KIND`: metropolis, equal (the paper's formula), lazy-metropolis, lazy-equal, best-constant"},
 	}
 }
