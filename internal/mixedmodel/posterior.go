@@ -77,17 +77,30 @@ func (p *Posterior) Coefficients(t *Task, theta, cov []float64) bool {
 const freedomRows = 6
 
 // freedom returns to how many degrees of freedom the covariance of a task's coefficients is known, by Satterthwaite: 2 v^2 over the variance of v, v being
-// variances of expected targets, of which the derivative by S along dS is x'Q dS Q'x, Q = I - K'z. Rows x have features of size 1, of one sign after another. 0
+// variances of expected targets, of which the derivative by S along dS is x'Q dS Q'x, Q = I - K'z. Rows x have features of size 1, of either sign, the
+// constant too. Nothing depends on the order or the signs of features: they count from the largest of the mean, with the sign that they have there. 0
 // if strengths are known.
 func (p *Posterior) freedom(cov []float64, z, k blas64.General) float64 {
 	squares, uncertain, w := 0.0, 0.0, p.W
-	scratch := GetScratch(2 * w)
+	scratch := GetScratch(3 * w)
 	defer scratch.Put()
-	x, u := scratch.Take(w), scratch.Take(w)
+	x, u, place := scratch.Take(w), scratch.Take(w), scratch.Take(w)
+	for j, m := range p.Mean[:w-1] {
+		place[j] = 0
+		for i, other := range p.Mean[:w-1] {
+			if a, b := math.Abs(other), math.Abs(m); a > b || a == b && i < j {
+				place[j]++
+			}
+		}
+	}
+	place[w-1] = 0
 	for n := range freedomRows {
 		v := 0.0
 		for j := range x {
-			x[j] = float64(1 - 2*(j/(n+1)%2))
+			x[j] = float64(1 - 2*(int(place[j])/(n/2+1)%2))
+			if j < w-1 && p.Mean[j] < 0 || j == w-1 && n%2 > 0 {
+				x[j] = -x[j]
+			}
 		}
 		for j := range x {
 			v += x[j] * floats.Dot(cov[j*w:][:w], x)

@@ -109,7 +109,11 @@ func TestCoefficientsOfAnUncertainPrior(t *testing.T) {
 		return theta
 	}
 	// Of coefficients, and of the variances of expected targets of typical rows if strengths are known.
-	typical := [][]float64{{1, -1, 1, -1}, {1, 1, -1, -1}, {1, 1, 1, -1}, {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}}
+	typical := [][]float64{{1, -1, 1, 1}, {1, -1, 1, -1}, {1, 1, -1, 1}, {1, 1, -1, -1}, {1, 1, 1, 1}, {1, 1, 1, -1}}
+	copy(p.Mean, []float64{-0.3, 0.2, -0.1})
+	for _, x := range typical {
+		x[0], x[2] = -x[0], -x[2]
+	}
 	at := func(c mat.Matrix, x []float64) float64 {
 		return mat.Inner(mat.NewVecDense(w, x), c, mat.NewVecDense(w, x))
 	}
@@ -182,6 +186,67 @@ func TestCoefficientsOfAnUncertainPrior(t *testing.T) {
 			t.Errorf("slopes known to %v: covariance %v, want %v", own, got, want.RawMatrix().Data)
 		}
 		p.Uncertainty = nil
+	}
+}
+
+// Features in another order or with other signs have the same errors.
+func TestCoefficientsInAnotherOrder(t *testing.T) {
+	const w, rank, rows = 6, 2, 5
+	r := rand.New(rand.NewPCG(5, 6))
+	normal := func(n int) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = r.NormFloat64()
+		}
+		return v
+	}
+	loadings, mean, z, y, slopes := normal(w*rank), normal(w), normal(rows*w), normal(rows), []float64{0.5, 2, 1, 0.2, 3}
+	root := normal(w * rank)
+	covariance := func(size int, order []int, sign []float64) []float64 {
+		p := &Posterior{Prior: &Prior{W: size, Rank: rank, Loadings: make([]float64, size*rank), Intercept: 0.7, Spread: 0.3},
+			Mean: make([]float64, size), MeanCovariance: make([]float64, size*size), Noise: 1.7}
+		task := &Task{Z: make([]float64, rows*size), Y: y, Rows: rows}
+		u := mat.NewVecDense(size*rank+2, nil)
+		p.Slopes, p.SlopesFreedom = make([]float64, size-1), make([]float64, size-1)
+		for j := range size - 1 {
+			p.Slopes[j], p.SlopesFreedom[j] = 1, 4
+		}
+		for j, to := range order {
+			p.Mean[to] = sign[j] * mean[j]
+			for a := range rank {
+				p.Loadings[a*size+to] = sign[j] * loadings[a*w+j]
+				u.SetVec(a*size+to, sign[j]*root[a*w+j])
+			}
+			for i := range rows {
+				task.Z[i*size+to] = sign[j] * z[i*w+j]
+			}
+			if j < w-1 {
+				p.Slopes[to] = slopes[j]
+			}
+		}
+		var known mat.SymDense
+		known.SymOuterK(0.3, u)
+		p.Uncertainty, p.S = &known, p.Prior.Covariance()
+		cov, out := make([]float64, size*size), make([]float64, w*w)
+		if !p.Coefficients(task, make([]float64, size), cov) {
+			t.Fatal("no solution")
+		}
+		for i, to := range order {
+			for j, at := range order {
+				out[i*w+j] = sign[i] * sign[j] * cov[to*size+at]
+			}
+		}
+		return out
+	}
+	want := mat.NewDense(w, w, covariance(w, []int{0, 1, 2, 3, 4, 5}, []float64{1, 1, 1, 1, 1, 1}))
+	for name, got := range map[string][]float64{
+		"order":            covariance(w, []int{4, 3, 2, 1, 0, 5}, []float64{1, 1, 1, 1, 1, 1}),
+		"signs":            covariance(w, []int{0, 1, 2, 3, 4, 5}, []float64{-1, 1, -1, 1, 1, 1}),
+		"signs of targets": covariance(w, []int{0, 1, 2, 3, 4, 5}, []float64{-1, -1, -1, -1, -1, -1}),
+	} {
+		if !mat.EqualApprox(mat.NewDense(w, w, got), want, 1e-12) {
+			t.Errorf("%s: covariance %v, want %v", name, got, want.RawMatrix().Data)
+		}
 	}
 }
 
