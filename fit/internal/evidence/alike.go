@@ -217,10 +217,9 @@ func (a *Alike) covariance(p *mixedmodel.Prior) *mat.SymDense {
 // is at least 1.
 func (a *Alike) Observed(p *mixedmodel.Prior) mat.Symmetric {
 	w := p.W
-	inverse, scatter, noise := a.seen(p)
-	l := newInformationSums(w, p.Rank)
+	seen, l := a.seen(p, 1), newInformationSums(w, p.Rank)
 	sums := l.loadings.Of(make([]float64, l.Len))
-	addObserved(p, inverse, scatter, a.tasks, noise, sums)
+	addObserved(p, seen.inverse, seen.scatter, a.tasks, seen.noise, sums)
 	if !jointly(w, p.Rank) {
 		return &columnBlocks{w, p.Rank, sums}
 	}
@@ -234,25 +233,42 @@ func (a *Alike) Observed(p *mixedmodel.Prior) mat.Symmetric {
 // of the covariance of deviations is tasks tr(B^-1 D B^-1 E) / 2.
 func (a *Alike) Information(p *mixedmodel.Prior) *mat.SymDense {
 	w, l := p.W, newInformationSums(p.W, p.Rank)
-	inverse, _, _ := a.seen(p)
 	sums := make([]float64, l.Len)
-	addInformation(p, inverse, sums, &l)
+	addInformation(p, a.seen(p, 1).inverse, sums, &l)
 	floats.Scale(a.tasks, sums)
 	return l.matrix(sums, w, p.Rank, w*p.Rank+2)
 }
 
-// seen returns B^-1 and B^-1 C B^-1 of a prior, and its noise.
-func (a *Alike) seen(p *mixedmodel.Prior) (inverse, scatter []float64, noise float64) {
-	inv, c := new(mat.Dense), new(mat.Dense)
-	if inv.Inverse(a.covariance(p)) != nil { // to rounding, as far as it goes
-		inv.Apply(func(_, _ int, v float64) float64 {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return 0
-			}
-			return v
-		}, inv)
+// A seen is a prior by its matrix B. It takes w cubed, where Alike.at with its axes takes w squared times the rank, but no new axes for other slopes.
+type seen struct {
+	inverse, scatter []float64 // B^-1 and B^-1 C B^-1
+	value            float64   // as at has it; +Inf where there is no evidence
+	noise            float64   // with the mean's variance at the point
+}
+
+// seen returns a prior with a noise that the mean's variance makes so much larger.
+func (a *Alike) seen(p *mixedmodel.Prior, noise float64) (s seen) {
+	var chol mat.Cholesky
+	b, inverse, c := a.covariance(p), new(mat.SymDense), new(mat.Dense)
+	if !chol.Factorize(b) { // to rounding, as far as it goes
+		least := 1e-14 * mat.Trace(b)
+		for j := range p.W {
+			b.SetSym(j, j, b.At(j, j)+least)
+		}
+		if s.value = math.Inf(1); !chol.Factorize(b) {
+			s.inverse, s.scatter, s.noise = make([]float64, p.W*p.W), make([]float64, p.W*p.W), 1
+			return s
+		}
 	}
-	c.Product(inv, a.c, inv)
-	at, _ := a.with(p.Slopes).at(p, 1)
-	return inv.RawMatrix().Data, c.RawMatrix().Data, max(at.noise, 1e-300)
+	logDet := chol.LogDet()
+	_ = chol.InverseTo(inverse)
+	full := mat.DenseCopyOf(inverse)
+	c.Product(full, a.c, full)
+	s.inverse, s.scatter = full.RawMatrix().Data, c.RawMatrix().Data
+	more := (floats.Dot(s.inverse, a.c.RawMatrix().Data) - a.base) / a.freedom
+	if s.value += a.freedom*math.Log(noise+more) + a.tasks*logDet; !(noise+more > leastNoise) || math.IsNaN(s.value) {
+		s.value = math.Inf(1)
+	}
+	s.noise = max(1+more, 1e-300)
+	return s
 }

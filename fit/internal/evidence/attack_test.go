@@ -9,7 +9,6 @@ import (
 	"github.com/difalt/difalt/fit/internal/nodes"
 	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/internal/mixedmodel"
-	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -158,7 +157,7 @@ func approach(points []saying, at, told, size []float64, noise [][]float64, w in
 	const steps, enough = 40, 0.5
 	n := len(at)
 	damping, last := 1.0, math.Inf(1)
-	best, h, g := at, blas.ColumnMajor{}, mat.NewVecDense(n, nil)
+	best, h, g := at, mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
 	for range steps {
 		now := statisticsOf(at, w)
 		off := totals(points, now, noise)
@@ -171,20 +170,15 @@ func approach(points []saying, at, told, size []float64, noise [][]float64, w in
 				break
 			}
 			j := jacobian(points, now, size, noise)
-			h = newDerivatives(n, n).ColumnMajor
-			blas.MulTN(h, j.ColumnMajor, j.ColumnMajor)
-			for k := range n {
-				g.SetVec(k, floats.Dot(j.column(k), off))
-			}
+			h.SymOuterK(1, j)
+			g.MulVec(j, mat.NewVecDense(len(off), off))
 		} else {
 			damping *= 5
 		}
-		damped := mat.NewSymDense(n, nil) // of the upper triangle, by rows
+		damped := mat.NewSymDense(n, nil)
+		damped.CopySym(h)
 		for k := range n {
-			for i := range k {
-				damped.SetSym(i, k, h.Data[k*h.Stride+i])
-			}
-			damped.SetSym(k, k, h.Data[k*h.Stride+k]*(1+damping)+1e-12*blur*blur)
+			damped.SetSym(k, k, h.At(k, k)*(1+damping)+1e-12*blur*blur)
 		}
 		var chol mat.Cholesky
 		step := mat.NewVecDense(n, nil)
@@ -222,8 +216,8 @@ func TestDeterminedByAPart(t *testing.T) {
 		others := r.standIns(0, 26, rand.New(rand.NewPCG(1, 1)))
 		size, noise := r.scales(r.heard.sayings, others)
 		j := jacobian(r.heard.sayings, others, size, noise)
-		j.subtractMeans(p)
-		got, want := r.Determined(0, 26, 3), p+j.above(10)
+		subtractMeans(j, p)
+		got, want := r.Determined(0, 26, 3), p+above(j, 10)
 		if t.Logf("of %d: %d, all %d", 26*p, got, want); math.Abs(float64(got-want)) > float64(want)/6 {
 			t.Errorf("%d statistics of %d are determined, want %d", got, 26*p, want)
 		}
@@ -238,8 +232,8 @@ func TestDerivatives(t *testing.T) {
 		p := Statistics(w)
 		v, low, high := make([]float64, p), make([]float64, sumsOf(w)), make([]float64, sumsOf(w))
 		task.pack(v)
-		j := newDerivatives(sumsOf(w), p)
-		s.differentiate(task, j.column)
+		j := mat.NewDense(p, sumsOf(w), nil)
+		s.differentiate(task, j.RawRowView)
 		for k, was := range v {
 			const step = 1e-5
 			v[k] = was + step
@@ -249,27 +243,21 @@ func TestDerivatives(t *testing.T) {
 			v[k] = was
 			floats.Sub(high, low)
 			floats.Scale(1/(2*step), high)
-			if !floats.EqualApprox(j.column(k), high, 1e-6) {
-				t.Errorf("point %d, statistic %d: derivatives %v, want %v", n, k, j.column(k), high)
+			if !floats.EqualApprox(j.RawRowView(k), high, 1e-6) {
+				t.Errorf("point %d, statistic %d: derivatives %v, want %v", n, k, j.RawRowView(k), high)
 			}
 		}
 	}
 }
 
-// The singular values above a bound are those of a decomposition, of more rows than columns and of fewer, and of more than a block.
+// The singular values above a bound are those of a decomposition, of more rows than columns and of fewer.
 func TestAbove(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, shape := range [][2]int{{3, 2}, {1, 7}, {48, 48}, {130, 101}, {101, 200}} {
-		j := newDerivatives(shape[0], shape[1])
-		dense := mat.NewDense(shape[0], shape[1], nil)
-		for k := range j.Cols {
-			for i := range j.column(k) {
-				j.column(k)[i] = rng.NormFloat64() * math.Pow(1.1, -float64(i))
-				dense.Set(i, k, j.column(k)[i])
-			}
-		}
+		j := mat.NewDense(shape[0], shape[1], nil)
+		j.Apply(func(_, i int, _ float64) float64 { return rng.NormFloat64() * math.Pow(1.1, -float64(i)) }, j)
 		var svd mat.SVD
-		svd.Factorize(dense, mat.SVDNone)
+		svd.Factorize(j, mat.SVDNone)
 		for _, bound := range []float64{1e-3, 0.1, 1, 5, 100} {
 			want := 0
 			for _, v := range svd.Values(nil) {
@@ -277,7 +265,7 @@ func TestAbove(t *testing.T) {
 					want++
 				}
 			}
-			if got := j.above(bound); got != want {
+			if got := above(j, bound); got != want {
 				t.Errorf("%d x %d: %d singular values above %v, want %d", shape[0], shape[1], got, bound, want)
 			}
 		}

@@ -27,14 +27,18 @@ func slopesPenalty(list []float64) (v float64) {
 // slopesInformation returns half of the expected second derivatives of the value by the logarithms of slopes, and its first ones: with the
 // variance v_j of slopes they are tasks v_j v_k (B^-1_jk)^2 / 2 and v_j (tasks B^-1 - B^-1 C B^-1 / noise)_jj.
 func (a *Alike) slopesInformation(p *mixedmodel.Prior) (info *mat.SymDense, first []float64) {
+	s := a.seen(p, 1)
+	return s.slopesInformation(p, a.tasks)
+}
+
+func (s *seen) slopesInformation(p *mixedmodel.Prior, tasks float64) (info *mat.SymDense, first []float64) {
 	w := p.W
-	inverse, scatter, noise := a.seen(p)
 	info, first = mat.NewSymDense(w-1, nil), make([]float64, w-1)
 	for j := range first {
 		v := p.Slope(j)
-		first[j] = v * (a.tasks*inverse[j*w+j] - scatter[j*w+j]/noise)
+		first[j] = v * (tasks*s.inverse[j*w+j] - s.scatter[j*w+j]/s.noise)
 		for k := j; k < w-1; k++ {
-			info.SetSym(j, k, a.tasks*v*p.Slope(k)*inverse[j*w+k]*inverse[j*w+k]/2)
+			info.SetSym(j, k, tasks*v*p.Slope(k)*s.inverse[j*w+k]*s.inverse[j*w+k]/2)
 		}
 	}
 	return info, first
@@ -62,9 +66,10 @@ func (a *Alike) OccamOfSlopes(p *mixedmodel.Prior) float64 {
 func (a *Alike) chooseSlopes(p *mixedmodel.Prior, noise float64) (best *mixedmodel.Prior, gain float64) {
 	const steps, little = 10, 0.02
 	best = p
-	value := a.penalizedAt(best, noise)
+	at := a.seen(best, noise)
+	value := at.value + slopesPenalty(best.Slopes)
 	for range steps {
-		step := a.slopesStep(best)
+		step := a.slopesStep(best, &at)
 		if step == nil {
 			break
 		}
@@ -75,8 +80,9 @@ func (a *Alike) chooseSlopes(p *mixedmodel.Prior, noise float64) (best *mixedmod
 			mean := math.Exp(floats.Sum(logsOf(next.Slopes)) / float64(len(step)))
 			floats.Scale(1/mean, next.Slopes)
 			next.Spread = limitStrength(next.Spread * mean)
-			if v := a.penalizedAt(next, noise); v < value {
-				best, value = next, v
+			there := a.seen(next, noise)
+			if v := there.value + slopesPenalty(next.Slopes); v < value {
+				best, at, value = next, there, v
 				break
 			}
 			floats.Scale(0.25, step)
@@ -89,8 +95,8 @@ func (a *Alike) chooseSlopes(p *mixedmodel.Prior, noise float64) (best *mixedmod
 }
 
 // slopesStep returns the step of scoring in the logarithms of slopes; nil if rounding leaves none.
-func (a *Alike) slopesStep(p *mixedmodel.Prior) []float64 {
-	info, first := a.slopesInformation(p)
+func (a *Alike) slopesStep(p *mixedmodel.Prior, at *seen) []float64 {
+	info, first := at.slopesInformation(p, a.tasks)
 	for j := range first {
 		info.SetSym(j, j, info.At(j, j)+1/(slopesDeviation*slopesDeviation))
 		if p.Slopes != nil {
@@ -106,15 +112,6 @@ func (a *Alike) slopesStep(p *mixedmodel.Prior) []float64 {
 		first[j] = math.Min(math.Max(-v/2, -2), 2)
 	}
 	return first
-}
-
-// penalizedAt is the value of a prior, with that of its slopes; +Inf where there is no evidence.
-func (a *Alike) penalizedAt(p *mixedmodel.Prior, noise float64) float64 {
-	at, ok := a.with(p.Slopes).at(p, noise)
-	if !ok || math.IsNaN(at.value) {
-		return math.Inf(1)
-	}
-	return at.value + slopesPenalty(p.Slopes)
 }
 
 // moved returns slopes after a step in their logarithms.

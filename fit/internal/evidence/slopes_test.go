@@ -28,6 +28,9 @@ func TestSlopesOfAlike(t *testing.T) {
 	}
 	to := p.Clone()
 	to.Slopes[0], to.Slopes[2] = 3, 0.2
+	if at, ok := a.with(to.Slopes).at(to, 1.1); !ok || math.Abs(a.seen(to, 1.1).value-at.value) > 1e-8*math.Abs(at.value) {
+		t.Errorf("by its matrix the value is %v, along axes %v", a.seen(to, 1.1).value, at.value)
+	}
 	_, first := a.slopesInformation(to)
 	for j := range first {
 		const h = 1e-4

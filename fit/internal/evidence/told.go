@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -51,114 +50,82 @@ func (r *Rows) Determined(g, tasks int, seed uint64) int {
 	sayings := r.heard.sayings
 	size, noise := r.scales(sayings, others)
 	j, part := jacobian(sayings, others, size, noise), float64(len(others))/float64(tasks)
-	j.subtractMeans(p)
-	return p + int(float64(j.keep(part, draw).above(10))/part+0.5)
+	subtractMeans(j, p)
+	return p + int(float64(above(keep(j, part, draw), 10))/part+0.5)
 }
 
-// A derivatives is a Jacobian by columns, one a statistic of a task: how sums change over their dither when it changes by its size.
-type derivatives struct{ blas.ColumnMajor }
-
-func newDerivatives(rows, columns int) derivatives {
-	stride := blas.Stride(rows)
-	return derivatives{blas.ColumnMajor{Rows: rows, Cols: columns, Stride: stride, Data: make([]float64, stride*columns)}}
-}
-
-func (j derivatives) column(k int) []float64 { return j.Data[k*j.Stride:][:j.Rows:j.Rows] }
-
-// subtractMeans leaves of every statistic what tasks differ by: the sums of all p are told as they are.
-func (j derivatives) subtractMeans(p int) {
-	mean := make([]float64, j.Rows)
+// subtractMeans leaves of every statistic of a Jacobian what tasks differ by: the sums of all p are told as they are.
+func subtractMeans(j *mat.Dense, p int) {
+	rows, sums := j.Dims()
+	mean := make([]float64, sums)
 	for first := range p {
 		clear(mean)
-		for k := first; k < j.Cols; k += p {
-			floats.AddScaled(mean, float64(p)/float64(j.Cols), j.column(k))
+		for k := first; k < rows; k += p {
+			floats.AddScaled(mean, float64(p)/float64(rows), j.RawRowView(k))
 		}
-		for k := first; k < j.Cols; k += p {
-			floats.Sub(j.column(k), mean)
+		for k := first; k < rows; k += p {
+			floats.Sub(j.RawRowView(k), mean)
 		}
 	}
 }
 
-// keep returns a part of the sums.
-func (j derivatives) keep(part float64, draw *rand.Rand) derivatives {
-	var kept []int
-	for i := range j.Rows {
+// keep returns a Jacobian of a part of the sums, each with that probability.
+func keep(j *mat.Dense, part float64, draw *rand.Rand) *mat.Dense {
+	rows, sums := j.Dims()
+	var columns []float64
+	for i := range sums {
 		if draw.Float64() < part {
-			kept = append(kept, i)
+			columns = append(columns, mat.Col(nil, i, j)...)
 		}
 	}
-	out := newDerivatives(len(kept), j.Cols)
-	for k := range j.Cols {
-		from, to := j.column(k), out.column(k)
-		for n, i := range kept {
-			to[n] = from[i]
-		}
+	if columns == nil {
+		return mat.NewDense(1, rows, nil)
 	}
-	return out
+	return mat.NewDense(len(columns)/rows, rows, columns)
 }
 
-// above returns how many singular values are larger than a bound, by the signs of the pivots of a Gram matrix less its square (Sylvester).
-func (j derivatives) above(bound float64) (count int) {
-	if j.Rows < j.Cols {
-		j = j.transposed()
+// above returns how many singular values are larger than a bound: as many eigenvalues of a Gram matrix are positive less its square.
+func above(j *mat.Dense, bound float64) int {
+	var gram mat.SymDense
+	if rows, columns := j.Dims(); rows <= columns {
+		gram.SymOuterK(1, j)
+	} else {
+		gram.SymOuterK(1, j.T())
 	}
-	a := newDerivatives(j.Cols, j.Cols)
-	const block = 64 // of columns that stay in the cache
-	for k := 0; k < j.Cols; k += block {
-		dst, left, right := a.ColumnMajor, j.ColumnMajor, j.ColumnMajor
-		right.Cols, right.Data = min(block, j.Cols-k), j.Data[k*j.Stride:]
-		left.Cols = k + right.Cols
-		dst.Rows, dst.Cols, dst.Data = left.Cols, right.Cols, a.Data[k*a.Stride:]
-		blas.MulTN(dst, left, right)
+	for k := range gram.SymmetricDim() {
+		gram.SetSym(k, k, gram.At(k, k)-bound*bound)
 	}
-	for k := range a.Cols {
-		a.column(k)[k] -= bound * bound
-	}
-	return a.positive()
+	return positive(mat.DenseCopyOf(&gram))
 }
 
-// transposed returns the transpose.
-func (j derivatives) transposed() derivatives {
-	t := newDerivatives(j.Cols, j.Rows)
-	for k := range j.Cols {
-		for i, v := range j.column(k) {
-			t.Data[i*t.Stride+k] = v
-		}
-	}
-	return t
-}
-
-// positive returns how many eigenvalues of a symmetric matrix are positive: as many as pivots. It overwrites the matrix, of which it reads the upper
-// triangle. Pivots are taken from the last on; what those of a block change in columns before it are products of matrices.
-func (a derivatives) positive() (count int) {
-	const block = 48
-	over := newDerivatives(a.Rows, block)
-	for hi := a.Cols; hi > 0; hi -= block {
-		lo := max(hi-block, 0)
-		for k := hi - 1; k >= lo; k-- {
-			column := a.column(k)[:k+1]
-			pivot := column[k]
-			if pivot > 0 {
+// positive returns how many eigenvalues of a symmetric matrix are: those of a block and those of its Schur complement (Haynsworth 1968), which takes
+// the place of the rest of the matrix.
+func positive(a *mat.Dense) (count int) {
+	const block = 64
+	var e mat.EigenSym
+	var q, along, over, change mat.Dense
+	for n, _ := a.Dims(); ; n -= block {
+		k := min(n, block)
+		e.Factorize(symmetric(a.Slice(0, k, 0, k).(*mat.Dense)), true)
+		values := e.Values(nil)
+		for _, v := range values {
+			if v > 0 {
 				count++
 			}
-			clear(over.column(k - lo))
-			if pivot == 0 {
-				continue
-			}
-			floats.AddScaled(over.column(k - lo)[:k], -1/pivot, column[:k])
-			for i := lo; i < k; i++ {
-				floats.AddScaled(a.column(i)[:i+1], over.column(k - lo)[i], column[:i+1])
-			}
 		}
-		for from := 0; from < lo; from += block {
-			to := min(from+block, lo)
-			part := func(m derivatives, first, row, rows, cols int) blas.ColumnMajor {
-				return blas.ColumnMajor{Rows: rows, Cols: cols, Stride: m.Stride, Data: m.Data[first*m.Stride+row:]}
-			}
-			blas.AddMulNT(part(a, from, 0, to, to-from), part(a, lo, 0, to, hi-lo), part(over, 0, from, to-from, hi-lo))
+		if k == n {
+			return count
 		}
+		for _, m := range []*mat.Dense{&q, &along, &over, &change} {
+			m.Reset()
+		}
+		e.VectorsTo(&q)
+		along.Mul(q.T(), a.Slice(0, k, k, n))
+		over.Apply(func(i, _ int, v float64) float64 { return v / values[i] }, &along)
+		change.Mul(along.T(), &over)
+		a = a.Slice(k, n, k, n).(*mat.Dense)
+		a.Sub(a, &change)
 	}
-	return count
 }
 
 // statistics are those of a task.
@@ -304,27 +271,27 @@ func (r *Rows) scales(sayings []saying, tasks []*statistics) (size []float64, no
 	return size, noise
 }
 
-// jacobian returns the derivatives of the sums of sayings by the statistics of tasks, over the dither of the former and in units of the
+// jacobian returns the derivatives of the sums of sayings by the statistics of tasks, a row each, over the dither of the former and in units of the
 // size of the latter.
-func jacobian(sayings []saying, tasks []*statistics, size []float64, noise [][]float64) derivatives {
-	p, rows := len(size), len(noise[0])
-	j := newDerivatives(rows*len(sayings), p*len(tasks))
+func jacobian(sayings []saying, tasks []*statistics, size []float64, noise [][]float64) *mat.Dense {
+	p, sums := len(size), len(noise[0])
+	j := mat.NewDense(p*len(tasks), sums*len(sayings), nil)
 	for at, t := range tasks {
 		for n, s := range sayings {
-			column := func(k int) []float64 { return j.column(at*p + k)[n*rows:][:rows] }
-			s.differentiate(t, column)
+			row := func(k int) []float64 { return j.RawRowView(at*p + k)[n*sums:][:sums] }
+			s.differentiate(t, row)
 			for k, v := range size {
-				floats.Div(column(k), noise[n])
-				floats.Scale(v, column(k))
+				floats.Div(row(k), noise[n])
+				floats.Scale(v, row(k))
 			}
 		}
 	}
 	return j
 }
 
-// differentiate sets column(k), of zeros, to the derivatives of the sums of a task by its statistic k. With K = (I + S A)^-1 a
+// differentiate sets row(k), of zeros, to the derivatives of the sums of a task by its statistic k. With K = (I + S A)^-1 a
 // change of A makes one of K' dA K in Z'V^-1 Z: where it is one of A_ij, products of rows i and j of K.
-func (s *saying) differentiate(t *statistics, column func(k int) []float64) {
+func (s *saying) differentiate(t *statistics, row func(k int) []float64) {
 	w := t.b.Len()
 	inverse, gram, zy := s.seen(t)
 	g := s.gradient(gram, zy)
@@ -342,7 +309,7 @@ func (s *saying) differentiate(t *statistics, column func(k int) []float64) {
 	n := 0
 	for i := range w {
 		for j := i; j < w; j++ {
-			out, times := column(n), 1.0
+			out, times := row(n), 1.0
 			if n++; i == j { // one entry, not two
 				times = 0.5
 			}
@@ -357,12 +324,12 @@ func (s *saying) differentiate(t *statistics, column func(k int) []float64) {
 		}
 	}
 	for i := range w {
-		out := column(n + i)
+		out := row(n + i)
 		copy(out[triangle:], inverse.RawRowView(i))
 		out[triangle+w] = -2 * u.AtVec(i)
 		addProducts(out[triangle+w+2:], -1/s.noise, inverse.RawRowView(i), g.RawVector().Data)
 	}
-	column(n + w)[triangle+w] = 1
+	row(n + w)[triangle+w] = 1
 }
 
 // addProducts adds the upper triangle of x y' + y x', by rows.
