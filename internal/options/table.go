@@ -88,18 +88,18 @@ func (t *Training) table() []Option {
 func (t *Training) ofNode() []Option {
 	m, c := &t.Member, &t.Checkpoints
 	return []Option{
-		{Name: "processes", Value: Count(&t.Processes, 0, 2, many), Of: Up, Same: Nobody, Short: "n", Usage: "how many nodes there should be, `N`: as many as files (default)"},
-		{Name: "cluster", Value: Text(&m.Cluster, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` that says who the nodes are: cluster.json (required)"},
-		{Name: "key", Value: Text(&m.Key, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` with the key of this node, which says which of them it is (required)"},
-		{Name: "cert", Value: Text(&m.Cert, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` with the certificate for that key, where cluster.json has an authority and no key of this node"},
-		{Name: "listen", Value: Text(&m.Listen, ""), Of: members, Same: Nobody, Engine: "grpc", Usage: "`ADDRESS` to listen on (default: that of the node in cluster.json)"},
-		{Name: "listen-fd", Value: Count(&m.ListenFD, 0, 3, 1<<20), Of: Node | SimulateNode, Same: Nobody, Hidden: true, Engine: "grpc", Usage: "use the listening socket that is open as this file"},
-		{Name: "join-timeout", Value: Span(&m.JoinTimeout, 10*time.Minute, 1), Of: members | Up, Same: Nobody, Usage: "how long to wait for the neighbours at the start, `TIME`"},
-		{Name: "round-timeout", Value: Span(&m.RoundTimeout, 2*time.Minute, 1), Of: Node | Up | SimulateNode, Same: Nobody, Usage: "how long a neighbour may take for a round before it has failed, `TIME`; what it computes meanwhile must fit in; five times that if it says that it waits itself"},
-		{Name: "rejoin-timeout", Value: Span(&m.RejoinTimeout, 30*time.Second, 1), Of: Node | Up | SimulateNode, Same: Nobody, Engine: "grpc", Usage: "how long a neighbour may be out of reach before it has failed, `TIME`"},
-		{Name: "checkpoint", Value: Text(&c.Folder, ""), Of: Node | Up, Same: Nobody, Usage: "keep the state of the training in the folder `DIR`, and go on from there"},
-		{Name: "every", Value: Count(&c.Every, 10, 1, many), Of: Node | Up, Same: AllNodes, Says: c.says, Usage: "iterations between two checkpoints, `K`"},
-		{Name: "metrics", Value: Text(&t.Log.Metrics, ""), Of: Node, Same: Nobody, Usage: "serve figures for Prometheus on `ADDRESS`, at /metrics, and /healthz and /readyz"},
+		{Name: "processes", Value: Count(&t.Processes, 0, 2, many), Of: Up, Same: Nobody, Short: "n", Usage: "number of nodes, `N` (default one per file)"},
+		{Name: "cluster", Value: Text(&m.Cluster, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "cluster.json, the `FILE` with the list of nodes (required)"},
+		{Name: "key", Value: Text(&m.Key, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` with the private key of this node, by which it knows its name (required)"},
+		{Name: "cert", Value: Text(&m.Cert, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` with the certificate for that key, if cluster.json has an authority in place of keys"},
+		{Name: "listen", Value: Text(&m.Listen, ""), Of: members, Same: Nobody, Engine: "grpc", Usage: "`ADDRESS` to listen on (default the one in cluster.json)"},
+		{Name: "listen-fd", Value: Count(&m.ListenFD, 0, 3, 1<<20), Of: Node | SimulateNode, Same: Nobody, Hidden: true, Engine: "grpc", Usage: "use the listening socket that is open as this file descriptor"},
+		{Name: "join-timeout", Value: Span(&m.JoinTimeout, 10*time.Minute, 1), Of: members | Up, Same: Nobody, Usage: "`TIME` to wait for the neighbours at the start"},
+		{Name: "round-timeout", Value: Span(&m.RoundTimeout, 2*time.Minute, 1), Of: Node | Up | SimulateNode, Same: Nobody, Usage: "`TIME` that a neighbour may take for a round, its computing included, before it counts as failed; five times that if it reports that it is waiting itself"},
+		{Name: "rejoin-timeout", Value: Span(&m.RejoinTimeout, 30*time.Second, 1), Of: Node | Up | SimulateNode, Same: Nobody, Engine: "grpc", Usage: "`TIME` that a neighbour may be unreachable before it counts as failed"},
+		{Name: "checkpoint", Value: Text(&c.Folder, ""), Of: Node | Up, Same: Nobody, Usage: "save the state of the training in the folder `DIR`, and resume from it"},
+		{Name: "every", Value: Count(&c.Every, 10, 1, many), Of: Node | Up, Same: AllNodes, Says: c.says, Usage: "save a checkpoint every `K` iterations"},
+		{Name: "metrics", Value: Text(&t.Log.Metrics, ""), Of: Node, Same: Nobody, Usage: "serve /metrics for Prometheus, /healthz and /readyz on `ADDRESS`"},
 	}
 }
 
@@ -118,18 +118,18 @@ func (t *Training) ofData() []Option {
 		{Name: "data", Value: Text(&f.Data, ""), Of: training, Same: Nobody, Common: true, Usage: DataUsage},
 		{Name: "task", Value: Text(&c.Task, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "`COLUMN` that names the task of a row (required)"},
 		{Name: "target", Value: Text(&c.Target, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "`COLUMN` to predict (required)"},
-		{Name: "drop", Value: List(&c.Drop, nil), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "columns to leave out, `LIST`"},
-		{Name: "categorical", Value: List(&c.Categorical, nil), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "columns that hold levels, `LIST`"},
+		{Name: "drop", Value: List(&c.Drop, nil), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "`LIST` of columns to leave out"},
+		{Name: "categorical", Value: List(&c.Categorical, nil), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "`LIST` of columns that hold levels, not numbers"},
 		{Name: "model", Value: Text(&f.Model, ""), Of: training, Same: Nobody, Common: true, Usage: "write the model to `FILE`.npz"},
-		{Name: "report", Value: Text(&f.Report, ""), Of: Fit, Same: Nobody, Common: true, Usage: "write a page with figures and tables to `DIR`"},
+		{Name: "report", Value: Text(&f.Report, ""), Of: Fit, Same: Nobody, Common: true, Usage: "write a web page with figures and tables to `DIR`"},
 		{Name: "json", Value: Yes(&f.JSON), Of: training, Same: Nobody, Common: true, Usage: "print the result as JSON"},
 		{Name: "test-fraction", Value: Number(&s.TestFraction, 0.25, 0, math.Nextafter(1, 0), "want at least 0 and less than 1"), Of: training, Same: Checkpoint, Common: true, Problem: "0", Usage: "share of every task's rows to hold out"},
 		{Name: "test-rows-per-task", Value: Count(&s.TestRows, 0, 1, many), Of: training, Same: Checkpoint, Usage: "hold out `N` rows of every task instead"},
 		{Name: "train-rows-per-task", Value: Count(&s.TrainRows, 0, 1, many), Of: training, Same: Checkpoint, Common: true, Usage: "train on `N` rows of every task instead"},
 		{Name: "holdout", Value: Text(&c.Holdout, ""), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "hold out the rows with 1 in `COLUMN` instead"},
-		{Name: "test-last", Value: Text(&c.Time, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "hold out the last rows of every task by `COLUMN` of dates or numbers, not random ones; a feature too unless dropped"},
-		{Name: "folds-by", Value: Text(&c.Group, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "keep rows of one value in `COLUMN` together, held out and in folds"},
-		{Name: "sample-weights", Value: Text(&c.Weight, ""), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "`COLUMN` that says how much a row counts"},
+		{Name: "test-last", Value: Text(&c.Time, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "hold out the last rows of every task in the order of `COLUMN`, of dates or numbers; it is also a feature unless dropped"},
+		{Name: "folds-by", Value: Text(&c.Group, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "hold out, or keep, rows with the same value in `COLUMN` together, also in folds"},
+		{Name: "sample-weights", Value: Text(&c.Weight, ""), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "`COLUMN` with the weight of each row"},
 	}
 }
 
@@ -137,15 +137,15 @@ func (t *Training) ofData() []Option {
 func (t *Training) ofModel() []Option {
 	c := &t.Config
 	return []Option{
-		{Name: "rank", Value: Word(&c.Rank, auto, parseRank).within(0, many), Of: training, Same: AllNodes, Common: true, Usage: "rank of the representation, `N`, or auto"},
-		{Name: "intercept", Value: Word(&c.Intercept, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "ridge on tasks' intercepts, `NUMBER`: 0 free, inf none"},
-		{Name: "ridge", Value: Word(&c.Ridge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Problem: "0", Usage: "ridge on tasks' other deviations, `NUMBER`"},
-		{Name: "mean-ridge", Value: Word(&c.MeanRidge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Tables: true, Usage: "ridge on what tasks share, `NUMBER`"},
-		{Name: "curve", Value: List(&c.Curves, nil), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "`LIST` of curved columns, auto or none"},
-		{Name: "common-noise", Value: Yes(&c.CommonNoise), Of: training, Same: AllNodes, Tables: true, Usage: "one variance of the noise for all tasks, not each its own"},
-		{Name: "epsilon", Value: Number(&c.Privacy.Epsilon, 0, math.SmallestNonzeroFloat64, private.MaxEpsilon, fmt.Sprintf("must be above 0 and at most %d", private.MaxEpsilon)), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "differential privacy of tasks, budget `NUMBER`; needs --rank"},
-		{Name: "delta", Value: Number(&c.Privacy.Delta, 0, math.SmallestNonzeroFloat64, math.Nextafter(1, 0), "must be above 0 and below 1"), Of: training, Same: AllNodes, Tables: true, Usage: "how probable it is that --epsilon does not hold, `NUMBER` (default T^-1.1 of T tasks)"},
-		{Name: "colluding", Value: Count(&c.Privacy.Colluding, 0, 0, many), Of: training, Same: AllNodes, Tables: true, Usage: "let --epsilon hold against `N` nodes that put together what they know (default none, but those who take no part)"},
+		{Name: "rank", Value: Word(&c.Rank, auto, parseRank).within(0, many), Of: training, Same: AllNodes, Common: true, Usage: "`N`, the rank of the representation, or auto"},
+		{Name: "intercept", Value: Word(&c.Intercept, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "ridge on the tasks' intercepts: `NUMBER`, 0 free, inf none"},
+		{Name: "ridge", Value: Word(&c.Ridge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Problem: "0", Usage: "ridge on tasks' other deviations: `NUMBER`"},
+		{Name: "mean-ridge", Value: Word(&c.MeanRidge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Tables: true, Usage: "ridge on what tasks share: `NUMBER`"},
+		{Name: "curve", Value: List(&c.Curves, nil), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "`LIST` of columns with curves, auto or none"},
+		{Name: "common-noise", Value: Yes(&c.CommonNoise), Of: training, Same: AllNodes, Tables: true, Usage: "one noise variance for all tasks, not one for each"},
+		{Name: "epsilon", Value: Number(&c.Privacy.Epsilon, 0, math.SmallestNonzeroFloat64, private.MaxEpsilon, fmt.Sprintf("must be above 0 and at most %d", private.MaxEpsilon)), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "privacy budget of tasks, `NUMBER`; needs --rank"},
+		{Name: "delta", Value: Number(&c.Privacy.Delta, 0, math.SmallestNonzeroFloat64, math.Nextafter(1, 0), "must be above 0 and below 1"), Of: training, Same: AllNodes, Tables: true, Usage: "`NUMBER`, the probability that --epsilon does not hold (default T^-1.1 for T tasks)"},
+		{Name: "colluding", Value: Count(&c.Privacy.Colluding, 0, 0, many), Of: training, Same: AllNodes, Tables: true, Usage: "let --epsilon hold against `N` colluding nodes (default 0: against outsiders)"},
 		{Name: "continue", Value: Text(&t.Files.Continue, ""), Of: training, Same: Nobody, Common: true, Tables: true, Usage: "start from the model `FILE`.npz"},
 	}
 }
@@ -154,14 +154,14 @@ func (t *Training) ofModel() []Option {
 func (t *Training) ofReading() []Option {
 	c := &t.Table
 	return []Option{
-		{Name: "delimiter", Value: Word(&c.Delimiter, "", mark("tab", '\t')), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "what separates the cells of CSV: one `CHARACTER`, or tab (default found from the first rows)"},
-		{Name: "decimal", Value: Word(&c.Decimal, "", mark("", 0)), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "decimal `MARK` of CSV: . or , (default found)"},
-		{Name: "thousands", Value: Word(&c.Thousands, "", mark("space", ' ')), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "`MARK` between the thousands of CSV: one of , . ' or space (default found, by column)"},
-		{Name: "dates", Value: Text(&c.Dates, ""), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "`ORDER` of dates in CSV with the year last: dmy or mdy (default found); dates become days since 1970-01-01"},
-		{Name: "no-header", Value: Yes(&c.NoHeader), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "the first line of CSV is a row; the columns are c0, c1, ..."},
-		{Name: "missing", Value: Word(&c.Missing, "refuse", parseMissing), Of: readers, Same: Checkpoint, Common: true, Tables: true, Usage: "missing values, `WHAT`: refuse; drop their rows; mean: fill features with the mean over training rows"},
-		{Name: "float32", Value: when(&c.Storage, kernel.Float32), Of: readers, Same: Checkpoint, Tables: true, Usage: "keep features as float32, in half of the memory"},
-		{Name: "samples-on-disk", Value: Text(&c.Folder, ""), Of: training, Same: Nobody, Usage: "keep features in files in `DIR`, for data larger than memory; a problem file is then fitted by copies in 16 bits"},
+		{Name: "delimiter", Value: Word(&c.Delimiter, "", mark("tab", '\t')), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "`CHARACTER` between the cells of CSV, or tab (default detected from the first rows)"},
+		{Name: "decimal", Value: Word(&c.Decimal, "", mark("", 0)), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "decimal `MARK` of CSV: . or , (default detected)"},
+		{Name: "thousands", Value: Word(&c.Thousands, "", mark("space", ' ')), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "thousands separator of CSV, a `MARK`: one of , . ' or space (default detected for each column)"},
+		{Name: "dates", Value: Text(&c.Dates, ""), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "`ORDER` of dates in CSV with the year last: dmy or mdy (default detected); dates become days since 1970-01-01"},
+		{Name: "no-header", Value: Yes(&c.NoHeader), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "CSV has no header line; the columns are c0, c1, ..."},
+		{Name: "missing", Value: Word(&c.Missing, "refuse", parseMissing), Of: readers, Same: Checkpoint, Common: true, Tables: true, Usage: "missing values, `WHAT`: refuse, drop (their rows), or mean (of the training rows)"},
+		{Name: "float32", Value: when(&c.Storage, kernel.Float32), Of: readers, Same: Checkpoint, Tables: true, Usage: "store features as float32, in half of the memory"},
+		{Name: "samples-on-disk", Value: Text(&c.Folder, ""), Of: training, Same: Nobody, Usage: "keep features in files in `DIR`, for data larger than memory; a problem file is then fitted with copies in 16 bits"},
 	}
 }
 
@@ -170,7 +170,7 @@ func (t *Training) ofNetwork() []Option {
 	o := &t.Config.Options
 	return []Option{
 		{Name: "node", Value: Text(&t.Table.Node, ""), Of: Fit, Same: Nobody, Common: true, Tables: true, Usage: "`COLUMN` that names the node where a task lives"},
-		{Name: "nodes", Value: Count(&t.Nodes, 0, 1, many), Of: Fit, Same: Nobody, Common: true, Usage: "put the tasks on `N` nodes (default 10 or one a file)"},
+		{Name: "nodes", Value: Count(&t.Nodes, 0, 1, many), Of: Fit, Same: Nobody, Common: true, Usage: "put the tasks on `N` nodes (default 10, or one per file)"},
 		{Name: "graph", Value: Text(&t.Graph, DefaultGraph), Of: training, Same: Nobody, Engine: "mpi", Usage: "`KIND` of network; see difalt simulate --help"},
 		{Name: "weights", Value: Word(&t.Rule, "metropolis", topology.ParseRule), Of: training, Same: Nobody, Engine: "mpi", Usage: "`KIND` of mixing weights"},
 		{Name: "seed", Value: Seed(&o.Seed, 1), Of: training, Same: AllNodes, Common: true, Usage: "seed of everything that is random"},
@@ -185,16 +185,16 @@ func (t *Training) ofAlgorithm() []Option {
 	return []Option{
 		{Name: "folds", Value: Count(&c.Folds, 5, 2, many), Of: training, Same: AllNodes, Usage: "folds for the ridges of the simpler methods"},
 		{Name: "method", Value: Word(&o.Method, "", difalt.ParseMethod), Of: training, Same: AllNodes, Problem: "dif", Usage: "`NAME` of the algorithm (default accelerated; accelerated-tracking with --agree plain or chebyshev)"},
-		{Name: "auto", Value: Yes(&c.Auto), Of: training, Same: AllNodes, Usage: "leave method and agreement to the program"},
-		{Name: "agree", Value: Word(&o.Agreement.Polynomial, "", consensus.ParsePolynomial), Of: training, Same: AllNodes, Usage: "how nodes agree, `KIND`: tree, where others learn totals over all nodes; or gossip, plain or chebyshev, where neighbours see this node's estimates (default tree; for a problem file plain, but tree if --method is accelerated or newton)"},
-		{Name: "compress", Value: Word(&o.Agreement.Codec, "", consensus.ParseCodec), Of: training, Same: AllNodes, Usage: "codes in which nodes agree, `KIND`: none, float32, int16, int8 or int4 (default none; int8 with --agree plain or chebyshev and no --method)"},
-		{Name: "starts", Value: Count(&c.Starts, 3, 1, maxStarts), Of: training, Same: AllNodes, Problem: "1", Usage: "starts of the algorithm to choose from, in a plain fit"},
+		{Name: "auto", Value: Yes(&c.Auto), Of: training, Same: AllNodes, Usage: "let the program choose method and agreement"},
+		{Name: "agree", Value: Word(&o.Agreement.Polynomial, "", consensus.ParsePolynomial), Of: training, Same: AllNodes, Usage: "`KIND` of agreement: tree, by which others learn totals over all nodes; or gossip, plain or chebyshev, in which neighbours see this node's estimates (default tree; for a problem file plain, but tree if --method is accelerated or newton)"},
+		{Name: "compress", Value: Word(&o.Agreement.Codec, "", consensus.ParseCodec), Of: training, Same: AllNodes, Usage: "`KIND` of compression of messages: none, float32, int16, int8 or int4 (default none; int8 with --agree plain or chebyshev and no --method)"},
+		{Name: "starts", Value: Count(&c.Starts, 3, 1, maxStarts), Of: training, Same: AllNodes, Problem: "1", Usage: "number of starts of the algorithm, of which the best counts, in a plain fit"},
 		{Name: "rounds", Value: Count(&o.Rounds, 10, 1, difalt.MaxRounds), Of: training, Same: AllNodes, Usage: "rounds of gossip in an iteration"},
-		{Name: "init-rounds", Value: Count(&o.Initialization.Rounds, 0, 1, difalt.MaxRounds), Of: training, Same: AllNodes, Usage: "the same in the initialisation"},
+		{Name: "init-rounds", Value: Count(&o.Initialization.Rounds, 0, 1, difalt.MaxRounds), Of: training, Same: AllNodes, Usage: "rounds of gossip in the initialisation"},
 		{Name: "power-iterations", Value: Count(&o.Initialization.PowerIterations, o.Initialization.PowerIterations, 1, difalt.MaxIterations), Of: training, Same: AllNodes, Problem: "30", Usage: "power iterations of the initialisation"},
-		{Name: "iterations", Value: Count(&o.Iterations, o.Iterations, 1, difalt.MaxIterations), Of: training, Same: AllNodes, Usage: "iterations, at most"},
-		{Name: "tolerance", Value: Number(&o.Tolerance, o.Tolerance, -math.MaxFloat64, math.MaxFloat64, "must be finite"), Of: training, Same: AllNodes, Says: t.tolerance, Problem: "0", Usage: "stop when U is so near its best; negative: never"},
-		{Name: "step", Value: Word(&o.Step, auto, parseStep).within(math.SmallestNonzeroFloat64, difalt.MaxStep), Of: training, Same: AllNodes, Usage: "step size eta, `NUMBER`"},
+		{Name: "iterations", Value: Count(&o.Iterations, o.Iterations, 1, difalt.MaxIterations), Of: training, Same: AllNodes, Usage: "maximum number of iterations"},
+		{Name: "tolerance", Value: Number(&o.Tolerance, o.Tolerance, -math.MaxFloat64, math.MaxFloat64, "must be finite"), Of: training, Same: AllNodes, Says: t.tolerance, Problem: "0", Usage: "stop when U is this close to its optimum; negative: never"},
+		{Name: "step", Value: Word(&o.Step, auto, parseStep).within(math.SmallestNonzeroFloat64, difalt.MaxStep), Of: training, Same: AllNodes, Usage: "step size eta: `NUMBER`"},
 		{Name: "normalize-tasks", Value: Yes(&o.NormalizeTasks), Of: training, Same: AllNodes, Usage: "divide tasks by their root mean square"},
 	}
 }
@@ -210,10 +210,10 @@ func (t *Training) tolerance() string {
 // ofLog says how a node that is on its own goes about it.
 func (t *Training) ofLog() []Option {
 	return []Option{
-		{Name: "engine", Value: Word(&t.Engine, "grpc", OneOf("grpc or mpi", "grpc", "mpi")), Of: Node, Same: Nobody, Usage: "what carries messages: grpc; or mpi, between processes that mpirun or srun starts (in builds with -tags mpi)"},
-		{Name: "log", Value: Word(&t.Log.Format, "text", OneOf("text or json", "text", "json")), Of: Node, Same: Nobody, Usage: "how to log, to standard error: text or json"},
-		{Name: "log-every", Value: Span(&t.Log.Every, 5*time.Second, 1), Of: Node, Same: Nobody, Usage: "how often to log how far the training is, `TIME`"},
-		{Name: "stay", Value: Yes(&t.Stay), Of: Node, Same: Nobody, Engine: "grpc", Usage: "when all is done, wait for SIGTERM: where a process that ends is started again"},
+		{Name: "engine", Value: Word(&t.Engine, "grpc", OneOf("grpc or mpi", "grpc", "mpi")), Of: Node, Same: Nobody, Usage: "transport of messages: grpc; or mpi, between processes that mpirun or srun starts (in builds with -tags mpi)"},
+		{Name: "log", Value: Word(&t.Log.Format, "text", OneOf("text or json", "text", "json")), Of: Node, Same: Nobody, Usage: "format of the log on standard error: text or json"},
+		{Name: "log-every", Value: Span(&t.Log.Every, 5*time.Second, 1), Of: Node, Same: Nobody, Usage: "`TIME` between two log lines on the progress"},
+		{Name: "stay", Value: Yes(&t.Stay), Of: Node, Same: Nobody, Engine: "grpc", Usage: "when done, wait for SIGTERM, so that a supervisor does not start the process again"},
 		{Name: "no-report", Value: Yes(&t.NoReport), Of: Node, Same: Nobody, Hidden: true, Usage: "make no report"},
 		{Name: "until-eof", Value: Yes(&t.UntilEOF), Of: Node, Same: Nobody, Hidden: true, Usage: "leave when standard input ends"},
 	}
