@@ -43,7 +43,7 @@ func ParsePolynomial(name string) (Polynomial, error) {
 	if i := slices.Index(polynomialNames, name); i >= 0 {
 		return Polynomial(i), nil
 	}
-	return 0, fmt.Errorf("consensus: unknown polynomial %q; valid are %s", name, strings.Join(polynomialNames, ", "))
+	return 0, fmt.Errorf("consensus: unknown kind of agreement %q; valid are %s", name, strings.Join(polynomialNames, ", "))
 }
 
 // An Agreement says how nodes agree. Its parts compose with one another and with

@@ -168,5 +168,5 @@ func TestAgreementString(t *testing.T) {
 		}
 	}
 	_, err := ParsePolynomial("cheb")
-	wantError(t, err, `unknown polynomial "cheb"`, "plain, chebyshev")
+	wantError(t, err, `unknown kind of agreement "cheb"`, "plain, chebyshev")
 }

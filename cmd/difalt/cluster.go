@@ -176,7 +176,7 @@ func newClusterHealthCommand() *cobra.Command {
 	o := options.New(options.ClusterHealth)
 	var address string
 	var timeout time.Duration
-	cmd := newCommand("health --cluster FILE --key FILE", "Ask whether a node is there, with all its neighbours", o.Set, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("health --cluster FILE --key FILE", "Ask whether a node is running and connected to its neighbours", o.Set, func(cmd *cobra.Command, _ []string) error {
 		if err := o.Resolve(); err != nil {
 			return err
 		}

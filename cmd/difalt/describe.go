@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ func newDescribeCommand() *cobra.Command {
 	input := options.New(options.Describe)
 	var asJSON bool
 	var data string
-	cmd := newCommand("describe FILE", "Say what a table holds, and what is suspicious about it", nil, func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("describe FILE", "Summarise a table, and warn of what looks suspicious", nil, func(cmd *cobra.Command, args []string) error {
 		if err := input.Resolve(); err != nil {
 			return err
 		}
@@ -46,6 +47,9 @@ func newDescribeCommand() *cobra.Command {
 		}
 		if n != 1 {
 			return options.Usagef("%s takes one table, but got %d", cmd.CommandPath(), n)
+		}
+		if name := cmp.Or(data, strings.Join(args, "")); strings.EqualFold(filepath.Ext(name), ".npz") {
+			return options.Usagef("%s takes a table, but %s is a model or problem file (see \"difalt model show\")", cmd.CommandPath(), name)
 		}
 		return nil
 	}

@@ -30,7 +30,7 @@ import (
 
 func newFitCommand() *cobra.Command {
 	f, all := &fitRun{Flags: options.New(options.Fit)}, false
-	cmd := newCommand("fit --data FILE", "Train a shared representation on a table or a problem file", f.Set, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("fit --data FILE", "Train a shared model on a table or a problem file", f.Set, func(cmd *cobra.Command, _ []string) error {
 		if all {
 			return cmd.Help()
 		}

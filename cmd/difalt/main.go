@@ -98,7 +98,7 @@ func complain(ctx context.Context, stderr io.Writer, err error) int {
 // columns may be of any length. Errors of package difalt carry the prefix that messages of the program begin with.
 func sentence(err error) string {
 	s := strings.TrimPrefix(err.Error(), "difalt: ")
-	s = strings.ReplaceAll(s, ": difalt: ", ": ")
+	s = packagePrefixes.Replace(s)
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
@@ -111,6 +111,9 @@ func sentence(err error) string {
 	}
 	return cut(strings.Join(words, " "), longestSentence)
 }
+
+// packagePrefixes are left out where an error of a package says what is wrong with a flag.
+var packagePrefixes = strings.NewReplacer(": difalt: ", ": ", ": consensus: ", ": ", ": topology: ", ": ")
 
 // How many bytes of a word of an error, and of all of it, are shown.
 const longestWord, longestSentence = 500, 4000

@@ -30,7 +30,7 @@ type planFlags struct {
 
 func newPlanCommand() *cobra.Command {
 	flags := newPlanFlags()
-	cmd := newCommand("plan", "Say what the theory asks for: iterations, rounds, samples, time", flags.Set, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("plan", "Compute iterations, rounds, samples and time by the theory", flags.Set, func(cmd *cobra.Command, _ []string) error {
 		var network string
 		plan, err := untilCanceled(cmd.Context(), func() (plan *theory.Plan, err error) {
 			plan, network, err = flags.plan()

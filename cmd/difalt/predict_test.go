@@ -127,7 +127,7 @@ func TestPredictFormats(t *testing.T) {
 		{"adapt", "--model", model, "--data", newClinics, "--out", filepath.Join(dir, "m.json")},
 		{"simulate", "--out", dir, "--export", filepath.Join(dir, "x.npy")},
 	} {
-		if _, stderr, code := difaltCommand(t, args...); code != exitUsage || !strings.Contains(stderr, "would not be what its name says") {
+		if _, stderr, code := difaltCommand(t, args...); code != exitUsage || !strings.Contains(stderr, "want a name that ends in") {
 			t.Errorf("%q: exit code %d, %s", args, code, stderr)
 		}
 	}

@@ -35,7 +35,7 @@ type simulateRun struct {
 
 func newSimulateCommand() *cobra.Command {
 	flags := newSimulateFlags()
-	cmd := newCommand("simulate", "Run the methods on synthetic data and draw how they converge", flags.Set, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("simulate", "Run the methods on synthetic data and plot how they converge", flags.Set, func(cmd *cobra.Command, _ []string) error {
 		runs, err := untilCanceled(cmd.Context(), flags.resolve)
 		if err != nil {
 			return err
@@ -236,7 +236,7 @@ func newResultsCommand() *cobra.Command {
 		out = cmp.Or(out, from)
 		all, err := simulation.LoadResults(from)
 		if err != nil {
-			return err
+			return fmt.Errorf("--from: %w", err)
 		}
 		if err := paper.WriteReport(out, all); err != nil {
 			return err

@@ -26,7 +26,7 @@ type upFlags struct{ *options.Flags }
 
 func newUpCommand() *cobra.Command {
 	f := &upFlags{options.New(options.Up)}
-	return newCommand("up --data PATTERN", "Train on this machine with one process a file", f.Set, func(cmd *cobra.Command, _ []string) error {
+	return newCommand("up --data PATTERN", "Train on this machine with one process per file", f.Set, func(cmd *cobra.Command, _ []string) error {
 		if err := f.Resolve(); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/measure"
+	"github.com/difalt/difalt/internal/text"
 )
 
 // Targets are the subspace distances whose iterations a summary counts.
@@ -213,7 +214,7 @@ func LoadResults(dir string) ([]*Result, error) {
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return err
+			return fmt.Errorf("%s: %w", path, text.Cause(err))
 		case d.IsDir() && d.Name() == previousDir:
 			return filepath.SkipDir
 		case d.IsDir() || d.Name() != SummaryFile:

@@ -27,7 +27,7 @@ var Extensions = []string{".csv", ".parquet", ".jsonl", ".npy"}
 // CheckExtension returns an error unless a name has one of the extensions, in any case, or none.
 func CheckExtension(path string, extensions ...string) error {
 	if ext := extension(path); ext != "" && !slices.Contains(extensions, ext) {
-		return fmt.Errorf("%q would not be what its name says: want one that ends in %s", path, strings.Join(extensions, ", "))
+		return fmt.Errorf("%q: want a name that ends in %s", path, strings.Join(extensions, ", "))
 	}
 	return nil
 }
