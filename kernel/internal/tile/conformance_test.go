@@ -114,8 +114,12 @@ func test(t *testing.T, ops Ops, repeats int) {
 					switch i % 7 {
 					case 3:
 						r.value = special
+					case 4:
+						r.value = huge
 					case 5:
 						r.value = tiny
+					case 6:
+						r.value = small
 					}
 					if r.try(check, s); t.Failed() {
 						return
@@ -146,7 +150,7 @@ func fuzz(f *testing.F, ops Ops, name string) {
 			// The same numbers for every tier.
 			run := newRun(t, rand.New(rand.NewPCG(seed, 3)))
 			run.at = fmt.Sprintf("tier %v, n = %d, d = %d, r = %d", tier, s.n, s.d, s.r)
-			run.value = []func(*rand.Rand) float64{normal, special, tiny}[values%3]
+			run.value = []func(*rand.Rand) float64{normal, special, tiny, huge, small}[values%5]
 			run.try(check, s)
 		}
 	})

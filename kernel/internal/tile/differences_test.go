@@ -18,7 +18,7 @@ func TestSumDifferences(t *testing.T) {
 		for i := range 400 {
 			n, count, vectors := r.rng.IntN(150), r.rng.IntN(20), 1+r.rng.IntN(12)
 			r.at = fmt.Sprintf("n = %d, %d rows of %d", n, count, vectors)
-			r.value = []func(*rand.Rand) float64{normal, special, tiny}[i%3]
+			r.value = []func(*rand.Rand) float64{normal, special, tiny, huge, small}[i%5]
 			r.start()
 			x, ldx := r.padded("x", n, vectors)
 			w, _ := r.dense("w", count, 1)

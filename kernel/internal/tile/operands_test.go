@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
@@ -15,30 +16,38 @@ var canary = math.Float64frombits(0x7ff8dead_beefcafe)
 
 const (
 	bufferLen = 1 << 18 // longest operand
-	guard     = 64      // words checked before an operand
+	guard     = 64      // words checked before and behind an operand
 )
 
-// A buffer holds one operand at a time, close to the end of readable memory.
+// A buffer holds one operand at a time, close to the beginning or the end of memory that
+// can be read.
 type buffer struct {
-	words []float64
-	n     int // length and distance to the end of the operand
-	slack int
+	words  []float64
+	lo, hi int // of the operand
 }
 
-// take returns n canaries that are followed by slack others, and then, where the
-// system allows it, by memory that cannot be read.
-func (b *buffer) take(n, slack int) []float64 {
-	b.n, b.slack = n, slack
-	lo, hi := len(b.words)-slack-n, len(b.words)-slack
-	for i := max(lo-guard, 0); i < len(b.words); i++ {
-		b.words[i] = canary
+// take returns n canaries that end slack others before the end of the buffer, or begin so
+// many after its beginning.
+func (b *buffer) take(n, slack int, front bool) []float64 {
+	if b.lo = slack; !front {
+		b.lo = len(b.words) - slack - n
 	}
-	return b.words[lo:hi:hi]
+	b.hi = b.lo + n
+	around := b.around()
+	for i := range around {
+		around[i] = canary
+	}
+	return b.words[b.lo:b.hi:b.hi]
+}
+
+// around returns the operand with the guard words before and behind it.
+func (b *buffer) around() []float64 {
+	return b.words[max(b.lo-guard, 0):min(b.hi+guard, len(b.words))]
 }
 
 func (b *buffer) intact() bool {
-	lo, hi := len(b.words)-b.slack-b.n, len(b.words)-b.slack
-	return all(b.words[max(lo-guard, 0):lo], isCanary) && all(b.words[hi:], isCanary)
+	around, before := b.around(), min(guard, b.lo)
+	return all(around[:before], isCanary) && all(around[before+b.hi-b.lo:], isCanary)
 }
 
 func all(x []float64, f func(float64) bool) bool {
@@ -71,7 +80,7 @@ type input struct {
 func newRun(t testing.TB, rng *rand.Rand) *run {
 	r := &run{TB: t, rng: rng, value: normal}
 	for range 8 {
-		b := &buffer{words: guarded(t, bufferLen)}
+		b := &buffer{words: tiertest.Guarded(t, bufferLen)}
 		r.buffers = append(r.buffers, b)
 	}
 	return r
@@ -98,15 +107,15 @@ func (r *run) finish(operation string) {
 	}
 }
 
-// alloc returns canaries at any multiple of 8 bytes; half of the time they end at
-// the end of readable memory.
+// alloc returns canaries at any multiple of 8 bytes; half of the time they begin or end
+// where memory does that can be read.
 func (r *run) alloc(n int) []float64 {
 	slack := 0
 	if r.rng.IntN(2) == 0 {
 		slack = r.rng.IntN(9)
 	}
 	r.used++
-	return r.buffers[r.used-1].take(n, slack)
+	return r.buffers[r.used-1].take(n, slack, r.rng.IntN(3) == 0)
 }
 
 // stride returns a column or row stride for vectors of n entries.
@@ -244,6 +253,10 @@ func special(rng *rand.Rand) float64 {
 	}
 	return rng.NormFloat64()
 }
+
+// huge and small are far from 1, but neither do products overflow nor do they underflow.
+func huge(rng *rand.Rand) float64  { return 0x1p480 * rng.NormFloat64() }
+func small(rng *rand.Rand) float64 { return 0x1p-480 * rng.NormFloat64() }
 
 // tiny mixes numbers around the smallest ones with small integers.
 func tiny(rng *rand.Rand) float64 {
