@@ -10,6 +10,8 @@ const (
 	blockDepth = 512
 	// blockRows is how many rows use a block of columns while it is there, at most.
 	blockRows = 48
+	// largestBlocked is the size in bytes of tasks that the second-level cache may hold, at most.
+	largestBlocked = 768 << 10
 )
 
 // blocked reports whether mulBasis takes features in blocks: a group of columns of so many
@@ -17,8 +19,7 @@ const (
 // second level come from memory twice, faster in whole rows, which the processor's own
 // prefetching follows. What it is depends on no processor, since it changes bits.
 func blocked(n, d, size int) bool {
-	const largest = 768 << 10 // bytes
-	return accelerated() && d >= 2*blockDepth && n*d*size <= largest
+	return accelerated() && d >= 2*blockDepth && n*d*size <= largestBlocked
 }
 
 // mulBlocks is mulBasis in blocks of features, whose products are added up: a basis that the

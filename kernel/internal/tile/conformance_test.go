@@ -179,7 +179,7 @@ func shapes(rng *rand.Rand, repeats int) []shape {
 		{2, 512, 1}, {9, 4096, 2}, {49, 1030, 7}, {98, 1540, 3}, {0, 1, 1}, {1, 1, 1}, {1, 1, 0}, {0, 8, 0},
 	}
 	if !testing.Short() { // they take as long as all others
-		all = append(all, shape{64, 2048, 16}, shape{40, 1030, 33})
+		all = append(all, shape{64, 2048, 16}, shape{40, 1030, 33}, shape{71, 1450, 9})
 	}
 	ranks := []int{31, 32, 33, 47, 48, 49, 63, 64, 65, 70}
 	for r := range 21 {

@@ -52,6 +52,9 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	}
 	row := ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8 // bytes to prefetch
 	at, rows := 0, h.rows(n, n*row)
+	if size := d * int(unsafe.Sizeof(x[0])); r > maxDots && n*size > largestBlocked {
+		rows = min(rows, max(Window/size&^3, 4)) // which are there still for the narrower groups of columns
+	}
 	for ; n-at > rows; at += rows {
 		mulDots(&a[at], lda, &x[at*ldx], ldx, &u[0], ldu, rows, d, r, rows*row, h.skip(at*row))
 	}
