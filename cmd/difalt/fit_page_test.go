@@ -89,7 +89,7 @@ func TestReport(t *testing.T) {
 			better++
 		}
 	}
-	if want := fmt.Sprintf("the smaller error, as it has in %d of %d tasks", better, len(errors)); !strings.Contains(text, want) || better == 0 {
+	if want := fmt.Sprintf("the smaller error, which holds for %d of %d tasks", better, len(errors)); !strings.Contains(text, want) || better == 0 {
 		t.Errorf("the page does not say %q", want)
 	}
 	if len(scores) != 12 {

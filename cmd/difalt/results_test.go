@@ -31,7 +31,7 @@ func TestResults(t *testing.T) {
 	page := string(readFile(t, docs, "results.md"))
 	for _, want := range []string{
 		"## Figure 2", "![Figure 2: connectivity of the graph, equal weights](figures/fig2-equal.svg)", "Dif-AltGDmin",
-		"## What the paper says",
+		"## The paper's statements about them",
 		"final distance",
 		"## Runs", "| fig2c | equal | 2 | 1 |", "features = 12, tasks = 20", "difalt ",
 	} {

@@ -126,7 +126,7 @@ func (r *Report) otherMethod() int {
 func (r *Report) tasksText() string {
 	other := r.otherMethod()
 	if other == 0 {
-		return "Every task has a dot, in the order of their errors."
+		return "One dot per task, in the order of their errors."
 	}
 	better, all := 0, 0
 	for t := range r.tasks {
@@ -141,7 +141,7 @@ func (r *Report) tasksText() string {
 			better++
 		}
 	}
-	return fmt.Sprintf("Every task has a dot: below the line the %s has the smaller error, as it has in %d of %d tasks.", r.Methods[0].Name, better, all)
+	return fmt.Sprintf("One dot per task: below the line the %s has the smaller error, which holds for %d of %d tasks.", r.Methods[0].Name, better, all)
 }
 
 // axesFigure shows how much tasks differ along every axis of the representation; nil where there

@@ -16,7 +16,7 @@ func TestExpectedOnPage(t *testing.T) {
 		if err := pageTemplate.Execute(&out, p); err != nil {
 			t.Fatal(err)
 		}
-		if has := strings.Contains(out.String(), "Expected:"); has != expected || !strings.Contains(out.String(), "Models that were compared") {
+		if has := strings.Contains(out.String(), "Expected:"); has != expected || !strings.Contains(out.String(), "Models compared") {
 			t.Errorf("a rank was expected: %v; the page says what that is: %v", expected, has)
 		}
 	}

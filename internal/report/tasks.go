@@ -145,7 +145,7 @@ func (r *Report) linesFigure() (figure *chart.Figure, words string) {
 	all := curve("") // which no task is called
 	all.Name, all.Style = "what all share", chart.Line(chart.Red, 2)
 	panel.Series = append(panel.Series, all)
-	words = fmt.Sprintf("Predictions for %d of %s along %s, of all columns the one along which they differ most or, if they do not, change most. Others are at their means.",
+	words = fmt.Sprintf("Predictions for %d of %s along %s, the column along which tasks differ most (or, if they do not differ, predictions change most). All other columns are at their means.",
 		len(shown), text.Plural(len(tasks), "task"), text.Visible(r.table.Features()[column]))
 	return newFigure("Prediction", panel), words
 }
