@@ -78,8 +78,8 @@ const freedomRows = 6
 
 // freedom returns to how many degrees of freedom the covariance of a task's coefficients is known, by Satterthwaite: 2 v^2 over the variance of v, v being
 // variances of expected targets, of which the derivative by S along dS is x'Q dS Q'x, Q = I - K'z. Rows x have features of size 1, of either sign, the
-// constant too. Nothing depends on the order or the signs of features: they count from the largest of the mean, with the sign that they have there. 0
-// if strengths are known.
+// constant too. Nothing depends on the order or the signs of features: they count from the largest of the mean, with the sign that they have there, and not
+// if that is 0, as of a column that is constant. 0 if strengths are known.
 func (p *Posterior) freedom(cov []float64, z, k blas64.General) float64 {
 	squares, uncertain, w := 0.0, 0.0, p.W
 	scratch := GetScratch(3 * w)
@@ -98,7 +98,12 @@ func (p *Posterior) freedom(cov []float64, z, k blas64.General) float64 {
 		v := 0.0
 		for j := range x {
 			x[j] = float64(1 - 2*(int(place[j])/(n/2+1)%2))
-			if j < w-1 && p.Mean[j] < 0 || j == w-1 && n%2 > 0 {
+			switch {
+			case j == w-1:
+				x[j] *= float64(1 - 2*(n%2))
+			case p.Mean[j] == 0:
+				x[j] = 0
+			case p.Mean[j] < 0:
 				x[j] = -x[j]
 			}
 		}

@@ -189,7 +189,7 @@ func TestCoefficientsOfAnUncertainPrior(t *testing.T) {
 	}
 }
 
-// Features in another order or with other signs have the same errors.
+// Features in another order, with other signs, or beside one that is always 0 have the same errors.
 func TestCoefficientsInAnotherOrder(t *testing.T) {
 	const w, rank, rows = 6, 2, 5
 	r := rand.New(rand.NewPCG(5, 6))
@@ -209,7 +209,7 @@ func TestCoefficientsInAnotherOrder(t *testing.T) {
 		u := mat.NewVecDense(size*rank+2, nil)
 		p.Slopes, p.SlopesFreedom = make([]float64, size-1), make([]float64, size-1)
 		for j := range size - 1 {
-			p.Slopes[j], p.SlopesFreedom[j] = 1, 4
+			p.Slopes[j], p.SlopesFreedom[j], p.MeanCovariance[j*size+j] = 1, 4, 0.2
 		}
 		for j, to := range order {
 			p.Mean[to] = sign[j] * mean[j]
@@ -242,6 +242,7 @@ func TestCoefficientsInAnotherOrder(t *testing.T) {
 	for name, got := range map[string][]float64{
 		"order":            covariance(w, []int{4, 3, 2, 1, 0, 5}, []float64{1, 1, 1, 1, 1, 1}),
 		"signs":            covariance(w, []int{0, 1, 2, 3, 4, 5}, []float64{-1, 1, -1, 1, 1, 1}),
+		"a feature more":   covariance(w+1, []int{0, 1, 3, 4, 5, 6}, []float64{1, 1, 1, 1, 1, 1}),
 		"signs of targets": covariance(w, []int{0, 1, 2, 3, 4, 5}, []float64{-1, -1, -1, -1, -1, -1}),
 	} {
 		if !mat.EqualApprox(mat.NewDense(w, w, got), want, 1e-12) {
