@@ -65,10 +65,6 @@ type Agreement struct {
 	// can rely: difalt.Options refuses what fails there. Chebyshev needs the news in time
 	// and refuses it.
 	Trigger float64
-	// RoundByRound never applies several rounds at once as a power of W, so that the
-	// result has the bits that it has with nodes in several processes. It costs speed
-	// where all nodes live in this one, and changes nothing elsewhere.
-	RoundByRound bool
 }
 
 // Limits of Agreement.Trigger, measured on rings, stars and random graphs: the
@@ -100,7 +96,7 @@ func (a Agreement) Validate() error {
 }
 
 // String returns the parts of a that are not the default, such as "chebyshev int4
-// trigger:0.4", and "plain" for the zero value. RoundByRound is left out.
+// trigger:0.4", and "plain" for the zero value.
 func (a Agreement) String() string {
 	var parts []string
 	if a.Polynomial != Plain {
@@ -119,7 +115,7 @@ func (a Agreement) String() string {
 }
 
 // Settings returns what all nodes must have alike, and a mixer that goes on from the state
-// of another. RoundByRound is not part of it.
+// of another.
 func (a Agreement) Settings() []wire.Setting {
 	return append(settingsOf(a.Polynomial.String()),
 		wire.Setting{Name: "the codec", Value: a.Codec.String()}, wire.Setting{Name: "the trigger", Value: fmt.Sprint(a.Trigger)})
@@ -174,17 +170,12 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 	} else {
 		bound = min(bound, n.weights.Gamma())
 	}
-	rows := n.sparseRows(true)
-	exact := n.newAverage(rows, 0, n.newPower(a, 0, pool), pool)
-	switch {
-	case a.Codec != None || step != 1 || a.Trigger != 0:
-		coded := n.newDifferences(exact.power, pool, a, step, bound)
-		return n.newMixer(a.Settings(), byRounds{exact}, byRounds{coded}, &coded.coder), nil
-	case bound > 0:
-		accelerated := n.newAverage(rows, bound, n.newPower(a, bound, pool), pool)
-		return n.newMixer(a.Settings(), byRounds{exact}, byRounds{accelerated}, new(coder)), nil
+	exact := n.newGossip(n.weights.At, pool, Agreement{}, 1, 0)
+	if a == (Agreement{}) {
+		return n.newMixer(a.Settings(), byRounds{exact}, byRounds{exact}, &exact.coder), nil
 	}
-	return n.newMixer(a.Settings(), byRounds{exact}, byRounds{exact}, new(coder)), nil
+	coded := n.newGossip(n.weights.At, pool, a, step, bound)
+	return n.newMixer(a.Settings(), byRounds{exact}, byRounds{coded}, &coded.coder), nil
 }
 
 // orSerial returns the pool, or one without goroutines of its own.
@@ -210,16 +201,6 @@ func (n *Network) NewServer() *Mixer {
 // round an iteration and does not need its powers to converge. A node without
 // neighbours keeps its message.
 func (n *Network) NewNeighborMean(pool *kernel.Pool) *Mixer {
-	rows := make([]sparseRow, len(n.Hosted()))
-	for k, i := range n.Hosted() {
-		neighbors := n.Graph().Neighbors(i)
-		for _, j := range neighbors {
-			rows[k].add(n.rounds.Row[j], 1/float64(len(neighbors)))
-		}
-		if len(neighbors) == 0 {
-			rows[k].add(k, 1)
-		}
-	}
-	mean := n.newAverage(rows, 0, nil, orSerial(pool))
-	return n.newMixer(settingsOf("neighbour mean"), byRounds{mean}, byRounds{mean}, new(coder))
+	mean := n.newGossip(func(i, _ int) float64 { return 1 / float64(n.Graph().Degree(i)) }, orSerial(pool), Agreement{}, 1, 0)
+	return n.newMixer(settingsOf("neighbour mean"), byRounds{mean}, byRounds{mean}, &mean.coder)
 }

@@ -77,8 +77,8 @@ func mixed(t *testing.T, m *Mixer, shape [3]int, rounds int) *mat.Dense {
 // shapes of messages: d, r and the number of scalars; one block and several, with and
 // without tails.
 var shapes = [][3]int{
-	{13, 3, 2}, {blockLen, 2, 0}, {5, 1, 2*blockLen + 1}, {0, 0, 1}, {0, 0, 40},
-	{2*blockLen + 5, 2, 0}, {0, 0, 3*blockLen + 7},
+	{13, 3, 2}, {panelLen, 2, 0}, {5, 1, 2*panelLen + 1}, {0, 0, 1}, {0, 0, 40},
+	{2*panelLen + 5, 2, 0}, {0, 0, 3*panelLen + 7},
 }
 
 // TestAverageAgainstPowers holds Mix to W^rounds Z, computed by gonum, and to the
@@ -115,21 +115,6 @@ func TestAverageAgainstPowers(t *testing.T) {
 				if !mat.EqualApprox(serial, &want, tol) {
 					t.Errorf("%v, %d rounds, shape %v: differs from W^rounds Z", w, rounds, shape)
 				}
-			}
-		}
-	}
-}
-
-// TestAverageChoice: W^rounds is used exactly when L*L <= 8*rounds*(2E+L).
-func TestAverageChoice(t *testing.T) {
-	for _, g := range testGraphs(t) {
-		w := must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis))
-		for rounds := 1; rounds <= 40; rounds++ {
-			m := newMixer(t, w, nil, Agreement{})
-			mixed(t, m, shapes[3], rounds)
-			want := g.Len()*g.Len() <= 8*rounds*(2*g.Edges()+g.Len())
-			if got := m.exact.(byRounds).operation.(*average).power.applied != nil; got != want {
-				t.Errorf("%v, %d rounds: W^rounds used: %v, want %v", g, rounds, got, want)
 			}
 		}
 	}
@@ -251,10 +236,10 @@ func TestMixErrors(t *testing.T) {
 
 func mixersOf(t testing.TB, w *topology.Weights, p *kernel.Pool) []*Mixer {
 	n := network(t, w)
-	return []*Mixer{newMixer(t, w, p, Agreement{}), newMixer(t, w, p, Agreement{RoundByRound: true}), n.NewServer(), n.NewNeighborMean(p)}
+	return []*Mixer{newMixer(t, w, p, Agreement{}), n.NewServer(), n.NewNeighborMean(p)}
 }
 
-// TestMixAllocs: none in the steady state, for the dense and the sparse way.
+// TestMixAllocs: none in the steady state.
 func TestMixAllocs(t *testing.T) {
 	pool := kernel.NewPool(2)
 	defer pool.Close()
@@ -291,7 +276,7 @@ func TestNeighborMean(t *testing.T) {
 			t.Errorf("entry %d of the hub is %v, want %v", j, after.At(0, j), leaves)
 		}
 		for i := 1; i < 5; i++ {
-			if after.At(i, j) != before.At(0, j) {
+			if math.Abs(after.At(i, j)-before.At(0, j)) > 1e-15 {
 				t.Errorf("entry %d of leaf %d is %v, want %v", j, i, after.At(i, j), before.At(0, j))
 			}
 		}
@@ -302,40 +287,5 @@ func TestNeighborMean(t *testing.T) {
 	alone := mixed(t, network(t, weightsOf(t, "ring", 1)).NewNeighborMean(nil), shapes[0], 1)
 	if !mat.Equal(alone, matrixOf(randomMessages(1, 13, 3, 2, 5))) {
 		t.Error("a single node does not keep its message")
-	}
-}
-
-// TestSparseMixing: a round adds up the same bits as a product with all of W, zeros included, in
-// ascending order.
-func TestSparseMixing(t *testing.T) {
-	for gi, g := range testGraphs(t) {
-		rule := []topology.Rule{topology.Metropolis, topology.LazyEqualNeighbor, topology.BestConstant}[gi%3]
-		w := must[*topology.Weights](t)(topology.NewWeights(g, rule))
-		for _, shape := range shapes {
-			got := mixed(t, newMixer(t, w, nil, Agreement{RoundByRound: true}), shape, 1)
-			z := matrixOf(randomMessages(g.Len(), shape[0], shape[1], shape[2], 5))
-			_, n := z.Dims()
-			for i := range g.Len() {
-				for k := range n {
-					sum := 0.0
-					for j := range g.Len() {
-						sum += w.At(i, j) * z.At(j, k) // written as in mix: fused where that is
-					}
-					if got.At(i, k) != sum {
-						t.Fatalf("%v, shape %v: entry %d of node %d is %v, want %v", w, shape, k, i, got.At(i, k), sum)
-					}
-				}
-			}
-		}
-	}
-}
-
-// TestNoDenseOfMany: a matrix of L x L numbers is made for few nodes only.
-func TestNoDenseOfMany(t *testing.T) {
-	for nodes, want := range map[int]bool{50: true, mostDense: true, mostDense + 1: false} {
-		n := network(t, weightsOf(t, "ring", nodes))
-		if got := n.newPower(Agreement{}, 0, orSerial(nil)) != nil; got != want {
-			t.Errorf("%d nodes: dense %v, want %v", nodes, got, want)
-		}
 	}
 }

@@ -37,7 +37,7 @@ func symmetrised(w *topology.Weights) *mat.SymDense {
 	return s
 }
 
-// TestChebyshevAgainstEigenvectors holds Mix, dense and sparse, to p_k of the
+// TestChebyshevAgainstEigenvectors holds Mix to p_k of the
 // eigenvalues of W.
 func TestChebyshevAgainstEigenvectors(t *testing.T) {
 	for gi, g := range testGraphs(t) {
@@ -50,8 +50,7 @@ func TestChebyshevAgainstEigenvectors(t *testing.T) {
 		eig.VectorsTo(&q)
 		for _, bound := range []float64{.3, .8, .97} {
 			m := newMixer(t, w, nil, Agreement{})
-			rows, serial := m.net.sparseRows(true), kernel.NewPool(1)
-			m.protocol = byRounds{m.net.newAverage(rows, bound, m.net.newPower(Agreement{}, bound, serial), serial)}
+			m.protocol = byRounds{m.net.newGossip(w.At, kernel.NewPool(1), Agreement{}, 1, bound)}
 			for _, rounds := range []int{1, 2, 3, 9, 20} {
 				p := mat.NewDiagDense(g.Len(), nil)
 				for i, v := range eig.Values(nil) {
@@ -125,11 +124,11 @@ func TestChebyshevOfEqualNeighbor(t *testing.T) {
 func TestNewMixer(t *testing.T) {
 	g := must[*topology.Graph](t)(topology.Ring(5))
 	w := must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis))
-	if m := newMixer(t, w, nil, Agreement{}); m.protocol.(byRounds).operation.(*average).bound != 0 || m.protocol != m.exact {
+	if m := newMixer(t, w, nil, Agreement{}); m.protocol.(byRounds).operation.(*gossip).bound != 0 || m.protocol != m.exact {
 		t.Error("the zero Agreement is not plain")
 	}
-	if m := newMixer(t, w, nil, Agreement{Polynomial: Chebyshev}); m.protocol.(byRounds).operation.(*average).bound != w.Gamma() || m.exact.(byRounds).operation.(*average).bound != 0 {
-		t.Errorf("chebyshev has bound %v, and %v for exact messages", m.protocol.(byRounds).operation.(*average).bound, m.exact.(byRounds).operation.(*average).bound)
+	if m := newMixer(t, w, nil, Agreement{Polynomial: Chebyshev}); m.protocol.(byRounds).operation.(*gossip).bound != w.Gamma() || m.exact.(byRounds).operation.(*gossip).bound != 0 {
+		t.Errorf("chebyshev has bound %v, and %v for exact messages", m.protocol.(byRounds).operation.(*gossip).bound, m.exact.(byRounds).operation.(*gossip).bound)
 	}
 	// Around a triangle in one direction more than in the other: eigenvalues turn.
 	turning := must[*topology.Weights](t)(topology.WeightsOf(mat.NewDense(3, 3, []float64{.2, .7, .1, .1, .2, .7, .7, .1, .2})))
@@ -156,7 +155,7 @@ func TestAgreementString(t *testing.T) {
 		"int4":             {Codec: Int4},
 		"chebyshev int4":   {Polynomial: Chebyshev, Codec: Int4},
 		"trigger:0.7":      {Trigger: .7},
-		"int4 trigger:0.5": {Codec: Int4, Trigger: .5, RoundByRound: true},
+		"int4 trigger:0.5": {Codec: Int4, Trigger: .5},
 	} {
 		if got := a.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

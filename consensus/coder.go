@@ -6,8 +6,7 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// A coder is what protocols that send coded differences have in common: the streams. The zero
-// value keeps nothing.
+// A coder is what protocols with replicas have in common: the streams. The zero value has none.
 type coder struct {
 	net     *wire.Rounds
 	hosted  int // nodes
@@ -44,6 +43,10 @@ type streamState struct {
 	Exponent  [parts]int // of the power of two that the differences of a part are below; see codedTree
 }
 
+// keeps reports whether replicas are kept from one call to the next. In float64 all of a vector is
+// sent in every round, and its replica is what was sent.
+func (m *coder) keeps() bool { return m.agreed.Codec != None || m.agreed.Trigger > 0 }
+
 // codec returns by what messages are coded.
 func (m *coder) codec() Codec {
 	if m.refined != None {
@@ -55,21 +58,25 @@ func (m *coder) codec() Codec {
 // newStream returns the state of a stream on which nothing has been sent yet.
 func (m *coder) newStream(s dimensions) *codedStream {
 	f := &codedStream{layout: layoutOf(s)}
-	for _, state := range []*streamState{&f.work, &f.committed} {
+	states := []*streamState{&f.work, &f.committed}
+	if !m.keeps() {
+		states = states[:1]
+	}
+	for _, state := range states {
 		state.Replica = make([]float64, m.rows*f.stride)
 		state.Exponent = [parts]int{unknown, unknown}
 		if m.agreed.Trigger > 0 {
 			state.Threshold = make([]float64, m.hosted)
 		}
 	}
-	f.x = make([]float64, m.hosted*f.stride)
+	f.x = make([]float64, m.rows*f.stride)
 	f.decoded = make([]float64, (m.net.Rows-m.hosted)*f.stride)
 	return f
 }
 
 // check returns an error if the stream has had messages of other dimensions.
 func (m *coder) check(s dimensions) error {
-	if f := m.all[s.Stream]; f != nil && f.dimensions != s {
+	if f := m.all[s.Stream]; m.keeps() && f != nil && f.dimensions != s {
 		return fmt.Errorf("consensus: a message of %v after messages of %v", s, f.dimensions)
 	}
 	return nil
@@ -77,11 +84,12 @@ func (m *coder) check(s dimensions) error {
 
 // of returns the stream of messages of the given dimensions, ready for a Mix.
 func (m *coder) of(s dimensions) *codedStream {
-	if m.all[s.Stream] == nil {
-		m.all[s.Stream] = m.newStream(s)
-	}
 	f := m.all[s.Stream]
-	if f.stale {
+	if f == nil || f.dimensions != s {
+		f = m.newStream(s)
+		m.all[s.Stream] = f
+	}
+	if f.stale && m.keeps() {
 		f.work.Rounds, f.work.Exponent = f.committed.Rounds, f.committed.Exponent
 		copy(f.work.Replica, f.committed.Replica)
 		copy(f.work.Threshold, f.committed.Threshold)
@@ -91,6 +99,9 @@ func (m *coder) of(s dimensions) *codedStream {
 }
 
 func (m *coder) commit() {
+	if !m.keeps() {
+		return
+	}
 	for _, f := range m.all {
 		if f != nil && !f.stale && f.work.Rounds != f.committed.Rounds {
 			f.work, f.committed = f.committed, f.work

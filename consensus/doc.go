@@ -18,9 +18,7 @@
 // which polynomial of W (plain or Chebyshev) or along a tree, with which Codec, and whether
 // nodes with little news stay silent. With a codec or an event trigger, nodes send coded
 // differences from a replica that both sides keep; errors of the codes are part of the next
-// difference, so that none stays. Round by round the results have the same bits wherever
-// nodes live; with all nodes in one process a power of W is applied at once where that is
-// cheaper, which differs by rounding, unless Agreement.RoundByRound forbids it.
+// difference, so that none stays. Results have the same bits wherever nodes live.
 //
 // # Collective operations
 //

@@ -17,10 +17,9 @@ import (
 //
 // With all nodes in this process that is arithmetic; otherwise every round is an
 // exchange with the neighbours elsewhere. Results are the same bits wherever nodes
-// live, if rounds are applied one by one (see Agreement.RoundByRound), and for any
-// number of workers. With symmetric weights the mean over the nodes is kept to
+// live and for any number of workers. With symmetric weights the mean over the nodes is kept to
 // rounding. Mix does not allocate, with all nodes in this process, but for the first
-// call with a stream, with messages of other dimensions or with a number of rounds.
+// call with a stream or with messages of other dimensions.
 type Mixer struct {
 	net       *Network
 	settings  []wire.Setting // what tells states apart that must not be exchanged
@@ -53,12 +52,6 @@ type operation interface {
 	length(rounds int) (n int, alongTree bool)
 }
 
-// An immediate operation averages without rounds where that is worth while, with all nodes
-// in this process. It reports whether it has.
-type immediate interface {
-	atOnce(ctx context.Context, z []Message, rounds int) (bool, error)
-}
-
 // newMixer returns a mixer by protocol p, which keeps what is in c, but for messages of
 // stream Exact by protocol exact. settings identify it.
 func (n *Network) newMixer(settings []wire.Setting, exact, p protocol, c *coder) *Mixer {
@@ -76,8 +69,7 @@ func (n *Network) newMixer(settings []wire.Setting, exact, p protocol, c *coder)
 // caller gives up, a *wire.PeerError if another node fails, and an error that wraps
 // ErrNotFinite and names the node if a number cannot be sent, a *wire.PeerError if that of a
 // node elsewhere: that error comes at all nodes in the same round, and then there is no more
-// to be done. Where rounds are
-// applied at once as a power of W nothing is sent, and NaN spreads like a number.
+// to be done.
 func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 	p, err := m.check(ctx, z, rounds)
 	if err != nil || rounds == 0 || z[0].Entries() == 0 {
@@ -106,18 +98,7 @@ func (p byRounds) mix(ctx context.Context, m *Mixer, z []Message, rounds int) er
 		}
 		return nil
 	}
-	done := false
-	if p, ok := p.operation.(immediate); ok {
-		done, err = p.atOnce(ctx, z, rounds)
-	}
-	switch {
-	case err != nil:
-	case done:
-		err = m.countAtOnce(ctx, l, rounds)
-	default:
-		err = m.mixByRounds(ctx, p.operation, z, rounds, progress)
-	}
-	if err != nil {
+	if err := m.mixByRounds(ctx, p.operation, z, rounds, progress); err != nil {
 		return err
 	}
 	r.End(func(p []byte) []byte {
@@ -148,16 +129,6 @@ func (m *Mixer) check(ctx context.Context, z []Message, rounds int) (protocol, e
 		return m.exact, nil
 	}
 	return m.protocol, nil
-}
-
-// countAtOnce does what rounds that were applied at once would have done besides.
-func (m *Mixer) countAtOnce(ctx context.Context, l layout, rounds int) error {
-	t := wire.Traffic{Rounds: int64(rounds), Messages: int64(rounds) * m.net.rounds.Ends}
-	t.Bytes = 8 * int64(l.n) * t.Messages
-	t, err := m.net.rounds.Metered(ctx, wire.Headers(t))
-	t.Bytes += m.reduction.Skip(rounds)
-	m.net.traffic = m.net.traffic.Plus(t)
-	return err
 }
 
 func (m *Mixer) mixByRounds(ctx context.Context, p operation, z []Message, rounds int, progress wire.Progress) error {

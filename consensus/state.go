@@ -93,7 +93,7 @@ func (m *coder) restore(s saved) (err error) {
 	}
 	for _, f := range s.Streams {
 		stream := f.Dimensions.Stream
-		if m.hosted == 0 || stream >= streams || stream == Exact || m.all[stream] != nil {
+		if !m.keeps() || stream >= streams || stream == Exact || m.all[stream] != nil {
 			return fmt.Errorf("consensus: the state has %v where it cannot be", stream)
 		}
 		if m.all[stream], err = m.restored(f); err != nil {

@@ -189,7 +189,6 @@ func TestFitApart(t *testing.T) {
 			}
 			c := testConfig(t, 4, 2)
 			c.Network, c.Options.Iterations = net, 40
-			c.Options.Agreement.RoundByRound = true
 			if c.Train, err = split(tab); err != nil {
 				return nil, err
 			}

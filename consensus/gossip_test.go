@@ -136,29 +136,6 @@ func TestKeepsMean(t *testing.T) {
 	}
 }
 
-// TestDifferencesAgainstPolynomials: without compression, silence and loss the exchange
-// of differences is the polynomial of W.
-func TestDifferencesAgainstPolynomials(t *testing.T) {
-	for gi, g := range testGraphs(t) {
-		rule := []topology.Rule{topology.Metropolis, topology.LazyEqualNeighbor, topology.BestConstant}[gi%3]
-		w := must[*topology.Weights](t)(topology.NewWeights(g, rule))
-		for _, p := range []Polynomial{Plain, Chebyshev} {
-			a := Agreement{Polynomial: p}
-			want := newMixer(t, w, nil, a)
-			got := newMixer(t, w, nil, a)
-			got.protocol = byRounds{got.net.newDifferences(nil, kernel.NewPool(1), a, 1, got.protocol.(byRounds).operation.(*average).bound)}
-			for _, rounds := range []int{1, 2, 7, 12} {
-				x, y := streamOf(randomMessages(g.Len(), 13, 3, 2, 5), StreamBasis), streamOf(randomMessages(g.Len(), 13, 3, 2, 5), StreamBasis)
-				mixTimes(t, want, x, 1, rounds)
-				mixTimes(t, got, y, 1, rounds)
-				if tol := float64(g.Len()*rounds) * 1e-14; !mat.EqualApprox(matrixOf(x), matrixOf(y), tol) {
-					t.Errorf("%v, %v, %d rounds: differs from the polynomial", w, p, rounds)
-				}
-			}
-		}
-	}
-}
-
 // TestDifferencesAgainstDefinition follows quantised differences by matrices: every
 // node holds its own copy of each neighbour, and only bytes travel.
 func TestDifferencesAgainstDefinition(t *testing.T) {
