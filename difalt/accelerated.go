@@ -102,7 +102,7 @@ func accelerate(s *setup, t *tracker) *accelerated {
 	}
 	m.safe, m.tried = newBases(u[:len(m.nodes)]), newBases(u[:len(m.nodes)])
 	m.adapt, m.extrapolate = s.each(m.adaptNode), s.each(m.extrapolateNode)
-	m.reset()
+	m.startAgain()
 	return m
 }
 
@@ -289,17 +289,6 @@ func (m *accelerated) startAgain() {
 	for _, n := range m.nodes {
 		n.forget()
 		n.hasLast = false
-	}
-}
-
-func (m *accelerated) reset() {
-	m.scaled.reset()
-	m.startAgain()
-	m.started, m.floor = false, 0
-	for _, n := range m.nodes {
-		n.next = 0
-		clear(n.dl.Data) // of a run that has diverged they may not be finite
-		clear(n.dg.Data)
 	}
 }
 

@@ -92,9 +92,8 @@ type method interface {
 	combine(ctx context.Context) error
 	// commit takes over what combine has prepared: U_g is the new one, and Z_g that before.
 	commit()
-	// state lets an archive write or read all that the method keeps; reset forgets it.
+	// state lets an archive write or read all that the method keeps. What it reads into is new.
 	state(a *archive)
-	reset()
 	// shortened returns how many nodes took a shorter step in the last iteration, and how
 	// many could not tell all directions apart.
 	shortened() (damped, regularized int)
@@ -123,7 +122,6 @@ type stateless struct{ unguarded }
 
 func (stateless) commit()               {}
 func (stateless) state(*archive)        {}
-func (stateless) reset()                {}
 func (stateless) shortened() (int, int) { return 0, 0 }
 
 // A descent is a method of the paper: what each node does, the bases on which the nodes agree, and

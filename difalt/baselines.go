@@ -217,14 +217,6 @@ func (m *baseline) commit() {
 	m.started = true
 }
 
-func (m *baseline) reset() {
-	m.started = false
-	for _, n := range m.nodes {
-		clear(n.memory)
-		clear(n.grad)
-	}
-}
-
 func (m *baseline) state(a *archive) {
 	if !carry(a, &m.started) {
 		return

@@ -31,7 +31,7 @@ type nodeSums struct {
 }
 
 func newGauge(at *iterate, sameBasis bool) gauge {
-	g := gauge{p: newScaling(at.data.rank)}
+	g := gauge{p: newScaling(at.data.rank), next: 1, residual: math.NaN(), noise: math.NaN()}
 	triangle, basis := len(g.p.p), len(at.u[0].Data())
 	for range at.u {
 		all := make([]float64, triangle+2+2*basis)
@@ -43,10 +43,6 @@ func newGauge(at *iterate, sameBasis bool) gauge {
 		g.parts = append(g.parts, nodeSums{all[:triangle], &all[triangle], &all[triangle+1], gradient[:basis], gradient[basis:]})
 	}
 	return g
-}
-
-func (g *gauge) reset() {
-	g.measuring, g.next, g.residual, g.noise, g.floor, g.overshoot = false, 1, math.NaN(), math.NaN(), 0, 0
 }
 
 const (

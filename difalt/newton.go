@@ -59,7 +59,6 @@ func newNewton(s *setup) method {
 		m.scalars = append(m.scalars, make([]float64, m.entries+1))
 	}
 	m.prepare = s.each(m.prepareNode)
-	m.reset()
 	return m
 }
 
@@ -191,14 +190,6 @@ func (m *newton) newtonStep() (length float64, p []float64, ok bool) {
 		return m.accelerated.newtonStep()
 	}
 	return m.system.now.length, m.scaled.nodes[0].p, true
-}
-
-func (m *newton) reset() {
-	m.accelerated.reset()
-	m.phase, m.at.rests, m.at.fitted = newtonWaits, false, false
-	if m.system != nil {
-		m.system.reset()
-	}
 }
 
 func (m *newton) state(a *archive) {

@@ -66,7 +66,9 @@ func newNewtonSystem(at *iterate) *newtonSystem {
 	state := func() newtonState {
 		return newtonState{base: b(), x: b(), residual: b(), p: b(), matrix: make([]float64, r*(r+1)/2)}
 	}
-	return &newtonSystem{at: at, now: state(), next: state(), scaling: newScaling(r), y: b(), inner: make([]float64, r*r)}
+	n := &newtonSystem{at: at, now: state(), next: state(), scaling: newScaling(r), y: b(), inner: make([]float64, r*r)}
+	n.now.length = math.Inf(1)
+	return n
 }
 
 // copyFrom copies v, in memory of its own.
@@ -169,10 +171,6 @@ func (n *newtonSystem) precondition(s *newtonState) {
 	floats.Scale(1/n.at.curvature(), n.scaling.inverse)
 	multiply(n.y, n.at.moments.apply(0, s.residual.Matrix()), n.scaling.inverse)
 	project(n.y, s.base, n.inner)
-}
-
-func (n *newtonSystem) reset() {
-	n.now.stage, n.now.gradient, n.now.length, n.now.slow = newtonGradient, 0, math.Inf(1), 0
 }
 
 func (s *newtonState) state(a *archive) {

@@ -139,7 +139,7 @@ func (k *data) tilt(weak float64) float64 {
 func (s *Solver) escape() {
 	s.at.u, s.at.z = s.at.z, s.at.u
 	s.pool.Run(s.measureMove)
-	s.method.reset()
+	s.startMethod()
 	s.net.Commit()
 	s.at.iteration++
 	s.stop.escapes++

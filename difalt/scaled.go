@@ -130,14 +130,6 @@ func (m *scaledDiffusion) commit() {
 	m.pool.Run(m.observe)
 }
 
-func (m *scaledDiffusion) reset() {
-	m.shared = false
-	for _, c := range m.nodes {
-		c.damping = newDamping(len(c.move))
-	}
-	m.tracker.reset()
-}
-
 func (m *scaledDiffusion) state(a *archive) {
 	if !carry(a, &m.shared) {
 		return

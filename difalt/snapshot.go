@@ -14,7 +14,7 @@ import (
 )
 
 // snapshotVersion changes with the meaning of what a snapshot holds.
-const snapshotVersion = 6
+const snapshotVersion = 7
 
 // snapshotMagic is how the bytes of a snapshot begin.
 const snapshotMagic = "difalt snapshot"
@@ -94,8 +94,8 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	if err := s.exchange.mixer.UnmarshalBinary(mixer); err != nil {
 		return fmt.Errorf("difalt: snapshot: %w", err)
 	}
-	s.method.reset()
-	s.stop.reset()
+	s.startMethod()
+	s.stop = newMonitor(&s.o, s.at, s.exchange)
 	s.initial = &Initial{}
 	s.state(&archive{mode: reading, bytes: rest, hosted: s.hosted})
 	s.initial.U = clone(s.at.u)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/difalt/difalt/consensus"
@@ -52,7 +53,7 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	s.projection = s.newProjection(r)
 	s.measureMove = s.each(func(i int) { at.moved[i] = move(at.u[i], at.z[i]) })
 	s.exchange = s.newExchange()
-	s.method = proc.o.traits().new(&setup{o: proc.o, at: at, exchange: s.exchange, each: s.each, pool: s.pool, oneBasis: proc.o.sharesBasis(net.Len())})
+	s.startMethod()
 	s.stop = newMonitor(&proc.o, at, s.exchange)
 	if proc.o.MixedPrecision {
 		s.anchors = newAnchors(s)
@@ -60,6 +61,12 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	s.records = recorder{metrics: newMetrics(s.pool, p.Truth, len(p.Nodes), d, r), observed: -1}
 	s.warnExposed()
 	return s, nil
+}
+
+// startMethod makes a method that knows of no iteration, at the beginning, at a snapshot and when the run leaves a saddle point.
+func (s *Solver) startMethod() {
+	s.at.rests, s.at.fitted = false, false
+	s.method = s.o.traits().new(&setup{o: s.o, at: s.at, exchange: s.exchange, each: s.each, pool: s.pool, oneBasis: s.o.sharesBasis(s.net.Len())})
 }
 
 // newExchange returns the exchange of the method of the options.
@@ -323,7 +330,9 @@ func (s *Solver) finish(ctx context.Context) (Status, error) {
 func (s *Solver) end(status Status) Status {
 	switch s.status = status; status {
 	case Diverged:
-		s.stop.best.copyTo(s.at.u)
+		if s.stop.course.lowest < math.Inf(1) {
+			copyBases(s.at.u, s.stop.best)
+		}
 	case Undetermined: // what was estimated takes noise for a direction
 		s.stop.gauge.noise = 1
 	}

@@ -3,6 +3,7 @@ package difalt
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/kernel"
 )
@@ -25,7 +26,7 @@ type monitor struct {
 	exchange  *exchange
 	report    report
 	course    course
-	best      bestStates
+	best      []*kernel.Basis // of the lowest objective that is known, to which a diverged run goes back
 	gauge     gauge
 	words     []uint8   // the status with which each hosted node wants to end, or Running
 	announced bool      // a context has ended, and words say so
@@ -34,24 +35,14 @@ type monitor struct {
 }
 
 func newMonitor(o *Options, at *iterate, x *exchange) *monitor {
-	m := &monitor{o: o, at: at, exchange: x, words: make([]uint8, len(at.u))}
-	m.best = bestStates{candidate: heldState{u: newBases(at.u)}, kept: heldState{u: newBases(at.u)}}
-	m.course.began = make([]float64, len(at.u))
+	m := &monitor{o: o, at: at, exchange: x, words: make([]uint8, len(at.u)), best: newBases(at.u)}
+	m.report.u = newBases(at.u)
+	m.course = course{start: math.NaN(), lowest: math.Inf(1), latest: math.Inf(1), move: math.Inf(1), began: make([]float64, len(at.u))}
 	for range at.u {
 		m.report.sums = append(m.report.sums, make([]float64, 2))
 	}
 	m.gauge = newGauge(at, o.sharesBasis(x.net.Len()))
-	m.reset()
 	return m
-}
-
-func (m *monitor) reset() {
-	clear(m.words)
-	m.announced, m.escapes, m.standing = false, 0, nil
-	m.report.state, m.report.next = reportIdle, 0
-	m.course.state, m.course.start, m.course.lowest, m.course.latest, m.course.move = courseFine, math.NaN(), math.Inf(1), math.Inf(1), math.Inf(1)
-	m.best.candidate.held, m.best.kept.held = false, false
-	m.gauge.reset()
 }
 
 // raise lets hosted node i ask all nodes to end with a status.
@@ -120,7 +111,7 @@ func (m *monitor) take(word Status, sums []float64, complete bool) (status Statu
 		m.course.move = math.Sqrt(sums[1] / m.exchange.nodes())
 	}
 	if m.course.add(objective, about, m.at.data.squares()) {
-		m.best.keep(about)
+		m.best, m.report.u = m.report.u, m.best
 	}
 	if m.course.state == courseWorse && about-m.course.since >= divergedAfter && !m.o.EveryIteration {
 		word = Diverged
@@ -132,9 +123,10 @@ func (m *monitor) take(word Status, sums []float64, complete bool) (status Statu
 // state, and the square of the last move of U.
 type report struct {
 	state reportState
-	of    int         // in flight: the iteration of whose state it is
-	next  int         // the first iteration in which the next may start
-	sums  [][]float64 // of every hosted node
+	of    int             // in flight: the iteration of whose state it is
+	next  int             // the first iteration in which the next may start
+	sums  [][]float64     // of every hosted node
+	u     []*kernel.Basis // in flight: that state
 }
 
 type reportState uint8
@@ -154,8 +146,7 @@ func (r *report) about(iteration int) bool {
 	return r.state == reportInFlight && r.of == iteration
 }
 
-// between is how many iterations lie between two reports, unless every state is reported,
-// and between two candidates.
+// between is how many iterations lie between two reports, unless every state is reported.
 const between = 10
 
 // tell starts a report of the current state, if it is time and none is under way. An
@@ -173,7 +164,7 @@ func (m *monitor) tell(every bool) {
 		if every {
 			r.next = k + 1
 		}
-		m.best.offer(at.u, k)
+		copyBases(r.u, at.u)
 	case !r.about(k):
 		return
 	}
@@ -231,41 +222,6 @@ func (c *course) isWorse(objective, squares float64) bool {
 	return !(objective <= divergedMargin*c.start) && !(objective <= worthMention*squares)
 }
 
-// bestStates hold the state to which a diverged run goes back. A candidate waits for its
-// objective, and is kept if that is the lowest.
-type bestStates struct{ candidate, kept heldState }
-
-type heldState struct {
-	held bool // the rest is valid
-	of   int  // iteration
-	u    []*kernel.Basis
-}
-
-// offer makes u the candidate, unless there is one that is not too old.
-func (b *bestStates) offer(u []*kernel.Basis, iteration int) {
-	c := &b.candidate
-	if c.held && iteration < c.of+between {
-		return
-	}
-	c.held, c.of = true, iteration
-	copyBases(c.u, u)
-}
-
-// keep keeps the candidate, if it is of that iteration.
-func (b *bestStates) keep(iteration int) {
-	if c := &b.candidate; c.held && c.of == iteration {
-		b.candidate, b.kept = b.kept, b.candidate
-		b.candidate.held = false
-	}
-}
-
-// copyTo overwrites u by the state that is kept, if there is one.
-func (b *bestStates) copyTo(u []*kernel.Basis) {
-	if b.kept.held {
-		copyBases(u, b.kept.u)
-	}
-}
-
 func (m *monitor) state(a *archive) {
 	carry(a, &m.report.state)
 	carry(a, &m.course.state)
@@ -276,13 +232,7 @@ func (m *monitor) state(a *archive) {
 		carry(a, v)
 	}
 	a.floats("the objectives at the start", m.course.began)
-	for _, s := range []*heldState{&m.best.candidate, &m.best.kept} {
-		if !carry(a, &s.held) {
-			continue
-		}
-		a.int("an iteration", &s.of, math.MaxInt32)
-		for _, u := range s.u {
-			a.basis("the best state", u)
-		}
+	for _, u := range slices.Concat(m.report.u, m.best) {
+		a.basis("the best state", u)
 	}
 }
