@@ -185,53 +185,6 @@ func TestFitProblemFile(t *testing.T) {
 	}
 }
 
-func TestFitUsageErrors(t *testing.T) {
-	inFull(t)
-	base := []string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"}
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"fit"}, "--data is missing"},
-		{[]string{"fit", "--data", clinics}, "--task COLUMN and --target COLUMN"},
-		{append(base, "--nodes", "0"), "--nodes is 0"},
-		{append(base, "--rank", "-1"), `--rank is "-1"`},
-		{append(base, "--rank", "9"), "--rank is 9: there are 8 features"},
-		{append(base, "--holdout", "age", "--test-fraction", ".5"), "only one of"},
-		{append(base, "--holdout", "age", "--test-last", "visits"), "only one of --test-last and --holdout"},
-		{append(base, "--test-fraction", "0", "--test-last", "visits"), "leave out --test-last"},
-		{append(base, "--train-rows-per-task", "5", "--folds-by", "patient"), "use --test-fraction"},
-		{append(base, "--rounds", "0"), "--rounds is 0"},
-		{append(base, "--iterations", "-1"), "--iterations is -1"},
-		{append(base, "--workers", "-1"), "--workers is -1"},
-		{append(base, "--folds", "1"), "--folds is 1"},
-		{append(base, "--step", "0"), `--step is "0"`},
-		{append(base, "--step", "fast"), `--step is "fast"`},
-		{append(base, "--ridge", "-1"), `--ridge is "-1"`},
-		{append(base, "--ridge", "NaN"), `--ridge is "NaN"`},
-		{append(base, "--method", "sgd"), `unknown method "sgd"`},
-		{append(base, "--weights", "heavy"), `"heavy"`},
-		{append(base, "--agree", "shout"), `--agree: unknown kind of agreement "shout"`},
-		{append(base, "--compress", "int3"), "--compress: unknown compression"},
-		{append(base, "--auto", "--rounds", "3"), "drop it or --rounds"},
-		{append(base, "--starts", "0"), "--starts is 0"},
-		{append(base, "--graph", "blob"), `"blob"`},
-		{append(base, "--graph", "ring", "--weights", "equal"), "bipartite"},
-		{append(base, "--tolerance", "nan"), "--tolerance is NaN"},
-		{append(base, "--test-fraction", "1"), "--test-fraction is 1"},
-		{append(base, "--test-fraction", ".5", "--test-rows-per-task", "3"), "only one of"},
-		{append(base, "--train-rows-per-task", "0"), "--train-rows-per-task is 0"},
-		{append(base, "--node", "site", "--nodes", "3"), "only one of --node and --nodes"},
-		{[]string{"predict", "--data", clinics, "--out", "p.csv"}, "--model is missing"},
-		{[]string{"adapt", "--model", "m.npz", "--out", "p.npz"}, "--data is missing"},
-	} {
-		stdout, stderr, code := difaltCommand(t, c.args...)
-		if code != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("%q: exit code %d, output %q, message %q, want %q", c.args, code, stdout, stderr, c.want)
-		}
-	}
-}
-
 func TestFitDataErrors(t *testing.T) {
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad.csv")

@@ -132,18 +132,3 @@ func TestMissingMean(t *testing.T) {
 		t.Errorf("predictions are %v", rows)
 	}
 }
-
-func TestInputUsageErrors(t *testing.T) {
-	base := []string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"}
-	for _, c := range []struct{ flag, value, want string }{
-		{"--decimal", ";", `the decimal mark is ';': want '.' or ','; say which with --decimal . or --decimal ,`},
-		{"--dates", "ydm", `the order of dates is "ydm"`},
-		{"--delimiter", ",,", `--delimiter is ",,"`},
-		{"--missing", "median", `--missing is "median": want refuse, drop or mean`},
-	} {
-		_, stderr, code := difaltCommand(t, append(base, c.flag, c.value)...)
-		if code != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s %q: exit code %d, message %q", c.flag, c.value, code, stderr)
-		}
-	}
-}

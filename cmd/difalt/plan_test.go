@@ -62,31 +62,3 @@ func TestPlanWithoutGraph(t *testing.T) {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
 }
-
-func TestPlanErrorsNameTheFlag(t *testing.T) {
-	inFull(t)
-	for args, want := range map[string]string{
-		"--kappa 0.5":              "--kappa is 0.5",
-		"--epsilon 2":              "--epsilon is 2",
-		"--gamma 1":                "--gamma is 1",
-		"--gamma 0.5 --graph ring": "--gamma and --graph",
-		"--degree 3":               "--degree needs --gamma",
-		"--gamma 0.5 --degree 20":  "--degree is 20",
-		"--graph ring:3":           "--graph",
-		"--weights heavy":          "heavy",
-		"--nodes 0":                "--nodes is 0",
-		"--nodes 200":              "--nodes is 200",
-		"--rank 200":               "--rank is 200",
-		"--constants few":          `--constants is "few"`,
-		"--time-model slow":        "--time-model",
-		"--latency -1s":            "--latency is -1s",
-		"--jitter 1ms --gamma 0.5": "--jitter is 1ms",
-		"--samples many":           "--samples",
-		"figure":                   "takes no arguments",
-	} {
-		_, stderr, code := difaltCommand(t, append([]string{"plan"}, strings.Fields(args)...)...)
-		if code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("%s: exit code %d, %q, want %q", args, code, stderr, want)
-		}
-	}
-}

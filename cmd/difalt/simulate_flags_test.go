@@ -101,16 +101,3 @@ func TestPresetsBeyondThePaper(t *testing.T) {
 		t.Error("the frontier lacks a variant")
 	}
 }
-
-func TestAgreementErrors(t *testing.T) {
-	for _, c := range []struct{ flags, want string }{
-		{"--compress int3", "--compress: "}, {"--agree fast", "--agree: "}, {"--loss 1.5", "--loss is 1.5"}, {"--sporadic -1", "--sporadic is -1"}, {"--sporadic 0.71", "--sporadic is 0.71"},
-		{"--agree chebyshev --sporadic 0.5", "chebyshev"}, {"--scaled-step -1", "--scaled-step is -1"},
-		{"--method scaled --rounds 3 --sporadic 0.3", "Trigger"}, {"--preconditioner no", "--preconditioner: "}, {"--memory -1", "--memory is -1"}, {"--reference best", "--reference is "},
-	} {
-		_, stderr, code := difaltCommand(t, append([]string{"simulate"}, strings.Fields(c.flags)...)...)
-		if code != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s: exit code %d, error %q", c.flags, code, stderr)
-		}
-	}
-}
