@@ -165,7 +165,7 @@ func trainTwo(t *testing.T, folder string, gone uint64, log io.Writer) (list []*
 func TestAttempts(t *testing.T) {
 	want, _ := trainTwo(t, "", 0, io.Discard)
 	for _, gone := range []uint64{0, 1, 60, 100} {
-		var log lockedBuffer
+		var log testnet.Buffer
 		folder := t.TempDir()
 		got, attempts := trainTwo(t, folder, gone, &log)
 		for i, f := range got {
@@ -183,24 +183,6 @@ func TestAttempts(t *testing.T) {
 			t.Errorf("gone in round %d: complete, and connects %d times", gone, attempts)
 		}
 	}
-}
-
-// A lockedBuffer serves several goroutines.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // TestExcuse: a node that cannot read its table tells the others why.

@@ -146,7 +146,7 @@ func TestFolderOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var log lockedBuffer
+		var log testnet.Buffer
 		trainTwo(t, folder, 60, &log)
 		if n := strings.Count(log.String(), "others may write"); (n == 2) != c.warn || n != 0 && n != 2 { // two nodes
 			t.Errorf("folder of mode %v: warned %d times", c.mode, n)

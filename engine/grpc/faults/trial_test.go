@@ -3,7 +3,6 @@
 package faults
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -13,11 +12,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/difalt/difalt/internal/checkpoint"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/model"
 )
 
@@ -38,25 +37,8 @@ type trial struct {
 // A process is a command in a namespace.
 type process struct {
 	cmd  *exec.Cmd
-	out  lockedBuffer
+	out  testnet.Buffer
 	done chan struct{}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // start starts a command in the namespace of a machine.

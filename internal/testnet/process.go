@@ -1,9 +1,11 @@
 package testnet
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"sync"
 	"sync/atomic"
 )
 
@@ -23,4 +25,22 @@ func FreeAddress() string {
 			return address
 		}
 	}
+}
+
+// A Buffer is a bytes.Buffer for several goroutines.
+type Buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
 }
