@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -188,12 +186,6 @@ func TestTrackingWhenNoiseShows(t *testing.T) {
 		}
 	}
 	for _, k := range []int{2, nodes} {
-		groups := together(nodes, k)
-		transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, errs := apart(t, s.Problem, w, groups, transports, func(int) difalt.Options { return o })
-		sameRun(t, fmt.Sprintf("%d processes", k), want, groups, got, errs)
+		sameApart(t, fmt.Sprintf("%d processes", k), want, s.Problem, w, together(nodes, k), o)
 	}
 }

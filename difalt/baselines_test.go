@@ -3,11 +3,9 @@ package difalt_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
@@ -208,13 +206,7 @@ func TestBaselineTransactions(t *testing.T) {
 				}
 			}
 			for _, k := range []int{2, nodes} {
-				groups := together(nodes, k)
-				transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, errs := apart(t, s.Problem, w, groups, transports, func(int) difalt.Options { return o })
-				sameRun(t, fmt.Sprintf("%v, %d processes", method, k), want, groups, got, errs)
+				sameApart(t, fmt.Sprintf("%v, %d processes", method, k), want, s.Problem, w, together(nodes, k), o)
 			}
 			o.Iterations = 4
 			retried(t, s, w, o, 10, 45)

@@ -156,23 +156,7 @@ func TestCoordinatesAndBack(t *testing.T) {
 			t.Errorf("U is not orthonormal: %g", d)
 		}
 		o.Step = 0
-		first := interrupted(t, s.Problem, net, o, 7)
-		snap, err := first.Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		solver, err := difalt.NewSolver(s.Problem, net, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer solver.Close()
-		if err := solver.Restore(snap); err != nil {
-			t.Fatal(err)
-		}
-		got, err := solver.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := restored(t, s.Problem, net, o, interrupted(t, s.Problem, net, o, 7))
 		if !mat.Equal(got.U[2], res.U[2]) || got.B[2][1] != res.B[2][1] {
 			t.Error("a restored run has other bits")
 		}

@@ -64,6 +64,18 @@ func apart[T wire.Transport](t testing.TB, p *difalt.Problem, w *topology.Weight
 	return results, errs
 }
 
+// sameApart fails unless groups of processes that compute over a network in memory come to the
+// bits of one process.
+func sameApart(t *testing.T, name string, want *difalt.Result, p *difalt.Problem, w *topology.Weights, groups processes, o difalt.Options) {
+	t.Helper()
+	transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, errs := apart(t, p, w, groups, transports, func(int) difalt.Options { return o })
+	sameRun(t, name, want, groups, got, errs)
+}
+
 // sameRun fails unless the processes have computed the bits of one process.
 func sameRun(t *testing.T, name string, want *difalt.Result, groups processes, got []*difalt.Result, errs []error) {
 	t.Helper()
@@ -131,13 +143,7 @@ func TestSameBits(t *testing.T) {
 					want := run(t, s.Problem, net, o)
 					for _, k := range []int{2, nodes}[2-draws(1, 2):] {
 						name := fmt.Sprintf("%s, %v, %s, %v, %d processes", graph, method, code, polynomial, k)
-						groups := together(nodes, k)
-						transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
-						if err != nil {
-							t.Fatal(err)
-						}
-						got, errs := apart(t, s.Problem, w, groups, transports, func(int) difalt.Options { return o })
-						sameRun(t, name, want, groups, got, errs)
+						sameApart(t, name, want, s.Problem, w, together(nodes, k), o)
 					}
 				}
 			}

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
@@ -158,13 +156,7 @@ func TestNewtonTransactions(t *testing.T) {
 			same("3 workers", run(t, s.Problem, fresh(), o))
 			o.Workers = 1
 			for _, k := range []int{2, nodes} {
-				groups := together(nodes, k)
-				transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, errs := apart(t, s.Problem, w, groups, transports, func(int) difalt.Options { return o })
-				sameRun(t, fmt.Sprintf("%d processes", k), want, groups, got, errs)
+				sameApart(t, fmt.Sprintf("%d processes", k), want, s.Problem, w, together(nodes, k), o)
 			}
 			if !mixed {
 				o.Iterations = 14

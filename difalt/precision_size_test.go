@@ -7,7 +7,6 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/topology"
 )
@@ -48,12 +47,7 @@ func TestMixedPrecisionBySize(t *testing.T) {
 				}
 			}
 			for _, groups := range []processes{together(nodes, 2), together(nodes, nodes)} {
-				transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, errs := apart(t, s.Problem, w, groups, transports, func(int) difalt.Options { return o })
-				sameRun(t, method.String(), mixed, groups, got, errs)
+				sameApart(t, method.String(), mixed, s.Problem, w, groups, o)
 			}
 		}
 	}

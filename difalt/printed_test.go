@@ -6,10 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
@@ -143,13 +141,7 @@ func TestAsPrintedElsewhere(t *testing.T) {
 	o := difalt.Options{Rank: 2, Iterations: 5, Rounds: 3, Workers: 1, Initialization: difalt.InitializationOptions{Rounds: 4, PowerIterations: 2, AsPrinted: true}}
 	want := run(t, s.Problem, network(t, "path", nodes, topology.Metropolis, 1), o)
 	for _, k := range []int{2, nodes} {
-		groups := together(nodes, k)
-		transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, errs := apart(t, s.Problem, w, groups, transports, func(int) difalt.Options { return o })
-		sameRun(t, fmt.Sprintf("%d processes", k), want, groups, got, errs)
+		sameApart(t, fmt.Sprintf("%d processes", k), want, s.Problem, w, together(nodes, k), o)
 	}
 	for _, method := range []difalt.Method{difalt.Accelerated, difalt.Newton} {
 		o := o

@@ -5,11 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
@@ -183,13 +181,7 @@ func TestSameBitsOfLooks(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := run(t, p, net, o)
-			groups := together(nodes, nodes)
-			transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, errs := apart(t, p, w, groups, transports, func(int) difalt.Options { return o })
-			sameRun(t, name, want, groups, got, errs)
+			sameApart(t, name, want, p, w, together(nodes, nodes), o)
 			t.Log(name, polynomial, want.Status, want.Iterations)
 		}
 	}
