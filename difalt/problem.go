@@ -9,6 +9,7 @@ import (
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -67,7 +68,27 @@ func (p *Problem) validate(hosted []int, o *Options) error {
 	if td, _ := p.Truth.Dims(); td != d {
 		return fmt.Errorf("difalt: Truth has %d rows, want %d", td, d)
 	}
-	return finiteBasis("Truth", p.Truth)
+	if err := finiteBasis("Truth", p.Truth); err != nil {
+		return err
+	}
+	return checkOrthonormal("Truth", p.Truth)
+}
+
+// checkOrthonormal allows for columns that were written as float32: distances are sines only from orthonormal ones.
+func checkOrthonormal(name string, u *kernel.Basis) error {
+	_, r := u.Dims()
+	for j := range r {
+		for i := range j + 1 {
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			if product := floats.Dot(u.Col(i), u.Col(j)); math.Abs(product-want) > 1e-5 {
+				return fmt.Errorf("difalt: %s is not orthonormal: the product of columns %d and %d is %.6g", name, i, j, product)
+			}
+		}
+	}
+	return nil
 }
 
 // checkNodes checks that all nodes have tasks of one number of features, and finite ones.
@@ -195,6 +216,9 @@ var errNoProblem = errors.New("difalt: need a problem and a network")
 // InProcess returns the problem of nodes with these tasks that all live in this process, and
 // their network with Metropolis weights on a graph, which has a vertex for each of them.
 func InProcess(nodes []*kernel.Tasks, g *topology.Graph) (*Problem, *consensus.Network, error) {
+	if g == nil || len(nodes) != g.Len() {
+		return nil, nil, fmt.Errorf("difalt: there are %d nodes: need a graph of as many", len(nodes))
+	}
 	weights, err := topology.NewWeights(g, topology.Metropolis)
 	if err != nil {
 		return nil, nil, err

@@ -219,6 +219,8 @@ func TestRunRefuses(t *testing.T) {
 	wide := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
 	wide.U0 = []*kernel.Basis{kernel.NewBasis(8, 2), kernel.NewBasis(8, 3), kernel.NewBasis(8, 2)}
 	few := gaussian(1, 3, 8, 6, 2, fixed(6), 0)
+	long := &difalt.Problem{Nodes: good.Nodes, Truth: good.Truth.Clone()}
+	long.Truth.Col(1)[3]++
 	for _, c := range []struct {
 		name string
 		p    *difalt.Problem
@@ -240,6 +242,7 @@ func TestRunRefuses(t *testing.T) {
 		{"step", good.Problem, net, difalt.Options{Rank: 2, Step: math.NaN()}, "Step is NaN"},
 		{"ridge", good.Problem, net, difalt.Options{Rank: 2, Ridge: -3}, "Ridge is -3"},
 		{"U0", wide.Problem, net, ok, "U0 of node 1 is 8 x 3, want 8 x 2"},
+		{"truth", long, net, ok, "Truth is not orthonormal: the product of columns"},
 		{"nil", nil, net, ok, "need a problem and a network"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -248,6 +251,11 @@ func TestRunRefuses(t *testing.T) {
 				t.Errorf("got error %v, want one with %q", err, c.want)
 			}
 		})
+	}
+	for _, graph := range []*topology.Graph{nil, net.Graph()} {
+		if _, _, err := difalt.InProcess(two.Nodes, graph); err == nil || !strings.Contains(err.Error(), "there are 2 nodes: need a graph of as many") {
+			t.Errorf("got error %v", err)
+		}
 	}
 }
 

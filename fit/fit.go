@@ -29,8 +29,8 @@ var ErrLeft = nodes.ErrLeft
 // the report says that the fit has not converged. The model computes covariances of tasks from their rows when it is
 // asked for them (model.Parameters.CovarianceOf): the table must stay as it is.
 func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report, error) {
-	if c.Network == nil {
-		return nil, nil, errors.New("fit needs a network")
+	if t == nil || c.Network == nil {
+		return nil, nil, errors.New("fit needs a table and a network")
 	}
 	if c.Privacy != (Privacy{}) {
 		return fitPrivate(ctx, t, &c)

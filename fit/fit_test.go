@@ -304,7 +304,7 @@ func TestFitErrors(t *testing.T) {
 	tab := newTruth(3, 4, 1).table(t, 12, 10, 12, 2)
 	negative := -1.0
 	for want, change := range map[string]func(c *Config){
-		"fit needs a network":         func(c *Config) { c.Network = nil },
+		"fit needs a table":           func(c *Config) { c.Network = nil },
 		"has 3 entries":               func(c *Config) { c.Train = make([]bool, 3) },
 		"there are no training rows":  func(c *Config) { c.Train = make([]bool, tab.Rows()) },
 		"the ridge is -1":             func(c *Config) { c.Ridge = &negative },
@@ -320,4 +320,6 @@ func TestFitErrors(t *testing.T) {
 		_, _, err := Fit(t.Context(), tab, c)
 		check(t, err, want)
 	}
+	_, _, err := Fit(t.Context(), nil, testConfig(t, 2, 2))
+	check(t, err, "fit needs a table")
 }

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc64"
 	"iter"
@@ -119,6 +120,9 @@ func (w *Weights) diverges(gamma float64) error {
 }
 
 func checkConnected(g *Graph) error {
+	if g == nil {
+		return errors.New("topology: weights need a graph")
+	}
 	if i := g.unreachable(); i >= 0 {
 		return fmt.Errorf("topology: %v is not connected: node %d cannot be reached from node 0", g, i)
 	}

@@ -251,6 +251,8 @@ func TestPeriodic(t *testing.T) {
 func TestWeightsErrors(t *testing.T) {
 	_, err := NewWeights(must[*Graph](t)(FromEdges(5, [][2]int{{0, 1}, {1, 2}, {3, 4}})), Metropolis)
 	wantError(t, err, "edges (5 nodes, 3 edges)", "not connected", "node 3 cannot be reached from node 0")
+	_, err = NewWeights(nil, Metropolis)
+	wantError(t, err, "need a graph")
 	nan := math.NaN()
 	for _, c := range []struct {
 		w    *mat.Dense
