@@ -166,24 +166,6 @@ func TestAverageLimit(t *testing.T) {
 	}
 }
 
-// TestAverageKeepsMean: doubly stochastic weights keep the mean over the nodes.
-func TestAverageKeepsMean(t *testing.T) {
-	for _, g := range testGraphs(t) {
-		for _, rule := range []topology.Rule{topology.Metropolis, topology.LazyMetropolis, topology.BestConstant} {
-			m := newMixer(t, must[*topology.Weights](t)(topology.NewWeights(g, rule)), nil, Agreement{})
-			before := matrixOf(randomMessages(g.Len(), 13, 3, 2, 5))
-			for _, rounds := range []int{1, 2, 25} {
-				after := mixed(t, m, shapes[0], rounds)
-				for j := range before.RawMatrix().Cols {
-					if d := mat.Sum(after.ColView(j)) - mat.Sum(before.ColView(j)); math.Abs(d) > 1e-11 {
-						t.Fatalf("%v on %v, %d rounds: the sum of entry %d changed by %v", rule, g, rounds, j, d)
-					}
-				}
-			}
-		}
-	}
-}
-
 // header is by how many bytes a frame is longer than its code.
 const header = 6
 

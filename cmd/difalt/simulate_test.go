@@ -91,29 +91,6 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-func TestSimulateDoesNotDependOnWorkersOrTrials(t *testing.T) {
-	inFull(t)
-	base := t.TempDir()
-	simulate(t, filepath.Join(base, "a"), "--trials", "3", "--workers", "1")
-	simulate(t, filepath.Join(base, "b"), "--trials", "3", "--workers", "2")
-	simulate(t, filepath.Join(base, "c"), "--trials", "1", "--workers", "3")
-	simulate(t, filepath.Join(base, "d"), "--trials", "1", "--method", "dec")
-	simulate(t, filepath.Join(base, "e"), "--trials", "3", "--seed", "2")
-	trace := func(run string) string { return withoutSeconds(readFile(t, base, run, "trace.csv")) }
-	if trace("a") != trace("b") {
-		t.Error("the trace depends on the number of workers")
-	}
-	if !strings.HasPrefix(trace("a"), trace("c")) {
-		t.Error("the first trial depends on the number of trials or workers")
-	}
-	if _, rows, _ := strings.Cut(strings.TrimSpace(trace("d")), "\n"); !strings.Contains(trace("a"), rows) {
-		t.Error("a method's curve depends on the other methods")
-	}
-	if trace("a") == trace("e") {
-		t.Error("the trace does not depend on the seed")
-	}
-}
-
 // With compression and failing links, too, results do not depend on workers, and
 // bytes are those of the codes.
 func TestSimulateAgreement(t *testing.T) {

@@ -93,7 +93,11 @@ func TestDependencies(t *testing.T) {
 			module + "/kernel", module + "/cgo", module + "/topology", module + "/consensus", module + "/difalt", module + "/internal/scratch", module + "/internal/pads", module + "/internal/noise",
 			"gonum.org/v1/gonum", "gonum.org/v1/netlib", "github.com/klauspost/cpuid", "golang.org/x/sys",
 		}, nil},
-		{"./difalt ./model", nil, []string{"google.golang.org/grpc", "github.com/parquet-go", "gonum.org/v1/plot", "github.com/spf13"}},
+		{"./model", []string{
+			module + "/model", module + "/dataset/schema", module + "/kernel", module + "/cgo", module + "/internal/npz", module + "/internal/mixedmodel", module + "/internal/atomicfile", module + "/internal/text",
+			"gonum.org/v1/gonum", "gonum.org/v1/netlib", "github.com/klauspost/cpuid", "golang.org/x/sys",
+		}, nil},
+		{"./difalt ./model ./fit ./dataset", nil, []string{"google.golang.org/grpc", module + "/engine", "gonum.org/v1/plot", "github.com/spf13"}},
 	} {
 		args := append([]string{"list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}"}, strings.Fields(c.packages)...)
 		for _, dep := range strings.Fields(string(goRun(t, "../..", args...))) {

@@ -139,6 +139,14 @@ func TestRunIsDeterministic(t *testing.T) {
 	if all != csv(runTrials(t, s, 1, 2, 2))+csv(runTrials(t, s, 3, 4, 2)) {
 		t.Error("results depend on where a run starts")
 	}
+	alone, other := s, s
+	alone.Methods, other.Seed = s.Methods[:1], s.Seed+1
+	if first := csv(runTrials(t, alone, 1, 1, 1)); !strings.HasPrefix(all, first) {
+		t.Error("a method's curve depends on the other methods")
+	}
+	if all == csv(runTrials(t, other, 1, 4, 1)) {
+		t.Error("results do not depend on the seed")
+	}
 }
 
 // TestRunCountsAnchors wants as many anchors as a run of the same problem observes.
