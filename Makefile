@@ -137,11 +137,11 @@ bench-network: ## rounds over gRPC beside TLS by hand, and over MPI beside a C p
 
 bench-peers: ## the same work in C, C++, Python, ..., side by side, with FLAGS
 	./bench/peers/setup.sh
-	$(GO) run ./bench/peers $(FLAGS)
+	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 0 ./bench/peers $(FLAGS)
 
 benchmarks: ## measure difalt and its peers here, and write BENCHMARKS.md
 	$(MAKE) bench-peers FLAGS="-store auto"
-	$(GO) run ./bench/peers -page
+	$(GO) test -count=1 -run Pages ./bench/peers -write
 
 figures: build ## the figures of the paper with TRIALS (5) trials, into OUT (out)
 	./bin/difalt simulate --preset all --trials $(TRIALS) --out $(OUT)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package peers
 
 import (
 	"encoding/json"
@@ -8,11 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/difalt/difalt/kernel"
@@ -204,9 +206,9 @@ func loadResult(path string) (*result, error) {
 	return &r, nil
 }
 
-// update stores comparisons in a folder, in place of those of the same shape and threads on
+// update stores a comparison in a folder, in place of that of the same shape and threads on
 // this machine, and returns the file. The machine's name is made up if it is "auto".
-func update(folder, name, stolen string, all []comparison) (path string, err error) {
+func update(folder, name, stolen string, c comparison) (path string, err error) {
 	machine := thisMachine()
 	if name != "auto" {
 		machine.Name = name
@@ -220,17 +222,43 @@ func update(folder, name, stolen string, all []comparison) (path string, err err
 	if stolen != "" {
 		r.Stolen = stolen
 	}
-	for _, c := range all {
-		same := func(o comparison) bool { return o.Shape == c.Shape && o.Threads == c.Threads }
-		if i := slices.IndexFunc(r.Peers, same); i >= 0 {
-			r.Peers[i] = c
-		} else {
-			r.Peers = append(r.Peers, c)
-		}
+	same := func(o comparison) bool { return o.Shape == c.Shape && o.Threads == c.Threads }
+	if i := slices.IndexFunc(r.Peers, same); i >= 0 {
+		r.Peers[i] = c
+	} else {
+		r.Peers = append(r.Peers, c)
 	}
 	data, err := json.MarshalIndent(r, "", "\t")
 	if err != nil {
 		return path, err
 	}
 	return path, os.WriteFile(path, append(data, '\n'), 0o644)
+}
+
+// TestUpdate stores twice: the second time replaces what it measured, and nothing else.
+func TestUpdate(t *testing.T) {
+	folder := t.TempDir()
+	store := func(c comparison) string {
+		path, err := update(folder, "box", "", c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	store(comparison{Shape: "a", Threads: 1, ReadMS: 1})
+	store(comparison{Shape: "a", Threads: 2, ReadMS: 2})
+	want := []comparison{{Shape: "a", Threads: 1, ReadMS: 3, Peers: []peerTime{{Name: "p", Absent: "why"}}}, {Shape: "a", Threads: 2, ReadMS: 2}}
+	r, err := loadResult(store(want[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Machine.Name != "box" || r.Machine.Cores < 1 || !reflect.DeepEqual(r.Peers, want) {
+		t.Errorf("read %+v, want a machine named box and %+v", r, want)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := update(folder, "bad", "", comparison{}); err == nil || !strings.Contains(err.Error(), "bad.json") {
+		t.Errorf("a damaged file: error %v, want one that names it", err)
+	}
 }

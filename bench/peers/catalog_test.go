@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package peers
 
 import (
 	"cmp"
@@ -72,7 +72,7 @@ func systemOpenBLAS() []string {
 	return []string{variable + "=SkylakeX"}
 }
 
-// self is this program, which serves problems too.
+// self is the binary of these tests, which serves problems too.
 func self(*builder) ([]string, error) {
 	path, err := os.Executable()
 	return []string{path, "serve"}, err
@@ -81,7 +81,7 @@ func self(*builder) ([]string, error) {
 // oursOpenBLAS is this project's kernel with OpenBLAS.
 func oursOpenBLAS(b *builder) ([]string, error) {
 	const name = "ours-openblas"
-	command, err := b.compile(name, b.root, []string{"CGO_ENABLED=1"}, "go", "build", "-tags", "openblas", "-o", b.out(name), "./bench/peers")
+	command, err := b.compile(name, b.root, []string{"CGO_ENABLED=1"}, "go", "test", "-c", "-tags", "openblas", "-o", b.out(name), "./bench/peers")
 	return append(command, "serve"), err
 }
 
@@ -129,14 +129,13 @@ type builder struct {
 	done   map[string]error
 }
 
-// newBuilder finds the module that the working directory is in.
+// newBuilder returns a builder for the module; tests run in the folder of their package.
 func newBuilder() (*builder, error) {
-	mod := firstLine("go", "env", "GOMOD")
-	if mod == "" || mod == os.DevNull {
-		return nil, errors.New("run this in the checkout of difalt")
+	dir, err := filepath.Abs(".")
+	if err != nil {
+		return nil, err
 	}
-	b := &builder{root: filepath.Dir(mod), done: make(map[string]error)}
-	b.dir = filepath.Join(b.root, "bench", "peers")
+	b := &builder{root: filepath.Join(dir, "..", ".."), dir: dir, done: make(map[string]error)}
 	b.python = cmp.Or(os.Getenv("PEERS_PYTHON"), filepath.Join(b.dir, ".venv", "bin", "python"))
 	return b, os.MkdirAll(b.out(""), 0o755)
 }

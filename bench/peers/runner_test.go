@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package peers
 
 import (
 	"bufio"
@@ -34,34 +34,17 @@ type runner struct {
 	folder  string // of the problem and answers
 }
 
-// compare measures the peers on each number of threads.
-func (r *runner) compare(ctx context.Context, threads []int) ([]comparison, error) {
-	var err error
-	if r.folder, err = os.MkdirTemp("", "difalt-peers-"); err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(r.folder)
+// draw writes the data of the shape.
+func (r *runner) draw() error {
 	fmt.Fprintf(os.Stderr, "%s: drawing the data\n", r.shape.Name)
-	p := measure.NewProblem(r.shape, 1)
-	if err := writeProblem(r.problem(), p); err != nil {
-		return nil, err
-	}
-	var all []comparison
-	for _, n := range threads {
-		c, err := r.compareOn(ctx, n)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, *c)
-	}
-	return all, nil
+	return writeProblem(r.problem(), measure.NewProblem(r.shape, 1))
 }
 
 func (r *runner) problem() string { return filepath.Join(r.folder, "problem") }
 
-// compareOn measures all peers on n threads. When they do not fit in memory
+// compare measures all peers on n threads. When they do not fit in memory
 // together they run in batches, each with the reference, to which ratios are.
-func (r *runner) compareOn(ctx context.Context, n int) (*comparison, error) {
+func (r *runner) compare(ctx context.Context, n int) (*comparison, error) {
 	c := &comparison{Shape: r.shape.Name, Threads: n}
 	references, others := r.peers[:len(always)], r.peers[len(always):]
 	size := len(others)
