@@ -65,7 +65,7 @@ func (d *design) leftOut(e *estimate, by *mixedmodel.Deviations, g, i, task int,
 // are: residual / (1 - h) is what the row is from what the other rows of its task expect. It overwrites the task, whose rows are weighted.
 func (d *design) eachLeftOut(p *mixedmodel.Posterior, by *mixedmodel.Deviations, task int, weight float64, t *mixedmodel.Task, visit func(own, residual, rest float64)) {
 	w := p.W
-	k, ok := t.WhitenInPlace(by, nil)
+	k, ok := t.WhitenInPlace(by)
 	if !ok {
 		return
 	}

@@ -194,12 +194,8 @@ func (p *Prior) Deviations() *Deviations {
 	return d
 }
 
-// RootLen is how many numbers the factor of V has for a task of m rows.
-func RootLen(m int) int { return m * (m + 1) / 2 }
-
-// WhitenInPlace is Whiten in the memory of the task, whose rows it overwrites. It sets root, of RootLen numbers unless it is nil, to the factor of V: with it
-// Rewhiten does the same to the same rows, without LogDet.
-func (t *Task) WhitenInPlace(by *Deviations, root []float64) (k Whitened, ok bool) {
+// WhitenInPlace is Whiten in the memory of the task, whose rows it overwrites.
+func (t *Task) WhitenInPlace(by *Deviations) (k Whitened, ok bool) {
 	m, w, r := len(t.Y), len(by.roots), by.loadings.Rows
 	if m == 0 {
 		return k, true
@@ -219,27 +215,7 @@ func (t *Task) WhitenInPlace(by *Deviations, root []float64) (k Whitened, ok boo
 	} else {
 		Product(a, a, Square(v, m))
 	}
-	if k, ok = t.through(v); !ok {
-		return k, false
-	}
-	for i := range m {
-		root = root[copy(root, v[i*m+i:(i+1)*m]):]
-	}
-	return k, true
-}
-
-// Rewhiten is WhitenInPlace with the factor that it has found.
-func (t *Task) Rewhiten(root []float64) Whitened {
-	if m := len(t.Y); m > 0 {
-		scratch := GetScratch(m * m)
-		defer scratch.Put()
-		v := scratch.Take(m * m)
-		for i := range m {
-			root = root[copy(v[i*m+i:(i+1)*m], root):]
-		}
-		t.solve(blas64.Triangular{N: m, Stride: m, Data: v, Uplo: blas.Upper, Diag: blas.NonUnit})
-	}
-	return Whitened{Z: t.Z, Y: t.Y}
+	return t.through(v)
 }
 
 // Gradient sets g to Z'V^-1 (y - Z mean), the slope of the likelihood by the deviation at zero.

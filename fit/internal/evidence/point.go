@@ -113,13 +113,10 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 		by = nil // moments of all rows are told as they are
 	}
 	pt := &Point{Prior: p, Value: math.Inf(1), rows: r, pointTotals: pointTotals{about: about}, axes: r.axesFor(p)}
-	if r.heard.roots == nil {
-		r.heard.roots = newRoots(r)
-	}
 	sum, err := r.sum(ctx, l.Len, by, func(g, i int, out []float64) {
 		t, memory := r.Task(g, i)
 		defer memory.Put()
-		k, ok := t.WhitenInPlace(deviations, r.heard.roots.of(g, i))
+		k, ok := t.WhitenInPlace(deviations)
 		if !ok {
 			l.failed.Add(out, 1)
 		}
@@ -172,7 +169,7 @@ func (pt *Point) Seen() (nodes []*kernel.Tasks, moments *mat.SymDense) {
 		parallel.For(context.Background(), pt.rows.Workers, len(tasks), func(_, i int) {
 			t, memory := pt.rows.Task(g, i)
 			defer memory.Put()
-			k, _ := t.WhitenInPlace(deviations, pt.rows.heard.roots.of(g, i))
+			k, _ := t.WhitenInPlace(deviations)
 			for s, y := range k.Y {
 				row := k.Z[s*w:][:w]
 				b.SetRow(i, s, row, y-floats.Dot(row, pt.Mean))
@@ -266,11 +263,11 @@ func unpackTriangle(m blas64.General, packed []float64) {
 // rank, and by strengths.
 func (pt *Point) setSlope(ctx context.Context) error {
 	w := pt.W
-	n := w * (w + 1) / 2
+	n, deviations := w*(w+1)/2, pt.Deviations()
 	sum, err := pt.rows.sum(ctx, n, pt.rows.dither(n), func(g, i int, out []float64) {
 		t, memory := pt.rows.Task(g, i)
 		defer memory.Put()
-		k := t.Rewhiten(pt.rows.heard.roots.of(g, i))
+		k, _ := t.WhitenInPlace(deviations)
 		pt.addSlope(&k, out)
 	})
 	if err != nil {

@@ -44,8 +44,7 @@ type Source interface {
 type heard struct {
 	evaluations int
 	sayings     []saying
-	errors      *mat.Dense // E of tasks that are alike, by their moments, between owners; nil before these are told
-	roots       *roots
+	errors      *mat.Dense  // E of tasks that are alike, by their moments, between owners; nil before these are told
 	alikes      []*Point    // that have one
 	sums        [][]float64 // of hosted nodes, in the same memory for all sums
 }
@@ -68,35 +67,7 @@ func (r *Rows) Forget() {
 	for _, pt := range r.heard.alikes {
 		pt.alike = nil
 	}
-	r.heard.roots, r.heard.alikes, r.heard.sums = nil, nil, nil
-}
-
-// roots are the factors of V of every hosted task at the point that is evaluated, in the same memory for all points.
-type roots struct {
-	end  [][]int // of every hosted node and task
-	list [][]float64
-}
-
-// newRoots returns memory for them.
-func newRoots(r *Rows) *roots {
-	out := &roots{end: perTask[int](r), list: make([][]float64, len(r.Tasks))}
-	for g, end := range out.end {
-		n := 0
-		for i := range end {
-			n += mixedmodel.RootLen(r.Len(g, i))
-			end[i] = n
-		}
-		out.list[g] = make([]float64, n)
-	}
-	return out
-}
-
-// of returns the factor of a task.
-func (r *roots) of(g, i int) []float64 {
-	if i == 0 {
-		return r.list[g][:r.end[g][0]]
-	}
-	return r.list[g][r.end[g][i-1]:r.end[g][i]]
+	r.heard.alikes, r.heard.sums = nil, nil
 }
 
 // NewRows returns the rows of the tasks of every hosted node, of so many coefficients each; total is the number of rows
