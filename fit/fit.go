@@ -73,6 +73,9 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 		rank: c.Rank, given: c.strengths(), continued: continuedPrior(c.Continue, d.width()), unit: d.TargetScale, progress: c.progress,
 		commonNoise: c.CommonNoise,
 	}
+	if rows.Count == 1 && c.Ridge == nil {
+		q.given.Spread = 0
+	}
 	first, err := q.chooseNone(ctx, rows)
 	if err != nil {
 		return nil, err
@@ -145,7 +148,7 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 	if err := d.score(ctx, r, rows.Workers, append([]method{{Score: Score{Method: nameOf(r.Chosen.Rank), Ridge: r.Chosen.Ridge}, theta: e.theta}}, others...)); err != nil {
 		return nil, err
 	}
-	meaning := explanation(&r.Chosen, c.Rank, d.width()-1)
+	meaning := explanation(&r.Chosen, c.Rank, d.width()-1, chosen.rows.Count == 1)
 	if r.Verdict.Other == "" {
 		r.Verdict.Text = unheldWords(&r.Chosen, c.Rank, meaning)
 	} else {

@@ -32,6 +32,7 @@ type transformer struct {
 	workers int
 	chosen  []*alternative // of every feature; nil is as it is
 	best    *candidate
+	given   evidence.Strengths
 	failed  map[*alternative]float64 // what was promised by alternatives that were no better
 }
 
@@ -46,7 +47,10 @@ func (d *design) transform(ctx context.Context, c *Config, workers int) (splines
 	if err != nil {
 		return nil, err
 	}
-	t := &transformer{d: own.design, workers: workers, chosen: make([]*alternative, len(d.Center)), failed: map[*alternative]float64{}}
+	t := &transformer{d: own.design, workers: workers, chosen: make([]*alternative, len(d.Center)), given: evidence.Unknown(), failed: map[*alternative]float64{}}
+	if own.tasks == 1 {
+		t.given.Spread = 0 // else it is all, nothing is left for the mean, and by that promises are made
+	}
 	var alternatives []*alternative
 	if d.chooses() {
 		if alternatives, err = own.alternatives(ctx, own.numbers(), model.Clipped, model.Logarithmic, model.Curved, model.LogCurved); err != nil {
@@ -312,11 +316,12 @@ func (t *transformer) evaluate(ctx context.Context, chosen []*alternative) (*can
 			return nil, err
 		}
 		if alike, ok := moments.Alike(); ok {
-			start.Prior = alike.Top(start.Prior, nil, evidence.Unknown())
+			start.Prior = alike.Top(start.Prior, nil, t.given)
 		}
 		start.Mean = moments.Mean
 	}
-	pt, _, err := rows.Maximize(ctx, start, nil, evidence.Unknown(), nearTop, choosingSteps)
+	t.given.Apply(start.Prior)
+	pt, _, err := rows.Maximize(ctx, start, nil, t.given, nearTop, choosingSteps)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,25 @@ func bentTable(hosted []int, seed uint64, tasks, rows int, effect func(wave, wil
 	return tab, nil
 }
 
+// Of a single task nothing tells its own slopes from those that tasks share: the model has one regression, its curves and its effects.
+func TestSingleTask(t *testing.T) {
+	tab, err := bentTable([]int{0}, 1, 1, 300, func(wave, _, _, line, _ float64) float64 { return math.Exp(2*wave) + 2*line })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := testConfig(t, 1, 0)
+	c.Owners = false
+	m, r := fit(t, tab, c)
+	if len(m.Parameters().Scaling.Transforms) != 1 || !math.IsInf(r.Chosen.Ridge, 1) || !strings.Contains(r.Verdict.Text, "There is a single task") {
+		t.Errorf("%d transforms, %+v, %s", len(m.Parameters().Scaling.Transforms), r.Chosen, r.Verdict.Text)
+	}
+	for _, e := range m.Effects() {
+		if e.Kind == model.Fixed && e.Term == "line" && !(e.Low < 2 && 2 < e.High && e.High-e.Low < 0.2) {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
 // bentFit fits such a table of three nodes of one owner, and returns the error on fresh rows of the same tasks.
 func bentFit(t *testing.T, effect func(wave, wild, size, line, level float64) float64, change func(c *Config)) (*model.Model, *Report, float64) {
 	t.Helper()

@@ -63,9 +63,12 @@ func versus(gain, low, high float64) string {
 }
 
 // explanation says what the choice of a model of so many features means, where ranks were compared and none was worth it.
-func explanation(chosen *Candidate, rank, features int) []string {
-	if chosen.Rank > 0 || rank != 0 {
+func explanation(chosen *Candidate, rank, features int, alone bool) []string {
+	switch {
+	case chosen.Rank > 0 || rank != 0:
 		return nil
+	case alone:
+		return []string{"There is a single task: the model is one regression, and nothing is known about how tasks differ."}
 	}
 	// What the features explain differently in different tasks, against the noise.
 	slopes, intercepts := float64(features)/chosen.Ridge, 1/chosen.Intercept
