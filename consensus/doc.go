@@ -1,4 +1,4 @@
-// Package consensus is how the nodes of a network agree.
+// Package consensus averages and adds up numbers over the nodes of a network.
 //
 // A process hosts some of the nodes, all of them in a simulation, one at the owner of
 // data. The same calls do the same for 1, some or all nodes:

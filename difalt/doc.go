@@ -3,7 +3,7 @@
 //
 // Task t has n_t samples, y_t = X_t U b_t (+ noise), with one d x r matrix U for
 // all tasks. Nodes hold disjoint sets of tasks and talk to their neighbours only.
-// They send no rows and no responses, but what they send is made of them: estimates
+// They send no rows and no responses, but quantities computed from these: estimates
 // U_g or gradients, sums of squares and, for most methods, sums of b_t b_t'. Sums over all
 // nodes are masked, and with them all messages along consensus.Tree: others learn totals
 // only. In gossip neighbours see the estimates of a node; docs/privacy.md says what can be

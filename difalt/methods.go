@@ -26,28 +26,28 @@ const (
 	// ScaledDiffusion is DifAltGDmin with the gradient multiplied by the inverse of
 	// sum_t b_t b_t', on which the nodes agree too (r(r+1)/2 numbers more a round). The
 	// number of iterations then hardly depends on the condition number. A node with
-	// fewer than r tasks gives their b_t away by it, up to a rotation.
+	// fewer than r tasks thereby reveals their b_t, up to a rotation.
 	ScaledDiffusion
 	// GradientTracking is ScaledDiffusion with an agreed estimate of the whole
-	// gradient in place of the node's own (twice the communication a round). It
-	// allows full steps with little mixing. Along consensus.Tree nothing has to be tracked,
-	// and it is ScaledDiffusion.
+	// gradient in place of the node's own (twice the communication per round). It
+	// allows full steps with little mixing. Along consensus.Tree there is nothing to track,
+	// so that it equals ScaledDiffusion.
 	GradientTracking
 	// Accelerated is ScaledDiffusion under Anderson acceleration, with coefficients on
 	// which the nodes agree in the same messages: a third to a tenth of the iterations.
 	Accelerated
 	// AcceleratedTracking is GradientTracking under Anderson acceleration. It ends at a
 	// minimiser for the data of all nodes, also where noise makes the minimisers of the
-	// nodes differ and few rounds of Accelerated end between them. With StopAtNoise it is
-	// Accelerated until an estimate of the distance to the minimiser says that what the
-	// responses leave unexplained is mostly noise, since only noise makes a difference, and
-	// tracks from then on, with more rounds where Rounds are too few for that. Along
-	// consensus.Tree it is Accelerated.
+	// nodes differ and Accelerated with few rounds ends between them. With StopAtNoise it runs as
+	// Accelerated until an estimate of the distance to the minimiser shows that the unexplained
+	// part of the responses is mostly noise, since only noise makes a difference, and
+	// tracks from then on, with more rounds if Rounds are too few for that. Along
+	// consensus.Tree it equals Accelerated.
 	AcceleratedTracking
-	// Newton is Accelerated until P shows that the condition number is above 50, and takes
-	// Gauss-Newton steps from then on, solved by conjugate gradients, of which every product is
-	// an iteration: half of those of Accelerated from a condition number of 100 on. It needs
-	// sums: in gossip, with PreconditionerNone and with SampleSplit it is Accelerated.
+	// Newton runs as Accelerated until P shows that the condition number is above 50. From then on it
+	// takes Gauss-Newton steps, solved by conjugate gradients, of which every product counts as an
+	// iteration: half as many as Accelerated from a condition number of 100 on. It needs
+	// sums: in gossip, with PreconditionerNone and with SampleSplit it equals Accelerated.
 	Newton
 
 	// EXTRA, ExactDiffusion and DIGing are baselines of decentralised optimisation, which correct
@@ -103,14 +103,14 @@ func (m Method) String() string {
 	return fmt.Sprintf("Method(%d)", uint8(m))
 }
 
-// Agrees reports whether nodes agree in the iterations as Options.Agreement says. DGD takes means
-// over neighbours instead, and AltGDmin sums.
+// Agrees reports whether nodes agree in the iterations as Options.Agreement says. DGD averages over
+// neighbours instead, and AltGDmin sums.
 func (m Method) Agrees() bool { return methods[m].mixer == nil }
 
-// Methods returns all methods but the Baselines.
+// Methods returns all methods except the Baselines.
 func Methods() []Method { return methodsThat(func(t *traits) bool { return !t.baseline }) }
 
-// Baselines returns the methods that are there to compare with only.
+// Baselines returns the methods that only serve for comparison.
 func Baselines() []Method { return methodsThat(func(t *traits) bool { return t.baseline }) }
 
 // PaperMethods returns the methods that the paper compares.
@@ -125,10 +125,10 @@ func methodsThat(are func(*traits) bool) (those []Method) {
 	return those
 }
 
-// ParseMethod returns the method of a short name, of Methods; ParseBaseline that of Baselines.
+// ParseMethod returns the one of Methods with a short name.
 func ParseMethod(name string) (Method, error) { return parse("method", name, Methods()) }
 
-// ParseBaseline returns the baseline of a short name.
+// ParseBaseline returns the one of Baselines with a short name.
 func ParseBaseline(name string) (Method, error) { return parse("baseline", name, Baselines()) }
 
 // parse returns the value of a short name.

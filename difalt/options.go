@@ -45,10 +45,10 @@ type Options struct {
 	// 0, the default, is least squares.
 	Ridge float64
 	// Agreement says how the nodes agree; the zero value is the paper's AGREE in float64.
-	// The accelerated methods take Int4 as Int8 where P of the first iteration has a
-	// condition number above 30, and along a tree both as Int16 where P has one above 900:
-	// coarse codes would cost them more iterations than they save. Products of Newton go as
-	// Int16, and its gradients in float64.
+	// The accelerated methods use Int8 in place of Int4 if P of the first iteration has a
+	// condition number above 30, and along a tree Int16 in place of both if P has one above 900:
+	// coarse codes would cost them more iterations than they save. Newton sends products as
+	// Int16, and gradients in float64.
 	// The scaled and accelerated methods take a Trigger of at most 0.5, with 10 Rounds or
 	// more.
 	Agreement consensus.Agreement
@@ -63,8 +63,8 @@ type Options struct {
 	// StopAtNoise also ends a run as Converged when that distance is a tenth of the
 	// statistical error that noise leaves in U anyway.
 	StopAtNoise bool
-	// AnyStationary ends a run as Converged wherever its gradient vanishes, without a look whether that is a
-	// minimum and what noise could have made: for callers who judge directions themselves, as
+	// AnyStationary ends a run as Converged wherever its gradient vanishes, without a check whether that is a
+	// minimum or could be caused by noise: for callers who judge directions themselves, as
 	// package fit does by its evidence.
 	AnyStationary bool
 	// NormalizeTasks divides every y_t by its own root mean square, for tasks whose
@@ -78,9 +78,9 @@ type Options struct {
 	// more, an iteration reads the samples themselves and the next ones start from what it
 	// has found, five or six times in a run of Accelerated: the result has the digits of
 	// float64, after as many iterations. Where the samples of all nodes take less than 8 MB,
-	// which caches hold, nothing is copied, and bits are those without it. Only these, and the products of Newton, read the
-	// samples, which may be on disk (kernel.NewBuilderOnDisk). It is faster where the kernel
-	// is avx2 or avx512, and slower than float64 where it is generic.
+	// which caches hold, nothing is copied, and the bits are those without it. Only these iterations, and the products of Newton,
+	// read the samples, which may be on disk (kernel.NewBuilderOnDisk). It is faster with the kernels
+	// avx2 and avx512, and slower than float64 with the generic one.
 	MixedPrecision bool
 	// SampleSplit uses disjoint samples in the initialisation, in every minimisation
 	// and in every gradient, as the theory does (Alg. 3, line 4). Every task then

@@ -39,7 +39,7 @@ type Config struct {
 	// Intercept, Ridge and MeanRidge are those of Candidate where they are given; nil leaves
 	// them to the evidence.
 	Intercept, Ridge, MeanRidge *float64
-	// CommonNoise gives the noise of all tasks one variance. Else each has its own if the evidence says so.
+	// CommonNoise gives all tasks one noise variance. Otherwise each has its own if the evidence supports that.
 	CommonNoise bool
 	// Curves are the columns of which the effect is a curve, a natural cubic spline, as strong as the evidence has it; an empty list has none, and
 	// nil leaves it to the evidence whether a column has a curve, is clipped, a logarithm, or as it is: unless there are Owners, or more than 40 features.
@@ -53,8 +53,8 @@ type Config struct {
 	// Plain runs the algorithm on the rows as they are, with Rank and Ridge on b_t as given, or
 	// 0: no scaling, mean, or intercepts, and nothing to compare it with.
 	Plain bool
-	// Owners says that nodes are those of the data, and not made up: what they tell one another is dithered, in few evaluations of
-	// the evidence, and the report says what it determines. Results are not the same with and without it.
+	// Owners says that the nodes are the owners of the data, and not made up: what they send one another is dithered, with few evaluations of
+	// the evidence, and the report says how much it determines. Results differ with and without it.
 	Owners bool
 	// Auto leaves method, rounds and agreement to difalt.Auto.
 	Auto bool
@@ -74,7 +74,7 @@ type Config struct {
 	// TaskColumn and TargetColumn are remembered in the model, so that other tables can
 	// be read with the same columns.
 	TaskColumn, TargetColumn string
-	// Progress is called as work gets done; nil is silent. Stages come one after the
+	// Progress is called as work proceeds; nil is silent. Stages follow one after the
 	// other.
 	Progress func(stage string, done, total int)
 }

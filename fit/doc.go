@@ -4,7 +4,7 @@
 //
 //	y = z' (mean + deviation_t) + noise,   deviation_t ~ N(0, L L' + spread I + intercept e e')
 //
-// with features standardised on the training rows and a constant, about which e is; a coefficient
+// with features standardised on the training rows and a constant, which e selects; a coefficient
 // vector mean that all tasks share, held back by a ridge; and loadings L of low rank in
 // directions that package difalt finds. So there are one regression for all tasks, shrunken
 // intercepts, one ridge a task, and whatever is between them. The strengths are those of the largest
@@ -42,7 +42,7 @@
 //
 // No row leaves its node. Besides the messages of the algorithm, the nodes exchange their names, hashes of columns and settings, and sums over
 // all nodes along a tree of the graph, of which everybody learns the total alone: docs/privacy.md lists them all. Totals
-// tell too, if there are many. So between owners ([Config.Owners]) the evidence is evaluated some 20 times at most, its sums are dithered, and
+// tell too, if there are many. So between owners ([Config.Owners]) the evidence is evaluated about 20 times at most, its sums are dithered, and
 // [Report.Told] says how much of the tasks of others is determined by what was told.
 //
 // With a budget of differential privacy ([Config.Privacy]) nodes take another path, without evidence or iterations: sizes and

@@ -29,10 +29,10 @@ type Privacy struct {
 type Private struct {
 	*private.Account
 	Nodes, Tasks int
-	// Clipped counts the tasks of this process whose coefficients were cut to the length that counts, and Silent those without any.
+	// Clipped counts the tasks of this process whose coefficients were cut to the largest length, and Silent those without any.
 	// Nobody else knows.
 	Clipped, Silent int
-	// Unknown are the columns of which too few tasks have said how large they are for the noise: they are taken as they are.
+	// Unknown are the columns whose scale the noise hides, since there are too few tasks: they are not scaled.
 	Unknown []string
 }
 

@@ -67,12 +67,12 @@ type Report struct {
 	// Scores of the model, and of what it is compared with: Ours or Mixed, Shrunken, Splines (unless nothing was looked for), Pooled, Single and
 	// TaskMean. Test errors are of no rows when none were held out.
 	Scores []Score
-	// Verdict says what that amounts to.
+	// Verdict sums up the comparison.
 	Verdict Verdict
 	// Chosen is the model, and Tried what it was compared with by evidence.
 	Chosen Candidate
 	Tried  []Candidate
-	// Converged says that the algorithm and the strengths have.
+	// Converged says that both the algorithm and the strengths have converged.
 	Converged bool
 	// Notes are sentences that a user should read: strengths at the end of their range,
 	// columns that look wrong.

@@ -37,7 +37,7 @@
 // any placement in memory. CPU tiers and builds differ by rounding.
 //
 // Tiers: the loops are written in assembly for AVX2 with FMA, AVX-512 and NEON,
-// chosen by what the processor has, and in Go for everything else. The environment
+// chosen by the features of the processor, and in Go for everything else. The environment
 // variable DIFALT_KERNEL = generic, avx2, avx512, neon or openblas forces one; Err
 // reports a choice that cannot be had, Info what is in use. Build tags: purego
 // leaves out all assembly, openblas adds OpenBLAS where it is faster.

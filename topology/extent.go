@@ -34,11 +34,10 @@ func (s *sweep) run(g *Graph, from int) (farthest int, all bool) {
 	return s.dist[s.queue[len(s.queue)-1]], len(s.queue) == len(s.dist)
 }
 
-// Center returns a node from which all others are near: the first of those from which the
-// farthest node is nearest, of graphs with up to 512 nodes and of larger ones where few sweeps
-// show it; otherwise the best of those that were looked at, from which the farthest is at
-// most twice as far. Everybody who knows the graph comes to the same one. It is -1 for a
-// graph that is not connected.
+// Center returns the first node with the smallest eccentricity (the distance to the farthest
+// node), for graphs with up to 512 nodes and for larger ones where few sweeps determine it.
+// Otherwise it returns the best node that was tried, whose eccentricity is at most twice the
+// smallest. It depends on the graph alone, and is -1 for a graph that is not connected.
 func (g *Graph) Center() int { return g.extent().center }
 
 // Diameter returns the largest number of hops between two nodes, the fewest rounds

@@ -20,10 +20,10 @@ const (
 	denseNodes = 256
 )
 
-// A Spectrum is of the eigenvalues of W but the one that is 1: values, and what share each
-// has of them. Up to 256 nodes, and where W is not similar to a symmetric matrix, values are all L - 1
-// eigenvalues with equal shares; of more nodes some 500 stand for all, and means of functions over them
-// are off by about a part in the root of 4 L if they depend on all eigenvalues, more if on few.
+// A Spectrum describes the eigenvalues of W except the one that is 1, by values and their
+// weights. Up to 256 nodes, and where W is not similar to a symmetric matrix, Values are all L - 1
+// eigenvalues, with equal Shares. For more nodes about 500 values stand for all of them. Then the mean of a
+// function over them has a relative error of about 1/sqrt(4 L) if it depends on all eigenvalues, and a larger one if it depends on few.
 type Spectrum struct {
 	Values []complex128
 	Shares []float64 // their sum is 1
@@ -37,7 +37,7 @@ type Spectrum struct {
 // that are not symmetric.
 func (w *Weights) Gamma() float64 { return w.gamma() }
 
-// Spectrum returns the eigenvalues of W but the one that is 1. It is read only.
+// Spectrum returns the eigenvalues of W except the one that is 1. It is read only.
 func (w *Weights) Spectrum() *Spectrum { return w.spectrum() }
 
 // RealEigenvalues reports whether all eigenvalues of W are real, as Chebyshev

@@ -119,7 +119,7 @@ func Epsilon(rho, delta float64) float64 {
 	return rho + 2*math.Sqrt(rho*math.Log(1/delta))
 }
 
-// Rho returns the rho for which that is epsilon.
+// Rho returns the rho for which Epsilon(rho, delta) is epsilon.
 func Rho(epsilon, delta float64) float64 {
 	l := math.Log(1 / delta)
 	root := epsilon / (math.Sqrt(l+epsilon) + math.Sqrt(l)) // sqrt(l + epsilon) - sqrt(l)
@@ -144,7 +144,7 @@ type Account struct {
 type Spending struct {
 	What    string
 	Rho     float64
-	Numbers int // that were told
+	Numbers int // in the total
 }
 
 // NewAccount returns a budget of epsilon and delta that holds even against so many nodes that put together what they know, their own
@@ -161,7 +161,7 @@ func NewAccount(epsilon, delta float64, colluding int) (*Account, error) {
 	return &Account{epsilon: epsilon, delta: delta, colluding: colluding}, nil
 }
 
-// Delta returns that of the budget, Budget its rho, and Left what was not spent of that.
+// Delta returns the delta of the budget, Budget its rho, and Left the part of rho that was not spent.
 func (a *Account) Delta() float64  { return a.delta }
 func (a *Account) Budget() float64 { return Rho(a.epsilon, a.delta) }
 func (a *Account) Left() float64   { return a.Budget() - a.Rho() }
@@ -169,7 +169,7 @@ func (a *Account) Left() float64   { return a.Budget() - a.Rho() }
 // Spent returns what was spent, in order.
 func (a *Account) Spent() []Spending { return append([]Spending(nil), a.spent...) }
 
-// Rho returns all that was spent, and Epsilon what that is for the delta of the budget.
+// Rho returns the rho that was spent, and Epsilon the epsilon that it gives with the delta of the budget.
 func (a *Account) Rho() (rho float64) {
 	for _, s := range a.spent {
 		rho += s.Rho
