@@ -23,9 +23,9 @@
 // # Collective operations
 //
 // Network.Sum, Largest, Gather and Broadcast take the fewest rounds, and end with the same bits
-// at all nodes. Mixer.Reduce sums in the headers of rounds of averaging, for what is not
-// urgent. Sums are masked where nodes live in several processes: nobody learns more than
-// the total. Gossip is not, by what it is: neighbours see one another's messages.
+// at all nodes. Mixer.Reduce sums in the headers of rounds of averaging, and has its
+// result some rounds later. Sums are masked where nodes live in several processes: nobody learns more
+// than the total. Gossip cannot be masked: neighbours see one another's messages.
 //
 // # Transactions
 //

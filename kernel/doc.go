@@ -29,7 +29,7 @@
 // WithResponses to responses, and NewExecutor to pool and groups. Close a Pool to end its goroutines.
 //
 // Storage: samples are float64 or float32; arithmetic is float64 for both. A Group that
-// Reduce reduced iterates on 16 bits of them, and ends where it would without. Rows of
+// Reduce reduced iterates on 16 bits of them, and ends with the same result. Rows of
 // samples and columns of bases are padded with zeros to multiples of 64 bytes (32
 // for float32), and entries beyond the d of a column must stay zero.
 //

@@ -1,5 +1,5 @@
-// Package wire has what the nodes of a network send one another, and the rounds in which
-// they do.
+// Package wire defines what the nodes of a network send one another, and exchanges it in
+// rounds.
 //
 // A Transport carries bytes. In a round frames cross those links between two processes along
 // which something is due: all of them, in both directions, where nodes gossip, and one level of
