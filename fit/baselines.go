@@ -16,10 +16,12 @@ const (
 	Ours     = "shared representation"
 	Mixed    = "mixed model"
 	Shrunken = "pooled ridge with intercepts"
-	Splines  = "splines with intercepts"
-	Pooled   = "pooled ridge"
-	Single   = "one ridge per task"
-	TaskMean = "mean of the task"
+	// ShrunkenLog is that of the logarithm of the target, where the model is of that too.
+	ShrunkenLog = "pooled ridge of the logarithm"
+	Splines     = "splines with intercepts"
+	Pooled      = "pooled ridge"
+	Single      = "one ridge per task"
+	TaskMean    = "mean of the task"
 )
 
 // nameOf returns that of a model.
@@ -36,7 +38,7 @@ const baselineStage = "baselines" // of progress
 type method struct {
 	Score
 	theta  thetas
-	of     *design // whose rows these are about; nil if it is that of the fit
+	of     *design // whose rows these are about
 	errors tallies
 }
 
@@ -66,13 +68,19 @@ func (d *design) baselines(ctx context.Context, rows *evidence.Rows, shrunken *e
 	if err != nil {
 		return nil, nil, err
 	}
-	intercepts := method{Score: Score{Method: Shrunken, Ridge: 1 / shrunken.MeanVariance}}
+	intercepts := method{Score: Score{Method: Shrunken, Ridge: 1 / shrunken.MeanVariance}, of: d}
 	if intercepts.theta, err = d.coefficients(ctx, rows, shrunken.Posterior()); err != nil {
 		return nil, nil, err
 	}
 	single, err := d.fitSingle(ctx, unit, rows.Workers)
 	if err != nil {
 		return nil, nil, err
+	}
+	if d.directions != nil {
+		dependent = nil
+	}
+	for i, j := range dependent {
+		dependent[i] = d.featureOf()[j]
 	}
 	return []method{intercepts, *pooled, *single, d.taskMeans()}, dependent, nil
 }
@@ -98,7 +106,7 @@ func (d *design) coefficients(ctx context.Context, rows *evidence.Rows, p *mixed
 // taskMeans predicts the mean of a task's training rows, and that of all for tasks
 // without any.
 func (d *design) taskMeans() method {
-	m := method{Score: Score{Method: TaskMean}, theta: d.newThetas()}
+	m := method{Score: Score{Method: TaskMean}, of: d, theta: d.newThetas()}
 	for k := range d.t.Tasks() {
 		sum, weights := 0.0, 0.0
 		d.eachTraining([]int{k}, func(i int) {
@@ -125,7 +133,7 @@ func (d *design) fitSingle(ctx context.Context, unit float64, workers int) (*met
 	if err != nil {
 		return nil, err
 	}
-	m := &method{Score: Score{Method: Single}}
+	m := &method{Score: Score{Method: Single}, of: d}
 	m.Ridge, m.Tried = bestRidge(grid, sum, sum[len(grid)], d.TargetScale)
 	m.theta = d.singles(ctx, slices.Concat(d.layout...), m.Ridge, workers)
 	return m, nil

@@ -26,7 +26,7 @@ type Candidate struct {
 	// what takes most off the errors of training rows that are left out of their task, and the others share the rest.
 	Weight float64
 	// Axes are the standard deviations of predictions along the principal axes of the
-	// low rank, for standardised features, in the unit of the target.
+	// low rank, for standardised features, in the unit of the target, or its logarithm if the model is of that.
 	Axes []float64
 }
 

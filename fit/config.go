@@ -44,6 +44,10 @@ type Config struct {
 	// Curves are the columns of which the effect is a curve, a natural cubic spline, as strong as the evidence has it; an empty list has none, and
 	// nil leaves it to the evidence whether a column has a curve, is clipped, a logarithm, or as it is: unless there are Owners, or more than 40 features.
 	Curves []string
+	// LogTarget says whether the fit is of the logarithm of the target, so that effects multiply it; predictions are its median. nil leaves it to
+	// training rows that are left out of their task, where all targets are above 0 and their logarithms differ by a quarter or more: unless there are Owners, and
+	// a model to continue says it.
+	LogTarget *bool
 	// Continue is a model from which strengths and loadings start, when rows were added. What is
 	// found is the same, sooner.
 	Continue *model.Model
@@ -127,6 +131,9 @@ func (c *Config) check(t *dataset.Table) error {
 	if (c.Plain || c.Privacy != (Privacy{})) && len(c.Curves) > 0 {
 		return errors.New("curves are for a fit that the evidence decides: neither a plain nor a private one")
 	}
+	if err := c.checkLogTarget(t); err != nil {
+		return err
+	}
 	if c.Plain && c.Weights != nil {
 		return errors.New("a plain fit has no weights")
 	}
@@ -139,6 +146,30 @@ func (c *Config) check(t *dataset.Table) error {
 	}
 	o := c.algorithmOptions()
 	return o.Validate()
+}
+
+// checkLogTarget checks that targets have logarithms where the fit is of these.
+func (c *Config) checkLogTarget(t *dataset.Table) error {
+	if !c.logTarget() {
+		return nil
+	}
+	if c.Plain || c.Privacy != (Privacy{}) {
+		return errors.New("the target's logarithm is for a fit that the evidence decides: neither a plain nor a private one")
+	}
+	for i := range t.Rows() {
+		if !(t.Y(i) > 0) {
+			return fmt.Errorf("row %d of the table, of task %q, has a target of %v, which has no logarithm", i, t.Tasks()[t.Task(i)], t.Y(i))
+		}
+	}
+	return nil
+}
+
+// logTarget reports whether the fit is of the logarithm of the target from the beginning.
+func (c *Config) logTarget() bool {
+	if c.LogTarget == nil {
+		return c.Continue != nil && c.Continue.Parameters().Scaling.LogTarget
+	}
+	return *c.LogTarget
 }
 
 // algorithmOptions are those of the algorithm, with a rank and a ridge that stand for those of the fit.
@@ -194,7 +225,7 @@ func (c *Config) settings(t *dataset.Table) []wire.Setting {
 		{"the task column", fmt.Sprintf("%q", c.TaskColumn)}, {"the target column", fmt.Sprintf("%q", c.TargetColumn)},
 		{"the column of groups", fmt.Sprintf("%q", t.GroupColumn())}, {"the choice of weights", c.Weights != nil}, {"the rank", c.Rank},
 		{"the ridge on intercepts", value(c.Intercept)}, {"the ridge", value(c.Ridge)}, {"the ridge on the mean", value(c.MeanRidge)},
-		{"the choice of common noise", c.CommonNoise}, {"the model to continue", fingerprint(c.Continue)}, {"the choice of a plain fit", c.Plain}, {"the choice of auto", c.Auto}, {"the choice of owners", c.Owners},
+		{"the choice of common noise", c.CommonNoise}, {"the choice of the target's logarithm", value(c.LogTarget)}, {"the model to continue", fingerprint(c.Continue)}, {"the choice of a plain fit", c.Plain}, {"the choice of auto", c.Auto}, {"the choice of owners", c.Owners},
 		{"the number of starts", c.Starts}, {"the number of folds", c.Folds}, {"the privacy budget", c.Privacy},
 	} {
 		add(s.name, s.value)
@@ -212,7 +243,7 @@ func curves(columns []string) string {
 }
 
 // value returns what a pointer points to, or "auto".
-func value(v *float64) string {
+func value[T any](v *T) string {
 	if v == nil {
 		return "auto"
 	}

@@ -54,7 +54,7 @@ func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []Cu
 	if err := c.complete(t); err != nil {
 		return nil, nil, err
 	}
-	l := &curve{c: &c, t: t, mean: p.Mean, scaling: p.Scaling, sums: make([]curveSums, len(c.Samples))}
+	l := &curve{c: &c, t: t, scaling: inUnits(p.Scaling), sums: make([]curveSums, len(c.Samples))}
 	most := c.Samples[len(c.Samples)-1]
 	for k, n := range t.Samples(nil) {
 		if n > most {
@@ -119,7 +119,6 @@ type curve struct {
 	t       *dataset.Table
 	model   *model.Model // without tasks
 	scaling model.Scaling
-	mean    []float64
 	tasks   []int // with rows to hold out
 	sums    []curveSums
 }
@@ -191,13 +190,18 @@ func (l *curve) point(rows [][]int, n int, held *part, s *curveSums) error {
 	for _, i := range train.rows {
 		mean[l.t.Task(i)] += l.t.Y(i) / float64(n)
 	}
-	z := make([]float64, d.width())
+	z, x := make([]float64, d.width()), make([]float64, len(l.t.Features()))
 	for i, y := range predicted {
 		row := held.rows[i]
 		k, target := l.t.Task(row), held.Y(i)
 		s.ours.add(target - y)
 		scaled := d.row(z, row)
-		s.pooled.add((scaled - floats.Dot(z[:len(l.mean)], l.mean)) * d.TargetScale)
+		l.model.FillMissing(l.t.X(x, row))
+		usual, _, err := l.model.PredictAny("", x)
+		if err != nil {
+			return err
+		}
+		s.pooled.add(target - usual)
 		s.single.add((scaled - floats.Dot(z, single.of(k))) * d.TargetScale)
 		s.mean.add(target - mean[k])
 	}

@@ -81,21 +81,27 @@ func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error
 	if d.folds == 0 {
 		d.folds = defaultFolds
 	}
+	d.LogTarget = c.logTarget()
+	return d, d.takeRows(ctx, c)
+}
+
+// takeRows chooses training rows without outliers, their scaling and their folds.
+func (d *design) takeRows(ctx context.Context, c *Config) (err error) {
 	d.trainOnAll()
 	d.groupRows(nil)
 	if !c.Plain {
 		if d.left, err = d.leaveOutliers(ctx, c, parallel.Workers(c.Options.Workers)); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := d.scaleBy(ctx, c); err != nil {
-		return nil, err
+		return err
 	}
 	if most := max(d.total, commonFolds); d.folds > most {
-		return nil, fmt.Errorf("the number of folds is %d: want at most %d for so few training rows", d.folds, most)
+		return fmt.Errorf("the number of folds is %d: want at most %d for so few training rows", d.folds, most)
 	}
-	d.fold = t.Folds(d.train, d.folds, c.Options.Seed)
-	return d, nil
+	d.fold = d.t.Folds(d.train, d.folds, c.Options.Seed)
+	return nil
 }
 
 // trainOnAll makes all rows training rows if nobody has said which are.
@@ -223,7 +229,7 @@ func (d *design) weightOf(i int) float64 {
 }
 
 // scaledTarget returns that of a row.
-func (d *design) scaledTarget(i int) float64 { return (d.t.Y(i) - d.Target) / d.TargetScale }
+func (d *design) scaledTarget(i int) float64 { return d.ScaleTarget(d.t.Y(i)) }
 
 // width is the number of entries of row.
 func (d *design) width() int {

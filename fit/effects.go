@@ -29,6 +29,9 @@ func (d *design) goodness(moments []float64, pt *evidence.Point, e *estimate) mo
 		if e.noise != nil {
 			g.LogLikelihood -= e.noise.Correction / 2
 		}
+		if d.LogTarget { // the density of a target is that of its logarithm over it
+			g.LogLikelihood -= float64(d.total) * d.Target
+		}
 	}
 	if math.IsNaN(g.LogLikelihood) || math.IsInf(g.LogLikelihood, 0) {
 		g.LogLikelihood = 0

@@ -54,11 +54,20 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 	return m, r, err
 }
 
-// fitMixed chooses a model by its evidence, and compares it with simpler ones.
-func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Model, error) {
+// A beginning is a design with the candidates of rank 0, before tasks have noise of their own.
+type beginning struct {
+	*design
+	*question
+	first   *choice
+	splines []method // of all features, to be compared with
+	gain    float64  // see findings.byLog
+}
+
+// begin chooses transforms of features, and candidates of rank 0.
+func (d *design) begin(ctx context.Context, c *Config) (b *beginning, err error) {
+	b = &beginning{design: d}
 	c.progress("columns", 0, 1)
-	splines, err := d.transform(ctx, c, parallel.Workers(c.Options.Workers))
-	if err != nil {
+	if b.splines, err = d.transform(ctx, c, parallel.Workers(c.Options.Workers)); err != nil {
 		return nil, err
 	}
 	c.progress("columns", 1, 1)
@@ -69,26 +78,45 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	if err != nil {
 		return nil, err
 	}
-	q := &question{
+	b.question = &question{
 		rank: c.Rank, given: c.strengths(), continued: continuedPrior(c.Continue, d.width()), unit: d.TargetScale, progress: c.progress,
 		commonNoise: c.CommonNoise,
 	}
 	if rows.Count == 1 && c.Ridge == nil {
-		q.given.Spread = 0
+		b.given.Spread = 0
 	}
-	first, err := q.chooseNone(ctx, rows)
+	b.first, err = b.chooseNone(ctx, rows)
+	return b, err
+}
+
+// fitMixed chooses a model by its evidence, and compares it with simpler ones.
+func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Model, error) {
+	b, err := d.begin(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	others, dependent, err := d.baselines(ctx, rows, first.shrunken) // which do not weight tasks
+	others, dependent, err := d.baselines(ctx, b.first.rows, b.first.shrunken) // which do not weight tasks
 	if err != nil {
 		return nil, err
 	}
 	d.fold = nil // which only they needed
-	others = slices.Insert(others, 1, splines...)
-	d.tally(ctx, others, rows.Workers)
-	f := &findings{dependent: dependent, outliers: d.left}
-	chosen, err := q.chooseNoise(ctx, first)
+	others = slices.Insert(others, 1, b.splines...)
+	judge := d.inUnits()
+	judge.tally(ctx, others, b.first.rows.Workers)
+	if b, err = b.byLogarithm(ctx, c); err != nil {
+		return nil, err
+	}
+	q, rows := b.question, b.first.rows
+	if d != b.design {
+		d = b.design
+		log := method{Score: Score{Method: ShrunkenLog, Ridge: 1 / b.first.shrunken.MeanVariance}, of: d}
+		if log.theta, err = d.coefficients(ctx, rows, b.first.shrunken.Posterior()); err != nil {
+			return nil, err
+		}
+		others = append(others, log)
+	}
+	f := &findings{dependent: dependent, outliers: d.left, judge: judge, byLog: b.gain}
+	chosen, err := q.chooseNoise(ctx, b.first)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +173,8 @@ func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings
 	if err != nil {
 		return nil, err
 	}
-	if err := d.score(ctx, r, rows.Workers, append([]method{{Score: Score{Method: nameOf(r.Chosen.Rank), Ridge: r.Chosen.Ridge}, theta: e.theta}}, others...)); err != nil {
+	ours := method{Score: Score{Method: nameOf(r.Chosen.Rank), Ridge: r.Chosen.Ridge}, of: d, theta: e.theta}
+	if err := f.judge.score(ctx, r, rows.Workers, append([]method{ours}, others...)); err != nil {
 		return nil, err
 	}
 	meaning := explanation(&r.Chosen, c.Rank, d.width()-1, chosen.rows.Count == 1)

@@ -53,7 +53,7 @@ func (d *design) leftOut(e *estimate, by *mixedmodel.Deviations, g, i, task int,
 		return nil
 	}
 	half := mixedmodel.Normal95 * mixedmodel.Interval95(freedom-1)
-	d.eachLeftOut(e.Posterior, by, task, weight, t, func(own, residual, rest float64) {
+	d.eachLeftOut(e.Posterior, by, task, weight, t, func(_ int, own, residual, rest float64) {
 		square := own * residual * residual / rest
 		without := max((freedom*v-square)/(freedom-1), 0.05*v)
 		far = append(far, math.Sqrt(square/without)/half)
@@ -61,9 +61,9 @@ func (d *design) leftOut(e *estimate, by *mixedmodel.Deviations, g, i, task int,
 	return far
 }
 
-// eachLeftOut visits the training rows of a task with their own weights, their residuals and 1 - h for the leverage h of the row, mean and strengths as they
+// eachLeftOut visits the training rows i of a task with their own weights, their residuals and 1 - h for the leverage h of the row, mean and strengths as they
 // are: residual / (1 - h) is what the row is from what the other rows of its task expect. It overwrites the task, whose rows are weighted.
-func (d *design) eachLeftOut(p *mixedmodel.Posterior, by *mixedmodel.Deviations, task int, weight float64, t *mixedmodel.Task, visit func(own, residual, rest float64)) {
+func (d *design) eachLeftOut(p *mixedmodel.Posterior, by *mixedmodel.Deviations, task int, weight float64, t *mixedmodel.Task, visit func(i int, own, residual, rest float64)) {
 	w := p.W
 	k, ok := t.WhitenInPlace(by)
 	if !ok {
@@ -82,6 +82,6 @@ func (d *design) eachLeftOut(p *mixedmodel.Posterior, by *mixedmodel.Deviations,
 		for i := range k.Y {
 			h -= math.Pow(floats.Dot(k.Z[i*w:][:w], sz), 2)
 		}
-		visit(own, y-floats.Dot(z, theta), max(1-h*own*weight, 1e-6))
+		visit(row, own, y-floats.Dot(z, theta), max(1-h*own*weight, 1e-6))
 	})
 }

@@ -35,6 +35,7 @@ func (d *design) leaveOutliers(ctx context.Context, c *Config, workers int) (tot
 	var one sync.Mutex
 	parallel.For(ctx, workers, len(d.layout), func(_, g int) {
 		alone := &design{Group: nodes.Alone(), t: d.t, layout: d.layout[g : g+1], rows: d.rows, train: d.train, weight: d.weight}
+		alone.LogTarget = d.LogTarget
 		far, _ := alone.outliers(ctx, c, own) // of an error others say what is wrong with the data
 		one.Lock()
 		defer one.Unlock()

@@ -50,7 +50,7 @@ func fitPlain(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	ctx = context.WithoutCancel(ctx)
 	r.Result, r.Converged, r.Notes = res, res.Status.Arrived(), standingNotes(res)
 	r.Chosen = Candidate{Rank: c.Rank, Ridge: ridge, Intercept: math.Inf(1), MeanRidge: math.Inf(1)}
-	ours := method{Score: Score{Method: Ours, Ridge: ridge}, theta: d.newThetas()}
+	ours := method{Score: Score{Method: Ours, Ridge: ridge}, of: d, theta: d.newThetas()}
 	for g, tasks := range d.layout {
 		for i, k := range tasks {
 			for j, b := range res.B[g][i*c.Rank:][:c.Rank] {

@@ -273,7 +273,7 @@ func (s *privateFit) conclude(ctx context.Context, r *Report, res *difalt.Privat
 	if err != nil {
 		return nil, err
 	}
-	if err := own.score(ctx, r, workers, []method{{Score: Score{Method: nameOf(e.Rank)}, theta: e.theta}, *single, own.taskMeans()}); err != nil {
+	if err := own.score(ctx, r, workers, []method{{Score: Score{Method: nameOf(e.Rank)}, of: own, theta: e.theta}, *single, own.taskMeans()}); err != nil {
 		return nil, err
 	}
 	r.Notes = s.about.notes()

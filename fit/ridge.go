@@ -244,7 +244,7 @@ func (d *design) fitPooled(ctx context.Context) (m *method, unit float64, depend
 			}
 		}
 	}
-	m = &method{Score: Score{Method: Pooled}}
+	m = &method{Score: Score{Method: Pooled}, of: d}
 	m.Ridge, m.Tried = bestRidge(grid, sums, all.weights, d.TargetScale)
 	m.theta = thetas{w, all.solve(m.Ridge)}
 	return m, unit, all.dependent(), nil

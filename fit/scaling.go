@@ -152,7 +152,7 @@ func (d *design) units(ctx context.Context) ([]float64, error) {
 					s[j] = v
 				}
 			}
-			s[k] = max(s[k], math.Abs(d.t.Y(i)))
+			s[k] = max(s[k], math.Abs(d.target(i)))
 		})
 	}
 	units, err := d.Largest(ctx, z)
@@ -168,11 +168,19 @@ func (d *design) units(ctx context.Context) ([]float64, error) {
 func (d *design) unscaled(x []float64, i int, unit []float64) []float64 {
 	k := len(x) - 1
 	d.unfilled(x[:k], i)
-	x[k] = d.t.Y(i)
+	x[k] = d.target(i)
 	for j := range x {
 		x[j] /= unit[j]
 	}
 	return x
+}
+
+// target returns that of a row, or its logarithm.
+func (d *design) target(i int) float64 {
+	if d.LogTarget {
+		return math.Log(d.t.Y(i))
+	}
+	return d.t.Y(i)
 }
 
 // inputs is the number of features as they are transformed.

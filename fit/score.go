@@ -47,16 +47,12 @@ func (d *design) tally(ctx context.Context, methods []method, workers int) {
 				if own.theta.values == nil {
 					continue
 				}
-				of := d
-				if own.of != nil {
-					of = own.of
-				}
-				k, w := tasks[at], of.width()
+				k, w := tasks[at], own.of.width()
 				rows[worker] = slices.Grow(rows[worker][:0], w)
 				z, to, theta := rows[worker][:w], own.errors.list[k*sets:], own.theta.of(k)
 				for _, i := range d.rows.of(k) {
-					y := of.row(z, i)
-					to[set(d.train[i])].add(y - floats.Dot(z, theta))
+					y := own.of.row(z, i)
+					to[set(d.train[i])].add(d.errorOf(own.of, i, y, floats.Dot(z, theta)))
 				}
 			}
 		})
@@ -65,6 +61,14 @@ func (d *design) tally(ctx context.Context, methods []method, workers int) {
 	for m := range methods {
 		methods[m].theta = thetas{}
 	}
+}
+
+// errorOf returns the error of a row, with y for its scaled target, that a prediction of another design has, which may be of another scale.
+func (d *design) errorOf(other *design, i int, y, prediction float64) float64 {
+	if !other.LogTarget {
+		return y - prediction
+	}
+	return (d.t.Y(i) - other.UnscaleTarget(prediction)) / d.TargetScale
 }
 
 // scores returns the errors over all tasks of all nodes. The nodes add up what the means of the

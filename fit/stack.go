@@ -126,7 +126,7 @@ func (d *design) leftOutPair(rows *evidence.Rows, g, i int, some []weighted, ano
 		t, memory := rows.Task(g, i)
 		defer memory.Put()
 		row := 0
-		d.eachLeftOut(m.Posterior, m.by, d.layout[g][i], rows.Weight(g, i), &t, func(own, residual, rest float64) {
+		d.eachLeftOut(m.Posterior, m.by, d.layout[g][i], rows.Weight(g, i), &t, func(_ int, own, residual, rest float64) {
 			owns[row] = own
 			errors[row][to] += m.weight * residual / rest
 			row++
@@ -186,7 +186,7 @@ func (d *design) leftOutOfAll(rows *evidence.Rows, g, i int, all estimates) (far
 		v, f := e.noiseOf(g, i)
 		freedom += e.weight * f
 		row := 0
-		d.eachLeftOut(e.Posterior, e.Deviations(), d.layout[g][i], rows.Weight(g, i), &t, func(own, residual, rest float64) {
+		d.eachLeftOut(e.Posterior, e.Deviations(), d.layout[g][i], rows.Weight(g, i), &t, func(_ int, own, residual, rest float64) {
 			off[k*n+row] = residual / rest
 			mean[row] += e.weight * off[k*n+row]
 			variances[row] += e.weight * v / (own * rest)

@@ -73,7 +73,7 @@ func TestInterceptsAreAveraged(t *testing.T) {
 		for seed := range uint64(8) {
 			tab, off := farms(t, seed, slopes)
 			c := testConfig(t, 2, 0)
-			c.Owners, c.Curves = false, []string{}
+			c.Owners, c.Curves, c.LogTarget = false, []string{}, new(bool)
 			m, r := fit(t, assigned(t, tab, 2), c)
 			weight, sum := 0.0, 0.0
 			for _, k := range r.Tried {

@@ -111,8 +111,10 @@ func percent(v float64) string {
 type findings struct {
 	outliers              int     // training rows far off
 	leastNoise, mostNoise float64 // standard deviations of most tasks; 0 if all have the same
+	byLog                 float64 // the part of squared errors that the logarithm of the target, which was chosen, takes off
 	exact                 float64 // the deviation of the noise by that of the target, where rows are fitted exactly; else 0
 	dependent             []int   // features that are combinations of others
+	judge                 *design // in whose units errors are told
 }
 
 // notes are what a user should know about a fit, its strengths and its columns.
@@ -135,6 +137,9 @@ func fitNotes(c *Config, r *Report, f *findings) (list []string) {
 	}
 	if r.Result == nil && r.Chosen.Rank > 0 {
 		add("Tasks have no more rows than the rank: the representation is that of the largest evidence, and the algorithm was not run.")
+	}
+	if f.byLog > 0 {
+		add("The target is fitted by its logarithm, so that effects multiply it: training rows that are left out of their task are predicted with squared errors %s smaller. Predictions are medians. With --log-target no the target is taken as it is.", percent(f.byLog))
 	}
 	if f.outliers > 0 {
 		add("Training rows more than %d standard deviations from what is expected of them: %d. They were left out: are their targets right?", farOut, f.outliers)
@@ -184,12 +189,7 @@ func (d *design) columnNotes(combinations []int) (list []string) {
 		}
 	}
 	ours := map[int]bool{} // levels of a column add up to 1: one of them is a combination of the others
-	feature := d.featureOf()
 	for _, j := range combinations {
-		if d.directions != nil {
-			break
-		}
-		j := feature[j]
 		switch {
 		case isLevel[j] && !ours[column[j]]:
 			ours[column[j]] = true
@@ -222,7 +222,7 @@ func (d *design) columnNotes(combinations []int) (list []string) {
 func (d *design) targetNotes(exact float64) []string {
 	switch {
 	case d.equalTarget:
-		return []string{fmt.Sprintf("The target is %.4g in all training rows: that is what the model predicts.", d.Target)}
+		return []string{fmt.Sprintf("The target is %.4g in all training rows: that is what the model predicts.", d.UnscaleTarget(0))}
 	case exact > 0:
 		return []string{fmt.Sprintf("The training rows are fitted exactly, to %.0e of the target's deviation: is the target among the features?", exact)}
 	}

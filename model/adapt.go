@@ -85,7 +85,10 @@ func (m *Model) compress(t Table) ([]mixedmodel.Task, []int, error) {
 			row, _ := m.project(z)
 			next := c.Next()
 			copy(next, row)
-			next[w] = (t.Y(i) - s.Target) / s.TargetScale
+			if s.LogTarget && !(t.Y(i) > 0) {
+				return nil, nil, fmt.Errorf("task %q, row %d of the table: its target is %v, and the model is of the logarithm: want more than 0", t.Tasks()[k], i, t.Y(i))
+			}
+			next[w] = s.ScaleTarget(t.Y(i))
 			for _, v := range next {
 				if math.IsNaN(v) || math.IsInf(v, 0) {
 					return nil, nil, fmt.Errorf("task %q, row %d of the table: its target is %v, or one of its features is not finite", t.Tasks()[k], i, t.Y(i))

@@ -26,7 +26,7 @@ const (
 	Residual    = "noise"       // standard deviation of the noise: of a usual task, where tasks differ by it
 )
 
-// An Effect is a number of the model as a mixed model, in the units of the table. A term is a column, a level of a column
+// An Effect is a number of the model as a mixed model, in the units of the table, with the logarithm of the target where the model is of that. A term is a column, a level of a column
 // against a Reference, its first one, or ConstantFeature: the target where all columns of numbers are 0 and all others at their reference. Numbers that are not
 // known are NaN. Columns with a Transform have the terms of its inputs. Low and High are 95 % intervals: of a fixed effect by 1.96 standard errors, of a standard deviation
 // by Satterthwaite's degrees of freedom, of a correlation by Fisher's z.

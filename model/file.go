@@ -13,18 +13,24 @@ import (
 	"github.com/difalt/difalt/internal/npz"
 )
 
-// Version is the newest version of model files. Load reads it and versions 5 and 6, and Save writes 6 where there are no Alternatives.
-const Version = 7
+// Version is the newest version of model files, which Save writes with Scaling.LogTarget: 7 where there are Alternatives, else 6. Load reads all from 5 on.
+const Version = 8
+
+// averaging is the version from which on models have Alternatives.
+const averaging = 7
 
 // oldest is the oldest version that Load reads: it has neither transforms nor slopes.
 const oldest = 5
 
 // Version is that of the file of a model.
 func (p *Parameters) Version() int {
-	if len(p.Alternatives) == 0 {
-		return Version - 1
+	switch {
+	case p.Scaling.LogTarget:
+		return Version
+	case len(p.Alternatives) > 0:
+		return averaging
 	}
-	return Version
+	return averaging - 1
 }
 
 const format = "difalt model"
@@ -67,6 +73,7 @@ type headerScaling struct {
 	Target   float64 `json:"target_mean"`
 	Unit     float64 `json:"target_scale"`
 	Constant bool    `json:"constant_feature"`
+	Log      bool    `json:"log_target,omitempty"`
 }
 
 type headerVariances struct {
@@ -103,7 +110,7 @@ type headerGoodness struct {
 //	center      k          subtracted from the features
 //	scale       k          then divided by
 //	Theta       k x T      coefficients in the units of the table, and
-//	constant    T          what is added: prediction = x' Theta[:, t] + constant[t]
+//	constant    T          what is added: prediction = x' Theta[:, t] + constant[t], its logarithm with log_target
 //	task        T          names of the tasks, and
 //	node        T          where they live, -1 if nowhere
 //	node_name   L          names of the nodes
@@ -115,11 +122,11 @@ type headerGoodness struct {
 //	                       chi^2 distribution over its freedom), sample_noise (variance of single
 //	                       targets, if it is more than noise_variance; older files have it in
 //	                       noise_scale, without noise_freedom), target_mean, target_scale,
-//	                       constant_feature, intercept_variance, spread_variance,
+//	                       constant_feature, log_target (the target is taken by its logarithm, in version 8), intercept_variance, spread_variance,
 //	                       mean_variance (over that of the noise), log_likelihood, r2_marginal and
 //	                       r2_conditional (missing if not known), task_column, target_column,
 //	                       transforms (feature, kind, knots, values: see Transform), alternatives
-//	                       (in version 7: weight, rank, noise_variance to sample_noise, and
+//	                       (from version 7 on: weight, rank, noise_variance to sample_noise, and
 //	                       intercept_variance to mean_variance, of each; and its arrays mean.k,
 //	                       loadings.k, slopes.k, slopes_freedom.k, mean_covariance.k, doubt.k, k from 1)
 //
@@ -149,7 +156,7 @@ func (m *Model) Write(to io.Writer) error {
 	text, err := json.Marshal(header{
 		Format: format, Version: p.Version(), Rank: prior.Rank, Method: p.Method,
 		headerNoise:     noiseOf(prior),
-		headerScaling:   headerScaling{p.Scaling.Target, p.Scaling.TargetScale, p.Scaling.Constant},
+		headerScaling:   headerScaling{p.Scaling.Target, p.Scaling.TargetScale, p.Scaling.Constant, p.Scaling.LogTarget},
 		headerVariances: variancesOf(prior),
 		headerGoodness:  headerGoodness(p.Goodness),
 		TaskColumn:      p.TaskColumn, TargetColumn: p.TargetColumn, Categorical: categoricals(&p.Schema), Transforms: p.Scaling.Transforms,
@@ -258,7 +265,7 @@ func read(r *npz.Reader) (*Model, error) {
 		h.Sample, h.PriorScale = h.PriorScale, 0
 	}
 	p := Parameters{Method: h.Method, TaskColumn: h.TaskColumn, TargetColumn: h.TargetColumn, Goodness: Goodness(h.headerGoodness)}
-	p.Scaling = Scaling{Target: h.Target, TargetScale: h.Unit, Constant: h.Constant, Transforms: h.Transforms}
+	p.Scaling = Scaling{Target: h.Target, TargetScale: h.Unit, Constant: h.Constant, LogTarget: h.Log, Transforms: h.Transforms}
 	p.Prior = h.prior(h.Rank, &h.headerNoise)
 	for _, a := range h.Alternatives {
 		if a.Rank < 0 {
@@ -299,8 +306,11 @@ func readHeader(r *npz.Reader) (*header, error) {
 	case h.Version < oldest:
 		return nil, fmt.Errorf("the model file has version %d: this program reads version %d; train the model again, or use the older difalt that wrote it", h.Version, Version)
 	}
-	if h.Version < Version && len(h.Alternatives) > 0 {
-		return nil, fmt.Errorf("the model file has version %d and alternatives, which version %d has", h.Version, Version)
+	if h.Version < averaging && len(h.Alternatives) > 0 {
+		return nil, fmt.Errorf("the model file has version %d and alternatives, which version %d has", h.Version, averaging)
+	}
+	if h.Version < Version && h.Log {
+		return nil, fmt.Errorf("the model file has version %d and the logarithm of the target, which version %d has", h.Version, Version)
 	}
 	return &h, nil
 }

@@ -158,11 +158,12 @@ func TestLoadErrors(t *testing.T) {
 		check(t, err, c.want)
 	}
 	for text, want := range map[string]string{
-		`{"format":"difalt model","version":8}`: "has version 8: this program reads version 7; a newer difalt wrote it",
-		`{"format":"difalt model","version":4}`: "has version 4: this program reads version 7; train the model again",
+		`{"format":"difalt model","version":9}`: "has version 9: this program reads version 8; a newer difalt wrote it",
+		`{"format":"difalt model","version":4}`: "has version 4: this program reads version 8; train the model again",
 		`{"format":"other"}`:                    "not a model file: its header is",
 		`nonsense`:                              "not a model file: its header is",
 		`{"format":"difalt model","version":6,"rank":-1,"method":"dif"}`:                     "rank -1",
+		`{"format":"difalt model","version":7,"log_target":true}`:                            "has version 7 and the logarithm of the target, which version 8 has",
 		`{"format":"difalt model","version":6,"alternatives":[{"weight":0.5}]}`:              "has version 6 and alternatives, which version 7 has",
 		`{"format":"difalt model","version":7,"alternatives":[{"weight":0.5,"rank":-1}]}`:    "rank -1",
 		`{"format":"difalt model","version":6,"rank":2,"method":"dif"}`:                      `array "feature" is missing`,

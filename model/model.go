@@ -1,7 +1,7 @@
 // Package model keeps what was learned from many small regression tasks, and
 // predicts with it.
 //
-// The target of task t at features x is, with x standardised,
+// The target of task t at features x, or its logarithm ([Scaling].LogTarget), is, with x standardised,
 //
 //	y = x' (mean + deviation_t) + noise,   deviation_t ~ N(0, L L' + spread I + intercept e e'),
 //
@@ -311,6 +311,14 @@ func (m *Model) Features() []string { return m.features }
 // Tasks returns the names of the tasks. The slice aliases the model.
 func (m *Model) Tasks() []string { return m.p.Tasks }
 
+// Unit says in words what effects, deviations and Noise are in: the unit of the target, or with Scaling.LogTarget its logarithm.
+func (m *Model) Unit() string {
+	if m.p.Scaling.LogTarget {
+		return "logarithm of the target"
+	}
+	return "unit of the target"
+}
+
 // Rank returns that of the representation, the most probable one of Ranks; 0 if tasks share none.
 func (m *Model) Rank() int { return m.p.Prior.Rank }
 
@@ -325,7 +333,7 @@ func (m *Model) ScaledFeatures() []string {
 }
 
 // Coefficients returns theta and the constant of a task in the units of the table:
-// the prediction for features x is x' theta + constant, where Scaling.Expand makes inputs of features that
+// the prediction for features x, or its logarithm with Scaling.LogTarget, is x' theta + constant, where Scaling.Expand makes inputs of features that
 // the model has transformed.
 func (m *Model) Coefficients(task string) (theta []float64, constant float64, err error) {
 	t, ok := m.index[task]
@@ -344,7 +352,7 @@ func (m *Model) Coefficients(task string) (theta []float64, constant float64, er
 // Loadings returns what tasks differ by: the columns of a d x r matrix are the
 // principal axes of the deviations of low rank, in the standardised features, with the
 // added constant, if there is one, last, scaled to the standard deviation of the
-// deviations along them, in the unit of the target. values are these standard deviations. Both are of the rank of Rank, as Spread is.
+// deviations along them, in what Unit says. values are these standard deviations. Both are of the rank of Rank, as Spread is.
 func (m *Model) Loadings() (loadings *mat.Dense, values []float64) {
 	p, d := &m.p.Prior, m.p.Scaling.Width()
 	if p.Rank == 0 {
@@ -375,7 +383,7 @@ func (m *Model) expand(theta []float64) []float64 {
 	return out
 }
 
-// Spread returns the standard deviations, in the unit of the target, of what tasks differ by
+// Spread returns the standard deviations, in what Unit says, of what tasks differ by
 // beside the representation: of their constants, and of every other coefficient, for
 // standardised features.
 func (m *Model) Spread() (intercept, others float64) {

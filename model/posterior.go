@@ -5,17 +5,19 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Noise returns the standard deviation of the noise of a single target about its
-// expected value, in the unit of the target: the usual one where tasks differ by it.
+// expected value, in what Unit says: the usual one where tasks differ by it.
 func (m *Model) Noise() float64 {
 	return math.Sqrt(m.usual) * m.p.Scaling.TargetScale
 }
 
-// TaskNoise returns the standard deviation of the noise of a task, in the unit of the target, with what is
+// TaskNoise returns the standard deviation of the noise of a task, in what Unit says, with what is
 // not known about it: 95 of 100 targets lie within 1.96 of it of their expected value, as by
 // Student's t about an estimate. An unknown task is an error.
 func (m *Model) TaskNoise(task string) (float64, error) {
@@ -35,17 +37,46 @@ const stackWidth = 64
 // error of what tasks share, and to first order that of representation and strengths.
 // It says how far the prediction may be from the expected target;
 // a single target also has noise, so that its standard deviation about the prediction is
-// sqrt(standardError^2 + TaskNoise^2). The standard error is NaN where the covariance of
+// sqrt(standardError^2 + TaskNoise^2). With Scaling.LogTarget all that is so of the logarithm, and the standard error is what makes
+// the interval of 1.96 of them on either side of y hold 95 % of what the distribution says of the target: see PredictAnyError for that of single targets. The standard error is NaN where the covariance of
 // coefficients is not known.
 func (m *Model) PredictError(task string, x []float64) (y, standardError float64, err error) {
 	y, err = m.Predict(task, x)
 	if err != nil {
 		return 0, 0, err
 	}
-	return y, m.standardError(m.index[task], x), nil
+	return y, m.errorOf(y, m.deviation(m.index[task], x)), nil
 }
 
-func (m *Model) standardError(t int, x []float64) float64 {
+// errorOf returns the standard error of a prediction y whose linear predictor has a standard deviation.
+func (m *Model) errorOf(y, deviation float64) float64 {
+	if !m.p.Scaling.LogTarget {
+		return deviation
+	}
+	return y * relativeError(deviation)
+}
+
+// relativeError returns e with which exp(s z), for a standard normal z, lies with a probability of 95 % within 1.96 e of 1: s where that is small.
+func relativeError(s float64) float64 {
+	within := func(far float64) float64 {
+		return distuv.UnitNormal.CDF(math.Log1p(far)/s) - distuv.UnitNormal.CDF(math.Log1p(-min(far, 1))/s)
+	}
+	low, high := 0.0, math.Expm1(mixedmodel.Normal95*s) // which the upper end alone needs
+	if !(s > 0) || math.IsInf(high, 0) {
+		return high
+	}
+	for range 60 {
+		if middle := (low + high) / 2; within(middle) < 0.95 {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high / mixedmodel.Normal95
+}
+
+// deviation returns the standard deviation of the linear predictor.
+func (m *Model) deviation(t int, x []float64) float64 {
 	s := &m.p.Scaling
 	var stack [stackWidth]float64
 	z := stack[:min(s.Width(), stackWidth)]
@@ -105,7 +136,7 @@ func (m *Model) project(z []float64) (along []float64, outside float64) {
 }
 
 // Covariance returns the posterior covariance of the coefficients of a task for scaled features, the
-// constant last, in the unit of the target: w x w, along Directions if the model has them. It
+// constant last, in what Unit says: w x w, along Directions if the model has them. It
 // returns an error if it is not known.
 func (m *Model) Covariance(task string) (*mat.SymDense, error) {
 	t, ok := m.index[task]

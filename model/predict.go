@@ -29,7 +29,8 @@ type Table interface {
 // ErrUnknownTask is in the chain of errors about tasks that a model does not know. PredictAny predicts for these too.
 var ErrUnknownTask = errors.New("the model does not know")
 
-// Predict returns the prediction for features x of a task. It does not allocate
+// Predict returns the prediction for features x of a task: the expected target, or, with Scaling.LogTarget, its
+// median, the exponential of the expected logarithm. It does not allocate
 // unless it fails. An unknown task is an error that is ErrUnknownTask; so are features that are
 // infinite, or so large that the prediction is.
 func (m *Model) Predict(task string, x []float64) (float64, error) {
@@ -88,7 +89,11 @@ func (m *Model) PredictBatch(dst []float64, tasks []string, x []float64) error {
 	return nil
 }
 
-func (m *Model) predict(t int, x []float64) float64 {
+// predict returns the prediction for features of a task or, after the last, of one without rows.
+func (m *Model) predict(t int, x []float64) float64 { return m.p.Scaling.inTarget(m.linear(t, x)) }
+
+// linear returns x' theta of a task in the unit of the target, or of its logarithm.
+func (m *Model) linear(t int, x []float64) float64 {
 	y, s, theta := m.bias[t], &m.p.Scaling, m.scaled(t)
 	at, first := 0, 0 // features and inputs that came
 	for i := range s.Transforms {
@@ -125,7 +130,7 @@ func (s *Scaling) addShifted(y float64, theta, x []float64, from, first, n int) 
 	return y
 }
 
-// inTable returns coefficient j in the units of the table.
+// inTable returns coefficient j in the units of the table, with the logarithm of the target if the model is of that.
 func (s *Scaling) inTable(theta []float64, j int) float64 {
 	return theta[j] / s.Scale[j] * s.TargetScale
 }
@@ -211,13 +216,13 @@ func (m *Model) PredictAnyError(task string, x []float64) (p Prediction, err err
 	if err := refusal(p.Y, x); err != nil {
 		return p, err
 	}
-	p.StandardError = m.standardError(t, x)
+	deviation := m.deviation(t, x)
 	for _, b := range m.levels {
 		if isNew(x[b.first:][:b.n]) {
-			p.StandardError = math.Hypot(p.StandardError, m.levelDeviation(t, b))
+			deviation = math.Hypot(deviation, m.levelDeviation(t, b))
 		}
 	}
-	p.SampleError = math.Hypot(p.StandardError, m.noise[t])
+	p.StandardError, p.SampleError = m.errorOf(p.Y, deviation), m.errorOf(p.Y, math.Hypot(deviation, m.noise[t]))
 	return p, nil
 }
 

@@ -17,9 +17,34 @@ type Scaling struct {
 	Least, Most   []float64
 	Transforms    []Transform // of features, in their order
 	Center, Scale []float64   // of the features so transformed: z = (x - center) / scale
-	// The target less Target, over TargetScale, a power of two.
+	// The target, or its logarithm, less Target, over TargetScale, a power of two.
 	Target, TargetScale float64
+	LogTarget           bool
 	Constant            bool // a feature that is always 1 comes last
+}
+
+// ScaleTarget returns what the model takes for a target y: NaN or an infinity where LogTarget wants one above 0.
+func (s *Scaling) ScaleTarget(y float64) float64 {
+	if s.LogTarget {
+		y = math.Log(y)
+	}
+	return (y - s.Target) / s.TargetScale
+}
+
+// UnscaleTarget is the inverse of ScaleTarget.
+func (s *Scaling) UnscaleTarget(v float64) float64 { return s.inTarget(s.Target + v*s.TargetScale) }
+
+// farthestLog is how many TargetScale, each one to two standard deviations, a logarithm may be off Target: a straight line goes on for ever, and its
+// exponential leaves all numbers behind.
+const farthestLog = 8
+
+// inTarget returns the target of which v is the logarithm, at most so far off; or v where the target is not taken by its logarithm.
+func (s *Scaling) inTarget(v float64) float64 {
+	if !s.LogTarget || math.IsInf(v, 0) {
+		return v
+	}
+	far := farthestLog * s.TargetScale
+	return math.Exp(min(max(v, s.Target-far), s.Target+far))
 }
 
 // Width is the number of scaled features d: those of the table with their transforms, and the constant.

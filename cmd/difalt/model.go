@@ -115,7 +115,7 @@ func showModel(w io.Writer, path string, m *model.Model) {
 		}
 	}
 	line("rank", "%s", ranksOf(m))
-	line("noise", "%s, standard deviation in the unit of the target", text.Short(m.Noise()))
+	line("noise", "%s, standard deviation in the %s", text.Short(m.Noise()), m.Unit())
 	intercept, others := m.Spread()
 	line("intercepts", "differ by %s between tasks, beside the axes", text.Short(intercept))
 	line("slopes", "differ by %s for every standardised feature, beside the axes", text.Short(others))
@@ -162,7 +162,7 @@ func showLoadings(w io.Writer, m *model.Model) {
 		}
 		rows = append(rows, row)
 	}
-	fmt.Fprintf(w, "\nWhat tasks share (mean) and differ by (axes), for standardised features, in the\nunit of the target:\n\n")
+	fmt.Fprintf(w, "\nWhat tasks share (mean) and differ by (axes), for standardised features, in the\n%s:\n\n", m.Unit())
 	rows.Write(w)
 	if len(values) == 0 {
 		fmt.Fprintf(w, "\nTasks share no axes.\n")

@@ -95,6 +95,7 @@ func (f *Flags) private() error {
 		{"continue", "continues no model: that was made of the rows"}, {"intercept", "lets every process find the ridges of its own tasks"},
 		{"ridge", "lets every process find the ridges of its own tasks"}, {"mean-ridge", "lets every process find the ridges of its own tasks"},
 		{"curve", "looks at no column before the model: make columns of squares or splines"},
+		{"log-target", "looks at no target before the model: make a column of its logarithm"},
 		{"common-noise", "lets every process find the noise of its own tasks, one for all"},
 		{"sample-weights", "knows no weights of rows"}, {"folds-by", "keeps no groups together: what is held out would depend on other tasks"},
 	} {

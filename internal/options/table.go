@@ -142,6 +142,7 @@ func (t *Training) ofModel() []Option {
 		{Name: "ridge", Value: Word(&c.Ridge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Problem: "0", Usage: "ridge on tasks' other deviations: `NUMBER`"},
 		{Name: "mean-ridge", Value: Word(&c.MeanRidge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Tables: true, Usage: "ridge on what tasks share: `NUMBER`"},
 		{Name: "curve", Value: List(&c.Curves, nil), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "`LIST` of columns with curves, auto or none"},
+		{Name: "log-target", Value: Word(&c.LogTarget, "", parseChoice), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "logarithm of the target, `WHEN`: yes, no or auto"},
 		{Name: "common-noise", Value: Yes(&c.CommonNoise), Of: training, Same: AllNodes, Tables: true, Usage: "one noise variance for all tasks, not one for each"},
 		{Name: "epsilon", Value: Number(&c.Privacy.Epsilon, 0, math.SmallestNonzeroFloat64, private.MaxEpsilon, fmt.Sprintf("must be above 0 and at most %d", private.MaxEpsilon)), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "privacy budget of tasks, `NUMBER`; needs --rank"},
 		{Name: "delta", Value: Number(&c.Privacy.Delta, 0, math.SmallestNonzeroFloat64, math.Nextafter(1, 0), "must be above 0 and below 1"), Of: training, Same: AllNodes, Tables: true, Usage: "`NUMBER`, the probability that --epsilon does not hold (default T^-1.1 for T tasks)"},

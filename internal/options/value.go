@@ -174,6 +174,18 @@ func parseStep(s string) (float64, error) {
 	return v, nil
 }
 
+// parseChoice returns what is chosen, nil to leave it to the program.
+func parseChoice(s string) (*bool, error) {
+	yes := s == "yes"
+	switch s {
+	case auto:
+		return nil, nil
+	case "yes", "no":
+		return &yes, nil
+	}
+	return nil, want("yes, no or auto")
+}
+
 // parseRidge returns a ridge parameter, nil to leave it to the program.
 func parseRidge(s string) (*float64, error) {
 	if s == auto {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/internal/tablefile"
@@ -79,6 +80,9 @@ func effectsTable(effects []model.Effect) text.Table {
 func effectsWords(m *model.Model, effects []model.Effect) (list []string) {
 	p := m.Parameters()
 	words := "Effects in the units of the table with 95 % intervals, and standard deviations of the tasks about them; that of (intercept) is where columns are 0."
+	if p.Scaling.LogTarget {
+		words = "Effects on the logarithm of the target, whose exponentials are factors of the target," + strings.TrimPrefix(words, "Effects in the units of the table")
+	}
 	if v := p.Prior.MeanVariance; v > 0 && v < 1e6 {
 		words += fmt.Sprintf(" Those of columns are held back by the ridge on the mean, %s: --mean-ridge 0 leaves them free.", text.Short(1/v))
 	}
@@ -161,6 +165,7 @@ func WriteModel(w io.Writer, m *model.Model) error {
 		Version  int       `json:"version"`
 		Method   string    `json:"method"`
 		Target   string    `json:"target"`
+		Log      bool      `json:"log_target"`
 		Task     string    `json:"task_column"`
 		Tasks    []string  `json:"tasks"`
 		Nodes    []string  `json:"nodes"`
@@ -173,6 +178,6 @@ func WriteModel(w io.Writer, m *model.Model) error {
 		goodness
 		Effects []effect `json:"effects"`
 	}{
-		p.Version(), p.Method, p.TargetColumn, p.TaskColumn, p.Tasks, p.Nodes, m.Features(), rows, m.Rank(), ranks, weights, number(m.Noise()), newGoodness(m), newEffects(m.Effects()),
+		p.Version(), p.Method, p.TargetColumn, p.Scaling.LogTarget, p.TaskColumn, p.Tasks, p.Nodes, m.Features(), rows, m.Rank(), ranks, weights, number(m.Noise()), newGoodness(m), newEffects(m.Effects()),
 	})
 }

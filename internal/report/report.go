@@ -79,6 +79,7 @@ type Report struct {
 	Notes    []string `json:"notes"`
 	// What takes the place of columns, by the evidence or as it was asked for.
 	Transforms []transform `json:"transforms"`
+	LogTarget  bool        `json:"log_target"` // errors are those of the target, strengths, effects and noise of its logarithm
 	// Of the statistics of the tasks of other nodes, so many are determined by totals; 0 where there are no other nodes.
 	OtherStatistics int `json:"statistics_of_others"`
 	Determined      int `json:"statistics_determined"`
@@ -181,7 +182,7 @@ func New(in *Inputs) *Report {
 		Split: append([]string{}, HeldOut(in.Columns, in.Table, in.Config.Train)...), Verdict: v.Text, Converged: f.Converged,
 		Compared: v.Other, Gain: number(v.Gain), GainLow: number(v.Low), GainHigh: number(v.High),
 		Chosen: newCandidate(f.Chosen), Candidates: []candidate{}, Noise: number(in.Model.Noise()), Bytes: f.Traffic.Bytes, Messages: f.Traffic.Messages,
-		Notes: append([]string{}, notes(f)...), Transforms: transforms(in.Model), isPlain: in.Config.Plain, filled: Filled(in.Table), tasks: f.Tasks(),
+		Notes: append([]string{}, notes(f)...), Transforms: transforms(in.Model), LogTarget: in.Model.Parameters().Scaling.LogTarget, isPlain: in.Config.Plain, filled: Filled(in.Table), tasks: f.Tasks(),
 		data: filepath.Base(in.Data), version: in.Version, model: in.Model,
 	}
 	r.Privacy = newPrivacy(f.Private)

@@ -1,0 +1,188 @@
+package fit
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/model"
+	"gonum.org/v1/gonum/floats"
+)
+
+// amounts returns a table of tasks of different sizes with an effect that multiplies targets, or adds to them, and errors that do.
+func amounts(t *testing.T, seed uint64, multiply bool) *dataset.Table {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 50))
+	tab := emptyTable(t, 3)
+	for k := range 50 {
+		level := 0.8 * rng.NormFloat64()
+		for range 12 {
+			x := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+			v := level + 0.6*x[0] - 0.3*x[1] + 0.3*rng.NormFloat64()
+			y := math.Exp(3 + v)
+			if !multiply {
+				y = 100 + 20*v
+			}
+			if err := tab.Append(fmt.Sprint("shop ", k), "", x, y); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return tab
+}
+
+// ofTargets returns the table with other targets.
+func ofTargets(t *testing.T, tab *dataset.Table, change func(y float64) float64) *dataset.Table {
+	return changed(t, tab, func(_ int, _ []float64, y float64) float64 { return change(y) })
+}
+
+// held returns a configuration of one owner with a third of the rows held out.
+func held(t *testing.T, tab *dataset.Table, choice *bool) Config {
+	t.Helper()
+	c := testConfig(t, len(tab.Nodes()), 0)
+	c.Owners, c.LogTarget = false, choice
+	var err error
+	if c.Train, err = tab.Split(dataset.Split{TestRows: 4, Seed: 3}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+var yes, no = true, false
+
+// A fit of the logarithm of the target is a fit of the table with logarithms, whose predictions are exponentials; errors are told of the target itself.
+func TestLogTargetIsThatOfLogarithms(t *testing.T) {
+	tab := assigned(t, amounts(t, 1, true), 2)
+	m, r := fit(t, tab, held(t, tab, &yes))
+	logs := ofTargets(t, tab, math.Log)
+	want, wanted := fit(t, logs, held(t, logs, &no))
+	got, p := m.Parameters(), want.Parameters()
+	if !floats.Equal(got.Theta, p.Theta) || !floats.Equal(got.Prior.MeanCovariance, p.Prior.MeanCovariance) || got.Prior.Noise != p.Prior.Noise || !got.Scaling.LogTarget || p.Scaling.LogTarget {
+		t.Error("the model is another one than that of the logarithms")
+	}
+	sum, squares, n := 0.0, 0.0, 0.0
+	train := held(t, tab, nil).Train
+	x := make([]float64, 3)
+	for i := range tab.Rows() {
+		if train[i] {
+			sum += math.Log(tab.Y(i))
+			continue
+		}
+		y, err := m.Predict(tab.Tasks()[tab.Task(i)], tab.X(x, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		squares += (tab.Y(i) - y) * (tab.Y(i) - y)
+		n++
+	}
+	if got := r.Scores[0].Test.RMSE; math.Abs(got/math.Sqrt(squares/n)-1) > 1e-9 {
+		t.Errorf("RMSE %v is reported, %v is it", got, math.Sqrt(squares/n))
+	}
+	if v := got.Goodness.LogLikelihood + sum; math.Abs(v-p.Goodness.LogLikelihood) > 1e-6*math.Abs(v) {
+		t.Errorf("log likelihood %v of the targets, %v of their logarithms, which add up to %v", got.Goodness.LogLikelihood, p.Goodness.LogLikelihood, sum)
+	}
+	if r.Chosen.Evidence != wanted.Chosen.Evidence || len(r.Scores) != len(wanted.Scores) {
+		t.Errorf("%+v, %+v", r.Chosen, wanted.Chosen)
+	}
+}
+
+// The logarithm is taken where effects multiply the target, and is as good there as if it had been asked for; not where they add to it, where a target is not above 0, nor between
+// owners. Predictions do not depend on the unit of the target.
+func TestLogTargetIsChosen(t *testing.T) {
+	for seed := range uint64(3) {
+		tab := assigned(t, amounts(t, seed, true), 2)
+		m, r := fit(t, tab, held(t, tab, nil))
+		asked, a := fit(t, tab, held(t, tab, &yes))
+		_, without := fit(t, tab, held(t, tab, &no))
+		if !m.Parameters().Scaling.LogTarget || !floats.Equal(m.Parameters().Theta, asked.Parameters().Theta) {
+			t.Fatalf("seed %d: the logarithm was not taken, or another one", seed)
+		}
+		ours, other := r.Scores[0].Test.RMSE, without.Scores[0].Test.RMSE
+		t.Logf("seed %d: RMSE %.3g, without the logarithm %.3g", seed, ours, other)
+		if ours > 0.95*other || math.Abs(ours/a.Scores[0].Test.RMSE-1) > 1e-9 {
+			t.Errorf("seed %d: RMSE %v, without the logarithm %v, asked for %v", seed, ours, other, a.Scores[0].Test.RMSE)
+		}
+		if notes := strings.Join(r.Notes, " "); !strings.Contains(notes, "The target is fitted by its logarithm") || strings.Contains(strings.Join(a.Notes, " "), "by its logarithm") {
+			t.Errorf("notes %q", notes)
+		}
+		// Simpler methods are those of the target, and one of its logarithm.
+		for i, s := range without.Scores[1:] {
+			if s.Method != r.Scores[i+1].Method || math.Abs(s.Test.RMSE/r.Scores[i+1].Test.RMSE-1) > 1e-9 {
+				t.Errorf("%+v and %+v", s, r.Scores[i+1])
+			}
+		}
+		if last := r.Scores[len(r.Scores)-1]; last.Method != ShrunkenLog || last.Test.RMSE < 0.9*ours || last.Test.RMSE > other {
+			t.Errorf("%+v", last)
+		}
+		large := ofTargets(t, tab, func(y float64) float64 { return 1000 * y })
+		n, _ := fit(t, large, held(t, large, nil))
+		x := []float64{0.3, -0.2, 1}
+		y, err := m.Predict("shop 3", x)
+		z, other2 := n.Predict("shop 3", x)
+		if err != nil || other2 != nil || math.Abs(z/y-1000) > 0.01 {
+			t.Errorf("%v, in another unit %v", y, z)
+		}
+		added := assigned(t, amounts(t, seed, false), 2)
+		zero := ofTargets(t, tab, func(y float64) float64 { return y - 0.5 })
+		owners := held(t, tab, nil)
+		owners.Owners = true
+		for name, c := range map[string]struct {
+			tab *dataset.Table
+			c   Config
+		}{
+			"effects add": {added, held(t, added, nil)}, "a target below 0": {ofTargets(t, tab, func(y float64) float64 { return y - 3 }), held(t, tab, nil)},
+			"owners": {tab, owners}, "all targets nearly alike": {ofTargets(t, zero, func(y float64) float64 { return 1e6 + y }), held(t, tab, nil)},
+		} {
+			if m, _ := fit(t, c.tab, c.c); m.Parameters().Scaling.LogTarget {
+				t.Errorf("seed %d, %s: the logarithm was taken", seed, name)
+			}
+		}
+	}
+}
+
+// What has no logarithm is refused with its row, and a model that is continued says which target the fit is of.
+func TestLogTargetOfConfig(t *testing.T) {
+	tab := assigned(t, amounts(t, 1, true), 2)
+	c := held(t, tab, &yes)
+	m, _ := fit(t, tab, c)
+	c = held(t, tab, nil)
+	c.Continue = m
+	if again, r := fit(t, tab, c); !again.Parameters().Scaling.LogTarget || r.Scores[0].Test.RMSE > 1.02*scoreOf(t, m, tab, c.Train) {
+		t.Error("a model of the logarithm was continued as one of the target, or to a worse one")
+	}
+	bad := changed(t, tab, func(i int, _ []float64, y float64) float64 {
+		if i == 17 {
+			return 0
+		}
+		return y
+	})
+	_, _, err := Fit(t.Context(), bad, held(t, bad, &yes))
+	if err == nil || !strings.Contains(err.Error(), `row 17 of the table, of task "shop 1", has a target of 0, which has no logarithm`) {
+		t.Error(err)
+	}
+	c = held(t, tab, &yes)
+	c.Plain, c.Rank = true, 2
+	if _, _, err := Fit(t.Context(), tab, c); err == nil || !strings.Contains(err.Error(), "neither a plain nor a private one") {
+		t.Error(err)
+	}
+}
+
+// scoreOf returns the RMSE of a model on rows that are held out.
+func scoreOf(t *testing.T, m *model.Model, tab *dataset.Table, train []bool) float64 {
+	t.Helper()
+	y, err := m.PredictTable(tab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, n := 0.0, 0.0
+	for i, v := range y {
+		if !train[i] {
+			sum += (tab.Y(i) - v) * (tab.Y(i) - v)
+			n++
+		}
+	}
+	return math.Sqrt(sum / n)
+}
