@@ -98,14 +98,25 @@ func (r *Report) residualsFigure() *chart.Figure {
 		if r.train != nil && !r.train[i] {
 			s = &held
 		}
-		s.X, s.Y = append(s.X, y), append(s.Y, r.table.Y(i)-y)
+		residual := r.table.Y(i) - y
+		if r.LogTarget {
+			residual = math.Log(r.table.Y(i) / y)
+		}
+		if math.IsInf(residual, 0) || math.IsNaN(residual) { // a held-out target that has no logarithm
+			continue
+		}
+		s.X, s.Y = append(s.X, y), append(s.Y, residual)
 		least, most = min(least, y), max(most, y)
 	}
 	if !(most > least) {
 		return nil
 	}
 	zero := chart.Series{X: []float64{least, most}, Y: []float64{0, 0}, Style: chart.Line(chart.Gray, 1, 4, 3)}
-	return newFigure("Target less prediction", chart.Panel{X: chart.Axis{Label: "Prediction"}, Series: []chart.Series{zero, train, held}})
+	label := "Target less prediction"
+	if r.LogTarget {
+		label = "Logarithm of target over prediction"
+	}
+	return newFigure(label, chart.Panel{X: chart.Axis{Label: "Prediction", Log: r.LogTarget}, Series: []chart.Series{zero, train, held}})
 }
 
 // predicted returns the prediction for a row of the table, in x.
