@@ -39,7 +39,7 @@ func newFitCommand() *cobra.Command {
 		}
 		return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 	})
-	cmd.Flags().BoolVar(&all, "help-all", false, "help with all flags, also those that are rarely used")
+	cmd.Flags().BoolVar(&all, "help-all", false, "help with all flags, also rare ones")
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { f.help(cmd.OutOrStdout(), cmd, all) })
 	return cmd
 }
