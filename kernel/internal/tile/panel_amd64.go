@@ -9,6 +9,8 @@ import "unsafe"
 // seldom stays in the second-level cache: then dot tiles prefetch nothing, but panels do.
 func minPacked(d int) int {
 	switch {
+	case d < 256:
+		return PackWidth
 	case d < 2048:
 		return 14
 	case d < 4096:
