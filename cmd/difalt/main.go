@@ -199,6 +199,11 @@ func flagError(f *pflag.FlagSet, err error) error {
 	return &options.UsageError{Err: err}
 }
 
+// wantedOf says what a flag of a type takes.
+var wantedOf = map[string]string{
+	"int": "a whole number", "uint64": "a whole number from 0 to 18446744073709551615", "float64": "a number", "duration": "a time such as 90s or 1h30m",
+}
+
 // helpWidth is the width of all help.
 const helpWidth = 80
 
@@ -206,6 +211,10 @@ func newRootCommand() *cobra.Command {
 	root := newCommand("difalt", "Decentralised multi-task representation learning", nil, func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
 	root.Version, root.SilenceUsage, root.SilenceErrors, root.Args = version(), true, true, knownCommand
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var invalid *pflag.InvalidValueError
+		if errors.As(err, &invalid) && wantedOf[invalid.GetFlag().Value.Type()] != "" {
+			return options.Usagef("--%s is %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), wantedOf[invalid.GetFlag().Value.Type()])
+		}
 		return options.Usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
 	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))

@@ -52,8 +52,11 @@ func Number(p *float64, value, least, most float64, wanted string) Value {
 		Target: p, Least: least, Most: most,
 		add: func(s *pflag.FlagSet, name, usage string) { s.Float64Var(p, name, value, usage) },
 		check: func() string {
-			if *p >= least && *p <= most {
+			switch {
+			case *p >= least && *p <= most:
 				return ""
+			case *p > most && most > 1: // which is only there so that nothing overflows
+				return fmt.Sprintf("is %v: must be at most %v", *p, most)
 			}
 			return fmt.Sprintf("is %v: %s", *p, wanted)
 		},
