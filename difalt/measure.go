@@ -4,21 +4,24 @@ import (
 	"context"
 	"math"
 
-	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
 
 // A gauge measures how far the current state is from a minimiser for the data of all
 // nodes; see Result.Residual.
 type gauge struct {
-	sums            [][]float64 // of every hosted node
-	parts           []nodeSums  // of them
-	p               *scaling    // of the sum of P
-	measuring       bool        // the present iteration measures; so it does when it is tried again
-	next            int         // the first iteration in which to measure again
-	residual, noise float64     // Result.Residual and StatisticalError as last measured, NaN before
-	floor           float64     // no residual is below it, because of rounding
-	overshoot       float64     // cosine of the last move of U and the gradient where it ended
+	sums            [][]float64   // of every hosted node
+	parts           []nodeSums    // of them
+	p               *scaling      // of the sum of P
+	inner           []float64     // r x r
+	mean            *kernel.Basis // of the nodes' U
+	gradient, step  *kernel.Basis // of all nodes, and the Newton-like step that it makes at the mean
+	measuring       bool          // the present iteration measures; so it does when it is tried again
+	next            int           // the first iteration in which to measure again
+	residual, noise float64       // Result.Residual and StatisticalError as last measured, NaN before
+	floor           float64       // no residual is below it, because of rounding
+	overshoot       float64       // cosine of the last move of U and the gradient where it ended
 }
 
 // nodeSums are what a node adds to the sums by which all measure.
@@ -31,7 +34,11 @@ type nodeSums struct {
 }
 
 func newGauge(at *iterate, sameBasis bool) gauge {
-	g := gauge{p: newScaling(at.data.rank), next: 1, residual: math.NaN(), noise: math.NaN()}
+	d, r := at.u[0].Dims()
+	g := gauge{
+		p: newScaling(r), inner: make([]float64, r*r), mean: kernel.NewBasis(d, r), gradient: kernel.NewBasis(d, r), step: kernel.NewBasis(d, r),
+		next: 1, residual: math.NaN(), noise: math.NaN(),
+	}
 	triangle, basis := len(g.p.p), len(at.u[0].Data())
 	for range at.u {
 		all := make([]float64, triangle+2+2*basis)
@@ -132,19 +139,20 @@ func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
 	copy(g.p.p, sum.p)
 	g.p.invert()
 	v.objective, m.course.start = *sum.objective, *sum.start
-	mean := m.at.u[0].Data()
+	g.mean.CopyFrom(m.at.u[0])
 	if !m.o.sharesBasis(m.exchange.net.Len()) {
-		mean = sum.basis
-		floats.Scale(1/m.exchange.nodes(), mean)
+		floats.ScaleTo(g.mean.Data(), 1/m.exchange.nodes(), sum.basis)
 	}
 	g.overshoot = cosine(m.at.u[0].Data(), m.at.z[0].Data(), sum.gradient)
 	signal, noise := d.signal(g.p.values[0], v.objective)
 	g.noise, g.floor = noise, m.floor()
-	g.residual = m.newtonStep(sum.gradient, mean) / (m.at.curvature() * d.slowest() * signal)
+	copy(g.gradient.Data(), sum.gradient)
+	m.at.newtonStep(g.step, g.gradient, g.mean, g.p, g.inner)
+	g.residual = floats.Norm(g.step.Data(), 2) / (d.slowest() * signal)
 	v.mostlyNoise = m.at.iteration > 0 && g.residual < mostlyNoise*noise*math.Sqrt(d.free()/float64(d.features))
 	g.next = m.at.iteration + m.wait(v.mostlyNoise)
 	if g.residual <= m.enough() && !m.o.sharesBasis(m.exchange.net.Len()) {
-		err = m.addSpread(ctx, mean)
+		err = m.addSpread(ctx, g.mean.Data())
 	}
 	return v, err
 }
@@ -162,32 +170,6 @@ func cosine(u, before, v []float64) float64 {
 		return 0
 	}
 	return product / math.Sqrt(moved*length)
-}
-
-// newtonStep returns |(I - U U') K^-1 G P^-1|_F for the sum G of the gradients, which it
-// overwrites, and the mean U; it is still to be divided by iterate.curvature. What offsets leave
-// of rounding in G is in the direction that K^-1 makes short, so that comes first.
-func (m *monitor) newtonStep(gradient, mean []float64) (length float64) {
-	r, stride := m.at.data.rank, len(mean)/m.at.data.rank
-	column := func(m []float64, j int) []float64 { return m[j*stride:][:stride] }
-	g := m.at.moments.apply(0, blas.ColumnMajor{Rows: m.at.data.features, Cols: r, Stride: stride, Data: gradient}).Data
-	for j := range r {
-		for k := range r {
-			u := column(mean, k)
-			floats.AddScaled(column(g, j), -floats.Dot(u, column(g, j)), u)
-		}
-	}
-	inverse, squared := m.gauge.p.inverse, 0.0
-	for i := range stride {
-		for j := range r {
-			sum := 0.0
-			for k := range r {
-				sum += g[k*stride+i] * inverse[k*r+j]
-			}
-			squared += sum * sum
-		}
-	}
-	return math.Sqrt(squared)
 }
 
 // wait returns after how many iterations to measure again: when the run arrives if it goes

@@ -108,6 +108,15 @@ func (at *iterate) curvature() float64 {
 	return at.data.curvature()
 }
 
+// newtonStep sets y = (I - u u') K^-1 grad P^-1 for the sum of the gradients at u: by so much a Newton-like
+// step would lead away from u. What offsets leave of rounding in the gradient is in the direction that
+// K^-1 makes short, so that comes first. c has P and its inverse; inner is r x r.
+func (at *iterate) newtonStep(y, grad, u *kernel.Basis, c *scaling, inner []float64) {
+	multiply(y, at.moments.apply(0, grad.Matrix()), c.inverse)
+	floats.Scale(1/at.curvature(), y.Data())
+	project(y, u, inner)
+}
+
 // addRidge adds to grad the gradient of ridge |u b_t|^2, which is that of ridge |b_t|^2 but
 // not only for orthonormal u; bb is scratch for B B'. It lies in the span of u, where a plain
 // step does not feel it; multiplied by K^-1 it does not, and without it the step would not

@@ -97,7 +97,7 @@ func (n *newtonSystem) begin(gradient *kernel.Basis, p []float64, objective floa
 	s.products, s.decrease, s.share, s.forcing = 0, 0, 1, mostForcing
 	if s.slow = 0; before.gradient > 0 {
 		s.forcing = max(min(math.Pow(s.gradient/before.gradient, 1.5), mostForcing), leastForcing)
-		if objective > slowObjective*before.objective && s.gradient > slowGradient*before.gradient {
+		if objective > exact*n.at.data.squares() && objective > slowObjective*before.objective && s.gradient > slowGradient*before.gradient {
 			s.slow = before.slow + 1
 		}
 	}
@@ -164,13 +164,11 @@ func (s *newtonState) lands(z *kernel.Basis) {
 	floats.AddScaledTo(z.Data(), s.base.Data(), s.share, s.x.Data())
 }
 
-// precondition sets y = (I - U U') K^-1 residual P^-1.
+// precondition sets y to the Newton-like step for the residual.
 func (n *newtonSystem) precondition(s *newtonState) {
 	copy(n.scaling.p, s.matrix)
 	n.scaling.invert()
-	floats.Scale(1/n.at.curvature(), n.scaling.inverse)
-	multiply(n.y, n.at.moments.apply(0, s.residual.Matrix()), n.scaling.inverse)
-	project(n.y, s.base, n.inner)
+	n.at.newtonStep(n.y, s.residual, s.base, n.scaling, n.inner)
 }
 
 func (s *newtonState) state(a *archive) {

@@ -199,3 +199,20 @@ func TestNewtonDoesNotAllocate(t *testing.T) {
 		t.Errorf("%g allocations an iteration", n)
 	}
 }
+
+// TestNewtonAtRounding: where nothing is left to gain but rounding, Newton does not take that for steps
+// that gain little, and stays.
+func TestNewtonAtRounding(t *testing.T) {
+	for seed := range uint64(4) {
+		s := conditioned(seed, 6, 40, 80, 3, 24, 1000)
+		net := network(t, "er:0.5", 6, topology.Metropolis, seed)
+		o := newtonOptions(3)
+		o.Agreement.Codec, o.Iterations, o.EveryIteration = consensus.Int8, 200, true
+		recs := curve(t, s.Problem, net, o)
+		for _, r := range recs[120:] {
+			if r.SDMax > 1e-10 {
+				t.Fatalf("seed %d, iteration %d: %g from the truth", seed, r.Iteration, r.SDMax)
+			}
+		}
+	}
+}
