@@ -109,22 +109,21 @@ func (c *choice) try(k *candidate) {
 func (q *question) chooseNone(ctx context.Context, rows *evidence.Rows) (c *choice, err error) {
 	q.progress("strengths", 0, 1)
 	c = &choice{rows: rows}
-	start := &mixedmodel.Prior{W: rows.Width, Intercept: 0.1, Spread: 0.01, MeanVariance: 0.1}
+	guess := rows.FirstGuess()
 	if p := q.continued; p != nil {
-		start.Intercept, start.MeanVariance = p.Intercept, p.MeanVariance
+		guess.Intercept, guess.MeanVariance = p.Intercept, p.MeanVariance
 	}
-	// Without variance of deviations the sums are moments, which are told anyway, and tell the next step.
-	moments, err := rows.Evaluate(ctx, &evidence.Point{Prior: &mixedmodel.Prior{W: rows.Width, MeanVariance: start.MeanVariance}})
+	start, moments, err := rows.Start(ctx, guess, q.given)
 	if err != nil {
 		return nil, err
 	}
 	c.moments = moments.Moments()
-	if alike, ok := moments.Alike(); ok && q.continued == nil {
-		start = alike.Top(start, nil, q.given)
+	if q.continued != nil {
+		q.given.Apply(guess)
+		start.Prior = guess
 	}
-	q.given.Apply(start)
 	var converged bool
-	c.none, converged, err = rows.Maximize(ctx, &evidence.Point{Prior: start, Mean: moments.Mean}, nil, q.given, enough, c.steps(nextSteps, 0))
+	c.none, converged, err = rows.Maximize(ctx, start, nil, q.given, enough, c.steps(nextSteps, 0))
 	if err != nil {
 		return nil, err
 	}

@@ -68,8 +68,7 @@ func (d *design) outliers(ctx context.Context, c *Config, workers int) (far []in
 	if err != nil {
 		return nil, err
 	}
-	start := &evidence.Point{Prior: &mixedmodel.Prior{W: rows.Width, Intercept: 0.1, Spread: 0.01, MeanVariance: 0.1}}
-	pt, _, err := rows.Maximize(ctx, start, nil, evidence.Unknown(), 10*enough, nextSteps)
+	pt, _, err := rows.Maximize(ctx, &evidence.Point{Prior: rows.FirstGuess()}, nil, evidence.Unknown(), 10*enough, nextSteps)
 	if err != nil || pt.Noise <= 2*evidence.NoiseFloor {
 		return nil, err
 	}

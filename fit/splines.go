@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/difalt/difalt/fit/internal/evidence"
-	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/model"
 )
 
@@ -29,17 +28,13 @@ func (d *design) fitSplines(ctx context.Context, alternatives []*alternative, ta
 	if err != nil {
 		return nil, err
 	}
-	start := &mixedmodel.Prior{W: rows.Width, Intercept: 0.1, MeanVariance: 0.1}
-	moments, err := rows.Evaluate(ctx, &evidence.Point{Prior: &mixedmodel.Prior{W: rows.Width, MeanVariance: start.MeanVariance}})
+	intercepts := evidence.Unknown()
+	intercepts.Spread = 0
+	start, _, err := rows.Start(ctx, rows.FirstGuess(), intercepts)
 	if err != nil {
 		return nil, err
 	}
-	intercepts := evidence.Unknown()
-	intercepts.Spread = 0
-	if alike, ok := moments.Alike(); ok {
-		start = alike.Top(start, nil, intercepts)
-	}
-	pt, _, err := rows.Maximize(ctx, &evidence.Point{Prior: start, Mean: moments.Mean}, nil, intercepts, nearTop, 1)
+	pt, _, err := rows.Maximize(ctx, start, nil, intercepts, nearTop, 1)
 	if err != nil {
 		return nil, err
 	}

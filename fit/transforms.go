@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/fit/internal/evidence"
-	"github.com/difalt/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/model"
 )
@@ -306,19 +305,12 @@ func (t *transformer) evaluate(ctx context.Context, chosen []*alternative) (*can
 	if err != nil {
 		return nil, err
 	}
-	start := &evidence.Point{Prior: &mixedmodel.Prior{W: rows.Width, Intercept: 0.1, Spread: 0.01, MeanVariance: 0.1}}
+	var start *evidence.Point
 	if t.best != nil {
-		start.Prior = t.best.Prior.Clone()
+		start = &evidence.Point{Prior: t.best.Prior.Clone()}
 		start.W, start.Slopes = rows.Width, t.slopes(own)
-	} else {
-		moments, err := rows.Evaluate(ctx, &evidence.Point{Prior: &mixedmodel.Prior{W: rows.Width, MeanVariance: start.MeanVariance}})
-		if err != nil {
-			return nil, err
-		}
-		if alike, ok := moments.Alike(); ok {
-			start.Prior = alike.Top(start.Prior, nil, t.given)
-		}
-		start.Mean = moments.Mean
+	} else if start, _, err = rows.Start(ctx, rows.FirstGuess(), t.given); err != nil {
+		return nil, err
 	}
 	t.given.Apply(start.Prior)
 	pt, _, err := rows.Maximize(ctx, start, nil, t.given, nearTop, choosingSteps)

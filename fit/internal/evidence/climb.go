@@ -55,6 +55,26 @@ const MostTold = 19
 // ErrNoLikelihood is what Maximize returns where rounding leaves no likelihood at its start.
 var ErrNoLikelihood = errors.New("no strengths give a likelihood: are there too few rows, is the target without noise, or are numbers far out of range?")
 
+// FirstGuess is a prior to climb from where nothing is known.
+func (r *Rows) FirstGuess() *mixedmodel.Prior {
+	return &mixedmodel.Prior{W: r.Width, Intercept: 0.1, Spread: 0.01, MeanVariance: 0.1}
+}
+
+// Start returns a point to climb from, and the one of which it is the top if all tasks were alike: without variance of deviations, where sums are
+// moments, which are told anyway.
+func (r *Rows) Start(ctx context.Context, guess *mixedmodel.Prior, given Strengths) (start, moments *Point, err error) {
+	moments, err = r.Evaluate(ctx, &Point{Prior: &mixedmodel.Prior{W: r.Width, MeanVariance: guess.MeanVariance}})
+	if err != nil {
+		return nil, nil, err
+	}
+	start = &Point{Prior: guess.Clone(), Mean: moments.Mean}
+	if alike, ok := moments.Alike(); ok {
+		start.Prior = alike.Top(guess, nil, given)
+	}
+	given.Apply(start.Prior)
+	return start, moments, nil
+}
+
 // Maximize returns the point of the largest evidence that is found from a start, of which only the
 // prior counts if it is about other rows, and whether the climb has ended there. variances[a] is that
 // of the entries of column a of the loadings: a prior of them in its turn, which keeps columns from following

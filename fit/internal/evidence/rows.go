@@ -44,9 +44,8 @@ type Source interface {
 type heard struct {
 	evaluations int
 	sayings     []saying
-	errors      *mat.Dense  // E of tasks that are alike, by their moments, between owners; nil before these are told
-	alikes      []*Point    // that have one
-	sums        [][]float64 // of hosted nodes, in the same memory for all sums
+	errors      *mat.Dense // E of tasks that are alike, by their moments, between owners; nil before these are told
+	alikes      []*Point   // that have one
 }
 
 // keptAlikes is how many alikes are kept, of the points that were asked last: each has several matrices of coefficients by coefficients, and can be
@@ -67,7 +66,7 @@ func (r *Rows) Forget() {
 	for _, pt := range r.heard.alikes {
 		pt.alike = nil
 	}
-	r.heard.alikes, r.heard.sums = nil, nil
+	r.heard.alikes = nil
 }
 
 // NewRows returns the rows of the tasks of every hosted node, of so many coefficients each; total is the number of rows
@@ -191,7 +190,7 @@ func (r *Rows) dither(coarsely int) dither {
 	}
 }
 
-// sum returns the sum over the tasks of all nodes of n numbers, to which add adds those of task i of hosted node g. The next sum overwrites it.
+// sum returns the sum over the tasks of all nodes of n numbers, to which add adds those of task i of hosted node g.
 func (r *Rows) sum(ctx context.Context, n int, by dither, add func(g, i int, out []float64)) ([]float64, error) {
 	z, squares := r.hostedSums(ctx, n, by != nil, add)
 	if by != nil {
@@ -217,14 +216,7 @@ func (r *Rows) hostedSums(ctx context.Context, n int, squared bool, add func(g, 
 			chunks = append(chunks, chunk{g: g, lo: lo, hi: min(lo+size, len(tasks))})
 		}
 	}
-	squares = make([][]float64, len(r.Tasks))
-	if len(r.heard.sums) == 0 || cap(r.heard.sums[0]) <= n { // a sum appends a number
-		r.heard.sums = r.group.Zeros(n)
-	}
-	for _, sum := range r.heard.sums {
-		z = append(z, sum[:n])
-		clear(sum[:n])
-	}
+	z, squares = r.group.Zeros(n), make([][]float64, len(r.Tasks))
 	if squared {
 		squares = r.group.Zeros(n)
 	}
