@@ -325,3 +325,25 @@ func TestSameBitsOnAnyThreads(t *testing.T) {
 		}
 	})
 }
+
+// Products read and write nothing but their arguments, wherever they are.
+func TestDgemmStaysInside(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		const most = 100 * 102
+		rng := rand.New(rand.NewPCG(35, 36))
+		a, b, c := tiertest.Edge(t, most), tiertest.Edge(t, most), tiertest.Edge(t, most)
+		var ours blas.Implementation
+		for i := range 200 {
+			m, n, k, front := 20+rng.IntN(80), 1+rng.IntN(100), 20+rng.IntN(80), i%3 == 0
+			left, right, want := random(rng, m, k, i%2), random(rng, k, n, i%2), random(rng, m, n, i%2)
+			got := c(want.data, front)
+			ours.Dgemm(gblas.NoTrans, gblas.NoTrans, m, n, k, 1, left.data, left.stride, right.data, right.stride, 1, want.data, want.stride)
+			ours.Dgemm(gblas.NoTrans, gblas.NoTrans, m, n, k, 1, a(left.data, front), left.stride, b(right.data, front), right.stride, 1, got, want.stride)
+			for j, v := range want.data {
+				if math.Float64bits(v) != math.Float64bits(got[j]) {
+					t.Fatalf("%d x %d x %d: entry %d is %v at the edge of memory, %v elsewhere", m, n, k, j, got[j], v)
+				}
+			}
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/kernel/internal/tiertest"
@@ -316,4 +317,27 @@ func testZeroRightHandSide(t *testing.T) {
 			t.Errorf("n = %d: %v, b = %v", n, status, b)
 		}
 	}
+}
+
+// Solve reads and writes nothing but its arguments, wherever they are.
+func TestSolveStaysInside(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		const most = 50 * 30
+		rng := rand.New(rand.NewPCG(31, 32))
+		a, y, b := tiertest.Edge(t, most), tiertest.Edge(t, most), tiertest.Edge(t, most)
+		for i := range 600 {
+			n, r, front := 1+rng.IntN(40), 1+rng.IntN(20), i%3 == 0
+			p := random(rng, n, r)
+			if p.a = p.a[:(r-1)*p.lda+n]; i%4 == 0 && r > 1 { // dependent
+				copy(p.a[p.lda:][:n], p.a[:n])
+			}
+			ridge := float64(i % 2)
+			want, status := p.solve(t, ridge)
+			p.a, p.y = a(p.a, front), y(p.y, front)
+			got := b(make([]float64, r), front)
+			if s := lsq.Solve(got, p.matrix(), p.y, ridge, nil); s != status || !slices.Equal(got, want) {
+				t.Fatalf("%d x %d: %v, %v at the edge of memory, %v, %v elsewhere", n, r, got, s, want, status)
+			}
+		}
+	})
 }
