@@ -79,12 +79,12 @@ func effectsTable(effects []model.Effect) text.Table {
 // effectsWords says what is beside the table of effects.
 func effectsWords(m *model.Model, effects []model.Effect) (list []string) {
 	p := m.Parameters()
-	words := "Effects in the units of the table with 95 % intervals, and standard deviations of the tasks about them; that of (intercept) is where columns are 0."
+	words := "Effects in the units of the table, with 95 % intervals; sd of tasks: standard deviation of the effect between tasks. (intercept) is the target where all columns are 0."
 	if p.Scaling.LogTarget {
-		words = "Effects on the logarithm of the target, whose exponentials are factors of the target," + strings.TrimPrefix(words, "Effects in the units of the table")
+		words = "Effects on the logarithm of the target, whose exponentials are factors of the target" + strings.TrimPrefix(words, "Effects in the units of the table")
 	}
 	if v := p.Prior.MeanVariance; v > 0 && v < 1e6 {
-		words += fmt.Sprintf(" Those of columns are held back by the ridge on the mean, %s: --mean-ridge 0 leaves them free.", text.Short(1/v))
+		words += fmt.Sprintf(" The ridge on the mean, %s, shrinks the effects of columns; --mean-ridge 0 does not.", text.Short(1/v))
 	}
 	list = append(list, words)
 	var references []string
@@ -92,7 +92,7 @@ func effectsWords(m *model.Model, effects []model.Effect) (list []string) {
 		references = append(references, fmt.Sprintf("%q of %q", c.Levels[0], c.Column))
 	}
 	if references != nil {
-		list = append(list, fmt.Sprintf("Levels are against %s.", text.List(references)))
+		list = append(list, fmt.Sprintf("Effects of levels are relative to %s.", text.List(references)))
 	}
 	words = fmt.Sprintf("Noise: %s", text.Short(m.Noise()))
 	if e := effects[len(effects)-1]; e.Low > 0 {

@@ -31,7 +31,7 @@ func TestWeightsOfRanks(t *testing.T) {
 		}
 		var out strings.Builder
 		(&Report{Candidates: list}).writeCandidates(&out)
-		for _, want := range []string{"0, weight 0.70", "1, weight 0.30", "Weight: the model averages"} {
+		for _, want := range []string{"0, weight 0.70", "1, weight 0.30", "Weight: the share of a candidate"} {
 			if strings.Contains(out.String(), want) != averaged {
 				t.Errorf("averaged %v: %q in\n%s", averaged, want, &out)
 			}

@@ -117,10 +117,10 @@ func (r *Report) scores() text.Table {
 func (r *Report) candidatesWords() string {
 	var words []string
 	if slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.averaged() }) {
-		words = append(words, "Weight: the model averages over these, ranks with the probabilities that the evidence leaves them, and those of rank 0 with what takes most off the errors of training rows that are left out of their task.")
+		words = append(words, "Weight: the share of a candidate in the average that is the model. Ranks weigh by their posterior probability; candidates of rank 0 weigh, in addition, what minimises the errors of training rows that are left out of their task.")
 	}
 	if slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.Expected }) {
-		words = append(words, "Expected: what the evidence would be there if all tasks said as much about their coefficients. It was not worth an evaluation.")
+		words = append(words, "Expected: an estimate of the evidence, as if all tasks were equally informative, where an evaluation would not have paid.")
 	}
 	return strings.Join(words, " ")
 }
