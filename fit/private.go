@@ -131,6 +131,7 @@ type privateFit struct {
 	about   *Private
 	// Of every feature, and last of the target: about the standard deviation within a task, and by how much a center may be off.
 	deviation, centerNoise []float64
+	clipped                bool // targets of most tasks are farther from their center than it could come
 }
 
 // fitPrivate fits with differential privacy.

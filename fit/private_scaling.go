@@ -95,6 +95,7 @@ func (s *privateFit) scale(ctx context.Context) error {
 		unit := reach[j] * math.Sqrt(float64(columns)) / float64(s.about.Tasks)
 		center[j] += unit * offsets.Values[j]
 		s.centerNoise[j] = unit * offsets.Deviation
+		s.clipped = math.Abs(unit*offsets.Values[j])+2*s.centerNoise[j] > reach[j]/2 // of the target, which comes last
 	}
 	s.setScaling(center)
 	return nil

@@ -42,11 +42,14 @@ func (s *privateFit) estimatePrivate(ctx context.Context, res *difalt.PrivateRes
 	e := &estimate{Posterior: &mixedmodel.Posterior{Prior: prior, Mean: l.mean, S: prior.Covariance(), Noise: noise, Freedom: max(float64(s.total), 1)}}
 	e.MeanCovariance = make([]float64, w*w)
 	for j := range w {
-		off := res.MeanDeviation
+		off, tasks := res.MeanDeviation, rows.Count
 		if j == w-1 {
 			off = s.centerNoise[w-1] / s.TargetScale
+			if s.clipped { // their mean is as far off as one of them may be
+				tasks = 1
+			}
 		}
-		e.MeanCovariance[j*w+j] = off*off/noise + e.S[j*w+j]/rows.Count
+		e.MeanCovariance[j*w+j] = off*off/noise + e.S[j*w+j]/tasks
 	}
 	var err error
 	e.theta, err = s.coefficients(ctx, rows, e.Posterior)

@@ -3,7 +3,9 @@ package fit
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/longtest"
+	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
 )
@@ -150,6 +153,34 @@ func bigAt(at int, v float64) float64 {
 }
 
 // What would tell more than the budget allows is refused, by name.
+// The interval of the shared intercept holds where so few tasks hide how large targets are that they are not centred.
+func TestPrivateIntercept(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	tab, err := dataset.NewTable([]string{"a", "b"}, true, kernel.Float64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for task := range 40 {
+		level := 60 + 3*r.NormFloat64()
+		for range 15 {
+			a, b := r.NormFloat64(), r.NormFloat64()
+			if err := tab.Append(fmt.Sprint(task), "one", []float64{a, b}, level+a-b+r.NormFloat64()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, epsilon := range []float64{0.5, 2, 4, 20} {
+		c := testConfig(t, 1, 1)
+		c.Privacy.Epsilon = epsilon
+		m, report := fit(t, tab, c)
+		for _, e := range m.Effects() {
+			if e.Kind == model.Fixed && e.Term == model.ConstantFeature && !(e.Low < 60 && 60 < e.High) {
+				t.Errorf("epsilon %v, sizes unknown of %q: %+v", epsilon, report.Private.Unknown, e)
+			}
+		}
+	}
+}
+
 func TestPrivateFitErrors(t *testing.T) {
 	k := newTruth(25, 3, 1)
 	tab := k.table(t, 8, 6, 6, 2)

@@ -30,6 +30,7 @@ func (r *Report) writeText(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	terminal.Sayf(w, "EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, over all %s.", rows)
+	fmt.Fprintln(w)
 	r.writeCandidates(w)
 	if r.effects != nil {
 		writeEffects(w, r.model, r.effects, shownEffects)
@@ -173,7 +174,6 @@ func (r *Report) writeCandidates(w io.Writer) {
 		}
 		t[i] = append(t[i], mark)
 	}
-	fmt.Fprintln(w)
 	t.Write(w)
 	if words := r.candidatesWords(); words != "" {
 		fmt.Fprintln(w)
