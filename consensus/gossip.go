@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// panelLen is the number of entries of a vector that are averaged at a time.
+// panelLen is the largest number of entries of a vector that are averaged at a time.
 const panelLen = 512
 
 // A gossip is rounds in which nodes tell their neighbours what they have: AGREE of Alg. 1. For
@@ -245,11 +245,13 @@ func (m *gossip) count() wire.Traffic {
 	return t
 }
 
-// stepShare steps the panels of entries that belong to a worker.
+// stepShare averages the panels of entries that belong to a worker: of all workers, if there are so many
+// entries.
 func (m *gossip) stepShare(worker int) {
-	panels, workers := (m.stream.n+panelLen-1)/panelLen, len(m.scratch)
-	for p := panels * worker / workers; p < panels*(worker+1)/workers; p++ {
-		m.stepPanel(m.scratch[worker].sums, p*panelLen, min((p+1)*panelLen, m.stream.n))
+	n, workers := m.stream.n, len(m.scratch)
+	size := min(panelLen, blas.Pad((n+workers-1)/workers))
+	for lo := worker * size; lo < n; lo += workers * size {
+		m.stepPanel(m.scratch[worker].sums, lo, min(lo+size, n))
 	}
 }
 
