@@ -60,40 +60,6 @@ func (q *question) take(c *choice, reached *candidate) (more bool) {
 	return !empty && gain > -decisive
 }
 
-// below evaluates the ranks below the best that may have a weight, and that were passed on the way up; and the rank below one whose last axis is empty,
-// which it is then. What has arrived is not evaluated again.
-func (q *question) below(ctx context.Context, c *choice) error {
-	for rank := c.best.Rank - 1; rank > 0; rank-- {
-		evaluated := slices.ContainsFunc(c.tried, func(k *candidate) bool { return k.Rank == rank && !k.expected })
-		if evaluated && !c.best.empty() {
-			continue
-		}
-		alike, ok := c.best.Alike()
-		if !ok {
-			return nil
-		}
-		k := q.expected(c, alike, rank)
-		if !evaluated {
-			c.try(k)
-		}
-		if !c.hopes(k) {
-			return nil
-		}
-		reached, err := q.climb(ctx, c, k, c.best.Point)
-		if err != nil || reached == nil {
-			return err
-		}
-		c.try(reached)
-		switch {
-		case c.best.empty() || reached.evidence < c.best.evidence:
-			c.best = reached
-		case reached.evidence > c.best.evidence+decisive:
-			return nil
-		}
-	}
-	return nil
-}
-
 // weigh sets the weights of the candidates that are averaged: the best, and where ranks are averaged all that are not decisively worse. They are the
 // probabilities of their ranks. Rank 0 is there once, as it was chosen, and a rank whose last axis is slight is as good as the one below.
 func (q *question) weigh(c *choice, zero *candidate) {

@@ -197,10 +197,14 @@ func (q *question) compareRanks(ctx context.Context, c *choice) error {
 	}
 	// What was expected from smaller ranks yet.
 	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected && k.Rank < c.best.Rank })
-	if q.averages(c) {
-		return q.below(ctx, c)
+	if !q.averages(c) {
+		return q.lower(ctx, c)
 	}
-	return q.lower(ctx, c)
+	before := c.best.Rank - 1
+	if alike, ok := c.best.Alike(); ok && before > 0 && !slices.ContainsFunc(c.tried, func(k *candidate) bool { return k.Rank == before }) {
+		c.try(q.expected(c, alike, before))
+	}
+	return nil
 }
 
 // next returns the rank to evaluate from a point, of those that are larger: before the first that is not decisively better than the one before, if all
