@@ -17,13 +17,13 @@ func ExampleParse() {
 	hops, _ := g.Diameter()
 	fmt.Println("diameter:", hops)
 
-	_, err = topology.Parse("grid:2x3", 7, 0)
+	_, err = topology.Torus(0, 3)
 	fmt.Println(err)
 	// Output:
 	// grid:2x3 (6 nodes, 7 edges)
 	// neighbours of node 4: [1 3 5]
 	// diameter: 3
-	// topology: graph "grid:2x3": 2 rows and 3 columns do not make 7 nodes; valid are er:P, grid, grid:RxC, torus, torus:RxC, ring, path, star, complete, exponential
+	// topology: torus:0x3: need at least 1 row and 1 column
 }
 
 // The paper's weights 1/deg_g oscillate on an even ring; Metropolis weights do not.
