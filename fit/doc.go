@@ -2,11 +2,11 @@
 //
 // [Fit] models the target of task t as
 //
-//	y = z' (mean + deviation_t) + noise,   deviation_t ~ N(0, L L' + spread I + intercept e e')
+//	y = z' (mean + deviation_t) + noise,   deviation_t ~ N(0, L L' + spread diag(s) + intercept e e')
 //
 // with features standardised on the training rows and a constant, which e selects; a coefficient
-// vector mean that all tasks share, held back by a ridge; and loadings L of low rank in
-// directions that package difalt finds. So there are one regression for all tasks, shrunken
+// vector mean that all tasks share, held back by a ridge; loadings L of low rank; and a strength s_j for each
+// feature. So there are one regression for all tasks, shrunken
 // intercepts, one ridge a task, and whatever is between them. The strengths are those of the largest
 // restricted likelihood (empirical Bayes), and ranks that the evidence does not rule out are averaged,
 // by Laplace's approximation of the evidence, in which loadings have a prior of their own. There is no
@@ -18,13 +18,12 @@
 //
 // Rows are read once: a task of more rows than features becomes a triangle with the same Z'Z and
 // Z'y. Every step of the climb to the largest likelihood is two sums over the nodes, of about
-// w squared over two and w r numbers for w coefficients.
+// w squared numbers in all for w coefficients.
 //
-// The directions start at a local minimiser of sum_t min_b |y_t - X_t U b|^2 + ridge |b|^2, seen
-// through the random intercepts, from the best of a few starts; with [DefaultOptions] to a
-// distance of 1e-5. From there the climb turns them by the same gradient with the uncertainty of the
-// coefficients added. Steps are by the inverse of the Gram matrix on which the nodes agree, so
-// that collinear columns do not slow them down ([difalt.Problem.Moments]).
+// The climb begins at moments and takes one rank after another. From the directions that it has found the algorithm of package
+// difalt goes on, at the most probable rank and on rows as the model without directions sees them: its iterations are what checkpoints
+// and the distance in a report are about, with [DefaultOptions] to 1e-5. Steps are by the inverse of the Gram matrix on which the nodes
+// agree, so that collinear columns do not slow them down ([difalt.Problem.Moments]).
 //
 // [Config.Plain] runs the algorithm as it is instead.
 //
