@@ -48,7 +48,7 @@ func (q *question) arrive(ctx context.Context, c *choice, k *candidate) (_ *cand
 		return &top, err
 	}
 	k.Rotate()
-	long, converged, err := c.rows.Maximize(ctx, k.Point, nil, q.given, enough, c.steps(lastSteps, 1))
+	long, converged, err := c.rows.Maximize(ctx, k.Point, nil, q.given, c.least(), c.steps(lastSteps, 1))
 	if err != nil {
 		return nil, err
 	}
