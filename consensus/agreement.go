@@ -65,6 +65,10 @@ type Agreement struct {
 	// can rely: difalt.Options refuses what fails there. Chebyshev needs the news in time
 	// and refuses it.
 	Trigger float64
+	// RoundByRound never applies several rounds at once as a power of W, so that the
+	// result has the bits that it has with nodes in several processes. It costs speed
+	// where all nodes live in this one, and changes nothing elsewhere.
+	RoundByRound bool
 }
 
 // Limits of Agreement.Trigger, measured on rings, stars and random graphs: the
@@ -96,7 +100,7 @@ func (a Agreement) Validate() error {
 }
 
 // String returns the parts of a that are not the default, such as "chebyshev int4
-// trigger:0.4", and "plain" for the zero value.
+// trigger:0.4", and "plain" for the zero value. RoundByRound is left out.
 func (a Agreement) String() string {
 	var parts []string
 	if a.Polynomial != Plain {
@@ -115,7 +119,7 @@ func (a Agreement) String() string {
 }
 
 // Settings returns what all nodes must have alike, and a mixer that goes on from the state
-// of another.
+// of another. RoundByRound is not part of it.
 func (a Agreement) Settings() []wire.Setting {
 	return append(settingsOf(a.Polynomial.String()),
 		wire.Setting{Name: "the codec", Value: a.Codec.String()}, wire.Setting{Name: "the trigger", Value: fmt.Sprint(a.Trigger)})
@@ -160,7 +164,7 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 		return n.newMixer(a.Settings(), mean, mean, new(coder)), nil
 	case a.Polynomial == Tree:
 		coded := n.newCodedTree(a)
-		return n.newMixer(a.Settings(), n.newTreeMean(false), byRounds{coded}, &coded.coder), nil
+		return n.newMixer(a.Settings(), n.newTreeMean(false), byRounds{operation: coded}, &coded.coder), nil
 	case a.Polynomial == Chebyshev && !n.weights.RealEigenvalues():
 		return nil, fmt.Errorf("consensus: chebyshev needs real eigenvalues, and those of %v are not", n.weights)
 	}
@@ -171,11 +175,16 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 		bound = min(bound, n.weights.Gamma())
 	}
 	exact := n.newGossip(n.weights.At, pool, Agreement{}, 1, 0)
-	if a == (Agreement{}) {
-		return n.newMixer(a.Settings(), byRounds{exact}, byRounds{exact}, &exact.coder), nil
+	all := byRounds{exact, n.newPower(a, 0, pool)}
+	if a.RoundByRound = false; a == (Agreement{}) {
+		return n.newMixer(a.Settings(), all, all, &exact.coder), nil
 	}
 	coded := n.newGossip(n.weights.At, pool, a, step, bound)
-	return n.newMixer(a.Settings(), byRounds{exact}, byRounds{coded}, &coded.coder), nil
+	by := byRounds{operation: coded}
+	if all.power != nil && a.Codec == None && step == 1 && a.Trigger == 0 {
+		by.power = n.newPower(a, bound, pool)
+	}
+	return n.newMixer(a.Settings(), all, by, &coded.coder), nil
 }
 
 // orSerial returns the pool, or one without goroutines of its own.
@@ -202,5 +211,5 @@ func (n *Network) NewServer() *Mixer {
 // neighbours keeps its message.
 func (n *Network) NewNeighborMean(pool *kernel.Pool) *Mixer {
 	mean := n.newGossip(func(i, _ int) float64 { return 1 / float64(n.Graph().Degree(i)) }, orSerial(pool), Agreement{}, 1, 0)
-	return n.newMixer(settingsOf("neighbour mean"), byRounds{mean}, byRounds{mean}, &mean.coder)
+	return n.newMixer(settingsOf("neighbour mean"), byRounds{operation: mean}, byRounds{operation: mean}, &mean.coder)
 }

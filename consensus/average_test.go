@@ -77,7 +77,7 @@ func mixed(t *testing.T, m *Mixer, shape [3]int, rounds int) *mat.Dense {
 // shapes of messages: d, r and the number of scalars; one block and several, with and
 // without tails.
 var shapes = [][3]int{
-	{13, 3, 2}, {panelLen, 2, 0}, {5, 1, 2*panelLen + 1}, {0, 0, 1}, {0, 0, 40},
+	{13, 3, 2}, {panelLen, 2, 0}, {blockLen, 2, 0}, {5, 1, 2*panelLen + 1}, {0, 0, 1}, {0, 0, 40},
 	{2*panelLen + 5, 2, 0}, {0, 0, 3*panelLen + 7},
 }
 
@@ -116,6 +116,34 @@ func TestAverageAgainstPowers(t *testing.T) {
 					t.Errorf("%v, %d rounds, shape %v: differs from W^rounds Z", w, rounds, shape)
 				}
 			}
+		}
+	}
+}
+
+// TestAverageChoice: W^rounds is used exactly when L*L <= 8*rounds*(2E+L).
+func TestAverageChoice(t *testing.T) {
+	for _, g := range testGraphs(t) {
+		w := must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis))
+		for rounds := 1; rounds <= 40; rounds++ {
+			m := newMixer(t, w, nil, Agreement{})
+			mixed(t, m, shapes[3], rounds)
+			want := g.Len()*g.Len() <= 8*rounds*(2*g.Edges()+g.Len())
+			if got := m.exact.(byRounds).power.applied != nil; got != want {
+				t.Errorf("%v, %d rounds: W^rounds used: %v, want %v", g, rounds, got, want)
+			}
+		}
+	}
+}
+
+// TestNoDenseOfMany: a matrix of L x L numbers is made for few nodes only, and none where rounds are asked for one by one.
+func TestNoDenseOfMany(t *testing.T) {
+	for nodes, want := range map[int]bool{50: true, mostDense: true, mostDense + 1: false} {
+		n := network(t, weightsOf(t, "ring", nodes))
+		if got := n.newPower(Agreement{}, 0, orSerial(nil)) != nil; got != want {
+			t.Errorf("%d nodes: dense %v, want %v", nodes, got, want)
+		}
+		if n.newPower(Agreement{RoundByRound: true}, 0, orSerial(nil)) != nil {
+			t.Errorf("%d nodes: dense, though round by round", nodes)
 		}
 	}
 }
@@ -218,10 +246,10 @@ func TestMixErrors(t *testing.T) {
 
 func mixersOf(t testing.TB, w *topology.Weights, p *kernel.Pool) []*Mixer {
 	n := network(t, w)
-	return []*Mixer{newMixer(t, w, p, Agreement{}), n.NewServer(), n.NewNeighborMean(p)}
+	return []*Mixer{newMixer(t, w, p, Agreement{}), newMixer(t, w, p, Agreement{RoundByRound: true}), n.NewServer(), n.NewNeighborMean(p)}
 }
 
-// TestMixAllocs: none in the steady state.
+// TestMixAllocs: none in the steady state, for the dense and the sparse way.
 func TestMixAllocs(t *testing.T) {
 	pool := kernel.NewPool(2)
 	defer pool.Close()

@@ -18,7 +18,7 @@ func BenchmarkMix(b *testing.B) {
 		b.Fatal(err)
 	}
 	for _, a := range []Agreement{
-		{}, {Trigger: .4},
+		{}, {RoundByRound: true}, {Trigger: .4},
 		{Codec: Float32}, {Codec: Int8}, {Codec: Int4},
 	} {
 		for _, rounds := range []int{1, 10} {

@@ -24,8 +24,8 @@ func (e endsSoon) Err() error {
 	return nil
 }
 
-// TestManyRounds: more rounds than a lifetime has room for take no time along a tree, which has
-// rounds of its own, and otherwise end with the context, and leave nothing behind.
+// TestManyRounds: more rounds than a lifetime has room for take no time where they have a
+// closed form, and otherwise end with the context, and leave nothing behind.
 func TestManyRounds(t *testing.T) {
 	const rounds = min(20_000_000_000, math.MaxInt)
 	w := networks(t)[0]
@@ -35,9 +35,10 @@ func TestManyRounds(t *testing.T) {
 		transport wire.Transport
 		canceled  bool
 	}{
+		"a power of W":            {consensus.Agreement{}, nil, false},
 		"a tree":                  {consensus.Agreement{Polynomial: consensus.Tree}, nil, false},
 		"a polynomial of W":       {consensus.Agreement{Polynomial: consensus.Chebyshev}, nil, true},
-		"plain":                   {consensus.Agreement{}, nil, true},
+		"round by round":          {consensus.Agreement{RoundByRound: true}, nil, true},
 		"coded":                   {consensus.Agreement{Codec: consensus.Int8}, nil, true},
 		"with what is sent again": {consensus.Agreement{}, meter, true},
 	} {

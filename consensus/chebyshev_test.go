@@ -37,7 +37,7 @@ func symmetrised(w *topology.Weights) *mat.SymDense {
 	return s
 }
 
-// TestChebyshevAgainstEigenvectors holds Mix to p_k of the
+// TestChebyshevAgainstEigenvectors holds Mix, dense and sparse, to p_k of the
 // eigenvalues of W.
 func TestChebyshevAgainstEigenvectors(t *testing.T) {
 	for gi, g := range testGraphs(t) {
@@ -50,7 +50,8 @@ func TestChebyshevAgainstEigenvectors(t *testing.T) {
 		eig.VectorsTo(&q)
 		for _, bound := range []float64{.3, .8, .97} {
 			m := newMixer(t, w, nil, Agreement{})
-			m.protocol = byRounds{m.net.newGossip(w.At, kernel.NewPool(1), Agreement{}, 1, bound)}
+			pool := kernel.NewPool(1)
+			m.protocol = byRounds{m.net.newGossip(w.At, pool, Agreement{}, 1, bound), m.net.newPower(Agreement{}, bound, pool)}
 			for _, rounds := range []int{1, 2, 3, 9, 20} {
 				p := mat.NewDiagDense(g.Len(), nil)
 				for i, v := range eig.Values(nil) {

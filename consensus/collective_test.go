@@ -185,7 +185,7 @@ func TestReduce(t *testing.T) {
 		for i := range w.Len() {
 			height = min(height, eccentricity(w.Graph(), i))
 		}
-		for ai, a := range someAgreements(t)[:4] { // a Mix along the tree takes more rounds
+		for ai, a := range append(someAgreements(t)[:4], consensus.Agreement{RoundByRound: true}) { // a Mix along the tree takes more rounds
 			for _, groups := range append(inTurn(w.Len(), wi+ai), splits(w.Len())[0]) {
 				what := fmt.Sprintf("%v on %v, nodes %v", a, w.Graph(), groups)
 				_, errs, _ := run(t, w, groups, direct, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {

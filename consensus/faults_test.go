@@ -101,6 +101,7 @@ func TestSchedules(t *testing.T) {
 	w := networks(t)[:2]
 	agreement := someAgreements(t)
 	short := func(a consensus.Agreement, bad int) program {
+		a.RoundByRound = true
 		return func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
 			p, err := newParty(n, a, nil)
 			for i := 0; i < 2 && err == nil; i++ {

@@ -288,6 +288,7 @@ func everything(a consensus.Agreement) program { return iterations(a, false) }
 func withWorkers(a consensus.Agreement) program { return iterations(a, true) }
 
 func iterations(a consensus.Agreement, workers bool) program {
+	a.RoundByRound = true
 	return func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
 		var pool *kernel.Pool
 		if workers {

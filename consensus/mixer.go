@@ -17,9 +17,10 @@ import (
 //
 // With all nodes in this process that is arithmetic; otherwise every round is an
 // exchange with the neighbours elsewhere. Results are the same bits wherever nodes
-// live and for any number of workers. With symmetric weights the mean over the nodes is kept to
+// live, if rounds are applied one by one (see Agreement.RoundByRound), and for any
+// number of workers. With symmetric weights the mean over the nodes is kept to
 // rounding. Mix does not allocate, with all nodes in this process, but for the first
-// call with a stream or with messages of other dimensions.
+// call with a stream, with messages of other dimensions or with a number of rounds.
 type Mixer struct {
 	net       *Network
 	settings  []wire.Setting // what tells states apart that must not be exchanged
@@ -37,8 +38,11 @@ type protocol interface {
 	mix(ctx context.Context, m *Mixer, z []Message, rounds int) error
 }
 
-// byRounds is the protocol of an operation.
-type byRounds struct{ operation }
+// byRounds is the protocol of an operation, of which power, unless nil, applies several rounds at once.
+type byRounds struct {
+	operation
+	power *power
+}
 
 // An operation is given the messages before its first round and returns them after its last.
 type operation interface {
@@ -69,7 +73,8 @@ func (n *Network) newMixer(settings []wire.Setting, exact, p protocol, c *coder)
 // caller gives up, a *wire.PeerError if another node fails, and an error that wraps
 // ErrNotFinite and names the node if a number cannot be sent, a *wire.PeerError if that of a
 // node elsewhere: that error comes at all nodes in the same round, and then there is no more
-// to be done.
+// to be done. Where rounds are
+// applied at once as a power of W nothing is sent, and NaN spreads like a number.
 func (m *Mixer) Mix(ctx context.Context, z []Message, rounds int) error {
 	p, err := m.check(ctx, z, rounds)
 	if err != nil || rounds == 0 || z[0].Entries() == 0 {
@@ -98,7 +103,14 @@ func (p byRounds) mix(ctx context.Context, m *Mixer, z []Message, rounds int) er
 		}
 		return nil
 	}
-	if err := m.mixByRounds(ctx, p.operation, z, rounds, progress); err != nil {
+	if p.power != nil && rounds >= p.power.from {
+		if err = p.power.apply(ctx, z, rounds); err == nil {
+			err = m.countAtOnce(ctx, l, rounds)
+		}
+	} else {
+		err = m.mixByRounds(ctx, p.operation, z, rounds, progress)
+	}
+	if err != nil {
 		return err
 	}
 	r.End(func(p []byte) []byte {
@@ -129,6 +141,16 @@ func (m *Mixer) check(ctx context.Context, z []Message, rounds int) (protocol, e
 		return m.exact, nil
 	}
 	return m.protocol, nil
+}
+
+// countAtOnce does what rounds that were applied at once would have done besides.
+func (m *Mixer) countAtOnce(ctx context.Context, l layout, rounds int) error {
+	t := wire.Traffic{Rounds: int64(rounds), Messages: int64(rounds) * m.net.rounds.Ends}
+	t.Bytes = 8 * int64(l.n) * t.Messages
+	t, err := m.net.rounds.Metered(ctx, wire.Headers(t))
+	t.Bytes += m.reduction.Skip(rounds)
+	m.net.traffic = m.net.traffic.Plus(t)
+	return err
 }
 
 func (m *Mixer) mixByRounds(ctx context.Context, p operation, z []Message, rounds int, progress wire.Progress) error {

@@ -116,6 +116,7 @@ func TestResume(t *testing.T) {
 	t.Parallel()
 	for wi, w := range append(networks(t), longPath(t)) {
 		for ai, a := range someAgreements(t) {
+			a.RoundByRound = true
 			for _, groups := range splits(w.Len())[(wi+ai)%4:][:1] {
 				what := fmt.Sprintf("%v on %v, nodes %v", a, w, groups)
 				want, errs, _ := run(t, w, groups, direct, everything(a))

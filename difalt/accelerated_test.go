@@ -145,7 +145,7 @@ func TestUnevenLoads(t *testing.T) {
 // node, it computes the same bits.
 func TestTrackingWhenNoiseShows(t *testing.T) {
 	const nodes = 6
-	o := difalt.Options{Rank: 3, Method: difalt.AcceleratedTracking, Rounds: 2, StopAtNoise: true, Iterations: 80, Workers: 1}
+	o := difalt.Options{Rank: 3, Method: difalt.AcceleratedTracking, Rounds: 2, StopAtNoise: true, Iterations: 80, Workers: 1, Agreement: consensus.Agreement{RoundByRound: true}}
 	w := network(t, "ring", nodes, topology.Metropolis, 1).Weights()
 	solve := func(s *synthetic, o difalt.Options) *difalt.Result {
 		net, err := consensus.New(w, nil)

@@ -190,7 +190,7 @@ func TestBaselineTransactions(t *testing.T) {
 	w := network(t, "ring", nodes, topology.Metropolis, 1).Weights()
 	for _, method := range difalt.Baselines() {
 		for _, codec := range []consensus.Codec{consensus.None, consensus.Int8} {
-			o := difalt.Options{Rank: 2, Method: method, Iterations: 25, Rounds: 2, Workers: 1, Initialization: difalt.InitializationOptions{PowerIterations: 2}, Agreement: consensus.Agreement{Codec: codec}}
+			o := difalt.Options{Rank: 2, Method: method, Iterations: 25, Rounds: 2, Workers: 1, Initialization: difalt.InitializationOptions{PowerIterations: 2}, Agreement: consensus.Agreement{Codec: codec, RoundByRound: true}}
 			fresh := func() *consensus.Network {
 				net, err := consensus.New(w, nil)
 				if err != nil {

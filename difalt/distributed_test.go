@@ -134,7 +134,7 @@ func TestSameBits(t *testing.T) {
 					}
 					o := difalt.Options{
 						Rank: 2, Method: method, Iterations: 40, Rounds: 3, Initialization: difalt.InitializationOptions{PowerIterations: 3}, Tolerance: 1e-5, Workers: 1,
-						Agreement: consensus.Agreement{Polynomial: polynomial, Codec: codec},
+						Agreement: consensus.Agreement{Polynomial: polynomial, Codec: codec, RoundByRound: true},
 					}
 					net, err := consensus.New(w, nil)
 					if err != nil {
@@ -163,7 +163,7 @@ func TestSameBitsOverFaults(t *testing.T) {
 				}
 				s := gaussian(1, nodes, 12, 20, 2, fixed(15), 0)
 				w := network(t, "ring", nodes, topology.Metropolis, 1).Weights()
-				o := difalt.Options{Rank: 2, Method: method, Iterations: 20, Rounds: 3, Initialization: difalt.InitializationOptions{PowerIterations: 3}, Workers: 1, Agreement: consensus.Agreement{Codec: codec}}
+				o := difalt.Options{Rank: 2, Method: method, Iterations: 20, Rounds: 3, Initialization: difalt.InitializationOptions{PowerIterations: 3}, Workers: 1, Agreement: consensus.Agreement{Codec: codec, RoundByRound: true}}
 				net, err := consensus.New(w, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -195,7 +195,7 @@ func TestRetriedIteration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := difalt.Options{Rank: 2, Method: method, Iterations: 6, Rounds: 2, Initialization: difalt.InitializationOptions{PowerIterations: 1}, Workers: 1, Agreement: consensus.Agreement{Codec: codec}}
+			o := difalt.Options{Rank: 2, Method: method, Iterations: 6, Rounds: 2, Initialization: difalt.InitializationOptions{PowerIterations: 1}, Workers: 1, Agreement: consensus.Agreement{Codec: codec, RoundByRound: true}}
 			retried(t, s, w, o, 0, 45)
 		}
 	}

@@ -25,7 +25,7 @@ func TestMixedPrecisionBySize(t *testing.T) {
 	before := difalt.ReduceFrom(0)
 	defer difalt.ReduceFrom(before)
 	for _, method := range []difalt.Method{difalt.Accelerated, difalt.Newton, difalt.DifAltGDmin} {
-		o := difalt.Options{Rank: 2, Method: method, Iterations: 25}
+		o := difalt.Options{Rank: 2, Method: method, Iterations: 25, Agreement: consensus.Agreement{RoundByRound: true}}
 		if method == difalt.Newton {
 			o.Agreement = consensus.Agreement{Polynomial: consensus.Tree}
 		}

@@ -139,6 +139,7 @@ func TestAsPrintedElsewhere(t *testing.T) {
 	s := gaussian(1, nodes, 12, 20, 2, fixed(15), 0.01)
 	w := network(t, "path", nodes, topology.Metropolis, 1).Weights()
 	o := difalt.Options{Rank: 2, Iterations: 5, Rounds: 3, Workers: 1, Initialization: difalt.InitializationOptions{Rounds: 4, PowerIterations: 2, AsPrinted: true}}
+	o.Agreement.RoundByRound = true
 	want := run(t, s.Problem, network(t, "path", nodes, topology.Metropolis, 1), o)
 	for _, k := range []int{2, nodes} {
 		sameApart(t, fmt.Sprintf("%d processes", k), want, s.Problem, w, together(nodes, k), o)

@@ -175,7 +175,7 @@ func TestSameBitsOfLooks(t *testing.T) {
 			if p.U0 == nil {
 				rank = 3
 			}
-			o := difalt.Options{Rank: rank, Method: difalt.Accelerated, StopAtNoise: true, Iterations: 200, Workers: 1, Agreement: consensus.Agreement{Polynomial: polynomial}}
+			o := difalt.Options{Rank: rank, Method: difalt.Accelerated, StopAtNoise: true, Iterations: 200, Workers: 1, Agreement: consensus.Agreement{Polynomial: polynomial, RoundByRound: true}}
 			net, err := consensus.New(w, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -26,7 +26,7 @@ func TestSettings(t *testing.T) {
 		switch v.Kind() {
 		case reflect.Struct:
 			for i := range v.NumField() {
-				if field := name + v.Type().Field(i).Name; !slices.Contains(own, field) {
+				if field := name + v.Type().Field(i).Name; !slices.Contains(append(own, "Agreement.RoundByRound"), field) {
 					check(v.Field(i), field+".")
 				}
 			}

@@ -15,7 +15,8 @@ import (
 
 // A Solver runs one method on one problem, an iteration at a time if the caller
 // wishes. It hosts the nodes of its network that live in this process: all of them,
-// some, or one; each computes the same bits whoever hosts it.
+// some, or one; each computes the same bits whoever hosts it, in gossip with
+// consensus.Agreement.RoundByRound.
 //
 // An iteration is a transaction: it succeeds, or leaves the state as it was and may be
 // tried again with the same bits. Steady-state iterations do not allocate. A Solver is

@@ -189,6 +189,7 @@ func TestFitApart(t *testing.T) {
 			}
 			c := testConfig(t, 4, 2)
 			c.Network, c.Options.Iterations = net, 40
+			c.Options.Agreement.RoundByRound = true
 			if c.Train, err = split(tab); err != nil {
 				return nil, err
 			}

@@ -196,6 +196,7 @@ func TestNoiseApart(t *testing.T) {
 		}
 		c := testConfig(t, 3, 0)
 		c.Network = net
+		c.Options.Agreement.RoundByRound = true
 		m, r, err := Fit(t.Context(), tab, c)
 		return &outcome{m, r}, err
 	}

@@ -171,6 +171,7 @@ func TestTransformsApart(t *testing.T) {
 			}
 			c := testConfig(t, 3, 1)
 			c.Network, c.Options.Iterations = net, 20
+			c.Options.Agreement.RoundByRound = true
 			change(&c)
 			m, r, err := Fit(t.Context(), tab, c)
 			return &outcome{m, r}, err

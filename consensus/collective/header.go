@@ -105,6 +105,14 @@ func (h *HeaderReduction) Step() (bytes int64) {
 	return messages * wire.PartBytes(int(length))
 }
 
+// Skip does as many steps as n rounds have, with all nodes in this process.
+func (h *HeaderReduction) Skip(n int) (bytes int64) {
+	for ; n > 0 && h.Phase == Active; n-- {
+		bytes += h.Step()
+	}
+	return bytes
+}
+
 // Take returns the results of a reduction, once, when it is complete, and otherwise
 // nothing: the word, and then the numbers. They are valid until the next call.
 func (h *HeaderReduction) Take() []float64 {

@@ -139,14 +139,31 @@ func (r *Rounds) Identity() (run uint64, epoch uint32) { return r.origin.Run, r.
 func (r *Rounds) Run(ctx context.Context, op Operation, p HeaderPart, n int, gossip bool, traffic *Traffic) error {
 	for ; r.done < n; r.done++ {
 		t, err := r.round(ctx, op, p, gossip)
-		if *traffic = traffic.Plus(t); r.meter != nil && t.Rounds > 0 {
-			*traffic = traffic.Plus(r.meter.Round(t.Messages, t.Bytes))
+		t, lost := r.Metered(ctx, t)
+		*traffic = traffic.Plus(t)
+		if err == nil {
+			err = lost
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Metered returns t, of t.Rounds equal rounds, with what faults add to it.
+func (r *Rounds) Metered(ctx context.Context, t Traffic) (Traffic, error) {
+	if r.meter == nil {
+		return t, nil
+	}
+	all := t
+	for range t.Rounds {
+		if err := ctx.Err(); err != nil {
+			return all, err
+		}
+		all = all.Plus(r.meter.Round(t.Messages/t.Rounds, t.Bytes/t.Rounds))
+	}
+	return all, nil
 }
 
 // round does the next round of op. After an error it may be called again, and goes on

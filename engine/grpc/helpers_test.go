@@ -160,7 +160,7 @@ func work(ctx context.Context, c *cluster.Cluster, tr wire.Transport, rows int) 
 		return nil, err
 	}
 	bits := make(map[int]string)
-	for _, a := range []consensus.Agreement{{}, {Codec: codec}} {
+	for _, a := range []consensus.Agreement{{RoundByRound: true}, {RoundByRound: true, Codec: codec}} {
 		m, err := n.NewMixer(a, nil)
 		if err != nil {
 			return nil, err

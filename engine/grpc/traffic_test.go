@@ -126,8 +126,8 @@ func TestTraffic(t *testing.T) {
 	}{
 		{"tree", consensus.Agreement{Polynomial: consensus.Tree}, 170, 1 / 1.3}, // up, in three words a number
 		{"tree int8", consensus.Agreement{Polynomial: consensus.Tree, Codec: codec}, 3000, 1 / 1.3},
-		{"plain", consensus.Agreement{}, 512, 1 / 1.3},
-		{"events", consensus.Agreement{Codec: codec, Trigger: .7}, 50, 0},
+		{"plain", consensus.Agreement{RoundByRound: true}, 512, 1 / 1.3},
+		{"events", consensus.Agreement{RoundByRound: true, Codec: codec, Trigger: .7}, 50, 0},
 	} {
 		w := newWeighedParty(t, 8, x.a)
 		w.mix(t, x.d, 1) // and keys, which are not counted

@@ -67,8 +67,8 @@ func work(g *topology.Graph, tr wire.Transport) (map[int]string, error) {
 	}
 	bits := make(map[int]string)
 	for _, a := range []consensus.Agreement{
-		{}, {Polynomial: consensus.Tree},
-		{Codec: codec("int8"), Polynomial: consensus.Chebyshev}, {Codec: codec("int4"), Trigger: .5},
+		{RoundByRound: true}, {RoundByRound: true, Polynomial: consensus.Tree},
+		{RoundByRound: true, Codec: codec("int8"), Polynomial: consensus.Chebyshev}, {RoundByRound: true, Codec: codec("int4"), Trigger: .5},
 	} {
 		m, err := n.NewMixer(a, nil)
 		if err != nil {

@@ -106,6 +106,7 @@ func (f *fakeTraining) Read() (*dataset.Table, *fit.Config, error) {
 	}
 	c := &fit.Config{Options: fit.DefaultOptions(0), TaskColumn: "task", TargetColumn: "y", Rank: 1}
 	c.Options.Iterations, c.Options.EveryIteration, c.Options.Tolerance = 40, true, 0
+	c.Options.Agreement.RoundByRound = true
 	c.Train, err = table.Split(dataset.Split{TestFraction: 0.25, Seed: 1})
 	return table, c, err
 }

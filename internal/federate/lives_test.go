@@ -92,6 +92,7 @@ func newLives(t *testing.T, seed uint64) *lives {
 	l := &lives{t: t, rng: rand.New(rand.NewPCG(seed, 5)), base: t.TempDir(), weights: w, whole: map[string]*difalt.Result{}}
 	l.cluster = cluster.Named([]string{"a", "b", "c"}, g, "metropolis")
 	l.options = difalt.Options{Rank: 2, Method: difalt.DifAltGDmin, Rounds: 1, Iterations: livesIterations, EveryIteration: true, Workers: 1}
+	l.options.Agreement.RoundByRound = true
 	if seed%2 == 0 {
 		l.options.Method, l.options.Agreement.Polynomial = difalt.Accelerated, consensus.Tree
 	}

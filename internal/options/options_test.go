@@ -75,6 +75,7 @@ var notOptions = map[string]string{
 	"Options.EveryIteration":     "what a negative --tolerance and --trace do",
 	"Options.Observer":           "what --trace does",
 	"Options.Logger":             "silent",
+	"Agreement.RoundByRound":     "what nodes do, and so fit on tables",
 	"Agreement.Trigger":          "a study's: simulate has it",
 	"Table.Features":             "all but those of --drop",
 	"Table.Schema":               "that of the model, in predict and adapt",

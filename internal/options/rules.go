@@ -111,7 +111,8 @@ func (f *Flags) private() error {
 // file is for trials of the methods of the paper, which gossip.
 func (f *Flags) method() error {
 	o, problem := &f.Config.Options, IsProblem(f.Files.Data)
-	o.Agreement = consensus.Agreement{}
+	// One process could do several rounds at once, with other bits than several processes.
+	o.Agreement = consensus.Agreement{RoundByRound: !problem}
 	o.EveryIteration = o.Tolerance < 0 || f.Files.Trace != "" && !f.Changed("tolerance")
 	if f.Config.Auto {
 		for _, name := range []string{"method", "rounds", "agree", "compress"} {

@@ -295,6 +295,7 @@ func (s *Setting) Over(ctx context.Context, trial int, method string, t wire.Tra
 	if err != nil {
 		return nil, err
 	}
+	o.Agreement.RoundByRound = o.Agreement.Polynomial != consensus.Tree
 	o.Observer = observe
 	z := make([][]float64, len(net.Hosted()))
 	for i := range z {
