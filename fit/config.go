@@ -122,20 +122,11 @@ func (c *Config) check(t *dataset.Table) error {
 	if n := len(t.Features()) + 1; c.Rank < -1 || c.Rank > n || c.Plain && (c.Rank < 1 || c.Rank == n) {
 		return fmt.Errorf("the rank is %d: there are %d features", c.Rank, n-1)
 	}
-	if c.Plain && c.Ridge != nil && math.IsInf(*c.Ridge, 0) {
-		return errors.New("the ridge is infinite: a plain fit has nothing else")
-	}
-	if !c.Plain && (c.U0 != nil || c.Start != nil || c.Truth != nil) {
-		return errors.New("U0, Start and Truth are for a plain fit")
-	}
 	if (c.Plain || c.Privacy != (Privacy{})) && len(c.Curves) > 0 {
 		return errors.New("curves are for a fit that the evidence decides: neither a plain nor a private one")
 	}
-	if err := c.checkLogTarget(t); err != nil {
+	if err := errors.Join(c.checkPlain(), c.checkLogTarget(t)); err != nil {
 		return err
-	}
-	if c.Plain && c.Weights != nil {
-		return errors.New("a plain fit has no weights")
 	}
 	if err := c.checkPrivate(t); err != nil {
 		return err
@@ -146,6 +137,19 @@ func (c *Config) check(t *dataset.Table) error {
 	}
 	o := c.algorithmOptions()
 	return o.Validate()
+}
+
+// checkPlain checks what a plain fit alone has, or has not.
+func (c *Config) checkPlain() error {
+	switch {
+	case c.Plain && c.Ridge != nil && math.IsInf(*c.Ridge, 0):
+		return errors.New("the ridge is infinite: a plain fit has nothing else")
+	case c.Plain && c.Weights != nil:
+		return errors.New("a plain fit has no weights")
+	case !c.Plain && (c.U0 != nil || c.Start != nil || c.Truth != nil):
+		return errors.New("U0, Start and Truth are for a plain fit")
+	}
+	return nil
 }
 
 // checkLogTarget checks that targets have logarithms where the fit is of these.
