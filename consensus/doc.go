@@ -18,7 +18,9 @@
 // which polynomial of W (plain or Chebyshev) or along a tree, with which Codec, and whether
 // nodes with little news stay silent. With a codec or an event trigger, nodes send coded
 // differences from a replica that both sides keep; errors of the codes are part of the next
-// difference, so that none stays. Results have the same bits wherever nodes live.
+// difference, so that none stays. Results have the same bits wherever nodes live, except that a
+// process with all nodes applies several rounds at once, as a power of W, which rounds differently,
+// unless Agreement.RoundByRound forbids it.
 //
 // # Collective operations
 //

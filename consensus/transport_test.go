@@ -106,6 +106,37 @@ func TestTampering(t *testing.T) {
 	}
 }
 
+// TestSilence: a node that says nothing in gossip is believed only where nodes may be silent.
+func TestSilence(t *testing.T) {
+	w := networks(t)[0]
+	silent := resealed(func(p []byte) []byte { return append(p[:2], 0, 0, 0, 0) })
+	for _, a := range []consensus.Agreement{
+		{}, {Codec: consensus.Int8}, {Polynomial: consensus.Chebyshev}, {Trigger: .4}, {Codec: consensus.Int8, Trigger: .4},
+	} {
+		const process, at = 3, 7 // after the exchange of keys
+		_, errs, _ := run(t, w, splits(6)[3], func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
+			ts, err := direct(g, groups)
+			ts[process] = tamper(w, ts[process], at, 0, silent)
+			return ts, err
+		}, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
+			m, err := n.NewMixer(a, nil)
+			if err != nil {
+				return nil, err
+			}
+			z := make([]consensus.Message, len(n.Hosted()))
+			for i, g := range n.Hosted() {
+				z[i] = consensus.Message{Stream: wire.StreamBasis, Scalars: []float64{float64(g), 1, 2}}
+			}
+			return make([][]float64, len(z)), m.Mix(ctx, z, 20)
+		})
+		var peer *wire.PeerError
+		refused := errors.As(errs[process], &peer) && peer.Kind == wire.Protocol
+		if want := a.Trigger == 0; refused != want {
+			t.Errorf("%v: %v, want an error: %v", a, errs[process], want)
+		}
+	}
+}
+
 // identified is a transport of a certain run.
 type identified struct {
 	wire.Transport
