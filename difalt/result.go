@@ -150,7 +150,7 @@ type Result struct {
 	// Last describes the final state.
 	Last Record
 	// InitTraffic is what the initialisation sent, and InitCompute its execution time, as
-	// Record.Compute; 0 in a run that was restored from a snapshot of an older version.
+	// Record.Compute.
 	InitTraffic wire.Traffic
 	InitCompute time.Duration
 }
