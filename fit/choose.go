@@ -23,8 +23,8 @@ const (
 	decisiveBetween = 9
 )
 
-// A climb ends where a step promises less than this in -2 log likelihood, a tenth of what the errors of estimates make of it.
-const enough = 0.1
+// A climb ends where a step promises less than this in -2 log likelihood.
+const enough = evidence.Enough
 
 // How many evaluations climbs have at most, beside that of the start. From each evaluation other nodes learn something of the rows: a fit has
 // evidence.MostTold, and keeps some of them for what comes after.
@@ -131,7 +131,7 @@ func (q *question) chooseNone(ctx context.Context, rows *evidence.Rows) (c *choi
 	intercepts, levels := evidence.Unknown(), c.none.Clone()
 	intercepts.Spread = 0
 	if alike, ok := c.none.Alike(); ok {
-		levels = alike.Top(levels, nil, intercepts)
+		levels = alike.Top(levels, nil, intercepts, enough)
 	}
 	levels.Spread = 0
 	c.shrunken, _, err = rows.Maximize(ctx, &evidence.Point{Prior: levels, Mean: c.none.Mean}, nil, intercepts, 10*enough, c.steps(firstSteps, 0))
@@ -313,10 +313,10 @@ func (q *question) expected(c *choice, alike *evidence.Alike, rank int) *candida
 // the data determine (MacKay 1992).
 func (q *question) ascend(alike *evidence.Alike, p *mixedmodel.Prior, variances []float64) *candidate {
 	if p.Rank == 0 {
-		return judged(alike, alike.Point(alike.Top(p, nil, q.given), nil))
+		return judged(alike, alike.Point(alike.Top(p, nil, q.given, enough), nil))
 	}
 	for range 3 {
-		p = alike.Top(p, variances, q.given)
+		p = alike.Top(p, variances, q.given, enough)
 		_, determined := evidence.Occam(alike.Observed(p), variances, p.W)
 		variances = make([]float64, p.Rank)
 		for a := range variances {

@@ -46,6 +46,9 @@ const MinStrength, MaxStrength = 1e-10, 1e10
 
 func limitStrength(v float64) float64 { return math.Min(math.Max(v, MinStrength), MaxStrength) }
 
+// Enough is what a step of a climb has to promise in -2 log likelihood: a tenth of what the errors of estimates make of it.
+const Enough = 0.1
+
 // near is how little a step may promise where a climb has to end, so that it has arrived for all that the data can tell.
 const near = 1
 
@@ -69,7 +72,7 @@ func (r *Rows) Start(ctx context.Context, guess *mixedmodel.Prior, given Strengt
 	}
 	start = &Point{Prior: guess.Clone(), Mean: moments.Mean}
 	if alike, ok := moments.Alike(); ok {
-		start.Prior = alike.Top(guess, nil, given)
+		start.Prior = alike.Top(guess, nil, given, Enough)
 	}
 	given.Apply(start.Prior)
 	return start, moments, nil
@@ -100,7 +103,7 @@ func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, 
 		if !ok {
 			return best, true, nil
 		}
-		top := a.Top(best.Prior, variances, given)
+		top := a.Top(best.Prior, variances, given, tolerance)
 		there := a.Point(top, variances)
 		promise := best.Penalized() - there.Penalized()
 		if r.Evaluations() >= most || promise < tolerance {
@@ -142,10 +145,11 @@ func (r *Rows) Slack() float64 {
 }
 
 // Top returns the prior of the largest evidence from a start, as if all tasks were alike: variances and given are as in
-// Rows.Maximize. Where the spread is not given, slopes have variances of their own.
-func (a *Alike) Top(start *mixedmodel.Prior, variances []float64, given Strengths) *mixedmodel.Prior {
-	const turns, little = 4, 0.1
-	p, noise := a.with(start.Slopes).top(start, variances, given)
+// Rows.Maximize. Where the spread is not given, slopes have variances of their own. It is as near to the top as a climb of that tolerance needs.
+func (a *Alike) Top(start *mixedmodel.Prior, variances []float64, given Strengths, tolerance float64) *mixedmodel.Prior {
+	const turns = 4
+	little := min(tolerance, Enough)
+	p, noise := a.with(start.Slopes).top(start, variances, given, little)
 	if !given.free(1) || p.W < 3 || p.W > maxSlopes {
 		return p
 	}
@@ -154,16 +158,16 @@ func (a *Alike) Top(start *mixedmodel.Prior, variances []float64, given Strength
 		if gain < little {
 			break
 		}
-		p, noise = a.with(next.Slopes).top(next, variances, given)
+		p, noise = a.with(next.Slopes).top(next, variances, given, little)
 	}
 	return p
 }
 
 // top is Top with the slopes of the start, and returns the noise by the mean's variance, over that of the point.
-func (a *Alike) top(start *mixedmodel.Prior, variances []float64, given Strengths) (*mixedmodel.Prior, float64) {
+func (a *Alike) top(start *mixedmodel.Prior, variances []float64, given Strengths, little float64) (*mixedmodel.Prior, float64) {
 	c := &ascent{Alike: a, start: start.Clone(), variances: variances, given: given, noise: 1}
 	given.Apply(c.start)
-	c.chooseMean()
+	c.chooseMean(little)
 	x := c.variables()
 	if len(x) == 0 {
 		return c.start, c.noise
@@ -189,7 +193,7 @@ func (a *Alike) top(start *mixedmodel.Prior, variances []float64, given Strength
 // Point returns a prior with the evidence that it would have if all tasks were alike.
 func (a *Alike) Point(p *mixedmodel.Prior, variances []float64) *Point {
 	c := &ascent{Alike: a, start: p.Clone(), given: Strengths{MeanVariance: p.MeanVariance}, noise: 1}
-	gain := c.chooseMean()
+	gain := c.chooseMean(Enough)
 	out := &Point{Prior: p, LoadingVariances: variances, Mean: a.pt.Mean, Value: math.Inf(1)}
 	if to, ok := a.with(p.Slopes).at(p, c.noise); ok {
 		out.Value, out.Noise = a.pt.Value-gain+to.value-a.value-a.freedom*math.Log(c.noise), a.pt.Noise*to.noise
@@ -218,8 +222,9 @@ type visited struct {
 }
 
 // chooseMean sets the variance of the mean, unless it is given, to that of the largest evidence with all else as it is at the point, and
-// returns what it gains. The slope by its logarithm says on which side of the top it is.
-func (c *ascent) chooseMean() float64 {
+// returns what it gains. The slope by its logarithm says on which side of the top it is. A percent of the variance is next to nothing of a tenth in -2 log likelihood.
+func (c *ascent) chooseMean(little float64) float64 {
+	nearest := 0.01 * math.Sqrt(little/Enough)
 	s := c.pt.spectrum()
 	if s == nil {
 		return 0
@@ -227,7 +232,7 @@ func (c *ascent) chooseMean() float64 {
 	v, step, side := c.pt.MeanVariance, 8.0, 0.0
 	noise, first, slope := s.at(v)
 	last := first
-	for range 20 {
+	for range 40 {
 		next := c.start.MeanVariance
 		if c.given.free(2) {
 			if to := -slope; to*side <= 0 {
@@ -236,7 +241,7 @@ func (c *ascent) chooseMean() float64 {
 			next = limitStrength(v * math.Exp(side*step))
 		}
 		v = next
-		if noise, last, slope = s.at(v); step < 0.01 || !c.given.free(2) {
+		if noise, last, slope = s.at(v); step < nearest || !c.given.free(2) {
 			break
 		}
 	}

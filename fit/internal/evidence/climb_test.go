@@ -167,7 +167,7 @@ func TestClimbOfUnlikeTasks(t *testing.T) {
 			if !ok {
 				t.Fatal("none")
 			}
-			start := alike.Top(&mixedmodel.Prior{W: rows.Width, Intercept: 0.1, Spread: 0.01, MeanVariance: 0.1}, nil, Unknown())
+			start := alike.Top(&mixedmodel.Prior{W: rows.Width, Intercept: 0.1, Spread: 0.01, MeanVariance: 0.1}, nil, Unknown(), Enough)
 			truth := &mixedmodel.Prior{W: rows.Width, Intercept: 1 / (noise * noise), Spread: shape.slopes * shape.slopes / (noise * noise), MeanVariance: 0.1}
 			var values []float64
 			for _, p := range []*mixedmodel.Prior{start, truth} {

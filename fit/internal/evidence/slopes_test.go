@@ -61,7 +61,7 @@ func TestSlopesOfTop(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, _ := pt.Alike()
-	top := a.Top(p, []float64{1, 1}, Unknown())
+	top := a.Top(p, []float64{1, 1}, Unknown(), Enough)
 	at := a.Point(top, []float64{1, 1}).Penalized()
 	for j := range top.Slopes {
 		for _, by := range []float64{-0.5, 0.5} {
@@ -72,7 +72,7 @@ func TestSlopesOfTop(t *testing.T) {
 			}
 		}
 	}
-	if given := a.Top(p, []float64{1, 1}, Strengths{math.NaN(), 0.2, math.NaN()}); given.Slopes != nil || given.Spread != 0.2 {
+	if given := a.Top(p, []float64{1, 1}, Strengths{math.NaN(), 0.2, math.NaN()}, Enough); given.Slopes != nil || given.Spread != 0.2 {
 		t.Errorf("a given spread became %v, slopes %v", given.Spread, given.Slopes)
 	}
 	info, _ := a.slopesInformation(top)
