@@ -155,24 +155,36 @@ func TestCurvesAreTaken(t *testing.T) {
 	}
 }
 
-// Transforms are the same bits in one process, in two, and with one process a node: those the evidence chooses, and those of owners.
+// Transforms, of the target too, are the same bits in one process, in two, and with one process a node, with any workers: those the evidence chooses, and those of owners.
 func TestTransformsApart(t *testing.T) {
 	sine := func(wave, wild, size, line, level float64) float64 {
 		return math.Sin(3*wave) + min(max(wild, -2), 2) + math.Log(size) + line*level
 	}
-	for name, change := range map[string]func(c *Config){
-		"chosen": func(c *Config) { c.Owners = false }, "taken": func(c *Config) { c.Curves = []string{"size", "wave"} },
+	amount := func(wave, wild, size, line, level float64) float64 {
+		return 200 * math.Exp(math.Sin(3*wave)+0.5*line+0.8*level)
+	}
+	for name, x := range map[string]struct {
+		effect func(wave, wild, size, line, level float64) float64
+		change func(c *Config)
+		least  int // transforms
+		log    bool
+	}{
+		"chosen":              {sine, func(c *Config) { c.Owners = false }, 2, false},
+		"taken":               {sine, func(c *Config) { c.Curves = []string{"size", "wave"} }, 2, false},
+		"logarithm":           {amount, func(c *Config) { c.Owners = false }, 1, true},
+		"logarithm of owners": {amount, func(c *Config) { c.LogTarget = &yes }, 0, true},
 	} {
 		w := weights(t, "ring", 3, topology.Metropolis)
 		train := func(net *consensus.Network) (*outcome, error) {
-			tab, err := bentTable(net.Hosted(), 3, 4, 20, sine)
+			tab, err := bentTable(net.Hosted(), 3, 4, 20, x.effect)
 			if err != nil {
 				return nil, err
 			}
 			c := testConfig(t, 3, 1)
 			c.Network, c.Options.Iterations = net, 20
 			c.Options.Agreement.RoundByRound = true
-			change(&c)
+			c.Options.Workers = 1 + net.Hosted()[0]
+			x.change(&c)
 			m, r, err := Fit(t.Context(), tab, c)
 			return &outcome{m, r}, err
 		}
@@ -180,8 +192,8 @@ func TestTransformsApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if len(whole.m.Parameters().Scaling.Transforms) < 2 {
-			t.Errorf("%s: %q", name, kinds(whole.m))
+		if s := whole.m.Parameters().Scaling; len(s.Transforms) < x.least || s.LogTarget != x.log {
+			t.Errorf("%s: %q, logarithm %v", name, kinds(whole.m), s.LogTarget)
 		}
 		for _, groups := range groupings(3) {
 			parts, failed := apart(t, w, groups, train)
