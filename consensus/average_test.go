@@ -100,20 +100,22 @@ func TestAverageAgainstPowers(t *testing.T) {
 			for _, shape := range shapes {
 				want.Reset()
 				want.Mul(&power, matrixOf(randomMessages(g.Len(), shape[0], shape[1], shape[2], 5)))
-				var serial *mat.Dense
-				for _, pool := range pools {
-					got := mixed(t, newMixer(t, w, pool, Agreement{}), shape, rounds)
-					if serial == nil {
-						serial = got
+				for _, a := range []Agreement{{}, {RoundByRound: true}} {
+					var serial *mat.Dense
+					for _, pool := range pools {
+						got := mixed(t, newMixer(t, w, pool, a), shape, rounds)
+						if serial == nil {
+							serial = got
+						}
+						if !mat.Equal(got, serial) {
+							t.Errorf("%v, %+v, %d rounds, shape %v, %d workers: not the bits of one worker", w, a, rounds, shape, pool.Workers())
+						}
 					}
-					if !mat.Equal(got, serial) {
-						t.Errorf("%v, %d rounds, shape %v, %d workers: not the bits of one worker", w, rounds, shape, pool.Workers())
+					// Sums of at most L terms, below 10 in total, in every round.
+					tol := float64(g.Len()*(rounds+1)) * 10 * 0x1p-53
+					if !mat.EqualApprox(serial, &want, tol) {
+						t.Errorf("%v, %+v, %d rounds, shape %v: differs from W^rounds Z", w, a, rounds, shape)
 					}
-				}
-				// Sums of at most L terms, below 10 in total, in every round.
-				tol := float64(g.Len()*(rounds+1)) * 10 * 0x1p-53
-				if !mat.EqualApprox(serial, &want, tol) {
-					t.Errorf("%v, %d rounds, shape %v: differs from W^rounds Z", w, rounds, shape)
 				}
 			}
 		}

@@ -27,7 +27,11 @@ func agreements(t testing.TB) []Agreement {
 		for _, p := range []Polynomial{Plain, Chebyshev} {
 			for _, s := range []float64{0, .4, .7} {
 				a := Agreement{Polynomial: p, Codec: c, Trigger: s}
-				if a.Validate() == nil {
+				if a.Validate() != nil {
+					continue
+				}
+				all = append(all, a)
+				if a.RoundByRound = true; c == None && s == 0 { // else nothing is applied at once
 					all = append(all, a)
 				}
 			}
@@ -201,8 +205,8 @@ func TestDifferencesWorkers(t *testing.T) {
 		defer p.Close()
 		pools = append(pools, p)
 	}
-	exact := mixed(t, newMixer(t, w, nil, Agreement{}), [3]int{70, 2, 3}, 4)
 	for _, a := range append(agreements(t), trees(t)...) {
+		exact := mixed(t, newMixer(t, w, nil, Agreement{RoundByRound: a.RoundByRound}), [3]int{70, 2, 3}, 4)
 		var want *mat.Dense
 		var traffic wire.Traffic
 		for _, p := range pools {
