@@ -79,9 +79,9 @@ func TestWorkers(t *testing.T) {
 func TestStepDoesNotAllocate(t *testing.T) {
 	s, net := small(t)
 	for _, method := range difalt.Methods() {
-		for _, workers := range []int{1, 2} {
-			seen := 0
-			o := difalt.Options{Rank: 2, Method: method, MixedPrecision: workers > 1, Workers: workers, EveryIteration: true, Observer: func(*difalt.Record) error { seen++; return nil }}
+		for i, a := range []consensus.Agreement{{}, {}, {RoundByRound: true}, {RoundByRound: true, Polynomial: consensus.Chebyshev}, {Codec: consensus.Int8}} {
+			seen, workers := 0, 1+i%2
+			o := difalt.Options{Rank: 2, Method: method, MixedPrecision: workers > 1, Workers: workers, Agreement: a, EveryIteration: true, Observer: func(*difalt.Record) error { seen++; return nil }}
 			solver, err := difalt.NewSolver(s.Problem, net, o)
 			if err != nil {
 				t.Fatal(err)
@@ -94,7 +94,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 			}
 			step()
 			if n := testing.AllocsPerRun(20, step); n != 0 {
-				t.Errorf("%v, %d workers: %v allocations an iteration", method, workers, n)
+				t.Errorf("%v, %+v, %d workers: %v allocations an iteration", method, a, workers, n)
 			}
 			if seen == 0 {
 				t.Error("the observer was not called")
