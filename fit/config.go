@@ -45,7 +45,7 @@ type Config struct {
 	// nil leaves it to the evidence whether a column has a curve, is clipped, a logarithm, or as it is: unless there are Owners, or more than 40 features.
 	Curves []string
 	// LogTarget says whether the fit is of the logarithm of the target, so that effects multiply it; predictions are its median. nil leaves it to
-	// training rows that are left out of their task, where all targets are above 0 and their logarithms differ by a quarter or more: unless there are Owners, and
+	// training rows that are left out of their task, where all targets of training rows are above 0 and their logarithms differ by a quarter or more: unless there are Owners, and
 	// a model to continue says it.
 	LogTarget *bool
 	// Continue is a model from which strengths and loadings start, when rows were added. What is
@@ -152,7 +152,7 @@ func (c *Config) checkPlain() error {
 	return nil
 }
 
-// checkLogTarget checks that targets have logarithms where the fit is of these.
+// checkLogTarget checks that targets of training rows have logarithms where the fit is of these; errors of other rows are those of targets.
 func (c *Config) checkLogTarget(t *dataset.Table) error {
 	if !c.logTarget() {
 		return nil
@@ -161,7 +161,7 @@ func (c *Config) checkLogTarget(t *dataset.Table) error {
 		return errors.New("the target's logarithm is for a fit that the evidence decides: neither a plain nor a private one")
 	}
 	for i := range t.Rows() {
-		if !(t.Y(i) > 0) {
+		if (c.Train == nil || c.Train[i]) && !(t.Y(i) > 0) {
 			return fmt.Errorf("row %d of the table, of task %q, has a target of %v, which has no logarithm", i, t.Tasks()[t.Task(i)], t.Y(i))
 		}
 	}

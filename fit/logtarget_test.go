@@ -170,6 +170,35 @@ func TestLogTargetOfConfig(t *testing.T) {
 	}
 }
 
+// Held-out targets that have no logarithm are predicted, and their errors told, as all others are; the choice and the model do not know them.
+func TestHeldOutTargetsNeedNoLogarithm(t *testing.T) {
+	tab := assigned(t, amounts(t, 1, true), 2)
+	c := held(t, tab, nil)
+	bad := changed(t, tab, func(i int, _ []float64, y float64) float64 {
+		if !c.Train[i] && i%5 < 2 {
+			return -float64(i % 5)
+		}
+		return y
+	})
+	want, _ := fit(t, tab, c)
+	for name, choice := range map[string]*bool{"auto": nil, "yes": &yes} {
+		m, r := fit(t, bad, held(t, bad, choice))
+		if !m.Parameters().Scaling.LogTarget || !floats.Equal(m.Parameters().Theta, want.Parameters().Theta) {
+			t.Errorf("%s: held-out targets change the model", name)
+		}
+		if got := r.Scores[0].Test.RMSE; !(math.Abs(got/scoreOf(t, m, bad, c.Train)-1) < 1e-9) {
+			t.Errorf("%s: RMSE %v, %v is it", name, got, scoreOf(t, m, bad, c.Train))
+		}
+		for _, s := range r.Scores {
+			for _, e := range []Errors{s.Train, s.Test} {
+				if math.IsNaN(e.RMSE + e.MAE + e.ExplainedVariance) {
+					t.Errorf("%s: %+v", name, s)
+				}
+			}
+		}
+	}
+}
+
 // scoreOf returns the RMSE of a model on rows that are held out.
 func scoreOf(t *testing.T, m *model.Model, tab *dataset.Table, train []bool) float64 {
 	t.Helper()

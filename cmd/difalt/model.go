@@ -95,7 +95,11 @@ func showModel(w io.Writer, path string, m *model.Model) {
 		}
 		return fmt.Sprintf("%q", column)
 	}
-	line("target", "%s", named(p.TargetColumn))
+	target := named(p.TargetColumn)
+	if p.Scaling.LogTarget {
+		target += ", by its logarithm"
+	}
+	line("target", "%s", target)
 	line("task column", "%s", named(p.TaskColumn))
 	line("tasks", "%d: %s", len(p.Tasks), text.Names(p.Tasks))
 	line("training rows", "%s", trainingRows(p.Samples))

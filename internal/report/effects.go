@@ -81,7 +81,8 @@ func effectsWords(m *model.Model, effects []model.Effect) (list []string) {
 	p := m.Parameters()
 	words := "Effects in the units of the table, with 95 % intervals; sd of tasks: standard deviation of the effect between tasks. (intercept) is the target where all columns are 0."
 	if p.Scaling.LogTarget {
-		words = "Effects on the logarithm of the target, whose exponentials are factors of the target" + strings.TrimPrefix(words, "Effects in the units of the table")
+		words = "Effects on the logarithm of the target, whose exponentials are factors of the target" +
+			strings.Replace(strings.TrimPrefix(words, "Effects in the units of the table"), "is the target", "is that logarithm", 1)
 	}
 	if v := p.Prior.MeanVariance; v > 0 && v < 1e6 {
 		words += fmt.Sprintf(" The ridge on the mean, %s, shrinks the effects of columns; --mean-ridge 0 does not.", text.Short(1/v))

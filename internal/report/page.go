@@ -38,6 +38,7 @@ type page struct {
 	Axes            []string
 	Loadings        []loading
 	MoreFeatures    int
+	Unit            string // of Loadings
 	Notes           []string
 }
 
@@ -85,7 +86,7 @@ func (r *Report) Files() (map[string][]byte, error) {
 		{"tasks", "Error per task", r.tasksText(), r.tasksFigure()},
 		{"lines", "Tasks along a column", along, lines},
 		{"levels", "Levels of tasks", "How far each task is above or below the shared mean, with all features at their means, in the " + r.model.Unit() + ".", r.levelsFigure()},
-		{"residuals", "Residuals", "Targets minus predictions. A bend or a fan shape is a sign that the model misses something.", r.residualsFigure()},
+		{"residuals", "Residuals", residualsText(r.LogTarget) + " A bend or a fan shape is a sign that the model misses something.", r.residualsFigure()},
 		{"", "Convergence", "The objective (the sum of squared errors on training rows) relative to its least value and, if the nodes differ by more than rounding, the largest distance between the bases of two nodes.", r.convergenceFigure()},
 		{"", "What tasks differ by", fmt.Sprintf("How much tasks differ along each axis of the representation of rank %d: standard deviations, in the %s.", r.Chosen.Rank, r.model.Unit()), r.axesFigure()},
 		{"evidence", "Evidence for the rank", "How much more probable the training rows are with a rank than without a representation (logarithm), if tasks differ in all features, or in their intercepts only.", r.evidenceFigure()},
@@ -128,6 +129,7 @@ func (r *Report) page() *page {
 		Title:    "Predicting " + text.Visible(cmp.Or(m.Parameters().TargetColumn, "the target")),
 		Subtitle: fmt.Sprintf("%s: what %s share and differ by", r.data, text.Plural(len(m.Tasks()), "task")),
 		Version:  r.version,
+		Unit:     m.Unit(),
 		Facts: []pageFact{
 			{"tasks", strconv.Itoa(len(m.Tasks()))}, {"features", strconv.Itoa(r.Features)},
 			{"training rows", strconv.Itoa(r.Methods[0].Train.Rows)}, {"held-out rows", strconv.Itoa(r.Methods[0].Test.Rows)},

@@ -83,6 +83,14 @@ func shortened(name string) string {
 	return text.Visible(name)
 }
 
+// residualsText says what residuals are.
+func residualsText(ofLogarithm bool) string {
+	if ofLogarithm {
+		return "Logarithms of targets over predictions, of targets above 0."
+	}
+	return "Targets minus predictions."
+}
+
 // residualsFigure shows the residuals of rows of this process against their predictions; nil if there are too few to see anything.
 func (r *Report) residualsFigure() *chart.Figure {
 	x := make([]float64, len(r.table.Features()))
