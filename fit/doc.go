@@ -9,7 +9,9 @@
 // feature. So there are one regression for all tasks, shrunken
 // intercepts, one ridge a task, and whatever is between them. The strengths are those of the largest
 // restricted likelihood (empirical Bayes), and ranks that the evidence does not rule out are averaged,
-// by Laplace's approximation of the evidence, in which loadings have a prior of their own. There is no
+// by Laplace's approximation of the evidence, in which loadings have a prior of their own. Errors of training rows
+// that are left out of their task (in closed form) weigh the candidates of rank 0, and decide with the evidence whether the fit is of the
+// logarithm of the target ([Config.LogTarget]). There is no
 // cross-validation but for the simpler methods that the model is compared with on held-out rows.
 //
 // Where the evidence says that tasks differ by their noise, each has a variance of its own, shrunken by a

@@ -30,8 +30,8 @@ type Table interface {
 var ErrUnknownTask = errors.New("the model does not know")
 
 // Predict returns the prediction for features x of a task: the expected target, or, with Scaling.LogTarget, its
-// median, the exponential of the expected logarithm. It does not allocate
-// unless it fails. An unknown task is an error that is ErrUnknownTask; so are features that are
+// median, the exponential of the expected logarithm, which counts as at most 8 TargetScale off
+// Scaling.Target. It does not allocate unless it fails. An unknown task is an error that is ErrUnknownTask; so are features that are
 // infinite, or so large that the prediction is.
 func (m *Model) Predict(task string, x []float64) (float64, error) {
 	t, ok := m.index[task]
@@ -247,7 +247,7 @@ type block struct{ first, n int }
 // isNew reports whether features of levels are those of another level.
 func isNew(x []float64) bool { return !slices.ContainsFunc(x, func(v float64) bool { return v != 0 }) }
 
-// levelDeviation returns the standard deviation of the effect of a level that is not known, in the unit of the target: effects of levels
+// levelDeviation returns the standard deviation of the effect of a level that is not known, in what Unit says: effects of levels
 // are about 0 in the mean, as the ridge sees to, and the known ones say how far.
 func (m *Model) levelDeviation(t int, b block) float64 {
 	s, theta := &m.p.Scaling, m.scaled(t)
