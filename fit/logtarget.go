@@ -15,6 +15,8 @@ const (
 	leastLogDeviation, mostLogDeviation = 0.25, 20
 	// It is taken where it makes squared errors of training rows that are left out of their task less by this part, and by so many standard errors.
 	leastLogGain, leastLogErrors = 0.05, 0.8
+	// Of errors larger than that the fourth powers, of all rows, are no numbers.
+	mostError = 1e70
 )
 
 // byLogarithm returns the beginning of the fit of the logarithm of the target, with which effects multiply it, where targets are more likely by it and training rows that
@@ -38,7 +40,7 @@ func (b *beginning) byLogarithm(ctx context.Context, c *Config) (*beginning, err
 	if err != nil {
 		return nil, err
 	}
-	before, after := b.leftOutErrors(ctx), by.leftOutErrors(ctx)
+	before, after := b.leftOutErrors(ctx, b.TargetScale), by.leftOutErrors(ctx, b.TargetScale)
 	var l nodes.Layout
 	squares, gain, gains, rows := l.Span(1), l.Span(1), l.Span(1), l.Span(1)
 	z := d.Zeros(l.Len)
@@ -91,8 +93,8 @@ func (d *design) variesByOrders(ctx context.Context) (bool, error) {
 	return deviation >= leastLogDeviation && deviation <= mostLogDeviation, nil
 }
 
-// leftOutErrors returns by how much every training row is off what the other rows of its task expect, in the unit of the table; NaN for all other rows.
-func (b *beginning) leftOutErrors(ctx context.Context) []float64 {
+// leftOutErrors returns by how much every training row is off what the other rows of its task expect, over unit and at most mostError; NaN for all other rows.
+func (b *beginning) leftOutErrors(ctx context.Context, unit float64) []float64 {
 	errors := make([]float64, b.t.Rows())
 	for i := range errors {
 		errors[i] = math.NaN()
@@ -103,7 +105,7 @@ func (b *beginning) leftOutErrors(ctx context.Context) []float64 {
 			t, memory := rows.Task(g, at)
 			defer memory.Put()
 			b.eachLeftOut(posterior, by, list[at], rows.Weight(g, at), &t, func(i int, _, residual, rest float64) {
-				errors[i] = b.t.Y(i) - b.UnscaleTarget(b.scaledTarget(i)-residual/rest)
+				errors[i] = min(math.Abs(b.t.Y(i)/unit-b.UnscaleTarget(b.scaledTarget(i)-residual/rest)/unit), mostError)
 			})
 		})
 	}

@@ -170,6 +170,22 @@ func TestLogTargetOfConfig(t *testing.T) {
 	}
 }
 
+// Neither the choice nor errors depend on the unit of the target, even where squares of it are no numbers.
+func TestLogTargetInAnyUnit(t *testing.T) {
+	tab := assigned(t, amounts(t, 1, true), 2)
+	_, want := fit(t, tab, held(t, tab, nil))
+	for _, unit := range []float64{0x1p-990, 0x1p-300, 0x1p480} {
+		other := ofTargets(t, tab, func(y float64) float64 { return y * unit })
+		m, r := fit(t, other, held(t, other, nil))
+		if !m.Parameters().Scaling.LogTarget {
+			t.Errorf("in units of %g the logarithm is not taken", 1/unit)
+		}
+		if got := r.Scores[0].Test.RMSE / unit / want.Scores[0].Test.RMSE; !(math.Abs(got-1) < 0.01) {
+			t.Errorf("in units of %g the RMSE is %v of that in others", 1/unit, got)
+		}
+	}
+}
+
 // Held-out targets that have no logarithm are predicted, and their errors told, as all others are; the choice and the model do not know them.
 func TestHeldOutTargetsNeedNoLogarithm(t *testing.T) {
 	tab := assigned(t, amounts(t, 1, true), 2)
