@@ -42,7 +42,7 @@ func (b *beginning) byLogarithm(ctx context.Context, c *Config) (*beginning, err
 	}
 	before, after := b.leftOutErrors(ctx, b.TargetScale), by.leftOutErrors(ctx, b.TargetScale)
 	var l nodes.Layout
-	squares, gain, gains, rows := l.Span(1), l.Span(1), l.Span(1), l.Span(1)
+	squares, gain, gains, rows, logs := l.Span(1), l.Span(1), l.Span(1), l.Span(1), l.Span(1)
 	z := d.Zeros(l.Len)
 	for g, tasks := range d.layout {
 		d.eachTraining(tasks, func(i int) {
@@ -52,6 +52,7 @@ func (b *beginning) byLogarithm(ctx context.Context, c *Config) (*beginning, err
 				gain.Add(z[g], less)
 				gains.Add(z[g], less*less)
 				rows.Add(z[g], 1)
+				logs.Add(z[g], math.Log(d.t.Y(i)))
 			}
 		})
 	}
@@ -62,7 +63,7 @@ func (b *beginning) byLogarithm(ctx context.Context, c *Config) (*beginning, err
 	less, n := gain.First(sum), rows.First(sum)
 	se := math.Sqrt(max(gains.First(sum)-less*less/n, 0))
 	// The likelihood of the targets themselves, of which the density is that of the logarithm over the target.
-	likelier := (b.first.best.evidence-by.first.best.evidence)/2 - n*(by.Target+math.Log(by.TargetScale/b.TargetScale))
+	likelier := (b.first.best.evidence-by.first.best.evidence)/2 - logs.First(sum) - n*math.Log(by.TargetScale/b.TargetScale)
 	if likelier > 0 && less > leastLogGain*squares.First(sum) && less > leastLogErrors*se {
 		by.gain = less / squares.First(sum)
 		return by, nil

@@ -143,6 +143,24 @@ func TestLogTargetIsChosen(t *testing.T) {
 	}
 }
 
+// Weights that grow with the target do not make targets less likely by their logarithms, which are of rows, not of weights.
+func TestLogTargetOfWeightedRows(t *testing.T) {
+	for seed := range uint64(2) {
+		tab := assigned(t, amounts(t, seed, true), 2)
+		c := held(t, tab, nil)
+		c.Weights = make([]float64, tab.Rows())
+		for i := range c.Weights {
+			c.Weights[i] = tab.Y(i)
+		}
+		m, r := fit(t, tab, c)
+		c.LogTarget = &no
+		_, without := fit(t, tab, c)
+		if ours, other := r.Scores[0].Test.RMSE, without.Scores[0].Test.RMSE; !m.Parameters().Scaling.LogTarget || ours > 0.9*other {
+			t.Errorf("seed %d: RMSE %v, without the logarithm %v", seed, ours, other)
+		}
+	}
+}
+
 // What has no logarithm is refused with its row, and a model that is continued says which target the fit is of.
 func TestLogTargetOfConfig(t *testing.T) {
 	tab := assigned(t, amounts(t, 1, true), 2)
