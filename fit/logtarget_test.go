@@ -204,6 +204,21 @@ func TestLogTargetInAnyUnit(t *testing.T) {
 	}
 }
 
+// Targets that differ by too many orders for errors in their unit are refused by name, and fitted as they are if nobody asks for logarithms.
+func TestLogTargetOfTooManyOrders(t *testing.T) {
+	tab := assigned(t, amounts(t, 1, true), 2)
+	for power, want := range map[float64]string{10: "", 30: "the logarithms of the targets have a standard deviation of 3"} {
+		wide := ofTargets(t, tab, func(y float64) float64 { return math.Pow(y/20, power) })
+		if _, _, err := Fit(t.Context(), wide, held(t, wide, nil)); err != nil {
+			t.Errorf("power %v: %v", power, err)
+		}
+		_, r, err := Fit(t.Context(), wide, held(t, wide, &yes))
+		if want != "" && (err == nil || !strings.Contains(err.Error(), want)) || want == "" && (err != nil || math.IsNaN(r.Scores[0].Test.RMSE)) {
+			t.Errorf("power %v: %v, want %q", power, err, want)
+		}
+	}
+}
+
 // Held-out targets that have no logarithm are predicted, and their errors told, as all others are; the choice and the model do not know them.
 func TestHeldOutTargetsNeedNoLogarithm(t *testing.T) {
 	tab := assigned(t, amounts(t, 1, true), 2)

@@ -46,6 +46,9 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 		}
 	}
 	d.Target = mean[k]
+	if d.LogTarget && deviation[k] > mostLogDeviation {
+		return fmt.Errorf("the logarithms of the targets have a standard deviation of %.3g, of which squared errors are no numbers: a fit of logarithms takes at most %d", deviation[k], mostLogDeviation)
+	}
 	if d.equalTarget = deviation[k] == 0; !d.equalTarget {
 		_, e := math.Frexp(deviation[k])
 		d.TargetScale = math.Ldexp(1, e)

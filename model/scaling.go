@@ -31,7 +31,7 @@ func (s *Scaling) ScaleTarget(y float64) float64 {
 	return (y - s.Target) / s.TargetScale
 }
 
-// UnscaleTarget is the inverse of ScaleTarget.
+// UnscaleTarget is the inverse of ScaleTarget; with LogTarget, of v between -8 and 8, and what is beyond counts as these.
 func (s *Scaling) UnscaleTarget(v float64) float64 { return s.inTarget(s.Target + v*s.TargetScale) }
 
 // farthestLog is how many TargetScale, each one to two standard deviations, a logarithm may be off Target: a straight line goes on for ever, and its
