@@ -35,11 +35,16 @@ type page struct {
 	Scores          pageTable
 	Figures         []figure
 	Tried, Effects  pageTable // without rows where there are none
-	Axes            []string
-	Loadings        []loading
-	MoreFeatures    int
-	Unit            string // of Loadings
 	Notes           []string
+	pageLoadings
+}
+
+// pageLoadings are what tasks share, and differ by along axes.
+type pageLoadings struct {
+	Unit         string
+	Axes         []string
+	Loadings     []loading
+	MoreFeatures int
 }
 
 type pageFact struct{ Name, Value string }
@@ -129,7 +134,6 @@ func (r *Report) page() *page {
 		Title:    "Predicting " + text.Visible(cmp.Or(m.Parameters().TargetColumn, "the target")),
 		Subtitle: fmt.Sprintf("%s: what %s share and differ by", r.data, text.Plural(len(m.Tasks()), "task")),
 		Version:  r.version,
-		Unit:     m.Unit(),
 		Facts: []pageFact{
 			{"tasks", strconv.Itoa(len(m.Tasks()))}, {"features", strconv.Itoa(r.Features)},
 			{"training rows", strconv.Itoa(r.Methods[0].Train.Rows)}, {"held-out rows", strconv.Itoa(r.Methods[0].Test.Rows)},
@@ -190,7 +194,7 @@ func (p *page) addLoadings(m *model.Model) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
-	p.Axes = []string{"shared mean"}
+	p.Unit, p.Axes = m.Unit(), []string{"shared mean"}
 	for j := range values {
 		p.Axes = append(p.Axes, fmt.Sprintf("axis %d", j+1))
 	}
