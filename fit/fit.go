@@ -63,11 +63,11 @@ type beginning struct {
 	gain    float64  // see findings.byLog
 }
 
-// begin chooses transforms of features, and candidates of rank 0.
-func (d *design) begin(ctx context.Context, c *Config) (b *beginning, err error) {
+// begin chooses transforms of features, and candidates of rank 0; compared asks for splines too.
+func (d *design) begin(ctx context.Context, c *Config, compared bool) (b *beginning, err error) {
 	b = &beginning{design: d}
 	c.progress("columns", 0, 1)
-	if b.splines, err = d.transform(ctx, c, parallel.Workers(c.Options.Workers)); err != nil {
+	if b.splines, err = d.transform(ctx, c, parallel.Workers(c.Options.Workers), compared); err != nil {
 		return nil, err
 	}
 	c.progress("columns", 1, 1)
@@ -91,7 +91,7 @@ func (d *design) begin(ctx context.Context, c *Config) (b *beginning, err error)
 
 // fitMixed chooses a model by its evidence, and compares it with simpler ones.
 func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Model, error) {
-	b, err := d.begin(ctx, c)
+	b, err := d.begin(ctx, c, true)
 	if err != nil {
 		return nil, err
 	}

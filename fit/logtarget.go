@@ -36,7 +36,7 @@ func (b *beginning) byLogarithm(ctx context.Context, c *Config) (*beginning, err
 		return nil, err
 	}
 	d.fold = nil
-	by, err := d.begin(ctx, c)
+	by, err := d.begin(ctx, c, false)
 	if err != nil {
 		return nil, err
 	}

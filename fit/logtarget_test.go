@@ -161,6 +161,59 @@ func TestLogTargetOfWeightedRows(t *testing.T) {
 	}
 }
 
+// Of targets whose noise grows with them, while their effects add, logarithms are likelier, but predict far worse: they are not taken.
+func TestLikelierLogTargetIsNotEnough(t *testing.T) {
+	for seed := range uint64(2) {
+		rng := rand.New(rand.NewPCG(seed, 51))
+		tab := emptyTable(t, 2)
+		for k := range 600 {
+			if k%12 == 0 {
+				rng.NormFloat64()
+			}
+			x := []float64{math.Exp(1.2 * rng.NormFloat64()), rng.NormFloat64()}
+			if err := tab.Append(fmt.Sprint("shop ", k/12), "", x, (20+10*x[0])*math.Exp(0.6*rng.NormFloat64())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tab = assigned(t, tab, 2)
+		c := held(t, tab, nil)
+		c.Curves = []string{}
+		m, r := fit(t, tab, c)
+		c.LogTarget = &yes
+		log, other := fit(t, tab, c)
+		if m.Parameters().Scaling.LogTarget || other.Scores[0].Test.RMSE < 1.1*r.Scores[0].Test.RMSE || log.Parameters().Goodness.LogLikelihood < m.Parameters().Goodness.LogLikelihood {
+			t.Errorf("seed %d: RMSE %v, by logarithms %v; log likelihood %v and %v", seed, r.Scores[0].Test.RMSE, other.Scores[0].Test.RMSE, m.Parameters().Goodness.LogLikelihood, log.Parameters().Goodness.LogLikelihood)
+		}
+	}
+}
+
+// A learning curve compares a model of the logarithm with the same simpler methods, of the target itself, as one of the target.
+func TestLearningCurveOfLogTarget(t *testing.T) {
+	tab, other := assigned(t, amounts(t, 1, true), 2), amounts(t, 2, true)
+	fresh, x := emptyTable(t, 3), make([]float64, 3)
+	for i := range other.Rows() {
+		if err := fresh.Append("new "+other.Tasks()[other.Task(i)], "", other.X(x, i), other.Y(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var points [2][]CurvePoint
+	for i, choice := range []*bool{&yes, &no} {
+		c := held(t, tab, choice)
+		c.Curves = []string{}
+		m, _ := fit(t, tab, c)
+		var err error
+		if points[i], _, err = LearningCurve(m, fresh, CurveConfig{Repeats: 1, Samples: []int{3, 6}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, p := range points[0] {
+		other := points[1][i]
+		if math.Abs(p.Single.RMSE/other.Single.RMSE-1) > 0.01 || p.Mean != other.Mean || !(p.Ours.RMSE < other.Ours.RMSE) {
+			t.Errorf("%+v of the logarithm, %+v of the target", p, other)
+		}
+	}
+}
+
 // What has no logarithm is refused with its row, and a model that is continued says which target the fit is of.
 func TestLogTargetOfConfig(t *testing.T) {
 	tab := assigned(t, amounts(t, 1, true), 2)

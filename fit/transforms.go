@@ -35,9 +35,9 @@ type transformer struct {
 	failed  map[*alternative]float64 // what was promised by alternatives that were no better
 }
 
-// transform takes curves of the features that the caller names, or lets the evidence choose where there are few enough features to look at, and returns what
-// curves of all features make to be compared with. Between owners it tells nothing to choose by.
-func (d *design) transform(ctx context.Context, c *Config, workers int) (splines []method, err error) {
+// transform takes curves of the features that the caller names, or lets the evidence choose where there are few enough features to look at, and returns, if that is
+// compared, what curves of all features make to be compared with. Between owners it tells nothing to choose by.
+func (d *design) transform(ctx context.Context, c *Config, workers int, compared bool) (splines []method, err error) {
 	forced := len(c.Curves) > 0
 	if !forced && !d.chooses() {
 		return nil, nil
@@ -55,8 +55,10 @@ func (d *design) transform(ctx context.Context, c *Config, workers int) (splines
 		if alternatives, err = own.alternatives(ctx, own.numbers(), model.Clipped, model.Logarithmic, model.Curved, model.LogCurved); err != nil {
 			return nil, err
 		}
-		if splines, err = d.fitSplines(ctx, alternatives, own.tasks, workers); err != nil {
-			return nil, err
+		if compared {
+			if splines, err = d.fitSplines(ctx, alternatives, own.tasks, workers); err != nil {
+				return nil, err
+			}
 		}
 	}
 	switch {
