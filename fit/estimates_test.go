@@ -91,14 +91,7 @@ func TestNarrowing(t *testing.T) {
 	w := newWorld(6, 3)
 	tab := assigned(t, w.table(t, "t", 60, 8), 2)
 	c := testConfig(t, 2, -1)
-	d, err := newDesign(t.Context(), tab, &c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := d.sufficientRows(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, rows := trainingRows(t, tab, &c)
 	top, _, err := rows.Maximize(t.Context(), &evidence.Point{Prior: &mixedmodel.Prior{W: d.width(), Intercept: 1, Spread: 0.5, MeanVariance: 1}}, nil, evidence.Unknown(), 0.1, 50)
 	if err != nil {
 		t.Fatal(err)

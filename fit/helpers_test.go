@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/fit/internal/evidence"
 	_ "github.com/difalt/difalt/internal/testblas"
 	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
@@ -68,4 +70,18 @@ func fileOf(t *testing.T, m *model.Model) []byte {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// trainingRows returns the design of a table, and its rows as the estimator needs them.
+func trainingRows(t *testing.T, tab *dataset.Table, c *Config) (*design, *evidence.Rows) {
+	t.Helper()
+	d, err := newDesign(t.Context(), tab, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := d.sufficientRows(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, rows
 }

@@ -110,14 +110,7 @@ func TestLeftOutWeight(t *testing.T) {
 	w := newWorld(5, 3)
 	tab := assigned(t, w.table(t, "t", 30, 5), 2)
 	c := testConfig(t, 2, -1)
-	d, err := newDesign(t.Context(), tab, &c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := d.sufficientRows(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, rows := trainingRows(t, tab, &c)
 	var points []*evidence.Point
 	for _, spread := range []float64{0.5, 0.02} {
 		pt, err := rows.Evaluate(t.Context(), &evidence.Point{Prior: &mixedmodel.Prior{W: d.width(), Intercept: 0.7, Spread: spread, MeanVariance: 1}})
