@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/difalt/difalt/internal/npz"
 	"gonum.org/v1/gonum/mat"
@@ -67,34 +66,32 @@ func (a *array) write(out *npz.Writer) {
 	switch at := a.at.(type) {
 	case *[]float64:
 		out.Float64s(a.name, a.shape, *at)
-	case *byColumns:
-		rows, columns := a.shape[0], a.shape[1]
-		out.Floats(a.name, a.shape, false, func(put func(float64)) {
-			for i := range rows * columns {
-				put((*at)[i%columns*rows+i/columns])
-			}
-		})
-	case **mat.SymDense:
-		n := (*at).SymmetricDim()
-		out.Floats(a.name, a.shape, false, func(put func(float64)) {
-			for i := range n * n {
-				put((*at).At(i/n, i%n))
-			}
-		})
-	case func(i int, row []float64):
+	case *[]int:
+		out.Ints(a.name, *at)
+	case *[]string:
+		out.Strings(a.name, a.shape, *at)
+	default:
 		row := make([]float64, a.shape[1])
 		out.Floats(a.name, a.shape, false, func(put func(float64)) {
 			for i := range a.shape[0] {
-				at(i, row)
+				a.row(row, i)
 				for _, v := range row {
 					put(v)
 				}
 			}
 		})
-	case *[]int:
-		out.Ints(a.name, *at)
-	case *[]string:
-		out.Strings(a.name, a.shape, *at)
+	}
+}
+
+// row sets dst to a row of a matrix that is not in memory as it is in the file.
+func (a *array) row(dst []float64, i int) {
+	switch at := a.at.(type) {
+	case *byColumns:
+		mat.Col(dst, i, mat.NewDense(a.shape[1], a.shape[0], *at))
+	case **mat.SymDense:
+		mat.Row(dst, i, *at)
+	case func(i int, row []float64):
+		at(i, dst)
 	}
 }
 
@@ -119,14 +116,7 @@ func (p *Parameters) read(r *npz.Reader) (features []string, err error) {
 		p.Directions = make([]float64, a.Len())
 	}
 	for _, a := range p.arrays(features) {
-		switch name, _, _ := strings.Cut(a.name, "."); name {
-		case "slopes", "slopes_freedom", "doubt", "covariance", "noise":
-			a.none = !r.Has(a.name)
-		case "noise_freedom":
-			a.none = !r.Has("noise")
-		case "least", "most":
-			a.none = !r.Has("least")
-		}
+		a.none = a.none && !r.Has(a.name)
 		if err := a.read(r); err != nil {
 			return nil, err
 		}
@@ -158,19 +148,12 @@ func (a *array) read(r *npz.Reader) error {
 	case *[]float64:
 		*at = v
 	case *byColumns:
-		*at = make([]float64, len(v))
-		rows, columns := a.shape[0], a.shape[1]
-		for i, v := range v {
-			(*at)[i%columns*rows+i/columns] = v
+		if len(v) > 0 {
+			*at = mat.DenseCopyOf(mat.NewDense(a.shape[0], a.shape[1], v).T()).RawMatrix().Data
 		}
 	case **mat.SymDense:
-		n := a.shape[0]
-		*at = mat.NewSymDense(n, nil)
-		for i := range n {
-			for j := i; j < n; j++ {
-				(*at).SetSym(i, j, v[i*n+j])
-			}
-		}
+		*at = mat.NewSymDense(a.shape[0], nil)
+		(*at).CopySym(mat.NewSymDense(a.shape[0], v))
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 // Prior, or of rank 0, with which rows that are left out of their task are less off. Weight is more than 0; what all alternatives leave of 1 is that of Mean and Prior. Coefficients are
 // averaged over all of them (Hoeting, Madigan, Raftery and Volinsky 1999): their covariance counts also by how much they differ.
 type Alternative struct {
-	Weight float64
-	Mean   []float64 // as Parameters.Mean
-	Prior  Prior
+	Weight float64   `json:"weight"`
+	Mean   []float64 `json:"-"` // as Parameters.Mean
+	Prior
 }
 
 // A component is one of the models that are averaged, along Directions.

@@ -12,10 +12,11 @@ import (
 // is as exact as that. It is about the most probable rank.
 type Goodness struct {
 	// LogLikelihood is that of the targets at the estimates of the mean and of all variances, coefficients of tasks integrated.
-	LogLikelihood float64
+	LogLikelihood float64 `json:"log_likelihood,omitempty"`
 	// R2Marginal is the part of the variance of the target that is by what all tasks share, and R2Conditional that which is also by what
 	// tasks differ by, where both are as the model estimates them (Nakagawa and Schielzeth 2013; Johnson 2014).
-	R2Marginal, R2Conditional float64
+	R2Marginal    float64 `json:"r2_marginal,omitempty"`
+	R2Conditional float64 `json:"r2_conditional,omitempty"`
 }
 
 // The kinds of an Effect.
@@ -96,8 +97,8 @@ func (m *Model) terms() []term {
 	}
 	for j := 0; j < k; {
 		n, reference := 1, -1
-		if len(blocks) > 0 && s.place(blocks[0].first) == j {
-			n, reference, blocks = blocks[0].n, j, blocks[1:]
+		if len(blocks) > 0 && s.place(blocks[0].First) == j {
+			n, reference, blocks = blocks[0].Levels, j, blocks[1:]
 			level.a[j] += unit(j)
 		}
 		for ; n > 0; n, j = n-1, j+1 {

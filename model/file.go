@@ -37,55 +37,16 @@ const format = "difalt model"
 
 // header is the JSON text in the array "header".
 type header struct {
-	Format  string `json:"format"`
-	Version int    `json:"version"`
-	Rank    int    `json:"rank"`
-	Method  string `json:"method"`
-	headerNoise
-	headerScaling
-	headerVariances
-	headerGoodness
+	Format       string `json:"format"`
+	Version      int    `json:"version"`
+	Method       string `json:"method"`
 	TaskColumn   string `json:"task_column"`
 	TargetColumn string `json:"target_column"`
-
-	Categorical []categorical `json:"categorical,omitempty"`
-	Transforms  []Transform   `json:"transforms,omitempty"`
-
-	Alternatives []headerAlternative `json:"alternatives,omitempty"`
-}
-
-type headerAlternative struct {
-	Weight float64 `json:"weight"`
-	Rank   int     `json:"rank"`
-	headerNoise
-	headerVariances
-}
-
-type headerNoise struct {
-	Variance     float64 `json:"noise_variance"`
-	Freedom      float64 `json:"noise_known"`
-	PriorScale   float64 `json:"noise_scale,omitempty"`
-	PriorFreedom float64 `json:"noise_freedom,omitempty"`
-	Sample       float64 `json:"sample_noise,omitempty"`
-}
-
-type headerScaling struct {
-	Target   float64 `json:"target_mean"`
-	Unit     float64 `json:"target_scale"`
-	Constant bool    `json:"constant_feature"`
-	Log      bool    `json:"log_target,omitempty"`
-}
-
-type headerVariances struct {
-	Intercept float64 `json:"intercept_variance"`
-	Spread    float64 `json:"spread_variance"`
-	Mean      float64 `json:"mean_variance"`
-}
-
-type headerGoodness struct {
-	LogLikelihood float64 `json:"log_likelihood,omitempty"`
-	R2Marginal    float64 `json:"r2_marginal,omitempty"`
-	R2Conditional float64 `json:"r2_conditional,omitempty"`
+	*Prior
+	*Scaling
+	*Goodness
+	Categorical  []categorical `json:"categorical,omitempty"`
+	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 
 // Save writes the model as an .npz file that NumPy reads without pickle. With L
@@ -148,19 +109,9 @@ func (m *Model) Write(to io.Writer) error {
 	if m.index == nil {
 		return errors.New("an empty model cannot be written")
 	}
-	p, prior := &m.p, &m.p.Prior
-	var others []headerAlternative
-	for _, a := range p.Alternatives {
-		others = append(others, headerAlternative{a.Weight, a.Prior.Rank, noiseOf(&a.Prior), variancesOf(&a.Prior)})
-	}
+	p := &m.p
 	text, err := json.Marshal(header{
-		Format: format, Version: p.Version(), Rank: prior.Rank, Method: p.Method,
-		headerNoise:     noiseOf(prior),
-		headerScaling:   headerScaling{p.Scaling.Target, p.Scaling.TargetScale, p.Scaling.Constant, p.Scaling.LogTarget},
-		headerVariances: variancesOf(prior),
-		headerGoodness:  headerGoodness(p.Goodness),
-		TaskColumn:      p.TaskColumn, TargetColumn: p.TargetColumn, Categorical: categoricals(&p.Schema), Transforms: p.Scaling.Transforms,
-		Alternatives: others,
+		format, p.Version(), p.Method, p.TaskColumn, p.TargetColumn, &p.Prior, &p.Scaling, &p.Goodness, m.levels, p.Alternatives,
 	})
 	if err != nil {
 		return err
@@ -174,22 +125,6 @@ func (m *Model) Write(to io.Writer) error {
 		}
 	}
 	return out.Close()
-}
-
-func noiseOf(p *Prior) headerNoise {
-	return headerNoise{p.Noise, p.Freedom, p.NoisePrior.Scale, p.NoisePrior.Freedom, p.SampleNoise}
-}
-
-func variancesOf(p *Prior) headerVariances {
-	return headerVariances{p.Intercept, p.Spread, p.MeanVariance}
-}
-
-// prior returns the numbers of one that a header has.
-func (v *headerVariances) prior(rank int, n *headerNoise) Prior {
-	return Prior{
-		Rank: rank, Intercept: v.Intercept, Spread: v.Spread, MeanVariance: v.Mean,
-		Noise: n.Variance, Freedom: n.Freedom, NoisePrior: NoisePrior{n.PriorScale, n.PriorFreedom}, SampleNoise: n.Sample,
-	}
 }
 
 // writeUnscaled writes Theta and constant, which nobody reads back: they follow from the others.
@@ -254,24 +189,14 @@ func Load(path string) (m *Model, err error) {
 }
 
 func read(r *npz.Reader) (*Model, error) {
-	h, err := readHeader(r)
-	if err != nil {
+	var p Parameters
+	h := header{Prior: &p.Prior, Scaling: &p.Scaling, Goodness: &p.Goodness}
+	if err := h.read(r); err != nil {
 		return nil, err
 	}
-	if h.Rank < 0 {
-		return nil, fmt.Errorf("the model's header has rank %d", h.Rank)
-	}
-	if h.PriorFreedom == 0 && h.Sample == 0 { // an older file
-		h.Sample, h.PriorScale = h.PriorScale, 0
-	}
-	p := Parameters{Method: h.Method, TaskColumn: h.TaskColumn, TargetColumn: h.TargetColumn, Goodness: Goodness(h.headerGoodness)}
-	p.Scaling = Scaling{Target: h.Target, TargetScale: h.Unit, Constant: h.Constant, LogTarget: h.Log, Transforms: h.Transforms}
-	p.Prior = h.prior(h.Rank, &h.headerNoise)
-	for _, a := range h.Alternatives {
-		if a.Rank < 0 {
-			return nil, fmt.Errorf("the model's header has rank %d", a.Rank)
-		}
-		p.Alternatives = append(p.Alternatives, Alternative{Weight: a.Weight, Prior: a.prior(a.Rank, &a.headerNoise)})
+	p.Method, p.TaskColumn, p.TargetColumn, p.Alternatives = h.Method, h.TaskColumn, h.TargetColumn, h.Alternatives
+	if n := &p.Prior.NoisePrior; n.Freedom == 0 && p.Prior.SampleNoise == 0 { // an older file
+		p.Prior.SampleNoise, n.Scale = n.Scale, 0
 	}
 	features, err := p.read(r)
 	if err != nil {
@@ -283,36 +208,38 @@ func read(r *npz.Reader) (*Model, error) {
 	return New(p)
 }
 
-// readHeader checks that the file is a model of the version that is understood.
-func readHeader(r *npz.Reader) (*header, error) {
+// read reads the header of a file, and checks that it is that of a model of a version that is understood.
+func (h *header) read(r *npz.Reader) error {
 	if !r.Has("header") {
-		return nil, fmt.Errorf("not a model file: it has no array %q, but %q", "header", r.Names())
+		return fmt.Errorf("not a model file: it has no array %q, but %q", "header", r.Names())
 	}
 	a, err := r.Array("header")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	text, err := a.Strings()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var h header
-	if len(text) != 1 || json.Unmarshal([]byte(text[0]), &h) != nil || h.Format != format {
-		return nil, fmt.Errorf("not a model file: its header is %.100q", text)
+	if len(text) != 1 || json.Unmarshal([]byte(text[0]), h) != nil || h.Format != format {
+		return fmt.Errorf("not a model file: its header is %.100q", text)
 	}
 	switch {
 	case h.Version > Version:
-		return nil, fmt.Errorf("the model file has version %d: this program reads version %d; a newer difalt wrote it, and reads it", h.Version, Version)
+		return fmt.Errorf("the model file has version %d: this program reads version %d; a newer difalt wrote it, and reads it", h.Version, Version)
 	case h.Version < oldest:
-		return nil, fmt.Errorf("the model file has version %d: this program reads version %d; train the model again, or use the older difalt that wrote it", h.Version, Version)
+		return fmt.Errorf("the model file has version %d: this program reads version %d; train the model again, or use the older difalt that wrote it", h.Version, Version)
+	case h.Version < averaging && len(h.Alternatives) > 0:
+		return fmt.Errorf("the model file has version %d and alternatives, which version %d has", h.Version, averaging)
+	case h.Version < Version && h.LogTarget:
+		return fmt.Errorf("the model file has version %d and the logarithm of the target, which version %d has", h.Version, Version)
 	}
-	if h.Version < averaging && len(h.Alternatives) > 0 {
-		return nil, fmt.Errorf("the model file has version %d and alternatives, which version %d has", h.Version, averaging)
+	for _, a := range append(h.Alternatives, Alternative{Prior: *h.Prior}) {
+		if a.Rank < 0 {
+			return fmt.Errorf("the model's header has rank %d", a.Rank)
+		}
 	}
-	if h.Version < Version && h.Log {
-		return nil, fmt.Errorf("the model file has version %d and the logarithm of the target, which version %d has", h.Version, Version)
-	}
-	return &h, nil
+	return nil
 }
 
 // A categorical says, in the header of a model file, which features are the levels

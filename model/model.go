@@ -70,37 +70,43 @@ type Parameters struct {
 // where Slopes are about the features, e about the constant, and the constant of the mean is free.
 // All variances are in units of Noise.
 type Prior struct {
-	Rank                            int       // r, 0 if tasks share no representation
-	Loadings                        []float64 // L, w x r, by columns
-	Intercept, Spread, MeanVariance float64
+	Rank         int       `json:"rank"` // r, 0 if tasks share no representation
+	Loadings     []float64 `json:"-"`    // L, w x r, by columns
+	Intercept    float64   `json:"intercept_variance"`
+	Spread       float64   `json:"spread_variance"`
+	MeanVariance float64   `json:"mean_variance"`
 	// Slopes are w - 1 numbers above 0; nil are all 1. SlopesFreedom is to how many degrees of freedom the variance of each is
 	// known; nil if that is only what Uncertainty says of Spread.
-	Slopes, SlopesFreedom []float64
+	Slopes, SlopesFreedom []float64 `json:"-"`
 	// MeanCovariance is the covariance of Parameters.Mean given the training rows, w x w;
 	// zero for a mean that is known.
-	MeanCovariance []float64
+	MeanCovariance []float64 `json:"-"`
 	// Noise is the variance of the noise of the scaled target, and Freedom the degrees of
 	// freedom of its estimate; 0 if these are not known.
-	Noise, Freedom float64
+	Noise   float64 `json:"noise_variance"`
+	Freedom float64 `json:"noise_known"`
 	// NoisePrior says how tasks differ by their noise; zero if they do not.
-	NoisePrior NoisePrior
+	NoisePrior
 	// SampleNoise is the variance of single targets about what is expected, of tasks without a noise of their own; Noise if that is more.
-	SampleNoise float64
+	SampleNoise float64 `json:"sample_noise,omitempty"`
 	// Uncertainty is the covariance of the entries of Loadings and of the logarithms of Intercept
 	// and Spread, in this order; nil takes them as known.
-	Uncertainty *mat.SymDense
+	Uncertainty *mat.SymDense `json:"-"`
 }
 
 // A NoisePrior says how the variance v of the noise differs between tasks: Scale / v has the
 // distribution of chi^2 with Freedom degrees of freedom, over Freedom.
-type NoisePrior struct{ Scale, Freedom float64 }
+type NoisePrior struct {
+	Scale   float64 `json:"noise_scale,omitempty"`
+	Freedom float64 `json:"noise_freedom,omitempty"`
+}
 
 // A Model predicts the target of the tasks that it was trained on or adapted to. It is immutable, and safe for
 // concurrent use.
 type Model struct {
 	p        Parameters
 	features []string // of the table, without an added constant
-	levels   []block  // which of them are levels
+	levels   []categorical
 	index    map[string]int
 	bias     []float64        // of predictions at the center, in the units of the table
 	noise    []float64        // see TaskNoise
@@ -132,9 +138,7 @@ func New(p Parameters) (*Model, error) {
 		}
 		m.index[name] = t
 	}
-	for _, c := range categoricals(&m.p.Schema) {
-		m.levels = append(m.levels, block{c.First, c.Levels})
-	}
+	m.levels = categoricals(&m.p.Schema)
 	if p.CovarianceOf != nil {
 		m.later = sync.OnceValue(m.p.covariances)
 	}

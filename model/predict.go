@@ -218,7 +218,7 @@ func (m *Model) PredictAnyError(task string, x []float64) (p Prediction, err err
 	}
 	deviation := m.deviation(t, x)
 	for _, b := range m.levels {
-		if isNew(x[b.first:][:b.n]) {
+		if b.isNew(x) {
 			deviation = math.Hypot(deviation, m.levelDeviation(t, b))
 		}
 	}
@@ -238,26 +238,25 @@ func (m *Model) find(task string, x []float64) (t int, known bool, err error) {
 	if !known {
 		t = len(m.p.Tasks)
 	}
-	return t, known && !slices.ContainsFunc(m.levels, func(b block) bool { return isNew(x[b.first:][:b.n]) }), nil
+	return t, known && !slices.ContainsFunc(m.levels, func(b categorical) bool { return b.isNew(x) }), nil
 }
 
-// A block is the features of a categorical column.
-type block struct{ first, n int }
-
-// isNew reports whether features of levels are those of another level.
-func isNew(x []float64) bool { return !slices.ContainsFunc(x, func(v float64) bool { return v != 0 }) }
+// isNew reports whether features x are of a level that is not among those of the column.
+func (c *categorical) isNew(x []float64) bool {
+	return !slices.ContainsFunc(x[c.First:][:c.Levels], func(v float64) bool { return v != 0 })
+}
 
 // levelDeviation returns the standard deviation of the effect of a level that is not known, in what Unit says: effects of levels
 // are about 0 in the mean, as the ridge sees to, and the known ones say how far.
-func (m *Model) levelDeviation(t int, b block) float64 {
+func (m *Model) levelDeviation(t int, b categorical) float64 {
 	s, theta := &m.p.Scaling, m.scaled(t)
-	first := s.place(b.first)
+	first := s.place(b.First)
 	z, sum := make([]float64, s.Width()), 0.0
-	for j := first; j < first+b.n; j++ {
+	for j := first; j < first+b.Levels; j++ {
 		z[j] = 1 / s.Scale[j]
 		effect := s.inTable(theta, j) / s.TargetScale
 		sum += effect*effect + m.variance(t, z)
 		z[j] = 0
 	}
-	return math.Sqrt(sum/float64(b.n)) * s.TargetScale * mixedmodel.Interval95(float64(max(b.n-1, 1)))
+	return math.Sqrt(sum/float64(b.Levels)) * s.TargetScale * mixedmodel.Interval95(float64(max(b.Levels-1, 1)))
 }

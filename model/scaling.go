@@ -12,15 +12,16 @@ import (
 
 // A Scaling takes rows of a table to what U, mean and b_t are about.
 type Scaling struct {
-	Fill []float64 // in place of missing features, NaN
+	Fill []float64 `json:"-"` // in place of missing features, NaN
 	// Least and Most are what features count as at least and at most, so that no line goes on for ever; nil if there are none.
-	Least, Most   []float64
-	Transforms    []Transform // of features, in their order
-	Center, Scale []float64   // of the features so transformed: z = (x - center) / scale
+	Least, Most   []float64   `json:"-"`
+	Transforms    []Transform `json:"transforms,omitempty"` // of features, in their order
+	Center, Scale []float64   `json:"-"`                    // of the features so transformed: z = (x - center) / scale
 	// The target, or its logarithm, less Target, over TargetScale, a power of two.
-	Target, TargetScale float64
-	LogTarget           bool
-	Constant            bool // a feature that is always 1 comes last
+	Target      float64 `json:"target_mean"`
+	TargetScale float64 `json:"target_scale"`
+	LogTarget   bool    `json:"log_target,omitempty"`
+	Constant    bool    `json:"constant_feature"` // a feature that is always 1 comes last
 }
 
 // ScaleTarget returns what the model takes for a target y: NaN or an infinity where LogTarget wants one above 0.

@@ -281,7 +281,7 @@ func TestTransformErrors(t *testing.T) {
 		_, err := New(p)
 		check(t, err, want)
 		if bad != nil {
-			text, err := json.Marshal(header{Format: format, Version: Version, Transforms: bad})
+			text, err := json.Marshal(header{Format: format, Version: Version, Scaling: &Scaling{Transforms: bad}})
 			if err != nil {
 				t.Fatal(err)
 			}
