@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/options"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -52,6 +54,25 @@ func TestHelpFits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// No command says a line of its help twice.
+func TestHelpSaysALineOnce(t *testing.T) {
+	var commands func(*cobra.Command, ...string)
+	commands = func(cmd *cobra.Command, path ...string) {
+		stdout, _, _ := difaltCommand(t, append(path, "--help")...)
+		said := map[string]bool{}
+		for line := range strings.Lines(stdout) {
+			if line = strings.TrimSpace(line); len(line) > 25 && said[line] && !strings.HasPrefix(line, "difalt ") {
+				t.Errorf("%v --help has twice: %s", path, line)
+			}
+			said[line] = true
+		}
+		for _, sub := range cmd.Commands() {
+			commands(sub, append(slices.Clone(path), sub.Name())...)
+		}
+	}
+	commands(newRootCommand())
 }
 
 // The help of fit is a page of 60 lines; --help-all has every flag.
