@@ -110,7 +110,7 @@ func (s *simulateRun) results(folder *simulation.Folder, stdout io.Writer) error
 		return nil
 	}
 	sum := simulation.Summarize(&s.setting, folder.Done, machine())
-	if err := folder.WriteResults(&s.setting, sum, folder.Done); err != nil {
+	if err := folder.WriteResults(sum); err != nil {
 		return err
 	}
 	if err := folder.Close(true); err != nil {

@@ -36,12 +36,12 @@ var pageText string
 var pageTemplate = template.Must(template.New(ReportFile).Parse(pageText))
 
 // A result is what the folder of a run holds, as the page reads it.
-type result struct{ *simulation.Result }
+type result struct{ *simulation.Summary }
 
 // find returns the result of a preset's name with the given weights, or nil.
 func (r *report) find(name, weights string) *result {
 	for _, run := range r.all {
-		if run.Summary.Setting.Name == name && run.Summary.Setting.Weights == weights {
+		if run.Setting.Name == name && run.Setting.Weights == weights {
 			return run
 		}
 	}
@@ -57,7 +57,7 @@ type report struct {
 // WriteReport writes the page ReportFile about results into a folder, with figures in
 // its sub-folder "figures", and the numbers of all runs in ResultsFile. It leaves out the
 // figures of which all runs are missing.
-func WriteReport(folder string, all []*simulation.Result) error {
+func WriteReport(folder string, all []*simulation.Summary) error {
 	if err := os.MkdirAll(filepath.Join(folder, figuresDir), 0o777); err != nil {
 		return fmt.Errorf("cannot make the output folder: %w", err)
 	}
@@ -65,7 +65,7 @@ func WriteReport(folder string, all []*simulation.Result) error {
 	for _, run := range all {
 		r.all = append(r.all, &result{run})
 	}
-	page := map[string]any{"Time": all[0].Summary.Setting.Time, "Statements": r.statements(), "Runs": r.runs()}
+	page := map[string]any{"Time": all[0].Setting.Time, "Statements": r.statements(), "Runs": r.runs()}
 	for i, f := range paperFigures {
 		page[fmt.Sprint("Figure", i+1)] = r.paper(&f)
 	}
@@ -82,11 +82,10 @@ func WriteReport(folder string, all []*simulation.Result) error {
 func (r *report) csv() []byte {
 	b := []byte("run,weights,method,trials,final_distance,arrive,iterations,init_rounds,rounds,init_bytes,bytes,seconds\n")
 	for _, run := range r.all {
-		s := &run.Summary
-		for i := range s.Methods {
-			m := &s.Methods[i]
+		for i := range run.Methods {
+			m := &run.Methods[i]
 			to := m.To(accurate)
-			b = fmt.Appendf(b, "%s,%s,%s,%d,%.3g,%d,%s,%g,%s,%s,%s,%s\n", s.Setting.Name, s.Setting.Weights, m.Method, s.Trials, m.Final.Median, to.Trials,
+			b = fmt.Appendf(b, "%s,%s,%s,%d,%.3g,%d,%s,%g,%s,%s,%s,%s\n", run.Setting.Name, run.Setting.Weights, m.Method, run.Trials, m.Final.Median, to.Trials,
 				whole(orInf(to.Iterations)), m.InitRounds, whole(orInf(to.Rounds)), whole(m.InitBytes), whole(orInf(to.Bytes)), format(orInf(to.Seconds), 'f', 2))
 		}
 	}
@@ -135,31 +134,30 @@ func (r *report) paper(f *figure) (section string) {
 		}
 		var panels []chart.Panel
 		for _, run := range runs {
-			s := &run.Summary.Setting
+			s := &run.Setting
 			p := chart.Panel{Title: strings.Replace(f.varied, "_con", "_{con}", 1) + " = " + f.vary(s), X: chart.Axis{Label: "Iteration", Zero: true}}
-			for i := range run.Bands {
-				p.Series = append(p.Series, run.Bands[i].Series(simulation.LookOf(run.Bands[i].Method), simulation.Iterations))
+			for i := range run.Methods {
+				m, look := &run.Methods[i], simulation.LookOf(run.Methods[i].Method)
+				p.Series = append(p.Series, simulation.Series(m.Curve, look, simulation.Iterations))
+				row := []string{f.vary(s), weights, look.Name, distance(m.Final.Median), distance(m.Final.Min) + " to " + distance(m.Final.Max)}
+				t = append(t, append(append(row, run.arrival(m, 1e6)...), whole(orInf(m.To(accurate).Seconds))))
 			}
 			panels = append(panels, p)
-			for i := range run.Summary.Methods {
-				t = append(t, append([]string{f.vary(s), weights}, run.numbers(&run.Summary.Methods[i])...))
-			}
 		}
-		s := &runs[0].Summary.Setting
+		s := &runs[0].Setting
 		drawn := simulation.DistanceFigure(fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  %s weights%s",
-			s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, weights, simulation.TrialsText(runs[0].Bands)), panels...)
+			s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, weights, runs[0].TrialsText()), panels...)
 		section += r.picture(f.name+"-"+weights, f.title+", "+weights+" weights", drawn)
 	}
 	return section + t.Markdown()
 }
 
-func (r *result) numbers(m *simulation.MethodSummary) []string {
-	to, nodes := m.To(accurate), float64(r.Summary.Setting.Nodes)
-	return []string{
-		simulation.LookOf(m.Method).Name, distance(m.Final.Median), distance(m.Final.Min) + " to " + distance(m.Final.Max),
-		fmt.Sprintf("%d of %d", to.Trials, r.Summary.Trials), whole(orInf(to.Iterations)),
-		parts(m.InitRounds, orInf(to.Rounds), 1), parts(m.InitBytes, orInf(to.Bytes), nodes*1e6), whole(orInf(to.Seconds)),
-	}
+// arrival says in how many trials a method arrives, after how many iterations, and what
+// the initialisation and the iterations take until then: rounds, and bytes a node in the given unit.
+func (r *result) arrival(m *simulation.MethodSummary, unit float64) []string {
+	to := m.To(accurate)
+	return []string{fmt.Sprintf("%d of %d", to.Trials, r.Trials), whole(orInf(to.Iterations)),
+		parts(m.InitRounds, orInf(to.Rounds), 1), parts(m.InitBytes, orInf(to.Bytes), unit*float64(r.Setting.Nodes))}
 }
 
 // parts writes what the initialisation and the iterations took, in the given unit.
@@ -184,17 +182,17 @@ func (r *report) runs() string {
 	t := text.Table{{"preset", "weights", "trials", "seed", "differs from the preset", "machine"}}
 	var machines []string
 	for _, run := range r.all {
-		s := &run.Summary
-		preset, _, _ := strings.Cut(s.Setting.Name, "/")
-		trials := strconv.Itoa(s.Trials)
-		if n := run.Bands[0].Rows[0].Trials; n != s.Trials {
+		s := &run.Setting
+		preset, _, _ := strings.Cut(s.Name, "/")
+		trials := strconv.Itoa(run.Trials)
+		if n := run.Methods[0].Curve[0].Trials; n != run.Trials {
 			trials += fmt.Sprintf(", curves of %d", n)
 		}
-		machine := machineText(s.Machine)
+		machine := machineText(run.Machine)
 		if !slices.Contains(machines, machine) {
 			machines = append(machines, machine)
 		}
-		row := []string{preset, s.Setting.Weights, trials, strconv.FormatUint(s.Setting.Seed, 10), deviation(&s.Setting), strconv.Itoa(slices.Index(machines, machine) + 1)}
+		row := []string{preset, s.Weights, trials, strconv.FormatUint(s.Seed, 10), deviation(s), strconv.Itoa(slices.Index(machines, machine) + 1)}
 		if !slices.ContainsFunc(t, func(other []string) bool { return slices.Equal(row, other) }) {
 			t = append(t, row)
 		}

@@ -29,7 +29,7 @@ func (r *report) group(prefix string) []*result {
 
 // variantText describes how a run of one method differs from others.
 func (r *result) variantText() string {
-	s := &r.Summary.Setting
+	s := &r.Setting
 	name := simulation.LookOf(s.Methods[0]).Name
 	if s.Methods[0] == simulation.Auto || s.Methods[0] == simulation.Pooled {
 		return name
@@ -46,24 +46,20 @@ func (r *report) frontier() (section string) {
 		runs  []*result
 	}{{"many tasks a node", many}, {"one task a node", r.group("frontier/hard")}} {
 		for _, run := range kind.runs {
-			m, kilobytes := &run.Summary.Methods[0], 1e3*float64(run.Summary.Setting.Nodes)
-			base, to := kind.runs[0].Summary.Methods[0].To(accurate), m.To(accurate)
-			t = append(t, []string{
-				kind.title, run.variantText(), fmt.Sprintf("%d of %d", to.Trials, run.Summary.Trials), whole(orInf(to.Iterations)),
-				parts(m.InitRounds, orInf(to.Rounds), 1), parts(m.InitBytes, orInf(to.Bytes), kilobytes),
-				times(orInf(base.Rounds), orInf(to.Rounds)), times(orInf(base.Bytes), orInf(to.Bytes)), format(orInf(to.Seconds), 'f', 1),
-			})
+			base, to := kind.runs[0].Methods[0].To(accurate), run.Methods[0].To(accurate)
+			row := append([]string{kind.title, run.variantText()}, run.arrival(&run.Methods[0], 1e3)...)
+			t = append(t, append(row, times(orInf(base.Rounds), orInf(to.Rounds)), times(orInf(base.Bytes), orInf(to.Bytes)), format(orInf(to.Seconds), 'f', 1)))
 		}
 	}
 	if len(many) > 0 {
 		bytes := chart.Panel{X: chart.Axis{Label: "KB a node, initialisation included", Log: true}}
 		rounds := chart.Panel{X: chart.Axis{Label: "Rounds, initialisation included", Log: true}}
 		for i, run := range many {
-			kilobytes := 1e3 * float64(run.Summary.Setting.Nodes)
+			kilobytes := 1e3 * float64(run.Setting.Nodes)
 			bytes.Series = append(bytes.Series, run.variantSeries(i, func(b *simulation.BandRow) float64 { return b.Bytes / kilobytes }))
 			rounds.Series = append(rounds.Series, run.variantSeries(i, func(b *simulation.BandRow) float64 { return b.Rounds }))
 		}
-		f := simulation.DistanceFigure(strings.TrimPrefix(simulation.TrialsText(many[0].Bands), ";  "), bytes, rounds)
+		f := simulation.DistanceFigure(strings.TrimPrefix(many[0].TrialsText(), ";  "), bytes, rounds)
 		section = r.picture("frontier", "distance against bytes and against rounds", f)
 	}
 	return section + t.Markdown()
@@ -85,11 +81,11 @@ var variantColors = []chart.Style{
 
 // variantSeries returns the curve of a run of one method until it has arrived.
 func (r *result) variantSeries(i int, x func(*simulation.BandRow) float64) chart.Series {
-	band := r.Bands[0]
-	if k := band.First(1e-12); k >= 0 {
-		band.Rows = band.Rows[:k+1] // the rest is rounding
+	curve := r.Methods[0].Curve
+	if k := r.Methods[0].First(1e-12); k >= 0 {
+		curve = curve[:k+1] // the rest is rounding
 	}
-	return band.Series(simulation.Look{Name: r.variantText(), Style: variantColors[i%len(variantColors)]}, func(_ int, row *simulation.BandRow) float64 { return x(row) })
+	return simulation.Series(curve, simulation.Look{Name: r.variantText(), Style: variantColors[i%len(variantColors)]}, func(_ int, row *simulation.BandRow) float64 { return x(row) })
 }
 
 // A noiseSection is the setting of the preset noise, the statistical error, and the text
@@ -109,8 +105,8 @@ func (r *report) noise() *noiseSection {
 		return nil
 	}
 	truth := slices.DeleteFunc(r.group("noise/truth"), func(run *result) bool { return run == alone })
-	n := &noiseSection{Setting: &alone.Summary.Setting, Error: alone.Summary.Methods[0].Final.Median}
-	figure := simulation.DistanceFigure(strings.TrimPrefix(simulation.TrialsText(alone.Bands), ";  "),
+	n := &noiseSection{Setting: &alone.Setting, Error: alone.Methods[0].Final.Median}
+	figure := simulation.DistanceFigure(strings.TrimPrefix(alone.TrialsText(), ";  "),
 		n.panel("To the truth", truth), n.panel("To the minimiser of the pooled data", minimiser))
 	figure.Panels[0].Y.Min = 0.01 // nothing gets below the statistical error
 	n.Body = r.picture("noise", "distance to the truth and to the minimiser of the pooled data", figure) + r.noiseTable(n, minimiser).Markdown()
@@ -134,15 +130,14 @@ func (n *noiseSection) panel(title string, runs []*result) chart.Panel {
 func (r *report) noiseTable(n *noiseSection, minimiser []*result) text.Table {
 	t := text.Table{{"method, T_con × message", "final distance to the truth", "to the minimiser", "rounds to a tenth of the statistical error", "KB a node", "rounds to 1e-10 of the minimiser", "KB a node"}}
 	for _, run := range minimiser {
-		row := []string{run.variantText(), "-", distance(run.Summary.Methods[0].Final.Median)}
-		if to := r.find(strings.Replace(run.Summary.Setting.Name, "/"+simulation.Pooled+"/", "/truth/", 1), n.Weights); to != nil {
-			row[1] = strconv.FormatFloat(to.Summary.Methods[0].Final.Median, 'f', 4, 64)
+		m := &run.Methods[0]
+		row := []string{run.variantText(), "-", distance(m.Final.Median)}
+		if to := r.find(strings.Replace(run.Setting.Name, "/"+simulation.Pooled+"/", "/truth/", 1), n.Weights); to != nil {
+			row[1] = strconv.FormatFloat(to.Methods[0].Final.Median, 'f', 4, 64)
 		}
-		start := &run.Bands[0].Rows[0]
 		for _, target := range []float64{n.Error / 10, accurate} {
-			if k := run.Bands[0].First(target); k >= 0 {
-				at := &run.Bands[0].Rows[k]
-				row = append(row, parts(start.Rounds, at.Rounds, 1), parts(start.Bytes, at.Bytes, 1e3*float64(n.Nodes)))
+			if k := m.First(target); k >= 0 {
+				row = append(row, parts(m.InitRounds, m.Curve[k].Rounds, 1), parts(m.InitBytes, m.Curve[k].Bytes, 1e3*float64(n.Nodes)))
 			} else {
 				row = append(row, "-", "-")
 			}
@@ -160,16 +155,12 @@ func (r *report) baselines() string {
 	for _, kappa := range []float64{1.5, 10} {
 		panel := chart.Panel{Title: fmt.Sprintf("Condition number %g", kappa), X: chart.Axis{Label: "Rounds after the initialisation", Log: true}}
 		for i, run := range r.group(fmt.Sprintf("baselines/%g", kappa)) {
-			s, m := &run.Summary.Setting, &run.Summary.Methods[0]
-			to, start := m.To(accurate), run.Bands[0].Rows[0].Rounds
-			t = append(t, []string{
-				fmt.Sprint(kappa), simulation.LookOf(s.Methods[0]).Name, fmt.Sprintf("%d of %d", to.Trials, run.Summary.Trials), whole(orInf(to.Iterations)),
-				parts(m.InitRounds, orInf(to.Rounds), 1), parts(m.InitBytes, orInf(to.Bytes), 1e3*float64(s.Nodes)),
-			})
-			line := run.variantSeries(i, func(b *simulation.BandRow) float64 { return max(b.Rounds-start, 1) })
-			line.Name = simulation.LookOf(s.Methods[0]).Name
+			m, name := &run.Methods[0], simulation.LookOf(run.Setting.Methods[0]).Name
+			t = append(t, append([]string{fmt.Sprint(kappa), name}, run.arrival(m, 1e3)...))
+			line := run.variantSeries(i, func(b *simulation.BandRow) float64 { return max(b.Rounds-m.InitRounds, 1) })
+			line.Name = name
 			panel.Series = append(panel.Series, line)
-			caption = strings.TrimPrefix(simulation.TrialsText(run.Bands), ";  ")
+			caption = strings.TrimPrefix(run.TrialsText(), ";  ")
 		}
 		if len(panel.Series) > 0 {
 			panels = append(panels, panel)

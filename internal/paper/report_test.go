@@ -13,7 +13,7 @@ import (
 // falling is a result of methods that lose so many decades in every ten iterations, down
 // to 1e-15, from a start that took 3 rounds and 100 bytes, and send 2 rounds and 1,000
 // bytes in each.
-func falling(name, weights string, decades map[string]float64) *simulation.Result {
+func falling(name, weights string, decades map[string]float64) *simulation.Summary {
 	s := simulation.Setting{Name: name, Weights: weights, Rounds: 2, Nodes: 10, Kappa: 5, Time: simulation.PaperTime, Graph: "er:0.5"}
 	trial := simulation.Trial{Number: 1}
 	for _, method := range []string{"dif", "altgdmin", "dec", "dgd", "scaled", "extra", simulation.Auto} {
@@ -28,14 +28,13 @@ func falling(name, weights string, decades map[string]float64) *simulation.Resul
 		}
 		trial.Curves = append(trial.Curves, c)
 	}
-	trials := []simulation.Trial{trial}
-	return &simulation.Result{Summary: *simulation.Summarize(&s, trials, nil), Bands: simulation.Bands(trials)}
+	return simulation.Summarize(&s, []simulation.Trial{trial}, nil)
 }
 
 func TestReport(t *testing.T) {
 	good := map[string]float64{"dif": 1, "altgdmin": 1, "dec": 0.2, "dgd": 0}
 	slow := map[string]float64{"dif": 0.1, "altgdmin": 1, "dec": 0.05, "dgd": 0}
-	all := []*simulation.Result{
+	all := []*simulation.Summary{
 		falling("fig2a", "equal", slow), falling("fig2b", "equal", good), falling("fig2c", "equal", good),
 		falling("one-round/fig2a", "equal", map[string]float64{"dif": 0.01}),
 		falling("frontier/many/dif-10", "equal", map[string]float64{"dif": 1}),

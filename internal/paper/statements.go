@@ -23,7 +23,7 @@ func (r *result) iterations(method string) float64 {
 	return orInf(r.Method(method).To(accurate).Iterations)
 }
 func (r *result) arrive(method string) float64 {
-	return float64(r.Method(method).To(accurate).Trials) / float64(r.Summary.Trials)
+	return float64(r.Method(method).To(accurate).Trials) / float64(r.Trials)
 }
 
 // longer is the factor by which Dif-AltGDmin takes more iterations than AltGDmin.
@@ -32,11 +32,11 @@ func (r *result) longer() float64 { return r.iterations("dif") / r.iterations("a
 // apart is the largest factor between the medians of Dif- and Dec-AltGDmin until the
 // former is at 0.1.
 func (r *result) apart() float64 {
-	dif, dec := r.Band("dif"), r.Band("dec")
+	dif, dec := r.Method("dif").Curve, r.Method("dec").Curve
 	largest := 1.0
-	for k := range dif.Rows {
-		ratio := dec.Rows[k].Median / dif.Rows[k].Median
-		if largest = max(largest, ratio, 1/ratio); dif.Rows[k].Median < 0.1 {
+	for k := range dif {
+		ratio := dec[k].Median / dif[k].Median
+		if largest = max(largest, ratio, 1/ratio); dif[k].Median < 0.1 {
 			break
 		}
 	}

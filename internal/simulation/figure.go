@@ -46,22 +46,22 @@ func LookOf(method string) Look {
 // distanceLabel is that of the vertical axis of distances.
 const distanceLabel = "Subspace distance SD_{2}, node 0"
 
-// NewFigure returns the figure of a setting as the paper draws it: the distance of node
+// Figure returns the figure of a run as the paper draws it: the distance of node
 // 0, the paper's node 1, against iterations and against execution time, as the median on
 // a band from the 10th to the 90th percentile. Time includes the initialisation's.
-func NewFigure(s *Setting, bands []Band) *chart.Figure {
+func (s *Summary) Figure() *chart.Figure {
 	iterations := chart.Panel{X: chart.Axis{Label: "Iteration", Zero: true}}
 	seconds := chart.Panel{X: chart.Axis{Label: "Execution time (s)", Zero: true}}
-	for i := range bands {
-		b, l := &bands[i], LookOf(bands[i].Method)
-		iterations.Series = append(iterations.Series, b.Series(l, Iterations))
-		seconds.Series = append(seconds.Series, b.Series(l, func(_ int, row *BandRow) float64 { return row.Seconds }))
+	for i := range s.Methods {
+		m, l := &s.Methods[i], LookOf(s.Methods[i].Method)
+		iterations.Series = append(iterations.Series, Series(m.Curve, l, Iterations))
+		seconds.Series = append(seconds.Series, Series(m.Curve, l, func(_ int, row *BandRow) float64 { return row.Seconds }))
 	}
-	text := s.caption()
-	if s.Name != "" {
-		text = s.Name + ":  " + text
+	text := s.Setting.caption()
+	if s.Setting.Name != "" {
+		text = s.Setting.Name + ":  " + text
 	}
-	f := DistanceFigure(text+TrialsText(bands), iterations, seconds)
+	f := DistanceFigure(text+s.TrialsText(), iterations, seconds)
 	f.Title, f.Text = "Subspace distance against iterations and execution time", f.Caption
 	return f
 }
@@ -91,15 +91,15 @@ const floor = 1e-17
 // Iterations is the horizontal axis of Series that counts iterations.
 func Iterations(iteration int, _ *BandRow) float64 { return float64(iteration) }
 
-// Series returns the median of a band and, if there is more than one trial, the range
+// Series returns the median of a curve and, if there is more than one trial, the range
 // from the 10th to the 90th percentile, against a function of the iteration and its row.
 // It has at most about 300 points, the last included: more would only make files larger.
-func (b *Band) Series(l Look, x func(iteration int, row *BandRow) float64) chart.Series {
+func Series(curve []BandRow, l Look, x func(iteration int, row *BandRow) float64) chart.Series {
 	s := chart.Series{Name: l.Name, Style: l.Style}
-	n := len(b.Rows)
+	n := len(curve)
 	step := (n + 299) / 300
 	for k := 0; k < n; k = max(k+1, min(k+step, n-1)) {
-		row := &b.Rows[k]
+		row := &curve[k]
 		s.X, s.Y = append(s.X, x(k, row)), append(s.Y, max(row.Median, floor))
 		if row.Trials > 1 {
 			s.Low, s.High = append(s.Low, max(row.Low, floor)), append(s.High, max(row.High, floor))
@@ -118,8 +118,8 @@ func (s *Setting) caption() string {
 }
 
 // TrialsText says what lines and bands are.
-func TrialsText(bands []Band) string {
-	if n := bands[0].Rows[0].Trials; n > 1 {
+func (s *Summary) TrialsText() string {
+	if n := s.Methods[0].Curve[0].Trials; n > 1 {
 		return fmt.Sprintf(";  median and 10–90 %% band of %d trials", n)
 	}
 	return ""

@@ -19,7 +19,7 @@ func TestFigure(t *testing.T) {
 	}
 	trials := runTrials(t, s, 1, 3, 0)
 	trials[0].Curves[2].Rows[60].SDFirst = 0 // a logarithm must not see it
-	f := NewFigure(&s, Bands(trials))
+	f := Summarize(&s, trials, nil).Figure()
 	img, err := png.Decode(bytes.NewReader(f.PNG()))
 	if err != nil {
 		t.Fatal(err)

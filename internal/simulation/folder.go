@@ -99,18 +99,17 @@ func (f *Folder) Close(done bool) error {
 	return os.Rename(f.Path(partFile), f.Path(TraceFile))
 }
 
-// WriteResults writes the summary, the condensed curves and the figure of trials of
-// the setting.
-func (f *Folder) WriteResults(s *Setting, sum *Summary, trials []Trial) error {
+// WriteResults writes a summary, its curves and its figure.
+func (f *Folder) WriteResults(sum *Summary) error {
 	text, err := json.MarshalIndent(sum, "", "  ")
 	if err != nil {
 		return err
 	}
-	bands := Bands(trials)
-	files := map[string][]byte{SummaryFile: append(text, '\n'), BandsFile: appendBands(nil, bands)}
-	figure := NewFigure(s, bands)
-	files[FigureFile+".png"], files[FigureFile+".svg"] = figure.PNG(), figure.SVG()
-	return atomicfile.WriteFolder(f.dir, files)
+	figure := sum.Figure()
+	return atomicfile.WriteFolder(f.dir, map[string][]byte{
+		SummaryFile: append(text, '\n'), BandsFile: sum.curves(),
+		FigureFile + ".png": figure.PNG(), FigureFile + ".svg": figure.SVG(),
+	})
 }
 
 // append adds to the part all of a text or, if the disk is full, nothing.

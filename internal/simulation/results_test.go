@@ -16,7 +16,7 @@ func TestMarkup(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, SummaryFile), []byte(summary), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := loadResult(dir); err == nil || !strings.Contains(err.Error(), "is no name that this program writes") {
+		if _, err := loadSummary(dir); err == nil || !strings.Contains(err.Error(), "is no name that this program writes") {
 			t.Errorf("%s: %v", summary, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -12,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/internal/text"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Targets are the subspace distances whose iterations a summary counts.
@@ -50,6 +51,9 @@ type MethodSummary struct {
 	Computation   float64 `json:"computation_seconds"`
 	// Diverged counts the trials that ended early with an estimate that was not finite.
 	Diverged int `json:"diverged_trials"`
+
+	// Curve has a row for every iteration, from 0: what a figure shows. It is in BandsFile.
+	Curve []BandRow `json:"-"`
 }
 
 // A Spread describes one number over the trials.
@@ -70,24 +74,37 @@ type Reached struct {
 	Seconds    *float64 `json:"seconds"`
 }
 
+// A BandRow describes all trials after an iteration. A curve that ended early
+// counts with its last row.
+type BandRow struct {
+	Trials int
+	// Subspace distance of node 0: mean, median, 10th and 90th percentile.
+	Mean, Median, Low, High float64
+	// Medians of the largest distance of a node, the disagreement and the objective.
+	SDMax, Disagreement, Objective float64
+	// Medians of what it took so far, the initialisation included.
+	Rounds, Messages, Bytes, Seconds float64
+}
+
 // Summarize condenses trials, of which there must be at least one.
 func Summarize(s *Setting, trials []Trial, machine map[string]string) *Summary {
 	sum := &Summary{Setting: *s, Trials: len(trials), Machine: machine}
-	modelled, measured := map[string][]float64{}, map[string][]float64{}
-	for i := range trials {
-		for k := range trials[i].Curves {
-			if c := &trials[i].Curves[k]; len(c.Rows) > 0 {
-				seconds := s.communication(trials[i].Number, c)
-				modelled[c.Method] = append(modelled[c.Method], seconds)
-				measured[c.Method] = append(measured[c.Method], max(0, c.Rows[len(c.Rows)-1].Seconds-seconds))
+	for k := range trials[0].Curves {
+		var curves []*Curve
+		var modelled, measured []float64
+		for i := range trials {
+			c := &trials[i].Curves[k]
+			if len(c.Rows) == 0 { // its start was not finite
+				continue
 			}
+			seconds := s.communication(trials[i].Number, c)
+			curves, modelled, measured = append(curves, c), append(modelled, seconds), append(measured, max(0, c.last().Seconds-seconds))
 		}
-	}
-	for _, curves := range byMethod(trials) {
-		m := summarize(curves)
-		m.Communication = median(modelled[m.Method])
-		m.Computation = median(measured[m.Method])
-		sum.Methods = append(sum.Methods, m)
+		if curves != nil {
+			m := summarize(curves)
+			m.Communication, m.Computation = median(modelled), median(measured)
+			sum.Methods = append(sum.Methods, m)
+		}
 	}
 	return sum
 }
@@ -108,109 +125,136 @@ func (s *Setting) communication(trial int, c *Curve) float64 {
 	return iterations + clock.advance(before)
 }
 
-// byMethod gathers the curves of each method over the trials, in the order of the
-// first trial.
-func byMethod(trials []Trial) [][]*Curve {
-	var all [][]*Curve
-	at := map[string]int{}
-	for i := range trials {
-		for k := range trials[i].Curves {
-			c := &trials[i].Curves[k]
-			if len(c.Rows) == 0 {
-				continue
-			}
-			j, ok := at[c.Method]
-			if !ok {
-				j = len(all)
-				at[c.Method] = j
-				all = append(all, nil)
-			}
-			all[j] = append(all[j], c)
-		}
-	}
-	return all
-}
-
+// summarize condenses the curves of a method.
 func summarize(curves []*Curve) MethodSummary {
-	first, last := make([]*Row, len(curves)), make([]*Row, len(curves))
-	m := MethodSummary{Method: curves[0].Method}
-	for i, c := range curves {
-		first[i], last[i] = &c.Rows[0], &c.Rows[len(c.Rows)-1]
+	m := MethodSummary{Method: curves[0].Method, Final: Spread{Min: math.Inf(1)}}
+	length := 0
+	for _, c := range curves {
+		length = max(length, len(c.Rows))
+		m.Final.Min, m.Final.Max = min(m.Final.Min, c.last().SDFirst), max(m.Final.Max, c.last().SDFirst)
 		if c.Diverged {
 			m.Diverged++
 		}
 	}
-	distances := over(last, func(r *Row) float64 { return r.SDFirst })
-	m.Final = Spread{Median: median(distances), Min: slices.Min(distances), Max: slices.Max(distances)}
-	m.InitRounds, m.InitBytes, m.InitSeconds = median(over(first, rounds)), median(over(first, sent)), median(over(first, seconds))
-	m.Rounds, m.Messages, m.Bytes, m.Seconds = median(over(last, rounds)), median(over(last, messages)), median(over(last, sent)), median(over(last, seconds))
+	for k := range length {
+		m.Curve = append(m.Curve, bandRow(curves, k))
+	}
+	first, last := &m.Curve[0], &m.Curve[length-1]
+	m.InitRounds, m.InitBytes, m.InitSeconds = first.Rounds, first.Bytes, first.Seconds
+	m.Final.Median, m.Rounds, m.Messages, m.Bytes, m.Seconds = last.Median, last.Rounds, last.Messages, last.Bytes, last.Seconds
 	for _, target := range Targets {
 		m.Reached = append(m.Reached, reached(curves, target))
 	}
 	return m
 }
 
-// What rows of curves say, as numbers.
-func iteration(r *Row) float64 { return float64(r.Iteration) }
-func rounds(r *Row) float64    { return float64(r.Rounds) }
-func messages(r *Row) float64  { return float64(r.Messages) }
-func sent(r *Row) float64      { return float64(r.Bytes) }
-func seconds(r *Row) float64   { return r.Seconds }
-
-// over returns a number of every row, infinite where there is no row.
-func over(rows []*Row, number func(*Row) float64) []float64 {
-	v := make([]float64, len(rows))
-	for i, r := range rows {
-		if v[i] = math.Inf(1); r != nil {
-			v[i] = number(r)
+// bandRow condenses row k of the curves.
+func bandRow(curves []*Curve, k int) BandRow {
+	r, at := BandRow{Trials: len(curves)}, make([]float64, len(curves))
+	middle := func(number func(*Row) float64) float64 {
+		for i, c := range curves {
+			at[i] = number(&c.Rows[min(k, len(c.Rows)-1)])
 		}
+		return median(at)
 	}
-	return v
+	r.Median = middle(func(r *Row) float64 { return r.SDFirst })
+	r.Low, r.High, r.Mean = quantile(at, 0.1), quantile(at, 0.9), floats.Sum(at)/float64(len(at))
+	r.SDMax = middle(func(r *Row) float64 { return r.SDMax })
+	r.Disagreement = middle(func(r *Row) float64 { return r.Disagreement })
+	r.Objective = middle(func(r *Row) float64 { return r.Objective })
+	r.Rounds = middle(func(r *Row) float64 { return float64(r.Rounds) })
+	r.Messages = middle(func(r *Row) float64 { return float64(r.Messages) })
+	r.Bytes = middle(func(r *Row) float64 { return float64(r.Bytes) })
+	r.Seconds = middle(func(r *Row) float64 { return r.Seconds })
+	return r
 }
 
 // reached describes the first rows of curves that are at a target.
 func reached(curves []*Curve, target float64) Reached {
 	r := Reached{Distance: target}
-	rows := make([]*Row, len(curves))
+	first := make([]*Row, len(curves))
 	for i, c := range curves {
 		if k := slices.IndexFunc(c.Rows, func(r Row) bool { return r.SDFirst <= target }); k >= 0 {
 			r.Trials++
-			rows[i] = &c.Rows[k]
+			first[i] = &c.Rows[k]
 		}
 	}
 	middle := func(number func(*Row) float64) *float64 {
-		if m := median(over(rows, number)); !math.IsInf(m, 1) {
+		v := slices.Repeat([]float64{math.Inf(1)}, len(curves)) // of one that never gets there
+		for i, row := range first {
+			if row != nil {
+				v[i] = number(row)
+			}
+		}
+		if m := median(v); !math.IsInf(m, 1) {
 			return &m
 		}
 		return nil
 	}
-	r.Iterations, r.Rounds, r.Bytes, r.Seconds = middle(iteration), middle(rounds), middle(sent), middle(seconds)
+	r.Iterations = middle(func(r *Row) float64 { return float64(r.Iteration) })
+	r.Rounds = middle(func(r *Row) float64 { return float64(r.Rounds) })
+	r.Bytes = middle(func(r *Row) float64 { return float64(r.Bytes) })
+	r.Seconds = middle(func(r *Row) float64 { return r.Seconds })
 	return r
 }
 
-func median(v []float64) float64 { return measure.Median(slices.Clone(v)) }
+// median sorts v.
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return quantile(v, 0.5)
+}
 
 // quantile interpolates between the order statistics of v, which are sorted.
 func quantile(v []float64, q float64) float64 {
 	at := q * float64(len(v)-1)
 	i := int(at)
 	if f := at - float64(i); f > 0 && v[i] != v[i+1] { // both may be infinite
-		return v[i] + f*(v[i+1]-v[i])
+		return (1-f)*v[i] + f*v[i+1]
 	}
 	return v[i]
 }
 
-// A Result is what the folder of a run holds, without its trace.
-type Result struct {
-	Summary Summary
-	Bands   []Band
+// BandsHeader is the first line of BandsFile.
+const BandsHeader = "method,iteration,trials,node1_mean,node1_median,node1_p10,node1_p90," +
+	"max_median,disagreement_median,objective_median,rounds,messages,bytes,seconds"
+
+func (r *BandRow) columns(method *string, iteration *int) []any {
+	return []any{method, iteration, &r.Trials, &r.Mean, &r.Median, &r.Low, &r.High, &r.SDMax, &r.Disagreement, &r.Objective,
+		&r.Rounds, &r.Messages, &r.Bytes, &r.Seconds}
 }
 
-// LoadResults reads the results of all runs in a folder and its sub-folders, in the
+// curves returns the curves of all methods in the format of BandsHeader, with six significant digits.
+func (s *Summary) curves() []byte {
+	b := []byte(BandsHeader + "\n")
+	for i := range s.Methods {
+		m := &s.Methods[i]
+		for k := range m.Curve {
+			b = appendRow(b, 6, m.Curve[k].columns(&m.Method, &k))
+		}
+	}
+	return b
+}
+
+// readCurves returns the curve of every method in a file of curves.
+func readCurves(r io.Reader) (map[string][]BandRow, error) {
+	all := map[string][]BandRow{}
+	var row BandRow
+	var method string
+	var k int
+	return all, readCSV(r, BandsHeader, row.columns(&method, &k), func() error {
+		if k != len(all[method]) {
+			return fmt.Errorf("column 2: iteration %d of %s, want %d", k, method, len(all[method]))
+		}
+		all[method] = append(all[method], row)
+		return nil
+	})
+}
+
+// LoadResults reads the summaries of all runs in a folder and its sub-folders, with their curves, in the
 // order of their paths. Folders named "previous" are left out. It needs the
 // files SummaryFile and BandsFile of a run; errors name the file.
-func LoadResults(dir string) ([]*Result, error) {
-	var all []*Result
+func LoadResults(dir string) ([]*Summary, error) {
+	var all []*Summary
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -220,36 +264,28 @@ func LoadResults(dir string) ([]*Result, error) {
 		case d.IsDir() || d.Name() != SummaryFile:
 			return nil
 		}
-		r, err := loadResult(filepath.Dir(path))
-		if err != nil {
-			return err
-		}
-		all = append(all, r)
-		return nil
+		s, err := loadSummary(filepath.Dir(path))
+		all = append(all, s)
+		return err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s holds no results of runs: no file %s in it or below", dir, SummaryFile)
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%s holds no results of runs: no file %s in it or below", dir, SummaryFile)
-	}
-	return all, nil
+	return all, err
 }
 
-func loadResult(dir string) (*Result, error) {
-	r := &Result{}
-	path := filepath.Join(dir, SummaryFile)
+func loadSummary(dir string) (*Summary, error) {
+	s, path := &Summary{}, filepath.Join(dir, SummaryFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &r.Summary); err != nil {
+	if err := json.Unmarshal(text, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	s := &r.Summary.Setting
-	shown := []string{s.Name, s.Graph, s.Weights}
-	for i := range r.Summary.Methods {
-		shown = append(shown, r.Summary.Methods[i].Method)
+	shown := []string{s.Setting.Name, s.Setting.Graph, s.Setting.Weights}
+	for i := range s.Methods {
+		shown = append(shown, s.Methods[i].Method)
 	}
 	for _, name := range shown { // on a page, as they are
 		if strings.ContainsAny(name, "<>&|`[\n") {
@@ -262,38 +298,35 @@ func loadResult(dir string) (*Result, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if r.Bands, err = readBands(f); err != nil {
+	curves, err := readCurves(f)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	for i := range r.Summary.Methods {
-		if m := r.Summary.Methods[i].Method; r.Band(m) == nil {
-			return nil, fmt.Errorf("%s has no curve of method %s, which the summary lists", path, m)
+	for i := range s.Methods {
+		m := &s.Methods[i]
+		if m.Curve = curves[m.Method]; m.Curve == nil {
+			return nil, fmt.Errorf("%s has no curve of method %s, which the summary lists", path, m.Method)
 		}
 	}
-	if len(r.Bands) == 0 {
+	if len(s.Methods) == 0 {
 		return nil, errors.New(path + " holds no curves")
 	}
-	return r, nil
-}
-
-// Band returns the curve of a method, or nil.
-func (r *Result) Band(method string) *Band {
-	for i := range r.Bands {
-		if r.Bands[i].Method == method {
-			return &r.Bands[i]
-		}
-	}
-	return nil
+	return s, nil
 }
 
 // Method returns the summary of a method, or nil.
-func (r *Result) Method(name string) *MethodSummary {
-	for i := range r.Summary.Methods {
-		if r.Summary.Methods[i].Method == name {
-			return &r.Summary.Methods[i]
+func (s *Summary) Method(name string) *MethodSummary {
+	for i := range s.Methods {
+		if s.Methods[i].Method == name {
+			return &s.Methods[i]
 		}
 	}
 	return nil
+}
+
+// First returns the first row of the curve whose median distance is at most a target, or -1.
+func (m *MethodSummary) First(target float64) int {
+	return slices.IndexFunc(m.Curve, func(r BandRow) bool { return r.Median <= target })
 }
 
 // To returns what it took to get to one of the Targets.
