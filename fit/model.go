@@ -152,7 +152,7 @@ func (e *estimate) narrow(by float64) {
 // noiseInflation returns how many times the residuals the noise is, since loadings were fitted to them: every entry that
 // the data determine takes one of so many degrees of freedom, as a coefficient of a regression does. At most 2.
 func noiseInflation(info *mat.SymDense, pt *evidence.Point, freedom float64) float64 {
-	_, determined := evidence.Occam(info, pt.LoadingVariances, pt.W)
+	_, determined := evidence.Occam(info.At, pt.LoadingVariances, pt.W)
 	return freedom / max(freedom-floats.Sum(determined), freedom/2)
 }
 

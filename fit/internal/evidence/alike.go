@@ -211,32 +211,20 @@ func (a *Alike) covariance(p *mixedmodel.Prior) *mat.SymDense {
 	return symmetric(b)
 }
 
-// Observed returns half of the second derivatives of the value by the loadings, by columns, of order w rank. What is expected of
+// Observed returns half of the second derivatives of the value by the loadings, by columns: entry i, j of order w rank. What is expected of
 // them is right where the loadings are as long as the data have them; their prior shortens them, and where coefficients
-// outnumber tasks by much the value is steeper there: the expected volume would pass noise for a rank (Louis 1982). The rank
-// is at least 1.
-func (a *Alike) Observed(p *mixedmodel.Prior) mat.Symmetric {
-	w := p.W
-	seen, l := a.seen(p, 1), newInformationSums(w, p.Rank)
-	sums := l.loadings.Of(make([]float64, l.Len))
-	addObserved(p, seen.inverse, seen.scatter, a.tasks, seen.noise, sums)
-	if !jointly(w, p.Rank) {
-		return &columnBlocks{w, p.Rank, sums}
-	}
-	info := mat.NewSymDense(w*p.Rank, nil)
-	setLoadings(info, w, p.Rank, sums)
-	return info
+// outnumber tasks by much the value is steeper there: the expected volume would pass noise for a rank (Louis 1982).
+func (a *Alike) Observed(p *mixedmodel.Prior) func(i, j int) float64 {
+	seen := a.seen(p, 1)
+	return observed(p, seen.inverse, seen.scatter, a.tasks, seen.noise)
 }
 
 // Information returns the Fisher information of the evidence (half the expected second derivatives of the value) about
-// the loadings of a prior, by columns, and the logarithms of intercept and spread, of order w rank + 2. That of two directions D and E
-// of the covariance of deviations is tasks tr(B^-1 D B^-1 E) / 2.
+// the loadings of a prior, by columns, and the logarithms of intercept and spread, of order w rank + 2.
 func (a *Alike) Information(p *mixedmodel.Prior) *mat.SymDense {
-	w, l := p.W, newInformationSums(p.W, p.Rank)
-	sums := make([]float64, l.Len)
-	addInformation(p, a.seen(p, 1).inverse, sums, &l)
-	floats.Scale(a.tasks, sums)
-	return l.matrix(sums, w, p.Rank, w*p.Rank+2)
+	info := information(p, a.seen(p, 1).inverse)
+	info.ScaleSym(a.tasks, info)
+	return info
 }
 
 // A seen is a prior by its matrix B. It takes w cubed, where Alike.at with its axes takes w squared times the rank, but no new axes for other slopes.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Where all tasks have the same rows, the information of tasks that are alike is the sum of theirs.
@@ -23,16 +24,14 @@ func TestInformationOfTasksAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newInformationSums(p.W, p.Rank)
-	sums := make([]float64, l.Len)
+	n := p.W*p.Rank + 2
+	want := mat.NewSymDense(n, nil)
 	for _, list := range e.Tasks {
 		for i := range list {
 			k, _ := list[i].Whiten(p.Covariance(), p.W)
-			addInformation(p, pt.curvature(gramOf(&k, p.W)), sums, &l)
+			want.AddSym(want, information(p, pt.curvature(gramOf(&k, p.W))))
 		}
 	}
-	n := p.W*p.Rank + 2
-	want := l.matrix(sums, p.W, p.Rank, n)
 	a, ok := pt.Alike()
 	if !ok {
 		t.Fatal("none")

@@ -10,17 +10,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/lapack64"
-	"gonum.org/v1/gonum/mat"
 )
 
-// addObserved adds the second derivatives of tasks that are alike about a prior, by their A = B^-1 and the sum G of g g' over the
-// noise, g = Z'V^-1 (y - Z mean). With f = L'g / noise^(1/2) and C = I - L'A L, mean and covariance of the factors of a task's
+// observed returns half of the second derivatives of tasks that are alike by the loadings of a prior, by columns: entry i, j. With A = B^-1, the sum G of g g' over the
+// noise, g = Z'V^-1 (y - Z mean), f = L'g / noise^(1/2) and C = I - L'A L, mean and covariance of the factors of a task's
 // deviation, they are for columns p and q
 //
 //	A (f f' + C)_pq - g g' C_pq / noise + (A L)_q (L'g)_p g' / noise + g (L'g)_q (A L)_p' / noise - (A L)_q (A L)_p'
 //
 // as information about loadings by known factors, less what is missing about these (Louis 1982).
-func addObserved(prior *mixedmodel.Prior, a, gg []float64, tasks, noise float64, out []float64) {
+func observed(prior *mixedmodel.Prior, a, gg []float64, tasks, noise float64) func(i, j int) float64 {
 	w, r := prior.W, prior.Rank
 	al, gl := mixedmodel.Matrix(make([]float64, r*w), r, w), mixedmodel.Matrix(make([]float64, r*w), r, w) // (A L)' and (G L)'
 	c, f := mixedmodel.Square(make([]float64, r*r), r), mixedmodel.Square(make([]float64, r*r), r)
@@ -31,13 +30,14 @@ func addObserved(prior *mixedmodel.Prior, a, gg []float64, tasks, noise float64,
 	for p := range r {
 		c.Data[p*r+p]++
 	}
-	eachRow(w, r, out, func(p, q, i, from int, row []float64) {
-		lp, gp, cov := al.Data[p*w:][:w], gl.Data[p*w:][:w], c.Data[p*r+q]
-		floats.AddScaled(row, tasks*cov+f.Data[p*r+q], a[i*w+from:][:w-from])
-		floats.AddScaled(row, -cov/noise, gg[i*w+from:][:w-from])
-		floats.AddScaled(row, al.Data[q*w+i], gp[from:])
-		floats.AddScaled(row, gl.Data[q*w+i]-tasks*al.Data[q*w+i], lp[from:])
-	})
+	return func(i, j int) float64 {
+		i, j = min(i, j), max(i, j)
+		p, q, at := i/w, j/w, i%w*w+j%w
+		v := (tasks*c.Data[p*r+q] + f.Data[p*r+q]) * a[at]
+		v += -c.Data[p*r+q] / noise * gg[at]
+		v += al.Data[q*w+i%w] * gl.Data[p*w+j%w]
+		return v + (gl.Data[q*w+i%w]-tasks*al.Data[q*w+i%w])*al.Data[p*w+j%w]
+	}
 }
 
 // Occam returns what the evidence loses since the loadings are not known but estimated, by
@@ -45,7 +45,7 @@ func addObserved(prior *mixedmodel.Prior, a, gg []float64, tasks, noise float64,
 // units of that prior; and how many entries of every column the data determine. A direction in which there is less
 // information than none, as between two maxima, counts as one of which the data say nothing. The variance of a column is estimated too: about its
 // logarithm, with a prior as those of slopes have, n determined entries say n / 2.
-func Occam(info mat.Symmetric, variances []float64, w int) (penalty float64, determined []float64) {
+func Occam(info func(i, j int) float64, variances []float64, w int) (penalty float64, determined []float64) {
 	r := len(variances)
 	determined = make([]float64, r)
 	columns := 1 // at a time
@@ -57,7 +57,7 @@ func Occam(info mat.Symmetric, variances []float64, w int) (penalty float64, det
 		h := blas64.Symmetric{N: n, Stride: n, Data: make([]float64, n*n), Uplo: blas.Upper}
 		for i := range n {
 			for j := i; j < n; j++ {
-				h.Data[i*n+j] = info.At(first*w+i, first*w+j) * math.Sqrt(variances[first+i/w]*variances[first+j/w])
+				h.Data[i*n+j] = info(first*w+i, first*w+j) * math.Sqrt(variances[first+i/w]*variances[first+j/w])
 			}
 		}
 		values, work := make([]float64, n), make([]float64, max(64*n, 1))
@@ -92,7 +92,7 @@ func Occam(info mat.Symmetric, variances []float64, w int) (penalty float64, det
 // density of the prior is exp(-k sin^2 t / 2) of what it was. So column by column directions about those before are of a normal distribution about
 // two opposite ones, or anywhere on a sphere if that is less, with columns of the smallest k. Of the opposite ones each has the half of space that is nearer: a
 // column that is not apart from zero by its width, by the information, is its own reflection.
-func Turns(p *mixedmodel.Prior, variances []float64, info mat.Symmetric) (gain float64) {
+func Turns(p *mixedmodel.Prior, variances []float64, info func(i, j int) float64) (gain float64) {
 	for a := range p.Rank {
 		var narrow []float64 // log k
 		far := 0.0
@@ -116,12 +116,12 @@ func Turns(p *mixedmodel.Prior, variances []float64, info mat.Symmetric) (gain f
 }
 
 // apart returns how far a column of the loadings is from zero, in standard deviations of its length.
-func apart(p *mixedmodel.Prior, a int, variances []float64, info mat.Symmetric) float64 {
+func apart(p *mixedmodel.Prior, a int, variances []float64, info func(i, j int) float64) float64 {
 	l, w := p.Column(a), p.W
 	square, told := floats.Dot(l, l), 0.0
 	for i, x := range l {
 		for j, y := range l {
-			told += x * y * info.At(a*w+i, a*w+j)
+			told += x * y * info(a*w+i, a*w+j)
 		}
 	}
 	return math.Sqrt(square/variances[a] + max(told, 0))
