@@ -86,7 +86,6 @@ type choice struct {
 	levels         *candidate // of intercepts only; nil where strengths are given
 	tried          []*candidate
 	last           *candidate // that was expected
-	stacked        bool       // what is averaged with candidates of rank 0
 	lastOf         *evidence.Alike
 }
 

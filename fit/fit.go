@@ -154,7 +154,7 @@ func (c *choice) forget() {
 // conclude makes the model of candidates, the most probable first, and judges it.
 func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings, chosen *choice, averaged []*candidate, others []method) (*model.Model, error) {
 	chosen.none = nil
-	all, err := d.estimates(ctx, chosen.rows, averaged, chosen.stacked)
+	all, err := d.estimates(ctx, chosen.rows, averaged)
 	if err != nil {
 		return nil, err
 	}

@@ -140,15 +140,6 @@ func (e *estimate) widen(by float64) {
 	}
 }
 
-// narrow makes the noise of single targets smaller, as far as it was made larger, and where tasks have noise of their own all variances.
-func (e *estimate) narrow(by float64) {
-	if e.noise == nil {
-		e.sampleNoise = max(e.sampleNoise*by, e.Noise)
-		return
-	}
-	e.widen(by)
-}
-
 // noiseInflation returns how many times the residuals the noise is, since loadings were fitted to them: every entry that
 // the data determine takes one of so many degrees of freedom, as a coefficient of a regression does. At most 2.
 func noiseInflation(info *mat.SymDense, pt *evidence.Point, freedom float64) float64 {

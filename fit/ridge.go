@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -25,89 +26,56 @@ func decades(lo, hi int, unit float64) []float64 {
 	return grid
 }
 
-// gram is what ridge regression needs of a set of rows: Z'Z, Z'y and y'y. Grams of
+// A gram is what ridge regression needs of a set of rows z and targets y: the sum of weight v v' for v = (z, y), of which the constant is the last of z. Those of
 // disjoint sets add up.
-type gram struct {
-	zz *mat.SymDense
-	zy []float64
-	yy float64
-	// The sum of the weights of the rows.
-	weights float64
-	buf     *mat.Dense // rows not yet in zz
-	fill    int
+type gram struct{ blas64.SymmetricPacked }
+
+func newGram(width int) gram {
+	return gram{blas64.SymmetricPacked{N: width + 1, Data: make([]float64, packed(width)), Uplo: blas.Upper}}
 }
 
-func newGram(width int) *gram {
-	return &gram{zz: mat.NewSymDense(width, nil), zy: make([]float64, width)}
-}
+// packed is the length of a gram.
+func packed(width int) int { return (width + 1) * (width + 2) / 2 }
 
-// clear makes it that of no rows.
-func (g *gram) clear() {
-	clear(g.zz.RawSymmetric().Data)
-	clear(g.zy)
-	g.yy, g.weights, g.fill = 0, 0, 0
-}
+// at is an entry, of i up to j.
+func (g gram) at(i, j int) float64 { return g.Data[i*g.N-i*(i-1)/2+j-i] }
 
-func (g *gram) add(z []float64, y, weight float64) {
-	if g.buf == nil {
-		g.buf = mat.NewDense(256, len(z), nil)
-	}
-	row := g.buf.RawRowView(g.fill)
-	floats.ScaleTo(row, math.Sqrt(weight), z)
-	floats.AddScaled(g.zy, weight*y, z)
-	g.yy += weight * y * y
-	g.weights += weight
-	if g.fill++; g.fill == g.buf.RawMatrix().Rows {
-		g.flush()
-	}
-}
-
-// flush adds the buffered rows to zz.
-func (g *gram) flush() {
-	if g.fill == 0 {
-		return
-	}
-	rows := g.buf.RawMatrix()
-	rows.Rows = g.fill
-	blas64.Syrk(blas.Trans, 1, rows, 1, g.zz.RawSymmetric())
-	g.fill = 0
-}
-
-// minus sets g to a - b.
-func (g *gram) minus(a, b *gram) {
-	floats.SubTo(g.zy, a.zy, b.zy)
-	floats.SubTo(g.zz.RawSymmetric().Data, a.zz.RawSymmetric().Data, b.zz.RawSymmetric().Data)
-	g.yy, g.weights = a.yy-b.yy, a.weights-b.weights
-}
+// weights is the sum of the weights of the rows.
+func (g gram) weights() float64 { return g.at(g.N-2, g.N-2) }
 
 // solve returns theta = argmin |Z theta - y|^2 + ridge |theta|^2 but for its last entry, the
 // constant, which is free; or nil if rounding leaves it without a Cholesky factor.
-func (g *gram) solve(ridge float64) []float64 {
-	// About the means: those of Z and y are the last row of Z'Z, and entry of Z'y.
-	w := len(g.zy)
-	n := g.zz.At(w-1, w-1)
+func (g gram) solve(ridge float64) []float64 {
+	y, c := g.N-1, g.N-2
+	n := g.weights()
 	if n == 0 {
-		return make([]float64, w)
+		return make([]float64, y)
 	}
-	centred := mat.NewSymDense(max(w-1, 1), nil)
-	right := make([]float64, w-1)
-	for i := range w - 1 {
-		mean := g.zz.At(i, w-1) / n
-		right[i] = g.zy[i] - mean*g.zy[w-1]
-		for j := i; j < w-1; j++ {
-			centred.SetSym(i, j, g.zz.At(i, j)-mean*g.zz.At(j, w-1))
+	centred, right := mat.NewSymDense(max(c, 1), nil), make([]float64, c) // about the means
+	for i := range c {
+		mean := g.at(i, c) / n
+		right[i] = g.at(i, y) - mean*g.at(c, y)
+		for j := i; j < c; j++ {
+			centred.SetSym(i, j, g.at(i, j)-mean*g.at(j, c))
 		}
 	}
-	var s ridgeSolver
-	x := s.solve(centred.RawSymmetric(), right, ridge)
+	x := new(ridgeSolver).solve(centred.RawSymmetric(), right, ridge)
 	if x == nil {
 		return nil
 	}
-	theta := append(append([]float64(nil), x...), g.zy[w-1]/n)
+	theta := append(slices.Clone(x), g.at(c, y)/n)
 	for i, v := range x {
-		theta[w-1] -= v * g.zz.At(i, w-1) / n
+		theta[c] -= v * g.at(i, c) / n
 	}
 	return theta
+}
+
+// squared returns |y - Z theta|^2.
+func (g gram) squared(theta []float64) float64 {
+	v := mixedmodel.Vector(append(slices.Clone(theta), -1))
+	image := mixedmodel.Vector(make([]float64, v.N))
+	blas64.Spmv(1, g.SymmetricPacked, v, 0, image)
+	return max(blas64.Dot(v, image), 0)
 }
 
 // A ridgeSolver solves systems with a symmetric matrix and a ridge, in memory that it
@@ -139,71 +107,23 @@ func (s *ridgeSolver) solve(a blas64.Symmetric, b []float64, ridge float64) []fl
 	return s.x
 }
 
-// squared returns |y - Z theta|^2.
-func (g *gram) squared(theta []float64) float64 {
-	v := mat.NewVecDense(len(theta), theta)
-	return max(g.yy-2*floats.Dot(theta, g.zy)+mat.Inner(v, g.zz, v), 0)
-}
-
-// pack and unpack turn the numbers of a gram into one slice and back.
-func (g *gram) pack(out []float64) {
-	g.flush()
-	n := copy(out, g.zy)
-	out[n], out[n+1] = g.yy, g.weights
-	for at, i := n+2, 0; i < n; i++ {
-		at += copy(out[at:], g.row(i))
-	}
-}
-
-func (g *gram) unpack(in []float64) {
-	n := copy(g.zy, in)
-	g.yy, g.weights = in[n], in[n+1]
-	for at, i := n+2, 0; i < n; i++ {
-		at += copy(g.row(i), in[at:])
-	}
-}
-
-// row is row i of the upper triangle of Z'Z.
-func (g *gram) row(i int) []float64 { return g.zz.RawSymmetric().Data[i*len(g.zy):][i:len(g.zy)] }
-
-// packed is the length of a packed gram.
-func packed(width int) int { return width*(width+1)/2 + width + 2 }
-
-// foldGrams returns the Gram matrices of the rows of every fold, and of all
-// training rows: sums over the nodes of their own.
-func (d *design) foldGrams(ctx context.Context) (folds []*gram, all *gram, err error) {
+// foldGrams returns those of the rows of every fold, and of all training rows.
+func (d *design) foldGrams(ctx context.Context) (folds []gram, all gram, err error) {
 	w := d.width()
 	all = newGram(w)
-	own := newGram(w) // of the rows of one node in one fold
-	row := make([]float64, w)
+	row := make([]float64, w+1)
 	for fold := range d.folds {
-		z := d.Zeros(packed(w))
-		for g, tasks := range d.layout {
-			own.clear()
-			for at := range tasks {
-				if ctx.Err() != nil { // the sums say who leaves
-					break
-				}
-				d.eachTraining(tasks[at:at+1], func(i int) {
-					if d.fold[i] == fold {
-						y := d.row(row, i)
-						own.add(row, y, d.weightOf(i))
-					}
-				})
-			}
-			own.pack(z[g])
-		}
-		sum, err := d.Sum(ctx, z)
-		if err != nil {
-			return nil, nil, err
-		}
 		g := newGram(w)
-		g.unpack(sum)
+		if g.Data, err = d.sumTraining(ctx, len(g.Data), func(i int, out []float64) {
+			if d.fold[i] == fold {
+				row[w] = d.row(row[:w], i)
+				blas64.Spr(d.weightOf(i), mixedmodel.Vector(row), blas64.SymmetricPacked{N: w + 1, Data: out, Uplo: blas.Upper})
+			}
+		}); err != nil {
+			return nil, all, err
+		}
 		folds = append(folds, g)
-		all.zz.AddSym(all.zz, g.zz)
-		all.yy += g.yy
-		all.weights += g.weights
-		floats.Add(all.zy, g.zy)
+		floats.Add(all.Data, g.Data)
 	}
 	return folds, all, nil
 }
@@ -217,7 +137,7 @@ func (d *design) fitPooled(ctx context.Context) (m *method, unit float64, depend
 	}
 	filled := 0
 	for _, g := range folds {
-		if g.weights > 0 {
+		if g.weights() > 0 {
 			filled++
 		}
 	}
@@ -226,7 +146,7 @@ func (d *design) fitPooled(ctx context.Context) (m *method, unit float64, depend
 	}
 	w := d.width()
 	for j := range w - 1 {
-		unit += all.zz.At(j, j) / (all.weights * float64(w-1))
+		unit += all.at(j, j) / (all.weights() * float64(w-1))
 	}
 	if unit == 0 {
 		unit = 1
@@ -235,7 +155,7 @@ func (d *design) fitPooled(ctx context.Context) (m *method, unit float64, depend
 	sums := make([]float64, len(grid))
 	rest := newGram(w)
 	for _, g := range folds {
-		rest.minus(all, g)
+		floats.SubTo(rest.Data, all.Data, g.Data)
 		for k, ridge := range grid {
 			if theta := rest.solve(ridge); theta != nil {
 				sums[k] += g.squared(theta)
@@ -245,32 +165,33 @@ func (d *design) fitPooled(ctx context.Context) (m *method, unit float64, depend
 		}
 	}
 	m = &method{Score: Score{Method: Pooled}, of: d}
-	m.Ridge, m.Tried = bestRidge(grid, sums, all.weights, d.TargetScale)
+	m.Ridge, m.Tried = bestRidge(grid, sums, all.weights(), d.TargetScale)
 	m.theta = thetas{w, all.solve(m.Ridge)}
 	return m, unit, all.dependent(), nil
 }
 
 // dependent returns the features that are combinations of those before them, to rounding, by
 // pivots of the Cholesky factorisation of their correlations.
-func (g *gram) dependent() (list []int) {
-	k := len(g.zy) - 1
-	a := mat.NewSymDense(k, nil)
+func (g gram) dependent() (list []int) {
+	k := g.N - 2
+	a := mat.NewSymDense(max(k, 1), nil)
 	for i := range k {
 		for j := i; j < k; j++ {
-			if s := math.Sqrt(g.zz.At(i, i) * g.zz.At(j, j)); s > 0 {
-				a.SetSym(i, j, g.zz.At(i, j)/s)
+			if s := math.Sqrt(g.at(i, i) * g.at(j, j)); s > 0 {
+				a.SetSym(i, j, g.at(i, j)/s)
 			}
 		}
 	}
 	for j := range k {
-		if pivot := a.At(j, j); pivot <= 1e-12 {
-			if g.zz.At(j, j) > 0 {
+		pivot := a.At(j, j)
+		if pivot <= 1e-12 {
+			if g.at(j, j) > 0 {
 				list = append(list, j)
 			}
 			continue
 		}
 		for i := j + 1; i < k; i++ {
-			l := a.At(j, i) / a.At(j, j)
+			l := a.At(j, i) / pivot
 			for m := i; m < k; m++ {
 				a.SetSym(i, m, a.At(i, m)-l*a.At(j, m))
 			}

@@ -3,7 +3,6 @@ package fit
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"github.com/difalt/difalt/fit/internal/evidence"
@@ -47,7 +46,6 @@ func (q *question) stack(ctx context.Context, d *design, c *choice, averaged []*
 		} else {
 			averaged = append(averaged, &candidate{Point: pt, evidence: k.evidence, converged: converged, weight: weight})
 		}
-		c.stacked = true
 	}
 	slices.SortStableFunc(averaged, func(a, b *candidate) int { return cmp.Compare(b.weight, a.weight) })
 	return averaged, nil
@@ -81,15 +79,14 @@ func (c *candidate) interceptsOnly() bool { return c.Rank == 0 && c.Spread == 0 
 func (d *design) leftOutWeight(ctx context.Context, rows *evidence.Rows, averaged []*candidate, other *evidence.Point) (float64, error) {
 	var l nodes.Layout
 	gain, apart, gains, both, aparts, tasks := l.Span(1), l.Span(1), l.Span(1), l.Span(1), l.Span(1), l.Span(1)
-	var among []weighted
+	models := []weighted{{other.Posterior(), other.Deviations(), 1, 1}}
 	for _, k := range averaged {
-		among = append(among, weighted{k.Posterior(), k.Deviations(), k.weight})
+		models = append(models, weighted{k.Posterior(), k.Deviations(), k.weight, 0})
 	}
-	alone := weighted{other.Posterior(), other.Deviations(), 1}
 	z := d.Zeros(l.Len)
 	for g, list := range d.layout {
 		pairs := make([][2]float64, len(list))
-		parallel.For(ctx, rows.Workers, len(list), func(_, i int) { pairs[i] = d.leftOutPair(rows, g, i, among, alone) })
+		parallel.For(ctx, rows.Workers, len(list), func(_, i int) { pairs[i] = d.leftOutPair(rows, g, i, models) })
 		for _, p := range pairs {
 			gain.Add(z[g], p[0])
 			apart.Add(z[g], p[1])
@@ -112,94 +109,32 @@ func (d *design) leftOutWeight(ctx context.Context, rows *evidence.Rows, average
 	return weight * max(1-variance/(weight*weight), 0), nil
 }
 
-// A weighted model is one of several whose predictions are added up.
+// A weighted model is one of several whose predictions are added up, of one (0) or the other side (1) of a comparison.
 type weighted struct {
 	*mixedmodel.Posterior
 	by     *mixedmodel.Deviations
 	weight float64
+	side   int
 }
 
-// leftOutPair returns of a task the sums over its training rows of e (e - o) and (e - o)², for the errors e of some models and o of another one.
-func (d *design) leftOutPair(rows *evidence.Rows, g, i int, some []weighted, another weighted) (pair [2]float64) {
-	errors, owns := make([][2]float64, int(rows.Samples(g, i))), make([]float64, int(rows.Samples(g, i)))
-	add := func(m weighted, to int) {
+// leftOutPair returns of a task the sums over its training rows of e (e - o) and (e - o)², for the errors e and o of both sides.
+func (d *design) leftOutPair(rows *evidence.Rows, g, i int, models []weighted) (pair [2]float64) {
+	n := int(rows.Samples(g, i))
+	errors, owns := make([][2]float64, n), make([]float64, n)
+	for _, m := range models {
 		t, memory := rows.Task(g, i)
-		defer memory.Put()
 		row := 0
 		d.eachLeftOut(m.Posterior, m.by, d.layout[g][i], rows.Weight(g, i), &t, func(_ int, own, residual, rest float64) {
 			owns[row] = own
-			errors[row][to] += m.weight * residual / rest
+			errors[row][m.side] += m.weight * residual / rest
 			row++
 		})
+		memory.Put()
 	}
-	for _, m := range some {
-		add(m, 0)
-	}
-	add(another, 1)
 	for row, e := range errors {
 		apart := e[0] - e[1]
 		pair[0] += owns[row] * e[0] * apart
 		pair[1] += owns[row] * apart * apart
 	}
 	return pair
-}
-
-// narrowings is how many factors, from narrowest on, intervals of stacked models are tried with: not less, since rows that are further out than those of training are not among these.
-const narrowings, narrowest = 2, 0.9
-
-// narrowing returns by how much intervals of single targets by stacked models are too wide: the least factor, or 1, with which 95 % of the training
-// rows lie within theirs when they are left out of their task. A mixture takes one of its models for true, and adds what they differ by to the variance of each;
-// but none is, and their mean errs by less than each of them.
-func (d *design) narrowing(ctx context.Context, rows *evidence.Rows, all estimates) (float64, error) {
-	within := d.Zeros(narrowings + 1)
-	for g, list := range d.layout {
-		for i := range list {
-			for _, v := range d.leftOutOfAll(rows, g, i, all) {
-				within[g][narrowings]++
-				for at := range narrowings {
-					if v <= narrowest+widthStep*float64(at) {
-						within[g][at]++
-					}
-				}
-			}
-		}
-	}
-	sum, err := d.Sum(ctx, within)
-	if err != nil {
-		return 1, err
-	}
-	for at, n := range sum[:narrowings] {
-		if n >= 0.95*sum[narrowings] {
-			return narrowest + widthStep*float64(at), nil
-		}
-	}
-	return 1, nil
-}
-
-// leftOutOfAll returns how far the training rows of a task are from what its other rows expect by the mean of all models, over half of the 95 % interval of their mixture.
-func (d *design) leftOutOfAll(rows *evidence.Rows, g, i int, all estimates) (far []float64) {
-	n := int(rows.Samples(g, i))
-	off, variances, mean := make([]float64, n*len(all)), make([]float64, n), make([]float64, n)
-	freedom := 0.0
-	for k, e := range all {
-		t, memory := rows.Task(g, i)
-		v, f := e.noiseOf(g, i)
-		freedom += e.weight * f
-		row := 0
-		d.eachLeftOut(e.Posterior, e.Deviations(), d.layout[g][i], rows.Weight(g, i), &t, func(_ int, own, residual, rest float64) {
-			off[k*n+row] = residual / rest
-			mean[row] += e.weight * off[k*n+row]
-			variances[row] += e.weight * v / (own * rest)
-			row++
-		})
-		memory.Put()
-	}
-	for row, m := range mean {
-		v := variances[row]
-		for k, e := range all {
-			v += e.weight * math.Pow(off[k*n+row]-m, 2)
-		}
-		far = append(far, math.Abs(m)/(mixedmodel.Normal95*mixedmodel.Interval95(freedom)*math.Sqrt(v)))
-	}
-	return far
 }
