@@ -38,11 +38,8 @@ type protocol interface {
 	mix(ctx context.Context, m *Mixer, z []Message, rounds int) error
 }
 
-// byRounds is the protocol of an operation, of which power, unless nil, applies several rounds at once.
-type byRounds struct {
-	operation
-	power *power
-}
+// byRounds is the protocol of an operation.
+type byRounds struct{ operation }
 
 // An operation is given the messages before its first round and returns them after its last.
 type operation interface {
@@ -103,14 +100,7 @@ func (p byRounds) mix(ctx context.Context, m *Mixer, z []Message, rounds int) er
 		}
 		return nil
 	}
-	if p.power != nil && rounds >= p.power.from {
-		if err = p.power.apply(ctx, z, rounds); err == nil {
-			err = m.countAtOnce(ctx, l, rounds)
-		}
-	} else {
-		err = m.mixByRounds(ctx, p.operation, z, rounds, progress)
-	}
-	if err != nil {
+	if err := m.mixByRounds(ctx, p.operation, z, rounds, progress); err != nil {
 		return err
 	}
 	r.End(func(p []byte) []byte {
@@ -143,20 +133,18 @@ func (m *Mixer) check(ctx context.Context, z []Message, rounds int) (protocol, e
 	return m.protocol, nil
 }
 
-// countAtOnce does what rounds that were applied at once would have done besides.
-func (m *Mixer) countAtOnce(ctx context.Context, l layout, rounds int) error {
-	t := wire.Traffic{Rounds: int64(rounds), Messages: int64(rounds) * m.net.rounds.Ends}
-	t.Bytes = 8 * int64(l.n) * t.Messages
-	t, err := m.net.rounds.Metered(ctx, wire.Headers(t))
-	t.Bytes += m.reduction.Skip(rounds)
-	m.net.traffic = m.net.traffic.Plus(t)
-	return err
-}
-
 func (m *Mixer) mixByRounds(ctx context.Context, p operation, z []Message, rounds int, progress wire.Progress) error {
 	if progress == wire.Started {
 		p.open(z)
 		m.reduction.Mask()
+	}
+	if g, ok := p.(*gossip); ok {
+		if done, err := g.atOnce(ctx, m, rounds); done {
+			if err == nil {
+				p.close(z)
+			}
+			return err
+		}
 	}
 	n, alongTree := p.length(rounds)
 	err := m.net.rounds.Run(ctx, p, m.reduction, n, !alongTree, &m.net.traffic)
