@@ -101,7 +101,7 @@ func (p *recordParser) take(col int, cell []byte, line int, x []float64, names [
 		names[r.at] = trim(cell)
 		return nil
 	}
-	if v, n := number.Prefix(cell, p.decimal); n > 0 && n == len(cell) && r.kind == numberRole && fits(v) {
+	if v, ok := number.Plain(cell, p.decimal); ok && r.kind == numberRole && fits(v) {
 		x[r.at] = v // the common case
 		return nil
 	}
@@ -153,11 +153,11 @@ func (p *recordParser) value(col int, cell []byte) (float64, error) {
 			return v, nil
 		}
 	}
-	if p.decimal != '.' || f.group != 0 {
-		if v, err, ok := parseMarked(cell, p.decimal, f.group); ok {
+	if n := (notation{p.decimal, f.group}); n != notations[0] {
+		if v, err, ok := n.parse(cell); ok {
 			return v, err
 		}
-		if _, ok := marksOf(cell); ok { // with other marks
+		if readingsOf(cell) != 0 { // with other marks
 			return 0, strconv.ErrSyntax
 		}
 	}
@@ -166,18 +166,16 @@ func (p *recordParser) value(col int, cell []byte) (float64, error) {
 
 // notNumber adds to the error about a cell which option would help.
 func (p *recordParser) notNumber(col int, cell []byte, err error) error {
-	s, ok := marksOf(cell)
-	switch column := p.cols.header[col]; {
-	case ok && s.decimal != 0 && s.decimal != p.decimal:
-		return &FormatError{"Decimal", []string{string(s.decimal)}, err}
-	case ok && s.group != 0:
-		return &FormatError{"Thousands", []string{string(s.group)}, err}
-	case ok && s.either != 0:
-		return &FormatError{"Thousands", []string{string(s.either)}, err}
+	readings := readingsOf(cell)
+	switch marks := readings.groups(p.decimal); {
+	case readings != 0 && marks == nil: // with the other decimal mark
+		return &FormatError{"Decimal", []string{string(".,"[1-pointOrComma(p.decimal)])}, err}
+	case readings != 0:
+		return &FormatError{"Thousands", []string{string(marks[0])}, err}
 	case !p.cols.isFeature(col):
 		return err
 	default:
-		return &FormatError{"Categorical", p.textColumns(column), err}
+		return &FormatError{"Categorical", p.textColumns(p.cols.header[col]), err}
 	}
 }
 
@@ -209,7 +207,7 @@ func signOf(cell []byte) string {
 	for _, sign := range []string{"$", "\u20ac", "\u00a3", "\u00a5", "%"} {
 		rest, before := bytes.CutPrefix(cell, []byte(sign))
 		rest, after := bytes.CutSuffix(rest, []byte(sign))
-		if _, ok := marksOf(bytes.TrimSpace(rest)); ok && before != after {
+		if before != after && readingsOf(bytes.TrimSpace(rest)) != 0 {
 			return sign
 		}
 	}

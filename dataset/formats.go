@@ -8,74 +8,96 @@ import (
 	"github.com/difalt/difalt/dataset/internal/number"
 )
 
-// marks are what stands between the digits of a number: which is the decimal mark, and which one
-// separates thousands.
-type marks struct {
-	decimal byte // ',' or '.', 0 if there is none or it cannot be told
-	group   byte // ',', '.', ' ' or '\'', 0 if there is none or it cannot be told
-	either  byte // a single comma or point that may be both, as in 1,234
+// A notation is how numbers are written.
+type notation struct {
+	decimal byte // '.' or ','
+	group   byte // between thousands: 0 (nothing), ',', '.', '\'' or ' ', which stands for all spaces
 }
 
-// marksOf returns the marks of a trimmed cell; ok is false if it is no number in any
-// way of writing.
-func marksOf(cell []byte) (s marks, ok bool) {
-	body := cell
+// The notations there are: one of point comes before its counterpart of comma.
+var notations = [...]notation{{'.', 0}, {',', 0}, {'.', ','}, {',', '.'}, {'.', ' '}, {',', ' '}, {'.', '\''}, {',', '\''}}
+
+// readings is a set of notations, a bit for each.
+type readings uint8
+
+// The sets of all, and of those with a decimal point and with a decimal comma.
+const (
+	allReadings   readings = 0xff
+	pointReadings readings = 0x55
+	commaReadings readings = 0xaa
+)
+
+// readingsOf returns the notations in which a trimmed cell is a number; none if it is not one.
+func readingsOf(cell []byte) (r readings) {
+	cell = singleMarks(cell)
+	if len(bytes.Trim(cell, "0123456789+-., 'eE")) > 0 {
+		return 0
+	}
+	var memory [64]byte
+	for i, n := range notations {
+		if _, ok := n.plain(memory[:0], cell); ok {
+			r |= 1 << i
+		}
+	}
+	return r
+}
+
+// groups returns the marks between thousands of the notations in r with a decimal mark.
+func (r readings) groups(decimal byte) (marks []byte) {
+	for i, n := range notations {
+		if r>>i&1 == 1 && n.decimal == decimal {
+			marks = append(marks, n.group)
+		}
+	}
+	return marks
+}
+
+// plain appends to text, for strconv, the number that a cell of singleMarks is in this notation; ok
+// is false if it is none.
+func (n notation) plain(text, cell []byte) (plain []byte, ok bool) {
+	body, exponent := cell, []byte(nil)
+	if i := bytes.IndexAny(cell, "eE"); i >= 0 { // 1.5e3: whatever has an exponent has no thousands
+		body, exponent, n.group = cell[:i], cell[i:], 0
+		if !digits(bytes.TrimLeft(exponent[1:], "+-")) {
+			return nil, false
+		}
+	}
 	if len(body) > 0 && (body[0] == '-' || body[0] == '+') {
-		body = body[1:]
+		text, body = append(text, body[0]), body[1:]
 	}
-	if i := bytes.IndexAny(body, "eE"); i >= 0 {
-		// 1.5e3: whatever has an exponent has no thousands.
-		if n := len(body[i+1:]); n == 0 || !digits(bytes.TrimLeft(body[i+1:], "+-")) {
-			return s, false
-		}
-		body = body[:i]
-		if i := bytes.IndexAny(body, ",."); i >= 0 {
-			s.decimal = body[i]
-			body = slices.Concat(body[:i], body[i+1:])
-		}
-		return s, digits(body)
+	start := len(text)
+	whole, fraction, _ := bytes.Cut(body, []byte{n.decimal})
+	first, rest, grouped := whole, []byte(nil), false
+	if n.group != 0 {
+		first, rest, grouped = bytes.Cut(whole, []byte{n.group})
 	}
-	plain := singleMarks(body)
-	var marks []byte // in their order, without repetitions
-	for _, c := range plain {
-		switch {
-		case c-'0' <= 9:
-		case bytes.IndexByte([]byte(",. '"), c) < 0:
-			return s, false
-		case len(marks) == 0 || marks[len(marks)-1] != c:
-			marks = append(marks, c)
+	if text = append(text, first...); grouped && (len(first) < 1 || len(first) > 3 || first[0] == '0') {
+		return nil, false
+	}
+	for grouped {
+		first, rest, grouped = bytes.Cut(rest, []byte{n.group})
+		if text = append(text, first...); len(first) != 3 {
+			return nil, false
 		}
 	}
-	switch len(marks) {
-	case 0:
-		return s, digits(plain)
-	case 1:
-		return oneMark(plain, marks[0])
-	case 2:
-		whole, rest, _ := bytes.Cut(plain, marks[1:])
-		s.group, s.decimal = marks[0], marks[1]
-		return s, (s.decimal == ',' || s.decimal == '.') && s.group != s.decimal && groups(whole, s.group) && (len(rest) == 0 || digits(rest))
+	point := len(text)
+	if text = append(text, fraction...); !digits(text[start:]) {
+		return nil, false
 	}
-	return s, false
+	return append(slices.Insert(text, point, '.'), exponent...), true
 }
 
-// oneMark is marksOf for a number whose only mark is m.
-func oneMark(plain []byte, m byte) (s marks, ok bool) {
-	whole, rest, _ := bytes.Cut(plain, []byte{m})
-	grouped := groups(plain, m)
-	switch {
-	case m != ',' && m != '.' || bytes.IndexByte(rest, m) >= 0:
-		s.group = m
-		return s, grouped
-	case grouped && whole[0] != '0':
-		s.either = m
-		return s, true
+// parse returns the number that a trimmed cell is in this notation; ok is false if it is none.
+func (n notation) parse(cell []byte) (v float64, err error, ok bool) {
+	var memory [64]byte
+	text, ok := n.plain(memory[:0], singleMarks(cell))
+	if ok {
+		v, err = number.Parse(text)
 	}
-	s.decimal = m
-	return s, len(whole)+len(rest) > 0 && (len(whole) == 0 || digits(whole)) && (len(rest) == 0 || digits(rest))
+	return v, err, ok
 }
 
-// singleMarks returns a number with every digit kept, and one byte for each mark: a
+// singleMarks returns a cell with every digit kept, and one byte for each mark: a
 // space for all spaces, also those that do not break a line, and ' for both apostrophes.
 func singleMarks(body []byte) []byte {
 	if !slices.ContainsFunc(body, func(c byte) bool { return c >= 0x80 }) {
@@ -84,22 +106,6 @@ func singleMarks(body []byte) []byte {
 	s := bytes.ReplaceAll(body, []byte("\u00a0"), []byte(" "))
 	s = bytes.ReplaceAll(s, []byte("\u202f"), []byte(" "))
 	return bytes.ReplaceAll(s, []byte("\u2019"), []byte("'"))
-}
-
-// groups reports whether b is one to three digits, and then groups of three after m.
-func groups(b []byte, m byte) bool {
-	first, rest, more := bytes.Cut(b, []byte{m})
-	if !more || len(first) < 1 || len(first) > 3 || !digits(first) {
-		return false
-	}
-	for more {
-		var group []byte
-		group, rest, more = bytes.Cut(rest, []byte{m})
-		if len(group) != 3 || !digits(group) {
-			return false
-		}
-	}
-	return true
 }
 
 // digits reports whether b is digits, at least one.
@@ -112,86 +118,68 @@ func digits(b []byte) bool {
 	return len(b) > 0
 }
 
-// parseMarked parses a number that is written with a decimal mark and a mark between
-// thousands, or 0 for none, and with no others.
-func parseMarked(cell []byte, decimal, group byte) (v float64, err error, ok bool) {
-	s, ok := marksOf(cell)
-	if !ok || s.decimal != 0 && s.decimal != decimal || s.group != 0 && s.group != group || s.either != 0 && s.either != decimal && s.either != group {
-		return 0, nil, false
-	}
-	text := make([]byte, 0, 64)
-	for _, c := range singleMarks(cell) {
-		switch c {
-		case group:
-		case decimal:
-			text = append(text, '.')
-		default:
-			text = append(text, c)
-		}
-	}
-	v, err = number.Parse(text)
-	return v, err, true
-}
-
-// A dateOrder says how a date is written. Four digits of it are the year.
-type dateOrder uint8
+// dateOrders is a set of orders in which a date may be written. Four digits of it are the year.
+type dateOrders uint8
 
 const (
-	noDate dateOrder = iota
-	yearFirst
+	yearFirst dateOrders = 1 << iota
 	dayFirst
 	monthFirst
+	noDate dateOrders = 0
 )
 
 // The names of the orders in TableOptions.Dates.
-var dateOrders = map[string]dateOrder{"ymd": yearFirst, "dmy": dayFirst, "mdy": monthFirst}
+var orderNames = map[string]dateOrders{"ymd": yearFirst, "dmy": dayFirst, "mdy": monthFirst}
 
 // A date is three numbers in the order in which they are written, and what follows.
 type date struct {
-	part      [3]int
-	yearFirst bool
-	mark      byte    // between the numbers
-	seconds   float64 // since midnight, UTC if there is a time zone
+	part    [3]int
+	orders  dateOrders // in which no number is too large for a month
+	mark    byte       // between the numbers
+	seconds float64    // since midnight, UTC if there is a time zone
 }
 
 // splitDate splits a trimmed cell such as 2024-01-31, 31.1.2024 or 01/31/2024, perhaps
 // with a time (T or a space, then 15:04, 15:04:05.678, perhaps Z or +01:00). 2024-01 is the
 // first day of that month.
 func splitDate(cell []byte) (d date, ok bool) {
-	if len(cell) == len("2024-01") && cell[4] == '-' {
-		cell = append(cell[:len(cell):len(cell)], "-01"...)
+	day, clock := cell, []byte(nil)
+	if i := bytes.IndexAny(cell, "T "); i >= 0 {
+		day, clock = cell[:i], cell[i+1:]
 	}
-	digits := [3]int{}
-	for k := range 3 {
-		n := 0
-		for n < len(cell) && n < 4 && cell[n]-'0' <= 9 {
-			d.part[k] = 10*d.part[k] + int(cell[n]-'0')
-			n++
-		}
-		digits[k], cell = n, cell[n:]
-		if n == 0 || k == 2 {
-			break
-		}
-		if len(cell) == 0 || cell[0] != '-' && cell[0] != '/' && cell[0] != '.' || k == 1 && cell[0] != d.mark {
+	i := bytes.IndexAny(day, "-/.")
+	if i < 1 {
+		return d, false
+	}
+	d.mark = day[i]
+	second, third, whole := bytes.Cut(day[i+1:], day[i:i+1])
+	if len(cell) == len("2024-01") && i == 4 && d.mark == '-' && !whole {
+		third = []byte("01")
+	}
+	year := 2 // its place
+	if i == 4 {
+		year = 0
+	}
+	for k, part := range [3][]byte{day[:i], second, third} {
+		if !digits(part) || k == year && len(part) != 4 || k != year && len(part) > 2 {
 			return d, false
 		}
-		d.mark, cell = cell[0], cell[1:]
+		for _, c := range part {
+			d.part[k] = 10*d.part[k] + int(c-'0')
+		}
 	}
-	d.yearFirst = digits[0] == 4
-	short, year := digits[0], digits[2]
-	if d.yearFirst {
-		short, year = year, short
+	if d.orders = yearFirst; year == 2 {
+		d.orders = noDate
+		for k, order := range [2]dateOrders{monthFirst, dayFirst} {
+			if d.part[k] <= 12 {
+				d.orders |= order
+			}
+		}
 	}
-	if year != 4 || short < 1 || short > 2 || digits[1] < 1 || digits[1] > 2 {
-		return d, false
-	}
-	if len(cell) == 0 {
+	if clock == nil {
 		return d, true
 	}
-	if cell[0] != 'T' && cell[0] != ' ' {
-		return d, false
-	}
-	d.seconds, ok = splitTime(string(cell[1:]))
+	d.seconds, ok = splitTime(string(clock))
 	return d, ok
 }
 
@@ -206,9 +194,9 @@ func splitTime(s string) (seconds float64, ok bool) {
 }
 
 // days returns the days since 1970-01-01 of a cell that is written in the given order.
-func (o dateOrder) days(cell []byte) (days float64, ok bool) {
+func (o dateOrders) days(cell []byte) (days float64, ok bool) {
 	d, ok := splitDate(cell)
-	if !ok || d.yearFirst != (o == yearFirst) {
+	if !ok || d.orders&o == 0 {
 		return 0, false
 	}
 	year, month, day := d.part[0], d.part[1], d.part[2]

@@ -77,7 +77,7 @@ func (o *TableOptions) Validate() error {
 	if o.Thousands != 0 && !strings.ContainsRune(",.' ", o.Thousands) || o.Thousands != 0 && o.Thousands == o.Decimal {
 		return formatErrorf("Thousands", []string{",", ".", "'", " "}, "the mark between thousands is %q: want one of , . ' and space, and not the decimal mark", o.Thousands)
 	}
-	if _, ok := dateOrders[o.Dates]; o.Dates != "" && !ok {
+	if _, ok := orderNames[o.Dates]; o.Dates != "" && !ok {
 		return formatErrorf("Dates", []string{"dmy", "mdy"}, "the order of dates is %q: want ymd, dmy or mdy", o.Dates)
 	}
 	return nil

@@ -19,10 +19,10 @@ type dialect struct {
 
 // A cellFormat says how the numbers of a column are written.
 type cellFormat struct {
-	group byte      // between thousands: 0 (nothing), ',', '.', '\'' or ' ', which stands for all spaces
-	date  dateOrder // of a column of dates
-	truth bool      // true and false, as 1 and 0
-	text  bool      // nothing in it is a number
+	group byte       // between thousands: see notation
+	date  dateOrders // the order of a column of dates
+	truth bool       // true and false, as 1 and 0
+	text  bool       // nothing in it is a number
 }
 
 // The delimiters that are looked for.
@@ -156,7 +156,4 @@ func (o *TableOptions) sniffHeader(first []string) (header []string, named bool)
 	return plain, false
 }
 
-func looksLikeNumber(cell string) bool {
-	_, ok := marksOf([]byte(cell))
-	return ok && cell != ""
-}
+func looksLikeNumber(cell string) bool { return readingsOf([]byte(cell)) != 0 }

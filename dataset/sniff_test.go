@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -189,25 +190,32 @@ func TestAmbiguous(t *testing.T) {
 	}
 }
 
-// A number that is read is what one says who splits it by hand: shapes do not overlap.
-func FuzzShape(f *testing.F) {
-	for _, s := range []string{"1,234", "1.234,5", "-1 234", "1'234.5", "1e5", "0,5", "12", "1,23,456"} {
+// A cell is a number in a notation if, and only if, that is among its readings, and then it is what one gets
+// who takes out the one mark and puts a point for the other.
+func FuzzReadings(f *testing.F) {
+	for _, s := range []string{"1,234", "1.234,5", "-1 234", "1'234.5", "1e5", "0,5", "12", "1,23,456", "0,123", "12345,678", "1 234,5e3", "x", "5.", ".5", "1\x00234"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		shape, ok := marksOf([]byte(s))
-		for _, d := range []byte{'.', ','} {
-			for _, g := range []byte{0, '.', ',', ' ', '\''} {
-				if g == d {
-					continue
-				}
-				v, err, read := parseMarked([]byte(s), d, g)
-				if !read || err != nil {
-					continue
-				}
-				if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
-					t.Fatalf("%q with %q and %q is %v, of shape %+v", s, d, g, v, shape)
-				}
+		r := readingsOf([]byte(s))
+		if commas, points := r&commaReadings, r&pointReadings; commas|points != r || commas&points != 0 {
+			t.Fatalf("%q has the readings %b", s, r)
+		}
+		for i, n := range notations {
+			v, err, ok := n.parse([]byte(s))
+			if ok != (r>>i&1 == 1) {
+				t.Fatalf("%q in %+v: %v, of readings %b", s, n, ok, r)
+			}
+			if !ok || err != nil {
+				continue
+			}
+			plain := strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2019", "'").Replace(s)
+			if n.group != 0 {
+				plain = strings.ReplaceAll(plain, string(rune(n.group)), "")
+			}
+			want, err := strconv.ParseFloat(strings.ReplaceAll(plain, string(rune(n.decimal)), "."), 64)
+			if err != nil || v != want {
+				t.Fatalf("%q in %+v is %v, want %v (%v)", s, n, v, want, err)
 			}
 		}
 	})
@@ -221,7 +229,7 @@ func TestSuggestion(t *testing.T) {
 			t.Errorf("%q: %q, want %q", wrong, got, want)
 		}
 	}
-	if !reflect.DeepEqual(dateOrders["dmy"], dayFirst) {
+	if !reflect.DeepEqual(orderNames["dmy"], dayFirst) {
 		t.Error("dmy is not the day first")
 	}
 }

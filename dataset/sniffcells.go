@@ -11,32 +11,24 @@ import (
 
 // columnCells is what the first cells of a column look like.
 type columnCells struct {
-	column  string
-	cells   int // that are not missing
-	numbers int // of them that are numbers in some way of writing
-	truths  int // of them that are true or false
-	marks   marksSeen
-	dates   datesSeen
+	column   string
+	cells    int      // that are not missing
+	numbers  int      // of them that are numbers in some notation
+	truths   int      // of them that are true or false
+	readings readings // of all these numbers
+	// The first cells that need a decimal point, or a comma, and those with a point, or a comma, that may be the decimal
+	// mark or stand between thousands; nil if there is none.
+	needs, either [2]*example
+	dates         datesSeen
 }
 
-// marksSeen has cells by whose marks numbers can be read, as examples for messages: nil where there
-// is none. The first of two is about points, the second about commas.
-type marksSeen struct {
-	decimal [2]*example // which is certain to be the decimal mark
-	either  [2]*example // which may be that, or stand between thousands
-	group   byte        // a mark that is certain to stand between thousands
-	groupAt *example
-	several bool // there are several such marks
-}
-
-// datesSeen counts cells that are dates.
+// datesSeen is what cells that are dates have in common.
 type datesSeen struct {
-	count       int
-	first       date
-	at          *example
-	largest     [2]int // first and second number
-	yearsDiffer bool   // the year comes first in some dates, and not in others
-	different   bool   // the first two numbers are not always the same
+	count     int
+	orders    dateOrders // of all of them
+	mark      byte       // of the first one
+	at        *example   // the first one
+	different bool       // the first two numbers are not always the same
 }
 
 // An example is a cell for a message.
@@ -56,37 +48,34 @@ func (c *columnCells) areDates() bool { return c.dates.count > 0 && c.dates.coun
 // add takes a trimmed cell into account that is not missing.
 func (c *columnCells) add(cell []byte, line int) {
 	c.cells++
-	at := example{line, c.column, ""}
-	if m, ok := marksOf(cell); ok {
+	note := func(at **example) { // unless there is one
+		if *at == nil {
+			*at = &example{line, c.column, clip(string(cell))}
+		}
+	}
+	if r := readingsOf(cell); r != 0 {
 		c.numbers++
-		c.marks.add(m, at, cell)
+		c.readings &= r
+		switch {
+		case r&commaReadings == 0:
+			note(&c.needs[0])
+		case r&pointReadings == 0:
+			note(&c.needs[1])
+		case bytes.ContainsAny(cell, ".,"):
+			note(&c.either[pointOrComma(cell[bytes.IndexAny(cell, ".,")])])
+		}
 	}
 	if _, ok := truth(cell); ok {
 		c.truths++
 	}
 	if d, ok := splitDate(cell); ok {
-		c.dates.add(d, at, cell)
-	}
-}
-
-// note keeps a cell as the example, unless there is one.
-func note(p **example, at example, cell []byte) {
-	if *p == nil {
-		*p = &example{at.line, at.column, clip(string(cell))}
-	}
-}
-
-func (s *marksSeen) add(m marks, at example, cell []byte) {
-	if m.decimal != 0 {
-		note(&s.decimal[pointOrComma(m.decimal)], at, cell)
-	}
-	if m.either != 0 {
-		note(&s.either[pointOrComma(m.either)], at, cell)
-	}
-	if m.group != 0 {
-		s.several = s.several || s.group != 0 && s.group != m.group
-		s.group = m.group
-		note(&s.groupAt, at, cell)
+		s := &c.dates
+		if s.count++; s.count == 1 {
+			s.orders, s.mark = d.orders, d.mark
+		}
+		note(&s.at)
+		s.orders &= d.orders
+		s.different = s.different || d.part[0] != d.part[1]
 	}
 }
 
@@ -97,23 +86,12 @@ func pointOrComma(mark byte) int {
 	return 0
 }
 
-func (s *datesSeen) add(d date, at example, cell []byte) {
-	if s.count == 0 {
-		s.first = d
-	}
-	note(&s.at, at, cell)
-	s.count++
-	s.yearsDiffer = s.yearsDiffer || d.yearFirst != s.first.yearFirst
-	s.largest[0], s.largest[1] = max(s.largest[0], d.part[0]), max(s.largest[1], d.part[1])
-	s.different = s.different || d.part[0] != d.part[1]
-}
-
 // sniffColumns finds how the cells of numbers are written, from the records at the start of a
 // file, after the one with the names. An error about one column leaves those of the others.
 func (r *reader) sniffColumns(p *recordParser, block []byte, line int) (err error) {
 	seen := make([]columnCells, len(r.cols.header))
 	for col := range seen {
-		seen[col].column = r.cols.header[col]
+		seen[col].column, seen[col].readings = r.cols.header[col], allReadings
 	}
 	_, broken := p.each(block, line, 0, func(line int, cells [][]byte) error {
 		for col, cell := range cells[:min(len(cells), len(seen))] {
@@ -155,23 +133,18 @@ func (o *TableOptions) sniffDecimal(seen []columnCells, delimiter byte) (byte, e
 	if o.Decimal != 0 {
 		return byte(o.Decimal), nil
 	}
-	var decimal, either [2]*example
+	var needs, either [2]*example
 	for i := range seen {
 		c := &seen[i]
 		if c.areDates() || c.numbers < c.cells {
 			continue // dates, or text: no numbers to judge by
 		}
-		for k := range decimal {
-			decimal[k] = cmp.Or(decimal[k], c.marks.decimal[k])
-			either[k] = cmp.Or(either[k], c.marks.either[k])
-		}
-		if g := c.marks.group; g == '.' || g == ',' { // then the other one must be the decimal mark
-			k := 1 - pointOrComma(g)
-			decimal[k] = cmp.Or(decimal[k], c.marks.groupAt)
+		for k := range needs {
+			needs[k], either[k] = cmp.Or(needs[k], c.needs[k]), cmp.Or(either[k], c.either[k])
 		}
 	}
 	values := []string{".", ","}
-	switch point, comma := decimal[0], decimal[1]; {
+	switch point, comma := needs[0], needs[1]; {
 	case point != nil && comma != nil:
 		return '.', formatErrorf("Decimal", values, "%v has a decimal point, but %v a decimal comma", point, comma)
 	case point != nil:
@@ -191,55 +164,42 @@ func (o *TableOptions) sniffGroup(c *columnCells, decimal byte) (byte, error) {
 	if o.Thousands != 0 {
 		return byte(o.Thousands), nil
 	}
-	k := 1 - pointOrComma(decimal)
-	switch other := c.marks.either[k]; {
-	case c.numbers < c.cells || c.marks.several:
-		return 0, nil // the parser names the cell that is wrong
-	case c.marks.group != 0:
-		return c.marks.group, nil
-	case other != nil:
-		mark := string(".,"[k])
-		return 0, formatErrorf("Thousands", []string{mark}, "%v may have %q between thousands, in a table with the decimal mark %q", other, mark, decimal)
+	groups := c.readings.groups(decimal)
+	if c.numbers < c.cells || len(groups) != 1 {
+		return 0, nil // several: no mark is needed; none: the parser names the cell that is wrong
 	}
-	return 0, nil
+	other := 1 - pointOrComma(decimal)
+	if slices.Contains(c.readings.groups(".,"[other]), 0) { // as decimal marks they make numbers, too
+		mark := string(groups)
+		return 0, formatErrorf("Thousands", []string{mark}, "%v may have %q between thousands, in a table with the decimal mark %q", c.either[other], mark, decimal)
+	}
+	return groups[0], nil
 }
 
 // sniffDate returns the order of the dates of a column, if need be from those of others.
-func (o *TableOptions) sniffDate(s *datesSeen, all []columnCells) (dateOrder, error) {
+func (o *TableOptions) sniffDate(s *datesSeen, all []columnCells) (dateOrders, error) {
+	const both = dayFirst | monthFirst
+	order := s.orders
 	switch {
-	case s.yearsDiffer:
-		return noDate, nil
-	case s.first.yearFirst:
-		return yearFirst, nil
+	case order == yearFirst || order == noDate:
+		return order, nil
 	case o.Dates != "":
-		return dateOrders[o.Dates], nil
-	case s.first.mark == '.':
+		return orderNames[o.Dates], nil
+	case s.mark == '.':
 		return dayFirst, nil // nobody writes the month first with points
 	}
-	order := s.order()
 	for i := range all {
-		if other := &all[i].dates; order == noDate && all[i].areDates() && other.first.mark == s.first.mark && !other.first.yearFirst {
-			order = other.order()
+		if other := &all[i].dates; order == both && all[i].areDates() && other.mark == s.mark && other.orders&^both == 0 && other.orders != noDate {
+			order = other.orders
 		}
 	}
-	if order != noDate || s.largest[0] > 12 || s.largest[1] > 12 {
+	switch {
+	case order != both:
 		return order, nil
-	}
-	if !s.different {
+	case !s.different:
 		return dayFirst, nil // all are of the kind 03/03/2024
 	}
 	return noDate, formatErrorf("Dates", []string{"dmy", "mdy"}, "%v may be a date with the day or with the month first", s.at)
-}
-
-// order tells the order of dates with the year last by numbers that are no month.
-func (s *datesSeen) order() dateOrder {
-	switch {
-	case s.largest[0] > 12 && s.largest[1] <= 12:
-		return dayFirst
-	case s.largest[1] > 12 && s.largest[0] <= 12:
-		return monthFirst
-	}
-	return noDate
 }
 
 // assumptions says in words how a file is read, apart from the plain way: UTF-8, commas,
@@ -265,34 +225,36 @@ func (r *reader) assumptions(d *dialect, encoding string, named bool) []string {
 	if d.decimal == ',' && r.o.Decimal == 0 {
 		list = append(list, "decimal commas")
 	}
-	marks := map[byte]string{',': "commas", '.': "points", ' ': "spaces", '\'': "apostrophes"}
-	for _, mark := range []byte{',', '.', ' ', '\''} {
-		columns := r.columnsWhere(d, func(f cellFormat) bool { return f.group == mark })
-		if columns != nil && r.o.Thousands == 0 {
-			list = append(list, fmt.Sprintf("%s between thousands in %s", marks[mark], text.Names(columns)))
+	grouped := func(mark byte) func(f cellFormat) bool {
+		return func(f cellFormat) bool { return f.group == mark && r.o.Thousands == 0 }
+	}
+	dated := func(order dateOrders) func(f cellFormat) bool {
+		return func(f cellFormat) bool { return f.date == order }
+	}
+	for _, a := range []struct {
+		text string
+		has  func(f cellFormat) bool
+	}{
+		{"commas between thousands in %s", grouped(',')},
+		{"points between thousands in %s", grouped('.')},
+		{"spaces between thousands in %s", grouped(' ')},
+		{"apostrophes between thousands in %s", grouped('\'')},
+		{"true and false in %s as 1 and 0", func(f cellFormat) bool { return f.truth }},
+		{"dates in %s as days since 1970-01-01", dated(yearFirst)},
+		{"dates (day first) in %s as days since 1970-01-01", dated(dayFirst)},
+		{"dates (month first) in %s as days since 1970-01-01", dated(monthFirst)},
+	} {
+		var columns []string
+		for col, f := range d.formats {
+			if a.has(f) {
+				columns = append(columns, r.cols.header[col])
+			}
 		}
-	}
-	if columns := r.columnsWhere(d, func(f cellFormat) bool { return f.truth }); columns != nil {
-		list = append(list, fmt.Sprintf("true and false in %s as 1 and 0", text.Names(columns)))
-	}
-	words := map[dateOrder]string{yearFirst: "", dayFirst: " (day first)", monthFirst: " (month first)"}
-	for _, order := range []dateOrder{yearFirst, dayFirst, monthFirst} {
-		if columns := r.columnsWhere(d, func(f cellFormat) bool { return f.date == order }); columns != nil {
-			list = append(list, fmt.Sprintf("dates%s in %s as days since 1970-01-01", words[order], text.Names(columns)))
+		if columns != nil {
+			list = append(list, fmt.Sprintf(a.text, text.Names(columns)))
 		}
 	}
 	return list
-}
-
-// columnsWhere returns the names of the columns with such a format.
-func (r *reader) columnsWhere(d *dialect, has func(cellFormat) bool) []string {
-	var names []string
-	for col, f := range d.formats {
-		if has(f) {
-			names = append(names, r.cols.header[col])
-		}
-	}
-	return names
 }
 
 // An Assumption is what was assumed about the text of a file, since no option says it and
