@@ -38,7 +38,7 @@ func CheckGraph(nodes int, degree float64) error {
 // CheckProgram returns an error if the limits of this process leave no room for the program itself.
 // Go's runtime would end it with a trace, sooner or later.
 func CheckProgram() error {
-	if limit := addresses(); limit < own && os.Getenv(Variable) == "" {
+	if limit, _ := limits(); limit < own && os.Getenv(Variable) == "" {
 		return fmt.Errorf("ulimit -v leaves %s of addresses, and the program reserves %s before it has any data: leave it out, or limit memory by a control group (set %s to go on anyway)",
 			Size(limit), Size(own), Variable)
 	}
