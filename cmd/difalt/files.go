@@ -263,8 +263,8 @@ func readData(ctx context.Context, stderr io.Writer, path string, o dataset.Tabl
 // showReading shows how much of a table has been read.
 func showReading(stderr io.Writer, o *dataset.TableOptions) *terminal.Progress {
 	bar := terminal.NewProgress(stderr)
-	bar.Stage("reading", 0, 0)
-	o.Progress = func(done, total int64) { bar.Stage("reading", done, total) }
+	bar.Stage("reading", "", 0, 0)
+	o.Progress = func(done, total int64) { bar.Stage("reading", "", done, total) }
 	return bar
 }
 

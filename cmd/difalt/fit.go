@@ -131,10 +131,12 @@ func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, tra
 		}
 	}
 	c.Progress = func(stage string, done, total int) {
+		unit := ""
 		if stage == terminal.Iterations {
 			began.Store(true)
+			unit = "it"
 		}
-		bar.Stage(stage, int64(done), int64(total))
+		bar.Stage(stage, unit, int64(done), int64(total))
 	}
 	c.Owners = !f.isMadeUp
 	// Before the iterations there is nothing to wait for, and from then on a model, as far as it got.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/dataset/problemfile"
@@ -129,14 +130,17 @@ func (s *simulateRun) compute(ctx context.Context, folder *simulation.Folder, st
 	if done >= s.trials {
 		return nil
 	}
-	iterations := int64(s.trials-done) * int64(len(s.setting.Methods)) * int64(s.setting.Iterations)
+	all, iterations := int64(s.trials-done)*int64(len(s.setting.Methods))*int64(s.setting.Iterations), atomic.Int64{}
 	bar := terminal.NewProgress(stderr)
 	defer bar.Close()
-	bar.Begin(cmp.Or(s.setting.Name, "simulating"), "it", iterations)
+	progress := func(n, anchors int) {
+		bar.Anchors(anchors)
+		bar.Stage(cmp.Or(s.setting.Name, "simulating"), "it", iterations.Add(int64(n)), all)
+	}
+	progress(0, 0)
 	run := simulation.Run{
 		Setting: s.setting, First: done + 1, Last: s.trials, Workers: s.workers,
-		Deliver:  folder.Add,
-		Progress: func(n, anchors int) { bar.Anchors(anchors); bar.Add(int64(n)) },
+		Deliver: folder.Add, Progress: progress,
 	}
 	return run.Do(ctx)
 }

@@ -34,8 +34,8 @@ func TestPlainProgress(t *testing.T) {
 	var out bytes.Buffer
 	p := NewProgress(&out)
 	defer p.Close()
-	p.Begin("work", "it", 10)
-	p.Add(5)
+	p.Stage("work", "it", 0, 10)
+	p.Stage("work", "it", 5, 10)
 	p.show(p.start.Add(20 * time.Second))
 	if got, want := out.String(), "work: 50 %, 20s left\n"; got != want {
 		t.Errorf("output %q, want %q", got, want)
@@ -46,17 +46,17 @@ func TestPlainProgress(t *testing.T) {
 func TestProgressTicks(t *testing.T) {
 	lines := make(chan string)
 	p := &Progress{out: writerFunc(func(b []byte) { lines <- string(b) }), what: "reading", start: time.Now()}
-	over, ended := make(chan struct{}), make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		p.tick(time.Millisecond, over)
+		p.tick(time.Millisecond)
 	}()
 	for range 3 {
 		if line := <-lines; !strings.HasPrefix(line, "reading: 0 %, ") || !strings.HasSuffix(line, "s so far\n") {
 			t.Errorf("line %q", line)
 		}
 	}
-	close(over)
+	go p.Close()
 	for { // one may be under way
 		select {
 		case <-lines:
@@ -78,13 +78,13 @@ func (f writerFunc) Write(b []byte) (int, error) {
 func TestProgressShowsAnchors(t *testing.T) {
 	var out strings.Builder
 	s := NewProgress(&out)
-	s.Stage("rank", 1, 3)
+	s.Stage("rank", "", 1, 3)
 	s.Anchors(7)
-	s.Stage(Iterations, 0, 100)
+	s.Stage(Iterations, "it", 0, 100)
 	for _, anchors := range []int{0, 1, 0, 1} {
 		s.Anchors(anchors)
 	}
-	s.Stage(Iterations, 4, 100)
+	s.Stage(Iterations, "it", 4, 100)
 	s.show(s.start.Add(4 * time.Second))
 	s.Close()
 	if got, want := out.String(), "iterations: 4 %, 1m36s left, 2 anchors\n"; got != want {

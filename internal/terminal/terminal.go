@@ -27,13 +27,8 @@ func Size(w io.Writer) (columns, rows int) {
 	if outer, ok := w.(interface{ Behind() io.Writer }); ok {
 		w = outer.Behind()
 	}
-	f, ok := w.(*os.File)
-	if !ok {
-		return 0, 0
-	}
-	columns, rows, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0, 0
+	if f, ok := w.(*os.File); ok {
+		columns, rows, _ = term.GetSize(int(f.Fd())) // zeros after an error
 	}
 	return columns, rows
 }
@@ -66,9 +61,8 @@ const (
 type Progress struct {
 	mu     sync.Mutex
 	out    io.Writer
-	width  func() int // of the terminal, nil where there is none
-	over   chan struct{}
-	closed bool // over is
+	live   bool // out is a terminal
+	closed bool
 	// Of the stage under way.
 	what, unit  string // empty before the first
 	anchors     int    // iterations that read the samples themselves
@@ -78,72 +72,43 @@ type Progress struct {
 
 // NewProgress starts reporting to out, until Close.
 func NewProgress(out io.Writer) *Progress {
-	p, every := &Progress{out: out, over: make(chan struct{})}, PlainInterval
-	if Is(out) {
-		p.width, every = func() int { return width(out) }, tickInterval
+	p, every := &Progress{out: out, live: Is(out)}, PlainInterval
+	if p.live {
+		every = tickInterval
 	}
-	go p.tick(every, p.over)
+	go p.tick(every)
 	return p
 }
 
-// Begin begins a stage. What names it in a few words; unit is what is counted, in the form "it" of "20 it/s", or empty
-// where rates say nothing.
-func (p *Progress) Begin(what, unit string, total int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.begin(what, unit, total)
-}
-
-func (p *Progress) begin(what, unit string, total int64) {
-	p.what, p.unit, p.done, p.total, p.anchors, p.start = what, unit, 0, total, 0, time.Now()
-	p.last = p.start
-}
-
-// tick reports again and again, whether there is news or not.
-func (p *Progress) tick(every time.Duration, over <-chan struct{}) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-over:
+// tick reports again and again until Close, whether there is news or not.
+func (p *Progress) tick(every time.Duration) {
+	for now := range time.Tick(every) {
+		p.mu.Lock()
+		p.show(now)
+		over := p.closed
+		p.mu.Unlock()
+		if over {
 			return
-		case now := <-ticker.C:
-			p.mu.Lock()
-			p.show(now)
-			p.mu.Unlock()
 		}
 	}
 }
 
-// Add reports that n more units are done.
-func (p *Progress) Add(n int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.set(p.done+n, p.total)
-}
-
-func (p *Progress) set(done, total int64) {
-	p.done, p.total = done, total
-	if now := time.Now(); p.width != nil && done < total && now.Sub(p.last) >= barInterval {
-		p.show(now)
-	}
-}
-
-// Iterations is the stage of those of the algorithm, which have a rate.
+// Iterations is the stage of those of the algorithm, in a fit.
 const Iterations = "iterations"
 
-// Stage reports that so much of a stage is done, and begins it if another one was under way.
-func (p *Progress) Stage(stage string, done, total int64) {
+// Stage reports that so much of a stage is done, and begins it if another one was under way. What names it in a few
+// words; unit is what is counted, in the form "it" of "20 it/s", or empty where rates say nothing.
+func (p *Progress) Stage(what, unit string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if stage != p.what {
-		unit := ""
-		if stage == Iterations {
-			unit = "it"
-		}
-		p.begin(stage, unit, total)
+	now := time.Now()
+	if what != p.what {
+		p.what, p.unit, p.anchors, p.start, p.last = what, unit, 0, now, now
 	}
-	p.set(done, total)
+	p.done, p.total = done, total
+	if p.live && done < total && now.Sub(p.last) >= barInterval {
+		p.show(now)
+	}
 }
 
 // show reports how far the work is at a time.
@@ -163,7 +128,7 @@ func (p *Progress) show(now time.Time) {
 	if p.anchors > 0 {
 		more += ", " + text.Plural(p.anchors, "anchor")
 	}
-	if p.width == nil {
+	if !p.live {
 		fmt.Fprintf(p.out, "%s: %d %%, %s\n", p.what, int(100*share), more)
 		return
 	}
@@ -175,7 +140,7 @@ func (p *Progress) show(now time.Time) {
 		more = fmt.Sprintf("%s %s/s, %s", rate, p.unit, more)
 	}
 	// A terminal that cannot show the bar is no reason to stop.
-	fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(p.width(), p.what, share, more))
+	fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(width(p.out), p.what, share, more))
 }
 
 // Anchors reports that n more of the iterations have read the samples themselves, and not
@@ -214,7 +179,7 @@ func (p *Progress) Say(line string) {
 }
 
 func (p *Progress) clear() {
-	if p.width != nil {
+	if p.live {
 		fmt.Fprint(p.out, "\r\x1b[K")
 	}
 }
@@ -225,7 +190,6 @@ func (p *Progress) Close() {
 	defer p.mu.Unlock()
 	if !p.closed {
 		p.closed = true
-		close(p.over)
 		p.clear()
 	}
 }
