@@ -4,12 +4,12 @@ package chart
 
 import (
 	"bytes"
-	"encoding/xml"
 	"fmt"
 	"html"
 	"image/color"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -171,18 +171,11 @@ func (f *Figure) describe(svg []byte) []byte {
 	if f.Title == "" {
 		return svg
 	}
+	words := ` role="img">` + "\n<title>" + html.EscapeString(f.Title) + "</title>"
+	if f.Text != "" {
+		words += "\n<desc>" + html.EscapeString(f.Text) + "</desc>"
+	}
 	root := bytes.Index(svg, []byte("<svg"))
 	end := root + bytes.IndexByte(svg[root:], '>')
-	var buf bytes.Buffer
-	buf.Write(svg[:end])
-	buf.WriteString(` role="img">` + "\n<title>")
-	_ = xml.EscapeText(&buf, []byte(f.Title)) // a bytes.Buffer has no errors
-	buf.WriteString("</title>")
-	if f.Text != "" {
-		buf.WriteString("\n<desc>")
-		_ = xml.EscapeText(&buf, []byte(f.Text))
-		buf.WriteString("</desc>")
-	}
-	buf.Write(svg[end+1:])
-	return buf.Bytes()
+	return slices.Concat(svg[:end], []byte(words), svg[end+1:])
 }

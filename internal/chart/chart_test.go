@@ -67,9 +67,9 @@ func TestUnusualData(t *testing.T) {
 
 // Series of one name share an entry of the legend.
 func TestEntries(t *testing.T) {
-	x := []float64{1}
-	got := entries([]Series{{Name: "a", X: x, Y: x}, {Name: "b", X: x, Y: x}, {X: x, Y: x}, {Name: "a", X: x, Y: x}, {Name: "c"}})
-	if len(got) != 2 || got[0].name != "a" || len(got[0].series) != 2 || got[1].name != "b" {
+	x, dot := []float64{1}, Style{Dot: 1}
+	got := entries([]Series{{Name: "a", X: x, Y: x, Style: dot}, {Name: "b", X: x, Y: x, Style: dot}, {X: x, Y: x, Style: dot}, {Name: "a", X: x, Y: x, Style: dot}, {Name: "c", Style: dot}})
+	if len(got) != 2 || got[0].name != "a" || len(got[0].sample) != 2 || got[1].name != "b" {
 		t.Errorf("the entries are %+v", got)
 	}
 }

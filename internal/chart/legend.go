@@ -7,30 +7,32 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// An entry of a legend is a name with the series that share it.
+// An entry of a legend is a name with what draws the series that share it.
 type entry struct {
 	name   string
-	series []*Series
+	sample []plot.Plotter
 }
 
 func entries(series []Series) []entry {
 	var all []entry
 	for i := range series {
 		s := &series[i]
-		if s.Name == "" || len(finite(s.X, s.Y)) == 0 {
+		shown := s.plotters()
+		if s.Name == "" || shown == nil {
 			continue
 		}
 		at := slices.IndexFunc(all, func(e entry) bool { return e.name == s.Name })
 		if at < 0 {
 			at, all = len(all), append(all, entry{name: s.Name})
 		}
-		all[at].series = append(all[at].series, s)
+		all[at].sample = append(all[at].sample, shown...)
 	}
 	return all
 }
@@ -44,22 +46,9 @@ const (
 
 // draw draws the entry from x on, around the height y.
 func (e *entry) draw(c draw.Canvas, label draw.TextStyle, x, y vg.Length) {
-	box := func(fill color.Color) {
-		c.FillPolygon(fill, []vg.Point{{X: x, Y: y - 4}, {X: x + sample, Y: y - 4}, {X: x + sample, Y: y + 4}, {X: x, Y: y + 4}})
-	}
-	for _, s := range e.series {
-		if s.Low != nil {
-			box(s.band())
-		}
-		if s.Bar > 0 {
-			box(s.Color)
-		}
-		if s.Width > 0 {
-			c.StrokeLine2(s.line(), x, y, x+sample, y)
-		}
-		if s.Dot > 0 {
-			c.DrawGlyph(s.dot(), vg.Point{X: x + sample/2, Y: y})
-		}
+	c.Rectangle = vg.Rectangle{Min: vg.Point{X: x, Y: y - 4}, Max: vg.Point{X: x + sample, Y: y + 4}}
+	for _, p := range e.sample {
+		p.(plot.Thumbnailer).Thumbnail(&c)
 	}
 	c.FillText(label, vg.Point{X: x + sample + gap, Y: y}, e.name)
 }

@@ -36,26 +36,27 @@ type Style struct {
 
 // The colours of Okabe and Ito, which colour-blind readers can tell apart, and three more.
 var (
-	Black  = Color{0x00, 0x00, 0x00, 255}
-	Blue   = Color{0x00, 0x72, 0xb2, 255}
-	Orange = Color{0xe6, 0x9f, 0x00, 255}
-	Green  = Color{0x00, 0x9e, 0x73, 255}
-	Red    = Color{0xd5, 0x5e, 0x00, 255}
-	Pink   = Color{0xcc, 0x79, 0xa7, 255}
-	Sky    = Color{0x56, 0xb4, 0xe9, 255}
-	Gray   = Color{120, 120, 120, 255}
-	Purple = Color{0x5e, 0x3c, 0x99, 255}
-	Brown  = Color{0x8c, 0x51, 0x0a, 255}
+	Black  = rgb(0x000000)
+	Blue   = rgb(0x0072b2)
+	Orange = rgb(0xe69f00)
+	Green  = rgb(0x009e73)
+	Red    = rgb(0xd55e00)
+	Pink   = rgb(0xcc79a7)
+	Sky    = rgb(0x56b4e9)
+	Gray   = rgb(0x787878)
+	Purple = rgb(0x5e3c99)
+	Brown  = rgb(0x8c510a)
 )
 
 // A Color of what is drawn.
-type Color color.NRGBA
+type Color = color.NRGBA
 
-// RGBA implements color.Color.
-func (c Color) RGBA() (r, g, b, a uint32) { return color.NRGBA(c).RGBA() }
+func rgb(hex uint32) Color {
+	return Color{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 255}
+}
 
-// Faint returns the colour with an opacity below 255, so that others shine through.
-func (c Color) Faint(opacity uint8) Color {
+// Faint returns a colour with an opacity below 255, so that others shine through.
+func Faint(c Color, opacity uint8) Color {
 	c.A = opacity
 	return c
 }
@@ -65,51 +66,39 @@ func Line(c Color, width float64, dashes ...float64) Style {
 	return Style{Color: c, Width: width, Dashes: dashes}
 }
 
-func (s *Style) line() draw.LineStyle {
-	l := draw.LineStyle{Color: s.Color, Width: vg.Points(s.Width)}
-	for _, d := range s.Dashes {
-		l.Dashes = append(l.Dashes, vg.Points(d))
-	}
-	return l
-}
-
-func (s *Style) dot() draw.GlyphStyle {
-	return draw.GlyphStyle{Color: s.Color, Radius: vg.Points(s.Dot), Shape: draw.CircleGlyph{}}
-}
-
-// band is the colour of the band around a line.
-func (s *Style) band() color.Color { return s.Color.Faint(50) }
-
-func (s *Series) addTo(p *plot.Plot) {
+// plotters returns what draws a series, from below to above; nothing if it has no point.
+func (s *Series) plotters() (all []plot.Plotter) {
 	points := finite(s.X, s.Y)
 	if len(points) == 0 {
-		return
+		return nil
+	}
+	area := func(c color.Color, corners ...plotter.XYs) {
+		all = append(all, &plotter.Polygon{XYs: corners, LineStyle: draw.LineStyle{Color: color.Black}, Color: c})
 	}
 	if s.Low != nil {
-		area, back := finite(s.X, s.High), finite(s.X, s.Low)
+		back := finite(s.X, s.Low)
 		slices.Reverse(back)
-		addArea(p, append(area, back...), s.band())
+		area(Faint(s.Color, 50), append(finite(s.X, s.High), back...))
 	}
 	if s.Bar > 0 {
+		var bars []plotter.XYs
 		for _, at := range points {
-			addArea(p, s.bar(at), s.Color)
+			left, right := at.X-s.Bar/2, at.X+s.Bar/2
+			bars = append(bars, plotter.XYs{{X: left}, {X: right}, {X: right, Y: at.Y}, {X: left, Y: at.Y}})
 		}
+		area(s.Color, bars...)
 	}
 	if s.Width > 0 {
-		p.Add(&plotter.Line{XYs: points, LineStyle: s.line()})
+		line := draw.LineStyle{Color: s.Color, Width: vg.Points(s.Width)}
+		for _, d := range s.Dashes {
+			line.Dashes = append(line.Dashes, vg.Points(d))
+		}
+		all = append(all, &plotter.Line{XYs: points, LineStyle: line})
 	}
 	if s.Dot > 0 {
-		p.Add(&plotter.Scatter{XYs: points, GlyphStyle: s.dot()})
+		all = append(all, &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: s.Color, Radius: vg.Points(s.Dot), Shape: draw.CircleGlyph{}}})
 	}
-}
-
-func (s *Series) bar(at plotter.XY) plotter.XYs {
-	left, right := at.X-s.Bar/2, at.X+s.Bar/2
-	return plotter.XYs{{X: left, Y: 0}, {X: right, Y: 0}, {X: right, Y: at.Y}, {X: left, Y: at.Y}}
-}
-
-func addArea(p *plot.Plot, corners plotter.XYs, c color.Color) {
-	p.Add(&plotter.Polygon{XYs: []plotter.XYs{corners}, LineStyle: draw.LineStyle{Color: color.Black}, Color: c})
+	return all
 }
 
 func finite(xs, ys []float64) plotter.XYs {
@@ -129,7 +118,7 @@ func (p *Panel) plot() *plot.Plot {
 	line := draw.LineStyle{Color: color.Gray{225}, Width: 0.5}
 	out.Add(&plotter.Grid{Horizontal: line})
 	for i := range p.Series {
-		p.Series[i].addTo(out)
+		out.Add(p.Series[i].plotters()...)
 	}
 	p.X.apply(&out.X)
 	p.Y.apply(&out.Y)

@@ -19,7 +19,7 @@ func newFigure(y string, p chart.Panel) *chart.Figure {
 // line and dotted are the styles of lines in reports, and cloud that of many dots.
 func line(c chart.Color) chart.Style   { return chart.Line(c, 1.6) }
 func dotted(c chart.Color) chart.Style { return chart.Style{Color: c, Width: 1.6, Dot: 2.2} }
-func cloud(c chart.Color) chart.Style  { return chart.Style{Color: c.Faint(170), Dot: 2.2} }
+func cloud(c chart.Color) chart.Style  { return chart.Style{Color: chart.Faint(c, 170), Dot: 2.2} }
 
 // evidenceFigure shows the evidence of every rank; nil where nothing was compared.
 func (r *Report) evidenceFigure() *chart.Figure {

@@ -64,7 +64,7 @@ func (r *Report) levelsFigure() *chart.Figure {
 	for at, i := range shown {
 		x := float64(at + 1)
 		dots.X, dots.Y = append(dots.X, x), append(dots.Y, list[i].value)
-		panel.Series = append(panel.Series, chart.Series{X: []float64{x, x}, Y: []float64{list[i].low, list[i].high}, Style: chart.Line(chart.Blue.Faint(110), 1)})
+		panel.Series = append(panel.Series, chart.Series{X: []float64{x, x}, Y: []float64{list[i].low, list[i].high}, Style: chart.Line(chart.Faint(chart.Blue, 110), 1)})
 	}
 	if len(shown) <= 12 { // else names would cover each other
 		for at, i := range shown {
@@ -94,7 +94,7 @@ func residualsText(ofLogarithm bool) string {
 // residualsFigure shows the residuals of rows of this process against their predictions; nil if there are too few to see anything.
 func (r *Report) residualsFigure() *chart.Figure {
 	x := make([]float64, len(r.table.Features()))
-	train := chart.Series{Name: "training rows", Style: chart.Style{Color: chart.Blue.Faint(110), Dot: 1.5}}
+	train := chart.Series{Name: "training rows", Style: chart.Style{Color: chart.Faint(chart.Blue, 110), Dot: 1.5}}
 	held := chart.Series{Name: "held-out rows", Style: chart.Style{Color: chart.Orange, Dot: 1.5}}
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, i := range some(r.table.Rows(), shownRows) {
@@ -156,7 +156,7 @@ func (r *Report) linesFigure() (figure *chart.Figure, words string) {
 	panel := chart.Panel{X: chart.Axis{Label: text.Visible(r.table.Features()[column])}}
 	for at, i := range shown {
 		s := curve(tasks[i])
-		if s.Style = chart.Line(chart.Blue.Faint(110), 0.8); at == 0 {
+		if s.Style = chart.Line(chart.Faint(chart.Blue, 110), 0.8); at == 0 {
 			s.Name = "a task"
 		}
 		panel.Series = append(panel.Series, s)
