@@ -232,7 +232,14 @@ func (r rows) at(i, disp int) Mem {
 	return m
 }
 
+// What text has begun: names in order, and their signatures.
+var (
+	emitted    = map[isa][]string{}
+	signatures = map[isa]map[string]string{avx2: {}, avx512: {}}
+)
+
 func text(name string, t isa, signature, doc string) {
+	emitted[t], signatures[t][name] = append(emitted[t], name), signature
 	full := fmt.Sprintf("%s_%s", name, t.name)
 	TEXT(full, NOSPLIT, signature)
 	Doc(full + " " + doc)

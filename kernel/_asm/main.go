@@ -21,17 +21,25 @@ var rankUpdates = []int{8, 4, 2, 1}
 
 func main() {
 	flag.Parse()
-	if *selected != "" {
+	ConstraintExpr("!purego")
+	switch {
+	case *selected != "":
+		emit(avx2)
+		emit(avx512)
 		if err := writeSelect(*selected); err != nil {
 			log.Fatal(err)
 		}
 		return
+	case *tier == avx2.name:
+		emit(avx2)
+	default:
+		emit(avx512)
 	}
-	t := avx512
-	if *tier == "avx2" {
-		t = avx2
-	}
-	ConstraintExpr("!purego")
+	Generate()
+}
+
+// emit emits all tiles of a tier.
+func emit(t isa) {
 	if t == avx2 {
 		emitMaskTable()
 	}
@@ -70,5 +78,4 @@ func main() {
 		readSum(t, streams)
 	}
 	fmaPeak(t)
-	Generate()
 }

@@ -32,17 +32,14 @@ func packed(d, r int) int {
 
 // transpose takes squares of as many entries as a vector has lanes, and returns of how many rows and columns.
 func transpose(dst []float64, ldd int, src []float64, lds, m, n int) (rows, columns int) {
-	lanes := Width
-	if active == AVX2 {
-		lanes = Width / 2
-	}
+	lanes := lanes()
 	rows, columns = m/lanes*lanes, n/lanes*lanes
 	if !accelerated() || rows == 0 || columns == 0 {
 		return 0, 0
 	}
 	_, _ = src[(rows-1)*lds+columns-1], dst[(columns-1)*ldd+rows-1]
 	for i := 0; i < rows; i += lanes {
-		transposeSquares(&dst[i], ldd, &src[i*lds], lds, columns)
+		transposeSquaresTile(&dst[i], ldd, &src[i*lds], lds, columns)
 	}
 	return rows, columns
 }
@@ -75,37 +72,12 @@ type hint struct {
 // panelTile does a tile of a height from tileHeight and PackWidth columns.
 func panelTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, height int, add bool, h hint) {
 	if active == AVX512 {
-		switch {
-		case height == 12 && h.near:
-			panelNear_12x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
-		case height == 12:
-			panel_12x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
-		case height == 4:
-			panel_4x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
-		case height == 2:
-			panel_2x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
-		default:
-			panel_1x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
-		}
+		panel_avx512(c, ldc, w, ldw, z, ldz, n, height, add, h)
 		return
 	}
-	halfPanel(c, ldc, w, ldw, z, ldz, n, height, add, h)
-	const half = 8 * PackWidth / 2 // bytes
-	c, z = (*float64)(unsafe.Add(unsafe.Pointer(c), half)), (*float64)(unsafe.Add(unsafe.Pointer(z), half))
-	halfPanel(c, ldc, w, ldw, z, ldz, n, height, add, nothing(w))
-}
-
-func halfPanel(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, height int, add bool, h hint) {
-	switch {
-	case height == 6 && h.near:
-		panelNear_6x8_avx2(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
-	case height == 6:
-		panel_6x8_avx2(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
-	case height == 2:
-		panel_2x8_avx2(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
-	default:
-		panel_1x8_avx2(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
-	}
+	const half = PackWidth / 2
+	panel_avx2(c, ldc, w, ldw, z, ldz, n, height, add, h)
+	panel_avx2(at(c, half), ldc, w, ldw, at(z, half), ldz, n, height, add, nothing(w))
 }
 
 // nothing returns the hint that prefetches nothing but the line at p.
@@ -202,7 +174,7 @@ func (t *panelTiles[F]) mul(rows []F, from, to, height int, next uintptr, near b
 	x := any(rows).([]float32)
 	for k := from; k < to; k += wideDepth {
 		count := min(wideDepth, to-k)
-		widen(&t.wide[0], wideDepth, &x[k], t.ldx, height, count)
+		widenTile(&t.wide[0], wideDepth, &x[k], t.ldx, height, count)
 		panelTile(&t.sums[0], PackWidth, &t.wide[0], wideDepth, &t.p[k*PackWidth], PackWidth, count, height, k > 0, h)
 		h.next += uintptr(count / Width * h.step)
 	}
@@ -214,9 +186,9 @@ func rotateRows(z []float64, ldz int, c, s []float64, n int) {
 		return
 	}
 	_, _, _ = z[n*ldz+RotateWidth-1], c[n-1], s[n-1]
-	rotate(&z[0], ldz, &c[0], &s[0], n)
+	rotateTile(&z[0], ldz, &c[0], &s[0], n)
 	if active == AVX2 { // half as many columns at a time
-		rotate(&z[RotateWidth/2], ldz, &c[0], &s[0], n)
+		rotateTile(&z[RotateWidth/2], ldz, &c[0], &s[0], n)
 	}
 }
 

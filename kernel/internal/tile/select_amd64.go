@@ -6,12 +6,202 @@ package tile
 
 import "unsafe"
 
-// dots multiplies groups of width columns each.
-func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, width, groups int, k prefetch) {
+// addScaledTile calls the tile of the tier in use.
+func addScaledTile(v, w, s *float64, grad *float32, n int) {
+	if active == AVX512 {
+		addScaled_avx512(v, w, s, grad, n)
+		return
+	}
+	addScaled_avx2(v, w, s, grad, n)
+}
+
+// halveTile calls the tile of the tier in use.
+func halveTile(dst *uint16, x *float64, c, s *float64, n int) float64 {
+	if active == AVX512 {
+		return halve_avx512(dst, x, c, s, n)
+	}
+	return halve_avx2(dst, x, c, s, n)
+}
+
+// halve32Tile calls the tile of the tier in use.
+func halve32Tile(dst *uint16, x *float32, c, s *float64, n int) float64 {
+	if active == AVX512 {
+		return halve32_avx512(dst, x, c, s, n)
+	}
+	return halve32_avx2(dst, x, c, s, n)
+}
+
+// sizeTile calls the tile of the tier in use.
+func sizeTile(largest *float64, x *float64, n int) float64 {
+	if active == AVX512 {
+		return size_avx512(largest, x, n)
+	}
+	return size_avx2(largest, x, n)
+}
+
+// size32Tile calls the tile of the tier in use.
+func size32Tile(largest *float64, x *float32, n int) float64 {
+	if active == AVX512 {
+		return size32_avx512(largest, x, n)
+	}
+	return size32_avx2(largest, x, n)
+}
+
+// transposeSquaresTile calls the tile of the tier in use.
+func transposeSquaresTile(dst *float64, ldd int, src *float64, lds, n int) {
+	if active == AVX512 {
+		transposeSquares_avx512(dst, ldd, src, lds, n)
+		return
+	}
+	transposeSquares_avx2(dst, ldd, src, lds, n)
+}
+
+// sumDifferencesTile calls the tile of the tier in use.
+func sumDifferencesTile(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int) {
+	if active == AVX512 {
+		sumDifferences_avx512(sum, x, ldx, own, rows, w, count, n)
+		return
+	}
+	sumDifferences_avx2(sum, x, ldx, own, rows, w, count, n)
+}
+
+// widenTile calls the tile of the tier in use.
+func widenTile(dst *float64, ldd int, src *float32, lds, rows, n int) {
+	if active == AVX512 {
+		widen_avx512(dst, ldd, src, lds, rows, n)
+		return
+	}
+	widen_avx2(dst, ldd, src, lds, rows, n)
+}
+
+// leastSquaresTile calls the tile of the tier in use.
+func leastSquaresTile(b, a *float64, lda, n, r int, y, work *float64, next uintptr, pace int, apart float64) (lo, hi float64) {
+	if active == AVX512 {
+		return leastSquares_avx512(b, a, lda, n, r, y, work, next, pace, apart)
+	}
+	return leastSquares_avx2(b, a, lda, n, r, y, work, next, pace, apart)
+}
+
+// residualTile calls the tile of the tier in use.
+func residualTile(e, a *float64, lda int, b, y *float64, n, r int) float64 {
+	if active == AVX512 {
+		return residual_avx512(e, a, lda, b, y, n, r)
+	}
+	return residual_avx2(e, a, lda, b, y, n, r)
+}
+
+// rotateTile calls the tile of the tier in use.
+func rotateTile(z *float64, ldz int, c, s *float64, n int) {
+	if active == AVX512 {
+		rotate_avx512(z, ldz, c, s, n)
+		return
+	}
+	rotate_avx2(z, ldz, c, s, n)
+}
+
+// solveUpperTile calls the tile of the tier in use.
+func solveUpperTile(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int) {
+	if active == AVX512 {
+		solveUpper_avx512(a, lda, r, ldr, inv, m, n)
+		return
+	}
+	solveUpper_avx2(a, lda, r, ldr, inv, m, n)
+}
+
+// readSum_1Tile calls the tile of the tier in use.
+func readSum_1Tile(x *float64, n int) float64 {
+	if active == AVX512 {
+		return readSum_1_avx512(x, n)
+	}
+	return readSum_1_avx2(x, n)
+}
+
+// readSum_4Tile calls the tile of the tier in use.
+func readSum_4Tile(x *float64, n int) float64 {
+	if active == AVX512 {
+		return readSum_4_avx512(x, n)
+	}
+	return readSum_4_avx2(x, n)
+}
+
+// fmaPeakTile calls the tile of the tier in use.
+func fmaPeakTile(rounds int) float64 {
+	if active == AVX512 {
+		return fmaPeak_avx512(rounds)
+	}
+	return fmaPeak_avx2(rounds)
+}
+
+// maxBlock returns the largest width of sumBlocks, in steps.
+func maxBlock() int {
+	if active == AVX512 {
+		return 16
+	}
+	return 6
+}
+
+// sumBlocksTile sets count blocks of g to sums over n rows of samples X in numbers N.
+func sumBlocksTile[X, N any](g *N, x *X, ldx int, e *N, n, width, count int, k prefetch) {
 	wide := active == AVX512
 	switch unsafe.Sizeof(*x) {
 	case 8:
-		x := (*float64)(unsafe.Pointer(x))
+		g, x, e := (*float64)(unsafe.Pointer(g)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(e))
+		if wide {
+			sumBlocks_avx512(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
+		} else {
+			sumBlocks_avx2(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
+		}
+	case 4:
+		g, x, e := (*float64)(unsafe.Pointer(g)), (*float32)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(e))
+		if wide {
+			sumBlocks32_avx512(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
+		} else {
+			sumBlocks32_avx2(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
+		}
+	case 2:
+		g, x, e := (*float32)(unsafe.Pointer(g)), (*uint16)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(e))
+		if wide {
+			sumBlocksHalf_avx512(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
+		} else {
+			sumBlocksHalf_avx2(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
+		}
+	}
+}
+
+// addPanelsTile adds sums over panels of samples X to g, in numbers N.
+func addPanelsTile[X, N any](g *N, x *X, ldx int, e *N, d, count int, k prefetch) {
+	wide := active == AVX512
+	switch unsafe.Sizeof(*x) {
+	case 8:
+		g, x, e := (*float64)(unsafe.Pointer(g)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(e))
+		if wide {
+			addPanels_avx512(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
+		} else {
+			addPanels_avx2(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
+		}
+	case 4:
+		g, x, e := (*float64)(unsafe.Pointer(g)), (*float32)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(e))
+		if wide {
+			addPanels32_avx512(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
+		} else {
+			addPanels32_avx2(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
+		}
+	case 2:
+		g, x, e := (*float32)(unsafe.Pointer(g)), (*uint16)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(e))
+		if wide {
+			addPanelsHalf_avx512(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
+		} else {
+			addPanelsHalf_avx2(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
+		}
+	}
+}
+
+// dots multiplies groups of width columns each. Only samples of 16 bits have an a0.
+func dots[X, N any](a *float64, lda int, a0 *float64, lda0 int, x *X, ldx int, u *N, ldu int, n, d, width, groups int, k prefetch) {
+	wide := active == AVX512
+	switch unsafe.Sizeof(*x) {
+	case 8:
+		x, u := (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(u))
 		switch {
 		case width == 1 && wide:
 			mulBasis_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
@@ -39,7 +229,7 @@ func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d
 			mulBasis_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		}
 	case 4:
-		x := (*float32)(unsafe.Pointer(x))
+		x, u := (*float32)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(u))
 		switch {
 		case width == 1 && wide:
 			mulBasis32_4x1_avx512(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, k.more)
@@ -66,37 +256,34 @@ func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d
 		case width == 6:
 			mulBasis32_2x6_avx2(a, lda, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
 		}
-	}
-}
-
-// dotsHalf multiplies groups of width columns each.
-func dotsHalf(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n, d, width, groups int, k prefetch) {
-	wide := active == AVX512
-	switch {
-	case width == 1 && wide:
-		mulBasisHalf_4x1_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case width == 1:
-		mulBasisHalf_4x1_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case width == 2 && wide:
-		mulBasisHalf_4x2_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case width == 2:
-		mulBasisHalf_4x2_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case width == 3 && wide:
-		mulBasisHalf_4x3_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case width == 3:
-		mulBasisHalf_4x3_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case width == 4 && wide:
-		mulBasisHalf_4x4_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case width == 4:
-		mulBasisHalf_2x4_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case width == 5 && wide:
-		mulBasisHalf_4x5_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case width == 5:
-		mulBasisHalf_2x5_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case width == 6 && wide:
-		mulBasisHalf_4x6_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
-	case width == 6:
-		mulBasisHalf_2x6_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+	case 2:
+		x, u := (*uint16)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(u))
+		switch {
+		case width == 1 && wide:
+			mulBasisHalf_4x1_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 1:
+			mulBasisHalf_4x1_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 2 && wide:
+			mulBasisHalf_4x2_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 2:
+			mulBasisHalf_4x2_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 3 && wide:
+			mulBasisHalf_4x3_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 3:
+			mulBasisHalf_4x3_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 4 && wide:
+			mulBasisHalf_4x4_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 4:
+			mulBasisHalf_2x4_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 5 && wide:
+			mulBasisHalf_4x5_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 5:
+			mulBasisHalf_2x5_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 6 && wide:
+			mulBasisHalf_4x6_avx512(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		case width == 6:
+			mulBasisHalf_2x6_avx2(a, lda, a0, lda0, x, ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace)
+		}
 	}
 }
 
@@ -122,75 +309,43 @@ func rankUpdateTile(g *float64, ldg int, v *float64, ldv int, b *float64, ldb, l
 	case left >= 2:
 		rankUpdate_2_avx2(g, ldg, v, ldv, b, ldb, d, r)
 		return 2
-	case wide:
+	case left >= 1 && wide:
 		rankUpdate_1_avx512(g, ldg, v, ldv, b, ldb, d, r)
-	default:
+		return 1
+	case left >= 1:
 		rankUpdate_1_avx2(g, ldg, v, ldv, b, ldb, d, r)
+		return 1
 	}
-	return 1
+	return 0
 }
 
-// maxBlock returns the largest width of blockSum, in steps.
-func maxBlock() int {
-	if active == AVX512 {
-		return 16
-	}
-	return 6
-}
-
-// blockSum sets count blocks of g to sums over n rows of samples X in numbers N.
-func blockSum[X, N any](g *N, x *X, ldx int, e *N, n, width, count int, k prefetch) {
-	wide := active == AVX512
-	switch unsafe.Sizeof(*x) {
-	case 8:
-		g, x, e := (*float64)(unsafe.Pointer(g)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(e))
-		if wide {
-			sumBlocks_avx512(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
-		} else {
-			sumBlocks_avx2(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
-		}
-	case 4:
-		g, x, e := (*float64)(unsafe.Pointer(g)), (*float32)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(e))
-		if wide {
-			sumBlocks32_avx512(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
-		} else {
-			sumBlocks32_avx2(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
-		}
-	case 2:
-		g, x, e := (*float32)(unsafe.Pointer(g)), (*uint16)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(e))
-		if wide {
-			sumBlocksHalf_avx512(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
-		} else {
-			sumBlocksHalf_avx2(g, x, ldx, e, n, width, count, k.next, k.apart, k.pace, k.more)
-		}
+// panel_avx512 multiplies 16 columns.
+func panel_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, height int, add bool, h hint) {
+	switch {
+	case h.near && height == 12:
+		panelNear_12x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
+	case height == 12:
+		panel_12x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
+	case height == 4:
+		panel_4x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
+	case height == 2:
+		panel_2x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
+	case height == 1:
+		panel_1x16_avx512(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
 	}
 }
 
-// panelSum adds sums over panels of samples X to g, in numbers N.
-func panelSum[X, N any](g *N, x *X, ldx int, e *N, d, count int, k prefetch) {
-	wide := active == AVX512
-	switch unsafe.Sizeof(*x) {
-	case 8:
-		g, x, e := (*float64)(unsafe.Pointer(g)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(e))
-		if wide {
-			addPanels_avx512(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
-		} else {
-			addPanels_avx2(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
-		}
-	case 4:
-		g, x, e := (*float64)(unsafe.Pointer(g)), (*float32)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(e))
-		if wide {
-			addPanels32_avx512(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
-		} else {
-			addPanels32_avx2(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
-		}
-	case 2:
-		g, x, e := (*float32)(unsafe.Pointer(g)), (*uint16)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(e))
-		if wide {
-			addPanelsHalf_avx512(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
-		} else {
-			addPanelsHalf_avx2(g, x, ldx, e, d, count, k.next, k.apart, k.pace)
-		}
+// panel_avx2 multiplies 8 columns.
+func panel_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, height int, add bool, h hint) {
+	switch {
+	case h.near && height == 6:
+		panelNear_6x8_avx2(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
+	case height == 6:
+		panel_6x8_avx2(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
+	case height == 2:
+		panel_2x8_avx2(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
+	case height == 1:
+		panel_1x8_avx2(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step)
 	}
 }
 
@@ -249,40 +404,4 @@ func leastSquaresSmallTile(b, e, a *float64, lda, n, r int, y, f *float64, next 
 		return lo, hi, squares, true
 	}
 	return 0, 0, 0, false
-}
-
-// rotate rotates rows i and i+1 of four vectors of columns by c[i] and s[i], for i from n-1 down to 0.
-func rotate(z *float64, ldz int, c, s *float64, n int) {
-	if active == AVX512 {
-		rotate_avx512(z, ldz, c, s, n)
-		return
-	}
-	rotate_avx2(z, ldz, c, s, n)
-}
-
-// transposeSquares copies as many rows as a vector has lanes to columns.
-func transposeSquares(dst *float64, ldd int, src *float64, lds, n int) {
-	if active == AVX512 {
-		transposeSquares_avx512(dst, ldd, src, lds, n)
-		return
-	}
-	transposeSquares_avx2(dst, ldd, src, lds, n)
-}
-
-// sumDifferences works like the tiles of its name.
-func sumDifferences(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int) {
-	if active == AVX512 {
-		sumDifferences_avx512(sum, x, ldx, own, rows, w, count, n)
-		return
-	}
-	sumDifferences_avx2(sum, x, ldx, own, rows, w, count, n)
-}
-
-// widen converts n entries of each row to float64.
-func widen(dst *float64, ldd int, src *float32, lds, rows, n int) {
-	if active == AVX512 {
-		widen_avx512(dst, ldd, src, lds, rows, n)
-		return
-	}
-	widen_avx2(dst, ldd, src, lds, rows, n)
 }

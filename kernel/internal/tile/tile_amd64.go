@@ -39,6 +39,14 @@ func cut(n, most int) (wide, narrow groups) {
 // accelerated reports whether a tier above Generic is in use.
 func accelerated() bool { return active == AVX512 || active == AVX2 }
 
+// lanes returns how many float64 a vector of the tier in use has.
+func lanes() int {
+	if active == AVX2 {
+		return Width / 2
+	}
+	return Width
+}
+
 func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
 	if !accelerated() || n == 0 || d == 0 || r == 0 {
 		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
@@ -56,9 +64,9 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 		rows = min(rows, max(Window/size&^3, 4)) // which are there still for the narrower groups of columns
 	}
 	for ; n-at > rows; at += rows {
-		mulDots(&a[at], lda, &x[at*ldx], ldx, &u[0], ldu, rows, d, r, rows*row, h.skip(at*row))
+		mulDots(&a[at], lda, nil, 0, &x[at*ldx], ldx, &u[0], ldu, rows, d, r, rows*row, h.skip(at*row))
 	}
-	mulDots(&a[at], lda, &x[at*ldx], ldx, &u[0], ldu, n-at, d, r, (n-at)*row, h.skip(at*row))
+	mulDots(&a[at], lda, nil, 0, &x[at*ldx], ldx, &u[0], ldu, n-at, d, r, (n-at)*row, h.skip(at*row))
 }
 
 // at returns the address of entry i from p on.
@@ -66,32 +74,37 @@ func at[T any](p *T, i int) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p))))
 }
 
-// mulDots is mulBasis for n, d, r > 0 and d a multiple of Width, in one piece. It prefetches so many
-// bytes.
-func mulDots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, r, bytes int, h Hint) {
+// mulDots is mulBasis or mulBasisHalf, for n, d, r > 0 and d a multiple of a step, in one piece. It prefetches so many
+// bytes. a0 is nil but for samples of 16 bits.
+func mulDots[X, N any](a *float64, lda int, a0 *float64, lda0 int, x *X, ldx int, u *N, ldu int, n, d, r, bytes int, h Hint) {
+	step := line / int(unsafe.Sizeof(*u))
 	if n == 1 { // the tiles take two rows: the same one twice
-		var t [2 * maxDots]float64
-		k := basisPrefetch(h, bytes, float64(d)/16, x)
+		var t, t0 [2 * maxDots]float64
+		k := basisPrefetch(h, bytes, float64(d)/float64(2*step), x)
 		for j := 0; j < r; j += maxDots {
 			w := min(maxDots, r-j)
-			dots(&t[0], 2, x, 0, at(u, j*ldu), ldu, 2, d, w, 1, k)
+			for i := 0; i < w && a0 != nil; i++ {
+				t0[2*i] = *at(a0, (j+i)*lda0)
+				t0[2*i+1] = t0[2*i]
+			}
+			dots(&t[0], 2, &t0[0], 2, x, 0, at(u, j*ldu), ldu, 2, d, w, 1, k)
 			for i := range w {
 				*at(a, (j+i)*lda) = t[2*i]
 			}
 		}
 		return
 	}
-	steps := float64(n*d) / (4 * Width) // for each group
+	steps := float64(n*d) / float64(4*step) // for each group
 	wide, narrow := cut(r, maxDots)
 	share := bytes
 	if narrow.count > 0 {
 		share = bytes * wide.count / (wide.count + narrow.count)
 	}
 	k := basisPrefetch(h, share, steps*float64(wide.count), x)
-	dots(a, lda, x, ldx, u, ldu, n, d, wide.width, wide.count, k)
-	if narrow.count > 0 {
-		k := basisPrefetch(h.skip(share), bytes-share, steps*float64(narrow.count), x)
-		dots(at(a, narrow.first*lda), lda, x, ldx, at(u, narrow.first*ldu), ldu, n, d, narrow.width, narrow.count, k)
+	dots(a, lda, a0, lda0, x, ldx, u, ldu, n, d, wide.width, wide.count, k)
+	if c := narrow; c.count > 0 {
+		k := basisPrefetch(h.skip(share), bytes-share, steps*float64(c.count), x)
+		dots(at(a, c.first*lda), lda, at(a0, c.first*lda0), lda0, x, ldx, at(u, c.first*ldu), ldu, n, d, c.width, c.count, k)
 	}
 }
 
@@ -100,14 +113,11 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, next uintptr
 		return leastSquaresGeneric(b, a, lda, n, r, y, work)
 	}
 	_, _, _, _ = b[r-1], a[(r-1)*lda+n-1], y[n-1], work[LeastSquaresWork(n, r)-1]
-	pace := 1
+	pace := line * lanes() / 4
 	if next == 0 {
 		next, pace = uintptr(unsafe.Pointer(&work[0])), 0
 	}
-	if active == AVX512 {
-		return leastSquares_avx512(&b[0], &a[0], lda, n, r, &y[0], &work[0], next, pace*128, SetApart(n, r))
-	}
-	return leastSquares_avx2(&b[0], &a[0], lda, n, r, &y[0], &work[0], next, pace*64, SetApart(n, r))
+	return leastSquaresTile(&b[0], &a[0], lda, n, r, &y[0], &work[0], next, pace, SetApart(n, r))
 }
 
 func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi, squares float64, ok bool) {
@@ -128,10 +138,7 @@ func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 		return residualGeneric(e, a, lda, b, y, n, r)
 	}
 	_, _, _, _ = e[n-1], a[(r-1)*lda+n-1], b[r-1], y[n-1]
-	if active == AVX512 {
-		return residual_avx512(&e[0], &a[0], lda, &b[0], &y[0], n, r)
-	}
-	return residual_avx2(&e[0], &a[0], lda, &b[0], &y[0], n, r)
+	return residualTile(&e[0], &a[0], lda, &b[0], &y[0], n, r)
 }
 
 func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
@@ -169,7 +176,7 @@ func sumRows[X, N any](g []N, x []X, ldx int, e []N, n, d int, h Hint) {
 		clear(g[:d])
 	}
 	at := rows - panelHeight
-	panelSum(&g[0], &x[at*ldx], ldx, &e[at], d, count, k)
+	addPanelsTile(&g[0], &x[at*ldx], ldx, &e[at], d, count, k)
 }
 
 // sumBlocks is sumRows by blocks.
@@ -181,11 +188,11 @@ func sumBlocks[X, N any](g []N, x []X, ldx int, e []N, n, d int, h Hint) {
 		bytes := n * ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8
 		k = gradientPrefetch(h.Next, bytes, float64(n*(rounds(wide)+rounds(narrow))), &x[0])
 	}
-	blockSum(&g[0], &x[0], ldx, &e[0], n, wide.width, wide.count, k)
+	sumBlocksTile(&g[0], &x[0], ldx, &e[0], n, wide.width, wide.count, k)
 	if narrow.count > 0 {
 		k.next += uintptr(n * rounds(wide) * k.pace)
 		at := narrow.first * step
-		blockSum(&g[at], &x[at], ldx, &e[0], n, narrow.width, narrow.count, k)
+		sumBlocksTile(&g[at], &x[at], ldx, &e[0], n, narrow.width, narrow.count, k)
 	}
 }
 
@@ -210,11 +217,7 @@ func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n 
 		return
 	}
 	_, _, _ = a[(n-1)*lda+m-1], r[(n-1)*ldr+n-1], inv[n-1]
-	if active == AVX512 {
-		solveUpper_avx512(&a[0], lda, &r[0], ldr, &inv[0], m, n)
-		return
-	}
-	solveUpper_avx2(&a[0], lda, &r[0], ldr, &inv[0], m, n)
+	solveUpperTile(&a[0], lda, &r[0], ldr, &inv[0], m, n)
 }
 
 func sumWeighted(sum, x []float64, ldx, own int, rows []int, w []float64, n int) {
@@ -227,7 +230,7 @@ func sumWeighted(sum, x []float64, ldx, own int, rows []int, w []float64, n int)
 	for _, row := range rows {
 		_ = x[row*ldx+n-1]
 	}
-	sumDifferences(&sum[0], &x[0], ldx, own, &rows[0], &w[0], len(rows), n)
+	sumDifferencesTile(&sum[0], &x[0], ldx, own, &rows[0], &w[0], len(rows), n)
 }
 
 func size[F Float](x []F) (largest, squares float64) {
@@ -235,16 +238,10 @@ func size[F Float](x []F) (largest, squares float64) {
 		return sizeGeneric(x)
 	}
 	var m [Width]float64
-	x64, x32 := (*float64)(unsafe.Pointer(&x[0])), (*float32)(unsafe.Pointer(&x[0]))
-	switch single := unsafe.Sizeof(x[0]) == 4; {
-	case single && active == AVX512:
-		squares = size32_avx512(&m[0], x32, len(x))
-	case single:
-		squares = size32_avx2(&m[0], x32, len(x))
-	case active == AVX512:
-		squares = size_avx512(&m[0], x64, len(x))
-	default:
-		squares = size_avx2(&m[0], x64, len(x))
+	if unsafe.Sizeof(x[0]) == 4 {
+		squares = size32Tile(&m[0], (*float32)(unsafe.Pointer(&x[0])), len(x))
+	} else {
+		squares = sizeTile(&m[0], (*float64)(unsafe.Pointer(&x[0])), len(x))
 	}
 	return slices.Max(m[:]), squares
 }
