@@ -58,10 +58,10 @@ func (r *Report) convergenceFigure() *chart.Figure {
 		{Name: "disagreement of the nodes", Style: line(chart.Orange)},
 		{Name: "distance to the truth", Style: line(chart.Green)},
 	}
-	rows := r.trace
-	if len(rows) == 0 {
+	if r.Trace == nil || len(r.Trace.curve.Rows) == 0 {
 		return nil
 	}
+	rows := r.Trace.curve.Rows
 	least := math.Inf(1)
 	for _, row := range rows {
 		least = min(least, row.Objective)
@@ -92,7 +92,7 @@ func (r *Report) tasksFigure() *chart.Figure {
 	}
 	s, most := chart.Series{Style: cloud(chart.Blue)}, 0.0
 	other := r.otherMethod()
-	for t := range r.tasks {
+	for t := range r.Fit.Tasks() {
 		e := errors(&t)
 		s.X, s.Y = append(s.X, e[other].RMSE), append(s.Y, e[0].RMSE)
 		if v := max(e[other].RMSE, e[0].RMSE); v > most { // not NaN, of a task without such rows
@@ -129,7 +129,7 @@ func (r *Report) tasksText() string {
 		return "One dot per task, in the order of their errors."
 	}
 	better, all := 0, 0
-	for t := range r.tasks {
+	for t := range r.Fit.Tasks() {
 		e := t.Test
 		if !r.hasTest() {
 			e = t.Train

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 //go:embed page.html
@@ -26,29 +28,6 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 // PageFile is the name of the page.
 const PageFile = "index.html"
 
-// A page is what the template shows.
-type page struct {
-	Title, Subtitle string
-	Version         string
-	Facts           []pageFact
-	Gain            string
-	Scores          pageTable
-	Figures         []figure
-	Tried, Effects  pageTable // without rows where there are none
-	Notes           []string
-	pageLoadings
-}
-
-// pageLoadings are what tasks share, and differ by along axes.
-type pageLoadings struct {
-	Unit         string
-	Axes         []string
-	Loadings     []loading
-	MoreFeatures int
-}
-
-type pageFact struct{ Name, Value string }
-
 // A pageTable begins with a header. Best is the row that stands out, 0 for none, and Text what is said of the table.
 type pageTable struct {
 	Rows [][]string
@@ -56,9 +35,11 @@ type pageTable struct {
 	Text string
 }
 
+// A figure is drawn on the page, and also to files of its name unless that is empty.
 type figure struct {
-	Title, Text string
-	SVG         template.HTML
+	file, Title, Text string
+	image             *chart.Figure // nil if there is nothing to show
+	SVG               template.HTML
 }
 
 // A loading is a feature with its cells: the mean, and one for each axis.
@@ -77,89 +58,63 @@ type cell struct {
 
 // Files returns the page, its figures and its tables as files, by name.
 func (r *Report) Files() (map[string][]byte, error) {
-	p := r.page()
 	files := map[string][]byte{"tasks.csv": r.tasksCSV(), "scores.csv": r.scoresCSV()}
-	if r.effects != nil {
-		var buf bytes.Buffer
-		if err := EffectsFile(&buf, "effects.csv", r.model); err != nil {
-			return nil, err
-		}
-		files["effects.csv"] = buf.Bytes()
+	page := map[string]any{
+		"Report": r, "Title": text.Visible(cmp.Or(r.Model.Parameters().TargetColumn, "the target")),
+		"Subtitle": fmt.Sprintf("%s: what %s share and differ by", filepath.Base(r.Data), text.Plural(len(r.Model.Tasks()), "task")),
+		"Verdict":  strings.ReplaceAll(r.Verdict, " %", "\u00a0%"), "MB": float64(r.Bytes) / 1e6,
+		"Scores": pageTable{Rows: r.scores(), Best: bestScore(r.Methods)}, "Filled": Filled(r.Table), "Figures": r.figures(files),
 	}
-	lines, along := r.linesFigure()
-	figures := []pageFigure{
-		{"tasks", "Error per task", r.tasksText(), r.tasksFigure()},
-		{"lines", "Tasks along a column", along, lines},
-		{"levels", "Levels of tasks", "How far each task is above or below the shared mean, with all features at their means, in the " + r.model.Unit() + ".", r.levelsFigure()},
-		{"residuals", "Residuals", residualsText(r.LogTarget) + " A bend or a fan shape is a sign that the model misses something.", r.residualsFigure()},
-		{"", "Convergence", "The objective (the sum of squared errors on training rows) relative to its least value and, if the nodes differ by more than rounding, the largest distance between the bases of two nodes.", r.convergenceFigure()},
-		{"", "What tasks differ by", fmt.Sprintf("How much tasks differ along each axis of the representation of rank %d: standard deviations, in the %s.", r.Chosen.Rank, r.model.Unit()), r.axesFigure()},
-		{"evidence", "Evidence for the rank", "How much more probable the training rows are with a rank than without a representation (logarithm), if tasks differ in all features, or in their intercepts only.", r.evidenceFigure()},
-	}
-	for _, f := range figures {
-		if f.image != nil {
-			p.Figures = append(p.Figures, figure{f.title, f.words, f.draw(files)})
-		}
+	if len(r.Candidates) > 0 {
+		rows, chosen := r.candidates()
+		page["Tried"] = pageTable{rows, chosen, r.candidatesWords()}
 	}
 	if len(r.Candidates) > 1 {
 		files["evidence.csv"] = r.evidenceCSV()
 	}
 	var buf bytes.Buffer
-	if err := pageTemplate.Execute(&buf, p); err != nil {
+	if r.effects != nil {
+		page["Effects"] = pageTable{Rows: effectsTable(r.effects), Text: strings.Join(effectsWords(r.Model, r.effects), " ")}
+		if err := EffectsFile(&buf, "effects.csv", r.Model); err != nil {
+			return nil, err
+		}
+		files["effects.csv"] = bytes.Clone(buf.Bytes())
+		buf.Reset()
+	}
+	axes, list := loadings(r.Model)
+	shown := min(len(list), mostFeatures)
+	page["Axes"], page["Loadings"], page["MoreFeatures"] = axes, list[:shown], len(list)-shown
+	if err := pageTemplate.Execute(&buf, page); err != nil {
 		return nil, err
 	}
 	files[PageFile] = buf.Bytes()
 	return files, nil
 }
 
-// A pageFigure is drawn on the page, and also to files of its name unless that is empty.
-type pageFigure struct {
-	name, title, words string
-	image              *chart.Figure // nil if there is nothing to show
-}
-
-func (f *pageFigure) draw(files map[string][]byte) template.HTML {
-	f.image.Title, f.image.Text = f.title, f.words
-	svg := f.image.SVG()
-	if f.name != "" {
-		files[f.name+".svg"], files[f.name+".png"] = svg, f.image.PNG()
+// figures draws the figures of the page, some of them to files as well.
+func (r *Report) figures(files map[string][]byte) (shown []figure) {
+	lines, along := r.linesFigure()
+	for _, f := range []figure{
+		{"tasks", "Error per task", r.tasksText(), r.tasksFigure(), ""},
+		{"lines", "Tasks along a column", along, lines, ""},
+		{"levels", "Levels of tasks", "How far each task is above or below the shared mean, with all features at their means, in the " + r.Model.Unit() + ".", r.levelsFigure(), ""},
+		{"residuals", "Residuals", residualsText(r.LogTarget) + " A bend or a fan shape is a sign that the model misses something.", r.residualsFigure(), ""},
+		{"", "Convergence", "The objective (the sum of squared errors on training rows) relative to its least value and, if the nodes differ by more than rounding, the largest distance between the bases of two nodes.", r.convergenceFigure(), ""},
+		{"", "What tasks differ by", fmt.Sprintf("How much tasks differ along each axis of the representation of rank %d: standard deviations, in the %s.", r.Chosen.Rank, r.Model.Unit()), r.axesFigure(), ""},
+		{"evidence", "Evidence for the rank", "How much more probable the training rows are with a rank than without a representation (logarithm), if tasks differ in all features, or in their intercepts only.", r.evidenceFigure(), ""},
+	} {
+		if f.image == nil {
+			continue
+		}
+		f.image.Title, f.image.Text = f.Title, f.Text
+		svg := f.image.SVG()
+		if f.file != "" {
+			files[f.file+".svg"], files[f.file+".png"] = svg, f.image.PNG()
+		}
+		f.SVG = template.HTML(svg[max(bytes.Index(svg, []byte("<svg")), 0):]) // without the XML declaration, which HTML has no place for
+		shown = append(shown, f)
 	}
-	return template.HTML(svg[max(bytes.Index(svg, []byte("<svg")), 0):]) // without the XML declaration, which HTML has no place for
-}
-
-// page returns what the page shows, but for its figures.
-func (r *Report) page() *page {
-	m := r.model
-	p := &page{
-		Title:    "Predicting " + text.Visible(cmp.Or(m.Parameters().TargetColumn, "the target")),
-		Subtitle: fmt.Sprintf("%s: what %s share and differ by", r.data, text.Plural(len(m.Tasks()), "task")),
-		Version:  r.version,
-		Facts: []pageFact{
-			{"tasks", strconv.Itoa(len(m.Tasks()))}, {"features", strconv.Itoa(r.Features)},
-			{"training rows", strconv.Itoa(r.Methods[0].Train.Rows)}, {"held-out rows", strconv.Itoa(r.Methods[0].Test.Rows)},
-			{"nodes", strconv.Itoa(len(m.Parameters().Nodes))}, {"rank", strconv.Itoa(r.Chosen.Rank)},
-			{"noise", text.Short(float64(r.Noise))}, {"MB sent", fmt.Sprintf("%.1f", float64(r.Bytes)/1e6)},
-		},
-		Scores: pageTable{Rows: r.scores(), Best: bestScore(r.Methods)},
-		Gain:   strings.ReplaceAll(r.Verdict, " %", "\u00a0%"),
-	}
-	if len(r.Candidates) > 0 {
-		rows, chosen := r.candidates()
-		p.Tried = pageTable{rows, chosen, r.candidatesWords()}
-	}
-	if r.effects != nil {
-		p.Effects = pageTable{Rows: effectsTable(r.effects), Text: strings.Join(effectsWords(m, r.effects), " ")}
-	}
-	p.addLoadings(m)
-	if r.Status != "" {
-		p.Notes = append(p.Notes, fmt.Sprintf("The iterations ended with the status %q.", r.Status))
-	}
-	p.Notes = append(p.Notes, r.Notes...)
-	if r.filled != "" {
-		p.Notes = append(p.Notes, r.filled)
-	}
-	p.Notes = append(p.Notes, r.Split...)
-	return p
+	return shown
 }
 
 // bestScore returns the row, from 1, of the method with the smallest error on held-out rows; 0 if
@@ -176,36 +131,31 @@ func bestScore(methods []method) (row int) {
 // mostFeatures bounds the table of loadings.
 const mostFeatures = 40
 
-// addLoadings shows the features by how much the tasks differ in them.
-func (p *page) addLoadings(m *model.Model) {
-	loadings, values := m.Loadings()
-	names, mean := m.ScaledFeatures(), slices.Clone(m.Parameters().Mean)
-	floats.Scale(m.Parameters().Scaling.TargetScale, mean)
-	size := make([]float64, len(names))
-	order := make([]int, len(names))
-	longest := make([]float64, 1+len(values))
+// loadings returns the axes and, of every feature, its loadings on them; those in which the tasks differ most come first.
+func loadings(m *model.Model) (axes []string, list []loading) {
+	table, values := m.Loadings()
+	columns, names := [][]float64{slices.Clone(m.Parameters().Mean)}, m.ScaledFeatures()
+	floats.Scale(m.Parameters().Scaling.TargetScale, columns[0])
+	axes = []string{"shared mean"}
+	for j := range values {
+		axes, columns = append(axes, fmt.Sprintf("axis %d", j+1)), append(columns, mat.Col(nil, j, table))
+	}
+	order, size := make([]int, len(names)), make([]float64, len(names))
 	for i := range names {
 		order[i] = i
-		longest[0] = max(longest[0], math.Abs(mean[i]))
-		for j := range values {
-			v := loadings.At(i, j)
-			size[i] = math.Hypot(size[i], v)
-			longest[1+j] = max(longest[1+j], math.Abs(v))
+		for _, c := range columns[1:] {
+			size[i] = math.Hypot(size[i], c[i])
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
-	p.Unit, p.Axes = m.Unit(), []string{"shared mean"}
-	for j := range values {
-		p.Axes = append(p.Axes, fmt.Sprintf("axis %d", j+1))
-	}
-	p.MoreFeatures = max(0, len(order)-mostFeatures)
-	for _, i := range order[:min(len(order), mostFeatures)] {
-		l := loading{Feature: text.Visible(names[i]), Cells: []cell{newCell(mean[i], longest[0])}}
-		for j := range values {
-			l.Cells = append(l.Cells, newCell(loadings.At(i, j), longest[1+j]))
+	for _, i := range order {
+		l := loading{Feature: text.Visible(names[i])}
+		for _, c := range columns {
+			l.Cells = append(l.Cells, newCell(c[i], floats.Norm(c, math.Inf(1))))
 		}
-		p.Loadings = append(p.Loadings, l)
+		list = append(list, l)
 	}
+	return axes, list
 }
 
 func newCell(v, longest float64) cell {
@@ -240,14 +190,20 @@ func (e errors) cells() []string {
 // String prints the number for a file.
 func (v number) String() string { return text.Number(float64(v)) }
 
+// withErrors appends to records those of the errors of a method on training rows and on held-out rows, if there are some.
+func withErrors(records [][]string, train, test errors, of ...string) [][]string {
+	records = append(records, slices.Concat(of, []string{"train"}, train.cells()))
+	if test.Rows > 0 {
+		records = append(records, slices.Concat(of, []string{"test"}, test.cells()))
+	}
+	return records
+}
+
 func (r *Report) tasksCSV() []byte {
 	out := [][]string{append([]string{"task", "node", "method", "set"}, errorColumns...)}
-	for t := range r.tasks {
+	for t := range r.Fit.Tasks() {
 		for m, method := range r.Methods {
-			out = append(out, append([]string{t.Task, t.Node, method.Name, "train"}, newErrors(t.Train[m]).cells()...))
-			if t.Test[m].Rows > 0 {
-				out = append(out, append([]string{t.Task, t.Node, method.Name, "test"}, newErrors(t.Test[m]).cells()...))
-			}
+			out = withErrors(out, newErrors(t.Train[m]), newErrors(t.Test[m]), t.Task, t.Node, method.Name)
 		}
 	}
 	return asCSV(out)
@@ -256,10 +212,7 @@ func (r *Report) tasksCSV() []byte {
 func (r *Report) scoresCSV() []byte {
 	out := [][]string{append([]string{"method", "ridge", "set"}, errorColumns...)}
 	for _, m := range r.Methods {
-		out = append(out, append([]string{m.Name, text.Number(m.ridge), "train"}, m.Train.cells()...))
-		if m.Test.Rows > 0 {
-			out = append(out, append([]string{m.Name, text.Number(m.ridge), "test"}, m.Test.cells()...))
-		}
+		out = withErrors(out, m.Train, m.Test, m.Name, text.Number(m.ridge))
 	}
 	return asCSV(out)
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/difalt/difalt/fit"
 )
 
 // What an expected rank is the page says where there is one, and only there.
@@ -11,9 +13,8 @@ func TestExpectedOnPage(t *testing.T) {
 	for _, expected := range []bool{false, true} {
 		r := &Report{Candidates: []candidate{{Rank: 0}, {Rank: 1, Expected: expected}}}
 		rows, chosen := r.candidates()
-		p := &page{Tried: pageTable{rows, chosen, r.candidatesWords()}}
 		var out strings.Builder
-		if err := pageTemplate.Execute(&out, p); err != nil {
+		if err := pageTemplate.ExecuteTemplate(&out, "tried", pageTable{rows, chosen, r.candidatesWords()}); err != nil {
 			t.Fatal(err)
 		}
 		if has := strings.Contains(out.String(), "Expected:"); has != expected || !strings.Contains(out.String(), "Models compared") {
@@ -30,7 +31,7 @@ func TestWeightsOfRanks(t *testing.T) {
 			list[0].Weight, list[1].Weight = 0.7, 0.3
 		}
 		var out strings.Builder
-		(&Report{Candidates: list}).writeCandidates(&out)
+		(&Report{Inputs: &Inputs{Config: &fit.Config{}}, Candidates: list}).writeCandidates(&out)
 		for _, want := range []string{"0, weight 0.70", "1, weight 0.30", "Weight: the share of a candidate"} {
 			if strings.Contains(out.String(), want) != averaged {
 				t.Errorf("averaged %v: %q in\n%s", averaged, want, &out)

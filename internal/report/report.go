@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"github.com/difalt/difalt/consensus"
@@ -35,9 +33,11 @@ type Inputs struct {
 	Owners bool
 }
 
-// A Report is what is said about a fit. Its exported fields are those of the JSON, where
+// A Report is what is said about a fit, with what it is made of. Its fields are those of the JSON, where
 // numbers that are not known, or infinite, are null.
 type Report struct {
+	*Inputs `json:"-"`
+
 	Tasks    int `json:"tasks"`
 	Features int `json:"features"`
 	// Dropped rows missed a value; Filled says in how many rows of a column a mean took its place.
@@ -86,18 +86,7 @@ type Report struct {
 	// The account of a fit with a privacy budget.
 	Privacy *privacy `json:"privacy,omitempty"`
 
-	isPlain       bool   // there is no verdict, and nothing was compared
-	atLimit       bool   // the iterations ended since there were so many
-	automatic     string // what the program chose, if that was left to it
-	distanceFirst float64
-	filled        string
-	tasks         iter.Seq[fit.TaskScore]
-	trace         []simulation.Row
-	data, version string
-	model         *model.Model
-	effects       []model.Effect
-	table         *dataset.Table
-	train         []bool
+	effects []model.Effect
 }
 
 // A privacy is what a fit has spent of a budget, and what that is against one node that takes part.
@@ -178,21 +167,16 @@ func (v number) MarshalJSON() ([]byte, error) {
 func New(in *Inputs) *Report {
 	f, v := in.Fit, in.Fit.Verdict
 	r := &Report{
-		Tasks: len(in.Table.Tasks()), Features: len(in.Model.Features()), Dropped: in.Table.Dropped(), Filled: map[string]int{},
+		Inputs: in, Tasks: len(in.Table.Tasks()), Features: len(in.Model.Features()), Dropped: in.Table.Dropped(), Filled: map[string]int{},
 		Split: append([]string{}, HeldOut(in.Columns, in.Table, in.Config.Train)...), Verdict: v.Text, Converged: f.Converged,
 		Compared: v.Other, Gain: number(v.Gain), GainLow: number(v.Low), GainHigh: number(v.High),
 		Chosen: newCandidate(f.Chosen), Candidates: []candidate{}, Noise: number(in.Model.Noise()), Bytes: f.Traffic.Bytes, Messages: f.Traffic.Messages,
-		Notes: append([]string{}, notes(f)...), Transforms: transforms(in.Model), LogTarget: in.Model.Parameters().Scaling.LogTarget, isPlain: in.Config.Plain, filled: Filled(in.Table), tasks: f.Tasks(),
-		data: filepath.Base(in.Data), version: in.Version, model: in.Model,
+		Notes: append([]string{}, notes(f)...), Transforms: transforms(in.Model), LogTarget: in.Model.Parameters().Scaling.LogTarget,
+		Privacy: newPrivacy(f.Private), goodness: newGoodness(in.Model), effects: in.Model.Effects(),
 	}
-	r.Privacy = newPrivacy(f.Private)
-	r.effects, r.table, r.train = in.Model.Effects(), in.Table, in.Config.Train
-	r.goodness, r.Effects = newGoodness(in.Model), newEffects(r.effects)
+	r.Effects = newEffects(r.effects)
 	told := f.Told()
 	r.OtherStatistics, r.Determined = told.Statistics, told.Determined
-	if in.Trace != nil {
-		r.trace = in.Trace.curve.Rows
-	}
 	for _, c := range in.Table.Missing() {
 		r.Filled[c.Column] = c.Rows
 	}
@@ -204,9 +188,6 @@ func New(in *Inputs) *Report {
 	}
 	if in.Owners {
 		r.Notes = append(r.Notes, Seen(&f.Options, in.Config.Privacy, in.Config.Network.Len())...)
-	}
-	if in.Config.Auto {
-		r.automatic = fmt.Sprintf("Chosen: %s.", How(&f.Options))
 	}
 	r.addAlgorithm(f)
 	return r
@@ -231,7 +212,6 @@ func (r *Report) addAlgorithm(f *fit.Report) {
 	r.Status = res.Status.String()
 	r.Iterations, r.Step, r.IterationBytes = res.Iterations, number(res.Step), res.Last.Traffic.Plus(res.InitTraffic).Bytes
 	r.Distance, r.Residual, r.StatisticalError = number(res.Last.SDMax), number(res.Residual), number(res.StatisticalError)
-	r.atLimit, r.distanceFirst = res.Status == difalt.IterationLimit, res.Last.SDFirst
 }
 
 func newErrors(e fit.Errors) errors {

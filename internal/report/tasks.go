@@ -37,7 +37,7 @@ type ofTask struct {
 // levelsFigure is a caterpillar: by how much the level of every task of this process, at the means of the features, is from that of all, with its 95 %
 // interval. nil where covariances are not known, or levels are alike.
 func (r *Report) levelsFigure() *chart.Figure {
-	p := r.model.Parameters()
+	p := r.Model.Parameters()
 	if !p.Scaling.Constant {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (r *Report) levelsFigure() *chart.Figure {
 	var list []ofTask
 	for t, name := range p.Tasks {
 		v := (p.Theta[t*d+d-1] - p.Mean[d-1]) * p.Scaling.TargetScale
-		cov, err := r.model.Covariance(name)
+		cov, err := r.Model.Covariance(name)
 		if err != nil {
 			return nil
 		}
@@ -54,7 +54,7 @@ func (r *Report) levelsFigure() *chart.Figure {
 		list = append(list, ofTask{name, v, v - e, v + e})
 	}
 	slices.SortStableFunc(list, func(a, b ofTask) int { return cmp.Compare(a.value, b.value) })
-	if len(list) < 2 || !(list[len(list)-1].value-list[0].value > 1e-6*r.model.Noise()) {
+	if len(list) < 2 || !(list[len(list)-1].value-list[0].value > 1e-6*r.Model.Noise()) {
 		return nil
 	}
 	dots := chart.Series{Name: "a task, with its 95 % interval", Style: chart.Style{Color: chart.Blue, Dot: 1.8}}
@@ -93,22 +93,22 @@ func residualsText(ofLogarithm bool) string {
 
 // residualsFigure shows the residuals of rows of this process against their predictions; nil if there are too few to see anything.
 func (r *Report) residualsFigure() *chart.Figure {
-	x := make([]float64, len(r.table.Features()))
+	x := make([]float64, len(r.Table.Features()))
 	train := chart.Series{Name: "training rows", Style: chart.Style{Color: chart.Faint(chart.Blue, 110), Dot: 1.5}}
 	held := chart.Series{Name: "held-out rows", Style: chart.Style{Color: chart.Orange, Dot: 1.5}}
 	least, most := math.Inf(1), math.Inf(-1)
-	for _, i := range some(r.table.Rows(), shownRows) {
+	for _, i := range some(r.Table.Rows(), shownRows) {
 		y, ok := r.predicted(x, i)
 		if !ok {
 			continue
 		}
 		s := &train
-		if r.train != nil && !r.train[i] {
+		if r.Config.Train != nil && !r.Config.Train[i] {
 			s = &held
 		}
-		residual := r.table.Y(i) - y
+		residual := r.Table.Y(i) - y
 		if r.LogTarget {
-			residual = math.Log(r.table.Y(i) / y)
+			residual = math.Log(r.Table.Y(i) / y)
 		}
 		if math.IsInf(residual, 0) || math.IsNaN(residual) { // a held-out target that has no logarithm
 			continue
@@ -129,8 +129,8 @@ func (r *Report) residualsFigure() *chart.Figure {
 
 // predicted returns the prediction for a row of the table, in x.
 func (r *Report) predicted(x []float64, i int) (y float64, ok bool) {
-	r.model.FillMissing(r.table.X(x, i))
-	y, err := r.model.Predict(r.table.Tasks()[r.table.Task(i)], x)
+	r.Model.FillMissing(r.Table.X(x, i))
+	y, err := r.Model.Predict(r.Table.Tasks()[r.Table.Task(i)], x)
 	return y, err == nil
 }
 
@@ -142,18 +142,18 @@ func (r *Report) linesFigure() (figure *chart.Figure, words string) {
 	}
 	const points = 25
 	curve := func(task string) (s chart.Series) {
-		x := slices.Clone(r.model.Parameters().Scaling.Fill)
+		x := slices.Clone(r.Model.Parameters().Scaling.Fill)
 		for i := range points {
 			x[column] = low + (high-low)*float64(i)/(points-1)
-			if y, _, err := r.model.PredictAny(task, x); err == nil {
+			if y, _, err := r.Model.PredictAny(task, x); err == nil {
 				s.X, s.Y = append(s.X, x[column]), append(s.Y, y)
 			}
 		}
 		return s
 	}
-	tasks := r.model.Tasks()
+	tasks := r.Model.Tasks()
 	shown := some(len(tasks), shownLines)
-	panel := chart.Panel{X: chart.Axis{Label: text.Visible(r.table.Features()[column])}}
+	panel := chart.Panel{X: chart.Axis{Label: text.Visible(r.Table.Features()[column])}}
 	for at, i := range shown {
 		s := curve(tasks[i])
 		if s.Style = chart.Line(chart.Faint(chart.Blue, 110), 0.8); at == 0 {
@@ -165,20 +165,20 @@ func (r *Report) linesFigure() (figure *chart.Figure, words string) {
 	all.Name, all.Style = "what all share", chart.Line(chart.Red, 2)
 	panel.Series = append(panel.Series, all)
 	words = fmt.Sprintf("Predictions for %d of %s along %s, the column along which tasks differ most (or, if they do not differ, predictions change most). All other columns are at their means.",
-		len(shown), text.Plural(len(tasks), "task"), text.Visible(r.table.Features()[column]))
+		len(shown), text.Plural(len(tasks), "task"), text.Visible(r.Table.Features()[column]))
 	return newFigure("Prediction", panel), words
 }
 
 // column is the feature of numbers along which predictions of tasks differ most or, where they do not differ, change most, and the
 // ends of its middle 96 % in rows of this process; -1 if there is none, of a plain fit, and where there are too many to look at.
 func (r *Report) column() (best int, low, high float64) {
-	p := r.model.Parameters()
-	best, names := -1, r.table.Features()
+	p := r.Model.Parameters()
+	best, names := -1, r.Table.Features()
 	if !p.Scaling.Constant || p.Directions != nil {
 		return best, 0, 0
 	}
 	columns := r.sorted()
-	tasks, x := r.model.Tasks(), slices.Clone(p.Scaling.Fill)
+	tasks, x := r.Model.Tasks(), slices.Clone(p.Scaling.Fill)
 	mostApart, mostChange := 0.0, 0.0
 	for j, v := range columns {
 		if isLevel(&p, names[j]) || len(v) == 0 {
@@ -188,9 +188,9 @@ func (r *Report) column() (best int, low, high float64) {
 		var changes []float64
 		for _, t := range some(len(tasks), shownLines) {
 			x[j] = to
-			above, _, err := r.model.PredictAny(tasks[t], x)
+			above, _, err := r.Model.PredictAny(tasks[t], x)
 			x[j] = from
-			if below, _, failed := r.model.PredictAny(tasks[t], x); err == nil && failed == nil {
+			if below, _, failed := r.Model.PredictAny(tasks[t], x); err == nil && failed == nil {
 				changes = append(changes, above-below)
 			}
 		}
@@ -215,10 +215,10 @@ func isLevel(p *model.Parameters, feature string) bool {
 
 // sorted returns the values of every feature in rows of the table, in order.
 func (r *Report) sorted() [][]float64 {
-	x := make([]float64, len(r.table.Features()))
+	x := make([]float64, len(r.Table.Features()))
 	columns := make([][]float64, len(x))
-	for _, i := range some(r.table.Rows(), shownRows) {
-		for j, v := range r.table.X(x, i) {
+	for _, i := range some(r.Table.Rows(), shownRows) {
+		for j, v := range r.Table.X(x, i) {
 			if !math.IsNaN(v) {
 				columns[j] = append(columns[j], v)
 			}

@@ -19,7 +19,7 @@ import (
 
 func (r *Report) writeText(w io.Writer) {
 	r.writeUnconverged(w)
-	if r.Verdict != "" && !r.isPlain {
+	if r.Verdict != "" && !r.Config.Plain {
 		terminal.Sayf(w, "%s", r.Verdict)
 		fmt.Fprintln(w)
 	}
@@ -33,12 +33,12 @@ func (r *Report) writeText(w io.Writer) {
 	fmt.Fprintln(w)
 	r.writeCandidates(w)
 	if r.effects != nil {
-		writeEffects(w, r.model, r.effects, shownEffects)
+		writeEffects(w, r.Model, r.effects, shownEffects)
 		fmt.Fprintln(w)
 	}
 	r.writeAlgorithm(w)
-	if r.automatic != "" {
-		terminal.Sayf(w, "%s", r.automatic)
+	if r.Config.Auto {
+		terminal.Sayf(w, "Chosen: %s.", How(&r.Fit.Options))
 	}
 	for _, note := range r.Notes {
 		terminal.Sayf(w, "%s", note)
@@ -47,12 +47,12 @@ func (r *Report) writeText(w io.Writer) {
 
 // writeUnconverged says so, before anything else, if the fit has not converged.
 func (r *Report) writeUnconverged(w io.Writer) {
-	switch {
+	switch atLimit := r.Status == difalt.IterationLimit.String(); {
 	case r.Converged:
-	case r.atLimit && !math.IsNaN(float64(r.Residual)):
+	case atLimit && !math.IsNaN(float64(r.Residual)):
 		terminal.Sayf(w, "Not converged in %d iterations: U is about %.2g from the best for the training rows.", r.Iterations, r.Residual)
 		fmt.Fprintln(w)
-	case r.atLimit: // which was asked for
+	case atLimit: // which was asked for
 	default:
 		fmt.Fprint(w, "Not converged: strengths may be off.\n\n")
 	}
@@ -74,8 +74,8 @@ func (r *Report) writeAlgorithm(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s: %d iterations%s\nThe nodes sent %s in the iterations, %s in all.\n",
 		r.Status, r.Iterations, step, humanize.Bytes(uint64(r.IterationBytes)), humanize.Bytes(uint64(r.Bytes)))
-	if !math.IsNaN(r.distanceFirst) {
-		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", r.distanceFirst, r.Distance)
+	if first := r.Fit.Result.Last.SDFirst; !math.IsNaN(first) {
+		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", first, r.Distance)
 	}
 	switch {
 	case math.IsNaN(float64(r.Residual)):
@@ -83,7 +83,7 @@ func (r *Report) writeAlgorithm(w io.Writer) {
 		terminal.Sayf(w, "Estimated subspace distance to the best U for the training rows: %.2g. Noise alone could make a direction as strong as its weakest one: that may point elsewhere.", r.Residual)
 	default:
 		leaves := "noise leaves"
-		if !r.isPlain { // the rows are whitened by a model in which slopes spread alike
+		if !r.Config.Plain { // the rows are whitened by a model in which slopes spread alike
 			leaves = "noise and slopes of single tasks leave"
 		}
 		rest := ""
@@ -163,7 +163,7 @@ func ridge(v float64) string {
 }
 
 func (r *Report) writeCandidates(w io.Writer) {
-	if r.isPlain || len(r.Candidates) == 0 {
+	if r.Config.Plain || len(r.Candidates) == 0 {
 		return
 	}
 	t, _ := r.candidates()
