@@ -281,14 +281,12 @@ func (c *Collectives) run(ctx context.Context, argument int, rows rowsContent, h
 	return nil
 }
 
-// An Operation carries a content along a tree, in rounds of its own.
+// An Operation carries a content along a tree, in rounds of its own; its result is in Down.
 type Operation struct{ relay }
 
 // NewOperation returns an operation that adds up along the tree of c.
 func (c *Collectives) NewOperation() *Operation {
-	o := new(Operation)
-	o.open(c.rounds, c.keys, 0, c.tree, false)
-	return o
+	return &Operation{relay{rounds: c.rounds, keys: c.keys, tree: c.tree}}
 }
 
 // open says how the next content is carried.
@@ -303,16 +301,8 @@ func (o *Operation) Start(channel wire.Channel, content Content) {
 	o.mask()
 }
 
-// Rounds returns how many rounds there are, and Complete whether all are done; then the result
-// is in Down.
-func (o *Operation) Rounds() int    { return o.way().Rounds() }
+// Complete reports whether all rounds are done.
 func (o *Operation) Complete() bool { return o.Round == o.Rounds() }
-
-// Channel implements wire.Operation.
-func (o *Operation) Channel() wire.Channel { return o.channel }
-
-// Prepare implements wire.Operation: everything has been prepared.
-func (o *Operation) Prepare() {}
 
 // Step implements wire.Operation.
 func (o *Operation) Step() wire.Traffic {

@@ -40,11 +40,11 @@ func (c *Collectives) gather(ctx context.Context, channel wire.Channel, own [][]
 		parts := make([][]byte, l)
 		return parts, readParts(slices.Clone(kept), c.tree.order, func(node int, part []byte) error { parts[node] = part; return nil })
 	case wire.Started:
-		*g = gathering{channel: channel, rounds: c.rounds, tree: c.tree, share: max(1, MaxGather/l-partHeader-1), rest: slices.Clone(own), parts: make([][]byte, l)}
+		*g = gathering{relay: relay{rounds: c.rounds, channel: channel, tree: c.tree}, share: max(1, MaxGather/l-partHeader-1), rest: slices.Clone(own), parts: make([][]byte, l)}
 		g.begin()
 	}
 	for g.more {
-		if err := c.rounds.Run(ctx, g, nil, (g.passes+1)*g.way().Rounds(), false, traffic); err != nil {
+		if err := c.rounds.Run(ctx, g, nil, (g.passes+1)*g.Rounds(), false, traffic); err != nil {
 			return nil, err
 		}
 		if err := c.rounds.Settle(); err != nil {
@@ -58,28 +58,24 @@ func (c *Collectives) gather(ctx context.Context, channel wire.Channel, own [][]
 	return g.parts, nil
 }
 
-// A gathering is a wire.Operation that carries the bytes of all nodes to all nodes, in passes: up
+// A gathering is a relay of the bytes of all nodes to all nodes, in place of sums, in passes: up
 // the tree and down again. Each message is pieces of the nodes below one, in the order of the tree:
 // the length, whether more follow in another pass, and the bytes.
 type gathering struct {
-	channel wire.Channel
-	rounds  *wire.Rounds
-	tree    *Tree
-	share   int      // the longest piece
-	rest    [][]byte // what the hosted nodes have not begun to send
-	parts   [][]byte // of every node, of the passes so far
-	passes  int      // so far
-	more    bool     // there is another pass
-
-	done   int      // rounds of this pass
-	pieces [][]byte // of every node; nil: not yet here
+	relay
+	share  int      // the longest piece
+	rest   [][]byte // what the hosted nodes have not begun to send
+	parts  [][]byte // of every node, of the passes so far
+	passes int      // so far
+	more   bool     // there is another pass
+	pieces [][]byte // of every node, of this pass; nil: not yet here
 }
 
 const partHeader = 3 // bytes of a length, at most
 
 // begin begins a pass.
 func (g *gathering) begin() {
-	g.more, g.done, g.pieces = true, 0, make([][]byte, len(g.parts))
+	g.more, g.Round, g.pieces = true, 0, make([][]byte, len(g.parts))
 	for i, node := range g.rounds.Hosted {
 		n, piece := min(len(g.rest[i]), g.share), []byte{0}
 		if n < len(g.rest[i]) {
@@ -131,17 +127,6 @@ func (g *gathering) check(node int, piece []byte) error {
 	return nil
 }
 
-func (g *gathering) way() Way { return Way{Tree: g.tree, Done: g.done} }
-
-// Channel implements wire.Operation.
-func (g *gathering) Channel() wire.Channel { return g.channel }
-
-// Prepare implements wire.Operation: everything has been prepared.
-func (g *gathering) Prepare() {}
-
-// Sends implements wire.Operation.
-func (g *gathering) Sends(from, to int) bool { return g.way().Sends(from, to) }
-
 // AppendTo implements wire.Operation.
 func (g *gathering) AppendTo(dst []byte, k int) []byte {
 	return appendParts(dst, g.tree.subtree(g.top(g.rounds.Links[k].Node)), g.pieces)
@@ -149,7 +134,7 @@ func (g *gathering) AppendTo(dst []byte, k int) []byte {
 
 // top returns the node of which all that are below it are in what a node sends in this round.
 func (g *gathering) top(sender int) int {
-	if _, up := g.way().Level(); up {
+	if _, up := g.level(); up {
 		return sender
 	}
 	return g.tree.Root
@@ -191,36 +176,20 @@ func readParts(p []byte, nodes []int, f func(node int, part []byte) error) error
 // Step implements wire.Operation.
 func (g *gathering) Step() wire.Traffic {
 	t := wire.Traffic{Rounds: 1}
-	way := g.way()
-	depth, up := way.Level()
-	level := depth
-	if !up {
-		level++
-	}
-	all := int64(0) // what goes down every edge
-	for _, child := range g.tree.Levels[level] {
-		from := child
-		if !up {
-			from = g.tree.Parent[child]
-		}
-		if g.rounds.Index[from] < 0 {
-			continue
-		}
-		t.Messages++
+	depth, up := g.level()
+	all := g.size(g.tree.Root) // what goes down every edge
+	for _, child := range g.tree.Levels[depth] {
+		from, to := g.tree.ends(child, up)
 		switch {
-		case up:
-			t.Bytes += g.size(child)
-		case all == 0:
-			all = g.size(g.tree.Root)
-			fallthrough
-		default:
-			t.Bytes += all
-		}
-	}
-	for k, link := range g.rounds.Links {
-		if way.Sends(link.Peer, link.Node) {
+		case g.rounds.Index[from] >= 0:
+			size := all
+			if up {
+				size = g.size(child)
+			}
+			t.Messages, t.Bytes = t.Messages+1, t.Bytes+size
+		case g.rounds.Index[to] >= 0:
 			// Check has found it good. What is here already may not change.
-			_ = readParts(g.rounds.Code(k), g.tree.subtree(g.top(link.Peer)), func(node int, part []byte) error {
+			_ = readParts(g.rounds.Code(g.rounds.Number(to, from)), g.tree.subtree(g.top(from)), func(node int, part []byte) error {
 				if g.pieces[node] == nil {
 					g.pieces[node] = slices.Clone(part)
 				}
@@ -228,7 +197,7 @@ func (g *gathering) Step() wire.Traffic {
 			})
 		}
 	}
-	g.done++
+	g.Round++
 	return t
 }
 

@@ -57,7 +57,7 @@ func (h *HeaderReduction) Start(words []uint8, sums [][]float64) bool {
 }
 
 func (h *HeaderReduction) endIfComplete() {
-	if h.Round == h.way().Rounds() {
+	if h.Round == h.Rounds() {
 		h.Phase = Complete
 	}
 }
@@ -139,7 +139,7 @@ func (h *HeaderReduction) Committed() State { return h.committed }
 // Restore takes over a state that Committed returned in an equal network. It returns an
 // error, and changes nothing, if s cannot be one.
 func (h *HeaderReduction) Restore(s State) error {
-	hosted, rounds := len(h.rounds.Hosted), h.way().Rounds()
+	hosted, rounds := len(h.rounds.Hosted), h.Rounds()
 	wrong := errors.New("consensus: the state has a reduction that cannot be")
 	if s.Phase > Complete || s.Round < 0 || s.Round > rounds || s.Phase == Active && s.Round == rounds || s.Numbers < 0 || s.Numbers > len(s.Down) {
 		return wrong

@@ -66,48 +66,12 @@ func (t *Tree) setOrder() {
 // subtree returns a node and all that are below it.
 func (t *Tree) subtree(top int) []int { return t.order[t.place[top]:][:t.below[top]] }
 
-// A Way says how far messages have come along a tree: up to the root, one level a round,
-// and down again, or only down.
-type Way struct {
-	Tree     *Tree
-	DownOnly bool
-	Done     int // rounds
-}
-
-// Rounds returns how many rounds the whole way takes.
-func (w Way) Rounds() int {
-	if w.DownOnly {
-		return w.Tree.Height
-	}
-	return 2 * w.Tree.Height
-}
-
-// Level returns the depth of the nodes that send in the next round, and whether they
-// send to their parent.
-func (w Way) Level() (depth int, up bool) {
-	if up = !w.DownOnly && w.Done < w.Tree.Height; up {
-		return w.Tree.Height - w.Done, true
-	}
-	depth = w.Done
-	if !w.DownOnly {
-		depth -= w.Tree.Height
-	}
-	return depth, false
-}
-
-// Sends reports whether a node sends to a neighbour in the next round.
-func (w Way) Sends(from, to int) bool {
-	if w.Done == w.Rounds() {
-		return false
-	}
-	depth, up := w.Level()
-	if w.Tree.Depth[from] != depth {
-		return false
-	}
+// ends returns the ends of the edge above a node, in the direction up or down.
+func (t *Tree) ends(child int, up bool) (from, to int) {
 	if up {
-		return w.Tree.Parent[from] == to
+		return child, t.Parent[child]
 	}
-	return w.Tree.Parent[to] == from
+	return t.Parent[child], child
 }
 
 // A Content is what a relay adds up: how the numbers of a node become words, and how the sum
@@ -135,7 +99,7 @@ type relay struct {
 	State
 	rounds   *wire.Rounds
 	keys     *Keys
-	channel  wire.Channel // of failures
+	channel  wire.Channel
 	tree     *Tree
 	downOnly bool
 	content  Content
@@ -229,21 +193,51 @@ func (r *relay) row(i int) []uint64 {
 	return r.Up[i*n:][:n]
 }
 
-// way says how far the messages have come.
-func (r *relay) way() Way { return Way{r.tree, r.downOnly, r.Round} }
-
-// Sends reports whether a node sends to a neighbour in the next round. What goes only down is
-// answered by a header, so that a root cannot run away from nodes that are slow.
-func (r *relay) Sends(from, to int) bool {
-	return r.way().Sends(from, to) || r.downOnly && r.way().Sends(to, from)
+// Rounds returns how many rounds there are.
+func (r *relay) Rounds() int {
+	if r.downOnly {
+		return r.tree.Height
+	}
+	return 2 * r.tree.Height
 }
+
+// level returns the depth of the nodes that send to their parents in the next round, or to which
+// these send.
+func (r *relay) level() (depth int, up bool) {
+	switch {
+	case r.downOnly:
+		return r.Round + 1, false
+	case r.Round < r.tree.Height:
+		return r.tree.Height - r.Round, true
+	}
+	return r.Round - r.tree.Height + 1, false
+}
+
+// sends reports whether a node sends what is due to a neighbour in the next round.
+func (r *relay) sends(from, to int) bool {
+	depth, up := r.level()
+	if !up {
+		from, to = to, from
+	}
+	return r.Round < r.Rounds() && r.tree.Depth[from] == depth && r.tree.Parent[from] == to
+}
+
+// Channel implements wire.Operation.
+func (r *relay) Channel() wire.Channel { return r.channel }
+
+// Prepare implements wire.Operation: everything has been prepared.
+func (r *relay) Prepare() {}
+
+// Sends implements wire.Operation. What goes only down is
+// answered by a header, so that a root cannot run away from nodes that are slow.
+func (r *relay) Sends(from, to int) bool { return r.sends(from, to) || r.downOnly && r.sends(to, from) }
 
 // AppendTo appends what goes along link k in the next round.
 func (r *relay) AppendTo(dst []byte, k int) []byte {
 	link := r.rounds.Links[k]
 	i := r.rounds.Index[link.Node]
-	switch _, up := r.way().Level(); {
-	case !r.way().Sends(link.Node, link.Peer) || r.Silent[i]:
+	switch _, up := r.level(); {
+	case !r.sends(link.Node, link.Peer) || r.Silent[i]:
 		return dst
 	case up:
 		return r.up.append(dst, r.row(i))
@@ -253,38 +247,34 @@ func (r *relay) AppendTo(dst []byte, k int) []byte {
 
 // Check returns an error if p, which has come along link k, is not what is due.
 func (r *relay) Check(k int, p []byte) error {
-	link := r.rounds.Links[k]
-	form := r.down
-	if _, up := r.way().Level(); up {
-		form = r.up
+	link, form := r.rounds.Links[k], r.up
+	_, up := r.level()
+	if !up {
+		form = r.down
 	}
 	switch {
-	case !r.way().Sends(link.Peer, link.Node):
+	case !r.sends(link.Peer, link.Node):
 		return wire.NothingDue(p)
 	case len(p) != form.Len():
 		return fmt.Errorf("%d bytes of a collective operation where %d are due", len(p), form.Len())
+	case up:
+		return nil
 	}
-	if _, up := r.way().Level(); !up {
-		r.down.read(r.decoded, p)
-		return r.down.finite(r.decoded)
-	}
-	return nil
+	form.read(r.decoded, p)
+	return form.finite(r.decoded)
 }
 
 // step takes over what the nodes have sent in this round, and returns how many messages the hosted
 // ones have sent, each of how many bytes, and how many answers. code returns what has come along
 // a link.
 func (r *relay) step(code func(k int) []byte) (messages, bytes, answers int64) {
-	depth, up := r.way().Level()
-	level, form := depth, r.up
+	depth, up := r.level()
+	form := r.up
 	if !up {
-		level, form = depth+1, r.down
+		form = r.down
 	}
-	for _, child := range r.tree.Levels[level] {
-		from, to := child, r.tree.Parent[child]
-		if !up {
-			from, to = to, from
-		}
+	for _, child := range r.tree.Levels[depth] {
+		from, to := r.tree.ends(child, up)
 		sender, receiver := r.rounds.Index[from], r.rounds.Index[to]
 		if sender >= 0 {
 			messages++

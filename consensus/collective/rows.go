@@ -3,6 +3,8 @@ package collective
 import (
 	"math"
 	"math/bits"
+
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // rowsContent is a Content of rows of numbers, one a hosted node, all of one length.
@@ -125,8 +127,7 @@ func (v *votes) Fill(words []uint64, i int) bool {
 	for k, x := range v.z[i] {
 		words[k] += uint64(x)
 	}
-	largest := maxAbs(v.about[i])
-	return largest-largest == 0
+	return wire.Finite(v.about[i])
 }
 
 func (v *votes) Finish(down, total []uint64) { copy(down, total) }
@@ -146,8 +147,7 @@ func (c *copies) Fill(words []uint64, i int) bool {
 	for k, x := range c.z[i] {
 		words[k] = math.Float64bits(x)
 	}
-	largest := maxAbs(c.z[i])
-	return largest-largest == 0
+	return wire.Finite(c.z[i])
 }
 
 func (c *copies) Finish([]uint64, []uint64) {}
