@@ -293,11 +293,11 @@ func (m *accelerated) startAgain() {
 }
 
 func (m *accelerated) state(a *archive) {
-	if !carry(a, &m.started) {
+	if a.data(&m.started); !m.started {
 		return
 	}
-	carry(a, &m.lowest)
-	carry(a, &m.floor)
+	a.data(&m.lowest)
+	a.data(&m.floor)
 	for i := range m.sent {
 		k := m.of(i)
 		a.node(i)
@@ -308,9 +308,6 @@ func (m *accelerated) state(a *archive) {
 			a.floats("P", m.scaled.nodes[i].p)
 		}
 	}
-	if m.scaled.tracker.state(a); a.mode == reading {
-		m.scaled.shared = m.entries > 0
-	}
+	m.scaled.tracker.state(a)
+	m.scaled.shared = m.entries > 0
 }
-
-func (m *accelerated) shortened() (damped, regularized int) { return m.scaled.shortened() }

@@ -94,9 +94,6 @@ type method interface {
 	commit()
 	// state lets an archive write or read all that the method keeps. What it reads into is new.
 	state(a *archive)
-	// shortened returns how many nodes took a shorter step in the last iteration, and how
-	// many could not tell all directions apart.
-	shortened() (damped, regularized int)
 	// reported is called after an iteration in which the nodes have begun to add up the objective
 	// of its state; objective some iterations later, in the same one at all nodes, with the sum.
 	// The method may then change U_g.
@@ -120,9 +117,8 @@ func (unguarded) noiseShows(float64)                     {}
 // stateless is such a method that keeps nothing.
 type stateless struct{ unguarded }
 
-func (stateless) commit()               {}
-func (stateless) state(*archive)        {}
-func (stateless) shortened() (int, int) { return 0, 0 }
+func (stateless) commit()        {}
+func (stateless) state(*archive) {}
 
 // A descent is a method of the paper: what each node does, the bases on which the nodes agree, and
 // what each does with what comes of it.

@@ -175,14 +175,13 @@ func (n *anderson) forget() {
 }
 
 func (n *anderson) state(a *archive) {
-	carry(a, &n.hasLast)
+	a.data(&n.hasLast)
 	a.int("the memory", &n.filled, n.memory)
 	a.int("the memory", &n.next, n.memory)
 	norms := len(n.norms)
-	norms = a.int("the number of norms", &norms, n.memory)
-	if a.floats("the norms", n.norms[:norms]); a.mode == reading {
-		n.norms = n.norms[:norms]
-	}
+	a.int("the number of norms", &norms, n.memory)
+	n.norms = n.norms[:norms]
+	a.floats("the norms", n.norms)
 	a.floats("l", column(n.l, 1-n.now))
 	a.floats("g", column(n.g, 1-n.now))
 	a.floats("M", n.m)

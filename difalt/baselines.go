@@ -218,7 +218,7 @@ func (m *baseline) commit() {
 }
 
 func (m *baseline) state(a *archive) {
-	if !carry(a, &m.started) {
+	if a.data(&m.started); !m.started {
 		return
 	}
 	for i, n := range m.nodes {
@@ -229,8 +229,4 @@ func (m *baseline) state(a *archive) {
 		a.floats("R", n.r)
 		a.floats("P", m.scalings[i].p)
 	}
-}
-
-func (m *baseline) shortened() (damped, regularized int) {
-	return shortenedOf(m.scalings)
 }

@@ -23,11 +23,13 @@ const flattest = 1e-6
 // about the Hessian of a task with a b_t of length one. It takes the correlations of the
 // features out of the iteration count, as P^-1 does the condition number of the b_t.
 type momentPreconditioner struct {
-	inverse  *kernel.Basis    // K^-1, d x d; nil: mean
-	mean     *meanInverse     // K^-1 of moments that were found
+	inverse  inverse
 	product  []*kernel.Basis  // K^-1 grad of every hosted node
 	addRidge func(worker int) // stored, so that calling it does not allocate
 }
+
+// An inverse sets h = K^-1 grad, without allocating.
+type inverse func(h *kernel.Basis, grad blas.ColumnMajor)
 
 // checkMoments checks the shape and the entries of Problem.Moments.
 func (p *Problem) checkMoments(d int) error {
@@ -50,7 +52,7 @@ func (s *Solver) newMomentPreconditioner() (p *momentPreconditioner, err error) 
 	p = &momentPreconditioner{product: newBases(s.at.u)}
 	switch m := s.data.moments; {
 	case m != nil:
-		p.mean = m.inverse(s.data.meanSamples(), s.data.ridge)
+		p.inverse = m.inverse(s.data.meanSamples(), s.data.ridge)
 	case s.problem.Moments == nil || !s.o.sumsCoefficients():
 		return nil, nil
 	default:
@@ -67,20 +69,20 @@ func (s *Solver) newMomentPreconditioner() (p *momentPreconditioner, err error) 
 }
 
 // invertMoments returns K^-1 for the moments of the problem.
-func (s *Solver) invertMoments() (*kernel.Basis, error) {
-	d := s.data.features
+func (s *Solver) invertMoments() (inverse, error) {
+	d, moments := s.data.features, s.problem.Moments
 	n := s.data.meanSamples() * s.data.unit.x * s.data.unit.x
 	k := mat.NewSymDense(d, nil)
-	k.ScaleSym(n, s.problem.Moments)
+	k.ScaleSym(n, moments)
 	for i := range d {
-		k.SetSym(i, i, k.At(i, i)+s.data.ridge+flattest*n*mat.Trace(s.problem.Moments)/float64(d))
+		k.SetSym(i, i, k.At(i, i)+s.data.ridge+flattest*n*mat.Trace(moments)/float64(d))
 	}
 	var c mat.Cholesky
-	inverse := mat.NewSymDense(d, nil)
-	if !c.Factorize(k) || c.InverseTo(inverse) != nil {
+	if !c.Factorize(k) || c.InverseTo(k) != nil {
 		return nil, fmt.Errorf("difalt: Moments are not those of any features: they have a negative eigenvalue")
 	}
-	return kernel.BasisOf(inverse), nil
+	dense := kernel.BasisOf(k)
+	return func(h *kernel.Basis, grad blas.ColumnMajor) { blas.MulTN(h.Matrix(), dense.Matrix(), grad) }, nil
 }
 
 // apply returns K^-1 grad for hosted node i, valid until the next call for that node. Without
@@ -89,15 +91,8 @@ func (p *momentPreconditioner) apply(i int, grad blas.ColumnMajor) blas.ColumnMa
 	if p == nil {
 		return grad
 	}
-	h := p.product[i]
-	if p.mean == nil {
-		blas.MulTN(h.Matrix(), p.inverse.Matrix(), grad)
-		return h.Matrix()
-	}
-	for j := range grad.Cols {
-		p.mean.apply(h.Col(j), column(grad, j))
-	}
-	return h.Matrix()
+	p.inverse(p.product[i], grad)
+	return p.product[i].Matrix()
 }
 
 // curvature is what is left to divide K^-1 grad by: n m without moments.
@@ -307,46 +302,39 @@ func (c coordinates) scale(u *kernel.Basis, by func(column, c []float64)) (out *
 	return out, rr
 }
 
-// A meanInverse is K^-1 for K = n (diag(v) + mu mu') + ridge I, in O(d) a vector.
-type meanInverse struct {
-	diagonal []float64 // 1/(n v + ridge); 0 for features that say nothing
-	mean     []float64
-	share    float64 // n/(1 + n mu' diagonal mu)
-	constant int     // a feature other than 0 with a diagonal of 1/0; -1: none
-	n        float64
-}
-
-func (m *featureMoments) inverse(n, ridge float64) *meanInverse {
-	k := &meanInverse{diagonal: make([]float64, len(m.mean)), mean: m.mean, constant: -1, n: n}
-	sum := 0.0
+// inverse returns K^-1 for K = n (diag(v) + mu mu') + ridge I, in O(d) a vector.
+func (m *featureMoments) inverse(n, ridge float64) inverse {
+	diagonal := make([]float64, len(m.mean)) // 1/(n v + ridge); 0 for features that say nothing
+	sum, constant := 0.0, -1                 // a feature other than 0 with a diagonal of 1/0; -1: none
 	for j, v := range m.variance {
 		mu := m.mean[j]
 		switch v = n*v + ridge; {
 		case v > 0:
-			k.diagonal[j] = 1 / v
+			diagonal[j] = 1 / v
 			sum += mu * mu / v
-		case mu != 0 && k.constant < 0:
-			k.constant = j
+		case mu != 0 && constant < 0:
+			constant = j
 		}
 	}
-	k.share = n / (1 + n*sum)
-	return k
-}
-
-// apply computes h = K^-1 g. With a constant feature c that is what offsets are taken off by.
-func (k *meanInverse) apply(h, g []float64) {
-	c := k.constant
-	if c < 0 {
-		floats.MulTo(h, k.diagonal, g)
-		along := k.share * floats.Dot(k.mean, h)
-		for j, m := range k.mean {
-			h[j] -= along * m * k.diagonal[j]
+	share := n / (1 + n*sum)
+	apply := func(h, g []float64) {
+		if constant < 0 {
+			floats.MulTo(h, diagonal, g)
+			along := share * floats.Dot(m.mean, h)
+			for j, mu := range m.mean {
+				h[j] -= along * mu * diagonal[j]
+			}
+			return
 		}
-		return
+		level := g[constant] / m.mean[constant] // by which offsets are taken off
+		for j, mu := range m.mean {
+			h[j] = diagonal[j] * (g[j] - mu*level)
+		}
+		h[constant] = (level/n - floats.Dot(m.mean, h)) / m.mean[constant]
 	}
-	level := g[c] / k.mean[c]
-	for j, m := range k.mean {
-		h[j] = k.diagonal[j] * (g[j] - m*level)
+	return func(h *kernel.Basis, grad blas.ColumnMajor) {
+		for j := range grad.Cols {
+			apply(h.Col(j), column(grad, j))
+		}
 	}
-	h[c] = (level/k.n - floats.Dot(k.mean, h)) / k.mean[c]
 }

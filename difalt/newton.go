@@ -194,12 +194,11 @@ func (m *newton) newtonStep() (length float64, p []float64, ok bool) {
 
 func (m *newton) state(a *archive) {
 	m.accelerated.state(a)
-	carry(a, &m.at.rests)
-	phase := carry(a, &m.phase)
-	if phase > newtonLeft {
-		a.fail("phase %d of Newton", phase)
+	a.data(&m.at.rests)
+	if a.data(&m.phase); m.phase > newtonLeft {
+		a.fail("phase %d of Newton", m.phase)
 	}
-	if phase != newtonSteps {
+	if m.phase != newtonSteps {
 		return
 	}
 	for i := range m.at.u {

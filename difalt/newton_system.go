@@ -173,19 +173,20 @@ func (n *newtonSystem) precondition(s *newtonState) {
 
 func (s *newtonState) state(a *archive) {
 	multiplies, tries := s.stage == newtonProduct, s.stage == newtonTrial
-	carry(a, &multiplies)
-	if carry(a, &tries); a.mode == reading {
+	a.data(&multiplies)
+	a.data(&tries)
+	switch {
+	case multiplies:
+		s.stage = newtonProduct
+	case tries:
+		s.stage = newtonTrial
+	default:
 		s.stage = newtonGradient
-		if multiplies {
-			s.stage = newtonProduct
-		} else if tries {
-			s.stage = newtonTrial
-		}
 	}
 	a.int("the products", &s.products, mostProducts)
 	a.int("the slow steps", &s.slow, patience)
 	for _, v := range []*float64{&s.objective, &s.gradient, &s.rest, &s.forcing, &s.decrease, &s.share, &s.length} {
-		carry(a, v)
+		a.data(v)
 	}
 	a.floats("P", s.matrix)
 	for _, v := range []*kernel.Basis{s.base, s.x, s.residual, s.p} {

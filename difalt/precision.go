@@ -98,20 +98,19 @@ func (a *anchors) resume() {
 // state writes the anchors of the groups, or those yet to be resumed, and reads them into
 // the latter.
 func (a *anchors) state(r *archive) {
-	of := a.restored
+	of := newBases(a.at.u)
 	switch {
-	case r.mode == writing && of == nil && a.at.reduced:
-		for _, g := range a.at.groups {
-			of = append(of, g.Reference())
+	case !r.writes:
+		a.restored = of
+	case a.restored != nil:
+		of = a.restored
+	case a.at.reduced:
+		for i, g := range a.at.groups {
+			of[i] = g.Reference()
 		}
-	case of == nil || r.mode != writing:
-		of = newBases(a.at.u)
 	}
 	for i, anchor := range of {
 		r.node(i)
 		r.basis("the anchor", anchor)
-	}
-	if r.mode == reading {
-		a.restored = of
 	}
 }

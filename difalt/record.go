@@ -65,7 +65,6 @@ func (s *Solver) record(groups []*kernel.Group) Record {
 			rec.Anchors++
 		}
 	}
-	rec.Damped, rec.Regularized = s.method.shortened()
 	return rec
 }
 

@@ -108,10 +108,6 @@ type Record struct {
 	// that begins with this state, and not their copies in 16 bits; 0 without
 	// Options.MixedPrecision.
 	Anchors int
-	// Regularized counts the nodes whose scaling matrix P was too close to singular in
-	// the last iteration, and Damped those that have shortened their step since their
-	// moves turned to and fro. Both are for ScaledDiffusion and GradientTracking.
-	Regularized, Damped int
 }
 
 // A Result is the outcome of a run. It shares no memory with the solver.

@@ -131,7 +131,7 @@ func (m *scaledDiffusion) commit() {
 }
 
 func (m *scaledDiffusion) state(a *archive) {
-	if !carry(a, &m.shared) {
+	if a.data(&m.shared); !m.shared {
 		return
 	}
 	for i, c := range m.nodes {
@@ -140,20 +140,6 @@ func (m *scaledDiffusion) state(a *archive) {
 		c.damping.state(a)
 	}
 	m.tracker.state(a)
-}
-
-func (m *scaledDiffusion) shortened() (damped, regularized int) { return shortenedOf(m.nodes) }
-
-func shortenedOf(nodes []*scaling) (damped, regularized int) {
-	for _, c := range nodes {
-		if c.raised {
-			regularized++
-		}
-		if c.factor < 1 {
-			damped++
-		}
-	}
-	return damped, regularized
 }
 
 func copyBases(dst, u []*kernel.Basis) {
@@ -175,7 +161,6 @@ func newBases(like []*kernel.Basis) []*kernel.Basis {
 type scaling struct {
 	p       []float64 // the upper triangle by rows
 	inverse []float64
-	raised  bool // the last inversion had to raise an eigenvalue
 	damping
 
 	values, vectors, work []float64 // of the eigenvalue problem
@@ -238,15 +223,11 @@ func (c *scaling) invert() {
 		}
 	}
 	clear(c.inverse)
-	c.raised = false
 	if lapack64.Syev(lapack.EVCompute, c.symmetric(), c.values, c.work, len(c.work)); !(c.values[r-1] > 0) {
-		c.raised = true // every coefficient is zero: no step
-		return
+		return // every coefficient is zero: no step
 	}
 	for k, v := range c.values {
-		if least := c.values[r-1] / condition; v < least {
-			v, c.raised = least, true
-		}
+		v = max(v, c.values[r-1]/condition)
 		for i := range r {
 			for j := range r {
 				c.inverse[i*r+j] += c.vectors[i*r+k] * c.vectors[j*r+k] / v
@@ -307,8 +288,8 @@ func (d *damping) observe(before, after *kernel.Basis) {
 }
 
 func (d *damping) state(a *archive) {
-	carry(a, &d.factor)
-	carry(a, &d.length)
+	a.data(&d.factor)
+	a.data(&d.length)
 	a.floats("a move", d.move)
 }
 

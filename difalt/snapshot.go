@@ -65,7 +65,7 @@ func (s *Solver) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{mode: writing, hosted: s.hosted}
+	a := &archive{writes: true, hosted: s.hosted}
 	s.identity(a)
 	a.blob(&mixer)
 	s.state(a)
@@ -73,17 +73,33 @@ func (s *Solver) Snapshot(ctx context.Context) (*Snapshot, error) {
 }
 
 // Restore continues from a snapshot of a run of the same problem, network and options.
-// It checks everything first: on an error, which names what differs, nothing has
-// changed.
+// On an error, which names what differs, nothing has changed.
 func (s *Solver) Restore(snap *Snapshot) error {
 	if snap == nil {
 		return errors.New("difalt: no snapshot")
 	}
+	before, at := *s, *s.at
+	err := s.restore(snap)
+	if err != nil {
+		*s, *s.at = before, at
+	}
+	return err
+}
+
+// restore reads a snapshot into memory of its own, and the mixer, which changes nothing on an error, at last.
+func (s *Solver) restore(snap *Snapshot) error {
+	a := &archive{bytes: snap.state, hosted: s.hosted}
 	var mixer []byte
-	a := &archive{mode: checking, bytes: snap.state, hosted: s.hosted}
 	s.identity(a)
 	a.blob(&mixer)
-	rest := a.bytes
+	s.at.u, s.at.moved = newBases(s.at.u), make([]float64, len(s.at.u))
+	s.startMethod()
+	s.stop = newMonitor(&s.o, s.at, s.exchange)
+	s.initial = &Initial{}
+	if s.anchors != nil {
+		anchors := *s.anchors
+		s.anchors = &anchors
+	}
 	s.state(a)
 	if a.of = ""; a.err == nil && len(a.bytes) > 0 {
 		a.fail("it has %d bytes too many", len(a.bytes))
@@ -94,10 +110,6 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	if err := s.exchange.mixer.UnmarshalBinary(mixer); err != nil {
 		return fmt.Errorf("difalt: snapshot: %w", err)
 	}
-	s.startMethod()
-	s.stop = newMonitor(&s.o, s.at, s.exchange)
-	s.initial = &Initial{}
-	s.state(&archive{mode: reading, bytes: rest, hosted: s.hosted})
 	s.initial.U = clone(s.at.u)
 	s.setEta()
 	s.records.observed, s.records.enough = s.at.iteration-1, false
@@ -120,25 +132,25 @@ func (s *Solver) state(a *archive) {
 	if status == Canceled {
 		status = Running
 	}
-	if status = carry(a, &status); status > Diverged && status != Undetermined {
+	if a.data(&status); status > Diverged && status != Undetermined {
 		a.fail("status %d", status)
 	}
 	a.int("the iteration", &s.at.iteration, s.o.Iterations)
 	for i, u := range s.at.u {
 		a.node(i)
 		a.basis("U", u)
-		carry(a, &s.at.moved[i])
+		a.data(&s.at.moved[i])
 	}
 	a.of, a.diverged = "", status == Diverged
 	initial, sent := cmp.Or(s.initial, &Initial{}), s.traffic()
 	step := []float64{initial.Step}
 	a.floats("the step", step)
-	carry(a, &initial.SigmaSquared)
-	carry(a, &initial.Traffic)
-	carry(a, &initial.Compute)
-	carry(a, &sent)
-	carry(a, &s.compute)
-	if a.mode == reading {
+	a.data(&initial.SigmaSquared)
+	a.data(&initial.Traffic)
+	a.data(&initial.Compute)
+	a.data(&sent)
+	a.data(&s.compute)
+	if !a.writes {
 		s.status, initial.Step, s.restored = status, step[0], sent
 	}
 	s.method.state(a)
@@ -174,12 +186,11 @@ func (s *Solver) fingerprint() uint64 {
 	return sum
 }
 
-// An archive writes the state of a run as bytes, checks whether bytes fit a run, and reads
-// them: whatever has state describes it once, by the calls of a method state, for all three.
-// Only reading changes what the calls point to. After the first error an archive does
-// nothing but return what it is given.
+// An archive writes the state of a run as bytes, or reads it: whatever has state describes it once,
+// by the calls of a method state, for both. What it reads into is new, and thrown away after an
+// error: the first one stays, and from then on nothing is written or read.
 type archive struct {
-	mode   archiveMode
+	writes bool
 	bytes  []byte // written so far, or yet to be read
 	hosted []int
 	of     string // the node that the next calls are about, for errors
@@ -188,20 +199,8 @@ type archive struct {
 	diverged bool
 }
 
-type archiveMode uint8
-
-const (
-	writing archiveMode = iota
-	checking
-	reading
-)
-
 // node says that the next calls are about hosted node i.
-func (a *archive) node(i int) {
-	if a.mode == checking {
-		a.of = fmt.Sprintf(" of node %d", a.hosted[i])
-	}
-}
+func (a *archive) node(i int) { a.of = fmt.Sprintf(" of node %d", a.hosted[i]) }
 
 func (a *archive) fail(format string, args ...any) {
 	if a.err == nil {
@@ -213,7 +212,7 @@ func (a *archive) fail(format string, args ...any) {
 func (a *archive) data(v any) {
 	switch {
 	case a.err != nil:
-	case a.mode == writing:
+	case a.writes:
 		a.bytes, a.err = binary.Append(a.bytes, binary.LittleEndian, v)
 	default:
 		n, err := binary.Decode(a.bytes, binary.LittleEndian, v)
@@ -224,37 +223,23 @@ func (a *archive) data(v any) {
 	}
 }
 
-// carry is for a value that package binary can write. It returns the value too, which in
-// checking is that of the bytes, so that what depends on it is there for all modes.
-func carry[T any](a *archive, v *T) T {
-	value := *v
-	a.data(&value)
-	if a.mode == reading {
-		*v = value
-	}
-	return value
-}
-
 // int must be from 0 to most.
-func (a *archive) int(what string, v *int, most int) int {
+func (a *archive) int(what string, v *int, most int) {
 	n := int64(*v)
-	if n = carry(a, &n); a.err == nil && (n < 0 || n > int64(most)) {
+	if a.data(&n); a.err != nil {
+		return
+	}
+	if n < 0 || n > int64(most) {
 		a.fail("%s is %d: want 0 to %d", what, n, most)
-		return 0
+		return
 	}
-	if a.mode == reading {
-		*v = int(n)
-	}
-	return int(n)
+	*v = int(n)
 }
 
 // floats are as many numbers as v has, finite ones.
 func (a *archive) floats(what string, v []float64) {
-	if a.mode == checking {
-		v = make([]float64, len(v))
-	}
 	a.data(v)
-	if k := slices.IndexFunc(v, func(x float64) bool { return !finite(x) }); k >= 0 && a.mode == checking && !a.diverged {
+	if k := slices.IndexFunc(v, func(x float64) bool { return !finite(x) }); k >= 0 && !a.writes && !a.diverged {
 		a.fail("%s, entry %d is %v", what, k, v[k])
 	}
 }
@@ -267,11 +252,10 @@ func (a *archive) basis(what string, u *kernel.Basis) {
 	}
 }
 
-// blob is bytes. Checking sets it too.
+// blob is bytes.
 func (a *archive) blob(b *[]byte) {
-	n := len(*b)
-	size := int64(n)
-	if a.data(&size); a.err == nil && a.mode != writing {
+	size := int64(len(*b))
+	if a.data(&size); a.err == nil && !a.writes {
 		if size < 0 || size > int64(len(a.bytes)) {
 			a.fail("it ends too early")
 			return

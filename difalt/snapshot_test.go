@@ -125,3 +125,33 @@ func TestSnapshotBytes(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedChangesNothing: a run goes on with the same bits after a snapshot was refused at any place,
+// whatever its method keeps, and in mixed precision.
+func TestRefusedChangesNothing(t *testing.T) {
+	for _, method := range append(difalt.Methods(), difalt.Baselines()...) {
+		s, net := small(t)
+		o := difalt.Options{Rank: 2, Method: method, Iterations: 12, EveryIteration: true, MixedPrecision: method == difalt.Accelerated}
+		want := run(t, s.Problem, net, o)
+		snap, err := interrupted(t, s.Problem, net, o, 7).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := stored(t, snap)
+		solver := interrupted(t, s.Problem, net, o, 4)
+		for n := 1; n < len(p)-30; n += 1 + len(p)/40 {
+			if err := solver.Restore(loaded(t, p[:len(p)-n])); err == nil {
+				t.Fatalf("%v: without its last %d bytes a snapshot is accepted", method, n)
+			}
+		}
+		got, err := solver.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want.U {
+			if !mat.Equal(got.U[i], want.U[i]) || got.Last.Traffic != want.Last.Traffic {
+				t.Errorf("%v, node %d: another result after refused snapshots", method, i)
+			}
+		}
+	}
+}

@@ -223,13 +223,13 @@ func (c *course) isWorse(objective, squares float64) bool {
 }
 
 func (m *monitor) state(a *archive) {
-	carry(a, &m.report.state)
-	carry(a, &m.course.state)
+	a.data(&m.report.state)
+	a.data(&m.course.state)
 	for _, v := range []*int{&m.report.of, &m.report.next, &m.course.since, &m.gauge.next, &m.escapes} {
 		a.int("an iteration", v, math.MaxInt32)
 	}
 	for _, v := range []*float64{&m.course.start, &m.course.lowest, &m.course.latest, &m.course.move, &m.gauge.residual, &m.gauge.noise} {
-		carry(a, v)
+		a.data(v)
 	}
 	a.floats("the objectives at the start", m.course.began)
 	for _, u := range slices.Concat(m.report.u, m.best) {

@@ -91,7 +91,7 @@ func (t *tracker) state(a *archive) {
 	if t == nil {
 		return
 	}
-	carry(a, &t.waiting)
+	a.data(&t.waiting)
 	for i := range t.sum {
 		a.node(i)
 		a.basis("the tracked gradient", t.sum[i])
