@@ -121,6 +121,25 @@ func TestHardlyARow(t *testing.T) {
 	}
 }
 
+// One of the models that are averaged may take all of the weight: errors of these rows are least so. The others are not in the model then.
+func TestOneModelHasAllTheWeight(t *testing.T) {
+	tab := emptyTable(t, 2)
+	for i, row := range [][]float64{{4, 6, -24}, {-3, 0, -21}, {8, -3, 9}} {
+		if err := tab.Append(taskName(i), "", row[:2], row[2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := testConfig(t, 3, 0)
+	c.Owners = false
+	m, _, err := Fit(t.Context(), assigned(t, tab, 3), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, weights := m.Ranks(); slices.Min(weights) <= 0 {
+		t.Errorf("weights %v", weights)
+	}
+}
+
 // A target without noise is no error, though ranks that explain all of it have no likelihood: what is reported has one, and predictions are near.
 func TestTargetWithoutNoise(t *testing.T) {
 	kinds := map[string]func(task float64, x []float64, y float64) float64{

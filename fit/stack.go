@@ -47,6 +47,7 @@ func (q *question) stack(ctx context.Context, d *design, c *choice, averaged []*
 			averaged = append(averaged, &candidate{Point: pt, evidence: k.evidence, converged: converged, weight: weight})
 		}
 	}
+	averaged = slices.DeleteFunc(averaged, func(k *candidate) bool { return k.weight == 0 }) // another one has it all
 	slices.SortStableFunc(averaged, func(a, b *candidate) int { return cmp.Compare(b.weight, a.weight) })
 	return averaged, nil
 }
