@@ -9,6 +9,8 @@ import (
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -17,30 +19,43 @@ import (
 //
 //	u = C'V^-1 e,  A = C'V^-1 C,  B = Z'V^-1 C
 //
-// summed over tasks, and u^2 / noise - diag A, by how much tasks differ in them more than noise makes them.
+// summed over tasks, of A what is about inputs of the same alternative, and u^2 / noise - diag A, by how much tasks differ in them more than noise makes them.
 type screening struct {
-	l              nodes.Layout
-	u, b, excess   nodes.Span
-	squares        nodes.Span // of the excess of a task
-	a              []nodes.Span
-	first, columns []int // of every alternative among the columns of C
-	width          int   // of C
-	blocks         []int // where that of an alternative begins in the products of C with itself
-	products       int   // of these
+	nodes.Layout
+	u, a, b, excess, squares nodes.Span // the last of the excess of a task
+	list                     []*alternative
+	first, block             []int // where the inputs of an alternative begin in C, and their products in A
+	pt                       *evidence.Point
+	root                     []float64 // of S, which is diagonal
+	raw, row                 []float64 // features of a row; the same in Z, in C, and its residual
+	// Of a task: Z'[Z C e], C'e and the parts of C'C.
+	moments, ce, cc []float64
 }
 
-func newScreening(list []*alternative, w int) *screening {
-	s := &screening{}
+func newScreening(d *design, pt *evidence.Point, list []*alternative) *screening {
+	s := &screening{list: list, pt: pt, raw: make([]float64, len(d.t.Features()))}
+	w, inputs, products := pt.W, 0, 0
 	for _, a := range list {
 		n := len(a.scale)
-		s.first, s.columns = append(s.first, s.width), append(s.columns, n)
-		s.width += n
-		s.blocks = append(s.blocks, s.products)
-		s.products += n * n
-		s.a = append(s.a, s.l.Span(n*n))
+		s.first, s.block = append(s.first, inputs), append(s.block, products)
+		inputs, products = inputs+n, products+n*n
 	}
-	s.u, s.b, s.excess, s.squares = s.l.Span(s.width), s.l.Span(w*s.width), s.l.Span(s.width), s.l.Span(s.width)
+	s.u, s.a, s.b, s.excess, s.squares = s.Span(inputs), s.Span(products), s.Span(w*inputs), s.Span(inputs), s.Span(inputs)
+	for j := range w - 1 {
+		s.root = append(s.root, math.Sqrt(pt.Slope(j)))
+	}
+	s.root = append(s.root, math.Sqrt(pt.Intercept))
+	s.row = make([]float64, w+inputs+1)
+	s.moments, s.ce, s.cc = make([]float64, w*len(s.row)), make([]float64, inputs), make([]float64, products)
 	return s
+}
+
+// own returns the parts of sums that are about an alternative: of u, A and B.
+func (s *screening) own(k int, sums []float64) (u []float64, a, b blas64.General) {
+	first, n, w := s.first[k], len(s.list[k].scale), s.pt.W
+	all := mixedmodel.Matrix(s.b.Of(sums), w, len(s.ce))
+	all.Data, all.Cols = all.Data[first:], n
+	return s.u.Of(sums)[first:][:n], mixedmodel.Square(s.a.Of(sums)[s.block[k]:][:n*n], n), all
 }
 
 // A screened alternative has what the evidence promises to gain by it, in -2 log, and by how many standard errors tasks differ in it.
@@ -51,15 +66,11 @@ var promisedVariances = []float64{0.01, 0.1, 1, 10}
 
 // screen returns what each alternative promises, at a point of rank 0.
 func (d *design) screen(ctx context.Context, pt *evidence.Point, list []*alternative) ([]screened, error) {
-	s := newScreening(list, pt.W)
-	z := d.Zeros(s.l.Len)
-	w := newScreenedTask(s, pt)
-	w.raw = make([]float64, len(d.t.Features()))
+	s := newScreening(d, pt, list)
+	z := d.Zeros(s.Len)
 	for g, tasks := range d.layout {
 		for k := range tasks {
-			w.clear()
-			d.eachTraining(tasks[k:k+1], func(i int) { w.add(d, i, list) })
-			w.addTo(z[g])
+			s.addTask(d, tasks[k:k+1], z[g])
 		}
 	}
 	sum, err := d.Sum(ctx, z)
@@ -67,22 +78,18 @@ func (d *design) screen(ctx context.Context, pt *evidence.Point, list []*alterna
 		return nil, err
 	}
 	out := make([]screened, len(list))
-	cover := mixedmodel.Square(pt.MeanCovariance, pt.W)
-	b := mixedmodel.Matrix(s.b.Of(sum), pt.W, s.width)
-	for i := range list {
-		n, first := s.columns[i], s.first[i]
-		own := blas64.General{Rows: b.Rows, Cols: n, Stride: b.Stride, Data: b.Data[first:]}
+	for k := range list {
+		u, a, b := s.own(k, sum)
+		n := len(u)
 		cb := mixedmodel.Matrix(make([]float64, pt.W*n), pt.W, n)
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, cover, own, 0, cb)
-		a := mixedmodel.Square(s.a[i].Of(sum), n)
-		blas64.Gemm(blas.Trans, blas.NoTrans, -1, own, cb, 1, a)
-		u := s.u.Of(sum)[first:][:n]
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, mixedmodel.Square(pt.MeanCovariance, pt.W), b, 0, cb)
+		blas64.Gemm(blas.Trans, blas.NoTrans, -1, b, cb, 1, a)
 		for _, v := range promisedVariances {
-			out[i].gain = max(out[i].gain, gainOf(a, u, v*pt.MeanVariance, pt.Noise))
+			out[k].gain = max(out[k].gain, gainOf(a, u, v*pt.MeanVariance, pt.Noise))
 		}
-		for j := first; j < first+n; j++ {
+		for j := s.first[k]; j < s.first[k]+n; j++ {
 			if v := s.squares.Of(sum)[j]; v > 0 {
-				out[i].differ = max(out[i].differ, s.excess.Of(sum)[j]/math.Sqrt(v))
+				out[k].differ = max(out[k].differ, s.excess.Of(sum)[j]/math.Sqrt(v))
 			}
 		}
 	}
@@ -111,109 +118,65 @@ func gainOf(a blas64.General, u []float64, variance, noise float64) float64 {
 	return variance*mat.Dot(right, &x)/noise - chol.LogDet()
 }
 
-// A screenedTask has the moments of the rows of a task.
-type screenedTask struct {
-	*screening
-	pt         *evidence.Point
-	root       []float64 // of the variances of deviations
-	raw        []float64 // features of a row
-	z, c       []float64 // a row
-	zz, zc, cc []float64
-	ze, ce     []float64
-	moments    []float64 // all of them
-	k, kzc     []float64
-}
-
-func newScreenedTask(s *screening, pt *evidence.Point) *screenedTask {
-	w, q := pt.W, s.width
-	t := &screenedTask{screening: s, pt: pt, z: make([]float64, w), c: make([]float64, q), k: make([]float64, w*w), kzc: make([]float64, w*q)}
-	t.moments = make([]float64, w*w+w*q+s.products+w+q)
-	rest := t.moments
-	take := func(n int) []float64 {
-		part := rest[:n:n]
-		rest = rest[n:]
-		return part
+// addTask adds what a task says: with U'U = I + R Z'Z R for the root R of S and X = U'^-1 R Z', V^-1 = I - X'X.
+func (s *screening) addTask(d *design, task []int, out []float64) {
+	w, n := s.pt.W, len(s.row)
+	s.addRows(d, task)
+	x, left := mixedmodel.Matrix(make([]float64, w*n), w, n), make([]float64, w*w) // X [Z C e], and I + R Z'Z R
+	for i, r := range s.root {
+		floats.ScaleTo(x.Data[i*n:][:n], r, s.moments[i*n:][:n])
+		floats.MulTo(left[i*w:][:w], x.Data[i*n:][:w], s.root)
+		left[i*w+i]++
 	}
-	t.zz, t.zc, t.cc, t.ze, t.ce = take(w*w), take(w*q), take(s.products), take(w), take(q)
-	for j := range w - 1 {
-		t.root = append(t.root, math.Sqrt(pt.Slope(j)))
-	}
-	t.root = append(t.root, math.Sqrt(pt.Intercept))
-	return t
-}
-
-func (t *screenedTask) clear() { clear(t.moments) }
-
-// add adds a row.
-func (t *screenedTask) add(d *design, i int, list []*alternative) {
-	w, q := t.pt.W, t.width
-	y := d.row(t.z, i)
-	weight := d.weightOf(i)
-	d.filled(t.raw, i)
-	for j, a := range list {
-		a.inputs(t.c[t.first[j]:][:t.columns[j]], t.raw[a.Feature])
-	}
-	e := y
-	for j, m := range t.pt.Mean {
-		e -= m * t.z[j]
-	}
-	z, c := mixedmodel.Vector(t.z), mixedmodel.Vector(t.c)
-	blas64.Ger(weight, z, z, mixedmodel.Square(t.zz, w))
-	blas64.Ger(weight, z, c, mixedmodel.Matrix(t.zc, w, q))
-	blas64.Axpy(weight*e, z, mixedmodel.Vector(t.ze))
-	blas64.Axpy(weight*e, c, mixedmodel.Vector(t.ce))
-	for j, n := range t.columns {
-		own := mixedmodel.Vector(t.c[t.first[j]:][:n])
-		blas64.Ger(weight, own, own, mixedmodel.Square(t.cc[t.blocks[j]:][:n*n], n))
-	}
-}
-
-// addTo adds what the task says: with K = R (I + R Z'Z R)^-1 R of the root R of S, V^-1 = I - Z K Z'.
-func (t *screenedTask) addTo(out []float64) {
-	w, q := t.pt.W, t.width
-	m := mat.NewSymDense(w, nil)
-	for i := range w {
-		for j := i; j < w; j++ {
-			m.SetSym(i, j, t.root[i]*t.zz[i*w+j]*t.root[j])
-		}
-		m.SetSym(i, i, m.At(i, i)+1)
-	}
-	var chol mat.Cholesky
-	if !chol.Factorize(m) {
+	u, ok := lapack64.Potrf(blas64.Symmetric{N: w, Stride: w, Data: left, Uplo: blas.Upper})
+	if !ok {
 		return
 	}
-	var inverse mat.SymDense
-	if chol.InverseTo(&inverse) != nil {
-		return
+	blas64.Trsm(blas.Left, blas.Trans, 1, u, x)
+	part := func(from, columns int) blas64.General {
+		return blas64.General{Rows: w, Cols: columns, Stride: n, Data: x.Data[from:]}
 	}
+	e := blas64.Vector{N: w, Inc: n, Data: x.Data[n-1:]}
+	blas64.Gemv(blas.Trans, -1, part(w, len(s.ce)), e, 1, mixedmodel.Vector(s.ce))
+	floats.Add(s.u.Of(out), s.ce)
+	b := mixedmodel.Matrix(s.b.Of(out), w, len(s.ce))
 	for i := range w {
-		for j := range w {
-			t.k[i*w+j] = t.root[i] * inverse.At(i, j) * t.root[j]
+		floats.Add(b.Data[i*b.Stride:][:b.Cols], s.moments[i*n+w:][:b.Cols])
+	}
+	blas64.Gemm(blas.Trans, blas.NoTrans, -1, part(0, w), part(w, len(s.ce)), 1, b)
+	for k, first := range s.first {
+		m := len(s.list[k].scale)
+		own := mixedmodel.Square(s.cc[s.block[k]:][:m*m], m)
+		blas64.Gemm(blas.Trans, blas.NoTrans, -1, part(w+first, m), part(w+first, m), 1, own)
+		for i := range m {
+			excess := s.ce[first+i]*s.ce[first+i]/s.pt.Noise - own.Data[i*m+i]
+			s.excess.Of(out)[first+i] += excess
+			s.squares.Of(out)[first+i] += excess * excess
 		}
 	}
-	k, zc, kzc := mixedmodel.Square(t.k, w), mixedmodel.Matrix(t.zc, w, q), mixedmodel.Matrix(t.kzc, w, q)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, k, zc, 0, kzc)
-	// u = C'e - C'Z K Z'e.
-	u := t.ce
-	blas64.Gemv(blas.Trans, -1, kzc, mixedmodel.Vector(t.ze), 1, mixedmodel.Vector(u))
-	// B = Z'C - Z'Z K Z'C.
-	b := mixedmodel.Matrix(t.b.Of(out), w, q)
-	for i := range w {
-		blas64.Axpy(1, mixedmodel.Vector(t.zc[i*q:][:q]), mixedmodel.Vector(b.Data[i*q:][:q]))
+	floats.Add(s.a.Of(out), s.cc)
+}
+
+// addRows sets the moments of a task.
+func (s *screening) addRows(d *design, task []int) {
+	w, n := s.pt.W, len(s.row)
+	for _, m := range [][]float64{s.moments, s.ce, s.cc} {
+		clear(m)
 	}
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, mixedmodel.Square(t.zz, w), kzc, 1, b)
-	for j, n := range t.columns {
-		first := t.first[j]
-		cc := mixedmodel.Square(t.cc[t.blocks[j]:][:n*n], n)
-		left := blas64.General{Rows: w, Cols: n, Stride: q, Data: t.zc[first:]}
-		right := blas64.General{Rows: w, Cols: n, Stride: q, Data: t.kzc[first:]}
-		blas64.Gemm(blas.Trans, blas.NoTrans, -1, left, right, 1, cc)
-		blas64.Axpy(1, mixedmodel.Vector(cc.Data), mixedmodel.Vector(t.a[j].Of(out)))
-		for i := range n {
-			excess := u[first+i]*u[first+i]/t.pt.Noise - cc.Data[i*n+i]
-			t.excess.Of(out)[first+i] += excess
-			t.squares.Of(out)[first+i] += excess * excess
+	z, c := s.row[:w], s.row[w:n-1]
+	d.eachTraining(task, func(i int) {
+		y, weight := d.row(z, i), d.weightOf(i)
+		d.filled(s.raw, i)
+		for k, a := range s.list {
+			a.inputs(c[s.first[k]:][:len(a.scale)], s.raw[a.Feature])
 		}
-	}
-	blas64.Axpy(1, mixedmodel.Vector(u), mixedmodel.Vector(t.u.Of(out)))
+		s.row[n-1] = y - floats.Dot(z, s.pt.Mean)
+		blas64.Ger(weight, mixedmodel.Vector(z), mixedmodel.Vector(s.row), mixedmodel.Matrix(s.moments, w, n))
+		floats.AddScaled(s.ce, weight*s.row[n-1], c)
+		for k, a := range s.list {
+			m := len(a.scale)
+			own := mixedmodel.Vector(c[s.first[k]:][:m])
+			blas64.Ger(weight, own, own, mixedmodel.Square(s.cc[s.block[k]:][:m*m], m))
+		}
+	})
 }
