@@ -36,33 +36,26 @@ func DefaultOptions(rank int) difalt.Options {
 	}
 }
 
-// An algorithm runs difalt on problems, with what it has learnt in its runs: how nodes agree, and the step.
+// An algorithm runs difalt on problems, with its options as Config.Auto has chosen them.
 type algorithm struct {
 	*nodes.Group
 	c       *Config
 	options difalt.Options
-	auto    bool    // options are still to be chosen
-	step    float64 // eta, of the first run; 0 before it
 }
 
 // agree lets difalt.Auto choose how nodes agree, if that is wanted.
-func (a *algorithm) agree(ctx context.Context, p *difalt.Problem) error {
-	if !a.auto {
-		return nil
+func (a *algorithm) agree(ctx context.Context, p *difalt.Problem) (err error) {
+	if a.c.Auto {
+		a.options.Rank = max(a.c.Rank, 1)
+		a.options, err = difalt.Auto(ctx, p, a.Net, a.options)
 	}
-	o := a.options
-	o.Rank = max(a.c.Rank, 1)
-	o, err := difalt.Auto(ctx, p, a.Net, o)
-	if err != nil {
-		return err
-	}
-	a.options, a.auto = o, false
-	return nil
+	return err
 }
 
 // final runs the algorithm as the caller has asked for it, observed.
 func (a *algorithm) final(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (*difalt.Result, error) {
-	o := a.optionsFor(p, rank, ridge)
+	o := a.options
+	o.Rank, o.Ridge, o.AnyStationary = rank, ridge, !a.c.Plain // of rows that a model has whitened, what stands out is not what is above noise
 	// An iteration tells other nodes something of the rows, and beyond what noise leaves there is nothing to find.
 	o.StopAtNoise = o.StopAtNoise || !a.c.Plain && a.Dithers()
 	if observe := o.Observer; a.c.Progress != nil {
@@ -74,74 +67,55 @@ func (a *algorithm) final(ctx context.Context, p *difalt.Problem, rank int, ridg
 			return observe(r)
 		}
 	}
-	if a.c.Drive == nil {
-		return a.learn(difalt.Run(ctx, p, a.Net, o))
-	}
 	s, err := difalt.NewSolver(p, a.Net, o)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	return a.learn(a.c.Drive(ctx, s))
+	if a.c.Drive != nil {
+		return a.judged(a.c.Drive(ctx, s))
+	}
+	return a.judged(s.Run(ctx))
 }
 
-// trial runs the algorithm for a comparison: it ends early, and nobody observes it.
-func (a *algorithm) trial(ctx context.Context, p *difalt.Problem, rank int, ridge float64, iterations int) (*difalt.Result, error) {
-	o := a.optionsFor(p, rank, ridge)
-	o.Iterations, o.Observer, o.Logger = iterations, nil, nil
-	o.Tolerance, o.EveryIteration, o.StopAtNoise = max(o.Tolerance, trialTolerance), false, true
-	if a := &o.Agreement; a.Polynomial == consensus.Tree && a.Codec == consensus.None { // and in codes of a quarter of the size
-		a.Codec = consensus.Int16
-	}
-	res, err := a.learn(difalt.Run(ctx, p, a.Net, o))
-	if err == nil && res.Status == difalt.Canceled {
-		if err = ctx.Err(); err == nil {
-			err = ErrLeft
+// judged takes a run that has diverged for what it is. It has the best basis that it came by, of which the evidence decides: it is an error only if the
+// caller has chosen the step, or if there is no evidence.
+func (a *algorithm) judged(res *difalt.Result, err error) (*difalt.Result, error) {
+	if errors.Is(err, difalt.ErrDiverged) {
+		if err = fmt.Errorf("after %d iterations with the step size %.3g: %w", res.Iterations, res.Step, err); !a.c.Plain && a.options.Step == 0 {
+			err = nil
 		}
 	}
 	return res, err
 }
 
-func (a *algorithm) optionsFor(p *difalt.Problem, rank int, ridge float64) difalt.Options {
-	o := a.options
-	o.Rank, o.Ridge, o.AnyStationary = rank, ridge, !a.c.Plain // of rows that a model has whitened, what stands out is not what is above noise
-	if p.U0 != nil && o.Step == 0 {
-		o.Step = a.step
-	}
-	return o
-}
-
-// learn takes a shorter step for later runs after one that diverged. That run has the best basis that it came by, a start
-// like any other: the evidence decides. It is an error if the
-// caller has chosen the step, or if there is no evidence to judge that basis by.
-func (a *algorithm) learn(res *difalt.Result, err error) (*difalt.Result, error) {
-	if !errors.Is(err, difalt.ErrDiverged) {
-		return res, err
-	}
-	if a.c.Plain || a.options.Step != 0 {
-		return res, fmt.Errorf("after %d iterations with the step size %.3g: %w", res.Iterations, res.Step, err)
-	}
-	a.step = res.Step / 4
-	return res, nil
-}
-
 // search returns the result of the lowest objective among those that a few iterations
 // lead to from several starts, the spectral one and random ones that all nodes draw
 // alike. The objective has several minima, and none of the starts always leads to the
-// best.
-func (a *algorithm) search(ctx context.Context, p *difalt.Problem, rank int, ridge float64) (best *difalt.Result, err error) {
-	lowest, d := 0.0, p.Nodes[0].Features()
+// best. Later runs have the step of the first.
+func (a *algorithm) search(ctx context.Context, p *difalt.Problem, ridge float64) (best *difalt.Result, err error) {
+	o, lowest := a.options, 0.0
+	o.Rank, o.Ridge, o.Iterations, o.Observer, o.Logger = a.c.Rank, ridge, min(searchIterations, o.Iterations), nil, nil
+	o.Tolerance, o.EveryIteration, o.StopAtNoise = max(o.Tolerance, trialTolerance), false, true
+	if o.Agreement.Polynomial == consensus.Tree && o.Agreement.Codec == consensus.None { // and in codes of a quarter of the size
+		o.Agreement.Codec = consensus.Int16
+	}
 	for k := range max(a.c.Starts, 1) {
 		start := *p
 		if k > 0 {
-			start.U0 = slices.Repeat([]*kernel.Basis{random(d, rank, a.options.Seed, k)}, len(p.Nodes))
+			start.U0 = slices.Repeat([]*kernel.Basis{random(p.Nodes[0].Features(), o.Rank, o.Seed, k)}, len(p.Nodes))
 		}
-		res, err := a.trial(ctx, &start, rank, ridge, min(searchIterations, a.options.Iterations))
+		res, err := a.judged(difalt.Run(ctx, &start, a.Net, o))
+		if err == nil && res.Status == difalt.Canceled {
+			if err = ctx.Err(); err == nil {
+				err = ErrLeft
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
-		if res.Status != difalt.Diverged {
-			a.step = res.Step
+		if k == 0 && o.Step == 0 {
+			o.Step, a.options.Step = res.Step, res.Step
 		}
 		z := a.Zeros(1)
 		for g, tasks := range p.Nodes {

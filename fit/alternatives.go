@@ -54,7 +54,7 @@ func (a *alternative) own(dst []float64, x float64) []float64 {
 	return dst
 }
 
-// alternatives returns those of the given kinds of some features, in their order.
+// alternatives returns those of the given kinds of some features, in their order; a curve of the logarithm comes after the logarithm and the curve.
 func (d *design) alternatives(ctx context.Context, features []int, kinds ...string) (out []*alternative, err error) {
 	probabilities := append([]float64{0}, knotAt...)
 	if !d.owners { // who need not tell where their columns end
@@ -145,8 +145,12 @@ func (d *design) scaleAlternatives(ctx context.Context, list []*alternative) err
 	n := rows.First(sums)
 	for k, a := range list {
 		s := spans[k].Of(sums)
-		if a.Width() > 1 {
+		switch a.Kind {
+		case model.Curved:
 			a.makeCurve(s, n, d.Center[a.Feature], d.Scale[a.Feature])
+			continue
+		case model.LogCurved: // of the logarithm, which is the alternative two before
+			a.makeCurve(s, n, list[k-2].center[0], list[k-2].scale[0])
 			continue
 		}
 		mean := s[0] / n
@@ -158,12 +162,9 @@ func (d *design) scaleAlternatives(ctx context.Context, list []*alternative) err
 	return nil
 }
 
-// makeCurve makes a curve by the sums of its splines over so many rows, given what its feature has for mean and deviation. Numbers out of range
+// makeCurve makes a curve by the sums of its splines over so many rows, given mean and deviation of what it is a curve of. Numbers out of range
 // leave no curve.
 func (a *alternative) makeCurve(sums []float64, rows, center, deviation float64) {
-	if a.Kind == model.LogCurved {
-		center, deviation = straight(a.Knots, sums, rows)
-	}
 	values, scale := smoothFirst(&a.Transform, sums, rows)
 	numbers := slices.Concat(values, scale, []float64{center, 1 / deviation})
 	if values == nil || slices.ContainsFunc(numbers, func(v float64) bool { return !(math.Abs(v) <= math.MaxFloat64) }) {
@@ -172,25 +173,6 @@ func (a *alternative) makeCurve(sums []float64, rows, center, deviation float64)
 	a.Transform = model.NewCurve(a.Kind, a.Feature, a.Knots, values)
 	a.center, a.scale = make([]float64, a.Width()), append([]float64{deviation}, scale...)
 	a.center[0] = center
-}
-
-// straight returns mean and deviation of the logarithm of a feature by the sums of smoothFirst: it is itself one of the splines, with its value at
-// every knot.
-func straight(knots, sums []float64, rows float64) (mean, deviation float64) {
-	first, square := math.Log(knots[0]), 0.0
-	for i, k := range knots {
-		v := math.Log(k) - first
-		mean += v * sums[0] / rows
-		for j, u := range knots[i:] {
-			twice := 2.0
-			if j == 0 {
-				twice = 1
-			}
-			square += twice * v * (math.Log(u) - first) * sums[j+1] / rows
-		}
-		sums = sums[len(knots)-i+1:]
-	}
-	return first + mean, math.Sqrt(max(square-mean*mean, 0))
 }
 
 // smoothFirst returns the values at knots of the splines of Demmler and Reinsch, by the sums of a spline for each knot and of their products over rows: with the

@@ -13,11 +13,11 @@ import (
 )
 
 // averages reports whether ranks are averaged: between owners a rank that is not taken stays as far as its first steps led.
-func (q *question) averages(c *choice) bool { return q.rank == 0 && c.rows.Alone() }
+func (c *choice) averages() bool { return c.rank == 0 && c.rows.Alone() }
 
 // chooseRank compares ranks from 1 as long as evidence grows, or takes the one that is given, and sets weights where ranks are averaged. Rank 0 is there
 // with the better evidence of intercepts alone and of a spread, whichever it has, and before rows are seen it is as probable as all others together.
-func (q *question) chooseRank(ctx context.Context, c *choice) error {
+func (c *choice) chooseRank(ctx context.Context) error {
 	if c.shrunken = nil; c.levels != nil {
 		c.levels = c.levels.bare()
 	}
@@ -25,15 +25,15 @@ func (q *question) chooseRank(ctx context.Context, c *choice) error {
 		c.tried[i] = k.bare()
 	}
 	zero, known := c.best, c.best.evidence
-	if q.averages(c) {
+	if c.averages() {
 		for _, k := range c.tried {
 			zero.evidence = min(zero.evidence, k.evidence)
 		}
 		zero.evidence -= 2 * math.Log(maxRank)
 	}
-	err := q.compareRanks(ctx, c)
+	err := c.compareRanks(ctx)
 	if err == nil {
-		q.weigh(c, zero)
+		c.weigh(zero)
 	}
 	zero.evidence = known
 	return err
@@ -45,10 +45,10 @@ func (c *choice) hopes(k *candidate) bool {
 }
 
 // take makes a candidate that was evaluated the best if it is, and reports whether larger ranks may be better yet.
-func (q *question) take(c *choice, reached *candidate) (more bool) {
+func (c *choice) take(reached *candidate) (more bool) {
 	gain := c.best.evidence - reached.evidence
-	if !q.averages(c) {
-		if more = q.rank != 0 || gain > c.decisive(); more {
+	if !c.averages() {
+		if more = c.rank != 0 || gain > c.decisive(); more {
 			c.best = reached
 		}
 		return more
@@ -62,7 +62,7 @@ func (q *question) take(c *choice, reached *candidate) (more bool) {
 
 // weigh sets the weights of the candidates that are averaged: the best, and where ranks are averaged all that are not decisively worse. They are the
 // probabilities of their ranks. Rank 0 is there once, as it was chosen, and a rank whose last axis is slight is as good as the one below.
-func (q *question) weigh(c *choice, zero *candidate) {
+func (c *choice) weigh(zero *candidate) {
 	c.best.weight = 1
 	sum := 0.0
 	for _, k := range c.tried {
@@ -77,7 +77,7 @@ func (q *question) weigh(c *choice, zero *candidate) {
 				continue
 			}
 		}
-		if k.Prior == c.best.Prior || q.averages(c) && value < c.best.evidence+decisive {
+		if k.Prior == c.best.Prior || c.averages() && value < c.best.evidence+decisive {
 			k.weight = math.Exp((c.best.evidence - value) / 2)
 			sum += k.weight
 		}
@@ -102,10 +102,10 @@ func (c *choice) alternatives() (list []*candidate) {
 
 // finishAll finishes the best of a choice, with the algorithm, and returns it and the others that are averaged, when these have arrived; none of them after
 // an interrupt.
-func (q *question) finishAll(ctx context.Context, c *choice, a *algorithm) (all []*candidate, res *difalt.Result, err error) {
+func (c *choice) finishAll(ctx context.Context, a *algorithm) (all []*candidate, res *difalt.Result, err error) {
 	best, others := c.best, c.alternatives()
 	c.forget()
-	top, res, err := q.finish(ctx, c, best, a)
+	top, res, err := c.finish(ctx, best, a)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,7 +115,7 @@ func (q *question) finishAll(ctx context.Context, c *choice, a *algorithm) (all 
 			top.weight = 1
 			return all[:1], res, nil
 		}
-		if k, err = q.arrive(context.WithoutCancel(ctx), c, k); err != nil {
+		if k, err = c.arrive(context.WithoutCancel(ctx), k); err != nil {
 			return nil, nil, err
 		}
 		all = append(all, k)

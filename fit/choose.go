@@ -70,7 +70,6 @@ type question struct {
 	rank      int                // of Config: 0 compares all up to maxRank, -1 is rank 0 alone
 	given     evidence.Strengths // by the caller
 	continued *mixedmodel.Prior  // of a model that the fit continues, where its rank starts; nil if there is none
-	unit      float64            // of the target, for reports
 	// commonNoise says that the noise of all tasks has one variance.
 	commonNoise bool
 	progress    func(stage string, done, total int)
@@ -78,6 +77,7 @@ type question struct {
 
 // A choice is what the evidence of rows says about ranks.
 type choice struct {
+	*question
 	rows           *evidence.Rows
 	moments        []float64       // of all rows, w x w
 	shrunken, none *evidence.Point // of rank 0: of intercepts only, and with a spread
@@ -85,8 +85,6 @@ type choice struct {
 	best           *candidate
 	levels         *candidate // of intercepts only; nil where strengths are given
 	tried          []*candidate
-	last           *candidate // that was expected
-	lastOf         *evidence.Alike
 }
 
 // try adds a candidate to those that are reported, in place of one of its rank that was only expected. One that would explain all that there is has
@@ -107,22 +105,22 @@ func (c *choice) try(k *candidate) {
 // chooseNone finds the candidates of rank 0 and the better of them.
 func (q *question) chooseNone(ctx context.Context, rows *evidence.Rows) (c *choice, err error) {
 	q.progress("strengths", 0, 1)
-	c = &choice{rows: rows}
+	c = &choice{question: q, rows: rows}
 	guess := rows.FirstGuess()
-	if p := q.continued; p != nil {
+	if p := c.continued; p != nil {
 		guess.Intercept, guess.MeanVariance = p.Intercept, p.MeanVariance
 	}
-	start, moments, err := rows.Start(ctx, guess, q.given)
+	start, moments, err := rows.Start(ctx, guess, c.given)
 	if err != nil {
 		return nil, err
 	}
 	c.moments = moments.Moments()
-	if q.continued != nil {
-		q.given.Apply(guess)
+	if c.continued != nil {
+		c.given.Apply(guess)
 		start.Prior = guess
 	}
 	var converged bool
-	c.none, converged, err = rows.Maximize(ctx, start, nil, q.given, enough, c.steps(nextSteps, 0))
+	c.none, converged, err = rows.Maximize(ctx, start, nil, c.given, enough, c.steps(nextSteps, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -137,20 +135,20 @@ func (q *question) chooseNone(ctx context.Context, rows *evidence.Rows) (c *choi
 	if err != nil {
 		return nil, err
 	}
-	q.progress("strengths", 1, 1)
-	c.chooseLevels(q, converged)
+	c.progress("strengths", 1, 1)
+	c.chooseLevels(converged)
 	return c, nil
 }
 
 // chooseLevels sets the better of the candidates of rank 0.
-func (c *choice) chooseLevels(q *question, converged bool) {
+func (c *choice) chooseLevels(converged bool) {
 	c.best = &candidate{Point: c.none, evidence: c.none.Value}
 	if alike, ok := c.none.Alike(); ok {
 		c.best = judged(alike, c.none)
 	}
 	c.best.converged, c.zero = converged, c.best.evidence
 	c.tried = []*candidate{c.best}
-	if !q.given.AllUnknown() {
+	if !c.given.AllUnknown() {
 		return
 	}
 	// Spread is a parameter too.
@@ -162,22 +160,22 @@ func (c *choice) chooseLevels(q *question, converged bool) {
 }
 
 // compareRanks is chooseRank without weights. The evidence is evaluated at ranks only that would be worth it if all tasks were alike.
-func (q *question) compareRanks(ctx context.Context, c *choice) error {
+func (c *choice) compareRanks(ctx context.Context) error {
 	hi := c.highest()
-	if q.rank > 0 {
-		hi = q.rank
+	if c.rank > 0 {
+		hi = c.rank
 	}
-	if q.rank < 0 || c.none.Noise <= 2*evidence.NoiseFloor { // there is nothing left to explain
+	if c.rank < 0 || c.none.Noise <= 2*evidence.NoiseFloor { // there is nothing left to explain
 		return nil
 	}
 	from := c.none
 	for {
-		q.progress("rank", from.Rank, hi)
-		next := q.next(c, from, hi)
+		c.progress("rank", from.Rank, hi)
+		next := c.next(from, hi)
 		if next == nil || c.steps(1, c.kept()) == 0 {
 			break
 		}
-		reached, err := q.climb(ctx, c, next, from)
+		reached, err := c.climb(ctx, next, from)
 		if err != nil {
 			return err
 		}
@@ -186,47 +184,47 @@ func (q *question) compareRanks(ctx context.Context, c *choice) error {
 		}
 		c.try(reached)
 		from = reached.Point
-		if !q.take(c, reached) {
+		if !c.take(reached) {
 			break
 		}
 	}
-	q.progress("rank", hi, hi)
-	if q.rank > c.best.Rank {
+	c.progress("rank", hi, hi)
+	if c.rank > c.best.Rank {
 		return errOutOfRange
 	}
 	// What was expected from smaller ranks yet.
 	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected && k.Rank < c.best.Rank })
-	if !q.averages(c) {
-		return q.lower(ctx, c)
+	if !c.averages() {
+		return c.lower(ctx)
 	}
 	before := c.best.Rank - 1
 	if alike, ok := c.best.Alike(); ok && before > 0 && !slices.ContainsFunc(c.tried, func(k *candidate) bool { return k.Rank == before }) {
-		c.try(q.expected(c, alike, before))
+		c.try(c.expected(alike, before))
 	}
 	return nil
 }
 
 // next returns the rank to evaluate from a point, of those that are larger: before the first that is not decisively better than the one before, if all
 // tasks were alike, and that one where it may have a weight; nil if there is none.
-func (q *question) next(c *choice, from *evidence.Point, hi int) (next *candidate) {
+func (c *choice) next(from *evidence.Point, hi int) (next *candidate) {
 	alike, ok := from.Alike()
 	if !ok {
 		return nil
 	}
 	last := c.best.evidence
 	if from.Rank > 0 { // it may not have arrived
-		last = min(last, q.expected(c, alike, from.Rank).evidence)
+		last = min(last, c.expected(alike, from.Rank).evidence)
 	}
-	for rank := max(from.Rank+1, q.rank); rank <= hi; rank++ {
-		k := q.expected(c, alike, rank)
+	for rank := max(from.Rank+1, c.rank); rank <= hi; rank++ {
+		k := c.expected(alike, rank)
 		c.try(k)
-		sure := q.rank > 0 || k.evidence < last-c.decisive()
-		if !sure && (next != nil || !q.averages(c) || !c.hopes(k)) {
+		sure := c.rank > 0 || k.evidence < last-c.decisive()
+		if !sure && (next != nil || !c.averages() || !c.hopes(k)) {
 			break
 		}
-		if next, last = k, k.evidence; q.continued != nil && q.continued.Rank == rank {
-			next.Prior = q.continued.Clone()
-			q.given.Apply(next.Prior)
+		if next, last = k, k.evidence; c.continued != nil && c.continued.Rank == rank {
+			next.Prior = c.continued.Clone()
+			c.given.Apply(next.Prior)
 		}
 		if !sure {
 			break
@@ -256,8 +254,8 @@ func (c *choice) kept() int {
 
 // lower takes a smaller rank than the best where the last directions do not pay: with the weights of rows that are by now, or
 // since ranks before it were not evaluated.
-func (q *question) lower(ctx context.Context, c *choice) error {
-	for q.rank == 0 && c.best.Rank > 0 {
+func (c *choice) lower(ctx context.Context) error {
+	for c.rank == 0 && c.best.Rank > 0 {
 		empty, kept := c.best.empty(), keptLast // before weights
 		if empty {
 			kept = 1
@@ -270,7 +268,7 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 			return nil
 		}
 		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 && !k.expected })
-		k := q.expected(c, alike, c.best.Rank-1)
+		k := c.expected(alike, c.best.Rank-1)
 		if before < 0 {
 			c.try(k)
 		}
@@ -280,7 +278,7 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 		if k.evidence > c.best.evidence+c.decisive() || before >= 0 && c.tried[before].evidence > c.best.evidence+c.decisive() {
 			return nil
 		}
-		reached, err := q.climb(ctx, c, k, c.best.Point)
+		reached, err := c.climb(ctx, k, c.best.Point)
 		if err != nil || reached == nil {
 			return err
 		}
@@ -293,29 +291,26 @@ func (q *question) lower(ctx context.Context, c *choice) error {
 }
 
 // expected returns the candidate of a rank if all tasks were alike.
-func (q *question) expected(c *choice, alike *evidence.Alike, rank int) *candidate {
-	if k := c.last; k != nil && c.lastOf == alike && k.Rank == rank {
-		return k
-	}
+func (c *choice) expected(alike *evidence.Alike, rank int) *candidate {
 	p := alike.Start(rank)
-	q.given.Apply(p)
+	c.given.Apply(p)
 	variances := make([]float64, rank)
 	for a := range variances {
 		variances[a] = max(2*floats.Dot(p.Column(a), p.Column(a))/float64(min(p.W, 20)), 1e-8)
 	}
-	k := q.ascend(alike, p, variances)
-	k.expected, c.last, c.lastOf = true, k, alike
+	k := c.ascend(alike, p, variances)
+	k.expected = true
 	return k
 }
 
 // ascend goes to the top of the evidence of a rank if all tasks were alike, with variances of the loadings by the entries that
 // the data determine (MacKay 1992).
-func (q *question) ascend(alike *evidence.Alike, p *mixedmodel.Prior, variances []float64) *candidate {
+func (c *choice) ascend(alike *evidence.Alike, p *mixedmodel.Prior, variances []float64) *candidate {
 	if p.Rank == 0 {
-		return judged(alike, alike.Point(alike.Top(p, nil, q.given, enough), nil))
+		return judged(alike, alike.Point(alike.Top(p, nil, c.given, enough), nil))
 	}
 	for range 3 {
-		p = alike.Top(p, variances, q.given, enough)
+		p = alike.Top(p, variances, c.given, enough)
 		_, determined := evidence.Occam(alike.Observed(p), variances, p.W)
 		variances = make([]float64, p.Rank)
 		for a := range variances {
@@ -338,14 +333,13 @@ func judged(alike *evidence.Alike, pt *evidence.Point) *candidate {
 
 // climb evaluates a candidate that was only expected, and goes on from there to the top of the evidence; nil if there is no likelihood, as where
 // it explains all that there is.
-func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evidence.Point) (best *candidate, err error) {
+func (c *choice) climb(ctx context.Context, k *candidate, near *evidence.Point) (best *candidate, err error) {
 	var way evidence.Way
 	for range max(c.steps(rankSteps, c.kept()), 1) {
 		to := k.Point
 		if best != nil {
 			to = way.Next()
 		}
-		c.last, c.lastOf = nil, nil // of a point before
 		pt, err := c.rows.At(ctx, to.Prior, near)
 		if err != nil {
 			return nil, err
@@ -364,12 +358,12 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 			continue
 		}
 		best, near = here, pt
-		k = q.ascend(alike, pt.Prior, pt.LoadingVariances)
+		k = c.ascend(alike, pt.Prior, pt.LoadingVariances)
 		promise := best.evidence - k.evidence
 		if best.converged = promise < 1+2*c.rows.Slack(); promise < enough+c.rows.Slack() {
 			break
 		}
-		if !c.rows.Alone() && q.rank == 0 && pt.Rank < c.highest() && q.expected(c, alike, pt.Rank+1).evidence < k.evidence-max(c.decisive(), promise) {
+		if !c.rows.Alone() && c.rank == 0 && pt.Rank < c.highest() && c.expected(alike, pt.Rank+1).evidence < k.evidence-max(c.decisive(), promise) {
 			break // one more gains more than a step at this rank
 		}
 		way.Aim(pt, k.Point)
@@ -378,10 +372,3 @@ func (q *question) climb(ctx context.Context, c *choice, k *candidate, near *evi
 }
 
 var errOutOfRange = errors.New("no loadings give a likelihood: are there too few rows, is the target without noise, or are numbers far out of range?")
-
-// ridgeOf is the ridge on the coefficients of a basis while it is looked for: as if the
-// spread of a point were in its directions alone.
-func ridgeOf(none *evidence.Point, rank int) float64 {
-	w := float64(none.W)
-	return float64(rank) / (w * max(none.Spread, 0.01/w))
-}

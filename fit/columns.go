@@ -72,17 +72,15 @@ func (d *design) transformNotes(c *Config) (list []string) {
 		}
 		kinds[t.Kind] = append(kinds[t.Kind], name)
 	}
-	if names := kinds[model.Curved]; names != nil {
-		add("Columns of which the effect is a curve, and straight beyond its knots: %s.", text.List(names))
-	}
-	if names := kinds[model.LogCurved]; names != nil {
-		add("Columns of which the effect is a curve of the logarithm: %s.", text.List(names))
-	}
-	if names := kinds[model.Clipped]; names != nil {
-		add("Columns that are clipped, since far values have less effect than a straight line says: %s.", text.List(names))
-	}
-	if names := kinds[model.Logarithmic]; names != nil {
-		add("Columns that count by their logarithm: %s.", text.List(names))
+	for _, k := range []struct{ kind, words string }{
+		{model.Curved, "Columns of which the effect is a curve, and straight beyond its knots: %s."},
+		{model.LogCurved, "Columns of which the effect is a curve of the logarithm: %s."},
+		{model.Clipped, "Columns that are clipped, since far values have less effect than a straight line says: %s."},
+		{model.Logarithmic, "Columns that count by their logarithm: %s."},
+	} {
+		if names := kinds[k.kind]; names != nil {
+			add(k.words, text.List(names))
+		}
 	}
 	switch {
 	case c.Curves != nil:

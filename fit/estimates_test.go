@@ -49,17 +49,17 @@ func TestInterruptedStack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := &question{given: c.strengths(), unit: 1, progress: func(string, int, int) {}, commonNoise: true}
+		q := &question{given: c.strengths(), progress: func(string, int, int) {}, commonNoise: true}
 		chosen, err := q.chooseNone(t.Context(), rows)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := q.chooseRank(t.Context(), chosen); err != nil {
+		if err := chosen.chooseRank(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		top := *chosen.best
 		top.weight = 1
-		averaged, err := q.stack(ctx, d, chosen, []*candidate{&top})
+		averaged, err := chosen.stack(ctx, d, []*candidate{&top})
 		if err != nil {
 			t.Fatal(err)
 		}

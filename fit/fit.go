@@ -57,7 +57,6 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 // A beginning is a design with the candidates of rank 0, before tasks have noise of their own.
 type beginning struct {
 	*design
-	*question
 	first   *choice
 	splines []method // of all features, to be compared with
 	gain    float64  // see findings.byLog
@@ -78,14 +77,13 @@ func (d *design) begin(ctx context.Context, c *Config, compared bool) (b *beginn
 	if err != nil {
 		return nil, err
 	}
-	b.question = &question{
-		rank: c.Rank, given: c.strengths(), continued: continuedPrior(c.Continue, d.width()), unit: d.TargetScale, progress: c.progress,
-		commonNoise: c.CommonNoise,
+	q := &question{
+		rank: c.Rank, given: c.strengths(), continued: continuedPrior(c.Continue, d.width()), commonNoise: c.CommonNoise, progress: c.progress,
 	}
 	if rows.Count == 1 && c.Ridge == nil {
-		b.given.Spread = 0
+		q.given.Spread = 0
 	}
-	b.first, err = b.chooseNone(ctx, rows)
+	b.first, err = q.chooseNone(ctx, rows)
 	return b, err
 }
 
@@ -106,7 +104,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	if b, err = b.byLogarithm(ctx, c); err != nil {
 		return nil, err
 	}
-	q, rows := b.question, b.first.rows
+	rows := b.first.rows
 	if d != b.design {
 		d = b.design
 		log := method{Score: Score{Method: ShrunkenLog, Ridge: 1 / b.first.shrunken.MeanVariance}, of: d}
@@ -116,24 +114,24 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 		others = append(others, log)
 	}
 	f := &findings{dependent: dependent, outliers: d.left, judge: judge, byLog: b.gain}
-	chosen, err := q.chooseNoise(ctx, b.first)
+	chosen, err := b.first.chooseNoise(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err = q.chooseRank(ctx, chosen); err == nil {
-		err = q.weightedAgain(ctx, chosen)
+	if err = chosen.chooseRank(ctx); err == nil {
+		err = chosen.weightedAgain(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
 	tried := chosen.tried
-	a := &algorithm{Group: d.Group, c: c, options: c.Options, auto: c.Auto}
-	averaged, res, err := q.finishAll(ctx, chosen, a)
+	a := &algorithm{d.Group, c, c.Options}
+	averaged, res, err := chosen.finishAll(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	r.Options, r.Result, r.Converged = a.options, res, averaged[0].converged
-	if averaged, err = q.stack(ctx, d, chosen, averaged); err != nil {
+	if averaged, err = chosen.stack(ctx, d, averaged); err != nil {
 		return nil, err
 	}
 	for _, k := range reported(tried, averaged) {
@@ -148,7 +146,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 
 // forget lets go of the points that were compared, each of several matrices of coefficients by coefficients.
 func (c *choice) forget() {
-	*c = choice{rows: c.rows, moments: c.moments, none: c.none, zero: c.zero, levels: c.levels}
+	*c = choice{question: c.question, rows: c.rows, moments: c.moments, none: c.none, zero: c.zero, levels: c.levels}
 }
 
 // conclude makes the model of candidates, the most probable first, and judges it.

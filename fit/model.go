@@ -16,7 +16,7 @@ import (
 
 // finish runs the algorithm at the rank of a candidate until it converges, observed, from the loadings of the candidate, and climbs to the top
 // of the likelihood. The result is nil where it was not run.
-func (q *question) finish(ctx context.Context, c *choice, k *candidate, a *algorithm) (*candidate, *difalt.Result, error) {
+func (c *choice) finish(ctx context.Context, k *candidate, a *algorithm) (*candidate, *difalt.Result, error) {
 	var res *difalt.Result
 	if k.Rank > 0 {
 		var err error
@@ -28,9 +28,9 @@ func (q *question) finish(ctx context.Context, c *choice, k *candidate, a *algor
 			top.converged = false
 			return &top, res, nil
 		}
-		q.progress("lengths", 0, 1)
+		c.progress("lengths", 0, 1)
 	}
-	top, err := q.arrive(ctx, c, k)
+	top, err := c.arrive(ctx, k)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -41,14 +41,14 @@ func (q *question) finish(ctx context.Context, c *choice, k *candidate, a *algor
 // arrive climbs from a candidate to the top of the likelihood. The lengths of the loadings are those of the largest likelihood: their prior has as many
 // entries to a length as there are coefficients, and where these are more than tasks the length of the largest density is far too short, for all
 // that the directions stay.
-func (q *question) arrive(ctx context.Context, c *choice, k *candidate) (_ *candidate, err error) {
+func (c *choice) arrive(ctx context.Context, k *candidate) (_ *candidate, err error) {
 	top := *k
 	if k.Rank == 0 {
-		top.Point, top.converged, err = c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), c.least(), c.steps(lastSteps, 1))
+		top.Point, top.converged, err = c.rows.Maximize(ctx, k.Point, nil, c.strengthsFor(k), c.least(), c.steps(lastSteps, 1))
 		return &top, err
 	}
 	k.Rotate()
-	long, converged, err := c.rows.Maximize(ctx, k.Point, nil, q.given, c.least(), c.steps(lastSteps, 1))
+	long, converged, err := c.rows.Maximize(ctx, k.Point, nil, c.given, c.least(), c.steps(lastSteps, 1))
 	if err != nil {
 		return nil, err
 	}
@@ -57,18 +57,32 @@ func (q *question) arrive(ctx context.Context, c *choice, k *candidate) (_ *cand
 	return &top, nil
 }
 
-// run runs the algorithm from the loadings of a candidate. It does not, and returns nil, where tasks have no more rows than the rank: then no basis
+// maxMoments is the number of features from which on steps by their moments take more time than they save.
+const maxMoments = 500
+
+// run runs the algorithm from the loadings of a candidate, on the rows of all tasks less the mean as a model without directions sees them (generalised least squares).
+// How their features vary together is known from the sums of its point: as collinear columns do, plain steps would take thousands of iterations.
+// It is not run, and there is no result, where tasks have no more rows than the rank: then no basis
 // has residuals, and the ridge alone would lead it, slowly; unless all iterations are asked for.
 func (a *algorithm) run(ctx context.Context, c *choice, k *candidate) (*difalt.Result, error) {
 	if c.rows.PerTask() <= float64(k.Rank) && !a.options.EveryIteration {
 		return nil, nil
 	}
-	p := problem(c.none)
+	w, p := c.none.W, new(difalt.Problem)
+	if p.Nodes, p.Moments = c.none.Seen(); w > maxMoments {
+		p.Moments = nil
+	}
 	if err := a.agree(ctx, p); err != nil {
 		return nil, err
 	}
-	p.U0 = spanned(k.Prior, len(c.rows.Tasks))
-	return a.final(ctx, p, k.Rank, ridgeOf(c.none, k.Rank))
+	u := kernel.NewBasis(w, k.Rank)
+	for j := range k.Rank {
+		copy(u.Col(j), k.Column(j))
+	}
+	u.Orthonormalize(make([]float64, k.Rank*k.Rank), make([]float64, qr.WorkLen(k.Rank)))
+	p.U0 = slices.Repeat([]*kernel.Basis{u}, len(c.rows.Tasks))
+	// The ridge is as if the spread were in the directions alone.
+	return a.final(ctx, p, k.Rank, float64(k.Rank)/(float64(w)*max(c.none.Spread, 0.01/float64(w))))
 }
 
 // An estimate is what a fit knows at its end.
@@ -242,14 +256,4 @@ func continuedPrior(m *model.Model, width int) *mixedmodel.Prior {
 		W: width, Rank: p.Prior.Rank, Loadings: p.Prior.Loadings,
 		Intercept: p.Prior.Intercept, Spread: p.Prior.Spread, Slopes: p.Prior.Slopes, MeanVariance: p.Prior.MeanVariance,
 	}
-}
-
-// spanned returns the basis of what the loadings of a prior span, for so many nodes.
-func spanned(p *mixedmodel.Prior, nodes int) []*kernel.Basis {
-	u := kernel.NewBasis(p.W, p.Rank)
-	for a := range p.Rank {
-		copy(u.Col(a), p.Column(a))
-	}
-	u.Orthonormalize(make([]float64, p.Rank*p.Rank), make([]float64, qr.WorkLen(p.Rank)))
-	return slices.Repeat([]*kernel.Basis{u}, nodes)
 }

@@ -28,7 +28,7 @@ func fitPlain(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 		return nil, err
 	}
 	p := &difalt.Problem{Nodes: packed, U0: c.U0, Start: c.Start, Truth: c.Truth}
-	a := &algorithm{Group: d.Group, c: c, options: c.Options, auto: c.Auto}
+	a := &algorithm{d.Group, c, c.Options}
 	a.options.Rank = c.Rank
 	if err := a.agree(ctx, p); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func fitPlain(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	r.Options = a.options
 	if p.U0 == nil && p.Start == nil && c.Starts > 1 {
 		c.progress("starts", 0, 1)
-		best, err := a.search(ctx, p, c.Rank, ridge)
+		best, err := a.search(ctx, p, ridge)
 		if err != nil {
 			return nil, err
 		}

@@ -18,9 +18,7 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 		return err
 	}
 	k := len(mean) - 1
-	if d.Transforms == nil {
-		d.Fill = mean[:k:k]
-	}
+	d.Fill = mean[:k:k]
 	d.Center, d.Scale = make([]float64, k), make([]float64, k)
 	d.Target, d.TargetScale, d.Constant = 0, 1, !c.Plain
 	for j := range d.Scale {
@@ -33,17 +31,12 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 		d.Center[j] = mean[j]
 		if v > 0 {
 			d.Scale[j] = v
+		} else {
+			d.constant = append(d.constant, j)
 		}
 	}
-	if d.Transforms == nil {
-		for j, v := range deviation[:k] {
-			if v == 0 {
-				d.constant = append(d.constant, j)
-			}
-		}
-		if d.ids, err = d.findIDs(ctx, deviation); err != nil {
-			return err
-		}
+	if d.ids, err = d.findIDs(ctx, deviation); err != nil {
+		return err
 	}
 	d.Target = mean[k]
 	if d.LogTarget && deviation[k] > mostLogDeviation {
@@ -64,7 +57,7 @@ func (d *design) scaleBy(ctx context.Context, c *Config) error {
 // last keep the digits that the sum of squares less the square of the sum loses,
 // and mend the means themselves. Then the weights of rows are scaled to 1 in the mean.
 func (d *design) moments(ctx context.Context) (mean, deviation []float64, err error) {
-	k := d.inputs()
+	k := len(d.t.Features())
 	unit, err := d.units(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -97,7 +90,7 @@ func (d *design) moments(ctx context.Context) (mean, deviation []float64, err er
 	mean = make([]float64, k+1)
 	for j, w := range weights {
 		if w == 0 {
-			return nil, nil, fmt.Errorf("column %q has no value in the training rows: leave it out", d.InputNames(d.t.Features())[j])
+			return nil, nil, fmt.Errorf("column %q has no value in the training rows: leave it out", d.t.Features()[j])
 		}
 		mean[j] = values.Of(sums)[j] / w
 	}
@@ -145,12 +138,12 @@ func (d *design) mendMoments(ctx context.Context, mean, weights []float64, all f
 // units returns powers of two near the largest absolute value of every feature and,
 // last, of the target, over the training rows of all nodes.
 func (d *design) units(ctx context.Context) ([]float64, error) {
-	k := d.inputs()
+	k := len(d.t.Features())
 	z := d.Zeros(k + 1)
 	x := make([]float64, k)
 	for g, s := range z {
 		d.eachTraining(d.layout[g], func(i int) {
-			for j, v := range d.unfilled(x, i) {
+			for j, v := range d.t.X(x, i) {
 				if v = math.Abs(v); v > s[j] { // not NaN
 					s[j] = v
 				}
@@ -170,7 +163,7 @@ func (d *design) units(ctx context.Context) ([]float64, error) {
 // unscaled sets x to the features and the target of a row in their units.
 func (d *design) unscaled(x []float64, i int, unit []float64) []float64 {
 	k := len(x) - 1
-	d.unfilled(x[:k], i)
+	d.t.X(x[:k], i)
 	x[k] = d.target(i)
 	for j := range x {
 		x[j] /= unit[j]
@@ -184,22 +177,6 @@ func (d *design) target(i int) float64 {
 		return math.Log(d.t.Y(i))
 	}
 	return d.t.Y(i)
-}
-
-// inputs is the number of features as they are transformed.
-func (d *design) inputs() int { return d.Inputs(len(d.t.Features())) }
-
-// unfilled sets x to the features of a row as they are transformed, NaN where one is missing that is not.
-func (d *design) unfilled(x []float64, i int) []float64 {
-	k := len(d.t.Features())
-	d.t.X(x[:k], i)
-	for _, c := range d.Transforms {
-		if math.IsNaN(x[c.Feature]) {
-			x[c.Feature] = d.Fill[c.Feature]
-		}
-	}
-	d.Expand(x, k)
-	return x
 }
 
 // filled sets x to the features of a row, with the means in place of missing ones.

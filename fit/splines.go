@@ -14,13 +14,13 @@ const mostSplineWidth, mostSplineWork = 120, 3e7
 // the model has to be compared with if effects are not straight. It is for a design without transforms, and the alternatives of its features. No method is returned
 // where there are no curves, or where so many tasks take long.
 func (d *design) fitSplines(ctx context.Context, alternatives []*alternative, tasks float64, workers int) (methods []method, err error) {
-	t := &transformer{d: d, chosen: make([]*alternative, len(d.Center))}
+	chosen := make([]*alternative, len(d.Center))
 	for _, a := range alternatives {
 		if a.Kind == model.Curved {
-			t.chosen[a.Feature] = a
+			chosen[a.Feature] = a
 		}
 	}
-	curved := t.with(t.chosen)
+	curved := d.transformed(chosen)
 	if w := curved.width(); w == d.width() || w > mostSplineWidth || tasks*float64(w*w) > mostSplineWork {
 		return nil, nil
 	}

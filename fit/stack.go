@@ -18,8 +18,8 @@ const leastWeight = 0.05
 // rows are least when these are left out of their task (stacking: Wolpert 1992, Breiman 1996), unless it is next to none or strengths are given. The evidence says which
 // candidate is likely if one of them is true; where none is, as with noise that grows with the target, it takes noise of few rows for slopes of their
 // task, or for directions of these. The largest weight comes first.
-func (q *question) stack(ctx context.Context, d *design, c *choice, averaged []*candidate) ([]*candidate, error) {
-	if !q.averages(c) || c.levels == nil || averaged[0].interceptsOnly() {
+func (c *choice) stack(ctx context.Context, d *design, averaged []*candidate) ([]*candidate, error) {
+	if !c.averages() || c.levels == nil || averaged[0].interceptsOnly() {
 		return averaged, nil
 	}
 	for _, k := range []*candidate{{Point: c.none, evidence: c.zero}, c.levels} {
@@ -27,7 +27,7 @@ func (q *question) stack(ctx context.Context, d *design, c *choice, averaged []*
 			continue
 		}
 		ctx := context.WithoutCancel(ctx) // it is short, and what there is is wanted after an interrupt too
-		pt, converged, err := c.rows.Maximize(ctx, k.Point, nil, q.strengthsFor(k), c.least(), c.steps(lastSteps, 0))
+		pt, converged, err := c.rows.Maximize(ctx, k.Point, nil, c.strengthsFor(k), c.least(), c.steps(lastSteps, 0))
 		if err != nil {
 			return nil, err
 		}

@@ -42,12 +42,12 @@ func (d *design) transform(ctx context.Context, c *Config, workers int, compared
 	if !forced && !d.chooses() {
 		return nil, nil
 	}
-	own, err := d.thinned(ctx)
+	own, tasks, err := d.thinned(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := &transformer{d: own.design, workers: workers, chosen: make([]*alternative, len(d.Center)), given: evidence.Unknown(), failed: map[*alternative]float64{}}
-	if own.tasks == 1 {
+	t := &transformer{d: own, workers: workers, chosen: make([]*alternative, len(d.Center)), given: evidence.Unknown(), failed: map[*alternative]float64{}}
+	if tasks == 1 {
 		t.given.Spread = 0 // else it is all, nothing is left for the mean, and by that promises are made
 	}
 	var alternatives []*alternative
@@ -56,7 +56,7 @@ func (d *design) transform(ctx context.Context, c *Config, workers int, compared
 			return nil, err
 		}
 		if compared {
-			if splines, err = d.fitSplines(ctx, alternatives, own.tasks, workers); err != nil {
+			if splines, err = d.fitSplines(ctx, alternatives, tasks, workers); err != nil {
 				return nil, err
 			}
 		}
@@ -71,7 +71,8 @@ func (d *design) transform(ctx context.Context, c *Config, workers int, compared
 		return nil, err
 	}
 	d.limit(alternatives)
-	return splines, d.take(ctx, c, t.chosen)
+	*d = *d.transformed(t.chosen)
+	return splines, nil
 }
 
 // limit makes features count as what the training rows say something about: at most as far beyond their ends as 96 % of them are apart. What
@@ -104,14 +105,8 @@ func (d *design) numbers() (list []int) {
 	return list
 }
 
-// A sample has the training rows of a design, or fewer where there are very many.
-type sample struct {
-	*design
-	tasks float64 // of all nodes
-}
-
-// thinned returns a design with fewer training rows, evenly of all nodes, where there are very many.
-func (d *design) thinned(ctx context.Context) (*sample, error) {
+// thinned returns a design with fewer training rows, evenly of all nodes, where there are very many, and how many tasks all nodes have.
+func (d *design) thinned(ctx context.Context) (thin *design, all float64, err error) {
 	own := *d
 	stride := func(n float64, most int) int { return max(int(n)/most, 1) }
 	z := d.Zeros(1)
@@ -120,11 +115,11 @@ func (d *design) thinned(ctx context.Context) (*sample, error) {
 	}
 	sum, err := d.Sum(ctx, z)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	tasks, rows := stride(sum[0], mostChoosingTasks), stride(float64(d.total), mostChoosingRows)
 	if tasks == 1 && rows == 1 {
-		return &sample{&own, sum[0]}, nil
+		return &own, sum[0], nil
 	}
 	rows = max(rows/tasks, 1)
 	own.train, own.layout = make([]bool, len(d.train)), make([][]int, len(d.layout))
@@ -138,13 +133,13 @@ func (d *design) thinned(ctx context.Context) (*sample, error) {
 			})
 		}
 	}
-	all := sum[0]
+	all = sum[0]
 	sum, err = own.sumTraining(ctx, 1, func(_ int, out []float64) { out[0]++ })
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	own.total = int(sum[0])
-	return &sample{&own, all}, nil
+	return &own, all, nil
 }
 
 // force takes a curve of each of the given columns, and between nodes that are not owners the strengths that the evidence chooses.
@@ -203,7 +198,7 @@ func (t *transformer) choose(ctx context.Context, alternatives []*alternative) (
 
 // improve tries what promises most first, all alternatives of a feature one after the other, and reports whether anything was better.
 func (t *transformer) improve(ctx context.Context, alternatives []*alternative) (changed bool, err error) {
-	promises, err := t.with(t.chosen).screen(ctx, t.best.Point, alternatives)
+	promises, err := t.d.transformed(t.chosen).screen(ctx, t.best.Point, alternatives)
 	if err != nil {
 		return false, err
 	}
@@ -280,14 +275,14 @@ func (a *alternative) cost() float64 {
 	return plainCost
 }
 
-// with returns the design with transforms.
-func (t *transformer) with(chosen []*alternative) *design {
-	own := *t.d
+// transformed returns the design with transforms in place of features; nil are as they are.
+func (d *design) transformed(chosen []*alternative) *design {
+	own := *d
 	own.Center, own.Scale, own.Transforms = nil, nil, nil
 	for j, a := range chosen {
 		if a == nil {
-			own.Center = append(own.Center, t.d.Center[j])
-			own.Scale = append(own.Scale, t.d.Scale[j])
+			own.Center = append(own.Center, d.Center[j])
+			own.Scale = append(own.Scale, d.Scale[j])
 			continue
 		}
 		own.Transforms = append(own.Transforms, a.Transform)
@@ -302,7 +297,7 @@ const nearTop, choosingSteps = 0.3, 20
 
 // evaluate returns the candidate of rank 0 of the largest evidence with transforms, from that of the best so far.
 func (t *transformer) evaluate(ctx context.Context, chosen []*alternative) (*candidate, error) {
-	own := t.with(chosen)
+	own := t.d.transformed(chosen)
 	rows, err := own.sufficientRows(ctx, t.workers)
 	if err != nil {
 		return nil, err
@@ -331,35 +326,11 @@ func (t *transformer) slopes(of *design) (slopes []float64) {
 	if t.best.Slopes == nil {
 		return nil
 	}
-	before := t.with(t.chosen).featureOf()
+	before := t.d.transformed(t.chosen).featureOf()
 	for _, j := range of.featureOf() {
 		slopes = append(slopes, t.best.Slopes[slices.Index(before, j)])
 	}
 	return slopes
-}
-
-// take makes the design one of transformed features.
-func (d *design) take(ctx context.Context, c *Config, chosen []*alternative) error {
-	for _, a := range chosen {
-		if a != nil {
-			d.Transforms = append(d.Transforms, a.Transform)
-		}
-	}
-	if d.Transforms == nil {
-		return nil
-	}
-	if err := d.scaleBy(ctx, c); err != nil {
-		return err
-	}
-	at := 0
-	for _, a := range chosen {
-		if a == nil {
-			at++
-			continue
-		}
-		at += copy(d.Scale[at:], a.scale)
-	}
-	return nil
 }
 
 // featureOf returns the feature of every input.
