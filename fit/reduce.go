@@ -3,15 +3,13 @@ package fit
 import (
 	"context"
 	"hash/fnv"
-	"math"
 	"math/rand/v2"
 
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack"
-	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/mat"
 )
 
 // maxFeatures is the number of features up to which a fit works on them as they are, if there are
@@ -84,39 +82,21 @@ func (d *design) sumRows(ctx context.Context, k, p int, combine func(i int, z, c
 	})
 }
 
-// orthonormal returns an orthonormal basis of the p rows of q, without those that
-// depend on others.
-func orthonormal(q []float64, p int) []float64 {
-	k := len(q) / p
-	// The eigenvectors of q q' turn q into its principal directions.
-	gram := blas64.Symmetric{N: p, Stride: p, Data: make([]float64, p*p), Uplo: blas.Upper}
-	for pass := range 2 { // once more, for what rounding has left
-		if p == 0 {
-			break
-		}
-		rows := mixedmodel.Matrix(q, p, k)
-		gram.N, gram.Stride = p, p
-		blas64.Syrk(blas.NoTrans, 1, rows, 0, gram)
-		trace := 0.0
-		for i := range p {
-			trace = max(trace, gram.Data[i*p+i])
-		}
-		values := make([]float64, p)
-		work := make([]float64, 64*p+8)
-		lapack64.Syev(lapack.EVCompute, gram, values, work, len(work))
-		next := make([]float64, 0, p*k)
-		for i := p - 1; i >= 0; i-- {
-			if !(values[i] > 1e-13*trace*float64(1-pass)+1e-300) {
-				continue
-			}
-			row := make([]float64, k)
-			column := blas64.Vector{N: p, Inc: p, Data: gram.Data[i:]}
-			blas64.Gemv(blas.Trans, 1/math.Sqrt(values[i]), rows, column, 0, mixedmodel.Vector(row))
-			next = append(next, row...)
-		}
-		q, p = next, len(next)/k
+// orthonormal returns an orthonormal basis of the p rows of q, the largest principal directions first, without those that rounding may have made.
+func orthonormal(q []float64, p int) (basis []float64) {
+	var svd mat.SVD
+	if p == 0 || !svd.Factorize(mat.NewDense(p, len(q)/p, q), mat.SVDThinV) {
+		return nil
 	}
-	return q
+	var v mat.Dense
+	svd.VTo(&v)
+	values := svd.Values(nil)
+	for a, s := range values {
+		if s > 1e-7*values[0] {
+			basis = append(basis, mat.Col(nil, a, &v)...)
+		}
+	}
+	return basis
 }
 
 // fullRow sets z to the scaled features of a row and returns its scaled target.

@@ -39,12 +39,12 @@ func (a *Alike) at(p *mixedmodel.Prior, noise float64) (out alikePoint, ok bool)
 	}
 	mixedmodel.Product(rows(f.x), rows(f.x), inner(xx))
 	mixedmodel.Product(rows(f.x), rows(y), inner(xy))
-	smallProduct(nx, f.inner, xx, n)
-	smallProduct(ny, f.inner, xy, n)
-	traceB, square := -traceOf(nx, n), traceOfProduct(nx, ny, n)
+	mixedmodel.Product(inner(f.inner), inner(xx), inner(nx)) // of symmetric matrices
+	mixedmodel.Product(inner(f.inner), inner(xy), inner(ny))
+	traceB, square := -traceOf(inner(nx)), traceOfProduct(inner(nx), inner(ny))
 	mixedmodel.Product(rows(dx), rows(y), inner(xx))
-	square -= 2 * traceOfProduct(f.inner, xx, n)
-	out.trace = -traceOf(ny, n)
+	square -= 2 * traceOfProduct(inner(f.inner), inner(xx))
+	out.trace = -traceOf(inner(ny))
 	for i, v := range f.d {
 		c := a.scatter.At(i, i)
 		out.trace += c / v
@@ -57,16 +57,20 @@ func (a *Alike) at(p *mixedmodel.Prior, noise float64) (out alikePoint, ok bool)
 	out.value = a.freedom*math.Log(out.noise) + a.tasks*(f.logDet+a.logSlopes)
 	// B^-1 F, and the slope of the value times F.
 	rest, low := xx, xy
-	smallProduct(rest, f.inner, f.k, n)
-	for i := range rest {
-		rest[i] = unit(i/n, i%n) - rest[i]
+	mixedmodel.Product(inner(f.inner), inner(f.k), inner(rest))
+	floats.Scale(-1, rest)
+	for i := range n {
+		rest[i*n+i]++
+	}
+	times := func(m, x, out []float64) {
+		blas64.Gemm(blas.Trans, blas.NoTrans, 1, inner(m), rows(x), 0, rows(out))
 	}
 	z, sz := dx, s.Take(n*w)
-	combine(z, rest, f.x, n)
-	combine(sz, rest, y, n)
-	mixedmodel.Product(rows(f.x), rows(sz), inner(nx))
-	smallProduct(low, f.inner, nx, n)
-	combine(y, low, f.x, n)
+	times(rest, f.x, z)
+	times(rest, y, sz)
+	mixedmodel.Product(rows(sz), rows(f.x), inner(nx))
+	mixedmodel.Product(inner(f.inner), inner(nx), inner(low))
+	times(low, f.x, y)
 	for c := range n {
 		for i, v := range f.d {
 			k := c*w + i
@@ -144,44 +148,17 @@ func (a *Alike) factor(p *mixedmodel.Prior, s *mixedmodel.Scratch) (f factors, o
 	return f, true
 }
 
-// combine sets out to m'x for a matrix x of n rows.
-func combine(out, m, x []float64, n int) {
-	w := len(x) / n
-	clear(out)
-	for c := range n {
-		for k := range n {
-			floats.AddScaled(out[c*w:][:w], m[k*n+c], x[k*w:][:w])
-		}
-	}
-}
-
-// smallProduct sets out to x y, all n x n.
-func smallProduct(out, x, y []float64, n int) {
-	for i := range n {
-		for j := range n {
-			sum := 0.0
-			for k := range n {
-				sum += x[i*n+k] * y[k*n+j]
-			}
-			out[i*n+j] = sum
-		}
-	}
-}
-
-// traceOf returns tr x.
-func traceOf(x []float64, n int) (sum float64) {
-	for i := range n {
-		sum += x[i*n+i]
+func traceOf(x blas64.General) (sum float64) {
+	for i := range x.Rows {
+		sum += x.Data[i*x.Stride+i]
 	}
 	return sum
 }
 
 // traceOfProduct returns tr x y.
-func traceOfProduct(x, y []float64, n int) (sum float64) {
-	for i := range n {
-		for j := range n {
-			sum += x[i*n+j] * y[j*n+i]
-		}
+func traceOfProduct(x, y blas64.General) (sum float64) {
+	for i := range x.Rows {
+		sum += blas64.Dot(mixedmodel.Vector(x.Data[i*x.Stride:][:x.Cols]), blas64.Vector{N: y.Rows, Inc: y.Stride, Data: y.Data[i:]})
 	}
 	return sum
 }
