@@ -3,8 +3,11 @@ package kernel
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"unsafe"
 
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tile"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -216,5 +219,129 @@ func (t *Tasks) count() {
 	for _, n := range t.rows {
 		t.total += n
 		t.maxRows = max(t.maxRows, n)
+	}
+}
+
+// MaxAbs returns the largest absolute values of the features and of the responses, 0
+// if there are none and NaN if one of them is NaN. The first call of it or of SquareSums
+// reads the samples; tasks that differ by WithResponses share what it found.
+func (t *Tasks) MaxAbs() (x, y float64) {
+	for task := range t.rows {
+		y = max(y, tile.MaxAbs(t.Y(task)))
+	}
+	return t.size.of(t).largest, y
+}
+
+// SquareSums returns the sums of x^2 over all features of all samples and of y^2 over all
+// responses, which may overflow or underflow. It reads the samples as MaxAbs does.
+func (t *Tasks) SquareSums() (x, y float64) {
+	for task := range t.rows {
+		s := 0.0
+		for _, v := range t.Y(task) {
+			s += v * v
+		}
+		y += s
+	}
+	return t.size.of(t).squares, y
+}
+
+// A size is what one pass over the samples of Tasks finds, made when it is first needed.
+type size struct {
+	once             sync.Once
+	largest, squares float64
+}
+
+func (s *size) of(t *Tasks) *size {
+	s.once.Do(func() {
+		defer t.keep()
+		for task := range t.rows {
+			var largest, squares float64
+			if t.storage == Float32 {
+				largest, squares = tile.Size(rowsOf(t, t.x32, task))
+			} else {
+				largest, squares = tile.Size(rowsOf(t, t.x64, task))
+			}
+			s.largest, s.squares = max(s.largest, largest), s.squares+squares
+		}
+	})
+	return s
+}
+
+// rowsOf returns the samples of a task out of x, the samples of all, with their padding.
+func rowsOf[F tile.Float](t *Tasks, x []F, task int) []F {
+	t.ahead(task)
+	return x[t.first[task]*t.stride:][:t.rows[task]*t.stride]
+}
+
+// Sweep reads the given one of equal parts of the packed samples from memory, once
+// and as fast as this machine can, and does nothing else: no step takes less time
+// than a sweep over all parts by as many workers. A machine may be faster in one
+// stream through memory or in several: four selects four. The result only keeps
+// the reading from being optimised away.
+//
+// Measuring the ceiling on the samples themselves matters where they just fit in a
+// cache: a second buffer would push them out.
+func (t *Tasks) Sweep(part, parts int, four bool) float64 {
+	if part < 0 || part >= parts {
+		panic(badPart)
+	}
+	defer t.keep()
+	x := t.x64
+	if t.storage == Float32 {
+		x = unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(t.x32))), len(t.x32)/2)
+	}
+	x = x[part*len(x)/parts : (part+1)*len(x)/parts]
+	return tile.ReadSum(x, four)
+}
+
+// MulTransposed computes v = X_t' e for the n_t samples of a task. v gets
+// blas.Pad(d) entries, the last of which are zero.
+func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
+	if uint(task) >= uint(len(t.rows)) {
+		panic(badIndex)
+	}
+	if len(e) < t.rows[task] || len(v) < blas.Pad(t.d) {
+		panic(badRow)
+	}
+	defer t.keep()
+	var x samples
+	x.take(t, task, 1, nil)
+	x.mulTransposed(v, e)
+}
+
+// GramProduct computes G = sum_t X_t' X_t U over all samples of all tasks without
+// forming X_t' X_t. With theta_1, theta_2, ... as the samples it is the product
+// Theta Theta' U of the power iteration (Alg. 2, line 11). g must not be u. It
+// allocates a workspace if ws is nil, and nothing otherwise.
+func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
+	if g == u {
+		panic(aliased)
+	}
+	if ws == nil {
+		ws = NewWorkspace(t.maxRows, u.d, u.r)
+	}
+	if u.d != t.d || g.d != t.d || g.r != u.r || (ws.maxSamples == 0 && t.maxRows > 0) || !ws.fits(0, u.d, u.r) {
+		panic(badGroup)
+	}
+	clear(g.data)
+	defer t.keep()
+	ws.begin()
+	ws.load(u)
+	var rows samples
+	for task := range t.rows {
+		for i := 0; i < t.rows[task]; i += ws.maxSamples {
+			rows.slice(t, task, i, min(i+ws.maxSamples, t.rows[task]), u.r, ws.schedule)
+			rows.mulBasis(ws, u)
+			next := rows.gradientNext.Next
+			for j := range u.r {
+				rows.mulTransposed(ws.v, ws.a[j*ws.lda:])
+				rows.gradientNext.Next = 0 // once is enough
+				gj := g.data[j*g.stride:][:blas.Pad(t.d)]
+				for k, v := range ws.v[:len(gj)] {
+					gj[k] += v
+				}
+			}
+			rows.gradientNext.Next = next
+		}
 	}
 }

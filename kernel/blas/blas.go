@@ -166,3 +166,13 @@ func Axpy(alpha float64, x, y []float64) {
 		y[i] += alpha * v
 	}
 }
+
+// Panic messages, checked in this order: shapes, then strides, then lengths.
+const (
+	badShape = "blas: shapes do not fit"
+	negative = "blas: negative number of rows or columns"
+
+	badStride   = "blas: stride too small"
+	shortMatrix = "blas: matrix slice too short"
+	shortVector = "blas: vector slice too short"
+)
