@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/difalt/difalt/consensus/wire"
@@ -99,39 +98,25 @@ func (t *Transport) accept(s rpc.ServerStream) error {
 	if !ok {
 		return status.Error(codes.Unauthenticated, "no TLS")
 	}
-	e := t.dialler(c.node)
-	if e == nil {
-		if other := t.edgeTo(c.node); other != nil && t.hearExcuse(other, s) {
-			return nil
+	e := t.edgeTo(c.node)
+	var their *hello
+	if e != nil {
+		var err error
+		if their, err = firstHello(c, s); err != nil {
+			return err
 		}
+	}
+	// A neighbour that this node dials may call itself to say that it cannot take part, as where it cannot listen.
+	if e == nil || c.node < t.node && (!their.Probe || their.Failed == nil) {
 		err := fmt.Sprintf("%s at %v is in the cluster, but not on an edge on which it dials %s", t.cluster.Label(c.node), from.Addr, t.cluster.Label(t.node))
 		t.refused(err)
 		return status.Error(codes.PermissionDenied, err)
 	}
-	return t.welcome(e, c, s)
+	return t.welcome(e, c, their, s)
 }
 
-// hearExcuse reports whether a neighbour that this node dials calls itself to say that it
-// cannot take part, as where it cannot listen.
-func (t *Transport) hearExcuse(e *edge, s rpc.ServerStream) bool {
-	their, err := t.firstHello(s)
-	if err != nil || !their.Probe || their.Failed == nil {
-		return false
-	}
-	own := t.greeting(e)
-	if disagree(t.cluster, own, their) != nil || sendJSON(s, own) != nil {
-		return false
-	}
-	t.noteFailure(e, their.Failed)
-	return true
-}
-
-// welcome speaks with a neighbour that has shown the right key.
-func (t *Transport) welcome(e *edge, c *caller, s rpc.ServerStream) error {
-	their, err := t.firstHello(s)
-	if err != nil {
-		return err
-	}
+// welcome answers a neighbour that has shown the right key and greeted.
+func (t *Transport) welcome(e *edge, c *caller, their *hello, s rpc.ServerStream) error {
 	own := t.greeting(e)
 	differs, apart := disagree(t.cluster, own, their), error(nil)
 	if differs == nil && !own.Probe && !their.Probe {
@@ -156,35 +141,20 @@ func (t *Transport) welcome(e *edge, c *caller, s rpc.ServerStream) error {
 		return nil
 	}
 	t.uses(c)
-	err = t.exchangeFrames(t.ctx, e, s, their)
+	err := t.exchangeFrames(t.ctx, e, s, their)
 	t.noteTrouble(e, wire.Closed, err)
 	return nil
 }
 
 // firstHello returns what the other end says first, when it may begin.
-func (t *Transport) firstHello(s rpc.ServerStream) (*hello, error) {
-	type received struct {
-		h   *hello
-		err error
-	}
-	c := make(chan received, 1)
-	go func() { // ends with the stream
-		h, err := receiveHello(s)
-		c <- received{h, err}
-	}()
-	timer := time.NewTimer(helloTimeout)
+func firstHello(c *caller, s rpc.ServerStream) (*hello, error) {
+	timer := time.AfterFunc(helloTimeout, func() { c.conn.Close() })
 	defer timer.Stop()
-	select {
-	case x := <-c:
-		if x.err != nil {
-			return nil, status.Error(codes.InvalidArgument, x.err.Error())
-		}
-		return x.h, nil
-	case <-timer.C:
-		return nil, status.Error(codes.DeadlineExceeded, "no greeting")
-	case <-t.ctx.Done():
-		return nil, status.Error(codes.Unavailable, "closing")
+	h, err := receiveHello(s)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
+	return h, nil
 }
 
 // endProbe notes the end of a question.
@@ -237,11 +207,10 @@ func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
 // dial connects to a neighbour once and stays as long as the connection lasts.
 func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	t.endSession(e)
-	ctx, cancel := context.WithCancel(t.ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(t.ctx)
+	defer cancel(nil)
 	address := e.address
-	var stranger atomic.Pointer[refusal] // what is wrong with the key at the other end
-	config := tlsConfig(t.cluster, own, func(err error) { stranger.Store(&refusal{address + ": " + err.Error()}) }, func(i int) error {
+	config := tlsConfig(t.cluster, own, func(err error) { cancel(&refusal{address + ": " + err.Error()}) }, func(i int) error {
 		if i == e.peer {
 			return nil
 		}
@@ -258,8 +227,7 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 		return err
 	}
 	defer conn.Close()
-	var silent atomic.Bool
-	timer := time.AfterFunc(helloTimeout, func() { silent.Store(true); cancel() })
+	timer := time.AfterFunc(helloTimeout, func() { cancel(fmt.Errorf("no answer from %s for %v", address, helloTimeout)) })
 	defer timer.Stop()
 	s, err := conn.NewStream(ctx, &description.Streams[0], method)
 	if err == nil {
@@ -267,11 +235,8 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	} else {
 		err = t.explainRefusal(e, err)
 	}
-	if r := stranger.Load(); r != nil {
-		return r // gRPC has put it into words of its own
-	}
-	if silent.Load() {
-		return fmt.Errorf("no answer from %s for %v", address, helloTimeout)
+	if ctx.Err() != nil && t.ctx.Err() == nil {
+		return context.Cause(ctx) // which gRPC has put into words of its own
 	}
 	return err
 }

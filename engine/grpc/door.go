@@ -9,7 +9,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/difalt/difalt/engine/cluster"
@@ -68,9 +67,8 @@ func (t *Transport) arrive(c *caller) {
 	t.mu.Lock()
 	was := t.server.calls[c.node]
 	t.server.calls[c.node] = calls{was.used, c.conn}
-	dials := t.dialler(c.node) != nil
 	t.mu.Unlock()
-	if dials {
+	if c.node > t.node && t.edgeTo(c.node) != nil {
 		c.conn.Admit()
 	}
 	if was.newest != nil && was.newest != was.used {
@@ -87,14 +85,6 @@ func (t *Transport) uses(c *caller) {
 	if was.used != nil && was.used != c.conn {
 		was.used.Close()
 	}
-}
-
-// dialler returns the edge on which a node dials this one, nil if there is none.
-func (t *Transport) dialler(node int) *edge {
-	if e := t.edgeTo(node); e != nil && node > t.node {
-		return e
-	}
-	return nil
 }
 
 // edgeTo returns the edge with a node, nil if there is none.
@@ -168,7 +158,7 @@ func tlsConfig(c *cluster.Cluster, own tls.Certificate, refuse func(error), chec
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own},
 		ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true,
-		DynamicRecordSizingDisabled: true, // see gathered.Write; frames are never small for long
+		DynamicRecordSizingDisabled: true, // frames are never small for long
 		InsecureSkipVerify:          true, // VerifyConnection does it
 		VerifyConnection: func(s tls.ConnectionState) error {
 			i, err := c.Identify(s.PeerCertificates)
@@ -187,16 +177,17 @@ func tlsConfig(c *cluster.Cluster, own tls.Certificate, refuse func(error), chec
 // node are there. id may be that of any node. It returns an error if they are not, if
 // nobody answers before ctx ends, or if whoever answers is no node of c.
 func Ready(ctx context.Context, c *cluster.Cluster, id *cluster.Identity, address string) error {
-	var refused atomic.Pointer[error]
-	config := tlsConfig(c, id.Certificate, func(err error) { refused.Store(&err) }, func(int) error { return nil })
+	asking, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
+	config := tlsConfig(c, id.Certificate, refuse, func(int) error { return nil })
 	conn, err := rpc.NewClient("passthrough:///"+address, rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy())
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	r, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
-	if why := refused.Load(); why != nil {
-		return fmt.Errorf("%s: %w", address, *why)
+	r, err := healthpb.NewHealthClient(conn).Check(asking, &healthpb.HealthCheckRequest{})
+	if asking.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%s: %w", address, context.Cause(asking))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %s", address, plain(err))
@@ -214,24 +205,15 @@ type gathering struct {
 }
 
 func (g gathering) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	below := &gatherer{Conn: raw, to: raw}
+	below := &gatherer{Conn: raw}
 	above, info, err := g.TransportCredentials.ClientHandshake(ctx, authority, below)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &gathered{above, below}, info, nil
+	return &gathered{above, below}, info, err
 }
 
 func (g gathering) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	below := &gatherer{Conn: raw, to: raw}
-	if c, ok := raw.(*crowd.Conn); ok {
-		below.to = c.Conn // which can write several pieces at once
-	}
+	below := &gatherer{Conn: raw}
 	above, info, err := g.TransportCredentials.ServerHandshake(below)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &gathered{above, below}, info, nil
+	return &gathered{above, below}, info, err
 }
 
 func (g gathering) Clone() credentials.TransportCredentials {
@@ -244,62 +226,50 @@ type gathered struct {
 	below *gatherer
 }
 
-// record is what fits into one record of TLS.
-const record = 16 << 10
-
-// Write has one caller at a time, as gRPC has it. What goes before the last record is buffered,
-// for which it is copied; so the last one is a full one.
+// Write has one caller at a time, as gRPC has it, which writes 32 kB at most.
 func (c *gathered) Write(p []byte) (int, error) {
-	before := max(0, len(p)-record)
-	if before > 0 {
-		c.below.buffer(true)
-		_, err := c.Conn.Write(p[:before])
-		c.below.buffer(false)
-		if err != nil {
-			return 0, err
-		}
+	c.below.gather()
+	_, err := c.Conn.Write(p)
+	if flushed := c.below.flush(); err == nil {
+		err = flushed
 	}
-	if _, err := c.Conn.Write(p[before:]); err != nil {
+	if err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// A gatherer keeps what comes while it is buffering, and writes it at once with what comes
-// next, always in the order of the calls: TLS also writes when it reads, and when it closes.
+// A gatherer keeps what comes while it is gathering, always in the order of the calls: TLS also writes when it reads, and
+// when it closes.
 type gatherer struct {
 	net.Conn
-	to        io.Writer // of the same connection
 	mu        sync.Mutex
-	buffering bool
-	buffered  []byte
-	pieces    [2][]byte
+	gathering bool
+	gathered  []byte
 }
 
-func (g *gatherer) buffer(on bool) {
+func (g *gatherer) gather() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.buffering = on
+	g.gathering = true
 }
 
 func (g *gatherer) Write(p []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch {
-	case g.buffering:
-		g.buffered = append(g.buffered, p...)
+	if g.gathering {
+		g.gathered = append(g.gathered, p...)
 		return len(p), nil
-	case len(g.buffered) == 0:
-		return g.to.Write(p)
 	}
-	g.pieces = [2][]byte{g.buffered, p}
-	pieces := net.Buffers(g.pieces[:])
-	_, err := pieces.WriteTo(g.to)
-	g.buffered = g.buffered[:0]
-	if err != nil {
-		return 0, err
-	}
-	return len(p), nil
+	return g.Conn.Write(p)
+}
+
+func (g *gatherer) flush() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, err := g.Conn.Write(g.gathered)
+	g.gathering, g.gathered = false, g.gathered[:0]
+	return err
 }
 
 // chunk is the longest message. What has come of one is kept until the rest has, and of a

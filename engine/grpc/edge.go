@@ -196,19 +196,19 @@ func (t *Transport) room(e *edge) []byte {
 func (t *Transport) deliver(e *edge, p []byte) error {
 	number, ok := wire.FrameNumber(p)
 	if !ok {
-		return &violation{wire.Corrupt, fmt.Errorf("a frame of %d bytes", len(p))}
+		return e.failed(0, wire.Corrupt, fmt.Errorf("a frame of %d bytes", len(p)))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if back := uint64(byte(e.in.next) - number); back > 0 && back <= min(e.in.next, 127) { // sent again, but not lost
 		run, epoch := t.Run()
 		if err := wire.CheckFrame(p, wire.Origin{Run: run, Epoch: epoch, Node: e.peer}, e.in.next-back); err != nil {
-			return &violation{wire.Corrupt, err}
+			return e.failed(t.round.seq, wire.Corrupt, err)
 		}
 		return nil
 	}
 	if number != byte(e.in.next) || e.in.next >= e.in.used+2 {
-		return &violation{wire.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", number, byte(e.in.next), t.round.seq)}
+		return e.failed(t.round.seq, wire.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", number, byte(e.in.next), t.round.seq))
 	}
 	e.stats.Received += int64(len(p))
 	e.in.got[e.in.next%2] = p
@@ -220,14 +220,6 @@ func (t *Transport) deliver(e *edge, p []byte) error {
 	return nil
 }
 
-// A violation is what an honest peer does not do: trying again does not help.
-type violation struct {
-	kind wire.Kind
-	err  error
-}
-
-func (v *violation) Error() string { return v.err.Error() }
-
 // waitsFor takes it that a neighbour waits for nodes itself. What it says is shown to people,
 // and must be of its own neighbours.
 func (t *Transport) waitsFor(e *edge, n *note) error {
@@ -235,7 +227,7 @@ func (t *Transport) waitsFor(e *edge, n *note) error {
 	defer t.mu.Unlock()
 	for k, i := range n.WaitsFor {
 		if !slices.Contains(e.waits.may, i) || k > 0 && i <= n.WaitsFor[k-1] {
-			return &violation{wire.Protocol, fmt.Errorf("it says that it waits for nodes %s", shorten(fmt.Sprint(n.WaitsFor)))}
+			return e.failed(t.round.seq, wire.Protocol, fmt.Errorf("it says that it waits for nodes %s", shorten(fmt.Sprint(n.WaitsFor))))
 		}
 	}
 	if !slices.Contains(n.WaitsFor, t.node) {

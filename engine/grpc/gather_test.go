@@ -27,8 +27,8 @@ func (c counted) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// TestGather: what is written at once, of many records, reaches the network as one piece, or
-// as two that TCP writes at once, with the same bytes at the other end, in either direction;
+// TestGather: what is written at once, of many records, reaches the network as one piece,
+// with the same bytes at the other end, in either direction;
 // and an error of the network is one of the caller's.
 func TestGather(t *testing.T) {
 	p := newParty(t, "path", 2)
@@ -52,7 +52,7 @@ func TestGather(t *testing.T) {
 	}
 	ends := [2]net.Conn{a, <-server}
 	rng := rand.New(rand.NewPCG(3, 5))
-	for _, size := range []int{1, 100, record, record + 1, 2 * record, 300 << 10} {
+	for _, size := range []int{1, 100, 16 << 10, 16<<10 + 1, 32 << 10, 300 << 10} {
 		for k, from := range ends {
 			sent, got := make([]byte, size), make([]byte, size)
 			for i := range sent {
@@ -67,7 +67,7 @@ func TestGather(t *testing.T) {
 			if err := <-wrote; err != nil || !bytes.Equal(sent, got) {
 				t.Errorf("%d bytes: %v, or other bytes", size, err)
 			}
-			if n := writes[k].Load() - before; n > 2 || size <= record && n > 1 {
+			if n := writes[k].Load() - before; n > 1 {
 				t.Errorf("%d bytes: %d pieces", size, n)
 			}
 		}

@@ -194,11 +194,11 @@ func sendFrame(s stream, p []byte) error {
 // accused: otherwise it would see no more than that this node is gone, and tell others so.
 func (t *Transport) receive(e *edge, s stream) error {
 	err := t.receiveFrames(e, s)
-	var v *violation
-	if !errors.As(err, &v) {
+	var violation *wire.PeerError // what an honest peer does not do: trying again does not help
+	if !errors.As(err, &violation) {
 		return err
 	}
-	t.fail(e, v.kind, v.err)
+	t.fail(e, violation.Kind, violation.Err)
 	for {
 		var m bytesMessage
 		if err := s.RecvMsg(&m); err != nil {
@@ -227,7 +227,7 @@ func (t *Transport) receiveFrames(e *edge, s stream) error {
 			words = first.p
 			n, err := parseNote(first.p)
 			if err != nil {
-				return &violation{wire.Protocol, err}
+				return e.failed(0, wire.Protocol, err)
 			}
 			if n.WaitsFor == nil {
 				t.handleNote(e, n)
@@ -245,7 +245,7 @@ func (t *Transport) receiveFrames(e *edge, s stream) error {
 			last = len(frame.p) - before
 		}
 		if len(frame.p) > t.o.MaxFrame {
-			return &violation{wire.Corrupt, fmt.Errorf("a frame of more than %d bytes", t.o.MaxFrame)}
+			return e.failed(0, wire.Corrupt, fmt.Errorf("a frame of more than %d bytes", t.o.MaxFrame))
 		}
 		if err := t.deliver(e, frame.p); err != nil {
 			return err
@@ -330,10 +330,8 @@ func (t *Transport) excuse(e *edge) string {
 func (t *Transport) Beyond(peer int) []int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, e := range t.edges {
-		if e.peer == peer {
-			return e.waits.on
-		}
+	if e := t.edgeTo(peer); e != nil {
+		return e.waits.on
 	}
 	return nil
 }
