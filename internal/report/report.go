@@ -299,7 +299,7 @@ type Trace struct{ curve simulation.Curve }
 
 // Observe adds a record.
 func (t *Trace) Observe(r *difalt.Record) error {
-	t.curve.Rows = append(t.curve.Rows, simulation.NewRow(r, 0))
+	t.curve.Rows = append(t.curve.Rows, simulation.NewRow(r))
 	return nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/difalt/difalt/consensus"
@@ -160,9 +159,8 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 		return err
 	}
 	c.Rows = make([]Row, 0, o.Iterations+1)
-	clock := newClock(s.Time, derive(s.Seed, trial, forJitter), c.Method)
 	o.Observer = func(rec *difalt.Record) error {
-		c.Rows = append(c.Rows, NewRow(rec, clock.advance(rec.Traffic)))
+		c.Rows = append(c.Rows, NewRow(rec))
 		r.progress(min(rec.Iteration, 1), min(rec.Anchors, 1))
 		return nil
 	}
@@ -174,23 +172,21 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	if err != nil {
 		return err
 	}
-	c.begin(selection.Plus(res.InitTraffic), res.InitCompute, clock)
 	if res.Status == difalt.Canceled {
 		return ctx.Err()
 	}
 	r.progress(o.Iterations-res.Iterations, 0)
-	return nil
-}
-
-// begin adds what was sent and computed before the iterations to all rows.
-func (c *Curve) begin(before wire.Traffic, computed time.Duration, clock *clock) {
-	clock.before, clock.seconds = wire.Traffic{}, 0
-	seconds := clock.advance(before) + computed.Seconds()
+	before := selection.Plus(res.InitTraffic)
 	for i := range c.Rows {
 		row := &c.Rows[i]
 		row.Rounds, row.Messages, row.Bytes = row.Rounds+before.Rounds, row.Messages+before.Messages, row.Bytes+before.Bytes
-		row.Seconds += seconds
 	}
+	if len(c.Rows) > 0 {
+		for i, seconds := range s.communication(trial, c) {
+			c.Rows[i].Seconds += seconds + res.InitCompute.Seconds()
+		}
+	}
+	return nil
 }
 
 func (r *Run) progress(iterations, anchors int) {
@@ -199,14 +195,14 @@ func (r *Run) progress(iterations, anchors int) {
 	}
 }
 
-// NewRow returns the row of a record after so many seconds of communication.
-func NewRow(rec *difalt.Record, communication float64) Row {
+// NewRow returns the row of a record, with what its iterations have sent and computed.
+func NewRow(rec *difalt.Record) Row {
 	return Row{
 		Iteration: rec.Iteration,
 		SDFirst:   rec.SDFirst, SDMax: rec.SDMax, SDMean: rec.SDMean,
 		Disagreement: rec.Disagreement, Objective: rec.Objective,
 		Rounds: rec.Traffic.Rounds, Messages: rec.Traffic.Messages, Bytes: rec.Traffic.Bytes,
-		Seconds: rec.Compute.Seconds() + communication,
+		Seconds: rec.Compute.Seconds(),
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/text"
 	"gonum.org/v1/gonum/floats"
 )
@@ -97,7 +96,7 @@ func Summarize(s *Setting, trials []Trial, machine map[string]string) *Summary {
 			if len(c.Rows) == 0 { // its start was not finite
 				continue
 			}
-			seconds := s.communication(trials[i].Number, c)
+			seconds := s.communication(trials[i].Number, c)[len(c.Rows)-1]
 			curves, modelled, measured = append(curves, c), append(modelled, seconds), append(measured, max(0, c.last().Seconds-seconds))
 		}
 		if curves != nil {
@@ -107,22 +106,6 @@ func Summarize(s *Setting, trials []Trial, machine map[string]string) *Summary {
 		}
 	}
 	return sum
-}
-
-// communication returns the modelled seconds of a curve, which holds the sum of them and
-// the measured ones: the model's random delays are drawn again as they were in the run.
-func (s *Setting) communication(trial int, c *Curve) float64 {
-	traffic := func(r *Row) wire.Traffic {
-		return wire.Traffic{Rounds: r.Rounds, Messages: r.Messages, Bytes: r.Bytes}
-	}
-	before := traffic(&c.Rows[0])
-	clock := newClock(s.Time, derive(s.Seed, trial, forJitter), c.Method)
-	for i := range c.Rows {
-		clock.advance(traffic(&c.Rows[i]).Minus(before))
-	}
-	iterations := clock.seconds
-	clock.before, clock.seconds = wire.Traffic{}, 0
-	return iterations + clock.advance(before)
 }
 
 // summarize condenses the curves of a method.

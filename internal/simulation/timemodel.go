@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/synth"
+	"gonum.org/v1/gonum/floats"
 )
 
 // A TimeModel says how long communication takes. A message of m bytes takes
@@ -61,44 +62,37 @@ func (m TimeModel) String() string {
 // it differs by less than a thousandth, and drawing each would take minutes.
 const manyRounds = 1 << 20
 
-// A clock adds up the communication time of a run from its traffic.
-type clock struct {
-	model   TimeModel
-	rng     *rand.Rand
-	before  wire.Traffic
-	seconds float64
+// after returns when so much has been sent that begins after some seconds, with jitter from rng.
+func (m TimeModel) after(seconds float64, sent wire.Traffic, rng *rand.Rand) float64 {
+	if sent.Rounds == 0 || sent.Messages == 0 {
+		return seconds
+	}
+	rounds, messages := float64(sent.Rounds), float64(sent.Messages)
+	seconds += rounds * m.Message(float64(sent.Bytes)/messages)
+	each := messages / rounds
+	if sent.Rounds > manyRounds {
+		seconds += rounds * m.Jitter * each / (each + 1)
+	} else if m.Jitter > 0 {
+		for range sent.Rounds { // the largest of each numbers, uniform in (0, 1], at once
+			seconds += m.Jitter * math.Pow(1-rng.Float64(), 1/each)
+		}
+	}
+	return seconds
 }
 
-func newClock(model TimeModel, seed uint64, method string) *clock {
+// communication returns the modelled seconds until every row of a curve. The random delays of
+// a trial and method are always the same; those of the initialisation are drawn last.
+func (s *Setting) communication(trial int, c *Curve) []float64 {
 	// Every method has jitter of its own, by name: it must not depend on which
 	// methods run beside it.
 	var id uint64
-	for _, c := range []byte(method) {
-		id = mix(id ^ uint64(c))
+	for _, b := range []byte(c.Method) {
+		id = mix(id ^ uint64(b))
 	}
-	return &clock{model: model, rng: synth.Stream(seed, id)}
+	rng, seconds := synth.Stream(derive(s.Seed, trial, forJitter), id), make([]float64, len(c.Rows))
+	for k := 1; k < len(seconds); k++ {
+		seconds[k] = s.Time.after(seconds[k-1], c.Rows[k].sent().Minus(c.Rows[k-1].sent()), rng)
+	}
+	floats.AddConst(s.Time.after(0, c.Rows[0].sent(), rng), seconds)
+	return seconds
 }
-
-// advance returns the communication time of a run that has caused this traffic.
-func (c *clock) advance(now wire.Traffic) float64 {
-	rounds := now.Rounds - c.before.Rounds
-	messages := float64(now.Messages - c.before.Messages)
-	bytes := float64(now.Bytes - c.before.Bytes)
-	c.before = now
-	if rounds == 0 || messages == 0 {
-		return c.seconds
-	}
-	c.seconds += float64(rounds) * c.model.Message(bytes/messages)
-	each, jitter := messages/float64(rounds), c.model.Jitter
-	if rounds > manyRounds {
-		c.seconds += float64(rounds) * jitter * each / (each + 1)
-	} else if jitter > 0 {
-		for range rounds {
-			c.seconds += jitter * c.slowest(each)
-		}
-	}
-	return c.seconds
-}
-
-// slowest draws the largest of n independent numbers, uniform in (0, 1], at once.
-func (c *clock) slowest(n float64) float64 { return math.Pow(1-c.rng.Float64(), 1/n) }

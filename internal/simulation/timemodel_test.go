@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/synth"
 )
 
 // The formulas of the paper for d = 600, r = 4: 50e-3 + 8 d r / 1e9 as printed, and
@@ -23,17 +24,16 @@ func TestPaperTimes(t *testing.T) {
 
 func TestClock(t *testing.T) {
 	m := TimeModel{Latency: 10e-3, Bandwidth: 1e6}
-	c := newClock(m, 1, "dif")
 	// 10 rounds of 40 messages of 1,000 bytes: 10 (0.010 + 8,000/1e6) = 0.18 s.
-	if got := c.advance(wire.Traffic{Rounds: 10, Messages: 400, Bytes: 400e3}); math.Abs(got-0.18) > 1e-12 {
+	if got := m.after(0, wire.Traffic{Rounds: 10, Messages: 400, Bytes: 400e3}, nil); math.Abs(got-0.18) > 1e-12 {
 		t.Errorf("10 rounds take %v s, want 0.18", got)
 	}
 	// Two more, of messages of half the size: 2 (0.010 + 0.004).
-	if got := c.advance(wire.Traffic{Rounds: 12, Messages: 480, Bytes: 440e3}); math.Abs(got-0.208) > 1e-12 {
+	if got := m.after(0.18, wire.Traffic{Rounds: 2, Messages: 80, Bytes: 40e3}, nil); math.Abs(got-0.208) > 1e-12 {
 		t.Errorf("12 rounds take %v s, want 0.208", got)
 	}
 	// Nothing sent, no time passed.
-	if got := c.advance(wire.Traffic{Rounds: 12, Messages: 480, Bytes: 440e3}); math.Abs(got-0.208) > 1e-12 {
+	if got := m.after(0.208, wire.Traffic{}, nil); got != 0.208 {
 		t.Errorf("no round takes %v s", got-0.208)
 	}
 }
@@ -41,8 +41,8 @@ func TestClock(t *testing.T) {
 // The largest of n jitters has the mean n/(n+1).
 func TestJitter(t *testing.T) {
 	const rounds, messages = 20000, 5
-	c := newClock(TimeModel{Bandwidth: 1e9, Jitter: 1}, 1, "dif")
-	got := c.advance(wire.Traffic{Rounds: rounds, Messages: rounds * messages}) / rounds
+	m := TimeModel{Bandwidth: 1e9, Jitter: 1}
+	got := m.after(0, wire.Traffic{Rounds: rounds, Messages: rounds * messages}, synth.Stream(1, 1)) / rounds
 	// 5 standard errors; the standard deviation of the largest is below 0.15.
 	if want := messages / (messages + 1.0); math.Abs(got-want) > 5*0.15/math.Sqrt(rounds) {
 		t.Errorf("the slowest of %d takes %v on average, want %v", messages, got, want)
@@ -52,16 +52,16 @@ func TestJitter(t *testing.T) {
 // More rounds than anybody draws numbers for take the mean.
 func TestJitterOfManyRounds(t *testing.T) {
 	const rounds = min(20_000_000_000, math.MaxInt)
-	c := newClock(TimeModel{Bandwidth: 1e9, Jitter: 1}, 1, "dif")
-	if got, want := c.advance(wire.Traffic{Rounds: rounds, Messages: 5 * rounds}), rounds*5.0/6; math.Abs(got-want) > 1e-9*want {
+	m := TimeModel{Bandwidth: 1e9, Jitter: 1}
+	if got, want := m.after(0, wire.Traffic{Rounds: rounds, Messages: 5 * rounds}, nil), rounds*5.0/6; math.Abs(got-want) > 1e-9*want {
 		t.Errorf("%d rounds of 5 messages take %v s, want %v", rounds, got, want)
 	}
 }
 
 func TestJitterStreams(t *testing.T) {
-	m := TimeModel{Bandwidth: 1e9, Jitter: 1}
 	one := func(seed uint64, method string) float64 {
-		return newClock(m, seed, method).advance(wire.Traffic{Rounds: 3, Messages: 6})
+		s := Setting{Seed: seed, Time: TimeModel{Bandwidth: 1e9, Jitter: 1}}
+		return s.communication(1, &Curve{Method: method, Rows: []Row{{Rounds: 3, Messages: 6}}})[0]
 	}
 	if one(1, "dif") != one(1, "dif") {
 		t.Error("the same seed gives other jitter")
@@ -90,7 +90,7 @@ func TestCommunication(t *testing.T) {
 					}
 					rounds, messages, bytes = row.Rounds, row.Messages, row.Bytes
 				}
-				got, all := s.communication(trial.Number, c), c.Rows[len(c.Rows)-1].Seconds
+				got, all := s.communication(trial.Number, c)[len(c.Rows)-1], c.Rows[len(c.Rows)-1].Seconds
 				if jitter == 0 && math.Abs(got-plain) > 1e-9*plain || got < plain*(1-1e-9) || got > plain+float64(rounds)*jitter+1e-9 || got > all {
 					t.Errorf("jitter %v, %s: %v s of network, want %v or more, of %v in all", jitter, c.Method, got, plain, all)
 				}

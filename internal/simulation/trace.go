@@ -8,6 +8,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/difalt/difalt/consensus/wire"
 )
 
 // TraceHeader is the first line of a trace file. Column sd_node1 is of node 0, the
@@ -39,6 +41,10 @@ type Curve struct {
 type Trial struct {
 	Number int // from 1
 	Curves []Curve
+}
+
+func (r *Row) sent() wire.Traffic {
+	return wire.Traffic{Rounds: r.Rounds, Messages: r.Messages, Bytes: r.Bytes}
 }
 
 func (c *Curve) last() *Row { return &c.Rows[len(c.Rows)-1] }
