@@ -60,10 +60,14 @@ func (f *engineFlags) check(given func(string) bool, s *simulation.Setting) erro
 	return nil
 }
 
+// measuredHeader is the first line of simulation.MeasuredFile. Seconds are real ones since all processes were ready,
+// of the slowest node, and those of the model beside them.
+const measuredHeader = "method,trial,iteration,sd_max,rounds,seconds,modelled_seconds"
+
 // measure runs all methods of all trials with a process a node, checks that they come to
 // the bits of one process, and writes the times beside those of the model.
 func (s *simulateRun) measure(ctx context.Context, folder *simulation.Folder, trials []simulation.Trial, stdout io.Writer) error {
-	csv := []byte(simulation.MeasuredHeader + "\n")
+	csv := []byte(measuredHeader + "\n")
 	table := text.Table{{"method", "trial", "rounds", "measured seconds", "in the iterations", "modelled seconds"}}
 	for _, trial := range trials {
 		for _, curve := range trial.Curves {
@@ -71,15 +75,13 @@ func (s *simulateRun) measure(ctx context.Context, folder *simulation.Folder, tr
 			if err != nil {
 				return fmt.Errorf("--engine %s: trial %d, method %s: %w", s.engine.name, trial.Number, curve.Method, err)
 			}
-			for i := range rows {
-				if i < len(curve.Rows) {
-					rows[i].Modelled = curve.Rows[i].Seconds
-				}
+			modelled := func(i int) float64 { return curve.Rows[min(i, len(curve.Rows)-1)].Seconds }
+			for i, r := range rows {
+				csv = fmt.Appendf(csv, "%s,%d,%d,%g,%d,%g,%g\n", curve.Method, trial.Number, r.Iteration, r.SDMax, r.Rounds, r.Seconds, modelled(i))
 			}
-			csv = simulation.AppendMeasured(csv, curve.Method, trial.Number, rows)
 			first, last := rows[0], rows[len(rows)-1]
 			table = append(table, []string{curve.Method, strconv.Itoa(trial.Number), strconv.FormatInt(last.Rounds, 10),
-				fmt.Sprintf("%.2f", last.Seconds), fmt.Sprintf("%.2f", last.Seconds-first.Seconds), fmt.Sprintf("%.2f", last.Modelled)})
+				fmt.Sprintf("%.2f", last.Seconds), fmt.Sprintf("%.2f", last.Seconds-first.Seconds), fmt.Sprintf("%.2f", modelled(len(rows)-1))})
 		}
 	}
 	if err := atomicfile.WriteFile(folder.Path(simulation.MeasuredFile), csv); err != nil {
@@ -97,7 +99,7 @@ measured %s
 }
 
 // measureCurve runs one method of a trial: of every row the seconds of the slowest node.
-func (s *simulateRun) measureCurve(ctx context.Context, trial int, method string) ([]simulation.MeasuredRow, error) {
+func (s *simulateRun) measureCurve(ctx context.Context, trial int, method string) ([]simulation.Row, error) {
 	want, err := s.setting.Over(ctx, trial, method, nil, s.workers, func() {}, nil)
 	if err != nil {
 		return nil, err
@@ -239,8 +241,8 @@ type nodeTask struct {
 
 // A nodeCurve is what it answers.
 type nodeCurve struct {
-	Basis string // its hash
-	Rows  []simulation.MeasuredRow
+	Basis string           // its hash
+	Rows  []simulation.Row // with what was measured
 }
 
 // newSimulateNodeCommand returns the command that simulate --engine starts for each node.
@@ -285,7 +287,7 @@ func (t *nodeTask) run(ctx context.Context, transport engine.Transport) (*nodeCu
 	curve := &nodeCurve{}
 	var began time.Time
 	bases, err := t.Setting.Over(ctx, t.Trial, t.Method, transport, 1, func() { began = time.Now() }, func(r *difalt.Record) error {
-		curve.Rows = append(curve.Rows, simulation.MeasuredRow{
+		curve.Rows = append(curve.Rows, simulation.Row{
 			Iteration: r.Iteration, SDMax: r.SDMax, Rounds: int64(transport.Stats().Rounds), Seconds: time.Since(began).Seconds(),
 		})
 		return nil

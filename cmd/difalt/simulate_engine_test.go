@@ -28,7 +28,7 @@ func TestSimulateEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if len(lines) != 1+2*6 || lines[0] != simulation.MeasuredHeader {
+	if len(lines) != 1+2*6 || lines[0] != measuredHeader {
 		t.Fatalf("%d lines: %s", len(lines), text)
 	}
 	for _, line := range []string{lines[6], lines[12]} {

@@ -20,7 +20,8 @@ const (
 	BandsFile    = "curves.csv" // the trace, condensed over the trials
 	SummaryFile  = "summary.json"
 	SettingsFile = "settings.json"
-	FigureFile   = "figure" // with .png and .svg
+	FigureFile   = "figure"       // with .png and .svg
+	MeasuredFile = "measured.csv" // what was measured over an engine
 
 	partFile    = "trace.csv.part" // the trace while the run goes on
 	previousDir = "previous"       // the last run with other settings

@@ -323,27 +323,3 @@ func hash(u *kernel.Basis) string {
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
-
-// MeasuredFile is the name of the file with what was measured over an engine.
-const MeasuredFile = "measured.csv"
-
-// MeasuredHeader is its first line. Seconds are real ones since all processes were ready,
-// of the slowest node, and those of the model beside them.
-const MeasuredHeader = "method,trial,iteration,sd_max,rounds,seconds,modelled_seconds"
-
-// A MeasuredRow is a line of it.
-type MeasuredRow struct {
-	Iteration         int
-	SDMax             float64
-	Rounds            int64
-	Seconds, Modelled float64
-}
-
-// AppendMeasured appends the lines of a method in a trial to b.
-func AppendMeasured(b []byte, method string, trial int, rows []MeasuredRow) []byte {
-	for i := range rows {
-		r := &rows[i]
-		b = appendRow(b, -1, []any{&method, &trial, &r.Iteration, &r.SDMax, &r.Rounds, &r.Seconds, &r.Modelled})
-	}
-	return b
-}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -97,15 +98,10 @@ func appendRow(b []byte, digits int, values []any) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		switch v := v.(type) {
-		case *string:
-			b = append(b, *v...)
-		case *int:
-			b = strconv.AppendInt(b, int64(*v), 10)
-		case *int64:
-			b = strconv.AppendInt(b, *v, 10)
-		case *float64:
-			b = strconv.AppendFloat(b, *v, 'g', digits, 64)
+		if f, ok := v.(*float64); ok {
+			b = strconv.AppendFloat(b, *f, 'g', digits, 64)
+		} else {
+			b = fmt.Append(b, reflect.ValueOf(v).Elem())
 		}
 	}
 	return append(b, '\n')
