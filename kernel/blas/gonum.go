@@ -99,7 +99,8 @@ func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d bla
 		order = n
 	}
 	if s != blas.Left && s != blas.Right || ul != blas.Upper && ul != blas.Lower || !known(t) || d != blas.Unit && d != blas.NonUnit ||
-		m <= 0 || n <= 0 || m*n*order < worthwhile || alpha == 0 || !inside(a, order, order, lda) || !inside(b, m, n, ldb) {
+		m <= 0 || n <= 0 || m*n*order < worthwhile || alpha == 0 || !inside(a, order, order, lda) || !inside(b, m, n, ldb) ||
+		d == blas.NonUnit && !invertible(order, a, lda) {
 		i.Implementation.Dtrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}

@@ -78,7 +78,6 @@ func (s *system) small(first, n, sides int, b []float64, ldb int) {
 		}
 		return n - 1 - k
 	}
-	tiny := false
 	for i := range n {
 		for j := range i + 1 {
 			row, column := first+at(i), first+at(j)
@@ -92,14 +91,9 @@ func (s *system) small(first, n, sides int, b []float64, ldb int) {
 		}
 		if w.inverse[i] = 1; !s.unit {
 			w.inverse[i] = 1 / w.l[i*smallTriangle+i]
-			tiny = tiny || math.Abs(w.l[i*smallTriangle+i]) < 0x1p-1022
 		}
 	}
 	solve := func(x []float64, ldx, columns int) {
-		if tiny { // whose inverse may be none
-			w.divide(x, ldx, n, columns)
-			return
-		}
 		tile.SolveUpper(x, ldx, w.l[:], smallTriangle, w.inverse[:], columns, n)
 	}
 	if forward && !s.right {
@@ -140,22 +134,14 @@ func (w *triangle) turn(forward bool, n, columns int) {
 	}
 }
 
-// divide is tile.SolveUpper with divisions.
-func (w *triangle) divide(x []float64, ldx, n, columns int) {
+// invertible reports whether no pivot is so small that its inverse may be none.
+func invertible(n int, a []float64, lda int) bool {
 	for i := range n {
-		row := x[i*ldx:][:columns]
-		for j := range i {
-			f := w.l[i*smallTriangle+j]
-			for k, v := range x[j*ldx:][:columns] {
-				row[k] -= f * v
-			}
-		}
-		if w.inverse[i] != 1 {
-			for k := range row {
-				row[k] /= w.l[i*smallTriangle+i]
-			}
+		if math.Abs(a[i*(lda+1)]) < 0x1p-1022 {
+			return false
 		}
 	}
+	return true
 }
 
 // cholesky is Dpotrf for U: of halves, and small triangles in the end.
