@@ -23,16 +23,20 @@ const liveInterval = 250 * time.Millisecond
 // A Board shows a line a process: redrawn in place on a terminal, elsewhere printed now
 // and then when it has changed.
 type Board struct {
-	out   io.Writer
-	live  bool // out is a terminal
-	lines []*line
-	drawn int // lines on the terminal
-	last  string
+	out      io.Writer
+	live     bool // out is a terminal
+	lines    []*line
+	interval time.Duration // how often it is drawn
+	drawn    int           // lines on the terminal
+	last     string
 }
 
 // NewBoard returns the board of some nodes.
 func NewBoard(out io.Writer, names []string) *Board {
-	b := &Board{out: out, live: terminal.Is(out)}
+	b := &Board{out: out, live: terminal.Is(out), interval: terminal.PlainInterval}
+	if b.live {
+		b.interval = liveInterval
+	}
 	for _, name := range names {
 		b.lines = append(b.lines, &line{name: name})
 	}
@@ -208,23 +212,5 @@ func (l *line) end(err error) {
 	l.ended = true
 	if err != nil && l.error == "" {
 		l.error = err.Error()
-	}
-}
-
-func (b *Board) show(over <-chan struct{}) {
-	every := terminal.PlainInterval
-	if b.live {
-		every = liveInterval
-	}
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	defer b.draw()
-	for {
-		select {
-		case <-over:
-			return
-		case <-ticker.C:
-			b.draw()
-		}
 	}
 }

@@ -69,9 +69,10 @@ func RunChildren(ctx context.Context, children []*Child, b *Board) ([]End, error
 	for _, p := range started {
 		wg.Go(func() { p.wait(ctx) })
 	}
-	over := make(chan struct{})
-	go func() { wg.Wait(); close(over) }()
-	b.show(over)
+	stop := every(b.interval, b.draw)
+	wg.Wait()
+	stop()
+	b.draw()
 	if failed != nil {
 		return nil, failed
 	}

@@ -77,19 +77,15 @@ func (n *Node) Run(ctx context.Context) error {
 	if n.Checkpoints != nil {
 		r.keeper = &keeper{every: n.Checkpoints.Every, log: n.Log, once: n.Once}
 	}
-	if err := r.logged(ctx); err != nil || !n.Stay {
+	stop := every(r.LogEvery, r.status.write)
+	err := r.train(ctx)
+	if stop(); err != nil || !n.Stay {
 		return err
 	}
 	debug.FreeOSMemory() // what the fit took; it may be long until the end
 	n.Log.Info("done, waits to be ended")
 	<-ctx.Done()
 	return nil
-}
-
-// logged trains, and logs every now and then how far it is.
-func (r *run) logged(ctx context.Context) error {
-	defer r.status.repeat(r.LogEvery)()
-	return r.train(ctx)
 }
 
 // Excuse tells the others that this node cannot take part because of err, which it returns.

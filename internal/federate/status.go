@@ -60,17 +60,17 @@ func (s *status) observe(rec *difalt.Record) {
 	s.record = *rec
 }
 
-// repeat logs every now and then what has changed, until stop is called.
-func (s *status) repeat(every time.Duration) (stop func()) {
+// every calls f again and again, until stop is called.
+func every(interval time.Duration, f func()) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(every)
+		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ticker.C:
-				s.write()
+				f()
 			case <-quit:
 				return
 			}
@@ -79,6 +79,7 @@ func (s *status) repeat(every time.Duration) (stop func()) {
 	return func() { close(quit); <-done }
 }
 
+// write logs what has changed.
 func (s *status) write() {
 	s.mu.Lock()
 	t, stage := s.transport, s.stage
