@@ -52,25 +52,23 @@ type transport struct {
 	hosted []int
 	links  []*link
 	o      Options
-	next   uint64 // sequence number of the first exchange that has not begun
-	closed chan struct{}
-	once   sync.Once
+	next   uint64        // sequence number of the first exchange that has not begun
+	mu     sync.Mutex    // of sending and closing
+	over   bool          // Close was called,
+	closed chan struct{} // and this is closed
 }
 
 // A link is one end of a connection to a peer.
 type link struct {
-	peer      int
-	out, in   *direction
-	sent      bool      // the frame of the exchange under way has been sent
-	coming    *delivery // it has left the peer
-	delivered bool      // and has arrived
+	peer    int
+	out, in *direction
+	coming  *delivery // of the exchange under way; nil before it has left the peer
 }
 
 // A direction is one half of a connection. A neighbour is at most a round ahead, so that
 // at most two frames are under way while one is in use: buffers are used in turns.
 type direction struct {
-	frames  chan *delivery
-	closed  chan struct{} // by the sender
+	frames  chan *delivery // the sender closes it
 	buffers [4]delivery
 	count   int
 	fates   *rand.Rand
@@ -92,7 +90,7 @@ func Connect(g *topology.Graph, groups [][]int, o Options) ([]wire.Transport, er
 	of := func(l wire.Link) *direction {
 		if directions[l] == nil {
 			source := rand.NewPCG(o.Seed^linkStream, uint64(l.Node*g.Len()+l.Peer))
-			directions[l] = &direction{frames: make(chan *delivery, 2), closed: make(chan struct{}), fates: rand.New(source)}
+			directions[l] = &direction{frames: make(chan *delivery, 2), fates: rand.New(source)}
 		}
 		return directions[l]
 	}
@@ -135,26 +133,14 @@ func (t *transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if isClosed(t.closed) {
+	if !t.send(seq, out) {
 		return ErrClosed
-	}
-	if seq == t.next {
-		t.next++
-		for _, l := range t.links {
-			l.sent, l.coming, l.delivered = false, nil, false
-		}
 	}
 	var late <-chan time.Time
 	if t.o.RoundTimeout > 0 {
 		timer := time.NewTimer(t.o.RoundTimeout)
 		defer timer.Stop()
 		late = timer.C
-	}
-	for k, l := range t.links {
-		if !l.sent && len(out[k]) > 0 {
-			l.out.send(out[k], t.o.Faults)
-		}
-		l.sent = true
 	}
 	for k, l := range t.links {
 		if in[k] = nil; due != nil && !due[k] {
@@ -166,6 +152,22 @@ func (t *transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 		in[k] = l.coming.frame
 	}
 	return nil
+}
+
+// send sends the frames of an exchange that has not begun yet, unless t is closed.
+func (t *transport) send(seq uint64, out [][]byte) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k, l := range t.links {
+		if t.over || seq < t.next {
+			break
+		}
+		if l.coming = nil; len(out[k]) > 0 {
+			l.out.send(out[k], t.o.Faults)
+		}
+	}
+	t.next = seq + 1
+	return !t.over
 }
 
 // send sends a copy of p, which arrives when one attempt has been in time.
@@ -181,56 +183,44 @@ func (d *direction) send(p []byte, f faults.Links) {
 
 // receive waits until the frame of a link has arrived.
 func (t *transport) receive(ctx context.Context, l *link, seq uint64, late <-chan time.Time) error {
-	failed := func(kind wire.Kind, err error) error {
-		return &wire.PeerError{Peer: l.peer, Round: seq, Kind: kind, Err: err}
-	}
-	for !l.delivered {
-		frames, arrival, gone := l.in.frames, (<-chan time.Time)(nil), l.in.closed
+	for {
+		frames, arrival := l.in.frames, (<-chan time.Time)(nil)
 		if l.coming != nil {
 			wait := time.Until(l.coming.at)
-			if l.delivered = wait <= 0; l.delivered {
-				break
+			if wait <= 0 {
+				return nil
 			}
-			frames, arrival, gone = nil, time.After(wait), nil
-		} else if len(frames) > 0 {
-			gone = nil // what was sent before comes first
+			frames, arrival = nil, time.After(wait)
 		}
 		select {
-		case l.coming = <-frames:
-		case <-arrival:
-		case <-gone:
-			if len(frames) == 0 {
-				return failed(wire.Closed, io.EOF)
+		case p, open := <-frames:
+			if l.coming = p; !open {
+				return &wire.PeerError{Peer: l.peer, Round: seq, Kind: wire.Closed, Err: io.EOF}
 			}
+		case <-arrival:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-late:
-			return failed(wire.Timeout, nil)
+			return &wire.PeerError{Peer: l.peer, Round: seq, Kind: wire.Timeout}
 		case <-t.closed:
 			return ErrClosed
 		}
-	}
-	return nil
-}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }
 
 // Close closes the connections; what was sent still arrives. It may be called more than
 // once, and while Exchange waits.
 func (t *transport) Close() error {
-	t.once.Do(func() {
-		close(t.closed)
-		for _, l := range t.links {
-			close(l.out.closed)
-		}
-	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return nil
+	}
+	t.over = true
+	close(t.closed)
+	for _, l := range t.links {
+		close(l.out.frames)
+	}
 	return nil
 }
 
