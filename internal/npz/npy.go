@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,69 +22,45 @@ const maxHeader = 1 << 16
 // A dtype is the element type of an array.
 type dtype struct {
 	order binary.ByteOrder
-	kind  byte // 'f', 'i', 'u', 'b', 'U' or 'S'
-	size  int  // bytes of an element
+	code  string // a key of numbers, or U or S with the number of characters of a string
+	size  int    // bytes of an element
+}
+
+// The types of numbers, by what NumPy writes in headers and how it calls them.
+var numbers = map[string]string{
+	"f8": "float64", "f4": "float32", "i8": "int64", "i4": "int32", "i2": "int16", "i1": "int8",
+	"u8": "uint64", "u4": "uint32", "u2": "uint16", "u1": "uint8", "b1": "bool",
 }
 
 // String returns NumPy's name of the type.
 func (t dtype) String() string {
-	switch t.kind {
-	case 'f':
-		return fmt.Sprintf("float%d", 8*t.size)
-	case 'i':
-		return fmt.Sprintf("int%d", 8*t.size)
-	case 'u':
-		return fmt.Sprintf("uint%d", 8*t.size)
-	case 'b':
-		return "bool"
+	if t.text() {
+		return "string"
 	}
-	return "string"
+	return numbers[t.code]
 }
 
-func (t dtype) number() bool { return t.kind == 'f' || t.integer() }
+func (t dtype) text() bool { return t.code[0] == 'U' || t.code[0] == 'S' }
 
-func (t dtype) integer() bool { return t.kind == 'i' || t.kind == 'u' || t.kind == 'b' }
+func (t dtype) float() bool { return t.code[0] == 'f' }
 
-func (t dtype) text() bool { return t.kind == 'U' || t.kind == 'S' }
+var dtypeForm = regexp.MustCompile(`^([<>=|])([A-Z]|[a-z])([1-9][0-9]{0,6})$`)
 
-func parseDtype(s string) (dtype, error) {
-	unsupported := fmt.Errorf("its type %q is not supported: want float64, float32, integers or strings", s)
-	if len(s) < 3 {
-		return dtype{}, unsupported
-	}
-	t := dtype{order: binary.LittleEndian, kind: s[1]}
-	switch s[0] {
-	case '<', '|', '=':
-	case '>':
-		t.order = binary.BigEndian
-	default:
-		return dtype{}, unsupported
-	}
-	n, err := strconv.Atoi(s[2:])
-	if err != nil || n < 1 || n > 1<<20 {
-		return dtype{}, unsupported
-	}
-	t.size = n
-	switch t.kind {
-	case 'f':
-		if n == 4 || n == 8 {
+func parseDtype(s string) (t dtype, err error) {
+	if m := dtypeForm.FindStringSubmatch(s); m != nil {
+		t = dtype{order: binary.LittleEndian, code: m[2] + m[3]}
+		if m[1] == ">" {
+			t.order = binary.BigEndian
+		}
+		t.size, _ = strconv.Atoi(m[3])
+		if numbers[t.code] != "" || t.text() && t.size <= 1<<20 {
+			if m[2] == "U" {
+				t.size *= 4
+			}
 			return t, nil
 		}
-	case 'i', 'u':
-		if n == 1 || n == 2 || n == 4 || n == 8 {
-			return t, nil
-		}
-	case 'b':
-		if n == 1 {
-			return t, nil
-		}
-	case 'U':
-		t.size = 4 * n
-		return t, nil
-	case 'S':
-		return t, nil
 	}
-	return dtype{}, unsupported
+	return t, fmt.Errorf("its type %q is not supported: want float64, float32, integers or strings", s)
 }
 
 var (
@@ -98,21 +75,18 @@ func readHeader(r io.Reader, a *Array) (int64, error) {
 	if _, err := io.ReadFull(r, start[:8]); err != nil || string(start[:6]) != magic {
 		return 0, fmt.Errorf("it does not start like an array of NumPy")
 	}
-	major := start[6]
 	field := 2
-	if major > 1 {
+	switch major := start[6]; major {
+	case 1:
+	case 2, 3:
 		field = 4
-	}
-	if major < 1 || major > 3 {
+	default:
 		return 0, fmt.Errorf("its NPY format has version %d: want 1 to 3", major)
 	}
 	if _, err := io.ReadFull(r, start[8:8+field]); err != nil {
 		return 0, fmt.Errorf("its header is truncated")
 	}
-	n := int(binary.LittleEndian.Uint16(start[8:]))
-	if field == 4 {
-		n = int(min(binary.LittleEndian.Uint32(start[8:]), maxHeader+1))
-	}
+	n := int64(binary.LittleEndian.Uint32(start[8:])) // of version 1 the last two bytes are zero
 	if n > maxHeader {
 		return 0, fmt.Errorf("its header claims more than %d bytes", maxHeader)
 	}
@@ -120,7 +94,7 @@ func readHeader(r io.Reader, a *Array) (int64, error) {
 	if _, err := io.ReadFull(r, text); err != nil {
 		return 0, fmt.Errorf("its header is truncated")
 	}
-	return int64(8 + field + n), a.parse(string(text))
+	return int64(8+field) + n, a.parse(string(text))
 }
 
 // once returns the submatches of the only match, and nil if there is none or another.
@@ -153,35 +127,30 @@ func (a *Array) parse(text string) error {
 		a.Shape = append(a.Shape, n)
 		a.len *= n
 	}
-	if a.dtype.size > 0 && a.len > math.MaxInt/2/a.dtype.size {
+	if a.len > math.MaxInt/2/a.dtype.size {
 		return fmt.Errorf("its shape (%s) is too large", shape[1])
 	}
 	return nil
 }
 
+// tuple returns a shape as Python writes it.
+func tuple(shape []int) string {
+	if len(shape) == 1 {
+		return fmt.Sprintf("(%d,)", shape[0])
+	}
+	return "(" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(shape), "[]")), ", ") + ")"
+}
+
 // WriteHeader writes the header of an array in C order, version 1. descr is a type, or a list of fields.
 func WriteHeader(w io.Writer, descr string, shape []int) error {
-	var dims strings.Builder
-	for i, n := range shape {
-		if i > 0 {
-			dims.WriteByte(' ')
-		}
-		fmt.Fprintf(&dims, "%d,", n)
-	}
-	s := dims.String()
-	if len(shape) > 1 {
-		s = strings.TrimSuffix(s, ",")
-	}
 	if !strings.HasPrefix(descr, "[") {
 		descr = "'" + descr + "'"
 	}
-	text := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': (%s), }", descr, s)
+	text := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': %s, }", descr, tuple(shape))
 	// Data start at a multiple of 64 bytes.
-	pad := 63 - (10+len(text))%64
-	text += strings.Repeat(" ", pad) + "\n"
-	head := append([]byte(magic), 1, 0, 0, 0)
-	binary.LittleEndian.PutUint16(head[8:], uint16(len(text)))
-	_, err := io.WriteString(w, string(head)+text)
+	text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"
+	head := binary.LittleEndian.AppendUint16([]byte(magic+"\x01\x00"), uint16(len(text)))
+	_, err := w.Write(append(head, text...))
 	return err
 }
 
@@ -199,7 +168,7 @@ func NewMatrix(f io.ReaderAt, size int64) (*Matrix, error) {
 	if m.offset, err = readHeader(io.NewSectionReader(f, 0, size), &m.Array); err != nil {
 		return nil, fmt.Errorf("the array: %w", err)
 	}
-	if len(m.Shape) != 2 || !m.dtype.number() {
+	if len(m.Shape) != 2 || m.dtype.text() {
 		return nil, fmt.Errorf("the array is %s: want N x k numbers", &m.Array)
 	}
 	if want := uint64(m.len) * uint64(m.dtype.size); want != uint64(size-m.offset) {
@@ -210,35 +179,27 @@ func NewMatrix(f io.ReaderAt, size int64) (*Matrix, error) {
 
 // Rows sets dst, of (hi-lo) x k entries, to rows lo to hi in C order.
 func (m *Matrix) Rows(dst []float64, lo, hi int) error {
-	n, k, size := m.Shape[0], m.Shape[1], m.dtype.size
+	n, k := m.Shape[0], m.Shape[1]
 	if !m.fortran {
-		return m.run(dst, 1, lo*k, (hi-lo)*k, size)
+		return m.run(dst, lo*k)
 	}
+	column := make([]float64, hi-lo)
 	for j := range k {
-		if err := m.run(dst[j:], k, j*n+lo, hi-lo, size); err != nil {
+		if err := m.run(column, j*n+lo); err != nil {
 			return err
+		}
+		for i, v := range column {
+			dst[i*k+j] = v
 		}
 	}
 	return nil
 }
 
-// run reads count elements, the first of which is number at of the file, to every
-// step-th entry of dst.
-func (m *Matrix) run(dst []float64, step, at, count, size int) error {
-	if cap(m.buf) < count*size {
-		m.buf = make([]byte, count*size)
-	}
-	buf := m.buf[:count*size]
-	if _, err := m.file.ReadAt(buf, m.offset+int64(at)*int64(size)); err != nil {
+// run sets dst to as many elements of the file, the first of which has the number at.
+func (m *Matrix) run(dst []float64, at int) error {
+	m.buf = slices.Grow(m.buf[:0], len(dst)*m.dtype.size)[:len(dst)*m.dtype.size]
+	if _, err := m.file.ReadAt(m.buf, m.offset+int64(at)*int64(m.dtype.size)); err != nil {
 		return fmt.Errorf("the array: element %d cannot be read: %w", at, err)
 	}
-	if step == 1 {
-		return m.numbers(dst[:count], buf)
-	}
-	column := make([]float64, count)
-	err := m.numbers(column, buf)
-	for i, v := range column {
-		dst[i*step] = v
-	}
-	return err
+	return m.numbers(dst, m.buf)
 }

@@ -141,26 +141,16 @@ func (r *Reader) Shaped(name string, shape ...int) (*Array, error) {
 }
 
 // String describes shape and type, as in "(3, 4) float64".
-func (a *Array) String() string {
-	dims := make([]string, len(a.Shape))
-	for i, n := range a.Shape {
-		dims[i] = fmt.Sprint(n)
-	}
-	s := strings.Join(dims, ", ")
-	if len(dims) == 1 {
-		s += ","
-	}
-	return fmt.Sprintf("(%s) %s", s, a.dtype)
-}
+func (a *Array) String() string { return tuple(a.Shape) + " " + a.dtype.String() }
 
 // Text reports whether the elements are strings.
 func (a *Array) Text() bool { return a.dtype.text() }
 
 // Float reports whether the elements are float64 or float32.
-func (a *Array) Float() bool { return a.dtype.kind == 'f' }
+func (a *Array) Float() bool { return a.dtype.float() }
 
 // Float32 reports whether the elements are float32.
-func (a *Array) Float32() bool { return a.dtype.kind == 'f' && a.dtype.size == 4 }
+func (a *Array) Float32() bool { return a.dtype.code == "f4" }
 
 // Len returns the number of elements.
 func (a *Array) Len() int { return a.len }
@@ -168,7 +158,7 @@ func (a *Array) Len() int { return a.len }
 // Float64s returns the elements of an array of numbers in C order. Integers beyond
 // 2^53 are refused.
 func (a *Array) Float64s() ([]float64, error) {
-	if !a.dtype.number() {
+	if a.dtype.text() {
 		return nil, a.errorf("it is %s: want numbers", a)
 	}
 	out := make([]float64, a.len)
@@ -200,7 +190,7 @@ func (a *Array) Each(f func(at int, run []float64) error) error {
 
 // Ints returns the elements of an array of integers in C order.
 func (a *Array) Ints() ([]int, error) {
-	if !a.dtype.integer() {
+	if a.dtype.float() || a.dtype.text() {
 		return nil, a.errorf("it is %s: want integers", a)
 	}
 	out := make([]int, a.len)
@@ -231,7 +221,7 @@ func (a *Array) Strings() ([]string, error) {
 
 // numbers converts the bytes of as many elements as dst has.
 func (a *Array) numbers(dst []float64, b []byte) error {
-	switch fmt.Sprintf("%c%d", a.dtype.kind, a.dtype.size) {
+	switch a.dtype.code {
 	case "f8":
 		return decode[float64](a, dst, b)
 	case "f4":
@@ -261,7 +251,7 @@ func decode[T float64 | float32 | int64 | int32 | int16 | int8 | uint64 | uint32
 		return err
 	}
 	for i, v := range list {
-		if dst[i] = float64(v); a.dtype.integer() && (math.Abs(dst[i]) > 1<<53 || T(dst[i]) != v) {
+		if dst[i] = float64(v); !a.dtype.float() && (math.Abs(dst[i]) > 1<<53 || T(dst[i]) != v) {
 			return a.errorf("integer %v is too large", v)
 		}
 	}
@@ -270,7 +260,7 @@ func decode[T float64 | float32 | int64 | int32 | int16 | int8 | uint64 | uint32
 
 // text converts the bytes of one string, which ends before trailing zeros.
 func (a *Array) text(b []byte) string {
-	if a.dtype.kind == 'S' {
+	if a.dtype.code[0] == 'S' {
 		return strings.TrimRight(string(b), "\x00")
 	}
 	var s strings.Builder
