@@ -67,11 +67,15 @@ func (l *builder) open(header []string, unit string) (c *columns, err error) {
 	l.t.about.group.column = l.o.Group
 	l.t.about.timeColumn = l.o.Time
 	for _, k := range c.categories {
-		var given []string
+		own := &levels{column: k.column, others: l.o.NewLevels}
 		if l.o.Schema != nil {
-			given, _ = l.o.Schema.Levels(k.column)
+			var given []string
+			given, own.fixed = l.o.Schema.Levels(k.column)
+			for _, name := range given {
+				own.names.number(name)
+			}
 		}
-		l.levels = append(l.levels, newLevels(k.column, given, l.o.NewLevels))
+		l.levels = append(l.levels, own)
 	}
 	return c, nil
 }
@@ -94,11 +98,12 @@ func (l *builder) addRow(b *batch, i int) error {
 	if err := l.code(x, b, i); err != nil {
 		return err
 	}
-	switch left := l.findGaps(x, b, i); {
-	case left == rowUnusable, left == rowWithGaps && l.o.Missing != MissingKeep:
+	some, vital := l.findGaps(x, b, i)
+	if vital || some && l.o.Missing != MissingKeep {
 		t.dropped++
 		return nil
-	case left == rowWithGaps:
+	}
+	if some {
 		for j, v := range x[:c.features] {
 			if math.IsNaN(v) {
 				t.missing[j]++
@@ -140,42 +145,53 @@ func (l *builder) code(x []float64, b *batch, i int) error {
 	return nil
 }
 
-// A completeness says what a row lacks.
-type completeness uint8
-
-const (
-	rowComplete completeness = iota
-	rowWithGaps              // some features
-	rowUnusable              // what no row can do without
-)
-
-// findGaps counts the values that a row lacks.
-func (l *builder) findGaps(x []float64, b *batch, i int) (found completeness) {
+// findGaps counts the values that a row lacks: whether there are some, and whether one of them is what
+// no row can do without.
+func (l *builder) findGaps(x []float64, b *batch, i int) (some, vital bool) {
+	gap := func(at int, isVital bool) {
+		if g := &l.gaps[at]; g.count == 0 {
+			g.first = b.line[i]
+		}
+		l.gaps[at].count++
+		some, vital = true, vital || isVital
+	}
 	if b.missing || l.levels != nil {
 		for j, v := range x {
 			if math.IsNaN(v) {
-				l.gaps[j].add(b.line[i])
-				found = max(found, rowWithGaps)
-				if j >= l.cols.features || j == l.cols.time {
-					found = rowUnusable
-				}
+				gap(j, j >= l.cols.features || j == l.cols.time)
 			}
 		}
 	}
 	for which, wanted := range [...]bool{taskName: true, nodeName: l.o.Node != "", groupName: l.o.Group != ""} {
 		if wanted && len(b.name(i, which)) == 0 {
-			l.gaps[len(x)+which].add(b.line[i])
-			found = rowUnusable
+			gap(len(x)+which, true)
 		}
 	}
-	return found
+	return some, vital
 }
 
+// ErrMissing is in the chain of the error about a table with missing values that was
+// read with MissingRefuse.
+var ErrMissing = errors.New("there are missing values")
+
+// gaps counts the missing values of a column.
+type gaps struct {
+	count int
+	first int // line or row of the first one
+}
+
+// close refuses missing values, which it counts, unless the options allow them.
 func (l *builder) close() error {
-	if l.o.Missing != MissingRefuse {
+	var list []string
+	for i, column := range append(slices.Clone(l.cols.numbers), l.o.Task, l.o.Node, l.o.Group) {
+		if g := l.gaps[i]; g.count > 0 {
+			list = append(list, fmt.Sprintf("%d in column %q (first on %s %d)", g.count, column, l.unit, g.first))
+		}
+	}
+	if list == nil || l.o.Missing != MissingRefuse {
 		return nil
 	}
-	return refuseGaps(append(slices.Clone(l.cols.numbers), l.o.Task, l.o.Node, l.o.Group), l.gaps, l.unit)
+	return fmt.Errorf("%w: %s", ErrMissing, text.List(list))
 }
 
 // table completes the table after the last file.
@@ -190,7 +206,7 @@ func (l *builder) table() (*Table, error) {
 	t.tasks.forget()
 	s := &t.schema
 	if len(l.levels) > 0 {
-		t.coding = make([]coding, len(s.Columns))
+		t.ranks = make([][]int32, len(s.Columns))
 	}
 	for _, own := range l.levels {
 		names, order := own.sorted()
@@ -198,7 +214,7 @@ func (l *builder) table() (*Table, error) {
 			return nil, fmt.Errorf("column %q has no value", own.column)
 		}
 		s.Categories = append(s.Categories, schema.Category{Column: own.column, Levels: names})
-		t.coding[slices.Index(s.Columns, own.column)] = coding{order}
+		t.ranks[slices.Index(s.Columns, own.column)] = order
 	}
 	t.features = s.Features()
 	if name, twice := firstDuplicate(t.features); twice {
@@ -220,37 +236,6 @@ func isMissing(cell []byte) bool {
 		return strings.EqualFold(string(cell), "null") || strings.EqualFold(string(cell), "None")
 	}
 	return false
-}
-
-// gaps counts the missing values of a column.
-type gaps struct {
-	count int
-	first int // line or row of the first one
-}
-
-func (g *gaps) add(line int) {
-	if g.count == 0 {
-		g.first = line
-	}
-	g.count++
-}
-
-// ErrMissing is in the chain of the error about a table with missing values that was
-// read with MissingRefuse.
-var ErrMissing = errors.New("there are missing values")
-
-// refuseGaps returns the error that counts missing values, nil if there are none.
-func refuseGaps(columns []string, missing []gaps, unit string) error {
-	var list []string
-	for i, g := range missing {
-		if g.count > 0 {
-			list = append(list, fmt.Sprintf("%d in column %q (first on %s %d)", g.count, columns[i], unit, g.first))
-		}
-	}
-	if list == nil {
-		return nil
-	}
-	return fmt.Errorf("%w: %s", ErrMissing, text.List(list))
 }
 
 // A MissingCount says in how many rows a feature column has no value.

@@ -223,18 +223,13 @@ func (c *columns) find(what, name string) (int, error) {
 // maxLevels bounds the levels of a categorical column, each of which is a feature.
 const maxLevels = 10_000
 
-// A coding turns a stored column into features: a number is one, and the code of a
-// level as many as there are levels.
-type coding struct {
-	rank []int32 // feature of every code, nil for a column of numbers
-}
-
-// expand turns the stored columns at the start of x into features that fill x.
-func expand(x []float64, columns []coding) {
+// expand turns the stored columns at the start of x into features that fill x: a number is one, and the code
+// of a level as many as there are levels, of which ranks has the place of every code.
+func expand(x []float64, ranks [][]int32) {
 	end := len(x)
 	// From the back: features of a column never start before the column is stored.
-	for s := len(columns) - 1; s >= 0; s-- {
-		v, rank := x[s], columns[s].rank
+	for s, rank := range slices.Backward(ranks) {
+		v := x[s]
 		if rank == nil {
 			end--
 			x[end] = v
@@ -265,14 +260,6 @@ type levels struct {
 
 // newLevel is the code of all levels that a schema does not have.
 const newLevel = -1
-
-func newLevels(column string, given []string, others bool) *levels {
-	l := &levels{column: column, fixed: given != nil, others: others}
-	for _, name := range given {
-		l.names.number(name)
-	}
-	return l
-}
 
 // of returns the code of a level, which may alias memory that changes.
 func (l *levels) of(name []byte) (int, error) {

@@ -17,8 +17,8 @@ import (
 type Table struct {
 	schema   schema.Schema
 	features []string
-	coding   []coding // of every stored column, nil if all are numbers
-	x        store    // features
+	ranks    [][]int32 // of every stored column that of the codes of its levels, nil for numbers; nil if all are numbers
+	x        store     // features
 	storage  kernel.Storage
 	folder   string // where features are in files, empty for memory
 	target   bool
@@ -79,7 +79,7 @@ func newTable(width int, target bool, storage kernel.Storage, folder string) *Ta
 // otherwise all rows of a task must name the same node.
 func (t *Table) Append(task, node string, x []float64, y float64) error {
 	row := t.Rows() + 1
-	if t.coding != nil || t.about.given() {
+	if t.ranks != nil || t.about.given() {
 		return fmt.Errorf("row %d cannot be added: only to a table of numbers without columns about rows", row)
 	}
 	if len(x) != len(t.features) {
@@ -203,8 +203,8 @@ func (t *Table) Y(row int) float64 { return t.y[row] }
 func (t *Table) X(dst []float64, row int) []float64 {
 	dst = dst[:len(t.features)]
 	t.x.get(dst, row)
-	if t.coding != nil {
-		expand(dst, t.coding)
+	if t.ranks != nil {
+		expand(dst, t.ranks)
 	}
 	return dst
 }

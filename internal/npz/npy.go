@@ -181,7 +181,7 @@ func NewMatrix(f io.ReaderAt, size int64) (*Matrix, error) {
 func (m *Matrix) Rows(dst []float64, lo, hi int) error {
 	n, k := m.Shape[0], m.Shape[1]
 	if !m.fortran {
-		return m.run(dst, lo*k)
+		return m.run(dst[:(hi-lo)*k], lo*k)
 	}
 	column := make([]float64, hi-lo)
 	for j := range k {
