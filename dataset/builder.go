@@ -113,9 +113,9 @@ func (l *builder) addRow(b *batch, i int) error {
 	if err := l.addAbout(b, i); err != nil {
 		return err
 	}
-	node := l.node
+	node := []byte(l.node)
 	if l.o.Node != "" {
-		node = string(b.name(i, nodeName))
+		node = b.name(i, nodeName)
 	}
 	line := 0
 	if l.unit == "line" {

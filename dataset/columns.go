@@ -263,22 +263,22 @@ const newLevel = -1
 
 // of returns the code of a level, which may alias memory that changes.
 func (l *levels) of(name []byte) (int, error) {
-	if k, ok := l.names.find(name); ok {
+	k, known := l.names.numbers()[string(name)]
+	switch {
+	case known:
 		return k, nil
-	}
-	if l.fixed && l.others {
+	case l.fixed && l.others:
 		return newLevel, nil
-	}
-	if l.fixed {
+	case l.fixed:
 		return 0, fmt.Errorf("column %q: the level %q is not known: it may be %s", l.column, clip(string(name)), quoted(l.names.list))
-	}
-	if err := checkName(string(name)); err != nil {
-		return 0, fmt.Errorf("column %q: the level %w", l.column, err)
-	}
-	if len(l.names.list) == maxLevels {
+	case len(l.names.list) == maxLevels:
 		return 0, fmt.Errorf("column %q: %q is the level number %d: is it a column of numbers or of names?", l.column, clip(string(name)), maxLevels+1)
 	}
-	return l.names.number(string(name)), nil
+	k, err := l.names.of(name)
+	if err != nil {
+		return 0, fmt.Errorf("column %q: the level %w", l.column, err)
+	}
+	return k, nil
 }
 
 // sorted returns the levels in order, and the place of every code among them.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 )
@@ -65,7 +66,7 @@ func Describe(path string, o TableOptions) (*Description, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	d := &describer{o: &o, pick: rand.New(rand.NewPCG(1, 1))}
+	d := &describer{o: &o, remarks: []string{}, pick: rand.New(rand.NewPCG(1, 1))}
 	if err := (&reader{o: &o, to: d, readSoFar: newReadSoFar(o.Progress, []string{path})}).readFile(path); err != nil && d.rows == 0 {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	} else if err != nil {
@@ -148,13 +149,28 @@ func (d *describer) begin() {
 	d.rows++
 }
 
-func (d *describer) countTask(name []byte) {
-	rows := d.tasks[string(name)]
-	if rows == nil {
-		rows = new(int)
-		d.tasks[string(name)] = rows
+// count adds 1 to the count of a key, unless that is new and there are so many already.
+func count(counts map[string]*int, key []byte, most int) {
+	n := counts[string(key)]
+	if n == nil && len(counts) < most {
+		n = new(int)
+		counts[string(key)] = n
 	}
-	*rows++
+	if n != nil {
+		*n++
+	}
+}
+
+// missing counts the task that a cell of text may be, and the cell if it is missing, which it reports.
+func (d *describer) missing(col int, cell []byte) bool {
+	if col == d.task {
+		count(d.tasks, cell, math.MaxInt)
+	}
+	if isMissing(cell) {
+		d.columns[col].addMissing(d.slot)
+		return true
+	}
+	return false
 }
 
 // records describes text, and goes on where training would stop.
@@ -189,18 +205,12 @@ func (d *describer) addCells(p *recordParser, line int, cells [][]byte) error {
 		if col < len(cells) {
 			cell = bytes.TrimSpace(cells[col])
 		}
-		if col == d.task {
-			d.countTask(cell)
-		}
-		if isMissing(cell) {
-			c.addMissing(d.slot)
+		if d.missing(col, cell) {
 			continue
 		}
-		v, err := p.value(col, cell)
-		switch {
-		case err != nil || !finite(v):
+		if v, err := p.value(col, cell); err != nil || !finite(v) {
 			c.addText(cell, d.slot, line)
-		default:
+		} else {
 			c.addNumber(v, d.slot)
 			c.dated = p.formats != nil && p.formats[col].date != noDate
 		}
@@ -214,13 +224,7 @@ func (d *describer) add(b *batch) error {
 		for col, c := range d.columns {
 			switch r := d.cols.roles[col]; r.kind {
 			case nameRole:
-				cell := b.name(i, r.at)
-				if col == d.task {
-					d.countTask(cell)
-				}
-				if isMissing(cell) {
-					c.addMissing(d.slot)
-				} else {
+				if cell := b.name(i, r.at); !d.missing(col, cell) {
 					c.addText(cell, d.slot, b.line[i])
 				}
 			case numberRole:
@@ -231,7 +235,7 @@ func (d *describer) add(b *batch) error {
 					c.addMissing(d.slot)
 				}
 				if col == d.task {
-					d.countTask(fmt.Append(nil, v))
+					count(d.tasks, fmt.Append(nil, v), math.MaxInt)
 				}
 			}
 		}

@@ -109,14 +109,7 @@ func (c *columnStats) addText(cell []byte, slot, line int) {
 	if len(cell) > clipped {
 		cell = []byte(clip(string(cell)))
 	}
-	level := c.levels[string(cell)]
-	if level == nil && len(c.levels) < maxTexts {
-		level = new(int)
-		c.levels[string(cell)] = level
-	}
-	if level != nil {
-		*level++
-	}
+	count(c.levels, cell, maxTexts)
 }
 
 // kind returns the type of the column in a word.

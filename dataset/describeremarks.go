@@ -34,9 +34,6 @@ func (d *describer) description() (*Description, error) {
 	d.remarkDuplicates()
 	d.remarkCombinations()
 	out.Remarks = d.remarks
-	if out.Remarks == nil {
-		out.Remarks = []string{}
-	}
 	return out, nil
 }
 

@@ -51,7 +51,7 @@ func (t *Table) Assign(nodes []string, of []int) error {
 	}
 	t.nodes = names{}
 	for _, name := range nodes {
-		if err := checkGiven(name); err != nil {
+		if err := checkName(name); err != nil {
 			return err
 		}
 		t.nodes.number(name)

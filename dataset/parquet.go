@@ -39,9 +39,6 @@ func (r *reader) readParquet(f io.ReaderAt, size int64) (err error) {
 	if err := r.open(header, "row"); err != nil {
 		return err
 	}
-	if err := r.checkParquetSize(file, size); err != nil {
-		return err
-	}
 	all := parquetColumns(file)
 	if err := r.to.types(r.path, all); err != nil {
 		return err
@@ -53,7 +50,7 @@ func (r *reader) readParquet(f io.ReaderAt, size int64) (err error) {
 			columns = append(columns, c)
 		}
 	}
-	if err := checkCodecs(file, columns); err != nil {
+	if err := r.checkParquet(file, size, columns); err != nil {
 		return err
 	}
 	row := 1
@@ -68,8 +65,9 @@ func (r *reader) readParquet(f io.ReaderAt, size int64) (err error) {
 	return r.to.close()
 }
 
-// checkParquetSize refuses files that claim to hold much more than they could.
-func (r *reader) checkParquetSize(file *parquet.File, size int64) error {
+// checkParquet refuses files that claim to hold much more than they could, and columns that are compressed by
+// LZ4_RAW: its decoder takes any damage for a lack of room, and doubles its memory until there is none.
+func (r *reader) checkParquet(file *parquet.File, size int64, columns []*parquetColumn) error {
 	limit := max(maxPlain, maxFactor*size)
 	rows := file.NumRows()
 	if rows < 0 || rows > limit/8/int64(r.cols.features) {
@@ -81,14 +79,6 @@ func (r *reader) checkParquetSize(file *parquet.File, size int64) error {
 				return fmt.Errorf("row group %d claims to unpack to %d bytes, in a file of %d", g, n, size)
 			}
 		}
-	}
-	return nil
-}
-
-// checkCodecs refuses columns that are compressed by LZ4_RAW: its decoder takes any damage for a
-// lack of room, and doubles its memory until there is none.
-func checkCodecs(file *parquet.File, columns []*parquetColumn) error {
-	for _, group := range file.Metadata().RowGroups {
 		for _, c := range columns {
 			if c.leaf < len(group.Columns) && group.Columns[c.leaf].MetaData.Codec == format.Lz4Raw {
 				return fmt.Errorf("column %q is compressed by LZ4_RAW, which cannot be read safely: write the file with snappy or zstd", clip(c.name))

@@ -225,11 +225,11 @@ func (l *builder) addAbout(b *batch, i int) error {
 	if l.o.Group == "" {
 		return nil
 	}
-	cell := b.name(i, groupName)
-	if err := checkName(string(cell)); err != nil {
+	k, err := a.group.names.of(b.name(i, groupName))
+	if err != nil {
 		return fmt.Errorf("%s %d, column %q: %w", l.unit, b.line[i], l.o.Group, err)
 	}
-	a.group.of = append(a.group.of, int32(a.group.names.number(string(cell))))
+	a.group.of = append(a.group.of, int32(k))
 	return nil
 }
 

@@ -93,7 +93,7 @@ func (t *Table) Append(task, node string, x []float64, y float64) error {
 	if why := refusal(y, false); t.target && why != "" {
 		return fmt.Errorf("row %d, target: "+why, row, y)
 	}
-	if err := t.begin(row, 0, []byte(task), node); err != nil {
+	if err := t.begin(row, 0, []byte(task), []byte(node)); err != nil {
 		return err
 	}
 	if t.target {
@@ -106,7 +106,7 @@ func (t *Table) Append(task, node string, x []float64, y float64) error {
 // their first rows appended. A task that is there already, and a name that is empty or not
 // UTF-8, are errors.
 func (t *Table) AddTask(name string) error {
-	if err := checkGiven(name); err != nil {
+	if err := checkName(name); err != nil {
 		return err
 	}
 	if t.tasks.number(name) < len(t.places) {
@@ -139,29 +139,25 @@ func (t *Table) Fill(task []int, y []float64, features func(put func(at int, run
 
 // begin begins a row of a task, whose name it copies. row is its number in its file, and line that
 // of its line, or 0.
-func (t *Table) begin(row, line int, task []byte, node string) error {
+func (t *Table) begin(row, line int, task, node []byte) error {
 	complain := func(format string, args ...any) error {
 		if line > 0 {
 			return fmt.Errorf("line %d: "+format, append([]any{line}, args...)...)
 		}
 		return fmt.Errorf("row %d: "+format, append([]any{row}, args...)...)
 	}
-	k, ok := t.tasks.find(task)
-	if !ok {
-		if err := checkName(string(task)); err != nil {
-			return complain("task %w", err)
-		}
-		k = t.tasks.number(string(task))
+	k, err := t.tasks.of(task)
+	if err != nil {
+		return complain("task %w", err)
+	}
+	if k == len(t.places) {
 		t.places = append(t.places, place{-1, int32(line)})
 	}
-	if node != "" {
+	if len(node) > 0 {
 		at := &t.places[k]
-		g, ok := t.nodes.numbers()[node]
-		if !ok {
-			if err := checkName(node); err != nil {
-				return complain("node %w", err)
-			}
-			g = t.nodes.number(node)
+		g, err := t.nodes.of(node)
+		if err != nil {
+			return complain("node %w", err)
 		}
 		if at.node >= 0 && int(at.node) != g {
 			return complain("task %q is on node %q here and on node %q before (line %d)", t.tasks.list[k], node, t.nodes.list[at.node], at.line)
@@ -268,9 +264,16 @@ func (n *names) numbers() map[string]int {
 // forget lets go of what a name is found by: of many names it takes more memory than they do.
 func (n *names) forget() { n.index = nil }
 
-func (n *names) find(name []byte) (k int, ok bool) {
-	k, ok = n.numbers()[string(name)]
-	return k, ok
+// of is number for a name that may alias memory that changes, and that is checked if it is new.
+func (n *names) of(name []byte) (k int, err error) {
+	k, ok := n.numbers()[string(name)]
+	if !ok {
+		if err := checkName(string(name)); err != nil {
+			return 0, err
+		}
+		k = n.number(string(name))
+	}
+	return k, nil
 }
 
 // number returns the number of a name, which it copies, for it may lie in the memory of a file,
@@ -295,21 +298,13 @@ func firstDuplicate(list []string) (name string, twice bool) {
 	return "", false
 }
 
-// checkName refuses names that other programs, or a model file, would not show as
+// checkName refuses names that are empty, or that other programs, or a model file, would not show as
 // they are.
 func checkName(s string) error {
-	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+	if s == "" || !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
 		return fmt.Errorf("%q is not a name in UTF-8", clip(s))
 	}
 	return nil
-}
-
-// checkGiven is checkName for a name that must not be empty.
-func checkGiven(s string) error {
-	if s == "" {
-		return fmt.Errorf("%q is not a name in UTF-8", s)
-	}
-	return checkName(s)
 }
 
 // quoted lists names for a message, at most 20 of them.
