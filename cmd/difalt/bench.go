@@ -19,13 +19,17 @@ func newBenchCommand() *cobra.Command {
 	var seconds float64
 	var seed uint64
 	var asJSON bool
+	counts := "1"
+	if n := runtime.GOMAXPROCS(0); n > 1 {
+		counts += fmt.Sprintf(",%d", n)
+	}
 	var names strings.Builder
 	for _, s := range measure.Shapes() {
 		fmt.Fprintf(&names, "  %-8s %5d %4d %5d %3d   %4.0f MB\n", s.Name, s.Tasks, s.Samples, s.Features, s.Rank, float64(s.Bytes())/1e6)
 	}
 	flags := options.NewGroup([]options.Option{
 		{Name: "shapes", Value: options.Text(&shapes, "paper1,paper2,many"), Usage: "shapes to measure: names, or sizes as in 600x30x600x4"},
-		{Name: "workers", Value: options.Text(&workers, defaultWorkers()), Usage: "numbers of workers"},
+		{Name: "workers", Value: options.Text(&workers, counts), Usage: "numbers of workers"},
 		{Name: "storage", Value: options.Text(&storages, "f64,f32,f16"), Usage: "what is read: samples in f64 or f32, or a copy in 16 bits as --mixed-precision does between anchors (f16)"},
 		{Name: "seconds", Value: options.Number(&seconds, 3, math.SmallestNonzeroFloat64, 86_400, "must be positive, and a day at most"), Usage: "time to measure each row"},
 		{Name: "seed", Value: options.Seed(&seed, 1), Usage: "seed of the data"},
@@ -49,7 +53,7 @@ func newBenchCommand() *cobra.Command {
 		if err := kernel.Err(); err != nil {
 			return err
 		}
-		emit := printJSON(cmd.OutOrStdout())
+		emit := func(r measure.Row) error { return json.NewEncoder(cmd.OutOrStdout()).Encode(r) }
 		if !asJSON {
 			emit = printTable(cmd.OutOrStdout(), c.Shapes)
 		}
@@ -65,18 +69,6 @@ func newBenchCommand() *cobra.Command {
 	cmd.Long += "\n" + names.String()
 	cmd.Flags().SortFlags = true
 	return cmd
-}
-
-// defaultWorkers is one worker and as many as there are processors.
-func defaultWorkers() string {
-	if n := runtime.GOMAXPROCS(0); n > 1 {
-		return fmt.Sprintf("1,%d", n)
-	}
-	return "1"
-}
-
-func printJSON(w io.Writer) func(measure.Row) error {
-	return func(r measure.Row) error { return json.NewEncoder(w).Encode(r) }
 }
 
 // printTable prints rows of some shapes as they come, in columns of fixed width.

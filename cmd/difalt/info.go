@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -20,23 +19,18 @@ func newInfoCommand() *cobra.Command {
 		if err := kernel.Err(); err != nil {
 			return err
 		}
-		return writeInfo(cmd.OutOrStdout())
+		tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		for _, f := range facts() {
+			fmt.Fprintf(tw, "%s\t%s\n", f[0], f[1])
+		}
+		return tw.Flush()
 	})
 }
 
-func writeInfo(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, f := range facts() {
-		fmt.Fprintf(tw, "%s\t%s\n", f.name, f.value)
-	}
-	return tw.Flush()
-}
-
-type fact struct{ name, value string }
-
-func facts() []fact {
+// facts are what info says, by name.
+func facts() [][2]string {
 	k := kernel.Info()
-	all := []fact{
+	all := [][2]string{
 		{"difalt", version()},
 		{"go", runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH},
 		{"cpu", cmp.Or(k.CPU, "unknown "+runtime.GOARCH)},
@@ -49,7 +43,7 @@ func facts() []fact {
 		{"workers", strconv.Itoa(runtime.GOMAXPROCS(0))},
 	}
 	if k.Library != "" {
-		all = append(all, fact{"openblas", k.Library})
+		all = append(all, [2]string{"openblas", k.Library})
 	}
 	return all
 }
@@ -57,7 +51,7 @@ func facts() []fact {
 func machine() map[string]string {
 	m := map[string]string{}
 	for _, f := range facts() {
-		m[f.name] = f.value
+		m[f[0]] = f[1]
 	}
 	return m
 }

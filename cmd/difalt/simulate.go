@@ -69,40 +69,35 @@ func (s *simulateRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stderr, "%s holds a run with %s: the first trial of this one will move it to %s\n", s.out, folder.Differs, folder.Path("previous"))
 	}
 	if s.export != "" {
-		if err := s.exportProblem(ctx); err != nil {
+		problem, weights, err := s.setting.Start(ctx, 1, s.workers)
+		if err == nil {
+			err = problemfile.Write(s.export, problem, weights)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	describe(stdout, &s.setting)
-	runErr := s.compute(ctx, folder, stderr)
-	interrupted := errors.Is(runErr, context.Canceled)
-	if runErr == nil || interrupted {
-		if err := s.results(folder, stdout); err != nil {
-			runErr, interrupted = err, false
+	err = s.compute(ctx, folder, stderr)
+	if err == nil || errors.Is(err, context.Canceled) {
+		if failed := s.results(folder, stdout); failed != nil {
+			err = failed
 		}
 	}
+	measured := err == nil && s.engine.name != ""
+	if measured {
+		err = s.measure(ctx, folder, folder.Done, stdout)
+	}
 	switch done := len(folder.Done); {
-	case interrupted && done == 0:
+	case errors.Is(err, context.Canceled) && done == 0:
 		return federate.Interrupted("interrupted before the first trial was done: nothing was written")
-	case interrupted:
-		return s.interrupted(done)
-	case runErr != nil && done == 0:
-		return runErr
-	case runErr != nil:
-		return fmt.Errorf("%w; %s holds %d of %d trials: the same command goes on from there", runErr, s.out, done, s.trials)
+	case errors.Is(err, context.Canceled):
+		return federate.Interrupted(fmt.Sprintf("interrupted: %s holds %d of %d trials; the same command goes on from there", s.out, done, s.trials))
+	case err == nil || done == 0 || measured:
+		return err
+	default:
+		return fmt.Errorf("%w; %s holds %d of %d trials: the same command goes on from there", err, s.out, done, s.trials)
 	}
-	if s.engine.name == "" {
-		return nil
-	}
-	err = s.measure(ctx, folder, folder.Done, stdout)
-	if errors.Is(err, context.Canceled) {
-		return s.interrupted(len(folder.Done))
-	}
-	return err
-}
-
-func (s *simulateRun) interrupted(done int) error {
-	return federate.Interrupted(fmt.Sprintf("interrupted: %s holds %d of %d trials; the same command goes on from there", s.out, done, s.trials))
 }
 
 // results writes and reports what the trials of a folder amount to.
@@ -143,15 +138,6 @@ func (s *simulateRun) compute(ctx context.Context, folder *simulation.Folder, st
 		Deliver: folder.Add, Progress: progress,
 	}
 	return run.Do(ctx)
-}
-
-// exportProblem writes the problem of trial 1 with its network and start.
-func (s *simulateRun) exportProblem(ctx context.Context) error {
-	problem, weights, err := s.setting.Start(ctx, 1, s.workers)
-	if err != nil {
-		return err
-	}
-	return problemfile.Write(s.export, problem, weights)
 }
 
 func describe(w io.Writer, s *simulation.Setting) {

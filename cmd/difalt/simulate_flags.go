@@ -64,7 +64,7 @@ func (f *simulateFlags) problem() []options.Option {
 func (f *simulateFlags) algorithm() []options.Option {
 	s := &f.setting
 	return []options.Option{
-		{Name: "method", Value: options.List(&s.Methods, s.Methods), Usage: "`LIST` of " + strings.Join(methodNames(), ", ") + ", " + simulation.Auto + " and " + simulation.Pooled + " (one node with all data)"},
+		{Name: "method", Value: options.List(&s.Methods, s.Methods), Usage: "`LIST` of " + strings.Join(names(simulation.Methods()), ", ") + ", " + simulation.Auto + " and " + simulation.Pooled + " (one node with all data)"},
 		{Name: "auto", Value: options.Yes(&f.auto), Usage: "leave method, rounds, step and compression to the program: the same as --method auto"},
 		{Name: "rounds", Value: options.Count(&s.Rounds, s.Rounds, 1, difalt.MaxRounds), Usage: "rounds of averaging in an iteration, T_con"},
 		{Name: "init-rounds", Value: options.Count(&s.InitRounds, 0, 1, difalt.MaxRounds), Usage: "rounds of averaging in the initialisation (default as --rounds, at least 10)"},
@@ -194,8 +194,6 @@ func (f *simulateFlags) one() (*simulateRun, error) {
 	}
 	return &s, nil
 }
-
-func methodNames() []string { return names(simulation.Methods()) }
 
 func names(methods []difalt.Method) []string {
 	var all []string

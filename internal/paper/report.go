@@ -188,7 +188,7 @@ func (r *report) runs() string {
 		if n := run.Methods[0].Curve[0].Trials; n != run.Trials {
 			trials += fmt.Sprintf(", curves of %d", n)
 		}
-		machine := machineText(run.Machine)
+		machine := fmt.Sprintf("%s, kernel %s, %s, difalt %s", run.Machine["cpu"], run.Machine["kernel"], run.Machine["go"], run.Machine["difalt"])
 		if !slices.Contains(machines, machine) {
 			machines = append(machines, machine)
 		}
@@ -202,11 +202,6 @@ func (r *report) runs() string {
 		words += fmt.Sprintf("\n%d. %s", i+1, m)
 	}
 	return words
-}
-
-// machineText describes a machine from the facts of its summary.
-func machineText(m map[string]string) string {
-	return fmt.Sprintf("%s, kernel %s, %s, difalt %s", m["cpu"], m["kernel"], m["go"], m["difalt"])
 }
 
 // deviation says in what a setting differs from its preset, weights and seed apart.
