@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 )
@@ -8,11 +10,7 @@ import (
 // readSum emits the fastest way to read memory once, in one stream or in four that
 // are a quarter of the memory apart.
 func readSum(t isa, streams int) {
-	name := "readSum_1"
-	if streams == 4 {
-		name = "readSum_4"
-	}
-	text(name, t, "func(x *float64, n int) float64",
+	text(fmt.Sprint("readSum_", streams), t, "func(x *float64, n int) float64",
 		"returns the sum of n >= 256 float64, a multiple of 256.")
 	const unroll = 8 // vectors of a stream in a round
 	base, n := param("x"), param("n")
@@ -33,12 +31,7 @@ func readSum(t isa, streams int) {
 		}
 		ADDQ(I32(unroll*t.bytes()), base)
 	})
-	for _, a := range acc[1:] {
-		VADDPD(a, acc[0], acc[0])
-	}
-	s := t.newReducer().sum1(acc[0])
-	Store(s.AsX(), ReturnIndex(0))
-	finish()
+	t.finishSum(acc)
 }
 
 // fmaPeak emits nothing but multiply-adds in registers.
@@ -55,10 +48,14 @@ func fmaPeak(t isa) {
 			VFMADD231PD(f, f, a)
 		}
 	})
+	t.finishSum(acc)
+}
+
+// finishSum returns the sum of accumulators.
+func (t isa) finishSum(acc []vector) {
 	for _, a := range acc[1:] {
 		VADDPD(a, acc[0], acc[0])
 	}
-	s := t.newReducer().sum1(acc[0])
-	Store(s.AsX(), ReturnIndex(0))
+	Store(t.newReducer().sum1(acc[0]).AsX(), ReturnIndex(0))
 	finish()
 }

@@ -257,6 +257,5 @@ func residual(t isa) {
 	m.clear(s) // 0 * b may be NaN
 	VFMADD231PD(s, s, sum)
 	Label("end")
-	Store(t.newReducer().sum1(sum).AsX(), ReturnIndex(0))
-	finish()
+	t.finishSum([]vector{sum})
 }

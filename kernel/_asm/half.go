@@ -249,6 +249,5 @@ func halve(t isa, from *samples) {
 		ADDQ(I32(64), c)
 		ADDQ(I32(64), s)
 	})
-	Store(t.newReducer().sum1(sum).AsX(), ReturnIndex(0))
-	finish()
+	t.finishSum([]vector{sum})
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"math/bits"
 
 	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -158,8 +160,13 @@ func loop(label string, counter reg.GPVirtual, body func()) {
 func param(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
 
 // mem returns the stack slot of a parameter, which may be read and written.
-func mem(name string) Mem {
-	b, err := Param(name).Resolve()
+func mem(name string) Mem { return place(Param(name)) }
+
+// slot returns that of a result, for a register that Store has no instruction for.
+func slot(name string) Mem { return place(Return(name)) }
+
+func place(c gotypes.Component) Mem {
+	b, err := c.Resolve()
 	if err != nil {
 		panic(err)
 	}
@@ -174,39 +181,30 @@ func bytesParam(name string, size int) reg.GPVirtual {
 	return p
 }
 
+// times returns 3, 5 or 7 times p.
 func times(n int, p reg.GPVirtual) reg.GPVirtual {
 	q := GP64()
-	switch n {
-	case 3:
-		LEAQ(Mem{Base: p, Index: p, Scale: 2}, q)
-	case 5:
-		LEAQ(Mem{Base: p, Index: p, Scale: 4}, q)
-	case 7: // 8p - p
+	if n == 7 { // 8p - p
 		MOVQ(p, q)
 		SHLQ(U8(3), q)
 		SUBQ(p, q)
-	default:
-		panic("times")
+	} else {
+		LEAQ(Mem{Base: p, Index: p, Scale: uint8(n - 1)}, q)
 	}
 	return q
 }
 
 // rows addresses up to eight equidistant vectors from one pointer.
 type rows struct {
-	base, step, step3, step5, step7 reg.GPVirtual
+	base, step reg.GPVirtual
+	odd        [8]reg.GPVirtual // times the step, from 3 on
 }
 
 // newRows prepares the addresses of n vectors.
 func newRows(base, step reg.GPVirtual, n int) rows {
 	r := rows{base: base, step: step}
-	if n > 3 {
-		r.step3 = times(3, step)
-	}
-	if n > 5 {
-		r.step5 = times(5, step)
-	}
-	if n > 7 {
-		r.step7 = times(7, step)
+	for k := 3; k < n; k += 2 {
+		r.odd[k] = times(k, step)
 	}
 	return r
 }
@@ -218,16 +216,10 @@ func (r rows) at(i, disp int) Mem {
 	case 0:
 	case 1, 2, 4:
 		m.Index, m.Scale = r.step, uint8(i)
-	case 3:
-		m.Index, m.Scale = r.step3, 1
-	case 5:
-		m.Index, m.Scale = r.step5, 1
 	case 6:
-		m.Index, m.Scale = r.step3, 2
-	case 7:
-		m.Index, m.Scale = r.step7, 1
+		m.Index, m.Scale = r.odd[3], 2
 	default:
-		panic("rows.at")
+		m.Index, m.Scale = r.odd[i], 1
 	}
 	return m
 }
@@ -254,10 +246,4 @@ func finish() {
 // vector is a register of the tier's width.
 type vector = reg.VecVirtual
 
-func log2(n int) uint8 {
-	var k uint8
-	for ; n > 1; n >>= 1 {
-		k++
-	}
-	return k
-}
+func log2(n int) uint8 { return uint8(bits.Len(uint(n)) - 1) }

@@ -80,15 +80,6 @@ type small struct {
 	one   Mem
 }
 
-// slot returns the place of a result, for a register that Store has no instruction for.
-func slot(name string) Mem {
-	b, err := Return(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	return b.Addr
-}
-
 // load loads the columns, with zeros below.
 func (s *small) load() {
 	rows, bits := param("n"), GP64()

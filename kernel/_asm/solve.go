@@ -208,7 +208,7 @@ func (s *solver) finishGroup(acc []reg.VecVirtual, lead bool) {
 	}
 	ADDQ(Imm(32), s.fp)
 	// The base has run down one column.
-	LEAQ(Mem{Base: s.cols.base, Index: s.cols.step3, Scale: 1}, s.cols.base)
+	LEAQ(Mem{Base: s.cols.base, Index: s.cols.odd[3], Scale: 1}, s.cols.base)
 }
 
 // eliminate runs the steps k = 0 to r-2.
