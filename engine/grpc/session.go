@@ -25,12 +25,9 @@ type stream interface {
 
 // A session is a stream in use.
 type session struct {
-	stop chan struct{} // closed to end it
-	once sync.Once
-	wg   sync.WaitGroup
+	end context.CancelCauseFunc
+	wg  sync.WaitGroup
 }
-
-func (s *session) end() { s.once.Do(func() { close(s.stop) }) }
 
 // helloTimeout is how long the other end of a new connection may take to say who it is.
 const helloTimeout = 10 * time.Second
@@ -67,7 +64,7 @@ func (t *Transport) endSession(e *edge) {
 	last := e.last
 	t.mu.Unlock()
 	if last != nil {
-		last.end()
+		last.end(errors.New("it has connected anew"))
 		last.wg.Wait()
 	}
 }
@@ -75,7 +72,9 @@ func (t *Transport) endSession(e *edge) {
 // exchangeFrames exchanges frames over s until one end fails or leaves; their is what the other
 // end has said. The caller must end s then.
 func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their *hello) error {
-	ses := &session{stop: make(chan struct{})}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	ses := &session{end: end}
 	t.mu.Lock()
 	if e.session != nil {
 		t.mu.Unlock()
@@ -103,23 +102,20 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 	e.wakeSender()
 	t.mu.Unlock()
 	t.notify()
+	news := t.cluster.Label(e.peer) + ": connected"
 	if again {
-		t.o.Report(t.cluster.Label(e.peer) + ": connected again")
-	} else {
-		t.o.Report(t.cluster.Label(e.peer) + ": connected")
+		news += " again"
 	}
+	t.o.Report(news)
 	ended := make(chan error, 1)
 	ses.wg.Go(func() { ended <- t.receive(e, s) })
-	ses.wg.Go(func() { t.transmit(e, s, ses, their.Next) })
+	ses.wg.Go(func() { t.transmit(ctx, e, s, their.Next) })
 	var err error
 	select {
 	case err = <-ended:
-	case <-ses.stop:
-		err = errors.New("it has connected anew")
 	case <-ctx.Done():
-		err = ctx.Err()
+		err = context.Cause(ctx)
 	}
-	ses.end()
 	t.mu.Lock()
 	e.session = nil
 	t.mu.Unlock()
@@ -127,7 +123,7 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 }
 
 // transmit sends the frames from number pos on, and notes, until the session ends.
-func (t *Transport) transmit(e *edge, s stream, ses *session, pos uint64) {
+func (t *Transport) transmit(ctx context.Context, e *edge, s stream, pos uint64) {
 	left := false
 	for {
 		say, frame := t.due(e, pos, &left)
@@ -144,12 +140,12 @@ func (t *Transport) transmit(e *edge, s stream, ses *session, pos uint64) {
 		default:
 			select {
 			case <-e.wake:
-			case <-ses.stop:
+			case <-ctx.Done():
 				return
 			}
 		}
 		if err != nil {
-			<-ses.stop // the goroutine that receives knows why
+			<-ctx.Done() // the goroutine that receives knows why
 			return
 		}
 	}
