@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
@@ -89,12 +90,10 @@ func changed(p, q []byte, nodes int) (Change, error) {
 
 // integer reads a number in two's complement, the lowest byte first.
 func integer(p []byte) *big.Int {
-	reversed := make([]byte, len(p))
-	for k, c := range p {
-		reversed[len(p)-1-k] = c
-	}
-	x := new(big.Int).SetBytes(reversed)
-	if p[len(p)-1] >= 0x80 {
+	highest := slices.Clone(p)
+	slices.Reverse(highest)
+	x := new(big.Int).SetBytes(highest)
+	if highest[0] >= 0x80 {
 		x.Sub(x, new(big.Int).Lsh(big.NewInt(1), uint(8*len(p))))
 	}
 	return x

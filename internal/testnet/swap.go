@@ -132,9 +132,9 @@ func (r *record) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due
 	if err := r.Transport.Exchange(ctx, seq, out, in, due); err != nil {
 		return err
 	}
-	var frames [][]byte
-	for _, p := range slices.Concat(out, in) {
-		frames = append(frames, slices.Clone(p))
+	frames := slices.Concat(out, in)
+	for k, p := range frames {
+		frames[k] = slices.Clone(p)
 	}
 	r.rounds = append(r.rounds, frames)
 	return nil
@@ -179,18 +179,16 @@ func transcripts(g *topology.Graph, pair map[int]*disguise, run func(node int, t
 // compare returns an error that names the first difference between records.
 func compare(before, after []*record) error {
 	return differing(before, after, func(node, round, link int, p, q []byte) error {
-		if len(p) == 0 || len(q) == 0 {
-			return fmt.Errorf("testnet: node %d can tell: in round %d frames of %d and %d bytes cross link %d", node, round, len(p), len(q), link)
-		}
-		at := 0
-		for at < min(len(p), len(q)) && p[at] == q[at] {
-			at++
-		}
-		one, _, _ := Open(p)
-		other, _, _ := Open(q)
-		return fmt.Errorf("testnet: node %d can tell: in round %d frames on link %d, of %d and %d bytes, are %v and %v and differ from byte %d on",
-			node, round, link, len(p), len(q), one, other, at)
+		return fmt.Errorf("testnet: node %d can tell: in round %d frames of %d and %d bytes cross link %d, from byte %d on others", node, round, len(p), len(q), link, common(p, q))
 	})
+}
+
+// common returns how many bytes two frames begin with alike.
+func common(p, q []byte) (n int) {
+	for n < min(len(p), len(q)) && p[n] == q[n] {
+		n++
+	}
+	return n
 }
 
 // differing calls f for the frames that differ between records, until it returns an error, and
