@@ -111,23 +111,20 @@ func (c *Cluster) Check() error {
 	if _, err := c.roots(); err != nil {
 		return err
 	}
-	names, addresses, pins := map[string]int{}, map[string]int{}, map[Pin]int{}
+	seen := map[string]int{} // what a node alone may be or have
 	for i, node := range c.Nodes {
 		if err := node.check(c.Authority != ""); err != nil {
 			return fmt.Errorf("node %d (%q): %w", i, node.Name, err)
 		}
-		if j, twice := names[node.Name]; twice {
-			return fmt.Errorf("nodes %d and %d are both called %q", j, i, node.Name)
-		}
-		if j, twice := addresses[node.Address]; twice {
-			return fmt.Errorf("nodes %d and %d both have the address %q", j, i, node.Address)
-		}
-		names[node.Name], addresses[node.Address] = i, i
+		own := []string{fmt.Sprintf("are both called %q", node.Name), fmt.Sprintf("both have the address %q", node.Address)}
 		for _, pin := range node.Pins {
-			if j, twice := pins[pin]; twice {
-				return fmt.Errorf("key %s is that of nodes %d and %d", pin, j, i)
+			own = append(own, fmt.Sprintf("both have the key %s", pin))
+		}
+		for _, is := range own {
+			if j, twice := seen[is]; twice {
+				return fmt.Errorf("nodes %d and %d %s", j, i, is)
 			}
-			pins[pin] = i
+			seen[is] = i
 		}
 	}
 	_, err := c.Weights()

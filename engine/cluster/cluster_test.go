@@ -70,19 +70,19 @@ func FuzzCluster(f *testing.F) {
 func TestClusterErrors(t *testing.T) {
 	c := three(t)
 	for want, change := range map[string]func(c *Cluster){
-		"version is 2":                func(c *Cluster) { c.Version = 2 },
-		`run is "xyz"`:                func(c *Cluster) { c.Run = "xyz" },
-		"1 nodes":                     func(c *Cluster) { c.Nodes = c.Nodes[:1] },
-		`both called "a"`:             func(c *Cluster) { c.Nodes[1].Name = "a" },
-		"both have the address":       func(c *Cluster) { c.Nodes[1].Address = c.Nodes[0].Address },
-		"that of nodes 0 and 1":       func(c *Cluster) { c.Nodes[1].Pins = c.Nodes[0].Pins },
-		`node 1 ("b"): it has no key`: func(c *Cluster) { c.Nodes[1].Pins = nil },
-		`key is "sha256:AAAA"`:        func(c *Cluster) { c.Nodes[1].Pins = []Pin{"sha256:AAAA"} },
-		`key is "md5"`:                func(c *Cluster) { c.Nodes[1].Pins = []Pin{"md5"} },
-		`address is "b"`:              func(c *Cluster) { c.Nodes[1].Address = "b" },
-		"a name has letters":          func(c *Cluster) { c.Nodes[1].Name = "../b" },
-		"edges: ":                     func(c *Cluster) { c.Edges = [][2]int{{0, 7}} },
-		`weights "heavy"`:             func(c *Cluster) { c.Rule = "heavy" },
+		"version is 2":                    func(c *Cluster) { c.Version = 2 },
+		`run is "xyz"`:                    func(c *Cluster) { c.Run = "xyz" },
+		"1 nodes":                         func(c *Cluster) { c.Nodes = c.Nodes[:1] },
+		`both called "a"`:                 func(c *Cluster) { c.Nodes[1].Name = "a" },
+		"both have the address":           func(c *Cluster) { c.Nodes[1].Address = c.Nodes[0].Address },
+		"nodes 0 and 1 both have the key": func(c *Cluster) { c.Nodes[1].Pins = c.Nodes[0].Pins },
+		`node 1 ("b"): it has no key`:     func(c *Cluster) { c.Nodes[1].Pins = nil },
+		`key is "sha256:AAAA"`:            func(c *Cluster) { c.Nodes[1].Pins = []Pin{"sha256:AAAA"} },
+		`key is "md5"`:                    func(c *Cluster) { c.Nodes[1].Pins = []Pin{"md5"} },
+		`address is "b"`:                  func(c *Cluster) { c.Nodes[1].Address = "b" },
+		"a name has letters":              func(c *Cluster) { c.Nodes[1].Name = "../b" },
+		"edges: ":                         func(c *Cluster) { c.Edges = [][2]int{{0, 7}} },
+		`weights "heavy"`:                 func(c *Cluster) { c.Rule = "heavy" },
 	} {
 		if err := changed(c, change).Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -92,13 +92,13 @@ func PinOf(key ed25519.PublicKey) Pin {
 
 // certificate returns what TLS wants around a pinned key. Nothing in it matters but the key:
 // who may talk, and until when, is what cluster.json says.
-func certificate(key ed25519.PrivateKey) (tls.Certificate, error) {
+func certificate(key ed25519.PrivateKey) tls.Certificate {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "difalt"},
 		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // "no date", RFC 5280
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+	der, _ := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key) // knows Ed25519
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
 // Identify returns which node shows a certificate and those behind it, or an error that
@@ -171,11 +171,7 @@ func ReadIdentity(c *Cluster, key, cert string) (*Identity, error) {
 		if err != nil {
 			return nil, err
 		}
-		id, err := NewIdentity(c, k)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
-		}
-		return id, nil
+		return identityOf(c, certificate(k), key)
 	}
 	secret, err := readSecret(key)
 	if err != nil {
@@ -189,34 +185,25 @@ func ReadIdentity(c *Cluster, key, cert string) (*Identity, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s and %s: %w", cert, key, err)
 	}
-	id, err := identityOf(c, own)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cert, err)
-	}
-	return id, nil
+	return identityOf(c, own, cert)
 }
 
 // NewIdentity returns that of the node that may show a key.
 func NewIdentity(c *Cluster, key ed25519.PrivateKey) (*Identity, error) {
-	own, err := certificate(key)
-	if err != nil {
-		return nil, err
-	}
-	return identityOf(c, own)
+	return identityOf(c, certificate(key), "the key")
 }
 
-// identityOf returns that of the node that may show a certificate.
-func identityOf(c *Cluster, own tls.Certificate) (*Identity, error) {
-	var chain []*x509.Certificate
-	for _, der := range own.Certificate {
-		parsed, err := x509.ParseCertificate(der)
-		if err != nil {
-			return nil, err
-		}
-		chain = append(chain, parsed)
+// identityOf returns that of the node that may show a certificate, which is from somewhere.
+func identityOf(c *Cluster, own tls.Certificate, from string) (*Identity, error) {
+	chain, err := x509.ParseCertificates(bytes.Join(own.Certificate, nil))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
 	}
 	node, err := c.Identify(chain)
-	return &Identity{node, own}, err
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
+	}
+	return &Identity{node, own}, nil
 }
 
 // proof is what shows to all nodes, not only to the neighbours, that a node has said
@@ -271,12 +258,10 @@ func (c *Cluster) verify(node int, msg, shown []byte) error {
 	if err != nil {
 		return err
 	}
-	if !c.has(node, chain[0]) {
-		if i, err := c.Identify(chain); err != nil {
-			return err
-		} else if i != node {
-			return fmt.Errorf("it has the key of %s", c.Label(i))
-		}
+	if i, err := c.Identify(chain); err != nil {
+		return err
+	} else if i != node {
+		return fmt.Errorf("it has the key of %s", c.Label(i))
 	}
 	how, _, err := algorithm(chain[0].PublicKey)
 	if err != nil {
@@ -286,13 +271,6 @@ func (c *Cluster) verify(node int, msg, shown []byte) error {
 		return errors.New("another signature")
 	}
 	return nil
-}
-
-// has reports whether a certificate has a key of which the list has the pin for a node: at
-// once, where Identify looks at all nodes.
-func (c *Cluster) has(node int, cert *x509.Certificate) bool {
-	key, ok := cert.PublicKey.(ed25519.PublicKey)
-	return ok && slices.Contains(c.Nodes[node].Pins, PinOf(key))
 }
 
 // statement is what is signed: that a node says msg in this run and epoch. What TLS signs by
