@@ -27,7 +27,7 @@ const (
 const enough = evidence.Enough
 
 // How many evaluations climbs have at most, beside that of the start. From each evaluation other nodes learn something of the rows: a fit has
-// evidence.MostTold, and keeps some of them for what comes after.
+// evidence.MostEvaluations, and keeps some of them for what comes after.
 const (
 	nextSteps   = 4 // of all strengths
 	firstSteps  = 1 // of intercepts alone
@@ -53,7 +53,7 @@ func (c *choice) steps(most, kept int) int {
 	if c.rows.Alone() {
 		return min(10*most, aloneSteps)
 	}
-	return max(min(most, evidence.MostTold-c.rows.Evaluations()-kept), 0)
+	return max(min(most, evidence.MostEvaluations-c.rows.Evaluations()-kept), 0)
 }
 
 // A candidate is a point of the largest evidence at a rank.

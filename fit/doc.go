@@ -44,7 +44,7 @@
 // No row leaves its node. Besides the messages of the algorithm, the nodes exchange their names, hashes of columns and settings, and sums over
 // all nodes along a tree of the graph, of which everybody learns the total alone: docs/privacy.md lists them all. Totals
 // tell too, if there are many. So between owners ([Config.Owners]) the evidence is evaluated about 20 times at most, its sums are dithered, and
-// [Report.Told] says how much of the tasks of others is determined by what was told.
+// [Report.Disclosure] says how much of the tasks of others is determined by what was told.
 //
 // With a budget of differential privacy ([Config.Privacy]) nodes take another path, without evidence or iterations: sizes and
 // means of columns, the mean of the slopes and their directions are private sums, by [difalt.RunPrivate], and all else

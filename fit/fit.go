@@ -139,7 +139,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	}
 	m, err := d.conclude(context.WithoutCancel(ctx), c, r, f, chosen, averaged, others)
 	if !rows.Alone() { // else there is nothing to count, nor to keep rows for
-		r.told = sync.OnceValue(func() Told { return d.told(chosen.rows, res, c.Options.Seed) })
+		r.disclosure = sync.OnceValue(func() Disclosure { return d.disclosure(chosen.rows, res, c.Options.Seed) })
 	}
 	return m, err
 }

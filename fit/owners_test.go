@@ -62,7 +62,7 @@ func TestOwnersFindTheRank(t *testing.T) {
 		}
 		tab = assigned(t, tab, 3)
 		_, r := fit(t, tab, testConfig(t, 3, 0))
-		if told := r.Told(); r.Chosen.Rank != 2 || told.Evaluations > 20 {
+		if told := r.Disclosure(); r.Chosen.Rank != 2 || told.Evaluations > 20 {
 			t.Errorf("seed %d: rank %d after %d evaluations, want 2", seed, r.Chosen.Rank, told.Evaluations)
 		}
 	}

@@ -149,8 +149,8 @@ func TestFewEvaluations(t *testing.T) {
 		uneven, _ := w.uneven(t, "t", 30, 12, 0.8, noise)
 		for name, tab := range map[string]*dataset.Table{"directions": k.table(t, 30, 8, 20, 3), "few rows": k.table(t, 39, 4, 6, 3), "uneven": assigned(t, uneven, 3)} {
 			c := testConfig(t, 3, 0)
-			if _, r := fit(t, tab, c); r.Told().Evaluations > 20 || r.Told().Evaluations < 5 {
-				t.Errorf("%s, seed %d: %d evaluations", name, seed, r.Told().Evaluations)
+			if _, r := fit(t, tab, c); r.Disclosure().Evaluations > 20 || r.Disclosure().Evaluations < 5 {
+				t.Errorf("%s, seed %d: %d evaluations", name, seed, r.Disclosure().Evaluations)
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func TestAThirdIsDetermined(t *testing.T) {
 	mean := 0.0
 	for _, seed := range draws {
 		_, r := fit(t, newTruth(seed, 8, 1).table(t, 39, 15, 15, 3), testConfig(t, 3, 0))
-		told := r.Told()
+		told := r.Disclosure()
 		t.Logf("%+v", told)
 		part := float64(told.Determined) / (26 * 55)
 		if mean += part / float64(len(draws)); told.Statistics != 26*55 || part < 0.1 || part > 0.36 {
@@ -182,7 +182,7 @@ func TestNumbersTold(t *testing.T) {
 		c := testConfig(t, 3, 1)
 		c.Curves = curves
 		_, r := fit(t, tab, c)
-		numbers[i] = r.Told().Numbers
+		numbers[i] = r.Disclosure().Numbers
 	}
 	const histogram, splines = 513 + 8*64, 36
 	if more := numbers[1] - numbers[0]; numbers[0] < 300 || more < histogram+splines || more > 3*histogram {
@@ -199,8 +199,8 @@ func TestMadeUpNodesAreNotDithered(t *testing.T) {
 		c.Owners = owners
 		_, r := fit(t, assigned(t, tab, 3), c)
 		off := math.Abs(r.Scores[0].Train.RMSE/one.Scores[0].Train.RMSE - 1)
-		if (off < 1e-4) == owners || (r.Told().Statistics > 0) != owners {
-			t.Errorf("owners %v: RMSE differs by %v, told %+v", owners, off, r.Told())
+		if (off < 1e-4) == owners || (r.Disclosure().Statistics > 0) != owners {
+			t.Errorf("owners %v: RMSE differs by %v, told %+v", owners, off, r.Disclosure())
 		}
 	}
 }

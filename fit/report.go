@@ -85,9 +85,9 @@ type Report struct {
 	// those whose least squares had no unique solution, so that b_t is the one of
 	// minimum norm. A plain fit has them.
 	FewRows, Singular []string
-	// What Told and Tasks return.
-	told  func() Told
-	tasks iter.Seq[TaskScore]
+	// What Disclosure and Tasks return.
+	disclosure func() Disclosure
+	tasks      iter.Seq[TaskScore]
 	// Private is the account of a fit with a privacy budget: Scores, Verdict and Traffic are then about this process alone. Else nil.
 	Private *Private
 	// Folds of the cross-validation of the baselines.
@@ -145,11 +145,11 @@ func (r *Report) Tasks() iter.Seq[TaskScore] {
 	return r.tasks
 }
 
-// Told is about what the first node of this process could learn of the tasks of others. The first call counts it, which
+// Disclosure is about what the first node of this process could learn of the tasks of others. The first call counts it, which
 // takes as long as the fit where there are many features.
-func (r *Report) Told() Told {
-	if r.told == nil {
-		return Told{}
+func (r *Report) Disclosure() Disclosure {
+	if r.disclosure == nil {
+		return Disclosure{}
 	}
-	return r.told()
+	return r.disclosure()
 }

@@ -175,7 +175,7 @@ func New(in *Inputs) *Report {
 		Privacy: newPrivacy(f.Private), goodness: newGoodness(in.Model), effects: in.Model.Effects(),
 	}
 	r.Effects = newEffects(r.effects)
-	told := f.Told()
+	told := f.Disclosure()
 	r.OtherStatistics, r.Determined = told.Statistics, told.Determined
 	for _, c := range in.Table.Missing() {
 		r.Filled[c.Column] = c.Rows
@@ -236,7 +236,7 @@ func notes(r *fit.Report) (list []string) {
 			list = append(list, fmt.Sprintf("%s: %s.", n.what, text.List(n.names)))
 		}
 	}
-	if told := r.Told(); told.Evaluations > 0 && told.Statistics == 0 {
+	if told := r.Disclosure(); told.Evaluations > 0 && told.Statistics == 0 {
 		list = append(list, "How much the totals of this fit determine of the tasks of other nodes was not counted: the table has too many features for that.")
 	} else if told.Statistics > 0 {
 		words := fmt.Sprintf("Of %d statistics of the tasks of other nodes, the totals of this fit determine about %d to a tenth of what tasks differ by, of %d numbers in all.", told.Statistics, told.Determined, told.Numbers)

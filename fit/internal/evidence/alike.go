@@ -72,7 +72,7 @@ func (pt *Point) Alike() (*Alike, bool) {
 	at, ok := a.at(pt.Prior, 1)
 	if a.value = at.value; ok {
 		pt.alike = a
-		pt.rows.heard.keep(pt)
+		pt.rows.released.keep(pt)
 	}
 	return a, ok
 }

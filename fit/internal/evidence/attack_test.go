@@ -59,14 +59,14 @@ func attacked(t *testing.T, count, width, rows int) (*Rows, []*statistics) {
 		}
 		p = &mixedmodel.Prior{W: width, Rank: 1, Loadings: normal(), MeanVariance: 0.1, Intercept: math.Exp(2*rng.NormFloat64() - 1), Spread: math.Exp(2*rng.NormFloat64() - 2)}
 	}
-	if len(r.heard.sayings) != 44 {
-		t.Fatalf("told at %d points", len(r.heard.sayings))
+	if len(r.released.releases) != 44 {
+		t.Fatalf("told at %d points", len(r.released.releases))
 	}
 	return r, list
 }
 
 // totals returns what is told at points, over its dither.
-func totals(points []saying, tasks []*statistics, noise [][]float64) (out []float64) {
+func totals(points []release, tasks []*statistics, noise [][]float64) (out []float64) {
 	for k, s := range points {
 		sum, one := make([]float64, len(noise[k])), make([]float64, len(noise[k]))
 		for _, task := range tasks {
@@ -104,7 +104,7 @@ func testGaussNewton(t *testing.T, tasks, width, rows, unknown int, off float64,
 		r.group = c.group
 		found, rng := 0, rand.New(rand.NewPCG(1, 2))
 		for start := range c.starts {
-			left := attack(r, r.heard.sayings[:c.points], others, off, rng)
+			left := attack(r, r.released.releases[:c.points], others, off, rng)
 			t.Logf("%d of %d tasks, %d points, dithered %v, start %d: %.3g of what it was off", unknown, tasks, c.points, c.group.Dithers(), start, left)
 			if left < 0.1 {
 				found++
@@ -118,7 +118,7 @@ func testGaussNewton(t *testing.T, tasks, width, rows, unknown int, off float64,
 
 // attack returns the largest error of a task's Z'Z that somebody comes to by the method of Levenberg and Marquardt, over that of the start, which is
 // off by a part. Totals that are known to many digits count less at first: they leave narrow valleys, along which steps are short.
-func attack(r *Rows, points []saying, tasks []*statistics, off float64, rng *rand.Rand) float64 {
+func attack(r *Rows, points []release, tasks []*statistics, off float64, rng *rand.Rand) float64 {
 	w := tasks[0].b.Len()
 	size, noise := r.scales(points, tasks)
 	told := totals(points, tasks, noise)
@@ -153,7 +153,7 @@ func attack(r *Rows, points []saying, tasks []*statistics, off float64, rng *ran
 }
 
 // approach returns where the method comes to from statistics of tasks, if totals have so many times their noise.
-func approach(points []saying, at, told, size []float64, noise [][]float64, w int, blur float64) []float64 {
+func approach(points []release, at, told, size []float64, noise [][]float64, w int, blur float64) []float64 {
 	const steps, enough = 40, 0.5
 	n := len(at)
 	damping, last := 1.0, math.Inf(1)
@@ -208,14 +208,14 @@ func statisticsOf(v []float64, w int) (out []*statistics) {
 func TestDeterminedByAPart(t *testing.T) {
 	for _, width := range []int{9, 14} {
 		r, _ := attacked(t, 39, width, 15)
-		r.heard.sayings = r.heard.sayings[:8]
+		r.released.releases = r.released.releases[:8]
 		p := Statistics(width)
 		if 26*p <= mostStatistics {
 			t.Fatalf("%d statistics are all looked at", 26*p)
 		}
 		others := r.standIns(0, 26, rand.New(rand.NewPCG(1, 1)))
-		size, noise := r.scales(r.heard.sayings, others)
-		j := jacobian(r.heard.sayings, others, size, noise)
+		size, noise := r.scales(r.released.releases, others)
+		j := jacobian(r.released.releases, others, size, noise)
 		subtractMeans(j, p)
 		got, want := r.Determined(0, 26, 3), p+above(j, 10)
 		if t.Logf("of %d: %d, all %d", 26*p, got, want); math.Abs(float64(got-want)) > float64(want)/6 {
@@ -227,7 +227,7 @@ func TestDeterminedByAPart(t *testing.T) {
 // The derivatives of sums are those of finite differences.
 func TestDerivatives(t *testing.T) {
 	r, tasks := attacked(t, 5, 3, 10)
-	for n, s := range (r.heard.sayings)[:5] {
+	for n, s := range (r.released.releases)[:5] {
 		task, w := tasks[n%len(tasks)], r.Width
 		p := Statistics(w)
 		v, low, high := make([]float64, p), make([]float64, sumsOf(w)), make([]float64, sumsOf(w))

@@ -16,11 +16,11 @@ type axes struct{ r blas64.Triangular } // rows z become R z, for B = R'R
 
 // axesFor returns those for a prior, by the moments of the rows, which are told as they are; nil if nobody else hears the sums, or before that.
 func (r *Rows) axesFor(p *mixedmodel.Prior) *axes {
-	if r.heard.errors == nil {
+	if r.released.errors == nil {
 		return nil
 	}
 	b := mat.NewDense(p.W, p.W, p.Covariance())
-	b.Add(b, r.heard.errors)
+	b.Add(b, r.released.errors)
 	var chol mat.Cholesky
 	if !chol.Factorize(symmetric(b)) {
 		return nil

@@ -52,8 +52,8 @@ const Enough = 0.1
 // near is how little a step may promise where a climb has to end, so that it has arrived for all that the data can tell.
 const near = 1
 
-// MostTold is how many evaluations a fit between owners has, or two more.
-const MostTold = 19
+// MostEvaluations is how many evaluations a fit between owners has, or two more.
+const MostEvaluations = 19
 
 // ErrNoLikelihood is what Maximize returns where rounding leaves no likelihood at its start.
 var ErrNoLikelihood = errors.New("no strengths give a likelihood: are there too few rows, is the target without noise, or are numbers far out of range?")

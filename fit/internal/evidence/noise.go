@@ -43,7 +43,7 @@ type TaskNoise struct {
 
 // TaskNoise estimates the noise of all tasks near a point of these rows.
 func (r *Rows) TaskNoise(ctx context.Context, pt *Point) (*TaskNoise, error) {
-	r.heard.evaluations++
+	r.released.evaluations++
 	scatter := r.scatter(ctx, pt)
 	priors := make([]mixedmodel.NoisePrior, len(freedoms))
 	for k, f := range freedoms {

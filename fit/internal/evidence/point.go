@@ -104,7 +104,7 @@ func (r *Rows) At(ctx context.Context, p *mixedmodel.Prior, near *Point) (*Point
 // of their digits is a part of the residuals.
 func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*Point, error) {
 	w, l, deviations := r.Width, newPointSums(r.Width), p.Deviations()
-	r.heard.evaluations++
+	r.released.evaluations++
 	if about == nil {
 		about = make([]float64, w)
 	}
@@ -147,11 +147,11 @@ func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*P
 	}
 	pt.Value += pt.logDet - r.logWeights
 	if by == nil && !r.Alone() { // the slope is told after these moments
-		r.heard.errors = pt.regressionVariance()
+		r.released.errors = pt.regressionVariance()
 		pt.axes = r.axesFor(p)
 	}
 	if !r.Alone() && Countable(w) { // else nobody asks
-		r.heard.sayings = append(r.heard.sayings, newSaying(pt))
+		r.released.releases = append(r.released.releases, newRelease(pt))
 	}
 	return pt, pt.setSlope(ctx)
 }

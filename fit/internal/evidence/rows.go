@@ -25,9 +25,9 @@ type Rows struct {
 	Workers int
 	Source  Source
 
-	kept  float64 // rows of all nodes, as few as say the same
-	group *nodes.Group
-	heard *heard
+	kept     float64 // rows of all nodes, as few as say the same
+	group    *nodes.Group
+	released *released
 	// The sum over all rows of the logarithms of the weights of their tasks, and the weight of a task of usual noise.
 	logWeights, usual float64
 }
@@ -40,10 +40,10 @@ type Source interface {
 	Read(g, i int, z, y []float64)
 }
 
-// heard is what the nodes have told one another of all rows, with whatever weights.
-type heard struct {
+// released is what the nodes have told one another of all rows, with whatever weights.
+type released struct {
 	evaluations int
-	sayings     []saying
+	releases    []release
 	errors      *mat.Dense // E of tasks that are alike, by their moments, between owners; nil before these are told
 	alikes      []*Point   // that have one
 }
@@ -53,7 +53,7 @@ type heard struct {
 const keptAlikes = 2
 
 // keep keeps the alike of a point.
-func (h *heard) keep(pt *Point) {
+func (h *released) keep(pt *Point) {
 	h.alikes = append(h.alikes, pt)
 	if len(h.alikes) > keptAlikes {
 		h.alikes[0].alike = nil
@@ -63,16 +63,16 @@ func (h *heard) keep(pt *Point) {
 
 // Forget lets go of what only evaluations need. Rows can still be read, and what was told be counted.
 func (r *Rows) Forget() {
-	for _, pt := range r.heard.alikes {
+	for _, pt := range r.released.alikes {
 		pt.alike = nil
 	}
-	r.heard.alikes = nil
+	r.released.alikes = nil
 }
 
 // NewRows returns the rows of the tasks of every hosted node, of so many coefficients each; total is the number of rows
 // of all nodes that they were made of. The nodes add up how many tasks they have, and how many rows these are now.
 func NewRows(ctx context.Context, group *nodes.Group, tasks [][]*mixedmodel.Task, source Source, width, total, workers int) (*Rows, error) {
-	out := &Rows{Tasks: tasks, Source: source, Width: width, Total: float64(total), Workers: workers, group: group, heard: new(heard)}
+	out := &Rows{Tasks: tasks, Source: source, Width: width, Total: float64(total), Workers: workers, group: group, released: new(released)}
 	var l nodes.Layout
 	count, kept := l.Span(1), l.Span(1)
 	z := group.Zeros(l.Len)
@@ -128,7 +128,7 @@ func (r *Rows) Samples(g, i int) float64 {
 
 // Evaluations is how often the nodes have summed up what all rows say at some prior, or about the noise of tasks there, with whatever
 // weights: how often others were told a little of these rows.
-func (r *Rows) Evaluations() int { return r.heard.evaluations }
+func (r *Rows) Evaluations() int { return r.released.evaluations }
 
 // PerTask returns how many rows a task has in the mean, as few as say the same.
 func (r *Rows) PerTask() float64 { return r.kept / r.Count }

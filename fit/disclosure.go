@@ -5,9 +5,9 @@ import (
 	"github.com/difalt/difalt/fit/internal/evidence"
 )
 
-// Told says how much the totals of a fit determine of the tasks of other nodes, if somebody knows all but that and looks for it from near
+// Disclosure says how much the totals of a fit determine of the tasks of other nodes, if somebody knows all but that and looks for it from near
 // enough. No attack is known that gets so far from nothing. It is zero for a plain fit, with a single node, and without Config.Owners.
-type Told struct {
+type Disclosure struct {
 	// Statistics is how many numbers the estimator needs of the tasks of the other nodes, Z'Z, Z'y and y'y of each, and Determined how
 	// many of them, or of their combinations, are determined to a tenth of what tasks differ by. The node's own tasks
 	// stand in for those of others. Sums about the noise of tasks are not counted, nor those that are no sums of these: moments by
@@ -20,26 +20,24 @@ type Told struct {
 }
 
 // Much reports whether more than half is determined.
-func (t Told) Much() bool { return 2*t.Determined > t.Statistics }
+func (t Disclosure) Much() bool { return 2*t.Determined > t.Statistics }
 
-// told returns what totals tell the first hosted node: all at which the evidence was evaluated, and each iteration of the
+// disclosure returns what totals tell the first hosted node: all at which the evidence was evaluated, and each iteration of the
 // algorithm, whose sums are not dithered.
-func (d *design) told(rows *evidence.Rows, res *difalt.Result, seed uint64) (t Told) {
+func (d *design) disclosure(rows *evidence.Rows, res *difalt.Result, seed uint64) (t Disclosure) {
 	others := int(rows.Count) - len(d.layout[0])
-	if rows.Alone() || others < 1 {
+	if others < 1 {
 		return t
 	}
-	t.Evaluations, t.Numbers = rows.Evaluations(), d.Numbers
 	iterations := 0
 	if res != nil {
 		w, r := res.U[0].Dims()
 		iterations = (res.Iterations + 1) * (w*r + r*(r+1)/2)
 	}
-	t.Numbers += iterations
-	if !evidence.Countable(rows.Width) {
-		return t
+	t.Evaluations, t.Numbers = rows.Evaluations(), d.Numbers+iterations
+	if evidence.Countable(rows.Width) {
+		t.Statistics = others * evidence.Statistics(rows.Width)
+		t.Determined = min(rows.Determined(0, others, seed)+iterations, t.Statistics)
 	}
-	t.Statistics = others * evidence.Statistics(rows.Width)
-	t.Determined = min(rows.Determined(0, others, seed)+iterations, t.Statistics)
 	return t
 }

@@ -8,16 +8,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A saying is a point at which nodes have told the sums of the evidence, as far as these depend on it.
-type saying struct {
+// A release is a point at which nodes have told the sums of the evidence, as far as these depend on it.
+type release struct {
 	covariance, mean, meanCovariance *mat.Dense
 	noise                            float64
 	axes                             *axes
 }
 
-func newSaying(pt *Point) saying {
+func newRelease(pt *Point) release {
 	w := pt.W
-	return saying{
+	return release{
 		covariance: mat.NewDense(w, w, pt.Covariance()), mean: mat.NewDense(w, 1, append([]float64(nil), pt.Mean...)),
 		meanCovariance: mat.NewDense(w, w, append([]float64(nil), pt.MeanCovariance...)), noise: pt.Noise, axes: pt.axes,
 	}
@@ -26,7 +26,7 @@ func newSaying(pt *Point) saying {
 // Statistics is the number of the statistics of a task: entries of Z'Z, Z'y, and y'y.
 func Statistics(w int) int { return w*(w+1)/2 + w + 1 }
 
-// sumsOf is the number of the sums of a saying: those of a point, and its slope.
+// sumsOf is the number of the sums of a release: those of a point, and its slope.
 func sumsOf(w int) int { return w*(w+1) + w + 2 }
 
 // mostStatistics is how many of them are looked at, if these are of few tasks twice as many; of more a part, and the same part of the
@@ -47,9 +47,9 @@ func (r *Rows) Determined(g, tasks int, seed uint64) int {
 	if others == nil {
 		return 0
 	}
-	sayings := r.heard.sayings
-	size, noise := r.scales(sayings, others)
-	j, part := jacobian(sayings, others, size, noise), float64(len(others))/float64(tasks)
+	releases := r.released.releases
+	size, noise := r.scales(releases, others)
+	j, part := jacobian(releases, others, size, noise), float64(len(others))/float64(tasks)
 	subtractMeans(j, p)
 	return p + int(float64(above(keep(j, part, draw), 10))/part+0.5)
 }
@@ -187,7 +187,7 @@ func spreads(tasks []*statistics, of func(t *statistics, out []float64), out []f
 }
 
 // sums sets out to what a task adds to the sums at a point, in the order of pointSums and the slope.
-func (s *saying) sums(t *statistics, out []float64) {
+func (s *release) sums(t *statistics, out []float64) {
 	k, gram, zy := s.seen(t)
 	slope, sz := s.slope(gram, s.gradient(gram, zy)), new(mat.VecDense)
 	sz.MulVec(s.covariance, t.b)
@@ -212,7 +212,7 @@ func copyTriangle(out []float64, m *mat.Dense) (n int) {
 }
 
 // seen returns (I + S A)^-1, and Z'V^-1 Z and Z'V^-1 y of a task.
-func (s *saying) seen(t *statistics) (k, gram *mat.Dense, zy *mat.VecDense) {
+func (s *release) seen(t *statistics) (k, gram *mat.Dense, zy *mat.VecDense) {
 	w := t.b.Len()
 	k, gram, zy = new(mat.Dense), new(mat.Dense), new(mat.VecDense)
 	k.Mul(s.covariance, t.a)
@@ -227,7 +227,7 @@ func (s *saying) seen(t *statistics) (k, gram *mat.Dense, zy *mat.VecDense) {
 	return k, gram, zy
 }
 
-func (s *saying) gradient(gram *mat.Dense, zy *mat.VecDense) *mat.VecDense {
+func (s *release) gradient(gram *mat.Dense, zy *mat.VecDense) *mat.VecDense {
 	g := new(mat.VecDense)
 	g.MulVec(gram, s.mean.ColView(0))
 	g.SubVec(zy, g)
@@ -235,7 +235,7 @@ func (s *saying) gradient(gram *mat.Dense, zy *mat.VecDense) *mat.VecDense {
 }
 
 // slope returns A - A C A - g g' / noise.
-func (s *saying) slope(gram *mat.Dense, g *mat.VecDense) *mat.Dense {
+func (s *release) slope(gram *mat.Dense, g *mat.VecDense) *mat.Dense {
 	out := new(mat.Dense)
 	out.Product(gram, s.meanCovariance, gram)
 	out.Sub(gram, out)
@@ -243,14 +243,14 @@ func (s *saying) slope(gram *mat.Dense, g *mat.VecDense) *mat.Dense {
 	return out
 }
 
-// scales returns the sizes of statistics, and the dither of the sums of every saying that a node does not make itself.
-func (r *Rows) scales(sayings []saying, tasks []*statistics) (size []float64, noise [][]float64) {
+// scales returns the sizes of statistics, and the dither of the sums of every release that a node does not make itself.
+func (r *Rows) scales(releases []release, tasks []*statistics) (size []float64, noise [][]float64) {
 	w := tasks[0].b.Len()
 	l, share := newPointSums(w), math.Sqrt(1-1/float64(r.group.Len()))
 	by := r.dither(l.coarse())
 	size = make([]float64, Statistics(w))
 	spreads(tasks, func(t *statistics, out []float64) { t.pack(out) }, size)
-	for _, s := range sayings {
+	for _, s := range releases {
 		isMoment := mat.Norm(s.covariance, 1) == 0
 		one := make([]float64, sumsOf(w))
 		spreads(tasks, s.sums, one)
@@ -271,13 +271,13 @@ func (r *Rows) scales(sayings []saying, tasks []*statistics) (size []float64, no
 	return size, noise
 }
 
-// jacobian returns the derivatives of the sums of sayings by the statistics of tasks, a row each, over the dither of the former and in units of the
+// jacobian returns the derivatives of the sums of releases by the statistics of tasks, a row each, over the dither of the former and in units of the
 // size of the latter.
-func jacobian(sayings []saying, tasks []*statistics, size []float64, noise [][]float64) *mat.Dense {
+func jacobian(releases []release, tasks []*statistics, size []float64, noise [][]float64) *mat.Dense {
 	p, sums := len(size), len(noise[0])
-	j := mat.NewDense(p*len(tasks), sums*len(sayings), nil)
+	j := mat.NewDense(p*len(tasks), sums*len(releases), nil)
 	for at, t := range tasks {
-		for n, s := range sayings {
+		for n, s := range releases {
 			row := func(k int) []float64 { return j.RawRowView(at*p + k)[n*sums:][:sums] }
 			s.differentiate(t, row)
 			for k, v := range size {
@@ -291,7 +291,7 @@ func jacobian(sayings []saying, tasks []*statistics, size []float64, noise [][]f
 
 // differentiate sets row(k), of zeros, to the derivatives of the sums of a task by its statistic k. With K = (I + S A)^-1 a
 // change of A makes one of K' dA K in Z'V^-1 Z: where it is one of A_ij, products of rows i and j of K.
-func (s *saying) differentiate(t *statistics, row func(k int) []float64) {
+func (s *release) differentiate(t *statistics, row func(k int) []float64) {
 	w := t.b.Len()
 	inverse, gram, zy := s.seen(t)
 	g := s.gradient(gram, zy)
