@@ -8,7 +8,6 @@ import (
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit/internal/evidence"
-	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -145,14 +144,6 @@ func (d *design) estimates(ctx context.Context, rows *evidence.Rows, list []*can
 // estimates are those of the ranks that are averaged, the most probable first.
 type estimates []*estimate
 
-// posteriors returns what they say of the coefficients of a task, with their weights.
-func (all estimates) posteriors() (m mixture) {
-	for _, e := range all {
-		m.weights, m.by = append(m.weights, e.weight), append(m.by, e.Posterior)
-	}
-	return m
-}
-
 // noise returns the variance of the noise of a task, and its degrees of freedom.
 func (all estimates) noise(g, i int) (variance, freedom float64) {
 	for _, e := range all {
@@ -169,21 +160,4 @@ func (e *estimate) noiseOf(g, i int) (variance, freedom float64) {
 		return max(e.Noise, e.sampleNoise), e.Freedom
 	}
 	return e.noise.Variance[g][i], e.noise.Freedoms[g][i]
-}
-
-// A mixture is a distribution of the coefficients of a task, without its rows.
-type mixture struct {
-	weights []float64
-	by      []*mixedmodel.Posterior
-}
-
-// covariance returns that of the coefficients of a task by its rows, in scratch memory of w(w+1) numbers for each.
-func (m *mixture) covariance(t *mixedmodel.Task, scratch *mixedmodel.Scratch) []float64 {
-	means, covariances := make([][]float64, len(m.by)), make([][]float64, len(m.by))
-	for k, p := range m.by {
-		means[k], covariances[k] = scratch.Take(p.W), scratch.Take(p.W*p.W)
-		p.Coefficients(t, means[k], covariances[k])
-	}
-	mixedmodel.Mix(m.weights, means, covariances)
-	return covariances[0]
 }

@@ -169,7 +169,7 @@ func (d *design) singleErrors(ctx context.Context, tasks []int, grid []float64, 
 
 // addSingleErrors adds what singleErrors returns of one task.
 func (d *design) addSingleErrors(p *ridgePath, task int, grid, s []float64) {
-	z, rows := make([]float64, d.width()), d.rows.of(task)
+	z, rows := make([]float64, d.width()), d.rows[task]
 	for fold := range d.folds {
 		if !slices.ContainsFunc(rows, func(i int) bool { return d.fold[i] == fold }) {
 			continue
@@ -196,7 +196,7 @@ func (d *design) singles(ctx context.Context, tasks []int, ridge float64, worker
 	paths := make([]ridgePath, workers)
 	parallel.For(ctx, workers, len(tasks), func(worker, at int) {
 		k := tasks[at]
-		paths[worker].read(d, d.rows.of(k), func(i int) bool { return d.train[i] })
+		paths[worker].read(d, d.rows[k], func(i int) bool { return d.train[i] })
 		copy(theta.of(k), paths[worker].solve([]float64{ridge}))
 	})
 	return theta

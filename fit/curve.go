@@ -79,9 +79,9 @@ func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []Cu
 	shared := slices.ContainsFunc(p.Mean, func(v float64) bool { return v != 0 })
 	for i, n := range c.Samples {
 		s := &l.sums[i]
-		p := CurvePoint{Samples: n, Ours: s.ours.errors(s.spread, 1), Single: s.single.errors(s.spread, 1), Mean: s.mean.errors(s.spread, 1)}
+		p := CurvePoint{Samples: n, Ours: s.ours.errors(s.rows, s.spread, 1), Single: s.single.errors(s.rows, s.spread, 1), Mean: s.mean.errors(s.rows, s.spread, 1)}
 		if shared {
-			p.Pooled = s.pooled.errors(s.spread, 1)
+			p.Pooled = s.pooled.errors(s.rows, s.spread, 1)
 		}
 		points = append(points, p)
 	}
@@ -126,7 +126,7 @@ type curve struct {
 // curveSums are the errors at one number of rows.
 type curveSums struct {
 	ours, pooled, single, mean tally
-	spread                     float64
+	rows, spread               float64
 }
 
 // A part is some rows of a table, as a table of its own.
@@ -156,6 +156,7 @@ func (l *curve) repeat(r *rand.Rand) error {
 		mean += t.Y(i) / float64(len(held.rows))
 	}
 	for at, n := range l.c.Samples {
+		l.sums[at].rows += float64(len(held.rows))
 		for _, i := range held.rows {
 			l.sums[at].spread += (t.Y(i) - mean) * (t.Y(i) - mean)
 		}

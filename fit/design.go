@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -23,7 +24,7 @@ type design struct {
 	*nodes.Group
 	t      *dataset.Table
 	layout dataset.Layout // tasks of the hosted nodes
-	rows   taskRows
+	rows   [][]int        // of every task
 	train  []bool
 	owners bool  // nodes are those of the data
 	fold   []int // of every training row; -1 for the others
@@ -65,7 +66,18 @@ type degenerate struct {
 
 // newDesign lets the nodes agree on what they are about to do, and on the scaling.
 func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error) {
-	d := &design{Group: &nodes.Group{Net: c.Network}, t: t, train: c.Train, weight: c.Weights, folds: c.Folds, owners: c.Owners, progress: locked(c.progress)}
+	d, err := introduced(ctx, t, c)
+	if err != nil {
+		return nil, err
+	}
+	d.LogTarget = c.logTarget()
+	return d, d.takeRows(ctx, c)
+}
+
+// introduced returns a design of which the nodes have exchanged their names, and compared their columns and settings, and the names of their tasks: these are
+// of one node each. Nothing of it depends on rows.
+func introduced(ctx context.Context, t *dataset.Table, c *Config) (*design, error) {
+	d := &design{Group: &nodes.Group{Net: c.Network}, t: t, train: c.Train, weight: c.Weights, folds: cmp.Or(c.Folds, defaultFolds), owners: c.Owners, progress: locked(c.progress)}
 	layout, err := t.Layout()
 	if err == nil {
 		err = c.check(t)
@@ -74,15 +86,25 @@ func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error
 		return nil, err
 	}
 	d.show("names of tasks", 0, 1)
-	if err := d.introduce(ctx, layout, c); err != nil {
+	d.layout = layout
+	own, tasks := make([][]byte, len(layout)), make([][]string, len(layout))
+	for i, list := range layout {
+		own[i] = []byte(t.Nodes()[i])
+		for _, k := range list {
+			tasks[i] = append(tasks[i], t.Tasks()[k])
+		}
+	}
+	names, err := d.Gather(ctx, own)
+	if err != nil {
 		return nil, err
 	}
-	d.layout = layout
-	if d.folds == 0 {
-		d.folds = defaultFolds
+	for _, name := range names {
+		d.Names = append(d.Names, string(name))
 	}
-	d.LogTarget = c.logTarget()
-	return d, d.takeRows(ctx, c)
+	if err := d.CheckAlike(ctx, c.settings(t)); err != nil {
+		return nil, err
+	}
+	return d, d.CheckDistinct(ctx, tasks)
 }
 
 // takeRows chooses training rows without outliers, their scaling and their folds.
@@ -115,64 +137,14 @@ func (d *design) trainOnAll() {
 	}
 }
 
-// introduce exchanges the names of the nodes, and refuses to go on unless all have the
-// same columns and settings, and tasks of their own.
-func (d *design) introduce(ctx context.Context, layout dataset.Layout, c *Config) error {
-	own, tasks := make([][]byte, len(layout)), make([][]string, len(layout))
-	for i, list := range layout {
-		own[i] = []byte(d.t.Nodes()[i])
-		for _, k := range list {
-			tasks[i] = append(tasks[i], d.t.Tasks()[k])
-		}
-	}
-	names, err := d.Gather(ctx, own)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		d.Names = append(d.Names, string(name))
-	}
-	if err := d.CheckAlike(ctx, c.settings(d.t)); err != nil {
-		return err
-	}
-	return d.CheckDistinct(ctx, tasks)
-}
-
-// taskRows are the rows of every task, one task after the other.
-type taskRows struct {
-	end  []int // of those of a task
-	list []int
-}
-
-// of returns those of a task.
-func (r *taskRows) of(k int) []int {
-	if k == 0 {
-		return r.list[:r.end[0]]
-	}
-	return r.list[r.end[k-1]:r.end[k]]
-}
-
 // groupRows lists the rows of every task, without those that are left out; nil are none.
 func (d *design) groupRows(left func(i int) bool) {
-	end := make([]int, len(d.t.Tasks())) // at first how many, then where they begin
-	for i := range d.train {
-		if left == nil || !left(i) {
-			end[d.t.Task(i)]++
-		}
-	}
-	n := 0
-	for k, rows := range end {
-		end[k] = n
-		n += rows
-	}
-	list := make([]int, n)
+	d.rows = make([][]int, len(d.t.Tasks()))
 	for i := range d.train {
 		if k := d.t.Task(i); left == nil || !left(i) {
-			list[end[k]] = i
-			end[k]++
+			d.rows[k] = append(d.rows[k], i)
 		}
 	}
-	d.rows = taskRows{end, list}
 }
 
 // secrets returns a hash of the training rows of every hosted node.
@@ -196,7 +168,7 @@ func (d *design) secrets() []nodes.Secret {
 // eachTraining calls visit for every training row of the given tasks.
 func (d *design) eachTraining(tasks []int, visit func(i int)) {
 	for _, k := range tasks {
-		for _, i := range d.rows.of(k) {
+		for _, i := range d.rows[k] {
 			if d.train[i] {
 				visit(i)
 			}
@@ -239,14 +211,18 @@ func (d *design) width() int {
 	return len(d.directions)/len(d.Center) + 1
 }
 
-// sufficientRows returns the tasks of every node as the estimator needs them: weighted, and of no more rows than
-// coefficients.
+// sufficientRows returns the tasks of every node as the estimator needs them.
 func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Rows, error) {
 	if d.owners { // who have something to hide from one another
 		d.Secrets = d.secrets()
 	}
+	return evidence.NewRows(ctx, d.Group, d.compressed(ctx, workers), d, d.width(), d.total, workers)
+}
+
+// compressed returns the tasks of every node, weighted, and of no more rows than coefficients; nil are those whose rows are as fast to read as to copy.
+func (d *design) compressed(ctx context.Context, workers int) [][]*mixedmodel.Task {
 	out := make([][]*mixedmodel.Task, len(d.layout))
-	w, plain := d.width(), d.directions == nil && d.Transforms == nil // rows are as fast to read as to copy
+	w, plain := d.width(), d.directions == nil && d.Transforms == nil
 	compressors, first := make([]*mixedmodel.Compressor, workers), 0
 	for g, tasks := range d.layout {
 		out[g] = make([]*mixedmodel.Task, len(tasks))
@@ -270,7 +246,7 @@ func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Row
 		})
 		first += len(tasks)
 	}
-	return evidence.NewRows(ctx, d.Group, out, d, w, d.total, workers)
+	return out
 }
 
 // Samples returns the number of training rows of task i of hosted node g.

@@ -122,10 +122,7 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 	e := &estimate{Posterior: pt.Posterior(), weight: c.weight}
 	e.Freedom = all / inflation
 	if rows.Weights != nil && noise.Freedom > 0 {
-		noise.Scale *= inflation
-		for _, list := range noise.Variance {
-			floats.Scale(inflation, list)
-		}
+		noise.Widen(inflation)
 		e.noise, e.NoisePrior = noise, noise.NoisePrior
 	}
 	e.SlopesFreedom = slopes
@@ -140,17 +137,12 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 
 // widen makes the noise of single targets larger, and where tasks have noise of their own all variances.
 func (e *estimate) widen(by float64) {
-	if e.noise == nil {
-		if by > 1 {
-			e.sampleNoise = e.Noise * by
-		}
-		return
-	}
-	e.Noise *= by
-	e.NoisePrior.Scale *= by
-	e.noise.Scale *= by
-	for _, list := range e.noise.Variance {
-		floats.Scale(by, list)
+	if e.noise != nil {
+		e.Noise *= by
+		e.NoisePrior.Scale *= by
+		e.noise.Widen(by)
+	} else if by > 1 {
+		e.sampleNoise = e.Noise * by
 	}
 }
 
@@ -176,9 +168,6 @@ func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, all es
 	for _, other := range all[1:] {
 		out.Alternatives = append(out.Alternatives, model.Alternative{Weight: other.weight, Mean: d.expand(other.Mean), Prior: priorOf(other)})
 	}
-	if e.noise != nil {
-		out.Noise, out.Freedom = make([]float64, tasks), make([]float64, tasks)
-	}
 	out.Theta = e.theta.values
 	if d.directions != nil {
 		out.Theta = make([]float64, 0, tasks*(len(d.Center)+1))
@@ -186,50 +175,55 @@ func (d *design) model(c *Config, o *difalt.Options, rows *evidence.Rows, all es
 			out.Theta = append(out.Theta, d.expand(e.theta.of(k))...)
 		}
 	}
-	for g, list := range d.layout {
-		for i, k := range list {
-			if e.noise != nil {
+	if e.noise != nil {
+		out.Noise, out.Freedom = make([]float64, tasks), make([]float64, tasks)
+		for g, list := range d.layout {
+			for i, k := range list {
 				out.Noise[k], out.Freedom[k] = all.noise(g, i)
 			}
 		}
 	}
 	if rows.Count*float64(w*(w+1)/2) <= maxCovariances {
-		by := all.posteriors()
-		out.CovarianceOf = func(k int, packed []float64) { d.covarianceOf(rows, &by, k, packed) }
+		weights, posteriors := make([]float64, len(all)), make([]*mixedmodel.Posterior, len(all))
+		for k, e := range all {
+			weights[k], posteriors[k] = e.weight, e.Posterior
+		}
+		out.CovarianceOf = func(k int, packed []float64) { d.covarianceOf(rows, weights, posteriors, k, packed) }
 	}
 	return model.New(out)
 }
 
-// covarianceOf sets packed to the upper triangle of the covariance of the coefficients of a hosted task, by rows.
-func (d *design) covarianceOf(rows *evidence.Rows, by *mixture, task int, packed []float64) {
+// covarianceOf sets packed to the upper triangle of the covariance of the coefficients of a hosted task by its rows, by rows, for posteriors with weights.
+func (d *design) covarianceOf(rows *evidence.Rows, weights []float64, posteriors []*mixedmodel.Posterior, task int, packed []float64) {
 	w, g := rows.Width, d.t.Node(task)
 	i, _ := slices.BinarySearch(d.layout[g], task)
 	t, memory := rows.Task(g, i)
 	defer memory.Put()
-	scratch := mixedmodel.GetScratch(len(by.by) * w * (w + 1))
+	scratch := mixedmodel.GetScratch(len(weights) * w * (w + 1))
 	defer scratch.Put()
-	cov := by.covariance(&t, scratch)
+	means, covariances := make([][]float64, len(weights)), make([][]float64, len(weights))
+	for k, p := range posteriors {
+		means[k], covariances[k] = scratch.Take(w), scratch.Take(w*w)
+		p.Coefficients(&t, means[k], covariances[k])
+	}
+	mixedmodel.Mix(weights, means, covariances)
 	for j := range w {
-		packed = packed[copy(packed, cov[j*w+j:(j+1)*w]):]
+		packed = packed[copy(packed, covariances[0][j*w+j:(j+1)*w]):]
 	}
 }
 
 // parameters are those that do not depend on the kind of model.
 func (d *design) parameters(c *Config, o *difalt.Options) model.Parameters {
-	by := o.Method.String()
-	if c.Privacy != (Privacy{}) {
-		by = "private"
-	}
 	p := model.Parameters{
-		Method: by, Schema: *d.t.Schema(),
+		Method: o.Method.String(), Schema: *d.t.Schema(),
 		TaskColumn: c.TaskColumn, TargetColumn: c.TargetColumn, Scaling: d.Scaling,
-		Nodes: slices.Clip(d.t.Nodes()), Tasks: slices.Clip(d.t.Tasks()),
-		NodeOf: make([]int, len(d.t.Tasks())), Samples: d.t.Samples(d.train),
+		Nodes: slices.Clip(d.t.Nodes()), Tasks: slices.Clip(d.t.Tasks()), Samples: d.t.Samples(d.train),
 	}
-	for g, tasks := range d.layout {
-		for _, k := range tasks {
-			p.NodeOf[k] = g
-		}
+	if c.Privacy != (Privacy{}) {
+		p.Method = "private"
+	}
+	for k := range p.Tasks {
+		p.NodeOf = append(p.NodeOf, d.t.Node(k))
 	}
 	return p
 }

@@ -157,24 +157,16 @@ func fitPrivate(ctx context.Context, t *dataset.Table, c *Config) (*model.Model,
 	return m, r, err
 }
 
-// newPrivateFit lets the nodes agree on what they are about to do. Nothing of it depends on rows.
+// newPrivateFit opens the account of a fit. Nothing of it depends on rows.
 func newPrivateFit(ctx context.Context, t *dataset.Table, c *Config) (*privateFit, error) {
-	d := &design{Group: &nodes.Group{Net: c.Network}, t: t, train: c.Train, folds: c.Folds}
-	layout, err := t.Layout()
-	if err == nil {
-		err = c.check(t)
-	}
-	if err := d.Check(ctx, err); err != nil {
+	d, err := introduced(ctx, t, c)
+	if err != nil {
 		return nil, err
 	}
-	if err := d.introduce(ctx, layout, c); err != nil {
-		return nil, err
-	}
-	d.layout = layout
 	d.trainOnAll()
 	d.groupRows(nil)
 	z := d.Zeros(1)
-	for g, list := range layout {
+	for g, list := range d.layout {
 		z[g][0] = float64(len(list))
 	}
 	tasks, err := d.Sum(ctx, z)
@@ -292,9 +284,6 @@ func (s *privateFit) own() *design {
 	d.Group, d.layout = nodes.Alone(), dataset.Layout{nil}
 	for _, list := range s.layout {
 		d.layout[0] = append(d.layout[0], list...)
-	}
-	if d.folds == 0 {
-		d.folds = defaultFolds
 	}
 	d.fold = d.t.Folds(d.train, d.folds, s.c.Options.Seed)
 	return &d

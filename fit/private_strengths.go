@@ -3,6 +3,7 @@ package fit
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/fit/internal/evidence"
@@ -15,22 +16,9 @@ import (
 // estimatePrivate fits the tasks of this process by what was told of all. How strong the loadings, the intercepts and the other deviations are, and the noise,
 // it finds by the likelihood of its own tasks, and tells nobody.
 func (s *privateFit) estimatePrivate(ctx context.Context, res *difalt.PrivateResult) (*evidence.Rows, *estimate, error) {
-	workers := parallel.Workers(s.c.Options.Workers)
-	w := s.width()
-	rows := &evidence.Rows{Width: w, Count: float64(s.about.Tasks), Total: float64(s.total), Workers: workers}
-	compressor := mixedmodel.NewCompressor(w)
-	for _, list := range s.layout {
-		var tasks []*mixedmodel.Task
-		for _, k := range list {
-			s.eachTraining([]int{k}, func(i int) {
-				row := compressor.Next()
-				row[w] = s.row(row[:w], i)
-			})
-			tasks = append(tasks, compressor.Task())
-		}
-		rows.Tasks = append(rows.Tasks, tasks)
-	}
-	l := &ownLikelihood{tasks: rows.Tasks, mean: append(append([]float64(nil), res.Mean...), 0), workers: workers}
+	workers, w := parallel.Workers(s.c.Options.Workers), s.width()
+	rows := &evidence.Rows{Tasks: s.compressed(ctx, workers), Source: s, Width: w, Count: float64(s.about.Tasks), Total: float64(s.total), Workers: workers}
+	l := &ownLikelihood{rows: rows, mean: append(slices.Clone(res.Mean), 0)}
 	if res.U != nil {
 		from := res.Loadings()
 		for a := range s.c.Rank {
@@ -66,9 +54,9 @@ func (s *privateFit) axes(e *estimate) (list []float64) {
 
 // ownLikelihood is that of strengths, by the tasks of a process, for a mean and directions of loadings that are known.
 type ownLikelihood struct {
-	tasks          [][]*mixedmodel.Task
+	rows           *evidence.Rows
 	mean, loadings []float64
-	rank, workers  int
+	rank           int
 }
 
 // best returns the prior of the largest likelihood, and the noise, by steps up and down in each number that become shorter. These are binary
@@ -112,30 +100,28 @@ func (l *ownLikelihood) prior(at []float64) *mixedmodel.Prior {
 
 // value returns -2 log likelihood, N log(e'V^-1 e / N) + log det V of all N rows, and the variance of the noise e'V^-1 e / N.
 func (l *ownLikelihood) value(at []float64) (value, noise float64) {
-	const least = evidence.NoiseFloor
-	w, s := len(l.mean), l.prior(at).Covariance()
-	rest, rows := 0.0, 0.0
-	for _, tasks := range l.tasks {
+	by, rest, rows := l.prior(at).Deviations(), 0.0, 0.0
+	for g, tasks := range l.rows.Tasks {
 		parts := make([][2]float64, len(tasks))
-		parallel.For(context.Background(), l.workers, len(tasks), func(_, i int) {
-			k, ok := tasks[i].Whiten(s, w)
+		parallel.For(context.Background(), l.rows.Workers, len(tasks), func(_, i int) {
+			t, memory := l.rows.Task(g, i)
+			defer memory.Put()
+			k, ok := t.WhitenInPlace(by)
 			if !ok {
 				parts[i] = [2]float64{0, math.Inf(1)}
 				return
 			}
+			parts[i] = [2]float64{t.Rest, k.LogDet}
 			for r, y := range k.Y {
-				e := y - floats.Dot(k.Z[r*w:][:w], l.mean)
-				parts[i][0] += e * e
+				parts[i][0] += math.Pow(y-floats.Dot(k.Z[r*len(l.mean):][:len(l.mean)], l.mean), 2)
 			}
-			parts[i][0] += tasks[i].Rest
-			parts[i][1] = k.LogDet
 		})
 		for i, p := range parts {
 			rest += p[0]
 			value += p[1]
-			rows += float64(tasks[i].Rows)
+			rows += l.rows.Samples(g, i)
 		}
 	}
-	noise = max(rest/max(rows, 1), least)
+	noise = max(rest/max(rows, 1), evidence.NoiseFloor)
 	return value + rows*math.Log(noise), noise
 }

@@ -104,29 +104,17 @@ func set(train bool) int {
 	return 1
 }
 
-// A tally sums the errors of predictions on a set of rows.
-type tally struct {
-	rows float64
-	sums
-}
+// A tally sums squares and sizes of errors of predictions on a set of rows.
+type tally struct{ squares, absolute float64 }
 
 func (t *tally) add(e float64) {
-	t.rows++
-	t.sums.add(e)
+	t.squares += e * e
+	t.absolute += math.Abs(e)
 }
 
-// sums are those of squares and sizes of errors.
-type sums struct{ squares, absolute float64 }
-
-func (s *sums) add(e float64) {
-	s.squares += e * e
-	s.absolute += math.Abs(e)
-}
-
-// errors turns a tally into errors in a unit; spread is sum (y - mean of y)^2 of the set.
-func (t *tally) errors(spread, unit float64) Errors {
+// errors turns a tally of n rows into errors in a unit; spread is sum (y - mean of y)^2 of the set.
+func (t tally) errors(n, spread, unit float64) Errors {
 	nan := math.NaN()
-	n := t.rows
 	if n == 0 {
 		return Errors{RMSE: nan, MAE: nan, ExplainedVariance: nan}
 	}

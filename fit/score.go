@@ -14,13 +14,13 @@ import (
 // (set 1).
 type tallies struct {
 	sets int
-	list []sums
+	list []tally
 }
 
 // of returns that of a task and set.
-func (t *tallies) of(k, set int) sums {
+func (t *tallies) of(k, set int) tally {
 	if set >= t.sets {
-		return sums{}
+		return tally{}
 	}
 	return t.list[k*t.sets+set]
 }
@@ -34,7 +34,7 @@ func (d *design) tally(ctx context.Context, methods []method, workers int) {
 	}
 	for m := range methods {
 		if methods[m].errors.sets == 0 {
-			methods[m].errors = tallies{sets, make([]sums, sets*len(d.t.Tasks()))}
+			methods[m].errors = tallies{sets, make([]tally, sets*len(d.t.Tasks()))}
 		}
 	}
 	rows := make([][]float64, workers)
@@ -50,7 +50,7 @@ func (d *design) tally(ctx context.Context, methods []method, workers int) {
 				k, w := tasks[at], own.of.width()
 				rows[worker] = slices.Grow(rows[worker][:0], w)
 				z, to, theta := rows[worker][:w], own.errors.list[k*sets:], own.theta.of(k)
-				for _, i := range d.rows.of(k) {
+				for _, i := range d.rows[k] {
 					y := own.of.row(z, i)
 					to[set(d.train[i])].add(d.errorOf(own.of, i, y, floats.Dot(z, theta)))
 				}
@@ -86,13 +86,10 @@ func (d *design) scores(ctx context.Context, methods []method) ([]Score, error) 
 	if err != nil {
 		return nil, err
 	}
-	n, of := rows.Of(sum), targets.Of(sum)
-	mean := [2]float64{of[0] / n[0], of[1] / max(n[1], 1)}
+	n, mean := rows.Of(sum), targets.Of(sum)
+	floats.Div(mean, []float64{n[0], max(n[1], 1)})
 	l = nodes.Layout{}
-	spread, parts := l.Span(2), make([][2]nodes.Span, len(methods))
-	for m := range parts {
-		parts[m] = [2]nodes.Span{l.Span(3), l.Span(3)}
-	}
+	spread, squares, absolute := l.Span(2), l.Span(2*len(methods)), l.Span(2*len(methods))
 	z = d.Zeros(l.Len)
 	d.eachRow(func(g, i int) {
 		s := set(d.train[i])
@@ -101,12 +98,10 @@ func (d *design) scores(ctx context.Context, methods []method) ([]Score, error) 
 	})
 	for g, tasks := range d.layout {
 		for _, k := range tasks {
-			n := d.counts(k)
-			for m := range methods {
-				for s := range 2 {
-					t := methods[m].errors.of(k, s)
-					floats.Add(parts[m][s].Of(z[g]), []float64{n[s], t.squares, t.absolute})
-				}
+			for at := range 2 * len(methods) {
+				t := methods[at/2].errors.of(k, at%2)
+				squares.Of(z[g])[at] += t.squares
+				absolute.Of(z[g])[at] += t.absolute
 			}
 		}
 	}
@@ -117,9 +112,7 @@ func (d *design) scores(ctx context.Context, methods []method) ([]Score, error) 
 	for m := range out {
 		out[m] = methods[m].Score
 		for s, to := range []*Errors{&out[m].Train, &out[m].Test} {
-			v := parts[m][s].Of(sum)
-			t := tally{v[0], sums{v[1], v[2]}}
-			*to = t.errors(spread.Of(sum)[s], d.TargetScale)
+			*to = tally{squares.Of(sum)[2*m+s], absolute.Of(sum)[2*m+s]}.errors(n[s], spread.Of(sum)[s], d.TargetScale)
 		}
 	}
 	return out, nil
@@ -127,7 +120,7 @@ func (d *design) scores(ctx context.Context, methods []method) ([]Score, error) 
 
 // counts returns how many rows of a task are for training, and how many held out.
 func (d *design) counts(k int) (n [2]float64) {
-	for _, i := range d.rows.of(k) {
+	for _, i := range d.rows[k] {
 		n[set(d.train[i])]++
 	}
 	return n
@@ -137,7 +130,7 @@ func (d *design) counts(k int) (n [2]float64) {
 func (d *design) eachRow(visit func(g, i int)) {
 	for g, tasks := range d.layout {
 		for _, k := range tasks {
-			for _, i := range d.rows.of(k) {
+			for _, i := range d.rows[k] {
 				visit(g, i)
 			}
 		}
@@ -150,19 +143,18 @@ func (d *design) taskScores(methods []method) iter.Seq[TaskScore] {
 		for k, task := range d.t.Tasks() {
 			var mean, spread [2]float64
 			n := d.counts(k)
-			for _, i := range d.rows.of(k) {
+			for _, i := range d.rows[k] {
 				mean[set(d.train[i])] += d.scaledTarget(i)
 			}
-			for _, i := range d.rows.of(k) {
+			for _, i := range d.rows[k] {
 				s := set(d.train[i])
 				e := d.scaledTarget(i) - mean[s]/n[s]
 				spread[s] += e * e
 			}
 			t := TaskScore{Task: task, Node: d.t.Nodes()[d.t.Node(k)]}
 			for m := range methods {
-				train, test := tally{n[0], methods[m].errors.of(k, 0)}, tally{n[1], methods[m].errors.of(k, 1)}
-				t.Train = append(t.Train, train.errors(spread[0], d.TargetScale))
-				t.Test = append(t.Test, test.errors(spread[1], d.TargetScale))
+				t.Train = append(t.Train, methods[m].errors.of(k, 0).errors(n[0], spread[0], d.TargetScale))
+				t.Test = append(t.Test, methods[m].errors.of(k, 1).errors(n[1], spread[1], d.TargetScale))
 			}
 			if !yield(t) {
 				return

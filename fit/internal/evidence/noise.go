@@ -117,6 +117,14 @@ func (n *TaskNoise) Reweigh(ctx context.Context, pt *Point) {
 	n.Weight = n.weights(pt.rows.scatter(ctx, pt))
 }
 
+// Widen makes all variances so many times as large.
+func (n *TaskNoise) Widen(by float64) {
+	n.Scale *= by
+	for _, list := range n.Variance {
+		floats.Scale(by, list)
+	}
+}
+
 // Range returns the standard deviations between which 95 % of tasks are expected, in a unit.
 func (n *TaskNoise) Range(unit float64) (least, most float64) {
 	chi := distuv.ChiSquared{K: n.Freedom}
