@@ -38,11 +38,6 @@ func (c *choice) chooseRank(ctx context.Context) error {
 	return err
 }
 
-// hopes reports whether a rank that is only expected may have a weight.
-func (c *choice) hopes(k *candidate) bool {
-	return k.evidence < c.best.evidence+hopeful && k.last() > slight
-}
-
 // take makes a candidate that was evaluated the best if it is, and reports whether larger ranks may be better yet.
 func (c *choice) take(reached *candidate) (more bool) {
 	gain := c.best.evidence - reached.evidence
@@ -88,26 +83,29 @@ func (c *choice) weigh(zero *candidate) {
 	}
 }
 
-// alternatives returns the candidates that are averaged with the best, the most probable first.
-func (c *choice) alternatives() (list []*candidate) {
-	for _, k := range c.tried {
-		if k.weight > 0 && k.weight < 1 && k.Rank != c.best.Rank {
-			list = append(list, k)
+// finish runs the algorithm at the rank of the best candidate until it converges, observed, from its loadings, and climbs to the top of the likelihood from it and the
+// others that are averaged, the most probable first. After an interrupt there is none of these. The result is nil where the algorithm was not run.
+func (c *choice) finish(ctx context.Context, a *algorithm) (all []*candidate, res *difalt.Result, err error) {
+	best := c.best
+	others := slices.DeleteFunc(slices.Clone(c.tried), func(k *candidate) bool { return !(k.weight > 0 && k.weight < 1) || k.Rank == best.Rank })
+	slices.SortStableFunc(others, func(a, b *candidate) int { return cmp.Compare(b.weight, a.weight) })
+	*c = choice{question: c.question, rows: c.rows, moments: c.moments, none: c.none, zero: c.zero, levels: c.levels} // without points that were compared
+	if best.Rank > 0 {
+		if res, err = a.run(ctx, c, best); err != nil {
+			return nil, nil, err
 		}
+		if res != nil && res.Status == difalt.Canceled {
+			top := *best
+			top.converged, top.weight = false, 1
+			return []*candidate{&top}, res, nil
+		}
+		c.progress("lengths", 0, 1)
 	}
-	slices.SortStableFunc(list, func(a, b *candidate) int { return cmp.Compare(b.weight, a.weight) })
-	return list
-}
-
-// finishAll finishes the best of a choice, with the algorithm, and returns it and the others that are averaged, when these have arrived; none of them after
-// an interrupt.
-func (c *choice) finishAll(ctx context.Context, a *algorithm) (all []*candidate, res *difalt.Result, err error) {
-	best, others := c.best, c.alternatives()
-	c.forget()
-	top, res, err := c.finish(ctx, best, a)
+	top, err := c.arrive(ctx, best)
 	if err != nil {
 		return nil, nil, err
 	}
+	top.converged = top.converged && (res == nil || res.Status.Arrived())
 	all = []*candidate{top}
 	for _, k := range others {
 		if ctx.Err() != nil {

@@ -219,7 +219,7 @@ func (c *choice) next(from *evidence.Point, hi int) (next *candidate) {
 		k := c.expected(alike, rank)
 		c.try(k)
 		sure := c.rank > 0 || k.evidence < last-c.decisive()
-		if !sure && (next != nil || !c.averages() || !c.hopes(k)) {
+		if !sure && (next != nil || !c.averages() || k.evidence >= c.best.evidence+hopeful || k.last() <= slight) {
 			break
 		}
 		if next, last = k, k.evidence; c.continued != nil && c.continued.Rank == rank {
@@ -340,7 +340,7 @@ func (c *choice) climb(ctx context.Context, k *candidate, near *evidence.Point) 
 		if best != nil {
 			to = way.Next()
 		}
-		pt, err := c.rows.At(ctx, to.Prior, near)
+		pt, err := c.rows.At(ctx, to.Prior, near.Mean)
 		if err != nil {
 			return nil, err
 		}

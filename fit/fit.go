@@ -126,7 +126,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 	}
 	tried := chosen.tried
 	a := &algorithm{d.Group, c, c.Options}
-	averaged, res, err := chosen.finishAll(ctx, a)
+	averaged, res, err := chosen.finish(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +142,6 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 		r.disclosure = sync.OnceValue(func() Disclosure { return d.disclosure(chosen.rows, res, c.Options.Seed) })
 	}
 	return m, err
-}
-
-// forget lets go of the points that were compared, each of several matrices of coefficients by coefficients.
-func (c *choice) forget() {
-	*c = choice{question: c.question, rows: c.rows, moments: c.moments, none: c.none, zero: c.zero, levels: c.levels}
 }
 
 // conclude makes the model of candidates, the most probable first, and judges it.

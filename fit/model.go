@@ -11,32 +11,7 @@ import (
 	"github.com/difalt/difalt/kernel/qr"
 	"github.com/difalt/difalt/model"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
-
-// finish runs the algorithm at the rank of a candidate until it converges, observed, from the loadings of the candidate, and climbs to the top
-// of the likelihood. The result is nil where it was not run.
-func (c *choice) finish(ctx context.Context, k *candidate, a *algorithm) (*candidate, *difalt.Result, error) {
-	var res *difalt.Result
-	if k.Rank > 0 {
-		var err error
-		if res, err = a.run(ctx, c, k); err != nil {
-			return nil, nil, err
-		}
-		if res != nil && res.Status == difalt.Canceled {
-			top := *k
-			top.converged = false
-			return &top, res, nil
-		}
-		c.progress("lengths", 0, 1)
-	}
-	top, err := c.arrive(ctx, k)
-	if err != nil {
-		return nil, nil, err
-	}
-	top.converged = top.converged && (res == nil || res.Status.Arrived())
-	return top, res, nil
-}
 
 // arrive climbs from a candidate to the top of the likelihood. The lengths of the loadings are those of the largest likelihood: their prior has as many
 // entries to a length as there are coefficients, and where these are more than tasks the length of the largest density is far too short, for all
@@ -116,7 +91,9 @@ func (d *design) estimate(ctx context.Context, rows *evidence.Rows, c *candidate
 		return nil, err
 	}
 	all := max(noise.Total-float64(pt.W-1), 1)
-	inflation := noiseInflation(info, pt, all)
+	// Loadings were fitted to the residuals: every entry that the data determine takes a degree of freedom, as a coefficient of a regression does. At most twice.
+	_, determined := evidence.Occam(info.At, pt.LoadingVariances, pt.W)
+	inflation := all / max(all-floats.Sum(determined), all/2)
 	pt.Noise *= inflation
 	c.Point = pt
 	e := &estimate{Posterior: pt.Posterior(), weight: c.weight}
@@ -144,13 +121,6 @@ func (e *estimate) widen(by float64) {
 	} else if by > 1 {
 		e.sampleNoise = e.Noise * by
 	}
-}
-
-// noiseInflation returns how many times the residuals the noise is, since loadings were fitted to them: every entry that
-// the data determine takes one of so many degrees of freedom, as a coefficient of a regression does. At most 2.
-func noiseInflation(info *mat.SymDense, pt *evidence.Point, freedom float64) float64 {
-	_, determined := evidence.Occam(info.At, pt.LoadingVariances, pt.W)
-	return freedom / max(freedom-floats.Sum(determined), freedom/2)
 }
 
 // maxCovariances is the number of entries up to which a model has the covariance of the

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/consensus/private"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Powers of two that tasks tell apart: deviations and means beyond count as the first or last.
@@ -22,29 +23,17 @@ func sizeOf(power int) float64 { return math.Ldexp(math.Sqrt2, power+leastPower)
 
 // ownMoments returns mean and standard deviation of every feature and, last, of the target over the training rows of a task; those of no value are NaN.
 func (d *design) ownMoments(k int) (mean, deviation []float64) {
-	n := len(d.t.Features())
-	mean, deviation = make([]float64, n+1), make([]float64, n+1)
-	count, x := make([]float64, n+1), make([]float64, n)
-	each := func(visit func(j int, v float64)) {
-		d.eachTraining([]int{k}, func(i int) {
-			for j, v := range d.t.X(x, i) {
-				if !math.IsNaN(v) {
-					visit(j, v)
-				}
+	columns, x := make([][]float64, len(d.t.Features())+1), make([]float64, len(d.t.Features()))
+	d.eachTraining([]int{k}, func(i int) {
+		for j, v := range append(d.t.X(x, i), d.t.Y(i)) {
+			if !math.IsNaN(v) {
+				columns[j] = append(columns[j], v)
 			}
-			visit(n, d.t.Y(i))
-		})
-	}
-	each(func(j int, v float64) {
-		count[j]++
-		mean[j] += (v - mean[j]) / count[j]
-	})
-	each(func(j int, v float64) { deviation[j] += (v - mean[j]) * (v - mean[j]) / count[j] })
-	for j := range mean {
-		deviation[j] = math.Sqrt(deviation[j])
-		if count[j] == 0 {
-			mean[j], deviation[j] = math.NaN(), math.NaN()
 		}
+	})
+	for _, values := range columns {
+		m, s := stat.PopMeanStdDev(values, nil)
+		mean, deviation = append(mean, m), append(deviation, s)
 	}
 	return mean, deviation
 }

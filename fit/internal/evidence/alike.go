@@ -105,12 +105,8 @@ func (a *Alike) setAxes(slopes []float64) bool {
 	root, e := make([]float64, w), new(mat.EigenSym)
 	root[w-1], a.logSlopes = 1, 0
 	for j := range w - 1 {
-		v := 1.0
-		if slopes != nil {
-			v = slopes[j]
-		}
-		root[j] = math.Sqrt(v)
-		a.logSlopes += math.Log(v)
+		root[j] = math.Sqrt(slopeOf(slopes, j))
+		a.logSlopes += math.Log(slopeOf(slopes, j))
 	}
 	scaled := new(mat.Dense)
 	scaled.Apply(func(i, j int, v float64) float64 { return v / (root[i] * root[j]) }, a.e)

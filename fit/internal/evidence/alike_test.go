@@ -9,7 +9,7 @@ import (
 // slopes elsewhere are those of finite differences.
 func TestAlikeHasTheSlope(t *testing.T) {
 	rows, _, p := testRows(t)
-	pt, err := rows.at(t.Context(), p, nil)
+	pt, err := rows.At(t.Context(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestAlikeHasTheSlope(t *testing.T) {
 				v[k] = c.near(y).value
 				if pass == 0 { // at the point it is that of the evidence itself
 					q := c.priorOf(y)
-					at, err := rows.at(t.Context(), q, nil)
+					at, err := rows.At(t.Context(), q, nil)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -54,7 +54,7 @@ func attacked(t *testing.T, count, width, rows int) (*Rows, []*statistics) {
 	}
 	p := &mixedmodel.Prior{W: width, MeanVariance: 0.1}
 	for range 44 {
-		if _, err := r.at(t.Context(), p, nil); err != nil {
+		if _, err := r.At(t.Context(), p, nil); err != nil {
 			t.Fatal(err)
 		}
 		p = &mixedmodel.Prior{W: width, Rank: 1, Loadings: normal(), MeanVariance: 0.1, Intercept: math.Exp(2*rng.NormFloat64() - 1), Spread: math.Exp(2*rng.NormFloat64() - 2)}

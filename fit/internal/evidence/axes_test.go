@@ -37,7 +37,7 @@ func TestDitherAlongAxes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, prior := range []*mixedmodel.Prior{{W: width, MeanVariance: 0.1}, p} {
-			if points[k], err = r.at(t.Context(), prior, nil); err != nil {
+			if points[k], err = r.At(t.Context(), prior, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -122,7 +122,7 @@ func (r *Rows) Maximize(ctx context.Context, start *Point, variances []float64, 
 func (r *Rows) along(ctx context.Context, way *Way, most int) (*Point, error) {
 	for {
 		next := way.Next()
-		pt, err := r.At(ctx, next.Prior, way.from)
+		pt, err := r.At(ctx, next.Prior, way.from.Mean)
 		if err != nil {
 			return nil, err
 		}

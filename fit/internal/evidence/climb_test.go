@@ -20,7 +20,7 @@ func TestInformationOfTasksAlike(t *testing.T) {
 		e.Tasks[g] = slices.Repeat(rows.Tasks[0][3:4], len(tasks))
 	}
 	e.Total = e.Count * float64(rows.Tasks[0][3].Rows)
-	pt, err := e.at(t.Context(), p, nil)
+	pt, err := e.At(t.Context(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

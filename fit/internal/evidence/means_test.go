@@ -8,11 +8,11 @@ import (
 // Along eigenvectors noise, value and slope are those of a point that is solved for another variance of the mean.
 func TestMeanSpectrum(t *testing.T) {
 	rows, _, p := testRows(t)
-	start, err := rows.at(t.Context(), p, nil)
+	start, err := rows.At(t.Context(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pt, err := rows.at(t.Context(), p, start.Mean) // about something
+	pt, err := rows.At(t.Context(), p, start.Mean) // about something
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestMeanSpectrum(t *testing.T) {
 	for _, v := range []float64{MinStrength, 1e-3, 0.5, p.MeanVariance, 20, 1e6, MaxStrength} {
 		q := p.Clone()
 		q.MeanVariance = v
-		want, err := rows.at(t.Context(), q, start.Mean)
+		want, err := rows.At(t.Context(), q, start.Mean)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -154,7 +154,7 @@ func TestEvidenceIsTheMeanOverLoadings(t *testing.T) {
 		laplace := top.Penalized() + penalty
 		sum, squares := 0.0, 0.0
 		for range draws {
-			pt, err := rows.at(t.Context(), drawn(), nil)
+			pt, err := rows.At(t.Context(), drawn(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

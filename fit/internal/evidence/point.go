@@ -72,7 +72,7 @@ func (r *Rows) Evaluate(ctx context.Context, pt *Point) (*Point, error) {
 	if pt.rows == r {
 		return pt, nil
 	}
-	return r.at(ctx, pt.Prior, pt.Mean)
+	return r.At(ctx, pt.Prior, pt.Mean)
 }
 
 // pointSums are the sums over tasks that the evidence for a prior is made of.
@@ -95,14 +95,9 @@ func (l *pointSums) coarse() int { return l.Len - 3 }
 // MaxSum bounds the numbers that the nodes sum at once, by the coefficients.
 func MaxSum(w int) int { return max(newPointSums(w).Len, noiseNumbers) }
 
-// At evaluates a prior near a point.
-func (r *Rows) At(ctx context.Context, p *mixedmodel.Prior, near *Point) (*Point, error) {
-	return r.at(ctx, p, near.Mean)
-}
-
-// at evaluates a prior. Targets are less what coefficients predict that are near the mean, nil for zero: so what sums lose
+// At evaluates a prior. Targets are less what coefficients predict that are near the mean, nil for zero: so what sums lose
 // of their digits is a part of the residuals.
-func (r *Rows) at(ctx context.Context, p *mixedmodel.Prior, about []float64) (*Point, error) {
+func (r *Rows) At(ctx context.Context, p *mixedmodel.Prior, about []float64) (*Point, error) {
 	w, l, deviations := r.Width, newPointSums(r.Width), p.Deviations()
 	r.released.evaluations++
 	if about == nil {

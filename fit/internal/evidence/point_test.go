@@ -83,7 +83,7 @@ func TestEvidenceIsTheDensity(t *testing.T) {
 	q.Loadings[3] = 1.1
 	var got, want [2]float64
 	for k, prior := range []*mixedmodel.Prior{p, q} {
-		pt, err := rows.at(t.Context(), prior, nil)
+		pt, err := rows.At(t.Context(), prior, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestPartials(t *testing.T) {
 	rows, _, p := testRows(t)
 	p.Slopes = []float64{0.5, 2, 1, 3}
 	at := func(p *mixedmodel.Prior) *Point {
-		pt, err := rows.at(t.Context(), p, nil)
+		pt, err := rows.At(t.Context(), p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

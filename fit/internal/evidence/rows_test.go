@@ -46,7 +46,7 @@ func TestSource(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		pt, err := own.at(t.Context(), p, nil)
+		pt, err := own.At(t.Context(), p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestAlikesAreMadeAnew(t *testing.T) {
 	for k := range keptAlikes + 2 {
 		next := p.Clone()
 		next.Spread *= 1 + float64(k)
-		pt, err := rows.at(t.Context(), next, nil)
+		pt, err := rows.At(t.Context(), next, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,14 @@ const (
 	maxSlopes       = 120
 )
 
+// slopeOf is that of a feature; nil are all 1.
+func slopeOf(slopes []float64, j int) float64 {
+	if slopes == nil {
+		return 1
+	}
+	return slopes[j]
+}
+
 // slopesPenalty returns -2 log density of slopes by their prior, but for a constant.
 func slopesPenalty(list []float64) (v float64) {
 	for _, s := range list {
@@ -76,7 +84,10 @@ func (a *Alike) chooseSlopes(p *mixedmodel.Prior, noise float64) (best *mixedmod
 		before := value
 		for range maxCuts {
 			next := best.Clone()
-			next.Slopes = moved(best.Slopes, step)
+			next.Slopes = make([]float64, len(step))
+			for j, v := range step {
+				next.Slopes[j] = math.Exp(v) * slopeOf(best.Slopes, j)
+			}
 			mean := math.Exp(floats.Sum(logsOf(next.Slopes)) / float64(len(step)))
 			floats.Scale(1/mean, next.Slopes)
 			next.Spread = limitStrength(next.Spread * mean)
@@ -99,9 +110,7 @@ func (a *Alike) slopesStep(p *mixedmodel.Prior, at *seen) []float64 {
 	info, first := at.slopesInformation(p, a.tasks)
 	for j := range first {
 		info.SetSym(j, j, info.At(j, j)+1/(slopesDeviation*slopesDeviation))
-		if p.Slopes != nil {
-			first[j] += 2 * math.Log(p.Slopes[j]) / (slopesDeviation * slopesDeviation)
-		}
+		first[j] += 2 * math.Log(slopeOf(p.Slopes, j)) / (slopesDeviation * slopesDeviation)
 	}
 	var c mat.Cholesky
 	var step mat.VecDense
@@ -112,18 +121,6 @@ func (a *Alike) slopesStep(p *mixedmodel.Prior, at *seen) []float64 {
 		first[j] = math.Min(math.Max(-v/2, -2), 2)
 	}
 	return first
-}
-
-// moved returns slopes after a step in their logarithms.
-func moved(list, step []float64) []float64 {
-	out := make([]float64, len(step))
-	for j, v := range step {
-		out[j] = math.Exp(v)
-		if list != nil {
-			out[j] *= list[j]
-		}
-	}
-	return out
 }
 
 func logsOf(list []float64) []float64 {

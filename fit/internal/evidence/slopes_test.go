@@ -15,7 +15,7 @@ func TestSlopesOfAlike(t *testing.T) {
 	for j := range p.W - 1 {
 		p.Slopes = append(p.Slopes, math.Exp(float64(j%3)-1))
 	}
-	pt, err := rows.at(t.Context(), p, nil)
+	pt, err := rows.At(t.Context(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestSlopesOfAlike(t *testing.T) {
 func TestSlopesOfTop(t *testing.T) {
 	rows, _, p := testRows(t)
 	p.Spread = 0.3
-	pt, err := rows.at(t.Context(), p, nil)
+	pt, err := rows.At(t.Context(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -167,11 +167,7 @@ func coordinates(pt *Point) []float64 {
 		return x
 	}
 	for j := range pt.W - 1 {
-		v := 1.0
-		if pt.Slopes != nil {
-			v = pt.Slopes[j]
-		}
-		x = append(x, math.Log(v))
+		x = append(x, math.Log(slopeOf(pt.Slopes, j)))
 	}
 	return x
 }
@@ -189,11 +185,7 @@ func (pt *Point) partials() []float64 {
 	}
 	spread, traces, means := 0.0, 0.0, 0.0
 	for j := range w - 1 {
-		v := pt.slope[j*w+j]
-		if pt.Slopes != nil {
-			v *= pt.Slopes[j]
-		}
-		spread += v
+		spread += slopeOf(pt.Slopes, j) * pt.slope[j*w+j]
 		traces += pt.MeanCovariance[j*w+j]
 		means += pt.Mean[j] * pt.Mean[j]
 	}
