@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/engine"
 )
 
 // says checks that err says that a node has failed, by the word of others.
@@ -37,7 +38,7 @@ func TestHearsay(t *testing.T) {
 		{"short", func(p []byte) []byte { return p[:4] }, nil, nil, 1, wire.Corrupt, [][]int{nil, {0}, {1, 0}, {2, 1, 0}}},
 		{"nan", nil, nil, &wire.PeerError{Peer: 1, Kind: wire.Protocol, Err: errors.New("number 3 is NaN")}, 1, wire.Protocol, [][]int{nil, {0}, {1, 0}, {2, 1, 0}}},
 		{"a lie", nil, asleep, nil, 0, wire.Timeout, [][]int{{1}, nil, {1}, {2, 1}}},
-		{"a lie of far away", nil, &wire.PeerError{Peer: 3, Via: []int{2}, Kind: wire.Timeout, Err: errors.New("asleep")}, nil, 3, wire.Timeout, [][]int{{1, 2}, nil, {1, 2}, {2, 1, 2}}},
+		{"a lie of far away", nil, &wire.PeerError{Peer: 3, Via: []int{2}, Kind: wire.Timeout, Err: errors.New("asleep")}, nil, 3, wire.Timeout, [][]int{{1, 2}, nil, {1, 2}, {2, 1}}},
 	} {
 		p := newParty(t, "path", 4)
 		list := p.all(t, quick())
@@ -78,5 +79,26 @@ func TestNobodyByThatNumber(t *testing.T) {
 		begin(t, list)
 		go list[1].Leave(lie)
 		says(t, lie.Error(), exchange(t, list[2], 1), 1, wire.Protocol)
+	}
+}
+
+// TestOwnWordComesBack: a neighbour that has just started again may pass on what this node said of it before. Nobody takes that for a lie,
+// so that all join anew; it does not pass its own word on again, so that a word does not grow for ever.
+func TestOwnWordComesBack(t *testing.T) {
+	p := newParty(t, "path", 3)
+	list := p.all(t, quick())
+	begin(t, list)
+	errs := each(list, func(tr *Transport) error {
+		err := error(&wire.PeerError{Peer: 0, Via: []int{1, 2}, Kind: wire.Closed, Err: engine.ErrGone})
+		if tr.node > 0 {
+			err = exchange(t, tr, 1)
+		}
+		tr.Leave(err)
+		return err
+	})
+	says(t, "who said so", errs[1], 0, wire.Closed, 0, 1, 2)
+	says(t, "a stranger", errs[2], 0, wire.Closed, 1, 0)
+	if !errors.Is(errs[2], engine.ErrGone) {
+		t.Errorf("%v: the node does not join anew", errs[2])
 	}
 }

@@ -325,6 +325,9 @@ func reasonOf(err error, node int) *reason {
 	var peer *wire.PeerError
 	if errors.As(err, &peer) {
 		r.Node, r.Via, r.Kind, r.Text = peer.Peer, peer.Via, peer.Kind, ""
+		if k := slices.Index(r.Via, node); k >= 0 { // its own word, of before it joined anew, has come back
+			r.Via = r.Via[:k]
+		}
 		if peer.Err != nil {
 			r.Text = shorten(peer.Err.Error())
 		}
