@@ -142,7 +142,7 @@ func (f *files) writeFolder(flag, dir string, content map[string][]byte) error {
 			return err
 		}
 	}
-	if err := atomicfile.WriteFolder(dir, content); err != nil {
+	if err := atomicfile.WriteFolder(dir, content, nil); err != nil {
 		return fmt.Errorf("--%s: %w", flag, err)
 	}
 	return nil

@@ -274,8 +274,8 @@ func CheckFolder(dir string) error {
 
 // WriteFolder writes files, given by their names, into a folder, which it makes if need
 // be. All of them are complete on the disk before the first takes its name: an error
-// before leaves the folder as it was.
-func WriteFolder(dir string, files map[string][]byte) error {
+// before leaves the folder as it was. ready is called between, unless it is nil.
+func WriteFolder(dir string, files map[string][]byte, ready func() error) error {
 	undo, err := makeFolder(dir)
 	if err != nil {
 		return err
@@ -292,6 +292,11 @@ func WriteFolder(dir string, files map[string][]byte) error {
 			return err
 		}
 		all = append(all, f)
+	}
+	if ready != nil {
+		if err := ready(); err != nil {
+			return err
+		}
 	}
 	for _, f := range all {
 		if err := f.Commit(); err != nil {

@@ -157,7 +157,7 @@ func TestWriteFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkOnly(t, dir)
-	if err := WriteFolder(page, map[string][]byte{"x": []byte("1"), "y": []byte("2")}); err != nil {
+	if err := WriteFolder(page, map[string][]byte{"x": []byte("1"), "y": []byte("2")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	checkOnly(t, page, "x", "y")
@@ -166,7 +166,7 @@ func TestWriteFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 10 { // the order is random
-		err := WriteFolder(page, map[string][]byte{"x": []byte("3"), "y": []byte("4"), "z": nil})
+		err := WriteFolder(page, map[string][]byte{"x": []byte("3"), "y": []byte("4"), "z": nil}, nil)
 		if err == nil || !strings.Contains(err.Error(), "it is a folder") {
 			t.Errorf("error is %v", err)
 		}
@@ -178,7 +178,7 @@ func TestWriteFolder(t *testing.T) {
 		checkOnly(t, page, "x", "y", "z")
 	}
 	// What was made for files that cannot be written does not stay either.
-	if err := WriteFolder(filepath.Join(dir, "new", "new"), map[string][]byte{"no/such": nil}); err == nil {
+	if err := WriteFolder(filepath.Join(dir, "new", "new"), map[string][]byte{"no/such": nil}, nil); err == nil {
 		t.Error("no error")
 	}
 	checkOnly(t, dir, "a")

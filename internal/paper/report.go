@@ -75,7 +75,7 @@ func WriteReport(folder string, all []*simulation.Summary) error {
 		return err
 	}
 	r.files[ReportFile], r.files[ResultsFile] = b.Bytes(), r.csv()
-	return atomicfile.WriteFolder(folder, r.files)
+	return atomicfile.WriteFolder(folder, r.files, nil)
 }
 
 // csv lists every method of every run.

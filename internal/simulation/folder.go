@@ -52,11 +52,11 @@ func OpenFolder(dir string, s *Setting, fresh bool) (*Folder, error) {
 	}
 	f := &Folder{dir: dir, setting: s}
 	var err error
-	if f.Differs, err = f.compare(s); err != nil {
+	if f.Differs, err = f.compare(); err != nil {
 		return nil, err
 	}
 	if f.Differs == "" && !fresh {
-		if err := f.load(s); err != nil {
+		if err := f.load(); err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +110,7 @@ func (f *Folder) WriteResults(sum *Summary) error {
 	return atomicfile.WriteFolder(f.dir, map[string][]byte{
 		SummaryFile: append(text, '\n'), BandsFile: sum.curves(),
 		FigureFile + ".png": figure.PNG(), FigureFile + ".svg": figure.SVG(),
-	})
+	}, nil)
 }
 
 // append adds to the part all of a text or, if the disk is full, nothing.
@@ -135,33 +135,9 @@ func (f *Folder) begin() error {
 	for i := range f.Done {
 		trace = f.Done[i].AppendCSV(trace)
 	}
-	if err := os.MkdirAll(f.dir, 0o777); err != nil {
+	files := map[string][]byte{partFile: trace, SettingsFile: append(setting, '\n')}
+	if err := atomicfile.WriteFolder(f.dir, files, f.moveAway); err != nil {
 		return err
-	}
-	var files []*atomicfile.File
-	for _, x := range []struct {
-		name string
-		text []byte
-	}{{partFile, trace}, {SettingsFile, append(setting, '\n')}} {
-		file, err := atomicfile.Create(f.Path(x.name))
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		if err := file.Complete(x.text); err != nil {
-			return err
-		}
-		files = append(files, file)
-	}
-	if f.Differs != "" {
-		if err := f.moveAway(); err != nil {
-			return err
-		}
-	}
-	for _, file := range files {
-		if err := file.Commit(); err != nil {
-			return err
-		}
 	}
 	f.size = int64(len(trace))
 	f.part, err = os.OpenFile(f.Path(partFile), os.O_WRONLY|os.O_APPEND, 0)
@@ -170,7 +146,7 @@ func (f *Folder) begin() error {
 
 // compare says in which parameter the folder's setting differs, or nothing if it
 // does not or there is none.
-func (f *Folder) compare(s *Setting) (string, error) {
+func (f *Folder) compare() (string, error) {
 	text, err := os.ReadFile(f.Path(SettingsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -182,7 +158,7 @@ func (f *Folder) compare(s *Setting) (string, error) {
 	if err := json.Unmarshal(text, &theirs); err != nil {
 		return "", fmt.Errorf("%s: %w", f.Path(SettingsFile), err)
 	}
-	return theirs.Differences(s), nil
+	return theirs.Differences(f.setting), nil
 }
 
 // Differences lists the parameters of a setting that another does not have, with
@@ -201,8 +177,11 @@ func (s *Setting) Differences(other *Setting) string {
 	return strings.Join(found, ", ")
 }
 
-// moveAway makes room for a run with another setting.
+// moveAway makes room for a run with another setting, if there is one.
 func (f *Folder) moveAway() error {
+	if f.Differs == "" {
+		return nil
+	}
 	if err := os.MkdirAll(f.Path(previousDir), 0o777); err != nil {
 		return err
 	}
@@ -220,7 +199,7 @@ func (f *Folder) moveAway() error {
 
 // load reads the trials done, from the trace or from the part that a killed run
 // left, whichever has more, or is newer.
-func (f *Folder) load(s *Setting) error {
+func (f *Folder) load() error {
 	for _, name := range []string{TraceFile, partFile} {
 		trials, err := readTraceFile(f.Path(name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -229,7 +208,7 @@ func (f *Folder) load(s *Setting) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Path(name), err)
 		}
-		if done := complete(trials, s); len(done) > 0 && len(done) >= len(f.Done) {
+		if done := complete(trials, f.setting); len(done) > 0 && len(done) >= len(f.Done) {
 			f.Done, f.fromPart = done, name == partFile
 		}
 	}
