@@ -25,7 +25,7 @@ func state(t testing.TB, iterations int) *difalt.Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := setting.Problem(t.Context(), 1, 1)
+	p, err := setting.Problem(t.Context(), 1, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

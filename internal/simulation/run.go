@@ -282,11 +282,10 @@ func (s *Setting) Over(ctx context.Context, trial int, method string, t wire.Tra
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.Data().Generate(ctx, s.Nodes, net.Hosted(), derive(s.Seed, trial, forData), workers)
+	p, err := s.Problem(ctx, trial, net.Hosted(), workers)
 	if err != nil {
 		return nil, err
 	}
-	p.Start = s.start(trial)
 	o, err := s.methodOptions(method, workers)
 	if err != nil {
 		return nil, err

@@ -166,9 +166,6 @@ func (s *Setting) Agreement() (a consensus.Agreement, err error) {
 			return a, fmt.Errorf("compress: %w", err)
 		}
 	}
-	if err := (consensus.Agreement{Trigger: s.Sporadic}).Validate(); err != nil {
-		return a, fmt.Errorf("sporadic: %w", err)
-	}
 	a.Trigger = s.Sporadic
 	if err := a.Validate(); err != nil {
 		return a, fmt.Errorf("agree: %w", err)
@@ -227,19 +224,15 @@ func (s *Setting) Network(weights *topology.Weights, trial int) (*consensus.Netw
 	return consensus.New(weights, meter)
 }
 
-// Problem returns the data of a trial, drawn by the given number of threads, with
-// the Gaussian start of the power iteration.
-func (s *Setting) Problem(ctx context.Context, trial, workers int) (*difalt.Problem, error) {
-	p, err := s.Data().Generate(ctx, s.Nodes, nil, derive(s.Seed, trial, forData), workers)
+// Problem returns the data of a trial at some of the nodes, nil for all of them, drawn by the
+// given number of threads, with the Gaussian start of the power iteration.
+func (s *Setting) Problem(ctx context.Context, trial int, hosted []int, workers int) (*difalt.Problem, error) {
+	p, err := s.Data().Generate(ctx, s.Nodes, hosted, derive(s.Seed, trial, forData), workers)
 	if err != nil {
 		return nil, err
 	}
-	p.Start = s.start(trial)
+	p.Start = synth.Gaussian(s.Features, s.Rank, synth.Stream(derive(s.Seed, trial, forStart), 0))
 	return p, nil
-}
-
-func (s *Setting) start(trial int) *kernel.Basis {
-	return synth.Gaussian(s.Features, s.Rank, synth.Stream(derive(s.Seed, trial, forStart), 0))
 }
 
 // Options returns the options of a trial, without a method, a step and an agreement.
@@ -278,7 +271,7 @@ func (s *Setting) draw(ctx context.Context, trial, workers int) (*difalt.Problem
 	if err != nil {
 		return nil, nil, err
 	}
-	problem, err := s.Problem(ctx, trial, workers)
+	problem, err := s.Problem(ctx, trial, nil, workers)
 	return problem, weights, err
 }
 

@@ -170,7 +170,7 @@ func TestPlanTrafficIsThatOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newPlan(t, in)
-	problem, err := s.Problem(t.Context(), 1, 1)
+	problem, err := s.Problem(t.Context(), 1, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
