@@ -79,9 +79,9 @@ func LearningCurve(m *model.Model, t *dataset.Table, c CurveConfig) (points []Cu
 	shared := slices.ContainsFunc(p.Mean, func(v float64) bool { return v != 0 })
 	for i, n := range c.Samples {
 		s := &l.sums[i]
-		p := CurvePoint{Samples: n, Ours: s.ours.errors(s.rows, s.spread, 1), Single: s.single.errors(s.rows, s.spread, 1), Mean: s.mean.errors(s.rows, s.spread, 1)}
-		if shared {
-			p.Pooled = s.pooled.errors(s.rows, s.spread, 1)
+		p := CurvePoint{n, s.ours.errors(s.rows, s.spread, 1), s.pooled.errors(s.rows, s.spread, 1), s.single.errors(s.rows, s.spread, 1), s.mean.errors(s.rows, s.spread, 1)}
+		if !shared {
+			p.Pooled = s.pooled.errors(0, 0, 1)
 		}
 		points = append(points, p)
 	}

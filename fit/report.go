@@ -32,7 +32,7 @@ func bestRidge(grid, squares []float64, weights, unit float64) (best float64, tr
 	return best, tried
 }
 
-// Errors are those of predictions on a set of rows.
+// Errors are those of predictions on a set of rows, NaN if there are none.
 type Errors struct {
 	Rows int
 	// RMSE is sqrt(sum (y - prediction)^2 / Rows) and MAE sum |y - prediction| / Rows,

@@ -109,8 +109,11 @@ func (f *adaptFlags) learningCurve(ctx context.Context, stdout, stderr io.Writer
 	}
 	rows := text.Table{{"rows of a task", "ours RMSE", "pooled RMSE", "single RMSE", "mean RMSE", "ours EV", "pooled EV", "single EV"}}
 	for _, p := range points {
-		rows = append(rows, []string{strconv.Itoa(p.Samples), absent(p.Ours, p.Ours.RMSE), absent(p.Pooled, p.Pooled.RMSE), absent(p.Single, p.Single.RMSE), absent(p.Mean, p.Mean.RMSE),
-			absent(p.Ours, p.Ours.ExplainedVariance), absent(p.Pooled, p.Pooled.ExplainedVariance), absent(p.Single, p.Single.ExplainedVariance)})
+		row := []string{strconv.Itoa(p.Samples)}
+		for _, v := range []float64{p.Ours.RMSE, p.Pooled.RMSE, p.Single.RMSE, p.Mean.RMSE, p.Ours.ExplainedVariance, p.Pooled.ExplainedVariance, p.Single.ExplainedVariance} {
+			row = append(row, text.Decimal(v))
+		}
+		rows = append(rows, row)
 	}
 	rows.Write(stdout)
 	fmt.Fprintf(stdout, `
@@ -125,12 +128,4 @@ mean: of its training rows.
 	fmt.Fprintf(stdout, "\npicture  %s (and .svg)\ncurve    %s\n",
 		filepath.Join(f.curve, "learning-curve.png"), filepath.Join(f.curve, "learning-curve.csv"))
 	return nil
-}
-
-// absent prints a number of errors, or a dash when there are none.
-func absent(e fit.Errors, v float64) string {
-	if e.Rows == 0 {
-		return "-"
-	}
-	return text.Decimal(v)
 }

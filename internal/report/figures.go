@@ -178,11 +178,7 @@ func curveFigure(points []fit.CurvePoint) *chart.Figure {
 	for _, p := range points {
 		x = append(x, float64(p.Samples))
 		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single, p.Mean} {
-			v := e.RMSE
-			if e.Rows == 0 {
-				v = math.NaN()
-			}
-			series[i].X, series[i].Y = x, append(series[i].Y, v)
+			series[i].X, series[i].Y = x, append(series[i].Y, e.RMSE)
 		}
 	}
 	return newFigure("RMSE on held-out rows", chart.Panel{
