@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -18,18 +19,14 @@ const spinFor = 50 * time.Microsecond
 // A Pool is used by one goroutine at a time, and not from within a job. Close ends
 // its goroutines.
 type Pool struct {
-	workers []*worker // of the calling goroutine's helpers: workers 1, 2, ...
+	workers []*parker // of the calling goroutine's helpers: workers 1, 2, ...
+	served  sync.WaitGroup
 	job     func(worker int)
 	epoch   atomic.Uint32
 	pending atomic.Int32
-	caller  parker
+	caller  *parker
 	spin    time.Duration
 	closed  bool
-}
-
-type worker struct {
-	parker
-	exited chan struct{}
 }
 
 // MaxWorkers is the largest number of workers of a pool. A fork wakes them one after the
@@ -46,16 +43,14 @@ func NewPool(workers int) *Pool {
 	if workers <= 0 {
 		workers = min(runtime.GOMAXPROCS(0), MaxWorkers)
 	}
-	p := &Pool{spin: spinFor}
+	p := &Pool{spin: spinFor, caller: newParker()}
 	if workers > runtime.GOMAXPROCS(0) {
 		p.spin = 0 // spinning workers would keep the others from running
 	}
-	p.caller.init()
 	for w := 1; w < workers; w++ {
-		k := &worker{exited: make(chan struct{})}
-		k.init()
+		k := newParker()
 		p.workers = append(p.workers, k)
-		go p.serve(k, w)
+		p.served.Go(func() { p.serve(k, w) })
 	}
 	return p
 }
@@ -99,12 +94,11 @@ func (p *Pool) Close() {
 	p.epoch.Add(1)
 	for _, k := range p.workers {
 		k.wake()
-		<-k.exited
 	}
+	p.served.Wait()
 }
 
-func (p *Pool) serve(k *worker, w int) {
-	defer close(k.exited)
+func (p *Pool) serve(k *parker, w int) {
 	for seen := uint32(0); ; seen++ {
 		k.wait(p.spin, func() bool { return p.epoch.Load() != seen })
 		if p.closed {
@@ -124,7 +118,7 @@ type parker struct {
 	signal chan struct{}
 }
 
-func (k *parker) init() { k.signal = make(chan struct{}, 1) }
+func newParker() *parker { return &parker{signal: make(chan struct{}, 1)} }
 
 // wait polls ready for the given time and then sleeps until wake.
 func (k *parker) wait(spin time.Duration, ready func() bool) {
