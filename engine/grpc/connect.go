@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/crowd"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -141,8 +140,7 @@ func (t *Transport) welcome(e *edge, c *caller, their *hello, s rpc.ServerStream
 		return nil
 	}
 	t.uses(c)
-	err := t.exchangeFrames(t.ctx, e, s, their)
-	t.noteTrouble(e, wire.Closed, err)
+	t.noteTrouble(e, t.exchangeFrames(t.ctx, e, s, their))
 	return nil
 }
 
@@ -188,12 +186,7 @@ func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
 		}
 		t.mu.Unlock()
 		if err != nil && t.ctx.Err() == nil {
-			kind := wire.Closed
-			var r *refusal
-			if errors.As(err, &r) {
-				kind = wire.Refused
-			}
-			t.noteTrouble(e, kind, err)
+			t.noteTrouble(e, err)
 		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause/2)):

@@ -102,7 +102,6 @@ type overdue struct {
 // trouble is what is wrong with an edge.
 type trouble struct {
 	why   error // what went wrong last
-	kind  wire.Kind
 	final error // for good: nothing is tried any more
 }
 
@@ -124,19 +123,30 @@ func (e *edge) failed(seq uint64, kind wire.Kind, err error) *wire.PeerError {
 	return &wire.PeerError{Peer: e.peer, Round: seq, Kind: kind, Err: err}
 }
 
-// noteTrouble notes why an edge is not connected, and tells the operator if that is news.
-func (t *Transport) noteTrouble(e *edge, kind wire.Kind, err error) {
-	t.mu.Lock()
-	// A connection that ends early is often a refusal of which the words were lost.
-	_, refused := e.trouble.why.(*refusal)
-	half := refused && kind != wire.Refused
-	news := !half && (e.trouble.why == nil || e.trouble.why.Error() != err.Error())
-	if !half {
-		e.trouble.why, e.trouble.kind = err, kind
+// kind returns what kind of trouble there is: none yet is silence.
+func (t *trouble) kind() wire.Kind {
+	var r *refusal
+	switch {
+	case t.why == nil:
+		return wire.Timeout
+	case errors.As(t.why, &r):
+		return wire.Refused
 	}
-	quiet := e.parting.theirBye || t.leaving.started
+	return wire.Closed
+}
+
+// noteTrouble notes why an edge is not connected, and tells the operator if that is news.
+func (t *Transport) noteTrouble(e *edge, err error) {
+	t.mu.Lock()
+	was, is := e.trouble, trouble{why: err}
+	// A connection that ends early is often a refusal of which the words were lost.
+	half := was.kind() == wire.Refused && is.kind() != wire.Refused
+	if !half {
+		e.trouble.why = err
+	}
+	news := !half && (was.why == nil || was.why.Error() != err.Error()) && !e.parting.theirBye && !t.leaving.started
 	t.mu.Unlock()
-	if news && !quiet {
+	if news {
 		t.o.Report(fmt.Sprintf("%s: %v", t.cluster.Label(e.peer), err))
 	}
 	t.notify()
