@@ -86,33 +86,20 @@ func TasksOf(x [][]float64, y []float64, first []int, storage Storage) *Tasks {
 	if len(x) == 0 {
 		panic(badTasks)
 	}
-	return newTasks(len(x[0]), func(i int) []float64 { return x[i] }, len(x), y, first, storage)
-}
-
-// TasksOfFlat is TasksOf of a table in one slice, row after row: sample i has the features
-// x[i*d : (i+1)*d].
-func TasksOfFlat(d int, x, y []float64, first []int, storage Storage) *Tasks {
-	if d <= 0 || len(x)%d != 0 {
-		panic(badTasks)
-	}
-	return newTasks(d, func(i int) []float64 { return x[i*d : (i+1)*d] }, len(x)/d, y, first, storage)
-}
-
-func newTasks(d int, row func(i int) []float64, rows int, y []float64, first []int, storage Storage) *Tasks {
-	if len(y) != rows {
+	if len(y) != len(x) {
 		panic(badResponses)
 	}
-	if len(first) < 2 || first[0] != 0 || first[len(first)-1] != rows || !slices.IsSorted(first) {
+	if len(first) < 2 || first[0] != 0 || first[len(first)-1] != len(x) || !slices.IsSorted(first) {
 		panic(badFirst)
 	}
 	samples := make([]int, len(first)-1)
 	for t := range samples {
 		samples[t] = first[t+1] - first[t]
 	}
-	b := NewBuilder(d, samples, storage)
+	b := NewBuilder(len(x[0]), samples, storage)
 	for t, n := range samples {
 		for i := range n {
-			b.SetRow(t, i, row(first[t]+i), y[first[t]+i])
+			b.SetRow(t, i, x[first[t]+i], y[first[t]+i])
 		}
 	}
 	return b.Tasks()

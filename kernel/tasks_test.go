@@ -55,44 +55,40 @@ func TestNewTasks(t *testing.T) {
 	})
 }
 
-// A table of rows, and one slice of them, are packed as matrices are.
+// A table of rows is packed as matrices are.
 func TestTasksOf(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
 		want, x, y := randomTasks(rng, 9, []int{0, 3, 1, 0, 5}, storage)
 		var rows [][]float64
-		var flat, all []float64
+		var all []float64
 		for k, m := range x {
 			for i := range want.Samples(k) {
-				rows, flat = append(rows, m.RawRowView(i)), append(flat, m.RawRowView(i)...)
+				rows = append(rows, m.RawRowView(i))
 			}
 			all = append(all, y[k]...)
 		}
 		first := []int{0, 0, 3, 4, 4, 9}
-		for _, got := range []*kernel.Tasks{kernel.TasksOf(rows, all, first, storage), kernel.TasksOfFlat(9, flat, all, first, storage)} {
-			if got.Len() != want.Len() || got.Features() != 9 || got.TotalSamples() != 9 {
-				t.Fatalf("%d tasks of %d features and %d samples", got.Len(), got.Features(), got.TotalSamples())
+		got := kernel.TasksOf(rows, all, first, storage)
+		if got.Len() != want.Len() || got.Features() != 9 || got.TotalSamples() != 9 {
+			t.Fatalf("%d tasks of %d features and %d samples", got.Len(), got.Features(), got.TotalSamples())
+		}
+		for k := range got.Len() {
+			if !sameBits(got.Y(k), want.Y(k)) {
+				t.Errorf("responses of task %d: %v", k, got.Y(k))
 			}
-			for k := range got.Len() {
-				if !sameBits(got.Y(k), want.Y(k)) {
-					t.Errorf("responses of task %d: %v", k, got.Y(k))
-				}
-				for i := range got.Samples(k) {
-					if !sameBits(got.Row(make([]float64, 9), k, i), want.Row(make([]float64, 9), k, i)) {
-						t.Errorf("sample %d of task %d differs", i, k)
-					}
+			for i := range got.Samples(k) {
+				if !sameBits(got.Row(make([]float64, 9), k, i), want.Row(make([]float64, 9), k, i)) {
+					t.Errorf("sample %d of task %d differs", i, k)
 				}
 			}
 		}
 		for name, first := range map[string][]int{"none": nil, "one": {0}, "not from 0": {1, 9}, "too few": {0, 8}, "too many": {0, 10}, "backwards": {0, 5, 3, 9}} {
 			wantPanic(t, name, func() { kernel.TasksOf(rows, all, first, storage) })
-			wantPanic(t, name, func() { kernel.TasksOfFlat(9, flat, all, first, storage) })
 		}
 		wantPanic(t, "no rows", func() { kernel.TasksOf(nil, nil, []int{0, 0}, storage) })
 		wantPanic(t, "responses", func() { kernel.TasksOf(rows, all[1:], []int{0, 9}, storage) })
 		wantPanic(t, "ragged", func() { kernel.TasksOf(append(rows[:8:8], rows[0][1:]), all, []int{0, 9}, storage) })
-		wantPanic(t, "half a row", func() { kernel.TasksOfFlat(9, flat[1:], all, first, storage) })
-		wantPanic(t, "no features", func() { kernel.TasksOfFlat(0, nil, nil, []int{0, 0}, storage) })
 	}
 }
 
