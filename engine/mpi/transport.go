@@ -32,8 +32,8 @@ type Transport struct {
 	links []C.difalt_link // of c
 
 	asked bool             // the others have been asked whether they agree
-	seq   uint64           // of the exchange under way, or the last one
-	state exchangeState    // of that exchange
+	begun bool             // there has been an exchange
+	seq   uint64           // of the one that is pending, see World, or the last one
 	err   error            // for good
 	pins  []runtime.Pinner // of what a link sends, for as long as it is the same memory
 
@@ -42,15 +42,6 @@ type Transport struct {
 	since  time.Time
 	stats  engine.Stats
 }
-
-// An exchangeState says how far the last exchange is.
-type exchangeState int
-
-const (
-	notBegun exchangeState = iota // there was none
-	underWay                      // MPI may read what is sent
-	complete
-)
 
 // New returns a transport along the edges of g, which is not connected before Join.
 func (w *World) New(g *topology.Graph, o engine.Options) *Transport {
@@ -123,13 +114,13 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if t.err == nil && (t.state == notBegun || seq != t.seq) {
+	if t.err == nil && (!t.begun || seq != t.seq) {
 		t.err = t.begin(seq, out, due)
 	}
 	if t.err != nil {
 		return t.err
 	}
-	if t.state == underWay {
+	if t.world.pending {
 		if err := t.await(ctx); err != nil {
 			return err
 		}
@@ -144,7 +135,7 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 }
 
 func (t *Transport) begin(seq uint64, out [][]byte, due []bool) error {
-	if t.state == underWay {
+	if t.world.pending {
 		return fmt.Errorf("mpi: exchange %d while %d is under way", seq, t.seq)
 	}
 	for k, p := range out {
@@ -152,7 +143,7 @@ func (t *Transport) begin(seq uint64, out [][]byte, due []bool) error {
 			return fmt.Errorf("mpi: a frame of %d bytes to node %d: must be at most %d", len(p), t.links[k].peer, t.o.MaxFrame)
 		}
 	}
-	t.seq, t.state, t.world.pending = seq, underWay, true
+	t.seq, t.begun, t.world.pending = seq, true, true // MPI may read what is sent
 	for k, p := range out {
 		l := &t.links[k]
 		if l.length = 0; due == nil || due[k] {
@@ -197,7 +188,7 @@ func (t *Transport) await(ctx context.Context) error {
 }
 
 func (t *Transport) finish(out [][]byte) {
-	t.state, t.world.pending = complete, false
+	t.world.pending = false
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.absent, t.since = nil, time.Time{}
@@ -257,7 +248,7 @@ func (t *Transport) Close() error {
 		t.err = engine.ErrClosed
 	}
 	for k := range t.pins {
-		if t.state != underWay { // otherwise MPI may still read it
+		if !t.world.pending { // otherwise MPI may still read it
 			t.pins[k].Unpin()
 			t.links[k].out = nil
 		}
