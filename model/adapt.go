@@ -30,16 +30,16 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 	own := len(p.Noise) == len(p.Tasks) && (p.Noise != nil || p.Prior.NoisePrior.Freedom > 0)
 	w := m.p.Width()
 	for i := range tasks {
-		k, ok := m.learn(&tasks[i])
+		theta, covariance, noise, freedom, ok := m.learn(&tasks[i])
 		if !ok {
 			return nil, fmt.Errorf("task %q: its features are too large for the model's scaling", t.Tasks()[i])
 		}
 		if own {
-			p.Noise, p.Freedom = append(p.Noise, k.noise), append(p.Freedom, k.freedom)
+			p.Noise, p.Freedom = append(p.Noise, noise), append(p.Freedom, freedom)
 		}
-		p.Theta = append(p.Theta, m.expand(k.theta)...)
-		for j := range len(k.covariance) / w {
-			p.Covariance = append(p.Covariance, k.covariance[j*w+j:(j+1)*w]...)
+		p.Theta = append(p.Theta, m.expand(theta)...)
+		for j := range len(covariance) / w {
+			p.Covariance = append(p.Covariance, covariance[j*w+j:(j+1)*w]...)
 		}
 	}
 	p.Tasks = slices.Concat(p.Tasks, t.Tasks())

@@ -25,14 +25,6 @@ type component struct {
 	away   []float64             // from the mean of all components to its own
 }
 
-// usualNoise returns the variance of the noise of a usual task.
-func (p *Prior) usualNoise() float64 {
-	if p.NoisePrior.Freedom > 0 {
-		return p.NoisePrior.Scale
-	}
-	return p.Noise
-}
-
 // priors calls visit for what the model says about tasks in general, the most probable first; suffix is that of arrays in a file.
 func (p *Parameters) priors(visit func(suffix string, weight float64, mean *[]float64, prior *Prior)) {
 	rest := 1.0
@@ -48,7 +40,7 @@ func (p *Parameters) priors(visit func(suffix string, weight float64, mean *[]fl
 
 // average sets the components, the mean of their means, and variances of noise.
 func (m *Model) average() {
-	m.mean, m.usual, m.single, m.outside = make([]float64, len(m.p.Mean)), 0, 0, 0
+	m.mean = make([]float64, len(m.p.Mean))
 	m.p.priors(func(_ string, weight float64, mean *[]float64, p *Prior) {
 		prior := &mixedmodel.Prior{W: m.p.Width(), Rank: p.Rank, Loadings: p.Loadings, Intercept: p.Intercept, Spread: p.Spread, Slopes: p.Slopes, MeanVariance: p.MeanVariance}
 		c := component{weight: weight, Posterior: mixedmodel.Posterior{
@@ -61,7 +53,11 @@ func (m *Model) average() {
 		c.fresh = c.ForNew()
 		m.components = append(m.components, c)
 		floats.AddScaled(m.mean, weight, *mean)
-		m.usual += weight * p.usualNoise()
+		usual := p.Noise
+		if p.NoisePrior.Freedom > 0 {
+			usual = p.NoisePrior.Scale
+		}
+		m.usual += weight * usual
 		m.single += weight * max(p.Noise, p.SampleNoise)
 		m.outside += weight * (p.Noise * (p.Spread + p.MeanVariance))
 	})
@@ -73,14 +69,9 @@ func (m *Model) average() {
 	}
 }
 
-// An adapted is what is known about a new task.
-type adapted struct {
-	theta, covariance []float64
-	noise, freedom    float64
-}
-
-// learn returns the coefficients of a new task by its rows; ok is false if rounding leaves none.
-func (m *Model) learn(t *mixedmodel.Task) (out adapted, ok bool) {
+// learn returns the coefficients of a new task by its rows, their covariance unless that of others is not known, and
+// the variance of its noise with its degrees of freedom; ok is false if rounding leaves none.
+func (m *Model) learn(t *mixedmodel.Task) (theta, covariance []float64, noise, freedom float64, ok bool) {
 	thetas, covariances := make([][]float64, len(m.components)), make([][]float64, len(m.components))
 	for k := range m.components {
 		c := &m.components[k]
@@ -88,16 +79,15 @@ func (m *Model) learn(t *mixedmodel.Task) (out adapted, ok bool) {
 		if m.covariance() != nil {
 			covariances[k] = make([]float64, c.W*c.W)
 		}
-		weighed, noise, freedom, ok := c.fresh.EstimateNoise(t)
+		weighed, v, f, ok := c.fresh.EstimateNoise(t)
 		if !ok || !c.fresh.Coefficients(&weighed, thetas[k], covariances[k]) {
-			return out, false
+			return nil, nil, 0, 0, false
 		}
-		out.noise += c.weight * noise
-		out.freedom += c.weight * freedom
+		noise += c.weight * v
+		freedom += c.weight * f
 	}
 	mixedmodel.Mix(m.weights(), thetas, covariances)
-	out.theta, out.covariance = thetas[0], covariances[0]
-	return out, true
+	return thetas[0], covariances[0], noise, freedom, true
 }
 
 func (m *Model) weights() []float64 {

@@ -146,7 +146,7 @@ func TestLoadErrors(t *testing.T) {
 		{func(p *Parameters) { p.Scaling.Scale = []float64{1, 0, 1, 1} }, `array "scale": entry 1 is 0`},
 		{func(p *Parameters) { p.Mean = []float64{1, 0, math.NaN(), 1, 1} }, `array "mean": entry 2 is NaN`},
 		{func(p *Parameters) { p.NodeOf = append([]int{7}, p.NodeOf[1:]...) }, `array "node": entry 0 is 7: want -1 to 2`},
-		{func(p *Parameters) { p.Tasks = append([]string{"1"}, p.Tasks[1:]...) }, `array "task" names task "1" twice`},
+		{func(p *Parameters) { p.Tasks = append([]string{"1"}, p.Tasks[1:]...) }, `array "task": entry 1 is "1", which is there twice`},
 		{func(p *Parameters) { p.Samples = p.Samples[1:] }, `array "samples" is (14,) int64: want the shape [15]`},
 		{func(p *Parameters) { p.Samples = append([]int{-5}, p.Samples[1:]...) }, `array "samples": entry 0 is -5: want 0 or more`},
 		{func(p *Parameters) { p.Prior.Slopes = []float64{1, 0, 1, 1} }, "a variance of slopes of the model is 0"},

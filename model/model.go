@@ -16,6 +16,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -131,19 +132,12 @@ func New(p Parameters) (*Model, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
-	m.index = make(map[string]int, len(p.Tasks))
-	for t, name := range p.Tasks {
-		if _, twice := m.index[name]; twice {
-			return nil, fmt.Errorf("array %q names task %q twice", "task", name)
-		}
-		m.index[name] = t
-	}
 	m.levels = categoricals(&m.p.Schema)
 	if p.CovarianceOf != nil {
 		m.later = sync.OnceValue(m.p.covariances)
 	}
+	m.average()
 	m.complete()
-	m.unscale()
 	return m, nil
 }
 
@@ -187,44 +181,49 @@ func (m *Model) check() error {
 			return err
 		}
 	}
-	for i, s := range p.Scaling.Scale {
-		if !(s > 0) {
-			return fmt.Errorf("array %q: entry %d is %v: want more than 0", "scale", i, s)
-		}
-	}
 	for j, v := range p.Scaling.Least {
 		if !(v <= p.Scaling.Most[j]) {
 			return fmt.Errorf("array %q: entry %d is %v: want at most %v", "least", j, v, p.Scaling.Most[j])
 		}
 	}
-	for i, n := range p.Samples {
-		if n < 0 {
-			return fmt.Errorf("array %q: entry %d is %d: want 0 or more", "samples", i, n)
+	if _, err := numbered("feature", m.features); err != nil {
+		return err
+	}
+	var err error
+	if m.index, err = numbered("task", p.Tasks); err != nil {
+		return err
+	}
+	return cmp.Or(
+		checkEach("scale", p.Scaling.Scale, "more than 0", func(v float64) bool { return v > 0 }),
+		checkEach("samples", p.Samples, "0 or more", func(n int) bool { return n >= 0 }),
+		checkEach("node", p.NodeOf, fmt.Sprintf("-1 to %d", len(p.Nodes)-1), func(g int) bool { return g >= -1 && g < len(p.Nodes) }),
+		p.checkNumbers())
+}
+
+// numbered returns the numbers of names, none of which may be there twice.
+func numbered(array string, names []string) (map[string]int, error) {
+	index := make(map[string]int, len(names))
+	for i, name := range names {
+		if _, twice := index[name]; twice {
+			return nil, fmt.Errorf("array %q: entry %d is %q, which is there twice", array, i, name)
+		}
+		index[name] = i
+	}
+	return index, nil
+}
+
+func checkEach[T any](array string, list []T, want string, ok func(v T) bool) error {
+	for i, v := range list {
+		if !ok(v) {
+			return fmt.Errorf("array %q: entry %d is %v: want %s", array, i, v, want)
 		}
 	}
-	seen := make(map[string]bool, len(m.features))
-	for i, name := range m.features {
-		if seen[name] {
-			return fmt.Errorf("array %q: entry %d is %q, which is there twice", "feature", i, name)
-		}
-		seen[name] = true
-	}
-	for i, g := range p.NodeOf {
-		if g < -1 || g >= len(p.Nodes) {
-			return fmt.Errorf("array %q: entry %d is %d: want -1 to %d", "node", i, g, len(p.Nodes)-1)
-		}
-	}
-	return p.checkNumbers()
+	return nil
 }
 
 // checkNumbers is check for what is not in arrays, and for variances.
 func (p *Parameters) checkNumbers() error {
-	for _, v := range slices.Concat(p.Noise, p.Freedom) {
-		if !(v >= 0 && v <= math.MaxFloat64) {
-			return fmt.Errorf("a variance of the model is %v", v)
-		}
-	}
-	var err error
+	err := checkVariances(slices.Concat(p.Noise, p.Freedom)...)
 	p.priors(func(_ string, weight float64, _ *[]float64, prior *Prior) {
 		switch {
 		case err != nil:
@@ -249,11 +248,18 @@ func (p *Parameters) checkNumbers() error {
 	return nil
 }
 
-func (p *Prior) check() error {
-	for _, v := range []float64{p.Intercept, p.Spread, p.MeanVariance, p.Noise, p.Freedom, p.NoisePrior.Scale, p.NoisePrior.Freedom, p.SampleNoise} {
+func checkVariances(list ...float64) error {
+	for _, v := range list {
 		if !(v >= 0 && v <= math.MaxFloat64) {
 			return fmt.Errorf("a variance of the model is %v", v)
 		}
+	}
+	return nil
+}
+
+func (p *Prior) check() error {
+	if err := checkVariances(p.Intercept, p.Spread, p.MeanVariance, p.Noise, p.Freedom, p.NoisePrior.Scale, p.NoisePrior.Freedom, p.SampleNoise); err != nil {
+		return err
 	}
 	if n := p.NoisePrior; (n.Scale > 0) != (n.Freedom > 0) {
 		return fmt.Errorf("the prior of the noise has scale %v and %v degrees of freedom: want both or neither", n.Scale, n.Freedom)
@@ -266,11 +272,10 @@ func (p *Prior) check() error {
 	return nil
 }
 
-// complete computes the prior in the form in which Adapt needs it, and the noise of every task.
+// complete computes the noise of every task, and what is predicted at the center, in the units of the table.
 func (m *Model) complete() {
-	m.average()
-	p := &m.p.Prior
-	m.noise = make([]float64, len(m.p.Tasks)+1)
+	p, s := &m.p.Prior, &m.p.Scaling
+	m.noise, m.bias = make([]float64, len(m.p.Tasks)+1), slices.Repeat([]float64{s.Target}, len(m.p.Tasks)+1)
 	for t := range m.noise {
 		v, freedom := m.single, p.Freedom
 		switch {
@@ -279,16 +284,7 @@ func (m *Model) complete() {
 		case t == len(m.p.Tasks) && p.NoisePrior.Freedom > 0:
 			v, freedom = m.usual, p.NoisePrior.Freedom
 		}
-		m.noise[t] = math.Sqrt(v) * mixedmodel.Interval95(freedom) * m.p.Scaling.TargetScale
-	}
-}
-
-// unscale computes what is predicted at the center, in the units of the table.
-func (m *Model) unscale() {
-	s := &m.p.Scaling
-	m.bias = make([]float64, len(m.noise))
-	for t := range m.bias {
-		m.bias[t] = s.Target
+		m.noise[t] = math.Sqrt(v) * mixedmodel.Interval95(freedom) * s.TargetScale
 		if s.Constant {
 			m.bias[t] += m.scaled(t)[len(s.Center)] * s.TargetScale
 		}
