@@ -71,15 +71,7 @@ func (a *array) write(out *npz.Writer) {
 	case *[]string:
 		out.Strings(a.name, a.shape, *at)
 	default:
-		row := make([]float64, a.shape[1])
-		out.Floats(a.name, a.shape, false, func(put func(float64)) {
-			for i := range a.shape[0] {
-				a.row(row, i)
-				for _, v := range row {
-					put(v)
-				}
-			}
-		})
+		out.Rows(a.name, a.shape, false, a.row)
 	}
 }
 
@@ -90,7 +82,7 @@ func (a *array) row(dst []float64, i int) {
 		mat.Col(dst, i, mat.NewDense(a.shape[1], a.shape[0], *at))
 	case **mat.SymDense:
 		mat.Row(dst, i, *at)
-	case func(i int, row []float64):
+	case func(t int, packed []float64):
 		at(i, dst)
 	}
 }

@@ -131,13 +131,10 @@ func (m *Model) Write(to io.Writer) error {
 func (m *Model) writeUnscaled(out *npz.Writer) {
 	k, t := len(m.p.Scaling.Center), len(m.p.Tasks)
 	constant := make([]float64, t)
-	out.Floats("Theta", []int{k, t}, false, func(put func(float64)) {
-		for i := range k {
-			for j := range t {
-				v := m.p.Scaling.inTable(m.scaled(j), i)
-				put(v)
-				constant[j] -= v * m.p.Scaling.Center[i]
-			}
+	out.Rows("Theta", []int{k, t}, false, func(dst []float64, i int) {
+		for j := range dst {
+			dst[j] = m.p.Scaling.inTable(m.scaled(j), i)
+			constant[j] -= dst[j] * m.p.Scaling.Center[i]
 		}
 	})
 	for j := range constant {

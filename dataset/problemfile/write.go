@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/atomicfile"
@@ -38,11 +39,9 @@ func write(out io.Writer, p *difalt.Problem, weights *topology.Weights) error {
 	writeSamples(w, p.Nodes)
 	if weights != nil {
 		l := weights.Len()
-		w.Floats("weights", []int{l, l}, false, func(put func(float64)) {
-			for i := range l {
-				for j := range l {
-					put(weights.At(i, j))
-				}
+		w.Rows("weights", []int{l, l}, false, func(dst []float64, i int) {
+			for j := range dst {
+				dst[j] = weights.At(i, j)
 			}
 		})
 	}
@@ -60,30 +59,20 @@ func write(out io.Writer, p *difalt.Problem, weights *topology.Weights) error {
 
 func writeSamples(w *npz.Writer, nodes []*kernel.Tasks) {
 	var task, node []int
+	var local, first []int // of every task: its number on its node, and its first row
 	var y []float64
 	single := true
 	for g, tasks := range nodes {
 		single = single && tasks.Storage() == kernel.Float32
 		for t := range tasks.Len() {
-			for range tasks.Samples(t) {
-				task = append(task, len(node))
-			}
+			task = append(task, slices.Repeat([]int{len(node)}, tasks.Samples(t))...)
+			node, local, first = append(node, g), append(local, t), append(first, len(y))
 			y = append(y, tasks.Y(t)...)
-			node = append(node, g)
 		}
 	}
-	d := nodes[0].Features()
-	w.Floats("X", []int{len(y), d}, single, func(put func(float64)) {
-		row := make([]float64, d)
-		for _, tasks := range nodes {
-			for t := range tasks.Len() {
-				for i := range tasks.Samples(t) {
-					for _, v := range tasks.Row(row, t, i) {
-						put(v)
-					}
-				}
-			}
-		}
+	w.Rows("X", []int{len(y), nodes[0].Features()}, single, func(dst []float64, i int) {
+		k := task[i]
+		nodes[node[k]].Row(dst, local[k], i-first[k])
 	})
 	w.Float64s("y", []int{len(y)}, y)
 	w.Ints("task", task)
@@ -97,13 +86,9 @@ func writeBases(w *npz.Writer, name string, stacked bool, u ...*kernel.Basis) {
 	if stacked {
 		shape = []int{len(u), d, r}
 	}
-	w.Floats(name, shape, false, func(put func(float64)) {
-		for _, b := range u {
-			for i := range d {
-				for j := range r {
-					put(b.At(i, j))
-				}
-			}
+	w.Rows(name, shape, false, func(dst []float64, i int) {
+		for j := range dst {
+			dst[j] = u[i/d].At(i%d, j)
 		}
 	})
 }

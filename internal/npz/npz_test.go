@@ -52,7 +52,7 @@ func TestRoundTrip(t *testing.T) {
 	var buf bytes.Buffer
 	w := NewWriter(&buf)
 	w.Float64s("f", []int{2, 3}, floats)
-	w.Floats("g", []int{2}, true, func(put func(float64)) { put(0.1); put(-3) })
+	w.Rows("g", []int{2}, true, func(dst []float64, _ int) { copy(dst, []float64{0.1, -3}) })
 	w.Ints("i", ints)
 	w.Strings("s", []int{3}, strs)
 	w.Float64s("none", []int{0, 4}, nil)

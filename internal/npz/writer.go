@@ -24,36 +24,30 @@ func NewWriter(w io.Writer) *Writer { return &Writer{zip: zip.NewWriter(w)} }
 
 // Float64s writes an array of float64 in C order.
 func (w *Writer) Float64s(name string, shape []int, data []float64) {
-	w.Floats(name, shape, false, func(put func(float64)) {
-		for _, v := range data {
-			put(v)
-		}
-	})
+	w.array(name, "<f8", shape, len(data), func(out *bufio.Writer, i int) { PutNumber(out, data[i]) })
 }
 
-// Floats writes an array of float64, or float32 if single is set, whose elements
-// fill puts one after the other in C order.
-func (w *Writer) Floats(name string, shape []int, single bool, fill func(put func(float64))) {
+// Rows writes an array of float64, or float32 if single is set: row sets dst to row i, by the last dimension of
+// the shape, of which it is given one after the other.
+func (w *Writer) Rows(name string, shape []int, single bool, row func(dst []float64, i int)) {
 	descr, put := "<f8", PutNumber
 	if single {
 		descr, put = "<f4", putSingle
 	}
-	w.array(name, descr, shape, func(out *bufio.Writer) (n int) {
-		fill(func(v float64) {
-			n++
-			put(out, v)
-		})
-		return n
+	dst := make([]float64, shape[len(shape)-1])
+	w.array(name, descr, shape, product(shape), func(out *bufio.Writer, i int) {
+		j := i % len(dst)
+		if j == 0 {
+			row(dst, i/len(dst))
+		}
+		put(out, dst[j])
 	})
 }
 
 // Ints writes a one-dimensional array of int64.
 func (w *Writer) Ints(name string, data []int) {
-	w.array(name, "<i8", []int{len(data)}, func(out *bufio.Writer) int {
-		for _, v := range data {
-			out.Write(binary.LittleEndian.AppendUint64(out.AvailableBuffer(), uint64(v)))
-		}
-		return len(data)
+	w.array(name, "<i8", []int{len(data)}, len(data), func(out *bufio.Writer, i int) {
+		out.Write(binary.LittleEndian.AppendUint64(out.AvailableBuffer(), uint64(data[i])))
 	})
 }
 
@@ -63,12 +57,7 @@ func (w *Writer) Strings(name string, shape []int, data []string) {
 	for _, s := range data {
 		width = max(width, utf8.RuneCountInString(s))
 	}
-	w.array(name, fmt.Sprintf("<U%d", width), shape, func(out *bufio.Writer) int {
-		for _, s := range data {
-			PutText(out, s, width)
-		}
-		return len(data)
-	})
+	w.array(name, fmt.Sprintf("<U%d", width), shape, len(data), func(out *bufio.Writer, i int) { PutText(out, data[i], width) })
 }
 
 // Elements of arrays; a bufio.Writer keeps its first error until it is flushed.
@@ -99,8 +88,11 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// array writes one entry; fill writes the elements and returns their number.
-func (w *Writer) array(name, descr string, shape []int, fill func(*bufio.Writer) int) {
+// array writes one entry of n elements, of which put writes number i.
+func (w *Writer) array(name, descr string, shape []int, n int, put func(out *bufio.Writer, i int)) {
+	if w.err == nil && n != product(shape) {
+		w.err = fmt.Errorf("array %q: %d elements do not fill the shape %v", name, n, shape)
+	}
 	if w.err != nil {
 		return
 	}
@@ -115,15 +107,17 @@ func (w *Writer) array(name, descr string, shape []int, fill func(*bufio.Writer)
 	if w.err = WriteHeader(out, descr, shape); w.err != nil {
 		return
 	}
-	n := fill(out)
-	if err := out.Flush(); w.err == nil {
-		w.err = err
+	for i := range n {
+		put(out, i)
 	}
-	want := 1
+	w.err = out.Flush()
+}
+
+// product returns the number of elements of a shape.
+func product(shape []int) int {
+	n := 1
 	for _, k := range shape {
-		want *= k
+		n *= k
 	}
-	if w.err == nil && n != want {
-		w.err = fmt.Errorf("array %q: %d elements do not fill the shape %v", name, n, shape)
-	}
+	return n
 }
