@@ -206,28 +206,17 @@ func (l *builder) records(p *recordParser, s *splitter, first []byte, line int, 
 	if undecided != nil {
 		return undecided
 	}
-	workers := min(runtime.GOMAXPROCS(0), 16)
-	free := make(chan *job, workers+2)
+	free := make(chan *job, min(runtime.GOMAXPROCS(0), 16)+2)
 	for range cap(free) {
 		free <- &job{}
 	}
-	work, order := make(chan *job, cap(free)), make(chan *job, cap(free))
-	stop := make(chan struct{})
+	order, stop := make(chan *job, cap(free)), make(chan struct{})
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer close(stop)
-	for range workers {
-		running.Go(func() {
-			for j := range work {
-				p.parse(j.block, j.line, &j.batch)
-				close(j.done)
-			}
-		})
-	}
 	running.Go(func() {
 		defer close(order)
-		defer close(work)
-		for {
+		for err := error(nil); err == nil; {
 			var j *job
 			select {
 			case <-stop:
@@ -238,14 +227,14 @@ func (l *builder) records(p *recordParser, s *splitter, first []byte, line int, 
 				j.block, j.line = append(j.block[:0], first...), line
 				first = nil
 			} else {
-				j.block, j.line, j.err = s.next(j.block)
+				j.block, j.line, err = s.next(j.block)
 			}
-			j.done = make(chan struct{})
-			work <- j
+			j.err, j.done = err, make(chan struct{})
 			order <- j
-			if j.err != nil {
-				return
-			}
+			running.Go(func() {
+				defer close(j.done)
+				p.parse(j.block, j.line, &j.batch)
+			})
 		}
 	})
 	for j := range order {

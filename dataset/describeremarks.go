@@ -80,7 +80,7 @@ func (d *describer) remarkColumn(c *columnStats) {
 	case kind == "empty":
 		d.remark("%q is empty.", name)
 	case kind == "text" && c.dates > 0:
-		d.remark("%q holds text of which %s like dates (such as %q).", name, looks(c.dates), c.firstText.text)
+		d.remark("%q holds text, and in %s a date (such as %q).", name, text.Plural(c.dates, "cell"), c.firstText.text)
 	case (kind == "text" || kind == "mixed") && c.signed == c.texts:
 		d.remark("%q holds numbers with the sign %q: take it out of the column.", name, signOf([]byte(c.firstText.text)))
 	case kind == "mixed":
@@ -117,13 +117,6 @@ func (d *describer) chooseText(out *Description, c *columnStats) {
 // isDifferent reports whether a column is different in every row, as far as is known.
 func (d *describer) isDifferent(c *columnStats) bool {
 	return c.more || len(c.distinct) == c.numbers+c.texts && c.missing == 0 && d.rows >= idRows
-}
-
-func looks(n int) string {
-	if n == 1 {
-		return "1 cell looks"
-	}
-	return fmt.Sprintf("%d cells look", n)
 }
 
 // digitsOf prints a number with all its digits.

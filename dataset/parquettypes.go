@@ -83,21 +83,17 @@ func physicalType(k parquet.Kind) (p parquetType, ok bool) {
 func integerType(k parquet.Kind, signed bool) (p parquetType, ok bool) {
 	switch {
 	case k == parquet.Int32 && signed:
-		return parquetType{value: func(v parquet.Value) float64 { return float64(v.Int32()) }}, true
+		p.value = func(v parquet.Value) float64 { return float64(v.Int32()) }
 	case k == parquet.Int32:
-		return parquetType{value: func(v parquet.Value) float64 { return float64(v.Uint32()) }}, true
+		p.value = func(v parquet.Value) float64 { return float64(v.Uint32()) }
 	case k == parquet.Int64 && signed:
-		return parquetType{
-			value: func(v parquet.Value) float64 { return float64(v.Int64()) },
-			name:  func(v parquet.Value) string { return strconv.FormatInt(v.Int64(), 10) },
-		}, true
+		p.value = func(v parquet.Value) float64 { return float64(v.Int64()) }
+		p.name = func(v parquet.Value) string { return strconv.FormatInt(v.Int64(), 10) }
 	case k == parquet.Int64:
-		return parquetType{
-			value: func(v parquet.Value) float64 { return float64(v.Uint64()) },
-			name:  func(v parquet.Value) string { return strconv.FormatUint(v.Uint64(), 10) },
-		}, true
+		p.value = func(v parquet.Value) float64 { return float64(v.Uint64()) }
+		p.name = func(v parquet.Value) string { return strconv.FormatUint(v.Uint64(), 10) }
 	}
-	return p, false
+	return p, p.value != nil
 }
 
 // decimalType is the type of whole numbers of 10^-scale.
@@ -124,11 +120,11 @@ func decimalType(k parquet.Kind, scale int) (p parquetType, ok bool) {
 		}
 		return x
 	}
-	name := func(v parquet.Value) string { return new(big.Rat).SetFrac(whole(v), power10(scale)).FloatString(scale) }
+	name := func(v parquet.Value) string {
+		return new(big.Rat).SetFrac(whole(v), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)).FloatString(scale)
+	}
 	return parquetType{value: value, name: name}, scale >= 0 && scale <= 1000
 }
-
-func power10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
 // bigEndian returns a number of two's complement.
 func bigEndian(b []byte) *big.Int {

@@ -80,14 +80,9 @@ func (t *Table) Split(s Split) ([]bool, error) {
 
 // checkSplit refuses what is no split, or none of this table.
 func (t *Table) checkSplit(s Split) error {
-	set := 0
-	for _, on := range []bool{s.TrainRows != 0, s.TestRows != 0, s.TestFraction != 0} {
-		if on {
-			set++
-		}
-	}
+	sizes := s.TrainRows != 0 || s.TestRows != 0 || s.TestFraction != 0
 	switch {
-	case set > 1:
+	case s.TrainRows != 0 && s.TestRows != 0, s.TestFraction != 0 && (s.TrainRows != 0 || s.TestRows != 0):
 		return fmt.Errorf("only one of training rows, test rows and test fraction may be set: they are %d, %d and %v", s.TrainRows, s.TestRows, s.TestFraction)
 	case s.TrainRows < 0 || s.TestRows < 0:
 		return fmt.Errorf("the number of rows a task is %d: must not be negative", min(s.TrainRows, s.TestRows))
@@ -95,9 +90,9 @@ func (t *Table) checkSplit(s Split) error {
 		return fmt.Errorf("the test fraction is %v: want at least 0 and less than 1", s.TestFraction)
 	case s.Last && t.about.times == nil:
 		return errors.New("no column says which rows are the last")
-	case t.about.marks != nil && (set > 0 || s.Last):
+	case t.about.marks != nil && (sizes || s.Last):
 		return errors.New("the marks of the table say which rows are held out: nothing else may")
-	case t.about.group.of != nil && !s.Last && set > 0 && s.TestFraction == 0:
+	case t.about.group.of != nil && !s.Last && sizes && s.TestFraction == 0:
 		return fmt.Errorf("groups by column %q are held out as a whole: want a fraction, not a number of rows", t.about.group.column)
 	}
 	return nil

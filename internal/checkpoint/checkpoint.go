@@ -101,22 +101,30 @@ func Open(path, name string, settings []wire.Setting, keep int, report func(text
 	if err := atomicfile.Tidy(path, f.owns); err != nil {
 		return nil, err
 	}
-	if f.known, err = f.list(); err != nil {
+	entries, err := os.ReadDir(path)
+	if err != nil {
 		return nil, err
 	}
-	for _, i := range f.known {
-		s, err := f.load(i)
-		var other *otherError
-		switch {
-		case errors.As(err, &other):
-			return nil, err
-		case err != nil:
-			report(err.Error())
-		case s.Snapshot.Iteration() != i:
-			report(fmt.Sprintf("%s: of iteration %d", f.file(i), s.Snapshot.Iteration()))
-		default:
-			f.points = append(f.points, Point{s.Run, i})
+	for _, e := range entries {
+		if i, own := f.iterationOf(e.Name()); own {
+			f.known = append(f.known, i)
 		}
+	}
+	slices.Sort(f.known)
+	for _, i := range f.known {
+		s, err := f.read(i)
+		if err != nil {
+			report(err.Error())
+			continue
+		}
+		if err := f.same(f.file(i), s.Settings); err != nil {
+			return nil, err
+		}
+		if s.Snapshot.Iteration() != i {
+			report(fmt.Sprintf("%s: of iteration %d", f.file(i), s.Snapshot.Iteration()))
+			continue
+		}
+		f.points = append(f.points, Point{s.Run, i})
 	}
 	return f, nil
 }
@@ -155,36 +163,19 @@ func (f *Folder) owns(name string) bool {
 	return own || name == filepath.Base(f.outcome())
 }
 
-// list returns the iterations of which there is a file, in ascending order.
-func (f *Folder) list() (iterations []int, err error) {
-	entries, err := os.ReadDir(f.path)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		if i, own := f.iterationOf(e.Name()); own {
-			iterations = append(iterations, i)
-		}
-	}
-	slices.Sort(iterations)
-	return iterations, nil
-}
-
 // Load returns the snapshot of an iteration.
 func (f *Folder) Load(iteration int) (*difalt.Snapshot, error) {
-	s, err := f.load(iteration)
+	s, err := f.read(iteration)
+	if err == nil {
+		err = f.same(f.file(iteration), s.Settings)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return s.Snapshot, nil
 }
 
-// An otherError says that a checkpoint is of another run.
-type otherError struct{ text string }
-
-func (e *otherError) Error() string { return e.text }
-
-func (f *Folder) load(iteration int) (*State, error) {
+func (f *Folder) read(iteration int) (*State, error) {
 	p, err := os.ReadFile(f.file(iteration))
 	if err != nil {
 		return nil, err
@@ -193,13 +184,13 @@ func (f *Folder) load(iteration int) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.file(iteration), err)
 	}
-	return s, f.same(f.file(iteration), s.Settings)
+	return s, nil
 }
 
 // same returns an error that names what is not as it was when a file was written.
 func (f *Folder) same(path string, were []wire.Setting) error {
 	if name, was, is := wire.FirstDifference(were, f.settings); name != "" {
-		return &otherError{fmt.Sprintf("%s: %s was %s, and is %s now; to begin anew, give another folder", path, name, was, is)}
+		return fmt.Errorf("%s: %s was %s, and is %s now; to begin anew, give another folder", path, name, was, is)
 	}
 	return nil
 }

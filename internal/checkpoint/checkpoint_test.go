@@ -264,3 +264,15 @@ func encode(s *State) ([]byte, error) {
 	body, err := cbor.Marshal(s)
 	return sealed(magic, body), err
 }
+
+// list returns the iterations of which there is a file, in ascending order.
+func (f *Folder) list() (iterations []int, err error) {
+	entries, err := os.ReadDir(f.path)
+	for _, e := range entries {
+		if i, own := f.iterationOf(e.Name()); own {
+			iterations = append(iterations, i)
+		}
+	}
+	slices.Sort(iterations)
+	return iterations, err
+}
