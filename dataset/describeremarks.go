@@ -80,7 +80,7 @@ func (d *describer) remarkColumn(c *columnStats) {
 	case kind == "empty":
 		d.remark("%q is empty.", name)
 	case kind == "text" && c.dates > 0:
-		d.remark("%q holds text, and in %s a date (such as %q).", name, text.Plural(c.dates, "cell"), c.firstText.text)
+		d.remark("%q holds text, with what looks like a date in %s (such as %q).", name, text.Plural(c.dates, "cell"), c.firstText.text)
 	case (kind == "text" || kind == "mixed") && c.signed == c.texts:
 		d.remark("%q holds numbers with the sign %q: take it out of the column.", name, signOf([]byte(c.firstText.text)))
 	case kind == "mixed":
