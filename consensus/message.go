@@ -1,9 +1,7 @@
 package consensus
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
@@ -101,27 +99,4 @@ func (f layout) scatter(x []float64, z Message) {
 		copy(z.Basis.Col(j), x[j*f.D:])
 	}
 	copy(z.Scalars, x[f.D*f.R:])
-}
-
-// append appends the entries of message z as float64.
-func (f layout) append(p []byte, z Message) []byte {
-	for j := range f.R {
-		p = wire.AppendFloats(p, z.Basis.Col(j))
-	}
-	return wire.AppendFloats(p, z.Scalars)
-}
-
-// read writes the entries at the front of p to message z, and returns what follows them.
-func (f layout) read(z Message, p []byte) []byte {
-	take := func(v []float64) {
-		for k := range v {
-			v[k] = math.Float64frombits(binary.LittleEndian.Uint64(p[8*k:]))
-		}
-		p = p[8*len(v):]
-	}
-	for j := range f.R {
-		take(z.Basis.Col(j))
-	}
-	take(z.Scalars)
-	return p
 }

@@ -2,6 +2,7 @@ package consensus
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -28,7 +29,8 @@ type Mixer struct {
 	protocol  protocol       // of other streams
 	coder     *coder         // what protocol keeps; empty if it keeps nothing
 	reduction *collective.HeaderReduction
-	wrong     error // of Reduce, returned by Mix
+	wrong     error     // of Reduce, returned by Mix
+	vector    []float64 // room for a message
 }
 
 // A protocol is one way of averaging.
@@ -94,9 +96,13 @@ func (p byRounds) mix(ctx context.Context, m *Mixer, z []Message, rounds int) er
 		return err
 	}
 	l := layoutOf(d)
+	m.vector = slices.Grow(m.vector[:0], l.n)[:l.n]
+	x := m.vector
 	if progress == wire.Repeated {
 		for i := range z {
-			kept = l.read(z[i], kept)
+			n, _ := binary.Decode(kept, binary.LittleEndian, x)
+			kept = kept[n:]
+			l.scatter(x, z[i])
 		}
 		return nil
 	}
@@ -105,7 +111,8 @@ func (p byRounds) mix(ctx context.Context, m *Mixer, z []Message, rounds int) er
 	}
 	r.End(func(p []byte) []byte {
 		for i := range z {
-			p = l.append(p, z[i])
+			l.gather(x, z[i])
+			p = wire.AppendFloats(p, x)
 		}
 		return p
 	})

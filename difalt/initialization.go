@@ -3,7 +3,6 @@ package difalt
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -173,14 +171,12 @@ func (s *process) backProjections(i int, alpha float64) *kernel.Tasks {
 }
 
 // start0 returns U0 in the coordinates of the data, for the caller to keep; nil if there is none.
-func (s *process) start0() []*kernel.Basis {
-	u := clone(s.problem.U0)
-	if s.problem.U0 == nil {
-		return nil
-	}
-	if s.data.by != nil {
-		for i := range u {
-			u[i] = s.data.by.enter(u[i])
+func (s *process) start0() (u []*kernel.Basis) {
+	for _, u0 := range s.problem.U0 {
+		if s.data.by != nil {
+			u = append(u, s.data.by.enter(u0))
+		} else {
+			u = append(u, u0.Clone())
 		}
 	}
 	return u
@@ -200,7 +196,7 @@ func (s *process) start() []*kernel.Basis {
 	us := make([]*kernel.Basis, len(s.hosted))
 	for i := range us {
 		us[i] = u.Clone()
-		us[i].Orthonormalize(make([]float64, r*r), make([]float64, qr.WorkLen(r)))
+		us[i].Orthonormalize(nil, nil)
 	}
 	return us
 }
@@ -217,43 +213,51 @@ func gaussian(d, r int, source rand.Source) *kernel.Basis {
 }
 
 // powerIterations runs Alg. 2, lines 10 to 16, on u in place and returns the
-// estimates of the squared singular values, the diagonal of R. The paper's methods
-// agree as the paper says. The accelerated ones add up the products exactly: that
-// takes a few messages up a tree and down again in place of 2 InitRounds rounds. No
+// estimates of the squared singular values, L times the diagonal of R. The paper's methods
+// agree as the paper says: every node takes Q and the estimates of the paper's node 1, node 0 here,
+// which reach it exactly by whatever way is shortest. The accelerated ones add up the products
+// exactly, so that all nodes have the same factors: that takes a few messages up a tree and down again
+// in place of 2 InitRounds rounds, in codes where the iterations send such along the tree. No
 // number of iterations is until foundAll.
 func (s *process) powerIterations(ctx context.Context, theta []*kernel.Tasks, u []*kernel.Basis, iterations int) ([]float64, error) {
 	d, r := u[0].Dims()
-	rr := make([][]float64, len(u))
-	sent := make([][]float64, len(u)) // U by columns, and r estimates
+	z, sent, spectrum := clone(u), make([][]float64, len(u)), make([][]float64, len(u)) // sent: U by columns, and the spectrum
 	maxTasks := 1
 	for i := range u {
-		rr[i], sent[i] = make([]float64, r*r), make([]float64, d*r+r)
+		sent[i] = make([]float64, d*r+r)
+		spectrum[i] = sent[i][d*r:]
 		maxTasks = max(maxTasks, theta[i].TotalSamples())
 	}
 	ws := make([]*kernel.Workspace, s.pool.Workers())
 	for w := range ws {
 		ws[w] = kernel.NewWorkspace(min(maxTasks, 64), d, r)
 	}
-	z := clone(u)
-	// Each of these runs on the hosted nodes in parallel.
-	product := func(i, w int) { theta[i].GramProduct(z[i], u[i], ws[w]) }                   // line 11
-	factor := func(i, _ int) { z[i].Orthonormalize(rr[i], make([]float64, qr.WorkLen(r))) } // line 13
-	done := 0
-	for more := true; more; {
-		s.timed(product)
-		if err := s.share(ctx, z, u, sent, rr, factor); err != nil {
+	x, stream, rounds := s.agreement, consensus.Exact, s.o.Initialization.Rounds
+	if s.sums != nil {
+		x, stream, rounds = s.sums, consensus.StreamGradient, s.sums.rounds
+	}
+	for done := 1; ; done++ {
+		s.timed(func(i, w int) { theta[i].GramProduct(z[i], u[i], ws[w]) }) // line 11
+		start := time.Now()
+		if err := x.agree(ctx, stream, z, nil, rounds); err != nil { // line 12
 			return nil, err
 		}
-		if done++; iterations > 0 {
-			more = done < iterations
-		} else {
-			more = !s.foundAll(done, sent[0][d*r:])
+		s.elapsed += time.Since(start) / time.Duration(len(s.hosted)) // which all of them have spent
+		s.timed(func(i, _ int) {                                      // lines 13 and 14
+			rr := make([]float64, r*r)
+			z[i].Orthonormalize(rr, nil)
+			for j := range r {
+				copy(sent[i][j*d:], z[i].Col(j))
+				spectrum[i][j] = float64(s.net.Len()) * rr[j*r+j]
+			}
+		})
+		if err := s.shareBasis(ctx, z, u, sent); err != nil {
+			return nil, err
 		}
-	}
-	s.o.Logger.Debug("power iterations", "done", done)
-	spectrum := sent
-	for i := range spectrum {
-		spectrum[i] = sent[i][d*r:]
+		if done == iterations || iterations == 0 && s.foundAll(done, spectrum[0]) {
+			s.o.Logger.Debug("power iterations", "done", done)
+			break
+		}
 	}
 	if s.o.Initialization.AsPrinted { // for the step, which the paper leaves to whoever knows sigma
 		if err := s.net.Broadcast(ctx, 0, spectrum); err != nil {
@@ -273,36 +277,21 @@ func (s *process) foundAll(done int, spectrum []float64) bool {
 
 const leastPower, mostPower = 2, 4
 
-// share makes u of the products z: every node factors what it has agreed on with its
-// neighbours, and takes Q and L times the diagonal of R of the paper's node 1, node 0 here,
-// which reach it exactly by whatever way is shortest. The accelerated methods add the
-// products up, so that all nodes have the same factors; where the iterations send codes
-// along the tree these sums do too.
-func (s *process) share(ctx context.Context, z, u []*kernel.Basis, sent, rr [][]float64, factor func(i, w int)) error {
-	x, stream, rounds := s.agreement, consensus.Exact, s.o.Initialization.Rounds
-	if s.sums != nil {
-		x, stream, rounds = s.sums, consensus.StreamGradient, s.sums.rounds
-	}
-	start := time.Now()
-	if err := x.agree(ctx, stream, z, nil, rounds); err != nil { // line 12
-		return err
-	}
-	s.elapsed += time.Since(start) / time.Duration(len(s.hosted)) // which all of them have spent
-	s.timed(factor)
-	for i := range z { // line 14
-		pack(sent[i], z[i])
-		estimates(sent[i], rr[i], float64(s.net.Len()))
-	}
-	switch {
-	case s.o.Initialization.AsPrinted:
+// shareBasis makes u what node 0 has sent, or what all nodes have found alike.
+func (s *process) shareBasis(ctx context.Context, z, u []*kernel.Basis, sent [][]float64) error {
+	if s.o.Initialization.AsPrinted {
 		return s.spread(ctx, z, u)
-	case s.sums == nil:
+	}
+	if s.sums == nil {
 		if err := s.net.Broadcast(ctx, 0, sent); err != nil { // line 15
 			return err
 		}
 	}
+	d, r := u[0].Dims()
 	for i := range u {
-		unpack(u[i], sent[i])
+		for j := range r {
+			copy(u[i].Col(j), sent[i][j*d:][:d])
+		}
 	}
 	return nil
 }
@@ -333,30 +322,6 @@ func (s *process) spread(ctx context.Context, z, u []*kernel.Basis) error {
 		}
 	}
 	return nil
-}
-
-// estimates writes a multiple of the diagonal of R behind the entries of a basis.
-func estimates(sent, rr []float64, scale float64) {
-	r := int(math.Sqrt(float64(len(rr))))
-	tail := sent[len(sent)-r:]
-	for j := range tail {
-		tail[j] = scale * rr[j*r+j]
-	}
-}
-
-// pack writes a basis by columns, without the padding of its rows, and unpack reads that.
-func pack(v []float64, u *kernel.Basis) {
-	d, r := u.Dims()
-	for j := range r {
-		copy(v[j*d:], u.Col(j))
-	}
-}
-
-func unpack(u *kernel.Basis, v []float64) {
-	d, r := u.Dims()
-	for j := range r {
-		copy(u.Col(j), v[j*d:][:d])
-	}
 }
 
 func clone(u []*kernel.Basis) []*kernel.Basis {
