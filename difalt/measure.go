@@ -21,7 +21,7 @@ type gauge struct {
 	next            int           // the first iteration in which to measure again
 	residual, noise float64       // Result.Residual and StatisticalError as last measured, NaN before
 	floor           float64       // no residual is below it, because of rounding
-	overshoot       float64       // cosine of the last move of U and the gradient where it ended
+	overshoot       float64       // cosine of the last move of U and the gradient where it ended, NaN without one
 }
 
 // nodeSums are what a node adds to the sums by which all measure.
@@ -143,7 +143,9 @@ func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
 	if !m.o.sharesBasis(m.exchange.net.Len()) {
 		floats.ScaleTo(g.mean.Data(), 1/m.exchange.nodes(), sum.basis)
 	}
-	g.overshoot = cosine(m.at.u[0].Data(), m.at.z[0].Data(), sum.gradient)
+	moved := g.step.Data()
+	floats.SubTo(moved, m.at.u[0].Data(), m.at.z[0].Data())
+	g.overshoot = floats.Dot(moved, sum.gradient) / (floats.Norm(moved, 2) * floats.Norm(sum.gradient, 2))
 	signal, noise := d.signal(g.p.values[0], v.objective)
 	g.noise, g.floor = noise, m.floor()
 	copy(g.gradient.Data(), sum.gradient)
@@ -151,25 +153,20 @@ func (m *monitor) measure(ctx context.Context) (v verdict, err error) {
 	g.residual = floats.Norm(g.step.Data(), 2) / (d.slowest() * signal)
 	v.mostlyNoise = m.at.iteration > 0 && g.residual < mostlyNoise*noise*math.Sqrt(d.free()/float64(d.features))
 	g.next = m.at.iteration + m.wait(v.mostlyNoise)
-	if g.residual <= m.enough() && !m.o.sharesBasis(m.exchange.net.Len()) {
-		err = m.addSpread(ctx, g.mean.Data())
+	if !(g.residual <= m.enough()) || m.o.sharesBasis(m.exchange.net.Len()) {
+		return v, nil
 	}
-	return v, err
-}
-
-// cosine returns that of u - before and v; 0 if one of them is 0.
-func cosine(u, before, v []float64) float64 {
-	product, moved, length := 0.0, 0.0, 0.0
-	for k, x := range u {
-		x -= before[k]
-		product += x * v[k]
-		moved += x * x
-		length += v[k] * v[k]
+	// No node is farther from the mean than the root of the sum of the squares of all.
+	z := make([][]float64, len(m.at.u))
+	for i, u := range m.at.u {
+		distance := floats.Distance(u.Data(), g.mean.Data(), 2)
+		z[i] = []float64{distance * distance}
 	}
-	if moved == 0 || length == 0 {
-		return 0
+	if err := m.exchange.net.Sum(ctx, z); err != nil {
+		return v, err
 	}
-	return product / math.Sqrt(moved*length)
+	g.residual = max(g.residual, math.Sqrt(z[0][0]))
+	return v, nil
 }
 
 // wait returns after how many iterations to measure again: when the run arrives if it goes
@@ -184,19 +181,4 @@ func (m *monitor) wait(noisy bool) int {
 		return max(int(math.Ceil(n)), shortestWait)
 	}
 	return longestWait
-}
-
-// addSpread raises the residual to the root of the sum of the squares of all distances of a node
-// from the mean: none is farther.
-func (m *monitor) addSpread(ctx context.Context, mean []float64) error {
-	z := make([][]float64, len(m.at.u))
-	for i, u := range m.at.u {
-		distance := floats.Distance(u.Data(), mean, 2)
-		z[i] = []float64{distance * distance}
-	}
-	if err := m.exchange.net.Sum(ctx, z); err != nil {
-		return err
-	}
-	m.gauge.residual = max(m.gauge.residual, math.Sqrt(z[0][0]))
-	return nil
 }

@@ -32,8 +32,7 @@ type anchors struct {
 	last     int // iteration
 	pool     *kernel.Pool
 	decide   func(worker int) // stored, so that calling it does not allocate
-	remake   func(at []*kernel.Basis)
-	restored []*kernel.Basis // of a snapshot, until the groups have them
+	restored []*kernel.Basis  // of a snapshot, until the groups have them
 }
 
 func newAnchors(s *Solver) *anchors {
@@ -45,7 +44,6 @@ func newAnchors(s *Solver) *anchors {
 				g.Anchor()
 			}
 		}),
-		remake: func(u []*kernel.Basis) { s.at.executor.Step(u, s.data.ridge) },
 	}
 }
 
@@ -90,7 +88,7 @@ func (a *anchors) resume() {
 		some = true
 	}
 	if some {
-		a.remake(a.restored)
+		a.at.executor.Step(a.restored, a.at.data.ridge)
 	}
 	a.restored = nil
 }

@@ -154,11 +154,14 @@ func (s *Solver) Run(ctx context.Context) (*Result, error) {
 func (s *Solver) Iterations(ctx context.Context) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		for {
-			step := s.Step
-			if !s.ready() {
-				step = s.prepare // its state is the first
+			status, err := Canceled, ctx.Err()
+			if s.ready() {
+				status, err = s.Step(ctx)
+			} else if err == nil { // the first state is that before the iterations
+				s.net.Rewind()
+				err = s.begin(ctx)
+				status = s.status
 			}
-			status, err := step(ctx)
 			if s.ready() && (err == nil || status != Running) {
 				rec := s.record(s.minimized())
 				if !yield(&rec, nil) {
@@ -217,16 +220,6 @@ func (s *Solver) Step(ctx context.Context) (Status, error) {
 		return Canceled, err
 	}
 	return status, err
-}
-
-// prepare is the part of the first step that comes before its iteration.
-func (s *Solver) prepare(ctx context.Context) (Status, error) {
-	if err := ctx.Err(); err != nil {
-		return Canceled, err
-	}
-	s.net.Rewind()
-	err := s.begin(ctx)
-	return s.status, err
 }
 
 // ready reports whether there is an estimate, and data on which to compute with it.

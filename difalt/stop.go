@@ -78,7 +78,7 @@ func (m *monitor) judge(ctx context.Context, method method) (v verdict, err erro
 // last judges the state after the last iteration.
 func (m *monitor) last(ctx context.Context) (status Status, objective float64, err error) {
 	if !m.o.judges() {
-		if m.course.state == courseWorse {
+		if m.course.worse {
 			return Diverged, 0, nil
 		}
 		return IterationLimit, 0, nil
@@ -102,7 +102,7 @@ func (m *monitor) take(word Status, sums []float64, complete bool) (status Statu
 	if !complete {
 		return Running, 0, false
 	}
-	m.report.state = reportIdle
+	m.report.inFlight = false
 	if word != Running && word != Canceled { // a snapshot of a canceled run goes on with the same bits
 		return word, 0, false
 	}
@@ -113,7 +113,7 @@ func (m *monitor) take(word Status, sums []float64, complete bool) (status Statu
 	if m.course.add(objective, about, m.at.data.squares()) {
 		m.best, m.report.u = m.report.u, m.best
 	}
-	if m.course.state == courseWorse && about-m.course.since >= divergedAfter && !m.o.EveryIteration {
+	if m.course.worse && about-m.course.since >= divergedAfter && !m.o.EveryIteration {
 		word = Diverged
 	}
 	return word, objective, true
@@ -122,28 +122,21 @@ func (m *monitor) take(word Status, sums []float64, complete bool) (status Statu
 // A report is what the nodes add up in the headers of their messages: the objective of a
 // state, and the square of the last move of U.
 type report struct {
-	state reportState
-	of    int             // in flight: the iteration of whose state it is
-	next  int             // the first iteration in which the next may start
-	sums  [][]float64     // of every hosted node
-	u     []*kernel.Basis // in flight: that state
+	inFlight bool            // from the iteration that starts it until all nodes have the sum
+	of       int             // in flight: the iteration of whose state it is
+	next     int             // the first iteration in which the next may start
+	sums     [][]float64     // of every hosted node
+	u        []*kernel.Basis // in flight: that state
 }
-
-type reportState uint8
-
-const (
-	reportIdle     reportState = iota // none is under way
-	reportInFlight                    // from the iteration that starts it until all nodes have the sum
-)
 
 // mayStart reports whether a report may start in an iteration.
 func (r *report) mayStart(iteration int) bool {
-	return r.state == reportIdle && iteration >= r.next
+	return !r.inFlight && iteration >= r.next
 }
 
 // about reports whether the report under way is of the state of an iteration.
 func (r *report) about(iteration int) bool {
-	return r.state == reportInFlight && r.of == iteration
+	return r.inFlight && r.of == iteration
 }
 
 // between is how many iterations lie between two reports, unless every state is reported.
@@ -160,7 +153,7 @@ func (m *monitor) tell(every bool) {
 	}
 	switch r := &m.report; {
 	case r.mayStart(k):
-		r.state, r.of, r.next = reportInFlight, k, k+between
+		r.inFlight, r.of, r.next = true, k, k+between
 		if every {
 			r.next = k + 1
 		}
@@ -176,19 +169,12 @@ func (m *monitor) tell(every bool) {
 
 // A course is how the objective of all nodes has gone.
 type course struct {
-	state                 courseState
-	since                 int // worse: the first reported iteration that was
+	worse                 bool // than at the start
+	since                 int  // worse: the first reported iteration that was
 	start, lowest, latest float64
 	move                  float64   // the latest root mean square of |U - previous U|_F
 	began                 []float64 // objective of every hosted node at the start
 }
-
-type courseState uint8
-
-const (
-	courseFine  courseState = iota
-	courseWorse             // than at the start
-)
 
 const (
 	// A run has diverged when its objective is above the start's by more than margin for
@@ -208,12 +194,11 @@ func (c *course) add(objective float64, iteration int, squares float64) (lowest 
 	if lowest = objective < c.lowest; lowest {
 		c.lowest = objective
 	}
-	switch {
-	case !c.isWorse(objective, squares):
-		c.state = courseFine
-	case c.state == courseFine:
-		c.state, c.since = courseWorse, iteration
+	worse := c.isWorse(objective, squares)
+	if worse && !c.worse {
+		c.since = iteration
 	}
+	c.worse = worse
 	return lowest
 }
 
@@ -223,8 +208,8 @@ func (c *course) isWorse(objective, squares float64) bool {
 }
 
 func (m *monitor) state(a *archive) {
-	a.data(&m.report.state)
-	a.data(&m.course.state)
+	a.data(&m.report.inFlight)
+	a.data(&m.course.worse)
 	for _, v := range []*int{&m.report.of, &m.report.next, &m.course.since, &m.gauge.next, &m.escapes} {
 		a.int("an iteration", v, math.MaxInt32)
 	}
