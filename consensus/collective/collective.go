@@ -110,59 +110,44 @@ func (c *Collectives) SumRounds() int { return 2 * c.tree.Height }
 
 // Largest overwrites every entry by the power of two at or below the largest magnitude that
 // any node has there, and by 0 if all have 0. The nodes see how many of them have theirs in
-// which range of 64 powers of two, and of those in the highest range who many have which power,
+// which range of 64 powers of two, and of those in the highest range how many have which power,
 // but not who. It takes the rounds of two sums.
 func (c *Collectives) Largest(ctx context.Context, z [][]float64) error {
 	if err := c.rounds.CheckRows(z); err != nil {
 		return err
 	}
-	highest, err := c.highest(ctx, z, ranges, func(_, e int) int { return e / rangeLen })
-	if err != nil {
-		return err
-	}
-	exponents, err := c.highest(ctx, z, rangeLen, func(k, e int) int {
-		if e/rangeLen != highest[k] {
-			return -1
+	highest := make([]int, len(z[0])) // the range, and then the exponent, above leastExponent; negative if all have 0
+	for pass, classes := range []int{ranges, rangeLen} {
+		votes := zeroRows(len(z), len(highest)*classes)
+		for i, row := range z {
+			for k, x := range row {
+				if x == 0 || x-x != 0 {
+					continue
+				}
+				e := math.Ilogb(x) - leastExponent
+				switch {
+				case pass == 0:
+					votes[i][k*classes+e/rangeLen]++
+				case e/rangeLen == highest[k]:
+					votes[i][k*classes+e%rangeLen]++
+				}
+			}
 		}
-		return e % rangeLen
-	})
-	if err != nil {
-		return err
+		if err := c.count(ctx, votes, z); err != nil {
+			return err
+		}
+		for k := range highest {
+			highest[k] = highest[k]*rangeLen + Last(votes[0][k*classes:][:classes])
+		}
 	}
 	for _, row := range z {
-		for k := range row {
-			row[k] = 0
-			if e := exponents[k]; e >= 0 {
-				row[k] = math.Ldexp(1, highest[k]*rangeLen+e+leastExponent)
+		for k, e := range highest {
+			if row[k] = 0; e >= 0 {
+				row[k] = math.Ldexp(1, e+leastExponent)
 			}
 		}
 	}
 	return nil
-}
-
-// highest returns the highest of so many classes in which any node has a number, for every entry; -1 if all
-// have 0. class returns that of an exponent in entry k, or -1.
-func (c *Collectives) highest(ctx context.Context, z [][]float64, classes int, class func(k, exponent int) int) ([]int, error) {
-	n := len(z[0])
-	votes := zeroRows(len(z), n*classes)
-	for i, row := range z {
-		for k, x := range row {
-			if x == 0 || x-x != 0 {
-				continue
-			}
-			if at := class(k, math.Ilogb(x)-leastExponent); at >= 0 {
-				votes[i][k*classes+at]++
-			}
-		}
-	}
-	if err := c.count(ctx, votes, z); err != nil {
-		return nil, err
-	}
-	highest := make([]int, n)
-	for k := range highest {
-		highest[k] = Last(votes[0][k*classes:][:classes])
-	}
-	return highest, nil
 }
 
 // Ranges of exponents, from that of the smallest number to that of the largest.

@@ -71,8 +71,19 @@ func (c *Collectives) Join(ctx context.Context) error {
 			k.own = append(k.own, key)
 		}
 	}
-	if err := c.commitKeys(ctx); err != nil {
-		return err
+	if k.rounds.Graph.Len() > pads.AllPairs && k.hashes == nil {
+		// Partners follow from the keys, so that the nodes tell the hashes of theirs first: otherwise whoever
+		// hears all other keys before its own is due could try keys until somebody's partners are all
+		// its friends.
+		for i, key := range k.own {
+			hash := sha256.Sum256(key.PublicKey().Bytes())
+			said[i] = hash[:]
+		}
+		hashes, err := c.tell(ctx, said)
+		if err != nil {
+			return err
+		}
+		k.hashes = hashes
 	}
 	for i, key := range k.own {
 		said[i] = key.PublicKey().Bytes()
@@ -84,34 +95,20 @@ func (c *Collectives) Join(ctx context.Context) error {
 			said[i] = append(said[i], proof...)
 		}
 	}
-	all, err := c.gather(ctx, wire.Keys, said, new(wire.Traffic))
+	all, err := c.tell(ctx, said)
 	if err != nil {
 		return err
 	}
-	k.rounds.Forget()
 	return k.take(all, signer)
 }
 
-// commitKeys lets nodes whose partners follow from the keys tell the hashes of their keys first:
-// otherwise whoever hears all other keys before its own is due could try keys until somebody's
-// partners are all its friends.
-func (c *Collectives) commitKeys(ctx context.Context) error {
-	k := c.keys
-	if k.rounds.Graph.Len() <= pads.AllPairs || k.hashes != nil {
-		return nil
+// tell returns what all nodes say of their keys. It is not repeated after Rewind.
+func (c *Collectives) tell(ctx context.Context, said [][]byte) ([][]byte, error) {
+	all, err := c.gather(ctx, wire.Keys, said, new(wire.Traffic))
+	if err == nil {
+		c.rounds.Forget()
 	}
-	said := make([][]byte, len(k.own))
-	for i, key := range k.own {
-		hash := sha256.Sum256(key.PublicKey().Bytes())
-		said[i] = hash[:]
-	}
-	hashes, err := c.gather(ctx, wire.Keys, said, new(wire.Traffic))
-	if err != nil {
-		return err
-	}
-	k.rounds.Forget()
-	k.hashes = hashes
-	return nil
+	return all, err
 }
 
 const keyLen = 32
