@@ -125,8 +125,7 @@ func (stateless) state(*archive) {}
 type descent struct {
 	stateless
 	*setup
-	stream consensus.Stream
-	shared func() []*kernel.Basis
+	gradients bool // are what they agree on, else Z
 	// Stored, so that calling them does not allocate; nil is nothing.
 	before, after func(worker int)
 }
@@ -134,7 +133,7 @@ type descent struct {
 // newDiffusion is DifAltGDmin, adapt, then combine: Z = Agree(U - eta L grad).
 func newDiffusion(s *setup) method {
 	at, nodes := s.at, s.exchange.nodes()
-	return &descent{setup: s, stream: consensus.StreamBasis, shared: at.nextBases,
+	return &descent{setup: s,
 		before: s.each(func(i int) { descend(at.z[i], at.u[i], at.grads[i], at.eta*nodes) })} // line 12
 }
 
@@ -142,14 +141,14 @@ func newDiffusion(s *setup) method {
 // Z = U - eta L Agree(grad).
 func newAdjustment(s *setup) method {
 	at, nodes := s.at, s.exchange.nodes()
-	return &descent{setup: s, stream: consensus.StreamGradient, shared: func() []*kernel.Basis { return at.grads },
+	return &descent{setup: s, gradients: true,
 		after: s.each(func(i int) { descend(at.z[i], at.u[i], at.grads[i], at.eta*nodes) })}
 }
 
 // newNeighborDescent is the DGD variant: Z = (mean of the neighbours' U) - eta grad.
 func newNeighborDescent(s *setup) method {
 	at := s.at
-	return &descent{setup: s, stream: consensus.StreamBasis, shared: at.nextBases,
+	return &descent{setup: s,
 		before: s.each(func(i int) { at.z[i].CopyFrom(at.u[i]) }),
 		after:  s.each(func(i int) { descend(at.z[i], at.z[i], at.grads[i], at.eta) })}
 }
@@ -158,7 +157,11 @@ func (m *descent) combine(ctx context.Context) error {
 	if m.before != nil {
 		m.pool.Run(m.before)
 	}
-	if err := m.exchange.agree(ctx, m.stream, m.shared(), nil, m.exchange.rounds); err != nil { // line 13
+	stream, shared := consensus.StreamBasis, m.at.z
+	if m.gradients {
+		stream, shared = consensus.StreamGradient, m.at.grads
+	}
+	if err := m.exchange.agree(ctx, stream, shared, nil, m.exchange.rounds); err != nil { // line 13
 		return err
 	}
 	if m.after != nil {
@@ -166,9 +169,6 @@ func (m *descent) combine(ctx context.Context) error {
 	}
 	return nil
 }
-
-// nextBases returns Z.
-func (at *iterate) nextBases() []*kernel.Basis { return at.z }
 
 // descend computes z = u - step grad (Alg. 3, line 12); z may be u.
 func descend(z, u, grad *kernel.Basis, step float64) {

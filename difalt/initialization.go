@@ -325,9 +325,7 @@ func (s *process) spread(ctx context.Context, z, u []*kernel.Basis) error {
 }
 
 func clone(u []*kernel.Basis) []*kernel.Basis {
-	v := make([]*kernel.Basis, len(u))
-	for i := range u {
-		v[i] = u[i].Clone()
-	}
+	v := newBases(u)
+	copyBases(v, u)
 	return v
 }

@@ -32,7 +32,8 @@ type newton struct {
 	phase      newtonPhase
 	products   *kernel.Products // nil before the first
 
-	prepare func(worker int) // stored, so that calling it does not allocate
+	// Stored, so that calling them does not allocate.
+	prepareGradient, prepareProduct func(worker int)
 }
 
 // newtonFrom is the condition number of P from which Gauss-Newton steps are taken: below,
@@ -58,67 +59,69 @@ func newNewton(s *setup) method {
 	for range s.at.u {
 		m.scalars = append(m.scalars, make([]float64, m.entries+1))
 	}
-	m.prepare = s.each(m.prepareNode)
+	nodes := s.exchange.nodes() // what a node sends stands for all
+	m.prepareGradient = s.each(func(i int) {
+		g := s.at.groups[i]
+		floats.ScaleTo(m.send[i].Data(), nodes, g.Grad.Data())
+		gather(m.scalars[i][:m.entries], g.B, s.o.Rank, nodes)
+		m.scalars[i][m.entries] = nodes * s.at.data.penalized(g)
+	})
+	m.prepareProduct = s.each(func(i int) {
+		floats.Scale(nodes, m.send[i].Data())
+		if m.coded {
+			m.whiten(i)
+		}
+	})
 	return m
 }
 
-func (m *newton) combine(ctx context.Context) error {
-	if m.phase != newtonSteps {
-		err := m.accelerated.combine(ctx)
+func (m *newton) combine(ctx context.Context) (err error) {
+	n := m.system
+	switch {
+	case m.phase != newtonSteps:
+		err = m.accelerated.combine(ctx)
 		m.at.rests = m.at.rests && err != nil
 		return err
+	case n.now.stage == newtonProduct:
+		err = m.multiply(ctx)
+	default:
+		err = m.differentiate(ctx)
 	}
-	// A gradient is sent in full: it is what products correct.
-	stream, scalars, multiplies := consensus.Exact, m.scalars, m.system.now.stage == newtonProduct
-	if multiplies {
-		scalars = nil
-		m.multiplyOwn()
-		if m.coded {
-			stream = consensus.StreamTracker
-			m.exchange.mixer.Refine(consensus.Int16)
-			m.system.whitening(-1)
-		}
-	}
-	m.pool.Run(m.prepare)
-	if err := m.exchange.agree(ctx, stream, m.send, scalars, m.exchange.rounds); err != nil {
+	if err != nil {
 		return err
 	}
-	if multiplies {
-		m.multiply()
-	} else {
-		m.differentiate()
-	}
-	if m.at.rests = m.system.next.stage == newtonProduct; !m.at.rests {
-		m.system.next.lands(m.at.z[0])
+	if m.at.rests = n.next.stage == newtonProduct; !m.at.rests {
+		n.next.lands(m.at.z[0])
 		copyToAll(m.at.z)
 	}
 	return nil
 }
 
-// multiplyOwn multiplies the direction by the hosted nodes' own parts of H.
-func (m *newton) multiplyOwn() {
+// multiply adds up a product of H and the direction.
+func (m *newton) multiply(ctx context.Context) error {
+	n, stream := m.system, consensus.Exact
 	if m.products == nil {
 		m.products = kernel.NewProducts(m.at.executor)
 	}
 	for i := range m.direction {
-		m.direction[i] = m.system.now.p
+		m.direction[i] = n.now.p
 	}
 	m.products.Multiply(m.send, m.at.u, m.direction, m.at.data.ridge)
-}
-
-// prepareNode makes what one node sends stand for all.
-func (m *newton) prepareNode(i int) {
-	nodes, g := m.exchange.nodes(), m.at.groups[i]
-	if m.system.now.stage == newtonProduct {
-		floats.Scale(nodes, m.send[i].Data())
-		if m.coded {
-			m.whiten(i)
-		}
-		return
+	if m.coded {
+		stream = consensus.StreamTracker
+		m.exchange.mixer.Refine(consensus.Int16)
+		n.whitening(-1)
 	}
-	floats.ScaleTo(m.send[i].Data(), nodes, g.Grad.Data())
-	gather(m.scalars[i][:m.entries], g.B, m.o.Rank, nodes)
-	m.scalars[i][m.entries] = nodes * m.at.data.penalized(g)
+	m.pool.Run(m.prepareProduct)
+	if err := m.exchange.agree(ctx, stream, m.send, nil, m.exchange.rounds); err != nil {
+		return err
+	}
+	if m.coded {
+		n.whitening(1)
+		m.whiten(0)
+	}
+	n.advance(m.send[0])
+	return nil
 }
 
 // whiten multiplies what hosted node i sends by the whitening of the system.
@@ -127,28 +130,25 @@ func (m *newton) whiten(i int) {
 	m.send[i], m.work[i] = m.work[i], m.send[i]
 }
 
-// differentiate takes over the gradient at U: the last step is accepted, and the conjugate
-// gradients begin, or a shorter one is tried.
-func (m *newton) differentiate() {
+// differentiate adds up the gradient at U, in full, since products correct it: the last step is accepted,
+// and the conjugate gradients begin, or a shorter one is tried.
+func (m *newton) differentiate(ctx context.Context) error {
+	m.pool.Run(m.prepareGradient)
+	if err := m.exchange.agree(ctx, consensus.Exact, m.send, m.scalars, m.exchange.rounds); err != nil {
+		return err
+	}
 	n, now, objective := m.system, &m.system.now, m.scalars[0][m.entries]
 	margin := rise * (objective + m.at.data.squares())
 	if m.at.reduced {
 		margin += mixedRise * objective
 	}
 	if now.stage == newtonTrial && !(objective <= now.objective-sufficient*now.share*now.decrease+margin) {
-		n.shorten()
-		return
+		n.next.copyFrom(now)
+		n.next.share *= shortening // of the step that is tried
+		return nil
 	}
 	n.begin(m.send[0], m.scalars[0][:m.entries], objective)
-}
-
-// multiply takes over a product.
-func (m *newton) multiply() {
-	if m.coded {
-		m.system.whitening(1)
-		m.whiten(0)
-	}
-	m.system.advance(m.send[0])
+	return nil
 }
 
 func (m *newton) commit() {

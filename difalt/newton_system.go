@@ -153,12 +153,6 @@ func (n *newtonSystem) whitening(power float64) {
 	}
 }
 
-// shorten tries a shorter part of the step.
-func (n *newtonSystem) shorten() {
-	n.next.copyFrom(&n.now)
-	n.next.share *= shortening
-}
-
 // lands sets z to base + share x.
 func (s *newtonState) lands(z *kernel.Basis) {
 	floats.AddScaledTo(z.Data(), s.base.Data(), s.share, s.x.Data())

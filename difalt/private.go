@@ -87,27 +87,31 @@ func RunPrivate(ctx context.Context, p *Problem, net *consensus.Network, o Priva
 	if err != nil {
 		return nil, err
 	}
-	account := o.Account
-	if account == nil {
-		if account, err = private.NewAccount(o.Epsilon, o.delta(tasks), o.Colluding); err != nil {
-			return nil, fmt.Errorf("difalt: %w", err)
-		}
-	}
 	pool := kernel.NewPool(o.Workers)
 	defer pool.Close()
-	s := &privateRun{net: net, pool: pool, nodes: slices.Clone(p.Nodes), res: &PrivateResult{Tasks: tasks, Account: account}}
-	if o.MeanBound > 0 {
-		if err := s.findMean(ctx, &o); err != nil {
-			return nil, fmt.Errorf("difalt: %w", err)
-		}
-	}
-	if o.Rank > 0 {
-		if err := s.findBasis(ctx, o.Rank); err != nil {
-			return nil, fmt.Errorf("difalt: %w", err)
-		}
+	s := &privateRun{net: net, pool: pool, nodes: slices.Clone(p.Nodes), res: &PrivateResult{Tasks: tasks, Account: o.Account}}
+	if err := s.run(ctx, &o); err != nil {
+		return nil, fmt.Errorf("difalt: %w", err)
 	}
 	net.Commit()
 	return s.res, nil
+}
+
+func (s *privateRun) run(ctx context.Context, o *Privacy) (err error) {
+	if s.res.Account == nil {
+		if s.res.Account, err = private.NewAccount(o.Epsilon, o.delta(s.res.Tasks), o.Colluding); err != nil {
+			return err
+		}
+	}
+	if o.MeanBound > 0 {
+		if err := s.findMean(ctx, o); err != nil {
+			return err
+		}
+	}
+	if o.Rank > 0 {
+		return s.findBasis(ctx, o.Rank)
+	}
+	return nil
 }
 
 // validate checks what a process can check by itself.

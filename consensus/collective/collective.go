@@ -252,9 +252,13 @@ func (c *Collectives) run(ctx context.Context, argument int, rows rowsContent, h
 	}
 	if progress == wire.Started {
 		op.Start(op.channel, rows)
-		h.Mask()
 	}
-	err = c.rounds.Run(ctx, op, h.part(), op.Rounds(), false, traffic)
+	var part wire.HeaderPart
+	if h != nil {
+		h.Mask()
+		part = h
+	}
+	err = c.rounds.Run(ctx, op, part, op.Rounds(), false, traffic)
 	if err == nil && (!op.downOnly || slices.Contains(op.Silent, true)) { // the failure of a root is known to all
 		err = c.rounds.Settle()
 	}

@@ -62,21 +62,12 @@ func (h *HeaderReduction) endIfComplete() {
 	}
 }
 
-// Mask masks what has been started, before the first round that carries it. A nil reduction is
-// none.
+// Mask masks what has been started, before the first round that carries it.
 func (h *HeaderReduction) Mask() {
-	if h != nil && h.Phase == Active && !h.Masked {
+	if h.Phase == Active && !h.Masked {
 		h.mask()
 		h.Masked = true
 	}
-}
-
-// part returns h for the rounds of an operation, which take no typed nil.
-func (h *HeaderReduction) part() wire.HeaderPart {
-	if h == nil {
-		return nil
-	}
-	return h
 }
 
 // AppendTo implements wire.HeaderPart.
