@@ -94,21 +94,19 @@ func peculiarity(ctx context.Context, p *Problem, net *consensus.Network, o Opti
 	}
 	defer s.close()
 	d, r, nodes := float64(p.Nodes[0].Features()), float64(o.Rank), float64(net.Len())
-	z := make([][]float64, len(p.Nodes))
-	for i, k := range p.Nodes {
-		m := float64(k.TotalSamples())
-		spread := math.Pow(math.Sqrt(m)+math.Sqrt(d*r), 4) * (1 + r/float64(k.Len()))
-		z[i] = []float64{m, spread}
-	}
 	net.Rewind()
-	if err := net.Sum(ctx, z); err != nil {
+	sum, err := s.sum(ctx, 2, func(i int, row []float64) {
+		row[0] = float64(p.Nodes[i].TotalSamples())
+		row[1] = math.Pow(math.Sqrt(row[0])+math.Sqrt(d*r), 4) * (1 + r/float64(p.Nodes[i].Len()))
+	})
+	if err != nil {
 		return 0, err
 	}
 	net.Commit()
-	if !(z[0][0] > 0) {
+	if !(sum[0] > 0) {
 		return 0, errors.New("difalt: the tasks have no samples")
 	}
-	return nodes / z[0][0] * math.Sqrt(z[0][1]/nodes), nil
+	return nodes / sum[0] * math.Sqrt(sum[1]/nodes), nil
 }
 
 // remainder returns the root mean square of |p(w)| over the eigenvalues w of W but 1: what a

@@ -131,6 +131,7 @@ const (
 	countX
 	countY
 	countVotes
+	kindsOfCounts
 )
 
 // counts returns those of hosted node i. Squares are 0 where they are too large for their units,

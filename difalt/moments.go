@@ -60,10 +60,8 @@ func (s *Solver) newMomentPreconditioner() (p *momentPreconditioner, err error) 
 			return nil, err
 		}
 	}
-	r, bb, at, ridge := s.o.Rank, make([][]float64, len(s.hosted)), s.at, s.data.ridge
-	for i := range bb {
-		bb[i] = make([]float64, r*(r+1)/2)
-	}
+	r, at, ridge := s.o.Rank, s.at, s.data.ridge
+	bb := zeros(len(s.hosted), r*(r+1)/2)
 	p.addRidge = s.each(func(i int) { addRidge(at.grads[i], at.u[i], bb[i], at.groups[i].B, ridge) })
 	return p, nil
 }
@@ -227,21 +225,16 @@ func realVariance(mean, variance float64) float64 {
 // not matter.
 func (k *data) findMoments(ctx context.Context, s *process, samples float64) (*featureMoments, error) {
 	add := func(visit func(sum, row []float64)) ([]float64, error) {
-		sums := make([][]float64, len(k.nodes))
-		s.timed(func(i, _ int) {
-			sums[i] = make([]float64, k.features)
+		mean, err := s.sum(ctx, k.features, func(i int, sum []float64) {
 			row := make([]float64, k.features)
 			for t := range k.nodes[i].Len() {
 				for n := range k.nodes[i].Samples(t) {
-					visit(sums[i], k.nodes[i].Row(row, t, n))
+					visit(sum, k.nodes[i].Row(row, t, n))
 				}
 			}
 		})
-		if err := s.net.Sum(ctx, sums); err != nil {
-			return nil, err
-		}
-		floats.Scale(1/samples, sums[0])
-		return sums[0], nil
+		floats.Scale(1/samples, mean)
+		return mean, err
 	}
 	mean, err := add(func(sum, row []float64) { floats.Add(sum, row) })
 	if err != nil {

@@ -56,9 +56,7 @@ func newNewton(s *setup) method {
 	}
 	m.system = newNewtonSystem(s.at)
 	m.send, m.work, m.direction = newBases(s.at.u), newBases(s.at.u), make([]*kernel.Basis, len(s.at.u))
-	for range s.at.u {
-		m.scalars = append(m.scalars, make([]float64, m.entries+1))
-	}
+	m.scalars = zeros(len(s.at.u), m.entries+1)
 	nodes := s.exchange.nodes() // what a node sends stands for all
 	m.prepareGradient = s.each(func(i int) {
 		g := s.at.groups[i]

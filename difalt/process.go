@@ -86,16 +86,16 @@ func (s *process) compare(ctx context.Context) error {
 	if err := k.build(s, units{1, 1}); err != nil {
 		return err
 	}
-	rows, largest, settings := make([][]float64, len(s.hosted)), make([][]float64, len(s.hosted)), digits(s.settings())
-	s.timed(func(i, _ int) {
+	largest, settings := zeros(len(s.hosted), 2), digits(s.settings())
+	n := len(settings)
+	sum, err := s.sum(ctx, n+4+kindsOfCounts, func(i int, row []float64) {
 		x, y := s.problem.Nodes[i].MaxAbs()
-		largest[i] = []float64{x, y}
-		rows[i] = slices.Concat(settings, sizes(x), sizes(y), k.counts(i, ask))
+		largest[i][0], largest[i][1] = x, y
+		copy(row, slices.Concat(settings, sizes(x), sizes(y), k.counts(i, ask)))
 	})
-	if err := s.net.Sum(ctx, rows); err != nil {
+	if err != nil {
 		return err
 	}
-	sum, n := rows[0], len(settings)
 	said, sizesX, sizesY, counts := sum[:n], sum[n:n+2], sum[n+2:n+4], sum[n+4:]
 	if !alike(said, s.net.Len()) {
 		return nameDifference(ctx, s.net, s.settings())
@@ -147,12 +147,24 @@ func (s *process) countAgain(ctx context.Context, unit units, ask bool) ([]float
 	if err := s.data.build(s, unit); err != nil {
 		return nil, err
 	}
-	rows := make([][]float64, len(s.hosted))
-	for i := range rows {
-		rows[i] = s.data.counts(i, ask)
-	}
+	return s.sum(ctx, kindsOfCounts, func(i int, row []float64) { copy(row, s.data.counts(i, ask)) })
+}
+
+// sum returns the sum over all nodes of n numbers, which set sets for hosted node i.
+func (s *process) sum(ctx context.Context, n int, set func(i int, row []float64)) ([]float64, error) {
+	rows := zeros(len(s.hosted), n)
+	s.timed(func(i, _ int) { set(i, rows[i]) })
 	err := s.net.Sum(ctx, rows)
 	return rows[0], err
+}
+
+// zeros returns rows of n zeros.
+func zeros(rows, n int) [][]float64 {
+	z := make([][]float64, rows)
+	for i := range z {
+		z[i] = make([]float64, n)
+	}
+	return z
 }
 
 // each returns a function for the pool that calls f for every hosted node.

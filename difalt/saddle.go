@@ -66,20 +66,17 @@ func (s *Solver) isSuspicious(ctx context.Context, objective float64) (bool, err
 	if p.values[0]*left < suspicious*d.noiseEnergy(objective) {
 		return true, nil
 	}
-	sums := make([][]float64, len(s.hosted))
-	for i, g := range s.at.groups {
-		sum := 0.0
-		for b := g.B; len(b) > 0; b = b[r:] {
+	sums, err := s.sum(ctx, 1, func(i int, sum []float64) {
+		for b := s.at.groups[i].B; len(b) > 0; b = b[r:] {
 			h := 0.0
 			for k, v := range b[:r] {
 				h += v * floats.Dot(p.inverse[k*r:][:r], b[:r])
 			}
-			sum += h * h
+			sum[0] += h * h
 		}
-		sums[i] = finiteOr([]float64{sum}, 0)
-	}
-	err := s.net.Sum(ctx, sums)
-	return err == nil && d.share(sums[0][0]) > 1, err
+		finiteOr(sum, 0)
+	})
+	return err == nil && d.share(sums[0]) > 1, err
 }
 
 // share is how many numbers a direction has for a sample of the tasks that it is made of, given
@@ -159,22 +156,21 @@ func (s *Solver) look(ctx context.Context, objective float64) (w view, err error
 			axes[k] = append(axes[k], p.vectors[i*r+k])
 		}
 	}
-	energy, left := make([][]float64, len(s.hosted)), make([]*kernel.Tasks, len(s.hosted))
-	s.pool.Run(s.each(func(i int) {
-		energy[i] = make([]float64, sumsOfAxis*r)
+	left := make([]*kernel.Tasks, len(s.hosted))
+	energy, err := s.sum(ctx, sumsOfAxis*r, func(i int, own []float64) {
 		left[i] = s.unexplained(i, func(a *mat.Dense, b []float64) {
 			for k, q := range axes {
-				addExplained(energy[i][sumsOfAxis*k:][:sumsOfAxis], a, b, q, s.data.ridge)
+				addExplained(own[sumsOfAxis*k:][:sumsOfAxis], a, b, q, s.data.ridge)
 			}
 		})
-		finiteOr(energy[i], 0)
-	}))
-	if err := s.net.Sum(ctx, energy); err != nil {
+		finiteOr(own, 0)
+	})
+	if err != nil {
 		return w, err
 	}
 	least, weakest := math.Inf(1), axes[0]
 	for k, q := range axes {
-		sums := energy[0][sumsOfAxis*k:][:sumsOfAxis]
+		sums := energy[sumsOfAxis*k:][:sumsOfAxis]
 		if sums[0] < least {
 			least, weakest = sums[0], q
 		}

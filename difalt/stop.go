@@ -38,9 +38,7 @@ func newMonitor(o *Options, at *iterate, x *exchange) *monitor {
 	m := &monitor{o: o, at: at, exchange: x, words: make([]uint8, len(at.u)), best: newBases(at.u)}
 	m.report.u = newBases(at.u)
 	m.course = course{start: math.NaN(), lowest: math.Inf(1), latest: math.Inf(1), move: math.Inf(1), began: make([]float64, len(at.u))}
-	for range at.u {
-		m.report.sums = append(m.report.sums, make([]float64, 2))
-	}
+	m.report.sums = zeros(len(at.u), 2)
 	m.gauge = newGauge(at, o.sharesBasis(x.net.Len()))
 	return m
 }
