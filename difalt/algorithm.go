@@ -234,7 +234,11 @@ func (s *Solver) commit() (Status, error) {
 	if !s.at.rests && (s.at.reduced || s.stop.report.mayStart(s.at.iteration)) {
 		s.pool.Run(s.measureMove)
 	}
-	s.compute += s.slowestNode() + s.exchange.time/time.Duration(len(s.hosted))
+	slowest := time.Duration(0) // of the nodes' own work
+	for i, g := range s.at.groups {
+		slowest = max(slowest, g.Elapsed+s.projection.elapsed[i])
+	}
+	s.compute += slowest + s.exchange.time/time.Duration(len(s.hosted))
 	if isNew {
 		s.method.objective(objective)
 	}
@@ -273,13 +277,4 @@ func (s *Solver) review(ctx context.Context) (done bool, status Status, err erro
 	}
 	s.net.Commit()
 	return true, s.end(status), nil
-}
-
-// slowestNode returns the largest time that a node took for its own work.
-func (s *Solver) slowestNode() time.Duration {
-	var slowest time.Duration
-	for i, g := range s.at.groups {
-		slowest = max(slowest, g.Elapsed+s.projection.elapsed[i])
-	}
-	return slowest
 }

@@ -52,15 +52,17 @@ var baselineRules = map[Method]baselineRule{
 }
 
 // A baselineState is what a node keeps: X, (X + Agree(X))/2 or Y or S, and D.
-type baselineState struct{ x, memory, grad []float64 }
+type baselineState struct {
+	x, memory []float64
+	grad      *kernel.Basis
+}
 
 type baselineNode struct {
 	baselineState
 	next     baselineState // which an iteration writes
 	r, nextR []float64     // R of X = U R
 	b        []float64     // the coefficients at X, if scaled
-	d        *kernel.Basis // the gradient at X times L
-	scaled   *kernel.Basis // the same times P^-1
+	d        *kernel.Basis // the gradient at X times L, if scaled: D is that times P^-1
 	sent     []float64
 	average  []float64 // what Agree has made of it; Z_g
 	work     []float64
@@ -68,17 +70,18 @@ type baselineNode struct {
 
 // extra is the line of EXTRA.
 func (n *baselineNode) extra(a float64, first bool) {
+	grad, next := n.grad.Data(), n.next.grad.Data()
 	for k, x := range n.x {
 		n.next.memory[k] = (x + n.average[k]) / 2
-		if n.next.x[k] = x + n.average[k] - n.memory[k] - a*(n.next.grad[k]-n.grad[k]); first {
-			n.next.x[k] = n.average[k] - a*n.next.grad[k]
+		if n.next.x[k] = x + n.average[k] - n.memory[k] - a*(next[k]-grad[k]); first {
+			n.next.x[k] = n.average[k] - a*next[k]
 		}
 	}
 }
 
 // correct and combineOwn are the line of exact diffusion.
 func (n *baselineNode) correct(a float64, first bool) {
-	floats.AddScaledTo(n.next.memory, n.x, -a, n.next.grad)
+	floats.AddScaledTo(n.next.memory, n.x, -a, n.next.grad.Data())
 	copy(n.sent, n.next.memory)
 	if !first {
 		floats.Add(n.sent, n.x)
@@ -102,11 +105,11 @@ func newBaseline(s *setup) method {
 		d, r := u.Dims()
 		state := func() baselineState {
 			size := len(u.Data())
-			return baselineState{make([]float64, size), make([]float64, size), make([]float64, size)}
+			return baselineState{make([]float64, size), make([]float64, size), kernel.NewBasis(d, r)}
 		}
 		n := &baselineNode{
 			baselineState: state(), next: state(), r: make([]float64, r*r), nextR: make([]float64, r*r),
-			d: kernel.NewBasis(d, r), scaled: kernel.NewBasis(d, r), sent: make([]float64, len(u.Data())),
+			d: kernel.NewBasis(d, r), sent: make([]float64, len(u.Data())),
 			average: s.at.z[i].Data(), work: make([]float64, qr.WorkLen(r)),
 		}
 		m.nodes, m.scalings = append(m.nodes, n), append(m.scalings, newScaling(r))
@@ -150,20 +153,24 @@ func (m *baseline) directNode(i int) {
 			n.r[k*r+k] = 1
 		}
 	}
-	floats.ScaleTo(n.d.Data(), m.exchange.nodes(), m.at.grads[i].Data())
-	timesInverse(n.d, n.r)
-	grad := n.d
-	if m.baselineRule.scaled {
+	grad := n.next.grad
+	if m.scaled {
+		grad = n.d
+	}
+	floats.ScaleTo(grad.Data(), m.exchange.nodes(), m.at.grads[i].Data())
+	// Times R^-T. As gonum has it, which stores matrices by rows, R(i,j) = rr[j*r+i] is R'.
+	rt := blas64.Triangular{N: r, Stride: r, Data: n.r, Uplo: gblas.Lower, Diag: gblas.NonUnit}
+	g := grad.Matrix()
+	blas64.Trsm(gblas.Left, gblas.Trans, 1, rt, blas64.General{Rows: r, Cols: g.Stride, Stride: g.Stride, Data: g.Data})
+	if m.scaled {
 		n.b = append(n.b[:0], m.at.groups[i].B...) // R^-1 B, the coefficients at X
-		blas64.Trsm(gblas.Right, gblas.NoTrans, 1, factor(n.r, r), blas64.General{Rows: len(n.b) / r, Cols: r, Stride: r, Data: n.b})
+		blas64.Trsm(gblas.Right, gblas.NoTrans, 1, rt, blas64.General{Rows: len(n.b) / r, Cols: r, Stride: r, Data: n.b})
 		gather(m.p[i], n.b, r, m.exchange.nodes())
 		m.scalings[i].invert()
-		multiply(n.scaled, n.d.Matrix(), m.scalings[i].inverse)
-		grad = n.scaled
+		multiply(n.next.grad, grad.Matrix(), m.scalings[i].inverse)
 	}
-	copy(n.next.grad, grad.Data())
 	if m.tracks {
-		floats.SubTo(m.sums[i].Data(), n.next.grad, n.grad)
+		floats.SubTo(m.sums[i].Data(), n.next.grad.Data(), n.grad.Data())
 		floats.Add(m.sums[i].Data(), n.memory)
 	}
 }
@@ -189,21 +196,10 @@ func (m *baseline) takeNode(i int) {
 
 // length returns a.
 func (m *baseline) length() float64 {
-	if m.baselineRule.scaled {
+	if m.scaled {
 		return m.step * m.o.Scaled.Step / m.at.data.curvature()
 	}
 	return m.step * m.at.eta
-}
-
-// factor returns R' of R(i,j) = rr[j*r+i], as gonum has it, which stores matrices by rows.
-func factor(rr []float64, r int) blas64.Triangular {
-	return blas64.Triangular{N: r, Stride: r, Data: rr, Uplo: gblas.Lower, Diag: gblas.NonUnit}
-}
-
-// timesInverse overwrites g by g R^-T.
-func timesInverse(g *kernel.Basis, rr []float64) {
-	m := g.Matrix()
-	blas64.Trsm(gblas.Left, gblas.Trans, 1, factor(rr, m.Cols), blas64.General{Rows: m.Cols, Cols: m.Stride, Stride: m.Stride, Data: m.Data})
 }
 
 func (m *baseline) commit() {
@@ -225,7 +221,7 @@ func (m *baseline) state(a *archive) {
 		a.node(i)
 		a.floats("X", n.x)
 		a.floats("the memory", n.memory)
-		a.floats("the last gradient", n.grad)
+		a.floats("the last gradient", n.grad.Data())
 		a.floats("R", n.r)
 		a.floats("P", m.scalings[i].p)
 	}

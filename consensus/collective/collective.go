@@ -30,7 +30,6 @@ type Collectives struct {
 	keys    *Keys // nil: all nodes live here
 	traffic *wire.Traffic
 	tree    *Tree
-	other   *Tree // of the last broadcast from another root
 	op      Operation
 	numbers numbers
 	votes   votes
@@ -180,15 +179,12 @@ func (c *Collectives) Broadcast(ctx context.Context, root int, z [][]float64) er
 	if root < 0 || root >= c.rounds.Graph.Len() {
 		return fmt.Errorf("consensus: a broadcast from node %d: the network has %d", root, c.rounds.Graph.Len())
 	}
-	tree := c.tree
-	if root != tree.Root {
-		if c.other == nil || c.other.Root != root {
-			c.other = NewTree(c.rounds.Graph, root)
-		}
-		tree = c.other
-	}
 	if err := c.rounds.CheckRows(z); err != nil {
 		return err
+	}
+	tree := c.tree
+	if root != tree.Root {
+		tree = NewTree(c.rounds.Graph, root)
 	}
 	c.copies.set(z)
 	c.op.open(c.rounds, nil, wire.Broadcast, tree, true)
