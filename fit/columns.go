@@ -62,8 +62,7 @@ func (d *design) findIDs(ctx context.Context, deviation []float64) (list []int, 
 }
 
 // transformNotes say what takes the place of columns, or why nothing was looked for.
-func (d *design) transformNotes(c *Config) (list []string) {
-	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+func (d *design) transformNotes(c *Config) (list sentences) {
 	kinds := map[string][]string{}
 	for _, t := range d.Transforms {
 		name := fmt.Sprintf("%q", d.t.Features()[t.Feature])
@@ -72,22 +71,15 @@ func (d *design) transformNotes(c *Config) (list []string) {
 		}
 		kinds[t.Kind] = append(kinds[t.Kind], name)
 	}
-	for _, k := range []struct{ kind, words string }{
-		{model.Curved, "Columns of which the effect is a curve, and straight beyond its knots: %s."},
-		{model.LogCurved, "Columns of which the effect is a curve of the logarithm: %s."},
-		{model.Clipped, "Columns that are clipped, since far values have less effect than a straight line says: %s."},
-		{model.Logarithmic, "Columns that count by their logarithm: %s."},
-	} {
-		if names := kinds[k.kind]; names != nil {
-			add(k.words, text.List(names))
-		}
-	}
-	switch {
-	case c.Curves != nil:
-	case d.owners:
-		add("All columns count as they are: between owners nothing is told by which curves could be found. --curve COLUMN makes the effect of a column a curve.")
-	case len(d.t.Features()) > mostTransformed:
-		add("All columns count as they are: of more than %d features curves are not looked for. --curve COLUMN makes the effect of a column a curve.", mostTransformed)
+	say := func(kind, words string) { list.when(kinds[kind] != nil, words, text.List(kinds[kind])) }
+	say(model.Curved, "Columns of which the effect is a curve, and straight beyond its knots: %s.")
+	say(model.LogCurved, "Columns of which the effect is a curve of the logarithm: %s.")
+	say(model.Clipped, "Columns that are clipped, since far values have less effect than a straight line says: %s.")
+	say(model.Logarithmic, "Columns that count by their logarithm: %s.")
+	if c.Curves == nil {
+		list.when(d.owners, "All columns count as they are: between owners nothing is told by which curves could be found. --curve COLUMN makes the effect of a column a curve.")
+		list.when(!d.owners && len(d.t.Features()) > mostTransformed,
+			"All columns count as they are: of more than %d features curves are not looked for. --curve COLUMN makes the effect of a column a curve.", mostTransformed)
 	}
 	return list
 }

@@ -37,8 +37,7 @@ type Private struct {
 }
 
 // notes say what was spent, and against whom that holds.
-func (p *Private) notes() (list []string) {
-	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+func (p *Private) notes() (list sentences) {
 	words := fmt.Sprintf("What others learn of the rows of a task has differential privacy: epsilon %.3g at delta %.2g", p.Epsilon(), p.Delta())
 	if p.Nodes > 1 {
 		words += fmt.Sprintf("; against one of the %d nodes, which knows its own noise, epsilon %.3g", p.Nodes, p.Against(1, p.Nodes))
@@ -46,34 +45,24 @@ func (p *Private) notes() (list []string) {
 	if half := p.Nodes / 2; half > 1 {
 		words += fmt.Sprintf("; against %d of them together, %.3g", half, p.Against(half, p.Nodes))
 	}
-	add("%s. Another fit of the same rows spends as much again.", words)
+	list.when(true, "%s. Another fit of the same rows spends as much again.", words)
 	var parts []string
-	var all []private.Spending
-	for _, s := range p.Spent() {
-		if last := len(all) - 1; last >= 0 && all[last].What == s.What {
-			all[last].Rho += s.Rho
-			all[last].Numbers += s.Numbers
-			continue
+	for spent := p.Spent(); len(spent) > 0; {
+		all := spent[0]
+		for spent = spent[1:]; len(spent) > 0 && spent[0].What == all.What; spent = spent[1:] {
+			all.Rho += spent[0].Rho
+			all.Numbers += spent[0].Numbers
 		}
-		all = append(all, s)
+		parts = append(parts, fmt.Sprintf("%s %.0f %% (%s)", all.What, 100*all.Rho/p.Rho(), text.Plural(all.Numbers, "number")))
 	}
-	for _, s := range all {
-		parts = append(parts, fmt.Sprintf("%s %.0f %% (%s)", s.What, 100*s.Rho/p.Rho(), text.Plural(s.Numbers, "number")))
+	list.when(true, "Spent of rho = %.3g: %s.", p.Rho(), strings.Join(parts, "; "))
+	list.when(p.Nodes > 1, "Errors, strengths and traffic are those of the tasks of this process; nobody was told of them.")
+	list.when(p.Clipped+p.Silent > 0, "Of the tasks of this process %d had coefficients beyond the length that counts, and %d none; nobody was told.", p.Clipped, p.Silent)
+	var names []string
+	for _, name := range p.Unknown {
+		names = append(names, fmt.Sprintf("%q", name))
 	}
-	add("Spent of rho = %.3g: %s.", p.Rho(), strings.Join(parts, "; "))
-	if p.Nodes > 1 {
-		add("Errors, strengths and traffic are those of the tasks of this process; nobody was told of them.")
-	}
-	if p.Clipped+p.Silent > 0 {
-		add("Of the tasks of this process %d had coefficients beyond the length that counts, and %d none; nobody was told.", p.Clipped, p.Silent)
-	}
-	if p.Unknown != nil {
-		var names []string
-		for _, name := range p.Unknown {
-			names = append(names, fmt.Sprintf("%q", name))
-		}
-		add("How large the values of these columns are cannot be told from the noise: %s. They are taken as they are, which is right if their deviations are near 1.", text.List(names))
-	}
+	list.when(names != nil, "How large the values of these columns are cannot be told from the noise: %s. They are taken as they are, which is right if their deviations are near 1.", text.List(names))
 	return list
 }
 

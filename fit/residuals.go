@@ -51,33 +51,27 @@ func newEffectSums(features int) (l effectSums) {
 
 // effectSums returns those of every hosted node, between owners with a dither of a tenth of what tasks differ by.
 func (d *design) effectSums(ctx context.Context, l effectSums, features []int, theta thetas) [][]float64 {
-	inputs, z := d.featureOf(), d.Zeros(l.Len)
+	inputs, z, done := d.featureOf(), d.Zeros(l.Len), 0
 	n := len(l.sums.Of(z[0]))
-	fourths := make([]float64, n)
-	row, own := make([]float64, d.width()), make([]float64, n)
-	first := make([]int, len(features)) // column of a feature
-	for a, j := range features {
-		first[a] = slices.Index(inputs, j)
-	}
-	values := make([]float64, len(features))
-	done := 0
+	row, values := make([]float64, d.width()), make([]float64, len(features))
 	for g, list := range d.layout {
+		fourths := make([]float64, n)
 		for _, k := range list {
 			d.show("residuals", done, len(d.t.Tasks()))
 			done++
 			if ctx.Err() != nil { // the sum says who leaves
 				break
 			}
-			clear(own)
+			own := make([]float64, n)
 			d.eachTraining([]int{k}, func(i int) {
 				e := d.weightOf(i) * (d.row(row, i) - floats.Dot(row, theta.of(k)))
-				for a, j := range first {
-					values[a] = math.Min(math.Max(row[j], -farthestLookedAt), farthestLookedAt)
+				for a, j := range features {
+					values[a] = math.Min(math.Max(row[slices.Index(inputs, j)], -farthestLookedAt), farthestLookedAt)
 				}
-				at := 0
+				rest := own
 				for a, v := range values {
-					floats.AddScaled(own[at:][:len(values)-a], e*v, values[a:])
-					at += len(values) - a
+					floats.AddScaled(rest[:len(values)-a], e*v, values[a:])
+					rest = rest[len(values)-a:]
 				}
 			})
 			l.tasks.Add(z[g], 1)
@@ -88,11 +82,10 @@ func (d *design) effectSums(ctx context.Context, l effectSums, features []int, t
 			floats.Add(fourths, own)
 		}
 		if d.Dithers() {
-			const tenth = 0.1
-			d.Dither(g, l.sums.Of(z[g]), l.squares.Of(z[g]), len(list), func(int) float64 { return tenth })
-			d.Dither(g, l.squares.Of(z[g]), fourths, len(list), func(int) float64 { return tenth })
+			tenth := func(int) float64 { return 0.1 }
+			d.Dither(g, l.sums.Of(z[g]), l.squares.Of(z[g]), len(list), tenth)
+			d.Dither(g, l.squares.Of(z[g]), fourths, len(list), tenth)
 		}
-		clear(fourths)
 	}
 	return z
 }

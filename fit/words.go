@@ -3,7 +3,6 @@ package fit
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/difalt/difalt/difalt"
@@ -117,46 +116,40 @@ type findings struct {
 	judge                 *design // in whose units errors are told
 }
 
-// notes are what a user should know about a fit, its strengths and its columns.
-func notes(c *Config, d *design, r *Report, f *findings) []string {
-	return slices.Concat(fitNotes(c, r, f), d.transformNotes(c), d.columnNotes(f.dependent), d.targetNotes(f.exact))
+// Sentences are what a user should read.
+type sentences []string
+
+// when adds one if something holds.
+func (s *sentences) when(holds bool, format string, args ...any) {
+	if holds {
+		*s = append(*s, fmt.Sprintf(format, args...))
+	}
 }
 
-// fitNotes are about the fit as a whole, and strengths.
-func fitNotes(c *Config, r *Report, f *findings) (list []string) {
-	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	switch {
-	case r.Converged:
-	case c.Options.EveryIteration && r.Result != nil && r.Result.Status == difalt.IterationLimit:
-		add("All %d iterations were done, as asked for: whether they have converged was not judged.", r.Result.Iterations)
-	default:
-		add("The fit has not converged: predictions are usable, strengths and intervals may be off.")
+// notes are what a user should know about a fit, its strengths and its columns.
+func notes(c *Config, d *design, r *Report, f *findings) (list sentences) {
+	res := r.Result
+	asked := res != nil && c.Options.EveryIteration && res.Status == difalt.IterationLimit
+	if res == nil {
+		res = new(difalt.Result)
 	}
-	if r.Result != nil && r.Result.Status == difalt.Diverged {
-		add("The last run of the algorithm diverged after %d iterations with the step size %.3g: the loadings are those of the largest evidence from the best basis before that.", r.Result.Iterations, r.Result.Step)
-	}
-	if r.Result == nil && r.Chosen.Rank > 0 {
-		add("Tasks have no more rows than the rank: the representation is that of the largest evidence, and the algorithm was not run.")
-	}
-	if f.byLog > 0 {
-		add("The target is fitted by its logarithm, so that effects multiply it: training rows that are left out of their task are predicted with squared errors %s smaller. Predictions are medians. With --log-target no the target is taken as it is.", percent(f.byLog))
-	}
-	if f.outliers > 0 {
-		add("Training rows more than %d standard deviations from what is expected of them: %d. They were left out: are their targets right?", farOut, f.outliers)
-	}
-	if f.mostNoise > 0 {
-		add("Tasks differ by their noise: in 95 %% of them its standard deviation is between %.3g and %.3g. Each has its own, shrunken towards what is usual, and rows count accordingly.", f.leastNoise, f.mostNoise)
-	}
-	if r.Chosen.Rank == maxRank && c.Rank == 0 {
-		add("The largest rank that is tried, %d, was chosen: a larger one may be better (--rank).", maxRank)
-	}
+	list.when(!r.Converged && asked, "All %d iterations were done, as asked for: whether they have converged was not judged.", res.Iterations)
+	list.when(!r.Converged && !asked, "The fit has not converged: predictions are usable, strengths and intervals may be off.")
+	list.when(res.Status == difalt.Diverged, "The last run of the algorithm diverged after %d iterations with the step size %.3g: the loadings are those of the largest evidence from the best basis before that.", res.Iterations, res.Step)
+	list.when(r.Result == nil && r.Chosen.Rank > 0, "Tasks have no more rows than the rank: the representation is that of the largest evidence, and the algorithm was not run.")
+	list.when(f.byLog > 0, "The target is fitted by its logarithm, so that effects multiply it: training rows that are left out of their task are predicted with squared errors %s smaller. Predictions are medians. With --log-target no the target is taken as it is.", percent(f.byLog))
+	list.when(f.outliers > 0, "Training rows more than %d standard deviations from what is expected of them: %d. They were left out: are their targets right?", farOut, f.outliers)
+	list.when(f.mostNoise > 0, "Tasks differ by their noise: in 95 %% of them its standard deviation is between %.3g and %.3g. Each has its own, shrunken towards what is usual, and rows count accordingly.", f.leastNoise, f.mostNoise)
+	list.when(r.Chosen.Rank == maxRank && c.Rank == 0, "The largest rank that is tried, %d, was chosen: a larger one may be better (--rank).", maxRank)
 	for _, s := range r.Scores {
 		for i, t := range s.Tried {
-			if t.Ridge == s.Ridge && (i == 0 || i == len(s.Tried)-1) {
-				add("The ridge of %q is at the end of its grid, %.3g.", s.Method, s.Ridge)
-			}
+			list.when(t.Ridge == s.Ridge && (i == 0 || i == len(s.Tried)-1), "The ridge of %q is at the end of its grid, %.3g.", s.Method, s.Ridge)
 		}
 	}
+	list = append(list, d.transformNotes(c)...)
+	list = append(list, d.columnNotes(f.dependent)...)
+	list.when(d.equalTarget, "The target is %.4g in all training rows: that is what the model predicts.", d.UnscaleTarget(0))
+	list.when(!d.equalTarget && f.exact > 0, "The training rows are fitted exactly, to %.0e of the target's deviation: is the target among the features?", f.exact)
 	return list
 }
 
@@ -175,13 +168,10 @@ func standingNotes(res *difalt.Result) []string {
 }
 
 // columnNotes are about features, of which some are combinations of others.
-func (d *design) columnNotes(combinations []int) (list []string) {
-	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	if d.directions != nil {
-		add("%d features were replaced by %d directions in which the training rows lie.", len(d.Center), d.width()-1)
-	}
+func (d *design) columnNotes(combinations []int) (list sentences) {
+	list.when(d.directions != nil, "%d features were replaced by %d directions in which the training rows lie.", len(d.Center), d.width()-1)
 	names := d.t.Features()
-	var constant, dependent []string
+	var constant, dependent, ids []string
 	column, isLevel := d.columns()
 	for _, j := range d.constant {
 		if !isLevel[j] { // those of held-out rows only
@@ -190,41 +180,19 @@ func (d *design) columnNotes(combinations []int) (list []string) {
 	}
 	ours := map[int]bool{} // levels of a column add up to 1: one of them is a combination of the others
 	for _, j := range combinations {
-		switch {
-		case isLevel[j] && !ours[column[j]]:
+		if isLevel[j] && !ours[column[j]] {
 			ours[column[j]] = true
-		default:
-			dependent = append(dependent, names[j])
+			continue
 		}
+		dependent = append(dependent, names[j])
 	}
-	if constant != nil {
-		add("Columns without any variation but rounding: %s. They have no effect.", text.Names(constant))
-	}
-	if dependent != nil {
-		add("Columns that are exact combinations of those before them: %s. Predictions do not suffer, but their coefficients have no meaning of their own.", text.Names(dependent))
-	}
-	if d.ids != nil {
-		var ids []string
-		for _, j := range d.ids {
-			if names[j] == d.t.TimeColumn() {
-				continue // whose order means something
-			}
+	for _, j := range d.ids {
+		if names[j] != d.t.TimeColumn() { // whose order means something
 			ids = append(ids, names[j])
 		}
-		if ids != nil {
-			add("Columns of whole numbers that are all different, as numbers of rows are: %s. Leave them out unless their order means something.", text.Names(ids))
-		}
 	}
+	list.when(constant != nil, "Columns without any variation but rounding: %s. They have no effect.", text.Names(constant))
+	list.when(dependent != nil, "Columns that are exact combinations of those before them: %s. Predictions do not suffer, but their coefficients have no meaning of their own.", text.Names(dependent))
+	list.when(ids != nil, "Columns of whole numbers that are all different, as numbers of rows are: %s. Leave them out unless their order means something.", text.Names(ids))
 	return list
-}
-
-// targetNotes are about the target: equal in all rows, or fitted exactly but for a part of its deviation.
-func (d *design) targetNotes(exact float64) []string {
-	switch {
-	case d.equalTarget:
-		return []string{fmt.Sprintf("The target is %.4g in all training rows: that is what the model predicts.", d.UnscaleTarget(0))}
-	case exact > 0:
-		return []string{fmt.Sprintf("The training rows are fitted exactly, to %.0e of the target's deviation: is the target among the features?", exact)}
-	}
-	return nil
 }
