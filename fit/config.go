@@ -1,12 +1,14 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
@@ -85,80 +87,54 @@ type Config struct {
 
 // check checks what a process can check by itself.
 func (c *Config) check(t *dataset.Table) error {
-	if !t.HasTarget() {
+	k, plain, private := len(t.Features()), c.Plain, c.Privacy != (Privacy{})
+	switch n := len(c.Network.Hosted()); {
+	case !t.HasTarget():
 		return errors.New("the table has no target column")
-	}
-	if c.Train != nil && len(c.Train) != t.Rows() {
+	case c.Train != nil && len(c.Train) != t.Rows():
 		return fmt.Errorf("the choice of training rows has %d entries for %d rows", len(c.Train), t.Rows())
-	}
-	if c.Weights != nil && len(c.Weights) != t.Rows() {
+	case c.Weights != nil && len(c.Weights) != t.Rows():
 		return fmt.Errorf("there are %d weights for %d rows", len(c.Weights), t.Rows())
+	case n != len(t.Nodes()):
+		return fmt.Errorf("the table has %d nodes, but %d nodes of the network live here", len(t.Nodes()), n)
+	case c.Starts < 0 || c.Starts > maxStarts:
+		return fmt.Errorf("the number of starts is %d: must be from 0 to %d", c.Starts, maxStarts)
+	case c.Folds < 0 || c.Folds == 1:
+		return fmt.Errorf("the number of folds is %d: want at least 2", c.Folds)
+	case c.Rank < -1 || c.Rank > k+1 || plain && (c.Rank < 1 || c.Rank == k+1):
+		return fmt.Errorf("the rank is %d: there are %d features", c.Rank, k)
+	case (plain || private) && len(c.Curves) > 0:
+		return errors.New("curves are for a fit that the evidence decides: neither a plain nor a private one")
+	case plain && c.Ridge != nil && math.IsInf(*c.Ridge, 0):
+		return errors.New("the ridge is infinite: a plain fit has nothing else")
+	case plain && c.Weights != nil:
+		return errors.New("a plain fit has no weights")
+	case !plain && (c.U0 != nil || c.Start != nil || c.Truth != nil):
+		return errors.New("U0, Start and Truth are for a plain fit")
+	case (plain || private) && c.logTarget():
+		return errors.New("the target's logarithm is for a fit that the evidence decides: neither a plain nor a private one")
+	case c.Continue != nil && !slices.Equal(c.Continue.Features(), t.Features()):
+		return fmt.Errorf("the model to continue has %d features, %s, and the table %d, %s: they must be the same",
+			len(c.Continue.Features()), text.Names(c.Continue.Features()), k, text.Names(t.Features()))
 	}
 	for i, w := range c.Weights {
 		if w != 0 && !(w >= 1/maxWeight && w <= maxWeight) {
 			return fmt.Errorf("the weight of row %d is %v: must be 0, or from %g to %g", i, w, 1/maxWeight, maxWeight)
 		}
 	}
-	if n := len(c.Network.Hosted()); n != len(t.Nodes()) {
-		return fmt.Errorf("the table has %d nodes, but %d nodes of the network live here", len(t.Nodes()), n)
-	}
-	for _, r := range []struct {
-		name  string
-		value *float64
-	}{{"the ridge on intercepts", c.Intercept}, {"the ridge", c.Ridge}, {"the ridge on the mean", c.MeanRidge}} {
-		if r.value == nil {
-			continue
+	for i, ridge := range []*float64{c.Intercept, c.Ridge, c.MeanRidge} {
+		if ridge != nil && !(*ridge >= 0 && *ridge <= difalt.MaxRidge || math.IsInf(*ridge, 1)) {
+			return fmt.Errorf("%s is %v: must be from 0 to %g, or infinite", []string{"the ridge on intercepts", "the ridge", "the ridge on the mean"}[i], *ridge, difalt.MaxRidge)
 		}
-		if v := *r.value; !(v >= 0 && v <= difalt.MaxRidge || math.IsInf(v, 1)) {
-			return fmt.Errorf("%s is %v: must be from 0 to %g, or infinite", r.name, v, difalt.MaxRidge)
-		}
-	}
-	if c.Starts < 0 || c.Starts > maxStarts {
-		return fmt.Errorf("the number of starts is %d: must be from 0 to %d", c.Starts, maxStarts)
-	}
-	if c.Folds < 0 || c.Folds == 1 {
-		return fmt.Errorf("the number of folds is %d: want at least 2", c.Folds)
-	}
-	if n := len(t.Features()) + 1; c.Rank < -1 || c.Rank > n || c.Plain && (c.Rank < 1 || c.Rank == n) {
-		return fmt.Errorf("the rank is %d: there are %d features", c.Rank, n-1)
-	}
-	if (c.Plain || c.Privacy != (Privacy{})) && len(c.Curves) > 0 {
-		return errors.New("curves are for a fit that the evidence decides: neither a plain nor a private one")
-	}
-	if err := errors.Join(c.checkPlain(), c.checkLogTarget(t)); err != nil {
-		return err
-	}
-	if err := c.checkPrivate(t); err != nil {
-		return err
-	}
-	if c.Continue != nil && !slices.Equal(c.Continue.Features(), t.Features()) {
-		return fmt.Errorf("the model to continue has %d features, %s, and the table %d, %s: they must be the same",
-			len(c.Continue.Features()), text.Names(c.Continue.Features()), len(t.Features()), text.Names(t.Features()))
 	}
 	o := c.algorithmOptions()
-	return o.Validate()
-}
-
-// checkPlain checks what a plain fit alone has, or has not.
-func (c *Config) checkPlain() error {
-	switch {
-	case c.Plain && c.Ridge != nil && math.IsInf(*c.Ridge, 0):
-		return errors.New("the ridge is infinite: a plain fit has nothing else")
-	case c.Plain && c.Weights != nil:
-		return errors.New("a plain fit has no weights")
-	case !c.Plain && (c.U0 != nil || c.Start != nil || c.Truth != nil):
-		return errors.New("U0, Start and Truth are for a plain fit")
-	}
-	return nil
+	return cmp.Or(c.checkLogTarget(t), c.checkPrivate(t), o.Validate())
 }
 
 // checkLogTarget checks that targets of training rows have logarithms where the fit is of these; errors of other rows are those of targets.
 func (c *Config) checkLogTarget(t *dataset.Table) error {
 	if !c.logTarget() {
 		return nil
-	}
-	if c.Plain || c.Privacy != (Privacy{}) {
-		return errors.New("the target's logarithm is for a fit that the evidence decides: neither a plain nor a private one")
 	}
 	for i := range t.Rows() {
 		if (c.Train == nil || c.Train[i]) && !(t.Y(i) > 0) {
@@ -222,28 +198,29 @@ func (c *Config) settings(t *dataset.Table) []wire.Setting {
 		}
 		add(fmt.Sprintf("column %q", column), kind)
 	}
-	for _, s := range []struct {
-		name  string
-		value any
-	}{
-		{"the task column", fmt.Sprintf("%q", c.TaskColumn)}, {"the target column", fmt.Sprintf("%q", c.TargetColumn)},
-		{"the column of groups", fmt.Sprintf("%q", t.GroupColumn())}, {"the choice of weights", c.Weights != nil}, {"the rank", c.Rank},
-		{"the ridge on intercepts", value(c.Intercept)}, {"the ridge", value(c.Ridge)}, {"the ridge on the mean", value(c.MeanRidge)},
-		{"the choice of common noise", c.CommonNoise}, {"the choice of the target's logarithm", value(c.LogTarget)}, {"the model to continue", fingerprint(c.Continue)}, {"the choice of a plain fit", c.Plain}, {"the choice of auto", c.Auto}, {"the choice of owners", c.Owners},
-		{"the number of starts", c.Starts}, {"the number of folds", c.Folds}, {"the privacy budget", c.Privacy},
-	} {
-		add(s.name, s.value)
+	add("the task column", strconv.Quote(c.TaskColumn))
+	add("the target column", strconv.Quote(c.TargetColumn))
+	add("the column of groups", strconv.Quote(t.GroupColumn()))
+	add("the choice of weights", c.Weights != nil)
+	add("the rank", c.Rank)
+	add("the ridge on intercepts", value(c.Intercept))
+	add("the ridge", value(c.Ridge))
+	add("the ridge on the mean", value(c.MeanRidge))
+	add("the choice of common noise", c.CommonNoise)
+	add("the choice of the target's logarithm", value(c.LogTarget))
+	add("the model to continue", fingerprint(c.Continue))
+	add("the choice of a plain fit", c.Plain)
+	add("the choice of auto", c.Auto)
+	add("the choice of owners", c.Owners)
+	add("the number of starts", c.Starts)
+	add("the number of folds", c.Folds)
+	add("the privacy budget", c.Privacy)
+	if c.Curves == nil {
+		add("the columns that are curves", "auto")
+	} else {
+		add("the columns that are curves", fmt.Sprintf("%q", c.Curves))
 	}
-	add("the columns that are curves", curves(c.Curves))
 	return append(settings, c.algorithmOptions().Settings()...)
-}
-
-// curves returns a list of columns, or "auto".
-func curves(columns []string) string {
-	if columns == nil {
-		return "auto"
-	}
-	return fmt.Sprintf("%q", columns)
 }
 
 // value returns what a pointer points to, or "auto".
