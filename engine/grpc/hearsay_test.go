@@ -102,3 +102,16 @@ func TestOwnWordComesBack(t *testing.T) {
 		t.Errorf("%v: the node does not join anew", errs[2])
 	}
 }
+
+// TestGoneWhileAnotherIsWaitedFor: a node that waits for one neighbour joins anew as soon as another one is gone: the first may be waiting for that one.
+func TestGoneWhileAnotherIsWaitedFor(t *testing.T) {
+	list := newParty(t, "complete", 3).all(t, quick())
+	begin(t, list)
+	go list[1].Leave(engine.ErrGone)
+	f := frame(t, 1, 8)
+	err := list[2].Exchange(t.Context(), 1, [][]byte{f, f}, make([][]byte, 2), []bool{true, false}) // node 0 sends nothing
+	peerError(t, "another is gone", err, 1, wire.Closed, engine.ErrGone.Error())
+	if !errors.Is(err, engine.ErrGone) {
+		t.Errorf("%v: the node does not join anew", err)
+	}
+}

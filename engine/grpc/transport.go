@@ -274,6 +274,11 @@ func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Dura
 	if ready {
 		return true, nil
 	}
+	for _, e := range t.edges { // whom it waits for may be waiting for this one, who joins anew
+		if errors.Is(e.trouble.final, engine.ErrGone) {
+			return false, e.trouble.final
+		}
+	}
 	t.round.waiting = time.Now().Add(-waited)
 	if period := min(max(t.o.RoundTimeout/8, tick), time.Second); waited/period != (waited-passed)/period {
 		for _, e := range t.edges {
