@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/difalt/difalt/consensus/wire"
@@ -204,4 +205,48 @@ func TestExcuse(t *testing.T) {
 	if !asked.Probe || !errors.Is(asked.Failed, broken) || !errors.Is(transport.left, broken) {
 		t.Errorf("the others are told %v, %v", asked.Failed, transport.left)
 	}
+}
+
+// An awayTransport is that of a node whose neighbour is gone whenever it joins.
+type awayTransport struct{ *fakeTransport }
+
+func (awayTransport) Join(context.Context) error {
+	return &wire.PeerError{Peer: 1, Err: engine.ErrGone}
+}
+
+// TestAttemptsMakePauses: what is said of a node that was away may go round for as long as those who hear it join anew at once. Each
+// makes longer pauses, but for the first time, so that it comes to all before anybody is there again.
+func TestAttemptsMakePauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		data := filepath.Join(t.TempDir(), "data")
+		if err := os.WriteFile(data, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var at []time.Time
+		n := &Node{
+			Cluster: cluster.Named([]string{"a", "b"}, path(t), "metropolis"), Training: &fakeTraining{}, Log: slog.New(slog.DiscardHandler), LogEvery: time.Hour,
+			Checkpoints: &Checkpoints{Folder: t.TempDir(), Every: 5, Data: data},
+			Connect: func(engine.Options) (engine.Transport, error) {
+				at = append(at, time.Now())
+				return awayTransport{(&fakeEngine{}).connect(t, 0, 0)}, nil
+			},
+		}
+		if err := n.Run(t.Context()); !errors.Is(err, engine.ErrGone) || len(at) != idleAttempts {
+			t.Fatalf("%d attempts, error %v", len(at), err)
+		}
+		if first := at[1].Sub(at[0]); first != 0 {
+			t.Errorf("joined anew for the first time after %v", first)
+		}
+		for k := 3; k < len(at); k++ {
+			if now, before := at[k].Sub(at[k-1]), at[k-1].Sub(at[k-2]); before < 10*time.Millisecond || now <= before {
+				t.Errorf("pause %d is %v, after one of %v", k, now, before)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		if err := n.Run(ctx); err == nil || time.Since(begun) > time.Second {
+			t.Errorf("ended after %v: %v", time.Since(begun), err)
+		}
+	})
 }

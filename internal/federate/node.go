@@ -111,6 +111,9 @@ type run struct {
 // written: a neighbour that always fails at the same place would keep all waiting for ever.
 const idleAttempts = 10
 
+// idlePause is how long a node waits before it joins anew for the second time in turn, and twice as long after every other time.
+const idlePause = 50 * time.Millisecond
+
 // train makes attempts until one is the last.
 func (r *run) train(ctx context.Context) error {
 	for idle := 0; ; {
@@ -126,6 +129,12 @@ func (r *run) train(ctx context.Context) error {
 			return fmt.Errorf("joined %d times in turn without coming to a checkpoint: %w", idle, err)
 		}
 		r.Log.Info("joins anew", "why", err.Error())
+		if idle > 1 { // what others say of the last attempt is to be over before the next one
+			select {
+			case <-time.After(idlePause << (idle - 2)):
+			case <-ctx.Done():
+			}
+		}
 	}
 }
 
