@@ -37,8 +37,8 @@ func (s Strengths) list() [3]float64 { return [3]float64{s.Intercept, s.Spread, 
 func (s Strengths) free(k int) bool { return math.IsNaN(s.list()[k]) }
 
 // strengthsOf are the intercept (0), the spread and the mean's variance of a prior.
-func strengthsOf(p *mixedmodel.Prior) [3]*float64 {
-	return [3]*float64{&p.Intercept, &p.Spread, &p.MeanVariance}
+func strengthsOf(p *mixedmodel.Prior) []*float64 {
+	return []*float64{&p.Intercept, &p.Spread, &p.MeanVariance}
 }
 
 // MinStrength and MaxStrength are the ends of the range to which strengths are limited, in which numbers stay accurate.
@@ -209,7 +209,8 @@ type ascent struct {
 	start     *mixedmodel.Prior
 	variances []float64
 	given     Strengths
-	noise     float64 // by the mean's variance, over that of the point
+	noise     float64   // by the mean's variance, over that of the point
+	unit      []float64 // of every loading along the axes; nil if there are only lengths
 	last      visited
 }
 
@@ -217,7 +218,6 @@ type ascent struct {
 type visited struct {
 	x     []float64
 	prior *mixedmodel.Prior
-	value float64
 	alikePoint
 }
 
@@ -249,33 +249,28 @@ func (c *ascent) chooseMean(little float64) float64 {
 	return first - last
 }
 
-// unitOf is the unit of a loading along an axis.
-func (c *ascent) unitOf(axis, column int) float64 {
-	return 1 / math.Sqrt(c.tasks/(c.errors[axis]+c.start.Spread)+1/c.variances[column])
+// times returns m v.
+func times(m mat.Matrix, v []float64) []float64 {
+	var out mat.VecDense
+	out.MulVec(m, mat.NewVecDense(len(v), v))
+	return out.RawVector().Data
 }
 
-// loadingVariables is how many of the variables are about loadings. They are the first.
-func (c *ascent) loadingVariables() int {
+// variables returns those of the start, the ones of loadings first.
+func (c *ascent) variables() (x []float64) {
 	if c.variances == nil {
-		return c.start.Rank
+		x = make([]float64, c.start.Rank)
 	}
-	return len(c.start.Loadings)
-}
-
-// variables of the start.
-func (c *ascent) variables() []float64 {
-	x := make([]float64, c.loadingVariables())
-	if w := c.start.W; c.variances != nil {
-		for a := range c.start.Rank {
-			along := mat.NewVecDense(w, x[a*w:][:w])
-			along.MulVec(c.into, mat.NewVecDense(w, c.start.Column(a)))
-			for i := range w {
-				x[a*w+i] /= c.unitOf(i, a)
-			}
+	for a, v := range c.variances {
+		for _, e := range c.errors {
+			c.unit = append(c.unit, 1/math.Sqrt(c.tasks/(e+c.start.Spread)+1/v))
 		}
+		x = append(x, times(c.into, c.start.Column(a))...)
 	}
-	own := strengthsOf(c.start)
-	for k, v := range own[:2] {
+	if c.unit != nil {
+		floats.Div(x, c.unit)
+	}
+	for k, v := range strengthsOf(c.start)[:2] {
 		if c.given.free(k) {
 			x = append(x, math.Sqrt(limitStrength(*v)))
 		}
@@ -285,24 +280,22 @@ func (c *ascent) variables() []float64 {
 
 // priorOf returns the prior of variables.
 func (c *ascent) priorOf(x []float64) *mixedmodel.Prior {
-	p, n := c.start.Clone(), c.loadingVariables()
+	p := c.start.Clone()
 	for a := range p.Rank {
-		if c.variances == nil {
-			floats.Scale(math.Exp(math.Min(math.Max(x[a], -5), 5)), p.Column(a))
+		if c.unit == nil {
+			floats.Scale(math.Exp(math.Min(math.Max(x[0], -5), 5)), p.Column(a))
+			x = x[1:]
 			continue
 		}
-		w := p.W
-		along := mat.NewVecDense(w, slices.Clone(x[a*w:][:w]))
-		for i := range w {
-			along.SetVec(i, along.AtVec(i)*c.unitOf(i, a))
-		}
-		mat.NewVecDense(w, p.Column(a)).MulVec(c.axes, along)
+		along := slices.Clone(x[:p.W])
+		floats.Mul(along, c.unit[a*p.W:][:p.W])
+		copy(p.Column(a), times(c.axes, along))
+		x = x[p.W:]
 	}
-	own := strengthsOf(p)
-	for k, v := range own[:2] {
+	for k, v := range strengthsOf(p)[:2] {
 		if c.given.free(k) {
-			*v = limitStrength(x[n]*x[n] + MinStrength)
-			n++
+			*v = limitStrength(x[0]*x[0] + MinStrength)
+			x = x[1:]
 		}
 	}
 	return p
@@ -313,35 +306,30 @@ func (c *ascent) near(x []float64) *visited {
 	if !slices.Equal(x, c.last.x) {
 		p := c.priorOf(x)
 		at, ok := c.at(p, c.noise)
-		c.last = visited{slices.Clone(x), p, at.value + penaltyOf(p, c.variances), at}
-		if !ok || math.IsNaN(at.value) {
-			c.last.value = math.Inf(1)
+		if at.value += penaltyOf(p, c.variances); !ok || math.IsNaN(at.value) {
+			at.value = math.Inf(1)
 		}
+		c.last = visited{slices.Clone(x), p, at}
 	}
 	return &c.last
 }
 
 // slope returns the derivatives of the penalized value by the variables.
-func (c *ascent) slope(x []float64) []float64 {
+func (c *ascent) slope(x []float64) (out []float64) {
 	at := c.near(x)
-	p := at.prior
-	out, w := make([]float64, 0, len(x)), p.W
+	p, w := at.prior, at.prior.W
 	if math.IsInf(at.value, 0) {
 		return make([]float64, len(x))
 	}
 	for a := range p.Rank {
 		column := slices.Clone(at.loadings[a*w:][:w]) // the point may be asked again
-		along := mat.NewVecDense(w, nil)
-		if c.variances == nil {
-			along.MulVec(c.into, mat.NewVecDense(w, p.Column(a)))
-			out = append(out, floats.Dot(column, along.RawVector().Data))
+		if c.unit == nil {
+			out = append(out, floats.Dot(column, times(c.into, p.Column(a))))
 			continue
 		}
-		along.MulVec(c.axes.T(), mat.NewVecDense(w, p.Column(a))) // the penalty is not along the axes
-		floats.AddScaled(column, 2/c.variances[a], along.RawVector().Data)
-		for i := range w {
-			out = append(out, column[i]*c.unitOf(i, a))
-		}
+		floats.AddScaled(column, 2/c.variances[a], times(c.axes.T(), p.Column(a))) // the penalty is not along the axes
+		floats.Mul(column, c.unit[a*w:][:w])
+		out = append(out, column...)
 	}
 	for k, by := range []float64{at.intercept, at.spread} {
 		if c.given.free(k) {
