@@ -62,40 +62,55 @@ func (d *design) moments(ctx context.Context) (mean, deviation []float64, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	// With the weights as they were given.
 	var l nodes.Layout
-	values, weightOfValues, weightOfRows, rows := l.Span(k+1), l.Span(k+1), l.Span(1), l.Span(1)
+	first, second, rows := l.Span(k+1), l.Span(k+1), l.Span(1)
 	x := make([]float64, k+1)
-	sums, err := d.sumTraining(ctx, l.Len, func(i int, out []float64) {
-		value, weight := values.Of(out), weightOfValues.Of(out)
-		for j, v := range d.unscaled(x, i, unit) {
-			if !math.IsNaN(v) {
-				value[j] += d.weightOf(i) * v
-				weight[j] += d.weightOf(i)
+	sum := func(visit func(out []float64, j int, v, weight float64)) ([]float64, error) {
+		return d.sumTraining(ctx, l.Len, func(i int, out []float64) {
+			d.t.X(x[:k], i)
+			x[k] = d.target(i)
+			for j, v := range x {
+				if !math.IsNaN(v) {
+					visit(out, j, v/unit[j], d.weightOf(i))
+				}
 			}
-		}
-		weightOfRows.Add(out, d.weightOf(i))
-		rows.Add(out, 1)
+			rows.Add(out, 1)
+		})
+	}
+	sums, err := sum(func(out []float64, j int, v, weight float64) {
+		first.Of(out)[j] += weight * v
+		second.Of(out)[j] += weight
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	n, all, weights := rows.First(sums), weightOfRows.First(sums), weightOfValues.Of(sums)
-	if n == 0 {
+	n, weights := rows.First(sums), slices.Clone(second.Of(sums))
+	all := weights[k] // of rows: all have a target
+	switch {
+	case n == 0:
 		return nil, nil, errors.New("there are no training rows")
-	}
-	if !(all > 0) {
+	case !(all > 0):
 		return nil, nil, errors.New("the weights of all training rows are 0")
 	}
-	mean = make([]float64, k+1)
-	for j, w := range weights {
-		if w == 0 {
-			return nil, nil, fmt.Errorf("column %q has no value in the training rows: leave it out", d.t.Features()[j])
-		}
-		mean[j] = values.Of(sums)[j] / w
+	if j := slices.Index(weights, 0); j >= 0 {
+		return nil, nil, fmt.Errorf("column %q has no value in the training rows: leave it out", d.t.Features()[j])
 	}
-	if deviation, err = d.mendMoments(ctx, mean, weights, all, unit); err != nil {
+	mean, deviation = make([]float64, k+1), make([]float64, k+1)
+	floats.DivTo(mean, first.Of(sums), weights)
+	if sums, err = sum(func(out []float64, j int, v, weight float64) {
+		v -= mean[j]
+		first.Of(out)[j] += weight * v
+		second.Of(out)[j] += weight * v * v
+	}); err != nil {
 		return nil, nil, err
+	}
+	for j, difference := range first.Of(sums) {
+		shift := difference / weights[j]
+		mean[j] = (mean[j] + shift) * unit[j]
+		deviation[j] = math.Sqrt(max(second.Of(sums)[j]-difference*shift, 0)/all) * unit[j]
+		if deviation[j] <= 0x1p-49*math.Abs(mean[j]) {
+			deviation[j] = 0
+		}
 	}
 	d.total = int(n)
 	if d.weight != nil {
@@ -103,36 +118,6 @@ func (d *design) moments(ctx context.Context) (mean, deviation []float64, err er
 		floats.Scale(n/all, d.weight)
 	}
 	return mean, deviation, nil
-}
-
-// mendMoments mends means in units by the sums of what differs from them, given the weights of the values of every column and
-// of all rows, and returns the deviations. Both leave the units.
-func (d *design) mendMoments(ctx context.Context, mean, weights []float64, all float64, unit []float64) ([]float64, error) {
-	var l nodes.Layout
-	differences, squares := l.Span(len(mean)), l.Span(len(mean))
-	x, deviation := make([]float64, len(mean)), make([]float64, len(mean))
-	sums, err := d.sumTraining(ctx, l.Len, func(i int, out []float64) {
-		difference, square := differences.Of(out), squares.Of(out)
-		for j, v := range d.unscaled(x, i, unit) {
-			if !math.IsNaN(v) {
-				v -= mean[j]
-				difference[j] += d.weightOf(i) * v
-				square[j] += d.weightOf(i) * v * v
-			}
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	for j, difference := range differences.Of(sums) {
-		shift := difference / weights[j]
-		mean[j] = (mean[j] + shift) * unit[j]
-		deviation[j] = math.Sqrt(max(squares.Of(sums)[j]-difference*shift, 0)/all) * unit[j]
-		if deviation[j] <= 0x1p-49*math.Abs(mean[j]) {
-			deviation[j] = 0
-		}
-	}
-	return deviation, nil
 }
 
 // units returns powers of two near the largest absolute value of every feature and,
@@ -158,17 +143,6 @@ func (d *design) units(ctx context.Context) ([]float64, error) {
 		}
 	}
 	return units, err
-}
-
-// unscaled sets x to the features and the target of a row in their units.
-func (d *design) unscaled(x []float64, i int, unit []float64) []float64 {
-	k := len(x) - 1
-	d.t.X(x[:k], i)
-	x[k] = d.target(i)
-	for j := range x {
-		x[j] /= unit[j]
-	}
-	return x
 }
 
 // target returns that of a row, or its logarithm.

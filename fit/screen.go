@@ -59,7 +59,10 @@ func (s *screening) own(k int, sums []float64) (u []float64, a, b blas64.General
 }
 
 // A screened alternative has what the evidence promises to gain by it, in -2 log, and by how many standard errors tasks differ in it.
-type screened struct{ gain, differ float64 }
+type screened struct {
+	*alternative
+	gain, differ float64
+}
 
 // promisedVariances are those of coefficients, over those of the others, of which the best counts.
 var promisedVariances = []float64{0.01, 0.1, 1, 10}
@@ -79,6 +82,7 @@ func (d *design) screen(ctx context.Context, pt *evidence.Point, list []*alterna
 	}
 	out := make([]screened, len(list))
 	for k := range list {
+		out[k].alternative = list[k]
 		u, a, b := s.own(k, sum)
 		n := len(u)
 		cb := mixedmodel.Matrix(make([]float64, pt.W*n), pt.W, n)

@@ -203,28 +203,20 @@ func (t *transformer) improve(ctx context.Context, alternatives []*alternative) 
 		return false, err
 	}
 	best := make([]float64, len(t.chosen)) // of every feature
-	for i, a := range alternatives {
-		best[a.Feature] = max(best[a.Feature], promises[i].gain)
+	for _, p := range promises {
+		best[p.Feature] = max(best[p.Feature], p.gain)
 	}
-	order := make([]int, len(alternatives))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(best[alternatives[j].Feature], best[alternatives[i].Feature]) })
-	for _, i := range order {
-		a, promise := alternatives[i], promises[i]
-		if promise.gain < leastPromise*a.cost() && promise.differ < leastDiffer {
+	slices.SortStableFunc(promises, func(a, b screened) int { return cmp.Compare(best[b.Feature], best[a.Feature]) })
+	for _, p := range promises {
+		if p.gain < leastPromise*p.cost() && p.differ < leastDiffer || p.gain < 2*t.failed[p.alternative] {
 			continue
 		}
-		if before, failed := t.failed[a]; failed && promise.gain < 2*before {
-			continue
-		}
-		better, err := t.try(ctx, a)
+		better, err := t.try(ctx, p.alternative)
 		if err != nil {
 			return false, err
 		}
 		if changed = changed || better; !better {
-			t.failed[a] = promise.gain
+			t.failed[p.alternative] = p.gain
 		}
 	}
 	return changed, nil
