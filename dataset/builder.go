@@ -203,7 +203,7 @@ func (l *builder) table() (*Table, error) {
 		}
 		return nil, fmt.Errorf("the table has zero rows after the line of column names")
 	}
-	t.tasks.forget()
+	t.tasks.index = nil // of many names it takes more memory than they do
 	s := &t.schema
 	if len(l.levels) > 0 {
 		t.ranks = make([][]int32, len(s.Columns))

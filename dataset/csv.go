@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -89,22 +90,14 @@ func (r *reader) openCSV(first []byte, quote byte) (p *recordParser, rest []byte
 		rest = first[end:]
 	}
 	if err := r.open(header, "line"); err != nil {
-		if named && len(record) > 1 && countNumbers(record) > len(record)/2 {
+		text := slices.DeleteFunc(slices.Clone(record), looksLikeNumber)
+		if named && len(record) > 1 && len(record)-len(text) > len(record)/2 {
 			err = &FormatError{Option: "NoHeader", err: fmt.Errorf("%w; the first line looks like a row of numbers", err)}
 		}
 		return nil, nil, false, err
 	}
 	p.cols = r.cols
 	return p, rest, named, nil
-}
-
-func countNumbers(cells []string) (n int) {
-	for _, c := range cells {
-		if looksLikeNumber(c) {
-			n++
-		}
-	}
-	return n
 }
 
 // Sizes of the pieces in which text is read and parsed. A record must fit in the

@@ -131,7 +131,11 @@ func (p *recordParser) number(col int, cell []byte, line int) (float64, error) {
 	case err != nil && p.cols.roles[col].kind == dateRole:
 		return 0, complain("%q is not a date like those before", text)
 	case err != nil:
-		return 0, p.notNumber(col, cell, complain("%q is not a number%s", text, aboutSign(cell)))
+		about := ""
+		if sign := signOf(cell); sign != "" {
+			about = fmt.Sprintf(" alone, but has a sign: take %q out of the column", sign)
+		}
+		return 0, p.notNumber(col, cell, complain("%q is not a number%s", text, about))
 	}
 	return 0, complain(why, text)
 }
@@ -174,20 +178,14 @@ func (p *recordParser) notNumber(col int, cell []byte, err error) error {
 		return &FormatError{"Thousands", []string{string(marks[0])}, err}
 	case !p.cols.isFeature(col):
 		return err
-	default:
-		return &FormatError{"Categorical", p.textColumns(p.cols.header[col]), err}
 	}
-}
-
-// textColumns returns a column that holds text, and all other features that do.
-func (p *recordParser) textColumns(column string) []string {
-	list := []string{column}
+	list := []string{p.cols.header[col]} // with all other features that hold text
 	for i, f := range p.formats {
-		if f.text && p.cols.header[i] != column && p.cols.isFeature(i) {
+		if f.text && i != col && p.cols.isFeature(i) {
 			list = append(list, p.cols.header[i])
 		}
 	}
-	return list
+	return &FormatError{"Categorical", list, err}
 }
 
 // truth returns 1 for true and 0 for false, in any case.
@@ -210,14 +208,6 @@ func signOf(cell []byte) string {
 		if before != after && readingsOf(bytes.TrimSpace(rest)) != 0 {
 			return sign
 		}
-	}
-	return ""
-}
-
-// aboutSign says that a number has a sign, if it has.
-func aboutSign(cell []byte) string {
-	if sign := signOf(cell); sign != "" {
-		return fmt.Sprintf(" alone, but has a sign: take %q out of the column", sign)
 	}
 	return ""
 }

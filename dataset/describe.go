@@ -116,7 +116,10 @@ func (d *describer) open(header []string, _ string) (*columns, error) {
 			name = fmt.Sprintf("%s (column %d)", name, i+1)
 		}
 		seen[name], c.index[name] = i, i
-		d.columns = append(d.columns, newColumnStats(name))
+		d.columns = append(d.columns, &columnStats{
+			name: name, levels: map[string]*int{}, values: values{distinct: map[uint64]struct{}{}},
+			moments: moments{min: math.Inf(1), max: math.Inf(-1)},
+		})
 	}
 	d.cols, d.task = c, -1
 	if d.o.Task != "" {

@@ -47,13 +47,6 @@ type values struct {
 	hash     uint64              // of all in their order
 }
 
-func newColumnStats(name string) *columnStats {
-	return &columnStats{
-		name: name, levels: map[string]*int{}, values: values{distinct: map[uint64]struct{}{}},
-		moments: moments{min: math.Inf(1), max: math.Inf(-1)},
-	}
-}
-
 func (c *columnStats) put(v float64, slot int) {
 	switch {
 	case slot < 0:

@@ -26,9 +26,16 @@ func (d *describer) description() (*Description, error) {
 		d.remark("%s: %d cells were expected (first: %s).", text.Plural(d.ragged, "row")+" of another length", len(d.columns), d.first)
 	}
 	for col, c := range d.columns {
-		if col != d.task {
-			d.remarkColumn(c)
-			d.chooseText(out, c)
+		if col == d.task {
+			continue
+		}
+		d.remarkColumn(c)
+		switch kind := c.kind(); {
+		case c.name == d.o.Target:
+		case kind == "text" && !d.isDifferent(c):
+			out.Categorical = append(out.Categorical, c.name)
+		case kind == "text" || kind == "empty" || kind == "other":
+			out.Drop = append(out.Drop, c.name)
 		}
 	}
 	d.remarkDuplicates()
@@ -103,17 +110,6 @@ func (d *describer) remarkColumn(c *columnStats) {
 	}
 }
 
-// chooseText adds a column to those that are no numbers, if it is no number.
-func (d *describer) chooseText(out *Description, c *columnStats) {
-	switch kind := c.kind(); {
-	case c.name == d.o.Target:
-	case kind == "text" && !d.isDifferent(c):
-		out.Categorical = append(out.Categorical, c.name)
-	case kind == "text" || kind == "empty" || kind == "other":
-		out.Drop = append(out.Drop, c.name)
-	}
-}
-
 // isDifferent reports whether a column is different in every row, as far as is known.
 func (d *describer) isDifferent(c *columnStats) bool {
 	return c.more || len(c.distinct) == c.numbers+c.texts && c.missing == 0 && d.rows >= idRows
@@ -146,25 +142,22 @@ const maxCombined = 400
 // and a constant, in a random sample of rows without missing values. The target comes
 // last.
 func (d *describer) remarkCombinations() {
-	var list []*columnStats
-	var target *columnStats
-	for _, c := range d.columns {
-		switch {
-		case !c.numeric() || c.min == c.max || 2*c.missing > d.rows || !finite(c.squares):
-		case c.name == d.o.Target:
-			target = c
-		default:
-			list = append(list, c)
-		}
-	}
-	if target != nil {
-		list = append(list, target)
+	list := slices.DeleteFunc(slices.Clone(d.columns), func(c *columnStats) bool {
+		return !c.numeric() || c.min == c.max || 2*c.missing > d.rows || !finite(c.squares)
+	})
+	if k := slices.IndexFunc(list, func(c *columnStats) bool { return c.name == d.o.Target }); k >= 0 {
+		list = append(slices.Delete(slices.Clone(list), k, k+1), list[k])
 	}
 	if len(list) > maxCombined {
 		d.remark("%d columns of numbers are too many to look for combinations of each other.", len(list))
 		return
 	}
-	complete := completeRows(list)
+	var complete []int // rows
+	for i := range min(d.rows, sampleRows) {
+		if !slices.ContainsFunc(list, func(c *columnStats) bool { return math.IsNaN(c.sample[i]) }) {
+			complete = append(complete, i)
+		}
+	}
 	if len(list) < 2 || len(complete) < len(list)+5 {
 		return
 	}
@@ -187,26 +180,17 @@ func (d *describer) remarkCombinations() {
 		if duplicate[c.hash] {
 			continue // said already
 		}
-		var of []string
-		for k, w := range solve(parts, weights) {
+		var of []string // members, by their coefficients: those whose sum has the same parts
+		for k := len(weights) - 1; k >= 0; k-- {
+			w := weights[k] / parts[k][k]
+			floats.AddScaled(weights[:k], -w, parts[k][:k])
 			if math.Abs(w) > 1e-6 {
 				of = append(of, fmt.Sprintf("%q", clip(members[k].name)))
 			}
 		}
+		slices.Reverse(of)
 		d.remark("%q is an exact linear combination of %s.", clip(c.name), text.List(of))
 	}
-}
-
-func completeRows(list []*columnStats) (rows []int) {
-	if len(list) == 0 {
-		return nil
-	}
-	for i := range list[0].sample {
-		if !slices.ContainsFunc(list, func(c *columnStats) bool { return math.IsNaN(c.sample[i]) }) {
-			rows = append(rows, i)
-		}
-	}
-	return rows
 }
 
 // standardised returns the values of some rows, centred, with a root mean square of 1; nil if
@@ -229,16 +213,6 @@ func standardised(sample []float64, rows []int) []float64 {
 	}
 	floats.Scale(1/norm, v)
 	return v
-}
-
-// solve returns the coefficients of members whose sum has the given parts along the
-// orthonormal vectors: parts[k] are those of member k along the first k+1 of them.
-func solve(parts [][]float64, w []float64) []float64 {
-	for k := len(w) - 1; k >= 0; k-- {
-		w[k] /= parts[k][k]
-		floats.AddScaled(w[:k], -w[k], parts[k][:k])
-	}
-	return w
 }
 
 // project takes the parts along orthonormal vectors off v, twice so that rounding does

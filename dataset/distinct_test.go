@@ -7,7 +7,7 @@ import (
 
 // Distinct values are counted up to a bound. 0 and -0 are the same.
 func TestDistinct(t *testing.T) {
-	c := newColumnStats("x")
+	c := &columnStats{levels: map[string]*int{}, values: values{distinct: map[uint64]struct{}{}}}
 	for _, more := range []int{0, 0, 1} {
 		for i := range maxDistinct + more {
 			c.addNumber(float64(i)/8, -1)
@@ -16,7 +16,7 @@ func TestDistinct(t *testing.T) {
 			t.Errorf("%d values: %d, at least: %v", maxDistinct+more, d.Distinct, d.AtLeast)
 		}
 	}
-	c = newColumnStats("x")
+	c = &columnStats{levels: map[string]*int{}, values: values{distinct: map[uint64]struct{}{}}}
 	for _, v := range []float64{0, math.Copysign(0, -1), 1, 1 + 0x1p-52} {
 		c.addNumber(v, -1)
 	}

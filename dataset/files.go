@@ -225,8 +225,16 @@ func (r *reader) readNPY(f io.ReaderAt, size int64) error {
 			return err
 		}
 		b.reset(r.cols)
-		for i := range hi - lo {
-			r.takeRow(&b, lo+i+1, values[i*k:][:k])
+		for i := 0; i < hi-lo && b.err == nil; i++ {
+			b.begin(lo + i + 1)
+			for col, v := range values[i*k:][:k] {
+				if b.err = r.store(&b, i, col, v); b.err != nil {
+					break
+				}
+			}
+			if b.err == nil {
+				b.rows++
+			}
 		}
 		if err := r.to.add(&b); err != nil {
 			return err
@@ -234,18 +242,4 @@ func (r *reader) readNPY(f io.ReaderAt, size int64) error {
 		r.readSoFar.to(int64(float64(size) * float64(hi) / float64(n)))
 	}
 	return r.to.close()
-}
-
-// takeRow adds a row of numbers to a batch, unless an earlier one was wrong.
-func (r *reader) takeRow(b *batch, line int, row []float64) {
-	if b.err != nil {
-		return
-	}
-	b.begin(line)
-	for col, v := range row {
-		if b.err = r.store(b, b.rows, col, v); b.err != nil {
-			return
-		}
-	}
-	b.rows++
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/difalt/difalt/internal/text"
 	"github.com/parquet-go/parquet-go"
@@ -103,7 +104,7 @@ type parquetColumn struct {
 
 // parquetColumns returns the columns of a file.
 func parquetColumns(file *parquet.File) (list []*parquetColumn) {
-	leaves := leavesOf(file.Metadata().Schema)
+	leaves := slices.DeleteFunc(slices.Clone(file.Metadata().Schema), func(e format.SchemaElement) bool { return !e.Type.Valid }) // in the order of their columns
 	for i, column := range file.Root().Columns() {
 		c := &parquetColumn{name: column.Name(), at: i, leaf: int(column.Index())}
 		list = append(list, c)
@@ -165,17 +166,6 @@ func (d *describer) types(_ string, list []*parquetColumn) error {
 		}
 	}
 	return nil
-}
-
-// leavesOf returns the elements of a schema that hold values, in the order of their
-// columns.
-func leavesOf(schema []format.SchemaElement) (leaves []format.SchemaElement) {
-	for _, e := range schema {
-		if e.Type.Valid {
-			leaves = append(leaves, e)
-		}
-	}
-	return leaves
 }
 
 // readRowGroup adds the rows of a group, of which the first has the given number, and each so many bytes of the file.

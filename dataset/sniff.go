@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/difalt/difalt/internal/text"
 )
@@ -93,7 +92,9 @@ func sniffDelimiter(text []byte, quote byte, names []string) (byte, error) {
 		_, _ = p.each(text, 1, sniffRecords, func(_ int, cells [][]byte) error {
 			if width == 0 {
 				width = len(cells)
-				header = trimmed(cells)
+				for _, c := range cells {
+					header = append(header, string(bytes.TrimSpace(c)))
+				}
 			}
 			same = same && len(cells) == width
 			return nil
@@ -122,15 +123,6 @@ func sniffDelimiter(text []byte, quote byte, names []string) (byte, error) {
 		return 0, formatErrorf("Delimiter", values, "line 1: cells may be separated by %q", values)
 	}
 	return ',', nil
-}
-
-// trimmed returns cells as strings without white space around them.
-func trimmed(cells [][]byte) []string {
-	out := make([]string, len(cells))
-	for i, c := range cells {
-		out[i] = strings.TrimSpace(string(c))
-	}
-	return out
 }
 
 func containsAll(list, names []string) bool {

@@ -58,7 +58,11 @@ func (t *Table) Split(s Split) ([]bool, error) {
 		}
 		asked = asked || keep < n
 		if s.Last {
-			keep = t.sortByTime(rows, keep)
+			times := t.about.times
+			slices.SortFunc(rows, func(a, b int) int { return cmp.Or(cmp.Compare(times[a], times[b]), a-b) })
+			for keep < n && times[rows[keep]] == times[rows[keep-1]] {
+				keep++ // it is of the same time
+			}
 		}
 		held = held || keep < n
 		for _, i := range rows[:keep] {
@@ -257,15 +261,4 @@ func (t *Table) splitGroups(s Split) ([]bool, error) {
 		train[i] = u[g.of[i]] >= min(s.TestFraction, most[k])
 	}
 	return train, nil
-}
-
-// sortByTime sorts rows of a task by their time, and returns how many are for training: n, and
-// those after them that are of the same time.
-func (t *Table) sortByTime(rows []int, n int) int {
-	times := t.about.times
-	slices.SortFunc(rows, func(a, b int) int { return cmp.Or(cmp.Compare(times[a], times[b]), a-b) })
-	for n < len(rows) && times[rows[n]] == times[rows[n-1]] {
-		n++
-	}
-	return n
 }

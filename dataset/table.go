@@ -247,7 +247,7 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // names are numbered in the order in which they come.
 type names struct {
 	list  []string
-	index map[string]int // nil after forget, until somebody looks for a name
+	index map[string]int // nil until somebody looks for a name
 }
 
 // numbers returns the numbers of all names.
@@ -260,9 +260,6 @@ func (n *names) numbers() map[string]int {
 	}
 	return n.index
 }
-
-// forget lets go of what a name is found by: of many names it takes more memory than they do.
-func (n *names) forget() { n.index = nil }
 
 // of is number for a name that may alias memory that changes, and that is checked if it is new.
 func (n *names) of(name []byte) (k int, err error) {
