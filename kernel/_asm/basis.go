@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -236,31 +237,29 @@ func (p *products) move(rows int) { ADDQ(I32(8*rows), mem("a")) }
 
 func (p *products) store(acc [][]vector, height int) {
 	a, lda := p.a, bytesParam("lda", 8)
-	for j := 0; j < len(acc); {
-		switch {
-		case height == 4 && p.t == avx512 && j+1 < len(acc):
-			s := p.sum.sum8(append(append([]vector{}, acc[j]...), acc[j+1]...))
-			VMOVUPD(s.AsY(), Mem{Base: a})
-			VEXTRACTF64X4(U8(1), s, Mem{Base: a, Index: lda, Scale: 1})
-			LEAQ(Mem{Base: a, Index: lda, Scale: 2}, a)
-			j += 2
-		case height == 4:
-			s := p.sum.sum4(acc[j])
-			VMOVUPD(s.AsY(), Mem{Base: a})
-			ADDQ(lda, a)
+	for j := 0; j < len(acc); j++ {
+		v, next := acc[j], Mem{Base: a, Index: lda, Scale: 1}
+		pair := j+1 < len(acc) && (height == 2 || p.t == avx512)
+		if pair {
 			j++
-		case j+1 < len(acc):
-			s := p.sum.sum4(append(append([]vector{}, acc[j]...), acc[j+1]...))
-			VMOVUPD(s.AsX(), Mem{Base: a})
-			extractX(p.t, s.AsY(), Mem{Base: a, Index: lda, Scale: 1})
-			LEAQ(Mem{Base: a, Index: lda, Scale: 2}, a)
-			j += 2
-		default:
-			s := p.sum.sum4(acc[j])
-			VMOVUPD(s.AsX(), Mem{Base: a})
-			ADDQ(lda, a)
-			j++
+			v = slices.Concat(v, acc[j])
 		}
+		s := p.sum.sum(v)
+		if height == 4 {
+			VMOVUPD(s.AsY(), Mem{Base: a})
+		} else {
+			VMOVUPD(s.AsX(), Mem{Base: a})
+		}
+		switch {
+		case !pair:
+			ADDQ(lda, a)
+			continue
+		case height == 4:
+			VEXTRACTF64X4(U8(1), s, next)
+		default:
+			extractX(p.t, s.AsY(), next)
+		}
+		LEAQ(Mem{Base: a, Index: lda, Scale: 2}, a)
 	}
 }
 

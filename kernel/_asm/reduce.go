@@ -49,12 +49,18 @@ func (r reducer) pairs(a, b reg.VecVirtual) reg.VecVirtual {
 
 // sum4 returns the sums of up to four accumulators in the lanes of a YMM register.
 func (r reducer) sum4(v []reg.VecVirtual) reg.VecVirtual {
-	p := r.pairs(v[0], at(v, 1))
+	at := func(i int) reg.VecVirtual {
+		if i < len(v) {
+			return v[i]
+		}
+		return nil
+	}
+	p := r.pairs(v[0], at(1))
 	if r.t == avx2 {
 		if len(v) <= 2 {
 			return r.fold2(p)
 		}
-		q := r.pairs(v[2], at(v, 3))
+		q := r.pairs(v[2], at(3))
 		s, u := YMM(), YMM()
 		VPERM2F128(U8(0x21), q, p, s) // p.hi q.lo
 		VBLENDPD(U8(0x0c), q, p, u)   // p.lo q.hi
@@ -63,7 +69,7 @@ func (r reducer) sum4(v []reg.VecVirtual) reg.VecVirtual {
 	}
 	q := p
 	if len(v) > 2 {
-		q = r.pairs(v[2], at(v, 3))
+		q = r.pairs(v[2], at(3))
 	}
 	h := r.halves(p, q)
 	s, u := ZMM(), ZMM()
@@ -81,8 +87,11 @@ func (r reducer) fold2(p reg.VecVirtual) reg.VecVirtual {
 	return s
 }
 
-// sum8 returns the sums of eight accumulators in the lanes of a ZMM register.
-func (r reducer) sum8(v []reg.VecVirtual) reg.VecVirtual {
+// sum returns the sums of up to eight accumulators in the lanes of a register: of more than four in those of a ZMM register.
+func (r reducer) sum(v []reg.VecVirtual) reg.VecVirtual {
+	if len(v) <= 4 {
+		return r.sum4(v)
+	}
 	a := r.halves(r.pairs(v[0], v[1]), r.pairs(v[2], v[3]))
 	b := r.halves(r.pairs(v[4], v[5]), r.pairs(v[6], v[7]))
 	s, u := ZMM(), ZMM()
@@ -113,20 +122,9 @@ func (r reducer) sum1(v reg.VecVirtual) reg.VecVirtual {
 		VMOVAPD(v, s)
 	}
 	u := YMM()
-	if r.t == avx512 {
-		VEXTRACTF64X2(U8(1), s, u.AsX())
-	} else {
-		VEXTRACTF128(U8(1), s, u.AsX())
-	}
+	extractX(r.t, s, u.AsX())
 	VADDPD(u.AsX(), s.AsX(), s.AsX())
 	VPERMILPD(U8(1), s.AsX(), u.AsX())
 	VADDSD(u.AsX(), s.AsX(), s.AsX())
 	return s
-}
-
-func at(v []reg.VecVirtual, i int) reg.VecVirtual {
-	if i < len(v) {
-		return v[i]
-	}
-	return nil
 }
