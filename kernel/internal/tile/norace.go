@@ -2,6 +2,9 @@
 
 package tile
 
+// Race says that this build has the race detector.
+const Race = false
+
 func raceRead[T any]([]T, int, int, int)  {}
 func raceWrite[T any]([]T, int, int, int) {}
 

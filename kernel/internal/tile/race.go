@@ -7,6 +7,9 @@ import (
 	"unsafe"
 )
 
+// Race says that this build has the race detector.
+const Race = true
+
 // The race detector does not see what assembly reads and writes. raceRead and raceWrite
 // tell it: count vectors of n entries, ld apart. In other builds they do nothing.
 

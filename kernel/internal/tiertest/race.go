@@ -1,5 +1,0 @@
-//go:build race
-
-package tiertest
-
-const racing = true
