@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -153,9 +152,7 @@ func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, 
 	}
 	var children []*federate.Child
 	for i, name := range names {
-		children = append(children, &federate.Child{Name: name, Command: func() (*exec.Cmd, error) {
-			return local.Command(context.WithoutCancel(ctx), i, name, "simulate-node", "--task", string(text))
-		}})
+		children = append(children, local.Child(i, name, "simulate-node", "--task", string(text)))
 	}
 	ends, err := federate.RunChildren(ctx, children, federate.NewBoard(io.Discard, names))
 	if err == nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -94,10 +93,7 @@ func (f *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		if i > 0 { // the report of the first is shown
 			args = append(args, "--no-report")
 		}
-		child := &federate.Child{Name: name, Command: func() (*exec.Cmd, error) {
-			// It is asked to leave, not killed, when ctx ends.
-			return local.Command(context.WithoutCancel(ctx), i, name, "node", args...)
-		}}
+		child := local.Child(i, name, "node", args...)
 		if f.Checkpoints.Folder != "" {
 			child.Restarts = maxRestarts
 		}

@@ -189,18 +189,17 @@ func (l *Local) Write(c *cluster.Cluster, keys [][]byte) error {
 	return cluster.Write(l.folder, c, keys)
 }
 
-// Command returns a command of this program that is told to be a node, by its number and name.
-// It is killed when ctx ends.
-func (l *Local) Command(ctx context.Context, node int, name, command string, args ...string) (*exec.Cmd, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, self, append([]string{
+// Child returns a process that runs a command of this program as a node, by its number and name.
+func (l *Local) Child(node int, name, command string, args ...string) *Child {
+	args = append([]string{
 		command, "--cluster", filepath.Join(l.folder, cluster.File), "--key", filepath.Join(l.folder, cluster.KeyFile(name)), "--listen-fd", "3",
-	}, args...)...)
-	cmd.ExtraFiles = []*os.File{l.listeners[node]}
-	return cmd, nil
+	}, args...)
+	return &Child{Name: name, Command: func() (*exec.Cmd, error) {
+		self, err := os.Executable()
+		cmd := exec.Command(self, args...)
+		cmd.ExtraFiles = []*os.File{l.listeners[node]}
+		return cmd, err
+	}}
 }
 
 // lockedFolder makes a folder of which this process has the lock. Another one may have taken it
