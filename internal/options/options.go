@@ -7,7 +7,6 @@
 package options
 
 import (
-	"encoding/csv"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -129,22 +128,17 @@ func (f *Flags) Common(name string) bool {
 // Resolve checks the options as far as that is possible without the data, and sets all
 // that they stand for. An error is a *UsageError.
 func (f *Flags) Resolve() error {
-	rules := []func() error{f.CheckRanges}
-	if f.command&(Node|Up) != 0 {
-		rules = append(rules, f.node)
-	}
-	if f.command&training != 0 {
-		rules = append(rules, f.data, f.split, f.private, f.method)
-	}
-	rules = append(rules, f.parse)
-	if f.command&(readers|Describe) != 0 {
-		rules = append(rules, f.reading)
-	}
-	if f.command == Node {
-		rules = append(rules, f.checkEngine)
-	}
-	for _, rule := range rules {
-		if err := rule(); err != nil {
+	for _, rule := range []struct {
+		of    Command
+		check func() error
+	}{
+		{f.command, f.CheckRanges}, {Node | Up, f.node}, {training, f.data}, {training, f.split}, {training, f.private}, {training, f.method},
+		{f.command, f.parse}, {readers | Describe, f.reading}, {Node, f.checkEngine},
+	} {
+		if f.command&rule.of == 0 {
+			continue
+		}
+		if err := rule.check(); err != nil {
 			return err
 		}
 	}
@@ -220,15 +214,10 @@ func (g *Group) Given(chosen func(o Option) bool) (args []string) {
 
 // argument returns what sets a flag to the value that it has.
 func argument(v pflag.Value) string {
-	list, ok := v.(pflag.SliceValue)
-	if !ok {
-		return v.String()
+	if s := v.String(); v.Type() == "stringSlice" {
+		return s[1 : len(s)-1] // as CSV, without brackets
 	}
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	_ = w.Write(list.GetSlice()) // to memory
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
+	return v.String()
 }
 
 // A UsageError is a mistake in the command line.

@@ -201,18 +201,6 @@ func mark(name string, named rune) func(string) (rune, error) {
 	}
 }
 
-func parseMissing(s string) (dataset.Missing, error) {
-	switch s {
-	case "refuse":
-		return dataset.MissingRefuse, nil
-	case "drop":
-		return dataset.MissingDrop, nil
-	case "mean":
-		return dataset.MissingKeep, nil
-	}
-	return 0, want("refuse, drop or mean")
-}
-
 // WithHint adds to an error about a table which option helps.
 func WithHint(err error) error {
 	var format *dataset.FormatError

@@ -142,7 +142,7 @@ func (t *Training) ofModel() []Option {
 		{Name: "ridge", Value: Word(&c.Ridge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Common: true, Problem: "0", Usage: "ridge on tasks' other deviations: `NUMBER`"},
 		{Name: "mean-ridge", Value: Word(&c.MeanRidge, auto, parseRidge).within(0, difalt.MaxRidge), Of: training, Same: AllNodes, Tables: true, Usage: "ridge on what tasks share: `NUMBER`"},
 		{Name: "curve", Value: List(&c.Curves, nil), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "`LIST` of columns with curves, auto or none"},
-		{Name: "log-target", Value: Word(&c.LogTarget, "", parseChoice), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "logarithm of the target, `WHEN`: yes, no or auto"},
+		{Name: "log-target", Value: Word(&c.LogTarget, "", OneOf("yes, no or auto", map[string]*bool{"yes": new(true), "no": new(false), auto: nil})), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "logarithm of the target, `WHEN`: yes, no or auto"},
 		{Name: "common-noise", Value: Yes(&c.CommonNoise), Of: training, Same: AllNodes, Tables: true, Usage: "one noise variance for all tasks, not one for each"},
 		{Name: "epsilon", Value: Number(&c.Privacy.Epsilon, 0, math.SmallestNonzeroFloat64, private.MaxEpsilon, fmt.Sprintf("must be above 0 and at most %d", private.MaxEpsilon)), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "privacy budget of tasks, `NUMBER`; needs --rank"},
 		{Name: "delta", Value: Number(&c.Privacy.Delta, 0, math.SmallestNonzeroFloat64, math.Nextafter(1, 0), "must be above 0 and below 1"), Of: training, Same: AllNodes, Tables: true, Usage: "`NUMBER`, the probability that --epsilon does not hold (default T^-1.1 for T tasks)"},
@@ -153,14 +153,14 @@ func (t *Training) ofModel() []Option {
 
 // ofReading says how the files of a table are read.
 func (t *Training) ofReading() []Option {
-	c := &t.Table
+	c, missing := &t.Table, map[string]dataset.Missing{"refuse": dataset.MissingRefuse, "drop": dataset.MissingDrop, "mean": dataset.MissingKeep}
 	return []Option{
 		{Name: "delimiter", Value: Word(&c.Delimiter, "", mark("tab", '\t')), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "`CHARACTER` between the cells of CSV, or tab (default detected from the first rows)"},
 		{Name: "decimal", Value: Word(&c.Decimal, "", mark("", 0)), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "decimal `MARK` of CSV: . or , (default detected)"},
 		{Name: "thousands", Value: Word(&c.Thousands, "", mark("space", ' ')), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "thousands separator of CSV, a `MARK`: one of , . ' or space (default detected for each column)"},
 		{Name: "dates", Value: Text(&c.Dates, ""), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "`ORDER` of dates in CSV with the year last: dmy or mdy (default detected); dates become days since 1970-01-01"},
 		{Name: "no-header", Value: Yes(&c.NoHeader), Of: readers | Describe, Same: Checkpoint, Tables: true, Usage: "CSV has no header line; the columns are c0, c1, ..."},
-		{Name: "missing", Value: Word(&c.Missing, "refuse", parseMissing), Of: readers, Same: Checkpoint, Common: true, Tables: true, Usage: "missing values, `WHAT`: refuse, drop (their rows), or mean (of the training rows)"},
+		{Name: "missing", Value: Word(&c.Missing, "refuse", OneOf("refuse, drop or mean", missing)), Of: readers, Same: Checkpoint, Common: true, Tables: true, Usage: "missing values, `WHAT`: refuse, drop (their rows), or mean (of the training rows)"},
 		{Name: "float32", Value: when(&c.Storage, kernel.Float32), Of: readers, Same: Checkpoint, Tables: true, Usage: "store features as float32, in half of the memory"},
 		{Name: "samples-on-disk", Value: Text(&c.Folder, ""), Of: training, Same: Nobody, Usage: "keep features in files in `DIR`, for data larger than memory; a problem file is then fitted with copies in 16 bits"},
 	}
@@ -211,8 +211,8 @@ func (t *Training) tolerance() string {
 // ofLog says how a node that is on its own goes about it.
 func (t *Training) ofLog() []Option {
 	return []Option{
-		{Name: "engine", Value: Word(&t.Engine, "grpc", OneOf("grpc or mpi", "grpc", "mpi")), Of: Node, Same: Nobody, Usage: "transport of messages: grpc; or mpi, between processes that mpirun or srun starts (in builds with -tags mpi)"},
-		{Name: "log", Value: Word(&t.Log.Format, "text", OneOf("text or json", "text", "json")), Of: Node, Same: Nobody, Usage: "format of the log on standard error: text or json"},
+		{Name: "engine", Value: Word(&t.Engine, "grpc", OneOf("grpc or mpi", map[string]string{"grpc": "grpc", "mpi": "mpi"})), Of: Node, Same: Nobody, Usage: "transport of messages: grpc; or mpi, between processes that mpirun or srun starts (in builds with -tags mpi)"},
+		{Name: "log", Value: Word(&t.Log.Format, "text", OneOf("text or json", map[string]string{"text": "text", "json": "json"})), Of: Node, Same: Nobody, Usage: "format of the log on standard error: text or json"},
 		{Name: "log-every", Value: Span(&t.Log.Every, 5*time.Second, 1), Of: Node, Same: Nobody, Usage: "`TIME` between two log lines on the progress"},
 		{Name: "stay", Value: Yes(&t.Stay), Of: Node, Same: Nobody, Engine: "grpc", Usage: "when done, wait for SIGTERM, so that a supervisor does not start the process again"},
 		{Name: "no-report", Value: Yes(&t.NoReport), Of: Node, Same: Nobody, Hidden: true, Usage: "make no report"},

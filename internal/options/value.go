@@ -3,7 +3,6 @@ package options
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -177,18 +176,6 @@ func parseStep(s string) (float64, error) {
 	return v, nil
 }
 
-// parseChoice returns what is chosen, nil to leave it to the program.
-func parseChoice(s string) (*bool, error) {
-	yes := s == "yes"
-	switch s {
-	case auto:
-		return nil, nil
-	case "yes", "no":
-		return &yes, nil
-	}
-	return nil, want("yes, no or auto")
-}
-
 // parseRidge returns a ridge parameter, nil to leave it to the program.
 func parseRidge(s string) (*float64, error) {
 	if s == auto {
@@ -204,12 +191,13 @@ func parseRidge(s string) (*float64, error) {
 	return &v, nil
 }
 
-// OneOf returns what parses a word that is one of those given, and says otherwise what was wanted.
-func OneOf(wanted string, words ...string) func(string) (string, error) {
-	return func(s string) (string, error) {
-		if slices.Contains(words, s) {
-			return s, nil
+// OneOf returns what parses a word that stands for a value, and says otherwise what was wanted.
+func OneOf[T any](wanted string, values map[string]T) func(string) (T, error) {
+	return func(s string) (v T, err error) {
+		v, ok := values[s]
+		if !ok {
+			err = want(wanted)
 		}
-		return "", want(wanted)
+		return v, err
 	}
 }
