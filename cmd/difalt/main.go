@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -220,7 +221,9 @@ func newRootCommand() *cobra.Command {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
 	root.SetVersionTemplate("difalt {{.Version}}\n")
 	root.AddCommand(newSimulateCommand(), newSimulateNodeCommand(), newResultsCommand(), newDescribeCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newModelCommand(), newClusterCommand(), newNodeCommand(), newUpCommand(), newPlanCommand(), newBenchCommand(), newInfoCommand())
-	root.SetGlobalNormalizationFunc(formerNames)
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(cmp.Or(formerNames[name], name))
+	})
 	wrapHelp(root)
 	return root
 }
@@ -264,16 +267,8 @@ func wrapHelp(cmd *cobra.Command) {
 	}
 }
 
-// formerNames lets flags be given by the names that they had before, too.
-func formerNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	switch name {
-	case "methods":
-		name = "method"
-	case "stderr":
-		name = "standard-errors"
-	}
-	return pflag.NormalizedName(name)
-}
+// formerNames are those that flags had before, by which they can be given, too.
+var formerNames = map[string]string{"methods": "method", "stderr": "standard-errors"}
 
 // knownCommand reports a word that is not a subcommand.
 func knownCommand(cmd *cobra.Command, args []string) error {

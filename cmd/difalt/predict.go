@@ -146,7 +146,12 @@ func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *datase
 	for i := range t.Rows() {
 		task := t.Tasks()[t.Task(i)]
 		m.FillMissing(t.X(x, i))
-		p, err := f.predict(m, task, x)
+		var p model.Prediction
+		if f.standardError {
+			p, err = m.PredictAnyError(task, x)
+		} else {
+			p.Y, p.Known, err = m.PredictAny(task, x)
+		}
 		if err != nil {
 			return seen, fmt.Errorf("%s: row %d: %w", f.data, i, err)
 		}
@@ -168,15 +173,6 @@ func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *datase
 		}
 	}
 	return seen, w.Close()
-}
-
-// predict returns what the model says about a row, as far as it is asked for.
-func (f *predictFlags) predict(m *model.Model, task string, x []float64) (p model.Prediction, err error) {
-	if f.standardError {
-		return m.PredictAnyError(task, x)
-	}
-	p.Y, p.Known, err = m.PredictAny(task, x)
-	return p, err
 }
 
 // withoutFormula returns a cell that no spreadsheet takes for a formula: those that begin

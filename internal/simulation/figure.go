@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/internal/chart"
 )
@@ -71,10 +72,8 @@ func DistanceFigure(caption string, panels ...chart.Panel) *chart.Figure {
 	low := 1.0
 	for _, p := range panels {
 		for _, s := range p.Series {
-			for _, values := range [][]float64{s.Y, s.Low} {
-				for _, v := range values {
-					low = min(low, v)
-				}
+			for _, v := range slices.Concat(s.Y, s.Low) {
+				low = min(low, v)
 			}
 		}
 	}

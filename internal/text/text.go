@@ -42,7 +42,13 @@ const terminal = 80
 // wider than a terminal the last word of a name of several stands below the others, and if
 // that does not suffice a single space is between columns.
 func (t Table) Write(w io.Writer) {
-	t = t.visible()
+	shown := make(Table, len(t))
+	for i, row := range t {
+		for _, cell := range row {
+			shown[i] = append(shown[i], Visible(cell))
+		}
+	}
+	t = shown
 	width, sum := t.widths()
 	if sum+2*(len(width)-1) > terminal {
 		t = t.stacked()
@@ -61,25 +67,14 @@ func (t Table) Write(w io.Writer) {
 	}
 }
 
-func (t Table) visible() Table {
-	shown := make(Table, len(t))
-	for i, row := range t {
-		for _, cell := range row {
-			shown[i] = append(shown[i], Visible(cell))
-		}
-	}
-	return shown
-}
-
 func (t Table) widths() (width []int, sum int) {
 	width = make([]int, len(t[0]))
 	for _, row := range t {
 		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
+			if more := utf8.RuneCountInString(cell) - width[i]; more > 0 {
+				width[i], sum = width[i]+more, sum+more
+			}
 		}
-	}
-	for _, n := range width {
-		sum += n
 	}
 	return width, sum
 }
