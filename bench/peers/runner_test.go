@@ -48,7 +48,7 @@ func (r *runner) compare(ctx context.Context, n int) (*comparison, error) {
 	c := &comparison{Shape: r.shape.Name, Threads: n}
 	references, others := r.peers[:len(always)], r.peers[len(always):]
 	size := len(others)
-	if free, known, err := memory.Available(); err != nil {
+	if free, _, known, err := memory.Available(); err != nil {
 		return nil, err
 	} else if known {
 		// Interpreters and compilers take some hundred megabytes besides the samples,

@@ -18,7 +18,7 @@ const Variable = "DIFALT_MEMORY"
 // What names the need, in words such as "20000 x 20000 mixing weights". It passes where
 // nothing is known about the machine.
 func Check(need float64, what string) error {
-	have, of, known, err := available()
+	have, of, known, err := Available()
 	if err != nil {
 		return err
 	}
@@ -66,14 +66,9 @@ func Size(bytes float64) string {
 	return humanize.Bytes(uint64(bytes))
 }
 
-// Available returns the bytes that this process may still take, and whether that is known.
-func Available() (bytes float64, known bool, err error) {
-	bytes, _, known, err = available()
-	return bytes, known, err
-}
-
-// available also says whose bytes they are, in words that may be none.
-func available() (bytes float64, of string, known bool, err error) {
+// Available returns the bytes that this process may still take, whose they are, in words that may be
+// none, and whether that is known.
+func Available() (bytes float64, of string, known bool, err error) {
 	switch s := os.Getenv(Variable); {
 	case strings.EqualFold(s, "unlimited"):
 		return 0, "", false, nil
