@@ -90,7 +90,7 @@ func accelerate(s *setup, t *tracker) *accelerated {
 		m.entries = len(m.scaled.next[0])
 	}
 	for i := range u {
-		sent := make([]float64, m.entries+productsLen(s.o.Accelerated.Memory))
+		sent := make([]float64, m.entries+2*s.o.Accelerated.Memory+1)
 		if !m.exact || i == 0 {
 			n := newAnderson(len(u[0].Data()), s.o.Rank, s.o.Accelerated.Memory)
 			m.nodes, n.products = append(m.nodes, n), sent[m.entries:]

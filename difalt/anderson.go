@@ -46,7 +46,7 @@ const (
 )
 
 // newAnderson returns an empty memory of bases of so many numbers; its products are the caller's to
-// set, of productsLen.
+// set: 2 memory + 1.
 func newAnderson(size, rank, memory int) *anderson {
 	slots := memory + 1
 	n := &anderson{
@@ -60,9 +60,6 @@ func newAnderson(size, rank, memory int) *anderson {
 	n.g, n.dg = twoAndChanges(size, slots)
 	return n
 }
-
-// productsLen is the number of products of a node.
-func productsLen(memory int) int { return 2*memory + 1 }
 
 // twoAndChanges returns two columns, and so many behind them in the same memory.
 func twoAndChanges(rows, slots int) (two, changes blas.ColumnMajor) {

@@ -89,7 +89,7 @@ func (m *newton) combine(ctx context.Context) (err error) {
 		return err
 	}
 	if m.at.rests = n.next.stage == newtonProduct; !m.at.rests {
-		n.next.lands(m.at.z[0])
+		floats.AddScaledTo(m.at.z[0].Data(), n.next.base.Data(), n.next.share, n.next.x.Data())
 		copyToAll(m.at.z)
 	}
 	return nil

@@ -153,11 +153,6 @@ func (n *newtonSystem) whitening(power float64) {
 	}
 }
 
-// lands sets z to base + share x.
-func (s *newtonState) lands(z *kernel.Basis) {
-	floats.AddScaledTo(z.Data(), s.base.Data(), s.share, s.x.Data())
-}
-
 // precondition sets y to the Newton-like step for the residual.
 func (n *newtonSystem) precondition(s *newtonState) {
 	copy(n.scaling.p, s.matrix)

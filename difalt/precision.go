@@ -47,14 +47,6 @@ func newAnchors(s *Solver) *anchors {
 	}
 }
 
-// reduceSamples makes the copies.
-func (s *Solver) reduceSamples() {
-	if k := kernel.Info().Kernel; k == "generic" {
-		s.o.Logger.Warn("MixedPrecision is slower than float64 on this kernel, which converts samples of 16 bits one by one", "kernel", k)
-	}
-	s.timed(func(i, _ int) { s.at.groups[i].Reduce() })
-}
-
 // choose decides which nodes make an anchor in the iteration to come: all of them if what
 // follows is measured, since that should be exact. At the anchor a step by the copy gives
 // the same bits as one on the samples, so that an iteration that is tried again may decide

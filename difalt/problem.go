@@ -144,7 +144,10 @@ func checkFinite(node int, k *kernel.Tasks) error {
 	if finite(x) && finite(y) {
 		return nil
 	}
-	row := make([]float64, k.Features())
+	row, single := make([]float64, k.Features()), ""
+	if k.Storage() == kernel.Float32 {
+		single = ", kept as float32, whose largest number is 3.4e38"
+	}
 	for t := range k.Len() {
 		y := k.Y(t)
 		for i := range y {
@@ -153,20 +156,12 @@ func checkFinite(node int, k *kernel.Tasks) error {
 			}
 			for j, v := range k.Row(row, t, i) {
 				if !finite(v) {
-					return &DataError{node, t, i, fmt.Sprintf("feature %d is %v%s", j, v, ofSingle(k))}
+					return &DataError{node, t, i, fmt.Sprintf("feature %d is %v%s", j, v, single)}
 				}
 			}
 		}
 	}
 	return nil
-}
-
-// ofSingle says where an entry of float32 may be infinite though it was not.
-func ofSingle(k *kernel.Tasks) string {
-	if k.Storage() == kernel.Float32 {
-		return ", kept as float32, whose largest number is 3.4e38"
-	}
-	return ""
 }
 
 func finiteBasis(name string, u *kernel.Basis) error {

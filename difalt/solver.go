@@ -295,7 +295,10 @@ func (s *Solver) build() (err error) {
 		at.groups, at.grads = append(at.groups, g), append(at.grads, g.Grad)
 	}
 	if at.reduced = s.anchors != nil && s.data.bytes() >= reduceFrom; at.reduced {
-		s.reduceSamples()
+		if k := kernel.Info().Kernel; k == "generic" {
+			s.o.Logger.Warn("MixedPrecision is slower than float64 on this kernel, which converts samples of 16 bits one by one", "kernel", k)
+		}
+		s.timed(func(i, _ int) { at.groups[i].Reduce() })
 	}
 	at.executor, at.fitted = kernel.NewExecutor(s.pool, at.groups), false
 	return nil
