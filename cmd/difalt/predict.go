@@ -118,6 +118,9 @@ func readTable(ctx context.Context, stderr io.Writer, m *model.Model, path, task
 	if err != nil {
 		return nil, err
 	}
+	if got, want := in.Table.Features(), m.Features(); !slices.Equal(got, want) { // of a problem file; those of tables are looked for by name
+		return nil, fmt.Errorf("%s has the features %s, the model %s", path, text.Names(got), text.Names(want))
+	}
 	return in.Table, nil
 }
 

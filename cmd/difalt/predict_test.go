@@ -172,3 +172,21 @@ func TestPredictionsAreCSV(t *testing.T) {
 		t.Errorf("%d records of %.100q", len(records), text)
 	}
 }
+
+// The features of a problem file have names too: a model of others does not take them for its own, however many they are.
+func TestPredictOtherFeatures(t *testing.T) {
+	for _, features := range []string{"8", "5"} { // clinics have 8
+		dir := t.TempDir()
+		problem, out := filepath.Join(dir, "p.npz"), filepath.Join(dir, "p.csv")
+		if _, stderr, code := difaltCommand(t, "simulate", "--nodes", "3", "--tasks", "6", "--features", features, "--rank", "2", "--samples", "8", "--graph", "ring",
+			"--trials", "1", "--iterations", "1", "--out", filepath.Join(dir, "s"), "--export", problem); code != 0 {
+			t.Fatal(stderr)
+		}
+		for _, missing := range []string{"refuse", "mean"} {
+			_, stderr, code := difaltCommand(t, "predict", "--model", clinicModel(t), "--data", problem, "--out", out, "--missing", missing)
+			if _, err := os.Stat(out); code != 1 || err == nil || !strings.Contains(stderr, `"x0"`) || !strings.Contains(stderr, `"age"`) {
+				t.Errorf("%s features: exit code %d: %s", features, code, stderr)
+			}
+		}
+	}
+}
