@@ -66,11 +66,11 @@ func (l *builder) open(header []string, unit string) (c *columns, err error) {
 	l.t.missing = make([]int, c.features)
 	l.t.about.group.column = l.o.Group
 	l.t.about.timeColumn = l.o.Time
-	for _, k := range c.categories {
-		own := &levels{column: k.column, others: l.o.NewLevels}
+	for _, at := range c.categories {
+		own := &levels{column: c.numbers[at], others: l.o.NewLevels}
 		if l.o.Schema != nil {
 			var given []string
-			given, own.fixed = l.o.Schema.Levels(k.column)
+			given, own.fixed = l.o.Schema.Levels(own.column)
 			for _, name := range given {
 				own.names.number(name)
 			}
@@ -132,14 +132,14 @@ func (l *builder) addRow(b *batch, i int) error {
 
 // code puts the codes of levels among the numbers of a row.
 func (l *builder) code(x []float64, b *batch, i int) error {
-	for k, c := range l.cols.categories {
-		x[c.at] = math.NaN()
+	for k, at := range l.cols.categories {
+		x[at] = math.NaN()
 		if cell := b.name(i, levelNames+k); !isMissing(cell) {
 			code, err := l.levels[k].of(cell)
 			if err != nil {
 				return fmt.Errorf("%s %d, %w", l.unit, b.line[i], err)
 			}
-			x[c.at] = float64(code)
+			x[at] = float64(code)
 		}
 	}
 	return nil

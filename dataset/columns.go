@@ -39,16 +39,10 @@ type columns struct {
 	roles      []role           // of every column
 	numbers    []string         // columns of the numbers of a row: those of features come first
 	features   int              // how many of the numbers are features
-	categories []category       // features that are categorical
+	categories []int            // which of the features are categorical: their numbers are the codes of levels
 	names      int              // of a row
 
 	weight, mark, time, target int // which of the numbers these are, -1 for none
-}
-
-// A category is a feature whose number is the code of a level.
-type category struct {
-	column string
-	at     int // among the numbers of a row
 }
 
 // isFeature reports whether a column is a feature that is not categorical.
@@ -161,7 +155,7 @@ func (c *columns) addFeatures(o *TableOptions, reserved map[int]string) error {
 		c.roles[i] = role{numberRole, j}
 		if slices.Contains(categorical, column) {
 			c.roles[i] = role{nameRole, levelNames + len(c.categories)}
-			c.categories = append(c.categories, category{column, j})
+			c.categories = append(c.categories, j)
 		}
 	}
 	for _, column := range categorical {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -119,10 +120,10 @@ func (m *Model) terms() []term {
 // fixed returns the effect of the mean.
 func (m *Model) fixed(t *term) Effect {
 	along, outside := m.project(t.a)
-	v := 0.0
+	a, v := mat.NewVecDense(len(along), along), 0.0
 	for i := range m.components {
 		c := &m.components[i]
-		v += c.weight * (quadraticOf(c.MeanCovariance, along, c.W)*c.Noise + outside*c.Noise*c.MeanVariance + math.Pow(floats.Dot(along, c.away), 2))
+		v += c.weight * (mat.Inner(a, mat.NewDense(c.W, c.W, c.MeanCovariance), a)*c.Noise + outside*c.Noise*c.MeanVariance + math.Pow(floats.Dot(along, c.away), 2))
 	}
 	e := Effect{Kind: Fixed, Term: t.name, Reference: t.reference, Estimate: t.offset + floats.Dot(t.a, m.mean), StandardError: math.Sqrt(max(v, 0))}
 	e.Low, e.High = e.Estimate-mixedmodel.Normal95*e.StandardError, e.Estimate+mixedmodel.Normal95*e.StandardError
@@ -199,14 +200,4 @@ func deviationInterval(estimate, freedom float64) (low, high float64) {
 	}
 	chi := distuv.ChiSquared{K: freedom}
 	return estimate * math.Sqrt(freedom/chi.Quantile(0.975)), estimate * math.Sqrt(freedom/chi.Quantile(0.025))
-}
-
-// quadraticOf returns z' C z for a w x w matrix.
-func quadraticOf(c, z []float64, w int) (sum float64) {
-	for i, v := range z {
-		if v != 0 {
-			sum += v * floats.Dot(c[i*w:][:w], z)
-		}
-	}
-	return sum
 }

@@ -238,7 +238,7 @@ func TestNodesRefuse(t *testing.T) {
 		change(&c)
 		text, err := c.Text()
 		if err == nil {
-			err = atomicfile.WriteFile(f.path("odd.json"), text)
+			err = atomicfile.WriteFile(f.path("odd.json"), text, 0o666)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -83,7 +83,7 @@ func (s *simulateRun) measure(ctx context.Context, folder *simulation.Folder, tr
 				fmt.Sprintf("%.2f", last.Seconds), fmt.Sprintf("%.2f", last.Seconds-first.Seconds), fmt.Sprintf("%.2f", modelled(len(rows)-1))})
 		}
 	}
-	if err := atomicfile.WriteFile(folder.Path(simulation.MeasuredFile), csv); err != nil {
+	if err := atomicfile.WriteFile(folder.Path(simulation.MeasuredFile), csv, 0o666); err != nil {
 		return err
 	}
 	fmt.Fprintln(stdout)

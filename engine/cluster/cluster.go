@@ -301,7 +301,7 @@ func Write(folder string, c *Cluster, keys [][]byte) (err error) {
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(path, text)
+	return atomicfile.WriteFile(path, text, 0o666)
 }
 
 // WriteKey writes a key file, which must not exist, for its owner only.

@@ -46,8 +46,8 @@ const (
 // devices and pipes, such as /dev/stdout, are written as they are.
 func Create(path string) (*File, error) { return create(path, 0o666) }
 
-// secret is the mode of a file that is for its owner only.
-const secret = 0o600
+// Secret is the mode of a file that is for its owner only.
+const Secret = 0o600
 
 func create(path string, mode fs.FileMode) (*File, error) {
 	if path == Stdout {
@@ -59,7 +59,7 @@ func create(path string, mode fs.FileMode) (*File, error) {
 		}
 	}
 	info, err := os.Stat(path)
-	isSecret := mode == secret
+	secret := mode == Secret
 	switch {
 	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("cannot write %s: it is a folder", path)
@@ -78,7 +78,7 @@ func create(path string, mode fs.FileMode) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", path, text.Cause(err))
 	}
-	return &File{File: f, path: path, secret: isSecret}, nil
+	return &File{File: f, path: path, secret: secret}, nil
 }
 
 // A temporary file is called .NAME.RANDOM.part, where RANDOM has so many characters.
@@ -144,13 +144,9 @@ func Tidy(dir string, chosen func(name string) bool) error {
 	return nil
 }
 
-// WriteFile writes a whole file.
-func WriteFile(path string, content []byte) error { return write(path, content, 0o666) }
-
-// WriteSecret is WriteFile of one that only its owner may read.
-func WriteSecret(path string, content []byte) error { return write(path, content, secret) }
-
-func write(path string, content []byte, mode fs.FileMode) error {
+// WriteFile writes a whole file of the given mode, less what the umask takes away, or the one it replaces.
+// Secret is that of a file that only its owner may read, whatever was there before.
+func WriteFile(path string, content []byte, mode fs.FileMode) error {
 	f, err := create(path, mode)
 	if err != nil {
 		return err
@@ -195,7 +191,10 @@ func (f *File) Finish() error {
 	case f.direct:
 		err = f.File.Close()
 	default:
-		if err = errors.Join(f.keepMode(), f.Sync()); !canLock {
+		if info, gone := os.Stat(f.path); gone == nil && !f.secret { // it keeps the mode of the one that it replaces
+			err = f.Chmod(info.Mode().Perm())
+		}
+		if err = errors.Join(err, f.Sync()); !canLock {
 			err = errors.Join(err, f.File.Close()) // some systems rename no open file
 		}
 	}
@@ -246,15 +245,6 @@ func (f *File) Close() error {
 	}
 	f.File.Close() // it may be closed already
 	return os.Remove(f.Name())
-}
-
-// keepMode gives the file the mode of the one that it replaces, if there is one.
-func (f *File) keepMode() error {
-	info, err := os.Stat(f.path)
-	if err != nil || f.secret {
-		return nil
-	}
-	return f.Chmod(info.Mode().Perm())
 }
 
 // CheckFolder fails if files cannot be written to a folder, or if it cannot be made. It

@@ -110,14 +110,14 @@ func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
 	for _, content := range []string{"first, which is longer", "second"} {
-		if err := WriteFile(path, []byte(content)); err != nil {
+		if err := WriteFile(path, []byte(content), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != content {
 			t.Errorf("read %q, %v", got, err)
 		}
 	}
-	if err := WriteFile(filepath.Join(dir, "none", "a"), nil); err == nil {
+	if err := WriteFile(filepath.Join(dir, "none", "a"), nil, 0o666); err == nil {
 		t.Error("wrote into a folder that is not there")
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
@@ -134,7 +134,7 @@ func TestWriteProtected(t *testing.T) {
 	if err := os.WriteFile(path, []byte("old"), 0o444); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteFile(path, []byte("new")); err == nil || !strings.Contains(err.Error(), "permission denied") {
+	if err := WriteFile(path, []byte("new"), 0o666); err == nil || !strings.Contains(err.Error(), "permission denied") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestFullDevice(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip(err)
 	}
-	err := WriteFile("/dev/full", []byte("text"))
+	err := WriteFile("/dev/full", []byte("text"), 0o666)
 	if err == nil || !strings.Contains(err.Error(), "cannot write /dev/full: no space left on device") {
 		t.Errorf("error is %v", err)
 	}
@@ -194,7 +194,7 @@ func TestWriteFolder(t *testing.T) {
 func TestFinish(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	if err := WriteFile(path, []byte("old")); err != nil {
+	if err := WriteFile(path, []byte("old"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, commit := range []bool{false, true} {

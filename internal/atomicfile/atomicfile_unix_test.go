@@ -23,7 +23,7 @@ func TestModes(t *testing.T) {
 	}{{0o022, 0o644}, {0o077, 0o600}, {0o002, 0o664}} {
 		old := syscall.Umask(c.umask)
 		path := filepath.Join(dir, c.want.String())
-		err := WriteFile(path, []byte("text"))
+		err := WriteFile(path, []byte("text"), 0o666)
 		syscall.Umask(old)
 		if err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func TestModes(t *testing.T) {
 		if err := os.Chmod(path, 0o640); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteFile(path, []byte("other")); err != nil {
+		if err := WriteFile(path, []byte("other"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		checkMode(t, path, 0o640)
@@ -68,7 +68,7 @@ func checkMode(t *testing.T, path string, want os.FileMode) {
 func TestSecret(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for range 2 {
-		if err := WriteSecret(path, []byte("text")); err != nil {
+		if err := WriteFile(path, []byte("text"), Secret); err != nil {
 			t.Fatal(err)
 		}
 		checkMode(t, path, 0o600)
@@ -132,7 +132,7 @@ func TestLeftBehind(t *testing.T) {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 		}
-		if err := WriteFile(path, []byte("text")); err != nil {
+		if err := WriteFile(path, []byte("text"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		if n := begun(); (n == 1) != alive || n > 1 {
@@ -150,7 +150,7 @@ func TestAtOnce(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 30 {
-				if err := WriteFile(path, []byte("text")); err != nil {
+				if err := WriteFile(path, []byte("text"), 0o666); err != nil {
 					t.Error(err)
 				}
 			}

@@ -239,7 +239,7 @@ func (f *Folder) write(path, magic string, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteSecret(path, sealed(magic, body)); err != nil {
+	if err := atomicfile.WriteFile(path, sealed(magic, body), atomicfile.Secret); err != nil {
 		return err
 	}
 	folder, err := os.Open(f.path)

@@ -1,8 +1,6 @@
 package mixedmodel
 
 import (
-	"slices"
-
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
@@ -13,24 +11,19 @@ func Mix(weights []float64, means, covariances [][]float64) {
 	if len(weights) == 1 {
 		return
 	}
-	first, n := slices.Clone(means[0]), len(means[0])
-	mean, cov := means[0], covariances[0]
-	floats.Scale(weights[0], mean)
+	mean, cov := make([]float64, len(means[0])), covariances[0]
 	floats.Scale(weights[0], cov)
-	for k, w := range weights[1:] {
-		floats.AddScaled(mean, w, means[k+1])
-		floats.AddScaled(cov, w, covariances[k+1])
-	}
-	if cov == nil {
-		return
-	}
-	away := make([]float64, n)
 	for k, w := range weights {
-		if k == 0 {
-			floats.SubTo(away, first, mean)
-		} else {
-			floats.SubTo(away, means[k], mean)
+		floats.AddScaled(mean, w, means[k])
+		if k > 0 {
+			floats.AddScaled(cov, w, covariances[k])
 		}
-		blas64.Ger(w, Vector(away), Vector(away), Square(cov, n))
 	}
+	away := make([]float64, len(mean))
+	for k, w := range weights {
+		if floats.SubTo(away, means[k], mean); cov != nil {
+			blas64.Ger(w, Vector(away), Vector(away), Square(cov, len(mean)))
+		}
+	}
+	copy(means[0], mean)
 }
