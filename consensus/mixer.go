@@ -106,9 +106,25 @@ func (p byRounds) mix(ctx context.Context, m *Mixer, z []Message, rounds int) er
 		}
 		return nil
 	}
-	if err := m.mixByRounds(ctx, p.operation, z, rounds, progress); err != nil {
+	if progress == wire.Started {
+		p.open(z)
+		m.reduction.Mask()
+	}
+	atOnce := false
+	if g, ok := p.operation.(*gossip); ok {
+		atOnce, err = g.atOnce(ctx, m, rounds)
+	}
+	if !atOnce {
+		n, alongTree := p.length(rounds)
+		err = r.Run(ctx, p.operation, m.reduction, n, !alongTree, &m.net.traffic)
+		if err == nil && alongTree {
+			err = r.Settle()
+		}
+	}
+	if err != nil {
 		return err
 	}
+	p.close(z)
 	r.End(func(p []byte) []byte {
 		for i := range z {
 			l.gather(x, z[i])
@@ -138,31 +154,6 @@ func (m *Mixer) check(ctx context.Context, z []Message, rounds int) (protocol, e
 		return m.exact, nil
 	}
 	return m.protocol, nil
-}
-
-func (m *Mixer) mixByRounds(ctx context.Context, p operation, z []Message, rounds int, progress wire.Progress) error {
-	if progress == wire.Started {
-		p.open(z)
-		m.reduction.Mask()
-	}
-	if g, ok := p.(*gossip); ok {
-		if done, err := g.atOnce(ctx, m, rounds); done {
-			if err == nil {
-				p.close(z)
-			}
-			return err
-		}
-	}
-	n, alongTree := p.length(rounds)
-	err := m.net.rounds.Run(ctx, p, m.reduction, n, !alongTree, &m.net.traffic)
-	if err == nil && alongTree {
-		err = m.net.rounds.Settle()
-	}
-	if err != nil {
-		return err
-	}
-	p.close(z)
-	return nil
 }
 
 // Reduce starts a header reduction: it goes along with the rounds of Mix and costs no

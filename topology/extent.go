@@ -83,7 +83,7 @@ func (g *Graph) measure() extent {
 			return extent{-1, -1, -1}
 		}
 		e.learn(from, farthest, s.dist)
-		center, end := e.nextCenter(), e.nextEnd()
+		center, end := e.next()
 		if from = center; center < 0 || end >= 0 && k%2 == 0 {
 			from = end
 		}
@@ -106,26 +106,21 @@ func (e *eccentricities) learn(from, farthest int, dist []int) {
 	}
 }
 
-// nextCenter returns the node that is the likeliest to be the center, -1 if it is known.
-func (e *eccentricities) nextCenter() int {
-	best := -1
+// next returns the node that is the likeliest to be the center, and the one that is the likeliest to be
+// an end of the longest way; -1 for what is known.
+func (e *eccentricities) next() (center, end int) {
+	center, end = -1, -1
 	for i, least := range e.least {
-		open := least < e.most[i] && (least < e.radius || least == e.radius && i < e.center)
-		if open && (best < 0 || least < e.least[best]) {
-			best = i
+		most := e.most[i]
+		if least == most {
+			continue
+		}
+		if nearer := least < e.radius || least == e.radius && i < e.center; nearer && (center < 0 || least < e.least[center]) {
+			center = i
+		}
+		if most > e.diameter && (end < 0 || most > e.most[end]) {
+			end = i
 		}
 	}
-	return best
-}
-
-// nextEnd returns the node that is the likeliest to be an end of the longest way, -1 if its
-// length is known.
-func (e *eccentricities) nextEnd() int {
-	best := -1
-	for i, most := range e.most {
-		if e.least[i] < most && most > e.diameter && (best < 0 || most > e.most[best]) {
-			best = i
-		}
-	}
-	return best
+	return center, end
 }

@@ -103,7 +103,9 @@ func (w *Weights) measure() *Spectrum {
 		eig.Values(s.Values)
 	}
 	s.Values = withoutOne(s.Values)
-	s.real = !slices.ContainsFunc(s.Values, isComplex)
+	// A computed imaginary part may be as large as the root of the rounding unit if an eigenvalue is a
+	// multiple one.
+	s.real = !slices.ContainsFunc(s.Values, func(v complex128) bool { return math.Abs(imag(v)) > 1e-7 })
 	return s
 }
 
@@ -124,10 +126,6 @@ func (w *Weights) symmetrised() *mat.SymDense {
 	}
 	return s
 }
-
-// isComplex reports whether an eigenvalue is not real. Its computed imaginary part
-// may be as large as the root of the rounding unit if it is a multiple one.
-func isComplex(v complex128) bool { return math.Abs(imag(v)) > 1e-7 }
 
 // withoutOne removes the value that is nearest to 1.
 func withoutOne(values []complex128) []complex128 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -292,8 +293,11 @@ func (r Rule) fill(w *Weights) error {
 	default:
 		return fmt.Errorf("topology: %v is not a mixing rule", r)
 	}
-	if r == LazyMetropolis || r == LazyEqualNeighbor {
-		w.makeLazy()
+	if r == LazyMetropolis || r == LazyEqualNeighbor { // (I + W)/2
+		for i, links := range w.links {
+			floats.Scale(0.5, links)
+			w.diagonal[i] = 0.5*w.diagonal[i] + 0.5
+		}
 	}
 	return nil
 }
@@ -321,16 +325,6 @@ func (w *Weights) setNeighborMean() {
 		if len(links) == 0 {
 			w.diagonal[i] = 1
 		}
-	}
-}
-
-// makeLazy turns W into (I + W)/2.
-func (w *Weights) makeLazy() {
-	for i, links := range w.links {
-		for k := range links {
-			links[k] *= 0.5
-		}
-		w.diagonal[i] = 0.5*w.diagonal[i] + 0.5
 	}
 }
 

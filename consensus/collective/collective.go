@@ -41,7 +41,11 @@ type Collectives struct {
 // New returns the collective operations of the nodes of r along a tree. What they send is
 // added to traffic.
 func New(r *wire.Rounds, tree *Tree, traffic *wire.Traffic) *Collectives {
-	return &Collectives{rounds: r, keys: newKeys(r), traffic: traffic, tree: tree}
+	c := &Collectives{rounds: r, traffic: traffic, tree: tree}
+	if !r.AllHosted() {
+		c.keys = &Keys{rounds: r}
+	}
+	return c
 }
 
 // Sum overwrites z[i] by the sum over all nodes. It goes up a breadth-first tree from

@@ -23,14 +23,6 @@ type Keys struct {
 	pads   []pads.Source      // of the hosted nodes; nil: not yet
 }
 
-// newKeys returns the keys of the hosted nodes, nil if all nodes live here.
-func newKeys(r *wire.Rounds) *Keys {
-	if r.AllHosted() {
-		return nil
-	}
-	return &Keys{rounds: r}
-}
-
 // mask adds pads to the words of hosted node i.
 func (k *Keys) mask(words []uint64, form Form, i int) {
 	if k == nil {
