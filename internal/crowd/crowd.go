@@ -53,13 +53,7 @@ func (l *Listener) enter(c *Conn) *Conn {
 	for _, s := range l.strangers {
 		count[s.from]++
 	}
-	out := l.strangers[0]
-	for _, s := range l.strangers {
-		if count[s.from] > count[out.from] {
-			out = s
-		}
-	}
-	return out
+	return slices.MaxFunc(l.strangers, func(a, b *Conn) int { return count[a.from] - count[b.from] }) // the first of several
 }
 
 // Close closes the listener and the connections of strangers: nobody waits for them any more.

@@ -52,6 +52,9 @@ func (r *Run) Do(ctx context.Context) error {
 	if err := r.Setting.Validate(); err != nil {
 		return err
 	}
+	if r.Progress == nil {
+		r.Progress = func(int, int) {}
+	}
 	type outcome struct {
 		trial *Trial
 		err   error
@@ -161,7 +164,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	c.Rows = make([]Row, 0, o.Iterations+1)
 	o.Observer = func(rec *difalt.Record) error {
 		c.Rows = append(c.Rows, NewRow(rec))
-		r.progress(min(rec.Iteration, 1), min(rec.Anchors, 1))
+		r.Progress(min(rec.Iteration, 1), min(rec.Anchors, 1))
 		return nil
 	}
 	selection := net.Traffic() // what Auto has sent to select a method
@@ -175,7 +178,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	if res.Status == difalt.Canceled {
 		return ctx.Err()
 	}
-	r.progress(o.Iterations-res.Iterations, 0)
+	r.Progress(o.Iterations-res.Iterations, 0)
 	before := selection.Plus(res.InitTraffic)
 	for i := range c.Rows {
 		row := &c.Rows[i]
@@ -187,12 +190,6 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 		}
 	}
 	return nil
-}
-
-func (r *Run) progress(iterations, anchors int) {
-	if r.Progress != nil && iterations+anchors > 0 {
-		r.Progress(iterations, anchors)
-	}
 }
 
 // NewRow returns the row of a record, with what its iterations have sent and computed.
@@ -315,10 +312,10 @@ func (s *Setting) Over(ctx context.Context, trial int, method string, t wire.Tra
 }
 
 func hash(u *kernel.Basis) string {
-	h := sha256.New()
+	var b []byte
 	_, r := u.Dims()
 	for j := range r {
-		_ = binary.Write(h, binary.LittleEndian, u.Col(j)) // to memory
+		b, _ = binary.Append(b, binary.LittleEndian, u.Col(j)) // to memory
 	}
-	return fmt.Sprintf("%x", h.Sum(nil))
+	return fmt.Sprintf("%x", sha256.Sum256(b))
 }

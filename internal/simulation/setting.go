@@ -94,7 +94,7 @@ func (s *Setting) Data() synth.Data {
 // Validate returns an error that names the first parameter that is none or does not go with the others, or says
 // what is wrong with the graph and the weights of the first trial. The ranges of numbers are the caller's to check.
 func (s *Setting) Validate() error {
-	for _, check := range []func() error{s.Data().Validate, s.validateMethods, s.validateNetwork} {
+	for _, check := range []func() error{func() error { return s.Data().Validate(s.Nodes) }, s.validateMethods, s.validateNetwork} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -103,9 +103,6 @@ func (s *Setting) Validate() error {
 }
 
 func (s *Setting) validateMethods() error {
-	if s.Nodes > s.Tasks {
-		return fmt.Errorf("nodes is %d, more than tasks = %d: every node needs a task", s.Nodes, s.Tasks)
-	}
 	if len(s.Methods) == 0 {
 		return fmt.Errorf("method: none is listed; want some of %v", Methods())
 	}

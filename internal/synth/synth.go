@@ -44,8 +44,8 @@ type Data struct {
 	Folder string
 }
 
-// Validate returns an error about parameters that do not go together. The range of each is the caller's to check.
-func (s Data) Validate() error {
+// Validate returns an error about parameters that do not go together, or with a number of nodes. The range of each is the caller's to check.
+func (s Data) Validate(nodes int) error {
 	switch {
 	case s.Rank > min(s.Features, s.Tasks):
 		return fmt.Errorf("rank is %d, more than min(features, tasks) = min(%d, %d)", s.Rank, s.Features, s.Tasks)
@@ -53,6 +53,8 @@ func (s Data) Validate() error {
 		return fmt.Errorf("kappa is %v: must be at least 1, or 0 for Gaussian coefficients", s.Kappa)
 	case s.Kappa > 1 && s.Rank == 1:
 		return fmt.Errorf("kappa is %v, but with rank 1 it can only be 1", s.Kappa)
+	case nodes > s.Tasks:
+		return fmt.Errorf("nodes is %d, more than tasks = %d: every node needs a task", nodes, s.Tasks)
 	}
 	return nil
 }
@@ -63,11 +65,8 @@ func (s Data) Validate() error {
 // on the number of threads that draw them (0 stands for GOMAXPROCS). When the context ends
 // it returns its error.
 func (s Data) Generate(ctx context.Context, nodes int, hosted []int, seed uint64, workers int) (*difalt.Problem, error) {
-	if err := s.Validate(); err != nil {
+	if err := s.Validate(nodes); err != nil {
 		return nil, err
-	}
-	if nodes < 1 || nodes > s.Tasks {
-		return nil, fmt.Errorf("nodes is %d: need between 1 and tasks = %d, so that every node has a task", nodes, s.Tasks)
 	}
 	if hosted == nil {
 		for g := range nodes {

@@ -110,12 +110,10 @@ func (in *Input) SetNetwork(w *topology.Weights) error {
 // validate returns an error that names parameters that do not go together. The range of each is the caller's to check.
 func (in *Input) validate() error {
 	data := synth.Data{Features: in.Features, Tasks: in.Tasks, Samples: in.Samples, Rank: in.Rank, Kappa: in.Kappa}
-	if err := data.Validate(); err != nil {
+	if err := data.Validate(in.Nodes); err != nil {
 		return err
 	}
 	switch {
-	case in.Nodes > in.Tasks:
-		return fmt.Errorf("nodes is %d, more than tasks = %d: every node needs a task", in.Nodes, in.Tasks)
 	case in.MaxDegree >= in.Nodes:
 		return fmt.Errorf("degree is %d: a node has at most nodes - 1 = %d neighbours", in.MaxDegree, in.Nodes-1)
 	case in.Time.Jitter > 0 && in.Links == 0 && in.Nodes > 1:
