@@ -48,18 +48,12 @@ func (pt *Point) Alike() (*Alike, bool) {
 	}
 	// E = A^-1 - S has what rows say at most as its least eigenvalue: features have a deviation of 1.
 	least := tasks / (pt.rows.Total * float64(w))
-	s := mat.NewDense(w, w, pt.Covariance())
-	a.e, a.c = new(mat.Dense), new(mat.Dense)
-	a.e.Sub(inverse, s)
-	var e mat.EigenSym
-	if !e.Factorize(symmetric(a.e), true) {
+	s, b := mat.NewDense(w, w, pt.Covariance()), new(mat.Dense)
+	b.Sub(inverse, s)
+	a.c = new(mat.Dense)
+	if a.e = spectral(symmetric(b), func(q, v, _ float64) float64 { return q * math.Max(v, least) }); a.e == nil {
 		return nil, false
 	}
-	values, q := e.Values(nil), new(mat.Dense)
-	e.VectorsTo(q)
-	a.e.Apply(func(_, j int, v float64) float64 { return v * math.Max(values[j], least) }, q)
-	a.e.Mul(a.e, q.T())
-	b := new(mat.Dense)
 	b.Add(a.e, s)
 	a.c.Product(b, mat.NewDense(w, w, slices.Clone(pt.slope)), b)
 	a.c.Apply(func(i, j int, v float64) float64 { return tasks*b.At(i, j) - v }, a.c)
@@ -83,20 +77,23 @@ func (pt *Point) regressionVariance() *mat.Dense {
 	w := pt.W
 	gram := slices.Clone(pt.gram)
 	floats.Scale(1/pt.rows.Count, gram)
+	return spectral(mat.NewSymDense(w, pt.curvature(gram)), func(q, v, most float64) float64 { return q / math.Max(v, 1e-9*most) }) // of less rows say nothing
+}
+
+// spectral returns the sum of f(q, v, most) q' over the eigenvectors q of a matrix, entry by entry, for their eigenvalues v and the largest; nil if rounding leaves no numbers.
+func spectral(m mat.Symmetric, f func(q, v, most float64) float64) *mat.Dense {
 	var e mat.EigenSym
-	if !e.Factorize(mat.NewSymDense(w, pt.curvature(gram)), true) {
+	if !e.Factorize(m, true) {
 		return nil
 	}
-	values, q := e.Values(nil), new(mat.Dense)
+	values, q, out := e.Values(nil), new(mat.Dense), new(mat.Dense)
 	e.VectorsTo(q)
-	if !(values[w-1] > 0) {
+	out.Apply(func(_, j int, x float64) float64 { return f(x, values[j], values[len(values)-1]) }, q)
+	out.Mul(out, q.T())
+	if v := mat.Norm(out, 1); math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
-	nothing := 1e-9 * values[w-1] // of which rows say nothing
-	inverse := new(mat.Dense)
-	inverse.Apply(func(i, j int, v float64) float64 { return v / math.Max(values[j], nothing) }, q)
-	inverse.Mul(inverse, q.T())
-	return inverse
+	return out
 }
 
 // setAxes sets all that is along axes, for priors of such slopes; false if rounding leaves none.

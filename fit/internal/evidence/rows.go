@@ -216,40 +216,31 @@ func (r *Rows) hostedSums(ctx context.Context, n int, squared bool, add func(g, 
 			chunks = append(chunks, chunk{g: g, lo: lo, hi: min(lo+size, len(tasks))})
 		}
 	}
-	z, squares = r.group.Zeros(n), make([][]float64, len(r.Tasks))
-	if squared {
-		squares = r.group.Zeros(n)
-	}
 	parallel.For(ctx, r.Workers, len(chunks), func(_, k int) {
 		c := &chunks[k]
-		var task []float64
+		c.sum = make([]float64, n)
+		task := c.sum
 		if squared {
-			task = make([]float64, n)
-		}
-		if c.lo == 0 { // of a node the sum of the first is that to which others are added
-			c.sum, c.squares = z[c.g], squares[c.g]
-		} else if c.sum = make([]float64, n); squared {
-			c.squares = make([]float64, n)
+			c.squares, task = make([]float64, n), make([]float64, n)
 		}
 		for i := c.lo; i < c.hi && ctx.Err() == nil; i++ { // the next sum says who leaves
-			if !squared {
-				add(c.g, i, c.sum)
-				continue
-			}
-			clear(task)
-			add(c.g, i, task)
-			for j, v := range task {
-				c.sum[j] += v
-				c.squares[j] += v * v
+			if add(c.g, i, task); squared {
+				floats.Add(c.sum, task)
+				floats.Mul(task, task)
+				floats.Add(c.squares, task)
+				clear(task)
 			}
 		}
 	})
+	if z = r.group.Zeros(n); squared {
+		squares = r.group.Zeros(n)
+	}
 	for _, c := range chunks {
-		if c.lo > 0 && c.sum != nil { // or the context has ended
+		if c.sum != nil { // or the context has ended
 			floats.Add(z[c.g], c.sum)
-			if squared {
-				floats.Add(squares[c.g], c.squares)
-			}
+		}
+		if c.squares != nil {
+			floats.Add(squares[c.g], c.squares)
 		}
 	}
 	return z, squares
