@@ -135,9 +135,9 @@ func (a *algorithm) search(ctx context.Context, p *difalt.Problem, ridge float64
 // loadings returns U (sum of b b' / tasks)^(1/2) of a result, with the mean of all nodes' U and so many tasks.
 func loadings(ctx context.Context, group *nodes.Group, res *difalt.Result, tasks float64) (*mixedmodel.Prior, error) {
 	w, rank := res.U[0].Dims()
-	var l nodes.Layout
-	bases, gram := l.Span(w*rank), l.Span(rank*rank)
-	z := group.Zeros(l.Len)
+	var layout nodes.Layout
+	bases, gram := layout.Span(w*rank), layout.Span(rank*rank)
+	z := group.Zeros(layout.Len)
 	for g, s := range z {
 		for a := range rank {
 			copy(bases.Of(s)[a*w:], res.U[g].Col(a))
@@ -152,20 +152,20 @@ func loadings(ctx context.Context, group *nodes.Group, res *difalt.Result, tasks
 	if err != nil {
 		return nil, err
 	}
-	p := &mixedmodel.Prior{W: w, Rank: rank, Loadings: make([]float64, w*rank)}
 	var e mat.EigenSym
 	mean := mat.NewSymDense(rank, gram.Of(sum))
 	mean.ScaleSym(1/tasks, mean)
 	if !e.Factorize(mean, true) {
 		return nil, errors.New("the coefficients of the tasks are out of range")
 	}
-	var v mat.Dense
+	var v, l mat.Dense
 	e.VectorsTo(&v)
-	for a, s := range e.Values(nil) {
-		for b := range rank {
-			floats.AddScaled(p.Column(a), v.At(b, a)*math.Sqrt(max(s, 0))/float64(group.Net.Len()), bases.Of(sum)[b*w:][:w])
-		}
+	roots := e.Values(nil)
+	for a, s := range roots {
+		roots[a] = math.Sqrt(max(s, 0)) / float64(group.Net.Len())
 	}
+	l.Product(mat.NewDiagDense(rank, roots), v.T(), mat.NewDense(rank, w, bases.Of(sum)))
+	p := &mixedmodel.Prior{W: w, Rank: rank, Loadings: l.RawMatrix().Data}
 	p.Rotate()
 	return p, nil
 }

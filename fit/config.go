@@ -113,9 +113,6 @@ func (c *Config) check(t *dataset.Table) error {
 		return errors.New("U0, Start and Truth are for a plain fit")
 	case (plain || private) && c.logTarget():
 		return errors.New("the target's logarithm is for a fit that the evidence decides: neither a plain nor a private one")
-	case c.Continue != nil && !slices.Equal(c.Continue.Features(), t.Features()):
-		return fmt.Errorf("the model to continue has %d features, %s, and the table %d, %s: they must be the same",
-			len(c.Continue.Features()), text.Names(c.Continue.Features()), k, text.Names(t.Features()))
 	}
 	for i, w := range c.Weights {
 		if w != 0 && !(w >= 1/maxWeight && w <= maxWeight) {
@@ -128,7 +125,12 @@ func (c *Config) check(t *dataset.Table) error {
 		}
 	}
 	o := c.algorithmOptions()
-	return cmp.Or(c.checkLogTarget(t), c.checkPrivate(t), o.Validate())
+	err := cmp.Or(c.checkLogTarget(t), c.checkPrivate(t), o.Validate())
+	if err == nil && c.Continue != nil && !slices.Equal(c.Continue.Features(), t.Features()) {
+		return fmt.Errorf("the model to continue has %d features, %s, and the table %d, %s: they must be the same",
+			len(c.Continue.Features()), text.Names(c.Continue.Features()), k, text.Names(t.Features()))
+	}
+	return err
 }
 
 // checkLogTarget checks that targets of training rows have logarithms where the fit is of these; errors of other rows are those of targets.

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/difalt/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/model"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Privacy is a budget of differential privacy: see Config.
@@ -78,11 +80,7 @@ func (c *Config) checkPrivate(t *dataset.Table) error {
 	if *p == (Privacy{}) {
 		return nil
 	}
-	delta := p.Delta
-	if delta == 0 {
-		delta = private.DefaultDelta(1)
-	}
-	if _, err := private.NewAccount(p.Epsilon, delta, p.Colluding); err != nil {
+	if _, err := private.NewAccount(p.Epsilon, cmp.Or(p.Delta, private.DefaultDelta(1)), p.Colluding); err != nil {
 		return err
 	}
 	for _, no := range []struct {
@@ -115,9 +113,8 @@ func (c *Config) checkPrivate(t *dataset.Table) error {
 // can be told: what depends on rows goes through privateFit.sum and difalt.RunPrivate, or stays here.
 type privateFit struct {
 	*design
-	c       *Config
-	account *private.Account
-	about   *Private
+	c     *Config
+	about *Private
 	// Of every feature, and last of the target: about the standard deviation within a task, and by how much a center may be off.
 	deviation, centerNoise []float64
 	clipped                bool // targets of most tasks are farther from their center than it could come
@@ -162,15 +159,11 @@ func newPrivateFit(ctx context.Context, t *dataset.Table, c *Config) (*privateFi
 	if err != nil {
 		return nil, err
 	}
-	delta := c.Privacy.Delta
-	if delta == 0 {
-		delta = private.DefaultDelta(int(tasks[0]))
-	}
-	account, err := private.NewAccount(c.Privacy.Epsilon, delta, c.Privacy.Colluding)
+	account, err := private.NewAccount(c.Privacy.Epsilon, cmp.Or(c.Privacy.Delta, private.DefaultDelta(int(tasks[0]))), c.Privacy.Colluding)
 	if err != nil {
 		return nil, err
 	}
-	return &privateFit{design: d, c: c, account: account, about: &Private{Account: account, Nodes: d.Len(), Tasks: int(tasks[0])}}, nil
+	return &privateFit{design: d, c: c, about: &Private{Account: account, Nodes: d.Len(), Tasks: int(tasks[0])}}, nil
 }
 
 // together ends the fit at all nodes if the context of one has ended.
@@ -188,7 +181,7 @@ func (s *privateFit) sum(ctx context.Context, what string, part float64, n int, 
 	for g, list := range s.layout {
 		tasks[g] = len(list)
 	}
-	total, err := s.account.Sum(context.WithoutCancel(ctx), s.Net, what, part*s.account.Budget(), tasks, n, func(g, i int, v []float64) { add(s.layout[g][i], v) })
+	total, err := s.about.Sum(context.WithoutCancel(ctx), s.Net, what, part*s.about.Budget(), tasks, n, func(g, i int, v []float64) { add(s.layout[g][i], v) })
 	if err == nil {
 		s.Net.Commit()
 	}
@@ -202,35 +195,35 @@ func (s *privateFit) slopes(ctx context.Context) (*difalt.PrivateResult, error) 
 		return nil, err
 	}
 	k := len(s.Center)
-	means, z := make([][]float64, len(s.t.Tasks())), make([]float64, k+1)
+	row := make([]float64, k+1) // scaled features and target
+	read := func(i int) []float64 {
+		row[k] = s.fullRow(row, i)
+		for j, v := range row {
+			row[j] = min(max(v, -most), most)
+		}
+		return row
+	}
+	means := make([][]float64, len(s.t.Tasks()))
 	for t := range means {
 		means[t] = make([]float64, k+1)
 		n := 0.0
 		s.eachTraining([]int{t}, func(i int) {
-			y := s.fullRow(z, i)
-			for j, v := range append(z[:k:k], y) {
-				means[t][j] += min(max(v, -most), most)
-			}
+			floats.Add(means[t], read(i))
 			n++
 		})
-		for j := range means[t] {
-			means[t][j] /= max(n, 1)
-		}
+		floats.Scale(1/max(n, 1), means[t])
 	}
-	full := make([]float64, k+1)
 	packed, err := s.t.Pack(s.layout, s.train, k, func(x []float64, i int) float64 {
-		y, mean := s.fullRow(full, i), means[s.t.Task(i)]
-		for j := range x {
-			x[j] = min(max(full[j], -most), most) - mean[j]
-		}
-		return min(max(y, -most), most) - mean[k]
+		mean := means[s.t.Task(i)]
+		floats.SubTo(x, read(i)[:k], mean[:k])
+		return row[k] - mean[k]
 	})
 	if err != nil {
 		return nil, err
 	}
 	// The target is scaled to a deviation of at most 1 within a task, which slopes of standardised features seldom exceed.
 	res, err := difalt.RunPrivate(context.WithoutCancel(ctx), &difalt.Problem{Nodes: packed}, s.Net,
-		difalt.Privacy{Rank: max(s.c.Rank, 0), Account: s.account, MeanBound: 1, Workers: s.c.Options.Workers})
+		difalt.Privacy{Rank: max(s.c.Rank, 0), Account: s.about.Account, MeanBound: 1, Workers: s.c.Options.Workers})
 	if err != nil {
 		return nil, err
 	}

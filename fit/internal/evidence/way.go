@@ -43,6 +43,7 @@ const maxCuts, mostSteps, mostSeen = 3, 6, 3
 // Aim sets the way from a point toward the top if all tasks were alike.
 func (w *Way) Aim(from, to *Point) {
 	x, g := coordinates(from), from.partials()
+	minus := func(a, b []float64) []float64 { return floats.SubTo(make([]float64, len(a)), a, b) }
 	d := minus(coordinates(to), x)
 	if w.x != nil {
 		t := step{minus(x, w.x), minus(g, w.g), minus(w.d, d)}
@@ -198,11 +199,5 @@ func (pt *Point) partials() []float64 {
 		l := &rest[len(pt.LoadingVariances)+j]
 		*l = pt.Slope(j)*pt.slope[j*w+j] + 2**l/(slopesDeviation*slopesDeviation)
 	}
-	return out
-}
-
-func minus(a, b []float64) []float64 {
-	out := slices.Clone(a)
-	floats.Sub(out, b)
 	return out
 }
