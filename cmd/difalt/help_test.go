@@ -56,6 +56,22 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
+// What the usage of a command has in brackets is not required.
+func TestHelpOfOptionalFlags(t *testing.T) {
+	seen := 0
+	for _, cmd := range newClusterCommand().Commands() {
+		for _, m := range regexp.MustCompile(`\[--([a-z-]+)`).FindAllStringSubmatch(cmd.Use, -1) {
+			seen++
+			if f := cmd.Flags().Lookup(m[1]); f == nil || strings.HasSuffix(f.Usage, "(required)") {
+				t.Errorf("%s: %v", cmd.Use, f)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("nothing is in brackets")
+	}
+}
+
 // No command says a line of its help twice.
 func TestHelpSaysALineOnce(t *testing.T) {
 	var commands func(*cobra.Command, ...string)

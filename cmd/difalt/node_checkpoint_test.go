@@ -160,7 +160,7 @@ func TestCheckpointsRefused(t *testing.T) {
 	}{
 		{[]string{"--rank", "3"}, "--rank was 2, and is 3 now"},
 		{[]string{"--iterations", "40"}, "--iterations was 30, and is 40 now"},
-		{[]string{"--sample-weights", "visits"}, "--sample-weights was , and is visits now"},
+		{[]string{"--sample-weights", "visits"}, "--sample-weights was not given, and is visits now"},
 		{[]string{"--every", "8"}, "--every was 23, and is 8 now"},
 		{[]string{"--test-fraction", "0.5"}, "--test-fraction was 0.25, and is 0.5 now"},
 		{[]string{"--data", f.path("site-b.csv")}, "the SHA-256 of the data was"},

@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // A Setting is a name and a value that all nodes must have alike, or a node that takes up
 // an earlier run.
@@ -22,16 +25,16 @@ func Difference(there []Setting, where string, here []Setting, at string) string
 
 // FirstDifference returns the first setting that differs between two lists, and its value in
 // both; an empty name if there is none. The order of settings does not matter; a setting that
-// is in one list only is unknown to the other.
+// is in one list only is unknown to the other, and an empty value "not given".
 func FirstDifference(there, here []Setting) (name, valueThere, valueHere string) {
 	for _, s := range here {
 		if value := valueOf(there, s.Name); value != s.Value {
-			return s.Name, value, s.Value
+			return s.Name, shown(value), shown(s.Value)
 		}
 	}
 	for _, s := range there {
 		if value := valueOf(here, s.Name); value != s.Value {
-			return s.Name, s.Value, value
+			return s.Name, shown(s.Value), shown(value)
 		}
 	}
 	return "", "", ""
@@ -46,3 +49,6 @@ func valueOf(list []Setting, name string) string {
 	}
 	return "unknown"
 }
+
+// shown returns a value for a sentence.
+func shown(value string) string { return cmp.Or(value, "not given") }

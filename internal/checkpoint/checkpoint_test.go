@@ -132,6 +132,7 @@ func TestFolder(t *testing.T) {
 	}{
 		{[]wire.Setting{{Name: "--rank", Value: "3"}}, "--rank was 2, and is 3 now"},
 		{[]wire.Setting{rank, {Name: "the data", Value: "x"}}, "the data was unknown, and is x now"},
+		{[]wire.Setting{{Name: "--rank"}}, "--rank was 2, and is not given now"},
 	} {
 		if _, _, err := open("a", x.settings...); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v: %v", x.settings, err)

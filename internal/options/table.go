@@ -90,7 +90,7 @@ func (t *Training) ofNode() []Option {
 	return []Option{
 		{Name: "processes", Value: Count(&t.Processes, 0, 2, many), Of: Up, Same: Nobody, Short: "n", Usage: "number of nodes, `N` (default one per file)"},
 		{Name: "cluster", Value: Text(&m.Cluster, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "cluster.json, the `FILE` with the list of nodes (required)"},
-		{Name: "key", Value: Text(&m.Key, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` with the private key of this node, by which it knows its name (required)"},
+		{Name: "key", Value: Text(&m.Key, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` with the private key of this node, by which it knows its name (required; without it cluster check only reads cluster.json)"},
 		{Name: "cert", Value: Text(&m.Cert, ""), Of: members | ClusterHealth, Same: Nobody, Engine: "grpc", Usage: "`FILE` with the certificate for that key, if cluster.json has an authority in place of keys"},
 		{Name: "listen", Value: Text(&m.Listen, ""), Of: members, Same: Nobody, Engine: "grpc", Usage: "`ADDRESS` to listen on (default the one in cluster.json)"},
 		{Name: "listen-fd", Value: Count(&m.ListenFD, 0, 3, 1<<20), Of: Node | SimulateNode, Same: Nobody, Hidden: true, Engine: "grpc", Usage: "use the listening socket that is open as this file descriptor"},
