@@ -151,19 +151,11 @@ func newPrivateFit(ctx context.Context, t *dataset.Table, c *Config) (*privateFi
 	}
 	d.trainOnAll()
 	d.groupRows(nil)
-	z := d.Zeros(1)
-	for g, list := range d.layout {
-		z[g][0] = float64(len(list))
-	}
-	tasks, err := d.Sum(ctx, z)
+	account, err := private.NewAccount(c.Privacy.Epsilon, cmp.Or(c.Privacy.Delta, private.DefaultDelta(d.Tasks)), c.Privacy.Colluding)
 	if err != nil {
 		return nil, err
 	}
-	account, err := private.NewAccount(c.Privacy.Epsilon, cmp.Or(c.Privacy.Delta, private.DefaultDelta(int(tasks[0]))), c.Privacy.Colluding)
-	if err != nil {
-		return nil, err
-	}
-	return &privateFit{design: d, c: c, about: &Private{Account: account, Nodes: d.Len(), Tasks: int(tasks[0])}}, nil
+	return &privateFit{design: d, c: c, about: &Private{Account: account, Nodes: d.Len(), Tasks: d.Tasks}}, nil
 }
 
 // together ends the fit at all nodes if the context of one has ended.

@@ -42,12 +42,12 @@ func (d *design) transform(ctx context.Context, c *Config, workers int, compared
 	if !forced && !d.chooses() {
 		return nil, nil
 	}
-	own, tasks, err := d.thinned(ctx)
+	own, err := d.thinned(ctx)
 	if err != nil {
 		return nil, err
 	}
 	t := &transformer{d: own, workers: workers, chosen: make([]*alternative, len(d.Center)), given: evidence.Unknown(), failed: map[*alternative]float64{}}
-	if tasks == 1 {
+	if d.Tasks == 1 {
 		t.given.Spread = 0 // else it is all, nothing is left for the mean, and by that promises are made
 	}
 	var alternatives []*alternative
@@ -56,7 +56,7 @@ func (d *design) transform(ctx context.Context, c *Config, workers int, compared
 			return nil, err
 		}
 		if compared {
-			if splines, err = d.fitSplines(ctx, alternatives, tasks, workers); err != nil {
+			if splines, err = d.fitSplines(ctx, alternatives, workers); err != nil {
 				return nil, err
 			}
 		}
@@ -105,21 +105,13 @@ func (d *design) numbers() (list []int) {
 	return list
 }
 
-// thinned returns a design with fewer training rows, evenly of all nodes, where there are very many, and how many tasks all nodes have.
-func (d *design) thinned(ctx context.Context) (thin *design, all float64, err error) {
+// thinned returns a design with fewer training rows, evenly of all nodes, where there are very many.
+func (d *design) thinned(ctx context.Context) (*design, error) {
 	own := *d
-	stride := func(n float64, most int) int { return max(int(n)/most, 1) }
-	z := d.Zeros(1)
-	for g, tasks := range d.layout {
-		z[g][0] = float64(len(tasks))
-	}
-	sum, err := d.Sum(ctx, z)
-	if err != nil {
-		return nil, 0, err
-	}
-	tasks, rows := stride(sum[0], mostChoosingTasks), stride(float64(d.total), mostChoosingRows)
+	stride := func(n, most int) int { return max(n/most, 1) }
+	tasks, rows := stride(d.Tasks, mostChoosingTasks), stride(d.total, mostChoosingRows)
 	if tasks == 1 && rows == 1 {
-		return &own, sum[0], nil
+		return &own, nil
 	}
 	rows = max(rows/tasks, 1)
 	own.train, own.layout = make([]bool, len(d.train)), make([][]int, len(d.layout))
@@ -133,13 +125,12 @@ func (d *design) thinned(ctx context.Context) (thin *design, all float64, err er
 			})
 		}
 	}
-	all = sum[0]
-	sum, err = own.sumTraining(ctx, 1, func(_ int, out []float64) { out[0]++ })
+	sum, err := own.sumTraining(ctx, 1, func(_ int, out []float64) { out[0]++ })
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	own.total = int(sum[0])
-	return &own, all, nil
+	return &own, nil
 }
 
 // force takes a curve of each of the given columns, and between nodes that are not owners the strengths that the evidence chooses.
@@ -344,7 +335,7 @@ const mostSplineWidth, mostSplineWork = 120, 3e7
 // fitSplines fits curves of all columns that can have one, the same for all tasks, with an intercept for each task that is shrunken towards that of all: what
 // the model has to be compared with if effects are not straight. It is for a design without transforms, and the alternatives of its features. No method is returned
 // where there are no curves, or where so many tasks take long.
-func (d *design) fitSplines(ctx context.Context, alternatives []*alternative, tasks float64, workers int) (methods []method, err error) {
+func (d *design) fitSplines(ctx context.Context, alternatives []*alternative, workers int) (methods []method, err error) {
 	chosen := make([]*alternative, len(d.Center))
 	for _, a := range alternatives {
 		if a.Kind == model.Curved {
@@ -352,7 +343,7 @@ func (d *design) fitSplines(ctx context.Context, alternatives []*alternative, ta
 		}
 	}
 	curved := d.transformed(chosen)
-	if w := curved.width(); w == d.width() || w > mostSplineWidth || tasks*float64(w*w) > mostSplineWork {
+	if w := curved.width(); w == d.width() || w > mostSplineWidth || float64(d.Tasks)*float64(w*w) > mostSplineWork {
 		return nil, nil
 	}
 	rows, err := curved.sufficientRows(ctx, workers)

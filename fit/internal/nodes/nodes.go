@@ -22,6 +22,7 @@ import (
 type Group struct {
 	Net   *consensus.Network
 	Names []string // of all nodes; nil until they are known
+	Tasks int      // of all nodes, once CheckDistinct has counted them
 	// Secrets of the hosted nodes, by which sums are dithered; nil if there are none.
 	Secrets []Secret
 	// Numbers is how many numbers all sums together had.
@@ -204,12 +205,12 @@ func (group *Group) CheckDistinct(ctx context.Context, tasks [][]string) error {
 	if err != nil {
 		return err
 	}
+	group.Tasks = int(sum[0])
 	buckets := leastBuckets
-	for buckets < mostBuckets && float64(buckets) < 4*sum[0] {
+	for buckets < mostBuckets && buckets < 4*group.Tasks {
 		buckets *= 2
 	}
-	parts := int(sum[0])/(mostBuckets/2) + 1
-	for _, own := range inParts(tasks, parts) {
+	for _, own := range inParts(tasks, group.Tasks/(mostBuckets/2)+1) {
 		if err := group.checkPart(ctx, own, buckets); err != nil {
 			return err
 		}
