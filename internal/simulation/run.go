@@ -114,13 +114,11 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 	s := &r.Setting
 	t := &Trial{Number: number}
 	problem, weights, err := s.draw(ctx, number, threads)
+	if err == nil && s.Reference == Pooled {
+		problem.Truth, err = s.minimiser(ctx, number, threads)
+	}
 	if err != nil {
 		return t, fmt.Errorf("trial %d: %w", number, err)
-	}
-	if s.Reference == Pooled {
-		if problem.Truth, err = s.minimiser(ctx, number, threads); err != nil {
-			return t, fmt.Errorf("trial %d: %w", number, err)
-		}
 	}
 	for _, name := range s.Methods {
 		t.Curves = append(t.Curves, Curve{Method: name})
@@ -169,10 +167,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	}
 	selection := net.Traffic() // what Auto has sent to select a method
 	res, err := difalt.Run(ctx, p, net, o)
-	if c.Diverged = errors.Is(err, difalt.ErrDiverged); c.Diverged {
-		err = nil
-	}
-	if err != nil {
+	if c.Diverged = errors.Is(err, difalt.ErrDiverged); err != nil && !c.Diverged {
 		return err
 	}
 	if res.Status == difalt.Canceled {
