@@ -246,11 +246,24 @@ func newCommand(use, short string, flags *pflag.FlagSet, run func(cmd *cobra.Com
 			return err
 		}
 		memory.Bound()
+		if err := checkEmpty(cmd.Flags()); err != nil {
+			return err
+		}
 		return run(cmd, args)
 	}}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().AddFlagSet(flags)
 	return cmd
+}
+
+// checkEmpty refuses an empty text, as a variable of a shell that is not set leaves it: a model would not be written.
+func checkEmpty(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && f.DefValue == "" {
+			err = cmp.Or(err, options.Usagef("--%s is empty: leave it out, or say what it is", f.Name))
+		}
+	})
+	return err
 }
 
 // wrapHelp fills the lines of the text about a command and those below it.
