@@ -193,7 +193,7 @@ func TestLeave(t *testing.T) {
 		var list []*Transport
 		for i := range 4 {
 			o := quick()
-			o.Linger = 300 * time.Millisecond
+			o.Linger = 2 * time.Second
 			list = append(list, p.transport(t, i, o))
 		}
 		errs := each(list, func(tr *Transport) error {
