@@ -164,7 +164,7 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 		return n.newMixer(a.Settings(), mean, mean, new(coder)), nil
 	case a.Polynomial == Tree:
 		coded := n.newCodedTree(a)
-		return n.newMixer(a.Settings(), n.newTreeMean(false), byRounds{coded}, &coded.coder), nil
+		return n.newMixer(a.Settings(), n.newTreeMean(false), byRounds{operation: coded}, &coded.coder), nil
 	case a.Polynomial == Chebyshev && !n.weights.RealEigenvalues():
 		return nil, fmt.Errorf("consensus: chebyshev needs real eigenvalues, and those of %v are not", n.weights)
 	}
@@ -175,15 +175,16 @@ func (n *Network) NewMixer(a Agreement, pool *kernel.Pool) (*Mixer, error) {
 		bound = min(bound, n.weights.Gamma())
 	}
 	exact := n.newGossip(n.weights.At, pool, Agreement{}, 1, 0)
-	exact.power = n.newPower(a, 0)
+	all := byRounds{exact, n.newPower(a, 0, pool)}
 	if a.RoundByRound = false; a == (Agreement{}) {
-		return n.newMixer(a.Settings(), byRounds{exact}, byRounds{exact}, &exact.coder), nil
+		return n.newMixer(a.Settings(), all, all, &exact.coder), nil
 	}
 	coded := n.newGossip(n.weights.At, pool, a, step, bound)
-	if exact.power != nil && !coded.keeps() && step == 1 {
-		coded.power = n.newPower(a, bound)
+	by := byRounds{operation: coded}
+	if all.power != nil && a.Codec == None && step == 1 && a.Trigger == 0 {
+		by.power = n.newPower(a, bound, pool)
 	}
-	return n.newMixer(a.Settings(), byRounds{exact}, byRounds{coded}, &coded.coder), nil
+	return n.newMixer(a.Settings(), all, by, &coded.coder), nil
 }
 
 // orSerial returns the pool, or one without goroutines of its own.
@@ -210,5 +211,5 @@ func (n *Network) NewServer() *Mixer {
 // neighbours keeps its message.
 func (n *Network) NewNeighborMean(pool *kernel.Pool) *Mixer {
 	mean := n.newGossip(func(i, _ int) float64 { return 1 / float64(n.Graph().Degree(i)) }, orSerial(pool), Agreement{}, 1, 0)
-	return n.newMixer(settingsOf("neighbour mean"), byRounds{mean}, byRounds{mean}, &mean.coder)
+	return n.newMixer(settingsOf("neighbour mean"), byRounds{operation: mean}, byRounds{operation: mean}, &mean.coder)
 }

@@ -130,7 +130,7 @@ func TestAverageChoice(t *testing.T) {
 			m := newMixer(t, w, nil, Agreement{})
 			mixed(t, m, shapes[3], rounds)
 			want := g.Len()*g.Len() <= 8*rounds*(2*g.Edges()+g.Len())
-			if got := m.exact.(byRounds).operation.(*gossip).power.applied != nil; got != want {
+			if got := m.exact.(byRounds).power.applied != nil; got != want {
 				t.Errorf("%v, %d rounds: W^rounds used: %v, want %v", g, rounds, got, want)
 			}
 		}
@@ -141,10 +141,10 @@ func TestAverageChoice(t *testing.T) {
 func TestNoDenseOfMany(t *testing.T) {
 	for nodes, want := range map[int]bool{50: true, mostDense: true, mostDense + 1: false} {
 		n := network(t, weightsOf(t, "ring", nodes))
-		if got := n.newPower(Agreement{}, 0) != nil; got != want {
+		if got := n.newPower(Agreement{}, 0, orSerial(nil)) != nil; got != want {
 			t.Errorf("%d nodes: dense %v, want %v", nodes, got, want)
 		}
-		if n.newPower(Agreement{RoundByRound: true}, 0) != nil {
+		if n.newPower(Agreement{RoundByRound: true}, 0, orSerial(nil)) != nil {
 			t.Errorf("%d nodes: dense, though round by round", nodes)
 		}
 	}

@@ -51,9 +51,7 @@ func TestChebyshevAgainstEigenvectors(t *testing.T) {
 		for _, bound := range []float64{.3, .8, .97} {
 			m := newMixer(t, w, nil, Agreement{})
 			pool := kernel.NewPool(1)
-			gossip := m.net.newGossip(w.At, pool, Agreement{}, 1, bound)
-			gossip.power = m.net.newPower(Agreement{}, bound)
-			m.protocol = byRounds{gossip}
+			m.protocol = byRounds{m.net.newGossip(w.At, pool, Agreement{}, 1, bound), m.net.newPower(Agreement{}, bound, pool)}
 			for _, rounds := range []int{1, 2, 3, 9, 20} {
 				p := mat.NewDiagDense(g.Len(), nil)
 				for i, v := range eig.Values(nil) {

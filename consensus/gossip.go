@@ -1,7 +1,6 @@
 package consensus
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -35,7 +34,6 @@ type gossip struct {
 	rows    []sparseRow // of the hosted nodes
 	pool    *kernel.Pool
 	scratch []scratch // of every worker
-	power   *power    // nil: all rounds one by one
 
 	// Of the Mix under way:
 	z       []Message
@@ -43,7 +41,7 @@ type gossip struct {
 	sent    []sentCode // by the hosted nodes
 
 	// Stored, so that running them does not allocate.
-	gather, encode, average, multiply, scatter func(worker int)
+	gather, encode, average, scatter func(worker int)
 }
 
 // A sparseRow has the nonzero entries of a row of W but the node's own: where the vectors of the
@@ -84,7 +82,7 @@ func (n *Network) newGossip(weight func(i, j int) float64, pool *kernel.Pool, a 
 	}
 	m.gather = m.perNode(func(_, i int) { m.stream.gather(m.stream.row(m.stream.x, i), m.z[i]) })
 	m.encode = m.perNode(m.encodeNode)
-	m.average, m.multiply = m.stepShare, m.multiplyShare
+	m.average = m.stepShare
 	m.scatter = m.perNode(func(_, i int) { m.stream.scatter(m.stream.row(m.stream.x, i), m.z[i]) })
 	return m
 }
@@ -129,27 +127,6 @@ func (m *gossip) runOnMessages(f func(worker int), z []Message) {
 }
 
 func (m *gossip) length(rounds int) (int, bool) { return rounds, false }
-
-// atOnce does all rounds, and reports that, if they are worth it; the mixer's reduction and the
-// traffic have as many.
-func (m *gossip) atOnce(ctx context.Context, mixer *Mixer, rounds int) (bool, error) {
-	p, f := m.power, m.stream
-	if p == nil || rounds < p.from {
-		return false, nil
-	}
-	var err error
-	if p.applied, err = p.of(ctx, rounds); err != nil {
-		return true, err
-	}
-	m.pool.Run(m.multiply)
-	f.x, f.work.Replica = f.work.Replica, f.x
-	t := wire.Traffic{Rounds: int64(rounds), Messages: int64(rounds) * m.net.Ends}
-	t.Bytes = 8 * int64(f.n) * t.Messages
-	t, err = m.net.Metered(ctx, wire.Headers(t))
-	t.Bytes += mixer.reduction.Skip(rounds)
-	mixer.net.traffic = mixer.net.traffic.Plus(t)
-	return true, err
-}
 
 func (m *gossip) Prepare() {
 	m.stream.work.Rounds++

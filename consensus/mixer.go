@@ -40,8 +40,11 @@ type protocol interface {
 	mix(ctx context.Context, m *Mixer, z []Message, rounds int) error
 }
 
-// byRounds is the protocol of an operation.
-type byRounds struct{ operation }
+// byRounds is the protocol of an operation, of which power, unless nil, applies several rounds at once.
+type byRounds struct {
+	operation
+	power *power
+}
 
 // An operation is given the messages before its first round and returns them after its last.
 type operation interface {
@@ -106,25 +109,32 @@ func (p byRounds) mix(ctx context.Context, m *Mixer, z []Message, rounds int) er
 		}
 		return nil
 	}
-	if progress == wire.Started {
-		p.open(z)
-		m.reduction.Mask()
-	}
-	atOnce := false
-	if g, ok := p.operation.(*gossip); ok {
-		atOnce, err = g.atOnce(ctx, m, rounds)
-	}
-	if !atOnce {
+	if p.power != nil && rounds >= p.power.from {
+		if err := p.power.apply(ctx, z, rounds); err != nil {
+			return err
+		}
+		t := wire.Traffic{Rounds: int64(rounds), Messages: int64(rounds) * r.Ends}
+		t.Bytes = 8 * int64(l.n) * t.Messages
+		t, err = r.Metered(ctx, wire.Headers(t))
+		t.Bytes += m.reduction.Skip(rounds)
+		m.net.traffic = m.net.traffic.Plus(t)
+	} else {
+		if progress == wire.Started {
+			p.open(z)
+			m.reduction.Mask()
+		}
 		n, alongTree := p.length(rounds)
 		err = r.Run(ctx, p.operation, m.reduction, n, !alongTree, &m.net.traffic)
 		if err == nil && alongTree {
 			err = r.Settle()
 		}
+		if err == nil {
+			p.close(z)
+		}
 	}
 	if err != nil {
 		return err
 	}
-	p.close(z)
 	r.End(func(p []byte) []byte {
 		for i := range z {
 			l.gather(x, z[i])

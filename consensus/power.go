@@ -3,6 +3,7 @@ package consensus
 import (
 	"context"
 
+	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -11,53 +12,113 @@ import (
 // much as one of a sparse product.
 const denseSpeed = 8
 
+// blockLen is the number of entries of a message that are averaged at a time: eight
+// cache lines, so that they come in one go from wherever the message is, and few enough
+// that a block of a hundred nodes is a small part of the second-level cache. A multiple
+// of the padding of a basis, so that workers write to different cache lines.
+const blockLen = 64
+
 // mostDense is the largest number of nodes of which a dense W^rounds is computed: it takes
 // memory in proportion to L^2, and as many iterations to pay as there are nodes.
 const mostDense = 1000
 
-// blockLen is the number of entries of a vector that are multiplied at a time: few enough that a
-// block of a hundred nodes is a small part of the second-level cache.
-const blockLen = 64
-
 // A power applies rounds of an average at once where all nodes live in this process: it
-// has the dense W^rounds, computed by repeated squaring when the number of
+// multiplies by the dense W^rounds, computed by repeated squaring when the number of
 // rounds is first seen and kept. That is worth while if L*L <= 8*rounds*(2E+L), for L
 // nodes, at most 1,000, and E edges, which depends on the graph and not on the machine. It agrees to
 // rounding with what rounds one by one come to.
+//
+// The entries of the messages are cut into blocks and dealt to the workers. What is
+// done to a block does not depend on the worker.
 type power struct {
 	w       *mat.Dense
 	bound   float64 // of recurrence
 	from    int     // the fewest rounds for which it is worth while
 	powers  map[int]*mat.Dense
-	applied *mat.Dense // in the Mix under way
+	pool    *kernel.Pool
+	scratch [][2][]float64 // of every worker: two L x blockLen matrices, row-major
+	share   func(worker int)
+
+	// Of the call under way. bases[i] and scalars[i] alias the message of node i. They are
+	// cut separately: a block never holds entries of both.
+	applied        *mat.Dense
+	bases, scalars [][]float64
 }
 
 // newPower returns the powers of W, or nil if a forbids them or nodes live elsewhere.
-func (n *Network) newPower(a Agreement, bound float64) *power {
+func (n *Network) newPower(a Agreement, bound float64, pool *kernel.Pool) *power {
 	if !n.AllHosted() || a.RoundByRound || n.Len() > mostDense {
 		return nil
 	}
 	l, cost := n.Len(), denseSpeed*(2*n.Graph().Edges()+n.Len())
-	return &power{w: n.weights.Dense(), bound: bound, from: (l*l + cost - 1) / cost, powers: make(map[int]*mat.Dense)}
+	p := &power{
+		w: n.weights.Dense(), bound: bound, from: (l*l + cost - 1) / cost, powers: make(map[int]*mat.Dense), pool: pool,
+		scratch: make([][2][]float64, pool.Workers()), bases: make([][]float64, l), scalars: make([][]float64, l),
+	}
+	for k := range p.scratch {
+		p.scratch[k] = [2][]float64{make([]float64, l*blockLen), make([]float64, l*blockLen)}
+	}
+	p.share = p.runShare
+	return p
 }
 
-// multiplyShare multiplies the vectors by the power, as columns, into the replicas, of which float64 has
-// none: those of the blocks of entries that belong to a worker. No block has entries of a basis and scalars.
-func (m *gossip) multiplyShare(worker int) {
-	f, l, w := m.stream, m.hosted, m.power.applied.RawMatrix()
-	wt := blas.ColumnMajor{Rows: l, Cols: l, Stride: w.Stride, Data: w.Data}
-	for _, part := range [parts][2]int{{0, f.D * f.R}, {f.D * f.R, f.n}} {
-		for lo := part[0] + worker*blockLen; lo < part[1]; lo += len(m.scratch) * blockLen {
-			to := blas.ColumnMajor{Rows: min(blockLen, part[1]-lo), Cols: l, Stride: f.stride, Data: f.work.Replica[lo:]}
-			from := to
-			from.Data = f.x[lo:]
-			blas.MulNN(to, from, wt)
+// apply overwrites the message of node i by sum_j (W^rounds)_ij z[j], rounds > 0. It
+// returns the error of ctx if it ends before the matrix is known.
+func (p *power) apply(ctx context.Context, z []Message, rounds int) (err error) {
+	if p.applied, err = p.of(ctx, rounds); err != nil {
+		return err
+	}
+	for i, m := range z {
+		if m.Basis != nil {
+			p.bases[i] = m.Basis.Data()
 		}
+		p.scalars[i] = m.Scalars
+	}
+	if p.blocks() > 1 {
+		p.pool.Run(p.share)
+	} else {
+		for worker := range p.scratch {
+			p.runShare(worker)
+		}
+	}
+	clear(p.bases)
+	clear(p.scalars)
+	return nil
+}
+
+func (p *power) blocks() int { return blocksOf(p.bases[0]) + blocksOf(p.scalars[0]) }
+
+func blocksOf(row []float64) int { return (len(row) + blockLen - 1) / blockLen }
+
+// runShare does the contiguous share of the blocks that belongs to a worker.
+func (p *power) runShare(worker int) {
+	n, k, ofBases := p.blocks(), len(p.scratch), blocksOf(p.bases[0])
+	for b := n * worker / k; b < n*(worker+1)/k; b++ {
+		rows, lo := p.bases, b*blockLen
+		if b >= ofBases {
+			rows, lo = p.scalars, (b-ofBases)*blockLen
+		}
+		p.block(p.scratch[worker], rows, lo, min(lo+blockLen, len(rows[0])))
+	}
+}
+
+// block averages entries [lo, hi) of the rows of all nodes.
+func (p *power) block(scratch [2][]float64, rows [][]float64, lo, hi int) {
+	in, out := scratch[0], scratch[1]
+	for i, row := range rows {
+		copy(in[i*blockLen:], row[lo:hi])
+	}
+	w := p.applied.RawMatrix()
+	z := blas.ColumnMajor{Rows: hi - lo, Cols: w.Rows, Stride: blockLen, Data: in}
+	wt := blas.ColumnMajor{Rows: w.Rows, Cols: w.Rows, Stride: w.Stride, Data: w.Data}
+	blas.MulNN(blas.ColumnMajor{Rows: hi - lo, Cols: w.Rows, Stride: blockLen, Data: out}, z, wt)
+	for i, row := range rows {
+		copy(row[lo:hi], out[i*blockLen:])
 	}
 }
 
 // of returns W^rounds, or the Chebyshev polynomial of that degree if there is a
-// bound, for rounds > 0, or the error of ctx if it ends before.
+// bound, for rounds > 0.
 func (p *power) of(ctx context.Context, rounds int) (w *mat.Dense, err error) {
 	if w, ok := p.powers[rounds]; ok {
 		return w, nil
@@ -72,14 +133,16 @@ func (p *power) of(ctx context.Context, rounds int) (w *mat.Dense, err error) {
 }
 
 // powerOf returns w^k for k > 0.
-func powerOf(w *mat.Dense, k int) (p *mat.Dense) {
-	for square := w; ; square = product(square, square) { // w^1, w^2, w^4, ...
-		switch {
-		case k&1 == 0:
-		case p == nil:
-			p = square
-		default:
-			p = product(p, square)
+func powerOf(w *mat.Dense, k int) *mat.Dense {
+	square := w // w^1, w^2, w^4, ...
+	var p *mat.Dense
+	for ; ; square = product(square, square) {
+		if k&1 != 0 {
+			if p == nil {
+				p = square
+			} else {
+				p = product(p, square)
+			}
 		}
 		if k >>= 1; k == 0 {
 			return p
@@ -102,7 +165,9 @@ func product(a, b *mat.Dense) *mat.Dense {
 func chebyshevOf(ctx context.Context, w *mat.Dense, bound float64, k int) (*mat.Dense, error) {
 	l, _ := w.Dims()
 	c := recurrence{bound: bound}
-	before, p := mat.NewDense(l, l, nil), mat.NewDense(l, l, nil) // p_k-1 and p_k
+	var before, p *mat.Dense // p_k-1 and p_k
+	before = mat.NewDense(l, l, nil)
+	p = mat.NewDense(l, l, nil)
 	for i := range l {
 		p.Set(i, i, 1)
 	}
