@@ -29,13 +29,17 @@ const (
 
 // readingsOf returns the notations in which a trimmed cell is a number; none if it is not one.
 func readingsOf(cell []byte) (r readings) {
-	cell = singleMarks(cell)
-	if len(bytes.Trim(cell, "0123456789+-., 'eE")) > 0 {
-		return 0
+	if digits(cell) {
+		return allReadings
 	}
+	cell = singleMarks(cell)
 	var memory [64]byte
 	for i, n := range notations {
-		if _, ok := n.plain(memory[:0], cell); ok {
+		ok := r>>(i%2)&1 == 1 // as without a mark between thousands
+		if n.group == 0 || bytes.IndexByte(cell, n.group) >= 0 {
+			_, ok = n.plain(memory[:0], cell)
+		}
+		if ok {
 			r |= 1 << i
 		}
 	}
@@ -56,7 +60,7 @@ func (r readings) groups(decimal byte) (marks []byte) {
 // is false if it is none.
 func (n notation) plain(text, cell []byte) (plain []byte, ok bool) {
 	body, exponent := cell, []byte(nil)
-	if i := bytes.IndexAny(cell, "eE"); i >= 0 { // 1.5e3: whatever has an exponent has no thousands
+	if i := slices.IndexFunc(cell, func(c byte) bool { return c|0x20 == 'e' }); i >= 0 { // 1.5e3: whatever has an exponent has no thousands
 		body, exponent, n.group = cell[:i], cell[i:], 0
 		if !digits(bytes.TrimLeft(exponent[1:], "+-")) {
 			return nil, false
@@ -144,11 +148,11 @@ type date struct {
 // first day of that month.
 func splitDate(cell []byte) (d date, ok bool) {
 	day, clock := cell, []byte(nil)
-	if i := bytes.IndexAny(cell, "T "); i >= 0 {
+	if i := slices.IndexFunc(cell, func(c byte) bool { return c == 'T' || c == ' ' }); i >= 0 {
 		day, clock = cell[:i], cell[i+1:]
 	}
-	i := bytes.IndexAny(day, "-/.")
-	if i < 1 {
+	i := slices.IndexFunc(day, func(c byte) bool { return c-'0' > 9 })
+	if i < 1 || i > 4 || day[i] != '-' && day[i] != '/' && day[i] != '.' {
 		return d, false
 	}
 	d.mark = day[i]

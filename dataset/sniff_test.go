@@ -221,6 +221,21 @@ func FuzzReadings(f *testing.F) {
 	})
 }
 
+// What may stand between thousands where the decimal mark is a point, and where it is a comma; nothing where a cell is
+// no number then. A mark of 0 is none.
+func TestReadings(t *testing.T) {
+	for cell, want := range map[string][2]string{
+		"12": {"\x00, '", "\x00. '"}, "-1.5": {"\x00, '", ""}, "1,234": {",", "\x00. '"}, "1,234,567": {",", ""}, "1.234,5": {"", "."},
+		"1 234": {" ", " "}, "1'234.5": {"'", ""}, "0,123": {"", "\x00. '"}, "001,234.5": {}, "1,23,456": {}, "1,234e5": {"", "\x00. '"}, "x": {}, "": {}, "-": {},
+	} {
+		for k, decimal := range []byte(".,") {
+			if got := string(readingsOf([]byte(cell)).groups(decimal)); got != want[k] {
+				t.Errorf("%q with %q: %q, want %q", cell, decimal, got, want[k])
+			}
+		}
+	}
+}
+
 func TestSuggestion(t *testing.T) {
 	names := []string{"clinic", "score", "a", "bb", "Größe"}
 	for wrong, want := range map[string]string{"clinics": "clinic", "Clinic": "clinic", "scroe": "score", "b": "", "x": "", "Grösse": "Größe", "nothing": "", "SCORE": "score"} {

@@ -76,7 +76,7 @@ func newTable(width int, target bool, storage kernel.Storage, folder string) *Ta
 
 // Append adds a row: features x, which are copied, and target y, which is ignored
 // if the table has none. A row with an empty node leaves its task where it is;
-// otherwise all rows of a task must name the same node.
+// otherwise all rows of a task must name the same node. An empty task is an error.
 func (t *Table) Append(task, node string, x []float64, y float64) error {
 	row := t.Rows() + 1
 	if t.ranks != nil || t.about.given() {

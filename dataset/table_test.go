@@ -32,6 +32,7 @@ func TestAppendErrors(t *testing.T) {
 	checkMessage(t, "width", tab.Append("t0", "", []float64{1, 2}, 0), []string{"row 3 has 2 features, the table 1"})
 	checkMessage(t, "NaN", tab.Append("t0", "", []float64{math.NaN()}, 0), []string{"row 3", `column "a"`, "NaN"})
 	checkMessage(t, "target", tab.Append("t0", "", []float64{1}, math.Inf(1)), []string{"row 3", "row 3, target: the value is +Inf"})
+	checkMessage(t, "no task", tab.Append("", "", []float64{1}, 0), []string{"row 3: task", "is not a name"})
 	_, err := NewTable(nil, true, kernel.Float64)
 	checkMessage(t, "no features", err, []string{"no feature columns"})
 	_, err = NewTable([]string{"a", "a"}, true, kernel.Float64)

@@ -28,7 +28,8 @@ func TestPlain(t *testing.T) {
 	for s, want := range map[string]bool{
 		"1": true, "-1.5": true, "+.5": true, "5.": true, "0": true, "-0": true,
 		"12345678901234567890123": true, "9007199254740993": true, "0.00000000000000000000000001": true,
-		"": false, "-": false, ".": false, "-1.5,": false, "1.5.": false, "1e5": false, "e5": false, "1_000": false,
+		"1e5": true, "-1.5E-05": true, "1e23": true, "123456789012345678e-30": true, "1e": false, "1e+": false, "1e400": false, "1e_5": false, "1e5.": false,
+		"": false, "-": false, ".": false, "-1.5,": false, "1.5.": false, "e5": false, "1_000": false,
 		"0x10": false, "x": false, "NaN": false, "Inf": false, " 1": false, "--1": false,
 	} {
 		if _, ok := Plain([]byte(s), '.'); ok != want {
@@ -42,7 +43,8 @@ func TestPlain(t *testing.T) {
 		for _, s := range []string{
 			strconv.FormatFloat(v, 'g', -1, 64), strconv.FormatFloat(v, 'f', r.IntN(20), 64),
 			strconv.FormatFloat(r.NormFloat64(), 'f', r.IntN(25), 64), strconv.FormatFloat(r.NormFloat64(), 'g', -1, 64),
-			fmt.Sprintf("%d.%d", r.Uint64(), r.Uint64()),
+			strconv.FormatFloat(v, 'e', 1+r.IntN(20), 64), fmt.Sprintf("%d.%de%d", r.Uint64(), r.Uint64(), r.IntN(60)-30),
+			fmt.Sprintf("%d.%03de%d", r.IntN(1000), r.IntN(1000), r.IntN(60)-30),
 		} {
 			check(t, s)
 		}
