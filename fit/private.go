@@ -123,10 +123,17 @@ type privateFit struct {
 // fitPrivate fits with differential privacy.
 func fitPrivate(ctx context.Context, t *dataset.Table, c *Config) (*model.Model, *Report, error) {
 	before := c.Network.Traffic()
-	s, err := newPrivateFit(ctx, t, c)
+	d, err := introduced(ctx, t, c) // by nothing that depends on rows
 	if err != nil {
 		return nil, nil, err
 	}
+	d.trainOnAll()
+	d.groupRows(nil)
+	account, err := private.NewAccount(c.Privacy.Epsilon, cmp.Or(c.Privacy.Delta, private.DefaultDelta(d.Tasks)), c.Privacy.Colluding)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &privateFit{design: d, c: c, about: &Private{Account: account, Nodes: d.Len(), Tasks: d.Tasks}}
 	c.progress("scales", 0, 1)
 	if err := s.scale(ctx); err != nil {
 		return nil, nil, err
@@ -141,21 +148,6 @@ func fitPrivate(ctx context.Context, t *dataset.Table, c *Config) (*model.Model,
 	r := &Report{Folds: s.folds, Converged: true, Options: c.Options, Private: s.about, Traffic: c.Network.Traffic().Minus(before)}
 	m, err := s.conclude(context.WithoutCancel(ctx), r, res)
 	return m, r, err
-}
-
-// newPrivateFit opens the account of a fit. Nothing of it depends on rows.
-func newPrivateFit(ctx context.Context, t *dataset.Table, c *Config) (*privateFit, error) {
-	d, err := introduced(ctx, t, c)
-	if err != nil {
-		return nil, err
-	}
-	d.trainOnAll()
-	d.groupRows(nil)
-	account, err := private.NewAccount(c.Privacy.Epsilon, cmp.Or(c.Privacy.Delta, private.DefaultDelta(d.Tasks)), c.Privacy.Colluding)
-	if err != nil {
-		return nil, err
-	}
-	return &privateFit{design: d, c: c, about: &Private{Account: account, Nodes: d.Len(), Tasks: d.Tasks}}, nil
 }
 
 // together ends the fit at all nodes if the context of one has ended.

@@ -32,7 +32,7 @@ type Group struct {
 // Alone returns the group of a node that works by itself: what it sums or compares is its own, and nothing is sent.
 func Alone() *Group { return new(Group) }
 
-// Len is the number of nodes, and hosted which of them live here.
+// Len is the number of nodes.
 func (group *Group) Len() int {
 	if group.Net == nil {
 		return 1
@@ -40,16 +40,12 @@ func (group *Group) Len() int {
 	return group.Net.Len()
 }
 
-func (group *Group) hosted() []int {
-	if group.Net == nil {
-		return []int{0}
-	}
-	return group.Net.Hosted()
-}
-
 // Zeros returns n zeros for every hosted node.
 func (group *Group) Zeros(n int) [][]float64 {
-	z := make([][]float64, len(group.hosted()))
+	z := make([][]float64, 1)
+	if group.Net != nil {
+		z = make([][]float64, len(group.Net.Hosted()))
+	}
 	for i := range z {
 		z[i] = make([]float64, n, n+1) // and what collect adds
 	}
