@@ -112,6 +112,7 @@ func realTables(tables []realTable) (rows, meaning string) {
 			meaning += summary(part, map[bool]string{true: "Of those kept away", false: "Of the others"}[away])
 		}
 	}
+	meaning += summary(tables, "Of all")
 	return out.Markdown(), meaning
 }
 
