@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -134,7 +135,15 @@ func (t *Table) Fill(task []int, y []float64, features func(put func(at int, run
 	if err := t.x.resize(len(task)); err != nil {
 		return err
 	}
-	return features(t.x.put)
+	var beyond error
+	err := features(func(at int, run []float64) {
+		if n := len(task) * len(t.features); at < 0 || at > n-len(run) {
+			beyond = fmt.Errorf("there are no %d entries from %d on in %d rows of %d features", len(run), at, len(task), len(t.features))
+			return
+		}
+		t.x.put(at, run)
+	})
+	return cmp.Or(err, beyond)
 }
 
 // begin begins a row of a task, whose name it copies. row is its number in its file, and line that

@@ -207,3 +207,21 @@ func TestFits(t *testing.T) {
 		}
 	}
 }
+
+// Entries that the table does not have are an error.
+func TestFillBeyond(t *testing.T) {
+	for _, at := range []int{-1, 5, 6, 100} {
+		tab, err := NewTable([]string{"a", "b"}, true, kernel.Float64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tab.AddTask("x"); err != nil {
+			t.Fatal(err)
+		}
+		err = tab.Fill([]int{0, 0, 0}, []float64{1, 2, 3}, func(put func(at int, run []float64)) error {
+			put(at, []float64{1, 2})
+			return nil
+		})
+		checkMessage(t, fmt.Sprint(at), err, []string{fmt.Sprintf("entries from %d on", at), "3 rows of 2 features"})
+	}
+}
