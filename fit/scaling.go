@@ -86,17 +86,15 @@ func (d *design) moments(ctx context.Context) (mean, deviation []float64, err er
 	}
 	n, weights := rows.First(sums), slices.Clone(second.Of(sums))
 	all := weights[k] // of rows: all have a target
-	switch {
+	switch j := slices.Index(weights, 0); {
 	case n == 0:
 		return nil, nil, errors.New("there are no training rows")
 	case !(all > 0):
 		return nil, nil, errors.New("the weights of all training rows are 0")
-	}
-	if j := slices.Index(weights, 0); j >= 0 {
+	case j >= 0:
 		return nil, nil, fmt.Errorf("column %q has no value in the training rows: leave it out", d.t.Features()[j])
 	}
-	mean, deviation = make([]float64, k+1), make([]float64, k+1)
-	floats.DivTo(mean, first.Of(sums), weights)
+	mean, deviation = floats.DivTo(make([]float64, k+1), first.Of(sums), weights), make([]float64, k+1)
 	if sums, err = sum(func(out []float64, j int, v, weight float64) {
 		v -= mean[j]
 		first.Of(out)[j] += weight * v
@@ -107,8 +105,7 @@ func (d *design) moments(ctx context.Context) (mean, deviation []float64, err er
 	for j, difference := range first.Of(sums) {
 		shift := difference / weights[j]
 		mean[j] = (mean[j] + shift) * unit[j]
-		deviation[j] = math.Sqrt(max(second.Of(sums)[j]-difference*shift, 0)/all) * unit[j]
-		if deviation[j] <= 0x1p-49*math.Abs(mean[j]) {
+		if deviation[j] = math.Sqrt(max(second.Of(sums)[j]-difference*shift, 0)/all) * unit[j]; deviation[j] <= 0x1p-49*math.Abs(mean[j]) {
 			deviation[j] = 0
 		}
 	}

@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"math"
-	"slices"
 
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/blas"
@@ -43,8 +42,7 @@ func (a *Alike) at(p *mixedmodel.Prior, noise float64) (out alikePoint, ok bool)
 	mixedmodel.Product(inner(f.inner), inner(xy), inner(ny))
 	traceB, square := -traceOf(inner(nx)), traceOfProduct(inner(nx), inner(ny))
 	mixedmodel.Product(rows(dx), rows(y), inner(xx))
-	square -= 2 * traceOfProduct(inner(f.inner), inner(xx))
-	out.trace = -traceOf(inner(ny))
+	out.trace, square = -traceOf(inner(ny)), square-2*traceOfProduct(inner(f.inner), inner(xx))
 	for i, v := range f.d {
 		c := a.scatter.At(i, i)
 		out.trace += c / v
@@ -79,8 +77,7 @@ func (a *Alike) at(p *mixedmodel.Prior, noise float64) (out alikePoint, ok bool)
 	}
 	out.intercept = floats.Dot(a.constant, z[p.Rank*w:])
 	out.spread = a.tasks*traceB - square/out.noise - out.intercept
-	out.loadings = slices.Clone(z[:p.Rank*w])
-	floats.Scale(2, out.loadings)
+	out.loadings = floats.ScaleTo(make([]float64, p.Rank*w), 2, z[:p.Rank*w])
 	return out, true
 }
 
