@@ -11,6 +11,7 @@ import (
 	"github.com/difalt/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 const (
@@ -19,6 +20,9 @@ const (
 	farOut = 10
 	// Where more than this part of the rows of a node is that far off, or so few are all, it is how its targets are.
 	mostOutliers, fewestRows = 0.05, 20
+	// With noise of which farOut deviations are so little beside the target, a row of a task of few rows, or far out in a column, may lie on its line and be that far off what the
+	// others of its task expect: how sure these are counts too. With more noise that leaves in what bends slopes.
+	littleNoise = 0.02
 )
 
 // leaveOutliers leaves training rows out that lie far from what is expected of them: with normal noise a few of these look like
@@ -93,16 +97,20 @@ func (d *design) outliers(ctx context.Context, c *Config, workers int) (far []in
 		// What the others of the task expect of them, and what is usual there: in a task of much noise that is no outlier.
 		without := func(i int) bool { return off[i] <= limit }
 		t := d.taskOf(k, without)
-		own := make([]float64, rows.Width)
-		if !posterior.Coefficients(t, own, nil) {
+		own, unsure := make([]float64, rows.Width), make([]float64, rows.Width*rows.Width)
+		if !posterior.Coefficients(t, own, unsure) {
 			continue
 		}
 		usual := 0.0
 		if rest := d.residuals(k, own, without); len(rest) > 2 {
 			usual = medianOf(rest)
 		}
+		open := make([]float64, len(off)) // how far off what the others expect may be
+		if limit < littleNoise {
+			open = d.uncertain(k, mat.NewSymDense(rows.Width, unsure))
+		}
 		for at, v := range d.residuals(k, own, nil) {
-			if off[at] > limit && v > max(limit, farOut/halfWithin*usual) {
+			if off[at] > limit && v > max(limit, farOut/halfWithin*usual, farOut*open[at]) {
 				far = append(far, d.trainingRow(k, at))
 			}
 		}
@@ -125,6 +133,16 @@ func (d *design) residuals(k int, theta []float64, use func(at int) bool) (out [
 			out = append(out, math.Abs(y-floats.Dot(z, theta))*math.Sqrt(d.weightOf(i)))
 		}
 		at++
+	})
+	return out
+}
+
+// uncertain returns the standard deviations of what coefficients with a covariance expect of the training rows of a task.
+func (d *design) uncertain(k int, covariance *mat.SymDense) (out []float64) {
+	z := mat.NewVecDense(d.width(), nil)
+	d.eachTraining([]int{k}, func(i int) {
+		d.row(z.RawVector().Data, i)
+		out = append(out, math.Sqrt(max(mat.Inner(z, covariance, z), 0)*d.weightOf(i)))
 	})
 	return out
 }

@@ -74,3 +74,24 @@ func TestNothingIsToldOfOutliers(t *testing.T) {
 		}
 	}
 }
+
+// A row of a task of few rows, or far out in its columns, is no outlier where it lies as far off as what the others of its task leave open, however little noise there is.
+func TestUncertainRowsAreNoOutliers(t *testing.T) {
+	for seed := range uint64(8) {
+		rng, tab := rand.New(rand.NewPCG(seed, 10)), emptyTable(t, 2)
+		for task := range 12 {
+			a, b := rng.NormFloat64(), rng.NormFloat64()
+			for range []int{3, 12, 16}[task%3] {
+				x := []float64{rng.NormFloat64() / (0.1 + rng.Float64()), rng.NormFloat64()}
+				if err := tab.Append(taskName(task), "", x, 1+(1+a)*x[0]+(1+b)*x[1]+rng.NormFloat64()/1000); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		c := testConfig(t, 1, -1)
+		c.Owners = false
+		if _, r := fit(t, assigned(t, tab, 1), c); strings.Contains(strings.Join(r.Notes, "\n"), "expected of them") {
+			t.Errorf("seed %d: notes %q", seed, r.Notes)
+		}
+	}
+}
