@@ -131,6 +131,9 @@ func lattice(kind string, rows, cols int, wrap bool) (*Graph, error) {
 	if rows < 1 || cols < 1 {
 		return nil, fmt.Errorf("topology: %s: need at least 1 row and 1 column", name)
 	}
+	if rows > maxNodes/cols { // by division, since the product may wrap round
+		return nil, fmt.Errorf("topology: %s: at most %d nodes", name, maxNodes)
+	}
 	return build(name, rows*cols, func(add func(i, j int)) {
 		for i := range rows {
 			for j := range cols {
@@ -182,8 +185,8 @@ func Specs() string {
 //
 // Errors name the text, and list what is valid if it is not one of these.
 func Parse(spec string, nodes int, seed uint64) (*Graph, error) {
-	if nodes < 1 {
-		return nil, fmt.Errorf("topology: graph %q of %d nodes: need at least 1", spec, nodes)
+	if err := checkNodes(fmt.Sprintf("graph %q", spec), nodes); err != nil {
+		return nil, err
 	}
 	kind, arg, hasArg := strings.Cut(spec, ":")
 	switch kind {

@@ -26,12 +26,26 @@ type Graph struct {
 	extent func() extent // computed once
 }
 
+// maxNodes is the largest number of nodes of a graph, that of --nodes.
+const maxNodes = 1_000_000_000
+
+// checkNodes refuses a number of nodes that no graph has; what says which graph.
+func checkNodes(what string, n int) error {
+	switch {
+	case n < 1:
+		return fmt.Errorf("topology: %s of %d nodes: need at least 1", what, n)
+	case n > maxNodes:
+		return fmt.Errorf("topology: %s of %d nodes: at most %d", what, n, maxNodes)
+	}
+	return nil
+}
+
 // build returns the graph of n nodes whose edges link enumerates. Self loops are
 // dropped and repeated edges merged, which is what generators on few nodes want:
 // a ring of two nodes is one edge. name is its short name in messages.
 func build(name string, n int, link func(add func(i, j int))) (*Graph, error) {
-	if n < 1 {
-		return nil, fmt.Errorf("topology: %s of %d nodes: need at least 1", name, n)
+	if err := checkNodes(name, n); err != nil {
+		return nil, err
 	}
 	g := &Graph{name: name, adj: make([][]int, n)}
 	link(func(i, j int) {

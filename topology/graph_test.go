@@ -122,6 +122,10 @@ func TestGeneratorErrors(t *testing.T) {
 			_, err := f(n)
 			wantError(t, err, name, "at least 1")
 		}
+		_, err := f(math.MaxInt32)
+		wantError(t, err, name, "2147483647 nodes: at most 1000000000")
+		_, err = Parse(name, math.MaxInt, 1)
+		wantError(t, err, name, "at most 1000000000")
 	}
 	_, err := Grid(0, 4)
 	wantError(t, err, "grid:0x4", "at least 1 row")
@@ -133,6 +137,16 @@ func TestGeneratorErrors(t *testing.T) {
 	}
 	_, err = ErdosRenyi(0, .5, 1)
 	wantError(t, err, "er:0.5 of 0 nodes")
+	_, err = ErdosRenyi(math.MaxInt32, .5, 1)
+	wantError(t, err, "er:0.5 of 2147483647 nodes: at most")
+	_, err = FromEdges(math.MaxInt32, nil)
+	wantError(t, err, "edges of 2147483647 nodes: at most")
+	_, err = Grid(1<<16, 1<<15)
+	wantError(t, err, "grid:65536x32768: at most")
+	_, err = Torus(math.MaxInt/2+1, 4) // whose product is 0
+	wantError(t, err, "x4: at most")
+	_, err = Parse("grid", math.MaxInt, 1)
+	wantError(t, err, `"grid" of`, "at most")
 }
 
 func TestErdosRenyi(t *testing.T) {
