@@ -104,8 +104,8 @@ func (m Method) String() string {
 }
 
 // Agrees reports whether nodes agree in the iterations as Options.Agreement says. DGD averages over
-// neighbours instead, and AltGDmin sums.
-func (m Method) Agrees() bool { return methods[m].mixer == nil }
+// neighbours instead, and AltGDmin sums. What is no method does not agree.
+func (m Method) Agrees() bool { return int(m) < len(methods) && methods[m].mixer == nil }
 
 // Methods returns all methods except the Baselines.
 func Methods() []Method { return methodsThat(func(t *traits) bool { return !t.baseline }) }
@@ -169,7 +169,12 @@ func ParsePreconditioner(name string) (Preconditioner, error) {
 }
 
 // traits returns those of the method of valid options.
-func (o *Options) traits() *traits { return &methods[o.Method] }
+func (o *Options) traits() *traits {
+	if int(o.Method) < len(methods) {
+		return &methods[o.Method]
+	}
+	return new(traits)
+}
 
 // sharesBasis reports whether all of so many nodes compute with one U: those of an accelerated method who get
 // the mean itself, along a tree or as a single node.

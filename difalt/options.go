@@ -229,7 +229,7 @@ func (o Options) withDefaults() Options {
 var own = []string{"Workers", "Observer", "Logger", "Account"}
 
 // Settings returns the options that all nodes must have alike, with defaults in the place
-// of zero values; they must be valid. Names are those of the fields, as in
+// of zero values, whether or not they are valid. Names are those of the fields, as in
 // "Initialization.Rounds", but for those of Agreement.
 func (o Options) Settings() []wire.Setting {
 	return appendSettings(nil, "", reflect.ValueOf(o.withDefaults()))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
 )
@@ -226,5 +227,15 @@ func TestSubspaceDistance(t *testing.T) {
 	same := gaussian(1, 1, 40, 1, 5, fixed(1), 0).Truth
 	if got := difalt.SubspaceDistance(same, same); got > 1e-15 {
 		t.Errorf("distance of a basis to itself is %v", got)
+	}
+	for _, pair := range [][2]*kernel.Basis{{nil, same}, {same, nil}, {nil, nil}} {
+		func() {
+			defer func() {
+				if said, _ := recover().(string); said != "difalt: a basis is nil" {
+					t.Errorf("of nil: panic with %q", said)
+				}
+			}()
+			difalt.SubspaceDistance(pair[0], pair[1])
+		}()
 	}
 }

@@ -98,3 +98,14 @@ func TestOptionsDiffer(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownMethod: what is no method does not agree, and has settings, which tell it from others.
+func TestUnknownMethod(t *testing.T) {
+	unknown := difalt.Method(200)
+	if unknown.Agrees() {
+		t.Error("Method(200) agrees")
+	}
+	if list := (difalt.Options{Method: unknown}).Settings(); !slices.Contains(list, wire.Setting{Name: "Method", Value: "Method(200)"}) {
+		t.Errorf("settings %v", list)
+	}
+}
