@@ -39,8 +39,11 @@ type Collectives struct {
 }
 
 // New returns the collective operations of the nodes of r along a tree. What they send is
-// added to traffic.
+// added to traffic. It panics if one of them is nil.
 func New(r *wire.Rounds, tree *Tree, traffic *wire.Traffic) *Collectives {
+	if r == nil || tree == nil || traffic == nil {
+		panic("consensus: collective operations need rounds, a tree and traffic")
+	}
 	c := &Collectives{rounds: r, traffic: traffic, tree: tree}
 	if !r.AllHosted() {
 		c.keys = &Keys{rounds: r}

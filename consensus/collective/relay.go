@@ -21,8 +21,11 @@ type Tree struct {
 }
 
 // NewTree returns the tree from root in which the parent of a node is the first of
-// its neighbours that are nearer to the root.
+// its neighbours that are nearer to the root. It panics if g is nil.
 func NewTree(g *topology.Graph, root int) *Tree {
+	if g == nil {
+		panic("consensus: tree of a graph that is nil")
+	}
 	l := g.Len()
 	t := &Tree{Root: root, Parent: make([]int, l), Depth: g.Distances(root)}
 	t.Height = slices.Max(t.Depth)

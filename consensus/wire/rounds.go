@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -85,8 +86,11 @@ type linkState struct {
 
 // NewRounds returns the rounds of the nodes of g that t hosts; without a transport these
 // are all nodes. run is the identity of the run if t is not Identified. It returns an
-// error if t hosts what it cannot.
+// error if g is nil, or t hosts what it cannot.
 func NewRounds(g *topology.Graph, t Transport, run uint64) (*Rounds, error) {
+	if g == nil {
+		return nil, errors.New("consensus: rounds need a graph")
+	}
 	var hosted []int
 	if t != nil {
 		hosted = append(hosted, t.Hosted()...)

@@ -64,8 +64,11 @@ type Meter interface {
 type Link struct{ Node, Peer int }
 
 // Links returns the links out of the hosted nodes to nodes that are not, by node,
-// then by neighbour, ascending.
+// then by neighbour, ascending. It panics if g is nil.
 func Links(g *topology.Graph, hosted []int) []Link {
+	if g == nil {
+		panic("consensus: links of a graph that is nil")
+	}
 	here := make(map[int]bool)
 	for _, i := range hosted {
 		here[i] = true
