@@ -47,10 +47,15 @@ func (v *Verdict) words(chosen *Candidate, explanation []string) string {
 // alike is by what part of each other two RMSE may differ, with their interval, and still count as the same.
 const alike = 0.05
 
-// versus says by what part an RMSE is below another, or above it.
+// versus says by what part an RMSE is below another, or above it, or how many times it is.
 func versus(gain, low, high float64) string {
 	side := func(v float64) string {
-		if v < 0 {
+		switch {
+		case v < -10:
+			return fmt.Sprintf("%.0f times", 1-v)
+		case v < -2:
+			return fmt.Sprintf("%.1f times", 1-v)
+		case v < 0:
 			return percent(-v) + " above"
 		}
 		return percent(v) + " below"

@@ -19,6 +19,9 @@ func TestWords(t *testing.T) {
 		{0.385, -0.012, 1, "do not tell whether the shared representation of rank 1 or one ridge per task is better: the RMSE of the former is 38.5 % below the latter's (95 % interval 1.2 % above to 100.0 % below)."},
 		{0.0001, -0.0002, 0.0003, "differs by 0.0 % (95 % interval 0.0 % to 0.0 %)."},
 		{-0.3, -0.9, 0.01, "is 30.0 % above the latter's (95 % interval 90.0 % above to 1.0 % below)."},
+		{-111.217, -211.042, 1, "the RMSE of the former is 112 times the latter's (95 % interval 212 times to 100.0 % below)."},
+		{-2.34, -9.87, 0.01, "is 3.3 times the latter's (95 % interval 10.9 times to 1.0 % below)."},
+		{-2, -2, 0.01, "is 200.0 % above the latter's (95 % interval 200.0 % above to 1.0 % below)."},
 		{0.3, math.NaN(), math.NaN(), "the RMSE of the former is 30.0 % below the latter's."},
 	} {
 		v := Verdict{Other: Single, Gain: test.gain, Low: test.low, High: test.high}
