@@ -34,7 +34,7 @@ type Config struct {
 	// trains on all rows.
 	Train []bool
 	// Weights[i] says how much row i counts: as if its noise had a variance of 1 over that, but
-	// for a factor that all have in common. nil is the same for all.
+	// for a factor that all have in common: their mean over training rows is taken as 1, and given ridges are against that. nil is the same for all.
 	Weights []float64
 	// Rank of the representation: 0 leaves it to the evidence, and -1 stands for none.
 	Rank int

@@ -129,7 +129,7 @@ func (t *Training) ofData() []Option {
 		{Name: "holdout", Value: Text(&c.Holdout, ""), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "hold out the rows with 1 in `COLUMN` instead"},
 		{Name: "test-last", Value: Text(&c.Time, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "hold out the last rows of every task in the order of `COLUMN`, of dates or numbers; it is also a feature unless dropped"},
 		{Name: "folds-by", Value: Text(&c.Group, ""), Of: training, Same: AllNodes, Common: true, Tables: true, Usage: "hold out, or keep, rows with the same value in `COLUMN` together, also in folds"},
-		{Name: "sample-weights", Value: Text(&c.Weight, ""), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "`COLUMN` with the weight of each row"},
+		{Name: "sample-weights", Value: Text(&c.Weight, ""), Of: training, Same: Checkpoint, Common: true, Tables: true, Usage: "`COLUMN` with relative weights of rows"},
 	}
 }
 
