@@ -89,6 +89,8 @@ func malformedTexts() []malformed {
 		text("utf32.csv", "\xff\xfe\x00\x00t\x00\x00\x00", "UTF-32"),
 		text("binary.csv", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "not text"),
 		text("cr.csv", "t,a,y\rx,1,2\rx,3,4", "CR alone"),
+		text("cr-quoted.csv", "\"t\",\"a\",\"y\"\r\"x\nz\",1,\"2\"\r\"x\",3,4\r", "CR alone"), // LF within a cell
+		text("cr-quoted-later.csv", "t;a;y\r\"x\nz\";1;2\r", "CR alone"),
 		text("semicolons.csv", "t;a;y\nx;1;2\n", `no column "t"`, `["t;a;y"]`).with(comma),
 		text("two-nodes.csv", "t,a,y,n\nx,1,2,p\nx,1,2,q\n", "line 3", `task "x"`, `node "q" here`, `node "p" before`).with(node),
 		text("latin1-task.csv", "t,a,y\nM\xfcller,1,2\n", "line 2", "UTF-8", `M\xfcller`),

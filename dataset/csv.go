@@ -66,7 +66,7 @@ func (r *reader) readCSV(in io.Reader, encoding string) error {
 // openCSV finds the columns of a file from its first block, and returns the parser of its
 // records, those of the block, and whether a line names the columns.
 func (r *reader) openCSV(first []byte, quote byte) (p *recordParser, rest []byte, named bool, err error) {
-	delimiter, err := byte(r.o.Delimiter), checkText(first)
+	delimiter, err := byte(r.o.Delimiter), checkText(first, quote)
 	if err == nil && delimiter == 0 {
 		delimiter, err = sniffDelimiter(bytes.Clone(first), quote, r.o.named())
 	}

@@ -62,8 +62,20 @@ func sniffQuote(text []byte) byte {
 // border reports whether a cell may begin after c, or end before it.
 func border(c byte) bool { return c == '\n' || c == '\r' || bytes.IndexByte(delimiters, c) >= 0 }
 
+// endsLine reports whether a text has a line feed that is not within a cell of quotation marks.
+func endsLine(text []byte, quote byte) bool {
+	within := false
+	for _, c := range text {
+		if c == '\n' && !within {
+			return true
+		}
+		within = within != (c == '"' && quote == '"')
+	}
+	return false
+}
+
 // checkText refuses what is no text.
-func checkText(first []byte) error {
+func checkText(first []byte, quote byte) error {
 	if len(bytes.TrimSpace(first)) == 0 {
 		return errors.New("the table is empty: its first line should name the columns")
 	}
@@ -73,7 +85,7 @@ func checkText(first []byte) error {
 		}
 		return fmt.Errorf("line 1: byte %d is zero: this is not text", i)
 	}
-	if i := bytes.IndexByte(first, '\r'); i >= 0 && i < len(first)-1 && !bytes.Contains(first, []byte("\n")) {
+	if i := bytes.IndexByte(first, '\r'); i >= 0 && i < len(first)-1 && !endsLine(first, quote) {
 		return errors.New("line 1: lines end with CR alone: save the table with LF or CRLF")
 	}
 	return nil
