@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -192,13 +193,15 @@ func TestLeave(t *testing.T) {
 		p.c.Edges = append(p.c.Edges, [2]int{0, 4}) // never there: nobody joins
 		var list []*Transport
 		for i := range 4 {
-			o := quick()
-			o.Linger = 2 * time.Second
+			const long = 5 * time.Minute // it is not about time limits
+			o := engine.Options{JoinTimeout: long, RoundTimeout: long, RejoinTimeout: long, Linger: long}
 			list = append(list, p.transport(t, i, o))
 		}
 		errs := each(list, func(tr *Transport) error {
 			if tr.node == 0 {
-				time.Sleep(300 * time.Millisecond)
+				for !underway(list) { // who leaves before tells nobody
+					time.Sleep(time.Millisecond)
+				}
 				tr.Leave(x.why)
 				return nil
 			}
@@ -221,6 +224,19 @@ func TestLeave(t *testing.T) {
 			peerError(t, fmt.Sprintf("%s, at node %d", name, i), errs[i], x.peer, x.kind, x.text)
 		}
 	}
+}
+
+// underway reports whether all nodes but the first are in a round, and the first is connected with one.
+func underway(list []*Transport) bool {
+	for i, tr := range list {
+		tr.mu.Lock()
+		ready := tr.round.started || i == 0 && slices.ContainsFunc(tr.edges, func(e *edge) bool { return e.session != nil })
+		tr.mu.Unlock()
+		if !ready {
+			return false
+		}
+	}
+	return true
 }
 
 func must2key() ed25519.PublicKey {
