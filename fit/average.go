@@ -121,13 +121,22 @@ func (c *choice) finish(ctx context.Context, a *algorithm) (all []*candidate, re
 }
 
 // estimates returns what is known by every candidate that is averaged, and sets the coefficients of the first to the means of all.
-func (d *design) estimates(ctx context.Context, rows *evidence.Rows, list []*candidate) (all estimates, err error) {
+func (d *design) estimates(ctx context.Context, rows *evidence.Rows, list []*candidate, stacked bool) (all estimates, err error) {
 	for _, k := range list {
 		e, err := d.estimate(ctx, rows, k)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, e)
+	}
+	if stacked {
+		width, err := d.narrowing(ctx, rows, all)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range all {
+			e.narrow(width * width)
+		}
 	}
 	if len(all) > 1 {
 		floats.Scale(all[0].weight, all[0].theta.values)

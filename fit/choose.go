@@ -85,6 +85,7 @@ type choice struct {
 	best           *candidate
 	levels         *candidate // of intercepts only; nil where strengths are given
 	tried          []*candidate
+	stacked        bool // what is averaged with candidates of rank 0
 }
 
 // try adds a candidate to those that are reported, in place of one of its rank that was only expected. One that would explain all that there is has

@@ -85,3 +85,28 @@ func TestInterruptedStack(t *testing.T) {
 		}
 	}
 }
+
+// Two models that err in opposite directions have a mean that errs by less than their mixture says: its intervals become narrower; those of one model that is right do not.
+func TestNarrowing(t *testing.T) {
+	w := newWorld(6, 3)
+	tab := assigned(t, w.table(t, "t", 60, 8), 2)
+	c := testConfig(t, 2, -1)
+	d, rows := trainingRows(t, tab, &c)
+	top, _, err := rows.Maximize(t.Context(), &evidence.Point{Prior: &mixedmodel.Prior{W: d.width(), Intercept: 1, Spread: 0.5, MeanVariance: 1}}, nil, evidence.Unknown(), 0.1, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, apart := range []float64{0, 40} {
+		var all estimates
+		for _, sign := range []float64{1, -1} {
+			p := top.Posterior()
+			p.Mean = append([]float64(nil), p.Mean...)
+			p.Mean[0] += sign * apart * math.Sqrt(p.Noise)
+			p.Freedom = 1000
+			all = append(all, &estimate{Posterior: p, weight: 0.5})
+		}
+		if got, err := d.narrowing(t.Context(), rows, all); err != nil || (got < 1) != (apart > 0) {
+			t.Errorf("apart by %v: intervals become %v of what they were: %v", apart, got, err)
+		}
+	}
+}

@@ -147,7 +147,7 @@ func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Mode
 // conclude makes the model of candidates, the most probable first, and judges it.
 func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings, chosen *choice, averaged []*candidate, others []method) (*model.Model, error) {
 	chosen.none = nil
-	all, err := d.estimates(ctx, chosen.rows, averaged)
+	all, err := d.estimates(ctx, chosen.rows, averaged, chosen.stacked)
 	if err != nil {
 		return nil, err
 	}

@@ -125,6 +125,15 @@ func (e *estimate) widen(by float64) {
 	}
 }
 
+// narrow makes the noise of single targets smaller, as far as it was made larger, and where tasks have noise of their own all variances.
+func (e *estimate) narrow(by float64) {
+	if e.noise == nil {
+		e.sampleNoise = max(e.sampleNoise*by, e.Noise)
+		return
+	}
+	e.widen(by)
+}
+
 // maxCovariances is the number of entries up to which a model has the covariance of the
 // coefficients of every task, once it was asked for it.
 const maxCovariances = 1 << 23

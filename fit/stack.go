@@ -46,6 +46,7 @@ func (c *choice) stack(ctx context.Context, d *design, averaged []*candidate) ([
 		} else {
 			averaged = append(averaged, &candidate{Point: pt, evidence: k.evidence, converged: converged, weight: weight})
 		}
+		c.stacked = true
 	}
 	averaged = slices.DeleteFunc(averaged, func(k *candidate) bool { return k.weight == 0 }) // another one has it all
 	slices.SortStableFunc(averaged, func(a, b *candidate) int { return cmp.Compare(b.weight, a.weight) })
