@@ -49,12 +49,13 @@ func (r *Report) evidenceFigure() *chart.Figure {
 	})
 }
 
-// convergenceFigure shows what is left of the objective's fall, the disagreement of
+// convergenceFigure shows how far the sum of squared errors is from where it ends, the disagreement of
 // the nodes, and the distance to the truth where it is known; nil where the run has started
-// so near its end that there is no fall to show.
+// so near its end that there is nothing to show. The sum may rise on the way: what a run with ridges
+// minimises has their penalty too.
 func (r *Report) convergenceFigure() *chart.Figure {
 	series := []chart.Series{
-		{Name: "objective, relative to the least", Style: line(chart.Blue)},
+		{Name: "squared errors, from where they end", Style: line(chart.Blue)},
 		{Name: "disagreement of the nodes", Style: line(chart.Orange)},
 		{Name: "distance to the truth", Style: line(chart.Green)},
 	}
@@ -62,22 +63,19 @@ func (r *Report) convergenceFigure() *chart.Figure {
 		return nil
 	}
 	rows := r.Trace.curve.Rows
-	least := math.Inf(1)
-	for _, row := range rows {
-		least = min(least, row.Objective)
-	}
+	end := rows[len(rows)-1].Objective
 	for k, row := range rows {
 		if k == 0 {
 			row.Disagreement = 0 // but for rounding: all nodes start from one estimate
 		}
-		for i, v := range []float64{(row.Objective - least) / math.Abs(least), row.Disagreement, row.SDMax} {
+		for i, v := range []float64{math.Abs(row.Objective-end) / math.Abs(end), row.Disagreement, row.SDMax} {
 			if !(v > 0) { // a logarithmic axis has no place for it
 				v = math.NaN()
 			}
 			series[i].X, series[i].Y = append(series[i].X, float64(row.Iteration)), append(series[i].Y, v)
 		}
 	}
-	if !(rows[0].Objective-least > 1e-6*math.Abs(least)) {
+	if !(math.Abs(rows[0].Objective-end) > 1e-6*math.Abs(end)) {
 		return nil
 	}
 	return newFigure("", chart.Panel{X: chart.Axis{Label: "Iteration"}, Y: chart.Axis{Log: true}, Series: series})

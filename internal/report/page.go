@@ -99,7 +99,7 @@ func (r *Report) figures(files map[string][]byte) (shown []figure) {
 		{"lines", "Tasks along a column", along, lines, ""},
 		{"levels", "Levels of tasks", "How far each task is above or below the shared mean, with all features at their means, in the " + r.Model.Unit() + ".", r.levelsFigure(), ""},
 		{"residuals", "Residuals", residualsText(r.LogTarget) + " A bend or a fan shape is a sign that the model misses something.", r.residualsFigure(), ""},
-		{"", "Convergence", "The objective (the sum of squared errors on training rows) relative to its least value and, if the nodes differ by more than rounding, the largest distance between the bases of two nodes.", r.convergenceFigure(), ""},
+		{"", "Convergence", "How far the sum of squared errors on training rows is from where it ends, relative to that, and, if the nodes differ by more than rounding, the largest distance between the bases of two nodes.", r.convergenceFigure(), ""},
 		{"", "What tasks differ by", fmt.Sprintf("How much tasks differ along each axis of the representation of rank %d: standard deviations, in the %s.", r.Chosen.Rank, r.Model.Unit()), r.axesFigure(), ""},
 		{"evidence", "Evidence for the rank", "How much more probable the training rows are with a rank than without a representation (logarithm), if tasks differ in all features, or in their intercepts only.", r.evidenceFigure(), ""},
 	} {
