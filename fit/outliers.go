@@ -97,7 +97,10 @@ func (d *design) outliers(ctx context.Context, c *Config, workers int) (far []in
 		// What the others of the task expect of them, and what is usual there: in a task of much noise that is no outlier.
 		without := func(i int) bool { return off[i] <= limit }
 		t := d.taskOf(k, without)
-		own, unsure := make([]float64, rows.Width), make([]float64, rows.Width*rows.Width)
+		own, unsure := make([]float64, rows.Width), []float64(nil)
+		if limit < littleNoise {
+			unsure = make([]float64, rows.Width*rows.Width)
+		}
 		if !posterior.Coefficients(t, own, unsure) {
 			continue
 		}
@@ -106,7 +109,7 @@ func (d *design) outliers(ctx context.Context, c *Config, workers int) (far []in
 			usual = medianOf(rest)
 		}
 		open := make([]float64, len(off)) // how far off what the others expect may be
-		if limit < littleNoise {
+		if unsure != nil {
 			open = d.uncertain(k, mat.NewSymDense(rows.Width, unsure))
 		}
 		for at, v := range d.residuals(k, own, nil) {
