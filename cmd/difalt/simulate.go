@@ -64,7 +64,7 @@ func (s *simulateRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = folder.Close(false) }() // where nothing else has
+	defer func() { _ = folder.Close() }() // where nothing else has
 	if folder.Differs != "" {
 		fmt.Fprintf(stderr, "%s holds a run with %s: the first trial of this one will move it to %s\n", s.out, folder.Differs, folder.Path("previous"))
 	}
@@ -109,7 +109,7 @@ func (s *simulateRun) results(folder *simulation.Folder, stdout io.Writer) error
 	if err := folder.WriteResults(sum); err != nil {
 		return err
 	}
-	if err := folder.Close(true); err != nil {
+	if err := folder.Close(); err != nil {
 		return err
 	}
 	printSummary(stdout, sum, folder)

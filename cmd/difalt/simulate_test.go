@@ -94,6 +94,7 @@ func TestSimulate(t *testing.T) {
 // With compression and failing links, too, results do not depend on workers, and
 // bytes are those of the codes.
 func TestSimulateAgreement(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	base := t.TempDir()
 	flags := []string{"--trials", "3", "--method", "dif,scaled", "--compress", "int4", "--loss", "0.1"}
@@ -119,6 +120,7 @@ func TestSimulateAgreement(t *testing.T) {
 }
 
 func TestSimulateGoesOn(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	base := t.TempDir()
 	whole, parts := filepath.Join(base, "whole"), filepath.Join(base, "parts")
@@ -157,7 +159,7 @@ func TestSimulateInterrupted(t *testing.T) {
 	defer cancel()
 	go func() { // Ctrl-C as soon as a trial is done
 		for ctx.Err() == nil {
-			if b, err := os.ReadFile(filepath.Join(dir, "trace.csv.part")); err == nil && bytes.Contains(b, []byte("dgd,1,15,")) {
+			if b, err := os.ReadFile(filepath.Join(dir, simulation.TraceFile)); err == nil && bytes.Contains(b, []byte("dgd,1,15,")) {
 				cancel()
 			}
 			time.Sleep(time.Millisecond)

@@ -23,18 +23,16 @@ const (
 	FigureFile   = "figure"       // with .png and .svg
 	MeasuredFile = "measured.csv" // what was measured over an engine
 
-	partFile    = "trace.csv.part" // the trace while the run goes on
-	previousDir = "previous"       // the last run with other settings
+	previousDir = "previous" // the last run with other settings
 )
 
 // A Folder is where a run keeps its results. Trials are written as they finish,
 // so that a run that was interrupted or killed can go on from there.
 type Folder struct {
-	dir      string
-	setting  *Setting
-	part     *os.File // nil until there is a trial
-	size     int64    // of the part
-	fromPart bool     // Done come from the part that an earlier run left behind
+	dir     string
+	setting *Setting
+	trace   *os.File // nil until there is a new trial
+	size    int64    // of the trace
 	// Done are the trials that the folder holds: 1, 2, ... without a gap.
 	Done []Trial
 	// Differs describes in what a previous run in this folder differs; it goes to the
@@ -70,7 +68,7 @@ func (f *Folder) Path(name string) string { return filepath.Join(f.dir, name) }
 // before it.
 func (f *Folder) Add(t *Trial) (err error) {
 	f.Done = append(f.Done, *t)
-	if f.part == nil {
+	if f.trace == nil {
 		err = f.begin()
 	} else {
 		err = f.append(t.AppendCSV(nil))
@@ -81,23 +79,14 @@ func (f *Folder) Add(t *Trial) (err error) {
 	return err
 }
 
-// Close gives the trace its final name if it has trials that no run has finished. Unless
-// this one is done, it leaves them under another name, from which the same run goes on.
-func (f *Folder) Close(done bool) error {
-	if f.part == nil && f.fromPart && done {
-		if err := f.begin(); err != nil {
-			return err
-		}
-	}
-	if f.part == nil {
+// Close sees to it that the trace is on the disk.
+func (f *Folder) Close() error {
+	if f.trace == nil {
 		return nil
 	}
-	part := f.part
-	f.part = nil
-	if err := errors.Join(part.Sync(), part.Close()); err != nil || !done {
-		return err
-	}
-	return os.Rename(f.Path(partFile), f.Path(TraceFile))
+	trace := f.trace
+	f.trace = nil
+	return errors.Join(trace.Sync(), trace.Close())
 }
 
 // WriteResults writes a summary, its curves and its figure.
@@ -113,11 +102,11 @@ func (f *Folder) WriteResults(sum *Summary) error {
 	}, nil)
 }
 
-// append adds to the part all of a text or, if the disk is full, nothing.
+// append adds to the trace all of a text or, if the disk is full, nothing.
 func (f *Folder) append(text []byte) error {
-	n, err := f.part.Write(text)
+	n, err := f.trace.Write(text)
 	if err != nil {
-		_ = f.part.Truncate(f.size) // or else whoever reads it drops the trial that is cut
+		_ = f.trace.Truncate(f.size) // or else whoever reads it drops the trial that is cut
 		return fmt.Errorf("cannot %w", err)
 	}
 	f.size += int64(n)
@@ -135,12 +124,12 @@ func (f *Folder) begin() error {
 	for i := range f.Done {
 		trace = f.Done[i].AppendCSV(trace)
 	}
-	files := map[string][]byte{partFile: trace, SettingsFile: append(setting, '\n')}
+	files := map[string][]byte{TraceFile: trace, SettingsFile: append(setting, '\n')}
 	if err := atomicfile.WriteFolder(f.dir, files, f.moveAway); err != nil {
 		return err
 	}
 	f.size = int64(len(trace))
-	f.part, err = os.OpenFile(f.Path(partFile), os.O_WRONLY|os.O_APPEND, 0)
+	f.trace, err = os.OpenFile(f.Path(TraceFile), os.O_WRONLY|os.O_APPEND, 0)
 	return err
 }
 
@@ -185,7 +174,7 @@ func (f *Folder) moveAway() error {
 	if err := os.MkdirAll(f.Path(previousDir), 0o777); err != nil {
 		return err
 	}
-	for _, name := range []string{TraceFile, partFile, BandsFile, SummaryFile, SettingsFile, MeasuredFile, FigureFile + ".png", FigureFile + ".svg"} {
+	for _, name := range []string{TraceFile, BandsFile, SummaryFile, SettingsFile, MeasuredFile, FigureFile + ".png", FigureFile + ".svg"} {
 		old := filepath.Join(f.dir, previousDir, name)
 		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -197,21 +186,16 @@ func (f *Folder) moveAway() error {
 	return nil
 }
 
-// load reads the trials done, from the trace or from the part that a killed run
-// left, whichever has more, or is newer.
+// load reads the trials done. The last may be cut where a run was killed.
 func (f *Folder) load() error {
-	for _, name := range []string{TraceFile, partFile} {
-		trials, err := readTraceFile(f.Path(name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.Path(name), err)
-		}
-		if done := complete(trials, f.setting); len(done) > 0 && len(done) >= len(f.Done) {
-			f.Done, f.fromPart = done, name == partFile
-		}
+	trials, err := readTraceFile(f.Path(TraceFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %w", f.Path(TraceFile), err)
 	}
+	f.Done = complete(trials, f.setting)
 	return nil
 }
 

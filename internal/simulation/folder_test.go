@@ -28,12 +28,12 @@ func TestFolderKeepsTrials(t *testing.T) {
 	s := small()
 	s.Iterations, s.Methods = 5, []string{"dif", "dec"}
 	trials := runTrials(t, s, 1, 3, 1)
-	if err := fill(t, dir, &s, trials[:1]...).Close(true); err != nil {
+	if err := fill(t, dir, &s, trials[:1]...).Close(); err != nil {
 		t.Fatal(err)
 	}
 	// This one is killed: nothing closes it, and its last line is cut.
 	f := fill(t, dir, &s, trials[1])
-	if _, err := f.part.Write(trials[2].AppendCSV(nil)[:200]); err != nil {
+	if _, err := f.trace.Write(trials[2].AppendCSV(nil)[:200]); err != nil {
 		t.Fatal(err)
 	}
 	f = fill(t, dir, &s)
@@ -43,7 +43,7 @@ func TestFolderKeepsTrials(t *testing.T) {
 	if err := f.Add(&trials[2]); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Close(true); err != nil {
+	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	want := TraceHeader + "\n"
@@ -88,7 +88,7 @@ func TestFolderErrors(t *testing.T) {
 		t.Errorf("a file as folder: error %v", err)
 	}
 	dir := t.TempDir()
-	if err := fill(t, dir, &s).Close(true); err != nil {
+	if err := fill(t, dir, &s).Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, TraceFile), []byte("something else\n"), 0o666); err != nil {
