@@ -120,15 +120,8 @@ func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 func (f *fitRun) train(ctx context.Context, t *dataset.Table, c *fit.Config, trace *report.Trace, stderr io.Writer) (*model.Model, *fit.Report, error) {
 	bar, began := terminal.NewProgress(stderr), atomic.Bool{}
 	defer bar.Close()
-	traced := f.Files.Trace != "" || f.Files.Report != ""
-	if traced || c.Options.MixedPrecision {
-		c.Options.Observer = func(r *difalt.Record) error {
-			bar.Anchors(min(r.Anchors, 1))
-			if traced {
-				return trace.Observe(r)
-			}
-			return nil
-		}
+	if f.Files.Trace != "" || f.Files.Report != "" {
+		c.Options.Observer = trace.Observe
 	}
 	c.Progress = func(stage string, done, total int) {
 		unit := ""

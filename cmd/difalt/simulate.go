@@ -128,11 +128,10 @@ func (s *simulateRun) compute(ctx context.Context, folder *simulation.Folder, st
 	all, iterations := int64(s.trials-done)*int64(len(s.setting.Methods))*int64(s.setting.Iterations), atomic.Int64{}
 	bar := terminal.NewProgress(stderr)
 	defer bar.Close()
-	progress := func(n, anchors int) {
-		bar.Anchors(anchors)
+	progress := func(n int) {
 		bar.Stage(cmp.Or(s.setting.Name, "simulating"), "it", iterations.Add(int64(n)), all)
 	}
-	progress(0, 0)
+	progress(0)
 	run := simulation.Run{
 		Setting: s.setting, First: done + 1, Last: s.trials, Workers: s.workers,
 		Deliver: folder.Add, Progress: progress,

@@ -41,10 +41,9 @@ type Run struct {
 	// Deliver is called with every finished trial in ascending order, by the goroutine
 	// of Do. An error ends the run.
 	Deliver func(*Trial) error
-	// Progress is called with the number of iterations done since its last call, and with
-	// that of iterations that read the samples themselves where others read copies in 16
-	// bits (difalt.Record.Anchors), by several goroutines. It may be nil.
-	Progress func(iterations, anchors int)
+	// Progress is called with the number of iterations done since its last call, by several
+	// goroutines. It may be nil.
+	Progress func(iterations int)
 }
 
 // Do computes the trials. When the context ends it returns its error.
@@ -53,7 +52,7 @@ func (r *Run) Do(ctx context.Context) error {
 		return err
 	}
 	if r.Progress == nil {
-		r.Progress = func(int, int) {}
+		r.Progress = func(int) {}
 	}
 	type outcome struct {
 		trial *Trial
@@ -162,7 +161,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	c.Rows = make([]Row, 0, o.Iterations+1)
 	o.Observer = func(rec *difalt.Record) error {
 		c.Rows = append(c.Rows, NewRow(rec))
-		r.Progress(min(rec.Iteration, 1), min(rec.Anchors, 1))
+		r.Progress(min(rec.Iteration, 1))
 		return nil
 	}
 	selection := net.Traffic() // what Auto has sent to select a method
@@ -173,7 +172,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	if res.Status == difalt.Canceled {
 		return ctx.Err()
 	}
-	r.Progress(o.Iterations-res.Iterations, 0)
+	r.Progress(o.Iterations - res.Iterations)
 	before := selection.Plus(res.InitTraffic)
 	for i := range c.Rows {
 		row := &c.Rows[i]

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"github.com/difalt/difalt/difalt"
 )
 
 // small is a setting whose trials take milliseconds.
@@ -40,19 +38,16 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var iterations, anchors atomic.Int64
+	var iterations atomic.Int64
 	var trials []Trial
 	r := Run{Setting: s, First: 3, Last: 5, Workers: 2,
 		Deliver:  func(t *Trial) error { trials = append(trials, *t); return nil },
-		Progress: func(n, read int) { iterations.Add(int64(n)); anchors.Add(int64(read)) }}
+		Progress: func(n int) { iterations.Add(int64(n)) }}
 	if err := r.Do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := iterations.Load(); n != 3*4*60 {
 		t.Errorf("progress counts %d iterations, want %d", n, 3*4*60)
-	}
-	if n := anchors.Load(); n != 0 {
-		t.Errorf("progress counts %d anchors in float64", n)
 	}
 	if len(trials) != 3 {
 		t.Fatalf("%d trials", len(trials))
@@ -149,47 +144,13 @@ func TestRunIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestRunCountsAnchors wants as many anchors as a run of the same problem observes.
-func TestRunCountsAnchors(t *testing.T) {
-	s := small()
-	s.MixedPrecision, s.Methods = true, []string{"dif"}
-	s.Samples = 1500 // of fewer bytes there are no copies
-	problem, weights, err := s.Start(t.Context(), 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	net, err := s.Network(weights, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, want := s.Options(1), 0
-	o.Observer = func(rec *difalt.Record) error {
-		if rec.Anchors > 0 {
-			want++
-		}
-		return nil
-	}
-	if _, err := difalt.Run(t.Context(), problem, net, o); err != nil {
-		t.Fatal(err)
-	}
-	iterations, anchors := 0, 0
-	r := Run{Setting: s, First: 1, Last: 1, Workers: 1, Deliver: func(*Trial) error { return nil },
-		Progress: func(n, read int) { iterations, anchors = iterations+n, anchors+read }}
-	if err := r.Do(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if anchors != want || want == 0 || want >= s.Iterations || iterations != s.Iterations {
-		t.Errorf("progress counts %d iterations and %d anchors, want %d and %d", iterations, anchors, s.Iterations, want)
-	}
-}
-
 func TestRunStops(t *testing.T) {
 	s := small()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r := Run{Setting: s, First: 1, Last: 3, Workers: 1,
 		Deliver:  func(*Trial) error { t.Error("a trial was delivered"); return nil },
-		Progress: func(int, int) { cancel() }}
+		Progress: func(int) { cancel() }}
 	err := r.Do(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)

@@ -73,21 +73,3 @@ func (f writerFunc) Write(b []byte) (int, error) {
 	f(b)
 	return len(b), nil
 }
-
-// The line says how many anchors there were, if any.
-func TestProgressShowsAnchors(t *testing.T) {
-	var out strings.Builder
-	s := NewProgress(&out)
-	s.Stage("rank", "", 1, 3)
-	s.Anchors(7)
-	s.Stage(Iterations, "it", 0, 100)
-	for _, anchors := range []int{0, 1, 0, 1} {
-		s.Anchors(anchors)
-	}
-	s.Stage(Iterations, "it", 4, 100)
-	s.show(s.start.Add(4 * time.Second))
-	s.Close()
-	if got, want := out.String(), "iterations: 4 %, 1m36s left, 2 anchors\n"; got != want {
-		t.Errorf("progress is %q, want %q", got, want)
-	}
-}

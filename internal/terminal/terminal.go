@@ -21,30 +21,17 @@ func Is(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Size returns the size of the terminal that w, or a writer behind it, writes to; zeros if there
-// is none or its size is not known.
+// Size returns the size of the terminal that w is; zeros if it is none or its size is not known.
 func Size(w io.Writer) (columns, rows int) {
-	if outer, ok := w.(interface{ Behind() io.Writer }); ok {
-		w = outer.Behind()
-	}
 	if f, ok := w.(*os.File); ok {
 		columns, rows, _ = term.GetSize(int(f.Fd())) // zeros after an error
 	}
 	return columns, rows
 }
 
-func width(w io.Writer) int {
-	columns, _ := Size(w)
-	return columns
-}
-
-// Sayf prints a sentence in lines that fit into the terminal, and into 80 columns.
+// Sayf prints a sentence in lines of 80 columns, which tables have too.
 func Sayf(w io.Writer, format string, args ...any) {
-	columns := 80
-	if n := width(w); n >= 20 {
-		columns = min(n, columns)
-	}
-	fmt.Fprintln(w, text.Wrap(fmt.Sprintf(format, args...), columns))
+	fmt.Fprintln(w, text.Wrap(fmt.Sprintf(format, args...), 80))
 }
 
 // How often progress is reported: a bar after so long when more is done, and every second in any case; PlainInterval is
@@ -65,7 +52,6 @@ type Progress struct {
 	closed bool
 	// Of the stage under way.
 	what, unit  string // empty before the first
-	anchors     int    // iterations that read the samples themselves
 	done, total int64
 	start, last time.Time
 }
@@ -103,7 +89,7 @@ func (p *Progress) Stage(what, unit string, done, total int64) {
 	defer p.mu.Unlock()
 	now := time.Now()
 	if what != p.what {
-		p.what, p.unit, p.anchors, p.start, p.last = what, unit, 0, now, now
+		p.what, p.unit, p.start, p.last = what, unit, now, now
 	}
 	p.done, p.total = done, total
 	if p.live && done < total && now.Sub(p.last) >= barInterval {
@@ -125,9 +111,6 @@ func (p *Progress) show(now time.Time) {
 	if share > 0 {
 		more = fmt.Sprintf("%s left", time.Duration(float64(spent)*(1-share)/share).Round(time.Second))
 	}
-	if p.anchors > 0 {
-		more += ", " + text.Plural(p.anchors, "anchor")
-	}
 	if !p.live {
 		fmt.Fprintf(p.out, "%s: %d %%, %s\n", p.what, int(100*share), more)
 		return
@@ -140,15 +123,8 @@ func (p *Progress) show(now time.Time) {
 		more = fmt.Sprintf("%s %s/s, %s", rate, p.unit, more)
 	}
 	// A terminal that cannot show the bar is no reason to stop.
-	fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(width(p.out), p.what, share, more))
-}
-
-// Anchors reports that n more of the iterations have read the samples themselves, and not
-// their copies in 16 bits.
-func (p *Progress) Anchors(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.anchors += n
+	columns, _ := Size(p.out)
+	fmt.Fprintf(p.out, "\r\x1b[K%s", barLine(columns, p.what, share, more))
 }
 
 // barLine returns a line shorter than the terminal is wide: what is done, the share of
