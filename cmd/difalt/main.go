@@ -221,11 +221,10 @@ func newRootCommand() *cobra.Command {
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(cmp.Or(formerNames[name], name))
 	})
-	wrapHelp(root)
 	return root
 }
 
-// helpTexts say what a command does; its examples stand after the line "Examples:".
+// helpTexts say what a command does, in lines of helpWidth; its examples stand after the line "Examples:".
 //
 //go:embed help
 var helpTexts embed.FS
@@ -261,20 +260,6 @@ func checkEmpty(flags *pflag.FlagSet) (err error) {
 		}
 	})
 	return err
-}
-
-// wrapHelp fills the lines of the text about a command and those below it.
-func wrapHelp(cmd *cobra.Command) {
-	paragraphs := strings.Split(cmd.Long, "\n\n")
-	for i, p := range paragraphs {
-		if !strings.HasPrefix(p, " ") && !strings.Contains(p, "\n ") { // lists stay
-			paragraphs[i] = text.Wrap(p, helpWidth)
-		}
-	}
-	cmd.Long = strings.Join(paragraphs, "\n\n")
-	for _, c := range cmd.Commands() {
-		wrapHelp(c)
-	}
 }
 
 // formerNames are those that flags had before, by which they can be given, too.
