@@ -127,23 +127,18 @@ func parseRow(cells []string, values []any) (err error) {
 	return nil
 }
 
-// longestLine is how many bytes a line may have, of a dozen numbers.
-const longestLine = 1 << 16
-
 // readCSV sets what values point to by every line below the header, and calls row. A last line
 // without its end, as a program that was killed leaves it, is ignored. Errors name
 // the line.
 func readCSV(r io.Reader, header string, values []any, row func() error) error {
-	in := bufio.NewReaderSize(r, longestLine)
+	in := bufio.NewReader(r)
 	for line := 1; ; line++ {
-		b, err := in.ReadSlice('\n')
+		text, err := in.ReadString('\n')
 		if errors.Is(err, io.EOF) && line > 1 {
 			return nil
 		}
-		text := strings.TrimRight(string(b), "\r\n")
+		text = strings.TrimRight(text, "\r\n")
 		switch cells := strings.Split(text, ","); {
-		case errors.Is(err, bufio.ErrBufferFull):
-			err = fmt.Errorf("it is longer than %d bytes", longestLine)
 		case err != nil:
 		case line == 1:
 			if text != header {

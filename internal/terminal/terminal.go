@@ -34,17 +34,15 @@ func Sayf(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, text.Wrap(fmt.Sprintf(format, args...), 80))
 }
 
-// How often progress is reported: a bar after so long when more is done, and every second in any case; PlainInterval is
-// for what is no terminal.
+// How often progress is reported: as a bar, and by lines where there is no terminal.
 const (
 	barInterval   = 100 * time.Millisecond
-	tickInterval  = time.Second
 	PlainInterval = 5 * time.Second
 )
 
 // A Progress reports how far a command is, in one stage after the other: a bar with rate and remaining time on
-// a terminal, which moves every second even where nothing gets done, and a plain line now and then elsewhere. Its
-// methods may be called from several goroutines.
+// a terminal, and a plain line now and then elsewhere, both also while nothing gets done. Its methods may be called from
+// several goroutines.
 type Progress struct {
 	mu     sync.Mutex
 	out    io.Writer
@@ -53,14 +51,14 @@ type Progress struct {
 	// Of the stage under way.
 	what, unit  string // empty before the first
 	done, total int64
-	start, last time.Time
+	start       time.Time
 }
 
 // NewProgress starts reporting to out, until Close.
 func NewProgress(out io.Writer) *Progress {
 	p, every := &Progress{out: out, live: Is(out)}, PlainInterval
 	if p.live {
-		every = tickInterval
+		every = barInterval
 	}
 	go p.tick(every)
 	return p
@@ -87,14 +85,10 @@ const Iterations = "iterations"
 func (p *Progress) Stage(what, unit string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
 	if what != p.what {
-		p.what, p.unit, p.start, p.last = what, unit, now, now
+		p.what, p.unit, p.start = what, unit, time.Now()
 	}
 	p.done, p.total = done, total
-	if p.live && done < total && now.Sub(p.last) >= barInterval {
-		p.show(now)
-	}
 }
 
 // show reports how far the work is at a time.
@@ -102,7 +96,6 @@ func (p *Progress) show(now time.Time) {
 	if p.closed || p.what == "" {
 		return
 	}
-	p.last = now
 	spent := now.Sub(p.start)
 	share, more := 0.0, fmt.Sprintf("%s so far", spent.Round(time.Second))
 	if p.total > 0 {
