@@ -98,6 +98,7 @@ func (f *federation) trainHere(t *testing.T, flags ...string) (outs, errs []stri
 // TestSameFiles: the files of up and of node are the same, byte by byte, for nodes that are called
 // alike, as up does after their tables, and along a tree whatever the graph.
 func TestSameFiles(t *testing.T) {
+	t.Parallel()
 	f := newFederation(t, "path", nil)
 	f.smallSites(t)
 	flags := []string{"--rank", "1", "--graph", "ring"}
@@ -122,6 +123,7 @@ func TestSameFiles(t *testing.T) {
 // TestSeen: what neighbours see beyond sums is said once before the training, and again in the
 // report, as text and as JSON: of gossip, and of two nodes. Nothing is said of three along a tree.
 func TestSeen(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	f := newFederation(t, "path", nil)
 	f.smallSites(t)

@@ -56,6 +56,7 @@ func (c command) run(t *testing.T) (stdout, stderr string, code int) {
 
 // A report that nobody can read is a failure, of every command.
 func TestFullStandardOutput(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	model := clinicModel(t)
 	for _, args := range [][]string{
@@ -74,6 +75,7 @@ func TestFullStandardOutput(t *testing.T) {
 
 // Tables and models come from the standard input and go to the standard output.
 func TestStandardStreams(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	model := clinicModel(t)
 	path := filepath.Join(t.TempDir(), "p.csv")
@@ -116,6 +118,7 @@ func TestStandardStreams(t *testing.T) {
 
 // No output is an input, whatever its name, nor another output.
 func TestOutputsAreNotInputs(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -230,6 +233,7 @@ func TestContinuedModelStays(t *testing.T) {
 
 // A page that cannot be written leaves model and trace as they were, too.
 func TestFailedReportKeepsModel(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

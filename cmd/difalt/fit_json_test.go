@@ -13,6 +13,7 @@ import (
 
 // The terminal and --json say the same numbers, and no line is wider than a terminal.
 func TestFitSaysTheSame(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	for _, flags := range [][]string{
 		{"--rank", "2", "--iterations", "30"}, {"--test-fraction", "0"},

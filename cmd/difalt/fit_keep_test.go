@@ -11,6 +11,7 @@ import (
 // A run that diverges replaces nothing that a good one has written: model, trace and
 // page stay what they were, the exit code says so, and no other file remains.
 func TestDivergedFitKeepsFiles(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	dir := t.TempDir()
 	args := []string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient",

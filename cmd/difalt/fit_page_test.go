@@ -48,6 +48,7 @@ func cellNumber(t *testing.T, row map[string]string, column string) float64 {
 // The page must be whole, need no network, and name every feature; the tables must
 // add up to one another.
 func TestReport(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	dir := filepath.Join(t.TempDir(), "a", "report")
 	fitClinics(t, "--train-rows-per-task", "8", "--iterations", "60", "--report", dir)

@@ -142,6 +142,7 @@ func checkTrace(t *testing.T, path, method string, rows int) {
 // Every method runs on an exported problem, from the start and with the weights of
 // the file, and the right ones recover the truth.
 func TestFitProblemFile(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	dir := t.TempDir()
 	problem, trace := filepath.Join(dir, "p.npz"), filepath.Join(dir, "t.csv")
@@ -281,6 +282,7 @@ func TestFitReport(t *testing.T) {
 // comparison, which is there only where nodes are made up.
 // What has not converged is said in the first line of the results.
 func TestFitAgreements(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	sent := regexp.MustCompile(`([0-9.]+ [kM]B) in all`)
 	for _, c := range []struct{ flags, want string }{

@@ -19,6 +19,7 @@ import (
 // TestHealth: a node is ready when all its neighbours are there, and not before; who
 // shows another key, or asks where nobody is, hears no.
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	f, other := newFederation(t, "path", nil), newFederation(t, "path", nil)
 	ask := func(f *federation, node, at int) (string, int) {
 		out, errs, code := difaltCommand(t, "cluster", "health", "--cluster", f.path(cluster.File), "--key", f.path(nodeNames[node]+".key"), "--address", other.listen[at])
@@ -75,6 +76,7 @@ func TestStay(t *testing.T) {
 // secrets, but not one that others may read too, and not one of its own that its group
 // may read.
 func TestLentKey(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to become another user")
 	}

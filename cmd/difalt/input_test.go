@@ -88,6 +88,7 @@ func TestFitSeveralFiles(t *testing.T) {
 
 // Missing features become means in fit, predict and adapt, and all of them say so.
 func TestMissingMean(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	dir := writeSites(t)
 	path := func(name string) string { return filepath.Join(dir, name) }

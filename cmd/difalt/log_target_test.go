@@ -12,6 +12,7 @@ import (
 
 // What a fit of the logarithm says on its page, at the terminal and in help is about the logarithm.
 func TestWordsOfLogTarget(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 52))
 	rows := []string{"shop,size,sales"}
 	for i := range 160 {

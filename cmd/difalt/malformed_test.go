@@ -42,6 +42,7 @@ type malformedCase struct {
 // without a panic, and if it fails, with one sentence that names a file or a flag. What
 // it says that it has written is complete.
 func TestMalformed(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	n := 40 // some of every kind
 	switch {

@@ -17,12 +17,12 @@ import (
 	"github.com/difalt/difalt/model"
 )
 
-// kept are flags of a training that takes a second or two, with checkpoints.
+// kept are flags of a training that takes half a second, with checkpoints.
 func (f *federation) kept(more ...string) []string {
-	return append([]string{"--checkpoint", f.path("state"), "--every", "23"}, append(slices.Clone(trainedLong), more...)...)
+	return append([]string{"--checkpoint", f.path("state"), "--every", "11"}, append(slices.Clone(trainedLong), more...)...)
 }
 
-var trainedLong = []string{"--iterations", "1000", "--method", "dif", "--starts", "1", "--rank", "2", "--ridge", "2", "--tolerance", "-1", "--agree", "plain", "--compress", "int8"}
+var trainedLong = []string{"--iterations", "250", "--method", "dif", "--starts", "1", "--rank", "2", "--ridge", "2", "--tolerance", "-1", "--agree", "plain", "--compress", "int8"}
 
 // checkpoints returns the files of a node, old ones first.
 func (f *federation) checkpoints(t *testing.T, name string) []string {
@@ -68,8 +68,8 @@ func TestTakenUp(t *testing.T) {
 	t.Parallel()
 	cases := []interruption{
 		{syscall.SIGKILL, []int{0}, nil},
-		{syscall.SIGTERM, []int{1}, []string{"--iterations", "600", "--method", "accelerated-tracking"}},
-		{syscall.SIGKILL, []int{0, 1, 2}, []string{"--iterations", "600", "--method", "scaled"}},
+		{syscall.SIGTERM, []int{1}, []string{"--iterations", "150", "--method", "accelerated-tracking"}},
+		{syscall.SIGKILL, []int{0, 1, 2}, []string{"--iterations", "250", "--method", "scaled"}},
 	}
 	if longtest.Enabled() {
 		cases = append(cases, []interruption{
@@ -99,7 +99,7 @@ func (x *interruption) takenUp(t *testing.T, seed int) {
 		}
 	}
 	rng := rand.New(rand.NewPCG(uint64(seed), 4))
-	time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
+	time.Sleep(time.Duration(rng.IntN(50)) * time.Millisecond)
 	for _, i := range x.victims {
 		_ = list[i].cmd.Process.Signal(x.signal)
 	}
@@ -161,7 +161,7 @@ func TestCheckpointsRefused(t *testing.T) {
 		{[]string{"--rank", "3"}, "--rank was 2, and is 3 now"},
 		{[]string{"--iterations", "40"}, "--iterations was 30, and is 40 now"},
 		{[]string{"--sample-weights", "visits"}, "--sample-weights was not given, and is visits now"},
-		{[]string{"--every", "8"}, "--every was 23, and is 8 now"},
+		{[]string{"--every", "8"}, "--every was 11, and is 8 now"},
 		{[]string{"--test-fraction", "0.5"}, "--test-fraction was 0.25, and is 0.5 now"},
 		{[]string{"--data", f.path("site-b.csv")}, "the SHA-256 of the data was"},
 	}
@@ -196,12 +196,11 @@ func TestCheckpointsRefused(t *testing.T) {
 // TestUpTakenUp: up starts a process again that was killed; and when all of up is told to
 // end, or is killed, the same command goes on.
 func TestUpTakenUp(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	f := &federation{folder: sites(t)}
-	more := []string{"--iterations", "1000"}
-	whole := f.whole(t, "ring", append(slices.Clone(trainedLong), more...)...)
-	t.Setenv("TMPDIR", t.TempDir())
-	args := append(append([]string{"up", "--graph", "ring", "--data", f.path("site-*.csv"), "--model", f.path("m.npz")}, clinicFlags...), f.kept(more...)...)
+	whole := f.whole(t, "ring", trainedLong...)
+	args := append(append([]string{"up", "--graph", "ring", "--data", f.path("site-*.csv"), "--model", f.path("m.npz")}, clinicFlags...), f.kept()...)
 	trains := func() *process { // until it has written a checkpoint
 		before := strings.Join(f.checkpoints(t, "site-c"), " ")
 		p := launch(t, args...)
@@ -236,7 +235,7 @@ func TestUpTakenUp(t *testing.T) {
 	if code := p.code(t, time.Minute); code != 0 {
 		t.Fatalf("exit code %d: %s", code, p.err.String())
 	}
-	if out := p.out.String(); !strings.Contains(out, "iteration limit: 1000 iterations") {
+	if out := p.out.String(); !strings.Contains(out, "iteration limit: 250 iterations") {
 		t.Errorf("--tolerance -1 did not reach the nodes: %s", out)
 	}
 	f.sameBits(t, "up", whole)

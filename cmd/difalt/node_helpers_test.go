@@ -72,14 +72,16 @@ func sites(t *testing.T) string {
 type process struct {
 	cmd      *exec.Cmd
 	out, err testnet.Buffer
-	done     chan struct{}
+	// temporary is its folder of temporary files, which the test removes: who is killed leaves some.
+	temporary string
+	done      chan struct{}
 }
 
 // launch starts the command; it ends with the test.
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(os.Args[0], args...), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), asCommand+"=1")
+	p := &process{cmd: exec.Command(os.Args[0], args...), temporary: t.TempDir(), done: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), asCommand+"=1", "TMPDIR="+p.temporary)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,12 +24,13 @@ func TestNodesSameBits(t *testing.T) {
 		{"--ridge", "1"}, // the default
 		{"--auto", "--ridge", "1", "--rank", "2"},
 		{"--method", "dif", "--agree", "plain", "--compress", "int8", "--folds", "2", "--rank", "2", "--iterations", "8"},
-		{"--method", "dec", "--agree", "chebyshev", "--test-last", "visits"},
+		{"--method", "dec", "--agree", "chebyshev", "--test-last", "x1"},
 		{"--method", "altgdmin", "--intercept", "0", "--ridge", "inf", "--folds-by", "patient"},
 		{"--method", "dgd", "--compress", "float32", "--mean-ridge", "3", "--step", "1e-4"},
 	}) {
 		what := strings.Join(flags, " ")
 		f := newFederation(t, "path", nil)
+		f.smallSites(t)
 		for i, p := range f.launch(t, flags...) {
 			if code := p.code(t, time.Minute); code != 0 {
 				t.Fatalf("%s: node %d: exit code %d: %s", what, i, code, tail(p))
@@ -46,13 +46,12 @@ func TestNodesSameBits(t *testing.T) {
 // TestUp: up comes to the same bits, prints the report of one process, and leaves
 // nothing behind.
 func TestUp(t *testing.T) {
+	t.Parallel()
 	for _, flags := range firstOf([][]string{
 		{"-n", "3", "--compress", "int4", "--graph", "ring"},
 		{"--method", "dec", "--graph", "star"},
 	}) {
 		f := &federation{folder: sites(t)}
-		temporary := t.TempDir()
-		t.Setenv("TMPDIR", temporary)
 		p := launch(t, append(append([]string{"up", "--data", f.path("site-*.csv"), "--model", f.path("m.npz")}, clinicFlags...), flags...)...)
 		if code := p.code(t, time.Minute); code != 0 {
 			t.Fatalf("exit code %d: %s", code, p.err.String())
@@ -62,7 +61,7 @@ func TestUp(t *testing.T) {
 				t.Errorf("no %q in %s", want, p.out.String())
 			}
 		}
-		if left, _ := os.ReadDir(temporary); len(left) > 0 {
+		if left, _ := os.ReadDir(p.temporary); len(left) > 0 {
 			t.Errorf("up leaves %v", left)
 		}
 		if flags[0] == "-n" {
@@ -76,7 +75,7 @@ func TestUp(t *testing.T) {
 // TestUpEnds: when up is told to end its processes leave together, in the same iteration;
 // when it is killed they do too, and none is left.
 func TestUpEnds(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Parallel()
 	var list []*process
 	folders := []*federation{{folder: sites(t)}, {folder: sites(t)}}
 	for _, f := range folders {
@@ -153,43 +152,6 @@ func tail(p *process) string {
 		}
 	}
 	return strings.Join(lines, "")
-}
-
-// TestStopped: a node that does not run for less than the deadline changes no bit; for
-// longer, the others name it, and it finds out when it goes on.
-func TestStopped(t *testing.T) {
-	t.Parallel()
-	inFull(t)
-	f := newFederation(t, "path", nil)
-	trained := []string{"--iterations", "400", "--method", "dif", "--agree", "plain", "--starts", "1", "--rank", "2", "--ridge", "2"}
-	flags := append(slices.Clone(trained), "--round-timeout", "20s")
-	list := f.launch(t, flags...)
-	training(t, list)
-	_ = list[1].cmd.Process.Signal(syscall.SIGSTOP)
-	list[0].said(t, "waits_for=site-b")
-	time.Sleep(500 * time.Millisecond)
-	_ = list[1].cmd.Process.Signal(syscall.SIGCONT)
-	for i, p := range list {
-		if code := p.code(t, 30*time.Second); code != 0 {
-			t.Fatalf("stopped for a second: node %d ends with %d: %s", i, code, tail(p))
-		}
-	}
-	f.sameBits(t, "stopped", f.whole(t, "path", trained...))
-
-	f = newFederation(t, "path", nil)
-	list = f.launch(t, long...)
-	training(t, list)
-	_ = list[2].cmd.Process.Signal(syscall.SIGSTOP)
-	for _, i := range []int{0, 1} {
-		if code := list[i].code(t, 12*time.Second); code != exitPeer || !strings.Contains(list[i].err.String(), `node "site-c" has failed (timeout`) {
-			t.Errorf("site-c stopped: %s ends with %d: %s", nodeNames[i], code, tail(list[i]))
-		}
-	}
-	_ = list[2].cmd.Process.Signal(syscall.SIGCONT)
-	if code := list[2].code(t, 12*time.Second); code != exitPeer {
-		t.Errorf("site-c goes on: exit code %d: %s", code, tail(list[2]))
-	}
-	f.clean(t, "stopped for long", nil)
 }
 
 // TestTerminated: SIGTERM to one node ends all of them in the same iteration, with the

@@ -126,6 +126,7 @@ func (bytesAsTheyAre) Unmarshal(data mem.BufferSlice, v any) error {
 // the table or scaled, and no text has a cell of it. What neighbours can compute from sums
 // is what docs/privacy.md says, and package fit tests it on the same frames.
 func TestTranscript(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	recorders := []*recorder{{front: 0}, {front: 1}}
 	next := 0

@@ -175,6 +175,7 @@ func TestPredictionsAreCSV(t *testing.T) {
 
 // The features of a problem file have names too: a model of others does not take them for its own, however many they are.
 func TestPredictOtherFeatures(t *testing.T) {
+	t.Parallel()
 	for _, features := range []string{"8", "5"} { // clinics have 8
 		dir := t.TempDir()
 		problem, out := filepath.Join(dir, "p.npz"), filepath.Join(dir, "p.csv")

@@ -36,6 +36,7 @@ func writeTasks(t *testing.T, path string, from, to int) {
 
 // fit with a budget says what was spent, on what, and against whom that holds; the model is one like others.
 func TestFitPrivate(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	path, to := t.TempDir()+"/t.csv", t.TempDir()+"/m.npz"
 	writeTasks(t, path, 0, 300)

@@ -11,6 +11,7 @@ import (
 // Every number of a command line has two ends: what is far beyond them is refused by the name of
 // its flag, before anything is read or computed.
 func TestNumbersHaveTwoEnds(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	beyond := map[string][]string{"int": {"-1000000000000", "9000000000000000000"}, "float64": {"-1e308", "1.7e308", "NaN", "Inf"}, "duration": {"-1s", "2562047h"}}
 	tried := 0
@@ -49,6 +50,7 @@ func TestNumbersHaveTwoEnds(t *testing.T) {
 // A mistake in a command line ends in exit code 2 and one line that names the flag and the value,
 // before anything is written.
 func TestUsageErrors(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	for command, lines := range map[string]map[string]string{
 		"": {

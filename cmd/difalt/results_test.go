@@ -9,6 +9,7 @@ import (
 
 // The paper's figure 2 in miniature, from what simulate left.
 func TestResults(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	base := t.TempDir()
 	small := []string{"simulate", "--preset", "fig2a", "--nodes", "5", "--features", "12", "--tasks", "20", "--samples", "12",

@@ -12,6 +12,7 @@ import (
 
 // Messages are one line of ordinary length, whatever is in a file.
 func TestSentence(t *testing.T) {
+	t.Parallel()
 	inFull(t)
 	for _, text := range []string{"a\nb\tc", "\u202eevil", strings.Repeat("é", 1e6), strings.Repeat("é ", 1e6), "difalt: x: difalt: y"} {
 		s := sentence(errors.New(text))

@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -48,7 +46,6 @@ func TestUpOutcome(t *testing.T) {
 func TestUpJSON(t *testing.T) {
 	inFull(t)
 	f := &federation{folder: sites(t)}
-	t.Setenv("TMPDIR", t.TempDir())
 	p := launch(t, append([]string{"up", "--data", f.path("site-*.csv"), "--model", f.path("m.npz"), "--rank", "2", "--ridge", "1", "--json"}, clinicFlags...)...)
 	if code := p.code(t, time.Minute); code != 0 {
 		t.Fatalf("exit code %d: %s", code, p.err.String())
@@ -57,22 +54,4 @@ func TestUpJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(p.out.String()), &r); err != nil || r.Tasks == 0 {
 		t.Errorf("%v, %d tasks: %s", err, r.Tasks, p.out.String())
 	}
-}
-
-// TestTerminatedAlone: a node that gets SIGTERM while another is lost, so that it can tell
-// nobody, ends soon, as interrupted, and writes nothing.
-func TestTerminatedAlone(t *testing.T) {
-	t.Parallel()
-	inFull(t)
-	f := newFederation(t, "path", nil)
-	list := f.launch(t, append(long, "--rejoin-timeout", "1m", "--round-timeout", "1m")...)
-	training(t, list)
-	_ = list[1].cmd.Process.Kill()
-	list[1].code(t, 10*time.Second)
-	_ = list[0].cmd.Process.Signal(syscall.SIGTERM)
-	if code := list[0].code(t, 20*time.Second); code != exitTerminated || !strings.Contains(list[0].err.String(), "difalt: interrupted, and the others cannot be told") {
-		t.Errorf("exit code %d: %s", code, tail(list[0]))
-	}
-	_ = list[2].cmd.Process.Kill()
-	list[2].code(t, 10*time.Second)
 }
