@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -25,6 +24,7 @@ type builder struct {
 	unit string // "line" or "row"
 	node string // of all rows; empty if a column or nothing says it
 	gaps []gaps // of the numbers, task, node and group
+	row  row    // of text
 }
 
 func newBuilder(o TableOptions) (*builder, error) {
@@ -82,23 +82,31 @@ func (l *builder) open(header []string, unit string) (c *columns, err error) {
 
 func (l *builder) assume(a Assumption) { l.t.assumed = append(l.t.assumed, a) }
 
-// add appends the rows of a batch, up to one that is wrong. It changes the batch.
-func (l *builder) add(b *batch) error {
-	for i := range b.rows {
-		if err := l.addRow(b, i); err != nil {
+// undecided refuses text whose numbers can be read in several ways.
+func (l *builder) undecided(err error) error { return err }
+
+// cells adds a record of text.
+func (l *builder) cells(p *recordParser, rec record) error {
+	l.row.begin(l.cols, rec.line)
+	roles := l.cols.roles
+	for col, cell := range rec.cells[:min(len(rec.cells), len(roles))] {
+		if err := p.take(col, cell, &l.row); err != nil {
 			return err
 		}
 	}
-	return b.err
+	if len(rec.cells) != len(roles) {
+		return fmt.Errorf("line %d has %d cells, but there are %d columns", rec.line, len(rec.cells), len(roles))
+	}
+	return l.add(&l.row)
 }
 
-func (l *builder) addRow(b *batch, i int) error {
+func (l *builder) add(r *row) error {
 	t, c := l.t, l.cols
-	x := b.numbers(i)
-	if err := l.code(x, b, i); err != nil {
+	x := r.x
+	if err := l.code(r); err != nil {
 		return err
 	}
-	some, vital := l.findGaps(x, b, i)
+	some, vital := l.findGaps(r)
 	if vital || some && l.o.Missing != MissingKeep {
 		t.dropped++
 		return nil
@@ -110,18 +118,18 @@ func (l *builder) addRow(b *batch, i int) error {
 			}
 		}
 	}
-	if err := l.addAbout(b, i); err != nil {
+	if err := l.addAbout(r); err != nil {
 		return err
 	}
-	node := []byte(l.node)
+	node := l.node
 	if l.o.Node != "" {
-		node = b.name(i, nodeName)
+		node = r.names[nodeName]
 	}
 	line := 0
 	if l.unit == "line" {
-		line = b.line[i]
+		line = r.line
 	}
-	if err := t.begin(b.line[i], line, b.name(i, taskName), node); err != nil {
+	if err := t.begin(r.line, line, r.names[taskName], node); err != nil {
 		return err
 	}
 	if t.target {
@@ -131,15 +139,15 @@ func (l *builder) addRow(b *batch, i int) error {
 }
 
 // code puts the codes of levels among the numbers of a row.
-func (l *builder) code(x []float64, b *batch, i int) error {
+func (l *builder) code(r *row) error {
 	for k, at := range l.cols.categories {
-		x[at] = math.NaN()
-		if cell := b.name(i, levelNames+k); !isMissing(cell) {
+		r.x[at] = math.NaN()
+		if cell := r.names[levelNames+k]; !isMissing(cell) {
 			code, err := l.levels[k].of(cell)
 			if err != nil {
-				return fmt.Errorf("%s %d, %w", l.unit, b.line[i], err)
+				return fmt.Errorf("%s %d, %w", l.unit, r.line, err)
 			}
-			x[at] = float64(code)
+			r.x[at] = float64(code)
 		}
 	}
 	return nil
@@ -147,24 +155,22 @@ func (l *builder) code(x []float64, b *batch, i int) error {
 
 // findGaps counts the values that a row lacks: whether there are some, and whether one of them is what
 // no row can do without.
-func (l *builder) findGaps(x []float64, b *batch, i int) (some, vital bool) {
+func (l *builder) findGaps(r *row) (some, vital bool) {
 	gap := func(at int, isVital bool) {
 		if g := &l.gaps[at]; g.count == 0 {
-			g.first = b.line[i]
+			g.first = r.line
 		}
 		l.gaps[at].count++
 		some, vital = true, vital || isVital
 	}
-	if b.missing || l.levels != nil {
-		for j, v := range x {
-			if math.IsNaN(v) {
-				gap(j, j >= l.cols.features || j == l.cols.time)
-			}
+	for j, v := range r.x {
+		if math.IsNaN(v) {
+			gap(j, j >= l.cols.features || j == l.cols.time)
 		}
 	}
 	for which, wanted := range [...]bool{taskName: true, nodeName: l.o.Node != "", groupName: l.o.Group != ""} {
-		if wanted && len(b.name(i, which)) == 0 {
-			gap(len(x)+which, true)
+		if wanted && r.names[which] == "" {
+			gap(len(r.x)+which, true)
 		}
 	}
 	return some, vital
@@ -224,16 +230,16 @@ func (l *builder) table() (*Table, error) {
 }
 
 // isMissing reports whether a trimmed cell stands for a missing value.
-func isMissing(cell []byte) bool {
+func isMissing(cell string) bool {
 	switch len(cell) {
 	case 0:
 		return true
 	case 2:
-		return strings.EqualFold(string(cell), "NA")
+		return strings.EqualFold(cell, "NA")
 	case 3:
-		return strings.EqualFold(string(cell), "NaN") || strings.EqualFold(string(cell), "N/A")
+		return strings.EqualFold(cell, "NaN") || strings.EqualFold(cell, "N/A")
 	case 4:
-		return strings.EqualFold(string(cell), "null") || strings.EqualFold(string(cell), "None")
+		return strings.EqualFold(cell, "null") || strings.EqualFold(cell, "None")
 	}
 	return false
 }
@@ -261,49 +267,22 @@ func (t *Table) Missing() []MissingCount {
 // they lack values.
 func (t *Table) Dropped() int { return t.dropped }
 
-// A batch is some rows of a file after parsing: numbers, and names that are still
-// part of the file's text.
-type batch struct {
-	width, texts int // numbers, and names, of a row
-	rows         int
-	x            []float64 // width numbers a row; NaN is missing
-	names        [][]byte  // texts names a row
-	text         []byte    // that names were copied to
-	line         []int     // of every row
-	missing      bool      // there are NaN among x
-	err          error     // about the row after the last one
+// A row is one of a file after parsing.
+type row struct {
+	line  int       // or the number of the row, from 1
+	x     []float64 // NaN is missing
+	names []string
 }
 
-func (b *batch) reset(c *columns) {
-	b.width, b.texts, b.rows = len(c.numbers), c.names, 0
-	b.x, b.names, b.line, b.text = b.x[:0], b.names[:0], b.line[:0], b.text[:0]
-	b.missing, b.err = false, nil
+// begin makes a row of numbers that are 0 and names that are missing.
+func (w *row) begin(c *columns, line int) {
+	w.line, w.x, w.names = line, slices.Grow(w.x[:0], len(c.numbers))[:len(c.numbers)], slices.Grow(w.names[:0], c.names)[:c.names]
+	clear(w.x)
+	clear(w.names)
 }
 
-// begin makes room for a row and returns its numbers and names.
-func (b *batch) begin(line int) (x []float64, names [][]byte) {
-	b.x = slices.Grow(b.x, b.width)[:len(b.x)+b.width]
-	b.names = slices.Grow(b.names, b.texts)[:len(b.names)+b.texts]
-	b.line = append(b.line, line)
-	x, names = b.x[len(b.x)-b.width:], b.names[len(b.names)-b.texts:]
-	clear(names)
-	return x, names
-}
-
-func (b *batch) numbers(row int) []float64 { return b.x[row*b.width:][:b.width] }
-
-// name returns a name of a row. It aliases the batch.
-func (b *batch) name(row, which int) []byte { return b.names[row*b.texts+which] }
-
-func (b *batch) setName(row, which int, name []byte) {
-	at := len(b.text)
-	b.text = append(b.text, name...)
-	b.names[row*b.texts+which] = trim(b.text[at:])
-}
-
-// store puts a number where the role of its column says, in a row of a batch. NaN is
-// missing.
-func (r *reader) store(b *batch, row, col int, v float64) error {
+// store puts a number where the role of its column says. NaN is missing.
+func (r *reader) store(w *row, col int, v float64) error {
 	to := r.cols.roles[col]
 	missing := math.IsNaN(v)
 	why := ""
@@ -312,16 +291,13 @@ func (r *reader) store(b *batch, row, col int, v float64) error {
 	}
 	switch {
 	case to.kind == noRole || to.kind == nameRole && missing:
-		return nil
 	case why != "" && (to.kind != nameRole || math.IsInf(v, 0)):
-		return fmt.Errorf("row %d, column %q: "+why, b.line[row], r.cols.header[col], v)
+		return fmt.Errorf("row %d, column %q: "+why, w.line, r.cols.header[col], v)
 	case to.kind == nameRole:
-		var digits [32]byte
-		b.setName(row, to.at, strconv.AppendFloat(digits[:0], v, 'f', -1, 64))
-		return nil
+		w.names[to.at] = strconv.FormatFloat(v, 'f', -1, 64)
+	default:
+		w.x[to.at] = v
 	}
-	b.x[row*b.width+to.at] = v
-	b.missing = b.missing || missing
 	return nil
 }
 
@@ -329,4 +305,4 @@ func (r *reader) store(b *batch, row, col int, v float64) error {
 func (r *reader) single() bool { return r.o.Storage == kernel.Float32 }
 
 // trim returns a cell without the white space at its ends.
-func trim(cell []byte) []byte { return bytes.Trim(cell, " \t\r\n") }
+func trim(cell string) string { return strings.Trim(cell, " \t\r\n") }

@@ -255,18 +255,18 @@ type levels struct {
 // newLevel is the code of all levels that a schema does not have.
 const newLevel = -1
 
-// of returns the code of a level, which may alias memory that changes.
-func (l *levels) of(name []byte) (int, error) {
-	k, known := l.names.numbers()[string(name)]
+// of returns the code of a level.
+func (l *levels) of(name string) (int, error) {
+	k, known := l.names.numbers()[name]
 	switch {
 	case known:
 		return k, nil
 	case l.fixed && l.others:
 		return newLevel, nil
 	case l.fixed:
-		return 0, fmt.Errorf("column %q: the level %q is not known: it may be %s", l.column, clip(string(name)), quoted(l.names.list))
+		return 0, fmt.Errorf("column %q: the level %q is not known: it may be %s", l.column, clip(name), quoted(l.names.list))
 	case len(l.names.list) == maxLevels:
-		return 0, fmt.Errorf("column %q: %q is the level number %d: is it a column of numbers or of names?", l.column, clip(string(name)), maxLevels+1)
+		return 0, fmt.Errorf("column %q: %q is the level number %d: is it a column of numbers or of names?", l.column, clip(name), maxLevels+1)
 	}
 	k, err := l.names.of(name)
 	if err != nil {

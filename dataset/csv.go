@@ -3,13 +3,13 @@ package dataset
 import (
 	"bufio"
 	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
+	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -22,9 +22,8 @@ import (
 // mark, UTF-16, CRLF line ends and quoted cells (RFC 4180) are understood; blank lines
 // are skipped. How cells, decimals, thousands and dates are written is found from the
 // first half megabyte, unless the options say it, and [Table.Assumptions] tells; what
-// can be read in two ways is a [FormatError]. Rows are parsed as they are read, by all
-// processors, and their text is not kept. Errors name the line, the column and the
-// value.
+// can be read in two ways is a [FormatError]. Rows are parsed as they are read, and their
+// text is not kept. Errors name the line, the column and the value.
 func ReadCSV(r io.Reader, o TableOptions) (*Table, error) {
 	b, err := newBuilder(o)
 	if err != nil {
@@ -41,207 +40,139 @@ func ReadCSV(r io.Reader, o TableOptions) (*Table, error) {
 	return b.table()
 }
 
+// sampleBytes is how much of a text tells how it is written.
+const sampleBytes = 512 << 10
+
 func (r *reader) readCSV(in io.Reader, encoding string) error {
-	s := &splitter{in: in, line: 1}
-	s.quote = sniffQuote(s.look())
-	first, line, err := s.next(nil)
+	text := bufio.NewReaderSize(in, sampleBytes)
+	sample, err := text.Peek(sampleBytes)
 	if err != nil && err != io.EOF {
-		return err
+		return fmt.Errorf("after line %d: %w", bytes.Count(sample, []byte("\n")), err)
 	}
-	p, rest, named, err := r.openCSV(first, s.quote)
+	sample = bytes.Clone(sample) // before more is read to its place
+	d, err := r.o.sniffDialect(sample)
 	if err != nil {
 		return err
 	}
-	line += bytes.Count(first[:len(first)-len(rest)], []byte("\n"))
-	undecided := r.sniffColumns(p, bytes.Clone(rest), line)
-	if list := r.assumptions(&p.dialect, encoding, named); list != nil {
-		r.to.assume(Assumption{r.path, strings.Join(list, ", ")})
-	}
-	if err := r.to.records(p, s, rest, line, undecided); err != nil {
-		return err
+	p := &recordParser{dialect: d, single: r.single()}
+	for rec, err := range d.records(text) {
+		if err != nil {
+			return err
+		}
+		if p.cols == nil {
+			named, err := r.openCSV(p, rec, sample, encoding)
+			if err != nil {
+				return err
+			}
+			if named {
+				continue
+			}
+		}
+		if err := r.to.cells(p, rec); err != nil {
+			return err
+		}
 	}
 	return r.to.close()
 }
 
-// openCSV finds the columns of a file from its first block, and returns the parser of its
-// records, those of the block, and whether a line names the columns.
-func (r *reader) openCSV(first []byte, quote byte) (p *recordParser, rest []byte, named bool, err error) {
-	delimiter, err := byte(r.o.Delimiter), checkText(first, quote)
-	if err == nil && delimiter == 0 {
-		delimiter, err = sniffDelimiter(bytes.Clone(first), quote, r.o.named())
-	}
-	if err != nil {
-		return nil, nil, false, err
-	}
-	p = &recordParser{dialect: dialect{delimiter: delimiter, quote: quote, decimal: '.'}, single: r.single()}
-	var record []string
-	end, err := p.each(bytes.Clone(first), 1, 1, func(_ int, cells [][]byte) error {
-		for _, c := range cells {
-			record = append(record, string(c))
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, nil, false, err
-	}
-	rest = first
-	header, named := r.o.sniffHeader(record)
-	if named {
-		rest = first[end:]
-	}
+// openCSV finds the columns of a file from its first record, and how they are written from a sample of its text. It
+// reports whether that record names the columns.
+func (r *reader) openCSV(p *recordParser, first record, sample []byte, encoding string) (named bool, err error) {
+	header, named := r.o.sniffHeader(first.cells)
 	if err := r.open(header, "line"); err != nil {
-		text := slices.DeleteFunc(slices.Clone(record), looksLikeNumber)
-		if named && len(record) > 1 && len(record)-len(text) > len(record)/2 {
+		text := slices.DeleteFunc(slices.Clone(first.cells), looksLikeNumber)
+		if n := len(first.cells); named && n > 1 && n-len(text) > n/2 {
 			err = &FormatError{Option: "NoHeader", err: fmt.Errorf("%w; the first line looks like a row of numbers", err)}
 		}
-		return nil, nil, false, err
+		return false, err
 	}
 	p.cols = r.cols
-	return p, rest, named, nil
-}
-
-// Sizes of the pieces in which text is read and parsed. A record must fit in the
-// larger one, which bounds the memory for a quoted cell that never ends.
-const (
-	blockBytes = 512 << 10
-	maxRecord  = 16 << 20
-)
-
-// A splitter cuts text into blocks that end where a record ends.
-type splitter struct {
-	in    io.Reader
-	quote byte
-	rest  []byte // was read, but not returned
-	line  int    // of the first byte of rest
-	err   error  // of in
-}
-
-// look returns the start of the text, before the first call of next.
-func (s *splitter) look() []byte {
-	s.rest = s.fill(nil, blockBytes)
-	return s.rest
-}
-
-// next returns a block, its memory taken from buf if that suffices, and its first
-// line. After the last block, the error is io.EOF.
-func (s *splitter) next(buf []byte) (block []byte, line int, err error) {
-	buf = append(buf[:0], s.rest...)
-	line = s.line
-	for size := blockBytes; ; size = min(2*size, maxRecord) {
-		buf = s.fill(buf, size)
-		if s.err != nil {
-			s.rest, s.line = nil, line
-			if s.err != io.EOF {
-				return buf, line, fmt.Errorf("after line %d: %w", line+bytes.Count(buf, []byte("\n"))-1, s.err)
-			}
-			return buf, line, io.EOF
-		}
-		end := lastRecord(buf, s.quote)
-		if end == 0 && size == maxRecord {
-			end = len(buf) // for the parser to complain
-		}
-		if end > 0 {
-			s.rest = append(s.rest[:0], buf[end:]...)
-			s.line += bytes.Count(buf[:end], []byte("\n"))
-			return buf[:end], line, nil
-		}
+	undecided := r.sniffColumns(p, sample, named)
+	if list := r.assumptions(&p.dialect, encoding, named); list != nil {
+		r.to.assume(Assumption{r.path, strings.Join(list, ", ")})
 	}
+	return named, r.to.undecided(undecided)
 }
 
-// fill reads until buf has the given length, or the text ends.
-func (s *splitter) fill(buf []byte, size int) []byte {
-	if cap(buf) < size {
-		buf = append(make([]byte, 0, size), buf...)
-	}
-	for len(buf) < size && s.err == nil {
-		var n int
-		n, s.err = s.in.Read(buf[len(buf):size])
-		buf = buf[:len(buf)+n]
-	}
-	return buf
-}
-
-// lastRecord returns where the last complete record ends, 0 if none does. Line
-// breaks within quotes, of which an odd number lies before them, end no record.
-func lastRecord(b []byte, quote byte) int {
-	if bytes.IndexByte(b, quote) < 0 {
-		return bytes.LastIndexByte(b, '\n') + 1
-	}
-	end, within := 0, false
-	for at := 0; at < len(b); {
-		n := bytes.IndexByte(b[at:], '\n') + 1
-		if n == 0 {
-			break
-		}
-		if bytes.Count(b[at:at+n], []byte{quote})%2 == 1 {
-			within = !within
-		}
-		at += n
-		if !within {
-			end = at
-		}
-	}
-	return end
-}
-
-// A job is a block on its way through a parser.
-type job struct {
-	block []byte
+// A record is the cells of one, without their quotes, and its first line. The slice is used again for the next one.
+type record struct {
 	line  int
-	batch batch
-	err   error // of reading, after the block
-	done  chan struct{}
+	cells []string
 }
 
-// records adds the records of first and of all blocks that follow it. Blocks are parsed in
-// parallel and added in their order.
-func (l *builder) records(p *recordParser, s *splitter, first []byte, line int, undecided error) error {
-	if undecided != nil {
-		return undecided
-	}
-	free := make(chan *job, min(runtime.GOMAXPROCS(0), 16)+2)
-	for range cap(free) {
-		free <- &job{}
-	}
-	order, stop := make(chan *job, cap(free)), make(chan struct{})
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer close(stop)
-	running.Go(func() {
-		defer close(order)
-		for err := error(nil); err == nil; {
-			var j *job
-			select {
-			case <-stop:
+// records are those of a text, up to the first that is none.
+func (d *dialect) records(text io.Reader) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
+		if d.quote == '\'' {
+			text = swapped{text}
+		}
+		own := &bounded{in: text}
+		in := csv.NewReader(own)
+		in.Comma, in.FieldsPerRecord, in.ReuseRecord = rune(d.delimiter), -1, true
+		for line := 0; ; {
+			cells, err := in.Read()
+			if err == io.EOF {
 				return
-			case j = <-free:
 			}
-			if first != nil {
-				j.block, j.line = append(j.block[:0], first...), line
-				first = nil
-			} else {
-				j.block, j.line, err = s.next(j.block)
+			if err != nil {
+				yield(record{}, recordError(err, line))
+				return
 			}
-			j.err, j.done = err, make(chan struct{})
-			order <- j
-			running.Go(func() {
-				defer close(j.done)
-				p.parse(j.block, j.line, &j.batch)
-			})
+			line, _ = in.FieldPos(0)
+			if d.quote == '\'' {
+				for i, c := range cells {
+					cells[i] = swapQuotes.Replace(c)
+				}
+			}
+			if own.n = 0; !yield(record{line, cells}, nil) {
+				return
+			}
 		}
-	})
-	for j := range order {
-		<-j.done
-		err := l.add(&j.batch)
-		if err == nil && j.err != nil && !errors.Is(j.err, io.EOF) {
-			err = j.err
-		}
-		if err != nil {
-			return err
-		}
-		free <- j
 	}
-	return nil
+}
+
+// recordError says what is wrong with the record after the one in a line.
+func recordError(err error, line int) error {
+	var wrong *csv.ParseError
+	switch {
+	case errors.Is(err, errEndless):
+		return fmt.Errorf("line %d, or one after it: %w", line+1, err)
+	case !errors.As(err, &wrong):
+		return fmt.Errorf("after line %d: %w", line, err)
+	case wrong.Err == csv.ErrBareQuote:
+		return fmt.Errorf("line %d: there is a quote within a cell that does not start with one", wrong.StartLine)
+	}
+	return fmt.Errorf("line %d: a quoted cell does not end, or has text after the quote that ends it: the file may be truncated", wrong.StartLine)
+}
+
+// swapped is a text in which quotation marks and apostrophes have changed places.
+type swapped struct{ in io.Reader }
+
+var swapQuotes = strings.NewReplacer(`"`, "'", "'", `"`)
+
+func (s swapped) Read(b []byte) (int, error) {
+	n, err := s.in.Read(b)
+	copy(b, swapQuotes.Replace(string(b[:n])))
+	return n, err
+}
+
+// A bounded text has records of at most maxRecord bytes: that bounds the memory for a quoted cell that never ends.
+type bounded struct {
+	in io.Reader
+	n  int // bytes since the last record
+}
+
+const maxRecord = 16 << 20
+
+var errEndless = fmt.Errorf("a quoted cell does not end in %d MB", maxRecord>>20)
+
+func (r *bounded) Read(b []byte) (int, error) {
+	if r.n > maxRecord {
+		return 0, errEndless
+	}
+	n, err := r.in.Read(b)
+	r.n += n
+	return n, err
 }
 
 // The first bytes of the formats that are told apart by content.

@@ -1,118 +1,37 @@
 package dataset
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
-
-	"github.com/difalt/difalt/dataset/internal/number"
+	"strings"
 )
 
-// A recordParser turns blocks of CSV into batches. It may be used by several
-// goroutines at once.
+// A recordParser turns the cells of CSV into numbers and names.
 type recordParser struct {
 	dialect
 	cols   *columns
 	single bool // numbers must fit in float32
 }
 
-// parse fills the batch with the records of a block, which starts at the given line,
-// up to the first that is wrong. The batch aliases the block, which it may change.
-func (p *recordParser) parse(block []byte, line int, out *batch) {
-	out.reset(p.cols)
-	_, err := p.each(block, line, 0, func(line int, cells [][]byte) error {
-		x, names := out.begin(line)
-		for col, cell := range cells[:min(len(cells), len(p.cols.roles))] {
-			if err := p.take(col, cell, line, x, names, out); err != nil {
-				return err
-			}
-		}
-		if len(cells) != len(p.cols.roles) {
-			return fmt.Errorf("line %d has %d cells, but there are %d columns", line, len(cells), len(p.cols.roles))
-		}
-		out.rows++
-		return nil
-	})
-	out.err = err
-}
-
-// blank returns the length of the empty line that b starts with, 0 if it does not.
-func blank(b []byte) int {
-	switch {
-	case b[0] == '\n':
-		return 1
-	case len(b) > 1 && b[0] == '\r' && b[1] == '\n':
-		return 2
-	}
-	return 0
-}
-
-// cell returns the cell that starts at block[at], without its quotes, and where the
-// delimiter or the line break after it is.
-func (p *recordParser) cell(block []byte, at, line int) (cell []byte, next int, err error) {
-	if at < len(block) && block[at] == p.quote {
-		return p.quotedCell(block, at, line)
-	}
-	next = at
-	for next < len(block) && block[next] != p.delimiter && block[next] != '\n' {
-		if block[next] == '"' && p.quote == '"' {
-			return nil, 0, fmt.Errorf("line %d: there is a quote within a cell that does not start with one", line)
-		}
-		next++
-	}
-	cell = block[at:next]
-	if next == len(block) || block[next] == '\n' {
-		cell = bytes.TrimSuffix(cell, []byte("\r"))
-	}
-	return cell, next, nil
-}
-
-// quotedCell is cell for one that starts with a quote. It moves the bytes after a
-// doubled quote.
-func (p *recordParser) quotedCell(block []byte, at, line int) (cell []byte, next int, err error) {
-	to := at + 1
-	for i := at + 1; i < len(block); i++ {
-		if block[i] == p.quote {
-			if i++; i >= len(block) || block[i] == p.delimiter || block[i] == '\n' {
-				return block[at+1 : to], i, nil
-			}
-			if block[i] == '\r' && (i+1 == len(block) || block[i+1] == '\n') {
-				return block[at+1 : to], i + 1, nil
-			}
-			if block[i] != p.quote {
-				return nil, 0, fmt.Errorf("line %d: there is text after the quote that ends a cell", line)
-			}
-		}
-		block[to] = block[i]
-		to++
-	}
-	return nil, 0, fmt.Errorf("line %d: a quoted cell does not end: the file may be truncated", line)
-}
-
-// take stores a cell according to the role of its column.
-func (p *recordParser) take(col int, cell []byte, line int, x []float64, names [][]byte, out *batch) error {
+// take puts a cell where the role of its column says.
+func (p *recordParser) take(col int, cell string, to *row) error {
 	r := p.cols.roles[col]
 	switch r.kind {
 	case noRole:
 		return nil
 	case nameRole:
-		names[r.at] = trim(cell)
+		to.names[r.at] = trim(cell)
 		return nil
 	}
-	if v, ok := number.Plain(cell, p.decimal); ok && r.kind == numberRole && fits(v) {
-		x[r.at] = v // the common case
-		return nil
-	}
-	v, err := p.number(col, bytes.TrimSpace(cell), line)
-	out.missing = out.missing || math.IsNaN(v)
-	x[r.at] = v
+	v, err := p.number(col, strings.TrimSpace(cell), to.line)
+	to.x[r.at] = v
 	return err
 }
 
 // number parses a trimmed cell; NaN is a missing value.
-func (p *recordParser) number(col int, cell []byte, line int) (float64, error) {
+func (p *recordParser) number(col int, cell string, line int) (float64, error) {
 	if isMissing(cell) {
 		return math.NaN(), nil
 	}
@@ -124,7 +43,7 @@ func (p *recordParser) number(col int, cell []byte, line int) (float64, error) {
 	if err == nil && why == "" {
 		return v, nil
 	}
-	text := clip(string(cell))
+	text := clip(cell)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return 0, complain("%s is too large", text)
@@ -141,7 +60,7 @@ func (p *recordParser) number(col int, cell []byte, line int) (float64, error) {
 }
 
 // value returns the number, or the date, that a trimmed cell stands for.
-func (p *recordParser) value(col int, cell []byte) (float64, error) {
+func (p *recordParser) value(col int, cell string) (float64, error) {
 	var f cellFormat
 	if p.formats != nil {
 		f = p.formats[col]
@@ -165,11 +84,11 @@ func (p *recordParser) value(col int, cell []byte) (float64, error) {
 			return 0, strconv.ErrSyntax
 		}
 	}
-	return number.Parse(cell)
+	return parseNumber(cell)
 }
 
 // notNumber adds to the error about a cell which option would help.
-func (p *recordParser) notNumber(col int, cell []byte, err error) error {
+func (p *recordParser) notNumber(col int, cell string, err error) error {
 	readings := readingsOf(cell)
 	switch marks := readings.groups(p.decimal); {
 	case readings != 0 && marks == nil: // with the other decimal mark
@@ -189,11 +108,11 @@ func (p *recordParser) notNumber(col int, cell []byte, err error) error {
 }
 
 // truth returns 1 for true and 0 for false, in any case.
-func truth(cell []byte) (v float64, ok bool) {
+func truth(cell string) (v float64, ok bool) {
 	switch {
-	case bytes.EqualFold(cell, []byte("true")):
+	case strings.EqualFold(cell, "true"):
 		return 1, true
-	case bytes.EqualFold(cell, []byte("false")):
+	case strings.EqualFold(cell, "false"):
 		return 0, true
 	}
 	return 0, false
@@ -201,45 +120,13 @@ func truth(cell []byte) (v float64, ok bool) {
 
 // signOf returns the sign of a currency, or of percent, that stands before or after a number; empty
 // if that is not what a cell is.
-func signOf(cell []byte) string {
+func signOf(cell string) string {
 	for _, sign := range []string{"$", "\u20ac", "\u00a3", "\u00a5", "%"} {
-		rest, before := bytes.CutPrefix(cell, []byte(sign))
-		rest, after := bytes.CutSuffix(rest, []byte(sign))
-		if before != after && readingsOf(bytes.TrimSpace(rest)) != 0 {
+		rest, before := strings.CutPrefix(cell, sign)
+		rest, after := strings.CutSuffix(rest, sign)
+		if before != after && readingsOf(strings.TrimSpace(rest)) != 0 {
 			return sign
 		}
 	}
 	return ""
-}
-
-// each calls f with the cells of every record of a text, at most limit of them unless it
-// is 0, and their first line, and returns where the last of them ends. The cells alias the text,
-// which is changed.
-func (p *recordParser) each(text []byte, line, limit int, f func(line int, cells [][]byte) error) (end int, err error) {
-	var cells [][]byte
-	for n := 0; end < len(text) && (limit == 0 || n < limit); {
-		if k := blank(text[end:]); k > 0 {
-			end += k
-			line++
-			continue
-		}
-		at := end
-		cells = cells[:0]
-		for last := false; !last; {
-			cell, next, err := p.cell(text, at, line)
-			if err != nil {
-				return end, err
-			}
-			last = next >= len(text) || text[next] == '\n'
-			cells = append(cells, cell)
-			at = min(next+1, len(text))
-		}
-		if err := f(line, cells); err != nil {
-			return end, err
-		}
-		line += max(bytes.Count(text[end:at], []byte("\n")), 1)
-		end = at
-		n++
-	}
-	return end, nil
 }

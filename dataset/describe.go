@@ -1,9 +1,7 @@
 package dataset
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -153,11 +151,11 @@ func (d *describer) begin() {
 }
 
 // count adds 1 to the count of a key, unless that is new and there are so many already.
-func count(counts map[string]*int, key []byte, most int) {
-	n := counts[string(key)]
+func count(counts map[string]*int, key string, most int) {
+	n := counts[key]
 	if n == nil && len(counts) < most {
 		n = new(int)
-		counts[string(key)] = n
+		counts[strings.Clone(key)] = n // which may lie in the memory of a file
 	}
 	if n != nil {
 		*n++
@@ -165,7 +163,7 @@ func count(counts map[string]*int, key []byte, most int) {
 }
 
 // missing counts the task that a cell of text may be, and the cell if it is missing, which it reports.
-func (d *describer) missing(col int, cell []byte) bool {
+func (d *describer) missing(col int, cell string) bool {
 	if col == d.task {
 		count(d.tasks, cell, math.MaxInt)
 	}
@@ -176,43 +174,33 @@ func (d *describer) missing(col int, cell []byte) bool {
 	return false
 }
 
-// records describes text, and goes on where training would stop.
-func (d *describer) records(p *recordParser, s *splitter, block []byte, line int, undecided error) error {
-	if undecided != nil {
-		d.remark("How numbers are written cannot be told: %v.", undecided)
+// undecided goes on, with numbers read the plain way.
+func (d *describer) undecided(err error) error {
+	if err != nil {
+		d.remark("How numbers are written cannot be told: %v.", err)
 	}
-	for end := error(nil); ; {
-		if _, err := p.each(block, line, 0, func(line int, cells [][]byte) error { return d.addCells(p, line, cells) }); err != nil {
-			return err
-		}
-		if end != nil && end != io.EOF {
-			return end
-		}
-		if end == io.EOF || s.err == io.EOF && len(s.rest) == 0 {
-			return nil
-		}
-		block, line, end = s.next(block)
-	}
+	return nil
 }
 
-func (d *describer) addCells(p *recordParser, line int, cells [][]byte) error {
+// cells describes a record of text, also one where training would stop.
+func (d *describer) cells(p *recordParser, rec record) error {
 	d.begin()
-	if len(cells) != len(d.columns) {
+	if len(rec.cells) != len(d.columns) {
 		if d.ragged == 0 {
-			d.first = fmt.Sprintf("line %d with %d cells", line, len(cells))
+			d.first = fmt.Sprintf("line %d with %d cells", rec.line, len(rec.cells))
 		}
 		d.ragged++
 	}
 	for col, c := range d.columns {
-		var cell []byte
-		if col < len(cells) {
-			cell = bytes.TrimSpace(cells[col])
+		cell := ""
+		if col < len(rec.cells) {
+			cell = strings.TrimSpace(rec.cells[col])
 		}
 		if d.missing(col, cell) {
 			continue
 		}
 		if v, err := p.value(col, cell); err != nil || !finite(v) {
-			c.addText(cell, d.slot, line)
+			c.addText(cell, d.slot, rec.line)
 		} else {
 			c.addNumber(v, d.slot)
 			c.dated = p.formats != nil && p.formats[col].date != noDate
@@ -221,27 +209,25 @@ func (d *describer) addCells(p *recordParser, line int, cells [][]byte) error {
 	return nil
 }
 
-func (d *describer) add(b *batch) error {
-	for i := range b.rows {
-		d.begin()
-		for col, c := range d.columns {
-			switch r := d.cols.roles[col]; r.kind {
-			case nameRole:
-				if cell := b.name(i, r.at); !d.missing(col, cell) {
-					c.addText(cell, d.slot, b.line[i])
-				}
-			case numberRole:
-				v := b.numbers(i)[r.at]
-				if finite(v) {
-					c.addNumber(v, d.slot)
-				} else {
-					c.addMissing(d.slot)
-				}
-				if col == d.task {
-					count(d.tasks, fmt.Append(nil, v), math.MaxInt)
-				}
+func (d *describer) add(w *row) error {
+	d.begin()
+	for col, c := range d.columns {
+		switch r := d.cols.roles[col]; r.kind {
+		case nameRole:
+			if cell := w.names[r.at]; !d.missing(col, cell) {
+				c.addText(cell, d.slot, w.line)
+			}
+		case numberRole:
+			v := w.x[r.at]
+			if finite(v) {
+				c.addNumber(v, d.slot)
+			} else {
+				c.addMissing(d.slot)
+			}
+			if col == d.task {
+				count(d.tasks, fmt.Sprint(v), math.MaxInt)
 			}
 		}
 	}
-	return b.err
+	return nil
 }

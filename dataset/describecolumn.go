@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Bounds of what is kept of a column: distinct values, texts with their rows, and the
@@ -86,23 +87,20 @@ func (c *columnStats) addNumber(v float64, slot int) {
 	c.squares += delta * (v - c.mean)
 }
 
-func (c *columnStats) addText(cell []byte, slot, line int) {
+func (c *columnStats) addText(cell string, slot, line int) {
 	if c.texts == 0 {
-		c.firstText = example{line, c.name, clip(string(cell))}
+		c.firstText = example{line, c.name, strings.Clone(clip(cell))}
 	}
 	c.texts++
 	c.put(math.NaN(), slot)
-	c.values.add(maphash.Bytes(columnSeed, cell))
+	c.values.add(maphash.String(columnSeed, cell))
 	if _, ok := splitDate(cell); ok {
 		c.dates++
 	}
 	if signOf(cell) != "" {
 		c.signed++
 	}
-	if len(cell) > clipped {
-		cell = []byte(clip(string(cell)))
-	}
-	count(c.levels, cell, maxTexts)
+	count(c.levels, clip(cell), maxTexts)
 }
 
 // kind returns the type of the column in a word.

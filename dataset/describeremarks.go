@@ -89,7 +89,7 @@ func (d *describer) remarkColumn(c *columnStats) {
 	case kind == "text" && c.dates > 0:
 		d.remark("%q holds text, with what looks like a date in %s (such as %q).", name, text.Plural(c.dates, "cell"), c.firstText.text)
 	case (kind == "text" || kind == "mixed") && c.signed == c.texts:
-		d.remark("%q holds numbers with the sign %q: take it out of the column.", name, signOf([]byte(c.firstText.text)))
+		d.remark("%q holds numbers with the sign %q: take it out of the column.", name, signOf(c.firstText.text))
 	case kind == "mixed":
 		d.remark("%q mixes %s with %s that are not (first: line %d, %q).", name, text.Plural(c.numbers, "number"), text.Plural(c.texts, "cell"), c.firstText.line, c.firstText.text)
 	case kind == "text" && target:

@@ -162,13 +162,14 @@ type sink interface {
 	// types takes what a Parquet file says about its columns. It refuses what the sink cannot
 	// take, and may change the roles of columns.
 	types(file string, list []*parquetColumn) error
-	// records takes text from its first record on. undecided is the error about numbers that
-	// can be read in several ways, if there is one.
-	records(p *recordParser, s *splitter, first []byte, line int, undecided error) error
+	// undecided takes the error about numbers of a text that can be read in several ways; nil if there is none.
+	undecided(err error) error
+	// cells takes a record of text.
+	cells(p *recordParser, rec record) error
 	// assume takes how a file is read, apart from the plain way.
 	assume(a Assumption)
-	// add takes the rows of a batch, which it may change, up to one that is wrong.
-	add(b *batch) error
+	// add takes a row, which it may change.
+	add(w *row) error
 	// close ends a file.
 	close() error
 }
@@ -217,27 +218,23 @@ func (r *reader) readNPY(f io.ReaderAt, size int64) error {
 		return err
 	}
 	const rows = 512
-	var b batch
+	var w row
 	values := make([]float64, rows*k)
 	for lo := 0; lo < n; lo += rows {
 		hi := min(lo+rows, n)
 		if err := m.Rows(values, lo, hi); err != nil {
 			return err
 		}
-		b.reset(r.cols)
-		for i := 0; i < hi-lo && b.err == nil; i++ {
-			b.begin(lo + i + 1)
+		for i := range hi - lo {
+			w.begin(r.cols, lo+i+1)
 			for col, v := range values[i*k:][:k] {
-				if b.err = r.store(&b, i, col, v); b.err != nil {
-					break
+				if err := r.store(&w, col, v); err != nil {
+					return err
 				}
 			}
-			if b.err == nil {
-				b.rows++
+			if err := r.to.add(&w); err != nil {
+				return err
 			}
-		}
-		if err := r.to.add(&b); err != nil {
-			return err
 		}
 		r.readSoFar.to(int64(float64(size) * float64(hi) / float64(n)))
 	}

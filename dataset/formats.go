@@ -1,11 +1,10 @@
 package dataset
 
 import (
-	"bytes"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
-
-	"github.com/difalt/difalt/dataset/internal/number"
 )
 
 // A notation is how numbers are written.
@@ -28,7 +27,7 @@ const (
 )
 
 // readingsOf returns the notations in which a trimmed cell is a number; none if it is not one.
-func readingsOf(cell []byte) (r readings) {
+func readingsOf(cell string) (r readings) {
 	if digits(cell) {
 		return allReadings
 	}
@@ -36,7 +35,7 @@ func readingsOf(cell []byte) (r readings) {
 	var memory [64]byte
 	for i, n := range notations {
 		ok := r>>(i%2)&1 == 1 // as without a mark between thousands
-		if n.group == 0 || bytes.IndexByte(cell, n.group) >= 0 {
+		if n.group == 0 || strings.IndexByte(cell, n.group) >= 0 {
 			_, ok = n.plain(memory[:0], cell)
 		}
 		if ok {
@@ -58,11 +57,11 @@ func (r readings) groups(decimal byte) (marks []byte) {
 
 // plain appends to text, for strconv, the number that a cell of singleMarks is in this notation; ok
 // is false if it is none.
-func (n notation) plain(text, cell []byte) (plain []byte, ok bool) {
-	body, exponent := cell, []byte(nil)
-	if i := slices.IndexFunc(cell, func(c byte) bool { return c|0x20 == 'e' }); i >= 0 { // 1.5e3: whatever has an exponent has no thousands
+func (n notation) plain(text []byte, cell string) (plain []byte, ok bool) {
+	body, exponent := cell, ""
+	if i := strings.IndexAny(cell, "eE"); i >= 0 { // 1.5e3: whatever has an exponent has no thousands
 		body, exponent, n.group = cell[:i], cell[i:], 0
-		if !digits(bytes.TrimLeft(exponent[1:], "+-")) {
+		if !digits(strings.TrimLeft(exponent[1:], "+-")) {
 			return nil, false
 		}
 	}
@@ -70,16 +69,16 @@ func (n notation) plain(text, cell []byte) (plain []byte, ok bool) {
 		text, body = append(text, body[0]), body[1:]
 	}
 	start := len(text)
-	whole, fraction, _ := bytes.Cut(body, []byte{n.decimal})
-	first, rest, grouped := whole, []byte(nil), false
+	whole, fraction, _ := strings.Cut(body, string(n.decimal))
+	first, rest, grouped := whole, "", false
 	if n.group != 0 {
-		first, rest, grouped = bytes.Cut(whole, []byte{n.group})
+		first, rest, grouped = strings.Cut(whole, string(n.group))
 	}
 	if text = append(text, first...); grouped && (len(first) < 1 || len(first) > 3 || first[0] == '0') {
 		return nil, false
 	}
 	for grouped {
-		first, rest, grouped = bytes.Cut(rest, []byte{n.group})
+		first, rest, grouped = strings.Cut(rest, string(n.group))
 		if text = append(text, first...); len(first) != 3 {
 			return nil, false
 		}
@@ -92,34 +91,42 @@ func (n notation) plain(text, cell []byte) (plain []byte, ok bool) {
 }
 
 // parse returns the number that a trimmed cell is in this notation; ok is false if it is none.
-func (n notation) parse(cell []byte) (v float64, err error, ok bool) {
+func (n notation) parse(cell string) (v float64, err error, ok bool) {
 	var memory [64]byte
 	text, ok := n.plain(memory[:0], singleMarks(cell))
 	if ok {
-		v, err = number.Parse(text)
+		v, err = parseNumber(string(text))
 	}
 	return v, err, ok
 }
 
 // singleMarks returns a cell with every digit kept, and one byte for each mark: a
 // space for all spaces, also those that do not break a line, and ' for both apostrophes.
-func singleMarks(body []byte) []byte {
-	if !slices.ContainsFunc(body, func(c byte) bool { return c >= 0x80 }) {
-		return body
+func singleMarks(cell string) string {
+	if !strings.ContainsFunc(cell, func(c rune) bool { return c >= 0x80 }) {
+		return cell
 	}
-	s := bytes.ReplaceAll(body, []byte("\u00a0"), []byte(" "))
-	s = bytes.ReplaceAll(s, []byte("\u202f"), []byte(" "))
-	return bytes.ReplaceAll(s, []byte("\u2019"), []byte("'"))
+	return marks.Replace(cell)
 }
 
-// digits reports whether b is digits, at least one.
-func digits(b []byte) bool {
-	for _, c := range b {
-		if c-'0' > 9 {
+var marks = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2019", "'")
+
+// digits reports whether s is digits, at least one.
+func digits[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if s[i]-'0' > 9 {
 			return false
 		}
 	}
-	return len(b) > 0
+	return len(s) > 0
+}
+
+// parseNumber is strconv.ParseFloat without the underscores of Go's literals: in a table they are a slip.
+func parseNumber(s string) (float64, error) {
+	if strings.IndexByte(s, '_') >= 0 {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseFloat(s, 64)
 }
 
 // dateOrders is a set of orders in which a date may be written. Four digits of it are the year.
@@ -146,31 +153,29 @@ type date struct {
 // splitDate splits a trimmed cell such as 2024-01-31, 31.1.2024 or 01/31/2024, perhaps
 // with a time (T or a space, then 15:04, 15:04:05.678, perhaps Z or +01:00). 2024-01 is the
 // first day of that month.
-func splitDate(cell []byte) (d date, ok bool) {
-	day, clock := cell, []byte(nil)
-	if i := slices.IndexFunc(cell, func(c byte) bool { return c == 'T' || c == ' ' }); i >= 0 {
-		day, clock = cell[:i], cell[i+1:]
+func splitDate(cell string) (d date, ok bool) {
+	day, clock, timed := cell, "", false
+	if i := strings.IndexAny(cell, "T "); i >= 0 {
+		day, clock, timed = cell[:i], cell[i+1:], true
 	}
-	i := slices.IndexFunc(day, func(c byte) bool { return c-'0' > 9 })
+	i := strings.IndexFunc(day, func(c rune) bool { return c < '0' || c > '9' })
 	if i < 1 || i > 4 || day[i] != '-' && day[i] != '/' && day[i] != '.' {
 		return d, false
 	}
 	d.mark = day[i]
-	second, third, whole := bytes.Cut(day[i+1:], day[i:i+1])
+	second, third, whole := strings.Cut(day[i+1:], day[i:i+1])
 	if len(cell) == len("2024-01") && i == 4 && d.mark == '-' && !whole {
-		third = []byte("01")
+		third = "01"
 	}
 	year := 2 // its place
 	if i == 4 {
 		year = 0
 	}
-	for k, part := range [3][]byte{day[:i], second, third} {
+	for k, part := range [3]string{day[:i], second, third} {
 		if !digits(part) || k == year && len(part) != 4 || k != year && len(part) > 2 {
 			return d, false
 		}
-		for _, c := range part {
-			d.part[k] = 10*d.part[k] + int(c-'0')
-		}
+		d.part[k], _ = strconv.Atoi(part)
 	}
 	if d.orders = yearFirst; year == 2 {
 		d.orders = noDate
@@ -180,10 +185,10 @@ func splitDate(cell []byte) (d date, ok bool) {
 			}
 		}
 	}
-	if clock == nil {
+	if !timed {
 		return d, true
 	}
-	d.seconds, ok = splitTime(string(clock))
+	d.seconds, ok = splitTime(clock)
 	return d, ok
 }
 
@@ -198,7 +203,7 @@ func splitTime(s string) (seconds float64, ok bool) {
 }
 
 // days returns the days since 1970-01-01 of a cell that is written in the given order.
-func (o dateOrders) days(cell []byte) (days float64, ok bool) {
+func (o dateOrders) days(cell string) (days float64, ok bool) {
 	d, ok := splitDate(cell)
 	if !ok || d.orders&o == 0 {
 		return 0, false

@@ -13,8 +13,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// parquetRows is the number of rows that are decoded at once: few enough for a batch
-// of hundreds of columns to stay in the cache, since it is filled column by column.
+// parquetRows is the number of rows that are decoded at once: few enough for hundreds of columns of them to stay in the
+// cache, since they are decoded column by column.
 const parquetRows = 256
 
 // readParquet adds the rows of a Parquet file. Only columns with a role are decoded.
@@ -175,25 +175,25 @@ func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn, 
 		c.pages, c.values = chunks[c.leaf].Pages(), nil
 		defer c.pages.Close()
 	}
-	var b batch
+	var w row
 	rows := int(group.NumRows())
 	for at := 0; at < rows; at += parquetRows {
 		n := min(parquetRows, rows-at)
-		b.reset(r.cols)
-		for range n {
-			b.begin(first + at + b.rows)
-			b.rows++
-		}
 		for _, c := range columns {
 			if err := c.read(n, first+at); err != nil {
 				return err
 			}
-			if err := r.takeColumn(&b, c, n); err != nil {
+		}
+		for i := range n {
+			w.begin(r.cols, first+at+i)
+			for _, c := range columns {
+				if err := r.take(&w, c, c.buf[i]); err != nil {
+					return err
+				}
+			}
+			if err := r.to.add(&w); err != nil {
 				return err
 			}
-		}
-		if err := r.to.add(&b); err != nil {
-			return err
 		}
 		r.readSoFar.to(int64(bytes * float64(first+at+n)))
 	}
@@ -229,31 +229,17 @@ func parquetError(err error) error {
 	return fmt.Errorf("the Parquet data are damaged: %w", err)
 }
 
-// takeColumn stores n values of a column in the rows of a batch.
-func (r *reader) takeColumn(b *batch, c *parquetColumn, n int) error {
-	for i, v := range c.buf[:n] {
-		switch {
-		case v.IsNull() && c.role.kind == nameRole:
-			continue
-		case v.IsNull():
-			if err := r.store(b, i, c.at, math.NaN()); err != nil {
-				return err
-			}
-		case c.kind.text:
-			b.setName(i, c.role.at, v.ByteArray())
-		case c.role.kind == nameRole && c.kind.name != nil:
-			b.setName(i, c.role.at, []byte(c.kind.name(v)))
-		default:
-			x := c.kind.value(v)
-			// The common case, before what store has to tell apart.
-			if c.role.kind == numberRole && fits(x) {
-				b.x[i*b.width+c.role.at] = x
-				continue
-			}
-			if err := r.store(b, i, c.at, x); err != nil {
-				return err
-			}
-		}
+// take puts a value of a column in a row.
+func (r *reader) take(w *row, c *parquetColumn, v parquet.Value) error {
+	switch {
+	case v.IsNull():
+		return r.store(w, c.at, math.NaN())
+	case c.kind.text:
+		w.names[c.role.at] = trim(string(v.ByteArray()))
+	case c.role.kind == nameRole && c.kind.name != nil:
+		w.names[c.role.at] = trim(c.kind.name(v))
+	default:
+		return r.store(w, c.at, c.kind.value(v))
 	}
 	return nil
 }

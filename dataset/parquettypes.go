@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/difalt/difalt/dataset/internal/number"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/x448/float16"
@@ -109,12 +108,9 @@ func decimalType(k parquet.Kind, scale int) (p parquetType, ok bool) {
 	default:
 		return p, false
 	}
-	text := func(v parquet.Value) []byte {
-		return append(whole(v).Append(nil, 10), "e-"+strconv.Itoa(scale)...)
-	}
 	value := func(v parquet.Value) float64 {
 		// Rounded once, from all digits.
-		x, err := number.Parse(text(v))
+		x, err := strconv.ParseFloat(whole(v).String()+"e-"+strconv.Itoa(scale), 64)
 		if err != nil {
 			return math.Inf(1)
 		}

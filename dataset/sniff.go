@@ -2,9 +2,11 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/internal/text"
 )
@@ -91,34 +93,45 @@ func checkText(first []byte, quote byte) error {
 	return nil
 }
 
+// sniffDialect finds what separates and quotes the cells of a text from its first bytes.
+func (o *TableOptions) sniffDialect(sample []byte) (d dialect, err error) {
+	d = dialect{delimiter: byte(o.Delimiter), quote: sniffQuote(sample), decimal: '.'}
+	if err = checkText(sample, d.quote); err == nil && d.delimiter == 0 {
+		d.delimiter, err = sniffDelimiter(sample, d.quote, o.named())
+	}
+	return d, err
+}
+
+// sample returns records of the first bytes of a text: without the last one, which is cut off where there is more.
+func (d *dialect) sample(text []byte, most int) (list []record) {
+	if len(text) == sampleBytes {
+		text = text[:cmp.Or(bytes.LastIndexByte(text, '\n')+1, len(text))]
+	}
+	for rec, err := range d.records(bytes.NewReader(text)) {
+		if err != nil || len(list) == most {
+			break // what is wrong the reader of the file says
+		}
+		list = append(list, record{rec.line, slices.Clone(rec.cells)})
+	}
+	return list
+}
+
 // sniffDelimiter returns what separates the cells of a text, in which names are to be
 // the names of columns: what gives all records the same number of cells, and if
 // that can be said of several, what gives the first record the names.
 func sniffDelimiter(text []byte, quote byte, names []string) (byte, error) {
 	var even, named []byte
-	for _, d := range delimiters {
-		p := &recordParser{dialect: dialect{delimiter: d, quote: quote}}
-		width := 0
-		same := true
-		var header []string
-		_, _ = p.each(text, 1, sniffRecords, func(_ int, cells [][]byte) error {
-			if width == 0 {
-				width = len(cells)
-				for _, c := range cells {
-					header = append(header, string(bytes.TrimSpace(c)))
-				}
-			}
-			same = same && len(cells) == width
-			return nil
-		})
-		if width < 2 {
+	for _, mark := range delimiters {
+		list := (&dialect{delimiter: mark, quote: quote}).sample(text, sniffRecords)
+		if len(list) == 0 || len(list[0].cells) < 2 {
 			continue
 		}
-		if same {
-			even = append(even, d)
+		header := list[0].cells
+		if !slices.ContainsFunc(list, func(rec record) bool { return len(rec.cells) != len(header) }) {
+			even = append(even, mark)
 		}
 		if containsAll(header, names) {
-			named = append(named, d)
+			named = append(named, mark)
 		}
 	}
 	both := slices.DeleteFunc(slices.Clone(even), func(d byte) bool { return bytes.IndexByte(named, d) < 0 })
@@ -137,9 +150,11 @@ func sniffDelimiter(text []byte, quote byte, names []string) (byte, error) {
 	return ',', nil
 }
 
-func containsAll(list, names []string) bool {
+// containsAll reports whether a header has all names.
+func containsAll(header, names []string) bool {
 	for _, name := range names {
-		if name != "" && !slices.Contains(list, name) {
+		is := func(cell string) bool { return strings.TrimSpace(cell) == name }
+		if name != "" && !slices.ContainsFunc(header, is) {
 			return false
 		}
 	}
@@ -160,4 +175,4 @@ func (o *TableOptions) sniffHeader(first []string) (header []string, named bool)
 	return plain, false
 }
 
-func looksLikeNumber(cell string) bool { return readingsOf([]byte(cell)) != 0 }
+func looksLikeNumber(cell string) bool { return readingsOf(cell) != 0 }

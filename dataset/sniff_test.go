@@ -130,7 +130,7 @@ func close2(a, b [][]float64) bool {
 // What can be read in two ways is an error that names a cell and what would settle it,
 // not a guess; and so is what comes later and is written in another way.
 func TestAmbiguous(t *testing.T) {
-	many := func(row string) string { return strings.Repeat(row, 1+blockBytes/len(row)) }
+	many := func(row string) string { return strings.Repeat(row, 1+sampleBytes/len(row)) }
 	for _, c := range []struct {
 		name, text, option string
 		o                  TableOptions
@@ -197,12 +197,12 @@ func FuzzReadings(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		r := readingsOf([]byte(s))
+		r := readingsOf(s)
 		if commas, points := r&commaReadings, r&pointReadings; commas|points != r || commas&points != 0 {
 			t.Fatalf("%q has the readings %b", s, r)
 		}
 		for i, n := range notations {
-			v, err, ok := n.parse([]byte(s))
+			v, err, ok := n.parse(s)
 			if ok != (r>>i&1 == 1) {
 				t.Fatalf("%q in %+v: %v, of readings %b", s, n, ok, r)
 			}
@@ -229,7 +229,7 @@ func TestReadings(t *testing.T) {
 		"1 234": {" ", " "}, "1'234.5": {"'", ""}, "0,123": {"", "\x00. '"}, "001,234.5": {}, "1,23,456": {}, "1,234e5": {"", "\x00. '"}, "x": {}, "": {}, "-": {},
 	} {
 		for k, decimal := range []byte(".,") {
-			if got := string(readingsOf([]byte(cell)).groups(decimal)); got != want[k] {
+			if got := string(readingsOf(cell).groups(decimal)); got != want[k] {
 				t.Errorf("%q with %q: %q, want %q", cell, decimal, got, want[k])
 			}
 		}

@@ -1,10 +1,11 @@
 package dataset
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/internal/text"
 )
@@ -46,11 +47,11 @@ func (p *example) String() string {
 func (c *columnCells) areDates() bool { return c.dates.count > 0 && c.dates.count == c.cells }
 
 // add takes a trimmed cell into account that is not missing.
-func (c *columnCells) add(cell []byte, line int) {
+func (c *columnCells) add(cell string, line int) {
 	c.cells++
 	note := func(at **example) { // unless there is one
 		if *at == nil {
-			*at = &example{line, c.column, clip(string(cell))}
+			*at = &example{line, c.column, clip(cell)}
 		}
 	}
 	if r := readingsOf(cell); r != 0 {
@@ -61,8 +62,8 @@ func (c *columnCells) add(cell []byte, line int) {
 			note(&c.needs[0])
 		case r&pointReadings == 0:
 			note(&c.needs[1])
-		case bytes.ContainsAny(cell, ".,"):
-			note(&c.either[pointOrComma(cell[bytes.IndexAny(cell, ".,")])])
+		case strings.ContainsAny(cell, ".,"):
+			note(&c.either[pointOrComma(cell[strings.IndexAny(cell, ".,")])])
 		}
 	}
 	if _, ok := truth(cell); ok {
@@ -86,26 +87,22 @@ func pointOrComma(mark byte) int {
 	return 0
 }
 
-// sniffColumns finds how the cells of numbers are written, from the records at the start of a
-// file, after the one with the names. An error about one column leaves those of the others.
-func (r *reader) sniffColumns(p *recordParser, block []byte, line int) (err error) {
+// sniffColumns finds how the cells of numbers are written, from the first bytes of a file, whose first record may be the
+// names. An error about one column leaves those of the others.
+func (r *reader) sniffColumns(p *recordParser, sample []byte, named bool) (err error) {
 	seen := make([]columnCells, len(r.cols.header))
 	for col := range seen {
 		seen[col].column, seen[col].readings = r.cols.header[col], allReadings
 	}
-	_, broken := p.each(block, line, 0, func(line int, cells [][]byte) error {
-		for col, cell := range cells[:min(len(cells), len(seen))] {
-			if r.cols.roles[col].kind != numberRole {
+	for i, rec := range p.sample(sample, math.MaxInt) {
+		for col, cell := range rec.cells[:min(len(rec.cells), len(seen))] {
+			if i == 0 && named || r.cols.roles[col].kind != numberRole {
 				continue
 			}
-			if cell = bytes.TrimSpace(cell); !isMissing(cell) {
-				seen[col].add(cell, line)
+			if cell = strings.TrimSpace(cell); !isMissing(cell) {
+				seen[col].add(cell, rec.line)
 			}
 		}
-		return nil
-	})
-	if broken != nil {
-		return nil // the parser says it better
 	}
 	p.decimal, err = r.o.sniffDecimal(seen, p.delimiter)
 	p.formats = make([]cellFormat, len(seen))

@@ -201,10 +201,10 @@ func (t *Table) TimeColumn() string { return t.about.timeColumn }
 // GroupColumn returns TableOptions.Group.
 func (t *Table) GroupColumn() string { return t.about.group.column }
 
-func (l *builder) addAbout(b *batch, i int) error {
-	x, a, c := b.numbers(i), &l.t.about, l.cols
+func (l *builder) addAbout(r *row) error {
+	x, a, c := r.x, &l.t.about, l.cols
 	complain := func(column string, v float64, want string) error {
-		return fmt.Errorf("%s %d, column %q: the value is %v: %s", l.unit, b.line[i], column, v, want)
+		return fmt.Errorf("%s %d, column %q: the value is %v: %s", l.unit, r.line, column, v, want)
 	}
 	if k := c.weight; k >= 0 {
 		if x[k] < 0 {
@@ -224,9 +224,9 @@ func (l *builder) addAbout(b *batch, i int) error {
 	if l.o.Group == "" {
 		return nil
 	}
-	k, err := a.group.names.of(b.name(i, groupName))
+	k, err := a.group.names.of(r.names[groupName])
 	if err != nil {
-		return fmt.Errorf("%s %d, column %q: %w", l.unit, b.line[i], l.o.Group, err)
+		return fmt.Errorf("%s %d, column %q: %w", l.unit, r.line, l.o.Group, err)
 	}
 	a.group.of = append(a.group.of, int32(k))
 	return nil

@@ -94,7 +94,7 @@ func (t *Table) Append(task, node string, x []float64, y float64) error {
 	if why := refusal(y, false); t.target && why != "" {
 		return fmt.Errorf("row %d, target: "+why, row, y)
 	}
-	if err := t.begin(row, 0, []byte(task), []byte(node)); err != nil {
+	if err := t.begin(row, 0, task, node); err != nil {
 		return err
 	}
 	if t.target {
@@ -148,7 +148,7 @@ func (t *Table) Fill(task []int, y []float64, features func(put func(at int, run
 
 // begin begins a row of a task, whose name it copies. row is its number in its file, and line that
 // of its line, or 0.
-func (t *Table) begin(row, line int, task, node []byte) error {
+func (t *Table) begin(row, line int, task, node string) error {
 	complain := func(format string, args ...any) error {
 		if line > 0 {
 			return fmt.Errorf("line %d: "+format, append([]any{line}, args...)...)
@@ -162,7 +162,7 @@ func (t *Table) begin(row, line int, task, node []byte) error {
 	if k == len(t.places) {
 		t.places = append(t.places, place{-1, int32(line)})
 	}
-	if len(node) > 0 {
+	if node != "" {
 		at := &t.places[k]
 		g, err := t.nodes.of(node)
 		if err != nil {
@@ -270,14 +270,14 @@ func (n *names) numbers() map[string]int {
 	return n.index
 }
 
-// of is number for a name that may alias memory that changes, and that is checked if it is new.
-func (n *names) of(name []byte) (k int, err error) {
-	k, ok := n.numbers()[string(name)]
+// of is number for a name that is checked if it is new.
+func (n *names) of(name string) (k int, err error) {
+	k, ok := n.numbers()[name]
 	if !ok {
-		if err := checkName(string(name)); err != nil {
+		if err := checkName(name); err != nil {
 			return 0, err
 		}
-		k = n.number(string(name))
+		k = n.number(name)
 	}
 	return k, nil
 }
