@@ -17,9 +17,9 @@ import (
 //
 // by conjugate gradients, preconditioned by the scaled step, (I - U U') K^-1 G P^-1, until the
 // residual is a part of G (Eisenstat and Walker, "Choosing the Forcing Terms in an Inexact Newton
-// Method", 1996). A sum of d r numbers is an iteration: that of G, with P and the objective, which
-// says whether the last step is taken, or is tried again shorter; and that of every product H p,
-// while U rests.
+// Method", 1996). A sum of d r numbers is an iteration: that of G, with P and the objective, and
+// that of every product H p, while U rests. Steps are taken in full: of 1,008 runs shorter ones
+// where the objective rose changed 108, and more of these took longer than not.
 //
 // It needs the sums themselves, and P. So in gossip, without P and with SampleSplit it is
 // Accelerated.
@@ -80,7 +80,7 @@ func (m *newton) combine(ctx context.Context) (err error) {
 		err = m.accelerated.combine(ctx)
 		m.at.rests = m.at.rests && err != nil
 		return err
-	case n.now.stage == newtonProduct:
+	case n.now.solving:
 		err = m.multiply(ctx)
 	default:
 		err = m.differentiate(ctx)
@@ -88,8 +88,8 @@ func (m *newton) combine(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if m.at.rests = n.next.stage == newtonProduct; !m.at.rests {
-		floats.AddScaledTo(m.at.z[0].Data(), n.next.base.Data(), n.next.share, n.next.x.Data())
+	if m.at.rests = n.next.solving; !m.at.rests {
+		floats.AddTo(m.at.z[0].Data(), m.at.u[0].Data(), n.next.x.Data())
 		copyToAll(m.at.z)
 	}
 	return nil
@@ -128,24 +128,14 @@ func (m *newton) whiten(i int) {
 	m.send[i], m.work[i] = m.work[i], m.send[i]
 }
 
-// differentiate adds up the gradient at U, in full, since products correct it: the last step is accepted,
-// and the conjugate gradients begin, or a shorter one is tried.
+// differentiate adds up the gradient at U, in full, since products correct it, and begins the
+// conjugate gradients.
 func (m *newton) differentiate(ctx context.Context) error {
 	m.pool.Run(m.prepareGradient)
 	if err := m.exchange.agree(ctx, consensus.Exact, m.send, m.scalars, m.exchange.rounds); err != nil {
 		return err
 	}
-	n, now, objective := m.system, &m.system.now, m.scalars[0][m.entries]
-	margin := rise * (objective + m.at.data.squares())
-	if m.at.reduced {
-		margin += mixedRise * objective
-	}
-	if now.stage == newtonTrial && !(objective <= now.objective-sufficient*now.share*now.decrease+margin) {
-		n.next.copyFrom(now)
-		n.next.share *= shortening // of the step that is tried
-		return nil
-	}
-	n.begin(m.send[0], m.scalars[0][:m.entries], objective)
+	m.system.begin(m.send[0], m.scalars[0][:m.entries], m.scalars[0][m.entries])
 	return nil
 }
 

@@ -20,42 +20,28 @@ type newtonSystem struct {
 // A newtonState is what an iteration leaves to the next.
 type newtonState struct {
 	newtonNumbers
-	base, x     *kernel.Basis // where G is, and the step from there
+	x           *kernel.Basis // the step from U
 	residual, p *kernel.Basis // of H x = -G, and the direction of the next product
-	matrix      []float64     // P at base
+	matrix      []float64     // P at U
 }
 
 // newtonNumbers are the numbers of a state. Gradients have the length sqrt(<G, M G>), with the
 // preconditioner M.
 type newtonNumbers struct {
-	stage     newtonStage
+	solving   bool    // the next iteration adds up H p, and otherwise G at a new U
 	products  int     // of this system
 	slow      int     // how many steps in a row have gained little
-	objective float64 // at base
+	objective float64 // at U
 	gradient  float64 // the length of G
 	rest      float64 // the square of that of the residual
 	forcing   float64 // the part of the former at which the latter is short enough
-	decrease  float64 // of the objective by x, as the model has it
-	share     float64 // of x
-	length    float64 // |M G|_F, and in a trial what the residual leaves of it
+	length    float64 // |M G|_F, and after the last product what the residual leaves of it
 }
-
-// A newtonStage is what the next iteration adds up.
-type newtonStage uint8
-
-const (
-	newtonGradient newtonStage = iota // G at U
-	newtonTrial                       // G at U = base + share x, which is not accepted yet
-	newtonProduct                     // H p
-)
 
 const (
 	// The forcing term is least .. most, by (|G| / previous |G|)^1.5.
 	mostForcing, leastForcing = 0.5, 1e-3
 	mostProducts              = 30
-	// A step is taken if the objective falls by this part of what the model says.
-	sufficient = 1e-4
-	shortening = 0.25 // of a step that is not
 	// A step gains little if it leaves more than these parts of the objective and the gradient.
 	slowObjective, slowGradient = 0.9, 0.5
 )
@@ -64,7 +50,7 @@ func newNewtonSystem(at *iterate) *newtonSystem {
 	d, r := at.u[0].Dims()
 	b := func() *kernel.Basis { return kernel.NewBasis(d, r) }
 	state := func() newtonState {
-		return newtonState{base: b(), x: b(), residual: b(), p: b(), matrix: make([]float64, r*(r+1)/2)}
+		return newtonState{x: b(), residual: b(), p: b(), matrix: make([]float64, r*(r+1)/2)}
 	}
 	n := &newtonSystem{at: at, now: state(), next: state(), scaling: newScaling(r), y: b(), inner: make([]float64, r*r)}
 	n.now.length = math.Inf(1)
@@ -74,7 +60,6 @@ func newNewtonSystem(at *iterate) *newtonSystem {
 // copyFrom copies v, in memory of its own.
 func (s *newtonState) copyFrom(v *newtonState) {
 	s.newtonNumbers = v.newtonNumbers
-	s.base.CopyFrom(v.base)
 	s.x.CopyFrom(v.x)
 	s.residual.CopyFrom(v.residual)
 	s.p.CopyFrom(v.p)
@@ -83,18 +68,17 @@ func (s *newtonState) copyFrom(v *newtonState) {
 
 // begin starts the system of the gradient at U, of which P and the objective are known.
 func (n *newtonSystem) begin(gradient *kernel.Basis, p []float64, objective float64) {
-	before, s, u := &n.now, &n.next, n.at.u[0]
-	s.base.CopyFrom(u)
+	before, s := &n.now, &n.next
 	copy(s.matrix, p)
 	clear(s.x.Data())
-	project(gradient, u, n.inner)
+	project(gradient, n.at.u[0], n.inner)
 	floats.ScaleTo(s.residual.Data(), -1, gradient.Data())
 	n.precondition(s)
 	s.p.CopyFrom(n.y)
 	s.rest = floats.Dot(s.residual.Data(), n.y.Data())
 	s.length = floats.Norm(n.y.Data(), 2)
-	s.stage, s.objective, s.gradient = newtonProduct, objective, math.Sqrt(max(s.rest, 0))
-	s.products, s.decrease, s.share, s.forcing = 0, 0, 1, mostForcing
+	s.solving, s.objective, s.gradient = true, objective, math.Sqrt(max(s.rest, 0))
+	s.products, s.forcing = 0, mostForcing
 	if s.slow = 0; before.gradient > 0 {
 		s.forcing = max(min(math.Pow(s.gradient/before.gradient, 1.5), mostForcing), leastForcing)
 		if objective > exact*n.at.data.squares() && objective > slowObjective*before.objective && s.gradient > slowGradient*before.gradient {
@@ -107,13 +91,13 @@ func (n *newtonSystem) begin(gradient *kernel.Basis, p []float64, objective floa
 func (n *newtonSystem) advance(product *kernel.Basis) {
 	s := &n.next
 	s.copyFrom(&n.now)
-	project(product, s.base, n.inner)
+	project(product, n.at.u[0], n.inner)
 	along := floats.Dot(s.p.Data(), product.Data())
 	if !(along > 0) { // to rounding there is no curvature, and no gradient, along p
 		if s.products == 0 {
 			s.x.CopyFrom(s.p)
 		}
-		s.stage = newtonTrial
+		s.solving = false
 		return
 	}
 	alpha := s.rest / along
@@ -121,12 +105,11 @@ func (n *newtonSystem) advance(product *kernel.Basis) {
 	floats.AddScaled(s.residual.Data(), -alpha, product.Data())
 	n.precondition(s)
 	rest := floats.Dot(s.residual.Data(), n.y.Data())
-	s.decrease += alpha * s.rest
 	beta := rest / s.rest
 	s.rest = rest
 	s.products++
 	if !(rest > 0) || math.Sqrt(rest) <= s.forcing*s.gradient || s.products >= mostProducts {
-		s.stage = newtonTrial
+		s.solving = false
 		s.length *= math.Sqrt(max(rest, 0)) / s.gradient
 		return
 	}
@@ -157,28 +140,18 @@ func (n *newtonSystem) whitening(power float64) {
 func (n *newtonSystem) precondition(s *newtonState) {
 	copy(n.scaling.p, s.matrix)
 	n.scaling.invert()
-	n.at.newtonStep(n.y, s.residual, s.base, n.scaling, n.inner)
+	n.at.newtonStep(n.y, s.residual, n.at.u[0], n.scaling, n.inner)
 }
 
 func (s *newtonState) state(a *archive) {
-	multiplies, tries := s.stage == newtonProduct, s.stage == newtonTrial
-	a.data(&multiplies)
-	a.data(&tries)
-	switch {
-	case multiplies:
-		s.stage = newtonProduct
-	case tries:
-		s.stage = newtonTrial
-	default:
-		s.stage = newtonGradient
-	}
+	a.data(&s.solving)
 	a.int("the products", &s.products, mostProducts)
 	a.int("the slow steps", &s.slow, patience)
-	for _, v := range []*float64{&s.objective, &s.gradient, &s.rest, &s.forcing, &s.decrease, &s.share, &s.length} {
+	for _, v := range []*float64{&s.objective, &s.gradient, &s.rest, &s.forcing, &s.length} {
 		a.data(v)
 	}
 	a.floats("P", s.matrix)
-	for _, v := range []*kernel.Basis{s.base, s.x, s.residual, s.p} {
+	for _, v := range []*kernel.Basis{s.x, s.residual, s.p} {
 		a.basis("the Gauss-Newton step", v)
 	}
 }

@@ -55,9 +55,8 @@ func TestNewton(t *testing.T) {
 	}
 }
 
-// TestNewtonSteps: U rests while products are added up, and every step that is accepted lowers
-// the objective; steps that do not are taken back, so that no state that rests is worse than one
-// before.
+// TestNewtonSteps: U rests while products are added up, and every step lowers the objective
+// where there is no noise.
 func TestNewtonSteps(t *testing.T) {
 	for seed := range uint64(4) {
 		s := conditioned(seed, 6, 40, 80, 3, 12, 1000)

@@ -14,7 +14,7 @@ import (
 )
 
 // snapshotVersion changes with the meaning of what a snapshot holds.
-const snapshotVersion = 7
+const snapshotVersion = 8
 
 // snapshotMagic is how the bytes of a snapshot begin.
 const snapshotMagic = "difalt snapshot"

@@ -111,7 +111,7 @@ func TestSnapshotBytes(t *testing.T) {
 	}
 	old := slices.Clone(p)
 	old[len("difalt snapshot")]--
-	if err := new(difalt.Snapshot).UnmarshalBinary(old); err == nil || !strings.Contains(err.Error(), "version 6, this is version 7") {
+	if err := new(difalt.Snapshot).UnmarshalBinary(old); err == nil || !strings.Contains(err.Error(), "version 7, this is version 8") {
 		t.Errorf("another version: %v", err)
 	}
 	for n := 0; n < len(p); n += 1 + n/300*37 { // all of the header, and some of the state
