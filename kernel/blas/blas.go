@@ -14,7 +14,7 @@
 // panic with a constant message when a shape does not fit. None allocates.
 //
 // For programs that compute with gonum, Implementation and Lapack are gonum's BLAS and LAPACK with the same tiles below: blocked
-// products, triangular systems and Cholesky factorisations of matrices of any size, stored by rows as there.
+// products, triangular systems and eigenvectors of matrices of any size, stored by rows as there.
 package blas
 
 import (

@@ -99,8 +99,7 @@ func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d bla
 		order = n
 	}
 	if s != blas.Left && s != blas.Right || ul != blas.Upper && ul != blas.Lower || !known(t) || d != blas.Unit && d != blas.NonUnit ||
-		m <= 0 || n <= 0 || m*n*order < worthwhile || alpha == 0 || !inside(a, order, order, lda) || !inside(b, m, n, ldb) ||
-		d == blas.NonUnit && !invertible(order, a, lda) {
+		m <= 0 || n <= 0 || order <= smallTriangle || alpha == 0 || !inside(a, order, order, lda) || !inside(b, m, n, ldb) {
 		i.Implementation.Dtrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -108,20 +107,11 @@ func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d bla
 	p.scale(alpha)
 	p.set = false
 	sys := system{
-		a: factor{a, lda, t != blas.NoTrans}, unit: d == blas.Unit,
+		side: s, ul: ul, diag: d, a: factor{a, lda, t != blas.NoTrans},
 		right: s == blas.Right, lower: (ul == blas.Lower) == (t == blas.NoTrans),
 	}
 	sys.solve(0, order, m+n-order, b, ldb)
 }
 
-// Lapack is gonum's lapack.Float64 with a Cholesky factorisation and eigenvectors by the tiles.
+// Lapack is gonum's lapack.Float64 with eigenvectors by the tiles.
 type Lapack struct{ lapackreference.Implementation }
-
-// Dpotrf overwrites the upper triangle of A by U of A = U'U, and reports whether A is positive
-// definite; if not, the triangle holds what was computed so far. Of lower triangles gonum's does.
-func (i Lapack) Dpotrf(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
-	if n <= 0 || ul != blas.Upper || !inside(a, n, n, lda) {
-		return i.Implementation.Dpotrf(ul, n, a, lda)
-	}
-	return cholesky(n, a, lda)
-}

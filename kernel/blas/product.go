@@ -55,8 +55,6 @@ type buffers struct {
 	right [blockDepth * blockWidth]float64
 	left  [blockHeight * leftStride]float64
 	sums  [blockHeight * tile.PackWidth]float64
-	// The same by columns.
-	products [blockHeight * tile.PackWidth]float64
 }
 
 var pool = sync.Pool{New: func() any { return new(buffers) }}
@@ -132,11 +130,8 @@ func (p *product) columns(lo, hi int) {
 	}
 }
 
-// narrow reports whether so many columns are faster multiplied by inner products than as a panel that is filled up.
-func narrow(columns, depth int) bool { return columns <= tile.PackWidth/2 && depth >= 4*tile.Width }
-
-// packRight copies a block of the right factor to panels of PackWidth columns, the last one filled up with zeros or, if it is narrow,
-// column after column; or only that last one: panel j is at j*depth. It returns how many columns from the left are not copied.
+// packRight copies a block of the right factor to panels of PackWidth columns, the last one filled up with zeros; or only that
+// last one: panel j is at j*depth. It returns how many columns from the left are not copied.
 func (p *product) packRight(w *buffers, b *block) (direct int) {
 	if !p.b.transposed && p.m <= fewRows {
 		direct = b.columns &^ (tile.PackWidth - 1)
@@ -144,19 +139,6 @@ func (p *product) packRight(w *buffers, b *block) (direct int) {
 	for j := direct; j < b.columns; j += tile.PackWidth {
 		panel, n := w.right[j*b.depth:][:tile.PackWidth*b.depth], min(tile.PackWidth, b.columns-j)
 		from := p.b.from(b.at, b.column+j)
-		if narrow(n, b.depth) {
-			for c := range n {
-				column := panel[c*b.depth:][:b.depth]
-				if p.b.transposed {
-					copy(column, from.data[c*from.stride:])
-					continue
-				}
-				for k := range column {
-					column[k] = from.data[k*from.stride+c]
-				}
-			}
-			continue
-		}
 		if n < tile.PackWidth {
 			clear(panel)
 		}
@@ -232,11 +214,7 @@ func clamp(v, lo, hi int) int { return max(lo, min(v, hi)) }
 
 // partly adds the part of a panel that belongs to C.
 func (p *product) partly(w *buffers, left []float64, ldl int, right []float64, ldr int, b block, part blas.Uplo) {
-	if narrow(b.columns, b.depth) {
-		w.dots(left, ldl, right, &b)
-	} else {
-		tile.Panel(w.sums[:], tile.PackWidth, left, ldl, right, ldr, b.rows, b.depth, false)
-	}
+	tile.Panel(w.sums[:], tile.PackWidth, left, ldl, right, ldr, b.rows, b.depth, false)
 	for i := range b.rows {
 		from, to := 0, b.columns
 		switch part {
@@ -253,26 +231,6 @@ func (p *product) partly(w *buffers, left []float64, ldl int, right []float64, l
 		}
 		for j, v := range sums {
 			c[j] += v
-		}
-	}
-}
-
-// dots sets the sums to inner products of rows of the left factor and columns of the right one.
-func (w *buffers) dots(left []float64, ldl int, right []float64, b *block) {
-	whole := b.depth &^ (tile.Width - 1)
-	if whole > 0 {
-		tile.MulBasis(w.products[:], blockHeight, left, ldl, right, b.depth, b.rows, whole, b.columns, tile.Hint{})
-	} else {
-		clear(w.products[:])
-	}
-	for i := range b.rows {
-		row := left[i*ldl+whole:][:b.depth-whole]
-		for j := range b.columns {
-			v := w.products[j*blockHeight+i]
-			for k, x := range right[j*b.depth+whole:][:len(row)] {
-				v += x * row[k]
-			}
-			w.sums[i*tile.PackWidth+j] = v
 		}
 	}
 }
