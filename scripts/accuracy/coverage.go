@@ -192,12 +192,9 @@ func (t *tally) add(program, model, test, dir string, judged []target) error {
 // coverageTable returns one line for every kind of data, of the lines for known tasks and
 // for new ones, and a sentence on all of them.
 func coverageTable(path string) (table, sentence string, err error) {
-	rows, err := readCSV(path)
+	rows, err := readCSV(path, coverageHeader...)
 	if err != nil {
 		return "", "", err
-	}
-	if !slices.Equal(rows[0], coverageHeader) {
-		return "", "", fmt.Errorf("%s has the columns %q: want %q", path, rows[0], coverageHeader)
 	}
 	head := []string{"data", "tasks", "features", "known: expected", "known: single"}
 	for _, n := range newRows {
@@ -206,14 +203,12 @@ func coverageTable(path string) (table, sentence string, err error) {
 	percent := func(share float64) string { return fmt.Sprintf("%.1f", 100*share) }
 	t := text.Table{head}
 	least, most, largest := 1.0, 0.0, 0.0
-	for i := 1; i+len(newRows) < len(rows); i += 1 + len(newRows) {
-		cells := slices.Clone(rows[i][:3])
-		for j := range 1 + len(newRows) {
-			var v [7]float64
-			for k := range v {
-				if v[k], err = strconv.ParseFloat(rows[i+j][5+k], 64); err != nil {
-					return "", "", fmt.Errorf("%s, row %d: %w", path, i+j, err)
-				}
+	for group := range slices.Chunk(rows, 1+len(newRows)) {
+		cells := slices.Clone(group[0][:3])
+		for j, row := range group {
+			v, err := numbers(row[5:])
+			if err != nil {
+				return "", "", fmt.Errorf("%s: %q: %w", path, row, err)
 			}
 			cells = append(cells, percent(v[0]), percent(v[2]))
 			if j > 0 {

@@ -117,12 +117,12 @@ func fitTable(program, train, test string) (*outcome, error) {
 	var y, p []float64
 	covered := 0
 	for i, row := range rows[1:] {
-		v, err := strconv.ParseFloat(row[len(row)-1], 64)
+		v, err := numbers(row[len(row)-1:])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", test, err)
 		}
-		y, p = append(y, v), append(p, predictions[i].y)
-		if math.Abs(v-predictions[i].y) <= 1.96*predictions[i].single {
+		y, p = append(y, v[0]), append(p, predictions[i].y)
+		if math.Abs(v[0]-predictions[i].y) <= 1.96*predictions[i].single {
 			covered++
 		}
 	}
@@ -156,29 +156,17 @@ func predict(program, model, table, dir string) ([]prediction, error) {
 	if _, err := runProgram(program, "predict", "--model", model, "--data", table, "--out", path, "--standard-errors"); err != nil {
 		return nil, err
 	}
-	rows, err := readCSV(path)
+	rows, err := readCSV(path, "task", "prediction", "stderr", "sample_stderr", "known")
 	if err != nil {
 		return nil, err
 	}
-	out := make([]prediction, len(rows)-1)
-	for name, field := range map[string]func(*prediction) *float64{
-		"prediction":    func(p *prediction) *float64 { return &p.y },
-		"stderr":        func(p *prediction) *float64 { return &p.mean },
-		"sample_stderr": func(p *prediction) *float64 { return &p.single },
-	} {
-		at := slices.Index(rows[0], name)
-		if at < 0 {
-			return nil, fmt.Errorf("%s has no column %q: it has %q", path, name, rows[0])
+	var out []prediction
+	for i, row := range rows {
+		v, err := numbers(row[1:4])
+		if err != nil {
+			return nil, fmt.Errorf("%s, row %d: %w", path, i+1, err)
 		}
-		for i, row := range rows[1:] {
-			v := field(&out[i])
-			if *v = math.NaN(); row[at] == "" {
-				continue
-			}
-			if *v, err = strconv.ParseFloat(row[at], 64); err != nil {
-				return nil, fmt.Errorf("%s, row %d: %w", path, i+1, err)
-			}
-		}
+		out = append(out, prediction{v[0], v[1], v[2]})
 	}
 	return out, nil
 }

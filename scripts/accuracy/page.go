@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"text/template"
 
@@ -247,32 +246,25 @@ type results map[string]map[string]map[string]result
 
 // read adds a file with the columns of resultHeader.
 func (r results) read(path string) error {
-	rows, err := readCSV(path)
+	rows, err := readCSV(path, resultHeader...)
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(rows[0], resultHeader) {
-		return fmt.Errorf("%s has the columns %q: want %q", path, rows[0], resultHeader)
-	}
-	for i, row := range rows[1:] {
-		v := [3]float64{math.Inf(1), math.NaN(), math.NaN()}
-		for j := range v {
-			if row[3] == "" {
-				break
-			}
-			if v[j], err = strconv.ParseFloat(row[3+j], 64); err != nil {
-				return fmt.Errorf("%s, row %d: %w", path, i+1, err)
-			}
+	for i, row := range rows {
+		v, err := numbers(row[3:6])
+		if err != nil {
+			return fmt.Errorf("%s, row %d: %w", path, i+1, err)
 		}
-		table := r[row[0]]
-		if table == nil {
-			table = map[string]map[string]result{}
-			r[row[0]] = table
+		if math.IsNaN(v[0]) { // it gave up, after so many seconds
+			v = []float64{math.Inf(1), math.NaN(), math.NaN()}
 		}
-		if table[row[1]] == nil {
-			table[row[1]] = map[string]result{}
+		if r[row[0]] == nil {
+			r[row[0]] = map[string]map[string]result{}
 		}
-		table[row[1]][row[2]] = result{v[0], v[1], v[2], row[6]}
+		if r[row[0]][row[1]] == nil {
+			r[row[0]][row[1]] = map[string]result{}
+		}
+		r[row[0]][row[1]][row[2]] = result{v[0], v[1], v[2], row[6]}
 	}
 	return nil
 }

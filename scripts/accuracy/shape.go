@@ -239,7 +239,8 @@ func writeCSV(path string, rows [][]string) error {
 	return f.Close()
 }
 
-func readCSV(path string) ([][]string, error) {
+// readCSV reads a file with at least a header. If columns are given the header must be these, and is left out.
+func readCSV(path string, columns ...string) ([][]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -249,10 +250,30 @@ func readCSV(path string) ([][]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if len(rows) == 0 {
+	switch {
+	case len(rows) == 0:
 		return nil, fmt.Errorf("%s is empty", path)
+	case columns == nil:
+		return rows, nil
+	case !slices.Equal(rows[0], columns):
+		return nil, fmt.Errorf("%s has the columns %q: want %q", path, rows[0], columns)
 	}
-	return rows, nil
+	return rows[1:], nil
+}
+
+// numbers returns those of cells, NaN where there is none.
+func numbers(cells []string) ([]float64, error) {
+	v := make([]float64, len(cells))
+	for i, s := range cells {
+		if v[i] = math.NaN(); s == "" {
+			continue
+		}
+		var err error
+		if v[i], err = strconv.ParseFloat(s, 64); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
 }
 
 // existing reads a table of which the first column is the task and the last the
