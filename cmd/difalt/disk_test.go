@@ -53,7 +53,7 @@ func TestMemoryOfSamples(t *testing.T) {
 		{"9GB", "--mixed-precision", "10 GB"},
 		{"3GB", "", "8.0 GB"},
 		{"3GB", "--samples-on-disk=.", ""},
-		{"1GB", "--samples-on-disk=.", "copies in 16 bits"},
+		{"1GB", "--samples-on-disk=.", "2.1 GB"}, // two bytes a number,
 	} {
 		t.Setenv(memory.Variable, c.memory)
 		flags := newSimulateFlags()

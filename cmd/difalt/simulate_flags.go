@@ -185,8 +185,7 @@ func (f *simulateFlags) one() (*simulateRun, error) {
 	if s.setting.Time, err = f.time.model(f.Group); err != nil {
 		return nil, err
 	}
-	lanes, _ := simulation.Lanes(s.workers, s.trials, s.setting.Nodes)
-	if err := s.setting.CheckMemory(s.trials, lanes); err != nil {
+	if err := s.setting.CheckMemory(s.trials, s.workers); err != nil {
 		return nil, err
 	}
 	if err := s.setting.Validate(); err != nil {

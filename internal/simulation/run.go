@@ -66,9 +66,9 @@ func (r *Run) Do(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	lanes, threads := Lanes(r.Workers, r.Last-r.First+1, r.Setting.Nodes)
+	atOnce, threads := lanes(r.Workers, r.Last-r.First+1, r.Setting.Nodes)
 	var next atomic.Int64
-	for range lanes {
+	for range atOnce {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(outcomes); i = int(next.Add(1)) - 1 {
 				o := outcome{err: ctx.Err()}
@@ -95,16 +95,16 @@ func (r *Run) Do(ctx context.Context) error {
 // trials run one after the other.
 const manyNodes = 1000
 
-// Lanes returns how many of the trials run at once with so many threads (0 stands for
+// lanes returns how many of the trials run at once with so many threads (0 stands for
 // GOMAXPROCS), and the threads of each.
-func Lanes(workers, trials, nodes int) (lanes, threads int) {
+func lanes(workers, trials, nodes int) (atOnce, threads int) {
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	if lanes = max(1, min(workers, trials)); nodes > manyNodes {
-		lanes = 1
+	if atOnce = max(1, min(workers, trials)); nodes > manyNodes {
+		atOnce = 1
 	}
-	return lanes, workers / lanes
+	return atOnce, workers / atOnce
 }
 
 // trial computes one trial: every method from its own initialisation, which the methods
@@ -224,40 +224,26 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// CheckMemory returns an error if so many trials of the setting, some of them at the same
-// time, cannot fit in memory. It counts what no run can do without: of samples on disk
-// only the copies in 16 bits and what goes with them.
-func (s *Setting) CheckMemory(trials, lanes int) error {
-	l, d, r, t, n := float64(s.Nodes), float64(s.Features), float64(s.Rank), float64(s.Tasks), float64(s.Samples)
+// CheckMemory returns an error if so many trials of the setting, with so many threads, cannot fit
+// in memory. It counts what no run can do without: of samples on disk only the copies in 16
+// bits and what goes with them.
+func (s *Setting) CheckMemory(trials, workers int) error {
 	if err := memory.CheckGraph(s.Nodes, topology.Degree(s.Graph, s.Nodes)); err != nil {
 		return err
 	}
-	at := float64(lanes)
-	rows := float64(trials) * float64(len(s.Methods)) * float64(s.Iterations)
-	samples, copies := at*8*t*n*(d+1), 0.0
+	l, d, r, t, n := float64(s.Nodes), float64(s.Features), float64(s.Rank), float64(s.Tasks), float64(s.Samples)
+	trial := 8*4*l*d*r + 8*2*t*r + 8*t*n
+	if s.Folder == "" {
+		trial += 8 * t * n * d
+	}
 	if s.MixedPrecision {
-		copies = at * (2*t*n*d + 8*t*n*(r+1) + 8*t*d)
+		trial += 2*t*n*d + 8*t*n*(r+1) + 8*t*d
 	}
-	if s.Folder != "" {
-		samples = at * 8 * t * n
-	}
-	sum := 0.0
-	for _, part := range []struct {
-		bytes float64
-		what  string
-	}{
-		{samples, fmt.Sprintf("%d tasks of %d samples with %d features", s.Tasks, s.Samples, s.Features)},
-		{copies, fmt.Sprintf("copies in 16 bits of %d tasks of %d samples with %d features", s.Tasks, s.Samples, s.Features)},
-		{at * 8 * 4 * l * d * r, fmt.Sprintf("%d nodes with %d x %d bases and gradients", s.Nodes, s.Features, s.Rank)},
-		{at * 8 * 2 * t * r, fmt.Sprintf("%d tasks with %d coefficients", s.Tasks, s.Rank)},
-		{rows * float64(unsafe.Sizeof(Row{})), fmt.Sprintf("curves of %d iterations, %d methods and %d trials", s.Iterations, len(s.Methods), trials)},
-	} {
-		sum += part.bytes
-		if err := memory.Check(part.bytes, part.what); err != nil {
-			return err
-		}
-	}
-	return memory.Check(sum, "samples, bases and curves together")
+	atOnce, _ := lanes(workers, trials, s.Nodes)
+	rows := float64(trials) * float64(len(s.Methods)) * float64(s.Iterations)
+	return memory.Check(float64(atOnce)*trial+rows*float64(unsafe.Sizeof(Row{})),
+		fmt.Sprintf("%d nodes, %d tasks of %d samples with %d features, rank %d, and curves of %d iterations, %d methods and %d trials",
+			s.Nodes, s.Tasks, s.Samples, s.Features, s.Rank, s.Iterations, len(s.Methods), trials))
 }
 
 // Over runs one method of a trial at the nodes that t hosts, nil for all of them in this
