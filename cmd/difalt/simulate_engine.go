@@ -5,15 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/engine"
 	"github.com/difalt/difalt/engine/cluster"
+	"github.com/difalt/difalt/engine/grpc"
 	"github.com/difalt/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/internal/federate"
 	"github.com/difalt/difalt/internal/options"
@@ -103,7 +102,7 @@ func (s *simulateRun) measureCurve(ctx context.Context, trial int, method string
 	if err != nil {
 		return nil, err
 	}
-	curves, err := s.spread(ctx, &nodeTask{s.setting, trial, method})
+	curves, err := s.spread(ctx, &nodeTask{s.setting, trial, method, s.engine.delay})
 	if err != nil {
 		return nil, err
 	}
@@ -130,29 +129,21 @@ func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, 
 		return nil, err
 	}
 	defer local.Close()
-	names, addresses := make([]string, s.setting.Nodes), slices.Clone(local.Addresses)
-	for i := range names {
-		names[i] = "n" + strconv.Itoa(i)
-		if s.engine.delay > 0 {
-			if addresses[i], err = delayed(ctx, addresses[i], s.engine.delay); err != nil {
-				return nil, err
-			}
-		}
-	}
-	c, keys, err := cluster.New(names, addresses, weights.Graph(), s.setting.Weights)
+	names := text.Numbered("n", s.setting.Nodes)
+	c, keys, err := cluster.New(names, local.Addresses, weights.Graph(), s.setting.Weights)
 	if err == nil {
 		err = local.Write(c, keys)
 	}
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(task)
+	what, err := json.Marshal(task)
 	if err != nil {
 		return nil, err
 	}
 	var children []*federate.Child
 	for i, name := range names {
-		children = append(children, local.Child(i, name, "simulate-node", "--task", string(text)))
+		children = append(children, local.Child(i, name, "simulate-node", "--task", string(what)))
 	}
 	ends, err := federate.RunChildren(ctx, children, federate.NewBoard(io.Discard, names))
 	if err == nil {
@@ -170,70 +161,23 @@ func (s *simulateRun) spread(ctx context.Context, task *nodeTask) ([]nodeCurve, 
 	return curves, nil
 }
 
-// delayed returns an address at which connections to target arrive and are forwarded,
-// every byte so much later, in either direction. It ends with ctx.
-func delayed(ctx context.Context, target string, delay time.Duration) (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	context.AfterFunc(ctx, func() { l.Close() })
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", target)
-			if err != nil {
-				in.Close()
-				continue
-			}
-			context.AfterFunc(ctx, func() { in.Close(); out.Close() })
-			go copyDelayed(out, in, delay)
-			go copyDelayed(in, out, delay)
-		}
-	}()
-	return l.Addr().String(), nil
-}
-
-// copyDelayed copies from one end to the other, every byte so much later.
-func copyDelayed(to, from net.Conn, delay time.Duration) {
-	type packet struct {
-		p   []byte
-		due time.Time
-	}
-	way := make(chan packet, 1<<12) // what is on its way
-	go func() {
-		defer close(way)
-		for {
-			p := make([]byte, 64<<10)
-			n, err := from.Read(p)
-			if n > 0 {
-				way <- packet{p[:n], time.Now().Add(delay)}
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	for x := range way {
-		time.Sleep(time.Until(x.due))
-		if _, err := to.Write(x.p); err != nil {
-			break
-		}
-	}
-	from.Close()
-	to.Close()
-	for range way { // so that the reader can end
-	}
-}
-
 // A nodeTask is what simulate asks the process of a node to do.
 type nodeTask struct {
 	Setting simulation.Setting
 	Trial   int
 	Method  string
+	Delay   time.Duration // of what is sent
+}
+
+// A delayed transport holds back what it sends: all nodes do, so that every frame comes so much later.
+type delayed struct {
+	*grpc.Transport
+	by time.Duration
+}
+
+func (d delayed) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
+	time.Sleep(d.by)
+	return d.Transport.Exchange(ctx, seq, out, in, due)
 }
 
 // A nodeCurve is what it answers.
@@ -267,7 +211,7 @@ func newSimulateNodeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			curve, err := task.run(ctx, transport)
+			curve, err := task.run(ctx, delayed{transport.(*grpc.Transport), task.Delay})
 			transport.Leave(err)
 			if err != nil {
 				return federate.Explain(m.cluster, err)
