@@ -106,26 +106,17 @@ func sentence(err error) string {
 		}
 		return r
 	}, s)
-	words := strings.Split(s, " ")
-	for i, word := range words {
-		words[i] = cut(word, longestWord)
+	if len(s) > longestSentence { // the middle of a name, most likely
+		s = strings.ToValidUTF8(s[:longestSentence/2], "") + "..." + strings.ToValidUTF8(s[len(s)-longestSentence/2:], "")
 	}
-	return cut(strings.Join(words, " "), longestSentence)
+	return s
 }
 
 // packagePrefixes are left out where an error of a package says what is wrong with a flag.
 var packagePrefixes = strings.NewReplacer(": difalt: ", ": ", ": consensus: ", ": ", ": topology: ", ": ")
 
-// How many bytes of a word of an error, and of all of it, are shown.
-const longestWord, longestSentence = 500, 4000
-
-// cut shortens a text to about so many bytes, from its middle.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most/2], "") + "..." + strings.ToValidUTF8(s[len(s)-most/2:], "")
-}
+// longestSentence is about how many bytes of an error are shown.
+const longestSentence = 4000
 
 // exitCode returns the exit code for an error of a command.
 func exitCode(ctx context.Context, err error) int {
