@@ -237,42 +237,19 @@ func place(x float64, low int) (significand uint64, at uint, sign uint64) {
 	return significand, uint(shift), uint64(int64(b) >> (wordBits - 1))
 }
 
-// add adds v 2^-shift to words: of a negative number the complement and one more.
+// add adds v 2^-shift to words: of a negative number the complement and one more, which changes
+// nothing below its lowest word.
 func (w *window) add(words []uint64, v []float64, shift int) {
-	if w.digits == digits {
-		addThree(words, v, w.low+shift)
-		return
-	}
 	for _, x := range v {
 		significand, at, sign := place(x, w.low+shift)
-		var magnitude [wideDigits + 1]uint64
-		k, s := at/wordBits, at%wordBits
-		magnitude[k], magnitude[k+1] = significand<<s, significand>>(wordBits-s)
-		carry := sign & 1
-		for k := range w.digits {
-			words[k], carry = bits.Add64(words[k], magnitude[k]^sign, carry)
+		s, from := at%wordBits, words[at/wordBits:w.digits]
+		low, high, carry := significand<<s, significand>>1>>(wordBits-1-s), sign&1
+		from[0], carry = bits.Add64(from[0], low^sign, carry)
+		for k := 1; k < len(from); k++ {
+			from[k], carry = bits.Add64(from[k], high^sign, carry)
+			high = 0
 		}
 		words = words[w.digits:]
-	}
-}
-
-// addThree is add of three words, which most sums have.
-func addThree(words []uint64, v []float64, low int) {
-	for i, x := range v {
-		significand, at, sign := place(x, low)
-		s := at % wordBits
-		m0, m1, m2 := significand<<s, significand>>1>>(wordBits-1-s), uint64(0)
-		switch at / wordBits {
-		case 1:
-			m0, m1, m2 = 0, m0, m1
-		case 2:
-			m0, m1, m2 = 0, 0, m0
-		}
-		d := (*[digits]uint64)(words[digits*i:])
-		var carry uint64
-		d[0], carry = bits.Add64(d[0], m0^sign, sign&1)
-		d[1], carry = bits.Add64(d[1], m1^sign, carry)
-		d[2], _ = bits.Add64(d[2], m2^sign, carry)
 	}
 }
 
