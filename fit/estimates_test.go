@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/difalt/difalt/dataset"
 	"github.com/difalt/difalt/fit/internal/evidence"
 	"github.com/difalt/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/internal/mixedmodel"
@@ -38,25 +39,8 @@ func (e *ending) Err() error {
 // An interrupt while candidates are stacked takes nothing from what is there: they are averaged as without, or not at all.
 func TestInterruptedStack(t *testing.T) {
 	tab, _ := farms(t, 5, 0)
-	c := testConfig(t, 2, 0)
-	c.Owners, c.Curves = false, []string{}
-	d, err := newDesign(t.Context(), assigned(t, tab, 2), &c)
-	if err != nil {
-		t.Fatal(err)
-	}
 	stacked := func(ctx context.Context) (weights []float64) {
-		rows, err := d.sufficientRows(t.Context(), parallel.Workers(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		q := &question{given: c.strengths(), progress: func(string, int, int) {}, commonNoise: true}
-		chosen, err := q.chooseNone(t.Context(), rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := chosen.chooseRank(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		d, chosen := chosenAlone(t, tab)
 		top := *chosen.best
 		top.weight = 1
 		averaged, err := chosen.stack(ctx, d, []*candidate{&top})
@@ -84,6 +68,67 @@ func TestInterruptedStack(t *testing.T) {
 			t.Errorf("ended at question %d: weights %v, without that %v", left, got, whole)
 		}
 	}
+}
+
+// TestAverageIsNarrowed holds that intervals of an average with a candidate of rank 0 are narrower by what narrowing says, but never
+// narrower than noise.
+func TestAverageIsNarrowed(t *testing.T) {
+	tab, _ := farms(t, 5, 0)
+	d, chosen := chosenAlone(t, tab)
+	pair := func(stacked bool) estimates {
+		var list []*candidate
+		for _, spread := range []float64{0, 20} { // so far from likely that the two expect different targets
+			list = append(list, &candidate{Point: &evidence.Point{Prior: &mixedmodel.Prior{W: d.width(), Intercept: 0.1, Spread: spread, MeanVariance: 1}}, weight: 0.5})
+		}
+		all, err := d.estimates(t.Context(), chosen.rows, list, stacked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	as, narrowed := pair(false), pair(true)
+	by, err := d.narrowing(t.Context(), chosen.rows, pair(false))
+	if err != nil || by >= 1 {
+		t.Fatalf("intervals become %v of what they were, %v: the test says nothing", by, err)
+	}
+	narrower := 0
+	for i, e := range as {
+		before, _ := e.noiseOf(0, 0)
+		got, _ := narrowed[i].noiseOf(0, 0)
+		if want := max(before*by*by, e.Noise); math.Abs(got/want-1) > 1e-9 {
+			t.Errorf("candidate %d: the variance of targets is %v, of %v; want %v", i, got, before, want)
+		}
+		if got < before {
+			narrower++
+		}
+	}
+	if narrower == 0 {
+		t.Error("no interval is narrower")
+	}
+}
+
+// chosenAlone returns the design of a table with what its only owner chooses by the evidence, where noise is the same for all tasks.
+func chosenAlone(t *testing.T, tab *dataset.Table) (*design, *choice) {
+	t.Helper()
+	c := testConfig(t, 2, 0)
+	c.Owners, c.Curves = false, []string{}
+	d, err := newDesign(t.Context(), assigned(t, tab, 2), &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := d.sufficientRows(t.Context(), parallel.Workers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &question{given: c.strengths(), progress: func(string, int, int) {}, commonNoise: true}
+	chosen, err := q.chooseNone(t.Context(), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := chosen.chooseRank(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return d, chosen
 }
 
 // Two models that err in opposite directions have a mean that errs by less than their mixture says: its intervals become narrower; those of one model that is right do not.
