@@ -29,8 +29,8 @@ type session struct {
 	wg  sync.WaitGroup
 }
 
-// helloTimeout is how long the other end of a new connection may take to say who it is.
-const helloTimeout = 10 * time.Second
+// helloTimeout is how long the other end of a new connection may take to say who it is. Tests wait for less.
+var helloTimeout = 10 * time.Second
 
 func (t *Transport) greeting(e *edge) *hello {
 	t.mu.Lock()
