@@ -49,7 +49,7 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 	window := windowOf(t.o.MaxFrame)
 	t.server.calls = map[int]calls{}
 	t.server.Server = rpc.NewServer(
-		rpc.Creds(door{gathering{credentials.NewTLS(config)}, t}), rpc.ReadBufferSize(0), // TLS has a buffer
+		rpc.Creds(door{credentials.NewTLS(config), t}), rpc.ReadBufferSize(0), // TLS has a buffer
 		rpc.InitialWindowSize(window), rpc.InitialConnWindowSize(window),
 		rpc.MaxHeaderListSize(maxHeaders), rpc.MaxRecvMsgSize(chunk), rpc.MaxConcurrentStreams(1),
 		rpc.WaitForHandlers(true), rpc.ConnectionTimeout(helloTimeout),
@@ -211,7 +211,7 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	})
 	window := windowOf(t.o.MaxFrame)
 	conn, err := rpc.NewClient("passthrough:///"+address,
-		rpc.WithTransportCredentials(gathering{credentials.NewTLS(config)}), rpc.WithNoProxy(), rpc.WithReadBufferSize(0), // TLS has a buffer
+		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy(), rpc.WithReadBufferSize(0), // TLS has a buffer
 		rpc.WithInitialWindowSize(window), rpc.WithInitialConnWindowSize(window), rpc.WithMaxHeaderListSize(maxHeaders),
 		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, PermitWithoutStream: true}),
 		rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName), rpc.MaxCallRecvMsgSize(chunk)),

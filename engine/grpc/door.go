@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/difalt/difalt/engine/cluster"
@@ -22,7 +21,7 @@ import (
 
 // A door is the credentials of the server: it lets in who has a key of the cluster.
 type door struct {
-	gathering
+	credentials.TransportCredentials
 	t *Transport
 }
 
@@ -34,7 +33,7 @@ type caller struct {
 }
 
 func (d door) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	above, info, err := d.gathering.ServerHandshake(raw)
+	above, info, err := d.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
 		d.t.turnedAway(raw.RemoteAddr(), err)
 		return nil, nil, err
@@ -196,80 +195,6 @@ func Ready(ctx context.Context, c *cluster.Cluster, id *cluster.Identity, addres
 		return fmt.Errorf("%s: not ready: not all neighbours are connected", address)
 	}
 	return nil
-}
-
-// gathering are credentials by which what gRPC writes at once reaches the network at once.
-// TLS alone would write every record by a system call of its own.
-type gathering struct {
-	credentials.TransportCredentials
-}
-
-func (g gathering) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	below := &gatherer{Conn: raw}
-	above, info, err := g.TransportCredentials.ClientHandshake(ctx, authority, below)
-	return &gathered{above, below}, info, err
-}
-
-func (g gathering) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	below := &gatherer{Conn: raw}
-	above, info, err := g.TransportCredentials.ServerHandshake(below)
-	return &gathered{above, below}, info, err
-}
-
-func (g gathering) Clone() credentials.TransportCredentials {
-	return gathering{g.TransportCredentials.Clone()}
-}
-
-// A gathered is a connection above TLS; below is the one under TLS.
-type gathered struct {
-	net.Conn
-	below *gatherer
-}
-
-// Write has one caller at a time, as gRPC has it, which writes 32 kB at most.
-func (c *gathered) Write(p []byte) (int, error) {
-	c.below.gather()
-	_, err := c.Conn.Write(p)
-	if flushed := c.below.flush(); err == nil {
-		err = flushed
-	}
-	if err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// A gatherer keeps what comes while it is gathering, always in the order of the calls: TLS also writes when it reads, and
-// when it closes.
-type gatherer struct {
-	net.Conn
-	mu        sync.Mutex
-	gathering bool
-	gathered  []byte
-}
-
-func (g *gatherer) gather() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.gathering = true
-}
-
-func (g *gatherer) Write(p []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.gathering {
-		g.gathered = append(g.gathered, p...)
-		return len(p), nil
-	}
-	return g.Conn.Write(p)
-}
-
-func (g *gatherer) flush() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	_, err := g.Conn.Write(g.gathered)
-	g.gathering, g.gathered = false, g.gathered[:0]
-	return err
 }
 
 // chunk is the longest message. What has come of one is kept until the rest has, and of a
