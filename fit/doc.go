@@ -23,9 +23,10 @@
 // w squared numbers in all for w coefficients.
 //
 // The climb begins at moments and takes one rank after another. From the directions that it has found the algorithm of package
-// difalt goes on, at the most probable rank and on rows as the model without directions sees them: its iterations are what checkpoints
-// and the distance in a report are about, with [DefaultOptions] to 1e-5. Steps are by the inverse of the Gram matrix on which the nodes
-// agree, so that collinear columns do not slow them down ([difalt.Problem.Moments]).
+// difalt goes on, at the most probable rank and on rows as the model without directions sees them, with [DefaultOptions] to 1e-5. This run checks the
+// directions, and the model does not have its U but that of the climb: options of the algorithm change what the report and checkpoints say of its iterations, and
+// no prediction. Steps are by the inverse of the Gram matrix on which the nodes agree, so that collinear columns do not slow them down
+// ([difalt.Problem.Moments]).
 //
 // [Config.Plain] runs the algorithm as it is instead.
 //
