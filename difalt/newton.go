@@ -17,9 +17,10 @@ import (
 //
 // by conjugate gradients, preconditioned by the scaled step, (I - U U') K^-1 G P^-1, until the
 // residual is a part of G (Eisenstat and Walker, "Choosing the Forcing Terms in an Inexact Newton
-// Method", 1996). A sum of d r numbers is an iteration: that of G, with P and the objective, and
-// that of every product H p, while U rests. Steps are taken in full: of 1,008 runs shorter ones
-// where the objective rose changed 108, and more of these took longer than not.
+// Method", 1996). A sum of d r numbers is an iteration: that of G, with P, and that
+// of every product H p, while U rests. Steps are taken in full, and to the end: of 1,008 runs
+// shorter ones where the objective rose changed 108, and going back to Accelerated after steps that
+// gained little 176, and more of these took longer than not.
 //
 // It needs the sums themselves, and P. So in gossip, without P and with SampleSplit it is
 // Accelerated.
@@ -28,8 +29,8 @@ type newton struct {
 	system     *newtonSystem   // which all nodes have alike
 	send, work []*kernel.Basis // gradients or products of the hosted nodes
 	direction  []*kernel.Basis
-	scalars    [][]float64 // P and the objective of every hosted node
-	phase      newtonPhase
+	p          [][]float64      // of every hosted node
+	begun      bool             // P has shown a large condition number
 	products   *kernel.Products // nil before the first
 
 	// Stored, so that calling them does not allocate.
@@ -37,17 +38,8 @@ type newton struct {
 }
 
 // newtonFrom is the condition number of P from which Gauss-Newton steps are taken: below,
-// Accelerated is as fast. patience is how many of them that gain little come before Accelerated
-// goes on.
-const newtonFrom, patience = 2500, 4
-
-type newtonPhase uint8
-
-const (
-	newtonWaits newtonPhase = iota // for a large condition number
-	newtonSteps
-	newtonLeft // since its steps gained little
-)
+// Accelerated is as fast.
+const newtonFrom = 2500
 
 func newNewton(s *setup) method {
 	m := &newton{accelerated: newAccelerated(s).(*accelerated)}
@@ -56,13 +48,12 @@ func newNewton(s *setup) method {
 	}
 	m.system = newNewtonSystem(s.at)
 	m.send, m.work, m.direction = newBases(s.at.u), newBases(s.at.u), make([]*kernel.Basis, len(s.at.u))
-	m.scalars = zeros(len(s.at.u), m.entries+1)
+	m.p = zeros(len(s.at.u), m.entries)
 	nodes := s.exchange.nodes() // what a node sends stands for all
 	m.prepareGradient = s.each(func(i int) {
 		g := s.at.groups[i]
 		floats.ScaleTo(m.send[i].Data(), nodes, g.Grad.Data())
-		gather(m.scalars[i][:m.entries], g.B, s.o.Rank, nodes)
-		m.scalars[i][m.entries] = nodes * s.at.data.penalized(g)
+		gather(m.p[i], g.B, s.o.Rank, nodes)
 	})
 	m.prepareProduct = s.each(func(i int) {
 		floats.Scale(nodes, m.send[i].Data())
@@ -76,7 +67,7 @@ func newNewton(s *setup) method {
 func (m *newton) combine(ctx context.Context) (err error) {
 	n := m.system
 	switch {
-	case m.phase != newtonSteps:
+	case !m.begun:
 		err = m.accelerated.combine(ctx)
 		m.at.rests = m.at.rests && err != nil
 		return err
@@ -132,49 +123,43 @@ func (m *newton) whiten(i int) {
 // conjugate gradients.
 func (m *newton) differentiate(ctx context.Context) error {
 	m.pool.Run(m.prepareGradient)
-	if err := m.exchange.agree(ctx, consensus.Exact, m.send, m.scalars, m.exchange.rounds); err != nil {
+	if err := m.exchange.agree(ctx, consensus.Exact, m.send, m.p, m.exchange.rounds); err != nil {
 		return err
 	}
-	m.system.begin(m.send[0], m.scalars[0][:m.entries], m.scalars[0][m.entries])
+	m.system.begin(m.send[0], m.p[0])
 	return nil
 }
 
 func (m *newton) commit() {
-	if m.phase != newtonSteps {
+	if !m.begun {
 		m.accelerated.commit()
 		c := m.scaled.nodes[0]
 		c.invert()
-		if large := c.values[len(c.values)-1] >= newtonFrom*c.values[0]; m.phase == newtonWaits && large && m.at.iteration+1 >= plainFirst {
-			m.phase = newtonSteps
-		}
+		m.begun = c.values[len(c.values)-1] >= newtonFrom*c.values[0] && m.at.iteration+1 >= plainFirst
 		return
 	}
 	m.system.now, m.system.next = m.system.next, m.system.now
 	for _, c := range m.scaled.nodes {
 		copy(c.p, m.system.now.matrix)
 	}
-	if m.system.now.slow == patience {
-		m.phase = newtonLeft
-		m.accelerated.startAgain()
-	}
 }
 
 func (m *newton) reported() {
-	if m.phase != newtonSteps {
+	if !m.begun {
 		m.accelerated.reported()
 	}
 }
 
-// objective leaves the guard to the sums of gradients, in which the objective is.
+// objective guards what Accelerated does: Gauss-Newton steps need no guard.
 func (m *newton) objective(objective float64) {
-	if m.phase != newtonSteps {
+	if !m.begun {
 		m.accelerated.objective(objective)
 	}
 }
 
 // newtonStep is the scaled step at U, or what the conjugate gradients should have left of it.
 func (m *newton) newtonStep() (length float64, p []float64, ok bool) {
-	if m.phase != newtonSteps {
+	if !m.begun {
 		return m.accelerated.newtonStep()
 	}
 	return m.system.now.length, m.scaled.nodes[0].p, true
@@ -183,10 +168,8 @@ func (m *newton) newtonStep() (length float64, p []float64, ok bool) {
 func (m *newton) state(a *archive) {
 	m.accelerated.state(a)
 	a.data(&m.at.rests)
-	if a.data(&m.phase); m.phase > newtonLeft {
-		a.fail("phase %d of Newton", m.phase)
-	}
-	if m.phase != newtonSteps {
+	a.data(&m.begun)
+	if !m.begun {
 		return
 	}
 	for i := range m.at.u {

@@ -28,22 +28,18 @@ type newtonState struct {
 // newtonNumbers are the numbers of a state. Gradients have the length sqrt(<G, M G>), with the
 // preconditioner M.
 type newtonNumbers struct {
-	solving   bool    // the next iteration adds up H p, and otherwise G at a new U
-	products  int     // of this system
-	slow      int     // how many steps in a row have gained little
-	objective float64 // at U
-	gradient  float64 // the length of G
-	rest      float64 // the square of that of the residual
-	forcing   float64 // the part of the former at which the latter is short enough
-	length    float64 // |M G|_F, and after the last product what the residual leaves of it
+	solving  bool    // the next iteration adds up H p, and otherwise G at a new U
+	products int     // of this system
+	gradient float64 // the length of G
+	rest     float64 // the square of that of the residual
+	forcing  float64 // the part of the former at which the latter is short enough
+	length   float64 // |M G|_F, and after the last product what the residual leaves of it
 }
 
 const (
 	// The forcing term is least .. most, by (|G| / previous |G|)^1.5.
 	mostForcing, leastForcing = 0.5, 1e-3
 	mostProducts              = 30
-	// A step gains little if it leaves more than these parts of the objective and the gradient.
-	slowObjective, slowGradient = 0.9, 0.5
 )
 
 func newNewtonSystem(at *iterate) *newtonSystem {
@@ -66,8 +62,8 @@ func (s *newtonState) copyFrom(v *newtonState) {
 	copy(s.matrix, v.matrix)
 }
 
-// begin starts the system of the gradient at U, of which P and the objective are known.
-func (n *newtonSystem) begin(gradient *kernel.Basis, p []float64, objective float64) {
+// begin starts the system of the gradient at U, of which P is known.
+func (n *newtonSystem) begin(gradient *kernel.Basis, p []float64) {
 	before, s := &n.now, &n.next
 	copy(s.matrix, p)
 	clear(s.x.Data())
@@ -77,13 +73,10 @@ func (n *newtonSystem) begin(gradient *kernel.Basis, p []float64, objective floa
 	s.p.CopyFrom(n.y)
 	s.rest = floats.Dot(s.residual.Data(), n.y.Data())
 	s.length = floats.Norm(n.y.Data(), 2)
-	s.solving, s.objective, s.gradient = true, objective, math.Sqrt(max(s.rest, 0))
+	s.solving, s.gradient = true, math.Sqrt(max(s.rest, 0))
 	s.products, s.forcing = 0, mostForcing
-	if s.slow = 0; before.gradient > 0 {
+	if before.gradient > 0 {
 		s.forcing = max(min(math.Pow(s.gradient/before.gradient, 1.5), mostForcing), leastForcing)
-		if objective > exact*n.at.data.squares() && objective > slowObjective*before.objective && s.gradient > slowGradient*before.gradient {
-			s.slow = before.slow + 1
-		}
 	}
 }
 
@@ -146,8 +139,7 @@ func (n *newtonSystem) precondition(s *newtonState) {
 func (s *newtonState) state(a *archive) {
 	a.data(&s.solving)
 	a.int("the products", &s.products, mostProducts)
-	a.int("the slow steps", &s.slow, patience)
-	for _, v := range []*float64{&s.objective, &s.gradient, &s.rest, &s.forcing, &s.length} {
+	for _, v := range []*float64{&s.gradient, &s.rest, &s.forcing, &s.length} {
 		a.data(v)
 	}
 	a.floats("P", s.matrix)
