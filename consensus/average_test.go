@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
@@ -82,11 +83,11 @@ var shapes = [][3]int{
 }
 
 // TestAverageAgainstPowers holds Mix to W^rounds Z, computed by gonum, and to the
-// same bits for any number of workers.
+// same bits for any number of workers, of which every case takes another one.
 func TestAverageAgainstPowers(t *testing.T) {
 	t.Parallel()
-	pools := []*kernel.Pool{nil}
-	for _, workers := range []int{1, 2, 3, 5} {
+	cases, pools := 0, []*kernel.Pool(nil)
+	for _, workers := range []int{1, 5, 2, 3, 7} {
 		p := kernel.NewPool(workers)
 		defer p.Close()
 		pools = append(pools, p)
@@ -102,7 +103,11 @@ func TestAverageAgainstPowers(t *testing.T) {
 				want.Mul(&power, matrixOf(randomMessages(g.Len(), shape[0], shape[1], shape[2], 5)))
 				for _, a := range []Agreement{{}, {RoundByRound: true}} {
 					var serial *mat.Dense
-					for _, pool := range pools {
+					some := []*kernel.Pool{nil, pools[cases%len(pools)]}
+					if cases++; longtest.Enabled() {
+						some = append(some, pools...)
+					}
+					for _, pool := range some {
 						got := mixed(t, newMixer(t, w, pool, a), shape, rounds)
 						if serial == nil {
 							serial = got
