@@ -137,19 +137,20 @@ func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *datase
 			return seen, fmt.Errorf("%s: %w", f.data, err)
 		}
 	}
-	columns := []tablefile.Column{{Name: "task"}, {Name: "prediction", Kind: tablefile.Number}}
+	var task string
+	var p model.Prediction
+	columns := []tablefile.Column{{Name: "task", Cell: &task}, {Name: "prediction", Cell: &p.Y}}
 	for _, name := range t.Tasks() {
 		columns[0].Runes = max(columns[0].Runes, utf8.RuneCountInString(name))
 	}
 	if f.standardError {
-		columns = append(columns, tablefile.Column{Name: "stderr", Kind: tablefile.Number}, tablefile.Column{Name: "sample_stderr", Kind: tablefile.Number})
+		columns = append(columns, tablefile.Column{Name: "stderr", Cell: &p.StandardError}, tablefile.Column{Name: "sample_stderr", Cell: &p.SampleError})
 	}
-	w := tablefile.New(out, f.out, append(columns, tablefile.Column{Name: "known", Kind: tablefile.Flag}), t.Rows())
-	x, row := make([]float64, len(t.Features())), make([]tablefile.Cell, 0, 5)
+	w := tablefile.New(out, f.out, append(columns, tablefile.Column{Name: "known", Cell: &p.Known}), t.Rows())
+	x := make([]float64, len(t.Features()))
 	for i := range t.Rows() {
-		task := t.Tasks()[t.Task(i)]
+		task = t.Tasks()[t.Task(i)]
 		m.FillMissing(t.X(x, i))
-		var p model.Prediction
 		if f.standardError {
 			p, err = m.PredictAnyError(task, x)
 		} else {
@@ -167,11 +168,7 @@ func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *datase
 		if f.safe {
 			task = withoutFormula(task)
 		}
-		row = append(row[:0], tablefile.Cell{Text: task}, tablefile.Cell{Number: p.Y})
-		if f.standardError {
-			row = append(row, tablefile.Cell{Number: p.StandardError}, tablefile.Cell{Number: p.SampleError})
-		}
-		if w.Write(append(row, tablefile.Cell{Flag: p.Known})); !p.Known {
+		if w.Write(); !p.Known {
 			seen.unknown++
 		}
 	}

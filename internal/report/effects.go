@@ -134,22 +134,20 @@ func writeEffects(w io.Writer, m *model.Model, effects []model.Effect, most int)
 
 // EffectsFile writes all effects of a model in the format that the name of a file asks for, with the names of columns of broom's tidy.
 func EffectsFile(out io.Writer, path string, m *model.Model) error {
+	var e model.Effect
+	columns := []tablefile.Column{
+		{Name: "effect", Cell: &e.Kind}, {Name: "term", Cell: &e.Term}, {Name: "reference", Cell: &e.Reference},
+		{Name: "estimate", Cell: &e.Estimate}, {Name: "std_error", Cell: &e.StandardError}, {Name: "conf_low", Cell: &e.Low}, {Name: "conf_high", Cell: &e.High},
+	}
 	list := m.Effects()
-	columns := []tablefile.Column{{Name: "effect"}, {Name: "term"}, {Name: "reference"}}
 	for _, e := range list {
 		for i, s := range []string{e.Kind, e.Term, e.Reference} {
 			columns[i].Runes = max(columns[i].Runes, utf8.RuneCountInString(s))
 		}
 	}
-	for _, name := range []string{"estimate", "std_error", "conf_low", "conf_high"} {
-		columns = append(columns, tablefile.Column{Name: name, Kind: tablefile.Number})
-	}
 	w := tablefile.New(out, path, columns, len(list))
-	for _, e := range list {
-		w.Write([]tablefile.Cell{
-			{Text: e.Kind}, {Text: e.Term}, {Text: e.Reference},
-			{Number: e.Estimate}, {Number: e.StandardError}, {Number: e.Low}, {Number: e.High},
-		})
+	for _, e = range list {
+		w.Write()
 	}
 	return w.Close()
 }

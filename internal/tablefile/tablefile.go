@@ -34,35 +34,18 @@ func CheckExtension(path string, extensions ...string) error {
 
 func extension(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
-// A Kind says what the cells of a column are.
-type Kind uint8
-
-// Text, numbers that may be missing (NaN), and true or false.
-const (
-	Text Kind = iota
-	Number
-	Flag
-)
-
-// A Column is one of a table. Its name is ASCII without quotes, and Runes is how many a text has at most, which files of
-// NumPy need.
+// A Column is one of a table. Its name is ASCII without quotes. Cell points to the cell of the row that is written next: a
+// *string, *float64 (NaN where there is none) or *bool. Runes is how many a text has at most, which files of NumPy need.
 type Column struct {
 	Name  string
-	Kind  Kind
+	Cell  any
 	Runes int
-}
-
-// A Cell is what the kind of its column says.
-type Cell struct {
-	Text   string
-	Number float64 // NaN where there is none
-	Flag   bool
 }
 
 // A Writer is given row after row.
 type Writer struct {
 	out   *bufio.Writer
-	write func(row []Cell) error
+	write func() error
 	end   func() error
 	err   error
 }
@@ -84,10 +67,10 @@ func New(out io.Writer, path string, columns []Column, rows int) *Writer {
 	return w
 }
 
-// Write writes a row, a cell a column.
-func (w *Writer) Write(row []Cell) {
+// Write writes a row: what the cells of the columns are now.
+func (w *Writer) Write() {
 	if w.err == nil {
-		w.err = w.write(row)
+		w.err = w.write()
 	}
 }
 
@@ -108,9 +91,16 @@ func (w *Writer) startCSV(columns []Column) {
 		record[i] = c.Name
 	}
 	w.err = file.Write(record)
-	w.write = func(row []Cell) error {
+	w.write = func() error {
 		for i, c := range columns {
-			record[i] = [...]string{Text: row[i].Text, Number: text.Number(row[i].Number), Flag: strconv.FormatBool(row[i].Flag)}[c.Kind]
+			switch cell := c.Cell.(type) {
+			case *string:
+				record[i] = *cell
+			case *float64:
+				record[i] = text.Number(*cell)
+			case *bool:
+				record[i] = strconv.FormatBool(*cell)
+			}
 		}
 		return file.Write(record)
 	}
@@ -119,18 +109,12 @@ func (w *Writer) startCSV(columns []Column) {
 
 // startJSON begins JSON lines, an object a row. Numbers that are missing are null.
 func (w *Writer) startJSON(columns []Column) {
-	w.write = func(row []Cell) error {
+	w.write = func() error {
 		for i, c := range columns {
-			var v any
-			switch number := row[i].Number; {
-			case c.Kind == Text:
-				v = row[i].Text
-			case c.Kind == Flag:
-				v = row[i].Flag
-			case !math.IsNaN(number) && !math.IsInf(number, 0):
-				v = number
+			if number, ok := c.Cell.(*float64); ok && (math.IsNaN(*number) || math.IsInf(*number, 0)) {
+				c.Cell = nil
 			}
-			value, err := json.Marshal(v)
+			value, err := json.Marshal(c.Cell)
 			if err != nil {
 				return err
 			}
@@ -150,27 +134,28 @@ func (w *Writer) startParquet(columns []Column) {
 	// Fields of a type keep their order, those of a parquet.Group do not.
 	var fields []reflect.StructField
 	for i, c := range columns {
-		of := [...]any{Text: "", Number: 0.0, Flag: false}[c.Kind]
 		tag := c.Name
-		if c.Kind == Number {
+		if _, ok := c.Cell.(*float64); ok {
 			tag += ",optional"
 		}
 		fields = append(fields, reflect.StructField{
-			Name: fmt.Sprint("F", i), Type: reflect.TypeOf(of), Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag)),
+			Name: fmt.Sprint("F", i), Type: reflect.TypeOf(c.Cell).Elem(), Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag)),
 		})
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
 	file, values := parquet.NewGenericWriter[any](w.out, schema, parquet.Compression(&parquet.Snappy)), make(parquet.Row, len(columns))
-	w.write = func(row []Cell) error {
+	w.write = func() error {
 		for i, c := range columns {
 			v, level := parquet.NullValue(), 0
-			switch {
-			case c.Kind == Text:
-				v = parquet.ByteArrayValue([]byte(row[i].Text))
-			case c.Kind == Flag:
-				v = parquet.BooleanValue(row[i].Flag)
-			case !math.IsNaN(row[i].Number):
-				v, level = parquet.DoubleValue(row[i].Number), 1
+			switch cell := c.Cell.(type) {
+			case *string:
+				v = parquet.ByteArrayValue([]byte(*cell))
+			case *bool:
+				v = parquet.BooleanValue(*cell)
+			case *float64:
+				if !math.IsNaN(*cell) {
+					v, level = parquet.DoubleValue(*cell), 1
+				}
 			}
 			values[i] = v.Level(0, level, i)
 		}
@@ -184,23 +169,30 @@ func (w *Writer) startParquet(columns []Column) {
 func (w *Writer) startNumPy(columns []Column, rows int) {
 	var fields []string
 	for _, c := range columns {
-		descr := [...]string{Text: fmt.Sprintf("<U%d", max(c.Runes, 1)), Number: "<f8", Flag: "|b1"}[c.Kind]
+		descr := "|b1"
+		switch c.Cell.(type) {
+		case *string:
+			descr = fmt.Sprintf("<U%d", max(c.Runes, 1))
+		case *float64:
+			descr = "<f8"
+		}
 		fields = append(fields, fmt.Sprintf("('%s', '%s')", c.Name, descr))
 	}
 	w.err = npz.WriteHeader(w.out, "["+strings.Join(fields, ", ")+"]", []int{rows})
-	w.write = func(row []Cell) error {
+	w.write = func() error {
 		rows--
-		for i, c := range columns {
-			switch width := max(c.Runes, 1); c.Kind {
-			case Text:
-				if n := utf8.RuneCountInString(row[i].Text); n > width {
+		for _, c := range columns {
+			switch cell := c.Cell.(type) {
+			case *string:
+				width := max(c.Runes, 1)
+				if n := utf8.RuneCountInString(*cell); n > width {
 					return fmt.Errorf("a text of %d characters does not fit a field of %d", n, width)
 				}
-				npz.PutText(w.out, row[i].Text, width)
-			case Number:
-				npz.PutNumber(w.out, row[i].Number)
-			case Flag:
-				w.out.WriteByte(map[bool]byte{true: 1}[row[i].Flag])
+				npz.PutText(w.out, *cell, width)
+			case *float64:
+				npz.PutNumber(w.out, *cell)
+			case *bool:
+				w.out.WriteByte(map[bool]byte{true: 1}[*cell])
 			}
 		}
 		return nil

@@ -21,7 +21,10 @@ type row struct {
 	Known bool     `json:"known" parquet:"known"`
 }
 
-var columns = []Column{{Name: "task", Runes: 8}, {Name: "y", Kind: Number}, {Name: "known", Kind: Flag}}
+// columnsOf binds columns to what cells are.
+func columnsOf(task *string, y *float64, known *bool) []Column {
+	return []Column{{Name: "task", Cell: task, Runes: 8}, {Name: "y", Cell: y}, {Name: "known", Cell: known}}
+}
 
 func rows() (list []row) {
 	for i, task := range []string{"a", "", "käse,\"b\"", "\n", "zwölf 12", "-3"} {
@@ -35,13 +38,14 @@ func rows() (list []row) {
 func written(t *testing.T, path string) []byte {
 	t.Helper()
 	var buf bytes.Buffer
-	w := New(&buf, path, columns, len(rows()))
-	for _, r := range rows() {
-		y := math.NaN()
-		if r.Y != nil {
+	var r row
+	var y float64
+	w := New(&buf, path, columnsOf(&r.Task, &y, &r.Known), len(rows()))
+	for _, r = range rows() {
+		if y = math.NaN(); r.Y != nil {
 			y = *r.Y
 		}
-		w.Write([]Cell{{Text: r.Task}, {Number: y}, {Flag: r.Known}})
+		w.Write()
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -142,13 +146,16 @@ func TestRefused(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	task := "nine runes"
+	columns := columnsOf(&task, new(float64), new(bool))
 	w := New(io.Discard, "p.npy", columns, 2)
-	w.Write([]Cell{{Text: "nine runes"}, {Number: 1}, {Flag: true}})
+	w.Write()
 	if err := w.Close(); err == nil || err.Error() != "a text of 10 characters does not fit a field of 8" {
 		t.Errorf("a text is cut: %v", err)
 	}
+	task = "a"
 	w = New(io.Discard, "p.npy", columns, 2)
-	w.Write([]Cell{{Text: "a"}, {}, {}})
+	w.Write()
 	if err := w.Close(); err == nil {
 		t.Error("an array that is not full is closed without an error")
 	}
