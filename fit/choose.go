@@ -48,6 +48,15 @@ func (c *choice) least() float64 {
 	return enough
 }
 
+// fine is what a step at a rank must promise: where nobody else hears of it, so little that rounding, which decides between ways that are as good,
+// changes no digit that a report shows.
+func (c *choice) fine() float64 {
+	if c.rows.Alone() {
+		return enough / 10
+	}
+	return enough
+}
+
 // steps returns how many of the steps there may be, and leaves some evaluations for later.
 func (c *choice) steps(most, kept int) int {
 	if c.rows.Alone() {
@@ -311,7 +320,7 @@ func (c *choice) ascend(alike *evidence.Alike, p *mixedmodel.Prior, variances []
 		return judged(alike, alike.Point(alike.Top(p, nil, c.given, enough), nil))
 	}
 	for range 3 {
-		p = alike.Top(p, variances, c.given, enough)
+		p = alike.Top(p, variances, c.given, c.fine())
 		_, determined := evidence.Occam(alike.Observed(p), variances, p.W)
 		variances = make([]float64, p.Rank)
 		for a := range variances {
@@ -361,7 +370,7 @@ func (c *choice) climb(ctx context.Context, k *candidate, near *evidence.Point) 
 		best, near = here, pt
 		k = c.ascend(alike, pt.Prior, pt.LoadingVariances)
 		promise := best.evidence - k.evidence
-		if best.converged = promise < 1+2*c.rows.Slack(); promise < enough+c.rows.Slack() {
+		if best.converged = promise < 1+2*c.rows.Slack(); promise < c.fine()+c.rows.Slack() {
 			break
 		}
 		if !c.rows.Alone() && c.rank == 0 && pt.Rank < c.highest() && c.expected(alike, pt.Rank+1).evidence < k.evidence-max(c.decisive(), promise) {
