@@ -20,11 +20,11 @@ type builder struct {
 	levels []*levels // of every categorical column
 
 	// Of the current file.
-	cols *columns
-	unit string // "line" or "row"
-	node string // of all rows; empty if a column or nothing says it
-	gaps []gaps // of the numbers, task, node and group
-	row  row    // of text
+	cols  *columns
+	unit  string      // "line" or "row"
+	node  string      // of all rows; empty if a column or nothing says it
+	gaps  []gaps      // of the numbers, task, node and group
+	ahead parsedAhead // of text
 }
 
 func newBuilder(o TableOptions) (*builder, error) {
@@ -86,19 +86,10 @@ func (l *builder) assume(a Assumption) { l.t.assumed = append(l.t.assumed, a) }
 func (l *builder) undecided(err error) error { return err }
 
 // cells adds a record of text.
-func (l *builder) cells(p *recordParser, rec record) error {
-	l.row.begin(l.cols, rec.line)
-	roles := l.cols.roles
-	for col, cell := range rec.cells[:min(len(rec.cells), len(roles))] {
-		if err := p.take(col, cell, &l.row); err != nil {
-			return err
-		}
-	}
-	if len(rec.cells) != len(roles) {
-		return fmt.Errorf("line %d has %d cells, but there are %d columns", rec.line, len(rec.cells), len(roles))
-	}
-	return l.add(&l.row)
-}
+func (l *builder) cells(p *recordParser, rec record) error { return l.ahead.take(p, rec, l.add) }
+
+// parsed adds what was read of a text and not yet parsed.
+func (l *builder) parsed(p *recordParser) error { return l.ahead.end(p, l.add) }
 
 func (l *builder) add(r *row) error {
 	t, c := l.t, l.cols

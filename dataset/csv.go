@@ -3,6 +3,7 @@ package dataset
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (r *reader) readCSV(in io.Reader, encoding string) error {
 	p := &recordParser{dialect: d, single: r.single()}
 	for rec, err := range d.records(text) {
 		if err != nil {
-			return err
+			return cmp.Or(r.to.parsed(p), err) // the first line that is wrong
 		}
 		if p.cols == nil {
 			named, err := r.openCSV(p, rec, sample, encoding)
@@ -71,6 +72,9 @@ func (r *reader) readCSV(in io.Reader, encoding string) error {
 		if err := r.to.cells(p, rec); err != nil {
 			return err
 		}
+	}
+	if err := r.to.parsed(p); err != nil {
+		return err
 	}
 	return r.to.close()
 }

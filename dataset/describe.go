@@ -209,6 +209,8 @@ func (d *describer) cells(p *recordParser, rec record) error {
 	return nil
 }
 
+func (d *describer) parsed(*recordParser) error { return nil }
+
 func (d *describer) add(w *row) error {
 	d.begin()
 	for col, c := range d.columns {

@@ -164,8 +164,9 @@ type sink interface {
 	types(file string, list []*parquetColumn) error
 	// undecided takes the error about numbers of a text that can be read in several ways; nil if there is none.
 	undecided(err error) error
-	// cells takes a record of text.
+	// cells takes a record of text, and parsed ends those of a file.
 	cells(p *recordParser, rec record) error
+	parsed(p *recordParser) error
 	// assume takes how a file is read, apart from the plain way.
 	assume(a Assumption)
 	// add takes a row, which it may change.
