@@ -155,6 +155,9 @@ func (w *checkedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// Behind returns the writer behind it, for those who ask how wide a terminal is.
+func (w *checkedWriter) Behind() io.Writer { return w.out }
+
 // untilCanceled does work that does not watch the context. When that ends, the work is
 // left behind: the program ends, too.
 func untilCanceled[T any](ctx context.Context, work func() (T, error)) (result T, err error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,3 +44,6 @@ func TestSentence(t *testing.T) {
 		}
 	}
 }
+
+// Sentences ask what is behind this writer how wide they may be.
+var _ interface{ Behind() io.Writer } = (*checkedWriter)(nil)

@@ -21,17 +21,25 @@ func Is(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Size returns the size of the terminal that w is; zeros if it is none or its size is not known.
+// Size returns the size of the terminal that w, or a writer behind it, writes to; zeros if there
+// is none or its size is not known.
 func Size(w io.Writer) (columns, rows int) {
+	if outer, ok := w.(interface{ Behind() io.Writer }); ok {
+		w = outer.Behind()
+	}
 	if f, ok := w.(*os.File); ok {
 		columns, rows, _ = term.GetSize(int(f.Fd())) // zeros after an error
 	}
 	return columns, rows
 }
 
-// Sayf prints a sentence in lines of 80 columns, which tables have too.
+// Sayf prints a sentence in lines that fit into the terminal, and into 80 columns.
 func Sayf(w io.Writer, format string, args ...any) {
-	fmt.Fprintln(w, text.Wrap(fmt.Sprintf(format, args...), 80))
+	columns := 80
+	if n, _ := Size(w); n >= 20 {
+		columns = min(n, columns)
+	}
+	fmt.Fprintln(w, text.Wrap(fmt.Sprintf(format, args...), columns))
 }
 
 // How often progress is reported: as a bar, and by lines where there is no terminal.
