@@ -20,7 +20,7 @@ import (
 // Method", 1996). A sum of d r numbers is an iteration: that of G, with P, and that
 // of every product H p, while U rests. Steps are taken in full, and to the end: of 1,008 runs
 // shorter ones where the objective rose changed 108, and going back to Accelerated after steps that
-// gained little 176, and more of these took longer than not.
+// gained little 176, and with either fewer of them converged.
 //
 // It needs the sums themselves, and P. So in gossip, without P and with SampleSplit it is
 // Accelerated.
