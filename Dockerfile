@@ -3,7 +3,6 @@
 #	docker build -t difalt .
 #	docker run --rm difalt
 #	docker run --rm --user "$(id -u):$(id -g)" -v "$PWD/out:/out" difalt simulate --out /out
-#	docker run --rm difalt bench
 #	docker run -v "$PWD/cluster.json:/etc/difalt/cluster.json:ro" -v "$PWD/a.key:/etc/difalt/node.key:ro" \
 #	    --user "$(id -u):$(id -g)" -v "$PWD/data:/data" -p 7001:7001 difalt node \
 #	    --cluster /etc/difalt/cluster.json --key /etc/difalt/node.key --listen :7001 \
@@ -24,8 +23,10 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 ENV PATH=/usr/local/go/bin:$PATH
 WORKDIR /src
-COPY go.mod go.sum ./
-RUN go mod download
+COPY go.work go.mod go.sum ./
+COPY cmd/difalt/go.mod cmd/difalt/go.sum cmd/difalt/
+COPY bench/peers/go.mod bench/peers/go.sum bench/peers/
+RUN cd cmd/difalt && go mod download
 COPY . .
 RUN CGO_ENABLED=1 CGO_LDFLAGS="-ltmglib -lgfortran -lquadmath -lm -lpthread" \
     go build -trimpath -buildvcs=false -tags openblas,netgo,osusergo \

@@ -262,3 +262,43 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("a damaged file: error %v, want one that names it", err)
 	}
 }
+
+// available returns the memory that is free, in bytes, or 0 where the system does not report it.
+func available() int {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return 0
+	}
+	if m, err := fs.Meminfo(); err == nil && m.MemAvailableBytes != nil {
+		return int(*m.MemAvailableBytes)
+	}
+	return 0
+}
+
+// stolenTime starts to count and returns a function that reports the share of the time since
+// then in which a program wanted a processor of this virtual machine and the host gave
+// it to somebody else, false where the system does not tell. Where that is more than a
+// few hundredths, numbers vary by as much, and those of several workers by more.
+func stolenTime() func() (share float64, ok bool) {
+	before, known := processors()
+	return func() (float64, bool) {
+		after, still := processors()
+		stolen, wanted := after.Steal-before.Steal, 0.0
+		for _, c := range []struct {
+			sign float64
+			procfs.CPUStat
+		}{{1, after}, {-1, before}} {
+			wanted += c.sign * (c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal)
+		}
+		return stolen / wanted, known && still && wanted > 0
+	}
+}
+
+func processors() (of procfs.CPUStat, known bool) {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return of, false
+	}
+	s, err := fs.Stat()
+	return s.CPUTotal, err == nil
+}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"image/color"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,9 +16,12 @@ import (
 	"testing"
 	"text/template"
 
-	"github.com/difalt/difalt/internal/chart"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
 	"github.com/difalt/difalt/internal/measure"
-	"github.com/difalt/difalt/internal/text"
 )
 
 //go:embed BENCHMARKS.md.tmpl
@@ -92,32 +96,71 @@ func details(r *result) string {
 	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), "; ") + "."
 }
 
-// dots are the peers that the picture shows beside difalt, and how.
+// dots are the peers that the picture shows beside difalt.
 var dots = []struct {
 	peer  string
-	color chart.Color
+	color color.Color
 }{
-	{"C, OpenBLAS batched", chart.Orange}, {"C++, Eigen", chart.Pink}, {"JAX", chart.Green}, {"NumPy", chart.Black},
+	{"C, OpenBLAS batched", color.RGBA{230, 159, 0, 255}}, {"C++, Eigen", color.RGBA{204, 121, 167, 255}},
+	{"JAX", color.RGBA{0, 158, 115, 255}}, {"NumPy", color.Black},
 }
 
-// picture draws the shares of the roofline that difalt and some peers reach.
+// picture draws the shares of the roofline that difalt and some peers reach, as SVG.
 func picture(all []comparison) []byte {
-	p := chart.Panel{X: chart.Axis{Min: -0.5, Max: float64(len(all)) - 0.5}, Y: chart.Axis{Max: 1}}
-	ours := chart.Series{Name: "difalt", Style: chart.Style{Color: chart.Sky, Bar: 0.6}}
+	p := plot.New()
+	p.Y.Label.Text, p.X.Label.Text, p.Y.Min, p.Y.Max = "Share of the roofline", "Shape, threads", 0, 1
+	labels, ours := make([]string, len(all)), make(plotter.Values, len(all))
 	for i, c := range all {
-		p.X.Marks = append(p.X.Marks, chart.Mark{Value: float64(i), Label: fmt.Sprintf("%s, %d", c.Shape, c.Threads)})
-		ours.X, ours.Y = append(ours.X, float64(i)), append(ours.Y, share(c, "difalt"))
+		labels[i], ours[i] = fmt.Sprintf("%s, %d", c.Shape, c.Threads), max(share(c, "difalt"), 0)
 	}
-	p.Series = append(p.Series, ours)
+	bars, err := plotter.NewBarChart(ours, vg.Points(28))
+	if err != nil {
+		panic(err) // no comparison
+	}
+	bars.Color, bars.LineStyle.Width = color.RGBA{86, 180, 233, 255}, 0
+	p.Add(bars)
+	p.Legend.Add("difalt", bars)
 	for _, d := range dots {
-		s := chart.Series{Name: d.peer, Style: chart.Style{Color: d.color, Dot: 3}}
+		var points plotter.XYs
 		for i, c := range all {
-			s.X, s.Y = append(s.X, float64(i)), append(s.Y, share(c, d.peer))
+			if y := share(c, d.peer); y > 0 {
+				points = append(points, plotter.XY{X: float64(i), Y: y})
+			}
 		}
-		p.Series = append(p.Series, s)
+		if len(points) == 0 {
+			continue
+		}
+		s, err := plotter.NewScatter(points)
+		if err != nil {
+			panic(err) // a point that is not finite
+		}
+		s.Color, s.Radius, s.Shape = d.color, vg.Points(4), draw.CircleGlyph{}
+		p.Add(s)
+		p.Legend.Add(d.peer, s)
 	}
-	f := &chart.Figure{Panels: []chart.Panel{p}, Y: "Share of the roofline", Caption: "Shape, threads"}
-	return f.SVG()
+	p.NominalX(labels...)
+	p.Legend.Top = true
+	w, err := p.WriterTo(9*vg.Inch, 4*vg.Inch, "svg")
+	if err != nil {
+		panic(err) // svg is a format of plot
+	}
+	var out bytes.Buffer
+	if _, err := w.WriteTo(&out); err != nil {
+		panic(err) // a buffer takes everything
+	}
+	return out.Bytes()
+}
+
+// markdown writes rows as a table, the first row as its head.
+func markdown(rows [][]string) string {
+	var out strings.Builder
+	for i, row := range rows {
+		fmt.Fprintf(&out, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			fmt.Fprintf(&out, "|%s\n", strings.Repeat(" --- |", len(row)))
+		}
+	}
+	return out.String()
 }
 
 // share is the share of the roofline that a peer reaches; not a number if it was not measured.
@@ -158,7 +201,7 @@ func peerTable(all []comparison) string {
 		}
 		rows = append(rows, row)
 	}
-	return text.Table(rows).Markdown()
+	return markdown(rows)
 }
 
 // absentTable lists what was not measured, and why; empty if that is nothing.
@@ -171,7 +214,7 @@ func absentTable(all []comparison) string {
 			}
 		}
 	}
-	return text.Table(rows).Markdown()
+	return markdown(rows)
 }
 
 func sample() *result {

@@ -65,7 +65,7 @@ func BenchmarkPeers(b *testing.B) {
 	peers := slices.DeleteFunc(catalog(), func(p peer) bool {
 		return !slices.Contains(always, p.name) && !pattern.MatchString(p.name)
 	})
-	stolen := measure.Stolen()
+	stolen := stolenTime()
 	for _, shape := range measure.Shapes() {
 		b.Run("shape="+shape.Name, func(b *testing.B) {
 			r := &runner{builder: builds, peers: peers, shape: shape, seconds: *seconds, folder: b.TempDir()}

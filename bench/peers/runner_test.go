@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/internal/measure"
-	"github.com/difalt/difalt/internal/memory"
 )
 
 // tolerance is the largest relative Frobenius distance of an answer from the
@@ -48,13 +47,11 @@ func (r *runner) compare(ctx context.Context, n int) (*comparison, error) {
 	c := &comparison{Shape: r.shape.Name, Threads: n}
 	references, others := r.peers[:len(always)], r.peers[len(always):]
 	size := len(others)
-	if free, _, known, err := memory.Available(); err != nil {
-		return nil, err
-	} else if known {
+	if free := available(); free > 0 {
 		// Interpreters and compilers take some hundred megabytes besides the samples,
 		// and while a peer reads its problem it may hold it twice.
 		each := r.shape.Bytes()*5/4 + 300<<20
-		size = min(size, max(int(free)*8/10/each-len(references)-1, 1))
+		size = min(size, max(free*8/10/each-len(references)-1, 1))
 	}
 	for first := true; first || len(others) > 0; first = false {
 		k := min(size, len(others))

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/fit"
-	"github.com/difalt/difalt/internal/options"
-	"github.com/difalt/difalt/internal/report"
-	"github.com/difalt/difalt/internal/text"
-	"github.com/difalt/difalt/model"
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/fit"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/report"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/spf13/cobra"
 )
 

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/difalt/difalt/engine"
-	"github.com/difalt/difalt/engine/cluster"
-	"github.com/difalt/difalt/engine/grpc"
-	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/engine/grpc"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/engine/cluster"
-	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
 )
 
 // TestCluster: new writes what node and check want, keys for their owners only, and

@@ -10,11 +10,11 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/internal/options"
-	"github.com/difalt/difalt/internal/report"
-	"github.com/difalt/difalt/internal/terminal"
-	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/report"
+	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/spf13/cobra"
 )
 

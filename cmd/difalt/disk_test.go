@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/internal/memory"
+	"github.com/difalt/difalt/cmd/difalt/internal/memory"
 	"github.com/difalt/difalt/internal/scratch/scratchtest"
 )
 

@@ -8,15 +8,15 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/problemfile"
-	"github.com/difalt/difalt/internal/atomicfile"
-	"github.com/difalt/difalt/internal/options"
-	"github.com/difalt/difalt/internal/report"
-	"github.com/difalt/difalt/internal/tablefile"
-	"github.com/difalt/difalt/internal/terminal"
-	"github.com/difalt/difalt/internal/text"
-	"github.com/difalt/difalt/model"
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/report"
+	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
+	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/cmd/difalt/model"
 )
 
 // stdio is the name of the standard input or output in place of a file.

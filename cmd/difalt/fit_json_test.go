@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/dustin/go-humanize"
 )
 

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/fit"
-	"github.com/difalt/difalt/model"
+	"github.com/difalt/difalt/cmd/difalt/fit"
+	"github.com/difalt/difalt/cmd/difalt/model"
 )
 
 // records reads a CSV file as maps from column to cell.

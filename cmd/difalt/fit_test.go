@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/simulation"
 	"github.com/dustin/go-humanize"
 )
 

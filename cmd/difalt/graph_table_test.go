@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/topology"
 )
 

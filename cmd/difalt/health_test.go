@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 )
 
 // TestHealth: a node is ready when all its neighbours are there, and not before; who

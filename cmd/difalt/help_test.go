@@ -8,8 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/internal/options"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -43,7 +43,7 @@ func TestHelpNamesWhatIsAccepted(t *testing.T) {
 
 // The help of a command fits in a terminal of 80 columns.
 func TestHelpFits(t *testing.T) {
-	for _, name := range []string{"", "fit", "fit --help-all", "describe", "predict", "adapt", "plan", "simulate", "results", "bench", "info", "model"} {
+	for _, name := range []string{"", "fit", "fit --help-all", "describe", "predict", "adapt", "plan", "simulate", "results", "info", "model"} {
 		stdout, _, code := difaltCommand(t, append(strings.Fields(name), "--help")...)
 		if code != 0 || stdout == "" {
 			t.Errorf("%s --help: exit code %d", name, code)

@@ -17,12 +17,12 @@ import (
 	"syscall"
 	"unicode"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/federate"
+	"github.com/difalt/difalt/cmd/difalt/internal/memory"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/federate"
-	"github.com/difalt/difalt/internal/memory"
-	"github.com/difalt/difalt/internal/options"
-	"github.com/difalt/difalt/internal/text"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -211,7 +211,7 @@ func newRootCommand() *cobra.Command {
 	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
 	root.SetVersionTemplate("difalt {{.Version}}\n")
-	root.AddCommand(newSimulateCommand(), newSimulateNodeCommand(), newResultsCommand(), newDescribeCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newModelCommand(), newClusterCommand(), newNodeCommand(), newUpCommand(), newPlanCommand(), newBenchCommand(), newInfoCommand())
+	root.AddCommand(newSimulateCommand(), newSimulateNodeCommand(), newResultsCommand(), newDescribeCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newModelCommand(), newClusterCommand(), newNodeCommand(), newUpCommand(), newPlanCommand(), newInfoCommand())
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(cmp.Or(formerNames[name], name))
 	})

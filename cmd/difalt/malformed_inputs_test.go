@@ -44,7 +44,7 @@ func newMalformedSources(t *testing.T) *malformedSources {
 	}
 	s.model = readFile(t, model)
 	for _, pattern := range []string{"*.parquet", "*.npy"} {
-		paths, _ := filepath.Glob(filepath.Join("../../dataset/testdata", pattern))
+		paths, _ := filepath.Glob(filepath.Join("dataset/testdata", pattern))
 		for _, path := range paths {
 			if strings.HasSuffix(path, "y") {
 				s.npy = append(s.npy, readFile(t, path))

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/internal/memory"
+	"github.com/difalt/difalt/cmd/difalt/internal/memory"
 )
 
 // TestNoMemory: what cannot fit is told before it is computed, in a line and with exit code 1,

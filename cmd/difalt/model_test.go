@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/internal/text"
-	"github.com/difalt/difalt/model"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/cmd/difalt/model"
 )
 
 // What model show prints, its JSON and the file of effects say the same, and the file is of the format that its name says.

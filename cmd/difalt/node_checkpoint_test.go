@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/internal/longtest"
-	"github.com/difalt/difalt/model"
 )
 
 // kept are flags of a training that takes half a second, with checkpoints.

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/engine/cluster"
-	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/internal/testnet"
-	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
 )
 

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/engine/mpi"
+	"github.com/difalt/difalt/cmd/difalt/internal/federate"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/engine"
-	"github.com/difalt/difalt/engine/cluster"
-	"github.com/difalt/difalt/engine/mpi"
-	"github.com/difalt/difalt/internal/federate"
-	"github.com/difalt/difalt/internal/options"
 	"github.com/difalt/difalt/topology"
 )
 

@@ -5,7 +5,7 @@ package main
 import (
 	"context"
 
-	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
 )
 
 func (n *nodeCommand) runMPI(context.Context) error {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/internal/checkpoint"
+	"github.com/difalt/difalt/cmd/difalt/internal/checkpoint"
 )
 
 // TestStartedAgainWhenDone: a node that is started again when the others have ended does

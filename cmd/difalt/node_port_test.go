@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/engine/cluster"
-	"github.com/difalt/difalt/internal/federate"
 )
 
 // TestPortTaken: a node whose port is taken ends at once and says which, and those that

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/engine/cluster"
-	"github.com/difalt/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 )
 
 // TestNodesSameBits: three processes, one a node, come to the bits of one process, for

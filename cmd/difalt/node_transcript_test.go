@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/mem"

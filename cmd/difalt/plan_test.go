@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/internal/theory"
+	"github.com/difalt/difalt/cmd/difalt/internal/theory"
 )
 
 func TestPlan(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/internal/options"
-	"github.com/difalt/difalt/internal/report"
-	"github.com/difalt/difalt/internal/tablefile"
-	"github.com/difalt/difalt/internal/terminal"
-	"github.com/difalt/difalt/internal/text"
-	"github.com/difalt/difalt/model"
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/report"
+	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
+	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/spf13/cobra"
 )
 

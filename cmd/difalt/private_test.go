@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/model"
+	"github.com/difalt/difalt/cmd/difalt/model"
 )
 
 // writeTasks writes a table of tasks with levels and slopes of their own, from one of a number to another.

@@ -17,7 +17,7 @@ func TestNumbersHaveTwoEnds(t *testing.T) {
 	tried := 0
 	for _, command := range []string{
 		"fit --data no.csv --task t --target y", "node --data no.csv --task t --target y", "up --data no*.csv --task t --target y",
-		"simulate --engine grpc --out " + t.TempDir(), "plan --gamma 0.5", "bench", "cluster check --cluster no.json",
+		"simulate --engine grpc --out " + t.TempDir(), "plan --gamma 0.5", "cluster check --cluster no.json",
 	} {
 		args := strings.Fields(command)
 		cmd, _, err := newRootCommand().Find(args)

@@ -9,15 +9,15 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/engine/grpc"
+	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/federate"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/engine"
-	"github.com/difalt/difalt/engine/cluster"
-	"github.com/difalt/difalt/engine/grpc"
-	"github.com/difalt/difalt/internal/atomicfile"
-	"github.com/difalt/difalt/internal/federate"
-	"github.com/difalt/difalt/internal/options"
-	"github.com/difalt/difalt/internal/simulation"
-	"github.com/difalt/difalt/internal/text"
 	"github.com/spf13/cobra"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 )
 
 // TestSimulateEngine: real processes come to the bits of one process, or the command

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/paper"
+	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
+	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/options"
-	"github.com/difalt/difalt/internal/paper"
-	"github.com/difalt/difalt/internal/simulation"
-	"github.com/difalt/difalt/internal/tablefile"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )

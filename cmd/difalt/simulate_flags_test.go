@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 )
 
 // resolve parses the flags of simulate as the command does.

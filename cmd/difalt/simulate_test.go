@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/dataset/problemfile"
-	"github.com/difalt/difalt/internal/simulation"
+	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 	"gonum.org/v1/gonum/mat"
 )
 

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/difalt/difalt/engine/cluster"
-	"github.com/difalt/difalt/internal/federate"
-	"github.com/difalt/difalt/internal/options"
-	"github.com/difalt/difalt/internal/report"
-	"github.com/difalt/difalt/internal/terminal"
-	"github.com/difalt/difalt/internal/text"
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/federate"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/report"
+	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
 )

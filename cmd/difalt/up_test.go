@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/internal/federate"
-	"github.com/difalt/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/federate"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
 )
 
 // TestUpOutcome: what up ends with is the error of a node that does not blame another, and

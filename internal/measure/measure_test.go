@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
@@ -55,17 +54,6 @@ func TestFlopsGrow(t *testing.T) {
 					t.Fatalf("%v takes %v operations, %d samples and rank %d %v", more, g, n, r, f)
 				}
 			}
-		}
-	}
-}
-
-// What cannot fit in memory is refused before anything is drawn.
-func TestRunRefuses(t *testing.T) {
-	t.Setenv(memory.Variable, "1MB")
-	for _, storage := range Storages() {
-		c := Config{Shapes: []Shape{{"huge", 2000000000, 2000000000, 9, 3}}, Storages: []Storage{storage}, Workers: []int{1}}
-		if err := Run(t.Context(), c, nil); err == nil || !strings.Contains(err.Error(), "2000000000 tasks of 2000000000 samples with 9 features (huge, "+storage.Name+")") {
-			t.Errorf("%s: error %v", storage.Name, err)
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/difalt/difalt/internal/memory"
 	"github.com/difalt/difalt/kernel"
 )
 
@@ -101,13 +100,6 @@ func ParseWorkers(list string, processors int) ([]int, error) {
 // Run measures every combination of shape, storage and workers and passes the rows
 // to emit, in this order, as they come.
 func Run(ctx context.Context, c Config, emit func(Row) error) error {
-	for _, shape := range c.Shapes {
-		for _, storage := range c.Storages {
-			if err := shape.CheckMemory(storage); err != nil {
-				return err
-			}
-		}
-	}
 	for _, shape := range c.Shapes {
 		problem := NewProblem(shape, c.Seed)
 		for _, storage := range c.Storages {
@@ -232,20 +224,6 @@ func parseShape(name string) (Shape, error) {
 		return s, fmt.Errorf("shape %q: rank %d is more than the %d features", name, s.Rank, s.Features)
 	}
 	return s, nil
-}
-
-// CheckMemory returns an error if the samples of a shape, or what is made of them, cannot
-// fit in memory.
-func (s Shape) CheckMemory(storage Storage) error {
-	t, n, d, r := float64(s.Tasks), float64(s.Samples), float64(s.Features), float64(s.Rank)
-	need := t * n * (8*d + 8)
-	if storage.Tasks == kernel.Float32 {
-		need = t * n * (4*d + 8)
-	}
-	if storage.Reduce {
-		need += t * (2*n*d + 8*n*(r+1) + 8*d)
-	}
-	return memory.Check(need+8*4*d*r, fmt.Sprintf("%d tasks of %d samples with %d features (%s, %s)", s.Tasks, s.Samples, s.Features, s.Name, storage.Name))
 }
 
 // Bytes returns the size of all X_t in float64, without padding.

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/prometheus/procfs"
 )
 
 // turn is how long one thing is repeated before the next one has its turn: long
@@ -97,32 +95,4 @@ func Median(v []float64) float64 {
 	}
 	slices.Sort(v)
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
-}
-
-// Stolen starts to count and returns a function that tells the share of the time since
-// then in which a program wanted a processor of this virtual machine and the host gave
-// it to somebody else, false where the system does not tell. Where that is more than a
-// few hundredths, numbers vary by as much, and those of several workers by more.
-func Stolen() func() (share float64, ok bool) {
-	before, known := processors()
-	return func() (float64, bool) {
-		after, still := processors()
-		stolen, wanted := after.Steal-before.Steal, 0.0
-		for _, c := range []struct {
-			sign float64
-			procfs.CPUStat
-		}{{1, after}, {-1, before}} {
-			wanted += c.sign * (c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal)
-		}
-		return stolen / wanted, known && still && wanted > 0
-	}
-}
-
-func processors() (of procfs.CPUStat, known bool) {
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return of, false
-	}
-	s, err := fs.Stat()
-	return s.CPUTotal, err == nil
 }

@@ -4,25 +4,16 @@ package outside
 
 import (
 	"context"
-	"net"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/dataset"
-	"github.com/difalt/difalt/dataset/problemfile"
-	"github.com/difalt/difalt/dataset/schema"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/engine"
-	"github.com/difalt/difalt/engine/cluster"
-	"github.com/difalt/difalt/engine/grpc"
-	"github.com/difalt/difalt/fit"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/eigen"
 	"github.com/difalt/difalt/kernel/lsq"
 	"github.com/difalt/difalt/kernel/qr"
-	"github.com/difalt/difalt/model"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
 )
@@ -105,68 +96,4 @@ func Run(ctx context.Context, tasks []*kernel.Tasks) (*difalt.Result, error) {
 		return nil, err
 	}
 	return solver.Run(ctx)
-}
-
-// Table is one in memory.
-func Table() (*dataset.Table, error) {
-	t, err := dataset.NewTable([]string{"dose", "age"}, true, kernel.Float64)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"north", "south"} {
-		if err := t.AddTask(name); err != nil {
-			return nil, err
-		}
-	}
-	err = t.Fill([]int{0, 1}, []float64{1, 2}, func(put func(at int, run []float64)) error {
-		put(0, []float64{1, 2, 3, 4})
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return t, t.Assign([]string{"n0", "n1"}, []int{0, 1})
-}
-
-// Fit trains on a table.
-func Fit(ctx context.Context, t *dataset.Table) (*model.Model, *fit.Report, error) {
-	network, err := Network(len(t.Nodes()))
-	if err != nil {
-		return nil, nil, err
-	}
-	train, err := t.Split(dataset.Split{TestFraction: 0.25})
-	if err != nil {
-		return nil, nil, err
-	}
-	return fit.Fit(ctx, t, fit.Config{Network: network, Options: fit.DefaultOptions(1), Train: train})
-}
-
-// Model is one of somebody else's parameters.
-func Model() (*model.Model, error) {
-	return model.New(model.Parameters{
-		Schema: schema.Schema{
-			Columns:    []string{"dose", "site"},
-			Categories: []schema.Category{{Column: "site", Levels: []string{"p"}}},
-		},
-		Scaling: model.Scaling{Fill: []float64{0, 0}, Center: []float64{0, 0}, Scale: []float64{1, 1}, TargetScale: 1},
-		Mean:    []float64{1, 2},
-		Prior: model.Prior{
-			Rank: 1, Loadings: []float64{1, 0}, MeanCovariance: make([]float64, 4), Noise: 1,
-			NoisePrior: model.NoisePrior{Scale: 1, Freedom: 6}, Uncertainty: mat.NewSymDense(4, nil),
-		},
-		Nodes: []string{"n0"}, Tasks: []string{"north"}, NodeOf: []int{0}, Samples: []int{1}, Theta: []float64{1, 2},
-	})
-}
-
-// Files writes a problem and reads it.
-func Files(path string, p *difalt.Problem, w *topology.Weights) (*problemfile.File, error) {
-	if err := problemfile.Write(path, p, w); err != nil {
-		return nil, err
-	}
-	return problemfile.Read(path)
-}
-
-// Connect is one node of several processes.
-func Connect(c *cluster.Cluster, id *cluster.Identity, l net.Listener) (wire.Transport, error) {
-	return grpc.New(c, id, l, engine.Options{Settings: []wire.Setting{{Name: "rank", Value: "2"}}})
 }

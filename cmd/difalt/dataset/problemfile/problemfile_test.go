@@ -1,0 +1,395 @@
+package problemfile
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/npz"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/scratch/scratchtest"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Files that NumPy 2 wrote hold X[i, j] = 10 i + j + 1/2 in different guises.
+func TestReadOfNumPy(t *testing.T) {
+	for _, c := range []struct {
+		file    string
+		task    []int
+		node    []int
+		y       float64 // y[i] = i * y
+		storage kernel.Storage
+	}{
+		// Fortran order, int32 tasks that are not adjacent, big-endian nodes, bool adjacency.
+		{"numpy-fortran.npz", []int{1, 0, 1, 0, 2, 2}, []int{0, 1, 1}, 0.25, kernel.Float64},
+		// T x n x d, float32, compressed, uint8 nodes, big-endian float32 y.
+		{"numpy-stacked.npz", []int{0, 0, 1, 1, 2, 2}, []int{0, 0, 1}, 1, kernel.Float32},
+	} {
+		f, err := Read(filepath.Join("testdata", c.file))
+		if err != nil {
+			t.Errorf("%s: %v", c.file, err)
+			continue
+		}
+		tab := f.Table
+		if tab.Storage() != c.storage || tab.Rows() != 6 || !f.HasNodes || !reflect.DeepEqual(tab.Tasks(), []string{"0", "1", "2"}) {
+			t.Errorf("%s: %v, %d rows, tasks %q", c.file, tab.Storage(), tab.Rows(), tab.Tasks())
+		}
+		x := make([]float64, 3)
+		for i := range tab.Rows() {
+			tab.X(x, i)
+			v := 10*float64(i) + 0.5
+			if x[0] != v || x[1] != v+1 || x[2] != v+2 || tab.Task(i) != c.task[i] || tab.Y(i) != float64(i)*c.y {
+				t.Errorf("%s: row %d: x = %v, task %d, y = %v", c.file, i, x, tab.Task(i), tab.Y(i))
+			}
+		}
+		for k, g := range c.node {
+			if tab.Node(k) != g {
+				t.Errorf("%s: task %d is on node %d, want %d", c.file, k, tab.Node(k), g)
+			}
+		}
+	}
+	f, _ := Read("testdata/numpy-fortran.npz")
+	if !mat.Equal(f.Adjacency, mat.NewDense(2, 2, []float64{0, 1, 1, 0})) || f.Weights != nil || f.U0 != nil {
+		t.Error("the network of numpy-fortran.npz is wrong")
+	}
+	if !mat.Equal(f.Truth, mat.NewDense(3, 2, []float64{1, 0, 0, 1, 0, 0})) {
+		t.Error("Ustar is wrong")
+	}
+	f, _ = Read("testdata/numpy-stacked.npz")
+	if !mat.Equal(f.U0[1], mat.NewDense(3, 2, []float64{0, 0, 1, 0, 0, 1})) || f.Start.At(2, 1) != 2 || f.Weights.At(0, 0) != 0.75 {
+		t.Error("U0, Ustart or weights of numpy-stacked.npz are wrong")
+	}
+}
+
+// testProblem is a small problem with everything in it.
+func testProblem(t *testing.T, storage kernel.Storage) (*difalt.Problem, *topology.Weights) {
+	t.Helper()
+	x := func(rows int, at float64) mat.Matrix {
+		m := mat.NewDense(rows, 3, nil)
+		m.Apply(func(i, j int, _ float64) float64 { return at + float64(10*i+j)/4 }, m)
+		return m
+	}
+	g, err := topology.Ring(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := topology.NewWeights(g, topology.Metropolis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eye := kernel.BasisOf(mat.NewDense(3, 2, []float64{1, 0, 0, 1, 0, 0}))
+	return &difalt.Problem{
+		Nodes: []*kernel.Tasks{
+			kernel.NewTasks([]mat.Matrix{x(2, 1), x(3, 2)}, [][]float64{{1, 2}, {3, 4, 5}}, storage),
+			kernel.NewTasks([]mat.Matrix{x(1, 3)}, [][]float64{{6}}, storage),
+		},
+		U0: []*kernel.Basis{eye, eye}, Truth: eye,
+		Start: kernel.BasisOf(mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})),
+	}, w
+}
+
+func TestRoundTrip(t *testing.T) {
+	for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+		p, w := testProblem(t, storage)
+		path := filepath.Join(t.TempDir(), "p.npz")
+		if err := Write(path, p, w); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layout, err := f.Table.Layout()
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := f.Problem(layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := make([]float64, 3), make([]float64, 3)
+		for g, want := range p.Nodes {
+			got := q.Nodes[g]
+			if got.Len() != want.Len() || got.Storage() != storage {
+				t.Fatalf("node %d has %d tasks in %v", g, got.Len(), got.Storage())
+			}
+			for k := range want.Len() {
+				if !reflect.DeepEqual(got.Y(k), want.Y(k)) {
+					t.Errorf("node %d, task %d: y = %v, want %v", g, k, got.Y(k), want.Y(k))
+				}
+				for i := range want.Samples(k) {
+					if !reflect.DeepEqual(got.Row(a, k, i), want.Row(b, k, i)) {
+						t.Errorf("node %d, task %d: row %d is %v, want %v", g, k, i, a, b)
+					}
+				}
+			}
+		}
+		if !mat.Equal(q.U0[1], p.U0[1]) || !mat.Equal(q.Start, p.Start) || !mat.Equal(q.Truth, p.Truth) || f.Weights.At(0, 1) != w.At(0, 1) {
+			t.Error("bases or weights differ")
+		}
+	}
+}
+
+func TestWriteErrors(t *testing.T) {
+	p, w := testProblem(t, kernel.Float64)
+	checkMessage(t, "folder", Write(filepath.Join(t.TempDir(), "no", "p.npz"), p, w), []string{"cannot write", "p.npz", "no such file"})
+	checkMessage(t, "no nodes", Write("p.npz", &difalt.Problem{}, nil), []string{"no nodes"})
+	g, _ := topology.Ring(3)
+	w3, _ := topology.NewWeights(g, topology.Metropolis)
+	checkMessage(t, "weights", Write("p.npz", p, w3), []string{"2 nodes", "the weights 3"})
+}
+
+// testFile is what a test changes before it is written; shape and data by name.
+type testFile struct {
+	floats map[string]struct {
+		shape []int
+		data  []float64
+	}
+	ints  map[string][]int
+	order []string
+}
+
+func (p *testFile) set(name string, shape []int, data ...float64) {
+	delete(p.ints, name)
+	p.floats[name] = struct {
+		shape []int
+		data  []float64
+	}{shape, data}
+}
+
+func (p *testFile) drop(name string) { delete(p.floats, name); delete(p.ints, name) }
+
+func validFile() *testFile {
+	p := &testFile{ints: map[string][]int{"task": {0, 0, 1, 1}, "node": {0, 1}}}
+	p.floats = map[string]struct {
+		shape []int
+		data  []float64
+	}{}
+	p.set("X", []int{4, 2}, 1, 2, 3, 4, 5, 6, 7, 8)
+	p.set("y", []int{4}, 1, 2, 3, 4)
+	p.order = append([]string{"extra"}, arrays...)
+	return p
+}
+
+func (p *testFile) bytes(t testing.TB) []byte {
+	var buf bytes.Buffer
+	w := npz.NewWriter(&buf)
+	for _, name := range p.order {
+		if f, ok := p.floats[name]; ok {
+			w.Float64s(name, f.shape, f.data)
+		} else if v, ok := p.ints[name]; ok {
+			w.Ints(name, v)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+func readBytes(b []byte) (*File, error) {
+	r, err := npz.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, err
+	}
+	return read(r, "")
+}
+
+func TestReadErrors(t *testing.T) {
+	if _, err := readBytes(validFile().bytes(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(p *testFile)
+		want   []string
+	}{
+		{"no X", func(p *testFile) { p.drop("X") }, []string{`array "X" is missing`, "y, task, node"}},
+		{"no y", func(p *testFile) { p.drop("y") }, []string{`array "y" is missing`}},
+		{"no task", func(p *testFile) { p.drop("task") }, []string{`array "task" is missing`}},
+		{"unknown array", func(p *testFile) { p.set("extra", []int{1}, 1) }, []string{`array "extra" is not part`, `"Ustar"`}},
+		{"X of one dimension", func(p *testFile) { p.set("X", []int{8}, 1, 2, 3, 4, 5, 6, 7, 8) }, []string{`array "X" is (8,) float64`, "N x d or T x n x d"}},
+		{"X of integers", func(p *testFile) { p.drop("X"); p.ints["X"] = []int{1} }, []string{`array "X" is (1,) int64`, "float64 or float32"}},
+		{"X without rows", func(p *testFile) { p.set("X", []int{0, 2}) }, []string{`array "X" is (0, 2) float64`, "no entries"}},
+		{"NaN in X", func(p *testFile) { p.set("X", []int{4, 2}, 1, 2, 3, 4, 5, math.NaN(), 7, 8) }, []string{`array "X": row 2, column 1 is NaN`}},
+		{"Inf in y", func(p *testFile) { p.set("y", []int{4}, 1, 2, 3, math.Inf(-1)) }, []string{`array "y": entry 3 is -Inf`}},
+		{"short y", func(p *testFile) { p.set("y", []int{3}, 1, 2, 3) }, []string{`array "y" is (3,) float64: want the shape [4]`}},
+		{"y of two dimensions", func(p *testFile) { p.set("y", []int{4, 1}, 1, 2, 3, 4) }, []string{`array "y" is (4, 1) float64: want the shape [4]`}},
+		{"short task", func(p *testFile) { p.ints["task"] = []int{0, 0, 1} }, []string{`array "task" is (3,) int64`, "X, which is (4, 2) float64"}},
+		{"task of floats", func(p *testFile) { p.set("task", []int{4}, 0, 0, 1, 1) }, []string{`array "task": it is (4,) float64: want integers`}},
+		{"negative task", func(p *testFile) { p.ints["task"] = []int{0, 0, 1, -1} }, []string{`array "task": entry 3 is -1`}},
+		{"task beyond node", func(p *testFile) { p.ints["task"] = []int{0, 0, 1, 2} }, []string{`array "task": entry 3 is 2`, "T-1 = 1"}},
+		{"task without rows", func(p *testFile) { p.ints["task"] = []int{0, 0, 2, 2}; p.ints["node"] = []int{0, 0, 0} }, []string{"task 1 of 3 has no rows"}},
+		{"task with stacked X", func(p *testFile) { p.set("X", []int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8) }, []string{`array "task" is there`, "X is (2, 2, 2)"}},
+		{"long node", func(p *testFile) { p.ints["node"] = []int{0, 1, 0} }, []string{`array "node" is (3,) int64`, "2 tasks"}},
+		{"node without tasks", func(p *testFile) { p.ints["node"] = []int{1, 1} }, []string{`array "node": node "0" has no tasks`}},
+		{"negative node", func(p *testFile) { p.ints["node"] = []int{0, -2} }, []string{`array "node": entry 1 is -2`}},
+		{"huge node", func(p *testFile) { p.ints["node"] = []int{0, 1 << 30} }, []string{`array "node": entry 1 is 1073741824`}},
+		{"weights not square", func(p *testFile) { p.set("weights", []int{2, 1}, 1, 1) }, []string{`array "weights" is (2, 1) float64`, "L = 2"}},
+		{"weights of other nodes", func(p *testFile) { p.set("weights", []int{1, 1}, 1) }, []string{`array "weights" is (1, 1) float64`, "L = 2"}},
+		{"weights and adjacency", func(p *testFile) {
+			p.set("weights", []int{2, 2}, .5, .5, .5, .5)
+			p.set("adjacency", []int{2, 2}, 0, 1, 1, 0)
+		}, []string{`"weights" and "adjacency" are both there`}},
+		{"U0 of other nodes", func(p *testFile) { p.set("U0", []int{1, 2, 1}, 1, 0) }, []string{`array "U0" is (1, 2, 1) float64`, "L = 2 and d = 2"}},
+		{"U0 of two dimensions", func(p *testFile) { p.set("U0", []int{2, 1}, 1, 0) }, []string{`array "U0" is (2, 1) float64`, "L x d x r"}},
+		{"U0 not orthonormal", func(p *testFile) { p.set("U0", []int{2, 2, 1}, 1, 0, 1, 1) }, []string{`"U0[1]"`, "not orthonormal", "product 2"}},
+		{"Ustar of other features", func(p *testFile) { p.set("Ustar", []int{3, 1}, 1, 0, 0) }, []string{`array "Ustar" is (3, 1) float64`, "d = 2"}},
+		{"Ustar too wide", func(p *testFile) { p.set("Ustar", []int{2, 3}, 1, 0, 0, 0, 1, 0) }, []string{`array "Ustar" is (2, 3)`, "r at most d"}},
+		{"NaN in Ustar", func(p *testFile) { p.set("Ustar", []int{2, 1}, math.NaN(), 0) }, []string{`"Ustar"`, "NaN"}},
+		{"Ustart of other features", func(p *testFile) { p.set("Ustart", []int{1, 1}, 1) }, []string{`array "Ustart" is (1, 1) float64`}},
+	} {
+		p := validFile()
+		c.change(p)
+		_, err := readBytes(p.bytes(t))
+		checkMessage(t, c.name, err, c.want)
+	}
+}
+
+// However many bytes are missing, a truncated file is an error.
+func TestReadTruncated(t *testing.T) {
+	whole := validFile().bytes(t)
+	for n := range len(whole) {
+		if _, err := readBytes(whole[:n]); err == nil {
+			t.Fatalf("no error with %d of %d bytes", n, len(whole))
+		}
+	}
+	path := filepath.Join(t.TempDir(), "short.npz")
+	if err := os.WriteFile(path, whole[:len(whole)/2], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Read(path)
+	checkMessage(t, "half", err, []string{"not a complete .npz file"})
+	_, err = Read(filepath.Join(t.TempDir(), "absent.npz"))
+	checkMessage(t, "absent", err, []string{"absent.npz", "no such file"})
+	if err := os.WriteFile(path, []byte(strings.Repeat("text ", 100)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Read(path)
+	checkMessage(t, "text", err, []string{"not a complete .npz file"})
+}
+
+// Tasks, nodes and features may have names, numbered as they come.
+func TestReadWithNames(t *testing.T) {
+	file := func(task, node, feature []string) []byte {
+		var buf bytes.Buffer
+		w := npz.NewWriter(&buf)
+		w.Float64s("X", []int{4, 2}, []float64{1, 2, 3, 4, 5, 6, 7, 8})
+		w.Float64s("y", []int{4}, []float64{1, 2, 3, 4})
+		w.Strings("task", []int{len(task)}, task)
+		w.Strings("node", []int{len(node)}, node)
+		w.Strings("feature", []int{len(feature)}, feature)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return buf.Bytes()
+	}
+	f, err := readBytes(file([]string{"Ü", "a", "Ü", "c"}, []string{"q", "p", "q"}, []string{"age", "sex"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	layout, err := f.Table.Layout()
+	if err != nil || !reflect.DeepEqual(layout, dataset.Layout{{0, 2}, {1}}) || !reflect.DeepEqual(f.Table.Nodes(), []string{"q", "p"}) {
+		t.Errorf("layout %v of nodes %q, %v", layout, f.Table.Nodes(), err)
+	}
+	if !reflect.DeepEqual(f.Table.Tasks(), []string{"Ü", "a", "c"}) || !reflect.DeepEqual(f.Table.Features(), []string{"age", "sex"}) {
+		t.Errorf("tasks %q, features %q", f.Table.Tasks(), f.Table.Features())
+	}
+	for _, c := range []struct {
+		name string
+		b    []byte
+		want []string
+	}{
+		{"same features", file([]string{"a", "a", "a", "c"}, []string{"q", "q"}, []string{"age", "age"}), []string{`column "age" is there twice`}},
+		{"few features", file([]string{"a", "a", "a", "c"}, []string{"q", "q"}, []string{"age"}), []string{`array "feature" is (1,) string`, "X, which is (4, 2) float64"}},
+		{"empty task", file([]string{"a", "", "a", "c"}, []string{"q", "q"}, []string{"b", "c"}), []string{`array "task"`, `"" is not a name`}},
+		{"many nodes", file([]string{"a", "a", "a", "c"}, []string{"q", "q", "p"}, []string{"b", "c"}), []string{`array "node" is (3,) string`, "2 tasks"}},
+	} {
+		_, err := readBytes(c.b)
+		checkMessage(t, c.name, err, c.want)
+	}
+}
+
+func checkMessage(t *testing.T, name string, err error, want []string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: no error", name)
+		return
+	}
+	for _, piece := range want {
+		if !strings.Contains(err.Error(), piece) {
+			t.Errorf("%s: error %q lacks %q", name, err, piece)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(validFile().bytes(f))
+	for _, name := range []string{"numpy-fortran.npz", "numpy-stacked.npz"} {
+		b, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, err := readBytes(b)
+		if err != nil {
+			return
+		}
+		tab := p.Table
+		x := make([]float64, len(tab.Features()))
+		for i := range tab.Rows() {
+			for _, v := range append(tab.X(x, i), tab.Y(i)) {
+				if !finite(v) {
+					t.Fatalf("row %d holds %v", i, v)
+				}
+			}
+			if k := tab.Task(i); k < 0 || k >= len(tab.Tasks()) {
+				t.Fatalf("row %d has task %d of %d", i, k, len(tab.Tasks()))
+			}
+		}
+		if p.HasNodes {
+			layout, err := p.Table.Layout()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.Problem(layout); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestOnDisk: a problem has the same rows on disk as in memory.
+func TestOnDisk(t *testing.T) {
+	folder := scratchtest.Folder(t)
+	for _, path := range []string{"testdata/numpy-fortran.npz", "testdata/numpy-stacked.npz"} {
+		want, err := Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadOnDisk(path, folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := make([]float64, 3), make([]float64, 3)
+		for i := range want.Table.Rows() {
+			if !slices.Equal(got.Table.X(a, i), want.Table.X(b, i)) || got.Table.Y(i) != want.Table.Y(i) || got.Table.Task(i) != want.Table.Task(i) {
+				t.Errorf("%s: row %d differs", path, i)
+			}
+		}
+	}
+	none := filepath.Join(folder, "none")
+	if _, err := ReadOnDisk("testdata/numpy-stacked.npz", none); err == nil || !strings.Contains(err.Error(), none) {
+		t.Errorf("no folder: error %v, want one that names it", err)
+	}
+}

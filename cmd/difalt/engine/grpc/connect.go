@@ -1,0 +1,303 @@
+package grpc
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/crowd"
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	method = "/difalt.Edge/Exchange"
+	// keepaliveTime and keepaliveTimeout find a connection that is dead without a word.
+	keepaliveTime    = 10 * time.Second
+	keepaliveTimeout = 5 * time.Second
+	// maxHeaders is how long the headers of a call may be, in bytes.
+	maxHeaders = 8 << 10
+	// Between two attempts to connect.
+	firstPause = 50 * time.Millisecond
+	longPause  = 2 * time.Second
+)
+
+// description is the service, as generated code would have it.
+var description = rpc.ServiceDesc{
+	ServiceName: "difalt.Edge", HandlerType: (*any)(nil),
+	Streams: []rpc.StreamDesc{{
+		StreamName: "Exchange", ServerStreams: true, ClientStreams: true,
+		Handler: func(srv any, s rpc.ServerStream) error { return srv.(*Transport).accept(s) },
+	}},
+}
+
+func (t *Transport) serve(own tls.Certificate, l net.Listener) {
+	config := tlsConfig(t.cluster, own, func(error) {}, func(int) error { return nil })
+	window := windowOf(t.o.MaxFrame)
+	t.server.calls = map[int]calls{}
+	t.server.Server = rpc.NewServer(
+		rpc.Creds(door{credentials.NewTLS(config), t}), rpc.ReadBufferSize(0), // TLS has a buffer
+		rpc.InitialWindowSize(window), rpc.InitialConnWindowSize(window),
+		rpc.MaxHeaderListSize(maxHeaders), rpc.MaxRecvMsgSize(chunk), rpc.MaxConcurrentStreams(1),
+		rpc.WaitForHandlers(true), rpc.ConnectionTimeout(helloTimeout),
+		rpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTimeout, PermitWithoutStream: true}),
+	)
+	t.server.RegisterService(&description, t)
+	healthpb.RegisterHealthServer(t.server, &health{t: t})
+	most := mostStrangers(mostFiles(), len(t.edges))
+	guarded := crowd.Limit(l, most, func(from string) {
+		t.refused(fmt.Sprintf("%s: more than %d connections of strangers", from, most))
+	})
+	t.wg.Go(func() { _ = t.server.Serve(guarded) }) // it returns when Leave stops it
+}
+
+// windowOf is how much may be on its way: two frames, as no neighbour is more than a round
+// ahead, and notes; at most what gRPC's own measurement ends at, which would send a ping with
+// almost every frame.
+func windowOf(frame int) int32 { return int32(min(2*frame+chunk, 16<<20)) }
+
+// A health tells those who ask grpc.health.v1 whether all neighbours are there. Nobody can
+// watch: that would keep a connection.
+type health struct {
+	healthpb.UnimplementedHealthServer
+	t *Transport
+}
+
+func (h *health) Check(_ context.Context, r *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
+	if r.GetService() != "" {
+		return nil, status.Error(codes.NotFound, "no such service")
+	}
+	h.t.mu.Lock()
+	defer h.t.mu.Unlock()
+	is := healthpb.HealthCheckResponse_SERVING
+	if h.t.leaving.started || slices.ContainsFunc(h.t.edges, func(e *edge) bool { return e.session == nil }) {
+		is = healthpb.HealthCheckResponse_NOT_SERVING
+	}
+	return &healthpb.HealthCheckResponse{Status: is}, nil
+}
+
+// accept serves a neighbour that has dialled.
+func (t *Transport) accept(s rpc.ServerStream) error {
+	from, _ := peer.FromContext(s.Context())
+	c, ok := from.AuthInfo.(*caller)
+	if !ok {
+		return status.Error(codes.Unauthenticated, "no TLS")
+	}
+	e := t.edgeTo(c.node)
+	var their *hello
+	if e != nil {
+		var err error
+		if their, err = firstHello(c, s); err != nil {
+			return err
+		}
+	}
+	// A neighbour that this node dials may call itself to say that it cannot take part, as where it cannot listen.
+	if e == nil || c.node < t.node && (!their.Probe || their.Failed == nil) {
+		err := fmt.Sprintf("%s at %v is in the cluster, but not on an edge on which it dials %s", t.cluster.Label(c.node), from.Addr, t.cluster.Label(t.node))
+		t.refused(err)
+		return status.Error(codes.PermissionDenied, err)
+	}
+	return t.welcome(e, c, their, s)
+}
+
+// welcome answers a neighbour that has shown the right key and greeted.
+func (t *Transport) welcome(e *edge, c *caller, their *hello, s rpc.ServerStream) error {
+	own := t.greeting(e)
+	differs, apart := disagree(t.cluster, own, their), error(nil)
+	if differs == nil && !own.Probe && !their.Probe {
+		apart = t.admit(e, their)
+		own = t.greeting(e) // with what the session that has ended here has brought
+	}
+	if err := sendJSON(s, own); err != nil {
+		return err
+	}
+	switch {
+	case differs != nil:
+		t.refused(differs.Error())
+		if !their.Probe {
+			t.refuse(e, differs)
+		}
+		return status.Error(codes.FailedPrecondition, differs.Error())
+	case apart != nil:
+		return status.Error(codes.Unavailable, apart.Error())
+	case own.Probe || their.Probe:
+		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has what it asked for
+		t.endProbe(e, own, their)
+		return nil
+	}
+	t.uses(c)
+	t.noteTrouble(e, t.exchangeFrames(t.ctx, e, s, their))
+	return nil
+}
+
+// firstHello returns what the other end says first, when it may begin.
+func firstHello(c *caller, s rpc.ServerStream) (*hello, error) {
+	timer := time.AfterFunc(helloTimeout, func() { c.conn.Close() })
+	defer timer.Stop()
+	h, err := receiveHello(s)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	return h, nil
+}
+
+// endProbe notes the end of a question.
+func (t *Transport) endProbe(e *edge, own, their *hello) {
+	if their.Failed != nil {
+		t.noteFailure(e, their.Failed)
+	}
+	if own.Probe {
+		t.mu.Lock()
+		e.peerSeen = true
+		t.mu.Unlock()
+	}
+	t.notify()
+}
+
+// keepDialling connects to a neighbour again and again, until that is of no use.
+func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
+	pause := firstPause
+	for {
+		t.mu.Lock()
+		last := e.last
+		over := e.trouble.final != nil || e.parting.theirBye || t.o.Probe && e.peerSeen
+		t.mu.Unlock()
+		if over || t.ctx.Err() != nil {
+			return
+		}
+		err := t.dial(e, own)
+		t.mu.Lock()
+		if connected := e.last != last; connected {
+			pause = firstPause
+		}
+		t.mu.Unlock()
+		if err != nil && t.ctx.Err() == nil {
+			t.noteTrouble(e, err)
+		}
+		select {
+		case <-time.After(pause/2 + rand.N(pause/2)):
+		case <-t.ctx.Done():
+			return
+		}
+		pause = min(2*pause, longPause)
+	}
+}
+
+// dial connects to a neighbour once and stays as long as the connection lasts.
+func (t *Transport) dial(e *edge, own tls.Certificate) error {
+	t.endSession(e)
+	ctx, cancel := context.WithCancelCause(t.ctx)
+	defer cancel(nil)
+	address := e.address
+	config := tlsConfig(t.cluster, own, func(err error) { cancel(&refusal{address + ": " + err.Error()}) }, func(i int) error {
+		if i == e.peer {
+			return nil
+		}
+		return fmt.Errorf("it has the key of %s", t.cluster.Label(i))
+	})
+	window := windowOf(t.o.MaxFrame)
+	conn, err := rpc.NewClient("passthrough:///"+address,
+		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy(), rpc.WithReadBufferSize(0), // TLS has a buffer
+		rpc.WithInitialWindowSize(window), rpc.WithInitialConnWindowSize(window), rpc.WithMaxHeaderListSize(maxHeaders),
+		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, PermitWithoutStream: true}),
+		rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName), rpc.MaxCallRecvMsgSize(chunk)),
+	)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	timer := time.AfterFunc(helloTimeout, func() { cancel(fmt.Errorf("no answer from %s for %v", address, helloTimeout)) })
+	defer timer.Stop()
+	s, err := conn.NewStream(ctx, &description.Streams[0], method)
+	if err == nil {
+		err = t.greet(ctx, e, s, timer)
+	} else {
+		err = t.explainRefusal(e, err)
+	}
+	if ctx.Err() != nil && t.ctx.Err() == nil {
+		return context.Cause(ctx) // which gRPC has put into words of its own
+	}
+	return err
+}
+
+// greet exchanges hellos with the other end, and then frames.
+func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, timer *time.Timer) error {
+	own := t.greeting(e)
+	if err := sendJSON(s, own); err != nil {
+		return t.explainRefusal(e, s.RecvMsg(&bytesMessage{}))
+	}
+	their, err := receiveHello(s)
+	if err != nil {
+		return t.explainRefusal(e, err)
+	}
+	if !timer.Stop() {
+		return context.DeadlineExceeded // dial says it in words
+	}
+	if err := disagree(t.cluster, own, their); err != nil {
+		if !their.Probe {
+			t.refuse(e, err)
+		}
+		return err
+	}
+	if own.Probe || their.Probe {
+		t.endProbe(e, own, their)
+		_ = s.CloseSend()
+		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has what it asked for
+		if own.Probe {
+			return nil
+		}
+		return errors.New("it only asks who is there")
+	}
+	if err := t.admit(e, their); err != nil {
+		return err
+	}
+	return t.exchangeFrames(ctx, e, s, their)
+}
+
+// explainRefusal turns an error from the other end, before it has said who it is, into one
+// for people; what it says about this node is final.
+func (t *Transport) explainRefusal(e *edge, err error) error {
+	switch status.Code(err) {
+	case codes.PermissionDenied, codes.FailedPrecondition:
+		said := &refusal{fmt.Sprintf("%s refuses this node: %s", t.cluster.Label(e.peer), status.Convert(err).Message())}
+		t.refuse(e, said)
+		return said
+	}
+	text := plain(err)
+	if strings.Contains(text, "remote error: tls:") {
+		return &refusal{"it refuses the key of this node: " + text}
+	}
+	return errors.New(text)
+}
+
+// ownPort is the end of a connection that is another one every time.
+var ownPort = regexp.MustCompile(` tcp \S+->`)
+
+// plain returns what an error of gRPC is about.
+func plain(err error) string {
+	if err == nil {
+		return "no answer"
+	}
+	text := cmp.Or(status.Convert(err).Message(), err.Error())
+	// The layers of a failure to connect come one inside the other.
+	for _, outer := range []string{`connection error: desc = "`, `transport: `, `error reading from server: `, `error reading server preface: `} {
+		if _, inner, ok := strings.Cut(text, outer); ok {
+			text = strings.TrimSuffix(inner, `"`)
+		}
+	}
+	return ownPort.ReplaceAllString(strings.ReplaceAll(text, `\"`, `"`), " tcp ")
+}

@@ -1,0 +1,266 @@
+package grpc
+
+import (
+	"crypto/ed25519"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+)
+
+// open counts the connections that the other end has not closed.
+func open(list []net.Conn) (n int) {
+	for _, c := range list {
+		_ = c.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
+		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+			n++
+		}
+	}
+	return n
+}
+
+// becomes waits until no more than so many connections are open.
+func becomes(t *testing.T, what string, list []net.Conn, most int) {
+	t.Helper()
+	n := 0
+	for range 20 {
+		if n = open(list); n <= most {
+			return
+		}
+	}
+	t.Errorf("%s: %d of %d connections are open, want at most %d", what, n, len(list), most)
+}
+
+// TestStrangers: who has no key can keep no more than a few connections, says nothing to the
+// run, and neither keeps neighbours from joining nor from connecting again.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	p := newParty(t, "path", 2)
+	var heard gossip
+	o := quick()
+	o.Report = heard.report
+	began := time.Now()
+	a := p.transport(t, 0, o)
+	c := cut(t, p.c.Nodes[0].Address, 3, 3, 200, 4000)
+	p.c.Nodes[0].Address = c.l.Addr().String()
+	var idle []net.Conn
+	more := func() {
+		for range 300 {
+			conn := must[net.Conn](t)(net.Dial("tcp", c.target))
+			t.Cleanup(func() { conn.Close() })
+			idle = append(idle, conn)
+		}
+	}
+	more()
+	b := p.transport(t, 1, o)
+	if err := errors.Join(each([]*Transport{a, b}, func(tr *Transport) error { return tr.Join(t.Context()) })...); err != nil {
+		t.Fatal(err)
+	}
+	more()
+	becomes(t, "strangers", idle, mostStrangers(mostFiles(), 1))
+	sameBits(t, p.c, []*Transport{a, b}, 100)
+	if !heard.hears("refused: 127.0.0.1: more than") {
+		t.Errorf("nobody reports it: %s", &heard)
+	}
+	if d := time.Since(began); d > helloTimeout {
+		t.Errorf("it takes %v: somebody waits for strangers", d)
+	}
+}
+
+// members returns connections to a node by a key, after the handshake.
+func (p *party) members(t *testing.T, key ed25519.PrivateKey, to, n int) (list []net.Conn) {
+	id := must[*cluster.Identity](t)(cluster.NewIdentity(p.c, key))
+	config := tlsConfig(p.c, id.Certificate, func(error) {}, func(int) error { return nil })
+	config.NextProtos = []string{"h2"}
+	for range n {
+		conn := must[*tls.Conn](t)(tls.Dial("tcp", p.c.Nodes[to].Address, config))
+		t.Cleanup(func() { conn.Close() })
+		// The beginning of HTTP/2, and no settings.
+		must[int](t)(conn.Write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 0, 0, 0, 4, 0, 0, 0, 0, 0)))
+		list = append(list, conn)
+	}
+	return list
+}
+
+// TestOneMember: a member keeps one connection beside that of its edge.
+func TestOneMember(t *testing.T) {
+	t.Parallel()
+	p := newParty(t, "path", 4)
+	list := p.all(t, quick())
+	begin(t, list)
+	becomes(t, "a neighbour", p.members(t, p.keys[2], 1, 20), 1)
+	becomes(t, "no neighbour", p.members(t, p.keys[3], 1, 20), 1)
+	sameErrors(t, each(list, func(tr *Transport) error {
+		out := [][]byte{frame(t, 1, 8), frame(t, 1, 8)}[:len(tr.edges)]
+		return tr.Exchange(t.Context(), 1, out, make([][]byte, len(out)), nil)
+	}))
+}
+
+func sameErrors(t *testing.T, errs []error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+}
+
+// http2 makes a frame of HTTP/2.
+func http2(kind, flags byte, stream uint32, payload []byte) []byte {
+	n := len(payload)
+	p := binary.BigEndian.AppendUint32([]byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags}, stream)
+	return append(p, payload...)
+}
+
+// field is a header of HTTP/2 that is not compressed.
+func field(name, value string) []byte {
+	p := append([]byte{0}, integer(len(name))...)
+	p = append(append(p, name...), integer(len(value))...)
+	return append(p, value...)
+}
+
+// integer is a length in a header of HTTP/2.
+func integer(n int) (p []byte) {
+	if n < 127 {
+		return []byte{byte(n)}
+	}
+	p, n = append(p, 127), n-127
+	for ; n >= 128; n >>= 7 {
+		p = append(p, byte(n)|128)
+	}
+	return append(p, byte(n))
+}
+
+// request is how a call of gRPC begins.
+func request(path string) []byte {
+	content := "application/grpc"
+	if path == method {
+		content += "+" + codecName
+	}
+	return slices.Concat(field(":method", "POST"), field(":scheme", "https"), field(":path", path), field(":authority", "a"),
+		field("te", "trailers"), field("content-type", content))
+}
+
+// flood begins calls, and sends a first part and then another one again and again.
+func flood(conn net.Conn, path string, kind byte, first, again []byte, times int) {
+	_ = conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
+	go func() { _, _ = io.Copy(io.Discard, conn) }()
+	for stream := uint32(1); stream < 6; stream += 2 {
+		p := http2(1, 4*(1-kind/9), stream, request(path)) // the headers are over unless they go on
+		p = append(p, http2(kind, 0, stream, first)...)
+		for range times {
+			if p = append(p, http2(kind, 0, stream, again)...); len(p) < 1<<16 {
+				continue
+			}
+			if _, err := conn.Write(p); err != nil {
+				return
+			}
+			p = p[:0]
+		}
+		if kind == 9 {
+			break // they have no end, so nothing else can begin
+		}
+	}
+}
+
+// TestMemberMemory: by headers that do not end and windows that nobody empties a member makes
+// a node set aside little.
+func TestMemberMemory(t *testing.T) {
+	p := newParty(t, "path", 2)
+	o := quick()
+	o.MaxFrame, o.Linger = 100_000, time.Millisecond
+	p.transport(t, 0, o)
+	inUse := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc) / 1e6
+	}
+	before := inUse()
+	var headers []byte
+	for range 4 {
+		headers = append(headers, field("x", strings.Repeat("y", 4000))...)
+	}
+	begins := []byte{0, 0, 0, 0xff, 0xff} // a message that does not come whole
+	for _, x := range []struct {
+		what, path   string
+		kind         byte
+		first, again []byte
+		times        int
+	}{
+		{"headers", method, 9, headers, headers, 14 << 20 / len(headers)},
+		{"messages of which the end does not come", method, 0, begins, make([]byte, 0x3fff), 4},
+		{"the same byte by byte", method, 0, begins, []byte{0}, 65_000},
+		{"the same to who watches the health", "/grpc.health.v1.Health/Watch", 0, begins, []byte{0}, 65_000},
+	} {
+		var list []net.Conn
+		for range 4 {
+			conn := p.members(t, p.keys[1], 0, 1)[0]
+			list = append(list, conn)
+			flood(conn, x.path, x.kind, x.first, x.again, x.times)
+		}
+		used := 0.0
+		for range 20 {
+			used = max(used, inUse()-before)
+			time.Sleep(20 * time.Millisecond)
+		}
+		t.Logf("%s: %.1f MB", x.what, used)
+		if used > 4 {
+			t.Errorf("%s: %.1f MB in memory", x.what, used)
+		}
+		for _, c := range list {
+			c.Close()
+		}
+	}
+}
+
+// TestTurnedAway: who shows no key at all is named; and strangers cannot fill the log.
+func TestTurnedAway(t *testing.T) {
+	t.Parallel()
+	p := newParty(t, "path", 2)
+	var heard gossip
+	o := quick()
+	o.Report, o.Linger = heard.report, time.Millisecond
+	p.transport(t, 0, o)
+	try := func(certificates ...tls.Certificate) {
+		conn, err := tls.Dial("tcp", p.c.Nodes[0].Address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, Certificates: certificates})
+		if err == nil {
+			_, _ = io.ReadAll(conn)
+			conn.Close()
+		}
+	}
+	try()
+	plain := must[net.Conn](t)(net.Dial("tcp", p.c.Nodes[0].Address))
+	must[int](t)(plain.Write([]byte("GET / HTTP/1.1\r\n\r\n")))
+	_, _ = io.ReadAll(plain)
+	for range 100 {
+		try(newParty(t, "path", 2).id(0).Certificate)
+	}
+	for _, want := range []string{"refused: 127.0.0.1: tls: client didn't provide a certificate", "refused: 127.0.0.1: tls: first record does not look like a TLS handshake"} {
+		if !heard.hears(want) {
+			t.Errorf("nobody reports %q", want)
+		}
+	}
+	if n := strings.Count(heard.String(), "refused"); n > 12 {
+		t.Errorf("%d lines in the log", n)
+	}
+}
+
+// TestMostStrangers: strangers leave enough files for the edges and for checkpoints, and the
+// neighbours of a large network can come at once where there are files for them.
+func TestMostStrangers(t *testing.T) {
+	for _, x := range []struct{ files, edges, want int }{
+		{256, 2, 63}, {256, 100, 14}, {64, 2, 15}, {20, 9, 8}, {1024, 2, 130}, {1 << 20, 300, 428},
+	} {
+		if most := mostStrangers(x.files, x.edges); most != x.want || x.files >= 64 && most+2*x.edges > x.files-40 {
+			t.Errorf("%d files, %d edges: %d strangers, want %d", x.files, x.edges, most, x.want)
+		}
+	}
+}

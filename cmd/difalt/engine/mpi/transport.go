@@ -1,0 +1,257 @@
+//go:build mpi
+
+package mpi
+
+/*
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/topology"
+)
+
+// A Transport carries the frames of one node. Join and Exchange serve one goroutine at a time.
+type Transport struct {
+	world *World
+	graph *topology.Graph
+	o     engine.Options
+	c     *C.difalt_links
+	links []C.difalt_link // of c
+
+	asked bool             // the others have been asked whether they agree
+	begun bool             // there has been an exchange
+	seq   uint64           // of the one that is pending, see World, or the last one
+	err   error            // for good
+	pins  []runtime.Pinner // of what a link sends, for as long as it is the same memory
+
+	mu     sync.Mutex
+	absent []int // who has not sent its frame yet
+	since  time.Time
+	stats  engine.Stats
+}
+
+// New returns a transport along the edges of g, which is not connected before Join.
+func (w *World) New(g *topology.Graph, o engine.Options) *Transport {
+	o = o.WithDefaults()
+	o.MaxFrame = min(o.MaxFrame, math.MaxInt32) // what MPI counts to
+	if o.Failed == nil && g.Len() != w.size {
+		o.Failed = fmt.Errorf("mpi: a graph of %d nodes for %d processes", g.Len(), w.size)
+	}
+	return &Transport{world: w, graph: g, o: o}
+}
+
+// Join connects the processes once all have called it and have the same settings. Otherwise all
+// return an error: Options.Failed where there is one, and a *wire.PeerError that names
+// the process elsewhere. It returns ctx.Err() if ctx ends.
+func (t *Transport) Join(ctx context.Context) error {
+	if err := t.agree(ctx); err != nil {
+		return err
+	}
+	peers := []C.int{0} // never empty
+	var edges []engine.EdgeStats
+	for k, j := range t.graph.Neighbors(t.world.rank) {
+		peers = append(peers[:k], C.int(j))
+		edges = append(edges, engine.EdgeStats{Peer: j, Connected: true, Connections: 1})
+	}
+	t.c = C.difalt_links_new(C.int(len(edges)))
+	t.links, t.pins = unsafe.Slice(t.c.link, len(edges)), make([]runtime.Pinner, len(edges))
+	for k := range t.links {
+		t.links[k].peer = peers[k]
+	}
+	if err := check(C.difalt_graph(t.c.n, &peers[0], &t.c.graph)); err != nil {
+		return fmt.Errorf("mpi: MPI_Dist_graph_create_adjacent: %w", err)
+	}
+	t.world.keep = append(t.world.keep, t)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stats.Edges = edges
+	return nil
+}
+
+// agree asks all processes whether they have the same settings, and can take part.
+func (t *Transport) agree(ctx context.Context) error {
+	t.asked = true
+	own := hello{Version: protocolVersion, Settings: t.o.Settings}
+	if t.o.Failed != nil {
+		own.Trouble = t.o.Failed.Error()
+	}
+	err := t.world.agree(ctx, own, t.o.JoinTimeout)
+	if t.o.Failed != nil && (err == nil || ctx.Err() == nil) {
+		return t.o.Failed
+	}
+	return err
+}
+
+// Refuse tells the others why this process cannot take part, unless Join has been called.
+func (t *Transport) Refuse(ctx context.Context, why error) {
+	if !t.asked {
+		t.o.Failed = why
+		_ = t.agree(ctx) // why is what went wrong
+	}
+}
+
+// Hosted returns the node of this process.
+func (t *Transport) Hosted() []int { return []int{t.world.rank} }
+
+// Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a
+// *wire.PeerError if a neighbour sends nothing in the time of a round, if MPI
+// reports a failure, or if what comes is no frame. What out holds must stay as it is
+// until an exchange has succeeded.
+func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if t.err == nil && (!t.begun || seq != t.seq) {
+		t.err = t.begin(seq, out, due)
+	}
+	if t.err != nil {
+		return t.err
+	}
+	if t.world.pending {
+		if err := t.await(ctx); err != nil {
+			return err
+		}
+		t.finish(out)
+	}
+	for k, l := range t.links {
+		if in[k] = nil; l.length > 0 {
+			in[k] = unsafe.Slice((*byte)(l.in), int(l.length))
+		}
+	}
+	return nil
+}
+
+func (t *Transport) begin(seq uint64, out [][]byte, due []bool) error {
+	if t.world.pending {
+		return fmt.Errorf("mpi: exchange %d while %d is under way", seq, t.seq)
+	}
+	for k, p := range out {
+		if len(p) > t.o.MaxFrame {
+			return fmt.Errorf("mpi: a frame of %d bytes to node %d: must be at most %d", len(p), t.links[k].peer, t.o.MaxFrame)
+		}
+	}
+	t.seq, t.begun, t.world.pending = seq, true, true // MPI may read what is sent
+	for k, p := range out {
+		l := &t.links[k]
+		if l.length = 0; due == nil || due[k] {
+			l.length = -1
+		}
+		if l.size = C.int(len(p)); len(p) > 0 && l.out != unsafe.Pointer(&p[0]) {
+			t.pins[k].Unpin()
+			t.pins[k].Pin(&p[0])
+			l.out = unsafe.Pointer(&p[0])
+		}
+	}
+	t.c.fresh = 1
+	return nil
+}
+
+// turn goes on with an exchange.
+func (t *Transport) turn() (done bool, err error) {
+	code := C.difalt_exchange(t.c, C.int(t.o.MaxFrame), tries)
+	if code == C.MPI_SUCCESS {
+		return t.c.open == 3*t.c.n, nil
+	}
+	k := int(t.c.open % t.c.n)
+	if n := int(t.links[k].length); n > t.o.MaxFrame {
+		return false, t.failed(k, wire.Corrupt, fmt.Errorf("a frame of %d bytes, more than %d", n, t.o.MaxFrame))
+	}
+	return false, t.failed(k, wire.Closed, check(code))
+}
+
+// await waits until the exchange is complete.
+func (t *Transport) await(ctx context.Context) error {
+	err := t.world.wait(ctx, t.turn, t.o.RoundTimeout, func(waited time.Duration) { t.note(t.missing(), time.Now().Add(-waited)) })
+	switch {
+	case err == nil:
+		return nil // see finish
+	case errors.Is(err, errLate):
+		err = t.failed(int(t.c.open%t.c.n), wire.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
+	case ctx.Err() == nil:
+		t.err = err
+	}
+	t.note(nil, time.Time{})
+	return err
+}
+
+func (t *Transport) finish(out [][]byte) {
+	t.world.pending = false
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.absent, t.since = nil, time.Time{}
+	t.stats.Rounds++
+	for k := range t.links {
+		t.stats.Edges[k].Sent += int64(len(out[k]))
+		t.stats.Edges[k].Received += int64(t.links[k].length)
+	}
+}
+
+func (t *Transport) failed(k int, kind wire.Kind, err error) error {
+	return &wire.PeerError{Peer: int(t.links[k].peer), Round: t.seq, Kind: kind, Err: err}
+}
+
+// missing returns the neighbours from which nothing has come yet.
+func (t *Transport) missing() (peers []int) {
+	for _, l := range t.links {
+		if l.length < 0 {
+			peers = append(peers, int(l.peer))
+		}
+	}
+	return peers
+}
+
+func (t *Transport) note(peers []int, since time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.absent, t.since = peers, since
+}
+
+// Waiting returns the neighbours for which Exchange has been waiting, and since when; none if
+// it does not wait. It may be called at any time.
+func (t *Transport) Waiting() (peers []int, since time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.absent, t.since
+}
+
+// Beyond returns nothing: processes do not say for whom they wait.
+func (t *Transport) Beyond(int) []int { return nil }
+
+// Stats returns how many rounds are done, and what they carried. It may be called at any
+// time.
+func (t *Transport) Stats() engine.Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return engine.Stats{Rounds: t.stats.Rounds, Edges: slices.Clone(t.stats.Edges)}
+}
+
+// Leave does nothing: the processes part in World.Leave, when they have said why.
+func (t *Transport) Leave(error) {}
+
+// Close ends the use of the transport. Nothing is left to be sent after an exchange has
+// succeeded; the processes part in World.Leave.
+func (t *Transport) Close() error {
+	if t.err == nil {
+		t.err = engine.ErrClosed
+	}
+	for k := range t.pins {
+		if !t.world.pending { // otherwise MPI may still read it
+			t.pins[k].Unpin()
+			t.links[k].out = nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+//go:build mpi
+
+package mpi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
+)
+
+// TestSameBits: by 2, 4 and 8 processes, on sparse and dense graphs, averages and sums
+// have the bits of one process.
+func TestSameBits(t *testing.T) { succeeds(t, "same bits") }
+
+func init() {
+	parts["same bits"] = func(w *World) error {
+		for _, name := range []string{"path", "star", "complete"} {
+			g, err := topology.Parse(name, w.Size(), 1)
+			if err != nil {
+				return err
+			}
+			tr, err := connect(w, g, quick())
+			if err != nil {
+				return err
+			}
+			got, err := work(g, tr)
+			if err != nil {
+				return err
+			}
+			want, err := work(g, nil)
+			if err != nil {
+				return err
+			}
+			if got[w.Rank()] != want[w.Rank()] || got[w.Rank()] == "" {
+				return fmt.Errorf("%s: other bits than in one process", name)
+			}
+			if err := tr.Close(); err != nil {
+				return err
+			}
+			if err := tr.Exchange(context.Background(), 0, nil, nil, nil); !errors.Is(err, engine.ErrClosed) {
+				return fmt.Errorf("after Close: %v", err)
+			}
+		}
+		return nil
+	}
+}
+
+// work agrees and adds in several ways, and returns the bits of what comes of it by node.
+func work(g *topology.Graph, tr wire.Transport) (map[int]string, error) {
+	w, err := topology.NewWeights(g, topology.Metropolis)
+	if err != nil {
+		return nil, err
+	}
+	n, err := consensus.New(w, tr)
+	if err != nil {
+		return nil, err
+	}
+	bits := make(map[int]string)
+	for _, a := range []consensus.Agreement{
+		{RoundByRound: true}, {RoundByRound: true, Polynomial: consensus.Tree},
+		{RoundByRound: true, Codec: codec("int8"), Polynomial: consensus.Chebyshev}, {RoundByRound: true, Codec: codec("int4"), Trigger: .5},
+	} {
+		m, err := n.NewMixer(a, nil)
+		if err != nil {
+			return nil, err
+		}
+		z, sums := make([]consensus.Message, len(n.Hosted())), make([][]float64, len(n.Hosted()))
+		for i, node := range n.Hosted() {
+			z[i] = consensus.Message{Basis: kernel.NewBasis(3000, 2), Stream: consensus.StreamBasis}
+			rng := rand.New(rand.NewPCG(uint64(node), 5))
+			for k := range z[i].Basis.Col(0) {
+				z[i].Basis.Col(0)[k] = rng.NormFloat64()
+			}
+		}
+		for round := range 6 {
+			if err := m.Mix(context.Background(), z, 5); err != nil {
+				return nil, err
+			}
+			for i := range z {
+				sums[i] = append([]float64(nil), z[i].Basis.Col(0)[:1+500*(round%2)]...)
+			}
+			if err := n.Sum(context.Background(), sums); err != nil {
+				return nil, err
+			}
+			n.Commit()
+		}
+		for i, node := range n.Hosted() {
+			bits[node] += fmt.Sprintf("%x %x", z[i].Basis.Data(), sums[i])
+		}
+	}
+	return bits, nil
+}
+
+func codec(name string) consensus.Codec {
+	c, err := consensus.ParseCodec(name)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// TestLengths: frames of any lengths, other ones on every link and in every round, come
+// as they were sent; a caller that gives up gets its own error, and the exchange goes on
+// where it was.
+func TestLengths(t *testing.T) { succeeds(t, "lengths") }
+
+func init() {
+	parts["lengths"] = func(w *World) error {
+		g := ring(w)
+		tr, err := connect(w, g, quick())
+		if err != nil {
+			return err
+		}
+		peers := g.Neighbors(w.Rank())
+		sent := func(from, to int, seq uint64) []byte {
+			rng := rand.New(rand.NewPCG(uint64(from*100+to), seq))
+			length := 0
+			if rng.IntN(3) > 0 {
+				length = 8 * rng.IntN(1<<rng.IntN(16)) // to half a megabyte
+			}
+			return frame(length, uint64(from), uint64(to), seq)
+		}
+		rng := rand.New(rand.NewPCG(uint64(w.Rank()), 1))
+		gaveUp := 0
+		out, in := make([][]byte, len(peers)), make([][]byte, len(peers))
+		for seq := range uint64(150) {
+			for k, j := range peers {
+				out[k] = sent(w.Rank(), j, seq)
+			}
+			if seq == 10*uint64(w.Rank()+1) {
+				time.Sleep(200 * time.Millisecond) // the neighbours give up meanwhile
+			}
+			for {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(4000))*time.Microsecond)
+				err := tr.Exchange(ctx, seq, out, in, nil)
+				cancel()
+				if err == nil {
+					break
+				}
+				if gaveUp++; !errors.Is(err, context.DeadlineExceeded) {
+					return err
+				}
+			}
+			for range 2 { // as often as it is asked for
+				for k, j := range peers {
+					if !bytes.Equal(in[k], sent(j, w.Rank(), seq)) {
+						return fmt.Errorf("round %d: a frame from %d is not what was sent", seq, j)
+					}
+					in[k] = nil
+				}
+				if err := tr.Exchange(context.Background(), seq, out, in, nil); err != nil {
+					return err
+				}
+			}
+			if peers, _ := tr.Waiting(); peers != nil {
+				return fmt.Errorf("done, but waits for %d", peers)
+			}
+		}
+		if gaveUp == 0 {
+			return errors.New("nobody gave up")
+		}
+		return nil
+	}
+}
+
+// TestRefusals: what differs is named at every process, before anything else is sent, and
+// the trouble of one is known to all.
+func TestRefusals(t *testing.T) {
+	for part, wants := range map[string][]string{
+		"other settings": {"rank 1: consensus: node 0, round 0: refused: --rank is 2 at node 0, but 3 here",
+			"rank 0: consensus: node 1, round 0: refused: --rank is 3 at node 1, but 2 here", "rank 3: consensus: node 1"},
+		"more settings": {"rank 0: consensus: node 1, round 0: refused: --ridge is 1 at node 1, but unknown here",
+			"rank 1: consensus: node 0, round 0: refused: --ridge is unknown at node 0, but 1 here"},
+		"trouble":     {"rank 2: no such file", "rank 0: consensus: node 2, round 0: closed: no such file", "rank 3: consensus: node 2"},
+		"other size":  {"rank 0: mpi: a graph of 5 nodes for 4 processes", "rank 3: mpi: a graph of 5 nodes for 4 processes"},
+		"nobody else": {"rank 0: mpi: not all of the 4 processes are there after 300ms"},
+	} {
+		began := time.Now()
+		text, code := play(t, 4, part)
+		if code != 1 {
+			t.Errorf("%s: exit code %d: %s", part, code, text)
+		}
+		mentions(t, part, text, wants...)
+		if d := time.Since(began); d > 20*time.Second {
+			t.Errorf("%s: took %v", part, d)
+		}
+	}
+}
+
+func init() {
+	joins := func(change func(w *World, o *engine.Options)) func(w *World) error {
+		return func(w *World) error {
+			o := quick()
+			o.Settings = []wire.Setting{{Name: "--rank", Value: "2"}}
+			change(w, &o)
+			_, err := connect(w, ring(w), o)
+			if err == nil {
+				return errors.New("no error")
+			}
+			return err
+		}
+	}
+	parts["other settings"] = joins(func(w *World, o *engine.Options) {
+		if w.Rank() == 1 {
+			o.Settings[0].Value = "3"
+		}
+	})
+	parts["more settings"] = joins(func(w *World, o *engine.Options) {
+		if w.Rank() == 1 {
+			o.Settings = append(o.Settings, wire.Setting{Name: "--ridge", Value: "1"})
+		}
+	})
+	parts["trouble"] = joins(func(w *World, o *engine.Options) {
+		if w.Rank() == 2 {
+			o.Failed = errors.New("no such file")
+		}
+	})
+	parts["nobody else"] = joins(func(w *World, o *engine.Options) {
+		if o.JoinTimeout = 300 * time.Millisecond; w.Rank() != 0 {
+			time.Sleep(time.Minute)
+		}
+	})
+	parts["other size"] = func(w *World) error {
+		g, err := topology.Ring(5)
+		if err == nil {
+			_, err = connect(w, g, quick())
+		}
+		return err
+	}
+}
+
+// TestLate: who is waited for is known while it is, and an exchange that was late is
+// taken up again.
+func TestLate(t *testing.T) { succeeds(t, "late") }
+
+func init() {
+	parts["late"] = func(w *World) error {
+		o := quick()
+		o.RoundTimeout = 200 * time.Millisecond
+		g := ring(w)
+		tr, err := connect(w, g, o)
+		if err != nil {
+			return err
+		}
+		peers := g.Neighbors(w.Rank())
+		out, in := make([][]byte, len(peers)), make([][]byte, len(peers))
+		for k, j := range peers {
+			out[k] = frame(8000, uint64(w.Rank()), uint64(j))
+		}
+		if w.Rank() == 0 {
+			time.Sleep(time.Second)
+		}
+		seen := make(chan []int, 1)
+		if w.Rank() == 1 {
+			go func() {
+				time.Sleep(150 * time.Millisecond)
+				peers, _ := tr.Waiting()
+				seen <- peers
+			}()
+		}
+		late := 0
+		for {
+			err := tr.Exchange(context.Background(), 0, out, in, nil)
+			if err == nil {
+				break
+			}
+			var peer *wire.PeerError
+			if late++; !errors.As(err, &peer) || peer.Kind != wire.Timeout || peer.Peer != 0 && w.Rank() == 1 {
+				return err
+			}
+		}
+		for k, j := range peers {
+			if !bytes.Equal(in[k], frame(8000, uint64(j), uint64(w.Rank()))) {
+				return fmt.Errorf("the frame of %d is not what was sent", j)
+			}
+		}
+		if w.Rank() == 1 {
+			if peers := <-seen; len(peers) != 1 || peers[0] != 0 || late == 0 {
+				return fmt.Errorf("late %d times, waits for %d", late, peers)
+			}
+		}
+		return nil
+	}
+}
