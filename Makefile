@@ -7,19 +7,18 @@ OUT ?= out
 RUNS ?= 20
 TRIALS ?= 5
 
-# What the numbers of the kernel reach. A CPU tier or a build tag changes roundings there
-# and nothing else: test-default runs all tests, the other builds those of -short.
-ABOVE = ./consensus/... ./difalt/... ./cmd/difalt/model/... ./cmd/difalt/fit/...
+# A CPU tier or a build tag changes roundings in the kernel. test-default runs all tests; other builds run the short tests
+# of the packages that compute.
+COMPUTING = ./kernel/... ./difalt/...
 SHORT = -short -vet=off
 
-# These run what follows them, or say that it is skipped for want of a compiler or
-# library.
+# Each of these runs a command, or prints "skip:" if the machine lacks a compiler or library.
 WITH_C = ./scripts/have.sh cc env CGO_ENABLED=1
 WITH_OPENBLAS = ./scripts/have.sh openblas env CGO_ENABLED=1
 WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 
 CHECKS = check-format check-modules check-vet check-systems check-static check-generated \
-	test-race test-default test-faults test-deploy test-arm64 test-mpi test-purego test-openblas test-tiers
+	test-race test-default test-faults test-arm64 test-mpi test-purego test-openblas test-tiers
 
 .PHONY: help setup build test $(CHECKS) test-long malformed fuzz faults bench bench-disk bench-network bench-peers benchmarks figures docker clean
 
@@ -36,8 +35,9 @@ test: ## everything that must hold, after installing what that needs
 setup: ## install what the tests need, or say what to install
 	./scripts/setup.sh
 
-check-format: ## gofmt
+check-format: ## gofmt, and shellcheck of the scripts
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+	@./scripts/have.sh shellcheck shellcheck -e SC2086,SC2046 scripts/*.sh .ci/run deploy/slurm/difalt.sbatch
 
 check-modules: ## go.mod and go.sum are complete, the modules are what they were, and their licences are listed
 	$(GO) mod verify
@@ -52,37 +52,36 @@ check-vet: ## go vet for every build
 	$(WITH_MPI) $(GO) vet -tags mpi ./cmd/difalt/engine/mpi ./cmd/difalt
 	$(GO) vet -tags faults ./cmd/difalt/engine/grpc/faults
 
-# Without cgo; what has no terminal, signals or memory maps, 32 bits, and the other order of bytes. A whole build for
-# another system takes a minute: make test builds one, and what others embed for the rest, but for those that build the
-# same files as one before; test-long all.
-SYSTEMS = linux/386 windows/amd64 darwin/arm64 js/wasm
-ALL_SYSTEMS = $(SYSTEMS) linux/s390x wasip1/wasm
-EMBEDDED = ./kernel/... ./topology ./consensus/... ./difalt
-for_system = echo "note: $(1) $(2)"; CGO_ENABLED=0 GOOS=$(firstword $(subst /, ,$(1))) GOARCH=$(lastword $(subst /, ,$(1))) $(GO)
+# Systems without terminals, signals or memory maps, with 32 bits, and with the other order of bytes. A build of the whole
+# program for another system takes a minute: make test builds the library for three, make test-long everything for all.
+SYSTEMS = linux/386 windows/amd64 darwin/arm64
+ALL_SYSTEMS = $(SYSTEMS) linux/s390x linux/arm64
+LIBRARY_SYSTEMS = js/wasm wasip1/wasm
+for_system = echo "note: $(1)"; CGO_ENABLED=0 GOOS=$(firstword $(subst /, ,$(1))) GOARCH=$(lastword $(subst /, ,$(1))) $(GO)
 
-check-systems: ## go vet for another system, and builds for more
-	@$(call for_system,linux/386,work) vet work
-	@$(foreach t,$(filter-out linux/386,$(SYSTEMS)),$(call for_system,$(t),$(EMBEDDED)) build $(EMBEDDED) &&) true
+check-systems: ## build the library for other systems
+	@$(foreach t,$(SYSTEMS),$(call for_system,$(t)) build ./... &&) true
+
+# One call per module analyses all builds; staticcheck joins the results.
+BUILDS = default:\npurego: -tags=purego\nfaults: -tags=faults\n
 
 check-static: ## staticcheck for every build
-	$(GO) run $(STATICCHECK) ./... ./cmd/difalt/... ./bench/peers
-	$(GO) run $(STATICCHECK) -tags purego ./kernel/...
+	@printf '$(BUILDS)' | $(GO) run $(STATICCHECK) -matrix ./... ./cmd/difalt/... ./bench/peers/...
 	$(WITH_OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel ./cgo
-	$(WITH_MPI) $(GO) run $(STATICCHECK) -tags mpi ./cmd/difalt/engine/mpi ./cmd/difalt
-	$(GO) run $(STATICCHECK) -tags faults ./cmd/difalt/engine/grpc/faults
+	$(WITH_MPI) $(GO) run $(STATICCHECK) -tags mpi ./cmd/difalt/engine/mpi
 
 check-generated: ## the committed assembly is what its generator writes
 	./scripts/generated.sh
 
 test-default: ## all tests, default build
-	$(GO) test -vet=off work
+	$(GO) test -vet=off -timeout 30m work
 
-test-purego: ## what computes, portable Go
-	$(GO) test $(SHORT) -tags purego ./kernel/... $(ABOVE)
+test-purego: ## kernel and algorithm in portable Go
+	$(GO) test $(SHORT) -tags purego $(COMPUTING)
 
-test-openblas: ## what computes, OpenBLAS where it is faster, and then everywhere
+test-openblas: ## kernel with OpenBLAS where it is faster, and then kernel and algorithm with OpenBLAS everywhere
 	$(WITH_OPENBLAS) $(GO) test $(SHORT) -tags openblas ./kernel ./cgo
-	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test $(SHORT) -count=1 -tags openblas ./kernel ./difalt ./cmd/difalt/fit
+	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test $(SHORT) -count=1 -tags openblas ./kernel ./difalt
 
 test-mpi: ## the transport over MPI, and node on it, with 2, 4 and 8 processes under mpirun
 	$(WITH_MPI) $(GO) test -vet=off -tags mpi ./cmd/difalt/engine/mpi
@@ -91,30 +90,24 @@ test-mpi: ## the transport over MPI, and node on it, with 2, 4 and 8 processes u
 test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 	./scripts/tiers.sh $(SHORT)
 
-# The race detector makes computing fifty times slower, and has nothing to say about one goroutine. Of the algorithm and of
-# fit: tests in which processes, workers and observers meet. Elsewhere: all tests of -short but those that compute alone.
-MEET = ^(Example_transport|TestSameBits.*|TestLeavingTogether|TestLeaveTogether|TestOptionsDiffer|TestNodesThatDiffer|TestPrivateNodesDiffer|TestSettings|TestWorkers|TestObserver.*|TestInterrupted.*|TestCanceled.*|TestPrivateRetried|TestBaselineTransactions|TestMixedPrecisionResumes|TestSamplesOnDisk|TestStartsApart|TestFitApart|TestRefusedApart|TestNoiseApart|TestPrivateFitApart|TestPeerDies)$$
-ALONE = ^(TestConformance.*|TestAverageAgainstPowers|TestDensity|TestGammaOfLarge|TestExtremesAgainstDense|TestOnDisk|TestReduced|TestProducts|TestGemm|TestSyrkAndSyr2k|TestTrsm|TestSyev|TestMalformedFiles)$$
-CONCURRENT = $$(grep -rlE --include=*.go --exclude-dir=deploy --exclude-dir=testdata --exclude-dir=faults 'go func|"sync|NewPool' . | xargs -n1 dirname | sort -u | grep -vxE '\./(difalt|cmd/difalt/fit|bench)')
+# Race detection makes arithmetic fifty times slower. Of the kernel and the algorithm it runs the tests whose names say that
+# goroutines or processes meet in them; TestRaceNames holds on to that rule.
+MEET = Pool|SameBits|Apart|Workers|Concurrent|Interrupt|Cancel|Observer|Transport
+RACE = ./consensus/... ./internal/... ./cmd/difalt/engine/... ./cmd/difalt/internal/federate ./cmd/difalt/internal/terminal ./cmd/difalt/owners
 
-test-race: ## race detector, on the packages that start goroutines or share a pool
-	$(WITH_C) $(GO) test -race $(SHORT) -run '$(MEET)' ./difalt ./cmd/difalt/fit
-	$(WITH_C) $(GO) test -race $(SHORT) -skip '$(ALONE)' $(CONCURRENT)
+test-race: ## race detector, on the packages that start goroutines
+	$(WITH_C) $(GO) test -race $(SHORT) -timeout 30m -run '$(MEET)' ./kernel ./difalt/... ./private
+	$(WITH_C) $(GO) test -race $(SHORT) -timeout 30m $(RACE)
 
-test-arm64: ## what computes, built for arm64, and the kernel's tests under qemu
+test-arm64: ## the kernel's tests on arm64, natively or under qemu
 	./scripts/arm64.sh $(SHORT)
 
 test-faults: ## every fault that does not take long once, in network namespaces; needs root
 	@./scripts/have.sh netns $(GO) test -count=1 -timeout 30m -tags faults -short ./cmd/difalt/engine/grpc/faults -v -lanes 4
 
-test-deploy: ## the files in deploy, by the types and loaders of those who read them, and their commands
-	@./scripts/have.sh shellcheck shellcheck deploy/slurm/difalt.sbatch
-	@cd deploy/check && if $(GO) mod download; then $(GO) vet ./... && $(GO) test -count=1 ./...; \
-	else echo "skip: the modules of deploy/check cannot be had"; fi
-
-test-long: ## all tests, and those that take minutes
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) build work
-	@$(foreach t,$(ALL_SYSTEMS),$(call for_system,$(t),work) vet work &&) true
+test-long: ## all tests in their long forms, and the program on all systems
+	@$(foreach t,$(ALL_SYSTEMS),$(call for_system,$(t)) vet work &&) true
+	@$(foreach t,$(LIBRARY_SYSTEMS),$(call for_system,$(t)) build ./... &&) true
 	DIFALT_LONG=1 $(GO) test -timeout 2h work
 
 malformed: ## 1,000 malformed and unusual inputs, each in a process of 2 GB and 20 s

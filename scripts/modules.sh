@@ -26,7 +26,7 @@ for module in . cmd/difalt bench/peers; do
 		diff "$module/go.sum" "$work/go.sum"
 	fi
 done
-GOFLAGS= $GO build ./...
+GOFLAGS='' $GO build ./...
 all=$($GO list -m all | wc -l)
 [ "$all" -le 33 ] || {
 	echo "a program that embeds the library has $all modules, more than 33" >&2

@@ -10,7 +10,7 @@ go=${GO:-go}
 	$1 > n / 2 { printf "note: the load is %s on %d processors: measure again when nothing else runs\n", $1, n }' /proc/loadavg
 # -count would run all turns of one before those of the other.
 for turn in 1 2 3 4 5 6 7; do
-	$go test -run '^$' -bench Round -benchtime 100x ./engine/grpc || echo "FAIL in turn $turn"
+	$go test -run '^$' -bench Round -benchtime 100x ./cmd/difalt/engine/grpc || echo "FAIL in turn $turn"
 done | awk '
 	function median(list, n, v, i, j, t) {
 		n = split(list, v, " ")
@@ -33,7 +33,7 @@ done | awk '
 		}
 		exit bad || !n
 	}'
-./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1 $go test -tags mpi -run '^$' -bench Round -benchtime 1x ./engine/mpi | awk '
+./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1 $go test -tags mpi -run '^$' -bench Round -benchtime 1x ./cmd/difalt/engine/mpi | awk '
 	/us\/round/ { split($1, part, "/"); sub(/-[0-9]*$/, "", part[3])
 		for (i = 2; i < NF; i++) v[$(i + 1)] = $i
 		printf "MPI   %-24s %8.0f us, C program   %8.0f us, ratio %.2f\n", part[2] " " part[3], v["us/round"], v["us/round-C"], v["us/round"] / v["us/round-C"] }
