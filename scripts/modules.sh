@@ -27,7 +27,8 @@ for module in . cmd/difalt bench/peers; do
 	fi
 done
 GOFLAGS='' $GO build ./...
-all=$($GO list -m all | wc -l)
+cp go.mod go.sum "$work" # list adds to go.sum
+all=$($GO list -m -modfile="$work/go.mod" all | wc -l)
 [ "$all" -le 33 ] || {
 	echo "a program that embeds the library has $all modules, more than 33" >&2
 	exit 1
