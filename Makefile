@@ -136,9 +136,10 @@ benchmarks: ## measure difalt and its peers here, and write BENCHMARKS.md
 	$(MAKE) bench-peers FLAGS="-store auto"
 	$(GO) test -count=1 -run Pages ./bench/peers -write
 
-figures: build ## the figures of the paper with TRIALS (5) trials, into OUT (out)
-	./bin/difalt simulate --preset all --trials $(TRIALS) --out $(OUT)
-	./bin/difalt results --from $(OUT) --out $(OUT)
+figures: build ## the figures and tables of docs/results.md with TRIALS (5) trials, into OUT (out)
+	for p in fig1 fig2 one-round frontier noise kappa; do ./bin/difalt simulate --preset $$p --trials $(TRIALS) --out $(OUT)/default || exit 1; done
+	for p in fig1 fig2 one-round; do ./bin/difalt simulate --preset $$p --weights metropolis --trials $(TRIALS) --out $(OUT)/metropolis || exit 1; done
+	./bin/difalt results --from $(OUT) --out $(OUT)/page
 
 docker: ## the container image difalt
 	docker build -t difalt .

@@ -40,7 +40,7 @@ func precision(b *testing.B, p *difalt.Problem, o difalt.Options) {
 	}
 	net := network(b, graph, topology.Metropolis)
 	o.Method, o.Iterations, o.Tolerance = difalt.Accelerated, 200, 1e-12
-	o.Agreement.Polynomial = consensus.Tree
+	o.Codec = consensus.Float64
 	initial, err := difalt.Initialize(ctx, p, net, o)
 	if err != nil {
 		b.Fatal(err)

@@ -145,7 +145,7 @@ func BenchmarkMix(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			mixer, err := network.NewMixer(consensus.Agreement{}, nil)
+			exchange, err := network.Agree(10, nil)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -161,10 +161,9 @@ func BenchmarkMix(b *testing.B) {
 			}
 			ctx := context.Background()
 			for b.Loop() {
-				if err := mixer.Mix(ctx, z, 10); err != nil {
+				if err := exchange.Average(ctx, z); err != nil {
 					b.Fatal(err)
 				}
-				network.Commit()
 			}
 			b.ReportAllocs()
 		})

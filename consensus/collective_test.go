@@ -1,320 +1,320 @@
 package consensus_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
-	"math/rand/v2"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/testnet"
-	"github.com/difalt/difalt/topology"
-	"gonum.org/v1/gonum/floats"
 )
 
-// eccentricity returns the number of hops from a node to the farthest other, by
-// relaxing distances until they settle.
-func eccentricity(g *topology.Graph, from int) int {
-	dist := slices.Repeat([]int{g.Len()}, g.Len())
-	dist[from] = 0
-	for range g.Len() {
-		for i := range dist {
-			for _, j := range g.Neighbors(i) {
-				dist[i] = min(dist[i], dist[j]+1)
-			}
-		}
-	}
-	return slices.Max(dist)
-}
-
-func graphs(t testing.TB) []*topology.Weights {
-	var all []*topology.Weights
-	for _, x := range []struct {
-		spec  string
-		nodes int
-	}{{"path", 1}, {"path", 2}, {"path", 9}, {"star", 6}, {"ring", 7}, {"grid:3x4", 12}, {"er:0.2", 20}} {
-		g := must[*topology.Graph](t)(topology.Parse(x.spec, x.nodes, 4))
-		all = append(all, must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis)))
-	}
-	return all
-}
-
-// given returns three numbers of a node.
-func given(node int) []float64 {
-	rng := rand.New(rand.NewPCG(3, uint64(node)))
-	return []float64{rng.NormFloat64(), -1 - rng.Float64(), math.Ldexp(rng.NormFloat64(), 40)}
-}
-
-func rowsOf(n *consensus.Network) [][]float64 {
-	var z [][]float64
-	for _, i := range n.Hosted() {
-		z = append(z, given(i))
-	}
-	return z
-}
-
-// countBytes is the size of n counts of up to so many nodes, with a sign.
-func countBytes(n, nodes int) int64 { return int64(n*(bits.Len(uint(nodes))+1)+7) / 8 }
-
-// TestCollective: sums, largest magnitudes and broadcasts are what they should be, the same bits at
-// every node in every layout, for as many rounds and messages as promised.
-func TestCollective(t *testing.T) {
-	for _, w := range graphs(t) {
-		l, g := w.Len(), w.Graph()
-		radius := l
-		var sum, size [3]float64
-		largest := make([]float64, 3)
-		for i := range l {
-			radius = min(radius, eccentricity(g, i))
-			for k, v := range given(i) {
-				sum[k] += v
-				size[k] += math.Abs(v)
-				largest[k] = max(largest[k], math.Abs(v))
-			}
-		}
-		edges := int64(l - 1)
-		for op, do := range map[string]struct {
-			run  func(ctx context.Context, n *consensus.Network, z [][]float64) error
-			want func(k int) (v, tol float64)
-			cost wire.Traffic
-		}{
-			"sum": { // 3 words of 8 bytes a number go up, one comes down, and votes
-				func(ctx context.Context, n *consensus.Network, z [][]float64) error { return n.Sum(ctx, z) },
-				func(k int) (float64, float64) { return sum[k], size[k] * float64(l) * 0x1p-52 },
-				wire.Traffic{Rounds: 2 * int64(radius), Messages: 2 * edges, Bytes: edges * (3*24 + countBytes(3, l) + 24 + 1)},
-			},
-			"largest": { // of every number a count in 33 ranges, and then of 64 powers
-				func(ctx context.Context, n *consensus.Network, z [][]float64) error { return n.Largest(ctx, z) },
-				func(k int) (float64, float64) { return math.Ldexp(1, math.Ilogb(largest[k])), 0 },
-				wire.Traffic{Rounds: 4 * int64(radius), Messages: 4 * edges, Bytes: 2 * edges * (countBytes(3*33, l) + countBytes(3*64, l))},
-			},
-			"broadcast": { // every message is answered by a header
-				func(ctx context.Context, n *consensus.Network, z [][]float64) error {
-					return n.Broadcast(ctx, l-1, z)
-				},
-				func(k int) (float64, float64) { return given(l - 1)[k], 0 },
-				wire.Traffic{Rounds: int64(eccentricity(g, l-1)), Messages: 2 * edges, Bytes: edges * 24},
-			},
-		} {
-			do.cost.Bytes += headerLen * do.cost.Messages
-			var first [][]float64
-			for _, groups := range splits(l) {
-				what := fmt.Sprintf("%s on %v, nodes %v", op, g, groups)
-				got, errs, traffic := run(t, w, groups, direct, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
-					z := rowsOf(n)
-					return z, do.run(ctx, n, z)
-				})
-				noErrors(t, what, errs)
-				for i, row := range got {
+// TestSum: sums of integers are exact, other sums are those of arithmetic without rounding to a unit of the
+// window.
+func TestSum(t *testing.T) {
+	for _, w := range someWeights(t) {
+		for _, groups := range splits(w.Len()) {
+			noErrors(t, w.String(), run(t, w, groups, testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+				const count = 30
+				sizes := []float64{0x1p63, 1e9, 1, 1e-9, 0x1p-90}
+				z, want := make([][]float64, len(n.Hosted())), make([]*big.Float, count+2)
+				for node := range n.Len() {
+					row := numbers(node, count, 3)
+					for k := range row {
+						row[k] = math.Remainder(row[k], 1) * sizes[k%len(sizes)]
+					}
+					row = append(row, float64(1<<53-1-node), -float64(node)) // integers
 					for k, v := range row {
-						if want, tol := do.want(k); math.Abs(v-want) > tol {
-							t.Errorf("%s: node %d has %v, want %v", what, i, v, want)
+						if want[k] == nil {
+							want[k] = new(big.Float).SetPrec(2000)
 						}
-						if v != got[0][k] {
-							t.Errorf("%s: node %d has other bits", what, i)
+						want[k].Add(want[k], big.NewFloat(v))
+					}
+					if i := slices.Index(n.Hosted(), node); i >= 0 {
+						z[i] = row
+					}
+				}
+				if err := n.Sum(ctx, z); err != nil {
+					return err
+				}
+				for i := range z {
+					for k, v := range z[i] {
+						exact, _ := want[k].Float64()
+						if most := math.Abs(exact)*0x1p-52 + float64(n.Len())*0x1p-123; math.Abs(v-exact) > most || k >= count && v != exact {
+							return fmt.Errorf("number %d is %v, want %v", k, v, exact)
 						}
 					}
 				}
-				if first == nil {
-					first = got
-				}
-				sameBits(t, what, got, first)
-				var sent wire.Traffic
-				for _, s := range traffic {
-					sent = sent.Plus(s)
-					sent.Rounds = s.Rounds
-				}
-				if sent != do.cost {
-					t.Errorf("%s: sent %+v, want %+v", what, sent, do.cost)
-				}
-			}
+				return nil
+			}))
 		}
 	}
 }
 
-// TestCollectiveErrors: bad calls are refused, and numbers that are not finite are the
-// same error at all nodes, wherever the trouble arises.
-func TestCollectiveErrors(t *testing.T) {
-	w := graphs(t)[2] // a path of 9
-	n := must[*consensus.Network](t)(consensus.New(w, nil))
-	for want, err := range map[string]error{
-		"2 rows for 9":  n.Sum(t.Context(), make([][]float64, 2)),
-		"node 3 has 1 ": n.Largest(t.Context(), [][]float64{{}, {}, {}, {1}, {}, {}, {}, {}, {}}),
-		"from node 9":   n.Broadcast(t.Context(), 9, make([][]float64, 9)),
-	} {
-		wantError(t, err, want)
-	}
-	for bad, v := range map[int]float64{0: math.NaN(), 4: math.Inf(1), 8: math.Inf(-1), 3: math.MaxFloat64, 6: math.MaxFloat64} {
-		for _, groups := range splits(9) {
-			_, errs, _ := run(t, w, groups, direct, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
-				z := rowsOf(n)
-				for i, node := range n.Hosted() {
-					if node == bad || v == math.MaxFloat64 && (node == bad-1 || node == bad+1) {
-						z[i][1] = v // finite, but not their sum
-					}
-				}
-				return z, n.Sum(ctx, z)
-			})
-			for k, err := range errs {
-				what := fmt.Sprintf("%v at node %d, nodes %v, process %d", v, bad, groups, k)
-				if v == math.MaxFloat64 { // nobody's fault
-					if !errors.Is(err, consensus.ErrNotFinite) || err.Error() != errs[0].Error() {
-						t.Errorf("%s: %v", what, err)
-					}
-					continue
-				}
-				if culprit(t, what, err, groups[k]) != culprit(t, what, errs[0], groups[0]) {
-					t.Errorf("%s: %v, process 0 has %v", what, err, errs[0])
-				}
-			}
-		}
-	}
-}
-
-// TestReduce: what goes along in the headers is the largest word and the sum of the
-// numbers, with the bits of Sum, at the same call at all nodes: after 2 x height rounds.
-func TestReduce(t *testing.T) {
-	for wi, w := range graphs(t) {
-		height := w.Len()
-		for i := range w.Len() {
-			height = min(height, eccentricity(w.Graph(), i))
-		}
-		for ai, a := range append(someAgreements(t)[:4], consensus.Agreement{RoundByRound: true}) { // a Mix along the tree takes more rounds
-			for _, groups := range append(inTurn(w.Len(), wi+ai), splits(w.Len())[0]) {
-				what := fmt.Sprintf("%v on %v, nodes %v", a, w.Graph(), groups)
-				_, errs, _ := run(t, w, groups, direct, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
-					want := rowsOf(n)
-					if err := n.Sum(ctx, want); err != nil {
-						return nil, err
-					}
-					m, err := n.NewMixer(a, nil)
-					if err != nil {
-						return nil, err
-					}
-					words := make([]uint8, len(n.Hosted()))
-					for i, node := range n.Hosted() {
-						words[i] = uint8(node * 7 % 8)
-					}
-					largest := uint8(0)
-					for node := range n.Len() {
-						largest = max(largest, uint8(node*7%8))
-					}
-					m.Reduce(words, rowsOf(n))
-					z := messages(n, 5, 2, 0, consensus.StreamBasis, 1)
-					for done := 0; ; done += 2 {
-						word, sums, ok := m.Reduced()
-						if due := done >= 2*height; ok != due {
-							t.Errorf("%s: told after %d rounds: %v, want %v", what, done, ok, due)
-						}
-						if ok {
-							if word != largest || !slices.Equal(sums, want[0]) {
-								t.Errorf("%s: told %d, %v, want %d, %v", what, word, sums, largest, want[0])
-							}
-							if _, _, again := m.Reduced(); again {
-								t.Errorf("%s: told twice", what)
-							}
-							break
-						}
-						if m.Reduce(words, nil) {
-							t.Errorf("%s: a second reduction under way", what)
-						}
-						if err := m.Mix(ctx, z, 2); err != nil {
-							return nil, err
-						}
-					}
-					before := n.Traffic()
-					m.Close()
-					m.Close()
-					if after := n.Traffic(); after != before {
-						t.Errorf("%s: traffic %+v, after Close %+v", what, before, after)
-					}
-					s := n.NewServer()
-					s.Reduce(words, nil)
-					if err := s.Mix(ctx, z, 1); err != nil {
-						return nil, err
-					}
-					if word, sums, ok := s.Reduced(); !ok || word != largest || len(sums) != 0 {
-						t.Errorf("%s: the server returns %d, %v, %v", what, word, sums, ok)
-					}
-					s.Reduce(words, [][]float64{})
-					wantError(t, s.Mix(ctx, z, 1), "Reduce", "0 rows")
-					return want, nil
-				})
-				noErrors(t, what, errs)
-			}
-		}
-	}
-}
-
-// TestSumOfAnySize: numbers of any size are added up to the last bits of the largest, with the
-// same bits in every layout, also where an exchange fails and is tried again.
-func TestSumOfAnySize(t *testing.T) {
-	w := graphs(t)[5] // a grid
-	for _, size := range []float64{5e-324, 1e-310, 1e-200, 1e-30, 1e-19, 1e15, 1e20, 1e200, 1e306} {
-		row := func(node int) []float64 {
-			return []float64{size * math.Sin(float64(1+node)), 0, -size / float64(1+node)}
-		}
-		want := make([]float64, 3)
-		for node := range w.Len() {
-			floats.Add(want, row(node))
-		}
-		var first [][]float64
-		for k, groups := range splits(w.Len()) {
-			what := fmt.Sprintf("size %v, nodes %v", size, groups)
-			fails := uint64(7 * k)
-			failing := func(g *topology.Graph, groups [][]int) ([]wire.Transport, error) {
-				ts, err := direct(g, groups)
-				for k := range ts {
-					ts[k] = testnet.FailOnce(ts[k], fails, k%2 == 0)
-				}
-				return ts, err
-			}
-			got, errs, _ := run(t, w, groups, failing, func(ctx context.Context, n *consensus.Network) ([][]float64, error) {
-				for {
+// TestBroadcast: from every root, the rounds are the hops to the farthest node.
+func TestBroadcast(t *testing.T) {
+	for _, w := range someWeights(t) {
+		for root := range w.Len() {
+			for _, groups := range splits(w.Len()) {
+				noErrors(t, w.String(), run(t, w, groups, testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
 					var z [][]float64
 					for _, node := range n.Hosted() {
-						z = append(z, row(node))
+						z = append(z, numbers(node, 4, 7))
 					}
-					if err := n.Sum(ctx, z); !errors.Is(err, testnet.ErrInjected) {
-						return z, err
+					if err := n.Broadcast(ctx, root, z); err != nil {
+						return err
 					}
-					n.Rewind()
-				}
-			})
-			noErrors(t, what, errs)
-			if first == nil {
-				first = got
+					for i := range z {
+						if !slices.Equal(z[i], numbers(root, 4, 7)) {
+							return fmt.Errorf("node %d has %v", n.Hosted()[i], z[i])
+						}
+					}
+					if got, want := n.Traffic().Rounds, int64(slices.Max(w.Graph().Distances(root))); got != want {
+						return fmt.Errorf("%d rounds from %d, want %d", got, root, want)
+					}
+					return nil
+				}))
 			}
-			sameBits(t, what, got, first)
 		}
-		for k, v := range first[0] {
-			if !(math.Abs(v-want[k]) <= 20*max(size*0x1p-52, 5e-324)) {
-				t.Errorf("size %v: number %d is %v, want %v", size, k, v, want[k])
-			}
+	}
+	errs := run(t, weightsOf(t, "path", 3), splits(3)[1], testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+		if err := n.Broadcast(ctx, 3, [][]float64{{1}}); !strings.Contains(fmt.Sprint(err), "from node 3: the network has 3") {
+			t.Error(err)
+		}
+		x := float64(n.Hosted()[0])
+		return n.Broadcast(ctx, 2, [][]float64{{1 / (2 - x) * (2 - x)}}) // NaN at node 2
+	})
+	for k, err := range errs {
+		if !errors.Is(err, wire.ErrNotFinite) || errors.Is(err, wire.ErrContradiction) != (k < 2) {
+			t.Errorf("node %d: %v", k, err)
 		}
 	}
 }
 
-// Whole numbers that do not fit are an error at all nodes, and nothing more is told of any: no counts of their sizes follow.
-func TestSumIntegers(t *testing.T) {
-	w := must[*topology.Weights](t)(topology.NewWeights(must[*topology.Graph](t)(topology.Parse("path", 4, 1)), topology.Metropolis))
+// part returns the bytes of a node for Gather: many of node 2, for several passes.
+func part(node int) []byte {
+	n := node * node % 7
+	if node == 2 {
+		n = collective.MaxGather / 3
+	}
+	return bytes.Repeat([]byte{byte(node)}, n)
+}
+
+// TestGather: all nodes get the bytes of all. A node's bytes cross the edges to the root once, and every
+// edge on the way down; no message is longer than promised.
+func TestGather(t *testing.T) {
+	for _, w := range someWeights(t) {
+		l := w.Len()
+		share, times := collective.MaxGather/l-4, 1
+		if l > 2 {
+			times = (len(part(2)) + share - 1) / share
+		}
+		want := wire.Traffic{Messages: int64(times * 2 * (l - 1))}
+		want.Bytes = wire.FrameOverhead * want.Messages
+		for node, hops := range w.Graph().Distances(w.Graph().Center()) {
+			want.Rounds = max(want.Rounds, int64(times*2*hops))
+			for left, pass := len(part(node)), 0; pass < times; pass++ {
+				piece := min(left, share)
+				left -= piece
+				want.Bytes += int64((len(binary.AppendUvarint(nil, uint64(piece+1))) + 1 + piece) * (hops + l - 1))
+			}
+		}
+		for _, groups := range splits(l) {
+			sent := &table{}
+			noErrors(t, w.String(), run(t, w, groups, testnet.Options{}, func(k int, tr wire.Transport) wire.Transport {
+				return &bounded{tr, collective.LongestMessage(1, l) + wire.FrameOverhead}
+			}, func(ctx context.Context, n *consensus.Network) error {
+				var own [][]byte
+				for _, node := range n.Hosted() {
+					own = append(own, part(node))
+				}
+				all, err := n.Gather(ctx, own)
+				for node, got := range all {
+					if !bytes.Equal(got, part(node)) {
+						return fmt.Errorf("%d other bytes of node %d", len(got), node)
+					}
+				}
+				sent.add(n, make([][]float64, len(own)))
+				return err
+			}))
+			if sent.sent != want {
+				t.Errorf("%v, nodes %v: sent %+v, want %+v", w, groups, sent.sent, want)
+			}
+		}
+	}
+	errs := run(t, weightsOf(t, "path", 2), splits(2)[1], testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+		_, err := n.Gather(ctx, [][]byte{make([]byte, []int{10, 1<<25 + 1}[n.Hosted()[0]])})
+		return err
+	})
+	var peer *wire.PeerError
+	if !errors.As(errs[0], &peer) || peer.Peer != 1 || peer.Kind != wire.Protocol || errs[1] == nil || errors.As(errs[1], &peer) {
+		t.Errorf("more bytes than allowed: %v", errs)
+	}
+}
+
+// bounded fails if a frame is longer than most.
+type bounded struct {
+	wire.Transport
+	most int
+}
+
+func (b *bounded) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
+	for _, p := range out {
+		if len(p) > b.most {
+			return fmt.Errorf("a frame of %d bytes, want at most %d", len(p), b.most)
+		}
+	}
+	return b.Transport.Exchange(ctx, seq, out, in, due)
+}
+
+// TestLongestMessage: with many nodes and few numbers the longest message is that of Gather.
+func TestLongestMessage(t *testing.T) {
+	for _, x := range []struct{ numbers, nodes, want int }{
+		{1, 2, collective.MaxGather}, {1, 1_000_000, 5_000_000}, {100_000, 2, 2_400_000 + 1 + 8}, {0, 70_000, collective.MaxGather},
+	} {
+		if got := collective.LongestMessage(x.numbers, x.nodes); got != x.want {
+			t.Errorf("%d numbers of %d nodes: %d bytes, want %d", x.numbers, x.nodes, got, x.want)
+		}
+	}
+}
+
+// TestEnded: a context that has ended before a call leaves the network as it was. Otherwise an error ends
+// it: later calls return that error. With all nodes in one process nothing is left behind.
+func TestEnded(t *testing.T) {
+	w := weightsOf(t, "path", 2)
+	errs := run(t, w, splits(2)[1], testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+		canceled, cancel := context.WithCancel(ctx)
+		cancel()
+		z := [][]float64{{1}}
+		for range 3 {
+			if err := n.Sum(canceled, z); !errors.Is(err, context.Canceled) {
+				t.Errorf("a call with a canceled context: %v", err)
+			}
+			if err := n.Sum(ctx, z); err != nil {
+				return err
+			}
+		}
+		if z[0][0] != 8 {
+			t.Errorf("after three sums: %v, want 8", z)
+		}
+		if n.Hosted()[0] == 1 {
+			return nil // and closes
+		}
+		err := n.Sum(ctx, z)
+		for _, again := range []error{n.Sum(ctx, z), n.Broadcast(ctx, 0, z), n.Bind(ctx, nil), n.Confirm(ctx)} {
+			var peer *wire.PeerError
+			if again != nil && (!errors.As(again, &peer) || !strings.Contains(again.Error(), "the network has ended")) {
+				t.Errorf("after an error: %v", again)
+			}
+		}
+		return err
+	})
+	var peer *wire.PeerError
+	if !errors.As(errs[0], &peer) || peer.Kind != wire.Closed || errs[1] != nil {
+		t.Errorf("a peer that leaves: %v", errs)
+	}
 	n := must[*consensus.Network](t)(consensus.New(w, nil))
-	z := [][]float64{{1, -3}, {1 << 53, 0}, {0, 0}, {5, 1}}
-	if err := n.SumIntegers(t.Context(), z); err != nil || z[0][0] != 6+1<<53 || z[3][1] != -2 {
-		t.Errorf("%v: %v", z, err)
+	if err := n.Sum(t.Context(), [][]float64{{1}, {math.NaN()}}); !errors.Is(err, wire.ErrNotFinite) {
+		t.Error(err)
 	}
-	one := n.Traffic()
-	err := n.SumIntegers(t.Context(), [][]float64{{1, 2}, {1, 2}, {1, math.Ldexp(1, 57)}, {1, 2}})
-	if err == nil || !strings.Contains(err.Error(), "below 2^53") {
-		t.Errorf("2^57: %v", err)
+	if z := [][]float64{{1}, {2}}; n.Sum(t.Context(), z) != nil || z[1][0] != 3 {
+		t.Errorf("afterwards: %v", z)
 	}
-	if after := n.Traffic(); after.Messages != 2*one.Messages || after.Bytes != 2*one.Bytes {
-		t.Errorf("a sum that does not fit sends %d messages, and one that does %d", after.Messages-one.Messages, one.Messages)
+	wantError(t, n.Sum(t.Context(), [][]float64{{1}}), "1 rows for 2 hosted nodes")
+	wantError(t, n.Sum(t.Context(), [][]float64{{1}, {1, 2}}), "node 1 has 2 numbers, node 0 has 1")
+}
+
+// endsSoon is a context that ends when its error is requested for the given time.
+type endsSoon struct {
+	context.Context
+	left *int
+}
+
+func (e endsSoon) Err() error {
+	if *e.left--; *e.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestEndsBetween: a context that ends between two parts of a call ends the network; before the first part
+// it does not.
+func TestEndsBetween(t *testing.T) {
+	for name, call := range map[string]func(ctx context.Context, n *consensus.Network) error{
+		"coded": func(ctx context.Context, n *consensus.Network) error {
+			return exchanges(t, nil)["int8"](n).Average(ctx, messages(n, 3, 2, 0, 0, 1))
+		},
+		"gather": func(ctx context.Context, n *consensus.Network) error {
+			_, err := n.Gather(ctx, [][]byte{make([]byte, collective.MaxGather)})
+			return err
+		},
+		"confirm": func(ctx context.Context, n *consensus.Network) error { return n.Confirm(ctx) },
+	} {
+		for checks := range 9 {
+			attempts := 0
+			run(t, weightsOf(t, "path", 2), splits(2)[1], testnet.Options{}, func(k int, tr wire.Transport) wire.Transport {
+				if k == 0 {
+					return &counted{tr, &attempts}
+				}
+				return tr
+			}, func(ctx context.Context, n *consensus.Network) error {
+				if err := n.Sum(ctx, [][]float64{{1}}); err != nil || n.Hosted()[0] == 1 {
+					return errors.Join(err, call(ctx, n))
+				}
+				attempts = 0
+				err := call(endsSoon{ctx, &checks}, n)
+				begun := attempts > 0
+				again := n.Broadcast(ctx, 0, [][]float64{{1}})
+				if ended := strings.Contains(fmt.Sprint(again), "the network has ended"); err != nil && begun != ended {
+					t.Errorf("%s, exchanges before the end: %v, and then: %v", name, begun, again)
+				}
+				return err
+			})
+		}
+	}
+}
+
+// counted counts exchanges.
+type counted struct {
+	wire.Transport
+	attempts *int
+}
+
+func (c *counted) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
+	*c.attempts++
+	return c.Transport.Exchange(ctx, seq, out, in, due)
+}
+
+// TestTotalsOnly: whatever all nodes but two see is the same after these two have exchanged their data, so
+// that it does not depend on who has which.
+func TestTotalsOnly(t *testing.T) {
+	w := weightsOf(t, "path", 5)
+	for _, name := range []string{"mean", "int8"} {
+		if err := testnet.Swap(w.Graph(), 1, 4, func(node int, tr wire.Transport, swapped bool) error {
+			n, err := consensus.New(w, tr)
+			if err != nil {
+				return err
+			}
+			if of := map[int]int{1: 4, 4: 1}; swapped && of[node] != 0 {
+				node = of[node]
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			x := exchanges(t, nil)[name](n)
+			z := []consensus.Message{{Scalars: numbers(node, 5, 1), Totals: numbers(node, 2, 2)}}
+			return errors.Join(x.Average(ctx, z), x.Average(ctx, z), x.Sum(ctx, [][]float64{numbers(node, 3, 4)}))
+		}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -1,9 +1,18 @@
-package consensus
+package consensus_test
 
 import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -22,26 +31,11 @@ func must[T any](t testing.TB) func(v T, err error) T {
 // wantError fails unless err contains all the parts.
 func wantError(t *testing.T, err error, parts ...string) {
 	t.Helper()
-	if err == nil {
-		t.Errorf("no error, want one with %q", parts)
-		return
-	}
 	for _, p := range append(parts, "consensus: ") {
-		if !strings.Contains(err.Error(), p) {
-			t.Errorf("error %q lacks %q", err, p)
+		if err == nil || !strings.Contains(err.Error(), p) {
+			t.Errorf("error %v lacks %q", err, p)
 		}
 	}
-}
-
-// network returns the network of weights w with all nodes in this process.
-func network(t testing.TB, w *topology.Weights) *Network {
-	t.Helper()
-	return must[*Network](t)(New(w, nil))
-}
-
-func newMixer(t testing.TB, w *topology.Weights, pool *kernel.Pool, a Agreement) *Mixer {
-	t.Helper()
-	return must[*Mixer](t)(network(t, w).NewMixer(a, pool))
 }
 
 // weightsOf returns Metropolis weights on the graph that spec describes.
@@ -51,18 +45,136 @@ func weightsOf(t testing.TB, spec string, nodes int) *topology.Weights {
 	return must[*topology.Weights](t)(topology.NewWeights(g, topology.Metropolis))
 }
 
-// testGraphs returns connected graphs of many kinds and sizes.
-func testGraphs(t testing.TB) []*topology.Graph {
-	t.Helper()
-	var all []*topology.Graph
+// someWeights returns weights on graphs of several kinds and sizes.
+func someWeights(t testing.TB) (all []*topology.Weights) {
 	for _, x := range []struct {
 		spec  string
 		nodes int
-	}{
-		{"path", 1}, {"path", 2}, {"path", 3}, {"path", 10}, {"ring", 3}, {"ring", 8}, {"ring", 41}, {"star", 6},
-		{"grid:3x4", 12}, {"torus:3x5", 15}, {"complete", 7}, {"exponential", 16}, {"er:0.5", 20}, {"er:0.1", 50},
-	} {
-		all = append(all, must[*topology.Graph](t)(topology.Parse(x.spec, x.nodes, 2)))
+	}{{"path", 1}, {"path", 2}, {"path", 6}, {"ring", 7}, {"star", 6}, {"complete", 5}, {"exponential", 9}, {"er:0.4", 12}} {
+		all = append(all, weightsOf(t, x.spec, x.nodes))
 	}
 	return all
+}
+
+// splits returns ways to distribute nodes over processes: one each, all in one, and mixed.
+func splits(nodes int) [][][]int {
+	var single [][]int
+	all, even, odd := []int{}, []int{}, []int{}
+	for i := range nodes {
+		single, all = append(single, []int{i}), append(all, i)
+		if i%2 == 0 {
+			even = append(even, i)
+		} else {
+			odd = append(odd, i)
+		}
+	}
+	if nodes == 1 {
+		return [][][]int{{all}}
+	}
+	return [][][]int{{all}, single, {even, odd}}
+}
+
+// run calls f in one goroutine for every group of nodes, connected by transports that wrap may replace, and
+// returns the errors of the groups.
+func run(t testing.TB, w *topology.Weights, groups [][]int, o testnet.Options, wrap func(k int, t wire.Transport) wire.Transport,
+	f func(ctx context.Context, n *consensus.Network) error) []error {
+	t.Helper()
+	if o.RoundTimeout == 0 {
+		o.RoundTimeout = time.Minute
+	}
+	ts := must[[]wire.Transport](t)(testnet.Connect(w.Graph(), groups, o))
+	errs := make([]error, len(ts))
+	var wg sync.WaitGroup
+	for k, tr := range ts {
+		wrapped := tr
+		if wrap != nil {
+			wrapped = wrap(k, tr)
+		}
+		wg.Go(func() {
+			defer tr.Close()
+			n, err := consensus.New(w, wrapped)
+			if err == nil {
+				err = f(t.Context(), n)
+			}
+			errs[k] = err
+		})
+	}
+	wg.Wait()
+	return errs
+}
+
+// noErrors fails if one of errs is not nil.
+func noErrors(t testing.TB, what string, errs []error) {
+	t.Helper()
+	for k, err := range errs {
+		if err != nil {
+			t.Fatalf("%s, process %d: %v", what, k, err)
+		}
+	}
+}
+
+// numbers returns n numbers of a node, the same wherever it lives.
+func numbers(node, n int, seed uint64) []float64 {
+	rng := rand.New(rand.NewPCG(seed, uint64(node)))
+	v := make([]float64, n)
+	for k := range v {
+		v[k] = rng.NormFloat64()
+	}
+	return v
+}
+
+// messages returns random messages of the hosted nodes of n, the same wherever they live.
+func messages(n *consensus.Network, d, r, scalars, totals int, seed uint64) (z []consensus.Message) {
+	for _, node := range n.Hosted() {
+		v := numbers(node, d*r+scalars+totals, seed)
+		m := consensus.Message{Basis: kernel.NewBasis(d, r), Scalars: v[d*r:][:scalars:scalars], Totals: v[d*r+scalars:]}
+		for j := range r {
+			copy(m.Basis.Col(j), v[j*d:][:d])
+		}
+		z = append(z, m)
+	}
+	return z
+}
+
+// values returns the numbers of a message.
+func values(z consensus.Message) (v []float64) {
+	_, r := z.Basis.Dims()
+	for j := range r {
+		v = append(v, z.Basis.Col(j)...)
+	}
+	return slices.Concat(v, z.Scalars, z.Totals)
+}
+
+// table collects results of nodes from several goroutines.
+type table struct {
+	mu   sync.Mutex
+	rows map[int]string
+	sent wire.Traffic // of all nodes; rounds of one process
+}
+
+// add stores the bits of the results of the hosted nodes of n, and its traffic.
+func (x *table) add(n *consensus.Network, rows [][]float64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.rows == nil {
+		x.rows = make(map[int]string)
+	}
+	for i, node := range n.Hosted() {
+		x.rows[node] = fmt.Sprintf("%x", rows[i])
+	}
+	sent := n.Traffic()
+	x.sent.Messages, x.sent.Bytes, x.sent.Rounds = x.sent.Messages+sent.Messages, x.sent.Bytes+sent.Bytes, sent.Rounds
+}
+
+// exchanges lists the exchanges of a network by name.
+func exchanges(t testing.TB, pool *kernel.Pool) map[string]func(n *consensus.Network) consensus.Exchange {
+	exchange := must[consensus.Exchange](t)
+	return map[string]func(n *consensus.Network) consensus.Exchange{
+		"agree":   func(n *consensus.Network) consensus.Exchange { return exchange(n.Agree(3, pool)) },
+		"mean":    func(n *consensus.Network) consensus.Exchange { return exchange(n.TreeMean(consensus.Float64)) },
+		"int16":   func(n *consensus.Network) consensus.Exchange { return exchange(n.TreeMean(consensus.Int16)) },
+		"int8":    func(n *consensus.Network) consensus.Exchange { return exchange(n.TreeMean(consensus.Int8)) },
+		"server":  func(n *consensus.Network) consensus.Exchange { return n.ServerMean() },
+		"nearest": func(n *consensus.Network) consensus.Exchange { return n.NeighbourMean(pool) },
+	}
 }

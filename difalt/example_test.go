@@ -1,40 +1,39 @@
 package difalt_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"math/rand/v2"
-	"os"
-	"strings"
 	"sync"
-	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/difalt/features"
+	"github.com/difalt/difalt/difalt/minimum"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
-	"gonum.org/v1/gonum/mat"
 )
 
-// learn runs nodes that are the vertices of a graph.
 func learn(ctx context.Context, nodes []*kernel.Tasks, graph *topology.Graph) (*difalt.Result, error) {
 	problem, network, err := difalt.InProcess(nodes, graph)
 	if err != nil {
 		return nil, err
 	}
-	return difalt.Run(ctx, problem, network, difalt.Options{Rank: 2})
+	options := difalt.Options{Rank: 2, Method: difalt.Accelerated}
+	return difalt.Run(ctx, problem, network, options)
 }
 
-// fiveSites returns five sites of eight tasks y = x'U b each, with U = [e_0 e_1], and with
-// noise in the responses.
+// fiveSites returns five sites with eight tasks each, of 15 samples y = x'U b with U = [e_0 e_1] and noise.
 func fiveSites(noise float64) (nodes []*kernel.Tasks) {
-	rng, errs := rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(3, 4))
+	rng := rand.New(rand.NewPCG(1, 2))
 	for range 5 {
-		var xs [][]float64 // a table of all samples
+		var xs [][]float64 // the samples of all tasks of a site
 		var ys []float64
-		first := []int{0} // where tasks begin in it
+		first := []int{0} // the first sample of every task, and the number of samples
 		for range 8 {
 			b0, b1 := rng.NormFloat64(), rng.NormFloat64()
 			for range 15 {
@@ -42,22 +41,24 @@ func fiveSites(noise float64) (nodes []*kernel.Tasks) {
 				for k := range x {
 					x[k] = rng.NormFloat64()
 				}
-				xs, ys = append(xs, x), append(ys, b0*x[0]+b1*x[1])
+				xs, ys = append(xs, x), append(ys, b0*x[0]+b1*x[1]+noise*rng.NormFloat64())
 			}
 			first = append(first, len(xs))
-		}
-		if noise > 0 {
-			for i := range ys {
-				ys[i] += noise * errs.NormFloat64()
-			}
 		}
 		nodes = append(nodes, kernel.TasksOf(xs, ys, first, kernel.Float64))
 	}
 	return nodes
 }
 
-// Five sites hold eight tasks each, of 15 samples, and recover the representation
-// that all forty share.
+// must ends an example at an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}
+
+// Five sites recover the representation that their forty tasks share.
 func Example() {
 	result, err := learn(context.Background(), fiveSites(0), must(topology.Ring(5)))
 	if err != nil {
@@ -73,55 +74,39 @@ func Example() {
 	// Output: converged: theta has 1.0000 of its length in the first two features
 }
 
-// must ends an example at an error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		log.Fatal(err)
-	}
-	return v
-}
-
-// onARing returns the problem of nodes on a ring in this process, and their network.
-func onARing(nodes []*kernel.Tasks) (*difalt.Problem, *consensus.Network) {
-	problem, network, err := difalt.InProcess(nodes, must(topology.Ring(len(nodes))))
-	if err != nil {
-		log.Fatal(err)
-	}
-	return problem, network
-}
-
-// A run is stored after ten iterations; another process takes it up and ends where it would
-// have ended.
-func ExampleSolver_Restore() {
+// A run is stored after ten iterations, and another process continues it.
+func ExampleSolver_Snapshot() {
 	ctx := context.Background()
-	problem, network := onARing(fiveSites(0))
-	options := difalt.Options{Rank: 2, Method: difalt.Accelerated}
+	problem, network, err := difalt.InProcess(fiveSites(0), must(topology.Ring(5)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	options := difalt.Options{Rank: 2}
 	solver := must(difalt.NewSolver(problem, network, options))
 	defer solver.Close()
 	for range 10 {
 		must(solver.Step(ctx))
 	}
-	stored := must(must(solver.Snapshot(ctx)).MarshalBinary())
+	stored := must(must(solver.Snapshot()).MarshalBinary())
 
-	problem, network = onARing(fiveSites(0)) // elsewhere
-	again := must(difalt.NewSolver(problem, network, options))
+	again := must(difalt.NewSolver(problem, network, options)) // elsewhere, later
 	defer again.Close()
 	var snapshot difalt.Snapshot
-	if err := snapshot.UnmarshalBinary(stored); err != nil {
+	if err := errors.Join(snapshot.UnmarshalBinary(stored), again.Restore(&snapshot)); err != nil {
 		log.Fatal(err)
 	}
-	if err := again.Restore(&snapshot); err != nil {
-		log.Fatal(err)
-	}
-	first, second := must(solver.Run(ctx)), must(again.Run(ctx))
-	fmt.Println(snapshot.Iteration(), second.Status, second.Iterations == first.Iterations, mat.Equal(second.U[0], first.U[0]))
-	// Output: 10 converged true true
+	result := must(again.Run(ctx))
+	fmt.Println(snapshot.Iteration(), result.Status, difalt.SubspaceDistance(result.U[0], must(solver.Run(ctx)).U[0]) < 1e-12)
+	// Output: 10 converged true
 }
 
-// The caller looks at every state and stops when the objective is small enough for it.
+// The caller inspects every state and stops when the objective is small enough.
 func ExampleSolver_Iterations() {
-	problem, network := onARing(fiveSites(0))
-	solver := must(difalt.NewSolver(problem, network, difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion}))
+	problem, network, err := difalt.InProcess(fiveSites(0), must(topology.Ring(5)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	solver := must(difalt.NewSolver(problem, network, difalt.Options{Rank: 2, Method: difalt.Accelerated}))
 	defer solver.Close()
 	start := 0.0
 	for record, err := range solver.Iterations(context.Background()) {
@@ -132,80 +117,70 @@ func ExampleSolver_Iterations() {
 			start = record.Objective
 		}
 		if record.Objective < 1e-6*start {
-			fmt.Println("enough after", record.Iteration, "iterations")
+			fmt.Println("small after", record.Iteration, "iterations")
 			break
 		}
 	}
-	// Output: enough after 14 iterations
-}
-
-// Five sites find their representation, of which nobody can tell what a single task adds to it.
-func ExampleRunPrivate() {
-	problem, network := onARing(fiveSites(.1)) // features of about one size, by what is publicly known
-	result, err := difalt.RunPrivate(context.Background(), problem, network, difalt.Privacy{Rank: 2, Epsilon: 8})
-	if err != nil {
-		log.Fatal(err)
-	}
-	d, r := result.U.Dims()
-	fmt.Printf("a %d x %d representation, epsilon %.0f at delta %.3f\n", d, r, result.Account.Epsilon(), result.Account.Delta())
-	for _, s := range result.Account.Spent() {
-		fmt.Printf("%s: %d numbers, rho %.2f\n", s.What, s.Numbers, s.Rho)
-	}
-	fmt.Printf("against another site, which knows its own noise: epsilon %.1f\n", result.Account.Against(1, network.Len()))
+	fmt.Println(must(solver.Result()).Status)
 	// Output:
-	// a 20 x 2 representation, epsilon 8 at delta 0.017
-	// the directions of the coefficients: 210 numbers, rho 2.13
-	// against another site, which knows its own noise: epsilon 9.2
+	// small after 10 iterations
+	// canceled
 }
 
-// Auto chooses how nodes agree by the graph and by how many samples and tasks each has.
-func ExampleAuto() {
-	ctx := context.Background()
-	problem, network := onARing(fiveSites(0.1))
-	options := must(difalt.Auto(ctx, problem, network, difalt.Options{Rank: 2}))
-	result := must(difalt.Run(ctx, problem, network, options))
-	fmt.Printf("%v, %v, %d rounds: %v\n", options.Method, options.Agreement, options.Rounds, result.Status)
-	// Output: newton, tree int8, 4 rounds: converged
+// channels is a transport between goroutines: link k of a process ends in a channel, and so does the opposite link of
+// the peer.
+type channels struct {
+	hosted []int
+	links  []wire.Link
+	ends   map[wire.Link]chan []byte
 }
 
-// The responses of all tasks are measured anew: the run starts from the U of before, with
-// the samples where they are.
-func Example_otherResponses() {
-	ctx := context.Background()
-	problem, network := onARing(fiveSites(0))
-	options := difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion, StopAtNoise: true}
-	first := must(difalt.Run(ctx, problem, network, options))
-	again := &difalt.Problem{U0: first.U}
-	for g, node := range fiveSites(0.01) {
-		var y []float64
-		for t := range node.Len() {
-			y = append(y, node.Y(t)...)
+func (c *channels) Hosted() []int { return c.hosted }
+
+func (c *channels) Exchange(ctx context.Context, _ uint64, out, in [][]byte, due []bool) error {
+	for k, link := range c.links {
+		if len(out[k]) > 0 {
+			c.ends[link] <- bytes.Clone(out[k])
 		}
-		again.Nodes = append(again.Nodes, problem.Nodes[g].WithResponses(y))
 	}
-	second := must(difalt.Run(ctx, again, network, options))
-	fmt.Println(first.Status, second.Status, second.Iterations < first.Iterations, second.InitTraffic.Rounds < first.InitTraffic.Rounds)
-	// Output: converged converged true true
+	for k, link := range c.links {
+		if in[k] = nil; due != nil && !due[k] {
+			continue
+		}
+		select {
+		case in[k] = <-c.ends[wire.Link{Node: link.Peer, Peer: link.Node}]:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
-// Each of two processes hosts some of the nodes. What stands here for the wire between them
-// is a pair of pipes; engine/grpc and engine/mpi are transports between machines.
+func (c *channels) Close() error { return nil }
+
+// Two processes host some of the nodes each. Their transport is the caller's: here channels take the place of wires.
 func Example_transport() {
-	nodes := fiveSites(0)
-	ring := must(topology.Ring(len(nodes)))
+	nodes, ring := fiveSites(0.1), must(topology.Ring(5))
 	hosted := [][]int{{0, 1}, {2, 3, 4}}
-	transports := must(testnet.Connect(ring, hosted, testnet.Options{}))
+	ends := make(map[wire.Link]chan []byte)
+	for _, process := range hosted {
+		for _, link := range wire.Links(ring, process) {
+			ends[link] = make(chan []byte, 2) // at most two frames are under way
+		}
+	}
 	status := make([]difalt.Status, len(hosted))
 	var processes sync.WaitGroup
-	for k, transport := range transports {
+	for k, process := range hosted {
 		processes.Go(func() {
-			defer transport.Close()
-			network := must(consensus.New(must(topology.NewWeights(ring, topology.Metropolis)), transport))
+			transport := &channels{process, wire.Links(ring, process), ends}
+			weights := must(topology.NewWeights(ring, topology.Metropolis))
+			network := must(consensus.New(weights, transport))
 			problem := &difalt.Problem{}
-			for _, g := range network.Hosted() {
+			for _, g := range process {
 				problem.Nodes = append(problem.Nodes, nodes[g])
 			}
-			status[k] = must(difalt.Run(context.Background(), problem, network, difalt.Options{Rank: 2, Method: difalt.Accelerated})).Status
+			options := difalt.Options{Rank: 2, Method: difalt.Accelerated}
+			status[k] = must(difalt.Run(context.Background(), problem, network, options)).Status
 		})
 	}
 	processes.Wait()
@@ -213,19 +188,44 @@ func Example_transport() {
 	// Output: [converged converged]
 }
 
-// TestReadme holds the example in README.md to the one that compiles above.
-func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
+// Features with offsets are standardised, and the estimate is converted to the units of the data.
+func Example_features() {
+	ctx := context.Background()
+	nodes := moved(&difalt.Problem{Nodes: fiveSites(0)}, 100, nil).Nodes
+	problem, network, err := difalt.InProcess(nodes, must(topology.Ring(5)))
 	if err != nil {
-		t.Fatal(err)
+		log.Fatal(err)
 	}
-	source, err := os.ReadFile("example_test.go")
+	standard, scaling, err := features.Standardize(ctx, network, nodes)
 	if err != nil {
-		t.Fatal(err)
+		log.Fatal(err)
 	}
-	_, rest, ok := strings.Cut(string(readme), "```go\n")
-	example, _, _ := strings.Cut(rest, "```")
-	if !ok || len(strings.Split(example, "\n")) < 8 || !strings.Contains(string(source), example) {
-		t.Error("the example in README.md is not in example_test.go")
+	problem.Nodes = standard
+	result := must(difalt.Run(ctx, problem, network, difalt.Options{Rank: 2, Method: difalt.Accelerated}))
+	u, b, intercepts := scaling.Undo(0, result.U[0], result.B[0])
+	prediction, row := intercepts[0], nodes[0].Row(make([]float64, 20), 0, 0)
+	for j := range 2 {
+		for k, x := range row {
+			prediction += b[j] * u.Col(j)[k] * x
+		}
 	}
+	fmt.Printf("%v, off by %.6f\n", result.Status, max(prediction-nodes[0].Y(0)[0], nodes[0].Y(0)[0]-prediction))
+	// Output: converged, off by 0.000000
+}
+
+// After a run of its own loop, a program checks whether the end is a minimum.
+func Example_minimum() {
+	ctx := context.Background()
+	problem, network, err := difalt.InProcess(fiveSites(0.1), must(topology.Ring(5)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	solver := must(difalt.NewSolver(problem, network, difalt.Options{Rank: 2, Method: difalt.Accelerated}))
+	defer solver.Close()
+	for status := difalt.Running; status == difalt.Running; {
+		status = must(solver.Step(ctx))
+	}
+	standing := must(minimum.Look(ctx, network, problem.Nodes, solver.U(), minimum.Options{}))
+	fmt.Println(standing.Verdict == minimum.Minimum)
+	// Output: true
 }

@@ -1,342 +1,404 @@
 package difalt_test
 
 import (
-	"bytes"
-	"log/slog"
+	"context"
+	"errors"
+	"fmt"
 	"math"
-	"runtime"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
 )
 
-// small is a problem that every method but DGD solves in a few dozen iterations.
-func small(t testing.TB) (*synthetic, *consensus.Network) {
-	return gaussian(1, 5, 20, 40, 2, fixed(15), 0), network(t, "er:0.7", 5, topology.Metropolis, 1)
-}
-
-func TestRecoversTheta(t *testing.T) {
-	s, net := small(t)
-	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin} {
-		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, EveryIteration: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if res.Status != difalt.IterationLimit || res.Iterations != 500 {
-			t.Errorf("%v: %v after %d iterations", method, res.Status, res.Iterations)
-		}
-		for g := range s.theta {
-			for k, want := range s.theta[g] {
-				var diff mat.VecDense
-				diff.SubVec(mat.NewVecDense(20, res.Theta(g, k)), want)
-				// Theorem 1, part 1, with epsilon at rounding.
-				if e := mat.Norm(&diff, 2) / mat.Norm(want, 2); e > 1e-12 {
-					t.Fatalf("%v: theta of node %d, task %d is off by %g", method, g, k, e)
-				}
-			}
-		}
-	}
-}
-
-// TestWorkers asserts the same bits for any number of workers, and that nothing is
-// left running.
-func TestWorkers(t *testing.T) {
-	before := runtime.NumGoroutine()
-	s, net := small(t)
-	for _, method := range difalt.Methods() {
-		var want []difalt.Record
-		for _, workers := range []int{1, 2, 3, 7} {
-			got := curve(t, s.Problem, net, difalt.Options{Rank: 2, Method: method, Iterations: 30, Workers: workers})
-			for i := range got {
-				got[i].Compute = 0
-			}
-			if want == nil {
-				want = got
-			}
-			for i := range want {
-				if want[i] != got[i] {
-					t.Fatalf("%v, %d workers: record %d is %+v, with one worker %+v", method, workers, i, got[i], want[i])
-				}
-			}
-		}
-	}
-	for range 100 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
-}
-
-func TestStepDoesNotAllocate(t *testing.T) {
-	s, net := small(t)
-	for _, method := range difalt.Methods() {
-		for i, a := range []consensus.Agreement{{}, {}, {RoundByRound: true}, {RoundByRound: true, Polynomial: consensus.Chebyshev}, {Codec: consensus.Int8}} {
-			seen, workers := 0, 1+i%2
-			o := difalt.Options{Rank: 2, Method: method, MixedPrecision: workers > 1, Workers: workers, Agreement: a, EveryIteration: true, Observer: func(*difalt.Record) error { seen++; return nil }}
-			solver, err := difalt.NewSolver(s.Problem, net, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx := t.Context()
-			step := func() {
-				if _, err := solver.Step(ctx); err != nil {
-					t.Fatal(err)
-				}
-			}
-			step()
-			if n := testing.AllocsPerRun(20, step); n != 0 {
-				t.Errorf("%v, %+v, %d workers: %v allocations an iteration", method, a, workers, n)
-			}
-			if seen == 0 {
-				t.Error("the observer was not called")
-			}
-			solver.Close()
-		}
-	}
-}
-
-// TestStopAtNoise stops early on noisy data without losing accuracy, and at
-// rounding on data without noise.
-func TestStopAtNoise(t *testing.T) {
-	net := network(t, "er:0.7", 5, topology.Metropolis, 1)
-	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.ScaledDiffusion} {
-		for _, noise := range []float64{0.3, 0.01, 0} {
-			s := gaussian(1, 5, 20, 40, 2, fixed(25), noise)
-			o := difalt.Options{Rank: 2, Method: method, StopAtNoise: true, Rounds: 20, Iterations: 2000}
-			stopped, err := difalt.Run(t.Context(), s.Problem, net, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o.StopAtNoise, o.EveryIteration = false, true
-			full, err := difalt.Run(t.Context(), s.Problem, net, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if stopped.Status != difalt.Converged || stopped.Iterations > 500 {
-				t.Errorf("%v, noise %g: %v after %d iterations", method, noise, stopped.Status, stopped.Iterations)
-			}
-			if got, best := stopped.Last.SDMax, full.Last.SDMax; got > 1.1*best+1e-10 {
-				t.Errorf("%v, noise %g: stopped at %g, %d iterations reach %g", method, noise, got, o.Iterations, best)
-			}
-		}
-	}
-}
-
-// TestSampleSplit runs the theory's variant: every set is used once, and with
-// enough samples it converges like the rest.
-func TestSampleSplit(t *testing.T) {
-	s := gaussian(1, 4, 12, 24, 2, fixed(82*12), 0)
-	net := network(t, "complete", 4, topology.Metropolis, 1)
-	o := difalt.Options{Rank: 2, SampleSplit: true, Iterations: 40}
-	recs := curve(t, s.Problem, net, o)
-	if last := recs[len(recs)-1].SDMax; last > 1e-2*recs[0].SDMax {
-		t.Errorf("sample splitting goes from %g to %g in 40 iterations", recs[0].SDMax, last)
-	}
-	o.Iterations = 300
-	_, err := difalt.Run(t.Context(), s.Problem, net, o)
-	want := "node 0, task 0: SampleSplit with 300 iterations needs 1204 samples a task (602 sets of at least Rank = 2), but it has 984"
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got error %v, want one with %q", err, want)
-	}
-}
-
-func TestTraffic(t *testing.T) {
-	s, net := small(t)
-	edges, height := int64(net.Graph().Edges()), int64(radius(net.Graph()))
-	for method, want := range map[difalt.Method]wire.Traffic{
-		difalt.DifAltGDmin: {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
-		difalt.DecAltGDmin: {Rounds: 3 * 10, Messages: 30 * 2 * edges, Bytes: 30 * 2 * edges * 20 * 2 * 8},
-		difalt.AltGDmin:    {Rounds: 20, Messages: 20 * 5, Bytes: 20 * 5 * 20 * 2 * 8},
-		// The first P goes up a tree in three words a number, with three counts of up to five
-		// nodes, and down again with a byte more.
-		difalt.ScaledDiffusion: {Rounds: 2*height + 3*10, Messages: 2*4 + 30*2*edges, Bytes: 4*(3*3*8+2) + 4*(3*8+1) + 30*2*edges*43*8},
-		difalt.DGD:             {Rounds: 10, Messages: 10 * 2 * edges, Bytes: 10 * 2 * edges * 20 * 2 * 8},
-	} {
-		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{Rank: 2, Method: method, Rounds: 3, Initialization: difalt.InitializationOptions{Rounds: 20}, Iterations: 10, EveryIteration: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want.Bytes += 6 * want.Messages // headers
-		if method != difalt.AltGDmin {
-			// One header reduction: two bytes, and then counts of eight words in four bits each
-			// and two numbers, of five words on their way up.
-			want.Bytes += 4*(2+4+2*5*8) + 4*(2+4+2*8)
-		}
-		if res.Last.Traffic != want {
-			t.Errorf("%v: traffic %+v, want %+v", method, res.Last.Traffic, want)
-		}
-	}
-}
-
-// radius is the least number of hops within which one node reaches all.
-func radius(g *topology.Graph) int {
-	least := g.Len()
-	for i := range g.Len() {
-		hops := map[int]int{i: 0}
-		queue, far := []int{i}, 0
-		for len(queue) > 0 {
-			k := queue[0]
-			queue = queue[1:]
-			for _, j := range g.Neighbors(k) {
-				if _, seen := hops[j]; !seen {
-					hops[j] = hops[k] + 1
-					far = max(far, hops[j])
-					queue = append(queue, j)
-				}
-			}
-		}
-		least = min(least, far)
-	}
-	return least
-}
-
-func TestRunRefuses(t *testing.T) {
-	net := network(t, "ring", 3, topology.Metropolis, 1)
-	ok := difalt.Options{Rank: 2}
-	nan := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
-	nan.x[1][2].Set(4, 5, math.NaN())
-	nan.rebuild()
-	inf := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
-	inf.y[2][0][3] = math.Inf(-1)
-	inf.rebuild()
-	empty := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
-	empty.Nodes[0] = kernel.NewBuilder(8, nil, kernel.Float64).Tasks()
-	zero := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
-	for g := range zero.Nodes {
-		zero.Nodes[g] = kernel.NewBuilder(8, []int{0, 0, 0}, kernel.Float64).Tasks()
-	}
-	two := gaussian(1, 2, 8, 9, 2, fixed(6), 0)
-	good := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
-	wide := gaussian(1, 3, 8, 9, 2, fixed(6), 0)
-	wide.U0 = []*kernel.Basis{kernel.NewBasis(8, 2), kernel.NewBasis(8, 3), kernel.NewBasis(8, 2)}
-	few := gaussian(1, 3, 8, 6, 2, fixed(6), 0)
-	long := &difalt.Problem{Nodes: good.Nodes, Truth: good.Truth.Clone()}
-	long.Truth.Col(1)[3]++
-	for _, c := range []struct {
-		name string
-		p    *difalt.Problem
-		net  *consensus.Network
-		o    difalt.Options
-		want string
-	}{
-		{"NaN", nan.Problem, net, ok, "node 1, task 2, row 4: feature 5 is NaN"},
-		{"Inf", inf.Problem, net, ok, "node 2, task 0, row 3: y is -Inf"},
-		{"no tasks", empty.Problem, net, ok, "node 0: node has no tasks"},
-		{"no samples", zero.Problem, net, ok, "the tasks have no samples"},
-		{"nodes", two.Problem, net, ok, "problem has tasks of 2 nodes, but 3 nodes"},
-		{"rank 0", good.Problem, net, difalt.Options{}, "Rank is 0"},
-		{"rank 9", good.Problem, net, difalt.Options{Rank: 9}, "Rank is 9: must not be more than the 8 features"},
-		{"rank 8", few.Problem, net, difalt.Options{Rank: 8}, "Rank is 8: must not be more than the 6 tasks"},
-		{"rounds", good.Problem, net, difalt.Options{Rank: 2, Rounds: -1}, "Rounds is -1"},
-		{"silence", good.Problem, net, difalt.Options{Rank: 2, Method: difalt.Accelerated, Rounds: 3, Agreement: consensus.Agreement{Trigger: .2}}, "Agreement.Trigger is 0.2: accelerated"},
-		{"long silence", good.Problem, net, difalt.Options{Rank: 2, Method: difalt.ScaledDiffusion, Agreement: consensus.Agreement{Trigger: .6}}, "at most 0.5"},
-		{"step", good.Problem, net, difalt.Options{Rank: 2, Step: math.NaN()}, "Step is NaN"},
-		{"ridge", good.Problem, net, difalt.Options{Rank: 2, Ridge: -3}, "Ridge is -3"},
-		{"U0", wide.Problem, net, ok, "U0 of node 1 is 8 x 3, want 8 x 2"},
-		{"truth", long, net, ok, "Truth is not orthonormal: the product of columns"},
-		{"nil", nil, net, ok, "need a problem and a network"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := difalt.Run(t.Context(), c.p, c.net, c.o)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got error %v, want one with %q", err, c.want)
-			}
-		})
-	}
-	for _, graph := range []*topology.Graph{nil, net.Graph()} {
-		if _, _, err := difalt.InProcess(two.Nodes, graph); err == nil || !strings.Contains(err.Error(), "there are 2 nodes: need a graph of as many") {
-			t.Errorf("got error %v", err)
-		}
-	}
-}
-
-// TestUnderdetermined runs tasks with fewer samples than the rank: they take the
-// minimum-norm solution, the log says so, and a ridge silences it.
-func TestUnderdetermined(t *testing.T) {
-	s := gaussian(1, 3, 10, 12, 3, func(t int) int { return 2 + 10*(t%2) }, 0)
-	net := network(t, "ring", 3, topology.Metropolis, 1)
-	for _, ridge := range []float64{0, 1e-3} {
-		var log bytes.Buffer
-		res, err := difalt.Run(t.Context(), s.Problem, net, difalt.Options{
-			Rank: 3, Iterations: 5, Ridge: ridge, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := 6
-		if ridge > 0 {
-			want = 0
-		}
-		if res.Last.Singular != want || strings.Contains(log.String(), "minimum norm") != (want > 0) {
-			t.Errorf("ridge %g: %d singular tasks, log %q", ridge, res.Last.Singular, log.String())
-		}
-	}
-}
-
-func TestAdapt(t *testing.T) {
-	s := gaussian(5, 1, 15, 4, 3, fixed(6), 0)
-	b, status, err := difalt.Adapt(s.Truth, s.Nodes[0], 0)
+func newSolver(t testing.TB, p *difalt.Problem, net *consensus.Network, o difalt.Options) *difalt.Solver {
+	t.Helper()
+	s, err := difalt.NewSolver(p, net, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, want := range s.theta[0] {
-		var theta mat.VecDense
-		theta.MulVec(s.Truth, mat.NewVecDense(3, b[3*k:3*k+3]))
-		theta.SubVec(&theta, want)
-		if e := mat.Norm(&theta, 2); e > 1e-12 || status[k] != 0 {
-			t.Errorf("task %d: theta is off by %g, status %v", k, e, status[k])
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestAllocations: an iteration does not allocate, looks included.
+func TestAllocations(t *testing.T) {
+	p := draw(t, 5, 30, 40, 20, 3, 2, .1, 1)
+	for _, method := range difalt.Methods() {
+		for _, codec := range []consensus.Codec{0, consensus.Float64} {
+			if codec != 0 && method != difalt.Accelerated {
+				continue
+			}
+			s := newSolver(t, p, network(t, "er:0.6", 5, 1), difalt.Options{Rank: 3, Method: method, Codec: codec, EveryIteration: true, Iterations: 1000, Workers: 2})
+			for range 35 {
+				step(t, s, t.Context())
+			}
+			if n := testing.AllocsPerRun(40, func() { step(t, s, t.Context()) }); n != 0 {
+				t.Errorf("%v, %v: %v allocations an iteration", method, codec, n)
+			}
 		}
-	}
-	if _, _, err := difalt.Adapt(kernel.NewBasis(14, 3), s.Nodes[0], 0); err == nil || !strings.Contains(err.Error(), "15 features, the representation 14") {
-		t.Errorf("wrong number of features: %v", err)
-	}
-	if _, _, err := difalt.Adapt(s.Truth, s.Nodes[0], math.Inf(1)); err == nil || !strings.Contains(err.Error(), "ridge is +Inf") {
-		t.Errorf("infinite ridge: %v", err)
 	}
 }
 
-func TestMethodNames(t *testing.T) {
+// TestWorkers: bits do not depend on the number of workers.
+func TestWorkers(t *testing.T) {
+	p := draw(t, 5, 30, 40, 20, 3, 2, .1, 1)
+	for _, method := range difalt.Methods() {
+		var want *difalt.Result
+		for _, workers := range []int{1, 3, 8} {
+			res := run(t, p, network(t, "er:0.6", 5, 1), difalt.Options{Rank: 3, Method: method, Iterations: 20, Workers: workers})
+			if want == nil {
+				want = res
+			}
+			for g := range res.U {
+				if !slices.Equal(res.U[g].Data(), want.U[g].Data()) || !slices.Equal(res.B[g], want.B[g]) {
+					t.Errorf("%v: node %d differs with %d workers", method, g, workers)
+				}
+			}
+		}
+	}
+}
+
+// TestSnapshot: a run that is restored continues with the same bits if the method has no memory, and arrives at the same
+// minimum otherwise.
+func TestSnapshot(t *testing.T) {
+	p := draw(t, 4, 20, 40, 15, 2, 2, .1, 1)
+	for _, method := range difalt.Methods() {
+		o := difalt.Options{Rank: 2, Method: method, Iterations: 60, EveryIteration: method != difalt.Accelerated}
+		s := newSolver(t, p, network(t, "ring", 4, 1), o)
+		if _, err := s.Snapshot(); !errors.Is(err, difalt.ErrNotStarted) {
+			t.Errorf("before the first step: %v", err)
+		}
+		for range 13 {
+			step(t, s, t.Context())
+		}
+		snapshot, err := s.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes, err := snapshot.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read difalt.Snapshot
+		if err := read.UnmarshalBinary(bytes); err != nil || read.Iteration() != 13 {
+			t.Fatalf("iteration %d, %v", read.Iteration(), err)
+		}
+		again := newSolver(t, p, network(t, "ring", 4, 1), o)
+		if err := again.Restore(&read); err != nil {
+			t.Fatal(err)
+		}
+		first, second := finish(t, s), finish(t, again)
+		if e := difalt.SubspaceDistance(first.U[0], second.U[0]); method == difalt.Accelerated && (e > 1e-9 || second.Status != difalt.Converged) || method != difalt.Accelerated && e > 1e-15 {
+			t.Errorf("%v: %v, and %v after Restore, %g apart", method, first.Status, second.Status, e)
+		}
+		longer := o
+		longer.Iterations, longer.Tolerance = 2*o.Iterations+100, 1e-7
+		if err := newSolver(t, p, network(t, "ring", 4, 1), longer).Restore(&read); err != nil {
+			t.Errorf("%v: more iterations: %v", method, err)
+		}
+		other := o
+		other.Ridge = 1
+		if err := newSolver(t, p, network(t, "ring", 4, 1), other).Restore(&read); err == nil {
+			t.Errorf("%v: restored with other options", method)
+		}
+		q := *p
+		q.Nodes = append([]*kernel.Tasks{p.Nodes[1]}, p.Nodes[1:]...)
+		if err := newSolver(t, &q, network(t, "ring", 4, 1), o).Restore(&read); err == nil {
+			t.Errorf("%v: restored with other data", method)
+		}
+		if err := s.Restore(&read); err == nil {
+			t.Errorf("%v: restored after the first step", method)
+		}
+		if err := new(difalt.Snapshot).UnmarshalBinary(bytes[:len(bytes)/2]); err == nil {
+			t.Errorf("%v: half a snapshot is read", method)
+		}
+	}
+}
+
+func finish(t *testing.T, s *difalt.Solver) *difalt.Result {
+	t.Helper()
+	res, err := s.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// TestRestoreDiffers: nodes that restore different iterations are named.
+func TestRestoreDiffers(t *testing.T) {
+	p, w := draw(t, 2, 10, 12, 15, 2, 2, 0, 1), weights(t, "complete", 2, 1, topology.LazyMetropolis)
+	steps := func(k, n int, net *consensus.Network, snapshot *difalt.Snapshot) (*difalt.Snapshot, error) {
+		s := newSolver(t, part(p, []int{k}), net, difalt.Options{Rank: 2})
+		if snapshot != nil {
+			if err := s.Restore(snapshot); err != nil {
+				return nil, err
+			}
+		}
+		for range n {
+			if _, err := s.Step(t.Context()); err != nil {
+				return nil, err
+			}
+		}
+		return s.Snapshot()
+	}
+	var kept [2][2]*difalt.Snapshot
+	for n := range 2 {
+		got, errs := apart(t, w, together(2, 2), func(k int, net *consensus.Network) (*difalt.Snapshot, error) { return steps(k, 1+n, net, nil) })
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		kept[n] = [2]*difalt.Snapshot(got)
+	}
+	_, errs := apart(t, w, together(2, 2), func(k int, net *consensus.Network) (*difalt.Snapshot, error) { return steps(k, 1, net, kept[k][k]) })
+	for _, err := range errs {
+		if err == nil || !strings.Contains(err.Error(), "the iteration is") {
+			t.Errorf("iterations 1 and 2: %v", err)
+		}
+	}
+}
+
+// TestIterations: the sequence has every record once, and a break ends the run.
+func TestIterations(t *testing.T) {
+	p := draw(t, 3, 20, 40, 15, 2, 2, 0, 1)
+	o := difalt.Options{Rank: 2, Method: difalt.Accelerated}
+	want := run(t, p, network(t, "path", 3, 1), o)
+	s, next := newSolver(t, p, network(t, "path", 3, 1), o), 0
+	for rec, err := range s.Iterations(t.Context()) {
+		if err != nil || rec.Iteration != next {
+			t.Fatalf("iteration %d: %+v, %v", next, rec, err)
+		}
+		next++
+	}
+	if next != want.Iterations+1 {
+		t.Errorf("%d records of %d iterations", next, want.Iterations)
+	}
+	s = newSolver(t, p, network(t, "path", 3, 1), o)
+	for rec := range s.Iterations(t.Context()) {
+		if rec.Iteration == 4 {
+			break
+		}
+	}
+	if status := step(t, s, t.Context()); status != difalt.Canceled {
+		t.Errorf("after a break the run is %v", status)
+	}
+	res, err := s.Result()
+	if err != nil || res.Iterations != 4 || res.Last.Iteration != 4 {
+		t.Errorf("after a break: %+v, %v", res, err)
+	}
+	w := weights(t, "path", 3, 1, topology.Metropolis)
+	ends, errs := apart(t, w, together(3, 3), func(k int, net *consensus.Network) (difalt.Status, error) {
+		s := newSolver(t, part(p, []int{k}), net, o)
+		for rec, err := range s.Iterations(t.Context()) {
+			if err != nil {
+				return 0, err
+			}
+			if k == 1 && rec.Iteration == 4 {
+				break
+			}
+		}
+		return s.Step(t.Context())
+	})
+	if err := errors.Join(errs...); err != nil || !slices.Equal(ends, []difalt.Status{difalt.Canceled, difalt.Canceled, difalt.Canceled}) {
+		t.Errorf("a break at one node: %v, %v", ends, err)
+	}
+}
+
+// TestObserver: errors of the observer end the run, and a context that has ended gives no result.
+func TestObserver(t *testing.T) {
+	p := draw(t, 3, 20, 40, 15, 2, 2, 0, 1)
+	mine := errors.New("mine")
+	_, err := difalt.Run(t.Context(), p, network(t, "path", 3, 1), difalt.Options{Rank: 2, Observer: func(r *difalt.Record) error {
+		if r.Iteration == 3 {
+			return mine
+		}
+		return nil
+	}})
+	if !errors.Is(err, mine) {
+		t.Errorf("the observer's error is %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if res, err := difalt.Run(ctx, p, network(t, "path", 3, 1), difalt.Options{Rank: 2}); res != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled before the start: %v, %v", res, err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	net := network(t, "path", 3, 1)
+	res, err := difalt.Run(ctx, p, net, difalt.Options{Rank: 2, Observer: func(r *difalt.Record) error {
+		if r.Iteration == 7 {
+			cancel()
+		}
+		return nil
+	}})
+	if err != nil || res.Status != difalt.Canceled || res.Iterations > 8 {
+		t.Errorf("canceled at iteration 7: %+v, %v", res, err)
+	}
+}
+
+// TestErrors: invalid arguments are named with their value and place.
+func TestErrors(t *testing.T) {
+	good := draw(t, 2, 6, 8, 9, 2, 2, 0, 1)
+	with := func(change func(x *mat.Dense, y []float64)) *difalt.Problem {
+		x, y := mat.NewDense(3, 6, slices.Repeat([]float64{1, -1, .5}, 6)), []float64{1, 2, 3}
+		change(x, y)
+		return &difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0], kernel.NewTasks([]mat.Matrix{mat.NewDense(1, 6, nil), x}, [][]float64{{1}, y}, kernel.Float64)}}
+	}
+	basis := func(d, r int, v float64) *kernel.Basis {
+		u := orthonormal(d, r, 1)
+		u.Col(0)[1] = v
+		return u
+	}
+	for want, c := range map[string]struct {
+		p *difalt.Problem
+		o difalt.Options
+	}{
+		"need a problem":              {nil, difalt.Options{Rank: 1}},
+		"Rank is 0":                   {good, difalt.Options{}},
+		"Rank is 7":                   {good, difalt.Options{Rank: 7}},
+		"Rank is 3":                   {&difalt.Problem{Nodes: draw(t, 2, 6, 2, 9, 2, 2, 0, 1).Nodes}, difalt.Options{Rank: 3}},
+		"Method is 5":                 {good, difalt.Options{Rank: 1, Method: 5}},
+		"Iterations is -1":            {good, difalt.Options{Rank: 1, Iterations: -1}},
+		"Step is NaN":                 {good, difalt.Options{Rank: 1, Step: math.NaN()}},
+		"Ridge is -1":                 {good, difalt.Options{Rank: 1, Ridge: -1}},
+		"Codec is int8":               {good, difalt.Options{Rank: 1, Codec: consensus.Int8}},
+		"SampleSplit is true":         {good, difalt.Options{Rank: 1, Method: difalt.Accelerated, SampleSplit: true}},
+		"SampleSplit needs 24":        {good, difalt.Options{Rank: 2, Iterations: 5, SampleSplit: true}},
+		"Rounds is 2000000:":          {good, difalt.Options{Rank: 1, Rounds: 2_000_000}},
+		"the tasks of 1 nodes":        {&difalt.Problem{Nodes: good.Nodes[:1]}, difalt.Options{Rank: 1}},
+		"node 1: the node has no":     {&difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0], nil}}, difalt.Options{Rank: 1}},
+		"5 features, but 6":           {&difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0], draw(t, 1, 5, 4, 9, 2, 2, 0, 1).Nodes[0]}}, difalt.Options{Rank: 1}},
+		"task 1, row 2: feature 4 is": {with(func(x *mat.Dense, y []float64) { x.Set(2, 4, math.NaN()) }), difalt.Options{Rank: 1}},
+		"task 1, row 0: the response": {with(func(x *mat.Dense, y []float64) { y[0] = math.Inf(-1) }), difalt.Options{Rank: 1}},
+		"largest feature is 2e+06":    {with(func(x *mat.Dense, y []float64) { x.Set(0, 0, 2e6) }), difalt.Options{Rank: 1}},
+		"largest response is 3e+07":   {with(func(x *mat.Dense, y []float64) { y[1] = -3e7 }), difalt.Options{Rank: 1}},
+		"U0 has the starts of 1":      {&difalt.Problem{Nodes: good.Nodes, U0: []*kernel.Basis{basis(6, 1, 0)}}, difalt.Options{Rank: 1}},
+		"U0 of node 1 is missing":     {&difalt.Problem{Nodes: good.Nodes, U0: []*kernel.Basis{basis(6, 1, 0), nil}}, difalt.Options{Rank: 1}},
+		"U0 of node 0, row 1":         {&difalt.Problem{Nodes: good.Nodes, U0: []*kernel.Basis{basis(6, 1, math.NaN()), basis(6, 1, 0)}}, difalt.Options{Rank: 1}},
+		"Start is 5 x 1":              {&difalt.Problem{Nodes: good.Nodes, Start: basis(5, 1, 0)}, difalt.Options{Rank: 1}},
+		"Truth is not orthonormal":    {&difalt.Problem{Nodes: good.Nodes, Truth: basis(6, 2, 5)}, difalt.Options{Rank: 1}},
+		"features.Standardize":        {moved(good, 100, nil), difalt.Options{Rank: 1}},
+	} {
+		_, err := difalt.Run(t.Context(), c.p, network(t, "complete", 2, 1), c.o)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	zero := &difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0].WithResponses(make([]float64, good.Nodes[0].TotalSamples())), good.Nodes[1].WithResponses(make([]float64, good.Nodes[1].TotalSamples()))}}
+	if _, err := difalt.Run(t.Context(), zero, network(t, "complete", 2, 1), difalt.Options{Rank: 1}); err == nil || !strings.Contains(err.Error(), "all responses zero") {
+		t.Errorf("without responses: %v", err)
+	}
+}
+
+// TestAdaptErrors: invalid arguments of Adapt are errors.
+func TestAdaptErrors(t *testing.T) {
+	tasks, u := draw(t, 1, 6, 4, 9, 2, 2, 0, 1).Nodes[0], orthonormal(6, 1, 1)
+	for name, f := range map[string]func() error{
+		"ridge":    func() error { _, _, err := difalt.Adapt(u, tasks, -1); return err },
+		"basis":    func() error { _, _, err := difalt.Adapt(nil, tasks, 0); return err },
+		"features": func() error { _, _, err := difalt.Adapt(orthonormal(5, 1, 1), tasks, 0); return err },
+	} {
+		if err := f(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAdapt compares the coefficients of new tasks with a dense solution.
+func TestAdapt(t *testing.T) {
+	p := draw(t, 1, 9, 5, 12, 3, 2, .1, 1)
+	for _, ridge := range []float64{0, .7} {
+		b, status, err := difalt.Adapt(p.Truth, p.Nodes[0], ridge)
+		if err != nil || len(status) != 5 {
+			t.Fatal(status, err)
+		}
+		for task := range 5 {
+			x, y := mat.NewDense(12, 9, nil), mat.NewVecDense(12, slices.Clone(p.Nodes[0].Y(task)))
+			for i := range 12 {
+				p.Nodes[0].Row(x.RawRowView(i), task, i)
+			}
+			var a, gram mat.Dense
+			var rhs, want mat.VecDense
+			a.Mul(x, p.Truth)
+			gram.Mul(a.T(), &a)
+			for j := range 3 {
+				gram.Set(j, j, gram.At(j, j)+ridge)
+			}
+			rhs.MulVec(a.T(), y)
+			if err := want.SolveVec(&gram, &rhs); err != nil {
+				t.Fatal(err)
+			}
+			for j := range 3 {
+				if e := math.Abs(b[task*3+j] - want.AtVec(j)); e > 1e-12 {
+					t.Errorf("ridge %v, task %d: coefficient %d is off by %g", ridge, task, j, e)
+				}
+			}
+		}
+	}
+}
+
+// TestSampleSplit: a step of a run with sample splitting is the step on the parts of lines 7 and 10.
+func TestSampleSplit(t *testing.T) {
+	const iterations = 3
+	p := draw(t, 1, 8, 12, 80, 2, 2, .1, 1)
+	p.U0 = []*kernel.Basis{orthonormal(8, 2, 3)}
+	s := newSolver(t, p, network(t, "complete", 1, 1), difalt.Options{Rank: 2, Iterations: iterations, SampleSplit: true, Step: 1e-4})
+	want := p.U0[0].Clone()
+	for tau := 1; tau <= iterations; tau++ {
+		fit, grad := p.Nodes[0].Part(1+tau, 2*iterations+2), p.Nodes[0].Part(1+tau+iterations, 2*iterations+2)
+		b, _, err := difalt.Adapt(want, fit, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, row := kernel.NewBasis(8, 2), make([]float64, 8)
+		for task := range grad.Len() {
+			for i, y := range grad.Y(task) {
+				grad.Row(row, task, i)
+				e := -y
+				for j := range 2 {
+					for k, x := range row {
+						e += x * want.Col(j)[k] * b[task*2+j]
+					}
+				}
+				for j := range 2 {
+					for k, x := range row {
+						sum.Col(j)[k] += e * x * b[task*2+j]
+					}
+				}
+			}
+		}
+		for j := range 2 {
+			for k, v := range sum.Col(j) {
+				want.Col(j)[k] -= 1e-4 * v
+			}
+		}
+		want.Orthonormalize(nil, nil)
+		step(t, s, t.Context())
+		if sd := mat.Norm(minus(s.U()[0], want), 2); sd > 1e-12 {
+			t.Fatalf("iteration %d: U is off by %g", tau, sd)
+		}
+	}
+	if status := step(t, s, t.Context()); status != difalt.IterationLimit {
+		t.Errorf("after the last iteration: %v", status)
+	}
+}
+
+// TestNames: names of methods and statuses are distinct and parse.
+func TestNames(t *testing.T) {
 	for _, m := range difalt.Methods() {
-		if got, err := difalt.ParseMethod(m.String()); err != nil || got != m {
+		if got, err := difalt.ParseMethod(m.String()); got != m || err != nil {
 			t.Errorf("%v: %v, %v", m, got, err)
 		}
 	}
-	if _, err := difalt.ParseMethod("sgd"); err == nil || !strings.Contains(err.Error(), `unknown method "sgd"`) {
-		t.Error(err)
+	if _, err := difalt.ParseMethod("newton"); err == nil {
+		t.Error("newton is a method")
 	}
-}
-
-// TestIterations steps through a run by the iterator.
-func TestIterations(t *testing.T) {
-	s, net := small(t)
-	solver, err := difalt.NewSolver(s.Problem, net, difalt.Options{Rank: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer solver.Close()
-	var last *difalt.Record
-	states := 0
-	for rec, err := range solver.Iterations(t.Context()) {
-		if err != nil || rec.Iteration < states-1 || rec.Iteration > states {
-			t.Fatalf("state %d: %+v, %v", states, rec, err)
-		}
-		last = rec
-		states++
-	}
-	res, err := solver.Result()
-	if err != nil || res.Status != difalt.Converged || last == nil || last.Iteration != res.Iterations || last.SDMax > 1e-9 {
-		t.Errorf("%v, %+v, last record %+v", err, res, last)
-	}
-	if status, err := solver.Step(t.Context()); status != difalt.Converged || err != nil {
-		t.Errorf("a step after the end: %v, %v", status, err)
+	if s := fmt.Sprint(difalt.Method(9), difalt.Status(9), difalt.Undetermined); s != "Method(9) Status(9) undetermined" {
+		t.Error(s)
 	}
 }

@@ -11,31 +11,66 @@ import (
 	"encoding/csv"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A feature is a measurement with its distribution, its effect on the score in the
-// average clinic, and how clinics differ in it: along two directions that all
-// features share.
+// A feature is a measurement with its mean, standard deviation and distribution, its effect
+// on the score in the average clinic, and its part in the two directions along which
+// clinics differ. Effects are per standard deviation.
 type feature struct {
 	name            string
 	mean, deviation float64
+	distribution    distribution
 	effect          float64
 	directions      [2]float64
 }
 
+// A distribution draws possible values only: amounts and counts are never negative.
+type distribution int
+
+const (
+	normal distribution = iota // within 2.4 standard deviations
+	amount                     // Gamma
+	count                      // negative binomial, or Poisson if the variance is the mean
+)
+
 var features = []feature{
-	{"age", 52, 14, -2.0, [2]float64{2.4, 0.2}},
-	{"weight", 76, 13, -0.8, [2]float64{1.2, -0.6}},
-	{"pressure", 128, 16, -1.5, [2]float64{1.8, 0.4}},
-	{"glucose", 98, 18, -1.2, [2]float64{-0.2, 2.0}},
-	{"pulse", 71, 9, 0.2, [2]float64{0.4, -0.4}},
-	{"smoking", 6, 5, -2.4, [2]float64{0.2, 1.6}},
-	{"dose", 20, 6, 3.0, [2]float64{-1.6, 1.4}},
-	{"visits", 5, 2, 1.0, [2]float64{0.6, -1.2}},
+	{"age", 52, 14, normal, -2.0, [2]float64{2.4, 0.2}},
+	{"weight", 76, 13, normal, -0.8, [2]float64{1.2, -0.6}},
+	{"pressure", 128, 16, normal, -1.5, [2]float64{1.8, 0.4}},
+	{"glucose", 98, 18, normal, -1.2, [2]float64{-0.2, 2.0}},
+	{"pulse", 71, 9, normal, 0.2, [2]float64{0.4, -0.4}},
+	{"smoking", 6, 5, count, -2.4, [2]float64{0.2, 1.6}}, // cigarettes a day
+	{"dose", 20, 6, amount, 3.0, [2]float64{-1.6, 1.4}},
+	{"visits", 5, math.Sqrt(5), count, 1.0, [2]float64{0.6, -1.2}},
+}
+
+// draw returns a value as it is written.
+func (k *feature) draw(rng *rand.Rand) float64 {
+	gamma := func(mean, variance float64) float64 {
+		return distuv.Gamma{Alpha: mean * mean / variance, Beta: mean / variance, Src: rng}.Rand()
+	}
+	m, variance := k.mean, k.deviation*k.deviation
+	switch k.distribution {
+	case amount:
+		return math.Round(10*gamma(m, variance)) / 10
+	case count:
+		if variance > m*(1+1e-9) { // Poisson of a mean that is Gamma
+			m = gamma(m, variance-m)
+		}
+		return distuv.Poisson{Lambda: max(m, 1e-9), Src: rng}.Rand()
+	}
+	for {
+		if z := rng.NormFloat64(); math.Abs(z) <= 2.4 {
+			return math.Round(10*(m+k.deviation*z)) / 10
+		}
+	}
 }
 
 const noise = 4.0
@@ -59,6 +94,7 @@ func TestTables(t *testing.T) {
 	tables["waiting.csv"], tables["outcomes.csv"] = waiting(rand.New(rand.NewPCG(2024, 2)), clinics)
 	for name, rows := range tables {
 		var b bytes.Buffer
+		checkPossible(t, name, rows)
 		if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
 			t.Fatal(err)
 		}
@@ -69,6 +105,23 @@ func TestTables(t *testing.T) {
 		}
 		if there, err := os.ReadFile(name); err != nil || !bytes.Equal(there, b.Bytes()) {
 			t.Errorf("%s is not what is drawn: %v", name, err)
+		}
+	}
+}
+
+// checkPossible asserts that no measurement of a patient is negative, that counts are
+// integers, and that all features occur.
+func checkPossible(t *testing.T, name string, rows [][]string) {
+	t.Helper()
+	for _, row := range rows[1:] {
+		for j, k := range features {
+			if len(row) < 2+len(features) {
+				break // scores only
+			}
+			v, err := strconv.ParseFloat(row[2+j], 64)
+			if err != nil || v < 0 || k.distribution == count && v != math.Trunc(v) || k.distribution == normal && v == 0 {
+				t.Errorf("%s: %s of patient %s of clinic %s is %s", name, k.name, row[1], row[0], row[2+j])
+			}
 		}
 	}
 }
@@ -113,9 +166,9 @@ func (c clinic) patient(rng *rand.Rand, number int) (row []string, score string)
 	row = []string{c.name, strconv.Itoa(number)}
 	y := c.level + noise*rng.NormFloat64()
 	for _, k := range features {
-		z := rng.NormFloat64()
-		y += z * (k.effect + c.b[0]*k.directions[0] + c.b[1]*k.directions[1])
-		row = append(row, strconv.FormatFloat(k.mean+k.deviation*z, 'f', 1, 64))
+		v := k.draw(rng)
+		y += (v - k.mean) / k.deviation * (k.effect + c.b[0]*k.directions[0] + c.b[1]*k.directions[1])
+		row = append(row, strconv.FormatFloat(v, 'f', -1, 64))
 	}
 	return row, strconv.FormatFloat(y, 'f', 1, 64)
 }

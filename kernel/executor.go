@@ -125,6 +125,9 @@ const usual = "usual"
 
 // Step does Group.Step with u[i] for every group i, bit for bit.
 func (e *Executor) Step(u []*Basis, ridge float64) {
+	for i, g := range e.groups[:min(len(u), len(e.groups))] {
+		g.renew(u[i])
+	}
 	if slices.ContainsFunc(e.groups, (*Group).uncopied) {
 		e.makeCopies()
 	}

@@ -93,6 +93,7 @@ func (g *Group) Tasks() *Tasks { return g.fit }
 // Executor does the same for many groups in parallel, with the same bits.
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 	ws = g.check(u, ridge, ws)
+	g.renew(u)
 	if g.uncopied() {
 		for i := range g.chunks {
 			g.copy(&g.chunks[i])
@@ -112,9 +113,13 @@ func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 
 // arrive ends a step: its basis becomes the anchor if the step was one.
 func (g *Group) arrive(u *Basis) {
+	if g.reduced == nil {
+		return
+	}
+	g.reduced.age++
 	if g.Anchored = g.anchoring(); g.Anchored {
 		g.reduced.u0.CopyFrom(u)
-		g.reduced.anchoring = false
+		g.reduced.anchoring, g.reduced.age = false, 0
 	}
 }
 

@@ -13,9 +13,12 @@ import (
 type reduced struct {
 	halves
 	reference
-	first     []int // rows of the tasks before task t
-	copied    bool  // the copy has been made
-	anchoring bool  // the next step is an anchor
+	first     []int  // rows of the tasks before task t
+	copied    bool   // the copy has been made
+	anchoring bool   // the next step is an anchor
+	follows   bool   // steps become anchors where U converges (FollowAnchors)
+	last      *Basis // of the last step; nil before the first
+	age       int    // steps since the last anchor
 }
 
 // halves are a copy Z_t of the samples in 16 bits, in which feature k has the offset c_k
@@ -82,8 +85,50 @@ func (g *Group) Reduce() {
 	g.reduced = h
 }
 
+// renewAt is the part of its distance to the anchor that a move must not fall below: a dozen
+// times the error of the copy. renewEvery is the largest number of steps between two anchors:
+// where rounding keeps U moving, moves do not reveal how near it is.
+const (
+	renewAt    = 1e-2
+	renewEvery = 40
+)
+
+// FollowAnchors lets a group that Reduce reduced decide when to call Anchor, for a sequence of
+// steps in which U_k converges: when a move is below a hundredth of the distance to the anchor,
+// and after 40 steps. The sequence then ends at the accuracy of the samples themselves.
+func (g *Group) FollowAnchors() {
+	if g.reduced == nil {
+		panic(notReduced)
+	}
+	g.reduced.follows = true
+}
+
+// renew makes the next step, with basis u, an anchor if u has moved so little since the last
+// step that the error of the copy would matter, or if the anchor is old.
+func (g *Group) renew(u *Basis) {
+	h := g.reduced
+	if h == nil || !h.follows || h.anchoring || u.d != h.u0.d || u.r != h.u0.r {
+		return
+	}
+	if h.last == nil {
+		h.last = u.Clone()
+		return
+	}
+	h.anchoring = h.age >= renewEvery || distance(u, h.last) < renewAt*distance(u, h.u0)
+	h.last.CopyFrom(u)
+}
+
+// distance returns |u - v|_F.
+func distance(u, v *Basis) float64 {
+	sum := 0.0
+	for i, x := range u.data {
+		sum += (x - v.data[i]) * (x - v.data[i])
+	}
+	return math.Sqrt(sum)
+}
+
 // Anchor has the next Step of a group that Reduce reduced read the samples themselves and
-// makes its basis the anchor.
+// makes its basis the anchor. A caller that measures the result of a step calls it before.
 func (g *Group) Anchor() {
 	if g.reduced == nil {
 		panic(notReduced)

@@ -10,7 +10,7 @@ restore() {
 	rm -rf "$saved"
 }
 trap restore EXIT
-go generate ./$tile
+GOWORK=off go generate ./$tile
 diff -r "$saved" $tile || {
 	echo "generated files are out of date: run go generate ./$tile and commit the result"
 	exit 1

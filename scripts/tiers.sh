@@ -8,9 +8,9 @@ default=$(field kernel)
 available=$(field available)
 [ -n "$default" ]
 case $(go env GOARCH) in
-amd64) tiers="generic avx2 avx512" ;;
-arm64) tiers="generic neon" ;;
-*) tiers=generic ;;
+amd64) tiers="gonum generic avx2 avx512" ;;
+arm64) tiers="gonum generic neon" ;;
+*) tiers="gonum generic" ;;
 esac
 failed=
 for tier in $tiers; do
@@ -23,7 +23,7 @@ for tier in $tiers; do
 	esac
 	case $tier in
 	"$default") continue ;;
-	generic) packages=./kernel ;; # test-purego covers the packages above
+	generic | gonum) packages=./kernel ;; # test-purego covers the packages above
 	*) packages="./kernel ./difalt" ;;
 	esac
 	echo "note: DIFALT_KERNEL=$tier: $packages"

@@ -6,26 +6,6 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-func ExampleParse() {
-	g, err := topology.Parse("grid:2x3", 6, 0)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(g)
-	fmt.Println("neighbours of node 4:", g.Neighbors(4))
-	hops, _ := g.Diameter()
-	fmt.Println("diameter:", hops)
-
-	_, err = topology.Torus(0, 3)
-	fmt.Println(err)
-	// Output:
-	// grid:2x3 (6 nodes, 7 edges)
-	// neighbours of node 4: [1 3 5]
-	// diameter: 3
-	// topology: torus:0x3: need at least 1 row and 1 column
-}
-
 // The paper's weights 1/deg_g oscillate on an even ring; Metropolis weights do not.
 func ExampleNewWeights() {
 	g, err := topology.Ring(8)

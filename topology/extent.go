@@ -1,22 +1,19 @@
 package topology
 
-import "slices"
-
-// Distances returns the number of hops from a node to every node; -1 where there is no
-// way.
+// Distances returns the number of hops from a node to every node; -1 for a node that cannot be reached.
 func (g *Graph) Distances(from int) []int {
 	s := newSweep(g.Len())
 	s.run(g, from)
 	return s.dist
 }
 
-// A sweep finds the distances from a node, breadth first.
+// A sweep is a breadth-first search.
 type sweep struct{ dist, queue []int }
 
 func newSweep(n int) *sweep { return &sweep{make([]int, n), make([]int, 0, n)} }
 
-// run returns the number of hops to the farthest node that can be reached, and whether all
-// can be.
+// run sets the distances from a node. It returns the last node of the search, which is one of the farthest,
+// and whether all nodes can be reached.
 func (s *sweep) run(g *Graph, from int) (farthest int, all bool) {
 	for i := range s.dist {
 		s.dist[i] = -1
@@ -31,96 +28,64 @@ func (s *sweep) run(g *Graph, from int) (farthest int, all bool) {
 			}
 		}
 	}
-	return s.dist[s.queue[len(s.queue)-1]], len(s.queue) == len(s.dist)
+	return s.queue[len(s.queue)-1], len(s.queue) == len(s.dist)
 }
 
-// Center returns the first node with the smallest eccentricity (the distance to the farthest
-// node), for graphs with up to 512 nodes and for larger ones where few sweeps determine it.
-// Otherwise it returns the best node that was tried, whose eccentricity is at most twice the
-// smallest. It depends on the graph alone, and is -1 for a graph that is not connected.
+// Center returns the first node whose distance to the farthest node is the smallest, for graphs with up to
+// 512 nodes. For a larger graph it is the middle of a long path, whose distance to the farthest node is at
+// most twice the smallest. It depends on the graph alone, and is -1 for a graph that is not connected.
 func (g *Graph) Center() int { return g.extent().center }
 
-// Diameter returns the largest number of hops between two nodes, the fewest rounds
-// after which every node can have heard of every other, and whether it is exact, which it
-// always is up to 512 nodes. Of a larger graph it may be a bound, at most twice the diameter,
-// since time would grow with the square of the nodes. It is 0 for one node and
-// -1 for a graph that is not connected.
+// Diameter returns the largest number of hops between two nodes, and whether it is exact, which it is up to
+// 512 nodes. For a larger graph it may be an upper bound, at most twice the diameter. It is -1 for a graph
+// that is not connected.
 func (g *Graph) Diameter() (hops int, exact bool) {
 	e := g.extent()
 	return e.most, e.least == e.most
 }
 
-// An extent says how far the nodes of a graph are from one another.
-type extent struct {
-	center      int
-	least, most int // bounds on the diameter
-}
+// An extent has the center of a graph and bounds on its diameter.
+type extent struct{ center, least, most int }
 
-const (
-	exactNodes = 512 // for which there are as many sweeps as it takes
-	sweeps     = 64  // for larger graphs
-)
-
-// eccentricities are bounds on the number of hops from each node to the farthest one. A sweep
-// from a node settles its own, and by the triangle inequality narrows those of all others
-// (Takes and Kosters, Computing the eccentricity distribution of large graphs, 2013).
-type eccentricities struct {
-	least, most    []int
-	center, radius int // the best so far
-	diameter       int // the largest so far
-}
+// allSweeps is the largest number of nodes for which measure searches from every node.
+const allSweeps = 512
 
 func (g *Graph) measure() extent {
-	n := g.Len()
-	e := &eccentricities{least: make([]int, n), most: make([]int, n), radius: n}
-	for i, a := range g.adj { // those that are not neighbours are two hops away, at most in a chain
-		e.least[i], e.most[i] = min(2, n-len(a)), n-len(a)
+	s := newSweep(g.Len())
+	end, connected := s.run(g, 0)
+	if !connected {
+		return extent{-1, -1, -1}
 	}
-	s := newSweep(n)
-	for k, from := 0, 0; from >= 0 && (n <= exactNodes || k < sweeps); k++ {
-		farthest, connected := s.run(g, from)
-		if !connected {
-			return extent{-1, -1, -1}
+	e := extent{0, s.dist[end], 2 * s.dist[end]}
+	radius := s.dist[end] // distance of center to the farthest node
+	take := func(from int) (farthest int) {
+		farthest, _ = s.run(g, from)
+		hops := s.dist[farthest]
+		if hops < radius {
+			e.center, radius = from, hops
 		}
-		e.learn(from, farthest, s.dist)
-		center, end := e.next()
-		if from = center; center < 0 || end >= 0 && k%2 == 0 {
-			from = end
-		}
+		e.least, e.most = max(e.least, hops), min(e.most, 2*hops)
+		return farthest
 	}
-	return extent{e.center, e.diameter, max(e.diameter, slices.Max(e.most))}
-}
-
-// learn takes over what a sweep has found.
-func (e *eccentricities) learn(from, farthest int, dist []int) {
-	e.least[from], e.most[from] = farthest, farthest
-	for i, d := range dist {
-		e.least[i], e.most[i] = max(e.least[i], farthest-d, d), min(e.most[i], farthest+d)
-		if e.least[i] < e.most[i] {
-			continue
+	if g.Len() <= allSweeps {
+		for i := range g.Len() {
+			take(i)
 		}
-		e.diameter = max(e.diameter, e.most[i])
-		if e.most[i] < e.radius || e.most[i] == e.radius && i < e.center {
-			e.center, e.radius = i, e.most[i]
-		}
+		e.most = e.least
+		return e
 	}
-}
-
-// next returns the node that is the likeliest to be the center, and the one that is the likeliest to be
-// an end of the longest way; -1 for what is known.
-func (e *eccentricities) next() (center, end int) {
-	center, end = -1, -1
-	for i, least := range e.least {
-		most := e.most[i]
-		if least == most {
-			continue
-		}
-		if nearer := least < e.radius || least == e.radius && i < e.center; nearer && (center < 0 || least < e.least[center]) {
-			center = i
-		}
-		if most > e.diameter && (end < 0 || most > e.most[end]) {
-			end = i
+	// Two sweeps find the ends of a path that is often the longest; in a tree it always is.
+	end = take(take(end))
+	middle := end
+	for from := s.dist[end]; 2*s.dist[middle] > from; {
+		for _, j := range g.adj[middle] {
+			if s.dist[j] == s.dist[middle]-1 {
+				middle = j
+				break
+			}
 		}
 	}
-	return center, end
+	take(middle)
+	e.most = max(e.most, e.least)
+	return e
 }

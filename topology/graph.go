@@ -1,11 +1,9 @@
-// Package topology describes who may talk to whom: graphs, and mixing weights with
-// their spectrum. How nodes then talk is package consensus.
+// Package topology has graphs and mixing weights. Package consensus has the messages along their edges.
 //
-//	g, err := topology.Parse("er:0.5", 20, seed)          // who is linked
-//	w, err := topology.NewWeights(g, topology.Metropolis) // how neighbours are weighted
+//	g, err := topology.Parse("er:0.5", 20, seed)          // the edges
+//	w, err := topology.NewWeights(g, topology.Metropolis) // the weights of neighbours
 //
-// Nodes are numbered from 0. Graphs and weights are immutable once made and safe
-// to share between goroutines.
+// Nodes are numbered from 0. Graphs and weights are immutable, and safe for concurrent use.
 package topology
 
 import (
@@ -16,9 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Graph is an undirected graph without self loops or parallel edges over the
-// nodes 0, ..., Len()-1. It is immutable. It need not be connected, but
-// NewWeights refuses one that is not.
+// A Graph is an undirected graph without self loops or parallel edges over the nodes 0, ..., Len()-1. It
+// need not be connected, but NewWeights refuses a graph that is not.
 type Graph struct {
 	name   string
 	adj    [][]int // ascending
@@ -26,25 +23,31 @@ type Graph struct {
 	extent func() extent // computed once
 }
 
-// maxNodes is the largest number of nodes of a graph, that of --nodes.
-const maxNodes = 1_000_000_000
+// Limits of a graph, about 2 GB of memory.
+const (
+	maxNodes = 10_000_000
+	maxEdges = 100_000_000
+)
 
-// checkNodes refuses a number of nodes that no graph has; what says which graph.
-func checkNodes(what string, n int) error {
+// checkSize returns an error unless a graph of n nodes and about that many edges is allowed; what describes
+// it.
+func checkSize(what string, n int, edges float64) error {
 	switch {
 	case n < 1:
 		return fmt.Errorf("topology: %s of %d nodes: need at least 1", what, n)
 	case n > maxNodes:
 		return fmt.Errorf("topology: %s of %d nodes: at most %d", what, n, maxNodes)
+	case edges > maxEdges:
+		return fmt.Errorf("topology: %s of %d nodes has about %.2g edges: at most %d", what, n, edges, maxEdges)
 	}
 	return nil
 }
 
-// build returns the graph of n nodes whose edges link enumerates. Self loops are
-// dropped and repeated edges merged, which is what generators on few nodes want:
-// a ring of two nodes is one edge. name is its short name in messages.
-func build(name string, n int, link func(add func(i, j int))) (*Graph, error) {
-	if err := checkNodes(name, n); err != nil {
+// build returns the graph of n nodes with the edges that link passes to add, about as many as edges. Self
+// loops are dropped and repeated edges merged, so that a ring of two nodes is one edge. name is its short
+// name in messages.
+func build(name string, n int, edges float64, link func(add func(i, j int))) (*Graph, error) {
+	if err := checkSize(name, n, edges); err != nil {
 		return nil, err
 	}
 	g := &Graph{name: name, adj: make([][]int, n)}
@@ -70,15 +73,13 @@ func (g *Graph) Len() int { return len(g.adj) }
 // Edges returns the number of undirected edges.
 func (g *Graph) Edges() int { return g.edges }
 
-// Neighbors returns the neighbours N_i of node i, without i, in ascending order.
-// The slice aliases the graph and is read only.
+// Neighbors returns the neighbours N_i of node i, without i, in ascending order. The slice is read only.
 func (g *Graph) Neighbors(i int) []int { return g.adj[i] }
 
 // Degree returns the number of neighbours of node i.
 func (g *Graph) Degree(i int) int { return len(g.adj[i]) }
 
-// String returns a short description for messages and plots, such as
-// "er:0.5 (20 nodes, 94 edges)".
+// String returns a short description such as "er:0.5 (20 nodes, 94 edges)".
 func (g *Graph) String() string {
 	return fmt.Sprintf("%s (%s, %s)", g.name, count(g.Len(), "node"), count(g.edges, "edge"))
 }
@@ -98,9 +99,8 @@ func (g *Graph) unreachable() int {
 	return slices.Index(g.Distances(0), -1)
 }
 
-// bipartite reports whether the nodes of a connected graph fall into two sets with edges
-// only between them, as in even rings, paths, stars and grids: those at an even number
-// of hops from node 0, and the others.
+// bipartite reports whether a connected graph has no edge between two nodes whose distances from node 0 are
+// both even or both odd, as in even rings, paths and stars.
 func (g *Graph) bipartite() bool {
 	dist := g.Distances(0)
 	for i, a := range g.adj {
@@ -113,9 +113,8 @@ func (g *Graph) bipartite() bool {
 	return true
 }
 
-// FromEdges returns the graph of n nodes with the given edges. An edge is listed
-// once, in either direction: self loops, repeated edges and nodes outside [0, n)
-// are refused.
+// FromEdges returns the graph of n nodes with the given edges. An edge is listed once, in either direction.
+// It returns an error that names a self loop, a repeated edge or an edge to a node outside [0, n).
 func FromEdges(n int, edges [][2]int) (*Graph, error) {
 	seen := make(map[[2]int]bool)
 	for _, e := range edges {
@@ -130,15 +129,15 @@ func FromEdges(n int, edges [][2]int) (*Graph, error) {
 		}
 		seen[[2]int{i, j}] = true
 	}
-	return build("edges", n, func(add func(i, j int)) {
+	return build("edges", n, float64(len(edges)), func(add func(i, j int)) {
 		for _, e := range edges {
 			add(e[0], e[1])
 		}
 	})
 }
 
-// FromAdjacency returns the graph with the adjacency matrix a, which must be
-// square and symmetric with entries 0 and 1 and a zero diagonal.
+// FromAdjacency returns the graph with the adjacency matrix a, which must be square and symmetric with
+// entries 0 and 1 and a zero diagonal.
 func FromAdjacency(a mat.Matrix) (*Graph, error) {
 	n, cols := a.Dims()
 	if n != cols {
@@ -159,11 +158,10 @@ func FromAdjacency(a mat.Matrix) (*Graph, error) {
 	return fromSupport("adjacency", a)
 }
 
-// fromSupport returns the graph of the nonzero off-diagonal entries of a square
-// matrix.
+// fromSupport returns the graph of the nonzero entries of a square matrix off its diagonal.
 func fromSupport(name string, a mat.Matrix) (*Graph, error) {
 	n, _ := a.Dims()
-	return build(name, n, func(add func(i, j int)) {
+	return build(name, n, 0, func(add func(i, j int)) {
 		for i := range n {
 			for j := range i {
 				if a.At(i, j) != 0 {

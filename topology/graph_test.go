@@ -76,14 +76,6 @@ func TestGenerators(t *testing.T) {
 		{graph(Star(1)), "star (1 node, 0 edges)", 0, true, 0, 0},
 		{graph(Star(2)), "star (2 nodes, 1 edge)", 1, true, 1, 1},
 		{graph(Star(6)), "star (6 nodes, 5 edges)", 2, true, 5, 1},
-		{graph(Grid(1, 1)), "grid:1x1 (1 node, 0 edges)", 0, true, 0, 0},
-		{graph(Grid(1, 2)), "grid:1x2 (2 nodes, 1 edge)", 1, true, 1, 1},
-		{graph(Grid(4, 5)), "grid:4x5 (20 nodes, 31 edges)", 7, true, 2, 2},
-		{graph(Torus(1, 1)), "torus:1x1 (1 node, 0 edges)", 0, true, 0, 0},
-		{graph(Torus(2, 2)), "torus:2x2 (4 nodes, 4 edges)", 2, true, 2, 2},
-		{graph(Torus(1, 5)), "torus:1x5 (5 nodes, 5 edges)", 2, false, 2, 2},
-		{graph(Torus(4, 5)), "torus:4x5 (20 nodes, 40 edges)", 4, false, 4, 4},
-		{graph(Torus(4, 6)), "torus:4x6 (24 nodes, 48 edges)", 5, true, 4, 4},
 		{graph(Complete(1)), "complete (1 node, 0 edges)", 0, true, 0, 0},
 		{graph(Complete(2)), "complete (2 nodes, 1 edge)", 1, true, 1, 1},
 		{graph(Complete(6)), "complete (6 nodes, 15 edges)", 1, false, 5, 5},
@@ -114,6 +106,7 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
+// TestGeneratorErrors: a library refuses a graph that it cannot hold before it allocates memory for it.
 func TestGeneratorErrors(t *testing.T) {
 	for name, f := range map[string]func(int) (*Graph, error){
 		"ring": Ring, "path": Path, "star": Star, "complete": Complete, "exponential": Exponential,
@@ -122,31 +115,25 @@ func TestGeneratorErrors(t *testing.T) {
 			_, err := f(n)
 			wantError(t, err, name, "at least 1")
 		}
-		_, err := f(math.MaxInt32)
-		wantError(t, err, name, "2147483647 nodes: at most 1000000000")
+		_, err := f(1_000_000_000)
+		wantError(t, err, name, "1000000000 nodes: at most 10000000")
 		_, err = Parse(name, math.MaxInt, 1)
-		wantError(t, err, name, "at most 1000000000")
+		wantError(t, err, name, "at most 10000000")
 	}
-	_, err := Grid(0, 4)
-	wantError(t, err, "grid:0x4", "at least 1 row")
-	_, err = Torus(3, -1)
-	wantError(t, err, "torus:3x-1")
+	_, err := Complete(100_000)
+	wantError(t, err, "complete of 100000 nodes", "5e+09 edges")
+	_, err = Exponential(10_000_000)
+	wantError(t, err, "exponential", "edges: at most 100000000")
+	_, err = ErdosRenyi(1_000_000, .5, 1)
+	wantError(t, err, "er:0.5", "2.5e+11 edges")
 	for _, p := range []float64{0, -.5, 1.5, math.NaN(), math.Inf(1)} {
 		_, err = ErdosRenyi(5, p, 1)
 		wantError(t, err, "5 nodes", "0 < p <= 1")
 	}
 	_, err = ErdosRenyi(0, .5, 1)
 	wantError(t, err, "er:0.5 of 0 nodes")
-	_, err = ErdosRenyi(math.MaxInt32, .5, 1)
-	wantError(t, err, "er:0.5 of 2147483647 nodes: at most")
 	_, err = FromEdges(math.MaxInt32, nil)
 	wantError(t, err, "edges of 2147483647 nodes: at most")
-	_, err = Grid(1<<16, 1<<15)
-	wantError(t, err, "grid:65536x32768: at most")
-	_, err = Torus(math.MaxInt/2+1, 4) // whose product is 0
-	wantError(t, err, "x4: at most")
-	_, err = Parse("grid", math.MaxInt, 1)
-	wantError(t, err, `"grid" of`, "at most")
 }
 
 func TestErdosRenyi(t *testing.T) {
@@ -174,12 +161,12 @@ func TestErdosRenyi(t *testing.T) {
 	wantError(t, err, "50 nodes", "0.001", "1000 draws")
 }
 
-// TestLinkRandomly: of many nodes, too, every pair is linked with the same probability,
-// independently: pairs by the sum of their numbers, by their difference and by the degree of a node have binomial counts.
+// TestLinkRandomly: above 512 nodes, too, every pair is linked with the same probability, independently:
+// the numbers of edges in classes of pairs, and the degrees, are binomial.
 func TestLinkRandomly(t *testing.T) {
-	const n = exactNodes + 88
+	const n = 600
 	for _, p := range []float64{.003, .1, .7, 1} {
-		g := must[*Graph](t)(build("", n, func(add func(i, j int)) { linkRandomly(n, p, rand.New(rand.NewPCG(9, 10)), add) }))
+		g := must[*Graph](t)(build("", n, 0, func(add func(i, j int)) { linkRandomly(n, p, rand.New(rand.NewPCG(9, 10)), add) }))
 		checkSimple(t, g)
 		// counts[k] and pairs[k] of the edges and pairs in class k of three partitions.
 		counts, pairs := make([][3]float64, 2*n), make([][3]float64, 2*n)
@@ -209,33 +196,5 @@ func TestLinkRandomly(t *testing.T) {
 				t.Errorf("p = %v: node %d has %d neighbours, want about %v", p, i, g.Degree(i), mean)
 			}
 		}
-	}
-}
-
-// TestDegree: the guess without a graph is near the average degree, where there is one.
-func TestDegree(t *testing.T) {
-	for _, spec := range []string{"er:0.03", "er:1", "ring", "path", "star", "grid", "torus", "complete", "exponential"} {
-		for _, n := range []int{1, 2, 600} {
-			if strings.HasPrefix(spec, "er:0") && n == 2 {
-				continue // one edge, or none
-			}
-			g := must[*Graph](t)(Parse(spec, n, 1))
-			if is, guess := 2*float64(g.Edges())/float64(n), Degree(spec, n); guess < is*.9 || guess > is*1.2+1 {
-				t.Errorf("%v: degree %v, guessed %v", g, is, guess)
-			}
-		}
-	}
-	for _, spec := range []string{"", "wheel", "er:x", "er:-1", "er:NaN"} {
-		if got := Degree(spec, 10); got != 0 {
-			t.Errorf("degree of %q: %v", spec, got)
-		}
-	}
-}
-
-func TestDisconnected(t *testing.T) {
-	g := must[*Graph](t)(FromEdges(6, [][2]int{{4, 3}, {0, 1}, {1, 2}, {0, 2}}))
-	checkSimple(t, g)
-	if hops, _ := g.Diameter(); g.Connected() || hops != -1 || g.Center() != -1 {
-		t.Errorf("%v: connected %v, diameter %d, center %d", g, g.Connected(), hops, g.Center())
 	}
 }

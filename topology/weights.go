@@ -15,24 +15,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// rowTolerance is how far a row of a given W may be from summing to 1.
+// rowTolerance bounds the distance of the sum of a row of a given W from 1.
 const rowTolerance = 1e-9
 
-// Weights are the mixing weights W of a network: an L x L matrix whose rows sum to
-// 1, zero where two nodes are not linked. They are immutable, and valid: W^k
-// converges, so that AGREE (Alg. 1) brings all nodes to the same value. They take memory
-// in proportion to the edges; their spectrum is computed when it is first asked for.
+// Weights are the mixing weights W of a network: an L x L matrix whose rows sum to 1, zero for two nodes
+// without an edge. W^k converges, so that AGREE (Alg. 1) brings all nodes to the same value. The memory is
+// proportional to the edges.
 type Weights struct {
 	graph    *Graph
 	name     string // of the rule
 	diagonal []float64
 	links    [][]float64 // links[i][k] is W_ij of the neighbour j = Neighbors(i)[k]
 
-	// stationary is the unit vector q of S = diag(q) W diag(q)^-1 with S symmetric, of which q is
-	// the eigenvector for 1; nil if none is known.
+	// stationary is the unit vector q for which S = diag(q) W diag(q)^-1 is symmetric with S q = q; nil if
+	// unknown.
 	stationary []float64
-	spectrum   func() *Spectrum // computed once
-	gamma      func() float64
+	gamma      func() float64 // computed once
 }
 
 func newWeights(g *Graph, name string) *Weights {
@@ -40,13 +38,13 @@ func newWeights(g *Graph, name string) *Weights {
 	for i := range w.links {
 		w.links[i] = make([]float64, g.Degree(i))
 	}
-	w.spectrum, w.gamma = sync.OnceValue(w.measure), sync.OnceValue(w.largest)
+	w.gamma = sync.OnceValue(w.measure)
 	return w
 }
 
-// NewWeights returns the weights of a rule on a graph. It returns an error if the
-// graph is not connected, naming a node that is cut off, or if averaging would not
-// converge, as with EqualNeighbor on a bipartite graph.
+// NewWeights returns the weights of a rule on a graph. It returns an error if the graph is not connected,
+// which names a node that cannot be reached, or if averaging would not converge, as with EqualNeighbor on a
+// bipartite graph.
 func NewWeights(g *Graph, rule Rule) (*Weights, error) {
 	if err := checkConnected(g); err != nil {
 		return nil, err
@@ -55,27 +53,25 @@ func NewWeights(g *Graph, rule Rule) (*Weights, error) {
 	if err := rule.fill(w); err != nil {
 		return nil, err
 	}
-	// All rules give matrices similar to a symmetric one, and are symmetric but for the mean over
-	// the neighbours.
+	// EqualNeighbor gives a matrix that is similar to a symmetric one; the others are symmetric.
 	w.stationary = slices.Repeat([]float64{1}, g.Len())
-	if g.Len() > 1 && (rule == EqualNeighbor || rule == LazyEqualNeighbor) {
+	if rule == EqualNeighbor && g.Len() > 1 {
 		for i := range w.stationary {
 			w.stationary[i] = math.Sqrt(float64(g.Degree(i)))
 		}
 	}
 	unit(w.stationary)
-	// Of a connected graph, that is all that can keep a rule from converging (Perron and Frobenius;
-	// of BestConstant gamma is (l_1 - l_{L-1})/(l_1 + l_{L-1})).
+	// W is nonnegative and the graph connected: the powers converge unless W has a period (Perron and
+	// Frobenius).
 	if w.oscillates() {
 		return nil, w.diverges(1)
 	}
 	return w, nil
 }
 
-// WeightsOf returns a copy of given weights. w must be square and finite with rows
-// that sum to 1 to 1e-9; negative entries are allowed, as BestConstant has them.
-// Its nonzero entries must make a connected undirected graph, w_ij = 0 exactly
-// where w_ji = 0. It returns an error that says where this fails, or if averaging
+// WeightsOf returns a copy of given weights. m must be square and finite, with rows that sum to 1 to 1e-9;
+// negative entries are allowed. Its nonzero entries must make a connected undirected graph, with m_ij = 0
+// exactly where m_ji = 0. It returns an error that names the row and column of a failure, or if averaging
 // would not converge.
 func WeightsOf(m mat.Matrix) (*Weights, error) {
 	if err := checkWeights(m); err != nil {
@@ -99,19 +95,19 @@ func WeightsOf(m mat.Matrix) (*Weights, error) {
 	if symmetric {
 		w.stationary = unit(slices.Repeat([]float64{1}, g.Len()))
 	}
-	// Written so that NaN is refused too.
-	if gamma := w.Gamma(); !(gamma < gammaLimit) {
+	// The negation refuses NaN, too.
+	if gamma := w.Gamma(); !(gamma < gammaLimit) || w.oscillates() {
 		return nil, w.diverges(gamma)
 	}
 	return w, nil
 }
 
-// oscillates reports whether averaging goes back and forth between two sets of nodes for ever.
+// oscillates reports whether averaging exchanges the values of two sets of nodes for ever.
 func (w *Weights) oscillates() bool {
 	return !slices.ContainsFunc(w.diagonal, func(v float64) bool { return v != 0 }) && w.graph.bipartite()
 }
 
-// diverges returns the error of weights with which averaging does not converge.
+// diverges returns the error of weights whose powers do not converge.
 func (w *Weights) diverges(gamma float64) error {
 	why := "averaging does not converge"
 	if w.oscillates() {
@@ -130,7 +126,7 @@ func checkConnected(g *Graph) error {
 	return nil
 }
 
-// checkWeights checks all that WeightsOf asks of w except for the graph.
+// checkWeights returns an error unless w is square and finite with symmetric support and rows that sum to 1.
 func checkWeights(w mat.Matrix) error {
 	n, cols := w.Dims()
 	if n != cols {
@@ -161,7 +157,7 @@ func (w *Weights) Graph() *Graph { return w.graph }
 // Len returns the number of nodes L.
 func (w *Weights) Len() int { return w.graph.Len() }
 
-// At returns W_ij, the weight that node i gives to the value of node j.
+// At returns W_ij, the weight of the value of node j at node i.
 func (w *Weights) At(i, j int) float64 {
 	if i == j {
 		return w.diagonal[i]
@@ -192,15 +188,15 @@ func (w *Weights) Row(i int) iter.Seq2[int, float64] {
 	}
 }
 
-// Dense returns W with all entries, in memory of the caller.
+// Dense returns a copy of W.
 func (w *Weights) Dense() *mat.Dense {
 	m := mat.NewDense(w.Len(), w.Len(), nil)
 	m.Apply(func(i, j int, _ float64) float64 { return w.At(i, j) }, m)
 	return m
 }
 
-// Fingerprint returns a checksum of the bits of W, by which processes find out whether they
-// have the same.
+// Fingerprint returns a checksum of the positions and bits of the entries of W. Processes compare it before
+// they start.
 func (w *Weights) Fingerprint() uint64 {
 	table, sum := crc64.MakeTable(crc64.ECMA), uint64(0)
 	var row []byte
@@ -216,42 +212,28 @@ func (w *Weights) Fingerprint() uint64 {
 	return sum
 }
 
-// String returns a short description for messages and plots, such as
-// "metropolis weights on ring (5 nodes, 5 edges), gamma 0.539".
+// String returns a short description such as "metropolis weights on ring (5 nodes, 5 edges), gamma 0.539".
 func (w *Weights) String() string {
 	return fmt.Sprintf("%s weights on %v, gamma %.3g", w.name, w.graph, w.Gamma())
 }
 
-// A Rule derives mixing weights W from a graph. W is zero outside of the graph and
-// its diagonal, and its rows sum to 1.
+// A Rule derives mixing weights W from a graph.
 type Rule uint8
 
 const (
-	// Metropolis, the default, has W_ij = 1/(1 + max(deg_i, deg_j)) for neighbours and
-	// the rest of the row on the diagonal. It is doubly stochastic and converges on
-	// every connected graph.
+	// Metropolis, the default, has W_ij = 1/(1 + max(deg_i, deg_j)) for neighbours and the rest of the row
+	// on the diagonal. It is doubly stochastic and converges on every connected graph.
 	Metropolis Rule = iota
-	// EqualNeighbor is the paper's W_ij = 1/deg_i for neighbours (Alg. 1), with zeros
-	// on the diagonal. It is doubly stochastic on regular graphs only, and does not
-	// converge on bipartite ones.
+	// EqualNeighbor is the paper's W_ij = 1/deg_i for neighbours (Alg. 1), with zeros on the diagonal. It
+	// is doubly stochastic on regular graphs only, and does not converge on bipartite ones.
 	EqualNeighbor
-	// LazyMetropolis is (I + W)/2 with W of Metropolis.
+	// LazyMetropolis is (I + W)/2 with the W of Metropolis.
 	LazyMetropolis
-	// LazyEqualNeighbor is (I + W)/2 with W of EqualNeighbor; it converges on every
-	// connected graph.
-	LazyEqualNeighbor
-	// BestConstant is I - 2/(l_1 + l_{L-1}) times the Laplacian of the graph, with l_1
-	// its largest and l_{L-1} its smallest nonzero eigenvalue: the smallest gamma(W)
-	// that one weight for all edges can give (Xiao and Boyd, Fast linear iterations
-	// for distributed averaging, 2004, eq. 22). It is symmetric, its columns sum to 1,
-	// and entries on the diagonal may be negative.
-	BestConstant
 )
 
-var ruleNames = []string{"metropolis", "equal", "lazy-metropolis", "lazy-equal", "best-constant"}
+var ruleNames = []string{"metropolis", "equal", "lazy-metropolis"}
 
-// String returns the short name that ParseRule reads: metropolis, equal, lazy-metropolis,
-// lazy-equal or best-constant.
+// String returns metropolis, equal or lazy-metropolis.
 func (r Rule) String() string {
 	if int(r) < len(ruleNames) {
 		return ruleNames[r]
@@ -259,16 +241,7 @@ func (r Rule) String() string {
 	return fmt.Sprintf("Rule(%d)", uint8(r))
 }
 
-// Rules returns all rules.
-func Rules() []Rule {
-	rules := make([]Rule, len(ruleNames))
-	for k := range rules {
-		rules[k] = Rule(k)
-	}
-	return rules
-}
-
-// ParseRule returns the rule with the given short name.
+// ParseRule returns the rule with the given name.
 func ParseRule(name string) (Rule, error) {
 	if i := slices.Index(ruleNames, name); i >= 0 {
 		return Rule(i), nil
@@ -276,24 +249,18 @@ func ParseRule(name string) (Rule, error) {
 	return 0, fmt.Errorf("topology: unknown mixing weights %q; valid are %s", name, strings.Join(ruleNames, ", "))
 }
 
-// fill sets the entries of W of the rule for a connected graph.
+// fill sets the entries of W for a connected graph.
 func (r Rule) fill(w *Weights) error {
 	g := w.graph
 	switch r {
 	case Metropolis, LazyMetropolis:
 		w.setOffDiagonal(func(i, j int) float64 { return 1 / float64(1+max(g.Degree(i), g.Degree(j))) })
-	case EqualNeighbor, LazyEqualNeighbor:
+	case EqualNeighbor:
 		w.setNeighborMean()
-	case BestConstant:
-		alpha, err := bestConstant(g)
-		if err != nil {
-			return err
-		}
-		w.setOffDiagonal(func(int, int) float64 { return alpha })
 	default:
 		return fmt.Errorf("topology: %v is not a mixing rule", r)
 	}
-	if r == LazyMetropolis || r == LazyEqualNeighbor { // (I + W)/2
+	if r == LazyMetropolis { // (I + W)/2
 		for i, links := range w.links {
 			floats.Scale(0.5, links)
 			w.diagonal[i] = 0.5*w.diagonal[i] + 0.5
@@ -302,8 +269,7 @@ func (r Rule) fill(w *Weights) error {
 	return nil
 }
 
-// setOffDiagonal sets the weights on the edges to the given ones, and the diagonal to what
-// the rows lack to 1.
+// setOffDiagonal sets the weights of the edges, and the diagonal such that the rows sum to 1.
 func (w *Weights) setOffDiagonal(weight func(i, j int) float64) {
 	for i, links := range w.links {
 		rest := 1.0
@@ -315,8 +281,7 @@ func (w *Weights) setOffDiagonal(weight func(i, j int) float64) {
 	}
 }
 
-// setNeighborMean sets W_ij = 1/deg_i for neighbours; a node without neighbours
-// keeps its own value.
+// setNeighborMean sets W_ij = 1/deg_i for neighbours; a node without neighbours keeps its own value.
 func (w *Weights) setNeighborMean() {
 	for i, links := range w.links {
 		for k := range links {
@@ -326,46 +291,4 @@ func (w *Weights) setNeighborMean() {
 			w.diagonal[i] = 1
 		}
 	}
-}
-
-// bestConstant returns the edge weight of BestConstant.
-func bestConstant(g *Graph) (float64, error) {
-	n := g.Len()
-	if n == 1 {
-		return 0, nil
-	}
-	if n > denseNodes {
-		low, high := laplacianExtremes(g)
-		return 2 / (high + low), nil
-	}
-	laplacian := mat.NewSymDense(n, nil)
-	for i := range n {
-		laplacian.SetSym(i, i, float64(g.Degree(i)))
-		for _, j := range g.Neighbors(i) {
-			laplacian.SetSym(i, j, -1)
-		}
-	}
-	var eig mat.EigenSym
-	if !eig.Factorize(laplacian, false) {
-		return 0, fmt.Errorf("topology: eigenvalues of the Laplacian of %v did not converge", g)
-	}
-	l := eig.Values(nil) // ascending, l[0] = 0
-	return 2 / (l[n-1] + l[1]), nil
-}
-
-// laplacianExtremes returns the smallest eigenvalue of the Laplacian of a connected graph but
-// 0, and the largest.
-func laplacianExtremes(g *Graph) (low, high float64) {
-	degree := 0
-	for i := range g.Len() {
-		degree = max(degree, g.Degree(i))
-	}
-	return extremes(2*float64(degree), unit(slices.Repeat([]float64{1}, g.Len())), func(y, x []float64) {
-		for i, a := range g.adj {
-			y[i] = float64(len(a)) * x[i]
-			for _, j := range a {
-				y[i] -= x[j]
-			}
-		}
-	})
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -10,194 +9,252 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/engine/grpc"
+	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
 )
 
 func newClusterCommand() *cobra.Command {
-	cmd := newCommand("cluster", "Make and check the list of nodes that train together", nil, func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
-	cmd.AddCommand(newClusterNewCommand(), newClusterCheckCommand(), newClusterHealthCommand(), newClusterKeyCommand())
+	cmd := newCommand("cluster",
+		"Make and check the list of nodes that train together", nil, func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
+	cmd.Args = knownCommand
+	cmd.AddCommand(newClusterNewCommand(), newClusterCheckCommand(), newClusterKeyCommand())
 	return cmd
-}
-
-type clusterFlags struct {
-	nodes                  []string
-	graph, weights, folder string
-	authority              string
-	seed                   uint64
-	epoch                  uint32
 }
 
 func newClusterNewCommand() *cobra.Command {
-	f := &clusterFlags{}
-	cmd := &cobra.Command{
-		Use: "new --nodes LIST --out DIR", Short: "Write cluster.json, and a key for each node", Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.OutOrStdout()) },
-	}
-	s := cmd.Flags()
-	s.SortFlags = false
-	s.StringSliceVar(&f.nodes, "nodes", nil, "[NAME=]HOST:PORT of every node, `LIST`; a name is the host unless it is given (required)")
-	s.StringVar(&f.graph, "graph", options.DefaultGraph, "who talks to whom, `KIND`: "+topology.Specs())
-	s.StringVar(&f.weights, "weights", "metropolis", "mixing weights `KIND`: metropolis, equal, lazy-metropolis, lazy-equal, best-constant")
-	s.Uint64Var(&f.seed, "seed", 1, "seed of a random graph")
-	s.Uint32Var(&f.epoch, "epoch", 1, "number of this version of the network: nodes of another one are refused")
-	s.StringVar(&f.authority, "authority", "", "make no keys: a node is who has a certificate for its name from one of those in `FILE`, in PEM")
-	s.StringVar(&f.folder, "out", "", "write cluster.json and NAME.key to the folder `DIR` (required)")
-	return cmd
+	f := &clusterRun{Flags: options.New(options.ClusterNew)}
+	return newCommand("new --nodes LIST --out DIR",
+		"Write cluster.json, and a key for each node without one", f.Set, func(cmd *cobra.Command, _ []string) error {
+			if err := needFlags(cmd, "nodes", "out"); err != nil {
+				return err
+			}
+			return f.run(cmd.OutOrStdout())
+		})
 }
 
-func (f *clusterFlags) run(stdout io.Writer) error {
-	if f.folder == "" {
-		return options.Usagef("--out is missing: need a folder")
+// A clusterRun writes cluster.json.
+type clusterRun struct {
+	*options.Flags
+	names, addresses []string
+	pins             []cluster.Pin
+}
+
+func (f *clusterRun) run(stdout io.Writer) error {
+	if err := f.parseNodes(); err != nil {
+		return err
 	}
-	names, addresses, err := f.parseNodes()
+	graph, err := parseGraph(f.Network.Graph, f.names)
 	if err != nil {
 		return err
 	}
-	graph, err := topology.Parse(f.graph, len(names), f.seed)
+	c, keys, err := cluster.New(f.names, f.addresses, f.pins, graph)
 	if err != nil {
-		return options.Usagef("--graph: %w", err)
+		return options.Usagef("--nodes: %w", err)
 	}
-	c, keys, err := cluster.New(names, addresses, graph, f.weights)
-	if err != nil {
-		return options.Usagef("--nodes, --graph and --weights: %w", err)
-	}
-	c.Epoch = f.epoch
-	if f.authority != "" {
-		text, err := os.ReadFile(f.authority)
+	if f.Network.Authority != "" {
+		if slices.ContainsFunc(f.pins, func(p cluster.Pin) bool { return p != "" }) {
+			return options.Usagef("--authority certifies keys: leave out the sha256: of --nodes")
+		}
+		content, err := os.ReadFile(f.Network.Authority)
 		if err != nil {
 			return fmt.Errorf("--authority: %w", err)
 		}
 		for i := range c.Nodes {
-			c.Nodes[i].Pins = nil
+			c.Nodes[i].Pin = ""
 		}
-		c.Authority, keys, names = string(text), nil, nil
+		c.Authority, keys = string(content), make([][]byte, len(keys))
 		if err := c.Check(); err != nil {
-			return fmt.Errorf("--authority: %s: %w", f.authority, err)
+			return fmt.Errorf("--authority: %s: %w", f.Network.Authority, err)
 		}
 	}
-	if err := cluster.Write(f.folder, c, keys); err != nil {
+	if err := cluster.Write(f.Files.Out, c, keys); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	fmt.Fprintf(stdout, "%s: %d nodes, %d edges, run %s, epoch %d\n", filepath.Join(f.folder, cluster.File), len(c.Nodes), graph.Edges(), c.Run, c.Epoch)
-	for _, name := range names {
-		fmt.Fprintf(stdout, "%s: for %s only\n", filepath.Join(f.folder, cluster.KeyFile(name)), name)
+	describeCluster(stdout, filepath.Join(f.Files.Out, cluster.File), c)
+	for i, name := range f.names {
+		if keys[i] != nil {
+			fmt.Fprintf(stdout, "%s: for %s only\n", filepath.Join(f.Files.Out, cluster.KeyFile(name)), name)
+		}
 	}
 	return nil
 }
 
-func (f *clusterFlags) parseNodes() (names, addresses []string, err error) {
-	for _, s := range f.nodes {
-		name, address, named := strings.Cut(s, "=")
-		if !named {
-			address = s
+// describeCluster prints the nodes of a cluster with their keys.
+func describeCluster(w io.Writer, path string, c *cluster.Cluster) {
+	fmt.Fprintf(w, "%s: %d nodes, %d edges, run %s\n", path, len(c.Nodes), len(c.Edges), c.Run)
+	for _, n := range c.Nodes {
+		key := "1 key, " + string(n.Pin)
+		if c.Authority != "" {
+			key = "no key of its own: the authority certifies it"
 		}
-		host, port, err := net.SplitHostPort(address)
+		fmt.Fprintf(w, "  %s %s: %s\n", n.Name, n.Address, key)
+	}
+}
+
+// entries returns the nodes of --nodes: its entries, or the lines of the file that it names.
+func (f *clusterRun) entries() (list []string, err error) {
+	for _, s := range f.Network.Nodes {
+		path, isFile := strings.CutPrefix(s, "@")
+		if !isFile {
+			list = append(list, s)
+			continue
+		}
+		content, err := os.ReadFile(path)
 		if err != nil {
-			return nil, nil, options.Usagef("--nodes: %q: want [NAME=]HOST:PORT", s)
+			return nil, fmt.Errorf("--nodes: %w", err)
+		}
+		for line := range strings.Lines(string(content)) {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				list = append(list, line)
+			}
+		}
+	}
+	return list, nil
+}
+
+// parseNodes sets names, addresses and pins from [NAME=]HOST:PORT[=sha256:KEY]; the host is the name of a
+// node without one.
+func (f *clusterRun) parseNodes() error {
+	list, err := f.entries()
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		parts, pin := strings.Split(s, "="), cluster.Pin("")
+		if last := parts[len(parts)-1]; len(parts) > 1 && strings.HasPrefix(last, "sha256:") {
+			parts, pin = parts[:len(parts)-1], cluster.Pin(last)
+			if err := pin.Check(); err != nil {
+				return options.Usagef("--nodes: %q: %w", s, err)
+			}
+		}
+		host, port, err := net.SplitHostPort(parts[len(parts)-1])
+		if err != nil || len(parts) > 2 {
+			return options.Usagef("--nodes: %q: expected [NAME=]HOST:PORT[=sha256:KEY]", s)
 		}
 		if number, err := net.LookupPort("tcp", port); err != nil || number == 0 {
-			return nil, nil, options.Usagef("--nodes: %q: the port is %q: want 1 to 65535", s, port)
+			return options.Usagef("--nodes: %q: the port is %q: it must be from 1 to 65535", s, port)
 		}
 		if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-			return nil, nil, options.Usagef("--nodes: %q: nobody else can reach a node at %s: give its address here, and to that node --listen %s", s, host, address)
+			return options.Usagef("--nodes: %q: no other node can reach %s: give the node's address here, and to that node --listen "+
+				"%s", s, host, parts[len(parts)-1])
 		}
-		if !named {
-			name = host
+		name := host
+		if len(parts) == 2 {
+			name = parts[0]
 		}
-		names, addresses = append(names, name), append(addresses, address)
+		f.names, f.addresses, f.pins = append(f.names, name), append(f.addresses, parts[len(parts)-1]), append(f.pins, pin)
 	}
-	if len(names) < 2 {
-		return nil, nil, options.Usagef("--nodes has %d: need at least 2", len(names))
+	if len(f.names) < 2 {
+		return options.Usagef("--nodes has %d: need at least 2", len(f.names))
 	}
-	return names, addresses, nil
+	return nil
+}
+
+// parseGraph returns the graph of nodes: exponential, star, or edges:A-B,B-C with names of nodes.
+func parseGraph(spec string, names []string) (*topology.Graph, error) {
+	list, hasEdges := strings.CutPrefix(spec, "edges:")
+	if !hasEdges {
+		if spec != "exponential" && spec != "star" {
+			return nil, options.Usagef("--graph is %q: expected exponential, star or edges:A-B,B-C", spec)
+		}
+		g, err := topology.Parse(spec, len(names), 0)
+		if err != nil {
+			return nil, options.Usagef("--graph: %w", err)
+		}
+		return g, nil
+	}
+	var edges [][2]int
+	for entry := range strings.SplitSeq(list, ",") {
+		e, found := [2]int{-1, -1}, false
+		for at := range len(entry) { // names may have a hyphen, too
+			if entry[at] == '-' {
+				if a, b := slices.Index(names, entry[:at]), slices.Index(names, entry[at+1:]); a >= 0 && b >= 0 {
+					e, found = [2]int{a, b}, true
+				}
+			}
+		}
+		if !found {
+			return nil, options.Usagef("--graph: %q is not an edge A-B between two of the nodes %q", entry, names)
+		}
+		edges = append(edges, e)
+	}
+	g, err := topology.FromEdges(len(names), edges)
+	if err != nil {
+		return nil, options.Usagef("--graph: %w", err)
+	}
+	return g, nil
 }
 
 func newClusterKeyCommand() *cobra.Command {
-	var out string
-	cmd := newCommand("key --out FILE", "Make a new key for a node, and print what to write in cluster.json", nil, func(cmd *cobra.Command, _ []string) error {
-		if out == "" {
-			return options.Usagef("--out is missing: need a file")
-		}
-		key, text := cluster.NewKey()
-		if err := cluster.WriteKey(out, text); err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
-		fmt.Fprintln(cmd.OutOrStdout(), cluster.PinOf(key.Public().(ed25519.PublicKey)))
-		return nil
-	})
-	cmd.Flags().StringVar(&out, "out", "", "write the key to `FILE`, which must not exist (required)")
-	return cmd
+	o := options.New(options.ClusterKey)
+	return newCommand("key --out FILE",
+		"Make a key for a node, and print its part of cluster.json", o.Set, func(cmd *cobra.Command, _ []string) error {
+			if err := needFlags(cmd, "out"); err != nil {
+				return err
+			}
+			key, content := cluster.NewKey()
+			if err := cluster.WriteKey(o.Files.Out, content); err != nil {
+				return fmt.Errorf("--out: %w", err)
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), cluster.PinOf(key.Public().(ed25519.PublicKey)))
+			return nil
+		})
 }
 
 func newClusterCheckCommand() *cobra.Command {
 	o := options.New(options.ClusterCheck)
-	return newCommand("check --cluster FILE [--key FILE]", "Check cluster.json, and whether the neighbours can be reached and agree", o.Set, func(cmd *cobra.Command, _ []string) error {
-		if err := o.Resolve(); err != nil {
-			return err
-		}
-		c, err := readCluster(&o.Member)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes, %d edges, run %s, epoch %d\n", o.Member.Cluster, len(c.Nodes), len(c.Edges), c.Run, c.Epoch)
-		if o.Member.Key == "" {
-			return nil
-		}
-		m, err := newMember(&o.Member)
-		if err != nil {
-			return err
-		}
-		t, err := m.join(cmd.Context(), engine.Options{
-			Probe: true, Report: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) },
-		})
-		if err != nil && t != nil {
-			if absent, _ := t.Waiting(); len(absent) > 0 {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: not reached: %s\n", m.entry().Name, strings.Join(c.Names(absent), ", "))
+	return newCommand("check --cluster FILE [--key FILE]",
+		"Check cluster.json, and whether the neighbours agree", o.Set, func(cmd *cobra.Command, _ []string) error {
+			if err := o.Resolve(); err != nil {
+				return err
 			}
-		}
-		if err != nil {
-			return err
-		}
-		t.Close()
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: all neighbours can be reached and agree\n", m.entry().Name)
-		return nil
-	})
+			c, err := readCluster(&o.Member)
+			if err != nil {
+				return err
+			}
+			describeCluster(cmd.OutOrStdout(), o.Member.Cluster, c)
+			if o.Member.Key == "" {
+				return nil
+			}
+			m, err := newMember(&o.Member)
+			if err != nil {
+				return err
+			}
+			return m.probe(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		})
 }
 
-func newClusterHealthCommand() *cobra.Command {
-	o := options.New(options.ClusterHealth)
-	var address string
-	var timeout time.Duration
-	cmd := newCommand("health --cluster FILE --key FILE", "Ask whether a node is running and connected to its neighbours", o.Set, func(cmd *cobra.Command, _ []string) error {
-		if err := o.Resolve(); err != nil {
-			return err
+// probe connects to all neighbours once, and names those that cannot be reached.
+func (m *member) probe(ctx context.Context, stdout, stderr io.Writer) error {
+	t, err := m.connect(engine.Options{Probe: true, Report: func(s string) { fmt.Fprintln(stderr, s) }})
+	if err != nil {
+		return err
+	}
+	waiting := time.AfterFunc(logEvery, func() {
+		if absent, _ := t.Waiting(); len(absent) > 0 {
+			fmt.Fprintf(stderr, "%s: waits for %s\n", m.entry().Name, strings.Join(m.cluster.Names(absent), ", "))
 		}
-		m, err := newMember(&o.Member)
-		if err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
-		defer cancel()
-		at := cmp.Or(address, m.entry().Address)
-		err = grpc.Ready(ctx, m.cluster, m.identity, at)
-		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return fmt.Errorf("%s: no answer for %v", at, timeout)
-		}
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: ready\n", m.entry().Name)
-		return nil
 	})
-	cmd.Flags().StringVar(&address, "address", "", "`ADDRESS` to ask (default: that of the node in cluster.json)")
-	cmd.Flags().DurationVar(&timeout, "timeout", 4*time.Second, "how long to wait for the answer, `TIME`")
-	return cmd
+	defer waiting.Stop()
+	err = t.Join(ctx)
+	t.Leave(err)
+	if err == nil {
+		fmt.Fprintf(stdout, "%s: all neighbours can be reached and agree\n", m.entry().Name)
+		return nil
+	}
+	if absent, _ := t.Waiting(); len(absent) > 0 {
+		fmt.Fprintf(stdout, "%s: not reached: %s\n", m.entry().Name, strings.Join(m.cluster.Names(absent), ", "))
+	}
+	if errors.Is(err, context.Canceled) {
+		return interrupted("interrupted while waiting for the neighbours")
+	}
+	return federate.Explain(m.cluster, err)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,20 +10,17 @@ import (
 	"path/filepath"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
-	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
-	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/cmd/difalt/model"
 )
 
 // stdio is the name of the standard input or output in place of a file.
 const stdio = atomicfile.Stdout
 
-// nameOf returns a path as messages say it.
+// nameOf returns a path as messages name it.
 func nameOf(path, direction string) string {
 	if path == stdio {
 		return "the standard " + direction
@@ -30,8 +28,8 @@ func nameOf(path, direction string) string {
 	return path
 }
 
-// files are what a command reads and writes. No output is a file that is read, or
-// another output, by whatever name, symbolic or hard link.
+// files are the files that a command reads and writes. No output is a file that is read, nor another
+// output, under any name, symbolic or hard link.
 type files struct {
 	used []usedFile
 }
@@ -43,8 +41,8 @@ type usedFile struct {
 	written    bool
 }
 
-// reads adds the files that match a pattern or have that name, and refuses a second
-// standard input. What cannot be found is left for the reader to complain.
+// reads adds the files that match a pattern or have that name, and refuses a second standard input. A file
+// that does not exist is left to the reader.
 func (f *files) reads(flag, pattern string) error {
 	if pattern == stdio {
 		for _, k := range f.used {
@@ -77,7 +75,7 @@ func (f *files) create(flag, path string, extensions ...string) (*atomicfile.Fil
 		return nil, options.Usagef("--%s: %w", flag, err)
 	}
 	if path == stdio && terminal.Is(os.Stdout) && flag == "model" {
-		return nil, options.Usagef("--%s is the terminal: a model is no text, so send the output to a file or a program", flag)
+		return nil, options.Usagef("--%s is the terminal, and a model is not text: send the output to a file or a program", flag)
 	}
 	out, err := atomicfile.Create(path)
 	if err != nil {
@@ -92,11 +90,11 @@ func (f *files) claim(flag, path string) error {
 	if path == stdio {
 		info = nil // the standard output is never read
 	}
-	if info != nil && !info.Mode().IsRegular() {
+	if info != nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil // devices and pipes lose nothing
 	}
 	for _, k := range f.used {
-		switch same := samePath(k, path, info); {
+		switch same := k.is(path, info); {
 		case same && k.written:
 			return options.Usagef("--%s and --%s would both write %s", k.flag, flag, path)
 		case same:
@@ -107,10 +105,9 @@ func (f *files) claim(flag, path string) error {
 	return nil
 }
 
-// samePath reports whether a path, whose file has the given info if there is one, is a
-// file that is used already.
-func samePath(k usedFile, path string, info fs.FileInfo) bool {
-	if k.path == stdio && !k.written { // what was redirected to the standard input
+// is reports whether a path, whose file has the given info if there is one, is the file.
+func (k usedFile) is(path string, info fs.FileInfo) bool {
+	if k.path == stdio && !k.written { // a file that was redirected to the standard input
 		return info != nil && k.info != nil && os.SameFile(k.info, info)
 	}
 	if k.path == stdio || path == stdio {
@@ -119,37 +116,33 @@ func samePath(k usedFile, path string, info fs.FileInfo) bool {
 	if info != nil && k.info != nil {
 		return os.SameFile(k.info, info)
 	}
-	if filepath.Base(k.path) != filepath.Base(path) {
-		return false
+	if filepath.Clean(k.path) == filepath.Clean(path) || filepath.Base(k.path) != filepath.Base(path) {
+		return filepath.Clean(k.path) == filepath.Clean(path)
 	}
 	a, errA := os.Stat(filepath.Dir(k.path))
 	b, errB := os.Stat(filepath.Dir(path))
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-// checkFolder fails if files cannot be written to a folder, before long work begins.
-func (f *files) checkFolder(flag, dir string) error {
+// claimFolder claims a folder and the files that will be written to it, and fails if that is impossible:
+// before long work.
+func (f *files) claimFolder(flag, dir string, names []string) error {
+	if err := f.claim(flag, dir); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := f.claim(flag, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
 	if err := atomicfile.CheckFolder(dir); err != nil {
 		return fmt.Errorf("--%s: %w", flag, err)
 	}
 	return nil
 }
 
-// writeFolder writes files into a folder, all or none, and makes it if need be.
-func (f *files) writeFolder(flag, dir string, content map[string][]byte) error {
-	for name := range content {
-		if err := f.claim(flag, filepath.Join(dir, name)); err != nil {
-			return err
-		}
-	}
-	if err := atomicfile.WriteFolder(dir, content, nil); err != nil {
-		return fmt.Errorf("--%s: %w", flag, err)
-	}
-	return nil
-}
-
-// textOutput returns where text for people goes: not among the content of a file that
-// is the standard output.
+// textOutput returns the writer of text for people: the standard output, unless that is a file of the
+// command.
 func (f *files) textOutput(stdout, stderr io.Writer) io.Writer {
 	for _, k := range f.used {
 		if k.written && k.path == stdio {
@@ -164,133 +157,33 @@ func loadModel(path string) (*model.Model, error) {
 	if path != stdio {
 		return model.Load(path)
 	}
-	text, err := io.ReadAll(os.Stdin)
-	m := &model.Model{}
+	content, err := io.ReadAll(os.Stdin)
+	m := (*model.Model)(nil)
 	if err == nil {
-		err = m.UnmarshalBinary(text)
+		m, err = model.Read(bytes.NewReader(content), int64(len(content)))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the standard input: %w", err)
+		return nil, fmt.Errorf("%s: %w", nameOf(path, "input"), err)
 	}
 	return m, nil
 }
 
-// outputs are the files that fit writes; nil where none is asked for.
-type outputs struct {
-	files
-	trace, model *atomicfile.File
-}
-
-// openOutputs opens the files before the work begins.
-func openOutputs(f *options.Files) (out *outputs, err error) {
-	out = &outputs{}
-	err = out.reads("data", f.Data)
-	if err == nil && f.Continue != "" {
-		err = out.reads("continue", f.Continue)
-	}
-	if err == nil && f.Trace != "" {
-		out.trace, err = out.create("trace", f.Trace, ".csv")
-	}
-	if err == nil && f.Model != "" {
-		out.model, err = out.create("model", f.Model, ".npz")
-	}
-	if err == nil && f.Report != "" {
-		err = out.checkFolder("report", f.Report)
-	}
-	if err != nil {
-		out.close()
-		return nil, err
-	}
-	return out, nil
-}
-
-func (o *outputs) close() {
-	o.trace.Close()
-	o.model.Close()
-}
-
-// write writes the files; they take their names with commit, when all that may fail is
-// done.
-func (o *outputs) write(trace []byte, model func(io.Writer) error) error {
-	if err := o.trace.Complete(trace); err != nil || o.model == nil {
-		return err
-	}
-	if err := model(o.model); err != nil {
-		return err
-	}
-	return o.model.Finish()
-}
-
-func (o *outputs) commit() error {
-	if err := o.trace.Commit(); err != nil {
-		return err
-	}
-	return o.model.Commit()
-}
-
-// printFiles says where the files are.
-func printFiles(w io.Writer, f *options.Files) {
-	if f.Trace != "" {
-		fmt.Fprintf(w, "trace  %s\n", f.Trace)
-	}
-	if f.Model != "" {
-		fmt.Fprintf(w, "model  %s\n", f.Model)
-	}
-	if f.Report != "" {
-		fmt.Fprintf(w, "report %s\n", filepath.Join(f.Report, report.PageFile))
-	}
-}
-
-// readData reads tables or a problem file, and says on stderr what was assumed about a
-// table. Errors about a table name its file.
-func readData(ctx context.Context, stderr io.Writer, path string, o dataset.TableOptions) (*problemfile.File, error) {
-	bar := showReading(stderr, &o)
+// readTable reads the table of all files that match a pattern, with its progress on stderr as the first of
+// the given stages. Errors name the file and the flag that helps.
+func readTable(ctx context.Context, stderr io.Writer, stages []string, pattern string, o dataset.TableOptions) (*dataset.Table, error) {
+	bar := terminal.NewProgress(stderr, stages...)
 	defer bar.Close()
-	return untilCanceled(ctx, func() (*problemfile.File, error) {
-		if options.IsProblem(path) {
-			return problemfile.ReadOnDisk(path, o.Folder)
+	bar.Stage(reading, -1)
+	o.Progress = func(done, total int64) {
+		if total > 0 {
+			bar.Stage(reading, float64(done)/float64(total))
 		}
-		t, err := readFiles(path, o)
-		if err != nil {
-			return nil, err
-		}
-		bar.Close()
-		reportAssumed(stderr, t)
-		return &problemfile.File{Table: t}, nil
+	}
+	return untilCanceled(ctx, func() (*dataset.Table, error) {
+		t, err := dataset.ReadFiles([]string{pattern}, o)
+		return t, options.WithHint(err)
 	})
 }
 
-// showReading shows how much of a table has been read.
-func showReading(stderr io.Writer, o *dataset.TableOptions) *terminal.Progress {
-	bar := terminal.NewProgress(stderr)
-	bar.Stage("reading", "", 0, 0)
-	o.Progress = func(done, total int64) { bar.Stage("reading", "", done, total) }
-	return bar
-}
-
-// readFiles reads a table, and says which flag helps against missing values.
-func readFiles(path string, o dataset.TableOptions) (*dataset.Table, error) {
-	t, err := dataset.ReadFiles([]string{path}, o)
-	return t, options.WithHint(err)
-}
-
-// reportAssumed says in a line for each file, or for several alike, how they were read
-// where that is not the plain way.
-func reportAssumed(w io.Writer, t *dataset.Table) {
-	var order []string
-	files := map[string][]string{}
-	for _, a := range t.Assumptions() {
-		if files[a.Text] == nil {
-			order = append(order, a.Text)
-		}
-		files[a.Text] = append(files[a.Text], a.File)
-	}
-	for _, assumed := range order {
-		names := files[assumed]
-		who := nameOf(names[0], "input")
-		if n := len(names) - 1; n > 0 {
-			who += fmt.Sprintf(" and %s", text.Plural(n, "other file"))
-		}
-		terminal.Sayf(w, "read %s: %s", who, assumed)
-	}
-}
+// reading is the stage before those of training.
+const reading = "reading the table"

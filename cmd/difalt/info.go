@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/difalt/difalt/kernel"
-	"github.com/klauspost/cpuid/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -19,61 +17,22 @@ func newInfoCommand() *cobra.Command {
 		if err := kernel.Err(); err != nil {
 			return err
 		}
-		tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		for _, f := range facts() {
-			fmt.Fprintf(tw, "%s\t%s\n", f[0], f[1])
-		}
+		k, tw := kernel.Info(), tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		fmt.Fprintf(tw, "difalt\t%s\ngo\t%s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		fmt.Fprintf(tw, "cpu\t%s\nkernel\t%s\navailable\t%s\n", cmp.Or(k.CPU, "unknown "+runtime.GOARCH), k.Kernel, strings.Join(k.Available, " "))
+		fmt.Fprintf(tw, "build\t%s\nschedule\t%s\nworkers\t%d\n", k.Build, cmp.Or(k.Schedule, "measured in the first iterations of a run"), runtime.GOMAXPROCS(0))
 		return tw.Flush()
 	})
 }
 
-// facts are what info says, by name.
-func facts() [][2]string {
+// machine describes the processor and the versions in one line.
+func machine() string {
 	k := kernel.Info()
-	all := [][2]string{
-		{"difalt", version()},
-		{"go", runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH},
-		{"cpu", cmp.Or(k.CPU, "unknown "+runtime.GOARCH)},
-		{"features", strings.Join(features(), " ")},
-		{"kernel", k.Kernel},
-		{"available", strings.Join(k.Available, " ")},
-		{"build", k.Build},
-		{"schedule", cmp.Or(k.Schedule, "measured in the first iterations of a run")},
-		{"schedules", cmp.Or(strings.Join(k.Schedules, " "), "no choice with this kernel")},
-		{"workers", strconv.Itoa(runtime.GOMAXPROCS(0))},
-	}
-	if k.Library != "" {
-		all = append(all, [2]string{"openblas", k.Library})
-	}
-	return all
+	return fmt.Sprintf("%s, kernel %s, %s %s/%s, difalt %s", cmp.Or(k.CPU, "unknown processor"), k.Kernel,
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, version())
 }
 
-func machine() map[string]string {
-	m := map[string]string{}
-	for _, f := range facts() {
-		m[f[0]] = f[1]
-	}
-	return m
-}
-
-// features lists those of the processor that kernels ask for.
-func features() []string {
-	var have []string
-	for _, f := range []cpuid.FeatureID{
-		cpuid.AVX2, cpuid.FMA3, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.ASIMD,
-	} {
-		if cpuid.CPU.Supports(f) {
-			have = append(have, strings.ToLower(f.String()))
-		}
-	}
-	if len(have) == 0 {
-		return []string{"none that a kernel uses"}
-	}
-	return have
-}
-
-// version returns the version of the program from the module that it was built
-// from.
+// version returns the version of the module that contains the program.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

@@ -1,10 +1,9 @@
-// The difalt command reproduces the paper's experiments on synthetic data and
-// fits, applies and extends shared representations on tables of many small
-// regression tasks. Run "difalt help" for examples.
+// The difalt command reproduces the paper's experiments on synthetic data and fits, applies and extends
+// linear mixed models on tables of many small regression tasks, for one owner or several. Run "difalt help"
+// for examples.
 package main
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -13,12 +12,11 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/federate"
-	"github.com/difalt/difalt/cmd/difalt/internal/memory"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus/wire"
@@ -30,41 +28,32 @@ import (
 
 // Exit codes other than 0.
 const (
-	exitFailure     = 1   // a file, its content, memory or a disk is not as needed
+	exitFailure     = 1   // a file, its content, memory or a disk has a fault
 	exitUsage       = 2   // the command line is wrong
-	exitPeer        = 3   // another node of the network has failed, or refuses this one
-	exitDiverged    = 4   // the iterations diverged
+	exitPeer        = 3   // another node of the network failed or sent different totals, or refuses this one
+	exitUnconverged = 5   // the result was written, but has not converged; or the iterations diverged
 	exitInterrupted = 130 // as shells report a program that SIGINT ended
-	exitTerminated  = 143 // and one that SIGTERM ended
 )
 
 func init() {
-	kernel.UseBLAS()           // in all processes that run commands, tests among them: products by other means have other last digits
-	runtime.MemProfileRate = 0 // its table would take 1.5 MB, and nobody can ask for it
+	kernel.UseBLAS()           // in all processes that run commands, tests included: other products have other last digits
+	runtime.MemProfileRate = 0 // its table would take 1.5 MB, and no flag reads it
 }
 
 func main() {
 	os.Exit(run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// errTerminated is the cause of a context that SIGTERM ended.
-var errTerminated = errors.New("terminated")
-
-// untilSignal returns a context that ends with SIGINT or SIGTERM. After the first signal
-// the default comes back, so that a second one ends a program that does not stop by
-// itself.
+// untilSignal returns a context that ends with SIGINT or SIGTERM. After the first signal the default comes
+// back, so that a second one ends a program that does not stop by itself.
 func untilSignal() context.Context {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		s := <-signals
+		<-signals
 		signal.Stop(signals)
-		if s == syscall.SIGTERM {
-			cancel(errTerminated)
-			return
-		}
-		cancel(nil)
+		cancel()
 	}()
 	return ctx
 }
@@ -72,7 +61,7 @@ func untilSignal() context.Context {
 // run executes the command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRootCommand()
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // nil would stand for the arguments of the process
 	out := &checkedWriter{out: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
@@ -83,20 +72,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if reported, ok := errors.AsType[*reportedError](err); ok {
 		return reported.code
 	}
-	return complain(ctx, stderr, err)
+	return complain(stderr, err)
 }
 
-// complain says what went wrong, if anything did, and returns the exit code for it.
-func complain(ctx context.Context, stderr io.Writer, err error) int {
+// complain prints an error, if there is one, and returns its exit code.
+func complain(stderr io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
 	fmt.Fprintf(stderr, "difalt: %s\n", sentence(err))
-	return exitCode(ctx, err)
+	return exitCode(err)
 }
 
-// sentence returns the message of an error as one line that a terminal can show, and a reader: names of files and
-// columns may be of any length. Errors of package difalt carry the prefix that messages of the program begin with.
+// sentence returns the message of an error as one line of bounded length without control characters. Errors
+// of package difalt carry the prefix with which messages of the program begin.
 func sentence(err error) string {
 	s := strings.TrimPrefix(err.Error(), "difalt: ")
 	s = packagePrefixes.Replace(s)
@@ -112,36 +101,49 @@ func sentence(err error) string {
 	return s
 }
 
-// packagePrefixes are left out where an error of a package says what is wrong with a flag.
+// packagePrefixes are left out where an error of a package describes the fault of a flag.
 var packagePrefixes = strings.NewReplacer(": difalt: ", ": ", ": consensus: ", ": ", ": topology: ", ": ")
 
-// longestSentence is about how many bytes of an error are shown.
+// longestSentence is the number of bytes of an error that are shown.
 const longestSentence = 4000
 
 // exitCode returns the exit code for an error of a command.
-func exitCode(ctx context.Context, err error) int {
+func exitCode(err error) int {
 	var usage *options.UsageError
 	var peer *wire.PeerError
-	var child *childError
+	var unconverged unconvergedError
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.As(err, &child):
-		return child.code
-	case errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errTerminated):
-		return exitTerminated
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &peer), errors.Is(err, wire.ErrUntrue):
+	case errors.As(err, &peer), errors.Is(err, wire.ErrContradiction), errors.Is(err, wire.ErrInconsistent):
 		return exitPeer
-	case errors.Is(err, difalt.ErrDiverged):
-		return exitDiverged
+	case errors.As(err, &unconverged), errors.Is(err, difalt.ErrDiverged):
+		return exitUnconverged
 	}
 	return exitFailure
 }
 
-// A checkedWriter remembers the first error of the writer behind it: a report that
-// nobody can read is a failure, wherever it is printed.
+// An interrupted describes the files that interrupted work left.
+type interrupted string
+
+func (e interrupted) Error() string { return string(e) }
+
+func (e interrupted) Unwrap() error { return context.Canceled }
+
+// An unconvergedError describes a result that was written and has not converged.
+type unconvergedError string
+
+func (e unconvergedError) Error() string { return string(e) }
+
+// A reportedError has been reported.
+type reportedError struct{ code int }
+
+func (e *reportedError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// A checkedWriter keeps the first error of the writer behind it: a report that cannot be printed is a
+// failure.
 type checkedWriter struct {
 	out io.Writer
 	err error
@@ -155,11 +157,11 @@ func (w *checkedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Behind returns the writer behind it, for those who ask how wide a terminal is.
+// Behind returns the writer behind it, which may be a terminal with a width.
 func (w *checkedWriter) Behind() io.Writer { return w.out }
 
-// untilCanceled does work that does not watch the context. When that ends, the work is
-// left behind: the program ends, too.
+// untilCanceled does work that does not watch the context. When the context ends, the work goes on in the
+// background until the program ends.
 func untilCanceled[T any](ctx context.Context, work func() (T, error)) (result T, err error) {
 	done := make(chan struct{})
 	var late T
@@ -172,17 +174,12 @@ func untilCanceled[T any](ctx context.Context, work func() (T, error)) (result T
 	case <-done:
 		return late, lateErr
 	case <-ctx.Done():
-		return result, federate.Interrupted("interrupted: nothing was written")
+		return result, interrupted("interrupted: nothing was written")
 	}
 }
 
-// A reportedError has been reported.
-type reportedError struct{ code int }
-
-func (e *reportedError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
-
-// flagError turns an error about a parameter, which it starts with, into one about
-// the flag of the same name.
+// flagError turns an error about a parameter, which begins with its name, into one about the flag of that
+// name.
 func flagError(f *pflag.FlagSet, err error) error {
 	name := strings.TrimSuffix(strings.Fields(err.Error())[0], ":")
 	if f.Lookup(name) != nil {
@@ -191,39 +188,68 @@ func flagError(f *pflag.FlagSet, err error) error {
 	return &options.UsageError{Err: err}
 }
 
-// wantedOf says what a flag of a type takes.
-var wantedOf = map[string]string{
-	"int": "a whole number", "uint64": "a whole number from 0 to 18446744073709551615", "float64": "a number", "duration": "a time such as 90s or 1h30m",
-}
-
 // helpWidth is the width of all help.
 const helpWidth = 80
 
 func newRootCommand() *cobra.Command {
-	root := newCommand("difalt", "Decentralised multi-task representation learning", nil, func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
+	help := func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	root := newCommand("difalt", "Decentralised multi-task representation learning", nil, help)
+	root.SuggestionsMinimumDistance = 2
 	root.Version, root.SilenceUsage, root.SilenceErrors, root.Args = version(), true, true, knownCommand
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var invalid *pflag.InvalidValueError
-		if errors.As(err, &invalid) && wantedOf[invalid.GetFlag().Value.Type()] != "" {
-			return options.Usagef("--%s is %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), wantedOf[invalid.GetFlag().Value.Type()])
-		}
-		return options.Usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
-	})
+	root.SetFlagErrorFunc(wrongFlag)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
 	root.SetVersionTemplate("difalt {{.Version}}\n")
-	root.AddCommand(newSimulateCommand(), newSimulateNodeCommand(), newResultsCommand(), newDescribeCommand(), newFitCommand(), newPredictCommand(), newAdaptCommand(), newModelCommand(), newClusterCommand(), newNodeCommand(), newUpCommand(), newPlanCommand(), newInfoCommand())
-	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		return pflag.NormalizedName(cmp.Or(formerNames[name], name))
-	})
+	root.AddGroup(&cobra.Group{ID: groupOne, Title: "One table:"}, &cobra.Group{ID: groupOwners, Title: "Tables of several owners:"},
+		&cobra.Group{ID: groupPaper, Title: "The paper's algorithm:"})
+	for group, list := range map[string][]*cobra.Command{
+		groupOne:    {newFitCommand(), newPredictCommand(), newAdaptCommand(), newModelCommand()},
+		groupOwners: {newClusterCommand(), newNodeCommand(), newUpCommand()},
+		groupPaper:  {newSimulateCommand(), newResultsCommand(), newRunCommand()},
+		"":          {newInfoCommand()},
+	} {
+		for _, cmd := range list {
+			cmd.GroupID = group
+			root.AddCommand(cmd)
+		}
+	}
 	return root
 }
 
-// helpTexts say what a command does, in lines of helpWidth; its examples stand after the line "Examples:".
+// The groups of commands on the first screen of the help.
+const (
+	groupOne    = "one"
+	groupOwners = "owners"
+	groupPaper  = "paper"
+)
+
+// wantedOf describes the values of the types of flags.
+var wantedOf = map[string]string{
+	"int": "a whole number", "uint64": "a whole number from 0 to 18446744073709551615", "float64": "a number",
+	"duration": "a time such as 90s or 1h30m", "bool": "true or false",
+}
+
+// wrongFlag describes an error in the flags.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	switch {
+	case !errors.As(err, &invalid):
+	case errors.Is(err, errTwice):
+		return options.Usagef("--%s is given twice, as %q the second time: give it once", invalid.GetFlag().Name, invalid.GetValue())
+	case errors.Is(err, errEmpty):
+		return options.Usagef("--%s is empty: leave it out, or give it a value", invalid.GetFlag().Name)
+	case wantedOf[invalid.GetFlag().Value.Type()] != "":
+		return options.Usagef("--%s is %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), wantedOf[invalid.GetFlag().Value.Type()])
+	}
+	return options.Usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
+}
+
+// helpTexts describe the commands in lines of helpWidth; examples follow the line "Examples:".
 //
 //go:embed help
 var helpTexts embed.FS
 
-// newCommand returns a command that takes flags only. Its help is the text of its name.
+// newCommand returns a command that takes flags only. Its help is the text of its name. An empty value of a
+// flag, and a flag that is given twice, are errors.
 func newCommand(use, short string, flags *pflag.FlagSet, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	name, _, _ := strings.Cut(use, " ")
 	help, err := helpTexts.ReadFile("help/" + name + ".txt")
@@ -231,33 +257,44 @@ func newCommand(use, short string, flags *pflag.FlagSet, run func(cmd *cobra.Com
 		panic(err) // a command without a text: no test passes
 	}
 	long, examples, _ := strings.Cut(strings.TrimSuffix(string(help), "\n"), "\n\nExamples:\n")
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: examples, Args: noArguments, RunE: func(cmd *cobra.Command, args []string) error {
-		if err := memory.CheckProgram(); err != nil {
-			return err
-		}
-		memory.Bound()
-		if err := checkEmpty(cmd.Flags()); err != nil {
-			return err
-		}
-		return run(cmd, args)
-	}}
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: examples, Args: noArguments, RunE: run}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(flags)
+	if flags != nil {
+		cmd.Flags().AddFlagSet(flags)
+		flags.VisitAll(func(f *pflag.Flag) {
+			f.Value = &onceValue{Value: f.Value}
+			if f.DefValue == "[]" {
+				f.DefValue = "" // pflag leaves it out of the help
+			}
+		})
+	}
 	return cmd
 }
 
-// checkEmpty refuses an empty text, as a variable of a shell that is not set leaves it: a model would not be written.
-func checkEmpty(flags *pflag.FlagSet) (err error) {
-	flags.Visit(func(f *pflag.Flag) {
-		if f.Value.Type() == "string" && f.Value.String() == "" && f.DefValue == "" {
-			err = cmp.Or(err, options.Usagef("--%s is empty: leave it out, or say what it is", f.Name))
-		}
-	})
-	return err
+// Faults of a value that flags of all types refuse.
+var (
+	errTwice = errors.New("it is given twice")
+	errEmpty = errors.New("it is empty")
+)
+
+// A onceValue is the value of a flag that is set at most once, and never to an empty text or to a list with
+// an empty entry.
+type onceValue struct {
+	pflag.Value
+	set bool
 }
 
-// formerNames are those that flags had before, by which they can be given, too.
-var formerNames = map[string]string{"methods": "method", "stderr": "standard-errors"}
+// Set implements pflag.Value. Shells leave an empty text where a variable is not set.
+func (v *onceValue) Set(s string) error {
+	switch isList := v.Type() == "stringSlice"; {
+	case s == "", isList && slices.Contains(strings.Split(s, ","), ""):
+		return errEmpty
+	case v.set && !isList:
+		return errTwice
+	}
+	v.set = true
+	return v.Value.Set(s)
+}
 
 // knownCommand reports a word that is not a subcommand.
 func knownCommand(cmd *cobra.Command, args []string) error {
@@ -268,7 +305,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
 		hint = ": did you mean " + strings.Join(s, " or ") + "?"
 	}
-	return options.Usagef("unknown command %q%s (see \"difalt --help\")", args[0], hint)
+	return options.Usagef("unknown command %q%s (see %q)", args[0], hint, cmd.CommandPath()+" --help")
 }
 
 // noArguments is the Args of commands that take flags only.

@@ -3,12 +3,38 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/difalt"
 )
 
-// inFull skips a test that runs with all others in the default build. What remains with -short,
-// and the race detector, is about goroutines and signals.
+// asCommand makes the test program the command: tests of signals need real processes.
+const asCommand = "DIFALT_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	flag.Parse()
+	code := m.Run()
+	if fixtureFolder != "" {
+		_ = os.RemoveAll(fixtureFolder)
+	}
+	os.Exit(code)
+}
+
+// inFull skips a test with -short.
 func inFull(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -24,7 +50,7 @@ func firstOf[T any](cases []T) []T {
 	return cases
 }
 
-// difaltCommand runs a command line and returns its output and exit code.
+// difaltCommand runs a command line in this process and returns its output and exit code.
 func difaltCommand(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -32,15 +58,76 @@ func difaltCommand(t *testing.T, args ...string) (stdout, stderr string, code in
 	return out.String(), err.String(), code
 }
 
+// must runs a command line that has to succeed, and returns its output.
+func must(t *testing.T, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := difaltCommand(t, args...)
+	if code != 0 {
+		t.Fatalf("difalt %q: exit code %d: %s", args, code, stderr)
+	}
+	return stdout
+}
+
+// refuses runs a command line that has to fail with an exit code and a message.
+func refuses(t *testing.T, code int, want string, args ...string) {
+	t.Helper()
+	if _, stderr, got := difaltCommand(t, args...); got != code || !strings.Contains(stderr, want) {
+		t.Errorf("difalt %q: exit code %d, %q: want %d and %q", args, got, stderr, code, want)
+	}
+}
+
+// write writes a file in a folder and returns its path.
+func write(t *testing.T, folder, name, content string) string {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// records returns the rows of a CSV file, by the names of columns.
+func records(t *testing.T, path string) (rows []map[string]string) {
+	t.Helper()
+	list, err := csv.NewReader(bytes.NewReader(readFile(t, path))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, record := range list[1:] {
+		row := map[string]string{}
+		for i, cell := range record {
+			row[list[0][i]] = cell
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// folder returns the content of all files in a folder, by path.
+func folder(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			all[filepath.Join(dir, e.Name())] = readFile(t, dir, e.Name())
+		}
+	}
+	return all
+}
+
 func TestHelpAndVersion(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want []string
 	}{
-		{nil, []string{"difalt simulate", "difalt info"}},
+		{nil, []string{"One table:", "Tables of several owners:", "The paper's algorithm:", "difalt simulate"}},
 		{[]string{"--version"}, []string{"difalt "}},
-		{[]string{"simulate", "--help"}, []string{"--rounds", "(default 10)", "difalt simulate --rounds 1", "trace.csv"}},
-		{[]string{"info"}, []string{"cpu", "kernel", "available", "workers", "go1."}},
+		{[]string{"simulate", "--help"}, []string{"--rounds", "(default 10)", "trace.csv"}},
+		{[]string{"info"}, []string{"cpu", "kernel", "workers", "go1."}},
 		{[]string{"completion", "bash"}, []string{"complete"}},
 	} {
 		stdout, stderr, code := difaltCommand(t, c.args...)
@@ -58,9 +145,61 @@ func TestHelpAndVersion(t *testing.T) {
 func TestInterruptedBeforeTheStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var out, err bytes.Buffer
-	code := run(ctx, []string{"simulate", "--out", t.TempDir()}, &out, &err)
-	if code != exitInterrupted || !strings.Contains(err.String(), "interrupted") {
-		t.Errorf("exit code %d, error %q, want %d and that it was interrupted", code, err.String(), exitInterrupted)
+	for _, args := range [][]string{
+		{"simulate", "--out", t.TempDir()},
+		{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"},
+	} {
+		var out, err bytes.Buffer
+		if code := run(ctx, args, &out, &err); code != exitInterrupted || !strings.Contains(err.String(), "interrupted") {
+			t.Errorf("%q: exit code %d, error %q, want %d", args, code, err.String(), exitInterrupted)
+		}
 	}
 }
+
+func TestExitCodes(t *testing.T) {
+	peer := &wire.PeerError{}
+	for _, c := range []struct {
+		err  error
+		code int
+	}{
+		{nil, 0},
+		{errors.New("x"), exitFailure},
+		{options.Usagef("x"), exitUsage},
+		{peer, exitPeer},
+		{fmt.Errorf("x: %w", wire.ErrInconsistent), exitPeer},
+		{fmt.Errorf("x: %w", wire.ErrContradiction), exitPeer},
+		{errors.Join(peer, interrupted("x")), exitInterrupted},
+		{unconvergedError("x"), exitUnconverged},
+		{difalt.ErrDiverged, exitUnconverged},
+	} {
+		if code := complain(io.Discard, c.err); code != c.code {
+			t.Errorf("%v: exit code %d, want %d", c.err, code, c.code)
+		}
+	}
+}
+
+func TestSentence(t *testing.T) {
+	for _, text := range []string{"a\nb\tc", "\u202eevil", strings.Repeat("é", 1e6), strings.Repeat("é ", 1e6), "difalt: x: difalt: y"} {
+		s := sentence(errors.New(text))
+		if strings.ContainsAny(s, "\n\t\u202e") || strings.Contains(s,
+			"difalt: ") || len(s) > longestSentence+3 || !utf8.ValidString(s) || s == "" {
+			t.Errorf("%.50q: %d bytes: %.100q", text, len(s), s)
+		}
+	}
+	name := strings.Repeat("n", 1e6)
+	table := write(t, t.TempDir(), "long.csv", "t,"+name+",y\na,1,2\na,2,3\nb,1,2\nb,2,5\n")
+	for _, args := range [][]string{
+		{"fit", "--data", table, "--task", "t", "--target", "y"}, {"fit", "--data", table, "--task", name, "--target", "y"}, {"fit",
+			"--" + name},
+	} {
+		stdout, stderr, _ := difaltCommand(t, args...)
+		for line := range strings.Lines(stdout + stderr) {
+			if len(line) > longestSentence+100 {
+				t.Errorf("%.60q: a line of %d bytes: %.100q", args, len(line), line)
+			}
+		}
+	}
+}
+
+// Sentences are as wide as the terminal behind this writer.
+var _ interface{ Behind() io.Writer } = (*checkedWriter)(nil)

@@ -51,22 +51,24 @@ func withoutChecksums(b []byte, r *rand.Rand) []byte {
 
 // The values that flags of every type are given.
 var oddValues = []string{
-	"", "0", "-1", "1", "2", "3", "1000000000", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "1e308", "1e-308", "NaN", "-Inf", "Inf", "0.5", "1.5", "-0.1",
-	"x", "x,y,x0", "auto", "none", "true", "false", "tab", "--", "in.csv", ".", "/", "/dev/null", "ring", "er:0", "er:1", "er:2", "er:NaN", "star", "tree", "chebyshev", "int8", "1h", "-5ms", "\xff", "a\nb", "%d",
+	"", "0", "-1", "1", "2", "3", "1000000000", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "1e308",
+	"1e-308", "NaN", "-Inf", "Inf", "0.5", "1.5", "-0.1",
+	"x", "x,y,x0", "auto", "none", "true", "false", "tab", "--", "in.csv", ".", "/", "/dev/null", "ring", "er:0", "er:1", "er:2",
+	"er:NaN", "star", "tree", "chebyshev", "int8", "1h", "-5ms", "\xff", "a\nb", "%d",
 }
 
 // oddFlags gives flags odd values, one to three at a time.
 func (s *malformedSources) oddFlags(r *rand.Rand) *malformedCase {
 	c := &malformedCase{kind: "flags", files: map[string][]byte{"in.csv": s.table, "model.npz": s.model}}
 	base := map[string][]string{
-		"fit":      {"--data", "in.csv", "--task", "t", "--target", "y", "--iterations", "5", "--model", "out-model.npz"},
-		"predict":  {"--data", "in.csv", "--model", "model.npz", "--out", "out.csv"},
-		"adapt":    {"--data", "in.csv", "--model", "model.npz", "--out", "out-model.npz"},
-		"describe": {"in.csv"},
-		"plan":     nil,
-		"simulate": {"--nodes", "3", "--tasks", "6", "--features", "5", "--rank", "2", "--samples", "8", "--iterations", "5", "--trials", "1", "--graph", "complete", "--out", "out"},
+		"fit":     {"--data", "in.csv", "--task", "t", "--target", "y", "--model", "out-model.npz"},
+		"predict": {"--data", "in.csv", "--model", "model.npz", "--out", "out.csv"},
+		"adapt":   {"--data", "in.csv", "--model", "model.npz", "--out", "out-model.npz"},
+		"up":      {"--data", "in*.csv", "--task", "t", "--target", "y"},
+		"simulate": {"--nodes", "3", "--tasks", "6", "--features", "5", "--rank", "2", "--samples", "8", "--iterations", "5",
+			"--trials", "1", "--graph", "complete", "--out", "out"},
 	}
-	name := pick(r, "fit", "fit", "predict", "adapt", "describe", "plan", "simulate", "simulate")
+	name := pick(r, "fit", "fit", "predict", "adapt", "up", "simulate", "simulate")
 	cmd, _, err := newRootCommand().Find([]string{name})
 	if err != nil {
 		panic(err)
@@ -90,30 +92,21 @@ func (s *malformedSources) oddSizes(r *rand.Rand) *malformedCase {
 	size := func() string {
 		return pick(r, "1", "2", "3", "7", "1000000", "1000000000", "1000000000000", "9223372036854775807")
 	}
-	switch r.IntN(4) {
+	switch r.IntN(3) {
 	case 0:
 		c.args = []string{"simulate", "--iterations", "3", "--trials", "1", "--nodes", "2", "--graph", "complete", "--out", "out"}
-		for _, name := range []string{"nodes", "samples", "features", "tasks", "rank", "trials", "workers", "iterations", "init-rounds", "rounds", "power-iterations", "memory"} {
+		for _, name := range []string{"nodes", "samples", "features", "tasks", "rank", "trials", "workers", "iterations",
+			"init-rounds", "rounds"} {
 			if r.IntN(4) == 0 {
-				c.args = append(c.args, "--"+name, size())
-			}
-		}
-	case 1:
-		c.args = []string{"plan"}
-		for _, name := range []string{"nodes", "samples", "features", "tasks", "rank", "rounds"} {
-			if r.IntN(3) == 0 {
 				c.args = append(c.args, "--"+name, size())
 			}
 		}
 	default:
-		c.args = []string{"fit", "--data", "in.csv", "--task", "t", "--target", "y", "--iterations", "5"}
-		for _, name := range []string{"nodes", "rank", "folds", "starts", "workers", "rounds", "test-rows-per-task", "train-rows-per-task"} {
+		c.args = []string{"fit", "--data", "in.csv", "--task", "t", "--target", "y"}
+		for _, name := range []string{"rank", "seed", "workers", "train-rows-per-task"} {
 			if r.IntN(4) == 0 {
 				c.args = append(c.args, "--"+name, size())
 			}
-		}
-		if r.IntN(4) == 0 { // more of them take as long as they take
-			c.args = append(c.args, "--power-iterations", pick(r, "1", "100"))
 		}
 	}
 	return c

@@ -29,19 +29,15 @@ type malformedSources struct {
 func newMalformedSources(t *testing.T) *malformedSources {
 	dir := t.TempDir()
 	problem := filepath.Join(dir, "p.npz")
-	if _, stderr, code := difaltCommand(t, "simulate", "--nodes", "3", "--tasks", "6", "--features", "5", "--rank", "2", "--samples", "8",
-		"--iterations", "3", "--trials", "1", "--graph", "complete", "--out", filepath.Join(dir, "s"), "--export", problem); code != 0 {
-		t.Fatal(stderr)
-	}
+	must(t, "simulate", "--nodes", "3", "--tasks", "6", "--features", "5", "--rank", "2", "--samples", "8",
+		"--iterations", "3", "--trials", "1", "--graph", "complete", "--out", filepath.Join(dir, "s"), "--export", problem)
 	s := &malformedSources{problem: readFile(t, problem)}
 	s.table = smallTable(rand.New(rand.NewPCG(1, 2)), 6, 8, 3)
 	if err := os.WriteFile(filepath.Join(dir, "t.csv"), s.table, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	model := filepath.Join(dir, "m.npz")
-	if _, stderr, code := difaltCommand(t, "fit", "--data", filepath.Join(dir, "t.csv"), "--task", "t", "--target", "y", "--rank", "1", "--iterations", "3", "--tolerance", "-1", "--model", model); code != 0 {
-		t.Fatal(stderr)
-	}
+	must(t, "fit", "--data", filepath.Join(dir, "t.csv"), "--task", "t", "--target", "y", "--rank", "1", "--no-curves", "--model", model)
 	s.model = readFile(t, model)
 	for _, pattern := range []string{"*.parquet", "*.npy"} {
 		paths, _ := filepath.Glob(filepath.Join("dataset/testdata", pattern))
@@ -82,7 +78,8 @@ func smallTable(r *rand.Rand, tasks, rows, features int) []byte {
 
 // draw returns input number i.
 func (s *malformedSources) draw(r *rand.Rand, i int) *malformedCase {
-	kinds := []func(*rand.Rand) *malformedCase{s.bytesOfCSV, s.cellsOfCSV, s.shapeOfCSV, s.columnsOfCSV, s.damagedParquet, s.damagedArray, s.damagedModel, s.headerOfModel, s.oddFlags, s.oddSizes}
+	kinds := []func(*rand.Rand) *malformedCase{s.bytesOfCSV, s.cellsOfCSV, s.shapeOfCSV, s.columnsOfCSV, s.damagedParquet,
+		s.damagedArray, s.damagedModel, s.headerOfModel, s.oddFlags, s.oddSizes}
 	return kinds[i%len(kinds)](r)
 }
 
@@ -98,12 +95,10 @@ func (s *malformedSources) onTable(r *rand.Rand, kind, name string, table []byte
 		c.args = append([]string{"predict", "--model", "model.npz", "--out", "out.csv"}, input...)
 	case 1:
 		c.args = append([]string{"adapt", "--model", "model.npz", "--out", "out-model.npz"}, input...)
-	case 2:
-		c.args = append([]string{"describe", name, "--task", "t", "--target", "y"}, more...)
-		return c
 	default:
-		c.args = append([]string{"fit", "--task", "t", "--target", "y", "--iterations", "20", "--model", "out-model.npz"}, input...)
-		c.args = append(c.args, pick(r, []string{}, []string{"--missing", "drop"}, []string{"--missing", "mean"}, []string{"--test-fraction", "0"}, []string{"--float32"}, []string{"--report", "report"})...)
+		c.args = append([]string{"fit", "--task", "t", "--target", "y", "--model", "out-model.npz"}, input...)
+		c.args = append(c.args, pick(r, []string{}, []string{"--missing", "drop"}, []string{"--missing", "mean"},
+			[]string{"--test-fraction", "0"}, []string{"--no-curves"}, []string{"--report", "report"})...)
 		c.args = append(c.args, more...)
 		return c
 	}
@@ -132,7 +127,8 @@ func spoil(r *rand.Rand, b []byte) []byte {
 		case 4:
 			b = slices.Insert(b, at, b[at:at+n]...)
 		case 5:
-			b = slices.Insert(b, at, []byte(pick(r, "\x00", "\"", "\n", "\r", ",,,", "\xff\xfe", "\ufeff", "'", ";", "\t", "é", "\xe9", "=1+1", "-", "1e999"))...)
+			b = slices.Insert(b, at, []byte(pick(r, "\x00", "\"", "\n", "\r", ",,,", "\xff\xfe", "\ufeff", "'", ";", "\t", "é",
+				"\xe9", "=1+1", "-", "1e999"))...)
 		}
 	}
 	return b
@@ -181,9 +177,12 @@ func utf16Of(text string, order binary.AppendByteOrder, mark bool) []byte {
 // cellsOfCSV puts odd cells into a table.
 func (s *malformedSources) cellsOfCSV(r *rand.Rand) *malformedCase {
 	odd := []string{
-		"", " ", "NA", "nan", "-inf", "Infinity", "1e308", "-1e308", "1e-320", "1e400", "1e154", "-1e200", "0x10", "1_000", "1,5", "\"1,5\"", "1.234,5", "\"1,234\"",
-		"1 000", "1'000", "--1", "+", "1e", "1e5e5", ".", "-.", "2024-01-31", "31.01.2024", "01/02/2024", "2024-02-30", "true", "north", "=cmd", "\"", "\"\"", "'",
-		"\"a\nb\"", "\"never ends", strings.Repeat("9", 400), strings.Repeat("a", 70_000), "\x00", "\xe9", "½", "1.0000000000000001", "1000000000000000.25", "9007199254740993", "-0",
+		"", " ", "NA", "nan", "-inf", "Infinity", "1e308", "-1e308", "1e-320", "1e400", "1e154", "-1e200", "0x10", "1_000", "1,5",
+		"\"1,5\"", "1.234,5", "\"1,234\"",
+		"1 000", "1'000", "--1", "+", "1e", "1e5e5", ".", "-.", "2024-01-31", "31.01.2024", "01/02/2024", "2024-02-30", "true",
+		"north", "=cmd", "\"", "\"\"", "'",
+		"\"a\nb\"", "\"never ends", strings.Repeat("9", 400), strings.Repeat("a", 70_000), "\x00", "\xe9", "½",
+		"1.0000000000000001", "1000000000000000.25", "9007199254740993", "-0",
 	}
 	lines := strings.Split(strings.TrimSpace(string(s.table)), "\n")
 	all := r.IntN(3) == 0 // of one column
@@ -227,12 +226,14 @@ func (s *malformedSources) shapeOfCSV(r *rand.Rand) *malformedCase {
 		}
 		lines[i] = strings.Join(cells, ",")
 	}
-	return s.onTable(r, "shape", "in.csv", []byte(strings.Join(lines, "\n")+"\n"), pick(r, []string{}, []string{}, []string{"--ridge", "1"}, []string{"--rank", "1"}, []string{"--nodes", "1"})...)
+	return s.onTable(r, "shape", "in.csv", []byte(strings.Join(lines, "\n")+"\n"), pick(r, []string{}, []string{},
+		[]string{"--common-noise"}, []string{"--rank", "1"}, []string{"--log-target"})...)
 }
 
 // columnsOfCSV gives columns odd names and roles.
 func (s *malformedSources) columnsOfCSV(r *rand.Rand) *malformedCase {
-	names := []string{"", " ", "t", "y", "x0", "=HYPERLINK(1)", "a,b", "\"a,b\"", "\"two\nlines\"", strings.Repeat("n", 5000), "\xff", "名前", "x0 ", "1", "NA", "c0", "</script>", "\x1b[31mred", "%s%d", "../../x"}
+	names := []string{"", " ", "t", "y", "x0", "=HYPERLINK(1)", "a,b", "\"a,b\"", "\"two\nlines\"", strings.Repeat("n", 5000),
+		"\xff", "名前", "x0 ", "1", "NA", "c0", "</script>", "\x1b[31mred", "%s%d", "../../x"}
 	header, rest, _ := strings.Cut(string(s.table), "\n")
 	cells := strings.Split(header, ",")
 	for range 1 + r.IntN(2) {
@@ -242,8 +243,9 @@ func (s *malformedSources) columnsOfCSV(r *rand.Rand) *malformedCase {
 	if r.IntN(4) == 0 {
 		text = rest
 	}
-	more := pick(r, []string{}, []string{"--drop", "x0"}, []string{"--drop", "nothing"}, []string{"--categorical", "x1"}, []string{"--categorical", "t"}, []string{"--no-header"}, []string{"--delimiter", pick(r, ";", "tab", "", ",,", "1", "é")},
-		[]string{"--decimal", pick(r, ",", ".", ";")}, []string{"--thousands", pick(r, ",", ".", "space", "x")}, []string{"--dates", pick(r, "dmy", "ymd", "x")})
+	more := pick(r, []string{}, []string{"--drop", "x0"}, []string{"--drop", "nothing"}, []string{"--categorical", "x1"},
+		[]string{"--categorical", "t"}, []string{"--delimiter", pick(r, ";", "tab", "", ",,", "1", "é")},
+		[]string{"--decimal", pick(r, ",", ".", ";")}, []string{"--dates", pick(r, "dmy", "ymd", "x")})
 	c := s.onTable(r, "columns", "in.csv", []byte(text))
 	if c.args[0] == "fit" {
 		c.args = append(c.args, more...)
@@ -257,20 +259,20 @@ func (s *malformedSources) damagedParquet(r *rand.Rand) *malformedCase {
 		b = spoil(r, b)
 	}
 	c := &malformedCase{kind: "parquet", files: map[string][]byte{"in.parquet": b}}
-	if r.IntN(4) == 0 {
-		c.args = []string{"describe", "in.parquet"}
-		return c
-	}
-	c.args = append([]string{"fit", "--data", "in.parquet", "--task", pick(r, "id", "site", "when", "y"), "--target", pick(r, "y", "y", "b"), "--rank", "1", "--iterations", "5", "--model", "out-model.npz"},
-		pick(r, []string{"--drop", "list,when,site,time"}, []string{"--drop", "list,time"}, []string{"--missing", "drop"}, []string{"--drop", "list", "--categorical", "site", "--missing", "mean"}, []string{"--drop", "time", "--missing", "mean"})...)
+	c.args = append([]string{"fit", "--data", "in.parquet", "--task", pick(r, "id", "site", "when", "y"), "--target", pick(r, "y",
+		"y", "b"), "--rank", "1", "--model", "out-model.npz"},
+		pick(r, []string{"--drop", "list,when,site,time"}, []string{"--drop", "list,time"}, []string{"--missing", "drop"},
+			[]string{"--drop", "list", "--categorical", "site", "--missing", "mean"}, []string{"--drop", "time", "--missing", "mean"})...)
 	return c
 }
 
 func (s *malformedSources) damagedArray(r *rand.Rand) *malformedCase {
 	if r.IntN(2) == 0 {
-		return &malformedCase{"npy", []string{"fit", "--data", "in.npy", "--task", "c0", "--target", pick(r, "c1", "c3", "c9"), "--rank", "1", "--iterations", "5"}, map[string][]byte{"in.npy": spoil(r, pick(r, s.npy...))}}
+		return &malformedCase{"npy", []string{"fit", "--data", "in.npy", "--task", "c0", "--target", pick(r, "c1", "c3", "c9"),
+			"--rank", "1"}, map[string][]byte{"in.npy": spoil(r, pick(r, s.npy...))}}
 	}
-	return &malformedCase{"npz", []string{"fit", "--data", "in.npz", "--iterations", "5", "--trace", "out.csv"}, map[string][]byte{"in.npz": spoil(r, pick(r, s.problem, s.problem, s.model))}}
+	return &malformedCase{"npz", []string{"run", "--data", "in.npz", "--rank", "2", "--iterations", "5", "--curves", "out.csv"},
+		map[string][]byte{"in.npz": spoil(r, pick(r, s.problem, s.problem, s.model))}}
 }
 
 func (s *malformedSources) damagedModel(r *rand.Rand) *malformedCase {
@@ -283,10 +285,11 @@ func (s *malformedSources) onModel(r *rand.Rand, model []byte) *malformedCase {
 	case 0:
 		c.args = []string{"model", "show", "model.npz"}
 	case 1:
-		c.args = append([]string{"predict", "--model", "model.npz", "--data", "in.csv", "--out", "out.csv"}, pick(r, []string{}, []string{"--standard-errors"})...)
+		c.args = append([]string{"predict", "--model", "model.npz", "--data", "in.csv", "--out", "out.csv"}, pick(r, []string{},
+			[]string{"--standard-errors"})...)
 		c.files["in.csv"] = s.table
 	case 2:
-		c.args = append([]string{"adapt", "--model", "model.npz", "--data", "in.csv"}, pick(r, []string{"--out", "out-model.npz"}, []string{"--learning-curve", "curve"})...)
+		c.args = []string{"adapt", "--model", "model.npz", "--data", "in.csv", "--out", "out-model.npz"}
 		c.files["in.csv"] = bytes.ReplaceAll(s.table, []byte("task"), []byte("new"))
 	}
 	return c
@@ -297,7 +300,10 @@ func (s *malformedSources) onModel(r *rand.Rand, model []byte) *malformedCase {
 func (s *malformedSources) headerOfModel(r *rand.Rand) *malformedCase {
 	b := slices.Clone(s.model)
 	// The header's text is UTF-32.
-	for _, change := range [][2]string{{`"rank":1`, `"rank":9`}, {`"ridge":`, `"fidge":`}, {`"version":`, `"fersion":`}, {`"noise_variance":`, `"noise_varianxe":`}, {`"constant_feature":true`, `"constant_feature":"1" `}, {`'shape': (6,`, `'shape': (7,`}, {`'<f8'`, `'<f4'`}, {`'<f8'`, `'>f8'`}, {"task 1", "task 2"}, {"False", "True "}} {
+	for _, change := range [][2]string{
+		{`"rank":1`, `"rank":9`}, {`"version":`, `"fersion":`}, {`"scale":`, `"skale":`}, {`"estimator":`, `"estimatr":`},
+		{`'shape': (6,`, `'shape': (7,`}, {`'<f8'`, `'<f4'`}, {`'<f8'`, `'>f8'`}, {"task 1", "task 2"}, {"False", "True "},
+	} {
 		if r.IntN(4) > 0 {
 			continue
 		}

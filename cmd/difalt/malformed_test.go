@@ -18,18 +18,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/internal/longtest"
 )
 
-var malformedCases = flag.Int("malformed", 0, "how many malformed or unusual inputs to try: 40, or 120 with long tests (default)")
+var malformedCases = flag.Int("malformed", 0, "number of malformed or unusual inputs to try: 40, or 120 with long tests by default")
 
-// How long a process may take for an input of a few kilobytes, and how many kB of
-// addresses, as ulimit wants it.
-const malformedTime = 20 * time.Second
-
-var malformedKB = "2097152"
+// How many kB of addresses a process may have, for ulimit.
+const malformedKB = "2097152"
 
 // A malformedCase is a command line with the files that it reads, by name.
 type malformedCase struct {
@@ -38,9 +34,9 @@ type malformedCase struct {
 	files map[string][]byte
 }
 
-// Malformed and unusual inputs, drawn from a seed: each process ends in time and memory,
-// without a panic, and if it fails, with one sentence that names a file or a flag. What
-// it says that it has written is complete.
+// Malformed and unusual inputs, drawn from a seed: each process ends within a bounded memory, without a
+// panic, and if it fails, with one sentence that names a file or a flag. Files that it has written are
+// complete.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	inFull(t)
@@ -77,19 +73,19 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// run runs the case in a folder. It returns how the process ended, and what is wrong with
-// that, if anything.
+// run runs the case in a folder. It returns the end of the process, and its fault, if there is one.
 func (c *malformedCase) run(ctx context.Context, dir string) (end, problem string) {
 	for name, content := range c.files {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
 			return "", err.Error()
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, malformedTime)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", fmt.Sprintf(`ulimit -v %s; exec "$0" "$@"`, malformedKB), os.Args[0]}, c.args...)...)
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", fmt.Sprintf(`ulimit -v %s; exec "$0" "$@"`, malformedKB),
+		os.Args[0]}, c.args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), asCommand+"=1", "DIFALT_MEMORY=2GB")
+	cmd.Env = append(os.Environ(), asCommand+"=1", "GOMEMLIMIT=1GiB")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -102,16 +98,16 @@ func (c *malformedCase) run(ctx context.Context, dir string) (end, problem strin
 	said := stderr.String()
 	switch {
 	case ctx.Err() != nil:
-		return end, fmt.Sprintf("not done after %v", malformedTime)
-	case strings.Contains(said, "goroutine ") || strings.Contains(said, "panic") || code < 0 || code > exitDiverged:
+		return end, fmt.Sprintf("not done after %v", patience)
+	case strings.Contains(said, "goroutine ") || strings.Contains(said, "panic") || code < 0 || code > exitUnconverged:
 		return end, fmt.Sprintf("exit code %d: %.600s", code, said)
-	case code == 0:
+	case code == 0 || code == exitUnconverged:
 		return end, c.checkOutputs(dir)
 	}
 	return end, c.checkMessage(said)
 }
 
-// checkMessage says what is wrong with what a failed process has said.
+// checkMessage returns the fault of the message of a failed process.
 func (c *malformedCase) checkMessage(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	last := lines[len(lines)-1]
@@ -126,7 +122,7 @@ func (c *malformedCase) checkMessage(said string) string {
 	if strings.Contains(last, "--") || strings.Contains(last, "command") || strings.Contains(last, "arguments") {
 		return ""
 	}
-	named := append(slices.Collect(maps.Keys(c.files)), "DIFALT_MEMORY")
+	named := slices.Collect(maps.Keys(c.files))
 	for _, arg := range c.args {
 		if _, value, ok := strings.Cut(arg, "="); ok && value != "" {
 			named = append(named, value)
@@ -140,7 +136,7 @@ func (c *malformedCase) checkMessage(said string) string {
 	return fmt.Sprintf("names neither a file nor a flag: %.600q", last)
 }
 
-// checkOutputs says what is wrong with the files that a process has written.
+// checkOutputs returns the fault of the files that a process has written.
 func (c *malformedCase) checkOutputs(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -158,8 +154,9 @@ func (c *malformedCase) checkOutputs(dir string) string {
 		if err != nil {
 			return err.Error()
 		}
-		if lower := strings.ToLower(string(content)); strings.HasSuffix(name, ".csv") && (strings.Contains(lower, ",nan") || strings.Contains(lower, "inf\n")) {
-			return fmt.Sprintf("%s holds numbers that are none", name)
+		if lower := strings.ToLower(string(content)); strings.HasSuffix(name, ".csv") && (strings.Contains(lower,
+			",nan") || strings.Contains(lower, "inf\n")) {
+			return fmt.Sprintf("%s has numbers that are not finite", name)
 		}
 		if strings.HasPrefix(name, "out-model") {
 			if _, err := loadModel(filepath.Join(dir, name)); err != nil {

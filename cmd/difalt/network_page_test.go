@@ -3,102 +3,191 @@
 package main
 
 import (
-	"debug/elf"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/internal/longtest"
-	"github.com/difalt/difalt/internal/testnet"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// networkPage returns docs/network.md.
-func networkPage(t *testing.T) string {
+// section returns the text of a page under a heading, up to the next heading.
+func section(t *testing.T, page, heading string) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/network.md")
-	if err != nil {
-		t.Fatal(err)
+	_, text, found := strings.Cut(page, "\n## "+heading)
+	if !found {
+		t.Fatalf("no section %q", heading)
 	}
-	return string(page)
+	text, _, _ = strings.Cut(text, "\n## ")
+	return text
 }
 
-// TestNetworkPage runs the commands of the five minutes of docs/network.md as they stand there, but
-// for the ports: the last of them compares the files of up with those of three nodes.
-func TestNetworkPage(t *testing.T) {
-	inFull(t)
-	t.Parallel()
-	examples, err := filepath.Abs("../../examples")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, page, _ := strings.Cut(networkPage(t), "## Five minutes")
-	page, _, _ = strings.Cut(page, "\n## ")
-	folder := t.TempDir()
-	page = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllStringFunc(page, func(string) string { return testnet.FreeAddress() })
-	script := fmt.Sprintf("set -e\nln -s %s examples\ndifalt() { %s=1 %s \"$@\"; }\n", examples, asCommand, os.Args[0])
-	blocks := codeBlocks(page)
-	for _, block := range blocks {
-		if strings.HasPrefix(block, "difalt node") { // in three terminals
-			block = strings.ReplaceAll(block, "\n", " &\n") + " &\nwait"
+// indentedBlocks returns the blocks of a page that are indented by four spaces, without the indent.
+func indentedBlocks(page string) (blocks []string) {
+	for part := range strings.SplitSeq(fence.ReplaceAllString(page, ""), "\n\n") {
+		if lines, ok := strings.CutPrefix(strings.TrimLeft(part, "\n"), "    "); ok {
+			blocks = append(blocks, regexp.MustCompile(`(?m)^ +`).ReplaceAllString(lines, ""))
 		}
-		script += block + "\n"
 	}
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
-	cmd.Dir = folder
-	if out, err := cmd.CombinedOutput(); err != nil || len(blocks) != 5 {
-		t.Errorf("%d blocks, %v: %s", len(blocks), err, out)
-	}
-	if models, _ := filepath.Glob(filepath.Join(folder, "*.npz")); len(models) != 6 {
-		t.Errorf("the models are %q", models)
+	return blocks
+}
+
+// README's commands for one owner and the five minutes of docs/network.md run as they are written, and
+// write the files that the pages name; README's commands for several owners run where they do not need
+// other machines.
+func TestPagesRun(t *testing.T) {
+	inFull(t)
+	readme, network := string(readFile(t, "../../README.md")), string(readFile(t, "../../docs/network.md"))
+	owners := section(t, readme, "Tables: several owners")
+	five := section(t, network, "Five minutes")
+	for _, c := range []struct {
+		name   string
+		blocks []string
+		files  []string
+	}{
+		{"one owner", indentedBlocks(section(t, readme, "Tables: one owner")), []string{"clinics.npz", "predictions.csv"}},
+		{"five minutes", append(indentedBlocks(five), inline(five)...), []string{"m-site-a.npz", "m-site-b.npz", "m-site-c.npz", "p.csv"}},
+		{"several owners", append(indentedBlocks(five)[:1], linesWith(owners, "difalt cluster", "difalt up")...),
+			[]string{"keys/cluster.json", "keys/a.key", "m-site-a.npz"}},
+		{"simulate", linesWith(readme, "go run ./cmd/difalt"), []string{"difalt-out/figure.svg"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShell(t)
+			script := strings.ReplaceAll(strings.Join(c.blocks, "\n"), "go run ./cmd/difalt", "difalt")
+			if s.run(t, script) == "" {
+				t.Errorf("%s\nprints nothing", script)
+			}
+			for _, file := range c.files {
+				if _, err := os.Stat(filepath.Join(s.folder, file)); err != nil {
+					t.Errorf("%s\n%v", script, err)
+				}
+			}
+		})
 	}
 }
 
-// TestGettingPage: the program is where docs/network.md says that it can be had from.
-func TestGettingPage(t *testing.T) {
-	_, page, _ := strings.Cut(networkPage(t), "## Getting the program")
-	page, _, _ = strings.Cut(page, "\n## ")
-	where, err := exec.Command("go", "list", "-f", "{{.Name}} {{.ImportPath}}", ".").Output()
-	if err != nil {
-		t.Skip("skipped: no go in the path")
+// inline returns the commands in the sentences of a page.
+func inline(page string) (commands []string) {
+	for _, m := range regexp.MustCompile("`(difalt [^`]*)`").FindAllStringSubmatch(page, -1) {
+		commands = append(commands, strings.Join(strings.Fields(m[1]), " "))
 	}
-	if name, path, _ := strings.Cut(strings.TrimSpace(string(where)), " "); name != "main" || !strings.Contains(page, "go install "+path+"@latest") {
-		t.Errorf("%s: it is not what the page says", where)
-	}
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil || !strings.Contains(string(makefile), "\nbuild: ") || !strings.Contains(string(makefile), "-o bin/difalt ./cmd/difalt") || !strings.Contains(page, "`make build` makes `bin/difalt`") {
-		t.Errorf("make build: %v", err)
-	}
+	return commands
 }
 
-// TestBuildPage: what the page says how to build needs no library.
-func TestBuildPage(t *testing.T) {
-	longtest.Only(t)
-	_, page, _ := strings.Cut(networkPage(t), "## Getting the program")
-	page, _, _ = strings.Cut(page, "\n## ")
-	program := filepath.Join(t.TempDir(), "difalt")
-	for _, block := range codeBlocks(page) {
-		build, _, is := strings.Cut(block, "\n")
-		if is && strings.Contains(build, "go build") {
-			cmd := exec.Command("sh", "-c", strings.Replace(build, "-o difalt", "-o "+program, 1))
-			cmd.Dir = "../.."
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%s: %v: %s", build, err, out)
+// linesWith returns the lines in the indented blocks of a page that begin with one of some words.
+func linesWith(page string, words ...string) (list []string) {
+	for _, block := range indentedBlocks(page) {
+		for l := range strings.Lines(block) {
+			for _, w := range words {
+				if strings.HasPrefix(l, w) {
+					list = append(list, strings.TrimSpace(l))
+				}
 			}
 		}
 	}
-	if out, err := exec.Command(program, "--version").Output(); err != nil || !strings.HasPrefix(string(out), "difalt ") {
-		t.Fatalf("%s, %v", out, err)
+	return list
+}
+
+// Links of the documents lead to files of the repository, or elsewhere.
+func TestLinksOfPages(t *testing.T) {
+	links := 0
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../deploy/*.md"} {
+		pages, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range pages {
+			for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(string(readFile(t, path)), -1) {
+				links++
+				if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+					t.Errorf("%s: a link to nothing: %v", path, err)
+				}
+			}
+		}
 	}
-	f, err := elf.Open(program)
+	if links < 30 {
+		t.Errorf("the documents have only %d links", links)
+	}
+}
+
+var (
+	commandInText = regexp.MustCompile(`(?m)(?:^|[|;&(] *|do +|-np \d+ |go run \./cmd/)(difalt (?:[^|>#&\n]|\\\n)*)`)
+	flagInText    = regexp.MustCompile("(?:^|[ `(])(--[a-z][a-z-]*)")
+)
+
+// All commands of the documents and of the help exist, with the flags that are given to them and those that they require;
+// and a sentence that mentions a flag means one of some command.
+func TestFlagsOfPages(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
-		t.Skip(err) // another system
+		t.Fatal(err)
 	}
-	defer f.Close()
-	if libraries, err := f.ImportedLibraries(); err != nil || len(libraries) > 0 {
-		t.Errorf("it needs %q, %v", libraries, err)
+	helps, err := filepath.Glob("help/*.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
+	known := map[string]bool{}
+	visit(newRootCommand(), nil, func(cmd *cobra.Command, _ []string) {
+		cmd.InitDefaultHelpFlag()
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
+	})
+	commands := 0
+	for _, path := range slices.Concat(pages, helps, []string{"../../README.md", "../../CONTRIBUTING.md"}) {
+		page := string(readFile(t, path))
+		code := indentedBlocks(page)
+		if _, examples, ok := strings.Cut(page, "\nExamples:\n"); ok {
+			code = append(code, regexp.MustCompile(`(?m)^ +`).ReplaceAllString(examples, ""))
+		}
+		for _, b := range fencedBlocks(page) {
+			code = append(code, b.text)
+		}
+		for _, m := range commandInText.FindAllStringSubmatch(strings.Join(code, "\n"), -1) {
+			commands++
+			checkCommand(t, path, strings.Fields(strings.ReplaceAll(m[1], "\\\n", " ")), true)
+		}
+		for _, c := range inline(page) {
+			checkCommand(t, path, strings.Fields(c), false)
+		}
+		for _, m := range regexp.MustCompile("`--[^`]*`").FindAllString(page, -1) {
+			for _, f := range flagInText.FindAllStringSubmatch(m, -1) {
+				if !known[f[1]] {
+					t.Errorf("%s: no command has %s", path, f[1])
+				}
+			}
+		}
+	}
+	if commands < 40 {
+		t.Errorf("the documents have only %d commands", commands)
+	}
+}
+
+// checkCommand asserts that a command and the flags given to it exist, and that those it requires are given
+// if it is whole.
+func checkCommand(t *testing.T, path string, words []string, whole bool) {
+	t.Helper()
+	cmd, rest, err := newRootCommand().Find(words[1:])
+	if err != nil {
+		t.Errorf("%s: %q: %v", path, words, err)
+		return
+	}
+	given := map[string]bool{}
+	whole = whole && !slices.Contains(words, "...") && !slices.Contains(words, "mpi") // over MPI there is no list of nodes
+	for _, w := range rest {
+		if name, ok := strings.CutPrefix(w, "--"); ok {
+			name, _, _ = strings.Cut(name, "=")
+			given[name] = true
+			if cmd.Flags().Lookup(name) == nil && name != "help" && name != "version" {
+				t.Errorf("%s: %s has no flag --%s", path, cmd.CommandPath(), name)
+			}
+		}
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if whole && strings.HasSuffix(f.Usage, "(required)") && !given[f.Name] {
+			t.Errorf("%s: %q lacks --%s", path, words, f.Name)
+		}
+	})
 }

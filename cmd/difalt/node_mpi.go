@@ -20,41 +20,31 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// parting is how long a process that has failed waits for the others to leave too before
-// it ends all of them: they do if they know.
+// parting is how long a process that has failed waits for the others to leave too before it ends all of them.
 const parting = 2 * time.Second
 
-// runMPI trains with the other processes of an MPI job. It reports errors itself, since
-// nothing can be said after the job has been ended. The report of rank 0 goes to stdout.
-func (n *nodeCommand) runMPI(ctx context.Context) error {
+// runMPI trains with the other processes of an MPI job. It reports errors itself: after the job has been
+// ended nothing can be printed. The report of rank 0 goes to stdout.
+func (t *training) runMPI(ctx context.Context) error {
 	w, err := mpi.Init()
 	if err != nil {
 		return err
 	}
 	if w.Rank() != 0 {
-		n.stdout = io.Discard
+		t.stdout = io.Discard
 	}
-	var transport *mpi.Transport
-	t := &nodeTraining{}
-	c, g, err := n.clusterOf(w)
-	connect := func(o engine.Options) (engine.Transport, error) {
-		if transport == nil {
-			transport = w.New(g, n.mpiOptions(o))
-		}
-		return transport, nil
-	}
+	c, g, err := t.clusterOf(w)
 	if err == nil {
-		n.nameFiles(w.Rank())
-		err = n.train(ctx, &federate.Node{Cluster: c, Number: w.Rank(), Connect: connect, Once: true}, t)
+		t.nameFiles(w.Rank())
+		err = t.run(ctx, &federate.Node{Cluster: c, Number: w.Rank(), Connect: func(o engine.Options) (engine.Transport, error) {
+			o.JoinTimeout, o.RoundTimeout = t.Member.JoinTimeout, t.Member.RoundTimeout
+			o.Settings = append([]wire.Setting{{Name: "difalt --version", Value: version()}}, o.Settings...)
+			return w.New(g, o), nil
+		}})
 	}
-	if err != nil {
-		_, _ = connect(engine.Options{Failed: err}) // it has no errors
-		transport.Refuse(ctx, err)                  // unless the others have heard it
-	}
-	code := n.complain(ctx, err)
-	wait := parting
-	if t.done || ctx.Err() != nil {
-		wait = n.Member.RoundTimeout // others may still be writing
+	code, wait := complain(t.stderr, err), parting
+	if t.report != nil || ctx.Err() != nil {
+		wait = t.Member.RoundTimeout // others may still be writing
 	}
 	w.Leave(code, wait)
 	if err != nil {
@@ -63,44 +53,31 @@ func (n *nodeCommand) runMPI(ctx context.Context) error {
 	return nil
 }
 
-// mpiOptions adds to o the timeouts, and what all processes must say beyond what neighbours over
-// gRPC compare.
-func (n *nodeCommand) mpiOptions(o engine.Options) engine.Options {
-	o.JoinTimeout, o.RoundTimeout = n.Member.JoinTimeout, n.Member.RoundTimeout
-	own := []wire.Setting{{Name: "difalt --version", Value: version()}, {Name: "--graph", Value: n.Graph}, {Name: "--weights", Value: n.Rule.String()}}
-	o.Settings = append(own, o.Settings...)
-	return o
-}
-
-// clusterOf returns the network of the processes: its nodes are called after their tables, as
-// by fit.
-func (n *nodeCommand) clusterOf(w *mpi.World) (*cluster.Cluster, *topology.Graph, error) {
-	size := w.Size()
-	if size == 1 { // most likely nobody told it of the others
-		return nil, nil, options.Usagef("--engine is mpi: this process is alone: start it by mpirun -np N or srun -n N, with N of at least 2")
+// clusterOf returns the network of the processes. Its nodes have the names of their tables.
+func (t *training) clusterOf(w *mpi.World) (*cluster.Cluster, *topology.Graph, error) {
+	if w.Size() == 1 { // most likely no launcher started it
+		return nil, nil, options.Usagef("--engine is mpi: this process is alone: start it by mpirun -np N or srun -n N, with N of " +
+			"at least 2")
 	}
-	g, err := topology.Parse(n.Graph, size, n.Config.Options.Seed)
+	g, err := topology.Parse(options.DefaultGraph, w.Size(), 0)
 	if err != nil {
-		return nil, nil, options.Usagef("--graph: %w", err)
+		return nil, nil, err
 	}
 	var names []string
-	for i := range size {
-		name, _, _ := strings.Cut(filepath.Base(fmt.Sprintf(n.Files.Data, i)), ".")
+	for i := range w.Size() {
+		name, _, _ := strings.Cut(filepath.Base(fmt.Sprintf(t.Files.Data, i)), ".")
 		if slices.Contains(names, name) {
-			return nil, nil, options.Usagef("--data is %q: several nodes would be called %q; it needs the %%d in the name of the file, before the first dot", n.Files.Data, name)
+			return nil, nil, options.Usagef("--data is %q: several nodes would be called %q; it needs the %%d in the name of the "+
+				"file, before the first dot", t.Files.Data, name)
 		}
 		names = append(names, name)
 	}
-	c := cluster.Named(names, g, n.Rule.String())
-	if _, err := c.Weights(); err != nil {
-		return nil, nil, options.Usagef("--graph and --weights: %w", err)
-	}
-	return c, g, nil
+	return cluster.Named(names, g), g, nil
 }
 
 // nameFiles gives the files of this process their names.
-func (n *nodeCommand) nameFiles(rank int) {
-	for _, value := range []*string{&n.Files.Data, &n.Files.Model, &n.Files.Trace, &n.Log.Metrics} {
+func (t *training) nameFiles(rank int) {
+	for _, value := range []*string{&t.Files.Data, &t.Files.Model, &t.Member.Metrics} {
 		if *value != "" {
 			*value = fmt.Sprintf(*value, rank)
 		}

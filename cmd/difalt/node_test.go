@@ -3,272 +3,246 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
-	"regexp"
+	"reflect"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/federate"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/internal/testnet"
 )
 
-// TestNodesSameBits: three processes, one a node, come to the bits of one process, for
-// several methods, codecs and ways of averaging; started one by one, or by up.
-func TestNodesSameBits(t *testing.T) {
-	t.Parallel()
-	for _, flags := range firstOf([][]string{
-		{"--ridge", "1"}, // the default
-		{"--auto", "--ridge", "1", "--rank", "2"},
-		{"--method", "dif", "--agree", "plain", "--compress", "int8", "--folds", "2", "--rank", "2", "--iterations", "8"},
-		{"--method", "dec", "--agree", "chebyshev", "--test-last", "x1"},
-		{"--method", "altgdmin", "--intercept", "0", "--ridge", "inf", "--folds-by", "patient"},
-		{"--method", "dgd", "--compress", "float32", "--mean-ridge", "3", "--step", "1e-4"},
-	}) {
-		what := strings.Join(flags, " ")
-		f := newFederation(t, "path", nil)
-		f.smallSites(t)
-		for i, p := range f.launch(t, flags...) {
-			if code := p.code(t, time.Minute); code != 0 {
-				t.Fatalf("%s: node %d: exit code %d: %s", what, i, code, tail(p))
-			}
-			if i == 0 && !strings.Contains(p.out.String(), "held-out  held-out") {
-				t.Errorf("%s: report is %s", what, p.out.String())
-			}
-		}
-		f.sameBits(t, what, f.whole(t, "path", flags...))
-	}
-}
+var siteNames = []string{"site-a", "site-b", "site-c"}
 
-// TestUp: up comes to the same bits, prints the report of one process, and leaves
-// nothing behind.
-func TestUp(t *testing.T) {
-	t.Parallel()
-	for _, flags := range firstOf([][]string{
-		{"-n", "3", "--compress", "int4", "--graph", "ring"},
-		{"--method", "dec", "--graph", "star"},
-	}) {
-		f := &federation{folder: sites(t)}
-		p := launch(t, append(append([]string{"up", "--data", f.path("site-*.csv"), "--model", f.path("m.npz")}, clinicFlags...), flags...)...)
-		if code := p.code(t, time.Minute); code != 0 {
-			t.Fatalf("exit code %d: %s", code, p.err.String())
-		}
-		for _, want := range []string{"held-out  held-out", "m-site-a.npz", "m-site-c.npz"} {
-			if !strings.Contains(p.out.String(), want) {
-				t.Errorf("no %q in %s", want, p.out.String())
-			}
-		}
-		if left, _ := os.ReadDir(p.temporary); len(left) > 0 {
-			t.Errorf("up leaves %v", left)
-		}
-		if flags[0] == "-n" {
-			flags = flags[2:]
-		}
-		graph := flags[len(flags)-1]
-		f.sameBits(t, fmt.Sprint(flags), f.whole(t, graph, flags[:len(flags)-2]...))
-	}
-}
-
-// TestUpEnds: when up is told to end its processes leave together, in the same iteration;
-// when it is killed they do too, and none is left.
-func TestUpEnds(t *testing.T) {
-	t.Parallel()
-	var list []*process
-	folders := []*federation{{folder: sites(t)}, {folder: sites(t)}}
-	for _, f := range folders {
-		list = append(list, launch(t, append(append([]string{"up", "--data", f.path("site-*.csv"), "--model", f.path("m.npz")}, clinicFlags...), long...)...))
-	}
-	for _, p := range list {
-		p.said(t, "site-c  iterations")
-	}
-	_ = list[0].cmd.Process.Signal(syscall.SIGTERM)
-	_ = list[1].cmd.Process.Kill()
-	if code := list[0].code(t, 20*time.Second); code != exitTerminated || !strings.Contains(list[0].err.String(), "difalt: interrupted after") {
-		t.Errorf("exit code %d: %s", code, tail(list[0]))
-	}
-	for i, f := range folders {
-		complete := func() bool {
-			models, _ := filepath.Glob(f.path("m-*.npz"))
-			begun, _ := filepath.Glob(f.path(".m-*"))
-			return len(models) == len(nodeNames) && len(begun) == 0
-		}
-		for k := 0; !complete(); k++ {
-			if k == 1000 {
-				t.Fatalf("run %d: the processes do not leave", i)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-	}
-}
-
-// long are flags of a training that does not end by itself.
-var long = []string{"--iterations", "10000000", "--method", "dif", "--agree", "plain", "--starts", "1", "--ridge", "2", "--rank", "2", "--step", "1e-5", "--round-timeout", "2s", "--rejoin-timeout", "500ms"}
-
-// training waits until all nodes are in the iterations.
-func training(t *testing.T, list []*process) {
+// sites cuts the example table in three files by clinic, and returns their folder.
+func sites(t *testing.T) string {
 	t.Helper()
-	for _, p := range list {
-		p.said(t, "stage=iterations")
-	}
-}
-
-// TestKilled: when a node is killed the others end in the documented time, with an error
-// that names it, and write no model; also the one that is not its neighbour.
-func TestKilled(t *testing.T) {
-	t.Parallel()
-	for seed, victim := range firstOf([]int{2, 0, 1}) {
-		f := newFederation(t, "path", nil)
-		list := f.launch(t, long...)
-		training(t, list)
-		time.Sleep(time.Duration(seed*37) * time.Millisecond)
-		began := time.Now()
-		_ = list[victim].cmd.Process.Kill()
-		for i, p := range list {
-			if i == victim {
-				p.code(t, 10*time.Second)
-				continue
-			}
-			// At the end node 1 the others do not see each other: both see that it is gone.
-			if code := p.code(t, 10*time.Second); code != exitPeer || !strings.Contains(p.err.String(), fmt.Sprintf("node %q has failed (closed", nodeNames[victim])) {
-				t.Errorf("%s killed: %s ends with %d: %s", nodeNames[victim], nodeNames[i], code, tail(p))
-			}
-		}
-		if d := time.Since(began); d > 8*time.Second {
-			t.Errorf("%s killed: the others took %v", nodeNames[victim], d)
-		}
-		f.clean(t, nodeNames[victim]+" killed", list[victim])
-	}
-}
-
-// tail returns what a process has written but for its progress.
-func tail(p *process) string {
-	var lines []string
-	for line := range strings.Lines(p.err.String()) {
-		if !strings.Contains(line, "msg=progress") {
-			lines = append(lines, line)
-		}
-	}
-	return strings.Join(lines, "")
-}
-
-// TestTerminated: SIGTERM to one node ends all of them in the same iteration, with the
-// models as far as they got.
-func TestTerminated(t *testing.T) {
-	t.Parallel()
-	inFull(t)
-	f := newFederation(t, "path", nil)
-	list := f.launch(t, long...)
-	training(t, list)
-	_ = list[0].cmd.Process.Signal(syscall.SIGTERM)
-	after := regexp.MustCompile(`interrupted after (\d+) of`)
-	var iterations []string
-	for i, p := range list {
-		code := p.code(t, 10*time.Second)
-		m := after.FindStringSubmatch(p.err.String())
-		want := exitInterrupted
-		if i == 0 {
-			want = exitTerminated
-		}
-		if code != want || m == nil {
-			t.Fatalf("%s ends with %d: %s", nodeNames[i], code, tail(p))
-		}
-		iterations = append(iterations, m[1])
-		load(t, f.path("m-"+nodeNames[i]+".npz"))
-	}
-	if iterations[0] != iterations[1] || iterations[0] != iterations[2] || iterations[0] == "0" {
-		t.Errorf("the nodes left after %q iterations", iterations)
-	}
-
-	// And one that waits.
-	alone := launch(t, newFederation(t, "path", nil).arguments(0)...)
-	alone.said(t, "stage=joining")
-	_ = alone.cmd.Process.Signal(syscall.SIGTERM)
-	if code := alone.code(t, 5*time.Second); code != exitTerminated || !strings.Contains(alone.err.String(), "waiting for the neighbours") {
-		t.Errorf("alone: exit code %d: %s", code, tail(alone))
-	}
-}
-
-// TestNodesRefuse: what differs between nodes is refused by its name, at both.
-func TestNodesRefuse(t *testing.T) {
-	t.Parallel()
-	inFull(t)
-	odd := func(f *federation, change func(c *cluster.Cluster)) []string {
-		c := *f.cluster
-		change(&c)
-		text, err := c.Text()
-		if err == nil {
-			err = atomicfile.WriteFile(f.path("odd.json"), text, 0o666)
-		}
-		if err != nil {
+	dir := t.TempDir()
+	lines := strings.Split(strings.TrimSpace(string(readFile(t, clinics))), "\n")
+	parts := []string{lines[0], lines[0], lines[0]}
+	for _, l := range lines[1:] {
+		var clinic int
+		if _, err := fmt.Sscanf(l, "C%d,", &clinic); err != nil {
 			t.Fatal(err)
 		}
-		return []string{"--cluster", f.path("odd.json")}
+		parts[(clinic-1)*3/40] += "\n" + l
 	}
-	for name, x := range map[string]struct {
-		flags func(f *federation) []string // of node 2
-		want  string
-	}{
-		"rank":   {func(*federation) []string { return []string{"--rank", "2"} }, `--rank is `},
-		"method": {func(*federation) []string { return []string{"--method", "dec"} }, `--method is `},
-		"groups": {func(*federation) []string { return []string{"--folds-by", "patient"} }, `--folds-by is `},
-		"column": {func(*federation) []string { return []string{"--drop", "patient,age"} }, `the number of feature columns is 7 at node 2`},
-		"epoch":  {func(f *federation) []string { return odd(f, func(c *cluster.Cluster) { c.Epoch = 7 }) }, `the epoch is `},
-		"run":    {func(f *federation) []string { return odd(f, func(c *cluster.Cluster) { c.Run = "0123456789abcdef" }) }, `the run is `},
-		"graph": {func(f *federation) []string {
-			return odd(f, func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 1}, {1, 2}, {0, 2}} })
-		}, `edge`},
-	} {
-		f := newFederation(t, "path", nil)
-		list := []*process{launch(t, f.arguments(0)...), launch(t, f.arguments(1)...), launch(t, f.arguments(2, x.flags(f)...)...)}
-		for i, p := range list {
-			code := p.code(t, 20*time.Second)
-			if code == 0 || (i > 0 || name == "column") && !strings.Contains(p.err.String(), x.want) {
-				t.Errorf("%s: %s ends with %d: %s", name, nodeNames[i], code, tail(p))
-			}
+	for i, part := range parts {
+		write(t, dir, siteNames[i]+".csv", part+"\n")
+	}
+	return dir
+}
+
+// siteFlags are the flags of a training on these files, in little time.
+var siteFlags = []string{"--task", "clinic", "--target", "score", "--drop", "patient", "--rank", "1"}
+
+// A network is a cluster of the three sites, whose nodes are in this process.
+type network struct {
+	dir     string
+	members []*member
+}
+
+func newNetwork(t *testing.T) *network {
+	t.Helper()
+	f := &upRun{options.New(options.Up)}
+	members, err := f.members(siteNames)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &network{sites(t), members}
+}
+
+// An outcome is the end of a node.
+type outcome struct {
+	err         error
+	stdout, log string
+	model       string // path
+}
+
+// train trains at all nodes, each with its flags, until ctx[i] ends.
+func (n *network) train(t *testing.T, ctx []context.Context, more ...[]string) []outcome {
+	t.Helper()
+	ends := make([]outcome, len(siteNames))
+	var all sync.WaitGroup
+	for i, name := range siteNames {
+		ends[i].model = filepath.Join(n.dir, "m-"+name+".npz")
+		o := options.New(options.Node)
+		args := append([]string{"--data", filepath.Join(n.dir, name+".csv"), "--model", ends[i].model, "--join-timeout", "2m"},
+			siteFlags...)
+		if more != nil {
+			args = append(args, more[i]...)
 		}
-		f.clean(t, name, nil)
+		if err := errors.Join(o.Set.Parse(args), o.Resolve()); err != nil {
+			t.Fatal(err)
+		}
+		m := *n.members[i]
+		m.Member = &o.Member
+		all.Go(func() {
+			var stdout, log bytes.Buffer
+			x := &training{Flags: o, stdout: &stdout, stderr: &log}
+			ends[i].err = x.run(ctx[i], &federate.Node{Cluster: m.cluster, Number: i, Connect: m.connect})
+			ends[i].stdout, ends[i].log = stdout.String(), log.String()
+		})
+	}
+	all.Wait()
+	return ends
+}
+
+// together is the same context for all nodes.
+func together(ctx context.Context) []context.Context { return []context.Context{ctx, ctx, ctx} }
+
+// The models of node, in processes of their own but for this test, and of up have the same bits, and the
+// parts of a model that all share are the same at all nodes.
+func TestNodesAndUpAgree(t *testing.T) {
+	t.Parallel()
+	inFull(t)
+	n := newNetwork(t)
+	ends := n.train(t, together(t.Context()))
+	must(t, append([]string{"up", "--data", filepath.Join(n.dir, "site-*.csv"), "--model", filepath.Join(n.dir, "u.npz")}, siteFlags...)...)
+	var first model.Parameters
+	for i, e := range ends {
+		if e.err != nil || !strings.Contains(e.stdout, "Node \""+siteNames[i]+"\" of 3 nodes") || !strings.Contains(e.stdout,
+			"The 3 nodes have 40 tasks") {
+			t.Fatalf("%s: %v: %s", siteNames[i], e.err, e.stdout)
+		}
+		if !bytes.Equal(readFile(t, e.model), readFile(t, n.dir, "u-"+siteNames[i]+".npz")) {
+			t.Errorf("%s: node and up have other models", siteNames[i])
+		}
+		p := load(t, e.model).Parameters()
+		if i == 0 {
+			first = p
+		}
+		if !reflect.DeepEqual(p.Mean, first.Mean) || !reflect.DeepEqual(p.Prior.Loadings,
+			first.Prior.Loadings) || !reflect.DeepEqual(p.Design.Center, first.Design.Center) {
+			t.Errorf("%s has other shared parameters", siteNames[i])
+		}
 	}
 }
 
-// TestNodeErrors: mistakes that a node can see alone.
-func TestNodeErrors(t *testing.T) {
+// An owner whose options differ is refused by the name of the option; no model is written.
+func TestNodesWithOtherOptions(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t)
+	for i, e := range n.train(t, together(t.Context()), nil, []string{"--seed", "2"}, nil) {
+		if code := exitCode(e.err); code != exitPeer || !strings.Contains(e.err.Error(), "seed") {
+			t.Errorf("%s: exit code %d: %v", siteNames[i], code, e.err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(n.dir, "*m-*")); len(left) > 0 {
+		t.Errorf("models are left: %q", left)
+	}
+}
+
+// An owner that cannot read its table ends with 1, and the others with 3 and its name; nothing of its table
+// reaches them.
+func TestNodeWithoutTable(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t)
+	const marker = "MARKER-7a1f"
+	content := strings.Replace(string(readFile(t, n.dir, "site-b.csv")), "C15,", "C15,"+marker+",", 1)
+	write(t, n.dir, "site-b.csv", content)
+	for i, e := range n.train(t, together(t.Context())) {
+		want := map[bool]int{true: exitFailure, false: exitPeer}[i == 1]
+		if code := exitCode(e.err); code != want || !strings.Contains(e.err.Error(), "site-b") {
+			t.Errorf("%s: exit code %d: %v", siteNames[i], code, e.err)
+		}
+		if i != 1 && strings.Contains(e.err.Error()+e.log+e.stdout, marker) {
+			t.Errorf("%s receives a cell of another table: %v %s", siteNames[i], e.err, e.log)
+		}
+	}
+}
+
+// A node that is interrupted ends with 130, and so do the others, with its name.
+func TestNodeInterrupted(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, cancel) // joining, training or done: nothing else is allowed
+	for i, e := range n.train(t, []context.Context{t.Context(), ctx, t.Context()}, []string{"--rank", "auto"}, []string{"--rank",
+		"auto"}, []string{"--rank", "auto"}) {
+		code := exitCode(e.err)
+		if e.err != nil && code != exitInterrupted || i != 1 && e.err != nil && !strings.Contains(e.err.Error(), "site-b") {
+			t.Errorf("%s: exit code %d: %v", siteNames[i], code, e.err)
+		}
+	}
+}
+
+// The process of a node ends at a signal, and says so: alone, while it waits for the others.
+func TestNodeProcess(t *testing.T) {
 	t.Parallel()
 	inFull(t)
-	f := newFederation(t, "path", nil)
-	other := newFederation(t, "path", nil)
-	loose := f.path("loose.key")
-	text, _ := os.ReadFile(f.path("site-a.key"))
-	if err := os.WriteFile(loose, text, 0o644); err != nil {
-		t.Fatal(err)
+	dir := sites(t)
+	a, b := testnet.FreeAddress(), testnet.FreeAddress()
+	must(t, "cluster", "new", "--nodes", "site-a="+a+",site-b="+b, "--out", filepath.Join(dir, "net"))
+	args := append([]string{"node", "--cluster", filepath.Join(dir, "net", cluster.File), "--key", filepath.Join(dir,
+		"net/site-a.key"), "--data", filepath.Join(dir, "site-a.csv")}, siteFlags...)
+	p := launch(t, "", "", append(args, "--metrics", "127.0.0.1:0")...)
+	for start := time.Now(); !strings.Contains(p.err.String(), "site-b"); time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > patience {
+			t.Fatalf("it does not name the node that it waits for: %s", p.err.String())
+		}
 	}
-	base := append([]string{"--data", f.path("site-a.csv")}, clinicFlags...)
-	for _, x := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{"node"}, exitUsage, "--cluster is missing"},
-		{[]string{"node", "--cluster", f.path(cluster.File)}, exitUsage, "--key is missing"},
-		{[]string{"node", "--cluster", f.path("none.json")}, exitFailure, "none.json"},
-		{[]string{"node", "--cluster", f.path(cluster.File), "--key", other.path("site-a.key")}, exitFailure, "that of no node"},
-		{[]string{"node", "--cluster", f.path(cluster.File), "--key", loose}, exitFailure, "others may read this key"},
-		{[]string{"node", "--cluster", f.path(cluster.File), "--key", f.path("site-a.key"), "--rank", "99"}, exitUsage, "--rank is 99"},
-		{[]string{"node", "--cluster", f.path(cluster.File), "--key", f.path("site-a.key"), "--compress", "zip"}, exitUsage, "--compress"},
-		{[]string{"node", "--cluster", f.path(cluster.File), "--key", f.path("site-a.key"), "--round-timeout", "0s"}, exitUsage, "--round-timeout is 0s"},
-		{[]string{"node", "--cluster", f.path(cluster.File), "--key", f.path("site-a.key"), "--listen", "192.0.2.1:1"}, exitFailure, "--listen"},
-		{[]string{"node", "--data", "-", "--checkpoint", f.path("state")}, exitUsage, "--data is the standard input, which cannot be read again"},
-		{[]string{"up", "--data", f.path("site-*.csv"), "--model", "-"}, exitUsage, "--model is the standard output"},
-		{[]string{"up"}, exitUsage, "at least two nodes"},
-		{[]string{"up", "-n", "2", "--data", f.path("site-*.csv")}, exitUsage, "--processes is 2"},
-		{[]string{"up", "--data", f.path("site-*.csv"), "--target", "nothing"}, exitFailure, `node "site-`},
-	} {
-		args := append([]string{x.args[0]}, append(base, x.args[1:]...)...)
-		p := launch(t, args...)
-		if code := p.code(t, 20*time.Second); code != x.code || !strings.Contains(p.err.String(), x.want) {
-			t.Errorf("%q: exit code %d: %s, want %d and %q", x.args, code, tail(p), x.code, x.want)
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	if code := p.code(t); code != exitInterrupted || !strings.Contains(p.err.String(), "difalt: interrupted") {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+	refuses(t, exitPeer, "site-b", append(args, "--join-timeout", "100ms")...)
+	if stdout, _, code := difaltCommand(t, "cluster", "check", "--cluster", filepath.Join(dir, "net", cluster.File), "--key",
+		filepath.Join(dir, "net/site-a.key"), "--join-timeout", "100ms"); code != exitPeer || !strings.Contains(stdout,
+		"site-a: not reached: site-b") {
+		t.Errorf("check: exit code %d: %s", code, stdout)
+	}
+}
+
+// All nodes that check at the same time reach each other.
+func TestClusterCheckTogether(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t)
+	var all sync.WaitGroup
+	for _, m := range n.members {
+		all.Go(func() {
+			var stdout bytes.Buffer
+			if err := m.probe(t.Context(), &stdout, io.Discard); err != nil || !strings.Contains(stdout.String(),
+				"all neighbours can be reached and agree") {
+				t.Errorf("%v: %s", err, stdout.String())
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestUpErrors(t *testing.T) {
+	dir := sites(t)
+	up := func(more ...string) []string {
+		return append([]string{"up", "--task", "clinic", "--target", "score", "--drop", "patient"}, more...)
+	}
+	refuses(t, exitUsage, "up needs a file for each of at least two nodes", up("--data", filepath.Join(dir, "site-a.csv"))...)
+	refuses(t, exitUsage, "every node has a model of its own", up("--data", filepath.Join(dir, "site-*.csv"), "--model", "-")...)
+	write(t, dir, "site-a.more.csv", "")
+	refuses(t, exitUsage, `would both be node "site-a"`, up("--data", filepath.Join(dir, "site-*.csv"))...)
+	refuses(t, exitUsage, "--graph is", up("--data", filepath.Join(dir, "site-[bc].csv"), "--graph", "ring")...)
+	write(t, dir, "site-b.csv", "clinic,patient,age,score\nC1,p,x,3\n")
+	refuses(t, exitFailure, `site-b.csv: line 2, column "age"`, up("--data", filepath.Join(dir, "site-[bc].csv"))...)
+}
+
+// Of the ends of several nodes the one that began is reported: an error of its own before one about another
+// node.
+func TestSeverity(t *testing.T) {
+	order := []error{nil, unconvergedError("x"), interrupted("x"), federate.Explain(&cluster.Cluster{}, errors.New("own"))}
+	for i := 1; i < len(order); i++ {
+		if severity(order[i-1]) >= severity(order[i]) {
+			t.Errorf("%v is not below %v", order[i-1], order[i])
 		}
 	}
 }

@@ -3,13 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
@@ -21,162 +20,176 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type predictFlags struct {
-	model, data, task, out string
-	standardError, safe    bool
-	known                  bool
-	input                  *options.Flags
-}
-
 func newPredictCommand() *cobra.Command {
-	f := &predictFlags{input: options.New(options.Predict)}
-	cmd := newCommand("predict --model FILE --data FILE --out FILE", "Predict the target for rows of a table", nil, func(cmd *cobra.Command, _ []string) error {
-		if err := needFlags(cmd, "model", "data", "out"); err != nil {
-			return err
-		}
-		return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-	})
-	cmd.Flags().StringVar(&f.model, "model", "", "model `FILE`.npz that fit or adapt wrote (required)")
-	cmd.Flags().StringVar(&f.data, "data", "", options.DataUsage)
-	cmd.Flags().StringVar(&f.task, "task", "", "`COLUMN` of tasks (default as in training)")
-	cmd.Flags().AddFlagSet(f.input.Set)
-	cmd.Flags().StringVar(&f.out, "out", "", "write the predictions to `FILE`: .csv, .parquet, .jsonl or .npy (required)")
-	cmd.Flags().BoolVar(&f.known, "known-only", false, "refuse tasks and levels that the model does not know")
-	cmd.Flags().BoolVar(&f.standardError, "standard-errors", false, "add columns with standard errors")
-	cmd.Flags().BoolVar(&f.safe, "spreadsheet-safe", false, "put an apostrophe before names of tasks that a spreadsheet would take for a formula")
-	return cmd
+	f := &predictRun{applied{options.New(options.Predict)}}
+	return newCommand("predict --model FILE --data FILE --out FILE",
+		"Predict the target for rows of a table", f.Set, func(cmd *cobra.Command, _ []string) error {
+			if err := needFlags(cmd, "model", "data", "out"); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		})
 }
 
-// needFlags returns an error that names the first of the flags that is not given.
+// needFlags returns an error that names the first of the flags that was not given.
 func needFlags(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
-		if flag := cmd.Flags().Lookup(name); flag.Value.String() == "" {
+		if !cmd.Flags().Changed(name) {
 			return options.Usagef("--%s is missing (see %q)", name, cmd.CommandPath()+" --help")
 		}
 	}
 	return nil
 }
 
-func (f *predictFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	var paths files
-	if err := errors.Join(paths.reads("model", f.model), paths.reads("data", f.data)); err != nil {
-		return err
+// An applied is a command that applies a model to a table.
+type applied struct{ *options.Flags }
+
+// read reads the model and the table with its features, and with targets if the command has --target. The
+// columns of tasks and targets are those of the training unless they are given.
+func (f *applied) read(ctx context.Context, stderr io.Writer) (*model.Model, *dataset.Table, error) {
+	m, err := loadModel(f.Files.Model)
+	if err != nil {
+		return nil, nil, err
 	}
-	out, err := paths.create("out", f.out, tablefile.Extensions...)
+	p := m.Parameters()
+	f.Table.Schema, f.Table.Task = &p.Schema, cmp.Or(f.Table.Task, p.Tasks.Column)
+	if f.Set.Lookup("target") != nil {
+		f.Table.Target = cmp.Or(f.Table.Target, p.Target.Column)
+	}
+	if err := f.Resolve(); err != nil {
+		return nil, nil, err
+	}
+	t, err := readTable(ctx, stderr, nil, f.Files.Data, f.Table)
+	return m, t, err
+}
+
+// open opens the output and returns the writer of text for people.
+func (f *applied) open(stdout, stderr io.Writer, extensions ...string) (*outputs, io.Writer, error) {
+	out := &outputs{}
+	if err := out.reads("model", f.Files.Model); err != nil {
+		return nil, nil, err
+	}
+	if err := out.reads("data", f.Files.Data); err != nil {
+		return nil, nil, err
+	}
+	var err error
+	out.model, err = out.create("out", f.Files.Out, extensions...)
+	return out, out.textOutput(stdout, stderr), err
+}
+
+// A predictRun writes predictions.
+type predictRun struct{ applied }
+
+func (f *predictRun) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if f.Output.SpreadsheetSafe && tablefile.CheckExtension(f.Files.Out, ".csv") != nil {
+		return options.Usagef("--spreadsheet-safe is for CSV, and --out is %s", f.Files.Out)
+	}
+	out, stdout, err := f.open(stdout, stderr, tablefile.Extensions...)
 	if err != nil {
 		return err
 	}
-	defer out.Close()
-	if f.safe && tablefile.CheckExtension(f.out, ".csv") != nil {
-		return options.Usagef("--spreadsheet-safe is for CSV, and --out is %s", f.out)
-	}
-	stdout = paths.textOutput(stdout, stderr)
-	m, err := loadModel(f.model)
+	defer out.model.Close()
+	f.Table.NewLevels = !f.Output.KnownOnly
+	m, t, err := f.read(ctx, stderr)
 	if err != nil {
 		return err
 	}
-	f.input.Table.NewLevels = !f.known
-	t, err := readTable(ctx, stderr, m, f.data, f.task, "", f.input)
+	seen, err := untilCanceled(ctx, func() (unusual, error) { return f.write(out.model, m, t) })
 	if err != nil {
+		return fmt.Errorf("%s: %w", f.Files.Data, err)
+	}
+	if err := out.model.Commit(); err != nil {
 		return err
 	}
-	if f.standardError && m.Noise() == 0 {
-		return fmt.Errorf("%s: --standard-errors needs the noise, which too few training rows have left unknown", f.model)
+	for _, sentence := range report.Missing(t) {
+		terminal.Sayf(stdout, "%s", sentence)
 	}
-	seen, err := untilCanceled(ctx, func() (unusual, error) { return f.writePredictions(out, m, t) })
-	if err != nil {
-		return err
-	}
-	if err := out.Commit(); err != nil {
-		return err
-	}
-	report.WriteMissing(stdout, t)
-	fmt.Fprintf(stdout, "%s: predictions for %s of %s\n", nameOf(f.out, "output"), text.Plural(t.Rows(), "row"), text.Plural(len(t.Tasks()), "task"))
+	fmt.Fprintf(stdout, "%s: predictions for %s of %s\n", nameOf(f.Files.Out, "output"), text.Plural(t.Rows(), "row"),
+		text.Plural(len(t.Tasks()), "task"))
 	if seen.unknown > 0 {
-		terminal.Sayf(stdout, "%s of tasks or levels that the model does not know: their predictions are by what all tasks share.", text.Plural(seen.unknown, "row"))
+		terminal.Sayf(stdout, "%s of tasks or levels that the model does not have: predicted from the mean of all tasks.",
+			text.Plural(seen.unknown, "row"))
 	}
-	if seen.beyond > 0 {
-		terminal.Sayf(stdout, "%s far beyond all training rows in column %s: predicted as at the farthest value that the model takes for possible there; standard errors are those of the value itself.",
-			text.Plural(seen.beyond, "row"), text.Names(seen.columns))
+	if seen.columns != nil {
+		terminal.Sayf(stdout, "%s far from the training rows in column %s: curves are constant there, straight lines go on.",
+			text.Plural(seen.far, "row"), text.Names(seen.columns))
 	}
 	return nil
 }
 
-// readTable reads a table with the model's features; target is the column of targets,
-// or empty to read none.
-func readTable(ctx context.Context, stderr io.Writer, m *model.Model, path, task, target string, flags *options.Flags) (*dataset.Table, error) {
-	task = cmp.Or(task, m.Parameters().TaskColumn)
-	if task == "" && !options.IsProblem(path) {
-		return nil, options.Usagef("the model was trained on a problem file: say which column of the table names tasks with --task")
-	}
-	schema := m.Parameters().Schema
-	flags.Table.Task, flags.Table.Target, flags.Table.Schema = task, target, &schema
-	if err := flags.Resolve(); err != nil {
-		return nil, err
-	}
-	in, err := readData(ctx, stderr, path, flags.Table)
-	if err != nil {
-		return nil, err
-	}
-	if got, want := in.Table.Features(), m.Features(); !slices.Equal(got, want) { // of a problem file; those of tables are looked for by name
-		return nil, fmt.Errorf("%s has the features %s, the model %s", path, text.Names(got), text.Names(want))
-	}
-	return in.Table, nil
-}
-
-// An unusual is how many rows are of tasks or levels that the model does not know, and how many are beyond its training rows, in which columns.
+// An unusual counts rows of tasks or levels that the model does not have, and rows far from the training rows, with the columns
+// of these.
 type unusual struct {
-	unknown, beyond int
-	columns         []string
+	unknown, far int
+	columns      []string
 }
 
-// writePredictions writes a line for every row, with standard errors if asked to.
-func (f *predictFlags) writePredictions(out io.Writer, m *model.Model, t *dataset.Table) (seen unusual, err error) {
-	if f.known {
-		if _, err := m.PredictTable(t); err != nil {
-			return seen, fmt.Errorf("%s: %w", f.data, err)
+// write writes a line for every row, with standard errors if asked to.
+func (f *predictRun) write(out io.Writer, m *model.Model, t *dataset.Table) (seen unusual, err error) {
+	if f.Output.KnownOnly {
+		if unknown := slices.DeleteFunc(slices.Clone(t.Tasks()), m.Knows); len(unknown) > 0 {
+			return seen, fmt.Errorf("the model does not have %s %s: add them with adapt", plural(len(unknown), "task"), text.Names(unknown))
 		}
 	}
 	var task string
 	var p model.Prediction
-	columns := []tablefile.Column{{Name: "task", Cell: &task}, {Name: "prediction", Cell: &p.Y}}
-	for _, name := range t.Tasks() {
-		columns[0].Runes = max(columns[0].Runes, utf8.RuneCountInString(name))
+	columns := []tablefile.Column{{Name: "task", Cell: &task}, {Name: "prediction", Cell: &p.Value}}
+	if f.Output.StandardErrors {
+		columns = append(columns, tablefile.Column{Name: "stderr", Cell: &p.StandardError}, tablefile.Column{Name: "sample_stderr",
+			Cell: &p.SampleError})
 	}
-	if f.standardError {
-		columns = append(columns, tablefile.Column{Name: "stderr", Cell: &p.StandardError}, tablefile.Column{Name: "sample_stderr", Cell: &p.SampleError})
-	}
-	w := tablefile.New(out, f.out, append(columns, tablefile.Column{Name: "known", Cell: &p.Known}), t.Rows())
+	w := tablefile.New(out, f.Files.Out, append(columns, tablefile.Column{Name: "known", Cell: &p.Known}))
 	x := make([]float64, len(t.Features()))
 	for i := range t.Rows() {
 		task = t.Tasks()[t.Task(i)]
-		m.FillMissing(t.X(x, i))
-		if f.standardError {
-			p, err = m.PredictAnyError(task, x)
+		t.X(x, i)
+		if f.Output.StandardErrors {
+			p, err = m.PredictError(task, x)
 		} else {
-			p.Y, p.Known, err = m.PredictAny(task, x)
+			p.Value, p.Known, err = m.Predict(task, x)
 		}
 		if err != nil {
-			return seen, fmt.Errorf("%s: row %d: %w", f.data, i, err)
+			return seen, fmt.Errorf("row %d of task %q: %w", i+1, task, err)
 		}
-		if j := m.Beyond(x); j >= 0 {
-			seen.beyond++
-			if name := t.Features()[j]; !slices.Contains(seen.columns, name) {
-				seen.columns = append(seen.columns, name)
-			}
-		}
-		if f.safe {
+		seen.note(m, x, p.Known)
+		if f.Output.SpreadsheetSafe {
 			task = withoutFormula(task)
 		}
-		if w.Write(); !p.Known {
-			seen.unknown++
-		}
+		w.Write()
 	}
 	return seen, w.Close()
 }
 
-// withoutFormula returns a cell that no spreadsheet takes for a formula: those that begin
-// like one, but are no numbers, get an apostrophe in front, which says text.
+// farAway is the distance from the mean, in standard deviations, from which a value is far from the training rows.
+const farAway = 6
+
+// note counts a row if it is unusual.
+func (u *unusual) note(m *model.Model, x []float64, known bool) {
+	if !known {
+		u.unknown++
+	}
+	d, far := m.Parameters().Design, false
+	for j, v := range x {
+		if s := d.Scale[j]; s > 0 && math.Abs(v-d.Center[j]) > farAway*s { // not NaN
+			far = true
+			if name := m.Features()[j]; !slices.Contains(u.columns, name) {
+				u.columns = append(u.columns, name)
+			}
+		}
+	}
+	if far {
+		u.far++
+	}
+}
+
+// plural returns a noun, with an s unless there is one of it.
+func plural(n int, noun string) string {
+	_, words, _ := strings.Cut(text.Plural(n, noun), " ")
+	return words
+}
+
+// withoutFormula returns a cell that no spreadsheet takes for a formula: cells that begin like one, and are
+// not numbers, get an apostrophe in front, which marks text.
 func withoutFormula(cell string) string {
 	if cell == "" || !strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
 		return cell

@@ -1,7 +1,9 @@
+//go:build unix
+
 package main
 
 import (
-	"math"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,109 +12,127 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// TestTutorial runs the commands of docs/tutorial.md as they stand there, in its order,
-// and asserts that what they print, and what it computes from predictions, is what the page says.
-func TestTutorial(t *testing.T) {
-	inFull(t)
-	content, err := os.ReadFile("../../docs/tutorial.md")
-	if err != nil {
-		t.Fatal(err)
+// A fenced is a fenced block of a page: its kind, its text, and where the text begins and ends.
+type fenced struct {
+	kind, text string
+	from, to   int
+}
+
+var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+
+func fencedBlocks(page string) (list []fenced) {
+	for _, m := range fence.FindAllStringSubmatchIndex(page, -1) {
+		list = append(list, fenced{page[m[2]:m[3]], page[m[4]:m[5]], m[4], m[5]})
 	}
-	page := string(content)
-	for _, link := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(page, -1) {
-		if _, err := os.Stat(filepath.Join("../../docs", link[1])); err != nil {
-			t.Errorf("the tutorial has a link to nothing: %v", err)
+	return list
+}
+
+// A shell runs commands of a page in a folder with the examples, where this test program is difalt.
+type shell struct{ folder string }
+
+func newShell(t *testing.T) shell {
+	t.Helper()
+	for _, program := range []string{"sh", "awk", "paste", "cut", "head", "grep"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("skip: ", err)
 		}
 	}
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(t.TempDir())
-	if err := os.Symlink(examples, "examples"); err != nil {
-		t.Skip(err)
+	s := shell{t.TempDir()}
+	if err := os.Symlink(examples, filepath.Join(s.folder, "examples")); err != nil {
+		t.Fatal(err)
 	}
-	// Commands of which the page has all that they print, from some words on.
-	shown := map[int]string{0: "", 2: "What tasks share", 3: "", 6: "", 7: ""}
-	ours, scripts := 0, 0
-	for _, block := range codeBlocks(page) {
-		switch first, _, _ := strings.Cut(block, " "); first {
-		case "difalt":
-			for command := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
-				ours++
-				stdout, stderr, code := difaltCommand(t, strings.Fields(command)[1:]...)
-				if code != 0 || stdout == "" {
-					t.Errorf("%s: exit code %d: %s", command, code, stderr)
-				}
-				if from, ok := shown[ours-1]; ok {
-					checkShown(t, command, stdout[max(strings.Index(stdout, from), 0):], page)
-				}
+	return s
+}
+
+// stageLine is a line of progress, which appears when a stage takes longer than it does on a machine with
+// nothing else to do.
+var stageLine = regexp.MustCompile(`(?m)^stage \d+ of \d+: .*\n`)
+
+// run returns the output and the messages of commands that have to succeed.
+func (s shell) run(t *testing.T, commands string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", fmt.Sprintf("difalt() { %s=1 %s \"$@\"; }\n%s", asCommand, os.Args[0],
+		commands))
+	cmd.Dir = s.folder
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s\n%v: %s", commands, err, out)
+	}
+	return stageLine.ReplaceAllString(string(out), "")
+}
+
+// The commands of docs/tutorial.md print what it shows: the block of text after them, or nothing. -update
+// writes these blocks.
+func TestTutorial(t *testing.T) {
+	const path = "../../docs/tutorial.md"
+	page := string(readFile(t, path))
+	s, blocks := newShell(t), fencedBlocks(page)
+	var written strings.Builder
+	end, shown := 0, 0
+	for i, b := range blocks {
+		if b.kind != "sh" {
+			continue
+		}
+		got, want := s.run(t, b.text), ""
+		if i+1 < len(blocks) && blocks[i+1].kind == "text" {
+			want = blocks[i+1].text
+			shown++
+			written.WriteString(page[end:blocks[i+1].from] + got)
+			end = blocks[i+1].to
+		}
+		if diff := cmp.Diff(linesOf(want), linesOf(got)); diff != "" && !*update {
+			t.Errorf("%s(-docs/tutorial.md +output; -update writes it):\n%s", b.text, diff)
+		}
+	}
+	if shown < 7 {
+		t.Errorf("the page shows %d outputs", shown)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(written.String()+page[end:]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// linesOf returns lines whose numbers compare as those of golden files.
+func linesOf(s string) (list []line) {
+	for l := range strings.Lines(s) {
+		list = append(list, line(strings.TrimRight(l, "\n")))
+	}
+	return list
+}
+
+// Every decimal number in the sentences of the tutorial is a number of its blocks, rounded.
+func TestTutorialQuotesItsNumbers(t *testing.T) {
+	page := string(readFile(t, "../../docs/tutorial.md"))
+	var there []float64
+	for _, b := range fencedBlocks(page) {
+		for _, word := range numberInText.FindAllString(b.text, -1) {
+			x, err := strconv.ParseFloat(word, 64)
+			if err != nil {
+				t.Fatal(err)
 			}
-		case "awk", "for":
-			scripts++
-			runScript(t, block, page)
+			there = append(there, x)
 		}
 	}
-	if ours < 8 || scripts < 2 {
-		t.Errorf("found only %d commands and %d scripts in the tutorial", ours, scripts)
+	quoted := regexp.MustCompile(`\d+\.\d+`).FindAllString(fence.ReplaceAllString(page, ""), -1)
+	if len(quoted) < 10 {
+		t.Errorf("the sentences have %d decimal numbers", len(quoted))
 	}
-}
-
-// checkShown looks for every line of an output on the page, with numbers that differ by no more than
-// another processor may make them.
-func checkShown(t *testing.T, command, stdout, page string) {
-	t.Helper()
-	for line := range strings.Lines(stdout) {
-		fields := strings.Fields(line)
-		same := func(other string) bool {
-			words := strings.Fields(other)
-			return strings.HasPrefix(other, "    ") && slices.EqualFunc(fields, words, sameWord)
-		}
-		if len(fields) > 0 && !slices.ContainsFunc(strings.Split(page, "\n"), same) {
-			t.Errorf("%s: the tutorial does not show %q", strings.TrimSpace(command), line)
-		}
-	}
-}
-
-// sameWord compares words, those that are numbers to 1 %, and by their size where they are a
-// distance to what was converged to.
-func sameWord(a, b string) bool {
-	x, errA := strconv.ParseFloat(strings.TrimRight(a, ".;:,"), 64)
-	y, errB := strconv.ParseFloat(strings.TrimRight(b, ".;:,"), 64)
-	if a == b || errA != nil || errB != nil {
-		return a == b
-	}
-	return math.Abs(x-y) <= 0.01*math.Abs(y)+1e-4 || max(x, y) < 1e-5
-}
-
-// codeBlocks returns the indented blocks of a page, without the indent.
-func codeBlocks(page string) (blocks []string) {
-	for part := range strings.SplitSeq(page, "\n\n") {
-		if lines, ok := strings.CutPrefix(part, "    "); ok {
-			blocks = append(blocks, strings.ReplaceAll(lines, "\n    ", "\n"))
-		}
-	}
-	return blocks
-}
-
-// runScript runs a script of awk's, where there is one, and looks for what it prints.
-func runScript(t *testing.T, script, page string) {
-	t.Helper()
-	for _, program := range []string{"sh", "awk", "paste"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Logf("not run: %v", err)
-			return
-		}
-	}
-	out, err := exec.Command("sh", "-c", script).CombinedOutput()
-	if err != nil || len(out) == 0 {
-		t.Errorf("%s: %v: %s", script, err, out)
-	}
-	for line := range strings.Lines(string(out)) {
-		if !strings.Contains(page, "    "+line) {
-			t.Errorf("the tutorial does not say %q", line)
+	for _, word := range quoted {
+		_, digits, _ := strings.Cut(word, ".")
+		if !slices.ContainsFunc(there, func(x float64) bool {
+			return strings.TrimPrefix(strconv.FormatFloat(x, 'f', len(digits), 64), "-") == word
+		}) {
+			t.Errorf("docs/tutorial.md has %s in a sentence, and in no block", word)
 		}
 	}
 }

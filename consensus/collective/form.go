@@ -9,19 +9,18 @@ import (
 	"github.com/difalt/difalt/internal/pads"
 )
 
-// A Form says how words become bytes. They are integers modulo a power of two, so that their sums
-// have no order and masks cancel in them.
+// A Form describes the bytes of integers modulo powers of two, segment after segment.
 type Form []Segment
 
-// A Segment is N integers modulo 2^Bits. Bits is at most 57, or a multiple of 64: then an integer
-// is several words, the lowest first.
+// A Segment is N integers modulo 2^Bits. Bits is at most 57, or a multiple of 64; then an integer has
+// several words, the lowest first.
 type Segment struct{ N, Bits int }
 
-// limbs returns how many words an integer has, and words how many all of them have.
+// limbs returns the number of words of an integer, and words that of the segment.
 func (s Segment) limbs() int { return max(1, s.Bits/wordBits) }
 func (s Segment) words() int { return s.N * s.limbs() }
 
-// countOf returns the segment of n counts of up to so many nodes, with a sign.
+// countOf returns the segment of n counts from 0 to nodes, with a sign.
 func countOf(n, nodes int) Segment { return Segment{n, bits.Len(uint(nodes)) + 1} }
 
 // words returns the number of words.
@@ -32,7 +31,7 @@ func (f Form) words() (n int) {
 	return n
 }
 
-// Len returns the number of bytes; every segment begins a new one.
+// Len returns the number of bytes; every segment starts a new byte.
 func (f Form) Len() (n int) {
 	for _, s := range f {
 		n += s.len()
@@ -40,7 +39,12 @@ func (f Form) Len() (n int) {
 	return n
 }
 
-func (s Segment) len() int { return (s.N*s.Bits + 7) / 8 }
+func (s Segment) len() int {
+	if s.Bits >= wordBits {
+		return s.words() * (wordBits / 8)
+	}
+	return (s.N*s.Bits + 7) / 8
+}
 
 // append appends the bytes of words.
 func (f Form) append(dst []byte, words []uint64) []byte {
@@ -59,7 +63,7 @@ func (f Form) append(dst []byte, words []uint64) []byte {
 }
 
 func (s Segment) pack(dst []byte, words []uint64) []byte {
-	kept, bits := uint64(0), 0 // what does not yet fill a byte
+	kept, bits := uint64(0), 0 // bits that do not fill a byte yet
 	for _, w := range words {
 		kept |= w & (1<<s.Bits - 1) << bits
 		for bits += s.Bits; bits >= 8; bits -= 8 {
@@ -73,7 +77,7 @@ func (s Segment) pack(dst []byte, words []uint64) []byte {
 	return dst
 }
 
-// read overwrites words by those in p, which has Len bytes: signed integers, in two's complement.
+// read overwrites words with those in p, which has Len bytes: signed integers in two's complement.
 func (f Form) read(words []uint64, p []byte) {
 	for _, s := range f {
 		own := words[:s.words()]
@@ -101,8 +105,8 @@ func (s Segment) unpack(words []uint64, p []byte) {
 	}
 }
 
-// normalize replaces every integer of one word by the one nearest to zero that is equal to it
-// modulo 2^Bits, in two's complement.
+// normalize replaces every integer of less than a word by the integer of the smallest magnitude that is
+// equal to it modulo 2^Bits, in two's complement.
 func (f Form) normalize(words []uint64) {
 	for _, s := range f {
 		own := words[:s.words()]
@@ -117,14 +121,14 @@ func (f Form) normalize(words []uint64) {
 	}
 }
 
-// finite returns an error if an integer of one whole word, as a float64, is not finite.
+// finite returns an error if a word of 64 bits is a float64 that is not finite.
 func (f Form) finite(words []uint64) error {
 	for _, s := range f {
 		own := words[:s.words()]
 		words = words[len(own):]
 		for k := 0; s.Bits == wordBits && k < len(own); k++ {
 			if x := math.Float64frombits(own[k]); x-x != 0 {
-				return fmt.Errorf("number %d is %v", k, x)
+				return fmt.Errorf("consensus: number %d is %v", k, x)
 			}
 		}
 	}

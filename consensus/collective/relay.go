@@ -5,141 +5,75 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/topology"
 )
 
-// A Tree is a breadth-first spanning tree of the graph: what all nodes send towards
-// the root reaches it in Height rounds, and comes back in as many.
-type Tree struct {
-	Root, Height int
-	Parent       []int // -1 of the root
-	Depth        []int
-	Levels       [][]int // the nodes of each depth, ascending
-
-	order        []int // all nodes, each before those that are below it
-	place, below []int // of every node: its place in order, and how many are below it, with itself
-}
-
-// NewTree returns the tree from root in which the parent of a node is the first of
-// its neighbours that are nearer to the root. It panics if g is nil.
-func NewTree(g *topology.Graph, root int) *Tree {
-	if g == nil {
-		panic("consensus: tree of a graph that is nil")
-	}
-	l := g.Len()
-	t := &Tree{Root: root, Parent: make([]int, l), Depth: g.Distances(root)}
-	t.Height = slices.Max(t.Depth)
-	t.Levels = make([][]int, t.Height+1)
-	for i, d := range t.Depth {
-		t.Parent[i] = -1
-		t.Levels[d] = append(t.Levels[d], i)
-		for _, j := range g.Neighbors(i) {
-			if t.Depth[j] == d-1 {
-				t.Parent[i] = j
-				break
-			}
-		}
-	}
-	t.setOrder()
-	return t
-}
-
-// setOrder sets the order of the nodes.
-func (t *Tree) setOrder() {
-	l := len(t.Parent)
-	t.order, t.place, t.below = make([]int, l), make([]int, l), slices.Repeat([]int{1}, l)
-	for d := t.Height; d > 0; d-- {
-		for _, i := range t.Levels[d] {
-			t.below[t.Parent[i]] += t.below[i]
-		}
-	}
-	next := make([]int, l) // of every node: where its next child goes
-	for d, level := range t.Levels {
-		for _, i := range level {
-			if d > 0 {
-				p := t.Parent[i]
-				t.place[i] = next[p]
-				next[p] += t.below[i]
-			}
-			next[i], t.order[t.place[i]] = t.place[i]+1, i
-		}
-	}
-}
-
-// subtree returns a node and all that are below it.
-func (t *Tree) subtree(top int) []int { return t.order[t.place[top]:][:t.below[top]] }
-
-// ends returns the ends of the edge above a node, in the direction up or down.
-func (t *Tree) ends(child int, up bool) (from, to int) {
-	if up {
-		return child, t.Parent[child]
-	}
-	return t.Parent[child], child
-}
-
-// A Content is what a relay adds up: how the numbers of a node become words, and how the sum
-// becomes what all nodes get.
+// A Content converts the numbers of nodes to integers for a Relay, and their total to a result.
 type Content interface {
-	// Up returns the form of what goes up, and Down that of what comes down, in which whole words
-	// are float64. Neither changes between the start and the end of a relay.
+	// Up returns the form of the words that go up the tree, and Down the form of those that come down. A
+	// word of 64 bits that comes down is a float64. Neither form changes during an operation.
 	Up() Form
 	Down() Form
-	// Fill adds the words of hosted node i to words. It returns false if a number of the node
-	// cannot be sent.
-	Fill(words []uint64, i int) bool
-	// Finish makes of the total what goes down. It may overwrite the total, whose words are
-	// signed integers.
+	// Fill adds the words of hosted node i to words. If they cannot be represented, it returns an error and
+	// leaves words as they are.
+	Fill(words []uint64, i int) error
+	// Finish writes the result to down. It may overwrite total, which holds signed integers.
 	Finish(down, total []uint64)
 }
 
-// A relay carries words along a tree, one level a round: up to the root, where parents add what
-// comes from their children, and the result down again unchanged. Words are integers modulo a
-// power of two, so that all nodes end with the same bits, whatever the tree and wherever they
-// live. Where nodes live in other processes, every node adds masks to its own words, which
-// cancel in the total: nothing but that can be learnt from what is sent. A relay that goes only
-// down broadcasts what the root has.
+// An outcome is the status of an operation at its end. The root sends it down with the result.
+type outcome uint64
+
+const (
+	success      outcome = iota
+	invalid              // a node has numbers that cannot be represented
+	inconsistent         // the masks have not cancelled
+	outcomes
+)
+
+// Every message that goes up ends with the number of nodes without valid words, and with a check: 0 at
+// every node, and so 0 in the total unless the masks of the nodes differ.
+const statusWords = 2
+
+// A relay adds up words along a tree, one level in a round: up to the root, where parents add the words of
+// their children, and the result down again. Words are integers modulo a power of two, so that all nodes
+// get the same bits whatever the tree and wherever they live. Where nodes live in other processes, every
+// node adds masks to its own words. A relay with downOnly set broadcasts the words of the root.
 type relay struct {
-	State
 	rounds   *wire.Rounds
-	keys     *Keys
+	keys     *keys // nil: no masks
 	channel  wire.Channel
 	tree     *Tree
 	downOnly bool
-	content  Content
-	up, down Form
-	decoded  []uint64 // the words of one link
+
+	content    Content
+	up, down   Form
+	round      int      // the number of rounds that are done
+	sums       []uint64 // one row for every hosted node: the words of its subtree so far; see rows
+	result     []uint64 // valid once it has arrived
+	decoded    []uint64 // the words of one link
+	ownInvalid error    // of a hosted node
 }
 
-// A State is what a relay keeps from one round to the next.
-type State struct {
-	Phase   Phase
-	Masked  bool
-	Numbers int      // of a header reduction
-	Round   int      // done
-	Up      []uint64 // one row of words a hosted node: of what is below it, with masks; see rows
-	Silent  []bool   // the hosted nodes that cannot send what they have
-	Down    []uint64 // the result, where it has arrived
-}
-
-func (s *State) copyFrom(t *State) {
-	up, silent, down := s.Up, s.Silent, s.Down
-	*s = *t
-	s.Up, s.Silent, s.Down = append(up[:0], t.Up...), append(silent[:0], t.Silent...), append(down[:0], t.Down...)
-}
-
-// prepare makes room for the words of a content.
-func (r *relay) prepare(c Content) {
-	r.content, r.up, r.down = c, c.Up(), c.Down()
-	if r.downOnly {
-		r.up = nil
+// start prepares the words of the hosted nodes.
+func (r *relay) start(c Content) {
+	r.content, r.round, r.ownInvalid = c, 0, nil
+	r.up, r.down = r.up[:0], append(append(r.down[:0], c.Down()...), Segment{1, outcomeBits})
+	if !r.downOnly {
+		r.up = append(append(r.up, c.Up()...), countOf(1, r.rounds.Graph.Len()), Segment{1, wordBits})
 	}
-	r.Round = 0
-	r.Up = zeros(r.Up, r.rows()*r.up.words())
-	r.Down = zeros(r.Down, r.down.words())
-	r.Silent = slices.Grow(r.Silent[:0], len(r.rounds.Hosted))[:len(r.rounds.Hosted)]
-	clear(r.Silent)
+	r.sums = zeros(r.sums, r.rows()*r.up.words())
+	r.result = zeros(r.result, r.down.words())
 	r.decoded = zeros(r.decoded, max(r.up.words(), r.down.words()))
+	r.fill()
+	if !r.downOnly {
+		r.keys.mask(r)
+	}
+	if r.tree.Height == 0 && !r.downOnly {
+		r.finish(0)
+	}
 }
+
+const outcomeBits = 8
 
 func zeros(v []uint64, n int) []uint64 {
 	v = slices.Grow(v[:0], n)[:n]
@@ -147,41 +81,61 @@ func zeros(v []uint64, n int) []uint64 {
 	return v
 }
 
-// fill makes words of what the hosted nodes have.
-func (r *relay) fill(c Content) {
-	r.prepare(c)
+// fill converts the numbers of the hosted nodes.
+func (r *relay) fill() {
 	for i, node := range r.rounds.Hosted {
+		words := r.result
 		switch {
 		case !r.downOnly:
-			r.Silent[i] = !c.Fill(r.row(i), i)
-		case node == r.tree.Root:
-			r.Silent[i] = !c.Fill(r.Down, i)
+			words = r.row(i)
+		case node != r.tree.Root:
+			continue
 		}
-		if r.Silent[i] {
-			r.rounds.Fail(r.channel, i)
+		if err := r.content.Fill(words, i); err != nil {
+			r.ownInvalid = fmt.Errorf("%w: node %d, %v: %w", wire.ErrNotFinite, node, r.channel, err)
+			if r.downOnly {
+				words[len(words)-1] = uint64(invalid)
+			} else {
+				words[len(words)-statusWords]++
+			}
 		}
-	}
-	if r.tree.Height == 0 && !r.downOnly {
-		r.finish(0)
 	}
 }
 
-// mask masks the words of the hosted nodes. It must be called by all nodes between the same
-// operations, since of every stream of pads the next words are used.
-func (r *relay) mask() {
-	for i := range r.rounds.Hosted {
-		r.keys.mask(r.row(i), r.up, i)
-	}
-}
-
-// finish makes of the total, which the root has as hosted node i, what goes down.
+// finish computes the result from the total, which the root has as hosted node i.
 func (r *relay) finish(i int) {
-	r.up.normalize(r.row(i))
-	r.content.Finish(r.Down, r.row(i))
+	total, last := r.row(i), len(r.result)-1
+	r.up.normalize(total)
+	count, check := int64(total[len(total)-statusWords]), total[len(total)-1]
+	switch {
+	case check != 0 || count < 0 || count > int64(r.rounds.Graph.Len()):
+		r.result[last] = uint64(inconsistent)
+	case count > 0:
+		r.result[last] = uint64(invalid)
+	default:
+		r.content.Finish(r.result[:last], total[:len(total)-statusWords])
+	}
 }
 
-// rows returns how many rows of words there are: one where all nodes live here, since nobody
-// sees how they are added up.
+// err returns the error of a completed operation.
+func (r *relay) err() error {
+	switch outcome(r.result[len(r.result)-1]) {
+	case success:
+		if r.ownInvalid == nil {
+			return nil
+		}
+		return fmt.Errorf("%w: %w", r.ownInvalid, wire.ErrContradiction)
+	case invalid:
+		if r.ownInvalid != nil {
+			return r.ownInvalid
+		}
+		return fmt.Errorf("%w: %v: %w", wire.ErrNotFinite, r.channel, wire.ErrContradiction)
+	}
+	return wire.ErrInconsistent
+}
+
+// rows returns the number of rows of sums: one if the process hosts all nodes, since their order is
+// invisible.
 func (r *relay) rows() int {
 	if r.rounds.AllHosted() {
 		return 1
@@ -191,90 +145,101 @@ func (r *relay) rows() int {
 
 // row returns the words of hosted node i.
 func (r *relay) row(i int) []uint64 {
+	if r.rounds.AllHosted() {
+		i = 0
+	}
 	n := r.up.words()
-	i = min(i, r.rows()-1)
-	return r.Up[i*n:][:n]
+	return r.sums[i*n:][:n]
 }
 
-// Rounds returns how many rounds there are.
-func (r *relay) Rounds() int {
+// length returns the number of rounds.
+func (r *relay) length() int {
 	if r.downOnly {
 		return r.tree.Height
 	}
 	return 2 * r.tree.Height
 }
 
-// level returns the depth of the nodes that send to their parents in the next round, or to which
-// these send.
+// level returns the depth of the children whose edge to the parent is in use in the next round, and its
+// direction.
 func (r *relay) level() (depth int, up bool) {
 	switch {
 	case r.downOnly:
-		return r.Round + 1, false
-	case r.Round < r.tree.Height:
-		return r.tree.Height - r.Round, true
+		return r.round + 1, false
+	case r.round < r.tree.Height:
+		return r.tree.Height - r.round, true
 	}
-	return r.Round - r.tree.Height + 1, false
+	return r.round - r.tree.Height + 1, false
 }
 
-// sends reports whether a node sends what is due to a neighbour in the next round.
+// sends reports whether a node sends words to a neighbour in the next round.
 func (r *relay) sends(from, to int) bool {
 	depth, up := r.level()
 	if !up {
 		from, to = to, from
 	}
-	return r.Round < r.Rounds() && r.tree.Depth[from] == depth && r.tree.Parent[from] == to
+	return r.tree.Depth[from] == depth && r.tree.Parent[from] == to
 }
 
 // Channel implements wire.Operation.
 func (r *relay) Channel() wire.Channel { return r.channel }
 
-// Prepare implements wire.Operation: everything has been prepared.
-func (r *relay) Prepare() {}
-
-// Sends implements wire.Operation. What goes only down is
-// answered by a header, so that a root cannot run away from nodes that are slow.
+// Sends implements wire.Operation. A broadcast is answered by an empty frame, so that a fast root waits for
+// slow nodes.
 func (r *relay) Sends(from, to int) bool { return r.sends(from, to) || r.downOnly && r.sends(to, from) }
 
-// AppendTo appends what goes along link k in the next round.
+// AppendTo implements wire.Operation.
 func (r *relay) AppendTo(dst []byte, k int) []byte {
 	link := r.rounds.Links[k]
-	i := r.rounds.Index[link.Node]
 	switch _, up := r.level(); {
-	case !r.sends(link.Node, link.Peer) || r.Silent[i]:
+	case !r.sends(link.Node, link.Peer):
 		return dst
 	case up:
-		return r.up.append(dst, r.row(i))
+		return r.up.append(dst, r.row(r.rounds.Index[link.Node]))
 	}
-	return r.down.append(dst, r.Down)
+	return r.down.append(dst, r.result)
 }
 
-// Check returns an error if p, which has come along link k, is not what is due.
+// Check implements wire.Operation: it adds words that go up, and stores those that come down.
 func (r *relay) Check(k int, p []byte) error {
-	link, form := r.rounds.Links[k], r.up
+	link := r.rounds.Links[k]
 	_, up := r.level()
-	if !up {
-		form = r.down
+	if !r.sends(link.Peer, link.Node) {
+		return wantBytes(p, 0)
 	}
-	switch {
-	case !r.sends(link.Peer, link.Node):
-		return wire.NothingDue(p)
-	case len(p) != form.Len():
-		return fmt.Errorf("%d bytes of a collective operation where %d are due", len(p), form.Len())
-	case up:
+	form := r.down
+	if up {
+		form = r.up
+	}
+	if err := wantBytes(p, form.Len()); err != nil {
+		return err
+	}
+	words := r.decoded[:form.words()]
+	form.read(words, p)
+	if up {
+		r.up.add(r.row(r.rounds.Index[link.Node]), words)
 		return nil
 	}
-	form.read(r.decoded, p)
-	return form.finite(r.decoded)
+	copy(r.result, words)
+	if how := words[len(words)-1]; how >= uint64(outcomes) {
+		return fmt.Errorf("consensus: outcome %d of an operation", how)
+	}
+	return form.finite(words)
 }
 
-// step takes over what the nodes have sent in this round, and returns how many messages the hosted
-// ones have sent, each of how many bytes, and how many answers. code returns what has come along
-// a link.
-func (r *relay) step(code func(k int) []byte) (messages, bytes, answers int64) {
+func wantBytes(p []byte, n int) error {
+	if len(p) != n {
+		return fmt.Errorf("consensus: %d bytes of an operation, want %d", len(p), n)
+	}
+	return nil
+}
+
+// Step implements wire.Operation: it adds the words that go up between hosted nodes.
+func (r *relay) Step() wire.Traffic {
 	depth, up := r.level()
-	form := r.up
-	if !up {
-		form = r.down
+	form, messages, answers := r.down, int64(0), int64(0)
+	if up {
+		form = r.up
 	}
 	for _, child := range r.tree.Levels[depth] {
 		from, to := r.tree.ends(child, up)
@@ -285,34 +250,13 @@ func (r *relay) step(code func(k int) []byte) (messages, bytes, answers int64) {
 		if receiver >= 0 && r.downOnly {
 			answers++
 		}
-		switch {
-		case receiver < 0:
-		case sender < 0:
-			r.receive(receiver, code(r.rounds.Number(to, from)), up)
-		default: // what it has is here
-			r.Silent[receiver] = r.Silent[receiver] || r.Silent[sender]
-			if up && r.rows() > 1 {
-				r.up.add(r.row(receiver), r.row(sender))
-			}
+		if up && sender >= 0 && receiver >= 0 && r.rows() > 1 {
+			r.up.add(r.row(receiver), r.row(sender))
 		}
 	}
-	r.Round++
-	if root := r.rounds.Index[r.tree.Root]; r.Round == r.tree.Height && up && root >= 0 {
+	r.round++
+	if root := r.rounds.Index[r.tree.Root]; up && r.round == r.tree.Height && root >= 0 {
 		r.finish(root)
 	}
-	return messages, int64(form.Len()), answers
-}
-
-// receive takes over what has come to hosted node i.
-func (r *relay) receive(i int, p []byte, up bool) {
-	switch {
-	case len(p) == 0: // somebody there has a number that cannot be sent
-		r.Silent[i] = true
-	case up:
-		words := r.decoded[:r.up.words()]
-		r.up.read(words, p)
-		r.up.add(r.row(i), words)
-	default:
-		r.down.read(r.Down, p)
-	}
+	return wire.Traffic{Rounds: 1, Messages: messages + answers, Bytes: messages * int64(form.Len())}
 }

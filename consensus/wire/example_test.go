@@ -14,36 +14,28 @@ import (
 // A cable connects two nodes, one in each process, by channels.
 type cable struct {
 	node     int
-	begun    uint64 // exchanges
 	to, from chan []byte
-	arrived  []byte // in the exchange under way
 }
 
 func (c *cable) Hosted() []int { return []int{c.node} }
 
 func (c *cable) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
-	failed := func(kind wire.Kind, err error) error {
-		return &wire.PeerError{Peer: 1 - c.node, Round: seq, Kind: kind, Err: err}
+	if len(out[0]) > 0 {
+		c.to <- append([]byte(nil), out[0]...)
 	}
-	if seq == c.begun { // otherwise the exchange is taken up again
-		if len(out[0]) > 0 {
-			c.to <- append([]byte(nil), out[0]...)
+	if in[0] = nil; due != nil && !due[0] {
+		return nil
+	}
+	select {
+	case frame, ok := <-c.from:
+		if !ok {
+			return &wire.PeerError{Peer: 1 - c.node, Round: seq, Kind: wire.Closed, Err: io.EOF}
 		}
-		c.begun, c.arrived = seq+1, nil
+		in[0] = frame
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	if c.arrived == nil && (due == nil || due[0]) {
-		select {
-		case frame, ok := <-c.from:
-			if !ok {
-				return failed(wire.Closed, io.EOF)
-			}
-			c.arrived = frame
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	in[0] = c.arrived
-	return nil
 }
 
 func (c *cable) Close() error {
@@ -51,7 +43,7 @@ func (c *cable) Close() error {
 	return nil
 }
 
-// Two processes sum what they have over a transport of their own.
+// Two processes sum their numbers over a transport of their own.
 func ExampleTransport() {
 	g, err := topology.Path(2)
 	if err != nil {
@@ -63,7 +55,7 @@ func ExampleTransport() {
 		fmt.Println(err)
 		return
 	}
-	// Two frames at most are under way.
+	// At most two frames are under way.
 	there, back := make(chan []byte, 2), make(chan []byte, 2)
 	ends := []*cable{{node: 0, to: there, from: back}, {node: 1, to: back, from: there}}
 	var processes sync.WaitGroup

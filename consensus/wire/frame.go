@@ -8,93 +8,62 @@ import (
 	"math"
 )
 
-// A frame is, in this order:
+// A frame consists of
 //
-//	1 byte   channel, and 128 if there are flags
+//	1 byte   channel
 //	1 byte   number of the frame along its link, modulo 256
-//	1 byte   flags, if any: there is a failure; there is a header part
-//	         the failure: channel, node, round and time, see failure
-//	         the length of the header part, a varint, and the header part
-//	         the code
+//	4 bytes  tag of the results that the sender has received, little-endian
+//	         the code of the message
 //	4 bytes  CRC-32C, little-endian
 //
-// The checksum is also of what both ends know: the version of this format, the Origin, and 32 bits
-// of the number of the frame.
+// The checksum also covers the version of this format, the Origin, and 32 bits of the number of the frame,
+// which both ends know.
 const (
-	// FrameOverhead is by how many bytes a frame is longer than its code, if it has no flags.
-	FrameOverhead = 1 + 1 + checksumLen
-	// MaxHeader bounds by how many bytes a frame is longer than its header part and its code.
-	MaxHeader = FrameOverhead + 1 + 1 + 4*binary.MaxVarintLen64
+	// FrameOverhead is the number of bytes that a frame adds to its code.
+	FrameOverhead = headerLen + checksumLen
 
-	frameVersion = 3
+	frameVersion = 4
+	headerLen    = 2 + tagLen
+	tagLen       = 4
 	checksumLen  = 4
-	moreFlag     = 0x80 // of the first byte
-	flagFailure  = 1
-	flagPart     = 2
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// An Origin is what never changes of the frames of a node. It is not sent: a frame of another
-// one has another checksum.
+// An Origin identifies the sender of frames. It is not sent: the checksum of a frame depends on it.
 type Origin struct {
-	Run   uint64
-	Epoch uint32
-	Node  int
+	Run  uint64
+	Node int
 }
 
-// A seed is the checksum of what both ends know.
+// A seed is the checksum of an Origin and the version.
 type seed uint32
 
-// seed returns that of an origin.
 func (o Origin) seed() seed {
 	p := []byte{frameVersion}
 	p = binary.LittleEndian.AppendUint64(p, o.Run)
-	p = binary.LittleEndian.AppendUint32(p, o.Epoch)
 	p = binary.LittleEndian.AppendUint32(p, uint32(o.Node))
 	return seed(crc32.Checksum(p, castagnoli))
 }
 
-// checksum returns that of frame number n, but for its last bytes, which hold it.
+// checksum returns the checksum of the header and code p of frame number n.
 func (s seed) checksum(p []byte, n uint64) uint32 {
 	return crc32.Update(uint32(s)^uint32(n), castagnoli, p)
 }
 
-// A frame is what crosses a link in a round.
-type frame struct {
-	channel    Channel
-	failure    failure
-	headerPart []byte // part of what a HeaderPart has to send
-	code       []byte // of the message; empty if the sender is silent
+// beginFrame appends the header of frame number n to dst. The caller appends the code, and then calls
+// endFrame.
+func beginFrame(dst []byte, c Channel, n uint64, tag uint32) []byte {
+	return binary.LittleEndian.AppendUint32(append(dst, byte(c), byte(n)), tag)
 }
 
-// append appends f, as frame number n of an origin, to dst.
-func (f *frame) append(dst []byte, s seed, n uint64) []byte {
-	start, flags := len(dst), byte(0)
-	if f.failure.set {
-		flags |= flagFailure
-	}
-	if len(f.headerPart) > 0 {
-		flags |= flagPart
-	}
-	dst = append(dst, byte(f.channel), byte(n))
-	if flags != 0 {
-		dst[start] |= moreFlag
-		dst = append(dst, flags)
-	}
-	if f.failure.set {
-		dst = f.failure.append(dst)
-	}
-	if len(f.headerPart) > 0 {
-		dst = binary.AppendUvarint(dst, uint64(len(f.headerPart)))
-		dst = append(dst, f.headerPart...)
-	}
-	dst = append(dst, f.code...)
-	return binary.LittleEndian.AppendUint32(dst, s.checksum(dst[start:], n))
+// endFrame appends the checksum of p, which holds frame number n and nothing else.
+func (s seed) endFrame(p []byte, n uint64) []byte {
+	return binary.LittleEndian.AppendUint32(p, s.checksum(p, n))
 }
 
-// FrameNumber returns the number of the frame p along its link modulo 256, and false if p is
-// too short for a frame.
+// FrameNumber returns the number of the frame p along its link modulo 256, and false if p is too short for
+// a frame.
 func FrameNumber(p []byte) (uint8, bool) {
 	if len(p) < FrameOverhead {
 		return 0, false
@@ -102,53 +71,33 @@ func FrameNumber(p []byte) (uint8, bool) {
 	return p[1], true
 }
 
-// CheckFrame returns an error unless p is frame number n of o along a link, as it was sent. The
-// network does so with every frame that it is given.
-func CheckFrame(p []byte, o Origin, n uint64) error { return o.seed().check(p, n) }
+// CheckFrame returns an error unless p is frame number n of o along a link, undamaged. The network checks
+// every frame in this way; a transport may do so earlier.
+func CheckFrame(p []byte, o Origin, n uint64) error {
+	_, err := o.seed().open(p, n)
+	return err
+}
 
-func (s seed) check(p []byte, n uint64) error {
+// A frame is the content of the bytes that cross a link.
+type frame struct {
+	channel Channel
+	tag     uint32
+	code    []byte // aliases the bytes
+}
+
+// open returns frame number n.
+func (s seed) open(p []byte, n uint64) (f frame, err error) {
 	end := len(p) - checksumLen
-	switch {
-	case len(p) < FrameOverhead:
-		return fmt.Errorf("consensus: a frame is cut off in its header: %d bytes", len(p))
-	case p[1] != byte(n) || binary.LittleEndian.Uint32(p[end:]) != s.checksum(p[:end], n):
-		return errors.New("consensus: a frame has another checksum: it is damaged, of another run or not the one that is due")
+	if end < headerLen {
+		return f, fmt.Errorf("consensus: a frame has %d bytes: must have at least %d", len(p), FrameOverhead)
 	}
-	return nil
+	if p[1] != byte(n) || binary.LittleEndian.Uint32(p[end:]) != s.checksum(p[:end], n) {
+		return f, errors.New("consensus: a frame has a wrong checksum: it is damaged, of another run or out of order")
+	}
+	return frame{Channel(p[0]), binary.LittleEndian.Uint32(p[2:]), p[headerLen:end:end]}, nil
 }
 
-// parse overwrites f by frame number n of an origin; its parts alias p.
-func (f *frame) parse(p []byte, s seed, n uint64) error {
-	if err := s.check(p, n); err != nil {
-		return err
-	}
-	more, flags := p[0]&moreFlag != 0, byte(0)
-	*f = frame{channel: Channel(p[0] &^ moreFlag)}
-	p = p[2 : len(p)-checksumLen]
-	if more && len(p) > 0 {
-		flags, p = p[0], p[1:]
-	}
-	if more != (flags != 0) || flags&^(flagFailure|flagPart) != 0 {
-		return fmt.Errorf("consensus: a frame with flags %#x", flags)
-	}
-	if flags&flagFailure != 0 {
-		if p = f.failure.parse(p); p == nil {
-			return errors.New("consensus: a frame is cut off in its word of a failure")
-		}
-	}
-	if flags&flagPart != 0 {
-		length, size := binary.Uvarint(p)
-		if size <= 0 || length == 0 || length > uint64(len(p)-size) {
-			return errors.New("consensus: a frame is cut off in its header part")
-		}
-		p = p[size:]
-		f.headerPart, p = p[:length:length], p[length:]
-	}
-	f.code = p
-	return nil
-}
-
-// AppendFloats appends the entries of v as float64.
+// AppendFloats appends the entries of v as little-endian float64.
 func AppendFloats(dst []byte, v []float64) []byte {
 	for _, x := range v {
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
@@ -156,7 +105,8 @@ func AppendFloats(dst []byte, v []float64) []byte {
 	return dst
 }
 
-// ReadFloats overwrites v by the float64 in p, which must be as many, and finite.
+// ReadFloats overwrites v with the float64 in p. It returns an error if p does not hold len(v) finite
+// numbers; v is then unspecified.
 func ReadFloats(v []float64, p []byte) error {
 	if len(p) != 8*len(v) {
 		return fmt.Errorf("consensus: %d bytes, want %d", len(p), 8*len(v))
@@ -181,41 +131,31 @@ func Finite(v []float64) bool {
 	return true
 }
 
-// A Channel says what a frame is part of: the averaging of a stream of messages, or a
-// collective operation. The numbers are part of the format of frames and must not change:
-// a new channel gets a number that none has had.
+// A Channel identifies the operation that a frame belongs to. The numbers are part of the frame format: a
+// new channel gets a number that was never used.
 type Channel uint8
 
-// The channels of streams are below 64, those of collective operations above.
 const (
-	StreamExact    Channel = 0
-	StreamBasis    Channel = 1
-	StreamGradient Channel = 2
-	StreamTracker  Channel = 3
-
+	Average   Channel = 0 // averaging of messages, by gossip or in codes along the tree
 	Sum       Channel = 64
 	Broadcast Channel = 66
 	Mean      Channel = 67
 	Keys      Channel = 71
-	Count     Channel = 72
 	Gather    Channel = 73
+	Farewell  Channel = 74 // the last frame of a node that ends with ErrInconsistent
 )
 
 var channelNames = map[Channel]string{
-	StreamExact:    "stream exact",
-	StreamBasis:    "stream basis",
-	StreamGradient: "stream gradient",
-	StreamTracker:  "stream tracker",
-
+	Average:   "averaging",
 	Sum:       "a sum over the nodes",
 	Broadcast: "a broadcast",
 	Mean:      "the mean over the nodes",
 	Keys:      "an exchange of keys",
-	Count:     "a count of the nodes",
 	Gather:    "an exchange of bytes",
+	Farewell:  "a farewell",
 }
 
-// String returns what the channel is for, in words.
+// String returns the purpose of the channel.
 func (c Channel) String() string {
 	if name, ok := channelNames[c]; ok {
 		return name

@@ -5,16 +5,14 @@ import (
 	"fmt"
 )
 
-// A Setting is a name and a value that all nodes must have alike, or a node that takes up
-// an earlier run.
+// A Setting is a named value that must be equal at all nodes.
 type Setting struct {
 	Name  string `json:"what"` // as in "NAME is 3 at node 1, but 2 here"
 	Value string `json:"value"`
 }
 
-// Difference returns the first difference between two lists of settings in words, as in
-// "NAME is 3 at node 1, but 2 here" for where = "at node 1" and at = "here", or an empty
-// text if there is none.
+// Difference describes the first difference between two lists of settings, as in "NAME is 3 at node 1, but 2
+// here" for where = "at node 1" and at = "here". It returns an empty text for equal lists.
 func Difference(there []Setting, where string, here []Setting, at string) string {
 	name, a, b := FirstDifference(there, here)
 	if name == "" {
@@ -23,9 +21,9 @@ func Difference(there []Setting, where string, here []Setting, at string) string
 	return fmt.Sprintf("%s is %s %s, but %s %s", name, a, where, b, at)
 }
 
-// FirstDifference returns the first setting that differs between two lists, and its value in
-// both; an empty name if there is none. The order of settings does not matter; a setting that
-// is in one list only is unknown to the other, and an empty value "not given".
+// FirstDifference returns the name of the first setting that differs between two lists, and its values. The
+// name is empty for equal lists. The order of settings is irrelevant; a setting that one list lacks has the
+// value "unknown" there, and an empty value becomes "not given".
 func FirstDifference(there, here []Setting) (name, valueThere, valueHere string) {
 	for _, s := range here {
 		if value := valueOf(there, s.Name); value != s.Value {
@@ -50,5 +48,5 @@ func valueOf(list []Setting, name string) string {
 	return "unknown"
 }
 
-// shown returns a value for a sentence.
+// shown returns the text for a value.
 func shown(value string) string { return cmp.Or(value, "not given") }

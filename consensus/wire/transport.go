@@ -9,62 +9,52 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// A Transport carries frames between nodes that live in different processes.
+// A Transport carries frames between nodes that live in different processes. It serves one goroutine,
+// except for Close.
 type Transport interface {
 	// Hosted returns the nodes that live in this process, in ascending order.
 	Hosted() []int
-	// Exchange carries frames over the links between hosted nodes and nodes elsewhere, in the
-	// order of Links(graph, Hosted()): out[k] goes along link k, if it is not empty, and in[k] is
-	// set to the next frame that comes the other way if due[k], and otherwise to nil; if due is
-	// nil, all are due. What is due at one end is sent at the other, in its exchange with the same
-	// seq, which begins with 0 and grows by one. A node sends at most one frame beyond the last
-	// that it cannot know to have been used: two are under way along a link at most. What in
-	// holds is valid until the next call. What out held belongs to the transport from the call on;
-	// after success out[k] is memory, or nil, in which the caller may make its next frame. The
-	// caller checks the checksums of frames, and what they are.
+	// Exchange carries frames over the links between hosted nodes and nodes elsewhere, in the order of
+	// Links(graph, Hosted()). It sends out[k] along link k unless out[k] is empty. It sets in[k] to the
+	// next frame that arrives along link k if due[k], and to nil otherwise; a nil due means that all links
+	// are due. A frame that is due at one end is sent at the other in the exchange with the same seq, which
+	// starts at 0 and grows by one.
 	//
-	// All or nothing: after an error it may be called again with the same arguments, and
-	// what has been sent need not be sent again. After success it may be called again with
-	// the same seq, if the caller refuses what came; out is not looked at then.
+	// A node sends at most one frame before it has received an answer to the one before: at most two frames
+	// are under way along a link. in is valid until the next call. The transport owns the memory of out
+	// from the call on; on success it sets out[k] to memory in which the caller may build its next frame,
+	// or to nil. The caller checks the checksums and the contents of frames.
 	//
-	// It returns ctx.Err() if the caller gives up, and a *PeerError if a peer fails, also
-	// by saying nothing for longer than a round may take.
+	// Exchange returns ctx.Err() if ctx ends, and a *PeerError if a peer fails, or sends nothing within the
+	// time limit of a round. No exchange follows an error.
 	Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error
-	// Close ends the links, after what is left to be sent; the peers see that as Closed.
+	// Close sends the frames that are left, and ends the links; the peers see Closed.
 	Close() error
 }
 
-// An Identified transport knows which run it serves. Frames of others are refused; see Origin.
+// An Identified transport supplies the identity of its run. Frames of other runs are refused; see Origin.
 type Identified interface {
-	Run() (id uint64, epoch uint32)
+	Run() uint64
 }
 
 // MaxProof bounds the bytes of a proof of a Signer.
 const MaxProof = 16 << 10
 
-// A Signer is a Transport whose nodes can show to all others, not only to their neighbours,
-// that they have said something in this run and epoch. One without keys is none.
+// A Signer is a Transport whose nodes can prove to all nodes, not only to their neighbours, that they have
+// sent a message in this run. A transport without keys does not implement it.
 type Signer interface {
-	// Sign returns a proof, of at most MaxProof bytes, that the hosted node says msg.
+	// Sign returns a proof of at most MaxProof bytes that the hosted node sends msg.
 	Sign(msg []byte) (proof []byte, err error)
-	// Verify returns a *PeerError about a node, of kind Refused, unless proof shows that it
-	// says msg. Whoever has passed the proof on may have spoilt it.
+	// Verify returns a *PeerError about node, of kind Refused, unless proof shows that node sends msg. A
+	// node that has relayed the proof may have altered it.
 	Verify(node int, msg, proof []byte) error
-}
-
-// A Meter is a Transport for a simulation with all nodes in this process, over which
-// nothing is carried: it says what faults would have cost.
-type Meter interface {
-	// Round returns what was sent beyond the given messages of a round, in total of the
-	// given bytes, until all had arrived.
-	Round(messages, bytes int64) Traffic
 }
 
 // A Link is one direction of an edge, from a hosted node to a neighbour elsewhere.
 type Link struct{ Node, Peer int }
 
-// Links returns the links out of the hosted nodes to nodes that are not, by node,
-// then by neighbour, ascending. It panics if g is nil.
+// Links returns the links from the hosted nodes to nodes elsewhere, sorted by node and then by neighbour.
+// It panics if g is nil.
 func Links(g *topology.Graph, hosted []int) []Link {
 	if g == nil {
 		panic("consensus: links of a graph that is nil")
@@ -84,41 +74,38 @@ func Links(g *topology.Graph, hosted []int) []Link {
 	return links
 }
 
-// Traffic counts communication.
+// Traffic counts the messages that nodes have sent.
 type Traffic struct {
 	Rounds   int64 // exchanges that had to wait for one another
-	Messages int64 // directed: one node to one neighbour
-	Bytes    int64 // of all frames, with their headers, also of Silent
-	Silent   int64 // messages of a header only, since there was too little news
-	Lost     int64 // of Messages, those that had to be sent again; see Meter
+	Messages int64 // from one node to one neighbour
+	Bytes    int64 // of all frames, with their headers
 }
 
-// Minus returns what t counts beyond u, an earlier count.
+// Minus returns t less u, an earlier count.
 func (t Traffic) Minus(u Traffic) Traffic {
-	return Traffic{t.Rounds - u.Rounds, t.Messages - u.Messages, t.Bytes - u.Bytes, t.Silent - u.Silent, t.Lost - u.Lost}
+	return Traffic{t.Rounds - u.Rounds, t.Messages - u.Messages, t.Bytes - u.Bytes}
 }
 
 // Plus returns the sum of two counts.
 func (t Traffic) Plus(u Traffic) Traffic {
-	return Traffic{t.Rounds + u.Rounds, t.Messages + u.Messages, t.Bytes + u.Bytes, t.Silent + u.Silent, t.Lost + u.Lost}
+	return Traffic{t.Rounds + u.Rounds, t.Messages + u.Messages, t.Bytes + u.Bytes}
 }
 
-// A Placement says which nodes of a graph live in this process, and where their vectors
-// and those of their neighbours are kept. It is read only.
+// A Placement lists the nodes of a graph that live in this process, and assigns rows to their vectors and
+// those of their neighbours. It is read only.
 type Placement struct {
 	Graph  *topology.Graph
-	Hosted []int // nodes that live here, ascending
-	Index  []int // of every node among Hosted; -1 if it lives elsewhere
-	// Row is the row of every node in a matrix of vectors: hosted nodes come first, then
-	// their neighbours elsewhere, ascending; -1 for other nodes. Rows is how many there are.
+	Hosted []int // the nodes that live here, ascending
+	Index  []int // the position of every node in Hosted; -1 for a node elsewhere
+	// Row is the row of every node in a matrix of vectors: first the hosted nodes, then their neighbours
+	// elsewhere, in ascending order; -1 for other nodes. Rows is the number of rows.
 	Row   []int
 	Rows  int
 	Links []Link
-	First []bool // of every link, whether it is the first to its peer
-	Ends  int64  // ends of edges at hosted nodes: so many messages are sent in a round
+	Ends  int64 // ends of edges at hosted nodes, the number of messages in a round of gossip
 }
 
-// newPlacement returns the placement of nodes of g of which the given ones live here.
+// newPlacement returns the placement of the nodes of g with the given ones hosted here.
 func newPlacement(g *topology.Graph, hosted []int) (*Placement, error) {
 	if len(hosted) == 0 {
 		return nil, errors.New("consensus: the transport hosts no node")
@@ -135,7 +122,6 @@ func newPlacement(g *topology.Graph, hosted []int) (*Placement, error) {
 	p.Links = Links(g, hosted)
 	elsewhere := make([]bool, l)
 	for _, link := range p.Links {
-		p.First = append(p.First, !elsewhere[link.Peer])
 		elsewhere[link.Peer] = true
 	}
 	p.Row, p.Rows = slices.Clone(p.Index), len(hosted)
@@ -148,13 +134,13 @@ func newPlacement(g *topology.Graph, hosted []int) (*Placement, error) {
 	return p, nil
 }
 
-// Number returns the number of a link in Links.
+// Number returns the index of a link in Links, or -1.
 func (p *Placement) Number(node, peer int) int { return slices.Index(p.Links, Link{node, peer}) }
 
 // AllHosted reports whether all nodes live in this process.
 func (p *Placement) AllHosted() bool { return len(p.Hosted) == p.Graph.Len() }
 
-// CheckRows returns an error unless there is one row a hosted node, all of one length.
+// CheckRows returns an error unless z has one row for every hosted node, all of the same length.
 func (p *Placement) CheckRows(z [][]float64) error {
 	if len(z) != len(p.Hosted) {
 		return fmt.Errorf("consensus: %d rows for %d hosted nodes", len(z), len(p.Hosted))

@@ -1,61 +1,74 @@
 // Package noise draws the noise of differential privacy: integers from the discrete Gaussian distribution, by
-// integer arithmetic alone and from random bits that nobody can predict.
+// integer arithmetic and from unpredictable random bits.
 //
-// Floating point is no place for such noise: which doubles a sum with it can be tells what was added up (Mironov
-// 2012, On significance of the least significant bits for differential privacy). Here a number has the
-// probability that the formula gives, exactly, as far as the bits of ChaCha8 are random (Canonne, Kamath and Steinke 2020, The discrete
-// Gaussian for differential privacy, algorithms 1 to 3).
+// The doubles that a sum with floating-point noise can take depend on the number without noise, and reveal it
+// (Mironov 2012, On significance of the least significant bits for differential privacy). Here every number
+// has exactly the probability of the formula, as far as the bits of ChaCha8 are random (Canonne, Kamath and
+// Steinke 2020, The discrete Gaussian for differential privacy, algorithms 1 to 3).
 package noise
 
 import (
-	"context"
 	crypto "crypto/rand"
 	"math/rand/v2"
+	"sync"
 )
 
-// Deviation is S, the parameter of the distribution: P(k) is proportional to exp(-k^2 / (2 S^2)). Its standard deviation is S, but for
-// a part below 1e-100.
+// Deviation is S, the parameter of the distribution: P(k) is proportional to exp(-k^2 / (2 S^2)). The
+// standard deviation equals S up to a part below 1e-100.
 const Deviation = 1 << deviationBits
 
 const deviationBits = 20
 
 // A Source draws noise. It serves one goroutine at a time.
-type Source struct{ random *rand.Rand }
+type Source struct {
+	random *rand.Rand
+	tape   *Tape // of a test
+}
 
-// New returns a source that begins with 256 bits of the system's randomness. Only tests fix what it draws, by Fixed.
-func New(ctx context.Context) *Source {
-	seed, fixed := ctx.Value(key{}).([32]byte)
-	if !fixed {
-		_, _ = crypto.Read(seed[:]) // never fails: it ends the program
+// New returns a source with a seed of 256 bits from the operating system.
+func New() *Source {
+	var seed [32]byte
+	_, _ = crypto.Read(seed[:]) // ends the program if it fails
+	return Fixed(seed)
+}
+
+// Fixed returns the source with the given seed, for tests. It has no privacy.
+func Fixed(seed [32]byte) *Source {
+	return &Source{random: rand.New(rand.NewChaCha8(seed))}
+}
+
+// fixed has the sources of tests, by the account that draws from them.
+var fixed sync.Map
+
+// Fix makes Of return s for an account, for tests. Production code must not call it.
+func Fix(account any, s *Source) { fixed.Store(account, s) }
+
+// Of returns the source that a test has fixed for an account, and otherwise a new one.
+func Of(account any) *Source {
+	if s, ok := fixed.Load(account); ok {
+		return s.(*Source)
 	}
-	return &Source{rand.New(rand.NewChaCha8(seed))}
+	return New()
 }
 
-type key struct{}
-
-// Fixed returns a context with which New always draws the same, for tests.
-func Fixed(ctx context.Context, seed [32]byte) context.Context {
-	return context.WithValue(ctx, key{}, seed)
-}
-
-// A Tape keeps what comes of noise. Tests let a second run go on with what came of a first, since what is told later depends on what was told
-// before: so they see what a later step tells of data by itself.
+// A Tape stores totals, for tests. A second run that plays the tape of a first one continues from the same
+// totals, so that a test can compare a later step by itself.
 type Tape struct {
 	kept [][]float64
 	next int
-	Play bool // and do not record
+	Play bool // replace totals with those on the tape, instead of storing them
 }
 
-type tapeKey struct{}
+// OnTape makes Record use a tape and returns s.
+func (s *Source) OnTape(t *Tape) *Source {
+	s.tape = t
+	return s
+}
 
-// Taped returns a context in which Play uses a tape, for tests.
-func Taped(ctx context.Context, t *Tape) context.Context { return context.WithValue(ctx, tapeKey{}, t) }
-
-// Play overwrites v by what is on the tape of a test, or records it there; without a tape it does nothing.
-func Play(ctx context.Context, v []float64) {
-	t, ok := ctx.Value(tapeKey{}).(*Tape)
-	switch {
-	case !ok:
+// Record stores v on the tape, or replaces it with the numbers on the tape. Without a tape it does nothing.
+func (s *Source) Record(v []float64) {
+	switch t := s.tape; {
+	case t == nil:
 	case t.Play:
 		copy(v, t.kept[t.next])
 		t.next++
@@ -64,7 +77,7 @@ func Play(ctx context.Context, v []float64) {
 	}
 }
 
-// Gaussian draws a number: one of a discrete Laplace distribution of scale S that is accepted with probability
+// Gaussian draws k from a discrete Laplace distribution of scale S and accepts it with probability
 // exp(-(|k| - S)^2 / (2 S^2)).
 func (s *Source) Gaussian() int64 {
 	for {
@@ -106,8 +119,8 @@ func (s *Source) accept(a uint64, bits int) bool {
 	return s.acceptBelow1(a, bits)
 }
 
-// acceptBelow1 is accept for a <= 2^bits: of draws with probabilities a, a/2, a/3, ... over 2^bits the number before the first
-// that fails is even with probability exp(-a / 2^bits).
+// acceptBelow1 is accept for a <= 2^bits. In a sequence of draws with probabilities a, a/2, a/3, ... over
+// 2^bits, the number of successes before the first failure is even with probability exp(-a / 2^bits).
 func (s *Source) acceptBelow1(a uint64, bits int) bool {
 	even := true
 	for k := uint64(1); s.random.Uint64N(k<<bits) < a; k++ {

@@ -9,7 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Ports from lowPort on are registered ones: no connection that begins on this machine takes one of them, as it may a port that was free a moment ago.
+// Ports from lowPort on are registered ones: no connection that begins on this machine takes one of them,
+// as it may a port that was free a moment ago.
 const lowPort, ports = 16384, 16384
 
 var port atomic.Uint32

@@ -15,13 +15,14 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// Swap finds out whether nodes learn nothing but totals: whether all nodes but two, if they put
-// together all that they send and receive, can tell which of the two has which data. It runs the
-// network twice with one process a node, and run is to exchange the data of nodes i and j if
-// swapped. Both have the same totals. So for everything of which one of the two sends the other
-// nodes only masked words there are pads, as likely as all others, with which it sends the same
-// bytes in both runs: Swap chooses these. It returns an error that says where the transcripts
-// of the other nodes differ, or that these pads do not cancel, and so that totals differ.
+// Swap checks that nodes learn totals only. It runs a network twice with one process a node; run exchanges
+// the data of nodes i and j if swapped is set, so that both runs have equal totals. All nodes but i and j
+// must send and receive equal bytes in both runs.
+//
+// Masks make this possible: for every message of masked words of i or j in the first run there are pads, as
+// likely as all others, with which the second run sends the same bytes. Swap chooses these pads. It returns
+// an error that names the first difference between the transcripts of the other nodes, or that these pads
+// do not cancel, which means that totals differ.
 func Swap(g *topology.Graph, i, j int, run func(node int, t wire.Transport, swapped bool) error) error {
 	pair := map[int]*disguise{i: {shared: newShared(false)}, j: {shared: newShared(true)}}
 	before, err := transcripts(g, pair, func(node int, t wire.Transport) error { return run(node, t, false) })
@@ -41,8 +42,7 @@ func Swap(g *topology.Graph, i, j int, run func(node int, t wire.Transport, swap
 	return cancel(pair[i], pair[j])
 }
 
-// Shared returns pads that nodes i and j share, and nobody else has any: what the masks are to
-// all other nodes if they put together what they know.
+// Shared returns pads that nodes i and j share; the other nodes have none.
 func Shared(i, j int) func(node int) pads.Source {
 	return func(node int) pads.Source {
 		if node != i && node != j {
@@ -53,11 +53,14 @@ func Shared(i, j int) func(node int) pads.Source {
 }
 
 type shared struct {
+	NoPads
 	stream    rand.Source
 	takesAway bool
 }
 
-func newShared(takesAway bool) *shared { return &shared{rand.NewPCG(1, 2), takesAway} }
+func newShared(takesAway bool) *shared {
+	return &shared{stream: rand.NewPCG(1, 2), takesAway: takesAway}
+}
 
 // Add implements pads.Source.
 func (s *shared) Add(words []uint64, limbs int) {
@@ -72,8 +75,8 @@ func (s *shared) Add(words []uint64, limbs int) {
 	}
 }
 
-// A disguise is the pads of one of the two nodes: those that they share in the first run, and in
-// the second what makes of its words those that it has sent in the first.
+// A disguise is the pads of one of two nodes: shared pads in the first run, and in the second run those that
+// turn its words into the words of the first.
 type disguise struct {
 	*shared
 	again bool
@@ -179,7 +182,7 @@ func transcripts(g *topology.Graph, pair map[int]*disguise, run func(node int, t
 // compare returns an error that names the first difference between records.
 func compare(before, after []*record) error {
 	return differing(before, after, func(node, round, link int, p, q []byte) error {
-		return fmt.Errorf("testnet: node %d can tell: in round %d frames of %d and %d bytes cross link %d, from byte %d on others", node, round, len(p), len(q), link, common(p, q))
+		return fmt.Errorf("testnet: node %d sees a difference: in round %d frames of %d and %d bytes cross link %d, from byte %d on others", node, round, len(p), len(q), link, common(p, q))
 	})
 }
 
@@ -206,7 +209,7 @@ func differing(before, after []*record, f func(node, round, link int, p, q []byt
 			}
 		}
 		if len(a.rounds) != len(b.rounds) {
-			return fmt.Errorf("testnet: node %d can tell: it takes %d rounds, and then %d", a.node, len(a.rounds), len(b.rounds))
+			return fmt.Errorf("testnet: node %d sees a difference: %d rounds, and then %d", a.node, len(a.rounds), len(b.rounds))
 		}
 	}
 	return nil

@@ -1,10 +1,11 @@
-// Package testnet has transports for tests, between goroutines that stand for processes:
-// over links that deliver at once, or after what was lost has been sent again, and with
-// exchanges that fail on purpose.
+// Package testnet has transports for tests, between goroutines that stand for processes. Their links deliver
+// immediately, or after retransmissions. A Tap alters frames on their way; Swap and Neighbours compare
+// transcripts.
 package testnet
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -14,30 +15,36 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/faults"
 	"github.com/difalt/difalt/internal/pads"
 	"github.com/difalt/difalt/topology"
 )
 
 // Options of transports.
 type Options struct {
-	// RoundTimeout is how long Exchange waits for a frame before the peer has failed; 0
-	// waits for ever, or until the caller's context ends.
+	// RoundTimeout is the time after which a peer without a frame has failed; 0 waits until the caller's
+	// context ends.
 	RoundTimeout time.Duration
-	// Faults say how often a frame is sent until it arrives, a millisecond after the time
-	// before; their seed is Seed.
-	Faults faults.Links
-	Seed   uint64
-	// Pads, if it is not nil, returns the pads of a node, in the place of those that nodes make
-	// from keys.
+	// Loss is the probability that a frame is lost; the link sends it again a millisecond later.
+	Loss float64
+	Seed uint64 // of the losses
+	// Pads returns the pads of a node, in place of those that nodes make from keys. It may be nil.
 	Pads func(node int) pads.Source
 }
 
-// NoPads adds nothing to what nodes send, so that a test sees what masks hide.
+// NoPads masks nothing, so that a test sees the words of nodes.
 type NoPads struct{}
 
 // Add implements pads.Source.
 func (NoPads) Add([]uint64, int) {}
+
+// Next implements pads.Source: pads do not depend on results.
+func (NoPads) Next([sha256.Size]byte) {}
+
+// Tags implements pads.Source.
+func (NoPads) Tags([sha256.Size]byte) []byte { return nil }
+
+// Confirm implements pads.Source.
+func (NoPads) Confirm([sha256.Size]byte, [][]byte) bool { return true }
 
 // ErrClosed is returned by Exchange after Close.
 var ErrClosed = errors.New("testnet: the transport is closed")
@@ -52,7 +59,7 @@ type transport struct {
 	hosted []int
 	links  []*link
 	o      Options
-	next   uint64        // sequence number of the first exchange that has not begun
+	next   uint64        // sequence number of the next new exchange
 	mu     sync.Mutex    // of sending and closing
 	over   bool          // Close was called,
 	closed chan struct{} // and this is closed
@@ -83,8 +90,8 @@ type delivery struct {
 // Connect returns one transport for each group of nodes of g, connected with one another.
 // Every node must be in one group.
 func Connect(g *topology.Graph, groups [][]int, o Options) ([]wire.Transport, error) {
-	if err := o.Faults.Validate(); err != nil {
-		return nil, err
+	if !(o.Loss >= 0 && o.Loss < 1) {
+		return nil, fmt.Errorf("testnet: loss is %v: must be at least 0 and below 1", o.Loss)
 	}
 	directions := make(map[wire.Link]*direction)
 	of := func(l wire.Link) *direction {
@@ -154,7 +161,7 @@ func (t *transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 	return nil
 }
 
-// send sends the frames of an exchange that has not begun yet, unless t is closed.
+// send sends the frames of a new exchange, unless t is closed.
 func (t *transport) send(seq uint64, out [][]byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,20 +170,24 @@ func (t *transport) send(seq uint64, out [][]byte) bool {
 			break
 		}
 		if l.coming = nil; len(out[k]) > 0 {
-			l.out.send(out[k], t.o.Faults)
+			l.out.send(out[k], t.o.Loss)
 		}
 	}
 	t.next = seq + 1
 	return !t.over
 }
 
-// send sends a copy of p, which arrives when one attempt has been in time.
-func (d *direction) send(p []byte, f faults.Links) {
+// send sends a copy of p, which arrives after as many retransmissions as there are losses.
+func (d *direction) send(p []byte, loss float64) {
 	buffer := &d.buffers[d.count%len(d.buffers)]
 	d.count++
 	buffer.frame, buffer.at = append(buffer.frame[:0], p...), time.Time{}
-	if f != (faults.Links{}) {
-		buffer.at = time.Now().Add(resendAfter/10 + time.Duration(f.Again(d.fates))*resendAfter)
+	if loss > 0 {
+		again := time.Duration(0)
+		for d.fates.Float64() < loss {
+			again++
+		}
+		buffer.at = time.Now().Add(resendAfter/10 + again*resendAfter)
 	}
 	d.frames <- buffer
 }
@@ -222,40 +233,4 @@ func (t *transport) Close() error {
 		close(l.out.frames)
 	}
 	return nil
-}
-
-// ErrInjected is the failure of FailOnce.
-var ErrInjected = errors.New("testnet: an exchange was made to fail")
-
-// FailOnce returns t with an Exchange that fails with ErrInjected the first time that
-// it is called with sequence number seq: before anything is carried, or after all was.
-func FailOnce(t wire.Transport, seq uint64, after bool) wire.Transport {
-	o := &once{Transport: t, seq: seq, after: after}
-	if p, ok := t.(pads.Provider); ok {
-		return struct {
-			*once
-			pads.Provider
-		}{o, p}
-	}
-	return o
-}
-
-type once struct {
-	wire.Transport
-	seq    uint64
-	after  bool
-	failed bool
-}
-
-func (o *once) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
-	if seq != o.seq || o.failed {
-		return o.Transport.Exchange(ctx, seq, out, in, due)
-	}
-	if o.after {
-		if err := o.Transport.Exchange(ctx, seq, out, in, due); err != nil {
-			return err
-		}
-	}
-	o.failed = true
-	return ErrInjected
 }

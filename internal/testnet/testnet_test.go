@@ -10,7 +10,6 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/faults"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
@@ -28,20 +27,20 @@ func path(t testing.TB, nodes int) *topology.Weights {
 	return w
 }
 
-// TestLosesAll: links that lose nearly everything deliver in the end, and if they do not
-// in the time of a round, that is a timeout of the peer.
+// TestLosesAll: links that lose nearly all frames deliver in the end; after the time limit of a round the
+// peer has timed out.
 func TestLosesAll(t *testing.T) {
 	w := path(t, 2)
 	for _, x := range []struct {
-		links   faults.Links
+		loss    float64
 		timeout time.Duration
 		fails   bool
 	}{
-		{faults.Links{Loss: .9, Delay: .05}, 0, false},
-		{faults.Links{Loss: .999999}, time.Second / 10, true},
+		{.95, 0, false},
+		{.999999, time.Second / 10, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			ts, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}}, testnet.Options{RoundTimeout: x.timeout, Faults: x.links})
+			ts, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}}, testnet.Options{RoundTimeout: x.timeout, Loss: x.loss})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,18 +91,19 @@ func TestCaller(t *testing.T) {
 		if err := n.Sum(ctx, [][]float64{{1}}); !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &peer) {
 			t.Errorf("deadline of the caller: %v", err)
 		}
-		if err := n.Sum(t.Context(), [][]float64{{1}}); !errors.As(err, &peer) || peer.Kind != wire.Timeout || peer.Peer != 1 {
+		frame := func() error { return ts[0].Exchange(t.Context(), 1, [][]byte{nil}, [][]byte{nil}, nil) }
+		if err := frame(); !errors.As(err, &peer) || peer.Kind != wire.Timeout || peer.Peer != 1 {
 			t.Errorf("a silent peer: %v", err)
 		}
 		time.AfterFunc(time.Second, func() { ts[0].Close() })
-		if err := n.Sum(t.Context(), [][]float64{{1}}); !errors.Is(err, testnet.ErrClosed) {
+		if err := frame(); !errors.Is(err, testnet.ErrClosed) {
 			t.Errorf("closed while it waits: %v", err)
 		}
 		m, err := consensus.New(w, ts[1])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := m.Largest(t.Context(), [][]float64{{1}}); !errors.As(err, &peer) || peer.Kind == wire.Timeout {
+		if err := m.Sum(t.Context(), [][]float64{{1}}); !errors.As(err, &peer) || peer.Kind == wire.Timeout {
 			t.Errorf("a peer that has closed: %v", err)
 		}
 		ts[1].Close()
@@ -115,12 +115,12 @@ func TestConnectErrors(t *testing.T) {
 	g := path(t, 3).Graph()
 	for want, x := range map[string]struct {
 		groups [][]int
-		links  faults.Links
+		loss   float64
 	}{
-		"loss are 2 together": {[][]int{{0}, {1}, {2}}, faults.Links{Loss: 2}},
-		"are not all nodes":   {[][]int{{0}, {1}}, faults.Links{}},
+		"loss is 2":         {[][]int{{0}, {1}, {2}}, 2},
+		"are not all nodes": {[][]int{{0}, {1}}, 0},
 	} {
-		if _, err := testnet.Connect(g, x.groups, testnet.Options{Faults: x.links}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := testnet.Connect(g, x.groups, testnet.Options{Loss: x.loss}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/kernel"
 )
 
 // A builder makes a table of the rows of one file after the other.
@@ -20,198 +18,203 @@ type builder struct {
 	levels []*levels // of every categorical column
 
 	// Of the current file.
-	cols  *columns
-	unit  string      // "line" or "row"
-	node  string      // of all rows; empty if a column or nothing says it
-	gaps  []gaps      // of the numbers, task, node and group
-	ahead parsedAhead // of text
+	path string // empty for a stream
+	cols *columns
+	unit string // "line" or "row"
+	gaps []gap  // of the numbers, and then of the task
+	row  row    // the current one
+}
+
+// A row is parsed: its numbers, NaN where missing, and its names, "" where missing.
+type row struct {
+	at    int // line, or number of the row from 1
+	x     []float64
+	names []string
+}
+
+// begin prepares w for a row of missing names.
+func (w *row) begin(c *columns, at int) {
+	w.at, w.x, w.names = at, slices.Grow(w.x[:0], len(c.numbers))[:len(c.numbers)], slices.Grow(w.names[:0], c.names)[:c.names]
+	clear(w.names)
 }
 
 func newBuilder(o TableOptions) (*builder, error) {
-	if o.Schema != nil {
-		if o.Features != nil || o.Categorical != nil {
-			return nil, fmt.Errorf("only one of schema, and features or categorical columns, may be given")
-		}
-		if err := o.Schema.Validate(); err != nil {
-			return nil, err
-		}
-	}
 	return &builder{o: o}, o.Validate()
 }
 
-// open begins a file. All files have the features of the first.
-func (l *builder) open(header []string, unit string) (c *columns, err error) {
-	o := l.o
-	if l.t != nil && o.Schema == nil {
-		o.Features = l.t.schema.Columns
-		own, err := findColumns(header, &l.o)
+// open begins a file with the given columns. All files have the features of the first.
+func (b *builder) open(header []string, unit string) (err error) {
+	var features []string
+	if b.o.Schema != nil {
+		features = b.o.Schema.Columns
+	} else if b.t != nil {
+		features = b.t.schema.Columns
+		own, err := findColumns(header, &b.o, nil)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, column := range own.numbers[:own.features] {
-			if !slices.Contains(o.Features, column) {
-				return nil, fmt.Errorf("column %q is not in the files before: drop it, or say which columns are features", column)
+			if !slices.Contains(features, column) {
+				return formatErrorf("Drop", []string{column}, "column %q is not in the files before", column)
 			}
 		}
 	}
-	if c, err = findColumns(header, &o); err != nil {
-		return nil, err
+	if b.cols, err = findColumns(header, &b.o, features); err != nil {
+		return err
 	}
-	l.cols, l.unit, l.gaps = c, unit, make([]gaps, len(c.numbers)+levelNames)
-	if l.t != nil {
-		return c, nil
+	c := b.cols
+	b.unit, b.gaps = unit, make([]gap, len(c.numbers)+1)
+	if b.t != nil {
+		return nil
 	}
-	l.t = newTable(c.features, c.target >= 0, l.o.Storage, l.o.Folder)
-	l.t.schema.Columns = slices.Clone(c.numbers[:c.features])
-	l.t.missing = make([]int, c.features)
-	l.t.about.group.column = l.o.Group
-	l.t.about.timeColumn = l.o.Time
+	b.t = &Table{x: newChunks(c.features), target: c.target >= 0}
+	b.t.schema.Columns = slices.Clone(c.numbers[:c.features])
+	b.t.missing = make([]int, c.features)
 	for _, at := range c.categories {
-		own := &levels{column: c.numbers[at], others: l.o.NewLevels}
-		if l.o.Schema != nil {
+		own := &levels{column: c.numbers[at], others: b.o.NewLevels}
+		if b.o.Schema != nil {
 			var given []string
-			given, own.fixed = l.o.Schema.Levels(own.column)
+			given, own.fixed = b.o.Schema.Levels(own.column)
 			for _, name := range given {
 				own.names.number(name)
 			}
 		}
-		l.levels = append(l.levels, own)
+		b.levels = append(b.levels, own)
 	}
-	return c, nil
+	return nil
 }
 
-func (l *builder) assume(a Assumption) { l.t.assumed = append(l.t.assumed, a) }
+// note records how the current file was read.
+func (b *builder) note(format string, args ...any) {
+	sentence := fmt.Sprintf(format, args...)
+	if b.path != "" {
+		sentence = b.path + ": " + sentence
+	}
+	b.t.notes = append(b.t.notes, sentence)
+}
 
-// undecided refuses text whose numbers can be read in several ways.
-func (l *builder) undecided(err error) error { return err }
-
-// cells adds a record of text.
-func (l *builder) cells(p *recordParser, rec record) error { return l.ahead.take(p, rec, l.add) }
-
-// parsed adds what was read of a text and not yet parsed.
-func (l *builder) parsed(p *recordParser) error { return l.ahead.end(p, l.add) }
-
-func (l *builder) add(r *row) error {
-	t, c := l.t, l.cols
-	x := r.x
-	if err := l.code(r); err != nil {
+// add appends the current row to the table.
+func (b *builder) add() error {
+	t, c, w := b.t, b.cols, &b.row
+	if err := b.code(w); err != nil {
 		return err
 	}
-	some, vital := l.findGaps(r)
-	if vital || some && l.o.Missing != MissingKeep {
+	some, vital := b.findGaps(w)
+	if vital || some && b.o.Missing != MissingKeep {
 		t.dropped++
 		return nil
 	}
 	if some {
-		for j, v := range x[:c.features] {
+		for j, v := range w.x[:c.features] {
 			if math.IsNaN(v) {
 				t.missing[j]++
 			}
 		}
 	}
-	if err := l.addAbout(r); err != nil {
-		return err
+	if k := c.weight; k >= 0 {
+		if w.x[k] < 0 {
+			return fmt.Errorf("%s %d, column %q: the weight is %v: must not be negative", b.unit, w.at, b.o.Weight, w.x[k])
+		}
+		t.weights = append(t.weights, w.x[k])
 	}
-	node := l.node
-	if l.o.Node != "" {
-		node = r.names[nodeName]
+	if k := c.mark; k >= 0 {
+		if w.x[k] != 0 && w.x[k] != 1 {
+			return fmt.Errorf("%s %d, column %q: the mark is %v: expected 1 for a test row, 0 for the others", b.unit, w.at, b.o.Holdout, w.x[k])
+		}
+		t.held = append(t.held, w.x[k] == 1)
 	}
-	line := 0
-	if l.unit == "line" {
-		line = r.line
-	}
-	if err := t.begin(r.line, line, r.names[taskName], node); err != nil {
-		return err
-	}
+	y := 0.0
 	if t.target {
-		t.y = append(t.y, x[c.target])
+		y = w.x[c.target]
 	}
-	return t.x.add(x[:c.features])
+	if err := t.add(w.names[taskName], w.x[:c.features], y); err != nil {
+		return fmt.Errorf("%s %d: %w", b.unit, w.at, err)
+	}
+	return nil
 }
 
 // code puts the codes of levels among the numbers of a row.
-func (l *builder) code(r *row) error {
-	for k, at := range l.cols.categories {
-		r.x[at] = math.NaN()
-		if cell := r.names[levelNames+k]; !isMissing(cell) {
-			code, err := l.levels[k].of(cell)
+func (b *builder) code(w *row) error {
+	for k, at := range b.cols.categories {
+		w.x[at] = math.NaN()
+		if cell := w.names[levelNames+k]; !isMissing(cell) {
+			code, err := b.levels[k].of(cell)
 			if err != nil {
-				return fmt.Errorf("%s %d, %w", l.unit, r.line, err)
+				return fmt.Errorf("%s %d, %w", b.unit, w.at, err)
 			}
-			r.x[at] = float64(code)
+			w.x[at] = float64(code)
 		}
 	}
 	return nil
 }
 
-// findGaps counts the values that a row lacks: whether there are some, and whether one of them is what
-// no row can do without.
-func (l *builder) findGaps(r *row) (some, vital bool) {
-	gap := func(at int, isVital bool) {
-		if g := &l.gaps[at]; g.count == 0 {
-			g.first = r.line
+// findGaps counts missing values. It reports whether the row has some, and whether one of
+// them cannot be filled: not that of a feature.
+func (b *builder) findGaps(w *row) (some, vital bool) {
+	count := func(g *gap) {
+		if g.count == 0 {
+			g.first = w.at
 		}
-		l.gaps[at].count++
-		some, vital = true, vital || isVital
+		g.count++
+		some = true
 	}
-	for j, v := range r.x {
+	for j, v := range w.x {
 		if math.IsNaN(v) {
-			gap(j, j >= l.cols.features || j == l.cols.time)
+			count(&b.gaps[j])
+			vital = vital || j >= b.cols.features
 		}
 	}
-	for which, wanted := range [...]bool{taskName: true, nodeName: l.o.Node != "", groupName: l.o.Group != ""} {
-		if wanted && r.names[which] == "" {
-			gap(len(r.x)+which, true)
-		}
+	if w.names[taskName] == "" {
+		count(&b.gaps[len(w.x)])
+		vital = true
 	}
 	return some, vital
 }
 
-// ErrMissing is in the chain of the error about a table with missing values that was
-// read with MissingRefuse.
+// ErrMissing is in the chain of the error for missing values under MissingRefuse.
 var ErrMissing = errors.New("there are missing values")
 
-// gaps counts the missing values of a column.
-type gaps struct {
+// A gap counts the missing values of a column.
+type gap struct {
 	count int
 	first int // line or row of the first one
 }
 
-// close refuses missing values, which it counts, unless the options allow them.
-func (l *builder) close() error {
+// close ends a file. It refuses missing values unless the options allow them.
+func (b *builder) close() error {
 	var list []string
-	for i, column := range append(slices.Clone(l.cols.numbers), l.o.Task, l.o.Node, l.o.Group) {
-		if g := l.gaps[i]; g.count > 0 {
-			list = append(list, fmt.Sprintf("%d in column %q (first on %s %d)", g.count, column, l.unit, g.first))
+	for i, column := range append(slices.Clone(b.cols.numbers), b.o.Task) {
+		if g := b.gaps[i]; g.count > 0 {
+			list = append(list, fmt.Sprintf("%d in column %q (first on %s %d)", g.count, clip(column), b.unit, g.first))
 		}
 	}
-	if list == nil || l.o.Missing != MissingRefuse {
+	if list == nil || b.o.Missing != MissingRefuse {
 		return nil
 	}
 	return fmt.Errorf("%w: %s", ErrMissing, text.List(list))
 }
 
 // table completes the table after the last file.
-func (l *builder) table() (*Table, error) {
-	t := l.t
+func (b *builder) table() (*Table, error) {
+	t := b.t
 	if t.Rows() == 0 {
 		if t.dropped > 0 {
 			return nil, fmt.Errorf("the table has zero rows: all %d lack values", t.dropped)
 		}
 		return nil, fmt.Errorf("the table has zero rows after the line of column names")
 	}
-	t.tasks.index = nil // of many names it takes more memory than they do
+	t.tasks.index = nil // it may take more memory than the names
 	s := &t.schema
-	if len(l.levels) > 0 {
+	if len(b.levels) > 0 {
 		t.ranks = make([][]int32, len(s.Columns))
 	}
-	for _, own := range l.levels {
-		names, order := own.sorted()
+	for _, own := range b.levels {
+		names, rank := own.sorted()
 		if len(names) == 0 {
 			return nil, fmt.Errorf("column %q has no value", own.column)
 		}
 		s.Categories = append(s.Categories, schema.Category{Column: own.column, Levels: names})
-		t.ranks[slices.Index(s.Columns, own.column)] = order
+		t.ranks[slices.Index(s.Columns, own.column)] = rank
 	}
 	t.features = s.Features()
 	if name, twice := firstDuplicate(t.features); twice {
@@ -234,66 +237,3 @@ func isMissing(cell string) bool {
 	}
 	return false
 }
-
-// A MissingCount says in how many rows a feature column has no value.
-type MissingCount struct {
-	Column string
-	Rows   int
-}
-
-// Missing counts the missing values among the features, by column; nil if there are
-// none. Only tables that were read with MissingKeep have any, and X returns NaN for
-// them.
-func (t *Table) Missing() []MissingCount {
-	var list []MissingCount
-	for j, n := range t.missing {
-		if n > 0 {
-			list = append(list, MissingCount{t.schema.Columns[j], n})
-		}
-	}
-	return list
-}
-
-// Dropped returns the number of rows of the files that are not in the table because
-// they lack values.
-func (t *Table) Dropped() int { return t.dropped }
-
-// A row is one of a file after parsing.
-type row struct {
-	line  int       // or the number of the row, from 1
-	x     []float64 // NaN is missing
-	names []string
-}
-
-// begin makes a row of numbers that are 0 and names that are missing.
-func (w *row) begin(c *columns, line int) {
-	w.line, w.x, w.names = line, slices.Grow(w.x[:0], len(c.numbers))[:len(c.numbers)], slices.Grow(w.names[:0], c.names)[:c.names]
-	clear(w.x)
-	clear(w.names)
-}
-
-// store puts a number where the role of its column says. NaN is missing.
-func (r *reader) store(w *row, col int, v float64) error {
-	to := r.cols.roles[col]
-	missing := math.IsNaN(v)
-	why := ""
-	if !missing {
-		why = refusal(v, r.single() && r.cols.isFeature(col))
-	}
-	switch {
-	case to.kind == noRole || to.kind == nameRole && missing:
-	case why != "" && (to.kind != nameRole || math.IsInf(v, 0)):
-		return fmt.Errorf("row %d, column %q: "+why, w.line, r.cols.header[col], v)
-	case to.kind == nameRole:
-		w.names[to.at] = strconv.FormatFloat(v, 'f', -1, 64)
-	default:
-		w.x[to.at] = v
-	}
-	return nil
-}
-
-// single reports whether features must fit in float32.
-func (r *reader) single() bool { return r.o.Storage == kernel.Float32 }
-
-// trim returns a cell without the white space at its ends.
-func trim(cell string) string { return strings.Trim(cell, " \t\r\n") }

@@ -2,12 +2,11 @@ package dataset
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
 
-// A role is what a column of a file is for.
+// A role is the part of a table that a column of a file belongs to.
 type role struct {
 	kind roleKind
 	at   int // among the numbers of a row, or among its names
@@ -18,15 +17,12 @@ type roleKind uint8
 const (
 	noRole roleKind = iota
 	numberRole
-	dateRole // a number that is written as a date
 	nameRole
 )
 
-// The first names of a row are its task, its node and its group; levels follow.
+// The first name of a row is its task; levels follow.
 const (
 	taskName = iota
-	nodeName
-	groupName
 	levelNames
 )
 
@@ -34,26 +30,27 @@ const (
 type columns struct {
 	header     []string
 	index      map[string]int   // of the names in the header
-	twice      map[string]error // about names that several columns have
+	twice      map[string]error // for names of several columns
 	unnamed    []string         // columns without a name, in words
 	roles      []role           // of every column
-	numbers    []string         // columns of the numbers of a row: those of features come first
-	features   int              // how many of the numbers are features
-	categories []int            // which of the features are categorical: their numbers are the codes of levels
+	numbers    []string         // columns of the numbers of a row, features first
+	features   int              // features among the numbers
+	categories []int            // categorical features: their numbers are codes of levels
 	names      int              // of a row
 
-	weight, mark, time, target int // which of the numbers these are, -1 for none
+	weight, mark, target int // indices among the numbers, -1 for none
 }
 
 // isFeature reports whether a column is a feature that is not categorical.
 func (c *columns) isFeature(col int) bool {
 	r := c.roles[col]
-	return (r.kind == numberRole || r.kind == dateRole) && r.at < c.features
+	return r.kind == numberRole && r.at < c.features
 }
 
-// findColumns finds the columns that the options name in a file with the given ones.
-// It fails if one of those that are used has the name of another.
-func findColumns(header []string, o *TableOptions) (*columns, error) {
+// findColumns assigns roles to the columns of a file. features are the wanted feature
+// columns; nil stands for all without another role. It fails if a column that is used has
+// the name of another.
+func findColumns(header []string, o *TableOptions, features []string) (*columns, error) {
 	c := &columns{roles: make([]role, len(header)), index: map[string]int{}, twice: map[string]error{}}
 	if err := c.readHeader(header); err != nil {
 		return nil, err
@@ -62,17 +59,25 @@ func findColumns(header []string, o *TableOptions) (*columns, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.addFeatures(o, reserved); err != nil {
+	if features == nil {
+		for i, column := range c.header {
+			if column != "" && reserved[i] == "" && !slices.Contains(o.Drop, column) {
+				features = append(features, column)
+			}
+		}
+	}
+	if err := c.addFeatures(features, o.categorical(), reserved); err != nil {
 		return nil, err
 	}
-	return c, c.addNumbers(o)
+	c.weight, c.mark, c.target = c.number(o.Weight), c.number(o.Holdout), c.number(o.Target)
+	return c, nil
 }
 
 func (c *columns) readHeader(header []string) error {
 	for i, name := range header {
 		name = strings.TrimSpace(name)
 		c.header = append(c.header, name)
-		if name == "" { // cannot be asked for: row names, or nothing
+		if name == "" { // row names, or nothing
 			c.unnamed = append(c.unnamed, fmt.Sprintf("column %d", i+1))
 			continue
 		}
@@ -87,24 +92,13 @@ func (c *columns) readHeader(header []string) error {
 	return nil
 }
 
-// reserve finds the columns that the options name and that are no features, and checks those
-// to drop. The roles of names are given here.
+// reserve finds the columns with a role other than feature, and checks those to drop.
 func (c *columns) reserve(o *TableOptions) (reserved map[int]string, err error) {
 	reserved = map[int]string{}
-	for _, want := range []struct {
-		what, column string
-		role         role
-		optional     bool
-	}{
-		{"task", o.Task, role{nameRole, taskName}, false},
-		{"target", o.Target, role{}, true},
-		{"node", o.Node, role{nameRole, nodeName}, true},
-		{"group", o.Group, role{nameRole, groupName}, true},
-		{"weight", o.Weight, role{}, true},
-		{"mark of held-out rows", o.Holdout, role{}, true},
-		{"time", o.Time, role{}, true},
+	for _, want := range []struct{ what, column string }{
+		{"task", o.Task}, {"target", o.Target}, {"weight", o.Weight}, {"mark of test rows", o.Holdout},
 	} {
-		if want.optional && want.column == "" {
+		if want.column == "" && want.what != "task" {
 			continue
 		}
 		i, err := c.find(want.what, want.column)
@@ -114,43 +108,33 @@ func (c *columns) reserve(o *TableOptions) (reserved map[int]string, err error) 
 		if other, twice := reserved[i]; twice {
 			return nil, fmt.Errorf("column %q cannot be both the %s and the %s", want.column, other, want.what)
 		}
-		c.roles[i], reserved[i] = want.role, want.what
+		reserved[i] = want.what
 	}
+	c.roles[c.index[o.Task]] = role{nameRole, taskName}
 	for _, column := range o.Drop {
-		if _, there := c.index[column]; !there { // it may be there twice
+		i, there := c.index[column]
+		if !there {
 			_, err := c.find("columns to drop", column)
 			return nil, err
 		}
-	}
-	if o.Time != "" {
-		delete(reserved, c.index[o.Time]) // it may be a feature
+		if what := reserved[i]; what != "" {
+			return nil, fmt.Errorf("column %q is the %s: it cannot be dropped", column, what)
+		}
 	}
 	return reserved, nil
 }
 
-func (c *columns) addFeatures(o *TableOptions, reserved map[int]string) error {
-	list := o.Features
-	if o.Schema != nil {
-		list = o.Schema.Columns
-	}
-	if list == nil {
-		for i, column := range c.header {
-			if column != "" && reserved[i] == "" && !slices.Contains(o.Drop, column) {
-				list = append(list, column)
-			}
-		}
-	}
+func (c *columns) addFeatures(list, categorical []string, reserved map[int]string) error {
 	if len(list) == 0 {
 		return fmt.Errorf("the table has no feature columns: the columns are %s", quoted(c.header))
 	}
-	categorical := o.categorical()
 	for j, column := range list {
 		i, err := c.find("features", column)
 		if err != nil {
 			return err
 		}
 		if c.roles[i].kind != noRole || reserved[i] != "" {
-			return fmt.Errorf("column %q cannot be a feature: it is something else, or a feature already", column)
+			return fmt.Errorf("column %q cannot be a feature: it has another role, or is a feature already", column)
 		}
 		c.roles[i] = role{numberRole, j}
 		if slices.Contains(categorical, column) {
@@ -171,38 +155,16 @@ func (c *columns) addFeatures(o *TableOptions, reserved map[int]string) error {
 	return nil
 }
 
-// addNumbers gives the numbers that are no features their roles. A time may be one of these.
-func (c *columns) addNumbers(o *TableOptions) error {
-	for _, n := range []struct {
-		column string
-		at     *int
-	}{{o.Weight, &c.weight}, {o.Holdout, &c.mark}, {o.Time, &c.time}, {o.Target, &c.target}} {
-		*n.at = -1
-		if n.column == "" {
-			continue
-		}
-		r := &c.roles[c.index[n.column]]
-		switch r.kind {
-		case nameRole:
-			return fmt.Errorf("column %q cannot be both the time and a categorical feature", n.column)
-		case noRole:
-			*r = role{numberRole, len(c.numbers)}
-			c.numbers = append(c.numbers, n.column)
-		}
-		*n.at = r.at
+// number makes a column, which is there, a number of the row and returns its index; -1
+// for the empty name.
+func (c *columns) number(column string) int {
+	if column == "" {
+		return -1
 	}
-	return nil
-}
-
-func (o *TableOptions) categorical() []string {
-	if o.Schema == nil {
-		return o.Categorical
-	}
-	var list []string
-	for _, c := range o.Schema.Categories {
-		list = append(list, c.Column)
-	}
-	return list
+	at := len(c.numbers)
+	c.roles[c.index[column]] = role{numberRole, at}
+	c.numbers = append(c.numbers, column)
+	return at
 }
 
 // find returns the column of the given name, or an error that lists all.
@@ -212,78 +174,4 @@ func (c *columns) find(what, name string) (int, error) {
 		return -1, fmt.Errorf("there is no column %q for the %s%s: the columns are %s", name, what, suggestion(name, c.header), quoted(c.header))
 	}
 	return i, c.twice[name]
-}
-
-// maxLevels bounds the levels of a categorical column, each of which is a feature.
-const maxLevels = 10_000
-
-// expand turns the stored columns at the start of x into features that fill x: a number is one, and the code
-// of a level as many as there are levels, of which ranks has the place of every code.
-func expand(x []float64, ranks [][]int32) {
-	end := len(x)
-	// From the back: features of a column never start before the column is stored.
-	for s, rank := range slices.Backward(ranks) {
-		v := x[s]
-		if rank == nil {
-			end--
-			x[end] = v
-			continue
-		}
-		end -= len(rank)
-		one := x[end:][:len(rank)]
-		if math.IsNaN(v) {
-			for j := range one {
-				one[j] = v
-			}
-			continue
-		}
-		clear(one)
-		if v != newLevel {
-			one[rank[int(v)]] = 1
-		}
-	}
-}
-
-// levels are those of a categorical column, numbered as they come.
-type levels struct {
-	column string
-	names  names
-	fixed  bool // other levels are refused
-	others bool // or have the code newLevel
-}
-
-// newLevel is the code of all levels that a schema does not have.
-const newLevel = -1
-
-// of returns the code of a level.
-func (l *levels) of(name string) (int, error) {
-	k, known := l.names.numbers()[name]
-	switch {
-	case known:
-		return k, nil
-	case l.fixed && l.others:
-		return newLevel, nil
-	case l.fixed:
-		return 0, fmt.Errorf("column %q: the level %q is not known: it may be %s", l.column, clip(name), quoted(l.names.list))
-	case len(l.names.list) == maxLevels:
-		return 0, fmt.Errorf("column %q: %q is the level number %d: is it a column of numbers or of names?", l.column, clip(name), maxLevels+1)
-	}
-	k, err := l.names.of(name)
-	if err != nil {
-		return 0, fmt.Errorf("column %q: the level %w", l.column, err)
-	}
-	return k, nil
-}
-
-// sorted returns the levels in order, and the place of every code among them.
-func (l *levels) sorted() (list []string, rank []int32) {
-	list = slices.Clone(l.names.list)
-	if !l.fixed {
-		slices.Sort(list)
-	}
-	rank = make([]int32, len(list))
-	for j, name := range list {
-		rank[l.names.numbers()[name]] = int32(j)
-	}
-	return list, rank
 }

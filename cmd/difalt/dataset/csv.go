@@ -8,276 +8,197 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
-// ReadCSV reads a table of text, whose first line names the columns unless the
-// options say otherwise, and which may be compressed by gzip or zstd. A byte order
-// mark, UTF-16, CRLF line ends and quoted cells (RFC 4180) are understood; blank lines
-// are skipped. How cells, decimals, thousands and dates are written is found from the
-// first half megabyte, unless the options say it, and [Table.Assumptions] tells; what
-// can be read in two ways is a [FormatError]. Rows are parsed as they are read, and their
-// text is not kept. Errors name the line, the column and the value.
+// ReadCSV reads a table from CSV (RFC 4180), plain or compressed by gzip or zstd, in UTF-8
+// or, with a byte order mark, UTF-16. Its first line names the columns.
+// Lines end with LF or CRLF; blank ones are skipped. See [ReadFiles] for errors.
 func ReadCSV(r io.Reader, o TableOptions) (*Table, error) {
 	b, err := newBuilder(o)
 	if err != nil {
 		return nil, err
 	}
-	in, encoding, done, err := decompress(r)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	if err := (&reader{o: &o, to: b}).readCSV(in, encoding); err != nil {
+	if err := (&reader{builder: b}).readCSV(r); err != nil {
 		return nil, err
 	}
 	return b.table()
 }
 
-// sampleBytes is how much of a text tells how it is written.
+// sampleBytes bounds the part of a text that is examined before it is read.
 const sampleBytes = 512 << 10
 
-func (r *reader) readCSV(in io.Reader, encoding string) error {
-	text := bufio.NewReaderSize(in, sampleBytes)
-	sample, err := text.Peek(sampleBytes)
-	if err != nil && err != io.EOF {
-		return fmt.Errorf("after line %d: %w", bytes.Count(sample, []byte("\n")), err)
-	}
-	sample = bytes.Clone(sample) // before more is read to its place
-	d, err := r.o.sniffDialect(sample)
+func (r *reader) readCSV(packed io.Reader) error {
+	in, encoding, done, err := decompress(packed)
 	if err != nil {
 		return err
 	}
-	p := &recordParser{dialect: d, single: r.single()}
-	for rec, err := range d.records(text) {
+	defer done()
+	plain := bufio.NewReaderSize(in, sampleBytes)
+	sample, err := plain.Peek(sampleBytes)
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("after line %d: %w", bytes.Count(sample, []byte("\n")), err)
+	}
+	if len(bytes.TrimSpace(sample)) == 0 {
+		return errors.New("the table is empty: its first line should name the columns")
+	}
+	if i := bytes.IndexByte(sample, 0); i >= 0 {
+		return fmt.Errorf("line %d: byte %d of the text is zero: this is not text, or UTF-16 without a byte order mark: save it as UTF-8",
+			1+bytes.Count(sample[:i], []byte("\n")), i)
+	}
+	delimiter := byte(r.o.Delimiter)
+	if delimiter == 0 {
+		delimiter = r.o.findDelimiter(sample)
+	}
+	list := newRecords(plain, delimiter)
+	_, header, err := list.next()
+	if err != nil {
+		return err
+	}
+	if err := r.openCSV(header); err != nil {
+		return err
+	}
+	p := &parser{o: &r.o, cols: r.cols, decimal: byte(cmp.Or(r.o.Decimal, '.'))}
+	for {
+		line, cells, err := list.next()
+		if err == io.EOF {
+			break
+		}
 		if err != nil {
-			return cmp.Or(r.to.parsed(p), err) // the first line that is wrong
+			return err
 		}
-		if p.cols == nil {
-			named, err := r.openCSV(p, rec, sample, encoding)
-			if err != nil {
-				return err
-			}
-			if named {
-				continue
-			}
+		if err := p.row(&r.row, line, cells); err != nil {
+			return err
 		}
-		if err := r.to.cells(p, rec); err != nil {
+		if err := r.add(); err != nil {
 			return err
 		}
 	}
-	if err := r.to.parsed(p); err != nil {
-		return err
-	}
-	return r.to.close()
+	r.noteCSV(delimiter, encoding)
+	return r.close()
 }
 
-// openCSV finds the columns of a file from its first record, and how they are written from a sample of its text. It
-// reports whether that record names the columns.
-func (r *reader) openCSV(p *recordParser, first record, sample []byte, encoding string) (named bool, err error) {
-	header, named := r.o.sniffHeader(first.cells)
-	if err := r.open(header, "line"); err != nil {
-		text := slices.DeleteFunc(slices.Clone(first.cells), looksLikeNumber)
-		if n := len(first.cells); named && n > 1 && n-len(text) > n/2 {
-			err = &FormatError{Option: "NoHeader", err: fmt.Errorf("%w; the first line looks like a row of numbers", err)}
-		}
-		return false, err
+// openCSV finds the columns of a file from its first record.
+func (r *reader) openCSV(header []string) error {
+	err := r.open(header, "line")
+	if err == nil {
+		return nil
 	}
-	p.cols = r.cols
-	undecided := r.sniffColumns(p, sample, named)
-	if list := r.assumptions(&p.dialect, encoding, named); list != nil {
-		r.to.assume(Assumption{r.path, strings.Join(list, ", ")})
-	}
-	return named, r.to.undecided(undecided)
-}
-
-// A record is the cells of one, without their quotes, and its first line. The slice is used again for the next one.
-type record struct {
-	line  int
-	cells []string
-}
-
-// records are those of a text, up to the first that is none.
-func (d *dialect) records(text io.Reader) iter.Seq2[record, error] {
-	return func(yield func(record, error) bool) {
-		if d.quote == '\'' {
-			text = swapped{text}
-		}
-		own := &bounded{in: text}
-		in := csv.NewReader(own)
-		in.Comma, in.FieldsPerRecord, in.ReuseRecord = rune(d.delimiter), -1, true
-		for line := 0; ; {
-			cells, err := in.Read()
-			if err == io.EOF {
-				return
-			}
-			if err != nil {
-				yield(record{}, recordError(err, line))
-				return
-			}
-			line, _ = in.FieldPos(0)
-			if d.quote == '\'' {
-				for i, c := range cells {
-					cells[i] = swapQuotes.Replace(c)
-				}
-			}
-			if own.n = 0; !yield(record{line, cells}, nil) {
-				return
-			}
+	numbers := 0
+	for _, cell := range header {
+		if _, wrong := parseNumber(strings.TrimSpace(cell)); wrong == nil {
+			numbers++
 		}
 	}
-}
-
-// recordError says what is wrong with the record after the one in a line.
-func recordError(err error, line int) error {
-	var wrong *csv.ParseError
-	switch {
-	case errors.Is(err, errEndless):
-		return fmt.Errorf("line %d, or one after it: %w", line+1, err)
-	case !errors.As(err, &wrong):
-		return fmt.Errorf("after line %d: %w", line, err)
-	case wrong.Err == csv.ErrBareQuote:
-		return fmt.Errorf("line %d: there is a quote within a cell that does not start with one", wrong.StartLine)
+	switch first := header[0]; {
+	case loneCR(1, header) != nil:
+		return loneCR(1, header)
+	case strings.HasPrefix(first, "#") || strings.HasPrefix(first, "sep=") || strings.HasPrefix(first, "<"):
+		return fmt.Errorf("%w; the first line seems to be a comment, or HTML: expected the names of the columns", err)
+	case len(header) > 1 && numbers > len(header)/2:
+		return fmt.Errorf("%w; the first line seems to be a row of numbers: expected the names of the columns", err)
 	}
-	return fmt.Errorf("line %d: a quoted cell does not end, or has text after the quote that ends it: the file may be truncated", wrong.StartLine)
+	return err
 }
 
-// swapped is a text in which quotation marks and apostrophes have changed places.
-type swapped struct{ in io.Reader }
-
-var swapQuotes = strings.NewReplacer(`"`, "'", "'", `"`)
-
-func (s swapped) Read(b []byte) (int, error) {
-	n, err := s.in.Read(b)
-	copy(b, swapQuotes.Replace(string(b[:n])))
-	return n, err
+// noteCSV records what differs from plain CSV.
+func (r *reader) noteCSV(delimiter byte, encoding string) {
+	var list []string
+	if encoding != "" {
+		list = append(list, encoding)
+	}
+	if name := map[byte]string{';': "semicolons", '\t': "tabs", '|': "vertical bars"}[delimiter]; name != "" && r.o.Delimiter == 0 {
+		list = append(list, name)
+	}
+	if unnamed := r.cols.unnamed; unnamed != nil {
+		list = append(list, fmt.Sprintf("without %s, of no name", text.List(unnamed)))
+	}
+	if list != nil {
+		r.note("%s", strings.Join(list, ", "))
+	}
 }
 
-// A bounded text has records of at most maxRecord bytes: that bounds the memory for a quoted cell that never ends.
-type bounded struct {
-	in io.Reader
-	n  int // bytes since the last record
+// findDelimiter returns the delimiter that splits the first line of a text into cells with
+// all names of the options, or else into the most cells.
+func (o *TableOptions) findDelimiter(sample []byte) byte {
+	best, most := byte(','), 1
+	for _, mark := range []byte(",;\t|") {
+		_, cells, err := newRecords(bytes.NewReader(sample), mark).next()
+		if err == nil && len(cells) > 1 && containsAll(cells, o.named()) {
+			return mark
+		}
+		if len(cells) > most {
+			best, most = mark, len(cells)
+		}
+	}
+	return best
+}
+
+// containsAll reports whether a header has all names that are not empty.
+func containsAll(header, names []string) bool {
+	have := map[string]bool{"": true}
+	for _, cell := range header {
+		have[strings.TrimSpace(cell)] = true
+	}
+	for _, name := range names {
+		if !have[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// records reads the records of CSV. Each has at most maxRecord bytes, which bounds the
+// memory for a line or a quoted cell without end.
+type records struct {
+	in   *csv.Reader
+	text io.Reader
+	line int // of the last record
+	n    int // bytes read since then
 }
 
 const maxRecord = 16 << 20
 
-var errEndless = fmt.Errorf("a quoted cell does not end in %d MB", maxRecord>>20)
+var errEndless = fmt.Errorf("a line or a quoted cell does not end within %d MB", maxRecord>>20)
 
-func (r *bounded) Read(b []byte) (int, error) {
+func newRecords(text io.Reader, delimiter byte) *records {
+	r := &records{text: text}
+	r.in = csv.NewReader(r)
+	r.in.Comma, r.in.FieldsPerRecord, r.in.ReuseRecord = rune(delimiter), -1, true
+	return r
+}
+
+// Read reads text for the csv.Reader.
+func (r *records) Read(b []byte) (int, error) {
 	if r.n > maxRecord {
 		return 0, errEndless
 	}
-	n, err := r.in.Read(b)
+	n, err := r.text.Read(b)
 	r.n += n
 	return n, err
 }
 
-// The first bytes of the formats that are told apart by content.
-const (
-	magicGzip    = "\x1f\x8b"
-	magicZstd    = "\x28\xb5\x2f\xfd"
-	magicZip     = "PK\x03\x04"
-	magicNPY     = "\x93NUMPY"
-	magicParquet = "PAR1"
-)
-
-// Text may unpack to so many bytes, or to so many times what was read: tables of any
-// use compress less, and a small file must not fill the memory. maxWindow bounds
-// what a zstd decoder keeps.
-const (
-	maxPlain  = 16 << 20
-	maxFactor = 100
-	maxWindow = 128 << 20
-)
-
-// decompress returns the text that r holds, compressed or not, as UTF-8 without byte
-// order mark, and the name of its encoding if that was another one. done frees what the
-// decoder holds.
-func decompress(r io.Reader) (text io.Reader, encoding string, done func(), err error) {
-	raw := &counter{in: r}
-	in := bufio.NewReaderSize(raw, 1<<16)
-	head, err := in.Peek(4)
-	if err != nil && err != io.EOF {
-		return nil, "", nil, err
-	}
-	done = func() {}
+// next returns the line and the cells of the next record, or io.EOF. The slice of cells is
+// overwritten by the next call.
+func (r *records) next() (line int, cells []string, err error) {
+	cells, err = r.in.Read()
+	var wrong *csv.ParseError
 	switch {
-	case bytes.HasPrefix(head, []byte(magicGzip)):
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, "", nil, unpackError("gzip", err)
-		}
-		in = bufio.NewReaderSize(&unpacker{in: z, raw: raw, kind: "gzip"}, 1<<16)
-	case bytes.HasPrefix(head, []byte(magicZstd)):
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return nil, "", nil, unpackError("zstd", err)
-		}
-		done = z.Close
-		in = bufio.NewReaderSize(&unpacker{in: z, raw: raw, kind: "zstd"}, 1<<16)
+	case err == io.EOF:
+		return 0, nil, err
+	case errors.Is(err, errEndless):
+		return 0, nil, fmt.Errorf("line %d, or one after it: %w", r.line+1, err)
+	case errors.As(err, &wrong) && wrong.Err == csv.ErrBareQuote:
+		return 0, nil, fmt.Errorf("line %d: there is a quote within a cell that does not start with one", wrong.StartLine)
+	case errors.As(err, &wrong):
+		return 0, nil, fmt.Errorf("line %d: a quoted cell does not end, or has text after the quote that ends it: is the file truncated?",
+			wrong.StartLine)
+	case err != nil:
+		return 0, nil, fmt.Errorf("after line %d: %w", r.line, err)
 	}
-	switch b, _ := in.Peek(4); {
-	case bytes.HasPrefix(b, []byte("\ufeff")):
-		_, _ = in.Discard(3)
-	case bytes.HasPrefix(b, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(b, []byte("\x00\x00\xfe\xff")):
-		return nil, "", done, errors.New("line 1: the text is UTF-32: save it as UTF-8")
-	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
-		decoder := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
-		return transform.NewReader(in, decoder), "UTF-16", done, nil
-	}
-	return in, "", done, nil
-}
-
-// A counter counts the bytes that are read through it, and tells how many there are so far, unless tell is nil.
-type counter struct {
-	in   io.Reader
-	n    int64
-	tell func(n int64)
-}
-
-func (c *counter) Read(b []byte) (int, error) {
-	n, err := c.in.Read(b)
-	if c.n += int64(n); c.tell != nil {
-		c.tell(c.n)
-	}
-	return n, err
-}
-
-// An unpacker names the errors of a decoder and bounds what it makes of its input.
-type unpacker struct {
-	in   io.Reader
-	raw  *counter
-	kind string
-	n    int64
-}
-
-func (u *unpacker) Read(b []byte) (int, error) {
-	n, err := u.in.Read(b)
-	u.n += int64(n)
-	if u.n > max(maxPlain, maxFactor*u.raw.n) {
-		return 0, fmt.Errorf("%d bytes of %s unpack to more than %d: unpack the file first if that is right", u.raw.n, u.kind, u.n)
-	}
-	if err != nil && err != io.EOF {
-		err = unpackError(u.kind, err)
-	}
-	return n, err
-}
-
-func unpackError(kind string, err error) error {
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return fmt.Errorf("the %s data end too early: the file may be truncated", kind)
-	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return fmt.Errorf("the %s data need a window of more than %d bytes: compress the file without --long", kind, maxWindow)
-	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zstd.ErrCRCMismatch):
-		return fmt.Errorf("the %s data are damaged: their checksum is wrong", kind)
-	}
-	return fmt.Errorf("the %s data are damaged: %w", kind, err)
+	r.line, _ = r.in.FieldPos(0)
+	r.n = 0
+	return r.line, cells, nil
 }

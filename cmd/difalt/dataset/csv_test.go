@@ -1,11 +1,12 @@
 package dataset
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 )
 
 var columnsTY = TableOptions{Task: "t", Target: "y"}
@@ -20,31 +21,26 @@ func TestReadCSV(t *testing.T) {
 		{"no end of last line", strings.TrimSuffix(plain, "\n")},
 		{"spaces in header", strings.Replace(plain, "a,", " a ,", 1)},
 	} {
-		for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
-			tab, err := ReadCSV(strings.NewReader(c.text), TableOptions{Task: "t", Target: "y", Node: "site", Storage: storage})
+		t.Run(c.name, func(t *testing.T) {
+			tab, err := ReadCSV(strings.NewReader(c.text), TableOptions{Task: "t", Target: "y", Drop: []string{"site"}})
 			if err != nil {
-				t.Errorf("%s: %v", c.name, err)
-				continue
+				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(tab.Features(), []string{"a", "b"}) || !reflect.DeepEqual(tab.Tasks(), []string{"x", "z"}) || !reflect.DeepEqual(tab.Nodes(), []string{"p", "q"}) {
-				t.Errorf("%s: features %q, tasks %q, nodes %q", c.name, tab.Features(), tab.Tasks(), tab.Nodes())
+			if !reflect.DeepEqual(tab.Features(), []string{"a", "b"}) || !reflect.DeepEqual(tab.Tasks(), []string{"x", "z"}) {
+				t.Errorf("features %q, tasks %q", tab.Features(), tab.Tasks())
 			}
-			if tab.Rows() != 3 || tab.Y(1) != 20 || tab.Task(2) != 0 || tab.Node(1) != 1 {
-				t.Errorf("%s: rows %d, y %v, task %d", c.name, tab.Rows(), tab.Y(1), tab.Task(2))
+			if x := tab.X(make([]float64, 2), 1); tab.Rows() != 3 || tab.Y(1) != 20 || tab.Task(2) != 0 || !reflect.DeepEqual(x, []float64{3, -0.4}) {
+				t.Errorf("rows %d, row 1 %v, %v, task %d", tab.Rows(), x, tab.Y(1), tab.Task(2))
 			}
-			want := []float64{3, -0.4}
-			if storage == kernel.Float32 {
-				want[1] = float64(float32(-0.4))
-			}
-			if x := tab.X(make([]float64, 2), 1); !reflect.DeepEqual(x, want) {
-				t.Errorf("%s: %v: row 1 is %v, want %v", c.name, storage, x, want)
-			}
-		}
+		})
 	}
 }
 
+// only selects features by a schema.
+func only(columns ...string) *schema.Schema { return &schema.Schema{Columns: columns} }
+
 func TestReadCSVFeatures(t *testing.T) {
-	tab, err := ReadCSV(strings.NewReader("b,note,t,a\n1,hello,x,2\n"), TableOptions{Task: "t", Features: []string{"a", "b"}})
+	tab, err := ReadCSV(strings.NewReader("b,note,t,a\n1,hello,x,2\n"), TableOptions{Task: "t", Schema: only("a", "b")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,55 +53,99 @@ func TestReadCSVFeatures(t *testing.T) {
 	}
 }
 
-func TestReadCSVErrors(t *testing.T) {
+// TestNotations: numbers and dates in another notation are read with the option, and the
+// error without it proposes it.
+func TestNotations(t *testing.T) {
 	for _, c := range []struct {
-		name, text string
+		name, cell string
 		o          TableOptions
-		want       []string
+		want       float64
+		option     string // proposed without o
+		values     []string
 	}{
-		{"empty", "", columnsTY, []string{"the table is empty"}},
-		{"zero rows", "t,a,y\n", columnsTY, []string{"zero rows"}},
-		{"missing task", "a,y\n1,2\n", columnsTY, []string{`no column "t" for the task`, `["a" "y"]`}},
-		{"missing target", "t,a\n1,2\n", columnsTY, []string{`no column "y" for the target`, `["t" "a"]`}},
-		{"missing node", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Target: "y", Node: "n"}, []string{`no column "n" for the node`}},
-		{"missing drop", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Target: "y", Drop: []string{"q"}}, []string{`no column "q" for the columns to drop`}},
-		{"missing feature", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Features: []string{"a", "c"}}, []string{`no column "c" for the features`}},
-		{"same column", "t,a,y\n1,2,3\n", TableOptions{Task: "t", Target: "t"}, []string{"cannot be both the task and the target", `"t"`}},
-		{"no features", "t,y\n1,2\n", columnsTY, []string{"no feature columns", `["t" "y"]`}},
-		{"duplicate column", "t,a,a,y\n1,2,3,4\n", columnsTY, []string{`columns 2 and 3 are both named "a"`}},
-		{"unnamed columns", ",t,,y\n1,2,3,4\n", columnsTY, []string{"no feature columns"}},
-		{"several texts", "t,a,b,c,y\nx,p,1,q,2\n", columnsTY, []string{`column "a": "p" is not a number`}},
-		{"money", "t,a,y\nx,$7,2\n", columnsTY, []string{`"$7" is not a number alone`, `take "$" out`}},
-		{"percent", "t,a,y\nx,7.5 %,2\n", columnsTY, []string{`take "%" out`}},
-		{"no month", "t,a,y\nx,2024-01,2\nx,2024-13,2\n", columnsTY, []string{"line 3", `"2024-13"`}},
-		{"text", "t,a,y\nx,1,2\nx,one,2\n", columnsTY, []string{"line 3", `column "a"`, `"one" is not a number`}},
-		{"text target", "t,a,y\nx,1,high\n", columnsTY, []string{"line 2", `column "y"`, `"high" is not a number`}},
-		{"long text", "t,a,y\nx,1," + strings.Repeat("z", 1000) + "\n", columnsTY, []string{"zzz...", "not a number"}},
-		{"NaN", "t,a,y\nx,1,2\nx,NaN,2\n", columnsTY, []string{`1 in column "a" (first on line 3)`, "missing"}},
-		{"Inf target", "t,a,y\nx,1,-Inf\n", columnsTY, []string{"line 2", `column "y"`, "the value is -Inf"}},
-		{"huge", "t,a,y\nx,1e400,2\n", columnsTY, []string{"line 2", `column "a"`, "1e400 is too large"}},
-		{"too large to be squared", "t,a,y\nx,-1e151,2\n", columnsTY, []string{"line 2", `column "a"`, "-1e151 is too large: the largest is 1e150"}},
-		{"target too large to be squared", "t,a,y\nx,1,1e200\n", columnsTY, []string{"line 2", `column "y"`, "1e200 is too large"}},
-		{"underscore", "t,a,y\nx,1,2\nx,1_000,2\n", columnsTY, []string{"line 3", `column "a"`, `"1_000" is not a number`}},
-		{"underscore in an exponent", "t,a,y\nx,1,2\nx,1e1_0,2\n", columnsTY, []string{"line 3", `"1e1_0" is not a number`}},
-		{"huge for float32", "t,a,y\nx,1e40,2\n", TableOptions{Task: "t", Target: "y", Storage: kernel.Float32}, []string{"line 2", `column "a"`, "too large for float32"}},
-		{"empty cell", "t,a,y\nx,,2\n", columnsTY, []string{`1 in column "a" (first on line 2)`, "missing"}},
-		{"empty task", "t,a,y\n,1,2\n", columnsTY, []string{`1 in column "t" (first on line 2)`, "missing"}},
-		{"ragged", "t,a,y\nx,1,2\nx,1\n", columnsTY, []string{"line 3 has 2 cells", "3 columns"}},
-		{"truncated quote", "t,a,y\nx,1,2\n\"x,1,2\n", columnsTY, []string{"line 3", "truncated"}},
-		{"bare quote", "t,a,y\nx\"y,1,2\n", columnsTY, []string{"line 2", "quote"}},
-		{"two nodes", "t,a,y,n\nx,1,2,p\nz,1,2,p\nx,1,2,q\n", TableOptions{Task: "t", Target: "y", Node: "n"}, []string{"line 4", `task "x"`, `node "q" here`, `node "p" before`, "line 2"}},
+		{"decimal comma", "1,5", TableOptions{Decimal: ','}, 1.5, "Decimal", []string{","}},
+		{"comma and exponent", "-1,5e2", TableOptions{Decimal: ','}, -150, "Decimal", []string{","}},
+		{"thousands or decimal", "1,234", TableOptions{Decimal: ','}, 1.234, "Decimal", []string{","}},
+		{"year first", "2024-02-29", TableOptions{Dates: "ymd"}, 19782, "Dates", []string{"ymd"}},
+		{"day first", "29.2.2024", TableOptions{Dates: "dmy"}, 19782, "Dates", []string{"dmy"}},
+		{"month first", "2/29/2024", TableOptions{Dates: "mdy"}, 19782, "Dates", []string{"mdy"}},
+		{"day or month", "2/3/1970", TableOptions{Dates: "mdy"}, 33, "Dates", []string{"dmy", "mdy"}},
+		{"time", "1970-01-02 06:00", TableOptions{Dates: "ymd"}, 1.25, "Dates", []string{"ymd"}},
+		{"zone", "1970-01-02T06:00:00.5+06:00", TableOptions{Dates: "ymd"}, 1 + 0.5/86400, "Dates", []string{"ymd"}},
+		{"before 1970", "1969-12-31", TableOptions{Dates: "ymd"}, -1, "Dates", []string{"ymd"}},
 	} {
-		_, err := ReadCSV(strings.NewReader(c.text), c.o)
-		checkMessage(t, c.name, err, c.want)
+		t.Run(c.name, func(t *testing.T) {
+			text := "t;a;y\nx;" + c.cell + ";2\n"
+			c.o.Task, c.o.Target = "t", "y"
+			tab, err := ReadCSV(strings.NewReader(text), c.o)
+			if err != nil || tab.X(make([]float64, 1), 0)[0] != c.want {
+				t.Errorf("%v, %v, want %v", tab, err, c.want)
+			}
+			_, err = ReadCSV(strings.NewReader(text), columnsTY)
+			var format *FormatError
+			if !errors.As(err, &format) || format.Option != c.option || !reflect.DeepEqual(format.Values, c.values) {
+				t.Errorf("error %v proposes %+v", err, format)
+			}
+		})
 	}
+	_, err := ReadCSV(strings.NewReader("t;a;y\nx;1.5;2\n"), TableOptions{Task: "t", Target: "y", Decimal: ','})
+	checkMessage(t, "point", err, []string{"line 2", `"1.5" has '.' as decimal mark`})
+	for _, o := range []TableOptions{{Decimal: 'x'}, {Dates: "dym"}, {Delimiter: '1'}, {Delimiter: ',', Decimal: ','}, {Schema: only("a"), Drop: []string{"b"}}} {
+		if err := o.Validate(); err == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+	tab, err := ReadCSV(strings.NewReader("t,a,y\nx,TRUE,1\nx,false,2\n"), columnsTY)
+	if err != nil || tab.X(make([]float64, 1), 0)[0] != 1 || tab.X(make([]float64, 1), 1)[0] != 0 {
+		t.Errorf("truth values: %v, %v", tab, err)
+	}
+}
+
+// TestDelimiter: the header line gives the delimiter, whatever the cells below contain.
+func TestDelimiter(t *testing.T) {
+	for _, c := range []struct{ name, text, note string }{
+		{"comma", "t,a,y\n\"x;|\",1,2\n", ""},
+		{"semicolon", "t;a;y\nx,z;1;2\n", "semicolons"},
+		{"tab", "t\ta\ty\nx,;\t1\t2\n", "tabs"},
+		{"bar", "t|a|y\nx|1|2\n", "vertical bars"},
+		{"commas in a name", "t;\"a,b,c,d\";y\nx;1;2\n", "semicolons"},
+		{"unnamed", ",t,a,y\n1,x,1,2\n", "without column 1, of no name"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tab, err := ReadCSV(strings.NewReader(c.text), columnsTY)
+			if err != nil || len(tab.Features()) != 1 || tab.Y(0) != 2 || strings.Join(tab.Notes(), "|") != c.note {
+				t.Errorf("%v, %v", tab, err)
+			}
+		})
+	}
+}
+
+// TestRowColumns: weights and marks come with the rows, and a split follows the marks.
+func TestRowColumns(t *testing.T) {
+	o := TableOptions{Task: "t", Target: "y", Weight: "w", Holdout: "h"}
+	tab, err := ReadCSV(strings.NewReader("t,a,w,h,y\nx,1,0.5,0,2\nx,2,0,1,3\n"), o)
+	if err != nil || !reflect.DeepEqual(tab.Weights(), []float64{0.5, 0}) || !reflect.DeepEqual(tab.Features(), []string{"a"}) {
+		t.Fatalf("%v, %v", tab, err)
+	}
+	if train, err := tab.Split(Split{}); err != nil || !reflect.DeepEqual(train, []bool{true, false}) {
+		t.Errorf("split %v, %v", train, err)
+	}
+	_, err = tab.Split(Split{TestFraction: .5})
+	checkMessage(t, "marks and fraction", err, []string{"the table marks its test rows"})
+	_, err = ReadCSV(strings.NewReader("t,a,w,h,y\nx,1,-1,0,2\n"), o)
+	checkMessage(t, "weight", err, []string{`line 2, column "w": the weight is -1`})
+	_, err = ReadCSV(strings.NewReader("t,a,w,h,y\nx,1,1,.5,2\n"), o)
+	checkMessage(t, "mark", err, []string{`line 2, column "h": the mark is 0.5`})
+	o.Drop = []string{"h"}
+	_, err = ReadCSV(strings.NewReader("t,a,w,h,y\nx,1,1,1,2\n"), o)
+	checkMessage(t, "dropped", err, []string{`column "h" is the mark of test rows: it cannot be dropped`})
 }
 
 // TestUnusedTwice: columns of one name are refused only where one of them is used.
 func TestUnusedTwice(t *testing.T) {
 	const text = "t,a,note,note,y\nx,1,p,q,2\n"
 	for _, o := range []TableOptions{
-		{Task: "t", Target: "y", Features: []string{"a"}},
+		{Task: "t", Target: "y", Schema: only("a")},
 		{Task: "t", Target: "y", Drop: []string{"note"}},
 	} {
 		table, err := ReadCSV(strings.NewReader(text), o)
@@ -115,7 +155,7 @@ func TestUnusedTwice(t *testing.T) {
 			t.Errorf("features %q", got)
 		}
 	}
-	for _, o := range []TableOptions{columnsTY, {Task: "note", Target: "y"}, {Task: "t", Target: "note"}, {Task: "t", Target: "y", Features: []string{"a", "note"}}} {
+	for _, o := range []TableOptions{columnsTY, {Task: "note", Target: "y"}, {Task: "t", Target: "note"}, {Task: "t", Target: "y", Schema: only("a", "note")}} {
 		_, err := ReadCSV(strings.NewReader(text), o)
 		checkMessage(t, "used", err, []string{`columns 3 and 4 are both named "note"`})
 	}

@@ -1,29 +1,28 @@
-// Package dataset reads tables of many small regression tasks and turns them into the
-// packed tasks of package kernel: assignment of tasks to nodes, held-out rows, folds.
+// Package dataset reads tables of many small regression tasks.
 //
-// A [Table] holds rows of samples; each row belongs to a task, each task to a
-// node. Tables come from files ([ReadFiles]: CSV, also compressed, Parquet, NPY; one
-// file or one a node), from a stream of CSV ([ReadCSV]), row by row from the caller
-// ([NewTable], [Table.Append]), or from the problem files of package problemfile.
-// [TableOptions] says
-// which columns are task, target, node and features, which of them are categorical, which
-// say something about rows (weights, marks of held-out rows, times, groups), and what
-// becomes of missing values; [Table.Schema] keeps what was learned from the
-// first table for the next. How CSV is written is found from its first rows, and
-// [Table.Assumptions] tells what is not the plain way. [Describe] says what a file holds
-// without training on it. Package fit trains on tables, and package model
-// predicts.
+// A [Table] holds samples in rows; each row belongs to a task. Tables come from files
+// ([ReadFiles]: CSV, plain or compressed by gzip or zstd, Parquet, NumPy's .npy), from a
+// stream of CSV ([ReadCSV]), or row by row from the caller ([NewTable], [Table.Append]).
+// [TableOptions] names the columns of task, target, weight and held-out rows, the
+// categorical ones, and the treatment of missing values. [Table.Schema] holds the columns
+// and levels of a table: with it, later files are read to the same features.
+// [Table.Split] and [Table.Folds] divide rows into training rows, test rows and folds.
+//
+// # Notation
+//
+// Numbers have a decimal point unless [TableOptions.Decimal] is a comma, no marks between
+// thousands, and dates are refused unless [TableOptions.Dates] gives their order. Only the
+// delimiter is detected, from the header line. A cell in another notation gives a
+// [FormatError] that names the option. [Table.Notes] lists what differs from plain CSV.
 //
 // # Memory
 //
-// Rows are parsed as they are read, so that a table takes 8 bytes a number, or 4 with
-// float32 storage, whatever the size of the file's text. [Table.Pack] copies it.
-// Compressed text that unpacks to more than a hundred times its size, and arrays or
-// columns that claim to, are refused beyond some megabytes, as are single cells of many
-// megabytes.
+// Rows are parsed while they are read. A table takes 8 bytes per number. Errors are records
+// above 16 MB, text above 16 MB that was compressed more than a hundredfold, and arrays and
+// columns that claim more than the file can hold.
 //
 // # Errors
 //
-// An error names the file, the line or row, the column or array, and the value.
-// Nothing is returned besides an error.
+// An error names the file, the line or row, the column or array, and the value. Functions
+// return no result besides an error.
 package dataset

@@ -11,22 +11,22 @@ import (
 )
 
 func ExampleReadCSV() {
-	const text = `store,region,price,weekday,revenue
-A,north,1.20,1,310
-A,north,1.10,2,350
-B,south,1.35,1,205
+	const text = `store,price,weekday,revenue
+A,1.20,1,310
+A,1.10,2,350
+B,1.35,1,205
 `
-	table, err := dataset.ReadCSV(strings.NewReader(text), dataset.TableOptions{Task: "store", Target: "revenue", Node: "region"})
+	table, err := dataset.ReadCSV(strings.NewReader(text), dataset.TableOptions{Task: "store", Target: "revenue"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(table.Rows(), "rows of tasks", table.Tasks(), "on nodes", table.Nodes())
+	fmt.Println(table.Rows(), "rows of tasks", table.Tasks())
 	fmt.Println("features", table.Features())
 
-	_, err = dataset.ReadCSV(strings.NewReader(text+"B,south,cheap,2,230\n"), dataset.TableOptions{Task: "store", Target: "revenue", Node: "region"})
+	_, err = dataset.ReadCSV(strings.NewReader(text+"B,cheap,2,230\n"), dataset.TableOptions{Task: "store", Target: "revenue"})
 	fmt.Println(err)
 	// Output:
-	// 3 rows of tasks [A B] on nodes [north south]
+	// 3 rows of tasks [A B]
 	// features [price weekday]
 	// line 5, column "price": "cheap" is not a number
 }
@@ -48,20 +48,20 @@ func ExampleReadFiles() {
 		}
 	}
 	options := dataset.TableOptions{
-		Task: "store", Target: "revenue", Categorical: []string{"kind"}, Delimiter: ';', Missing: dataset.MissingDrop,
+		Task: "store", Target: "revenue", Categorical: []string{"kind"}, Missing: dataset.MissingDrop,
 	}
 	table, err := dataset.ReadFiles([]string{filepath.Join(dir, "site-*.csv")}, options)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(table.Rows(), "rows on nodes", table.Nodes(), "and", table.Dropped(), "dropped")
+	fmt.Println(table.Rows(), "rows and", table.Dropped(), "dropped")
 	fmt.Println("features", table.Features())
 
 	options = dataset.TableOptions{Task: "store", Schema: table.Schema()}
 	_, err = dataset.ReadCSV(strings.NewReader("store,price,kind\nA,1.30,mall\n"), options)
 	fmt.Println(err)
 	// Output:
-	// 3 rows on nodes [site-north site-south] and 1 dropped
+	// 3 rows and 1 dropped
 	// features [kind=kiosk kind=market price]
 	// line 2, column "kind": the level "mall" is not known: it may be ["kiosk" "market"]
 }

@@ -6,62 +6,56 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
-// ReadFiles reads a table from one file or several, each of which is named by its
-// path, is the standard input ("-"), or matches a pattern such as "site-*.csv"
-// (path/filepath.Match). Their content says what they are: CSV, also compressed by gzip
-// or zstd ([ReadCSV]), Parquet, or an array of NumPy (.npy, N x k, whose columns are c0,
-// c1, ...). The last two are kept in memory as a whole where they come from a pipe.
-//
-// Several files are one table, with the features of the first. If no column names
-// the nodes, each file is a node, named by the file without folder and extension.
-// Errors name the file.
+// Stdin is the path that stands for the standard input.
+const Stdin = "-"
+
+// ReadFiles reads one table from files: each pattern is a path, [Stdin], or a pattern such
+// as "site-*.csv" (path/filepath.Match), and the rows of all files follow one another. The
+// content determines the format: CSV, plain or compressed by gzip or zstd, Parquet, or an
+// array of NumPy (.npy, N x k, with columns c0, c1, ...). All files must have the features
+// of the first. Errors name the file, the line or row, the column and the value; a
+// [FormatError] names the option that would help.
 func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
-	paths, err := matching(patterns)
-	if err != nil {
-		return nil, err
-	}
 	b, err := newBuilder(o)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{o: &o, to: b, readSoFar: newReadSoFar(o.Progress, paths)}
-	nodes := map[string]string{}
+	paths, err := matching(patterns)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{builder: b}
 	for _, path := range paths {
-		if len(paths) > 1 && o.Node == "" {
-			b.node = stem(path)
-			if other, twice := nodes[b.node]; twice {
-				return nil, fmt.Errorf("%s and %s would both be node %q", other, path, b.node)
-			}
-			nodes[b.node] = path
+		if info, err := os.Stat(path); err == nil {
+			r.total += info.Size()
 		}
+	}
+	for _, path := range paths {
 		if err := r.readFile(path); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	t, err := b.table()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", strings.Join(patterns, ", "), err)
+		return nil, fmt.Errorf("%s: %w", text.List(patterns), err)
 	}
 	return t, nil
 }
 
-// Stdin is the path that stands for the standard input.
-const Stdin = "-"
-
-// matching returns the files that ReadFiles would read, in its order: that of the
-// patterns, and of names within a pattern. A pattern without a match is an error.
-func matching(patterns []string) ([]string, error) {
-	var paths []string
+// matching returns the files of the patterns, in order. A pattern without a match and a
+// file that is named twice are errors.
+func matching(patterns []string) (paths []string, err error) {
 	for _, pattern := range patterns {
 		list := []string{pattern}
 		if _, err := os.Stat(pattern); err != nil && strings.ContainsAny(pattern, "*?[") {
@@ -85,159 +79,106 @@ func matching(patterns []string) ([]string, error) {
 	return paths, nil
 }
 
-// stem is the name of a file without its folder and what follows the first dot.
-func stem(path string) string {
-	name := filepath.Base(path)
-	if i := strings.IndexByte(name, '.'); i > 0 {
-		name = name[:i]
-	}
-	return name
+// A reader reads files for a builder, one after the other, and reports its progress.
+type reader struct {
+	*builder
+	file        *os.File
+	done, total int64 // bytes
 }
 
-func (r *reader) readFile(path string) error {
-	r.path = path
-	defer r.next()
-	f := os.Stdin
+// Read reads the current file.
+func (r *reader) Read(b []byte) (int, error) {
+	n, err := r.file.Read(b)
+	r.count(n)
+	return n, err
+}
+
+// ReadAt reads the current file.
+func (r *reader) ReadAt(b []byte, at int64) (int, error) {
+	n, err := r.file.ReadAt(b, at)
+	r.count(n)
+	return n, err
+}
+
+func (r *reader) count(n int) {
+	if r.done += int64(n); r.o.Progress != nil {
+		r.o.Progress(min(r.done, max(r.total, 0)), r.total)
+	}
+}
+
+func (r *reader) readFile(path string) (err error) {
+	r.path, r.file = path, os.Stdin
 	if path != Stdin {
-		var err error
-		if f, err = os.Open(path); err != nil {
+		if r.file, err = os.Open(path); err != nil {
 			return text.Cause(err)
 		}
-		defer f.Close()
+		defer r.file.Close()
 	}
-	info, err := f.Stat()
+	info, err := r.file.Stat()
 	if err != nil {
 		return text.Cause(err)
 	}
 	if info.IsDir() {
 		return errors.New("it is a folder")
 	}
-	in := bufio.NewReaderSize(&counter{in: f, tell: r.readSoFar.to}, 1<<16)
+	in := bufio.NewReaderSize(r, 1<<16)
 	head, err := in.Peek(len(magicNPY))
 	if err != nil && err != io.EOF {
 		return text.Cause(err)
 	}
+	read := r.readParquet
 	switch s := string(head); {
-	case strings.HasPrefix(s, magicParquet):
-		return r.readWhole(r.readParquet, f, in, info)
-	case strings.HasPrefix(s, magicNPY):
-		return r.readWhole(r.readNPY, f, in, info)
 	case strings.HasPrefix(s, magicZip):
-		return errors.New("it is a zip archive: want CSV, Parquet or .npy; a problem file has a name that ends with .npz, and a spreadsheet has to be saved as CSV")
+		return errors.New("it is a zip archive: expected CSV, Parquet or .npy; problem files end in .npz, and spreadsheets have to be saved as CSV")
+	case strings.HasPrefix(s, magicNPY):
+		read = r.readNPY
+	case !strings.HasPrefix(s, magicParquet):
+		return text.Cause(r.readCSV(in))
 	}
-	lines, encoding, done, err := decompress(in)
-	if err != nil {
-		return text.Cause(err)
-	}
-	defer done()
-	return r.readCSV(lines, encoding)
-}
-
-// readWhole calls read with all of a file, which goes to memory unless it is regular.
-func (r *reader) readWhole(read func(io.ReaderAt, int64) error, f *os.File, in *bufio.Reader, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
-		return read(f, info.Size())
+		return read(r, info.Size())
 	}
-	all, err := io.ReadAll(in)
+	all, err := io.ReadAll(in) // of a pipe
 	if err != nil {
 		return text.Cause(err)
 	}
 	return read(bytes.NewReader(all), int64(len(all)))
 }
 
-// A reader reads the files that a sink takes, one after the other.
-type reader struct {
-	o    *TableOptions
-	to   sink
-	path string   // of the current file, empty for a stream
-	cols *columns // of the current file
-	readSoFar
-}
-
-// A sink takes the rows of files: a table, or the description of one.
-type sink interface {
-	// open begins a file with the given columns, whose rows are counted in a unit, line or
-	// row, and says what the columns are for.
-	open(header []string, unit string) (*columns, error)
-	// types takes what a Parquet file says about its columns. It refuses what the sink cannot
-	// take, and may change the roles of columns.
-	types(file string, list []*parquetColumn) error
-	// undecided takes the error about numbers of a text that can be read in several ways; nil if there is none.
-	undecided(err error) error
-	// cells takes a record of text, and parsed ends those of a file.
-	cells(p *recordParser, rec record) error
-	parsed(p *recordParser) error
-	// assume takes how a file is read, apart from the plain way.
-	assume(a Assumption)
-	// add takes a row, which it may change.
-	add(w *row) error
-	// close ends a file.
-	close() error
-}
-
-func (r *reader) open(header []string, unit string) (err error) {
-	r.cols, err = r.to.open(header, unit)
-	return err
-}
-
-// A readSoFar counts the bytes of files of a known size that have been read.
-type readSoFar struct {
-	tell         func(done, total int64) // nil if nobody asks
-	before, size int64                   // bytes of the files before, and of all
-	read         int64                   // of the current file
-}
-
-// newReadSoFar starts counting for some files; those that are no regular files have no size.
-func newReadSoFar(tell func(done, total int64), paths []string) readSoFar {
-	p := readSoFar{tell: tell}
-	for _, path := range paths {
-		if info, err := os.Stat(path); tell != nil && err == nil && info.Mode().IsRegular() {
-			p.size += info.Size()
-		}
-	}
-	return p
-}
-
-// to tells that so many bytes of the current file have been read.
-func (p *readSoFar) to(read int64) {
-	p.read = read
-	if p.tell != nil {
-		p.tell(p.before+read, p.size)
-	}
-}
-
-func (p *readSoFar) next() { p.before, p.read = p.before+p.read, 0 }
-
 // readNPY adds the rows of an array of NumPy, whose columns are c0, c1, ...
 func (r *reader) readNPY(f io.ReaderAt, size int64) error {
-	m, err := npz.NewMatrix(f, size)
+	values, n, k, err := npz.ReadMatrix(f, size)
 	if err != nil {
 		return err
 	}
-	n, k := m.Shape[0], m.Shape[1]
 	if err := r.open(text.Numbered("c", k), "row"); err != nil {
 		return err
 	}
-	const rows = 512
-	var w row
-	values := make([]float64, rows*k)
-	for lo := 0; lo < n; lo += rows {
-		hi := min(lo+rows, n)
-		if err := m.Rows(values, lo, hi); err != nil {
-			return err
-		}
-		for i := range hi - lo {
-			w.begin(r.cols, lo+i+1)
-			for col, v := range values[i*k:][:k] {
-				if err := r.store(&w, col, v); err != nil {
-					return err
-				}
-			}
-			if err := r.to.add(&w); err != nil {
+	for i := range n {
+		r.row.begin(r.cols, i+1)
+		for col, v := range values[i*k:][:k] {
+			if err := r.store(col, v); err != nil {
 				return err
 			}
 		}
-		r.readSoFar.to(int64(float64(size) * float64(hi) / float64(n)))
+		if err := r.add(); err != nil {
+			return err
+		}
 	}
-	return r.to.close()
+	return r.close()
+}
+
+// store puts a number in the place of its column in the current row. NaN is missing.
+func (b *builder) store(col int, v float64) error {
+	to := b.cols.roles[col]
+	switch why := refusal(v); {
+	case to.kind == noRole:
+	case to.kind == nameRole && why == "":
+		b.row.names[to.at] = strconv.FormatFloat(v, 'f', -1, 64)
+	case why != "" && !math.IsNaN(v):
+		return fmt.Errorf("row %d, column %q: "+why, b.row.at, clip(b.cols.header[col]), v)
+	case to.kind == numberRole:
+		b.row.x[to.at] = v
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
-	"github.com/difalt/difalt/kernel"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
@@ -34,6 +34,15 @@ func packZstd(t testing.TB, b []byte) []byte {
 		t.Fatal(err)
 	}
 	return w.EncodeAll(b, nil)
+}
+
+// utf16LE encodes ASCII with a byte order mark.
+func utf16LE(s string) []byte {
+	b := []byte{0xff, 0xfe}
+	for _, c := range []byte(s) {
+		b = append(b, c, 0)
+	}
+	return b
 }
 
 // write puts a file in a folder and returns its path.
@@ -81,6 +90,7 @@ func TestReadFilesOfText(t *testing.T) {
 		"crlf.csv":   []byte(strings.ReplaceAll(sample, "\n", "\r\n")),
 		"two.gz":     append(packGzip(t, []byte(sample[:20])), packGzip(t, []byte(sample[20:]))...),
 		"quotes.csv": []byte("\"t\",site,a,\"y\"\n\"x\",p,\"1\",2\n\"x\", q ,3,4.5\nz,\"p\",\"-5e-1\",6"),
+		"utf16.csv":  utf16LE(sample),
 		"blank.csv":  []byte("t,site,a,y\n\nx,p,1,2\n\r\nx,q,3,4.5\n\nz,p,-.5,6\n\n"),
 	} {
 		tab, err := ReadFiles([]string{write(t, dir, name, b)}, o)
@@ -92,29 +102,24 @@ func TestReadFilesOfText(t *testing.T) {
 	checkSample(t, "semicolon", table, err)
 	table, err = ReadCSV(strings.NewReader(strings.ReplaceAll(sample, ",", "\t")), tab)
 	checkSample(t, "tab", table, err)
-	_, rows, _ := strings.Cut(sample, "\n")
-	table, err = ReadCSV(strings.NewReader(rows), TableOptions{Task: "c0", Target: "c3", Categorical: []string{"c1"}, NoHeader: true})
-	if err != nil || !reflect.DeepEqual(table.Features(), []string{"c1=p", "c1=q", "c2"}) || table.Rows() != 3 {
-		t.Errorf("no header: %v, %v", table, err)
-	}
 }
 
 // A quoted cell may hold delimiters, quotes and line breaks, and lines still count.
 func TestQuotedCells(t *testing.T) {
 	text := "t,note,a\n\"a,\"\"b\"\"\",\"two\nlines, one \"\"cell\"\"\",1\nc,,bad\n"
-	_, err := ReadCSV(strings.NewReader(text), TableOptions{Task: "t", Features: []string{"a"}})
+	_, err := ReadCSV(strings.NewReader(text), TableOptions{Task: "t", Schema: only("a")})
 	checkMessage(t, "line after a break", err, []string{"line 4", `column "a"`, `"bad"`})
-	tab, err := ReadCSV(strings.NewReader(strings.Replace(text, "bad", "2", 1)), TableOptions{Task: "t", Features: []string{"a"}})
+	tab, err := ReadCSV(strings.NewReader(strings.Replace(text, "bad", "2", 1)), TableOptions{Task: "t", Schema: only("a")})
 	if err != nil || tab.Tasks()[0] != `a,"b"` || tab.Rows() != 2 {
 		t.Errorf("%v, %v", tab, err)
 	}
 }
 
-// Whatever the borders of the blocks, rows and the place of an error stay the same.
+// Rows and lines are counted right however long the text.
 func TestLongCSV(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("t,note,a,y\n")
-	const rows = 60_000 // several blocks
+	const rows = 60_000
 	for i := range rows {
 		b.WriteString("task")
 		b.WriteByte(byte('a' + i%7))
@@ -146,13 +151,9 @@ func TestSeveralFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layout, err := tab.Layout()
-	if err != nil || !reflect.DeepEqual(tab.Nodes(), []string{"site-a", "site-b"}) || !reflect.DeepEqual(layout, Layout{{0, 1}, {2}}) || tab.Y(2) != 6 {
-		t.Errorf("nodes %q, layout %v, %v", tab.Nodes(), layout, err)
+	if !reflect.DeepEqual(tab.Tasks(), []string{"1", "2", "3"}) || tab.Rows() != 3 || tab.Y(2) != 6 || tab.X(make([]float64, 1), 2)[0] != 5 {
+		t.Errorf("tasks %q, row 2 with %v", tab.Tasks(), tab.Y(2))
 	}
-	write(t, dir, "site-c.csv", []byte("t,x,y\n4,1,2\n2,3,4\n"))
-	_, err = ReadFiles([]string{filepath.Join(dir, "site-*")}, o)
-	checkMessage(t, "task in two files", err, []string{"site-c.csv: line 3", `task "2" is on node "site-c" here`, `"site-a" before`})
 	write(t, dir, "site-c.csv", []byte("t,x,y,z\n4,1,2,3\n"))
 	_, err = ReadFiles([]string{filepath.Join(dir, "site-*")}, o)
 	checkMessage(t, "other columns", err, []string{"site-c.csv: ", `column "z" is not in the files before`})
@@ -161,8 +162,6 @@ func TestSeveralFiles(t *testing.T) {
 	a := filepath.Join(dir, "site-a.csv")
 	_, err = ReadFiles([]string{a, a}, o)
 	checkMessage(t, "twice", err, []string{"site-a.csv is named twice"})
-	_, err = ReadFiles([]string{a, write(t, dir, "site-a.txt", nil)}, o)
-	checkMessage(t, "one node", err, []string{"site-a.csv and", "site-a.txt", `would both be node "site-a"`})
 }
 
 // A schema, also one that went through JSON, reads other files to the same features.
@@ -178,7 +177,7 @@ func TestSchema(t *testing.T) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		t.Fatal(err)
 	}
-	o = TableOptions{Task: "t", Schema: &s, Storage: kernel.Float32}
+	o = TableOptions{Task: "t", Schema: &s}
 	other, err := ReadCSV(strings.NewReader("extra,a,site,t\n0,7,q,new\n"), o)
 	if err != nil {
 		t.Fatal(err)
@@ -194,6 +193,9 @@ func TestMissing(t *testing.T) {
 	const text = "t,a,site,y\nx,1,p,1\nx,NA,q,2\nz,null,,3\nz,5,p,\n,6,p,5\nz,nan,q,6\n"
 	o := TableOptions{Task: "t", Target: "y", Categorical: []string{"site"}}
 	_, err := ReadCSV(strings.NewReader(text), o)
+	if !errors.Is(err, ErrMissing) {
+		t.Errorf("error %v is not ErrMissing", err)
+	}
 	checkMessage(t, "refuse", err, []string{`3 in column "a" (first on line 3)`, `1 in column "site" (first on line 4)`, `1 in column "y" (first on line 5)`, `1 in column "t" (first on line 6)`})
 	o.Missing = MissingDrop
 	tab, err := ReadCSV(strings.NewReader(text), o)
@@ -211,4 +213,22 @@ func TestMissing(t *testing.T) {
 	o.Missing = MissingDrop
 	_, err = ReadCSV(strings.NewReader("t,a,site,y\nx,,p,1\n"), o)
 	checkMessage(t, "nothing left", err, []string{"zero rows", "all 1 lack values"})
+}
+
+// Progress grows to the size of all files, and is reported in between.
+func TestProgress(t *testing.T) {
+	text := "task,x,y\n" + strings.Repeat("a,1,2\n", 30_000)
+	dir := t.TempDir()
+	first, second := write(t, dir, "a.csv", []byte(text)), write(t, dir, "b.csv", []byte(text))
+	last, calls := int64(0), 0
+	o := TableOptions{Task: "task", Target: "y", Progress: func(done, of int64) {
+		if done < last || of != int64(2*len(text)) {
+			t.Errorf("%d of %d after %d", done, of, last)
+		}
+		last = done
+		calls++
+	}}
+	if _, err := ReadFiles([]string{first, second}, o); err != nil || last != int64(2*len(text)) || calls < 5 {
+		t.Errorf("%d of %d in %d calls, %v", last, 2*len(text), calls, err)
+	}
 }

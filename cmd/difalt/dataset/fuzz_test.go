@@ -80,7 +80,7 @@ func FuzzReadFiles(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := write(t, t.TempDir(), "file", b)
 		for _, o := range []TableOptions{
-			{Task: "id", Target: "y", Features: []string{"site", "a", "b", "flag"}, Categorical: []string{"site"}, Missing: MissingDrop},
+			{Task: "id", Target: "y", Drop: []string{"when", "list"}, Categorical: []string{"site"}, Missing: MissingDrop},
 			{Task: "c0", Target: "c3"}, {Task: "t", Target: "y", Drop: []string{"site"}},
 		} {
 			if tab, err := ReadFiles([]string{path}, o); err == nil {

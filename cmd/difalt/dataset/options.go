@@ -8,112 +8,106 @@ import (
 
 	"github.com/agnivade/levenshtein"
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
-	"github.com/difalt/difalt/kernel"
 )
 
-// TableOptions says what the columns of a file are, and how its rows become those of
-// a table. The zero value of every field but Task is a default.
+// TableOptions assign the columns of files to the parts of a table. The zero value of
+// every field but Task is a default.
 type TableOptions struct {
-	// Task is the column that names the task of a row. It must be set.
+	// Task names the column of task names. It is required.
 	Task string
-	// Target is the column to predict; a table without targets leaves it empty.
+	// Target names the column to predict; empty for a table without targets.
 	Target string
-	// Node is the column that names the node of a row; empty if there is none.
-	Node string
-	// Features are the feature columns, in this order, and all others are ignored.
-	// Nil takes every column that is not named above nor dropped.
-	Features []string
-	// Drop are columns to leave out.
+	// Drop lists columns to leave out. All columns without another role are features.
 	Drop []string
-	// Weight, Holdout, Time and Group are columns that say something about rows: how much a row
-	// counts (numbers that are not negative), whether it is held out (0 or 1), when it was
-	// (numbers or dates), and which rows belong together (names); empty if there is none.
-	// They are no features, but for Time unless it is dropped. See [Table.Split].
-	Weight, Holdout, Time, Group string
-	// Categorical are those of the feature columns whose cells are levels, not numbers.
-	// Each becomes one feature a level, which is 1 in the rows of that level and 0
-	// elsewhere, and is named "column=level". Levels are sorted.
+	// Weight names the column of row weights, which are not negative. Holdout names the
+	// column of marks: 1 for a test row, 0 for a training row. Both are optional.
+	Weight, Holdout string
+	// Categorical lists the feature columns of levels. Each level becomes a feature
+	// "column=level", which is 1 in its rows and 0 elsewhere. Levels are sorted.
 	Categorical []string
-	// Schema, if it is set, takes the place of Features and Categorical: the features
-	// of another table, with the levels that it has. A level that is not among them is
-	// an error, unless NewLevels: then all features of its column are 0.
+	// Schema, if not nil, selects the features of another table, with its levels, in
+	// place of Drop and Categorical. Another level is an error; with NewLevels it sets all
+	// features of its column to 0.
 	Schema    *schema.Schema
 	NewLevels bool
-	// Missing says what to do about cells without a value.
+	// Missing selects the treatment of missing values.
 	Missing Missing
-	// Storage is how features are kept: float64, or float32 in half of the memory.
-	Storage kernel.Storage
-	// Folder keeps features in files in this folder, and in memory only as far as there is
-	// room, for tables larger than memory: see kernel.NewBuilderOnDisk. What is packed of
-	// the table lies there too, a second time. Empty, the default, means memory.
-	Folder string
-	// Delimiter separates the cells of CSV; 0 finds it: comma, semicolon, tab or |.
+	// Delimiter separates the cells of CSV; 0 detects comma, semicolon, tab or | from the
+	// header line.
 	Delimiter rune
-	// Decimal is the decimal mark of CSV, '.' or ','; 0 finds it.
+	// Decimal is the decimal mark of CSV: '.' or ','; 0 means '.'.
 	Decimal rune
-	// Thousands is what may separate the thousands of numbers in CSV: ',', '.', '\'' or
-	// ' ', which stands for all spaces; 0 finds it for every column.
-	Thousands rune
-	// Dates is the order of dates in CSV whose year is last, "dmy" or "mdy"; empty finds
-	// it. Columns of dates become days since 1970-01-01, with their time if they have one.
+	// Dates is the order of year, month and day in CSV: "ymd", "dmy" or "mdy". Columns of
+	// such dates become days since 1970-01-01. Empty: dates are refused.
 	Dates string
-	// NoHeader says that the first line of CSV is a row, not the names of the columns,
-	// which are then c0, c1, and so on.
-	NoHeader bool
-	// Progress, if it is set, is told how many bytes of all files have been read so far; total is 0 for what
-	// has no size, such as a pipe.
+	// Progress, if not nil, receives the bytes read so far and the bytes of all files, or
+	// 0 if a file has no size. It is called from the goroutine that reads.
 	Progress func(done, total int64)
 }
 
-// Validate refuses options about the text of CSV that are not there. Those about columns
-// need a file.
+// Validate returns an error for an impossible delimiter, decimal mark, order of dates or
+// schema. Columns are checked against the files.
 func (o *TableOptions) Validate() error {
 	if d := o.Delimiter; d >= utf8.RuneSelf || d < 0 || strings.ContainsRune("\"'\n\r.-+0123456789", d) {
-		return formatErrorf("Delimiter", []string{",", ";", "\t"}, "the delimiter is %q: want one character that numbers and quotes do not have, such as a comma, a semicolon or a tab", d)
+		return formatErrorf("Delimiter", []string{",", ";", "\t"}, "the delimiter is %q: expected a comma, semicolon, tab or another ASCII mark", d)
 	}
 	if o.Decimal != 0 && o.Decimal != '.' && o.Decimal != ',' {
-		return formatErrorf("Decimal", []string{".", ","}, "the decimal mark is %q: want '.' or ','", o.Decimal)
+		return formatErrorf("Decimal", []string{".", ","}, "the decimal mark is %q: expected '.' or ','", o.Decimal)
 	}
-	if o.Thousands != 0 && !strings.ContainsRune(",.' ", o.Thousands) || o.Thousands != 0 && o.Thousands == o.Decimal {
-		return formatErrorf("Thousands", []string{",", ".", "'", " "}, "the mark between thousands is %q: want one of , . ' and space, and not the decimal mark", o.Thousands)
+	if o.Decimal == ',' && o.Delimiter == ',' {
+		return formatErrorf("Delimiter", []string{";", "\t"}, "the comma is both delimiter and decimal mark")
 	}
-	if _, ok := orderNames[o.Dates]; o.Dates != "" && !ok {
-		return formatErrorf("Dates", []string{"dmy", "mdy"}, "the order of dates is %q: want ymd, dmy or mdy", o.Dates)
+	if o.Dates != "" && layouts[o.Dates] == nil {
+		return formatErrorf("Dates", []string{"ymd", "dmy", "mdy"}, "the order of dates is %q: expected ymd, dmy or mdy", o.Dates)
 	}
-	return nil
+	if o.Schema == nil {
+		return nil
+	}
+	if o.Drop != nil || o.Categorical != nil {
+		return fmt.Errorf("a schema excludes lists of categorical and dropped columns")
+	}
+	return o.Schema.Validate()
 }
 
-// named returns the names of the columns that the options name, some of them empty.
+// named returns the columns that the options name, some of them empty.
 func (o *TableOptions) named() []string {
-	list := []string{o.Task, o.Target, o.Node, o.Weight, o.Holdout, o.Time, o.Group}
+	list := []string{o.Task, o.Target, o.Weight, o.Holdout}
 	if o.Schema != nil {
 		return append(list, o.Schema.Columns...)
 	}
-	return slices.Concat(list, o.Features, o.Categorical, o.Drop)
+	return slices.Concat(list, o.Categorical, o.Drop)
 }
 
-// Missing says what becomes of missing values: empty cells, NA, N/A, NaN, null and
-// None in any case, and nulls of Parquet. In columns of names only empty cells are
-// missing, for NA may be a name.
+func (o *TableOptions) categorical() []string {
+	if o.Schema == nil {
+		return o.Categorical
+	}
+	var list []string
+	for _, c := range o.Schema.Categories {
+		list = append(list, c.Column)
+	}
+	return list
+}
+
+// Missing is the treatment of missing values: empty cells, NA, N/A, NaN, null and None in
+// any case, and nulls of Parquet. A task is missing only if its cell is empty.
 type Missing uint8
 
 const (
-	// MissingRefuse makes them an error that counts them by column.
+	// MissingRefuse returns an error that counts them by column.
 	MissingRefuse Missing = iota
-	// MissingDrop leaves out the rows that have any.
+	// MissingDrop leaves out their rows.
 	MissingDrop
-	// MissingKeep keeps missing features as NaN, in place of which package fit puts
-	// the mean over training rows, and leaves out the rows without target, task, node,
-	// weight, mark, time or group.
+	// MissingKeep stores missing features as NaN, to be filled by the model, and leaves out
+	// rows without target, task, weight or mark.
 	MissingKeep
 )
 
-// A FormatError is a place of a file that can be read in several ways, or in none,
-// until an option says how.
+// A FormatError reports a place in a file that needs an option.
 type FormatError struct {
-	// Option is the field of TableOptions that decides it.
+	// Option is the field of TableOptions to set.
 	Option string
-	// Values are what it may be set to; for Categorical, what to add to it.
+	// Values are its candidates; for Categorical and Drop, columns to add.
 	Values []string
 
 	err error
@@ -127,8 +121,8 @@ func formatErrorf(option string, values []string, format string, args ...any) er
 	return &FormatError{option, values, fmt.Errorf(format, args...)}
 }
 
-// suggestion returns words about the one of the names that a wrong one may stand for, or
-// nothing if none is like it.
+// suggestion returns words about the name most similar to a wrong one, or nothing if none
+// is similar.
 func suggestion(wrong string, names []string) string {
 	best, least := "", 0
 	for _, name := range names {

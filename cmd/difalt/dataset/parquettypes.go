@@ -1,58 +1,49 @@
 package dataset
 
 import (
-	"encoding/binary"
-	"math"
 	"math/big"
 	"strconv"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
-	"github.com/x448/float16"
 )
 
-// A parquetType says what the values of a column stand for.
+// A parquetType gives the meaning of the values of a column.
 type parquetType struct {
 	text  bool                          // strings, which are names only
 	dates bool                          // days since 1970-01-01
-	value func(v parquet.Value) float64 // as a feature or target; nil of strings
-	name  func(v parquet.Value) string  // as a task, a node or a level; nil formats value
+	value func(v parquet.Value) float64 // as a feature or target; nil for strings
+	name  func(v parquet.Value) string  // as a task or a level; nil formats value
 }
 
-// parquetTypeOf returns what a leaf of a schema holds; ok is false for what is neither a
-// number, a date nor a string.
-func parquetTypeOf(t parquet.Type, annotated format.LogicalType) (p parquetType, ok bool) {
-	annotation := annotated.Value // that of float16 is only there
+// parquetTypeOf returns the type of a column; ok is false for one that holds neither
+// numbers, dates nor strings: nested, binary, times of the day, intervals, decimals beyond
+// 64 bits, float16 and INT96.
+func parquetTypeOf(t parquet.Type, annotation any) (p parquetType, ok bool) {
 	if l := t.LogicalType(); l != nil {
 		annotation = l.Value
 	}
+	k := t.Kind()
 	switch a := annotation.(type) {
 	case *format.DecimalType:
-		return decimalType(t.Kind(), int(a.Scale))
+		return decimalType(k, int(a.Scale))
 	case *format.DateType:
 		days := func(v parquet.Value) float64 { return float64(v.Int32()) }
 		name := func(v parquet.Value) string {
 			return time.Unix(0, 0).UTC().AddDate(0, 0, int(v.Int32())).Format(time.DateOnly)
 		}
-		return parquetType{dates: true, value: days, name: name}, t.Kind() == parquet.Int32
+		return parquetType{dates: true, value: days, name: name}, k == parquet.Int32
 	case *format.TimestampType:
-		return timestampType(t.Kind(), a.Unit.Value)
-	case *format.Float16Type:
-		half := func(v parquet.Value) float64 { return halfOf(v.ByteArray()) }
-		return parquetType{value: half}, t.Kind() == parquet.FixedLenByteArray && t.Length() == 2
+		return timestampType(k, a.Unit.Value)
 	case *format.StringType, *format.EnumType:
-		return parquetType{text: true}, t.Kind() == parquet.ByteArray
+		return parquetType{text: true}, k == parquet.ByteArray
 	case *format.IntType:
-		return integerType(t.Kind(), a.IsSigned)
+		return integerType(k, a.IsSigned)
 	case nil:
-		return physicalType(t.Kind())
+	default:
+		return p, false
 	}
-	return p, false
-}
-
-// physicalType is the type of a column without annotation.
-func physicalType(k parquet.Kind) (p parquetType, ok bool) {
 	switch k {
 	case parquet.Boolean:
 		return parquetType{value: func(v parquet.Value) float64 {
@@ -67,13 +58,6 @@ func physicalType(k parquet.Kind) (p parquetType, ok bool) {
 		return parquetType{value: parquet.Value.Double}, true
 	case parquet.ByteArray:
 		return parquetType{text: true}, true
-	case parquet.Int96: // a time of older programs: nanoseconds of a day, and its Julian number
-		const epoch = 2440588
-		days := func(v parquet.Value) float64 {
-			t := v.Int96()
-			return float64(int32(t[2])-epoch) + float64(uint64(t[1])<<32|uint64(t[0]))/(secondsADay*1e9)
-		}
-		return parquetType{dates: true, value: days}, true
 	}
 	return integerType(k, true)
 }
@@ -95,40 +79,23 @@ func integerType(k parquet.Kind, signed bool) (p parquetType, ok bool) {
 	return p, p.value != nil
 }
 
-// decimalType is the type of whole numbers of 10^-scale.
+// decimalType is the type of integers of 10^-scale.
 func decimalType(k parquet.Kind, scale int) (p parquetType, ok bool) {
-	var whole func(v parquet.Value) *big.Int
-	switch k {
-	case parquet.Int32:
-		whole = func(v parquet.Value) *big.Int { return big.NewInt(int64(v.Int32())) }
-	case parquet.Int64:
-		whole = func(v parquet.Value) *big.Int { return big.NewInt(v.Int64()) }
-	case parquet.FixedLenByteArray, parquet.ByteArray:
-		whole = func(v parquet.Value) *big.Int { return bigEndian(v.ByteArray()) }
-	default:
-		return p, false
-	}
-	value := func(v parquet.Value) float64 {
-		// Rounded once, from all digits.
-		x, err := strconv.ParseFloat(whole(v).String()+"e-"+strconv.Itoa(scale), 64)
-		if err != nil {
-			return math.Inf(1)
+	digits, _ := integerType(k, true)
+	exact := func(v parquet.Value) *big.Rat {
+		whole := v.Int64()
+		if k == parquet.Int32 {
+			whole = int64(v.Int32())
 		}
-		return x
+		power := int64(1)
+		for range scale {
+			power *= 10
+		}
+		return big.NewRat(whole, power)
 	}
-	name := func(v parquet.Value) string {
-		return new(big.Rat).SetFrac(whole(v), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)).FloatString(scale)
-	}
-	return parquetType{value: value, name: name}, scale >= 0 && scale <= 1000
-}
-
-// bigEndian returns a number of two's complement.
-func bigEndian(b []byte) *big.Int {
-	x := new(big.Int).SetBytes(b)
-	if len(b) > 0 && b[0] >= 0x80 {
-		x.Sub(x, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
-	}
-	return x
+	value := func(v parquet.Value) float64 { x, _ := exact(v).Float64(); return x }
+	name := func(v parquet.Value) string { return exact(v).FloatString(scale) }
+	return parquetType{value: value, name: name}, digits.value != nil && scale >= 0 && scale <= 18
 }
 
 // timestampType is the type of times since 1970, as days.
@@ -137,15 +104,10 @@ func timestampType(k parquet.Kind, unit format.TimeUnitValue) (p parquetType, ok
 		return p, false
 	}
 	step := unit.Duration()
-	perDay := float64(24 * time.Hour / step)
-	days := func(v parquet.Value) float64 { return float64(v.Int64()) / perDay }
+	days := func(v parquet.Value) float64 { return float64(v.Int64()) / float64(24*time.Hour/step) }
 	name := func(v parquet.Value) string {
 		n, perSecond := v.Int64(), int64(time.Second/step)
 		return time.Unix(n/perSecond, n%perSecond*int64(step)).UTC().Format(time.RFC3339Nano)
 	}
 	return parquetType{dates: true, value: days, name: name}, true
-}
-
-func halfOf(b []byte) float64 {
-	return float64(float16.Frombits(binary.LittleEndian.Uint16(b)).Float32())
 }

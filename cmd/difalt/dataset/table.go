@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -12,168 +11,81 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-// A Table holds samples of many tasks: for every row the features x, the target y,
-// and the task that it belongs to. Tasks and nodes have names, and numbers in
-// order of first appearance. A Table may be read by several goroutines at once.
+// A Table holds samples of many tasks: for every row the features x, the target y and the
+// task. Tasks are numbered in the order of their first rows. Several goroutines may read a
+// table; Append needs exclusive use.
 type Table struct {
 	schema   schema.Schema
 	features []string
-	ranks    [][]int32 // of every stored column that of the codes of its levels, nil for numbers; nil if all are numbers
-	x        store     // features
-	storage  kernel.Storage
-	folder   string // where features are in files, empty for memory
+	ranks    [][]int32 // rank of each code of a categorical column, nil for numbers; nil if all are numbers
+	x        *chunks   // stored columns: numbers and codes of levels
+	y        []float64 // nil without targets
 	target   bool
-	y        []float64
 	task     []int32 // of every row
 	tasks    names
-	places   []place // of every task
-	nodes    names
-	about    aboutRows
+	weights  []float64 // nil without a column of weights
+	held     []bool    // nil without a column of marks
 	reading
 }
 
-// A place says on which node a task lives, -1 for none, and on which line of a file it came
-// first, 0 for none.
-type place struct{ node, line int32 }
-
-// A reading says what became of the files that a table was read from.
+// A reading describes how files became a table.
 type reading struct {
-	missing []int // rows without a value, of every feature column; nil if never counted
+	missing []int // missing values of every feature column; nil without files
 	dropped int   // rows
-	assumed []Assumption
+	notes   []string
 }
 
-// NewTable returns an empty table with the given features, whose entries are kept
-// as float64 or float32. The rows have targets if target is set.
-func NewTable(features []string, target bool, storage kernel.Storage) (*Table, error) {
-	return NewTableOnDisk("", features, target, storage)
-}
-
-// NewTableOnDisk is NewTable with the features in files in the given folder, as with
-// TableOptions.Folder; an empty folder stands for memory.
-func NewTableOnDisk(folder string, features []string, target bool, storage kernel.Storage) (*Table, error) {
+// NewTable returns an empty table with the given features. Its rows have targets if target
+// is set.
+func NewTable(features []string, target bool) (*Table, error) {
 	if len(features) == 0 {
 		return nil, fmt.Errorf("the table has no feature columns")
 	}
 	if name, twice := firstDuplicate(features); twice {
-		return nil, fmt.Errorf("column %q is there twice", name)
+		return nil, fmt.Errorf("column %q occurs twice", name)
 	}
-	t := newTable(len(features), target, storage, folder)
+	t := &Table{x: newChunks(len(features)), target: target}
 	t.schema.Columns = slices.Clone(features)
 	t.features = t.schema.Columns
 	return t, nil
 }
 
-// newTable returns a table without names of features.
-func newTable(width int, target bool, storage kernel.Storage, folder string) *Table {
-	t := &Table{storage: storage, folder: folder, target: target}
-	if storage == kernel.Float32 {
-		t.x = newChunks[float32](width, folder)
-	} else {
-		t.x = newChunks[float64](width, folder)
-	}
-	return t
-}
-
-// Append adds a row: features x, which are copied, and target y, which is ignored
-// if the table has none. A row with an empty node leaves its task where it is;
-// otherwise all rows of a task must name the same node. An empty task is an error.
-func (t *Table) Append(task, node string, x []float64, y float64) error {
+// Append adds a row of a table from NewTable: a copy of the features x, and the target y,
+// which is ignored in a table without targets. An empty task name, a wrong number of
+// features, and numbers that are not finite or above 1e150 are errors.
+func (t *Table) Append(task string, x []float64, y float64) error {
 	row := t.Rows() + 1
-	if t.ranks != nil || t.about.given() {
-		return fmt.Errorf("row %d cannot be added: only to a table of numbers without columns about rows", row)
+	if t.missing != nil {
+		return fmt.Errorf("row %d cannot be added to a table that was read from files", row)
 	}
 	if len(x) != len(t.features) {
 		return fmt.Errorf("row %d has %d features, the table %d", row, len(x), len(t.features))
 	}
 	for j, v := range x {
-		if why := refusal(v, t.storage == kernel.Float32); why != "" {
+		if why := refusal(v); why != "" {
 			return fmt.Errorf("row %d, column %q: "+why, row, t.features[j], v)
 		}
 	}
-	if why := refusal(y, false); t.target && why != "" {
+	if why := refusal(y); t.target && why != "" {
 		return fmt.Errorf("row %d, target: "+why, row, y)
 	}
-	if err := t.begin(row, 0, task, node); err != nil {
-		return err
+	if err := t.add(task, x, y); err != nil {
+		return fmt.Errorf("row %d: %w", row, err)
 	}
-	if t.target {
-		t.y = append(t.y, y)
-	}
-	return t.x.add(x)
-}
-
-// AddTask adds a task without rows. Tasks are numbered in the order in which they are added or
-// their first rows appended. A task that is there already, and a name that is empty or not
-// UTF-8, are errors.
-func (t *Table) AddTask(name string) error {
-	if err := checkName(name); err != nil {
-		return err
-	}
-	if t.tasks.number(name) < len(t.places) {
-		return fmt.Errorf("task %q is there twice", name)
-	}
-	t.places = append(t.places, place{node: -1})
 	return nil
 }
 
-// Fill sets the rows of a table that has none: row i belongs to the task number task[i] and has
-// the target y[i]; the table keeps y. features is called once, and calls put with all features,
-// in any order: runs of entries that are consecutive along the rows, whose first one is entry at
-// of them all. An error of features ends Fill, and the table must then not be used.
-func (t *Table) Fill(task []int, y []float64, features func(put func(at int, run []float64)) error) error {
-	if t.Rows() > 0 || len(y) != len(task) {
-		return fmt.Errorf("%d rows with %d targets cannot fill a table that has %d rows", len(task), len(y), t.Rows())
-	}
-	t.y, t.task = y, make([]int32, len(task))
-	for i, k := range task {
-		if k < 0 || k >= len(t.tasks.list) {
-			return fmt.Errorf("row %d is of task %d: there are %d", i+1, k, len(t.tasks.list))
-		}
-		t.task[i] = int32(k)
-	}
-	if err := t.x.resize(len(task)); err != nil {
-		return err
-	}
-	var beyond error
-	err := features(func(at int, run []float64) {
-		if n := len(task) * len(t.features); at < 0 || at > n-len(run) {
-			beyond = fmt.Errorf("there are no %d entries from %d on in %d rows of %d features", len(run), at, len(task), len(t.features))
-			return
-		}
-		t.x.put(at, run)
-	})
-	return cmp.Or(err, beyond)
-}
-
-// begin begins a row of a task, whose name it copies. row is its number in its file, and line that
-// of its line, or 0.
-func (t *Table) begin(row, line int, task, node string) error {
-	complain := func(format string, args ...any) error {
-		if line > 0 {
-			return fmt.Errorf("line %d: "+format, append([]any{line}, args...)...)
-		}
-		return fmt.Errorf("row %d: "+format, append([]any{row}, args...)...)
-	}
+// add appends a row of checked numbers.
+func (t *Table) add(task string, x []float64, y float64) error {
 	k, err := t.tasks.of(task)
 	if err != nil {
-		return complain("task %w", err)
-	}
-	if k == len(t.places) {
-		t.places = append(t.places, place{-1, int32(line)})
-	}
-	if node != "" {
-		at := &t.places[k]
-		g, err := t.nodes.of(node)
-		if err != nil {
-			return complain("node %w", err)
-		}
-		if at.node >= 0 && int(at.node) != g {
-			return complain("task %q is on node %q here and on node %q before (line %d)", t.tasks.list[k], node, t.nodes.list[at.node], at.line)
-		}
-		at.node = int32(g)
+		return fmt.Errorf("task %w", err)
 	}
 	t.task = append(t.task, int32(k))
+	if t.target {
+		t.y = append(t.y, y)
+	}
+	t.x.add(x)
 	return nil
 }
 
@@ -186,43 +98,61 @@ func (t *Table) Features() []string { return t.features }
 // Tasks returns the names of the tasks. The slice aliases the table.
 func (t *Table) Tasks() []string { return t.tasks.list }
 
-// Nodes returns the names of the nodes, which are none until tasks are assigned.
-// The slice aliases the table.
-func (t *Table) Nodes() []string { return t.nodes.list }
-
-// Node returns the node of a task, or -1 if it has none.
-func (t *Table) Node(task int) int { return int(t.places[task].node) }
-
 // HasTarget reports whether the rows have targets.
 func (t *Table) HasTarget() bool { return t.target }
 
-// Task returns the task of a row.
+// Task returns the number of the task of a row.
 func (t *Table) Task(row int) int { return int(t.task[row]) }
 
-// Y returns the target of a row of a table that has targets.
+// Y returns the target of a row of a table with targets.
 func (t *Table) Y(row int) float64 { return t.y[row] }
 
-// X copies the features of a row to dst, which needs one entry a feature, and
-// returns dst. Missing values are NaN, that of a categorical column in all of its
-// levels.
+// X copies the features of a row to dst, which has room for all, and returns them.
+// Missing values are NaN, in every level of a categorical column.
 func (t *Table) X(dst []float64, row int) []float64 {
 	dst = dst[:len(t.features)]
-	t.x.get(dst, row)
+	copy(dst, t.x.row(row))
 	if t.ranks != nil {
 		expand(dst, t.ranks)
 	}
 	return dst
 }
 
-// Schema returns how the columns of a file became the features: TableOptions.Schema
-// reads other files to the same features. Its slices alias the table.
+// Schema returns the columns and levels of the features, for TableOptions.Schema. Its
+// slices alias the table.
 func (t *Table) Schema() *schema.Schema { return &t.schema }
 
-// Storage returns how features are kept.
-func (t *Table) Storage() kernel.Storage { return t.storage }
+// Weights returns the weight of every row, or nil without TableOptions.Weight. The slice
+// aliases the table.
+func (t *Table) Weights() []float64 { return t.weights }
 
-// Samples returns the number of rows of every task, counting only those with
-// rows[i] set; nil counts all.
+// Notes returns a sentence for each file that was not plain CSV: its delimiter, encoding,
+// unnamed columns, and columns of dates and truth values. The slice aliases the table.
+func (t *Table) Notes() []string { return slices.Clip(t.notes) }
+
+// Dropped returns the number of rows of the files that were left out because they lack values.
+func (t *Table) Dropped() int { return t.dropped }
+
+// A MissingCount is the number of missing values of a feature column.
+type MissingCount struct {
+	Column string
+	Rows   int
+}
+
+// Missing counts missing values by feature column. It is nil without any: only tables read
+// with MissingKeep contain some.
+func (t *Table) Missing() []MissingCount {
+	var list []MissingCount
+	for j, n := range t.missing {
+		if n > 0 {
+			list = append(list, MissingCount{t.schema.Columns[j], n})
+		}
+	}
+	return list
+}
+
+// Samples returns the number of rows of every task, counting those with rows[i] set; nil
+// counts all.
 func (t *Table) Samples(rows []bool) []int {
 	n := make([]int, len(t.tasks.list))
 	for i, k := range t.task {
@@ -233,30 +163,46 @@ func (t *Table) Samples(rows []bool) []int {
 	return n
 }
 
-// largest is how large the absolute value of a number may be: the squares of 10^8 of them add up
+// Pack returns the samples of all tasks in the order of the table: row i where rows[i] is
+// set, or all rows if rows is nil. For each, fill writes the features of the packed sample
+// to x, whose length is features, and returns the response. Tasks without rows have 0
+// samples. The result shares no memory with the table.
+func (t *Table) Pack(rows []bool, features int, fill func(x []float64, row int) (y float64)) (*kernel.Tasks, error) {
+	if features < 1 || rows != nil && len(rows) != t.Rows() {
+		return nil, fmt.Errorf("cannot pack %d features of %d rows: the table has %d rows", features, len(rows), t.Rows())
+	}
+	b := kernel.NewBuilder(features, t.Samples(rows), kernel.Float64)
+	next := make([]int, len(t.tasks.list))
+	x := make([]float64, features)
+	for row, k := range t.task {
+		if rows == nil || rows[row] {
+			y := fill(x, row)
+			b.SetRow(int(k), next[k], x, y)
+			next[k]++
+		}
+	}
+	return b.Tasks(), nil
+}
+
+// largest bounds the absolute value of a number: the squares of 10^8 such numbers add up
 // to a float64.
 const largest = 1e150
 
-// refusal says why a number of a table is refused, with %v for how it is written: it is not finite
-// or too large, also for float32 if it is to be kept as one. It is empty for any other.
-func refusal(v float64, single bool) string {
+// refusal returns why a number is refused, as a format for the number; empty if it is not.
+func refusal(v float64) string {
 	switch {
-	case !finite(v):
+	case math.IsNaN(v) || math.IsInf(v, 0):
 		return "the value is %v"
 	case math.Abs(v) > largest:
 		return "%v is too large: the largest is 1e150"
-	case single && !fits(v):
-		return "%v is too large for float32"
 	}
 	return ""
 }
 
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-// names are numbered in the order in which they come.
+// names are numbered in order of appearance.
 type names struct {
 	list  []string
-	index map[string]int // nil until somebody looks for a name
+	index map[string]int // built at the first look-up
 }
 
 // numbers returns the numbers of all names.
@@ -270,7 +216,7 @@ func (n *names) numbers() map[string]int {
 	return n.index
 }
 
-// of is number for a name that is checked if it is new.
+// of returns the number of a name. A new one is checked, copied and numbered.
 func (n *names) of(name string) (k int, err error) {
 	k, ok := n.numbers()[name]
 	if !ok {
@@ -282,8 +228,7 @@ func (n *names) of(name string) (k int, err error) {
 	return k, nil
 }
 
-// number returns the number of a name, which it copies, for it may lie in the memory of a file,
-// if it is a new one.
+// number returns the number of a name; a new one is copied and numbered.
 func (n *names) number(name string) int {
 	if k, ok := n.numbers()[name]; ok {
 		return k
@@ -304,8 +249,7 @@ func firstDuplicate(list []string) (name string, twice bool) {
 	return "", false
 }
 
-// checkName refuses names that are empty, or that other programs, or a model file, would not show as
-// they are.
+// checkName refuses names that are empty, not UTF-8, or contain a zero byte.
 func checkName(s string) error {
 	if s == "" || !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
 		return fmt.Errorf("%q is not a name in UTF-8", clip(s))
@@ -325,7 +269,7 @@ func quoted(list []string) string {
 	return fmt.Sprintf("%q", short)
 }
 
-// clipped is how many bytes of a cell a message shows.
+// clipped bounds the bytes of a cell in a message.
 const clipped = 40
 
 // clip shortens a cell for a message.

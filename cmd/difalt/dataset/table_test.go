@@ -5,21 +5,19 @@ import (
 	"math"
 	"reflect"
 	"testing"
-
-	"github.com/difalt/difalt/kernel"
 )
 
 // testTable has tasks "t0", "t1", ... with rows[k] rows of the single feature
 // 100 k + i and the target -i.
 func testTable(t *testing.T, rows ...int) *Table {
 	t.Helper()
-	tab, err := NewTable([]string{"a"}, true, kernel.Float64)
+	tab, err := NewTable([]string{"a"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for k, n := range rows {
 		for i := range n {
-			if err := tab.Append(fmt.Sprintf("t%d", k), "", []float64{float64(100*k + i)}, -float64(i)); err != nil {
+			if err := tab.Append(fmt.Sprintf("t%d", k), []float64{float64(100*k + i)}, -float64(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -29,56 +27,23 @@ func testTable(t *testing.T, rows ...int) *Table {
 
 func TestAppendErrors(t *testing.T) {
 	tab := testTable(t, 2)
-	checkMessage(t, "width", tab.Append("t0", "", []float64{1, 2}, 0), []string{"row 3 has 2 features, the table 1"})
-	checkMessage(t, "NaN", tab.Append("t0", "", []float64{math.NaN()}, 0), []string{"row 3", `column "a"`, "NaN"})
-	checkMessage(t, "target", tab.Append("t0", "", []float64{1}, math.Inf(1)), []string{"row 3", "row 3, target: the value is +Inf"})
-	checkMessage(t, "no task", tab.Append("", "", []float64{1}, 0), []string{"row 3: task", "is not a name"})
-	_, err := NewTable(nil, true, kernel.Float64)
+	checkMessage(t, "width", tab.Append("t0", []float64{1, 2}, 0), []string{"row 3 has 2 features, the table 1"})
+	checkMessage(t, "NaN", tab.Append("t0", []float64{math.NaN()}, 0), []string{"row 3", `column "a"`, "NaN"})
+	checkMessage(t, "target", tab.Append("t0", []float64{1}, math.Inf(1)), []string{"row 3", "row 3, target: the value is +Inf"})
+	checkMessage(t, "no task", tab.Append("", []float64{1}, 0), []string{"row 3: task", "is not a name"})
+	_, err := NewTable(nil, true)
 	checkMessage(t, "no features", err, []string{"no feature columns"})
-	_, err = NewTable([]string{"a", "a"}, true, kernel.Float64)
-	checkMessage(t, "twice", err, []string{`column "a" is there twice`})
-}
-
-func TestAssignBlocks(t *testing.T) {
-	tab := testTable(t, 1, 1, 1, 1, 1, 1, 1)
-	for l := 1; l <= 7; l++ {
-		if err := tab.AssignBlocks(l); err != nil {
-			t.Fatal(err)
-		}
-		layout, err := tab.Layout()
-		if err != nil {
-			t.Fatal(err)
-		}
-		next := 0
-		for _, tasks := range layout {
-			if n := len(tasks); n != 7/l && n != (7+l-1)/l {
-				t.Errorf("%d nodes: one has %d of 7 tasks", l, n)
-			}
-			for _, k := range tasks {
-				if k != next {
-					t.Errorf("%d nodes: layout %v is not contiguous", l, layout)
-				}
-				next++
-			}
-		}
-	}
-	checkMessage(t, "too many", tab.AssignBlocks(8), []string{"8 nodes for 7 tasks", "node 7 would have no tasks"})
-	checkMessage(t, "none", tab.AssignBlocks(0), []string{"number of nodes is 0"})
-	_, err := testTable(t, 1).Layout()
-	checkMessage(t, "unassigned", err, []string{`task "t0" is on no node`})
+	_, err = NewTable([]string{"a", "a"}, true)
+	checkMessage(t, "twice", err, []string{`column "a" occurs twice`})
 }
 
 func TestPack(t *testing.T) {
-	tab := testTable(t, 3, 2, 4)
-	if err := tab.AssignBlocks(2); err != nil {
-		t.Fatal(err)
-	}
-	layout, _ := tab.Layout()
+	tab := testTable(t, 3, 1, 4)
 	rows := make([]bool, tab.Rows())
 	for i := range rows {
-		rows[i] = i != 1 // leaves out the second row of t0
+		rows[i] = i != 1 && i != 3 // leaves out the second row of t0 and the only one of t1
 	}
-	nodes, err := tab.Pack(layout, rows, 2, func(x []float64, i int) float64 {
+	tasks, err := tab.Pack(rows, 2, func(x []float64, i int) float64 {
 		tab.X(x[:1], i)
 		x[1] = 7
 		return 2 * tab.Y(i)
@@ -87,24 +52,18 @@ func TestPack(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := make([]float64, 2)
-	for g, tasks := range layout {
-		for i, k := range tasks {
-			want := []int{2, 2, 4}[k]
-			if n := nodes[g].Samples(i); n != want {
-				t.Fatalf("task %d has %d samples, want %d", k, n, want)
-			}
-			for s := range want {
-				at := s
-				if k == 0 && s > 0 {
-					at++
-				}
-				nodes[g].Row(x, i, s)
-				if x[0] != float64(100*k+at) || x[1] != 7 || nodes[g].Y(i)[s] != -2*float64(at) {
-					t.Errorf("task %d, sample %d: x = %v, y = %v", k, s, x, nodes[g].Y(i)[s])
-				}
+	for k, want := range [][]float64{{0, 2}, nil, {0, 1, 2, 3}} {
+		if n := tasks.Samples(k); n != len(want) {
+			t.Fatalf("task %d has %d samples, want %d", k, n, len(want))
+		}
+		for s, i := range want {
+			if tasks.Row(x, k, s); x[0] != float64(100*k)+i || x[1] != 7 || tasks.Y(k)[s] != -2*i {
+				t.Errorf("task %d, sample %d: x = %v, y = %v", k, s, x, tasks.Y(k)[s])
 			}
 		}
 	}
+	_, err = tab.Pack(rows[1:], 1, nil)
+	checkMessage(t, "rows", err, []string{"7 rows: the table has 8"})
 }
 
 func TestSplit(t *testing.T) {
@@ -116,7 +75,6 @@ func TestSplit(t *testing.T) {
 		{Split{}, []int{4, 10, 7}},
 		{Split{TrainRows: 3}, []int{3, 3, 3}},
 		{Split{TrainRows: 4}, []int{4, 4, 4}},
-		{Split{TestRows: 3}, []int{1, 7, 4}},
 		{Split{TestFraction: 0.5}, []int{2, 5, 3}},
 		{Split{TestFraction: 0.99}, []int{1, 1, 1}},
 	} {
@@ -133,10 +91,10 @@ func TestSplit(t *testing.T) {
 		s    Split
 		want []string
 	}{
-		{Split{TrainRows: 5}, []string{"1 task with too few rows for 5 rows to train on", `"t0" (4 rows)`}},
-		{Split{TestRows: 7}, []string{"2 tasks with too few rows", "7 rows to hold out and one to train on", `"t0" (4 rows), "t2" (7 rows)`}},
-		{Split{TrainRows: 1, TestRows: 1}, []string{"only one of"}},
-		{Split{TestRows: -1}, []string{"-1"}},
+		{Split{TrainRows: 5}, []string{"1 task with fewer than 5 training rows", `"t0" (4 rows)`}},
+		{Split{TrainRows: 8}, []string{"2 tasks with fewer than 8", `"t0" (4 rows), "t2" (7 rows)`}},
+		{Split{TrainRows: 1, TestFraction: .5}, []string{"only one of"}},
+		{Split{TrainRows: -1}, []string{"-1"}},
 		{Split{TestFraction: 1}, []string{"test fraction is 1"}},
 		{Split{TestFraction: math.NaN()}, []string{"test fraction is NaN"}},
 	} {
@@ -190,38 +148,5 @@ func TestFolds(t *testing.T) {
 	}
 	if len(used) < 2 {
 		t.Error("tasks of one row are all in the same fold")
-	}
-}
-
-// The limit of float32 storage is where conversion becomes infinite.
-func TestFits(t *testing.T) {
-	limit := float64(math.MaxFloat32)
-	for range 3 {
-		limit = math.Nextafter(limit, math.Inf(1))
-	}
-	for _, v := range []float64{0, 1, math.MaxFloat32, limit, 0x1.ffffffp127, math.Nextafter(0x1.ffffffp127, 0), 1e39, math.MaxFloat64} {
-		for _, v := range []float64{v, -v} {
-			if want := !math.IsInf(float64(float32(v)), 0); fits(v) != want {
-				t.Errorf("fits(%v) = %v, want %v", v, !want, want)
-			}
-		}
-	}
-}
-
-// Entries that the table does not have are an error.
-func TestFillBeyond(t *testing.T) {
-	for _, at := range []int{-1, 5, 6, 100} {
-		tab, err := NewTable([]string{"a", "b"}, true, kernel.Float64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tab.AddTask("x"); err != nil {
-			t.Fatal(err)
-		}
-		err = tab.Fill([]int{0, 0, 0}, []float64{1, 2, 3}, func(put func(at int, run []float64)) error {
-			put(at, []float64{1, 2})
-			return nil
-		})
-		checkMessage(t, fmt.Sprint(at), err, []string{fmt.Sprintf("entries from %d on", at), "3 rows of 2 features"})
 	}
 }

@@ -1,6 +1,5 @@
-// Package engine says what an engine offers to a node: a transport between processes, the
-// options with which it starts, and what it says of itself while it works. engine/grpc and
-// engine/mpi are the engines.
+// Package engine defines the interface between a node and a network engine: the options of a transport, the
+// transport itself, and its statistics. Packages engine/grpc and engine/mpi implement it.
 package engine
 
 import (
@@ -12,39 +11,33 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// Options of a transport. The zero value of a number is its default.
+// Options configure a transport. The zero value of a number stands for its default.
 type Options struct {
-	// JoinTimeout is how long Join waits for the neighbours, ten minutes by default.
+	// JoinTimeout limits how long Join waits for the neighbours; ten minutes by default.
 	JoinTimeout time.Duration
-	// RoundTimeout is how long a neighbour may take for a round before it has failed; two
-	// minutes by default. What a node computes between two rounds must fit in. Over gRPC
-	// the time for which it waits itself does not count, since it says so; but after five
-	// times as long, and a second for each node of those that wait one for the other, it has
-	// failed all the same, or a node could keep all others waiting for ever. In the first
-	// rounds JoinTimeout is added, as others may still join.
+	// RoundTimeout limits how long a neighbour may be silent in a round, its computing included, before it
+	// has failed; two minutes by default. Over gRPC a neighbour that itself waits reports so, and has five
+	// times as long. In the first rounds JoinTimeout is added, since other nodes may still join.
 	RoundTimeout time.Duration
-	// RejoinTimeout is how long a neighbour may be out of reach while its frame is
-	// waited for before it has failed; 30 seconds by default. MPI has no use for it.
+	// RejoinTimeout limits how long a neighbour may be unreachable while its frame is due; 30 seconds by
+	// default. MPI does not use it.
 	RejoinTimeout time.Duration
-	// Linger is how long Close waits for the neighbours to say that they have
-	// everything, 5 seconds by default; two at most after a failure. MPI has no use for it.
+	// Linger limits how long Close waits until the neighbours have received everything: 5 seconds by default,
+	// and at most two after a failure. MPI does not use it.
 	Linger time.Duration
-	// MaxFrame is the length in bytes beyond which a frame is refused; 1 GiB by default.
+	// MaxFrame is the largest length of a frame in bytes; 1 GiB by default.
 	MaxFrame int
-	// Settings are what all nodes must have alike.
+	// Settings must be equal at all nodes.
 	Settings []wire.Setting
-	// Probe only asks the neighbours whether they can be reached and agree on the
-	// cluster. Join returns when all have answered; there is nothing to exchange.
+	// Probe makes Join return when all neighbours have answered and agree on the cluster. Exchange must not
+	// be called then.
 	Probe bool
-	// Failed is why this node cannot take part, which those that wait for it are told. Over
-	// gRPC it needs Probe.
-	Failed error
-	// Report is called, from several goroutines, with what an operator should know:
-	// a neighbour came or was lost, or why it cannot be reached. Nil is silent.
+	// Report receives messages for an operator, from several goroutines: a neighbour came, was lost, or
+	// cannot be reached. Nil is silent.
 	Report func(text string)
 }
 
-// WithDefaults returns o with the default of everything that is zero.
+// WithDefaults returns o with zero values replaced by their defaults.
 func (o Options) WithDefaults() Options {
 	o.JoinTimeout = cmp.Or(o.JoinTimeout, 10*time.Minute)
 	o.RoundTimeout = cmp.Or(o.RoundTimeout, 2*time.Minute)
@@ -57,45 +50,55 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// A Transport carries the frames of one node to its neighbours. All but Join, Exchange and
-// Close may be called at any time.
+// A Transport carries the frames of one node to its neighbours. Join, Exchange and Close serve one goroutine
+// at a time; the other methods may be called at any time.
 type Transport interface {
 	wire.Transport
-	// Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and
-	// a *wire.PeerError if a neighbour refuses this node or does not come in time.
+	// Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and a *wire.PeerError
+	// if a neighbour refuses this node or is not there in time.
 	Join(ctx context.Context) error
-	// Waiting returns the neighbours for which Join or Exchange has been waiting, and since
-	// when; none if it does not wait.
+	// Waiting returns the neighbours that Join or Exchange waits for, and since when; nil if it does not
+	// wait.
 	Waiting() (peers []int, since time.Time)
-	// Beyond returns for whom a neighbour says that it waits itself; nothing if it does not say.
+	// Beyond returns the nodes that a neighbour itself waits for, as it reports; nil without a report.
 	Beyond(peer int) []int
-	// Stats returns what has been done so far.
+	// Stats returns the statistics so far.
 	Stats() Stats
-	// Leave tells the neighbours that this node has done its part (nil), or that it has
-	// failed and why, and closes the transport. What counts is the first call.
+	// Leave closes the transport and informs the neighbours: nil means that this node has finished; otherwise
+	// they receive PublicText(why). Only the first call counts.
 	Leave(why error)
 }
 
-// Stats is what a transport has done so far.
+// Stats are the statistics of a transport.
 type Stats struct {
-	Rounds uint64 // begun, or done
+	Rounds uint64 // started or finished
 	Edges  []EdgeStats
 }
 
-// EdgeStats is what a transport has done on an edge.
+// EdgeStats are the statistics of one edge.
 type EdgeStats struct {
 	Peer           int
 	Connected      bool
-	Connections    int           // made; all but the first because one broke
-	Sent, Received int64         // bytes of frames, with those that were sent again
+	Connections    int           // made so far; every one after the first replaced a broken one
+	Sent, Received int64         // bytes of frames, repeated ones included
 	Waited         time.Duration // for this neighbour, alone or with others
 }
 
 // ErrClosed is returned by Exchange after Close.
 var ErrClosed = errors.New("the transport is closed")
 
-// ErrGone is what an error of Join or Exchange wraps, at all nodes, when a node is gone
-// but may come back: it is out of reach or silent, it has been started again, or it left
-// with an error that wraps ErrGone. Whoever has kept the state of the run can close the
-// transport and join with a new one.
-var ErrGone = errors.New("it may come back")
+// PublicText returns the part of an error that other nodes receive. An error may contain cells, names of
+// tasks and paths of the node's owner, so nothing of it is public by default: PublicText returns the text of
+// a *wire.PeerError, which is about the network, or the result of the first error in the tree with a method
+// PublicText() string, and otherwise "it has failed".
+func PublicText(err error) string {
+	var public interface{ PublicText() string }
+	var peer *wire.PeerError
+	switch {
+	case errors.As(err, &public):
+		return public.PublicText()
+	case errors.As(err, &peer) && peer.Err != nil:
+		return peer.Err.Error()
+	}
+	return "it has failed"
+}

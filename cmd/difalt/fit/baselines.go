@@ -2,202 +2,215 @@ package fit
 
 import (
 	"context"
-	"fmt"
+	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/evidence"
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/parallel"
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
 	"gonum.org/v1/gonum/floats"
 )
 
-// Names of the methods in a Report. The model is Ours, or Mixed where its rank is 0 and tasks share no representation.
-const (
-	Ours     = "shared representation"
-	Mixed    = "mixed model"
-	Shrunken = "pooled ridge with intercepts"
-	// ShrunkenLog is that of the logarithm of the target, where the model is of that too.
-	ShrunkenLog = "pooled ridge of the logarithm"
-	Splines     = "splines with intercepts"
-	Pooled      = "pooled ridge"
-	Single      = "one ridge per task"
-	TaskMean    = "mean of the task"
-)
-
-// nameOf returns that of a model.
-func nameOf(rank int) string {
-	if rank == 0 {
-		return Mixed
-	}
-	return Ours
-}
-
-const baselineStage = "baselines" // of progress
-
-// A method has coefficients for every task of this process until its errors are known.
+// A method predicts by the posterior mean of every task's coefficients; the mean of the task where s is nil.
 type method struct {
-	Score
-	theta  thetas
-	of     *design // whose rows these are about
-	errors tallies
+	name  string
+	ridge float64
+	s     *stats
+	m     *moments
 }
 
-// thetas are the coefficients of the tasks of this process, one after the other, or of all of them alike: of each so many, the constant last.
-type thetas struct {
-	width  int
-	values []float64
+// baselines are special cases of the model without curves, with strengths of the largest evidence: no
+// deviations, deviations of the intercept, and deviations without a mean.
+func (f *fitter) baselines(ctx context.Context) (list []method, err error) {
+	s := f.plain
+	for _, b := range []struct {
+		name  string
+		sigma []float64
+		mean  bool
+	}{{Pooled, make([]float64, groups), true}, {Intercepts, []float64{0.5, 0, 0}, true}, {Separate, []float64{0.5, 0.3, 0}, false}} {
+		q := s.start()
+		q.sigma = b.sigma
+		if !b.mean {
+			q.tau[0], q.fixed = leastTau, true
+		}
+		end, err := s.climb(ctx, s.climbTasks(), q, iterations)
+		if err != nil {
+			return nil, err
+		}
+		m, err := s.moments(ctx, s.tasks, end.q)
+		if err != nil {
+			return nil, err
+		}
+		strength := end.q.tau[0]
+		if !b.mean {
+			strength = end.q.sigma[linearGroup]
+		}
+		list = append(list, method{b.name, end.q.noise / (strength * strength), s, m})
+	}
+	return append(list, method{name: TaskMean}), nil
 }
 
-func (d *design) newThetas() thetas {
-	return thetas{d.width(), make([]float64, len(d.t.Tasks())*d.width())}
+// errorsPerTask are the tallies of one task: of every method, on training rows and on the others.
+type errorsPerTask [][2]Tally
+
+// A scorer predicts the rows of tasks with several methods.
+type scorer struct {
+	f            *fitter
+	methods      []method
+	order        []int32 // all rows by task
+	start        []int
+	center, unit float64 // of the target itself
 }
 
-// of returns those of a task.
-func (t thetas) of(k int) []float64 {
-	if len(t.values) == t.width {
-		return t.values
-	}
-	return t.values[k*t.width:][:t.width]
-}
-
-// baselines fits what the model has to be compared with, shrunken among it, and returns the features that are combinations of
-// others.
-func (d *design) baselines(ctx context.Context, rows *evidence.Rows, shrunken *evidence.Point) (methods []method, dependent []int, err error) {
-	d.show(baselineStage, 0, 1)
-	pooled, unit, dependent, err := d.fitPooled(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	intercepts := method{Score: Score{Method: Shrunken, Ridge: 1 / shrunken.MeanVariance}, of: d}
-	if intercepts.theta, err = d.coefficients(ctx, rows, shrunken.Posterior()); err != nil {
-		return nil, nil, err
-	}
-	single, err := d.fitSingle(ctx, unit, rows.Workers)
-	if err != nil {
-		return nil, nil, err
-	}
-	if d.directions != nil {
-		dependent = nil
-	}
-	for i, j := range dependent {
-		dependent[i] = d.featureOf()[j]
-	}
-	return []method{intercepts, *pooled, *single, d.taskMeans()}, dependent, nil
-}
-
-// coefficients returns the coefficients of the hosted tasks by their rows; some are zero
-// if the context has ended, which the next sum says.
-func (d *design) coefficients(ctx context.Context, rows *evidence.Rows, p *mixedmodel.Posterior) (thetas, error) {
-	theta := d.newThetas()
-	for g, tasks := range d.layout {
-		out := make([]bool, len(tasks)) // of range
-		parallel.For(ctx, rows.Workers, len(tasks), func(_, i int) {
-			t, memory := rows.Task(g, i)
-			defer memory.Put()
-			out[i] = !p.Coefficients(&t, theta.of(tasks[i]), nil)
-		})
-		if i := slices.Index(out, true); i >= 0 {
-			return thetas{}, fmt.Errorf("the coefficients of task %q are out of range", d.t.Tasks()[tasks[i]])
+// task returns the errors of one task and, in theta, the first method's coefficients.
+func (s *scorer) task(k int, theta []float64) (errorsPerTask, error) {
+	out := make(errorsPerTask, len(s.methods))
+	x := make([]float64, len(s.f.t.Features()))
+	for i := range s.methods {
+		m := &s.methods[i]
+		coefficients, row := theta, []float64{1}
+		if m.s == nil {
+			coefficients = []float64{s.mean(k)}
+		} else {
+			if row = make([]float64, m.s.p); i > 0 {
+				coefficients = make([]float64, m.s.p)
+			}
+			w := m.s.worker(m.m.prior)
+			err := w.solver.Set(m.s.task(w, k))
+			if err == nil {
+				w.solver.Coefficients(coefficients, nil, m.m.mean, nil)
+			}
+			if m.s.idle.Put(w); err != nil {
+				return nil, m.s.complain(k, err)
+			}
+		}
+		for _, at := range s.order[s.start[k]:s.start[k+1]] {
+			r := int(at)
+			if m.s != nil {
+				m.s.design.Apply(row, s.f.t.X(x, r))
+			}
+			set := 0
+			if !s.f.trains(r) {
+				set = 1
+			}
+			y := s.f.rows.target.Restore(floats.Dot(row, coefficients))
+			out[i][set].Add((s.f.t.Y(r)-s.center)/s.unit, (y-s.center)/s.unit)
 		}
 	}
-	return theta, nil
+	return out, nil
 }
 
-// taskMeans predicts the mean of a task's training rows, and that of all for tasks
-// without any.
-func (d *design) taskMeans() method {
-	m := method{Score: Score{Method: TaskMean}, of: d, theta: d.newThetas()}
-	for k := range d.t.Tasks() {
-		sum, weights := 0.0, 0.0
-		d.eachTraining([]int{k}, func(i int) {
-			w := d.weightOf(i)
-			sum += w * d.scaledTarget(i)
-			weights += w
-		})
-		if weights > 0 {
-			m.theta.of(k)[d.width()-1] = sum / weights
+// mean returns the weighted mean of the standardised targets of a task's training rows.
+func (s *scorer) mean(k int) float64 {
+	sum, weights := 0.0, 0.0
+	for _, i := range s.f.rows.of(k) {
+		w := s.f.rows.weight(int(i))
+		sum += w * s.f.rows.target.Standardize(s.f.t.Y(int(i)))
+		weights += w
+	}
+	return sum / max(weights, 1e-300)
+}
+
+// score fills the report's scores and verdict and keeps the coefficients of the first method.
+func (f *fitter) score(ctx context.Context, report *Report, methods []method) error {
+	f.progress(Stages[4], 0)
+	raw := f.rows.newTarget("", false)
+	s := &scorer{f: f, methods: methods, center: raw.Center, unit: raw.Scale}
+	s.order, s.start = byTask(f.t, func(int) bool { return true })
+	p, n := methods[0].s.p, len(methods)
+	f.theta = make([]float64, len(f.t.Tasks())*p)
+	all := make([]int, len(f.t.Tasks()))
+	for k := range all {
+		all[k] = k
+	}
+	const fields = 5
+	sum, err := f.plain.reduce(ctx, nil, all, n*(2*fields+3), func(_ *worker, k int, part []float64) error {
+		errors, err := s.task(k, f.theta[k*p:][:p])
+		if err != nil {
+			return err
 		}
-	}
-	return m
-}
-
-// fitSingle fits a ridge regression with a free intercept to every task, all of one strength,
-// by cross-validation on rows of all tasks.
-func (d *design) fitSingle(ctx context.Context, unit float64, workers int) (*method, error) {
-	grid := decades(-2, 6, unit)
-	z := d.Zeros(len(grid) + 1)
-	for g, tasks := range d.layout {
-		floats.Add(z[g], d.singleErrors(ctx, tasks, grid, workers))
-	}
-	sum, err := d.Sum(ctx, z)
+		for i, e := range errors {
+			to := part[i*(2*fields+3):][:2*fields+3]
+			for set, t := range e {
+				floats.Add(to[set*fields:(set+1)*fields], []float64{t.Rows, t.Squares, t.Absolute, t.Targets, t.TargetSquares})
+			}
+			if e[1].Rows > 0 {
+				c := Comparison{}
+				c.Add(e[1].Squares - errors[0][1].Squares)
+				floats.Add(to[2*fields:], []float64{c.Tasks, c.Difference, c.Square})
+			}
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m := &method{Score: Score{Method: Single}, of: d}
-	m.Ridge, m.Tried = bestRidge(grid, sum, sum[len(grid)], d.TargetScale)
-	m.theta = d.singles(ctx, slices.Concat(d.layout...), m.Ridge, workers)
-	return m, nil
-}
-
-// singleErrors returns the weighted squared errors in cross-validation of every strength of one ridge regression on the
-// rows of each of the given tasks, summed over these, and the sum of the weights. Tasks are cut into fixed chunks: the
-// bits do not depend on the workers.
-func (d *design) singleErrors(ctx context.Context, tasks []int, grid []float64, workers int) []float64 {
-	const chunks = 64 // at least, of so many tasks
-	size := max(len(tasks)/chunks, 1)
-	parts := make([][]float64, (len(tasks)+size-1)/size)
-	paths := make([]ridgePath, workers)
-	parallel.For(ctx, workers, len(parts), func(worker, at int) {
-		d.show(baselineStage, at, len(parts))
-		s := make([]float64, len(grid)+1)
-		for _, k := range tasks[at*size : min((at+1)*size, len(tasks))] {
-			if ctx.Err() != nil {
+	var comparisons []Comparison
+	for i, m := range methods {
+		v := sum[i*(2*fields+3):]
+		tally := func(v []float64) Tally { return Tally{v[0], v[1], v[2], v[3], v[4]} }
+		report.Scores = append(report.Scores, Score{m.name, m.ridge, tally(v).Errors(s.unit), tally(v[fields:]).Errors(s.unit)})
+		comparisons = append(comparisons, Comparison{v[2*fields], v[2*fields+1], v[2*fields+2]})
+	}
+	report.Verdict = NewVerdict(report.Scores, comparisons, s.unit)
+	report.tasks = func(yield func(TaskScore) bool) {
+		theta := make([]float64, p)
+		for k, name := range f.t.Tasks() {
+			errors, err := s.task(k, theta)
+			if err != nil {
+				return // it was computed before
+			}
+			score := TaskScore{Task: name}
+			for _, e := range errors {
+				score.Train, score.Test = append(score.Train, e[0].Errors(s.unit)), append(score.Test, e[1].Errors(s.unit))
+			}
+			if !yield(score) {
 				return
 			}
-			d.addSingleErrors(&paths[worker], k, grid, s)
-		}
-		parts[at] = s
-	})
-	sum := make([]float64, len(grid)+1)
-	for _, s := range parts {
-		if s != nil { // the context has not ended
-			floats.Add(sum, s)
 		}
 	}
-	return sum
+	return nil
 }
 
-// addSingleErrors adds what singleErrors returns of one task.
-func (d *design) addSingleErrors(p *ridgePath, task int, grid, s []float64) {
-	z, rows := make([]float64, d.width()), d.rows[task]
-	for fold := range d.folds {
-		if !slices.ContainsFunc(rows, func(i int) bool { return d.fold[i] == fold }) {
-			continue
+// logIterations is the number of iterations after which evidences with and without the logarithm are
+// compared.
+const logIterations = 6
+
+// compareLogarithm sets moreByLog, the gain of evidence if a positive target is replaced by its logarithm.
+// Both evidences are without curves and directions, on the rows of plain, the data without curves.
+func (f *fitter) compareLogarithm(ctx context.Context, plain *stats) error {
+	r := plain.rows
+	positive := !slices.ContainsFunc(r.order, func(i int32) bool { return !(f.t.Y(int(i)) > 0) })
+	if f.LogTarget || !positive {
+		return nil
+	}
+	tasks := plain.climbTasks()
+	logged := *r
+	logged.target = r.newTarget("", true)
+	evidence := func(of *rows) (float64, error) {
+		s := plain
+		if of != r {
+			var err error
+			if s, err = newStats(ctx, of, plain.design, f.Workers); err != nil {
+				return 0, err
+			}
 		}
-		p.read(d, rows, func(i int) bool { return d.fold[i] >= 0 && d.fold[i] != fold })
-		thetas := p.solve(grid)
-		for _, i := range rows {
-			if d.fold[i] != fold {
-				continue
-			}
-			y, w := d.row(z, i), d.weightOf(i)
-			for g := range grid {
-				e := y - floats.Dot(z, thetas[g*len(z):][:len(z)])
-				s[g] += w * e * e
-			}
-			s[len(grid)] += w
+		end, err := s.climb(ctx, tasks, s.start(), logIterations)
+		if err != nil {
+			return 0, err
+		}
+		return end.evidence - s.rowsTotal(tasks)*math.Log(of.target.Scale), nil
+	}
+	straight, err := evidence(r)
+	if err != nil {
+		return err
+	}
+	log, err := evidence(&logged)
+	if err != nil {
+		return err
+	}
+	for _, k := range tasks {
+		for _, i := range r.of(k) {
+			log -= math.Log(f.t.Y(int(i)))
 		}
 	}
-}
-
-// singles returns the coefficients of one ridge regression on the training rows of every given task.
-func (d *design) singles(ctx context.Context, tasks []int, ridge float64, workers int) thetas {
-	theta := d.newThetas()
-	paths := make([]ridgePath, workers)
-	parallel.For(ctx, workers, len(tasks), func(worker, at int) {
-		k := tasks[at]
-		paths[worker].read(d, d.rows[k], func(i int) bool { return d.train[i] })
-		copy(theta.of(k), paths[worker].solve([]float64{ridge}))
-	})
-	return theta
+	f.moreByLog = max(log-straight, 0)
+	return nil
 }

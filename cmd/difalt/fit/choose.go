@@ -2,383 +2,270 @@ package fit
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/evidence"
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
+	"github.com/difalt/difalt/cmd/difalt/model"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
 const (
-	// maxRank is the largest rank that is tried where the caller gives none.
-	maxRank = 8
-	// decisive is the -2 log Bayes factor from which on a rank counts as worse for sure: what Kass and Raftery (1995) call
-	// "strong". With less it is averaged with others.
-	decisive = 6
-	// hopeful is by how much it may be expected to be worse and is still evaluated by a single owner: tasks that are not alike say more, by up to 6 on drawn tables.
-	hopeful = 12
-	// Between owners sums are dithered, and a climb may end before it has arrived: a larger rank must be better by this.
-	decisiveBetween = 9
+	mostRank   = 3   // largest rank that is compared
+	patience   = 4.0 // nats below the best rank after which no larger one is tried
+	curveNats  = 3.0 // least gain of curves, in nats
+	climbCost  = 5e8 // multiplications per iteration on all tasks above which climbs use some of them
+	climbTasks = 60  // least number of these
+
+	polish       = 4   // iterations on all tasks after a climb on some
+	ridgeStart   = 0.3 // standard deviation of the slopes whose main axis starts a direction
+	leastLoading = 0.05
 )
 
-// A climb ends where a step promises less than this in -2 log likelihood.
-const enough = evidence.Enough
-
-// How many evaluations climbs have at most, beside that of the start. From each evaluation other nodes learn something of the rows: a fit has
-// evidence.MostEvaluations, and keeps some of them for what comes after.
-const (
-	nextSteps   = 4 // of all strengths
-	firstSteps  = 1 // of intercepts alone
-	weightSteps = 3 // of strengths and weights of rows together
-	rankSteps   = 6 // of a rank
-	lastSteps   = 5 // of strengths and the lengths of loadings
-	aloneSteps  = 50
-	keptRank    = 8 // for ranks
-	keptWeights = 2 // for weights and the noise of tasks once more
-	keptLast    = 3 // for lengths, and the noise
-)
-
-// least returns what a step must promise at the end: where nobody else hears of it, variances come to four digits, as from lme4.
-func (c *choice) least() float64 {
-	if c.rows.Alone() {
-		return enough / 1000
-	}
-	return enough
-}
-
-// fine is what a step at a rank must promise: where nobody else hears of it, so little that rounding, which decides between ways that are as good,
-// changes no digit that a report shows.
-func (c *choice) fine() float64 {
-	if c.rows.Alone() {
-		return enough / 10
-	}
-	return enough
-}
-
-// steps returns how many of the steps there may be, and leaves some evaluations for later.
-func (c *choice) steps(most, kept int) int {
-	if c.rows.Alone() {
-		return min(10*most, aloneSteps)
-	}
-	return max(min(most, evidence.MostEvaluations-c.rows.Evaluations()-kept), 0)
-}
-
-// A candidate is a point of the largest evidence at a rank.
-type candidate struct {
-	*evidence.Point
-	evidence  float64 // -2 log
-	expected  bool    // if tasks were alike, but not evaluated
-	converged bool
-	weight    float64 // in the average of candidates; 0 if it is not in it
-}
-
-// A question is what ranks are compared for, beside the rows.
-type question struct {
-	rank      int                // of Config: 0 compares all up to maxRank, -1 is rank 0 alone
-	given     evidence.Strengths // by the caller
-	continued *mixedmodel.Prior  // of a model that the fit continues, where its rank starts; nil if there is none
-	// commonNoise says that the noise of all tasks has one variance.
-	commonNoise bool
-	progress    func(stage string, done, total int)
-}
-
-// A choice is what the evidence of rows says about ranks.
+// A choice is a candidate with its strengths.
 type choice struct {
-	*question
-	rows           *evidence.Rows
-	moments        []float64       // of all rows, w x w
-	shrunken, none *evidence.Point // of rank 0: of intercepts only, and with a spread
-	zero           float64         // -2 log evidence of none
-	best           *candidate
-	levels         *candidate // of intercepts only; nil where strengths are given
-	tried          []*candidate
-	stacked        bool // what is averaged with candidates of rank 0
+	Candidate
+	s *stats
+	climbed
 }
 
-// try adds a candidate to those that are reported, in place of one of its rank that was only expected. One that would explain all that there is has
-// no evidence.
-func (c *choice) try(k *candidate) {
-	if math.IsInf(k.evidence, 0) || math.IsNaN(k.evidence) {
-		return
+// start returns the strengths that a climb of rank 0 begins with.
+func (s *stats) start() *strengths {
+	q := &strengths{sigma: []float64{0.5, 0.2, 0.2}, group: make([]int, s.p), noise: 0.4, tau: make([]float64, 1+len(s.design.Curves))}
+	for j, c := range s.columns {
+		q.group[j] = int(c.Kind)
 	}
-	k = k.bare()
-	if at := slices.IndexFunc(c.tried, func(o *candidate) bool { return o.Rank == k.Rank && k.Rank > 0 }); at >= 0 {
-		c.tried[at] = k
-		return
+	if len(s.design.Curves) == 0 {
+		q.sigma[curveGroup] = 0
 	}
-	c.tried = append(c.tried, k)
-	slices.SortStableFunc(c.tried, func(a, b *candidate) int { return a.Rank - b.Rank })
+	for k := range q.tau {
+		q.tau[k] = math.Exp(-1.5)
+	}
+	return q
 }
 
-// chooseNone finds the candidates of rank 0 and the better of them.
-func (q *question) chooseNone(ctx context.Context, rows *evidence.Rows) (c *choice, err error) {
-	q.progress("strengths", 0, 1)
-	c = &choice{question: q, rows: rows}
-	guess := rows.FirstGuess()
-	if p := c.continued; p != nil {
-		guess.Intercept, guess.MeanVariance = p.Intercept, p.MeanVariance
+// ranks climbs at rank 0, 1, ... and returns every end; from the second on directions are added to those
+// before. A given rank ends the list, otherwise ranks end where the penalised evidence falls.
+func (s *stats) ranks(ctx context.Context, given *int, progress func(rank int)) (list []choice, err error) {
+	tasks := s.climbTasks()
+	most := min(mostRank, len(tasks)-1, s.directions())
+	if given != nil {
+		most = *given
 	}
-	start, moments, err := rows.Start(ctx, guess, c.given)
-	if err != nil {
-		return nil, err
-	}
-	c.moments = moments.Moments()
-	if c.continued != nil {
-		c.given.Apply(guess)
-		start.Prior = guess
-	}
-	var converged bool
-	c.none, converged, err = rows.Maximize(ctx, start, nil, c.given, enough, c.steps(nextSteps, 0))
-	if err != nil {
-		return nil, err
-	}
-	// A ridge regression for all tasks with an intercept for each that is shrunken towards that of all.
-	intercepts, levels := evidence.Unknown(), c.none.Clone()
-	intercepts.Spread = 0
-	if alike, ok := c.none.Alike(); ok {
-		levels = alike.Top(levels, nil, intercepts, enough)
-	}
-	levels.Spread = 0
-	c.shrunken, _, err = rows.Maximize(ctx, &evidence.Point{Prior: levels, Mean: c.none.Mean}, nil, intercepts, 10*enough, c.steps(firstSteps, 0))
-	if err != nil {
-		return nil, err
-	}
-	c.progress("strengths", 1, 1)
-	c.chooseLevels(converged)
-	return c, nil
-}
-
-// chooseLevels sets the better of the candidates of rank 0.
-func (c *choice) chooseLevels(converged bool) {
-	c.best = &candidate{Point: c.none, evidence: c.none.Value}
-	if alike, ok := c.none.Alike(); ok {
-		c.best = judged(alike, c.none)
-	}
-	c.best.converged, c.zero = converged, c.best.evidence
-	c.tried = []*candidate{c.best}
-	if !c.given.AllUnknown() {
-		return
-	}
-	// Spread is a parameter too.
-	c.levels = &candidate{Point: c.shrunken, evidence: c.shrunken.Value - math.Log(c.rows.Count), converged: true}
-	c.tried = []*candidate{c.levels, c.best}
-	if c.levels.evidence < c.best.evidence {
-		c.best = c.levels
-	}
-}
-
-// compareRanks is chooseRank without weights. The evidence is evaluated at ranks only that would be worth it if all tasks were alike.
-func (c *choice) compareRanks(ctx context.Context) error {
-	hi := c.highest()
-	if c.rank > 0 {
-		hi = c.rank
-	}
-	if c.rank < 0 || c.none.Noise <= 2*evidence.NoiseFloor { // there is nothing left to explain
-		return nil
-	}
-	from := c.none
-	for {
-		c.progress("rank", from.Rank, hi)
-		next := c.next(from, hi)
-		if next == nil || c.steps(1, c.kept()) == 0 {
-			break
+	q, best := s.start(), math.Inf(-1)
+	for r := 0; r <= most; r++ {
+		progress(r)
+		if r > 0 {
+			if q, err = s.addDirection(ctx, tasks, list[r-1].q); err != nil {
+				return nil, err
+			}
 		}
-		reached, err := c.climb(ctx, next, from)
-		if err != nil {
-			return err
-		}
-		if reached == nil {
-			break
-		}
-		c.try(reached)
-		from = reached.Point
-		if !c.take(reached) {
-			break
-		}
-	}
-	c.progress("rank", hi, hi)
-	if c.rank > c.best.Rank {
-		return errOutOfRange
-	}
-	// What was expected from smaller ranks yet.
-	c.tried = slices.DeleteFunc(c.tried, func(k *candidate) bool { return k.expected && k.Rank < c.best.Rank })
-	if !c.averages() {
-		return c.lower(ctx)
-	}
-	before := c.best.Rank - 1
-	if alike, ok := c.best.Alike(); ok && before > 0 && !slices.ContainsFunc(c.tried, func(k *candidate) bool { return k.Rank == before }) {
-		c.try(c.expected(alike, before))
-	}
-	return nil
-}
-
-// next returns the rank to evaluate from a point, of those that are larger: before the first that is not decisively better than the one before, if all
-// tasks were alike, and that one where it may have a weight; nil if there is none.
-func (c *choice) next(from *evidence.Point, hi int) (next *candidate) {
-	alike, ok := from.Alike()
-	if !ok {
-		return nil
-	}
-	last := c.best.evidence
-	if from.Rank > 0 { // it may not have arrived
-		last = min(last, c.expected(alike, from.Rank).evidence)
-	}
-	for rank := max(from.Rank+1, c.rank); rank <= hi; rank++ {
-		k := c.expected(alike, rank)
-		c.try(k)
-		sure := c.rank > 0 || k.evidence < last-c.decisive()
-		if !sure && (next != nil || !c.averages() || k.evidence >= c.best.evidence+hopeful || k.last() <= slight) {
-			break
-		}
-		if next, last = k, k.evidence; c.continued != nil && c.continued.Rank == rank {
-			next.Prior = c.continued.Clone()
-			c.given.Apply(next.Prior)
-		}
-		if !sure {
-			break
-		}
-	}
-	return next
-}
-
-// highest is the largest rank to try.
-func (c *choice) highest() int { return min(maxRank, c.rows.Width-1, int(c.rows.Count)-1) }
-
-// decisive is by how much in -2 log evidence a larger rank has to be better.
-func (c *choice) decisive() float64 {
-	if c.rows.Alone() {
-		return decisive
-	}
-	return decisiveBetween
-}
-
-// kept is how many evaluations the ranks leave for later.
-func (c *choice) kept() int {
-	if c.rows.Weights != nil {
-		return keptLast + keptWeights
-	}
-	return keptLast
-}
-
-// lower takes a smaller rank than the best where the last directions do not pay: with the weights of rows that are by now, or
-// since ranks before it were not evaluated.
-func (c *choice) lower(ctx context.Context) error {
-	for c.rank == 0 && c.best.Rank > 0 {
-		empty, kept := c.best.empty(), keptLast // before weights
-		if empty {
-			kept = 1
-		}
-		if c.steps(1, kept) == 0 {
-			break
-		}
-		alike, ok := c.best.Alike()
-		if !ok {
-			return nil
-		}
-		before := slices.IndexFunc(c.tried, func(k *candidate) bool { return k.Rank == c.best.Rank-1 && !k.expected })
-		k := c.expected(alike, c.best.Rank-1)
-		if before < 0 {
-			c.try(k)
-		}
-		if empty { // what was tried at the rank before had not reached its top
-			before = -1
-		}
-		if k.evidence > c.best.evidence+c.decisive() || before >= 0 && c.tried[before].evidence > c.best.evidence+c.decisive() {
-			return nil
-		}
-		reached, err := c.climb(ctx, k, c.best.Point)
-		if err != nil || reached == nil {
-			return err
-		}
-		if c.try(reached); reached.evidence > c.best.evidence+c.decisive() {
-			return nil
-		}
-		c.best = reached
-	}
-	return nil
-}
-
-// expected returns the candidate of a rank if all tasks were alike.
-func (c *choice) expected(alike *evidence.Alike, rank int) *candidate {
-	p := alike.Start(rank)
-	c.given.Apply(p)
-	variances := make([]float64, rank)
-	for a := range variances {
-		variances[a] = max(2*floats.Dot(p.Column(a), p.Column(a))/float64(min(p.W, 20)), 1e-8)
-	}
-	k := c.ascend(alike, p, variances)
-	k.expected = true
-	return k
-}
-
-// ascend goes to the top of the evidence of a rank if all tasks were alike, with variances of the loadings by the entries that
-// the data determine (MacKay 1992).
-func (c *choice) ascend(alike *evidence.Alike, p *mixedmodel.Prior, variances []float64) *candidate {
-	if p.Rank == 0 {
-		return judged(alike, alike.Point(alike.Top(p, nil, c.given, enough), nil))
-	}
-	for range 3 {
-		p = alike.Top(p, variances, c.given, c.fine())
-		_, determined := evidence.Occam(alike.Observed(p), variances, p.W)
-		variances = make([]float64, p.Rank)
-		for a := range variances {
-			variances[a] = max(floats.Dot(p.Column(a), p.Column(a))/max(determined[a], 1), 1e-8)
-		}
-	}
-	return judged(alike, alike.Point(p, variances))
-}
-
-// judged returns the candidate of a point: its evidence has what loadings and slopes cost that are not known but estimated.
-func judged(alike *evidence.Alike, pt *evidence.Point) *candidate {
-	k := &candidate{Point: pt, evidence: pt.Penalized() + alike.OccamOfSlopes(pt.Prior)}
-	if pt.Rank > 0 {
-		info := alike.Observed(pt.Prior)
-		penalty, _ := evidence.Occam(info, pt.LoadingVariances, pt.W)
-		k.evidence += penalty - evidence.Turns(pt.Prior, pt.LoadingVariances, info)
-	}
-	return k
-}
-
-// climb evaluates a candidate that was only expected, and goes on from there to the top of the evidence; nil if there is no likelihood, as where
-// it explains all that there is.
-func (c *choice) climb(ctx context.Context, k *candidate, near *evidence.Point) (best *candidate, err error) {
-	var way evidence.Way
-	for range max(c.steps(rankSteps, c.kept()), 1) {
-		to := k.Point
-		if best != nil {
-			to = way.Next()
-		}
-		pt, err := c.rows.At(ctx, to.Prior, near.Mean)
+		end, err := s.climb(ctx, tasks, q, iterations)
 		if err != nil {
 			return nil, err
 		}
-		pt.LoadingVariances = to.LoadingVariances
-		alike, ok := pt.Alike()
-		if !ok {
+		c := choice{s: s, climbed: *end}
+		c.Candidate = Candidate{Rank: r, Curves: len(s.design.Curves) > 0, Evidence: end.evidence}
+		c.Penalised = end.evidence - s.rankPenalty(tasks, r)
+		list = append(list, c)
+		best = max(best, c.Penalised)
+		if given == nil && c.Penalised < best-patience {
 			break
 		}
-		here := judged(alike, pt)
-		if best != nil && here.evidence > best.evidence+c.rows.Slack() {
-			if again := way.Shorten(pt); best.converged || !again {
-				best.converged = best.converged || way.Ended()
-				break
-			}
-			continue
-		}
-		best, near = here, pt
-		k = c.ascend(alike, pt.Prior, pt.LoadingVariances)
-		promise := best.evidence - k.evidence
-		if best.converged = promise < 1+2*c.rows.Slack(); promise < c.fine()+c.rows.Slack() {
-			break
-		}
-		if !c.rows.Alone() && c.rank == 0 && pt.Rank < c.highest() && c.expected(alike, pt.Rank+1).evidence < k.evidence-max(c.decisive(), promise) {
-			break // one more gains more than a step at this rank
-		}
-		way.Aim(pt, k.Point)
 	}
-	return best, nil
+	return list, nil
 }
 
-var errOutOfRange = errors.New("no loadings give a likelihood: are there too few rows, is the target without noise, or are numbers far out of range?")
+// rankPenalty returns half the number of free loadings of a rank times the logarithm of the number of tasks.
+func (s *stats) rankPenalty(tasks []int, rank int) float64 {
+	free := float64(s.directions()*rank - rank*(rank-1)/2)
+	return free / 2 * math.Log(max(float64(len(tasks)), 2))
+}
+
+// directions returns the number of columns that loadings act on: the constant and the features that vary.
+func (s *stats) directions() (n int) {
+	for _, a := range s.active[:s.linear] {
+		if a {
+			n++
+		}
+	}
+	return n
+}
+
+// climbTasks returns the tasks of the climbs: all, or evenly spaced ones where an iteration would be
+// expensive.
+func (s *stats) climbTasks() []int {
+	cost, p := 0.0, float64(max(s.p, s.wide))
+	for _, k := range s.tasks {
+		cost += min(float64(len(s.rows.of(k))), p) * p * p * 3.5
+	}
+	n := len(s.tasks)
+	keep := max(int(float64(n)*climbCost/cost), climbTasks)
+	if keep >= n {
+		return s.tasks
+	}
+	list := make([]int, keep)
+	for i := range list {
+		list[i] = s.tasks[i*n/keep]
+	}
+	return list
+}
+
+// addDirection returns q with one more column of loadings: half the leading principal axis of ridge
+// deviations, off the columns before.
+func (s *stats) addDirection(ctx context.Context, tasks []int, q *strengths) (*strengths, error) {
+	l := s.linear
+	ridge := &strengths{sigma: []float64{q.sigma[0] + 0.05, ridgeStart, 0}, group: q.group, noise: q.noise, tau: q.tau}
+	m, err := s.moments(ctx, tasks, ridge)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := s.reduce(ctx, m.prior, tasks, l*l, func(w *worker, k int, part []float64) error {
+		if err := w.solver.Set(s.task(w, k)); err != nil {
+			return s.complain(k, err)
+		}
+		w.solver.Score(w.u, m.mean)
+		m.prior.Multiply(w.v, w.u)
+		blas64.Syr(1, vector(w.v[:l]), symmetric(l, part))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	mirror(sum, l)
+	axis, length := leading(sum, l, orthonormal(q.w, l, q.rank))
+	floats.Scale(max(math.Sqrt(length/float64(len(tasks)))/2, leastLoading), axis)
+	out := *q
+	out.rank++
+	out.w = append(append([]float64(nil), q.w...), axis...)
+	out.sigma = slices.Clone(q.sigma)
+	for g, sigma := range out.sigma {
+		if sigma > 0 {
+			out.sigma[g] = max(sigma, 0.02)
+		}
+	}
+	return &out, nil
+}
+
+// orthonormal returns a basis of the r columns of w, l entries each, one after the other.
+func orthonormal(w []float64, l, r int) []float64 {
+	out := make([]float64, 0, l*r)
+	for a := range r {
+		v := append([]float64(nil), w[a*l:][:l]...)
+		deflate(v, out)
+		if n := floats.Norm(v, 2); n > 0 {
+			floats.Scale(1/n, v)
+		}
+		out = append(out, v...)
+	}
+	return out
+}
+
+// deflate removes from v its part along orthonormal columns.
+func deflate(v, columns []float64) {
+	for l := len(v); len(columns) > 0; columns = columns[l:] {
+		floats.AddScaled(v, -floats.Dot(v, columns[:l]), columns[:l])
+	}
+}
+
+// leading returns the leading eigenvector of the symmetric l x l matrix a off orthonormal columns, and its
+// eigenvalue, by power iteration: near enough to begin a climb.
+func leading(a []float64, l int, off []float64) (axis []float64, value float64) {
+	axis, next := make([]float64, l), make([]float64, l)
+	for i := range l { // the row of the largest diagonal entry
+		if a[i*l+i] >= a[0] && a[i*l+i] >= value {
+			value = a[i*l+i]
+			copy(axis, a[i*l:(i+1)*l])
+		}
+	}
+	for range 100 {
+		deflate(axis, off)
+		if n := floats.Norm(axis, 2); n > 0 {
+			floats.Scale(1/n, axis)
+		} else {
+			axis[0] = 1
+		}
+		blas64.Symv(1, symmetric(l, a), vector(axis), 0, vector(next))
+		value = floats.Dot(axis, next)
+		copy(axis, next)
+	}
+	deflate(axis, off)
+	if n := floats.Norm(axis, 2); n > 0 {
+		floats.Scale(1/n, axis)
+	}
+	return axis, max(value, 0)
+}
+
+// choose returns the best candidate with its strengths on all tasks, and all candidates.
+func (f *fitter) choose(ctx context.Context) (*choice, []Candidate, error) {
+	if f.curved != nil {
+		f.plain.wide = f.curved.p // evidences are of the same tasks
+	}
+	f.compared = len(f.plain.climbTasks())
+	var all []choice
+	for i, s := range []*stats{f.plain, f.curved} {
+		if s == nil {
+			continue
+		}
+		list, err := s.ranks(ctx, f.Rank, func(rank int) { f.progress(Stages[1+i], float64(rank)/(mostRank+1)) })
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, list...)
+	}
+	f.plain.wide = 0
+	best := -1
+	for i, c := range all {
+		if f.Rank != nil && c.Rank != *f.Rank {
+			continue
+		}
+		margin := 0.0
+		if best >= 0 && c.Curves != all[best].Curves {
+			margin = curveNats
+		}
+		if best < 0 || c.Penalised > all[best].Penalised+margin {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil, nil, fmt.Errorf("no strengths give the training rows a finite likelihood at rank %d", *f.Rank)
+	}
+	chosen := &all[best]
+	chosen.Chosen = true
+	candidates := make([]Candidate, len(all))
+	for i := range all {
+		candidates[i] = all[i].Candidate
+	}
+	if err := f.own(ctx, chosen); err != nil {
+		return nil, nil, err
+	}
+	if s := chosen.s; len(s.climbTasks()) < len(s.tasks) {
+		end, err := s.climb(ctx, s.tasks, chosen.q, polish)
+		if err != nil {
+			return nil, nil, err
+		}
+		end.converged = end.converged || chosen.converged // on its tasks
+		chosen.climbed = *end
+	}
+	return chosen, candidates, nil
+}
+
+// own gives every linear column and every curve a strength of its own, with the common strength as prior.
+func (f *fitter) own(ctx context.Context, chosen *choice) error {
+	s, q := chosen.s, *chosen.q
+	q.group, q.sigma = make([]int, s.p), nil
+	for j, c := range s.columns {
+		if j == 0 || c.Kind == model.Linear || c.Index == 0 {
+			q.sigma = append(q.sigma, chosen.q.sigma[c.Kind])
+		}
+		q.group[j] = len(q.sigma) - 1
+	}
+	q.common = slices.Clone(q.sigma)
+	end, err := s.climb(ctx, s.climbTasks(), &q, 3*iterations)
+	if err != nil {
+		return err
+	}
+	chosen.climbed = *end
+	return nil
+}

@@ -1,267 +1,296 @@
 package fit
 
 import (
-	"cmp"
-	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"fmt"
 	"math"
-	"sync"
+	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/evidence"
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/nodes"
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/parallel"
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
-// A design is a table with the scaling of its training rows.
-type design struct {
-	model.Scaling
-	*nodes.Group
-	t      *dataset.Table
-	layout dataset.Layout // tasks of the hosted nodes
-	rows   [][]int        // of every task
-	train  []bool
-	owners bool  // nodes are those of the data
-	fold   []int // of every training row; -1 for the others
-	folds  int
-	total  int       // training rows of all nodes
-	weight []float64 // of every row, 1 in the mean over training rows; nil is 1 for all
-	// directions, p x features row by row, are orthonormal: what the fit works on in place
-	// of more features than it can; nil keeps them all. See reduce.
-	directions []float64
-	degenerate
-	// progress is told how far what looks at all rows is; nil is silent.
-	progress func(stage string, done, total int)
+// Limits of curves.
+const (
+	leastDistinct = 5      // distinct training values of the feature
+	leastKnots    = 4      // distinct quantiles
+	manyFeatures  = 8      // numeric features above which curves have few knots
+	knots         = 8      // knots otherwise
+	fewKnots      = 5      // knots with many features
+	widest        = 300    // columns of a design with curves
+	sampleRows    = 20_000 // training rows for quantiles and distinct values
+	sampleEntries = 2e6    // numbers in these rows
+)
+
+// constantSD is the standard deviation, relative to the largest value, below which a feature counts as
+// constant.
+const constantSD = 1e-12
+
+// A columnStat holds the moments of a feature over training rows with a value.
+type columnStat struct {
+	level        bool // a level of a categorical column
+	mean, sd     float64
+	least, most  float64
+	weight       float64
+	whole, rises bool // all values are whole numbers; values increase along the table
+	last         float64
 }
 
-// locked lets several goroutines tell how far they are.
-func locked(progress func(stage string, done, total int)) func(stage string, done, total int) {
-	var mu sync.Mutex
-	return func(stage string, done, total int) {
-		mu.Lock()
-		defer mu.Unlock()
-		progress(stage, done, total)
-	}
-}
-
-// show tells how far a stage is.
-func (d *design) show(stage string, done, total int) {
-	if d.progress != nil {
-		d.progress(stage, done, total)
-	}
-}
-
-// A degenerate is what is unusual about training rows: a target that is equal in all of them, features that do not vary,
-// features that look like numbers of rows, and how many more rows there were that lie far from all others, of all nodes.
-type degenerate struct {
-	equalTarget   bool
-	constant, ids []int
-	left          int
-}
-
-// newDesign lets the nodes agree on what they are about to do, and on the scaling.
-func newDesign(ctx context.Context, t *dataset.Table, c *Config) (*design, error) {
-	d, err := introduced(ctx, t, c)
-	if err != nil {
-		return nil, err
-	}
-	d.LogTarget = c.logTarget()
-	return d, d.takeRows(ctx, c)
-}
-
-// introduced returns a design of which the nodes have exchanged their names, and compared their columns and settings, and the names of their tasks: these are
-// of one node each. Nothing of it depends on rows.
-func introduced(ctx context.Context, t *dataset.Table, c *Config) (*design, error) {
-	d := &design{Group: &nodes.Group{Net: c.Network}, t: t, train: c.Train, weight: c.Weights, folds: cmp.Or(c.Folds, defaultFolds), owners: c.Owners, progress: locked(c.progress)}
-	layout, err := t.Layout()
-	if err == nil {
-		err = c.check(t)
-	}
-	if err := d.Check(ctx, err); err != nil {
-		return nil, err
-	}
-	d.show("names of tasks", 0, 1)
-	d.layout = layout
-	own, tasks := make([][]byte, len(layout)), make([][]string, len(layout))
-	for i, list := range layout {
-		own[i] = []byte(t.Nodes()[i])
-		for _, k := range list {
-			tasks[i] = append(tasks[i], t.Tasks()[k])
+// newDesign returns the columns of the table's features over the training rows: standardised with weights,
+// and curves where curves is true and there are at most 300 columns in all; crowded reports that curves
+// were left out for that.
+func (r *rows) newDesign(curves bool) (d model.Design, crowded bool) {
+	d.Fill, d.Center, d.Scale = make([]float64, len(r.stats)), make([]float64, len(r.stats)), make([]float64, len(r.stats))
+	for j := range r.stats {
+		s := &r.stats[j]
+		d.Fill[j], d.Center[j] = s.mean, s.mean
+		if s.weight > 0 && s.sd > constantSD*max(math.Abs(s.mean), math.Abs(s.most), math.Abs(s.least)) {
+			d.Scale[j] = s.sd
 		}
 	}
-	names, err := d.Gather(ctx, own)
-	if err != nil {
-		return nil, err
+	if !curves {
+		return d, false
 	}
-	for _, name := range names {
-		d.Names = append(d.Names, string(name))
+	candidates := r.curves(&d)
+	p := d.Width()
+	for _, c := range candidates {
+		p += c.Width()
 	}
-	if err := d.CheckAlike(ctx, c.settings(t)); err != nil {
-		return nil, err
+	if p > widest {
+		return d, len(candidates) > 0
 	}
-	return d, d.CheckDistinct(ctx, tasks)
+	d.Curves = candidates
+	return d, false
 }
 
-// takeRows chooses training rows without outliers, their scaling and their folds.
-func (d *design) takeRows(ctx context.Context, c *Config) (err error) {
-	d.trainOnAll()
-	d.groupRows(nil)
-	if !c.Plain {
-		if d.left, err = d.leaveOutliers(ctx, c, parallel.Workers(c.Options.Workers)); err != nil {
-			return err
+// describe computes the moments of all features, in one pass over training rows and a second one for
+// deviations.
+func (r *rows) describe() {
+	n := len(r.t.Features())
+	r.stats = make([]columnStat, n)
+	at := 0
+	for _, column := range r.t.Schema().Columns {
+		levels, ok := r.t.Schema().Levels(column)
+		for range max(len(levels), 1) {
+			r.stats[at] = columnStat{level: ok, least: math.Inf(1), most: math.Inf(-1), whole: true, rises: true, last: math.Inf(-1)}
+			at++
 		}
 	}
-	if err := d.scaleBy(ctx, c); err != nil {
-		return err
-	}
-	if most := max(d.total, commonFolds); d.folds > most {
-		return fmt.Errorf("the number of folds is %d: want at most %d for so few training rows", d.folds, most)
-	}
-	d.fold = d.t.Folds(d.train, d.folds, c.Options.Seed)
-	return nil
-}
-
-// trainOnAll makes all rows training rows if nobody has said which are.
-func (d *design) trainOnAll() {
-	if d.train != nil {
-		return
-	}
-	d.train = make([]bool, d.t.Rows())
-	for i := range d.train {
-		d.train[i] = true
-	}
-}
-
-// groupRows lists the rows of every task, without those that are left out; nil are none.
-func (d *design) groupRows(left func(i int) bool) {
-	d.rows = make([][]int, len(d.t.Tasks()))
-	for i := range d.train {
-		if k := d.t.Task(i); left == nil || !left(i) {
-			d.rows[k] = append(d.rows[k], i)
-		}
-	}
-}
-
-// secrets returns a hash of the training rows of every hosted node.
-func (d *design) secrets() []nodes.Secret {
-	list := make([]nodes.Secret, len(d.layout))
-	row, word := make([]float64, d.width()+1), make([]byte, 8)
-	for g, tasks := range d.layout {
-		hash := sha256.New()
-		d.eachTraining(tasks, func(i int) {
-			row[d.width()] = d.row(row[:d.width()], i)
-			for _, v := range row {
-				binary.LittleEndian.PutUint64(word, math.Float64bits(v))
-				hash.Write(word)
+	for _, second := range []bool{false, true} {
+		r.each(func(x []float64, w float64) {
+			for j, v := range x {
+				if !math.IsNaN(v) {
+					r.stats[j].add(v, w, second)
+				}
 			}
 		})
-		list[g] = nodes.Secret(hash.Sum(nil))
 	}
+	for j := range r.stats {
+		s := &r.stats[j]
+		s.sd = math.Sqrt(s.sd / max(s.weight, 1e-300))
+	}
+}
+
+func (s *columnStat) add(v, w float64, second bool) {
+	if second {
+		s.sd += w * (v - s.mean) * (v - s.mean)
+		return
+	}
+	s.weight += w
+	s.mean += w / s.weight * (v - s.mean)
+	s.least, s.most = min(s.least, v), max(s.most, v)
+	s.whole = s.whole && v == math.Trunc(v)
+	s.rises = s.rises && v > s.last
+	s.last = v
+}
+
+// curves returns the curves of all numeric features with enough distinct values, projected off 1 and the
+// feature.
+func (r *rows) curves(d *model.Design) (list []model.Curve) {
+	var numeric []int
+	for j := range r.stats {
+		if !r.stats[j].level && d.Scale[j] > 0 {
+			numeric = append(numeric, j)
+		}
+	}
+	count := knots
+	if len(numeric) > manyFeatures {
+		count = fewKnots
+	}
+	for i, x := range r.sample(numeric) {
+		if k := quantiles(x, count); k != nil {
+			j := numeric[i]
+			list = append(list, model.NewCurve(j, k, NaturalBasis(k, d.Scale[j])))
+		}
+	}
+	r.project(d, list)
 	return list
 }
 
-// eachTraining calls visit for every training row of the given tasks.
-func (d *design) eachTraining(tasks []int, visit func(i int)) {
-	for _, k := range tasks {
-		for _, i := range d.rows[k] {
-			if d.train[i] {
-				visit(i)
+// sample returns the values of the given features in training rows, evenly spaced ones where there are many.
+func (r *rows) sample(features []int) [][]float64 {
+	out := make([][]float64, len(features))
+	n := min(len(r.order), sampleRows, max(int(sampleEntries)/max(len(features), 1), 100))
+	x := make([]float64, len(r.stats))
+	for i := range n {
+		r.t.X(x, int(r.order[int(float64(i)*float64(len(r.order))/float64(n))]))
+		for k, j := range features {
+			if !math.IsNaN(x[j]) {
+				out[k] = append(out[k], x[j])
 			}
 		}
-	}
-}
-
-// sumTraining returns the sum over the training rows of all nodes of n numbers, to which add adds those of row i.
-func (d *design) sumTraining(ctx context.Context, n int, add func(i int, out []float64)) ([]float64, error) {
-	z, done := d.Zeros(n), 0
-	for g, tasks := range d.layout {
-		for at := range tasks {
-			d.show("sums of rows", done, len(d.t.Tasks()))
-			done++
-			if ctx.Err() != nil { // the sum says who leaves
-				break
-			}
-			d.eachTraining(tasks[at:at+1], func(i int) { add(i, z[g]) })
-		}
-	}
-	return d.Sum(ctx, z)
-}
-
-// weightOf is the weight of a row.
-func (d *design) weightOf(i int) float64 {
-	if d.weight == nil {
-		return 1
-	}
-	return d.weight[i]
-}
-
-// scaledTarget returns that of a row.
-func (d *design) scaledTarget(i int) float64 { return d.ScaleTarget(d.t.Y(i)) }
-
-// width is the number of entries of row.
-func (d *design) width() int {
-	if d.directions == nil {
-		return d.Width()
-	}
-	return len(d.directions)/len(d.Center) + 1
-}
-
-// sufficientRows returns the tasks of every node as the estimator needs them.
-func (d *design) sufficientRows(ctx context.Context, workers int) (*evidence.Rows, error) {
-	if d.owners { // who have something to hide from one another
-		d.Secrets = d.secrets()
-	}
-	return evidence.NewRows(ctx, d.Group, d.compressed(ctx, workers), d, d.width(), d.total, workers)
-}
-
-// compressed returns the tasks of every node, weighted, and of no more rows than coefficients; nil are those whose rows are as fast to read as to copy.
-func (d *design) compressed(ctx context.Context, workers int) [][]*mixedmodel.Task {
-	out := make([][]*mixedmodel.Task, len(d.layout))
-	w, plain := d.width(), d.directions == nil && d.Transforms == nil
-	compressors, first := make([]*mixedmodel.Compressor, workers), 0
-	for g, tasks := range d.layout {
-		out[g] = make([]*mixedmodel.Task, len(tasks))
-		parallel.For(ctx, workers, len(tasks), func(worker, at int) {
-			d.show("reading rows", first+at, len(d.t.Tasks()))
-			if compressors[worker] == nil {
-				compressors[worker] = mixedmodel.NewCompressor(w)
-			}
-			if plain && d.Samples(g, at) <= w {
-				return
-			}
-			c := compressors[worker]
-			d.eachTraining(tasks[at:at+1], func(i int) {
-				row := c.Next()
-				row[w] = d.row(row[:w], i)
-				if d.weight != nil {
-					floats.Scale(math.Sqrt(d.weight[i]), row)
-				}
-			})
-			out[g][at] = c.Task()
-		})
-		first += len(tasks)
 	}
 	return out
 }
 
-// Samples returns the number of training rows of task i of hosted node g.
-func (d *design) Samples(g, i int) (n int) {
-	d.eachTraining(d.layout[g][i:i+1], func(int) { n++ })
-	return n
+// quantiles sorts values and returns count of their quantiles, equal ones once; nil where there are too few
+// distinct values for a curve.
+func quantiles(x []float64, count int) (k []float64) {
+	slices.Sort(x)
+	distinct := 1
+	for i := 1; i < len(x) && distinct < leastDistinct; i++ {
+		if x[i] != x[i-1] {
+			distinct++
+		}
+	}
+	if len(x) == 0 || distinct < leastDistinct {
+		return nil
+	}
+	for _, p := range floats.Span(make([]float64, count), 0, 1) {
+		at := p * float64(len(x)-1)
+		i := min(int(at), len(x)-1)
+		v := x[i]
+		if i+1 < len(x) {
+			v += (at - float64(i)) * (x[i+1] - x[i])
+		}
+		if len(k) == 0 || v > k[len(k)-1] {
+			k = append(k, v)
+		}
+	}
+	if len(k) < leastKnots {
+		return nil
+	}
+	return k
 }
 
-// Read sets z and y to these rows, as sufficientRows has them.
-func (d *design) Read(g, i int, z, y []float64) {
-	w := d.width()
-	d.eachTraining(d.layout[g][i:i+1], func(i int) {
-		root := math.Sqrt(d.weightOf(i))
-		y[0] = d.row(z[:w], i) * root
-		floats.Scale(root, z[:w])
-		z, y = z[w:], y[1:]
+// NaturalBasis returns the values at the knots of the natural cubic splines whose penalty, the integral of
+// f”^2, is the identity: eigenvectors of the penalty over square roots of their eigenvalues, those of
+// straight lines left out. x counts in units of scale.
+func NaturalBasis(knots []float64, scale float64) []float64 {
+	n := len(knots)
+	h := make([]float64, n-1)
+	for i := range h {
+		h[i] = (knots[i+1] - knots[i]) / scale
+	}
+	// Penalty = Q R^-1 Q' (Green and Silverman 1994): second derivatives R^-1 Q'f of the spline with values
+	// f.
+	q, r := mat.NewDense(n, n-2, nil), mat.NewSymDense(n-2, nil)
+	for j := range n - 2 {
+		q.Set(j, j, 1/h[j])
+		q.Set(j+1, j, -1/h[j]-1/h[j+1])
+		q.Set(j+2, j, 1/h[j+1])
+		r.SetSym(j, j, (h[j]+h[j+1])/3)
+		if j > 0 {
+			r.SetSym(j-1, j, h[j]/6)
+		}
+	}
+	var chol mat.Cholesky
+	var right, penalty mat.Dense
+	chol.Factorize(r) // diagonally dominant
+	if chol.SolveTo(&right, q.T()) != nil {
+		return nil
+	}
+	penalty.Mul(q, &right)
+	sym := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			sym.SetSym(i, j, penalty.At(i, j))
+		}
+	}
+	var eigen mat.EigenSym
+	eigen.Factorize(sym, true)
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	values := eigen.Values(nil)
+	out := make([]float64, 0, n*(n-2))
+	for k := 2; k < n; k++ {
+		for i := range n {
+			out = append(out, vectors.At(i, k)/math.Sqrt(values[k]))
+		}
+	}
+	return out
+}
+
+// project makes the columns of every curve orthogonal to 1 and to the clipped feature over the training
+// rows and divides them so that the weighted mean of their sum of squares is 1.
+func (r *rows) project(d *model.Design, list []model.Curve) {
+	with := *d
+	with.Curves = list
+	moments := make([]*mat.SymDense, len(list)) // of 1, the clipped feature and the columns
+	vectors := make([]*mat.VecDense, len(list))
+	for i := range list {
+		moments[i], vectors[i] = mat.NewSymDense(2+list[i].Width(), nil), mat.NewVecDense(2+list[i].Width(), nil)
+	}
+	row := make([]float64, with.Width())
+	r.each(func(x []float64, w float64) {
+		with.Apply(row, x)
+		at := 1 + len(d.Scale)
+		for i := range list {
+			v, m := vectors[i].RawVector().Data, list[i].Width()
+			v[0], v[1] = 1, clipped(d, &list[i], x)
+			copy(v[2:], row[at:at+m])
+			moments[i].SymRankOne(moments[i], w, vectors[i])
+			at += m
+		}
 	})
+	for i := range list {
+		list[i] = Projected(&list[i], moments[i], d)
+	}
+}
+
+// clipped returns the standardised feature of a curve, clipped to its knots.
+func clipped(d *model.Design, c *model.Curve, x []float64) float64 {
+	v := x[c.Feature]
+	if math.IsNaN(v) {
+		v = d.Fill[c.Feature]
+	}
+	v = min(max(v, c.Knots[0]), c.Knots[len(c.Knots)-1])
+	return (v - d.Center[c.Feature]) / d.Scale[c.Feature]
+}
+
+// Projected returns the curve with columns orthogonal to 1 and the clipped feature, divided so that the
+// mean of their sum of squares is 1. moments holds the weighted sums of products of 1, the standardised
+// clipped feature and the columns over training rows, d the standardisation.
+func Projected(c *model.Curve, moments *mat.SymDense, d *model.Design) model.Curve {
+	m, k := c.Width(), len(c.Knots)
+	values := slices.Clone(c.Values)
+	n, sx, sxx := moments.At(0, 0), moments.At(0, 1), moments.At(1, 1)
+	det := n*sxx - sx*sx
+	squares := 0.0
+	for j := range m {
+		z, zx := moments.At(0, 2+j), moments.At(1, 2+j)
+		slope := (n*zx - sx*z) / det
+		level := (z - slope*sx) / n
+		squares += moments.At(2+j, 2+j) - level*z - slope*zx
+		for i := range k {
+			x := (c.Knots[i] - d.Center[c.Feature]) / d.Scale[c.Feature]
+			values[j*k+i] -= level + slope*x
+		}
+	}
+	floats.Scale(1/math.Sqrt(squares/n), values)
+	return model.NewCurve(c.Feature, c.Knots, values)
+}
+
+// newTarget returns the standardisation of the target over the training rows.
+func (r *rows) newTarget(column string, log bool) model.Target {
+	y, w := make([]float64, len(r.order)), make([]float64, len(r.order))
+	for k, i := range r.order {
+		y[k], w[k] = r.value(int(i), log), r.weight(int(i))
+	}
+	mean, variance := stat.PopMeanVariance(y, w)
+	scale := math.Sqrt(variance)
+	if !(scale > constantSD*math.Abs(mean)) {
+		scale = max(math.Abs(mean), 1) // equal targets
+	}
+	return model.Target{Column: column, Center: mean, Scale: scale, Log: log}
 }

@@ -2,211 +2,183 @@ package fit
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"math"
+	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/evidence"
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/nodes"
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/parallel"
 	"github.com/difalt/difalt/cmd/difalt/model"
-	"github.com/difalt/difalt/consensus/wire"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 )
 
-// ErrLeft is what Fit returns when the context of another node has ended before there was
-// a model.
-var ErrLeft = nodes.ErrLeft
+// A fitter holds the state of a fit.
+type fitter struct {
+	Config
+	t             *dataset.Table
+	rows          *rows
+	plain, curved *stats // without curves, and with them (nil: the design has no curves)
+	crowded       bool   // curves were left out for the number of columns
+	theta         []float64
+	compared      int        // tasks on which forms were compared
+	noise         *taskNoise // nil: all tasks have the same
+	freedom       float64    // degrees of freedom of the noise
+	odd           []oddRow   // the farthest first
+	moreByLog     float64    // gain of evidence by the logarithm of the target, in nats; 0: no gain
+}
 
-// Fit trains a model on the tables of the nodes that live in this process: node i of
-// the table is node Network.Hosted()[i], and the model knows its tasks. All processes of
-// the network must call it; it fails at all nodes if it fails at one of them before the
-// algorithm begins. When the context ends during the final run, Fit returns the model
-// as far as it got, and the report's Result has the status Canceled; when it ends
-// before there is an estimate, an error. A run that diverges is an error that is
-// difalt.ErrDiverged if Config.Plain or with a step of the caller; else the evidence goes on from the best basis so far, and
-// the report says that the fit has not converged. The model computes covariances of tasks from their rows when it is
-// asked for them (model.Parameters.CovarianceOf): the table must stay as it is.
+// Fit trains a model on the training rows of a table. The error names the argument, task or row that it is
+// about; it is the context's where that has ended. The model refers to the table, which must not change.
 func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report, error) {
-	if t == nil || c.Network == nil {
-		return nil, nil, errors.New("fit needs a table and a network")
+	if err := c.check(t); err != nil {
+		return nil, nil, err
 	}
-	if c.Privacy != (Privacy{}) {
-		return fitPrivate(ctx, t, &c)
+	if c.Workers == 0 {
+		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	before := c.Network.Traffic()
-	d, err := newDesign(ctx, t, &c)
+	f := &fitter{Config: c, t: t, rows: newRows(t, &c)}
+	if err := f.read(ctx); err != nil {
+		return nil, nil, err
+	}
+	chosen, candidates, err := f.choose(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &Report{Folds: d.folds}
-	train := fitMixed
-	if c.Plain {
-		train = fitPlain
-	}
-	m, err := train(ctx, d, &c, r)
+	f.progress(Stages[3], 0)
+	methods, err := f.baselines(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	// What remains is short, and its results are wanted even after an interrupt.
-	r.Traffic, err = d.totalTraffic(context.WithoutCancel(ctx), c.Network.Traffic().Minus(before))
-	return m, r, err
-}
-
-// A beginning is a design with the candidates of rank 0, before tasks have noise of their own.
-type beginning struct {
-	*design
-	first   *choice
-	splines []method // of all features, to be compared with
-	gain    float64  // see findings.byLog
-}
-
-// begin chooses transforms of features, and candidates of rank 0; compared asks for splines too.
-func (d *design) begin(ctx context.Context, c *Config, compared bool) (b *beginning, err error) {
-	b = &beginning{design: d}
-	c.progress("columns", 0, 1)
-	if b.splines, err = d.transform(ctx, c, parallel.Workers(c.Options.Workers), compared); err != nil {
-		return nil, err
+	if err := f.compareLogarithm(ctx, f.plain); err != nil {
+		return nil, nil, err
 	}
-	c.progress("columns", 1, 1)
-	if err := d.reduce(ctx, c.Options.Seed); err != nil {
-		return nil, err
-	}
-	rows, err := d.sufficientRows(ctx, parallel.Workers(c.Options.Workers))
-	if err != nil {
-		return nil, err
-	}
-	q := &question{
-		rank: c.Rank, given: c.strengths(), continued: continuedPrior(c.Continue, d.width()), commonNoise: c.CommonNoise, progress: c.progress,
-	}
-	if rows.Count == 1 && c.Ridge == nil {
-		q.given.Spread = 0
-	}
-	b.first, err = q.chooseNone(ctx, rows)
-	return b, err
-}
-
-// fitMixed chooses a model by its evidence, and compares it with simpler ones.
-func fitMixed(ctx context.Context, d *design, c *Config, r *Report) (*model.Model, error) {
-	b, err := d.begin(ctx, c, true)
-	if err != nil {
-		return nil, err
-	}
-	others, dependent, err := d.baselines(ctx, b.first.rows, b.first.shrunken) // which do not weight tasks
-	if err != nil {
-		return nil, err
-	}
-	d.fold = nil // which only they needed
-	others = slices.Insert(others, 1, b.splines...)
-	judge := d.inUnits()
-	judge.tally(ctx, others, b.first.rows.Workers)
-	if b, err = b.byLogarithm(ctx, c); err != nil {
-		return nil, err
-	}
-	rows := b.first.rows
-	if d != b.design {
-		d = b.design
-		log := method{Score: Score{Method: ShrunkenLog, Ridge: 1 / b.first.shrunken.MeanVariance}, of: d}
-		if log.theta, err = d.coefficients(ctx, rows, b.first.shrunken.Posterior()); err != nil {
-			return nil, err
+	if !c.CommonNoise {
+		if err := f.noiseByTask(ctx, chosen); err != nil {
+			return nil, nil, err
 		}
-		others = append(others, log)
 	}
-	f := &findings{dependent: dependent, outliers: d.left, judge: judge, byLog: b.gain}
-	chosen, err := b.first.chooseNoise(ctx)
+	s := chosen.s
+	m, z, err := s.evaluate(ctx, s.tasks, chosen.q, math.Inf(-1))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err = chosen.chooseRank(ctx); err == nil {
-		err = chosen.weightedAgain(ctx)
-	}
+	f.freedom = max(z.residual/chosen.q.noise, 1)
+	effects, err := f.effects(chosen, m)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	tried := chosen.tried
-	a := &algorithm{d.Group, c, c.Options}
-	averaged, res, err := chosen.finish(ctx, a)
+	report := &Report{Candidates: candidates, Converged: chosen.converged}
+	if err := f.score(ctx, report, append([]method{{name: Ours, s: s, m: m}}, methods...)); err != nil {
+		return nil, nil, err
+	}
+	if err := f.oddRows(ctx, chosen); err != nil {
+		return nil, nil, err
+	}
+	out, err := f.model(chosen, m, effects)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r.Options, r.Result, r.Converged = a.options, res, averaged[0].converged
-	if averaged, err = chosen.stack(ctx, d, averaged); err != nil {
-		return nil, err
-	}
-	for _, k := range reported(tried, averaged) {
-		r.Tried = append(r.Tried, k.report(chosen.zero, d.TargetScale))
-	}
-	m, err := d.conclude(context.WithoutCancel(ctx), c, r, f, chosen, averaged, others)
-	if !rows.Alone() { // else there is nothing to count, nor to keep rows for
-		r.disclosure = sync.OnceValue(func() Disclosure { return d.disclosure(chosen.rows, res, c.Options.Seed) })
-	}
-	return m, err
+	report.Notes = f.notes(chosen, m, report)
+	return out, report, nil
 }
 
-// conclude makes the model of candidates, the most probable first, and judges it.
-func (d *design) conclude(ctx context.Context, c *Config, r *Report, f *findings, chosen *choice, averaged []*candidate, others []method) (*model.Model, error) {
-	chosen.none = nil
-	all, err := d.estimates(ctx, chosen.rows, averaged, chosen.stacked)
-	if err != nil {
-		return nil, err
-	}
-	top, e := averaged[0], all[0]
-	e.goodness = d.goodness(chosen.moments, top.Point, e)
-	if e.noise != nil {
-		f.leastNoise, f.mostNoise = e.noise.Range(d.TargetScale)
-	}
-	if top.Noise <= 2*evidence.NoiseFloor {
-		f.exact = math.Sqrt(top.Noise)
-	}
-	r.Chosen = top.report(chosen.zero, d.TargetScale)
-	rows := chosen.rows
-	*chosen = choice{rows: rows}
-	m, err := d.model(c, &r.Options, rows, all)
-	if err != nil {
-		return nil, err
-	}
-	ours := method{Score: Score{Method: nameOf(r.Chosen.Rank), Ridge: r.Chosen.Ridge}, of: d, theta: e.theta}
-	if err := f.judge.score(ctx, r, rows.Workers, append([]method{ours}, others...)); err != nil {
-		return nil, err
-	}
-	meaning := explanation(&r.Chosen, c.Rank, d.width()-1, chosen.rows.Count == 1)
-	if r.Verdict.Other == "" {
-		r.Verdict.Text = unheldWords(&r.Chosen, c.Rank, meaning)
-	} else {
-		r.Verdict.Text = r.Verdict.words(&r.Chosen, meaning)
-	}
-	missed, err := d.missed(ctx, e.theta)
-	if err != nil {
-		return nil, err
-	}
-	if missed != "" {
-		r.Verdict.Text += " " + missed
-	}
-	r.Notes = notes(c, d, r, f)
-	return m, nil
-}
-
-// score sets what a report says about methods, of which the first is the model.
-func (d *design) score(ctx context.Context, r *Report, workers int, methods []method) (err error) {
-	d.tally(ctx, methods, workers)
-	if r.Scores, err = d.scores(ctx, methods); err != nil {
+// read makes the designs and reads the data of all tasks.
+func (f *fitter) read(ctx context.Context) (err error) {
+	f.progress(Stages[0], 0)
+	r := f.rows
+	r.target = r.newTarget(f.TargetColumn, f.LogTarget)
+	r.describe()
+	plain, _ := r.newDesign(false)
+	if f.plain, err = newStats(ctx, r, &plain, f.Workers); err != nil {
 		return err
 	}
-	r.tasks = d.taskScores(methods)
-	r.Verdict, err = d.judge(ctx, r.Scores, methods)
+	if most := min(len(f.plain.tasks)-1, f.plain.directions()); f.Rank != nil && *f.Rank > most {
+		return fmt.Errorf("the rank is %d: at most %d is possible with %d tasks and %d columns that vary",
+			*f.Rank, most, len(f.plain.tasks), f.plain.directions())
+	}
+	if f.NoCurves {
+		return nil
+	}
+	f.progress(Stages[0], 0.5)
+	var curved model.Design
+	if curved, f.crowded = r.newDesign(true); len(curved.Curves) > 0 {
+		f.curved, err = newStats(ctx, r, &curved, f.Workers)
+	}
 	return err
 }
 
-// totalTraffic returns the traffic of all processes: what each has sent, and the rounds that
-// all of them had to wait for.
-func (d *design) totalTraffic(ctx context.Context, own wire.Traffic) (all wire.Traffic, err error) {
-	z := d.Zeros(4)
-	copy(z[0], []float64{float64(own.Messages), float64(own.Bytes), float64(own.Silent), float64(own.Lost)})
-	sum, err := d.Sum(ctx, z)
-	if err != nil {
-		return all, err
+// model returns the model of the chosen strengths.
+func (f *fitter) model(chosen *choice, m *moments, effects *model.Estimate) (*model.Model, error) {
+	s, r := chosen.s, f.rows
+	p := model.Parameters{
+		Estimator: "evidence", Schema: *f.t.Schema(), Design: *s.design, Target: r.target,
+		Mean: m.mean, MeanCovariance: pack(m.c, s.p), Effects: effects,
+		Prior: model.Prior{Deviations: m.prior.Deviations, Rank: m.prior.Rank, Loadings: m.prior.Loadings,
+			Freedom: float64(len(s.tasks) - 1), Noise: model.Noise{Variance: chosen.q.noise, Freedom: f.freedom}},
+		Tasks:    model.Tasks{Column: f.TaskColumn, Names: f.t.Tasks(), Theta: f.theta},
+		Goodness: s.goodness(m, chosen),
 	}
-	n := func(i int) int64 { return int64(sum[i]) }
-	return wire.Traffic{Rounds: own.Rounds, Messages: n(0), Bytes: n(1), Silent: n(2), Lost: n(3)}, nil
+	for k := range f.t.Tasks() {
+		p.Tasks.Samples = append(p.Tasks.Samples, len(r.of(k)))
+	}
+	if n := f.noise; n != nil {
+		p.Prior.Noise = model.Noise{Variance: n.usual, TaskFreedom: n.freedom}
+		p.Tasks.Noise, p.Tasks.Freedom = n.variances, n.freedoms
+	}
+	p.Tasks.CovarianceOf = func(t int, packed []float64) {
+		w := s.worker(m.prior)
+		defer s.idle.Put(w)
+		cov := make([]float64, s.p*s.p)
+		if w.solver.Set(s.task(w, t)) == nil { // it was solved before
+			w.solver.Coefficients(w.v, cov, m.mean, m.c)
+		}
+		copy(packed, pack(cov, s.p))
+	}
+	return model.New(p)
+}
+
+// pack returns the upper triangle of an n x n matrix by rows.
+func pack(x []float64, n int) []float64 {
+	out := make([]float64, 0, n*(n+1)/2)
+	for i := range n {
+		out = append(out, x[i*n+i:(i+1)*n]...)
+	}
+	return out
+}
+
+// goodness returns the shares of the training rows' variance that the mean and the deviations explain: m'Gm
+// and tr S G, where G is the covariance of the columns.
+func (s *stats) goodness(m *moments, chosen *choice) model.Goodness {
+	p, n := s.p, s.rowsTotal(s.tasks)
+	g := slices.Clone(s.total)
+	mirror(g, p)
+	moved := make([]float64, p)
+	blas64.Symv(1/n, symmetric(p, g), vector(m.mean), 0, vector(moved))
+	center := floats.Dot(g[:p], m.mean) / n
+	fixed := max(floats.Dot(m.mean, moved)-center*center, 0)
+	random := floats.Dot(m.prior.Covariance(), g) / n
+	all := fixed + random + chosen.q.noise
+	return model.Goodness{Evidence: chosen.evidence, R2Marginal: fixed / all, R2Conditional: (fixed + random) / all}
+}
+
+// weakCurve is the least prior standard deviation of a curve's mean among the effects.
+const weakCurve = 0.3
+
+// effects returns the mean with a flat prior in place of the one that shrinks it, so that its covariance
+// has all uncertainty: linear columns have a prior of 30 target deviations, those of curves at least
+// weakCurve.
+func (f *fitter) effects(chosen *choice, m *moments) (*model.Estimate, error) {
+	s := chosen.s
+	d := s.meanDeviations(chosen.q)
+	for j, c := range s.columns {
+		switch {
+		case c.Curve >= 0:
+			d[j] = max(d[j], weakCurve)
+		case s.active[j]:
+			d[j] = constantSD0
+		}
+	}
+	mean, c, _, _, err := posteriorMean(m.m, m.h, d)
+	return &model.Estimate{Mean: mean, Covariance: pack(c, s.p), Freedom: float64(len(s.tasks) - 1)}, err
 }

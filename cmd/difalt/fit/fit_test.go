@@ -1,325 +1,369 @@
 package fit
 
 import (
-	"bytes"
 	"context"
-	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/model"
-	"github.com/difalt/difalt/difalt"
+	"gonum.org/v1/gonum/mat"
 )
 
-// On data of low rank, with fewer rows a task than unknowns, the model must beat all that is
-// simpler on held-out rows, and say so; with levels alone it must find no rank and say that.
-func TestVerdicts(t *testing.T) {
-	k := newTruth(1, 8, 1)
-	tab := k.table(t, 60, 24, 40, 4)
-	c := testConfig(t, 4, 0)
-	var err error
-	if c.Train, err = tab.Split(dataset.Split{TrainRows: 10, Seed: 1}); err != nil {
-		t.Fatal(err)
-	}
-	_, r := fit(t, tab, c)
-	if v := r.Verdict; r.Chosen.Rank != 2 || !(v.Low > 0.1) || v.Low > v.Gain || v.Gain > v.High || !strings.Contains(v.Text, "of rank 2 has an RMSE") {
-		t.Errorf("%+v, %+v", r.Chosen, v)
-	}
-	for _, s := range r.Scores[1:] {
-		if gain := 1 - r.Scores[0].Test.RMSE/s.Test.RMSE; s.Method == r.Verdict.Other && math.Abs(gain-r.Verdict.Gain) > 1e-9 || gain < r.Verdict.Gain-1e-9 {
-			t.Errorf("the gain over %s is %v, the verdict %v", s.Method, gain, r.Verdict.Gain)
-		}
-	}
-	if !r.Converged || r.Result == nil || len(r.Chosen.Axes) != 2 {
-		t.Errorf("converged %v, axes %v", r.Converged, r.Chosen.Axes)
-	}
-	for i := range k.v {
-		k.v[i] = [2]float64{}
-	}
-	k.theta = map[string][]float64{}
-	c.Train = nil
-	_, r = fit(t, k.table(t, 60, 10, 20, 4), c)
-	if r.Chosen.Rank != 0 || r.Result != nil || !strings.Contains(r.Verdict.Text, "No rows were held out") || !strings.Contains(r.Verdict.Text, "A shared intercept explains it") {
-		t.Errorf("%+v, %+v", r.Chosen, r.Verdict)
-	}
-}
-
-// Without noise the tasks are recovered, intercepts included.
-func TestFitRecoversTruth(t *testing.T) {
-	k := newTruth(5, 7, 0)
-	m, r := fit(t, k.table(t, 60, 12, 20, 1), testConfig(t, 1, 2))
-	for task, want := range k.theta {
-		theta, constant, err := m.Coefficients(task)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for j := range want {
-			if math.Abs(theta[j]-want[j]) > 1e-4 {
-				t.Fatalf("task %s, feature %d: %v, want %v", task, j, theta[j], want[j])
-			}
-		}
-		if math.Abs(constant-k.level[task]) > 1e-3 {
-			t.Fatalf("task %s: constant %v, want %v", task, constant, k.level[task])
-		}
-	}
-	if notes := strings.Join(r.Notes, " "); !strings.Contains(notes, "fitted exactly") {
-		t.Errorf("notes %q", notes)
-	}
-}
-
-// changed returns the table with features and targets as change leaves them.
-func changed(t *testing.T, tab *dataset.Table, change func(i int, x []float64, y float64) float64) *dataset.Table {
+func fitted(t *testing.T, table *dataset.Table, c Config) (*model.Model, *Report) {
 	t.Helper()
-	k := len(tab.Features())
-	other := emptyTable(t, k)
-	x := make([]float64, k)
-	for i := range tab.Rows() {
-		tab.X(x, i)
-		y := change(i, x, tab.Y(i))
-		if err := other.Append(tab.Tasks()[tab.Task(i)], "", x, y); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return assigned(t, other, len(tab.Nodes()))
-}
-
-// What is held out must not matter for the model or for any strength.
-func TestHeldOutRowsAreNotUsed(t *testing.T) {
-	tab := newTruth(2, 4, 1).table(t, 12, 10, 12, 2)
-	train, err := tab.Split(dataset.Split{TestRows: 4, Seed: 9})
+	m, r, err := Fit(context.Background(), table, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := changed(t, tab, func(i int, x []float64, y float64) float64 {
-		if train[i] {
-			return y
-		}
-		x[1] *= 1e3
-		return -1e3 * y
-	})
-	c := testConfig(t, 2, 2)
-	c.Train = train
-	a, ra := fit(t, tab, c)
-	b, rb := fit(t, other, c)
-	if !bytes.Equal(fileOf(t, a), fileOf(t, b)) {
-		t.Error("the model depends on held-out rows")
-	}
-	for i := range ra.Scores {
-		if ra.Scores[i].Ridge != rb.Scores[i].Ridge || ra.Scores[i].Train != rb.Scores[i].Train || ra.Scores[i].Test == rb.Scores[i].Test {
-			t.Errorf("%s: %+v, %+v", ra.Scores[i].Method, ra.Scores[i], rb.Scores[i])
-		}
-	}
+	return m, r
 }
 
-// Units must not matter, however far they are from 1: columns whose moments or squares are out
-// of range, or far from zero, and targets.
-func TestUnitsDoNotMatter(t *testing.T) {
-	tab := newTruth(3, 4, 1).table(t, 12, 10, 12, 1)
-	c := testConfig(t, 1, 0)
-	var err error
-	if c.Train, err = tab.Split(dataset.Split{TestRows: 3, Seed: 9}); err != nil {
-		t.Fatal(err)
+func chosenOf(r *Report) (c Candidate) {
+	for _, c := range r.Candidates {
+		if c.Chosen {
+			return c
+		}
 	}
-	_, want := fit(t, tab, c)
-	for name, change := range map[string]struct {
-		unit float64
-		x    func(v float64) float64
+	return c
+}
+
+// Fit finds the form that a table was drawn from, and predicts with little more than the noise.
+func TestFitFindsTheForm(t *testing.T) {
+	flat := []float64{1, -0.5, 0.7, 0.2, 0}
+	for name, c := range map[string]struct {
+		d      drawing
+		rank   int
+		curves bool
+		most   float64 // held-out RMSE over the noise
 	}{
-		"moved":  {1, func(v float64) float64 { return 1024*v + 512 }},
-		"far":    {1, func(v float64) float64 { return 0x1p40 + math.Round(v*0x1p12)/0x1p12 }},
-		"huge":   {0x1p300, func(v float64) float64 { return 0x1p490 * v }},
-		"tiny":   {0x1p-400, func(v float64) float64 { return 0x1p-900 * v }},
-		"target": {0x1p332, func(v float64) float64 { return v }},
+		"alike":      {drawing{tasks: 20, rows: 24, features: 5, mean: flat, noise: 1}, 0, false, 1.08},
+		"levels":     {drawing{tasks: 30, rows: 24, features: 5, mean: flat, levels: 2, noise: 1}, 0, false, 1.08},
+		"slopes":     {drawing{tasks: 30, rows: 40, features: 5, mean: flat, slopes: 1, noise: 1}, 0, false, 1.15},
+		"directions": {drawing{tasks: 60, rows: 16, features: 10, rank: 2, length: 2, noise: 1}, 2, false, 1.3},
+		"curve":      {drawing{tasks: 30, rows: 24, features: 2, levels: 1, noise: 0.5, curve: func(x float64) float64 { return x * x }}, 0, true, 1.2},
 	} {
-		other := changed(t, tab, func(_ int, x []float64, y float64) float64 {
-			x[2] = change.x(x[2])
-			return y * change.unit
+		t.Run(name, func(t *testing.T) {
+			table := c.d.table(t, 4)
+			m, r := fitted(t, table, Config{Train: holdOut(table)})
+			chosen := chosenOf(r)
+			if chosen.Rank != c.rank || chosen.Curves != c.curves || !r.Converged {
+				t.Errorf("chosen %+v, converged %v: want rank %d, curves %v", chosen, r.Converged, c.rank, c.curves)
+			}
+			if rmse := r.Scores[0].Test.RMSE; rmse > c.most*c.d.noise || rmse < 0.85*c.d.noise {
+				t.Errorf("held-out RMSE %v with noise %v", rmse, c.d.noise)
+			}
+			if noise := m.Noise(); math.Abs(noise/c.d.noise-1) > 0.1 {
+				t.Errorf("noise %v, want %v", noise, c.d.noise)
+			}
 		})
-		_, got := fit(t, other, c)
-		near := 1e-3
-		if name == "far" { // data rounded to 2^-12, and climbs that end a twentieth below the top of the log evidence
-			near = 2e-2
-		}
-		for i, s := range got.Scores {
-			if rmse := s.Test.RMSE / change.unit; math.Abs(rmse/want.Scores[i].Test.RMSE-1) > near {
-				t.Errorf("%s: %s has an RMSE of %v, want %v", name, s.Method, rmse, want.Scores[i].Test.RMSE)
-			}
-		}
 	}
 }
 
-// A row of weight 2 counts as two rows of half the information each: coefficients are those of a
-// table where it stands twice, for strengths that are known.
-func TestWeights(t *testing.T) {
-	tab := newTruth(3, 3, 1).table(t, 8, 6, 9, 1)
-	double := emptyTable(t, 3)
-	weights := make([]float64, tab.Rows())
+// Neither the number of workers nor the way to read a task changes a bit.
+func TestWorkersDoNotChangeBits(t *testing.T) {
+	table := drawing{tasks: 70, rows: 9, features: 6, levels: 1, rank: 1, length: 1, noise: 1, uneven: 3}.table(t, 4)
+	one, first := fitted(t, table, Config{Workers: 1})
+	three, second := fitted(t, table, Config{Workers: 3})
+	a, b := one.Parameters(), three.Parameters()
+	a.Tasks.CovarianceOf, b.Tasks.CovarianceOf = nil, nil
+	if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(first.Candidates, second.Candidates) {
+		t.Error("one worker and three give different models")
+	}
+}
+
+// The errors that the report gives are those of the model's own predictions.
+func TestScoresAreThoseOfPredictions(t *testing.T) {
+	table := drawing{tasks: 12, rows: 12, features: 3, levels: 1, noise: 1}.table(t, 5)
+	train := holdOut(table)
+	m, r := fitted(t, table, Config{Train: train})
+	var sums [2]float64
+	var n [2]int
 	x := make([]float64, 3)
-	for i := range weights {
-		weights[i] = 1
-		if i%3 == 0 {
-			weights[i] = 2
+	for i := range table.Rows() {
+		y, _, err := m.Predict(table.Tasks()[table.Task(i)], table.X(x, i))
+		if err != nil {
+			t.Fatal(err)
 		}
-		for range int(weights[i]) {
-			if err := double.Append(tab.Tasks()[tab.Task(i)], "", tab.X(x, i), tab.Y(i)); err != nil {
-				t.Fatal(err)
-			}
+		set := 0
+		if !train[i] {
+			set = 1
+		}
+		sums[set] += (y - table.Y(i)) * (y - table.Y(i))
+		n[set]++
+	}
+	for set, e := range []Errors{r.Scores[0].Train, r.Scores[0].Test} {
+		if want := math.Sqrt(sums[set] / float64(n[set])); e.Rows != n[set] || math.Abs(e.RMSE-want) > 1e-9*want {
+			t.Errorf("set %d: %d rows with RMSE %v, want %d with %v", set, e.Rows, e.RMSE, n[set], want)
 		}
 	}
-	mean := float64(double.Rows()) / float64(tab.Rows())
-	ridges := [3]float64{2, 3, 0.5}
-	c := testConfig(t, 1, -1)
-	c.Intercept, c.Ridge, c.MeanRidge = &ridges[0], &ridges[1], &ridges[2]
-	want, _ := fit(t, assigned(t, double, 1), c)
-	// Weights are 1 in the mean: so ridges are as many times smaller.
-	for i := range ridges {
-		ridges[i] /= mean
+	rows, squares := 0, 0.0
+	for score := range r.Tasks() {
+		if len(score.Test) != len(r.Scores) {
+			t.Fatalf("task %q has %d errors, want %d", score.Task, len(score.Test), len(r.Scores))
+		}
+		rows += score.Test[0].Rows
+		squares += score.Test[0].RMSE * score.Test[0].RMSE * float64(score.Test[0].Rows)
 	}
-	c.Weights = weights
-	got, _ := fit(t, tab, c)
-	for _, task := range tab.Tasks() {
-		theta, constant, _ := got.Coefficients(task)
-		wanted, wantedConstant, _ := want.Coefficients(task)
-		checkClose(t, "task "+task, append(theta, constant), append(wanted, wantedConstant))
+	if rows != n[1] || math.Abs(squares-sums[1]) > 1e-9*squares {
+		t.Errorf("tasks have %d held-out rows and %v squares, want %d and %v", rows, squares, n[1], sums[1])
 	}
-	c.Weights = weights[1:]
-	_, _, err := Fit(t.Context(), tab, c)
-	check(t, err, "weights for")
-	weights[2] = -1
-	c.Weights = weights
-	_, _, err = Fit(t.Context(), tab, c)
-	check(t, err, "the weight of row 2 is -1")
 }
 
-// A fit that continues a model, of fewer rows or of the same, finds what one from scratch does, but for whether slopes have variances of their own,
-// where the evidence hardly decides.
-func TestContinue(t *testing.T) {
-	tab := newTruth(1, 6, 1).table(t, 30, 15, 20, 1)
-	c := testConfig(t, 1, 0)
-	var err error
-	if c.Train, err = tab.Split(dataset.Split{TestFraction: 0.2, Seed: 1}); err != nil {
+// The pooled baseline is ridge regression with its ridge, solved from the normal equations.
+func TestPooledIsRidgeRegression(t *testing.T) {
+	table := drawing{tasks: 10, rows: 12, features: 3, mean: []float64{1, 0.3, 0}, noise: 1}.table(t, 6)
+	_, r := fitted(t, table, Config{})
+	s := statsOf(t, table, false, 1)
+	var pooled Score
+	for _, score := range r.Scores {
+		if score.Method == Pooled {
+			pooled = score
+		}
+	}
+	n := table.Rows()
+	x, y, row := make([]float64, n*s.p), make([]float64, n), make([]float64, 3)
+	s.rows.fill(x, y, row, s.design, s.rows.order)
+	design := mat.NewDense(n, s.p, x)
+	var gram mat.Dense
+	gram.Mul(design.T(), design)
+	for j := 1; j < s.p; j++ {
+		gram.Set(j, j, gram.At(j, j)+pooled.Ridge)
+	}
+	var right, beta, fit mat.VecDense
+	right.MulVec(design.T(), mat.NewVecDense(n, y))
+	if err := beta.SolveVec(&gram, &right); err != nil {
 		t.Fatal(err)
 	}
-	fewer, _ := fit(t, tab, c)
-	c.Train = nil
-	want, _ := fit(t, tab, c)
-	for name, from := range map[string]*model.Model{"fewer rows": fewer, "the same rows": want} {
-		c.Continue = from
-		got, r := fit(t, tab, c)
-		if got.Rank() != 2 || got.Rank() != want.Rank() || !r.Converged {
-			t.Fatalf("%s: ranks %d and %d", name, got.Rank(), want.Rank())
-		}
-		for _, task := range tab.Tasks() {
-			theta, _, _ := got.Coefficients(task)
-			wanted, _, _ := want.Coefficients(task)
-			for j, v := range wanted {
-				if math.Abs(theta[j]-v) > 0.03*(1+math.Abs(v)) {
-					t.Errorf("%s: task %s, feature %d: %v, want %v", name, task, j, theta[j], v)
+	fit.MulVec(design, &beta)
+	fit.SubVec(mat.NewVecDense(n, y), &fit)
+	if want := mat.Norm(&fit, 2) / math.Sqrt(float64(n)) * s.rows.target.Scale; math.Abs(pooled.Train.RMSE-want) > 1e-4*want {
+		t.Errorf("RMSE %v, want %v", pooled.Train.RMSE, want)
+	}
+}
+
+// Intervals of effects cover true means that are small against their spread, and 0 where there is none;
+// those of predictions cover held-out targets. 16 tables each, so that bounds are three standard errors or
+// more.
+func TestIntervalsCover(t *testing.T) {
+	mean := []float64{0.15, -0.1, 0.12, 0}
+	for name, d := range map[string]drawing{
+		"small effects, spread": {tasks: 40, rows: 20, features: 4, mean: mean, levels: 1, slopes: 0.8, noise: 1},
+		"small effects, alike":  {tasks: 40, rows: 20, features: 4, mean: mean, levels: 1, noise: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inside, all, predicted, rows := 0, 0, 0, 0
+			x := make([]float64, 4)
+			for seed := range uint64(16) {
+				table := d.table(t, 100+seed)
+				train := holdOut(table)
+				m, _ := fitted(t, table, Config{Train: train})
+				for _, e := range m.Effects() {
+					if e.Kind != model.Slope {
+						continue
+					}
+					truth := mean[e.Term[1]-'0']
+					if all++; e.Low <= truth && truth <= e.High {
+						inside++
+					}
+				}
+				for i := range table.Rows() {
+					if train[i] {
+						continue
+					}
+					p, err := m.PredictError(table.Tasks()[table.Task(i)], table.X(x, i))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if rows++; math.Abs(p.Value-table.Y(i)) <= 1.96*p.SampleError {
+						predicted++
+					}
 				}
 			}
-		}
+			if share := float64(inside) / float64(all); share < 0.86 {
+				t.Errorf("%d of %d intervals of effects cover", inside, all)
+			}
+			if share := float64(predicted) / float64(rows); share < 0.93 || share > 0.97 {
+				t.Errorf("%d of %d intervals of predictions cover", predicted, rows)
+			}
+		})
 	}
 }
 
-// The model that a fit continues is of the same features.
-func TestContinueOtherFeatures(t *testing.T) {
-	c := testConfig(t, 1, 0)
-	c.Rank = 1
-	c.Continue, _ = fit(t, newTruth(1, 3, 1).table(t, 8, 10, 12, 1), c)
-	_, _, err := Fit(t.Context(), newTruth(1, 4, 1).table(t, 8, 10, 12, 1), c)
-	check(t, err, "the model to continue has 3 features")
+func TestNoiseByTask(t *testing.T) {
+	even := drawing{tasks: 30, rows: 20, features: 3, levels: 1, noise: 1}
+	uneven := even
+	uneven.uneven = 4
+	for name, c := range map[string]struct {
+		d      drawing
+		common bool
+		want   bool
+	}{"even": {even, false, false}, "uneven": {uneven, false, true}, "uneven, common noise": {uneven, true, false}} {
+		t.Run(name, func(t *testing.T) {
+			m, _ := fitted(t, c.d.table(t, 7), Config{CommonNoise: c.common})
+			p := m.Parameters()
+			if got := p.Tasks.Noise != nil; got != c.want {
+				t.Fatalf("noise by task: %v, want %v", got, c.want)
+			}
+			for k, v := range p.Tasks.Noise {
+				want := 1.0
+				if k%2 == 0 {
+					want = 4
+				}
+				if sd := math.Sqrt(v) * p.Target.Scale; sd < want/1.8 || sd > want*1.8 {
+					t.Errorf("task %d: noise %v, want about %v", k, sd, want)
+				}
+			}
+		})
+	}
 }
 
-// More features than rows: the reduced fit is the one with all features. A ridge of all coefficients
-// is their posterior mean by the dense formula with rows in place of features.
-func TestWideIsTheDualRidge(t *testing.T) {
-	const k, n = 300, 24
-	r := rand.New(rand.NewPCG(2, 3))
-	tab := emptyTable(t, k)
-	x := make([]float64, k)
-	for i := range n {
-		for j := range x {
-			x[j] = r.NormFloat64()
+// The degrees of freedom and the scale of drawn variances come back.
+func TestFitNoiseRecoversTheDistribution(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	chi := func(df int) (sum float64) {
+		for range df {
+			x := r.NormFloat64()
+			sum += x * x
 		}
-		if err := tab.Append(taskName(i%4), "", x, x[0]+x[1]+r.NormFloat64()); err != nil {
-			t.Fatal(err)
+		return sum
+	}
+	list := make([]scatter, 4000)
+	for k := range list {
+		list[k] = scatter{8 * 2.5 / chi(8) * chi(12), 12}
+	}
+	usual, freedom, gain := fitNoise(list)
+	if math.Abs(usual/2.5-1) > 0.05 || freedom < 6.5 || freedom > 10 || gain < 100 {
+		t.Errorf("scale %v, %v degrees of freedom, gain %v: want 2.5, 8 and much", usual, freedom, gain)
+	}
+	for k := range list {
+		list[k] = scatter{2.5 * chi(12), 12}
+	}
+	if _, freedom, gain := fitNoise(list); freedom < 300 || gain > 3 {
+		t.Errorf("equal variances have %v degrees of freedom with gain %v", freedom, gain)
+	}
+}
+
+// Weights that are all alike change nothing, rows of weight 0 count as absent, and a heavy row pulls.
+func TestWeights(t *testing.T) {
+	read := func(weight func(i int) float64, rows func(i int) bool) *dataset.Table {
+		r := rand.New(rand.NewPCG(9, 9))
+		var b strings.Builder
+		b.WriteString("task,x,w,y\n")
+		for i := range 60 {
+			x, e := r.NormFloat64(), r.NormFloat64()
+			if rows(i) {
+				fmt.Fprintf(&b, "t%d,%v,%v,%v\n", i/2%5, x, weight(i), float64(i/2%5)+x+e)
+			}
 		}
-	}
-	assigned(t, tab, 1)
-	ridges := [3]float64{2, 3, 0.5}
-	c := testConfig(t, 1, -1)
-	c.Intercept, c.Ridge, c.MeanRidge = &ridges[0], &ridges[1], &ridges[2]
-	m, _ := fit(t, tab, c)
-	p := m.Parameters()
-	if p.Width() != n { // n - 1 directions of centred rows, and the constant
-		t.Errorf("%d coefficients", p.Width())
-	}
-	d, err := newDesign(t.Context(), tab, &c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, y := make([][]float64, n), make([]float64, n)
-	for i := range z {
-		z[i] = make([]float64, k+1)
-		y[i] = d.fullRow(z[i], i)
-	}
-	want := densePosterior(z, y, func(i int) int { return tab.Task(i) }, ridges)
-	for i := range z {
-		got, err := m.Predict(tab.Tasks()[tab.Task(i)], tab.X(x, i))
+		table, err := dataset.ReadCSV(strings.NewReader(b.String()), dataset.TableOptions{Task: "task", Target: "y", Weight: "w"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v := want[i]*p.Scaling.TargetScale + p.Scaling.Target; math.Abs(got-v) > 1e-4 {
-			t.Errorf("row %d: %v, want %v", i, got, v)
+		return table
+	}
+	all := func(int) bool { return true }
+	theta := func(table *dataset.Table) []float64 {
+		m, _ := fitted(t, table, Config{NoCurves: true})
+		return m.Parameters().Tasks.Theta
+	}
+	same := func(a, b []float64) bool {
+		for i := range a {
+			if math.Abs(a[i]-b[i]) > 1e-9 {
+				return false
+			}
 		}
+		return true
+	}
+	plain := theta(read(func(int) float64 { return 1 }, all))
+	if !same(plain, theta(read(func(int) float64 { return 7 }, all))) {
+		t.Error("weights of 7 differ from weights of 1")
+	}
+	odd := func(i int) float64 { return float64(i % 2) }
+	if !same(theta(read(odd, all)), theta(read(odd, func(i int) bool { return i%2 == 1 }))) {
+		t.Error("rows of weight 0 differ from absent rows")
+	}
+	if same(plain, theta(read(func(i int) float64 { return 1 + float64(i%7) }, all))) {
+		t.Error("weights change nothing")
 	}
 }
 
-func TestInterruptedFit(t *testing.T) {
-	tab := newTruth(3, 4, 1).table(t, 12, 10, 12, 2)
-	c := testConfig(t, 2, 2)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, _, err := Fit(ctx, tab, c); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	ctx, cancel = context.WithCancel(t.Context())
-	c.Options.EveryIteration, c.Options.Iterations = true, 5000
-	c.Options.Observer = func(r *difalt.Record) error {
-		if r.Iteration == 3 {
-			cancel()
-		}
-		return nil
-	}
-	m, r, err := Fit(ctx, tab, c)
-	if err != nil || m == nil || r.Result.Status != difalt.Canceled || r.Converged {
-		t.Errorf("%v, %+v", err, r)
+// No shape of a table is a fault: few rows, many features, single tasks, constant columns.
+func TestSmallShapes(t *testing.T) {
+	for _, shape := range [][3]int{{1, 1, 1}, {1, 2, 5}, {2, 1, 3}, {3, 2, 8}, {8, 1, 2}, {1, 40, 2}, {4, 3, 30}} {
+		t.Run(fmt.Sprint(shape), func(t *testing.T) {
+			table := drawing{tasks: shape[0], rows: shape[1], features: shape[2], noise: 1}.table(t, 8)
+			m, r := fitted(t, table, Config{})
+			y, _, err := m.Predict("t00", table.X(make([]float64, shape[2]), 0))
+			if err != nil || math.IsNaN(y) || math.IsNaN(r.Scores[0].Train.RMSE) {
+				t.Errorf("prediction %v, RMSE %v, error %v", y, r.Scores[0].Train.RMSE, err)
+			}
+			for rank := 1; rank < 9; rank++ {
+				if _, _, err := Fit(context.Background(), table, Config{Rank: &rank}); err != nil && !strings.Contains(err.Error(), "the rank is") {
+					t.Errorf("rank %d: %v", rank, err)
+				}
+			}
+		})
 	}
 }
 
-func TestFitErrors(t *testing.T) {
-	tab := newTruth(3, 4, 1).table(t, 12, 10, 12, 2)
-	negative := -1.0
-	for want, change := range map[string]func(c *Config){
-		"fit needs a table":           func(c *Config) { c.Network = nil },
-		"has 3 entries":               func(c *Config) { c.Train = make([]bool, 3) },
-		"there are no training rows":  func(c *Config) { c.Train = make([]bool, tab.Rows()) },
-		"the ridge is -1":             func(c *Config) { c.Ridge = &negative },
-		"the ridge on the mean is -1": func(c *Config) { c.MeanRidge = &negative },
-		"the number of folds is 1":    func(c *Config) { c.Folds = 1 },
-		"the number of starts is -1":  func(c *Config) { c.Starts = -1 },
-		"the rank is 9":               func(c *Config) { c.Rank = 9 },
-		"the rank is 0":               func(c *Config) { c.Plain, c.Rank = true, 0 },
-		"2 nodes, but 3 nodes":        func(c *Config) { c.Network = testConfig(t, 3, 1).Network },
+func TestErrors(t *testing.T) {
+	table := drawing{tasks: 3, rows: 4, features: 2, noise: 1}.table(t, 9)
+	none, err := dataset.NewTable([]string{"x"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rank := func(r int) *int { return &r }
+	for name, c := range map[string]struct {
+		table *dataset.Table
+		c     Config
+		want  string
+	}{
+		"no target":           {none, Config{}, "no target column"},
+		"train":               {table, Config{Train: make([]bool, 3)}, "3 entries for 12 rows"},
+		"no training rows":    {table, Config{Train: make([]bool, 12)}, "no training rows"},
+		"negative rank":       {table, Config{Rank: rank(-1)}, "the rank is -1"},
+		"more than the tasks": {table, Config{Rank: rank(3)}, "the rank is 3: at most 2 is possible with 3 tasks"},
+		"workers":             {table, Config{Workers: -2}, "the number of workers is -2"},
+		"logarithm":           {negative(t), Config{LogTarget: true}, `row 1 of the table, task "a": the target -1 has no logarithm`},
 	} {
-		c := testConfig(t, 2, 2)
-		change(&c)
-		_, _, err := Fit(t.Context(), tab, c)
-		check(t, err, want)
+		t.Run(name, func(t *testing.T) {
+			m, _, err := Fit(context.Background(), c.table, c.c)
+			if m != nil || err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("model %v, error %v: want %q", m != nil, err, c.want)
+			}
+		})
 	}
-	_, _, err := Fit(t.Context(), nil, testConfig(t, 2, 2))
-	check(t, err, "fit needs a table")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if m, _, err := Fit(ctx, table, Config{}); m != nil || err != context.Canceled {
+		t.Errorf("after the end of the context: model %v, error %v", m != nil, err)
+	}
+}
+
+func negative(t *testing.T) *dataset.Table {
+	table, err := dataset.NewTable([]string{"x"}, true)
+	if err == nil {
+		err = table.Append("a", []float64{1}, -1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// A form without curves climbs on the tasks of the widest form that it is compared with.
+func TestFormsAreComparedOnTheSameTasks(t *testing.T) {
+	s := statsOf(t, drawing{tasks: 70, rows: 9, features: 6, levels: 1, noise: 1}.table(t, 4), false, 2)
+	if n := len(s.climbTasks()); n != 70 {
+		t.Errorf("alone it climbs on %d of 70 tasks", n)
+	}
+	s.wide = 2000
+	if n := len(s.climbTasks()); n != climbTasks {
+		t.Errorf("beside 2000 columns it climbs on %d tasks, want %d", n, climbTasks)
+	}
 }

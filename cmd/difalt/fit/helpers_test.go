@@ -1,87 +1,92 @@
 package fit
 
 import (
-	"math"
+	"context"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/evidence"
-	"github.com/difalt/difalt/cmd/difalt/model"
-	_ "github.com/difalt/difalt/internal/testblas"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
-// densePosterior returns the expected targets of all rows given all targets, by the joint normal
-// distribution of rows (Gaussian process regression), with ridges on intercepts, deviations and
-// mean, and a constant that is free.
-func densePosterior(z [][]float64, y []float64, task func(i int) int, ridges [3]float64) []float64 {
-	n, k := len(y), len(z[0])-1
-	signal, all := mat.NewSymDense(n, nil), mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			dot := floats.Dot(z[i][:k], z[j][:k])
-			v := 1e7 + dot/ridges[2]
-			if task(i) == task(j) {
-				v += 1/ridges[0] + dot/ridges[1]
+// A drawing is how a table is drawn: y = level_t + x'(mean + slopes_t + U b_t) + noise.
+type drawing struct {
+	tasks, rows, features int
+	mean                  []float64
+	levels, slopes        float64 // standard deviations over tasks
+	rank                  int
+	length                float64 // of the directions
+	noise                 float64
+	curve                 func(x float64) float64 // of the first feature; nil for none
+	uneven                float64                 // standard deviation of the logarithm of a task's noise
+}
+
+func (d drawing) table(t *testing.T, seed uint64) *dataset.Table {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 5))
+	names := make([]string, d.features)
+	for j := range names {
+		names[j] = fmt.Sprintf("x%d", j)
+	}
+	table, err := dataset.NewTable(names, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range d.tasks {
+		slopes, level := make([]float64, d.features), d.levels*r.NormFloat64()
+		scores := make([]float64, d.rank)
+		for a := range scores {
+			scores[a] = d.length * r.NormFloat64()
+		}
+		for j := range slopes {
+			slopes[j] = d.slopes * r.NormFloat64()
+			if d.mean != nil {
+				slopes[j] += d.mean[j]
 			}
-			signal.SetSym(i, j, v)
-			if i == j {
-				v++
+			if d.rank > 0 && j/2 < d.rank { // direction a is that of the features 2a and 2a + 1
+				slopes[j] += scores[j/2]
 			}
-			all.SetSym(i, j, v)
+		}
+		noise := d.noise
+		if d.uneven > 0 && k%2 == 0 {
+			noise *= d.uneven
+		}
+		for range d.rows {
+			x, y := make([]float64, d.features), level+3
+			for j := range x {
+				x[j] = r.NormFloat64()
+				y += x[j] * slopes[j]
+			}
+			if d.curve != nil {
+				y += d.curve(x[0])
+			}
+			if err := table.Append(fmt.Sprintf("t%02d", k), x, y+noise*r.NormFloat64()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	var c mat.Cholesky
-	c.Factorize(all)
-	var weights, out mat.VecDense
-	if err := c.SolveVecTo(&weights, mat.NewVecDense(n, y)); err != nil {
-		panic(err)
-	}
-	out.MulVec(signal, &weights)
-	return out.RawVector().Data
+	return table
 }
 
-func checkClose(t *testing.T, what string, got, want []float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d entries, want %d", what, len(got), len(want))
+// holdOut marks every fourth row as held out.
+func holdOut(t *dataset.Table) []bool {
+	train := make([]bool, t.Rows())
+	for i := range train {
+		train[i] = i%4 != 3
 	}
-	for i := range want {
-		if !(math.Abs(got[i]-want[i]) <= 1e-6*(1+math.Abs(want[i]))) {
-			t.Errorf("%s: entry %d is %v, want %v", what, i, got[i], want[i])
-		}
-	}
+	return train
 }
 
-// inFull skips with -short what takes long and does not depend on tags or tiers, nor on goroutines.
-func inFull(t *testing.T) {
+// statsOf returns the stats of a table under the design with or without curves.
+func statsOf(t *testing.T, table *dataset.Table, curves bool, workers int) *stats {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("takes long; run without -short")
-	}
-}
-
-// fileOf returns a model as it is written.
-func fileOf(t *testing.T, m *model.Model) []byte {
-	t.Helper()
-	file, err := m.MarshalBinary()
+	r := newRows(table, &Config{})
+	r.target = r.newTarget("", false)
+	r.describe()
+	d, _ := r.newDesign(curves)
+	s, err := newStats(context.Background(), r, &d, workers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file
-}
-
-// trainingRows returns the design of a table, and its rows as the estimator needs them.
-func trainingRows(t *testing.T, tab *dataset.Table, c *Config) (*design, *evidence.Rows) {
-	t.Helper()
-	d, err := newDesign(t.Context(), tab, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := d.sufficientRows(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d, rows
+	return s
 }

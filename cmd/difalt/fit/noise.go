@@ -2,120 +2,146 @@ package fit
 
 import (
 	"context"
-	"errors"
 	"math"
-
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/evidence"
 )
 
-// Weights stay when they change by less than this, as logarithms, in the root of the mean square.
-const smallChange = 0.05
-
-// chooseNoise returns what is chosen of rank 0 with the noise of every task, if the evidence says that tasks differ by their noise; else the
-// choice that it is given. Slopes of the tasks' own are left out only where the evidence is decisive: a model without is sure of what it leaves out.
-func (c *choice) chooseNoise(ctx context.Context) (*choice, error) {
-	next, err := c.weighted(ctx)
-	if err == nil && next.best == next.levels && next.levels.evidence > next.tried[1].evidence-decisive {
-		next.best = next.tried[1]
-	}
-	return next, err
+// A taskNoise is the distribution of the noise variance over tasks: freedom usual / v has a chi-squared
+// distribution with that many degrees of freedom (Smyth 2004), and the posterior variance of every task.
+type taskNoise struct {
+	usual, freedom      float64
+	variances, freedoms []float64 // of every task
 }
 
-// weighted is chooseNoise, by the larger evidence.
-func (c *choice) weighted(ctx context.Context) (*choice, error) {
-	if c.commonNoise {
-		return c, nil
-	}
-	noise, err := c.rows.TaskNoise(ctx, c.best.Point)
-	if err != nil || !noise.Unlike || c.best.Noise <= 2*evidence.NoiseFloor {
-		return c, err
-	}
-	next := &choice{question: c.question, moments: c.moments, levels: c.levels}
-	if err = next.reweight(ctx, c.rows, c.best, noise, keptRank); err != nil {
-		return nil, err
-	}
-	if next.rows == c.rows {
-		return c, nil
-	}
-	if noise, err = next.rows.TaskNoise(ctx, next.best.Point); err != nil {
-		return nil, err
-	}
-	if next.best.evidence+noise.Correction > c.best.evidence-math.Log(c.rows.Count) {
-		return c, nil
-	}
-	next.tried, next.none, next.zero = []*candidate{next.best}, next.best.Point, next.best.evidence
-	if c.best == c.levels { // with weights there may be more than levels
-		none, converged, err := next.rows.Maximize(ctx, c.none, nil, c.given, enough, 1)
-		if err != nil {
-			return nil, err
-		}
-		alike, ok := none.Alike()
-		if !ok {
-			return c, nil
-		}
-		k := judged(alike, none)
-		k.converged = converged
-		next.none, next.levels, next.zero = none, next.best, k.evidence
-		if next.tried = append(next.tried, k); k.evidence < next.best.evidence {
-			next.best = next.tried[1]
-		}
-	}
-	return next, nil
-}
+const (
+	noiseNats   = 3.0 // least gain of noise by task, in nats beyond half the logarithm of the number of tasks
+	noiseRounds = 2
+	leastDF     = 1.0 // degrees of freedom of the residuals of a task that the test counts
+)
 
-// weightedAgain weights rows by the noise of their tasks at the best of a choice, if they have been weighted before.
-func (c *choice) weightedAgain(ctx context.Context) error {
-	if c.rows.Weights == nil || c.best.Rank == 0 && c.rows.Alone() {
-		return nil
-	}
-	noise, err := c.rows.TaskNoise(ctx, c.best.Point)
-	if err != nil {
-		return err
-	}
-	return c.reweight(ctx, c.rows, c.best, noise, 0)
-}
+// A scatter is the residual sum of squares of a task and its degrees of freedom.
+type scatter struct{ squares, freedom float64 }
 
-// reweight sets the rows and the best of a choice: rows are weighted by the noise of their tasks, at a candidate of some rows, and the candidate
-// climbs to the top with them; and, but for a single owner before ranks are compared, again as long as that changes the weights, which every
-// node chooses by itself. Where weights change by little, or leave no likelihood, all stays as it is.
-func (c *choice) reweight(ctx context.Context, rows *evidence.Rows, k *candidate, noise *evidence.TaskNoise, kept int) error {
-	c.rows, c.best = rows, k
-	given, from := c.strengthsFor(k), k.Point
-	until := rows.Evaluations() + max(c.steps(weightSteps, keptLast+kept), 2) // with weights strengths may be far from where they were
-	for {
-		far, err := c.rows.ChangeOfWeights(ctx, noise)
+// noiseByTask gives every task its own noise variance where the likelihood of the residuals supports it,
+// and climbs on.
+func (f *fitter) noiseByTask(ctx context.Context, chosen *choice) error {
+	s := chosen.s
+	if chosen.q.noise <= 2*leastNoise {
+		return nil // an exact fit: its residuals are rounding
+	}
+	var prior taskNoise
+	for round := range noiseRounds {
+		list, err := s.scatters(ctx, chosen.q)
 		if err != nil {
 			return err
 		}
-		left := until - c.rows.Evaluations() - 1
-		if far < smallChange || left < 0 {
-			break
+		if usual, freedom, gain := fitNoise(list); round == 0 || gain > 0 {
+			if round == 0 && gain < noiseNats+0.5*math.Log(float64(len(s.tasks))) {
+				return nil
+			}
+			prior.usual, prior.freedom = usual, freedom
 		}
-		if c.rows, err = c.rows.Weighted(ctx, noise); err != nil {
-			return err
+		s.ratio = make([]float64, len(list))
+		prior.variances, prior.freedoms = make([]float64, len(list)), make([]float64, len(list))
+		for k, e := range list {
+			prior.freedoms[k] = prior.freedom + e.freedom
+			prior.variances[k] = max((prior.freedom*prior.usual+e.squares)/prior.freedoms[k], leastNoise)
+			s.ratio[k] = prior.variances[k] / chosen.q.noise
 		}
-		from, _, err = c.rows.Maximize(ctx, from, k.LoadingVariances, given, enough, min(left, c.steps(1, 0)))
-		if errors.Is(err, evidence.ErrNoLikelihood) {
-			c.rows = rows
-			return nil
+		most := polish
+		if round > 0 && len(s.climbTasks()) == len(s.tasks) {
+			most = 3 * iterations
 		}
+		end, err := s.climb(ctx, s.tasks, chosen.q, most)
 		if err != nil {
 			return err
 		}
-		if kept > 0 && rows.Alone() {
-			break // what a direction would explain is not to become noise
+		end.converged = end.converged || most == polish && chosen.converged
+		factor := end.q.noise / chosen.q.noise
+		prior.usual *= factor
+		for k := range prior.variances {
+			prior.variances[k] *= factor
 		}
-		noise.Reweigh(ctx, from)
+		chosen.climbed = *end
 	}
-	c.best = &candidate{Point: from, evidence: k.evidence + (from.Penalized() - k.Penalized()), converged: k.converged, weight: k.weight}
+	f.noise = &prior
 	return nil
 }
 
-// strengthsFor are those that do not change from a candidate on: where it has no spread, that stays so.
-func (c *choice) strengthsFor(k *candidate) evidence.Strengths {
-	given := c.given
-	if k.interceptsOnly() {
-		given.Spread = 0
+// scatters returns the residuals of all tasks at strengths, in units of their variance at ratio 1.
+func (s *stats) scatters(ctx context.Context, q *strengths) ([]scatter, error) {
+	m, err := s.moments(ctx, s.tasks, q)
+	if err != nil {
+		return nil, err
 	}
-	return given
+	list := make([]scatter, len(s.packed))
+	share := m.determined / s.rowsTotal(s.tasks)
+	covariance := m.prior.Covariance()
+	_, err = s.reduce(ctx, m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) error {
+		t := s.task(w, k)
+		if err := w.solver.Set(t); err != nil {
+			return s.complain(k, err)
+		}
+		w.solver.Coefficients(w.v, nil, m.mean, nil)
+		information, _ := w.solver.Information()
+		edf := 0.0
+		for i, v := range covariance {
+			edf += v * information[i]
+		}
+		n := float64(t.Rows)
+		list[k] = scatter{t.Residual(w.v), max(n-edf-share*n, 0)}
+		return nil
+	})
+	return list, err
+}
+
+// fitNoise returns the scale and degrees of freedom of variances with the largest likelihood, and the gain
+// of its logarithm over one common variance. For scatter (q, d) and v ~ inverse chi-squared(f, s) the
+// likelihood of v^(-d/2) exp(-q/2v) is
+//
+//	Gamma((f+d)/2) / Gamma(f/2) (f s/2)^(f/2) / ((f s + q)/2)^((f+d)/2).
+func fitNoise(list []scatter) (usual, freedom, gain float64) {
+	squares, df := 0.0, 0.0
+	for _, e := range list {
+		if e.freedom >= leastDF {
+			squares += e.squares
+			df += e.freedom
+		}
+	}
+	if df == 0 || squares == 0 {
+		return 0, 0, 0
+	}
+	common := squares / df
+	alike := -df/2*math.Log(common) - df/2
+	best := math.Inf(-1)
+	for step := range 41 {
+		f := math.Exp2(float64(step) / 4) // 1 to 1024
+		s := common
+		for range 100 { // fixed point of the derivative by s, from above
+			weight, n := 0.0, 0.0
+			for _, e := range list {
+				if e.freedom >= leastDF {
+					weight += (f + e.freedom) / (f*s + e.squares)
+					n++
+				}
+			}
+			next := n / weight
+			if math.Abs(next-s) < 1e-9*s {
+				break
+			}
+			s = next
+		}
+		sum := 0.0
+		for _, e := range list {
+			if e.freedom < leastDF {
+				continue
+			}
+			above, _ := math.Lgamma((f + e.freedom) / 2)
+			below, _ := math.Lgamma(f / 2)
+			sum += above - below + f/2*math.Log(f*s/2) - (f+e.freedom)/2*math.Log((f*s+e.squares)/2)
+		}
+		if sum > best {
+			best, usual, freedom = sum, s, f
+		}
+	}
+	return usual, freedom, best - alike
 }

@@ -1,82 +1,99 @@
 package fit
 
 import (
-	"context"
+	"fmt"
 	"math"
+	"strconv"
 
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/evidence"
-	"github.com/difalt/difalt/cmd/difalt/fit/internal/nodes"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A Verdict says in words, and in numbers, what the model is good for.
+// A Verdict reports in words and numbers whether the model is worth using.
 type Verdict struct {
-	// Text is one or a few sentences.
+	// Text is one or two sentences.
 	Text string
-	// Other is the simpler method of the smallest error on held-out rows; empty if none were
-	// held out.
+	// Other is the baseline with the smallest error on held-out rows; empty without held-out rows.
 	Other string
-	// Gain is by what part the held-out RMSE of the model is below that of Other (negative: above),
-	// and Low to High the 95 % interval of it, with tasks as what differs by chance. NaN if
-	// none were held out, or of a single task.
+	// Gain is 1 - RMSE of the model / RMSE of Other on held-out rows, and Low to High its 95 % interval,
+	// with tasks as the units that vary. They are NaN without held-out rows; Low and High are NaN for a
+	// single task, too.
 	Gain, Low, High float64
 }
 
-// judge compares the first method with the others, by the scores of all. A single method has nothing to be compared with.
-func (d *design) judge(ctx context.Context, scores []Score, methods []method) (Verdict, error) {
-	v := Verdict{Gain: math.NaN(), Low: math.NaN(), High: math.NaN()}
-	if len(scores) == 1 {
-		return v, nil
-	}
-	// Over the tasks of all nodes with held-out rows, by method: the squared error less that of the first method, its square,
-	// and the number of these tasks.
-	var l nodes.Layout
-	differences, squares, tasks := l.Span(len(scores)), l.Span(len(scores)), l.Span(len(scores))
-	z := d.Zeros(l.Len)
-	for g, list := range d.layout {
-		for _, k := range list {
-			ours := methods[0].errors.of(k, 1)
-			if d.counts(k)[1] == 0 {
-				continue
-			}
-			for m := range methods {
-				e := methods[m].errors.of(k, 1).squares - ours.squares
-				differences.Of(z[g])[m] += e
-				squares.Of(z[g])[m] += e * e
-				tasks.Of(z[g])[m]++
-			}
-		}
-	}
-	sum, err := d.Sum(ctx, z)
-	if err != nil || scores[0].Test.Rows == 0 {
-		return v, err
-	}
-	other := 1
-	for m := range scores[1:] {
-		if scores[m+1].Test.RMSE < scores[other].Test.RMSE {
-			other = m + 1
-		}
-	}
-	v.Other = scores[other].Method
-	rows := float64(scores[other].Test.Rows)
-	mean := scores[other].Test.RMSE / d.TargetScale
-	all := mean * (mean * rows)
-	exact := evidence.NoiseFloor * rows
-	difference, square, n := differences.Of(sum)[other], squares.Of(sum)[other], tasks.First(sum)
-	if all > exact || all-difference > exact {
-		v.Gain = relative(difference, all)
-		if n > 1 {
-			// Sums over tasks: n times the variance of one.
-			se := math.Sqrt(max(square-difference*difference/n, 0) * n / (n - 1))
-			t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
-			v.Low, v.High = relative(difference-t*se, all), relative(difference+t*se, all)
-		}
-	}
-	return v, nil
+// A Comparison sums over tasks with held-out rows, for one baseline, the difference of its squared error
+// and the model's, and the square of that difference.
+type Comparison struct{ Tasks, Difference, Square float64 }
+
+// Add counts one task.
+func (c *Comparison) Add(difference float64) {
+	c.Tasks++
+	c.Difference += difference
+	c.Square += difference * difference
 }
 
-// relative turns a difference of squared errors into one of root mean square errors, as a part of
-// the larger: 1 - sqrt(ours / other).
+// exactNoise is the mean squared error, in units of the target's variance, below which predictions are exact.
+const exactNoise = 1e-12
+
+// NewVerdict compares the first of scores, the model, with the others, whose comparisons are in the same
+// order; the first one is not read. Squared errors of the comparisons are in units of unit^2.
+func NewVerdict(scores []Score, comparisons []Comparison, unit float64) Verdict {
+	v := Verdict{Gain: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	if len(scores) < 2 || scores[0].Test.Rows == 0 {
+		v.Text = "No rows were held out, so the model is not compared with simpler methods."
+		return v
+	}
+	best := 1
+	for m := 2; m < len(scores); m++ {
+		if scores[m].Test.RMSE < scores[best].Test.RMSE {
+			best = m
+		}
+	}
+	v.Other = scores[best].Method
+	c, rows := comparisons[best], float64(scores[best].Test.Rows)
+	mean := scores[best].Test.RMSE / unit
+	all := mean * mean * rows
+	if exact := exactNoise * rows; all <= exact && all-c.Difference <= exact {
+		v.Text = fmt.Sprintf("Both the model and %q predict held-out rows exactly.", v.Other)
+		return v
+	}
+	v.Gain = relative(c.Difference, all)
+	if c.Tasks > 1 {
+		se := math.Sqrt(max(c.Square-c.Difference*c.Difference/c.Tasks, 0) * c.Tasks / (c.Tasks - 1))
+		t := distuv.StudentsT{Sigma: 1, Nu: c.Tasks - 1}.Quantile(0.975)
+		v.Low, v.High = relative(c.Difference-t*se, all), relative(c.Difference+t*se, all)
+	}
+	v.Text = v.words(scores[0].Test.RMSE, scores[best].Test.RMSE)
+	return v
+}
+
+// relative turns a difference of squared errors into one of root mean square errors: 1 - sqrt(model / other).
 func relative(difference, other float64) float64 {
 	return 1 - math.Sqrt(max(1-difference/other, 0))
 }
+
+func (v *Verdict) words(ours, other float64) string {
+	amount := fmt.Sprintf("%s lower than that of", percent(v.Gain))
+	switch {
+	case v.Gain < -2:
+		amount = fmt.Sprintf("%s times that of", number(1-v.Gain))
+	case v.Gain < 0:
+		amount = fmt.Sprintf("%s higher than that of", percent(-v.Gain))
+	}
+	s := fmt.Sprintf("On held-out rows the model's RMSE, %s, is %s the best simpler method, %q (%s).",
+		number(ours), amount, v.Other, number(other))
+	if math.IsNaN(v.Low) {
+		return s
+	}
+	s += fmt.Sprintf(" The 95 %% interval over tasks of this gain is %s to %s", percent(v.Low), percent(v.High))
+	switch {
+	case v.Low > 0:
+		return s + ": the model predicts better."
+	case v.High < 0:
+		return s + ": use the simpler method."
+	}
+	return s + ": the held-out rows are inconclusive."
+}
+
+func percent(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + " %" }
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }

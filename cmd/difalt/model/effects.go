@@ -1,203 +1,134 @@
 package model
 
-import (
-	"math"
+import "math"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat/distuv"
-)
+// An EffectKind distinguishes the effects of a model.
+type EffectKind string
 
-// Goodness says how a model fits the training rows of all nodes; what is not known is 0. Between owners, who dither what they tell one another, it
-// is as exact as that. It is about the most probable rank.
-type Goodness struct {
-	// LogLikelihood is that of the targets at the estimates of the mean and of all variances, coefficients of tasks integrated.
-	LogLikelihood float64 `json:"log_likelihood,omitempty"`
-	// R2Marginal is the part of the variance of the target that is by what all tasks share, and R2Conditional that which is also by what
-	// tasks differ by, where both are as the model estimates them (Nakagawa and Schielzeth 2013; Johnson 2014).
-	R2Marginal    float64 `json:"r2_marginal,omitempty"`
-	R2Conditional float64 `json:"r2_conditional,omitempty"`
-}
-
-// The kinds of an Effect.
+// The kinds of effects.
 const (
-	Fixed       = "fixed"       // a coefficient of the mean of tasks
-	Deviation   = "deviation"   // standard deviation of a coefficient between tasks
-	Correlation = "correlation" // of a coefficient with the intercept, between tasks
-	Residual    = "noise"       // standard deviation of the noise: of a usual task, where tasks differ by it
+	// Level is the expected target where all features have their means over the training rows.
+	Level EffectKind = "level"
+	// Slope is the change of the target per unit of a feature, or its linear part if it has a curve.
+	Slope EffectKind = "slope"
+	// Contrast is the difference of a level of a category from the level Reference.
+	Contrast EffectKind = "contrast"
+	// Departure is the root mean square, over the knots, of a curve's departure from its linear part.
+	Departure EffectKind = "bend"
 )
 
-// An Effect is a number of the model as a mixed model, in the units of the table, with the logarithm of the target where the model is of that. A term is a column, a level of a column
-// against a Reference, its first one, or ConstantFeature: the target where all columns of numbers are 0 and all others at their reference. Numbers that are not
-// known are NaN. Columns with a Transform have the terms of its inputs. Low and High are 95 % intervals: of a fixed effect by 1.96 standard errors, of a standard deviation
-// by Satterthwaite's degrees of freedom, of a correlation by Fisher's z.
+// An Effect is a contrast of the coefficients' mean over tasks, in [Model.Unit] per unit of the table.
 type Effect struct {
-	Kind, Term, Reference              string
-	Estimate, StandardError, Low, High float64
+	Kind      EffectKind
+	Term      string // a feature, or LevelTerm
+	Reference string // feature of the reference level of a Contrast
+	Estimate  float64
+	// StandardError is that of Estimate, and [Low, High] its 95 % interval, both with the uncertainty
+	// in MeanCovariance or Effects. For a Departure, StandardError is the root mean square over
+	// the knots of the curve's standard errors; its interval holds with at least 95 %.
+	StandardError, Low, High float64
+	// Deviation is the standard deviation of the effect over tasks; for a Departure, the root mean square
+	// over the knots of the curve's standard deviations.
+	Deviation float64
 }
 
-// Effects returns all of a model: the fixed ones, what tasks differ by where they do, and the noise. They are of the mean, its covariance, and
-// the prior, which all owners have alike, and of all ranks that are averaged. A mean that a ridge holds back is its posterior one. There are none of a plain fit, and
-// of a model with Directions only those of the intercept and the noise.
-func (m *Model) Effects() (list []Effect) {
-	if !m.p.Scaling.Constant {
-		return nil
-	}
-	terms := m.terms()
-	for _, t := range terms {
-		list = append(list, m.fixed(&t))
-	}
-	var intercept spreadOf
-	for i, t := range terms {
-		s := m.spreadOf(&t)
-		if i == 0 {
-			intercept = s
-		}
-		if !(s.variance > 0) {
-			continue
-		}
-		freedom := s.freedom()
-		e := Effect{Kind: Deviation, Term: t.name, Reference: t.reference, Estimate: math.Sqrt(s.variance), StandardError: math.Sqrt(s.variance / (2 * freedom))}
-		if e.Low, e.High = deviationInterval(e.Estimate, freedom); math.IsInf(freedom, 0) {
-			e.StandardError = math.NaN()
-		}
-		list = append(list, e)
-		if i > 0 && intercept.variance > 0 {
-			list = append(list, m.correlation(&t, &terms[0], &s, &intercept))
-		}
-	}
-	noise := Effect{Kind: Residual, Term: "", Estimate: m.Noise(), StandardError: math.NaN(), Low: math.NaN(), High: math.NaN()}
-	if f := m.p.Prior.Freedom; f > 0 && m.p.Prior.NoisePrior.Freedom == 0 {
-		noise.StandardError = noise.Estimate / math.Sqrt(2*f)
-		noise.Low, noise.High = deviationInterval(noise.Estimate, f)
-	}
-	return append(list, noise)
-}
+// LevelTerm is the term of the effect of kind Level.
+const LevelTerm = "(level)"
 
-// A term is a contrast of scaled coefficients, the constant last: its coefficient in the units of the table is offset + a' theta.
-type term struct {
-	name, reference string
-	offset          float64
-	a               []float64
-}
-
-// terms returns those of a model, the intercept first.
-func (m *Model) terms() []term {
-	s, names := &m.p.Scaling, m.p.Scaling.InputNames(m.features)
-	k := len(names)
-	unit := func(j int) float64 { return s.TargetScale / s.Scale[j] }
-	level := term{name: ConstantFeature, offset: s.Target, a: make([]float64, k+1)}
-	level.a[k] = s.TargetScale
-	for j, c := range s.Center {
-		level.a[j] -= c * unit(j)
-	}
-	list, blocks := []term{level}, m.levels
-	if m.p.Directions != nil {
-		return list
-	}
-	for j := 0; j < k; {
+// Effects returns the effects of all features, the level first. A category has contrasts with its
+// first level that was in the training rows. Features that were constant there have no effect.
+func (m *Model) Effects() []Effect {
+	e := m.estimator()
+	d := &m.p.Design
+	a := make([]float64, len(m.p.Mean))
+	a[0] = 1
+	list := []Effect{e.contrast(Level, LevelTerm, a, m.p.Target.Center)}
+	levels := m.levels
+	for j := 0; j < len(d.Scale); {
 		n, reference := 1, -1
-		if len(blocks) > 0 && s.place(blocks[0].First) == j {
-			n, reference, blocks = blocks[0].Levels, j, blocks[1:]
-			level.a[j] += unit(j)
+		category := len(levels) > 0 && levels[0].first == j
+		if category {
+			n, levels = levels[0].levels, levels[1:]
 		}
 		for ; n > 0; n, j = n-1, j+1 {
-			t := term{name: names[j], a: make([]float64, k+1)}
-			t.a[j] = unit(j)
-			if reference >= 0 {
-				t.a[reference] -= unit(reference)
-				t.reference = names[reference]
+			switch {
+			case d.Scale[j] == 0:
+				continue
+			case category && reference < 0:
+				reference = j
+				continue
 			}
-			if j != reference {
-				list = append(list, t)
+			clear(a)
+			a[1+j] = 1 / d.Scale[j]
+			kind, against := Slope, ""
+			if category {
+				a[1+reference] = -1 / d.Scale[reference]
+				kind, against = Contrast, m.features[reference]
 			}
+			effect := e.contrast(kind, m.features[j], a, 0)
+			effect.Reference = against
+			list = append(list, effect)
 		}
+	}
+	at := 1 + len(d.Scale)
+	for i := range d.Curves {
+		list = append(list, e.departure(&d.Curves[i], m.features[d.Curves[i].Feature], at))
+		at += d.Curves[i].Width()
 	}
 	return list
 }
 
-// fixed returns the effect of the mean.
-func (m *Model) fixed(t *term) Effect {
-	along, outside := m.project(t.a)
-	a, v := mat.NewVecDense(len(along), along), 0.0
-	for i := range m.components {
-		c := &m.components[i]
-		v += c.weight * (mat.Inner(a, mat.NewDense(c.W, c.W, c.MeanCovariance), a)*c.Noise + outside*c.Noise*c.MeanVariance + math.Pow(floats.Dot(along, c.away), 2))
+// An effectEstimator computes effects from a mean, its covariance, and the covariance of deviations.
+type effectEstimator struct {
+	mean, covariance, deviations []float64
+	unit                         float64 // of the standardised target
+	quantile                     float64 // 97.5 %, of the estimate over its standard error
+}
+
+func (m *Model) estimator() *effectEstimator {
+	source := &Estimate{Mean: m.p.Mean, Covariance: m.p.MeanCovariance}
+	if m.p.Effects != nil {
+		source = m.p.Effects
 	}
-	e := Effect{Kind: Fixed, Term: t.name, Reference: t.reference, Estimate: t.offset + floats.Dot(t.a, m.mean), StandardError: math.Sqrt(max(v, 0))}
-	e.Low, e.High = e.Estimate-mixedmodel.Normal95*e.StandardError, e.Estimate+mixedmodel.Normal95*e.StandardError
+	quantile := normal95 * interval95(source.Freedom)
+	e := &effectEstimator{source.Mean, source.Covariance, make([]float64, len(m.unseen)), m.p.Target.Scale, quantile}
+	m.p.Prior.Covariance(e.deviations)
 	return e
 }
 
-// A spreadOf is the variance of a term between tasks, by every component with its derivatives by what is uncertain about the prior, and their mean.
-type spreadOf struct {
-	variance float64
-	of       []float64
-	slopes   [][]float64
-	m        *Model
-}
-
-func (m *Model) spreadOf(t *term) spreadOf {
-	along, outside := m.project(t.a)
-	return m.covary(along, along, outside)
-}
-
-// covary returns the covariance of two terms.
-func (m *Model) covary(a, b []float64, outside float64) spreadOf {
-	s := spreadOf{m: m}
-	for i := range m.components {
-		c := &m.components[i]
-		v, slopes := c.Covary(a, b)
-		v += outside * c.Noise * c.Spread
-		s.variance += c.weight * v
-		s.of, s.slopes = append(s.of, v), append(s.slopes, slopes)
+// contrast returns the effect offset + unit a' mean.
+func (e *effectEstimator) contrast(kind EffectKind, term string, a []float64, offset float64) Effect {
+	sum := 0.0
+	for j, v := range a {
+		sum += v * e.mean[j]
 	}
-	return s
+	out := Effect{Kind: kind, Term: term, Estimate: offset + e.unit*sum}
+	out.StandardError = e.unit * math.Sqrt(quadratic(e.covariance, a))
+	out.Deviation = e.unit * math.Sqrt(quadratic(e.deviations, a))
+	out.Low, out.High = out.Estimate-e.quantile*out.StandardError, out.Estimate+e.quantile*out.StandardError
+	return out
 }
 
-// uncertain returns the variance of an estimate: of every component, by derivatives, and between them, of what they are from the mean.
-func (m *Model) uncertain(slopes [][]float64, away func(component int) float64) (v float64) {
-	for i := range m.components {
-		c := &m.components[i]
-		v += c.weight * (c.Uncertain(slopes[i]) + math.Pow(away(i), 2))
-	}
-	return v
-}
-
-func (s *spreadOf) freedom() float64 {
-	return 2 * s.variance * s.variance / s.m.uncertain(s.slopes, func(i int) float64 { return s.of[i] - s.variance })
-}
-
-// correlation returns that of a term and the intercept between tasks.
-func (m *Model) correlation(t, level *term, of, intercept *spreadOf) Effect {
-	a, _ := m.project(t.a)
-	b, _ := m.project(level.a)
-	both := m.covary(a, b, 0)
-	unit := math.Sqrt(of.variance * intercept.variance)
-	r := both.variance / unit
-	e := Effect{Kind: Correlation, Term: t.name, Reference: t.reference, Estimate: r, StandardError: math.NaN(), Low: math.NaN(), High: math.NaN()}
-	for i, slopes := range both.slopes {
-		for j := range slopes {
-			slopes[j] = slopes[j]/unit - r/2*(of.slopes[i][j]/of.variance+intercept.slopes[i][j]/intercept.variance)
+// departure returns the effect of a curve whose columns begin at the given one. Knots count by the
+// trapezoidal rule: they lie at quantiles of the feature, so that this approximates a mean over rows.
+func (e *effectEstimator) departure(c *Curve, term string, first int) Effect {
+	k := len(c.Knots)
+	a := make([]float64, len(e.mean))
+	out := Effect{Kind: Departure, Term: term}
+	for i := range k {
+		weight := 1 / float64(k-1)
+		if i == 0 || i == k-1 {
+			weight /= 2
 		}
+		for j := range c.Width() {
+			a[first+j] = c.Values[j*k+i]
+		}
+		at := e.contrast(Departure, term, a, 0)
+		out.Estimate += weight * square(at.Estimate)
+		out.StandardError += weight * square(at.StandardError)
+		out.Deviation += weight * square(at.Deviation)
 	}
-	u := m.uncertain(both.slopes, func(i int) float64 {
-		return both.of[i]/unit - r/2*(of.of[i]/of.variance+intercept.of[i]/intercept.variance)
-	})
-	if u > 0 && math.Abs(r) < 1 {
-		e.StandardError = math.Sqrt(u)
-		z, width := math.Atanh(r), mixedmodel.Normal95*e.StandardError/(1-r*r)
-		e.Low, e.High = math.Tanh(z-width), math.Tanh(z+width)
-	}
-	return e
-}
-
-// deviationInterval returns the 95 % interval of a standard deviation that is estimated to some degrees of freedom.
-func deviationInterval(estimate, freedom float64) (low, high float64) {
-	if math.IsInf(freedom, 0) || math.IsNaN(freedom) {
-		return math.NaN(), math.NaN()
-	}
-	chi := distuv.ChiSquared{K: freedom}
-	return estimate * math.Sqrt(freedom/chi.Quantile(0.975)), estimate * math.Sqrt(freedom/chi.Quantile(0.025))
+	out.Estimate, out.StandardError, out.Deviation = math.Sqrt(out.Estimate), math.Sqrt(out.StandardError), math.Sqrt(out.Deviation)
+	out.Low, out.High = max(out.Estimate-e.quantile*out.StandardError, 0), out.Estimate+e.quantile*out.StandardError
+	return out
 }

@@ -1,136 +1,83 @@
 package model
 
 import (
+	"bytes"
 	"math"
-	"math/rand/v2"
+	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distmv"
 )
 
-// effect returns the one of a kind and a term; there must be one.
-func effectOf(t *testing.T, m *Model, kind, term string) Effect {
-	t.Helper()
-	for _, e := range m.Effects() {
-		if e.Kind == kind && e.Term == term {
-			return e
-		}
-	}
-	t.Fatalf("there is no %s effect of %q", kind, term)
-	return Effect{}
-}
-
-// Fixed effects are differences of predictions for a new task, and the intercept is that of zeros and levels of reference. Standard errors, deviations
-// and correlations are those of samples of the mean by its covariance, and of tasks by the prior: with four digits of
-// a thousand the samples are right to 2 %, and correlations to .03.
+// TestEffects compares every effect with its contrast written out.
 func TestEffects(t *testing.T) {
-	p := testParameters(t)
-	p.Schema = schema.Schema{Columns: []string{"a", "c"}, Categories: []schema.Category{{Column: "c", Levels: []string{"u", "v", "w"}}}}
-	m, err := New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := func(m *Model, x ...float64) float64 {
-		y, _, err := m.PredictAny("new", x)
-		if err != nil {
-			t.Fatal(err)
+	for _, freedom := range []float64{0, 4} {
+		p := synthetic()
+		mean, cov, quantile := p.Mean, p.MeanCovariance, 1.959963984540054
+		if freedom > 0 {
+			mean, cov, quantile = p.Tasks.Theta[:9], p.Tasks.Covariance[:45], 2.7764451051977987
+			p.Effects = &Estimate{Mean: mean, Covariance: cov, Freedom: freedom}
 		}
-		return y
-	}
-	terms := map[string]func(m *Model) float64{
-		ConstantFeature: func(m *Model) float64 { return at(m, 0, 1, 0, 0) },
-		"a":             func(m *Model) float64 { return at(m, 3, 1, 0, 0) - at(m, 2, 1, 0, 0) },
-		"c=v":           func(m *Model) float64 { return at(m, 0, 0, 1, 0) - at(m, 0, 1, 0, 0) },
-		"c=w":           func(m *Model) float64 { return at(m, 0, 0, 0, 1) - at(m, 0, 1, 0, 0) },
-	}
-	fixed := 0
-	for _, e := range m.Effects() {
-		if e.Kind == Fixed {
-			fixed++
-			checkClose(t, e.Term, []float64{e.Estimate, e.Low, e.High}, []float64{terms[e.Term](m), e.Estimate - 1.959963984540054*e.StandardError, e.Estimate + 1.959963984540054*e.StandardError})
-			if (e.Reference == "c=u") != (e.Term[0] == 'c') {
-				t.Errorf("%s is against %q", e.Term, e.Reference)
+		c, between := unpack(cov, 9), spread(&p.Prior)
+		contrast := func(a ...float64) (estimate, se, sd float64) {
+			v := mat.NewVecDense(9, a)
+			return 3 * mat.Dot(v, mat.NewVecDense(9, mean)), 3 * math.Sqrt(mat.Inner(v, c, v)), 3 * math.Sqrt(mat.Inner(v, between, v))
+		}
+		var bend [3]float64 // mean squares over the knots, ends counted half
+		for i, w := range []float64{1. / 6, 1. / 3, 1. / 3, 1. / 6} {
+			v := p.Design.Curves[0].Values
+			e, se, sd := contrast(0, 0, 0, 0, 0, 0, 0, v[i], v[4+i])
+			bend[0], bend[1], bend[2] = bend[0]+w*e*e, bend[1]+w*se*se, bend[2]+w*sd*sd
+		}
+		want := []struct {
+			kind             EffectKind
+			term, reference  string
+			estimate, se, sd float64
+		}{{kind: Level, term: LevelTerm}, {kind: Slope, term: "age"}, {kind: Slope, term: "dose"},
+			{kind: Contrast, term: "site=b", reference: "site=a"}, {kind: Contrast, term: "site=c", reference: "site=a"},
+			{kind: Departure, term: "age", estimate: math.Sqrt(bend[0]), se: math.Sqrt(bend[1]), sd: math.Sqrt(bend[2])}}
+		for i, a := range [][]float64{{1, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 1. / 9, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 2, 0, 0, 0, 0, 0, 0},
+			{0, 0, 0, -2, 1 / .45, 0, 0, 0, 0}, {0, 0, 0, -2, 0, 2.5, 0, 0, 0}} {
+			want[i].estimate, want[i].se, want[i].sd = contrast(a...)
+		}
+		want[0].estimate += 10
+		got := mustNew(t, p).Effects()
+		if len(got) != len(want) {
+			t.Fatalf("%d effects, want %d", len(got), len(want))
+		}
+		for i, w := range want {
+			e := got[i]
+			if e.Kind != w.kind || e.Term != w.term || e.Reference != w.reference {
+				t.Errorf("effect %d is %v: want %v", i, e, w)
 			}
-		}
-	}
-	if fixed != len(terms) {
-		t.Errorf("there are %d fixed effects: want %d", fixed, len(terms))
-	}
-	samples := func(cov []float64) map[string][]float64 {
-		c := mat.NewSymDense(5, nil)
-		for i := range 5 {
-			for j := i; j < 5; j++ {
-				c.SetSym(i, j, p.Prior.Noise*cov[5*i+j])
+			near(t, "estimate of "+w.term, e.Estimate, w.estimate)
+			near(t, "standard error of "+w.term, e.StandardError, w.se)
+			near(t, "deviation of "+w.term, e.Deviation, w.sd)
+			low := w.estimate - quantile*w.se
+			if w.kind == Departure {
+				low = max(low, 0)
 			}
-			c.SetSym(i, i, c.At(i, i)+1e-12)
-		}
-		normal, ok := distmv.NewNormal(p.Mean, c, rand.NewPCG(1, 2))
-		if !ok {
-			t.Fatal("no covariance")
-		}
-		out := map[string][]float64{}
-		for range 10_000 {
-			q := p
-			q.Mean = normal.Rand(nil)
-			sample, err := New(q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for term, of := range terms {
-				out[term] = append(out[term], of(sample))
-			}
-		}
-		return out
-	}
-	of, between := samples(p.Prior.MeanCovariance), samples(m.components[0].S)
-	for term := range terms {
-		if e := effectOf(t, m, Fixed, term); math.Abs(stat.StdDev(of[term], nil)/e.StandardError-1) > 0.03 {
-			t.Errorf("standard error of %s is %v, that of samples %v", term, e.StandardError, stat.StdDev(of[term], nil))
-		}
-		e := effectOf(t, m, Deviation, term)
-		if math.Abs(stat.StdDev(between[term], nil)/e.Estimate-1) > 0.03 || !(e.Low < e.Estimate && e.Estimate < e.High) {
-			t.Errorf("deviation of %s is %+v, that of samples %v", term, e, stat.StdDev(between[term], nil))
-		}
-		if term == ConstantFeature {
-			continue
-		}
-		e = effectOf(t, m, Correlation, term)
-		if r := stat.Correlation(between[term], between[ConstantFeature], nil); math.Abs(r-e.Estimate) > 0.03 || !(e.Low < e.Estimate && e.Estimate < e.High) {
-			t.Errorf("correlation of %s is %+v, that of samples %v", term, e, r)
+			near(t, "lower limit of "+w.term, e.Low, low)
+			near(t, "upper limit of "+w.term, e.High, w.estimate+quantile*w.se)
 		}
 	}
 }
 
-// Intervals of standard deviations of which the variance is known to n degrees of freedom are those of chi^2: at 10 of them the quantiles are 3.247 and 20.483.
-func TestEffectIntervals(t *testing.T) {
-	p := testParameters(t)
-	p.Prior.Rank, p.Prior.Loadings, p.Prior.Spread = 0, nil, 0
-	p.Prior.Uncertainty = mat.NewSymDense(2, []float64{2. / 10, 0, 0, 1})
-	p.Prior.Freedom = 10
-	m, err := New(p)
-	if err != nil {
+func TestDescribe(t *testing.T) {
+	p := synthetic()
+	p.Tasks.Names[1] = "s\x1b[31m"
+	p.Tasks.Covariance = nil
+	var out bytes.Buffer
+	if err := mustNew(t, p).Describe(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []Effect{effectOf(t, m, Deviation, ConstantFeature), effectOf(t, m, Residual, "")} {
-		if low, high := e.Low/e.Estimate, e.High/e.Estimate; math.Abs(low-math.Sqrt(10/20.483)) > 1e-4 || math.Abs(high-math.Sqrt(10/3.247)) > 1e-4 ||
-			math.Abs(e.StandardError/e.Estimate-math.Sqrt(1./20)) > 1e-9 {
-			t.Errorf("%+v", e)
+	for _, want := range []string{"version 1, estimated by evidence", "score", "26, between 5 and 8 per task", "age, from 20 to 80 with 4 knots",
+		"1.643, standard deviation in the unit of the target", "as wide as those of unseen tasks", "loading 2", "age, curve 2"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
-	p.Prior.Uncertainty, p.Prior.Freedom = nil, 0
-	if m, err = New(p); err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range []Effect{effectOf(t, m, Deviation, ConstantFeature), effectOf(t, m, Residual, "")} {
-		if !math.IsNaN(e.Low) || !math.IsNaN(e.High) || !math.IsNaN(e.StandardError) {
-			t.Errorf("an interval of what is not known how well: %+v", e)
-		}
-	}
-	var empty Model
-	if len(empty.Effects()) > 0 {
-		t.Error("the zero model has effects")
+	if strings.Contains(out.String(), "\x1b") {
+		t.Error("the summary contains an escape character of a task's name")
 	}
 }

@@ -1,97 +1,88 @@
 package model
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"math"
+	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 )
 
-// Version is the newest version of model files, which Save writes with Scaling.LogTarget: 7 where there are Alternatives, else 6. Load reads all from 5 on.
-const Version = 8
-
-// averaging is the version from which on models have Alternatives.
-const averaging = 7
-
-// oldest is the oldest version that Load reads: it has neither transforms nor slopes.
-const oldest = 5
-
-// Version is that of the file of a model.
-func (p *Parameters) Version() int {
-	switch {
-	case p.Scaling.LogTarget:
-		return Version
-	case len(p.Alternatives) > 0:
-		return averaging
-	}
-	return averaging - 1
-}
+// Version is the version of model files. Load reads this one only.
+const Version = 1
 
 const format = "difalt model"
 
+// maxCovariance is the largest number of entries of the array "covariance" (256 MiB).
+const maxCovariance = 1 << 25
+
 // header is the JSON text in the array "header".
 type header struct {
-	Format       string `json:"format"`
-	Version      int    `json:"version"`
-	Method       string `json:"method"`
-	TaskColumn   string `json:"task_column"`
-	TargetColumn string `json:"target_column"`
-	*Prior
-	*Scaling
-	*Goodness
-	Categorical  []categorical `json:"categorical,omitempty"`
-	Alternatives []Alternative `json:"alternatives,omitempty"`
+	Format         string        `json:"format"`
+	Version        int           `json:"version"`
+	Estimator      string        `json:"estimator"`
+	TaskColumn     string        `json:"task_column"`
+	Target         Target        `json:"target"`
+	Schema         schema.Schema `json:"schema"`
+	Curves         []int         `json:"curves"`
+	Rank           int           `json:"rank"`
+	Freedom        float64       `json:"deviations_freedom"`
+	EffectsFreedom float64       `json:"effects_freedom"`
+	Noise          Noise         `json:"noise"`
+	Goodness       Goodness      `json:"goodness"`
 }
 
-// Save writes the model as an .npz file that NumPy reads without pickle. With L
-// nodes, T tasks, f features of the table, k of them when they are transformed, d = k, or k + 1 with the constant
-// feature of Scaling, rank r, and w = d, or p + 1 with Parameters.Directions, it holds
+// Save writes the model to a file in NumPy's .npz format, which takes its name when it is complete.
+// With f table features, T tasks, rank r, C curves, and P columns, the file holds
 //
-//	mean        d          coefficients that all tasks share, for standardised features
-//	loadings    w x r      what tasks differ by, in units of the noise
-//	slopes      w - 1      variances of slopes over spread_variance; may be missing, and are 1
-//	slopes_freedom  w - 1   degrees of freedom to which they are known; may be missing
-//	mean_covariance  w x w of the mean, over the variance of the noise
-//	doubt       n x n      covariance of loadings, by columns, and of the logarithms of the
-//	                       variances of intercept and spread, n = w r + 2; may be missing
-//	directions  p x k      may be missing
-//	theta       T x d      coefficients of every task, for standardised features
-//	covariance  T x w(w+1)/2   of theta, upper triangles by rows; may be missing
-//	noise       T          variance of the noise of every task, as noise_variance; may be missing, and then
-//	noise_freedom  T       degrees of freedom to which it is known, is too
-//	fill        f          mean over the training rows, in place of missing values
-//	least       f          what features count as at least, and
-//	most        f          at most; both may be missing
-//	center      k          subtracted from the features
-//	scale       k          then divided by
-//	Theta       k x T      coefficients in the units of the table, and
-//	constant    T          what is added: prediction = x' Theta[:, t] + constant[t], its logarithm with log_target
-//	task        T          names of the tasks, and
-//	node        T          where they live, -1 if nowhere
-//	node_name   L          names of the nodes
-//	feature     f          names of the features
-//	samples     T          training rows of every task
-//	header      1          JSON: format, version, rank, method, noise_variance (of scaled targets),
-//	                       noise_known (degrees of freedom to which it is), noise_scale and
-//	                       noise_freedom (where tasks differ: noise_scale / variance has a
-//	                       chi^2 distribution over its freedom), sample_noise (variance of single
-//	                       targets, if it is more than noise_variance; older files have it in
-//	                       noise_scale, without noise_freedom), target_mean, target_scale,
-//	                       constant_feature, log_target (the target is taken by its logarithm, in version 8), intercept_variance, spread_variance,
-//	                       mean_variance (over that of the noise), log_likelihood, r2_marginal and
-//	                       r2_conditional (missing if not known), task_column, target_column,
-//	                       transforms (feature, kind, knots, values: see Transform), alternatives
-//	                       (from version 7 on: weight, rank, noise_variance to sample_noise, and
-//	                       intercept_variance to mean_variance, of each; and its arrays mean.k,
-//	                       loadings.k, slopes.k, slopes_freedom.k, mean_covariance.k, doubt.k, k from 1)
+//	header       1      JSON text: format, version, estimator, task_column, target (column,
+//	                    center, scale, log), schema (columns, categories), curves (the feature
+//	                    of each), noise (variance, freedom, task_freedom), deviations_freedom,
+//	                    effects_freedom, goodness; see Parameters
+//	feature      f      names of the table features
+//	task         T      names of the tasks
+//	samples      T      training rows of every task
+//	fill         f      replaces missing features
+//	center       f      is subtracted from the features, which are
+//	scale        f      then divided by it; columns of scale 0 are 0
+//	knots.i      k      knots of curve i, from 0 on
+//	values.i     m x k  its m columns at the knots
+//	mean         P      mean of the coefficients over tasks
+//	mean_covariance      P(P+1)/2  its covariance, upper triangle by rows
+//	effects, effects_covariance  as mean, for the table of effects; may be missing
+//	deviations   P      standard deviations of coefficients over tasks
+//	loadings     r x P  further deviations, each times a standard normal number
+//	theta        T x P  coefficients of every task
+//	covariance   T x P(P+1)/2  their covariances. The array is missing if it would have more than
+//	                    2^25 entries; standard errors of known tasks are then those of unseen ones
+//	noise        T      variances of the noise of tasks, and
+//	noise_freedom T     their degrees of freedom; missing unless tasks differ by them
 //
-// The file takes its name when it is complete.
+// With m = numpy.load(path), features x (n x f), the number t of a task, and h the parsed header,
+// NumPy and SciPy compute the predictions y of Model.Predict by
+//
+//	x = np.where(np.isnan(x), m["fill"], x)
+//	s = m["scale"]
+//	z = [np.ones((len(x), 1)), np.where(s > 0, (x - m["center"]) / np.where(s > 0, s, 1), 0)]
+//	for i, j in enumerate(h["curves"]):
+//	    k = m[f"knots.{i}"]
+//	    spline = scipy.interpolate.CubicSpline(k, m[f"values.{i}"].T, bc_type="natural")
+//	    z.append(spline(np.clip(x[:, j], k[0], k[-1])))
+//	y = np.hstack(z) @ m["theta"][t]           # m["mean"] for an unseen task
+//	if h["target"]["log"]: y = np.clip(y, -8, 8)
+//	y = h["target"]["center"] + h["target"]["scale"] * y
+//	if h["target"]["log"]: y = np.exp(y)
+//
+// and the coefficients in the unit of the table, as of Model.Coefficients, by
+//
+//	b = h["target"]["scale"] * m["theta"][t]
+//	slopes = np.where(s > 0, b[1:1+len(s)] / np.where(s > 0, s, 1), 0)
+//	constant = h["target"]["center"] + b[0] - slopes @ m["center"]
 func (m *Model) Save(path string) error {
 	f, err := atomicfile.Create(path)
 	if err != nil {
@@ -104,75 +95,48 @@ func (m *Model) Save(path string) error {
 	return f.Commit()
 }
 
-// Write writes the file that Save describes. The zero Model is an error.
+// Write writes the file that Save describes.
 func (m *Model) Write(to io.Writer) error {
-	if m.index == nil {
-		return errors.New("an empty model cannot be written")
-	}
 	p := &m.p
-	text, err := json.Marshal(header{
-		format, p.Version(), p.Method, p.TaskColumn, p.TargetColumn, &p.Prior, &p.Scaling, &p.Goodness, m.levels, p.Alternatives,
-	})
+	h := header{
+		Format: format, Version: Version, Estimator: p.Estimator, TaskColumn: p.Tasks.Column, Target: p.Target, Schema: p.Schema,
+		Rank: p.Prior.Rank, Freedom: p.Prior.Freedom,
+		EffectsFreedom: cmp.Or(p.Effects, &Estimate{}).Freedom, Noise: p.Prior.Noise, Goodness: p.Goodness,
+	}
+	for i := range p.Design.Curves {
+		h.Curves = append(h.Curves, p.Design.Curves[i].Feature)
+	}
+	text, err := json.Marshal(h)
 	if err != nil {
 		return err
 	}
 	out := npz.NewWriter(to)
 	out.Strings("header", []int{1}, []string{string(text)})
-	for _, a := range p.arrays(m.features) {
-		a.write(out)
-		if a.name == "scale" {
-			m.writeUnscaled(out)
+	out.Strings("feature", []int{len(m.features)}, m.features)
+	out.Strings("task", []int{len(p.Tasks.Names)}, p.Tasks.Names)
+	out.Ints("samples", p.Tasks.Samples)
+	for i := range p.Design.Curves {
+		c := &p.Design.Curves[i]
+		out.Float64s(fmt.Sprint("knots.", i), []int{len(c.Knots)}, c.Knots)
+		out.Float64s(fmt.Sprint("values.", i), []int{c.Width(), len(c.Knots)}, c.Values)
+	}
+	for _, a := range p.arrays() {
+		if !a.missing && a.name != "covariance" {
+			out.Float64s(a.name, a.shape, *a.data)
 		}
 	}
-	return out.Close()
+	if shape := []int{len(p.Tasks.Names), len(m.unseen)}; m.KeepsIntervals() && shape[0] <= maxCovariance/shape[1] {
+		out.Rows("covariance", shape, false, func(dst []float64, t int) {
+			copy(dst, m.covariance(t))
+			if i := notFinite(dst); i >= 0 && err == nil {
+				err = fmt.Errorf("the covariance of the coefficients of task %q has the entry %v", p.Tasks.Names[t], dst[i])
+			}
+		})
+	}
+	return cmp.Or(err, out.Close())
 }
 
-// writeUnscaled writes Theta and constant, which nobody reads back: they follow from the others.
-func (m *Model) writeUnscaled(out *npz.Writer) {
-	k, t := len(m.p.Scaling.Center), len(m.p.Tasks)
-	constant := make([]float64, t)
-	out.Rows("Theta", []int{k, t}, false, func(dst []float64, i int) {
-		for j := range dst {
-			dst[j] = m.p.Scaling.inTable(m.scaled(j), i)
-			constant[j] -= dst[j] * m.p.Scaling.Center[i]
-		}
-	})
-	for j := range constant {
-		constant[j] += m.bias[j]
-	}
-	out.Float64s("constant", []int{t}, constant)
-}
-
-// MarshalBinary returns the file that Save writes. It implements
-// encoding.BinaryMarshaler.
-func (m *Model) MarshalBinary() ([]byte, error) {
-	var buf bytes.Buffer
-	if err := m.Write(&buf); err != nil {
-		return nil, err
-	}
-	return buf.Bytes(), nil
-}
-
-// UnmarshalBinary sets m to the model of a file that Save or MarshalBinary wrote,
-// and leaves m as it is on an error. A file of another version is an error that says
-// so. m must not be in use, and must be the zero Model: models are immutable. It
-// implements encoding.BinaryUnmarshaler and does not keep data.
-func (m *Model) UnmarshalBinary(data []byte) error {
-	if m.index != nil {
-		return errors.New("models are immutable: UnmarshalBinary needs a new one")
-	}
-	r, err := npz.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return err
-	}
-	whole, err := read(r)
-	if err == nil {
-		*m = *whole
-	}
-	return err
-}
-
-// Load reads a file that Save wrote. Errors name the file and the array that is wrong.
+// Load reads a file that Save wrote. Errors name the file, and the array that is damaged.
 func Load(path string) (m *Model, err error) {
 	r, err := npz.Open(path)
 	if err == nil {
@@ -185,104 +149,168 @@ func Load(path string) (m *Model, err error) {
 	return m, nil
 }
 
-func read(r *npz.Reader) (*Model, error) {
-	var p Parameters
-	h := header{Prior: &p.Prior, Scaling: &p.Scaling, Goodness: &p.Goodness}
-	if err := h.read(r); err != nil {
-		return nil, err
-	}
-	p.Method, p.TaskColumn, p.TargetColumn, p.Alternatives = h.Method, h.TaskColumn, h.TargetColumn, h.Alternatives
-	if n := &p.Prior.NoisePrior; n.Freedom == 0 && p.Prior.SampleNoise == 0 { // an older file
-		p.Prior.SampleNoise, n.Scale = n.Scale, 0
-	}
-	features, err := p.read(r)
+// Read reads a model of the given size in bytes that Write wrote.
+func Read(from io.ReaderAt, size int64) (*Model, error) {
+	r, err := npz.NewReader(from, size)
 	if err != nil {
 		return nil, err
 	}
-	if p.Schema, err = schemaOf(features, h.Categorical); err != nil {
+	return read(r)
+}
+
+func read(r *npz.Reader) (*Model, error) {
+	h, err := readHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	p := Parameters{
+		Estimator: h.Estimator, Schema: h.Schema, Target: h.Target, Goodness: h.Goodness,
+		Prior: Prior{Rank: h.Rank, Freedom: h.Freedom, Noise: h.Noise}, Tasks: Tasks{Column: h.TaskColumn},
+	}
+	if r.Has("effects") {
+		p.Effects = &Estimate{Freedom: h.EffectsFreedom}
+	}
+	features, err := readStrings(r, "feature")
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(features, h.Schema.Features()) {
+		return nil, fmt.Errorf("array %q is not that of the columns in the header", "feature")
+	}
+	if p.Tasks.Names, err = readStrings(r, "task"); err != nil {
+		return nil, err
+	}
+	if err := p.readNumbers(r, h.Curves); err != nil {
 		return nil, err
 	}
 	return New(p)
 }
 
-// read reads the header of a file, and checks that it is that of a model of a version that is understood.
-func (h *header) read(r *npz.Reader) error {
-	if !r.Has("header") {
-		return fmt.Errorf("not a model file: it has no array %q, but %q", "header", r.Names())
+// readNumbers reads the arrays of numbers; the names of features and tasks are there.
+func (p *Parameters) readNumbers(r *npz.Reader, curves []int) error {
+	for i, feature := range curves {
+		knots, err := readFloats(r, fmt.Sprint("knots.", i), -1)
+		if err != nil {
+			return err
+		}
+		values, err := readFloats(r, fmt.Sprint("values.", i), -1, len(knots))
+		if err != nil {
+			return err
+		}
+		p.Design.Curves = append(p.Design.Curves, NewCurve(feature, knots, values))
 	}
-	a, err := r.Array("header")
+	a, err := r.Shaped("samples", len(p.Tasks.Names))
 	if err != nil {
 		return err
 	}
-	text, err := a.Strings()
-	if err != nil {
+	if p.Tasks.Samples, err = a.Ints(); err != nil {
 		return err
 	}
-	if len(text) != 1 || json.Unmarshal([]byte(text[0]), h) != nil || h.Format != format {
-		return fmt.Errorf("not a model file: its header is %.100q", text)
-	}
-	switch {
-	case h.Version > Version:
-		return fmt.Errorf("the model file has version %d: this program reads version %d; a newer difalt wrote it, and reads it", h.Version, Version)
-	case h.Version < oldest:
-		return fmt.Errorf("the model file has version %d: this program reads version %d; train the model again, or use the older difalt that wrote it", h.Version, Version)
-	case h.Version < averaging && len(h.Alternatives) > 0:
-		return fmt.Errorf("the model file has version %d and alternatives, which version %d has", h.Version, averaging)
-	case h.Version < Version && h.LogTarget:
-		return fmt.Errorf("the model file has version %d and the logarithm of the target, which version %d has", h.Version, Version)
-	}
-	for _, a := range append(h.Alternatives, Alternative{Prior: *h.Prior}) {
-		if a.Rank < 0 {
-			return fmt.Errorf("the model's header has rank %d", a.Rank)
+	for _, a := range p.arrays() {
+		if a.missing && !r.Has(a.name) {
+			continue
+		}
+		if *a.data, err = readFloats(r, a.name, a.shape...); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// A categorical says, in the header of a model file, which features are the levels
-// of a column.
-type categorical struct {
-	Column string `json:"column"`
-	First  int    `json:"first"` // feature
-	Levels int    `json:"levels"`
+func readFloats(r *npz.Reader, name string, shape ...int) ([]float64, error) {
+	a, err := r.Shaped(name, shape...)
+	if err != nil {
+		return nil, err
+	}
+	return a.Float64s()
 }
 
-// categoricals returns the categorical columns of a schema.
-func categoricals(s *schema.Schema) (out []categorical) {
-	first := 0
-	for _, column := range s.Columns {
-		n := 1
-		if levels, ok := s.Levels(column); ok {
-			n = len(levels)
-			out = append(out, categorical{column, first, n})
-		}
-		first += n
+// readHeader reads the header of a model file of this version.
+func readHeader(r *npz.Reader) (h header, err error) {
+	if !r.Has("header") {
+		return h, fmt.Errorf("not a model file: it has no array %q", "header")
 	}
-	return out
+	list, err := readStrings(r, "header")
+	if err != nil {
+		return h, err
+	}
+	if len(list) != 1 || json.Unmarshal([]byte(list[0]), &h) != nil && h.Version == Version || h.Format != format {
+		return h, fmt.Errorf("not a model file: its header is %.100q", list)
+	}
+	if h.Version != Version {
+		return h, fmt.Errorf("the model file has version %d, and this program reads version %d: train the model again", h.Version, Version)
+	}
+	return h, nil
 }
 
-// schemaOf is the inverse of categoricals: it finds the levels in the names of the
-// features.
-func schemaOf(features []string, list []categorical) (s schema.Schema, err error) {
-	at := 0
-	for _, c := range list {
-		if c.First < at || c.Levels < 1 || c.Levels > len(features)-c.First {
-			return s, fmt.Errorf("the model's header says that features %d to %d of %d are levels of column %q", c.First, c.First+c.Levels-1, len(features), c.Column)
-		}
-		s.Columns = append(s.Columns, features[at:c.First]...)
-		levels := make([]string, c.Levels)
-		for i := range levels {
-			name := features[c.First+i]
-			level, ok := strings.CutPrefix(name, c.Column+"=")
-			if !ok {
-				return s, fmt.Errorf("array %q: entry %d is %q: want a level of column %q", "feature", c.First+i, name, c.Column)
-			}
-			levels[i] = level
-		}
-		s.Columns = append(s.Columns, c.Column)
-		s.Categories = append(s.Categories, schema.Category{Column: c.Column, Levels: levels})
-		at = c.First + c.Levels
+func readStrings(r *npz.Reader, name string) ([]string, error) {
+	a, err := r.Array(name)
+	if err != nil {
+		return nil, err
 	}
-	s.Columns = append(s.Columns, features[at:]...)
-	return s, nil
+	if len(a.Shape) != 1 {
+		return nil, fmt.Errorf("array %q is %s: one dimension is required", name, a)
+	}
+	return a.Strings()
+}
+
+// An array is one of a file, and its place in memory, where it has the same order.
+type array struct {
+	name    string
+	data    *[]float64
+	shape   []int
+	least   float64 // no entry is less
+	missing bool
+}
+
+// positive is the least positive number.
+const positive = math.SmallestNonzeroFloat64
+
+// arrays lists the arrays of numbers: New checks, Write writes and Load reads them.
+func (p *Parameters) arrays() []array {
+	d, k, any := &p.Design, &p.Tasks, -math.MaxFloat64
+	f, t, w := len(p.Schema.Features()), len(k.Names), 1+len(p.Schema.Features())
+	for i := range d.Curves {
+		w += d.Curves[i].Width()
+	}
+	list := []array{
+		{"fill", &d.Fill, []int{f}, any, false},
+		{"center", &d.Center, []int{f}, any, false},
+		{"scale", &d.Scale, []int{f}, 0, false},
+		{"mean", &p.Mean, []int{w}, any, false},
+		{"mean_covariance", &p.MeanCovariance, []int{Triangle(w)}, any, false},
+		{"deviations", &p.Prior.Deviations, []int{w}, 0, false},
+		{"loadings", &p.Prior.Loadings, []int{p.Prior.Rank, w}, any, false},
+		{"theta", &k.Theta, []int{t, w}, any, false},
+		{"covariance", &k.Covariance, []int{t, Triangle(w)}, any, k.Covariance == nil},
+	}
+	if e := p.Effects; e != nil {
+		list = append(list, array{"effects", &e.Mean, []int{w}, any, false},
+			array{"effects_covariance", &e.Covariance, []int{Triangle(w)}, any, false})
+	}
+	if p.Prior.Noise.TaskFreedom > 0 || k.Noise != nil || k.Freedom != nil {
+		list = append(list, array{"noise", &k.Noise, []int{t}, positive, false}, array{"noise_freedom", &k.Freedom, []int{t}, positive, false})
+	}
+	return list
+}
+
+// check reports a wrong number of entries, or an entry that is not finite or too small.
+func (a *array) check() error {
+	want := 1
+	for _, n := range a.shape {
+		want *= n
+	}
+	if a.missing {
+		want = 0
+	}
+	if len(*a.data) != want {
+		return fmt.Errorf("array %q has %d entries: %d are required", a.name, len(*a.data), want)
+	}
+	for i, v := range *a.data {
+		if !(v >= a.least) || !finite(v) {
+			rule := map[float64]string{0: " and not negative", positive: " and positive"}[a.least]
+			return fmt.Errorf("array %q: entry %d is %v: it must be finite%s", a.name, i, v, rule)
+		}
+	}
+	return nil
 }

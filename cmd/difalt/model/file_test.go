@@ -2,226 +2,342 @@ package model
 
 import (
 	"bytes"
-	"encoding"
+	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
-	"gonum.org/v1/gonum/mat"
 )
 
-var (
-	_ encoding.BinaryMarshaler   = (*Model)(nil)
-	_ encoding.BinaryUnmarshaler = (*Model)(nil)
-)
-
-func TestSaveLoad(t *testing.T) {
-	p := testParameters(t)
-	p.Schema = schema.Schema{Columns: []string{"f0", "site", "f3"}, Categories: []schema.Category{{Column: "site", Levels: []string{"p", "q=r"}}}}
-	m, err := New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "m.npz")
-	if err := m.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	l, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(m, l) {
-		t.Error("the model that was loaded is not the one that was saved")
-	}
-	check(t, m.Save(filepath.Join(t.TempDir(), "no", "m.npz")), "no such file")
-	_, err = Load(path + "x")
-	check(t, err, path+"x: no such file")
+// full returns parameters with all optional arrays.
+func full() Parameters {
+	p := synthetic()
+	p.Goodness = Goodness{Evidence: -123.5, R2Marginal: .3, R2Conditional: .6}
+	p.Effects = &Estimate{Mean: p.Tasks.Theta[:9], Covariance: p.Tasks.Covariance[:45], Freedom: 7}
+	p.Prior.Freedom, p.Prior.Noise.Freedom, p.Prior.Noise.TaskFreedom = 3, 80, 5
+	p.Tasks.Noise, p.Tasks.Freedom = []float64{.1, .2, .3, .4}, []float64{10, 11, 12, 13}
+	return p
 }
 
-// Covariances that are made when they are asked for are as good as others: writing keeps none, and predicting makes them once.
-func TestCovarianceOf(t *testing.T) {
-	p, calls := testParameters(t), 0
-	given, err := New(p)
+func bytesOf(t testing.TB, m *Model) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := m.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func readBytes(b []byte) (*Model, error) { return Read(bytes.NewReader(b), int64(len(b))) }
+
+func TestSaveLoad(t *testing.T) {
+	bare := full()
+	bare.Effects, bare.Prior.Rank, bare.Prior.Loadings, bare.Design.Curves = nil, 0, nil, nil
+	bare.Prior.Noise.TaskFreedom, bare.Tasks.Noise, bare.Tasks.Freedom, bare.Tasks.Covariance = 0, nil, nil, nil
+	bare.Mean, bare.MeanCovariance, bare.Prior.Deviations, bare.Tasks.Theta = bare.Mean[:7], bare.MeanCovariance[:28], bare.Prior.Deviations[:7], bare.Tasks.Theta[:28]
+	constant := Parameters{Target: Target{Scale: 1, Log: true}, Mean: []float64{1}, MeanCovariance: []float64{1}, Prior: Prior{Deviations: []float64{1}, Noise: Noise{Variance: 1}},
+		Tasks: Tasks{Names: []string{""}, Samples: []int{0}, Theta: []float64{2}}}
+	for name, p := range map[string]Parameters{"all arrays": full(), "required arrays": bare, "no features": constant} {
+		t.Run(name, func(t *testing.T) {
+			m := mustNew(t, p)
+			path := filepath.Join(t.TempDir(), "m.npz")
+			if err := m.Save(path); err != nil {
+				t.Fatal(err)
+			}
+			got, err := Load(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(bytesOf(t, got), bytesOf(t, m)) {
+				t.Error("the model that was loaded is written with other bytes")
+			}
+			x := make([]float64, len(m.Features()))
+			for _, task := range []string{m.Tasks()[0], "new"} {
+				a, _ := m.PredictError(task, x)
+				if b, err := got.PredictError(task, x); a != b || err != nil {
+					t.Errorf("prediction is %v, %v: want %v", b, err, a)
+				}
+			}
+			if !reflect.DeepEqual(got.Effects(), m.Effects()) || got.p.Goodness != m.p.Goodness || got.p.Estimator != m.p.Estimator {
+				t.Error("effects, goodness or estimator have changed")
+			}
+		})
+	}
+}
+
+// TestFormula computes a prediction as the documentation of Save does, from the arrays of the file.
+func TestFormula(t *testing.T) {
+	p := full()
+	m := mustNew(t, p)
+	r, err := npz.NewReader(bytes.NewReader(bytesOf(t, m)), int64(len(bytesOf(t, m))))
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := p.Covariance
-	p.Covariance, p.CovarianceOf = nil, func(t int, packed []float64) {
-		copy(packed, all[t*len(packed):])
-		calls++
+	get := func(name string) []float64 {
+		a, err := r.Array(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := a.Float64s()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
-	m, err := New(p)
-	if err != nil {
-		t.Fatal(err)
+	var h struct {
+		Target struct{ Center, Scale float64 }
+		Curves []int
 	}
-	for range 2 {
-		got, err := m.MarshalBinary()
-		want, _ := given.MarshalBinary()
-		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("the file is another: %v", err)
+	header, _ := readStrings(r, "header")
+	if err := json.Unmarshal([]byte(header[0]), &h); err != nil || !slices.Equal(h.Curves, []int{0}) {
+		t.Fatalf("header %v, %v", h, err)
+	}
+	x := []float64{35, math.NaN(), 0, 0, 1, 7} // 35 is a knot: the columns of the curve are -2 and 1
+	z := []float64{1}
+	for j, v := range x {
+		if math.IsNaN(v) {
+			v = get("fill")[j]
+		}
+		s := get("scale")[j]
+		if s > 0 {
+			z = append(z, (v-get("center")[j])/s)
+		} else {
+			z = append(z, 0)
 		}
 	}
-	if calls != 2*len(p.Tasks) {
-		t.Errorf("%d covariances were made to write %d twice", calls, len(p.Tasks))
+	z = append(z, get("values.0")[1], get("values.0")[5])
+	y := 0.0
+	for j, v := range get("theta")[2*9:][:9] {
+		y += v * z[j]
 	}
-	calls = 0
-	x := []float64{1, -2, 3, 0.5}
-	for range 2 {
-		for _, task := range p.Tasks {
-			y, e, err := m.PredictError(task, x)
-			wantY, wantE, _ := given.PredictError(task, x)
-			if err != nil || y != wantY || e != wantE {
-				t.Errorf("task %s: %v with error %v (%v), want %v with %v", task, y, e, err, wantY, wantE)
+	got, _, err := m.Predict("e", x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "prediction", got, h.Target.Center+h.Target.Scale*y)
+}
+
+// repack copies a model file, with arrays replaced: change returns the shape and the numbers of an array.
+func repack(t *testing.T, file []byte, header func(string) string, change func(name string, shape []int, v []float64) ([]int, []float64)) []byte {
+	t.Helper()
+	r, err := npz.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := npz.NewWriter(&out)
+	for _, name := range r.Names() {
+		a, err := r.Array(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Text() {
+			list, _ := a.Strings()
+			if name == "header" {
+				list[0] = header(list[0])
+			}
+			w.Strings(name, a.Shape, list)
+			continue
+		}
+		v, err := a.Float64s()
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape, v := change(name, a.Shape, v)
+		if shape == nil {
+			continue
+		}
+		if name == "samples" && len(shape) == 1 {
+			list := make([]int, len(v))
+			for i := range v {
+				list[i] = int(v[i])
+			}
+			w.Ints(name, list)
+			continue
+		}
+		w.Float64s(name, shape, v)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// Every array is checked for its presence, its shape, and numbers that are not finite.
+func TestDamagedArrays(t *testing.T) {
+	file := bytesOf(t, mustNew(t, full()))
+	same := func(s string) string { return s }
+	if _, err := readBytes(repack(t, file, same, func(_ string, s []int, v []float64) ([]int, []float64) { return s, v })); err != nil {
+		t.Fatal(err)
+	}
+	arrays := strings.Fields("samples knots.0 values.0 fill center scale mean mean_covariance deviations loadings theta covariance effects effects_covariance noise noise_freedom")
+	optional := "covariance effects"
+	for _, name := range arrays {
+		for damage, f := range map[string]func(shape []int, v []float64) ([]int, []float64){
+			"missing": func([]int, []float64) ([]int, []float64) { return nil, nil },
+			"longer": func(s []int, v []float64) ([]int, []float64) {
+				return grown(s), append(v, make([]float64, product(grown(s))-len(v))...)
+			},
+			"flat": func(_ []int, v []float64) ([]int, []float64) { return []int{1, 1, len(v)}, v },
+			"NaN":  func(s []int, v []float64) ([]int, []float64) { v[len(v)-1] = math.NaN(); return s, v },
+			"Inf":  func(s []int, v []float64) ([]int, []float64) { v[0] = math.Inf(-1); return s, v },
+		} {
+			if damage == "missing" && strings.Contains(optional, name) || name == "samples" && len(damage) == 3 {
+				continue
+			}
+			t.Run(name+" "+damage, func(t *testing.T) {
+				bad := repack(t, file, same, func(at string, s []int, v []float64) ([]int, []float64) {
+					if at == name {
+						return f(slices.Clone(s), v)
+					}
+					return s, v
+				})
+				_, err := readBytes(bad)
+				curve := strings.HasPrefix(name, "knots") || strings.HasPrefix(name, "values")
+				if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", name)) && !(curve && strings.Contains(err.Error(), "curve 0") || curve && strings.Contains(err.Error(), `"values.0"`)) {
+					t.Errorf("error %v does not name the array", err)
+				}
+			})
+		}
+	}
+}
+
+func grown(shape []int) []int { shape = slices.Clone(shape); shape[len(shape)-1]++; return shape }
+
+func product(shape []int) int {
+	n := 1
+	for _, k := range shape {
+		n *= k
+	}
+	return n
+}
+
+func TestHeaders(t *testing.T) {
+	file := bytesOf(t, mustNew(t, full()))
+	for _, c := range []struct{ name, old, new, want string }{
+		{"version", `"version":1`, `"version":8`, "has version 8, and this program reads version 1"},
+		{"format", "difalt model", "another", "not a model file"},
+		{"text", "{", "", "not a model file"},
+		{"type", `"rank":2`, `"rank":"2"`, "not a model file"},
+		{"rank", `"rank":2`, `"rank":3`, `array "loadings"`},
+		{"negative rank", `"rank":2`, `"rank":-3`, "the rank is -3"},
+		{"huge rank", `"rank":2`, `"rank":9223372036854775807`, `array "loadings"`},
+		{"noise", `"variance":0.3`, `"variance":0`, "variance of the noise is 0"},
+		{"columns", `"dose"`, `"dosis"`, `array "feature"`},
+		{"curve", `"curves":[0]`, `"curves":[6]`, "feature 6"},
+		{"more curves", `"curves":[0]`, `"curves":[0,1]`, `"knots.1"`},
+		{"target", `"scale":3`, `"scale":-3`, "scale -3"},
+		{"freedom", `"effects_freedom":7`, `"effects_freedom":-7`, "degrees of freedom is -7"},
+		{"share", `"r2_marginal":0.3`, `"r2_marginal":3`, "shares"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bad := repack(t, file, func(s string) string {
+				if !strings.Contains(s, c.old) {
+					t.Fatalf("no %s in %s", c.old, s)
+				}
+				return strings.Replace(s, c.old, c.new, 1)
+			}, func(_ string, s []int, v []float64) ([]int, []float64) { return s, v })
+			if _, err := readBytes(bad); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Files with changed or missing bytes are refused, or give a model; they neither panic nor use
+// memory beyond some buffers.
+func TestDamagedFiles(t *testing.T) {
+	file := bytesOf(t, mustNew(t, full()))
+	rng := rand.New(rand.NewPCG(5, 6))
+	var before, after runtime.MemStats
+	for range 500 {
+		bad := slices.Clone(file)
+		for range 1 + rng.IntN(4) {
+			bad[rng.IntN(len(bad))] = byte(rng.Uint32())
+		}
+		if rng.IntN(4) == 0 {
+			bad = bad[:rng.IntN(len(bad))]
+		}
+		runtime.ReadMemStats(&before)
+		m, err := readBytes(bad)
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 1<<22 {
+			t.Fatalf("reading %d bytes allocates %d", len(bad), used)
+		}
+		if err == nil {
+			if _, err := m.PredictError("n", []float64{44, 2.2, 0, 1, 0, 7}); err != nil {
+				t.Errorf("a file that was accepted has a model that fails: %v", err)
 			}
 		}
 	}
-	table := newRows(m)
-	table.add(rand.New(rand.NewPCG(1, 2)), "new", 3, x, 1, 0.1)
-	adapted, err := m.Adapt(table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := adapted.Covariance("3")
-	want, _ := given.Covariance("3")
-	if err != nil || !mat.Equal(got, want) {
-		t.Errorf("the adapted model has %v (%v), want %v", got, err, want)
-	}
-	if calls != len(p.Tasks) {
-		t.Errorf("%d covariances were made to predict by %d", calls, len(p.Tasks))
-	}
 }
 
-// The arrays of a file must be those that Save documents.
-func TestFileLayout(t *testing.T) {
-	m := testModel(t)
-	r := reader(t, m)
-	shapes := map[string]string{
-		"header": "(1,) string", "mean": "(5,) float64", "loadings": "(5, 2) float64", "slopes": "(4,) float64", "slopes_freedom": "(4,) float64", "mean_covariance": "(5, 5) float64", "doubt": "(12, 12) float64",
-		"theta": "(15, 5) float64", "covariance": "(15, 15) float64", "center": "(4,) float64",
-		"scale": "(4,) float64", "Theta": "(4, 15) float64", "constant": "(15,) float64", "task": "(15,) string", "node": "(15,) int64",
-		"node_name": "(3,) string", "feature": "(4,) string", "samples": "(15,) int64", "fill": "(4,) float64",
+// Covariances beyond the documented limit are left out, and their tasks then count as unseen.
+func TestLargeCovariance(t *testing.T) {
+	const f, tasks = 299, maxCovariance/(300*301/2) + 1
+	p := Parameters{
+		Design: Design{Fill: make([]float64, f), Center: make([]float64, f), Scale: make([]float64, f)}, Target: Target{Scale: 1},
+		Mean: make([]float64, f+1), MeanCovariance: make([]float64, Triangle(f+1)),
+		Prior: Prior{Deviations: slices.Repeat([]float64{.5}, f+1), Noise: Noise{Variance: 1}},
+		Tasks: Tasks{Samples: make([]int, tasks), Theta: make([]float64, tasks*(f+1)), CovarianceOf: func(int, []float64) {}},
 	}
-	if len(r.Names()) != len(shapes) {
-		t.Errorf("the file has %q", r.Names())
-	}
-	for name, want := range shapes {
-		if a, err := r.Array(name); err != nil || a.String() != want {
-			t.Errorf("array %q is %v, %v, want %s", name, a, err, want)
+	for i := range max(f, tasks) {
+		if i < f {
+			p.Schema.Columns = append(p.Schema.Columns, fmt.Sprint(i))
+		}
+		if i < tasks {
+			p.Tasks.Names = append(p.Tasks.Names, fmt.Sprint(i))
 		}
 	}
-	a, _ := r.Array("Theta")
-	data, _ := a.Float64s()
-	theta, _, _ := m.Coefficients("7")
-	for j := range theta {
-		if data[15*j+7] != theta[j] {
-			t.Errorf("Theta[%d, 7] is %v, want %v", j, data[15*j+7], theta[j])
-		}
+	file := bytesOf(t, mustNew(t, p))
+	m, err := readBytes(file)
+	if err != nil || m.KeepsIntervals() || len(file) > 4<<20 {
+		t.Fatalf("%d bytes, error %v", len(file), err)
+	}
+	if got, _ := m.PredictError("0", make([]float64, f)); got.StandardError != .5 {
+		t.Errorf("standard error is %v, want that of an unseen task, .5", got.StandardError)
 	}
 }
 
-func reader(t testing.TB, m *Model) *npz.Reader {
-	t.Helper()
-	data, err := m.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := npz.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func TestLoadErrors(t *testing.T) {
-	m := testModel(t)
+func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct {
-		change func(p *Parameters)
-		want   string
+		name, want string
+		change     func(p *Parameters)
 	}{
-		{func(p *Parameters) { p.Scaling.Scale = []float64{1, 0, 1, 1} }, `array "scale": entry 1 is 0`},
-		{func(p *Parameters) { p.Mean = []float64{1, 0, math.NaN(), 1, 1} }, `array "mean": entry 2 is NaN`},
-		{func(p *Parameters) { p.NodeOf = append([]int{7}, p.NodeOf[1:]...) }, `array "node": entry 0 is 7: want -1 to 2`},
-		{func(p *Parameters) { p.Tasks = append([]string{"1"}, p.Tasks[1:]...) }, `array "task": entry 1 is "1", which is there twice`},
-		{func(p *Parameters) { p.Samples = p.Samples[1:] }, `array "samples" is (14,) int64: want the shape [15]`},
-		{func(p *Parameters) { p.Samples = append([]int{-5}, p.Samples[1:]...) }, `array "samples": entry 0 is -5: want 0 or more`},
-		{func(p *Parameters) { p.Prior.Slopes = []float64{1, 0, 1, 1} }, "a variance of slopes of the model is 0"},
-		{func(p *Parameters) { p.Prior.Noise = -1 }, "a variance of the model is -1"},
+		{"no tasks", "it needs a task", func(p *Parameters) { p.Tasks = Tasks{} }},
+		{"repeated task", `array "task": entry 1 is "n", which is there twice`, func(p *Parameters) { p.Tasks.Names = []string{"n", "n", "e", "w"} }},
+		{"repeated feature", `array "feature": entry 1 is "age", which is there twice`, func(p *Parameters) { p.Schema.Columns[1] = "age" }},
+		{"no noise", "variance of the noise is 0", func(p *Parameters) { p.Prior.Noise.Variance = 0 }},
+		{"noise of a task", `array "noise": entry 1 is 0: it must be finite and positive`, func(p *Parameters) { p.Tasks.Noise[1] = 0 }},
+		{"samples", "number of samples", func(p *Parameters) { p.Tasks.Samples[0] = -1 }},
+		{"deviations", `array "deviations": entry 0 is -1: it must be finite and not negative`, func(p *Parameters) { p.Prior.Deviations[0] = -1 }},
+		{"rank", "the rank is 10: it must be 0 to 9", func(p *Parameters) { p.Prior.Rank = 10 }},
+		{"mean", `array "mean" has 8 entries: 9 are required`, func(p *Parameters) { p.Mean = p.Mean[1:] }},
+		{"knots", "curve 0: knot 1 is 50, and the next 50", func(p *Parameters) { p.Design.Curves[0].Knots[1] = 50 }},
+		{"values", "curve 0: it has 4 knots and 7 values", func(p *Parameters) { c := &p.Design.Curves[0]; c.Values = c.Values[1:] }},
+		{"target", "center NaN", func(p *Parameters) { p.Target.Center = math.NaN() }},
 	} {
-		bad := *m
-		c.change(&bad.p)
-		_, err := read(reader(t, &bad))
-		check(t, err, c.want)
+		t.Run(c.name, func(t *testing.T) {
+			p := full()
+			c.change(&p)
+			if _, err := New(p); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
 	}
-	for text, want := range map[string]string{
-		`{"format":"difalt model","version":9}`: "has version 9: this program reads version 8; a newer difalt wrote it",
-		`{"format":"difalt model","version":4}`: "has version 4: this program reads version 8; train the model again",
-		`{"format":"other"}`:                    "not a model file: its header is",
-		`nonsense`:                              "not a model file: its header is",
-		`{"format":"difalt model","version":6,"rank":-1,"method":"dif"}`:                     "rank -1",
-		`{"format":"difalt model","version":7,"log_target":true}`:                            "has version 7 and the logarithm of the target, which version 8 has",
-		`{"format":"difalt model","version":6,"alternatives":[{"weight":0.5}]}`:              "has version 6 and alternatives, which version 7 has",
-		`{"format":"difalt model","version":7,"alternatives":[{"weight":0.5,"rank":-1}]}`:    "rank -1",
-		`{"format":"difalt model","version":6,"rank":2,"method":"dif"}`:                      `array "feature" is missing`,
-		`{"format":"difalt model","version":6,"rank":9999999999999999999999,"method":"dif"}`: "not a model file",
-	} {
-		var buf bytes.Buffer
-		w := npz.NewWriter(&buf)
-		w.Strings("header", []int{1}, []string{text})
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
+	t.Run("covariance on demand", func(t *testing.T) {
+		p := full()
+		p.Tasks.Covariance, p.Tasks.CovarianceOf = nil, func(_ int, packed []float64) { packed[3] = math.NaN() }
+		err := mustNew(t, p).Write(&bytes.Buffer{})
+		if err == nil || !strings.Contains(err.Error(), `task "n" has the entry NaN`) {
+			t.Errorf("Write returns %v", err)
 		}
-		path := filepath.Join(t.TempDir(), "m.npz")
-		if err := os.WriteFile(path, buf.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		_, err := Load(path)
-		check(t, err, want)
-		check(t, err, path)
-	}
-}
-
-// New must name what does not fit.
-func TestNewErrors(t *testing.T) {
-	for want, change := range map[string]func(p *Parameters){
-		`array "mean" has 5 entries: want 4`:    func(p *Parameters) { p.Scaling.Constant = false },
-		`array "theta" has 74 entries: want 75`: func(p *Parameters) { p.Theta = p.Theta[1:] },
-		`array "doubt": entry (3, 4) is not`:    func(p *Parameters) { p.Prior.Uncertainty.SetSym(4, 3, math.NaN()) },
-		`array "doubt" is of order 11: want 12`: func(p *Parameters) { p.Prior.Uncertainty = mat.NewSymDense(11, nil) },
-		"which is there twice":                  func(p *Parameters) { p.Schema.Columns = []string{"a", "b", "a", "c"}; p.Schema.Categories = nil },
-		"the unit of the target is 0":           func(p *Parameters) { p.Scaling.TargetScale = 0 },
-		`array "mean" has 4 entries: want 5`:    func(p *Parameters) { p.Mean = p.Mean[1:] },
-		`array "fill" has 4 entries: want 2`:    func(p *Parameters) { p.Schema.Columns = p.Schema.Columns[:2] },
-	} {
-		p := testParameters(t)
-		change(&p)
-		_, err := New(p)
-		check(t, err, want)
-	}
-}
-
-func TestMarshalBinary(t *testing.T) {
-	m := testModel(t)
-	data, err := m.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var l Model
-	if err := l.UnmarshalBinary(data); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(m, &l) {
-		t.Error("the model that was read is not the one that was written")
-	}
-	check(t, l.UnmarshalBinary(data), "models are immutable")
-	var empty Model
-	check(t, empty.UnmarshalBinary(data[:len(data)/2]), "not a complete .npz file")
-	check(t, empty.UnmarshalBinary(nil), "not a complete .npz file")
-	if !reflect.DeepEqual(empty, Model{}) {
-		t.Error("a failed UnmarshalBinary changed the model")
-	}
+	})
 }

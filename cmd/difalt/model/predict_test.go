@@ -1,274 +1,240 @@
 package model
 
 import (
-	"errors"
 	"math"
-	"math/rand/v2"
-	"reflect"
-	"sync"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A prediction is target mean + (standardised x, 1)' theta, by dense algebra.
-func TestPredict(t *testing.T) {
-	m := testModel(t)
-	p := m.Parameters()
-	r := rand.New(rand.NewPCG(1, 1))
-	rows := newRows(m)
-	for _, task := range []string{"3", "0", "14"} {
-		rows.add(r, task, 4, make([]float64, 4), 0, 1)
+// The values of the curve are those of SciPy's CubicSpline with bc_type="natural".
+func TestDesignApply(t *testing.T) {
+	d := Design{
+		Fill: []float64{.2, 5, 1}, Center: []float64{1, 3, 8}, Scale: []float64{2, .5, 0},
+		Curves: []Curve{NewCurve(0, []float64{-2, -.5, 1, 4}, []float64{1, -2, .5, 3, 0, 1, 0, -1})},
 	}
-	rows.x[2][1] = math.NaN()
-	all, err := m.PredictTable(rows)
-	if err != nil {
-		t.Fatal(err)
+	if d.Width() != 6 {
+		t.Fatalf("width is %d, want 6", d.Width())
 	}
-	for i, x := range rows.x {
-		if n := m.FillMissing(x); n > 0 != (i == 2) || i == 2 && x[1] != p.Scaling.Fill[1] {
-			t.Errorf("row %d: %d values were filled in, now %v", i, n, x)
-		}
-		task := rows.tasks[rows.task[i]]
-		k := m.index[task]
-		z := mat.NewVecDense(5, nil)
-		for j := range x {
-			z.SetVec(j, (x[j]-p.Scaling.Center[j])/p.Scaling.Scale[j])
-		}
-		z.SetVec(4, 1)
-		want := p.Scaling.Target + p.Scaling.TargetScale*mat.Dot(z, mat.NewVecDense(5, p.Theta[5*k:5*k+5]))
-		got, err := m.Predict(task, x)
-		if err != nil || math.Abs(got-want) > 1e-12*(1+math.Abs(want)) || all[i] != got {
-			t.Fatalf("row %d: %v and %v, %v, want %v", i, got, all[i], err, want)
-		}
-	}
-	x := make([]float64, 4)
-	if n := testing.AllocsPerRun(100, func() { _, _ = m.Predict("3", x) }); n != 0 {
-		t.Errorf("Predict allocates %v times", n)
-	}
-}
-
-func TestPredictErrors(t *testing.T) {
-	m := testModel(t)
-	_, err := m.Predict("99", make([]float64, 4))
-	check(t, err, `the model does not know task "99": add it with adapt`)
-	if !errors.Is(err, ErrUnknownTask) {
-		t.Errorf("%v is not ErrUnknownTask", err)
-	}
-	for want, x := range map[string][]float64{
-		"feature 2 is -Inf":            {0, 0, math.Inf(-1), 0},
-		"feature 1 is +Inf":            {0, math.Inf(1), math.Inf(-1), 0},
-		"the prediction is not finite": {1.7e308, -1.7e308, 1.7e308, -1.7e308},
+	for _, c := range []struct {
+		name       string
+		x, u, v, w float64 // feature, its column, and the two of the curve
+	}{
+		{"before the first knot", -3, -2, 1, 0},
+		{"first knot", -2, -1.5, 1, 0},
+		{"first piece", -1.1, -1.05, -1.37182608695652, 0.808695652173913},
+		{"inner knot", -.5, -.75, -2, 1},
+		{"second piece", .2, -.4, -1.23498228663446, 0.677256038647343},
+		{"last piece", 3.3, 1.15, 2.81955555555556, -0.920148148148148},
+		{"after the last knot", 9, 4, 3, -1},
+		{"missing", math.NaN(), -.4, -1.23498228663446, 0.677256038647343},
 	} {
-		_, err = m.Predict("1", x)
-		check(t, err, want)
-		check(t, m.PredictBatch(make([]float64, 1), []string{"1"}, x), want)
-		if errors.Is(err, ErrUnknownTask) {
-			t.Errorf("%v is ErrUnknownTask", err)
-		}
-	}
-	if y, err := m.Predict("1", []float64{0, math.NaN(), math.Inf(1), 0}); err != nil || !math.IsNaN(y) {
-		t.Errorf("with NaN: %v, %v", y, err)
-	}
-	_, _, err = m.Coefficients("99")
-	check(t, err, `task "99"`)
-	_, err = m.Predict("1", make([]float64, 3))
-	check(t, err, "x has 3 features, the model 4")
-	other := newRows(m)
-	for _, task := range []string{"1", "u", "v", "w", "x", "y", "z"} {
-		other.add(rand.New(rand.NewPCG(1, 1)), task, 1, make([]float64, 4), 0, 1)
-	}
-	_, err = m.PredictTable(other)
-	check(t, err, `does not know tasks "u", "v", "w", "x", "y" and 1 more: add them with adapt`)
-	_, err = m.PredictTable(&memory{features: []string{"f0"}})
-	check(t, err, `the table has the features ["f0"], the model ["f0" "f1" "f2" "f3"]`)
-}
-
-// One model serves many goroutines; the race detector watches.
-func TestPredictConcurrently(t *testing.T) {
-	m := testModel(t)
-	r := rand.New(rand.NewPCG(1, 1))
-	rows := newRows(m)
-	for k := range 15 {
-		rows.add(r, m.Tasks()[k], 5, make([]float64, 4), 0, 1)
-	}
-	want, err := m.PredictTable(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tasks []string
-	var x []float64
-	for i := range rows.y {
-		tasks, x = append(tasks, rows.tasks[rows.task[i]]), append(x, rows.x[i]...)
-	}
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			dst := make([]float64, len(tasks))
-			for range 20 {
-				if err := m.PredictBatch(dst, tasks, x); err != nil || !reflect.DeepEqual(dst, want) {
-					t.Errorf("predictions differ: %v", err)
-				}
-				if y, _, err := m.PredictError(tasks[3], x[12:16]); err != nil || y != want[3] {
-					t.Errorf("prediction %v, %v", y, err)
-				}
-			}
-			if _, err := m.MarshalBinary(); err != nil {
-				t.Error(err)
+		t.Run(c.name, func(t *testing.T) {
+			got := make([]float64, 6)
+			d.Apply(got, []float64{c.x, 4, 2})
+			for j, want := range []float64{1, c.u, 2, 0, c.v, c.w} {
+				near(t, "column", got[j], want)
 			}
 		})
 	}
-	wg.Wait()
-	dst := make([]float64, len(tasks))
-	if n := testing.AllocsPerRun(20, func() { _ = m.PredictBatch(dst, tasks, x) }); n != 0 {
-		t.Errorf("PredictBatch allocates %v times", n)
+	kinds := ""
+	for _, c := range d.Columns() {
+		kinds += c.Kind.String() + " "
 	}
-	check(t, m.PredictBatch(dst[1:], tasks, x), "need")
-	check(t, m.PredictBatch(dst, tasks, x[1:]), "need")
-	tasks[2] = "nobody"
-	check(t, m.PredictBatch(dst, tasks, x), `row 2: the model does not know task "nobody"`)
+	if kinds != "constant linear linear linear bend bend " {
+		t.Errorf("kinds are %s", kinds)
+	}
 }
 
-// Coefficients of a new task, and their covariance, are those of the joint normal distribution, by dense
-// algebra: given all rows, with what the model knows as the prior.
-func TestAdaptIsThePosterior(t *testing.T) {
-	p := testParameters(t)
-	p.Prior.Uncertainty = nil
-	m, err := New(p)
-	if err != nil {
-		t.Fatal(err)
+// TestPredict compares predictions with the scaled coefficients times the columns of the design.
+func TestPredict(t *testing.T) {
+	for _, log := range []bool{false, true} {
+		p := synthetic()
+		p.Target.Log, p.Prior.Freedom, p.Prior.Noise.Freedom = log, 3, 4
+		if log {
+			p.Target.Center, p.Target.Scale = 1, .2
+		}
+		m := mustNew(t, p)
+		x := []float64{44, 2.2, 0, 1, 0, 7}
+		z := make([]float64, 9)
+		p.Design.Apply(z, x)
+		column := mat.NewVecDense(9, z)
+		unseen := mat.NewDense(9, 9, nil)
+		unseen.Scale(square(3.182446305284263/1.959963984540054), spread(&p.Prior)) // t(3) over normal
+		unseen.Add(unseen, unpack(p.MeanCovariance, 9))
+		noise := .3 * square(2.7764451051977987/1.959963984540054) // t(4) over normal
+		for _, c := range []struct {
+			task  string
+			theta []float64
+			cov   mat.Matrix
+		}{
+			{"e", p.Tasks.Theta[18:27], unpack(p.Tasks.Covariance[90:135], 9)},
+			{"new", p.Mean, unseen},
+		} {
+			y := p.Target.Center + p.Target.Scale*mat.Dot(mat.NewVecDense(9, c.theta), column)
+			v := mat.Inner(column, c.cov, column)
+			se, sample := p.Target.Scale*math.Sqrt(v), p.Target.Scale*math.Sqrt(v+noise)
+			got, err := m.PredictError(c.task, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Known != (c.task == "e") {
+				t.Errorf("task %q: known is %v", c.task, got.Known)
+			}
+			if !log {
+				near(t, "value", got.Value, y)
+				near(t, "standard error", got.StandardError, se)
+				near(t, "error of a sample", got.SampleError, sample)
+			} else {
+				near(t, "median", got.Value, math.Exp(y))
+				near(t, "probability", lognormal(got.Value, se, got.StandardError), .95)
+				near(t, "probability of a sample", lognormal(got.Value, sample, got.SampleError), .95)
+			}
+			value, known, err := m.Predict(c.task, x)
+			if value != got.Value || known != got.Known || err != nil {
+				t.Errorf("Predict returns %v, %v, %v: want %v", value, known, err, got.Value)
+			}
+			b, _ := m.Coefficients(c.task)
+			sum := b.Constant
+			for j := range x {
+				sum += b.Slopes[j] * x[j]
+			}
+			spline := NewCurve(0, p.Design.Curves[0].Knots, b.Curves[0])
+			add := []float64{0}
+			spline.apply(add, x[0])
+			near(t, "prediction from coefficients", sum+add[0], y)
+		}
 	}
-	r := rand.New(rand.NewPCG(2, 2))
-	for _, n := range []int{1, 3, 9, 700} { // also more rows than a compressor holds
-		rows := newRows(m)
-		rows.add(r, "new", n, []float64{1, 2, 3, 4}, 5, 1)
-		a, err := m.Adapt(rows)
+}
+
+// lognormal returns the probability that y exp(s Z) is within 1.96 e of y, from a sum over the density.
+func lognormal(y, s, e float64) (sum float64) {
+	const n = 400000
+	for i := range n {
+		z := -10 + 20*(float64(i)+.5)/n
+		if math.Abs(y*math.Exp(s*z)-y) <= 1.959963984540054*e {
+			sum += distuv.UnitNormal.Prob(z) * 20 / n
+		}
+	}
+	return math.Round(sum*1e4) / 1e4
+}
+
+// Rounding may leave a covariance with a negative variance along a row.
+func TestNegativeVariance(t *testing.T) {
+	p := Parameters{
+		Target: Target{Scale: 1}, Mean: []float64{0, 0}, MeanCovariance: make([]float64, 3),
+		Design: Design{Fill: []float64{0}, Center: []float64{0}, Scale: []float64{1}},
+		Prior:  Prior{Deviations: []float64{0, 0}, Noise: Noise{Variance: 4}},
+		Tasks:  Tasks{Names: []string{"t"}, Samples: []int{1}, Theta: []float64{0, 0}, Covariance: []float64{1, 2, 1}},
+	}
+	p.Schema.Columns = []string{"x"}
+	got, err := mustNew(t, p).PredictError("t", []float64{-1})
+	if err != nil || got.StandardError != 0 || got.SampleError != 2 {
+		t.Errorf("errors are %v and %v (%v): want 0 and 2", got.StandardError, got.SampleError, err)
+	}
+}
+
+// An unseen level has the effect 0 and the variance of the effects of known levels.
+func TestUnseenLevel(t *testing.T) {
+	p := synthetic()
+	m := mustNew(t, p)
+	x := []float64{44, 2.2, 0, 0, 0, 7}
+	got, err := m.PredictError("n", x)
+	if err != nil || got.Known {
+		t.Fatalf("known is %v, the error %v", got.Known, err)
+	}
+	z := make([]float64, 9)
+	p.Design.Apply(z, x)
+	column, cov := mat.NewVecDense(9, z), unpack(p.Tasks.Covariance[:45], 9)
+	sum := 0.0
+	for j := 3; j <= 5; j++ {
+		sum += (square(p.Tasks.Theta[j]) + cov.At(j, j)) / square(p.Design.Scale[j-1]) / 3
+	}
+	sum *= square(4.302652729911275 / 1.959963984540054) // t(2) over normal
+	near(t, "standard error", got.StandardError, 3*math.Sqrt(mat.Inner(column, cov, column)+sum))
+}
+
+func TestPredictRefuses(t *testing.T) {
+	m := mustNew(t, synthetic())
+	for _, c := range []struct {
+		name, want string
+		x          []float64
+	}{
+		{"length", "the row has 1 features, the model 6", []float64{1}},
+		{"infinite", `feature "dose" is -Inf`, []float64{1, math.Inf(-1), 1, 0, 0, 7}},
+		{"overflow", "overflows", []float64{1, math.MaxFloat64, 1, 0, 0, 7}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, _, err := m.Predict("n", c.x); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Covariances on demand give the same numbers as stored ones; without any, tasks count as unseen.
+func TestCovarianceOf(t *testing.T) {
+	p := synthetic()
+	x := []float64{44, 2.2, 0, 1, 0, 7}
+	stored, _ := mustNew(t, p).PredictError("s", x)
+	all := p.Tasks.Covariance
+	p.Tasks.Covariance = nil
+	none := mustNew(t, p)
+	p.Tasks.CovarianceOf = func(t int, packed []float64) { copy(packed, all[t*45:]) }
+	demanded := mustNew(t, p)
+	for range 2 {
+		if got, _ := demanded.PredictError("s", x); got != stored {
+			t.Errorf("on demand: %v, stored: %v", got, stored)
+		}
+		demanded.PredictError("n", x)
+	}
+	known, _ := none.PredictError("s", x)
+	unseen, _ := none.PredictError("new", x)
+	if none.KeepsIntervals() || known.StandardError != unseen.StandardError || known.Value != stored.Value {
+		t.Errorf("without covariances: %v, unseen: %v", known, unseen)
+	}
+}
+
+// A task that had no training rows is an unseen one.
+func TestTaskWithoutRows(t *testing.T) {
+	p := synthetic()
+	p.Tasks.Samples[1] = 0
+	m := mustNew(t, p)
+	x := []float64{44, 2.2, 0, 1, 0, 7}
+	got, _ := m.PredictError("s", x)
+	if want, _ := m.PredictError("new", x); got != want || m.Knows("s") {
+		t.Errorf("prediction is %v, want %v", got, want)
+	}
+}
+
+func TestTaskNoise(t *testing.T) {
+	p := synthetic()
+	p.Prior.Noise.TaskFreedom = 5
+	p.Tasks.Noise, p.Tasks.Freedom = []float64{.1, .2, .3, .4}, []float64{10, 10, 10, 10}
+	m := mustNew(t, p)
+	for task, want := range map[string]float64{"s": .2 * square(2.228138851964939/1.959963984540054), "new": .3 * square(2.570581835636314/1.959963984540054)} {
+		got, err := m.PredictError(task, []float64{44, 2.2, 0, 1, 0, 7})
 		if err != nil {
 			t.Fatal(err)
 		}
-		// (S^-1 + Z'Z)^-1, S = L L' + spread + intercept + covariance of the mean.
-		prior := mat.NewDense(5, 5, nil)
-		l := mat.NewDense(2, 5, p.Prior.Loadings)
-		prior.Mul(l.T(), l)
-		prior.Add(prior, mat.NewDense(5, 5, p.Prior.MeanCovariance))
-		for j := range 4 {
-			prior.Set(j, j, prior.At(j, j)+p.Prior.Spread*p.Prior.Slopes[j])
-		}
-		prior.Set(4, 4, prior.At(4, 4)+p.Prior.Intercept)
-		z, e := mat.NewDense(n, 5, nil), mat.NewVecDense(n, nil)
-		for i, x := range rows.x {
-			row := z.RawRowView(i)
-			copy(row, x)
-			p.Scaling.Apply(row)
-			e.SetVec(i, (rows.y[i]-7)/4-mat.Dot(mat.NewVecDense(5, row), mat.NewVecDense(5, p.Mean)))
-		}
-		var precision, cov mat.Dense
-		if err := precision.Inverse(prior); err != nil {
-			t.Fatal(err)
-		}
-		var gram mat.Dense
-		gram.Mul(z.T(), z)
-		precision.Add(&precision, &gram)
-		if err := cov.Inverse(&precision); err != nil {
-			t.Fatal(err)
-		}
-		var right, theta mat.VecDense
-		right.MulVec(z.T(), e)
-		theta.MulVec(&cov, &right)
-		theta.AddVec(&theta, mat.NewVecDense(5, p.Mean))
-		q := a.Parameters()
-		checkClose(t, "coefficients", q.Theta[75:], theta.RawVector().Data)
-		last := mat.NewVecDense(5, z.RawRowView(n-1))
-		_, got, err := a.PredictError("new", rows.x[n-1])
-		checkClose(t, "standard error", []float64{got}, []float64{4 * math.Sqrt(0.3*mat.Inner(last, &cov, last))})
-		if err != nil || len(a.Tasks()) != 16 || len(m.Tasks()) != 15 || q.NodeOf[15] != -1 || q.Samples[15] != n {
-			t.Errorf("%v, %d tasks, node %d, %d rows", err, len(a.Tasks()), q.NodeOf[15], q.Samples[15])
-		}
-		_, err = a.Adapt(rows)
-		check(t, err, `knows task "new" already`)
-		rows.x[n-1][2] = math.Inf(1)
-		_, err = m.Adapt(rows)
-		check(t, err, `task "new", row `)
-	}
-	x := make([]float64, 4)
-	if n := testing.AllocsPerRun(100, func() { _, _, _ = m.PredictError("3", x) }); n != 0 {
-		t.Errorf("PredictError allocates %v times", n)
+		near(t, task, square(got.SampleError)-square(got.StandardError), 9*want)
 	}
 }
 
-// A service adapts a model before it knows any task.
-func TestModelWithoutTasks(t *testing.T) {
-	p := testParameters(t)
-	p.Tasks, p.NodeOf, p.Samples, p.Theta, p.Covariance = nil, nil, nil, nil, nil
-	m, err := New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := newRows(m)
-	rows.add(rand.New(rand.NewPCG(1, 1)), "a", 9, []float64{1, 2, 3, 4}, 5, 0.1)
-	a, err := m.Adapt(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if y, err := a.PredictTable(rows); err != nil || math.IsNaN(y[8]) {
-		t.Errorf("predictions %v, %v", y, err)
-	}
-	_, e, err := a.PredictError("a", rows.x[0])
-	if err != nil || !math.IsNaN(e) {
-		t.Errorf("standard error %v, %v", e, err)
-	}
+// The exponential of a far extrapolation is limited to 8 standard deviations of the logarithm.
+func TestRestore(t *testing.T) {
+	s := Target{Center: 1, Scale: .5, Log: true}
+	near(t, "high", s.Restore(20), math.Exp(5))
+	near(t, "low", s.Restore(-20), math.Exp(-3))
+	near(t, "restored", s.Restore(s.Standardize(3)), 3)
 }
 
-// Where tasks differ by their noise, a new one has that of its rows, with some of what is usual: of many
-// rows the first, of one the second; and a model keeps both in its file.
-func TestAdaptEstimatesTheNoise(t *testing.T) {
-	p := testParameters(t)
-	p.Tasks, p.NodeOf, p.Samples, p.Theta, p.Covariance = nil, nil, nil, nil, nil
-	p.Prior.NoisePrior = NoisePrior{Scale: 0.1, Freedom: 6}
-	m, err := New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := newRows(m)
-	r := rand.New(rand.NewPCG(4, 4))
-	rows.add(r, "quiet", 400, []float64{1, 2, 3, 4}, 5, 0.5)
-	rows.add(r, "noisy", 400, []float64{1, 2, 3, 4}, 5, 6)
-	rows.add(r, "short", 1, []float64{1, 2, 3, 4}, 5, 1)
-	a, err := m.Adapt(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := a.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var read Model
-	if err := read.UnmarshalBinary(data); err != nil {
-		t.Fatal(err)
-	}
-	// The 97.5 % quantile of Student's t with 6 or 7 degrees of freedom is 2.45 or 2.36; that of the normal one 1.96.
-	usual := 4 * math.Sqrt(0.1)
-	for task, want := range map[string][2]float64{"quiet": {0.45, 0.58}, "noisy": {5.5, 6.5}, "short": {usual * 1.05, usual * 1.5}} {
-		got, err := a.TaskNoise(task)
-		if same, _ := read.TaskNoise(task); err != nil || got != same || got < want[0] || got > want[1] {
-			t.Errorf("%s: %v, read %v (%v), want between %v", task, got, same, err, want)
-		}
-	}
-	_, err = a.TaskNoise("nobody")
-	check(t, err, `does not know task "nobody"`)
-}
-
-// FillMissing of another number of features is a mistake of the program, not of the data.
-func TestFillMissingPanics(t *testing.T) {
-	m := testModel(t)
-	for _, n := range []int{0, 3, 5} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%d of 4 features are filled", n)
-				}
-			}()
-			m.FillMissing(make([]float64, n))
-		}()
+func TestPredictAllocatesNothing(t *testing.T) {
+	m := mustNew(t, synthetic())
+	x := []float64{44, 2.2, 0, 1, 0, 7}
+	if n := testing.AllocsPerRun(10, func() { m.Predict("n", x); m.PredictError("n", x) }); n != 0 {
+		t.Errorf("predictions allocate %v times", n)
 	}
 }

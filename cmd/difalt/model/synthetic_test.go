@@ -1,122 +1,136 @@
 package model
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 	"gonum.org/v1/gonum/mat"
 )
 
-// memory is a Table of slices.
-type memory struct {
-	features, tasks []string
-	task            []int
-	x               [][]float64
-	y               []float64
-}
-
-func (m *memory) Features() []string                 { return m.features }
-func (m *memory) Tasks() []string                    { return m.tasks }
-func (m *memory) Rows() int                          { return len(m.y) }
-func (m *memory) Task(row int) int                   { return m.task[row] }
-func (m *memory) X(dst []float64, row int) []float64 { copy(dst, m.x[row]); return dst }
-func (m *memory) Y(row int) float64                  { return m.y[row] }
-func (m *memory) HasTarget() bool                    { return true }
-
-// add appends n rows of a task, with y = x' theta + constant, and noise.
-func (m *memory) add(r *rand.Rand, task string, n int, theta []float64, constant, noise float64) {
-	m.tasks = append(m.tasks, task)
-	for range n {
-		x := make([]float64, len(m.features))
-		y := constant + noise*r.NormFloat64()
-		for j := range x {
-			x[j] = float64(j) + 2*r.NormFloat64()
-			y += x[j] * theta[j]
+// synthetic returns parameters with drawn numbers: two numeric features, the first of them with a
+// curve, a category of three levels, a feature that was constant, rank 2 and four tasks.
+func synthetic() Parameters {
+	rng := rand.New(rand.NewPCG(1, 2))
+	normal := func(n int, scale float64) []float64 {
+		list := make([]float64, n)
+		for i := range list {
+			list[i] = scale * rng.NormFloat64()
 		}
-		m.task, m.x, m.y = append(m.task, len(m.tasks)-1), append(m.x, x), append(m.y, y)
+		return list
 	}
-}
-
-// testParameters are those of 3 nodes with 15 tasks of 4 features and rank 2.
-func testParameters(t testing.TB) Parameters {
-	t.Helper()
-	const d, rank, nodes, tasks = 5, 2, 3, 15
-	r := rand.New(rand.NewPCG(5, 6))
-	normal := func(n int) []float64 {
-		v := make([]float64, n)
-		for i := range v {
-			v[i] = r.NormFloat64()
-		}
-		return v
-	}
-	covariance := func(n int) *mat.SymDense {
-		var c mat.SymDense
-		c.SymOuterK(0.01, mat.NewDense(n, n, normal(n*n)))
-		return &c
-	}
+	const f, w, t = 6, 9, 4
 	p := Parameters{
-		Method: "dif", Schema: schema.Schema{Columns: []string{"f0", "f1", "f2", "f3"}}, TaskColumn: "site", TargetColumn: "score",
-		Scaling: Scaling{Fill: normal(4), Center: normal(4), Scale: []float64{1, 2, .5, 3}, Target: 7, TargetScale: 4, Constant: true},
-		Mean:    normal(d),
-		Prior: Prior{
-			Rank: rank, Loadings: normal(d * rank), Intercept: 0.7, Spread: 0.2, Slopes: []float64{1, 2, 0.5, 3}, SlopesFreedom: []float64{3, 8, 20, 5}, MeanVariance: 2,
-			MeanCovariance: mat.DenseCopyOf(covariance(d)).RawMatrix().Data, Noise: 0.3, Uncertainty: mat.NewSymDense(d*rank+2, nil),
+		Estimator: "evidence",
+		Schema: schema.Schema{
+			Columns:    []string{"age", "dose", "site", "same"},
+			Categories: []schema.Category{{Column: "site", Levels: []string{"a", "b", "c"}}},
 		},
+		Design: Design{
+			Fill: []float64{40, 2, 0, 0, 0, 7}, Center: []float64{41, 2.5, .5, .3, .2, 7}, Scale: []float64{9, .5, .5, .45, .4, 0},
+			Curves: []Curve{NewCurve(0, []float64{20, 35, 50, 80}, []float64{1, -2, .5, 3, 0, 1, 0, -1})},
+		},
+		Target: Target{Column: "score", Center: 10, Scale: 3},
+		Mean:   normal(w, 1), MeanCovariance: packedPositive(rng, w, .1),
+		Prior: Prior{Deviations: make([]float64, w), Rank: 2, Loadings: normal(2*w, .5), Noise: Noise{Variance: .3}},
+		Tasks: Tasks{Column: "clinic", Names: []string{"n", "s", "e", "w"}, Samples: []int{5, 6, 7, 8}, Theta: normal(t*w, 1)},
 	}
-	doubt := covariance(d*rank + 2)
-	for i := range d*rank + 2 {
-		for j := i; j < d*rank+2; j++ {
-			p.Prior.Uncertainty.SetSym(i, j, doubt.At(i, j))
-		}
+	for j := range p.Prior.Deviations {
+		p.Prior.Deviations[j] = .2 * float64(j%3)
 	}
-	for g := range nodes {
-		p.Nodes = append(p.Nodes, fmt.Sprint("n", g))
-	}
-	for k := range tasks {
-		p.Tasks = append(p.Tasks, fmt.Sprint(k))
-		p.NodeOf = append(p.NodeOf, k*nodes/tasks)
-		p.Samples = append(p.Samples, 10+k)
-		p.Theta = append(p.Theta, normal(d)...)
-		c := covariance(d)
-		for i := range d {
-			for j := i; j < d; j++ {
-				p.Covariance = append(p.Covariance, c.At(i, j))
-			}
-		}
+	for range t {
+		p.Tasks.Covariance = append(p.Tasks.Covariance, packedPositive(rng, w, .2)...)
 	}
 	return p
 }
 
-func testModel(t testing.TB) *Model {
+// packedPositive returns a drawn positive definite matrix of order n.
+func packedPositive(rng *rand.Rand, n int, scale float64) []float64 {
+	a := mat.NewDense(n, n+2, nil)
+	a.Apply(func(int, int, float64) float64 { return scale * rng.NormFloat64() }, a)
+	var c mat.Dense
+	c.Mul(a, a.T())
+	return pack(&c)
+}
+
+func pack(c mat.Matrix) (packed []float64) {
+	n, _ := c.Dims()
+	for i := range n {
+		for j := i; j < n; j++ {
+			packed = append(packed, c.At(i, j))
+		}
+	}
+	return packed
+}
+
+func unpack(packed []float64, n int) *mat.SymDense {
+	c := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			c.SetSym(i, j, packed[0])
+			packed = packed[1:]
+		}
+	}
+	return c
+}
+
+// spread returns diag(Deviations)^2 + Loadings Loadings' as a matrix.
+func spread(p *Prior) *mat.Dense {
+	w := len(p.Deviations)
+	c := mat.NewDense(w, w, nil)
+	if p.Rank > 0 {
+		l := mat.NewDense(p.Rank, w, slices.Clone(p.Loadings))
+		c.Mul(l.T(), l)
+	}
+	for i, d := range p.Deviations {
+		c.Set(i, i, c.At(i, i)+d*d)
+	}
+	return c
+}
+
+func mustNew(t testing.TB, p Parameters) *Model {
 	t.Helper()
-	m, err := New(testParameters(t))
+	m, err := New(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-func newRows(m *Model) *memory { return &memory{features: m.Features()} }
-
-func check(t *testing.T, err error, want string) {
+func near(t *testing.T, name string, got, want float64) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error is %v, want one with %q", err, want)
+	if !(math.Abs(got-want) <= 1e-9*(1+math.Abs(want))) {
+		t.Errorf("%s is %v, want %v", name, got, want)
 	}
 }
 
-func checkClose(t *testing.T, what string, got, want []float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d entries, want %d", what, len(got), len(want))
+// A list is a Table of its rows.
+type list struct {
+	features, tasks []string
+	task            []int
+	x               [][]float64
+	y, weights      []float64
+}
+
+func (l *list) Features() []string                 { return l.features }
+func (l *list) Tasks() []string                    { return l.tasks }
+func (l *list) Rows() int                          { return len(l.task) }
+func (l *list) Task(row int) int                   { return l.task[row] }
+func (l *list) X(dst []float64, row int) []float64 { copy(dst, l.x[row]); return dst }
+func (l *list) HasTarget() bool                    { return l.y != nil }
+func (l *list) Y(row int) float64                  { return l.y[row] }
+func (l *list) Weights() []float64                 { return l.weights }
+
+// rows draws a table of n rows for every task.
+func rows(m *Model, n int, tasks ...string) *list {
+	rng := rand.New(rand.NewPCG(3, 4))
+	l := &list{features: m.Features(), tasks: tasks}
+	for i := range n * len(tasks) {
+		x := []float64{20 + 60*rng.Float64(), 1 + 3*rng.Float64(), 0, 0, 0, 7}
+		x[2+i%3] = 1
+		l.task, l.x, l.y = append(l.task, i%len(tasks)), append(l.x, x), append(l.y, 10+3*rng.NormFloat64())
 	}
-	for i := range want {
-		if !(math.Abs(got[i]-want[i]) <= 1e-9*(1+math.Abs(want[i]))) {
-			t.Errorf("%s: entry %d is %v, want %v", what, i, got[i], want[i])
-		}
-	}
+	return l
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/difalt/difalt/kernel/lsq"
 	"github.com/difalt/difalt/kernel/qr"
 	"github.com/difalt/difalt/topology"
-	"gonum.org/v1/gonum/mat"
 )
 
 // Arithmetic of one node, over the caller's memory.
@@ -76,24 +75,29 @@ func Run(ctx context.Context, tasks []*kernel.Tasks) (*difalt.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	problem := &difalt.Problem{Nodes: tasks, Moments: mat.NewSymDense(3, nil)}
-	o := difalt.Options{Rank: 1, Agreement: consensus.Agreement{Codec: consensus.Float32}}
+	problem := &difalt.Problem{Nodes: tasks}
+	o := difalt.Options{Rank: 1, Method: difalt.Accelerated, Codec: consensus.Int16}
 	solver, err := difalt.NewSolver(problem, network, o)
 	if err != nil {
 		return nil, err
 	}
 	defer solver.Close()
-	for record, err := range solver.Iterations(ctx) {
-		if err != nil || record.Iteration == 3 {
-			break
+	for range 3 {
+		if _, err := solver.Step(ctx); err != nil {
+			return nil, err
 		}
 	}
-	snapshot, err := solver.Snapshot(ctx)
+	snapshot, err := solver.Snapshot()
 	if err != nil {
 		return nil, err
 	}
-	if err := solver.Restore(snapshot); err != nil {
+	again, err := difalt.NewSolver(problem, network, o)
+	if err != nil {
 		return nil, err
 	}
-	return solver.Run(ctx)
+	defer again.Close()
+	if err := again.Restore(snapshot); err != nil {
+		return nil, err
+	}
+	return again.Run(ctx)
 }

@@ -10,10 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/scratch/scratchtest"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
@@ -23,38 +21,42 @@ import (
 func TestReadOfNumPy(t *testing.T) {
 	for _, c := range []struct {
 		file    string
-		task    []int
-		node    []int
+		rows    [][]int // of every task in the order of the nodes
+		tasks   []int   // of every node
 		y       float64 // y[i] = i * y
 		storage kernel.Storage
 	}{
 		// Fortran order, int32 tasks that are not adjacent, big-endian nodes, bool adjacency.
-		{"numpy-fortran.npz", []int{1, 0, 1, 0, 2, 2}, []int{0, 1, 1}, 0.25, kernel.Float64},
+		{"numpy-fortran.npz", [][]int{{1, 3}, {0, 2}, {4, 5}}, []int{1, 2}, 0.25, kernel.Float64},
 		// T x n x d, float32, compressed, uint8 nodes, big-endian float32 y.
-		{"numpy-stacked.npz", []int{0, 0, 1, 1, 2, 2}, []int{0, 0, 1}, 1, kernel.Float32},
+		{"numpy-stacked.npz", [][]int{{0, 1}, {2, 3}, {4, 5}}, []int{2, 1}, 1, kernel.Float32},
 	} {
-		f, err := Read(filepath.Join("testdata", c.file))
-		if err != nil {
-			t.Errorf("%s: %v", c.file, err)
-			continue
-		}
-		tab := f.Table
-		if tab.Storage() != c.storage || tab.Rows() != 6 || !f.HasNodes || !reflect.DeepEqual(tab.Tasks(), []string{"0", "1", "2"}) {
-			t.Errorf("%s: %v, %d rows, tasks %q", c.file, tab.Storage(), tab.Rows(), tab.Tasks())
-		}
-		x := make([]float64, 3)
-		for i := range tab.Rows() {
-			tab.X(x, i)
-			v := 10*float64(i) + 0.5
-			if x[0] != v || x[1] != v+1 || x[2] != v+2 || tab.Task(i) != c.task[i] || tab.Y(i) != float64(i)*c.y {
-				t.Errorf("%s: row %d: x = %v, task %d, y = %v", c.file, i, x, tab.Task(i), tab.Y(i))
+		t.Run(c.file, func(t *testing.T) {
+			f, err := Read(filepath.Join("testdata", c.file))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		for k, g := range c.node {
-			if tab.Node(k) != g {
-				t.Errorf("%s: task %d is on node %d, want %d", c.file, k, tab.Node(k), g)
+			p, err := f.Problem(0)
+			if err != nil || f.Tasks != 3 || f.Nodes != 2 || f.Features != 3 {
+				t.Fatalf("%d tasks, %d nodes, %d features, %v", f.Tasks, f.Nodes, f.Features, err)
 			}
-		}
+			next, x := 0, make([]float64, 3)
+			for g, n := range c.tasks {
+				tasks := p.Nodes[g]
+				if tasks.Len() != n || tasks.Storage() != c.storage {
+					t.Fatalf("node %d has %d tasks in %v", g, tasks.Len(), tasks.Storage())
+				}
+				for k := range n {
+					for s, i := range c.rows[next] {
+						v := 10*float64(i) + 0.5
+						if tasks.Row(x, k, s); !slices.Equal(x, []float64{v, v + 1, v + 2}) || tasks.Y(k)[s] != float64(i)*c.y {
+							t.Errorf("node %d, task %d, sample %d: %v, %v", g, k, s, x, tasks.Y(k)[s])
+						}
+					}
+					next++
+				}
+			}
+		})
 	}
 	f, _ := Read("testdata/numpy-fortran.npz")
 	if !mat.Equal(f.Adjacency, mat.NewDense(2, 2, []float64{0, 1, 1, 0})) || f.Weights != nil || f.U0 != nil {
@@ -67,6 +69,35 @@ func TestReadOfNumPy(t *testing.T) {
 	if !mat.Equal(f.U0[1], mat.NewDense(3, 2, []float64{0, 0, 1, 0, 0, 1})) || f.Start.At(2, 1) != 2 || f.Weights.At(0, 0) != 0.75 {
 		t.Error("U0, Ustart or weights of numpy-stacked.npz are wrong")
 	}
+}
+
+// Tasks of a file without nodes are dealt out in blocks.
+func TestProblemInBlocks(t *testing.T) {
+	p := validFile()
+	p.ints["task"] = []int{0, 1, 2, 1}
+	p.drop("node")
+	f, err := readBytes(p.bytes(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for nodes, want := range map[int][]int{0: {3}, 1: {3}, 2: {2, 1}, 3: {1, 1, 1}} {
+		problem, err := f.Problem(nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for _, n := range problem.Nodes {
+			got = append(got, n.Len())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d nodes have %v tasks, want %v", nodes, got, want)
+		}
+	}
+	_, err = f.Problem(4)
+	checkMessage(t, "too many", err, []string{"number of nodes is 4", "expected 1 to 3"})
+	f, _ = readBytes(validFile().bytes(t))
+	_, err = f.Problem(2)
+	checkMessage(t, "both", err, []string{"assigns its tasks to 2 nodes"})
 }
 
 // testProblem is a small problem with everything in it.
@@ -107,11 +138,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		layout, err := f.Table.Layout()
-		if err != nil {
-			t.Fatal(err)
-		}
-		q, err := f.Problem(layout)
+		q, err := f.Problem(0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +227,9 @@ func readBytes(b []byte) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(r, "")
+	s := &source{Reader: r}
+	f := s.file()
+	return f, s.err
 }
 
 func TestReadErrors(t *testing.T) {
@@ -212,7 +241,7 @@ func TestReadErrors(t *testing.T) {
 		change func(p *testFile)
 		want   []string
 	}{
-		{"no X", func(p *testFile) { p.drop("X") }, []string{`array "X" is missing`, "y, task, node"}},
+		{"no X", func(p *testFile) { p.drop("X") }, []string{`array "X" is missing`, `"y", "task", "node"`}},
 		{"no y", func(p *testFile) { p.drop("y") }, []string{`array "y" is missing`}},
 		{"no task", func(p *testFile) { p.drop("task") }, []string{`array "task" is missing`}},
 		{"unknown array", func(p *testFile) { p.set("extra", []int{1}, 1) }, []string{`array "extra" is not part`, `"Ustar"`}},
@@ -220,17 +249,17 @@ func TestReadErrors(t *testing.T) {
 		{"X of integers", func(p *testFile) { p.drop("X"); p.ints["X"] = []int{1} }, []string{`array "X" is (1,) int64`, "float64 or float32"}},
 		{"X without rows", func(p *testFile) { p.set("X", []int{0, 2}) }, []string{`array "X" is (0, 2) float64`, "no entries"}},
 		{"NaN in X", func(p *testFile) { p.set("X", []int{4, 2}, 1, 2, 3, 4, 5, math.NaN(), 7, 8) }, []string{`array "X": row 2, column 1 is NaN`}},
-		{"Inf in y", func(p *testFile) { p.set("y", []int{4}, 1, 2, 3, math.Inf(-1)) }, []string{`array "y": entry 3 is -Inf`}},
-		{"short y", func(p *testFile) { p.set("y", []int{3}, 1, 2, 3) }, []string{`array "y" is (3,) float64: want the shape [4]`}},
-		{"y of two dimensions", func(p *testFile) { p.set("y", []int{4, 1}, 1, 2, 3, 4) }, []string{`array "y" is (4, 1) float64: want the shape [4]`}},
+		{"Inf in y", func(p *testFile) { p.set("y", []int{4}, 1, 2, 3, math.Inf(-1)) }, []string{`array "y": row 0, column 3 is -Inf`}},
+		{"short y", func(p *testFile) { p.set("y", []int{3}, 1, 2, 3) }, []string{`array "y" is (3,) float64: expected the shape [4]`}},
+		{"y of two dimensions", func(p *testFile) { p.set("y", []int{4, 1}, 1, 2, 3, 4) }, []string{`array "y" is (4, 1) float64: expected the shape [4]`}},
 		{"short task", func(p *testFile) { p.ints["task"] = []int{0, 0, 1} }, []string{`array "task" is (3,) int64`, "X, which is (4, 2) float64"}},
-		{"task of floats", func(p *testFile) { p.set("task", []int{4}, 0, 0, 1, 1) }, []string{`array "task": it is (4,) float64: want integers`}},
+		{"task of floats", func(p *testFile) { p.set("task", []int{4}, 0, 0, 1, 1) }, []string{`array "task": it is (4,) float64: expected integers`}},
 		{"negative task", func(p *testFile) { p.ints["task"] = []int{0, 0, 1, -1} }, []string{`array "task": entry 3 is -1`}},
-		{"task beyond node", func(p *testFile) { p.ints["task"] = []int{0, 0, 1, 2} }, []string{`array "task": entry 3 is 2`, "T-1 = 1"}},
-		{"task without rows", func(p *testFile) { p.ints["task"] = []int{0, 0, 2, 2}; p.ints["node"] = []int{0, 0, 0} }, []string{"task 1 of 3 has no rows"}},
+		{"task beyond node", func(p *testFile) { p.ints["task"] = []int{0, 0, 1, 2} }, []string{`array "node" is (2,)`, "3 tasks"}},
+		{"task without rows", func(p *testFile) { p.ints["task"] = []int{0, 0, 2, 2}; p.ints["node"] = []int{0, 0, 0} }, []string{`array "task": no entry is 1, but one is 2`}},
 		{"task with stacked X", func(p *testFile) { p.set("X", []int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8) }, []string{`array "task" is there`, "X is (2, 2, 2)"}},
 		{"long node", func(p *testFile) { p.ints["node"] = []int{0, 1, 0} }, []string{`array "node" is (3,) int64`, "2 tasks"}},
-		{"node without tasks", func(p *testFile) { p.ints["node"] = []int{1, 1} }, []string{`array "node": node "0" has no tasks`}},
+		{"node without tasks", func(p *testFile) { p.ints["node"] = []int{1, 1} }, []string{`array "node": no entry is 0, but one is 1`}},
 		{"negative node", func(p *testFile) { p.ints["node"] = []int{0, -2} }, []string{`array "node": entry 1 is -2`}},
 		{"huge node", func(p *testFile) { p.ints["node"] = []int{0, 1 << 30} }, []string{`array "node": entry 1 is 1073741824`}},
 		{"weights not square", func(p *testFile) { p.set("weights", []int{2, 1}, 1, 1) }, []string{`array "weights" is (2, 1) float64`, "L = 2"}},
@@ -239,7 +268,7 @@ func TestReadErrors(t *testing.T) {
 			p.set("weights", []int{2, 2}, .5, .5, .5, .5)
 			p.set("adjacency", []int{2, 2}, 0, 1, 1, 0)
 		}, []string{`"weights" and "adjacency" are both there`}},
-		{"U0 of other nodes", func(p *testFile) { p.set("U0", []int{1, 2, 1}, 1, 0) }, []string{`array "U0" is (1, 2, 1) float64`, "L = 2 and d = 2"}},
+		{"U0 of other nodes", func(p *testFile) { p.set("U0", []int{1, 2, 1}, 1, 0) }, []string{`array "U0" is (1, 2, 1) float64`, "L nodes and d = 2"}},
 		{"U0 of two dimensions", func(p *testFile) { p.set("U0", []int{2, 1}, 1, 0) }, []string{`array "U0" is (2, 1) float64`, "L x d x r"}},
 		{"U0 not orthonormal", func(p *testFile) { p.set("U0", []int{2, 2, 1}, 1, 0, 1, 1) }, []string{`"U0[1]"`, "not orthonormal", "product 2"}},
 		{"Ustar of other features", func(p *testFile) { p.set("Ustar", []int{3, 1}, 1, 0, 0) }, []string{`array "Ustar" is (3, 1) float64`, "d = 2"}},
@@ -277,44 +306,20 @@ func TestReadTruncated(t *testing.T) {
 	checkMessage(t, "text", err, []string{"not a complete .npz file"})
 }
 
-// Tasks, nodes and features may have names, numbered as they come.
+// Names of tasks and nodes are numbered as they come.
 func TestReadWithNames(t *testing.T) {
-	file := func(task, node, feature []string) []byte {
-		var buf bytes.Buffer
-		w := npz.NewWriter(&buf)
-		w.Float64s("X", []int{4, 2}, []float64{1, 2, 3, 4, 5, 6, 7, 8})
-		w.Float64s("y", []int{4}, []float64{1, 2, 3, 4})
-		w.Strings("task", []int{len(task)}, task)
-		w.Strings("node", []int{len(node)}, node)
-		w.Strings("feature", []int{len(feature)}, feature)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return buf.Bytes()
-	}
-	f, err := readBytes(file([]string{"Ü", "a", "Ü", "c"}, []string{"q", "p", "q"}, []string{"age", "sex"}))
-	if err != nil {
+	var buf bytes.Buffer
+	w := npz.NewWriter(&buf)
+	w.Float64s("X", []int{4, 2}, []float64{1, 2, 3, 4, 5, 6, 7, 8})
+	w.Float64s("y", []int{4}, []float64{1, 2, 3, 4})
+	w.Strings("task", []int{4}, []string{"Ü", "a", "Ü", "c"})
+	w.Strings("node", []int{3}, []string{"q", "p", "q"})
+	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	layout, err := f.Table.Layout()
-	if err != nil || !reflect.DeepEqual(layout, dataset.Layout{{0, 2}, {1}}) || !reflect.DeepEqual(f.Table.Nodes(), []string{"q", "p"}) {
-		t.Errorf("layout %v of nodes %q, %v", layout, f.Table.Nodes(), err)
-	}
-	if !reflect.DeepEqual(f.Table.Tasks(), []string{"Ü", "a", "c"}) || !reflect.DeepEqual(f.Table.Features(), []string{"age", "sex"}) {
-		t.Errorf("tasks %q, features %q", f.Table.Tasks(), f.Table.Features())
-	}
-	for _, c := range []struct {
-		name string
-		b    []byte
-		want []string
-	}{
-		{"same features", file([]string{"a", "a", "a", "c"}, []string{"q", "q"}, []string{"age", "age"}), []string{`column "age" is there twice`}},
-		{"few features", file([]string{"a", "a", "a", "c"}, []string{"q", "q"}, []string{"age"}), []string{`array "feature" is (1,) string`, "X, which is (4, 2) float64"}},
-		{"empty task", file([]string{"a", "", "a", "c"}, []string{"q", "q"}, []string{"b", "c"}), []string{`array "task"`, `"" is not a name`}},
-		{"many nodes", file([]string{"a", "a", "a", "c"}, []string{"q", "q", "p"}, []string{"b", "c"}), []string{`array "node" is (3,) string`, "2 tasks"}},
-	} {
-		_, err := readBytes(c.b)
-		checkMessage(t, c.name, err, c.want)
+	f, err := readBytes(buf.Bytes())
+	if err != nil || !slices.Equal(f.task, []int{0, 1, 0, 2}) || !slices.Equal(f.node, []int{0, 1, 0}) || f.Tasks != 3 || f.Nodes != 2 {
+		t.Errorf("%+v, %v", f, err)
 	}
 }
 
@@ -345,51 +350,13 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		tab := p.Table
-		x := make([]float64, len(tab.Features()))
-		for i := range tab.Rows() {
-			for _, v := range append(tab.X(x, i), tab.Y(i)) {
-				if !finite(v) {
-					t.Fatalf("row %d holds %v", i, v)
-				}
-			}
-			if k := tab.Task(i); k < 0 || k >= len(tab.Tasks()) {
-				t.Fatalf("row %d has task %d of %d", i, k, len(tab.Tasks()))
-			}
+		if _, err := p.Problem(0); err != nil {
+			t.Fatal(err)
 		}
-		if p.HasNodes {
-			layout, err := p.Table.Layout()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := p.Problem(layout); err != nil {
-				t.Fatal(err)
+		for _, v := range slices.Concat(p.x, p.y) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				t.Fatalf("there is a sample with %v", v)
 			}
 		}
 	})
-}
-
-// TestOnDisk: a problem has the same rows on disk as in memory.
-func TestOnDisk(t *testing.T) {
-	folder := scratchtest.Folder(t)
-	for _, path := range []string{"testdata/numpy-fortran.npz", "testdata/numpy-stacked.npz"} {
-		want, err := Read(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := ReadOnDisk(path, folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, b := make([]float64, 3), make([]float64, 3)
-		for i := range want.Table.Rows() {
-			if !slices.Equal(got.Table.X(a, i), want.Table.X(b, i)) || got.Table.Y(i) != want.Table.Y(i) || got.Table.Task(i) != want.Table.Task(i) {
-				t.Errorf("%s: row %d differs", path, i)
-			}
-		}
-	}
-	none := filepath.Join(folder, "none")
-	if _, err := ReadOnDisk("testdata/numpy-stacked.npz", none); err == nil || !strings.Contains(err.Error(), none) {
-		t.Errorf("no folder: error %v, want one that names it", err)
-	}
 }

@@ -1,14 +1,12 @@
-// Package problemfile reads and writes the files by which programs exchange problems: the
-// samples of tasks on nodes, and perhaps the network and where the algorithm starts.
+// Package problemfile reads and writes problems as files: the samples of tasks on nodes,
+// and optionally the network and starting points.
 package problemfile
 
 import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/difalt"
@@ -16,174 +14,86 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A File is what a problem file holds: the samples of T tasks on L nodes,
-// and optionally the network and where the algorithm starts.
+// A File is the content of a problem file: the samples of T tasks with d features on L
+// nodes, and optionally the network and starting points.
 type File struct {
-	// Table holds the rows in the order of the file. Unless the file names them, its
-	// tasks are "0", "1", ..., T-1, its nodes "0", "1", ..., L-1 and its features "x0",
-	// "x1", ...
-	Table *dataset.Table
-	// HasNodes is set if the file says on which node each task lives. Otherwise the
-	// table's tasks have to be assigned.
-	HasNodes bool
-	// Weights and Adjacency are L x L; nil if the file has none.
+	// Tasks and Features are T and d. Nodes is L, or 0 if the file assigns no nodes to tasks.
+	Tasks, Features, Nodes int
+	// Weights and Adjacency are L x L; nil if they are absent.
 	Weights, Adjacency *mat.Dense
-	// U0 is the start of every node, Start that of the power iteration, and Truth the
-	// basis U*, all with d rows; nil if the file has none.
+	// U0 holds the start of every node, Start that of the power iteration, and Truth the
+	// basis U*, all with d rows; nil if they are absent.
 	U0           []*kernel.Basis
 	Start, Truth *kernel.Basis
+
+	x, y   []float64 // N x d and N
+	single bool      // x was float32
+	task   []int     // of every row
+	node   []int     // of every task; nil with Nodes 0
 }
 
 // Read reads a problem file: an .npz file with the arrays
 //
 //	X      N x d, or T x n x d for tasks of n samples each; float64 or float32
 //	y      N, or T x n
-//	task   N integers from 0 to T-1, or N strings that name the tasks, with a
-//	       two-dimensional X only; the rows of a task need not be adjacent
-//	node   where each task lives; optional: T integers from 0 to L-1, or T strings, in
+//	task   N integers from 0 to T-1, or N strings that name the tasks, for an X of two
+//	       dimensions only; the rows of a task need not be adjacent
+//	node   the node of each task; optional: T integers from 0 to L-1, or T strings, in
 //	       the order of the numbers of the tasks, or of the first rows of named ones
 //
-// and optionally feature (d strings, the names of the features), weights or adjacency (L x L), U0 (L x d x r, where each node
-// starts), Ustart (d x r, where the power iteration starts) and Ustar (d x r, the
-// truth). The columns of U0 and Ustar must be orthonormal. Errors name the file, the array, its
-// shape and type, and what is wanted. Features keep their storage, float64 or
-// float32.
-func Read(path string) (*File, error) { return ReadOnDisk(path, "") }
-
-// ReadOnDisk is Read for problems larger than memory: features are kept in
-// files in the given folder, as with dataset.TableOptions.Folder.
-func ReadOnDisk(path, folder string) (f *File, err error) {
+// and optionally weights or adjacency (L x L), U0 (L x d x r, the
+// starts of the nodes), Ustart (d x r, the start of the power iteration) and Ustar (d x r,
+// the truth). The columns of U0 and Ustar must be orthonormal. Errors name the file, the
+// array, its shape and type, and the wanted one.
+func Read(path string) (*File, error) {
 	r, err := npz.Open(path)
-	if err == nil {
-		defer r.Close()
-		f, err = read(r, folder)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	defer r.Close()
+	s := &source{Reader: r}
+	f := s.file()
+	if s.err != nil {
+		return nil, fmt.Errorf("%s: %w", path, s.err)
 	}
 	return f, nil
 }
 
-var arrays = []string{"X", "y", "task", "node", "feature", "weights", "adjacency", "U0", "Ustart", "Ustar"}
+var arrays = []string{"X", "y", "task", "node", "weights", "adjacency", "U0", "Ustart", "Ustar"}
 
-func read(r *npz.Reader, folder string) (*File, error) {
-	for _, name := range r.Names() {
-		if !slices.Contains(arrays, name) {
-			return nil, fmt.Errorf("array %q is not part of a problem file: it may hold %q", name, arrays)
-		}
-	}
-	s, f := &source{Reader: r}, &File{}
-	x := s.array("X", "N x d or T x n x d, float64 or float32", func(a *npz.Array) bool { return a.Float() && (len(a.Shape) == 2 || len(a.Shape) == 3) })
-	if x != nil && x.Len() == 0 {
-		s.fail("array %q is %s: it has no entries", "X", x)
-	}
-	if s.err != nil {
-		return nil, s.err
-	}
-	task, tasks := s.tasks(x)
-	shape := x.Shape[:len(x.Shape)-1]
-	y := s.numbers(s.array("y", fmt.Sprintf("the shape %v", shape), shaped(shape...)))
-	features := s.features(x)
-	if s.err != nil {
-		return nil, s.err
-	}
-	if f.Table, s.err = fillTable(x, y, features, task, tasks, folder); s.err == nil {
-		f.readNetwork(s)
-	}
-	return f, s.err
-}
-
-// A source reads the arrays of a file. Its first error stays; what is read after it is nothing.
+// A source reads the arrays of a file. Its first error sticks; later arrays are nil.
 type source struct {
 	*npz.Reader
 	err error
 }
 
-func (s *source) fail(format string, args ...any) {
-	if s.err == nil {
-		s.err = fmt.Errorf(format, args...)
+func (s *source) file() *File {
+	for _, name := range s.Names() {
+		if !slices.Contains(arrays, name) {
+			s.fail("array %q is not part of a problem file: it may hold %q", name, arrays)
+		}
 	}
-}
-
-// array returns an array that fits what is wanted, nil after an error.
-func (s *source) array(name, want string, fits func(a *npz.Array) bool) *npz.Array {
-	if s.err != nil {
-		return nil
-	}
-	var a *npz.Array
-	if a, s.err = s.Array(name); s.err == nil && !fits(a) {
-		s.fail("array %q is %s: want %s", name, a, want)
+	x := s.array("X", "N x d or T x n x d, float64 or float32",
+		func(a *npz.Array) bool { return a.Float() && (len(a.Shape) == 2 || len(a.Shape) == 3) })
+	if x != nil && x.Len() == 0 {
+		s.fail("array %q is %s: it has no entries", "X", x)
 	}
 	if s.err != nil {
 		return nil
 	}
-	return a
-}
-
-// shaped returns what fits a shape, in which 0 stands for any length but 0.
-func shaped(shape ...int) func(a *npz.Array) bool {
-	return func(a *npz.Array) bool {
-		return slices.EqualFunc(a.Shape, shape, func(n, want int) bool { return n == want || want == 0 && n > 0 })
+	d, rows := x.Shape[len(x.Shape)-1], x.Shape[:len(x.Shape)-1]
+	f := &File{single: x.Float32(), Features: d}
+	if len(rows) == 2 && s.Has("task") {
+		s.fail("array %q is there, but X is %s: its first axis is the task", "task", x)
 	}
-}
-
-// numbers returns the numbers of an array, nil if it is nil.
-func (s *source) numbers(a *npz.Array) (v []float64) {
-	if a != nil && s.err == nil {
-		v, s.err = a.Float64s()
-	}
-	return v
-}
-
-// fillTable makes the table of a problem: row i belongs to task[i], and tasks are their names.
-func fillTable(x *npz.Array, y []float64, features []string, task []int, tasks []string, folder string) (*dataset.Table, error) {
-	d := len(features)
-	storage := kernel.Float64
-	if x.Float32() {
-		storage = kernel.Float32
-	}
-	t, err := dataset.NewTableOnDisk(folder, features, true, storage)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range tasks {
-		if err := t.AddTask(name); err != nil {
-			return nil, fmt.Errorf("array %q: %w", "task", err)
-		}
-	}
-	for i, v := range y {
-		if !finite(v) {
-			return nil, fmt.Errorf("array %q: entry %d is %v", "y", i, v)
-		}
-	}
-	err = t.Fill(task, y, func(put func(at int, run []float64)) error {
-		return x.Each(func(at int, run []float64) error {
-			for k, v := range run {
-				if !finite(v) {
-					return fmt.Errorf("array %q: row %d, column %d is %v", "X", (at+k)/d, (at+k)%d, v)
-				}
-			}
-			put(at, run)
-			return nil
-		})
-	})
-	return t, err
-}
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-// readNetwork reads everything but the samples.
-func (f *File) readNetwork(s *source) {
-	nodes, l := 0, "L"
-	if s.Has("node") {
-		nodes = f.readNodes(s)
-		l = strconv.Itoa(nodes)
-	}
+	f.y = s.finite("y", s.array("y", fmt.Sprintf("the shape %v", rows), shaped(rows...)))
+	s.readTasks(f, x)
+	s.readNodes(f)
+	f.x = s.finite("X", x)
 	if s.Has("weights") && s.Has("adjacency") {
-		s.fail("arrays %q and %q are both there: want at most one", "weights", "adjacency")
+		s.fail("arrays %q and %q are both there: expected at most one", "weights", "adjacency")
 	}
-	f.Weights, f.Adjacency = s.square("weights", nodes), s.square("adjacency", nodes)
-	d := len(f.Table.Features())
+	f.Weights, f.Adjacency = s.square("weights", f.Nodes), s.square("adjacency", f.Nodes)
 	one := fmt.Sprintf("d x r with d = %d and r at most d, float64", d)
 	for _, u := range s.bases("Ustart", one, d) {
 		f.Start = u
@@ -192,14 +102,120 @@ func (f *File) readNetwork(s *source) {
 		f.Truth = u
 		s.checkOrthonormal("Ustar", u)
 	}
-	f.U0 = s.bases("U0", fmt.Sprintf("L x d x r with L = %s and d = %d, float64", l, d), nodes, d)
+	f.U0 = s.bases("U0", fmt.Sprintf("L x d x r with L nodes and d = %d, float64", d), f.Nodes, d)
 	for g, u := range f.U0 {
 		s.checkOrthonormal(fmt.Sprintf("U0[%d]", g), u)
 	}
+	return f
 }
 
-// checkOrthonormal refuses a basis whose subspace distances would mean nothing. It
-// lets float32 pass.
+func (s *source) fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf(format, args...)
+	}
+}
+
+// array returns an array that fits the wanted form, nil after an error.
+func (s *source) array(name, want string, fits func(a *npz.Array) bool) *npz.Array {
+	if s.err != nil {
+		return nil
+	}
+	var a *npz.Array
+	if a, s.err = s.Array(name); s.err == nil && !fits(a) {
+		s.fail("array %q is %s: expected %s", name, a, want)
+	}
+	if s.err != nil {
+		return nil
+	}
+	return a
+}
+
+// shaped accepts a shape; a 0 in it stands for any positive length.
+func shaped(shape ...int) func(a *npz.Array) bool {
+	return func(a *npz.Array) bool {
+		return slices.EqualFunc(a.Shape, shape, func(n, want int) bool { return n == want || want == 0 && n > 0 })
+	}
+}
+
+// numbers returns the numbers of an array, nil after an error.
+func (s *source) numbers(a *npz.Array) (v []float64) {
+	if a != nil && s.err == nil {
+		v, s.err = a.Float64s()
+	}
+	return v
+}
+
+// finite is numbers without NaN and Inf.
+func (s *source) finite(name string, a *npz.Array) []float64 {
+	v := s.numbers(a)
+	for i, w := range v {
+		if math.IsNaN(w) || math.IsInf(w, 0) {
+			d := a.Shape[len(a.Shape)-1]
+			s.fail("array %q: row %d, column %d is %v", name, i/d, i%d, w)
+			return nil
+		}
+	}
+	return v
+}
+
+// numbered reads n integers, or names, which are numbered in the order of first appearance,
+// and returns how many numbers there are, from 0. Each of them must occur.
+func (s *source) numbered(name string, n int, want string) (list []int, most int) {
+	a := s.array(name, want, shaped(n))
+	switch {
+	case a == nil:
+		return nil, 0
+	case a.Text():
+		words, err := a.Strings()
+		index := map[string]int{}
+		for _, w := range words {
+			k, there := index[w]
+			if !there {
+				k = len(index)
+				index[w] = k
+			}
+			list = append(list, k)
+		}
+		s.err = err
+		return list, len(index)
+	}
+	list, s.err = a.Ints()
+	count := make([]int, n)
+	for i, k := range list {
+		if k < 0 || k >= n {
+			s.fail("array %q: entry %d is %d: expected numbers from 0, fewer than the %d entries", name, i, k, n)
+			return nil, 0
+		}
+		count[k]++
+		most = max(most, k+1)
+	}
+	if k := slices.Index(count[:most], 0); k >= 0 {
+		s.fail("array %q: no entry is %d, but one is %d", name, k, most-1)
+	}
+	return list, most
+}
+
+// readTasks reads the tasks of the rows.
+func (s *source) readTasks(f *File, x *npz.Array) {
+	if len(x.Shape) == 2 {
+		f.task, f.Tasks = s.numbered("task", x.Shape[0], fmt.Sprintf("one entry per row of X, which is %s", x))
+		return
+	}
+	for i := range f.y {
+		f.task = append(f.task, i/x.Shape[1])
+	}
+	f.Tasks = x.Shape[0]
+}
+
+// readNodes reads the nodes of the tasks.
+func (s *source) readNodes(f *File) {
+	if s.Has("node") {
+		f.node, f.Nodes = s.numbered("node", f.Tasks, fmt.Sprintf("one entry for each of the %d tasks", f.Tasks))
+	}
+}
+
+// checkOrthonormal refuses a basis whose subspace distances would mean nothing. It accepts
+// the rounding of float32.
 func (s *source) checkOrthonormal(name string, u *kernel.Basis) {
 	const tolerance = 1e-4
 	_, r := u.Dims()
@@ -209,21 +225,12 @@ func (s *source) checkOrthonormal(name string, u *kernel.Basis) {
 			if i == j {
 				want = 1
 			}
-			// Written so that NaN is refused too.
-			if got := mat.Dot(mat.NewVecDense(len(u.Col(i)), u.Col(i)), mat.NewVecDense(len(u.Col(j)), u.Col(j))); !(math.Abs(got-want) < tolerance) {
-				s.fail("array %q: its columns are not orthonormal: columns %d and %d have the product %.4g, want %v", name, j, i, got, want)
+			got := mat.Dot(mat.NewVecDense(len(u.Col(i)), u.Col(i)), mat.NewVecDense(len(u.Col(j)), u.Col(j)))
+			if !(math.Abs(got-want) < tolerance) { // also NaN
+				s.fail("array %q: its columns are not orthonormal: columns %d and %d have the product %.4g, expected %v", name, j, i, got, want)
 			}
 		}
 	}
-}
-
-// Problem packs all samples, without any scaling, for the nodes of the layout.
-func (f *File) Problem(l dataset.Layout) (*difalt.Problem, error) {
-	nodes, err := f.Table.Pack(l, nil, len(f.Table.Features()), nil)
-	if err != nil {
-		return nil, err
-	}
-	return &difalt.Problem{Nodes: nodes, U0: f.U0, Start: f.Start, Truth: f.Truth}, nil
 }
 
 // square reads an optional L x L matrix; nodes is L, or 0 if it is not known.
@@ -239,7 +246,7 @@ func (s *source) square(name string, nodes int) *mat.Dense {
 	return nil
 }
 
-// bases reads an optional array of d x r, or of several such, whose shape begins with some sizes.
+// bases reads an optional array of d x r, or of several such, whose shape begins with sizes.
 func (s *source) bases(name, want string, sizes ...int) (list []*kernel.Basis) {
 	if !s.Has(name) {
 		return nil
@@ -255,102 +262,57 @@ func (s *source) bases(name, want string, sizes ...int) (list []*kernel.Basis) {
 	return list
 }
 
-func (s *source) tasks(x *npz.Array) (task []int, names []string) {
-	if len(x.Shape) == 3 {
-		if s.Has("task") {
-			s.fail("array %q is there, but X is %s: its first axis says the task", "task", x)
-		}
-		n := x.Shape[1]
-		task = make([]int, x.Shape[0]*n)
-		for i := range task {
-			task[i] = i / n
-		}
-		return task, text.Numbered("", x.Shape[0])
+// NodeOf returns the node of every task in Problem(nodes).
+func (f *File) NodeOf(nodes int) []int {
+	if f.node != nil {
+		return slices.Clone(f.node)
 	}
-	task, names = s.numbered("task", x.Shape[0], fmt.Sprintf("one entry a row of X, which is %s", x))
-	if names == nil && s.err == nil {
-		names = text.Numbered("", s.countTasks(task))
+	of := make([]int, f.Tasks)
+	for k := range of {
+		of[k] = k * max(nodes, 1) / f.Tasks
 	}
-	return task, names
+	return of
 }
 
-// numbered reads an array of n numbers, or of names, which are numbered in the order in which they come first.
-func (s *source) numbered(name string, n int, want string) (numbers []int, names []string) {
-	a := s.array(name, want, shaped(n))
-	if a == nil {
-		return nil, nil
+// Problem packs all samples for the nodes of the file, or for one node if it assigns none,
+// with nodes = 0. With nodes > 0, for a file that assigns none, it deals the tasks out in
+// blocks as even as possible.
+func (f *File) Problem(nodes int) (*difalt.Problem, error) {
+	tasks, d := f.Tasks, f.Features
+	switch {
+	case nodes > 0 && f.Nodes > 0:
+		return nil, fmt.Errorf("the file assigns its tasks to %s: the number of nodes must not be given", text.Plural(f.Nodes, "node"))
+	case nodes < 0 || nodes > tasks:
+		return nil, fmt.Errorf("the number of nodes is %d: expected 1 to %d, the number of tasks", nodes, tasks)
 	}
-	if !a.Text() {
-		numbers, s.err = a.Ints()
-		return numbers, nil
+	of, l := f.NodeOf(nodes), f.Nodes
+	if l == 0 {
+		l = max(nodes, 1)
 	}
-	var words []string
-	words, s.err = a.Strings()
-	index := map[string]int{}
-	for _, v := range words {
-		k, there := index[v]
-		if !there {
-			k = len(names)
-			index[v], names = k, append(names, v)
-		}
-		numbers = append(numbers, k)
+	storage := kernel.Float64
+	if f.single {
+		storage = kernel.Float32
 	}
-	return numbers, names
-}
-
-// countTasks returns the number of tasks, each of which must have rows.
-func (s *source) countTasks(task []int) (tasks int) {
-	limit := len(task)
-	if s.Has("node") {
-		if node := s.array("node", "", func(*npz.Array) bool { return true }); node != nil {
-			limit = node.Len()
-		}
+	samples := make([][]int, l)
+	place, next := make([]int, tasks), make([]int, tasks) // of every task: its number on its node, and its next row
+	for k, g := range of {
+		place[k] = len(samples[g])
+		samples[g] = append(samples[g], 0)
 	}
-	count := make([]int, limit)
-	for i, k := range task {
-		if k < 0 || k >= limit {
-			s.fail("array %q: entry %d is %d: want 0 to T-1 = %d", "task", i, k, limit-1)
-			return 0
-		}
-		count[k]++
-		tasks = max(tasks, k+1)
+	for _, k := range f.task {
+		samples[of[k]][place[k]]++
 	}
-	if k := slices.Index(count[:tasks], 0); k >= 0 {
-		s.fail("array %q: task %d of %d has no rows", "task", k, tasks)
+	var builders []*kernel.Builder
+	for _, n := range samples {
+		builders = append(builders, kernel.NewBuilder(d, n, storage))
 	}
-	return tasks
-}
-
-func (s *source) features(x *npz.Array) (names []string) {
-	d := x.Shape[len(x.Shape)-1]
-	if !s.Has("feature") {
-		return text.Numbered("x", d)
+	for i, k := range f.task {
+		builders[of[k]].SetRow(place[k], next[k], f.x[i*d:][:d], f.y[i])
+		next[k]++
 	}
-	if a := s.array("feature", fmt.Sprintf("one string a column of X, which is %s", x), shaped(d)); a != nil {
-		names, s.err = a.Strings()
+	p := &difalt.Problem{U0: f.U0, Start: f.Start, Truth: f.Truth}
+	for _, b := range builders {
+		p.Nodes = append(p.Nodes, b.Tasks())
 	}
-	return names
-}
-
-// readNodes reads where the tasks live and returns the number of nodes.
-func (f *File) readNodes(s *source) int {
-	tasks := len(f.Table.Tasks())
-	node, names := s.numbered("node", tasks, fmt.Sprintf("one entry for each of the %d tasks", tasks))
-	if s.err != nil {
-		return 0
-	}
-	if names == nil {
-		for k, g := range node {
-			if g < 0 || g >= tasks {
-				s.fail("array %q: entry %d is %d: want 0 to L-1, and no more nodes than tasks (%d)", "node", k, g, tasks)
-				return 0
-			}
-		}
-		names = text.Numbered("", slices.Max(node)+1)
-	}
-	if err := f.Table.Assign(names, node); err != nil {
-		s.fail("array %q: %w", "node", err)
-	}
-	f.HasNodes = true
-	return len(names)
+	return p, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// Write writes a problem of which all nodes live in this process, and the
+// Write writes a problem, all of whose nodes are in this process, and the
 // weights of its network unless they are nil, as a file that Read reads.
 // Tasks are numbered node by node. The file takes its name when it is complete.
 func Write(path string, p *difalt.Problem, w *topology.Weights) error {

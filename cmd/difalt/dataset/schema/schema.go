@@ -1,6 +1,5 @@
-// Package schema says how the columns of a file become features. It is what package
-// dataset, which reads files, and package model, which keeps what was learned from them,
-// have in common.
+// Package schema describes the features of a table, for package dataset, which reads
+// tables, and package model, which stores models.
 package schema
 
 import (
@@ -8,8 +7,8 @@ import (
 	"slices"
 )
 
-// A Schema says how the columns of a file become the features of a table, so that
-// other files can be read to the same features. It can be stored as JSON.
+// A Schema lists the feature columns of a table and their levels, so that other files can
+// be read to the same features. It can be stored as JSON.
 type Schema struct {
 	// Columns are the feature columns in their order.
 	Columns []string `json:"columns"`

@@ -1,5 +1,6 @@
-// Package cluster says who the nodes of a network are: the list of them in cluster.json, who
-// talks to whom, and the keys by which they are known. Every engine is described by it.
+// Package cluster reads and writes cluster.json, the list of the nodes of a network: their names, addresses,
+// keys and edges. It also identifies a node by the key that it shows, and signs and verifies statements of
+// nodes.
 package cluster
 
 import (
@@ -19,23 +20,23 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
 )
 
-// A Cluster says who the nodes of a network are, where they listen, by which keys they
-// are known, and who talks to whom: the content of cluster.json, which all nodes have.
+// A Cluster is the content of cluster.json, which all nodes have. Nodes are identified in one of two ways:
+// each by its own key (Node.Pin), or all by certificates of one Authority.
 type Cluster struct {
 	Version int `json:"version"` // of the file, 1
-	// Run tells this network from all others. Epoch grows when its nodes or edges change.
-	Run   string   `json:"run"` // 16 hexadecimal digits
-	Epoch uint32   `json:"epoch"`
-	Rule  string   `json:"weights"` // of mixing, a name that topology.ParseRule knows
-	Edges [][2]int `json:"edges"`   // by the numbers of the nodes, in Nodes from 0
-	// Authority has certificates in PEM, of whom may say who a node is that has no pins:
-	// the one whose name is among the DNS names of its certificate.
+	// Run identifies this network: 16 hexadecimal digits. A changed list gets a new run.
+	Run string `json:"run"`
+	// Edges are pairs of indices into Nodes.
+	Edges [][2]int `json:"edges"`
+	// Authority contains certificates in PEM. A node then shows a certificate that one of them has signed,
+	// with the node's name among its DNS names.
 	Authority string `json:"authority,omitempty"`
 	Nodes     []Node `json:"nodes"`
 }
@@ -44,9 +45,8 @@ type Cluster struct {
 type Node struct {
 	Name    string `json:"name"`
 	Address string `json:"address"` // host:port
-	// Pins of the keys that the node may show: one, and two while it changes its key; none
-	// if Cluster.Authority says who it is.
-	Pins []Pin `json:"keys,omitempty"`
+	// Pin identifies the node's key. It is empty if the cluster has an authority.
+	Pin Pin `json:"key,omitempty"`
 }
 
 // A Pin is the SHA-256 of the 32 bytes of an Ed25519 public key, "sha256:" and base64.
@@ -79,8 +79,7 @@ func Read(path string) (*Cluster, error) {
 	return c, nil
 }
 
-// Parse returns the cluster that text describes, or an error that says what is
-// wrong with it.
+// Parse returns the cluster that text describes, or an error that names the field at fault.
 func Parse(text []byte) (*Cluster, error) {
 	if len(text) > maxSize {
 		return nil, fmt.Errorf("more than %d bytes", maxSize)
@@ -97,13 +96,13 @@ func Parse(text []byte) (*Cluster, error) {
 	return c, c.Check()
 }
 
-// Check returns an error that names what is wrong with c.
+// Check returns an error that names the field or node at fault.
 func (c *Cluster) Check() error {
 	if c.Version != version {
 		return fmt.Errorf("version is %d: want %d", c.Version, version)
 	}
 	if _, err := strconv.ParseUint(c.Run, 16, 64); err != nil || len(c.Run) != 16 {
-		return fmt.Errorf("run is %q: want 16 hexadecimal digits", c.Run)
+		return fmt.Errorf("run is %q: expected 16 hexadecimal digits", c.Run)
 	}
 	if n := len(c.Nodes); n < 2 || n > maxNodes {
 		return fmt.Errorf("%d nodes: want 2 to %d", n, maxNodes)
@@ -111,14 +110,14 @@ func (c *Cluster) Check() error {
 	if _, err := c.roots(); err != nil {
 		return err
 	}
-	seen := map[string]int{} // what a node alone may be or have
+	seen := map[string]int{} // names, addresses and keys, which are unique
 	for i, node := range c.Nodes {
 		if err := node.check(c.Authority != ""); err != nil {
 			return fmt.Errorf("node %d (%q): %w", i, node.Name, err)
 		}
 		own := []string{fmt.Sprintf("are both called %q", node.Name), fmt.Sprintf("both have the address %q", node.Address)}
-		for _, pin := range node.Pins {
-			own = append(own, fmt.Sprintf("both have the key %s", pin))
+		if node.Pin != "" {
+			own = append(own, fmt.Sprintf("both have the key %s", node.Pin))
 		}
 		for _, is := range own {
 			if j, twice := seen[is]; twice {
@@ -127,7 +126,7 @@ func (c *Cluster) Check() error {
 			seen[is] = i
 		}
 	}
-	_, err := c.Weights()
+	_, err := c.Graph()
 	return err
 }
 
@@ -136,45 +135,43 @@ func (n *Node) check(authority bool) error {
 		return errors.New("a name has letters, digits, and . _ - but for the first, at most 64")
 	}
 	if host, port, err := net.SplitHostPort(n.Address); err != nil || host == "" || port == "" {
-		return fmt.Errorf("address is %q: want host:port", n.Address)
+		return fmt.Errorf("address is %q: expected host:port", n.Address)
 	}
-	if len(n.Pins) == 0 && !authority {
-		return errors.New("it has no key, and there is no authority")
-	}
-	for _, pin := range n.Pins {
-		if len(pin) <= len(pinPrefix) || pin[:len(pinPrefix)] != pinPrefix {
-			return fmt.Errorf("key is %q: want %q and base64", pin, pinPrefix)
-		}
-		if hash, err := base64.RawStdEncoding.Strict().DecodeString(string(pin[len(pinPrefix):])); err != nil || len(hash) != 32 {
-			return fmt.Errorf("key is %q: want %q and 32 bytes in base64", pin, pinPrefix)
-		}
+	switch {
+	case n.Pin == "" && !authority:
+		return errors.New("it has no key, and the list has no authority")
+	case n.Pin != "" && authority:
+		return errors.New("it has a key, and the list has an authority: remove one of the two")
+	case n.Pin != "":
+		return n.Pin.Check()
 	}
 	return nil
 }
 
-// Weights returns the mixing weights of the network.
-func (c *Cluster) Weights() (*topology.Weights, error) {
+// Check returns an error unless p is the prefix "sha256:" and 32 bytes in base64 without padding.
+func (p Pin) Check() error {
+	digits, ok := strings.CutPrefix(string(p), pinPrefix)
+	if hash, err := base64.RawStdEncoding.Strict().DecodeString(digits); !ok || err != nil || len(hash) != sha256.Size {
+		return fmt.Errorf("key is %q: expected %q and %d bytes in base64", p, pinPrefix, sha256.Size)
+	}
+	return nil
+}
+
+// Graph returns the graph of the network, or an error that names the edge at fault.
+func (c *Cluster) Graph() (*topology.Graph, error) {
 	g, err := topology.FromEdges(len(c.Nodes), c.Edges)
 	if err != nil {
 		return nil, fmt.Errorf("edges: %w", err)
 	}
-	rule, err := topology.ParseRule(c.Rule)
-	if err != nil {
-		return nil, fmt.Errorf("weights: %w", err)
-	}
-	w, err := topology.NewWeights(g, rule)
-	if err != nil {
-		return nil, fmt.Errorf("weights: %w", err)
-	}
-	return w, nil
+	return g, nil
 }
 
-// NodeOf returns the number of the node that may show the key of a pin, -1 if none may.
+// NodeOf returns the index of the node with a pin, or -1.
 func (c *Cluster) NodeOf(pin Pin) int {
-	return slices.IndexFunc(c.Nodes, func(n Node) bool { return slices.Contains(n.Pins, pin) })
+	return slices.IndexFunc(c.Nodes, func(n Node) bool { return n.Pin == pin })
 }
 
-// Text returns the content of cluster.json, or an error if that is longer than Read takes.
+// Text returns the content of cluster.json, or an error if it exceeds the length that Read accepts.
 func (c *Cluster) Text() ([]byte, error) {
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err == nil && len(text) >= maxSize {
@@ -183,13 +180,13 @@ func (c *Cluster) Text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// RunID returns the run as the number in every frame.
+// RunID returns the run as a number, which every frame contains.
 func (c *Cluster) RunID() uint64 {
-	id, _ := strconv.ParseUint(c.Run, 16, 64) // Check has seen to that
+	id, _ := strconv.ParseUint(c.Run, 16, 64) // Check refuses anything else
 	return id
 }
 
-// Label names a node in messages: its number and, if there is such a node, its name.
+// Label names a node in messages: its index and, if it exists, its name.
 func (c *Cluster) Label(i int) string {
 	if i < 0 || i >= len(c.Nodes) {
 		return fmt.Sprintf("node %d", i)
@@ -206,9 +203,8 @@ func (c *Cluster) Names(nodes []int) (list []string) {
 	return list
 }
 
-// Settings are what neighbours must have alike of the cluster, beyond run and epoch.
-// Addresses and keys may differ: names resolve differently from place to place, and
-// keys are changed at one node after the other.
+// Settings returns the parts of the list that neighbours compare, beyond the run: names and edges. Addresses
+// may differ, since host names resolve differently from place to place.
 func (c *Cluster) Settings() []wire.Setting {
 	var names []string
 	for _, n := range c.Nodes {
@@ -222,12 +218,11 @@ func (c *Cluster) Settings() []wire.Setting {
 	return []wire.Setting{
 		{Name: "the list of nodes", Value: brief(len(names), fmt.Sprintf("%q", names))},
 		{Name: "the list of edges", Value: brief(len(edges), fmt.Sprint(edges))},
-		{Name: "the rule of the weights", Value: c.Rule},
 	}
 }
 
-// brief returns a list of so many in words if that is short, or else by its hash: that of a
-// large network would fill the greeting of every neighbour.
+// brief returns a list of n entries as it is, or its length and hash if it is long: greetings stay short in
+// large networks.
 func brief(n int, list string) string {
 	if len(list) <= 400 {
 		return list
@@ -238,10 +233,10 @@ func brief(n int, list string) string {
 // File is the name of the file that Write writes the cluster to.
 const File = "cluster.json"
 
-// Named returns a cluster of which only the names, the edges and the rule of the weights are
-// known: enough where a launcher starts the processes and says which node each of them is.
-func Named(names []string, g *topology.Graph, rule string) *Cluster {
-	c := &Cluster{Version: version, Rule: rule}
+// Named returns a cluster with names and edges only: enough where a launcher such as mpirun starts the
+// processes and identifies them.
+func Named(names []string, g *topology.Graph) *Cluster {
+	c := &Cluster{Version: version}
 	for i, name := range names {
 		c.Nodes = append(c.Nodes, Node{Name: name})
 		for _, j := range g.Neighbors(i) {
@@ -253,40 +248,43 @@ func Named(names []string, g *topology.Graph, rule string) *Cluster {
 	return c
 }
 
-// New returns a cluster of a new run with a new key for every node, and the key files.
-func New(names, addresses []string, g *topology.Graph, rule string) (c *Cluster, keys [][]byte, err error) {
-	switch {
-	case len(names) != g.Len():
-		return nil, nil, fmt.Errorf("%d names for a graph of %d nodes", len(names), g.Len())
-	case len(names) != len(addresses):
-		return nil, nil, fmt.Errorf("%d names and %d addresses", len(names), len(addresses))
+// New returns the cluster of a new run. Node i has the key of pins[i]; where that is empty, New makes a key
+// and returns the text of its file in keys[i].
+func New(names, addresses []string, pins []Pin, g *topology.Graph) (c *Cluster, keys [][]byte, err error) {
+	if n := g.Len(); len(names) != n || len(addresses) != n || len(pins) != n {
+		return nil, nil, fmt.Errorf("%d names, %d addresses and %d keys for a graph of %d nodes", len(names), len(addresses), len(pins), n)
 	}
 	run := make([]byte, 8)
 	_, _ = rand.Read(run) // never fails
-	c = Named(names, g, rule)
-	c.Run, c.Epoch = hex.EncodeToString(run), 1
-	for i := range c.Nodes {
-		key, text := NewKey()
-		keys = append(keys, text)
-		c.Nodes[i].Address, c.Nodes[i].Pins = addresses[i], []Pin{PinOf(key.Public().(ed25519.PublicKey))}
+	c = Named(names, g)
+	c.Run, keys = hex.EncodeToString(run), make([][]byte, len(pins))
+	for i, pin := range pins {
+		if pin == "" {
+			key, text := NewKey()
+			pin, keys[i] = PinOf(key.Public().(ed25519.PublicKey)), text
+		}
+		c.Nodes[i].Address, c.Nodes[i].Pin = addresses[i], pin
 	}
 	return c, keys, c.Check()
 }
 
-// KeyFile returns the name of the key file of a node that Write writes.
+// KeyFile returns the name of a node's key file, as Write writes it.
 func KeyFile(node string) string { return node + ".key" }
 
-// Write writes File and the keys of the nodes to a folder. It is an error if one of them
-// exists. After an error none of the new files is left.
+// Write writes File and the keys to a folder; nil keys are left out. It is an error if one of the files
+// exists. After an error no new file is left.
 func Write(folder string, c *Cluster, keys [][]byte) (err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
 	path := filepath.Join(folder, File)
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s exists: nodes that have it would not talk to those of another", path)
+		return fmt.Errorf("%s exists: nodes with that list would refuse nodes with a new one", path)
 	}
 	for i, key := range keys {
+		if key == nil {
+			continue
+		}
 		path := filepath.Join(folder, KeyFile(c.Nodes[i].Name))
 		if err := WriteKey(path, key); err != nil {
 			return err
@@ -304,7 +302,7 @@ func Write(folder string, c *Cluster, keys [][]byte) (err error) {
 	return atomicfile.WriteFile(path, text, 0o666)
 }
 
-// WriteKey writes a key file, which must not exist, for its owner only.
+// WriteKey writes a key file that only its owner can read. It is an error if the file exists.
 func WriteKey(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -312,7 +310,7 @@ func WriteKey(path string, text []byte) error {
 	}
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(path) // not a key
+		os.Remove(path) // it is incomplete
 	}
 	return err
 }

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"crypto/ed25519"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -23,7 +25,7 @@ func three(t testing.TB) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _, err := New([]string{"a", "b", "c"}, []string{"h:1", "h:2", "h:3"}, g, "metropolis")
+	c, _, err := New([]string{"a", "b", "c"}, []string{"h:1", "h:2", "h:3"}, make([]Pin, 3), g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +58,8 @@ func FuzzCluster(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := c.Weights(); err != nil {
-			t.Errorf("good, but without weights: %v", err)
+		if _, err := c.Graph(); err != nil {
+			t.Errorf("good, but without a graph: %v", err)
 		}
 		again, err := Parse([]byte(text(t, c)))
 		if err != nil || text(t, again) != text(t, c) {
@@ -75,14 +77,14 @@ func TestClusterErrors(t *testing.T) {
 		"1 nodes":                         func(c *Cluster) { c.Nodes = c.Nodes[:1] },
 		`both called "a"`:                 func(c *Cluster) { c.Nodes[1].Name = "a" },
 		"both have the address":           func(c *Cluster) { c.Nodes[1].Address = c.Nodes[0].Address },
-		"nodes 0 and 1 both have the key": func(c *Cluster) { c.Nodes[1].Pins = c.Nodes[0].Pins },
-		`node 1 ("b"): it has no key`:     func(c *Cluster) { c.Nodes[1].Pins = nil },
-		`key is "sha256:AAAA"`:            func(c *Cluster) { c.Nodes[1].Pins = []Pin{"sha256:AAAA"} },
-		`key is "md5"`:                    func(c *Cluster) { c.Nodes[1].Pins = []Pin{"md5"} },
+		"nodes 0 and 1 both have the key": func(c *Cluster) { c.Nodes[1].Pin = c.Nodes[0].Pin },
+		`node 1 ("b"): it has no key`:     func(c *Cluster) { c.Nodes[1].Pin = "" },
+		`key is "sha256:AAAA"`:            func(c *Cluster) { c.Nodes[1].Pin = "sha256:AAAA" },
+		`key is "md5"`:                    func(c *Cluster) { c.Nodes[1].Pin = "md5" },
 		`address is "b"`:                  func(c *Cluster) { c.Nodes[1].Address = "b" },
 		"a name has letters":              func(c *Cluster) { c.Nodes[1].Name = "../b" },
 		"edges: ":                         func(c *Cluster) { c.Edges = [][2]int{{0, 7}} },
-		`weights "heavy"`:                 func(c *Cluster) { c.Rule = "heavy" },
+		"it has a key, and the list has an authority": func(c *Cluster) { c.Authority = newAuthority(t).pem() },
 	} {
 		if err := changed(c, change).Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -116,11 +118,11 @@ func TestManyNodes(t *testing.T) {
 		for i := range names {
 			names[i] = fmt.Sprintf("node-%d", i)
 		}
-		c := Named(names, g, "metropolis")
-		c.Run, c.Epoch = strings.Repeat("a", 16), 1
+		c := Named(names, g)
+		c.Run = strings.Repeat("a", 16)
 		for i := range c.Nodes {
 			pin := PinOf(binary.BigEndian.AppendUint64(nil, uint64(i)))
-			c.Nodes[i].Address, c.Nodes[i].Pins = fmt.Sprintf("%s.example.org:7001", names[i]), []Pin{pin}
+			c.Nodes[i].Address, c.Nodes[i].Pin = fmt.Sprintf("%s.example.org:7001", names[i]), pin
 		}
 		return c
 	}
@@ -196,7 +198,7 @@ func TestPrivate(t *testing.T) {
 // TestSettingsOfMany: what neighbours compare of a large network fits into a greeting, and
 // shows still that something differs.
 func TestSettingsOfMany(t *testing.T) {
-	c := &Cluster{Rule: "metropolis"}
+	c := &Cluster{}
 	for i := range 2000 {
 		c.Nodes = append(c.Nodes, Node{Name: fmt.Sprintf("site-%d", i)})
 		for hop := 1; hop < 2000; hop *= 2 {
@@ -220,19 +222,39 @@ func TestSettingsOfMany(t *testing.T) {
 	}
 }
 
-// New refuses lists that do not go together.
-func TestNewRefuses(t *testing.T) {
+// TestNew: a node keeps the key that it brings, and gets a new one otherwise; lists of different lengths are
+// refused.
+func TestNew(t *testing.T) {
 	g, err := topology.Ring(3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"a", "b", "c"}
-	for want, c := range map[string][2][]string{
-		"3 names and 2 addresses":  {names, {"a:1", "b:1"}},
-		"2 names for a graph of 3": {names[:2], {"a:1", "b:1"}},
-		"4 names for a graph of 3": {append(names, "d"), {"a:1", "b:1", "c:1", "d:1"}},
+	own, _ := NewKey()
+	pin := PinOf(own.Public().(ed25519.PublicKey))
+	c, keys, err := New([]string{"a", "b", "c"}, []string{"a:1", "b:1", "c:1"}, []Pin{"", pin, ""}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Nodes[1].Pin != pin || keys[1] != nil {
+		t.Errorf("node b has key %s, and a key file: %v; want %s and none", c.Nodes[1].Pin, keys[1] != nil, pin)
+	}
+	folder := filepath.Join(t.TempDir(), "keys")
+	if err := Write(folder, c, keys); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"a", "b", "c"} {
+		id, err := ReadIdentity(c, filepath.Join(folder, KeyFile(name)), "")
+		switch {
+		case i == 1 && !errors.Is(err, fs.ErrNotExist):
+			t.Errorf("the key of b: %v, want none", err)
+		case i != 1 && (err != nil || id.Node != i || id.Pin() != c.Nodes[i].Pin):
+			t.Errorf("the key of %s: %+v, %v", name, id, err)
+		}
+	}
+	for want, n := range map[string][3]int{
+		"3 names, 2 addresses and 3 keys": {3, 2, 3}, "2 names, 2 addresses and 2 keys for a graph of 3": {2, 2, 2}, "3 names, 3 addresses and 0 keys": {3, 3, 0},
 	} {
-		if _, _, err := New(c[0], c[1], g, "metropolis"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := New(make([]string, n[0]), make([]string, n[1]), make([]Pin, n[2]), g); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

@@ -52,19 +52,19 @@ func ReadKey(path string) (ed25519.PrivateKey, error) {
 	}
 	key, ok := parsed.(ed25519.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("%s: a key of type %T: want Ed25519", path, parsed)
+		return nil, fmt.Errorf("%s: a key of type %T: expected Ed25519", path, parsed)
 	}
 	return key, nil
 }
 
-// readSecret reads a file that is private to a user.
+// readSecret reads a file that only one user can read.
 func readSecret(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat() // of what is read
+	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +74,8 @@ func readSecret(path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// private reports whether a file with this mode and owner is for one user only: nobody else
-// may do anything with it. But the group may read one of root, for a user who is not root:
-// there is no other way for that user to read it, and so containers get their secrets.
+// private reports whether a file with this mode and owner is for one user only. The group may read a file of
+// root, if the user is not root: containers get their secrets that way.
 func private(mode fs.FileMode, owner, user int) bool {
 	if owner == 0 && user != 0 {
 		return mode.Perm()&0o037 == 0
@@ -90,41 +89,38 @@ func PinOf(key ed25519.PublicKey) Pin {
 	return Pin(pinPrefix + base64.RawStdEncoding.EncodeToString(hash[:]))
 }
 
-// certificate returns what TLS wants around a pinned key. Nothing in it matters but the key:
-// who may talk, and until when, is what cluster.json says.
+// certificate returns a self-signed certificate around a pinned key, as TLS requires. Peers check the key
+// only.
 func certificate(key ed25519.PrivateKey) tls.Certificate {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "difalt"},
-		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // "no date", RFC 5280
+		NotBefore: time.Unix(0, 0),
+		NotAfter:  time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // "no date", RFC 5280
 	}
 	der, _ := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key) // knows Ed25519
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// Identify returns which node shows a certificate and those behind it, or an error that
-// says why it is none.
+// Identify returns the index of the node that shows a chain of certificates, or an error with the reason why
+// it is not a node of the list.
 func (c *Cluster) Identify(chain []*x509.Certificate) (int, error) {
 	if len(chain) == 0 {
-		return -1, errors.New("no key was shown")
+		return -1, errors.New("it shows no key")
 	}
-	leaf := chain[0]
-	key, pinned := leaf.PublicKey.(ed25519.PublicKey)
-	if pinned {
-		if i := c.NodeOf(PinOf(key)); i >= 0 {
-			return i, nil
-		}
-	}
-	switch {
-	case c.Authority != "":
+	if c.Authority != "" {
 		return c.certified(chain)
-	case !pinned:
-		return -1, fmt.Errorf("it has a key of type %T: want Ed25519", leaf.PublicKey)
 	}
-	return -1, fmt.Errorf("it has key %s, which is that of no node of the cluster", PinOf(key))
+	key, ok := chain[0].PublicKey.(ed25519.PublicKey)
+	if !ok {
+		return -1, fmt.Errorf("it has a key of type %T: expected Ed25519", chain[0].PublicKey)
+	}
+	if i := c.NodeOf(PinOf(key)); i >= 0 {
+		return i, nil
+	}
+	return -1, fmt.Errorf("it has key %s, which is not in the list of nodes", PinOf(key))
 }
 
-// certified returns the node without pins whose name the authority has put into a
-// certificate.
+// certified returns the node whose name is in a certificate that the authority has signed.
 func (c *Cluster) certified(chain []*x509.Certificate) (int, error) {
 	roots, err := c.roots()
 	if err != nil {
@@ -138,14 +134,14 @@ func (c *Cluster) certified(chain []*x509.Certificate) (int, error) {
 		return -1, fmt.Errorf("its certificate for %q: %w", chain[0].DNSNames, err)
 	}
 	for i, n := range c.Nodes {
-		if len(n.Pins) == 0 && slices.Contains(chain[0].DNSNames, n.Name) {
+		if slices.Contains(chain[0].DNSNames, n.Name) {
 			return i, nil
 		}
 	}
-	return -1, fmt.Errorf("it has a certificate for %q, which is the name of no node without a key in the cluster", chain[0].DNSNames)
+	return -1, fmt.Errorf("it has a certificate for %q, which is not a name in the list of nodes", chain[0].DNSNames)
 }
 
-// roots returns the authority, nil if there is none.
+// roots returns the certificates of the authority, or nil without one.
 func (c *Cluster) roots() (*x509.CertPool, error) {
 	if c.Authority == "" {
 		return nil, nil
@@ -157,14 +153,22 @@ func (c *Cluster) roots() (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// An Identity is by what a node shows who it is.
+// An Identity is the private key of a node, with the certificate that it shows in TLS.
 type Identity struct {
-	Node        int             // its number
-	Certificate tls.Certificate // what it shows in TLS, with its key
+	Node        int // index in Cluster.Nodes
+	Certificate tls.Certificate
 }
 
-// ReadIdentity reads the key of a node and, unless its path is empty, the certificate that
-// an authority has given it. It returns an error if they are those of no node of c.
+// Pin returns the pin of the identity's key, empty if that is not an Ed25519 key.
+func (id *Identity) Pin() Pin {
+	if key, ok := id.Certificate.PrivateKey.(ed25519.PrivateKey); ok {
+		return PinOf(key.Public().(ed25519.PublicKey))
+	}
+	return ""
+}
+
+// ReadIdentity reads the key of a node and, unless its path is empty, the certificate from the authority. It
+// returns an error if they do not belong to a node of c.
 func ReadIdentity(c *Cluster, key, cert string) (*Identity, error) {
 	if cert == "" {
 		k, err := ReadKey(key)
@@ -188,12 +192,12 @@ func ReadIdentity(c *Cluster, key, cert string) (*Identity, error) {
 	return identityOf(c, own, cert)
 }
 
-// NewIdentity returns that of the node that may show a key.
+// NewIdentity returns the identity of the node that has a key.
 func NewIdentity(c *Cluster, key ed25519.PrivateKey) (*Identity, error) {
 	return identityOf(c, certificate(key), "the key")
 }
 
-// identityOf returns that of the node that may show a certificate, which is from somewhere.
+// identityOf returns the identity of the node that has a certificate; errors begin with its origin, from.
 func identityOf(c *Cluster, own tls.Certificate, from string) (*Identity, error) {
 	chain, err := x509.ParseCertificates(bytes.Join(own.Certificate, nil))
 	if err != nil {
@@ -206,15 +210,14 @@ func identityOf(c *Cluster, own tls.Certificate, from string) (*Identity, error)
 	return &Identity{node, own}, nil
 }
 
-// proof is what shows to all nodes, not only to the neighbours, that a node has said
-// something. The certificates are those that it shows in TLS: of a key the list of nodes
-// has no more than the hash.
+// A proof shows to all nodes, not only to neighbours, that a node has made a statement. It contains the
+// certificates of TLS, since the list of nodes has only the hash of a key.
 type proof struct {
 	Certificates [][]byte
 	Signature    []byte
 }
 
-// Sign implements wire.Signer for the node that id is of.
+// Sign implements wire.Signer for the node of id.
 func (c *Cluster) Sign(id *Identity, msg []byte) ([]byte, error) {
 	key, ok := id.Certificate.PrivateKey.(crypto.Signer)
 	if !ok {
@@ -238,7 +241,7 @@ func (c *Cluster) Sign(id *Identity, msg []byte) ([]byte, error) {
 // Verify implements wire.Signer.
 func (c *Cluster) Verify(node int, msg, proof []byte) error {
 	if err := c.verify(node, msg, proof); err != nil {
-		return &wire.PeerError{Peer: node, Kind: wire.Refused, Err: fmt.Errorf("what has come in its name, by way of others, is not signed by it: %w", err)}
+		return &wire.PeerError{Peer: node, Kind: wire.Refused, Err: fmt.Errorf("a statement in its name, passed on by others, has no valid signature: %w", err)}
 	}
 	return nil
 }
@@ -273,17 +276,16 @@ func (c *Cluster) verify(node int, msg, shown []byte) error {
 	return nil
 }
 
-// statement is what is signed: that a node says msg in this run and epoch. What TLS signs by
-// the same key begins otherwise, so that neither can be taken for the other.
+// statement returns the bytes that a node signs for msg in this run. They differ from everything that TLS
+// signs with the same key.
 func (c *Cluster) statement(node int, msg []byte) []byte {
-	p := []byte("difalt: a node says in a run\x00")
+	p := []byte("difalt: statement of a node\x00")
 	p = binary.LittleEndian.AppendUint64(p, c.RunID())
-	p = binary.LittleEndian.AppendUint32(p, c.Epoch)
 	p = binary.LittleEndian.AppendUint32(p, uint32(node))
 	return append(p, msg...)
 }
 
-// algorithm is by what a key signs.
+// algorithm returns how a key signs.
 func algorithm(key crypto.PublicKey) (x509.SignatureAlgorithm, crypto.SignerOpts, error) {
 	switch key.(type) {
 	case ed25519.PublicKey:

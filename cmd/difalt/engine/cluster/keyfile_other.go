@@ -4,5 +4,5 @@ package cluster
 
 import "io/fs"
 
-// ownerOf knows nothing where modes do not say who may read a file.
+// ownerOf reports no owner: modes do not restrict readers on these systems.
 func ownerOf(fs.FileInfo) (user int, known bool) { return 0, false }

@@ -66,7 +66,7 @@ func benchmarkGRPC(b *testing.B, nodes, size int) {
 func benchmarkTLS(b *testing.B, p *party, size int) {
 	own := p.id(0).Certificate
 	config := &tls.Config{Certificates: []tls.Certificate{own}, InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}
-	g := must2(p.c.Weights()).Graph()
+	g := must2(weights(p.c)).Graph()
 	ends := make(map[wire.Link]net.Conn)
 	for _, e := range p.c.Edges {
 		l := must2(net.Listen("tcp", "127.0.0.1:0"))

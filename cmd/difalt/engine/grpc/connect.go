@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
-	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -25,17 +23,17 @@ import (
 
 const (
 	method = "/difalt.Edge/Exchange"
-	// keepaliveTime and keepaliveTimeout find a connection that is dead without a word.
+	// keepaliveTime and keepaliveTimeout detect a dead connection.
 	keepaliveTime    = 10 * time.Second
 	keepaliveTimeout = 5 * time.Second
-	// maxHeaders is how long the headers of a call may be, in bytes.
+	// maxHeaders is the largest length of the headers of a call in bytes.
 	maxHeaders = 8 << 10
-	// Between two attempts to connect.
+	// firstPause and longPause bound the time between two attempts to connect.
 	firstPause = 50 * time.Millisecond
 	longPause  = 2 * time.Second
 )
 
-// description is the service, as generated code would have it.
+// description describes the service, as generated code would.
 var description = rpc.ServiceDesc{
 	ServiceName: "difalt.Edge", HandlerType: (*any)(nil),
 	Streams: []rpc.StreamDesc{{
@@ -57,40 +55,18 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTimeout, PermitWithoutStream: true}),
 	)
 	t.server.RegisterService(&description, t)
-	healthpb.RegisterHealthServer(t.server, &health{t: t})
 	most := mostStrangers(mostFiles(), len(t.edges))
 	guarded := crowd.Limit(l, most, func(from string) {
-		t.refused(fmt.Sprintf("%s: more than %d connections of strangers", from, most))
+		t.refused(fmt.Sprintf("%s: more than %d unauthenticated connections", from, most))
 	})
-	t.wg.Go(func() { _ = t.server.Serve(guarded) }) // it returns when Leave stops it
+	t.wg.Go(func() { _ = t.server.Serve(guarded) }) // it returns when Leave stops the server
 }
 
-// windowOf is how much may be on its way: two frames, as no neighbour is more than a round
-// ahead, and notes; at most what gRPC's own measurement ends at, which would send a ping with
-// almost every frame.
+// windowOf returns gRPC's window: two frames and notes, since no neighbour is more than a round ahead; at
+// most 16 MiB, where gRPC's own estimate ends, which would send a ping with almost every frame.
 func windowOf(frame int) int32 { return int32(min(2*frame+chunk, 16<<20)) }
 
-// A health tells those who ask grpc.health.v1 whether all neighbours are there. Nobody can
-// watch: that would keep a connection.
-type health struct {
-	healthpb.UnimplementedHealthServer
-	t *Transport
-}
-
-func (h *health) Check(_ context.Context, r *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
-	if r.GetService() != "" {
-		return nil, status.Error(codes.NotFound, "no such service")
-	}
-	h.t.mu.Lock()
-	defer h.t.mu.Unlock()
-	is := healthpb.HealthCheckResponse_SERVING
-	if h.t.leaving.started || slices.ContainsFunc(h.t.edges, func(e *edge) bool { return e.session == nil }) {
-		is = healthpb.HealthCheckResponse_NOT_SERVING
-	}
-	return &healthpb.HealthCheckResponse{Status: is}, nil
-}
-
-// accept serves a neighbour that has dialled.
+// accept serves a node that has dialled.
 func (t *Transport) accept(s rpc.ServerStream) error {
 	from, _ := peer.FromContext(s.Context())
 	c, ok := from.AuthInfo.(*caller)
@@ -98,29 +74,25 @@ func (t *Transport) accept(s rpc.ServerStream) error {
 		return status.Error(codes.Unauthenticated, "no TLS")
 	}
 	e := t.edgeTo(c.node)
-	var their *hello
-	if e != nil {
-		var err error
-		if their, err = firstHello(c, s); err != nil {
-			return err
-		}
-	}
-	// A neighbour that this node dials may call itself to say that it cannot take part, as where it cannot listen.
-	if e == nil || c.node < t.node && (!their.Probe || their.Failed == nil) {
-		err := fmt.Sprintf("%s at %v is in the cluster, but not on an edge on which it dials %s", t.cluster.Label(c.node), from.Addr, t.cluster.Label(t.node))
+	if e == nil || c.node < t.node {
+		err := fmt.Sprintf("%s at %v is in the cluster, but has no edge on which it dials %s", t.cluster.Label(c.node), from.Addr, t.cluster.Label(t.node))
 		t.refused(err)
 		return status.Error(codes.PermissionDenied, err)
+	}
+	their, err := firstHello(c, s)
+	if err != nil {
+		return err
 	}
 	return t.welcome(e, c, their, s)
 }
 
-// welcome answers a neighbour that has shown the right key and greeted.
+// welcome answers a neighbour that has the right key and has greeted.
 func (t *Transport) welcome(e *edge, c *caller, their *hello, s rpc.ServerStream) error {
 	own := t.greeting(e)
 	differs, apart := disagree(t.cluster, own, their), error(nil)
 	if differs == nil && !own.Probe && !their.Probe {
 		apart = t.admit(e, their)
-		own = t.greeting(e) // with what the session that has ended here has brought
+		own = t.greeting(e) // with the frames of the session that admit has ended
 	}
 	if err := sendJSON(s, own); err != nil {
 		return err
@@ -135,8 +107,8 @@ func (t *Transport) welcome(e *edge, c *caller, their *hello, s rpc.ServerStream
 	case apart != nil:
 		return status.Error(codes.Unavailable, apart.Error())
 	case own.Probe || their.Probe:
-		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has what it asked for
-		t.endProbe(e, own, their)
+		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has its answer
+		t.endProbe(e, own)
 		return nil
 	}
 	t.uses(c)
@@ -144,7 +116,7 @@ func (t *Transport) welcome(e *edge, c *caller, their *hello, s rpc.ServerStream
 	return nil
 }
 
-// firstHello returns what the other end says first, when it may begin.
+// firstHello returns the greeting of a node that has dialled.
 func firstHello(c *caller, s rpc.ServerStream) (*hello, error) {
 	timer := time.AfterFunc(helloTimeout, func() { c.conn.Close() })
 	defer timer.Stop()
@@ -155,11 +127,8 @@ func firstHello(c *caller, s rpc.ServerStream) (*hello, error) {
 	return h, nil
 }
 
-// endProbe notes the end of a question.
-func (t *Transport) endProbe(e *edge, own, their *hello) {
-	if their.Failed != nil {
-		t.noteFailure(e, their.Failed)
-	}
+// endProbe records that a neighbour has answered a probe.
+func (t *Transport) endProbe(e *edge, own *hello) {
 	if own.Probe {
 		t.mu.Lock()
 		e.peerSeen = true
@@ -168,7 +137,7 @@ func (t *Transport) endProbe(e *edge, own, their *hello) {
 	t.notify()
 }
 
-// keepDialling connects to a neighbour again and again, until that is of no use.
+// keepDialling connects to a neighbour, and again after every failure, until the edge has ended.
 func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
 	pause := firstPause
 	for {
@@ -197,7 +166,7 @@ func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
 	}
 }
 
-// dial connects to a neighbour once and stays as long as the connection lasts.
+// dial connects to a neighbour once, and returns when the connection has ended.
 func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	t.endSession(e)
 	ctx, cancel := context.WithCancelCause(t.ctx)
@@ -211,7 +180,8 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 	})
 	window := windowOf(t.o.MaxFrame)
 	conn, err := rpc.NewClient("passthrough:///"+address,
-		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy(), rpc.WithReadBufferSize(0), // TLS has a buffer
+		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy(),
+		rpc.WithReadBufferSize(0), // TLS has a buffer
 		rpc.WithInitialWindowSize(window), rpc.WithInitialConnWindowSize(window), rpc.WithMaxHeaderListSize(maxHeaders),
 		rpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, PermitWithoutStream: true}),
 		rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName), rpc.MaxCallRecvMsgSize(chunk)),
@@ -229,7 +199,7 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 		err = t.explainRefusal(e, err)
 	}
 	if ctx.Err() != nil && t.ctx.Err() == nil {
-		return context.Cause(ctx) // which gRPC has put into words of its own
+		return context.Cause(ctx) // without the words that gRPC adds
 	}
 	return err
 }
@@ -245,7 +215,7 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 		return t.explainRefusal(e, err)
 	}
 	if !timer.Stop() {
-		return context.DeadlineExceeded // dial says it in words
+		return context.DeadlineExceeded // dial returns the cause
 	}
 	if err := disagree(t.cluster, own, their); err != nil {
 		if !their.Probe {
@@ -254,13 +224,13 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 		return err
 	}
 	if own.Probe || their.Probe {
-		t.endProbe(e, own, their)
+		t.endProbe(e, own)
 		_ = s.CloseSend()
-		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has what it asked for
+		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has its answer
 		if own.Probe {
 			return nil
 		}
-		return errors.New("it only asks who is there")
+		return errors.New("it only checks the cluster")
 	}
 	if err := t.admit(e, their); err != nil {
 		return err
@@ -268,8 +238,8 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 	return t.exchangeFrames(ctx, e, s, their)
 }
 
-// explainRefusal turns an error from the other end, before it has said who it is, into one
-// for people; what it says about this node is final.
+// explainRefusal returns the cause of an error that came before a greeting; a refusal of this node is
+// permanent.
 func (t *Transport) explainRefusal(e *edge, err error) error {
 	switch status.Code(err) {
 	case codes.PermissionDenied, codes.FailedPrecondition:
@@ -284,16 +254,16 @@ func (t *Transport) explainRefusal(e *edge, err error) error {
 	return errors.New(text)
 }
 
-// ownPort is the end of a connection that is another one every time.
+// ownPort matches the local end of a connection, whose port changes every time.
 var ownPort = regexp.MustCompile(` tcp \S+->`)
 
-// plain returns what an error of gRPC is about.
+// plain returns the cause of an error of gRPC.
 func plain(err error) string {
 	if err == nil {
 		return "no answer"
 	}
 	text := cmp.Or(status.Convert(err).Message(), err.Error())
-	// The layers of a failure to connect come one inside the other.
+	// A failure to connect is wrapped in several layers of text.
 	for _, outer := range []string{`connection error: desc = "`, `transport: `, `error reading from server: `, `error reading server preface: `} {
 		if _, inner, ok := strings.Cut(text, outer); ok {
 			text = strings.TrimSuffix(inner, `"`)

@@ -1,20 +1,18 @@
-// Package grpc is a wire.Transport between processes on machines of different
-// owners: one node a process, one bidirectional gRPC stream an edge, over TLS 1.3.
+// Package grpc implements wire.Transport between processes of different owners: one node a process, one
+// bidirectional gRPC stream an edge, over TLS 1.3.
 //
-// A [cluster.Cluster], read from cluster.json, is the list of the nodes, of their addresses and
-// of their keys, and the graph: who is not in it is refused during the TLS handshake,
-// and who is, but has no edge with this node, before a frame is read. Keys are those of the list, or
-// certified by the authority that it names; there is no mode without encryption or without keys.
+// A [cluster.Cluster], read from cluster.json, lists nodes, addresses, keys and edges. The TLS handshake
+// refuses everybody that is not in the list; a node without an edge to this one is refused before it can send
+// a frame. Encryption and keys cannot be switched off.
 //
-// Of two neighbours the one with the higher number dials, again and again until it gets
-// through or the time to join is over. Both say by a list of [wire.Setting] what they are about
-// to do, and refuse each other by the name of what differs. A connection that breaks is
-// made again, and the frames that the other end has not seen are sent again: at most
-// two, since no node is more than a round ahead of its neighbours.
+// The neighbour with the higher index dials, repeatedly, until it is connected or the time to join is over.
+// Both ends send their [wire.Setting] list and refuse each other if a setting differs. A broken connection is
+// made again, and frames that the other end has not received are sent again: at most two, since no node is
+// more than one round ahead of its neighbours. A restarted process cannot enter a running training.
 //
-// A node that leaves says so, and why. Its neighbours pass that on, so that every node
-// ends with a *wire.PeerError that names the node at which the trouble began, and who says so.
+// A node that leaves sends its reason to its neighbours, and these pass it on: every node ends with a
+// *wire.PeerError that names the node where the failure began and the nodes that reported it.
 //
-// Strangers can keep some connections, a member one beside that of its edge, and neither of them
-// much memory or a round for ever: see docs/network.md.
+// Unauthenticated connections are limited in number, a node without use for its connection has one at most,
+// and neither can make this node use much memory or wait for ever.
 package grpc

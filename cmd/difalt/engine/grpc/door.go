@@ -1,7 +1,6 @@
 package grpc
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -12,20 +11,18 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/crowd"
-	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
-	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/mem"
 )
 
-// A door is the credentials of the server: it lets in who has a key of the cluster.
+// A door holds the credentials of the server: it accepts connections with a key of the cluster.
 type door struct {
 	credentials.TransportCredentials
 	t *Transport
 }
 
-// A caller is who has come in, as the methods of the service see it.
+// A caller is an authenticated connection, as the methods of the service see it.
 type caller struct {
 	credentials.TLSInfo
 	node int
@@ -35,7 +32,7 @@ type caller struct {
 func (d door) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	above, info, err := d.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
-		d.t.turnedAway(raw.RemoteAddr(), err)
+		d.t.reject(raw.RemoteAddr(), err)
 		return nil, nil, err
 	}
 	shown, ok := info.(credentials.TLSInfo)
@@ -55,13 +52,12 @@ func (d door) Clone() credentials.TransportCredentials { return d }
 
 // calls are the connections that a node has made to this one.
 type calls struct {
-	used   *crowd.Conn // by a session, or the last that was
-	newest *crowd.Conn // before it is used; also to ask for the health of this node
+	used   *crowd.Conn // by the current or the last session
+	newest *crowd.Conn // by none yet
 }
 
-// arrive takes it that a node has connected. It can keep one connection beside that of its
-// edge: what does not come to anything gives way to the next. Those that dial an edge are
-// no strangers.
+// arrive records that a node has connected. A node can keep one connection in addition to that of its edge: a
+// newer one replaces it. Neighbours that dial count as authenticated.
 func (t *Transport) arrive(c *caller) {
 	t.mu.Lock()
 	was := t.server.calls[c.node]
@@ -75,7 +71,7 @@ func (t *Transport) arrive(c *caller) {
 	}
 }
 
-// uses takes it that a session has begun on the connection of a caller.
+// uses records that a session has started on the connection of a caller.
 func (t *Transport) uses(c *caller) {
 	t.mu.Lock()
 	was := t.server.calls[c.node]
@@ -86,7 +82,7 @@ func (t *Transport) uses(c *caller) {
 	}
 }
 
-// edgeTo returns the edge with a node, nil if there is none.
+// edgeTo returns the edge to a node, or nil.
 func (t *Transport) edgeTo(node int) *edge {
 	k := slices.IndexFunc(t.edges, func(e *edge) bool { return e.peer == node })
 	if k < 0 {
@@ -95,14 +91,13 @@ func (t *Transport) edgeTo(node int) *edge {
 	return t.edges[k]
 }
 
-// mostStrangers is how many connections strangers may have where a process may have so many
-// files: enough for all neighbours to come at once, and a quarter at most of what the edges
-// leave.
+// mostStrangers returns how many unauthenticated connections a process may keep that can open so many files:
+// enough for all neighbours to arrive at once, and at most a quarter of the files that the edges leave.
 func mostStrangers(files, edges int) int {
 	return max(8, min((files-2*edges)/4, 128+edges))
 }
 
-// refusals are those of the last minute: nobody can fill the log by trying again and again.
+// refusals are those of the last period: repeated attempts cannot fill the log.
 type refusals struct {
 	since time.Time
 	texts []string
@@ -114,9 +109,9 @@ const (
 	mostRefusals  = 10 // in a period
 )
 
-// turnedAway reports why somebody has not come in, from another port every time. Who
-// only looks whether anybody listens, or is cut off, is not worth a word.
-func (t *Transport) turnedAway(from net.Addr, err error) {
+// reject reports why a handshake has failed. Connections that end early, as those of port scans, are not
+// reported.
+func (t *Transport) reject(from net.Addr, err error) {
 	var broken *net.OpError
 	if errors.Is(err, io.EOF) || errors.As(err, &broken) {
 		return
@@ -151,13 +146,13 @@ func (t *Transport) refused(text string) {
 	}
 }
 
-// tlsConfig is that of both ends. TLS 1.3 proves that the other end has the key that it
-// shows; check says whether it may be node i. A stranger has been refused before.
+// tlsConfig returns the configuration of both ends. TLS 1.3 proves that the other end has the key that it
+// shows; check returns an error if it must not be node i.
 func tlsConfig(c *cluster.Cluster, own tls.Certificate, refuse func(error), check func(i int) error) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own},
 		ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true,
-		DynamicRecordSizingDisabled: true, // frames are never small for long
+		DynamicRecordSizingDisabled: true, // frames are rarely small
 		InsecureSkipVerify:          true, // VerifyConnection does it
 		VerifyConnection: func(s tls.ConnectionState) error {
 			i, err := c.Identify(s.PeerCertificates)
@@ -172,50 +167,24 @@ func tlsConfig(c *cluster.Cluster, own tls.Certificate, refuse func(error), chec
 	}
 }
 
-// Ready asks grpc.health.v1 at an address of a node of c whether all neighbours of that
-// node are there. id may be that of any node. It returns an error if they are not, if
-// nobody answers before ctx ends, or if whoever answers is no node of c.
-func Ready(ctx context.Context, c *cluster.Cluster, id *cluster.Identity, address string) error {
-	asking, refuse := context.WithCancelCause(ctx)
-	defer refuse(nil)
-	config := tlsConfig(c, id.Certificate, refuse, func(int) error { return nil })
-	conn, err := rpc.NewClient("passthrough:///"+address, rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithNoProxy())
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	r, err := healthpb.NewHealthClient(conn).Check(asking, &healthpb.HealthCheckRequest{})
-	if asking.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("%s: %w", address, context.Cause(asking))
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %s", address, plain(err))
-	}
-	if r.GetStatus() != healthpb.HealthCheckResponse_SERVING {
-		return fmt.Errorf("%s: not ready: not all neighbours are connected", address)
-	}
-	return nil
-}
-
-// chunk is the longest message. What has come of one is kept until the rest has, and of a
-// member that sends it byte by byte several times as much.
+// chunk is the largest length of a message in bytes. gRPC keeps an incomplete message in memory, and several
+// times as much if it arrives byte by byte.
 const chunk = 64 << 10
 
-// codecName is the content subtype of our streams. The health service keeps protobuf.
+// codecName is the content subtype of our streams.
 const codecName = "difalt"
 
 func init() { encoding.RegisterCodecV2(rawCodec{}) }
 
-// bytesMessage is a message of rawCodec: it is sent as it is, and what is received is
-// appended to it, or to what room returns, which is given its first byte: so a frame is copied
-// once, to where it stays.
+// A bytesMessage is a message of rawCodec. Received bytes are appended to p, or to the memory that room
+// returns for the first byte: a frame is copied once, to its final place.
 type bytesMessage struct {
 	p    []byte
 	room func(first byte) []byte
 }
 
-// A rawCodec adds nothing to a message. gRPC sends after SendMsg has returned, and no copy
-// is made: see wire.Transport for whose the memory is.
+// A rawCodec sends bytes as they are. gRPC sends after SendMsg has returned, without a copy: wire.Transport
+// says how long memory must not change.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return codecName }

@@ -10,7 +10,7 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// An edge is what a node knows of a neighbour. Transport.mu guards it.
+// An edge is the state of the link to a neighbour. Transport.mu guards it.
 type edge struct {
 	peer    int
 	address string // which this node dials; empty if the neighbour does
@@ -18,10 +18,10 @@ type edge struct {
 	in      incoming
 	wake    chan struct{} // of the goroutine that sends
 
-	peerSeen     bool     // the neighbour has been connected, or has answered a probe
-	peerInstance string   // of its process, once it has been connected
+	peerSeen     bool     // the neighbour was connected, or has answered a probe
+	peerInstance string   // of its process, set when it is connected
 	session      *session // nil without a connection
-	last         *session // also when it has ended
+	last         *session // the current or the previous one
 	overdue      overdue
 	trouble      trouble
 	parting      parting
@@ -30,26 +30,25 @@ type edge struct {
 	stats engine.EdgeStats
 }
 
-// waits is what two neighbours say about for whom they wait.
+// waits is the state of the waits_for notes of an edge.
 type waits struct {
-	due    bool  // the neighbour should know that this node waits
-	may    []int // for whom the neighbour may have to wait: those with which it has an edge
-	on     []int // for whom it has said that it waits itself in this round
-	behind int   // how many nodes wait one for the other behind it, as it says
+	due bool  // the neighbour should receive a note: this node waits
+	may []int // the nodes that the neighbour may wait for: its own neighbours
+	on  []int // the nodes that it waits for in this round, as it reports
 }
 
-// outgoing are the frames that were handed over, frame n at n%2, as long as they may have to be
-// sent again: those that are not known to have come, two at most.
+// outgoing keeps the frames that may have to be sent again, frame n at n%2: those not known to have arrived,
+// two at most. Invariant: known <= handed <= known + 2.
 type outgoing struct {
 	kept   [2][]byte
 	handed uint64 // number of frames handed over
 	now    bool   // the last of them is of the round under way
-	known  uint64 // so many of them have come, as what the neighbour has sent shows
+	known  uint64 // number of frames that have arrived, as the neighbour's own frames show
 	spare  [][]byte
 	lent   bool // the caller has memory for the next frame
 }
 
-// hand takes over the next frame, if there is one in this round.
+// hand accepts the next frame; an empty p means that none is due in this round.
 func (o *outgoing) hand(p []byte) {
 	if o.now = len(p) > 0; o.now {
 		o.kept[o.handed%2] = p
@@ -58,8 +57,8 @@ func (o *outgoing) hand(p []byte) {
 	}
 }
 
-// acknowledge takes it that a frame has come which the neighbour sent in the round under way: it
-// has used all frames of rounds before.
+// acknowledge marks all frames of earlier rounds as arrived: the neighbour has sent a frame of the current
+// round.
 func (o *outgoing) acknowledge() {
 	known := o.handed
 	if o.now {
@@ -71,7 +70,8 @@ func (o *outgoing) acknowledge() {
 	}
 }
 
-// lend sets p to memory of a frame that is no longer needed, or nil, unless the caller has some.
+// lend sets p to the memory of a frame that is no longer needed, or to nil. It does nothing if the caller has
+// some.
 func (o *outgoing) lend(p *[]byte) {
 	if o.lent {
 		return
@@ -82,34 +82,34 @@ func (o *outgoing) lend(p *[]byte) {
 	}
 }
 
-// incoming are the last two frames that have come, frame n at n%2.
+// incoming keeps the last two frames that have arrived, frame n at n%2. Invariant: next <= used + 2.
 type incoming struct {
 	got  [2][]byte
-	next uint64 // number of the frame that comes next
-	used uint64 // number of the first that was not used in rounds before
-	due  bool   // in the round under way frame number used is
+	next uint64 // number of the next frame
+	used uint64 // number of the first frame that earlier rounds have not used
+	due  bool   // the current round needs frame number used
 }
 
-// lacks reports whether a frame is due and has not come.
+// lacks reports whether a frame is due and has not arrived.
 func (i *incoming) lacks() bool { return i.due && i.next <= i.used }
 
-// overdue is how long a frame has been waited for.
+// overdue measures how long this node has waited for a frame.
 type overdue struct {
 	lost   time.Duration // without a connection
-	silent time.Duration // without a sign of life
+	silent time.Duration // without a frame or note
 }
 
-// trouble is what is wrong with an edge.
+// trouble holds the errors of an edge.
 type trouble struct {
-	why   error // what went wrong last
-	final error // for good: nothing is tried any more
+	why   error // the last one; dialling goes on
+	final error // permanent: the edge has failed
 }
 
-// parting is how far two neighbours are with leaving each other.
+// parting is the state of closing an edge.
 type parting struct {
-	theirBye bool // the neighbour sends no more
-	ackDue   bool // it should know that all has come
-	acked    bool // it has all that was sent
+	theirBye bool // the neighbour sends no more frames
+	ackDue   bool // the neighbour should receive an Ack
+	acked    bool // the neighbour has received everything
 }
 
 func (e *edge) wakeSender() {
@@ -123,7 +123,7 @@ func (e *edge) failed(seq uint64, kind wire.Kind, err error) *wire.PeerError {
 	return &wire.PeerError{Peer: e.peer, Round: seq, Kind: kind, Err: err}
 }
 
-// kind returns what kind of trouble there is: none yet is silence.
+// kind returns the kind of the last error; Timeout without one.
 func (t *trouble) kind() wire.Kind {
 	var r *refusal
 	switch {
@@ -135,11 +135,11 @@ func (t *trouble) kind() wire.Kind {
 	return wire.Closed
 }
 
-// noteTrouble notes why an edge is not connected, and tells the operator if that is news.
+// noteTrouble records why an edge is not connected, and reports it to the operator if that has changed.
 func (t *Transport) noteTrouble(e *edge, err error) {
 	t.mu.Lock()
 	was, is := e.trouble, trouble{why: err}
-	// A connection that ends early is often a refusal of which the words were lost.
+	// A connection that ends early is often a refusal whose text was lost.
 	half := was.kind() == wire.Refused && is.kind() != wire.Refused
 	if !half {
 		e.trouble.why = err
@@ -161,8 +161,7 @@ func (t *Transport) fail(e *edge, kind wire.Kind, err error) {
 	t.notify()
 }
 
-// refuse ends an edge for good if it has never been connected; who comes later with
-// other intentions must not end a run.
+// refuse marks an edge as failed if it was never connected: a late, incompatible peer must not abort a run.
 func (t *Transport) refuse(e *edge, err error) {
 	t.mu.Lock()
 	seen := e.peerSeen
@@ -185,11 +184,10 @@ func (e *edge) absence() error {
 	case e.address != "":
 		return fmt.Errorf("no answer from %s yet", e.address)
 	}
-	return errors.New("it has not called")
+	return errors.New("it has not connected")
 }
 
-// room returns memory for the next frame: where the last but one was, which nobody reads any more
-// if this one may come. Otherwise it returns nil.
+// room returns memory for the next frame: that of the last but one, or nil if that may still be read.
 func (t *Transport) room(e *edge) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -201,8 +199,8 @@ func (t *Transport) room(e *edge) []byte {
 	return p[:0]
 }
 
-// deliver takes a frame that has come whole. The network looks at its checksum, so here
-// only that of one which is left out counts: its number may be what is damaged.
+// deliver accepts a complete frame. The caller of Exchange verifies checksums; deliver verifies that of a
+// repeated frame, which it drops, since its number may be damaged.
 func (t *Transport) deliver(e *edge, p []byte) error {
 	number, ok := wire.FrameNumber(p)
 	if !ok {
@@ -210,9 +208,9 @@ func (t *Transport) deliver(e *edge, p []byte) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if back := uint64(byte(e.in.next) - number); back > 0 && back <= min(e.in.next, 127) { // sent again, but not lost
-		run, epoch := t.Run()
-		if err := wire.CheckFrame(p, wire.Origin{Run: run, Epoch: epoch, Node: e.peer}, e.in.next-back); err != nil {
+	if back := uint64(byte(e.in.next) - number); back > 0 && back <= min(e.in.next, 127) {
+		// sent again, though it had arrived
+		if err := wire.CheckFrame(p, wire.Origin{Run: t.Run(), Node: e.peer}, e.in.next-back); err != nil {
 			return e.failed(t.round.seq, wire.Corrupt, err)
 		}
 		return nil
@@ -223,31 +221,31 @@ func (t *Transport) deliver(e *edge, p []byte) error {
 	e.stats.Received += int64(len(p))
 	e.in.got[e.in.next%2] = p
 	e.in.next++
-	e.waits.on, e.waits.behind = nil, 0
+	e.waits.on = nil
 	if !slices.ContainsFunc(t.edges, func(e *edge) bool { return e.in.lacks() }) {
-		t.notify() // not of every frame: who waits for it, waits for all
+		t.notify() // Exchange waits for the frames of all edges
 	}
 	return nil
 }
 
-// waitsFor takes it that a neighbour waits for nodes itself. What it says is shown to people,
-// and must be of its own neighbours.
+// waitsFor records the nodes that a neighbour waits for. They must be neighbours of its own, in ascending
+// order.
 func (t *Transport) waitsFor(e *edge, n *note) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k, i := range n.WaitsFor {
 		if !slices.Contains(e.waits.may, i) || k > 0 && i <= n.WaitsFor[k-1] {
-			return e.failed(t.round.seq, wire.Protocol, fmt.Errorf("it says that it waits for nodes %s", shorten(fmt.Sprint(n.WaitsFor))))
+			return e.failed(t.round.seq, wire.Protocol, fmt.Errorf("it reports that it waits for nodes %s", shorten(fmt.Sprint(n.WaitsFor))))
 		}
 	}
 	if !slices.Contains(n.WaitsFor, t.node) {
 		e.overdue.silent = 0
 	}
-	e.waits.on, e.waits.behind = n.WaitsFor, min(max(n.Behind, 0), len(t.cluster.Nodes))
+	e.waits.on = n.WaitsFor
 	return nil
 }
 
-// handleNote does what a note of the neighbour's leaving asks for.
+// handleNote handles Ack and Bye.
 func (t *Transport) handleNote(e *edge, n *note) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -258,27 +256,23 @@ func (t *Transport) handleNote(e *edge, n *note) {
 	}
 	e.parting.theirBye, e.parting.ackDue = true, true
 	if e.trouble.final == nil {
-		e.trouble.final = t.farewellOf(e, n.Reason)
+		e.trouble.final = t.leaveReason(e, n.Reason)
 	}
 	e.wakeSender()
 	t.notify()
 }
 
-// farewellOf returns the error of an exchange with a neighbour that has left: what it says of
-// itself, or what it says of another node, which may be this one.
-func (t *Transport) farewellOf(e *edge, r *reason) error {
+// leaveReason returns the error of an exchange with a neighbour that has left, from its reason, which is
+// about itself or about another node.
+func (t *Transport) leaveReason(e *edge, r *reason) error {
 	if r == nil {
 		return e.failed(t.round.seq, wire.Closed, errors.New("it has ended"))
 	}
-	stranger := func(i int) bool { return i < 0 || i >= len(t.cluster.Nodes) }
-	if stranger(r.Node) || len(r.Via) >= len(t.cluster.Nodes) || slices.ContainsFunc(r.Via, stranger) {
-		return e.failed(t.round.seq, wire.Protocol, fmt.Errorf("it says that nodes %d say that node %d has failed", r.Via, r.Node))
+	unknown := func(i int) bool { return i < 0 || i >= len(t.cluster.Nodes) }
+	if unknown(r.Node) || len(r.Via) >= len(t.cluster.Nodes) || slices.ContainsFunc(r.Via, unknown) {
+		return e.failed(t.round.seq, wire.Protocol, fmt.Errorf("it reports that nodes %d report a failure of node %d", r.Via, r.Node))
 	}
-	text := errors.New(r.Text)
-	if r.Gone {
-		text = gone("%w", text)
-	}
-	err := e.failed(t.round.seq, r.Kind, text)
+	err := e.failed(t.round.seq, r.Kind, errors.New(r.Text))
 	if r.Node != e.peer || len(r.Via) > 0 {
 		err.Peer, err.Via = r.Node, append([]int{e.peer}, r.Via...)
 	}

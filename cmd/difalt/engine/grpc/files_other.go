@@ -4,5 +4,5 @@ package grpc
 
 import "math"
 
-// mostFiles is how many files this process may have open: here nobody says.
+// mostFiles returns the number of files that this process may open, which these systems do not limit.
 func mostFiles() int { return math.MaxInt32 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// mostFiles is how many files this process may have open.
+// mostFiles returns the number of files that this process may open.
 func mostFiles() int {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil || uint64(r.Cur) > math.MaxInt32 {

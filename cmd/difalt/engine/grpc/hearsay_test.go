@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/consensus/wire"
 )
 
@@ -79,39 +78,5 @@ func TestNobodyByThatNumber(t *testing.T) {
 		begin(t, list)
 		go list[1].Leave(lie)
 		says(t, lie.Error(), exchange(t, list[2], 1), 1, wire.Protocol)
-	}
-}
-
-// TestOwnWordComesBack: a neighbour that has just started again may pass on what this node said of it before. Nobody takes that for a lie,
-// so that all join anew; it does not pass its own word on again, so that a word does not grow for ever.
-func TestOwnWordComesBack(t *testing.T) {
-	p := newParty(t, "path", 3)
-	list := p.all(t, quick())
-	begin(t, list)
-	errs := each(list, func(tr *Transport) error {
-		err := error(&wire.PeerError{Peer: 0, Via: []int{1, 2}, Kind: wire.Closed, Err: engine.ErrGone})
-		if tr.node > 0 {
-			err = exchange(t, tr, 1)
-		}
-		tr.Leave(err)
-		return err
-	})
-	says(t, "who said so", errs[1], 0, wire.Closed, 0, 1, 2)
-	says(t, "a stranger", errs[2], 0, wire.Closed, 1, 0)
-	if !errors.Is(errs[2], engine.ErrGone) {
-		t.Errorf("%v: the node does not join anew", errs[2])
-	}
-}
-
-// TestGoneWhileAnotherIsWaitedFor: a node that waits for one neighbour joins anew as soon as another one is gone: the first may be waiting for that one.
-func TestGoneWhileAnotherIsWaitedFor(t *testing.T) {
-	list := newParty(t, "complete", 3).all(t, quick())
-	begin(t, list)
-	go list[1].Leave(engine.ErrGone)
-	f := frame(t, 1, 8)
-	err := list[2].Exchange(t.Context(), 1, [][]byte{f, f}, make([][]byte, 2), []bool{true, false}) // node 0 sends nothing
-	peerError(t, "another is gone", err, 1, wire.Closed, engine.ErrGone.Error())
-	if !errors.Is(err, engine.ErrGone) {
-		t.Errorf("%v: the node does not join anew", err)
 	}
 }

@@ -49,7 +49,7 @@ type party struct {
 
 func newParty(t testing.TB, graph string, nodes int) *party {
 	g := must[*topology.Graph](t)(topology.Parse(graph, nodes, 1))
-	p := &party{c: &cluster.Cluster{Version: 1, Run: "00000000000000a7", Epoch: 3, Rule: "metropolis"}}
+	p := &party{c: &cluster.Cluster{Version: 1, Run: "00000000000000a7"}}
 	for i := range nodes {
 		for _, j := range g.Neighbors(i) {
 			if j > i {
@@ -60,7 +60,7 @@ func newParty(t testing.TB, graph string, nodes int) *party {
 		l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 		t.Cleanup(func() { l.Close() })
 		p.keys, p.listeners = append(p.keys, key), append(p.listeners, l)
-		p.c.Nodes = append(p.c.Nodes, cluster.Node{Name: string(rune('a' + i)), Address: l.Addr().String(), Pins: []cluster.Pin{cluster.PinOf(key.Public().(ed25519.PublicKey))}})
+		p.c.Nodes = append(p.c.Nodes, cluster.Node{Name: string(rune('a' + i)), Address: l.Addr().String(), Pin: cluster.PinOf(key.Public().(ed25519.PublicKey))})
 	}
 	return p
 }
@@ -98,18 +98,21 @@ func (g *gossip) String() string {
 // hears waits until a report has the text, which comes a moment after the reported has its own
 // answer.
 func (g *gossip) hears(text string) bool {
-	for range 100 {
+	for end := time.Now().Add(patienceOfTests); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if strings.Contains(g.String(), text) {
 			return true
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	return false
 }
 
-// quick are options with which a test need not wait.
+// patienceOfTests is longer than a healthy process waits for a processor of a busy machine. Only hanging
+// takes longer.
+const patienceOfTests = 2 * time.Minute
+
+// quick returns options whose timeouts a healthy transport never reaches.
 func quick() engine.Options {
-	return engine.Options{JoinTimeout: 10 * time.Second, RoundTimeout: 10 * time.Second, RejoinTimeout: 5 * time.Second, Linger: 5 * time.Second}
+	return engine.Options{JoinTimeout: patienceOfTests, RoundTimeout: patienceOfTests, RejoinTimeout: patienceOfTests, Linger: 5 * time.Second}
 }
 
 func (p *party) transport(t testing.TB, i int, o engine.Options) *Transport {
@@ -147,34 +150,45 @@ func peerError(t *testing.T, what string, err error, node int, kind wire.Kind, t
 	}
 }
 
-// work agrees and adds over a transport, nil for all nodes in one process, with a basis
-// of so many rows. It returns the bits of what comes of it, by node.
-func work(ctx context.Context, c *cluster.Cluster, tr wire.Transport, rows int) (map[int]string, error) {
-	w, err := c.Weights()
+// weights returns Metropolis weights on the edges of a cluster.
+func weights(c *cluster.Cluster) (*topology.Weights, error) {
+	g, err := c.Graph()
 	if err != nil {
 		return nil, err
 	}
-	codec, _ := consensus.ParseCodec("int8")
+	return topology.NewWeights(g, topology.Metropolis)
+}
+
+// work averages and adds over a transport, nil for all nodes in one process, with a basis of the given number
+// of rows. It returns the bits of the results by node.
+func work(ctx context.Context, c *cluster.Cluster, tr wire.Transport, rows int) (map[int]string, error) {
+	w, err := weights(c)
+	if err != nil {
+		return nil, err
+	}
 	n, err := consensus.New(w, tr)
 	if err != nil {
 		return nil, err
 	}
 	bits := make(map[int]string)
-	for _, a := range []consensus.Agreement{{RoundByRound: true}, {RoundByRound: true, Codec: codec}} {
-		m, err := n.NewMixer(a, nil)
+	for _, open := range []func() (consensus.Exchange, error){
+		func() (consensus.Exchange, error) { return n.Agree(5, nil) },
+		func() (consensus.Exchange, error) { return n.TreeMean(consensus.Int8) },
+	} {
+		e, err := open()
 		if err != nil {
 			return nil, err
 		}
 		z, sums := make([]consensus.Message, len(n.Hosted())), make([][]float64, len(n.Hosted()))
 		for i, node := range n.Hosted() {
-			z[i] = consensus.Message{Basis: kernel.NewBasis(rows, 2), Stream: consensus.StreamBasis}
+			z[i] = consensus.Message{Basis: kernel.NewBasis(rows, 2)}
 			rng := rand.New(rand.NewPCG(uint64(node), 5))
 			for k := range rows {
 				z[i].Basis.Col(0)[k] = rng.NormFloat64()
 			}
 		}
 		for range 6 {
-			if err := m.Mix(ctx, z, 5); err != nil {
+			if err := e.Average(ctx, z); err != nil {
 				return nil, err
 			}
 			for i := range z {
@@ -183,7 +197,6 @@ func work(ctx context.Context, c *cluster.Cluster, tr wire.Transport, rows int) 
 			if err := n.Sum(ctx, sums); err != nil {
 				return nil, err
 			}
-			n.Commit()
 		}
 		for i, node := range n.Hosted() {
 			bits[node] += fmt.Sprintf("%x %x", z[i].Basis.Data(), sums[i])

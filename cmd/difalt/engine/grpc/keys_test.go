@@ -69,5 +69,5 @@ func TestSpoiltKeys(t *testing.T) {
 	msg := []byte("a key")
 	proof := must[[]byte](t)(list[0].Sign(msg))
 	proof[len(proof)-1] ^= 1
-	peerError(t, "spoilt", list[2].Verify(0, msg, proof), 0, wire.Refused, "by way of others")
+	peerError(t, "spoilt", list[2].Verify(0, msg, proof), 0, wire.Refused, "passed on by others")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,7 +41,7 @@ func (p *party) liarAt(t testing.TB, from, to int, o ...rpc.DialOption) *liar {
 // greet says hello as an honest node would.
 func (l *liar) greet(p *party, from, to int) {
 	l.say(&hello{
-		Version: protocolVersion, Run: p.c.Run, Epoch: p.c.Epoch, From: from, To: to, Instance: "liar", Settings: p.c.Settings(),
+		Version: protocolVersion, Run: p.c.Run, From: from, To: to, Instance: "liar", Settings: p.c.Settings(),
 	})
 	if _, err := receiveHello(l.stream); err != nil {
 		l.t.Fatal(err)
@@ -53,16 +54,15 @@ func (l *liar) say(v any) {
 	}
 }
 
-// TestWaitsForever: a node that says for ever that it waits for others, and sends no frame,
-// ends the round when its time is over, and is named: by its neighbours, of what they have
-// found, and by all others, of what they have heard.
+// TestWaitsForever: a node that reports for ever that it waits for others, and sends no frame, ends the round
+// when its time is over. Its neighbours name it; no node accuses another one that reports that it waits.
 func TestWaitsForever(t *testing.T) {
 	t.Parallel()
 	p := newParty(t, "path", 5)
 	p.c.Edges = [][2]int{{0, 1}, {1, 4}, {2, 4}, {2, 3}} // the path 0 1 4 2 3
-	must[*topology.Weights](t)(p.c.Weights())
+	must[*topology.Graph](t)(p.c.Graph())
 	o := quick()
-	o.RoundTimeout, o.JoinTimeout = 400*time.Millisecond, 300*time.Millisecond
+	o.RoundTimeout = 2 * time.Second // ten seconds for a round in which somebody waits
 	var list []*Transport
 	for i := range 4 {
 		list = append(list, p.transport(t, i, o))
@@ -79,28 +79,21 @@ func TestWaitsForever(t *testing.T) {
 			}
 		}()
 	}
-	began := time.Now()
 	errs := each(list, func(tr *Transport) error {
 		err := tr.Join(t.Context())
+		tr.o.JoinTimeout = 0 // all are there
 		if err == nil {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			defer cancel()
-			for seq := uint64(0); err == nil; seq++ {
-				f := frame(t, seq, 8)
-				out := [][]byte{f, f}[:len(tr.edges)]
-				err = tr.Exchange(ctx, seq, out, make([][]byte, len(out)), nil)
-			}
+			err = exchange(t, tr, 0)
 		}
 		tr.Leave(err)
 		return err
 	})
-	for i, via := range [][]int{{1}, nil, nil, {2}} {
-		says(t, p.c.Label(i), errs[i], 4, wire.Timeout, via...)
+	for i, err := range errs {
+		if text := err.Error(); !strings.Contains(text, "it reports that it waits for node") || (i == 1 || i == 2) && !strings.Contains(text, "node 4") {
+			t.Errorf("%s: %v", p.c.Label(i), err)
+		}
 	}
-	peerError(t, "a neighbour", errs[1], 4, wire.Timeout, `though it says that it waits for node 2 ("c")`)
-	if d := time.Since(began); d < 5*o.RoundTimeout {
-		t.Errorf("ended after %v", d)
-	}
+	peerError(t, "a neighbour", errs[1], 4, wire.Waiting, `it reports that it waits for node 2 ("c")`)
 }
 
 // TestWaitsForNobody: who says that it waits for nodes that are not there, or for itself, lies.
@@ -141,13 +134,13 @@ func (l *liar) babble(rng *rand.Rand, to int, seq *uint64) bool {
 		*seq++
 		return raw(p)
 	case k < 13:
-		return word(&note{WaitsFor: []int{3 - to}, Behind: rng.IntN(9) - 2})
+		return word(&note{WaitsFor: []int{3 - to}})
 	case k == 13:
 		return word(map[string]any{"waits_for": some()})
 	case k == 14:
 		return word(&note{Ack: true})
 	case k == 15:
-		return word(&note{Bye: true, Reason: &reason{Node: rng.IntN(7) - 1, Via: some(), Kind: wire.Kind(rng.IntN(8)), Text: string(junk), Gone: rng.IntN(2) == 0}})
+		return word(&note{Bye: true, Reason: &reason{Node: rng.IntN(7) - 1, Via: some(), Kind: wire.Kind(rng.IntN(8)), Text: string(junk)}})
 	case k == 16:
 		return raw(junk)
 	case k == 17:
@@ -199,9 +192,6 @@ func TestBabble(t *testing.T) {
 			if !errors.As(err, &e) || len(e.Via) == 0 && e.Peer != 4 {
 				t.Errorf("seed %d, node %d: %v after %v", seed, i, err, time.Since(began))
 			}
-		}
-		if d := time.Since(began); d > 20*time.Second {
-			t.Errorf("seed %d: it takes %v", seed, d)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package grpc
 
 import (
-	"context"
 	"errors"
 	"net"
 	"strings"
@@ -10,30 +9,6 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 )
-
-// TestReadyNow: a node is ready while all its neighbours are connected, and not when one of
-// them is lost.
-func TestReadyNow(t *testing.T) {
-	p := newParty(t, "path", 3)
-	list := p.all(t, quick())
-	begin(t, list)
-	becomes := func(want bool) {
-		t.Helper()
-		for range 500 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			err := Ready(ctx, p.c, p.id(1), p.c.Nodes[1].Address)
-			cancel()
-			if (err == nil) == want {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		t.Fatalf("never becomes ready: %v", want)
-	}
-	becomes(true)
-	list[2].kill()
-	becomes(false)
-}
 
 // TestRefusedOnce: who tries again and again with a wrong key is named once, at both ends,
 // whatever the ports are.
@@ -44,7 +19,7 @@ func TestRefusedOnce(t *testing.T) {
 	o := quick()
 	o.Report, o.Linger = here.report, 100*time.Millisecond
 	p.transport(t, 0, o)
-	wrong := p.changed(func(c *cluster.Cluster) { c.Nodes[1].Pins = other.c.Nodes[1].Pins })
+	wrong := p.changed(func(c *cluster.Cluster) { c.Nodes[1].Pin = other.c.Nodes[1].Pin })
 	o.Report, o.JoinTimeout, o.Linger = there.report, time.Second, 100*time.Millisecond
 	id := must[*cluster.Identity](t)(cluster.NewIdentity(wrong, other.keys[1]))
 	tr := must[*Transport](t)(New(wrong, id, p.listeners[1], o))

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// stream is what both ends of a gRPC stream have.
+// A stream is either end of a gRPC stream.
 type stream interface {
 	SendMsg(m any) error
 	RecvMsg(m any) error
@@ -29,20 +29,16 @@ type session struct {
 	wg  sync.WaitGroup
 }
 
-// helloTimeout is how long the other end of a new connection may take to say who it is. Tests wait for less.
+// helloTimeout limits how long the other end of a new connection may take for its greeting. Tests change it.
 var helloTimeout = 10 * time.Second
 
 func (t *Transport) greeting(e *edge) *hello {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	h := &hello{
-		Version: protocolVersion, Run: t.cluster.Run, Epoch: t.cluster.Epoch, From: t.node, To: e.peer,
+	return &hello{
+		Version: protocolVersion, Run: t.cluster.Run, From: t.node, To: e.peer,
 		Instance: t.instance, Next: e.in.next, PeerInstance: e.peerInstance, FrameCame: e.frameCame(), Probe: t.o.Probe, Settings: t.settings,
 	}
-	if t.o.Failed != nil {
-		h.Failed = t.leaving.reason
-	}
-	return h
 }
 
 func sendJSON(s stream, v any) error {
@@ -58,19 +54,19 @@ func receiveHello(s stream) (*hello, error) {
 	return parseHello(m.p)
 }
 
-// endSession ends what is left of the last session.
+// endSession ends the last session and waits for its goroutines.
 func (t *Transport) endSession(e *edge) {
 	t.mu.Lock()
 	last := e.last
 	t.mu.Unlock()
 	if last != nil {
-		last.end(errors.New("it has connected anew"))
+		last.end(errors.New("it has connected again"))
 		last.wg.Wait()
 	}
 }
 
-// exchangeFrames exchanges frames over s until one end fails or leaves; their is what the other
-// end has said. The caller must end s then.
+// exchangeFrames sends and receives frames over s until one end fails or leaves; their is the other end's
+// greeting. The caller then ends s.
 func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their *hello) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -80,18 +76,18 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 		t.mu.Unlock()
 		return errors.New("two connections at once")
 	}
-	if err := e.compare(t.instance, their); err != nil { // it may have begun meanwhile
+	if err := e.compare(t.instance, their); err != nil { // the run may have started meanwhile
 		t.mu.Unlock()
 		return err
 	}
 	if their.Next != e.out.handed && !e.out.canSend(their.Next) {
-		err := fmt.Errorf("it wants frame %d, but %d have been sent", their.Next, e.out.handed)
+		err := fmt.Errorf("it needs frame %d, but %d were sent", their.Next, e.out.handed)
 		t.mu.Unlock()
 		t.fail(e, wire.Protocol, err)
 		return err
 	}
 	again := e.peerSeen
-	if again { // the connection that broke may have them still to send: they must not change
+	if again { // the broken connection may still be sending them: they must not change
 		for i, p := range e.out.kept {
 			e.out.kept[i] = slices.Clone(p)
 		}
@@ -105,6 +101,9 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 	news := t.cluster.Label(e.peer) + ": connected"
 	if again {
 		news += " again"
+	}
+	if pin := t.cluster.Nodes[e.peer].Pin; pin != "" {
+		news += ", key " + string(pin)
 	}
 	t.o.Report(news)
 	ended := make(chan error, 1)
@@ -122,7 +121,7 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 	return err
 }
 
-// transmit sends the frames from number pos on, and notes, until the session ends.
+// transmit sends notes, and frames from number pos on, until the session ends.
 func (t *Transport) transmit(ctx context.Context, e *edge, s stream, pos uint64) {
 	left := false
 	for {
@@ -145,13 +144,13 @@ func (t *Transport) transmit(ctx context.Context, e *edge, s stream, pos uint64)
 			}
 		}
 		if err != nil {
-			<-ctx.Done() // the goroutine that receives knows why
+			<-ctx.Done() // the goroutine that receives has the reason
 			return
 		}
 	}
 }
 
-// due returns what is to be sent next: a note, or frame number pos, or nothing.
+// due returns the next message: a note, frame number pos, or neither.
 func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -167,14 +166,14 @@ func (t *Transport) due(e *edge, pos uint64, left *bool) (*note, []byte) {
 	case e.waits.due && !*left:
 		e.waits.due = false
 		if who := t.awaited(); who != nil {
-			return &note{WaitsFor: who, Behind: t.behind()}, nil
+			return &note{WaitsFor: who}, nil
 		}
 	}
 	return nil, nil
 }
 
-// sendFrame sends p in chunks, of which the last is a shorter one. p may change once the other
-// end has all of it, and not before.
+// sendFrame sends p in chunks; the last one is shorter than the others. p must not change before the other
+// end has received it.
 func sendFrame(s stream, p []byte) error {
 	for {
 		n := min(len(p), chunk)
@@ -185,12 +184,12 @@ func sendFrame(s stream, p []byte) error {
 	}
 }
 
-// receive takes what comes until the stream ends. After what an honest neighbour does not do
-// it takes no more frames, but the stream stays, so that the neighbour is told of what it is
-// accused: otherwise it would see no more than that this node is gone, and tell others so.
+// receive handles frames and notes until the stream ends. After a violation of the protocol it accepts no
+// more frames, but keeps the stream open, so that the neighbour receives the accusation and does not only see
+// a lost connection.
 func (t *Transport) receive(e *edge, s stream) error {
 	err := t.receiveFrames(e, s)
-	var violation *wire.PeerError // what an honest peer does not do: trying again does not help
+	var violation *wire.PeerError // permanent
 	if !errors.As(err, &violation) {
 		return err
 	}
@@ -206,7 +205,7 @@ func (t *Transport) receive(e *edge, s stream) error {
 	}
 }
 
-// receiveFrames takes frames and notes until the stream ends, or a violation.
+// receiveFrames handles frames and notes until the stream ends or the neighbour violates the protocol.
 func (t *Transport) receiveFrames(e *edge, s stream) error {
 	var words []byte // memory of notes
 	first := bytesMessage{room: func(first byte) []byte {
@@ -250,7 +249,7 @@ func (t *Transport) receiveFrames(e *edge, s stream) error {
 }
 
 func ended(err error) error {
-	// The end that was dialled learns no more than that its stream is canceled.
+	// The end that was dialled only sees that its stream is canceled.
 	if err == io.EOF || status.Code(err) == codes.Canceled {
 		return errors.New("the connection has ended")
 	}
@@ -273,8 +272,7 @@ func (t *Transport) Stats() engine.Stats {
 	return s
 }
 
-// Waiting returns the neighbours for which Join or Exchange has been waiting, and since
-// when; none if it does not wait. It may be called at any time.
+// Waiting returns the neighbours that Join or Exchange waits for, and since when; nil if it does not wait.
 func (t *Transport) Waiting() (peers []int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -290,39 +288,16 @@ func (t *Transport) awaited() (peers []int) {
 	return peers
 }
 
-// chain is how many nodes wait one for the other from a neighbour on, as they say; 0 if it
-// does not say that it waits.
-func (e *edge) chain() int {
-	if e.waits.on == nil {
-		return 0
-	}
-	return e.waits.behind + 1
-}
-
-// behind is how long the chain is behind this node. t.mu is held.
-func (t *Transport) behind() (n int) {
-	for _, e := range t.edges {
-		if e.in.lacks() {
-			n = max(n, e.chain())
-		}
-	}
-	return n
-}
-
-// excuse is why a neighbour waits, as it says.
-func (t *Transport) excuse(e *edge) string {
-	if e.waits.on == nil {
-		return "and it does not say why"
-	}
+// labels returns the labels of nodes, separated by commas.
+func (t *Transport) labels(nodes []int) string {
 	var names []string
-	for _, i := range e.waits.on {
+	for _, i := range nodes {
 		names = append(names, t.cluster.Label(i))
 	}
-	return "though it says that it waits for " + strings.Join(names, ", ")
+	return strings.Join(names, ", ")
 }
 
-// Beyond returns for whom a neighbour that is waited for says that it waits itself;
-// nothing if it has not said so in this round.
+// Beyond returns the nodes that a neighbour waits for in this round, as it reports; nil without a report.
 func (t *Transport) Beyond(peer int) []int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -32,7 +32,7 @@ func open(list []net.Conn) (n int) {
 func becomes(t *testing.T, what string, list []net.Conn, most int) {
 	t.Helper()
 	n := 0
-	for range 20 {
+	for end := time.Now().Add(patienceOfTests); time.Now().Before(end); {
 		if n = open(list); n <= most {
 			return
 		}
@@ -48,7 +48,6 @@ func TestStrangers(t *testing.T) {
 	var heard gossip
 	o := quick()
 	o.Report = heard.report
-	began := time.Now()
 	a := p.transport(t, 0, o)
 	c := cut(t, p.c.Nodes[0].Address, 3, 3, 200, 4000)
 	p.c.Nodes[0].Address = c.l.Addr().String()
@@ -70,9 +69,6 @@ func TestStrangers(t *testing.T) {
 	sameBits(t, p.c, []*Transport{a, b}, 100)
 	if !heard.hears("refused: 127.0.0.1: more than") {
 		t.Errorf("nobody reports it: %s", &heard)
-	}
-	if d := time.Since(began); d > helloTimeout {
-		t.Errorf("it takes %v: somebody waits for strangers", d)
 	}
 }
 
@@ -198,7 +194,7 @@ func TestMemberMemory(t *testing.T) {
 		{"headers", method, 9, headers, headers, 14 << 20 / len(headers)},
 		{"messages of which the end does not come", method, 0, begins, make([]byte, 0x3fff), 4},
 		{"the same byte by byte", method, 0, begins, []byte{0}, 65_000},
-		{"the same to who watches the health", "/grpc.health.v1.Health/Watch", 0, begins, []byte{0}, 65_000},
+		{"the same to an unknown method", "/grpc.health.v1.Health/Watch", 0, begins, []byte{0}, 65_000},
 	} {
 		var list []net.Conn
 		for range 4 {
@@ -221,8 +217,8 @@ func TestMemberMemory(t *testing.T) {
 	}
 }
 
-// TestTurnedAway: who shows no key at all is named; and strangers cannot fill the log.
-func TestTurnedAway(t *testing.T) {
+// TestRejected: connections without a key are reported, and repeated ones do not fill the log.
+func TestRejected(t *testing.T) {
 	t.Parallel()
 	p := newParty(t, "path", 2)
 	var heard gossip

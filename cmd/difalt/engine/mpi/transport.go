@@ -31,31 +31,38 @@ type Transport struct {
 	c     *C.difalt_links
 	links []C.difalt_link // of c
 
-	asked bool             // the others have been asked whether they agree
-	begun bool             // there has been an exchange
-	seq   uint64           // of the one that is pending, see World, or the last one
-	err   error            // for good
-	pins  []runtime.Pinner // of what a link sends, for as long as it is the same memory
+	failed error            // the reason why this process cannot join
+	asked  bool             // Join or Refuse was called
+	begun  bool             // Exchange was called
+	seq    uint64           // of the pending exchange, see World, or of the last one
+	err    error            // permanent
+	pins   []runtime.Pinner // of the memory that a link sends, while it stays the same
 
-	mu     sync.Mutex
-	absent []int // who has not sent its frame yet
-	since  time.Time
-	stats  engine.Stats
+	mu      sync.Mutex // guards the fields below
+	waiting waiting
+	stats   engine.Stats
+}
+
+// waiting lists the neighbours whose frames have not arrived, and when the wait began.
+type waiting struct {
+	peers []int
+	since time.Time
 }
 
 // New returns a transport along the edges of g, which is not connected before Join.
 func (w *World) New(g *topology.Graph, o engine.Options) *Transport {
 	o = o.WithDefaults()
-	o.MaxFrame = min(o.MaxFrame, math.MaxInt32) // what MPI counts to
-	if o.Failed == nil && g.Len() != w.size {
-		o.Failed = fmt.Errorf("mpi: a graph of %d nodes for %d processes", g.Len(), w.size)
+	o.MaxFrame = min(o.MaxFrame, math.MaxInt32) // the largest count of MPI
+	t := &Transport{world: w, graph: g, o: o}
+	if g.Len() != w.size {
+		t.failed = fmt.Errorf("mpi: a graph of %d nodes for %d processes", g.Len(), w.size)
 	}
-	return &Transport{world: w, graph: g, o: o}
+	return t
 }
 
-// Join connects the processes once all have called it and have the same settings. Otherwise all
-// return an error: Options.Failed where there is one, and a *wire.PeerError that names
-// the process elsewhere. It returns ctx.Err() if ctx ends.
+// Join connects the processes once all have called it with the same settings. Otherwise all return an error:
+// the reason at the process that cannot join, and a *wire.PeerError that names it elsewhere. It returns
+// ctx.Err() if ctx ends.
 func (t *Transport) Join(ctx context.Context) error {
 	if err := t.agree(ctx); err != nil {
 		return err
@@ -81,25 +88,25 @@ func (t *Transport) Join(ctx context.Context) error {
 	return nil
 }
 
-// agree asks all processes whether they have the same settings, and can take part.
+// agree compares the settings of all processes, and informs them if this one cannot join.
 func (t *Transport) agree(ctx context.Context) error {
 	t.asked = true
 	own := hello{Version: protocolVersion, Settings: t.o.Settings}
-	if t.o.Failed != nil {
-		own.Trouble = t.o.Failed.Error()
+	if t.failed != nil {
+		own.Trouble = engine.PublicText(t.failed)
 	}
 	err := t.world.agree(ctx, own, t.o.JoinTimeout)
-	if t.o.Failed != nil && (err == nil || ctx.Err() == nil) {
-		return t.o.Failed
+	if t.failed != nil && (err == nil || ctx.Err() == nil) {
+		return t.failed
 	}
 	return err
 }
 
-// Refuse tells the others why this process cannot take part, unless Join has been called.
+// Refuse ends Join at all processes: the others receive engine.PublicText(why). It does nothing after Join.
 func (t *Transport) Refuse(ctx context.Context, why error) {
 	if !t.asked {
-		t.o.Failed = why
-		_ = t.agree(ctx) // why is what went wrong
+		t.failed = why
+		_ = t.agree(ctx) // it returns why
 	}
 }
 
@@ -108,7 +115,7 @@ func (t *Transport) Hosted() []int { return []int{t.world.rank} }
 
 // Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a
 // *wire.PeerError if a neighbour sends nothing in the time of a round, if MPI
-// reports a failure, or if what comes is no frame. What out holds must stay as it is
+// reports a failure, or if it does not send a frame. The memory in out must not change
 // until an exchange has succeeded.
 func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if err := ctx.Err(); err != nil {
@@ -167,9 +174,9 @@ func (t *Transport) turn() (done bool, err error) {
 	}
 	k := int(t.c.open % t.c.n)
 	if n := int(t.links[k].length); n > t.o.MaxFrame {
-		return false, t.failed(k, wire.Corrupt, fmt.Errorf("a frame of %d bytes, more than %d", n, t.o.MaxFrame))
+		return false, t.peerError(k, wire.Corrupt, fmt.Errorf("a frame of %d bytes, more than %d", n, t.o.MaxFrame))
 	}
-	return false, t.failed(k, wire.Closed, check(code))
+	return false, t.peerError(k, wire.Closed, check(code))
 }
 
 // await waits until the exchange is complete.
@@ -179,7 +186,7 @@ func (t *Transport) await(ctx context.Context) error {
 	case err == nil:
 		return nil // see finish
 	case errors.Is(err, errLate):
-		err = t.failed(int(t.c.open%t.c.n), wire.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
+		err = t.peerError(int(t.c.open%t.c.n), wire.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
 	case ctx.Err() == nil:
 		t.err = err
 	}
@@ -191,7 +198,7 @@ func (t *Transport) finish(out [][]byte) {
 	t.world.pending = false
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.absent, t.since = nil, time.Time{}
+	t.waiting = waiting{}
 	t.stats.Rounds++
 	for k := range t.links {
 		t.stats.Edges[k].Sent += int64(len(out[k]))
@@ -199,11 +206,11 @@ func (t *Transport) finish(out [][]byte) {
 	}
 }
 
-func (t *Transport) failed(k int, kind wire.Kind, err error) error {
+func (t *Transport) peerError(k int, kind wire.Kind, err error) error {
 	return &wire.PeerError{Peer: int(t.links[k].peer), Round: t.seq, Kind: kind, Err: err}
 }
 
-// missing returns the neighbours from which nothing has come yet.
+// missing returns the neighbours whose frames have not arrived.
 func (t *Transport) missing() (peers []int) {
 	for _, l := range t.links {
 		if l.length < 0 {
@@ -216,7 +223,7 @@ func (t *Transport) missing() (peers []int) {
 func (t *Transport) note(peers []int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.absent, t.since = peers, since
+	t.waiting = waiting{peers, since}
 }
 
 // Waiting returns the neighbours for which Exchange has been waiting, and since when; none if
@@ -224,10 +231,10 @@ func (t *Transport) note(peers []int, since time.Time) {
 func (t *Transport) Waiting() (peers []int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.absent, t.since
+	return t.waiting.peers, t.waiting.since
 }
 
-// Beyond returns nothing: processes do not say for whom they wait.
+// Beyond returns nil: processes do not report the nodes that they wait for.
 func (t *Transport) Beyond(int) []int { return nil }
 
 // Stats returns how many rounds are done, and what they carried. It may be called at any
@@ -238,7 +245,7 @@ func (t *Transport) Stats() engine.Stats {
 	return engine.Stats{Rounds: t.stats.Rounds, Edges: slices.Clone(t.stats.Edges)}
 }
 
-// Leave does nothing: the processes part in World.Leave, when they have said why.
+// Leave does nothing: World.Leave ends the process.
 func (t *Transport) Leave(error) {}
 
 // Close ends the use of the transport. Nothing is left to be sent after an exchange has

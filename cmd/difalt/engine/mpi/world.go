@@ -62,14 +62,14 @@ func check(code C.int) error {
 	return errors.New(C.GoStringN(&text[0], n))
 }
 
-// Waiting is by asking again and again, at once at first, since the others are about to
-// answer, and then less and less often, so that who computes has the processors.
+// World.wait polls: without pauses first, since the others are about to answer, and then at growing
+// intervals, so that computing processes get the processors.
 const (
 	tries   = 20 // of a call from Go
 	eager   = 2 * time.Millisecond
 	laziest = time.Millisecond
 	slice   = 8 * time.Millisecond
-	tick    = 100 * time.Millisecond // what a pause of this process counts at most
+	tick    = 100 * time.Millisecond // the longest pause of this process that counts
 )
 
 var errLate = errors.New("late")
@@ -120,7 +120,7 @@ func (w *World) yield(now time.Time) {
 	}
 }
 
-// A hello is what every process says to all.
+// A hello is the first message of every process to all.
 type hello struct {
 	Version  int            `json:"version"`
 	Trouble  string         `json:"trouble,omitempty"`
@@ -129,7 +129,7 @@ type hello struct {
 
 const protocolVersion = 2
 
-// agree returns an error unless all processes say the same. All return at the same time.
+// agree returns an error unless all processes send the same settings. All processes return together.
 func (w *World) agree(ctx context.Context, own hello, timeout time.Duration) error {
 	all, err := w.gather(ctx, own, timeout)
 	if err != nil {
@@ -167,7 +167,7 @@ func (w *World) gather(ctx context.Context, own hello, timeout time.Duration) ([
 		}
 		return err
 	}
-	// What MPI may still write to after an error is never freed.
+	// After an error this memory is never freed: MPI may still write to it.
 	request := (*C.MPI_Request)(C.calloc(1, C.sizeof_MPI_Request))
 	lengths := unsafe.Slice((*C.int)(C.calloc(C.size_t(2*w.size+1), C.sizeof_int)), 2*w.size+1)
 	counts, at, mine := lengths[:w.size], lengths[w.size:2*w.size], &lengths[2*w.size]
@@ -193,10 +193,9 @@ func (w *World) gather(ctx context.Context, own hello, timeout time.Duration) ([
 	return all, nil
 }
 
-// Leave ends MPI in this process, which is about to exit with the given code. If all
-// others leave too within timeout that is all. Otherwise, since nobody else would be
-// told, it ends the job: the other processes with it, and this one. So everything that
-// is to be said must have been said.
+// Leave ends MPI in this process, before it exits with the given code. If not all other processes leave
+// within timeout, it ends the whole job, since MPI has no other way to inform them. Call it after everything
+// is reported.
 func (w *World) Leave(code int, timeout time.Duration) {
 	request := (*C.MPI_Request)(C.calloc(1, C.sizeof_MPI_Request))
 	err := check(C.difalt_barrier(request))

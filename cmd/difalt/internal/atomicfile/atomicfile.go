@@ -20,7 +20,7 @@ import (
 const Stdout = "-"
 
 // A File is being written. It takes its final name with Commit; until then
-// whatever has that name stays as it is. A nil File is none that was asked for: Complete,
+// whatever has that name stays as it is. For a nil File, Complete,
 // Commit and Close do nothing.
 type File struct {
 	*os.File
@@ -30,7 +30,7 @@ type File struct {
 	state  state
 }
 
-// A state says how far a file is.
+// A state is the progress of a file.
 type state int
 
 const (
@@ -42,7 +42,7 @@ const (
 // Create starts the file with the given path, or the standard output for the path
 // Stdout. It fails when the folder does not exist or cannot be written, when the path is
 // a folder, or a file that may not be written, so that a program can ask before it
-// starts long work. What a symbolic link points to is replaced, not the link; and
+// starts long work. The target of a symbolic link is replaced, not the link;
 // devices and pipes, such as /dev/stdout, are written as they are.
 func Create(path string) (*File, error) { return create(path, 0o666) }
 
@@ -64,7 +64,10 @@ func create(path string, mode fs.FileMode) (*File, error) {
 	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("cannot write %s: it is a folder", path)
 	case err == nil:
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		f, err := os.OpenFile(path, os.O_WRONLY|nonblock, 0) // so that a pipe without a reader is an error
+		if errors.Is(err, noReader) {
+			err = errors.New("nobody reads this pipe")
+		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot write %s: %w", path, text.Cause(err))
 		}
@@ -81,7 +84,7 @@ func create(path string, mode fs.FileMode) (*File, error) {
 	return &File{File: f, path: path, secret: secret}, nil
 }
 
-// A temporary file is called .NAME.RANDOM.part, where RANDOM has so many characters.
+// A temporary file is called .NAME.RANDOM.part, where RANDOM has randomLen characters.
 const (
 	randomLen = 13
 	part      = ".part"
@@ -187,7 +190,7 @@ func (f *File) Finish() error {
 	f.state = finished
 	var err error
 	switch {
-	case f.File == os.Stdout: // the program may have more to say
+	case f.File == os.Stdout: // the program may write more
 	case f.direct:
 		err = f.File.Close()
 	default:

@@ -5,13 +5,16 @@ package atomicfile
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // New files have the mode that the umask leaves, and others keep theirs.
@@ -78,8 +81,8 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// writesFor makes the test program a process that begins to write a file, or has finished it but
-// for its name, says so, and waits.
+// writesFor makes the test program a process that has finished a file but for its name,
+// reports this, and waits for the end of its standard input.
 const writesFor = "DIFALT_TEST_WRITES"
 
 func TestMain(m *testing.M) {
@@ -89,7 +92,9 @@ func TestMain(m *testing.M) {
 			err = f.Finish()
 		}
 		fmt.Println(err)
-		select {}
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		runtime.KeepAlive(f) // its finalizer would release the lock
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -117,6 +122,10 @@ func TestLeftBehind(t *testing.T) {
 	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), writesFor+"="+path)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -129,8 +138,13 @@ func TestLeftBehind(t *testing.T) {
 	}
 	for _, alive := range []bool{true, false} {
 		if !alive {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
+			if err := cmd.Process.Kill(); err != nil { // it was alive
+				t.Error(err)
+			}
+			if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != -1 {
+				t.Errorf("the other process ended by itself: %v", err)
+			}
+			in.Close()
 		}
 		if err := WriteFile(path, []byte("text"), 0o666); err != nil {
 			t.Fatal(err)
@@ -158,4 +172,34 @@ func TestAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	checkOnly(t, filepath.Dir(path), "f")
+}
+
+// TestPipe: a pipe that somebody reads is written to, and one without a reader is refused
+// at once instead of blocking where no signal is heeded.
+func TestPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	done := make(chan error, 1)
+	go func() { _, err := Create(path); done <- err }()
+	select {
+	case err := <-done:
+		if err == nil || !strings.Contains(err.Error(), "nobody reads this pipe") {
+			t.Errorf("error is %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("Create waits for a reader")
+	}
+	reader, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if err := WriteFile(path, []byte("text"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(reader); err != nil || string(got) != "text" {
+		t.Errorf("read %q, %v", got, err)
+	}
 }

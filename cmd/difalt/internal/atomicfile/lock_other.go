@@ -2,10 +2,18 @@
 
 package atomicfile
 
-import "os"
+import (
+	"io/fs"
+	"os"
+)
 
-// canLock says that nothing is told apart here: what was left behind stays.
+// canLock is false where systems have no locks: files of killed processes stay.
 const canLock = false
 
 // Lock has no lock to take.
 func Lock(*os.File) (taken, others bool) { return false, false }
+
+// nonblock and noReader are of systems with named pipes in folders.
+const nonblock = 0
+
+var noReader = fs.ErrInvalid

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// canLock says that a file, or folder, that a living process holds is told from one that was
-// left behind.
+// canLock is true where a lock shows that a living process holds a file or folder.
 const canLock = true
 
 // Lock takes the lock of an open file or folder, which ends with the process or when the file is
@@ -25,3 +24,9 @@ func Lock(f *os.File) (taken, others bool) {
 		}
 	}
 }
+
+// nonblock opens a named pipe without waiting for a reader; noReader is its error without one.
+const (
+	nonblock = syscall.O_NONBLOCK
+	noReader = syscall.ENXIO
+)

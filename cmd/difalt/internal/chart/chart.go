@@ -1,181 +1,175 @@
-// Package chart draws every figure of this module, in one style: panels beside each
-// other with lines on bands, dots and bars, as SVG and as PNG.
+// Package chart draws all figures of the program in one style, as SVG: panels next to each other with lines
+// on bands, dots and bars.
 package chart
 
 import (
-	"bytes"
-	"fmt"
-	"html"
-	"image/color"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// A Figure is a picture of panels side by side. In its texts ^{...} is a superscript
-// and _{...} a subscript.
+// A Figure is a picture of panels next to each other. A label that is wider than its place is shortened.
 type Figure struct {
-	// Title and Text say in words what it shows, to readers who do not see it; they are not
-	// drawn.
+	// Title and Text describe the figure to readers who cannot see it. They are not drawn.
 	Title, Text string
-	// Width and Height in inches; 0 stands for the width of a page with two columns of
-	// text, and the height that suits it.
+	// Width and Height are in inches. A width of 0 stands for the size of a figure across a page.
 	Width, Height float64
-	Panels        []Panel // the series of the first are named above all of them
-	// Y is the label of the y axis of all panels, and Caption a line below them.
-	Y, Caption string
+	Panels        []Panel // above all of them is the legend of the first
+	Y, Caption    string  // the label of the y axis of all panels, and the line below them
 }
 
-// A Panel is a pair of axes with what they show.
+// A Panel is a pair of axes with series.
 type Panel struct {
 	Title  string
 	X, Y   Axis
 	Series []Series
 }
 
-// An Axis of a panel.
-type Axis struct {
-	Label string // shown of x axes only; see Figure.Y
-	// Log asks for a logarithmic axis; it stays linear where the data are not positive
-	// or all alike.
-	Log bool
-	// Min and Max are the ends. Where they are equal, the axis fits the data, and begins
-	// at 0 if Zero is set.
-	Min, Max float64
-	Zero     bool
-	// Marks replace the round numbers that the axis has by itself.
-	Marks []Mark
-}
-
-// A Mark labels a value on an axis.
-type Mark = plot.Tick
-
-// Size and type of figures.
+// Lengths in points.
 const (
-	pageWidth  = 7.2 // inches
-	pageHeight = 3.15
-	dpi        = 220 // of PNG images
+	inch       = 72
+	pageWidth  = 7.2 * inch
+	pageHeight = 3.15 * inch
 	fontSize   = 9.5
 	smallSize  = 8
-	typeface   = "Liberation Sans"
+	tick       = 4  // length of a mark
+	sample     = 24 // a line in the legend
+	gap        = 5  // before its name
+	between    = 18 // entries of the legend
+	apart      = 20 // between panels
 )
 
-// PNG returns the figure as a PNG image.
-func (f *Figure) PNG() []byte {
-	c := vgimg.NewWith(vgimg.UseWH(f.size()), vgimg.UseDPI(dpi))
-	f.draw(draw.New(c))
-	var buf bytes.Buffer
-	_, _ = vgimg.PngCanvas{Canvas: c}.WriteTo(&buf) // to memory
-	return buf.Bytes()
-}
+// SVG returns the figure as an SVG image. Its first elements are the title and the description.
+func (f *Figure) SVG() []byte { return f.draw(&canvas{}) }
 
-func (f *Figure) size() (width, height vg.Length) {
-	if f.Width == 0 {
-		return pageWidth * vg.Inch, pageHeight * vg.Inch
-	}
-	return vg.Length(f.Width) * vg.Inch, vg.Length(f.Height) * vg.Inch
-}
+// Themed returns the SVG image for a page that sets its colours: each is a CSS variable such as --chart-blue,
+// whose value is that of SVG unless the page defines another one. The names are those of the colours in lower
+// case, and ink, paper and grid.
+func (f *Figure) Themed() []byte { return f.draw(&canvas{themed: true}) }
 
-// draw draws what surrounds the panels from outside to inside, and then the panels.
-func (f *Figure) draw(c draw.Canvas) {
-	row := make([]*plot.Plot, len(f.Panels))
-	for i := range f.Panels {
-		row[i] = f.Panels[i].plot()
+// A rectangle has its origin at the top left.
+type rectangle struct{ left, top, right, bottom float64 }
+
+func (r rectangle) width() float64  { return r.right - r.left }
+func (r rectangle) center() float64 { return (r.left + r.right) / 2 }
+
+// draw draws from outside to inside: legend, caption, labels, and then the panels.
+func (f *Figure) draw(c *canvas) []byte {
+	width, height := pageWidth, pageHeight
+	if f.Width != 0 {
+		width, height = f.Width*inch, f.Height*inch
 	}
-	c.SetColor(color.White)
-	c.Fill(c.Rectangle.Path())
-	c = draw.Crop(c, 4, -12, 4, -5)
-	c = legendRows(c, entries(f.Panels[0].Series))
+	c.begin(width, height, f.Title, f.Text)
+	r := rectangle{4, 5, width - 12, height - 4}
+	r.top = c.legend(r, f.entries())
 	if f.Caption != "" {
-		c.FillText(style(smallSize, color.Gray{90}, draw.XCenter, draw.YBottom), vg.Point{X: c.Center().X, Y: c.Min.Y}, f.Caption)
-		c.Min.Y += 2 * smallSize
+		c.text(r.center(), r.bottom-2, smallSize, middle, shorten(f.Caption, smallSize, r.width()))
+		r.bottom -= 2 * smallSize
 	}
 	if f.Y != "" {
-		label := style(fontSize, color.Black, draw.XCenter, draw.YTop)
-		label.Rotation = math.Pi / 2
-		c.FillText(label, vg.Point{X: c.Min.X, Y: c.Center().Y + fontSize}, f.Y)
-		c.Min.X += 1.5 * fontSize
+		c.vertical(r.left+fontSize, (r.top+r.bottom)/2, fontSize, shorten(f.Y, fontSize, r.bottom-r.top))
+		r.left += 1.5 * fontSize
 	}
-	top := c.Max.Y
-	if f.Panels[0].Title != "" {
-		c.Max.Y -= 2 * fontSize
+	each := (r.width() - apart*float64(len(f.Panels)-1)) / float64(len(f.Panels))
+	for i := range f.Panels {
+		left := r.left + float64(i)*(each+apart)
+		f.Panels[i].draw(c, rectangle{left, r.top, left + each, r.bottom})
 	}
-	// Labels of axes are drawn by hand: a plot takes the middle of a logarithmic axis to
-	// be where the mean of its ends is, and shrinks the axis until a label there fits.
-	bottom := c.Min.Y
-	c.Min.Y += 1.2 * fontSize
-	canvases := plot.Align([][]*plot.Plot{row}, draw.Tiles{Rows: 1, Cols: len(row), PadX: 14}, c)[0]
-	for i, p := range row {
-		p.Draw(canvases[i])
-		data := p.DataCanvas(canvases[i])
-		middle := data.Center().X
-		c.FillText(style(fontSize, color.Black, draw.XCenter, draw.YBottom), vg.Point{X: middle, Y: bottom}, f.Panels[i].X.Label)
-		if title := f.Panels[i].Title; title != "" {
-			c.FillText(style(fontSize, color.Black, draw.XCenter, draw.YTop), vg.Point{X: middle, Y: top}, title)
+	return c.end()
+}
+
+// An entry of a legend is a name with the series that share it.
+type entry struct {
+	name   string
+	series []*Series
+}
+
+func (e entry) width() float64 { return sample + gap + textWidth(e.name, fontSize) }
+
+// entries returns the legend of the first panel, without series that have no point.
+func (f *Figure) entries() (all []entry) {
+	for i := range f.Panels[0].Series {
+		s := &f.Panels[0].Series[i]
+		if s.Name == "" || len(s.points(s.Y)) == 0 {
+			continue
+		}
+		at := slices.IndexFunc(all, func(e entry) bool { return e.name == s.Name })
+		if at < 0 {
+			at, all = len(all), append(all, entry{name: s.Name})
+		}
+		all[at].series = append(all[at].series, s)
+	}
+	return all
+}
+
+// legend draws entries in rows at the top of r, and returns the height below them. It takes the fewest rows
+// that fit, all of about the same length.
+func (c *canvas) legend(r rectangle, all []entry) float64 {
+	width := func(row []entry) float64 {
+		w := -float64(between)
+		for _, e := range row {
+			w += e.width() + between
+		}
+		return w
+	}
+	each := max(1, len(all))
+	tooWide := func(row []entry) bool { return width(row) > r.width() }
+	for rows := 2; each > 1 && slices.ContainsFunc(slices.Collect(slices.Chunk(all, each)), tooWide); rows++ {
+		each = (len(all) + rows - 1) / rows
+	}
+	y := r.top + fontSize/2
+	for row := range slices.Chunk(all, each) {
+		x := r.center() - width(row)/2
+		for _, e := range row {
+			for _, s := range e.series {
+				s.sample(c, x, y)
+			}
+			c.text(x+sample+gap, y+0.35*fontSize, fontSize, start, e.name)
+			x += e.width() + between
+		}
+		y += 1.35 * fontSize
+	}
+	return y + 0.1*fontSize
+}
+
+// draw draws a panel into a rectangle, with its labels.
+func (p *Panel) draw(c *canvas, r rectangle) {
+	x, y := p.scales()
+	if p.Title != "" {
+		c.text(r.center(), r.top+fontSize, fontSize, middle, shorten(p.Title, fontSize, r.width()))
+		r.top += 2 * fontSize
+	}
+	if p.X.Label != "" {
+		c.text(r.center(), r.bottom-0.25*fontSize, fontSize, middle, shorten(p.X.Label, fontSize, r.width()))
+		r.bottom -= 1.4 * fontSize
+	}
+	labels := 0.0
+	for _, m := range y.marks {
+		labels = max(labels, textWidth(m.Label, smallSize))
+	}
+	r.left += labels + tick + 2
+	r.bottom -= smallSize + tick + 2
+	x.from, x.to, y.from, y.to = r.left, r.right, r.bottom, r.top
+	for _, m := range y.marks {
+		if at := y.at(m.Value); m.Label != "" {
+			c.line(r.left, at, r.right, at, grid, 0.5)
+			c.text(r.left-tick-2, at+0.35*smallSize, smallSize, end, m.Label)
 		}
 	}
-}
-
-func handler() text.Handler { return labels{text.Plain{Fonts: font.DefaultCache}} }
-
-// style returns the style of a text in the typeface of all figures.
-func style(size vg.Length, c color.Color, x text.XAlignment, y text.YAlignment) text.Style {
-	return text.Style{
-		Color: c, XAlign: x, YAlign: y, Handler: handler(),
-		Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
+	for i := range p.Series {
+		p.Series[i].draw(c, x, y)
 	}
-}
-
-// SVG returns the figure as an SVG image. Readers of screens find its title and
-// description in it, and every text is as wide as it was planned in whatever typeface a
-// viewer has, so that names in legends keep clear of one another.
-func (f *Figure) SVG() []byte {
-	c := vgsvg.New(f.size())
-	f.draw(draw.New(c))
-	var buf bytes.Buffer
-	_, _ = c.WriteTo(&buf) // to memory
-	return f.describe(fixWidths(buf.Bytes()))
-}
-
-// texts matches the text elements that vgsvg writes: attributes, size of the font, text.
-var texts = regexp.MustCompile(`<text ([^>]*font-size:([0-9.]+)px[^>]*)>([^<]*)</text>`)
-
-// fixWidths says of every text how wide it is in the typeface that the figure was laid
-// out for, and names others for viewers without it.
-func fixWidths(svg []byte) []byte {
-	svg = texts.ReplaceAllFunc(svg, func(m []byte) []byte {
-		part := texts.FindSubmatch(m)
-		size, err := strconv.ParseFloat(string(part[2]), 64)
-		if err != nil || len(part[3]) == 0 {
-			return m
+	c.line(r.left, r.bottom, r.right, r.bottom, ink, 0.6)
+	c.line(r.left, r.top, r.left, r.bottom, ink, 0.6)
+	for _, m := range y.marks {
+		c.line(r.left-m.length(), y.at(m.Value), r.left, y.at(m.Value), ink, 0.6)
+	}
+	free := math.Inf(-1) // labels would overlap before that place
+	for _, m := range x.marks {
+		at := x.at(m.Value)
+		c.line(at, r.bottom, at, r.bottom+m.length(), ink, 0.6)
+		if half := textWidth(m.Label, smallSize) / 2; m.Label != "" && at-half >= free {
+			c.text(at, r.bottom+tick+smallSize, smallSize, middle, m.Label)
+			free = at + half + 2
 		}
-		face := font.DefaultCache.Lookup(style(vg.Length(size), nil, 0, 0).Font, vg.Length(size))
-		width := face.Width(html.UnescapeString(string(part[3])))
-		return fmt.Appendf(nil, `<text textLength="%.5g" lengthAdjust="spacingAndGlyphs" %s>%s</text>`, float64(width), part[1], part[3])
-	})
-	return bytes.ReplaceAll(svg, []byte("font-family:"+typeface+";"), []byte("font-family:'"+typeface+"',Arial,Helvetica,sans-serif;"))
-}
-
-// describe puts title and description where the specification wants them: first in the
-// root element.
-func (f *Figure) describe(svg []byte) []byte {
-	if f.Title == "" {
-		return svg
 	}
-	words := ` role="img">` + "\n<title>" + html.EscapeString(f.Title) + "</title>"
-	if f.Text != "" {
-		words += "\n<desc>" + html.EscapeString(f.Text) + "</desc>"
-	}
-	root := bytes.Index(svg, []byte("<svg"))
-	end := root + bytes.IndexByte(svg[root:], '>')
-	return slices.Concat(svg[:end], []byte(words), svg[end+1:])
 }

@@ -1,45 +1,85 @@
 package chart
 
 import (
-	"bytes"
 	"encoding/xml"
-	"image/color"
-	"image/png"
+	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// pixels returns the colours of a figure, and how many pixels have them.
-func pixels(t *testing.T, f *Figure) map[color.NRGBA]int {
+// An element is a part of an SVG image.
+type element struct {
+	XMLName xml.Name
+	Role    string    `xml:"role,attr"`
+	D       string    `xml:"d,attr"`
+	Style   string    `xml:"style,attr"`
+	X       float64   `xml:"x,attr"`
+	Y       float64   `xml:"y,attr"`
+	Anchor  string    `xml:"text-anchor,attr"`
+	Length  float64   `xml:"textLength,attr"`
+	Text    string    `xml:",chardata"`
+	Parts   []element `xml:",any"`
+}
+
+// parse returns the root of the image of a figure, which must be well-formed.
+func parse(t *testing.T, image []byte) (root element) {
 	t.Helper()
-	img, err := png.Decode(bytes.NewReader(f.PNG()))
-	if err != nil {
-		t.Fatal(err)
+	if err := xml.Unmarshal(image, &root); err != nil {
+		t.Fatalf("%v: %s", err, image)
 	}
-	seen := map[color.NRGBA]int{}
-	for y := range img.Bounds().Dy() {
-		for x := range img.Bounds().Dx() {
-			seen[color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)]++
+	return root
+}
+
+// corners returns the points of the path of a colour, the last one with that style.
+func corners(t *testing.T, f *Figure, style string) (points []point) {
+	t.Helper()
+	for _, e := range parse(t, f.SVG()).Parts {
+		if e.XMLName.Local == "path" && strings.Contains(e.Style, style) {
+			points = nil
+			for _, s := range regexp.MustCompile(`[-0-9.]+,[-0-9.]+`).FindAllString(e.D, -1) {
+				var p point
+				if _, err := fmt.Sscanf(s, "%g,%g", &p.x, &p.y); err != nil {
+					t.Fatal(err)
+				}
+				points = append(points, p)
+			}
 		}
 	}
-	return seen
+	return points
 }
 
-// The area of bars is in proportion to their values.
+// The height of a bar is in proportion to its value.
 func TestBars(t *testing.T) {
-	area := func(value float64) float64 {
+	height := func(value float64) float64 {
 		s := Series{X: []float64{1}, Y: []float64{value}, Style: Style{Color: Red, Bar: 0.5}}
 		p := Panel{X: Axis{Min: 0, Max: 2}, Y: Axis{Min: 0, Max: 10}, Series: []Series{s}}
-		return float64(pixels(t, &Figure{Width: 3, Height: 3, Panels: []Panel{p}})[color.NRGBA(Red)])
+		at := corners(t, &Figure{Width: 3, Height: 3, Panels: []Panel{p}}, "fill:#d55e00")
+		return at[0].y - at[2].y
 	}
-	if ratio := area(8) / area(2); math.Abs(ratio-4) > 0.1 {
-		t.Errorf("a bar four times as long has %.2f times the area", ratio)
+	if ratio := height(8) / height(2); math.Abs(ratio-4) > 1e-3 {
+		t.Errorf("a bar four times as long is %.4f times as high", ratio)
 	}
 }
 
-// What an axis cannot show is left out, and no axis is asked for what it cannot do.
+// A line and its band go through the places of their values on linear and logarithmic axes.
+func TestPlaces(t *testing.T) {
+	for name, c := range map[string]struct {
+		log bool
+		y   [3]float64
+	}{"linear": {false, [3]float64{0, 5, 10}}, "logarithmic": {true, [3]float64{0.01, 1, 100}}} {
+		s := Series{X: []float64{0, 1, 2}, Y: c.y[:], Style: Line(Blue, 1)}
+		p := Panel{X: Axis{Min: 0, Max: 2}, Y: Axis{Min: c.y[0], Max: c.y[2], Log: c.log}, Series: []Series{s}}
+		at := corners(t, &Figure{Width: 3, Height: 3, Panels: []Panel{p}}, "stroke:#0072b2")
+		if len(at) != 3 || math.Abs(at[1].y-(at[0].y+at[2].y)/2) > 0.01 || math.Abs(at[1].x-(at[0].x+at[2].x)/2) > 0.01 || at[2].y >= at[0].y {
+			t.Errorf("%s: the line goes through %v", name, at)
+		}
+	}
+}
+
+// Points that an axis cannot show are left out, whatever the data.
 func TestUnusualData(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for name, s := range map[string]Series{
@@ -49,18 +89,22 @@ func TestUnusualData(t *testing.T) {
 		"alike":      {X: []float64{0.1, 0.1}, Y: []float64{2, 2}},
 		"negative":   {X: []float64{-1, 1}, Y: []float64{-5, 5}},
 		"zero":       {X: []float64{0, 1}, Y: []float64{0, 5}},
+		"all zero":   {X: []float64{0, 0}, Y: []float64{0, 0}},
 		"with gaps":  {X: []float64{1, 2, 3}, Y: []float64{1, nan, 100}},
 		"no place":   {X: []float64{nan, 1, inf}, Y: []float64{1, 2, 3}},
+		"huge":       {X: []float64{1e300, 1e301}, Y: []float64{-1e300, 1e301}},
 		"band":       {X: []float64{1, 2, 3}, Y: []float64{1, 2, 3}, Low: []float64{nan, -inf, 1}, High: []float64{2, inf, 4}},
 	} {
 		s.Name, s.Style = "a name", Style{Color: Blue, Width: 2, Dot: 2}
-		f := Figure{Width: 2.5, Height: 2, Y: "y", Panels: []Panel{{Title: "title", X: Axis{Label: "x", Log: true}, Y: Axis{Log: true}, Series: []Series{s}}}}
-		shown := pixels(t, &f)[color.NRGBA(Blue)] > 0
-		if want := name != "nothing" && name != "not finite"; shown != want {
-			t.Errorf("%s: shown is %v", name, shown)
-		}
-		if image := string(f.SVG()); !strings.Contains(image, "title") || strings.Contains(image, "NaN") || strings.Contains(image, "Inf") {
-			t.Errorf("%s: a broken SVG", name)
+		for _, a := range []Axis{{Log: true}, {Zero: true}, {}} {
+			f := Figure{Width: 2.5, Height: 2, Y: "y", Panels: []Panel{{Title: "title", X: a, Y: a, Series: []Series{s}}}}
+			image := string(f.SVG())
+			if shown := strings.Contains(image, "#0072b2"); shown != (name != "nothing" && name != "not finite") {
+				t.Errorf("%s, %+v: shown is %v", name, a, shown)
+			}
+			if parse(t, f.SVG()); strings.Contains(image, "NaN") || strings.Contains(image, "Inf") {
+				t.Errorf("%s, %+v: a broken image", name, a)
+			}
 		}
 	}
 }
@@ -68,26 +112,28 @@ func TestUnusualData(t *testing.T) {
 // Series of one name share an entry of the legend.
 func TestEntries(t *testing.T) {
 	x, dot := []float64{1}, Style{Dot: 1}
-	got := entries([]Series{{Name: "a", X: x, Y: x, Style: dot}, {Name: "b", X: x, Y: x, Style: dot}, {X: x, Y: x, Style: dot}, {Name: "a", X: x, Y: x, Style: dot}, {Name: "c", Style: dot}})
-	if len(got) != 2 || got[0].name != "a" || len(got[0].sample) != 2 || got[1].name != "b" {
+	f := Figure{Panels: []Panel{{Series: []Series{
+		{Name: "a", X: x, Y: x, Style: dot}, {Name: "b", X: x, Y: x, Style: dot}, {X: x, Y: x, Style: dot}, {Name: "a", X: x, Y: x, Style: dot}, {Name: "c", Style: dot},
+	}}}}
+	if got := f.entries(); len(got) != 2 || got[0].name != "a" || len(got[0].series) != 2 || got[1].name != "b" {
 		t.Errorf("the entries are %+v", got)
 	}
 }
 
-func TestTicks(t *testing.T) {
-	labels := func(low, high float64) (all []string) {
-		for _, k := range (powers{}).Ticks(low, high) {
-			if k.Label != "" {
-				all = append(all, k.Label)
+func TestMarks(t *testing.T) {
+	labels := func(marks []Mark) (all []string) {
+		for _, m := range marks {
+			if m.Label != "" {
+				all = append(all, m.Label)
 			}
 		}
 		return all
 	}
-	if got := labels(1e-3, 1); !slices.Equal(got, []string{"10^{−3}", "10^{−2}", "10^{−1}", "1"}) {
+	if got := labels(powers(1e-3, 1)); !slices.Equal(got, []string{"1e-03", "0.01", "0.1", "1"}) {
 		t.Errorf("three decades have the labels %q", got)
 	}
 	for e := 1; e <= 17; e++ {
-		if n := len(labels(math.Pow(10, float64(-e)), 1)); n < 2 || n > 9 {
+		if n := len(labels(powers(math.Pow(10, float64(-e)), 1))); n < 2 || n > 9 {
 			t.Errorf("%d decades have %d labels", e, n)
 		}
 	}
@@ -97,45 +143,84 @@ func TestTicks(t *testing.T) {
 		252: {"0", "50", "100", "150", "200", "250"},
 		45:  {"0", "10", "20", "30", "40"},
 	} {
-		var got []string
-		for _, k := range (roundNumbers{}).Ticks(0, high) {
-			got = append(got, k.Label)
-		}
-		if !slices.Equal(got, want) {
+		if got := labels(roundNumbers(0, high)); !slices.Equal(got, want) {
 			t.Errorf("0 to %g has the labels %q, want %q", high, got, want)
 		}
 	}
 }
 
-func TestLabelSpans(t *testing.T) {
-	got := spans("SD_{2}(U^{x}, 5_a) ^")
-	want := []span{{"SD", 0}, {"2", -1}, {"(U", 0}, {"x", 1}, {",\u00a05_a)\u00a0^", 0}}
-	if !slices.Equal(got, want) {
-		t.Errorf("spans are %v, want %v", got, want)
+// An axis that fits the data leaves room beyond them, and one with ends keeps these.
+func TestMargins(t *testing.T) {
+	for name, c := range map[string]struct {
+		axis      Axis
+		low, high float64
+	}{
+		"linear": {Axis{}, 96, 204}, "from 0": {Axis{Zero: true}, 0, 208}, "given": {Axis{Min: 50, Max: 300}, 50, 300},
+		"logarithmic": {Axis{Log: true}, 100 / math.Pow(2, 0.04), 200 * math.Pow(2, 0.04)},
+	} {
+		s := c.axis.scale([]float64{150, 100, 200})
+		if math.Abs(s.low-c.low) > 1e-9 || math.Abs(s.high-c.high) > 1e-9 {
+			t.Errorf("%s: from %v to %v, want %v to %v", name, s.low, s.high, c.low, c.high)
+		}
 	}
 }
 
-// An SVG image is well-formed, says what it shows in its first elements whatever the
-// words, and fixes the width of every text.
-func TestDescribedSVG(t *testing.T) {
-	f := Figure{Title: "a <b> & c", Text: `"quoted" < all`, Panels: []Panel{{
-		X:      Axis{Label: "x_{2} & more"},
-		Series: []Series{{Name: "one", X: []float64{1, 2}, Y: []float64{1, 3}, Style: Line(Blue, 1)}},
-	}}}
-	image := f.SVG()
-	var svg struct {
-		Role  string `xml:"role,attr"`
-		Title string `xml:"title"`
-		Desc  string `xml:"desc"`
-		Inner string `xml:",innerxml"`
+// A label that is too wide loses its middle, and no text crosses the frame.
+func TestLongLabels(t *testing.T) {
+	long := strings.Repeat("a long label ", 20)
+	x := []float64{0, 1}
+	marks := []Mark{{0, "the first category"}, {0.02, "overlaps"}, {1, "the last"}}
+	panel := Panel{Title: long, X: Axis{Label: long, Marks: marks}, Series: []Series{{Name: "a", X: x, Y: x, Style: Line(Blue, 2)}}}
+	f := Figure{Width: 3, Height: 2, Y: long, Caption: long, Panels: []Panel{panel}}
+	image := string(f.SVG())
+	if n := strings.Count(image, "…"); n != 4 {
+		t.Errorf("%d of 4 labels are shortened", n)
 	}
-	if err := xml.Unmarshal(image, &svg); err != nil {
-		t.Fatal(err)
+	if strings.Contains(image, "overlaps") {
+		t.Error("a label overlaps another one")
 	}
-	if svg.Role != "img" || svg.Title != f.Title || svg.Desc != f.Text || !strings.HasPrefix(strings.TrimSpace(svg.Inner), "<title>") {
-		t.Errorf("role %q, title %q, description %q", svg.Role, svg.Title, svg.Desc)
+	for _, e := range parse(t, f.SVG()).Parts {
+		if e.XMLName.Local != "text" {
+			continue
+		}
+		width := textWidth(e.Text, 8)
+		left := map[string]float64{"start": e.X, "middle": e.X - width/2, "end": e.X - width}[e.Anchor]
+		if left < 0 || left+width > 3*inch || e.Y > 2*inch {
+			t.Errorf("%q is at %v to %v, %v", e.Text, left, left+width, e.Y)
+		}
 	}
-	if n := strings.Count(svg.Inner, "<text "); n == 0 || n != strings.Count(svg.Inner, "<text textLength=") {
-		t.Errorf("not all of %d texts have a width", n)
+}
+
+// The widths are those of the typeface: W, i, ~ and a full stop have 944 + 222 + 584 + 278 thousandths.
+func TestTextWidth(t *testing.T) {
+	if got := textWidth("Wi~.", 10); math.Abs(got-20.3) > 0.11 {
+		t.Errorf("the width is %v", got)
+	}
+}
+
+// Every colour of a themed figure is a variable, with the colour of the plain one by default.
+func TestThemed(t *testing.T) {
+	x := []float64{1, 2}
+	f := Figure{Width: 3, Height: 2, Caption: "c", Panels: []Panel{{Series: []Series{{X: x, Y: x, Low: x, High: x, Style: Line(Orange, 2)}}}}}
+	themed := string(f.Themed())
+	for _, want := range []string{"stroke:var(--chart-orange,#c47f00)", "fill:var(--chart-paper,#ffffff)", "fill:var(--chart-ink,#222222)", "stroke:var(--chart-grid,#e1e1e1)", "fill:var(--chart-orange,#c47f00);fill-opacity:0.196"} {
+		if !strings.Contains(themed, want) {
+			t.Errorf("the themed figure lacks %q", want)
+		}
+	}
+	if strings.Contains(themed, ":#") {
+		t.Error("a colour is not a variable")
+	}
+	if plain := regexp.MustCompile(`var\(--chart-[a-z]+,(#[0-9a-f]{6})\)`).ReplaceAllString(themed, "$1"); plain != string(f.SVG()) {
+		t.Error("without the variables it is another figure")
+	}
+}
+
+// An image begins with its title and description, whatever the words.
+func TestDescription(t *testing.T) {
+	f := Figure{Title: "a <b> & c", Text: `"quoted" < all`, Panels: []Panel{{X: Axis{Label: "x & more"}}}}
+	root := parse(t, f.SVG())
+	if root.Role != "img" || root.Parts[0].XMLName.Local != "title" || root.Parts[0].Text != f.Title || root.Parts[1].Text != f.Text {
+		t.Errorf("role %q, then %+v", root.Role, root.Parts[:2])
 	}
 }

@@ -1,21 +1,14 @@
 package chart
 
 import (
-	"fmt"
-	"image/color"
 	"math"
 	"slices"
 	"strconv"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Series is a row of points. Points that are not finite are left out.
+// A Series is a row of points. Points that are not finite, or beyond the ends of an axis, are left out.
 type Series struct {
-	// Name in the legend, which series of the same name share; "" for none.
+	// Name is the name in the legend, which several series may share; "" for none.
 	Name string
 	X, Y []float64
 	// Low and High are the ends of a band around the points, at the same X; nil for none.
@@ -23,42 +16,14 @@ type Series struct {
 	Style
 }
 
-// A Style says how a series is drawn: as a line, as dots, as bars, or as several of
-// them.
+// A Style describes how a series is drawn: as a line, as dots, as bars, or as several of them.
 type Style struct {
 	Color  Color
 	Width  float64   // of the line in points; 0 for none
 	Dashes []float64 // of the line in points; nil for none
 	Dot    float64   // radius of dots in points; 0 for none
-	// Bar is the width of bars in units of the x axis, from which they rise; 0 for none.
+	// Bar is the width of bars in units of the x axis; 0 for none. Bars rise from 0.
 	Bar float64
-}
-
-// The colours of Okabe and Ito, which colour-blind readers can tell apart, and three more.
-var (
-	Black  = rgb(0x000000)
-	Blue   = rgb(0x0072b2)
-	Orange = rgb(0xe69f00)
-	Green  = rgb(0x009e73)
-	Red    = rgb(0xd55e00)
-	Pink   = rgb(0xcc79a7)
-	Sky    = rgb(0x56b4e9)
-	Gray   = rgb(0x787878)
-	Purple = rgb(0x5e3c99)
-	Brown  = rgb(0x8c510a)
-)
-
-// A Color of what is drawn.
-type Color = color.NRGBA
-
-func rgb(hex uint32) Color {
-	return Color{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 255}
-}
-
-// Faint returns a colour with an opacity below 255, so that others shine through.
-func Faint(c Color, opacity uint8) Color {
-	c.A = opacity
-	return c
 }
 
 // Line returns the style of a line.
@@ -66,142 +31,216 @@ func Line(c Color, width float64, dashes ...float64) Style {
 	return Style{Color: c, Width: width, Dashes: dashes}
 }
 
-// plotters returns what draws a series, from below to above; nothing if it has no point.
-func (s *Series) plotters() (all []plot.Plotter) {
-	points := finite(s.X, s.Y)
-	if len(points) == 0 {
-		return nil
-	}
-	area := func(c color.Color, corners ...plotter.XYs) {
-		all = append(all, &plotter.Polygon{XYs: corners, LineStyle: draw.LineStyle{Color: color.Black}, Color: c})
-	}
-	if s.Low != nil {
-		back := finite(s.X, s.Low)
-		slices.Reverse(back)
-		area(Faint(s.Color, 50), append(finite(s.X, s.High), back...))
-	}
-	if s.Bar > 0 {
-		var bars []plotter.XYs
-		for _, at := range points {
-			left, right := at.X-s.Bar/2, at.X+s.Bar/2
-			bars = append(bars, plotter.XYs{{X: left}, {X: right}, {X: right, Y: at.Y}, {X: left, Y: at.Y}})
-		}
-		area(s.Color, bars...)
-	}
-	if s.Width > 0 {
-		line := draw.LineStyle{Color: s.Color, Width: vg.Points(s.Width)}
-		for _, d := range s.Dashes {
-			line.Dashes = append(line.Dashes, vg.Points(d))
-		}
-		all = append(all, &plotter.Line{XYs: points, LineStyle: line})
-	}
-	if s.Dot > 0 {
-		all = append(all, &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: s.Color, Radius: vg.Points(s.Dot), Shape: draw.CircleGlyph{}}})
-	}
-	return all
+// An Axis describes an axis of a panel.
+type Axis struct {
+	Label string // of an x axis; see Figure.Y
+	// Log makes the axis logarithmic, unless the data are not positive or all alike.
+	Log bool
+	// Min and Max are the ends. If they are equal, the axis fits the data with a margin. It begins at 0 if
+	// Zero is set.
+	Min, Max float64
+	Zero     bool
+	// Marks replace the round numbers of the axis.
+	Marks []Mark
 }
 
-func finite(xs, ys []float64) plotter.XYs {
-	var points plotter.XYs
-	for i, y := range ys {
-		if !math.IsNaN(xs[i]+y) && !math.IsInf(xs[i]+y, 0) {
-			points = append(points, plotter.XY{X: xs[i], Y: y})
-		}
-	}
-	return points
+// A Mark labels a value on an axis. A mark without a label is shorter.
+type Mark struct {
+	Value float64
+	Label string
 }
 
-func (p *Panel) plot() *plot.Plot {
-	out := plot.New()
-	out.TextHandler = handler()
-	out.BackgroundColor = nil
-	line := draw.LineStyle{Color: color.Gray{225}, Width: 0.5}
-	out.Add(&plotter.Grid{Horizontal: line})
-	for i := range p.Series {
-		out.Add(p.Series[i].plotters()...)
+func (m Mark) length() float64 {
+	if m.Label == "" {
+		return tick / 2
 	}
-	p.X.apply(&out.X)
-	p.Y.apply(&out.Y)
-	out.X.Tick.Label = style(smallSize, color.Black, draw.XCenter, draw.YTop)
-	out.Y.Tick.Label = style(smallSize, color.Black, draw.XRight, draw.YCenter)
-	return out
-}
-
-// apply sets an axis of a plot, which fits the data so far.
-func (a *Axis) apply(to *plot.Axis) {
-	to.Tick.Length = 4
-	to.Tick.LineStyle.Width, to.LineStyle.Width = 0.6, 0.6
-	to.Padding = 4
-	if a.Min != a.Max {
-		to.Min, to.Max, to.Padding = a.Min, a.Max, 0
-	} else if a.Zero {
-		to.Min, to.Padding = 0, 0
-	}
-	to.Tick.Marker = roundNumbers{}
-	if a.Log && to.Min > 0 && to.Max > to.Min {
-		to.Scale, to.Tick.Marker = plot.LogScale{}, powers{}
-	}
-	if a.Marks != nil {
-		to.Tick.Marker = plot.ConstantTicks(a.Marks)
-	}
+	return tick
 }
 
 // MarkAll marks values with themselves.
-func MarkAll(values []float64) []Mark {
-	var marks []Mark
+func MarkAll(values []float64) (marks []Mark) {
 	for _, v := range values {
-		marks = append(marks, Mark{Value: v, Label: strconv.FormatFloat(v, 'g', 4, 64)})
+		marks = append(marks, Mark{v, strconv.FormatFloat(v, 'g', 4, 64)})
 	}
 	return marks
 }
 
-// powers marks powers of ten on a logarithmic axis, with labels on so many of them
-// that they stay readable; also multiples of them where there are few.
-type powers struct{}
+// A scale maps values from low to high to places.
+type scale struct {
+	low, high, from, to float64
+	log                 bool
+	marks               []Mark
+}
 
-// Ticks implements plot.Ticker.
-func (powers) Ticks(low, high float64) []plot.Tick {
+func (s *scale) at(v float64) float64 {
+	share := (v - s.low) / (s.high - s.low)
+	if s.log {
+		share = math.Log(v/s.low) / math.Log(s.high/s.low)
+	}
+	return s.from + share*(s.to-s.from)
+}
+
+func (s *scale) shows(v float64) bool { return v >= s.low && v <= s.high }
+
+// margin is the share of an axis that is left free beyond the data.
+const margin = 0.04
+
+// scale returns the scale of an axis for values, without its places.
+func (a *Axis) scale(values []float64) *scale {
+	s := &scale{low: a.Min, high: a.Max}
+	fits := a.Min == a.Max
+	if fits && len(values) > 0 {
+		s.low, s.high = slices.Min(values), slices.Max(values)
+	}
+	s.log = a.Log && s.low > 0 && s.high > s.low
+	switch room := margin * (s.high - s.low); {
+	case !fits:
+	case s.log:
+		factor := math.Pow(s.high/s.low, margin)
+		s.low, s.high = s.low/factor, s.high*factor
+	case a.Zero && s.high > 0:
+		s.low, s.high = 0, s.high*(1+margin)
+	case room > 0:
+		s.low, s.high = s.low-room, s.high+room
+	default: // one value, or none
+		s.low, s.high = s.low-max(1, math.Abs(s.low))/2, s.high+max(1, math.Abs(s.high))/2
+	}
+	switch {
+	case a.Marks != nil:
+		s.marks = a.Marks
+	case s.log:
+		s.marks = powers(s.low, s.high)
+	default:
+		s.marks = roundNumbers(s.low, s.high)
+	}
+	s.marks = slices.DeleteFunc(slices.Clone(s.marks), func(m Mark) bool { return !s.shows(m.Value) })
+	return s
+}
+
+// scales returns the scales of a panel for its series.
+func (p *Panel) scales() (x, y *scale) {
+	var xs, ys []float64
+	for i := range p.Series {
+		s := &p.Series[i]
+		for _, v := range append(append(s.points(s.Y), s.points(s.Low)...), s.points(s.High)...) {
+			xs, ys = append(xs, v.x-s.Bar/2, v.x+s.Bar/2), append(ys, v.y)
+			if s.Bar > 0 {
+				ys = append(ys, 0)
+			}
+		}
+	}
+	return p.X.scale(xs), p.Y.scale(ys)
+}
+
+// points returns the finite points of a series at values, which are Y, Low or High.
+func (s *Series) points(values []float64) (all []point) {
+	for i, y := range values {
+		if !math.IsNaN(s.X[i]+y) && !math.IsInf(s.X[i]+y, 0) {
+			all = append(all, point{s.X[i], y})
+		}
+	}
+	return all
+}
+
+// placed returns the places of points on scales that show them.
+func placed(points []point, x, y *scale) (all []point) {
+	for _, p := range points {
+		if x.shows(p.x) && y.shows(p.y) {
+			all = append(all, point{x.at(p.x), y.at(p.y)})
+		}
+	}
+	return all
+}
+
+// faint is the opacity of bands.
+const faint = 50
+
+// draw draws a series from below to above: its band, bars, line and dots.
+func (s *Series) draw(c *canvas, x, y *scale) {
+	band := s.Color
+	band.A = faint
+	if high, low := placed(s.points(s.High), x, y), placed(s.points(s.Low), x, y); high != nil && low != nil {
+		slices.Reverse(low)
+		c.fill(append(high, low...), band)
+	}
+	points := placed(s.points(s.Y), x, y)
+	if s.Bar > 0 {
+		half, zero := (x.at(s.Bar)-x.at(0))/2, y.at(max(y.low, 0))
+		for _, p := range points {
+			c.fill([]point{{p.x - half, zero}, {p.x + half, zero}, {p.x + half, p.y}, {p.x - half, p.y}}, s.Color)
+		}
+	}
+	if s.Width > 0 && points != nil {
+		c.stroke(points, s.Color, s.Width, s.Dashes)
+	}
+	if s.Dot > 0 {
+		for _, p := range points {
+			c.dot(p, s.Dot, s.Color)
+		}
+	}
+}
+
+// sample draws the series in a legend, from x on around the height y.
+func (s *Series) sample(c *canvas, x, y float64) {
+	area := []point{{x, y - tick}, {x + sample, y - tick}, {x + sample, y + tick}, {x, y + tick}}
+	band := s.Color
+	band.A = faint
+	switch {
+	case s.Bar > 0:
+		c.fill(area, s.Color)
+	case s.Low != nil:
+		c.fill(area, band)
+	}
+	if s.Width > 0 {
+		c.stroke([]point{{x, y}, {x + sample, y}}, s.Color, s.Width, s.Dashes)
+	}
+	if s.Dot > 0 {
+		c.dot(point{x + sample/2, y}, s.Dot, s.Color)
+	}
+}
+
+// powers marks powers of ten on a logarithmic axis, and multiples of them where there are few. Only as many
+// have labels as keep clear of each other.
+func powers(low, high float64) (marks []Mark) {
 	const near = 1e-9
 	first, last := int(math.Floor(math.Log10(low)+near)), int(math.Floor(math.Log10(high)+near))
 	every := max(1, (last-first+7)/8)
-	plain := low > 0.002 && high < 1e6
 	factors := []float64{1}
 	switch ratio := high / low; {
 	case ratio < 10:
-		factors, plain = []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, true
-	case ratio <= 300 && plain:
+		factors = []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}
+	case ratio <= 300:
 		factors = []float64{1, 2, 5}
 	}
-	var ticks []plot.Tick
 	for e := first; e <= last; e++ {
-		for _, m := range factors {
-			t := plot.Tick{Value: m * math.Pow(10, float64(e))}
-			switch {
-			case t.Value < low*(1-near) || t.Value > high*(1+near):
+		for _, f := range factors {
+			m := Mark{Value: f * math.Pow(10, float64(e))}
+			if m.Value < low*(1-near) || m.Value > high*(1+near) {
 				continue
-			case e%every != 0:
-			case plain || e == 0:
-				t.Label = strconv.FormatFloat(t.Value, 'g', 6, 64)
-			case e > 0:
-				t.Label = fmt.Sprintf("10^{%d}", e)
-			default:
-				t.Label = fmt.Sprintf("10^{−%d}", -e)
 			}
-			ticks = append(ticks, t)
+			if m.Value = min(max(m.Value, low), high); e%every == 0 {
+				m.Label = number(m.Value)
+			}
+			marks = append(marks, m)
 		}
 	}
-	if len(ticks) < 2 {
-		return roundNumbers{}.Ticks(low, high)
+	if len(marks) < 2 {
+		return roundNumbers(low, high)
 	}
-	return ticks
+	return marks
 }
 
-// roundNumbers marks round numbers on a linear axis.
-type roundNumbers struct{}
+// number writes a mark such as 0.01, 500 or 1e-06.
+func number(v float64) string {
+	if a := math.Abs(v); a != 0 && (a < 0.002 || a >= 1e6) {
+		return strconv.FormatFloat(v, 'e', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
+}
 
-// Ticks implements plot.Ticker.
-func (roundNumbers) Ticks(low, high float64) []plot.Tick {
-	// The largest of 1, 2, 5 times a power of ten with at least three steps.
+// roundNumbers marks round numbers on a linear axis: the largest of 1, 2, 5 times a power of ten with at
+// least three steps.
+func roundNumbers(low, high float64) (marks []Mark) {
 	unit := math.Pow(10, math.Floor(math.Log10((high-low)/3)))
 	step := unit
 	for _, m := range []float64{2, 5} {
@@ -209,10 +248,8 @@ func (roundNumbers) Ticks(low, high float64) []plot.Tick {
 			step = m * unit
 		}
 	}
-	var ticks []plot.Tick
 	for i := math.Ceil(low/step) + 0; i*step <= high*(1+1e-9); i++ { // + 0 makes 0 of -0
-		// Rounding away the error of i*step.
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step, 'g', 6, 64)})
+		marks = append(marks, Mark{min(i*step, high), strconv.FormatFloat(i*step, 'g', 6, 64)})
 	}
-	return ticks
+	return marks
 }

@@ -1,366 +1,286 @@
-// Package federate is the life of a node that trains with others: it joins them, trains, keeps
-// checkpoints, says how far it is, joins anew when somebody has been away, and writes what it
-// has come to; and the processes of several nodes on one machine with the board on which they
-// are shown. It knows nothing of flags: the command says what is asked for, and renders.
+// Package federate runs the life of a node that computes with others: it connects, runs a job once, reports
+// its progress to a log and to an address for monitors, and leaves.
+//
+// An error has two texts. The local one has everything; the other nodes receive engine.PublicText of it, here
+// or from the engine. Several nodes may run in one process.
 package federate
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
-	"strconv"
+	"slices"
+	"strings"
+	"sync"
 	"time"
+	"unicode"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/fit"
-	"github.com/difalt/difalt/cmd/difalt/internal/checkpoint"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
 )
 
-// A Training is what a node trains on, and what becomes of the result.
-type Training interface {
-	// Read returns the table of the node, and how to train on it. It is called in every attempt.
-	Read() (*dataset.Table, *fit.Config, error)
-	// Introduce prints what is about to be done, once all have joined for the first time, and
-	// returns what it has printed.
-	Introduce(t *dataset.Table, c *fit.Config, w *topology.Weights) (heading []byte, err error)
-	// Outcome returns the report and the files that a training has come to.
-	Outcome(t *dataset.Table, c *fit.Config, m *model.Model, report *fit.Report) (*checkpoint.Outcome, error)
-	// Deliver writes the files of an outcome, and prints a heading and the report.
-	Deliver(o *checkpoint.Outcome, heading []byte) error
-}
-
-// A Node is a process that trains with others: once, or with checkpoints again and again,
-// whenever one of them has been away.
+// A Node is a node of a network, and its job.
 type Node struct {
-	Cluster  *cluster.Cluster
-	Number   int // of the node in Cluster
-	Training Training
-	// Connect begins to connect to the others.
+	Cluster *cluster.Cluster
+	Number  int // of this node in Cluster
+	// Connect starts the transport.
 	Connect func(engine.Options) (engine.Transport, error)
-	// Settings are what all nodes must have alike, beyond what the tables say.
+	// Settings must be equal at all nodes, which compare them before the job, and see them if they differ.
+	// Prepare may set them.
 	Settings []wire.Setting
-	// Checkpoints says where the node keeps its state; nil where it keeps none.
-	Checkpoints *Checkpoints
-	// Once is for an engine over which a process that has been away cannot come back.
-	Once bool
-	// JoinTimeout is that of the engine, for messages.
-	JoinTimeout time.Duration
-	// Log says every so often how far the node is.
+	// MaxNumbers is the largest number of values in a sum of the job, by which longer frames are refused; 0
+	// for no limit.
+	MaxNumbers int
+	// Prepare reads what the job needs, before the node connects. Nil does nothing.
+	Prepare func() error
+	// Job computes with the others, once all neighbours are connected. An error that is an *owners.Stop, or
+	// that wraps context.Canceled, ends the job at all nodes after the same collective; any other one ends it
+	// here.
+	Job func(ctx context.Context, net *consensus.Network) error
+	// Log receives a line when something changes, and every LogEvery (positive) how far the node is.
 	Log      *slog.Logger
 	LogEvery time.Duration
-	// Metrics is the address at which figures are served; empty for none.
+	// Metrics is the address at which /healthz and /metrics are served; empty for none.
 	Metrics string
-	// Stay makes Run wait for the end of ctx when all is done.
-	Stay bool
+
+	status status
 }
 
-// Run trains until it is done, has failed, or is told to stop by ctx.
-func (n *Node) Run(ctx context.Context) error {
-	r := &run{Node: n, status: &status{log: n.Log, cluster: n.Cluster, name: n.name()}}
+// Progress records the stage of the job and the completed share of it.
+func (n *Node) Progress(stage string, share float64) { n.status.progress(stage, share) }
+
+// An Interrupted is the end of a job by an interruption, here or at another node. It wraps context.Canceled.
+type Interrupted struct{ Node string } // name; empty for this node
+
+func (e *Interrupted) Error() string {
+	if e.Node == "" {
+		return "interrupted: nothing was written"
+	}
+	return fmt.Sprintf("node %q was interrupted: nothing was written", e.Node)
+}
+
+// Unwrap returns context.Canceled.
+func (e *Interrupted) Unwrap() error { return context.Canceled }
+
+// PublicText returns what other nodes receive.
+func (e *Interrupted) PublicText() string { return interrupted }
+
+const (
+	interrupted = "it was interrupted"
+	// How long a node that cannot take part waits for its neighbours to report it.
+	excuseTime = 15 * time.Second
+	// Longer texts of other nodes are cut.
+	longestText = 400
+)
+
+// A publicError replaces what other nodes receive about an error.
+type publicError struct {
+	error
+	text string
+}
+
+func (e *publicError) PublicText() string { return e.text }
+func (e *publicError) Unwrap() error      { return e.error }
+
+// Run prepares the node, connects it, runs its job once, and leaves. It returns nil when the job is done at
+// this node; an error that wraps context.Canceled when this or another node was interrupted; one that wraps a
+// *wire.PeerError, wire.ErrContradiction or wire.ErrInconsistent when other nodes failed or contradict one
+// another; otherwise the error of this node. When ctx ends the node leaves at the end of the current round.
+func Run(ctx context.Context, n *Node) error {
+	n.status.begin(n, "reading")
 	if n.Metrics != "" {
-		stop, err := serveMetrics(n.Metrics, r.status)
+		stop, err := serve(n.Metrics, &n.status, n.Log)
 		if err != nil {
-			return n.Excuse(fmt.Errorf("--metrics: %w", err))
+			return n.excuse(ctx, fmt.Errorf("--metrics: %w", err), "it cannot serve its metrics")
 		}
 		defer stop()
 	}
-	if n.Checkpoints != nil {
-		r.keeper = &keeper{every: n.Checkpoints.Every, log: n.Log, once: n.Once}
+	stop := every(n.LogEvery, n.status.write)
+	defer stop()
+	if n.Prepare != nil {
+		if err := n.Prepare(); err != nil {
+			return n.excuse(ctx, err, "it cannot read its data")
+		}
 	}
-	stop := every(r.LogEvery, r.status.write)
-	err := r.train(ctx)
-	if stop(); err != nil || !n.Stay {
+	o := n.options()
+	if n.MaxNumbers > 0 {
+		o.MaxFrame = wire.FrameOverhead + collective.LongestMessage(n.MaxNumbers, len(n.Cluster.Nodes))
+	}
+	transport, err := n.Connect(o)
+	if err != nil {
 		return err
 	}
-	debug.FreeOSMemory() // what the fit took; it may be long until the end
-	n.Log.Info("done, waits to be ended")
-	<-ctx.Done()
-	return nil
-}
-
-// Excuse tells the others that this node cannot take part because of err, which it returns.
-func (n *Node) Excuse(err error) error {
-	if t, failed := n.Connect(engine.Options{Probe: true, Failed: err}); failed == nil {
-		t.Leave(err)
-	}
-	return err
-}
-
-func (n *Node) name() string { return n.Cluster.Nodes[n.Number].Name }
-
-// A run is a node at work.
-type run struct {
-	*Node
-	status     *status
-	keeper     *keeper // nil without checkpoints
-	introduced bool    // heading has been printed
-	heading    []byte
-}
-
-// idleAttempts is how often in turn a node may join anew without a checkpoint having been
-// written: a neighbour that always fails at the same place would keep all waiting for ever.
-const idleAttempts = 10
-
-// idlePause is how long a node waits before it joins anew for the second time in turn, and twice as long after every other time.
-const idlePause = 50 * time.Millisecond
-
-// train makes attempts until one is the last.
-func (r *run) train(ctx context.Context) error {
-	for idle := 0; ; {
-		before := r.keeper.count()
-		err := r.attempt(ctx)
-		if r.Once || r.keeper == nil || ctx.Err() != nil || !mayComeBack(err) {
-			return err
-		}
-		if idle++; r.keeper.count() > before {
-			idle = 0
-		}
-		if idle == idleAttempts {
-			return fmt.Errorf("joined %d times in turn without coming to a checkpoint: %w", idle, err)
-		}
-		r.Log.Info("joins anew", "why", err.Error())
-		if idle > 1 { // what others say of the last attempt is to be over before the next one
-			select {
-			case <-time.After(idlePause << (idle - 2)):
-			case <-ctx.Done():
-			}
-		}
-	}
-}
-
-// mayComeBack reports whether all others find the same as err, and can join anew.
-func mayComeBack(err error) bool {
-	return errors.Is(err, engine.ErrGone) || errors.Is(err, fit.ErrLeft)
-}
-
-// An Interrupted says what was left when work was interrupted, here or elsewhere.
-type Interrupted string
-
-func (e Interrupted) Error() string { return string(e) }
-
-func (e Interrupted) Unwrap() error { return context.Canceled }
-
-// Explain puts the failure of another node into words with its name.
-func Explain(c *cluster.Cluster, err error) error {
-	var peer *wire.PeerError
-	if !errors.As(err, &peer) || peer.Peer < 0 || peer.Peer >= len(c.Nodes) {
-		return err
-	}
-	return &peerFailure{c, peer}
-}
-
-// A peerFailure says which node has failed, by its name, and who says so.
-type peerFailure struct {
-	cluster *cluster.Cluster
-	*wire.PeerError
-}
-
-func (e *peerFailure) Unwrap() error { return e.PeerError }
-
-func (e *peerFailure) Error() string {
-	name := func(i int) string { return strconv.Quote(e.cluster.Nodes[i].Name) }
-	s := e.hearsay(name)
-	switch {
-	case e.Kind != wire.Refused:
-		s += fmt.Sprintf("node %s has failed (%v, round %d)", name(e.Peer), e.Kind, e.Round)
-	case s == "":
-		s = fmt.Sprintf("node %s and this one refuse each other", name(e.Peer))
-	default:
-		s += fmt.Sprintf("it and node %s refuse each other", name(e.Peer))
-	}
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	return s
-}
-
-// hearsay says who says what follows, and who says that; of many the nearest and the last.
-func (e *peerFailure) hearsay(name func(int) string) (s string) {
-	const near = 2
-	for k, i := range e.Via {
-		switch between := len(e.Via) - near - 1; {
-		case between <= 1 || k < near-1 || k == len(e.Via)-1:
-			s += fmt.Sprintf("node %s says that ", name(i))
-		case k == near-1:
-			s += fmt.Sprintf("node %s says (and so on, %d more) that ", name(i), between)
-		}
-	}
-	return s
-}
-
-// The stages of an attempt before those of fit.
-const (
-	reading = "reading"
-	joining = "joining"
-)
-
-// attempt reads the data, joins the others and trains with them. The transport says what
-// came of it to the others before attempt returns.
-func (r *run) attempt(ctx context.Context) error {
-	t, c, err := r.prepare()
-	if err != nil {
-		return r.Excuse(err)
-	}
-	if r.keeper.complete() {
-		r.Log.Info("the training is complete: nobody waits for this node", "checkpoint", r.Checkpoints.Folder)
-		return r.deliver(r.keeper.outcome)
-	}
-	transport, err := r.Connect(engine.Options{
-		Settings: r.Settings, MaxFrame: longestFrame(len(t.Features())+fit.MostBends*len(c.Curves), c.Rank, len(r.Cluster.Nodes)), Report: func(s string) { r.Log.Info(s) },
-	})
-	if err != nil {
-		return r.Excuse(err)
-	}
-	r.status.begin(transport)
-	err = r.join(ctx, transport, t, c)
-	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
-		err = Interrupted("interrupted, and the others cannot be told in time, since one of them is silent or gone: nothing was written")
-	}
-	if err == nil {
+	n.status.connect(transport)
+	if err = n.work(ctx, transport); err == nil {
 		err = transport.Close()
 	} else {
-		transport.Leave(r.farewell(ctx, err))
+		transport.Leave(err)
 	}
-	if r.keeper != nil && ctx.Err() != nil && err != nil {
-		return Interrupted("interrupted: the same command goes on from the checkpoints in " + r.Checkpoints.Folder)
-	}
-	return Explain(r.Cluster, err)
+	return n.explain(err)
 }
 
-// farewell is what the others are told about the error of an attempt.
-func (r *run) farewell(ctx context.Context, err error) error {
-	switch {
-	case r.keeper != nil && (ctx.Err() != nil || errors.Is(err, fit.ErrLeft)):
-		return fmt.Errorf("interrupted: %w", engine.ErrGone)
-	case errors.Is(err, context.Canceled):
-		return errors.New("interrupted")
+func (n *Node) options() engine.Options {
+	return engine.Options{Report: func(text string) { n.Log.Info(text) }}
+}
+
+// excuse reports to the neighbours that come soon that this node cannot take part, and returns err.
+func (n *Node) excuse(ctx context.Context, err error, public string) error {
+	o := n.options()
+	o.JoinTimeout = excuseTime
+	if t, failed := n.Connect(o); failed == nil {
+		ctx, cancel := context.WithTimeout(ctx, excuseTime)
+		defer cancel()
+		_ = t.Join(ctx) // the neighbours that are there receive the text
+		t.Leave(&publicError{err, public})
 	}
 	return err
 }
 
-// longestFrame bounds the memory that a neighbour can make this node set aside.
-func longestFrame(features, rank, nodes int) int {
-	const reduction = 1 << 10 // in the header
-	return wire.MaxHeader + reduction + collective.LongestMessage(fit.LargestMessage(features, rank), nodes)
-}
-
-func (r *run) prepare() (*dataset.Table, *fit.Config, error) {
-	t, c, err := r.Training.Read()
-	if err != nil {
-		return nil, nil, err
-	}
-	observer := c.Options.Observer
-	c.Options.Observer = func(rec *difalt.Record) error {
-		r.status.observe(rec)
-		if observer == nil {
-			return nil
-		}
-		return observer(rec)
-	}
-	c.Progress = r.status.progress
-	if r.keeper != nil {
-		if err := r.keeper.open(r.Node); err != nil {
-			return nil, nil, err
-		}
-		c.Drive = r.keeper.drive
-	}
-	if !r.introduced {
-		for _, a := range t.Assumptions() {
-			r.Log.Info("read", "file", a.File, "assumed", a.Text)
-		}
-	}
-	return t, c, nil
-}
-
-// join joins the others, fits, and writes the results.
-func (r *run) join(ctx context.Context, transport engine.Transport, t *dataset.Table, c *fit.Config) error {
-	own := r.keeper.unsure()
-	if own != nil {
-		r.Log.Info("the training is complete here; waits in case that others have lost their part", "join-timeout", r.JoinTimeout.String())
-	}
+// work joins the others, runs the job, and finds out why it ended.
+func (n *Node) work(ctx context.Context, transport engine.Transport) error {
 	if err := transport.Join(ctx); err != nil {
-		switch {
-		case own != nil && nobodyCame(err):
-			return r.deliver(own)
-		case errors.Is(err, context.Canceled):
-			return Interrupted("interrupted while waiting for the neighbours: nothing was written")
+		if ctx.Err() != nil {
+			return &Interrupted{}
 		}
 		return err
 	}
-	w, err := r.Cluster.Weights()
+	g, err := n.Cluster.Graph()
 	if err != nil {
 		return err
 	}
-	if c.Network, err = consensus.New(w, transport); err != nil {
+	w, err := topology.NewWeights(g, topology.Metropolis)
+	if err != nil {
 		return err
 	}
-	if !r.introduced {
-		if r.heading, err = r.Training.Introduce(t, c, w); err != nil {
-			return err
+	net, err := consensus.New(w, transport)
+	if err != nil {
+		return err
+	}
+	if err := n.compare(ctx, net); err != nil {
+		return err
+	}
+	err = n.run(ctx, net)
+	var stop *owners.Stop
+	if !errors.As(err, &stop) && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return n.ended(ctx, net, err)
+}
+
+// compare returns an error that names the first node whose settings differ from those of node 0, and the
+// difference. A node that cannot read its data has no settings, so the engine does not compare them when
+// nodes connect. Nodes exchange hashes first.
+func (n *Node) compare(ctx context.Context, net *consensus.Network) error {
+	text, err := json.Marshal(n.Settings)
+	if err != nil {
+		return err
+	}
+	hash := sha256.Sum256(text)
+	all, err := net.Gather(context.WithoutCancel(ctx), [][]byte{hash[:]})
+	if err != nil {
+		return err
+	}
+	other := slices.IndexFunc(all, func(b []byte) bool { return !bytes.Equal(b, all[0]) })
+	if other < 0 {
+		return nil
+	}
+	if all, err = net.Gather(context.WithoutCancel(ctx), [][]byte{text}); err != nil {
+		return err
+	}
+	var first, theirs []wire.Setting
+	if json.Unmarshal(all[0], &first) != nil || json.Unmarshal(all[other], &theirs) != nil {
+		return fmt.Errorf("settings of a node cannot be read: %w", wire.ErrContradiction)
+	}
+	at := func(i int) string { return fmt.Sprintf("at node %q", n.Cluster.Nodes[i].Name) }
+	peer := &wire.PeerError{Peer: other, Kind: wire.Refused, Err: errors.New(clean(wire.Difference(theirs, at(other), first, at(0))))}
+	if n.Number == other {
+		peer.Peer = 0
+	}
+	return peer
+}
+
+// clean replaces control characters, which a text of another node may have, and cuts it.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
 		}
-		r.introduced = true
-	}
-	result, err := r.fit(ctx, t, c)
-	if err != nil {
-		return err
-	}
-	if result != nil && result.Status == difalt.Canceled {
-		// The others know, and have what they need: there is nothing to tell them.
-		_ = transport.Close()
-		return Interrupted(fmt.Sprintf("interrupted after %d of %d iterations: the results are as far as they got", result.Iterations, c.Options.Iterations))
-	}
-	return nil
+		return r
+	}, text)
+	return text[:min(len(text), longestText)]
 }
 
-// fit trains with the others, and keeps and writes what comes of it. The result is nil where
-// there was nothing to iterate.
-func (r *run) fit(ctx context.Context, t *dataset.Table, c *fit.Config) (*difalt.Result, error) {
-	if r.keeper != nil {
-		r.keeper.net = c.Network
+// run calls the job. A panic is an error: what another node sends must not end this process with a trace.
+func (n *Node) run(ctx context.Context, net *consensus.Network) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("the program has a fault: %v", fault)
+		}
+	}()
+	return n.Job(ctx, net)
+}
+
+// A farewell is what a node reports when all nodes have ended their jobs after the same collective.
+type farewell struct {
+	Stops bool   `json:"stops"` // the job ended because of this node
+	Text  string `json:"text"`
+}
+
+// ended lets the nodes exchange which of them has ended the job, and returns the error of this one, or one
+// about the first of the others. If no node says that it has, a vote was wrong.
+func (n *Node) ended(ctx context.Context, net *consensus.Network, err error) error {
+	own := farewell{}
+	var stop *owners.Stop
+	switch {
+	case ctx.Err() != nil:
+		err, own = &Interrupted{}, farewell{true, interrupted}
+	case errors.As(err, &stop) && stop.Cause != nil:
+		err, own = stop.Cause, farewell{true, engine.PublicText(stop.Cause)}
 	}
-	c.Owners = true
-	m, report, err := fit.Fit(ctx, t, *c)
-	if errors.Is(err, context.Canceled) {
-		return nil, Interrupted("interrupted before the iterations of the model began: nothing was written")
+	text, _ := json.Marshal(own)
+	all, failed := net.Gather(context.WithoutCancel(ctx), [][]byte{text})
+	switch {
+	case own.Stops:
+		return err
+	case failed != nil:
+		return failed
 	}
-	if err != nil {
-		return nil, err
-	}
-	o, err := r.Training.Outcome(t, c, m, report)
-	if err != nil {
-		return nil, err
-	}
-	o.Heading = r.heading
-	if r.keeper != nil {
-		if err := r.keeper.finish(ctx, o); err != nil {
-			return nil, err
+	for node, text := range all {
+		var f farewell
+		if json.Unmarshal(text, &f) != nil {
+			return &wire.PeerError{Peer: node, Kind: wire.Protocol, Err: errors.New("its farewell cannot be read")}
+		}
+		if f.Stops {
+			return &wire.PeerError{Peer: node, Kind: wire.Closed, Err: errors.New(clean(f.Text))}
 		}
 	}
-	return report.Result, r.deliver(o)
+	return fmt.Errorf("a sum says that a node has ended the job, and none has: %w", wire.ErrContradiction)
 }
 
-// nobodyCame reports whether joining has failed because a neighbour is not there.
-func nobodyCame(err error) bool {
-	var peer *wire.PeerError
-	return errors.As(err, &peer) && peer.Kind != wire.Refused
-}
-
-// deliver writes the files of an outcome, and prints its report, under its heading if that has
-// not been printed.
-func (r *run) deliver(o *checkpoint.Outcome) error {
-	var heading []byte
-	if !r.introduced {
-		heading, r.introduced = o.Heading, true
-	}
-	return r.Training.Deliver(o, heading)
+// every calls f again and again until stop is called.
+func every(interval time.Duration, f func()) (stop func()) {
+	quit := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				f()
+			case <-quit:
+				return
+			}
+		}
+	})
+	return func() { close(quit); done.Wait() }
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -26,7 +25,7 @@ type dtype struct {
 	size  int    // bytes of an element
 }
 
-// The types of numbers, by what NumPy writes in headers and how it calls them.
+// numbers maps the types of numbers in headers to their names.
 var numbers = map[string]string{
 	"f8": "float64", "f4": "float32", "i8": "int64", "i4": "int32", "i2": "int16", "i1": "int8",
 	"u8": "uint64", "u4": "uint32", "u2": "uint16", "u1": "uint8", "b1": "bool",
@@ -60,13 +59,14 @@ func parseDtype(s string) (t dtype, err error) {
 			return t, nil
 		}
 	}
-	return t, fmt.Errorf("its type %q is not supported: want float64, float32, integers or strings", s)
+	return t, fmt.Errorf("its type %q is not supported: expected float64, float32, integers or strings", s)
 }
 
 var (
-	descrKey   = regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([^'"]*)['"]`)
-	fortranKey = regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)
-	shapeKey   = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([0-9,\s]*)\)`)
+	descrKey    = regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([^'"]*)['"]`)
+	descrFields = regexp.MustCompile(`['"]descr['"]\s*:\s*\[`)
+	fortranKey  = regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)
+	shapeKey    = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([0-9,\s]*)\)`)
 )
 
 // readHeader reads the header of an array and returns its length in bytes.
@@ -81,7 +81,7 @@ func readHeader(r io.Reader, a *Array) (int64, error) {
 	case 2, 3:
 		field = 4
 	default:
-		return 0, fmt.Errorf("its NPY format has version %d: want 1 to 3", major)
+		return 0, fmt.Errorf("its NPY format has version %d: expected 1 to 3", major)
 	}
 	if _, err := io.ReadFull(r, start[8:8+field]); err != nil {
 		return 0, fmt.Errorf("its header is truncated")
@@ -97,7 +97,7 @@ func readHeader(r io.Reader, a *Array) (int64, error) {
 	return int64(8+field) + n, a.parse(string(text))
 }
 
-// once returns the submatches of the only match, and nil if there is none or another.
+// once returns the submatches of the only match, nil for 0 or several matches.
 func once(key *regexp.Regexp, text string) []string {
 	if all := key.FindAllStringSubmatch(text, 2); len(all) == 1 {
 		return all[0]
@@ -106,9 +106,12 @@ func once(key *regexp.Regexp, text string) []string {
 }
 
 func (a *Array) parse(text string) error {
+	if descrFields.MatchString(text) {
+		return fmt.Errorf("it is a structured array, with named fields: expected one array of numbers or strings")
+	}
 	descr, fortran, shape := once(descrKey, text), once(fortranKey, text), once(shapeKey, text)
 	if descr == nil || fortran == nil || shape == nil {
-		return fmt.Errorf("its header %.100q cannot be read: want one array of numbers or strings", strings.TrimSpace(text))
+		return fmt.Errorf("its header %.100q cannot be read: expected one array of numbers or strings", strings.TrimSpace(text))
 	}
 	var err error
 	if a.dtype, err = parseDtype(descr[1]); err != nil {
@@ -141,65 +144,26 @@ func tuple(shape []int) string {
 	return "(" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(shape), "[]")), ", ") + ")"
 }
 
-// WriteHeader writes the header of an array in C order, version 1. descr is a type, or a list of fields.
-func WriteHeader(w io.Writer, descr string, shape []int) error {
-	if !strings.HasPrefix(descr, "[") {
-		descr = "'" + descr + "'"
-	}
-	text := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': %s, }", descr, tuple(shape))
+// header returns the header of an array in C order, version 1.
+func header(descr string, shape []int) []byte {
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, tuple(shape))
 	// Data start at a multiple of 64 bytes.
 	text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"
-	head := binary.LittleEndian.AppendUint16([]byte(magic+"\x01\x00"), uint16(len(text)))
-	_, err := w.Write(append(head, text...))
-	return err
+	return append(binary.LittleEndian.AppendUint16([]byte(magic+"\x01\x00"), uint16(len(text))), text...)
 }
 
-// A Matrix is a file in the NPY format with an array of numbers of two dimensions.
-type Matrix struct {
-	Array
-	file io.ReaderAt
-	buf  []byte
-}
-
-// NewMatrix reads the header of a file of the given size.
-func NewMatrix(f io.ReaderAt, size int64) (*Matrix, error) {
-	m := &Matrix{Array: Array{Name: "array"}, file: f}
-	var err error
-	if m.offset, err = readHeader(io.NewSectionReader(f, 0, size), &m.Array); err != nil {
-		return nil, fmt.Errorf("the array: %w", err)
+// ReadMatrix reads the n x k numbers, in C order, of a file in the NPY format of the given
+// size, which must hold one array of two dimensions.
+func ReadMatrix(f io.ReaderAt, size int64) (values []float64, n, k int, err error) {
+	a := &Array{Name: "array", open: func() (io.ReadCloser, error) {
+		return io.NopCloser(io.NewSectionReader(f, 0, size)), nil
+	}}
+	if err := a.readHeader(uint64(size)); err != nil {
+		return nil, 0, 0, err
 	}
-	if len(m.Shape) != 2 || m.dtype.text() {
-		return nil, fmt.Errorf("the array is %s: want N x k numbers", &m.Array)
+	if len(a.Shape) != 2 || a.dtype.text() {
+		return nil, 0, 0, fmt.Errorf("the array is %s: expected N x k numbers", a)
 	}
-	if want := uint64(m.len) * uint64(m.dtype.size); want != uint64(size-m.offset) {
-		return nil, fmt.Errorf("the array is %s, which needs %d bytes, but %d are there", &m.Array, want, size-m.offset)
-	}
-	return m, nil
-}
-
-// Rows sets dst, of (hi-lo) x k entries, to rows lo to hi in C order.
-func (m *Matrix) Rows(dst []float64, lo, hi int) error {
-	n, k := m.Shape[0], m.Shape[1]
-	if !m.fortran {
-		return m.run(dst[:(hi-lo)*k], lo*k)
-	}
-	column := make([]float64, hi-lo)
-	for j := range k {
-		if err := m.run(column, j*n+lo); err != nil {
-			return err
-		}
-		for i, v := range column {
-			dst[i*k+j] = v
-		}
-	}
-	return nil
-}
-
-// run sets dst to as many elements of the file, the first of which has the number at.
-func (m *Matrix) run(dst []float64, at int) error {
-	m.buf = slices.Grow(m.buf[:0], len(dst)*m.dtype.size)[:len(dst)*m.dtype.size]
-	if _, err := m.file.ReadAt(m.buf, m.offset+int64(at)*int64(m.dtype.size)); err != nil {
-		return fmt.Errorf("the array: element %d cannot be read: %w", at, err)
-	}
-	return m.numbers(dst, m.buf)
+	values, err = a.Float64s()
+	return values, a.Shape[0], a.Shape[1], err
 }

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
@@ -138,7 +139,7 @@ func TestReadErrors(t *testing.T) {
 		{"short header", array(good)[:20], "header is truncated"},
 		{"huge header", append([]byte(magic), 2, 0, 0xff, 0xff, 0xff, 0xff), "header claims more than"},
 		{"not a dictionary", array("hello\n", 1, 2), `header "hello" cannot be read`},
-		{"records", array("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }\n"), "cannot be read"},
+		{"records", array("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }\n"), "structured array"},
 		{"two shapes", array("{'descr': '|u1', 'fortran_order': False, 'shape': (2,), 'shape': (1,), }\n", 1, 2), "cannot be read"},
 		{"objects", array("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }\n"), `type "|O" is not supported`},
 		{"half precision", array("{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }\n", 1, 2), `type "<f2" is not supported`},
@@ -208,10 +209,10 @@ func TestWrongKind(t *testing.T) {
 		call func() error
 		want string
 	}{
-		{func() error { _, err := f.Ints(); return err }, `array "f": it is (1,) float64: want integers`},
-		{func() error { _, err := f.Strings(); return err }, `array "f": it is (1,) float64: want strings`},
-		{func() error { _, err := s.Float64s(); return err }, `array "s": it is (1,) string: want numbers`},
-		{func() error { _, err := r.Array("q"); return err }, `array "q" is missing: the file has f, s`},
+		{func() error { _, err := f.Ints(); return err }, `array "f": it is (1,) float64: expected integers`},
+		{func() error { _, err := f.Strings(); return err }, `array "f": it is (1,) float64: expected strings`},
+		{func() error { _, err := s.Float64s(); return err }, `array "s": it is (1,) string: expected numbers`},
+		{func() error { _, err := r.Array("q"); return err }, `array "q" is missing: the file has "f", "s"`},
 	} {
 		if err := c.call(); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %q", err, c.want)
@@ -271,4 +272,50 @@ func FuzzHeader(f *testing.F) {
 			t.Fatalf("%d entries of %v", n, a)
 		}
 	})
+}
+
+// TestReadMatrix: rows come in C order whatever that of the file, and what is not a matrix
+// of numbers of that size is refused.
+func TestReadMatrix(t *testing.T) {
+	const fortran = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }\n"
+	for _, c := range []struct {
+		name    string
+		content []byte
+		want    string // error
+	}{
+		{"fortran", array(fortran, 1, 4, 2, 5, 3, 6), ""},
+		{"short", array(fortran, 1, 4), "(2, 3) uint8 needs 6 bytes, but 2 are there"},
+		{"vector", array("{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }\n", 1, 2), "expected N x k numbers"},
+		{"strings", array("{'descr': '|S1', 'fortran_order': False, 'shape': (1, 2), }\n", 1, 2), "expected N x k numbers"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v, n, k, err := ReadMatrix(bytes.NewReader(c.content), int64(len(c.content)))
+			switch {
+			case c.want != "":
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("error %v, want %q", err, c.want)
+				}
+			case err != nil || n != 2 || k != 3 || !reflect.DeepEqual(v, []float64{1, 2, 3, 4, 5, 6}):
+				t.Errorf("%v, %d x %d, %v", v, n, k, err)
+			}
+		})
+	}
+}
+
+// TestManyNames: the error about a missing array shows five names of 60,000.
+func TestManyNames(t *testing.T) {
+	var buf bytes.Buffer
+	z := zip.NewWriter(&buf)
+	for i := range 60_000 {
+		if _, err := z.Create(fmt.Sprintf("strange%d.npy", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open(t, buf.Bytes()).Array("X")
+	if err == nil || !strings.Contains(err.Error(), `"strange4" and 59995 more`) || len(err.Error()) > 200 {
+		t.Errorf("error is %.300v", err)
+	}
 }

@@ -23,7 +23,7 @@ type Reader struct {
 	names  []string
 }
 
-// An Array is an entry of a .npz file, of which the header was read.
+// An Array is an entry of a .npz file with a checked header.
 type Array struct {
 	Name  string
 	Shape []int
@@ -31,8 +31,8 @@ type Array struct {
 	dtype   dtype
 	fortran bool
 	len     int   // number of elements
-	offset  int64 // of the first element in the entry
-	entry   *zip.File
+	offset  int64 // of the first element
+	open    func() (io.ReadCloser, error)
 }
 
 // Open opens the file with the given path. Errors do not name the path: callers do.
@@ -92,8 +92,7 @@ func (r *Reader) Names() []string { return r.names }
 // Has reports whether there is an array of the given name.
 func (r *Reader) Has(name string) bool { return r.arrays[name] != nil }
 
-// An array may unpack to so many bytes, or to so many times the size of the file.
-// Data of any use compress less.
+// An array may unpack to maxPlain bytes, or to maxFactor times the size of the file.
 const (
 	maxPlain  = 64 << 20
 	maxFactor = 100
@@ -103,28 +102,33 @@ const (
 func (r *Reader) Array(name string) (*Array, error) {
 	e := r.arrays[name]
 	if e == nil {
-		return nil, fmt.Errorf("array %q is missing: the file has %s", name, strings.Join(r.names, ", "))
+		return nil, fmt.Errorf("array %q is missing: the file has %s", name, text.Names(r.names))
 	}
-	a := &Array{Name: name, entry: e}
+	a := &Array{Name: name, open: e.Open}
 	if e.UncompressedSize64 > max(maxPlain, maxFactor*uint64(r.size)) {
 		return nil, a.errorf("it claims to unpack to %d bytes, in a file of %d", e.UncompressedSize64, r.size)
 	}
-	f, err := e.Open()
+	return a, a.readHeader(e.UncompressedSize64)
+}
+
+// readHeader reads the header of an array, of the given size with it.
+func (a *Array) readHeader(size uint64) error {
+	f, err := a.open()
 	if err != nil {
-		return nil, a.errorf("%w", err)
+		return a.errorf("%w", err)
 	}
 	defer f.Close()
 	if a.offset, err = readHeader(f, a); err != nil {
-		return nil, a.errorf("%w", err)
+		return a.errorf("%w", err)
 	}
-	if have := e.UncompressedSize64 - uint64(a.offset); have != uint64(a.len)*uint64(a.dtype.size) {
-		return nil, a.errorf("%s needs %d bytes, but %d are there", a, uint64(a.len)*uint64(a.dtype.size), have)
+	if want, have := uint64(a.len)*uint64(a.dtype.size), size-uint64(a.offset); want != have {
+		return a.errorf("%s needs %d bytes, but %d are there", a, want, have)
 	}
-	return a, nil
+	return nil
 }
 
-// Shaped is Array for an array that must have the given shape, in which -1 stands for any length
-// but 0.
+// Shaped is Array for an array that must have the given shape; a -1 in it stands for any
+// positive length.
 func (r *Reader) Shaped(name string, shape ...int) (*Array, error) {
 	a, err := r.Array(name)
 	if err != nil {
@@ -135,7 +139,7 @@ func (r *Reader) Shaped(name string, shape ...int) (*Array, error) {
 		same = a.Shape[i] == shape[i] || shape[i] < 0 && a.Shape[i] > 0
 	}
 	if !same {
-		return nil, fmt.Errorf("array %q is %s: want the shape %v", name, a, shape)
+		return nil, fmt.Errorf("array %q is %s: expected the shape %v", name, a, shape)
 	}
 	return a, nil
 }
@@ -159,7 +163,7 @@ func (a *Array) Len() int { return a.len }
 // 2^53 are refused.
 func (a *Array) Float64s() ([]float64, error) {
 	if a.dtype.text() {
-		return nil, a.errorf("it is %s: want numbers", a)
+		return nil, a.errorf("it is %s: expected numbers", a)
 	}
 	out := make([]float64, a.len)
 	return out, a.Each(func(at int, run []float64) error { copy(out[at:], run); return nil })
@@ -191,7 +195,7 @@ func (a *Array) Each(f func(at int, run []float64) error) error {
 // Ints returns the elements of an array of integers in C order.
 func (a *Array) Ints() ([]int, error) {
 	if a.dtype.float() || a.dtype.text() {
-		return nil, a.errorf("it is %s: want integers", a)
+		return nil, a.errorf("it is %s: expected integers", a)
 	}
 	out := make([]int, a.len)
 	return out, a.Each(func(at int, run []float64) error {
@@ -205,7 +209,7 @@ func (a *Array) Ints() ([]int, error) {
 // Strings returns the elements of an array of strings in C order.
 func (a *Array) Strings() ([]string, error) {
 	if !a.dtype.text() {
-		return nil, a.errorf("it is %s: want strings", a)
+		return nil, a.errorf("it is %s: expected strings", a)
 	}
 	out, position := make([]string, a.len), a.positions()
 	if position == nil {
@@ -273,7 +277,7 @@ func (a *Array) text(b []byte) string {
 // each calls f with the bytes of all elements, in the order of the file: n elements, and the
 // index in the file of the first of them.
 func (a *Array) each(f func(i, n int, b []byte) error) error {
-	r, err := a.entry.Open()
+	r, err := a.open()
 	if err != nil {
 		return a.errorf("%w", err)
 	}

@@ -24,13 +24,13 @@ func NewWriter(w io.Writer) *Writer { return &Writer{zip: zip.NewWriter(w)} }
 
 // Float64s writes an array of float64 in C order.
 func (w *Writer) Float64s(name string, shape []int, data []float64) {
-	w.array(name, "<f8", shape, len(data), func(out *bufio.Writer, i int) { PutNumber(out, data[i]) })
+	w.array(name, "<f8", shape, len(data), func(out *bufio.Writer, i int) { putNumber(out, data[i]) })
 }
 
-// Rows writes an array of float64, or float32 if single is set: row sets dst to row i, by the last dimension of
-// the shape, of which it is given one after the other.
+// Rows writes an array of float64, or float32 if single is set. It calls row for each row
+// along the last dimension, in order, to set dst to row i.
 func (w *Writer) Rows(name string, shape []int, single bool, row func(dst []float64, i int)) {
-	descr, put := "<f8", PutNumber
+	descr, put := "<f8", putNumber
 	if single {
 		descr, put = "<f4", putSingle
 	}
@@ -57,13 +57,11 @@ func (w *Writer) Strings(name string, shape []int, data []string) {
 	for _, s := range data {
 		width = max(width, utf8.RuneCountInString(s))
 	}
-	w.array(name, fmt.Sprintf("<U%d", width), shape, len(data), func(out *bufio.Writer, i int) { PutText(out, data[i], width) })
+	w.array(name, fmt.Sprintf("<U%d", width), shape, len(data), func(out *bufio.Writer, i int) { putText(out, data[i], width) })
 }
 
-// Elements of arrays; a bufio.Writer keeps its first error until it is flushed.
-
-// PutNumber writes a float64.
-func PutNumber(out *bufio.Writer, v float64) {
+// putNumber writes a float64.
+func putNumber(out *bufio.Writer, v float64) {
 	out.Write(binary.LittleEndian.AppendUint64(out.AvailableBuffer(), math.Float64bits(v)))
 }
 
@@ -71,8 +69,8 @@ func putSingle(out *bufio.Writer, v float64) {
 	out.Write(binary.LittleEndian.AppendUint32(out.AvailableBuffer(), math.Float32bits(float32(v))))
 }
 
-// PutText writes a text of at most so many runes.
-func PutText(out *bufio.Writer, s string, width int) {
+// putText writes a text of at most width runes.
+func putText(out *bufio.Writer, s string, width int) {
 	b := out.AvailableBuffer()
 	for _, c := range s {
 		b = binary.LittleEndian.AppendUint32(b, uint32(c))
@@ -88,7 +86,7 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// array writes one entry of n elements, of which put writes number i.
+// array writes one entry of n elements; put writes element i.
 func (w *Writer) array(name, descr string, shape []int, n int, put func(out *bufio.Writer, i int)) {
 	if w.err == nil && n != product(shape) {
 		w.err = fmt.Errorf("array %q: %d elements do not fill the shape %v", name, n, shape)
@@ -104,9 +102,7 @@ func (w *Writer) array(name, descr string, shape []int, n int, put func(out *buf
 		return
 	}
 	out := bufio.NewWriterSize(entry, 1<<16)
-	if w.err = WriteHeader(out, descr, shape); w.err != nil {
-		return
-	}
+	out.Write(header(descr, shape))
 	for i := range n {
 		put(out, i)
 	}

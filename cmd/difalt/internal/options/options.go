@@ -1,58 +1,36 @@
-// Package options is the one table of what fit, node and up can be told on their command
-// lines, and of how predict, adapt and describe are told to read a table. A row has all
-// that there is to say about an option: its name and default, both ends of its range, what
-// it sets, which commands have it, whether it is for tables only, for whom it must be the
-// same, and its help. Flags, help, checks, what nodes compare before they train, and what
-// makes a checkpoint another one's come from it. A new option is a row, and its use.
+// Package options is the one table of the flags of fit, node, up, predict, adapt, model show and cluster. A
+// row holds all there is to an option: its name and default, both ends of its range, the variable that it
+// sets, the commands that have it, and its help. Flags, help and checks come from the rows. The rows of
+// simulate and run are beside those commands.
 package options
 
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/fit"
-	"github.com/difalt/difalt/cmd/difalt/internal/memory"
-	"github.com/difalt/difalt/cmd/difalt/model"
-	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/difalt"
 	"github.com/spf13/pflag"
 )
 
-// A Command is one that takes its options from the table; a sum is several.
+// A Command is one of the commands of the table; a sum is several.
 type Command uint16
 
-// The commands that take their options from the table.
+// The commands of the table.
 const (
 	Fit Command = 1 << iota
 	Node
 	Up
 	Predict
 	Adapt
-	Describe
+	Show
+	ClusterNew
 	ClusterCheck
-	ClusterHealth
-	SimulateNode
+	ClusterKey
 
 	training = Fit | Node | Up
+	owners   = Node | Up
 	readers  = training | Predict | Adapt
-	members  = Node | ClusterCheck | SimulateNode // connect to the neighbours
-)
-
-// A Scope says for whom an option must be the same.
-type Scope uint8
-
-const (
-	_ Scope = iota // a row must say it
-	// AllNodes of a training have the option alike: they compare it before anything else.
-	AllNodes
-	// Checkpoint is for what may differ between nodes, but not between the processes of one
-	// node that go on from one another's checkpoints.
-	Checkpoint
-	// Nobody else need have it alike: it changes no result, or others see it by other means.
-	Nobody
+	members  = Node | ClusterCheck // connect to the neighbours
 )
 
 // An Option is a row of the table.
@@ -61,20 +39,8 @@ type Option struct {
 	Value Value
 	// Of are the commands that have it.
 	Of Command
-	// Same says for whom it must be the same, and Says, if it is set, what of it is compared in
-	// place of its text.
-	Same Scope
-	Says func() string
-	// Common options come first in the help of fit, Hidden ones are not in it.
-	Common, Hidden bool
-	// Tables says that it is for tables, not for problem files.
-	Tables bool
-	// Problem is the default for a problem file, if it is another one.
-	Problem string
-	// Engine is the engine of node that alone has a use for it; empty for all of them.
-	Engine string
-	// Short is a letter that stands for the name; empty for most.
-	Short string
+	// GRPC options belong to that engine of node.
+	GRPC  bool
 	Usage string
 }
 
@@ -90,15 +56,13 @@ func NewGroup(rows []Option) *Group {
 	g.Set.SortFlags = false
 	for _, o := range rows {
 		o.Value.add(g.Set, o.Name, o.Usage)
-		flag := g.Set.Lookup(o.Name)
-		flag.Hidden, flag.Shorthand = o.Hidden, o.Short
 	}
 	return g
 }
 
-// Flags are the options of one of the commands that share them, with the values that they have.
+// Flags are the options of a command, with their values.
 type Flags struct {
-	Training
+	Values
 	*Group
 	command Command
 }
@@ -106,9 +70,8 @@ type Flags struct {
 // New returns the options of a command with their defaults.
 func New(c Command) *Flags {
 	f := &Flags{command: c}
-	f.Config.Options = fit.DefaultOptions(0)
 	var rows []Option
-	for _, o := range f.Training.table() {
+	for _, o := range f.table() {
 		if o.Of&c != 0 {
 			rows = append(rows, o)
 		}
@@ -120,20 +83,14 @@ func New(c Command) *Flags {
 // Changed reports whether an option was given.
 func (g *Group) Changed(name string) bool { return g.Set.Changed(name) }
 
-// Common reports whether an option stands on the first page of the help.
-func (f *Flags) Common(name string) bool {
-	return slices.ContainsFunc(f.options, func(o Option) bool { return o.Name == name && o.Common })
-}
-
-// Resolve checks the options as far as that is possible without the data, and sets all
-// that they stand for. An error is a *UsageError.
+// Resolve checks the options as far as that is possible without the data, and sets the variables of options
+// that are words. An error is a *UsageError.
 func (f *Flags) Resolve() error {
 	for _, rule := range []struct {
 		of    Command
 		check func() error
 	}{
-		{f.command, f.CheckRanges}, {Node | Up, f.node}, {training, f.data}, {training, f.split}, {training, f.private}, {training, f.method},
-		{f.command, f.parse}, {readers | Describe, f.reading}, {Node, f.checkEngine},
+		{f.command, f.CheckRanges}, {f.command, f.Parse}, {readers, f.data}, {training, f.split}, {owners, f.private}, {Node, f.engine},
 	} {
 		if f.command&rule.of == 0 {
 			continue
@@ -142,11 +99,11 @@ func (f *Flags) Resolve() error {
 			return err
 		}
 	}
-	f.Split.Seed = f.Config.Options.Seed
+	f.Split.Seed = f.Seed
 	return nil
 }
 
-// CheckRanges checks the numbers that were given.
+// CheckRanges checks the numbers that were given. An error is a *UsageError.
 func (g *Group) CheckRanges() error {
 	for _, o := range g.options {
 		if o.Value.check == nil || !g.Changed(o.Name) {
@@ -159,8 +116,8 @@ func (g *Group) CheckRanges() error {
 	return nil
 }
 
-// parse sets what words stand for.
-func (g *Group) parse() error {
+// Parse sets the variables of options that are words. An error is a *UsageError.
+func (g *Group) Parse() error {
 	for _, o := range g.options {
 		if o.Value.parse == nil {
 			continue
@@ -178,30 +135,6 @@ func (g *Group) parse() error {
 
 func (g *Group) text(name string) string { return g.Set.Lookup(name).Value.String() }
 
-// set gives an option a value that nobody has typed.
-func (g *Group) set(name, value string) error { return g.Set.Lookup(name).Value.Set(value) }
-
-// Settings returns the options of a scope with their values, after Resolve.
-func (f *Flags) Settings(s Scope) (all []wire.Setting) {
-	for _, o := range f.options {
-		if o.Same != s {
-			continue
-		}
-		value := f.text(o.Name)
-		if o.Says != nil {
-			value = o.Says()
-		}
-		all = append(all, wire.Setting{Name: "--" + o.Name, Value: value})
-	}
-	return all
-}
-
-// Arguments returns, as a command line, the options that were given and that another
-// command has too, but for some.
-func (f *Flags) Arguments(to Command, but ...string) (args []string) {
-	return f.Given(func(o Option) bool { return o.Of&to != 0 && !slices.Contains(but, o.Name) })
-}
-
 // Given returns, as a command line, the options that were given and are chosen.
 func (g *Group) Given(chosen func(o Option) bool) (args []string) {
 	for _, o := range g.options {
@@ -212,7 +145,7 @@ func (g *Group) Given(chosen func(o Option) bool) (args []string) {
 	return args
 }
 
-// argument returns what sets a flag to the value that it has.
+// argument returns the text that sets a flag to its present value.
 func argument(v pflag.Value) string {
 	if s := v.String(); v.Type() == "stringSlice" {
 		return s[1 : len(s)-1] // as CSV, without brackets
@@ -234,52 +167,3 @@ func Usagef(format string, args ...any) error {
 
 // IsProblem reports whether a path names a problem file rather than a table.
 func IsProblem(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npz") }
-
-// commonFolds is a number of folds that is no mistake on any table: the default is below it.
-const commonFolds = 100
-
-// algorithm returns the options of the algorithm. Those of the flags keep the tolerance as it was
-// typed, for children.
-func (f *Flags) algorithm() difalt.Options {
-	o := f.Config.Options
-	if o.EveryIteration {
-		o.Tolerance = 0
-	}
-	return o
-}
-
-// ConfigOf returns what fit.Fit wants of a table that was read by the options, after Resolve.
-// Its network is for the caller to set.
-func (f *Flags) ConfigOf(t *dataset.Table) (*fit.Config, error) {
-	c := f.Config
-	c.TaskColumn, c.TargetColumn, c.Weights = f.Table.Task, f.Table.Target, t.Weights()
-	c.Options = f.algorithm()
-	switch {
-	case len(c.Curves) == 0 || slices.Equal(c.Curves, []string{auto}):
-		c.Curves = nil
-	case slices.Equal(c.Curves, []string{"none"}):
-		c.Curves = []string{}
-	}
-	var err error
-	if path := f.Files.Continue; path != "" {
-		if c.Continue, err = model.Load(path); err != nil {
-			return nil, fmt.Errorf("--continue: %w", err)
-		}
-	}
-	if most := max(t.Rows(), commonFolds); c.Folds > most {
-		return nil, Usagef("--folds is %d: want at most %d for so few rows", c.Folds, most)
-	}
-	if n := len(t.Features()); c.Rank > n {
-		return nil, Usagef("--rank is %d: there are %d features", c.Rank, n)
-	}
-	if c.Train, err = t.Split(f.Split); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Files.Data, err)
-	}
-	if f.Table.Folder == "" { // or most of it lies there
-		what := fmt.Sprintf("%s: %d tasks of %d rows with %d features", f.Files.Data, len(t.Tasks()), t.Rows(), len(t.Features()))
-		if err := memory.Check(fit.Memory(t, &c), what); err != nil {
-			return nil, err
-		}
-	}
-	return &c, nil
-}

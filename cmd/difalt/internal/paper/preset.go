@@ -1,105 +1,124 @@
-// Package paper holds what the Dif-AltGDmin paper says and how it is judged: its
-// experiments and those beyond it as presets of package simulation, its statements with
-// what counts as confirmed, and the page of results.
+// Package paper contains the experiments of the Dif-AltGDmin paper, and some beyond it, as presets of package
+// simulation, and writes the page with their figures and tables.
 package paper
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/chart"
 	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 )
 
-// A Preset is a named group of settings to run together, each named after its
-// panel or variant.
+// A Preset is a figure: settings to run together, each in a panel.
 type Preset struct {
-	Name     string
-	Trials   int // unless asked otherwise
-	Settings []simulation.Setting
+	Name, Title, Text string
+	Trials            int  // by default
+	Bytes             bool // draw distances against bytes a node, not against iterations
+	Panels            []Panel
 }
 
-// presetText has the settings in groups: each is the base with what it says itself. Those of a group without the
-// name of a preset are presets of their own.
+// A Panel is a setting with the title of its panel. Its name is unique among all presets.
+type Panel struct {
+	Title   string
+	Setting simulation.Setting
+}
+
+// presetText contains the presets. A setting is its base with its own values on top.
 //
-// Figure 1 of the paper varies the rounds of averaging and figure 2 the connectivity of the graph, with one task a
-// node. The mixing weights are those of the paper's formula, 1/deg: with them all its statements hold.
-//
-// Beyond the paper, one-round is its method with a single round an iteration, and frontier compares what methods send: on
-// the paper's first experiment and on the sparsest graph of its second, with coefficients of a known condition number, one
-// thing changes at a time: the method with its ten rounds of float64, then the rounds, then the bits. noise shows how far
-// from the truth and from the minimiser of the pooled data methods get, where noise makes the two differ; kappa how many
-// iterations a condition number takes; and baselines other people's algorithms of decentralised optimisation.
+// Figure 1 of the paper varies the rounds of averaging, and figure 2 the connectivity of the graph, with one
+// task a node. The weights are those of the paper's formula, 1/deg. Beyond the paper, frontier compares
+// bytes, noise shows the distance from the truth and from the minimiser for the data of all nodes, and kappa
+// varies the condition number.
 //
 //go:embed presets.json
 var presetText []byte
 
-type presetGroup struct {
-	Preset   string
-	Trials   int
-	Base     json.RawMessage
-	Settings []json.RawMessage
-}
-
-// Presets returns the presets, in the order in which help texts list them: the
-// panels of the paper's figures, then those beyond it.
+// Presets returns all presets, those of the paper first.
 func Presets() (all []Preset) {
-	var groups []presetGroup
-	decode(presetText, &groups)
-	for _, g := range groups {
-		for _, own := range g.Settings {
-			s := simulation.Setting{Time: simulation.PaperTime}
-			decode(g.Base, &s)
-			decode(own, &s)
-			name := cmp.Or(g.Preset, s.Name)
-			if len(all) == 0 || all[len(all)-1].Name != name {
-				all = append(all, Preset{Name: name, Trials: g.Trials})
-			}
-			p := &all[len(all)-1]
-			p.Settings = append(p.Settings, s)
+	var texts []struct {
+		Preset
+		Base   json.RawMessage
+		Panels []struct {
+			Title   string
+			Setting json.RawMessage
 		}
+	}
+	decode(presetText, &texts)
+	for _, t := range texts {
+		p := t.Preset
+		for _, panel := range t.Panels {
+			s := simulation.Setting{Reference: simulation.Truth, Time: simulation.PaperTime}
+			decode(t.Base, &s)
+			decode(panel.Setting, &s)
+			p.Panels = append(p.Panels, Panel{panel.Title, s})
+		}
+		all = append(all, p)
 	}
 	return all
 }
 
-// decode sets what a text of presetText says, over what is there.
+// decode sets the values of a text. It panics on an error: presetText is part of the program.
 func decode(text []byte, v any) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		panic(err) // no test passes
+		panic(err)
 	}
 }
 
-// PresetByName returns the preset of a name; "all" groups the paper's figures.
+// PresetByName returns the preset of a name, or of the name of one of its panels, with that panel alone.
 func PresetByName(name string) (*Preset, error) {
-	figures, names := Preset{Name: "all"}, []string{}
+	var names []string
 	for _, p := range Presets() {
 		if p.Name == name {
 			return &p, nil
 		}
-		if strings.HasPrefix(p.Name, "fig") {
-			figures.Trials, figures.Settings = p.Trials, append(figures.Settings, p.Settings...)
+		for _, panel := range p.Panels {
+			if panel.Setting.Name == name {
+				p.Panels = []Panel{panel}
+				return &p, nil
+			}
 		}
 		names = append(names, p.Name)
 	}
-	if name == figures.Name {
-		return &figures, nil
-	}
-	return nil, fmt.Errorf("unknown preset %q: want one of %s, all", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%q: must be one of %s, or the name of a panel such as fig1a", name, strings.Join(names, ", "))
 }
 
-// presetSetting returns the setting of a name in any preset.
-func presetSetting(name string) (*simulation.Setting, bool) {
-	for _, p := range Presets() {
-		for i := range p.Settings {
-			if p.Settings[i].Name == name {
-				return &p.Settings[i], true
-			}
+// Figure returns the figure of a preset, with a panel for every run, in the order of the preset's panels.
+func (p *Preset) Figure(runs []*simulation.Summary) *chart.Figure {
+	var panels []chart.Panel
+	for _, run := range runs {
+		panel := run.Panel("Iteration", simulation.Iterations)
+		if p.Bytes {
+			kilobytes := 1e3 * float64(run.Setting.Nodes)
+			panel = run.Panel("KB a node, initialisation included", func(_ int, row *simulation.BandRow) float64 { return row.Bytes / kilobytes })
+			panel.X.Log, panel.X.Zero = true, false
+		}
+		panel.Title = p.panelTitle(run.Setting.Name)
+		panels = append(panels, panel)
+	}
+	sizes, caption := runs[0].Setting.Sizes(), runs[0].Setting.Weights+" weights; "
+	if !slices.ContainsFunc(runs, func(r *simulation.Summary) bool { return r.Setting.Sizes() != sizes }) {
+		caption = sizes + ", " + caption
+	}
+	trials := runs[0].TrialsText()
+	if slices.ContainsFunc(runs, func(r *simulation.Summary) bool { return r.TrialsText() != trials }) {
+		trials = "median and band of several trials"
+	}
+	return simulation.DistanceFigure(p.Title, caption+trials, panels...)
+}
+
+// panelTitle returns the title of the panel of a setting's name, or nothing.
+func (p *Preset) panelTitle(name string) string {
+	for _, panel := range p.Panels {
+		if panel.Setting.Name == name {
+			return panel.Title
 		}
 	}
-	return nil, false
+	return ""
 }

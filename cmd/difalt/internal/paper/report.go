@@ -1,16 +1,12 @@
 package paper
 
 import (
-	"bytes"
-	_ "embed"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/chart"
@@ -18,219 +14,174 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
-// Names of what WriteReport writes.
+// Names of the files of WriteReport.
 const (
 	ReportFile  = "results.md"
 	ResultsFile = "results.csv"
 	figuresDir  = "figures"
 )
 
-// accurate is the distance to which tables count iterations, bytes and seconds.
+// accurate is the target distance of tables.
 const accurate = 1e-10
 
-// pageTemplate is the page without its numbers and figures.
-//
-//go:embed results.md.tmpl
-var pageText string
+const introduction = `# Results
 
-var pageTemplate = template.Must(template.New(ReportFile).Parse(pageText))
+Subspace distances are those of node 0, the paper's node 1, and lines in figures are medians over the trials. A cell of
+a table is the median of iterations / rounds / KB a node until the distance is 1e-10, the initialisation included;
+or, if at most half of the trials get there, the median of the distance at the end. In parentheses: the number of trials
+that get there, unless all or none do. results.csv contains all numbers, and seconds: measured computation at the slowest
+node plus communication by a model, at %v.
 
-// A result is what the folder of a run holds, as the page reads it.
-type result struct{ *simulation.Summary }
+The paper describes its mixing weights in two ways that agree on regular graphs only: its formula 1/deg, here "equal",
+and doubly stochastic weights, here "metropolis".
+`
 
-// find returns the result of a preset's name with the given weights, or nil.
-func (r *report) find(name, weights string) *result {
-	for _, run := range r.all {
-		if run.Setting.Name == name && run.Setting.Weights == weights {
-			return run
-		}
-	}
-	return nil
-}
-
-// A report is the page that is being written into a folder.
+// A report is the page under construction.
 type report struct {
-	all   []*result
-	files map[string][]byte
+	page  strings.Builder
+	files map[string][]byte // by path
+	rest  []*simulation.Summary
 }
 
-// WriteReport writes the page ReportFile about results into a folder, with figures in
-// its sub-folder "figures", and the numbers of all runs in ResultsFile. It leaves out the
-// figures of which all runs are missing.
+// WriteReport writes the page ReportFile about runs into a folder, with figures in its sub-folder "figures"
+// and the numbers of all runs in ResultsFile. Runs of a preset share a figure; every other run has its own.
 func WriteReport(folder string, all []*simulation.Summary) error {
 	if err := os.MkdirAll(filepath.Join(folder, figuresDir), 0o777); err != nil {
-		return fmt.Errorf("cannot make the output folder: %w", err)
+		return fmt.Errorf("the output folder: %w", err)
 	}
-	r := &report{files: map[string][]byte{}}
-	for _, run := range all {
-		r.all = append(r.all, &result{run})
+	r := &report{files: map[string][]byte{ResultsFile: results(all)}, rest: slices.Clone(all)}
+	fmt.Fprintf(&r.page, introduction, all[0].Setting.Time)
+	for _, p := range Presets() {
+		r.preset(&p)
 	}
-	page := map[string]any{"Time": all[0].Setting.Time, "Statements": r.statements(), "Runs": r.runs()}
-	for i, f := range paperFigures {
-		page[fmt.Sprint("Figure", i+1)] = r.paper(&f)
+	for i, run := range r.rest {
+		name := fmt.Sprintf("run-%d", i+1)
+		fmt.Fprintf(&r.page, "\n## Run %d\n\nThe graph is %s.\n", i+1, run.Setting.Graph)
+		r.figure(name, run.Figure())
+		r.table([]*simulation.Summary{run}, []string{run.Setting.Weights + " weights"})
 	}
-	page["Frontier"], page["Noise"], page["Baselines"] = r.frontier(), r.noise(), r.baselines()
-	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, page); err != nil {
-		return err
-	}
-	r.files[ReportFile], r.files[ResultsFile] = b.Bytes(), r.csv()
+	r.origin(all)
+	r.files[ReportFile] = []byte(r.page.String())
 	return atomicfile.WriteFolder(folder, r.files, nil)
 }
 
-// csv lists every method of every run.
-func (r *report) csv() []byte {
-	b := []byte("run,weights,method,trials,final_distance,arrive,iterations,init_rounds,rounds,init_bytes,bytes,seconds\n")
-	for _, run := range r.all {
-		for i := range run.Methods {
-			m := &run.Methods[i]
-			to := m.To(accurate)
-			b = fmt.Appendf(b, "%s,%s,%s,%d,%.3g,%d,%s,%g,%s,%s,%s,%s\n", run.Setting.Name, run.Setting.Weights, m.Method, run.Trials, m.Final.Median, to.Trials,
-				whole(orInf(to.Iterations)), m.InitRounds, whole(orInf(to.Rounds)), whole(m.InitBytes), whole(orInf(to.Bytes)), format(orInf(to.Seconds), 'f', 2))
+// preset writes the section of a preset, with a figure for each rule of weights.
+func (r *report) preset(p *Preset) {
+	heading := fmt.Sprintf("\n## %s\n\n%s\n", p.Title, p.Text)
+	for _, weights := range []string{"equal", "metropolis"} {
+		var runs []*simulation.Summary
+		var titles []string
+		for _, panel := range p.Panels {
+			if run := r.take(panel.Setting.Name, weights); run != nil {
+				runs, titles = append(runs, run), append(titles, panel.Title)
+			}
 		}
-	}
-	return b
-}
-
-// picture writes a figure to a file and returns how the page shows it, and an empty line.
-func (r *report) picture(name, alt string, f *chart.Figure) string {
-	f.Title = alt
-	r.files[filepath.Join(figuresDir, name+".svg")] = f.SVG()
-	return fmt.Sprintf("![%s](%s/%s.svg)\n\n", alt, figuresDir, name)
-}
-
-var paperWeights = []string{"equal", "metropolis"}
-
-// A figure of the paper, with what varies from panel to panel.
-type figure struct {
-	name, title, varied string
-	vary                func(s *simulation.Setting) string
-}
-
-var paperFigures = []figure{
-	{"fig1", "Figure 1: rounds of averaging", "T_con", func(s *simulation.Setting) string { return strconv.Itoa(s.Rounds) }},
-	{"fig2", "Figure 2: connectivity of the graph", "p", func(s *simulation.Setting) string { return strings.TrimPrefix(s.Graph, "er:") }},
-}
-
-// panels returns the runs of the panels of a figure.
-func (r *report) panels(figure, weights string) []*result {
-	var runs []*result
-	for _, panel := range []string{"a", "b", "c"} {
-		if run := r.find(figure+panel, weights); run != nil {
-			runs = append(runs, run)
-		}
-	}
-	return runs
-}
-
-// paper returns a figure of the paper for every rule of weights, and its numbers; nothing
-// if there are none.
-func (r *report) paper(f *figure) (section string) {
-	t := text.Table{{f.varied, "weights", "method", "final distance", "range", "arrive", "iterations", "rounds", "MB a node", "seconds"}}
-	for _, weights := range paperWeights {
-		runs := r.panels(f.name, weights)
-		if len(runs) < 3 {
+		if runs == nil {
 			continue
 		}
-		var panels []chart.Panel
-		for _, run := range runs {
-			s := &run.Setting
-			p := chart.Panel{Title: strings.Replace(f.varied, "_con", "_{con}", 1) + " = " + f.vary(s), X: chart.Axis{Label: "Iteration", Zero: true}}
-			for i := range run.Methods {
-				m, look := &run.Methods[i], simulation.LookOf(run.Methods[i].Method)
-				p.Series = append(p.Series, simulation.Series(m.Curve, look, simulation.Iterations))
-				row := []string{f.vary(s), weights, look.Name, distance(m.Final.Median), distance(m.Final.Min) + " to " + distance(m.Final.Max)}
-				t = append(t, append(append(row, run.arrival(m, 1e6)...), whole(orInf(m.To(accurate).Seconds))))
+		r.page.WriteString(heading)
+		heading = ""
+		titles[0] += ", " + weights + " weights"
+		r.figure(p.Name+"-"+weights, p.Figure(runs))
+		r.table(runs, titles)
+	}
+}
+
+// take removes a run of a name with the given weights from the rest. It returns nil without such a run.
+func (r *report) take(name, weights string) *simulation.Summary {
+	i := slices.IndexFunc(r.rest, func(s *simulation.Summary) bool { return s.Setting.Name == name && s.Setting.Weights == weights })
+	if i < 0 {
+		return nil
+	}
+	run := r.rest[i]
+	r.rest = slices.Delete(r.rest, i, i+1)
+	return run
+}
+
+// figure writes a figure to a file, and a reference to it.
+func (r *report) figure(name string, f *chart.Figure) {
+	r.files[filepath.Join(figuresDir, name+".svg")] = f.SVG()
+	fmt.Fprintf(&r.page, "\n![%s: %s](%s/%s.svg)\n\n", f.Title, f.Caption, figuresDir, name)
+}
+
+// table writes a row for every method, and a column for every run.
+func (r *report) table(runs []*simulation.Summary, titles []string) {
+	t := text.Table{append([]string{"method"}, titles...)}
+	for i, run := range runs {
+		for k := range run.Methods {
+			m := &run.Methods[k]
+			name := simulation.LookOf(m.Method).Name
+			row := slices.IndexFunc(t, func(row []string) bool { return row[0] == name })
+			if row < 0 {
+				row = len(t)
+				t = append(t, append([]string{name}, slices.Repeat([]string{""}, len(runs))...))
 			}
-			panels = append(panels, p)
+			t[row][i+1] = cell(run, m)
 		}
-		s := &runs[0].Setting
-		drawn := simulation.DistanceFigure(fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  %s weights%s",
-			s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, weights, runs[0].TrialsText()), panels...)
-		section += r.picture(f.name+"-"+weights, f.title+", "+weights+" weights", drawn)
 	}
-	return section + t.Markdown()
+	r.page.WriteString(t.Markdown() + "\n")
 }
 
-// arrival says in how many trials a method arrives, after how many iterations, and what
-// the initialisation and the iterations take until then: rounds, and bytes a node in the given unit.
-func (r *result) arrival(m *simulation.MethodSummary, unit float64) []string {
+// cell returns the costs of a method until its distance is accurate, or its distance at the end.
+func cell(run *simulation.Summary, m *simulation.MethodSummary) string {
 	to := m.To(accurate)
-	return []string{fmt.Sprintf("%d of %d", to.Trials, r.Trials), whole(orInf(to.Iterations)),
-		parts(m.InitRounds, orInf(to.Rounds), 1), parts(m.InitBytes, orInf(to.Bytes), unit*float64(r.Setting.Nodes))}
-}
-
-// parts writes what the initialisation and the iterations took, in the given unit.
-func parts(start, total, unit float64) string {
-	if math.IsInf(total, 1) {
-		return "-"
+	words := fmt.Sprintf("ends at %.1e", m.Final.Median)
+	if to.Iterations != nil {
+		words = fmt.Sprintf("%.0f / %.0f / %.0f", *to.Iterations, *to.Rounds, *to.Bytes/1e3/float64(run.Setting.Nodes))
 	}
-	return short(start/unit) + " + " + short((total-start)/unit)
-}
-
-// short writes whole numbers, and smaller ones with two digits.
-func short(v float64) string {
-	if v < 10 {
-		return strconv.FormatFloat(v, 'g', 2, 64)
-	}
-	return whole(v)
-}
-
-// runs returns a list of the runs with their machines. Those of a group of settings, whose names
-// begin alike up to a slash, share a row where they agree.
-func (r *report) runs() string {
-	t := text.Table{{"preset", "weights", "trials", "seed", "differs from the preset", "machine"}}
-	var machines []string
-	for _, run := range r.all {
-		s := &run.Setting
-		preset, _, _ := strings.Cut(s.Name, "/")
-		trials := strconv.Itoa(run.Trials)
-		if n := run.Methods[0].Curve[0].Trials; n != run.Trials {
-			trials += fmt.Sprintf(", curves of %d", n)
-		}
-		machine := fmt.Sprintf("%s, kernel %s, %s, difalt %s", run.Machine["cpu"], run.Machine["kernel"], run.Machine["go"], run.Machine["difalt"])
-		if !slices.Contains(machines, machine) {
-			machines = append(machines, machine)
-		}
-		row := []string{preset, s.Weights, trials, strconv.FormatUint(s.Seed, 10), deviation(s), strconv.Itoa(slices.Index(machines, machine) + 1)}
-		if !slices.ContainsFunc(t, func(other []string) bool { return slices.Equal(row, other) }) {
-			t = append(t, row)
-		}
-	}
-	words := t.Markdown() + "\n"
-	for i, m := range machines {
-		words += fmt.Sprintf("\n%d. %s", i+1, m)
+	if to.Trials > 0 && to.Trials < run.Trials {
+		words += fmt.Sprintf(" (%d of %d)", to.Trials, run.Trials)
 	}
 	return words
 }
 
-// deviation says in what a setting differs from its preset, weights and seed apart.
-func deviation(s *simulation.Setting) string {
-	p, ok := presetSetting(s.Name)
-	if !ok {
-		return "no preset"
+// origin lists the runs, the commands that made them, and the machines.
+func (r *report) origin(all []*simulation.Summary) {
+	t := text.Table{{"runs", "weights", "trials", "seed", "differs from the preset"}}
+	var commands, machines []string
+	for _, run := range all {
+		s := &run.Setting
+		name, differs := "own settings", ""
+		if p, err := PresetByName(s.Name); err == nil && s.Name != "" {
+			base := p.Panels[0].Setting
+			base.Weights, base.Seed = s.Weights, s.Seed
+			name, differs = s.Name, s.Differences(&base)
+		}
+		row := []string{name, s.Weights, strconv.Itoa(run.Trials), strconv.FormatUint(s.Seed, 10), differs}
+		if at := slices.IndexFunc(t, func(other []string) bool { return slices.Equal(other[1:], row[1:]) }); at < 0 {
+			t = append(t, row)
+		} else {
+			t[at][0] += ", " + name
+		}
+		for _, session := range run.Sessions {
+			if !slices.Contains(commands, session.Command) {
+				commands = append(commands, session.Command)
+			}
+			if !slices.Contains(machines, session.Machine) {
+				machines = append(machines, session.Machine)
+			}
+		}
 	}
-	p.Weights, p.Seed = s.Weights, s.Seed
-	return s.Differences(p)
+	fmt.Fprintf(&r.page, "\n## Runs\n\n%s\n\nCommands:\n\n    %s\n\nMachines:\n\n* %s\n", t.Markdown(),
+		strings.Join(commands, "\n    "), strings.Join(machines, "\n* "))
 }
 
-// distance formats a subspace distance, or a dash for one that was not reached.
-func distance(v float64) string { return format(v, 'e', 1) }
-
-// whole formats what has no fractions worth showing.
-func whole(v float64) string { return format(v, 'f', 0) }
-
-func format(v float64, verb byte, digits int) string {
-	if math.IsInf(v, 0) {
-		return "-"
+// results lists every method of every run as CSV.
+func results(all []*simulation.Summary) []byte {
+	b := []byte("run,weights,method,trials,final_distance,arrive,iterations,init_rounds,rounds,init_bytes,bytes,seconds\n")
+	number := func(v *float64) string {
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*v, 'g', 6, 64)
 	}
-	return strconv.FormatFloat(v, verb, digits, 64)
-}
-
-// orInf returns what was not reached as +Inf.
-func orInf(v *float64) float64 {
-	if v == nil {
-		return math.Inf(1)
+	for _, run := range all {
+		for i := range run.Methods {
+			m := &run.Methods[i]
+			to := m.To(accurate)
+			b = fmt.Appendf(b, "%s,%s,%s,%d,%.3g,%d,%s,%g,%s,%g,%s,%s\n", run.Setting.Name, run.Setting.Weights, m.Method, run.Trials,
+				m.Final.Median, to.Trials, number(to.Iterations), m.InitRounds, number(to.Rounds), m.InitBytes, number(to.Bytes), number(to.Seconds))
+		}
 	}
-	return *v
+	return b
 }

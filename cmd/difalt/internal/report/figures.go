@@ -1,199 +1,278 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/chart"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"gonum.org/v1/gonum/stat"
 )
 
-// newFigure returns a panel as a figure of a report: its letters stay readable at
-// the width of a phone.
-func newFigure(y string, p chart.Panel) *chart.Figure {
+// The numbers of tasks and rows that figures show at most, evenly chosen in their order.
+const (
+	shownTasks = 200
+	shownLines = 40
+	shownRows  = 1500
+)
+
+// spread returns at most the given number of n indices, evenly.
+func spread(n, most int) (list []int) {
+	for i := range min(n, most) {
+		list = append(list, i*n/min(n, most))
+	}
+	return list
+}
+
+// A figure is drawn on the page, and to a file of its name. alt describes the data to readers who do not
+// see them.
+type figure struct {
+	File, Title, Text string
+	alt               string
+	image             *chart.Figure // nil leaves the figure out
+}
+
+// newImage returns a panel as a figure of a report: its letters stay readable at the width of a phone.
+func newImage(y string, p chart.Panel) *chart.Figure {
 	return &chart.Figure{Width: 4.2, Height: 2.9, Y: y, Panels: []chart.Panel{p}}
 }
 
-// line and dotted are the styles of lines in reports, and cloud that of many dots.
-func line(c chart.Color) chart.Style   { return chart.Line(c, 1.6) }
-func dotted(c chart.Color) chart.Style { return chart.Style{Color: c, Width: 1.6, Dot: 2.2} }
-func cloud(c chart.Color) chart.Style  { return chart.Style{Color: chart.Faint(c, 170), Dot: 2.2} }
-
-// evidenceFigure shows the evidence of every rank; nil where nothing was compared.
-func (r *Report) evidenceFigure() *chart.Figure {
-	if len(r.Candidates) < 2 {
-		return nil
-	}
-	all := chart.Series{Name: "all features", Style: dotted(chart.Blue)}
-	level := chart.Series{Name: "intercepts only", Style: chart.Style{Color: chart.Orange, Dot: 3.2}}
-	expected := chart.Series{Name: "expected", Style: chart.Style{Color: chart.Gray, Dot: 3.2}}
-	for _, c := range r.Candidates {
-		series := []*chart.Series{&all}
-		switch {
-		case c.interceptsOnly():
-			series[0] = &level
-		case c.Expected:
-			series = append(series, &expected)
-		}
-		for _, s := range series {
-			s.X, s.Y = append(s.X, float64(c.Rank)), append(s.Y, float64(c.Evidence))
-		}
-	}
-	series := []chart.Series{all, level, expected}
-	series = slices.DeleteFunc(series, func(s chart.Series) bool { return s.X == nil })
-	return newFigure("Log evidence", chart.Panel{
-		X:      chart.Axis{Label: "Rank", Marks: chart.MarkAll(all.X)},
-		Series: series,
-	})
-}
-
-// convergenceFigure shows how far the sum of squared errors is from where it ends, the disagreement of
-// the nodes, and the distance to the truth where it is known; nil where the run has started
-// so near its end that there is nothing to show. The sum may rise on the way: what a run with ridges
-// minimises has their penalty too.
-func (r *Report) convergenceFigure() *chart.Figure {
-	series := []chart.Series{
-		{Name: "squared errors, from where they end", Style: line(chart.Blue)},
-		{Name: "disagreement of the nodes", Style: line(chart.Orange)},
-		{Name: "distance to the truth", Style: line(chart.Green)},
-	}
-	if r.Trace == nil || len(r.Trace.curve.Rows) == 0 {
-		return nil
-	}
-	rows := r.Trace.curve.Rows
-	end := rows[len(rows)-1].Objective
-	for k, row := range rows {
-		if k == 0 {
-			row.Disagreement = 0 // but for rounding: all nodes start from one estimate
-		}
-		for i, v := range []float64{math.Abs(row.Objective-end) / math.Abs(end), row.Disagreement, row.SDMax} {
-			if !(v > 0) { // a logarithmic axis has no place for it
-				v = math.NaN()
-			}
-			series[i].X, series[i].Y = append(series[i].X, float64(row.Iteration)), append(series[i].Y, v)
-		}
-	}
-	if !(math.Abs(rows[0].Objective-end) > 1e-6*math.Abs(end)) {
-		return nil
-	}
-	return newFigure("", chart.Panel{X: chart.Axis{Label: "Iteration"}, Y: chart.Axis{Log: true}, Series: series})
-}
-
-// tasksFigure shows the error of the model on every task against that of the method that the verdict is about; without one, the
-// errors of the tasks in order.
-func (r *Report) tasksFigure() *chart.Figure {
-	set, errors := "held-out rows", func(t *fit.TaskScore) []fit.Errors { return t.Test }
-	if !r.hasTest() {
-		set, errors = "training rows", func(t *fit.TaskScore) []fit.Errors { return t.Train }
-	}
-	s, most := chart.Series{Style: cloud(chart.Blue)}, 0.0
-	other := r.otherMethod()
-	for t := range r.Fit.Tasks() {
-		e := errors(&t)
-		s.X, s.Y = append(s.X, e[other].RMSE), append(s.Y, e[0].RMSE)
-		if v := max(e[other].RMSE, e[0].RMSE); v > most { // not NaN, of a task without such rows
-			most = v
-		}
-	}
-	if other == 0 {
-		slices.Sort(s.Y)
-		for i := range s.X {
-			s.X[i] = float64(i + 1)
-		}
-		return newFigure("RMSE on its "+set, chart.Panel{X: chart.Axis{Label: "Tasks, by their errors"}, Series: []chart.Series{s}})
-	}
-	axis := chart.Axis{Max: 1.05 * most}
-	same := chart.Series{Name: "as good", X: []float64{0, axis.Max}, Y: []float64{0, axis.Max}, Style: chart.Line(chart.Gray, 1, 4, 3)}
-	s.Name = "a task"
-	p := chart.Panel{X: axis, Y: axis, Series: []chart.Series{same, s}}
-	p.X.Label = "RMSE on its " + set + ": " + r.Methods[other].Name
-	return newFigure(r.Methods[0].Name, p)
-}
-
-// otherMethod is the method that the verdict is about, or the first simpler one; 0 if there is none.
+// otherMethod is the index of the simpler method that the verdict names, or of the first one; 0 without any.
 func (r *Report) otherMethod() int {
-	if other := slices.IndexFunc(r.Methods, func(m method) bool { return m.Name == r.Compared }); other > 0 {
+	if other := slices.IndexFunc(r.Methods, func(m method) bool { return m.Name == r.Comparison.Method }); other > 0 {
 		return other
 	}
 	return min(1, len(r.Methods)-1)
 }
 
-// tasksText says what tasksFigure shows.
-func (r *Report) tasksText() string {
-	other := r.otherMethod()
-	if other == 0 {
-		return "One dot per task, in the order of their errors."
+// tasksFigure shows the error of the model on every task against that of a simpler method.
+func (r *Report) tasksFigure() figure {
+	set, errors := "held-out rows", func(t *fit.TaskScore) []fit.Errors { return t.Test }
+	if !r.hasTest() {
+		set, errors = "training rows", func(t *fit.TaskScore) []fit.Errors { return t.Train }
 	}
-	better, all := 0, 0
-	for t := range r.Fit.Tasks() {
-		e := t.Test
-		if !r.hasTest() {
-			e = t.Train
+	other := r.otherMethod()
+	s, most, better := chart.Series{Name: "a task", Style: chart.Style{Color: chart.Blue, Dot: 2.2}}, 0.0, 0
+	for t := range r.Result.Tasks {
+		e := errors(&t)
+		x, y := e[max(other, 0)].RMSE, e[0].RMSE
+		if math.IsNaN(x) || math.IsNaN(y) {
+			continue
 		}
-		if e[0].Rows > 0 {
-			all++
-		}
-		if e[0].RMSE < e[other].RMSE {
+		s.X, s.Y = append(s.X, x), append(s.Y, y)
+		most = max(most, x, y)
+		if y < x {
 			better++
 		}
 	}
-	return fmt.Sprintf("One dot per task: below the line the %s has the smaller error, which holds for %d of %d tasks.", r.Methods[0].Name, better, all)
+	if other < 1 || most == 0 {
+		return figure{}
+	}
+	axis := chart.Axis{Max: 1.05 * most}
+	same := chart.Series{Name: "equal errors", X: []float64{0, axis.Max}, Y: []float64{0, axis.Max}, Style: chart.Line(chart.Gray, 1, 4, 3)}
+	p := chart.Panel{X: axis, Y: axis, Series: []chart.Series{same, s}}
+	p.X.Label = "RMSE of " + r.Methods[other].Name
+	words := fmt.Sprintf("Root mean square error on the %s of each task. Below the line the model has the smaller error: %d of %d "+
+		"tasks.", set, better, len(s.X))
+	alt := fmt.Sprintf("%s Model: %s. %s: %s.", words, quartiles(s.Y), r.Methods[other].Name, quartiles(s.X))
+	return figure{"tasks", "Error per task", words, alt, newImage("RMSE of the model", p)}
 }
 
-// axesFigure shows how much tasks differ along every axis of the representation; nil where there
-// is none.
-func (r *Report) axesFigure() *chart.Figure {
-	if len(r.Chosen.Axes) == 0 {
-		return nil
-	}
-	var x []float64
-	for i := range r.Chosen.Axes {
-		x = append(x, float64(i+1))
-	}
-	return newFigure("Standard deviation", chart.Panel{
-		X:      chart.Axis{Label: "Axis", Min: 0.4, Max: float64(len(x)) + 0.6, Marks: chart.MarkAll(x)},
-		Y:      chart.Axis{Zero: true},
-		Series: []chart.Series{{X: x, Y: r.Chosen.Axes, Style: chart.Style{Color: chart.Blue, Bar: 0.5}}},
-	})
+// quartiles describes a sample in words.
+func quartiles(list []float64) string {
+	sorted := slices.Sorted(slices.Values(list))
+	q := func(p float64) string { return text.Short(stat.Quantile(p, stat.Empirical, sorted, nil)) }
+	return fmt.Sprintf("least %s, quartiles %s, %s and %s, largest %s", q(0), q(.25), q(.5), q(.75), q(1))
 }
 
-// CurveFiles returns a learning curve as files, of which the names begin with name.
-func CurveFiles(name string, points []fit.CurvePoint) map[string][]byte {
-	figure := curveFigure(points)
-	return map[string][]byte{name + ".csv": curveCSV(points), name + ".svg": figure.SVG(), name + ".png": figure.PNG()}
+// A level is the expected target of a task at the means of all features, with its 95 % interval.
+type level struct {
+	task             string
+	value, low, high float64
 }
 
-func curveFigure(points []fit.CurvePoint) *chart.Figure {
-	series := []chart.Series{
-		{Name: fit.Ours, Style: dotted(chart.Blue)},
-		{Name: fit.Pooled, Style: dotted(chart.Orange)},
-		{Name: fit.Single, Style: dotted(chart.Green)},
-		{Name: fit.TaskMean, Style: dotted(chart.Gray)},
+// levels returns the levels of the tasks of this process in increasing order, and the level of all tasks;
+// nil if predictions overflow.
+func (r *Report) levels() (list []level, all float64) {
+	at := r.Model.Parameters().Design.Fill
+	for _, name := range r.Model.Tasks() {
+		p, err := r.Model.PredictError(name, at)
+		if err != nil {
+			return nil, 0
+		}
+		e := 1.96 * p.StandardError
+		list = append(list, level{name, p.Value, p.Value - e, p.Value + e})
 	}
-	var x []float64
-	for _, p := range points {
-		x = append(x, float64(p.Samples))
-		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single, p.Mean} {
-			series[i].X, series[i].Y = x, append(series[i].Y, e.RMSE)
+	slices.SortStableFunc(list, func(a, b level) int { return cmp.Compare(a.value, b.value) })
+	all, _, _ = r.Model.Predict("", at) // as the tasks
+	return list, all
+}
+
+// levelsFigure is a caterpillar of the levels of tasks.
+func (r *Report) levelsFigure() figure {
+	list, all := r.levels()
+	n := len(list)
+	if n < 2 || !(list[n-1].value-list[0].value > 1e-6*r.Model.Noise()) {
+		return figure{}
+	}
+	dots := chart.Series{Name: "a task, with its 95 % interval", Style: chart.Style{Color: chart.Blue, Dot: 1.8}}
+	panel := chart.Panel{X: chart.Axis{Label: "Tasks in the order of their levels"}}
+	shown := spread(n, shownTasks)
+	panel.Series = append(panel.Series, chart.Series{Name: "all tasks", X: []float64{0, float64(len(shown) + 1)}, Y: []float64{all,
+		all}, Style: chart.Line(chart.Gray, 1, 4, 3)})
+	for k, i := range shown {
+		x := float64(k + 1)
+		dots.X, dots.Y = append(dots.X, x), append(dots.Y, list[i].value)
+		panel.Series = append(panel.Series, chart.Series{X: []float64{x, x}, Y: []float64{list[i].low, list[i].high},
+			Style: chart.Line(chart.Sky, 1)})
+		if len(shown) <= 12 { // else names would cover each other
+			panel.X.Marks = append(panel.X.Marks, chart.Mark{Value: x, Label: shortened(list[i].task, 6)})
 		}
 	}
-	return newFigure("RMSE on held-out rows", chart.Panel{
-		X:      chart.Axis{Label: "Training rows of a new task", Log: len(x) > 3, Marks: chart.MarkAll(x)},
-		Series: series,
-	})
+	panel.Series = append(panel.Series, dots)
+	which := "all tasks"
+	if len(shown) < n {
+		which = fmt.Sprintf("%d of %d tasks", len(shown), n)
+	}
+	words := fmt.Sprintf("Expected target of %s with all features at their means.", which)
+	alt := fmt.Sprintf("%s Lowest: %s, %s; highest: %s, %s; mean of all tasks: %s.", words,
+		text.Visible(list[0].task), text.Short(list[0].value), text.Visible(list[n-1].task), text.Short(list[n-1].value), text.Short(all))
+	return figure{"levels", "Levels of tasks", words, alt, newImage("Expected target", panel)}
 }
 
-func curveCSV(points []fit.CurvePoint) []byte {
-	out := [][]string{append([]string{"samples", "method"}, errorColumns...)}
-	for _, p := range points {
-		for i, e := range []fit.Errors{p.Ours, p.Pooled, p.Single, p.Mean} {
-			if e.Rows > 0 {
-				name := []string{fit.Ours, fit.Pooled, fit.Single, fit.TaskMean}[i]
-				out = append(out, append([]string{strconv.Itoa(p.Samples), name}, newErrors(e).cells()...))
+// shortened is the beginning of a name that is longer than the given number of characters.
+func shortened(name string, most int) string {
+	if r := []rune(text.Visible(name)); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text.Visible(name)
+}
+
+// residualsFigure shows the residuals of rows of this process against their predictions.
+func (r *Report) residualsFigure() figure {
+	x := make([]float64, len(r.Table.Features()))
+	train := chart.Series{Name: "training rows", Style: chart.Style{Color: chart.Blue, Dot: 1.5}}
+	held := chart.Series{Name: "held-out rows", Style: chart.Style{Color: chart.Orange, Dot: 1.5}}
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, i := range spread(r.Table.Rows(), shownRows) {
+		y, _, err := r.Model.Predict(r.Table.Tasks()[r.Table.Task(i)], r.Table.X(x, i))
+		residual := r.Table.Y(i) - y
+		if r.Fitted.Log {
+			residual = math.Log(r.Table.Y(i) / y)
+		}
+		if err != nil || math.IsInf(residual, 0) || math.IsNaN(residual) { // a target without logarithm
+			continue
+		}
+		s := &train
+		if r.Train != nil && !r.Train[i] {
+			s = &held
+		}
+		s.X, s.Y = append(s.X, y), append(s.Y, residual)
+		least, most = min(least, y), max(most, y)
+	}
+	if !(most > least) {
+		return figure{}
+	}
+	zero := chart.Series{X: []float64{least, most}, Y: []float64{0, 0}, Style: chart.Line(chart.Gray, 1, 4, 3)}
+	label, words := "Target minus prediction", "A bend or a fan shape is a sign that the model misses something."
+	if r.Fitted.Log {
+		label = "Logarithm of target / prediction"
+	}
+	alt := fmt.Sprintf("%s against prediction. Training rows: %s.", label, quartiles(train.Y))
+	if held.Y != nil {
+		alt += fmt.Sprintf(" Held-out rows: %s.", quartiles(held.Y))
+	}
+	image := newImage(label, chart.Panel{X: chart.Axis{Label: "Prediction", Log: r.Fitted.Log}, Series: []chart.Series{zero, train, held}})
+	return figure{"residuals", "Residuals", words, alt, image}
+}
+
+// linesFigure shows the predictions of tasks of this process along a column, all others at their means.
+func (r *Report) linesFigure() figure {
+	column, low, high := r.column()
+	if column < 0 {
+		return figure{}
+	}
+	const points = 25
+	line := func(task string) (s chart.Series) {
+		x := slices.Clone(r.Model.Parameters().Design.Fill)
+		for i := range points {
+			x[column] = low + (high-low)*float64(i)/(points-1)
+			if y, _, err := r.Model.Predict(task, x); err == nil {
+				s.X, s.Y = append(s.X, x[column]), append(s.Y, y)
 			}
 		}
+		return s
 	}
-	return asCSV(out)
+	tasks, name := r.Model.Tasks(), r.Table.Features()[column]
+	shown := spread(len(tasks), shownLines)
+	panel := chart.Panel{X: chart.Axis{Label: shortened(name, 40)}}
+	for k, i := range shown {
+		s := line(tasks[i])
+		if s.Style = chart.Line(chart.Sky, 0.8); k == 0 {
+			s.Name = "a task"
+		}
+		panel.Series = append(panel.Series, s)
+	}
+	all := line("")
+	if len(all.Y) < points {
+		return figure{}
+	}
+	all.Name, all.Style = "mean of all tasks", chart.Line(chart.Red, 2)
+	panel.Series = append(panel.Series, all)
+	words := fmt.Sprintf("Predictions for %d of %s along %s, the column in which tasks differ most. All other columns are at their means.",
+		len(shown), text.Plural(len(tasks), "task"), text.Visible(name))
+	alt := fmt.Sprintf("%s Mean of all tasks: %s at %s, %s at %s.", words, text.Short(all.Y[0]), text.Short(low),
+		text.Short(all.Y[points-1]), text.Short(high))
+	return figure{"lines", "Tasks along a column", words, alt, newImage("Prediction", panel)}
+}
+
+// column returns the numeric feature in whose coefficients tasks differ most, or the one with the largest
+// mean effect where tasks are alike, and the ends of its middle 96 % in rows of this process. It returns -1
+// without such a feature.
+func (r *Report) column() (best int, low, high float64) {
+	p := r.Model.Parameters()
+	w, most := p.Design.Width(), 0.0
+	best = -1
+	levels := map[string]bool{}
+	for _, c := range p.Schema.Categories {
+		for _, l := range c.Levels {
+			levels[c.Column+"="+l] = true
+		}
+	}
+	for j, name := range r.Table.Features() {
+		if levels[name] || p.Design.Scale[j] == 0 {
+			continue
+		}
+		var list []float64
+		for t := range p.Tasks.Names {
+			list = append(list, p.Tasks.Theta[t*w+1+j])
+		}
+		apart := math.Abs(p.Mean[1+j]) * 1e-6
+		if len(list) > 1 {
+			apart += stat.StdDev(list, nil)
+		}
+		if apart > most {
+			best, most = j, apart
+		}
+	}
+	if best < 0 {
+		return -1, 0, 0
+	}
+	x, column := make([]float64, len(r.Table.Features())), []float64(nil)
+	for _, i := range spread(r.Table.Rows(), shownRows) {
+		if v := r.Table.X(x, i)[best]; !math.IsNaN(v) {
+			column = append(column, v)
+		}
+	}
+	slices.Sort(column)
+	if n := len(column); n > 1 {
+		low, high = column[n/50], column[n-1-n/50]
+	}
+	if low == high {
+		return -1, 0, 0
+	}
+	return best, low, high
 }

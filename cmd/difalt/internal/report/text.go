@@ -8,103 +8,70 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/difalt"
 	"github.com/dustin/go-humanize"
 )
 
+// shownEffects is the number of terms that the text about a training shows.
+const shownEffects = 12
+
 func (r *Report) writeText(w io.Writer) {
-	r.writeUnconverged(w)
-	if r.Verdict != "" && !r.Config.Plain {
+	if !r.Converged {
+		fmt.Fprint(w, "Not converged: predictions are usable, effects and intervals may be off.\n\n")
+	}
+	if r.Verdict != "" {
 		terminal.Sayf(w, "%s", r.Verdict)
 		fmt.Fprintln(w)
 	}
 	r.scores().Write(w)
-	rows := "training rows"
-	if r.hasTest() {
-		rows = "held-out or all training rows"
-	}
 	fmt.Fprintln(w)
-	terminal.Sayf(w, "EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, over all %s.", rows)
+	terminal.Sayf(w, "%s", r.scoreWords())
 	fmt.Fprintln(w)
-	r.writeCandidates(w)
-	if r.effects != nil {
-		writeEffects(w, r.Model, r.effects, shownEffects)
+	if t, chosen := r.candidates(); t != nil {
+		for i := range t {
+			t[i] = append(t[i], map[bool]string{true: "chosen"}[i > 0 && i == chosen])
+		}
+		t.Write(w)
+		fmt.Fprintln(w)
+		terminal.Sayf(w, "%s", r.candidateWords())
 		fmt.Fprintln(w)
 	}
-	r.writeAlgorithm(w)
-	if r.Config.Auto {
-		terminal.Sayf(w, "Chosen: %s.", How(&r.Fit.Options))
-	}
-	for _, note := range r.Notes {
-		terminal.Sayf(w, "%s", note)
+	writeEffects(w, r.Model, shownEffects)
+	for _, sentence := range slices.Concat(r.sentWords(), r.Notes) {
+		terminal.Sayf(w, "%s", sentence)
 	}
 }
 
-// writeUnconverged says so, before anything else, if the fit has not converged.
-func (r *Report) writeUnconverged(w io.Writer) {
-	switch atLimit := r.Status == difalt.IterationLimit.String(); {
-	case r.Converged:
-	case atLimit && !math.IsNaN(float64(r.Residual)):
-		terminal.Sayf(w, "Not converged in %d iterations: U is about %.2g from the best for the training rows.", r.Iterations, r.Residual)
-		fmt.Fprintln(w)
-	case atLimit: // which was asked for
-	default:
-		fmt.Fprint(w, "Not converged: strengths may be off.\n\n")
+// scoreWords explains the table of errors.
+func (r *Report) scoreWords() string {
+	words := "RMSE: root mean square error; MAE: mean absolute error; EV: explained variance, " +
+		"1 - sum (y - prediction)^2 / sum (y - mean of y)^2 over all rows."
+	if r.Owners != nil && r.Owners.Privacy == nil {
+		words += " Errors are those of the tasks of all nodes."
 	}
+	return words
 }
 
-// writeAlgorithm says how the iterations ended, and what was sent.
-func (r *Report) writeAlgorithm(w io.Writer) {
-	if r.Status == "" {
-		who := "The nodes"
-		if r.Privacy != nil { // tells nobody of its own
-			who = "This process"
-		}
-		fmt.Fprintf(w, "%s sent %s in all.\n", who, humanize.Bytes(uint64(r.Bytes)))
-		return
-	}
-	step := ""
-	if r.Step > 0 { // which some methods need none of
-		step = ", step " + text.Short(float64(r.Step))
-	}
-	fmt.Fprintf(w, "%s: %d iterations%s\nThe nodes sent %s in the iterations, %s in all.\n",
-		r.Status, r.Iterations, step, humanize.Bytes(uint64(r.IterationBytes)), humanize.Bytes(uint64(r.Bytes)))
-	if first := r.Fit.Result.Last.SDFirst; !math.IsNaN(first) {
-		fmt.Fprintf(w, "Subspace distance to the truth: %.3g at node 0, %.3g at most.\n", first, r.Distance)
-	}
-	switch {
-	case math.IsNaN(float64(r.Residual)):
-	case r.Status == difalt.Undetermined.String():
-		terminal.Sayf(w, "Estimated subspace distance to the best U for the training rows: %.2g. Noise alone could make a direction as strong as its weakest one: that may point elsewhere.", r.Residual)
-	default:
-		leaves := "noise leaves"
-		if !r.Config.Plain { // the rows are whitened by a model in which slopes spread alike
-			leaves = "noise and slopes of single tasks leave"
-		}
-		rest := ""
-		if r.StatisticalError < 1 { // beyond that it is no distance: slopes of single tasks have most of what directions explain
-			rest = fmt.Sprintf("; %s %.2g anyway", leaves, r.StatisticalError)
-		}
-		terminal.Sayf(w, "Estimated subspace distance to the best U for the training rows: %.2g%s.", r.Residual, rest)
-	}
-}
-
-func (r *Report) hasTest() bool { return r.Methods[0].Test.Rows > 0 }
+func (r *Report) hasTest() bool { return len(r.Methods) > 0 && r.Methods[0].Test.Rows > 0 }
 
 // scores has the errors of the methods, on held-out rows only where there are some.
 func (r *Report) scores() text.Table {
-	t := text.Table{{"", "held-out RMSE", "held-out MAE", "held-out EV", "train RMSE", "train EV"}}
+	t := text.Table{{"method", "held-out RMSE", "held-out MAE", "held-out EV", "train RMSE", "train EV"}}
+	least := math.NaN()
 	for _, m := range r.Methods {
-		row := []string{m.Name}
-		for _, v := range []number{m.Test.RMSE, m.Test.MAE, m.Test.ExplainedVariance, m.Train.RMSE, m.Train.ExplainedVariance} {
-			row = append(row, text.Decimal(float64(v)))
+		for _, v := range []number{m.Test.RMSE, m.Test.MAE, m.Train.RMSE} {
+			if f := float64(v); f > 0 && !(f >= least) {
+				least = f
+			}
 		}
-		t = append(t, row)
+	}
+	n := decimals(least, 3)
+	for _, m := range r.Methods {
+		t = append(t, []string{
+			m.Name, fixed(m.Test.RMSE, n), fixed(m.Test.MAE, n), fixed(m.Test.ExplainedVariance, 3),
+			fixed(m.Train.RMSE, n), fixed(m.Train.ExplainedVariance, 3),
+		})
 	}
 	if !r.hasTest() {
 		for i := range t {
@@ -114,136 +81,86 @@ func (r *Report) scores() text.Table {
 	return t
 }
 
-// candidatesWords says what stands beside ranks: that one was expected, or how much it weighs.
-func (r *Report) candidatesWords() string {
-	var words []string
-	if slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.averaged() }) {
-		words = append(words, "Weight: the share of a candidate in the average that is the model. Ranks weigh by their posterior probability; candidates of rank 0 weigh, in addition, what minimises the errors of training rows that are left out of their task.")
-	}
-	if slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.Expected }) {
-		words = append(words, "Expected: an estimate of the evidence, as if all tasks were equally informative, where an evaluation would not have paid.")
-	}
-	return strings.Join(words, " ")
-}
-
-// candidates has the models that were compared, with the row of the best one.
+// candidates has the forms of the model that were compared, with the row of the chosen one; nil without a
+// comparison.
 func (r *Report) candidates() (t text.Table, chosen int) {
-	t = text.Table{{"rank", "log evidence", "ridge on intercepts", "ridge on slopes", "ridge on mean"}}
-	for i, c := range r.Candidates {
-		rank := strconv.Itoa(c.Rank)
-		if c.interceptsOnly() {
-			rank += ", intercepts only"
+	chosen = 1 + slices.IndexFunc(r.Candidates, func(c candidate) bool { return c.Chosen })
+	if len(r.Candidates) == 0 || chosen == 0 {
+		return nil, 0
+	}
+	best := r.Candidates[chosen-1]
+	validated := len(r.Validation) > 0
+	t = text.Table{{"rank", "curves", "log evidence", "penalised"}}
+	if validated {
+		t = text.Table{{"rank", "cross-validated RMSE"}}
+	}
+	n := decimals(float64(best.RMSE), 3)
+	for _, c := range r.Candidates {
+		row := []string{strconv.Itoa(c.Rank), fixed(c.RMSE, n)}
+		if !validated {
+			row = []string{row[0], map[bool]string{true: "yes", false: "no"}[c.Curves], signed(c.Evidence - best.Evidence),
+				signed(c.Penalised - best.Penalised)}
 		}
-		if c.Expected {
-			rank += ", expected"
-		}
-		if c.averaged() {
-			rank += fmt.Sprintf(", weight %.2f", float64(c.Weight))
-		}
-		row := []string{rank, fmt.Sprintf("%+.1f", c.Evidence)}
-		for _, v := range []number{c.Intercept, c.Ridge, c.MeanRidge} {
-			row = append(row, ridge(float64(v)))
-		}
-		if t = append(t, row); r.isChosen(&c) {
-			chosen = i + 1
-		}
+		t = append(t, row)
 	}
 	return t, chosen
 }
 
-// ridge prints a ridge parameter as its flag says it.
-func ridge(v float64) string {
-	switch {
-	case math.IsInf(v, 1):
-		return "inf"
-	case v > 1e6: // where digits say nothing
-		return "> 1e+06"
+// candidateWords explains the choice.
+func (r *Report) candidateWords() string {
+	if len(r.Validation) > 0 {
+		return "RMSE on left-out rows of the tasks of all nodes; the smallest decides."
 	}
-	return text.Short(v)
+	return "Log evidence less that of the chosen form, in nats; penalised: less half the number of free loadings times the logarithm " +
+		"of the number of tasks. The largest penalised evidence decides, and curves are kept where they are 3 nats better."
 }
 
-func (r *Report) writeCandidates(w io.Writer) {
-	if r.Config.Plain || len(r.Candidates) == 0 {
-		return
+// sentWords describes the messages between owners, and the privacy budget.
+func (r *Report) sentWords() (list []string) {
+	if r.Owners == nil {
+		return nil
 	}
-	t, _ := r.candidates()
-	for i := range t {
-		mark := ""
-		if i > 0 && r.isChosen(&r.Candidates[i-1]) {
-			mark = "chosen"
+	s := r.Owners
+	list = append(list, fmt.Sprintf("The %d nodes have %s and sent %s in all.", s.Nodes, text.Plural(s.Tasks, "task"),
+		humanize.Bytes(uint64(s.Bytes))))
+	if p := s.Privacy; p != nil {
+		list = append(list, fmt.Sprintf("Against one of the nodes, epsilon is %.3g.", float64(p.AgainstOne)))
+	}
+	if s.Nodes == 2 {
+		list = append(list, "There are two nodes: each learns the other's part of every sum, since it knows its own.")
+	}
+	return list
+}
+
+// decimals returns the number of digits after the point that shows a value with the given number of digits
+// after its first.
+func decimals(v float64, after int) int {
+	if !(math.Abs(v) > 0) || math.IsInf(v, 0) {
+		return after
+	}
+	return min(max(after-int(math.Floor(math.Log10(math.Abs(v)))), 0), 9)
+}
+
+// fixed prints a value with n digits after the point, and a dash for NaN.
+func fixed(v number, n int) string {
+	switch f := float64(v); {
+	case math.IsNaN(f), math.IsInf(f, 0):
+		return "-"
+	case math.Abs(f) >= 1e9:
+		return strconv.FormatFloat(f, 'e', 3, 64)
+	default:
+		s := strconv.FormatFloat(f, 'f', n, 64)
+		if strings.Trim(s, "-0.") == "" {
+			return strings.TrimPrefix(s, "-")
 		}
-		t[i] = append(t[i], mark)
-	}
-	t.Write(w)
-	if words := r.candidatesWords(); words != "" {
-		fmt.Fprintln(w)
-		terminal.Sayf(w, "%s", words)
-	}
-	fmt.Fprintln(w)
-}
-
-// Filled says in how many rows of a column a mean took the place of a missing value;
-// nothing if there are none.
-func Filled(t *dataset.Table) string {
-	const most = 20
-	var list []string
-	for _, m := range t.Missing() {
-		list = append(list, fmt.Sprintf("%d in %q", m.Rows, m.Column))
-	}
-	if list == nil {
-		return ""
-	}
-	if n := len(list) - most; n > 0 {
-		list = append(list[:most], fmt.Sprintf("and in %d more columns", n))
-	}
-	return fmt.Sprintf("Missing values filled with the mean of the training rows: %s.", strings.Join(list, ", "))
-}
-
-// WriteMissing says how many rows were left out, and how many values were filled in.
-func WriteMissing(w io.Writer, t *dataset.Table) {
-	if n := t.Dropped(); n > 0 {
-		fmt.Fprintf(w, "%s left out for missing values.\n", text.Plural(n, "row"))
-	}
-	if s := Filled(t); s != "" {
-		terminal.Sayf(w, "%s", s)
+		return s
 	}
 }
 
-// How says by which method nodes train, and how they agree.
-func How(o *difalt.Options) string {
-	agreement := fmt.Sprintf("%d rounds of %v an iteration", o.Rounds, o.Agreement)
-	switch {
-	case o.Method == difalt.DGD:
-		agreement = "means over neighbours"
-	case !o.Method.Agrees():
-		agreement = "one sum along a tree an iteration"
-	case o.Agreement.Polynomial == consensus.Tree && o.Agreement.Codec != consensus.None:
-		agreement = fmt.Sprintf("sums along a tree in codes of %v", o.Agreement.Codec)
-	case o.Agreement.Polynomial == consensus.Tree:
-		agreement = "sums along a tree"
+// signed prints a difference with one digit after the point.
+func signed(v number) string {
+	if s := fixed(v, 1); s == "-" || s[0] == '-' {
+		return s
 	}
-	return fmt.Sprintf("method %v, %s", o.Method, agreement)
-}
-
-// Private says with which budget nodes add up; empty if there is none.
-func Private(p fit.Privacy) string {
-	if p == (fit.Privacy{}) {
-		return ""
-	}
-	return fmt.Sprintf("private sums along a tree, epsilon %v", p.Epsilon)
-}
-
-// Seen says, in a sentence each, what the owners of so many nodes should know of how they agree
-// before they begin: what it shows to neighbours beyond sums over all nodes.
-func Seen(o *difalt.Options, p fit.Privacy, nodes int) (sentences []string) {
-	if p != (fit.Privacy{}) {
-		return nil // its report has the account, also against two nodes
-	}
-	if o.Agreement.Polynomial != consensus.Tree || o.Method == difalt.DGD {
-		sentences = append(sentences, "Neighbours see this node's own estimates of the basis in every round, and what can be computed from them of its data, which no mask hides: --agree tree does without.")
-	}
-	if nodes == 2 {
-		sentences = append(sentences, "There are two nodes: each learns the other's part of every sum, since it knows its own.")
-	}
-	return sentences
+	return "+" + fixed(v, 1)
 }

@@ -1,39 +1,30 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/chart"
 )
 
-// A Look is how a method appears in a figure. Dashes tell methods apart without
-// colour.
+// A Look is the appearance of a method in a figure. Dashes distinguish methods without colour.
 type Look struct {
 	Name  string
 	Style chart.Style
 }
 
 var looks = map[string]Look{
-	// AltGDmin's dashes lie on Dif's wider line, since the two nearly coincide, as
-	// those of tracking lie on the scaled method's.
-	"dif":      {"Dif-AltGDmin", chart.Line(chart.Blue, 2.2)},
-	"altgdmin": {"AltGDmin (centralised)", chart.Line(chart.Orange, 1.3, 5, 4)},
-	"dec":      {"Dec-AltGDmin", chart.Line(chart.Green, 1.5, 7, 2.5, 1.5, 2.5)},
-	"dgd":      {"DGD variant", chart.Line(chart.Pink, 1.7, 1.7, 2)},
-	"scaled":   {"Scaled diffusion", chart.Line(chart.Red, 2.2)},
-	Auto:       {"Auto", chart.Line(chart.Black, 1.5, 2, 2)},
-	Pooled:     {"One node with all data", chart.Line(chart.Gray, 1.2, 2, 2)},
-	"tracking": {"Gradient tracking", chart.Line(chart.Sky, 1.3, 5, 4)},
-
-	"accelerated":          {"Accelerated", chart.Line(chart.Purple, 2.2)},
-	"accelerated-tracking": {"Accelerated tracking", chart.Line(chart.Brown, 1.7, 6, 3)},
-	"extra":                {"EXTRA", chart.Line(chart.Green, 1.7, 2, 2)},
-	"exact":                {"Exact diffusion", chart.Line(chart.Orange, 2)},
-	"scaled-exact":         {"Scaled exact diffusion", chart.Line(chart.Red, 1.5, 5, 3)},
-	"diging":               {"DIGing", chart.Line(chart.Pink, 1.7, 7, 2.5, 1.5, 2.5)},
-	"newton":               {"Newton", chart.Line(chart.Black, 1.7, 5, 2, 1, 2)},
+	// The dashes of AltGDmin lie on the wider line of Dif-AltGDmin, which nearly coincides.
+	"dif":                 {"Dif-AltGDmin", chart.Line(chart.Blue, 2.2)},
+	"altgdmin":            {"AltGDmin (centralised)", chart.Line(chart.Orange, 1.3, 5, 4)},
+	"dec":                 {"Dec-AltGDmin", chart.Line(chart.Green, 1.5, 7, 2.5, 1.5, 2.5)},
+	"dgd":                 {"DGD variant", chart.Line(chart.Pink, 1.7, 1.7, 2)},
+	"accelerated:float64": {"Accelerated, float64", chart.Line(chart.Purple, 2.2)},
+	"accelerated:int16":   {"Accelerated, int16", chart.Line(chart.Brown, 1.7, 6, 3)},
+	"accelerated:int8":    {"Accelerated, int8", chart.Line(chart.Red, 1.5, 2, 2)},
+	"accelerated":         {"Accelerated", chart.Line(chart.Red, 1.5, 2, 2)}, // with int8, by default
 }
 
 // LookOf returns the look of a method.
@@ -44,59 +35,73 @@ func LookOf(method string) Look {
 	return Look{method, chart.Line(chart.Black, 1.2)}
 }
 
-// distanceLabel is that of the vertical axis of distances.
-const distanceLabel = "Subspace distance SD_{2}, node 0"
+// An X is the horizontal coordinate of row k of a curve.
+type X func(k int, row *BandRow) float64
 
-// Figure returns the figure of a run as the paper draws it: the distance of node
-// 0, the paper's node 1, against iterations and against execution time, as the median on
-// a band from the 10th to the 90th percentile. Time includes the initialisation's.
-func (s *Summary) Figure() *chart.Figure {
-	iterations := chart.Panel{X: chart.Axis{Label: "Iteration", Zero: true}}
-	seconds := chart.Panel{X: chart.Axis{Label: "Execution time (s)", Zero: true}}
+// Iterations is the number of the row.
+func Iterations(k int, _ *BandRow) float64 { return float64(k) }
+
+// Panel returns the curves of all methods against x, on an axis with a label.
+func (s *Summary) Panel(label string, x X) chart.Panel {
+	p := chart.Panel{X: chart.Axis{Label: label, Zero: true}}
 	for i := range s.Methods {
-		m, l := &s.Methods[i], LookOf(s.Methods[i].Method)
-		iterations.Series = append(iterations.Series, Series(m.Curve, l, Iterations))
-		seconds.Series = append(seconds.Series, Series(m.Curve, l, func(_ int, row *BandRow) float64 { return row.Seconds }))
+		p.Series = append(p.Series, series(s.Methods[i].Curve, LookOf(s.Methods[i].Method), x))
 	}
-	text := s.Setting.caption()
-	if s.Setting.Name != "" {
-		text = s.Setting.Name + ":  " + text
-	}
-	f := DistanceFigure(text+s.TrialsText(), iterations, seconds)
-	f.Title, f.Text = "Subspace distance against iterations and execution time", f.Caption
-	return f
+	return p
+}
+
+// Figure returns the figure of a run: the distance of node 0, the paper's node 1, against iterations and
+// against time, initialisation included. Most of that time is modelled, as its axis states.
+func (s *Summary) Figure() *chart.Figure {
+	caption := fmt.Sprintf("%s, graph %s, %s weights, T_con = %d; %s",
+		s.Setting.Sizes(), s.Setting.Graph, s.Setting.Weights, s.Setting.Rounds, s.TrialsText())
+	return DistanceFigure("Subspace distance against iterations and modelled time", caption,
+		s.Panel("Iteration", Iterations),
+		s.Panel("Modelled execution time (s)", func(_ int, row *BandRow) float64 { return row.Seconds }))
 }
 
 // DistanceFigure puts panels of distances on one vertical axis.
-func DistanceFigure(caption string, panels ...chart.Panel) *chart.Figure {
+func DistanceFigure(title, caption string, panels ...chart.Panel) *chart.Figure {
 	low := 1.0
 	for _, p := range panels {
 		for _, s := range p.Series {
-			for _, v := range slices.Concat(s.Y, s.Low) {
-				low = min(low, v)
+			for i, v := range s.Y {
+				if low = min(low, v); s.Low != nil {
+					low = min(low, s.Low[i])
+				}
 			}
 		}
 	}
 	for i := range panels {
 		panels[i].Y = chart.Axis{Log: true, Min: math.Pow(10, math.Floor(math.Log10(low)-0.1)), Max: 1}
 	}
-	return &chart.Figure{Panels: panels, Y: distanceLabel, Caption: caption}
+	return &chart.Figure{Title: title, Text: ends(panels), Panels: panels, Y: "Subspace distance of node 0", Caption: caption}
 }
 
-// floor is what the logarithmic axis shows in place of smaller distances, zero
-// included.
+// ends describes panels by the distances at the ends of their curves.
+func ends(panels []chart.Panel) string {
+	var words []string
+	for _, p := range panels {
+		var list []string
+		for _, s := range p.Series {
+			list = append(list, fmt.Sprintf("%s ends at %.1e", s.Name, s.Y[len(s.Y)-1]))
+		}
+		words = append(words, fmt.Sprintf("%s against %s: %s.", cmp.Or(p.Title, "Distance"), p.X.Label, strings.Join(list, ", ")))
+	}
+	return strings.Join(words, " ")
+}
+
+// floor replaces smaller distances, zero included, on the logarithmic axis.
 const floor = 1e-17
 
-// Iterations is the horizontal axis of Series that counts iterations.
-func Iterations(iteration int, _ *BandRow) float64 { return float64(iteration) }
+// mostPoints is about the number of points of a series: more would only make files larger.
+const mostPoints = 300
 
-// Series returns the median of a curve and, if there is more than one trial, the range
-// from the 10th to the 90th percentile, against a function of the iteration and its row.
-// It has at most about 300 points, the last included: more would only make files larger.
-func Series(curve []BandRow, l Look, x func(iteration int, row *BandRow) float64) chart.Series {
+// series returns the median of a curve on its band. Its last point is the end of the curve.
+func series(curve []BandRow, l Look, x X) chart.Series {
 	s := chart.Series{Name: l.Name, Style: l.Style}
 	n := len(curve)
-	step := (n + 299) / 300
+	step := (n + mostPoints - 1) / mostPoints
 	for k := 0; k < n; k = max(k+1, min(k+step, n-1)) {
 		row := &curve[k]
 		s.X, s.Y = append(s.X, x(k, row)), append(s.Y, max(row.Median, floor))
@@ -107,19 +112,15 @@ func Series(curve []BandRow, l Look, x func(iteration int, row *BandRow) float64
 	return s
 }
 
-func (s *Setting) caption() string {
-	text := fmt.Sprintf("L = %d,  d = %d,  T = %d,  n = %d,  r = %d,  graph %s,  %s weights,  T_{con} = %d",
-		s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank, s.Graph, s.Weights, s.Rounds)
-	if a := s.AgreementText(); a != "float64" {
-		text += " " + a
-	}
-	return text
+// Sizes describes the problem in the symbols of the paper.
+func (s *Setting) Sizes() string {
+	return fmt.Sprintf("L = %d, d = %d, T = %d, n = %d, r = %d", s.Nodes, s.Features, s.Tasks, s.Samples, s.Rank)
 }
 
-// TrialsText says what lines and bands are.
+// TrialsText describes the lines and bands of a figure.
 func (s *Summary) TrialsText() string {
-	if n := s.Methods[0].Curve[0].Trials; n > 1 {
-		return fmt.Sprintf(";  median and 10–90 %% band of %d trials", n)
+	if s.Trials == 1 {
+		return "one trial"
 	}
-	return ""
+	return fmt.Sprintf("median and %s of %d trials", s.Band, s.Trials)
 }

@@ -7,166 +7,127 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
-	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
-	"github.com/difalt/difalt/cmd/difalt/internal/memory"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
 // Names of the files in the folder of a run.
 const (
 	TraceFile    = "trace.csv"
-	BandsFile    = "curves.csv" // the trace, condensed over the trials
+	CurvesFile   = "curves.csv" // the trace, condensed over the trials
 	SummaryFile  = "summary.json"
 	SettingsFile = "settings.json"
-	FigureFile   = "figure"       // with .png and .svg
-	MeasuredFile = "measured.csv" // what was measured over an engine
+	FigureFile   = "figure.svg"
 
-	previousDir = "previous" // the last run with other settings
+	previousDir = "previous" // the last run of another setting
 )
 
-// A Folder is where a run keeps its results. Trials are written as they finish,
-// so that a run that was interrupted or killed can go on from there.
+// A Session is a command that computed trials of a folder.
+type Session struct {
+	Command string `json:"command"`
+	Machine string `json:"machine"`
+}
+
+// A manifest is the content of SettingsFile.
+type manifest struct {
+	Setting  Setting   `json:"setting"`
+	Sessions []Session `json:"sessions"`
+}
+
+// A Folder keeps the results of a run. Trials are written as they finish: an interrupted run continues from
+// there.
 type Folder struct {
-	dir     string
-	setting *Setting
-	trace   *os.File // nil until there is a new trial
+	dir string
+	manifest
+	session Session  // this one
+	trace   *os.File // nil before the first new trial
 	size    int64    // of the trace
-	// Done are the trials that the folder holds: 1, 2, ... without a gap.
+	// Done are the trials in the folder: 1, 2, ... without a gap.
 	Done []Trial
-	// Differs describes in what a previous run in this folder differs; it goes to the
-	// sub-folder "previous" with the first trial. Empty if there is none.
+	// Differs describes the differences of a previous run in this folder from the setting; it moves to the
+	// sub-folder "previous" with the first trial. It is empty without such a run.
 	Differs string
 }
 
-// OpenFolder prepares a folder for a run with the given setting. Trials that it holds of
-// the same setting are kept, unless fresh is set; those of another setting are moved to
-// the sub-folder "previous" when there is a trial to take their place, and until then
-// nothing changes. An error says that the folder cannot be written.
-func OpenFolder(dir string, s *Setting, fresh bool) (*Folder, error) {
+// OpenFolder prepares a folder for a run. It keeps trials of the same setting, unless fresh is set. Files of
+// another setting move to the sub-folder "previous" with the first new trial; until then nothing changes. An
+// error reports that the folder cannot be written.
+func OpenFolder(dir string, s *Setting, session Session, fresh bool) (*Folder, error) {
 	if err := atomicfile.CheckFolder(dir); err != nil {
 		return nil, fmt.Errorf("the output folder: %w", err)
 	}
-	f := &Folder{dir: dir, setting: s}
-	var err error
-	if f.Differs, err = f.compare(); err != nil {
+	f := &Folder{dir: dir, session: session, manifest: manifest{Setting: *s}}
+	old, err := readManifest(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil
+	case err != nil:
 		return nil, err
 	}
-	if f.Differs == "" && !fresh {
-		if err := f.load(); err != nil {
-			return nil, err
-		}
+	if f.Differs = old.Setting.Differences(s); f.Differs == "" && !fresh {
+		f.Sessions = old.Sessions
+		f.Done, err = readTrials(dir, s)
 	}
-	return f, nil
+	return f, err
+}
+
+// readManifest reads the settings file of a folder.
+func readManifest(dir string) (*manifest, error) {
+	path, m := filepath.Join(dir, SettingsFile), &manifest{}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(content, m); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
 }
 
 // Path returns the path of a file in the folder.
 func (f *Folder) Path(name string) string { return filepath.Join(f.dir, name) }
 
-// Add appends a finished trial to the trace. After an error the folder holds the trials
-// before it.
-func (f *Folder) Add(t *Trial) (err error) {
-	f.Done = append(f.Done, *t)
+// Add appends a finished trial to the trace. After an error the folder holds the trials before it.
+func (f *Folder) Add(t *Trial) error {
 	if f.trace == nil {
-		err = f.begin()
-	} else {
-		err = f.append(t.AppendCSV(nil))
+		return f.begin(t)
 	}
+	n, err := f.trace.Write(t.AppendCSV(nil))
 	if err != nil {
-		f.Done = f.Done[:len(f.Done)-1]
-	}
-	return err
-}
-
-// Close sees to it that the trace is on the disk.
-func (f *Folder) Close() error {
-	if f.trace == nil {
-		return nil
-	}
-	trace := f.trace
-	f.trace = nil
-	return errors.Join(trace.Sync(), trace.Close())
-}
-
-// WriteResults writes a summary, its curves and its figure.
-func (f *Folder) WriteResults(sum *Summary) error {
-	text, err := json.MarshalIndent(sum, "", "  ")
-	if err != nil {
-		return err
-	}
-	figure := sum.Figure()
-	return atomicfile.WriteFolder(f.dir, map[string][]byte{
-		SummaryFile: append(text, '\n'), BandsFile: sum.curves(),
-		FigureFile + ".png": figure.PNG(), FigureFile + ".svg": figure.SVG(),
-	}, nil)
-}
-
-// append adds to the trace all of a text or, if the disk is full, nothing.
-func (f *Folder) append(text []byte) error {
-	n, err := f.trace.Write(text)
-	if err != nil {
-		_ = f.trace.Truncate(f.size) // or else whoever reads it drops the trial that is cut
+		_ = f.trace.Truncate(f.size) // a trial that is cut off would be read as a diverged one
 		return fmt.Errorf("cannot %w", err)
 	}
 	f.size += int64(n)
+	f.Done = append(f.Done, *t)
 	return nil
 }
 
-// begin writes the setting and the trace. When both are on the disk they take the place of
-// what another run left, which moves away.
-func (f *Folder) begin() error {
-	setting, err := json.MarshalIndent(f.setting, "", "  ")
+// begin writes the settings and the trace with its first new trial. When both are complete, the files of
+// another setting move away.
+func (f *Folder) begin(t *Trial) error {
+	done, trace := append(f.Done, *t), []byte(TraceHeader+"\n")
+	for i := range done {
+		trace = done[i].AppendCSV(trace)
+	}
+	m := f.manifest
+	if n := len(m.Sessions); n == 0 || m.Sessions[n-1] != f.session {
+		m.Sessions = append(m.Sessions, f.session)
+	}
+	settings, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
-	trace := []byte(TraceHeader + "\n")
-	for i := range f.Done {
-		trace = f.Done[i].AppendCSV(trace)
-	}
-	files := map[string][]byte{TraceFile: trace, SettingsFile: append(setting, '\n')}
+	files := map[string][]byte{TraceFile: trace, SettingsFile: append(settings, '\n')}
 	if err := atomicfile.WriteFolder(f.dir, files, f.moveAway); err != nil {
 		return err
 	}
-	f.size = int64(len(trace))
+	f.Done, f.manifest, f.size = done, m, int64(len(trace))
 	f.trace, err = os.OpenFile(f.Path(TraceFile), os.O_WRONLY|os.O_APPEND, 0)
 	return err
 }
 
-// compare says in which parameter the folder's setting differs, or nothing if it
-// does not or there is none.
-func (f *Folder) compare() (string, error) {
-	text, err := os.ReadFile(f.Path(SettingsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("cannot read the settings of the run in the output folder: %w", err)
-	}
-	var theirs Setting
-	if err := json.Unmarshal(text, &theirs); err != nil {
-		return "", fmt.Errorf("%s: %w", f.Path(SettingsFile), err)
-	}
-	return theirs.Differences(f.setting), nil
-}
-
-// Differences lists the parameters of a setting that another does not have, with
-// their values.
-func (s *Setting) Differences(other *Setting) string {
-	var found []string
-	v, w := reflect.ValueOf(s).Elem(), reflect.ValueOf(other).Elem()
-	for i := range v.NumField() {
-		if v.Type().Field(i).Tag.Get("json") == "-" {
-			continue // it changes no result
-		}
-		if value := v.Field(i).Interface(); !reflect.DeepEqual(value, w.Field(i).Interface()) {
-			found = append(found, fmt.Sprintf("%s = %v", v.Type().Field(i).Tag.Get("json"), value))
-		}
-	}
-	return strings.Join(found, ", ")
-}
-
-// moveAway makes room for a run with another setting, if there is one.
+// moveAway moves the files of another setting to the sub-folder "previous".
 func (f *Folder) moveAway() error {
 	if f.Differs == "" {
 		return nil
@@ -174,7 +135,7 @@ func (f *Folder) moveAway() error {
 	if err := os.MkdirAll(f.Path(previousDir), 0o777); err != nil {
 		return err
 	}
-	for _, name := range []string{TraceFile, BandsFile, SummaryFile, SettingsFile, MeasuredFile, FigureFile + ".png", FigureFile + ".svg"} {
+	for _, name := range []string{TraceFile, CurvesFile, SummaryFile, SettingsFile, FigureFile} {
 		old := filepath.Join(f.dir, previousDir, name)
 		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -186,55 +147,92 @@ func (f *Folder) moveAway() error {
 	return nil
 }
 
-// load reads the trials done. The last may be cut where a run was killed.
-func (f *Folder) load() error {
-	trials, err := readTraceFile(f.Path(TraceFile))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+// Close completes the trace on the disk.
+func (f *Folder) Close() error {
+	if f.trace == nil {
 		return nil
-	case err != nil:
-		return fmt.Errorf("%s: %w", f.Path(TraceFile), err)
 	}
-	f.Done = complete(trials, f.setting)
-	return nil
+	trace := f.trace
+	f.trace = nil
+	return errors.Join(trace.Sync(), trace.Close())
 }
 
-// readTraceFile is ReadTrace of a file, which may be anything.
-func readTraceFile(path string) ([]Trial, error) {
-	info, err := os.Stat(path)
+// Summary condenses the trials of the folder, at least one.
+func (f *Folder) Summary() *Summary { return Summarize(&f.Setting, f.Done, f.Sessions) }
+
+// WriteResults writes a summary, its curves and its figure.
+func (f *Folder) WriteResults(sum *Summary) error {
+	content, err := json.MarshalIndent(sum, "", "  ")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
-	}
-	if err := memory.Check(float64(info.Size()), "its curves"); err != nil { // a row takes less than its text
-		return nil, err
-	}
+	return atomicfile.WriteFolder(f.dir, map[string][]byte{
+		SummaryFile: append(content, '\n'), CurvesFile: sum.csv(), FigureFile: sum.Figure().SVG(),
+	}, nil)
+}
+
+// readTrials reads the trace of a folder. It returns the trials 1, 2, ... up to the first incomplete one. A
+// diverged curve has fewer rows than iterations; at the end of a trace that also means that the run was
+// killed, and then the trial counts as incomplete.
+func readTrials(dir string, s *Setting) ([]Trial, error) {
+	path := filepath.Join(dir, TraceFile)
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return ReadTrace(file)
-}
-
-// complete returns the trials 1, 2, ... up to the first that lacks something. A
-// diverged method has fewer rows than iterations; only in the last trial could
-// that also mean that the run was killed, and then the trial is computed again.
-func complete(trials []Trial, s *Setting) []Trial {
+	trials, err := ReadTrace(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	for i := range trials {
 		t := &trials[i]
 		if t.Number != i+1 || len(t.Curves) != len(s.Methods) {
-			return trials[:i]
+			return trials[:i], nil
 		}
 		for k := range t.Curves {
 			c := &t.Curves[k]
 			c.Diverged = len(c.Rows) != s.Iterations+1
 			if c.Method != s.Methods[k] || c.Diverged && i == len(trials)-1 && k == len(t.Curves)-1 {
-				return trials[:i]
+				return trials[:i], nil
 			}
 		}
 	}
-	return trials
+	return trials, nil
+}
+
+// LoadResults reads all runs in a folder and its sub-folders, in the order of their paths, from their files
+// SettingsFile and TraceFile. It skips folders named "previous". An error contains the name of the file.
+func LoadResults(dir string) ([]*Summary, error) {
+	var all []*Summary
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", path, text.Cause(err))
+		case d.IsDir() && d.Name() == previousDir:
+			return filepath.SkipDir
+		case d.IsDir() || d.Name() != SettingsFile:
+			return nil
+		}
+		m, err := readManifest(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		if err := m.Setting.Validate(); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		trials, err := readTrials(filepath.Dir(path), &m.Setting)
+		if err == nil && len(trials) == 0 {
+			err = fmt.Errorf("%s: no trial is complete", filepath.Join(filepath.Dir(path), TraceFile))
+		}
+		if err != nil {
+			return err
+		}
+		all = append(all, Summarize(&m.Setting, trials, m.Sessions))
+		return nil
+	})
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s contains no results of runs: there is no file %s in it or below", dir, SettingsFile)
+	}
+	return all, err
 }

@@ -82,7 +82,7 @@ func TestFolderOnAFullDisk(t *testing.T) {
 				}
 			}
 			before := contents(t, dir)
-			f, err := OpenFolder(dir, &s, true)
+			f, err := OpenFolder(dir, &s, Session{Command: "difalt simulate"}, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func checkFull(t *testing.T, s *Setting, dir string, before map[string]string, d
 	if trace != want.String() {
 		t.Errorf("the trace of %d trials has %d bytes, want %d", len(done), len(trace), want.Len())
 	}
-	again, err := OpenFolder(dir, s, false)
+	again, err := OpenFolder(dir, s, Session{}, false)
 	if err != nil || !reflect.DeepEqual(again.Done, done) {
 		t.Fatalf("goes on from %+v, %v", again.Done, err)
 	}

@@ -11,7 +11,7 @@ import (
 // fill writes trials first to last of s to a folder.
 func fill(t *testing.T, dir string, s *Setting, trials ...Trial) *Folder {
 	t.Helper()
-	f, err := OpenFolder(dir, s, false)
+	f, err := OpenFolder(dir, s, Session{Command: "difalt simulate"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,12 @@ func TestFolderKeepsTrials(t *testing.T) {
 
 func TestFolderDropsUnfinishedTrials(t *testing.T) {
 	s := Setting{Methods: []string{"dif", "dec"}, Iterations: 1}
-	rows := func(n int) []Row { return make([]Row, n) }
+	rows := func(n int) (all []Row) {
+		for k := range n {
+			all = append(all, Row{Iteration: k})
+		}
+		return all
+	}
 	whole := []Curve{{Method: "dif", Rows: rows(2)}, {Method: "dec", Rows: rows(2)}}
 	early := []Curve{{Method: "dif", Rows: rows(2)}, {Method: "dec", Rows: rows(1)}}
 	for _, c := range []struct {
@@ -72,8 +77,16 @@ func TestFolderDropsUnfinishedTrials(t *testing.T) {
 		{"short at the end", []Trial{{1, whole}, {2, early}}, 1},
 		{"diverged", []Trial{{1, early}, {2, whole}}, 2},
 	} {
-		if got := len(complete(c.trials, &s)); got != c.want {
-			t.Errorf("%s: %d trials are complete, want %d", c.name, got, c.want)
+		text := []byte(TraceHeader + "\n")
+		for i := range c.trials {
+			text = c.trials[i].AppendCSV(text)
+		}
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, TraceFile), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readTrials(dir, &s); err != nil || len(got) != c.want {
+			t.Errorf("%s: %d trials are complete, want %d (%v)", c.name, len(got), c.want, err)
 		}
 	}
 }
@@ -84,17 +97,18 @@ func TestFolderErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenFolder(file, &s, false); err == nil || !strings.Contains(err.Error(), "output folder") {
+	if _, err := OpenFolder(file, &s, Session{}, false); err == nil || !strings.Contains(err.Error(), "output folder") {
 		t.Errorf("a file as folder: error %v", err)
 	}
 	dir := t.TempDir()
-	if err := fill(t, dir, &s).Close(); err != nil {
+	s.Iterations = 1
+	if err := fill(t, dir, &s, runTrials(t, s, 1, 1, 1)...).Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, TraceFile), []byte("something else\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenFolder(dir, &s, false); err == nil || !strings.Contains(err.Error(), "trace.csv") || !strings.Contains(err.Error(), "line 1") {
+	if _, err := OpenFolder(dir, &s, Session{}, false); err == nil || !strings.Contains(err.Error(), "trace.csv") || !strings.Contains(err.Error(), "line 1") {
 		t.Errorf("a trace that is none: error %v", err)
 	}
 }

@@ -1,57 +1,46 @@
 package simulation
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"gonum.org/v1/gonum/floats"
 )
 
-// Targets are the subspace distances whose iterations a summary counts.
+// Targets are the subspace distances whose costs a summary contains: iterations, rounds, bytes and seconds.
 var Targets = []float64{1e-3, 1e-6, 1e-10}
 
 // A Summary condenses the trials of a setting.
 type Summary struct {
-	Setting Setting           `json:"setting"`
-	Trials  int               `json:"trials"`
-	Machine map[string]string `json:"machine"` // what it ran on; see cmd/difalt info
-	Methods []MethodSummary   `json:"methods"`
+	Setting  Setting         `json:"setting"`
+	Sessions []Session       `json:"sessions"` // the commands that computed the trials
+	Trials   int             `json:"trials"`
+	Band     string          `json:"band"` // the meaning of BandRow.Low and High
+	Methods  []MethodSummary `json:"methods"`
 }
 
-// A MethodSummary condenses the curves of a method. Distances are those of node 0.
+// A MethodSummary condenses the curves of a method. Distances are those of node 0. Rounds, messages, bytes
+// and seconds are medians over the trials, of whole runs with their initialisation.
 type MethodSummary struct {
-	Method string `json:"method"`
-	// Final is the subspace distance at the end.
-	Final Spread `json:"final_distance"`
-	// Reached says what it took to get to each of the Targets.
-	Reached []Reached `json:"reached"`
-	// Medians over the trials: of what the initialisation has sent, and of what whole runs
-	// took with it.
-	InitRounds float64 `json:"init_rounds"`
-	InitBytes  float64 `json:"init_bytes"`
-	// InitSeconds is its part of Seconds.
+	Method  string    `json:"method"`
+	Final   Spread    `json:"final_distance"`
+	Reached []Reached `json:"reached"` // an entry for each of the Targets
+
+	InitRounds  float64 `json:"init_rounds"`
+	InitBytes   float64 `json:"init_bytes"`
 	InitSeconds float64 `json:"init_seconds"`
 
 	Rounds   float64 `json:"rounds"`
 	Messages float64 `json:"messages"`
 	Bytes    float64 `json:"bytes"`
 	Seconds  float64 `json:"seconds"`
-	// Communication is the modelled part of Seconds, Computation the measured one.
+	// Communication is the modelled part of Seconds, Computation the measured part.
 	Communication float64 `json:"communication_seconds"`
 	Computation   float64 `json:"computation_seconds"`
-	// Diverged counts the trials that ended early with an estimate that was not finite.
+	// Diverged is the number of trials that ended early, at an estimate that was not finite.
 	Diverged int `json:"diverged_trials"`
 
-	// Curve has a row for every iteration, from 0: what a figure shows. It is in BandsFile.
+	// Curve has a row for every iteration, from 0. It is in CurvesFile.
 	Curve []BandRow `json:"-"`
 }
 
@@ -62,32 +51,42 @@ type Spread struct {
 	Max    float64 `json:"max"`
 }
 
-// Reached describes the first iteration whose distance is at most a target.
+// Reached describes the first iteration whose distance is at most a target: medians over all trials, with the
+// initialisation. They are nil if half of the trials or more did not reach the target.
 type Reached struct {
-	Distance float64 `json:"distance"`
-	Trials   int     `json:"trials"` // that got there
-	// Medians over all trials; null when half of them or more did not get there.
+	Distance   float64  `json:"distance"`
+	Trials     int      `json:"trials"` // the number of trials that reached it
 	Iterations *float64 `json:"iterations"`
 	Rounds     *float64 `json:"rounds"`
 	Bytes      *float64 `json:"bytes"`
 	Seconds    *float64 `json:"seconds"`
 }
 
-// A BandRow describes all trials after an iteration. A curve that ended early
-// counts with its last row.
+// A BandRow condenses one iteration over the trials: the mean, the median and a band of node 0's distance,
+// and the medians of the other columns. A curve that ended early keeps its last row.
 type BandRow struct {
-	Trials int
-	// Subspace distance of node 0: mean, median, 10th and 90th percentile.
-	Mean, Median, Low, High float64
-	// Medians of the largest distance of a node, the disagreement and the objective.
-	SDMax, Disagreement, Objective float64
-	// Medians of what it took so far, the initialisation included.
+	Trials                           int
+	Mean, Median, Low, High          float64
+	SDMax, Disagreement, Objective   float64
 	Rounds, Messages, Bytes, Seconds float64
 }
 
-// Summarize condenses trials, of which there must be at least one.
-func Summarize(s *Setting, trials []Trial, machine map[string]string) *Summary {
-	sum := &Summary{Setting: *s, Trials: len(trials), Machine: machine}
+// quantileTrials is the least number of trials with a 10th and a 90th percentile worth drawing. Between two
+// of four draws they would be an interpolation: a band of fewer trials is their whole range.
+const quantileTrials = 20
+
+// band returns the quantiles at which the band of a number of trials ends, and their name.
+func band(trials int) (low, high float64, name string) {
+	if trials < quantileTrials {
+		return 0, 1, "range"
+	}
+	return 0.1, 0.9, "10–90 % band"
+}
+
+// Summarize condenses trials, at least one.
+func Summarize(s *Setting, trials []Trial, sessions []Session) *Summary {
+	sum := &Summary{Setting: *s, Sessions: sessions, Trials: len(trials)}
+	_, _, sum.Band = band(len(trials))
 	for k := range trials[0].Curves {
 		var curves []*Curve
 		var modelled, measured []float64
@@ -97,7 +96,8 @@ func Summarize(s *Setting, trials []Trial, machine map[string]string) *Summary {
 				continue
 			}
 			seconds := s.communication(trials[i].Number, c)[len(c.Rows)-1]
-			curves, modelled, measured = append(curves, c), append(modelled, seconds), append(measured, max(0, c.last().Seconds-seconds))
+			curves = append(curves, c)
+			modelled, measured = append(modelled, seconds), append(measured, max(0, c.last().Seconds-seconds))
 		}
 		if curves != nil {
 			m := summarize(curves)
@@ -140,8 +140,9 @@ func bandRow(curves []*Curve, k int) BandRow {
 		}
 		return median(at)
 	}
+	low, high, _ := band(len(curves))
 	r.Median = middle(func(r *Row) float64 { return r.SDFirst })
-	r.Low, r.High, r.Mean = quantile(at, 0.1), quantile(at, 0.9), floats.Sum(at)/float64(len(at))
+	r.Low, r.High, r.Mean = quantile(at, low), quantile(at, high), floats.Sum(at)/float64(len(at))
 	r.SDMax = middle(func(r *Row) float64 { return r.SDMax })
 	r.Disagreement = middle(func(r *Row) float64 { return r.Disagreement })
 	r.Objective = middle(func(r *Row) float64 { return r.Objective })
@@ -152,7 +153,7 @@ func bandRow(curves []*Curve, k int) BandRow {
 	return r
 }
 
-// reached describes the first rows of curves that are at a target.
+// reached describes the first rows of curves at a target.
 func reached(curves []*Curve, target float64) Reached {
 	r := Reached{Distance: target}
 	first := make([]*Row, len(curves))
@@ -163,7 +164,7 @@ func reached(curves []*Curve, target float64) Reached {
 		}
 	}
 	middle := func(number func(*Row) float64) *float64 {
-		v := slices.Repeat([]float64{math.Inf(1)}, len(curves)) // of one that never gets there
+		v := slices.Repeat([]float64{math.Inf(1)}, len(curves)) // a curve that never reaches it
 		for i, row := range first {
 			if row != nil {
 				v[i] = number(row)
@@ -181,13 +182,13 @@ func reached(curves []*Curve, target float64) Reached {
 	return r
 }
 
-// median sorts v.
+// median returns the median of v, which it sorts.
 func median(v []float64) float64 {
 	slices.Sort(v)
 	return quantile(v, 0.5)
 }
 
-// quantile interpolates between the order statistics of v, which are sorted.
+// quantile interpolates between the entries of v, which are sorted.
 func quantile(v []float64, q float64) float64 {
 	at := q * float64(len(v)-1)
 	i := int(at)
@@ -197,127 +198,26 @@ func quantile(v []float64, q float64) float64 {
 	return v[i]
 }
 
-// BandsHeader is the first line of BandsFile.
-const BandsHeader = "method,iteration,trials,node1_mean,node1_median,node1_p10,node1_p90," +
+// CurvesHeader is the first line of CurvesFile. Columns node1_low and node1_high are the ends of
+// Summary.Band.
+const CurvesHeader = "method,iteration,trials,node1_mean,node1_median,node1_low,node1_high," +
 	"max_median,disagreement_median,objective_median,rounds,messages,bytes,seconds"
 
-func (r *BandRow) columns(method *string, iteration *int) []any {
-	return []any{method, iteration, &r.Trials, &r.Mean, &r.Median, &r.Low, &r.High, &r.SDMax, &r.Disagreement, &r.Objective,
-		&r.Rounds, &r.Messages, &r.Bytes, &r.Seconds}
-}
-
-// curves returns the curves of all methods in the format of BandsHeader, with six significant digits.
-func (s *Summary) curves() []byte {
-	b := []byte(BandsHeader + "\n")
+// csv returns the curves of all methods below CurvesHeader, with six significant digits.
+func (s *Summary) csv() []byte {
+	b := []byte(CurvesHeader + "\n")
 	for i := range s.Methods {
 		m := &s.Methods[i]
 		for k := range m.Curve {
-			b = appendRow(b, 6, m.Curve[k].columns(&m.Method, &k))
+			r := &m.Curve[k]
+			b = appendLine(b, 6, []any{&m.Method, &k, &r.Trials, &r.Mean, &r.Median, &r.Low, &r.High, &r.SDMax,
+				&r.Disagreement, &r.Objective, &r.Rounds, &r.Messages, &r.Bytes, &r.Seconds})
 		}
 	}
 	return b
 }
 
-// readCurves returns the curve of every method in a file of curves.
-func readCurves(r io.Reader) (map[string][]BandRow, error) {
-	all := map[string][]BandRow{}
-	var row BandRow
-	var method string
-	var k int
-	return all, readCSV(r, BandsHeader, row.columns(&method, &k), func() error {
-		if k != len(all[method]) {
-			return fmt.Errorf("column 2: iteration %d of %s, want %d", k, method, len(all[method]))
-		}
-		all[method] = append(all[method], row)
-		return nil
-	})
-}
-
-// LoadResults reads the summaries of all runs in a folder and its sub-folders, with their curves, in the
-// order of their paths. Folders named "previous" are left out. It needs the
-// files SummaryFile and BandsFile of a run; errors name the file.
-func LoadResults(dir string) ([]*Summary, error) {
-	var all []*Summary
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", path, text.Cause(err))
-		case d.IsDir() && d.Name() == previousDir:
-			return filepath.SkipDir
-		case d.IsDir() || d.Name() != SummaryFile:
-			return nil
-		}
-		s, err := loadSummary(filepath.Dir(path))
-		all = append(all, s)
-		return err
-	})
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%s holds no results of runs: no file %s in it or below", dir, SummaryFile)
-	}
-	return all, err
-}
-
-func loadSummary(dir string) (*Summary, error) {
-	s, path := &Summary{}, filepath.Join(dir, SummaryFile)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(text, s); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	shown := []string{s.Setting.Name, s.Setting.Graph, s.Setting.Weights}
-	for i := range s.Methods {
-		shown = append(shown, s.Methods[i].Method)
-	}
-	for _, name := range shown { // on a page, as they are
-		if strings.ContainsAny(name, "<>&|`[\n") {
-			return nil, fmt.Errorf("%s: %.60q is no name that this program writes", path, name)
-		}
-	}
-	path = filepath.Join(dir, BandsFile)
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	curves, err := readCurves(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	for i := range s.Methods {
-		m := &s.Methods[i]
-		if m.Curve = curves[m.Method]; m.Curve == nil {
-			return nil, fmt.Errorf("%s has no curve of method %s, which the summary lists", path, m.Method)
-		}
-	}
-	if len(s.Methods) == 0 {
-		return nil, errors.New(path + " holds no curves")
-	}
-	return s, nil
-}
-
-// Method returns the summary of a method, or nil.
-func (s *Summary) Method(name string) *MethodSummary {
-	for i := range s.Methods {
-		if s.Methods[i].Method == name {
-			return &s.Methods[i]
-		}
-	}
-	return nil
-}
-
-// First returns the first row of the curve whose median distance is at most a target, or -1.
-func (m *MethodSummary) First(target float64) int {
-	return slices.IndexFunc(m.Curve, func(r BandRow) bool { return r.Median <= target })
-}
-
-// To returns what it took to get to one of the Targets.
+// To returns the costs of one of the Targets.
 func (m *MethodSummary) To(target float64) Reached {
-	for _, r := range m.Reached {
-		if r.Distance == target {
-			return r
-		}
-	}
-	return Reached{Distance: target}
+	return m.Reached[slices.Index(Targets, target)]
 }

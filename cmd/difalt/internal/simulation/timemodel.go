@@ -11,22 +11,21 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A TimeModel says how long communication takes. A message of m bytes takes
+// A TimeModel gives the duration of communication. A message of m bytes takes
 //
 //	Latency + 8 m / Bandwidth + jitter  seconds,
 //
-// with a jitter between 0 and Jitter, uniformly distributed. The messages of a round
-// travel in parallel, and the round takes as long as its slowest message.
+// with a jitter that is uniformly distributed between 0 and Jitter. The messages of a round travel in
+// parallel, and the round takes as long as its slowest message.
 type TimeModel struct {
-	Latency   float64 `json:"latency_seconds"`           // of a message
+	Latency   float64 `json:"latency_seconds"`
 	Bandwidth float64 `json:"bandwidth_bits_per_second"` // of a link
-	Jitter    float64 `json:"jitter_seconds"`            // the most that the random part of a message's time takes
+	Jitter    float64 `json:"jitter_seconds"`
 }
 
-// PaperTime is the formula that the paper prints, 50e-3 + 8 d r / 1e9 seconds for
-// the d r float64 of a message, and PaperTextTime what its text says, 5 ms and
-// 1 Gbit/s: 5e-3 + 64 d r / 1e9 seconds. The paper adds "a small random
-// perturbation" without its size; here the jitter is 0 unless it is set.
+// PaperTime is the formula that the paper prints, 50e-3 + 8 d r / 1e9 seconds for the d r float64 of a
+// message. PaperTextTime follows its text, 5 ms and 1 Gbit/s: 5e-3 + 64 d r / 1e9 seconds. The paper adds "a
+// small random perturbation" without its size; here the jitter is 0 unless it is set.
 var (
 	PaperTime     = TimeModel{Latency: 50e-3, Bandwidth: 8e9}
 	PaperTextTime = TimeModel{Latency: 5e-3, Bandwidth: 1e9}
@@ -40,12 +39,7 @@ func ParseTimeModel(name string) (TimeModel, error) {
 	case "paper-text":
 		return PaperTextTime, nil
 	}
-	return TimeModel{}, fmt.Errorf("unknown time model %q: want paper or paper-text", name)
-}
-
-// Message returns the seconds that a message of the given size takes without jitter.
-func (m TimeModel) Message(bytes float64) float64 {
-	return m.Latency + 8*bytes/m.Bandwidth
+	return TimeModel{}, fmt.Errorf("%q: must be paper or paper-text", name)
 }
 
 // String describes the model in a few words.
@@ -58,41 +52,40 @@ func (m TimeModel) String() string {
 	return s
 }
 
-// manyRounds is the number from which on the sum of the jitters is taken to be its mean:
-// it differs by less than a thousandth, and drawing each would take minutes.
+// manyRounds is a number of rounds. For more, the mean of the sum of the jitters replaces it. The error is
+// below a thousandth.
 const manyRounds = 1 << 20
 
-// after returns when so much has been sent that begins after some seconds, with jitter from rng.
-func (m TimeModel) after(seconds float64, sent wire.Traffic, rng *rand.Rand) float64 {
+// duration returns the seconds that traffic takes, with jitter from rng.
+func (m TimeModel) duration(sent wire.Traffic, rng *rand.Rand) float64 {
 	if sent.Rounds == 0 || sent.Messages == 0 {
-		return seconds
+		return 0
 	}
 	rounds, messages := float64(sent.Rounds), float64(sent.Messages)
-	seconds += rounds * m.Message(float64(sent.Bytes)/messages)
+	seconds := rounds * (m.Latency + 8*float64(sent.Bytes)/messages/m.Bandwidth)
 	each := messages / rounds
 	if sent.Rounds > manyRounds {
-		seconds += rounds * m.Jitter * each / (each + 1)
-	} else if m.Jitter > 0 {
-		for range sent.Rounds { // the largest of each numbers, uniform in (0, 1], at once
+		return seconds + rounds*m.Jitter*each/(each+1)
+	}
+	if m.Jitter > 0 {
+		for range sent.Rounds { // the largest of each numbers, uniform in (0, 1]
 			seconds += m.Jitter * math.Pow(1-rng.Float64(), 1/each)
 		}
 	}
 	return seconds
 }
 
-// communication returns the modelled seconds until every row of a curve. The random delays of
-// a trial and method are always the same; those of the initialisation are drawn last.
+// communication returns the modelled seconds from the start to every row of a curve. The jitter depends on
+// the trial and the method's name alone.
 func (s *Setting) communication(trial int, c *Curve) []float64 {
-	// Every method has jitter of its own, by name: it must not depend on which
-	// methods run beside it.
 	var id uint64
 	for _, b := range []byte(c.Method) {
 		id = mix(id ^ uint64(b))
 	}
 	rng, seconds := synth.Stream(derive(s.Seed, trial, forJitter), id), make([]float64, len(c.Rows))
 	for k := 1; k < len(seconds); k++ {
-		seconds[k] = s.Time.after(seconds[k-1], c.Rows[k].sent().Minus(c.Rows[k-1].sent()), rng)
+		seconds[k] = seconds[k-1] + s.Time.duration(c.Rows[k].sent().Minus(c.Rows[k-1].sent()), rng)
 	}
-	floats.AddConst(s.Time.after(0, c.Rows[0].sent(), rng), seconds)
+	floats.AddConst(s.Time.duration(c.Rows[0].sent(), rng), seconds) // the initialisation
 	return seconds
 }

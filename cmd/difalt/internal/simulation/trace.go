@@ -1,41 +1,41 @@
 package simulation
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/difalt"
 )
 
-// TraceHeader is the first line of a trace file. Column sd_node1 is of node 0, the
-// paper's node 1.
+// TraceHeader is the first line of a trace. Node 0 is the paper's node 1.
 const TraceHeader = "method,trial,iteration,sd_node1,sd_max,sd_mean,disagreement,objective,rounds,messages,bytes,seconds"
 
-// A Row is the state of a method after an iteration; iteration 0 is the initial
-// estimate. See difalt.Record.
+// A Row is the state of a method after an iteration; iteration 0 is the initial estimate. See difalt.Record.
 type Row struct {
 	Iteration              int
-	SDFirst, SDMax, SDMean float64 // subspace distance to U*: of node 0, the largest, the mean
-	Disagreement           float64 // the largest Frobenius distance between two nodes' bases
+	SDFirst, SDMax, SDMean float64 // subspace distance from the reference: of node 0, the largest, the mean
+	Disagreement           float64 // the largest Frobenius distance of a node's basis from another one
 	Objective              float64
-	// What was sent so far, by the initialisation too: row 0 has what that has sent.
+	// Totals over all nodes, with the initialisation.
 	Rounds, Messages, Bytes int64
-	// So far: measured computation and modelled communication, those of the initialisation
+	// Seconds are the measured computation and the modelled communication since the start, the initialisation
 	// included.
 	Seconds float64
 }
 
-// A Curve is a method's way through a trial.
+// A Curve holds the rows of a method in one trial.
 type Curve struct {
 	Method   string
 	Rows     []Row
-	Diverged bool // it ended early because an estimate was not finite
+	Diverged bool // the run ended early, at an estimate that was not finite
 }
 
 // A Trial holds the curves of all methods on one draw of graph and data.
@@ -44,56 +44,102 @@ type Trial struct {
 	Curves []Curve
 }
 
+// NewRow returns the row of a record, without the initialisation.
+func NewRow(rec *difalt.Record) Row {
+	return Row{
+		Iteration: rec.Iteration,
+		SDFirst:   rec.SDFirst, SDMax: rec.SDMax, SDMean: rec.SDMean,
+		Disagreement: rec.Disagreement, Objective: rec.Objective,
+		Rounds: rec.Traffic.Rounds, Messages: rec.Traffic.Messages, Bytes: rec.Traffic.Bytes,
+		Seconds: rec.Compute.Seconds(),
+	}
+}
+
+// AddStart adds the traffic and the computation of the initialisation to a row.
+func (r *Row) AddStart(i *difalt.Initial) {
+	t := r.sent().Plus(i.Traffic)
+	r.Rounds, r.Messages, r.Bytes = t.Rounds, t.Messages, t.Bytes
+	r.Seconds += i.Compute.Seconds()
+}
+
 func (r *Row) sent() wire.Traffic {
 	return wire.Traffic{Rounds: r.Rounds, Messages: r.Messages, Bytes: r.Bytes}
 }
 
 func (c *Curve) last() *Row { return &c.Rows[len(c.Rows)-1] }
 
+// columns returns pointers to the values of a line of a trace.
 func (r *Row) columns(method *string, trial *int) []any {
 	return []any{method, trial, &r.Iteration, &r.SDFirst, &r.SDMax, &r.SDMean, &r.Disagreement, &r.Objective,
 		&r.Rounds, &r.Messages, &r.Bytes, &r.Seconds}
 }
 
-// AppendCSV appends the rows of a trial in the format of TraceHeader to b. Numbers
-// are the shortest that read back as the same float64.
+// AppendCSV appends the lines of a trial below TraceHeader to b. Every number is the shortest text for its
+// float64.
 func (t *Trial) AppendCSV(b []byte) []byte {
 	for i := range t.Curves {
 		c := &t.Curves[i]
 		for k := range c.Rows {
-			b = appendRow(b, -1, c.Rows[k].columns(&c.Method, &t.Number))
+			b = appendLine(b, -1, c.Rows[k].columns(&c.Method, &t.Number))
 		}
 	}
 	return b
 }
 
-// ReadTrace reads a trace file. A last line without its end, as a program that was
-// killed leaves it, is ignored. Errors name the line.
+// ReadTrace reads a trace. It ignores a last line without its end, as a killed process leaves it. An error
+// contains the number of the line.
 func ReadTrace(r io.Reader) (trials []Trial, err error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	in := csv.NewReader(bytes.NewReader(text[:bytes.LastIndexByte(text, '\n')+1]))
+	in.ReuseRecord = true
+	header, err := in.Read()
+	if err != nil || !slices.Equal(header, strings.Split(TraceHeader, ",")) {
+		return nil, fmt.Errorf("line 1 is not the header: must be %q", TraceHeader)
+	}
 	var row Row
 	var method string
 	var number int
-	err = readCSV(r, TraceHeader, row.columns(&method, &number), func() error {
-		if n := len(trials); n == 0 || trials[n-1].Number != number {
-			trials = append(trials, Trial{Number: number})
+	for columns, line := row.columns(&method, &number), 2; ; line++ {
+		cells, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return trials, nil
 		}
-		t := &trials[len(trials)-1]
-		if n := len(t.Curves); n == 0 || t.Curves[n-1].Method != method {
-			t.Curves = append(t.Curves, Curve{Method: strings.Clone(method)})
+		if err == nil {
+			err = parseLine(cells, columns)
 		}
-		c := &t.Curves[len(t.Curves)-1]
-		if row.Iteration != len(c.Rows) {
-			return fmt.Errorf("iteration %d of %s where %d is due", row.Iteration, method, len(c.Rows))
+		if err == nil {
+			trials, err = appendRow(trials, row, method, number)
 		}
-		c.Rows = append(c.Rows, row)
-		return nil
-	})
-	return trials, err
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+	}
 }
 
-// appendRow appends a line of CSV with what *string, *int, *int64 and *float64 point
-// to, floats with so many significant digits; -1 for as many as read back the same.
-func appendRow(b []byte, digits int, values []any) []byte {
+// appendRow appends a row to the curve that it continues or begins.
+func appendRow(trials []Trial, row Row, method string, number int) ([]Trial, error) {
+	if n := len(trials); n == 0 || trials[n-1].Number != number {
+		trials = append(trials, Trial{Number: number})
+	}
+	t := &trials[len(trials)-1]
+	if n := len(t.Curves); n == 0 || t.Curves[n-1].Method != method {
+		t.Curves = append(t.Curves, Curve{Method: strings.Clone(method)})
+	}
+	c := &t.Curves[len(t.Curves)-1]
+	if row.Iteration != len(c.Rows) {
+		return nil, fmt.Errorf("iteration is %d of %s: must be %d", row.Iteration, method, len(c.Rows))
+	}
+	c.Rows = append(c.Rows, row)
+	return trials, nil
+}
+
+// appendLine appends a line of CSV with the values that *string, *int, *int64 and *float64 point to. Floats
+// have the given number of significant digits, or -1 for the shortest text that reads back as the same
+// float64.
+func appendLine(b []byte, digits int, values []any) []byte {
 	for i, v := range values {
 		if i > 0 {
 			b = append(b, ',')
@@ -107,8 +153,8 @@ func appendRow(b []byte, digits int, values []any) []byte {
 	return append(b, '\n')
 }
 
-// parseRow sets what values point to, the same as appendRow takes.
-func parseRow(cells []string, values []any) (err error) {
+// parseLine sets the values of appendLine from the cells of a line.
+func parseLine(cells []string, values []any) (err error) {
 	for i, v := range values {
 		switch v := v.(type) {
 		case *string:
@@ -125,34 +171,4 @@ func parseRow(cells []string, values []any) (err error) {
 		}
 	}
 	return nil
-}
-
-// readCSV sets what values point to by every line below the header, and calls row. A last line
-// without its end, as a program that was killed leaves it, is ignored. Errors name
-// the line.
-func readCSV(r io.Reader, header string, values []any, row func() error) error {
-	in := bufio.NewReader(r)
-	for line := 1; ; line++ {
-		text, err := in.ReadString('\n')
-		if errors.Is(err, io.EOF) && line > 1 {
-			return nil
-		}
-		text = strings.TrimRight(text, "\r\n")
-		switch cells := strings.Split(text, ","); {
-		case err != nil:
-		case line == 1:
-			if text != header {
-				err = fmt.Errorf("not the header: want %q", header)
-			}
-		case len(cells) != len(values):
-			err = fmt.Errorf("%w: %d instead of %d", csv.ErrFieldCount, len(cells), len(values))
-		default:
-			if err = parseRow(cells, values); err == nil {
-				err = row()
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("line %d: %w", line, err)
-		}
-	}
 }

@@ -37,11 +37,11 @@ func TestTraceRoundTrip(t *testing.T) {
 func TestReadTraceErrors(t *testing.T) {
 	row := "dif,1,0,1,1,1,0,0,0,0,0,0\n"
 	for text, want := range map[string]string{
-		"a,b\n":                 "line 1: not the header",
+		"a,b\n":                 "line 1 is not the header",
 		TraceHeader + "\n1,2\n": "line 2",
 		TraceHeader + "\n" + row + strings.Replace(row, ",1,0,1,", ",1,0,x,", 1): "line 3: column 4",
 		TraceHeader + "\n" + strings.Replace(row, "dif,1,", "dif,1.5,", 1):       "line 2: column 2",
-		TraceHeader + "\n" + row + strings.Replace(row, ",1,0,1,", ",1,2,1,", 1): "line 3: iteration 2 of dif where 1 is due",
+		TraceHeader + "\n" + row + strings.Replace(row, ",1,0,1,", ",1,2,1,", 1): "line 3: iteration is 2 of dif: must be 1",
 	} {
 		if _, err := ReadTrace(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v does not mention %q", text, err, want)

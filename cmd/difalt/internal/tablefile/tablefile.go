@@ -1,11 +1,10 @@
-// Package tablefile writes tables of results as CSV, Parquet, JSON lines, or a structured array of NumPy, by the extension of
-// the file.
+// Package tablefile writes tables of results as CSV or Parquet, by the extension of the
+// file.
 package tablefile
 
 import (
 	"bufio"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -14,35 +13,33 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/parquet-go/parquet-go"
 )
 
 // Extensions are those of the files that New writes. A name without one is CSV.
-var Extensions = []string{".csv", ".parquet", ".jsonl", ".npy"}
+var Extensions = []string{".csv", ".parquet"}
 
-// CheckExtension returns an error unless a name has one of the extensions, in any case, or none.
+// CheckExtension returns an error unless a name has one of the extensions, in any case, or
+// none.
 func CheckExtension(path string, extensions ...string) error {
 	if ext := extension(path); ext != "" && !slices.Contains(extensions, ext) {
-		return fmt.Errorf("%q: want a name that ends in %s", path, strings.Join(extensions, ", "))
+		return fmt.Errorf("%q: expected a name that ends in %s", path, strings.Join(extensions, ", "))
 	}
 	return nil
 }
 
 func extension(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
-// A Column is one of a table. Its name is ASCII without quotes. Cell points to the cell of the row that is written next: a
-// *string, *float64 (NaN where there is none) or *bool. Runes is how many a text has at most, which files of NumPy need.
+// A Column has a name, ASCII without quotes, and points to its cell in the current row: a
+// *string, *float64 (NaN: missing) or *bool.
 type Column struct {
-	Name  string
-	Cell  any
-	Runes int
+	Name string
+	Cell any
 }
 
-// A Writer is given row after row.
+// A Writer writes a table row by row. Its first error sticks.
 type Writer struct {
 	out   *bufio.Writer
 	write func() error
@@ -50,31 +47,26 @@ type Writer struct {
 	err   error
 }
 
-// New starts a table of so many rows in the format that the name of a file asks for, on out, which Close does not close.
-// Other extensions than Extensions are CSV.
-func New(out io.Writer, path string, columns []Column, rows int) *Writer {
-	w := &Writer{out: bufio.NewWriterSize(out, 1<<16), end: func() error { return nil }}
-	switch extension(path) {
-	case ".parquet":
+// New starts a table on out, which Close does not close: Parquet if the name of the file
+// ends in .parquet, CSV otherwise.
+func New(out io.Writer, path string, columns []Column) *Writer {
+	w := &Writer{out: bufio.NewWriterSize(out, 1<<16)}
+	if extension(path) == ".parquet" {
 		w.startParquet(columns)
-	case ".jsonl":
-		w.startJSON(columns)
-	case ".npy":
-		w.startNumPy(columns, rows)
-	default:
+	} else {
 		w.startCSV(columns)
 	}
 	return w
 }
 
-// Write writes a row: what the cells of the columns are now.
+// Write writes the current cells of the columns as a row.
 func (w *Writer) Write() {
 	if w.err == nil {
 		w.err = w.write()
 	}
 }
 
-// Close returns the first error of all.
+// Close completes the table and returns the first error.
 func (w *Writer) Close() error {
 	for _, last := range []func() error{w.end, w.out.Flush} {
 		if w.err == nil {
@@ -84,7 +76,7 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// startCSV writes a header. Numbers have all their digits, and those that are missing are empty.
+// startCSV writes the header. Numbers have all digits; missing ones are empty.
 func (w *Writer) startCSV(columns []Column) {
 	file, record := csv.NewWriter(w.out), make([]string, len(columns))
 	for i, c := range columns {
@@ -107,29 +99,7 @@ func (w *Writer) startCSV(columns []Column) {
 	w.end = func() error { file.Flush(); return file.Error() }
 }
 
-// startJSON begins JSON lines, an object a row. Numbers that are missing are null.
-func (w *Writer) startJSON(columns []Column) {
-	w.write = func() error {
-		for i, c := range columns {
-			if number, ok := c.Cell.(*float64); ok && (math.IsNaN(*number) || math.IsInf(*number, 0)) {
-				c.Cell = nil
-			}
-			value, err := json.Marshal(c.Cell)
-			if err != nil {
-				return err
-			}
-			begin := byte(',')
-			if i == 0 {
-				begin = '{'
-			}
-			fmt.Fprintf(w.out, "%c%q:%s", begin, c.Name, value)
-		}
-		_, err := w.out.WriteString("}\n")
-		return err
-	}
-}
-
-// startParquet begins a file with the columns in their order; numbers that are missing are null.
+// startParquet starts a file compressed by snappy. Missing numbers are null.
 func (w *Writer) startParquet(columns []Column) {
 	// Fields of a type keep their order, those of a parquet.Group do not.
 	var fields []reflect.StructField
@@ -163,44 +133,4 @@ func (w *Writer) startParquet(columns []Column) {
 		return err
 	}
 	w.end = file.Close
-}
-
-// startNumPy begins a structured array of so many rows, with a field for each column.
-func (w *Writer) startNumPy(columns []Column, rows int) {
-	var fields []string
-	for _, c := range columns {
-		descr := "|b1"
-		switch c.Cell.(type) {
-		case *string:
-			descr = fmt.Sprintf("<U%d", max(c.Runes, 1))
-		case *float64:
-			descr = "<f8"
-		}
-		fields = append(fields, fmt.Sprintf("('%s', '%s')", c.Name, descr))
-	}
-	w.err = npz.WriteHeader(w.out, "["+strings.Join(fields, ", ")+"]", []int{rows})
-	w.write = func() error {
-		rows--
-		for _, c := range columns {
-			switch cell := c.Cell.(type) {
-			case *string:
-				width := max(c.Runes, 1)
-				if n := utf8.RuneCountInString(*cell); n > width {
-					return fmt.Errorf("a text of %d characters does not fit a field of %d", n, width)
-				}
-				npz.PutText(w.out, *cell, width)
-			case *float64:
-				npz.PutNumber(w.out, *cell)
-			case *bool:
-				w.out.WriteByte(map[bool]byte{true: 1}[*cell])
-			}
-		}
-		return nil
-	}
-	w.end = func() error {
-		if rows != 0 {
-			return fmt.Errorf("the array has %d rows less than its shape says", rows)
-		}
-		return nil
-	}
 }

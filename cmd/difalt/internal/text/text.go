@@ -92,7 +92,7 @@ func (t Table) stacked() Table {
 	return append(Table{above, below}, t[1:]...)
 }
 
-// Markdown returns the table in Markdown, without a last line break; nothing of a table without a row below the header.
+// Markdown returns the table in Markdown, without a last line break; nothing without rows below the header.
 func (t Table) Markdown() string {
 	if len(t) == 1 {
 		return ""
@@ -135,7 +135,7 @@ func Visible(s string) string {
 // most is how many entries of a list a message shows.
 const most = 5
 
-// List joins the first entries of a list, and says how many there are more.
+// List joins the first five entries of a list, and counts the others.
 func List(list []string) string {
 	if n := len(list) - most; n > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), n)
@@ -166,7 +166,7 @@ func ShellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Cause strips from an error what was done to which file, for messages that say that.
+// Cause strips the operation and the file from an error, for messages that contain them.
 func Cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -199,7 +199,7 @@ func Number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// Wrap breaks a sentence at spaces into lines of at most so many characters. A number
+// Wrap breaks a sentence at spaces into lines of at most width characters. A number
 // stays with its per cent sign.
 func Wrap(s string, width int) string {
 	s = strings.ReplaceAll(s, " %", "\x00%")

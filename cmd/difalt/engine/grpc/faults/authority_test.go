@@ -37,7 +37,7 @@ func (t *trial) certify(expired int) error {
 	}
 	c.Authority = block(der)
 	for i, name := range nodes {
-		c.Nodes[i].Pins = nil
+		c.Nodes[i].Pin = ""
 		own, err := cluster.ReadKey(t.path(name + ".key"))
 		if err != nil {
 			return err

@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,9 +23,9 @@ import (
 
 // A bench is what all trials have in common.
 type bench struct {
-	command string               // difalt
-	folder  string               // of the tables
-	sums    map[string][3]string // of the models without a fault, by the variant of the training
+	command string    // difalt
+	folder  string    // of the tables
+	sums    [3]string // of the models without a fault
 }
 
 // A verdict is what became of a trial.
@@ -77,7 +76,7 @@ func TestFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := newBench(*command, *table, testing.Short())
+	b, err := newBench(*command, *table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +97,7 @@ func TestFaults(t *testing.T) {
 }
 
 // newBench builds the command, and trains once without a fault.
-func newBench(command, table string, short bool) (*bench, error) {
+func newBench(command, table string) (*bench, error) {
 	folder, err := os.MkdirTemp("", "difalt-faults-")
 	if err != nil {
 		return nil, err
@@ -118,26 +117,18 @@ func newBench(command, table string, short bool) (*bench, error) {
 		return nil, err
 	}
 	defer w.end()
-	b.sums = make(map[string][3]string)
-	variants := [][]string{nil, shortest, shorter, longer}
-	if short {
-		variants = variants[:3]
-	}
-	for _, variant := range variants {
-		if err := b.refer(w, variant); err != nil {
-			return nil, err
-		}
+	if err := b.refer(w); err != nil {
+		return nil, err
 	}
 	return b, nil
 }
 
 // refer trains without a fault.
-func (b *bench) refer(w *world, variant []string) error {
+func (b *bench) refer(w *world) error {
 	t, err := b.trial(w, 0)
 	if err != nil {
 		return err
 	}
-	t.variant = variant
 	if err := t.launch(); err != nil {
 		return err
 	}
@@ -146,7 +137,7 @@ func (b *bench) refer(w *world, variant []string) error {
 			return fmt.Errorf("without a fault, node %s fails: %s", nodes[i], p.tail())
 		}
 	}
-	if b.sums[strings.Join(variant, " ")], err = t.sums(); err != nil {
+	if b.sums, err = t.sums(); err != nil {
 		return err
 	}
 	return t.end()

@@ -132,13 +132,11 @@ func intrude(how, folder, real string) error {
 	switch how {
 	case "stranger":
 		key, _ = cluster.NewKey()
-		c.Nodes[2].Pins = []cluster.Pin{cluster.PinOf(publicKey(key))}
+		c.Nodes[2].Pin = cluster.PinOf(publicKey(key))
 	case "wrong-edge":
 		c.Edges = [][2]int{{0, 2}, {0, 1}}
 	case "run":
 		c.Run = "0123456789abcdef"
-	case "epoch":
-		c.Epoch = 0
 	default:
 		return fmt.Errorf("%s: nobody plays that part", how)
 	}

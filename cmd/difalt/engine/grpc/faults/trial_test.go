@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/checkpoint"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/internal/testnet"
 )
@@ -25,8 +24,6 @@ type trial struct {
 	*world
 	bench   *bench
 	rng     *rand.Rand
-	flags   []string // of all nodes
-	variant []string // of the training: another one than the others have
 	own     [3][]string
 	through [3]string // what the others dial in place of a node
 	list    [3]*process
@@ -94,33 +91,17 @@ func (t *trial) arguments(i int) []string {
 	args := []string{
 		t.bench.command, "node", "--cluster", t.path("cluster.json"), "--key", t.path(nodes[i] + ".key"), "--listen", address(i) + ":7000",
 		"--data", filepath.Join(t.bench.folder, nodes[i]+".csv"), "--task", "clinic", "--target", "score", "--drop", "patient",
-		"--model", t.path(nodes[i] + ".npz"), "--log-every", "20ms", "--join-timeout", joining.String(), "--round-timeout", round.String(), "--rejoin-timeout", rejoin.String(),
+		"--model", t.path(nodes[i] + ".npz"), "--join-timeout", joining.String(), "--round-timeout", round.String(),
 	}
-	return slices.Concat(args, training, t.variant, t.flags, t.own[i])
+	return slices.Concat(args, t.own[i])
 }
-
-// training takes a second or two.
-var training = []string{"--iterations", "1200", "--method", "dif", "--agree", "plain", "--starts", "1", "--rank", "2", "--ridge", "2", "--tolerance", "-1", "--workers", "1"}
-
-// Shorter ones are for faults that make every iteration take long, a longer one for those
-// that take a while to begin.
-var (
-	shortest = []string{"--iterations", "40"}
-	shorter  = []string{"--iterations", "300"}
-	longer   = []string{"--iterations", "6000"}
-)
 
 // The deadlines of all trials.
 const (
 	joining = 20 * time.Second
 	round   = 6 * time.Second
-	rejoin  = 2 * time.Second
+	rejoin  = 30 * time.Second // the default
 )
-
-// keeps lets all nodes keep checkpoints.
-func (t *trial) keeps(every int) {
-	t.flags = append(t.flags, "--checkpoint", t.path("state"), "--every", fmt.Sprint(every))
-}
 
 // launch writes the cluster and starts the nodes.
 func (t *trial) launch() error { return steps(t.cluster, t.run) }
@@ -135,7 +116,7 @@ func (t *trial) cluster() error {
 		}
 		list = append(list, name+"="+dialled)
 	}
-	return t.host(t.bench.command, "cluster", "new", "--nodes", strings.Join(list, ","), "--graph", "path", "--out", t.folder)
+	return t.host(t.bench.command, "cluster", "new", "--nodes", strings.Join(list, ","), "--graph", "edges:a-b,b-c", "--out", t.folder)
 }
 
 // run starts the nodes.
@@ -155,10 +136,10 @@ func (t *trial) again(i int) (err error) {
 	return err
 }
 
-// midway waits until all nodes are in the iterations, and a random time more.
+// midway waits until all nodes train, and a random time more.
 func (t *trial) midway() error {
 	for _, p := range t.list {
-		if err := p.says("stage=iterations"); err != nil {
+		if err := p.says("connected"); err != nil {
 			return err
 		}
 	}
@@ -196,7 +177,7 @@ func (t *trial) finish(f *fault) (o outcome) {
 	switch {
 	case slices.Equal(codes, []int{0, 0, 0}):
 		sums, err := t.sums()
-		if o.verdict = same; err != nil || sums != t.bench.sums[strings.Join(t.variant, " ")] {
+		if o.verdict = same; err != nil || sums != t.bench.sums {
 			o.verdict, o.note = broken, fmt.Sprintf("other bits: %v", err)
 		}
 	default:
@@ -222,16 +203,6 @@ func (t *trial) whole() error {
 	for _, path := range models {
 		if _, err := model.Load(path); err != nil {
 			return err
-		}
-	}
-	states, _ := filepath.Glob(t.path("state/*.ckpt"))
-	for _, path := range states {
-		p, err := os.ReadFile(path)
-		if err == nil {
-			_, err = checkpoint.Decode(p)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return nil

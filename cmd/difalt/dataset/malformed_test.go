@@ -1,0 +1,387 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// A malformed file, and the pieces of the error about it besides its name.
+type malformed struct {
+	name    string
+	content []byte
+	o       TableOptions
+	want    []string
+}
+
+// csvFile is a malformed table of text.
+func csvFile(name, content string, want ...string) malformed {
+	return malformed{name, []byte(content), columnsTY, want}
+}
+
+// with is a malformed table for other options.
+func (m malformed) with(change func(o *TableOptions)) malformed {
+	change(&m.o)
+	return m
+}
+
+func malformedTexts() []malformed {
+	comma := func(o *TableOptions) { o.Delimiter = ',' }
+	site := func(o *TableOptions) { o.Categorical = []string{"site"} }
+	ymd := func(o *TableOptions) { o.Dates = "ymd" }
+	var many strings.Builder
+	many.WriteString("t,site,y\n")
+	for i := range 10_001 {
+		fmt.Fprintf(&many, "x,%d,2\n", i)
+	}
+	return []malformed{
+		csvFile("empty.csv", "", "the table is empty"),
+		csvFile("bom.csv", "\ufeff", "the table is empty"),
+		csvFile("blank.csv", "\n\r\n\n", "the table is empty"),
+		csvFile("header.csv", "t,a,y\n", "zero rows"),
+		csvFile("no-task.csv", "a,y\n1,2\n", `no column "t" for the task`, `["a" "y"]`),
+		csvFile("no-target.csv", "t,a\nx,1\n", `no column "y" for the target`, `["t" "a"]`),
+		csvFile("no-features.csv", "t,y\nx,1\n", "no feature columns", `["t" "y"]`),
+		csvFile("duplicate.csv", "t,a,a,y\nx,1,2,3\n", "line 1", `columns 2 and 3 are both named "a"`),
+		csvFile("unnamed.csv", "t,,y\nx,1,2\n", "no feature columns"),
+		csvFile("latin1-header.csv", "t,gr\xf6\xdfe,y\nx,1,2\n", "line 1: column 2", "UTF-8"),
+		csvFile("same-role.csv", "t,a,y\nx,1,2\n", "cannot be both the task and the target").with(func(o *TableOptions) { o.Target = "t" }),
+		csvFile("text.csv", "t,a,y\nx,1,2\nx,one,2\n", "line 3", `column "a"`, `"one" is not a number`),
+		csvFile("text-target.csv", "t,a,y\nx,1,high\n", "line 2", `column "y"`, `"high" is not a number`),
+		csvFile("long-text.csv", "t,a,y\nx,"+strings.Repeat("z", 5000)+",2\n", "line 2", `column "a"`, `zzz..." is not a number`),
+		csvFile("decimal-comma.csv", "t;a;y\nx;1,5;2\n", "line 2", `column "a"`, `"1,5" has ',' as decimal mark`),
+		csvFile("thousands.csv", "t,a,y\nx,\"1,234\",2\n", "line 2", `column "a"`, `"1,234" has ',' as decimal mark, or between thousands`),
+		csvFile("two-numbers.csv", "t,a,y\nx,1 2,2\n", "line 2", `column "a"`, `"1 2" is not a number alone`),
+		csvFile("exponent.csv", "t,a,y\nx,1e,2\n", "line 2", `column "a"`, `"1e" is not a number`),
+		csvFile("huge.csv", "t,a,y\nx,1,2\nx,1e400,2\n", "line 3", `column "a"`, "1e400 is too large"),
+		csvFile("huge-target.csv", "t,a,y\nx,1,-1e999\n", "line 2", `column "y"`, "-1e999 is too large"),
+		csvFile("inf.csv", "t,a,y\nx,Inf,2\n", "line 2", `column "a"`, "the value is Inf"),
+		csvFile("infinity.csv", "t,a,y\nx,1,-infinity\n", "line 2", `column "y"`, "the value is -infinity"),
+		csvFile("nan.csv", "t,a,b,y\nx,1,NaN,2\nx,NA,,2\n", `1 in column "a" (first on line 3)`, `2 in column "b" (first on line 2)`),
+		csvFile("null-target.csv", "t,a,y\nx,1,null\n", `1 in column "y" (first on line 2)`),
+		csvFile("no-task-name.csv", "t,a,y\nx,1,2\n ,1,2\n", `1 in column "t" (first on line 3)`),
+		csvFile("short-row.csv", "t,a,y\nx,1,2\nx,1\n", "line 3 has 2 cells", "3 columns"),
+		csvFile("long-row.csv", "t,a,y\nx,1,2,\n", "line 2 has 4 cells", "3 columns"),
+		csvFile("truncated.csv", "t,a,y\nx,1,2\nx", "line 3 has 1 cells", "3 columns"),
+		csvFile("truncated-quote.csv", "t,a,y\nx,1,2\n\"x,1,2\nx,1,2\n", "line 3", "does not end", "truncated"),
+		csvFile("endless-quote.csv", "t,a,y\nx,1,2\n\"x,"+strings.Repeat("1,2\nx,", 3<<20), "line 3", "does not end"),
+		csvFile("quote-inside.csv", "t,a,y\nx\"y,1,2\n", "line 2", "quote within a cell"),
+		csvFile("after-quote.csv", "t,a,y\n\"x\"y,1,2\n", "line 2", "text after the quote"),
+		csvFile("header-quote.csv", "t,\"a,y\nx,1,2\n", "line 1", "does not end"),
+		csvFile("utf16le.csv", "\xff\xfet\x00,\x00a\x00", `["t" "a"]`),
+		csvFile("utf16be.csv", "\xfe\xff\x00t\x00,\x00a", `["t" "a"]`),
+		csvFile("utf16.csv", "t\x00,\x00a\x00,\x00y\x00\n\x00", "UTF-16 without a byte order mark"),
+		csvFile("utf32.csv", "\xff\xfe\x00\x00t\x00\x00\x00", "zero"),
+		csvFile("binary.csv", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "not text"),
+		csvFile("cr.csv", "t,a,y\rx,1,2\rx,3,4", "line 1 contains a CR"),
+		csvFile("cr-quoted.csv", "\"t\",\"a\",\"y\"\r\"x\nz\",1,\"2\"\r\"x\",3,4\r", "a quoted cell"),
+		csvFile("cr-quoted-later.csv", "t;a;y\r\"x\nz\";1;2\r", "quote within a cell"),
+		csvFile("semicolons.csv", "t;a;y\nx;1;2\n", `no column "t"`, `["t;a;y"]`).with(comma),
+		csvFile("latin1-task.csv", "t,a,y\nM\xfcller,1,2\n", "line 2", "UTF-8", `M\xfcller`),
+		csvFile("levels.csv", many.String(), "line 10002", `column "site"`, `"10000" is the level number 10001`).with(site),
+		csvFile("not-categorical.csv", "t,a,y\nx,1,2\n", `no column "site"`).with(site),
+		csvFile("level.csv", "t,site,y\nx,p,2\nx,r,3\n", "line 3", `column "site"`, `level "r" is not known`).with(func(o *TableOptions) {
+			o.Schema = &schema.Schema{Columns: []string{"site"}, Categories: []schema.Category{{Column: "site", Levels: []string{"p"}}}}
+		}),
+
+		csvFile("not-there.csv", "t,a,y\nx,1,2\n", `no column "q" for the columns to drop`).with(func(o *TableOptions) { o.Drop = []string{"q"} }),
+		csvFile("similar.csv", "t,a,Y\nx,1,2\n", `no column "y" for the target (did you mean "Y"?)`),
+		csvFile("money.csv", "t,a,y\nx,$7,2\n", `"$7" is not a number alone`),
+		csvFile("percent.csv", "t,a,y\nx,7.5 %,2\n", `"7.5 %" is not a number alone`),
+		csvFile("grouped.csv", "t;a;y\nx;1,234,567;2\n", `"1,234,567" is not a number alone`, "marks between thousands"),
+		csvFile("apostrophes.csv", "t;a;y\nx;1'234;2\n", `"1'234" is not a number alone`),
+		csvFile("square.csv", "t,a,y\nx,-1e151,2\n", "-1e151 is too large: the largest is 1e150"),
+		csvFile("underscore.csv", "t,a,y\nx,1_000,2\n", `"1_000" is not a number`),
+		csvFile("hex.csv", "t,a,y\nx,0x1p3,2\n", `"0x1p3" is not a number`),
+		csvFile("hex-target.csv", "t,a,y\nx,1,0X1P-2\n", `"0X1P-2" is not a number`),
+		csvFile("octal.csv", "t,a,y\nx,0o17,2\n", `"0o17" is not a number`),
+		csvFile("minus.csv", "t,a,y\nx,\u22121.47,2\n", "\"\u22121.47\" has the minus sign U+2212"),
+		csvFile("header-again.csv", "t,a,y\nx,1,2\nt,a,y\nz,3,4\n", "line 3", `column "a"`, "second header line"),
+		csvFile("header-bom.csv", "t,a,y\nx,1,2\n\ufefft,a,y\nz,3,4\n", "line 3", "second header line"),
+		csvFile("units.csv", "t,a,y\n,kg,cm\nx,1,2\n", "line 2", `"kg" is not a number`, "2 columns of numbers", "units"),
+		csvFile("zero.csv", "t,a,y\nx,1,2\nx,3,4\nx,\x00,4\n", "line 4: byte 20 of the text is zero"),
+		csvFile("mixed-cr.csv", "t,a,y\nx,1,2\rx,3,4\nx,5,6\r\n", "line 2 contains a CR"),
+		csvFile("cr-in-number.csv", "t,a,y,z\nx,1,2\r5,4\n", "line 2 contains a CR"),
+		csvFile("endless-line.csv", "t,a,y\nx,1,"+strings.Repeat("2", 17<<20), "line 2", "a line or a quoted cell does not end within 16 MB"),
+		csvFile("sep.csv", "sep=;\nt;a;y\nx;1;2\n", "first line seems to be a comment"),
+		csvFile("comment.csv", "# made today\nt,a,y\nx,1,2\n", "first line seems to be a comment"),
+		csvFile("page.html", "<!DOCTYPE html>\n<html><body>404</body></html>\n", "or HTML"),
+		csvFile("no-header.csv", "x,1,2\nx,3,4\n", "first line seems to be a row of numbers"),
+		csvFile("date.csv", "t,a,y\nx,2024-01-31,2\n", `"2024-01-31" is a date`),
+		csvFile("date-target.csv", "t,a,y\nx,1,2024-01-31\n", `column "y"`, "is a date").with(ymd),
+		csvFile("date-order.csv", "t,a,y\nx,31.1.2024,2\n", "is a date: its order must be given").with(ymd),
+		csvFile("no-day.csv", "t,a,y\nx,2024-02-30,2\n", `"2024-02-30" is not a number`).with(ymd),
+		csvFile("weights.csv", "t,a,w,y\nx,1,Inf,2\n", `column "w"`, "the value is Inf").with(func(o *TableOptions) { o.Weight = "w" }),
+		csvFile("feature-is-task.csv", "t,a,y\nx,1,2\n", `column "t" cannot be a feature`).with(func(o *TableOptions) { o.Schema = only("t") }),
+		csvFile("no-level.csv", "t,site,a,y\nx,,1,2\n", `column "site" has no value`).with(func(o *TableOptions) { site(o); o.Missing = MissingKeep }),
+		csvFile("same-feature.csv", "t,a=p,a,y\nx,1,p,2\n", `two features would be named "a=p"`).with(func(o *TableOptions) { o.Categorical = []string{"a"} }),
+		csvFile("latin1-level.csv", "t,site,y\nx,caf\xe9,2\n", "line 2", "UTF-8").with(site),
+		csvFile("nul-level.csv", strings.Repeat("\n", 600<<10)+"t,site,y\nx,p\x00,2\n", "is empty").with(site),
+	}
+}
+
+func packed(t testing.TB, content []byte) (gz, zst []byte) {
+	var buf bytes.Buffer
+	w := gzip.NewWriter(&buf)
+	if _, err := w.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes(), z.EncodeAll(content, nil)
+}
+
+// flipped returns b with byte i, counted from the end if negative, changed.
+func flipped(b []byte, i int) []byte {
+	b = slices.Clone(b)
+	b[(i+len(b))%len(b)] ^= 0x55
+	return b
+}
+
+// npy is a file in the NPY format.
+func npy(descr, shape, data string) []byte {
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }\n", descr, shape)
+	return []byte("\x93NUMPY\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text + data)
+}
+
+// malformedArchives are tables that are compressed, Parquet or NPY.
+func malformedArchives(t testing.TB) []malformed {
+	gz, zst := packed(t, []byte(sample))
+	bomb := append([]byte("t,a,y\n"), bytes.Repeat([]byte("x,1,2"+strings.Repeat(" ", 1000)+"\n"), 18<<10)...)
+	gzBomb, zstBomb := packed(t, bomb)
+	arrow, err := os.ReadFile("testdata/arrow-plain.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gzArrow, _ := packed(t, arrow)
+	of := func(name string, content []byte, want ...string) malformed {
+		return malformed{name, content, columnsTY, want}
+	}
+	array := func(name string, content []byte, want ...string) malformed {
+		return malformed{name, content, TableOptions{Task: "c0", Target: "c1"}, want}
+	}
+	ids := TableOptions{Task: "id", Target: "y", Schema: only("a"), Missing: MissingDrop}
+	nested := ids
+	nested.Schema = only("list")
+	nan := string([]byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f})
+	return []malformed{
+		of("truncated.gz", gz[:len(gz)-12], "gzip data end too early"),
+		of("head.gz", gz[:5], "gzip data end too early"),
+		of("checksum.gz", flipped(gz, -6), "gzip data are damaged"),
+		of("garbage.gz", []byte("\x1f\x8bgarbage, not gzip"), "gzip data are damaged"),
+		of("bomb.gz", gzBomb, "of gzip unpack to more than", "after line"),
+		of("parquet.gz", gzArrow, "not text"),
+		of("text.gz", append(slices.Clone(gz), "more"...), "after line", "gzip"),
+		of("truncated.zst", zst[:len(zst)-9], "zstd data end too early"),
+		of("checksum.zst", flipped(zst, -1), "zstd data are damaged"),
+		of("garbage.zst", []byte("\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff\xff\xff"), "zstd data"),
+		of("bomb.zst", zstBomb, "of zstd unpack to more than"),
+		of("sheet.xlsx", []byte("PK\x03\x04\x14\x00sheet"), "zip archive", "saved as CSV"),
+
+		{"truncated.parquet", arrow[:len(arrow)-20], ids, []string{"Parquet file is damaged or truncated"}},
+		{"head.parquet", arrow[:6], ids, []string{"Parquet file is damaged or truncated"}},
+		{"footer.parquet", flipped(arrow, -6), ids, []string{"Parquet"}},
+		{"nested.parquet", arrow, nested, []string{`column "list" is nested`}},
+		{"column.parquet", arrow, columnsTY, []string{`no column "t"`, `"site"`}},
+
+		array("truncated.npy", npy("<f8", "2, 3", "short"), "(2, 3) float64", "needs 48 bytes, but 5 are there"),
+		array("header.npy", npy("<f8", "2, 3", "")[:40], "header is truncated"),
+		array("vector.npy", npy("<f8", "2,", strings.Repeat("\x00", 16)), "(2,) float64", "expected N x k"),
+		array("claim.npy", npy("<f8", "1000000000, 1000000", ""), "needs", "but 0 are there"),
+		array("overflow.npy", npy("<f8", "9223372036854775807, 9223372036854775807", ""), "too large"),
+		array("complex.npy", npy("<c16", "1, 2", strings.Repeat("\x00", 32)), `"<c16" is not supported`),
+		array("half.npy", npy("<f2", "1, 2", "\x00\x00\x00\x00"), `"<f2" is not supported`),
+		array("object.npy", npy("|O", "1, 2", "pickle"), `"|O" is not supported`),
+		array("strings.npy", npy("<U1", "1, 3", strings.Repeat("a\x00\x00\x00", 3)), "(1, 3) string", "expected N x k numbers"),
+		array("version.npy", append([]byte("\x93NUMPY\x09\x00"), make([]byte, 20)...), "version 9"),
+		array("nan.npy", npy("<f8", "1, 3", strings.Repeat("\x00", 16)+nan), `1 in column "c2" (first on row 1)`),
+		array("rows.npy", npy("<f8", "0, 3", ""), "zero rows"),
+		array("narrow.npy", npy("<f8", "1, 1", strings.Repeat("\x00", 8)), `no column "c1"`),
+
+		array("record.npy", []byte("\x93NUMPY\x01\x00\x46\x00{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }       \n"), "structured array"),
+	}
+}
+
+// parquetFile returns a Parquet file with columns t, a, b and y of 96 rows, whose footer
+// was changed.
+func parquetFile(t testing.TB, change func(m *format.FileMetaData)) []byte {
+	t.Helper()
+	type row struct {
+		T string  `parquet:"t"`
+		A float64 `parquet:"a"`
+		B int32   `parquet:"b,dict"`
+		Y float64 `parquet:"y"`
+	}
+	var buf bytes.Buffer
+	w := parquet.NewGenericWriter[row](&buf, parquet.MaxRowsPerRowGroup(48))
+	for i := range 96 {
+		if _, err := w.Write([]row{{"x", float64(i), int32(i % 3), 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := buf.Bytes()
+	start := len(b) - 8 - int(binary.LittleEndian.Uint32(b[len(b)-8:]))
+	m := new(format.FileMetaData)
+	if err := thrift.Unmarshal(new(thrift.CompactProtocol), b[start:len(b)-8], m); err != nil {
+		t.Fatal(err)
+	}
+	change(m)
+	footer, err := thrift.Marshal(new(thrift.CompactProtocol), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return withFooter(b[:start], footer)
+}
+
+func withFooter(data, footer []byte) []byte {
+	b := append(slices.Clone(data), footer...)
+	return append(binary.LittleEndian.AppendUint32(b, uint32(len(footer))), magicParquet...)
+}
+
+// malformedParquet are files whose footers lie.
+func malformedParquet(t testing.TB) (list []malformed) {
+	lie := func(name string, change func(m *format.FileMetaData), want ...string) {
+		list = append(list, malformed{name + ".parquet", parquetFile(t, change), columnsTY, want})
+	}
+	chunk := func(name string, column int, change func(c *format.ColumnMetaData), want ...string) {
+		lie(name, func(m *format.FileMetaData) { change(&m.RowGroups[1].Columns[column].MetaData) }, append(want, "row group 1")...)
+	}
+	raw := func(name string, footer ...byte) {
+		list = append(list, malformed{name + ".parquet", withFooter([]byte(magicParquet), footer), columnsTY, []string{"Parquet file is damaged or truncated", "thrift data"}})
+	}
+	for bits := 20; bits < 32; bits++ { // a list of 2^bits structs
+		raw(fmt.Sprint("list-", bits), append(append([]byte{0x15, 2, 0x19, 0xfc}, binary.AppendUvarint(nil, 1<<bits)...), 0, 0, 0)...)
+		raw(fmt.Sprint("text-", bits), append(append([]byte{0x15, 2, 0x68}, binary.AppendUvarint(nil, 1<<bits)...), 'a', 0)...)
+		raw(fmt.Sprint("map-", bits), append(append([]byte{0x1b}, binary.AppendUvarint(nil, 1<<bits)...), 0x55, 2, 2, 0)...)
+	}
+	raw("deep-lists", bytes.Repeat([]byte{0x19}, 4<<20)...)
+	raw("deep-structs", bytes.Repeat([]byte{0x1c}, 4<<20)...)
+	raw("empty-structs", append([]byte{0x19, 0xfc, 0x80, 0x80, 0x80, 2}, make([]byte, 4<<20)...)...)
+	raw("kind", 0x1f, 0)
+	raw("varint", append([]byte{0x15}, bytes.Repeat([]byte{0xff}, 20)...)...)
+	list = append(list, malformed{"footer-size.parquet", []byte("PAR1\x00\x00\x00\x00\xff\xff\xff\xffPAR1"), columnsTY, []string{"does not end like a Parquet file"}})
+	list = append(list, malformed{"encrypted.parquet", []byte("PAR1\x00\x00\x00\x00\x04\x00\x00\x00PARE"), columnsTY, []string{"does not end like a Parquet file"}})
+
+	lie("rows-few", func(m *format.FileMetaData) { m.NumRows = 95 }, "row group 1 claims 48 rows, the file 95")
+	lie("rows-many", func(m *format.FileMetaData) { m.NumRows = 97 }, "row groups have 96 rows, but the file claims 97")
+	lie("rows-huge", func(m *format.FileMetaData) { m.NumRows = 1 << 50 }, "claims to hold 1125899906842624 rows")
+	lie("rows-negative", func(m *format.FileMetaData) { m.NumRows = -1 }, "num_rows=-1")
+	lie("group-rows", func(m *format.FileMetaData) { m.RowGroups[0].NumRows, m.RowGroups[1].NumRows = 47, 49 }, "row group 0", "48 values in 47 rows")
+	lie("group-negative", func(m *format.FileMetaData) { m.RowGroups[0].NumRows = -48 }, "row group 0 num_rows=-48")
+	for name, kind := range map[string]format.Type{"int32": format.Int32, "int64": format.Int64, "float": format.Float, "boolean": format.Boolean} {
+		lie("schema-"+name, func(m *format.FileMetaData) { m.Schema[2].Type.V = kind }, "row group 0", `column "a"`, "contradict")
+		chunk("chunk-"+name, 1, func(c *format.ColumnMetaData) { c.Type = kind }, `column "a"`, "contradict")
+	}
+	chunk("path", 1, func(c *format.ColumnMetaData) { c.PathInSchema = []string{"y"} }, `column "a"`, `["y"]`)
+	chunk("swapped", 0, func(c *format.ColumnMetaData) { c.PathInSchema = nil }, `column "t"`)
+	for _, n := range []int64{0, 24, 47, 49, 96, -48, 1 << 40} {
+		chunk(fmt.Sprint("values-", n), 3, func(c *format.ColumnMetaData) { c.NumValues = n }, fmt.Sprintf("%d values in 48 rows", n))
+	}
+	for _, n := range []int64{-5, 0, 3, 1 << 30, 1 << 50} {
+		chunk(fmt.Sprint("offset-", n), 1, func(c *format.ColumnMetaData) { c.DataPageOffset = n }, "its pages are at")
+		chunk(fmt.Sprint("behind-dictionary-", n), 2, func(c *format.ColumnMetaData) { c.DataPageOffset = n }, "its pages are at")
+		if n != 0 {
+			chunk(fmt.Sprint("dictionary-", n), 2, func(c *format.ColumnMetaData) { c.DictionaryPageOffset = n }, "its pages are at")
+		}
+		if n != 0 && n != 3 {
+			chunk(fmt.Sprint("packed-", n), 1, func(c *format.ColumnMetaData) { c.TotalCompressedSize = n }, "its pages are at")
+		}
+	}
+	chunk("packed-3", 1, func(c *format.ColumnMetaData) { c.TotalCompressedSize = 3 }, "the header of the page")
+	chunk("packed-0", 1, func(c *format.ColumnMetaData) { c.TotalCompressedSize = 0 }, "its pages hold 0 values in 48 rows")
+	chunk("plain", 1, func(c *format.ColumnMetaData) { c.TotalUncompressedSize = 1 << 50 }, "claims to unpack to")
+	chunk("plain-negative", 1, func(c *format.ColumnMetaData) { c.TotalUncompressedSize = -1 }, "claims to unpack to -1")
+	return append(list, malformedPages(t)...)
+}
+
+// malformedPages are files whose headers of pages lie.
+func malformedPages(t testing.TB) (list []malformed) {
+	var at, length int64
+	whole := parquetFile(t, func(m *format.FileMetaData) {
+		c := &m.RowGroups[1].Columns[1].MetaData
+		at, length = c.DataPageOffset, c.TotalCompressedSize
+	})
+	n, err := thriftLen(whole[at:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(h *format.PageHeader){
+		"page-plain":           func(h *format.PageHeader) { h.UncompressedPageSize = 1<<31 - 1 },
+		"page-plain-negative":  func(h *format.PageHeader) { h.UncompressedPageSize = -1 },
+		"page-packed":          func(h *format.PageHeader) { h.CompressedPageSize = 1<<31 - 1 },
+		"page-packed-negative": func(h *format.PageHeader) { h.CompressedPageSize = -1 },
+		"page-values":          func(h *format.PageHeader) { h.DataPageHeaderV2.V.NumValues, h.DataPageHeader.V.NumValues = 47, 0 },
+		"page-values-negative": func(h *format.PageHeader) { h.DataPageHeaderV2.V.NumValues = -48 },
+	} {
+		h := new(format.PageHeader)
+		if err := thrift.Unmarshal(new(thrift.CompactProtocol), whole[at:][:n], h); err != nil {
+			t.Fatal(err)
+		}
+		change(h)
+		header, err := thrift.Marshal(new(thrift.CompactProtocol), h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := parquetFile(t, func(m *format.FileMetaData) {
+			c := &m.RowGroups[1].Columns[1].MetaData
+			c.DataPageOffset = 4
+			c.TotalCompressedSize = int64(len(header)) + length - int64(n)
+		})
+		// The changed chunk takes the place of the first bytes of the file.
+		copy(content[4:], slices.Concat(header, whole[at+int64(n):at+length]))
+		list = append(list, malformed{name + ".parquet", content, TableOptions{Task: "a", Schema: only("a")}, nil})
+		list[len(list)-1].o = TableOptions{Task: "t", Target: "y", Drop: []string{"b"}}
+	}
+	return list
+}
+
+// TestMalformedFiles: every malformed file gives an error with place and cause, for little
+// memory, and no table.
+func TestMalformedFiles(t *testing.T) {
+	dir := t.TempDir()
+	all := slices.Concat(malformedTexts(), malformedArchives(t), malformedParquet(t))
+	if len(all) < 200 {
+		t.Errorf("there are %d malformed files, want 200", len(all))
+	}
+	for _, m := range all {
+		t.Run(m.name, func(t *testing.T) {
+			path := write(t, dir, m.name, m.content)
+			defer os.Remove(path)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			table, err := ReadFiles([]string{path}, m.o)
+			runtime.ReadMemStats(&after)
+			checkMessage(t, m.name, err, append(m.want, path))
+			if err != nil && len(err.Error()) > len(path)+500 {
+				t.Errorf("the error has %d bytes", len(err.Error()))
+			}
+			// All that was ever allocated, which is more than was held at once.
+			if n := after.TotalAlloc - before.TotalAlloc; n > 256<<20 {
+				t.Errorf("%d bytes were allocated for a file of %d", n, len(m.content))
+			}
+			if table != nil && err != nil {
+				t.Error("there is a table besides the error")
+			}
+		})
+	}
+}

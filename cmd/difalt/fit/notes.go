@@ -1,0 +1,71 @@
+package fit
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+const (
+	farOut     = 6.0  // residual, over the noise's standard deviation, of a row that a note names
+	rowsNamed  = 5    // in a note
+	namesShown = 8    // columns in a note
+	logNats    = 10.0 // least gain of the logarithm that a note reports
+)
+
+// notes returns sentences about the data and the result that a user should read.
+func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []string) {
+	add := func(when bool, format string, args ...any) {
+		if when {
+			list = append(list, fmt.Sprintf(format, args...))
+		}
+	}
+	var constant, ids []string
+	for j, name := range f.t.Features() {
+		s := &f.rows.stats[j]
+		switch {
+		case f.plain.design.Scale[j] == 0 && !s.level:
+			constant = append(constant, name)
+		case !s.level && s.whole && s.rises && len(f.rows.order) > 20:
+			ids = append(ids, name)
+		}
+	}
+	target := &f.rows.target
+	exact := chosen.q.noise <= 2*leastNoise
+	equal := exact && target.Center == f.rows.value(int(f.rows.order[0]), f.LogTarget)
+	add(constant != nil, "Columns without variation in training rows have no effect: %s.", names(constant))
+	add(ids != nil, "Columns of whole numbers that increase from row to row look like row numbers: %s. "+
+		"Leave them out with --drop unless their order has a meaning.", names(ids))
+	add(equal, "The target is the same in all training rows.")
+	add(exact && !equal, "The training rows are fitted almost exactly: check whether a column repeats the target.")
+	add(f.crowded, "Curves were left out: with them there would be more than %d columns.", widest)
+	some, all := f.compared, len(chosen.s.tasks)
+	add(some < all, "Ranks and curves were compared on %d of the %d tasks; the final strengths are those of all tasks.", some, all)
+	add(f.moreByLog > logNats, "The training rows support the logarithm of the target better, by %.0f nats: "+
+		"consider --log-target. Effects then multiply the target.", f.moreByLog)
+	if f.noise != nil {
+		low, high := f.noise.span()
+		add(true, "Tasks differ in their noise: in 95 %% of the tasks its standard deviation is %.3g to %.3g.",
+			target.Scale*low, target.Scale*high)
+	}
+	add(!report.Converged, "The strengths still moved at the last iteration; predictions hardly depend on that.")
+	add(chosen.Rank == mostRank && f.Rank == nil, "The largest rank that is compared, %d, was chosen: try --rank %d.", mostRank, mostRank+1)
+	if odd := describeOdd(f.odd, f.t.Tasks()); len(odd) > 0 {
+		add(true, "Training rows more than %g noise deviations from their prediction: %s. Check their targets; no row is left out.",
+			farOut, strings.Join(odd, ", "))
+	}
+	return list
+}
+
+// names lists names for a note.
+func names(list []string) string {
+	if more := len(list) - namesShown; more > 0 {
+		return fmt.Sprintf("%q and %d more", list[:namesShown], more)
+	}
+	return fmt.Sprintf("%q", list)
+}
+
+// span returns the 2.5 and 97.5 % quantiles of the standard deviation over tasks.
+func (n *taskNoise) span() (low, high float64) {
+	return math.Sqrt(n.freedom * n.usual / chiSquared(n.freedom, 0.975)), math.Sqrt(n.freedom * n.usual / chiSquared(n.freedom, 0.025))
+}

@@ -1,0 +1,148 @@
+package fit
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+)
+
+// A table with features x, constant and number of the row, whose target is made by the given function of x
+// and noise.
+func oddTable(t *testing.T, target func(i int, x, e float64) float64) *dataset.Table {
+	t.Helper()
+	r := rand.New(rand.NewPCG(2, 3))
+	table, err := dataset.NewTable([]string{"x", "same", "number"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 120 {
+		x := r.NormFloat64()
+		if err := table.Append(string(rune('a'+i%6)), []float64{x, 3, float64(i)}, target(i, x, r.NormFloat64())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return table
+}
+
+func TestNotes(t *testing.T) {
+	linear := func(_ int, x, e float64) float64 { return 5 + x + 0.3*e }
+	for name, c := range map[string]struct {
+		table *dataset.Table
+		c     Config
+		want  []string // parts of notes
+		not   []string
+	}{
+		"columns": {oddTable(t, linear), Config{}, []string{`without variation in training rows have no effect: ["same"]`, `look like row numbers: ["number"]`},
+			[]string{"--log-target", "noise deviations"}},
+		"odd row": {oddTable(t, func(i int, x, e float64) float64 {
+			if i == 50 {
+				return 60
+			}
+			return linear(i, x, e)
+		}), Config{CommonNoise: true}, []string{`row 51 of task "c"`}, nil},
+		"logarithm":       {oddTable(t, func(_ int, x, e float64) float64 { return math.Exp(2*x + 0.2*e) }), Config{NoCurves: true}, []string{"consider --log-target"}, nil},
+		"logarithm taken": {oddTable(t, func(_ int, x, e float64) float64 { return math.Exp(2*x + 0.2*e) }), Config{LogTarget: true}, nil, []string{"--log-target"}},
+		"exact":           {oddTable(t, func(_ int, x, _ float64) float64 { return 2 * x }), Config{}, []string{"fitted almost exactly"}, nil},
+		"equal targets":   {oddTable(t, func(int, float64, float64) float64 { return 4 }), Config{}, []string{"The target is the same in all training rows"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, r := fitted(t, c.table, c.c)
+			all := strings.Join(r.Notes, "\n")
+			for _, part := range c.want {
+				if !strings.Contains(all, part) {
+					t.Errorf("notes lack %q:\n%s", part, all)
+				}
+			}
+			for _, part := range c.not {
+				if strings.Contains(all, part) {
+					t.Errorf("notes have %q:\n%s", part, all)
+				}
+			}
+		})
+	}
+}
+
+// One wrong target of the clinics is named with its task, and is no reason for the logarithm.
+func TestNotesNameAWrongTarget(t *testing.T) {
+	text, err := os.ReadFile("../../../examples/clinics.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range []string{"74.1", "6.77", "677", "6700"} {
+		t.Run(wrong, func(t *testing.T) {
+			changed := strings.Replace(string(text), ",7,74.1\n", ",7,"+wrong+"\n", 1) // line 5
+			table, err := dataset.ReadCSV(strings.NewReader(changed), dataset.TableOptions{Task: "clinic", Target: "score", Drop: []string{"patient"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, r := fitted(t, table, Config{})
+			all := strings.Join(r.Notes, "\n")
+			if named := strings.Contains(all, `: row 4 of task "C01" (`); named != (wrong != "74.1") || strings.Contains(all, "--log-target") {
+				t.Errorf("notes:\n%s", all)
+			}
+		})
+	}
+}
+
+// A fit of the logarithm is a fit of a table of logarithms, with predictions on the scale of the target.
+func TestLogTarget(t *testing.T) {
+	target := func(_ int, x, e float64) float64 { return math.Exp(1 + 0.5*x + 0.2*e) }
+	a, _ := fitted(t, oddTable(t, target), Config{LogTarget: true})
+	b, _ := fitted(t, oddTable(t, func(i int, x, e float64) float64 { return math.Log(target(i, x, e)) }), Config{})
+	x := []float64{0.7, 3, 50}
+	ya, _, errA := a.Predict("b", x)
+	yb, _, errB := b.Predict("b", x)
+	if errA != nil || errB != nil || math.Abs(math.Log(ya)-yb) > 1e-9 {
+		t.Errorf("predictions %v and exp %v (%v, %v)", ya, yb, errA, errB)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	errors := func(rmse float64) Errors { return Errors{Rows: 100, RMSE: rmse} }
+	scores := func(list ...float64) (out []Score) {
+		for i, rmse := range list {
+			out = append(out, Score{Method: []string{Ours, Pooled, Separate}[i], Test: errors(rmse)})
+		}
+		return out
+	}
+	// Ten tasks, each with the same difference of squared errors, or with differences of both signs.
+	equal := func(total float64) Comparison { return Comparison{10, total, total * total / 10} }
+	for name, c := range map[string]struct {
+		scores      []Score
+		comparisons []Comparison
+		other       string
+		gain        float64
+		words       string
+	}{
+		"better":           {scores(3, 5, 4), []Comparison{{}, equal(1600), equal(700)}, Separate, 0.25, "25.0 % lower than that of the best simpler method"},
+		"worse":            {scores(5, 4, 6), []Comparison{{}, equal(-900), equal(1100)}, Pooled, -0.25, "use the simpler method"},
+		"inconclusive":     {scores(3.9, 4, 5), []Comparison{{}, {10, 79, 1e6}, equal(979)}, Pooled, 0.025, "inconclusive"},
+		"nothing held out": {[]Score{{Method: Ours}, {Method: Pooled}}, nil, "", math.NaN(), "No rows were held out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := NewVerdict(c.scores, c.comparisons, 1)
+			if v.Other != c.other || !(math.Abs(v.Gain-c.gain) < 1e-3 || math.IsNaN(c.gain) && math.IsNaN(v.Gain)) || !strings.Contains(v.Text, c.words) {
+				t.Errorf("verdict %+v, want %q, gain %v, %q", v, c.other, c.gain, c.words)
+			}
+		})
+	}
+}
+
+func TestTally(t *testing.T) {
+	var a, b Tally
+	a.Add(1, 2)
+	b.Add(3, 3)
+	b.Add(5, 3)
+	a.Merge(b)
+	e := a.Errors(10)
+	if e.Rows != 3 || math.Abs(e.RMSE-10*math.Sqrt(5.0/3)) > 1e-12 || math.Abs(e.MAE-10) > 1e-12 || math.Abs(e.ExplainedVariance-(1-5.0/8)) > 1e-12 {
+		t.Errorf("errors %+v", e)
+	}
+	if e := (Tally{}).Errors(1); e.Rows != 0 || !math.IsNaN(e.RMSE) || !math.IsNaN(e.ExplainedVariance) {
+		t.Errorf("errors of no rows: %+v", e)
+	}
+}

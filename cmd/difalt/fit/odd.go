@@ -1,0 +1,95 @@
+package fit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// An oddRow is a training row far from its prediction.
+type oddRow struct {
+	task, row int
+	size      float64 // in noise deviations
+}
+
+// oddChance is the largest chance that a row of a table without wrong targets is named.
+const oddChance = 0.05
+
+// oddRows sets odd to the training rows with large residuals. Where the logarithm of the target gained
+// evidence, it compares again without these rows. The coefficients of all tasks must be there.
+func (f *fitter) oddRows(ctx context.Context, chosen *choice) error {
+	if chosen.q.noise <= 2*leastNoise {
+		return nil // residuals are rounding
+	}
+	for _, k := range chosen.s.tasks {
+		f.odd = append(f.odd, f.oddRowsOf(chosen, k)...)
+	}
+	slices.SortStableFunc(f.odd, func(a, b oddRow) int { return cmp.Compare(b.size, a.size) })
+	if len(f.odd) == 0 || f.moreByLog == 0 {
+		return nil
+	}
+	c := f.Config
+	c.Train = make([]bool, f.t.Rows())
+	for i := range c.Train {
+		c.Train[i] = f.trains(i)
+	}
+	for _, o := range f.odd {
+		c.Train[o.row] = false
+	}
+	r := newRows(f.t, &c)
+	r.target = r.newTarget(f.TargetColumn, false)
+	s, err := newStats(ctx, r, f.plain.design, f.Workers)
+	if err != nil {
+		return err
+	}
+	return f.compareLogarithm(ctx, s)
+}
+
+// oddRowsOf returns the odd rows of one task. The noise of a task is judged without the row in question, so
+// that a wrong target does not hide itself in it.
+func (f *fitter) oddRowsOf(chosen *choice, task int) (odd []oddRow) {
+	s, x := chosen.s, make([]float64, len(f.t.Features()))
+	row, squares := make([]float64, s.p), 0.0
+	var list []oddRow
+	for _, i := range f.rows.of(task) {
+		s.design.Apply(row, f.t.X(x, int(i)))
+		z := f.rows.target.Standardize(f.t.Y(int(i))) - floats.Dot(row, f.theta[task*s.p:][:s.p])
+		z = math.Abs(z) * math.Sqrt(f.rows.weight(int(i)))
+		list = append(list, oddRow{task, int(i), z})
+		squares += z * z
+	}
+	slices.SortStableFunc(list, func(a, b oddRow) int { return cmp.Compare(b.size, a.size) })
+	variance, freedom := chosen.q.noise, f.freedom
+	for _, o := range list {
+		if n := f.noise; n != nil {
+			squares -= o.size * o.size
+			freedom = max(n.freedoms[task]-float64(len(odd)+1), n.freedom)
+			variance = (n.freedom*n.usual + squares) / freedom
+		}
+		o.size /= math.Sqrt(variance)
+		chance := 2 * distuv.StudentsT{Sigma: 1, Nu: freedom}.CDF(-o.size) * float64(len(f.rows.order))
+		if o.size <= farOut || chance > oddChance {
+			break
+		}
+		odd = append(odd, o)
+	}
+	return odd
+}
+
+// describeOdd names the farthest rows by task and number in the table.
+func describeOdd(list []oddRow, tasks []string) (out []string) {
+	for _, o := range list[:min(len(list), rowsNamed)] {
+		out = append(out, fmt.Sprintf("row %d of task %q (%.1f)", o.row+1, tasks[o.task], o.size))
+	}
+	if more := len(list) - len(out); more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return out
+}
+
+func chiSquared(freedom, p float64) float64 { return distuv.ChiSquared{K: freedom}.Quantile(p) }

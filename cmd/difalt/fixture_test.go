@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	clinics    = "../../examples/clinics.csv"
+	newClinics = "../../examples/new-clinics.csv"
+)
+
+var update = flag.Bool("update", false, "write the golden files of this package")
+
+// fixtureFolder is removed at the end of all tests.
+var fixtureFolder string
+
+// A trained is one training that many tests look at: its table, model and report, and its output as text
+// and as JSON.
+type trained struct{ table, model, report, text, json string }
+
+// shops returns a table with a curve, a category, missing values and a column of a long name, of shops of
+// which some numbers are left out.
+func shops() string {
+	r := rand.New(rand.NewPCG(1, 2))
+	var b strings.Builder
+	b.WriteString("shop,price,weekday,a column with quite a long name of more than forty characters,note,sales\n")
+	for i := range 12 {
+		level, slope := 3*r.NormFloat64(), 1+.5*r.NormFloat64()
+		for k := range 30 {
+			price, other, day := 10*r.Float64(), r.NormFloat64(), []string{"mon", "sat", "sun"}[k%3]
+			y := 20 + level + 8*math.Sin(price/2) + slope*other + 2*float64(k%3) + .5*r.NormFloat64()
+			cell := fmt.Sprintf("%.3f", price)
+			if k == 7 {
+				cell = ""
+			}
+			fmt.Fprintf(&b, "shop %d,%s,%s,%.3f,n%d,%.3f\n", i, cell, day, other, k, y)
+		}
+	}
+	return b.String()
+}
+
+// fitShops are the flags of a fit to that table.
+var fitShops = []string{"--task", "shop", "--target", "sales", "--drop", "note", "--categorical", "weekday", "--missing", "mean",
+	"--common-noise"}
+
+var train = sync.OnceValues(func() (*trained, error) {
+	dir, err := os.MkdirTemp("", "difalt")
+	if err != nil {
+		return nil, err
+	}
+	fixtureFolder = dir
+	x := &trained{table: filepath.Join(dir, "shops.csv"), model: filepath.Join(dir, "m.npz"), report: filepath.Join(dir, "report")}
+	if err := os.WriteFile(x.table, []byte(shops()), 0o666); err != nil {
+		return nil, err
+	}
+	fit := func(more ...string) (string, error) {
+		var stdout, stderr bytes.Buffer
+		args := slices.Concat([]string{"fit", "--data", x.table}, fitShops, more)
+		if code := run(context.Background(), args, &stdout, &stderr); code != 0 {
+			return "", fmt.Errorf("exit code %d: %s", code, stderr.String())
+		}
+		return strings.ReplaceAll(stdout.String(), dir+string(filepath.Separator), ""), nil
+	}
+	var failed error
+	x.text, err = fit("--model", x.model, "--report", x.report)
+	x.json, failed = fit("--json")
+	return x, errors.Join(err, failed)
+})
+
+// fixture returns the training that tests share.
+func fixture(t *testing.T) *trained {
+	t.Helper()
+	x, err := train()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// golden compares an output with a file in testdata: numbers to 3 digits, since other processors have other
+// last digits, and all else exactly.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(path, []byte(got), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want := string(readFile(t, path))
+	lines := func(s string) []line {
+		var list []line
+		for l := range strings.Lines(s) {
+			list = append(list, line(strings.TrimRight(l, "\n")))
+		}
+		return list
+	}
+	if diff := cmp.Diff(lines(want), lines(got)); diff != "" {
+		t.Errorf("%s (-want +got; -update writes it):\n%s", path, diff)
+	}
+}
+
+// A line of an output equals another one whose numbers are near.
+type line string
+
+var numberInText = regexp.MustCompile(`-?\d+(\.\d+)?(e[-+]?\d+)?`)
+
+// Equal implements the interface of go-cmp.
+func (l line) Equal(other line) bool {
+	if strings.Join(strings.Fields(numberInText.ReplaceAllString(string(l), "#")),
+		" ") != strings.Join(strings.Fields(numberInText.ReplaceAllString(string(other), "#")), " ") {
+		return false
+	}
+	a, b := numberInText.FindAllString(string(l), -1), numberInText.FindAllString(string(other), -1)
+	return slices.EqualFunc(a, b, func(x, y string) bool {
+		v, _ := strconv.ParseFloat(x, 64)
+		w, _ := strconv.ParseFloat(y, 64)
+		_, after, _ := strings.Cut(x, ".")
+		return math.Abs(v-w) <= 1e-3*math.Abs(w)+1.5*math.Pow(10, -float64(len(after)))*float64(min(len(after), 1))
+	})
+}
+
+func TestGoldenNumbers(t *testing.T) {
+	for _, c := range []struct {
+		a, b line
+		same bool
+	}{
+		{"x 1.234", "x  1.235", true}, {"x 1.234", "x 1.239", false}, {"rank 1", "rank 2", false}, {"a 3 b", "a 3 c", false},
+		{"12345.6", "12345.9", true},
+	} {
+		if c.a.Equal(c.b) != c.same {
+			t.Errorf("%q and %q", c.a, c.b)
+		}
+	}
+}
+
+var picture = regexp.MustCompile(`(?s)<svg.*?<desc>(.*?)</desc>.*?</svg>`)
+
+// The text, the JSON and the page of one training, and the files beside the page.
+func TestGoldenReports(t *testing.T) {
+	x := fixture(t)
+	golden(t, "fit.txt", x.text)
+	golden(t, "fit.json", x.json)
+	page := string(readFile(t, x.report, "index.html"))
+	page = picture.ReplaceAllString(page, "[$1]")
+	_, page, _ = strings.Cut(page, "</style>")
+	golden(t, "page.html", strings.ReplaceAll(page, version(), "VERSION"))
+	golden(t, "effects.csv", string(readFile(t, x.report, "effects.csv")))
+	golden(t, "loadings.csv", string(readFile(t, x.report, "loadings.csv")))
+	golden(t, "show.txt", strings.ReplaceAll(must(t, "model", "show", x.model), x.model, "m.npz"))
+	golden(t, "show.json", must(t, "model", "show", x.model, "--json"))
+}

@@ -1,0 +1,72 @@
+package federate
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/consensus/wire"
+)
+
+// explain puts the failure of another node into words with its name.
+func (n *Node) explain(err error) error { return Explain(n.Cluster, err) }
+
+// Explain replaces the numbers of nodes in an error by their names. An interruption of another node becomes
+// an *Interrupted.
+func Explain(c *cluster.Cluster, err error) error {
+	var peer *wire.PeerError
+	if !errors.As(err, &peer) || peer.Peer < 0 || peer.Peer >= len(c.Nodes) {
+		return err
+	}
+	if peer.Err != nil && peer.Err.Error() == interrupted {
+		return &Interrupted{c.Nodes[peer.Peer].Name}
+	}
+	return &peerFailure{c, peer}
+}
+
+// A peerFailure is a *wire.PeerError with names.
+type peerFailure struct {
+	cluster *cluster.Cluster
+	*wire.PeerError
+}
+
+func (e *peerFailure) Unwrap() error { return e.PeerError }
+
+// PublicText returns the text, which is about the network.
+func (e *peerFailure) PublicText() string { return e.Error() }
+
+func (e *peerFailure) name(i int) string {
+	if i < 0 || i >= len(e.cluster.Nodes) {
+		return "?"
+	}
+	return strconv.Quote(e.cluster.Nodes[i].Name)
+}
+
+func (e *peerFailure) Error() string {
+	s, details := e.hearsay(), ""
+	if e.Err != nil {
+		details = ": " + e.Err.Error()
+	}
+	switch {
+	case e.Kind == wire.Waiting:
+		return s + fmt.Sprintf("node %s reports that it waits%s", e.name(e.Peer), details)
+	case e.Kind == wire.Refused && s == "":
+		return fmt.Sprintf("node %s and this one refuse each other%s", e.name(e.Peer), details)
+	}
+	return s + fmt.Sprintf("node %s has failed (%v, round %d)%s", e.name(e.Peer), e.Kind, e.Round, details)
+}
+
+// hearsay lists the nodes that relayed the report: of many the nearest two and the last.
+func (e *peerFailure) hearsay() (s string) {
+	const near = 2
+	for k, i := range e.Via {
+		switch between := len(e.Via) - near - 1; {
+		case between <= 1 || k < near-1 || k == len(e.Via)-1:
+			s += fmt.Sprintf("node %s reports that ", e.name(i))
+		case k == near-1:
+			s += fmt.Sprintf("node %s reports (and %d more in turn) that ", e.name(i), between)
+		}
+	}
+	return s
+}

@@ -1,0 +1,290 @@
+package federate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/owners"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/topology"
+)
+
+// An end is what the other owners have of a node: the frames and the text that it sent them; and what it
+// shows to its own.
+type end struct {
+	sent  bytes.Buffer
+	shown testnet.Buffer
+	err   error
+}
+
+// A line is a transport in memory that keeps what it sends.
+type line struct {
+	wire.Transport
+	end  *end
+	once sync.Once
+	all  func(text string)
+	gone chan string // closed texts of nodes that have left with an error
+}
+
+func (l *line) Join(ctx context.Context) error {
+	select {
+	case text := <-l.gone:
+		l.gone <- text
+		return &wire.PeerError{Peer: 1, Kind: wire.Closed, Err: errors.New(text)}
+	default:
+		return ctx.Err()
+	}
+}
+func (l *line) Waiting() ([]int, time.Time) { return nil, time.Time{} }
+func (l *line) Beyond(int) []int            { return nil }
+func (l *line) Stats() engine.Stats         { return engine.Stats{} }
+func (l *line) Leave(why error) {
+	l.once.Do(func() {
+		if why != nil {
+			text := engine.PublicText(why)
+			l.end.sent.WriteString(text)
+			l.all(text)
+		}
+		l.Transport.Close()
+	})
+}
+
+func (l *line) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
+	for _, frame := range out {
+		l.end.sent.Write(frame)
+	}
+	return l.Transport.Exchange(ctx, seq, out, in, due)
+}
+
+// life runs three nodes, each with its job and, before it connects, its preparation.
+func life(t *testing.T, ctxs []context.Context, node func(i int, n *Node)) []*end {
+	t.Helper()
+	names := []string{"north", "south", "west"}
+	g, err := topology.Parse("path", len(names), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transports, err := testnet.Connect(g, [][]int{{0}, {1}, {2}}, testnet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends, gone := make([]*end, len(names)), make(chan string, 100)
+	var wait sync.WaitGroup
+	for i := range names {
+		ends[i] = new(end)
+		wait.Go(func() {
+			var own sync.Once
+			n := &Node{
+				Cluster: cluster.Named(names, g), Number: i, LogEvery: time.Hour, Log: slog.New(slog.NewTextHandler(&ends[i].shown, nil)),
+				Connect: func(engine.Options) (engine.Transport, error) {
+					return &line{Transport: transports[i], end: ends[i], gone: gone, all: func(text string) {
+						own.Do(func() { gone <- text })
+					}}, nil
+				},
+			}
+			node(i, n)
+			ends[i].err = Run(ctxs[i], n)
+			if ends[i].err != nil {
+				io.WriteString(&ends[i].shown, ends[i].err.Error())
+			}
+		})
+	}
+	wait.Wait()
+	return ends
+}
+
+func background(t *testing.T) []context.Context {
+	return []context.Context{t.Context(), t.Context(), t.Context()}
+}
+
+// secret returns a text that only owner i has, in cells, names of files and tasks, and paths.
+func secret(i int) string { return fmt.Sprintf("Secret%dOfOwner", i) }
+
+// file returns the path of a table of owner i, whose rows a change may spoil.
+func file(t *testing.T, i int, change func(rows []string) []string) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, uint64(i)))
+	rows := []string{"task,age,kind,y"}
+	for k := range 40 {
+		rows = append(rows, fmt.Sprintf("%s-task%d,%.3f,%s%d,%.3f", secret(i), k%5, rng.NormFloat64(), secret(i), k%3, rng.NormFloat64()))
+	}
+	folder := filepath.Join(t.TempDir(), secret(i))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, secret(i)+".csv")
+	if err := os.WriteFile(path, []byte(strings.Join(change(rows), "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// set returns a change of a cell of owner 1's third row.
+func set(column int, text string) func([]string) []string {
+	return func(rows []string) []string {
+		cells := strings.Split(rows[3], ",")
+		cells[column] = text
+		rows[3] = strings.Join(cells, ",")
+		return rows
+	}
+}
+
+// Nothing of the cells, file names, task names and paths of an owner reaches another one, in a training and
+// in every way in which it fails at owner 1.
+func TestNothingLeaks(t *testing.T) {
+	same := func(rows []string) []string { return rows }
+	for name, c := range map[string]struct {
+		change func(rows []string) []string
+		config func(i int, c *owners.Config)
+		ok     bool
+	}{
+		"training":       {change: same, ok: true},
+		"private":        {change: same, config: func(_ int, c *owners.Config) { r := 1; c.Rank, c.Private = &r, &owners.Privacy{Epsilon: 5} }},
+		"cell":           {change: set(1, secret(1))},
+		"target":         {change: set(3, secret(1))},
+		"large value":    {change: set(1, "1e300")},
+		"large target":   {change: set(3, "1e300")},
+		"missing column": {change: func(rows []string) []string { rows[0] = "task,age,y"; return rows }},
+		"short row":      {change: func(rows []string) []string { rows[5] = secret(1); return rows }},
+		"other column":   {change: func(rows []string) []string { rows[0] = "task,weight,kind,y"; return rows }},
+		"no rows":        {change: func(rows []string) []string { return rows[:1] }},
+		"no file":        {change: func([]string) []string { return nil }},
+		"task of another": {change: func(rows []string) []string {
+			return append(rows, secret(0)+"-task1,1,"+secret(1)+",1") // the names of owner 0, which owner 1 has too
+		}},
+		"rank": {change: same, config: func(_ int, c *owners.Config) { r := 19; c.Rank = &r }},
+		"fold": {change: same, config: func(i int, c *owners.Config) { c.Folds = 5 + i }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ends := life(t, background(t), func(i int, n *Node) {
+				path := file(t, i, map[bool]func([]string) []string{true: c.change, false: same}[i == 1])
+				var table *dataset.Table
+				config := owners.Config{Workers: 1, TaskColumn: "task", TargetColumn: "y"}
+				if c.config != nil {
+					c.config(i, &config)
+				}
+				n.Prepare = func() (err error) {
+					table, err = dataset.ReadFiles([]string{path}, dataset.TableOptions{Task: "task", Target: "y", Categorical: []string{"kind"}})
+					if err == nil {
+						n.Settings = owners.Settings(table, &config)
+					}
+					return err
+				}
+				n.Job = func(ctx context.Context, net *consensus.Network) error {
+					_, _, err := owners.Train(ctx, []*dataset.Table{table}, net, config)
+					return err
+				}
+			})
+			for i, e := range ends {
+				if (e.err == nil) != c.ok {
+					t.Errorf("node %d ends with %v", i, e.err)
+				}
+				for j := range ends {
+					if j == 0 && name == "task of another" {
+						continue
+					}
+					if bytes.Contains(e.sent.Bytes(), []byte(secret(j))) {
+						t.Errorf("node %d sends a text of owner %d: %q", i, j, e.sent.String()[max(0, e.sent.Len()-300):])
+					}
+					if j != i && strings.Contains(e.shown.String(), secret(j)) {
+						t.Errorf("node %d shows a text of owner %d: %q", i, j, e.shown.String())
+					}
+				}
+			}
+		})
+	}
+}
+
+// A node that is interrupted is named by all others, and so is one whose job fails.
+func TestEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail error
+		want string
+	}{
+		"interrupted": {nil, `node "south" was interrupted`},
+		"failed":      {errors.New("the local text"), `node "south" has failed (closed, round 0): it has failed`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctxs := background(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			ctxs[1] = ctx
+			ends := life(t, ctxs, func(i int, n *Node) {
+				n.Job = func(ctx context.Context, net *consensus.Network) error {
+					z := [][]float64{{0}}
+					if i == 1 {
+						z[0][0] = 1
+						if c.fail == nil {
+							cancel()
+						}
+					}
+					if err := net.Sum(context.WithoutCancel(ctx), z); err != nil {
+						return err
+					}
+					if i == 1 {
+						return &owners.Stop{Cause: errors.Join(c.fail, ctx.Err())}
+					}
+					return &owners.Stop{}
+				}
+			})
+			cancel()
+			for i, e := range ends {
+				if i != 1 && (e.err == nil || !strings.HasPrefix(e.err.Error(), c.want)) {
+					t.Errorf("node %d: %v, want %s", i, e.err, c.want)
+				}
+				if c.fail == nil && !errors.Is(e.err, context.Canceled) {
+					t.Errorf("node %d: %v is no interruption", i, e.err)
+				}
+			}
+			if c.fail != nil && !errors.Is(ends[1].err, c.fail) {
+				t.Errorf("the node that fails: %v", ends[1].err)
+			}
+		})
+	}
+}
+
+// All nodes have the first difference of their settings.
+func TestSettingsDiffer(t *testing.T) {
+	ends := life(t, background(t), func(i int, n *Node) {
+		n.Settings = []wire.Setting{{Name: "rank", Value: map[bool]string{true: "3", false: "2"}[i == 1]}}
+		n.Job = func(context.Context, *consensus.Network) error { return errors.New("the job ran") }
+	})
+	for i, e := range ends {
+		if e.err == nil || !strings.Contains(e.err.Error(), `rank is 3 at node "south", but 2 at node "north"`) {
+			t.Errorf("node %d: %v", i, e.err)
+		}
+	}
+}
+
+// A vote to stop that nobody has cast is a contradiction, and a panic of a job an error.
+func TestLies(t *testing.T) {
+	ends := life(t, background(t), func(_ int, n *Node) {
+		n.Job = func(context.Context, *consensus.Network) error { return &owners.Stop{} }
+	})
+	for i, e := range ends {
+		if !errors.Is(e.err, wire.ErrContradiction) {
+			t.Errorf("node %d: %v", i, e.err)
+		}
+	}
+	ends = life(t, background(t), func(_ int, n *Node) {
+		n.Job = func(context.Context, *consensus.Network) error { panic("a mistake in the program") }
+	})
+	if e := errors.Join(ends[0].err, ends[1].err, ends[2].err); e == nil || !strings.Contains(e.Error(), "fault") {
+		t.Errorf("a panic ends with %v", e)
+	}
+}

@@ -1,0 +1,128 @@
+package simulation
+
+import (
+	"context"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// options returns the options of a variant. Curves show all iterations: no stop rule ends a run early.
+func (s *Setting) options(v Variant, workers int) difalt.Options {
+	return difalt.Options{
+		Method: v.Method, Codec: v.Codec, Rank: s.Rank, Iterations: s.Iterations, Rounds: s.Rounds,
+		StartRounds: s.InitRounds, PowerIterations: s.PowerIterations, Workers: workers,
+		EveryIteration: true, Average: newPowers().average,
+	}
+}
+
+// powers are averages that apply all rounds of AGREE (Alg. 1) together, as a power of the mixing matrix,
+// which differs by rounding alone. They serve one network whose nodes all live in this process.
+type powers struct {
+	sent wire.Traffic       // of the rounds that were not carried out
+	of   map[int]*mat.Dense // the matrix of a number of rounds
+}
+
+func newPowers() *powers { return &powers{of: map[int]*mat.Dense{}} }
+
+// A power is an exchange by a power of the mixing matrix.
+type power struct {
+	consensus.Exchange // AGREE itself
+	*powers
+	w        *mat.Dense // W^rounds
+	pool     *kernel.Pool
+	cost     map[int]wire.Traffic // by the entries of a message
+	messages []consensus.Message  // of the call under way
+	work     [][2][]float64       // of every worker: the blocks of all nodes, before and after
+}
+
+const (
+	// denseSpeed is the number of summands of a dense product in the time of one summand of a sparse product.
+	denseSpeed = 8
+	mostDense  = 1000 // nodes of a dense matrix
+	// blockLen is a number of entries that are averaged together. A block of all nodes stays in the cache.
+	blockLen = 64
+)
+
+// average returns an exchange of rounds of AGREE. It is AGREE itself where a dense product takes longer.
+func (p *powers) average(net *consensus.Network, rounds int, pool *kernel.Pool) (consensus.Exchange, error) {
+	agree, err := net.Agree(rounds, pool)
+	l := net.Len()
+	if err != nil || !net.AllHosted() || l > mostDense || l*l > denseSpeed*rounds*(2*net.Graph().Edges()+l) {
+		return agree, err
+	}
+	if p.of[rounds] == nil {
+		p.of[rounds] = &mat.Dense{}
+		p.of[rounds].Pow(net.Weights().Dense(), rounds)
+	}
+	x := &power{Exchange: agree, powers: p, w: p.of[rounds], pool: pool, cost: map[int]wire.Traffic{}}
+	for range pool.Workers() {
+		x.work = append(x.work, [2][]float64{make([]float64, l*blockLen), make([]float64, l*blockLen)})
+	}
+	return x, nil
+}
+
+// Traffic returns the traffic of the network, with that of the rounds that were not carried out.
+func (x *power) Traffic() wire.Traffic { return x.Exchange.Traffic().Plus(x.sent) }
+
+// Average implements consensus.Exchange. The first messages of a size go round by round, and show the traffic
+// of the others.
+func (x *power) Average(ctx context.Context, z []consensus.Message) error {
+	n := z[0].Entries()
+	if _, seen := x.cost[n]; !seen {
+		before := x.Exchange.Traffic()
+		err := x.Exchange.Average(ctx, z)
+		x.cost[n] = x.Exchange.Traffic().Minus(before)
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	x.messages = z
+	x.pool.Run(x.share)
+	x.messages = nil
+	x.sent = x.sent.Plus(x.cost[n])
+	return nil
+}
+
+// rows returns the entries of the basis of every message, or its scalars.
+func (x *power) rows(scalars bool) [][]float64 {
+	rows := make([][]float64, len(x.messages))
+	for i, m := range x.messages {
+		if scalars {
+			rows[i] = m.Scalars
+		} else if m.Basis != nil {
+			rows[i] = m.Basis.Data()
+		}
+	}
+	return rows
+}
+
+// share averages the blocks of entries that belong to a worker.
+func (x *power) share(worker int) {
+	for _, rows := range [][][]float64{x.rows(false), x.rows(true)} {
+		for lo := worker * blockLen; lo < len(rows[0]); lo += len(x.work) * blockLen {
+			x.block(x.work[worker], rows, lo, min(lo+blockLen, len(rows[0])))
+		}
+	}
+}
+
+// block averages the entries [lo, hi) of all rows.
+func (x *power) block(work [2][]float64, rows [][]float64, lo, hi int) {
+	in, out, l := work[0], work[1], len(rows)
+	for i, row := range rows {
+		copy(in[i*blockLen:], row[lo:hi])
+	}
+	matrix := func(rows, stride int, data []float64) blas.ColumnMajor {
+		return blas.ColumnMajor{Rows: rows, Cols: l, Stride: stride, Data: data}
+	}
+	w := x.w.RawMatrix() // by rows, so that its columns are those of the transpose
+	blas.MulNN(matrix(hi-lo, blockLen, out), matrix(hi-lo, blockLen, in), matrix(l, w.Stride, w.Data))
+	for i, row := range rows {
+		copy(row[lo:hi], out[i*blockLen:])
+	}
+}

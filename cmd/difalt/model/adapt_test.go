@@ -1,0 +1,153 @@
+package model
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// conditioned returns mean and covariance of the coefficients given a table's rows of one task:
+// m + C X' (X C X' + noise/weights)^-1 (y - X m), and C - C X' (...)^-1 X C.
+func conditioned(p *Parameters, l *list, mean []float64, c mat.Matrix, noise float64) (*mat.VecDense, *mat.Dense, *mat.Dense) {
+	n := l.Rows()
+	x, y := mat.NewDense(n, 9, nil), mat.NewVecDense(n, nil)
+	for i := range n {
+		p.Design.Apply(x.RawRowView(i), l.x[i])
+		y.SetVec(i, p.Target.Standardize(l.y[i]))
+	}
+	var v, gain, cov, cx mat.Dense
+	cx.Mul(c, x.T())
+	v.Mul(x, &cx)
+	for i := range n {
+		v.Set(i, i, v.At(i, i)+noise/l.weights[i])
+	}
+	if err := gain.Solve(&v, cx.T()); err != nil {
+		panic(err)
+	}
+	m := mat.NewVecDense(9, mean)
+	var r, out mat.VecDense
+	r.MulVec(x, m)
+	r.SubVec(y, &r)
+	out.MulVec(gain.T(), &r)
+	out.AddVec(m, &out)
+	cov.Mul(&cx, &gain)
+	cov.Sub(c, &cov)
+	return &out, &cov, x
+}
+
+func TestAdapt(t *testing.T) {
+	p := synthetic()
+	m := mustNew(t, p)
+	prior := spread(&p.Prior)
+	prior.Add(prior, unpack(p.MeanCovariance, 9))
+	for _, c := range []struct {
+		task string
+		rows int
+		mean []float64
+		cov  mat.Matrix
+		at   int
+	}{
+		{"new", 4, p.Mean, prior, 4},
+		{"new", 30, p.Mean, prior, 4},
+		{"s", 12, p.Tasks.Theta[9:18], unpack(p.Tasks.Covariance[45:90], 9), 1},
+	} {
+		t.Run(c.task, func(t *testing.T) {
+			l := rows(m, c.rows, c.task)
+			for i := range l.y {
+				l.weights = append(l.weights, .5+float64(i%3))
+			}
+			theta, cov, _ := conditioned(&p, l, c.mean, c.cov, .3)
+			got, err := m.Adapt(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			packed := got.covariance(c.at)
+			for i := range 9 {
+				near(t, "coefficient", got.theta(c.at)[i], theta.AtVec(i))
+			}
+			for i, want := range pack(cov) {
+				near(t, "covariance", packed[i], want)
+			}
+			x := []float64{50, 3, 0, 0, 1, 7}
+			before, _ := m.PredictError("w", x)
+			if after, _ := got.PredictError("w", x); after != before {
+				t.Errorf("another task's prediction is %v, was %v", after, before)
+			}
+			if n := got.p.Tasks.Samples[c.at]; n != c.rows+map[string]int{"s": 6}[c.task] {
+				t.Errorf("the task has %d samples", n)
+			}
+			if len(m.Tasks()) != 4 || m.p.Tasks.Samples[1] != 6 {
+				t.Error("Adapt has changed its model")
+			}
+		})
+	}
+}
+
+// The variance of a task's noise is a fixed point of EM under its prior.
+func TestAdaptNoise(t *testing.T) {
+	p := synthetic()
+	p.Prior.Noise.TaskFreedom = 5
+	p.Tasks.Noise, p.Tasks.Freedom = []float64{.1, .2, .3, .4}, []float64{10, 10, 10, 10}
+	m := mustNew(t, p)
+	l := rows(m, 40, "new")
+	for i := range l.y {
+		l.y[i] = 10 + 9*math.Sin(float64(1+i)*12.9898) // noise far above the usual one
+		l.weights = append(l.weights, 1)
+	}
+	got, err := m.Adapt(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := got.p.Tasks.Noise[4]
+	prior := spread(&p.Prior)
+	prior.Add(prior, unpack(p.MeanCovariance, 9))
+	theta, cov, x := conditioned(&p, l, p.Mean, prior, noise)
+	var fitted mat.VecDense
+	fitted.MulVec(x, theta)
+	rss, spent := 0.0, 0.0
+	for i := range l.y {
+		rss += square(p.Target.Standardize(l.y[i]) - fitted.AtVec(i))
+		spent += mat.Inner(x.RowView(i), cov, x.RowView(i))
+	}
+	if want := (5*.3 + rss + spent) / 45; math.Abs(noise/want-1) > 1e-3 || noise < 1 {
+		t.Errorf("the variance of the noise is %v, want %v", noise, want)
+	}
+	if f, want := got.p.Tasks.Freedom[4], 45-spent/noise; math.Abs(f-want) > .01 {
+		t.Errorf("its degrees of freedom are %v, want %v", f, want)
+	}
+}
+
+func TestAdaptRefuses(t *testing.T) {
+	plain := synthetic()
+	logarithm := plain
+	logarithm.Target.Log = true
+	bare := plain
+	bare.Tasks.Covariance = nil
+	for _, c := range []struct {
+		name, want string
+		p          Parameters
+		task       string
+		change     func(l *list)
+	}{
+		{"features", "the table has the features", plain, "new", func(l *list) { l.features = l.features[1:] }},
+		{"no target", "no target column", plain, "new", func(l *list) { l.y = nil }},
+		{"no rows", "no rows", plain, "new", func(l *list) { l.task = nil }},
+		{"infinite feature", `task "new", row 2: feature "dose" is +Inf`, plain, "new", func(l *list) { l.x[1][1] = math.Inf(1) }},
+		{"missing target", `task "new", row 3: the target is NaN`, plain, "new", func(l *list) { l.y[2] = math.NaN() }},
+		{"negative target", `task "new", row 1: the target is -1: the model is of the target's logarithm`, logarithm, "new", func(l *list) { l.y[0] = -1 }},
+		{"weight", `task "new", row 4: the weight is -1`, plain, "new", func(l *list) { l.weights = []float64{1, 1, 1, -1, 1} }},
+		{"huge feature", `task "new", row 1: its features are too large`, plain, "new", func(l *list) { l.x[0][1] = 1e308 }},
+		{"no covariances", `task "s": the model does not keep covariances`, bare, "s", func(*list) {}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := mustNew(t, c.p)
+			l := rows(m, 5, c.task)
+			c.change(l)
+			if _, err := m.Adapt(l); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}

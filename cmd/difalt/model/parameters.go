@@ -1,0 +1,133 @@
+package model
+
+import (
+	"math"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
+)
+
+// Parameters hold the numbers of a model with P columns ([Design.Width]) and T tasks.
+// Coefficients, variances and covariances are those of the standardised target ([Target]).
+// Symmetric matrices are packed: the upper triangle by rows, P(P+1)/2 numbers.
+type Parameters struct {
+	Estimator string        // name of the estimator: "evidence" or "cross-validation"
+	Schema    schema.Schema // feature columns of the table
+	Design    Design
+	Target    Target
+	// Mean is the posterior mean of the coefficients' mean over tasks (mu, P entries), and
+	// MeanCovariance its posterior covariance, packed.
+	Mean, MeanCovariance []float64
+	// Effects replaces Mean and MeanCovariance in the table of effects, where an estimator has one
+	// with less shrinkage; nil: Mean and MeanCovariance are used there too.
+	Effects  *Estimate
+	Prior    Prior
+	Tasks    Tasks
+	Goodness Goodness
+}
+
+// A Target describes the target column and its standardisation,
+// z = (y - Center) / Scale, or z = (log y - Center) / Scale if Log is set.
+type Target struct {
+	Column string  `json:"column"` // name in the table; may be empty
+	Center float64 `json:"center"`
+	Scale  float64 `json:"scale"`
+	Log    bool    `json:"log"`
+}
+
+// Standardize returns the standardised target. It is NaN if Log is set and y is not positive.
+func (s *Target) Standardize(y float64) float64 {
+	if s.Log {
+		if !(y > 0) {
+			return math.NaN()
+		}
+		y = math.Log(y)
+	}
+	return (y - s.Center) / s.Scale
+}
+
+// Restore returns the target whose standardised value is z. If Log is set, z is limited to 8 on
+// either side: an exponential magnifies an extrapolation beyond use.
+func (s *Target) Restore(z float64) float64 {
+	if s.Log {
+		return math.Exp(s.Center + s.Scale*min(max(z, -8), 8))
+	}
+	return s.Center + s.Scale*z
+}
+
+// An Estimate is a coefficient vector with its covariance.
+type Estimate struct {
+	Mean       []float64 // P entries
+	Covariance []float64 // packed
+	Freedom    float64   // degrees of freedom of its intervals; 0: normal intervals
+}
+
+// A Prior is the distribution of a task's deviation from the mean of all tasks,
+//
+//	theta_t - mu = diag(Deviations) e + Loadings b,   e, b ~ N(0, I),
+//
+// and of the noise. Fit, owners, Adapt and unseen tasks share it.
+type Prior struct {
+	Deviations []float64 // P standard deviations over tasks, 0 or more
+	Rank       int       // r, the number of loadings
+	Loadings   []float64 // P x r by columns
+	// Freedom is the number of degrees of freedom of the deviations, some tasks less 1.
+	// It widens intervals of unseen tasks; 0: the deviations count as exact.
+	Freedom float64
+	Noise   Noise
+}
+
+// Noise is the distribution of the standardised target about its expectation.
+type Noise struct {
+	// Variance is positive. It is the variance of all tasks, or of a usual task if TaskFreedom is positive.
+	Variance float64 `json:"variance"`
+	// Freedom is the number of degrees of freedom of Variance; 0: Variance counts as exact.
+	Freedom float64 `json:"freedom"`
+	// TaskFreedom describes how the variances of tasks differ: TaskFreedom Variance / v has a chi-squared
+	// distribution with TaskFreedom degrees of freedom for a task of variance v; 0: all tasks have Variance.
+	TaskFreedom float64 `json:"task_freedom"`
+}
+
+// Tasks hold the coefficients of the T tasks of a model.
+type Tasks struct {
+	Column  string    // name of the task column in the table; may be empty
+	Names   []string  // T distinct names
+	Samples []int     // training rows of every task
+	Theta   []float64 // T x P, posterior means of the coefficients mu + deviation
+	// Noise holds T positive variances and Freedom their degrees of freedom.
+	// Both are nil unless Prior.Noise.TaskFreedom is positive.
+	Noise, Freedom []float64
+	// Covariance holds the posterior covariances of the rows of Theta, T packed matrices, with the
+	// uncertainty of mu. Alternatively CovarianceOf sets packed to that of task t. It must be safe for
+	// concurrent use. If both are nil, intervals of known tasks are as wide as those of unseen tasks.
+	Covariance   []float64
+	CovarianceOf func(t int, packed []float64)
+}
+
+// Goodness describes how a model fits the training rows. Zero fields are unknown.
+type Goodness struct {
+	Evidence float64 `json:"evidence,omitempty"` // log evidence of the standardised targets, in nats
+	// R2Marginal is the share of the target's variance that the mean explains, and R2Conditional
+	// the share that mean and deviations explain (Nakagawa and Schielzeth 2013; Johnson 2014).
+	R2Marginal    float64 `json:"r2_marginal,omitempty"`
+	R2Conditional float64 `json:"r2_conditional,omitempty"`
+}
+
+// Triangle returns the number of entries of a packed symmetric matrix of order n.
+func Triangle(n int) int { return n * (n + 1) / 2 }
+
+// Covariance sets packed to the covariance of a deviation, diag(Deviations)^2 + Loadings Loadings'.
+func (p *Prior) Covariance(packed []float64) {
+	w := len(p.Deviations)
+	at := 0
+	for i := range w {
+		for j := i; j < w; j++ {
+			sum := 0.0
+			for k := range p.Rank {
+				sum += p.Loadings[k*w+i] * p.Loadings[k*w+j]
+			}
+			packed[at] = sum
+			at++
+		}
+		packed[at-w+i] += p.Deviations[i] * p.Deviations[i]
+	}
+}

@@ -1,0 +1,310 @@
+package owners
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
+)
+
+// drawn returns the tables of so many nodes, of tasks that differ by an intercept and along one direction.
+func drawn(t *testing.T, seed uint64, nodes, tasks, rows int) []*dataset.Table {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	list := make([]*dataset.Table, nodes)
+	for g := range list {
+		table, err := dataset.NewTable([]string{"age", "dose", "weight"}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range tasks {
+			a, b := rng.NormFloat64(), rng.NormFloat64()
+			for range rows + rng.IntN(3) {
+				x := []float64{50 + 10*rng.NormFloat64(), math.Exp(rng.NormFloat64()), rng.NormFloat64()}
+				y := 3 + a + .05*x[0] + math.Sin(2*x[2]) + b*((x[0]-50)/10+x[2]) + .3*rng.NormFloat64()
+				if err := table.Append(fmt.Sprintf("site %d, task %d", g, k), x, y); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		list[g] = table
+	}
+	return list
+}
+
+func weights(t *testing.T, kind string, nodes int) *topology.Weights {
+	t.Helper()
+	g, err := topology.Parse(kind, nodes, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := topology.NewWeights(g, topology.Metropolis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func together(t *testing.T, list []*dataset.Table, c Config) (*model.Model, *Report) {
+	t.Helper()
+	net, err := consensus.New(weights(t, "complete", len(list)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, r, err := Train(t.Context(), list, net, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, r
+}
+
+// apart trains in groups of nodes, each of which stands for a process.
+func apart(t *testing.T, list []*dataset.Table, groups [][]int, c Config,
+	change func(node int, tr wire.Transport) (wire.Transport, context.Context)) ([]*model.Model, []error) {
+	t.Helper()
+	w := weights(t, "path", len(list))
+	transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, errs := make([]*model.Model, len(groups)), make([]error, len(groups))
+	var wait sync.WaitGroup
+	for i, tr := range transports {
+		ctx := t.Context()
+		if change != nil {
+			tr, ctx = change(i, tr)
+		}
+		wait.Go(func() {
+			defer tr.Close()
+			net, err := consensus.New(w, tr)
+			if err == nil {
+				var own []*dataset.Table
+				for _, g := range groups[i] {
+					own = append(own, list[g])
+				}
+				models[i], _, err = Train(ctx, own, net, c)
+			}
+			errs[i] = err
+		})
+	}
+	wait.Wait()
+	return models, errs
+}
+
+func TestSameBits(t *testing.T) {
+	list := drawn(t, 3, 4, 5, 9)
+	one, r := together(t, list, Config{Workers: 3})
+	if len(r.Candidates) < 2 {
+		t.Fatalf("candidates: %v", r.Candidates)
+	}
+	for name, groups := range map[string][][]int{"four": {{0}, {1}, {2}, {3}}, "two": {{0, 2}, {1, 3}}} {
+		t.Run(name, func(t *testing.T) {
+			models, errs := apart(t, list, groups, Config{Workers: 1}, nil)
+			for i, m := range models {
+				if errs[i] != nil {
+					t.Fatal(errs[i])
+				}
+				for _, task := range m.Tasks() {
+					for _, x := range [][]float64{{40, 1, 0}, {61, .2, -2}} {
+						want, _, err1 := one.Predict(task, x)
+						got, known, err2 := m.Predict(task, x)
+						if err1 != nil || err2 != nil || !known || got != want {
+							t.Errorf("process %d, task %q: predicts %v, in one process %v (%v, %v)", i, task, got, want, err1, err2)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// A dense form of the objective: rows of the design of all tables.
+type dense struct {
+	x    [][]float64
+	y    []float64
+	task []int
+	n    int
+	d, p int
+	r    Ridges
+	kind []model.Column
+}
+
+// value minimises over mu, a and b for a given U, by the normal equations of all of them.
+func (o *dense) value(u *mat.Dense) float64 {
+	_, r := u.Dims()
+	w := o.p + o.n*(1+r)
+	a, c := mat.NewDense(w, w, nil), mat.NewVecDense(w, nil)
+	for j, k := range o.kind {
+		a.Set(j, j, [...]float64{model.Linear: o.r.Linear, model.Bend: o.r.Curve, model.Constant: 0}[k.Kind])
+	}
+	for k := range o.n {
+		a.Set(o.p+k*(1+r), o.p+k*(1+r), o.r.Intercept)
+		for j := range r {
+			a.Set(o.p+k*(1+r)+1+j, o.p+k*(1+r)+1+j, o.r.Direction)
+		}
+	}
+	total := 0.0
+	v := mat.NewVecDense(w, nil)
+	for i, x := range o.x {
+		v.Zero()
+		for j, e := range x {
+			v.SetVec(j, e)
+		}
+		at := o.p + o.task[i]*(1+r)
+		v.SetVec(at, 1)
+		for j := range r {
+			v.SetVec(at+1+j, floats.Dot(x[1:1+o.d], mat.Col(nil, j, u)))
+		}
+		a.RankOne(a, 1, v, v)
+		c.AddScaledVec(c, o.y[i], v)
+		total += o.y[i] * o.y[i]
+	}
+	var b mat.VecDense
+	if err := b.SolveVec(a, c); err != nil {
+		return math.Inf(1)
+	}
+	return total - mat.Dot(&b, c)
+}
+
+// orthonormal returns the U that d x r numbers span.
+func (o *dense) orthonormal(v []float64, r int) *mat.Dense {
+	var qr mat.QR
+	qr.Factorize(mat.NewDense(o.d, r, slices.Clone(v)))
+	var q mat.Dense
+	qr.QTo(&q)
+	return mat.DenseCopyOf(q.Slice(0, o.d, 0, r))
+}
+
+// lowest returns the smallest value that a quasi-Newton method finds from six starts.
+func (o *dense) lowest(rank int) float64 {
+	lowest := math.Inf(1)
+	f := func(v []float64) float64 { return o.value(o.orthonormal(v, rank)) }
+	problem := optimize.Problem{Func: f, Grad: func(grad, v []float64) {
+		for i := range v {
+			w := slices.Clone(v)
+			w[i] += 1e-5
+			up := f(w)
+			w[i] -= 2e-5
+			grad[i] = (up - f(w)) / 2e-5
+		}
+	}}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 6 {
+		start := make([]float64, o.d*rank)
+		for i := range start {
+			start[i] = rng.NormFloat64()
+		}
+		if res, err := optimize.Minimize(problem, start, nil, &optimize.BFGS{}); res != nil && (err == nil || res.F < lowest) {
+			lowest = min(lowest, res.F)
+		}
+	}
+	return lowest
+}
+
+// Train finds the minimiser that a quasi-Newton method finds on all rows at once, from wherever that starts.
+func TestMinimiser(t *testing.T) {
+	for _, rank := range []int{1, 2} {
+		t.Run(fmt.Sprintf("rank %d", rank), func(t *testing.T) {
+			list := drawn(t, 5, 2, 4, 8)
+			ridges := Ridges{.5, 2, 3, .7}
+			net, err := consensus.New(weights(t, "complete", 2), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := Config{Rank: &rank, Ridges: &ridges, Folds: 5}
+			s := &frame{group: &group{net: net}, c: &c, tables: list}
+			if err := s.introduce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			size, err := s.standardise(t.Context())
+			if err == nil {
+				err = s.addCurves(t.Context(), size)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.hold()
+			us, still, err := s.alternate(t.Context(), s.noStart(5), rank, &ridges, lastAlternations, lastIterations)
+			if err != nil || !still {
+				t.Fatalf("still %v: %v", still, err)
+			}
+			o := &dense{d: len(s.design.Scale), p: s.design.Width(), r: ridges, kind: s.design.Columns()}
+			for g, table := range list {
+				d := s.newDesigner(g)
+				for row := range table.Rows() {
+					o.y = append(o.y, d.apply(row))
+					o.x = append(o.x, slices.Clone(d.columns))
+					o.task = append(o.task, o.n+table.Task(row))
+				}
+				o.n += len(table.Tasks())
+			}
+			if len(s.design.Curves) != 3 {
+				t.Errorf("%d curves, want 3", len(s.design.Curves))
+			}
+			u := mat.NewDense(o.d, rank, nil)
+			for j := range rank {
+				u.SetCol(j, us[0].u.Col(j)[:o.d])
+			}
+			got, lowest := o.value(u), o.lowest(rank)
+			if !(math.Abs(got-lowest) <= 1e-6*lowest) {
+				t.Errorf("objective %.9f, of a quasi-Newton method %.9f", got, lowest)
+			}
+		})
+	}
+}
+
+// Tables at the edge of what can be estimated train, and predict finite numbers.
+func TestEdges(t *testing.T) {
+	for name, row := range map[string]func(k, i int) ([]float64, float64){
+		"exact": func(k, i int) ([]float64, float64) {
+			x := float64(i*i%7) + .1*float64(k)
+			return []float64{x, -x}, 3*x + float64(k)
+		},
+		"constant": func(_, i int) ([]float64, float64) { return []float64{5, 7}, float64(i * 13 % 7) },
+		"one row":  func(k, _ int) ([]float64, float64) { return []float64{float64(k), float64(k * k)}, float64(k * 5 % 7) },
+		"far apart": func(k, i int) ([]float64, float64) {
+			return []float64{1e11 + float64(i), 1e-11 * float64(i*k)}, 1e-9 * float64(i*3%5)
+		},
+		"large outlier": func(k, i int) ([]float64, float64) {
+			return []float64{math.Pow(10, float64(i/5*k)), float64(i)}, float64(i + k)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, nodes := range []int{1, 2} {
+				var list []*dataset.Table
+				for g := range nodes {
+					table, err := dataset.NewTable([]string{"a", "b"}, true)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for k := range 4 {
+						for i := range map[bool]int{true: 1, false: 6}[name == "one row"] {
+							x, y := row(4*g+k, i)
+							if err := table.Append(fmt.Sprintf("task %d of %d", k, g), x, y); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+					list = append(list, table)
+				}
+				m, _ := together(t, list, Config{})
+				if y, _, err := m.Predict("task 1 of 0", []float64{2, 1}); err != nil || math.IsNaN(y) || math.IsInf(y, 0) {
+					t.Errorf("%d nodes: predicts %v, %v", nodes, y, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,297 @@
+package owners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/fit"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/testnet"
+)
+
+// leveled returns a table of a categorical column with these levels; rows differ by seed.
+func leveled(t *testing.T, seed uint64, prefix string, levels ...string) *dataset.Table {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 2))
+	text := "task,kind,x,y\n"
+	for k := range 60 {
+		l := levels[k%len(levels)]
+		text += fmt.Sprintf("%s%d,%s,%.4f,%.4f\n", prefix, k%4, l, rng.NormFloat64(), float64(len(l))+rng.NormFloat64()*.1)
+	}
+	table, err := dataset.ReadCSV(strings.NewReader(text), dataset.TableOptions{Task: "task", Target: "y", Categorical: []string{"kind"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// All nodes have the columns of all levels, under the texts of their own.
+func TestLevels(t *testing.T) {
+	list := []*dataset.Table{leveled(t, 1, "a", "x", "yyyy"), leveled(t, 2, "b", "yyyy", "zz"), leveled(t, 3, "c", "x", "wwwwwww")}
+	rank := 0
+	c := Config{Rank: &rank}
+	one, _ := together(t, list, c)
+	models, errs := apart(t, list, [][]int{{0}, {1}, {2}}, c, nil)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	known := one.Parameters().Schema.Categories[0].Levels
+	if sorted := slices.Sorted(slices.Values(known)); !slices.Equal(sorted, []string{"wwwwwww", "x", "yyyy", "zz"}) {
+		t.Fatalf("levels %q", sorted)
+	}
+	for i, m := range models {
+		own := m.Parameters().Schema.Categories[0].Levels
+		for k, text := range own {
+			has := slices.Contains(list[i].Features(), "kind="+known[k])
+			if has != (text == known[k]) || !has && !strings.Contains(text, "other owners") {
+				t.Errorf("process %d: level %q, of all %q", i, text, known[k])
+			}
+		}
+		if !slices.Equal(m.Parameters().Mean, one.Parameters().Mean) {
+			t.Errorf("process %d has another mean", i)
+		}
+	}
+	for k, text := range known { // the target is the length of the level
+		x := make([]float64, len(one.Features()))
+		x[k] = 1
+		if y, _, err := one.Predict("a0", x); err != nil || math.Abs(y-float64(len(text))) > .5 {
+			t.Errorf("level %q: predicts %v, want about %d (%v)", text, y, len(text), err)
+		}
+	}
+}
+
+// What a node does wrong ends the training at all nodes: there with its text, elsewhere without.
+func TestStops(t *testing.T) {
+	rank, large := 1, 4
+	for name, c := range map[string]struct {
+		spoil  func(list []*dataset.Table)
+		config Config
+		want   string
+	}{
+		"task twice":   {func(l []*dataset.Table) { l[1] = l[0] }, Config{}, `task "site 0, task 0" is at another node too`},
+		"no target":    {func(l []*dataset.Table) { l[1] = noTarget(t) }, Config{}, "the table has no target column"},
+		"large number": {func(l []*dataset.Table) { _ = l[1].Append("site 1, task 0", []float64{1, 2e12, 3}, 1) }, Config{}, `column "dose": 2e+12 is above`},
+		"ridges":       {nil, Config{Rank: &rank, Ridges: &Ridges{1, 1, 0, 1}}, "a ridge is 0"},
+		"rank":         {nil, Config{Rank: &large}, "the rank is 4: must be at most 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := drawn(t, 1, 3, 3, 6)
+			if c.spoil != nil {
+				c.spoil(list)
+			}
+			_, errs := apart(t, list, [][]int{{0}, {1}, {2}}, c.config, nil)
+			if errs[1] == nil || !strings.Contains(errs[1].Error(), c.want) {
+				t.Errorf("the node: %v, want %q", errs[1], c.want)
+			}
+			if errs[2] == nil {
+				t.Error("another node has no error")
+			}
+		})
+	}
+}
+
+func noTarget(t *testing.T) *dataset.Table {
+	table, err := dataset.NewTable([]string{"age", "dose", "weight"}, false)
+	if err == nil {
+		err = table.Append("z", []float64{1, 2, 3}, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// A node whose context ends at any exchange stops all nodes after the same sum.
+func TestContextEnds(t *testing.T) {
+	list := drawn(t, 1, 3, 3, 6)
+	zero := 0
+	for at, c := range map[int]Config{0: {Rank: &zero}, 3: {}, 17: {Rank: &zero}, 60: {}, 200: {}} { // rank 0 runs no difalt
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			_, errs := apart(t, list, [][]int{{0}, {1}, {2}}, c, func(node int, tr wire.Transport) (wire.Transport, context.Context) {
+				if node != 1 {
+					return tr, t.Context()
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				return &ending{tr, at, cancel}, ctx
+			})
+			for i, err := range errs {
+				var stop *Stop
+				if !errors.As(err, &stop) || errors.Is(err, context.Canceled) != (i == 1) {
+					t.Errorf("node %d: %v", i, err)
+				}
+			}
+		})
+	}
+}
+
+// An ending transport cancels its node's context at an exchange.
+type ending struct {
+	wire.Transport
+	left   int
+	cancel func()
+}
+
+func (e *ending) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
+	if e.left--; e.left < 0 {
+		e.cancel()
+	}
+	return e.Transport.Exchange(ctx, seq, out, in, due)
+}
+
+// All nodes but two cannot tell which of the two has which table.
+func TestSwap(t *testing.T) {
+	list, rank := drawn(t, 7, 3, 3, 6), 1
+	g := weights(t, "path", 3)
+	err := testnet.Swap(g.Graph(), 1, 2, func(node int, tr wire.Transport, swapped bool) error {
+		own := node
+		if swapped && node > 0 {
+			own = 3 - node
+		}
+		net, err := consensus.New(g, tr)
+		if err != nil {
+			return err
+		}
+		_, _, err = Train(t.Context(), list[own:own+1], net, Config{Rank: &rank, Ridges: &Ridges{1, 1, 1, 1}, Workers: 1})
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A private training spends its budget, and predicts much better than the means of tasks where tasks are
+// many.
+func TestPrivate(t *testing.T) {
+	list, rank := drawn(t, 9, 3, 150, 12), 1
+	c := Config{Rank: &rank, Private: &Privacy{Epsilon: 8}}
+	for _, table := range list {
+		train, err := table.Split(dataset.Split{TestFraction: .3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Train = append(c.Train, train)
+	}
+	_, r := together(t, list, c)
+	if e := r.Private.Epsilon(); !(e > 7.9 && e <= 8) {
+		t.Errorf("epsilon %v was spent", e)
+	}
+	ours, mean := r.Scores[0], r.Scores[len(r.Scores)-1]
+	if mean.Method != fit.TaskMean || !(ours.Test.RMSE < .8*mean.Test.RMSE) {
+		t.Errorf("RMSE %v, of %s %v", ours.Test.RMSE, mean.Method, mean.Test.RMSE)
+	}
+}
+
+// Scores are those of the model on all held-out rows.
+func TestScores(t *testing.T) {
+	list := drawn(t, 2, 3, 6, 12)
+	c := Config{}
+	for _, table := range list {
+		train, err := table.Split(dataset.Split{TestFraction: .3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Train = append(c.Train, train)
+	}
+	m, r := together(t, list, c)
+	squares, rows, covered := 0.0, 0, 0
+	for g, table := range list {
+		x := make([]float64, 3)
+		for i := range table.Rows() {
+			if c.Train[g][i] {
+				continue
+			}
+			p, err := m.PredictError(table.Tasks()[table.Task(i)], table.X(x, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			squares += math.Pow(table.Y(i)-p.Value, 2)
+			rows++
+			if math.Abs(table.Y(i)-p.Value) < 1.96*p.SampleError {
+				covered++
+			}
+		}
+	}
+	if got, want := r.Scores[0].Test.RMSE, math.Sqrt(squares/float64(rows)); math.Abs(got-want) > 1e-9*want || r.Scores[0].Test.Rows != rows {
+		t.Errorf("RMSE %v of %d rows, want %v of %d", got, r.Scores[0].Test.Rows, want, rows)
+	}
+	if share := float64(covered) / float64(rows); share < .85 || share > 1 {
+		t.Errorf("intervals of 95 %% cover %v", share)
+	}
+	if len(r.Scores) != 4 || r.Verdict.Other == "" {
+		t.Errorf("scores %v, verdict %v", r.Scores, r.Verdict)
+	}
+	tasks := 0
+	for range r.Tasks() {
+		tasks++
+	}
+	if tasks != 18 {
+		t.Errorf("%d tasks have scores, want 18", tasks)
+	}
+}
+
+// A liar is the transport of the root of a tree that alters frames on their way down, from some exchange on.
+type liar struct {
+	wire.Transport
+	origin wire.Origin
+	rng    *rand.Rand
+	from   uint64
+	sent   []uint64 // frames along every link
+}
+
+func (l *liar) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
+	for k, p := range out {
+		if len(p) == 0 {
+			continue
+		}
+		if seq >= l.from && k == 0 && len(p) > 30 && l.rng.IntN(3) == 0 {
+			for range 1 + l.rng.IntN(4) {
+				p[2+l.rng.IntN(len(p)-6)] ^= byte(1 + l.rng.IntN(255))
+			}
+			out[k] = testnet.Seal(p, l.origin, l.sent[k])
+		}
+		l.sent[k]++
+	}
+	return l.Transport.Exchange(ctx, seq, out, in, due)
+}
+
+// Whatever the root alters, honest nodes blame the network: none takes its own table for the cause.
+func TestLiar(t *testing.T) {
+	list, w := drawn(t, 3, 3, 3, 6), weights(t, "path", 3)
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		models, errs := apart(t, list, [][]int{{0}, {1}, {2}}, Config{Workers: 1}, func(node int, tr wire.Transport) (wire.Transport, context.Context) {
+			if node == 1 {
+				tr = &liar{tr, wire.Origin{Run: w.Fingerprint(), Node: 1}, rng, 4 + rng.Uint64N(300), make([]uint64, 2)}
+			}
+			return tr, t.Context()
+		})
+		for i, err := range errs {
+			var peer *wire.PeerError
+			if i != 1 && !errors.Is(err, wire.ErrContradiction) && !errors.Is(err, wire.ErrInconsistent) && !errors.As(err, &peer) || i != 1 && models[i] != nil {
+				t.Errorf("seed %d, node %d: %v", seed, i, err)
+			}
+		}
+	}
+}
+
+// TestPrivateOfFewTasks: where the noise hides the size of a column there is no model, but an error at every node.
+func TestPrivateOfFewTasks(t *testing.T) {
+	rank := 1
+	c := Config{Rank: &rank, Private: &Privacy{Epsilon: 1}, TargetColumn: "score"}
+	list := drawn(t, 9, 2, 8, 12)
+	net, err := consensus.New(weights(t, "complete", len(list)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Train(t.Context(), list, net, c); err == nil || !strings.Contains(err.Error(), "16 tasks at epsilon 1") {
+		t.Errorf("a model of few tasks: %v", err)
+	}
+}

@@ -1,4 +1,0 @@
-package main
-
-// ignoreBrokenPipes does nothing: there are no signals.
-func ignoreBrokenPipes() {}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/paper"
+	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/spf13/cobra"
+)
+
+func newResultsCommand() *cobra.Command {
+	var from, out string
+	group := options.NewGroup([]options.Option{
+		{Name: "from", Value: options.Text(&from, "difalt-out"), Usage: "folder `DIR` with runs of simulate"},
+		{Name: "out", Value: options.Text(&out, ""), Usage: "output folder `DIR` (default that of --from)"},
+	})
+	return newCommand("results", "Write a page with figures and tables about runs of simulate", group.Set, func(cmd *cobra.Command, _ []string) error {
+		all, err := simulation.LoadResults(from)
+		if err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
+		folder := cmp.Or(out, from)
+		if err := paper.WriteReport(folder, all); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s about %s\n", filepath.Join(folder, paper.ReportFile), text.Plural(len(all), "run"))
+		return err
+	})
+}

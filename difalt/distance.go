@@ -1,0 +1,78 @@
+package difalt
+
+import (
+	"math"
+
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/eigen"
+	"github.com/difalt/difalt/kernel/qr"
+	"gonum.org/v1/gonum/floats"
+)
+
+// SubspaceDistance returns SD_2(u, v) = |(I - u u') v|_2 for u and v with orthonormal columns: the sine of
+// the largest angle between a direction in the span of v and the span of u. It panics if u and v differ in
+// their number of rows.
+func SubspaceDistance(u, v *kernel.Basis) float64 {
+	d, ur := u.Dims()
+	vd, vr := v.Dims()
+	if d != vd {
+		panic("difalt: bases have different numbers of rows")
+	}
+	return newDistance(d, ur, vr).between(u, v)
+}
+
+// distance is the scratch memory for subspace distances.
+type distance struct {
+	m                 *kernel.Basis
+	inner, gram, work []float64
+}
+
+func newDistance(d, ur, vr int) *distance {
+	return &distance{m: kernel.NewBasis(d, vr), inner: make([]float64, ur*vr), gram: make([]float64, vr*vr), work: make([]float64, 2*vr)}
+}
+
+// between returns SD_2(u, v), the root of the largest eigenvalue of M'M for M = (I - u u') v.
+func (k *distance) between(u, v *kernel.Basis) float64 {
+	_, vr := v.Dims()
+	k.m.CopyFrom(v)
+	project(k.m, u, k.inner)
+	blas.MulTN(blas.ColumnMajor{Rows: vr, Cols: vr, Stride: vr, Data: k.gram}, k.m.Matrix(), k.m.Matrix())
+	return math.Sqrt(max(0, eigen.Largest(k.gram, vr, k.work)))
+}
+
+// project replaces v by (I - u u') v; inner is scratch for v'u.
+func project(v, u *kernel.Basis, inner []float64) {
+	_, vr := v.Dims()
+	_, ur := u.Dims()
+	products := blas.ColumnMajor{Rows: vr, Cols: ur, Stride: vr, Data: inner[:vr*ur]}
+	blas.MulTN(products, v.Matrix(), u.Matrix())
+	floats.Scale(-1, products.Data)
+	blas.AddMulNT(v.Matrix(), u.Matrix(), products)
+}
+
+// qrWork is the scratch memory of a QR factorisation.
+type qrWork struct{ r, work []float64 }
+
+func newQRWork(r int) qrWork { return qrWork{make([]float64, r*r), make([]float64, qr.WorkLen(r))} }
+
+func copyBases(dst, u []*kernel.Basis) {
+	for i, v := range u {
+		dst[i].CopyFrom(v)
+	}
+}
+
+// copyToAll makes all bases equal to the first.
+func copyToAll(z []*kernel.Basis) {
+	for _, other := range z[1:] {
+		other.CopyFrom(z[0])
+	}
+}
+
+func clone(u []*kernel.Basis) []*kernel.Basis {
+	var list []*kernel.Basis
+	for _, v := range u {
+		list = append(list, v.Clone())
+	}
+	return list
+}

@@ -1,0 +1,110 @@
+package features
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/floats"
+)
+
+// ErrNotStandard is returned by Check for features that mislead the methods.
+var ErrNotStandard = errors.New("features: offsets or sizes of features mislead the methods: use features.Standardize, or Options.AnyFeatures")
+
+const (
+	// Means of features mislead if the squared length of their vector, in units of the mean variance, is
+	// above offset; variances if one is more than wide times their mean, or below the mean divided by narrow.
+	offset       = 0.5
+	wide, narrow = 2, 4
+	chance       = 6 // standard deviations by which a sample may exceed these
+	inspected    = 1000
+	fewest       = 8 // samples for a decision
+)
+
+// mislead reports whether the means and variances of features, found in that number of samples, mislead the
+// methods. Features that are 0 everywhere do not count.
+func mislead(mean, variance []float64, samples float64) bool {
+	total, squares, least, most, d := 0.0, 0.0, math.Inf(1), 0.0, 0.0
+	for j, v := range variance {
+		m := mean[j] * mean[j]
+		if v <= rounding*rounding*m {
+			if m == 0 {
+				continue
+			}
+			v = m // a constant is as large as its mean
+		} else {
+			squares += m
+		}
+		total, least, most, d = total+v, min(least, v), max(most, v), d+1
+	}
+	average := total / d
+	luck := math.Exp(chance / math.Sqrt(samples))
+	return squares/average-d/samples > offset+chance*math.Sqrt(2*d)/samples || most > wide*luck*average || least*narrow*luck < average
+}
+
+// eachRow calls f with one in step rows of the samples.
+func eachRow(k *kernel.Tasks, step int, f func(row []float64)) {
+	row, at := make([]float64, k.Features()), 0
+	for t := range k.Len() {
+		for i := range k.Samples(t) {
+			if at++; (at-1)%step == 0 {
+				f(k.Row(row, t, i))
+			}
+		}
+	}
+}
+
+// Misleading inspects up to 1,000 samples of one node by Welford's update, and reports whether their means or variances would
+// mislead the methods. A node may differ from the others, so that only Check decides for all of them.
+func Misleading(k *kernel.Tasks) bool {
+	d := k.Features()
+	mean, variance, n := make([]float64, d), make([]float64, d), 0.0
+	eachRow(k, 1+k.TotalSamples()/inspected, func(row []float64) {
+		n++
+		for j, v := range row {
+			c := v - mean[j]
+			mean[j] += c / n
+			variance[j] += c * (v - mean[j])
+		}
+	})
+	if n < fewest {
+		return false
+	}
+	floats.Scale(1/(n-1), variance)
+	return mislead(mean, variance, n)
+}
+
+// Check returns ErrNotStandard if the means or variances of the features of all nodes would mislead the
+// methods. All nodes call it together. It reads all samples twice.
+func Check(ctx context.Context, net Sums, nodes []*kernel.Tasks) error {
+	d := nodes[0].Features()
+	samples := 0.0
+	add := func(visit func(sum, row []float64)) ([]float64, error) {
+		sums := make([][]float64, len(nodes))
+		for i, k := range nodes {
+			sums[i] = append(make([]float64, d), float64(k.TotalSamples()))
+			eachRow(k, 1, func(row []float64) { visit(sums[i], row) })
+			floats.Scale(sumScale, sums[i][:d])
+		}
+		err := net.Sum(ctx, sums)
+		samples = sums[0][d]
+		return floats.ScaleTo(sums[0][:d], 1/samples/sumScale, sums[0][:d]), err
+	}
+	mean, err := add(func(sum, row []float64) { floats.Add(sum[:d], row) })
+	if err != nil {
+		return err
+	}
+	variance, err := add(func(sum, row []float64) {
+		for j, v := range row {
+			sum[j] += (v - mean[j]) * (v - mean[j])
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if mislead(mean, variance, samples) {
+		return ErrNotStandard
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+// Package features brings features into the form that package difalt needs: about one size, and means near
+// zero. Offsets and columns of very different sizes slow all methods down, and can look like convergence.
+//
+// Standardize takes the means of every task away and divides columns by their deviations, the same at all
+// nodes; Scaling.Undo returns an estimate to the units of the data. Misleading and Check detect data that
+// need this.
+package features
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/floats"
+)
+
+// Sums adds rows over all nodes, like consensus.Network: rows[i] belongs to hosted node i and is overwritten
+// by the sum.
+type Sums interface {
+	Sum(ctx context.Context, rows [][]float64) error
+}
+
+// A Scaling has the numbers by which Standardize changed the tasks of the hosted nodes.
+type Scaling struct {
+	// Deviations are the standard deviations of the features within tasks, over all nodes; 1 for constant
+	// features.
+	Deviations []float64
+	// Means[i] has the mean of the features of task t of hosted node i at [t*d : (t+1)*d], and
+	// Responses[i][t] the mean of its responses.
+	Means, Responses [][]float64
+}
+
+const (
+	sumScale = 0x1p-20
+	rounding = 1e-14 // a deviation of this part of the mean is rounding: the feature is constant
+	mostSize = 0x1p30
+)
+
+// Standardize returns the tasks of the hosted nodes in standard form: features and responses without the mean
+// of their task, and features divided by their deviations over all nodes. That fits a model with an intercept
+// for every task. All nodes call it together. The tasks are copies, on disk if the originals are. It returns
+// an error if a number is not finite, or above 2^30 in size.
+func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kernel.Tasks, *Scaling, error) {
+	if len(nodes) == 0 {
+		return nil, nil, errors.New("features: there are no nodes")
+	}
+	d := nodes[0].Features()
+	s := &Scaling{Deviations: make([]float64, d)}
+	sums := make([][]float64, len(nodes))
+	for i, k := range nodes {
+		if k == nil || k.Features() != d {
+			return nil, nil, fmt.Errorf("features: the tasks of hosted node %d do not have %d features", i, d)
+		}
+		if x, y := k.MaxAbs(); !(x <= mostSize && y <= mostSize) {
+			return nil, nil, fmt.Errorf("features: hosted node %d has a feature of %.3g, or a response of %.3g: at most %.3g", i, x, y, mostSize)
+		}
+		means, responses, squares := moments(k)
+		s.Means, s.Responses = append(s.Means, means), append(s.Responses, responses)
+		sums[i] = append(floats.ScaleTo(squares, sumScale, squares), float64(k.TotalSamples()-k.Len()))
+	}
+	if err := net.Sum(ctx, sums); err != nil {
+		return nil, nil, err
+	}
+	for j := range s.Deviations {
+		s.Deviations[j] = math.Sqrt(sums[0][j] / sumScale / max(sums[0][d], 1))
+		if s.Deviations[j] == 0 {
+			s.Deviations[j] = 1
+		}
+	}
+	var list []*kernel.Tasks
+	for i, k := range nodes {
+		standard, err := s.apply(i, k)
+		if err != nil {
+			return nil, nil, fmt.Errorf("features: hosted node %d: %w", i, err)
+		}
+		list = append(list, standard)
+	}
+	return list, s, nil
+}
+
+// moments returns the means of the features and responses of every task, and the sums of squares of all
+// features about the means of their tasks, 0 for those that vary by rounding only.
+func moments(k *kernel.Tasks) (means, responses, squares []float64) {
+	d := k.Features()
+	row := make([]float64, d)
+	means, responses, squares = make([]float64, k.Len()*d), make([]float64, k.Len()), make([]float64, d)
+	for t := range k.Len() {
+		mean, n := means[t*d:][:d], float64(k.Samples(t))
+		if n == 0 {
+			continue
+		}
+		for i := range k.Samples(t) {
+			floats.Add(mean, k.Row(row, t, i))
+		}
+		floats.Scale(1/n, mean)
+		responses[t] = floats.Sum(k.Y(t)) / n
+		for i := range k.Samples(t) {
+			for j, v := range k.Row(row, t, i) {
+				if v -= mean[j]; math.Abs(v) > rounding*math.Abs(mean[j]) {
+					squares[j] += v * v
+				}
+			}
+		}
+	}
+	return means, responses, squares
+}
+
+// apply returns the standard form of the tasks of hosted node i.
+func (s *Scaling) apply(i int, k *kernel.Tasks) (*kernel.Tasks, error) {
+	d, samples := k.Features(), make([]int, k.Len())
+	for t := range samples {
+		samples[t] = k.Samples(t)
+	}
+	b, err := kernel.NewBuilderOnDisk(k.Folder(), d, samples, k.Storage())
+	if err != nil {
+		return nil, err
+	}
+	row := make([]float64, d)
+	for t, n := range samples {
+		mean, y := s.Means[i][t*d:][:d], k.Y(t)
+		for l := range n {
+			k.Row(row, t, l)
+			for j, m := range mean {
+				if row[j] -= m; math.Abs(row[j]) <= rounding*math.Abs(m) {
+					row[j] = 0
+				}
+				row[j] /= s.Deviations[j]
+			}
+			b.SetRow(t, l, row, y[l]-s.Responses[i][t])
+		}
+	}
+	return b.Tasks(), nil
+}
+
+// Undo returns the estimate of hosted node i in the units of the data, from U_g and the coefficients of its
+// tasks in standard form, b_t = b[t*r : (t+1)*r]: an orthonormal u, its coefficients, and the intercept of
+// every task, so that
+//
+//	y_t = X_t u coefficients_t + intercept_t.
+func (s *Scaling) Undo(i int, standard *kernel.Basis, b []float64) (u *kernel.Basis, coefficients, intercepts []float64) {
+	d, r := standard.Dims()
+	u = standard.Clone()
+	for j := range r {
+		floats.Div(u.Col(j), s.Deviations)
+	}
+	rr := make([]float64, r*r)
+	u.Orthonormalize(rr, nil)
+	coefficients, intercepts = make([]float64, len(b)), make([]float64, len(b)/r)
+	for t := range intercepts {
+		from, to := b[t*r:][:r], coefficients[t*r:][:r]
+		for i := range r { // to = R from, where R(i,j) = rr[j*r+i]
+			for j := i; j < r; j++ {
+				to[i] += rr[j*r+i] * from[j]
+			}
+		}
+		intercepts[t] = s.Responses[i][t]
+		for j, c := range to {
+			intercepts[t] -= c * floats.Dot(u.Col(j), s.Means[i][t*d:][:d])
+		}
+	}
+	return u, coefficients, intercepts
+}

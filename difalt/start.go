@@ -1,0 +1,305 @@
+package difalt
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/floats"
+)
+
+// Initial is the outcome of the spectral initialisation (Alg. 2).
+type Initial struct {
+	U            []*kernel.Basis // the orthonormal start of every hosted node
+	SigmaSquared float64         // an estimate of sigma_max(Theta*)^2; 0 if the run did not need it
+	Step         float64         // eta, 0.4/(n m SigmaSquared); see Options.Step
+	Traffic      wire.Traffic    // sent by the hosted nodes, including the comparison of options
+	Compute      time.Duration   // execution time of one node
+}
+
+// Initialize runs the initialisation alone, so that several methods can start from one estimate: put
+// Initial.U into Problem.U0 and Initial.Step into Options.Step.
+func Initialize(ctx context.Context, p *Problem, net *consensus.Network, o Options) (*Initial, error) {
+	s, err := NewSolver(p, net, o)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	before := s.exchange.Traffic()
+	if s.facts, err = s.compare(ctx); err != nil {
+		return nil, err
+	}
+	return s.initialize(ctx, before)
+}
+
+// initialize returns the start of the iterations: Problem.U0, or the result of Alg. 2. before is the traffic
+// before the nodes compared their options.
+func (s *Solver) initialize(ctx context.Context, before wire.Traffic) (*Initial, error) {
+	start := time.Now()
+	initial := &Initial{U: clone(s.problem.U0), Step: s.o.Step, Traffic: s.exchange.Traffic().Minus(before)}
+	if s.problem.U0 == nil || s.o.Step == 0 && s.o.Method != Accelerated {
+		x, err := s.o.startExchange(s.net, s.pool)
+		if err != nil {
+			return nil, err
+		}
+		before = x.Traffic()
+		u, sigma, err := s.spectral(ctx, x)
+		if err != nil {
+			return nil, err
+		}
+		if s.problem.U0 == nil {
+			initial.U = u
+		}
+		initial.SigmaSquared, initial.Step = sigma, 0.4/(s.facts.curvature()*sigma)
+		initial.Traffic = initial.Traffic.Plus(x.Traffic().Minus(before))
+	}
+	if s.exchange.Exact() && (s.problem.U0 != nil || s.o.Method != Accelerated) {
+		before = s.exchange.Traffic()
+		if err := s.exchange.Broadcast(ctx, 0, dataOf(initial.U)); err != nil {
+			return nil, err
+		}
+		initial.Traffic = initial.Traffic.Plus(s.exchange.Traffic().Minus(before))
+	}
+	initial.Compute = time.Since(start) / time.Duration(len(initial.U))
+	return initial, nil
+}
+
+// spectral is Alg. 2. It returns U_g of the hosted nodes, and node 0's estimate of sigma_max^2: L times the
+// largest diagonal entry of R. An Exact exchange gives all nodes the same factors, so that lines 4 and 15 are
+// not needed.
+func (s *Solver) spectral(ctx context.Context, x consensus.Exchange) (u []*kernel.Basis, sigma float64, err error) {
+	alpha, err := s.thresholds(ctx, x) // lines 2 to 4
+	if err != nil {
+		return nil, 0, err
+	}
+	theta := s.backProjections(alpha) // lines 5 to 7
+	u = s.powerStart()                // lines 8 and 9
+	z, rr, sigmas := clone(u), make([]float64, s.o.Rank*s.o.Rank), make([]float64, s.o.Rank)
+	for done := 1; ; done++ { // line 10
+		s.pool.Run(s.each(func(i int) { theta[i].GramProduct(z[i], u[i], nil) })) // line 11
+		if err := x.Average(ctx, messagesOf(z, nil)); err != nil {                // line 12
+			return nil, 0, err
+		}
+		for i := range z { // line 13
+			z[i].Orthonormalize(rr, nil)
+			for j := range sigmas {
+				if i == 0 {
+					sigmas[j] = s.state.nodes * rr[j*s.o.Rank+j]
+				}
+			}
+		}
+		if !x.Exact() {
+			if err := s.spread(ctx, x, z); err != nil { // lines 14 and 15
+				return nil, 0, err
+			}
+		}
+		copyBases(u, z)
+		if s.enough(done, slices.Min(sigmas)) {
+			break
+		}
+	}
+	row := make([][]float64, len(u))
+	for i := range row {
+		row[i] = []float64{slices.Max(sigmas)}
+	}
+	if !x.Exact() { // the paper does not state how the nodes obtain sigma
+		if err := x.Broadcast(ctx, 0, row); err != nil {
+			return nil, 0, err
+		}
+	}
+	if sigma = row[0][0]; !(sigma > 0) || !finite(sigma) {
+		return nil, 0, fmt.Errorf("difalt: the initialisation estimates sigma_max^2 = %v: are all responses zero?", sigma)
+	}
+	return u, sigma / (s.facts.unit * s.facts.unit), nil
+}
+
+// enough reports whether the power iterations end. Without a given number they end when the least of the r
+// singular values exceeds the sampling noise, but after two iterations at the earliest and four at the
+// latest.
+func (s *Solver) enough(done int, least float64) bool {
+	if s.problem.U0 != nil {
+		return true
+	}
+	if s.o.PowerIterations > 0 {
+		return done == s.o.PowerIterations
+	}
+	return done >= 2 && (done >= 4 || least > s.facts.edge(s.facts.yy/s.facts.curvature())*s.facts.unit*s.facts.unit)
+}
+
+// thresholds returns alpha_g of the hosted nodes (Alg. 2, lines 2 to 4). An Exact exchange would give the
+// mean that all nodes have already.
+func (s *Solver) thresholds(ctx context.Context, x consensus.Exchange) ([][]float64, error) {
+	alpha := make([][]float64, len(s.problem.Nodes))
+	factor := 9 * s.o.Kappa * s.o.Kappa * s.o.Mu * s.o.Mu
+	for i := range alpha {
+		_, yy := s.samples(i, 0).SquareSums()
+		alpha[i] = []float64{factor * s.state.nodes * float64(s.parts()) / float64(s.facts.samples) * yy}
+		if x.Exact() {
+			alpha[i][0] = factor * s.facts.yy
+		}
+	}
+	if x.Exact() {
+		return alpha, nil
+	}
+	return alpha, x.Average(ctx, messagesOf(make([]*kernel.Basis, len(alpha)), alpha))
+}
+
+// spread gives all nodes the U of the paper's node 1, node 0 here (Alg. 2, lines 14 and 15). AGREE on that U
+// and zeros leaves c_g U at node g, where c_g depends on the weights; a QR factorisation takes c_g away.
+func (s *Solver) spread(ctx context.Context, x consensus.Exchange, z []*kernel.Basis) error {
+	hosted := x.Hosted()
+	var own *kernel.Basis
+	for i, g := range hosted {
+		if g == 0 {
+			own = z[i].Clone()
+		} else {
+			clear(z[i].Data())
+		}
+	}
+	if err := x.Average(ctx, messagesOf(z, nil)); err != nil {
+		return err
+	}
+	for i, g := range hosted {
+		switch {
+		case g == 0:
+			z[i] = own
+		case floats.Norm(z[i].Data(), 2) == 0:
+			return &ParameterError{"StartRounds", s.o.StartRounds, fmt.Sprintf("too few for node 0 to reach node %d", g)}
+		default:
+			z[i].Orthonormalize(nil, nil)
+		}
+	}
+	return nil
+}
+
+// backProjections returns Theta_g of every hosted node as samples, one row a task,
+//
+//	theta_t = X_t' y_trnc / (n_t m),
+//
+// where y_trnc has zeros for the responses whose squares exceed alpha_g (Alg. 2, lines 5 to 7; m = 1 there).
+// It is in the unit of facts.
+func (s *Solver) backProjections(alpha [][]float64) []*kernel.Tasks {
+	list := make([]*kernel.Tasks, len(alpha))
+	for i := range list {
+		k := s.samples(i, 1)
+		rows := make([][]float64, k.Len())
+		s.pool.Run(func(w int) {
+			kept := make([]float64, k.MaxSamples())
+			for t := w; t < k.Len(); t += s.pool.Workers() {
+				n := k.Samples(t)
+				for j, y := range k.Y(t) {
+					if kept[j] = 0; y*y <= alpha[i][0] {
+						kept[j] = y * s.facts.unit / (float64(n) * s.facts.xx)
+					}
+				}
+				if rows[t] = make([]float64, blas.Pad(k.Features())); n > 0 {
+					k.MulTransposed(rows[t], t, kept[:n])
+				}
+			}
+		})
+		b := kernel.NewBuilder(k.Features(), []int{k.Len()}, kernel.Float64)
+		for t, row := range rows {
+			b.SetRow(0, t, row[:k.Features()], 0)
+		}
+		list[i] = b.Tasks()
+	}
+	return list
+}
+
+// powerStart returns the start of the power iteration at every hosted node: U0, Start, or one Gaussian matrix
+// for all nodes, orthonormalised (Alg. 2, lines 8 and 9).
+func (s *Solver) powerStart() []*kernel.Basis {
+	if s.problem.U0 != nil {
+		return clone(s.problem.U0)
+	}
+	u := s.problem.Start
+	if u == nil {
+		u = kernel.NewBasis(s.problem.Nodes[0].Features(), s.o.Rank)
+		rng := rand.New(rand.NewPCG(s.o.Seed, 0x5eed0f0a1ce0da7a))
+		for j := range s.o.Rank {
+			for i := range u.Col(j) {
+				u.Col(j)[i] = rng.NormFloat64()
+			}
+		}
+	}
+	list := make([]*kernel.Basis, len(s.problem.Nodes))
+	for i := range list {
+		list[i] = u.Clone()
+		list[i].Orthonormalize(nil, nil)
+	}
+	return list
+}
+
+// parts returns the number of disjoint sample sets (Alg. 3, line 4), which are 00, 0, 1, ..., 2 T_GD; 1
+// without sample splitting.
+func (s *Solver) parts() int {
+	if s.o.SampleSplit {
+		return 2*s.o.Iterations + 2
+	}
+	return 1
+}
+
+// samples returns sample set k of hosted node i, where set 0 is the paper's 00, set 1 is 0 and so on.
+func (s *Solver) samples(i, k int) *kernel.Tasks {
+	if !s.o.SampleSplit {
+		return s.problem.Nodes[i]
+	}
+	return s.problem.Nodes[i].Part(k, s.parts())
+}
+
+// selectSamples gives the groups sample set tau for line 8 and set tau + T_GD for line 11 (lines 7 and 10),
+// and all samples after the last iteration.
+func (s *Solver) selectSamples() {
+	if !s.o.SampleSplit {
+		return
+	}
+	tau := s.state.iteration + 1
+	for i, g := range s.state.groups {
+		if tau > s.o.Iterations {
+			g.SetSamples(s.problem.Nodes[i], s.problem.Nodes[i])
+			continue
+		}
+		g.SetSamples(s.samples(i, 1+tau), s.samples(i, 1+tau+s.o.Iterations))
+	}
+}
+
+// checkSplit returns a *DataError for the first task with too few samples to split.
+func (s *Solver) checkSplit() error {
+	if !s.o.SampleSplit {
+		return nil
+	}
+	need := int64(s.parts()) * int64(s.o.Rank)
+	for i, tasks := range s.problem.Nodes {
+		for t := range tasks.Len() {
+			if n := tasks.Samples(t); int64(n) < need {
+				return &DataError{s.exchange.Hosted()[i], t, -1, fmt.Sprintf("%d samples: SampleSplit needs %d", n, need)}
+			}
+		}
+	}
+	return nil
+}
+
+// messagesOf returns a message for every hosted node; scalars may be nil.
+func messagesOf(z []*kernel.Basis, scalars [][]float64) []consensus.Message {
+	list := make([]consensus.Message, len(z))
+	for i := range z {
+		if list[i].Basis = z[i]; scalars != nil {
+			list[i].Scalars = scalars[i]
+		}
+	}
+	return list
+}
+
+// dataOf returns the entries of every basis, without copying them.
+func dataOf(u []*kernel.Basis) (rows [][]float64) {
+	for _, v := range u {
+		rows = append(rows, v.Data())
+	}
+	return rows
+}

@@ -1,0 +1,117 @@
+// Package gram has the Gram matrix of the coefficients of all tasks, P = unit^2 sum_t b_t b_t': it
+// preconditions steps, and its eigenvectors are the directions in which the coefficients vary.
+package gram
+
+import (
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// A Matrix has P of all nodes, its eigenvalues and its inverse.
+type Matrix struct {
+	P       []float64 // the upper triangle by rows
+	Inverse []float64 // r x r, 0 if P is 0
+	Values  []float64 // the eigenvalues in ascending order
+	vectors []float64 // the eigenvector of Values[k] is vectors[i*r+k], i = 0, ..., r-1
+	work    []float64
+}
+
+// worst bounds the condition number of P. Smaller eigenvalues count as the largest one divided by worst, so
+// that steps are bounded in directions that no task uses.
+const worst = 1e6
+
+// New returns the zero matrix of r x r.
+func New(r int) *Matrix {
+	c := &Matrix{
+		P: make([]float64, r*(r+1)/2), Inverse: make([]float64, r*r), vectors: make([]float64, r*r), Values: make([]float64, r),
+	}
+	query := make([]float64, 1)
+	lapack64.Syev(lapack.EVCompute, c.symmetric(), c.Values, query, -1)
+	c.work = make([]float64, int(query[0]))
+	return c
+}
+
+func (c *Matrix) symmetric() blas64.Symmetric {
+	r := len(c.Values)
+	return blas64.Symmetric{N: r, Stride: r, Data: c.vectors, Uplo: gblas.Upper}
+}
+
+// Outer sets p to the upper triangle of scale B B' for the coefficients of one node, b_t = b[t*r:(t+1)*r],
+// with entries cut to most in size.
+func Outer(p, b []float64, r int, scale, most float64) {
+	clear(p)
+	for ; len(b) > 0; b = b[r:] {
+		k := 0
+		for i := range r {
+			for j := i; j < r; j++ {
+				p[k] += scale * b[i] * b[j]
+				k++
+			}
+		}
+	}
+	for k, v := range p {
+		p[k] = min(max(v, -most), most)
+	}
+}
+
+// Least is the smallest eigenvalue of P that counts.
+func (c *Matrix) Least() float64 { return max(c.Values[0], c.Values[len(c.Values)-1]/worst) }
+
+// Condition is the condition number of P, infinite if P is singular to rounding.
+func (c *Matrix) Condition() float64 {
+	return c.Values[len(c.Values)-1] / max(c.Values[0], 0)
+}
+
+// Invert sets P to the given upper triangle, and computes its eigenvalues and its inverse.
+func (c *Matrix) Invert(p []float64) {
+	r, at := len(c.Values), 0
+	copy(c.P, p)
+	for i := range r {
+		for j := i; j < r; j++ {
+			c.vectors[i*r+j] = p[at]
+			at++
+		}
+	}
+	clear(c.Inverse)
+	if lapack64.Syev(lapack.EVCompute, c.symmetric(), c.Values, c.work, len(c.work)); !(c.Values[r-1] > 0) {
+		return
+	}
+	least := c.Least()
+	for k, v := range c.Values {
+		for i := range r {
+			for j := range r {
+				c.Inverse[i*r+j] += c.vectors[i*r+k] * c.vectors[j*r+k] / max(v, least)
+			}
+		}
+	}
+}
+
+// AddProduct adds v s to dst, for a symmetric r x r matrix s.
+func AddProduct(dst, v *kernel.Basis, s []float64) {
+	_, r := v.Dims()
+	blas.AddMulNT(dst.Matrix(), v.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: s})
+}
+
+// Vector returns a copy of the eigenvector of Values[k].
+func (c *Matrix) Vector(k int) []float64 {
+	r := len(c.Values)
+	v := make([]float64, r)
+	for i := range r {
+		v[i] = c.vectors[i*r+k]
+	}
+	return v
+}
+
+// Leverage returns b'P^-1 b.
+func (c *Matrix) Leverage(b []float64) (h float64) {
+	for i, x := range b {
+		for j, y := range b {
+			h += x * c.Inverse[i*len(b)+j] * y
+		}
+	}
+	return h
+}

@@ -1,0 +1,62 @@
+// Package settings compares the settings of all nodes of a network.
+package settings
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/difalt/difalt/consensus/wire"
+)
+
+// Digits returns the numbers that every node adds to a sum over all nodes, from which Alike finds whether all
+// of them have the same settings: four numbers below 2^12, each followed by its square.
+func Digits(list []wire.Setting) (digits []float64) {
+	h := fnv.New64a()
+	fmt.Fprint(h, list)
+	for sum := h.Sum64(); len(digits) < 8; sum >>= 16 {
+		v := float64(sum >> 4 & (1<<12 - 1))
+		digits = append(digits, v, v*v)
+	}
+	return digits
+}
+
+// Alike reports whether all nodes added the same digits: (sum of v)^2 is the number of nodes times the sum of
+// v^2 only then. It is exact up to 2^14 nodes.
+func Alike(sums []float64, nodes int) bool {
+	for k := 0; k < len(sums); k += 2 {
+		if sums[k]*sums[k] != float64(nodes)*sums[k+1] {
+			return false
+		}
+	}
+	return true
+}
+
+// A Gatherer collects the bytes of every node at every node.
+type Gatherer interface {
+	Gather(ctx context.Context, own [][]byte) ([][]byte, error)
+	Hosted() []int
+}
+
+// Difference gathers the settings of all nodes and returns an error that names the first node with other
+// settings than the given ones, and the first of those: a *wire.PeerError.
+func Difference(ctx context.Context, net Gatherer, here []wire.Setting) error {
+	own, err := json.Marshal(here)
+	if err != nil {
+		return err
+	}
+	all, err := net.Gather(ctx, slices.Repeat([][]byte{own}, len(net.Hosted())))
+	if err != nil {
+		return err
+	}
+	for g, text := range all {
+		var there []wire.Setting
+		_ = json.Unmarshal(text, &there) // settings that cannot be read are unknown
+		if differ := wire.Difference(there, fmt.Sprintf("at node %d", g), here, "here"); differ != "" {
+			return &wire.PeerError{Peer: g, Kind: wire.Refused, Err: fmt.Errorf("the nodes do not run with the same options: %s", differ)}
+		}
+	}
+	return fmt.Errorf("the sums of the nodes' settings differ, but their settings do not: %w", wire.ErrContradiction)
+}

@@ -1,0 +1,77 @@
+package testnet
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/pads"
+	"github.com/difalt/difalt/topology"
+)
+
+// A Tap sees and alters the frames of a transport: those that it sends, before they leave, and those that it
+// receives, before the network reads them, from the last link to the first.
+type Tap struct{ Sent, Received func(l wire.Link, f Frame) }
+
+// A Frame is the bytes of a frame. A tap may change them, not their number; the checksum follows.
+type Frame []byte
+
+// Channel returns the channel.
+func (f Frame) Channel() wire.Channel { return wire.Channel(f[0]) }
+
+// Code returns the code, which aliases the frame.
+func (f Frame) Code() []byte { return f[6 : len(f)-4] }
+
+// Tag returns the tag of the results that the sender has received.
+func (f Frame) Tag() uint32 { return binary.LittleEndian.Uint32(f[2:]) }
+
+// SetTag sets the tag.
+func (f Frame) SetTag(tag uint32) { binary.LittleEndian.PutUint32(f[2:], tag) }
+
+// Open returns t with the tap on its links, for a network on g with the given run.
+func (x Tap) Open(t wire.Transport, g *topology.Graph, run uint64) wire.Transport {
+	links := wire.Links(g, t.Hosted())
+	tapped := &tapped{Transport: t, tap: x, links: links, run: run, sent: make([]uint64, len(links)), received: make([]uint64, len(links))}
+	if p, ok := t.(pads.Provider); ok {
+		return struct {
+			wire.Transport
+			pads.Provider
+		}{tapped, p}
+	}
+	return tapped
+}
+
+type tapped struct {
+	wire.Transport
+	tap            Tap
+	links          []wire.Link
+	run            uint64
+	sent, received []uint64
+}
+
+// Exchange implements wire.Transport.
+func (x *tapped) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
+	for k, p := range out {
+		if len(p) > 0 {
+			x.alter(x.tap.Sent, k, p, x.links[k].Node, x.sent)
+		}
+	}
+	if err := x.Transport.Exchange(ctx, seq, out, in, due); err != nil {
+		return err
+	}
+	for k := len(in) - 1; k >= 0; k-- {
+		if p := in[k]; len(p) > 0 {
+			x.alter(x.tap.Received, k, p, x.links[k].Peer, x.received)
+		}
+	}
+	return nil
+}
+
+// alter passes the frame p of a node to f, and makes its checksum right.
+func (x *tapped) alter(f func(wire.Link, Frame), k int, p []byte, node int, counts []uint64) {
+	if f != nil {
+		f(x.links[k], p)
+		Seal(p, wire.Origin{Run: x.run, Node: node}, counts[k])
+	}
+	counts[k]++
+}

@@ -1,0 +1,310 @@
+// Package private computes sums over the tasks of all nodes, and a shared representation, with differential
+// privacy, and keeps the account.
+//
+// The unit of protection is a task with all of its rows: two data sets are neighbours if one of them lacks
+// the rows of one task, which still counts as a task. A task adds a vector of length at most 1 to a sum, or
+// nothing, so that the sums of neighbours differ by a vector of length at most 1. A total has Gaussian noise
+// of standard deviation sigma in every number, and is rho-zero-concentrated private with
+//
+//	rho = 1 / (2 sigma^2)
+//
+// (Bun and Steinke, Concentrated differential privacy: simplifications, extensions, and lower bounds, 2016).
+// The rho of several totals add up, and everything computed from totals is as private. The number and the
+// names of tasks are public.
+//
+// No node ever has the total without noise: every node adds its share of the noise, of variance sigma^2/L, to
+// its own part before that is masked. Vectors are rounded towards zero to multiples of a grid, and shares are
+// integers of a discrete Gaussian distribution of 2^20 grid units, so that no bit of a total depends on how a
+// computer rounds. The sum of L shares is less than e^-10^12 away from one discrete Gaussian (Kairouz, Liu
+// and Steinke, The distributed discrete Gaussian mechanism for federated learning with secure aggregation,
+// 2021, theorem 1).
+package private
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/settings"
+	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Options of Run. All nodes need the same, except for Workers.
+type Options struct {
+	// Rank of the representation, from public knowledge; 0 computes the mean alone.
+	Rank int
+	// Epsilon and Delta are the budget. Delta is DefaultDelta of the number of tasks if it is 0.
+	Epsilon, Delta float64
+	// Colluding is the number of nodes that may combine their knowledge, including their own shares of the
+	// noise. With 0 Epsilon holds against readers who take no part in the network.
+	Colluding int
+	// Account, if it is not nil, replaces Epsilon, Delta and Colluding; Run spends all that is left of it.
+	Account *Account
+	// MeanBound, from public knowledge, is a length that most theta_t do not exceed. Then Run publishes the
+	// mean of the theta_t, cut to that length, for a quarter of the budget, and U is the representation of
+	// the differences from it. 0 assumes that the mean is zero.
+	MeanBound float64
+	// Workers is the number of threads; 0 is GOMAXPROCS.
+	Workers int
+}
+
+// A Result is the outcome of Run. Mean, U, Spectrum and Account may be published: they have (epsilon, delta)
+// privacy, and so has everything computed from them. B is not private.
+type Result struct {
+	Mean          []float64     // of the theta_t; nil without MeanBound
+	MeanDeviation float64       // the standard deviation of the noise in an entry of Mean
+	U             *kernel.Basis // d x r and orthonormal, the same bits at all nodes; nil if Rank is 0
+	// Spectrum has the r largest eigenvalues of the published matrix and then the mean of the others, divided
+	// by the number of tasks. An eigenvalue that exceeds that mean by less than NoiseEdge may be noise.
+	Spectrum  []float64
+	NoiseEdge float64 // about the largest eigenvalue of the noise, divided by the number of tasks
+	// B[i] has the coefficients of the tasks of node Hosted()[i] from their own rows: theta_t = Mean + U b_t
+	// with b_t = B[i][t*r : (t+1)*r].
+	B       [][]float64
+	Tasks   int // T, of all nodes
+	Silent  int // tasks of this process without a direction, since X'y = 0; other processes do not learn it
+	Clipped int // tasks of this process whose theta_t was longer than MeanBound; others do not learn it
+	Account *Account
+}
+
+// Run computes the representation of all tasks with differential privacy; nodes[i] are the tasks of node
+// Hosted()[i]. All nodes call it together. Every node computes the direction of the coefficients of each
+// task, c_t = theta_t / |theta_t|,
+//
+//	theta_t = (X_t'X_t + ridge_t I)^-1 X_t'y_t,
+//
+// with ridge_t from the likelihood of the task alone. The nodes add up c_t c_t', each of length 1, with
+// noise, so that the sensitivity of the sum is known without clipping. U spans the r leading eigenvectors of
+// the total. Then every node fits its own b_t, with a ridge for their spread in each direction, from Spectrum
+// and the likelihood of its tasks.
+//
+// Run neither scales nor centres features: they should be of about one size, by public knowledge. After an
+// error the budget counts as spent.
+func Run(ctx context.Context, nodes []*kernel.Tasks, net *consensus.Network, o Options) (*Result, error) {
+	if net == nil {
+		return nil, errors.New("private: need a network")
+	}
+	if err := errors.Join(kernel.Err(), o.validate(nodes, net.Hosted())); err != nil {
+		return nil, fmt.Errorf("private: %w", err)
+	}
+	tasks, err := o.compare(ctx, nodes, net)
+	if err != nil {
+		return nil, err
+	}
+	pool := kernel.NewPool(o.Workers)
+	defer pool.Close()
+	s := &run{net: net, pool: pool, nodes: slices.Clone(nodes), res: &Result{Tasks: tasks, Account: o.Account}}
+	if s.res.Account == nil {
+		if s.res.Account, err = NewAccount(o.Epsilon, o.delta(tasks), o.Colluding); err != nil {
+			return nil, err
+		}
+	}
+	if o.MeanBound > 0 {
+		if err := s.findMean(ctx, &o); err != nil {
+			return nil, err
+		}
+	}
+	if o.Rank > 0 {
+		if err := s.findBasis(ctx, o.Rank); err != nil {
+			return nil, err
+		}
+	}
+	return s.res, net.Confirm(ctx)
+}
+
+// validate checks everything that this process can see.
+func (o *Options) validate(nodes []*kernel.Tasks, hosted []int) error {
+	p := difalt.Problem{Nodes: nodes}
+	if err := p.Validate(hosted, o.Rank); err != nil {
+		return err
+	}
+	switch {
+	case !(o.MeanBound >= 0) || math.IsInf(o.MeanBound, 0):
+		return &difalt.ParameterError{Name: "MeanBound", Value: o.MeanBound, Why: "must be finite, and not negative"}
+	case o.Rank < 0 || o.Rank == 0 && o.MeanBound == 0:
+		return &difalt.ParameterError{Name: "Rank", Value: o.Rank, Why: "must be at least 1: a choice from the data would cost budget"}
+	case o.Account != nil && (o.Epsilon != 0 || o.Delta != 0 || o.Colluding != 0):
+		return &difalt.ParameterError{Name: "Account", Value: "given", Why: "it replaces Epsilon, Delta and Colluding"}
+	case o.Account != nil:
+		return nil
+	}
+	_, err := NewAccount(o.Epsilon, o.delta(1), o.Colluding)
+	return err
+}
+
+// delta returns Delta, or its default for that number of tasks.
+func (o *Options) delta(tasks int) float64 {
+	if o.Delta == 0 {
+		return DefaultDelta(tasks)
+	}
+	return o.Delta
+}
+
+// compare checks that all nodes have the same options, and returns the number of tasks. No message depends on
+// rows.
+func (o *Options) compare(ctx context.Context, nodes []*kernel.Tasks, net *consensus.Network) (tasks int, err error) {
+	var list []wire.Setting
+	for _, v := range []struct {
+		name  string
+		value any
+	}{
+		{"Rank", o.Rank}, {"Epsilon", o.Epsilon}, {"Delta", o.Delta}, {"Colluding", o.Colluding}, {"MeanBound", o.MeanBound},
+		{"Account", o.Account}, {"the number of features", nodes[0].Features()},
+	} {
+		list = append(list, wire.Setting{Name: v.name, Value: fmt.Sprint(v.value)})
+	}
+	same := settings.Digits(list)
+	rows := make([][]float64, len(nodes))
+	for i, k := range nodes {
+		rows[i] = append(slices.Clone(same), float64(k.Len()))
+	}
+	if err := net.Sum(ctx, rows); err != nil {
+		return 0, err
+	}
+	if n := len(same); settings.Alike(rows[0][:n], net.Len()) {
+		return int(rows[0][n]), nil
+	}
+	return 0, fmt.Errorf("private: %w", settings.Difference(ctx, net, list))
+}
+
+// A run is a call of Run.
+type run struct {
+	net   *consensus.Network
+	pool  *kernel.Pool
+	nodes []*kernel.Tasks
+	res   *Result
+}
+
+// eachTask returns the results of f for every task, by hosted node and task, and the number of tasks of every
+// hosted node.
+func (s *run) eachTask(f func(k *kernel.Tasks, t int) []float64) (out [][][]float64, tasks []int) {
+	for _, k := range s.nodes {
+		list := make([][]float64, k.Len())
+		s.pool.Run(func(w int) {
+			for t := w; t < k.Len(); t += s.pool.Workers() {
+				list[t] = f(k, t)
+			}
+		})
+		out, tasks = append(out, list), append(tasks, k.Len())
+	}
+	return out, tasks
+}
+
+// meanPasses is the number of estimates of the mean; each finds most of what the ridges of the one before
+// held back.
+const meanPasses = 2
+
+// findMean publishes the mean of the theta_t and subtracts its part from the responses.
+func (s *run) findMean(ctx context.Context, o *Options) error {
+	d, account := s.nodes[0].Features(), s.res.Account
+	rho := account.Left() / meanPasses
+	if o.Rank > 0 {
+		rho /= 4
+	}
+	s.res.Mean = make([]float64, d)
+	for range meanPasses {
+		thetas, tasks := s.eachTask(estimate)
+		total, err := account.Sum(ctx, s.net, "the mean of the coefficients", rho, tasks, d, func(i, t int, v []float64) {
+			for j, x := range thetas[i][t] {
+				v[j] = x / o.MeanBound
+			}
+		})
+		if err != nil {
+			return err
+		}
+		unit := o.MeanBound / float64(s.res.Tasks)
+		floats.Scale(unit, total.Values)
+		floats.Add(s.res.Mean, total.Values)
+		s.res.MeanDeviation, s.res.Clipped = unit*total.Deviation, max(s.res.Clipped, total.Clipped)
+		for i, k := range s.nodes {
+			s.nodes[i] = without(k, total.Values)
+		}
+	}
+	return nil
+}
+
+// findBasis publishes the sum of c_t c_t', and fits the coefficients of the hosted nodes.
+func (s *run) findBasis(ctx context.Context, r int) error {
+	d, account := s.nodes[0].Features(), s.res.Account
+	directions, tasks := s.eachTask(direction)
+	outer := func(i, t int, v []float64) { packOuter(v, directions[i][t]) }
+	total, err := account.Sum(ctx, s.net, "the directions of the coefficients", account.Left(), tasks, d*(d+1)/2, outer)
+	if err != nil {
+		return err
+	}
+	for _, list := range directions {
+		for _, c := range list {
+			if c == nil {
+				s.res.Silent++
+			}
+		}
+	}
+	if err := s.res.read(total, d, r); err != nil {
+		return err
+	}
+	s.res.B = make([][]float64, len(s.nodes))
+	loadings := s.res.Loadings()
+	s.pool.Run(func(w int) {
+		for i := w; i < len(s.nodes); i += s.pool.Workers() {
+			s.res.B[i] = fitOwn(s.nodes[i], loadings)
+		}
+	})
+	return nil
+}
+
+// packOuter sets v to the upper triangle of c c' by rows. Entries off the diagonal, which stand for two, are
+// multiplied by sqrt(2), so that |v| = |c|^2.
+func packOuter(v, c []float64) {
+	at := 0
+	for i, x := range c {
+		v[at] = x * x
+		for j, y := range c[i+1:] {
+			v[at+1+j] = math.Sqrt2 * x * y
+		}
+		at += len(c) - i
+	}
+}
+
+// read sets U, Spectrum and NoiseEdge from the published sum.
+func (res *Result) read(total *Total, d, r int) error {
+	m, at := mat.NewSymDense(d, nil), 0
+	for i := range d {
+		for j := i; j < d; j++ {
+			v := total.Values[at]
+			if j > i {
+				v /= math.Sqrt2
+			}
+			m.SetSym(i, j, v)
+			at++
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(m, true) {
+		return errors.New("private: the eigenvectors of the published sum cannot be computed")
+	}
+	var vectors mat.Dense
+	e.VectorsTo(&vectors)
+	values := e.Values(nil)
+	res.U = kernel.NewBasis(d, r)
+	tasks := float64(res.Tasks)
+	for j := range r {
+		mat.Col(res.U.Col(j), d-1-j, &vectors)
+		res.Spectrum = append(res.Spectrum, values[d-1-j]/tasks)
+	}
+	rest := 0.0
+	for _, v := range values[:d-r] {
+		rest += v / tasks / float64(d-r)
+	}
+	res.Spectrum = append(res.Spectrum, rest)
+	// A symmetric matrix whose entries off the diagonal have the variance s^2 has eigenvalues up to 2 s
+	// sqrt(d) (Wigner's semicircle).
+	res.NoiseEdge = 2 * total.Deviation / math.Sqrt2 * math.Sqrt(float64(d)) / tasks
+	return nil
+}

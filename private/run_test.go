@@ -1,0 +1,207 @@
+package private_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/noise"
+	"github.com/difalt/difalt/internal/synth"
+	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/private"
+	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/floats"
+)
+
+func draw(t testing.TB, nodes, d, tasks, n, r int, noise float64, seed uint64) *difalt.Problem {
+	t.Helper()
+	p, err := synth.Data{Features: d, Tasks: tasks, Samples: n, Rank: r, Noise: noise}.Generate(t.Context(), nodes, nil, seed, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestGain: U of a private run is close to the truth with many tasks, and as good as without privacy for a
+// huge epsilon.
+func TestGain(t *testing.T) {
+	p := draw(t, 5, 8, 1000, 15, 2, .5, 5)
+	for _, c := range []struct{ epsilon, within float64 }{{8, .25}, {1000, .06}} {
+		res, err := private.Run(t.Context(), p.Nodes, network(t, 5), private.Options{Rank: 2, Epsilon: c.epsilon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sd := difalt.SubspaceDistance(res.U, p.Truth); sd > c.within {
+			t.Errorf("epsilon %v: %.3f from the truth, want at most %v", c.epsilon, sd, c.within)
+		}
+		if e := res.Account.Epsilon(); math.Abs(e-c.epsilon) > 1e-9*c.epsilon || res.Tasks != 1000 || res.Silent != 0 || res.Account.Delta() != private.DefaultDelta(1000) {
+			t.Errorf("epsilon %v: spent %v, %d tasks, %d silent", c.epsilon, e, res.Tasks, res.Silent)
+		}
+		if !(res.Spectrum[1] > res.Spectrum[2]+res.NoiseEdge) {
+			t.Errorf("epsilon %v: the spectrum is %v, that of the noise %v", c.epsilon, res.Spectrum, res.NoiseEdge)
+		}
+		// The coefficients reproduce the responses up to the noise and the shrinkage of the ridge.
+		rest, all, row := 0.0, 0.0, make([]float64, 8)
+		for i, k := range p.Nodes {
+			for task := range k.Len() {
+				for l, y := range k.Y(task) {
+					k.Row(row, task, l)
+					fit := 0.0
+					for j, b := range res.B[i][task*2:][:2] {
+						fit += b * floats.Dot(row, res.U.Col(j))
+					}
+					rest, all = rest+(y-fit)*(y-fit), all+y*y
+				}
+			}
+		}
+		if rest > .25*all {
+			t.Errorf("epsilon %v: %.2f of the responses remain", c.epsilon, rest/all)
+		}
+	}
+}
+
+// TestMean: with MeanBound the common part of the coefficients is published.
+func TestMean(t *testing.T) {
+	p := draw(t, 3, 6, 600, 15, 2, .1, 7)
+	mean, row := []float64{3, 0, 0, -2, 0, 0}, make([]float64, 6)
+	for i, k := range p.Nodes {
+		var y []float64
+		for task := range k.Len() {
+			for l, v := range k.Y(task) {
+				y = append(y, v+floats.Dot(k.Row(row, task, l), mean))
+			}
+		}
+		p.Nodes[i] = k.WithResponses(y)
+	}
+	res, err := private.Run(t.Context(), p.Nodes, network(t, 3), private.Options{Rank: 2, Epsilon: 50, MeanBound: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := floats.Distance(res.Mean, mean, 2); e > .5 || res.Clipped > 60 {
+		t.Errorf("the mean is %.3v, want %v; %d tasks clipped", res.Mean, mean, res.Clipped)
+	}
+	if n := len(res.Account.Spent()); n != 3 {
+		t.Errorf("%d sums instead of 3", n)
+	}
+}
+
+// TestSameBitsApart: with the same noise, processes of one node each compute the bits of one process.
+func TestSameBitsApart(t *testing.T) {
+	const nodes = 3
+	p, w := draw(t, nodes, 6, 30, 9, 2, .1, 3), weightsOf(t, nodes)
+	options := func(node int) private.Options {
+		a := account(t, 8, .01, 1)
+		noise.Fix(a, noise.Fixed([32]byte{byte(node)}))
+		return private.Options{Rank: 2, Account: a, MeanBound: 1}
+	}
+	ends := func() []*private.Result {
+		transports, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}, {2}}, testnet.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, errs := make([]*private.Result, nodes), make([]error, nodes)
+		var wg sync.WaitGroup
+		for g, tr := range transports {
+			wg.Go(func() {
+				defer tr.Close()
+				net, err := consensus.New(w, tr)
+				if err == nil {
+					results[g], err = private.Run(t.Context(), p.Nodes[g:g+1], net, options(g))
+				}
+				errs[g] = err
+			})
+		}
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		return results
+	}
+	first, second := ends(), ends()
+	for g := range nodes {
+		if !slices.Equal(first[g].U.Data(), first[0].U.Data()) || !slices.Equal(first[g].Mean, first[0].Mean) {
+			t.Errorf("node %d has other results than node 0", g)
+		}
+		if !slices.Equal(first[g].U.Data(), second[g].U.Data()) || !slices.Equal(first[g].B[0], second[g].B[0]) {
+			t.Errorf("node %d: two runs with the same noise differ", g)
+		}
+	}
+}
+
+// TestErrors: invalid options are named before anything is sent, and different options by all nodes.
+func TestErrors(t *testing.T) {
+	p := draw(t, 2, 5, 8, 9, 2, .1, 1)
+	spent := account(t, 1, .1, 0)
+	for name, o := range map[string]private.Options{
+		"Rank":      {Epsilon: 1},
+		"features":  {Rank: 6, Epsilon: 1},
+		"epsilon":   {Rank: 1},
+		"delta":     {Rank: 1, Epsilon: 1, Delta: 2},
+		"colluding": {Rank: 1, Epsilon: 1, Colluding: -1},
+		"MeanBound": {Epsilon: 1, MeanBound: math.Inf(1)},
+		"Account":   {Rank: 1, Epsilon: 1, Account: spent},
+		"collude":   {Rank: 1, Epsilon: 1, Colluding: 2},
+	} {
+		if _, err := private.Run(t.Context(), p.Nodes, network(t, 2), o); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	w := weightsOf(t, 2)
+	transports, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}}, testnet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for g, tr := range transports {
+		wg.Go(func() {
+			net, err := consensus.New(w, tr)
+			if err == nil {
+				_, err = private.Run(t.Context(), p.Nodes[g:g+1], net, private.Options{Rank: 1, Epsilon: float64(1 + g)})
+			}
+			if err == nil || !strings.Contains(err.Error(), "Epsilon is 2 at node 1, but 1 here") && !strings.Contains(err.Error(), "Epsilon is 1 at node 0, but 2 here") {
+				t.Errorf("node %d: %v", g, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Three sites publish a representation that hides the presence of every single task.
+func ExampleRun() {
+	p, err := synth.Data{Features: 20, Tasks: 60, Samples: 15, Rank: 2, Noise: .1}.Generate(context.Background(), 3, nil, 1, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var nodes []*kernel.Tasks = p.Nodes // of the sites in this process, features of about one size
+	res, err := private.Run(context.Background(), nodes, must(consensus.New(must(topology.NewWeights(must(topology.Ring(3)), topology.Metropolis)), nil)), private.Options{Rank: 2, Epsilon: 8})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d, r := res.U.Dims()
+	fmt.Printf("a %d x %d representation, epsilon %.0f at delta %.3f\n", d, r, res.Account.Epsilon(), res.Account.Delta())
+	for _, s := range res.Account.Spent() {
+		fmt.Printf("%s: %d numbers, rho %.2f\n", s.What, s.Numbers, s.Rho)
+	}
+	fmt.Printf("against another site, which knows its own noise: epsilon %.1f\n", res.Account.Against(1, 3))
+	// Output:
+	// a 20 x 2 representation, epsilon 8 at delta 0.011
+	// the directions of the coefficients: 210 numbers, rho 2.00
+	// against another site, which knows its own noise: epsilon 10.3
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,96 @@
+package private
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/noise"
+)
+
+// A Total is a sum over all tasks of all nodes, with its noise.
+type Total struct {
+	Values    []float64 // the same bits at all nodes
+	Deviation float64   // the standard deviation of the noise in each value
+	Clipped   int       // tasks of this process whose vector was cut; other processes do not learn it
+}
+
+// shorter leaves room for rounding when a vector of up to 2^20 numbers is cut to length 1.
+const shorter = 1 - 0x1p-30
+
+// Sum spends rho on the sum of n numbers over all tasks. Hosted node i has tasks[i] tasks; vector sets v,
+// which is 0, to the contribution of task t, computed from the rows of that task, public facts and earlier
+// totals. A vector longer than 1 is cut to that length, and one that is not finite counts as 0. All nodes
+// call Sum alike. After an error the budget is spent nevertheless.
+func (a *Account) Sum(ctx context.Context, net *consensus.Network, what string, rho float64, tasks []int, n int,
+	vector func(i, t int, v []float64)) (*Total, error) {
+	honest := net.Len() - a.colluding
+	if honest < 1 {
+		return nil, fmt.Errorf("private: %d of %d nodes may collude: no node is left to protect", a.colluding, net.Len())
+	}
+	grid := 1 / (noise.Deviation * math.Sqrt(2*rho*float64(honest)))
+	total := &Total{Deviation: noise.Deviation * grid * math.Sqrt(float64(net.Len()))}
+	for _, k := range tasks {
+		if float64(k)/grid > 0x1p52 {
+			return nil, fmt.Errorf("private: %d tasks of a node are too many for an epsilon of %v", k, a.epsilon)
+		}
+	}
+	if err := a.spend(Spending{what, rho, n}); err != nil {
+		return nil, err
+	}
+	source, v := noise.Of(a), make([]float64, n)
+	z := make([][]float64, len(tasks))
+	for i, k := range tasks {
+		z[i] = append(make([]float64, n, n+1), 1) // the last number counts the nodes
+		for t := range k {
+			clear(v)
+			vector(i, t, v)
+			if addTask(z[i], v, grid) {
+				total.Clipped++
+			}
+		}
+		for j := range n {
+			z[i][j] += float64(source.Gaussian())
+		}
+	}
+	if err := net.Sum(ctx, z); err != nil {
+		return nil, err
+	}
+	if z[0][n] != float64(net.Len()) {
+		return nil, fmt.Errorf("private: a sum has the parts of %v nodes instead of %d", z[0][n], net.Len())
+	}
+	total.Values = z[0][:n:n]
+	for j := range total.Values {
+		total.Values[j] *= grid
+	}
+	source.Record(total.Values)
+	return total, nil
+}
+
+// addTask adds v to sum, in units of grid, cut to length 1 and rounded towards zero. It reports whether v was
+// longer.
+func addTask(sum, v []float64, grid float64) bool {
+	largest := 0.0
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+		largest = max(largest, math.Abs(x))
+	}
+	if largest == 0 {
+		return false
+	}
+	squares := 0.0
+	for _, x := range v {
+		squares += x / largest * (x / largest)
+	}
+	length := largest * math.Sqrt(squares) // may be infinite
+	for j, x := range v {
+		if length > 1 {
+			x = x / largest / math.Sqrt(squares)
+		}
+		sum[j] += math.Trunc(x * shorter / grid)
+	}
+	return length > 1+1e-9
+}
