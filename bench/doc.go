@@ -14,6 +14,6 @@
 //	         workers
 //	%roof    the larger of the two: the share of the roofline
 //
-// DIFALT_KERNEL selects another kernel. Package internal/measure does the same
-// for "difalt bench"; bench/peers compares with other languages and libraries.
+// DIFALT_KERNEL selects another kernel. bench/peers compares with other
+// languages and libraries.
 package bench

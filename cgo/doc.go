@@ -1,9 +1,9 @@
-// Package openblas does whole batches of tasks of the kernel in one call to C
-// over OpenBLAS and LAPACK. It is part of builds with -tags openblas only; other
+// Package openblas does a chunk of tasks of the kernel in one call to C over OpenBLAS and
+// LAPACK. It is part of builds with -tags openblas only; other
 // builds do not need cgo.
 //
-// Package kernel uses it where measurement says that it is faster than the
-// tiles; nothing else should import it. Importing it changes nothing in a program:
+// Package kernel uses it where the processor has no tiles in assembly, or where DIFALT_KERNEL=openblas
+// asks for it; nothing else should import it. Importing it changes nothing in a program:
 // gonum uses OpenBLAS only after a call of Use.
 //
 // The build needs a C compiler, OpenBLAS and, on Linux, LAPACKE; CONTRIBUTING.md says which

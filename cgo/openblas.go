@@ -95,8 +95,8 @@ func WorkLen(maxRows, ldx, r int) int {
 	return int(C.difalt_work(C.ptrdiff_t(maxRows), C.ptrdiff_t(ldx), C.ptrdiff_t(r)))
 }
 
-// Tasks is what Step works on. All slices belong to the caller; Step writes B, Work, and
-// Grad and Objective of Chunks.
+// Tasks are a run of tasks of one chunk for Step. All slices belong to the caller; Step writes B,
+// Grad, Objective and Work. After the first call only their entries may change.
 type Tasks struct {
 	X64 []float64 // samples of all tasks in rows, if X32 is nil
 	X32 []float32
@@ -106,43 +106,36 @@ type Tasks struct {
 	Fit, Gradient Rows // samples of the least squares, and of the gradient
 	MaxRows       int  // largest number of them in a task
 
-	U      blas.ColumnMajor // basis, d x r
-	B      []float64        // coefficients of task t in B[t*r : (t+1)*r]
-	Chunks Chunks
+	U         blas.ColumnMajor // basis, d x r
+	B         []float64        // coefficients of task t in B[t*r : (t+1)*r]
+	Grad      blas.ColumnMajor // gradient, d x r
+	Objective float64          // sum of the squared residuals
 
 	Ridge float64
 	Work  []float64 // WorkLen(MaxRows, Ldx, r) entries
+
+	lo, hi int // the tasks that check has seen
 }
 
-// Rows says where the samples of tasks are: Count[t] rows of X and Y from First[t] on.
+// Rows are the samples of tasks: Count[t] rows of X and Y from First[t] on.
 type Rows struct{ First, Count []int }
 
-// Chunks are runs of tasks that are summed up each for itself. Chunk c has tasks Cuts[c] to
-// Cuts[c+1], from Cuts[0] = 0 on, its gradient, d x r by columns of stride Ldg, in
-// Grad[c*Spacing:], and its sum of the squared residuals in Objective[c].
-type Chunks struct {
-	Cuts         []int
-	Grad         []float64
-	Ldg, Spacing int
-	Objective    []float64
-}
-
-// Step does for tasks lo, lo+1, ... below hi, of one chunk or more,
+// Step does for tasks lo, lo+1, ... below hi
 //
 //	b_t       = argmin |X_t U b - y_t|^2 + ridge |b|^2
 //	Grad      += X_t' (X_t U b_t - y_t) b_t'
 //	Objective += |X_t U b_t - y_t|^2
 //
-// (Alg. 3, lines 7 to 11), the sums in each chunk for itself, and stops at the first task
-// whose least squares has fewer equations than unknowns, nearly dependent columns, or
-// numbers that overflow or are not finite: that one is for package lsq. Step returns the
-// task at which it stopped, or hi. It does not allocate. Meanwhile OpenBLAS has one
-// thread; the number of threads is restored when no Step runs any more.
-//
-// One call for many chunks is faster than a call for each: Go's scheduler takes a processor
-// away from a thread that is in C for long, and the thread has to get one back in the end.
+// (Alg. 3, lines 7 to 11), and stops at the first task whose least squares has fewer equations than
+// unknowns, nearly dependent columns, or numbers that overflow or are not finite: package lsq solves
+// that one. Step returns the task at which it stopped, or hi. A call for the tasks behind it does
+// not check the shapes again. Step does not allocate. Meanwhile OpenBLAS has one thread; the number
+// of threads is restored when no Step runs any more.
 func (s *Tasks) Step(lo, hi int) (next int) {
-	s.check(lo, hi)
+	if s.hi == 0 || lo < s.lo || hi > s.hi {
+		s.check(lo, hi)
+		s.lo, s.hi = lo, hi
+	}
 	if lo == hi {
 		return lo
 	}
@@ -154,17 +147,14 @@ func (s *Tasks) Step(lo, hi int) (next int) {
 		grad_rows:  ints(s.Gradient.Count),
 		u:          doubles(s.U.Data),
 		b:          doubles(s.B),
-		cuts:       ints(s.Chunks.Cuts),
-		grad:       doubles(s.Chunks.Grad),
-		objective:  doubles(s.Chunks.Objective),
+		grad:       doubles(s.Grad.Data),
 		work:       doubles(s.Work),
 		ridge:      C.double(s.Ridge),
 		ldx:        C.ptrdiff_t(s.Ldx),
-		spacing:    C.ptrdiff_t(s.Chunks.Spacing),
 		d:          C.int(s.U.Rows),
 		r:          C.int(s.U.Cols),
 		ldu:        C.int(s.U.Stride),
-		ldg:        C.int(s.Chunks.Ldg),
+		ldg:        C.int(s.Grad.Stride),
 		max_rows:   C.int(max(s.MaxRows, 1)),
 	}
 	if s.X32 == nil {
@@ -173,27 +163,27 @@ func (s *Tasks) Step(lo, hi int) (next int) {
 		args.x32 = (*C.float)(unsafe.SliceData(s.X32))
 	}
 	single.begin()
-	next = int(C.difalt_step(args, C.ptrdiff_t(lo), C.ptrdiff_t(hi)))
+	result := C.difalt_step(args, C.ptrdiff_t(lo), C.ptrdiff_t(hi))
 	single.end()
-	return next
+	s.Objective += float64(result.objective)
+	return int(result.next)
 }
 
 // check panics unless C will stay inside the slices.
 func (s *Tasks) check(lo, hi int) {
 	const limit = math.MaxInt32
 	d, r := s.U.Rows, s.U.Cols
-	if d <= 0 || r <= 0 || d > min(s.Ldx, s.U.Stride, s.Chunks.Ldg) ||
-		s.MaxRows < 0 || s.MaxRows+r > limit || max(s.Ldx, s.U.Stride, s.Chunks.Ldg) > limit {
+	if d <= 0 || r <= 0 || d > min(s.Ldx, s.U.Stride, s.Grad.Stride) || s.Grad.Rows != d || s.Grad.Cols != r ||
+		s.MaxRows < 0 || s.MaxRows+r > limit || max(s.Ldx, s.U.Stride, s.Grad.Stride) > limit {
 		panic(badShape)
 	}
 	if !(s.Ridge >= 0) || math.IsInf(s.Ridge, 0) {
 		panic(badRidge)
 	}
 	if lo < 0 || hi < lo || len(s.B) < hi*r || len(s.Work) < WorkLen(max(s.MaxRows, 1), s.Ldx, r) ||
-		len(s.U.Data) < (r-1)*s.U.Stride+d {
+		len(s.U.Data) < (r-1)*s.U.Stride+d || len(s.Grad.Data) < (r-1)*s.Grad.Stride+d {
 		panic(short)
 	}
-	s.Chunks.check(hi, d, r)
 	samples := min(max(len(s.X64), len(s.X32))/s.Ldx, len(s.Y))
 	s.Fit.check(lo, hi, s.MaxRows, samples)
 	s.Gradient.check(lo, hi, s.MaxRows, samples)
@@ -212,22 +202,6 @@ func (r Rows) check(lo, hi, most, samples int) {
 		if first+n > samples {
 			panic(short)
 		}
-	}
-}
-
-// check panics unless the chunks have all tasks below hi, and room for gradients of d x r.
-func (k *Chunks) check(hi, d, r int) {
-	if len(k.Cuts) == 0 || k.Cuts[0] != 0 || k.Spacing < 0 {
-		panic(badShape)
-	}
-	c := 0
-	for ; c < len(k.Cuts)-1 && k.Cuts[c] < hi; c++ {
-		if k.Cuts[c+1] < k.Cuts[c] {
-			panic(badShape)
-		}
-	}
-	if k.Cuts[c] < hi || len(k.Objective) < c || c > 0 && len(k.Grad) < (c-1)*k.Spacing+(r-1)*k.Ldg+d {
-		panic(short)
 	}
 }
 

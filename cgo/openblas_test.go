@@ -20,7 +20,6 @@ import (
 func problem(rows []int, d, r, pad int, single bool, seed uint64) *Tasks {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	s := &Tasks{Ldx: d + pad, U: blas.ColumnMajor{Rows: d, Cols: r, Stride: d + pad}, Fit: Rows{Count: rows}}
-	s.Chunks.Ldg = d + 2*pad
 	total := 0
 	for _, n := range rows {
 		s.Fit.First = append(s.Fit.First, total)
@@ -39,11 +38,8 @@ func problem(rows []int, d, r, pad int, single bool, seed uint64) *Tasks {
 		}
 	}
 	s.B = guarded(len(rows) * r)
-	s.Chunks.Cuts = []int{0, len(rows) / 3, len(rows) / 3, len(rows)} // one chunk is empty
-	s.Chunks.Spacing = s.Chunks.Ldg*r + 8
-	s.Chunks.Grad, s.Chunks.Objective = guarded(2*s.Chunks.Spacing+s.Chunks.Ldg*r), guarded(3)
-	clear(s.Chunks.Grad)
-	clear(s.Chunks.Objective)
+	s.Grad = blas.ColumnMajor{Rows: d, Cols: r, Stride: d + 2*pad, Data: guarded((d + 2*pad) * r)}
+	clear(s.Grad.Data)
 	s.Work = guarded(WorkLen(s.MaxRows, s.Ldx, r))
 	return s
 }
@@ -82,29 +78,6 @@ func (s *Tasks) x(first, n int) *mat.Dense {
 		}
 	}
 	return m
-}
-
-// sums returns gradient and objective of all chunks, and checks those of the first.
-func (s *Tasks) sums(t *testing.T) (grad []float64, objective float64) {
-	t.Helper()
-	first := *s
-	first.Fit.Count = s.Fit.Count[:s.Chunks.Cuts[1]]
-	if len(first.Fit.Count) > 0 {
-		_, want, of := reference(&first)
-		y := s.Y[:s.Fit.First[s.Chunks.Cuts[1]]]
-		yy := floats.Dot(y, y)
-		near(t, "objective of the first chunk", s.Chunks.Objective[0], of, yy)
-		for j := range s.U.Cols {
-			for k := range s.U.Rows {
-				near(t, "gradient of the first chunk", s.Chunks.Grad[j*s.Chunks.Ldg+k], want.At(k, j), mat.Norm(want, 2)+1e-6*yy)
-			}
-		}
-	}
-	grad = slices.Clone(s.Chunks.Grad[:s.Chunks.Ldg*s.U.Cols])
-	for c := 1; c < 3; c++ {
-		floats.Add(grad, s.Chunks.Grad[c*s.Chunks.Spacing:][:len(grad)])
-	}
-	return grad, floats.Sum(s.Chunks.Objective)
 }
 
 // reference computes coefficients, gradient and objective with dense matrices.
@@ -171,13 +144,12 @@ func TestStep(t *testing.T) {
 				s.Fit.Count, s.Gradient = halves(s.Fit)
 			}
 			next := s.Step(0, len(c.rows))
-			sum, objective := s.sums(t)
 			if next != len(c.rows) {
 				t.Fatalf("stopped at task %d of %d", next, len(c.rows))
 			}
 			b, grad, want := reference(s)
 			yy := floats.Dot(s.Y, s.Y)
-			near(t, "objective", objective, want, yy)
+			near(t, "objective", s.Objective, want, yy)
 			size := mat.Norm(b, 2)
 			for i := range c.rows {
 				for j := range s.U.Cols {
@@ -187,13 +159,13 @@ func TestStep(t *testing.T) {
 			size = mat.Norm(grad, 2) + 1e-6*yy // it is zero where n_t = r
 			for j := range s.U.Cols {
 				for k := range s.U.Rows {
-					near(t, "gradient", sum[j*s.Chunks.Ldg+k], grad.At(k, j), size)
+					near(t, "gradient", s.Grad.Data[j*s.Grad.Stride+k], grad.At(k, j), size)
 				}
-				for k := s.U.Rows; k < s.Chunks.Ldg; k++ {
-					near(t, "padding of the gradient", sum[j*s.Chunks.Ldg+k], 0, 0)
+				for k := s.U.Rows; k < s.Grad.Stride; k++ {
+					near(t, "padding of the gradient", s.Grad.Data[j*s.Grad.Stride+k], 0, 0)
 				}
 			}
-			for name, x := range map[string][]float64{"B": s.B, "Grad": s.Chunks.Grad, "Objective": s.Chunks.Objective, "Work": s.Work} {
+			for name, x := range map[string][]float64{"B": s.B, "Grad": s.Grad.Data, "Work": s.Work} {
 				if x[:len(x)+1][len(x)] != guard {
 					t.Errorf("wrote beyond %s", name)
 				}
@@ -255,13 +227,39 @@ func TestStepStops(t *testing.T) {
 			done := *s
 			done.Fit.Count = s.Fit.Count[:2]
 			_, grad, want := reference(&done)
-			sum, objective := s.sums(t)
-			near(t, "objective", objective, want, want)
-			near(t, "gradient", sum[0], grad.At(0, 0), mat.Norm(grad, 2))
+			near(t, "objective", s.Objective, want, want)
+			near(t, "gradient", s.Grad.Data[0], grad.At(0, 0), mat.Norm(grad, 2))
 			if next = s.Step(3, 4); next != 4 {
 				t.Errorf("task 3 stopped at %d", next)
 			}
 		})
+	}
+}
+
+// The rows of all tasks are checked by the first call, and not once more after every task that is
+// left to package lsq.
+func TestStepChecksRowsOnce(t *testing.T) {
+	panicOf := func(s *Tasks, lo, hi int) (msg any) {
+		defer func() { msg = recover() }()
+		s.Step(lo, hi)
+		return nil
+	}
+	s := problem([]int{20, 2, 20, 20}, 30, 4, 2, false, 3)
+	s.Fit.Count = slices.Clone(s.Fit.Count)
+	s.Fit.Count[3] = 21
+	if got := panicOf(s, 0, 4); got != badShape {
+		t.Errorf("a task with more samples than MaxRows: panic %v", got)
+	}
+	s.Fit.Count[3] = 20
+	if next := s.Step(0, 4); next != 1 {
+		t.Fatalf("stopped at task %d, want 1", next)
+	}
+	s.Fit.Count[1] = 21 // is not looked at again
+	if got := panicOf(s, 2, 4); got != nil || s.lo != 0 || s.hi != 4 {
+		t.Errorf("panic %v; tasks %d to %d are known to be right, want 0 to 4", got, s.lo, s.hi)
+	}
+	if got := panicOf(s, 0, 5); got != short {
+		t.Errorf("beyond the last task: panic %v", got)
 	}
 }
 

@@ -149,15 +149,18 @@ static int solve(const difalt_args *s, const scratch *k, double *b, const double
 	return (product > tol * tol * (r > 1 ? r - 1 : 1) && product <= 1) || tol * tol * squares * inverse_squares(k, ldf, r) < 1;
 }
 
-// flush adds the products v_t b_t' of the held tasks before t to a gradient.
-static void flush(const difalt_args *s, const scratch *k, double *grad, ptrdiff_t t, int held) {
+// flush adds the products v_t b_t' of the held tasks before t to the gradient.
+static void flush(const difalt_args *s, const scratch *k, ptrdiff_t t, int held) {
 	if (held == 0) return;
 	cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, s->d, s->r, held,
-	            1, k->v, (int)s->ldx, s->b + (t - held) * s->r, s->r, 1, grad, s->ldg);
+	            1, k->v, (int)s->ldx, s->b + (t - held) * s->r, s->r, 1, s->grad, s->ldg);
 }
 
-// chunk does the tasks lo, lo+1, ... below hi of one chunk, as difalt_step does.
-static ptrdiff_t chunk(const difalt_args *s, const scratch *k, double *grad, double *objective, ptrdiff_t lo, ptrdiff_t hi) {
+difalt_result difalt_step(difalt_args args, ptrdiff_t lo, ptrdiff_t hi) {
+	const difalt_args *s = &args;
+	scratch pieces, *k = &pieces;
+	carve(k, s->work, s->max_rows, s->ldx, s->r);
+	difalt_result result = {lo, 0};
 	int held = 0;
 	ptrdiff_t t;
 	for (t = lo; t < hi; t++) {
@@ -174,30 +177,18 @@ static ptrdiff_t chunk(const difalt_args *s, const scratch *k, double *grad, dou
 		}
 		memcpy(k->e, s->y + s->grad_first[t], n * sizeof *k->e);
 		cblas_dgemv(CblasColMajor, CblasNoTrans, n, s->r, 1, k->a, s->max_rows, b, 1, -1, k->e, 1);
-		*objective += cblas_ddot(n, k->e, 1, k->e, 1);
+		result.objective += cblas_ddot(n, k->e, 1, k->e, 1);
 		double *v = k->v + held * s->ldx;
 		memset(v, 0, s->d * sizeof *v); // BLAS leaves it alone when n is 0
 		cblas_dgemv(CblasColMajor, CblasNoTrans, s->d, n, 1, x, (int)s->ldx, k->e, 1, 1, v, 1);
 		if (++held == BATCH) {
-			flush(s, k, grad, t + 1, held);
+			flush(s, k, t + 1, held);
 			held = 0;
 		}
 	}
-	flush(s, k, grad, t, held);
-	return t;
-}
-
-ptrdiff_t difalt_step(difalt_args s, ptrdiff_t lo, ptrdiff_t hi) {
-	scratch k;
-	carve(&k, s.work, s.max_rows, s.ldx, s.r);
-	ptrdiff_t c = 0;
-	while (lo < hi) {
-		while (s.cuts[c + 1] <= lo) c++;
-		const ptrdiff_t end = s.cuts[c + 1] < hi ? s.cuts[c + 1] : hi;
-		lo = chunk(&s, &k, s.grad + c * s.spacing, s.objective + c, lo, end);
-		if (lo < end) break;
-	}
-	return lo;
+	flush(s, k, t, held);
+	result.next = t;
+	return result;
 }
 
 #endif

@@ -15,23 +15,25 @@ typedef struct {
 	const ptrdiff_t *grad_rows;
 	const double *u;             // basis, d x r
 	double *b;                   // coefficients, r for each task
-	const ptrdiff_t *cuts;       // chunk c has tasks cuts[c] to cuts[c+1]
-	double *grad;                // gradients of the chunks, d x r each, are added to
-	double *objective;           // and so are sums of the squared residuals of the chunks
+	double *grad;                // gradient, d x r, is added to
 	double *work;                // difalt_work entries
 	double ridge;
-	ptrdiff_t ldx, spacing;      // spacing is the distance of two gradients
+	ptrdiff_t ldx;
 	int d, r, ldu, ldg, max_rows;
 } difalt_args;
+
+typedef struct {
+	ptrdiff_t next;   // the first task that was left alone
+	double objective; // sum of the squared residuals of the tasks before it
+} difalt_result;
 
 // difalt_work returns the number of doubles in work.
 ptrdiff_t difalt_work(ptrdiff_t max_rows, ptrdiff_t ldx, ptrdiff_t r);
 
-// difalt_step does Alg. 3, lines 7 to 11, for tasks lo, lo+1, ... below hi, of one chunk or
-// more. It returns the first task that it left alone: hi, or a task whose least squares
-// needs more than a QR factorisation because it has too few samples, dependent columns or
-// numbers that are not finite.
-ptrdiff_t difalt_step(difalt_args s, ptrdiff_t lo, ptrdiff_t hi);
+// difalt_step does Alg. 3, lines 7 to 11, for tasks lo, lo+1, ... below hi. It stops at hi, or at a
+// task whose least squares needs more than a QR factorisation because it has too few samples,
+// dependent columns or numbers that are not finite.
+difalt_result difalt_step(difalt_args s, ptrdiff_t lo, ptrdiff_t hi);
 
 // difalt_orthogonalize computes b = argmin |A b - y| for the columns [A y] of f, ld rows
 // each, a multiple of 8, which it overwrites. In A = Q D F, with D diagonal, row k of F is

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/difalt/difalt/kernel/blas"
@@ -19,10 +20,17 @@ type Basis struct {
 	data         []float64
 }
 
-// NewBasis returns a zero d x r basis. It panics if d or r is not positive.
+// maxNumbers is the largest number of float64 in one allocation. Sizes below it do not overflow.
+const maxNumbers = math.MaxInt / 16
+
+// NewBasis returns a zero d x r basis. It panics if d or r is not positive, or if their
+// product is beyond the memory of any machine.
 func NewBasis(d, r int) *Basis {
 	if d <= 0 || r <= 0 {
 		panic(badBasis)
+	}
+	if d > maxNumbers || r > maxNumbers/blas.Stride(d) {
+		panic(tooLarge)
 	}
 	ld := blas.Stride(d)
 	return &Basis{d: d, r: r, stride: ld, data: alignedFloat64(ld * r)}
@@ -30,6 +38,9 @@ func NewBasis(d, r int) *Basis {
 
 // BasisOf returns a copy of m.
 func BasisOf(m mat.Matrix) *Basis {
+	if m == nil {
+		panic(noMatrix)
+	}
 	d, r := m.Dims()
 	u := NewBasis(d, r)
 	for j := range r {
@@ -55,8 +66,9 @@ func (u *Basis) Stride() int { return u.stride }
 // Col returns column j. The slice aliases the basis.
 func (u *Basis) Col(j int) []float64 { return u.data[j*u.stride:][:u.d:u.d] }
 
-// Data returns all r columns, each padded with zeros to Stride entries. The slice
-// aliases the basis; entries beyond the d of a column must stay zero.
+// Data returns all r columns, each padded to Stride entries. The slice aliases the basis.
+// The entries behind the d of a column are zero; a call that reads the basis clears them first
+// if the caller has written other numbers there.
 func (u *Basis) Data() []float64 { return u.data }
 
 // Matrix returns the basis as an argument for package blas. It aliases the basis.
@@ -66,7 +78,7 @@ func (u *Basis) Matrix() blas.ColumnMajor {
 
 // CopyFrom copies v, which must have the same dimensions.
 func (u *Basis) CopyFrom(v *Basis) {
-	if u.d != v.d || u.r != v.r {
+	if v == nil || u.d != v.d || u.r != v.r {
 		panic(badBasis)
 	}
 	copy(u.data, v.data)
@@ -90,11 +102,26 @@ func (u *Basis) Orthonormalize(rr, work []float64) {
 	if rr == nil {
 		rr = make([]float64, u.r*u.r)
 	}
-	// With the padding, of which Q has zeros too, or NaN if there is any.
-	padded := blas.ColumnMajor{Rows: blas.Pad(u.d), Cols: u.r, Stride: u.stride, Data: u.data}
-	qr.Factor(padded, blas.ColumnMajor{Rows: u.r, Cols: u.r, Stride: u.r, Data: rr}, work)
+	u.clearPadding()
+	qr.Factor(u.padded(), blas.ColumnMajor{Rows: u.r, Cols: u.r, Stride: u.r, Data: rr}, work)
+	u.clearPadding() // where U has NaN, the padding of Q has it too
+}
+
+// padded returns the basis with rows of zeros up to a multiple of 8, for products by whole tiles.
+func (u *Basis) padded() blas.ColumnMajor {
+	return blas.ColumnMajor{Rows: blas.Pad(u.d), Cols: u.r, Stride: u.stride, Data: u.data}
+}
+
+// clearPadding sets the entries behind every column to zero. It does not write zeros over zeros, so
+// that goroutines may share a basis.
+func (u *Basis) clearPadding() {
 	for j := range u.r {
-		clear(u.data[j*u.stride+u.d : j*u.stride+padded.Rows])
+		padding := u.data[j*u.stride+u.d : (j+1)*u.stride]
+		for i, v := range padding {
+			if v != 0 {
+				padding[i] = 0
+			}
+		}
 	}
 }
 

@@ -31,6 +31,9 @@ func NewBuilder(features int, samples []int, storage Storage) *Builder {
 //
 // An empty folder stands for memory.
 func NewBuilderOnDisk(folder string, features int, samples []int, storage Storage) (*Builder, error) {
+	if features > maxNumbers {
+		panic(tooLarge)
+	}
 	if features <= 0 || slices.ContainsFunc(samples, func(n int) bool { return n < 0 }) {
 		panic(badTasks)
 	}
@@ -39,10 +42,12 @@ func NewBuilderOnDisk(folder string, features int, samples []int, storage Storag
 	}
 	t := &Tasks{d: features, stride: blas.Stride(features), storage: storage, size: new(size)}
 	t.first, t.rows = make([]int, len(samples)), slices.Clone(samples)
+	if !t.count() {
+		panic(tooLarge)
+	}
 	for i := range samples[:max(len(samples)-1, 0)] {
 		t.first[i+1] = t.first[i] + samples[i]
 	}
-	t.count()
 	t.y = make([]float64, t.total)
 	if err := t.reserve(folder); err != nil {
 		return nil, fmt.Errorf("kernel: %w", err)
@@ -116,7 +121,13 @@ func (b *Builder) SetTask(t int, x mat.Matrix, y []float64) {
 	if n == 0 && x == nil {
 		return
 	}
-	if rows, d := x.Dims(); rows != n || n > 0 && d != k.d {
+	if x == nil {
+		panic(noMatrix)
+	}
+	switch rows, d := x.Dims(); {
+	case rows != n:
+		panic(badRows)
+	case n > 0 && d != k.d:
 		panic(badRow)
 	}
 	if raw, ok := x.(mat.RawMatrixer); ok {

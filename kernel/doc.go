@@ -17,8 +17,7 @@
 //		u.Orthonormalize(rr, work)                     // u becomes Q of its QR
 //	}
 //
-// An Executor steps many groups on a Pool of workers, and Products multiplies by their Gauss-Newton
-// matrices. Only constructors and what returns
+// An Executor steps many groups on a Pool of workers. Only constructors and functions that return
 // a new Basis or Tasks allocate. Scratch memory (a Workspace, work) may be nil: it is
 // allocated then. Subpackages lsq, qr and eigen offer the factorisations on their own,
 // and blas the products.
@@ -38,21 +37,35 @@
 //
 // Tiers: the loops are written in assembly for AVX2 with FMA, AVX-512 and NEON,
 // chosen by the features of the processor, and in Go for everything else. The environment
-// variable DIFALT_KERNEL = generic, avx2, avx512, neon or openblas forces one; Err
-// reports a choice that cannot be had, Info what is in use. Build tags: purego
-// leaves out all assembly, openblas adds OpenBLAS where it is faster.
+// variable DIFALT_KERNEL = generic, avx2, avx512 or neon forces one when the program starts; Err
+// reports a choice that is not available, Info the one in use. The build tag purego leaves out all
+// assembly.
+//
+// Backends: the tiles compute the steps in every build. DIFALT_KERNEL=gonum computes them with
+// gonum's blas64 and lapack64 instead, operation by operation: the specification and the reference
+// of the tests, and, with another BLAS registered there, a backend over that. The build tag openblas
+// links OpenBLAS: it computes the steps where the processor has no tiles in assembly, or with
+// DIFALT_KERNEL=openblas, and gives it to gonum's matrices by UseBLAS.
 //
 // Schedules: how far ahead the tiles ask memory for samples is measured by an Executor in
 // its first steps, and changes no bit. DIFALT_SCHEDULE forces one; see Executor.Schedule.
 //
-// OpenBLAS, in builds with that tag: the kernel leaves gonum's blas64 and lapack64 to
-// the program that embeds it, unless that calls UseBLAS. OpenBLAS has one number
-// of threads for a whole process; while steps run it is held to one, and afterwards
-// it is what it was before. A program that sets it meanwhile loses its setting.
+// OpenBLAS has one number of threads for a whole process. While it computes steps it is held to one;
+// afterwards the number is what it was before. A program that sets it meanwhile loses its setting.
 //
 // Misuse (a wrong shape, stride or length) panics with a constant message. A
 // singular task gets the minimum-norm solution and a status, never NaN; NaN in the
 // data is for the caller to refuse.
+//
+// LAPACK and BLAS by their names:
+//
+//	geqrf and orgqr (thin Q, and R)    qr.Factor, Basis.Orthonormalize
+//	gels, gelsy (minimum norm)         lsq.Solve
+//	gels of a batch                    Group.Minimize
+//	syevx (largest eigenvalue)         eigen.Largest
+//	gemm 'T','N'; 'N','T'; 'N','N'     blas.MulTN, AddMulNT, MulNN
+//	gemv 'N'; dot; axpy                blas.MulVec, Dot, Axpy
+//	all of gonum's blas64, lapack64    blas.Implementation, blas.Lapack, by blas.Use
 //
 // References to algorithms and lines are to Kang and Moothedath, "Diffusion-based
 // Decentralized Federated Multi-Task Representation Learning".

@@ -3,8 +3,7 @@ package kernel
 import "slices"
 
 // An Executor steps several groups in parallel on a pool. Every worker computes the
-// same chunks of the same groups in every step, so that what its caches and its
-// memory node contain stays useful.
+// same chunks of the same groups in every step, so that its caches stay useful.
 //
 // An Executor is used by one goroutine at a time. It does not own the pool.
 type Executor struct {
@@ -28,6 +27,9 @@ type job struct{ group, chunk int }
 
 // NewExecutor returns an executor for the groups, each of them once.
 func NewExecutor(pool *Pool, groups []*Group) *Executor {
+	if pool == nil || slices.Contains(groups, nil) {
+		panic(noPool)
+	}
 	e := &Executor{pool: pool, groups: groups}
 	var cost []int
 	total, maxSamples, d, r := 0, 0, 1, 1
@@ -55,8 +57,8 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 		e.ws = append(e.ws, NewWorkspace(maxSamples, d, r))
 	}
 	e.tune()
-	e.step = func(w int) { e.each(w, (*Group).step) }
-	e.minimize = func(w int) { e.each(w, (*Group).minimize) }
+	e.step = func(w int) { e.each(w, true) }
+	e.minimize = func(w int) { e.each(w, false) }
 	e.copy = func(w int) {
 		for _, j := range e.jobs[e.first[w]:e.first[w+1]] {
 			if g := e.groups[j.group]; g.uncopied() {
@@ -77,20 +79,16 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 	return e
 }
 
-// each calls f for the chunks of a worker, again and again: f gets the chunks of a group
-// that are still to do, and says how many of them it did, at least one.
-func (e *Executor) each(worker int, f func(g *Group, first, last int, u *Basis, ridge float64, ws *Workspace) int) {
+// each computes the chunks of a worker, with or without gradient.
+func (e *Executor) each(worker int, gradient bool) {
 	ws := e.ws[worker]
 	ws.begin()
-	for i, end := e.first[worker], e.first[worker+1]; i < end; {
-		g, first := e.groups[e.jobs[i].group], e.jobs[i].chunk
-		last := min(len(g.chunks), first+end-i) - 1
+	for i := e.first[worker]; i < e.first[worker+1]; i++ {
+		at := e.jobs[i].group
+		c := &e.groups[at].chunks[e.jobs[i].chunk]
 		ws.schedule = e.tuning.schedule(i)
-		done := f(g, first, last, e.u[e.jobs[i].group], e.ridge, ws)
-		for _, c := range g.chunks[first : first+done] {
-			e.tuning.record(i, c.elapsed)
-			i++
-		}
+		e.groups[at].step(c, e.u[at], e.ridge, ws, gradient)
+		e.tuning.record(i, c.elapsed)
 	}
 }
 
@@ -162,7 +160,7 @@ func (e *Executor) Minimize(u []*Basis, ridge float64) {
 
 func (e *Executor) run(f func(int), u []*Basis, ridge float64) {
 	if len(u) != len(e.groups) {
-		panic(badGroup)
+		panic(badBases)
 	}
 	for i, g := range e.groups {
 		g.check(u[i], ridge, e.ws[0])

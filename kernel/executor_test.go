@@ -114,5 +114,7 @@ func TestGroupTwice(t *testing.T) {
 	defer pool.Close()
 	g := kernel.NewGroup(tasks, 2)
 	kernel.NewExecutor(pool, []*kernel.Group{g, kernel.NewGroup(tasks, 2)})
+	wantPanic(t, "no pool", func() { kernel.NewExecutor(nil, []*kernel.Group{g}) })
+	wantPanic(t, "no group", func() { kernel.NewExecutor(pool, []*kernel.Group{nil}) })
 	wantPanic(t, "one group twice", func() { kernel.NewExecutor(pool, []*kernel.Group{g, g}) })
 }

@@ -22,19 +22,14 @@ type Group struct {
 	Objective float64
 	// Anchored says that the last step was an anchor (Anchor).
 	Anchored bool
-	// Elapsed is the processor time that the last step took for this group.
+	// Elapsed is the time by the clock that the chunks of this group took in the last step, added
+	// over the chunks: other programs on the same cores make it longer.
 	Elapsed time.Duration
 
 	r      int
 	fit    *Tasks // samples of the least squares (Alg. 3, line 8)
 	grad   *Tasks // samples of the gradient (Alg. 3, line 11)
 	chunks []chunk
-
-	// OpenBLAS does many chunks in one call. For it the gradients of all chunks lie one after
-	// the other (the first is Grad), and so do their objectives; cuts are the tasks at which
-	// chunks begin and end.
-	sums, objectives []float64
-	cuts             []int
 
 	reduced *reduced // nil unless Reduce was called
 }
@@ -53,7 +48,10 @@ type chunk struct {
 // NewGroup returns a group of tasks for a basis of rank r.
 func NewGroup(tasks *Tasks, r int) *Group {
 	if tasks == nil || r <= 0 {
-		panic(badGroup)
+		panic(noTasks)
+	}
+	if r > maxNumbers/max(tasks.Len(), tasks.stride) {
+		panic(tooLarge)
 	}
 	g := &Group{
 		B:      make([]float64, tasks.Len()*r),
@@ -71,11 +69,12 @@ func NewGroup(tasks *Tasks, r int) *Group {
 // lines 7 and 10), or other responses (Tasks.WithResponses). Both must be parts of one
 // Tasks, with the tasks and features of the one that the group was made of.
 func (g *Group) SetSamples(fit, grad *Tasks) {
-	if !fit.sharesMemory(grad) {
+	g.mustBeNew()
+	if fit == nil || grad == nil || !fit.sharesMemory(grad) {
 		panic(badParts)
 	}
 	if fit.Len() != len(g.Status) || grad.Len() != len(g.Status) || fit.d != g.Grad.d || grad.d != g.Grad.d {
-		panic(badGroup)
+		panic(badSamples)
 	}
 	g.fit, g.grad, g.reduced, g.Anchored = fit, grad, nil, false
 }
@@ -101,8 +100,8 @@ func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 		g.copied()
 	}
 	ws.begin()
-	for i := 0; i < len(g.chunks); {
-		i += g.step(i, len(g.chunks)-1, u, ridge, ws)
+	for i := range g.chunks {
+		g.step(&g.chunks[i], u, ridge, ws, true)
 	}
 	for j := range g.r {
 		g.reduce(j)
@@ -129,25 +128,39 @@ func (g *Group) Minimize(u *Basis, ridge float64, ws *Workspace) {
 	ws = g.check(u, ridge, ws)
 	ws.begin()
 	for i := range g.chunks {
-		g.minimize(i, i, u, ridge, ws)
+		g.step(&g.chunks[i], u, ridge, ws, false)
 	}
 	g.collect()
 }
 
-// check panics unless the arguments of a step fit. It returns the workspace to use.
+// mustBeNew panics unless NewGroup made the group and nobody replaced its results.
+func (g *Group) mustBeNew() {
+	if g.fit == nil || len(g.Status) != len(g.fit.rows) || len(g.B) != len(g.Status)*g.r || g.Grad != g.chunks[0].grad {
+		panic(notNew)
+	}
+}
+
+// check panics unless the arguments of a step fit, and clears the padding of u. It returns the
+// workspace to use.
 func (g *Group) check(u *Basis, ridge float64, ws *Workspace) *Workspace {
+	g.mustBeNew()
 	if u == g.Grad {
 		panic(aliased)
 	}
-	if ws == nil {
-		ws = NewWorkspace(max(g.fit.maxRows, g.grad.maxRows), g.Grad.d, g.r)
-	}
-	if u.d != g.Grad.d || u.r != g.r || !ws.fits(max(g.fit.maxRows, g.grad.maxRows), u.d, u.r) {
+	if u == nil || u.d != g.Grad.d || u.r != g.r {
 		panic(badGroup)
+	}
+	rows := max(g.fit.maxRows, g.grad.maxRows)
+	if ws == nil {
+		ws = NewWorkspace(rows, u.d, u.r)
+	}
+	if !ws.fits(rows, u.d, u.r) {
+		panic(badWorkspace)
 	}
 	if !(ridge >= 0) || ridge > 1e300 {
 		panic(badRidge)
 	}
+	u.clearPadding()
 	return ws
 }
 
@@ -174,7 +187,7 @@ func (g *Group) chunkCount() int {
 // cut divides the tasks into chunks of about equal numbers of samples.
 func (g *Group) cut() {
 	n := g.chunkCount()
-	g.chunks, g.cuts = make([]chunk, 0, n), []int{0}
+	g.chunks = make([]chunk, 0, n)
 	lo, done := 0, 0
 	for c := 1; c <= n; c++ {
 		hi := lo
@@ -185,114 +198,28 @@ func (g *Group) cut() {
 		if hi == lo && (c < n || len(g.chunks) > 0) {
 			continue
 		}
-		g.chunks, g.cuts = append(g.chunks, chunk{lo: lo, hi: hi}), append(g.cuts, hi)
+		g.chunks = append(g.chunks, chunk{lo: lo, hi: hi, grad: NewBasis(g.fit.d, g.r)})
 		lo = hi
-	}
-	d := g.fit.d
-	stride := blas.Stride(d)
-	size := stride * g.r
-	g.sums, g.objectives = alignedFloat64(len(g.chunks)*size), make([]float64, len(g.chunks))
-	for c := range g.chunks {
-		g.chunks[c].grad = &Basis{d: d, r: g.r, stride: stride, data: g.sums[c*size:][:size:size]}
 	}
 	g.Grad = g.chunks[0].grad
 }
 
-// step runs Alg. 3, lines 7 to 11, for the tasks of one or more of the chunks first to
-// last, and returns for how many chunks.
-func (g *Group) step(first, last int, u *Basis, ridge float64, ws *Workspace) int {
-	if g.reduced == nil && g.stepOpenBLAS(first, last, u, ridge, ws) {
-		return last - first + 1
-	}
-	start, c := time.Now(), &g.chunks[first]
-	clear(c.grad.data)
+// step computes a chunk: with gradient Alg. 3, lines 7 to 11, else lines 7 and 8.
+func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace, gradient bool) {
+	start := time.Now()
 	c.objective = 0
-	if g.reads16() {
+	if gradient {
+		clear(c.grad.data)
+	}
+	switch {
+	case gradient && g.reads16():
 		g.stepReduced(c, u, ridge, ws)
-	} else {
-		g.stepTiles(c, c.lo, c.hi, u, ridge, ws)
+	case g.reduced != nil:
+		tiles{}.step(g, c, u, ridge, ws, gradient)
+	default:
+		chosen.step(g, c, u, ridge, ws, gradient)
 	}
 	c.elapsed = time.Since(start)
-	return 1
-}
-
-// stepTiles adds the tasks lo to hi of a chunk to its gradient and objective.
-func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Workspace) {
-	ws.load(u)
-	sum := batchSum{group: g, chunk: c, ws: ws, d: u.d, first: lo}
-	var fit, grad samples
-	for t := lo; t < hi; t++ {
-		x := &fit
-		x.take(g.fit, t, g.r, ws.schedule)
-		x.mulBasis(ws, u)
-		ws.lsq.Next = x.solveNext
-		b := g.solve(t, ridge, ws)
-		e, squares := ws.lsq.Residual, ws.lsq.Squares
-		if g.grad != g.fit {
-			x = &grad
-			x.take(g.grad, t, g.r, ws.schedule)
-			x.mulBasis(ws, u)
-			e = ws.e[:x.n]
-			squares = blas.Residual(e, ws.products(x.n, g.r), b, g.grad.Y(t))
-		}
-		c.objective += squares
-		v := sum.next()
-		x.mulTransposed(v, e)
-		if g.anchoring() {
-			g.reduced.keep(t, g.r, ws, e, v)
-		}
-		sum.done(t, hi)
-	}
-}
-
-// A batchSum collects the v_t = X_t' e_t of consecutive tasks and adds v_t b_t' to the
-// gradient of a chunk, a batch of tasks at a time.
-type batchSum struct {
-	group    *Group
-	chunk    *chunk
-	ws       *Workspace
-	d        int
-	first, n int // the first task of the batch, and how many of its tasks are there
-}
-
-// next returns where the v_t of the next task belongs.
-func (s *batchSum) next() []float64 { return s.ws.v[s.n*s.ws.ldv:] }
-
-// done says that v_t of task t, of the tasks up to hi, is there.
-func (s *batchSum) done(t, hi int) {
-	if s.n++; s.n < batch && t < hi-1 {
-		return
-	}
-	r := s.group.r
-	v := blas.ColumnMajor{Rows: s.d, Cols: s.n, Stride: s.ws.ldv, Data: s.ws.v}
-	coef := blas.ColumnMajor{Rows: r, Cols: s.n, Stride: r, Data: s.group.B[s.first*r:]}
-	blas.AddMulNT(s.chunk.grad.Matrix(), v, coef)
-	s.first, s.n = t+1, 0
-}
-
-// minimize runs Alg. 3, lines 7 and 8, for the tasks of the first of some chunks. It
-// returns that this was one chunk, as step does.
-func (g *Group) minimize(first, _ int, u *Basis, ridge float64, ws *Workspace) int {
-	start, c := time.Now(), &g.chunks[first]
-	c.objective = 0
-	ws.load(u)
-	var x samples
-	for t := c.lo; t < c.hi; t++ {
-		x.take(g.fit, t, g.r, ws.schedule)
-		x.mulBasis(ws, u)
-		ws.lsq.Next = x.solveNext
-		g.solve(t, ridge, ws)
-		c.objective += ws.lsq.Squares
-	}
-	c.elapsed = time.Since(start)
-	return 1
-}
-
-// solve returns b_t of task t, X_t U being in ws.a.
-func (g *Group) solve(t int, ridge float64, ws *Workspace) []float64 {
-	b := g.B[t*g.r:][:g.r]
-	g.Status[t] = lsq.Solve(b, ws.products(g.fit.rows[t], g.r), g.fit.Y(t), ridge, ws.lsq)
-	return b
 }
 
 // reduce adds column j of the partial gradients in chunk order.

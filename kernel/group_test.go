@@ -123,6 +123,14 @@ func TestSetSamples(t *testing.T) {
 			}
 		}
 		g.SetSamples(tasks, tasks)
+		g.Reduce()
+		g.Anchor()
+		if g.Step(u, 0, ws); !g.Anchored {
+			t.Error("the step of an anchor is no anchor")
+		}
+		if g.SetSamples(tasks, tasks); g.Anchored {
+			t.Error("SetSamples keeps Anchored")
+		}
 		g.Step(u, 0, ws)
 		stepReference(u, 0, x, y, x, y).check(t, g, r)
 	}
@@ -339,33 +347,4 @@ func TestStepDoesNotAllocate(t *testing.T) {
 			t.Errorf("%s: %g allocations", name, n)
 		}
 	}
-}
-
-func TestGroupPanics(t *testing.T) {
-	tasks := kernel.NewBuilder(5, []int{3, 4}, kernel.Float64).Tasks()
-	g, ws, u := kernel.NewGroup(tasks, 2), kernel.NewWorkspace(4, 5, 2), kernel.NewBasis(5, 2)
-	wantPanic(t, "no tasks", func() { kernel.NewGroup(nil, 1) })
-	wantPanic(t, "rank", func() { kernel.NewGroup(tasks, 0) })
-	wantPanic(t, "workspace, n", func() { kernel.NewWorkspace(-1, 1, 1) })
-	wantPanic(t, "workspace, d", func() { kernel.NewWorkspace(1, 0, 1) })
-	wantPanic(t, "workspace, r", func() { kernel.NewWorkspace(1, 1, 0) })
-	wantPanic(t, "basis, d", func() { g.Step(kernel.NewBasis(6, 2), 0, ws) })
-	wantPanic(t, "basis, r", func() { g.Step(kernel.NewBasis(5, 3), 0, ws) })
-	wantPanic(t, "basis is the gradient", func() { g.Step(g.Grad, 0, ws) })
-	wantPanic(t, "small workspace", func() { g.Minimize(u, 0, kernel.NewWorkspace(3, 5, 2)) })
-	wantPanic(t, "negative ridge", func() { g.Step(u, -1, ws) })
-	wantPanic(t, "NaN ridge", func() { g.Step(u, math.NaN(), ws) })
-	wantPanic(t, "infinite ridge", func() { g.Minimize(u, math.Inf(1), ws) })
-	other := kernel.NewBuilder(5, []int{3}, kernel.Float64).Tasks()
-	wantPanic(t, "samples of other tasks", func() { g.SetSamples(tasks, other) })
-	wantPanic(t, "anchor without a copy", g.Anchor)
-	wantPanic(t, "reference without a copy", func() { g.Reference() })
-	wantPanic(t, "copy of parts", func() {
-		split := kernel.NewGroup(tasks, 2)
-		split.SetSamples(tasks.Part(0, 2), tasks.Part(1, 2))
-		split.Reduce()
-	})
-	wantPanic(t, "Gram product of itself", func() { tasks.GramProduct(u, u, ws) })
-	wantPanic(t, "Gram product, r", func() { tasks.GramProduct(kernel.NewBasis(5, 1), u, ws) })
-	wantPanic(t, "Gram product, workspace", func() { tasks.GramProduct(u.Clone(), u, kernel.NewWorkspace(0, 5, 2)) })
 }

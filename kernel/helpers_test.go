@@ -61,13 +61,15 @@ func ragged(rng *rand.Rand, tasks, most int) []int {
 
 func wantPanic(t *testing.T, name string, f func()) {
 	t.Helper()
-	defer func() {
-		t.Helper()
-		if msg, ok := recover().(string); !ok || !strings.HasPrefix(msg, "kernel: ") {
-			t.Errorf("%s: panic %q, want a message of the package", name, msg)
-		}
-	}()
+	if msg, ok := panicOf(f).(string); !ok || !strings.HasPrefix(msg, "kernel: ") {
+		t.Errorf("%s: panic %q, want a message of the package", name, msg)
+	}
+}
+
+func panicOf(f func()) (msg any) {
+	defer func() { msg = recover() }()
 	f()
+	return nil
 }
 
 func sameBits(x, y []float64) bool {

@@ -1,9 +1,13 @@
 package kernel_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/difalt/difalt/kernel"
@@ -34,22 +38,45 @@ func TestInfo(t *testing.T) {
 	}
 }
 
+// The variable is read when a process starts; an unknown value is an error.
 func TestErr(t *testing.T) {
+	if name := os.Getenv("DIFALT_TEST_ERR"); name != "" {
+		fmt.Printf("kernel %s, error %v\n", kernel.Info().Kernel, kernel.Err())
+		os.Exit(0)
+	}
+	restore, err := kernel.UseBackend("sse9")
+	restore()
+	if err == nil || !strings.Contains(err.Error(), "DIFALT_KERNEL=sse9") {
+		t.Errorf("sse9: %v, want an error that names it", err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func(name string) string {
+		cmd := exec.Command(program, "-test.run=^TestErr$")
+		cmd.Env = append(os.Environ(), "DIFALT_TEST_ERR=1", tile.Variable+"="+name)
+		out, err := cmd.Output()
+		if errors.Is(err, syscall.ENOEXEC) {
+			t.Skip("an emulator runs this test, but starts no process")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
 	available := kernel.Info().Available
-	for _, name := range append([]string{"", "GENERIC", "Generic"}, available...) {
-		t.Setenv(tile.Variable, name)
-		if err := kernel.Err(); err != nil {
-			t.Errorf("%q: %v", name, err)
+	for _, name := range append([]string{"GENERIC", "Gonum"}, available...) {
+		if got, want := start(name), "kernel "+strings.ToLower(name)+", error <nil>\n"; got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
 	for _, name := range []string{"avx2", "avx512", "neon", "openblas", "sse9"} {
 		if slices.Contains(available, name) {
 			continue
 		}
-		t.Setenv(tile.Variable, name)
-		err := kernel.Err()
-		if err == nil || !strings.Contains(err.Error(), "DIFALT_KERNEL="+name) || !strings.Contains(err.Error(), "generic") {
-			t.Errorf("%q: %v, want an error that names it and what there is", name, err)
+		if got := start(name); !strings.Contains(got, "DIFALT_KERNEL="+name) || !strings.Contains(got, "generic") {
+			t.Errorf("%q: %q, want an error that names it and what there is", name, got)
 		}
 	}
 }

@@ -35,12 +35,15 @@ type Pool struct {
 const MaxWorkers = 1024
 
 // NewPool returns a pool of the given number of workers, the caller included; 0
-// means GOMAXPROCS, but at most MaxWorkers. It panics for more than MaxWorkers.
+// means GOMAXPROCS, but at most MaxWorkers. It panics for a negative number, and for more than MaxWorkers.
 func NewPool(workers int) *Pool {
+	if workers < 0 {
+		panic(noWorkers)
+	}
 	if workers > MaxWorkers {
 		panic(tooManyWorkers)
 	}
-	if workers <= 0 {
+	if workers == 0 {
 		workers = min(runtime.GOMAXPROCS(0), MaxWorkers)
 	}
 	p := &Pool{spin: spinFor, caller: newParker()}

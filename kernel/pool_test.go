@@ -111,6 +111,7 @@ func TestPoolClose(t *testing.T) {
 		p.Run(func(int) {})
 		p.Close()
 		p.Close()
+		wantPanic(t, "negative", func() { kernel.NewPool(-1) })
 		wantPanic(t, "Run after Close", func() { p.Run(func(int) {}) })
 		kernel.NewPool(3).Close() // never used
 	}

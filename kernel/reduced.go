@@ -297,22 +297,51 @@ func (g *Group) stepReduced(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 		ws.lsq.Next = hint.solveNext
 		b := g.solve(t, ridge, ws)
 		c.objective += ws.lsq.Squares
-		for i, e := range h.e[first:][:n] {
-			k.de[i] = float32(ws.lsq.Residual[i] - e)
-		}
+		unit := k.setDifference(ws.lsq.Residual, h.e[first:][:n])
 		tile.MulTransposedHalf(k.dv, z, h.stride, k.de, n, h.d, hint.gradientNext)
-		tile.AddScaled(sum.next(), h.w[t*h.ldw:], h.scale, k.dv, u.d)
+		scale := h.scale
+		if unit != 1 {
+			scale = k.scale
+			for i, s := range h.scale {
+				scale[i] = s * unit
+			}
+		}
+		tile.AddScaled(sum.next(), h.w[t*h.ldw:], scale, k.dv, u.d)
 		if h.ones { // the offsets times the sum of e_t - e0_t, for all tasks at once
 			for j, v := range b {
-				k.shift[j] += float64(k.dv[u.d]) * v
+				k.shift[j] += float64(k.dv[u.d]) * unit * v
 			}
 		}
 		sum.done(t, c.hi)
 	}
 	if h.ones {
-		offset := blas.ColumnMajor{Rows: u.d, Cols: 1, Stride: len(h.offset), Data: h.offset}
-		blas.AddMulNT(c.grad.Matrix(), offset, blas.ColumnMajor{Rows: r, Cols: 1, Stride: r, Data: k.shift})
+		offset := blas.ColumnMajor{Rows: blas.Pad(u.d), Cols: 1, Stride: len(h.offset), Data: h.offset}
+		blas.AddMulNT(c.grad.padded(), offset, blas.ColumnMajor{Rows: r, Cols: 1, Stride: r, Data: k.shift})
 	}
+}
+
+// setDifference sets de to (e - e0) / unit, and returns the unit: 1, or a power of two where float32
+// does not hold e - e0 or its products with the copy.
+func (w *halfWork) setDifference(e, e0 []float64) (unit float64) {
+	const (
+		sign        = 1 << 63
+		least, most = 0x1p-60, 0x1p60
+	)
+	size := uint64(0) // bits of the largest |e - e0|: those of NaN are above those of Inf
+	for i, v := range e0 {
+		difference := e[i] - v
+		size = max(size, math.Float64bits(difference)&^sign)
+		w.de[i] = float32(difference)
+	}
+	largest := math.Float64frombits(size)
+	if largest == 0 || largest >= least && largest <= most || !(largest <= math.MaxFloat64) {
+		return 1
+	}
+	unit = math.Ldexp(1, max(math.Ilogb(largest), leastScale))
+	for i, v := range e0 {
+		w.de[i] = float32((e[i] - v) / unit)
+	}
+	return unit
 }
 
 // anchoring reports whether the next step is an anchor.

@@ -13,7 +13,8 @@ import (
 
 // Storage is the type in which the entries of X are stored. Arithmetic is float64
 // for both; float32 halves the memory and the time to stream it, and loses
-// nothing when the data were float32 to begin with.
+// nothing when the data were float32 to begin with. Entries beyond 3.4e38 become infinite in
+// it, and entries below 7e-46 become zero; MaxAbs finds the first.
 type Storage uint8
 
 // The storages of X.
@@ -64,8 +65,14 @@ type Tasks struct {
 // NewTasks packs copies of the matrices x[t] (n_t x d) and responses y[t] (n_t); see
 // Builder.SetTask.
 func NewTasks(x []mat.Matrix, y [][]float64, storage Storage) *Tasks {
-	if len(x) != len(y) || len(x) == 0 {
+	if len(x) != len(y) {
+		panic(badLists)
+	}
+	if len(x) == 0 {
 		panic(badTasks)
+	}
+	if slices.Contains(x, nil) {
+		panic(noMatrix)
 	}
 	samples := make([]int, len(x))
 	_, d := x[0].Dims()
@@ -151,6 +158,9 @@ func (t *Tasks) Row(dst []float64, task, i int) []float64 {
 // Y returns the responses of a task. The slice aliases the tasks and must not be
 // written.
 func (t *Tasks) Y(task int) []float64 {
+	if uint(task) >= uint(len(t.rows)) {
+		panic(badIndex)
+	}
 	return t.y[t.first[task]:][:t.rows[task]:t.rows[task]]
 }
 
@@ -201,12 +211,17 @@ func (t *Tasks) checkIndex(task, i int) {
 	}
 }
 
-func (t *Tasks) count() {
+// count adds up the samples. It returns false if their entries are more than maxNumbers.
+func (t *Tasks) count() bool {
 	t.total, t.maxRows = 0, 0
 	for _, n := range t.rows {
+		if n > maxNumbers/t.stride-t.total {
+			return false
+		}
 		t.total += n
 		t.maxRows = max(t.maxRows, n)
 	}
+	return true
 }
 
 // MaxAbs returns the largest absolute values of the features and of the responses, 0
@@ -304,12 +319,16 @@ func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 	if g == u {
 		panic(aliased)
 	}
+	if g == nil || u == nil || u.d != t.d || g.d != t.d || g.r != u.r {
+		panic(badGroup)
+	}
 	if ws == nil {
 		ws = NewWorkspace(t.maxRows, u.d, u.r)
 	}
-	if u.d != t.d || g.d != t.d || g.r != u.r || (ws.maxSamples == 0 && t.maxRows > 0) || !ws.fits(0, u.d, u.r) {
-		panic(badGroup)
+	if (ws.maxSamples == 0 && t.maxRows > 0) || !ws.fits(0, u.d, u.r) {
+		panic(badWorkspace)
 	}
+	u.clearPadding()
 	clear(g.data)
 	defer t.keep()
 	ws.begin()

@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
@@ -48,6 +49,7 @@ func TestNewTasks(t *testing.T) {
 		t.Errorf("row %v", got)
 	}
 	wantPanic(t, "no tasks", func() { kernel.NewTasks(nil, nil, kernel.Float64) })
+	wantPanic(t, "no matrix", func() { kernel.NewTasks([]mat.Matrix{nil}, y[:1], kernel.Float64) })
 	wantPanic(t, "y missing", func() { kernel.NewTasks(x, y[:1], kernel.Float64) })
 	wantPanic(t, "short y", func() { kernel.NewTasks(x, [][]float64{{1}, {3}}, kernel.Float64) })
 	wantPanic(t, "features", func() {
@@ -132,6 +134,7 @@ func TestSetTask(t *testing.T) {
 	wantPanic(t, "task", func() { b.SetTask(2, view, y) })
 	wantPanic(t, "negative task", func() { b.SetTask(-1, view, y) })
 	wantPanic(t, "responses", func() { b.SetTask(1, view, y[:1]) })
+	wantPanic(t, "no matrix", func() { b.SetTask(1, nil, y) })
 	wantPanic(t, "rows", func() { b.SetTask(1, whole.Slice(0, 3, 0, 3), y) })
 	wantPanic(t, "columns", func() { b.SetTask(1, whole.Slice(0, 2, 0, 4), y) })
 	wantPanic(t, "rows of an empty task", func() { b.SetTask(0, view, nil) })
@@ -141,6 +144,9 @@ func TestSetTask(t *testing.T) {
 
 func TestTasksPanics(t *testing.T) {
 	wantPanic(t, "no features", func() { kernel.NewBuilder(0, []int{1}, kernel.Float64) })
+	wantPanic(t, "overflow of features", func() { kernel.NewBuilder(math.MaxInt, []int{1}, kernel.Float64) })
+	wantPanic(t, "overflow of samples", func() { kernel.NewBuilder(9, []int{3, math.MaxInt / 16}, kernel.Float64) })
+	wantPanic(t, "Y, task", func() { kernel.NewBuilder(1, []int{1}, kernel.Float64).Tasks().Y(1) })
 	wantPanic(t, "negative count", func() { kernel.NewBuilder(1, []int{1, -1}, kernel.Float64) })
 	wantPanic(t, "storage", func() { kernel.NewBuilder(1, []int{1}, 7) })
 	b := kernel.NewBuilder(2, []int{1, 0}, kernel.Float64)
@@ -245,6 +251,9 @@ func TestBasis(t *testing.T) {
 		t.Error("the basis does not start a cache line")
 	}
 	wantPanic(t, "d", func() { kernel.NewBasis(0, 1) })
+	wantPanic(t, "overflow", func() { kernel.NewBasis(1<<20, math.MaxInt>>16) })
+	wantPanic(t, "no matrix", func() { kernel.BasisOf(nil) })
+	wantPanic(t, "CopyFrom nothing", func() { u.CopyFrom(nil) })
 	wantPanic(t, "r", func() { kernel.NewBasis(1, 0) })
 	wantPanic(t, "CopyFrom", func() { u.CopyFrom(kernel.NewBasis(3, 3)) })
 }

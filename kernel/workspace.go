@@ -27,7 +27,8 @@ type Workspace struct {
 	half   halfWork
 
 	schedule *tile.Schedule // what to prefetch, nil for the usual; an Executor sets it
-	openBLAS []float64      // scratch of stepOpenBLAS, where it is in use
+	gonum    *gonumWork     // scratch of a gonumBackend, where it is in use
+	openBLAS []float64      // scratch of OpenBLAS, where it is in use
 }
 
 // A packedBasis holds the first columns of a basis in the layout of tile.MulPacked.
@@ -45,13 +46,17 @@ type halfWork struct {
 	de    []float32 // e_t - e0_t
 	dv    []float32 // Z_t' (e_t - e0_t)
 	shift []float64 // what the offsets are multiplied by
+	scale []float64 // the scales of the copy times a unit; see setDifference
 }
 
 // NewWorkspace returns scratch memory for tasks of up to maxSamples samples and d
 // features on a basis of rank r.
 func NewWorkspace(maxSamples, d, r int) *Workspace {
 	if maxSamples < 0 || d <= 0 || r <= 0 {
-		panic(badTasks)
+		panic(badWorkspace)
+	}
+	if maxSamples > maxNumbers || d > maxNumbers || r > maxNumbers/8/max(maxSamples+r, d) || r > maxNumbers/8/r {
+		panic(tooLarge)
 	}
 	w := &Workspace{maxSamples: maxSamples, d: d, r: r, lda: max(blas.Pad(maxSamples), 1), ldv: blas.Stride(d)}
 	w.a = alignedFloat64(w.lda * r)
@@ -64,6 +69,10 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 		de:    alignedFloat32(maxSamples),
 		dv:    alignedFloat32(tile.PadHalf(d + 1)),
 		shift: make([]float64, r),
+		scale: make([]float64, blas.Pad(d)),
+	}
+	if chosenName == gonumName {
+		w.gonum = newGonumWork(maxSamples, d, r)
 	}
 	w.openBLAS = openBLASWork(maxSamples, d, r)
 	return w

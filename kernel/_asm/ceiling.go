@@ -56,6 +56,6 @@ func (t isa) finishSum(acc []vector) {
 	for _, a := range acc[1:] {
 		VADDPD(a, acc[0], acc[0])
 	}
-	Store(t.newReducer().sum1(acc[0]).AsX(), ReturnIndex(0))
+	VMOVSD(t.newReducer().sum1(acc[0]).AsX(), place(ReturnIndex(0)))
 	finish()
 }

@@ -213,7 +213,7 @@ func size(t isa, x *samples) {
 	for i, top := range tops {
 		VMOVUPD(top, Mem{Base: largest, Disp: i * t.bytes()})
 	}
-	Store(reducer{t: t}.sum1(sum).AsX(), ReturnIndex(0))
+	VMOVSD(reducer{t: t}.sum1(sum).AsX(), place(ReturnIndex(0)))
 	finish()
 }
 

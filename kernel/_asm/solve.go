@@ -39,7 +39,7 @@ func leastSquares(t isa) {
 	s.first()
 	s.eliminate()
 	s.substitute()
-	Store(s.lo, Return("lo"))
+	VMOVSD(s.lo, slot("lo"))
 	finish()
 }
 
@@ -109,7 +109,7 @@ func (s *solver) copyIn() {
 		ADDQ(I32(t.bytes()), dst)
 	})
 	all := s.sum.sum1(squares).AsX()
-	Store(all, Return("hi"))
+	VMOVSD(all, slot("hi"))
 	s.apart = XMM()
 	VMULSD(mem("apart"), all, s.apart)
 }

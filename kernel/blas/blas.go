@@ -6,22 +6,18 @@
 // overwrites it, and AddMul adds to it. The letters at the end say of each factor
 // whether it is taken as it is (N) or transposed (T), as in BLASFEO.
 //
-// Vectors of features are padded: a matrix that is said to be padded has columns of
-// Pad(Rows) entries, the last of which are zero; they are read and written as if they
-// were data. Samples X are such a matrix, stored by rows: to this package they are X'.
+// Samples X are stored by rows: to this package they are the matrix X'. Products are fastest where the number of
+// rows is a multiple of 8; a caller that pads columns with zeros may count the padding (Pad).
 //
 // Arguments must not overlap unless a comment says that they may. All functions
 // panic with a constant message when a shape does not fit. None allocates.
 //
 // For programs that compute with gonum, Implementation and Lapack are gonum's BLAS and LAPACK with the same tiles below: blocked
-// products, triangular systems and eigenvectors of matrices of any size, stored by rows as there.
+// products, triangular systems, condition estimates and eigenvectors of matrices of any size, stored by rows as there. Use registers
+// both. Package gorgonia.org/tensor has a registration of its own: tensor.Use(blas.Implementation{}).
 package blas
 
-import (
-	"unsafe"
-
-	"github.com/difalt/difalt/kernel/internal/tile"
-)
+import "github.com/difalt/difalt/kernel/internal/tile"
 
 // Pad returns the number of entries to which a vector of d entries is padded.
 func Pad(d int) int { return tile.Pad(d) }
@@ -57,42 +53,45 @@ func fit(ok bool) {
 	}
 }
 
-// MulTN computes dst = A'B for padded a and b.
-func MulTN(dst, a, b ColumnMajor) { MulTNAhead(dst, a, b, nil) }
+// whole returns the number of rows of a that the tiles take. The others, fewer than 8, are added one by one.
+func (a ColumnMajor) whole() int { return a.Rows &^ (tile.Width - 1) }
 
-// MulTNAhead is MulTN, and asks memory meanwhile for next, which is used after it; see ahead.
-func MulTNAhead(dst, a, b ColumnMajor, next []float64) {
+// column returns rows from row i on of column j.
+func (a ColumnMajor) column(i, j int) []float64 { return a.Data[j*a.Stride+i:][:a.Rows-i] }
+
+// MulTN computes dst = A'B.
+func MulTN(dst, a, b ColumnMajor) {
 	fit(a.Rows == b.Rows && dst.Rows == a.Cols && dst.Cols == b.Cols)
-	a.check(Pad(a.Rows))
-	b.check(Pad(b.Rows))
+	a.check(a.Rows)
+	b.check(b.Rows)
 	dst.check(dst.Rows)
 	if dst.Rows == 0 || dst.Cols == 0 {
 		return
 	}
-	tile.MulBasis(dst.Data, dst.Stride, a.Data, a.Stride, b.Data, b.Stride, dst.Rows, a.Rows, dst.Cols, ahead(a, dst.Cols, next))
-}
-
-// mostAhead is up to how many bytes of a matrix are read as fast as memory gives them only if it is
-// asked ahead: the columns of larger ones are long enough for the processor to follow.
-const mostAhead = 128 << 10
-
-// ahead says that next is used after a product of a with so many columns: about as many bytes of it
-// as a has come to the second-level cache meanwhile. No bit depends on it.
-func ahead(a ColumnMajor, columns int, next []float64) tile.Hint {
-	bytes := 8 * a.Cols * a.Stride
-	if len(next) == 0 || bytes > mostAhead {
-		return tile.Hint{}
+	whole := a.whole()
+	tile.MulBasis(dst.Data, dst.Stride, a.Data, a.Stride, b.Data, b.Stride, dst.Rows, whole, dst.Cols, tile.Hint{})
+	for j := 0; j < dst.Cols && whole < a.Rows; j++ {
+		for i := range dst.Rows {
+			dst.Data[j*dst.Stride+i] += tile.Dot(a.column(whole, i), b.column(whole, j))
+		}
 	}
-	return tile.Hint{Next: uintptr(unsafe.Pointer(&next[0])), Eighths: 8, Schedule: tile.Usual(bytes, 8, bytes, a.Rows, columns)}
 }
 
-// AddMulNT computes dst += A B' for padded dst and a.
+// AddMulNT computes dst += A B'.
 func AddMulNT(dst, a, b ColumnMajor) {
 	fit(dst.Rows == a.Rows && dst.Cols == b.Rows && a.Cols == b.Cols)
-	a.check(Pad(a.Rows))
+	a.check(a.Rows)
 	b.check(b.Rows)
-	dst.check(Pad(dst.Rows))
-	tile.RankUpdate(dst.Data, dst.Stride, a.Data, a.Stride, b.Data, b.Stride, a.Cols, a.Rows, dst.Cols)
+	dst.check(dst.Rows)
+	whole := a.whole()
+	if whole > 0 {
+		tile.RankUpdate(dst.Data, dst.Stride, a.Data, a.Stride, b.Data, b.Stride, a.Cols, whole, dst.Cols)
+	}
+	for t := 0; t < a.Cols && whole < a.Rows; t++ {
+		for j := range dst.Cols {
+			Axpy(b.Data[t*b.Stride+j], a.column(whole, t), dst.column(whole, j))
+		}
+	}
 }
 
 // MulNN computes dst = A B.
@@ -117,16 +116,21 @@ func MulNN(dst, a, b ColumnMajor) {
 	}
 }
 
-// MulVec computes dst = A x for padded a; dst gets Pad(a.Rows) entries.
-func MulVec(dst []float64, a ColumnMajor, x []float64) { MulVecAhead(dst, a, x, nil) }
-
-// MulVecAhead is MulVec, and asks memory meanwhile for next, as MulTNAhead does.
-func MulVecAhead(dst []float64, a ColumnMajor, x, next []float64) {
-	a.check(Pad(a.Rows))
-	if len(x) < a.Cols || len(dst) < Pad(a.Rows) {
+// MulVec computes dst = A x; dst gets a.Rows entries.
+func MulVec(dst []float64, a ColumnMajor, x []float64) {
+	a.check(a.Rows)
+	if len(x) < a.Cols || len(dst) < a.Rows {
 		panic(shortVector)
 	}
-	tile.MulTransposed(dst, a.Data, a.Stride, x, a.Cols, a.Rows, ahead(a, 1, next))
+	whole := a.whole()
+	if whole > 0 {
+		tile.MulTransposed(dst, a.Data, a.Stride, x, a.Cols, whole, tile.Hint{})
+	}
+	rest := dst[whole:a.Rows]
+	clear(rest)
+	for j := 0; j < a.Cols && len(rest) > 0; j++ {
+		Axpy(x[j], a.column(whole, j), rest)
+	}
 }
 
 // Residual computes e = A x - y and returns e'e. e and y may be the same slice.
@@ -143,8 +147,8 @@ func Residual(e []float64, a ColumnMajor, x, y []float64) float64 {
 //
 //	dst = sum_i w[i] (a_columns[i] - a_own),
 //
-// in this order and with every operation rounded: all tiers have the same bits. a is padded;
-// dst gets Pad(a.Rows) entries.
+// in this order and with every operation rounded: all tiers have the same bits. Columns of a and dst have
+// Pad(a.Rows) entries, which count as rows.
 func SumDifferences(dst []float64, a ColumnMajor, own int, columns []int, w []float64) {
 	a.check(Pad(a.Rows))
 	fit(uint(own) < uint(a.Cols))
@@ -158,10 +162,19 @@ func SumDifferences(dst []float64, a ColumnMajor, own int, columns []int, w []fl
 }
 
 // Dot returns x'y, as four sums that are added in the end; y needs as many entries as x.
-func Dot(x, y []float64) float64 { return tile.Dot(x, y) }
+func Dot(x, y []float64) float64 {
+	if len(y) < len(x) {
+		panic(shortVector)
+	}
+	return tile.Dot(x, y)
+}
 
 // Axpy computes y += alpha x; y needs as many entries as x.
 func Axpy(alpha float64, x, y []float64) {
+	if len(y) < len(x) {
+		panic(shortVector)
+	}
+	y = y[:len(x)]
 	for i, v := range x {
 		y[i] += alpha * v
 	}

@@ -15,11 +15,14 @@ func Use() {
 	lapack64.Use(Lapack{})
 }
 
-// An Implementation is gonum's blas.Float64, with products of matrices, and systems of triangular ones, by the tiles.
+// An Implementation is gonum's blas.Float64, with products of matrices, and systems of triangular ones, by the tiles. It passes
+// gonum's own suites (TestSuitesOfGonum).
 // Matrices are stored by rows there. Arguments, results and panics are gonum's, but for
 //
 //   - rounding, by the order of sums, which depends on nothing but shapes: not on the number of threads, which share large products as gonum's do;
-//   - products of zero by infinity or NaN, which are NaN as in other BLAS.
+//   - products of zero by infinity or NaN, which are NaN as in other BLAS;
+//   - Dsyrk with beta = 0, which overwrites NaN in C, as BLAS says, where gonum keeps it;
+//   - infinite alpha, which is multiplied into a factor: a sum of +Inf and -Inf is NaN then.
 //
 // Calls on one thread do not allocate once memory for blocks has been set aside.
 type Implementation struct{ reference.Implementation }
@@ -113,5 +116,6 @@ func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d bla
 	sys.solve(0, order, m+n-order, b, ldb)
 }
 
-// Lapack is gonum's lapack.Float64 with eigenvectors by the tiles.
+// Lapack is gonum's lapack.Float64 with eigenvectors by the tiles, and with estimates of condition numbers, which
+// package mat requests for every solution, by Dtrsv in place of the scaled Dlatrs wherever no number overflows.
 type Lapack struct{ lapackreference.Implementation }

@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/internal/tiertest"
+	"gonum.org/v1/gonum/lapack"
 )
 
 // Memory for blocks is kept (with the race detector sync.Pool drops some of what it is given).
@@ -14,9 +16,15 @@ func TestLevel3DoesNotAllocate(t *testing.T) {
 	const n = 70
 	rng := rand.New(rand.NewPCG(11, 12))
 	a, b, c := random(rng, n, n, 0), random(rng, n, n, 0), random(rng, 2*n, n, 0)
+	triangle := triangular(rng, n, 0)
 	tiertest.Each(t, func(t *testing.T) {
 		if got := testing.AllocsPerRun(50, func() { level3(n, a.data, b.data, c.data) }); got >= 1 {
 			t.Errorf("%g allocations", got)
+		}
+		work, integers := make([]float64, 4*n), make([]int, n)
+		estimate := func() { blas.Lapack{}.Dgecon(lapack.MaxColumnSum, n, triangle.data, n, 1, work, integers) }
+		if got := testing.AllocsPerRun(50, estimate); got >= 1 {
+			t.Errorf("%g allocations in an estimate of the condition", got)
 		}
 	})
 }

@@ -1,10 +1,12 @@
 package qr_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"github.com/difalt/difalt/kernel/qr"
 )
@@ -29,6 +31,40 @@ func TestFactorStaysInside(t *testing.T) {
 			q.in, q.a, q.r = q.in[:len(q.a)], slices.Clone(q.a), append(slices.Clone(q.r), untouched)
 			if q.check(t); t.Failed() {
 				t.Fatalf("%d x %d", m, n)
+			}
+		}
+	})
+}
+
+// Columns of one length that are not nearly orthogonal, up to all but parallel ones: Q'Q is I to
+// rounding, as for orthogonal columns.
+func TestFactorEqualAngles(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		for _, n := range []int{2, 3, 5, 9} {
+			for _, cosine := range []float64{0.2, 0.36, 0.45, 0.7, 0.9, 0.99, 1 - 1e-4, 1 - 1e-8, 1 - 1e-12} {
+				m, left := 4*n, math.Sqrt(1-cosine)
+				q := newFactorisation(m, n, m+1, n, func(i, j int) float64 {
+					switch i {
+					case 0:
+						return math.Sqrt(cosine)
+					case j + 1:
+						return left
+					}
+					return 0
+				})
+				q.factor()
+				q.check(t)
+				for j := range n {
+					for k := range j + 1 {
+						want := 0.0
+						if j == k {
+							want = 1
+						}
+						if got := blas.Dot(q.a[j*q.lda:][:m], q.a[k*q.lda:][:m]); !(math.Abs(got-want) <= 8*0x1p-52) {
+							t.Errorf("n = %d, cosine %v: q_%d'q_%d is off by %g", n, cosine, j, k, got-want)
+						}
+					}
+				}
 			}
 		}
 	})

@@ -8,6 +8,7 @@ func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 	if active != NEON || n < 4 || r == 0 {
 		return residualGeneric(e, a, lda, b, y, n, r)
 	}
+	_, _, _, _ = e[n-1], a[(r-1)*lda+n-1], b[r-1], y[n-1]
 	s := residual_4_neon(&e[0], &a[0], lda, &b[0], &y[0], n/4, r)
 	if i := n &^ 3; i < n {
 		s += residualGeneric(e[i:], a[i:], lda, b, y[i:], n-i, r)
@@ -16,10 +17,11 @@ func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 }
 
 func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
-	if active != NEON || m == 0 || d == 0 {
+	if active != NEON || m == 0 || d == 0 || r == 0 {
 		rankUpdateGeneric(g, ldg, v, ldv, b, ldb, m, d, r)
 		return
 	}
+	_, _, _ = g[(r-1)*ldg+Pad(d)-1], v[(m-1)*ldv+Pad(d)-1], b[(m-1)*ldb+r-1]
 	for j := 0; j < r; j += 4 {
 		panel_4_neon(&g[j*ldg], ldg, &b[j], 1, ldb, &v[0], ldv, min(4, r-j), m, Pad(d)/Width, true)
 	}
@@ -37,9 +39,10 @@ func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n
 }
 
 func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (lo, hi float64) {
-	if active != NEON {
+	if active != NEON || n == 0 || r == 0 {
 		return leastSquaresGeneric(b, a, lda, n, r, y, work)
 	}
+	_, _, _, _ = b[r-1], a[(r-1)*lda+n-1], y[n-1], work[LeastSquaresWork(n, r)-1]
 	w, ldw, f, ldf := Eliminated(work, n, r) // dots_4_neon may write 3 entries beyond column r
 	for j := range r {
 		x := w[j*ldw:]
@@ -74,10 +77,11 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, _ uintptr) (
 
 // solveUpper subtracts every column that is solved from those to its right.
 func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int) {
-	if active != NEON || m == 0 {
+	if active != NEON || m == 0 || n == 0 {
 		solveUpperGeneric(a, lda, r, ldr, inv, m, n)
 		return
 	}
+	_, _, _ = a[(n-1)*lda+m-1], r[(n-1)*ldr+n-1], inv[n-1]
 	var f [4]float64
 	for i := range n {
 		x := &a[i*lda]

@@ -28,8 +28,16 @@ func (t Tier) String() string {
 	return fmt.Sprintf("Tier(%d)", uint8(t))
 }
 
+// requested is the environment variable when the program started, in lower case.
+var requested = strings.ToLower(os.Getenv(Variable))
+
 // active is the tier in use. It is set once at start; Use changes it for tests.
-var active, _ = choice()
+var active = choose(requested, available())
+
+// Requested returns the kernel that the environment variable asked for when the program started, in
+// lower case: the name of a tier, of a backend of package kernel, "", or none of these, which package
+// kernel reports.
+func Requested() string { return requested }
 
 // Active returns the tier in use.
 func Active() Tier { return active }
@@ -47,30 +55,13 @@ func Use(t Tier) error {
 	return fmt.Errorf("kernel %s is not available on this machine and build: have %v", t, available())
 }
 
-// Variable is the environment variable that forces a tier or backend.
+// Variable is the environment variable that forces a tier, or a backend of package kernel.
 const Variable = "DIFALT_KERNEL"
 
-// Forced returns an error when the environment variable names no tier, or one that
-// this machine and build cannot run. The default is in use then, and whoever reads
-// the environment for a user must report the error.
-func Forced() error {
-	_, err := choice()
-	return err
-}
-
-// choice returns the tier that the environment variable names, or else the default.
-func choice() (Tier, error) {
-	have, name := available(), os.Getenv(Variable)
-	t := have[len(have)-1]
-	if name == "" {
-		return t, nil
+// choose returns the tier of a name among those of this machine and build, or else the default.
+func choose(name string, have []Tier) Tier {
+	if named := slices.Index(tierNames[:], name); named >= 0 && slices.Contains(have, Tier(named)) {
+		return Tier(named)
 	}
-	named := slices.Index(tierNames[:], strings.ToLower(name))
-	switch {
-	case named < 0:
-		return t, fmt.Errorf("%s=%s: unknown kernel: have %v", Variable, name, have)
-	case !slices.Contains(have, Tier(named)):
-		return t, fmt.Errorf("%s=%s: kernel is not available on this machine and build: have %v", Variable, name, have)
-	}
-	return Tier(named), nil
+	return have[len(have)-1]
 }

@@ -12,6 +12,7 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 		mulBasisGeneric(a, lda, x, ldx, u, ldu, n, d, r)
 		return
 	}
+	_, _, _ = a[(r-1)*lda+n-1], x[(n-1)*ldx+Pad(d)-1], u[(r-1)*ldu+Pad(d)-1]
 	switch x := any(x).(type) {
 	case []float64:
 		mulBasisTiles(mulBasis_4x5_neon, mulBasis_1x5_neon, a, lda, x, ldx, u, ldu, n, Pad(d), r, h.Next)
@@ -25,6 +26,7 @@ func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 		mulTransposedGeneric(g, x, ldx, e, n, d)
 		return
 	}
+	_, _, _ = g[Pad(d)-1], x[(n-1)*ldx+Pad(d)-1], e[n-1]
 	switch x := any(x).(type) {
 	case []float64:
 		mulTransposedBlocks(mulTransposed_neon, g, x, ldx, e, n, Pad(d), h.Next)
@@ -38,6 +40,7 @@ func mulBasisHalf(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx 
 		mulBasisHalfGeneric(a, lda, a0, lda0, x, ldx, u, ldu, n, d, r)
 		return
 	}
+	_, _, _ = a[(r-1)*lda+n-1], x[(n-1)*ldx+PadHalf(d)-1], u[(r-1)*ldu+PadHalf(d)-1]
 	for j := range r {
 		copy(a[j*lda:][:n], a0[j*lda0:][:n])
 	}
@@ -49,6 +52,7 @@ func mulTransposedHalf(g []float32, x []uint16, ldx int, e []float32, n, d int, 
 		mulTransposedHalfGeneric(g, x, ldx, e, n, d)
 		return
 	}
+	_, _, _ = g[PadHalf(d)-1], x[(n-1)*ldx+PadHalf(d)-1], e[n-1]
 	mulTransposedBlocks(mulTransposedHalf_neon, g, x, ldx, e, n, PadHalf(d), h.Next)
 }
 

@@ -5317,7 +5317,7 @@ eight:
 	RET
 
 // func halve_avx2(dst *uint16, x *float64, c *float64, s *float64, n int) float64
-// Requires: AVX, F16C, FMA3, SSE2
+// Requires: AVX, F16C, FMA3
 TEXT ·halve_avx2(SB), NOSPLIT, $0-48
 	MOVQ   dst+0(FP), AX
 	MOVQ   x+8(FP), CX
@@ -5351,12 +5351,12 @@ eight:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
-	MOVSD        X0, ret+40(FP)
+	VMOVSD       X0, ret+40(FP)
 	VZEROUPPER
 	RET
 
 // func halve32_avx2(dst *uint16, x *float32, c *float64, s *float64, n int) float64
-// Requires: AVX, F16C, FMA3, SSE2
+// Requires: AVX, F16C, FMA3
 TEXT ·halve32_avx2(SB), NOSPLIT, $0-48
 	MOVQ   dst+0(FP), AX
 	MOVQ   x+8(FP), CX
@@ -5390,12 +5390,12 @@ eight:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
-	MOVSD        X0, ret+40(FP)
+	VMOVSD       X0, ret+40(FP)
 	VZEROUPPER
 	RET
 
 // func size_avx2(largest *float64, x *float64, n int) float64
-// Requires: AVX, AVX2, FMA3, SSE2
+// Requires: AVX, AVX2, FMA3
 TEXT ·size_avx2(SB), NOSPLIT, $0-32
 	MOVQ         largest+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -5427,12 +5427,12 @@ eight:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
-	MOVSD        X0, ret+24(FP)
+	VMOVSD       X0, ret+24(FP)
 	VZEROUPPER
 	RET
 
 // func size32_avx2(largest *float64, x *float32, n int) float64
-// Requires: AVX, AVX2, FMA3, SSE2
+// Requires: AVX, AVX2, FMA3
 TEXT ·size32_avx2(SB), NOSPLIT, $0-32
 	MOVQ         largest+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -5464,7 +5464,7 @@ eight:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
-	MOVSD        X0, ret+24(FP)
+	VMOVSD       X0, ret+24(FP)
 	VZEROUPPER
 	RET
 
@@ -6754,7 +6754,7 @@ end:
 	RET
 
 // func leastSquares_avx2(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int, apart float64) (lo float64, hi float64)
-// Requires: AVX, AVX2, FMA3, MMX+, SSE2
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·leastSquares_avx2(SB), NOSPLIT, $8-96
 	MOVQ    n+24(FP), AX
 	ADDQ    $0x07, AX
@@ -6857,7 +6857,7 @@ clear:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
-	MOVSD        X0, hi+88(FP)
+	VMOVSD       X0, hi+88(FP)
 	VMULSD       apart+72(FP), X0, X0
 	MOVQ         r+32(FP), DX
 	ADDQ         $0x04, DX
@@ -7102,12 +7102,12 @@ solved:
 	ADDQ   $0x08, DX
 	DECQ   CX
 	JNZ    coefficient
-	MOVSD  X1, lo+80(FP)
+	VMOVSD X1, lo+80(FP)
 	VZEROUPPER
 	RET
 
 // func residual_avx2(e *float64, a *float64, lda int, b *float64, y *float64, n int, r int) float64
-// Requires: AVX, FMA3, SSE2
+// Requires: AVX, FMA3
 TEXT ·residual_avx2(SB), NOSPLIT, $0-64
 	MOVQ    e+0(FP), AX
 	MOVQ    a+8(FP), CX
@@ -7177,7 +7177,7 @@ end:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
-	MOVSD        X0, ret+56(FP)
+	VMOVSD       X0, ret+56(FP)
 	VZEROUPPER
 	RET
 
@@ -7601,7 +7601,7 @@ end:
 	RET
 
 // func readSum_1_avx2(x *float64, n int) float64
-// Requires: AVX, SSE2
+// Requires: AVX
 TEXT ·readSum_1_avx2(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
@@ -7642,12 +7642,12 @@ sweep:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
-	MOVSD        X0, ret+16(FP)
+	VMOVSD       X0, ret+16(FP)
 	VZEROUPPER
 	RET
 
 // func readSum_4_avx2(x *float64, n int) float64
-// Requires: AVX, SSE2
+// Requires: AVX
 TEXT ·readSum_4_avx2(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
@@ -7713,12 +7713,12 @@ sweep:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
-	MOVSD        X0, ret+16(FP)
+	VMOVSD       X0, ret+16(FP)
 	VZEROUPPER
 	RET
 
 // func fmaPeak_avx2(rounds int) float64
-// Requires: AVX, FMA3, SSE2
+// Requires: AVX, FMA3
 TEXT ·fmaPeak_avx2(SB), NOSPLIT, $0-16
 	MOVQ   rounds+0(FP), AX
 	VXORPD Y0, Y0, Y0
@@ -7766,6 +7766,6 @@ round:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
-	MOVSD        X0, ret+8(FP)
+	VMOVSD       X0, ret+8(FP)
 	VZEROUPPER
 	RET

@@ -13590,7 +13590,7 @@ eight:
 	RET
 
 // func halve_avx512(dst *uint16, x *float64, c *float64, s *float64, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, F16C, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, F16C
 TEXT ·halve_avx512(SB), NOSPLIT, $0-48
 	MOVQ   dst+0(FP), AX
 	MOVQ   x+8(FP), CX
@@ -13624,12 +13624,12 @@ eight:
 	VADDPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VADDSD        X0, X1, X1
-	MOVSD         X1, ret+40(FP)
+	VMOVSD        X1, ret+40(FP)
 	VZEROUPPER
 	RET
 
 // func halve32_avx512(dst *uint16, x *float32, c *float64, s *float64, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, F16C, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, F16C
 TEXT ·halve32_avx512(SB), NOSPLIT, $0-48
 	MOVQ   dst+0(FP), AX
 	MOVQ   x+8(FP), CX
@@ -13663,12 +13663,12 @@ eight:
 	VADDPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VADDSD        X0, X1, X1
-	MOVSD         X1, ret+40(FP)
+	VMOVSD        X1, ret+40(FP)
 	VZEROUPPER
 	RET
 
 // func size_avx512(largest *float64, x *float64, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·size_avx512(SB), NOSPLIT, $0-32
 	MOVQ         largest+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -13695,12 +13695,12 @@ eight:
 	VADDPD        X1, X0, X0
 	VPERMILPD     $0x01, X0, X1
 	VADDSD        X1, X0, X0
-	MOVSD         X0, ret+24(FP)
+	VMOVSD        X0, ret+24(FP)
 	VZEROUPPER
 	RET
 
 // func size32_avx512(largest *float64, x *float32, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·size32_avx512(SB), NOSPLIT, $0-32
 	MOVQ         largest+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -13727,7 +13727,7 @@ eight:
 	VADDPD        X1, X0, X0
 	VPERMILPD     $0x01, X0, X1
 	VADDSD        X1, X0, X0
-	MOVSD         X0, ret+24(FP)
+	VMOVSD        X0, ret+24(FP)
 	VZEROUPPER
 	RET
 
@@ -15710,7 +15710,7 @@ end:
 	RET
 
 // func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int, apart float64) (lo float64, hi float64)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3, MMX+, SSE2
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, FMA3, MMX+
 TEXT ·leastSquares_avx512(SB), NOSPLIT, $8-96
 	MOVL   $0x000000aa, AX
 	KMOVW  AX, K1
@@ -15800,7 +15800,7 @@ clear:
 	VADDPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VADDSD        X0, X1, X1
-	MOVSD         X1, hi+88(FP)
+	VMOVSD        X1, hi+88(FP)
 	VMULSD        apart+72(FP), X1, X0
 	MOVQ          r+32(FP), DX
 	ADDQ          $0x04, DX
@@ -16071,7 +16071,7 @@ solved:
 	ADDQ   $0x08, DX
 	DECQ   CX
 	JNZ    coefficient
-	MOVSD  X1, lo+80(FP)
+	VMOVSD X1, lo+80(FP)
 	VZEROUPPER
 	RET
 
@@ -22481,7 +22481,7 @@ prefetched:
 	RET
 
 // func residual_avx512(e *float64, a *float64, lda int, b *float64, y *float64, n int, r int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·residual_avx512(SB), NOSPLIT, $0-64
 	MOVQ   e+0(FP), AX
 	MOVQ   a+8(FP), CX
@@ -22556,7 +22556,7 @@ end:
 	VADDPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VADDSD        X0, X1, X1
-	MOVSD         X1, ret+56(FP)
+	VMOVSD        X1, ret+56(FP)
 	VZEROUPPER
 	RET
 
@@ -23036,7 +23036,7 @@ end:
 	RET
 
 // func readSum_1_avx512(x *float64, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·readSum_1_avx512(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
@@ -23082,12 +23082,12 @@ sweep:
 	VADDPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VADDSD        X0, X1, X1
-	MOVSD         X1, ret+16(FP)
+	VMOVSD        X1, ret+16(FP)
 	VZEROUPPER
 	RET
 
 // func readSum_4_avx512(x *float64, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·readSum_4_avx512(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
@@ -23158,12 +23158,12 @@ sweep:
 	VADDPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VADDSD        X0, X1, X1
-	MOVSD         X1, ret+16(FP)
+	VMOVSD        X1, ret+16(FP)
 	VZEROUPPER
 	RET
 
 // func fmaPeak_avx512(rounds int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·fmaPeak_avx512(SB), NOSPLIT, $0-16
 	MOVQ   rounds+0(FP), AX
 	VXORPD Z0, Z0, Z0
@@ -23216,6 +23216,6 @@ round:
 	VADDPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VADDSD        X0, X1, X1
-	MOVSD         X1, ret+8(FP)
+	VMOVSD        X1, ret+8(FP)
 	VZEROUPPER
 	RET

@@ -1,0 +1,56 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/difalt/difalt/kernel/internal/tile"
+)
+
+// A backend computes Alg. 3, lines 7 to 11, for runs of tasks. The process has one, chosen when it
+// starts: by the environment variable DIFALT_KERNEL, or else the fastest of this build. Steps on
+// the copy of Group.Reduce, and those of its anchors, are the tiles' in every case.
+type backend interface {
+	// step solves the least squares of the tasks of a chunk and stores b_t and the statuses in the
+	// group. With gradient it adds the partial gradient and the squared residuals of the samples of
+	// the gradient to the chunk; without, only the squared residuals of the least squares. The
+	// workspace fits, and is this call's.
+	step(g *Group, c *chunk, u *Basis, ridge float64, ws *Workspace, gradient bool)
+}
+
+// The names of the backends that are not tiles, as DIFALT_KERNEL spells them, and of builds.
+const (
+	gonumName    = "gonum"
+	openBLASName = "openblas"
+)
+
+var chosen, chosenName, unavailable = choose(tile.Requested())
+
+// choose returns the backend of a name, and its name, "" for the tiles. For no name that is the
+// tiles, or OpenBLAS where the processor has no tiles in assembly and the build has OpenBLAS: 1.8 to
+// 6.8 times faster than portable Go. For a name that this machine or build does not have it is the
+// tiles, and an error.
+func choose(name string) (backend, string, error) {
+	if name != "" && !slices.Contains(available(), name) {
+		return tiles{}, "", fmt.Errorf("%s=%s: unknown kernel, or not available on this machine and build: have %v", tile.Variable, name, available())
+	}
+	switch library := openBLASBackend(); {
+	case name == gonumName:
+		return gonumBackend{}, gonumName, nil
+	case name == openBLASName || name == "" && tile.Active() == tile.Generic && library != nil:
+		return library, openBLASName, nil
+	}
+	return tiles{}, "", nil
+}
+
+// available returns what DIFALT_KERNEL may name.
+func available() (names []string) {
+	for _, t := range tile.Available() {
+		names = append(names, t.String())
+	}
+	names = append(names, gonumName)
+	if openBLASBackend() != nil {
+		names = append(names, openBLASName)
+	}
+	return names
+}

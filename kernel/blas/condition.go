@@ -1,0 +1,121 @@
+package blas
+
+import (
+	"math"
+	"sync"
+
+	"github.com/difalt/difalt/kernel/internal/tile"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+)
+
+// A triangle is a triangular factor for the estimate of a condition number.
+type triangle struct {
+	ul     blas.Uplo
+	diag   blas.Diag
+	n      int
+	a      []float64
+	lda    int
+	norms  []float64 // of columns, for Dlatrs
+	normed bool      // norms are there
+}
+
+var vectors = sync.Pool{New: func() any { return new([]float64) }}
+
+// solve overwrites x with the solution of op(A) x = scale b, b being in x, and returns the scale, as
+// Dlatrs does: by Dtrsv, with a scale of 1, and by Dlatrs only where that overflows.
+func (t *triangle) solve(l Lapack, tA blas.Transpose, x []float64) (scale float64) {
+	const most = 0x1p960 // Dlatrs scales from 0x1p969 on
+	before := vectors.Get().(*[]float64)
+	defer vectors.Put(before)
+	*before = append((*before)[:0], x[:t.n]...)
+	Implementation{}.Dtrsv(t.ul, tA, t.diag, t.n, t.a, t.lda, x, 1)
+	if tile.MaxAbs(x[:t.n]) <= most {
+		return 1
+	}
+	copy(x, *before)
+	scale = l.Dlatrs(t.ul, tA, t.diag, t.normed, t.n, t.a, t.lda, x, t.norms)
+	t.normed = true
+	return scale
+}
+
+// reciprocal returns 1 / (anorm |A^-1|_1), by Higham's estimate of the norm (Dlacn2), and 0 if A^-1
+// overflows. work gets 2n entries. apply overwrites the first n with A^-1 times them, or, transposed,
+// A^-T, times the scale that it returns.
+func (l Lapack) reciprocal(n int, anorm float64, work []float64, iwork []int, least float64, apply func(transposed bool) (scale float64)) float64 {
+	var state [3]int
+	norm := 0.0
+	for kase := 0; ; {
+		norm, kase = l.Dlacn2(n, work[n:], work, iwork, norm, kase, &state)
+		if kase == 0 && norm != 0 {
+			return 1 / norm / anorm
+		}
+		if kase == 0 {
+			return 0
+		}
+		if scale := apply(kase == 2); scale != 1 {
+			if scale == 0 || scale < tile.MaxAbs(work[:n])*least {
+				return 0
+			}
+			l.Drscl(n, scale, work, 1)
+		}
+	}
+}
+
+// safeMin is the least number whose inverse is a number.
+const safeMin = 0x1p-1022
+
+// plain reports whether the arguments of a condition estimate are ones that gonum answers by itself: with a
+// panic, or without a computation.
+func plain(n int, a []float64, lda int, anorm float64, work []float64, iwork []int) bool {
+	return n <= 0 || !inside(a, n, n, lda) || len(work) < 3*n || len(iwork) < n || !(anorm > 0 && anorm <= math.MaxFloat64)
+}
+
+// Dgecon estimates the reciprocal of the condition number of a matrix with the factors L and U in a.
+func (l Lapack) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, anorm float64, work []float64, iwork []int) float64 {
+	if plain(n, a, lda, anorm, work, iwork) || norm != lapack.MaxColumnSum && norm != lapack.MaxRowSum || len(work) < 4*n {
+		return l.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork)
+	}
+	lower := triangle{ul: blas.Lower, diag: blas.Unit, n: n, a: a, lda: lda, norms: work[2*n:]}
+	upper := triangle{ul: blas.Upper, diag: blas.NonUnit, n: n, a: a, lda: lda, norms: work[3*n:]}
+	return l.reciprocal(n, anorm, work, iwork, safeMin, func(transposed bool) float64 {
+		if transposed == (norm == lapack.MaxColumnSum) {
+			return upper.solve(l, blas.Trans, work) * lower.solve(l, blas.Trans, work)
+		}
+		return lower.solve(l, blas.NoTrans, work) * upper.solve(l, blas.NoTrans, work)
+	})
+}
+
+// Dpocon estimates the reciprocal of the condition number of a matrix with its Cholesky factor in a.
+func (l Lapack) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm float64, work []float64, iwork []int) float64 {
+	if plain(n, a, lda, anorm, work, iwork) || ul != blas.Upper && ul != blas.Lower {
+		return l.Implementation.Dpocon(ul, n, a, lda, anorm, work, iwork)
+	}
+	factor := triangle{ul: ul, diag: blas.NonUnit, n: n, a: a, lda: lda, norms: work[2*n:]}
+	first, second := blas.Trans, blas.NoTrans
+	if ul == blas.Lower {
+		first, second = second, first
+	}
+	return l.reciprocal(n, anorm, work, iwork, safeMin, func(bool) float64 {
+		return factor.solve(l, first, work) * factor.solve(l, second, work)
+	})
+}
+
+// Dtrcon estimates the reciprocal of the condition number of a triangular matrix.
+func (l Lapack) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int, work []float64, iwork []int) float64 {
+	if plain(n, a, lda, 1, work, iwork) || norm != lapack.MaxColumnSum && norm != lapack.MaxRowSum ||
+		ul != blas.Upper && ul != blas.Lower || diag != blas.Unit && diag != blas.NonUnit {
+		return l.Implementation.Dtrcon(norm, ul, diag, n, a, lda, work, iwork)
+	}
+	anorm := l.Dlantr(norm, ul, diag, n, n, a, lda, work)
+	if anorm <= 0 {
+		return 0
+	}
+	factor := triangle{ul: ul, diag: diag, n: n, a: a, lda: lda, norms: work[2*n:]}
+	return l.reciprocal(n, anorm, work, iwork, safeMin*float64(n), func(transposed bool) float64 {
+		if transposed == (norm == lapack.MaxColumnSum) {
+			return factor.solve(l, blas.Trans, work)
+		}
+		return factor.solve(l, blas.NoTrans, work)
+	})
+}

@@ -1,0 +1,72 @@
+package blas_test
+
+import (
+	"testing"
+
+	"github.com/difalt/difalt/internal/longtest"
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/kernel/internal/tiertest"
+	"gonum.org/v1/gonum/blas/testblas"
+	"gonum.org/v1/gonum/lapack/testlapack"
+)
+
+// A suite is one of gonum's tests of an implementation.
+type suite struct {
+	name string
+	run  func(t *testing.T)
+}
+
+// ofBLAS and ofLAPACK are gonum's own tests of the routines that are computed by the tiles, and of
+// those that call them. slow ones take seconds.
+var (
+	ofBLAS = []suite{
+		{"Dgemm", func(t *testing.T) { testblas.TestDgemm(t, blas.Implementation{}) }},
+		{"Dsyrk", func(t *testing.T) { testblas.DsyrkTest(t, blas.Implementation{}) }},
+		{"Dsyr2k", func(t *testing.T) { testblas.Dsyr2kTest(t, blas.Implementation{}) }},
+		{"Dtrsm", func(t *testing.T) { testblas.DtrsmTest(t, blas.Implementation{}) }},
+		{"Dsymv", func(t *testing.T) { testblas.DsymvTest(t, blas.Implementation{}) }},
+		{"Dtrsv", func(t *testing.T) { testblas.DtrsvTest(t, blas.Implementation{}) }},
+	}
+	ofLAPACK = []suite{
+		{"Dgetrf", func(t *testing.T) { testlapack.DgetrfTest(t, blas.Lapack{}) }},
+		{"Dgetrs", func(t *testing.T) { testlapack.DgetrsTest(t, blas.Lapack{}) }},
+		{"Dgesv", func(t *testing.T) { testlapack.DgesvTest(t, blas.Lapack{}) }},
+		{"Dgecon", func(t *testing.T) { testlapack.DgeconTest(t, blas.Lapack{}) }},
+		{"Dpotrf", func(t *testing.T) { testlapack.DpotrfTest(t, blas.Lapack{}) }},
+		{"Dpotrs", func(t *testing.T) { testlapack.DpotrsTest(t, blas.Lapack{}) }},
+		{"Dpotri", func(t *testing.T) { testlapack.DpotriTest(t, blas.Lapack{}) }},
+		{"Dpocon", func(t *testing.T) { testlapack.DpoconTest(t, blas.Lapack{}) }},
+		{"Dtrcon", func(t *testing.T) { testlapack.DtrconTest(t, blas.Lapack{}) }},
+		{"Dtrtrs", func(t *testing.T) { testlapack.DtrtrsTest(t, blas.Lapack{}) }},
+		{"Dgels", func(t *testing.T) { testlapack.DgelsTest(t, blas.Lapack{}) }},
+	}
+	slow = []suite{
+		{"Dsyev", func(t *testing.T) { testlapack.DsyevTest(t, blas.Lapack{}) }},
+		{"Dgeqrf", func(t *testing.T) { testlapack.DgeqrfTest(t, blas.Lapack{}) }},
+		{"Dormqr", func(t *testing.T) { testlapack.DormqrTest(t, blas.Lapack{}) }},
+		{"Dorgqr", func(t *testing.T) { testlapack.DorgqrTest(t, blas.Lapack{}) }},
+		{"Dgesvd", func(t *testing.T) { testlapack.DgesvdTest(t, blas.Lapack{}, 1e-13) }},
+		{"Dgeev", func(t *testing.T) { testlapack.DgeevTest(t, blas.Lapack{}) }},
+		{"Dgetri", func(t *testing.T) { testlapack.DgetriTest(t, blas.Lapack{}) }},
+		{"Dtrtri", func(t *testing.T) { testlapack.DtrtriTest(t, blas.Lapack{}) }},
+		{"Dsytrd", func(t *testing.T) { testlapack.DsytrdTest(t, blas.Lapack{}) }},
+		{"Dgebrd", func(t *testing.T) { testlapack.DgebrdTest(t, blas.Lapack{}) }},
+		{"Dgelqf", func(t *testing.T) { testlapack.DgelqfTest(t, blas.Lapack{}) }},
+		{"Dgeqp3", func(t *testing.T) { testlapack.Dgeqp3Test(t, blas.Lapack{}) }},
+	}
+)
+
+// gonum's own suites pass, with the tiles below blas64 and lapack64.
+func TestSuitesOfGonum(t *testing.T) {
+	defer restore()()
+	blas.Use()
+	suites := append(ofBLAS, ofLAPACK...)
+	if longtest.Enabled() {
+		suites = append(suites, slow...)
+	}
+	tiertest.Each(t, func(t *testing.T) {
+		for _, s := range suites {
+			t.Run(s.name, s.run)
+		}
+	})
+}

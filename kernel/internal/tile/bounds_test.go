@@ -1,0 +1,72 @@
+package tile_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/difalt/difalt/kernel/internal/tiertest"
+	"github.com/difalt/difalt/kernel/internal/tile"
+)
+
+// Slices that are one entry too short for a shape panic before a tile reads or writes beyond them.
+func TestShortSlices(t *testing.T) {
+	const n, d, r, half = 5, 16, 3, 16
+	type slices struct{ a, b, c, e []float64 }
+	for name, op := range map[string]struct {
+		lens [4]int // of a, b, c and e
+		f    func(s slices)
+	}{
+		"MulBasis": {[4]int{r * n, n * d, r * d, 0}, func(s slices) { tile.MulBasis(s.a, n, s.b, d, s.c, d, n, d, r, tile.Hint{}) }},
+		"MulTransposed": {[4]int{d, n * d, n, 0}, func(s slices) {
+			tile.MulTransposed(s.a, s.b, d, s.c, n, d, tile.Hint{})
+		}},
+		"Residual":   {[4]int{n, r * n, r, n}, func(s slices) { tile.Residual(s.a, s.b, n, s.c, s.e, n, r) }},
+		"RankUpdate": {[4]int{r * d, n * d, n * r, 0}, func(s slices) { tile.RankUpdate(s.a, d, s.b, d, s.c, r, n, d, r) }},
+		"Orthogonalize": {[4]int{r, r * n, n, tile.LeastSquaresWork(n, r)}, func(s slices) {
+			tile.Orthogonalize(s.a, s.b, n, n, r, s.c, s.e, 0)
+		}},
+		"SolveUpper": {[4]int{r * n, r * r, r, 0}, func(s slices) {
+			for i := range s.c {
+				s.c[i] = 1
+			}
+			tile.SolveUpper(s.a, n, s.b, r, s.c, n, r)
+		}},
+		"Panel": {[4]int{n * tile.PackWidth, n * r, r * tile.PackWidth, 0}, func(s slices) {
+			tile.Panel(s.a, tile.PackWidth, s.b, r, s.c, tile.PackWidth, n, r, false)
+		}},
+		"MulBasisHalf": {[4]int{r * n, r * n, n * half, r * half}, func(s slices) {
+			tile.MulBasisHalf(s.a, n, s.b, n, make([]uint16, len(s.c)), half, make([]float32, len(s.e)), half, n, d, r, tile.Hint{})
+		}},
+		"MulTransposedHalf": {[4]int{half, n * half, n, 0}, func(s slices) {
+			tile.MulTransposedHalf(make([]float32, len(s.a)), make([]uint16, len(s.b)), half, make([]float32, len(s.c)), n, d, tile.Hint{})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tiertest.Every(t, func(t *testing.T) {
+				if tile.Active() == tile.Generic {
+					t.Skip("Go checks bounds itself")
+				}
+				for short := -1; short < len(op.lens); short++ { // -1: none
+					lens := op.lens
+					if short >= 0 {
+						if lens[short]--; lens[short] < 0 {
+							continue
+						}
+					}
+					make := func(n int) []float64 { return make([]float64, n) }
+					msg := panicOf(func() { op.f(slices{make(lens[0]), make(lens[1]), make(lens[2]), make(lens[3])}) })
+					if _, bounds := msg.(runtime.Error); bounds != (short >= 0) {
+						t.Errorf("operand %d too short: panic %v", short, fmt.Sprint(msg))
+					}
+				}
+			})
+		})
+	}
+}
+
+func panicOf(f func()) (msg any) {
+	defer func() { msg = recover() }()
+	f()
+	return nil
+}

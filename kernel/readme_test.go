@@ -1,0 +1,41 @@
+package kernel_test
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/difalt/difalt/kernel"
+)
+
+func step(rows [][]float64, y []float64, first []int, u *kernel.Basis) *kernel.Group {
+	tasks := kernel.TasksOf(rows, y, first, kernel.Float64) // task t has the rows first[t] to first[t+1]-1
+	group := kernel.NewGroup(tasks, 4)                      // rank 4
+	pool := kernel.NewPool(0)                               // one worker a processor
+	defer pool.Close()
+	executor := kernel.NewExecutor(pool, []*kernel.Group{group})
+	executor.Step([]*kernel.Basis{u}, 0) // call it again and again: nothing is allocated
+	return group                         // group.B: b_t = argmin |X_t U b - y_t|; group.Grad: sum of X_t' (X_t U b_t - y_t) b_t'
+}
+
+// The example of README: with U = [e_0 e_1 e_2 e_3] the coefficients of y = 2 x_0 - x_3 are 2, 0, 0 and -1.
+func ExampleGroup() {
+	var rows [][]float64
+	var y []float64
+	for i := range 8 {
+		x := make([]float64, 6)
+		for k := range x {
+			x[k] = float64((i*i+3*k*i+k)%7 - 3)
+		}
+		rows, y = append(rows, x), append(y, 2*x[0]-x[3])
+	}
+	u := kernel.NewBasis(6, 4)
+	for k := range 4 {
+		u.Col(k)[k] = 1
+	}
+	group := step(rows, y, []int{0, 8}, u)
+	for k, b := range group.B[:4] {
+		group.B[k] = math.Round(b) + 0 // no -0
+	}
+	fmt.Printf("b = %.0f, sum of squared errors %.0f", group.B[:4], group.Objective)
+	// Output: b = [2 0 0 -1], sum of squared errors 0
+}
