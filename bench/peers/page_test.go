@@ -139,7 +139,8 @@ func picture(all []comparison) []byte {
 		p.Legend.Add(d.peer, s)
 	}
 	p.NominalX(labels...)
-	p.Legend.Top = true
+	p.X.Min, p.X.Max = -0.6, float64(len(all))+1.9 // room for the legend on the right
+	p.Legend.Top, p.Legend.Left, p.Legend.XOffs, p.Legend.Padding = true, true, 6.7*vg.Inch, vg.Points(3)
 	w, err := p.WriterTo(9*vg.Inch, 4*vg.Inch, "svg")
 	if err != nil {
 		panic(err) // svg is a format of plot
