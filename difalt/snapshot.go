@@ -60,8 +60,7 @@ func (s *Solver) Snapshot() (*Snapshot, error) {
 	return &Snapshot{p}, nil
 }
 
-// Restore lets the first step continue from a snapshot of a run with the same data and options; Iterations,
-// Tolerance, StopAtNoise and EveryIteration, which say when a run ends, may differ.
+// Restore lets the first step continue a run with the same data and options, but for those that end a run.
 func (s *Solver) Restore(snap *Snapshot) error {
 	switch {
 	case snap == nil || s.initial != nil:
@@ -84,8 +83,7 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	return nil
 }
 
-// identity is a hash of the options, but for those that end a run, of the shapes of the hosted nodes' data, and
-// of their sums of squares, which the solver has read before.
+// identity hashes the options, but for those that end a run, and the shapes and sums of squares of the data.
 func (s *Solver) identity() uint64 {
 	h, endings := fnv.New64a(), []string{"Iterations", "Tolerance", "StopAtNoise", "EveryIteration"}
 	settings := slices.DeleteFunc(s.settings(), func(x wire.Setting) bool { return slices.Contains(endings, x.Name) })

@@ -117,8 +117,8 @@ func (f *predictRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// An unusual counts rows of tasks or levels that the model does not have, and rows far from the training rows, with the columns
-// of these.
+// An unusual counts rows of tasks or levels that the model does not have, and rows far from the training
+// rows, with the columns of these.
 type unusual struct {
 	unknown, far int
 	columns      []string
@@ -160,7 +160,8 @@ func (f *predictRun) write(out io.Writer, m *model.Model, t *dataset.Table) (see
 	return seen, w.Close()
 }
 
-// farAway is the distance from the mean, in standard deviations, from which a value is far from the training rows.
+// farAway is the distance from the mean, in standard deviations, from which a value is far from the training
+// rows.
 const farAway = 6
 
 // note counts a row if it is unusual.

@@ -44,7 +44,8 @@ type Data struct {
 	Folder string
 }
 
-// Validate returns an error about parameters that do not go together, or with a number of nodes. The range of each is the caller's to check.
+// Validate returns an error about parameters that do not go together, or with a number of nodes. The range of
+// each is the caller's to check.
 func (s Data) Validate(nodes int) error {
 	switch {
 	case s.Rank > min(s.Features, s.Tasks):

@@ -54,7 +54,8 @@ type Table interface {
 	Tasks() []string    // names
 	Rows() int
 	Task(row int) int // index in Tasks
-	// X sets dst, one entry per feature, to the features of a row, NaN where they are missing, and returns it.
+	// X sets dst, one entry per feature, to the features of a row, NaN where they are missing, and returns
+	// it.
 	X(dst []float64, row int) []float64
 	HasTarget() bool
 	Y(row int) float64
