@@ -49,8 +49,7 @@ type bestState struct {
 	best   []*kernel.Basis
 }
 
-// A table has the numbers of the hosted nodes for a sum: rows, the first numbers of rows, and the largest
-// size.
+// A table has the hosted nodes' numbers of a sum: rows, the first numbers of rows, and the largest size.
 type table struct {
 	rows, views [][]float64
 	most        float64

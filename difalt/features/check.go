@@ -56,8 +56,7 @@ func eachRow(k *kernel.Tasks, step int, f func(row []float64)) {
 }
 
 // Misleading inspects up to 1,000 samples of one node by Welford's update, and reports whether their means or
-// variances would mislead the methods. A node may differ from the others, so that only Check decides for all
-// of them.
+// variances would mislead the methods. Nodes may differ: only Check decides for all of them.
 func Misleading(k *kernel.Tasks) bool {
 	d := k.Features()
 	mean, variance, n := make([]float64, d), make([]float64, d), 0.0
