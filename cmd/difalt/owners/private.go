@@ -151,9 +151,7 @@ func (s *frame) scalePrivately(ctx context.Context, account *private.Account) (f
 		if most := floats.MaxIdx(of[:powers]); of[most] > sure*counts.Deviation {
 			scale[j] = middle(most)
 		} else { // the totals, and so this error, are the same at all nodes
-			err := fmt.Errorf("%d tasks at epsilon %g do not show the size of column %q: more tasks or a larger epsilon "+
-				"are needed", s.tasks, s.c.Private.Epsilon, append(s.schema.Features(), s.c.TargetColumn)[j])
-			return 0, s.check(ctx, &Error{err, err.Error()})
+			return 0, s.check(ctx, s.tooFewTasks(j))
 		}
 		reach[j] = 4 * scale[j]
 		if k := floats.MaxIdx(of[powers:]); of[powers+k] > sure*counts.Deviation {
@@ -182,6 +180,13 @@ func (s *frame) scalePrivately(ctx context.Context, account *private.Account) (f
 	s.design = model.Design{Fill: center[:k:k], Center: center[:k:k], Scale: scale[:k:k]}
 	s.target = model.Target{Column: s.c.TargetColumn, Center: center[k], Scale: scale[k]}
 	return reach[k] * root / float64(s.tasks) * offsets.Deviation, nil
+}
+
+// tooFewTasks returns the error that the noise hides the size of a column.
+func (s *frame) tooFewTasks(column int) error {
+	err := fmt.Errorf("%d tasks at epsilon %g do not show the size of column %q: more tasks or a larger epsilon "+
+		"are needed", s.tasks, s.c.Private.Epsilon, append(s.schema.Features(), s.c.TargetColumn)[column])
+	return &Error{err, err.Error()}
 }
 
 // sumPrivately spends a part of the budget on a sum over all tasks.
