@@ -9,7 +9,7 @@ TRIALS ?= 5
 
 # A CPU tier or a build tag changes roundings in the kernel. test-default runs all tests; other builds run the short tests
 # of the packages that compute.
-COMPUTING = ./kernel/... ./difalt/...
+COMPUTING = ./internal/tile ./internal/dense ./kernel/... ./difalt/...
 SHORT = -short -vet=off
 
 # Each of these runs a command, or prints "skip:" if the machine lacks a compiler or library.
@@ -47,7 +47,7 @@ check-modules: ## go.mod and go.sum are complete, the modules are what they were
 # A tag matters in the packages that have files for it.
 check-vet: ## go vet for every build
 	$(GO) vet work
-	$(GO) vet -tags purego ./kernel/...
+	$(GO) vet -tags purego $(COMPUTING)
 	$(WITH_OPENBLAS) $(GO) vet -tags openblas ./kernel ./cgo
 	$(WITH_MPI) $(GO) vet -tags mpi ./cmd/difalt/engine/mpi ./cmd/difalt
 	$(GO) vet -tags faults ./cmd/difalt/engine/grpc/faults

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/lsq"
 	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // A task is one task of a shape, in cache: what the stages of the kernel work on.
@@ -27,7 +28,7 @@ type task struct {
 func newTask(s measure.Shape) *task {
 	p := measure.NewProblem(s, seed)
 	k := &task{
-		Shape: s, ldx: blas.Stride(s.Features), lda: blas.Pad(s.Samples), u: p.U,
+		Shape: s, ldx: dense.Stride(s.Features), lda: dense.Pad(s.Samples), u: p.U,
 		y: make([]float64, s.Samples), b: make([]float64, s.Rank),
 	}
 	k.x = make([]float64, s.Samples*k.ldx)
@@ -42,16 +43,16 @@ func newTask(s measure.Shape) *task {
 	return k
 }
 
-func (k *task) mulBasis() { blas.MulTN(k.products(), k.samples(), k.u.Matrix()) }
+func (k *task) mulBasis() { dense.MulTN(k.products(), k.samples(), k.u.Matrix()) }
 
 // samples returns X'.
-func (k *task) samples() blas.ColumnMajor {
-	return blas.ColumnMajor{Rows: k.Features, Cols: k.Samples, Stride: k.ldx, Data: k.x}
+func (k *task) samples() blas64.GeneralCols {
+	return blas64.GeneralCols{Rows: k.Features, Cols: k.Samples, Stride: k.ldx, Data: k.x}
 }
 
 // products returns X U.
-func (k *task) products() blas.ColumnMajor {
-	return blas.ColumnMajor{Rows: k.Samples, Cols: k.Rank, Stride: k.lda, Data: k.a}
+func (k *task) products() blas64.GeneralCols {
+	return blas64.GeneralCols{Rows: k.Samples, Cols: k.Rank, Stride: k.lda, Data: k.a}
 }
 
 // eachShape runs a stage on a task of every shape; the stage returns the operation
@@ -95,7 +96,7 @@ func BenchmarkLeastSquares(b *testing.B) {
 func BenchmarkMulTransposed(b *testing.B) {
 	eachShape(b, true, func(k *task) (func(), int) {
 		return func() {
-			blas.MulVec(k.v, k.samples(), k.y)
+			dense.MulVec(k.v, k.samples(), k.y)
 		}, 2 * k.Samples * k.Features
 	})
 }
@@ -105,10 +106,10 @@ func BenchmarkRankUpdate(b *testing.B) {
 	const m = 8
 	eachShape(b, false, func(k *task) (func(), int) {
 		g := kernel.NewBasis(k.Features, k.Rank)
-		v := blas.ColumnMajor{Rows: k.Features, Cols: m, Stride: k.ldx, Data: k.v}
-		coef := blas.ColumnMajor{Rows: k.Rank, Cols: m, Stride: k.Rank, Data: make([]float64, m*k.Rank)}
+		v := blas64.GeneralCols{Rows: k.Features, Cols: m, Stride: k.ldx, Data: k.v}
+		coef := blas64.GeneralCols{Rows: k.Rank, Cols: m, Stride: k.Rank, Data: make([]float64, m*k.Rank)}
 		return func() {
-			blas.AddMulNT(g.Matrix(), v, coef)
+			dense.AddMulNT(g.Matrix(), v, coef)
 		}, 2 * m * k.Features * k.Rank
 	})
 }

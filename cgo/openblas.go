@@ -23,7 +23,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	blasnetlib "gonum.org/v1/netlib/blas/netlib"
@@ -106,10 +105,10 @@ type Tasks struct {
 	Fit, Gradient Rows // samples of the least squares, and of the gradient
 	MaxRows       int  // largest number of them in a task
 
-	U         blas.ColumnMajor // basis, d x r
-	B         []float64        // coefficients of task t in B[t*r : (t+1)*r]
-	Grad      blas.ColumnMajor // gradient, d x r
-	Objective float64          // sum of the squared residuals
+	U         blas64.GeneralCols // basis, d x r
+	B         []float64          // coefficients of task t in B[t*r : (t+1)*r]
+	Grad      blas64.GeneralCols // gradient, d x r
+	Objective float64            // sum of the squared residuals
 
 	Ridge float64
 	Work  []float64 // WorkLen(MaxRows, Ldx, r) entries

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -19,7 +19,7 @@ import (
 // every output.
 func problem(rows []int, d, r, pad int, single bool, seed uint64) *Tasks {
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	s := &Tasks{Ldx: d + pad, U: blas.ColumnMajor{Rows: d, Cols: r, Stride: d + pad}, Fit: Rows{Count: rows}}
+	s := &Tasks{Ldx: d + pad, U: blas64.GeneralCols{Rows: d, Cols: r, Stride: d + pad}, Fit: Rows{Count: rows}}
 	total := 0
 	for _, n := range rows {
 		s.Fit.First = append(s.Fit.First, total)
@@ -38,7 +38,7 @@ func problem(rows []int, d, r, pad int, single bool, seed uint64) *Tasks {
 		}
 	}
 	s.B = guarded(len(rows) * r)
-	s.Grad = blas.ColumnMajor{Rows: d, Cols: r, Stride: d + 2*pad, Data: guarded((d + 2*pad) * r)}
+	s.Grad = blas64.GeneralCols{Rows: d, Cols: r, Stride: d + 2*pad, Data: guarded((d + 2*pad) * r)}
 	clear(s.Grad.Data)
 	s.Work = guarded(WorkLen(s.MaxRows, s.Ldx, r))
 	return s

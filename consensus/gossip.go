@@ -4,8 +4,9 @@ import (
 	"context"
 
 	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -130,7 +131,7 @@ func (m *gossip) Step() wire.Traffic {
 // stepShare averages the panels of entries of a worker.
 func (m *gossip) stepShare(worker int) {
 	n, workers := m.layout.n, len(m.sums)
-	size := min(panelLen, blas.Pad((n+workers-1)/workers))
+	size := min(panelLen, dense.Pad((n+workers-1)/workers))
 	for lo := worker * size; lo < n; lo += workers * size {
 		m.stepPanel(m.sums[worker], lo, min(lo+size, n))
 	}
@@ -139,10 +140,10 @@ func (m *gossip) stepShare(worker int) {
 // stepPanel averages the entries [lo, hi) of the vectors of the hosted nodes.
 func (m *gossip) stepPanel(sums []float64, lo, hi int) {
 	f := m.layout
-	h := blas.ColumnMajor{Rows: hi - lo, Cols: m.rounds.Rows, Stride: f.stride, Data: m.sent[lo:]}
+	h := blas64.GeneralCols{Rows: hi - lo, Cols: m.rounds.Rows, Stride: f.stride, Data: m.sent[lo:]}
 	for i, row := range m.weights {
 		// With equal weights at both ends of a link, one end adds the bits that the other end subtracts.
-		blas.SumDifferences(sums, h, i, row.rows, row.weights)
+		dense.SumDifferences(sums, h, i, row.rows, row.weights)
 		floats.AddTo(f.row(m.x, i)[lo:hi], f.row(m.sent, i)[lo:hi], sums[:hi-lo])
 	}
 }

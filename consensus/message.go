@@ -3,8 +3,8 @@ package consensus
 import (
 	"fmt"
 
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
 )
 
 // A Message holds the numbers that the nodes average: a matrix of the size of a basis, and scalars. Totals
@@ -60,7 +60,7 @@ type layout struct {
 
 func layoutOf(s dimensions) layout {
 	n := s.averaged() + s.Totals
-	return layout{s, n, blas.Stride(n)}
+	return layout{s, n, dense.Stride(n)}
 }
 
 // row returns row i of a matrix.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
 	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -17,13 +17,13 @@ import (
 // Fixed-Point Iterations", 2011): the last g and residual l = g - U, and their changes over the last
 // iterations.
 type anderson struct {
-	l, g    []float64        // of the last iteration
-	dl, dg  blas.ColumnMajor // the changes, one a column; the oldest is overwritten first
-	filled  int              // the number of columns in use
-	next    int              // the column to overwrite
-	hasLast bool             // l and g are set
-	gram    []float64        // <dl_a, dl_b>
-	norms   []float64        // |l| of the last iterations
+	l, g    []float64          // of the last iteration
+	dl, dg  blas64.GeneralCols // the changes, one a column; the oldest is overwritten first
+	filled  int                // the number of columns in use
+	next    int                // the column to overwrite
+	hasLast bool               // l and g are set
+	gram    []float64          // <dl_a, dl_b>
+	norms   []float64          // |l| of the last iterations
 
 	residual, c, chol []float64 // scratch
 }
@@ -36,9 +36,9 @@ const (
 )
 
 func newAnderson(size int) *anderson {
-	changes := func() blas.ColumnMajor {
-		stride := blas.Stride(size)
-		return blas.ColumnMajor{Rows: size, Cols: memoryLen, Stride: stride, Data: make([]float64, memoryLen*stride)}
+	changes := func() blas64.GeneralCols {
+		stride := dense.Stride(size)
+		return blas64.GeneralCols{Rows: size, Cols: memoryLen, Stride: stride, Data: make([]float64, memoryLen*stride)}
 	}
 	return &anderson{
 		l: make([]float64, size), g: make([]float64, size), dl: changes(), dg: changes(), gram: make([]float64, memoryLen*memoryLen),
@@ -47,7 +47,7 @@ func newAnderson(size int) *anderson {
 	}
 }
 
-func column(a blas.ColumnMajor, j int) []float64 { return a.Data[j*a.Stride:][:a.Rows] }
+func column(a blas64.GeneralCols, j int) []float64 { return a.Data[j*a.Stride:][:a.Rows] }
 
 // extrapolate takes g(u) in g and replaces it by g - sum_a c_a dg_a, where c minimises |l - sum_a c_a dl_a|.
 // If remember is set it only stores g and l.

@@ -3,10 +3,11 @@ package difalt
 import (
 	"math"
 
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/eigen"
 	"github.com/difalt/difalt/kernel/qr"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -37,7 +38,7 @@ func (k *distance) between(u, v *kernel.Basis) float64 {
 	_, vr := v.Dims()
 	k.m.CopyFrom(v)
 	project(k.m, u, k.inner)
-	blas.MulTN(blas.ColumnMajor{Rows: vr, Cols: vr, Stride: vr, Data: k.gram}, k.m.Matrix(), k.m.Matrix())
+	dense.MulTN(blas64.GeneralCols{Rows: vr, Cols: vr, Stride: vr, Data: k.gram}, k.m.Matrix(), k.m.Matrix())
 	return math.Sqrt(max(0, eigen.Largest(k.gram, vr, k.work)))
 }
 
@@ -45,10 +46,10 @@ func (k *distance) between(u, v *kernel.Basis) float64 {
 func project(v, u *kernel.Basis, inner []float64) {
 	_, vr := v.Dims()
 	_, ur := u.Dims()
-	products := blas.ColumnMajor{Rows: vr, Cols: ur, Stride: vr, Data: inner[:vr*ur]}
-	blas.MulTN(products, v.Matrix(), u.Matrix())
+	products := blas64.GeneralCols{Rows: vr, Cols: ur, Stride: vr, Data: inner[:vr*ur]}
+	dense.MulTN(products, v.Matrix(), u.Matrix())
 	floats.Scale(-1, products.Data)
-	blas.AddMulNT(v.Matrix(), u.Matrix(), products)
+	dense.AddMulNT(v.Matrix(), u.Matrix(), products)
 }
 
 // qrWork is the scratch memory of a QR factorisation.

@@ -1,6 +1,8 @@
 package difalt
 
-import "github.com/difalt/difalt/kernel/blas"
+import (
+	"github.com/difalt/difalt/internal/dense"
+)
 
 // reduceFrom is the size of the samples of all nodes, in bytes, from which MixedPrecision makes copies in 16
 // bits: smaller samples stay in caches. All nodes decide the same, so that bits do not depend on the
@@ -9,7 +11,7 @@ const reduceFrom = 8 << 20
 
 // reduceSamples lets the groups iterate on copies of their samples in 16 bits, with MixedPrecision.
 func (s *Solver) reduceSamples() {
-	if !s.o.MixedPrecision || 8*s.facts.samples*blas.Stride(s.facts.features) < reduceFrom {
+	if !s.o.MixedPrecision || 8*s.facts.samples*dense.Stride(s.facts.features) < reduceFrom {
 		return
 	}
 	s.records.reduced = true

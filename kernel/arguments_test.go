@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
 )
 
 // Garbage behind the columns of a basis changes no result.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 )
 
 // A backend computes Alg. 3, lines 7 to 11, for runs of tasks. The process has one, chosen when it

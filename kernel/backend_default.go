@@ -3,8 +3,8 @@
 package kernel
 
 import (
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tile"
 )
 
 func library() string { return "" }

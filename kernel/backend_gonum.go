@@ -3,7 +3,7 @@ package kernel
 import (
 	"math"
 
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"

@@ -4,7 +4,7 @@ package kernel
 
 import (
 	openblas "github.com/difalt/difalt/cgo"
-	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/internal/dense"
 )
 
 const build = openBLASName
@@ -48,7 +48,7 @@ func openBLASWork(maxSamples, d, r int) []float64 {
 	if chosenName != openBLASName {
 		return nil
 	}
-	return alignedFloat64(openblas.WorkLen(max(maxSamples, 1), blas.Stride(d), r))
+	return alignedFloat64(openblas.WorkLen(max(maxSamples, 1), dense.Stride(d), r))
 }
 
 func useBLAS() { openblas.Use() }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
-	"github.com/difalt/difalt/kernel/internal/tile"
 	"gonum.org/v1/gonum/mat"
 )
 

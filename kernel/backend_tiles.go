@@ -1,8 +1,9 @@
 package kernel
 
 import (
-	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel/lsq"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // tiles computes by the fused tiles of package tile, in assembly or portable Go: the default.
@@ -29,7 +30,7 @@ func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Wor
 			x.take(g.grad, t, g.r, ws.schedule)
 			x.mulBasis(ws, u)
 			e = ws.e[:x.n]
-			squares = blas.Residual(e, ws.products(x.n, g.r), b, g.grad.Y(t))
+			squares = dense.Residual(e, ws.products(x.n, g.r), b, g.grad.Y(t))
 		}
 		c.objective += squares
 		if !gradient {
@@ -70,8 +71,8 @@ func (s *batchSum) done(t, hi int) {
 		return
 	}
 	r := s.group.r
-	v := blas.ColumnMajor{Rows: blas.Pad(s.d), Cols: s.n, Stride: s.ws.ldv, Data: s.ws.v}
-	coef := blas.ColumnMajor{Rows: r, Cols: s.n, Stride: r, Data: s.group.B[s.first*r:]}
-	blas.AddMulNT(s.chunk.grad.padded(), v, coef)
+	v := blas64.GeneralCols{Rows: dense.Pad(s.d), Cols: s.n, Stride: s.ws.ldv, Data: s.ws.v}
+	coef := blas64.GeneralCols{Rows: r, Cols: s.n, Stride: r, Data: s.group.B[s.first*r:]}
+	dense.AddMulNT(s.chunk.grad.padded(), v, coef)
 	s.first, s.n = t+1, 0
 }

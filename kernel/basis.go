@@ -4,8 +4,9 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel/qr"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -29,10 +30,10 @@ func NewBasis(d, r int) *Basis {
 	if d <= 0 || r <= 0 {
 		panic(badBasis)
 	}
-	if d > maxNumbers || r > maxNumbers/blas.Stride(d) {
+	if d > maxNumbers || r > maxNumbers/dense.Stride(d) {
 		panic(tooLarge)
 	}
-	ld := blas.Stride(d)
+	ld := dense.Stride(d)
 	return &Basis{d: d, r: r, stride: ld, data: alignedFloat64(ld * r)}
 }
 
@@ -72,8 +73,8 @@ func (u *Basis) Col(j int) []float64 { return u.data[j*u.stride:][:u.d:u.d] }
 func (u *Basis) Data() []float64 { return u.data }
 
 // Matrix returns the basis as an argument for package blas. It aliases the basis.
-func (u *Basis) Matrix() blas.ColumnMajor {
-	return blas.ColumnMajor{Rows: u.d, Cols: u.r, Stride: u.stride, Data: u.data}
+func (u *Basis) Matrix() blas64.GeneralCols {
+	return blas64.GeneralCols{Rows: u.d, Cols: u.r, Stride: u.stride, Data: u.data}
 }
 
 // CopyFrom copies v, which must have the same dimensions.
@@ -103,13 +104,13 @@ func (u *Basis) Orthonormalize(rr, work []float64) {
 		rr = make([]float64, u.r*u.r)
 	}
 	u.clearPadding()
-	qr.Factor(u.padded(), blas.ColumnMajor{Rows: u.r, Cols: u.r, Stride: u.r, Data: rr}, work)
+	qr.Factor(u.padded(), blas64.GeneralCols{Rows: u.r, Cols: u.r, Stride: u.r, Data: rr}, work)
 	u.clearPadding() // where U has NaN, the padding of Q has it too
 }
 
 // padded returns the basis with rows of zeros up to a multiple of 8, for products by whole tiles.
-func (u *Basis) padded() blas.ColumnMajor {
-	return blas.ColumnMajor{Rows: blas.Pad(u.d), Cols: u.r, Stride: u.stride, Data: u.data}
+func (u *Basis) padded() blas64.GeneralCols {
+	return blas64.GeneralCols{Rows: dense.Pad(u.d), Cols: u.r, Stride: u.stride, Data: u.data}
 }
 
 // clearPadding sets the entries behind every column to zero. It does not write zeros over zeros, so

@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/scratch"
-	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -40,7 +40,7 @@ func NewBuilderOnDisk(folder string, features int, samples []int, storage Storag
 	if storage != Float64 && storage != Float32 {
 		panic(badStorage)
 	}
-	t := &Tasks{d: features, stride: blas.Stride(features), storage: storage, size: new(size)}
+	t := &Tasks{d: features, stride: dense.Stride(features), storage: storage, size: new(size)}
 	t.first, t.rows = make([]int, len(samples)), slices.Clone(samples)
 	if !t.count() {
 		panic(tooLarge)

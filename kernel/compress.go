@@ -3,9 +3,10 @@ package kernel
 import (
 	"math"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/qr"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // Compressed returns tasks with at most d+1 samples each that have the same coefficients, gradient
@@ -28,9 +29,9 @@ func (t *Tasks) Compressed() *Tasks {
 		rows[i] = min(n, most)
 	}
 	b := NewBuilder(t.d, rows, Float64)
-	stride, row := blas.Stride(t.maxRows), make([]float64, most)
-	a := blas.ColumnMajor{Cols: most, Stride: stride, Data: alignedFloat64(stride * most)}
-	r := blas.ColumnMajor{Rows: most, Cols: most, Stride: most, Data: make([]float64, most*most)}
+	stride, row := dense.Stride(t.maxRows), make([]float64, most)
+	a := blas64.GeneralCols{Cols: most, Stride: stride, Data: alignedFloat64(stride * most)}
+	r := blas64.GeneralCols{Rows: most, Cols: most, Stride: most, Data: make([]float64, most*most)}
 	scale, work := make([]float64, most), make([]float64, qr.WorkLen(most))
 	for task, n := range t.rows {
 		for i := range n {
@@ -60,7 +61,7 @@ func (t *Tasks) Compressed() *Tasks {
 }
 
 // factor overwrites r by the factor R of a, whose columns may have any length that is a number.
-func factor(a, r blas.ColumnMajor, scale, work []float64) {
+func factor(a, r blas64.GeneralCols, scale, work []float64) {
 	for j := range a.Cols {
 		column := a.Data[j*a.Stride:][:a.Rows]
 		size := tile.MaxAbs(column)

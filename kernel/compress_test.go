@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"github.com/difalt/difalt/kernel/lsq"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/internal/scratch/scratchtest"
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
 )
 
 // onDisk returns a copy of tasks whose samples are in a folder.

@@ -3,7 +3,7 @@ package kernel
 import (
 	"time"
 
-	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel/lsq"
 )
 
@@ -177,7 +177,7 @@ const (
 // chunkCount returns into how many chunks to divide the tasks.
 func (g *Group) chunkCount() int {
 	tasks := g.fit.Len()
-	n := min(max(g.fit.total*g.fit.stride/(chunkRatio*blas.Stride(g.fit.d)*g.r), 1), maxChunks, max(tasks, 1))
+	n := min(max(g.fit.total*g.fit.stride/(chunkRatio*dense.Stride(g.fit.d)*g.r), 1), maxChunks, max(tasks, 1))
 	if tasks >= share*batch {
 		n = max(n/share*share, share)
 	}

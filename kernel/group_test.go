@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/mat"
 )

@@ -1,7 +1,7 @@
 package kernel
 
 import (
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/klauspost/cpuid/v2"
 )
 

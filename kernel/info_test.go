@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
-	"github.com/difalt/difalt/kernel/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
 	lapackgonum "gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"

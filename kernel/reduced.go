@@ -5,8 +5,9 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // A reduced is what a Group keeps for Reduce.
@@ -77,7 +78,7 @@ func (g *Group) Reduce() {
 		h.measure(t, 1)
 	}
 	h.reserve(t)
-	ldw := blas.Stride(t.d)
+	ldw := dense.Stride(t.d)
 	h.reference = reference{
 		u0: NewBasis(t.d, g.r), a: alignedFloat64(t.total * g.r), e: alignedFloat64(t.total),
 		w: alignedFloat64(len(t.rows) * ldw), ldw: ldw,
@@ -164,7 +165,7 @@ const (
 // measure sets offsets and scales, powers of two, by one row in step. It reports whether it
 // has seen an entry of every feature.
 func (h *halves) measure(t *Tasks, step int) bool {
-	padded := blas.Pad(t.d)
+	padded := dense.Pad(t.d)
 	h.offset, h.scale, h.inverse, h.ones = make([]float64, padded), make([]float64, padded), make([]float64, padded), false
 	row, mean, squares := make([]float64, t.d), make([]float64, t.d), make([]float64, t.d)
 	low, high := make([]float64, t.d), make([]float64, t.d)
@@ -280,7 +281,7 @@ func (h *reduced) keep(t, r int, ws *Workspace, e, w []float64) {
 		copy(a[j*n:][:n], ws.a[j*ws.lda:])
 	}
 	copy(h.e[h.first[t]:], e)
-	copy(h.w[t*h.ldw:][:blas.Pad(ws.d)], w)
+	copy(h.w[t*h.ldw:][:dense.Pad(ws.d)], w)
 }
 
 // stepReduced adds the tasks of a chunk to its gradient and objective, by the copy.
@@ -315,8 +316,8 @@ func (g *Group) stepReduced(c *chunk, u *Basis, ridge float64, ws *Workspace) {
 		sum.done(t, c.hi)
 	}
 	if h.ones {
-		offset := blas.ColumnMajor{Rows: blas.Pad(u.d), Cols: 1, Stride: len(h.offset), Data: h.offset}
-		blas.AddMulNT(c.grad.padded(), offset, blas.ColumnMajor{Rows: r, Cols: 1, Stride: r, Data: k.shift})
+		offset := blas64.GeneralCols{Rows: dense.Pad(u.d), Cols: 1, Stride: len(h.offset), Data: h.offset}
+		dense.AddMulNT(c.grad.padded(), offset, blas64.GeneralCols{Rows: r, Cols: 1, Stride: r, Data: k.shift})
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
 )
 
 // A table is a kind of features: entry (row, k) from a normal number.

@@ -3,7 +3,7 @@ package kernel
 import (
 	"unsafe"
 
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/klauspost/cpuid/v2"
 )
 

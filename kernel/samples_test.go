@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 )
 
 // What is prefetched has no effect but on speed, so that only this test would

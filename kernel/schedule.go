@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 )
 
 // A tuning finds the fastest schedule of an Executor by measuring some in its first

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/difalt/difalt/kernel/internal/tiertest"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/internal/tile"
 )
 
 // drawn returns seeded tasks with two samples more in every third one, and a basis.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -297,12 +297,12 @@ func (t *Tasks) Sweep(part, parts int, four bool) float64 {
 }
 
 // MulTransposed computes v = X_t' e for the n_t samples of a task. v gets
-// blas.Pad(d) entries, the last of which are zero.
+// dense.Pad(d) entries, the last of which are zero.
 func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 	if uint(task) >= uint(len(t.rows)) {
 		panic(badIndex)
 	}
-	if len(e) < t.rows[task] || len(v) < blas.Pad(t.d) {
+	if len(e) < t.rows[task] || len(v) < dense.Pad(t.d) {
 		panic(badRow)
 	}
 	defer t.keep()
@@ -342,7 +342,7 @@ func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 			for j := range u.r {
 				rows.mulTransposed(ws.v, ws.a[j*ws.lda:])
 				rows.gradientNext.Next = 0 // once is enough
-				gj := g.data[j*g.stride:][:blas.Pad(t.d)]
+				gj := g.data[j*g.stride:][:dense.Pad(t.d)]
 				for k, v := range ws.v[:len(gj)] {
 					gj[k] += v
 				}

@@ -1,9 +1,10 @@
 package kernel
 
 import (
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // batch is the number of tasks whose products X_t' e_t are kept before they are
@@ -58,7 +59,7 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	if maxSamples > maxNumbers || d > maxNumbers || r > maxNumbers/8/max(maxSamples+r, d) || r > maxNumbers/8/r {
 		panic(tooLarge)
 	}
-	w := &Workspace{maxSamples: maxSamples, d: d, r: r, lda: max(blas.Pad(maxSamples), 1), ldv: blas.Stride(d)}
+	w := &Workspace{maxSamples: maxSamples, d: d, r: r, lda: max(dense.Pad(maxSamples), 1), ldv: dense.Stride(d)}
 	w.a = alignedFloat64(w.lda * r)
 	w.e = alignedFloat64(w.lda)
 	w.v = alignedFloat64(w.ldv * batch)
@@ -69,7 +70,7 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 		de:    alignedFloat32(maxSamples),
 		dv:    alignedFloat32(tile.PadHalf(d + 1)),
 		shift: make([]float64, r),
-		scale: make([]float64, blas.Pad(d)),
+		scale: make([]float64, dense.Pad(d)),
 	}
 	if chosenName == gonumName {
 		w.gonum = newGonumWork(maxSamples, d, r)
@@ -94,8 +95,8 @@ func (w *Workspace) load(u *Basis) {
 }
 
 // products returns the first n rows of X_t U for a basis of r columns.
-func (w *Workspace) products(n, r int) blas.ColumnMajor {
-	return blas.ColumnMajor{Rows: n, Cols: r, Stride: w.lda, Data: w.a}
+func (w *Workspace) products(n, r int) blas64.GeneralCols {
+	return blas64.GeneralCols{Rows: n, Cols: r, Stride: w.lda, Data: w.a}
 }
 
 func (w *Workspace) fits(maxSamples, d, r int) bool {

@@ -4,11 +4,11 @@
 # check-systems builds that for darwin/arm64.
 set -eu
 export CGO_ENABLED=0 GOARCH=arm64
-go vet ./kernel/...
+go vet ./internal/tile ./internal/dense ./kernel/...
 case $(uname -m) in
-arm64 | aarch64) go test "$@" ./kernel/... ;;
+arm64 | aarch64) go test "$@" ./internal/tile ./internal/dense ./kernel/... ;;
 *) # An emulated processor says nothing about disks, pools and schedules of prefetching.
 	# The conformance of the tiles says more than what calls them: package blas, steps on
 	# copies of 16 bits, the seeds of fuzz targets.
-	GOOS=linux ./scripts/have.sh qemu go test -exec qemu-aarch64 -timeout 20m -skip 'OnDisk|Pool|Schedule|Tuning|OfBLAS|Reduced|Fuzz' "$@" ./kernel/... ;;
+	GOOS=linux ./scripts/have.sh qemu go test -exec qemu-aarch64 -timeout 20m -skip 'OnDisk|Pool|Schedule|Tuning|OfBLAS|Reduced|Fuzz' "$@" ./internal/tile ./internal/dense ./kernel/... ;;
 esac

@@ -2,7 +2,7 @@
 # Fails if regenerating the assembly changes a file. The files that are there are
 # put back.
 set -eu
-tile=kernel/internal/tile
+tile=internal/tile
 saved=$(mktemp -d)
 cp -pR $tile/. "$saved"
 restore() {

@@ -5,8 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -56,7 +56,7 @@ func (k *problem) explain(i, task int) (row, sums []float64) {
 	t, u := k.tasks[i], k.u[i]
 	d, r := u.Dims()
 	n, b := t.Samples(task), k.groups[i].B[task*r:][:r]
-	row, sums = make([]float64, blas.Pad(d)), make([]float64, 3*r)
+	row, sums = make([]float64, dense.Pad(d)), make([]float64, 3*r)
 	if n == 0 {
 		return row[:d], sums
 	}

@@ -3,8 +3,8 @@
 package gram
 
 import (
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
 	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack"
@@ -93,7 +93,7 @@ func (c *Matrix) Invert(p []float64) {
 // AddProduct adds v s to dst, for a symmetric r x r matrix s.
 func AddProduct(dst, v *kernel.Basis, s []float64) {
 	_, r := v.Dims()
-	blas.AddMulNT(dst.Matrix(), v.Matrix(), blas.ColumnMajor{Rows: r, Cols: r, Stride: r, Data: s})
+	dense.AddMulNT(dst.Matrix(), v.Matrix(), blas64.GeneralCols{Rows: r, Cols: r, Stride: r, Data: s})
 }
 
 // Vector returns a copy of the eigenvector of Values[k].

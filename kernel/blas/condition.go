@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 )

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
 	gblas "gonum.org/v1/gonum/blas"
 	reference "gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/lapack"

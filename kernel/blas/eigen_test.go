@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
 	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	reference "gonum.org/v1/gonum/lapack/gonum"

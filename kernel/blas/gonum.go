@@ -1,3 +1,8 @@
+// Package blas is a BLAS and LAPACK for gonum, computed by the tiles of the CPU tier in use: products, triangular
+// systems, condition estimates and eigenvectors of matrices of any size. Use registers it for the whole program, so
+// package mat and everything above it computes with the tiles.
+//
+// Package gorgonia.org/tensor has a registration of its own: tensor.Use(blas.Implementation{}).
 package blas
 
 import (

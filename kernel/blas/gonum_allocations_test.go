@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"gonum.org/v1/gonum/lapack"
 )
 

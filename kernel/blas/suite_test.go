@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/internal/longtest"
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
 	"gonum.org/v1/gonum/blas/testblas"
 	"gonum.org/v1/gonum/lapack/testlapack"
 )

@@ -3,7 +3,7 @@ package blas
 import (
 	"sync"
 
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
 

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
 )
 
 func TestSymv(t *testing.T) {

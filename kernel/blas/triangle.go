@@ -1,7 +1,7 @@
 package blas
 
 import (
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 	reference "gonum.org/v1/gonum/blas/gonum"
 )

@@ -3,7 +3,7 @@
 // samples themselves is the method Sweep of kernel.Tasks.
 package ceiling
 
-import "github.com/difalt/difalt/kernel/internal/tile"
+import "github.com/difalt/difalt/internal/tile"
 
 // MultiplyAdd does the given number of rounds of independent multiply-adds in
 // registers and returns how many floating-point operations that were, two for

@@ -6,7 +6,7 @@ package eigen
 import (
 	"math"
 
-	"github.com/difalt/difalt/kernel/blas"
+	"github.com/difalt/difalt/internal/dense"
 )
 
 const (
@@ -98,7 +98,7 @@ func newtonSums(a []float64, n int, e2 []float64, x float64) (g, h float64, righ
 func tridiagonalize(a []float64, n int, e2, p []float64) {
 	for k := 0; k < n-1; k++ {
 		v := a[k*n+k+1 : k*n+n] // row k right of the diagonal
-		norm := blas.Dot(v, v)
+		norm := dense.Dot(v, v)
 		e2[k] = norm
 		alpha := -math.Copysign(math.Sqrt(norm), v[0])
 		h := norm - alpha*v[0]
@@ -109,9 +109,9 @@ func tridiagonalize(a []float64, n int, e2, p []float64) {
 		// A <- H A H with H = I - v v'/h: A - v q' - q v', q = A v/h - v (v'A v)/(2 h^2).
 		q := p[:len(v)]
 		for i := range q {
-			q[i] = blas.Dot(a[(k+1+i)*n+k+1:(k+1+i)*n+n], v) / h
+			q[i] = dense.Dot(a[(k+1+i)*n+k+1:(k+1+i)*n+n], v) / h
 		}
-		c := blas.Dot(v, q) / (2 * h)
+		c := dense.Dot(v, q) / (2 * h)
 		for i := range q {
 			q[i] -= c * v[i]
 		}

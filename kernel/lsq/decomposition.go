@@ -3,8 +3,9 @@ package lsq
 import (
 	"math"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // A decomposition is a QR decomposition with column pivoting (Businger and Golub, 1965) of a
@@ -35,7 +36,7 @@ func decompositionWork(m, c int) int {
 
 // oddPad returns an odd multiple of eight: a row of a matrix with this stride is in as many
 // sets of a cache as it has entries.
-func oddPad(n int) int { return blas.Pad(n) | 8 }
+func oddPad(n int) int { return dense.Pad(n) | 8 }
 
 // decomposition returns the decomposition, to be loaded, of an m x c matrix.
 func (ws *Workspace) decomposition(m, c int) *decomposition {
@@ -56,7 +57,7 @@ func (ws *Workspace) decomposition(m, c int) *decomposition {
 
 // load takes the columns of [A; rho I] in their order, and y behind them, with A and y divided by
 // their scales.
-func (d *decomposition) load(a blas.ColumnMajor, y []float64, scale, yscale, rho float64) {
+func (d *decomposition) load(a blas64.GeneralCols, y []float64, scale, yscale, rho float64) {
 	n := a.Rows
 	clear(d.q)
 	for k, j := range d.order {
@@ -172,7 +173,7 @@ func (d *decomposition) factor(tol float64, choose int) {
 // computeNorm computes the squared norm of column k from row i on.
 func (d *decomposition) computeNorm(k, i int) {
 	x := d.q[k*d.ld+i : k*d.ld+d.m]
-	d.norm[k] = blas.Dot(x, x)
+	d.norm[k] = dense.Dot(x, x)
 	d.computed[k] = d.norm[k]
 }
 
@@ -224,14 +225,14 @@ func (d *decomposition) reflect(k int) {
 func (d *decomposition) hidden(first int) int {
 	for j := first; j < d.rank; j++ { // R'v = e, each entry of e being the sign that makes v larger
 		col := d.r[j*d.ldr:]
-		s := blas.Dot(col[:j], d.v)
+		s := dense.Dot(col[:j], d.v)
 		d.v[j] = -(s + math.Copysign(1, s)) / col[j]
 	}
 	z := d.w[:d.rank]
 	copy(z, d.v)
-	before := blas.Dot(z, z)
+	before := dense.Dot(z, z)
 	solveUpper(d.r, d.ldr, z)
-	if after := blas.Dot(z, z); before > d.null*d.null*after || len(z) < 2 {
+	if after := dense.Dot(z, z); before > d.null*d.null*after || len(z) < 2 {
 		return -1
 	}
 	most := 0
@@ -263,7 +264,7 @@ func (d *decomposition) solve(b []float64, ws *Workspace) {
 func solveUpper(r []float64, ld int, x []float64) {
 	for j := len(x) - 1; j >= 0; j-- {
 		x[j] /= r[j*ld+j]
-		blas.Axpy(-x[j], r[j*ld:][:j], x)
+		dense.Axpy(-x[j], r[j*ld:][:j], x)
 	}
 }
 
@@ -272,7 +273,7 @@ func solveUpper(r []float64, ld int, x []float64) {
 // along which M is at most tolerance times its Frobenius norm count as null. It returns OK
 // when there is none in [A; rho I], and otherwise Underdetermined for fewer samples than
 // columns, RankDeficient for more.
-func (ws *Workspace) minimumNorm(b []float64, a blas.ColumnMajor, y []float64, ridge float64) Status {
+func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64, ridge float64) Status {
 	n, r := a.Rows, a.Cols
 	clear(b)
 	scale, yscale := 0.0, tile.MaxAbs(y[:n])

@@ -3,8 +3,8 @@ package lsq_test
 import (
 	"fmt"
 
-	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/lsq"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // A batch of problems of different sizes over one workspace.
@@ -20,7 +20,7 @@ func ExampleSolve() {
 	ws := lsq.NewWorkspace(3, 2)
 	b := make([]float64, 2)
 	for _, p := range batch {
-		status := lsq.Solve(b, blas.ColumnMajor{Rows: p.n, Cols: 2, Stride: p.n, Data: p.a}, p.y, 0, ws)
+		status := lsq.Solve(b, blas64.GeneralCols{Rows: p.n, Cols: 2, Stride: p.n, Data: p.a}, p.y, 0, ws)
 		fmt.Printf("%.3f %v\n", b, status)
 	}
 	// Output:

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/lsq"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -18,12 +18,12 @@ type problem struct {
 	a, y      []float64
 }
 
-func (p problem) matrix() blas.ColumnMajor {
+func (p problem) matrix() blas64.GeneralCols {
 	return of(p.n, p.r, p.lda, p.a)
 }
 
-func of(rows, cols, stride int, data []float64) blas.ColumnMajor {
-	return blas.ColumnMajor{Rows: rows, Cols: cols, Stride: stride, Data: data}
+func of(rows, cols, stride int, data []float64) blas64.GeneralCols {
+	return blas64.GeneralCols{Rows: rows, Cols: cols, Stride: stride, Data: data}
 }
 
 func newProblem(n, r, lda int) problem {

@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // Status says how a least-squares problem was solved.
@@ -85,7 +86,7 @@ func NewWorkspace(n, r int) *Workspace {
 	}
 	ws := &Workspace{
 		maxRows: n, maxCols: r,
-		f:     make([]float64, blas.Pad(n+r)*(r+1)),
+		f:     make([]float64, dense.Pad(n+r)*(r+1)),
 		e:     make([]float64, n+r),
 		work:  make([]float64, max(tile.LeastSquaresWork(n+r, r), decompositionWork(n+r, r))),
 		split: make([]float64, splitWork(r)),
@@ -106,7 +107,7 @@ func NewWorkspace(n, r int) *Workspace {
 // With ridge zero and A of full column rank that is A^+ y; if the minimiser is not
 // unique, b is the one of minimum norm. b never holds NaN. a and y are not
 // written. It leaves A b - y in ws.Residual. Solve allocates a workspace if ws is nil, and nothing otherwise.
-func Solve(b []float64, a blas.ColumnMajor, y []float64, ridge float64, ws *Workspace) Status {
+func Solve(b []float64, a blas64.GeneralCols, y []float64, ridge float64, ws *Workspace) Status {
 	n, r := a.Rows, a.Cols
 	if n < 0 || r <= 0 {
 		panic(badShape)
@@ -133,12 +134,12 @@ func Solve(b []float64, a blas.ColumnMajor, y []float64, ridge float64, ws *Work
 
 // solve is Solve, and reports whether it left the residual, too. To copy a takes longer than some problems wait for
 // anything else.
-func (ws *Workspace) solve(b []float64, a *blas.ColumnMajor, y []float64, ridge float64) (s Status, direct bool) {
+func (ws *Workspace) solve(b []float64, a *blas64.GeneralCols, y []float64, ridge float64) (s Status, direct bool) {
 	n, r := a.Rows, a.Cols
 	m, rhs := a, y
 	switch {
 	case ridge > 0:
-		var with blas.ColumnMajor
+		var with blas64.GeneralCols
 		with, rhs = ws.augment(*a, y, math.Sqrt(ridge))
 		m = &with
 	case n == 0:
@@ -186,9 +187,9 @@ func tolerance(n, r int) float64 { return float64(max(n, r)) * eps }
 const eps = 0x1p-52
 
 // augment stores [A y; rho I 0] in ws.f and returns its two parts.
-func (ws *Workspace) augment(a blas.ColumnMajor, y []float64, rho float64) (blas.ColumnMajor, []float64) {
+func (ws *Workspace) augment(a blas64.GeneralCols, y []float64, rho float64) (blas64.GeneralCols, []float64) {
 	n, r := a.Rows, a.Cols
-	ld := blas.Pad(n + r)
+	ld := dense.Pad(n + r)
 	for j := range r {
 		col := ws.f[j*ld:][:n+r]
 		copy(col, a.Data[j*a.Stride:][:n])
@@ -198,7 +199,7 @@ func (ws *Workspace) augment(a blas.ColumnMajor, y []float64, rho float64) (blas
 	rhs := ws.f[r*ld:][:n+r]
 	copy(rhs, y[:n])
 	clear(rhs[n:])
-	return blas.ColumnMajor{Rows: n + r, Cols: r, Stride: ld, Data: ws.f}, rhs
+	return blas64.GeneralCols{Rows: n + r, Cols: r, Stride: ld, Data: ws.f}, rhs
 }
 
 // inRange reports whether no number is so large or small that digits of b were lost. Where columns are

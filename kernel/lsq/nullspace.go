@@ -3,8 +3,9 @@ package lsq
 import (
 	"math"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // A split sorts the columns of a matrix M, m x c, into rank independent ones and others that are
@@ -164,7 +165,7 @@ func (ws *Workspace) basic(b []float64, p partition, y []float64) bool {
 // without the columns of W and the rows of F that were set apart.
 // Taking what W'b already is off h, column by column, makes that as stable as by Householder
 // reflectors (Bjorck and Paige, 1992, section 5).
-func (ws *Workspace) solveWide(b []float64, a blas.ColumnMajor, y []float64) bool {
+func (ws *Workspace) solveWide(b []float64, a blas64.GeneralCols, y []float64) bool {
 	n, r := a.Rows, a.Cols
 	transposed := ws.f[:r*n]
 	tile.Transpose(transposed, r, a.Data, a.Stride, r, n)
@@ -195,7 +196,7 @@ func (ws *Workspace) solveWide(b []float64, a blas.ColumnMajor, y []float64) boo
 	}
 	for k := p.rank - 1; k >= 0; k-- {
 		x := w[k*ldw:][:r]
-		blas.Axpy((h[k]-blas.Dot(x, b))/squares[k], x, b)
+		dense.Axpy((h[k]-dense.Dot(x, b))/squares[k], x, b)
 	}
 	return inRange(b, y, p.smallest)
 }

@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tiertest"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // Tasks that are ill-conditioned, but of full rank beyond doubt, do without pivoting, which takes several
@@ -16,7 +17,7 @@ func TestIllConditionedNeedsNoPivots(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 5))
 		for _, r := range []int{2, 4, 5, 10, 17, 40} {
 			for _, n := range []int{r - 1, r, 3 * r} {
-				a := blas.ColumnMajor{Rows: n, Cols: r, Stride: n, Data: make([]float64, n*r)}
+				a := blas64.GeneralCols{Rows: n, Cols: r, Stride: n, Data: make([]float64, n*r)}
 				for i := range a.Data {
 					a.Data[i] = rng.NormFloat64()
 				}
@@ -104,8 +105,8 @@ func TestSlowFallNeedsFewPivots(t *testing.T) {
 
 // product returns a product of random n x rank and rank x r matrices with something added to their diagonals, and column q of the
 // first times fall^q.
-func product(rng *rand.Rand, n, r, rank int, diagonal, fall float64) blas.ColumnMajor {
-	a := blas.ColumnMajor{Rows: n, Cols: r, Stride: n, Data: make([]float64, n*r)}
+func product(rng *rand.Rand, n, r, rank int, diagonal, fall float64) blas64.GeneralCols {
+	a := blas64.GeneralCols{Rows: n, Cols: r, Stride: n, Data: make([]float64, n*r)}
 	left, right := make([]float64, n*rank), make([]float64, r*rank)
 	for _, f := range [][]float64{left, right} {
 		for i := range f {
@@ -120,7 +121,7 @@ func product(rng *rand.Rand, n, r, rank int, diagonal, fall float64) blas.Column
 	}
 	for i := range n {
 		for j := range r {
-			a.Data[j*n+i] = blas.Dot(left[i*rank:][:rank], right[j*rank:])
+			a.Data[j*n+i] = dense.Dot(left[i*rank:][:rank], right[j*rank:])
 		}
 	}
 	return a

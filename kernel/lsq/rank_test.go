@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
+	"github.com/difalt/difalt/internal/tiertest"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // triangle returns a decomposition with the given columns of R.
@@ -53,7 +53,7 @@ func TestNormsAfterCancellation(t *testing.T) {
 	const n = 8
 	rng := rand.New(rand.NewPCG(41, 42))
 	for range 50 {
-		a := blas.ColumnMajor{Rows: n, Cols: 3, Stride: n, Data: make([]float64, 3*n)}
+		a := blas64.GeneralCols{Rows: n, Cols: 3, Stride: n, Data: make([]float64, 3*n)}
 		for i := range n {
 			a.Data[i] = rng.NormFloat64()
 			a.Data[n+i], a.Data[2*n+i] = a.Data[i], 1e-9*rng.NormFloat64()
@@ -71,7 +71,7 @@ func TestNormsAfterCancellation(t *testing.T) {
 func TestSquaresUnderflow(t *testing.T) {
 	const n, r = 9, 3
 	rng := rand.New(rand.NewPCG(43, 44))
-	a := blas.ColumnMajor{Rows: n, Cols: r, Stride: n, Data: make([]float64, n*r)}
+	a := blas64.GeneralCols{Rows: n, Cols: r, Stride: n, Data: make([]float64, n*r)}
 	y, want, got := make([]float64, n), make([]float64, r), make([]float64, r)
 	for i := range a.Data {
 		a.Data[i] = rng.NormFloat64()

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/qr"
 )
 
@@ -60,7 +60,7 @@ func TestFactorEqualAngles(t *testing.T) {
 						if j == k {
 							want = 1
 						}
-						if got := blas.Dot(q.a[j*q.lda:][:m], q.a[k*q.lda:][:m]); !(math.Abs(got-want) <= 8*0x1p-52) {
+						if got := dense.Dot(q.a[j*q.lda:][:m], q.a[k*q.lda:][:m]); !(math.Abs(got-want) <= 8*0x1p-52) {
 							t.Errorf("n = %d, cosine %v: q_%d'q_%d is off by %g", n, cosine, j, k, got-want)
 						}
 					}

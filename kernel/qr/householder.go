@@ -3,8 +3,9 @@ package qr
 import (
 	"math"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // reflectors overwrites the columns of a by the vectors v_k, with zeros above row k, of reflectors
@@ -17,7 +18,7 @@ import (
 // What is left of a column may be tiny, of dependent columns the rounding of the rounding and so forth. A column
 // whose squares would underflow is scaled up first, and its entry of R down: a reflector is the same for v of any
 // length.
-func reflectors(a, r blas.ColumnMajor, h []float64) {
+func reflectors(a, r blas64.GeneralCols, h []float64) {
 	for k := range a.Cols {
 		top := k &^ (tile.Width - 1) // whole vectors, since there are zeros above row k
 		c := a.Data[k*a.Stride+top:]
@@ -48,7 +49,7 @@ func reflectors(a, r blas.ColumnMajor, h []float64) {
 }
 
 // formQ overwrites reflectors by the first columns of Q = H_0 ... H_{n-1}, and uses up h.
-func formQ(a blas.ColumnMajor, h []float64) {
+func formQ(a blas64.GeneralCols, h []float64) {
 	for k := a.Cols - 1; k >= 0; k-- {
 		top := k &^ (tile.Width - 1)
 		c := a.Data[k*a.Stride+top:]
@@ -73,7 +74,7 @@ func products(w, x, c []float64, ldc int) {
 	whole := len(x) &^ (tile.Width - 1)
 	tile.MulBasis(w, 1, x, whole, c, ldc, 1, whole, len(w), tile.Hint{})
 	for j := range w {
-		w[j] += blas.Dot(x[whole:], c[j*ldc+whole:])
+		w[j] += dense.Dot(x[whole:], c[j*ldc+whole:])
 	}
 }
 
@@ -86,7 +87,7 @@ func add(c []float64, ldc int, x, f []float64) {
 		tile.RankUpdate(c[j*ldc:], ldc, x, whole, f[j:], n, 1, whole, n)
 	}
 	for j, v := range f {
-		blas.Axpy(v, x[whole:], c[j*ldc+whole:])
+		dense.Axpy(v, x[whole:], c[j*ldc+whole:])
 	}
 }
 

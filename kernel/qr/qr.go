@@ -7,8 +7,9 @@ package qr
 import (
 	"math"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 const (
@@ -36,7 +37,7 @@ func WorkLen(n int) int { return n }
 //
 // Factor allocates nothing else and never forms the m x m matrix. a, r and work must
 // not overlap. It panics when a shape does not fit.
-func Factor(a, r blas.ColumnMajor, work []float64) {
+func Factor(a, r blas64.GeneralCols, work []float64) {
 	n := a.Cols
 	if n < 0 || a.Rows < n || r.Rows != n || r.Cols != n {
 		panic(badShape)
@@ -69,14 +70,14 @@ func Factor(a, r blas.ColumnMajor, work []float64) {
 	}
 }
 
-func check(a blas.ColumnMajor) {
+func check(a blas64.GeneralCols) {
 	if a.Stride < max(1, a.Rows) || a.Cols > 0 && len(a.Data) < (a.Cols-1)*a.Stride+a.Rows {
 		panic(badSlice)
 	}
 }
 
 // gram computes r = A'A.
-func gram(r, a blas.ColumnMajor) {
+func gram(r, a blas64.GeneralCols) {
 	const rows = 4 // of the tiles
 	whole := a.Rows &^ (tile.Width - 1)
 	for i := 0; i < a.Cols; i += rows {
@@ -85,7 +86,7 @@ func gram(r, a blas.ColumnMajor) {
 	}
 	for j := 0; j < a.Cols && whole < a.Rows; j++ {
 		for i := range j + 1 {
-			r.Data[j*r.Stride+i] += blas.Dot(a.Data[i*a.Stride+whole:][:a.Rows-whole], a.Data[j*a.Stride+whole:])
+			r.Data[j*r.Stride+i] += dense.Dot(a.Data[i*a.Stride+whole:][:a.Rows-whole], a.Data[j*a.Stride+whole:])
 		}
 	}
 }
@@ -96,7 +97,7 @@ func gram(r, a blas.ColumnMajor) {
 //
 // The error of Q'Q is that of A'A times |R^-1|^2, which is at most three times that of
 // orthonormal columns: see nearlyOrthogonal.
-func cholesky(a, r blas.ColumnMajor, inv []float64) bool {
+func cholesky(a, r blas64.GeneralCols, inv []float64) bool {
 	n := a.Cols
 	gram(r, a)
 	if !nearlyOrthogonal(r) {
@@ -126,7 +127,7 @@ func cholesky(a, r blas.ColumnMajor, inv []float64) bool {
 // are close to orthogonal and to one length: whether A'A = D + E for a diagonal D
 // and |E| <= min D / 2 in the Frobenius norm. All eigenvalues of A'A with unit diagonal
 // then lie in [1/2, 3/2]: its condition number is at most 3, and its Cholesky factor exists.
-func nearlyOrthogonal(g blas.ColumnMajor) bool {
+func nearlyOrthogonal(g blas64.GeneralCols) bool {
 	const smallest, largest = 1e-100, 1e100 // whose squares are numbers
 	lo, e := largest, 0.0
 	for j := range g.Cols {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
+	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/qr"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -43,12 +43,12 @@ func newFactorisation(m, n, lda, ldr int, f func(i, j int) float64) *factorisati
 	return q
 }
 
-func of(rows, cols, stride int, data []float64) blas.ColumnMajor {
-	return blas.ColumnMajor{Rows: rows, Cols: cols, Stride: stride, Data: data}
+func of(rows, cols, stride int, data []float64) blas64.GeneralCols {
+	return blas64.GeneralCols{Rows: rows, Cols: cols, Stride: stride, Data: data}
 }
 
 // matrices returns the arguments of Factor.
-func (q *factorisation) matrices(work []float64) (a, r blas.ColumnMajor, w []float64) {
+func (q *factorisation) matrices(work []float64) (a, r blas64.GeneralCols, w []float64) {
 	return of(q.m, q.n, q.lda, q.a), of(q.n, q.n, q.ldr, q.r), work
 }
 

@@ -9,12 +9,13 @@ import (
 	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/eigen"
 	"github.com/difalt/difalt/kernel/lsq"
 	"github.com/difalt/difalt/kernel/qr"
 	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // Arithmetic of one node, over the caller's memory.
@@ -26,9 +27,9 @@ func Arithmetic(x [][]float64, y []float64) (lsq.Status, float64) {
 	kernel.NewExecutor(pool, []*kernel.Group{group}).Step(basis, 0)
 	group.Minimize(basis[0], 0, kernel.NewWorkspace(len(x), len(x[0]), 1))
 
-	matrix := func(rows, cols int) blas.ColumnMajor {
-		s := blas.Stride(rows)
-		return blas.ColumnMajor{Rows: rows, Cols: cols, Stride: s, Data: make([]float64, s*cols)}
+	matrix := func(rows, cols int) blas64.GeneralCols {
+		s := dense.Stride(rows)
+		return blas64.GeneralCols{Rows: rows, Cols: cols, Stride: s, Data: make([]float64, s*cols)}
 	}
 	a, r := matrix(len(x), 2), matrix(2, 2)
 	qr.Factor(a, r, make([]float64, qr.WorkLen(2)))

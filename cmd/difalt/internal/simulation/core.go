@@ -6,8 +6,9 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -117,11 +118,11 @@ func (x *power) block(work [2][]float64, rows [][]float64, lo, hi int) {
 	for i, row := range rows {
 		copy(in[i*blockLen:], row[lo:hi])
 	}
-	matrix := func(rows, stride int, data []float64) blas.ColumnMajor {
-		return blas.ColumnMajor{Rows: rows, Cols: l, Stride: stride, Data: data}
+	matrix := func(rows, stride int, data []float64) blas64.GeneralCols {
+		return blas64.GeneralCols{Rows: rows, Cols: l, Stride: stride, Data: data}
 	}
 	w := x.w.RawMatrix() // by rows, so that its columns are those of the transpose
-	blas.MulNN(matrix(hi-lo, blockLen, out), matrix(hi-lo, blockLen, in), matrix(l, w.Stride, w.Data))
+	dense.MulNN(matrix(hi-lo, blockLen, out), matrix(hi-lo, blockLen, in), matrix(l, w.Stride, w.Data))
 	for i, row := range rows {
 		copy(row[lo:hi], out[i*blockLen:])
 	}

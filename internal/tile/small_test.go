@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/mat"
 )
 

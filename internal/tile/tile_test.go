@@ -3,8 +3,9 @@ package tile_test
 import (
 	"testing"
 
-	"github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 var ops = Ops{
@@ -36,26 +37,26 @@ var ops = Ops{
 	Transpose:  tile.Transpose,
 }
 
-func of(rows, cols, stride int, data []float64) blas.ColumnMajor {
-	return blas.ColumnMajor{Rows: rows, Cols: cols, Stride: stride, Data: data}
+func of(rows, cols, stride int, data []float64) blas64.GeneralCols {
+	return blas64.GeneralCols{Rows: rows, Cols: cols, Stride: stride, Data: data}
 }
 
 // overBLAS brings the operations of package blas to the arguments of the tiles.
 var overBLAS = Ops{
 	MulBasis: func(a []float64, lda int, x []float64, ldx int, u []float64, ldu int, n, d, r int, _ tile.Hint) {
-		blas.MulTN(of(n, r, lda, a), of(tile.Pad(d), n, ldx, x), of(tile.Pad(d), r, ldu, u))
+		dense.MulTN(of(n, r, lda, a), of(tile.Pad(d), n, ldx, x), of(tile.Pad(d), r, ldu, u))
 	},
 	Residual: func(e, a []float64, lda int, b, y []float64, n, r int) float64 {
-		return blas.Residual(e, of(n, r, lda, a), b, y)
+		return dense.Residual(e, of(n, r, lda, a), b, y)
 	},
 	MulTransposed: func(v, x []float64, ldx int, e []float64, n, d int, _ tile.Hint) {
-		blas.MulVec(v, of(tile.Pad(d), n, ldx, x), e)
+		dense.MulVec(v, of(tile.Pad(d), n, ldx, x), e)
 	},
 	RankUpdate: func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
-		blas.AddMulNT(of(tile.Pad(d), r, ldg, g), of(tile.Pad(d), m, ldv, v), of(r, m, ldb, b))
+		dense.AddMulNT(of(tile.Pad(d), r, ldg, g), of(tile.Pad(d), m, ldv, v), of(r, m, ldb, b))
 	},
 	Combine: func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int) {
-		blas.MulNN(of(cols, m, ldc, c), of(cols, n, ldz, z), of(n, m, ldw, w))
+		dense.MulNN(of(cols, m, ldc, c), of(cols, n, ldz, z), of(n, m, ldw, w))
 	},
 }
 

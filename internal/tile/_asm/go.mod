@@ -1,4 +1,4 @@
-module github.com/difalt/difalt/kernel/_asm
+module github.com/difalt/difalt/internal/tile/_asm
 
 go 1.26.0
 

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/difalt/difalt/kernel/internal/tiertest"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/internal/tile"
 )
 
 // ofHalf is the value of 16 bits by the definition of binary16.

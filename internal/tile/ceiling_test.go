@@ -3,8 +3,8 @@ package tile_test
 import (
 	"testing"
 
-	"github.com/difalt/difalt/kernel/internal/tiertest"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/internal/tile"
 )
 
 // A ceiling that skipped some of the memory, or of the work, would be too high.

@@ -4,7 +4,7 @@ package tiertest
 import (
 	"testing"
 
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 )
 
 // Each is Every for what calls the tiles and has no code of its own for a tier: with -short, which is for other builds

@@ -1,7 +1,7 @@
 // Command _asm writes the amd64 tiles of package tile, and the functions that choose one.
 //
-//	go run . -tier avx512 -pkg tile -out ../internal/tile/tile_avx512_amd64.s -stubs ../internal/tile/stubs_avx512_amd64.go
-//	go run . -select ../internal/tile/select_amd64.go
+//	go run . -tier avx512 -pkg tile -out ../tile_avx512_amd64.s -stubs ../stubs_avx512_amd64.go
+//	go run . -select ../select_amd64.go
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 )
 
 const racing = "DIFALT_TEST_RACE"

@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/difalt/difalt/kernel/internal/tiertest"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/internal/tile"
 )
 
 // Slices that are one entry too short for a shape panic before a tile reads or writes beyond them.

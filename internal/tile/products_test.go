@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tile"
 )
 
 // element checks one entry of a result.

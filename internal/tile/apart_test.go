@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/difalt/difalt/kernel/internal/tiertest"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/internal/tile"
 )
 
 // A column is set apart from (2 max(n, r) eps)^2 times the squares of the matrix on: here at 2^-49.5.

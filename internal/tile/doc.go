@@ -48,6 +48,6 @@ func Stride(n int) int {
 // Float is the type in which samples are stored. Arithmetic is float64 for both.
 type Float interface{ float32 | float64 }
 
-//go:generate env GOWORK=off go -C ../../_asm run . -tier avx2 -pkg tile -out ../internal/tile/tile_avx2_amd64.s -stubs ../internal/tile/stubs_avx2_amd64.go
-//go:generate env GOWORK=off go -C ../../_asm run . -tier avx512 -pkg tile -out ../internal/tile/tile_avx512_amd64.s -stubs ../internal/tile/stubs_avx512_amd64.go
-//go:generate env GOWORK=off go -C ../../_asm run . -select ../internal/tile/select_amd64.go
+//go:generate env GOWORK=off go -C _asm run . -tier avx2 -pkg tile -out ../tile_avx2_amd64.s -stubs ../stubs_avx2_amd64.go
+//go:generate env GOWORK=off go -C _asm run . -tier avx512 -pkg tile -out ../tile_avx512_amd64.s -stubs ../stubs_avx512_amd64.go
+//go:generate env GOWORK=off go -C _asm run . -select ../select_amd64.go

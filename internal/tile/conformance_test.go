@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/internal/longtest"
-	"github.com/difalt/difalt/kernel/internal/tiertest"
-	"github.com/difalt/difalt/kernel/internal/tile"
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/internal/tile"
 )
 
 // This is the one test suite of the dense operations. The tiles of every CPU tier, and
