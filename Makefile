@@ -6,6 +6,8 @@ FUZZTIME ?= 10s
 OUT ?= out
 RUNS ?= 20
 TRIALS ?= 5
+MUTANTS ?= 100
+SEED ?= 1
 
 # A CPU tier or a build tag changes roundings in the kernel. test-default runs all tests; other builds run the short tests
 # of the packages that compute.
@@ -17,10 +19,10 @@ WITH_C = ./scripts/have.sh cc env CGO_ENABLED=1
 WITH_OPENBLAS = ./scripts/have.sh openblas env CGO_ENABLED=1
 WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 
-CHECKS = check-format check-modules check-vet check-systems check-static check-generated \
+CHECKS = check-format check-modules check-release check-vet check-systems check-static check-generated \
 	test-race test-default test-faults test-arm64 test-mpi test-purego test-openblas test-tiers
 
-.PHONY: help setup build test $(CHECKS) test-long malformed fuzz faults bench bench-disk bench-network bench-peers benchmarks figures docker clean
+.PHONY: help setup build test $(CHECKS) test-long mutants malformed fuzz faults bench bench-disk bench-network bench-peers benchmarks figures release docker clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -43,6 +45,12 @@ check-modules: ## go.mod and go.sum are complete, the modules are what they were
 	$(GO) mod verify
 	./scripts/modules.sh
 	./scripts/licences.sh check
+
+check-release: ## the next release of CHANGELOG.md can be made, installed and embedded
+	@next=$$(sed -n 's/^## \(.*\) (unreleased)$$/v\1/p' CHANGELOG.md); \
+	if [ -z "$$next" ]; then echo "note: CHANGELOG.md has no release to come"; \
+	elif [ ! -e .git ]; then echo "skip: no git repository here"; \
+	else ./scripts/release.sh $$next --dry-run; fi
 
 # A tag matters in the packages that have files for it.
 check-vet: ## go vet for every build
@@ -119,6 +127,13 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 faults: ## three nodes in network namespaces, every fault RUNS (20) times; needs root, ip, nft and tc
 	$(GO) test -count=1 -timeout 0 -tags faults ./cmd/difalt/engine/grpc/faults -v -runs $(RUNS)
 
+# Mutants are drawn from these packages; each runs the tests of its package.
+MUTATED = ./kernel/... ./difalt/... ./consensus/... ./topology ./private ./internal/... \
+	./cmd/difalt/model ./cmd/difalt/dataset/... ./cmd/difalt/engine/... ./cmd/difalt/internal/...
+
+mutants: ## MUTANTS (100) small errors, drawn with SEED (1), that the tests should notice
+	$(GO) run ./scripts/mutants -n $(MUTANTS) -seed $(SEED) $(MUTATED)
+
 bench: ## benchmarks of the kernel
 	$(GO) test -run '^$$' -bench . ./bench
 
@@ -140,6 +155,9 @@ figures: build ## the figures and tables of docs/results.md with TRIALS (5) tria
 	for p in fig1 fig2 one-round frontier noise kappa; do ./bin/difalt simulate --preset $$p --trials $(TRIALS) --out $(OUT)/default || exit 1; done
 	for p in fig1 fig2 one-round; do ./bin/difalt simulate --preset $$p --weights metropolis --trials $(TRIALS) --out $(OUT)/metropolis || exit 1; done
 	./bin/difalt results --from $(OUT) --out $(OUT)/page
+
+release: ## make the release VERSION (v1.2.3): a commit and two tags, and the command that publishes them
+	./scripts/release.sh $(VERSION)
 
 docker: ## the container image difalt
 	docker build -t difalt .

@@ -1,0 +1,160 @@
+// Command mutants tests the tests: it puts one small error at a time into a package and runs the package's tests, which
+// should fail.
+//
+//	go run ./scripts/mutants [-n 100] [-seed 1] [-short] [-timeout 5m] PACKAGE...
+//
+// Errors are drawn uniformly from all places in hand-written files of the default build, with a seed: a comparison that
+// is flipped or moved by one case, an operation whose operands are exchanged or whose operator is another, a statement
+// that is dropped, a check of an error that never holds. An error that does not compile is drawn again. No file is
+// changed: go test reads the mutant through an overlay.
+//
+// Each survivor is printed with its place and its error; the last line counts. Exit code 1 means that something other
+// than the tests failed.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A target is a package as "go list -json" describes it.
+type target struct {
+	Dir, ImportPath string
+	GoFiles         []string
+	TestGoFiles     []string
+	XTestGoFiles    []string
+}
+
+// An outcome is how the tests of a mutant ended.
+type outcome int
+
+const (
+	invalid  outcome = iota // the mutant does not compile
+	killed                  // a test failed, or did not end in time
+	survived                // all tests passed
+)
+
+func main() {
+	log.SetFlags(0)
+	n := flag.Int("n", 100, "number of mutants")
+	seed := flag.Uint64("seed", 1, "seed of the draw")
+	short := flag.Bool("short", false, "run the short tests")
+	timeout := flag.Duration("timeout", 5*time.Minute, "time after which the tests of a mutant count as failed")
+	flag.Parse()
+	if *n < 1 || flag.NArg() == 0 {
+		log.Fatal("usage: mutants [-n N] [-seed S] [-short] [-timeout D] PACKAGE...")
+	}
+	if err := run(*n, *seed, *short, *timeout, flag.Args()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run draws n mutants of the packages that match the patterns, and prints the survivors.
+func run(n int, seed uint64, short bool, timeout time.Duration, patterns []string) error {
+	targets, err := list(patterns)
+	if err != nil {
+		return err
+	}
+	var all []mutant
+	for i := range targets {
+		mutants, err := mutantsOf(&targets[i])
+		if err != nil {
+			return err
+		}
+		all = append(all, mutants...)
+	}
+	folder, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	of, tried, dead := len(all), 0, 0
+	for ; tried < n && len(all) > 0; all = all[1:] {
+		result, err := all[0].test(folder, short, timeout)
+		switch {
+		case err != nil:
+			return err
+		case result == invalid:
+			continue
+		case result == killed:
+			dead++
+		default:
+			fmt.Println("survived:", &all[0])
+		}
+		if tried++; tried%10 == 0 {
+			log.Printf("%d of %d mutants killed", dead, tried)
+		}
+	}
+	fmt.Printf("%d of %d mutants killed, drawn from %d places with seed %d\n", dead, tried, of, seed)
+	return nil
+}
+
+// list returns the packages that match the patterns and have tests.
+func list(patterns []string) ([]target, error) {
+	out, err := exec.Command("go", append([]string{"list", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles"}, patterns...)...).Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return nil, fmt.Errorf("go list: %s", exit.Stderr)
+		}
+		return nil, err
+	}
+	var targets []target
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+		var t target
+		if err := d.Decode(&t); err != nil {
+			return nil, err
+		}
+		if len(t.TestGoFiles)+len(t.XTestGoFiles) > 0 {
+			targets = append(targets, t)
+		}
+	}
+	return targets, nil
+}
+
+// test runs the tests of m's package with m in place of its file. It keeps its files in the given folder.
+func (m *mutant) test(folder string, short bool, timeout time.Duration) (outcome, error) {
+	mutated, overlay := filepath.Join(folder, "mutated.go"), filepath.Join(folder, "overlay.json")
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {m.file: mutated}})
+	if err != nil {
+		return invalid, err
+	}
+	if err := errors.Join(os.WriteFile(mutated, m.text(), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
+		return invalid, err
+	}
+	build := exec.Command("go", "build", "-o", os.DevNull, "-overlay", overlay, m.of.ImportPath)
+	if err := build.Run(); err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return invalid, nil
+		}
+		return invalid, err
+	}
+	args := []string{"test", "-vet=off", "-failfast", "-overlay", overlay, "-timeout", timeout.String()}
+	if short {
+		args = append(args, "-short")
+	}
+	// The tests' own timeout prints stacks; a test that neither ends nor heeds it is stopped a minute later.
+	ctx, stop := context.WithTimeout(context.Background(), timeout+time.Minute)
+	defer stop()
+	var exit *exec.ExitError
+	err = exec.CommandContext(ctx, "go", append(args, m.of.ImportPath)...).Run()
+	switch {
+	case err == nil:
+		return survived, nil
+	case errors.As(err, &exit):
+		return killed, nil
+	}
+	return invalid, err
+}
