@@ -1,5 +1,5 @@
-// Command mutants tests the tests: it puts one small error at a time into a package and runs the package's tests, which
-// should fail.
+// Command mutants tests the tests: it puts one small error at a time into a package and runs its tests, which should fail:
+// those of the package, and of the package in the folder above, which tests its parts together.
 //
 //	go run ./scripts/mutants [-n 100] [-seed 1] [-short] [-timeout 5m] PACKAGE...
 //
@@ -33,6 +33,8 @@ type target struct {
 	GoFiles         []string
 	TestGoFiles     []string
 	XTestGoFiles    []string
+
+	tests []string // packages whose tests should notice an error here
 }
 
 // An outcome is how the tests of a mutant ended.
@@ -100,7 +102,7 @@ func run(n int, seed uint64, short bool, timeout time.Duration, patterns []strin
 	return nil
 }
 
-// list returns the packages that match the patterns and have tests.
+// list returns the packages that match the patterns and are tested.
 func list(patterns []string) ([]target, error) {
 	out, err := exec.Command("go", append([]string{"list", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles"}, patterns...)...).Output()
 	if err != nil {
@@ -110,20 +112,35 @@ func list(patterns []string) ([]target, error) {
 		}
 		return nil, err
 	}
-	var targets []target
+	var all []target
 	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
 		var t target
 		if err := d.Decode(&t); err != nil {
 			return nil, err
 		}
+		all = append(all, t)
+	}
+	tested := make(map[string]string) // folders to packages with tests
+	for _, t := range all {
 		if len(t.TestGoFiles)+len(t.XTestGoFiles) > 0 {
+			tested[t.Dir] = t.ImportPath
+		}
+	}
+	var targets []target
+	for _, t := range all {
+		for _, dir := range []string{t.Dir, filepath.Dir(t.Dir)} {
+			if p, ok := tested[dir]; ok {
+				t.tests = append(t.tests, p)
+			}
+		}
+		if len(t.tests) > 0 {
 			targets = append(targets, t)
 		}
 	}
 	return targets, nil
 }
 
-// test runs the tests of m's package with m in place of its file. It keeps its files in the given folder.
+// test runs the tests of m.of with m in place of its file. It keeps its files in the given folder.
 func (m *mutant) test(folder string, short bool, timeout time.Duration) (outcome, error) {
 	mutated, overlay := filepath.Join(folder, "mutated.go"), filepath.Join(folder, "overlay.json")
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {m.file: mutated}})
@@ -149,7 +166,7 @@ func (m *mutant) test(folder string, short bool, timeout time.Duration) (outcome
 	ctx, stop := context.WithTimeout(context.Background(), timeout+time.Minute)
 	defer stop()
 	var exit *exec.ExitError
-	err = exec.CommandContext(ctx, "go", append(args, m.of.ImportPath)...).Run()
+	err = exec.CommandContext(ctx, "go", append(args, m.of.tests...)...).Run()
 	switch {
 	case err == nil:
 		return survived, nil
