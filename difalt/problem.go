@@ -95,9 +95,10 @@ const leastNumber, mostNumber = 1e-6, 1e6
 func checkTasks(node int, k *kernel.Tasks) error {
 	x, y := k.MaxAbs()
 	if finite(x) && finite(y) {
-		for name, v := range map[string]float64{"feature": x, "response": y} {
+		for i, v := range []float64{x, y} {
 			if v != 0 && !(v >= leastNumber && v <= mostNumber) {
-				return &DataError{node, -1, -1, fmt.Sprintf("the largest %s is %.3g in size: it must be from %g to %g", name, v, leastNumber, mostNumber)}
+				return &DataError{node, -1, -1, fmt.Sprintf("the largest %s is %.3g in size: it must be from %g to %g",
+					[]string{"feature", "response"}[i], v, leastNumber, mostNumber)}
 			}
 		}
 		return nil

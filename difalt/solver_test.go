@@ -289,6 +289,12 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
+	for _, y := range []float64{1e-6, 1e6} { // the bounds are in the range
+		p := with(func(x *mat.Dense, v []float64) { copy(v, []float64{y, y, y}) })
+		if _, err := difalt.Run(t.Context(), p, network(t, "complete", 2, 1), difalt.Options{Rank: 1, Iterations: 1, AnyFeatures: true}); err != nil {
+			t.Errorf("responses of %g: %v", y, err)
+		}
+	}
 	zero := &difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0].WithResponses(make([]float64, good.Nodes[0].TotalSamples())), good.Nodes[1].WithResponses(make([]float64, good.Nodes[1].TotalSamples()))}}
 	if _, err := difalt.Run(t.Context(), zero, network(t, "complete", 2, 1), difalt.Options{Rank: 1}); err == nil || !strings.Contains(err.Error(), "all responses zero") {
 		t.Errorf("without responses: %v", err)
@@ -302,6 +308,10 @@ func TestAdaptErrors(t *testing.T) {
 		"ridge":    func() error { _, _, err := difalt.Adapt(u, tasks, -1); return err },
 		"basis":    func() error { _, _, err := difalt.Adapt(nil, tasks, 0); return err },
 		"features": func() error { _, _, err := difalt.Adapt(orthonormal(5, 1, 1), tasks, 0); return err },
+		"the largest response": func() error {
+			_, _, err := difalt.Adapt(u, tasks.WithResponses(slices.Repeat([]float64{2e6}, tasks.TotalSamples())), 0)
+			return err
+		},
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

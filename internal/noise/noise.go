@@ -22,7 +22,6 @@ const deviationBits = 20
 // A Source draws noise. It serves one goroutine at a time.
 type Source struct {
 	random *rand.Rand
-	tape   *Tape // of a test
 }
 
 // New returns a source with a seed of 256 bits from the operating system.
@@ -49,32 +48,6 @@ func Of(account any) *Source {
 		return s.(*Source)
 	}
 	return New()
-}
-
-// A Tape stores totals, for tests. A second run that plays the tape of a first one continues from the same
-// totals, so that a test can compare a later step by itself.
-type Tape struct {
-	kept [][]float64
-	next int
-	Play bool // replace totals with those on the tape, instead of storing them
-}
-
-// OnTape makes Record use a tape and returns s.
-func (s *Source) OnTape(t *Tape) *Source {
-	s.tape = t
-	return s
-}
-
-// Record stores v on the tape, or replaces it with the numbers on the tape. Without a tape it does nothing.
-func (s *Source) Record(v []float64) {
-	switch t := s.tape; {
-	case t == nil:
-	case t.Play:
-		copy(v, t.kept[t.next])
-		t.next++
-	default:
-		t.kept = append(t.kept, append([]float64(nil), v...))
-	}
 }
 
 // Gaussian draws k from a discrete Laplace distribution of scale S and accepts it with probability
