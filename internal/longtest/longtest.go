@@ -17,11 +17,11 @@ import (
 //		trials = 100
 //	}
 func Enabled() bool {
-	// This is read while the test runs, and so the cache of go test knows of it.
+	// The variable is read while the test runs, so that the cache of go test depends on it.
 	return os.Getenv("DIFALT_LONG") == "1"
 }
 
-// Only skips the test, and says why, unless long tests run.
+// Only skips the test, with the reason, unless long tests run.
 func Only(t testing.TB) {
 	t.Helper()
 	if !Enabled() {

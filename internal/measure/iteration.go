@@ -142,8 +142,8 @@ func (c *Ceiling) sweep(read func(worker int)) time.Duration {
 // whichever was faster when c was made.
 func (c *Ceiling) Read() { c.pool.Run(c.read) }
 
-// Arithmetic returns a function that does so many floating-point operations at the peak
-// of multiply-adds, as many on each worker, up to a few hundred.
+// Arithmetic returns a function that does the given number of floating-point operations at the peak of multiply-adds,
+// divided among the workers, with at most a few hundred more.
 func (c *Ceiling) Arithmetic(flops float64) func() {
 	rounds := int(math.Ceil(flops / float64(len(c.out)) / ceiling.MultiplyAdd(1)))
 	run := func(w int) { c.out[w].value = ceiling.MultiplyAdd(rounds) }

@@ -1,7 +1,6 @@
-// Package measure times the kernel against what the machine could do: one whole
-// iteration over all tasks, a streaming read of the same bytes, and the peak of fused
-// multiply-adds, in turns and in one run, so that a noisy machine disturbs all of
-// them alike.
+// Package measure times an iteration of the kernel over all tasks beside the limits of the machine: a streaming read of
+// the same bytes, and the peak of fused multiply-adds. They take turns in one run, so that a noisy machine disturbs all
+// of them alike.
 package measure
 
 import (
@@ -22,13 +21,12 @@ type Row struct {
 	Storage string `json:"storage"` // "f64", "f32" or "f16"
 	Kernel  string `json:"kernel"`
 	Workers int    `json:"workers"`
-	// IterationMS is the time of an iteration, ReadMS that of a streaming read of as
-	// many bytes as X has (for f16, as the X in float64 of which it is a copy), both in
-	// milliseconds and medians of one run.
+	// IterationMS is the time of an iteration, and ReadMS that of a streaming read of the bytes of X: milliseconds,
+	// medians of one run. For f16, X is the original in float64.
 	IterationMS float64 `json:"iteration_ms"`
 	ReadMS      float64 `json:"read_ms"`
 	// ReadShare is ReadMS / IterationMS, FMAShare the share of the peak of fused
-	// multiply-adds of so many workers, measured in the same turns.
+	// multiply-adds of Workers workers, measured in the same turns.
 	ReadShare float64 `json:"read_share"`
 	FMAShare  float64 `json:"fma_share"`
 	// Schedule is how the kernel prefetched; see kernel.Executor.
@@ -38,7 +36,7 @@ type Row struct {
 }
 
 // RoofShare is the share of the roofline: no iteration takes less time than the read of
-// the samples, nor than the arithmetic at its peak. Limit says which of the two is longer.
+// the samples, nor than the arithmetic at its peak. Limit names the longer of the two.
 func (r Row) RoofShare() float64 { return max(r.ReadShare, r.FMAShare) }
 
 // Limit is "read" or "fma".
@@ -49,7 +47,7 @@ func (r Row) Limit() string {
 	return "read"
 }
 
-// Config says what Run measures.
+// A Config lists the measurements of Run.
 type Config struct {
 	Shapes   []Shape
 	Storages []Storage

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// turn is how long one thing is repeated before the next one has its turn: long
-// against the timer and against the cold caches that the others left behind,
-// short against the seconds over which a shared machine changes its speed. Tests have no
-// time for it.
+// turn is the time for which one operation is repeated before the next one has its turn: long against the timer and
+// against the caches that the others left cold, short against the seconds in which a shared machine changes its speed.
+// Tests shorten it.
 var turn = 40 * time.Millisecond
 
-// A Timer makes so many calls of something and returns the mean milliseconds of one.
+// A Timer repeats an operation, and returns the mean milliseconds of one call.
 type Timer func(calls int) (ms float64, err error)
 
 // Calls returns the timer of a function.

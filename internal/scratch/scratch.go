@@ -12,9 +12,8 @@ import (
 // ErrMemory is in the chain of the error about a folder whose files are in memory.
 var ErrMemory = errors.New("its files are in memory, not on a disk")
 
-// A File is so many bytes of a file that has no name any more: it vanishes with the
-// process, however that ends, or when nobody refers to the File. Its memory must not be
-// used longer than the File is referred to (runtime.KeepAlive).
+// A File is the mapped memory of a file without a name: it vanishes with the process, however that ends, or when nothing
+// refers to the File. Its memory must not be used after the last reference to the File (runtime.KeepAlive).
 type File struct{ data []byte }
 
 // New makes a file of n bytes, all zero, in a folder. It reserves all of the disk space
@@ -52,8 +51,8 @@ func (f *File) Ahead(lo, hi int) {
 	}
 }
 
-// Scattered says that the memory is read here and there for now, so that the system reads no
-// more than is asked for, or, as it is from the beginning, from its beginning to its end.
+// Scattered announces reads at random places (true), so that the system reads only the pages that are used, or reads
+// from the first byte to the last (false), as after New.
 func (f *File) Scattered(yes bool) {
 	if len(f.data) > 0 {
 		scattered(f.data, yes)

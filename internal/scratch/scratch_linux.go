@@ -24,7 +24,7 @@ func checkFolder(folder string, n int) error {
 	if kind := uint32(s.Type); kind == tmpfs || kind == ramfs {
 		return ErrMemory
 	}
-	// Some file systems over a network do not know their size, and say 0.
+	// Some file systems over a network do not know their size, and report 0.
 	if s.Blocks > 0 && uint64(n)/uint64(s.Bsize) >= s.Bavail {
 		return syscall.ENOSPC
 	}
@@ -44,8 +44,7 @@ func allocate(f *os.File, n int64) error {
 	}
 }
 
-// sequential says that the memory is read from its beginning to its end: pages then make
-// room for others before anything else does.
+// sequential announces reads from the first byte to the last: the system then drops these pages before any others.
 func sequential(data []byte) { _ = syscall.Madvise(data, syscall.MADV_SEQUENTIAL) }
 
 func scattered(data []byte, yes bool) {
@@ -56,7 +55,7 @@ func scattered(data []byte, yes bool) {
 	}
 }
 
-// ahead asks for all pages of which some bytes are in data.
+// ahead requests the pages that data lies in.
 func ahead(data []byte) {
 	start := unsafe.Pointer(unsafe.SliceData(data))
 	lead := uintptr(start) & uintptr(os.Getpagesize()-1)
