@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"errors"
 	"fmt"
 	"image/color"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -30,6 +32,7 @@ var pageText string
 var page = template.Must(template.New("BENCHMARKS.md").Funcs(template.FuncMap{
 	"details": details,
 	"peers":   peerTable,
+	"blas":    func(r *result) string { return r.blas },
 	"absent":  absentTable,
 	"shapes":  measure.Shapes,
 	"mb":      func(s measure.Shape) string { return fmt.Sprintf("%.0f MB", float64(s.Bytes())/1e6) },
@@ -48,6 +51,11 @@ func pages(root string) (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		table, err := os.ReadFile(strings.TrimSuffix(file, ".json") + ".blas.md")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		r.blas = string(table)
 		if results = append(results, r); len(r.Peers) > 0 {
 			all[strings.TrimSuffix(file, ".json")+".svg"] = picture(r.Peers)
 		}
@@ -55,7 +63,56 @@ func pages(root string) (map[string][]byte, error) {
 	var out bytes.Buffer
 	err = page.Execute(&out, results)
 	all[filepath.Join(root, "BENCHMARKS.md")] = out.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	readme := filepath.Join(root, "README.md")
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		return nil, err
+	}
+	newest := slices.MaxFunc(results, func(a, b *result) int { return strings.Compare(a.Machine.Date, b.Machine.Date) })
+	all[readme], err = replaceTable(text, frontTable(newest))
 	return all, err
+}
+
+// Marks around the table of README.md.
+const (
+	tableStart = "<!-- Written by make benchmarks: -->\n"
+	tableEnd   = "<!-- end -->"
+)
+
+// replaceTable returns a page with the text between the marks replaced.
+func replaceTable(page []byte, table string) ([]byte, error) {
+	before, rest, started := bytes.Cut(page, []byte(tableStart))
+	_, after, ended := bytes.Cut(rest, []byte(tableEnd))
+	if !started || !ended {
+		return nil, fmt.Errorf("the page lacks the marks %q and %q", tableStart, tableEnd)
+	}
+	return slices.Concat(before, []byte(tableStart+table+tableEnd), after), nil
+}
+
+// front are the peers in README.md, by their names in the results and there.
+var front = [][2]string{{"C, OpenBLAS batched", "C with OpenBLAS, batched"}, {"C++, Eigen", "C++ with Eigen"}, {"NumPy", "NumPy"}, {"gonum", "gonum"}}
+
+// frontTable returns the table of README.md: some peers on one thread, by the shapes' sizes, and the machine.
+func frontTable(r *result) string {
+	rows := [][]string{{"time as a multiple of difalt's, 1 thread"}}
+	for _, p := range front {
+		rows = append(rows, []string{p[1]})
+	}
+	for _, c := range r.Peers {
+		if c.Threads != 1 {
+			continue
+		}
+		i := slices.IndexFunc(measure.Shapes(), func(s measure.Shape) bool { return s.Name == c.Shape })
+		s := measure.Shapes()[i]
+		rows[0] = append(rows[0], fmt.Sprintf("%d tasks %d x %d, r %d", s.Tasks, s.Samples, s.Features, s.Rank))
+		for k, p := range front {
+			rows[k+1] = append(rows[k+1], fmt.Sprintf("%.2f", c.peer(p[0]).Ratio))
+		}
+	}
+	return fmt.Sprintf("%s\n(%s, kernel %s, %s.) `go test -bench . ./bench` measures your machine.\n", markdown(rows), r.Machine.CPU, r.Machine.Kernel, r.Machine.Date)
 }
 
 // TestPages holds BENCHMARKS.md and its pictures to the results that are stored, or writes them with -write.
@@ -214,6 +271,9 @@ func absentTable(all []comparison) string {
 				rows = append(rows, []string{p.Name, fmt.Sprintf("%s, %d", c.Shape, c.Threads), p.Absent})
 			}
 		}
+	}
+	if len(rows) == 1 {
+		return ""
 	}
 	return markdown(rows)
 }
