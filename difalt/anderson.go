@@ -99,7 +99,7 @@ func (n *anderson) solve() bool {
 		n.chol[a*k+a] += regularization * trace
 	}
 	t, ok := lapack64.Potrf(blas64.Symmetric{N: k, Stride: k, Data: n.chol[:k*k], Uplo: gblas.Upper})
-	if !ok || !(trace > 0) {
+	if !ok {
 		return false
 	}
 	lapack64.Potrs(t, blas64.General{Rows: k, Cols: 1, Stride: 1, Data: n.c[:k]})
