@@ -9,7 +9,6 @@ import (
 	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/eigen"
 	"github.com/difalt/difalt/kernel/lsq"
@@ -28,7 +27,7 @@ func Arithmetic(x [][]float64, y []float64) (lsq.Status, float64) {
 	group.Minimize(basis[0], 0, kernel.NewWorkspace(len(x), len(x[0]), 1))
 
 	matrix := func(rows, cols int) blas64.GeneralCols {
-		s := dense.Stride(rows)
+		s := max(rows, 1)
 		return blas64.GeneralCols{Rows: rows, Cols: cols, Stride: s, Data: make([]float64, s*cols)}
 	}
 	a, r := matrix(len(x), 2), matrix(2, 2)
