@@ -85,7 +85,8 @@ func (c *malformedCase) run(ctx context.Context, dir string) (end, problem strin
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", fmt.Sprintf(`ulimit -v %s; exec "$0" "$@"`, malformedKB),
 		os.Args[0]}, c.args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), asCommand+"=1", "GOMEMLIMIT=1GiB")
+	// Where the process is linked with libc, every thread may reserve 64 MB of addresses for its heap.
+	cmd.Env = append(os.Environ(), asCommand+"=1", "GOMEMLIMIT=1GiB", "GOMAXPROCS=2", "MALLOC_ARENA_MAX=1")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
