@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
@@ -100,6 +101,23 @@ func TestSignatures(t *testing.T) {
 			if named := errors.As(err, &peer) && peer.Peer == 2; bad < 0 && err != nil || bad >= 0 && k != bad && !named {
 				t.Errorf("wrong proof of %d, node %d: %v", bad, k, err)
 			}
+		}
+	}
+}
+
+// TestSignerAmongOthers: nodes without signatures name the one that sends more than a key.
+func TestSignerAmongOthers(t *testing.T) {
+	const signer = 2
+	errs := run(t, weightsOf(t, "path", 4), splits(4)[1], testnet.Options{}, func(k int, tr wire.Transport) wire.Transport {
+		if k == signer {
+			return signs{tr, -1}
+		}
+		return tr
+	}, func(ctx context.Context, n *consensus.Network) error { return n.Sum(ctx, [][]float64{{1}}) })
+	for k, err := range errs {
+		var peer *wire.PeerError
+		if k != signer && (!errors.As(err, &peer) || peer.Peer != signer || !strings.Contains(err.Error(), "5 bytes more than a key")) {
+			t.Errorf("node %d: %v", k, err)
 		}
 	}
 }

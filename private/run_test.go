@@ -205,3 +205,23 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
+
+// TestSilent: a task whose responses are all zero has no direction; it is counted, and gets zero coefficients.
+func TestSilent(t *testing.T) {
+	p := draw(t, 2, 8, 400, 15, 2, .1, 5)
+	k := p.Nodes[1]
+	y := slices.Concat(slices.Collect(func(yield func([]float64) bool) {
+		for task := range k.Len() {
+			yield(k.Y(task))
+		}
+	})...)
+	clear(y[:k.Samples(0)])
+	p.Nodes[1] = k.WithResponses(y)
+	res, err := private.Run(t.Context(), p.Nodes, network(t, 2), private.Options{Rank: 2, Epsilon: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := res.B[1]; res.Silent != 1 || b[0] != 0 || b[1] != 0 || b[2] == 0 {
+		t.Errorf("%d silent tasks; coefficients of the first two of node 1: %v", res.Silent, b[:4])
+	}
+}

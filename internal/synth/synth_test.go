@@ -89,6 +89,9 @@ func TestSyntheticModel(t *testing.T) {
 }
 
 func TestSyntheticKappa(t *testing.T) {
+	if _, err := (Data{Features: 4, Tasks: 5, Samples: 3, Rank: 1, Kappa: 1}).Generate(t.Context(), 1, nil, 1, 1); err != nil {
+		t.Errorf("rank 1 has the condition number 1: %v", err)
+	}
 	s := Data{Features: 20, Tasks: 50, Samples: 10, Rank: 3, Kappa: 5}
 	var svd mat.SVD
 	if !svd.Factorize(coefficients(t, generate(t, s, 4, 3, 1), 3), mat.SVDNone) {
