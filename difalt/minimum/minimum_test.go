@@ -162,14 +162,18 @@ func TestLook(t *testing.T) {
 			}
 		})
 	}
+	plain, u, _ := setting(7, func(int) float64 { return 1 }, .01)
+	if s, err := Look(t.Context(), together{}, plain, u, Options{}); err != nil || s.Verdict != Minimum || !math.IsNaN(s.Weakest) {
+		t.Errorf("nothing is suspicious: %+v, %v", s, err)
+	}
 	exactly, u, _ := setting(14, func(int) float64 { return 1 }, 0)
 	if s, err := Look(t.Context(), together{}, exactly, u, Options{}); err != nil || s.Verdict != Minimum || !math.IsNaN(s.Weakest) || s.StatisticalError != 0 {
 		t.Errorf("without noise: %+v, %v", s, err)
 	}
 }
 
-// TestTilt draws matrices with one direction that stands out of noise: the angle between the direction and its estimate is
-// that of the formula, on average.
+// TestTilt compares the angle between a direction that stands out of noise and its estimate with drawn matrices, and with the
+// eigenvalue that a known angle makes.
 func TestTilt(t *testing.T) {
 	const d, count, trials = 60, 120, 30
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -195,6 +199,14 @@ func TestTilt(t *testing.T) {
 		edge := math.Pow(1+math.Sqrt(d/float64(count)), 2)
 		if got := k.tilt(lambda / edge); !(math.Abs(got/sine-1) < .08) {
 			t.Errorf("theta %v: the sine is %.3f, drawn %.3f", theta, got, sine)
+		}
+	}
+	const ratio = d / float64(count)
+	for _, theta := range []float64{.8, 2, 30} {
+		lambda, edge := (1+theta)*(1+ratio/theta), math.Pow(1+math.Sqrt(ratio), 2)
+		want := math.Sqrt(1 - (1-ratio/(theta*theta))/(1+ratio/theta))
+		if got := k.tilt(lambda / edge); !(math.Abs(got-want) < 1e-12) {
+			t.Errorf("theta %v: the sine is %v, want %v", theta, got, want)
 		}
 	}
 	for _, weakest := range []float64{0, .5, 1} {
