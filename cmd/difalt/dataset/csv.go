@@ -8,23 +8,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
-// ReadCSV reads a table from CSV (RFC 4180), plain or compressed by gzip or zstd, in UTF-8
-// or, with a byte order mark, UTF-16. Its first line names the columns.
-// Lines end with LF or CRLF; blank ones are skipped. See [ReadFiles] for errors.
-func ReadCSV(r io.Reader, o TableOptions) (*Table, error) {
-	b, err := newBuilder(o)
+// ReadCSV reads a table from CSV (RFC 4180), plain or compressed by gzip or zstd, in UTF-8 or, with a byte
+// order mark, UTF-16. Its first line names the columns. Lines end with LF or CRLF; blank ones are skipped.
+// See [ReadFiles] for errors.
+func ReadCSV(in io.Reader, o TableOptions) (*Table, error) {
+	r, err := newReader(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := (&reader{builder: b}).readCSV(r); err != nil {
+	if err := r.readCSV(in); err != nil {
 		return nil, err
 	}
-	return b.table()
+	return r.table()
 }
 
 // sampleBytes bounds the part of a text that is examined before it is read.
@@ -48,31 +51,25 @@ func (r *reader) readCSV(packed io.Reader) error {
 		return fmt.Errorf("line %d: byte %d of the text is zero: this is not text, or UTF-16 without a byte order mark: save it as UTF-8",
 			1+bytes.Count(sample[:i], []byte("\n")), i)
 	}
-	delimiter := byte(r.o.Delimiter)
-	if delimiter == 0 {
-		delimiter = r.o.findDelimiter(sample)
-	}
+	delimiter := cmp.Or(r.o.Delimiter, r.o.findDelimiter(sample))
 	list := newRecords(plain, delimiter)
 	_, header, err := list.next()
+	if err == nil {
+		err = r.openCSV(header)
+	}
 	if err != nil {
 		return err
 	}
-	if err := r.openCSV(header); err != nil {
-		return err
-	}
-	p := &parser{o: &r.o, cols: r.cols, decimal: byte(cmp.Or(r.o.Decimal, '.'))}
-	for {
+	for first := 0; ; {
 		line, cells, err := list.next()
 		if err == io.EOF {
 			break
 		}
+		first = cmp.Or(first, line)
+		if err == nil {
+			err = r.addCells(line, cells, line == first)
+		}
 		if err != nil {
-			return err
-		}
-		if err := p.row(&r.row, line, cells); err != nil {
-			return err
-		}
-		if err := r.add(); err != nil {
 			return err
 		}
 	}
@@ -103,30 +100,140 @@ func (r *reader) openCSV(header []string) error {
 	return err
 }
 
+// addCells adds the row of a record; first reports whether it is that of the file.
+func (r *reader) addCells(line int, cells []string, first bool) (err error) {
+	if r.at = line; len(cells) != len(r.slots) {
+		return cmp.Or(loneCR(line, cells), fmt.Errorf("line %d has %d cells, but there are %d columns", line, len(cells), len(r.slots)))
+	}
+	for col, cell := range cells {
+		cell = strings.TrimSpace(cell)
+		switch slot := r.slots[col]; {
+		case slot == noSlot:
+		case r.holdsNames(slot):
+			if err := r.setName(slot, cell); err != nil {
+				return err
+			}
+		case isMissing(cell):
+			r.x[slot] = math.NaN()
+		default:
+			if r.x[slot], err = r.parse(col, cell); err != nil {
+				return r.explain(col, cells, first, err)
+			}
+		}
+	}
+	return r.add()
+}
+
+// parse returns the number of a trimmed cell; strconv.ErrSyntax if it has none.
+func (r *reader) parse(col int, cell string) (float64, error) {
+	v, err := withDecimal(cell, cmp.Or(r.o.Decimal, '.'))
+	if err == nil {
+		if why := refusal(v); why != "" {
+			return 0, fmt.Errorf(why, clip(cell))
+		}
+		return v, nil
+	}
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("%s is too large", clip(cell))
+	case strings.EqualFold(cell, "true"):
+		return 1, nil
+	case strings.EqualFold(cell, "false"):
+		return 0, nil
+	}
+	if r.o.Dates != "" && r.isNumber(col) {
+		if v, ok := days(cell, r.o.Dates); ok {
+			return v, nil
+		}
+	}
+	return 0, strconv.ErrSyntax
+}
+
+// explain adds to an error of parse the line, the column, the cause, and an option that helps.
+func (r *reader) explain(col int, cells []string, first bool, err error) error {
+	name, cell := r.header[col], strings.TrimSpace(cells[col])
+	errorf := func(format string, args ...any) error {
+		return fmt.Errorf("line %d, column %q: "+format, append([]any{r.at, clip(name)}, args...)...)
+	}
+	if err != strconv.ErrSyntax {
+		return errorf("%w", err)
+	}
+	if err := loneCR(r.at, cells); err != nil {
+		return err
+	}
+	if cell == name {
+		return errorf("the cell repeats the name of the column: is this a second header line, of another file that was appended?")
+	}
+	// Count the cells that should be numbers, and those with text; wrong lists the features among these.
+	numbers, texts, wrong := 0, 0, []string(nil)
+	for i, c := range cells {
+		if c = strings.TrimSpace(c); r.slots[i] == noSlot || r.holdsNames(r.slots[i]) || isMissing(c) {
+			continue
+		}
+		numbers++
+		if _, err := r.parse(i, c); err == strconv.ErrSyntax {
+			texts++
+			if r.isNumber(i) {
+				wrong = append(wrong, r.header[i])
+			}
+		}
+	}
+	why, option, values := advice(cell, cmp.Or(r.o.Decimal, '.'))
+	switch {
+	case option == "Dates" && r.isNumber(col), option == "Decimal":
+		return &FormatError{option, values, errorf("%s", why)}
+	case why != "":
+		return errorf("%s", why)
+	case first && numbers == texts && numbers > 1:
+		return errorf("%q is not a number, nor are the cells of the others of %d columns of numbers: is this a second header line, of units?",
+			clip(cell), numbers)
+	case r.isNumber(col):
+		return &FormatError{"Categorical", wrong, errorf("%q is not a number", clip(cell))}
+	}
+	return errorf("%q is not a number", clip(cell))
+}
+
+// loneCR refuses a record with a CR that does not end its line.
+func loneCR(line int, cells []string) error {
+	for _, cell := range cells {
+		if i := strings.IndexByte(cell, '\r'); i >= 0 && i < len(cell)-1 {
+			return fmt.Errorf("line %d contains a CR that no LF follows: save the table with LF or CRLF alone", line)
+		}
+	}
+	return nil
+}
+
 // noteCSV records what differs from plain CSV.
-func (r *reader) noteCSV(delimiter byte, encoding string) {
+func (r *reader) noteCSV(delimiter rune, encoding string) {
 	var list []string
 	if encoding != "" {
 		list = append(list, encoding)
 	}
-	if name := map[byte]string{';': "semicolons", '\t': "tabs", '|': "vertical bars"}[delimiter]; name != "" && r.o.Delimiter == 0 {
+	if name := map[rune]string{';': "semicolons", '\t': "tabs", '|': "vertical bars"}[delimiter]; name != "" && r.o.Delimiter == 0 {
 		list = append(list, name)
 	}
-	if unnamed := r.cols.unnamed; unnamed != nil {
-		list = append(list, fmt.Sprintf("without %s, of no name", text.List(unnamed)))
+	if r.unnamed != nil {
+		list = append(list, fmt.Sprintf("without %s, of no name", text.List(r.unnamed)))
 	}
 	if list != nil {
-		r.note("%s", strings.Join(list, ", "))
+		r.note(strings.Join(list, ", "))
 	}
 }
 
-// findDelimiter returns the delimiter that splits the first line of a text into cells with
-// all names of the options, or else into the most cells.
-func (o *TableOptions) findDelimiter(sample []byte) byte {
-	best, most := byte(','), 1
-	for _, mark := range []byte(",;\t|") {
+// findDelimiter returns the delimiter that splits the first line of a text into cells with all names of
+// the options, or else into the most cells.
+func (o *TableOptions) findDelimiter(sample []byte) rune {
+	named := slices.Concat([]string{o.Task, o.Target, o.Weight, o.Holdout}, o.Categorical, o.Drop)
+	best, most := ',', 1
+	for _, mark := range ",;\t|" {
 		_, cells, err := newRecords(bytes.NewReader(sample), mark).next()
-		if err == nil && len(cells) > 1 && containsAll(cells, o.named()) {
+		if err != nil {
+			cells = nil
+		}
+		absent := func(name string) bool {
+			return name != "" && !slices.ContainsFunc(cells, func(cell string) bool { return strings.TrimSpace(cell) == name })
+		}
+		if len(cells) > 1 && !slices.ContainsFunc(named, absent) {
 			return mark
 		}
 		if len(cells) > most {
@@ -136,22 +243,8 @@ func (o *TableOptions) findDelimiter(sample []byte) byte {
 	return best
 }
 
-// containsAll reports whether a header has all names that are not empty.
-func containsAll(header, names []string) bool {
-	have := map[string]bool{"": true}
-	for _, cell := range header {
-		have[strings.TrimSpace(cell)] = true
-	}
-	for _, name := range names {
-		if !have[name] {
-			return false
-		}
-	}
-	return true
-}
-
-// records reads the records of CSV. Each has at most maxRecord bytes, which bounds the
-// memory for a line or a quoted cell without end.
+// records reads the records of CSV. Each has at most maxRecord bytes, which bounds the memory for a line
+// or a quoted cell without end.
 type records struct {
 	in   *csv.Reader
 	text io.Reader
@@ -163,10 +256,10 @@ const maxRecord = 16 << 20
 
 var errEndless = fmt.Errorf("a line or a quoted cell does not end within %d MB", maxRecord>>20)
 
-func newRecords(text io.Reader, delimiter byte) *records {
+func newRecords(text io.Reader, delimiter rune) *records {
 	r := &records{text: text}
 	r.in = csv.NewReader(r)
-	r.in.Comma, r.in.FieldsPerRecord, r.in.ReuseRecord = rune(delimiter), -1, true
+	r.in.Comma, r.in.FieldsPerRecord, r.in.ReuseRecord = delimiter, -1, true
 	return r
 }
 
@@ -180,8 +273,8 @@ func (r *records) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// next returns the line and the cells of the next record, or io.EOF. The slice of cells is
-// overwritten by the next call.
+// next returns the line and the cells of the next record, or io.EOF. The slice of cells is overwritten by
+// the next call.
 func (r *records) next() (line int, cells []string, err error) {
 	cells, err = r.in.Read()
 	var wrong *csv.ParseError

@@ -1,28 +1,16 @@
 // Package dataset reads tables of many small regression tasks.
 //
-// A [Table] holds samples in rows; each row belongs to a task. Tables come from files
-// ([ReadFiles]: CSV, plain or compressed by gzip or zstd, Parquet, NumPy's .npy), from a
-// stream of CSV ([ReadCSV]), or row by row from the caller ([NewTable], [Table.Append]).
-// [TableOptions] names the columns of task, target, weight and held-out rows, the
-// categorical ones, and the treatment of missing values. [Table.Schema] holds the columns
-// and levels of a table: with it, later files are read to the same features.
+// A [Table] holds samples in rows; each row belongs to a task. Tables come from files ([ReadFiles]: CSV,
+// plain or compressed by gzip or zstd, Parquet, NumPy's .npy), from a stream of CSV ([ReadCSV]), or row by
+// row from the caller ([NewTable], [Table.Append]). [TableOptions] assigns columns to their roles.
+// [Table.Schema] holds the columns and levels of a table: with it, later files are read to the same features.
 // [Table.Split] and [Table.Folds] divide rows into training rows, test rows and folds.
 //
-// # Notation
+// Numbers have a decimal point unless [TableOptions.Decimal] is a comma, no marks between thousands, and
+// dates are refused unless [TableOptions.Dates] gives their order. Only the delimiter is detected, from the
+// header line. A cell in another notation gives a [FormatError] that names the option.
 //
-// Numbers have a decimal point unless [TableOptions.Decimal] is a comma, no marks between
-// thousands, and dates are refused unless [TableOptions.Dates] gives their order. Only the
-// delimiter is detected, from the header line. A cell in another notation gives a
-// [FormatError] that names the option. [Table.Notes] lists what differs from plain CSV.
-//
-// # Memory
-//
-// Rows are parsed while they are read. A table takes 8 bytes per number. Errors are records
-// above 16 MB, text above 16 MB that was compressed more than a hundredfold, and arrays and
-// columns that claim more than the file can hold.
-//
-// # Errors
-//
-// An error names the file, the line or row, the column or array, and the value. Functions
-// return no result besides an error.
+// Rows are parsed while they are read. A table takes 8 bytes per number. Errors are records above 16 MB, text
+// above 16 MB that was compressed more than a hundredfold, and arrays and columns that claim more than the
+// file can hold. An error names the file, the line or row, the column or array, and the value.
 package dataset

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
@@ -27,7 +25,7 @@ const Stdin = "-"
 // of the first. Errors name the file, the line or row, the column and the value; a
 // [FormatError] names the option that would help.
 func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
-	b, err := newBuilder(o)
+	r, err := newReader(o)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +33,6 @@ func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{builder: b}
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
 			r.total += info.Size()
@@ -46,7 +43,7 @@ func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	t, err := b.table()
+	t, err := r.table()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", text.List(patterns), err)
 	}
@@ -79,9 +76,8 @@ func matching(patterns []string) (paths []string, err error) {
 	return paths, nil
 }
 
-// A reader reads files for a builder, one after the other, and reports its progress.
-type reader struct {
-	*builder
+// An input is the current file, and the progress through all files.
+type input struct {
 	file        *os.File
 	done, total int64 // bytes
 }
@@ -155,9 +151,9 @@ func (r *reader) readNPY(f io.ReaderAt, size int64) error {
 		return err
 	}
 	for i := range n {
-		r.row.begin(r.cols, i+1)
+		r.at = i + 1
 		for col, v := range values[i*k:][:k] {
-			if err := r.store(col, v); err != nil {
+			if err := r.setNumber(col, v); err != nil {
 				return err
 			}
 		}
@@ -166,19 +162,4 @@ func (r *reader) readNPY(f io.ReaderAt, size int64) error {
 		}
 	}
 	return r.close()
-}
-
-// store puts a number in the place of its column in the current row. NaN is missing.
-func (b *builder) store(col int, v float64) error {
-	to := b.cols.roles[col]
-	switch why := refusal(v); {
-	case to.kind == noRole:
-	case to.kind == nameRole && why == "":
-		b.row.names[to.at] = strconv.FormatFloat(v, 'f', -1, 64)
-	case why != "" && !math.IsNaN(v):
-		return fmt.Errorf("row %d, column %q: "+why, b.row.at, clip(b.cols.header[col]), v)
-	case to.kind == numberRole:
-		b.row.x[to.at] = v
-	}
-	return nil
 }

@@ -22,7 +22,7 @@ const newLevel = -1
 
 // of returns the code of a level.
 func (l *levels) of(name string) (int, error) {
-	k, known := l.names.numbers()[name]
+	k, known := l.names.index[name]
 	switch {
 	case known:
 		return k, nil
@@ -48,13 +48,13 @@ func (l *levels) sorted() (list []string, rank []int32) {
 	}
 	rank = make([]int32, len(list))
 	for j, name := range list {
-		rank[l.names.numbers()[name]] = int32(j)
+		rank[l.names.index[name]] = int32(j)
 	}
 	return list, rank
 }
 
-// expand turns the stored columns at the start of x into features that fill x: a number is
-// one, the code of a level as many as ranks has places for it.
+// expand turns the stored columns at the start of x into features that fill x: a number is one, the code
+// of a level as many as ranks has places for it.
 func expand(x []float64, ranks [][]int32) {
 	end := len(x)
 	// From the back: features of a column never start before the column is stored.
@@ -66,16 +66,15 @@ func expand(x []float64, ranks [][]int32) {
 			continue
 		}
 		end -= len(rank)
-		one := x[end:][:len(rank)]
-		if math.IsNaN(v) {
-			for j := range one {
-				one[j] = v
+		for j := range rank {
+			switch {
+			case math.IsNaN(v):
+				x[end+j] = v
+			case v != newLevel && int(rank[int(v)]) == j:
+				x[end+j] = 1
+			default:
+				x[end+j] = 0
 			}
-			continue
-		}
-		clear(one)
-		if v != newLevel {
-			one[rank[int(v)]] = 1
 		}
 	}
 }

@@ -17,7 +17,7 @@ func parseNumber(s string) (float64, error) {
 }
 
 // withDecimal parses a number with the given decimal mark.
-func withDecimal(cell string, mark byte) (float64, error) {
+func withDecimal(cell string, mark rune) (float64, error) {
 	if mark == ',' {
 		if strings.IndexByte(cell, '.') >= 0 {
 			return 0, strconv.ErrSyntax
@@ -70,9 +70,9 @@ var foreign = strings.NewReplacer(",", "", ".", "", "'", "", "\u2019", "", " ", 
 
 // advice returns the reason why a cell is not a number with the given decimal mark, if it
 // is known, and an option that helps, with its values.
-func advice(cell string, decimal byte) (why, option string, values []string) {
+func advice(cell string, decimal rune) (why, option string, values []string) {
 	isNumber := func(s string) bool { _, err := parseNumber(s); return err == nil }
-	other := byte('.' + ',' - decimal)
+	other := '.' + ',' - decimal
 	shown := strconv.Quote(clip(cell))
 	for _, order := range []string{"ymd", "dmy", "mdy"} {
 		if _, ok := days(cell, order); ok {
@@ -83,7 +83,7 @@ func advice(cell string, decimal byte) (why, option string, values []string) {
 	switch {
 	case values != nil:
 		return shown + " is a date: its order must be given", "Dates", values
-	case err == nil && len(cell)-strings.IndexByte(cell, other) == 4:
+	case err == nil && len(cell)-strings.IndexRune(cell, other) == 4:
 		return fmt.Sprintf("%s has %q as decimal mark, or between thousands, where it must go", shown, other), "Decimal", []string{string(other)}
 	case err == nil:
 		return fmt.Sprintf("%s has %q as decimal mark", shown, other), "Decimal", []string{string(other)}

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -69,26 +68,6 @@ func (o *TableOptions) Validate() error {
 	return o.Schema.Validate()
 }
 
-// named returns the columns that the options name, some of them empty.
-func (o *TableOptions) named() []string {
-	list := []string{o.Task, o.Target, o.Weight, o.Holdout}
-	if o.Schema != nil {
-		return append(list, o.Schema.Columns...)
-	}
-	return slices.Concat(list, o.Categorical, o.Drop)
-}
-
-func (o *TableOptions) categorical() []string {
-	if o.Schema == nil {
-		return o.Categorical
-	}
-	var list []string
-	for _, c := range o.Schema.Categories {
-		list = append(list, c.Column)
-	}
-	return list
-}
-
 // Missing is the treatment of missing values: empty cells, NA, N/A, NaN, null and None in
 // any case, and nulls of Parquet. A task is missing only if its cell is empty.
 type Missing uint8
@@ -121,18 +100,14 @@ func formatErrorf(option string, values []string, format string, args ...any) er
 	return &FormatError{option, values, fmt.Errorf(format, args...)}
 }
 
-// suggestion returns words about the name most similar to a wrong one, or nothing if none
-// is similar.
+// suggestion returns words about the name most similar to a wrong one, or nothing if all differ too much.
 func suggestion(wrong string, names []string) string {
 	best, least := "", 0
 	for _, name := range names {
 		d := levenshtein.ComputeDistance(strings.ToLower(clip(wrong)), strings.ToLower(clip(name)))
-		if limit := (min(len(wrong), len(name)) + 1) / 3; d <= limit && (best == "" || d < least) {
-			best, least = name, d
+		if d <= (min(len(wrong), len(name))+1)/3 && (best == "" || d < least) {
+			best, least = fmt.Sprintf(" (did you mean %q?)", clip(name)), d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %q?)", clip(best))
+	return best
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -34,35 +35,11 @@ func checkFooter(f io.ReaderAt, size int64) error {
 	return err
 }
 
-// parquetColumns returns the columns of a file.
-func parquetColumns(file *parquet.File) (list []*parquetColumn) {
-	leaves := slices.DeleteFunc(slices.Clone(file.Metadata().Schema), // in the order of their columns
-		func(e format.SchemaElement) bool { return !e.Type.Valid })
-	for i, column := range file.Root().Columns() {
-		c := &parquetColumn{name: column.Name(), at: i, leaf: int(column.Index())}
-		list = append(list, c)
-		switch {
-		case !column.Leaf() || column.Repeated():
-			c.err = formatErrorf("Drop", []string{c.name}, "column %q is nested: expected numbers or strings", clip(c.name))
-		case c.leaf >= len(leaves):
-			c.err = fmt.Errorf("column %q is not in the schema", clip(c.name))
-		default:
-			var ok bool
-			if c.kind, ok = parquetTypeOf(column.Type(), leaves[c.leaf].LogicalType.Value); !ok {
-				c.err = formatErrorf("Drop", []string{c.name}, "column %q is of type %s: expected numbers, dates or strings", clip(c.name), column.Type())
-			}
-			c.physical = leaves[c.leaf].Type.V
-		}
-	}
-	return list
-}
-
-// checkGroups refuses files that claim to hold more than they could, and metadata that
-// contradict each other or the pages.
+// checkGroups refuses files that claim to hold more than they could, and metadata that contradict each other
+// or the pages.
 func checkGroups(f io.ReaderAt, file *parquet.File, size int64, columns []*parquetColumn, features int) error {
-	limit := max(maxPlain, maxFactor*size)
 	rows, sum := file.NumRows(), int64(0)
-	if rows < 0 || rows > limit/8/int64(features) {
+	if rows < 0 || rows > maxUnpacked(size)/8/int64(features) {
 		return fmt.Errorf("it claims to hold %d rows of %d features in %d bytes", rows, features, size)
 	}
 	for g, group := range file.Metadata().RowGroups {
@@ -84,15 +61,10 @@ func checkGroups(f io.ReaderAt, file *parquet.File, size int64, columns []*parqu
 	return nil
 }
 
-// checkChunk refuses the part of a column in a row group if it contradicts the schema, the
-// rows, or its pages, or is compressed by LZ4_RAW: that decoder doubles its memory for
-// damaged data, without end.
+// checkChunk refuses the part of a column in a row group if it contradicts the schema, the rows, or its
+// pages, or is compressed by LZ4_RAW: that decoder doubles its memory for damaged data, without end.
 func checkChunk(f io.ReaderAt, size, rows int64, c *parquetColumn, m *format.ColumnMetaData) error {
-	start := m.DataPageOffset
-	if m.DictionaryPageOffset != 0 {
-		start = m.DictionaryPageOffset
-	}
-	limit := max(maxPlain, maxFactor*size)
+	start := cmp.Or(m.DictionaryPageOffset, m.DataPageOffset)
 	switch {
 	case m.Codec == format.Lz4Raw:
 		return errors.New("it is compressed by LZ4_RAW, which cannot be read safely: write the file with snappy or zstd")
@@ -101,30 +73,21 @@ func checkChunk(f io.ReaderAt, size, rows int64, c *parquetColumn, m *format.Col
 			quoted(m.PathInSchema), m.Type, c.physical)
 	case m.NumValues != rows:
 		return fmt.Errorf("it claims %d values in %d rows", m.NumValues, rows)
-	case m.TotalUncompressedSize < 0 || m.TotalUncompressedSize > limit:
+	case m.TotalUncompressedSize < 0 || m.TotalUncompressedSize > maxUnpacked(size):
 		return fmt.Errorf("it claims to unpack to %d bytes, in a file of %d", m.TotalUncompressedSize, size)
 	case min(start, m.DataPageOffset) < 4 || max(start, m.DataPageOffset) > size,
 		m.TotalCompressedSize < 0, m.TotalCompressedSize > size-start:
 		return fmt.Errorf("its pages are at %d and %d, of %d bytes, in a file of %d", start, m.DataPageOffset, m.TotalCompressedSize, size)
 	}
-	return checkPages(f, start, start+m.TotalCompressedSize, rows)
-}
-
-// maxPageHeader bounds the header of a page, which holds the least and the greatest value.
-const maxPageHeader = 1 << 20
-
-// checkPages reads the headers of the pages between two offsets: their sizes must fit, and
-// their values add up to the rows.
-func checkPages(f io.ReaderAt, start, end, rows int64) error {
 	values := int64(0)
-	for at := start; at < end; {
+	for at, end := start, start+m.TotalCompressedSize; at < end; {
 		n, h, err := pageHeader(f, at, end)
 		if err != nil {
 			return fmt.Errorf("the header of the page at %d: %w", at, err)
 		}
 		packed, plain := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
-		count := int64(h.DataPageHeader.V.NumValues) + int64(h.DataPageHeaderV2.V.NumValues) // at most one is there
-		if packed < 0 || packed > end-at-n || plain < 0 || plain > max(maxPlain, maxFactor*packed) || count < 0 {
+		count := int64(h.DataPageHeader.V.NumValues) + int64(h.DataPageHeaderV2.V.NumValues)
+		if packed < 0 || packed > end-at-n || plain < 0 || plain > maxUnpacked(packed) || count < 0 {
 			return fmt.Errorf("the page at %d claims %d values, and %d bytes that unpack to %d", at, count, packed, plain)
 		}
 		at += n + packed
@@ -136,21 +99,18 @@ func checkPages(f io.ReaderAt, start, end, rows int64) error {
 	return nil
 }
 
-// pageHeader returns the header of the page at an offset, and its length.
+// pageHeader returns the header of the page at an offset, and its length. The header holds the least and the
+// greatest value; 1 MB bounds it.
 func pageHeader(f io.ReaderAt, at, end int64) (int64, *format.PageHeader, error) {
-	for room := int64(1 << 10); ; room *= 32 {
-		b := make([]byte, min(room, end-at))
+	h, err := new(format.PageHeader), error(nil)
+	for _, room := range []int64{1 << 10, 32 << 10, 1 << 20} {
+		b, n := make([]byte, min(room, end-at)), 0
 		if _, err := f.ReadAt(b, at); err != nil {
 			return 0, nil, err
 		}
-		n, err := thriftLen(b)
-		if err != nil && room < min(maxPageHeader, end-at) {
-			continue
+		if n, err = thriftLen(b); err == nil {
+			return int64(n), h, thrift.Unmarshal(new(thrift.CompactProtocol), b[:n], h)
 		}
-		h := new(format.PageHeader)
-		if err == nil {
-			err = thrift.Unmarshal(new(thrift.CompactProtocol), b[:n], h)
-		}
-		return int64(n), h, err
 	}
+	return 0, nil, err
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"math/big"
 	"strconv"
 	"time"
@@ -11,103 +12,98 @@ import (
 
 // A parquetType gives the meaning of the values of a column.
 type parquetType struct {
-	text  bool                          // strings, which are names only
-	dates bool                          // days since 1970-01-01
-	value func(v parquet.Value) float64 // as a feature or target; nil for strings
-	name  func(v parquet.Value) string  // as a task or a level; nil formats value
+	kind     parquet.Kind
+	text     bool          // strings, which are names only
+	unsigned bool          // integers
+	exponent string        // of decimals: "e-2" for integers of 1/100; "" for others
+	scale    int           // digits of decimals after the point
+	step     time.Duration // of times since 1970, at most a day; 0 for others
 }
 
-// parquetTypeOf returns the type of a column; ok is false for one that holds neither
-// numbers, dates nor strings: nested, binary, times of the day, intervals, decimals beyond
-// 64 bits, float16 and INT96.
+// parquetTypeOf returns the type of a column; ok is false for one that holds neither numbers, dates nor
+// strings: nested, binary, times of the day, intervals, decimals beyond 64 bits, float16 and INT96.
 func parquetTypeOf(t parquet.Type, annotation any) (p parquetType, ok bool) {
 	if l := t.LogicalType(); l != nil {
 		annotation = l.Value
 	}
-	k := t.Kind()
+	p.kind = t.Kind()
+	integer := p.kind == parquet.Int32 || p.kind == parquet.Int64
 	switch a := annotation.(type) {
 	case *format.DecimalType:
-		return decimalType(k, int(a.Scale))
+		p.scale, p.exponent = int(a.Scale), fmt.Sprintf("e-%d", a.Scale)
+		return p, integer && p.scale >= 0 && p.scale <= 18
 	case *format.DateType:
-		days := func(v parquet.Value) float64 { return float64(v.Int32()) }
-		name := func(v parquet.Value) string {
-			return time.Unix(0, 0).UTC().AddDate(0, 0, int(v.Int32())).Format(time.DateOnly)
-		}
-		return parquetType{dates: true, value: days, name: name}, k == parquet.Int32
+		p.step = 24 * time.Hour
+		return p, p.kind == parquet.Int32
 	case *format.TimestampType:
-		return timestampType(k, a.Unit.Value)
+		if p.kind != parquet.Int64 || a.Unit.Value == nil {
+			return p, false
+		}
+		p.step = a.Unit.Value.Duration()
+		return p, true
 	case *format.StringType, *format.EnumType:
-		return parquetType{text: true}, k == parquet.ByteArray
+		p.text = true
+		return p, p.kind == parquet.ByteArray
 	case *format.IntType:
-		return integerType(k, a.IsSigned)
+		p.unsigned = !a.IsSigned
+		return p, integer
 	case nil:
-	default:
-		return p, false
+		p.text = p.kind == parquet.ByteArray
+		return p, integer || p.text || p.kind == parquet.Boolean || p.kind == parquet.Float || p.kind == parquet.Double
 	}
-	switch k {
-	case parquet.Boolean:
-		return parquetType{value: func(v parquet.Value) float64 {
-			if v.Boolean() {
-				return 1
-			}
-			return 0
-		}}, true
-	case parquet.Float:
-		return parquetType{value: func(v parquet.Value) float64 { return float64(v.Float()) }}, true
-	case parquet.Double:
-		return parquetType{value: parquet.Value.Double}, true
-	case parquet.ByteArray:
-		return parquetType{text: true}, true
-	}
-	return integerType(k, true)
+	return p, false
 }
 
-// integerType keeps all digits of names; numbers beyond 2^53 are rounded like any other.
-func integerType(k parquet.Kind, signed bool) (p parquetType, ok bool) {
+// integer returns the integer of a value of a signed type.
+func (p *parquetType) integer(v parquet.Value) int64 {
+	if p.kind == parquet.Int32 {
+		return int64(v.Int32())
+	}
+	return v.Int64()
+}
+
+// number returns a value as a feature or target: times as days. Integers beyond 2^53 are rounded.
+func (p *parquetType) number(v parquet.Value) (x float64) {
 	switch {
-	case k == parquet.Int32 && signed:
-		p.value = func(v parquet.Value) float64 { return float64(v.Int32()) }
-	case k == parquet.Int32:
-		p.value = func(v parquet.Value) float64 { return float64(v.Uint32()) }
-	case k == parquet.Int64 && signed:
-		p.value = func(v parquet.Value) float64 { return float64(v.Int64()) }
-		p.name = func(v parquet.Value) string { return strconv.FormatInt(v.Int64(), 10) }
-	case k == parquet.Int64:
-		p.value = func(v parquet.Value) float64 { return float64(v.Uint64()) }
-		p.name = func(v parquet.Value) string { return strconv.FormatUint(v.Uint64(), 10) }
+	case p.kind == parquet.Boolean && v.Boolean():
+		x = 1
+	case p.kind == parquet.Boolean:
+	case p.kind == parquet.Float:
+		x = float64(v.Float())
+	case p.kind == parquet.Double:
+		x = v.Double()
+	case p.step > 0:
+		x = float64(p.integer(v)) / float64(24*time.Hour/p.step)
+	case p.exponent != "":
+		x, _ = strconv.ParseFloat(strconv.FormatInt(p.integer(v), 10)+p.exponent, 64)
+	case p.unsigned && p.kind == parquet.Int32:
+		x = float64(v.Uint32())
+	case p.unsigned:
+		x = float64(v.Uint64())
+	default:
+		x = float64(p.integer(v))
 	}
-	return p, p.value != nil
+	return x
 }
 
-// decimalType is the type of integers of 10^-scale.
-func decimalType(k parquet.Kind, scale int) (p parquetType, ok bool) {
-	digits, _ := integerType(k, true)
-	exact := func(v parquet.Value) *big.Rat {
-		whole := v.Int64()
-		if k == parquet.Int32 {
-			whole = int64(v.Int32())
-		}
-		power := int64(1)
-		for range scale {
-			power *= 10
-		}
-		return big.NewRat(whole, power)
+// name returns a value as a task or a level, with all digits of integers; ok is false for one that is that of
+// its number.
+func (p *parquetType) name(v parquet.Value) (name string, ok bool) {
+	switch {
+	case p.text:
+		return string(v.ByteArray()), true
+	case p.step == 24*time.Hour:
+		return time.Unix(0, 0).UTC().AddDate(0, 0, int(v.Int32())).Format(time.DateOnly), true
+	case p.step > 0:
+		n, perSecond := v.Int64(), int64(time.Second/p.step)
+		return time.Unix(n/perSecond, n%perSecond*int64(p.step)).UTC().Format(time.RFC3339Nano), true
+	case p.exponent != "":
+		exact, _ := new(big.Rat).SetString(strconv.FormatInt(p.integer(v), 10) + p.exponent)
+		return exact.FloatString(p.scale), true
+	case p.kind == parquet.Int64 && p.unsigned:
+		return strconv.FormatUint(v.Uint64(), 10), true
+	case p.kind == parquet.Int64:
+		return strconv.FormatInt(v.Int64(), 10), true
 	}
-	value := func(v parquet.Value) float64 { x, _ := exact(v).Float64(); return x }
-	name := func(v parquet.Value) string { return exact(v).FloatString(scale) }
-	return parquetType{value: value, name: name}, digits.value != nil && scale >= 0 && scale <= 18
-}
-
-// timestampType is the type of times since 1970, as days.
-func timestampType(k parquet.Kind, unit format.TimeUnitValue) (p parquetType, ok bool) {
-	if k != parquet.Int64 || unit == nil {
-		return p, false
-	}
-	step := unit.Duration()
-	days := func(v parquet.Value) float64 { return float64(v.Int64()) / float64(24*time.Hour/step) }
-	name := func(v parquet.Value) string {
-		n, perSecond := v.Int64(), int64(time.Second/step)
-		return time.Unix(n/perSecond, n%perSecond*int64(step)).UTC().Format(time.RFC3339Nano)
-	}
-	return parquetType{dates: true, value: days, name: name}, true
+	return "", false
 }

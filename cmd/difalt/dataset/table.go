@@ -8,12 +8,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
-	"github.com/difalt/difalt/kernel"
 )
 
-// A Table holds samples of many tasks: for every row the features x, the target y and the
-// task. Tasks are numbered in the order of their first rows. Several goroutines may read a
-// table; Append needs exclusive use.
+// A Table holds samples of many tasks: for every row the features x, the target y and the task. Tasks are
+// numbered in the order of their first rows. Several goroutines may read a table; Append needs exclusive use.
 type Table struct {
 	schema   schema.Schema
 	features []string
@@ -25,14 +23,9 @@ type Table struct {
 	tasks    names
 	weights  []float64 // nil without a column of weights
 	held     []bool    // nil without a column of marks
-	reading
-}
-
-// A reading describes how files became a table.
-type reading struct {
-	missing []int // missing values of every feature column; nil without files
-	dropped int   // rows
-	notes   []string
+	missing  []int     // missing values of every feature column; nil without files
+	dropped  int       // rows of the files
+	notes    []string  // how the files were read
 }
 
 // NewTable returns an empty table with the given features. Its rows have targets if target
@@ -50,24 +43,21 @@ func NewTable(features []string, target bool) (*Table, error) {
 	return t, nil
 }
 
-// Append adds a row of a table from NewTable: a copy of the features x, and the target y,
-// which is ignored in a table without targets. An empty task name, a wrong number of
-// features, and numbers that are not finite or above 1e150 are errors.
+// Append adds a row of a table from NewTable: a copy of the features x, and the target y, which is ignored in
+// a table without targets. An empty task name, a wrong number of features, and numbers that are not finite or
+// above 1e150 are errors.
 func (t *Table) Append(task string, x []float64, y float64) error {
 	row := t.Rows() + 1
-	if t.missing != nil {
-		return fmt.Errorf("row %d cannot be added to a table that was read from files", row)
+	if t.missing != nil || len(x) != len(t.features) {
+		return fmt.Errorf("row %d has %d features: expected %d, and a table that was not read from files", row, len(x), len(t.features))
 	}
-	if len(x) != len(t.features) {
-		return fmt.Errorf("row %d has %d features, the table %d", row, len(x), len(t.features))
+	if !t.target {
+		y = 0
 	}
-	for j, v := range x {
+	for j, v := range append(slices.Clip(x), y) {
 		if why := refusal(v); why != "" {
-			return fmt.Errorf("row %d, column %q: "+why, row, t.features[j], v)
+			return fmt.Errorf("row %d, column %q: "+why, row, append(slices.Clip(t.features), "target")[j], v)
 		}
-	}
-	if why := refusal(y); t.target && why != "" {
-		return fmt.Errorf("row %d, target: "+why, row, y)
 	}
 	if err := t.add(task, x, y); err != nil {
 		return fmt.Errorf("row %d: %w", row, err)
@@ -151,39 +141,6 @@ func (t *Table) Missing() []MissingCount {
 	return list
 }
 
-// Samples returns the number of rows of every task, counting those with rows[i] set; nil
-// counts all.
-func (t *Table) Samples(rows []bool) []int {
-	n := make([]int, len(t.tasks.list))
-	for i, k := range t.task {
-		if rows == nil || rows[i] {
-			n[k]++
-		}
-	}
-	return n
-}
-
-// Pack returns the samples of all tasks in the order of the table: row i where rows[i] is
-// set, or all rows if rows is nil. For each, fill writes the features of the packed sample
-// to x, whose length is features, and returns the response. Tasks without rows have 0
-// samples. The result shares no memory with the table.
-func (t *Table) Pack(rows []bool, features int, fill func(x []float64, row int) (y float64)) (*kernel.Tasks, error) {
-	if features < 1 || rows != nil && len(rows) != t.Rows() {
-		return nil, fmt.Errorf("cannot pack %d features of %d rows: the table has %d rows", features, len(rows), t.Rows())
-	}
-	b := kernel.NewBuilder(features, t.Samples(rows), kernel.Float64)
-	next := make([]int, len(t.tasks.list))
-	x := make([]float64, features)
-	for row, k := range t.task {
-		if rows == nil || rows[row] {
-			y := fill(x, row)
-			b.SetRow(int(k), next[k], x, y)
-			next[k]++
-		}
-	}
-	return b.Tasks(), nil
-}
-
 // largest bounds the absolute value of a number: the squares of 10^8 such numbers add up
 // to a float64.
 const largest = 1e150
@@ -202,49 +159,33 @@ func refusal(v float64) string {
 // names are numbered in order of appearance.
 type names struct {
 	list  []string
-	index map[string]int // built at the first look-up
-}
-
-// numbers returns the numbers of all names.
-func (n *names) numbers() map[string]int {
-	if n.index == nil {
-		n.index = make(map[string]int, len(n.list))
-		for k, name := range n.list {
-			n.index[name] = k
-		}
-	}
-	return n.index
+	index map[string]int
 }
 
 // of returns the number of a name. A new one is checked, copied and numbered.
-func (n *names) of(name string) (k int, err error) {
-	k, ok := n.numbers()[name]
-	if !ok {
-		if err := checkName(name); err != nil {
-			return 0, err
-		}
-		k = n.number(name)
+func (n *names) of(name string) (int, error) {
+	if k, ok := n.index[name]; ok {
+		return k, nil
 	}
-	return k, nil
-}
-
-// number returns the number of a name; a new one is copied and numbered.
-func (n *names) number(name string) int {
-	if k, ok := n.numbers()[name]; ok {
-		return k
+	if err := checkName(name); err != nil {
+		return 0, err
+	}
+	if n.index == nil {
+		n.index = map[string]int{}
 	}
 	k := len(n.list)
 	n.list = append(n.list, strings.Clone(name))
 	n.index[n.list[k]] = k
-	return k
+	return k, nil
 }
 
 func firstDuplicate(list []string) (name string, twice bool) {
-	var n names
-	for i, name := range list {
-		if n.number(name) < i {
+	seen := map[string]bool{}
+	for _, name := range list {
+		if seen[name] {
 			return name, true
 		}
+		seen[name] = true
 	}
 	return "", false
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// maxNesting bounds the structs and lists around a value, and minStruct the bytes of a
-// struct in a list: the shortest of Parquet is ColumnOrder.
+// maxNesting bounds the structs and lists around a value, and minStruct the bytes of a struct in a list:
+// the shortest of Parquet is ColumnOrder.
 const (
 	maxNesting = 32
 	minStruct  = 3
@@ -14,11 +14,11 @@ const (
 
 var errThrift = errors.New("its thrift data end too early, or claim more elements than its bytes can hold")
 
-// thriftLen returns the length of the struct in thrift's compact protocol at the start of
-// b. It refuses sizes that do not fit in b, so that a decoder allocates no memory for them.
-func thriftLen(b []byte) (n int, err error) {
+// thriftLen returns the length of the struct in thrift's compact protocol at the start of b. It refuses
+// sizes that do not fit in b, so that a decoder allocates no memory for them.
+func thriftLen(b []byte) (int, error) {
 	w := thriftWalk{b: b}
-	w.structure(0)
+	w.value(thriftStruct, 0)
 	if w.bad {
 		return 0, errThrift
 	}
@@ -46,21 +46,9 @@ func (w *thriftWalk) varint() uint64 {
 	return v
 }
 
-func (w *thriftWalk) structure(nesting int) {
-	for !w.bad {
-		head := w.skip(1)
-		if head&15 == 0 {
-			return
-		}
-		if head>>4 == 0 { // the number of the field is not the last one plus head>>4
-			w.varint()
-		}
-		if kind := head & 15; kind > 2 { // the kind of true and false is their value
-			w.value(kind, nesting+1)
-		}
-	}
-}
+const thriftStruct = 12
 
+// value skips a value of a kind. Maps and UUIDs do not occur in Parquet.
 func (w *thriftWalk) value(kind byte, nesting int) {
 	w.bad = w.bad || nesting > maxNesting
 	switch kind {
@@ -74,35 +62,26 @@ func (w *thriftWalk) value(kind byte, nesting int) {
 		w.skip(w.varint())
 	case 9, 10: // list, set
 		head := w.skip(1)
-		n := uint64(head >> 4)
+		n, least := uint64(head>>4), 1
 		if n == 15 {
 			n = w.varint()
 		}
-		w.items(n, nesting, head&15)
-	case 11: // map
-		if n := w.varint(); n > 0 {
-			kinds := w.skip(1)
-			w.items(n, nesting, kinds>>4, kinds&15)
+		if head&15 == thriftStruct {
+			least = minStruct
 		}
-	case 12:
-		w.structure(nesting)
-	case 13: // UUID
-		w.skip(16)
+		for w.bad = w.bad || n > uint64(len(w.b)/least); n > 0 && !w.bad; n-- {
+			w.value(head&15, nesting+1)
+		}
+	case thriftStruct:
+		for head := w.skip(1); head&15 != 0 && !w.bad; head = w.skip(1) {
+			if head>>4 == 0 { // the number of the field is not the last one plus head>>4
+				w.varint()
+			}
+			if head&15 > 2 { // the kind of true and false is their value
+				w.value(head&15, nesting+1)
+			}
+		}
 	default:
 		w.bad = true
-	}
-}
-
-// items skips n elements, each of values of the given kinds.
-func (w *thriftWalk) items(n uint64, nesting int, kinds ...byte) {
-	least := 1
-	if kinds[0] == 12 {
-		least = minStruct
-	}
-	w.bad = w.bad || n > uint64(len(w.b)/least)
-	for i := uint64(0); i < n && !w.bad; i++ {
-		for _, kind := range kinds {
-			w.value(kind, nesting+1)
-		}
 	}
 }

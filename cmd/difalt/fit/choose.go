@@ -61,13 +61,10 @@ func (s *stats) ranks(ctx context.Context, given *int, progress func(rank int)) 
 				return nil, err
 			}
 		}
-		end, err := s.climb(ctx, tasks, q, iterations)
-		if err != nil {
+		c := s.candidate(r)
+		if err := c.climb(ctx, q); err != nil {
 			return nil, err
 		}
-		c := choice{s: s, climbed: *end}
-		c.Candidate = Candidate{Rank: r, Curves: len(s.design.Curves) > 0, Evidence: end.evidence}
-		c.Penalised = end.evidence - s.rankPenalty(tasks, r)
 		list = append(list, c)
 		best = max(best, c.Penalised)
 		if given == nil && c.Penalised < best-patience {
@@ -75,6 +72,62 @@ func (s *stats) ranks(ctx context.Context, given *int, progress func(rank int)) 
 		}
 	}
 	return list, nil
+}
+
+// candidate returns a choice before its first climb.
+func (s *stats) candidate(rank int) choice {
+	return choice{Candidate: Candidate{Rank: rank, Curves: len(s.design.Curves) > 0}, s: s, climbed: climbed{evidence: math.Inf(-1)}}
+}
+
+// climb climbs from strengths and keeps the end if it is better than the one before.
+func (c *choice) climb(ctx context.Context, q *strengths) error {
+	tasks := c.s.climbTasks()
+	end, err := c.s.climb(ctx, tasks, q, iterations)
+	if err == nil && end.evidence > c.evidence {
+		c.climbed = *end
+		c.Evidence, c.Penalised = end.evidence, end.evidence-c.s.rankPenalty(tasks, c.Rank)
+	}
+	return err
+}
+
+// strengthsOf returns the strengths of the other form: of one without curves with curves so weak that they
+// change nothing yet, of one with curves without them.
+func (s *stats) strengthsOf(q *strengths) *strengths {
+	out, weak := s.start(), math.Sqrt(q.noise/s.rowsTotal(s.tasks))
+	if out.sigma[curveGroup] > 0 {
+		out.sigma[curveGroup] = weak
+	}
+	for k := range out.tau {
+		out.tau[k] = max(weak, leastTau)
+	}
+	copy(out.sigma, q.sigma[:curveGroup])
+	out.tau[0], out.rank, out.w, out.noise = q.tau[0], q.rank, q.w, q.noise
+	return out
+}
+
+// climbAgain climbs every rank with curves once more from the end of the other form, so that no form wins by
+// its start: with curves where the end without them is higher, which is then no top of the form that contains
+// the other one, and always without curves. It returns the choices without curves.
+func climbAgain(ctx context.Context, plain, curved []choice) ([]choice, error) {
+	for r := range curved {
+		if r == len(plain) {
+			plain = append(plain, plain[0].s.candidate(r))
+		}
+		for range 2 {
+			if curved[r].evidence < plain[r].evidence {
+				if err := curved[r].climb(ctx, curved[r].s.strengthsOf(plain[r].q)); err != nil {
+					return nil, err
+				}
+			}
+			if err := plain[r].climb(ctx, plain[r].s.strengthsOf(curved[r].q)); err != nil {
+				return nil, err
+			}
+			if curved[r].evidence >= plain[r].evidence {
+				break
+			}
+		}
+	}
+	return plain, nil
 }
 
 // rankPenalty returns half the number of free loadings of a rank times the logarithm of the number of tasks.
@@ -203,17 +256,22 @@ func (f *fitter) choose(ctx context.Context) (*choice, []Candidate, error) {
 		f.plain.wide = f.curved.p // evidences are of the same tasks
 	}
 	f.compared = len(f.plain.climbTasks())
-	var all []choice
+	var lists [2][]choice
 	for i, s := range []*stats{f.plain, f.curved} {
 		if s == nil {
 			continue
 		}
-		list, err := s.ranks(ctx, f.Rank, func(rank int) { f.progress(Stages[1+i], float64(rank)/(mostRank+1)) })
+		var err error
+		lists[i], err = s.ranks(ctx, f.Rank, func(rank int) { f.progress(Stages[1+i], float64(rank)/(mostRank+1)) })
 		if err != nil {
 			return nil, nil, err
 		}
-		all = append(all, list...)
 	}
+	plain, err := climbAgain(ctx, lists[0], lists[1])
+	if err != nil {
+		return nil, nil, err
+	}
+	all := slices.Concat(plain, lists[1])
 	f.plain.wide = 0
 	best := -1
 	for i, c := range all {

@@ -3,7 +3,6 @@ package fit
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 
@@ -58,12 +57,8 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 			return nil, nil, err
 		}
 	}
-	s := chosen.s
-	m, z, err := s.evaluate(ctx, s.tasks, chosen.q, math.Inf(-1))
-	if err != nil {
-		return nil, nil, err
-	}
-	f.freedom = max(z.residual/chosen.q.noise, 1)
+	s, m := chosen.s, chosen.m
+	f.freedom = max(chosen.z.residual/chosen.q.noise, 1)
 	effects, err := f.effects(chosen, m)
 	if err != nil {
 		return nil, nil, err
@@ -126,14 +121,14 @@ func (f *fitter) model(chosen *choice, m *moments, effects *model.Estimate) (*mo
 		p.Prior.Noise = model.Noise{Variance: n.usual, TaskFreedom: n.freedom}
 		p.Tasks.Noise, p.Tasks.Freedom = n.variances, n.freedoms
 	}
-	p.Tasks.CovarianceOf = func(t int, packed []float64) {
+	p.Tasks.Covariance = func(t int) []float64 {
 		w := s.worker(m.prior)
 		defer s.idle.Put(w)
 		cov := make([]float64, s.p*s.p)
 		if w.solver.Set(s.task(w, t)) == nil { // it was solved before
 			w.solver.Coefficients(w.v, cov, m.mean, m.c)
 		}
-		copy(packed, pack(cov, s.p))
+		return pack(cov, s.p)
 	}
 	return model.New(p)
 }
@@ -179,6 +174,7 @@ func (f *fitter) effects(chosen *choice, m *moments) (*model.Estimate, error) {
 			d[j] = constantSD0
 		}
 	}
-	mean, c, _, _, err := posteriorMean(m.m, m.h, d)
-	return &model.Estimate{Mean: mean, Covariance: pack(c, s.p), Freedom: float64(len(s.tasks) - 1)}, err
+	flat := moments{m: m.m, h: m.h}
+	_, err := flat.solve(d)
+	return &model.Estimate{Mean: flat.mean, Covariance: pack(flat.c, s.p), Freedom: float64(len(s.tasks) - 1)}, err
 }

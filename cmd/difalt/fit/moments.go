@@ -26,7 +26,7 @@ const ownPrior = 5.0
 const (
 	constantSD0 = 30.0  // prior standard deviation of the mean's constant, in target deviations
 	leastNoise  = 1e-10 // variance of the noise, of the target's variance
-	leastTau    = 6e-6  // strength of a mean
+	leastTau    = 1e-9  // strength of a mean
 	mostTau     = 3e3
 	rounding    = 1e-13 // relative ridge of the mean where it is needed
 )
@@ -102,57 +102,54 @@ func (s *stats) momentsOf(ctx context.Context, tasks []int, prior *mixedmodel.Pr
 	}
 	m.m, m.h = sum[:p*p:p*p], sum[p*p:p*p+p:p*p+p]
 	mirror(m.m, p)
-	mean, c, log, determined, err := posteriorMean(m.m, m.h, d)
+	log, err := m.solve(d)
 	if err != nil {
 		return nil, err
 	}
-	m.mean, m.c, m.determined = mean, c, determined
 	m.evidence = -0.5 * (s.rowsTotal(tasks)*math.Log(2*math.Pi) + sum[p*p+p] + log - floats.Dot(m.h, m.mean))
 	return m, nil
 }
 
-// posteriorMean returns mean and covariance C = (M + D^-1)^-1 of a vector with prior N(0, D), D =
-// diag(d)^2, and information M, h: by A = I + diag(d) M diag(d), so that d may be 0. It returns log det A
-// and P - trace A^-1, too.
-func posteriorMean(m, h, d []float64) (mean, c []float64, log, determined float64, err error) {
+// solve sets mean and covariance C = (M + D^-1)^-1 of a vector with prior N(0, D), D = diag(d)^2, from the
+// information M, h: by A = I + diag(d) M diag(d), so that d may be 0. It returns log det A.
+func (m *moments) solve(d []float64) (log float64, err error) {
 	p := len(d)
-	c = make([]float64, p*p)
+	m.c, m.mean, m.determined = make([]float64, p*p), make([]float64, p), 0
 	largest := 1.0
 	for i := range p {
-		largest = max(largest, 1+d[i]*m[i*p+i]*d[i])
+		largest = max(largest, 1+d[i]*m.m[i*p+i]*d[i])
 	}
 	var r blas64.Triangular
 	ok := false
 	for _, ridge := range []float64{0, rounding * largest} { // the second where rounding leaves A indefinite
 		for i := range p {
 			for j := i; j < p; j++ {
-				c[i*p+j] = d[i] * m[i*p+j] * d[j]
+				m.c[i*p+j] = d[i] * m.m[i*p+j] * d[j]
 			}
-			c[i*p+i] += 1 + ridge
+			m.c[i*p+i] += 1 + ridge
 		}
-		if r, ok = lapack64.Potrf(symmetric(p, c)); ok {
+		if r, ok = lapack64.Potrf(symmetric(p, m.c)); ok {
 			break
 		}
 	}
 	if !ok {
-		return nil, nil, 0, 0, mixedmodel.ErrNumeric
+		return 0, mixedmodel.ErrNumeric
 	}
 	for i := range p {
-		log += 2 * math.Log(c[i*p+i])
+		log += 2 * math.Log(m.c[i*p+i])
 	}
 	if lapack64.Potri(r); math.IsNaN(log) || math.IsInf(log, 0) {
-		return nil, nil, 0, 0, mixedmodel.ErrNumeric
+		return 0, mixedmodel.ErrNumeric
 	}
 	for i := range p {
-		determined += 1 - c[i*p+i]
+		m.determined += 1 - m.c[i*p+i]
 		for j := i; j < p; j++ {
-			c[i*p+j] *= d[i] * d[j]
+			m.c[i*p+j] *= d[i] * d[j]
 		}
 	}
-	mirror(c, p)
-	mean = make([]float64, p)
-	blas64.Symv(1, symmetric(p, c), vector(h), 0, vector(mean))
-	return mean, c, log, determined, nil
+	mirror(m.c, p)
+	blas64.Symv(1, symmetric(p, m.c), vector(m.h), 0, vector(m.mean))
+	return log, nil
 }
 
 // A second holds the sums over tasks that need the mean: of the scores u = X'V^-1 (y - X mean), and of M C M.

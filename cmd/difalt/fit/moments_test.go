@@ -232,3 +232,38 @@ func TestClimbEndsAtTheTop(t *testing.T) {
 		t.Errorf("rank 1 has penalised evidence %v, rank 0 %v", list[1].Penalised, list[0].Penalised)
 	}
 }
+
+// A climb that counts as converged would gain less than nearlyFlat by 300 plain steps more, and its end
+// counts as converged after one evaluation; a climb of two steps, which would gain much, does not count as
+// converged.
+func TestConverged(t *testing.T) {
+	ctx := context.Background()
+	for name, d := range map[string]drawing{
+		"directions": {tasks: 40, rows: 16, features: 6, rank: 2, length: 2, noise: 1},
+		"curve":      {tasks: 30, rows: 24, features: 3, levels: 1, noise: 0.3, curve: func(x float64) float64 { return x * x }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := statsOf(t, d.table(t, 6), true, 2)
+			for most, want := range map[int]bool{2: false, 400: true} {
+				end, err := s.climb(ctx, s.tasks, s.start(), most)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if again, err := s.climb(ctx, s.tasks, end.q, 1); err != nil || again.converged != want {
+					t.Errorf("%d iterations: converged %v after one more, %v", most, again.converged, err)
+				}
+				q, last := end.q, end.evidence
+				for range 300 {
+					m, z, err := s.evaluate(ctx, s.tasks, q, math.Inf(-1))
+					if err != nil {
+						t.Fatal(err)
+					}
+					q, last = s.improve(s.tasks, q, m, z), m.evidence
+				}
+				if gain := last - end.evidence; end.converged != want || gain < nearlyFlat != want {
+					t.Errorf("%d iterations: converged %v, and 300 plain steps gain %v", most, end.converged, gain)
+				}
+			}
+		})
+	}
+}

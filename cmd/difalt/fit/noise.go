@@ -30,7 +30,7 @@ func (f *fitter) noiseByTask(ctx context.Context, chosen *choice) error {
 	}
 	var prior taskNoise
 	for round := range noiseRounds {
-		list, err := s.scatters(ctx, chosen.q)
+		list, err := s.scatters(ctx, chosen.m)
 		if err != nil {
 			return err
 		}
@@ -68,15 +68,11 @@ func (f *fitter) noiseByTask(ctx context.Context, chosen *choice) error {
 }
 
 // scatters returns the residuals of all tasks at strengths, in units of their variance at ratio 1.
-func (s *stats) scatters(ctx context.Context, q *strengths) ([]scatter, error) {
-	m, err := s.moments(ctx, s.tasks, q)
-	if err != nil {
-		return nil, err
-	}
+func (s *stats) scatters(ctx context.Context, m *moments) ([]scatter, error) {
 	list := make([]scatter, len(s.packed))
 	share := m.determined / s.rowsTotal(s.tasks)
 	covariance := m.prior.Covariance()
-	_, err = s.reduce(ctx, m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) error {
+	_, err := s.reduce(ctx, m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) error {
 		t := s.task(w, k)
 		if err := w.solver.Set(t); err != nil {
 			return s.complain(k, err)

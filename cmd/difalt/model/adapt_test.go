@@ -51,7 +51,7 @@ func TestAdapt(t *testing.T) {
 	}{
 		{"new", 4, p.Mean, prior, 4},
 		{"new", 30, p.Mean, prior, 4},
-		{"s", 12, p.Tasks.Theta[9:18], unpack(p.Tasks.Covariance[45:90], 9), 1},
+		{"s", 12, p.Tasks.Theta[9:18], unpack(p.Tasks.Covariance(1), 9), 1},
 	} {
 		t.Run(c.task, func(t *testing.T) {
 			l := rows(m, c.rows, c.task)
@@ -134,11 +134,11 @@ func TestAdaptRefuses(t *testing.T) {
 		{"features", "the table has the features", plain, "new", func(l *list) { l.features = l.features[1:] }},
 		{"no target", "no target column", plain, "new", func(l *list) { l.y = nil }},
 		{"no rows", "no rows", plain, "new", func(l *list) { l.task = nil }},
-		{"infinite feature", `task "new", row 2: feature "dose" is +Inf`, plain, "new", func(l *list) { l.x[1][1] = math.Inf(1) }},
+		{"infinite feature", `task "new", row 2: feature "dose" is +Inf: it is infinite`, plain, "new", func(l *list) { l.x[1][1] = math.Inf(1) }},
 		{"missing target", `task "new", row 3: the target is NaN`, plain, "new", func(l *list) { l.y[2] = math.NaN() }},
 		{"negative target", `task "new", row 1: the target is -1: the model is of the target's logarithm`, logarithm, "new", func(l *list) { l.y[0] = -1 }},
 		{"weight", `task "new", row 4: the weight is -1`, plain, "new", func(l *list) { l.weights = []float64{1, 1, 1, -1, 1} }},
-		{"huge feature", `task "new", row 1: its features are too large`, plain, "new", func(l *list) { l.x[0][1] = 1e308 }},
+		{"huge feature", `task "new", row 1: feature "dose" is 1e+308: it is infinite or too large`, plain, "new", func(l *list) { l.x[0][1] = 1e308 }},
 		{"no covariances", `task "s": the model does not keep covariances`, bare, "s", func(*list) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -43,9 +43,6 @@ const (
 	Bend                       // a column of a curve
 )
 
-// String returns the name of the kind.
-func (k ColumnKind) String() string { return [...]string{"constant", "linear", "bend"}[k] }
-
 // A Column describes one column of a Design.
 type Column struct {
 	Kind    ColumnKind

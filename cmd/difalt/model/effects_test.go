@@ -15,7 +15,7 @@ func TestEffects(t *testing.T) {
 		p := synthetic()
 		mean, cov, quantile := p.Mean, p.MeanCovariance, 1.959963984540054
 		if freedom > 0 {
-			mean, cov, quantile = p.Tasks.Theta[:9], p.Tasks.Covariance[:45], 2.7764451051977987
+			mean, cov, quantile = p.Tasks.Theta[:9], p.Tasks.Covariance(0), 2.7764451051977987
 			p.Effects = &Estimate{Mean: mean, Covariance: cov, Freedom: freedom}
 		}
 		c, between := unpack(cov, 9), spread(&p.Prior)

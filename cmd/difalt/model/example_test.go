@@ -24,7 +24,7 @@ func clinics() *model.Model {
 		Tasks: model.Tasks{
 			Column: "clinic", Names: []string{"north", "south"}, Samples: []int{20, 15},
 			Theta:      []float64{.2, .6, -.2, .4},
-			Covariance: []float64{.01, 0, .02, .02, 0, .02},
+			Covariance: func(t int) []float64 { return [][]float64{{.01, 0, .02}, {.02, 0, .02}}[t] },
 		},
 	})
 	if err != nil {

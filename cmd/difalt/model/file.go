@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 )
@@ -23,27 +22,17 @@ const maxCovariance = 1 << 25
 
 // header is the JSON text in the array "header".
 type header struct {
-	Format         string        `json:"format"`
-	Version        int           `json:"version"`
-	Estimator      string        `json:"estimator"`
-	TaskColumn     string        `json:"task_column"`
-	Target         Target        `json:"target"`
-	Schema         schema.Schema `json:"schema"`
-	Curves         []int         `json:"curves"`
-	Rank           int           `json:"rank"`
-	Freedom        float64       `json:"deviations_freedom"`
-	EffectsFreedom float64       `json:"effects_freedom"`
-	Noise          Noise         `json:"noise"`
-	Goodness       Goodness      `json:"goodness"`
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	Curves  []int  `json:"curves"`
+	Parameters
 }
 
 // Save writes the model to a file in NumPy's .npz format, which takes its name when it is complete.
 // With f table features, T tasks, rank r, C curves, and P columns, the file holds
 //
-//	header       1      JSON text: format, version, estimator, task_column, target (column,
-//	                    center, scale, log), schema (columns, categories), curves (the feature
-//	                    of each), noise (variance, freedom, task_freedom), deviations_freedom,
-//	                    effects_freedom, goodness; see Parameters
+//	header       1      JSON text: format, version, curves (the feature of each), and the fields of
+//	                    Parameters that are not arrays
 //	feature      f      names of the table features
 //	task         T      names of the tasks
 //	samples      T      training rows of every task
@@ -98,11 +87,7 @@ func (m *Model) Save(path string) error {
 // Write writes the file that Save describes.
 func (m *Model) Write(to io.Writer) error {
 	p := &m.p
-	h := header{
-		Format: format, Version: Version, Estimator: p.Estimator, TaskColumn: p.Tasks.Column, Target: p.Target, Schema: p.Schema,
-		Rank: p.Prior.Rank, Freedom: p.Prior.Freedom,
-		EffectsFreedom: cmp.Or(p.Effects, &Estimate{}).Freedom, Noise: p.Prior.Noise, Goodness: p.Goodness,
-	}
+	h := header{Format: format, Version: Version, Parameters: *p}
 	for i := range p.Design.Curves {
 		h.Curves = append(h.Curves, p.Design.Curves[i].Feature)
 	}
@@ -121,9 +106,7 @@ func (m *Model) Write(to io.Writer) error {
 		out.Float64s(fmt.Sprint("values.", i), []int{c.Width(), len(c.Knots)}, c.Values)
 	}
 	for _, a := range p.arrays() {
-		if !a.missing && a.name != "covariance" {
-			out.Float64s(a.name, a.shape, *a.data)
-		}
+		out.Float64s(a.name, a.shape, *a.data)
 	}
 	if shape := []int{len(p.Tasks.Names), len(m.unseen)}; m.KeepsIntervals() && shape[0] <= maxCovariance/shape[1] {
 		out.Rows("covariance", shape, false, func(dst []float64, t int) {
@@ -163,13 +146,7 @@ func read(r *npz.Reader) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := Parameters{
-		Estimator: h.Estimator, Schema: h.Schema, Target: h.Target, Goodness: h.Goodness,
-		Prior: Prior{Rank: h.Rank, Freedom: h.Freedom, Noise: h.Noise}, Tasks: Tasks{Column: h.TaskColumn},
-	}
-	if r.Has("effects") {
-		p.Effects = &Estimate{Freedom: h.EffectsFreedom}
-	}
+	p := h.Parameters
 	features, err := readStrings(r, "feature")
 	if err != nil {
 		return nil, err
@@ -207,14 +184,20 @@ func (p *Parameters) readNumbers(r *npz.Reader, curves []int) error {
 		return err
 	}
 	for _, a := range p.arrays() {
-		if a.missing && !r.Has(a.name) {
-			continue
-		}
 		if *a.data, err = readFloats(r, a.name, a.shape...); err != nil {
 			return err
 		}
 	}
-	return nil
+	if !r.Has("covariance") {
+		return nil
+	}
+	var all []float64
+	n := len(p.MeanCovariance)
+	if all, err = readFloats(r, "covariance", len(p.Tasks.Names), n); err != nil {
+		return err
+	}
+	p.Tasks.Covariance = func(t int) []float64 { return all[t*n:][:n] }
+	return (&array{"covariance", &all, []int{len(all)}, -math.MaxFloat64}).check()
 }
 
 func readFloats(r *npz.Reader, name string, shape ...int) ([]float64, error) {
@@ -256,11 +239,10 @@ func readStrings(r *npz.Reader, name string) ([]string, error) {
 
 // An array is one of a file, and its place in memory, where it has the same order.
 type array struct {
-	name    string
-	data    *[]float64
-	shape   []int
-	least   float64 // no entry is less
-	missing bool
+	name  string
+	data  *[]float64
+	shape []int
+	least float64 // no entry is less
 }
 
 // positive is the least positive number.
@@ -274,22 +256,21 @@ func (p *Parameters) arrays() []array {
 		w += d.Curves[i].Width()
 	}
 	list := []array{
-		{"fill", &d.Fill, []int{f}, any, false},
-		{"center", &d.Center, []int{f}, any, false},
-		{"scale", &d.Scale, []int{f}, 0, false},
-		{"mean", &p.Mean, []int{w}, any, false},
-		{"mean_covariance", &p.MeanCovariance, []int{Triangle(w)}, any, false},
-		{"deviations", &p.Prior.Deviations, []int{w}, 0, false},
-		{"loadings", &p.Prior.Loadings, []int{p.Prior.Rank, w}, any, false},
-		{"theta", &k.Theta, []int{t, w}, any, false},
-		{"covariance", &k.Covariance, []int{t, Triangle(w)}, any, k.Covariance == nil},
+		{"fill", &d.Fill, []int{f}, any},
+		{"center", &d.Center, []int{f}, any},
+		{"scale", &d.Scale, []int{f}, 0},
+		{"mean", &p.Mean, []int{w}, any},
+		{"mean_covariance", &p.MeanCovariance, []int{Triangle(w)}, any},
+		{"deviations", &p.Prior.Deviations, []int{w}, 0},
+		{"loadings", &p.Prior.Loadings, []int{p.Prior.Rank, w}, any},
+		{"theta", &k.Theta, []int{t, w}, any},
 	}
 	if e := p.Effects; e != nil {
-		list = append(list, array{"effects", &e.Mean, []int{w}, any, false},
-			array{"effects_covariance", &e.Covariance, []int{Triangle(w)}, any, false})
+		list = append(list, array{"effects", &e.Mean, []int{w}, any},
+			array{"effects_covariance", &e.Covariance, []int{Triangle(w)}, any})
 	}
 	if p.Prior.Noise.TaskFreedom > 0 || k.Noise != nil || k.Freedom != nil {
-		list = append(list, array{"noise", &k.Noise, []int{t}, positive, false}, array{"noise_freedom", &k.Freedom, []int{t}, positive, false})
+		list = append(list, array{"noise", &k.Noise, []int{t}, positive}, array{"noise_freedom", &k.Freedom, []int{t}, positive})
 	}
 	return list
 }
@@ -299,9 +280,6 @@ func (a *array) check() error {
 	want := 1
 	for _, n := range a.shape {
 		want *= n
-	}
-	if a.missing {
-		want = 0
 	}
 	if len(*a.data) != want {
 		return fmt.Errorf("array %q has %d entries: %d are required", a.name, len(*a.data), want)

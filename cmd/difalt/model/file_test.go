@@ -20,7 +20,7 @@ import (
 func full() Parameters {
 	p := synthetic()
 	p.Goodness = Goodness{Evidence: -123.5, R2Marginal: .3, R2Conditional: .6}
-	p.Effects = &Estimate{Mean: p.Tasks.Theta[:9], Covariance: p.Tasks.Covariance[:45], Freedom: 7}
+	p.Effects = &Estimate{Mean: p.Tasks.Theta[:9], Covariance: p.Tasks.Covariance(0), Freedom: 7}
 	p.Prior.Freedom, p.Prior.Noise.Freedom, p.Prior.Noise.TaskFreedom = 3, 80, 5
 	p.Tasks.Noise, p.Tasks.Freedom = []float64{.1, .2, .3, .4}, []float64{10, 11, 12, 13}
 	return p
@@ -233,9 +233,9 @@ func TestHeaders(t *testing.T) {
 		{"columns", `"dose"`, `"dosis"`, `array "feature"`},
 		{"curve", `"curves":[0]`, `"curves":[6]`, "feature 6"},
 		{"more curves", `"curves":[0]`, `"curves":[0,1]`, `"knots.1"`},
-		{"target", `"scale":3`, `"scale":-3`, "scale -3"},
-		{"freedom", `"effects_freedom":7`, `"effects_freedom":-7`, "degrees of freedom is -7"},
-		{"share", `"r2_marginal":0.3`, `"r2_marginal":3`, "shares"},
+		{"target", `"scale":3`, `"scale":-3`, "scale of the target is -3"},
+		{"freedom", `"effects":{"freedom":7}`, `"effects":{"freedom":-7}`, "freedom of the effects is -7"},
+		{"share", `"r2_marginal":0.3`, `"r2_marginal":3`, "marginal R2 is 3: it must be from 0 to 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bad := repack(t, file, func(s string) string {
@@ -286,7 +286,7 @@ func TestLargeCovariance(t *testing.T) {
 		Design: Design{Fill: make([]float64, f), Center: make([]float64, f), Scale: make([]float64, f)}, Target: Target{Scale: 1},
 		Mean: make([]float64, f+1), MeanCovariance: make([]float64, Triangle(f+1)),
 		Prior: Prior{Deviations: slices.Repeat([]float64{.5}, f+1), Noise: Noise{Variance: 1}},
-		Tasks: Tasks{Samples: make([]int, tasks), Theta: make([]float64, tasks*(f+1)), CovarianceOf: func(int, []float64) {}},
+		Tasks: Tasks{Samples: make([]int, tasks), Theta: make([]float64, tasks*(f+1)), Covariance: func(int) []float64 { return nil }},
 	}
 	for i := range max(f, tasks) {
 		if i < f {
@@ -318,11 +318,11 @@ func TestNewRefuses(t *testing.T) {
 		{"noise of a task", `array "noise": entry 1 is 0: it must be finite and positive`, func(p *Parameters) { p.Tasks.Noise[1] = 0 }},
 		{"samples", "number of samples", func(p *Parameters) { p.Tasks.Samples[0] = -1 }},
 		{"deviations", `array "deviations": entry 0 is -1: it must be finite and not negative`, func(p *Parameters) { p.Prior.Deviations[0] = -1 }},
-		{"rank", "the rank is 10: it must be 0 to 9", func(p *Parameters) { p.Prior.Rank = 10 }},
+		{"rank", "the rank is 10: it must be from 0 to 9", func(p *Parameters) { p.Prior.Rank = 10 }},
 		{"mean", `array "mean" has 8 entries: 9 are required`, func(p *Parameters) { p.Mean = p.Mean[1:] }},
 		{"knots", "curve 0: knot 1 is 50, and the next 50", func(p *Parameters) { p.Design.Curves[0].Knots[1] = 50 }},
 		{"values", "curve 0: it has 4 knots and 7 values", func(p *Parameters) { c := &p.Design.Curves[0]; c.Values = c.Values[1:] }},
-		{"target", "center NaN", func(p *Parameters) { p.Target.Center = math.NaN() }},
+		{"target", "center of the target is NaN", func(p *Parameters) { p.Target.Center = math.NaN() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := full()
@@ -332,9 +332,9 @@ func TestNewRefuses(t *testing.T) {
 			}
 		})
 	}
-	t.Run("covariance on demand", func(t *testing.T) {
+	t.Run("covariance", func(t *testing.T) {
 		p := full()
-		p.Tasks.Covariance, p.Tasks.CovarianceOf = nil, func(_ int, packed []float64) { packed[3] = math.NaN() }
+		p.Tasks.Covariance = func(int) []float64 { return append(make([]float64, 44), math.NaN()) }
 		err := mustNew(t, p).Write(&bytes.Buffer{})
 		if err == nil || !strings.Contains(err.Error(), `task "n" has the entry NaN`) {
 			t.Errorf("Write returns %v", err)

@@ -33,7 +33,7 @@ type Model struct {
 	levels   []category
 	index    map[string]int                 // tasks by name
 	unseen   []float64                      // packed covariance of the coefficients of a task without rows
-	last     atomic.Pointer[taskCovariance] // result of CovarianceOf that was used last
+	last     atomic.Pointer[taskCovariance] // the last result of Tasks.Covariance
 }
 
 // A taskCovariance is the packed covariance of the coefficients of one task.
@@ -111,24 +111,21 @@ func (m *Model) check() error {
 
 // checkNumbers checks the numbers outside of arrays.
 func (p *Parameters) checkNumbers() error {
-	if !finite(p.Target.Center) || !(p.Target.Scale > 0) || !finite(p.Target.Scale) {
-		return fmt.Errorf("the target has center %v and scale %v: they must be finite, and the scale positive", p.Target.Center, p.Target.Scale)
-	}
+	const most = math.MaxFloat64
 	noise, effects, g := &p.Prior.Noise, cmp.Or(p.Effects, &Estimate{}), &p.Goodness
-	if !(noise.Variance > 0) || !finite(noise.Variance) {
-		return fmt.Errorf("the variance of the noise is %v: it must be finite and positive", noise.Variance)
-	}
-	for _, v := range []float64{noise.Freedom, noise.TaskFreedom, p.Prior.Freedom, effects.Freedom} {
-		if !(v >= 0) || !finite(v) {
-			return fmt.Errorf("a number of degrees of freedom is %v: it must be finite and not negative", v)
+	for _, n := range []struct {
+		name           string
+		v, least, most float64
+	}{
+		{"center of the target", p.Target.Center, -most, most}, {"scale of the target", p.Target.Scale, positive, most},
+		{"variance of the noise", noise.Variance, positive, most}, {"freedom of the noise", noise.Freedom, 0, most},
+		{"freedom of a task's noise", noise.TaskFreedom, 0, most}, {"freedom of the deviations", p.Prior.Freedom, 0, most},
+		{"freedom of the effects", effects.Freedom, 0, most}, {"rank", float64(p.Prior.Rank), 0, float64(p.Design.Width())},
+		{"evidence", g.Evidence, -most, most}, {"marginal R2", g.R2Marginal, 0, 1}, {"conditional R2", g.R2Conditional, 0, 1},
+	} {
+		if !(n.v >= n.least && n.v <= n.most) {
+			return fmt.Errorf("the %s is %v: it must be from %g to %g", n.name, n.v, n.least, n.most)
 		}
-	}
-	if w := p.Design.Width(); p.Prior.Rank < 0 || p.Prior.Rank > w {
-		return fmt.Errorf("the rank is %d: it must be 0 to %d, the number of columns", p.Prior.Rank, w)
-	}
-	if !finite(g.Evidence) || !(min(g.R2Marginal, g.R2Conditional) >= 0 && max(g.R2Marginal, g.R2Conditional) <= 1) {
-		return fmt.Errorf("the evidence is %v, and the explained shares of the variance %v and %v: they must be finite, and shares 0 to 1",
-			g.Evidence, g.R2Marginal, g.R2Conditional)
 	}
 	return nil
 }
@@ -175,23 +172,18 @@ func (m *Model) Noise() float64 { return math.Sqrt(m.p.Prior.Noise.Variance) * m
 // KeepsIntervals reports whether the model has the covariances of the coefficients of known tasks.
 // Without them the standard errors of known tasks are those of unseen tasks, which are larger.
 func (m *Model) KeepsIntervals() bool {
-	return m.p.Tasks.Covariance != nil || m.p.Tasks.CovarianceOf != nil
+	return m.p.Tasks.Covariance != nil
 }
 
 // covariance returns the packed covariance of the coefficients of task t, which must not be changed;
 // that of an unseen task for t = -1, or if the model does not have those of known ones.
 func (m *Model) covariance(t int) []float64 {
-	k, n := &m.p.Tasks, len(m.unseen)
-	switch {
-	case t < 0 || !m.KeepsIntervals():
+	if t < 0 || !m.KeepsIntervals() {
 		return m.unseen
-	case k.Covariance != nil:
-		return k.Covariance[t*n:][:n]
 	}
 	last := m.last.Load()
 	if last == nil || last.task != t {
-		last = &taskCovariance{t, make([]float64, n)}
-		k.CovarianceOf(t, last.packed)
+		last = &taskCovariance{t, m.p.Tasks.Covariance(t)}
 		m.last.Store(last)
 	}
 	return last.packed

@@ -10,19 +10,20 @@ import (
 // Coefficients, variances and covariances are those of the standardised target ([Target]).
 // Symmetric matrices are packed: the upper triangle by rows, P(P+1)/2 numbers.
 type Parameters struct {
-	Estimator string        // name of the estimator: "evidence" or "cross-validation"
-	Schema    schema.Schema // feature columns of the table
-	Design    Design
-	Target    Target
+	Estimator string        `json:"estimator"` // its name: "evidence" or "cross-validation"
+	Schema    schema.Schema `json:"schema"`    // feature columns of the table
+	Design    Design        `json:"-"`
+	Target    Target        `json:"target"`
 	// Mean is the posterior mean of the coefficients' mean over tasks (mu, P entries), and
 	// MeanCovariance its posterior covariance, packed.
-	Mean, MeanCovariance []float64
+	Mean           []float64 `json:"-"`
+	MeanCovariance []float64 `json:"-"`
 	// Effects replaces Mean and MeanCovariance in the table of effects, where an estimator has one
 	// with less shrinkage; nil: Mean and MeanCovariance are used there too.
-	Effects  *Estimate
-	Prior    Prior
-	Tasks    Tasks
-	Goodness Goodness
+	Effects  *Estimate `json:"effects,omitempty"`
+	Prior    Prior     `json:"prior"`
+	Tasks    Tasks     `json:"tasks"`
+	Goodness Goodness  `json:"goodness"`
 }
 
 // A Target describes the target column and its standardisation,
@@ -56,9 +57,9 @@ func (s *Target) Restore(z float64) float64 {
 
 // An Estimate is a coefficient vector with its covariance.
 type Estimate struct {
-	Mean       []float64 // P entries
-	Covariance []float64 // packed
-	Freedom    float64   // degrees of freedom of its intervals; 0: normal intervals
+	Mean       []float64 `json:"-"`       // P entries
+	Covariance []float64 `json:"-"`       // packed
+	Freedom    float64   `json:"freedom"` // degrees of freedom of its intervals; 0: normal intervals
 }
 
 // A Prior is the distribution of a task's deviation from the mean of all tasks,
@@ -67,13 +68,13 @@ type Estimate struct {
 //
 // and of the noise. Fit, owners, Adapt and unseen tasks share it.
 type Prior struct {
-	Deviations []float64 // P standard deviations over tasks, 0 or more
-	Rank       int       // r, the number of loadings
-	Loadings   []float64 // P x r by columns
+	Deviations []float64 `json:"-"`    // P standard deviations over tasks, 0 or more
+	Rank       int       `json:"rank"` // r, the number of loadings
+	Loadings   []float64 `json:"-"`    // P x r by columns
 	// Freedom is the number of degrees of freedom of the deviations, some tasks less 1.
 	// It widens intervals of unseen tasks; 0: the deviations count as exact.
-	Freedom float64
-	Noise   Noise
+	Freedom float64 `json:"freedom"`
+	Noise   Noise   `json:"noise"`
 }
 
 // Noise is the distribution of the standardised target about its expectation.
@@ -89,18 +90,18 @@ type Noise struct {
 
 // Tasks hold the coefficients of the T tasks of a model.
 type Tasks struct {
-	Column  string    // name of the task column in the table; may be empty
-	Names   []string  // T distinct names
-	Samples []int     // training rows of every task
-	Theta   []float64 // T x P, posterior means of the coefficients mu + deviation
+	Column  string    `json:"column"` // name of the task column in the table; may be empty
+	Names   []string  `json:"-"`      // T distinct names
+	Samples []int     `json:"-"`      // training rows of every task
+	Theta   []float64 `json:"-"`      // T x P, posterior means of the coefficients mu + deviation
 	// Noise holds T positive variances and Freedom their degrees of freedom.
 	// Both are nil unless Prior.Noise.TaskFreedom is positive.
-	Noise, Freedom []float64
-	// Covariance holds the posterior covariances of the rows of Theta, T packed matrices, with the
-	// uncertainty of mu. Alternatively CovarianceOf sets packed to that of task t. It must be safe for
-	// concurrent use. If both are nil, intervals of known tasks are as wide as those of unseen tasks.
-	Covariance   []float64
-	CovarianceOf func(t int, packed []float64)
+	Noise   []float64 `json:"-"`
+	Freedom []float64 `json:"-"`
+	// Covariance returns the posterior covariance of row t of Theta, packed, with the uncertainty of mu. It
+	// must be safe for concurrent use, and its result is read only. If it is nil, intervals of known tasks
+	// are as wide as those of unseen tasks.
+	Covariance func(t int) []float64 `json:"-"`
 }
 
 // Goodness describes how a model fits the training rows. Zero fields are unknown.

@@ -40,9 +40,11 @@ func synthetic() Parameters {
 	for j := range p.Prior.Deviations {
 		p.Prior.Deviations[j] = .2 * float64(j%3)
 	}
-	for range t {
-		p.Tasks.Covariance = append(p.Tasks.Covariance, packedPositive(rng, w, .2)...)
+	var all [t][]float64
+	for k := range all {
+		all[k] = packedPositive(rng, w, .2)
 	}
+	p.Tasks.Covariance = func(t int) []float64 { return all[t] }
 	return p
 }
 

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/fit"
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/private"
 )
@@ -38,8 +39,6 @@ type Config struct {
 	Rank *int
 	// Ridges replaces those of the cross-validation; it requires a Rank. nil searches.
 	Ridges *Ridges
-	// Folds of the cross-validation; 0 stands for 5.
-	Folds int
 	// Private adds differential privacy; nil leaves it out.
 	Private *Privacy
 	Seed    uint64
@@ -52,8 +51,10 @@ type Config struct {
 }
 
 const (
-	defaultFolds = 5
-	maxFolds     = 20
+	folds = 5
+	// A fold of a node has at least this number of training rows: with two owners, each learns the sums of
+	// the other one over every fold, and those of a single row are the row.
+	leastFold    = 5
 	maxRank      = 20
 	searchedRank = 3
 	// largest is the largest size of a number in a table: sums over all rows of all nodes stay in their
@@ -64,12 +65,11 @@ const (
 // Stages are the stages that Config.Progress receives, in their order.
 var Stages = []string{"columns", "cross-validation", "model"}
 
-// A Candidate is a rank and the ridges that cross-validation chose for it.
+// A Candidate is a rank with the ridges that cross-validation chose for it.
 type Candidate struct {
-	Rank   int
-	Ridges Ridges
-	RMSE   float64 // of the cross-validation over all nodes, in the unit of the target; NaN without cross-validation
-	Chosen bool
+	Rank   int     `json:"rank"`
+	RMSE   float64 `json:"cross_validated_rmse"` // over all nodes, in the unit of the target; NaN without cross-validation
+	Chosen bool    `json:"chosen"`
 }
 
 // A Report describes a finished training. Scores are those of all nodes together, but in private training of
@@ -83,26 +83,16 @@ type Report struct {
 	Converged bool
 	// Notes are sentences for the user.
 	Notes            []string
-	Folds            int
 	Nodes, TaskCount int // over the network
 	Traffic          wire.Traffic
 	Private          *private.Account // nil unless Config.Private is set
-	tasks            iter.Seq[fit.TaskScore]
-}
-
-// Tasks returns the errors of every task of this process. They are computed when they are read.
-func (r *Report) Tasks() iter.Seq[fit.TaskScore] {
-	if r.tasks == nil {
-		return func(func(fit.TaskScore) bool) {}
-	}
-	return r.tasks
+	// Tasks yields the errors of every task of this process, computed when they are read.
+	Tasks iter.Seq[fit.TaskScore]
 }
 
 // check reports the first fault of the configuration, which all nodes have alike.
-func (c *Config) check(net *consensus.Network) error {
+func (c *Config) check(nodes int) error {
 	switch {
-	case c.Folds < 0 || c.Folds == 1 || c.Folds > maxFolds:
-		return fmt.Errorf("the number of folds is %d: must be from 2 to %d", c.Folds, maxFolds)
 	case c.Workers < 0:
 		return fmt.Errorf("the number of workers is %d: must not be negative", c.Workers)
 	case c.Rank != nil && (*c.Rank < 0 || *c.Rank > maxRank):
@@ -113,6 +103,8 @@ func (c *Config) check(net *consensus.Network) error {
 		return errors.New("private training requires a rank: choosing one by the data would cost budget")
 	case c.Private != nil && c.Ridges != nil:
 		return errors.New("private training takes no ridges: every process chooses its own")
+	case c.Private != nil && c.Private.Colluding >= nodes:
+		return fmt.Errorf("%d of %d nodes are to collude: nobody is left to be protected", c.Private.Colluding, nodes)
 	}
 	if r := c.Ridges; r != nil {
 		for _, v := range []float64{r.Intercept, r.Linear, r.Curve, r.Direction} {
@@ -121,72 +113,69 @@ func (c *Config) check(net *consensus.Network) error {
 			}
 		}
 	}
-	if p := c.Private; p != nil {
-		if p.Colluding >= net.Len() {
-			return fmt.Errorf("%d of %d nodes are to collude: nobody is left to be protected", p.Colluding, net.Len())
-		}
-		_, err := p.account(2)
+	if c.Private != nil {
+		_, err := c.Private.account(2)
 		return err
 	}
 	return nil
 }
 
-// checkTable reports the first fault of table i of this process.
-func (c *Config) checkTable(i int, t *dataset.Table) error {
-	if !t.HasTarget() {
-		return errors.New("the table has no target column")
+// A node is a hosted node: its table, and what follows from it.
+type node struct {
+	table    *dataset.Table
+	chosen   []bool      // rows for training
+	train    []bool      // those of positive weight among them
+	own      []int       // its feature for every agreed one; -1 for a level that it lacks, which is 0
+	tasks    []task      // those with training rows
+	products [][]float64 // X'X (P x P, its upper triangle), X'y and y'y over the tasks, of every fold
+}
+
+// newNode returns the node of table i of this process, or the first fault of the table.
+func (c *Config) newNode(i int, t *dataset.Table) (*node, error) {
+	g, w, training, held := &node{table: t, train: make([]bool, t.Rows())}, t.Weights(), 0, 0
+	switch {
+	case !t.HasTarget():
+		return g, errors.New("the table has no target column")
+	case c.Train != nil && (len(c.Train) <= i || len(c.Train[i]) != t.Rows()):
+		return g, fmt.Errorf("the choice of training rows does not have the %d rows of the table", t.Rows())
+	case c.Private != nil && w != nil:
+		return g, errors.New("private training takes no weights of rows")
+	case c.Train != nil:
+		g.chosen = c.Train[i]
+	default:
+		g.chosen = slices.Repeat([]bool{true}, t.Rows())
 	}
-	if c.Train != nil && (len(c.Train) <= i || len(c.Train[i]) != t.Rows()) {
-		return fmt.Errorf("the choice of training rows does not have the %d rows of the table", t.Rows())
-	}
-	if c.Private != nil && t.Weights() != nil {
-		return errors.New("private training takes no weights of rows")
-	}
-	x, training := make([]float64, len(t.Features())), 0
+	names, x := append(slices.Clone(t.Features()), c.TargetColumn, "weight"), make([]float64, len(t.Features()), len(t.Features())+2)
 	for row := range t.Rows() {
-		at := func() string { return fmt.Sprintf("row %d of the table, task %q", row+1, t.Tasks()[t.Task(row)]) }
-		if w := t.Weights(); w != nil && !(w[row] >= 0 && w[row] <= largest) {
-			return fmt.Errorf("%s: the weight is %v: must be from 0 to %g", at(), w[row], largest)
+		weight := 1.0
+		if w != nil {
+			weight = w[row]
 		}
-		if y := t.Y(row); !(math.Abs(y) <= largest) {
-			return fmt.Errorf("%s: the target is %v: must be finite and at most %g in size", at(), y, largest)
-		}
-		for j, v := range t.X(x, row) {
+		for j, v := range append(t.X(x, row), t.Y(row), weight) {
 			if math.Abs(v) > largest {
-				return &Error{fmt.Errorf("%s, column %q: %v is above %g in size: take another unit", at(), t.Features()[j], v, largest), ""}
+				return g, fmt.Errorf("row %d of the table, task %q, column %q: %v is above %g in size: take another unit",
+					row+1, t.Tasks()[t.Task(row)], names[j], v, largest)
 			}
 		}
-		if c.trains(i, t, row) {
+		if g.train[row] = g.chosen[row] && weight > 0; g.train[row] {
 			training++
 		}
+		if !g.chosen[row] {
+			held++
+		}
 	}
-	if training == 0 {
-		return errors.New("the table has no training rows of positive weight")
+	var few error
+	switch {
+	case c.Private != nil && training > 0:
+	case training < folds*leastFold:
+		few = fmt.Errorf("the table has %s of positive weight: must have at least %d, so that sums hide a row",
+			text.Plural(training, "training row"), folds*leastFold)
+	case held > 0 && held < leastFold:
+		few = fmt.Errorf("the table has %s: must have none or at least %d, so that sums hide a row",
+			text.Plural(held, "held-out row"), leastFold)
 	}
-	return nil
-}
-
-// trains reports whether a row of table i is for training.
-func (c *Config) trains(i int, t *dataset.Table, row int) bool {
-	return (c.Train == nil || c.Train[i][row]) && (t.Weights() == nil || t.Weights()[row] > 0)
-}
-
-// A bar is a part of a stage. The number of its steps is unknown: each completes a tenth of the rest.
-type bar struct {
-	stage             string
-	from, width, left float64
-}
-
-// begin reports the start of a part of a stage.
-func (s *frame) begin(stage string, from, width float64) {
-	s.bar = bar{stage, from, width, 1 / .9}
-	s.tick()
-}
-
-// tick reports the end of a step.
-func (s *frame) tick() {
-	s.bar.left *= .9
-	if s.c.Progress != nil {
-		s.c.Progress(s.bar.stage, s.bar.from+s.bar.width*(1-s.bar.left))
+	if few != nil {
+		return g, &Error{few, "its table has too few rows"}
 	}
+	return g, nil
 }

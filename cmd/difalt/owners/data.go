@@ -1,188 +1,130 @@
 package owners
 
 import (
+	"iter"
 	"math"
+	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
-// A holding is the training data of one hosted node. Set f of its rows, f < folds, is those outside of fold
-// f; the set number folds is all of them.
-type holding struct {
-	table int
-	tasks []int                // tasks of the table with training rows
-	rows  [][]int              // of the table, of every one of these tasks
-	fold  []int                // of every row of the table
-	parts [][]*mixedmodel.Task // design rows of [task][fold]
-	// products are X'X (P x P, its upper triangle), X'y and y'y over the tasks, of every fold.
-	products [][]float64
+// A task is the training rows of one task in the design, those of a fold side by side. Set f of them, f <
+// folds, is those outside of fold f; the set number folds is all of them.
+type task struct {
+	index int            // in the table
+	rows  []int          // of the table
+	from  [folds + 1]int // of every fold
+	x     []float64      // len(rows) x P, by rows, and
+	y     []float64      // targets, both times the roots of the weights
+}
+
+// part returns the rows of a fold.
+func (t *task) part(fold int) (x blas64.General, y []float64) {
+	p, from, to := len(t.x)/len(t.rows), t.from[fold], t.from[fold+1]
+	return matrix(to-from, p, t.x[from*p:to*p]), t.y[from:to]
+}
+
+// outside yields the rows of a set.
+func (t *task) outside(set int) iter.Seq2[[]float64, float64] {
+	return func(yield func([]float64, float64) bool) {
+		for f := range folds {
+			x, y := t.part(f)
+			for i := range y {
+				if f != set && !yield(x.Data[i*x.Cols:][:x.Cols], y[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // hold applies the design to the training rows of all tables.
 func (s *frame) hold() {
-	for i, t := range s.tables {
-		s.tick()
-		train, rows := make([]bool, t.Rows()), make([][]int, len(t.Tasks()))
-		for row := range train {
-			if train[row] = s.c.trains(i, t, row); train[row] {
-				rows[t.Task(row)] = append(rows[t.Task(row)], row)
+	for _, g := range s.nodes {
+		fold, rows := g.table.Folds(g.train, folds, s.c.Seed), make([][]int, len(g.table.Tasks()))
+		for row, train := range g.train {
+			if t := g.table.Task(row); train {
+				rows[t] = append(rows[t], row)
 			}
 		}
-		h := &holding{table: i, fold: t.Folds(train, s.c.Folds, s.c.Seed)}
-		for task, own := range rows {
+		for k, own := range rows {
 			if len(own) > 0 {
-				h.tasks, h.rows = append(h.tasks, task), append(h.rows, own)
-			}
-		}
-		h.parts = make([][]*mixedmodel.Task, len(h.tasks))
-		_ = divide(s.workers(), len(h.tasks), func(from, to int) error {
-			for k := from; k < to; k++ {
-				h.parts[k] = s.foldParts(h, k)
-			}
-			return nil
-		})
-		h.multiply(s.workers(), s.c.Folds, s.design.Width())
-		s.held = append(s.held, h)
-	}
-}
-
-// multiply sets products.
-func (h *holding) multiply(workers, folds, p int) {
-	for f := range folds {
-		sum, _ := total(workers, len(h.tasks), p*p+p+1, func(sum []float64, from, to int) error {
-			all := &mixedmodel.Task{G: sum[:p*p], C: sum[p*p:][:p]}
-			for t := from; t < to; t++ {
-				rows := h.parts[t][f]
-				if sum[p*p+p] += rows.YY; rows.G != nil {
-					floats.Add(all.G, rows.G)
-					floats.Add(all.C, rows.C)
-				} else if rows.Rows > 0 {
-					all.AddRows(rows.X, rows.Y)
+				slices.SortStableFunc(own, func(a, b int) int { return fold[a] - fold[b] })
+				t := task{index: k, rows: own}
+				for _, row := range own {
+					t.from[fold[row]+1]++
 				}
+				for f := range folds {
+					t.from[f+1] += t.from[f]
+				}
+				g.tasks = append(g.tasks, t)
+			}
+		}
+		s.overTasks(g, 0, func(_ []float64, k int) error {
+			t, r := &g.tasks[k], s.reader(g)
+			for _, row := range t.rows {
+				root, y := 1.0, r.apply(row)
+				if w := g.table.Weights(); w != nil {
+					root = math.Sqrt(w[row])
+				}
+				floats.Scale(root, r.columns)
+				t.x, t.y = append(t.x, r.columns...), append(t.y, root*y)
 			}
 			return nil
 		})
-		h.products = append(h.products, sum)
-	}
-}
-
-// foldParts returns the rows of a task in every fold, or their products.
-func (s *frame) foldParts(h *holding, task int) []*mixedmodel.Task {
-	folds := s.c.Folds
-	x, y, list := make([][]float64, folds), make([][]float64, folds), make([]*mixedmodel.Task, folds)
-	d := s.newDesigner(h.table)
-	for _, row := range h.rows[task] {
-		f := h.fold[row]
-		y[f] = append(y[f], d.weighted(row))
-		x[f] = append(x[f], d.columns...)
-	}
-	for f := range list {
-		list[f] = mixedmodel.NewTask(x[f], y[f], s.design.Width())
-	}
-	return list
-}
-
-// A designer maps rows of a table to the columns of the design and the standardised target.
-type designer struct {
-	*frame
-	table                  int
-	own, features, columns []float64
-}
-
-func (s *frame) newDesigner(table int) *designer {
-	own := make([]float64, len(s.tables[table].Features()))
-	return &designer{s, table, own, make([]float64, len(s.level)), make([]float64, s.design.Width())}
-}
-
-// apply sets columns to those of a row, and returns its target.
-func (d *designer) apply(row int) float64 {
-	t := d.tables[d.table]
-	d.agreed(d.features, t.X(d.own, row), d.table)
-	d.design.Apply(d.columns, d.features)
-	return d.target.Standardize(t.Y(row))
-}
-
-// weighted is apply with both times the square root of the row's weight.
-func (d *designer) weighted(row int) float64 {
-	y := d.apply(row)
-	if w := d.tables[d.table].Weights(); w != nil {
-		floats.Scale(math.Sqrt(w[row]), d.columns)
-		y *= math.Sqrt(w[row])
-	}
-	return y
-}
-
-// all returns the rows of a task in all folds, or their products.
-func (h *holding) all(task, width int) *mixedmodel.Task {
-	all := &mixedmodel.Task{}
-	for _, part := range h.parts[task] {
-		all.Rows += part.Rows
-		all.YY += part.YY
-	}
-	products := all.Rows >= width
-	if products {
-		all.G, all.C = make([]float64, width*width), make([]float64, width)
-	}
-	for _, part := range h.parts[task] {
-		switch {
-		case !products:
-			all.X, all.Y = append(all.X, part.X...), append(all.Y, part.Y...)
-		case part.G == nil:
-			all.AddRows(part.X, part.Y)
-		default:
-			floats.Add(all.G, part.G)
-			floats.Add(all.C, part.C)
+		for f := range folds {
+			g.products = append(g.products, s.products(g, f))
 		}
 	}
-	return all
 }
 
-// linear returns the rows of a set for package difalt: the linear columns of the design, and y - X mu, of
-// which the intercept a_t with ridge l0 is eliminated: for n rows (of weight 1)
+// products returns X'X, X'y and y'y over the tasks of a node in a fold.
+func (s *frame) products(g *node, fold int) []float64 {
+	p := s.design.Width()
+	return s.overTasks(g, p*p+p+1, func(out []float64, k int) error {
+		if x, y := g.tasks[k].part(fold); len(y) > 0 {
+			blas64.Syrk(blas.Trans, 1, x, 1, symmetric(p, out[:p*p]))
+			blas64.Gemv(blas.Trans, 1, x, column(y), 1, column(out[p*p:][:p]))
+			out[p*p+p] += floats.Dot(y, y)
+		}
+		return nil
+	})
+}
+
+// linear returns the rows of a set for package difalt: the linear columns of the design, and y - X mu, after
+// the elimination of the intercept a_t with ridge l0: for n rows (of weight 1)
 //
 //	min_a |v - a 1|^2 + l0 a^2 = |v - c 1 1'v|^2,   c = (1 - sqrt(l0 / (n + l0))) / n.
 //
 // A task without rows in the set has one row of zeros.
-func (s *frame) linear(h *holding, set int, mu []float64, l0 float64) *kernel.Tasks {
-	d, samples := len(s.design.Scale), make([]int, len(h.tasks))
-	for k, rows := range h.rows {
-		for _, row := range rows {
-			if h.fold[row] != set {
-				samples[k]++
-			}
+func (s *frame) linear(g *node, set int, mu []float64, l0 float64) *kernel.Tasks {
+	d, samples := len(s.design.Scale), make([]int, len(g.tasks))
+	for k := range g.tasks {
+		for range g.tasks[k].outside(set) {
+			samples[k]++
 		}
 		samples[k] = max(samples[k], 1)
 	}
 	b := kernel.NewBuilder(d, samples, kernel.Float64)
-	_ = divide(s.workers(), len(h.tasks), func(from, to int) error {
-		design, p := s.newDesigner(h.table), s.design.Width()
-		for k := from; k < to; k++ {
-			var rows [][]float64 // columns and, last, residual
-			along, n := make([]float64, p+1), 0.0
-			for _, row := range h.rows[k] {
-				if h.fold[row] == set {
-					continue
+	s.overTasks(g, 0, func(_ []float64, k int) error {
+		along, n, list := make([]float64, d+2), 0.0, [][]float64(nil)
+		for x, y := range g.tasks[k].outside(set) {
+			v := append(slices.Clone(x[:1+d]), y-floats.Dot(x, mu))
+			floats.AddScaled(along, v[0], v)
+			n += v[0] * v[0]
+			list = append(list, v)
+		}
+		for i, v := range list {
+			floats.AddScaled(v, -v[0]*(1-math.Sqrt(l0/(n+l0)))/n, along)
+			for j, e := range v { // the range of package difalt; what is left of an exact fit is rounding
+				if v[j] = min(max(e, -1e6), 1e6); math.Abs(e) < 1e-6 {
+					v[j] = 0
 				}
-				y := design.weighted(row)
-				v := append(append(make([]float64, 0, p+1), design.columns...), y-floats.Dot(design.columns, mu))
-				rows = append(rows, v)
-				floats.AddScaled(along, v[0], v)
-				n += v[0] * v[0]
 			}
-			if rows == nil {
-				b.SetRow(k, 0, make([]float64, d), 0)
-			}
-			for i, v := range rows {
-				floats.AddScaled(v, -v[0]*(1-math.Sqrt(l0/(n+l0)))/n, along)
-				for j, e := range v { // the range of package difalt; what is left of an exact fit is rounding
-					if v[j] = min(max(e, -1e6), 1e6); math.Abs(e) < 1e-6 {
-						v[j] = 0
-					}
-				}
-				b.SetRow(k, i, v[1:1+d], v[p])
-			}
+			b.SetRow(k, i, v[1:1+d], v[1+d])
 		}
 		return nil
 	})

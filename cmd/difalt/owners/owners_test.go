@@ -18,7 +18,17 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
+	"gonum.org/v1/gonum/stat"
 )
+
+func table(t *testing.T, features ...string) *dataset.Table {
+	t.Helper()
+	table, err := dataset.NewTable(features, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
 
 // drawn returns the tables of so many nodes, of tasks that differ by an intercept and along one direction.
 func drawn(t *testing.T, seed uint64, nodes, tasks, rows int) []*dataset.Table {
@@ -26,10 +36,7 @@ func drawn(t *testing.T, seed uint64, nodes, tasks, rows int) []*dataset.Table {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	list := make([]*dataset.Table, nodes)
 	for g := range list {
-		table, err := dataset.NewTable([]string{"age", "dose", "weight"}, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := table(t, "age", "dose", "weight")
 		for k := range tasks {
 			a, b := rng.NormFloat64(), rng.NormFloat64()
 			for range rows + rng.IntN(3) {
@@ -69,6 +76,19 @@ func together(t *testing.T, list []*dataset.Table, c Config) (*model.Model, *Rep
 		t.Fatal(err)
 	}
 	return m, r
+}
+
+// laidOut returns the frame of all tables in one process, with their design.
+func laidOut(t *testing.T, list []*dataset.Table) *frame {
+	t.Helper()
+	net, err := consensus.New(weights(t, "complete", len(list)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &frame{ctx: t.Context(), net: net, c: &Config{}}
+	s.introduce(list)
+	s.layOut()
+	return s
 }
 
 // apart trains in groups of nodes, each of which stands for a process.
@@ -128,6 +148,41 @@ func TestSameBits(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Columns have the mean and the standard deviation of all rows, and knots lie at quantiles of them.
+func TestDesign(t *testing.T) {
+	list := drawn(t, 4, 3, 8, 60)
+	s := laidOut(t, list)
+	columns := make([][]float64, 4)
+	for _, table := range list {
+		for row := range table.Rows() {
+			for j, v := range append(table.X(make([]float64, 3), row), table.Y(row)) {
+				columns[j] = append(columns[j], v)
+			}
+		}
+	}
+	for j, v := range columns {
+		slices.Sort(v)
+		mean, sd := stat.PopMeanStdDev(v, nil)
+		center, scale := s.target.Center, s.target.Scale
+		if j < 3 {
+			center, scale = s.design.Center[j], s.design.Scale[j]
+			knots, below := s.design.Curves[j].Knots, 0
+			for k, q := range knots {
+				below, _ = slices.BinarySearch(v, q)
+				if want := .01 + .98*float64(k)/7; math.Abs(float64(below)/float64(len(v))-want) > .025 { // the outer cells are open
+					t.Errorf("column %d: %d of %d rows lie below knot %d", j, below, len(v), k)
+				}
+			}
+			if first, _ := slices.BinarySearch(v, knots[0]); first < 5 || len(v)-below < 5 || len(knots) != 8 {
+				t.Errorf("column %d: %d rows lie before %d knots, and %d behind", j, first, len(knots), len(v)-below)
+			}
+		}
+		if math.Abs(center-mean) > 1e-9 || math.Abs(scale-sd) > 1e-9 {
+			t.Errorf("column %d: center %v, scale %v, want %v and %v", j, center, scale, mean, sd)
+		}
 	}
 }
 
@@ -218,35 +273,18 @@ func (o *dense) lowest(rank int) float64 {
 func TestMinimiser(t *testing.T) {
 	for _, rank := range []int{1, 2} {
 		t.Run(fmt.Sprintf("rank %d", rank), func(t *testing.T) {
-			list := drawn(t, 5, 2, 4, 8)
-			ridges := Ridges{.5, 2, 3, .7}
-			net, err := consensus.New(weights(t, "complete", 2), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := Config{Rank: &rank, Ridges: &ridges, Folds: 5}
-			s := &frame{group: &group{net: net}, c: &c, tables: list}
-			if err := s.introduce(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			size, err := s.standardise(t.Context())
-			if err == nil {
-				err = s.addCurves(t.Context(), size)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.hold()
-			us, still, err := s.alternate(t.Context(), s.noStart(5), rank, &ridges, lastAlternations, lastIterations)
-			if err != nil || !still {
-				t.Fatalf("still %v: %v", still, err)
+			list, ridges := drawn(t, 5, 2, 4, 8), Ridges{.5, 2, 3, .7}
+			s := laidOut(t, list)
+			us, still := s.alternate([]*span{s.newSpan(folds, nil)}, rank, &ridges, lastAlternations, lastIterations)
+			if !still {
+				t.Error("U still moves")
 			}
 			o := &dense{d: len(s.design.Scale), p: s.design.Width(), r: ridges, kind: s.design.Columns()}
 			for g, table := range list {
-				d := s.newDesigner(g)
+				r := s.reader(s.nodes[g])
 				for row := range table.Rows() {
-					o.y = append(o.y, d.apply(row))
-					o.x = append(o.x, slices.Clone(d.columns))
+					o.y = append(o.y, r.apply(row))
+					o.x = append(o.x, slices.Clone(r.columns))
 					o.task = append(o.task, o.n+table.Task(row))
 				}
 				o.n += len(table.Tasks())
@@ -286,13 +324,14 @@ func TestEdges(t *testing.T) {
 			for _, nodes := range []int{1, 2} {
 				var list []*dataset.Table
 				for g := range nodes {
-					table, err := dataset.NewTable([]string{"a", "b"}, true)
-					if err != nil {
-						t.Fatal(err)
+					table := table(t, "a", "b")
+					tasks, rows := 4, 7
+					if name == "one row" {
+						tasks, rows = 28, 1
 					}
-					for k := range 4 {
-						for i := range map[bool]int{true: 1, false: 6}[name == "one row"] {
-							x, y := row(4*g+k, i)
+					for k := range tasks {
+						for i := range rows {
+							x, y := row(tasks*g+k, i)
 							if err := table.Append(fmt.Sprintf("task %d of %d", k, g), x, y); err != nil {
 								t.Fatal(err)
 							}

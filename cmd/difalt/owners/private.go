@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/private"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -34,78 +34,54 @@ func (p *Privacy) account(tasks int) (*private.Account, error) {
 // trainPrivately finds scales, the mean of the slopes and U by sums with noise. The strengths of intercepts
 // and directions, the noise of the target and the coefficients follow from the tasks of this process, and
 // stay here.
-func (s *frame) trainPrivately(ctx context.Context, r *Report) (*model.Model, error) {
+func (s *frame) trainPrivately(r *Report) *estimate {
 	account, err := s.c.Private.account(s.tasks)
-	s.stop(err)
-	if err := s.check(ctx, nil); err != nil {
-		return nil, err
-	}
+	s.check(err)
 	r.Private = account
-	centerNoise, err := s.scalePrivately(ctx, account)
-	if err != nil {
-		return nil, err
-	}
+	centerNoise := s.scalePrivately(account)
 	s.hold()
 	var nodes []*kernel.Tasks
-	for _, h := range s.held {
-		nodes = append(nodes, s.linear(h, s.c.Folds, make([]float64, s.design.Width()), 0))
+	for _, g := range s.nodes {
+		nodes = append(nodes, s.linear(g, folds, make([]float64, s.design.Width()), 0))
 	}
-	if err := s.check(ctx, nil); err != nil {
-		return nil, err
-	}
+	s.check(nil)
 	o := private.Options{Rank: *s.c.Rank, Account: account, MeanBound: 1, Workers: s.c.Workers}
-	res, err := private.Run(context.WithoutCancel(ctx), nodes, s.net, o)
-	if err != nil {
-		return nil, err
-	}
+	res, err := private.Run(context.WithoutCancel(s.ctx), nodes, s.net, o)
+	must(err)
 	s.alone = true // nothing is sent from here on
 	s.rows, s.tasks = 0, 0
-	for _, h := range s.held {
-		s.tasks += len(h.tasks)
-		for _, rows := range h.rows {
-			s.rows += float64(len(rows))
+	for _, g := range s.nodes {
+		s.tasks += len(g.tasks)
+		for _, t := range g.tasks {
+			s.rows += float64(len(t.rows))
 		}
 	}
-	e, err := s.estimateOwn(ctx, r, append([]float64{0}, res.Mean...), res.U)
-	if err != nil {
-		return nil, err
-	}
+	e := s.estimateOwn(r, append([]float64{0}, res.Mean...), res.U)
 	for j := range e.mu {
 		deviation := res.MeanDeviation
 		if j == 0 {
 			deviation = centerNoise / s.target.Scale
 		}
-		e.covariance[j*len(e.mu)+j] = deviation * deviation
+		e.c.SetSym(j, j, deviation*deviation/e.noise)
 	}
 	r.Notes = append(r.Notes,
 		fmt.Sprintf("The rows of a task have differential privacy, epsilon %.3g at delta %.2g; another training spends as much again.",
 			account.Epsilon(), account.Delta()),
 		"Errors and ridges are those of the tasks of this process.")
-	base, err := s.try(ctx, Ridges{Intercept: 1, Direction: 1}, s.noStart(s.folds()...), nil)
-	if err == nil {
-		err = s.score(ctx, r, e, base)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return model.New(s.parameters(e))
+	s.score(r, e, s.try(Ridges{Intercept: 1, Direction: 1}, s.foldSpans(nil), &Ridges{}))
+	return e
 }
 
 // estimateOwn chooses the ridges of intercepts and directions by cross-validation on the tasks of this
 // process for a given mean and U, and returns their coefficients.
-func (s *frame) estimateOwn(ctx context.Context, r *Report, mu []float64, u *kernel.Basis) (*estimate, error) {
-	best := trial{loss: math.Inf(1)}
-	var spans []*span
-	for f := range s.c.Folds {
-		spans = append(spans, s.newSpan(f, u))
-	}
-	for _, l0 := range interceptGrid.values() {
-		for _, l2 := range directionGrid.values() {
-			t := trial{ridges: Ridges{Intercept: l0, Direction: l2}}
-			loss := make([]float64, 1)
-			for i := range s.held {
+func (s *frame) estimateOwn(r *Report, mu []float64, u *kernel.Basis) *estimate {
+	best, spans := trial{loss: math.Inf(1)}, s.foldSpans(u)
+	for _, l0 := range interceptGrid.values(0) {
+		for _, l2 := range directionGrid.values(0) {
+			t, loss := trial{rank: *s.c.Rank, ridges: Ridges{Intercept: l0, Direction: l2}}, make([]float64, 1)
+			for i := range s.nodes {
 				for _, x := range spans {
-					s.addLosses(loss, i, x, &t.ridges, [][]float64{mu})
+					s.addLosses(loss, i, x, &t.ridges, mu)
 				}
 			}
 			if t.loss = loss[0] / s.rows; t.loss < best.loss {
@@ -113,73 +89,60 @@ func (s *frame) estimateOwn(ctx context.Context, r *Report, mu []float64, u *ker
 			}
 		}
 	}
-	r.Candidates = []Candidate{{*s.c.Rank, best.ridges, math.Sqrt(best.loss) * s.target.Scale, true}}
-	return s.conclude(ctx, &best, mu, make([]float64, len(mu)*len(mu)), u)
+	r.Candidates = []Candidate{{best.rank, math.Sqrt(best.loss) * s.target.Scale, true}}
+	return s.conclude(&best, mu, mat.NewSymDense(len(mu), nil), s.newSpan(folds, u))
 }
 
 // scalePrivately chooses center and scale of every column by two private sums, and returns the deviation of
 // the noise in the center of the target. In the first a task contributes, for every column, the power of two
 // of its standard deviation, and that of its mean with the sign. In the second it contributes how far its
 // mean is from the middle of the most frequent one.
-func (s *frame) scalePrivately(ctx context.Context, account *private.Account) (float64, error) {
-	columns, tasks := len(s.level)+1, make([]int, len(s.tables))
-	mean, deviation := make([][][]float64, len(s.tables)), make([][][]float64, len(s.tables))
-	for i, t := range s.tables {
-		mean[i], deviation[i] = s.moments(i)
-		tasks[i] = len(t.Tasks())
-	}
+func (s *frame) scalePrivately(account *private.Account) float64 {
 	const places = 3 * powers
+	columns := len(s.level) + 1
+	var own [][]moment // [node][task, column]
+	for _, g := range s.nodes {
+		own = append(own, s.moments(g))
+	}
 	vote := 1 / math.Sqrt(2*float64(columns))
-	counts, err := s.sumPrivately(ctx, account, "sizes of columns", partSizes, tasks, columns*places, func(i, t int, v []float64) {
-		for j := range columns {
-			if d := deviation[i][t][j]; d > 0 {
-				v[j*places+power(d)] = vote
+	counts := s.sumPrivately(account, "sizes of columns", partSizes, columns*places, func(i, t int, v []float64) {
+		for j, m := range own[i][t*columns:][:columns] {
+			if m.deviation > 0 {
+				v[j*places+power(m.deviation)] = vote
 			}
-			if m := mean[i][t][j]; m > 0 {
-				v[j*places+powers+power(m)] = vote
-			} else if m < 0 {
-				v[j*places+2*powers+power(-m)] = vote
+			if m.mean > 0 {
+				v[j*places+powers+power(m.mean)] = vote
+			} else if m.mean < 0 {
+				v[j*places+2*powers+power(-m.mean)] = vote
 			}
 		}
 	})
-	if err != nil {
-		return 0, err
-	}
 	center, scale, reach := make([]float64, columns), make([]float64, columns), make([]float64, columns)
 	for j := range columns {
-		of := counts.Values[j*places:][:places]
-		if most := floats.MaxIdx(of[:powers]); of[most] > sure*counts.Deviation {
-			scale[j] = middle(most)
-		} else { // the totals, and so this error, are the same at all nodes
-			return 0, s.check(ctx, s.tooFewTasks(j))
+		sizes, means := counts.Values[j*places:][:powers], counts.Values[j*places+powers:][:2*powers]
+		most, mean := floats.MaxIdx(sizes), floats.MaxIdx(means)
+		if !(sizes[most] > sure*counts.Deviation) { // the totals, and so this error, are the same at all nodes
+			s.check(s.tooFewTasks(j))
 		}
-		reach[j] = 4 * scale[j]
-		if k := floats.MaxIdx(of[powers:]); of[powers+k] > sure*counts.Deviation {
-			center[j] = middle(k % powers)
-			reach[j] = max(reach[j], center[j])
-			if k >= powers {
-				center[j] *= -1
-			}
+		scale[j], reach[j] = middle(most), 4*middle(most)
+		if means[mean] > sure*counts.Deviation {
+			center[j] = middle(mean%powers) * float64(1-2*(mean/powers))
+			reach[j] = max(reach[j], math.Abs(center[j]))
 		}
 	}
 	root := math.Sqrt(float64(columns))
-	offsets, err := s.sumPrivately(ctx, account, "means of columns", partCenters, tasks, columns, func(i, t int, v []float64) {
-		for j := range columns {
-			if off := (mean[i][t][j] - center[j]) / reach[j]; !math.IsNaN(off) {
+	offsets := s.sumPrivately(account, "means of columns", partCenters, columns, func(i, t int, v []float64) {
+		for j, m := range own[i][t*columns:][:columns] {
+			if off := (m.mean - center[j]) / reach[j]; !math.IsNaN(off) {
 				v[j] = min(max(off, -1), 1) / root
 			}
 		}
 	})
-	if err != nil {
-		return 0, err
-	}
 	for j := range columns {
 		center[j] += reach[j] * root / float64(s.tasks) * offsets.Values[j]
 	}
-	k := columns - 1
-	s.design = model.Design{Fill: center[:k:k], Center: center[:k:k], Scale: scale[:k:k]}
-	s.target = model.Target{Column: s.c.TargetColumn, Center: center[k], Scale: scale[k]}
-	return reach[k] * root / float64(s.tasks) * offsets.Deviation, nil
+	s.standard(center, scale)
+	return reach[columns-1] * root / float64(s.tasks) * offsets.Deviation
 }
 
 // tooFewTasks returns the error that the noise hides the size of a column.
@@ -190,37 +153,37 @@ func (s *frame) tooFewTasks(column int) error {
 }
 
 // sumPrivately spends a part of the budget on a sum over all tasks.
-func (s *frame) sumPrivately(ctx context.Context, a *private.Account, what string, part float64, tasks []int, n int,
-	vector func(i, t int, v []float64)) (*private.Total, error) {
-	if err := s.check(ctx, nil); err != nil {
-		return nil, err
+func (s *frame) sumPrivately(a *private.Account, what string, part float64, n int,
+	vector func(i, t int, v []float64)) *private.Total {
+	s.check(nil)
+	var tasks []int
+	for _, g := range s.nodes {
+		tasks = append(tasks, len(g.table.Tasks()))
 	}
-	return a.Sum(context.WithoutCancel(ctx), s.net, what, part*a.Budget(), tasks, n, vector)
+	total, err := a.Sum(context.WithoutCancel(s.ctx), s.net, what, part*a.Budget(), tasks, n, vector)
+	must(err)
+	return total
 }
 
-// moments returns mean and standard deviation of every column, the target last, over the training rows of
-// every task of a table.
-func (s *frame) moments(i int) (mean, deviation [][]float64) {
-	t, columns := s.tables[i], len(s.level)+1
-	values := make([][][]float64, len(t.Tasks()))
-	for k := range values {
-		values[k] = make([][]float64, columns)
-	}
-	s.eachRow(i, func(row int, x []float64, y float64) {
-		own := values[t.Task(row)]
+// A moment is mean and standard deviation of a column in a task, NaN without values.
+type moment struct{ mean, deviation float64 }
+
+// moments returns those of every task of a table and every column, the target last, over training rows.
+func (s *frame) moments(g *node) (list []moment) {
+	columns := len(s.level) + 1
+	values := make([][]float64, len(g.table.Tasks())*columns)
+	s.eachRow(g, func(row int, x []float64, y float64) {
 		for j, v := range append(x, y) {
-			if !math.IsNaN(v) {
-				own[j] = append(own[j], v)
+			if at := g.table.Task(row)*columns + j; !math.IsNaN(v) {
+				values[at] = append(values[at], v)
 			}
 		}
 	})
-	for k, own := range values {
-		mean, deviation = append(mean, make([]float64, columns)), append(deviation, make([]float64, columns))
-		for j, v := range own {
-			mean[k][j], deviation[k][j] = stat.PopMeanStdDev(v, nil)
-		}
+	for _, v := range values {
+		mean, deviation := stat.PopMeanStdDev(v, nil)
+		list = append(list, moment{mean, deviation})
 	}
-	return mean, deviation
+	return list
 }
 
 // power returns the place of a size among the powers of two, and middle the geometric middle of a place.

@@ -1,15 +1,9 @@
 package owners
 
 import (
-	"context"
-	"math"
-
 	"github.com/difalt/difalt/cmd/difalt/fit"
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
+	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // A method has coefficients of every task of the design, [node][task][P].
@@ -21,24 +15,23 @@ type method struct {
 
 // score compares the model with simpler methods on the held-out rows of all nodes: a sum of 13 numbers a
 // method. Without held-out rows only the model has a score, and nothing else is computed.
-func (s *frame) score(ctx context.Context, r *Report, e *estimate, base trial) error {
+func (s *frame) score(r *Report, e *estimate, base trial) {
 	methods := []method{{name: fit.Ours, theta: e.theta}}
-	out, err := s.sum(ctx, s.heldOut())
-	if err != nil {
-		return err
-	}
-	if out[0] > 0 {
-		if methods, err = s.baselines(ctx, methods, base); err != nil {
-			return err
+	held := s.sum(1, func(i int, out []float64) {
+		for _, chosen := range s.nodes[i].chosen {
+			if !chosen {
+				out[0]++
+			}
 		}
+	})
+	if held[0] > 0 {
+		methods = s.baselines(methods, base)
 	}
 	const each = 13
-	z := s.zeros(each * len(methods))
-	for i, h := range s.held {
-		s.tick()
-		s.eachTally(i, h, methods, func(_ string, train, test []fit.Tally) {
+	total := s.sum(each*len(methods), func(i int, out []float64) {
+		s.eachTally(i, methods, func(_ string, train, test []fit.Tally) {
 			for m := range methods {
-				v := z[i][m*each:]
+				v := out[m*each:]
 				addTally(v, train[m])
 				addTally(v[5:], test[m])
 				if test[m].Rows > 0 {
@@ -47,11 +40,7 @@ func (s *frame) score(ctx context.Context, r *Report, e *estimate, base trial) e
 				}
 			}
 		})
-	}
-	total, err := s.sum(ctx, z)
-	if err != nil {
-		return err
-	}
+	})
 	var comparisons []fit.Comparison
 	for m, method := range methods {
 		v := total[m*each:][:each]
@@ -61,10 +50,10 @@ func (s *frame) score(ctx context.Context, r *Report, e *estimate, base trial) e
 		comparisons = append(comparisons, fit.Comparison{Tasks: v[10], Difference: v[11], Square: v[12]})
 	}
 	r.Verdict = fit.NewVerdict(r.Scores, comparisons, s.target.Scale)
-	r.tasks = func(yield func(fit.TaskScore) bool) {
+	r.Tasks = func(yield func(fit.TaskScore) bool) {
 		more := true
-		for i, h := range s.held {
-			s.eachTally(i, h, methods, func(task string, train, test []fit.Tally) {
+		for i := range s.nodes {
+			s.eachTally(i, methods, func(task string, train, test []fit.Tally) {
 				score := fit.TaskScore{Task: task}
 				for m := range methods {
 					score.Train = append(score.Train, train[m].Errors(s.target.Scale))
@@ -74,7 +63,6 @@ func (s *frame) score(ctx context.Context, r *Report, e *estimate, base trial) e
 			})
 		}
 	}
-	return nil
 }
 
 func addTally(v []float64, t fit.Tally) {
@@ -85,117 +73,52 @@ func tally(v []float64) fit.Tally {
 	return fit.Tally{Rows: v[0], Squares: v[1], Absolute: v[2], Targets: v[3], TargetSquares: v[4]}
 }
 
-// heldOut counts the rows of every node that are not for training.
-func (s *frame) heldOut() [][]float64 {
-	z := s.zeros(1)
-	for i, t := range s.tables {
-		for row := range t.Rows() {
-			if s.c.Train != nil && !s.c.Train[i][row] {
-				z[i][0]++
-			}
-		}
-	}
-	return z
-}
-
-// eachTally calls f for every task of a node with the errors of all methods on training rows and on the
+// eachTally calls f for every task of node i with the errors of all methods on training rows and on the
 // others.
-func (s *frame) eachTally(node int, h *holding, methods []method, f func(task string, train, test []fit.Tally)) {
-	t, d := s.tables[h.table], s.newDesigner(h.table)
-	rows := make([][]int, len(t.Tasks()))
-	for row := range t.Rows() {
-		rows[t.Task(row)] = append(rows[t.Task(row)], row)
+func (s *frame) eachTally(i int, methods []method, f func(task string, train, test []fit.Tally)) {
+	g, r := s.nodes[i], s.reader(s.nodes[i])
+	rows := make([][]int, len(g.table.Tasks()))
+	for row := range g.table.Rows() {
+		rows[g.table.Task(row)] = append(rows[g.table.Task(row)], row)
 	}
-	for k, task := range h.tasks {
+	for k, t := range g.tasks {
 		train, test := make([]fit.Tally, len(methods)), make([]fit.Tally, len(methods))
-		for _, row := range rows[task] {
+		for _, row := range rows[t.index] {
 			to := test
-			if s.c.Train == nil || s.c.Train[h.table][row] {
+			if g.chosen[row] {
 				to = train
 			}
-			y := d.apply(row)
+			y := r.apply(row)
 			for m := range methods {
-				to[m].Add(y, floats.Dot(d.columns, methods[m].theta[node][k]))
+				to[m].Add(y, floats.Dot(r.columns, methods[m].theta[i][k]))
 			}
 		}
-		f(t.Tasks()[task], train, test)
+		f(g.table.Tasks()[t.index], train, test)
 	}
 }
 
 // baselines appends the simpler methods: one ridge regression of all tasks with intercepts, one of every task
-// by itself, with ridges by cross-validation, and the mean of the task.
-func (s *frame) baselines(ctx context.Context, list []method, base trial) ([]method, error) {
-	rank0, err := s.estimate(ctx, &base, s.noStart(s.c.Folds)[0])
-	if err != nil {
-		return nil, err
+// by itself on the linear columns, with ridges by cross-validation, and the mean of the task. The latter two
+// are deviations from a mean of 0, with almost free intercepts, along all columns or none.
+func (s *frame) baselines(list []method, base trial) []method {
+	none, zero, free := s.newSpan(folds, nil), make([]float64, s.design.Width()), Ridges{Intercept: 1e-6}
+	mu, _ := s.mean(none, &base.ridges)
+	grid, losses, each := []float64{1, 10, 100}, make([][3]float64, len(s.nodes)), kernel.NewBasis(len(s.level), len(s.level))
+	for j := range s.level {
+		each.Col(j)[j] = 1
 	}
-	list = append(list, method{fit.Intercepts, base.ridges.Linear, rank0.theta})
-	best, lowest := 0.0, math.Inf(1)
-	grid := []float64{1, 10, 100}
-	z := s.zeros(len(grid))
-	for i, h := range s.held {
-		for k, ridge := range grid {
-			for f := range s.c.Folds {
-				for t, theta := range s.separate(h, f, ridge) {
-					z[i][k] += h.parts[t][f].Residual(theta)
-				}
+	for f := range folds {
+		x := s.newSpan(f, each)
+		for i := range s.nodes {
+			for k := range grid {
+				s.addLosses(losses[i][k:k+1], i, x, &Ridges{Intercept: free.Intercept, Direction: grid[k]}, zero)
 			}
 		}
 	}
-	total, err := s.sum(ctx, z)
-	if err != nil {
-		return nil, err
-	}
-	for k, v := range total {
-		if v < lowest {
-			best, lowest = grid[k], v
-		}
-	}
-	single, mean := method{name: fit.Separate, ridge: best}, method{name: fit.TaskMean}
-	for _, h := range s.held {
-		single.theta = append(single.theta, s.separate(h, s.c.Folds, best))
-		mean.theta = append(mean.theta, s.separate(h, s.c.Folds, wholly))
-	}
-	return append(list, single, mean), nil
-}
-
-// wholly is a ridge that leaves a column without effect.
-const wholly = 1e30
-
-// separate fits every task of a node by itself on the linear columns of a set with a ridge. Theta of a task
-// without rows is 0.
-func (s *frame) separate(h *holding, set int, ridge float64) [][]float64 {
-	s.tick()
-	p, d, theta := s.design.Width(), 1+len(s.design.Scale), make([][]float64, len(h.tasks))
-	s.stop(divide(s.workers(), len(theta), func(from, to int) error {
-		for t := from; t < to; t++ {
-			theta[t] = make([]float64, p)
-			g, c := blas64.Symmetric{Uplo: blas.Upper, N: d, Stride: d, Data: make([]float64, d*d)}, theta[t][:d]
-			for f, part := range h.parts[t] {
-				switch {
-				case f == set || part.Rows == 0:
-				case part.G == nil:
-					x := blas64.General{Rows: part.Rows, Cols: d, Stride: p, Data: part.X}
-					blas64.Syrk(blas.Trans, 1, x, 1, g)
-					blas64.Gemv(blas.Trans, 1, x, column(part.Y), 1, column(c))
-				default:
-					for i := range d {
-						floats.Add(g.Data[i*d:][:d], part.G[i*p:][:d])
-					}
-					floats.Add(c, part.C[:d])
-				}
-			}
-			g.Data[0] += 1e-6 // for a task without rows
-			for j := 1; j < d; j++ {
-				g.Data[j*d+j] += ridge
-			}
-			factor, ok := lapack64.Potrf(g)
-			if !ok {
-				return mixedmodel.ErrNumeric
-			}
-			lapack64.Potrs(factor, matrix(d, 1, c))
-		}
-		return nil
-	}))
-	return theta
+	total := s.sum(len(grid), func(i int, out []float64) { copy(out, losses[i][:]) })
+	alone := Ridges{Intercept: free.Intercept, Direction: grid[floats.MinIdx(total)]}
+	return append(list,
+		method{fit.Intercepts, base.ridges.Linear, s.theta(none, &base.ridges, mu)},
+		method{fit.Separate, alone.Direction, s.theta(s.newSpan(folds, each), &alone, zero)},
+		method{fit.TaskMean, 0, s.theta(none, &free, zero)})
 }

@@ -5,60 +5,90 @@ import (
 	"math"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
-	"github.com/difalt/difalt/cmd/difalt/model"
-	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
 
-// The information and the errors of a fold by shared products are those of every task by itself.
+func product(first mat.Matrix, others ...mat.Matrix) *mat.Dense {
+	p := mat.DenseCopyOf(first)
+	for _, m := range others {
+		var next mat.Dense
+		next.Mul(p, m)
+		p = &next
+	}
+	return p
+}
+
+func sum(a, b mat.Matrix, scale float64) *mat.Dense {
+	var s mat.Dense
+	s.Scale(scale, b)
+	s.Add(a, &s)
+	return &s
+}
+
+// rowsOf returns the rows of a task in the given folds.
+func rowsOf(t *task, folds ...int) (x, y *mat.Dense) {
+	var columns, targets []float64
+	for _, f := range folds {
+		x, y := t.part(f)
+		columns, targets = append(columns, x.Data...), append(targets, y...)
+	}
+	return mat.NewDense(len(targets), len(columns)/len(targets), columns), mat.NewDense(len(targets), 1, targets)
+}
+
+// The information, the errors of a fold and the posteriors by shared products are those of every task by the
+// dense covariance V = I + X S X' of its rows.
 func TestSpan(t *testing.T) {
 	for name, rows := range map[string]int{"short tasks": 7, "tall tasks": 200} {
 		t.Run(name, func(t *testing.T) {
-			list, rank := drawn(t, 11, 1, 6, rows), 2
-			net, err := consensus.New(weights(t, "complete", 1), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := &frame{group: &group{net: net}, c: &Config{Folds: 4}, tables: list}
-			if err := s.introduce(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			size, err := s.standardise(t.Context())
-			if err == nil {
-				err = s.addCurves(t.Context(), size)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.hold()
-			h, p, r, u := s.held[0], s.design.Width(), &Ridges{Intercept: .3, Direction: 2}, kernel.NewBasis(3, rank)
+			s := laidOut(t, drawn(t, 11, 1, 6, rows))
+			p, ridges, u := s.design.Width(), &Ridges{Intercept: .3, Direction: 2}, kernel.NewBasis(3, 2)
 			u.Col(0)[0], u.Col(0)[1], u.Col(1)[2] = .6, .8, 1
-			x, mu := s.newSpan(1, u), make([]float64, p)
-			for j := range mu {
-				mu[j] = math.Sin(float64(j))
+			one := mat.NewDiagDense(p, nil)
+			prior, mu, c := mat.NewDense(p, p, nil), mat.NewDense(p, 1, nil), mat.NewSymDense(p, nil)
+			for j := range p {
+				one.SetDiag(j, 1)
+				mu.Set(j, 0, math.Sin(float64(j)))
+				c.SetSym(j, j, .1+math.Abs(mu.At(j, 0)))
 			}
-			got, loss := make([]float64, model.Triangle(p)+p+1), make([]float64, 2)
-			s.addInformation(got, 0, x, r)
-			s.addLosses(loss, 0, x, r, [][]float64{make([]float64, p), mu})
-			m, v, squares, want := make([]float64, p*p), make([]float64, p), 0.0, 0.0
-			solver, theta := mixedmodel.NewSolver(s.prior(r, u)), make([]float64, p)
-			for k := range h.tasks {
-				others := &holding{parts: [][]*mixedmodel.Task{{h.parts[k][0], h.parts[k][2], h.parts[k][3]}}}
-				if err := solver.Set(others.all(0, p)); err != nil {
+			c.SetSym(1, 3, .05)
+			prior.Set(0, 0, 1/ridges.Intercept)
+			prior.Slice(1, 4, 1, 4).(*mat.Dense).Scale(1/ridges.Direction, product(u.T().T(), u.T()))
+
+			of, losses, mean := s.newSpan(1, u), make([]float64, 2), mu.RawMatrix().Data
+			s.addLosses(losses, 0, of, ridges, make([]float64, p), mean)
+			list := s.informations([]*span{of}, ridges)
+			m, h, square, loss := mat.NewDense(p, p, nil), mat.NewDense(p, 1, nil), 0.0, 0.0
+			for k := range s.nodes[0].tasks {
+				x, y := rowsOf(&s.nodes[0].tasks[k], 0, 2, 3, 4)
+				v, inverse := product(x, prior, x.T()), new(mat.Dense)
+				for i := range v.RawMatrix().Rows {
+					v.Set(i, i, v.At(i, i)+1)
+				}
+				if err := inverse.Inverse(v); err != nil {
 					t.Fatal(err)
 				}
-				solver.AddInformation(m, v)
-				squares += solver.Square()
-				solver.Coefficients(theta, nil, mu, nil)
-				want += h.parts[k][1].Residual(theta)
+				m.Add(m, product(x.T(), inverse, x))
+				h.Add(h, product(x.T(), inverse, y))
+				square += product(y.T(), inverse, y).At(0, 0)
+				// theta = mu + S X'V^-1 (y - X mu); S, the noise and the error of mu add to its covariance.
+				gain := product(prior, x.T(), inverse)
+				theta := sum(mu, product(gain, sum(y, product(x, mu), -1)), 1)
+				path := sum(one, product(gain, x), -1)
+				cov := sum(product(path, sum(prior, c, 1), path.T()), product(gain, gain.T()), 1)
+				got := mat.NewDense(p, 1, s.theta(of, ridges, mean)[0][k])
+				gotCov, err := of.covariance(&of.tasks[0][k], of.deviations(ridges), c)
+				if err != nil || !mat.EqualApprox(got, theta, 1e-9) || !mat.EqualApprox(gotCov, cov, 1e-9) {
+					t.Errorf("the posterior of task %d differs (%v)", k, err)
+				}
+				x, y = rowsOf(&s.nodes[0].tasks[k], 1)
+				e := sum(y, product(x, theta), -1)
+				loss += product(e.T(), e).At(0, 0)
 			}
-			n, full := unpack(got, p), mat.NewSymDense(p, m)
-			if !mat.EqualApprox(n.m, full, 1e-9*mat.Norm(full, 2)) || !mat.EqualApprox(mat.NewVecDense(p, n.h), mat.NewVecDense(p, v), 1e-8) {
+			if !mat.EqualApprox(list[0].m, m, 1e-9*mat.Norm(m, 2)) || !mat.EqualApprox(mat.NewDense(p, 1, list[0].h), h, 1e-8) {
 				t.Error("the information differs")
 			}
-			if a, b := fmt.Sprintf("%.8g %.8g", n.square, loss[1]), fmt.Sprintf("%.8g %.8g", squares, want); a != b {
+			if a, b := fmt.Sprintf("%.8g %.8g", list[0].square, losses[1]), fmt.Sprintf("%.8g %.8g", square, loss); a != b {
 				t.Errorf("squares and loss %s, want %s", a, b)
 			}
 		})

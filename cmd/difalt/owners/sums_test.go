@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -68,6 +69,24 @@ func TestLevels(t *testing.T) {
 	}
 }
 
+// Levels that share a bucket with others in one table are apart in another one.
+func TestManyLevels(t *testing.T) {
+	var list []*dataset.Table
+	want := map[string]bool{}
+	for g := range 3 {
+		var own []string
+		for k := range 40 {
+			own = append(own, fmt.Sprintf("level %d", 25*g+k))
+			want[own[k]] = true
+		}
+		list = append(list, leveled(t, uint64(g), "t", own...))
+	}
+	got := laidOut(t, list).schema.Categories[0].Levels
+	if !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(maps.Keys(want))) {
+		t.Errorf("%d levels %q, want %d", len(got), got, len(want))
+	}
+}
+
 // What a node does wrong ends the training at all nodes: there with its text, elsewhere without.
 func TestStops(t *testing.T) {
 	rank, large := 1, 4
@@ -76,14 +95,14 @@ func TestStops(t *testing.T) {
 		config Config
 		want   string
 	}{
-		"task twice":   {func(l []*dataset.Table) { l[1] = l[0] }, Config{}, `task "site 0, task 0" is at another node too`},
-		"no target":    {func(l []*dataset.Table) { l[1] = noTarget(t) }, Config{}, "the table has no target column"},
+		"no target":    {func(l []*dataset.Table) { l[1], _ = dataset.NewTable([]string{"age", "dose", "weight"}, false) }, Config{}, "the table has no target column"},
 		"large number": {func(l []*dataset.Table) { _ = l[1].Append("site 1, task 0", []float64{1, 2e12, 3}, 1) }, Config{}, `column "dose": 2e+12 is above`},
+		"few rows":     {func(l []*dataset.Table) { l[1] = drawn(t, 1, 2, 2, 10)[1] }, Config{}, "training rows of positive weight: must have at least 25"},
 		"ridges":       {nil, Config{Rank: &rank, Ridges: &Ridges{1, 1, 0, 1}}, "a ridge is 0"},
 		"rank":         {nil, Config{Rank: &large}, "the rank is 4: must be at most 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			list := drawn(t, 1, 3, 3, 6)
+			list := drawn(t, 1, 3, 4, 7)
 			if c.spoil != nil {
 				c.spoil(list)
 			}
@@ -98,20 +117,21 @@ func TestStops(t *testing.T) {
 	}
 }
 
-func noTarget(t *testing.T) *dataset.Table {
-	table, err := dataset.NewTable([]string{"age", "dose", "weight"}, false)
-	if err == nil {
-		err = table.Append("z", []float64{1, 2, 3}, 0)
+// Some held-out rows of a node are five or more: sums of fewer would show their targets.
+func TestFewHeldOut(t *testing.T) {
+	table := drawn(t, 1, 1, 4, 9)[0]
+	for held := range 8 {
+		chosen := slices.Repeat([]bool{true}, table.Rows())
+		clear(chosen[:held])
+		if _, err := (&Config{Train: [][]bool{chosen}}).newNode(0, table); (err != nil) != (held > 0 && held < 5) {
+			t.Errorf("%d rows held out: %v", held, err)
+		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table
 }
 
 // A node whose context ends at any exchange stops all nodes after the same sum.
 func TestContextEnds(t *testing.T) {
-	list := drawn(t, 1, 3, 3, 6)
+	list := drawn(t, 1, 3, 4, 7)
 	zero := 0
 	for at, c := range map[int]Config{0: {Rank: &zero}, 3: {}, 17: {Rank: &zero}, 60: {}, 200: {}} { // rank 0 runs no difalt
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
@@ -148,7 +168,7 @@ func (e *ending) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due
 
 // All nodes but two cannot tell which of the two has which table.
 func TestSwap(t *testing.T) {
-	list, rank := drawn(t, 7, 3, 3, 6), 1
+	list, rank := drawn(t, 7, 3, 4, 7), 1
 	g := weights(t, "path", 3)
 	err := testnet.Swap(g.Graph(), 1, 2, func(node int, tr wire.Transport, swapped bool) error {
 		own := node
@@ -172,14 +192,24 @@ func TestSwap(t *testing.T) {
 func TestPrivate(t *testing.T) {
 	list, rank := drawn(t, 9, 3, 150, 12), 1
 	c := Config{Rank: &rank, Private: &Privacy{Epsilon: 8}}
-	for _, table := range list {
+	for i, positive := range list {
+		table, x := table(t, positive.Features()...), make([]float64, 3)
+		for row := range positive.Rows() {
+			if err := table.Append(positive.Tasks()[positive.Task(row)], positive.X(x, row), -positive.Y(row)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list[i] = table
 		train, err := table.Split(dataset.Split{TestFraction: .3})
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.Train = append(c.Train, train)
 	}
-	_, r := together(t, list, c)
+	m, r := together(t, list, c)
+	if y, _, err := m.Predict("unseen", []float64{50, 1.65, 0}); err != nil || math.Abs(y+5.5) > .5 {
+		t.Errorf("the mean of all tasks predicts %v, want about -5.5 (%v)", y, err)
+	}
 	if e := r.Private.Epsilon(); !(e > 7.9 && e <= 8) {
 		t.Errorf("epsilon %v was spent", e)
 	}
@@ -228,12 +258,17 @@ func TestScores(t *testing.T) {
 	if len(r.Scores) != 4 || r.Verdict.Other == "" {
 		t.Errorf("scores %v, verdict %v", r.Scores, r.Verdict)
 	}
-	tasks := 0
-	for range r.Tasks() {
+	tasks, comparisons := 0, make([]fit.Comparison, len(r.Scores))
+	for task := range r.Tasks {
 		tasks++
+		for m, e := range task.Test {
+			squares := func(e fit.Errors) float64 { return math.Pow(e.RMSE, 2) * float64(e.Rows) }
+			comparisons[m].Add(squares(e) - squares(task.Test[0]))
+		}
 	}
-	if tasks != 18 {
-		t.Errorf("%d tasks have scores, want 18", tasks)
+	want := fit.NewVerdict(r.Scores, comparisons, 1)
+	if v := r.Verdict; tasks != 18 || v.Other != want.Other || math.Abs(v.Low-want.Low)+math.Abs(v.High-want.High) > 1e-9 {
+		t.Errorf("%d tasks with the verdict %v, want 18 with %v", tasks, v, want)
 	}
 }
 
@@ -264,7 +299,7 @@ func (l *liar) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due [
 
 // Whatever the root alters, honest nodes blame the network: none takes its own table for the cause.
 func TestLiar(t *testing.T) {
-	list, w := drawn(t, 3, 3, 3, 6), weights(t, "path", 3)
+	list, w := drawn(t, 3, 3, 4, 7), weights(t, "path", 3)
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		models, errs := apart(t, list, [][]int{{0}, {1}, {2}}, Config{Workers: 1}, func(node int, tr wire.Transport) (wire.Transport, context.Context) {
@@ -282,7 +317,8 @@ func TestLiar(t *testing.T) {
 	}
 }
 
-// TestPrivateOfFewTasks: where the noise hides the size of a column there is no model, but an error at every node.
+// TestPrivateOfFewTasks: where the noise hides the size of a column there is no model, but an error at every
+// node.
 func TestPrivateOfFewTasks(t *testing.T) {
 	rank := 1
 	c := Config{Rank: &rank, Private: &Privacy{Epsilon: 1}, TargetColumn: "score"}

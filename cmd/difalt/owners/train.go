@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
@@ -24,196 +21,153 @@ import (
 // all nodes at once is a *Stop; it wraps an *Error for a fault of this process, ctx.Err() when ctx has
 // ended, and nothing when another node stopped. wire.ErrContradiction is in the chain of errors about totals
 // that cannot be. Train does not change the tables.
-func Train(ctx context.Context, tables []*dataset.Table, net *consensus.Network, c Config) (*model.Model, *Report, error) {
+func Train(ctx context.Context, tables []*dataset.Table, net *consensus.Network, c Config) (m *model.Model, r *Report, err error) {
 	if net == nil || len(tables) != len(net.Hosted()) {
 		return nil, nil, errors.New("owners: need a network and one table per node of this process")
 	}
-	if c.Folds == 0 {
-		c.Folds = defaultFolds
-	}
-	before := net.Traffic()
-	s := &frame{group: &group{net: net}, c: &c, tables: tables}
-	fault := c.check(net)
-	for i, t := range tables {
-		if fault == nil {
-			fault = c.checkTable(i, t)
+	before, s := net.Traffic(), &frame{ctx: ctx, net: net, c: &c}
+	err = attempt(func() {
+		s.introduce(tables)
+		r = &Report{Nodes: net.Len(), TaskCount: s.tasks, Converged: true}
+		train := s.train
+		if c.Private != nil {
+			train = s.trainPrivately
 		}
-	}
-	if err := s.check(ctx, fault); err != nil {
-		return nil, nil, err
-	}
-	if err := s.introduce(ctx); err != nil {
-		return nil, nil, err
-	}
-	r := &Report{Folds: c.Folds, Nodes: net.Len(), TaskCount: s.tasks, Converged: true}
-	train := s.train
-	if c.Private != nil {
-		train = s.trainPrivately
-	}
-	m, err := train(ctx, r)
-	if err == nil {
-		err = net.Confirm(ctx)
-	}
+		e := train(r)
+		m, err = model.New(s.parameters(e))
+		must(err)
+		must(net.Confirm(ctx))
+	})
 	if err != nil {
-		return nil, nil, s.judge(ctx, err)
+		return nil, nil, s.judge(err)
 	}
 	r.Traffic = net.Traffic().Minus(before)
 	return m, r, nil
 }
 
-// judge returns what an error after the own tables have been checked means. Such an error follows from
-// totals, so that all nodes have it, unless they have received different ones, which the next sum finds out.
-// Where other processes contribute to totals these are wrong.
-func (s *frame) judge(ctx context.Context, err error) error {
+// judge returns what an error means. Such an error follows from totals, unless it is one of a node itself, so
+// that all nodes have it, unless they have received different ones, which the next sum finds out. Where other
+// processes contribute to totals these are wrong.
+func (s *frame) judge(err error) error {
 	var stop *Stop
 	var peer *wire.PeerError
 	known := errors.Is(err, wire.ErrContradiction) || errors.Is(err, wire.ErrInconsistent)
 	if known || errors.As(err, &stop) || errors.As(err, &peer) || s.net.AllHosted() {
 		return err
 	}
-	if end := s.check(ctx, err); errors.Is(end, wire.ErrInconsistent) {
+	if end := attempt(func() { s.check(err) }); errors.Is(end, wire.ErrInconsistent) {
 		return end
 	}
 	return fmt.Errorf("%w: %w", err, wire.ErrContradiction)
 }
 
-// introduce lets the nodes agree on features and tasks.
-func (s *frame) introduce(ctx context.Context) (err error) {
-	s.begin("columns", 0, 1)
-	if err = s.features(ctx); err != nil {
-		return err
+// introduce checks the configuration and the tables, lets the nodes agree on features, and counts the tasks.
+// A task is one of one node: two nodes with a task of one name have two tasks.
+func (s *frame) introduce(tables []*dataset.Table) {
+	s.stop(s.c.check(s.net.Len()))
+	for i, t := range tables {
+		g, err := s.c.newNode(i, t)
+		s.stop(err)
+		s.nodes = append(s.nodes, g)
 	}
-	var names [][]string
-	for _, t := range s.tables {
-		names = append(names, t.Tasks())
-	}
-	s.tasks, err = s.distinct(ctx, names)
-	return err
+	s.check(nil)
+	s.begin("columns")
+	s.features()
+	tasks := s.sum(1, func(i int, out []float64) { out[0] = float64(len(s.nodes[i].table.Tasks())) })
+	s.tasks = int(tasks[0])
 }
 
-func (s *frame) workers() int {
-	if s.c.Workers > 0 {
-		return s.c.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
-// train finds the model by sums.
-func (s *frame) train(ctx context.Context, r *Report) (*model.Model, error) {
-	size, err := s.standardise(ctx)
-	if err == nil {
-		err = s.addCurves(ctx, size)
-	}
-	if err != nil {
-		return nil, err
-	}
+// layOut lets the nodes agree on the design, and applies it.
+func (s *frame) layOut() {
+	s.addCurves(s.standardise())
 	s.hold()
-	s.begin("cross-validation", 0, .25)
-	base, chosen, rank, err := s.choose(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	s.begin("model", 0, 1)
-	last, still, err := s.alternate(ctx, s.noStart(s.c.Folds), rank, &chosen.ridges, lastAlternations, lastIterations)
-	if err != nil {
-		return nil, err
-	}
+}
+
+// train finds the estimate by sums.
+func (s *frame) train(r *Report) *estimate {
+	s.layOut()
+	s.begin("cross-validation")
+	base, chosen := s.choose(r)
+	s.begin("model")
+	last, still := s.alternate([]*span{s.newSpan(folds, nil)}, chosen.rank, &chosen.ridges, lastAlternations, lastIterations)
 	if r.Converged = still; !still {
 		r.Notes = append(r.Notes, "The directions still moved at the last iteration.")
 	}
-	e, err := s.estimate(ctx, &chosen, last[0])
-	if err != nil {
-		return nil, err
-	}
-	if err := s.score(ctx, r, e, base); err != nil {
-		return nil, err
-	}
-	return model.New(s.parameters(e))
+	mu, c := s.mean(last[0], &chosen.ridges)
+	e := s.conclude(&chosen, mu, c, last[0])
+	s.score(r, e, base)
+	return e
 }
 
-// choose returns the candidate of rank 0, the chosen one and its rank.
-func (s *frame) choose(ctx context.Context, r *Report) (base, chosen trial, rank int, err error) {
+// choose returns the best trial of rank 0 and that of the rank with the least error.
+func (s *frame) choose(r *Report) (base, chosen trial) {
 	if s.c.Rank != nil && *s.c.Rank > s.mostRank() {
 		why := fmt.Errorf("the rank is %d: must be at most %d, the number of columns that vary and of tasks but one", *s.c.Rank, s.mostRank())
-		return base, chosen, 0, &Stop{&Error{why, "the rank is too large"}}
+		must(&Stop{&Error{why, "the rank is too large"}})
 	}
+	var list []trial
 	if s.c.Ridges != nil {
-		chosen = trial{*s.c.Ridges, math.NaN()}
-		r.Candidates = []Candidate{{*s.c.Rank, chosen.ridges, math.NaN(), true}}
-		return chosen, chosen, *s.c.Rank, nil
-	}
-	list, ranks, err := s.search(ctx)
-	if err != nil {
-		return base, chosen, 0, err
+		list = []trial{{*s.c.Rank, *s.c.Ridges, math.NaN()}}
+	} else {
+		list = s.search()
 	}
 	best := 0
 	for k, t := range list {
-		if s.c.Rank != nil && ranks[k] == *s.c.Rank || s.c.Rank == nil && t.loss < list[best].loss {
+		if s.c.Rank == nil && t.loss < list[best].loss || s.c.Rank != nil && t.rank == *s.c.Rank {
 			best = k
 		}
 	}
 	for k, t := range list {
-		r.Candidates = append(r.Candidates, Candidate{ranks[k], t.ridges, math.Sqrt(t.loss) * s.target.Scale, k == best})
+		r.Candidates = append(r.Candidates, Candidate{t.rank, math.Sqrt(t.loss) * s.target.Scale, k == best})
 	}
-	return list[0], list[best], ranks[best], nil
+	return list[0], list[best]
 }
 
-// An estimate is the parameters in units of the standardised target.
+// An estimate is the parameters in units of the standardised target; covariances are in units of the noise.
 type estimate struct {
-	prior      *mixedmodel.Prior
-	mu         []float64
-	covariance []float64     // of mu, P x P
-	theta      [][][]float64 // [node][task], P coefficients
-	freedom    float64       // of the noise
+	trial
+	span    *span
+	mu      []float64
+	c       *mat.SymDense // of mu
+	theta   [][][]float64 // [node][task], P coefficients
+	noise   float64       // variance
+	freedom float64       // of the noise
 }
 
-// estimate finds mu and the coefficients by all training rows.
-func (s *frame) estimate(ctx context.Context, t *trial, x *span) (*estimate, error) {
-	list, err := s.informations(ctx, []*span{x}, &t.ridges)
-	if err != nil {
-		return nil, err
+// mean returns mu by all rows of the set of a span, and its covariance.
+func (s *frame) mean(x *span, r *Ridges) ([]float64, *mat.SymDense) {
+	list := s.informations([]*span{x}, r)
+	mu, factor, err := list[0].solve(s.penalties(r))
+	must(err)
+	if _, ok := lapack64.Potri(factor); !ok {
+		must(errUnsolvable)
 	}
-	mu, factor, err := list[0].solve(s.penalties(&t.ridges))
-	if err != nil {
-		return nil, err
-	}
-	c, ok := lapack64.Potri(factor)
-	if !ok {
-		return nil, errUnsolvable
-	}
-	for i := range mu {
-		for j := range i {
-			c.Data[i*len(mu)+j] = c.Data[j*len(mu)+i]
-		}
-	}
-	return s.conclude(ctx, t, mu, c.Data, x.u)
+	return mu, mat.NewSymDense(len(mu), factor.Data)
 }
 
 // leastNoise is the smallest variance of the noise: targets that the model fits exactly have an error of
 // rounding.
 const leastNoise = 1e-12
 
-// conclude returns the coefficients of the hosted tasks for a mean with covariance c, in units of the noise,
-// and the noise: the sum of squared residuals over the rows less the degrees of freedom, the sum of tr X'X
-// Cov(theta_t).
-func (s *frame) conclude(ctx context.Context, t *trial, mu, c []float64, u *kernel.Basis) (*estimate, error) {
-	s.tick()
-	e, z := &estimate{prior: s.prior(&t.ridges, u), mu: mu, covariance: c}, s.zeros(2)
-	for i, h := range s.held {
-		theta := make([][]float64, len(h.tasks))
-		z[i] = s.sumTasks(2, h, e.prior, func(out []float64, k int, solver *mixedmodel.Solver, rows *mixedmodel.Task) {
-			theta[k] = make([]float64, len(mu))
-			cov := make([]float64, len(c))
-			solver.Coefficients(theta[k], cov, mu, c)
-			out[0] += rows.Residual(theta[k])
-			out[1] += trace(rows, cov)
-		})
-		e.theta = append(e.theta, theta)
-	}
-	total, err := s.sum(ctx, z)
-	if err != nil {
-		return nil, err
-	}
+// conclude returns the coefficients of the hosted tasks for a mean with covariance c, and the noise: the sum
+// of squared residuals over the rows less the degrees of freedom, the sum of tr X'X Cov(theta_t).
+func (s *frame) conclude(t *trial, mu []float64, c *mat.SymDense, x *span) *estimate {
+	e, d := &estimate{trial: *t, span: x, mu: mu, c: c, theta: s.theta(x, &t.ridges, mu)}, x.deviations(&t.ridges)
+	total := s.sum(2, func(i int, out []float64) {
+		g := s.nodes[i]
+		floats.Add(out, s.overTasks(g, 2, func(out []float64, k int) error {
+			cov, err := x.covariance(&x.tasks[i][k], d, c)
+			if err != nil {
+				return err
+			}
+			for row, y := range g.tasks[k].outside(folds) {
+				v := mat.NewVecDense(len(row), row)
+				out[0] += math.Pow(y-floats.Dot(row, e.theta[i][k]), 2)
+				out[1] += mat.Inner(v, cov, v)
+			}
+			return nil
+		}))
+	})
 	// Cross-validation, whose expected error is about the noise times rows / freedom, corrects for the choice
 	// of ridges and rank.
 	e.freedom = max(s.rows-total[1], 1)
@@ -221,70 +175,49 @@ func (s *frame) conclude(ctx context.Context, t *trial, mu, c []float64, u *kern
 	if check := t.loss * e.freedom * e.freedom / s.rows; check > squares {
 		squares = check
 	}
-	e.prior.Noise = max(squares/e.freedom, leastNoise)
-	floats.Scale(math.Sqrt(e.prior.Noise), e.prior.Deviations)
-	floats.Scale(math.Sqrt(e.prior.Noise), e.prior.Loadings)
-	floats.Scale(e.prior.Noise, e.covariance)
-	return e, nil
-}
-
-// trace returns tr X'X c of a symmetric c.
-func trace(rows *mixedmodel.Task, c []float64) (sum float64) {
-	p := int(math.Sqrt(float64(len(c))))
-	if rows.G != nil { // the upper triangle
-		for i := range p {
-			sum += rows.G[i*p+i]*c[i*p+i] + 2*floats.Dot(rows.G[i*p+i+1:(i+1)*p], c[i*p+i+1:(i+1)*p])
-		}
-		return sum
-	}
-	m := mat.NewDense(p, p, c)
-	for x := rows.X; len(x) > 0; x = x[p:] {
-		v := mat.NewVecDense(p, x[:p])
-		sum += mat.Inner(v, m, v)
-	}
-	return sum
+	e.noise = max(squares/e.freedom, leastNoise)
+	return e
 }
 
 // parameters returns the model of the tasks of this process.
 func (s *frame) parameters(e *estimate) model.Parameters {
-	p := len(e.mu)
+	p, root, d, u := len(e.mu), math.Sqrt(e.noise), e.span.deviations(&e.ridges), e.span.f
 	m := model.Parameters{
 		Estimator: "cross-validation", Schema: s.schema.Clone(), Design: s.design, Target: s.target,
-		Mean: e.mu, MeanCovariance: make([]float64, model.Triangle(p)),
+		Mean: e.mu, MeanCovariance: pack(e.c, e.noise),
 		Prior: model.Prior{
-			Deviations: e.prior.Deviations, Rank: e.prior.Rank, Loadings: e.prior.Loadings, Freedom: float64(max(s.tasks-1, 1)),
-			Noise: model.Noise{Variance: e.prior.Noise, Freedom: e.freedom},
+			Deviations: make([]float64, p), Rank: e.rank, Freedom: float64(max(s.tasks-1, 1)),
+			Noise: model.Noise{Variance: e.noise, Freedom: e.freedom},
 		},
 		Tasks: model.Tasks{Column: s.c.TaskColumn},
 	}
-	pack(m.MeanCovariance, e.covariance, p)
-	type place struct{ node, task int }
-	var places []place
-	for i, h := range s.held {
-		for t, k := range h.tasks {
-			m.Tasks.Names = append(m.Tasks.Names, s.tables[h.table].Tasks()[k])
-			m.Tasks.Samples = append(m.Tasks.Samples, len(h.rows[t]))
-			m.Tasks.Theta = append(m.Tasks.Theta, e.theta[i][t]...)
-			places = append(places, place{i, t})
+	m.Prior.Deviations[0] = d[0] * root
+	for k, v := range u.Data[p:] {
+		m.Prior.Loadings = append(m.Prior.Loadings, v*d[1+k/p]*root)
+	}
+	var own []*projection
+	for i, g := range s.nodes {
+		for k, t := range g.tasks {
+			m.Tasks.Names = append(m.Tasks.Names, g.table.Tasks()[t.index])
+			m.Tasks.Samples = append(m.Tasks.Samples, len(t.rows))
+			m.Tasks.Theta = append(m.Tasks.Theta, e.theta[i][k]...)
+			own = append(own, &e.span.tasks[i][k])
 		}
 	}
-	m.Tasks.CovarianceOf = func(t int, packed []float64) {
-		solver, theta, cov := mixedmodel.NewSolver(e.prior), make([]float64, p), make([]float64, p*p)
-		at := places[t]
-		if err := solver.Set(s.held[at.node].all(at.task, p)); err != nil { // as wide as that of an unseen task
-			cov = e.prior.Covariance()
-			floats.Add(cov, e.covariance)
-		} else {
-			solver.Coefficients(theta, cov, e.mu, e.covariance)
-		}
-		pack(packed, cov, p)
+	m.Tasks.Covariance = func(t int) []float64 {
+		cov, _ := e.span.covariance(own[t], d, e.c) // conclude has checked it
+		return pack(cov, e.noise)
 	}
 	return m
 }
 
-// pack copies the upper triangle of a p x p matrix by rows.
-func pack(packed, full []float64, p int) {
-	for i := range p {
-		packed = packed[copy(packed, full[i*p+i:(i+1)*p]):]
+// pack returns the upper triangle of scale c by rows.
+func pack(c *mat.SymDense, scale float64) []float64 {
+	packed := make([]float64, 0, model.Triangle(c.SymmetricDim()))
+	for i := range c.SymmetricDim() {
+		for j := i; j < c.SymmetricDim(); j++ {
+			packed = append(packed, scale*c.At(i, j))
+		}
 	}
+	return packed
 }

@@ -227,9 +227,7 @@ func readBytes(b []byte) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{Reader: r}
-	f := s.file()
-	return f, s.err
+	return read(r)
 }
 
 func TestReadErrors(t *testing.T) {
@@ -250,29 +248,29 @@ func TestReadErrors(t *testing.T) {
 		{"X without rows", func(p *testFile) { p.set("X", []int{0, 2}) }, []string{`array "X" is (0, 2) float64`, "no entries"}},
 		{"NaN in X", func(p *testFile) { p.set("X", []int{4, 2}, 1, 2, 3, 4, 5, math.NaN(), 7, 8) }, []string{`array "X": row 2, column 1 is NaN`}},
 		{"Inf in y", func(p *testFile) { p.set("y", []int{4}, 1, 2, 3, math.Inf(-1)) }, []string{`array "y": row 0, column 3 is -Inf`}},
-		{"short y", func(p *testFile) { p.set("y", []int{3}, 1, 2, 3) }, []string{`array "y" is (3,) float64: expected the shape [4]`}},
-		{"y of two dimensions", func(p *testFile) { p.set("y", []int{4, 1}, 1, 2, 3, 4) }, []string{`array "y" is (4, 1) float64: expected the shape [4]`}},
-		{"short task", func(p *testFile) { p.ints["task"] = []int{0, 0, 1} }, []string{`array "task" is (3,) int64`, "X, which is (4, 2) float64"}},
+		{"short y", func(p *testFile) { p.set("y", []int{3}, 1, 2, 3) }, []string{`array "y" is (3,) float64: expected the shape (4,)`}},
+		{"y of two dimensions", func(p *testFile) { p.set("y", []int{4, 1}, 1, 2, 3, 4) }, []string{`array "y" is (4, 1) float64: expected the shape (4,)`}},
+		{"short task", func(p *testFile) { p.ints["task"] = []int{0, 0, 1} }, []string{`array "task" is (3,) int64`, "expected the shape (4,)"}},
 		{"task of floats", func(p *testFile) { p.set("task", []int{4}, 0, 0, 1, 1) }, []string{`array "task": it is (4,) float64: expected integers`}},
 		{"negative task", func(p *testFile) { p.ints["task"] = []int{0, 0, 1, -1} }, []string{`array "task": entry 3 is -1`}},
-		{"task beyond node", func(p *testFile) { p.ints["task"] = []int{0, 0, 1, 2} }, []string{`array "node" is (2,)`, "3 tasks"}},
+		{"task beyond node", func(p *testFile) { p.ints["task"] = []int{0, 0, 1, 2} }, []string{`array "node" is (2,)`, "expected the shape (3,)"}},
 		{"task without rows", func(p *testFile) { p.ints["task"] = []int{0, 0, 2, 2}; p.ints["node"] = []int{0, 0, 0} }, []string{`array "task": no entry is 1, but one is 2`}},
 		{"task with stacked X", func(p *testFile) { p.set("X", []int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8) }, []string{`array "task" is there`, "X is (2, 2, 2)"}},
-		{"long node", func(p *testFile) { p.ints["node"] = []int{0, 1, 0} }, []string{`array "node" is (3,) int64`, "2 tasks"}},
+		{"long node", func(p *testFile) { p.ints["node"] = []int{0, 1, 0} }, []string{`array "node" is (3,) int64`, "expected the shape (2,)"}},
 		{"node without tasks", func(p *testFile) { p.ints["node"] = []int{1, 1} }, []string{`array "node": no entry is 0, but one is 1`}},
 		{"negative node", func(p *testFile) { p.ints["node"] = []int{0, -2} }, []string{`array "node": entry 1 is -2`}},
 		{"huge node", func(p *testFile) { p.ints["node"] = []int{0, 1 << 30} }, []string{`array "node": entry 1 is 1073741824`}},
-		{"weights not square", func(p *testFile) { p.set("weights", []int{2, 1}, 1, 1) }, []string{`array "weights" is (2, 1) float64`, "L = 2"}},
-		{"weights of other nodes", func(p *testFile) { p.set("weights", []int{1, 1}, 1) }, []string{`array "weights" is (1, 1) float64`, "L = 2"}},
+		{"weights not square", func(p *testFile) { p.set("weights", []int{2, 1}, 1, 1) }, []string{`array "weights" is (2, 1) float64`, "expected the shape (2, 2)"}},
+		{"weights of other nodes", func(p *testFile) { p.set("weights", []int{1, 1}, 1) }, []string{`array "weights" is (1, 1) float64`, "expected the shape (2, 2)"}},
 		{"weights and adjacency", func(p *testFile) {
 			p.set("weights", []int{2, 2}, .5, .5, .5, .5)
 			p.set("adjacency", []int{2, 2}, 0, 1, 1, 0)
 		}, []string{`"weights" and "adjacency" are both there`}},
-		{"U0 of other nodes", func(p *testFile) { p.set("U0", []int{1, 2, 1}, 1, 0) }, []string{`array "U0" is (1, 2, 1) float64`, "L nodes and d = 2"}},
-		{"U0 of two dimensions", func(p *testFile) { p.set("U0", []int{2, 1}, 1, 0) }, []string{`array "U0" is (2, 1) float64`, "L x d x r"}},
-		{"U0 not orthonormal", func(p *testFile) { p.set("U0", []int{2, 2, 1}, 1, 0, 1, 1) }, []string{`"U0[1]"`, "not orthonormal", "product 2"}},
-		{"Ustar of other features", func(p *testFile) { p.set("Ustar", []int{3, 1}, 1, 0, 0) }, []string{`array "Ustar" is (3, 1) float64`, "d = 2"}},
-		{"Ustar too wide", func(p *testFile) { p.set("Ustar", []int{2, 3}, 1, 0, 0, 0, 1, 0) }, []string{`array "Ustar" is (2, 3)`, "r at most d"}},
+		{"U0 of other nodes", func(p *testFile) { p.set("U0", []int{1, 2, 1}, 1, 0) }, []string{`array "U0" is (1, 2, 1) float64`, "expected the shape (2, 2, n)"}},
+		{"U0 of two dimensions", func(p *testFile) { p.set("U0", []int{2, 1}, 1, 0) }, []string{`array "U0" is (2, 1) float64`, "expected the shape (2, 2, n)"}},
+		{"U0 not orthonormal", func(p *testFile) { p.set("U0", []int{2, 2, 1}, 1, 0, 1, 1) }, []string{`"U0", basis 1`, "not orthonormal", "product 2"}},
+		{"Ustar of other features", func(p *testFile) { p.set("Ustar", []int{3, 1}, 1, 0, 0) }, []string{`array "Ustar" is (3, 1) float64`, "expected the shape (2, n)"}},
+		{"Ustar too wide", func(p *testFile) { p.set("Ustar", []int{2, 3}, 1, 0, 0, 0, 1, 0) }, []string{`array "Ustar" is (2, 3)`, "at most as many columns"}},
 		{"NaN in Ustar", func(p *testFile) { p.set("Ustar", []int{2, 1}, math.NaN(), 0) }, []string{`"Ustar"`, "NaN"}},
 		{"Ustart of other features", func(p *testFile) { p.set("Ustart", []int{1, 1}, 1) }, []string{`array "Ustart" is (1, 1) float64`}},
 	} {

@@ -1,5 +1,5 @@
-// Package problemfile reads and writes problems as files: the samples of tasks on nodes,
-// and optionally the network and starting points.
+// Package problemfile reads and writes problems as files: the samples of tasks on nodes, and optionally the
+// network and starting points.
 package problemfile
 
 import (
@@ -14,15 +14,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A File is the content of a problem file: the samples of T tasks with d features on L
-// nodes, and optionally the network and starting points.
+// A File is the content of a problem file: the samples of T tasks with d features on L nodes, and optionally
+// the network and starting points.
 type File struct {
 	// Tasks and Features are T and d. Nodes is L, or 0 if the file assigns no nodes to tasks.
 	Tasks, Features, Nodes int
 	// Weights and Adjacency are L x L; nil if they are absent.
 	Weights, Adjacency *mat.Dense
-	// U0 holds the start of every node, Start that of the power iteration, and Truth the
-	// basis U*, all with d rows; nil if they are absent.
+	// U0 holds the start of every node, Start that of the power iteration, and Truth the basis U*, all with
+	// d rows; nil if they are absent.
 	U0           []*kernel.Basis
 	Start, Truth *kernel.Basis
 
@@ -41,72 +41,50 @@ type File struct {
 //	node   the node of each task; optional: T integers from 0 to L-1, or T strings, in
 //	       the order of the numbers of the tasks, or of the first rows of named ones
 //
-// and optionally weights or adjacency (L x L), U0 (L x d x r, the
-// starts of the nodes), Ustart (d x r, the start of the power iteration) and Ustar (d x r,
-// the truth). The columns of U0 and Ustar must be orthonormal. Errors name the file, the
-// array, its shape and type, and the wanted one.
+// and optionally weights or adjacency (L x L), U0 (L x d x r, the starts of the nodes), Ustart (d x r, the
+// start of the power iteration) and Ustar (d x r, the truth). The columns of U0 and Ustar must be
+// orthonormal. Errors name the file, the array, its shape and type, and the wanted one.
 func Read(path string) (*File, error) {
 	r, err := npz.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	defer r.Close()
-	s := &source{Reader: r}
-	f := s.file()
-	if s.err != nil {
-		return nil, fmt.Errorf("%s: %w", path, s.err)
+	f, err := read(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
 }
 
 var arrays = []string{"X", "y", "task", "node", "weights", "adjacency", "U0", "Ustart", "Ustar"}
 
-// A source reads the arrays of a file. Its first error sticks; later arrays are nil.
-type source struct {
-	*npz.Reader
-	err error
-}
-
-func (s *source) file() *File {
+func read(r *npz.Reader) (*File, error) {
+	s := &source{Reader: r}
 	for _, name := range s.Names() {
 		if !slices.Contains(arrays, name) {
 			s.fail("array %q is not part of a problem file: it may hold %q", name, arrays)
 		}
 	}
-	x := s.array("X", "N x d or T x n x d, float64 or float32",
-		func(a *npz.Array) bool { return a.Float() && (len(a.Shape) == 2 || len(a.Shape) == 3) })
-	if x != nil && x.Len() == 0 {
-		s.fail("array %q is %s: it has no entries", "X", x)
-	}
-	if s.err != nil {
-		return nil
-	}
-	d, rows := x.Shape[len(x.Shape)-1], x.Shape[:len(x.Shape)-1]
-	f := &File{single: x.Float32(), Features: d}
-	if len(rows) == 2 && s.Has("task") {
-		s.fail("array %q is there, but X is %s: its first axis is the task", "task", x)
-	}
-	f.y = s.finite("y", s.array("y", fmt.Sprintf("the shape %v", rows), shaped(rows...)))
-	s.readTasks(f, x)
-	s.readNodes(f)
-	f.x = s.finite("X", x)
+	f := s.samples()
 	if s.Has("weights") && s.Has("adjacency") {
 		s.fail("arrays %q and %q are both there: expected at most one", "weights", "adjacency")
 	}
 	f.Weights, f.Adjacency = s.square("weights", f.Nodes), s.square("adjacency", f.Nodes)
-	one := fmt.Sprintf("d x r with d = %d and r at most d, float64", d)
-	for _, u := range s.bases("Ustart", one, d) {
+	f.U0 = s.bases("U0", true, f.Nodes, f.Features)
+	for _, u := range s.bases("Ustart", false, f.Features) {
 		f.Start = u
 	}
-	for _, u := range s.bases("Ustar", one, d) {
+	for _, u := range s.bases("Ustar", true, f.Features) {
 		f.Truth = u
-		s.checkOrthonormal("Ustar", u)
 	}
-	f.U0 = s.bases("U0", fmt.Sprintf("L x d x r with L nodes and d = %d, float64", d), f.Nodes, d)
-	for g, u := range f.U0 {
-		s.checkOrthonormal(fmt.Sprintf("U0[%d]", g), u)
-	}
-	return f
+	return f, s.err
+}
+
+// A source reads the arrays of a file. Its first error sticks; later arrays are nil.
+type source struct {
+	*npz.Reader
+	err error
 }
 
 func (s *source) fail(format string, args ...any) {
@@ -115,31 +93,22 @@ func (s *source) fail(format string, args ...any) {
 	}
 }
 
-// array returns an array that fits the wanted form, nil after an error.
-func (s *source) array(name, want string, fits func(a *npz.Array) bool) *npz.Array {
-	if s.err != nil {
-		return nil
-	}
-	var a *npz.Array
-	if a, s.err = s.Array(name); s.err == nil && !fits(a) {
-		s.fail("array %q is %s: expected %s", name, a, want)
-	}
-	if s.err != nil {
-		return nil
+// shaped returns an array of the given shape; a 0 in it stands for any positive length.
+func (s *source) shaped(name string, shape ...int) (a *npz.Array) {
+	if s.err == nil {
+		for i, n := range shape {
+			if n == 0 {
+				shape[i] = -1
+			}
+		}
+		a, s.err = s.Shaped(name, shape...)
 	}
 	return a
 }
 
-// shaped accepts a shape; a 0 in it stands for any positive length.
-func shaped(shape ...int) func(a *npz.Array) bool {
-	return func(a *npz.Array) bool {
-		return slices.EqualFunc(a.Shape, shape, func(n, want int) bool { return n == want || want == 0 && n > 0 })
-	}
-}
-
 // numbers returns the numbers of an array, nil after an error.
 func (s *source) numbers(a *npz.Array) (v []float64) {
-	if a != nil && s.err == nil {
+	if s.err == nil {
 		v, s.err = a.Float64s()
 	}
 	return v
@@ -152,85 +121,81 @@ func (s *source) finite(name string, a *npz.Array) []float64 {
 		if math.IsNaN(w) || math.IsInf(w, 0) {
 			d := a.Shape[len(a.Shape)-1]
 			s.fail("array %q: row %d, column %d is %v", name, i/d, i%d, w)
-			return nil
 		}
 	}
 	return v
 }
 
-// numbered reads n integers, or names, which are numbered in the order of first appearance,
-// and returns how many numbers there are, from 0. Each of them must occur.
-func (s *source) numbered(name string, n int, want string) (list []int, most int) {
-	a := s.array(name, want, shaped(n))
+// samples reads the samples, their tasks and the nodes of these.
+func (s *source) samples() *File {
+	f := &File{}
+	var x *npz.Array
+	if s.err == nil {
+		x, s.err = s.Array("X")
+	}
 	switch {
-	case a == nil:
+	case s.err != nil:
+		return f
+	case !x.Float() || len(x.Shape) != 2 && len(x.Shape) != 3:
+		s.fail("array %q is %s: expected N x d or T x n x d, float64 or float32", "X", x)
+	case x.Len() == 0:
+		s.fail("array %q is %s: it has no entries", "X", x)
+	case len(x.Shape) == 3 && s.Has("task"):
+		s.fail("array %q is there, but X is %s: its first axis is the task", "task", x)
+	}
+	if s.err != nil {
+		return f
+	}
+	last := len(x.Shape) - 1
+	f.Features, f.single = x.Shape[last], x.Float32()
+	f.y = s.finite("y", s.shaped("y", slices.Clone(x.Shape[:last])...))
+	if f.Tasks = x.Shape[0]; last == 1 {
+		f.task, f.Tasks = s.numbered("task", x.Shape[0])
+	} else {
+		for i := range f.y {
+			f.task = append(f.task, i/x.Shape[1])
+		}
+	}
+	if s.Has("node") {
+		f.node, f.Nodes = s.numbered("node", f.Tasks)
+	}
+	f.x = s.finite("X", x)
+	return f
+}
+
+// numbered reads n integers, or names, which are numbered in the order of first appearance, and returns how
+// many numbers there are, from 0. Each of them must occur.
+func (s *source) numbered(name string, n int) (list []int, most int) {
+	a := s.shaped(name, n)
+	if s.err != nil {
 		return nil, 0
-	case a.Text():
-		words, err := a.Strings()
+	}
+	if a.Text() {
+		var words []string
+		words, s.err = a.Strings()
 		index := map[string]int{}
 		for _, w := range words {
-			k, there := index[w]
-			if !there {
-				k = len(index)
-				index[w] = k
+			if _, there := index[w]; !there {
+				index[w] = len(index)
 			}
-			list = append(list, k)
+			list = append(list, index[w])
 		}
-		s.err = err
 		return list, len(index)
 	}
 	list, s.err = a.Ints()
-	count := make([]int, n)
+	there := make([]bool, n)
 	for i, k := range list {
 		if k < 0 || k >= n {
 			s.fail("array %q: entry %d is %d: expected numbers from 0, fewer than the %d entries", name, i, k, n)
 			return nil, 0
 		}
-		count[k]++
+		there[k] = true
 		most = max(most, k+1)
 	}
-	if k := slices.Index(count[:most], 0); k >= 0 {
+	if k := slices.Index(there[:most], false); k >= 0 {
 		s.fail("array %q: no entry is %d, but one is %d", name, k, most-1)
 	}
 	return list, most
-}
-
-// readTasks reads the tasks of the rows.
-func (s *source) readTasks(f *File, x *npz.Array) {
-	if len(x.Shape) == 2 {
-		f.task, f.Tasks = s.numbered("task", x.Shape[0], fmt.Sprintf("one entry per row of X, which is %s", x))
-		return
-	}
-	for i := range f.y {
-		f.task = append(f.task, i/x.Shape[1])
-	}
-	f.Tasks = x.Shape[0]
-}
-
-// readNodes reads the nodes of the tasks.
-func (s *source) readNodes(f *File) {
-	if s.Has("node") {
-		f.node, f.Nodes = s.numbered("node", f.Tasks, fmt.Sprintf("one entry for each of the %d tasks", f.Tasks))
-	}
-}
-
-// checkOrthonormal refuses a basis whose subspace distances would mean nothing. It accepts
-// the rounding of float32.
-func (s *source) checkOrthonormal(name string, u *kernel.Basis) {
-	const tolerance = 1e-4
-	_, r := u.Dims()
-	for i := range r {
-		for j := range i + 1 {
-			want := 0.0
-			if i == j {
-				want = 1
-			}
-			got := mat.Dot(mat.NewVecDense(len(u.Col(i)), u.Col(i)), mat.NewVecDense(len(u.Col(j)), u.Col(j)))
-			if !(math.Abs(got-want) < tolerance) { // also NaN
-				s.fail("array %q: its columns are not orthonormal: columns %d and %d have the product %.4g, expected %v", name, j, i, got, want)
-			}
-		}
-	}
 }
 
 // square reads an optional L x L matrix; nodes is L, or 0 if it is not known.
@@ -238,28 +203,60 @@ func (s *source) square(name string, nodes int) *mat.Dense {
 	if !s.Has(name) {
 		return nil
 	}
-	fits := shaped(nodes, nodes)
-	a := s.array(name, fmt.Sprintf("L x L, with L = %d nodes", nodes), func(a *npz.Array) bool { return fits(a) && a.Shape[0] == a.Shape[1] })
-	if data := s.numbers(a); s.err == nil {
-		return mat.NewDense(a.Shape[0], a.Shape[0], data)
+	a := s.shaped(name, nodes, nodes)
+	data := s.numbers(a)
+	if s.err == nil && a.Shape[0] != a.Shape[1] {
+		s.fail("array %q is %s: expected as many columns as rows", name, a)
 	}
-	return nil
+	if s.err != nil {
+		return nil
+	}
+	return mat.NewDense(a.Shape[0], a.Shape[0], data)
 }
 
 // bases reads an optional array of d x r, or of several such, whose shape begins with sizes.
-func (s *source) bases(name, want string, sizes ...int) (list []*kernel.Basis) {
+func (s *source) bases(name string, orthonormal bool, sizes ...int) (list []*kernel.Basis) {
 	if !s.Has(name) {
 		return nil
 	}
-	d, last := sizes[len(sizes)-1], len(sizes)
-	fits := shaped(append(sizes, 0)...)
-	a := s.array(name, want, func(a *npz.Array) bool { return fits(a) && a.Float() && a.Shape[last] <= d })
-	if data := s.numbers(a); s.err == nil {
-		for part := range slices.Chunk(data, d*a.Shape[last]) {
-			list = append(list, kernel.BasisOf(mat.NewDense(d, a.Shape[last], part)))
+	a := s.shaped(name, append(sizes, 0)...)
+	data := s.numbers(a)
+	if s.err != nil {
+		return nil
+	}
+	d, r := a.Shape[len(a.Shape)-2], a.Shape[len(a.Shape)-1]
+	if !a.Float() || r > d {
+		s.fail("array %q is %s: expected floats, and at most as many columns as the %d features", name, a, d)
+		return nil
+	}
+	for part := range slices.Chunk(data, d*r) {
+		u := kernel.BasisOf(mat.NewDense(d, r, part))
+		if orthonormal {
+			s.checkOrthonormal(name, len(list), u)
 		}
+		list = append(list, u)
 	}
 	return list
+}
+
+// checkOrthonormal refuses a basis, number k of an array, whose subspace distances would mean nothing. It
+// accepts the rounding of float32.
+func (s *source) checkOrthonormal(name string, k int, u *kernel.Basis) {
+	_, r := u.Dims()
+	gram := mat.NewDense(r, r, nil)
+	gram.Mul(u.T(), u)
+	for i := range r {
+		for j := range i + 1 {
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			if got := gram.At(i, j); !(math.Abs(got-want) < 1e-4) { // also NaN
+				s.fail("array %q, basis %d: its columns are not orthonormal: columns %d and %d have the product %.4g, expected %v",
+					name, k, j, i, got, want)
+			}
+		}
+	}
 }
 
 // NodeOf returns the node of every task in Problem(nodes).
@@ -274,27 +271,23 @@ func (f *File) NodeOf(nodes int) []int {
 	return of
 }
 
-// Problem packs all samples for the nodes of the file, or for one node if it assigns none,
-// with nodes = 0. With nodes > 0, for a file that assigns none, it deals the tasks out in
-// blocks as even as possible.
+// Problem packs all samples for the nodes of the file, or for one node if it assigns none, with nodes = 0.
+// With nodes > 0, for a file that assigns none, it deals the tasks out in blocks as even as possible.
 func (f *File) Problem(nodes int) (*difalt.Problem, error) {
-	tasks, d := f.Tasks, f.Features
 	switch {
 	case nodes > 0 && f.Nodes > 0:
 		return nil, fmt.Errorf("the file assigns its tasks to %s: the number of nodes must not be given", text.Plural(f.Nodes, "node"))
-	case nodes < 0 || nodes > tasks:
-		return nil, fmt.Errorf("the number of nodes is %d: expected 1 to %d, the number of tasks", nodes, tasks)
-	}
-	of, l := f.NodeOf(nodes), f.Nodes
-	if l == 0 {
-		l = max(nodes, 1)
+	case nodes < 0 || nodes > f.Tasks:
+		return nil, fmt.Errorf("the number of nodes is %d: expected 1 to %d, the number of tasks", nodes, f.Tasks)
 	}
 	storage := kernel.Float64
 	if f.single {
 		storage = kernel.Float32
 	}
-	samples := make([][]int, l)
-	place, next := make([]int, tasks), make([]int, tasks) // of every task: its number on its node, and its next row
+	of := f.NodeOf(nodes)
+	samples := make([][]int, max(f.Nodes, nodes, 1))
+	// place is the number of every task on its node, next its next row.
+	place, next := make([]int, f.Tasks), make([]int, f.Tasks)
 	for k, g := range of {
 		place[k] = len(samples[g])
 		samples[g] = append(samples[g], 0)
@@ -304,10 +297,10 @@ func (f *File) Problem(nodes int) (*difalt.Problem, error) {
 	}
 	var builders []*kernel.Builder
 	for _, n := range samples {
-		builders = append(builders, kernel.NewBuilder(d, n, storage))
+		builders = append(builders, kernel.NewBuilder(f.Features, n, storage))
 	}
 	for i, k := range f.task {
-		builders[of[k]].SetRow(place[k], next[k], f.x[i*d:][:d], f.y[i])
+		builders[of[k]].SetRow(place[k], next[k], f.x[i*f.Features:][:f.Features], f.y[i])
 		next[k]++
 	}
 	p := &difalt.Problem{U0: f.U0, Start: f.Start, Truth: f.Truth}

@@ -3,7 +3,6 @@ package problemfile
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
@@ -13,29 +12,22 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// Write writes a problem, all of whose nodes are in this process, and the
-// weights of its network unless they are nil, as a file that Read reads.
-// Tasks are numbered node by node. The file takes its name when it is complete.
-func Write(path string, p *difalt.Problem, w *topology.Weights) error {
+// Write writes a problem, all of whose nodes are in this process, and the weights of its network unless they
+// are nil, as a file that Read reads. Tasks are numbered node by node. The file takes its name when it is
+// complete.
+func Write(path string, p *difalt.Problem, weights *topology.Weights) error {
 	if p == nil || len(p.Nodes) == 0 {
 		return errors.New("the problem has no nodes")
 	}
-	if w != nil && w.Len() != len(p.Nodes) {
-		return fmt.Errorf("the problem has %d nodes, the weights %d", len(p.Nodes), w.Len())
+	if weights != nil && weights.Len() != len(p.Nodes) {
+		return fmt.Errorf("the problem has %d nodes, the weights %d", len(p.Nodes), weights.Len())
 	}
 	f, err := atomicfile.Create(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := write(f, p, w); err != nil {
-		return err
-	}
-	return f.Commit()
-}
-
-func write(out io.Writer, p *difalt.Problem, weights *topology.Weights) error {
-	w := npz.NewWriter(out)
+	w := npz.NewWriter(f)
 	writeSamples(w, p.Nodes)
 	if weights != nil {
 		l := weights.Len()
@@ -46,15 +38,18 @@ func write(out io.Writer, p *difalt.Problem, weights *topology.Weights) error {
 		})
 	}
 	if p.U0 != nil {
-		writeBases(w, "U0", true, p.U0...)
+		writeBases(w, "U0", p.U0, len(p.U0))
 	}
 	if p.Start != nil {
-		writeBases(w, "Ustart", false, p.Start)
+		writeBases(w, "Ustart", []*kernel.Basis{p.Start})
 	}
 	if p.Truth != nil {
-		writeBases(w, "Ustar", false, p.Truth)
+		writeBases(w, "Ustar", []*kernel.Basis{p.Truth})
 	}
-	return w.Close()
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return f.Commit()
 }
 
 func writeSamples(w *npz.Writer, nodes []*kernel.Tasks) {
@@ -79,14 +74,10 @@ func writeSamples(w *npz.Writer, nodes []*kernel.Tasks) {
 	w.Ints("node", node)
 }
 
-// writeBases writes one basis as d x r, or several as L x d x r if stacked.
-func writeBases(w *npz.Writer, name string, stacked bool, u ...*kernel.Basis) {
+// writeBases writes bases as an array of d x r, behind other sizes.
+func writeBases(w *npz.Writer, name string, u []*kernel.Basis, sizes ...int) {
 	d, r := u[0].Dims()
-	shape := []int{d, r}
-	if stacked {
-		shape = []int{len(u), d, r}
-	}
-	w.Rows(name, shape, false, func(dst []float64, i int) {
+	w.Rows(name, append(sizes, d, r), false, func(dst []float64, i int) {
 		for j := range dst {
 			dst[j] = u[i/d].At(i%d, j)
 		}

@@ -7,12 +7,10 @@ import (
 	"slices"
 )
 
-// A Schema lists the feature columns of a table and their levels, so that other files can
-// be read to the same features. It can be stored as JSON.
+// A Schema lists the feature columns of a table in their order, and the categorical ones among them, so that
+// other files can be read to the same features. It can be stored as JSON.
 type Schema struct {
-	// Columns are the feature columns in their order.
-	Columns []string `json:"columns"`
-	// Categories are the levels of the categorical ones among them.
+	Columns    []string   `json:"columns"`
 	Categories []Category `json:"categories,omitempty"`
 }
 
@@ -24,12 +22,11 @@ type Category struct {
 
 // Levels returns the levels of a column, and whether it is categorical.
 func (s *Schema) Levels(column string) (levels []string, categorical bool) {
-	for i := range s.Categories {
-		if s.Categories[i].Column == column {
-			return s.Categories[i].Levels, true
-		}
+	i := slices.IndexFunc(s.Categories, func(c Category) bool { return c.Column == column })
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	return s.Categories[i].Levels, true
 }
 
 // Features returns the names of the features: that of a column of numbers, and
@@ -52,13 +49,10 @@ func (s *Schema) Features() []string {
 func (s *Schema) Validate() error {
 	seen := map[string]bool{}
 	for _, c := range s.Categories {
-		if seen[c.Column] {
-			return fmt.Errorf("the schema has two categories for column %q", c.Column)
+		if seen[c.Column] || len(c.Levels) == 0 {
+			return fmt.Errorf("the schema has two categories or no levels for column %q", c.Column)
 		}
 		seen[c.Column] = true
-		if len(c.Levels) == 0 {
-			return fmt.Errorf("the schema has no levels for column %q", c.Column)
-		}
 	}
 	return nil
 }

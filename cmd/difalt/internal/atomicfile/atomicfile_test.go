@@ -7,69 +7,88 @@ import (
 	"testing"
 )
 
-func TestCommitReplaces(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "f")
-	for _, text := range []string{"one", "two"} {
-		f, err := Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
-		if text == "two" {
-			if b, _ := os.ReadFile(path); string(b) != "one" {
-				t.Errorf("before Commit the file holds %q", b)
-			}
-		}
-		if err := f.Commit(); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil { // does nothing after Commit
-			t.Error(err)
-		}
-		if b, err := os.ReadFile(path); err != nil || string(b) != text {
-			t.Errorf("the file holds %q, %v", b, err)
-		}
-	}
-	checkOnly(t, dir, "f")
-}
-
-func TestCloseLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	f, err := Create(filepath.Join(dir, "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
-	checkOnly(t, dir)
-}
-
-func TestCreateErrors(t *testing.T) {
-	dir := t.TempDir()
-	for path, want := range map[string]string{
-		filepath.Join(dir, "no", "f"): "no such file",
-		dir:                           "it is a folder",
-	} {
-		_, err := Create(path)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "cannot write "+path) {
-			t.Errorf("%s: error is %v", path, err)
-		}
-	}
-}
-
-func checkOnly(t *testing.T, dir string, names ...string) {
+// check reports a file in a folder with another content than the wanted one, or another number of files.
+func check(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil || len(entries) != len(want) {
+		t.Errorf("the folder holds %v, %v: want %q", entries, err, want)
+	}
+	for name, content := range want {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); string(b) != content {
+			t.Errorf("%s holds %q, %v: want %q", name, b, err, content)
+		}
+	}
+}
+
+func checkError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error is %v, want one with %q", err, want)
+	}
+}
+
+// TestCommit: a file holds its old content until Commit, and for good without one.
+func TestCommit(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	for _, c := range []struct {
+		name                   string
+		finish, commit         bool
+		text, before, inTheEnd string
+	}{
+		{"new", false, true, "first, which is longer", "", "first, which is longer"},
+		{"replaced", false, true, "two", "first, which is longer", "two"},
+		{"given up", false, false, "three", "two", "two"},
+		{"finished and given up", true, false, "four", "two", "two"},
+		{"finished", true, true, "five", "two", "five"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = f.WriteString(c.text)
+			for i := 0; i < 2 && err == nil && c.finish; i++ {
+				err = f.Finish()
+			}
+			if b, _ := os.ReadFile(path); err != nil || string(b) != c.before {
+				t.Errorf("before Commit the file holds %q, %v", b, err)
+			}
+			if c.commit {
+				err = f.Commit()
+			}
+			if err == nil {
+				err = f.Close() // does nothing after Commit
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			check(t, dir, map[string]string{"f": c.inTheEnd})
+		})
+	}
+}
+
+// TestCreateErrors: errors name the path and the cause, not the temporary file.
+func TestCreateErrors(t *testing.T) {
+	dir := t.TempDir()
+	protected := filepath.Join(dir, "protected")
+	if err := os.WriteFile(protected, []byte("old"), 0o444); err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != len(names) {
-		t.Errorf("the folder holds %v, want %v", entries, names)
+	cases := map[string]string{filepath.Join(dir, "no", "f"): "no such file", dir: "it is a folder", "/dev/full": "no space left on device"}
+	if _, err := os.Stat("/dev/full"); err != nil {
+		delete(cases, "/dev/full")
 	}
+	if os.Geteuid() != 0 { // root may write everything
+		cases[protected] = "permission denied"
+	}
+	for path, want := range cases {
+		err := WriteFile(path, []byte("text"), 0o666)
+		checkError(t, err, want)
+		checkError(t, err, "cannot write "+path+": ")
+	}
+	check(t, dir, map[string]string{"protected": "old"})
 }
 
 // A link stays, and what it points to is replaced; a device is written to.
@@ -82,147 +101,39 @@ func TestLinksAndDevices(t *testing.T) {
 	if err := os.Symlink(target, link); err != nil {
 		t.Skip(err)
 	}
-	for _, path := range []string{link, os.DevNull} {
-		f, err := Create(path)
-		if err != nil {
-			t.Fatal(err)
+	for path, mode := range map[string]os.FileMode{link: os.ModeSymlink, os.DevNull: os.ModeDevice} {
+		if err := WriteFile(path, []byte("new"), 0o666); err != nil {
+			t.Error(err)
 		}
-		if _, err := f.Write([]byte("new")); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Commit(); err != nil {
-			t.Fatal(err)
+		if info, err := os.Lstat(path); err != nil || info.Mode()&mode == 0 {
+			t.Errorf("%s is %v, %v", path, info, err)
 		}
 	}
-	info, err := os.Lstat(link)
-	if err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link is %v, %v", info, err)
-	}
-	if b, err := os.ReadFile(target); err != nil || string(b) != "new" {
-		t.Errorf("the target holds %q, %v", b, err)
-	}
-	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
-		t.Errorf("%s is %v, %v", os.DevNull, info, err)
-	}
+	check(t, dir, map[string]string{"target": "new", "link": "new"})
 }
 
-func TestWriteFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a")
-	for _, content := range []string{"first, which is longer", "second"} {
-		if err := WriteFile(path, []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := os.ReadFile(path); err != nil || string(got) != content {
-			t.Errorf("read %q, %v", got, err)
-		}
-	}
-	if err := WriteFile(filepath.Join(dir, "none", "a"), nil, 0o666); err == nil {
-		t.Error("wrote into a folder that is not there")
-	}
-	if left, _ := os.ReadDir(dir); len(left) != 1 {
-		t.Errorf("%d files are left", len(left))
-	}
-}
-
-// A file that may not be written is not replaced either.
-func TestWriteProtected(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root may write everything")
-	}
-	path := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(path, []byte("old"), 0o444); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteFile(path, []byte("new"), 0o666); err == nil || !strings.Contains(err.Error(), "permission denied") {
-		t.Errorf("error is %v", err)
-	}
-}
-
-// A full disk is an error that does not name the temporary file.
-func TestFullDevice(t *testing.T) {
-	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip(err)
-	}
-	err := WriteFile("/dev/full", []byte("text"), 0o666)
-	if err == nil || !strings.Contains(err.Error(), "cannot write /dev/full: no space left on device") {
-		t.Errorf("error is %v", err)
-	}
-}
-
+// TestWriteFolder: all files of a folder change, or none, and folders that were made for nothing go.
 func TestWriteFolder(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "a", "b")
 	if err := CheckFolder(page); err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
-	checkOnly(t, dir)
+	check(t, dir, nil)
 	if err := WriteFolder(page, map[string][]byte{"x": []byte("1"), "y": []byte("2")}, nil); err != nil {
 		t.Fatal(err)
 	}
-	checkOnly(t, page, "x", "y")
-	// One of the files cannot be written: the others stay as they are.
+	check(t, page, map[string]string{"x": "1", "y": "2"})
 	if err := os.Mkdir(filepath.Join(page, "z"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 { // the order is random
-		err := WriteFolder(page, map[string][]byte{"x": []byte("3"), "y": []byte("4"), "z": nil}, nil)
-		if err == nil || !strings.Contains(err.Error(), "it is a folder") {
-			t.Errorf("error is %v", err)
-		}
-		for name, want := range map[string]string{"x": "1", "y": "2"} {
-			if b, _ := os.ReadFile(filepath.Join(page, name)); string(b) != want {
-				t.Errorf("%s holds %q", name, b)
-			}
-		}
-		checkOnly(t, page, "x", "y", "z")
+		checkError(t, WriteFolder(page, map[string][]byte{"x": []byte("3"), "y": []byte("4"), "z": nil}, nil), "it is a folder")
+		check(t, page, map[string]string{"x": "1", "y": "2", "z": ""})
 	}
-	// What was made for files that cannot be written does not stay either.
-	if err := WriteFolder(filepath.Join(dir, "new", "new"), map[string][]byte{"no/such": nil}, nil); err == nil {
-		t.Error("no error")
-	}
-	checkOnly(t, dir, "a")
-	// What is no folder is no parent of one.
+	checkError(t, WriteFolder(filepath.Join(dir, "new", "new"), map[string][]byte{"no/such": nil}, nil), "no such file")
+	check(t, dir, map[string]string{"a": ""})
 	for _, path := range []string{filepath.Join(page, "x"), filepath.Join(page, "x", "deep")} {
-		if err := CheckFolder(path); err == nil || !strings.Contains(err.Error(), "not a folder") {
-			t.Errorf("%s: error is %v", path, err)
-		}
-	}
-}
-
-// Files that are finished keep those before them until they are committed.
-func TestFinish(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "f")
-	if err := WriteFile(path, []byte("old"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	for _, commit := range []bool{false, true} {
-		f, err := Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Write([]byte("new")); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if err := f.Finish(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want := "old"
-		if commit {
-			want = "new"
-			if err := f.Commit(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-		if b, err := os.ReadFile(path); err != nil || string(b) != want {
-			t.Errorf("the file holds %q, %v, want %q", b, err, want)
-		}
-		checkOnly(t, dir, "f")
+		checkError(t, CheckFolder(path), "not a folder")
 	}
 }

@@ -8,13 +8,17 @@ import (
 	"syscall"
 )
 
-// canLock is true where a lock shows that a living process holds a file or folder.
-const canLock = true
+// canLock is true where a lock shows that a living process holds a file. nonblock opens a named pipe without
+// waiting for a reader; noReader is its error without one.
+const (
+	canLock  = true
+	nonblock = syscall.O_NONBLOCK
+	noReader = syscall.ENXIO
+)
 
-// Lock takes the lock of an open file or folder, which ends with the process or when the file is
-// closed, and reports whether it has, and if not, whether somebody else does: some folders
-// have no locks.
-func Lock(f *os.File) (taken, others bool) {
+// lock takes the lock of an open file, which ends with the process or when the file is closed, and reports
+// whether it has, and if not, whether another process has it: some folders have no locks.
+func lock(f *os.File) (taken, others bool) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 		case err == nil:
@@ -24,9 +28,3 @@ func Lock(f *os.File) (taken, others bool) {
 		}
 	}
 }
-
-// nonblock opens a named pipe without waiting for a reader; noReader is its error without one.
-const (
-	nonblock = syscall.O_NONBLOCK
-	noReader = syscall.ENXIO
-)

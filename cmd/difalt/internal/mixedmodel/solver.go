@@ -47,8 +47,8 @@ func (p *Prior) Multiply(dst, v []float64) {
 // ErrNumeric reports that rounding or overflow leaves a matrix without a Cholesky factor.
 var ErrNumeric = errors.New("the numbers of the task are out of range")
 
-// A Solver reduces tasks under one prior. It belongs to one goroutine. Set begins the work on a task; the
-// other methods are about that task.
+// A Solver reduces tasks under one prior. It belongs to one goroutine. Reset sets the prior, and Set the task
+// of the other methods.
 type Solver struct {
 	prior  *Prior
 	task   *Task
@@ -71,14 +71,7 @@ type buffers struct {
 	part, inner []float64 // of AddSpread
 }
 
-// NewSolver returns a solver for a prior, which must not change while the solver is in use.
-func NewSolver(prior *Prior) *Solver {
-	s := new(Solver)
-	s.Reset(prior)
-	return s
-}
-
-// Reset makes s a solver for another prior and keeps its memory.
+// Reset makes s a solver for a prior, which must not change while the solver is in use. s keeps its memory.
 func (s *Solver) Reset(prior *Prior) {
 	p := len(prior.Deviations)
 	s.prior, s.task, s.own = prior, nil, s.own[:0]
@@ -94,7 +87,10 @@ func (s *Solver) Reset(prior *Prior) {
 // Set factorises the covariance of a task, whose rows or products must not change until the next Set: n rows
 // cost n^2 P, products q^3/3 + q P for q columns of F. The error is ErrNumeric.
 func (s *Solver) Set(t *Task) error {
-	s.task, s.noise = t, s.prior.Noise*t.noise()
+	s.task, s.noise = t, s.prior.Noise
+	if t.Noise != 0 {
+		s.noise *= t.Noise
+	}
 	n := s.q
 	if t.G == nil {
 		n = t.Rows
@@ -102,13 +98,9 @@ func (s *Solver) Set(t *Task) error {
 	s.factor, s.vector, s.a = grow(s.factor, n*n), grow(s.vector, n), grow(s.a, n)
 	if t.G == nil {
 		s.rowCovariance()
-	} else {
-		s.productCovariance()
-	}
-	s.log = float64(t.Rows-n) * math.Log(s.noise)
-	if t.G == nil {
 		copy(s.vector, t.Y)
 	} else {
+		s.productCovariance()
 		s.project(s.vector, t.C)
 	}
 	if n > 0 {
@@ -118,6 +110,7 @@ func (s *Solver) Set(t *Task) error {
 		}
 		blas64.Trsv(blas.Trans, r, vector(s.vector))
 	}
+	s.log = float64(t.Rows-n) * math.Log(s.noise)
 	for i := range n {
 		s.log += 2 * math.Log(s.factor[i*n+i])
 	}
@@ -208,53 +201,44 @@ func (s *Solver) Square() float64 { return s.square }
 
 // Score sets dst, P entries, to X'V^-1 (y - X mean). dst must not alias mean.
 func (s *Solver) Score(dst, mean []float64) {
-	t, p := s.task, len(s.b)
-	if t.G == nil {
-		copy(s.a, t.Y)
-		if t.Rows > 0 {
-			blas64.Gemv(blas.NoTrans, -1, general(t.Rows, p, t.X), vector(mean), 1, vector(s.a))
-		}
-		s.backRows(dst)
-		return
+	if s.task.G == nil {
+		copy(s.a, s.task.Y)
 	}
-	copy(dst, t.C)
-	blas64.Symv(-1, symmetric(p, t.G), vector(mean), 1, vector(dst))
-	s.backProducts(dst)
+	copy(dst, s.task.C)
+	s.add(dst, -1, mean)
 }
 
 // Times sets dst, P entries, to X'V^-1 X v. dst must not alias v.
 func (s *Solver) Times(dst, v []float64) {
-	t, p := s.task, len(s.b)
-	if t.G == nil {
-		if t.Rows > 0 {
-			blas64.Gemv(blas.NoTrans, 1, general(t.Rows, p, t.X), vector(v), 0, vector(s.a))
-		}
-		s.backRows(dst)
-		return
-	}
-	blas64.Symv(1, symmetric(p, t.G), vector(v), 0, vector(dst))
-	s.backProducts(dst)
-}
-
-// backRows sets dst to X'V^-1 a.
-func (s *Solver) backRows(dst []float64) {
+	clear(s.a)
 	clear(dst)
-	if s.task.Rows > 0 {
-		blas64.Trsv(blas.Trans, s.triangle(), vector(s.a))
-		blas64.Trsv(blas.NoTrans, s.triangle(), vector(s.a))
-		blas64.Gemv(blas.Trans, 1, general(s.task.Rows, len(dst), s.task.X), vector(s.a), 0, vector(dst))
-	}
+	s.add(dst, 1, v)
 }
 
-// backProducts replaces x by (x - G F (noise I + F'G F)^-1 F'x) / noise, which is X'V^-1 e for x = X'e.
-func (s *Solver) backProducts(x []float64) {
-	if s.q > 0 {
-		s.project(s.a, x)
+// add sets dst to X'V^-1 (e + sign X v), where e is in s.a for rows, and X'e in dst for products.
+func (s *Solver) add(dst []float64, sign float64, v []float64) {
+	t, p, n := s.task, len(s.b), len(s.vector)
+	from := general(n, p, t.X)
+	if t.G != nil {
+		from = general(n, p, s.fg)
+		blas64.Symv(sign, symmetric(p, t.G), vector(v), 1, vector(dst))
+		s.project(s.a, dst)
+	} else {
+		clear(dst)
+	}
+	if n > 0 {
+		back := -1.0
+		if t.G == nil {
+			back = 1
+			blas64.Gemv(blas.NoTrans, sign, from, vector(v), 1, vector(s.a))
+		}
 		blas64.Trsv(blas.Trans, s.triangle(), vector(s.a))
 		blas64.Trsv(blas.NoTrans, s.triangle(), vector(s.a))
-		blas64.Gemv(blas.Trans, -1, general(s.q, len(x), s.fg), vector(s.a), 1, vector(x))
+		blas64.Gemv(blas.Trans, back, from, vector(s.a), 1, vector(dst))
 	}
-	floats.Scale(1/s.noise, x)
+	if t.G != nil { // (x - G F (noise I + F'G F)^-1 F'x) / noise is X'V^-1 e for x = X'e
+		floats.Scale(1/s.noise, dst)
+	}
 }
 
 // AddInformation adds M = X'V^-1 X to the upper triangle of m, P x P, and X'V^-1 y to h. It costs

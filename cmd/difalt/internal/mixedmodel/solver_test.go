@@ -60,7 +60,8 @@ func TestSolverAgainstDenseCovariance(t *testing.T) {
 					if n == 3 {
 						task.Noise = 0.6
 					}
-					s := NewSolver(prior)
+					s := new(Solver)
+					s.Reset(prior)
 					for range 2 { // the second time on used memory
 						if err := s.Set(task); err != nil {
 							t.Fatal(err)
@@ -71,6 +72,14 @@ func TestSolverAgainstDenseCovariance(t *testing.T) {
 			})
 		}
 	}
+}
+
+// noiseOf returns the variance of the noise of the solver's task.
+func noiseOf(s *Solver) float64 {
+	if s.task.Noise == 0 {
+		return s.prior.Noise
+	}
+	return s.prior.Noise * s.task.Noise
 }
 
 func check(t *testing.T, form string, s *Solver, x, y, mean []float64, c *mat.Dense) {
@@ -91,7 +100,7 @@ func check(t *testing.T, form string, s *Solver, x, y, mean []float64, c *mat.De
 	xp.Mul(xs, covariance)
 	v.Mul(&xp, xs.T())
 	for i := range n {
-		v.Set(i, i, v.At(i, i)+s.noise)
+		v.Set(i, i, v.At(i, i)+noiseOf(s))
 	}
 	if err := inverse.Inverse(&v); err != nil {
 		t.Fatal(err)
@@ -142,7 +151,7 @@ func checkCoefficients(t *testing.T, form string, s *Solver, xs *mat.Dense, ys *
 	}
 	want.Product(&path, covariance, path.T())
 	part.Mul(&gain, gain.T())
-	part.Scale(s.noise, &part)
+	part.Scale(noiseOf(s), &part)
 	want.Add(&want, &part)
 	part.Product(&path, c, path.T())
 	want.Add(&want, &part)
@@ -152,18 +161,10 @@ func checkCoefficients(t *testing.T, form string, s *Solver, xs *mat.Dense, ys *
 	near(t, form+": residual", []float64{s.task.Residual(theta)}, []float64{mat.Dot(&residual, &residual)})
 }
 
-func TestNewTaskKeepsTheSmallerForm(t *testing.T) {
-	if task := NewTask(make([]float64, 6), make([]float64, 2), 3); task.G != nil || task.X == nil {
-		t.Error("2 rows of 3 columns are not kept as rows")
-	}
-	if task := NewTask(make([]float64, 9), make([]float64, 3), 3); task.G == nil || task.X != nil {
-		t.Error("3 rows of 3 columns are not kept as products")
-	}
-}
-
 // Numbers beyond float64 are an error and no NaN.
 func TestSolverReportsOverflow(t *testing.T) {
-	s := NewSolver(&Prior{Deviations: []float64{1}, Noise: 1})
+	s := new(Solver)
+	s.Reset(&Prior{Deviations: []float64{1}, Noise: 1})
 	for form, task := range map[string]*Task{
 		"rows":     {Rows: 1, X: []float64{1e200}, Y: []float64{1}},
 		"products": {Rows: 1, G: []float64{math.Inf(1)}, C: []float64{1}},

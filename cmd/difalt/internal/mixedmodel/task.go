@@ -1,3 +1,10 @@
+// Package mixedmodel computes what a Gaussian linear mixed model needs of one task:
+//
+//	y = X theta + e,  theta = mean + deviation,  deviation ~ N(0, S),  e ~ N(0, Noise I),
+//
+// with S = diag(Deviations)^2 + Loadings Loadings'. A [Solver] reduces a [Task] under a [Prior] to its
+// information X'V^-1 X and X'V^-1 y, where V = X S X' + Noise I is the covariance of y for a known mean.
+// Likelihoods, posterior coefficients and their covariances follow from these two.
 package mixedmodel
 
 import (
@@ -17,26 +24,6 @@ type Task struct {
 	YY   float64   // y'y, in both forms
 	// Noise is the ratio of this task's noise variance to the prior's; 0 means 1.
 	Noise float64
-}
-
-func (t *Task) noise() float64 {
-	if t.Noise == 0 {
-		return 1
-	}
-	return t.Noise
-}
-
-// NewTask returns the task with rows x, n x P by rows, and targets y. It keeps x and y where there are fewer
-// rows than columns, and their products otherwise.
-func NewTask(x, y []float64, p int) *Task {
-	t := &Task{Rows: len(y), YY: floats.Dot(y, y)}
-	if t.Rows < p {
-		t.X, t.Y = x, y
-		return t
-	}
-	t.G, t.C = make([]float64, p*p), make([]float64, p)
-	t.AddRows(x, y)
-	return t
 }
 
 // AddRows adds the products of rows x, n x P by rows, and targets y to G and C. It leaves Rows and YY alone.

@@ -43,7 +43,7 @@ func OfFit(r *fit.Report) *Result {
 // OfOwners returns the result of a training with other owners.
 func OfOwners(r *owners.Report) *Result {
 	return &Result{
-		Scores: r.Scores, Verdict: r.Verdict, Converged: r.Converged, Notes: r.Notes, Tasks: r.Tasks(),
+		Scores: r.Scores, Verdict: r.Verdict, Converged: r.Converged, Notes: r.Notes, Tasks: r.Tasks,
 		Validation: r.Candidates, Nodes: r.Nodes, TaskCount: r.TaskCount, Traffic: r.Traffic, Account: r.Private,
 	}
 }

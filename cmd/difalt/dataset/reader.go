@@ -1,0 +1,266 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+)
+
+// A reader makes a table of the rows of one file after the other.
+type reader struct {
+	o      TableOptions
+	t      *Table    // nil before the first header
+	levels []*levels // by slot; nil for numbers
+	gaps   []gap     // by slot
+	input
+	columns        // of the current file
+	path    string // of the current file; empty for a stream
+	unit    string // "line" or "row"
+
+	// The current row.
+	at    int // line, or number of the row from 1
+	task  string
+	x     []float64 // by slot; NaN where a value is missing
+	empty []int     // slots without a value
+}
+
+// A gap counts the missing values of a slot.
+type gap struct {
+	count int
+	first int // line or row of the first one
+}
+
+// ErrMissing is in the chain of the error for missing values under MissingRefuse.
+var ErrMissing = errors.New("there are missing values")
+
+func newReader(o TableOptions) (*reader, error) { return &reader{o: o}, o.Validate() }
+
+// open begins a file whose columns have the given names. All files have the features of the first.
+func (r *reader) open(header []string, unit string) (err error) {
+	if r.columns, err = newColumns(header); err != nil {
+		return err
+	}
+	r.unit = unit
+	for slot, column := range []string{taskSlot: r.o.Task, weightSlot: r.o.Weight, markSlot: r.o.Holdout, targetSlot: r.o.Target} {
+		if column != "" || slot == taskSlot {
+			if err := r.take(column, slot); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.checkDropped(r.o.Drop); err != nil {
+		return err
+	}
+	if r.t == nil {
+		if err := r.begin(); err != nil {
+			return err
+		}
+	}
+	for j, column := range r.t.schema.Columns {
+		if err := r.take(column, featureSlot+j); err != nil {
+			return err
+		}
+	}
+	if more := r.unused(r.o.Drop); more != nil && r.o.Schema == nil {
+		return formatErrorf("Drop", more[:1], "column %q is not in the files before", more[0])
+	}
+	return nil
+}
+
+// begin starts the table with the features of the schema or of the first file.
+func (r *reader) begin() error {
+	features, categories := r.unused(r.o.Drop), make([]schema.Category, len(r.o.Categorical))
+	for i, column := range r.o.Categorical {
+		categories[i].Column = column
+	}
+	if s := r.o.Schema; s != nil {
+		features, categories = s.Columns, s.Categories
+	}
+	if len(features) == 0 {
+		return fmt.Errorf("the table has no feature columns: the columns are %s", quoted(r.header))
+	}
+	n := featureSlot + len(features)
+	r.levels, r.gaps, r.x = make([]*levels, n), make([]gap, n), make([]float64, n)
+	for _, c := range categories {
+		j := slices.Index(features, c.Column)
+		if j < 0 {
+			_, err := r.find(c.Column, "the categorical features")
+			if err == nil {
+				err = fmt.Errorf("the categorical column %q is not one of the features %s", c.Column, quoted(features))
+			}
+			return err
+		}
+		own := &levels{column: c.Column, fixed: r.o.Schema != nil, others: r.o.NewLevels}
+		for _, name := range c.Levels {
+			if _, err := own.names.of(name); err != nil {
+				return fmt.Errorf("the schema of column %q: the level %w", c.Column, err)
+			}
+		}
+		r.levels[featureSlot+j] = own
+	}
+	r.t = &Table{x: newChunks(len(features)), target: r.o.Target != ""}
+	r.t.schema.Columns = slices.Clone(features)
+	return nil
+}
+
+// note records how the current file was read.
+func (r *reader) note(sentence string) {
+	if r.path != "" {
+		sentence = r.path + ": " + sentence
+	}
+	r.t.notes = append(r.t.notes, sentence)
+}
+
+// holdsNames reports whether a slot is that of the tasks or of levels.
+func (r *reader) holdsNames(slot int) bool { return slot == taskSlot || r.levels[slot] != nil }
+
+// isNumber reports whether a column is a feature that is not categorical.
+func (r *reader) isNumber(col int) bool {
+	return r.slots[col] >= featureSlot && r.levels[r.slots[col]] == nil
+}
+
+// setName puts a trimmed name of a task or level in its slot.
+func (r *reader) setName(slot int, name string) error {
+	switch {
+	case slot == taskSlot && name != "":
+		r.task, r.x[slot] = name, 0
+	case slot == taskSlot || isMissing(name):
+		r.x[slot] = math.NaN()
+	default:
+		code, err := r.levels[slot].of(name)
+		if err != nil {
+			return fmt.Errorf("%s %d, %w", r.unit, r.at, err)
+		}
+		r.x[slot] = float64(code)
+	}
+	return nil
+}
+
+// setNumber puts a number of a binary file in the slot of its column, if there is one. NaN is missing.
+func (r *reader) setNumber(col int, v float64) error {
+	slot := r.slots[col]
+	why := refusal(v)
+	switch {
+	case slot == noSlot:
+	case why != "" && !math.IsNaN(v):
+		return fmt.Errorf("row %d, column %q: "+why, r.at, clip(r.header[col]), v)
+	case why == "" && r.holdsNames(slot):
+		return r.setName(slot, strconv.FormatFloat(v, 'f', -1, 64))
+	default:
+		r.x[slot] = v
+	}
+	return nil
+}
+
+// add appends the current row to the table, unless it lacks a value that it needs.
+func (r *reader) add() error {
+	t := r.t
+	r.empty = r.empty[:0]
+	for slot, v := range r.x {
+		if math.IsNaN(v) {
+			r.empty = append(r.empty, slot)
+		}
+	}
+	drop := len(r.empty) > 0 && (r.o.Missing != MissingKeep || r.empty[0] < featureSlot)
+	if !drop || r.o.Missing == MissingRefuse {
+		for _, slot := range r.empty {
+			if g := &r.gaps[slot]; g.count == 0 {
+				g.first = r.at
+			}
+			r.gaps[slot].count++
+		}
+	}
+	if drop {
+		t.dropped++
+		return nil
+	}
+	if w := r.x[weightSlot]; r.o.Weight != "" {
+		if w < 0 {
+			return fmt.Errorf("%s %d, column %q: the weight is %v: must not be negative", r.unit, r.at, r.o.Weight, w)
+		}
+		t.weights = append(t.weights, w)
+	}
+	if mark := r.x[markSlot]; r.o.Holdout != "" {
+		if mark != 0 && mark != 1 {
+			return fmt.Errorf("%s %d, column %q: the mark is %v: expected 1 for a test row, 0 for the others", r.unit, r.at, r.o.Holdout, mark)
+		}
+		t.held = append(t.held, mark == 1)
+	}
+	if err := t.add(r.task, r.x[featureSlot:], r.x[targetSlot]); err != nil {
+		return fmt.Errorf("%s %d: %w", r.unit, r.at, err)
+	}
+	return nil
+}
+
+// close ends a file. It refuses missing values unless the options allow them.
+func (r *reader) close() error {
+	var list []string
+	if r.o.Missing == MissingRefuse {
+		for col, slot := range r.slots {
+			if slot != noSlot && r.gaps[slot].count > 0 {
+				g := r.gaps[slot]
+				list = append(list, fmt.Sprintf("%d in column %q (first on %s %d)", g.count, clip(r.header[col]), r.unit, g.first))
+			}
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrMissing, text.List(list))
+}
+
+// table completes the table after the last file.
+func (r *reader) table() (*Table, error) {
+	t := r.t
+	if t.Rows() == 0 && t.dropped > 0 {
+		return nil, fmt.Errorf("the table has zero rows: all %d lack values", t.dropped)
+	}
+	if t.Rows() == 0 {
+		return nil, fmt.Errorf("the table has zero rows after the line of column names")
+	}
+	t.tasks.index = nil // it may take more memory than the names
+	s := &t.schema
+	t.missing = make([]int, len(s.Columns))
+	ranks := make([][]int32, len(s.Columns))
+	for j, own := range r.levels[featureSlot:] {
+		t.missing[j] = r.gaps[featureSlot+j].count
+		if own == nil {
+			continue
+		}
+		names, rank := own.sorted()
+		if len(names) == 0 {
+			return nil, fmt.Errorf("column %q has no value", own.column)
+		}
+		s.Categories = append(s.Categories, schema.Category{Column: own.column, Levels: names})
+		ranks[j] = rank
+	}
+	if s.Categories != nil {
+		t.ranks = ranks
+	}
+	t.features = s.Features()
+	if name, twice := firstDuplicate(t.features); twice {
+		return nil, fmt.Errorf("two features would be named %q: rename a column", name)
+	}
+	return t, nil
+}
+
+// isMissing reports whether a trimmed cell stands for a missing value.
+func isMissing(cell string) bool {
+	switch len(cell) {
+	case 0:
+		return true
+	case 2:
+		return strings.EqualFold(cell, "NA")
+	case 3:
+		return strings.EqualFold(cell, "NaN") || strings.EqualFold(cell, "N/A")
+	case 4:
+		return strings.EqualFold(cell, "null") || strings.EqualFold(cell, "None")
+	}
+	return false
+}
