@@ -22,7 +22,7 @@ WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 CHECKS = check-format check-modules check-release check-vet check-systems check-static check-generated \
 	test-race test-default test-faults test-arm64 test-mpi test-purego test-openblas test-tiers
 
-.PHONY: help setup build test $(CHECKS) test-long mutants malformed fuzz faults bench bench-disk bench-network bench-peers benchmarks figures release docker clean
+.PHONY: help setup build test $(CHECKS) test-long mutants malformed fuzz faults bench bench-network bench-peers benchmarks figures release docker clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -136,9 +136,6 @@ mutants: ## MUTANTS (100) small errors, drawn with SEED (1), that the tests shou
 
 bench: ## benchmarks of the kernel
 	$(GO) test -run '^$$' -bench . ./bench
-
-bench-disk: ## samples on disk, in a quarter of the memory, beside samples in memory; needs root and FOLDER, with SHAPE
-	./scripts/disk.sh $(FOLDER) $(SHAPE)
 
 bench-network: ## rounds over gRPC beside TLS by hand, and over MPI beside a C program
 	./scripts/network.sh

@@ -71,7 +71,7 @@ func BenchmarkIteration(b *testing.B) {
 	for _, shape := range shapes() {
 		p := measure.NewProblem(shape, seed)
 		for _, storage := range measure.Storages() {
-			name := fmt.Sprintf("shape=%s/storage=%s/kernel=%s", shape.Name, storage.Name, kernel.Info().Kernel)
+			name := fmt.Sprintf("shape=%s/storage=%s/kernel=%s", shape.Name, storage.Name, kernel.Describe().Kernel)
 			b.Run(name, func(b *testing.B) {
 				nodes := p.Pack(1, storage.Tasks)
 				for _, w := range workers() {
@@ -126,7 +126,7 @@ func BenchmarkSolver(b *testing.B) {
 			b.Fatal(err)
 		}
 		p := measure.NewProblem(shape[0], seed)
-		name := fmt.Sprintf("shape=%s/nodes=%d/rounds=%d/kernel=%s", net.shape, net.nodes, net.rounds, kernel.Info().Kernel)
+		name := fmt.Sprintf("shape=%s/nodes=%d/rounds=%d/kernel=%s", net.shape, net.nodes, net.rounds, kernel.Describe().Kernel)
 		if net.method != difalt.DifAltGDmin {
 			name = fmt.Sprintf("method=%v/%s", net.method, name)
 		}
@@ -202,7 +202,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 	net := network(b, graph, topology.Metropolis)
 	problem := &difalt.Problem{Nodes: p.Pack(10, kernel.Float64)}
-	b.Run(fmt.Sprintf("shape=small/nodes=10/iterations=100/kernel=%s/workers=1", kernel.Info().Kernel), func(b *testing.B) {
+	b.Run(fmt.Sprintf("shape=small/nodes=10/iterations=100/kernel=%s/workers=1", kernel.Describe().Kernel), func(b *testing.B) {
 		for b.Loop() {
 			_, err := difalt.Run(context.Background(), problem, net,
 				difalt.Options{Rank: p.Rank, Iterations: 100, EveryIteration: true, Workers: 1})
@@ -241,7 +241,7 @@ func BenchmarkFigure1(b *testing.B) {
 	for _, w := range workers() {
 		for _, mixed := range []bool{false, true} {
 			o.Workers, o.MixedPrecision = w, mixed
-			b.Run(fmt.Sprintf("mixed=%v/kernel=%s/workers=%d", mixed, kernel.Info().Kernel, w), func(b *testing.B) {
+			b.Run(fmt.Sprintf("mixed=%v/kernel=%s/workers=%d", mixed, kernel.Describe().Kernel, w), func(b *testing.B) {
 				for b.Loop() {
 					res, err := difalt.Run(ctx, p, net, o)
 					if err != nil {

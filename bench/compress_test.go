@@ -5,7 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
 )
 
 // BenchmarkCompressed is a step of one task with more samples than features, on its samples and on the
@@ -38,5 +41,23 @@ func BenchmarkCompressed(b *testing.B) {
 				tasks.Compressed()
 			}
 		})
+	}
+}
+
+// BenchmarkTallRun is a whole run of 60 tasks with 1000 samples of 20 features on six nodes, which compresses
+// them.
+func BenchmarkTallRun(b *testing.B) {
+	p := measure.NewProblem(measure.Shape{Name: "tall", Tasks: 60, Samples: 1000, Features: 20, Rank: 4}, seed)
+	graph, err := topology.Ring(6)
+	if err != nil {
+		b.Fatal(err)
+	}
+	net, problem := network(b, graph, topology.Metropolis), &difalt.Problem{Nodes: p.Pack(6, kernel.Float64)}
+	for b.Loop() {
+		res, err := difalt.Run(b.Context(), problem, net, difalt.Options{Rank: p.Rank, Iterations: 100, EveryIteration: true, Workers: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(res.Last.Objective, "objective")
 	}
 }

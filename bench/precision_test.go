@@ -25,7 +25,7 @@ func BenchmarkPrecision(b *testing.B) {
 				b.Fatal(err)
 			}
 			for _, w := range workers() {
-				name := fmt.Sprintf("shape=%s/noise=%g/kernel=%s/workers=%d", shape.Name, noise, kernel.Info().Kernel, w)
+				name := fmt.Sprintf("shape=%s/noise=%g/kernel=%s/workers=%d", shape.Name, noise, kernel.Describe().Kernel, w)
 				b.Run(name, func(b *testing.B) { precision(b, p, difalt.Options{Rank: shape.Rank, Workers: w}) })
 			}
 		}

@@ -16,7 +16,7 @@ func BenchmarkProportion(b *testing.B) {
 	const tasks, n = 4, 64
 	for _, d := range []int{64, 256, 1024, 4096, 20000} {
 		for _, r := range []int{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 13, 14, 16, 17, 20, 24, 28, 29, 32, 48, 64} {
-			b.Run(fmt.Sprintf("features=%d/rank=%d/kernel=%s", d, r, kernel.Info().Kernel), func(b *testing.B) {
+			b.Run(fmt.Sprintf("features=%d/rank=%d/kernel=%s", d, r, kernel.Describe().Kernel), func(b *testing.B) {
 				p := measure.NewProblem(measure.Shape{Tasks: tasks, Samples: n, Features: d, Rank: r}, seed)
 				g := kernel.NewGroup(p.Pack(1, kernel.Float64)[0], r)
 				ws := kernel.NewWorkspace(n, d, r)

@@ -62,7 +62,7 @@ func eachShape(b *testing.B, reads bool, stage func(*task) (run func(), flops in
 	defer pool.Close()
 	c := measure.NewCeiling(pool)
 	for _, s := range measure.Shapes() {
-		b.Run(fmt.Sprintf("shape=%s/kernel=%s", s.Name, kernel.Info().Kernel), func(b *testing.B) {
+		b.Run(fmt.Sprintf("shape=%s/kernel=%s", s.Name, kernel.Describe().Kernel), func(b *testing.B) {
 			run, flops := stage(newTask(s))
 			for b.Loop() {
 				run()
@@ -87,7 +87,7 @@ func BenchmarkLeastSquares(b *testing.B) {
 	eachShape(b, false, func(k *task) (func(), int) {
 		ws := lsq.NewWorkspace(k.Samples, k.Rank)
 		return func() {
-			lsq.Solve(k.b, k.products(), k.y, 0, ws)
+			lsq.Solve(k.b, k.products(), k.y, lsq.Options{}, ws)
 		}, 2*k.Rank*k.Rank*k.Samples + 4*k.Samples*k.Rank
 	})
 }
@@ -132,7 +132,7 @@ func BenchmarkMix(b *testing.B) {
 		nodes, d, r int
 		edge        float64
 	}{{20, 600, 4, 0.5}, {100, 100, 10, 0.1}} {
-		name := fmt.Sprintf("nodes=%d/features=%d/rank=%d/rounds=10/kernel=%s", net.nodes, net.d, net.r, kernel.Info().Kernel)
+		name := fmt.Sprintf("nodes=%d/features=%d/rank=%d/rounds=10/kernel=%s", net.nodes, net.d, net.r, kernel.Describe().Kernel)
 		b.Run(name, func(b *testing.B) {
 			graph, err := topology.ErdosRenyi(net.nodes, net.edge, seed)
 			if err != nil {

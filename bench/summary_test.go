@@ -38,13 +38,13 @@ func keep(s share) {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 && len(shares) > 0 {
-		summarize(os.Stdout, kernel.Info(), shares)
+		summarize(os.Stdout, kernel.Describe(), shares)
 	}
 	os.Exit(code)
 }
 
 // summarize says what the numbers of BenchmarkIteration mean.
-func summarize(w io.Writer, info kernel.Information, shares []share) {
+func summarize(w io.Writer, info kernel.Description, shares []share) {
 	fmt.Fprintf(w, "\nWhat this means, on %s (kernel %s). No iteration takes less time than reading the samples once,\n"+
 		"nor than its arithmetic at the peak of multiply-adds; both were measured in the same turns.\n\n", info.CPU, info.Kernel)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -1,17 +1,16 @@
-// Package openblas does a chunk of tasks of the kernel in one call to C over OpenBLAS and
-// LAPACK. It is part of builds with -tags openblas only; other
-// builds do not need cgo.
+// Package openblas computes a chunk of tasks of the kernel in one call to C over OpenBLAS and LAPACK. It
+// belongs to builds with -tags openblas only; other builds do not need cgo.
 //
-// Package kernel uses it where the processor has no tiles in assembly, or where DIFALT_KERNEL=openblas
-// asks for it; nothing else should import it. Importing it changes nothing in a program:
-// gonum uses OpenBLAS only after a call of Use.
+// Package kernel uses it where the processor has no tiles in assembly, and with DIFALT_KERNEL=openblas. No
+// other package should import it. Importing it changes nothing in a program: gonum uses OpenBLAS only after a
+// call of Use.
 //
-// The build needs a C compiler, OpenBLAS and, on Linux, LAPACKE; CONTRIBUTING.md says which
-// packages those are. For libraries elsewhere set CGO_CFLAGS and CGO_LDFLAGS, for instance
+// The build needs a C compiler, OpenBLAS and, on Linux, LAPACKE; CONTRIBUTING.md names the packages. For
+// libraries elsewhere set CGO_CFLAGS and CGO_LDFLAGS, for instance
 //
 //	CGO_CFLAGS=-I/opt/openblas/include CGO_LDFLAGS=-L/opt/openblas/lib go build -tags openblas ./...
 //
-// An OpenBLAS that is older than the processor may not know it and then runs code
-// of 2004, without AVX: difalt info shows "Prescott". The variable
-// OPENBLAS_CORETYPE names a better one, such as Haswell or SkylakeX.
+// An OpenBLAS that is older than the processor may not detect it and then runs code of 2004, without AVX:
+// difalt info shows "Prescott". The variable OPENBLAS_CORETYPE names a better one, such as Haswell or
+// SkylakeX.
 package openblas

@@ -29,8 +29,8 @@ import (
 	lapacknetlib "gonum.org/v1/netlib/lapack/netlib"
 )
 
-// Use has gonum's blas64 and lapack64 compute with OpenBLAS, in the whole program, and
-// limits OpenBLAS to one thread: gonum's callers have goroutines of their own.
+// Use registers OpenBLAS with gonum's blas64 and lapack64 for the whole program, and limits OpenBLAS to one
+// thread for good: gonum's callers have goroutines of their own.
 func Use() {
 	blas64.Use(blasnetlib.Implementation{})
 	lapack64.Use(lapacknetlib.Implementation{})
@@ -125,11 +125,11 @@ type Rows struct{ First, Count []int }
 //	Grad      += X_t' (X_t U b_t - y_t) b_t'
 //	Objective += |X_t U b_t - y_t|^2
 //
-// (Alg. 3, lines 7 to 11), and stops at the first task whose least squares has fewer equations than
-// unknowns, nearly dependent columns, or numbers that overflow or are not finite: package lsq solves
-// that one. Step returns the task at which it stopped, or hi. A call for the tasks behind it does
-// not check the shapes again. Step does not allocate. Meanwhile OpenBLAS has one thread; the number
-// of threads is restored when no Step runs any more.
+// (Alg. 3, lines 7 to 11), and stops at the first task whose least squares has fewer equations than unknowns,
+// nearly dependent columns, or numbers that overflow or are not finite: package lsq solves that one. Step
+// returns the task at which it stopped, or hi. A call for the tasks behind it does not check the shapes
+// again. Step does not allocate. OpenBLAS has one thread during a Step; its number of threads is restored
+// after the last one.
 func (s *Tasks) Step(lo, hi int) (next int) {
 	if s.hi == 0 || lo < s.lo || hi > s.hi {
 		s.check(lo, hi)
@@ -183,12 +183,13 @@ func (s *Tasks) check(lo, hi int) {
 		len(s.U.Data) < (r-1)*s.U.Stride+d || len(s.Grad.Data) < (r-1)*s.Grad.Stride+d {
 		panic(short)
 	}
-	samples := min(max(len(s.X64), len(s.X32))/s.Ldx, len(s.Y))
+	// The last row may end behind its features.
+	samples := min((max(len(s.X64), len(s.X32))+s.Ldx-d)/s.Ldx, len(s.Y))
 	s.Fit.check(lo, hi, s.MaxRows, samples)
 	s.Gradient.check(lo, hi, s.MaxRows, samples)
 }
 
-// check panics unless tasks lo to hi have at most so many rows each, of samples rows.
+// check panics unless tasks lo to hi have at most the given rows each, and lie within samples rows.
 func (r Rows) check(lo, hi, most, samples int) {
 	if min(len(r.First), len(r.Count)) < hi {
 		panic(short)

@@ -69,7 +69,8 @@ ptrdiff_t difalt_work(ptrdiff_t max_rows, ptrdiff_t ldx, ptrdiff_t r) {
 static const double *samples(const difalt_args *s, const scratch *k, ptrdiff_t first, ptrdiff_t n) {
 	if (s->x64) return s->x64 + first * s->ldx;
 	const float *x = s->x32 + first * s->ldx;
-	for (ptrdiff_t i = 0; i < n * s->ldx; i++) k->x[i] = x[i];
+	for (ptrdiff_t i = 0; i < n; i++)
+		for (int j = 0; j < s->d; j++) k->x[i * s->ldx + j] = x[i * s->ldx + j];
 	return k->x;
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/eigen"
 	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -39,7 +38,7 @@ func (k *distance) between(u, v *kernel.Basis) float64 {
 	k.m.CopyFrom(v)
 	project(k.m, u, k.inner)
 	dense.MulTN(blas64.GeneralCols{Rows: vr, Cols: vr, Stride: vr, Data: k.gram}, k.m.Matrix(), k.m.Matrix())
-	return math.Sqrt(max(0, eigen.Largest(k.gram, vr, k.work)))
+	return math.Sqrt(max(0, largestEigenvalue(k.gram, vr, k.work)))
 }
 
 // project replaces v by (I - u u') v; inner is scratch for v'u.

@@ -31,21 +31,21 @@ func learn(ctx context.Context, nodes []*kernel.Tasks, graph *topology.Graph) (*
 func fiveSites(noise float64) (nodes []*kernel.Tasks) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 5 {
-		var xs [][]float64 // the samples of all tasks of a site
-		var ys []float64
-		first := []int{0} // the first sample of every task, and the number of samples
+		const d, stride = 20, 24 // features, and their number rounded up to a multiple of 8
+		var xs, ys []float64     // the samples of all tasks of a site, row after row
+		first := []int{0}        // the first sample of every task, and the number of samples
 		for range 8 {
 			b0, b1 := rng.NormFloat64(), rng.NormFloat64()
 			for range 15 {
-				x := make([]float64, 20)
-				for k := range x {
+				x := make([]float64, stride)
+				for k := range d {
 					x[k] = rng.NormFloat64()
 				}
-				xs, ys = append(xs, x), append(ys, b0*x[0]+b1*x[1]+noise*rng.NormFloat64())
+				xs, ys = append(xs, x...), append(ys, b0*x[0]+b1*x[1]+noise*rng.NormFloat64())
 			}
-			first = append(first, len(xs))
+			first = append(first, len(ys))
 		}
-		nodes = append(nodes, kernel.TasksOf(xs, ys, first, kernel.Float64))
+		nodes = append(nodes, kernel.View(xs, stride, d, first, ys))
 	}
 	return nodes
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt/features"
 	"github.com/difalt/difalt/internal/settings"
+	"github.com/difalt/difalt/internal/sizes"
 )
 
 // facts describe the data of all nodes; all nodes have the same.
@@ -30,7 +31,7 @@ func (s *Solver) compare(ctx context.Context) (f facts, err error) {
 	n := len(same)
 	rows := make([][]float64, len(s.problem.Nodes))
 	for i, k := range s.problem.Nodes {
-		xx, yy := k.SquareSums()
+		xx, yy := sizes.Squares(k)
 		rows[i] = append(same[:n:n], float64(k.Len()), float64(k.TotalSamples()), xx*sumScale, yy*sumScale, 0)
 		if !s.o.AnyFeatures && features.Misleading(k) {
 			rows[i][n+4] = 1

@@ -11,6 +11,7 @@ import (
 	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/mat"
 )
 
 // draw returns a problem of the paper's model; kappa 0 draws Gaussian coefficients.
@@ -22,6 +23,20 @@ func draw(t testing.TB, nodes, d, tasks, n, r int, kappa, noise float64, seed ui
 		t.Fatal(err)
 	}
 	return p
+}
+
+// pack returns the tasks with the given matrices and responses.
+func pack(x []mat.Matrix, y [][]float64) *kernel.Tasks {
+	samples := make([]int, len(x))
+	for t := range samples {
+		samples[t] = len(y[t])
+	}
+	_, d := x[0].Dims()
+	b := kernel.NewBuilder(d, samples, kernel.Float64)
+	for t := range samples {
+		b.SetTask(t, x[t], y[t])
+	}
+	return b.Tasks()
 }
 
 // network returns a network in this process.

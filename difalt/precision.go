@@ -16,8 +16,8 @@ func (s *Solver) reduceSamples() {
 	}
 	s.records.reduced = true
 	for _, g := range s.state.groups {
-		g.Reduce()
-		g.FollowAnchors()
+		g.EnableMixedPrecision()
+		g.RefreshAutomatically()
 	}
 }
 
@@ -27,7 +27,7 @@ func (s *Solver) readExactly() {
 		return
 	}
 	for _, g := range s.state.groups {
-		g.Anchor()
+		g.RefreshReference()
 	}
 	s.executor.Step(s.state.u, s.o.Ridge)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 	"github.com/difalt/difalt/topology"
@@ -14,7 +15,9 @@ import (
 
 // A Problem has the data of a run: the tasks of every node that lives in this process. It is read only.
 type Problem struct {
-	// Nodes[i] has the tasks of node Hosted()[i] of the network; in one process, of node i.
+	// Nodes[i] has the tasks of node Hosted()[i] of the network; in one process, of node i. Without SampleSplit, tasks
+	// with many more than d+1 samples are compressed to d+1 rows at the start (kernel.Tasks.Compressed) where that saves
+	// time in a run of 100 iterations. Results then agree with those of the samples to rounding.
 	Nodes []*kernel.Tasks
 	// Start is the d x r start of the power iteration (Alg. 2, line 8), the same at all nodes. Nil draws
 	// standard Gaussian entries from Options.Seed.
@@ -93,7 +96,7 @@ const leastNumber, mostNumber = 1e-6, 1e6
 // checkTasks returns a *DataError for the first number of a node that is not finite, and for a node whose
 // numbers are too large or too small.
 func checkTasks(node int, k *kernel.Tasks) error {
-	x, y := k.MaxAbs()
+	x, y := sizes.Largest(k)
 	if finite(x) && finite(y) {
 		for i, v := range []float64{x, y} {
 			if v != 0 && !(v >= leastNumber && v <= mostNumber) {

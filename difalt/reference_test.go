@@ -348,7 +348,7 @@ func ragged(t *testing.T, nodes, d, tasks, r int, seed uint64) *difalt.Problem {
 			}
 			x, y = append(x, a), append(y, v.RawVector().Data)
 		}
-		p.Nodes = append(p.Nodes, kernel.NewTasks(x, y, kernel.Float64))
+		p.Nodes = append(p.Nodes, pack(x, y))
 	}
 	return p
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/sizes"
 )
 
 const snapshotVersion = 10
@@ -89,7 +90,7 @@ func (s *Solver) identity() uint64 {
 	settings := slices.DeleteFunc(s.settings(), func(x wire.Setting) bool { return slices.Contains(endings, x.Name) })
 	fmt.Fprint(h, settings, s.exchange.Hosted())
 	for _, k := range s.problem.Nodes {
-		x, y := k.SquareSums()
+		x, y := sizes.Squares(k)
 		fmt.Fprintf(h, "%d %x %x", k.Features(), x, y)
 		for t := range k.Len() {
 			fmt.Fprintf(h, " %d", k.Samples(t))

@@ -65,7 +65,7 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	if p == nil || net == nil {
 		return nil, errors.New("difalt: need a problem and a network")
 	}
-	if err := errors.Join(kernel.Err(), o.Validate(), p.Validate(net.Hosted(), o.Rank)); err != nil {
+	if err := errors.Join(kernel.CheckEnvironment(), o.Validate(), p.Validate(net.Hosted(), o.Rank)); err != nil {
 		return nil, err
 	}
 	s := &Solver{problem: p, net: net, o: o.withDefaults(), pool: kernel.NewPool(o.Workers)}
@@ -93,6 +93,9 @@ func newState(p *Problem, o *Options, nodes int) state {
 		scalars: make([][]float64, l), totals: make([][]float64, l),
 	}
 	for _, tasks := range p.Nodes {
+		if !o.SampleSplit {
+			tasks = compressed(tasks, r)
+		}
 		s.u, s.z = append(s.u, kernel.NewBasis(d, r)), append(s.z, kernel.NewBasis(d, r))
 		s.groups, s.qr = append(s.groups, kernel.NewGroup(tasks, r)), append(s.qr, newQRWork(r))
 	}

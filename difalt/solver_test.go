@@ -247,7 +247,7 @@ func TestErrors(t *testing.T) {
 	with := func(change func(x *mat.Dense, y []float64)) *difalt.Problem {
 		x, y := mat.NewDense(3, 6, slices.Repeat([]float64{1, -1, .5}, 6)), []float64{1, 2, 3}
 		change(x, y)
-		return &difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0], kernel.NewTasks([]mat.Matrix{mat.NewDense(1, 6, nil), x}, [][]float64{{1}, y}, kernel.Float64)}}
+		return &difalt.Problem{Nodes: []*kernel.Tasks{good.Nodes[0], pack([]mat.Matrix{mat.NewDense(1, 6, nil), x}, [][]float64{{1}, y})}}
 	}
 	basis := func(d, r int, v float64) *kernel.Basis {
 		u := orthonormal(d, r, 1)

@@ -10,6 +10,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -138,7 +139,7 @@ func (s *Solver) thresholds(ctx context.Context, x consensus.Exchange) ([][]floa
 	alpha := make([][]float64, len(s.problem.Nodes))
 	factor := 9 * s.o.Kappa * s.o.Kappa * s.o.Mu * s.o.Mu
 	for i := range alpha {
-		_, yy := s.samples(i, 0).SquareSums()
+		yy := sizes.Responses(s.samples(i, 0))
 		alpha[i] = []float64{factor * s.state.nodes * float64(s.parts()) / float64(s.facts.samples) * yy}
 		if x.Exact() {
 			alpha[i][0] = factor * s.facts.yy

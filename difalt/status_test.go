@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/longtest"
+	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -26,7 +27,7 @@ func pooled(p *difalt.Problem) *kernel.Tasks {
 			x, y = append(x, rows), append(y, k.Y(t))
 		}
 	}
-	return kernel.NewTasks(x, y, kernel.Float64)
+	return pack(x, y)
 }
 
 // descent returns the objective after plain preconditioned steps from u: U <- QR(U - s grad P^-1/(n m)), independent of the
@@ -34,7 +35,7 @@ func pooled(p *difalt.Problem) *kernel.Tasks {
 func descent(k *kernel.Tasks, u *kernel.Basis, iterations int) float64 {
 	_, r := u.Dims()
 	g, u := kernel.NewGroup(k, r), u.Clone()
-	xx, _ := k.SquareSums()
+	xx, _ := sizes.Squares(k)
 	nm := xx / float64(k.Features()) / float64(k.Len())
 	best := math.Inf(1)
 	for i := range iterations {
@@ -146,7 +147,7 @@ func atSaddle() *difalt.Problem {
 			features.Scale(math.Sqrt(n), x)
 			xs, ys = append(xs, features), append(ys, y)
 		}
-		p.Nodes, p.U0 = append(p.Nodes, kernel.NewTasks(xs, ys, kernel.Float64)), append(p.U0, start)
+		p.Nodes, p.U0 = append(p.Nodes, pack(xs, ys)), append(p.U0, start)
 	}
 	return p
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// A backend computes Alg. 3, lines 7 to 11, for runs of tasks. The process has one, chosen when it
-// starts: by the environment variable DIFALT_KERNEL, or else the fastest of this build. Steps on
-// the copy of Group.Reduce, and those of its anchors, are the tiles' in every case.
+// A backend computes Alg. 3, lines 7 to 11, for runs of tasks. The process has one, chosen when it starts: by
+// the environment variable DIFALT_KERNEL, or else the fastest of this build. Steps in mixed precision, and
+// tasks whose rows workers share, are the tiles' in every case.
 type backend interface {
-	// step solves the least squares of the tasks of a chunk and stores b_t and the statuses in the
-	// group. With gradient it adds the partial gradient and the squared residuals of the samples of
-	// the gradient to the chunk; without, only the squared residuals of the least squares. The
-	// workspace fits, and is this call's.
+	// step solves the least squares of the tasks of a chunk and stores b_t and the statuses in the group.
+	// With gradient it adds the partial gradient and the squared residuals of the samples of the gradient to
+	// the chunk; without, only the squared residuals of the least squares. The workspace is large enough, and
+	// serves this call.
 	step(g *Group, c *chunk, u *Basis, ridge float64, ws *Workspace, gradient bool)
 }
 
-// The names of the backends that are not tiles, as DIFALT_KERNEL spells them, and of builds.
+// The names of the backends besides the tiles, as DIFALT_KERNEL spells them, and of builds.
 const (
 	gonumName    = "gonum"
 	openBLASName = "openblas"
@@ -26,10 +26,9 @@ const (
 
 var chosen, chosenName, unavailable = choose(tile.Requested())
 
-// choose returns the backend of a name, and its name, "" for the tiles. For no name that is the
-// tiles, or OpenBLAS where the processor has no tiles in assembly and the build has OpenBLAS: 1.8 to
-// 6.8 times faster than portable Go. For a name that this machine or build does not have it is the
-// tiles, and an error.
+// choose returns the backend of a name and its name, "" for the tiles. Without a name that is the tiles, or
+// OpenBLAS where the processor has no tiles in assembly and the build has OpenBLAS: 1.8 to 6.8 times faster
+// than portable Go. For a name that this machine or build does not have it returns the tiles and an error.
 func choose(name string) (backend, string, error) {
 	if name != "" && !slices.Contains(available(), name) {
 		return tiles{}, "", fmt.Errorf("%s=%s: unknown kernel, or not available on this machine and build: have %v", tile.Variable, name, available())
@@ -43,7 +42,7 @@ func choose(name string) (backend, string, error) {
 	return tiles{}, "", nil
 }
 
-// available returns what DIFALT_KERNEL may name.
+// available returns the names that DIFALT_KERNEL may have.
 func available() (names []string) {
 	for _, t := range tile.Available() {
 		names = append(names, t.String())

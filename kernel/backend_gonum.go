@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 
+	"github.com/difalt/difalt/internal/lstsq"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/blas"
@@ -12,8 +13,8 @@ import (
 )
 
 // gonumBackend computes Alg. 3, lines 7 to 11, operation by operation, with blas64 and lapack64: the
-// specification of the tiles and the reference of their tests. Whoever has registered another
-// BLAS and LAPACK there, as UseBLAS does, computes with these.
+// specification of the tiles and the reference of their tests. It computes with the BLAS and LAPACK that are
+// registered there, by UseBLAS for instance.
 type gonumBackend struct{}
 
 // gonumWork is the scratch memory of a gonumBackend.
@@ -35,8 +36,8 @@ func newGonumWork(n, d, r int) *gonumWork {
 
 func (gonumBackend) step(g *Group, c *chunk, u *Basis, ridge float64, ws *Workspace, gradient bool) {
 	k := ws.gonum
-	transposed := blas64.General{Rows: u.r, Cols: u.d, Stride: u.stride, Data: u.data} // U'
-	sum := blas64.General{Rows: u.r, Cols: u.d, Stride: u.stride, Data: c.grad.data}   // the gradient, transposed
+	transposed := blas64.General{Rows: u.r, Cols: u.d, Stride: u.stride, Data: u.data}
+	sum := blas64.General{Rows: u.r, Cols: u.d, Stride: u.stride, Data: c.grad.data} // transposed as well
 	for t := c.lo; t < c.hi; t++ {
 		b, from := vector(g.B[t*g.r:][:g.r]), g.fit
 		x := k.samples(from, t)
@@ -63,8 +64,8 @@ func (gonumBackend) step(g *Group, c *chunk, u *Basis, ridge float64, ws *Worksp
 	}
 }
 
-// solve computes b = argmin |A b - y|^2 + ridge |b|^2 by Householder reflectors. Where R is not of
-// full rank beyond doubt, and for fewer rows than columns, package lsq decides, as everywhere.
+// solve computes b = argmin |A b - y|^2 + ridge |b|^2 by Householder reflectors. Where R may not have full
+// rank, and for fewer rows than columns, package lstsq decides, as for the tiles.
 func (k *gonumWork) solve(b []float64, a blas64.General, y []float64, ridge float64, ws *Workspace) lsq.Status {
 	n, r := a.Rows, a.Cols
 	m := n
@@ -83,7 +84,7 @@ func (k *gonumWork) solve(b []float64, a blas64.General, y []float64, ridge floa
 		lapack64.Geqrf(qr, k.tau[:r], k.work, len(k.work))
 		lapack64.Ormqr(blas.Left, blas.Trans, qr, k.tau[:r], c, k.work, len(k.work))
 		top := blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: r, Stride: r, Data: qr.Data}
-		const doubt = 1e-12 // far above the rounding at which package lsq draws the line
+		const doubt = 1e-12 // far above the tolerance of package lstsq
 		if lapack64.Trtrs(blas.NoTrans, top, rowMajor(r, 1, c.Data)) &&
 			lapack64.Trcon(lapack.MaxColumnSum, top, k.work, k.integers[:r]) > doubt && tile.MaxAbs(c.Data[:r]) <= math.MaxFloat64 {
 			copy(b, c.Data)
@@ -97,12 +98,12 @@ func (k *gonumWork) solve(b []float64, a blas64.General, y []float64, ridge floa
 		}
 	}
 	ws.lsq.Next = 0
-	return lsq.Solve(b, columns, y, ridge, ws.lsq)
+	s, _ := lstsq.Solve(b, &columns, y, ridge, lstsq.Tolerance(n, r), ws.lsq)
+	return lsq.Status(s)
 }
 
 // samples returns X_t of a task.
 func (k *gonumWork) samples(t *Tasks, task int) blas64.General {
-	t.ahead(task)
 	n, at := t.rows[task], t.first[task]*t.stride
 	if t.storage == Float64 {
 		return blas64.General{Rows: n, Cols: t.d, Stride: t.stride, Data: t.x64[at:]}

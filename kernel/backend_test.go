@@ -15,7 +15,7 @@ import (
 // backends returns the names of all backends but the tiles, which come first in each test.
 func backends() []string {
 	all := []string{"gonum", "openblas"}
-	return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(kernel.Info().Available, name) })
+	return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(kernel.Describe().Available, name) })
 }
 
 // use switches to a backend for the rest of the test.

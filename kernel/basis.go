@@ -10,12 +10,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Basis is a d x r matrix stored by columns: the representation U of a node, or
-// a gradient with respect to it. Column j is contiguous and followed by zeros up
-// to the column stride.
+// A Basis is a d x r matrix stored by columns: the representation U of a node, or a gradient with respect to
+// it. Zeros follow each column up to the column stride.
 //
-// A Basis belongs to whoever made it; nothing in this package keeps a reference
-// after a call returns.
+// A Basis belongs to its maker; no call of this package keeps a reference to it.
 type Basis struct {
 	d, r, stride int
 	data         []float64
@@ -24,8 +22,8 @@ type Basis struct {
 // maxNumbers is the largest number of float64 in one allocation. Sizes below it do not overflow.
 const maxNumbers = math.MaxInt / 16
 
-// NewBasis returns a zero d x r basis. It panics if d or r is not positive, or if their
-// product is beyond the memory of any machine.
+// NewBasis returns a zero d x r basis. It panics if d or r is not positive, or if their product is beyond the
+// memory of any machine.
 func NewBasis(d, r int) *Basis {
 	if d <= 0 || r <= 0 {
 		panic(badBasis)
@@ -67,12 +65,11 @@ func (u *Basis) Stride() int { return u.stride }
 // Col returns column j. The slice aliases the basis.
 func (u *Basis) Col(j int) []float64 { return u.data[j*u.stride:][:u.d:u.d] }
 
-// Data returns all r columns, each padded to Stride entries. The slice aliases the basis.
-// The entries behind the d of a column are zero; a call that reads the basis clears them first
-// if the caller has written other numbers there.
+// Data returns all r columns, each padded to Stride entries. The slice aliases the basis. The entries behind
+// the d of a column are zero; a call that reads the basis first clears other numbers there.
 func (u *Basis) Data() []float64 { return u.data }
 
-// Matrix returns the basis as an argument for package blas. It aliases the basis.
+// Matrix returns the basis as a matrix of gonum, which aliases the basis.
 func (u *Basis) Matrix() blas64.GeneralCols {
 	return blas64.GeneralCols{Rows: u.d, Cols: u.r, Stride: u.stride, Data: u.data}
 }
@@ -92,10 +89,9 @@ func (u *Basis) Clone() *Basis {
 	return v
 }
 
-// Orthonormalize overwrites u by the factor Q of its thin QR factorisation u = Q
-// R with positive diagonal (Alg. 3, line 14) and stores R in rr, R(i,j) = rr[j*r+i].
-// rr needs r*r entries, work qr.WorkLen(r); either is allocated if it is nil, and nothing
-// otherwise. It requires d >= r.
+// Orthonormalize overwrites u by the factor Q of its thin QR factorisation u = Q R with positive diagonal
+// (Alg. 3, line 14) and stores R in rr, R(i,j) = rr[j*r+i]. rr must have r*r entries and work qr.WorkLen(r);
+// either is allocated if it is nil, and nothing otherwise. It requires d >= r.
 func (u *Basis) Orthonormalize(rr, work []float64) {
 	if u.d < u.r {
 		panic(badBasis)
@@ -108,13 +104,13 @@ func (u *Basis) Orthonormalize(rr, work []float64) {
 	u.clearPadding() // where U has NaN, the padding of Q has it too
 }
 
-// padded returns the basis with rows of zeros up to a multiple of 8, for products by whole tiles.
+// padded returns the basis with the zeros behind its columns as rows, for products by whole tiles.
 func (u *Basis) padded() blas64.GeneralCols {
 	return blas64.GeneralCols{Rows: dense.Pad(u.d), Cols: u.r, Stride: u.stride, Data: u.data}
 }
 
-// clearPadding sets the entries behind every column to zero. It does not write zeros over zeros, so
-// that goroutines may share a basis.
+// clearPadding sets the entries behind every column to zero. It does not write zeros over zeros, so that
+// goroutines may share a basis.
 func (u *Basis) clearPadding() {
 	for j := range u.r {
 		padding := u.data[j*u.stride+u.d : (j+1)*u.stride]
@@ -126,8 +122,8 @@ func (u *Basis) clearPadding() {
 	}
 }
 
-// alignedFloat64 returns n zeros whose first element starts a cache line. The
-// runtime does not move heap objects, so the alignment lasts.
+// alignedFloat64 returns n zeros whose first element starts a cache line. The runtime does not move heap
+// objects, so the alignment lasts.
 func alignedFloat64(n int) []float64 {
 	const line = 64
 	buf := make([]float64, n+line/8-1)
@@ -136,7 +132,7 @@ func alignedFloat64(n int) []float64 {
 	return buf[off : off+n : off+n]
 }
 
-// alignedFloat32 does the same for float32.
+// alignedFloat32 returns n zeros of float32 in the same way.
 func alignedFloat32(n int) []float32 {
 	buf := alignedFloat64((n + 1) / 2)
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(buf))), n)

@@ -4,22 +4,21 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/dense"
-	"github.com/difalt/difalt/internal/tile"
-	"github.com/difalt/difalt/kernel/qr"
+	"github.com/difalt/difalt/internal/lstsq"
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Compressed returns tasks with at most d+1 samples each that have the same coefficients, gradient
-// and objective, for every U and every ridge. [X_t y_t] of a task with more samples is replaced with
-// the factor R of its QR factorisation, whose rows are the samples: X_t U b - y_t is multiplied by an
-// orthogonal matrix, which changes neither its length nor X_t'(X_t U b - y_t). A step then takes
-// (d+1)/n of the time; the factorisations take that of some 6 d/r steps, once.
+// Compressed returns tasks with at most d+1 samples each that have the same coefficients, gradient and
+// objective for every U and every ridge. [X_t y_t] of a task with more samples is replaced by the factor R of
+// its QR factorisation, whose rows are the samples: X_t U b - y_t is multiplied by an orthogonal matrix,
+// which changes neither its length nor X_t'(X_t U b - y_t). A step then takes (d+1)/n of the time; the
+// factorisation takes that of some d/r to 2 d/r steps, once.
 //
-// Results agree to the rounding of that factorisation: a few n eps, relative to the norms of the
-// columns of [X_t y_t]. Entries are float64 whatever the storage of t, since R is not float32. Tasks
-// with at most d+1 samples stay as they are; without others Compressed returns t itself. Samples of
-// weighted rows have their weights in X and y before. Rows of the result are no samples: Part, Row and
-// sums over some of them mean nothing. NaN or Inf in a task makes it one of NaN.
+// Results agree to the rounding of that factorisation: a few n eps, relative to the norms of the columns of
+// [X_t y_t]. Entries are float64 whatever the storage of t, since R is not float32. Tasks with at most d+1
+// samples stay as they are; if no task has more, Compressed returns t itself. Rows of a weighted task must be
+// multiplied by the roots of their weights before. Part, Row and sums over some rows of the result have no
+// meaning. NaN or Inf in a task makes all of it NaN.
 func (t *Tasks) Compressed() *Tasks {
 	rows, most := make([]int, len(t.rows)), t.d+1
 	if t.maxRows <= most {
@@ -28,55 +27,73 @@ func (t *Tasks) Compressed() *Tasks {
 	for i, n := range t.rows {
 		rows[i] = min(n, most)
 	}
-	b := NewBuilder(t.d, rows, Float64)
-	stride, row := dense.Stride(t.maxRows), make([]float64, most)
-	a := blas64.GeneralCols{Cols: most, Stride: stride, Data: alignedFloat64(stride * most)}
-	r := blas64.GeneralCols{Rows: most, Cols: most, Stride: most, Data: make([]float64, most*most)}
-	scale, work := make([]float64, most), make([]float64, qr.WorkLen(most))
+	b, k := NewBuilder(t.d, rows, Float64), newCompressor(t.d)
 	for task, n := range t.rows {
-		for i := range n {
-			t.Row(row[:t.d], task, i)
-			row[t.d] = t.Y(task)[i]
-			if n <= most {
-				b.SetRow(task, i, row[:t.d], row[t.d])
-				continue
-			}
-			for j, v := range row {
-				a.Data[j*stride+i] = v
-			}
-		}
-		if n <= most {
+		if n > most {
+			k.compress(b, t, task)
 			continue
 		}
-		a.Rows = n
-		factor(a, r, scale, work)
-		for i := range most {
-			for j := range row {
-				row[j] = r.Data[j*most+i]
-			}
-			b.SetRow(task, i, row[:t.d], row[t.d])
+		for i := range n {
+			b.SetRow(task, i, t.Row(k.row, task, i), t.Y(task)[i])
 		}
 	}
 	return b.Tasks()
 }
 
-// factor overwrites r by the factor R of a, whose columns may have any length that is a number.
-func factor(a, r blas64.GeneralCols, scale, work []float64) {
-	for j := range a.Cols {
-		column := a.Data[j*a.Stride:][:a.Rows]
-		size := tile.MaxAbs(column)
-		scale[j] = 1
-		if size > 0 && size <= math.MaxFloat64 {
-			scale[j] = math.Ldexp(1, max(math.Ilogb(size), leastScale))
+// A compressor reads the rows of a task, a block at a time, and replaces them by the factor R of all rows so
+// far.
+type compressor struct {
+	d, block   int
+	row, scale []float64
+	x          blas64.GeneralCols // the rows of R and behind them those of a block, by columns
+	y          []float64
+	ws         *lstsq.Workspace
+}
+
+func newCompressor(d int) *compressor {
+	k := &compressor{d: d, block: 4 * dense.Pad(d+1), row: make([]float64, d), scale: make([]float64, d+1)}
+	n := k.block + d + 1
+	k.x = blas64.GeneralCols{Rows: n, Cols: d, Stride: dense.Stride(n), Data: alignedFloat64(dense.Stride(n) * d)}
+	k.y, k.ws = make([]float64, n), lstsq.NewWorkspace(n, d)
+	return k
+}
+
+// compress sets the d+1 rows of a task of b to the factor R of the rows of t. Columns are divided by powers
+// of two near their largest entries, so that small ones keep their digits.
+func (k *compressor) compress(b *Builder, t *Tasks, task int) {
+	d, n, y := k.d, t.rows[task], t.Y(task)
+	clear(k.scale)
+	for i := range n {
+		for j, v := range t.Row(k.row, task, i) {
+			k.scale[j] = max(k.scale[j], math.Abs(v))
 		}
-		for i := range column {
-			column[i] /= scale[j]
+		k.scale[d] = max(k.scale[d], math.Abs(y[i]))
+	}
+	for j, v := range k.scale {
+		if k.scale[j] = 1; v > 0 && v <= math.MaxFloat64 {
+			k.scale[j] = math.Ldexp(1, max(math.Ilogb(v), leastScale))
 		}
 	}
-	qr.Factor(a, r, work)
-	for j, s := range scale {
-		for i := range j + 1 {
-			r.Data[j*r.Stride+i] *= s
+	filled := 0 // rows of x
+	for i := range n {
+		for j, v := range t.Row(k.row, task, i) {
+			k.x.Data[j*k.x.Stride+filled] = v / k.scale[j]
 		}
+		k.y[filled] = y[i] / k.scale[d]
+		if filled++; filled == k.x.Rows || i == n-1 {
+			a := k.x
+			a.Rows = filled
+			rest := lstsq.Triangle(k.x, k.y, 0, a, k.y[:filled], k.ws)
+			for j := range d {
+				k.x.Data[j*k.x.Stride+d] = 0
+			}
+			k.y[d], filled = rest, d+1
+		}
+	}
+	for i := range d + 1 {
+		for j := range k.row {
+			k.row[j] = k.x.Data[j*k.x.Stride+i] * k.scale[j]
+		}
+		b.SetRow(task, i, k.row, k.y[i]*k.scale[d])
 	}
 }

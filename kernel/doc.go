@@ -1,11 +1,8 @@
-// Package kernel does the arithmetic of one node of Dif-AltGDmin: for many small
-// linear regressions y_t = X_t U b_t with one basis U (d x r), it solves the least
-// squares of every task and accumulates the gradient with respect to U. It knows
-// nothing of nodes, networks or files.
+// Package kernel computes the steps of one node of Dif-AltGDmin: for many small linear regressions
+// y_t = X_t U b_t with one basis U (d x r), it solves the least squares of every task and accumulates the
+// gradient with respect to U. It has no notion of nodes, networks or files.
 //
-//	b := kernel.NewBuilder(d, samples, kernel.Float64) // samples[t] rows in task t
-//	b.SetTask(t, x, y)                                 // or b.SetRow: copied
-//	tasks := b.Tasks()                                 // immutable from here on
+//	tasks := kernel.View(x, ldx, d, first, y)          // the caller's rows; or copies: NewBuilder
 //
 //	g := kernel.NewGroup(tasks, r)                     // results of one node
 //	ws := kernel.NewWorkspace(tasks.MaxSamples(), d, r)
@@ -17,56 +14,50 @@
 //		u.Orthonormalize(rr, work)                     // u becomes Q of its QR
 //	}
 //
-// An Executor steps many groups on a Pool of workers. Only constructors and functions that return
-// a new Basis or Tasks allocate. Scratch memory (a Workspace, work) may be nil: it is
-// allocated then. Subpackages lsq, qr and eigen offer the factorisations on their own,
-// and blas the products.
-//
-// Ownership: Tasks is immutable and may be shared. A Group owns its results, a
-// Workspace and a Pool serve one call at a time, a Basis belongs to its maker. No
-// call keeps a reference to its arguments, except NewGroup and SetSamples to tasks,
-// WithResponses to responses, and NewExecutor to pool and groups. Close a Pool to end its goroutines.
-//
-// Storage: samples are float64 or float32; arithmetic is float64 for both. A Group that
-// Reduce reduced iterates on 16 bits of them, and ends with the same result. Rows of
-// samples and columns of bases are padded with zeros to multiples of 64 bytes (32
-// for float32), and entries beyond the d of a column must stay zero.
-//
-// Determinism: the same data give the same bits for any number of workers and
-// any placement in memory. CPU tiers and builds differ by rounding.
-//
-// Tiers: the loops are written in assembly for AVX2 with FMA, AVX-512 and NEON,
-// chosen by the features of the processor, and in Go for everything else. The environment
-// variable DIFALT_KERNEL = generic, avx2, avx512 or neon forces one when the program starts; Err
-// reports a choice that is not available, Info the one in use. The build tag purego leaves out all
-// assembly.
-//
-// Backends: the tiles compute the steps in every build. DIFALT_KERNEL=gonum computes them with
-// gonum's blas64 and lapack64 instead, operation by operation: the specification and the reference
-// of the tests, and, with another BLAS registered there, a backend over that. The build tag openblas
-// links OpenBLAS: it computes the steps where the processor has no tiles in assembly, or with
-// DIFALT_KERNEL=openblas, and gives it to gonum's matrices by UseBLAS.
-//
-// Schedules: how far ahead the tiles ask memory for samples is measured by an Executor in
-// its first steps, and changes no bit. DIFALT_SCHEDULE forces one; see Executor.Schedule.
-//
-// OpenBLAS has one number of threads for a whole process. While it computes steps it is held to one;
-// afterwards the number is what it was before. A program that sets it meanwhile loses its setting.
-//
-// Misuse (a wrong shape, stride or length) panics with a constant message. A
-// singular task gets the minimum-norm solution and a status, never NaN; NaN in the
-// data is for the caller to refuse.
+// An Executor steps many groups on a Pool of workers. Only constructors and functions that return a new Basis
+// or Tasks allocate. Scratch memory (a Workspace, work) may be nil: it is then allocated. Subpackages lsq and
+// qr offer the factorisations alone, and blas puts the products below gonum.
 //
 // LAPACK and BLAS by their names:
 //
 //	geqrf and orgqr (thin Q, and R)    qr.Factor, Basis.Orthonormalize
-//	gels, gelsy (minimum norm)         lsq.Solve
-//	gels of a batch                    Group.Minimize
-//	syevx (largest eigenvalue)         eigen.Largest
-//	gemm 'T','N'; 'N','T'; 'N','N'     blas.MulTN, AddMulNT, MulNN
-//	gemv 'N'; dot; axpy                blas.MulVec, Dot, Axpy
-//	all of gonum's blas64, lapack64    blas.Implementation, blas.Lapack, by blas.Use
+//	gels; gelsy, gelss (rank, rcond)   lsq.Solve
+//	gels of a strided batch            lsq.SolveBatch
+//	gels of all tasks                  Group.Minimize
+//	gonum's blas64 and lapack64        blas.Implementation, blas.Lapack, blas.Use
 //
-// References to algorithms and lines are to Kang and Moothedath, "Diffusion-based
-// Decentralized Federated Multi-Task Representation Learning".
+// Ownership: Tasks are immutable and may be shared. A Group owns its results; a Workspace and a Pool serve
+// one call at a time; a Basis belongs to its maker. No call keeps a reference to its arguments, except View
+// to x and y, NewGroup and SetSamples to tasks, WithResponses to responses, and NewExecutor to pool and
+// groups. Close a Pool to end its goroutines.
+//
+// Storage: samples are float64 or float32; arithmetic is float64 for both. With EnableMixedPrecision a Group
+// iterates on a copy of them in 16 bits and ends with the same result. Rows of samples and columns of bases
+// are padded with zeros to multiples of 8 numbers.
+//
+// Determinism: the same data give the same bits for any number of workers and any placement in memory. CPU
+// tiers and builds differ by rounding.
+//
+// Tiers: the loops are written in assembly for AVX2 with FMA, AVX-512 and NEON, and in Go for all other
+// processors; the features of the processor choose. The speed of NEON was never measured on an arm64
+// processor. The environment variable DIFALT_KERNEL = generic, avx2, avx512 or neon forces a tier when the
+// program starts. CheckEnvironment reports a name that is not available, and Describe the tier in use. The
+// build tag purego leaves out all assembly.
+//
+// Backends: the tiles compute the steps in every build. DIFALT_KERNEL=gonum computes them with gonum's blas64
+// and lapack64 instead, operation by operation: the specification, and the reference of the tests. The build
+// tag openblas links OpenBLAS. It computes the steps where the processor has no tiles in assembly, or with
+// DIFALT_KERNEL=openblas, and UseBLAS puts it below gonum's matrices. OpenBLAS has one number of threads for
+// a process: while it computes steps that number is one, and afterwards it is restored. A program that sets
+// it during a step loses its setting.
+//
+// Schedules: an Executor measures in its first steps how far ahead the tiles should prefetch samples. That
+// changes no bit. DIFALT_SCHEDULE forces a schedule; see Executor.Schedule.
+//
+// Errors: a wrong shape, stride or length, and a nil argument that is not scratch memory, panics with a
+// constant message. A task whose least squares has no unique solution gets the one of minimum norm and a
+// status, and its coefficients never hold NaN. The caller refuses NaN in the data.
+//
+// References to algorithms and lines are to Kang and Moothedath, "Diffusion-based Decentralized Federated
+// Multi-Task Representation Learning".
 package kernel

@@ -42,12 +42,13 @@ func Example() {
 
 // One step of one node: coefficients, gradient and objective.
 func ExampleGroup_Step() {
-	x := mat.NewDense(3, 2, []float64{
+	b := kernel.NewBuilder(2, []int{3}, kernel.Float64)
+	b.SetTask(0, mat.NewDense(3, 2, []float64{
 		1, 0,
 		0, 1,
 		1, 1,
-	})
-	tasks := kernel.NewTasks([]mat.Matrix{x}, [][]float64{{1, 2, 3}}, kernel.Float64)
+	}), []float64{1, 2, 3})
+	tasks := b.Tasks()
 	g := kernel.NewGroup(tasks, 1)
 	u := kernel.BasisOf(mat.NewDense(2, 1, []float64{0.6, 0.8}))
 	g.Step(u, 0, kernel.NewWorkspace(tasks.MaxSamples(), 2, 1))
@@ -143,4 +144,42 @@ func ExampleGroup_Minimize() {
 	// [3.0 4.0] ok
 	// [3.0 4.0] underdetermined
 	// [0.0 0.0] underdetermined
+}
+
+// Two tasks over the caller's rows of two features, padded with zeros to 8.
+func ExampleView() {
+	x := make([]float64, 3*8)
+	copy(x[0:], []float64{1, 0})
+	copy(x[8:], []float64{0, 1})
+	copy(x[16:], []float64{1, 1})
+	tasks := kernel.View(x, 8, 2, []int{0, 2, 3}, []float64{1, 2, 6})
+	g := kernel.NewGroup(tasks, 1)
+	g.Minimize(kernel.BasisOf(mat.NewDense(2, 1, []float64{1, 2})), 0, nil)
+	fmt.Println(g.B)
+	// Output:
+	// [1 2]
+}
+
+// Steps read a copy of the samples in 16 bits; the reference is refreshed as U converges, so that the result
+// is that of the samples.
+func ExampleGroup_EnableMixedPrecision() {
+	b := kernel.NewBuilder(2, []int{2, 2}, kernel.Float64)
+	b.SetRow(0, 0, []float64{1, 0}, 0.6)
+	b.SetRow(0, 1, []float64{0, 1}, 0.8)
+	b.SetRow(1, 0, []float64{1, 1}, 2.8)
+	b.SetRow(1, 1, []float64{1, -1}, -0.4)
+	g := kernel.NewGroup(b.Tasks(), 1)
+	g.EnableMixedPrecision()
+	g.RefreshAutomatically()
+	u := kernel.BasisOf(mat.NewDense(2, 1, []float64{1, 0}))
+	for range 200 {
+		g.Step(u, 0, nil)
+		for i, v := range g.Grad.Data() {
+			u.Data()[i] -= 0.05 * v
+		}
+		u.Orthonormalize(nil, nil)
+	}
+	fmt.Printf("U = %.9f, objective %.9f\n", u.Col(0), g.Objective)
+	// Output:
+	// U = [0.600000000 0.800000000], objective 0.000000000
 }

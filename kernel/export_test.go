@@ -7,3 +7,16 @@ func UseBackend(name string) (restore func(), err error) {
 	chosen, chosenName, err = choose(name)
 	return func() { chosen, chosenName = b, n }, err
 }
+
+// Reference returns the reference of mixed precision.
+func (g *Group) Reference() *Basis { return g.mixed.u0 }
+
+// Long returns the number of tasks whose rows workers share.
+func (g *Group) Long() (n int) {
+	for _, c := range g.chunks {
+		if c.long != nil {
+			n++
+		}
+	}
+	return n
+}

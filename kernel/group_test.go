@@ -123,14 +123,10 @@ func TestSetSamples(t *testing.T) {
 			}
 		}
 		g.SetSamples(tasks, tasks)
-		g.Reduce()
-		g.Anchor()
-		if g.Step(u, 0, ws); !g.Anchored {
-			t.Error("the step of an anchor is no anchor")
-		}
-		if g.SetSamples(tasks, tasks); g.Anchored {
-			t.Error("SetSamples keeps Anchored")
-		}
+		g.EnableMixedPrecision()
+		g.RefreshReference()
+		g.Step(u, 0, ws)
+		g.SetSamples(tasks, tasks) // which ends mixed precision
 		g.Step(u, 0, ws)
 		stepReference(u, 0, x, y, x, y).check(t, g, r)
 	}
@@ -163,11 +159,11 @@ func TestWithoutScratch(t *testing.T) {
 	p.Orthonormalize(make([]float64, r*r), make([]float64, r))
 	q.Orthonormalize(nil, nil)
 	same("Orthonormalize", p.Data(), q.Data())
-	want.Reduce()
-	got.Reduce()
+	want.EnableMixedPrecision()
+	got.EnableMixedPrecision()
 	want.Step(u, 0, ws)
 	got.Step(u, 0, nil)
-	same("Step of a reduced group", want.Grad.Data(), got.Grad.Data())
+	same("Step in mixed precision", want.Grad.Data(), got.Grad.Data())
 }
 
 // With other responses a group computes what it would with tasks that were built with
@@ -271,7 +267,11 @@ func TestStatusOfTasks(t *testing.T) {
 		}
 	}
 	y[2][3] = math.Inf(1)
-	tasks := kernel.NewTasks([]mat.Matrix{x[0], x[1], x[2]}, y, kernel.Float64)
+	b := kernel.NewBuilder(d, []int{8, 8, 8}, kernel.Float64)
+	for k := range 3 {
+		b.SetTask(k, x[k], y[k])
+	}
+	tasks := b.Tasks()
 	g := kernel.NewGroup(tasks, r)
 	g.Step(randomBasis(rng, d, r), 0, kernel.NewWorkspace(8, d, r))
 	for i, want := range []lsq.Status{lsq.OK, lsq.RankDeficient, lsq.NotFinite} {
@@ -334,11 +334,11 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	tasks, _, _ := randomTasks(rng, 40, ragged(rng, 50, 30), kernel.Float64)
 	u := randomBasis(rng, 40, 4)
 	g, ws := kernel.NewGroup(tasks, 4), kernel.NewWorkspace(30, 40, 4)
-	reduced := kernel.NewGroup(tasks, 4)
-	reduced.Reduce()
+	mixed := kernel.NewGroup(tasks, 4)
+	mixed.EnableMixedPrecision()
 	for name, f := range map[string]func(){
-		"reduced":  func() { reduced.Step(u, 0, ws) },
-		"anchor":   func() { reduced.Anchor(); reduced.Step(u, 0, ws) },
+		"mixed":    func() { mixed.Step(u, 0, ws) },
+		"refresh":  func() { mixed.RefreshReference(); mixed.Step(u, 0, ws) },
 		"Step":     func() { g.Step(u, 0, ws) },
 		"ridge":    func() { g.Step(u, 1, ws) },
 		"Minimize": func() { g.Minimize(u, 0, ws) },

@@ -8,9 +8,8 @@ import (
 // hugePage is the size of a huge page on the systems that have them by default.
 const hugePage = 2 << 20
 
-// adviseHugePages asks for huge pages behind the memory of x, as far as it covers
-// whole ones: streaming through the samples then misses the translation buffers
-// less often. It is a hint; a system that refuses it loses nothing but speed.
+// adviseHugePages requests huge pages for the memory of x, as far as x covers whole ones: reading the samples
+// then misses the translation buffers less often. A system that refuses loses nothing but speed.
 func adviseHugePages(x []float64) {
 	const madvHugepage = 14
 	if len(x) == 0 {

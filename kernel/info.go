@@ -5,8 +5,8 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// Information describes the processor, the build and the kernel in use.
-type Information struct {
+// A Description names the processor, the build and the kernel in use.
+type Description struct {
 	CPU       string   // brand name of the processor, empty where it has none
 	Kernel    string   // "generic", "avx2", "avx512" or "neon": the tiles; "gonum" or "openblas"
 	Available []string // what DIFALT_KERNEL may name on this machine and build
@@ -19,9 +19,9 @@ type Information struct {
 	Schedules []string
 }
 
-// Info returns what computes in this process.
-func Info() Information {
-	i := Information{CPU: cpuid.CPU.BrandName, Kernel: chosenName, Available: available(), Build: build, Library: library()}
+// Describe returns the processor, the build and the kernel of this process.
+func Describe() Description {
+	i := Description{CPU: cpuid.CPU.BrandName, Kernel: chosenName, Available: available(), Build: build, Library: library()}
 	if i.Kernel == "" {
 		i.Kernel = tile.Active().String()
 	}
@@ -32,17 +32,17 @@ func Info() Information {
 	return i
 }
 
-// UseBLAS has gonum's blas64 and lapack64, and so package mat, compute with the tiles in the whole
-// program, or, in a build with -tags openblas, with OpenBLAS on one thread. On the generic tier gonum
-// stays as it is. Package main decides that, before anything computes; the kernel itself calls
-// blas64 and lapack64 with DIFALT_KERNEL=gonum only.
+// UseBLAS makes gonum's blas64 and lapack64, and so package mat, compute with the tiles in the whole program
+// or, in a build with -tags openblas, with OpenBLAS on one thread. On the generic tier gonum stays as it is.
+// Package main calls it before anything computes. The kernel itself calls blas64 and lapack64 with
+// DIFALT_KERNEL=gonum only.
 func UseBLAS() { useBLAS() }
 
-// Err returns an error if the environment variable DIFALT_KERNEL named a kernel, or DIFALT_SCHEDULE
-// names a schedule, that is unknown, or not available on this machine and build. The default is in
-// use then. DIFALT_KERNEL is read when the program starts. A program that lets its users set the
-// variables should call Err once at start and report the error.
-func Err() error {
+// CheckEnvironment returns an error if the environment variable DIFALT_KERNEL named a kernel, or
+// DIFALT_SCHEDULE names a schedule, that is unknown, or not available on this machine and build. The default
+// is in use then. DIFALT_KERNEL is read when the program starts. A program whose users may set the variables
+// calls it at start and reports the error.
+func CheckEnvironment() error {
 	if unavailable != nil {
 		return unavailable
 	}

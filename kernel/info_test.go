@@ -20,7 +20,7 @@ import (
 )
 
 func TestInfo(t *testing.T) {
-	i := kernel.Info()
+	i := kernel.Describe()
 	if !slices.Contains(i.Available, i.Kernel) || i.Available[0] != "generic" {
 		t.Errorf("kernel %q, available %v", i.Kernel, i.Available)
 	}
@@ -41,7 +41,7 @@ func TestInfo(t *testing.T) {
 // The variable is read when a process starts; an unknown value is an error.
 func TestErr(t *testing.T) {
 	if name := os.Getenv("DIFALT_TEST_ERR"); name != "" {
-		fmt.Printf("kernel %s, error %v\n", kernel.Info().Kernel, kernel.Err())
+		fmt.Printf("kernel %s, error %v\n", kernel.Describe().Kernel, kernel.CheckEnvironment())
 		os.Exit(0)
 	}
 	restore, err := kernel.UseBackend("sse9")
@@ -65,7 +65,7 @@ func TestErr(t *testing.T) {
 		}
 		return string(out)
 	}
-	available := kernel.Info().Available
+	available := kernel.Describe().Available
 	for _, name := range append([]string{"GENERIC", "Gonum"}, available...) {
 		if got, want := start(name), "kernel "+strings.ToLower(name)+", error <nil>\n"; got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
@@ -83,7 +83,7 @@ func TestErr(t *testing.T) {
 
 // gonum is the host program's until that asks for more; on the generic tier it is faster than the tiles.
 func TestUseBLASInOtherBuilds(t *testing.T) {
-	if kernel.Info().Build == "openblas" {
+	if kernel.Describe().Build == "openblas" {
 		t.Skip("this build has OpenBLAS")
 	}
 	before := blas64.Implementation()

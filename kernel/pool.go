@@ -7,19 +7,17 @@ import (
 	"time"
 )
 
-// spinFor is how long an idle worker polls for the next fork before it parks. It
-// covers the serial gaps inside an iteration (mixing set-up, bookkeeping) and is
-// short enough not to burn a core that another program could use.
+// spinFor is how long an idle worker polls for the next fork before it parks. It covers the serial gaps
+// inside an iteration, and is too short to take a core from other programs.
 const spinFor = 50 * time.Microsecond
 
-// A Pool is a fixed set of workers for fork-join loops that last microseconds.
-// Starting goroutines and waiting for them costs as much as half of a small
-// iteration; workers that spin for a moment and then park cost next to nothing.
+// A Pool is a fixed set of workers for fork-join loops that last microseconds. Starting goroutines and
+// waiting for them can cost half of a small iteration; workers that spin for a moment and then park cost next
+// to nothing.
 //
-// A Pool is used by one goroutine at a time, and not from within a job. Close ends
-// its goroutines.
+// A Pool is used by one goroutine at a time, and not from within a job. Close ends its goroutines.
 type Pool struct {
-	workers []*parker // of the calling goroutine's helpers: workers 1, 2, ...
+	workers []*parker // workers 1, 2, ...; the caller is worker 0
 	served  sync.WaitGroup
 	job     func(worker int)
 	epoch   atomic.Uint32
@@ -29,13 +27,12 @@ type Pool struct {
 	closed  bool
 }
 
-// MaxWorkers is the largest number of workers of a pool. A fork wakes them one after the
-// other, and each has a workspace of its own: with more of them a step would take
-// longer, not less, on any machine that exists.
+// MaxWorkers is the largest number of workers of a pool. A fork wakes them one after the other, and each has
+// a workspace of its own: with more of them a step would take longer on any machine that exists.
 const MaxWorkers = 1024
 
-// NewPool returns a pool of the given number of workers, the caller included; 0
-// means GOMAXPROCS, but at most MaxWorkers. It panics for a negative number, and for more than MaxWorkers.
+// NewPool returns a pool of the given number of workers, the caller included; 0 stands for GOMAXPROCS, but at
+// most MaxWorkers. It panics for a negative number, and for more than MaxWorkers.
 func NewPool(workers int) *Pool {
 	if workers < 0 {
 		panic(noWorkers)
@@ -61,9 +58,8 @@ func NewPool(workers int) *Pool {
 // Workers returns the number of workers, the caller included.
 func (p *Pool) Workers() int { return len(p.workers) + 1 }
 
-// Run calls f(w) for every worker w = 0, ..., Workers()-1 and returns when all
-// calls have returned; f(0) runs on the calling goroutine. It does not allocate
-// when f is a stored function value.
+// Run calls f(w) for every worker w = 0, ..., Workers()-1 and returns when all calls have returned; f(0) runs
+// on the calling goroutine. It does not allocate if f is a stored function value.
 func (p *Pool) Run(f func(worker int)) {
 	if p.closed {
 		panic(poolClosed)
@@ -87,8 +83,7 @@ func (p *Pool) join() {
 	p.job = nil
 }
 
-// Close ends the workers and returns when they have exited. It may be called more
-// than once.
+// Close ends the workers and returns when they have exited. It may be called again.
 func (p *Pool) Close() {
 	if p.closed {
 		return
@@ -114,8 +109,7 @@ func (p *Pool) serve(k *parker, w int) {
 	}
 }
 
-// A parker lets one goroutine wait for a condition that another one makes true
-// before it calls wake.
+// A parker lets one goroutine wait for a condition that another goroutine makes true before it calls wake.
 type parker struct {
 	parked atomic.Bool
 	signal chan struct{}

@@ -7,10 +7,10 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-func step(rows [][]float64, y []float64, first []int, u *kernel.Basis) *kernel.Group {
-	tasks := kernel.TasksOf(rows, y, first, kernel.Float64) // task t has the rows first[t] to first[t+1]-1
-	group := kernel.NewGroup(tasks, 4)                      // rank 4
-	pool := kernel.NewPool(0)                               // one worker a processor
+func step(x, y []float64, first []int, u *kernel.Basis) *kernel.Group {
+	tasks := kernel.View(x, 104, 100, first, y) // 100 features in rows of 104; task t has the rows first[t] to first[t+1]-1
+	group := kernel.NewGroup(tasks, 4)          // rank 4
+	pool := kernel.NewPool(0)                   // one worker a processor
 	defer pool.Close()
 	executor := kernel.NewExecutor(pool, []*kernel.Group{group})
 	executor.Step([]*kernel.Basis{u}, 0) // call it again and again: nothing is allocated
@@ -19,20 +19,20 @@ func step(rows [][]float64, y []float64, first []int, u *kernel.Basis) *kernel.G
 
 // The example of README: with U = [e_0 e_1 e_2 e_3] the coefficients of y = 2 x_0 - x_3 are 2, 0, 0 and -1.
 func ExampleGroup() {
-	var rows [][]float64
-	var y []float64
-	for i := range 8 {
-		x := make([]float64, 6)
-		for k := range x {
-			x[k] = float64((i*i+3*k*i+k)%7 - 3)
+	const d, stride = 100, 104
+	x, y := make([]float64, 8*stride), make([]float64, 8)
+	for i := range y {
+		row := x[i*stride:][:d]
+		for k := range row {
+			row[k] = float64((i*i+3*k*i+k)%7 - 3)
 		}
-		rows, y = append(rows, x), append(y, 2*x[0]-x[3])
+		y[i] = 2*row[0] - row[3]
 	}
-	u := kernel.NewBasis(6, 4)
+	u := kernel.NewBasis(d, 4)
 	for k := range 4 {
 		u.Col(k)[k] = 1
 	}
-	group := step(rows, y, []int{0, 8}, u)
+	group := step(x, y, []int{0, 8}, u)
 	for k, b := range group.B[:4] {
 		group.B[k] = math.Round(b) + 0 // no -0
 	}

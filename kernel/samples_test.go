@@ -33,12 +33,12 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 			}
 		}
 		g := NewGroup(manyRows(shape.n, shape.d, Float64), shape.r)
-		g.Reduce()
-		base := uintptr(unsafe.Pointer(unsafe.SliceData(g.reduced.z)))
+		g.EnableMixedPrecision()
+		base := uintptr(unsafe.Pointer(unsafe.SliceData(g.mixed.z)))
 		for _, by := range append(tile.HalfSchedules(), nil) {
 			if by == nil || !by.None {
 				name := fmt.Sprintf("n = %d, d = %d, r = %d, 16 bits, schedule %+v", shape.n, shape.d, shape.r, by)
-				testPrefetch(t, name, base, 2*g.fit.total*g.reduced.stride, 0, shape.n, shape.r, by == nil, func(task int) hints { return g.reduced.hints(g.fit, task, shape.r, by) })
+				testPrefetch(t, name, base, 2*g.fit.total*g.mixed.stride, 0, shape.n, shape.r, by == nil, func(task int) hints { return g.mixed.hints(g.fit, task, shape.r, by) })
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func TestPrefetchOfLongRows(t *testing.T) {
 func samplesOf(x *Tasks, task, r int, by *tile.Schedule) *samples {
 	var s samples
 	for t := range task + 1 {
-		s.take(x, t, r, by)
+		s.take(x, t, 1, r, by)
 	}
 	return &s
 }

@@ -8,70 +8,63 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// A tuning finds the fastest schedule of an Executor by measuring some in its first
-// steps, on the caller's own data. Every job of a step (a chunk of a group) runs on a
-// schedule of its own and is timed by itself, and in as many steps as there are candidates
-// every job has had each. So what else happens on the machine slows all candidates alike, a
-// job that was interrupted does not count, and a dozen steps are enough. Those clearly
-// slower than the best drop out on the way. Results do not depend on schedules.
+// A tuning finds the fastest schedule of an Executor by measuring the candidates in its first steps, on the
+// caller's data. Every job of a step (a chunk of a group) runs on one candidate and is timed on its own; in a
+// round of as many steps as there are candidates every job runs on each. So other load on the machine slows
+// all candidates alike, and interrupted jobs do not matter. Results do not depend on schedules.
 type tuning struct {
 	shape shape
 	stage stage
 	best  *tile.Schedule // once it is decided; nil is the usual schedule of every task
 
 	// Until it is decided:
-	candidates     []*tile.Schedule
-	jobs           int
-	turn           int             // steps of this stage that are over
-	turns          int             // steps of this stage
-	times          []time.Duration // of job j in a turn: times[turn*jobs+j]
-	of             []time.Duration // scratch memory of slowness
-	ratios, slower []float64
+	candidates []*tile.Schedule
+	jobs       int
+	step       int             // steps that were measured
+	rounds     int             // to be measured
+	times      []time.Duration // of job j in a step: times[step*jobs+j]
+	round      []time.Duration // scratch memory of slowness
+	ratios     []float64       // scratch memory of slowness
 }
 
-// A stage is how far a tuning has come.
+// A stage is the progress of a tuning.
 type stage uint8
 
 const (
-	decided   stage = iota // nothing is measured, or nothing any more
-	warming                // the first step grows, faults in and reads what is cold: it is not timed
-	screening              // the candidates that are clearly slower drop out
-	deciding               // the fastest of the others is found
+	decided   stage = iota // nothing is measured
+	warming                // the first step, which grows memory and reads what is cold, is not timed
+	measuring              // the jobs of each step are timed
 )
 
-// A shape is what the fastest schedule depends on, beside the processor.
+// A shape is what the fastest schedule depends on, besides the processor.
 type shape struct {
 	tier                   tile.Tier
 	storage                Storage
 	samples, d, r, workers int  // samples of a mean task
-	reduced                bool // to 16 bits
+	copies                 bool // in 16 bits
 }
 
-// fastest remembers for the whole process what was decided.
+// fastest holds the decisions of the process.
 var fastest struct {
 	sync.Mutex
 	of map[shape]*tile.Schedule
 }
 
 const (
-	// Times of so many jobs, in not more than so many turns of each schedule, are taken to
-	// drop schedules that are slower than the best by a factor of dropped, and then to decide.
-	firstTimes, firstTurns = 24, 4
-	finalTimes, finalTurns = 192, 8
-	dropped                = 1.10
-	// Samples that are not more than so many times what the caches of the workers keep are
-	// not worth a measurement.
+	// Every candidate is measured for at least minTimes jobs, but in at most maxRounds rounds.
+	minTimes, maxRounds = 160, 8
+	// Samples of at most worthwhile times the caches of the workers are not worth a measurement.
 	worthwhile = 2
 )
 
 // newTuning returns the tuning of an executor with the given jobs.
-func newTuning(groups []*Group, jobs, workers int, reduced bool) *tuning {
+func newTuning(groups []*Group, jobs, workers int, copies bool) *tuning {
 	t := &tuning{jobs: jobs}
 	tasks, samples, bytes := 0, 0, 0
 	for _, g := range groups {
 		tasks += g.fit.Len()
 		samples += g.fit.total
-		if reduced {
+		if copies {
 			bytes += 2 * g.fit.total * g.fit.stride
 		} else {
 			bytes += g.fit.Bytes()
@@ -79,12 +72,12 @@ func newTuning(groups []*Group, jobs, workers int, reduced bool) *tuning {
 		t.shape.storage = g.fit.storage
 		t.shape.d, t.shape.r = max(t.shape.d, g.fit.d), max(t.shape.r, g.r)
 	}
-	t.shape.tier, t.shape.workers, t.shape.samples, t.shape.reduced = tile.Active(), workers, samples/max(tasks, 1), reduced
+	t.shape.tier, t.shape.workers, t.shape.samples, t.shape.copies = tile.Active(), workers, samples/max(tasks, 1), copies
 	candidates := tile.Schedules(t.shape.d, t.shape.r)
-	if reduced {
+	if copies {
 		candidates = tile.HalfSchedules()
 	}
-	if mean := bytes / max(tasks, 1); reduced && mean > resident {
+	if mean := bytes / max(tasks, 1); copies && mean > resident {
 		candidates = nil // see tile.Usual
 	}
 	if forced, _ := tile.ForcedSchedule(); forced != nil {
@@ -109,7 +102,7 @@ func newTuning(groups []*Group, jobs, workers int, reduced bool) *tuning {
 		t.best = best
 		return t
 	}
-	t.measure(slices.Clone(candidates))
+	t.measure(candidates)
 	return t
 }
 
@@ -117,111 +110,78 @@ func newTuning(groups []*Group, jobs, workers int, reduced bool) *tuning {
 func (t *tuning) measure(candidates []*tile.Schedule) {
 	n := len(candidates)
 	t.stage, t.candidates = warming, candidates
-	t.times = make([]time.Duration, t.jobs*n*(1+finalTimes/t.jobs))
-	t.ratios = make([]float64, finalTimes+t.jobs)
-	t.slower, t.of = make([]float64, n), make([]time.Duration, n)
+	t.rounds = min((minTimes+t.jobs-1)/t.jobs, maxRounds)
+	t.times = make([]time.Duration, t.rounds*n*t.jobs)
+	t.round, t.ratios = make([]time.Duration, n), make([]float64, t.rounds*t.jobs)
 }
-
-// enter begins a stage that takes so many times of every candidate, in not more than so
-// many turns.
-func (t *tuning) enter(s stage, times, turns int) {
-	t.stage, t.turn, t.turns = s, 0, len(t.candidates)*min((times+t.jobs-1)/t.jobs, turns)
-}
-
-// timing reports whether the jobs of this step are timed.
-func (t *tuning) timing() bool { return t.stage == screening || t.stage == deciding }
 
 // schedule returns the schedule of a job in the present step.
 func (t *tuning) schedule(job int) *tile.Schedule {
-	if !t.timing() {
+	if t.stage != measuring {
 		return t.best
 	}
-	return t.candidates[t.candidate(job, t.turn)]
+	return t.candidates[t.candidate(job, t.step)]
 }
 
-// candidate returns the number of the schedule of a job. Some jobs in a row have the same
-// one, since the first task of a job finds what the job before has prefetched, and the
-// triangular numbers see to it that each candidate follows on each other equally often.
-func (t *tuning) candidate(job, turn int) int {
+// candidate returns the number of the candidate of a job in a step. Some jobs in a row have the same one,
+// since the first task of a job finds what the job before has prefetched.
+func (t *tuning) candidate(job, step int) int {
 	const runs = 16
-	run := job / ((t.jobs + runs - 1) / runs)
-	return (run*(run+1)/2 + turn) % len(t.candidates)
+	return (job/((t.jobs+runs-1)/runs) + step) % len(t.candidates)
 }
 
 // record takes the time of a job.
 func (t *tuning) record(job int, elapsed time.Duration) {
-	if t.timing() {
-		t.times[t.turn*t.jobs+job] = elapsed
+	if t.stage == measuring {
+		t.times[t.step*t.jobs+job] = elapsed
 	}
 }
 
-// next ends a step.
+// next ends a step. After the last one it decides, and records the decision for the process.
 func (t *tuning) next() {
 	switch t.stage {
-	case decided:
 	case warming:
-		t.enter(screening, firstTimes, firstTurns)
-	case screening, deciding:
-		if t.turn++; t.turn == t.turns {
-			t.judge()
+		t.stage = measuring
+	case measuring:
+		if t.step++; t.step < t.rounds*len(t.candidates) {
+			return
 		}
+		best, least := 0, t.slowness(0)
+		for c := 1; c < len(t.candidates); c++ {
+			if s := t.slowness(c); s < least {
+				best, least = c, s
+			}
+		}
+		*t = tuning{shape: t.shape, jobs: t.jobs, best: t.candidates[best]}
+		fastest.Lock()
+		defer fastest.Unlock()
+		if fastest.of == nil {
+			fastest.of = make(map[shape]*tile.Schedule)
+		}
+		fastest.of[t.shape] = t.best
 	}
 }
 
-// judge ends a stage: it drops the candidates that are slower than the best, or all others.
-func (t *tuning) judge() {
-	best := 0
-	for c := range t.candidates {
-		t.slower[c] = t.slowness(c)
-		if t.slower[c] < t.slower[best] {
-			best = c
-		}
-	}
-	winner, kept := t.candidates[best], t.candidates[:0]
-	for c, s := range t.candidates {
-		if t.slower[c] <= dropped*t.slower[best] {
-			kept = append(kept, s)
-		}
-	}
-	if t.stage == deciding || len(kept) == 1 {
-		t.decide(winner)
-		return
-	}
-	t.candidates = kept
-	t.enter(deciding, finalTimes, finalTurns)
-}
-
-// slowness returns the time of the jobs on candidate c over the median on all candidates:
-// the mean of the middle half of these ratios. So interrupted jobs do not disturb it.
+// slowness returns the time of the jobs on candidate c, relative to the median of all candidates in the same
+// round: the mean of the middle half of these ratios. Interrupted jobs are not among them.
 func (t *tuning) slowness(c int) float64 {
 	n := len(t.candidates)
-	ratios, of := t.ratios[:0], t.of[:n]
-	for first := 0; first < t.turns; first += n { // all candidates once
+	ratios := t.ratios[:0]
+	for first := 0; first < t.step; first += n {
 		for job := range t.jobs {
 			for i := range n {
-				of[t.candidate(job, first+i)] = t.times[(first+i)*t.jobs+job]
+				t.round[t.candidate(job, first+i)] = t.times[(first+i)*t.jobs+job]
 			}
-			own := of[c]
-			slices.Sort(of)
-			ratios = append(ratios, float64(2*own)/float64(max(of[(n-1)/2]+of[n/2], 1)))
+			own := t.round[c]
+			slices.Sort(t.round)
+			median := float64(t.round[(n-1)/2]+t.round[n/2]) / 2
+			ratios = append(ratios, float64(own)/max(median, 1))
 		}
 	}
 	slices.Sort(ratios)
-	middle := ratios[len(ratios)/4 : len(ratios)-len(ratios)/4]
-	sum := 0.0
+	sum, middle := 0.0, ratios[len(ratios)/4:len(ratios)-len(ratios)/4]
 	for _, v := range middle {
 		sum += v
 	}
 	return sum / float64(len(middle))
-}
-
-// decide ends the measurement, and remembers its result for the process.
-func (t *tuning) decide(best *tile.Schedule) {
-	*t = tuning{shape: t.shape, jobs: t.jobs, best: best}
-	fastest.Lock()
-	defer fastest.Unlock()
-	if fastest.of == nil {
-		fastest.of = make(map[shape]*tile.Schedule)
-	}
-	fastest.of[t.shape] = best
 }

@@ -170,7 +170,7 @@ func TestTuningFindsTheFastest(t *testing.T) {
 				}
 				u.next()
 			}
-			if steps > 1+len(all)*(firstTurns+finalTurns) {
+			if steps > 1+len(all)*maxRounds {
 				t.Fatalf("%d jobs: %d steps", jobs, steps)
 			}
 			// With few jobs there are few times.
@@ -201,21 +201,21 @@ func TestTuningIsFair(t *testing.T) {
 	}
 }
 
-func TestErrOfASchedule(t *testing.T) {
+func TestCheckEnvironmentOfASchedule(t *testing.T) {
 	t.Setenv(tile.ScheduleVariable, "shrae6")
-	err := Err()
+	err := CheckEnvironment()
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range append(Info().Schedules, tile.ScheduleVariable, "shrae6") {
+	for _, want := range append(Describe().Schedules, tile.ScheduleVariable, "shrae6") {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not name %s", err, want)
 		}
 	}
-	for _, name := range Info().Schedules {
+	for _, name := range Describe().Schedules {
 		t.Setenv(tile.ScheduleVariable, name)
-		if err := Err(); err != nil || Info().Schedule != name {
-			t.Errorf("%s: Info says %q, Err %v", name, Info().Schedule, err)
+		if err := CheckEnvironment(); err != nil || Describe().Schedule != name {
+			t.Errorf("%s: Info says %q, Err %v", name, Describe().Schedule, err)
 		}
 	}
 }
@@ -233,8 +233,8 @@ func TestSchedulesOf16Bits(t *testing.T) {
 		}
 		bases := []*Basis{u, v}
 		want := NewGroup(x, 5)
-		want.Reduce()
-		want.Anchor()
+		want.EnableMixedPrecision()
+		want.RefreshReference()
 		want.Step(u, 0, nil)
 		want.Step(v, 0, nil)
 		pool := NewPool(2)
@@ -242,9 +242,9 @@ func TestSchedulesOf16Bits(t *testing.T) {
 		check := func(name string, rounds int) *Executor {
 			got := NewGroup(x, 5)
 			e := NewExecutor(pool, []*Group{got})
-			got.Reduce()
+			got.EnableMixedPrecision()
 			for range rounds {
-				got.Anchor()
+				got.RefreshReference()
 				e.Step(bases[:1], 0)
 				e.Step(bases[1:], 0)
 				sameStep(t, name, got, want)

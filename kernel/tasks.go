@@ -3,18 +3,15 @@ package kernel
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/tile"
-	"gonum.org/v1/gonum/mat"
 )
 
-// Storage is the type in which the entries of X are stored. Arithmetic is float64
-// for both; float32 halves the memory and the time to stream it, and loses
-// nothing when the data were float32 to begin with. Entries beyond 3.4e38 become infinite in
-// it, and entries below 7e-46 become zero; MaxAbs finds the first.
+// Storage is the number type of the entries of X in memory. Arithmetic is float64 for both. Float32 halves
+// the memory and the time to read it, and is exact for data that were float32. Entries beyond 3.4e38 become
+// infinite in it, and entries below 7e-46 become zero.
 type Storage uint8
 
 // The storages of X.
@@ -42,74 +39,68 @@ func (s Storage) size() int {
 	return 8
 }
 
-// Tasks is the data of one node: regression tasks t with n_t samples of d
-// features each, X_t (n_t x d) and y_t (n_t), packed into one allocation or file
-// (NewBuilderOnDisk). n_t may differ between tasks and may be zero. Rows are padded with
-// zeros and start on cache lines, so that the tiles need no tails along d.
+// Tasks holds the data of one node: regression tasks t with n_t samples of d features each, X_t (n_t x d) and
+// y_t (n_t). n_t may differ between tasks and may be zero. The rows of all tasks follow each other in one
+// slice, a multiple of 8 entries apart, and zeros fill them up to such a multiple, so that the tiles need no
+// tails along d.
 //
-// Tasks is immutable and may be shared between goroutines and groups.
+// A Builder copies samples into this layout; View uses the caller's memory. Tasks are immutable and may be
+// shared between goroutines and groups.
 type Tasks struct {
 	d, stride int
 	storage   Storage
 	x64       []float64 // rows of all tasks one after the other, if storage is Float64
 	x32       []float32 // the same, if it is Float32
 	y         []float64
-	disk      *disk // where the rows are, nil for memory
 	first     []int // first row of task t
 	rows      []int // n_t
 	total     int
 	maxRows   int
-	size      *size
 }
 
-// NewTasks packs copies of the matrices x[t] (n_t x d) and responses y[t] (n_t); see
-// Builder.SetTask.
-func NewTasks(x []mat.Matrix, y [][]float64, storage Storage) *Tasks {
-	if len(x) != len(y) {
-		panic(badLists)
-	}
-	if len(x) == 0 {
+// View returns tasks over the caller's memory, without a copy. Row i, from x[i*ldx] on, has the given number
+// of features and the response y[i]; task t has the rows first[t] to first[t+1]-1. So first begins with 0,
+// does not decrease, and ends with the number of rows.
+//
+// ldx must be a multiple of 8, and zeros must follow the features of each row up to the next multiple of 8.
+// View reads these zeros once, and panics if one of them is another number or if a shape does not fit. The
+// caller must not write x, and may write y only while no call uses the tasks. Rows that start on cache lines
+// (64 bytes) are fastest.
+func View[F float32 | float64](x []F, ldx, features int, first []int, y []float64) *Tasks {
+	if features <= 0 || features > maxNumbers {
 		panic(badTasks)
 	}
-	if slices.Contains(x, nil) {
-		panic(noMatrix)
-	}
-	samples := make([]int, len(x))
-	_, d := x[0].Dims()
-	for t, m := range x {
-		samples[t], _ = m.Dims()
-	}
-	b := NewBuilder(d, samples, storage)
-	for t, m := range x {
-		b.SetTask(t, m, y[t])
-	}
-	return b.Tasks()
-}
-
-// TasksOf packs copies of a table: sample i has the features x[i] (d of them) and the response
-// y[i], and task t has the samples first[t] to first[t+1]-1; first is one longer than
-// there are tasks, begins with 0 and ends with len(x).
-func TasksOf(x [][]float64, y []float64, first []int, storage Storage) *Tasks {
-	if len(x) == 0 {
-		panic(badTasks)
-	}
-	if len(y) != len(x) {
-		panic(badResponses)
-	}
-	if len(first) < 2 || first[0] != 0 || first[len(first)-1] != len(x) || !slices.IsSorted(first) {
+	if len(first) == 0 || first[0] != 0 || !slices.IsSorted(first) {
 		panic(badFirst)
 	}
-	samples := make([]int, len(first)-1)
-	for t := range samples {
-		samples[t] = first[t+1] - first[t]
+	rows, padded := first[len(first)-1], dense.Pad(features)
+	if len(y) != rows {
+		panic(badResponses)
 	}
-	b := NewBuilder(len(x[0]), samples, storage)
-	for t, n := range samples {
-		for i := range n {
-			b.SetRow(t, i, x[first[t]+i], y[first[t]+i])
+	if ldx < padded || ldx%tile.Width != 0 || rows > 0 && (rows-1 > maxNumbers/ldx || len(x) < (rows-1)*ldx+padded) {
+		panic(badView)
+	}
+	for i := range rows {
+		for _, v := range x[i*ldx:][features:padded] {
+			if v != 0 {
+				panic(badPadding)
+			}
 		}
 	}
-	return b.Tasks()
+	t := &Tasks{d: features, stride: ldx, y: y, first: slices.Clone(first[:len(first)-1])}
+	for i, lo := range t.first {
+		t.rows = append(t.rows, first[i+1]-lo)
+	}
+	switch x := any(x).(type) {
+	case []float64:
+		t.x64 = x
+	case []float32:
+		t.storage, t.x32 = Float32, x
+	}
+	if !t.count() {
+		panic(tooLarge)
+	}
+	return t
 }
 
 // Len returns the number of tasks.
@@ -127,23 +118,18 @@ func (t *Tasks) TotalSamples() int { return t.total }
 // MaxSamples returns the largest n_t.
 func (t *Tasks) MaxSamples() int { return t.maxRows }
 
-// Storage returns the type in which X is stored.
+// Storage returns the number type of X.
 func (t *Tasks) Storage() Storage { return t.storage }
 
-// Bytes returns the memory that a pass over X reads, padding included.
+// Bytes returns the bytes of X, padding included, that a pass over all samples reads.
 func (t *Tasks) Bytes() int { return t.total * t.stride * t.storage.size() }
 
-// Row copies the features of sample i of a task to dst, which needs d entries,
-// and returns dst.
+// Row copies the features of sample i of a task to dst, which must have d entries, and returns dst.
 func (t *Tasks) Row(dst []float64, task, i int) []float64 {
 	t.checkIndex(task, i)
 	if len(dst) != t.d {
 		panic(badRow)
 	}
-	if i == 0 {
-		t.ahead(task)
-	}
-	defer t.keep()
 	at := (t.first[task] + i) * t.stride
 	if t.storage == Float64 {
 		copy(dst, t.x64[at:])
@@ -155,8 +141,7 @@ func (t *Tasks) Row(dst []float64, task, i int) []float64 {
 	return dst
 }
 
-// Y returns the responses of a task. The slice aliases the tasks and must not be
-// written.
+// Y returns the responses of a task. The slice aliases the tasks: read only.
 func (t *Tasks) Y(task int) []float64 {
 	if uint(task) >= uint(len(t.rows)) {
 		panic(badIndex)
@@ -164,9 +149,8 @@ func (t *Tasks) Y(task int) []float64 {
 	return t.y[t.first[task]:][:t.rows[task]:t.rows[task]]
 }
 
-// Part returns a view of the rows of every task that fall in the given one of
-// equal parts: row i of n_t belongs to part floor(i*parts/n_t) (Alg. 3, line 4,
-// sample splitting). The view shares the memory of t.
+// Part returns a view of the rows of every task that belong to the given part: row i of n_t belongs to part
+// floor(i*parts/n_t) (Alg. 3, line 4, sample splitting). The view shares the memory of t.
 func (t *Tasks) Part(part, parts int) *Tasks {
 	if part < 0 || part >= parts {
 		panic(badPart)
@@ -182,14 +166,12 @@ func (t *Tasks) Part(part, parts int) *Tasks {
 		v.rows[i] = hi - lo
 	}
 	v.count()
-	v.size = new(size)
 	return &v
 }
 
-// WithResponses returns a view of t with the responses y in place of its own: one for
-// every sample, task after task, of the tasks that t is a part of if it is a Part. The
-// view shares the samples of t. y is not copied; whoever owns it may change it while no
-// step runs.
+// WithResponses returns a view of t with the responses y in place of its own: one for every sample, task
+// after task, counting those of the whole tasks if t is a Part. The view shares the samples of t. y is not
+// copied; its owner may change it while no step runs.
 func (t *Tasks) WithResponses(y []float64) *Tasks {
 	if len(y) != len(t.y) {
 		panic(badResponses)
@@ -211,7 +193,7 @@ func (t *Tasks) checkIndex(task, i int) {
 	}
 }
 
-// count adds up the samples. It returns false if their entries are more than maxNumbers.
+// count adds up the samples. It returns false if they have more than maxNumbers entries.
 func (t *Tasks) count() bool {
 	t.total, t.maxRows = 0, 0
 	for _, n := range t.rows {
@@ -224,80 +206,8 @@ func (t *Tasks) count() bool {
 	return true
 }
 
-// MaxAbs returns the largest absolute values of the features and of the responses, 0
-// if there are none and NaN if one of them is NaN. The first call of it or of SquareSums
-// reads the samples; tasks that differ by WithResponses share what it found.
-func (t *Tasks) MaxAbs() (x, y float64) {
-	for task := range t.rows {
-		y = max(y, tile.MaxAbs(t.Y(task)))
-	}
-	return t.size.of(t).largest, y
-}
-
-// SquareSums returns the sums of x^2 over all features of all samples and of y^2 over all
-// responses, which may overflow or underflow. It reads the samples as MaxAbs does.
-func (t *Tasks) SquareSums() (x, y float64) {
-	for task := range t.rows {
-		s := 0.0
-		for _, v := range t.Y(task) {
-			s += v * v
-		}
-		y += s
-	}
-	return t.size.of(t).squares, y
-}
-
-// A size is what one pass over the samples of Tasks finds, made when it is first needed.
-type size struct {
-	once             sync.Once
-	largest, squares float64
-}
-
-func (s *size) of(t *Tasks) *size {
-	s.once.Do(func() {
-		defer t.keep()
-		for task := range t.rows {
-			var largest, squares float64
-			if t.storage == Float32 {
-				largest, squares = tile.Size(rowsOf(t, t.x32, task))
-			} else {
-				largest, squares = tile.Size(rowsOf(t, t.x64, task))
-			}
-			s.largest, s.squares = max(s.largest, largest), s.squares+squares
-		}
-	})
-	return s
-}
-
-// rowsOf returns the samples of a task out of x, the samples of all, with their padding.
-func rowsOf[F tile.Float](t *Tasks, x []F, task int) []F {
-	t.ahead(task)
-	return x[t.first[task]*t.stride:][:t.rows[task]*t.stride]
-}
-
-// Sweep reads the given one of equal parts of the packed samples from memory, once
-// and as fast as this machine can, and does nothing else: no step takes less time
-// than a sweep over all parts by as many workers. A machine may be faster in one
-// stream through memory or in several: four selects four. The result only keeps
-// the reading from being optimised away.
-//
-// Measuring the ceiling on the samples themselves matters where they just fit in a
-// cache: a second buffer would push them out.
-func (t *Tasks) Sweep(part, parts int, four bool) float64 {
-	if part < 0 || part >= parts {
-		panic(badPart)
-	}
-	defer t.keep()
-	x := t.x64
-	if t.storage == Float32 {
-		x = unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(t.x32))), len(t.x32)/2)
-	}
-	x = x[part*len(x)/parts : (part+1)*len(x)/parts]
-	return tile.ReadSum(x, four)
-}
-
-// MulTransposed computes v = X_t' e for the n_t samples of a task. v gets
-// dense.Pad(d) entries, the last of which are zero.
+// MulTransposed computes v = X_t' e for the n_t samples of a task. v gets dense.Pad(d) entries; those behind
+// the first d are zero.
 func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 	if uint(task) >= uint(len(t.rows)) {
 		panic(badIndex)
@@ -305,16 +215,14 @@ func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 	if len(e) < t.rows[task] || len(v) < dense.Pad(t.d) {
 		panic(badRow)
 	}
-	defer t.keep()
 	var x samples
-	x.take(t, task, 1, nil)
-	x.mulTransposed(v, e)
+	x.take(t, task, 1, 1, nil)
+	x.mulTransposed(v, 0, e[:t.rows[task]])
 }
 
-// GramProduct computes G = sum_t X_t' X_t U over all samples of all tasks without
-// forming X_t' X_t. With theta_1, theta_2, ... as the samples it is the product
-// Theta Theta' U of the power iteration (Alg. 2, line 11). g must not be u. It
-// allocates a workspace if ws is nil, and nothing otherwise.
+// GramProduct computes G = sum_t X_t' X_t U over all samples of all tasks without forming X_t' X_t. With
+// theta_1, theta_2, ... as the samples it is the product Theta Theta' U of the power iteration (Alg. 2, line
+// 11). g must not be u. GramProduct allocates a workspace if ws is nil, and nothing otherwise.
 func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 	if g == u {
 		panic(aliased)
@@ -330,17 +238,20 @@ func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 	}
 	u.clearPadding()
 	clear(g.data)
-	defer t.keep()
 	ws.begin()
 	ws.load(u)
 	var rows samples
 	for task := range t.rows {
-		for i := 0; i < t.rows[task]; i += ws.maxSamples {
-			rows.slice(t, task, i, min(i+ws.maxSamples, t.rows[task]), u.r, ws.schedule)
-			rows.mulBasis(ws, u)
+		together := ws.maxSamples
+		if t.rows[task]*t.stride*t.storage.size() >= longBytes {
+			together = min(together, max(sliceBytes/(t.stride*t.storage.size())&^7, minSlice))
+		}
+		for i := 0; i < t.rows[task]; i += together {
+			rows.slice(t, task, i, min(i+together, t.rows[task]), u.r, ws.schedule)
+			rows.mulBasis(ws.a, ws.lda, ws, u)
 			next := rows.gradientNext.Next
 			for j := range u.r {
-				rows.mulTransposed(ws.v, ws.a[j*ws.lda:])
+				rows.mulTransposed(ws.v, 0, ws.a[j*ws.lda:][:rows.n])
 				rows.gradientNext.Next = 0 // once is enough
 				gj := g.data[j*g.stride:][:dense.Pad(t.d)]
 				for k, v := range ws.v[:len(gj)] {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -41,56 +42,67 @@ func TestBuilder(t *testing.T) {
 	}
 }
 
-func TestNewTasks(t *testing.T) {
-	x := []mat.Matrix{mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6}), mat.NewDense(1, 3, []float64{7, 8, 9})}
-	y := [][]float64{{1, 2}, {3}}
-	tasks := kernel.NewTasks(x, y, kernel.Float32)
-	if got := tasks.Row(make([]float64, 3), 1, 0); !sameBits(got, []float64{7, 8, 9}) {
-		t.Errorf("row %v", got)
+// A view has the rows of the caller's memory, in both storages, and computes what copies of them do, to the
+// bit.
+func TestView(t *testing.T) {
+	for _, d := range []int{1, 8, 9} {
+		first := []int{0, 0, 3, 4, 4, 9}
+		for _, ldx := range []int{16, 24, 40} {
+			testView(t, d, ldx, first, kernel.Float64, make([]float64, 8*ldx+16))
+			testView(t, d, ldx, first, kernel.Float32, make([]float32, 8*ldx+16))
+		}
 	}
-	wantPanic(t, "no tasks", func() { kernel.NewTasks(nil, nil, kernel.Float64) })
-	wantPanic(t, "no matrix", func() { kernel.NewTasks([]mat.Matrix{nil}, y[:1], kernel.Float64) })
-	wantPanic(t, "y missing", func() { kernel.NewTasks(x, y[:1], kernel.Float64) })
-	wantPanic(t, "short y", func() { kernel.NewTasks(x, [][]float64{{1}, {3}}, kernel.Float64) })
-	wantPanic(t, "features", func() {
-		kernel.NewTasks([]mat.Matrix{x[0], mat.NewDense(1, 2, nil)}, y, kernel.Float64)
-	})
+	x, y := make([]float64, 48), make([]float64, 3)
+	for name, f := range map[string]func(){
+		"no features":      func() { kernel.View(x, 16, 0, []int{0, 3}, y) },
+		"too many":         func() { kernel.View(x, 16, math.MaxInt, []int{0, 3}, y) },
+		"stride":           func() { kernel.View(x, 12, 9, []int{0, 3}, y) },
+		"short stride":     func() { kernel.View(x, 8, 9, []int{0, 3}, y) },
+		"short x":          func() { kernel.View(x[:40], 16, 9, []int{0, 3}, y) },
+		"responses":        func() { kernel.View(x, 16, 9, []int{0, 3}, y[1:]) },
+		"no first":         func() { kernel.View(x, 16, 9, nil, nil) },
+		"first not from 0": func() { kernel.View(x, 16, 9, []int{1, 3}, y) },
+		"first backwards":  func() { kernel.View(x, 16, 9, []int{0, 3, 2, 3}, y) },
+		"padding":          func() { z := slices.Clone(x); z[2*16+15] = 1; kernel.View(z, 16, 9, []int{0, 3}, y) },
+		"NaN in padding":   func() { z := slices.Clone(x); z[9] = math.NaN(); kernel.View(z, 16, 9, []int{0, 3}, y) },
+	} {
+		wantPanic(t, name, f)
+	}
+	if k := kernel.View[float64](nil, 8, 3, []int{0, 0}, nil); k.Len() != 1 || k.TotalSamples() != 0 {
+		t.Errorf("%d tasks with %d samples without rows", k.Len(), k.TotalSamples())
+	}
 }
 
-// A table of rows is packed as matrices are.
-func TestTasksOf(t *testing.T) {
+func testView[F float32 | float64](t *testing.T, d, ldx int, first []int, storage kernel.Storage, x []F) {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
-		want, x, y := randomTasks(rng, 9, []int{0, 3, 1, 0, 5}, storage)
-		var rows [][]float64
-		var all []float64
-		for k, m := range x {
-			for i := range want.Samples(k) {
-				rows = append(rows, m.RawRowView(i))
+	want, dense, y := randomTasks(rng, d, []int{0, 3, 1, 0, 5}, storage)
+	row := 0
+	for _, m := range dense {
+		for i := 0; m != nil && i < m.RawMatrix().Rows; i++ {
+			for k, v := range m.RawRowView(i) {
+				x[row*ldx+k] = F(v)
 			}
-			all = append(all, y[k]...)
-		}
-		first := []int{0, 0, 3, 4, 4, 9}
-		got := kernel.TasksOf(rows, all, first, storage)
-		if got.Len() != want.Len() || got.Features() != 9 || got.TotalSamples() != 9 {
-			t.Fatalf("%d tasks of %d features and %d samples", got.Len(), got.Features(), got.TotalSamples())
-		}
-		for k := range got.Len() {
-			if !sameBits(got.Y(k), want.Y(k)) {
-				t.Errorf("responses of task %d: %v", k, got.Y(k))
+			for k := (d + 7) &^ 7; k < ldx && row*ldx+k < len(x); k++ {
+				x[row*ldx+k] = F(math.NaN()) // nobody reads between the padding of a row and the next row
 			}
-			for i := range got.Samples(k) {
-				if !sameBits(got.Row(make([]float64, 9), k, i), want.Row(make([]float64, 9), k, i)) {
-					t.Errorf("sample %d of task %d differs", i, k)
-				}
-			}
+			row++
 		}
-		for name, first := range map[string][]int{"none": nil, "one": {0}, "not from 0": {1, 9}, "too few": {0, 8}, "too many": {0, 10}, "backwards": {0, 5, 3, 9}} {
-			wantPanic(t, name, func() { kernel.TasksOf(rows, all, first, storage) })
-		}
-		wantPanic(t, "no rows", func() { kernel.TasksOf(nil, nil, []int{0, 0}, storage) })
-		wantPanic(t, "responses", func() { kernel.TasksOf(rows, all[1:], []int{0, 9}, storage) })
-		wantPanic(t, "ragged", func() { kernel.TasksOf(append(rows[:8:8], rows[0][1:]), all, []int{0, 9}, storage) })
+	}
+	got := kernel.View(x, ldx, d, first, slices.Concat(y...))
+	if got.Len() != 5 || got.Features() != d || got.TotalSamples() != 9 || got.MaxSamples() != 5 || got.Storage() != storage {
+		t.Errorf("%d tasks, %d features, %d samples, %v", got.Len(), got.Features(), got.TotalSamples(), got.Storage())
+	}
+	u := randomBasis(rng, d, 1)
+	a, b := kernel.NewGroup(want, 1), kernel.NewGroup(got, 1)
+	a.Step(u, 0, nil)
+	b.Step(u, 0, nil)
+	sameGroup(t, b, a)
+	other := kernel.NewBasis(d, 1)
+	got.GramProduct(other, u, nil)
+	want.GramProduct(a.Grad, u, nil)
+	if !sameBits(other.Data(), a.Grad.Data()) {
+		t.Error("another Gram product")
 	}
 }
 

@@ -2,18 +2,16 @@ package kernel
 
 import (
 	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/lstsq"
 	"github.com/difalt/difalt/internal/tile"
-	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// batch is the number of tasks whose products X_t' e_t are kept before they are
-// added to the gradient as one product of that rank: G is then read and written
-// once for so many tasks.
+// batch is the number of tasks whose products X_t' e_t are kept before they are added to the gradient as one
+// product of that rank: the gradient is then read and written once for a batch.
 const batch = 8
 
-// A Workspace is the scratch memory of one worker, sized once. Its owner may use
-// it for one call at a time.
+// A Workspace is the scratch memory of one worker, allocated once. It serves one call at a time.
 type Workspace struct {
 	maxSamples, d, r int
 
@@ -22,12 +20,12 @@ type Workspace struct {
 	e   []float64 // X_t U b_t - y_t
 	v   []float64 // X_t' e_t of up to batch tasks
 	ldv int
-	lsq *lsq.Workspace
+	lsq *lstsq.Workspace
 
 	packed packedBasis
 	half   halfWork
 
-	schedule *tile.Schedule // what to prefetch, nil for the usual; an Executor sets it
+	schedule *tile.Schedule // an Executor sets it; nil for the usual one
 	gonum    *gonumWork     // scratch of a gonumBackend, where it is in use
 	openBLAS []float64      // scratch of OpenBLAS, where it is in use
 }
@@ -39,19 +37,19 @@ type packedBasis struct {
 	p       []float64
 }
 
-// halfWork is the scratch memory of stepReduced, in float32.
+// halfWork is the scratch memory of stepCopy, in float32.
 type halfWork struct {
 	du    []float32 // U - U0 in the scales of the copy
 	lddu  int
-	of    *reduced  // whose difference du is, nil if the basis has changed since
+	of    *mixed    // owner of du, nil if the basis has changed since
 	de    []float32 // e_t - e0_t
 	dv    []float32 // Z_t' (e_t - e0_t)
-	shift []float64 // what the offsets are multiplied by
+	shift []float64 // the factors of the offsets
 	scale []float64 // the scales of the copy times a unit; see setDifference
 }
 
-// NewWorkspace returns scratch memory for tasks of up to maxSamples samples and d
-// features on a basis of rank r.
+// NewWorkspace returns scratch memory for tasks of up to maxSamples samples and d features on a basis of rank
+// r.
 func NewWorkspace(maxSamples, d, r int) *Workspace {
 	if maxSamples < 0 || d <= 0 || r <= 0 {
 		panic(badWorkspace)
@@ -60,11 +58,11 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 		panic(tooLarge)
 	}
 	w := &Workspace{maxSamples: maxSamples, d: d, r: r, lda: max(dense.Pad(maxSamples), 1), ldv: dense.Stride(d)}
-	w.a = alignedFloat64(w.lda * r)
+	w.a = alignedFloat64(max(w.lda, tinyStride) * r)
 	w.e = alignedFloat64(w.lda)
 	w.v = alignedFloat64(w.ldv * batch)
 	w.packed.p = alignedFloat64(tile.PackedLen(d, tile.Packed(d, r)))
-	w.lsq = lsq.NewWorkspace(maxSamples, r)
+	w.lsq = lstsq.NewWorkspace(maxSamples, r)
 	w.half = halfWork{
 		du:    alignedFloat32(tile.StrideHalf(d+1, 4) * r),
 		de:    alignedFloat32(maxSamples),
@@ -79,10 +77,10 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	return w
 }
 
-// begin forgets the basis of the step before: its entries may have changed.
+// begin starts a step: the entries of a basis may have changed since the last one.
 func (w *Workspace) begin() { w.packed.of, w.half.of = nil, nil }
 
-// load packs as many columns of u as are faster that way.
+// load packs the columns of u that are multiplied faster that way.
 func (w *Workspace) load(u *Basis) {
 	k := &w.packed
 	if k.of == u {

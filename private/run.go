@@ -91,7 +91,7 @@ func Run(ctx context.Context, nodes []*kernel.Tasks, net *consensus.Network, o O
 	if net == nil {
 		return nil, errors.New("private: need a network")
 	}
-	if err := errors.Join(kernel.Err(), o.validate(nodes, net.Hosted())); err != nil {
+	if err := errors.Join(kernel.CheckEnvironment(), o.validate(nodes, net.Hosted())); err != nil {
 		return nil, fmt.Errorf("private: %w", err)
 	}
 	tasks, err := o.compare(ctx, nodes, net)

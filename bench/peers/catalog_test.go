@@ -66,7 +66,7 @@ func catalog() []peer {
 // any AVX-512 processor runs the code for the first of them.
 func systemOpenBLAS() []string {
 	const variable = "OPENBLAS_CORETYPE"
-	if _, set := os.LookupEnv(variable); set || !slices.Contains(kernel.Info().Available, "avx512") {
+	if _, set := os.LookupEnv(variable); set || !slices.Contains(kernel.Describe().Available, "avx512") {
 		return nil
 	}
 	return []string{variable + "=SkylakeX"}

@@ -40,7 +40,7 @@ type machine struct {
 
 // thisMachine describes the machine that it runs on.
 func thisMachine() machine {
-	info := kernel.Info()
+	info := kernel.Describe()
 	m := machine{
 		CPU:      info.CPU,
 		Cores:    runtime.GOMAXPROCS(0),

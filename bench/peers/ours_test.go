@@ -21,7 +21,7 @@ import (
 // read of X and fma the arithmetic at the peak of multiply-adds, which bound every peer
 // from below (they have no answer), and "" is the default.
 func ours(p *problem, threads int, variant string) (iterate, export func(*answer), err error) {
-	if err := kernel.Err(); err != nil {
+	if err := kernel.CheckEnvironment(); err != nil {
 		return nil, nil, err
 	}
 	// What start leaves behind would be as large as X.
@@ -38,8 +38,8 @@ func ours(p *problem, threads int, variant string) (iterate, export func(*answer
 		u := []*kernel.Basis{kernel.BasisOf(mat.NewDense(p.D, p.R, p.U))}
 		iterate = func(*answer) { executor.Step(u, 0) }
 		if variant == "reduced" { // the anchor is the basis itself, so that the answer is exact
-			group.Reduce()
-			group.Anchor()
+			group.EnableMixedPrecision()
+			group.RefreshReference()
 			executor.Step(u, 0)
 		}
 		measure.FinalSchedule(executor, func() { executor.Step(u, 0) })

@@ -85,7 +85,7 @@ func serveProblem(args []string) error {
 	if err != nil {
 		return err
 	}
-	return serve(os.Stdin, os.Stdout, "difalt, kernel "+kernel.Info().Kernel, a, iterate, export)
+	return serve(os.Stdin, os.Stdout, "difalt, kernel "+kernel.Describe().Kernel, a, iterate, export)
 }
 
 // A problem is the content of a problem file, which README.md describes: Tasks blocks X of n x d samples by

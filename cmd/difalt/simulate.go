@@ -63,7 +63,7 @@ func newSimulateCommand() *cobra.Command {
 
 // run does the simulation. Results go to the folder and to stdout, progress to stderr.
 func (s *simulateRun) run(ctx context.Context, stdout, stderr io.Writer) (*simulation.Summary, error) {
-	if err := kernel.Err(); err != nil {
+	if err := kernel.CheckEnvironment(); err != nil {
 		return nil, err
 	}
 	folder, err := simulation.OpenFolder(s.out, &s.setting, s.session, !s.resume)

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -40,8 +41,8 @@ const (
 
 // Standardize returns the tasks of the hosted nodes in standard form: features and responses without the mean
 // of their task, and features divided by their deviations over all nodes. That fits a model with an intercept
-// for every task. All nodes call it together. The tasks are copies, on disk if the originals are. It returns
-// an error if a number is not finite, or above 2^30 in size.
+// for every task. All nodes call it together. The tasks are copies. It returns an
+// error if a number is not finite, or above 2^30 in size.
 func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kernel.Tasks, *Scaling, error) {
 	if len(nodes) == 0 {
 		return nil, nil, errors.New("features: there are no nodes")
@@ -53,7 +54,7 @@ func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kerne
 		if k == nil || k.Features() != d {
 			return nil, nil, fmt.Errorf("features: the tasks of hosted node %d do not have %d features", i, d)
 		}
-		if x, y := k.MaxAbs(); !(x <= mostSize && y <= mostSize) {
+		if x, y := sizes.Largest(k); !(x <= mostSize && y <= mostSize) {
 			return nil, nil, fmt.Errorf("features: hosted node %d has a feature of %.3g, or a response of %.3g: at most %.3g", i, x, y, mostSize)
 		}
 		means, responses, squares := moments(k)
@@ -71,11 +72,7 @@ func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kerne
 	}
 	var list []*kernel.Tasks
 	for i, k := range nodes {
-		standard, err := s.apply(i, k)
-		if err != nil {
-			return nil, nil, fmt.Errorf("features: hosted node %d: %w", i, err)
-		}
-		list = append(list, standard)
+		list = append(list, s.apply(i, k))
 	}
 	return list, s, nil
 }
@@ -108,15 +105,12 @@ func moments(k *kernel.Tasks) (means, responses, squares []float64) {
 }
 
 // apply returns the standard form of the tasks of hosted node i.
-func (s *Scaling) apply(i int, k *kernel.Tasks) (*kernel.Tasks, error) {
+func (s *Scaling) apply(i int, k *kernel.Tasks) *kernel.Tasks {
 	d, samples := k.Features(), make([]int, k.Len())
 	for t := range samples {
 		samples[t] = k.Samples(t)
 	}
-	b, err := kernel.NewBuilderOnDisk(k.Folder(), d, samples, k.Storage())
-	if err != nil {
-		return nil, err
-	}
+	b := kernel.NewBuilder(d, samples, k.Storage())
 	row := make([]float64, d)
 	for t, n := range samples {
 		mean, y := s.Means[i][t*d:][:d], k.Y(t)
@@ -131,7 +125,7 @@ func (s *Scaling) apply(i int, k *kernel.Tasks) (*kernel.Tasks, error) {
 			b.SetRow(t, l, row, y[l]-s.Responses[i][t])
 		}
 	}
-	return b.Tasks(), nil
+	return b.Tasks()
 }
 
 // Undo returns the estimate of hosted node i in the units of the data, from U_g and the coefficients of its

@@ -12,6 +12,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/gram"
+	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -156,7 +157,7 @@ func (k *problem) fit(ctx context.Context) error {
 	k.p = gram.New(r)
 	sums := make([][]float64, len(k.tasks))
 	for i, t := range k.tasks {
-		x, y := t.SquareSums()
+		x, y := sizes.Squares(t)
 		b, g := k.groups[i].B, k.groups[i]
 		sums[i] = append(sums[i], float64(t.Len()), float64(t.TotalSamples()), x*sumScale, y*sumScale,
 			g.Objective*sumScale, k.o.Ridge*floats.Dot(b, b)*sumScale)

@@ -29,9 +29,12 @@ func setting(n int, size func(task int) float64, noise float64) (tasks []*kernel
 	const d, perNode = 6, 12
 	rng := rand.New(rand.NewPCG(5, 6))
 	for node := range 2 {
-		var list []mat.Matrix
+		rows := make([]int, perNode)
+		for t := range rows {
+			rows[t] = n
+		}
+		b := kernel.NewBuilder(d, rows, kernel.Float64)
 		var dense []*mat.Dense
-		var ys [][]float64
 		for t := range perNode {
 			x, y := mat.NewDense(n, d, nil), make([]float64, n)
 			b1, b2 := rng.NormFloat64(), size(node*perNode+t)*rng.NormFloat64()
@@ -40,12 +43,13 @@ func setting(n int, size func(task int) float64, noise float64) (tasks []*kernel
 					x.Set(i, j, rng.NormFloat64())
 				}
 				y[i] = b1*x.At(i, 0) + b2*x.At(i, 1) + noise*rng.NormFloat64()
+				b.SetRow(t, i, x.RawRowView(i), y[i])
 			}
-			list, dense, ys = append(list, x), append(dense, x), append(ys, y)
+			dense = append(dense, x)
 		}
 		basis := kernel.NewBasis(d, 2)
 		basis.Col(0)[0], basis.Col(1)[1] = 1, 1
-		tasks, u, xs = append(tasks, kernel.NewTasks(list, ys, kernel.Float64)), append(u, basis), append(xs, dense)
+		tasks, u, xs = append(tasks, b.Tasks()), append(u, basis), append(xs, dense)
 	}
 	return tasks, u, xs
 }

@@ -1,13 +1,13 @@
-// Package dense computes products of small dense matrices that are stored by columns, with shapes checked, by the
-// tiles of the CPU tier in use.
+// Package dense computes products of small dense matrices that are stored by columns, with shapes checked, by
+// the tiles of the CPU tier in use.
 //
-// The destination comes first: Mul overwrites it, and AddMul adds to it. The letters at the end of a name mark each
-// factor as plain (N) or transposed (T). Samples X, which are stored by rows, are the matrix X' here. Products are
-// fastest where the number of rows is a multiple of 8: a caller that pads columns with zeros may count the padding
-// (Pad).
+// The destination comes first: Mul overwrites it, and AddMul adds to it. The letters at the end of a name
+// mark each factor as plain (N) or transposed (T). Samples X, which are stored by rows, are the matrix X'
+// here. Products are fastest where the number of rows is a multiple of 8: a caller that pads columns with
+// zeros may count the padding (Pad).
 //
-// Arguments must not overlap unless a comment permits it. Every function panics with a constant message when a shape
-// does not fit. None allocates.
+// Arguments must not overlap unless a comment permits it. Every function panics with a constant message when
+// a shape does not fit. None allocates.
 package dense
 
 import (
@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Pad returns the number of entries to which a vector of d entries is padded.
+// Pad returns the length of a vector of d entries with its padding.
 func Pad(d int) int { return tile.Pad(d) }
 
 // Stride returns the recommended stride of vectors of d entries: at least

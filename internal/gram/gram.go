@@ -1,5 +1,5 @@
-// Package gram has the Gram matrix of the coefficients of all tasks, P = unit^2 sum_t b_t b_t': it
-// preconditions steps, and its eigenvectors are the directions in which the coefficients vary.
+// Package gram computes the Gram matrix of the coefficients of all tasks, P = unit^2 sum_t b_t b_t'. It
+// preconditions steps, and its eigenvectors are the directions of the variation of the coefficients.
 package gram
 
 import (
@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// A Matrix has P of all nodes, its eigenvalues and its inverse.
+// A Matrix holds P of all nodes, its eigenvalues and its inverse.
 type Matrix struct {
 	P       []float64 // the upper triangle by rows
 	Inverse []float64 // r x r, 0 if P is 0

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/internal/synth"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/ceiling"
 )
 
 // An Iteration is everything that is timed on one set of tasks: the step, and the
@@ -51,8 +51,8 @@ func FinalSchedule(e *kernel.Executor, step func()) (schedule string) {
 // an anchor.
 func (it *Iteration) Reduce() {
 	for _, g := range it.groups {
-		g.Reduce()
-		g.Anchor()
+		g.EnableMixedPrecision()
+		g.RefreshReference()
 	}
 	it.Step()
 	for _, u := range it.u {
@@ -85,16 +85,16 @@ func NewProblem(s Shape, seed uint64) *Problem {
 func (p *Problem) Pack(nodes int, storage kernel.Storage) []*kernel.Tasks {
 	packed := make([]*kernel.Tasks, nodes)
 	for g := range packed {
-		packed[g], _ = p.Source.Pack(context.Background(), p.Tasks*g/nodes, p.Tasks*(g+1)/nodes, storage) // in memory it cannot fail
+		packed[g] = p.Source.Pack(context.Background(), p.Tasks*g/nodes, p.Tasks*(g+1)/nodes, storage)
 	}
 	return packed
 }
 
-// A Ceiling is what the machine can do at most with the workers of a pool: read the
-// samples of some tasks once, and multiply and add.
+// A Ceiling is the most that the machine can do with the workers of a pool: read as many bytes as the samples of some
+// tasks have, from memory of its own, and multiply and add.
 type Ceiling struct {
 	pool  *kernel.Pool
-	nodes []*kernel.Tasks
+	bytes []float64
 	out   []slot // what the workers computed, so that it is not optimised away
 	read  func(worker int)
 }
@@ -105,11 +105,18 @@ type slot struct {
 	_     [7]float64
 }
 
-// NewCeiling returns the ceilings for reading the samples of nodes, if there are any.
+// NewCeiling returns the ceilings for reading as many bytes as the samples of nodes have, if there are any.
 func NewCeiling(pool *kernel.Pool, nodes ...*kernel.Tasks) *Ceiling {
-	c := &Ceiling{pool: pool, nodes: nodes, out: make([]slot, pool.Workers())}
-	one := func(w int) { c.sweepPart(w, false) }
-	four := func(w int) { c.sweepPart(w, true) }
+	bytes := 0
+	for _, tasks := range nodes {
+		bytes += tasks.Bytes()
+	}
+	c := &Ceiling{pool: pool, bytes: make([]float64, bytes/8), out: make([]slot, pool.Workers())}
+	for i := range c.bytes {
+		c.bytes[i] = 1 // pages that were never written are all the same memory
+	}
+	one := func(w int) { c.readPart(w, false) }
+	four := func(w int) { c.readPart(w, true) }
 	c.read = one
 	if c.sweep(four) < c.sweep(one) {
 		c.read = four
@@ -117,11 +124,10 @@ func NewCeiling(pool *kernel.Pool, nodes ...*kernel.Tasks) *Ceiling {
 	return c
 }
 
-// sweepPart reads a worker's part of the samples.
-func (c *Ceiling) sweepPart(worker int, four bool) {
-	for _, tasks := range c.nodes {
-		c.out[worker].value += tasks.Sweep(worker, len(c.out), four)
-	}
+// readPart reads a worker's part of the bytes, in one stream or in four.
+func (c *Ceiling) readPart(worker int, four bool) {
+	n, workers := len(c.bytes), len(c.out)
+	c.out[worker].value += tile.ReadSum(c.bytes[worker*n/workers:(worker+1)*n/workers], four)
 }
 
 // sweep returns the shortest time of a few calls of a way to read, after two that
@@ -145,7 +151,7 @@ func (c *Ceiling) Read() { c.pool.Run(c.read) }
 // Arithmetic returns a function that does the given number of floating-point operations at the peak of multiply-adds,
 // divided among the workers, with at most a few hundred more.
 func (c *Ceiling) Arithmetic(flops float64) func() {
-	rounds := int(math.Ceil(flops / float64(len(c.out)) / ceiling.MultiplyAdd(1)))
-	run := func(w int) { c.out[w].value = ceiling.MultiplyAdd(rounds) }
+	rounds := int(math.Ceil(flops / float64(len(c.out)) / tile.FMAPeak(1)))
+	run := func(w int) { c.out[w].value = tile.FMAPeak(rounds) }
 	return func() { c.pool.Run(run) }
 }

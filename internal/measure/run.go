@@ -123,7 +123,7 @@ func measureRow(ctx context.Context, p *Problem, nodes []*kernel.Tasks, storage 
 	row := Row{
 		Shape:   p.Name,
 		Storage: storage.Name,
-		Kernel:  kernel.Info().Kernel,
+		Kernel:  kernel.Describe().Kernel,
 		Workers: workers,
 	}
 	it := NewIteration(p, nodes, workers)

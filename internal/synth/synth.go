@@ -3,7 +3,6 @@ package synth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -39,9 +38,6 @@ type Data struct {
 	// Single rounds the entries of X to float32, so that both storages hold the same
 	// numbers.
 	Single bool
-
-	// Folder keeps X in files there; see kernel.NewBuilderOnDisk. Empty means memory.
-	Folder string
 }
 
 // Validate returns an error about parameters that do not go together, or with a number of nodes. The range of
@@ -81,16 +77,15 @@ func (s Data) Generate(ctx context.Context, nodes int, hosted []int, seed uint64
 	p := &difalt.Problem{Nodes: make([]*kernel.Tasks, len(hosted)), Truth: source.Truth}
 	slots := make(chan struct{}, workers)
 	var wg sync.WaitGroup
-	errs := make([]error, len(hosted))
 	for i, g := range hosted {
 		slots <- struct{}{}
 		wg.Go(func() {
-			p.Nodes[i], errs[i] = source.Pack(ctx, g*s.Tasks/nodes, (g+1)*s.Tasks/nodes, kernel.Float64)
+			p.Nodes[i] = source.Pack(ctx, g*s.Tasks/nodes, (g+1)*s.Tasks/nodes, kernel.Float64)
 			<-slots
 		})
 	}
 	wg.Wait()
-	return p, errors.Join(append(errs, ctx.Err())...)
+	return p, ctx.Err()
 }
 
 // A Source draws the tasks of one problem, in any order. Its methods may be called by
@@ -130,13 +125,9 @@ func (s *Source) Task(t int, x, y []float64) {
 	}
 }
 
-// Pack draws tasks lo to hi into the kernel's layout. Without a Folder it cannot fail; it
-// stops early when the context ends.
-func (s *Source) Pack(ctx context.Context, lo, hi int, storage kernel.Storage) (*kernel.Tasks, error) {
-	build, err := kernel.NewBuilderOnDisk(s.Folder, s.Features, slices.Repeat([]int{s.Samples}, hi-lo), storage)
-	if err != nil {
-		return nil, err
-	}
+// Pack draws tasks lo to hi into the kernel's layout. It stops early when the context ends.
+func (s *Source) Pack(ctx context.Context, lo, hi int, storage kernel.Storage) *kernel.Tasks {
+	build := kernel.NewBuilder(s.Features, slices.Repeat([]int{s.Samples}, hi-lo), storage)
 	x, y := make([]float64, s.Samples*s.Features), make([]float64, s.Samples)
 	for t := lo; t < hi && ctx.Err() == nil; t++ {
 		s.Task(t, x, y)
@@ -144,7 +135,7 @@ func (s *Source) Pack(ctx context.Context, lo, hi int, storage kernel.Storage) (
 			build.SetRow(t-lo, i, x[i*s.Features:][:s.Features], y[i])
 		}
 	}
-	return build.Tasks(), nil
+	return build.Tasks()
 }
 
 // coefficients returns b_t = b[t*r : (t+1)*r].

@@ -36,7 +36,7 @@ func BenchmarkSolve(b *testing.B) {
 			ws, x := lsq.NewWorkspace(c.p.n, r), make([]float64, r)
 			b.Run(fmt.Sprintf("r=%d/%s", r, c.name), func(b *testing.B) {
 				for b.Loop() {
-					lsq.Solve(x, c.p.matrix(), c.p.y, 0, ws)
+					lsq.Solve(x, c.p.matrix(), c.p.y, lsq.Options{}, ws)
 				}
 			})
 		}

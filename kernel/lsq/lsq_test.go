@@ -335,9 +335,94 @@ func TestSolveStaysInside(t *testing.T) {
 			want, status := p.solve(t, ridge)
 			p.a, p.y = a(p.a, front), y(p.y, front)
 			got := b(make([]float64, r), front)
-			if s := lsq.Solve(got, p.matrix(), p.y, ridge, nil); s != status || !slices.Equal(got, want) {
+			if s := lsq.Solve(got, p.matrix(), p.y, lsq.Options{Ridge: ridge}, nil).Status; s != status || !slices.Equal(got, want) {
 				t.Fatalf("%d x %d: %v, %v at the edge of memory, %v, %v elsewhere", n, r, got, s, want, status)
 			}
 		}
 	})
+}
+
+// Squares that underflow in part do not cost digits.
+func TestSquaresUnderflow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 44))
+	p := random(rng, 9, 3)
+	for i := range p.n {
+		p.a[2*p.lda+i] *= 0x1p-20 // so that the squares of the last pivot underflow first
+	}
+	want, _ := p.solve(t, 0)
+	tiertest.Each(t, func(t *testing.T) {
+		for down := 400; down <= 620; down += 5 {
+			got, status := p.scaled(-down, 210-down).solve(t, 0)
+			if status != lsq.OK {
+				t.Errorf("A times 2^-%d: status %v", down, status)
+			}
+			for j, v := range got {
+				if w := math.Ldexp(want[j], 210); !(math.Abs(v-w) <= 1e-13*math.Abs(w)) {
+					t.Errorf("A times 2^-%d: b[%d] = %g, want %g", down, j, v, w)
+				}
+			}
+		}
+	})
+}
+
+// The rank is the number of singular values above the tolerance, for tall and wide matrices and with a ridge.
+func TestTolerance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 1))
+	for _, shape := range [][2]int{{20, 5}, {5, 5}, {4, 9}} {
+		p := random(rng, shape[0], shape[1])
+		k := min(p.n, p.r)
+		p.values(rng, func(q, _ int) float64 { return math.Pow(10, -2*float64(q)) }) // 1, 1e-2, ...
+		for _, c := range []struct {
+			o    lsq.Options
+			rank int
+		}{{lsq.Options{}, k}, {lsq.Options{Tolerance: 1e-20}, k}, {lsq.Options{Tolerance: 1e-5}, 3}, {lsq.Options{Tolerance: 0.5}, 1}, {lsq.Options{Tolerance: 1}, 0}} {
+			b := make([]float64, p.r)
+			got := lsq.Solve(b, p.matrix(), p.y, c.o, nil)
+			if got.Rank != c.rank {
+				t.Errorf("%v, tolerance %g: rank %d, want %d", shape, c.o.Tolerance, got.Rank, c.rank)
+			}
+			if c.rank == 0 {
+				continue
+			}
+			want, cond := p.reference(c.rank, 0)
+			within(t, p, b, want, cond)
+		}
+		b := make([]float64, p.r)
+		if got := lsq.Solve(b, p.matrix(), p.y, lsq.Options{Ridge: 1, Tolerance: 1e-3}, nil); got.Rank != p.r || got.Status != lsq.OK {
+			t.Errorf("%v with a ridge: %+v", shape, got)
+		}
+	}
+}
+
+// A batch has the bits of its problems, with gaps between them and for one matrix.
+func TestSolveBatch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 1))
+	const n, r, lda, batch = 11, 3, 13, 5
+	strideA, strideY := lda*r+2, n+4
+	a, y := make([]float64, strideA*batch), make([]float64, strideY*batch)
+	for i := range a {
+		a[i] = rng.NormFloat64()
+	}
+	for i := range y {
+		y[i] = rng.NormFloat64()
+	}
+	copy(a[strideA:][:n], a[strideA+lda:][:n]) // problem 1 is deficient
+	ws := lsq.NewWorkspace(n, r)
+	b, results := make([]float64, batch*r), make([]lsq.Result, batch)
+	for _, stride := range []int{strideA, 0} {
+		o := lsq.Options{Ridge: float64(stride % 2)}
+		lsq.SolveBatch(b, a, n, r, lda, stride, y, strideY, batch, o, results, ws)
+		for k, got := range results {
+			want := make([]float64, r)
+			if result := lsq.Solve(want, of(n, r, lda, a[k*stride:]), y[k*strideY:], o, nil); result != got || !slices.Equal(b[k*r:][:r], want) {
+				t.Errorf("problem %d: %v, %+v, alone %v, %+v", k, b[k*r:][:r], got, want, result)
+			}
+		}
+	}
+	if results[1].Rank == 0 {
+		t.Error("no rank")
+	}
+	if n := testing.AllocsPerRun(5, func() { lsq.SolveBatch(b, a, n, r, lda, strideA, y, strideY, batch, lsq.Options{}, nil, ws) }); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
 }

@@ -27,7 +27,7 @@ func testWorkspaceReuse(t *testing.T) {
 		ridge := float64(k % 2)
 		want, wantStatus := p.solve(t, ridge)
 		b := make([]float64, r)
-		status := lsq.Solve(b, p.matrix(), p.y, ridge, ws)
+		status := lsq.Solve(b, p.matrix(), p.y, lsq.Options{Ridge: ridge}, ws).Status
 		if status != wantStatus {
 			t.Errorf("n = %d, r = %d: %v, with its own workspace %v", n, r, status, wantStatus)
 		}
@@ -51,7 +51,7 @@ func TestSolveDoesNotAllocate(t *testing.T) {
 		"huge":            random(rng, 30, 5).scaled(900, 900),
 	} {
 		for _, ridge := range []float64{0, 0.1} {
-			if n := testing.AllocsPerRun(20, func() { lsq.Solve(b, p.matrix(), p.y, ridge, ws) }); n != 0 {
+			if n := testing.AllocsPerRun(20, func() { lsq.Solve(b, p.matrix(), p.y, lsq.Options{Ridge: ridge}, ws) }); n != 0 {
 				t.Errorf("%s, ridge %g: %g allocations", name, ridge, n)
 			}
 		}
@@ -65,7 +65,7 @@ func TestSolveWithoutWorkspace(t *testing.T) {
 		for _, ridge := range []float64{0, 0.5} {
 			want, status := p.solve(t, ridge)
 			b := make([]float64, p.r)
-			if got := lsq.Solve(b, p.matrix(), p.y, ridge, nil); got != status || !slices.Equal(b, want) {
+			if got := lsq.Solve(b, p.matrix(), p.y, lsq.Options{Ridge: ridge}, nil).Status; got != status || !slices.Equal(b, want) {
 				t.Errorf("%d x %d, ridge %g: %v, %v without a workspace, %v, %v with one", p.n, p.r, ridge, b, got, want, status)
 			}
 		}
@@ -76,17 +76,24 @@ func TestPanics(t *testing.T) {
 	one, two := []float64{1}, make([]float64, 2)
 	ws := lsq.NewWorkspace(1, 1)
 	for name, f := range map[string]func(){
-		"n < 0":             func() { lsq.Solve(one, of(-1, 1, 1, one), one, 0, ws) },
-		"r = 0":             func() { lsq.Solve(one, of(1, 0, 1, one), one, 0, ws) },
-		"too many samples":  func() { lsq.Solve(one, of(2, 1, 2, two), two, 0, ws) },
-		"too many columns":  func() { lsq.Solve(two, of(1, 2, 1, two), one, 0, ws) },
-		"negative ridge":    func() { lsq.Solve(one, of(1, 1, 1, one), one, -1, ws) },
-		"NaN ridge":         func() { lsq.Solve(one, of(1, 1, 1, one), one, math.NaN(), ws) },
-		"infinite ridge":    func() { lsq.Solve(one, of(1, 1, 1, one), one, math.Inf(1), ws) },
-		"short b":           func() { lsq.Solve(nil, of(1, 1, 1, one), one, 0, ws) },
-		"short y":           func() { lsq.Solve(one, of(1, 1, 1, one), nil, 0, ws) },
-		"short a":           func() { lsq.Solve(one, of(1, 1, 1, nil), one, 0, ws) },
-		"stride":            func() { lsq.Solve(one, of(1, 1, 0, one), one, 0, ws) },
+		"n < 0":             func() { lsq.Solve(one, of(-1, 1, 1, one), one, lsq.Options{}, ws) },
+		"r = 0":             func() { lsq.Solve(one, of(1, 0, 1, one), one, lsq.Options{}, ws) },
+		"too many samples":  func() { lsq.Solve(one, of(2, 1, 2, two), two, lsq.Options{}, ws) },
+		"too many columns":  func() { lsq.Solve(two, of(1, 2, 1, two), one, lsq.Options{}, ws) },
+		"negative ridge":    func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Ridge: -1}, ws) },
+		"NaN ridge":         func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Ridge: math.NaN()}, ws) },
+		"infinite ridge":    func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Ridge: math.Inf(1)}, ws) },
+		"short b":           func() { lsq.Solve(nil, of(1, 1, 1, one), one, lsq.Options{}, ws) },
+		"short y":           func() { lsq.Solve(one, of(1, 1, 1, one), nil, lsq.Options{}, ws) },
+		"short a":           func() { lsq.Solve(one, of(1, 1, 1, nil), one, lsq.Options{}, ws) },
+		"stride":            func() { lsq.Solve(one, of(1, 1, 0, one), one, lsq.Options{}, ws) },
+		"tolerance":         func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Tolerance: 2}, ws) },
+		"NaN tolerance":     func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Tolerance: math.NaN()}, ws) },
+		"batch < 0":         func() { lsq.SolveBatch(one, one, 1, 1, 1, 1, one, 1, -1, lsq.Options{}, nil, ws) },
+		"batch of short a":  func() { lsq.SolveBatch(two, one, 1, 1, 1, 1, two, 1, 2, lsq.Options{}, nil, ws) },
+		"batch of short y":  func() { lsq.SolveBatch(two, two, 1, 1, 1, 1, one, 1, 2, lsq.Options{}, nil, ws) },
+		"batch of short b":  func() { lsq.SolveBatch(one, two, 1, 1, 1, 1, two, 1, 2, lsq.Options{}, nil, ws) },
+		"few results":       func() { lsq.SolveBatch(two, two, 1, 1, 1, 1, two, 1, 2, lsq.Options{}, make([]lsq.Result, 1), ws) },
 		"workspace n < 0":   func() { lsq.NewWorkspace(-1, 1) },
 		"workspace of no r": func() { lsq.NewWorkspace(1, 0) },
 	} {

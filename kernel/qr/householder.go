@@ -8,16 +8,15 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// reflectors overwrites the columns of a by the vectors v_k, with zeros above row k, of reflectors
-// H_k = I - v_k v_k'/h[k] with A = H_0 ... H_{n-1} R, and the upper triangle of r by that of R. h[k] is zero, and
-// H_k the identity, where a column is zero from row k on.
+// reflectors overwrites the columns of a by the vectors v_k, with zeros above row k, of reflectors H_k = I -
+// v_k v_k'/h[k] with A = H_0 ... H_{n-1} R, and stores the upper triangle of R in r. h[k] is zero, and H_k
+// the identity, where a column is zero from row k on.
 //
 // v_k is x - alpha e_k with x the column and alpha = -sign(x_k)|x|, and h = v'v/2 = |x|^2 - alpha x_k. Then
 // v'c = x'c - alpha c_k: all inner products of a step are taken before the norm is known.
 //
-// What is left of a column may be tiny, of dependent columns the rounding of the rounding and so forth. A column
-// whose squares would underflow is scaled up first, and its entry of R down: a reflector is the same for v of any
-// length.
+// The rest of a dependent column may be as tiny as the rounding of a rounding. A column whose squares would
+// underflow is scaled up first, and its entry of R down: a reflector is the same for v of any length.
 func reflectors(a, r blas64.GeneralCols, h []float64) {
 	for k := range a.Cols {
 		top := k &^ (tile.Width - 1) // whole vectors, since there are zeros above row k
@@ -81,7 +80,7 @@ func products(w, x, c []float64, ldc int) {
 // add adds f[j] x to columns c_j of stride ldc.
 func add(c []float64, ldc int, x, f []float64) {
 	whole := len(x) &^ (tile.Width - 1)
-	const columns = 8 // of which the first-level cache keeps a line each
+	const columns = 8 // the first-level cache keeps a line of each
 	for j := 0; j < len(f); j += columns {
 		n := min(columns, len(f)-j)
 		tile.RankUpdate(c[j*ldc:], ldc, x, whole, f[j:], n, 1, whole, n)

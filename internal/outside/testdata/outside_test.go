@@ -10,7 +10,6 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/eigen"
 	"github.com/difalt/difalt/kernel/lsq"
 	"github.com/difalt/difalt/kernel/qr"
 	"github.com/difalt/difalt/topology"
@@ -18,22 +17,21 @@ import (
 )
 
 // Arithmetic of one node, over the caller's memory.
-func Arithmetic(x [][]float64, y []float64) (lsq.Status, float64) {
-	group := kernel.NewGroup(kernel.TasksOf(x, y, []int{0, len(x)}, kernel.Float32), 1)
-	basis := []*kernel.Basis{kernel.NewBasis(len(x[0]), 1)}
+func Arithmetic(x, y []float64, stride, features int) lsq.Result {
+	n := len(y)
+	group := kernel.NewGroup(kernel.View(x, stride, features, []int{0, n}, y), 1)
+	basis := []*kernel.Basis{kernel.NewBasis(features, 1)}
 	pool := kernel.NewPool(1)
 	defer pool.Close()
 	kernel.NewExecutor(pool, []*kernel.Group{group}).Step(basis, 0)
-	group.Minimize(basis[0], 0, kernel.NewWorkspace(len(x), len(x[0]), 1))
+	group.Minimize(basis[0], 0, kernel.NewWorkspace(n, features, 1))
 
 	matrix := func(rows, cols int) blas64.GeneralCols {
-		s := max(rows, 1)
-		return blas64.GeneralCols{Rows: rows, Cols: cols, Stride: s, Data: make([]float64, s*cols)}
+		return blas64.GeneralCols{Rows: rows, Cols: cols, Stride: rows, Data: make([]float64, rows*cols)}
 	}
-	a, r := matrix(len(x), 2), matrix(2, 2)
+	a, r := matrix(n, 2), matrix(2, 2)
 	qr.Factor(a, r, make([]float64, qr.WorkLen(2)))
-	status := lsq.Solve(make([]float64, 2), a, y, 0, lsq.NewWorkspace(len(x), 2))
-	return status, eigen.Largest(make([]float64, 4), 2, make([]float64, 64))
+	return lsq.Solve(make([]float64, 2), a, y, lsq.Options{}, lsq.NewWorkspace(n, 2))
 }
 
 // A transport of one's own.

@@ -119,12 +119,25 @@ func testProblem(t *testing.T, storage kernel.Storage) (*difalt.Problem, *topolo
 	eye := kernel.BasisOf(mat.NewDense(3, 2, []float64{1, 0, 0, 1, 0, 0}))
 	return &difalt.Problem{
 		Nodes: []*kernel.Tasks{
-			kernel.NewTasks([]mat.Matrix{x(2, 1), x(3, 2)}, [][]float64{{1, 2}, {3, 4, 5}}, storage),
-			kernel.NewTasks([]mat.Matrix{x(1, 3)}, [][]float64{{6}}, storage),
+			pack(storage, []mat.Matrix{x(2, 1), x(3, 2)}, []float64{1, 2}, []float64{3, 4, 5}),
+			pack(storage, []mat.Matrix{x(1, 3)}, []float64{6}),
 		},
 		U0: []*kernel.Basis{eye, eye}, Truth: eye,
 		Start: kernel.BasisOf(mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})),
 	}, w
+}
+
+// pack returns the tasks with the given matrices of three features, and responses.
+func pack(storage kernel.Storage, x []mat.Matrix, y ...[]float64) *kernel.Tasks {
+	var samples []int
+	for _, v := range y {
+		samples = append(samples, len(v))
+	}
+	b := kernel.NewBuilder(3, samples, storage)
+	for t := range y {
+		b.SetTask(t, x[t], y[t])
+	}
+	return b.Tasks()
 }
 
 func TestRoundTrip(t *testing.T) {

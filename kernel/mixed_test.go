@@ -139,7 +139,7 @@ func (c table) testReduced(t *testing.T, rng *rand.Rand, tasks *kernel.Tasks, r 
 	zero := kernel.NewBasis(c.d, r)
 	anchor := c.near(rng, zero, math.Sqrt(float64(c.d*r)))
 	g, want := kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r)
-	g.Reduce()
+	g.EnableMixedPrecision()
 	step := func(u *kernel.Basis) (grad, b float64) {
 		t.Helper()
 		want.Step(u, ridge, nil)
@@ -153,7 +153,7 @@ func (c table) testReduced(t *testing.T, rng *rand.Rand, tasks *kernel.Tasks, r 
 	if grad, b := step(anchor); grad > lost*gradSize || b > lost*bSize {
 		t.Errorf("with the anchor 0: gradient off by %g of %g, coefficients by %g of %g", grad, gradSize, b, bSize)
 	}
-	g.Anchor()
+	g.RefreshReference()
 	exactly(t, "anchor", g, want, anchor, ridge)
 	exactly(t, "step at the anchor", g, want, anchor, ridge)
 	if !sameBits(g.Reference().Data(), anchor.Data()) {
@@ -169,7 +169,7 @@ func (c table) testReduced(t *testing.T, rng *rand.Rand, tasks *kernel.Tasks, r 
 
 // byTiles reports whether steps on the samples are computed by the tiles, as those of anchors are.
 func byTiles() bool {
-	return !slices.Contains([]string{"gonum", "openblas"}, kernel.Info().Kernel)
+	return !slices.Contains([]string{"gonum", "openblas"}, kernel.Describe().Kernel)
 }
 
 // alike is whether two numbers are the same but for the sign of a zero and, where another backend
@@ -226,21 +226,21 @@ func (c table) testResumes(t *testing.T, rng *rand.Rand) {
 	for workers := 1; workers <= 3; workers++ {
 		pool := kernel.NewPool(workers)
 		groups := []*kernel.Group{kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r)}
-		groups[0].Reduce()
-		groups[2].Reduce()
+		groups[0].EnableMixedPrecision()
+		groups[2].EnableMixedPrecision()
 		e := kernel.NewExecutor(pool, groups)
-		groups[0].Anchor()
+		groups[0].RefreshReference()
 		e.Step([]*kernel.Basis{anchor, anchor, anchor}, 0)
-		groups[2].Anchor()
+		groups[2].RefreshReference()
 		e.Step([]*kernel.Basis{u, u, u}, 0)
 		pool.Close()
 		got := groups[0].Grad.Data()
 		if first == nil {
 			first = append(first, got...)
 			one := kernel.NewGroup(tasks, r)
-			one.Reduce()
+			one.EnableMixedPrecision()
 			one.Step(u, 0, nil) // with another anchor
-			one.Anchor()
+			one.RefreshReference()
 			one.Step(anchor, 0, nil)
 			one.Step(u, 0, nil)
 			if !sameBits(one.Grad.Data(), first) {
@@ -266,7 +266,7 @@ func TestSetSamplesEndsReduce(t *testing.T) {
 	tasks := tables[0].build(rng, ragged(rng, 20, 40), kernel.Float64)
 	u := randomBasis(rng, tables[0].d, 2)
 	g, want := kernel.NewGroup(tasks, 2), kernel.NewGroup(tasks, 2)
-	g.Reduce()
+	g.EnableMixedPrecision()
 	g.SetSamples(tasks, tasks)
 	exactly(t, "after SetSamples", g, want, u, 0)
 }
@@ -276,24 +276,21 @@ func TestSetSamplesEndsReduce(t *testing.T) {
 func TestReduceRange(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	for size, refused := range map[float64]bool{1e-300: true, 1e-40: true, 1e-28: true, 1e-26: false, 1: false, 1e26: false, 1e28: true, 1e60: true, 1e140: true} {
-		first := []int{0, 15, 30, 45}
-		var x [][]float64
-		var y []float64
-		for range 45 {
-			row := make([]float64, 20)
+		b, row := kernel.NewBuilder(20, []int{15, 15, 15}, kernel.Float64), make([]float64, 20)
+		for i := range 45 {
 			for j := range row {
 				row[j] = size * rng.NormFloat64()
 			}
 			row[7] *= 1e-310
-			x, y = append(x, row), append(y, rng.NormFloat64())
+			b.SetRow(i/15, i%15, row, rng.NormFloat64())
 		}
-		tasks := kernel.TasksOf(x, y, first, kernel.Float64)
+		tasks := b.Tasks()
 		g := kernel.NewGroup(tasks, 3)
 		if refused {
-			wantPanic(t, fmt.Sprintf("size %g", size), g.Reduce)
+			wantPanic(t, fmt.Sprintf("size %g", size), g.EnableMixedPrecision)
 			continue
 		}
-		g.Reduce()
+		g.EnableMixedPrecision()
 		want := kernel.NewGroup(tasks, 3)
 		u, ws := kernel.NewBasis(20, 3), kernel.NewWorkspace(15, 20, 3)
 		for j := range 3 {
@@ -301,7 +298,7 @@ func TestReduceRange(t *testing.T) {
 				u.Col(j)[k] = rng.NormFloat64()
 			}
 		}
-		g.Anchor()
+		g.RefreshReference()
 		g.Step(u, 0, ws)
 		for j := range 3 {
 			for k := range 20 {
@@ -337,10 +334,10 @@ func TestReducedOfAnyResponses(t *testing.T) {
 				}
 				of := func(steps ...*kernel.Basis) *kernel.Group {
 					g := kernel.NewGroup(tasks.WithResponses(y), r)
-					g.Reduce()
+					g.EnableMixedPrecision()
 					for i, u := range steps {
 						if i == 1 {
-							g.Anchor()
+							g.RefreshReference()
 						}
 						g.Step(u, 0, nil)
 					}

@@ -1,7 +1,4 @@
-// Package eigen finds the largest eigenvalue of small symmetric matrices, in a small
-// fraction of the time of finding all of them: measuring a hundred nodes in every
-// iteration would otherwise take longer than the iteration.
-package eigen
+package difalt
 
 import (
 	"math"
@@ -9,32 +6,14 @@ import (
 	"github.com/difalt/difalt/internal/dense"
 )
 
-const (
-	badShape = "eigen: need n > 0 and n x n entries"
-	badWork  = "eigen: work too short"
-)
-
-// Largest returns the largest eigenvalue of the symmetric n x n matrix a, n > 0, which
-// it overwrites: both triangles, without gaps. It is accurate to a few roundings of the
-// largest absolute eigenvalue. With NaN or Inf in a it returns NaN. Squares of the
-// entries must not overflow.
+// largestEigenvalue returns the largest eigenvalue of the symmetric n x n matrix a, n > 0, which it
+// overwrites: both triangles, without gaps. work has 2n entries. The result is accurate to a few roundings of
+// the largest absolute eigenvalue, and NaN for NaN or Inf in a. Squares of the entries must not overflow.
 //
-// work needs 2n entries and is allocated if it is nil; otherwise Largest does not
-// allocate. It panics when a shape does not fit.
-//
-// Householder reflections bring a to tridiagonal form; from the right of all
-// eigenvalues Laguerre's iteration then falls monotonically to the largest, with
-// cubic convergence.
-func Largest(a []float64, n int, work []float64) float64 {
-	if n <= 0 || len(a) < n*n {
-		panic(badShape)
-	}
-	if work == nil {
-		work = make([]float64, 2*n)
-	}
-	if len(work) < 2*n {
-		panic(badWork)
-	}
+// Householder reflections bring a to tridiagonal form. Laguerre's iteration then falls from the right of all
+// eigenvalues monotonically to the largest, with cubic convergence. That takes a small part of the time of
+// LAPACK's syev, which would take longer than an iteration where a hundred nodes are measured in each.
+func largestEigenvalue(a []float64, n int, work []float64) float64 {
 	e2 := work[:n]
 	tridiagonalize(a, n, e2, work[n:2*n])
 	x, scale := math.Inf(-1), 0.0
@@ -69,11 +48,10 @@ func Largest(a []float64, n int, work []float64) float64 {
 	return x
 }
 
-// newtonSums returns sum_k 1/(x - lambda_k) and sum_k 1/(x - lambda_k)^2 over the
-// eigenvalues of the tridiagonal matrix with the diagonal of a and the squares e2 of
-// the entries next to it, and whether x is right of all of them. The pivots q_i of x I
-// - T, of which the characteristic polynomial is the product, carry both through
-// their derivatives.
+// newtonSums returns sum_k 1/(x - lambda_k) and sum_k 1/(x - lambda_k)^2 over the eigenvalues of a
+// tridiagonal matrix T, with the diagonal of a and the squares e2 of the entries next to it. It also
+// reports whether x is right of all of them. The product of the pivots q_i of x I - T is the characteristic polynomial. Its
+// derivatives give both sums.
 func newtonSums(a []float64, n int, e2 []float64, x float64) (g, h float64, right bool) {
 	q, dq, ddq := 1.0, 0.0, 0.0
 	for i := range n {
@@ -93,8 +71,8 @@ func newtonSums(a []float64, n int, e2 []float64, x float64) (g, h float64, righ
 	return g, h, true
 }
 
-// tridiagonalize leaves the diagonal of a tridiagonal matrix with the eigenvalues of
-// a on the diagonal of a, and the squares of the entries next to it in e2.
+// tridiagonalize brings a to tridiagonal form. It leaves the diagonal of the result on the diagonal of a, and
+// the squares of the entries next to it in e2.
 func tridiagonalize(a []float64, n int, e2, p []float64) {
 	for k := 0; k < n-1; k++ {
 		v := a[k*n+k+1 : k*n+n] // row k right of the diagonal

@@ -1,0 +1,188 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/difalt/difalt/internal/measure"
+	"github.com/difalt/difalt/internal/synth"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/lsq"
+)
+
+// normal returns tasks with standard normal features and responses.
+func normal(d int, samples []int, storage kernel.Storage) *kernel.Tasks {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	b, row := kernel.NewBuilder(d, samples, storage), make([]float64, d)
+	for t, n := range samples {
+		for i := range n {
+			for k := range row {
+				row[k] = rng.NormFloat64()
+			}
+			b.SetRow(t, i, row, rng.NormFloat64())
+		}
+	}
+	return b.Tasks()
+}
+
+// equal returns the numbers of samples of equal tasks.
+func equal(tasks, n int) []int {
+	samples := make([]int, tasks)
+	for t := range samples {
+		samples[t] = n
+	}
+	return samples
+}
+
+// ragged returns numbers of samples from 1 to 2n-1.
+func ragged(tasks, n int) []int {
+	rng, samples := rand.New(rand.NewPCG(seed, 1)), make([]int, tasks)
+	for t := range samples {
+		samples[t] = 1 + rng.IntN(2*n-1)
+	}
+	return samples
+}
+
+// BenchmarkStep is a step of shapes that BenchmarkIteration does not have: ns/task.
+func BenchmarkStep(b *testing.B) {
+	for _, s := range []struct {
+		name    string
+		samples []int
+		d, r    int
+		ridge   float64
+	}{
+		{"tiny", equal(64, 4), 8, 1, 0}, {"tiny", equal(64, 10), 20, 2, 0}, {"tiny", equal(64, 10), 30, 4, 0},
+		{"small", equal(64, 20), 50, 4, 0}, {"small", equal(64, 30), 64, 4, 0}, {"small", equal(64, 12), 100, 8, 0},
+		{"rank 1", equal(64, 30), 600, 1, 0}, {"rank 8", equal(32, 30), 600, 8, 0}, {"rank 12", equal(32, 30), 600, 12, 0},
+		{"rank 16", equal(16, 64), 500, 16, 0}, {"ragged", ragged(64, 25), 128, 5, 0}, {"ridge", equal(64, 25), 128, 5, 1},
+		{"fewer samples than columns", equal(64, 6), 100, 10, 0}, {"fewer tasks than workers", equal(1, 500), 400, 5, 0},
+		{"tall", equal(8, 1000), 20, 4, 0}, {"wide", equal(2, 64), 20000, 16, 0},
+	} {
+		for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+			b.Run(fmt.Sprintf("%s/n=%d/d=%d/r=%d/%v", s.name, s.samples[0], s.d, s.r, storage), func(b *testing.B) {
+				step(b, normal(s.d, s.samples, storage), s.r, s.ridge, runtime.GOMAXPROCS(0))
+			})
+		}
+	}
+}
+
+// step measures steps of tasks on a random basis.
+func step(b *testing.B, tasks *kernel.Tasks, r int, ridge float64, workers int) {
+	pool := kernel.NewPool(workers)
+	defer pool.Close()
+	e := kernel.NewExecutor(pool, []*kernel.Group{kernel.NewGroup(tasks, r)})
+	u := []*kernel.Basis{synth.Orthonormal(tasks.Features(), r, synth.Stream(seed, 2))}
+	measure.FinalSchedule(e, func() { e.Step(u, ridge) })
+	for b.Loop() {
+		e.Step(u, ridge)
+	}
+	b.ReportMetric(perOp(b)/float64(tasks.Len()), "ns/task")
+	b.ReportAllocs()
+}
+
+// BenchmarkHuge is a step of one task whose rows the workers share.
+func BenchmarkHuge(b *testing.B) {
+	tasks := normal(200, []int{150_000}, kernel.Float64)
+	for _, w := range workers() {
+		b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) { step(b, tasks, 5, 0, w) })
+	}
+}
+
+// BenchmarkDeficient is a step in which each task has two equal columns of X_t U.
+func BenchmarkDeficient(b *testing.B) {
+	const d, r = 128, 5
+	tasks, u := normal(d, equal(64, 25), kernel.Float64), synth.Orthonormal(d, r, synth.Stream(seed, 2))
+	copy(u.Col(1), u.Col(0))
+	g, ws := kernel.NewGroup(tasks, r), kernel.NewWorkspace(25, d, r)
+	for b.Loop() {
+		g.Step(u, 0, ws)
+	}
+	if g.Status[0] != lsq.RankDeficient {
+		b.Errorf("status %v", g.Status[0])
+	}
+	b.ReportMetric(perOp(b)/float64(tasks.Len()), "ns/task")
+}
+
+// BenchmarkOperations are the other operations on all samples of 600 tasks of 30 x 600, of rank 4.
+func BenchmarkOperations(b *testing.B) {
+	const d, r, n, tasks = 600, 4, 30, 600
+	k, u := normal(d, equal(tasks, n), kernel.Float64), synth.Orthonormal(d, r, synth.Stream(seed, 2))
+	v, ws := kernel.NewBasis(d, r), kernel.NewWorkspace(n, d, r)
+	g, row := kernel.NewGroup(k, r), make([]float64, d)
+	x, y, first := make([]float64, tasks*n*d), make([]float64, tasks*n), []int{0}
+	for t := range tasks {
+		first = append(first, (t+1)*n)
+	}
+	for name, f := range map[string]func(){
+		"GramProduct":          func() { k.GramProduct(v, u, ws) },
+		"Minimize":             func() { g.Minimize(u, 0, ws) },
+		"Part":                 func() { k.Part(0, 2) },
+		"View":                 func() { kernel.View(x, d, d, first, y) },
+		"Builder":              func() { build(k, row) },
+		"first step":           func() { kernel.NewGroup(k, r).Step(u, 0, ws) },
+		"mixed precision copy": func() { m := kernel.NewGroup(k, r); m.EnableMixedPrecision(); m.Step(u, 0, ws) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				f()
+			}
+			reportBytes(b, k.Bytes())
+		})
+	}
+}
+
+// build copies all samples.
+func build(k *kernel.Tasks, row []float64) *kernel.Tasks {
+	samples := make([]int, k.Len())
+	for t := range samples {
+		samples[t] = k.Samples(t)
+	}
+	b := kernel.NewBuilder(k.Features(), samples, k.Storage())
+	for t := range samples {
+		for i, y := range k.Y(t) {
+			b.SetRow(t, i, k.Row(row, t, i), y)
+		}
+	}
+	return b.Tasks()
+}
+
+// BenchmarkHouseholder is the QR of columns that are far from orthogonal, which BenchmarkOrthonormalize does
+// not take.
+func BenchmarkHouseholder(b *testing.B) {
+	for _, s := range [][2]int{{600, 4}, {100, 10}, {2048, 16}} {
+		b.Run(fmt.Sprintf("d=%d/r=%d", s[0], s[1]), func(b *testing.B) {
+			from, u := synth.Gaussian(s[0], s[1], synth.Stream(seed, 3)), kernel.NewBasis(s[0], s[1])
+			for j := range s[1] {
+				for i, v := range from.Col(0) {
+					from.Col(j)[i] += 3 * v
+				}
+			}
+			rr, work := make([]float64, s[1]*s[1]), make([]float64, s[1])
+			for b.Loop() {
+				u.CopyFrom(from)
+				u.Orthonormalize(rr, work)
+			}
+		})
+	}
+}
+
+// BenchmarkCollected is a step of paper2 while the runtime collects garbage all the time.
+func BenchmarkCollected(b *testing.B) {
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	}()
+	step(b, normal(100, equal(100, 50), kernel.Float64), 10, 0, 1)
+	close(stop)
+	<-done
+}

@@ -1,0 +1,288 @@
+// Package lstsq solves the small least-squares problems of the minimisation step (Alg. 3, line 8), b = (X
+// U)^+ y, by orthogonalisation over preallocated workspaces, with an optional ridge term, and with the
+// solution of minimum norm where the problem has no unique one. Package kernel/lsq has the public form.
+package lstsq
+
+import (
+	"math"
+
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas/blas64"
+)
+
+// Status is the outcome of a least-squares problem. Package kernel/lsq has the same numbers and documents
+// them.
+type Status uint8
+
+// The outcomes.
+const (
+	OK Status = iota
+	RankDeficient
+	Underdetermined
+	NotFinite
+)
+
+const (
+	// With diagonal entries of R whose squares are in this range, and a product of the smallest square with
+	// the solution above it, no digits were lost to squares that overflow or underflow.
+	smallest = 1e-280
+	largest  = 1e300
+)
+
+// A Workspace is the scratch memory of Solve. It serves one call at a time.
+type Workspace struct {
+	// Next is the address of the memory that the caller will read next, or zero: Solve prefetches it and
+	// never dereferences it.
+	Next uintptr
+	// Residual is A b - y of the last problem, and Squares the sum of its squares. Solve writes both.
+	Residual []float64
+	Squares  float64
+
+	MaxRows, MaxCols int
+
+	f    []float64 // [A y] with the rows of a ridge, by columns
+	e    []float64 // the residual, with the rows of a ridge
+	work []float64 // of the tiles
+	r    []float64 // triangles and vectors of a problem without a unique solution
+}
+
+// NewWorkspace returns scratch memory for problems of up to n samples and r columns, n >= 0 and r > 0.
+func NewWorkspace(n, r int) *Workspace {
+	return &Workspace{
+		MaxRows: n, MaxCols: r,
+		f:    make([]float64, dense.Pad(n+r)*(r+1)),
+		e:    make([]float64, n+r),
+		work: make([]float64, tile.LeastSquaresWork(n+r, r)),
+		r:    make([]float64, 2*r*r+3*r),
+	}
+}
+
+// Solve computes b = argmin |A b - y|^2 + ridge |b|^2 for the n x r matrix a and the n entries of y, which
+// fit the workspace. It writes A b - y to ws.Residual and the sum of its squares to ws.Squares. A direction
+// counts as null if its singular value of [A; sqrt(ridge) I] is at most tolerance times the Frobenius norm;
+// the tolerance is at least Tolerance(n, r). Solve returns the status and the rank. b never holds NaN.
+func Solve(b []float64, a *blas64.GeneralCols, y []float64, ridge, tolerance float64, ws *Workspace) (s Status, rank int) {
+	ws.Residual = ws.e[:a.Rows]
+	s, rank, direct := ws.solve(b, a, y, ridge, tolerance)
+	if !direct {
+		ws.Squares = tile.Residual(ws.Residual, a.Data, a.Stride, b, y, a.Rows, a.Cols)
+	}
+	return s, rank
+}
+
+// solve is Solve, and reports whether it has written the residual. It does not copy a: that takes longer than
+// some problems wait for anything else.
+func (ws *Workspace) solve(b []float64, a *blas64.GeneralCols, y []float64, ridge, tol float64) (s Status, rank int, direct bool) {
+	n, r := a.Rows, a.Cols
+	m, rhs := a, y
+	switch {
+	case ridge > 0:
+		var with blas64.GeneralCols
+		with, rhs = ws.augment(*a, y, math.Sqrt(ridge))
+		m = &with
+	case n == 0:
+		clear(b)
+		return Underdetermined, 0, false
+	case n < r:
+		if ws.solveWide(b, *a, y, tol) {
+			return Underdetermined, n, false
+		}
+	}
+	var lo, hi float64
+	lo, hi, ws.Squares = tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
+	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, r)
+	if !ws.fullRank(f, ldf, r, hi, tol) || !inRange(b, rhs, lo) {
+		if rank, ok := ws.solveKept(b, m.Rows, r, hi, tol); ok {
+			return deficient(n, r), rank, false
+		}
+		s, rank = ws.minimumNorm(b, *a, y, ridge, tol)
+		return s, rank, false
+	}
+	if ridge > 0 {
+		ws.Squares = tile.Dot(ws.Residual, ws.Residual) // without the rows of the ridge
+	}
+	return OK, r, true
+}
+
+// deficient returns the status of an n x r problem whose matrix has fewer than r independent columns.
+func deficient(n, r int) Status {
+	if n < r {
+		return Underdetermined
+	}
+	return RankDeficient
+}
+
+// Tolerance is the part of the norm of an n x r matrix at which a direction counts as null: in such a
+// direction the matrix is rounding errors.
+func Tolerance(n, r int) float64 { return float64(max(n, r)) * 0x1p-52 }
+
+// augment stores [A y; rho I 0] in ws.f and returns its two parts.
+func (ws *Workspace) augment(a blas64.GeneralCols, y []float64, rho float64) (blas64.GeneralCols, []float64) {
+	n, r := a.Rows, a.Cols
+	ld := dense.Pad(n + r)
+	for j := range r {
+		col := ws.f[j*ld:][:n+r]
+		copy(col, a.Data[j*a.Stride:][:n])
+		clear(col[n:])
+		col[n+j] = rho
+	}
+	rhs := ws.f[r*ld:][:n+r]
+	copy(rhs, y[:n])
+	clear(rhs[n:])
+	return blas64.GeneralCols{Rows: n + r, Cols: r, Stride: ld, Data: ws.f}, rhs
+}
+
+// fullRank reports whether R has no singular value that is null, for a given sum of squares of the matrix. F
+// has the squares of the diagonal of R, and the rows of R divided by the diagonal. The product of the squares
+// of the diagonal is that of the squares of the singular values, and all of these but the smallest make at
+// most (|R|^2 / (c-1))^(c-1): that proves it for nearly all matrices of full rank. For others |R^-1|, which
+// is at least the inverse of the smallest singular value, does.
+func (ws *Workspace) fullRank(f []float64, ldf, c int, squares, tol float64) bool {
+	others := float64(max(c-1, 1))
+	product, unit, least := 1.0, others/squares, math.Inf(1)
+	for k := range c {
+		product *= f[k*(ldf+1)] * unit
+		least = min(least, f[k*(ldf+1)])
+	}
+	switch {
+	case !(squares < largest && least > smallest):
+		return false
+	case product >= others*tol*tol && product <= math.MaxFloat64:
+		return true
+	case !(least > tol*tol*squares):
+		return false
+	}
+	inverse, t, inv := ws.r[:c*c], ws.r[c*c:][:c*c], ws.r[2*c*c:][:c]
+	clear(inverse)
+	for i := range c {
+		size := math.Sqrt(f[i*(ldf+1)])
+		inverse[i*(c+1)], inv[i] = 1, 1/size
+		for j := i + 1; j < c; j++ {
+			t[j*c+i] = size * f[i*ldf+j]
+		}
+	}
+	tile.SolveUpper(inverse, c, t, c, inv, c, c)
+	return tol*tol*squares*tile.Dot(inverse, inverse) <= 1
+}
+
+// inRange reports whether no number is so large or small that digits of b were lost. Where columns are
+// independent, NaN or Inf anywhere in y is NaN or Inf in b.
+func inRange(b, y []float64, lo float64) bool {
+	size := tile.MaxAbs(b)
+	return size <= math.MaxFloat64 && lo > smallest && (size*lo > smallest || tile.MaxAbs(y) == 0)
+}
+
+// solveWide solves a problem with fewer rows than columns, if the rows are independent beyond doubt. With
+// A' = W F as Orthogonalize leaves them, where W has orthogonal columns,
+//
+//	b = W (W'W)^-1 h,   F'h = y.
+//
+// Subtracting from h what W'b is already, column by column, makes that as stable as Householder reflectors
+// (Bjorck and Paige, 1992, section 5).
+func (ws *Workspace) solveWide(b []float64, a blas64.GeneralCols, y []float64, tol float64) bool {
+	n, r := a.Rows, a.Cols
+	transposed := ws.f[:r*n]
+	tile.Transpose(transposed, r, a.Data, a.Stride, r, n)
+	h := ws.r[:n]
+	clear(b)
+	lo, hi := tile.Orthogonalize(h, transposed, r, r, n, b, ws.work, ws.Next)
+	w, ldw, f, ldf := tile.Eliminated(ws.work, r, n)
+	if !ws.fullRank(f, ldf, n, hi, tol) {
+		return false
+	}
+	copy(h, y)
+	for i, v := range h {
+		for k, x := range f[i*ldf:][i+1 : n] {
+			h[i+1+k] -= x * v
+		}
+	}
+	for k := n - 1; k >= 0; k-- {
+		x := w[k*ldw:][:r]
+		dense.Axpy((h[k]-dense.Dot(x, b))/f[k*(ldf+1)], x, b)
+	}
+	return inRange(b, y, lo)
+}
+
+// solveKept solves a problem of m rows and r columns after LeastSquares has set some columns apart as
+// dependent, if the rank is then beyond doubt, and returns the rank. A = W F, where the rows of F that belong
+// to other columns are independent: b is the solution of minimum norm of these rows of R, the square roots of
+// the diagonal times F.
+func (ws *Workspace) solveKept(b []float64, m, r int, squares, tol float64) (rank int, ok bool) {
+	_, _, f, ldf := tile.Eliminated(ws.work, m, r)
+	apart := tile.SetApart(m, r) * squares
+	least := math.Inf(1)
+	for k := range r {
+		if s := f[k*(ldf+1)]; s > apart {
+			rank++
+			least = min(least, s)
+		}
+	}
+	if rank == 0 || rank == r || !(squares < largest && least > smallest) {
+		return 0, false
+	}
+	t := blas64.GeneralCols{Rows: rank, Cols: r, Stride: rank, Data: ws.r[r:][:rank*r]}
+	c, i := ws.e[:rank], 0
+	clear(t.Data)
+	for k := range r {
+		row := f[k*ldf:]
+		if !(row[k] > apart) {
+			continue
+		}
+		size := math.Sqrt(row[k])
+		t.Data[k*rank+i], c[i] = size, size*row[r]
+		for j := k + 1; j < r; j++ {
+			t.Data[j*rank+i] = size * row[j]
+		}
+		i++
+	}
+	return rank, tile.MaxAbs(c) > smallest && ws.solveWide(b, t, c, tol)
+}
+
+// Triangle computes the factors R and c of [A y] = Q [R c; 0 *] for the n x r matrix a, n > 0, which fits the
+// workspace, and stores them in rows at to at+r-1 of t and c. It returns the norm of *: |A b - y|^2 is |R b -
+// c|^2 plus its square.
+func Triangle(t blas64.GeneralCols, c []float64, at int, a blas64.GeneralCols, y []float64, ws *Workspace) (rest float64) {
+	n, r := a.Rows, a.Cols
+	b, scale, yscale := ws.r[:r], 1.0, 1.0
+	_, hi, squares := tile.LeastSquares(b, ws.e, a.Data, a.Stride, n, r, y, ws.work, ws.Next)
+	if size := tile.MaxAbs(y); !(hi > smallest && hi < largest && size < math.Sqrt(largest) && size > math.Sqrt(smallest)) {
+		a, y, scale, yscale = ws.scaled(a, y)
+		_, _, squares = tile.LeastSquares(b, ws.e, a.Data, a.Stride, n, r, y, ws.work, ws.Next)
+	}
+	_, _, f, ldf := tile.Eliminated(ws.work, n, r)
+	for k := range r {
+		row, size := f[k*ldf:], math.Sqrt(f[k*(ldf+1)])
+		for j := range r {
+			switch column := t.Data[j*t.Stride+at:]; {
+			case j < k:
+				column[k] = 0
+			case j == k:
+				column[k] = size * scale
+			default:
+				column[k] = size * row[j] * scale
+			}
+		}
+		c[at+k] = size * row[r] * yscale
+	}
+	return math.Sqrt(squares) * yscale
+}
+
+// scaled stores a and y, divided by powers of two, in ws.f, and returns them.
+func (ws *Workspace) scaled(a blas64.GeneralCols, y []float64) (m blas64.GeneralCols, rhs []float64, scale, yscale float64) {
+	m, rhs = ws.augment(a, y, 0)
+	m.Rows, rhs = a.Rows, rhs[:a.Rows]
+	for j := range a.Cols {
+		scale = max(scale, tile.MaxAbs(m.Data[j*m.Stride:][:m.Rows]))
+	}
+	scale, yscale = powerOfTwo(scale), powerOfTwo(tile.MaxAbs(y))
+	for j := range a.Cols {
+		for i := range m.Rows {
+			m.Data[j*m.Stride+i] /= scale
+		}
+	}
+	for i := range rhs {
+		rhs[i] /= yscale
+	}
+	return m, rhs, scale, yscale
+}

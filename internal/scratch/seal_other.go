@@ -1,5 +1,0 @@
-//go:build !(darwin || linux)
-
-package scratch
-
-func seal([]byte) {}

@@ -1,0 +1,42 @@
+// Package sizes measures the numbers of tasks: their largest entries and their sums of squares.
+package sizes
+
+import (
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
+	"github.com/difalt/difalt/kernel"
+)
+
+// Largest returns the largest absolute values of the features and of the responses: 0 without samples, and
+// NaN if one of them is NaN. It reads all samples.
+func Largest(k *kernel.Tasks) (x, y float64) {
+	eachRow(k, func(row []float64) { x = max(x, tile.MaxAbs(row)) })
+	for t := range k.Len() {
+		y = max(y, tile.MaxAbs(k.Y(t)))
+	}
+	return x, y
+}
+
+// Squares returns the sums of x^2 over all features of all samples and of y^2 over all responses, which may
+// overflow or underflow. It reads all samples.
+func Squares(k *kernel.Tasks) (x, y float64) {
+	eachRow(k, func(row []float64) { x += dense.Dot(row, row) })
+	return x, Responses(k)
+}
+
+// Responses returns the sum of y^2 over all responses, which may overflow or underflow.
+func Responses(k *kernel.Tasks) (y float64) {
+	for t := range k.Len() {
+		y += dense.Dot(k.Y(t), k.Y(t))
+	}
+	return y
+}
+
+func eachRow(k *kernel.Tasks, f func(row []float64)) {
+	row := make([]float64, k.Features())
+	for t := range k.Len() {
+		for i := range k.Samples(t) {
+			f(k.Row(row, t, i))
+		}
+	}
+}

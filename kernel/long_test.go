@@ -1,0 +1,123 @@
+package kernel_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/lsq"
+)
+
+// Tasks whose rows workers share have the results of the definition, for each storage, and the same bits for
+// any number of workers: beside other tasks, with a ridge, with split samples and in mixed precision.
+func TestLongTasks(t *testing.T) {
+	const d, r = 600, 3
+	for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+		samples := []int{4, 1900, 0, 9, 2001}
+		rng := rand.New(rand.NewPCG(71, 72))
+		tasks, x, y := randomTasks(rng, d, samples, storage)
+		u := randomBasis(rng, d, r)
+		tiertest.Each(t, func(t *testing.T) {
+			for _, ridge := range []float64{0, 0.5} {
+				want := kernel.NewGroup(tasks, r)
+				if want.Long() != 2 {
+					t.Fatalf("%d tasks are shared, want 2", want.Long())
+				}
+				want.Step(u, ridge, nil)
+				stepReference(u, ridge, x, y, x, y).check(t, want, r)
+				checkAgain(t, want, u, ridge, nil)
+				sameForWorkers(t, tasks, u, ridge)
+			}
+		})
+	}
+}
+
+// sameForWorkers compares the steps of executors with those of a group.
+func sameForWorkers(t *testing.T, tasks *kernel.Tasks, u *kernel.Basis, ridge float64) {
+	t.Helper()
+	d, r := u.Dims()
+	want, ws := kernel.NewGroup(tasks, r), kernel.NewWorkspace(tasks.MaxSamples(), d, r)
+	for _, workers := range []int{1, 2, 3} {
+		pool := kernel.NewPool(workers)
+		got := kernel.NewGroup(tasks, r)
+		e := kernel.NewExecutor(pool, []*kernel.Group{got})
+		both := func(f func(g *kernel.Group)) { f(got); f(want) }
+		compare := func(what string) {
+			t.Helper()
+			e.Step([]*kernel.Basis{u}, ridge)
+			want.Step(u, ridge, ws)
+			sameGroup(t, got, want)
+			e.Minimize([]*kernel.Basis{u}, ridge)
+			want.Minimize(u, ridge, ws)
+			sameGroup(t, got, want)
+			if t.Failed() {
+				t.Fatalf("%s, %d workers", what, workers)
+			}
+		}
+		compare("all samples")
+		both(func(g *kernel.Group) { g.SetSamples(tasks.Part(0, 2), tasks.Part(1, 2)) })
+		compare("parts")
+		both(func(g *kernel.Group) { g.SetSamples(tasks, tasks); g.EnableMixedPrecision() })
+		compare("mixed precision")
+		both((*kernel.Group).RefreshReference)
+		compare("mixed precision at the reference")
+		both(func(g *kernel.Group) { g.SetSamples(tasks, tasks) })
+		if n := testing.AllocsPerRun(2, func() { e.Step([]*kernel.Basis{u}, ridge) }); n > 1 { // the slice of the argument
+			t.Errorf("%d workers: %g allocations", workers, n)
+		}
+		pool.Close()
+	}
+}
+
+// Long tasks that are deficient, hold NaN or numbers whose squares overflow have the status of others.
+func TestStatusOfLongTasks(t *testing.T) {
+	const d, r, n = 600, 2, 1000
+	rng := rand.New(rand.NewPCG(73, 74))
+	u := kernel.NewBasis(d, r)
+	u.Col(0)[0], u.Col(1)[1] = 1, 1
+	for name, c := range map[string]struct {
+		scale, y, at11, nan float64
+		want                lsq.Status
+	}{
+		"full": {1, 1, 1, 0, lsq.OK}, "large": {1e160, 1e-20, 1, 0, lsq.OK}, "small": {1e-170, 1e-200, 1, 0, lsq.OK},
+		"deficient": {1, 1, 0, 0, lsq.RankDeficient}, "NaN": {1, 1, 1, math.NaN(), lsq.NotFinite},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, row := kernel.NewBuilder(d, []int{n}, kernel.Float64), make([]float64, d)
+			for i := range n {
+				v, w := rng.NormFloat64(), rng.NormFloat64()
+				row[0], row[1] = c.scale*v, c.scale*w*c.at11
+				y := c.y * (2*v - 3*w*c.at11)
+				if i == 700 {
+					y += c.nan
+				}
+				b.SetRow(0, i, row, y)
+			}
+			g := kernel.NewGroup(b.Tasks(), r)
+			if g.Minimize(u, 0, nil); g.Status[0] != c.want || g.Long() != 1 {
+				t.Errorf("status %v, want %v", g.Status[0], c.want)
+			}
+			unit := c.y / c.scale
+			if want := []float64{2 * unit, -3 * unit * c.at11}; c.want != lsq.NotFinite &&
+				!(math.Abs(g.B[0]-want[0]) <= 1e-12*unit && math.Abs(g.B[1]-want[1]) <= 1e-12*unit) {
+				t.Errorf("b = %v, want %v", g.B, want)
+			}
+		})
+	}
+}
+
+// The workspaces of an executor are those that its tasks need.
+func TestExecutorChecksWorkspaces(t *testing.T) {
+	tasks := kernel.NewBuilder(5, []int{8, 3}, kernel.Float64).Tasks()
+	g := kernel.NewGroup(tasks.Part(0, 2), 2)
+	pool := kernel.NewPool(1)
+	defer pool.Close()
+	e := kernel.NewExecutor(pool, []*kernel.Group{g})
+	u := []*kernel.Basis{randomBasis(rand.New(rand.NewPCG(1, 1)), 5, 2)}
+	e.Step(u, 0)
+	g.SetSamples(tasks, tasks)
+	wantPanic(t, "more rows than before", func() { e.Step(u, 0) })
+	kernel.NewExecutor(pool, []*kernel.Group{g}).Step(u, 0)
+}
