@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/difalt/difalt/consensus/wire"
@@ -74,7 +73,7 @@ func (s *frame) sum(n int, add func(i int, out []float64)) []float64 {
 			stops = 1
 		}
 		for i := range z {
-			part[i] = append(slices.Clone(z[i][from:from+width]), stops)
+			part[i] = append(append(make([]float64, 0, width+1), z[i][from:from+width]...), stops)
 		}
 		must(s.net.Sum(context.WithoutCancel(s.ctx), part))
 		switch votes := part[0][width]; {

@@ -12,6 +12,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -27,21 +28,19 @@ type authority struct {
 	key  ed25519.PrivateKey
 }
 
-func newAuthority(t *testing.T) *authority {
+func newAuthority() *authority {
 	key, _ := NewKey()
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Unix(0, 0),
-		NotAfter: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	template := certificateOf("authority")
+	template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
+	der := must(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))
+	return &authority{must(x509.ParseCertificate(der)), key}
+}
+
+func certificateOf(name string) *x509.Certificate {
+	return &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		NotBefore: time.Unix(0, 0), NotAfter: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &authority{cert, key}
 }
 
 func (a *authority) pem() string {
@@ -49,77 +48,38 @@ func (a *authority) pem() string {
 }
 
 // identity returns what a node with a key and a certificate for a name shows.
-func (a *authority) identity(t *testing.T, node int, name string, key crypto.Signer) *Identity {
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Unix(0, 0), NotAfter: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+func (a *authority) identity(node int, name string, key crypto.Signer) *Identity {
+	der := must(x509.CreateCertificate(rand.Reader, certificateOf(name), a.cert, key.Public(), a.key))
 	return &Identity{node, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}
 }
 
-// withKeys is three, and the keys of its nodes.
-func withKeys(t *testing.T) (c *Cluster, keys []ed25519.PrivateKey) {
-	c = three(t)
-	for i := range c.Nodes {
-		key, _ := NewKey()
-		c.Nodes[i].Pin = PinOf(key.Public().(ed25519.PublicKey))
-		keys = append(keys, key)
-	}
-	return c, keys
-}
-
-// TestSigned: all nodes accept a signature of every kind of key, by pin and by authority; nobody accepts it
-// in another node's name, in another run, changed, or cut off anywhere.
+// TestSigned: all nodes accept a signature of every kind of key, by key and by authority; nobody accepts it in
+// another node's name, in another run, changed, or cut off anywhere.
 func TestSigned(t *testing.T) {
 	msg := []byte("an ephemeral key")
-	pinned, keys := withKeys(t)
-	for _, key := range keys {
-		id, err := NewIdentity(pinned, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proof, err := pinned.Sign(id, msg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		onlyBy(t, pinned, id.Node, msg, proof)
+	pinned := three(t)
+	for i := range pinned.Nodes {
+		key, _ := NewKey()
+		pinned.Nodes[i].Pin = PinOf(key.Public().(ed25519.PublicKey))
+		id := must(NewIdentity(pinned, key))
+		onlyBy(t, pinned, id.Node, msg, must(pinned.Sign(id, msg)))
 	}
-	a := newAuthority(t)
-	c := &Cluster{Version: version, Run: "00000000000000a7", Authority: a.pem()}
-	keysOf := map[string]crypto.Signer{}
-	for name, curve := range map[string]elliptic.Curve{"p256": elliptic.P256(), "p384": elliptic.P384(), "p521": elliptic.P521()} {
-		key, err := ecdsa.GenerateKey(curve, rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		keysOf[name] = key
-	}
-	long, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keysOf["rsa"] = long
-	keysOf["ed25519"], _ = NewKey()
-	var who []*Identity
-	for name, key := range keysOf {
-		if c.Nodes = append(c.Nodes, Node{Name: name, Address: name + ":1"}); len(c.Nodes) > 1 {
-			c.Edges = append(c.Edges, [2]int{0, len(c.Nodes) - 1})
-		}
-		who = append(who, a.identity(t, len(c.Nodes)-1, name, key))
+	a := newAuthority()
+	c := &Cluster{Version: version, Run: "00000000000000a7", Authority: a.pem(), Edges: [][2]int{{0, 1}, {0, 2}, {0, 3}, {0, 4}}}
+	own, _ := NewKey()
+	var ids []*Identity
+	for i, key := range []crypto.Signer{
+		must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), must(ecdsa.GenerateKey(elliptic.P384(), rand.Reader)),
+		must(ecdsa.GenerateKey(elliptic.P521(), rand.Reader)), must(rsa.GenerateKey(rand.Reader, 2048)), own,
+	} {
+		c.Nodes = append(c.Nodes, Node{Name: fmt.Sprint("n", i), Address: fmt.Sprint("h:", i)})
+		ids = append(ids, a.identity(i, c.Nodes[i].Name, key))
 	}
 	if err := c.Check(); err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range who {
-		proof, err := c.Sign(id, msg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		onlyBy(t, c, id.Node, msg, proof)
+	for _, id := range ids {
+		onlyBy(t, c, id.Node, msg, must(c.Sign(id, msg)))
 	}
 }
 
@@ -157,17 +117,17 @@ func onlyBy(t *testing.T, c *Cluster, node int, msg, proof []byte) {
 // same authority, are refused with the reason.
 func TestSignedByAnother(t *testing.T) {
 	c := three(t)
-	a := newAuthority(t)
+	a := newAuthority()
 	c.Authority = a.pem()
 	for i := range c.Nodes {
 		c.Nodes[i].Pin = ""
 	}
 	own, _ := NewKey()
-	first := a.identity(t, 0, "a", own)
+	first := a.identity(0, "a", own)
 	msg := []byte("an ephemeral key")
 	stranger, _ := NewKey()
 	shown := certificate(stranger)
-	as := a.identity(t, 2, c.Nodes[2].Name, stranger)
+	as := a.identity(2, c.Nodes[2].Name, stranger)
 	for _, x := range []struct {
 		what string
 		id   *Identity
@@ -179,12 +139,7 @@ func TestSignedByAnother(t *testing.T) {
 		{"the certificate of another node", &Identity{1, as.Certificate}, 1, `node 2 ("c")`},
 		{"the key of another node", &Identity{1, first.Certificate}, 1, `node 0 ("a")`},
 	} {
-		proof, err := c.Sign(x.id, msg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = c.Verify(x.node, msg, proof)
-		if err == nil || !strings.Contains(err.Error(), x.text) {
+		if err := c.Verify(x.node, msg, must(c.Sign(x.id, msg))); err == nil || !strings.Contains(err.Error(), x.text) {
 			t.Errorf("%s: %v, want %q", x.what, err, x.text)
 		}
 	}

@@ -3,7 +3,6 @@ package grpc
 import (
 	"context"
 	"crypto/tls"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
@@ -28,10 +27,8 @@ func BenchmarkRound(b *testing.B) {
 }
 
 func benchmarkGRPC(b *testing.B, nodes, size int) {
-	p := newParty(b, "ring", nodes)
-	list := p.all(b, quick())
-	each(list, func(tr *Transport) error { return tr.Join(b.Context()) })
-	good := frame(b, 0, size)
+	list := newParty(b, "ring", nodes).joined(b, quick())
+	good := frame(0, size)
 	frames := make([][][]byte, nodes)
 	for i := range frames {
 		frames[i] = [][]byte{slices.Clone(good), slices.Clone(good)}
@@ -61,82 +58,41 @@ func benchmarkGRPC(b *testing.B, nodes, size int) {
 	each(list, func(tr *Transport) error { return tr.Close() })
 }
 
-// benchmarkTLS has a goroutine that reads and one that writes an edge, in either
-// direction, and pairs of lengths and bytes on the wire.
+// benchmarkTLS writes and reads frames on all edges of every node, in both directions at once.
 func benchmarkTLS(b *testing.B, p *party, size int) {
-	own := p.id(0).Certificate
-	config := &tls.Config{Certificates: []tls.Certificate{own}, InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}
-	g := must2(weights(p.c)).Graph()
-	ends := make(map[wire.Link]net.Conn)
-	for _, e := range p.c.Edges {
-		l := must2(net.Listen("tcp", "127.0.0.1:0"))
-		in := make(chan net.Conn)
-		go func() { in <- tls.Server(must2(l.Accept()), config) }()
-		out := tls.Client(must2(net.Dial("tcp", l.Addr().String())), config)
-		ends[wire.Link{Node: e[0], Peer: e[1]}], ends[wire.Link{Node: e[1], Peer: e[0]}] = out, <-in
-		l.Close()
-		shake := ends[wire.Link{Node: e[1], Peer: e[0]}].(*tls.Conn)
-		go shake.Handshake()
+	config := &tls.Config{Certificates: []tls.Certificate{p.id(0).Certificate}, InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}
+	var ends []net.Conn
+	for range p.c.Edges {
+		l, in := listen(b), make(chan *tls.Conn)
+		go func() { in <- tls.Server(must(l.Accept()), config) }()
+		out := tls.Client(must(net.Dial("tcp", l.Addr().String())), config)
+		accepted := <-in
+		go accepted.Handshake()
 		if err := out.Handshake(); err != nil {
 			b.Fatal(err)
 		}
+		ends = append(ends, out, accepted)
 	}
 	b.ResetTimer()
 	var wg sync.WaitGroup
-	for i := range g.Len() {
-		wg.Go(func() { exchangeTLS(b, ends, i, g.Neighbors(i), size) })
+	for _, c := range ends {
+		send, got := make([]byte, wire.FrameOverhead+size), make([]byte, wire.FrameOverhead+size)
+		wg.Go(func() {
+			for range b.N {
+				done := make(chan error)
+				go func() { _, err := c.Write(send); done <- err }()
+				if _, err := io.ReadFull(c, got); err != nil {
+					b.Error(err)
+				}
+				if err := <-done; err != nil {
+					b.Error(err)
+				}
+			}
+		})
 	}
 	wg.Wait()
 	b.StopTimer()
 	for _, c := range ends {
 		c.Close()
 	}
-}
-
-func exchangeTLS(b *testing.B, ends map[wire.Link]net.Conn, node int, peers []int, size int) {
-	send, got := make([]chan []byte, len(peers)), make([]chan []byte, len(peers))
-	var wg sync.WaitGroup
-	for k, peer := range peers {
-		send[k], got[k] = make(chan []byte, 1), make(chan []byte, 1)
-		c := ends[wire.Link{Node: node, Peer: peer}]
-		wg.Go(func() {
-			for p := range send[k] {
-				if _, err := c.Write(p); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-		wg.Go(func() {
-			buffers := [2][]byte{}
-			for n := range b.N {
-				var head [4]byte
-				if _, err := io.ReadFull(c, head[:]); err != nil {
-					b.Error(err)
-					return
-				}
-				if buffers[n%2] == nil {
-					buffers[n%2] = make([]byte, binary.LittleEndian.Uint32(head[:]))
-				}
-				if _, err := io.ReadFull(c, buffers[n%2]); err != nil {
-					b.Error(err)
-					return
-				}
-				got[k] <- buffers[n%2]
-			}
-		})
-	}
-	frame := make([]byte, 4+wire.FrameOverhead+size)
-	binary.LittleEndian.PutUint32(frame, uint32(len(frame)-4))
-	for range b.N {
-		for k := range peers {
-			send[k] <- frame
-		}
-		for k := range peers {
-			<-got[k]
-		}
-	}
-	for k := range peers {
-		close(send[k])
-	}
-	wg.Wait()
 }

@@ -11,7 +11,7 @@ func FuzzHello(f *testing.F) {
 	own := &hello{Version: protocolVersion, Run: c.Run, From: 0, To: 1, Instance: "x", Settings: c.Settings()}
 	their := *own
 	their.From, their.To = 1, 0
-	text := must2(json.Marshal(their))
+	text := must(json.Marshal(their))
 	f.Add(text)
 	f.Add([]byte(`{"instance":"x","terms":null}`))
 	f.Add([]byte(`{"bye":true,"reason":{"node":-1,"kind":255,"text":"x"}}`))

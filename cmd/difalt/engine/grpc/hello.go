@@ -118,7 +118,7 @@ func disagree(c *cluster.Cluster, own, their *hello) error {
 		n := len(own.protocol()) + len(c.Settings())
 		here, there = here[:n], there[:min(n, len(there))]
 	}
-	if text := wire.Difference(there, "at "+who, here, "here"); text != "" {
+	if text := wire.Difference(there, "at "+who, here, "at "+c.Label(own.From)); text != "" {
 		return &refusal{shorten(text)}
 	}
 	return nil

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,26 +20,23 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
 
-// TestMain lets more tests run beside each other than there are processors: they wait more than
-// they compute.
+// TestMain lets more tests run at once than there are processors: they wait more than they compute.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	_ = flag.Set("test.parallel", "6")
 	os.Exit(m.Run())
 }
 
-func must[T any](t testing.TB) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
 	}
+	return v
 }
 
 // A party is a cluster on loopback with its keys and listeners.
@@ -48,89 +47,99 @@ type party struct {
 }
 
 func newParty(t testing.TB, graph string, nodes int) *party {
-	g := must[*topology.Graph](t)(topology.Parse(graph, nodes, 1))
-	p := &party{c: &cluster.Cluster{Version: 1, Run: "00000000000000a7"}}
+	p := &party{}
+	var names, addresses []string
+	var pins []cluster.Pin
 	for i := range nodes {
-		for _, j := range g.Neighbors(i) {
-			if j > i {
-				p.c.Edges = append(p.c.Edges, [2]int{i, j})
-			}
-		}
-		key, _ := cluster.NewKey()
-		l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
-		t.Cleanup(func() { l.Close() })
-		p.keys, p.listeners = append(p.keys, key), append(p.listeners, l)
-		p.c.Nodes = append(p.c.Nodes, cluster.Node{Name: string(rune('a' + i)), Address: l.Addr().String(), Pin: cluster.PinOf(key.Public().(ed25519.PublicKey))})
+		key, pin := newKey()
+		l := listen(t)
+		p.keys, p.listeners, pins = append(p.keys, key), append(p.listeners, l), append(pins, pin)
+		names, addresses = append(names, string(rune('a'+i))), append(addresses, l.Addr().String())
+	}
+	var err error
+	if p.c, _, err = cluster.New(names, addresses, pins, must(topology.Parse(graph, nodes, 1))); err != nil {
+		t.Fatal(err)
 	}
 	return p
 }
 
-// id is the identity of a node.
-func (p *party) id(i int) *cluster.Identity { return must2(cluster.NewIdentity(p.c, p.keys[i])) }
+func newKey() (ed25519.PrivateKey, cluster.Pin) {
+	key, _ := cluster.NewKey()
+	return key, cluster.PinOf(key.Public().(ed25519.PublicKey))
+}
+
+func listen(t testing.TB) net.Listener {
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// id returns the identity of a node.
+func (p *party) id(i int) *cluster.Identity { return must(cluster.NewIdentity(p.c, p.keys[i])) }
 
 // changed returns a copy of the cluster of p with a change.
 func (p *party) changed(change func(c *cluster.Cluster)) *cluster.Cluster {
 	c := *p.c
-	c.Nodes = append([]cluster.Node(nil), c.Nodes...)
-	c.Edges = append([][2]int(nil), c.Edges...)
+	c.Nodes, c.Edges = slices.Clone(c.Nodes), slices.Clone(c.Edges)
 	change(&c)
 	return &c
 }
 
-// A gossip collects what a transport reports.
-type gossip struct {
-	mu   sync.Mutex
-	text []string
-}
+// A record collects the reports of a transport.
+type record struct{ testnet.Buffer }
 
-func (g *gossip) report(s string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.text = append(g.text, s)
-}
+func (r *record) report(s string) { io.WriteString(&r.Buffer, s+"\n") }
 
-func (g *gossip) String() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return strings.Join(g.text, "\n")
-}
-
-// hears waits until a report has the text, which comes a moment after the reported has its own
-// answer.
-func (g *gossip) hears(text string) bool {
-	for end := time.Now().Add(patienceOfTests); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if strings.Contains(g.String(), text) {
+// has waits until a report has the text: it comes a moment after the other end has its answer.
+func (r *record) has(text string) bool {
+	for end := time.Now().Add(patienceOfTests); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if strings.Contains(r.String(), text) {
 			return true
 		}
 	}
 	return false
 }
 
-// patienceOfTests is longer than a healthy process waits for a processor of a busy machine. Only hanging
-// takes longer.
+// patienceOfTests is longer than a healthy process waits for a processor of a busy machine.
 const patienceOfTests = 2 * time.Minute
 
-// quick returns options whose timeouts a healthy transport never reaches.
+// quick returns options whose timeouts a healthy transport never reaches, with an end that waits for nobody.
 func quick() engine.Options {
 	return engine.Options{JoinTimeout: patienceOfTests, RoundTimeout: patienceOfTests, RejoinTimeout: patienceOfTests, Linger: 5 * time.Second}
 }
 
+func brief() engine.Options {
+	o := quick()
+	o.Linger = 50 * time.Millisecond
+	return o
+}
+
 func (p *party) transport(t testing.TB, i int, o engine.Options) *Transport {
-	tr := must[*Transport](t)(New(p.c, p.id(i), p.listeners[i], o))
+	return transportOf(t, p.c, p.id(i), p.listeners[i], o)
+}
+
+func transportOf(t testing.TB, c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Options) *Transport {
+	tr := must(New(c, id, l, o))
 	t.Cleanup(func() { tr.Leave(errors.New("test is over")) })
 	return tr
 }
 
 // all returns the transports of all nodes.
-func (p *party) all(t testing.TB, o engine.Options) []*Transport {
-	var list []*Transport
+func (p *party) all(t testing.TB, o engine.Options) (list []*Transport) {
 	for i := range p.c.Nodes {
 		list = append(list, p.transport(t, i, o))
 	}
 	return list
 }
 
-// each calls f for every transport, at once, and returns what comes of it.
+// joined returns the transports of all nodes after Join.
+func (p *party) joined(t testing.TB, o engine.Options) []*Transport {
+	list := p.all(t, o)
+	noErrors(t, each(list, func(tr *Transport) error { return tr.Join(t.Context()) }))
+	return list
+}
+
+// each calls f for every transport at once, and returns the results.
 func each(list []*Transport, f func(tr *Transport) error) []error {
 	errs := make([]error, len(list))
 	var wg sync.WaitGroup
@@ -141,44 +150,74 @@ func each(list []*Transport, f func(tr *Transport) error) []error {
 	return errs
 }
 
-// peerError checks that err is a PeerError about a node, of a kind, with a text.
-func peerError(t *testing.T, what string, err error, node int, kind wire.Kind, text string) {
+func noErrors(t testing.TB, errs []error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// frame returns a frame with a number and that many bytes of code.
+func frame(n uint64, code int) []byte {
+	p := make([]byte, wire.FrameOverhead+code)
+	p[1] = byte(n)
+	return testnet.Seal(p, wire.Origin{}, n)
+}
+
+// exchange carries out round seq with short frames on all edges.
+func exchange(t testing.TB, tr *Transport, seq uint64) error {
+	out := make([][]byte, len(tr.edges))
+	for k := range out {
+		out[k] = frame(seq, 8)
+	}
+	return tr.Exchange(t.Context(), seq, out, make([][]byte, len(out)), nil)
+}
+
+// exchanges carries out rounds until an error, leaves with it and returns it.
+func exchanges(t testing.TB, tr *Transport, seq uint64) error {
+	for ; ; seq++ {
+		if err := exchange(t, tr, seq); err != nil {
+			tr.Leave(err)
+			return err
+		}
+	}
+}
+
+// begin carries out the first round.
+func begin(t testing.TB, list []*Transport) {
+	t.Helper()
+	noErrors(t, each(list, func(tr *Transport) error { return exchange(t, tr, 0) }))
+}
+
+// kill ends a transport as the end of its process would: without a farewell.
+func (t *Transport) kill() {
+	t.once.Do(func() { t.cancel(); t.server.Stop() })
+	t.wg.Wait()
+}
+
+// reported checks that err is a PeerError about a node, of a kind, with a text, reported by other nodes.
+func reported(t *testing.T, what string, err error, node int, kind wire.Kind, text string, via ...int) {
 	t.Helper()
 	var e *wire.PeerError
-	if !errors.As(err, &e) || e.Peer != node || e.Kind != kind || !strings.Contains(err.Error(), text) {
-		t.Errorf("%s: %v, want one about node %d, %v, with %q", what, err, node, kind, text)
+	if !errors.As(err, &e) || e.Peer != node || e.Kind != kind || !slices.Equal(e.Via, via) || !strings.Contains(err.Error(), text) {
+		t.Errorf("%s: %v, want one about node %d, %v, via %d, with %q", what, err, node, kind, via, text)
 	}
 }
 
 // weights returns Metropolis weights on the edges of a cluster.
-func weights(c *cluster.Cluster) (*topology.Weights, error) {
-	g, err := c.Graph()
-	if err != nil {
-		return nil, err
-	}
-	return topology.NewWeights(g, topology.Metropolis)
+func weights(c *cluster.Cluster) *topology.Weights {
+	return must(topology.NewWeights(must(c.Graph()), topology.Metropolis))
 }
 
 // work averages and adds over a transport, nil for all nodes in one process, with a basis of the given number
 // of rows. It returns the bits of the results by node.
 func work(ctx context.Context, c *cluster.Cluster, tr wire.Transport, rows int) (map[int]string, error) {
-	w, err := weights(c)
-	if err != nil {
-		return nil, err
-	}
-	n, err := consensus.New(w, tr)
+	n, err := consensus.New(weights(c), tr)
 	if err != nil {
 		return nil, err
 	}
 	bits := make(map[int]string)
-	for _, open := range []func() (consensus.Exchange, error){
-		func() (consensus.Exchange, error) { return n.Agree(5, nil) },
-		func() (consensus.Exchange, error) { return n.TreeMean(consensus.Int8) },
-	} {
-		e, err := open()
-		if err != nil {
-			return nil, err
-		}
+	for _, e := range []consensus.Exchange{must(n.Agree(5, nil)), must(n.TreeMean(consensus.Int8))} {
 		z, sums := make([]consensus.Message, len(n.Hosted())), make([][]float64, len(n.Hosted()))
 		for i, node := range n.Hosted() {
 			z[i] = consensus.Message{Basis: kernel.NewBasis(rows, 2)}
@@ -192,7 +231,7 @@ func work(ctx context.Context, c *cluster.Cluster, tr wire.Transport, rows int) 
 				return nil, err
 			}
 			for i := range z {
-				sums[i] = append([]float64(nil), z[i].Basis.Col(0)[:2]...)
+				sums[i] = slices.Clone(z[i].Basis.Col(0)[:2])
 			}
 			if err := n.Sum(ctx, sums); err != nil {
 				return nil, err
@@ -208,21 +247,16 @@ func work(ctx context.Context, c *cluster.Cluster, tr wire.Transport, rows int) 
 // sameBits runs work over all transports, and compares with one process.
 func sameBits(t *testing.T, c *cluster.Cluster, list []*Transport, rows int) {
 	t.Helper()
-	want := must[map[int]string](t)(work(t.Context(), c, nil, rows))
-	errs := each(list, func(tr *Transport) error {
-		if err := tr.Join(t.Context()); err != nil {
-			return err
-		}
-		got, err := work(t.Context(), c, tr, rows)
-		if err == nil && got[tr.node] != want[tr.node] {
-			err = errors.New("other bits than in one process")
+	want := must(work(t.Context(), c, nil, rows))
+	noErrors(t, each(list, func(tr *Transport) error {
+		err := tr.Join(t.Context())
+		if err == nil {
+			var got map[int]string
+			if got, err = work(t.Context(), c, tr, rows); err == nil && got[tr.node] != want[tr.node] {
+				err = fmt.Errorf("node %d has other bits than in one process", tr.node)
+			}
 		}
 		tr.Leave(err)
 		return err
-	})
-	for i, err := range errs {
-		if err != nil {
-			t.Errorf("node %d: %v", i, err)
-		}
-	}
+	}))
 }

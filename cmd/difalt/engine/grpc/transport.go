@@ -55,7 +55,7 @@ type server struct {
 
 // A round is the current exchange, or the last one.
 type round struct {
-	started bool // Exchange was called with seq
+	started bool // Exchange was called
 	seq     uint64
 	waiting time.Time // when Join or Exchange began to wait; zero if it does not wait
 }
@@ -136,11 +136,7 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	if !t.round.started || seq != t.round.seq {
-		t.begin(seq, out, due)
-	}
-	t.mu.Unlock()
+	t.begin(seq, out, due)
 	err := t.await(ctx, func(e *edge) bool { return !e.in.lacks() }, func(e *edge, waited time.Duration) *wire.PeerError {
 		return t.overdue(e, seq, waited)
 	})
@@ -159,8 +155,10 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 	return nil
 }
 
-// begin accepts the frames of a round. t.mu is held.
+// begin accepts the frames of a round.
 func (t *Transport) begin(seq uint64, out [][]byte, due []bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.round.started, t.round.seq = true, seq
 	for k, e := range t.edges {
 		e.out.hand(out[k])

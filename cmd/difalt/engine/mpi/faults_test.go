@@ -61,8 +61,7 @@ func init() {
 				if err == nil {
 					continue
 				}
-				var peer *wire.PeerError
-				if again := tr.Exchange(context.Background(), seq, out, in, nil); !errors.As(again, &peer) || again.Error() != err.Error() {
+				if again := tr.Exchange(context.Background(), seq+1, out, in, nil); again == nil || again.Error() != err.Error() {
 					return fmt.Errorf("again: %v, first %v", again, err)
 				}
 				if w.Rank() != 1 {

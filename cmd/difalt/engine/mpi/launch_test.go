@@ -54,32 +54,17 @@ func launcher(n int, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// play has n processes play a part, and returns what they say and the exit code of all.
-func play(t testing.TB, n int, part string, env ...string) (output string, code int) {
+// play starts n processes for a part, and returns their output and their exit code.
+func play(t testing.TB, n int, part string) (output string, code int) {
 	t.Helper()
 	cmd := launcher(n, os.Args[0])
-	cmd.Env = append(append(cmd.Env, partVariable+"="+part), env...)
-	type result struct {
-		text []byte
-		err  error
+	cmd.Env = append(cmd.Env, partVariable+"="+part)
+	timer := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGTERM) }) // it ends the processes
+	text, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil || !timer.Stop() {
+		t.Fatalf("%s: %d processes do not start or do not end: %v", part, n, err)
 	}
-	done := make(chan result, 1)
-	go func() {
-		text, err := cmd.CombinedOutput()
-		done <- result{text, err}
-	}()
-	select {
-	case r := <-done:
-		if cmd.ProcessState == nil {
-			t.Fatal(r.err)
-		}
-		return string(r.text), cmd.ProcessState.ExitCode()
-	case <-time.After(2 * time.Minute):
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it ends the processes
-		<-done
-		t.Fatalf("%s: %d processes do not end", part, n)
-		return "", 0
-	}
+	return string(text), cmd.ProcessState.ExitCode()
 }
 
 // succeeds has 2, 4 and 8 processes play a part without an error.
@@ -98,11 +83,14 @@ func ring(w *World) *topology.Graph {
 	if w.Size() == 2 {
 		name = "path"
 	}
-	g, err := topology.Parse(name, w.Size(), 1)
+	return must(topology.Parse(name, w.Size(), 1))
+}
+
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return g
+	return v
 }
 
 func quick() engine.Options {

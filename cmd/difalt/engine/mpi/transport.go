@@ -33,8 +33,7 @@ type Transport struct {
 
 	failed error            // the reason why this process cannot join
 	asked  bool             // Join or Refuse was called
-	begun  bool             // Exchange was called
-	seq    uint64           // of the pending exchange, see World, or of the last one
+	seq    uint64           // of the last exchange
 	err    error            // permanent
 	pins   []runtime.Pinner // of the memory that a link sends, while it stays the same
 
@@ -113,26 +112,23 @@ func (t *Transport) Refuse(ctx context.Context, why error) {
 // Hosted returns the node of this process.
 func (t *Transport) Hosted() []int { return []int{t.world.rank} }
 
-// Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a
-// *wire.PeerError if a neighbour sends nothing in the time of a round, if MPI
-// reports a failure, or if it does not send a frame. The memory in out must not change
-// until an exchange has succeeded.
+// Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a *wire.PeerError if a neighbour
+// sends nothing in the time of a round, sends a frame that is too long, or if MPI reports a failure. After an
+// error MPI may still read the memory in out, and every later call returns the same error.
 func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if t.err == nil {
+		t.err = ctx.Err()
 	}
-	if t.err == nil && (!t.begun || seq != t.seq) {
+	if t.err == nil {
 		t.err = t.begin(seq, out, due)
+	}
+	if t.err == nil {
+		t.err = t.await(ctx)
 	}
 	if t.err != nil {
 		return t.err
 	}
-	if t.world.pending {
-		if err := t.await(ctx); err != nil {
-			return err
-		}
-		t.finish(out)
-	}
+	t.finish(out)
 	for k, l := range t.links {
 		if in[k] = nil; l.length > 0 {
 			in[k] = unsafe.Slice((*byte)(l.in), int(l.length))
@@ -142,15 +138,12 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 }
 
 func (t *Transport) begin(seq uint64, out [][]byte, due []bool) error {
-	if t.world.pending {
-		return fmt.Errorf("mpi: exchange %d while %d is under way", seq, t.seq)
-	}
 	for k, p := range out {
 		if len(p) > t.o.MaxFrame {
 			return fmt.Errorf("mpi: a frame of %d bytes to node %d: must be at most %d", len(p), t.links[k].peer, t.o.MaxFrame)
 		}
 	}
-	t.seq, t.begun, t.world.pending = seq, true, true // MPI may read what is sent
+	t.seq, t.world.pending = seq, true // MPI may read what is sent
 	for k, p := range out {
 		l := &t.links[k]
 		if l.length = 0; due == nil || due[k] {
@@ -182,15 +175,12 @@ func (t *Transport) turn() (done bool, err error) {
 // await waits until the exchange is complete.
 func (t *Transport) await(ctx context.Context) error {
 	err := t.world.wait(ctx, t.turn, t.o.RoundTimeout, func(waited time.Duration) { t.note(t.missing(), time.Now().Add(-waited)) })
-	switch {
-	case err == nil:
-		return nil // see finish
-	case errors.Is(err, errLate):
+	if errors.Is(err, errLate) {
 		err = t.peerError(int(t.c.open%t.c.n), wire.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
-	case ctx.Err() == nil:
-		t.err = err
 	}
-	t.note(nil, time.Time{})
+	if err != nil {
+		t.note(nil, time.Time{})
+	}
 	return err
 }
 

@@ -141,7 +141,7 @@ func (w *World) agree(ctx context.Context, own hello, timeout time.Duration) err
 		}
 	}
 	for rank, h := range all {
-		if text := wire.Difference(h.compared(), fmt.Sprintf("at node %d", rank), own.compared(), "here"); text != "" {
+		if text := wire.Difference(h.compared(), fmt.Sprintf("at node %d", rank), own.compared(), fmt.Sprintf("at node %d", w.rank)); text != "" {
 			return &wire.PeerError{Peer: rank, Kind: wire.Refused, Err: errors.New(text)}
 		}
 	}

@@ -43,16 +43,29 @@ func (e *peerFailure) name(i int) string {
 	return strconv.Quote(e.cluster.Nodes[i].Name)
 }
 
+// A difference names a setting and two nodes with other values of it, in the same words at all nodes.
+type difference string
+
+func (d difference) Error() string { return "the nodes refuse each other: " + string(d) }
+
 func (e *peerFailure) Error() string {
 	s, details := e.hearsay(), ""
-	if e.Err != nil {
+	switch d := e.Err.(type) {
+	case nil:
+	case difference:
+		return s + d.Error()
+	default:
 		details = ": " + e.Err.Error()
 	}
 	switch {
 	case e.Kind == wire.Waiting:
 		return s + fmt.Sprintf("node %s reports that it waits%s", e.name(e.Peer), details)
-	case e.Kind == wire.Refused && s == "":
-		return fmt.Sprintf("node %s and this one refuse each other%s", e.name(e.Peer), details)
+	case e.Kind == wire.Refused:
+		by := "this one"
+		if last := len(e.Via) - 1; last >= 0 {
+			by = "node " + e.name(e.Via[last])
+		}
+		return s + fmt.Sprintf("node %s and %s refuse each other%s", e.name(e.Peer), by, details)
 	}
 	return s + fmt.Sprintf("node %s has failed (%v, round %d)%s", e.name(e.Peer), e.Kind, e.Round, details)
 }

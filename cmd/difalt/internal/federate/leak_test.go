@@ -42,13 +42,16 @@ type line struct {
 	gone chan string // closed texts of nodes that have left with an error
 }
 
-func (l *line) Join(ctx context.Context) error {
+func (l *line) Join(ctx context.Context) error { return l.because(ctx.Err()) }
+
+// because returns what the first node has left with, or else err.
+func (l *line) because(err error) error {
 	select {
 	case text := <-l.gone:
 		l.gone <- text
 		return &wire.PeerError{Peer: 1, Kind: wire.Closed, Err: errors.New(text)}
 	default:
-		return ctx.Err()
+		return err
 	}
 }
 func (l *line) Waiting() ([]int, time.Time) { return nil, time.Time{} }
@@ -69,7 +72,12 @@ func (l *line) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due [
 	for _, frame := range out {
 		l.end.sent.Write(frame)
 	}
-	return l.Transport.Exchange(ctx, seq, out, in, due)
+	err := l.Transport.Exchange(ctx, seq, out, in, due)
+	var peer *wire.PeerError
+	if errors.As(err, &peer) && peer.Kind == wire.Closed {
+		return l.because(err)
+	}
+	return err
 }
 
 // life runs three nodes, each with its job and, before it connects, its preparation.
@@ -214,17 +222,26 @@ func TestNothingLeaks(t *testing.T) {
 // A node that is interrupted is named by all others, and so is one whose job fails.
 func TestEnds(t *testing.T) {
 	for name, c := range map[string]struct {
-		fail error
-		want string
+		fail    error
+		reading bool
+		want    string
 	}{
-		"interrupted": {nil, `node "south" was interrupted`},
-		"failed":      {errors.New("the local text"), `node "south" has failed (closed, round 0): it has failed`},
+		"interrupted":         {nil, false, `node "south" was interrupted`},
+		"interrupted reading": {nil, true, `node "south" was interrupted`},
+		"failed":              {errors.New("the local text"), false, `node "south" has failed (closed, round 0): it has failed`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctxs := background(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			ctxs[1] = ctx
 			ends := life(t, ctxs, func(i int, n *Node) {
+				n.Prepare = func() error {
+					if i == 1 && c.reading {
+						cancel()
+						return ctx.Err()
+					}
+					return nil
+				}
 				n.Job = func(ctx context.Context, net *consensus.Network) error {
 					z := [][]float64{{0}}
 					if i == 1 {
@@ -258,17 +275,54 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// All nodes have the first difference of their settings.
+// Every node names the setting that differs, a node whose own differs, and else the first that differs.
 func TestSettingsDiffer(t *testing.T) {
-	ends := life(t, background(t), func(i int, n *Node) {
-		n.Settings = []wire.Setting{{Name: "rank", Value: map[bool]string{true: "3", false: "2"}[i == 1]}}
-		n.Job = func(context.Context, *consensus.Network) error { return errors.New("the job ran") }
-	})
-	for i, e := range ends {
-		if e.err == nil || !strings.Contains(e.err.Error(), `rank is 3 at node "south", but 2 at node "north"`) {
-			t.Errorf("node %d: %v", i, e.err)
+	const south, west = `the nodes refuse each other: rank is 3 at node "south", but 2 at node "north"`, `the nodes refuse each other: rank is 4 at node "west", but 2 at node "north"`
+	for name, c := range map[string]struct{ ranks, want [3]string }{
+		"one":  {[3]string{"2", "3", "2"}, [3]string{south, south, south}},
+		"last": {[3]string{"2", "2", "4"}, [3]string{west, west, west}},
+		"both": {[3]string{"2", "3", "4"}, [3]string{south, south, west}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ends := life(t, background(t), func(i int, n *Node) {
+				n.Settings = []wire.Setting{{Name: "rank", Value: c.ranks[i]}}
+				n.Job = func(context.Context, *consensus.Network) error { return errors.New("the job ran") }
+			})
+			for i, e := range ends {
+				var peer *wire.PeerError
+				if !errors.As(e.err, &peer) || e.err.Error() != c.want[i] {
+					t.Errorf("node %d: %v, want %s", i, e.err, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+// Reports name who reports, and who refuses whom.
+func TestExplain(t *testing.T) {
+	c := cluster.Named([]string{"a", "b", "c", "d"}, must(topology.Path(4)))
+	for _, x := range []struct {
+		err  wire.PeerError
+		want string
+	}{
+		{wire.PeerError{Peer: 1, Kind: wire.Refused, Err: errors.New("why")}, `node "b" and this one refuse each other: why`},
+		{wire.PeerError{Peer: 1, Kind: wire.Refused, Via: []int{2, 3}, Err: errors.New("why")},
+			`node "c" reports that node "d" reports that node "b" and node "d" refuse each other: why`},
+		{wire.PeerError{Peer: 1, Kind: wire.Waiting, Err: errors.New("why")}, `node "b" reports that it waits: why`},
+		{wire.PeerError{Peer: 1, Kind: wire.Closed, Round: 7}, `node "b" has failed (closed, round 7)`},
+		{wire.PeerError{Peer: 1, Kind: wire.Closed, Err: errors.New(interrupted)}, `node "b" was interrupted: nothing was written`},
+	} {
+		if got := Explain(c, &x.err).Error(); got != x.want {
+			t.Errorf("%q, want %q", got, x.want)
 		}
 	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // A vote to stop that nobody has cast is a contradiction, and a panic of a job an error.

@@ -76,8 +76,10 @@ func (e *Interrupted) PublicText() string { return interrupted }
 
 const (
 	interrupted = "it was interrupted"
-	// How long a node that cannot take part waits for its neighbours to report it.
-	excuseTime = 15 * time.Second
+	// A node that cannot take part waits so long for its neighbours, to which it reports that, and a shorter time
+	// after an interruption.
+	excuseTime      = 15 * time.Second
+	interruptedTime = 2 * time.Second
 	// Longer texts of other nodes are cut.
 	longestText = 400
 )
@@ -107,7 +109,10 @@ func Run(ctx context.Context, n *Node) error {
 	stop := every(n.LogEvery, n.status.write)
 	defer stop()
 	if n.Prepare != nil {
-		if err := n.Prepare(); err != nil {
+		switch err := n.Prepare(); {
+		case err != nil && ctx.Err() != nil:
+			return n.excuse(ctx, &Interrupted{}, interrupted)
+		case err != nil:
 			return n.excuse(ctx, err, "it cannot read its data")
 		}
 	}
@@ -132,12 +137,14 @@ func (n *Node) options() engine.Options {
 	return engine.Options{Report: func(text string) { n.Log.Info(text) }}
 }
 
-// excuse reports to the neighbours that come soon that this node cannot take part, and returns err.
+// excuse reports to the neighbours that connect soon that this node cannot take part, and returns err.
 func (n *Node) excuse(ctx context.Context, err error, public string) error {
 	o := n.options()
-	o.JoinTimeout = excuseTime
+	if o.JoinTimeout = excuseTime; ctx.Err() != nil {
+		o.JoinTimeout = interruptedTime
+	}
 	if t, failed := n.Connect(o); failed == nil {
-		ctx, cancel := context.WithTimeout(ctx, excuseTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.JoinTimeout)
 		defer cancel()
 		_ = t.Join(ctx) // the neighbours that are there receive the text
 		t.Leave(&publicError{err, public})
@@ -176,9 +183,9 @@ func (n *Node) work(ctx context.Context, transport engine.Transport) error {
 	return n.ended(ctx, net, err)
 }
 
-// compare returns an error that names the first node whose settings differ from those of node 0, and the
-// difference. A node that cannot read its data has no settings, so the engine does not compare them when
-// nodes connect. Nodes exchange hashes first.
+// compare returns an error if the settings of a node differ from those of node 0: it names this node if its
+// own differ, or else the first node that differs, node 0 and the setting. A node that cannot read its data
+// has no settings, so the engine does not compare them when nodes connect. Nodes exchange hashes first.
 func (n *Node) compare(ctx context.Context, net *consensus.Network) error {
 	text, err := json.Marshal(n.Settings)
 	if err != nil {
@@ -189,9 +196,13 @@ func (n *Node) compare(ctx context.Context, net *consensus.Network) error {
 	if err != nil {
 		return err
 	}
-	other := slices.IndexFunc(all, func(b []byte) bool { return !bytes.Equal(b, all[0]) })
+	differs := func(b []byte) bool { return !bytes.Equal(b, all[0]) }
+	other := slices.IndexFunc(all, differs)
 	if other < 0 {
 		return nil
+	}
+	if differs(all[n.Number]) {
+		other = n.Number
 	}
 	if all, err = net.Gather(context.WithoutCancel(ctx), [][]byte{text}); err != nil {
 		return err
@@ -201,7 +212,7 @@ func (n *Node) compare(ctx context.Context, net *consensus.Network) error {
 		return fmt.Errorf("settings of a node cannot be read: %w", wire.ErrContradiction)
 	}
 	at := func(i int) string { return fmt.Sprintf("at node %q", n.Cluster.Nodes[i].Name) }
-	peer := &wire.PeerError{Peer: other, Kind: wire.Refused, Err: errors.New(clean(wire.Difference(theirs, at(other), first, at(0))))}
+	peer := &wire.PeerError{Peer: other, Kind: wire.Refused, Err: difference(clean(wire.Difference(theirs, at(other), first, at(0))))}
 	if n.Number == other {
 		peer.Peer = 0
 	}

@@ -4,7 +4,8 @@ package faults
 
 import (
 	"fmt"
-	"os"
+	"maps"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -12,123 +13,85 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 )
 
-// A fault is something that happens during a training.
+// A fault is an event during a training.
 type fault struct {
 	name string
-	want []verdict
-	// text is what one of the nodes must say if the training fails.
-	text string
-	// within is how long the training may take; nobody may take longer than that and
-	// patience.
+	want verdict
+	text string // in the log of a node, if the training fails
+	// within is how long the training may take beside patience.
 	within time.Duration
-	// long ones train for so long that somebody can come meanwhile, or wait for a timeout.
-	long  bool
-	do    func(t *trial) error
-	after func(t *trial) error // looks at what was said
+	long   bool // it trains for long enough for an event, or waits for a timeout
+	few    bool // with few rounds: the network is slow
+	do     func(t *trial) error
+	said   string // in the log of a node, whatever the verdict
 }
 
-// patience is for a machine with much else to do.
-const patience = 60 * time.Second
+// patience is for a machine with other work.
+const patience = 90 * time.Second
 
-func (f *fault) wrong(v verdict) bool {
-	for _, w := range f.want {
-		if v == w {
-			return false
-		}
-	}
-	return true
-}
-
-// victim is the node whose process is not expected to say anything: it was killed.
-func (f *fault) victim(t *trial) int {
-	for i, p := range t.list {
-		if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			return i
-		}
-	}
-	return -1
-}
-
-var (
-	bits  = []verdict{same}
-	fails = []verdict{named}
-)
-
-var faults = []fault{
-	{name: "SIGTERM", want: fails, text: "interrupted", do: func(t *trial) error {
-		return steps(t.launch, t.midway, func() error { t.list[t.any()].signal(syscall.SIGTERM); return nil })
-	}},
-	{name: "none", want: bits, do: func(t *trial) error { return t.launch() }},
-	{name: "kill -9 at a random round", long: true, want: fails, text: "has failed (closed", within: rejoin, do: func(t *trial) error {
-		return steps(t.launch, t.midway, func() error { t.list[t.any()].signal(syscall.SIGKILL); return nil })
-	}},
-	{name: "full partition of a node for a second", want: bits, do: partition(func(i, _ int) [][2]string { return [][2]string{{"input", ""}, {"output", ""}} }, time.Second)},
-	{name: "half partition: a node and one neighbour, for a second", want: bits, do: partition(func(_, j int) [][2]string {
-		return [][2]string{{"input", "ip saddr " + address(j)}, {"output", "ip daddr " + address(j)}}
-	}, time.Second)},
-	{name: "one-way partition: nothing comes in, for a second", want: bits, do: partition(func(_, _ int) [][2]string { return [][2]string{{"input", ""}} }, time.Second)},
-	{name: "full partition of a node for good", long: true, want: fails, text: "has failed", within: round + rejoin, do: partition(func(_, _ int) [][2]string { return [][2]string{{"input", ""}, {"output", ""}} }, 0)},
-	{name: "link down for a second", want: bits, do: link(time.Second)},
-	{name: "link down for good", long: true, want: fails, text: "has failed", within: round + rejoin, do: link(0)},
-	{name: "SIGSTOP, SIGCONT after a second", want: bits, do: stop(time.Second)},
-	{name: "SIGSTOP beyond --round-timeout", want: fails, text: "has failed (timeout", within: 2 * round, do: stop(round + 2*time.Second)},
-	{name: "5 % of the packets lost", want: bits, do: func(t *trial) error {
-		for _, s := range nodes {
-			if err := t.drop(s, "input", "numgen random mod 100 < 5"); err != nil {
-				return err
-			}
-		}
-		return t.launch()
-	}},
-	{name: "20 Mbit/s", want: bits, do: func(t *trial) error {
-		for _, s := range nodes {
-			if err := t.in(s, strings.Fields("tc qdisc add dev eth0 root tbf rate 20mbit burst 16kb latency 50ms")...); err != nil {
-				return err
-			}
-		}
-		return t.launch()
-	}},
-	{name: "a byte changed on the wire", want: bits, do: between("wire")},
-	{name: "frame sent twice", want: bits, do: between("duplicate")},
-	{name: "old frame sent again", want: bits, do: between("replay")},
-	{name: "frames in another order", want: fails, text: "has failed (", do: between("reorder")},
-	{name: "frame of the future", want: fails, text: "(protocol", do: between("future")},
-	{name: "frame with another byte, from a member", want: fails, text: "(corrupt", do: between("flip")},
-	{name: "wrong key", long: true, want: bits, do: intruder("stranger"), after: said("which is not in the list of nodes")},
-	{name: "no certificate", long: true, want: bits, do: intruder("bare")},
-	{name: "member on the wrong edge", long: true, want: bits, do: intruder("wrong-edge"), after: said("has no edge on which it dials")},
-	{name: "another run", long: true, want: bits, do: intruder("run"), after: said("the run is")},
-	{name: "two processes with one id", long: true, want: bits, do: func(t *trial) error {
-		return steps(t.launch, t.midway, func() error {
-			p, err := t.start("hub", append(t.arguments(2), "--listen", hub+":7000", "--model", t.path("twin"))...)
-			t.side = append(t.side, p)
-			return err
-		})
-	}, after: said("another process")},
-	{name: "certificate that has expired", long: true, want: fails, text: "expired", do: func(t *trial) error {
-		i := t.any()
+var faults = slices.Concat([]fault{
+	{name: "none", do: func(t *trial) error { return t.launch() }},
+	{name: "SIGTERM", want: named, text: "interrupted", do: midway(func(t *trial) error { return t.list[t.any()].signal(syscall.SIGTERM) })},
+	{name: "kill -9", long: true, want: named, text: "has failed (closed", within: rejoin, do: midway(func(t *trial) error {
+		return t.list[t.any()].signal(syscall.SIGKILL)
+	})},
+	{name: "SIGSTOP, SIGCONT after a second", do: stop(time.Second)},
+	{name: "SIGSTOP beyond --round-timeout", want: named, text: "has failed (timeout", within: 2 * round, do: stop(round + 2*time.Second)},
+	{name: "full partition for a second", do: partition(time.Second, "input", "output")},
+	{name: "nothing arrives for a second", do: partition(time.Second, "input")},
+	{name: "one edge without packets for a second", do: partition(time.Second, "input ip saddr 10.77.0.12", "output ip daddr 10.77.0.12")},
+	{name: "full partition", long: true, want: named, text: "has failed", within: round + rejoin, do: partition(0, "input", "output")},
+	{name: "link down for a second", do: link(time.Second)},
+	{name: "link down", long: true, want: named, text: "has failed", within: round + rejoin, do: link(0)},
+	{name: "two processes with one key", long: true, said: "another process", do: midway(func(t *trial) error {
+		p, err := t.start("hub", append(t.arguments(2), "--listen", hub+":7000", "--model", t.path("twin"))...)
+		t.side = append(t.side, p)
+		return err
+	})},
+	{name: "another run at the start", want: named, text: "refuse", do: func(t *trial) error {
 		if err := t.cluster(); err != nil {
 			return err
 		}
-		if err := t.certify(i); err != nil {
+		t.own[t.any()] = []string{"--cluster", t.path("odd.json")}
+		c, err := cluster.Read(t.path("cluster.json"))
+		if err != nil {
 			return err
 		}
-		return t.run()
-	}},
-	{name: "certificates of an authority", want: bits, do: func(t *trial) error {
-		return steps(t.cluster, func() error { return t.certify(-1) }, t.run)
-	}},
-	{name: "another run at the start", want: fails, text: "refuse", do: func(t *trial) error {
-		i := t.any()
-		t.own[i] = []string{"--cluster", t.path("odd.json")}
-		if err := t.cluster(); err != nil {
+		c.Run = "0123456789abcdef"
+		text, err := c.Text()
+		if err != nil {
 			return err
 		}
-		if err := t.odd(); err != nil {
-			return err
-		}
-		return t.run()
+		return steps(t.write("odd.json", text), t.run)
 	}},
+}, mangled(map[string]string{
+	"5 % of the packets lost":        "nft add rule inet f input numgen random mod 100 < 5 drop",
+	"10 % of the packets lost":       "nft add rule inet f input numgen random mod 100 < 10 drop",
+	"every seventh packet lost":      "nft add rule inet f output numgen inc mod 7 == 0 drop",
+	"a fifth of short packets lost":  "nft add rule inet f output meta length < 100 numgen random mod 100 < 20 drop",
+	"a tenth of long packets lost":   "nft add rule inet f input meta length > 300 numgen random mod 10 == 0 drop",
+	"a byte of long packets changed": "nft add rule inet f input meta l4proto tcp meta length > 300 numgen random mod 100 == 0 @th,1600,8 set 0",
+	"connections reset by the path":  "nft add rule inet f input meta l4proto tcp numgen random mod 300 == 0 reject with tcp reset",
+	"at most 100 packets per second": "nft add rule inet f input limit rate over 100/second drop",
+	"20 Mbit/s":                      "tc qdisc add dev eth0 root tbf rate 20mbit burst 16kb latency 50ms",
+	"1 Mbit/s and a long queue":      "tc qdisc add dev eth0 root tbf rate 1mbit burst 3kb latency 1000ms",
+	"a queue of three packets":       "tc qdisc add dev eth0 root pfifo limit 3",
+	"packets of at most 600 bytes":   "ip link set eth0 mtu 600",
+}))
+
+// mangled returns a fault for each command that spoils the network of every node from the start to the end.
+func mangled(commands map[string]string) (list []fault) {
+	for _, name := range slices.Sorted(maps.Keys(commands)) {
+		list = append(list, fault{name: name, few: true, within: time.Minute, do: func(t *trial) error {
+			for _, s := range nodes {
+				if err := t.in(s, strings.Fields(commands[name])...); err != nil {
+					return err
+				}
+			}
+			return t.launch()
+		}})
+	}
+	return list
 }
 
 func steps(list ...func() error) error {
@@ -140,23 +103,37 @@ func steps(list ...func() error) error {
 	return nil
 }
 
-// partition drops packets of node i, which has a neighbour j, for a while or for good.
-func partition(which func(i, j int) [][2]string, last time.Duration) func(t *trial) error {
-	return func(t *trial) error {
-		i := t.any()
-		j := 1 // the neighbour of both others
-		if i == 1 {
-			j = 2 * t.rng.IntN(2)
-		}
-		return steps(t.launch, t.midway, func() error {
-			for _, rule := range which(i, j) {
-				if err := t.drop(nodes[i], rule[0], rule[1]); err != nil {
-					return err
-				}
+// midway does something at a random moment of the training.
+func midway(do func(t *trial) error) func(t *trial) error {
+	return func(t *trial) error { return steps(t.launch, t.midway, func() error { return do(t) }) }
+}
+
+// partition drops packets of a node by rules, for a time or until the end.
+func partition(last time.Duration, rules ...string) func(t *trial) error {
+	return midway(func(t *trial) error {
+		node := nodes[2*t.rng.IntN(2)] // one of the two ends of the path
+		for _, rule := range rules {
+			if err := t.in(node, strings.Fields("nft add rule inet f "+rule+" drop")...); err != nil {
+				return err
 			}
-			return t.healAfter(last)
-		})
-	}
+		}
+		return t.healAfter(last)
+	})
+}
+
+func link(last time.Duration) func(t *trial) error {
+	return midway(func(t *trial) error {
+		return steps(func() error { return t.in("hub", "ip", "link", "set", "v"+nodes[t.any()], "down") }, func() error { return t.healAfter(last) })
+	})
+}
+
+func stop(last time.Duration) func(t *trial) error {
+	return midway(func(t *trial) error {
+		victim := t.list[t.any()]
+		_ = victim.signal(syscall.SIGSTOP)
+		time.Sleep(last)
+		return victim.signal(syscall.SIGCONT)
+	})
 }
 
 func (t *trial) healAfter(last time.Duration) error {
@@ -167,87 +144,12 @@ func (t *trial) healAfter(last time.Duration) error {
 	return t.heal()
 }
 
-func link(last time.Duration) func(t *trial) error {
-	return func(t *trial) error {
-		return steps(t.launch, t.midway,
-			func() error { return t.in("hub", "ip", "link", "set", "v"+nodes[t.any()], "down") },
-			func() error { return t.healAfter(last) })
-	}
-}
-
-func stop(last time.Duration) func(t *trial) error {
-	return func(t *trial) error {
-		p := func() *process { return t.list[t.any()] }
-		return steps(t.launch, t.midway, func() error {
-			victim := p()
-			victim.signal(syscall.SIGSTOP)
-			time.Sleep(last)
-			victim.signal(syscall.SIGCONT)
+// says reports whether one of the nodes has logged a text.
+func (t *trial) says(text string) error {
+	for _, p := range t.list {
+		if strings.Contains(p.out.String(), text) {
 			return nil
-		})
-	}
-}
-
-// between puts somebody between the nodes and a node that they dial.
-func between(how string) func(t *trial) error {
-	return func(t *trial) error {
-		i := t.rng.IntN(2) // nobody dials the last one
-		t.through[i] = hub + ":7000"
-		if err := t.cluster(); err != nil {
-			return err
 		}
-		if err := t.stand("hub", how, t.folder, nodes[i], nodes[i+1], address(i)+":7000", fmt.Sprint(t.rng.Uint64())); err != nil {
-			return err
-		}
-		return t.run()
 	}
-}
-
-// intruder lets somebody connect to the node in the middle during a training.
-func intruder(how string) func(t *trial) error {
-	return func(t *trial) error {
-		return steps(t.cluster, func() error {
-			return t.stand("hub", how, t.folder, "a", "c", address(1)+":7000", "0")
-		}, t.run, t.midway, func() error { return os.WriteFile(t.path(signal), nil, 0o600) })
-	}
-}
-
-// stand starts this program in another part, and waits until it has begun.
-func (t *trial) stand(space, how string, args ...string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	p, err := t.start(space, append([]string{"env", asPart + "=" + how, self}, args...)...)
-	if err != nil {
-		return err
-	}
-	t.side = append(t.side, p)
-	return p.says(ready)
-}
-
-// said checks that one of the nodes has said something.
-func said(text string) func(t *trial) error {
-	return func(t *trial) error {
-		for _, p := range t.list {
-			if strings.Contains(p.out.String(), text) {
-				return nil
-			}
-		}
-		return fmt.Errorf("nobody says %q: %s", text, t.list[1].tail())
-	}
-}
-
-// odd writes a cluster of another run.
-func (t *trial) odd() error {
-	c, err := cluster.Read(t.path("cluster.json"))
-	if err != nil {
-		return err
-	}
-	c.Run = "0123456789abcdef"
-	text, err := c.Text()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(t.path("odd.json"), text, 0o600)
+	return fmt.Errorf("nobody logs %q: %s", text, t.list[0].tail())
 }

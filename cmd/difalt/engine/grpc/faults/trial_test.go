@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,13 +21,13 @@ import (
 // A trial is a training of three nodes during which a fault happens.
 type trial struct {
 	*world
-	bench   *bench
-	rng     *rand.Rand
-	own     [3][]string
-	through [3]string // what the others dial in place of a node
-	list    [3]*process
-	side    []*process // who else runs
-	began   time.Time
+	bench *bench
+	fault *fault
+	rng   *rand.Rand
+	own   [3][]string // further arguments of a node
+	list  [3]*process
+	side  []*process // other processes
+	began time.Time
 }
 
 // A process is a command in a namespace.
@@ -49,7 +48,7 @@ func (t *trial) start(space string, args ...string) (*process, error) {
 	return p, nil
 }
 
-func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
+func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
 // over reports whether a process has ended, and waits so long for it.
 func (p *process) over(wait time.Duration) bool {
@@ -93,7 +92,10 @@ func (t *trial) arguments(i int) []string {
 		"--data", filepath.Join(t.bench.folder, nodes[i]+".csv"), "--task", "clinic", "--target", "score", "--drop", "patient",
 		"--model", t.path(nodes[i] + ".npz"), "--join-timeout", joining.String(), "--round-timeout", round.String(),
 	}
-	return slices.Concat(args, t.own[i])
+	if t.fault.few {
+		args = append(args, "--rank", "0")
+	}
+	return append(args, t.own[i]...)
 }
 
 // The deadlines of all trials.
@@ -110,102 +112,75 @@ func (t *trial) launch() error { return steps(t.cluster, t.run) }
 func (t *trial) cluster() error {
 	var list []string
 	for i, name := range nodes {
-		dialled := address(i) + ":7000"
-		if t.through[i] != "" {
-			dialled = t.through[i]
-		}
-		list = append(list, name+"="+dialled)
+		list = append(list, name+"="+address(i)+":7000")
 	}
 	return t.host(t.bench.command, "cluster", "new", "--nodes", strings.Join(list, ","), "--graph", "edges:a-b,b-c", "--out", t.folder)
 }
 
+// write returns a function that writes a file of the trial.
+func (t *trial) write(name string, text []byte) func() error {
+	return func() error { return os.WriteFile(t.path(name), text, 0o600) }
+}
+
 // run starts the nodes.
-func (t *trial) run() error {
+func (t *trial) run() (err error) {
 	t.began = time.Now()
 	for i := range nodes {
-		if err := t.again(i); err != nil {
+		if t.list[i], err = t.start(nodes[i], t.arguments(i)...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// again starts a node, for the first time or anew.
-func (t *trial) again(i int) (err error) {
-	t.list[i], err = t.start(nodes[i], t.arguments(i)...)
-	return err
-}
-
-// midway waits until all nodes train, and a random time more.
+// midway waits until all nodes are connected, and a random time more.
 func (t *trial) midway() error {
 	for _, p := range t.list {
 		if err := p.says("connected"); err != nil {
 			return err
 		}
 	}
-	t.pause(0, 300)
+	time.Sleep(time.Duration(t.rng.IntN(300)) * time.Millisecond)
 	return nil
-}
-
-func (t *trial) pause(least, most int) {
-	time.Sleep(time.Duration(least+t.rng.IntN(most-least+1)) * time.Millisecond)
 }
 
 // any is a node by chance.
 func (t *trial) any() int { return t.rng.IntN(len(nodes)) }
 
 // finish waits for all nodes and judges.
-func (t *trial) finish(f *fault) (o outcome) {
-	limit := time.After(f.within + patience)
+func (t *trial) finish() outcome {
+	limit, f := time.Now().Add(t.fault.within+patience), t.fault
 	for i, p := range t.list {
-		select {
-		case <-p.done:
-		case <-limit:
-			o.verdict, o.note = hang, nodes[i]+": "+p.tail()
-			return o
+		if !p.over(time.Until(limit)) {
+			return outcome{hang, nodes[i] + ": " + p.tail(), 0}
 		}
 	}
-	o.took = time.Since(t.began)
-	if err := t.whole(); err != nil {
-		o.verdict, o.note = broken, err.Error()
-		return o
-	}
-	codes := make([]int, len(nodes))
-	for i, p := range t.list {
-		codes[i] = p.cmd.ProcessState.ExitCode()
-	}
-	switch {
-	case slices.Equal(codes, []int{0, 0, 0}):
-		sums, err := t.sums()
-		if o.verdict = same; err != nil || sums != t.bench.sums {
-			o.verdict, o.note = broken, fmt.Sprintf("other bits: %v", err)
-		}
-	default:
-		o.verdict = named
-		for i, p := range t.list {
-			if text := p.tail(); codes[i] <= 0 && i != f.victim(t) || codes[i] > 0 && !strings.Contains(text, "difalt: ") {
-				o.verdict, o.note = broken, fmt.Sprintf("%s ends with %d: %s", nodes[i], codes[i], text)
-			}
-		}
-	}
-	if o.verdict == broken {
-		return o
-	}
-	if o.verdict == named && f.text != "" && !slices.ContainsFunc(t.list[:], func(p *process) bool { return strings.Contains(p.out.String(), f.text) }) {
-		o.verdict, o.note = broken, fmt.Sprintf("nobody says %q: %s", f.text, t.list[0].tail())
-	}
-	return o
-}
-
-// whole returns an error if a file is there that is not complete.
-func (t *trial) whole() error {
+	o, wrong := outcome{same, "", time.Since(t.began)}, func(err error) outcome { return outcome{broken, err.Error(), 0} }
 	models, _ := filepath.Glob(t.path("*.npz"))
 	for _, path := range models {
 		if _, err := model.Load(path); err != nil {
-			return err
+			return wrong(err)
 		}
 	}
-	return nil
+	for i, p := range t.list {
+		status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if code := status.ExitStatus(); code != 0 && !status.Signaled() && (code < 0 || !strings.Contains(p.tail(), "difalt: ")) {
+			return wrong(fmt.Errorf("%s ends with %d: %s", nodes[i], code, p.tail()))
+		}
+		if !p.cmd.ProcessState.Success() {
+			o.verdict = named
+		}
+	}
+	if sums, err := t.sums(); o.verdict == same && (err != nil || sums != t.bench.sums[f.few]) {
+		return wrong(fmt.Errorf("other bits: %v", err))
+	}
+	if o.verdict == named && f.want == named {
+		if err := t.says(f.text); err != nil {
+			return wrong(err)
+		}
+	}
+	o.note = t.list[0].tail()
+	return o
 }
 
 // end ends what still runs.
@@ -214,8 +189,7 @@ func (t *trial) end() error {
 		if p == nil {
 			continue
 		}
-		p.signal(syscall.SIGCONT)
-		p.signal(syscall.SIGKILL)
+		_, _ = p.signal(syscall.SIGCONT), p.signal(syscall.SIGKILL) // it may have ended
 		<-p.done
 	}
 	return errors.Join(t.heal(), os.RemoveAll(t.folder))

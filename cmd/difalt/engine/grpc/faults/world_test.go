@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// A world is a network of three machines: namespaces joined by a bridge, which has one of
-// its own, where whoever stands between them lives.
+// A world is a network of three machines: namespaces joined by a bridge, which has one of its own.
 type world struct {
 	name   string
 	folder string // of one run
@@ -20,7 +19,7 @@ type world struct {
 
 var nodes = []string{"a", "b", "c"}
 
-// address is that of node i; that of whoever stands between is hub.
+// address returns the address of node i; that of the bridge is hub.
 func address(i int) string { return fmt.Sprintf("10.77.0.%d", 11+i) }
 
 const hub = "10.77.0.1"
@@ -62,7 +61,7 @@ func newWorld(name string) (*world, error) {
 	return w, nil
 }
 
-// host runs a program, and in one in a namespace.
+// host runs a program; in runs one in a namespace.
 func (w *world) host(args ...string) error {
 	var errs bytes.Buffer
 	cmd := exec.Command(args[0], args[1:]...)
@@ -77,15 +76,11 @@ func (w *world) in(space string, args ...string) error {
 	return w.host(append([]string{"ip", "netns", "exec", w.space(space)}, args...)...)
 }
 
-// drop lets a machine lose what comes in or goes out, of all or of one other.
-func (w *world) drop(node, chain, which string) error {
-	return w.in(node, strings.Fields(fmt.Sprintf("nft add rule inet f %s %s drop", chain, which))...)
-}
-
-// heal takes all faults of the network back.
+// heal removes all faults of the network.
 func (w *world) heal() error {
 	for _, s := range nodes {
 		_ = w.in(s, "tc", "qdisc", "del", "dev", "eth0", "root") // there may be none
+		_ = w.in(s, "ip", "link", "set", "eth0", "mtu", "1500")
 		for _, line := range []string{"nft flush chain inet f input", "nft flush chain inet f output"} {
 			if err := w.in(s, strings.Fields(line)...); err != nil {
 				return err

@@ -1,0 +1,369 @@
+package grpc
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/cmd/difalt/engine"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/kernel"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+)
+
+// TestSameBits: over TLS, in frames of one chunk and of many, the bits are those of one process, all leave
+// without waiting, and no goroutine is left.
+func TestSameBits(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for _, c := range []struct {
+		graph       string
+		nodes, rows int
+	}{{"ring", 4, 50}, {"star", 4, 50}, {"path", 2, 12_000}} {
+		p := newParty(t, c.graph, c.nodes)
+		o := quick()
+		o.Linger = time.Hour
+		sameBits(t, p.c, p.all(t, o), c.rows)
+	}
+	for range 1000 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<16)
+	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+}
+
+// cut returns the address of a proxy of target that cuts connections, as many as cuts, after between least and
+// most bytes in one direction, and the number of those that it has cut.
+func cut(t testing.TB, target string, seed uint64, cuts, least, most int) (address string, done *atomic.Int64) {
+	l, rng := listen(t), rand.New(rand.NewPCG(seed, 1))
+	done = new(atomic.Int64)
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", target)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			limits := [2]int64{1 << 60, 1 << 60}
+			if cuts--; cuts >= 0 {
+				limits[rng.IntN(2)] = int64(least + rng.IntN(most-least))
+			}
+			for k, ends := range [][2]net.Conn{{out, in}, {in, out}} {
+				go func() {
+					if n, _ := io.CopyN(ends[0], ends[1], limits[k]); n == limits[k] {
+						done.Add(1)
+					}
+					in.Close()
+					out.Close()
+				}()
+			}
+		}
+	}()
+	return l.Addr().String(), done
+}
+
+// TestCut: connections that are cut, in the middle of frames too, are made again, and the result has the same
+// bits.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for seed, x := range []struct {
+		graph             string
+		nodes, rows       int
+		cuts, least, most int
+	}{
+		{"path", 2, 100, 10, 500, 8000},
+		{"ring", 3, 100, 5, 2000, 20_000},
+		{"star", 4, 100, 5, 100, 20_000},
+		{"path", 2, 12_000, 5, 100_000, 1_000_000},
+	} {
+		p, counts := newParty(t, x.graph, x.nodes), []*atomic.Int64{}
+		for i := range p.c.Nodes {
+			address, done := cut(t, p.c.Nodes[i].Address, uint64(seed), x.cuts, x.least, x.most)
+			p.c.Nodes[i].Address, counts = address, append(counts, done)
+		}
+		sameBits(t, p.c, p.all(t, quick()), x.rows)
+		done := int64(0)
+		for _, c := range counts {
+			done += c.Load()
+		}
+		if done < int64(x.cuts/2) {
+			t.Errorf("%v: %d connections were cut", x, done)
+		}
+	}
+}
+
+// TestGone: a neighbour that ends without a farewell is an error after the time to rejoin, and a new process of
+// its node is refused.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	for victim := range 2 {
+		p, o := newParty(t, "path", 2), brief()
+		o.RejoinTimeout = 500 * time.Millisecond
+		list := p.joined(t, o)
+		begin(t, list)
+		list[victim].kill()
+		reported(t, "gone", exchange(t, list[1-victim], 1), victim, wire.Closed, "unreachable for 500ms")
+		o.JoinTimeout = time.Second
+		p.listeners[victim] = must(net.Listen("tcp", p.c.Nodes[victim].Address))
+		if err := p.transport(t, victim, o).Join(t.Context()); err == nil {
+			t.Error("a new process is in the run")
+		}
+	}
+}
+
+// TestRestart: a node that is started again before its neighbour has received a frame from it can join, also if
+// its neighbour has begun the first round.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	for first := range 2 { // a node that listens, one that dials
+		for _, begun := range []bool{false, true} {
+			p, ended := newParty(t, "path", 2), make(chan error, 1)
+			list := p.joined(t, quick())
+			stays := list[1-first]
+			if begun {
+				go func() { ended <- exchange(t, stays, 0) }()
+				for stays.Stats().Rounds == 0 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			list[first].kill()
+			p.listeners[first] = must(net.Listen("tcp", p.c.Nodes[first].Address))
+			list[first] = p.transport(t, first, quick())
+			if begun {
+				noErrors(t, []error{list[first].Join(t.Context()), exchange(t, list[first], 0), <-ended})
+				noErrors(t, each(list, func(tr *Transport) error { return exchange(t, tr, 1) }))
+			} else {
+				sameBits(t, p.c, list, 20)
+			}
+		}
+	}
+}
+
+// TestWaiting: a node knows for which neighbours it waits, and for which nodes these report that they wait.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	list := newParty(t, "path", 3).joined(t, quick())
+	waits := func(tr *Transport) (peers []int) { peers, _ = tr.Waiting(); return peers }
+	if peers := waits(list[0]); peers != nil {
+		t.Errorf("waits for %d after Join", peers)
+	}
+	ended := make(chan error, 2)
+	rounds := func(tr *Transport) error { return errors.Join(exchange(t, tr, 0), exchange(t, tr, 1)) }
+	for _, tr := range list[:2] {
+		go func() { ended <- rounds(tr) }()
+	}
+	for !slices.Equal(waits(list[0]), []int{1}) || !slices.Equal(waits(list[1]), []int{2}) || !slices.Equal(list[0].Beyond(1), []int{2}) {
+		time.Sleep(time.Millisecond)
+	}
+	if _, since := list[0].Waiting(); since.IsZero() || since.After(time.Now()) {
+		t.Errorf("waits since %v", since)
+	}
+	noErrors(t, []error{rounds(list[2]), <-ended, <-ended})
+	if peers := waits(list[0]); peers != nil {
+		t.Errorf("waits for %d after the round", peers)
+	}
+}
+
+// TestClose: an exchange that waits ends with ErrClosed, and so does every later one.
+func TestClose(t *testing.T) {
+	list := newParty(t, "path", 2).joined(t, brief())
+	ended := make(chan error)
+	go func() { ended <- exchange(t, list[0], 0) }()
+	for list[0].Stats().Rounds == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	list[0].Close()
+	if first, later := <-ended, exchange(t, list[0], 1); first != engine.ErrClosed || later != engine.ErrClosed {
+		t.Errorf("%v, %v", first, later)
+	}
+}
+
+// TestCanSend: a frame can be sent while the other end may lack it; the memory of all others is used again.
+func TestCanSend(t *testing.T) {
+	for _, x := range []struct {
+		rounds string // s: a frame is sent; r: one has come; b: both
+		can    []uint64
+		lent   int // frames whose memory can be used
+	}{
+		{"", nil, 0},
+		{"s", []uint64{0}, 0},
+		{"bs", []uint64{0, 1}, 0}, // the other end may not have used frame 0 before it sent its own
+		{"bb", []uint64{1}, 1},
+		{"sr", nil, 1},
+		{"srsr", nil, 2},
+		{"bsr", nil, 2},
+		{"bsrb", []uint64{2}, 2},
+		{"bbbbb", []uint64{4}, 4},
+	} {
+		var o outgoing
+		lent := 0
+		for k, do := range x.rounds {
+			p := []byte{byte(k)}
+			if do == 'r' {
+				p = nil
+			}
+			o.hand(p)
+			if do != 's' {
+				o.acknowledge()
+			}
+			for range 2 {
+				if p = nil; !o.lent {
+					if o.lend(&p); p != nil {
+						lent++
+					}
+				}
+				o.lent = false
+			}
+		}
+		if lent != x.lent {
+			t.Errorf("%q: memory of %d frames, want %d", x.rounds, lent, x.lent)
+		}
+		for n := range uint64(9) {
+			if can := slices.Contains(x.can, n); o.canSend(n) != can {
+				t.Errorf("%q: frame %d can be sent: %v", x.rounds, n, !can)
+			}
+		}
+	}
+}
+
+// heap returns the megabytes in use.
+func heap() float64 {
+	var m runtime.MemStats
+	for range 2 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / 1e6
+}
+
+// TestMemory: a transport and its caller have four frames an edge: one that is built, one that may have to be
+// sent again, and two that have come. The memory of gRPC does not grow with frames or rounds.
+func TestMemory(t *testing.T) {
+	const size = 4 << 20
+	f, list := frame(0, size), newParty(t, "path", 2).joined(t, quick())
+	outs := [2][][]byte{{nil}, {nil}}
+	before := heap()
+	noErrors(t, each(list, func(tr *Transport) error {
+		out, in := outs[tr.node], make([][]byte, 1)
+		for seq := range uint64(20) {
+			if out[0] == nil {
+				out[0] = slices.Clone(f)
+			}
+			testnet.Seal(out[0], wire.Origin{}, seq)[1] = byte(seq)
+			if err := tr.Exchange(t.Context(), seq, out, in, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	if frames := (heap() - before) / 2 * 1e6 / size; frames > 4.4 {
+		t.Errorf("%.1f frames an edge", frames)
+	}
+	runtime.KeepAlive([]any{list, f, outs})
+}
+
+// A weighing codec counts the bytes that gRPC sends, but for notes and greetings.
+type weighing struct{ rawCodec }
+
+var weighed atomic.Int64
+
+func init() { encoding.RegisterCodecV2(weighing{}) }
+
+func (c weighing) Marshal(v any) (mem.BufferSlice, error) {
+	if p := v.(*bytesMessage).p; len(p) > 0 && p[0] != '{' {
+		weighed.Add(int64(len(p)))
+	}
+	return c.rawCodec.Marshal(v)
+}
+
+// A meter counts the bytes of the connections that it accepts, with TLS and HTTP/2.
+type meter struct {
+	net.Listener
+	bytes *atomic.Int64
+}
+
+func (m meter) Accept() (net.Conn, error) {
+	c, err := m.Listener.Accept()
+	return metered{c, m.bytes}, err
+}
+
+type metered struct {
+	net.Conn
+	bytes *atomic.Int64
+}
+
+func (m metered) Read(p []byte) (n int, err error) {
+	n, err = m.Conn.Read(p)
+	m.bytes.Add(int64(n))
+	return n, err
+}
+
+func (m metered) Write(p []byte) (n int, err error) {
+	n, err = m.Conn.Write(p)
+	m.bytes.Add(int64(n))
+	return n, err
+}
+
+// TestTraffic: the traffic that a network counts is, to the byte, what gRPC sends. With messages of some kB,
+// the connections carry at most 1.3 times the payload.
+func TestTraffic(t *testing.T) {
+	for name, x := range map[string]struct {
+		open func(n *consensus.Network) (consensus.Exchange, error)
+		d    int
+	}{
+		"tree":      {func(n *consensus.Network) (consensus.Exchange, error) { return n.TreeMean(consensus.Float64) }, 170},
+		"tree int8": {func(n *consensus.Network) (consensus.Exchange, error) { return n.TreeMean(consensus.Int8) }, 3000},
+		"gossip":    {func(n *consensus.Network) (consensus.Exchange, error) { return n.Agree(2, nil) }, 512},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, crossed := newParty(t, "exponential", 8), new(atomic.Int64)
+			for i, l := range p.listeners {
+				p.listeners[i] = meter{l, crossed}
+			}
+			list := p.joined(t, quick())
+			networks, means := make([]*consensus.Network, len(list)), make([]consensus.Exchange, len(list))
+			for i, tr := range list {
+				networks[i] = must(consensus.New(weights(p.c), tr))
+				means[i] = must(x.open(networks[i]))
+			}
+			average := func(times int) (counted wire.Traffic, given, bytes int64) {
+				noErrors(t, each(list, func(tr *Transport) (err error) {
+					z := consensus.Message{Basis: kernel.NewBasis(x.d, 1)}
+					for k := 0; k < times && err == nil; k++ {
+						for k := range z.Basis.Col(0) {
+							z.Basis.Col(0)[k] = float64(tr.node + k%7)
+						}
+						err = means[tr.node].Average(t.Context(), []consensus.Message{z})
+					}
+					return err
+				}))
+				for _, n := range networks {
+					counted = counted.Plus(n.Traffic())
+				}
+				return counted, weighed.Load(), crossed.Load()
+			}
+			before, given, bytes := average(1) // with keys, which are not counted
+			counted, given2, bytes2 := average(40)
+			counted, given, bytes = counted.Minus(before), given2-given, bytes2-bytes
+			payload := float64(counted.Bytes - wire.FrameOverhead*counted.Messages)
+			if counted.Bytes != given || 1.3*payload < float64(bytes) {
+				t.Errorf("%d bytes are counted, gRPC sends %d, %d cross for %.0f of payload", counted.Bytes, given, bytes, payload)
+			}
+		})
+	}
+}

@@ -1,0 +1,188 @@
+package federate
+
+import (
+	"crypto/ecdh"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/owners"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/collective"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/pads"
+	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/topology"
+)
+
+// A spy is the pads of a node that keeps the masked words of its own.
+type spy struct {
+	*pads.Pads
+	bound bool // pads follow from results
+	words []uint64
+}
+
+func (s *spy) Next(digest [sha256.Size]byte) {
+	if s.words = nil; !s.bound {
+		digest = [sha256.Size]byte{}
+	}
+	s.Pads.Next(digest)
+}
+
+func (s *spy) Add(words []uint64, limbs int) {
+	s.Pads.Add(words, limbs)
+	s.words = append(s.words, words...)
+}
+
+func spies(nodes int, bound bool) (all []*spy) {
+	var own []*ecdh.PrivateKey
+	var public []*ecdh.PublicKey
+	for i := range nodes {
+		own = append(own, must(ecdh.X25519().GenerateKey(rand.Reader)))
+		public = append(public, own[i].PublicKey())
+	}
+	seed := pads.Seed(public, nil)
+	for i := range nodes {
+		all = append(all, &spy{Pads: must(pads.New(i, own[i], public, seed, pads.Partners(nodes, seed))), bound: bound})
+	}
+	return all
+}
+
+// A theft is a training on the path 0-1-2-3-4 with the root 2, which reads all totals. A node alters the result
+// that it sends along a link in frame number at, and from then on replaces the tags that would show it.
+type theft struct {
+	tables []*dataset.Table
+	lie    wire.Link
+	at     int // negative: an honest training
+	bound  bool
+	tags   []uint32 // that the liar receives from the victim in an honest training
+}
+
+// play returns the errors, the totals that the root reads, the tags, how many totals the root had read before
+// the lie, and the numbers of the frames along the link with the first of two sums.
+func (a *theft) play(t *testing.T) (errs []error, totals [][]float64, tags []uint32, before int, places []int) {
+	const nodes, root = 5, 2
+	g, all, rows := must(topology.Path(nodes)), spies(nodes, a.bound), [][]uint64{}
+	w, numbers := must(topology.NewWeights(g, topology.Metropolis)), collective.NewNumbers(nodes)
+	transports := must(testnet.Connect(g, [][]int{{0}, {1}, {2}, {3}, {4}}, testnet.Options{Pads: func(i int) pads.Source { return all[i] }}))
+	raw, sent, last, mu := uint32(0), 0, wire.Keys, sync.Mutex{}
+	read := func(f testnet.Frame) { // of one of the two children
+		var words []uint64
+		for code := f.Code(); len(code) >= 24; code = code[24:] {
+			for k := range 3 {
+				words = append(words, binary.LittleEndian.Uint64(code[8*k:]))
+			}
+		}
+		if rows = append(rows, words); len(rows) == 2 {
+			total, down := append([]uint64{}, all[root].words[:len(words)]...), make([]uint64, len(words)/3)
+			pads.AddTo(total, rows[0], 3)
+			pads.AddTo(total, rows[1], 3)
+			numbers.Decode(down, total)
+			v := make([]float64, len(down))
+			for k, b := range down {
+				v[k] = math.Float64frombits(b)
+			}
+			totals, rows = append(totals, v), nil
+		}
+	}
+	tap := testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
+		mu.Lock()
+		defer mu.Unlock()
+		if l != a.lie || f.Channel() == wire.Farewell {
+			return
+		}
+		if last == wire.Sum && f.Channel() == wire.Sum {
+			places = append(places, sent-1)
+		}
+		last = f.Channel()
+		if sent == a.at {
+			f.Code()[2] ^= 1 // a low bit of the first number
+			before = len(totals)
+		} else if a.at >= 0 && sent > a.at {
+			f.SetTag(raw) // that of the victim
+		}
+		sent++
+	}, Received: func(l wire.Link, f testnet.Frame) {
+		mu.Lock()
+		defer mu.Unlock()
+		if l == a.lie && f.Channel() != wire.Farewell {
+			if raw = f.Tag(); len(tags) < len(a.tags) {
+				f.SetTag(a.tags[len(tags)])
+			}
+			tags = append(tags, raw)
+		}
+		if l.Node == root && f.Channel() == wire.Sum {
+			read(f)
+		}
+	}}
+	errs = make([]error, nodes)
+	var wait sync.WaitGroup
+	for i, tr := range transports {
+		wait.Go(func() {
+			if i == a.lie.Node || i == root {
+				tr = tap.Open(tr, g, w.Fingerprint())
+			}
+			net := must(consensus.New(w, tr))
+			_, _, errs[i] = owners.Train(t.Context(), a.tables[i:i+1], net, owners.Config{Workers: 1, TaskColumn: "task", TargetColumn: "y"})
+			tr.Close()
+		})
+	}
+	wait.Wait()
+	return errs, totals, tags, before, places
+}
+
+// In a whole training, a root or an inner node alters one result for one node and hides it. All totals after
+// that are noise to it, and all nodes end with ErrInconsistent. Where pads do not follow from results, it goes
+// on to read what the honest nodes add.
+func TestInconsistentTraining(t *testing.T) {
+	var tables []*dataset.Table
+	for i := range 5 {
+		path := file(t, i, func(rows []string) []string { return rows })
+		tables = append(tables, must(dataset.ReadFiles([]string{path}, dataset.TableOptions{Task: "task", Target: "y", Categorical: []string{"kind"}})))
+	}
+	for _, lie := range []wire.Link{{Node: 2, Peer: 1}, {Node: 1, Peer: 0}} {
+		for _, bound := range []bool{true, false} {
+			honest := theft{tables: tables, lie: lie, at: -1, bound: bound}
+			errs, want, tags, _, places := honest.play(t)
+			n := len(places)
+			if err := errors.Join(errs...); err != nil || n < 100 {
+				t.Fatalf("honest: %d results, %v", n, err)
+			}
+			places = []int{places[20], places[n/3], places[n/2]}
+			if !bound { // later on, the totals differ from those of the honest training, and with them the tags
+				places = places[:1]
+			}
+			for _, at := range places {
+				t.Run(fmt.Sprintf("%d lies to %d in %d, bound %v", lie.Node, lie.Peer, at, bound), func(t *testing.T) {
+					a := theft{tables, lie, at, bound, tags}
+					errs, totals, _, before, _ := a.play(t)
+					close, all := 0, 0
+					for k := before; k < min(len(totals), len(want)); k++ {
+						for j := range min(len(totals[k]), len(want[k])) {
+							if x := want[k][j]; x != 0 {
+								all++
+								if math.Abs(totals[k][j]-x) < 1e-3*math.Abs(x) {
+									close++
+								}
+							}
+						}
+					}
+					if all == 0 || bound && close > 0 || !bound && close < all/2 {
+						t.Errorf("the root reads %d of %d numbers: %v", close, all, errs)
+					}
+					for node, err := range errs {
+						if bound && !errors.Is(err, wire.ErrInconsistent) {
+							t.Errorf("node %d: %v", node, err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
