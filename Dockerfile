@@ -31,7 +31,7 @@ RUN apt-get update \
     ca-certificates gcc gfortran libc6-dev libopenblas-dev liblapacke-dev libtmglib-dev \
  && rm -rf /var/lib/apt/lists/*
 RUN CGO_ENABLED=1 CGO_LDFLAGS="-ltmglib -lgfortran -lquadmath -lm -lpthread" \
-    go build -trimpath -buildvcs=false -tags openblas,netgo,osusergo \
+    go build -trimpath -buildvcs=false -tags openblas,netgo,osusergo,grpcnotrace \
     -ldflags '-s -w -linkmode external -extldflags "-static"' -o /image/usr/local/bin/difalt ./cmd/difalt \
  && /image/usr/local/bin/difalt info
 
@@ -43,7 +43,7 @@ ENTRYPOINT ["/usr/local/bin/difalt"]
 CMD ["--help"]
 
 FROM source AS build
-RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w' -o /image/usr/local/bin/difalt ./cmd/difalt \
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags grpcnotrace -ldflags '-s -w' -o /image/usr/local/bin/difalt ./cmd/difalt \
  && /image/usr/local/bin/difalt info
 
 FROM ${RUN}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -17,26 +18,21 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
 )
 
 func newClusterCommand() *cobra.Command {
-	cmd := newCommand("cluster",
-		"Make and check the list of nodes that train together", nil, func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
-	cmd.Args = knownCommand
+	cmd := newCommand("cluster", "Make and check the list of nodes that train together", nil, nil)
 	cmd.AddCommand(newClusterNewCommand(), newClusterCheckCommand(), newClusterKeyCommand())
 	return cmd
 }
 
 func newClusterNewCommand() *cobra.Command {
-	f := &clusterRun{Flags: options.New(options.ClusterNew)}
-	return newCommand("new --nodes LIST --out DIR",
-		"Write cluster.json, and a key for each node without one", f.Set, func(cmd *cobra.Command, _ []string) error {
-			if err := needFlags(cmd, "nodes", "out"); err != nil {
-				return err
-			}
-			return f.run(cmd.OutOrStdout())
+	return newTableCommand(options.ClusterNew, "new --nodes LIST --out DIR", "Write cluster.json, and a key for each node without one",
+		func(_ context.Context, f *options.Flags, std streams) error {
+			return (&clusterRun{Flags: f}).run(std.out)
 		})
 }
 
@@ -89,13 +85,9 @@ func (f *clusterRun) run(stdout io.Writer) error {
 
 // describeCluster prints the nodes of a cluster with their keys.
 func describeCluster(w io.Writer, path string, c *cluster.Cluster) {
-	fmt.Fprintf(w, "%s: %d nodes, %d edges, run %s\n", path, len(c.Nodes), len(c.Edges), c.Run)
+	fmt.Fprintf(w, "%s: %s, %s, run %s\n", path, text.Plural(len(c.Nodes), "node"), text.Plural(len(c.Edges), "edge"), c.Run)
 	for _, n := range c.Nodes {
-		key := "1 key, " + string(n.Pin)
-		if c.Authority != "" {
-			key = "no key of its own: the authority certifies it"
-		}
-		fmt.Fprintf(w, "  %s %s: %s\n", n.Name, n.Address, key)
+		fmt.Fprintf(w, "  %s %s: %s\n", n.Name, n.Address, cmp.Or(string(n.Pin), "certified by the authority"))
 	}
 }
 
@@ -194,64 +186,56 @@ func parseGraph(spec string, names []string) (*topology.Graph, error) {
 }
 
 func newClusterKeyCommand() *cobra.Command {
-	o := options.New(options.ClusterKey)
-	return newCommand("key --out FILE",
-		"Make a key for a node, and print its part of cluster.json", o.Set, func(cmd *cobra.Command, _ []string) error {
-			if err := needFlags(cmd, "out"); err != nil {
-				return err
-			}
+	return newTableCommand(options.ClusterKey, "key --out FILE", "Make a key for a node, and print its part of cluster.json",
+		func(_ context.Context, f *options.Flags, std streams) error {
 			key, content := cluster.NewKey()
-			if err := cluster.WriteKey(o.Files.Out, content); err != nil {
+			if err := cluster.WriteKey(f.Files.Out, content); err != nil {
 				return fmt.Errorf("--out: %w", err)
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), cluster.PinOf(key.Public().(ed25519.PublicKey)))
-			return nil
+			_, err := fmt.Fprintln(std.out, cluster.PinOf(key.Public().(ed25519.PublicKey)))
+			return err
 		})
 }
 
 func newClusterCheckCommand() *cobra.Command {
-	o := options.New(options.ClusterCheck)
-	return newCommand("check --cluster FILE [--key FILE]",
-		"Check cluster.json, and whether the neighbours agree", o.Set, func(cmd *cobra.Command, _ []string) error {
-			if err := o.Resolve(); err != nil {
-				return err
-			}
-			c, err := readCluster(&o.Member)
+	return newTableCommand(options.ClusterCheck, "check --cluster FILE [--key FILE]", "Check cluster.json, and whether the neighbours agree",
+		func(ctx context.Context, f *options.Flags, std streams) error {
+			c, err := readCluster(&f.Member)
 			if err != nil {
 				return err
 			}
-			describeCluster(cmd.OutOrStdout(), o.Member.Cluster, c)
-			if o.Member.Key == "" {
+			describeCluster(std.out, f.Member.Cluster, c)
+			if f.Member.Key == "" {
 				return nil
 			}
-			m, err := newMember(&o.Member)
+			m, err := newMember(&f.Member)
 			if err != nil {
 				return err
 			}
-			return m.probe(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return m.probe(ctx, std)
 		})
 }
 
 // probe connects to all neighbours once, and names those that cannot be reached.
-func (m *member) probe(ctx context.Context, stdout, stderr io.Writer) error {
-	t, err := m.connect(engine.Options{Probe: true, Report: func(s string) { fmt.Fprintln(stderr, s) }})
+func (m *member) probe(ctx context.Context, std streams) error {
+	t, err := m.connect(engine.Options{Probe: true, Report: func(s string) { fmt.Fprintln(std.err, s) }})
 	if err != nil {
 		return err
 	}
 	waiting := time.AfterFunc(logEvery, func() {
 		if absent, _ := t.Waiting(); len(absent) > 0 {
-			fmt.Fprintf(stderr, "%s: waits for %s\n", m.entry().Name, strings.Join(m.cluster.Names(absent), ", "))
+			fmt.Fprintf(std.err, "%s: waits for %s\n", m.entry().Name, strings.Join(m.cluster.Names(absent), ", "))
 		}
 	})
 	defer waiting.Stop()
 	err = t.Join(ctx)
 	t.Leave(err)
 	if err == nil {
-		fmt.Fprintf(stdout, "%s: all neighbours can be reached and agree\n", m.entry().Name)
+		fmt.Fprintf(std.out, "%s: all neighbours can be reached and agree\n", m.entry().Name)
 		return nil
 	}
 	if absent, _ := t.Waiting(); len(absent) > 0 {
-		fmt.Fprintf(stdout, "%s: not reached: %s\n", m.entry().Name, strings.Join(m.cluster.Names(absent), ", "))
+		fmt.Fprintf(std.out, "%s: not reached: %s\n", m.entry().Name, strings.Join(m.cluster.Names(absent), ", "))
 	}
 	if errors.Is(err, context.Canceled) {
 		return interrupted("interrupted while waiting for the neighbours")

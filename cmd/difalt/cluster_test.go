@@ -20,18 +20,14 @@ func TestClusterFiles(t *testing.T) {
 	}
 	list := write(t, dir, "nodes.txt", "# the nodes\na=127.0.0.1:7001="+own+"\n\nb=127.0.0.1:7002\n  c=127.0.0.1:7003\n")
 	stdout := must(t, "cluster", "new", "--nodes", "@"+list, "--graph", "edges:a-b,b-c", "--out", at("net"))
-	for _, want := range []string{"3 nodes, 2 edges", "a 127.0.0.1:7001: 1 key, " + own, "b.key: for b only", "c.key: for c only"} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("output lacks %q: %s", want, stdout)
-		}
-	}
+	has(t, stdout, "3 nodes, 2 edges", "a 127.0.0.1:7001: "+own, "b.key: for b only", "c.key: for c only")
 	for name, exists := range map[string]bool{"a.key": false, "b.key": true, "c.key": true, cluster.File: true} {
 		info, err := os.Stat(at("net/" + name))
 		if exists != (err == nil) || exists && name != cluster.File && info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	if stdout := must(t, "cluster", "check", "--cluster", at("net/"+cluster.File)); strings.Count(stdout, "1 key, sha256:") != 3 {
+	if stdout := must(t, "cluster", "check", "--cluster", at("net/"+cluster.File)); strings.Count(stdout, ": sha256:") != 3 {
 		t.Errorf("check: %s", stdout)
 	}
 	before := string(readFile(t, dir, "a.key"))
@@ -46,23 +42,20 @@ func TestClusterNewErrors(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "net")
 	const pin = "=sha256:BSDrCymcRQ47bxtcd4f7FWiObRCt7WUipR2dzcgCzwM"
 	for want, args := range map[string]string{
-		"need at least 2":                     "--nodes a:1",
-		`"b": expected [NAME=]HOST:PORT`:      "--nodes a:1,b",
-		"both called":                         "--nodes a:1,a:2",
-		`the port is "70000"`:                 "--nodes a:1,b:70000",
-		`the port is "0"`:                     "--nodes a:0,b:1",
-		"to that node --listen 0.0.0.0:7001":  "--nodes a=0.0.0.0:7001,b:1",
-		"--graph is \"ring\"":                 "--nodes a:1,b:1 --graph ring",
-		`"a-c" is not an edge`:                "--nodes a:1,b:1 --graph edges:a-c",
-		"--nodes: \"a=b:1=sha256:x\"":         "--nodes a=b:1=sha256:x,c:1",
-		"--authority certifies keys":          "--authority no.pem --nodes a=b:1" + pin + ",c:1",
-		"both have the key":                   "--nodes a=b:1" + pin + ",c:1" + pin,
-		"--nodes is empty: leave it out, or ": "--nodes a:1,,b:1",
+		"need at least 2":                    "--nodes a:1",
+		`"b": expected [NAME=]HOST:PORT`:     "--nodes a:1,b",
+		"both called":                        "--nodes a:1,a:2",
+		`the port is "70000"`:                "--nodes a:1,b:70000",
+		`the port is "0"`:                    "--nodes a:0,b:1",
+		"to that node --listen 0.0.0.0:7001": "--nodes a=0.0.0.0:7001,b:1",
+		"--graph is \"ring\"":                "--nodes a:1,b:1 --graph ring",
+		`"a-c" is not an edge`:               "--nodes a:1,b:1 --graph edges:a-c",
+		"--nodes: \"a=b:1=sha256:x\"":        "--nodes a=b:1=sha256:x,c:1",
+		"--authority certifies keys":         "--authority no.pem --nodes a=b:1" + pin + ",c:1",
+		"both have the key":                  "--nodes a=b:1" + pin + ",c:1" + pin,
+		"--nodes is a:1,,b:1: one of its":    "--nodes a:1,,b:1",
 	} {
-		_, stderr, code := difaltCommand(t, append([]string{"cluster", "new", "--out", out}, strings.Fields(args)...)...)
-		if code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("%s: exit code %d, %q: want %q", args, code, stderr, want)
-		}
+		refuses(t, exitUsage, want, append([]string{"cluster", "new", "--out", out}, strings.Fields(args)...)...)
 	}
 	refuses(t, exitFailure, "--authority: ", "cluster", "new", "--nodes", "a:1,b:1", "--out", out, "--authority", clinics)
 	refuses(t, exitFailure, "no.txt", "cluster", "new", "--nodes", "@no.txt", "--out", out)

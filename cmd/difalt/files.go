@@ -32,96 +32,98 @@ func nameOf(path, direction string) string {
 // output, under any name, symbolic or hard link.
 type files struct {
 	used []usedFile
+	out  *atomicfile.File // the output that create has started; nil without one
 }
 
-// A usedFile is the file of a flag. info is nil if it does not exist yet.
+// A usedFile is the file of a flag.
 type usedFile struct {
-	flag, path string
-	info       fs.FileInfo
-	written    bool
+	flag    string
+	place   string      // without symbolic links in its folder
+	info    fs.FileInfo // nil if it does not exist yet
+	written bool
+}
+
+// identify returns the file of a path.
+func identify(flag, path string, written bool) usedFile {
+	u := usedFile{flag: flag, place: path, written: written}
+	switch {
+	case path != stdio:
+		u.info, _ = os.Stat(path)
+	case !written: // a file that was redirected, perhaps
+		u.info, _ = os.Stdin.Stat()
+	}
+	if absolute, err := filepath.Abs(path); err == nil && path != stdio {
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {
+			u.place = filepath.Join(dir, filepath.Base(path))
+		}
+	}
+	return u
+}
+
+// is reports whether two files are the same.
+func (u usedFile) is(o usedFile) bool {
+	if u.info != nil && o.info != nil {
+		return os.SameFile(u.info, o.info)
+	}
+	return u.info == nil && o.info == nil && u.place == o.place
 }
 
 // reads adds the files that match a pattern or have that name, and refuses a second standard input. A file
 // that does not exist is left to the reader.
 func (f *files) reads(flag, pattern string) error {
-	if pattern == stdio {
-		for _, k := range f.used {
-			if k.path == stdio && !k.written {
-				return options.Usagef("--%s and --%s are both the standard input: name a file", k.flag, flag)
-			}
-		}
-		info, _ := os.Stdin.Stat()
-		f.used = append(f.used, usedFile{flag: flag, path: stdio, info: info})
-		return nil
-	}
 	paths := []string{pattern}
-	if _, err := os.Stat(pattern); err != nil {
+	if _, err := os.Stat(pattern); err != nil && pattern != stdio {
 		paths, _ = filepath.Glob(pattern)
 	}
 	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil {
-			f.used = append(f.used, usedFile{flag: flag, path: path, info: info})
+		for _, k := range f.used {
+			if path == stdio && k.place == stdio {
+				return options.Usagef("--%s and --%s are both the standard input: name a file", k.flag, flag)
+			}
 		}
+		f.used = append(f.used, identify(flag, path, false))
 	}
 	return nil
 }
 
-// create starts an output, of a name with one of the extensions or none. It takes its name with Commit.
-func (f *files) create(flag, path string, extensions ...string) (*atomicfile.File, error) {
+// create starts an output, of a name with one of the extensions or none. It takes its name with out.Commit.
+func (f *files) create(flag, path string, extensions ...string) error {
 	if err := f.claim(flag, path); err != nil {
-		return nil, err
+		return err
 	}
 	if err := tablefile.CheckExtension(path, extensions...); err != nil {
-		return nil, options.Usagef("--%s: %w", flag, err)
+		return options.Usagef("--%s: %w", flag, err)
 	}
 	if path == stdio && terminal.Is(os.Stdout) && flag == "model" {
-		return nil, options.Usagef("--%s is the terminal, and a model is not text: send the output to a file or a program", flag)
+		return options.Usagef("--%s is the terminal, and a model is not text: send the output to a file or a program", flag)
 	}
 	out, err := atomicfile.Create(path)
 	if err != nil {
-		return nil, fmt.Errorf("--%s: %w", flag, err)
+		return fmt.Errorf("--%s: %w", flag, err)
 	}
-	return out, nil
+	f.out = out
+	return nil
 }
+
+// close removes an output that was not completed.
+func (f *files) close() { _ = f.out.Close() }
 
 // claim refuses a path that is read or written already.
 func (f *files) claim(flag, path string) error {
-	info, _ := os.Stat(path)
-	if path == stdio {
-		info = nil // the standard output is never read
-	}
-	if info != nil && !info.Mode().IsRegular() && !info.IsDir() {
+	u := identify(flag, path, true)
+	if u.info != nil && !u.info.Mode().IsRegular() && !u.info.IsDir() {
 		return nil // devices and pipes lose nothing
 	}
 	for _, k := range f.used {
-		switch same := k.is(path, info); {
+		switch same := k.is(u); {
 		case same && k.written:
 			return options.Usagef("--%s and --%s would both write %s", k.flag, flag, path)
 		case same:
 			return options.Usagef("--%s would overwrite %s, which --%s reads: name another file", flag, path, k.flag)
 		}
 	}
-	f.used = append(f.used, usedFile{flag: flag, path: path, info: info, written: true})
+	f.used = append(f.used, u)
 	return nil
-}
-
-// is reports whether a path, whose file has the given info if there is one, is the file.
-func (k usedFile) is(path string, info fs.FileInfo) bool {
-	if k.path == stdio && !k.written { // a file that was redirected to the standard input
-		return info != nil && k.info != nil && os.SameFile(k.info, info)
-	}
-	if k.path == stdio || path == stdio {
-		return k.path == path
-	}
-	if info != nil && k.info != nil {
-		return os.SameFile(k.info, info)
-	}
-	if filepath.Clean(k.path) == filepath.Clean(path) || filepath.Base(k.path) != filepath.Base(path) {
-		return filepath.Clean(k.path) == filepath.Clean(path)
-	}
-	a, errA := os.Stat(filepath.Dir(k.path))
-	b, errB := os.Stat(filepath.Dir(path))
-	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
 // claimFolder claims a folder and the files that will be written to it, and fails if that is impossible:
@@ -141,15 +143,15 @@ func (f *files) claimFolder(flag, dir string, names []string) error {
 	return nil
 }
 
-// textOutput returns the writer of text for people: the standard output, unless that is a file of the
-// command.
-func (f *files) textOutput(stdout, stderr io.Writer) io.Writer {
+// streams returns the streams of a command, whose text goes to the standard error if an output of the command
+// is the standard output.
+func (f *files) streams(std streams) streams {
 	for _, k := range f.used {
-		if k.written && k.path == stdio {
-			return stderr
+		if k.written && k.place == stdio {
+			std.out = std.err
 		}
 	}
-	return stdout
+	return std
 }
 
 // loadModel reads a model from a file or the standard input.
@@ -179,10 +181,15 @@ func readTable(ctx context.Context, stderr io.Writer, stages []string, pattern s
 			bar.Stage(reading, float64(done)/float64(total))
 		}
 	}
-	return untilCanceled(ctx, func() (*dataset.Table, error) {
-		t, err := dataset.ReadFiles([]string{pattern}, o)
-		return t, options.WithHint(err)
+	var t *dataset.Table
+	err := untilCanceled(ctx, func() (err error) {
+		t, err = dataset.ReadFiles([]string{pattern}, o)
+		return options.WithHint(err)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // reading is the stage before those of training.

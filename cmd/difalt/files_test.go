@@ -4,7 +4,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -178,6 +180,50 @@ func TestPipeWithoutReader(t *testing.T) {
 	}
 	x := fixture(t)
 	refuses(t, exitFailure, "p.csv", "predict", "--model", x.model, "--data", x.table, "--missing", "mean", "--out", pipe)
+}
+
+// A command ends with code 130 at one signal while it writes to a pipe whose reader has stopped.
+func TestReaderThatStops(t *testing.T) {
+	t.Parallel()
+	x := fixture(t)
+	dir := t.TempDir()
+	pipe, asCSV := filepath.Join(dir, "p.npz"), filepath.Join(dir, "p.csv")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o666), os.Symlink(pipe, asCSV)); err != nil {
+		t.Skip(err)
+	}
+	fd, err := syscall.Open(pipe, syscall.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	for err == nil { // until the pipe is full
+		_, err = syscall.Write(fd, make([]byte, 4096))
+	}
+	table := []string{"--data", x.table, "--missing", "mean", "--model", x.model, "--out"}
+	for name, args := range map[string][]string{
+		"adapt":    append(append([]string{"adapt"}, table...), pipe),
+		"predict":  append(append([]string{"predict"}, table...), asCSV),
+		"fit":      slices.Concat([]string{"fit", "--data", x.table, "--model", pipe, "--rank", "0", "--no-curves"}, fitShops),
+		"show":     {"model", "show", x.model, "--out", asCSV},
+		"standard": {"model", "show", x.model},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			_, stdout := io.Pipe() // nobody reads
+			time.AfterFunc(100*time.Millisecond, cancel)
+			done := make(chan int, 1)
+			go func() { done <- run(ctx, args, stdout, io.Discard) }()
+			select {
+			case code := <-done:
+				if code != exitInterrupted {
+					t.Errorf("exit code %d", code)
+				}
+			case <-time.After(patience):
+				t.Error("it does not end")
+			}
+		})
+	}
 }
 
 // A command ends with code 130 at one signal, and leaves complete files or none: while it reads a table

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/fit"
@@ -20,135 +19,119 @@ import (
 )
 
 func newFitCommand() *cobra.Command {
-	f := &fitRun{Flags: options.New(options.Fit)}
-	return newCommand("fit --data FILE --task COLUMN --target COLUMN",
-		"Fit a mixed model to one table of many small tasks", f.Set, func(cmd *cobra.Command, _ []string) error {
-			if err := f.Resolve(); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-		})
+	return newTableCommand(options.Fit, "fit --data FILE --task COLUMN --target COLUMN",
+		"Fit a mixed model to one table of many small tasks", fitTable)
 }
 
-// A fitRun is a fit with the options of the command.
-type fitRun struct{ *options.Flags }
-
-// run fits: the report goes to stdout, progress to stderr.
-func (f *fitRun) run(ctx context.Context, stdout, stderr io.Writer) error {
-	out, err := openOutputs(&f.Files)
-	if err != nil {
-		return err
-	}
-	defer out.model.Close()
-	stdout = out.textOutput(stdout, stderr)
+// fitTable fits a model to one table.
+func fitTable(ctx context.Context, f *options.Flags, std streams) error {
+	t := &training{Flags: f, streams: std}
+	defer t.files.close()
 	stages := append([]string{reading}, fit.Stages...)
-	t, err := readTable(ctx, stderr, stages, f.Files.Data, f.Table)
-	if err != nil {
+	if err := t.prepare(ctx, std.err, stages...); err != nil {
 		return err
 	}
-	train, err := t.Split(f.Split)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Files.Data, err)
-	}
-	if !f.Files.JSON {
-		writeHeading(stdout, f.Files.Data, t, train)
-	}
-	bar := terminal.NewProgress(stderr, stages...)
-	m, fitted, err := f.train(ctx, t, train, bar)
-	bar.Close()
-	if err != nil {
+	t.heading()
+	bar := terminal.NewProgress(std.err, stages...)
+	defer bar.Close()
+	c := f.Model
+	c.Train, c.Progress, c.TaskColumn, c.TargetColumn = t.train, bar.Stage, f.Table.Task, f.Table.Target
+	var m *model.Model
+	var r *fit.Report
+	err := untilCanceled(ctx, func() (err error) {
+		m, r, err = fit.Fit(ctx, t.table, c)
 		return err
-	}
-	r := report.New(&report.Inputs{Data: f.Files.Data, Version: version(), Table: t, Train: train, Model: m, Result: report.OfFit(fitted)})
-	if err := out.write(&f.Files, m, r); err != nil {
-		return err
-	}
-	if err := r.Write(stdout, f.Files.JSON); err != nil {
-		return err
-	}
-	if !f.Files.JSON {
-		writeFiles(stdout, &f.Files)
-	}
-	return notConverged(r)
-}
-
-// notConverged returns the error of a result that has not converged, which has been written.
-func notConverged(r *report.Report) error {
-	if r.Converged {
-		return nil
-	}
-	return unconvergedError("the fit has not converged: the files and the report are of its last iteration")
-}
-
-// train fits the model, and returns soon after an interrupt.
-func (f *fitRun) train(ctx context.Context, t *dataset.Table, train []bool, bar *terminal.Progress) (*model.Model, *fit.Report, error) {
-	c := fit.Config{
-		Train: train, Rank: f.Model.Rank, NoCurves: f.Model.NoCurves, LogTarget: f.Model.LogTarget, CommonNoise: f.Model.CommonNoise,
-		Workers: f.Workers, Progress: bar.Stage, TaskColumn: f.Table.Task, TargetColumn: f.Table.Target,
-	}
-	type fitted struct {
-		model  *model.Model
-		report *fit.Report
-	}
-	done, err := untilCanceled(ctx, func() (out fitted, err error) {
-		out.model, out.report, err = fit.Fit(ctx, t, c)
-		return out, err
 	})
+	bar.Close()
 	switch {
 	case errors.Is(err, context.Canceled):
-		return nil, nil, interrupted("interrupted: nothing was written")
+		return interrupted("interrupted: nothing was written")
 	case err != nil:
-		return nil, nil, fmt.Errorf("%s: %w", f.Files.Data, err)
+		return fmt.Errorf("%s: %w", f.Files.Data, err)
 	}
-	return done.model, done.report, nil
+	if err := t.finish(ctx, m, report.OfFit(r)); err != nil {
+		return err
+	}
+	return notConverged(r.Converged)
 }
 
-// writeHeading describes the table of a training: its size, and how its columns were read.
-func writeHeading(w io.Writer, data string, t *dataset.Table, train []bool) {
+// notConverged returns the error of a result, which has been written, unless it has converged.
+func notConverged(converged bool) error {
+	if converged {
+		return nil
+	}
+	return unconverged("the fit has not converged: the files and the report are of its last iteration")
+}
+
+// A training fits a model to a table, alone or with other owners. The report goes to the standard output.
+type training struct {
+	*options.Flags
+	streams
+	files  files
+	bar    *terminal.Progress // of a training with others in this process; nil where the log shows the progress
+	table  *dataset.Table
+	train  []bool
+	report *report.Report // nil until the files are written
+}
+
+// prepare opens the outputs before long work, reads the table with the first of the stages as its progress,
+// and chooses the training rows, once.
+func (t *training) prepare(ctx context.Context, progress io.Writer, stages ...string) (err error) {
+	if t.table != nil {
+		return nil
+	}
+	f := &t.Files
+	if err := t.files.reads("data", f.Data); err != nil {
+		return err
+	}
+	if f.Report != "" {
+		if err := t.files.claimFolder("report", f.Report, report.FileNames); err != nil {
+			return err
+		}
+	}
+	if f.Model != "" {
+		if err := t.files.create("model", f.Model, ".npz"); err != nil {
+			return err
+		}
+	}
+	t.streams = t.files.streams(t.streams)
+	if t.table, err = readTable(ctx, progress, stages, f.Data, t.Table); err != nil {
+		return err
+	}
+	if t.train, err = t.table.Split(t.Split); err != nil {
+		return fmt.Errorf("%s: %w", f.Data, err)
+	}
+	return nil
+}
+
+// heading describes the table: its size, and how its columns were read.
+func (t *training) heading() {
+	if t.Files.JSON {
+		return
+	}
 	count := 0
-	for _, on := range train {
+	for _, on := range t.train {
 		if on {
 			count++
 		}
 	}
-	terminal.Sayf(w, "%s: %s, %s, %s for training, %d held out.", nameOf(data, "input"),
-		text.Plural(len(t.Tasks()), "task"), text.Plural(len(t.Features()), "feature"), text.Plural(count, "row"), t.Rows()-count)
-	for _, sentence := range report.Columns(t) {
-		terminal.Sayf(w, "%s", sentence)
+	terminal.Sayf(t.out, "%s: %s, %s, %s for training, %d held out.", nameOf(t.Files.Data, "input"), text.Plural(len(t.table.Tasks()), "task"),
+		text.Plural(len(t.table.Features()), "feature"), text.Plural(count, "row"), t.table.Rows()-count)
+	for _, sentence := range report.Columns(t.table) {
+		terminal.Sayf(t.out, "%s", sentence)
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(t.out)
 }
 
-// outputs are the files that a training writes; the model is nil where none is asked for.
-type outputs struct {
-	files
-	model *atomicfile.File
-}
-
-// openOutputs opens the files before the work begins.
-func openOutputs(f *options.Files) (out *outputs, err error) {
-	out = &outputs{}
-	if err := out.reads("data", f.Data); err != nil {
-		return nil, err
-	}
-	if f.Report != "" {
-		if err := out.claimFolder("report", f.Report, report.FileNames); err != nil {
-			return nil, err
-		}
-	}
+// finish writes all files, or none, and the report.
+func (t *training) finish(ctx context.Context, m *model.Model, result *report.Result) error {
+	f := &t.Files
+	r := report.New(&report.Inputs{Data: f.Data, Version: version(), Table: t.table, Train: t.train, Model: m, Result: result})
 	if f.Model != "" {
-		out.model, err = out.create("model", f.Model, ".npz")
-	}
-	return out, err
-}
-
-// write writes all files, or none.
-func (o *outputs) write(f *options.Files, m *model.Model, r *report.Report) error {
-	if o.model != nil {
-		if err := m.Write(o.model); err != nil {
+		if err := untilCanceled(ctx, func() error { return m.Write(t.files.out) }); err != nil {
 			return err
 		}
-		if err := o.model.Finish(); err != nil {
+		if err := t.files.out.Finish(); err != nil {
 			return err
 		}
 	}
@@ -161,19 +144,20 @@ func (o *outputs) write(f *options.Files, m *model.Model, r *report.Report) erro
 			return fmt.Errorf("--report: %w", err)
 		}
 	}
-	return o.model.Commit()
-}
-
-// writeFiles lists the files of a training.
-func writeFiles(w io.Writer, f *options.Files) {
-	var list []string
+	if err := t.files.out.Commit(); err != nil {
+		return err
+	}
+	t.report = r
+	if err := r.Write(t.out, f.JSON); err != nil || f.JSON {
+		return err
+	}
+	before := "\n"
 	if f.Model != "" {
-		list = append(list, "model  "+f.Model)
+		fmt.Fprintf(t.out, "%smodel  %s\n", before, f.Model)
+		before = ""
 	}
 	if f.Report != "" {
-		list = append(list, "report "+filepath.Join(f.Report, report.PageFile))
+		fmt.Fprintf(t.out, "%sreport %s\n", before, filepath.Join(f.Report, report.PageFile))
 	}
-	if list != nil {
-		fmt.Fprintf(w, "\n%s\n", strings.Join(list, "\n"))
-	}
+	return nil
 }

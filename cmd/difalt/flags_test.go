@@ -28,10 +28,9 @@ func TestEmptyFlags(t *testing.T) {
 				return
 			}
 			tried++
-			want := "--" + f.Name + " is empty"
-			refuses(t, exitUsage, want, append(path, "--"+f.Name+"=")...)
+			refuses(t, exitUsage, "--"+f.Name+" is empty", append(path, "--"+f.Name+"=")...)
 			if f.Value.Type() == "stringSlice" {
-				refuses(t, exitUsage, want, append(path, "--"+f.Name+"=a,,b")...)
+				refuses(t, exitUsage, "--"+f.Name+" is a,,b: one of its entries is empty", append(path, "--"+f.Name+"=a,,b")...)
 			}
 		})
 	})
@@ -43,7 +42,7 @@ func TestEmptyFlags(t *testing.T) {
 
 // A flag is given once, unless it is a list.
 func TestRepeatedFlags(t *testing.T) {
-	refuses(t, exitUsage, `--data is given twice, as "b.csv" the second time`, "fit", "--data", "a.csv", "--data", "b.csv")
+	refuses(t, exitUsage, "--data is given twice, as b.csv the second time", "fit", "--data", "a.csv", "--data", "b.csv")
 	refuses(t, exitUsage, "--json is given twice", "fit", "--json", "--json")
 	refuses(t, exitUsage, "--rounds is given twice", "simulate", "--rounds", "3", "--rounds", "3")
 	refuses(t, exitFailure, "no.csv", "fit", "--data", "no.csv", "--task", "t", "--target", "y", "--drop", "a", "--drop", "b")
@@ -75,37 +74,40 @@ func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	for command, lines := range map[string]map[string]string{
 		"": {
-			"simulat":                 `unknown command "simulat": did you mean simulate`,
-			"fitt":                    `unknown command "fitt": did you mean fit`,
-			"model sow m.npz":         `unknown command "sow"`,
-			"cluster nw":              `unknown command "nw"`,
-			"predict --data a.csv":    "--model is missing",
-			"adapt --model m.npz":     "--data is missing",
-			"fit":                     "--data is missing",
-			"fit --data a.csv":        "--task COLUMN and --target COLUMN",
-			"fit --data a.npz":        `"difalt run" reads problem files`,
-			"node --data a.npz":       "this command reads tables",
-			"model show":              "takes one model file, but got 0 arguments",
-			"simulate extra":          `takes no arguments, only flags, but got "extra"`,
-			"simulate --no-such":      `unknown flag: --no-such (see "difalt simulate --help")`,
-			"fit --json=maybe":        `--json is "maybe": want true or false`,
-			"node --round-timeout 5":  `--round-timeout is "5": want a time such as`,
-			"simulate --nodes many":   `--nodes is "many": want a whole number`,
-			"simulate --seed -1":      `--seed is "-1": want a whole number from 0`,
-			"cluster check":           "--cluster is missing",
-			"cluster new --nodes a:1": "--out is missing",
+			"simulat":                   `unknown command "simulat": did you mean "difalt simulate"?`,
+			"fitt":                      `unknown command "fitt": did you mean "difalt fit"?`,
+			"model sow m.npz":           `unknown command "sow": did you mean "difalt model show"?`,
+			"model m.npz":               `did you mean "difalt model show m.npz"?`,
+			clinics:                     `did you mean "difalt fit --data ` + clinics + `"?`,
+			"cluster nw":                `unknown command "nw": did you mean "difalt cluster new"?`,
+			"predict --data a.csv":      `required flag(s) "model", "out" not set (see "difalt predict --help")`,
+			"adapt --model m.npz":       `required flag(s) "data", "out" not set`,
+			"fit --data a.csv":          `required flag(s) "task", "target" not set`,
+			"fit a.csv":                 `but got "a.csv": did you mean "difalt fit --data a.csv"?`,
+			"run --data a.csv --rank 3": `run reads problem files (.npz): "difalt fit --data a.csv" reads tables`,
+			"run":                       `required flag(s) "data", "rank" not set`,
+			"model show":                "takes one model file, but got 0 arguments",
+			"simulate extra":            `takes no arguments, only flags, but got "extra"`,
+			"simulate --no-such":        `unknown flag: --no-such (see "difalt simulate --help")`,
+			"fit --json=maybe":          "--json is maybe: must be true or false",
+			"node --round-timeout 5":    "--round-timeout is 5: must be a time such as 90s",
+			"simulate --nodes many":     "--nodes is many: must be a whole number from 1 to 10000",
+			"simulate --seed -1":        "--seed is -1: must be a whole number from 0",
+			"cluster check":             `required flag(s) "cluster" not set`,
+			"cluster new --nodes a:1":   `required flag(s) "out" not set`,
 		},
+		"fit --task t --target y": {"--data a.npz": `"difalt run --data a.npz" reads problem files`},
 		"fit --data no.csv --task t --target y": {
-			"--rank -1":                       `--rank is "-1": want auto or a whole number`,
-			"--rank x":                        `--rank is "x": want auto or a whole number`,
-			"--missing some":                  `--missing is "some": want refuse, drop or mean`,
-			"--decimal ..":                    `--decimal is "..": want one character`,
+			"--rank -1":                       "--rank is -1: must be auto or a whole number",
+			"--rank x":                        "--rank is x: must be auto or a whole number",
+			"--missing some":                  "--missing is some: must be one of refuse, drop, mean",
+			"--decimal ..":                    "--decimal is ..: must be one character",
 			"--decimal ;":                     "--decimal",
-			"--delimiter ab":                  `--delimiter is "ab": want one character, or tab`,
+			"--delimiter ab":                  "--delimiter is ab: must be one character, or tab",
 			"--dates my":                      "--dates",
-			"--test-fraction 1":               "--test-fraction is 1: want at least 0 and less than 1",
+			"--test-fraction 1":               "--test-fraction is 1: must be a number from 0 to 1",
 			"--holdout h --test-fraction .5":  "only one of --test-fraction, --train-rows-per-task and --holdout",
-			"--train-rows-per-task 0":         "--train-rows-per-task is 0: need at least 1",
+			"--train-rows-per-task 0":         "--train-rows-per-task is 0: must be a whole number from 1",
 			"--model a.csv":                   "expected a name that ends in .npz",
 			"--report x.npz --model x.npz":    "--report and --model would both write x.npz",
 			"--report x --model x/index.html": "--report and --model would both write",
@@ -116,18 +118,18 @@ func TestUsageErrors(t *testing.T) {
 			"":                                      "--cluster is missing",
 			"--delta 1e-5":                          "--delta needs --epsilon",
 			"--epsilon 1":                           "--epsilon needs --rank N",
-			"--engine tcp":                          `--engine is "tcp": want grpc or mpi`,
+			"--engine tcp":                          "--engine is tcp: must be one of grpc, mpi",
 			"--engine mpi --cluster c.json":         "--cluster is for --engine grpc",
 			"--engine mpi":                          `--data is "no.csv": all processes have one command line`,
 			"--engine mpi --model m%s.npz --data x": "given twice",
 		},
 		"up --data no*.csv --task t --target y": {
-			"":               "0 files for",
-			"--graph ring":   `--data: 0 files`,
-			"--cluster x":    "unknown flag: --cluster",
-			"--holdout=":     "--holdout is empty",
-			"--colluding 1":  "--colluding needs --epsilon",
-			"--epsilon 1e9 ": "--epsilon is 1e+09: must be at most 1000",
+			"":              "0 files for",
+			"--graph ring":  `--data: 0 files`,
+			"--cluster x":   "unknown flag: --cluster",
+			"--holdout=":    "--holdout is empty",
+			"--colluding 1": "--colluding needs --epsilon",
+			"--epsilon 1e9": "--epsilon is 1e9: must be a number above 0 to 1e+03",
 		},
 	} {
 		for line, want := range lines {

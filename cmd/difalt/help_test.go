@@ -38,22 +38,6 @@ func TestHelp(t *testing.T) {
 	})
 }
 
-// Brackets in the usage of a command are around flags that it does not require.
-func TestHelpOfOptionalFlags(t *testing.T) {
-	seen := 0
-	for _, cmd := range newClusterCommand().Commands() {
-		for _, m := range regexp.MustCompile(`\[--([a-z-]+)`).FindAllStringSubmatch(cmd.Use, -1) {
-			seen++
-			if f := cmd.Flags().Lookup(m[1]); f == nil || strings.Contains(f.Usage, "(required") {
-				t.Errorf("%s: %v", cmd.Use, f)
-			}
-		}
-	}
-	if seen == 0 {
-		t.Error("nothing is in brackets")
-	}
-}
-
 func TestHelpNamesExitCodes(t *testing.T) {
 	stdout := must(t, "--help")
 	for _, code := range []int{exitFailure, exitUsage, exitPeer, exitUnconverged, exitInterrupted} {

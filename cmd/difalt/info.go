@@ -2,25 +2,41 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
 )
 
 func newInfoCommand() *cobra.Command {
-	return newCommand("info", "Show versions, processor and the kernel in use", nil, func(cmd *cobra.Command, _ []string) error {
+	var asJSON bool
+	flags := options.FlagSet([]options.Option{{Name: "json", Value: options.Yes(&asJSON), Usage: "print JSON"}})
+	return newCommand("info", "Show versions, processor and the kernel in use", flags, func(cmd *cobra.Command, _ []string) error {
 		if err := kernel.CheckEnvironment(); err != nil {
 			return err
 		}
-		k, tw := kernel.Describe(), tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		fmt.Fprintf(tw, "difalt\t%s\ngo\t%s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-		fmt.Fprintf(tw, "cpu\t%s\nkernel\t%s\navailable\t%s\n", cmp.Or(k.CPU, "unknown "+runtime.GOARCH), k.Kernel, strings.Join(k.Available, " "))
-		fmt.Fprintf(tw, "build\t%s\nschedule\t%s\nworkers\t%d\n", k.Build, cmp.Or(k.Schedule, "measured in the first iterations of a run"), runtime.GOMAXPROCS(0))
+		k, byName := kernel.Describe(), map[string]any{}
+		tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		for _, fact := range []struct {
+			name  string
+			value any
+		}{
+			{"difalt", version()}, {"go", runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH},
+			{"cpu", cmp.Or(k.CPU, "unknown "+runtime.GOARCH)}, {"kernel", k.Kernel}, {"available", k.Available}, {"build", k.Build},
+			{"schedule", cmp.Or(k.Schedule, "measured in the first iterations of a run")}, {"workers", runtime.GOMAXPROCS(0)},
+		} {
+			byName[fact.name] = fact.value
+			fmt.Fprintf(tw, "%s\t%s\n", fact.name, strings.Trim(fmt.Sprint(fact.value), "[]"))
+		}
+		if asJSON {
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(byName)
+		}
 		return tw.Flush()
 	})
 }

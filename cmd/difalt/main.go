@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -11,10 +12,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
@@ -62,15 +64,15 @@ func untilSignal() context.Context {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRootCommand()
 	root.SetArgs(append([]string{}, args...)) // nil would stand for the arguments of the process
-	out := &checkedWriter{out: stdout}
+	out := &reportWriter{ctx: ctx, out: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		err = out.err
 	}
-	if reported, ok := errors.AsType[*reportedError](err); ok {
-		return reported.code
+	if end, ok := errors.AsType[*endError](err); ok && end.text == "" {
+		return end.code
 	}
 	return complain(stderr, err)
 }
@@ -111,7 +113,7 @@ const longestSentence = 4000
 func exitCode(err error) int {
 	var usage *options.UsageError
 	var peer *wire.PeerError
-	var unconverged unconvergedError
+	var end *endError
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
@@ -119,126 +121,131 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &peer), errors.Is(err, wire.ErrContradiction), errors.Is(err, wire.ErrInconsistent):
 		return exitPeer
-	case errors.As(err, &unconverged), errors.Is(err, difalt.ErrDiverged):
+	case errors.As(err, &end):
+		return end.code
+	case errors.Is(err, difalt.ErrDiverged):
 		return exitUnconverged
 	}
 	return exitFailure
 }
 
-// An interrupted describes the files that interrupted work left.
-type interrupted string
+// An endError ends the program with an exit code of its own.
+type endError struct {
+	code int
+	text string // empty if it was printed before
+}
 
-func (e interrupted) Error() string { return string(e) }
+func (e *endError) Error() string { return e.text }
 
-func (e interrupted) Unwrap() error { return context.Canceled }
+// Unwrap returns context.Canceled for interrupted work.
+func (e *endError) Unwrap() error {
+	if e.code == exitInterrupted {
+		return context.Canceled
+	}
+	return nil
+}
 
-// An unconvergedError describes a result that was written and has not converged.
-type unconvergedError string
+// interrupted describes the files that interrupted work left.
+func interrupted(format string, args ...any) error {
+	return &endError{exitInterrupted, fmt.Sprintf(format, args...)}
+}
 
-func (e unconvergedError) Error() string { return string(e) }
+// unconverged describes a result that was written and has not converged.
+func unconverged(format string, args ...any) error {
+	return &endError{exitUnconverged, fmt.Sprintf(format, args...)}
+}
 
-// A reportedError has been reported.
-type reportedError struct{ code int }
-
-func (e *reportedError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
-
-// A checkedWriter keeps the first error of the writer behind it: a report that cannot be printed is a
-// failure.
-type checkedWriter struct {
+// A reportWriter writes to the standard output. It keeps the first error: a report that cannot be printed is
+// a failure. A reader of a pipe that stops reading does not block it beyond the end of ctx.
+type reportWriter struct {
+	ctx context.Context
 	out io.Writer
 	err error
 }
 
-func (w *checkedWriter) Write(b []byte) (int, error) {
-	n, err := w.out.Write(b)
-	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("cannot write to the standard output: %w", text.Cause(err))
+// leaveTime is how long a write may take after ctx has ended.
+const leaveTime = time.Second
+
+func (w *reportWriter) Write(b []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
 	}
-	return n, err
+	late, cancel := context.WithCancel(context.WithoutCancel(w.ctx))
+	defer cancel()
+	stop := context.AfterFunc(w.ctx, func() { time.AfterFunc(leaveTime, cancel) })
+	defer stop()
+	content := bytes.Clone(b)
+	w.err = untilCanceled(late, func() error {
+		_, err := w.out.Write(content)
+		return err
+	})
+	if late.Err() != nil {
+		w.err = interrupted("interrupted while writing to the standard output")
+	} else if w.err != nil {
+		w.err = fmt.Errorf("cannot write to the standard output: %w", text.Cause(w.err))
+	}
+	if w.err != nil {
+		return 0, w.err
+	}
+	return len(b), nil
 }
 
 // Behind returns the writer behind it, which may be a terminal with a width.
-func (w *checkedWriter) Behind() io.Writer { return w.out }
+func (w *reportWriter) Behind() io.Writer { return w.out }
 
 // untilCanceled does work that does not watch the context. When the context ends, the work goes on in the
-// background until the program ends.
-func untilCanceled[T any](ctx context.Context, work func() (T, error)) (result T, err error) {
-	done := make(chan struct{})
-	var late T
-	var lateErr error
-	go func() {
-		defer close(done)
-		late, lateErr = work()
-	}()
+// background until the program ends; its results must not be read then.
+func untilCanceled(ctx context.Context, work func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- work() }()
 	select {
-	case <-done:
-		return late, lateErr
+	case err := <-done:
+		return err
 	case <-ctx.Done():
-		return result, interrupted("interrupted: nothing was written")
+		return interrupted("interrupted: nothing was written")
 	}
 }
 
-// flagError turns an error about a parameter, which begins with its name, into one about the flag of that
-// name.
+// capitals are those inside the name of a parameter.
+var capitals = regexp.MustCompile(`(.)([A-Z])`)
+
+// flagError turns an error that begins with the name of a parameter into one about the flag of that name, if
+// there is one.
 func flagError(f *pflag.FlagSet, err error) error {
-	name := strings.TrimSuffix(strings.Fields(err.Error())[0], ":")
-	if f.Lookup(name) != nil {
-		return options.Usagef("--%w", err)
+	name, rest, _ := strings.Cut(strings.TrimPrefix(err.Error(), "difalt: "), " ")
+	parameter := strings.TrimSuffix(name, ":")
+	if flag := strings.ToLower(capitals.ReplaceAllString(parameter, "$1-$2")); f.Lookup(flag) != nil {
+		return options.Usagef("--%s%s %s", flag, name[len(parameter):], rest)
 	}
-	return &options.UsageError{Err: err}
+	return err
 }
-
-// helpWidth is the width of all help.
-const helpWidth = 80
 
 func newRootCommand() *cobra.Command {
-	help := func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	root := newCommand("difalt", "Decentralised multi-task representation learning", nil, help)
-	root.SuggestionsMinimumDistance = 2
-	root.Version, root.SilenceUsage, root.SilenceErrors, root.Args = version(), true, true, knownCommand
+	root := newCommand("difalt", "Decentralised multi-task representation learning", nil, nil)
+	root.Version, root.SilenceUsage, root.SilenceErrors = version(), true, true
 	root.SetFlagErrorFunc(wrongFlag)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
-	root.SetVersionTemplate("difalt {{.Version}}\n")
-	root.AddGroup(&cobra.Group{ID: groupOne, Title: "One table:"}, &cobra.Group{ID: groupOwners, Title: "Tables of several owners:"},
-		&cobra.Group{ID: groupPaper, Title: "The paper's algorithm:"})
-	for group, list := range map[string][]*cobra.Command{
-		groupOne:    {newFitCommand(), newPredictCommand(), newAdaptCommand(), newModelCommand()},
-		groupOwners: {newClusterCommand(), newNodeCommand(), newUpCommand()},
-		groupPaper:  {newSimulateCommand(), newResultsCommand(), newRunCommand()},
-		"":          {newInfoCommand()},
+	for _, group := range []struct {
+		title string
+		list  []*cobra.Command
+	}{
+		{"One table:", []*cobra.Command{newFitCommand(), newPredictCommand(), newAdaptCommand(), newModelCommand()}},
+		{"Tables of several owners:", []*cobra.Command{newClusterCommand(), newNodeCommand(), newUpCommand()}},
+		{"The paper's algorithm:", []*cobra.Command{newSimulateCommand(), newResultsCommand(), newRunCommand()}},
 	} {
-		for _, cmd := range list {
-			cmd.GroupID = group
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, cmd := range group.list {
+			cmd.GroupID = group.title
 			root.AddCommand(cmd)
 		}
 	}
+	root.AddCommand(newInfoCommand())
 	return root
-}
-
-// The groups of commands on the first screen of the help.
-const (
-	groupOne    = "one"
-	groupOwners = "owners"
-	groupPaper  = "paper"
-)
-
-// wantedOf describes the values of the types of flags.
-var wantedOf = map[string]string{
-	"int": "a whole number", "uint64": "a whole number from 0 to 18446744073709551615", "float64": "a number",
-	"duration": "a time such as 90s or 1h30m", "bool": "true or false",
 }
 
 // wrongFlag describes an error in the flags.
 func wrongFlag(cmd *cobra.Command, err error) error {
-	var invalid *pflag.InvalidValueError
-	switch {
-	case !errors.As(err, &invalid):
-	case errors.Is(err, errTwice):
-		return options.Usagef("--%s is given twice, as %q the second time: give it once", invalid.GetFlag().Name, invalid.GetValue())
-	case errors.Is(err, errEmpty):
-		return options.Usagef("--%s is empty: leave it out, or give it a value", invalid.GetFlag().Name)
-	case wantedOf[invalid.GetFlag().Value.Type()] != "":
-		return options.Usagef("--%s is %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), wantedOf[invalid.GetFlag().Value.Type()])
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return options.Usagef("--%s %w", invalid.GetFlag().Name, invalid.Unwrap())
 	}
 	return options.Usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
 }
@@ -248,8 +255,8 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 //go:embed help
 var helpTexts embed.FS
 
-// newCommand returns a command that takes flags only. Its help is the text of its name. An empty value of a
-// flag, and a flag that is given twice, are errors.
+// newCommand returns a command that takes flags only, or subcommands if it has no flags. Its help is the text
+// of its name.
 func newCommand(use, short string, flags *pflag.FlagSet, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	name, _, _ := strings.Cut(use, " ")
 	help, err := helpTexts.ReadFile("help/" + name + ".txt")
@@ -257,43 +264,44 @@ func newCommand(use, short string, flags *pflag.FlagSet, run func(cmd *cobra.Com
 		panic(err) // a command without a text: no test passes
 	}
 	long, examples, _ := strings.Cut(strings.TrimSuffix(string(help), "\n"), "\n\nExamples:\n")
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: examples, Args: noArguments, RunE: run}
-	cmd.Flags().SortFlags = false
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: examples, Args: noArguments, RunE: run, SuggestionsMinimumDistance: 2}
+	if run == nil {
+		cmd.Args, cmd.RunE = knownCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	if flags != nil {
+		cmd.Flags().SortFlags = false
 		cmd.Flags().AddFlagSet(flags)
-		flags.VisitAll(func(f *pflag.Flag) {
-			f.Value = &onceValue{Value: f.Value}
-			if f.DefValue == "[]" {
-				f.DefValue = "" // pflag leaves it out of the help
-			}
-		})
+		cmd.SetUsageFunc(usage)
 	}
 	return cmd
 }
 
-// Faults of a value that flags of all types refuse.
-var (
-	errTwice = errors.New("it is given twice")
-	errEmpty = errors.New("it is empty")
-)
+// streams are the standard output and the standard error of a command.
+type streams struct{ out, err io.Writer }
 
-// A onceValue is the value of a flag that is set at most once, and never to an empty text or to a list with
-// an empty entry.
-type onceValue struct {
-	pflag.Value
-	set bool
+// newTableCommand returns a command of the table of flags, which run reads after they were checked.
+func newTableCommand(c options.Command, use, short string, run func(ctx context.Context, f *options.Flags, std streams) error) *cobra.Command {
+	f := options.New(c)
+	return newCommand(use, short, f.Set, func(cmd *cobra.Command, _ []string) error {
+		if err := f.Resolve(); err != nil {
+			return err
+		}
+		return run(cmd.Context(), f, streams{cmd.OutOrStdout(), cmd.ErrOrStderr()})
+	})
 }
 
-// Set implements pflag.Value. Shells leave an empty text where a variable is not set.
-func (v *onceValue) Set(s string) error {
-	switch isList := v.Type() == "stringSlice"; {
-	case s == "", isList && slices.Contains(strings.Split(s, ","), ""):
-		return errEmpty
-	case v.set && !isList:
-		return errTwice
+// helpWidth is the width of all help.
+const helpWidth = 80
+
+// usage prints the usage of a command without subcommands as cobra does, with lines of helpWidth.
+func usage(cmd *cobra.Command) error {
+	w := cmd.OutOrStderr()
+	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
-	v.set = true
-	return v.Value.Set(s)
+	_, err := fmt.Fprintf(w, "\nFlags:\n%s\n", strings.TrimRight(cmd.LocalFlags().FlagUsagesWrapped(helpWidth), "\n"))
+	return err
 }
 
 // knownCommand reports a word that is not a subcommand.
@@ -301,17 +309,35 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := ""
-	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
-		hint = ": did you mean " + strings.Join(s, " or ") + "?"
+	var proposals []string
+	for _, name := range cmd.SuggestionsFor(args[0]) {
+		proposals = append(proposals, cmd.CommandPath()+" "+name)
 	}
-	return options.Usagef("unknown command %q%s (see %q)", args[0], hint, cmd.CommandPath()+" --help")
+	switch _, err := os.Stat(args[0]); {
+	case err != nil && !options.IsProblem(args[0]):
+	case cmd.Name() == "model":
+		proposals = []string{"difalt model show " + text.ShellWord(args[0])}
+	case !cmd.HasParent():
+		proposals = []string{"difalt fit --data " + text.ShellWord(args[0])}
+	}
+	if proposals != nil {
+		return options.Usagef("unknown command %q: did you mean %q?", args[0], strings.Join(proposals, " or "))
+	}
+	return options.Usagef("unknown command %q (see %q)", args[0], cmd.CommandPath()+" --help")
 }
 
-// noArguments is the Args of commands that take flags only.
+// noArguments is the Args of commands that take flags only. It reports required flags that are missing, too:
+// before the command runs.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return options.Usagef("%s takes no arguments, only flags, but got %q", cmd.CommandPath(), args[0])
+		hint := ""
+		if f := cmd.Flags().Lookup("data"); f != nil && !f.Changed {
+			hint = fmt.Sprintf(": did you mean \"%s --data %s\"?", cmd.CommandPath(), text.ShellWord(args[0]))
+		}
+		return options.Usagef("%s takes no arguments, only flags, but got %q%s", cmd.CommandPath(), args[0], hint)
+	}
+	if err := cmd.ValidateRequiredFlags(); err != nil {
+		return options.Usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
 	}
 	return nil
 }

@@ -115,12 +115,12 @@ func TestLinksOfPages(t *testing.T) {
 }
 
 var (
-	commandInText = regexp.MustCompile(`(?m)(?:^|[|;&(] *|do +|-np \d+ |go run \./cmd/)(difalt (?:[^|>#&\n]|\\\n)*)`)
+	commandInText = regexp.MustCompile(`(?m)(?:^|[|;&(] *|do +|-np \d+ |go run \./cmd/)(difalt (?:\\\n|[^|>#&\n])*)`)
 	flagInText    = regexp.MustCompile("(?:^|[ `(])(--[a-z][a-z-]*)")
 )
 
-// All commands of the documents and of the help exist, with the flags that are given to them and those that they require;
-// and a sentence that mentions a flag means one of some command.
+// All commands of the documents and of the help exist, with the flags that are given to them and those that
+// they require; and a sentence that mentions a flag means one of some command.
 func TestFlagsOfPages(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

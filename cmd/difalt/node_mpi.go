@@ -14,7 +14,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/engine/mpi"
-	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
@@ -31,24 +30,26 @@ func (t *training) runMPI(ctx context.Context) error {
 		return err
 	}
 	if w.Rank() != 0 {
-		t.stdout = io.Discard
+		t.out = io.Discard
 	}
 	c, g, err := t.clusterOf(w)
 	if err == nil {
 		t.nameFiles(w.Rank())
-		err = t.run(ctx, &federate.Node{Cluster: c, Number: w.Rank(), Connect: func(o engine.Options) (engine.Transport, error) {
+		node := (&member{cluster: c, identity: &cluster.Identity{Node: w.Rank()}}).node(t.err)
+		node.Connect = func(o engine.Options) (engine.Transport, error) {
 			o.JoinTimeout, o.RoundTimeout = t.Member.JoinTimeout, t.Member.RoundTimeout
 			o.Settings = append([]wire.Setting{{Name: "difalt --version", Value: version()}}, o.Settings...)
 			return w.New(g, o), nil
-		}})
+		}
+		err = t.federate(ctx, node)
 	}
-	code, wait := complain(t.stderr, err), parting
+	code, wait := complain(t.err, err), parting
 	if t.report != nil || ctx.Err() != nil {
 		wait = t.Member.RoundTimeout // others may still be writing
 	}
 	w.Leave(code, wait)
 	if err != nil {
-		return &reportedError{code}
+		return &endError{code: code}
 	}
 	return nil
 }

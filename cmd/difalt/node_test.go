@@ -10,6 +10,7 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,7 +21,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/model"
-	"github.com/difalt/difalt/internal/testnet"
 )
 
 var siteNames = []string{"site-a", "site-b", "site-c"}
@@ -51,6 +51,7 @@ var siteFlags = []string{"--task", "clinic", "--target", "score", "--drop", "pat
 type network struct {
 	dir     string
 	members []*member
+	begins  func(node int) // at the first output of a node, when it is connected; nil for nothing
 }
 
 func newNetwork(t *testing.T) *network {
@@ -60,7 +61,7 @@ func newNetwork(t *testing.T) *network {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &network{sites(t), members}
+	return &network{dir: sites(t), members: members}
 }
 
 // An outcome is the end of a node.
@@ -89,14 +90,32 @@ func (n *network) train(t *testing.T, ctx []context.Context, more ...[]string) [
 		m := *n.members[i]
 		m.Member = &o.Member
 		all.Go(func() {
-			var stdout, log bytes.Buffer
-			x := &training{Flags: o, stdout: &stdout, stderr: &log}
-			ends[i].err = x.run(ctx[i], &federate.Node{Cluster: m.cluster, Number: i, Connect: m.connect})
+			var log bytes.Buffer
+			stdout := reportOf{begins: func() {
+				if n.begins != nil {
+					n.begins(i)
+				}
+			}}
+			x := &training{Flags: o, streams: streams{&stdout, &log}}
+			ends[i].err = x.federate(ctx[i], m.node(&log))
 			ends[i].stdout, ends[i].log = stdout.String(), log.String()
 		})
 	}
 	all.Wait()
 	return ends
+}
+
+// A reportOf is the output of a node. It calls begins before the first text.
+type reportOf struct {
+	bytes.Buffer
+	begins func()
+}
+
+func (r *reportOf) Write(b []byte) (int, error) {
+	if r.Len() == 0 {
+		r.begins()
+	}
+	return r.Buffer.Write(b)
 }
 
 // together is the same context for all nodes.
@@ -168,11 +187,13 @@ func TestNodeInterrupted(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(300*time.Millisecond, cancel) // joining, training or done: nothing else is allowed
-	for i, e := range n.train(t, []context.Context{t.Context(), ctx, t.Context()}, []string{"--rank", "auto"}, []string{"--rank",
-		"auto"}, []string{"--rank", "auto"}) {
-		code := exitCode(e.err)
-		if e.err != nil && code != exitInterrupted || i != 1 && e.err != nil && !strings.Contains(e.err.Error(), "site-b") {
+	n.begins = func(node int) {
+		if node == 1 {
+			cancel()
+		}
+	}
+	for i, e := range n.train(t, []context.Context{t.Context(), ctx, t.Context()}) {
+		if code := exitCode(e.err); code != exitInterrupted || i != 1 && !strings.Contains(e.err.Error(), "site-b") {
 			t.Errorf("%s: exit code %d: %v", siteNames[i], code, e.err)
 		}
 	}
@@ -183,10 +204,11 @@ func TestNodeProcess(t *testing.T) {
 	t.Parallel()
 	inFull(t)
 	dir := sites(t)
-	a, b := testnet.FreeAddress(), testnet.FreeAddress()
-	must(t, "cluster", "new", "--nodes", "site-a="+a+",site-b="+b, "--out", filepath.Join(dir, "net"))
-	args := append([]string{"node", "--cluster", filepath.Join(dir, "net", cluster.File), "--key", filepath.Join(dir,
-		"net/site-a.key"), "--data", filepath.Join(dir, "site-a.csv")}, siteFlags...)
+	// Nothing listens on these two ports, and site-a on another one.
+	must(t, "cluster", "new", "--nodes", "site-a=127.0.0.1:1,site-b=127.0.0.1:2", "--out", filepath.Join(dir, "net"))
+	member := []string{"--cluster", filepath.Join(dir, "net", cluster.File), "--key", filepath.Join(dir, "net/site-a.key"), "--listen",
+		"127.0.0.1:0"}
+	args := slices.Concat([]string{"node", "--data", filepath.Join(dir, "site-a.csv")}, member, siteFlags)
 	p := launch(t, "", "", append(args, "--metrics", "127.0.0.1:0")...)
 	for start := time.Now(); !strings.Contains(p.err.String(), "site-b"); time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > patience {
@@ -197,10 +219,9 @@ func TestNodeProcess(t *testing.T) {
 	if code := p.code(t); code != exitInterrupted || !strings.Contains(p.err.String(), "difalt: interrupted") {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
-	refuses(t, exitPeer, "site-b", append(args, "--join-timeout", "100ms")...)
-	if stdout, _, code := difaltCommand(t, "cluster", "check", "--cluster", filepath.Join(dir, "net", cluster.File), "--key",
-		filepath.Join(dir, "net/site-a.key"), "--join-timeout", "100ms"); code != exitPeer || !strings.Contains(stdout,
-		"site-a: not reached: site-b") {
+	refuses(t, exitPeer, `difalt: node "site-b" has not connected after 100ms: `, append(args, "--join-timeout", "100ms")...)
+	stdout, _, code := difaltCommand(t, slices.Concat([]string{"cluster", "check", "--join-timeout", "100ms"}, member)...)
+	if code != exitPeer || !strings.Contains(stdout, "site-a: not reached: site-b") {
 		t.Errorf("check: exit code %d: %s", code, stdout)
 	}
 }
@@ -213,7 +234,7 @@ func TestClusterCheckTogether(t *testing.T) {
 	for _, m := range n.members {
 		all.Go(func() {
 			var stdout bytes.Buffer
-			if err := m.probe(t.Context(), &stdout, io.Discard); err != nil || !strings.Contains(stdout.String(),
+			if err := m.probe(t.Context(), streams{&stdout, io.Discard}); err != nil || !strings.Contains(stdout.String(),
 				"all neighbours can be reached and agree") {
 				t.Errorf("%v: %s", err, stdout.String())
 			}
@@ -239,7 +260,7 @@ func TestUpErrors(t *testing.T) {
 // Of the ends of several nodes the one that began is reported: an error of its own before one about another
 // node.
 func TestSeverity(t *testing.T) {
-	order := []error{nil, unconvergedError("x"), interrupted("x"), federate.Explain(&cluster.Cluster{}, errors.New("own"))}
+	order := []error{nil, unconverged("x"), interrupted("x"), federate.Explain(&cluster.Cluster{}, errors.New("own"))}
 	for i := 1; i < len(order); i++ {
 		if severity(order[i-1]) >= severity(order[i]) {
 			t.Errorf("%v is not below %v", order[i-1], order[i])

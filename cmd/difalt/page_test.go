@@ -30,7 +30,7 @@ func TestPage(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(links) < 15 {
+	if len(links) < 14 {
 		t.Errorf("%d links", len(links))
 	}
 	if found := regexp.MustCompile(`(src|href)="?(https?:)?//`).FindString(page); found != "" {

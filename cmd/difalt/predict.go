@@ -3,8 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -21,97 +21,84 @@ import (
 )
 
 func newPredictCommand() *cobra.Command {
-	f := &predictRun{applied{options.New(options.Predict)}}
-	return newCommand("predict --model FILE --data FILE --out FILE",
-		"Predict the target for rows of a table", f.Set, func(cmd *cobra.Command, _ []string) error {
-			if err := needFlags(cmd, "model", "data", "out"); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-		})
+	return newTableCommand(options.Predict, "predict --model FILE --data FILE --out FILE", "Predict the target for rows of a table", predict)
 }
 
-// needFlags returns an error that names the first of the flags that was not given.
-func needFlags(cmd *cobra.Command, names ...string) error {
-	for _, name := range names {
-		if !cmd.Flags().Changed(name) {
-			return options.Usagef("--%s is missing (see %q)", name, cmd.CommandPath()+" --help")
-		}
+// An applied is a command that applies a model to a table.
+type applied struct {
+	*options.Flags
+	streams
+	files files
+	model *model.Model
+	table *dataset.Table
+}
+
+// open opens the output and reads the model and the table with its features, and with targets if the command
+// has --target. The columns of tasks and targets are those of the training unless they are given.
+func (a *applied) open(ctx context.Context, extensions ...string) (err error) {
+	f := &a.Files
+	if err := errors.Join(a.files.reads("model", f.Model), a.files.reads("data", f.Data)); err != nil {
+		return err
+	}
+	if err := a.files.create("out", f.Out, extensions...); err != nil {
+		return err
+	}
+	a.streams = a.files.streams(a.streams)
+	if a.model, err = loadModel(f.Model); err != nil {
+		return err
+	}
+	p := a.model.Parameters()
+	a.Table.Schema, a.Table.Task = &p.Schema, cmp.Or(a.Table.Task, p.Tasks.Column)
+	if a.Set.Lookup("target") != nil {
+		a.Table.Target = cmp.Or(a.Table.Target, p.Target.Column)
+	}
+	a.table, err = readTable(ctx, a.err, nil, f.Data, a.Table)
+	return err
+}
+
+// write writes the output, and then describes missing values.
+func (a *applied) write(ctx context.Context, work func() error) error {
+	if err := untilCanceled(ctx, work); err != nil {
+		return err
+	}
+	if err := a.files.out.Commit(); err != nil {
+		return err
+	}
+	for _, sentence := range report.Missing(a.table) {
+		terminal.Sayf(a.out, "%s", sentence)
 	}
 	return nil
 }
 
-// An applied is a command that applies a model to a table.
-type applied struct{ *options.Flags }
-
-// read reads the model and the table with its features, and with targets if the command has --target. The
-// columns of tasks and targets are those of the training unless they are given.
-func (f *applied) read(ctx context.Context, stderr io.Writer) (*model.Model, *dataset.Table, error) {
-	m, err := loadModel(f.Files.Model)
-	if err != nil {
-		return nil, nil, err
-	}
-	p := m.Parameters()
-	f.Table.Schema, f.Table.Task = &p.Schema, cmp.Or(f.Table.Task, p.Tasks.Column)
-	if f.Set.Lookup("target") != nil {
-		f.Table.Target = cmp.Or(f.Table.Target, p.Target.Column)
-	}
-	if err := f.Resolve(); err != nil {
-		return nil, nil, err
-	}
-	t, err := readTable(ctx, stderr, nil, f.Files.Data, f.Table)
-	return m, t, err
-}
-
-// open opens the output and returns the writer of text for people.
-func (f *applied) open(stdout, stderr io.Writer, extensions ...string) (*outputs, io.Writer, error) {
-	out := &outputs{}
-	if err := out.reads("model", f.Files.Model); err != nil {
-		return nil, nil, err
-	}
-	if err := out.reads("data", f.Files.Data); err != nil {
-		return nil, nil, err
-	}
-	var err error
-	out.model, err = out.create("out", f.Files.Out, extensions...)
-	return out, out.textOutput(stdout, stderr), err
-}
-
-// A predictRun writes predictions.
-type predictRun struct{ applied }
-
-func (f *predictRun) run(ctx context.Context, stdout, stderr io.Writer) error {
+// predict writes predictions.
+func predict(ctx context.Context, f *options.Flags, std streams) error {
+	a := &applied{Flags: f, streams: std}
 	if f.Output.SpreadsheetSafe && tablefile.CheckExtension(f.Files.Out, ".csv") != nil {
 		return options.Usagef("--spreadsheet-safe is for CSV, and --out is %s", f.Files.Out)
 	}
-	out, stdout, err := f.open(stdout, stderr, tablefile.Extensions...)
-	if err != nil {
-		return err
-	}
-	defer out.model.Close()
+	defer a.files.close()
 	f.Table.NewLevels = !f.Output.KnownOnly
-	m, t, err := f.read(ctx, stderr)
+	if err := a.open(ctx, tablefile.Extensions...); err != nil {
+		return err
+	}
+	var seen unusual
+	err := a.write(ctx, func() (err error) {
+		if seen, err = a.predictions(); err != nil {
+			err = fmt.Errorf("%s: %w", f.Files.Data, err)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	seen, err := untilCanceled(ctx, func() (unusual, error) { return f.write(out.model, m, t) })
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Files.Data, err)
-	}
-	if err := out.model.Commit(); err != nil {
-		return err
-	}
-	for _, sentence := range report.Missing(t) {
-		terminal.Sayf(stdout, "%s", sentence)
-	}
-	fmt.Fprintf(stdout, "%s: predictions for %s of %s\n", nameOf(f.Files.Out, "output"), text.Plural(t.Rows(), "row"),
-		text.Plural(len(t.Tasks()), "task"))
+	fmt.Fprintf(a.out, "%s: predictions for %s of %s\n", nameOf(f.Files.Out, "output"), text.Plural(a.table.Rows(), "row"),
+		text.Plural(len(a.table.Tasks()), "task"))
 	if seen.unknown > 0 {
-		terminal.Sayf(stdout, "%s of tasks or levels that the model does not have: predicted from the mean of all tasks.",
+		terminal.Sayf(a.out, "%s of tasks or levels that the model does not have: predicted from the mean of all tasks.",
 			text.Plural(seen.unknown, "row"))
 	}
 	if seen.columns != nil {
-		terminal.Sayf(stdout, "%s far from the training rows in column %s: curves are constant there, straight lines go on.",
+		terminal.Sayf(a.out, "%s far from the training rows in column %s: curves are constant there, straight lines go on.",
 			text.Plural(seen.far, "row"), text.Names(seen.columns))
 	}
 	return nil
@@ -124,26 +111,27 @@ type unusual struct {
 	columns      []string
 }
 
-// write writes a line for every row, with standard errors if asked to.
-func (f *predictRun) write(out io.Writer, m *model.Model, t *dataset.Table) (seen unusual, err error) {
-	if f.Output.KnownOnly {
+// predictions writes a line for every row, with standard errors if asked to.
+func (a *applied) predictions() (seen unusual, err error) {
+	m, t, o := a.model, a.table, a.Output
+	if o.KnownOnly {
 		if unknown := slices.DeleteFunc(slices.Clone(t.Tasks()), m.Knows); len(unknown) > 0 {
-			return seen, fmt.Errorf("the model does not have %s %s: add them with adapt", plural(len(unknown), "task"), text.Names(unknown))
+			return seen, fmt.Errorf("tasks that the model does not have: %s; add them with adapt", text.Names(unknown))
 		}
 	}
 	var task string
 	var p model.Prediction
 	columns := []tablefile.Column{{Name: "task", Cell: &task}, {Name: "prediction", Cell: &p.Value}}
-	if f.Output.StandardErrors {
+	if o.StandardErrors {
 		columns = append(columns, tablefile.Column{Name: "stderr", Cell: &p.StandardError}, tablefile.Column{Name: "sample_stderr",
 			Cell: &p.SampleError})
 	}
-	w := tablefile.New(out, f.Files.Out, append(columns, tablefile.Column{Name: "known", Cell: &p.Known}))
+	w := tablefile.New(a.files.out, a.Files.Out, append(columns, tablefile.Column{Name: "known", Cell: &p.Known}))
 	x := make([]float64, len(t.Features()))
 	for i := range t.Rows() {
 		task = t.Tasks()[t.Task(i)]
 		t.X(x, i)
-		if f.Output.StandardErrors {
+		if o.StandardErrors {
 			p, err = m.PredictError(task, x)
 		} else {
 			p.Value, p.Known, err = m.Predict(task, x)
@@ -152,7 +140,7 @@ func (f *predictRun) write(out io.Writer, m *model.Model, t *dataset.Table) (see
 			return seen, fmt.Errorf("row %d of task %q: %w", i+1, task, err)
 		}
 		seen.note(m, x, p.Known)
-		if f.Output.SpreadsheetSafe {
+		if o.SpreadsheetSafe {
 			task = withoutFormula(task)
 		}
 		w.Write()
@@ -160,7 +148,7 @@ func (f *predictRun) write(out io.Writer, m *model.Model, t *dataset.Table) (see
 	return seen, w.Close()
 }
 
-// farAway is the distance from the mean, in standard deviations, from which a value is far from the training
+// farAway is a distance from the mean in standard deviations. Values beyond it are far from the training
 // rows.
 const farAway = 6
 
@@ -181,12 +169,6 @@ func (u *unusual) note(m *model.Model, x []float64, known bool) {
 	if far {
 		u.far++
 	}
-}
-
-// plural returns a noun, with an s unless there is one of it.
-func plural(n int, noun string) string {
-	_, words, _ := strings.Cut(text.Plural(n, noun), " ")
-	return words
 }
 
 // withoutFormula returns a cell that no spreadsheet takes for a formula: cells that begin like one, and are

@@ -13,12 +13,12 @@ import (
 )
 
 func newResultsCommand() *cobra.Command {
-	var from, out string
-	group := options.NewGroup([]options.Option{
-		{Name: "from", Value: options.Text(&from, "difalt-out"), Usage: "folder `DIR` with runs of simulate"},
-		{Name: "out", Value: options.Text(&out, ""), Usage: "output folder `DIR` (default that of --from)"},
+	from, out := defaultFolder, ""
+	flags := options.FlagSet([]options.Option{
+		{Name: "from", Value: options.Text(&from), Usage: "read the runs of simulate in the folder `DIR`"},
+		{Name: "out", Value: options.Text(&out), Usage: "write the page to the folder `DIR` (default: that of --from)"},
 	})
-	return newCommand("results", "Write a page with figures and tables about runs of simulate", group.Set, func(cmd *cobra.Command, _ []string) error {
+	return newCommand("results", "Write a page with figures and tables about runs of simulate", flags, func(cmd *cobra.Command, _ []string) error {
 		all, err := simulation.LoadResults(from)
 		if err != nil {
 			return fmt.Errorf("--from: %w", err)

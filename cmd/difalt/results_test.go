@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,38 +11,23 @@ func TestResultsOfOneRun(t *testing.T) {
 	dir := t.TempDir()
 	simulate(t, dir, "--trials", "1")
 	simulate(t, dir, "--trials", "2") // a second command, which continues
-	stdout, stderr, code := difaltCommand(t, "results", "--from", dir)
-	if code != 0 || !strings.Contains(stdout, "results.md about 1 run") {
-		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
-	}
+	has(t, must(t, "results", "--from", dir), "results.md about 1 run")
 	page := string(readFile(t, dir, "results.md"))
-	for _, want := range []string{"## Run 1", "(figures/run-1.svg)", "| method | metropolis weights |", "| DGD variant | ends at ", "| own settings | metropolis | 2 | 1 |  |",
-		"    difalt simulate --nodes=4 ", " --trials=1 --out=" + dir + "\n", " --trials=2 --out=" + dir + "\n"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q:\n%s", want, page)
-		}
-	}
+	has(t, page, "## Run 1", "(figures/run-1.svg)", "| method | metropolis weights |", "| DGD variant | ends at ",
+		"| own settings | metropolis | 2 | 1 |  |", "    difalt simulate --nodes=4 ", " --trials=1 --out="+dir+"\n", " --trials=2 --out="+dir+"\n")
 	for _, not := range []string{"Figure 1", "NaN", "%!"} {
 		if strings.Contains(page, not) {
 			t.Errorf("the page contains %q", not)
 		}
 	}
-	if svg := readFile(t, dir, "figures", "run-1.svg"); !strings.Contains(string(svg), "<svg") {
-		t.Error("no figure")
-	}
+	has(t, string(readFile(t, dir, "figures", "run-1.svg")), "<svg")
 }
 
 func TestResultsErrors(t *testing.T) {
 	empty, broken, bare := t.TempDir(), t.TempDir(), t.TempDir()
-	for dir, text := range map[string]string{broken: "{", bare: "{}"} {
-		if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write(t, broken, "settings.json", "{")
+	write(t, bare, "settings.json", "{}")
 	for dir, want := range map[string]string{empty: "no results", filepath.Join(empty, "none"): "none", broken: "settings.json", bare: "settings.json"} {
-		_, stderr, code := difaltCommand(t, "results", "--from", dir)
-		if code != exitFailure || !strings.Contains(stderr, want) {
-			t.Errorf("%s: exit code %d, error %q, want one about %q", dir, code, stderr, want)
-		}
+		refuses(t, exitFailure, want, "results", "--from", dir)
 	}
 }

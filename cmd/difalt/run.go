@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"os"
@@ -29,36 +28,38 @@ import (
 
 func newRunCommand() *cobra.Command {
 	f := newRunFlags()
-	return newCommand("run --data FILE --rank N", "Run the algorithm on a problem file", f.Set, func(cmd *cobra.Command, _ []string) error {
+	return newCommand("run --data FILE --rank r", "Run the algorithm on a problem file", f.Set, func(cmd *cobra.Command, _ []string) error {
 		if err := f.resolve(); err != nil {
 			return err
 		}
-		r := &algorithmRun{runFlags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+		r := &algorithmRun{runFlags: f, streams: streams{cmd.OutOrStdout(), cmd.ErrOrStderr()}}
 		if f.member.Cluster != "" {
-			return r.withOthers(cmd.Context())
+			return cmp.Or(r.withOthers(cmd.Context()), r.unconverged)
 		}
-		return r.alone(cmd.Context())
+		return cmp.Or(r.alone(cmd.Context()), r.unconverged)
 	})
 }
 
 // An algorithmRun is a run on a problem file, with all nodes in this process or with one of them. The result
-// goes to stdout.
+// goes to the standard output.
 type algorithmRun struct {
 	*runFlags
-	stdout, stderr io.Writer
-	progress       func(stage string, share float64)
-	file           *problemfile.File
-	rows           []simulation.Row
-	unconverged    error // of a run with others
+	streams
+	progress    func(stage string, share float64) // nil for a bar
+	file        *problemfile.File
+	rows        []simulation.Row
+	unconverged error // nil if the result is a minimum
 }
 
 // read reads the problem file.
-func (r *algorithmRun) read(ctx context.Context) (err error) {
-	r.file, err = untilCanceled(ctx, func() (*problemfile.File, error) { return problemfile.Read(r.data) })
-	return err
+func (r *algorithmRun) read(ctx context.Context) error {
+	return untilCanceled(ctx, func() (err error) {
+		r.file, err = problemfile.Read(r.data)
+		return err
+	})
 }
 
-// alone runs all nodes in this process.
+// alone runs all nodes in this process, with the tasks dealt to them unless the file does that.
 func (r *algorithmRun) alone(ctx context.Context) error {
 	if err := r.read(ctx); err != nil {
 		return err
@@ -83,22 +84,18 @@ func (r *algorithmRun) alone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	bar := terminal.NewProgress(r.stderr)
-	defer bar.Close()
-	r.progress = bar.Stage
-	return r.onNodes(ctx, nodes, weights)
-}
-
-// onNodes runs the algorithm with the tasks dealt to a number of nodes, or on the nodes of the file if that
-// is 0.
-func (r *algorithmRun) onNodes(ctx context.Context, nodes int, w *topology.Weights) error {
 	problem, err := r.file.Problem(nodes)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.data, err)
 	}
-	net, err := consensus.New(w, nil)
+	net, err := consensus.New(weights, nil)
 	if err != nil {
 		return err
+	}
+	if r.progress == nil {
+		bar := terminal.NewProgress(r.err)
+		defer bar.Close()
+		r.progress = bar.Stage
 	}
 	return r.run(ctx, problem, net)
 }
@@ -108,7 +105,7 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 	var graph *topology.Graph
 	var err error
 	switch in := r.file; {
-	case r.Changed("graph") || in.Weights == nil && in.Adjacency == nil:
+	case r.Set.Changed("graph") || in.Weights == nil && in.Adjacency == nil:
 		if graph, err = topology.Parse(r.graph, nodes, r.Seed); err != nil {
 			return nil, options.Usagef("--graph: %w", err)
 		}
@@ -121,7 +118,7 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: array %q: %w", r.data, "weights", err)
 		}
-		if !r.Changed("weights") {
+		if !r.Set.Changed("weights") {
 			return w, nil
 		}
 		graph = w.Graph()
@@ -135,23 +132,15 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 
 // withOthers runs one node of a network of several processes.
 func (r *algorithmRun) withOthers(ctx context.Context) error {
-	m, err := newMember(&r.member)
+	m, err := newMember(r.member)
 	if err != nil {
 		return err
 	}
-	node := &federate.Node{
-		Cluster: m.cluster, Number: m.identity.Node, Connect: m.connect, Settings: r.Settings(),
-		Log: slog.New(slog.NewTextHandler(r.stderr, nil)), LogEvery: logEvery,
-	}
-	node.Prepare, r.progress = func() error { return r.read(ctx) }, node.Progress
-	node.Job = func(ctx context.Context, net *consensus.Network) error {
-		err := r.job(ctx, net)
-		if u, ok := errors.AsType[unconvergedError](err); ok { // no failure that the others need to know
-			r.unconverged, err = u, nil
-		}
-		return err
-	}
-	return cmp.Or(federate.Run(ctx, node), r.unconverged)
+	node := m.node(r.err)
+	node.Settings, r.progress = r.Settings(), node.Progress
+	node.Prepare = func() error { return r.read(ctx) }
+	node.Job = r.job
+	return federate.Run(ctx, node)
 }
 
 // job runs the algorithm on the tasks of the hosted node: all tasks of the file, or those that it assigns to
@@ -174,11 +163,11 @@ func (r *algorithmRun) job(ctx context.Context, net *consensus.Network) error {
 	return r.run(ctx, problem, net)
 }
 
-// run runs the algorithm and writes its files and its result. It returns an unconvergedError unless the
-// result is a minimum.
+// run runs the algorithm and writes its files and its result. It sets unconverged unless the result is a
+// minimum: no failure that other nodes need to know.
 func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensus.Network) error {
 	o := r.Options
-	o.Logger = slog.New(slog.NewTextHandler(r.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	o.Logger = slog.New(slog.NewTextHandler(r.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var solver *difalt.Solver
 	o.Observer = func(rec *difalt.Record) error {
 		r.progress("iterations", float64(rec.Iteration)/float64(r.Iterations))
@@ -192,7 +181,7 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 	}
 	solver, err := difalt.NewSolver(p, net, o)
 	if err != nil {
-		return err
+		return flagError(r.Set, err)
 	}
 	defer solver.Close()
 	if err := r.restore(solver); err != nil {
@@ -211,12 +200,12 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 		return err
 	}
 	if res.Status == difalt.Canceled {
-		return interrupted(fmt.Sprintf("interrupted after %s: the files contain the state of that iteration", text.Plural(res.Iterations, "iteration")))
+		return interrupted("interrupted after %s: the files contain the state of that iteration", text.Plural(res.Iterations, "iteration"))
 	}
-	if res.Status == difalt.Converged || res.Status == difalt.IterationLimit && (r.EveryIteration || r.SampleSplit) {
-		return nil
+	if res.Status != difalt.Converged && (res.Status != difalt.IterationLimit || !r.EveryIteration && !r.SampleSplit) {
+		r.unconverged = unconverged("not converged: %v after %s", res.Status, text.Plural(res.Iterations, "iteration"))
 	}
-	return unconvergedError(fmt.Sprintf("not converged: %v after %s", res.Status, text.Plural(res.Iterations, "iteration")))
+	return nil
 }
 
 // restore continues from the snapshot of --from, if there is one.
@@ -268,13 +257,13 @@ func (r *algorithmRun) write(solver *difalt.Solver, res *difalt.Result, p *difal
 			return err
 		}
 	}
-	if r.out != "" {
+	if r.output != "" {
 		if err := r.writeResult(res, net); err != nil {
 			return err
 		}
 	}
 	sent, last := res.Initial.Traffic.Plus(res.Last.Traffic), &res.Last
-	fmt.Fprintf(r.stdout, "%v: %s on %s, rank %d\n", r.Method, text.Plural(r.file.Tasks, "task"), text.Plural(net.Len(), "node"), r.Rank)
+	fmt.Fprintf(r.out, "%v: %s on %s, rank %d\n", r.Method, text.Plural(r.file.Tasks, "task"), text.Plural(net.Len(), "node"), r.Rank)
 	objective := "objective"
 	if !net.AllHosted() {
 		objective += " at this node"
@@ -292,14 +281,14 @@ func (r *algorithmRun) write(solver *difalt.Solver, res *difalt.Result, p *difal
 	if last.Singular > 0 {
 		t = append(t, []string{"tasks without a unique b", fmt.Sprint(last.Singular)})
 	}
-	t.Write(r.stdout)
+	t.Write(r.out)
 	return nil
 }
 
 // writeResult writes U of the hosted nodes (L x d x r), and b_t (T x r) and the node of every task in the
 // order of the file. In a run with others, tasks of other nodes in the file have b_t = NaN.
 func (r *algorithmRun) writeResult(res *difalt.Result, net *consensus.Network) error {
-	f, err := atomicfile.Create(r.out)
+	f, err := atomicfile.Create(r.output)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -53,10 +52,8 @@ func array(t *testing.T, path, name string) []float64 {
 func TestRunAlgorithm(t *testing.T) {
 	file := exported(t)
 	out := filepath.Join(t.TempDir(), "result.npz")
-	stdout, stderr, code := difaltCommand(t, "run", "--data", file, "--rank", "2", "--method", "accelerated", "--out", out)
-	if code != 0 || !strings.Contains(stdout, "accelerated: 16 tasks on 4 nodes, rank 2") || !strings.Contains(stdout, "converged") {
-		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
-	}
+	has(t, must(t, "run", "--data", file, "--rank", "2", "--method", "accelerated", "--out", out),
+		"accelerated: 16 tasks on 4 nodes, rank 2", "converged")
 	in, err := problemfile.Read(file)
 	if err != nil {
 		t.Fatal(err)
@@ -102,34 +99,23 @@ func TestRunSnapshots(t *testing.T) {
 	if err := f.resolve(); err != nil {
 		t.Fatal(err)
 	}
-	r := &algorithmRun{runFlags: f, stdout: &out, stderr: &errs}
-	if err := r.read(ctx); err != nil {
-		t.Fatal(err)
-	}
+	r := &algorithmRun{runFlags: f, streams: streams{&out, &errs}}
 	r.progress = func(_ string, share float64) {
 		if share >= 0.5 { // an interruption in iteration 30
 			cancel()
 		}
 	}
-	weights, err := r.weights(4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if code := exitCode(r.onNodes(ctx, 0, weights)); code != exitInterrupted {
+	if code := exitCode(r.alone(ctx)); code != exitInterrupted {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
-	if _, stderr, code := difaltCommand(t, append(args, "--from", state, "--snapshot", second, "--curves", curve)...); code != 0 {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
+	must(t, append(args, "--from", state, "--snapshot", second, "--curves", curve)...)
 	trials, err := simulation.ReadTrace(strings.NewReader(rest(t, curve)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := trials[0].Curves[0].Rows
 	whole := filepath.Join(dir, "whole.csv")
-	if _, stderr, code := difaltCommand(t, append(args, "--curves", whole)...); code != 0 {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
+	must(t, append(args, "--curves", whole)...)
 	trials, err = simulation.ReadTrace(bytes.NewReader(readFile(t, whole)))
 	if err != nil {
 		t.Fatal(err)
@@ -169,19 +155,13 @@ func problemOf(t *testing.T, x, y func(i int) float64) string {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "own.npz")
-	if err := os.WriteFile(path, content.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return write(t, t.TempDir(), "own.npz", content.String())
 }
 
 func TestRunErrors(t *testing.T) {
 	file, dir := exported(t), t.TempDir()
 	before := readFile(t, file)
-	if err := os.WriteFile(filepath.Join(dir, "broken.npz"), before[:100], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "broken.npz", string(before[:100]))
 	zero := func(int) float64 { return 0 }
 	wave := func(i int) float64 { return math.Sin(float64(7 * i)) }
 	for name, c := range map[string]struct {
@@ -189,12 +169,12 @@ func TestRunErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		"no data":       {[]string{"--rank", "2"}, exitUsage, "--data is missing"},
-		"no rank":       {[]string{"--data", file}, exitUsage, "--rank is missing"},
-		"large rank":    {[]string{"--data", file, "--rank", "13"}, exitFailure, "Rank is 13"},
+		"no data":       {[]string{"--rank", "2"}, exitUsage, `required flag(s) "data" not set`},
+		"no rank":       {[]string{"--data", file}, exitUsage, `required flag(s) "rank" not set`},
+		"large rank":    {[]string{"--data", file, "--rank", "13"}, exitUsage, "--rank is 13: must be at most the 12 features"},
 		"overwrites":    {[]string{"--data", file, "--rank", "2", "--out", file}, exitUsage, "which --data reads"},
 		"same outputs":  {[]string{"--data", file, "--rank", "2", "--snapshot", filepath.Join(dir, "x.csv"), "--curves", filepath.Join(dir, "x.csv")}, exitUsage, "would both write"},
-		"codec":         {[]string{"--data", file, "--rank", "2", "--codec", "int8"}, exitUsage, "Codec"},
+		"codec":         {[]string{"--data", file, "--rank", "2", "--codec", "int8"}, exitUsage, "--codec is int8: only Accelerated uses codes"},
 		"no folder":     {[]string{"--data", file, "--rank", "2", "--out", filepath.Join(dir, "no", "r.npz")}, exitFailure, "r.npz"},
 		"broken":        {[]string{"--data", filepath.Join(dir, "broken.npz"), "--rank", "2"}, exitFailure, "broken.npz"},
 		"nodes":         {[]string{"--data", file, "--rank", "2", "--nodes", "3"}, exitFailure, "number of nodes"},
@@ -206,17 +186,15 @@ func TestRunErrors(t *testing.T) {
 		"offsets":       {[]string{"--data", problemOf(t, func(i int) float64 { return 100 + wave(i) }, wave), "--rank", "1", "--nodes", "1"}, exitFailure, "standardise them first, or give --any-features"},
 		"not converged": {[]string{"--data", file, "--rank", "2", "--iterations", "3"}, exitUnconverged, "not converged: iteration limit after 3 iterations"},
 	} {
-		_, stderr, code := difaltCommand(t, append([]string{"run"}, c.args...)...)
-		if code != c.code || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s: exit code %d, error %q, want %d and %q", name, code, stderr, c.code, c.want)
-		}
+		t.Run(name, func(t *testing.T) { refuses(t, c.code, c.want, append([]string{"run"}, c.args...)...) })
 	}
 	if !bytes.Equal(before, readFile(t, file)) {
 		t.Error("the problem file has changed")
 	}
 }
 
-// Each of several processes with the whole file runs its own node: together they come to the U of one process.
+// Each of several processes with the whole file runs its own node: together they come to the U of one
+// process.
 func TestRunApart(t *testing.T) {
 	file := exported(t)
 	flags := []string{"--data", file, "--rank", "2", "--method", "accelerated", "--out"}
@@ -228,7 +206,7 @@ func TestRunApart(t *testing.T) {
 		if err := f.resolve(); err != nil {
 			t.Fatal(err)
 		}
-		r := &algorithmRun{runFlags: f, stdout: io.Discard, stderr: io.Discard, progress: func(string, float64) {}}
+		r := &algorithmRun{runFlags: f, streams: streams{io.Discard, io.Discard}, progress: func(string, float64) {}}
 		if err := r.read(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -237,9 +215,7 @@ func TestRunApart(t *testing.T) {
 	}
 	dir := t.TempDir()
 	one := filepath.Join(dir, "one.npz")
-	if _, stderr, code := difaltCommand(t, append(append([]string{"run"}, flags...), one)...); code != 0 {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
+	must(t, append(append([]string{"run"}, flags...), one)...)
 	w, err := runOf(one).weights(4)
 	if err != nil {
 		t.Fatal(err)

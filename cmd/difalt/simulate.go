@@ -91,7 +91,7 @@ func (s *simulateRun) run(ctx context.Context, stdout, stderr io.Writer) (*simul
 	case errors.Is(err, context.Canceled) && done == 0:
 		err = interrupted("interrupted before the end of the first trial: nothing was written")
 	case errors.Is(err, context.Canceled):
-		err = interrupted(fmt.Sprintf("interrupted: %s holds %d of %d trials; the same command continues from there", s.out, done, s.trials))
+		err = interrupted("interrupted: %s holds %d of %d trials; the same command continues from there", s.out, done, s.trials)
 	case err != nil && done > 0:
 		err = fmt.Errorf("%w; %s holds %d of %d trials: the same command continues from there", err, s.out, done, s.trials)
 	}

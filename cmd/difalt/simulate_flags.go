@@ -1,8 +1,8 @@
 package main
 
 import (
-	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +13,7 @@ import (
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
+	"github.com/spf13/pflag"
 )
 
 // smallSetting is the setting of simulate without flags.
@@ -22,9 +23,12 @@ var smallSetting = simulation.Setting{
 	Rounds: 10, Iterations: 500, Seed: 1, Time: simulation.PaperTime,
 }
 
-// simulateFlags are the flags of simulate, parsed but not checked.
+// defaultFolder is the folder of runs.
+const defaultFolder = "difalt-out"
+
+// simulateFlags are the flags of simulate, parsed but not checked against each other.
 type simulateFlags struct {
-	*options.Group
+	Set *pflag.FlagSet
 	simulateRun
 	preset          string
 	timeModel       string
@@ -33,9 +37,9 @@ type simulateFlags struct {
 }
 
 func newSimulateFlags() *simulateFlags {
-	f := &simulateFlags{}
-	f.setting = smallSetting
-	f.Group = options.NewGroup(append(append(f.problemRows(), f.algorithmRows()...), f.runRows()...))
+	f := &simulateFlags{timeModel: "paper"}
+	f.setting, f.trials, f.out, f.resume = smallSetting, 4, defaultFolder, true
+	f.Set = options.FlagSet(slices.Concat(f.problemRows(), f.algorithmRows(), f.runRows()))
 	return f
 }
 
@@ -45,49 +49,59 @@ const (
 	huge = 1e150
 )
 
+// positive are the finite numbers above 0.
+var positive = options.Range{Most: huge, Open: true}
+
 // maxRows is a number of rows of a trace that fits into memory.
 const maxRows = 2e7
 
 func (f *simulateFlags) problemRows() []options.Option {
 	s := &f.setting
 	return []options.Option{
-		{Name: "preset", Value: options.Text(&f.preset, ""), Usage: "settings with a `NAME`: fig1 or fig2 of the paper, or a panel such as fig1a; one-round; frontier, noise, kappa beyond the paper. Other flags override their values"},
-		{Name: "nodes", Value: options.Count(&s.Nodes, s.Nodes, 1, simulation.MaxNodes), Usage: "number of nodes L"},
-		{Name: "features", Value: options.Count(&s.Features, s.Features, 1, many), Usage: "number of features d"},
-		{Name: "tasks", Value: options.Count(&s.Tasks, s.Tasks, 1, many), Usage: "number of tasks T, dealt evenly to the nodes"},
-		{Name: "samples", Value: options.Count(&s.Samples, s.Samples, 1, many), Usage: "samples n of each task"},
-		{Name: "rank", Value: options.Count(&s.Rank, s.Rank, 1, many), Usage: "rank r of the representation"},
-		{Name: "noise", Value: options.Number(&s.Noise, s.Noise, 0, huge, "must be finite and not negative"), Usage: "standard deviation of the noise on y (default 0)"},
-		{Name: "kappa", Value: options.Number(&s.Kappa, s.Kappa, 0, difalt.MaxKappa, "must be at least 1, or 0 for Gaussian coefficients"), Usage: "condition number of the coefficients, at least 1 (default: Gaussian coefficients, as in the paper)"},
-		{Name: "graph", Value: options.Text(&s.Graph, s.Graph), Usage: "`KIND` of graph: " + topology.Specs() + "; P is the probability of an edge"},
-		{Name: "weights", Value: options.Text(&s.Weights, s.Weights), Usage: "`KIND` of mixing weights: metropolis, equal (the paper's formula), lazy-metropolis"},
+		{Name: "preset", Value: options.Text(&f.preset), Usage: "run the settings `NAME`: fig1 or fig2 of the paper, or a panel such as fig1a; one-round; " +
+			"frontier, noise, kappa beyond the paper. Other flags override their values"},
+		{Name: "nodes", Value: options.Count(&s.Nodes, 1, simulation.MaxNodes), Usage: "number of nodes `L`"},
+		{Name: "features", Value: options.Count(&s.Features, 1, many), Usage: "number of features `d`"},
+		{Name: "tasks", Value: options.Count(&s.Tasks, 1, many), Usage: "number of tasks `T`, dealt evenly to the nodes"},
+		{Name: "samples", Value: options.Count(&s.Samples, 1, many), Usage: "samples `n` of each task"},
+		{Name: "rank", Value: options.Count(&s.Rank, 1, many), Usage: "rank `r` of the representation"},
+		{Name: "noise", Value: options.Number(&s.Noise, options.Range{Most: huge}), Usage: "standard deviation `SD` of the noise on y (default 0)"},
+		{Name: "kappa", Value: options.Number(&s.Kappa, options.Range{Least: 1, Most: difalt.MaxKappa}), Usage: "condition number `K` of the coefficients, " +
+			"at least 1 (default: Gaussian coefficients, as in the paper)"},
+		{Name: "graph", Value: options.Text(&s.Graph), Usage: "`KIND` of graph: " + topology.Specs() + "; P is the probability of an edge"},
+		{Name: "weights", Value: options.Text(&s.Weights), Usage: "`KIND` of mixing weights: metropolis, equal (the paper's formula), lazy-metropolis"},
 	}
 }
 
 func (f *simulateFlags) algorithmRows() []options.Option {
 	s := &f.setting
+	return append([]options.Option{
+		{Name: "method", Value: options.List(&s.Methods), Usage: "`LIST` of dif, altgdmin, dec, dgd, and accelerated:CODEC with messages in float64, int16 or int8"},
+		{Name: "reference", Value: options.Text(&s.Reference), Usage: "measure distances from the `KIND` of U: truth, or pooled, the minimiser for the data of all nodes"},
+	}, iterationRows(&s.Rounds, &s.InitRounds, &s.PowerIterations, &s.Iterations, &s.Seed, &f.workers)...)
+}
+
+// iterationRows are the options that simulate and run share.
+func iterationRows(rounds, start, power, iterations *int, seed *uint64, workers *int) []options.Option {
 	return []options.Option{
-		{Name: "method", Value: options.List(&s.Methods, s.Methods), Usage: "`LIST` of dif, altgdmin, dec, dgd, and accelerated:CODEC with messages in float64, int16 or int8"},
-		{Name: "rounds", Value: options.Count(&s.Rounds, s.Rounds, 1, difalt.MaxRounds), Usage: "rounds of averaging in an iteration, T_con"},
-		{Name: "init-rounds", Value: options.Count(&s.InitRounds, 0, 1, difalt.MaxRounds), Usage: "rounds of averaging in the initialisation (default as --rounds, at least 10)"},
-		{Name: "power-iterations", Value: options.Count(&s.PowerIterations, s.PowerIterations, 0, difalt.MaxIterations), Usage: "power iterations of the initialisation, T_pm (default 30, of accelerated fewer)"},
-		{Name: "iterations", Value: options.Count(&s.Iterations, s.Iterations, 1, difalt.MaxIterations), Usage: "iterations, T_GD"},
-		{Name: "reference", Value: options.Text(&s.Reference, s.Reference), Usage: "measure distances from the `KIND` of U: truth, or pooled, the minimiser for the data of all nodes"},
+		{Name: "rounds", Value: options.Count(rounds, 1, difalt.MaxRounds), Usage: "average in `N` rounds in an iteration, T_con"},
+		{Name: "init-rounds", Value: options.Count(start, 1, difalt.MaxRounds), Usage: "average in `N` rounds in the initialisation (default: as --rounds, at least 10)"},
+		{Name: "power-iterations", Value: options.Count(power, 1, difalt.MaxIterations), Usage: "initialise by `N` power iterations, T_pm (default: 30, of accelerated 2 to 4)"},
+		{Name: "iterations", Value: options.Count(iterations, 1, difalt.MaxIterations), Usage: "end after `N` iterations, T_GD"},
+		{Name: "seed", Value: options.Seed(seed), Usage: "seed `N` of all random numbers"},
+		{Name: "workers", Value: options.Count(workers, 0, kernel.MaxWorkers), Usage: "use `N` threads (default: all processors)"},
 	}
 }
 
 func (f *simulateFlags) runRows() []options.Option {
-	f.resume = true
 	return []options.Option{
-		{Name: "trials", Value: options.Count(&f.trials, 4, 1, many), Usage: "independent draws of graph and data (100 with a preset of the paper, 5 with the others)"},
-		{Name: "seed", Value: options.Seed(&f.setting.Seed, f.setting.Seed), Usage: "seed of all random numbers"},
-		{Name: "workers", Value: options.Count(&f.workers, 0, 0, kernel.MaxWorkers), Usage: "threads (default all processors)"},
-		{Name: "time-model", Value: options.Text(&f.timeModel, "paper"), Usage: "communication time by `NAME`: paper (50 ms + 8 d r/1e9 s a round, its formula), paper-text (5 ms and 1 Gbit/s)"},
-		{Name: "latency", Value: options.Span(&f.latency, 0, 0), Usage: "latency of a message, as 20ms (default that of the model)"},
-		{Name: "bandwidth", Value: options.Number(&f.bandwidth, 0, math.SmallestNonzeroFloat64, huge, "must be positive"), Usage: "bandwidth of a link in `BITS` per second (default that of the model)"},
-		{Name: "jitter", Value: options.Span(&f.jitter, 0, 0), Usage: "largest random part of a message's time (default none)"},
-		{Name: "out", Value: options.Text(&f.out, "difalt-out"), Usage: "output folder `DIR` (a preset's runs are in sub-folders)"},
-		{Name: "export", Value: options.Text(&f.export, ""), Usage: "write the problem of trial 1 to `FILE`.npz as well"},
+		{Name: "trials", Value: options.Count(&f.trials, 1, many), Usage: "independent draws `N` of graph and data (100 with a preset of the paper, 5 with the others)"},
+		{Name: "time-model", Value: options.Text(&f.timeModel), Usage: "communication time by `NAME`: paper (50 ms + 8 d r/1e9 s a round, its formula), paper-text (5 ms and 1 Gbit/s)"},
+		{Name: "latency", Value: options.Span(&f.latency, "", 0), Usage: "latency `TIME` of a message, as 20ms (default: that of the model)"},
+		{Name: "bandwidth", Value: options.Number(&f.bandwidth, positive), Usage: "bandwidth of a link in `BITS` per second (default: that of the model)"},
+		{Name: "jitter", Value: options.Span(&f.jitter, "", 0), Usage: "largest random part `TIME` of a message's time (default: none)"},
+		{Name: "out", Value: options.Text(&f.out), Usage: "write to the folder `DIR`, the runs of a preset to folders in it"},
+		{Name: "export", Value: options.Text(&f.export), Usage: "write the problem of trial 1 to `FILE`.npz as well"},
 		{Name: "resume", Value: options.Yes(&f.resume), Usage: "continue from the trials of the same settings in the output folder"},
 	}
 }
@@ -95,7 +109,7 @@ func (f *simulateFlags) runRows() []options.Option {
 // command returns the command line that was given.
 func (f *simulateFlags) command() string {
 	line := "difalt simulate"
-	for _, arg := range f.Given(func(options.Option) bool { return true }) {
+	for _, arg := range options.Given(f.Set) {
 		line += " " + text.ShellWord(arg)
 	}
 	return line
@@ -121,11 +135,11 @@ func (f *simulateFlags) resolve() ([]*simulateRun, *paper.Preset, error) {
 	for _, panel := range preset.Panels {
 		g := newSimulateFlags() // the panel's values, and on top of them those that were given
 		g.setting, g.trials = panel.Setting, preset.Trials
-		if err := g.Set.Parse(f.Given(func(options.Option) bool { return true })); err != nil {
+		if err := g.Set.Parse(options.Given(f.Set)); err != nil {
 			return nil, nil, &options.UsageError{Err: err}
 		}
 		g.setting.Name = panel.Setting.Name
-		if len(preset.Panels) > 1 || !f.Changed("out") {
+		if len(preset.Panels) > 1 || !f.Set.Changed("out") {
 			g.out = filepath.Join(f.out, filepath.FromSlash(strings.ReplaceAll(panel.Setting.Name, "/", "-")))
 		}
 		s, err := g.one()
@@ -140,21 +154,18 @@ func (f *simulateFlags) resolve() ([]*simulateRun, *paper.Preset, error) {
 
 // one checks the flags and returns the run that they describe.
 func (f *simulateFlags) one() (*simulateRun, error) {
-	if err := f.CheckRanges(); err != nil {
-		return nil, err
-	}
 	s := f.simulateRun
-	if !f.Changed("init-rounds") && (s.setting.Name == "" || f.Changed("rounds")) {
+	if !f.Set.Changed("init-rounds") && (s.setting.Name == "" || f.Set.Changed("rounds")) {
 		s.setting.InitRounds = max(s.setting.Rounds, 10)
 	}
 	model, err := simulation.ParseTimeModel(f.timeModel)
 	if err != nil {
 		return nil, options.Usagef("--time-model is %w", err)
 	}
-	if f.Changed("latency") {
+	if f.Set.Changed("latency") {
 		model.Latency = f.latency.Seconds()
 	}
-	if f.Changed("bandwidth") {
+	if f.Set.Changed("bandwidth") {
 		model.Bandwidth = f.bandwidth
 	}
 	model.Jitter = f.jitter.Seconds()

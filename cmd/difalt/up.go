@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"path/filepath"
 	"runtime"
@@ -16,7 +15,6 @@ import (
 	"sync"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -25,13 +23,9 @@ import (
 )
 
 func newUpCommand() *cobra.Command {
-	f := &upRun{options.New(options.Up)}
-	return newCommand("up --data PATTERN --task COLUMN --target COLUMN",
-		"Train on this machine as the owners of several tables would", f.Set, func(cmd *cobra.Command, _ []string) error {
-			if err := f.Resolve(); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	return newTableCommand(options.Up, "up --data PATTERN --task COLUMN --target COLUMN",
+		"Train on this machine as the owners of several tables would", func(ctx context.Context, f *options.Flags, std streams) error {
+			return (&upRun{f}).run(ctx, std)
 		})
 }
 
@@ -62,35 +56,35 @@ func (f *upRun) paths() (paths, names []string, err error) {
 	return paths, names, nil
 }
 
-func (f *upRun) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (f *upRun) run(ctx context.Context, std streams) error {
 	paths, names, err := f.paths()
 	if err != nil {
 		return err
 	}
 	members, err := f.members(names)
-	if err != nil {
-		return err
-	}
 	defer func() {
 		for _, m := range members {
 			_ = m.listener.Close() // the transport may have closed it
 		}
 	}()
-	bar := terminal.NewProgress(stderr, append([]string{reading}, owners.Stages...)...)
+	if err != nil {
+		return err
+	}
+	bar := terminal.NewProgress(std.err, append([]string{reading}, owners.Stages...)...)
 	defer bar.Close()
 	var list []*training
 	for i, path := range paths {
 		flags := *f.Flags
-		flags.Files.Data = path
+		flags.Files.Data, flags.Model.Workers = path, max(1, runtime.GOMAXPROCS(0)/len(paths))
 		if f.Files.Model != "" {
 			flags.Files.Model = modelOf(f.Files.Model, names[i])
 		}
-		t := &training{Flags: &flags, stdout: io.Discard, stderr: stderr, bar: bar, workers: max(1, runtime.GOMAXPROCS(0)/len(paths))}
-		defer t.close()
+		t := &training{Flags: &flags, streams: streams{io.Discard, io.Discard}, bar: bar}
+		defer t.files.close()
 		if i == 0 { // its report is shown
-			t.stdout = stdout
+			t.out = std.out
 		}
-		if err := t.prepare(ctx); err != nil {
+		if err := t.prepare(ctx, io.Discard); err != nil {
 			return err
 		}
 		list = append(list, t)
@@ -99,21 +93,19 @@ func (f *upRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	bar.Close()
 	if f.Files.Model != "" && !f.Files.JSON && list[0].report != nil {
 		for _, t := range list[1:] {
-			fmt.Fprintf(stdout, "model  %s\n", t.Files.Model)
+			fmt.Fprintf(std.out, "model  %s\n", t.Files.Model)
 		}
 	}
 	return err
 }
 
-// members returns a member for each name, which listens on a free port of this machine.
+// members returns a member for each name, which listens on a free port of this machine. The caller closes the
+// listeners, after an error too.
 func (f *upRun) members(names []string) (list []*member, err error) {
-	defer func() {
-		for _, m := range list {
-			if err != nil {
-				_ = m.listener.Close() // the first error counts
-			}
-		}
-	}()
+	graph, err := parseGraph(f.Network.Graph, names)
+	if err != nil {
+		return nil, err
+	}
 	var addresses []string
 	var pins []cluster.Pin
 	var private []ed25519.PrivateKey
@@ -126,10 +118,6 @@ func (f *upRun) members(names []string) (list []*member, err error) {
 		private = append(private, key)
 		list = append(list, &member{Member: &f.Member, listener: l})
 		addresses, pins = append(addresses, l.Addr().String()), append(pins, cluster.PinOf(key.Public().(ed25519.PublicKey)))
-	}
-	graph, err := parseGraph(f.Network.Graph, names)
-	if err != nil {
-		return list, err
 	}
 	c, _, err := cluster.New(names, addresses, pins, graph)
 	if err != nil {
@@ -144,8 +132,8 @@ func (f *upRun) members(names []string) (list []*member, err error) {
 	return list, nil
 }
 
-// together trains all nodes at once, and returns the first cause: an error of a node itself before one
-// about another node.
+// together trains all nodes, and returns the first cause: an error of a node itself rather than
+// one about another node.
 func (f *upRun) together(ctx context.Context, list []*training, members []*member) error {
 	ends := make([]error, len(list))
 	var all sync.WaitGroup
@@ -154,10 +142,7 @@ func (f *upRun) together(ctx context.Context, list []*training, members []*membe
 			t.bar = nil // one node shows the progress of all
 		}
 		all.Go(func() {
-			ends[i] = t.federate(ctx, &federate.Node{
-				Cluster: members[i].cluster, Number: i, Connect: members[i].connect,
-				Log: slog.New(slog.DiscardHandler), LogEvery: logEvery,
-			})
+			ends[i] = t.federate(ctx, members[i].node(io.Discard))
 		})
 	}
 	all.Wait()

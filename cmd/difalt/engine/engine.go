@@ -11,6 +11,9 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 )
 
+// ErrAbsent is wrapped by the error of Join about a neighbour that has not connected in JoinTimeout.
+var ErrAbsent = errors.New("has not connected")
+
 // Options configure a transport. The zero value of a number stands for its default.
 type Options struct {
 	// JoinTimeout limits how long Join waits for the neighbours; ten minutes by default.

@@ -19,13 +19,14 @@ const (
 
 // Errors are those of predictions on a set of rows. Without rows, RMSE, MAE and ExplainedVariance are NaN.
 type Errors struct {
-	Rows int
+	Rows int `json:"rows"`
 	// RMSE is sqrt(sum (y - prediction)^2 / Rows) and MAE sum |y - prediction| / Rows, both in the unit of
 	// the target.
-	RMSE, MAE float64
+	RMSE float64 `json:"rmse"`
+	MAE  float64 `json:"mae"`
 	// ExplainedVariance is 1 - sum (y - prediction)^2 / sum (y - mean of y)^2, both sums and the mean over
 	// all rows of the set. It is NaN where all targets of the set are equal.
-	ExplainedVariance float64
+	ExplainedVariance float64 `json:"explained_variance"`
 }
 
 // A Tally sums errors of predictions over rows. Sums of several tallies are sums of their fields.
@@ -68,9 +69,10 @@ func (t Tally) Errors(unit float64) Errors {
 // A Score is the errors of a method on training and held-out rows, and its ridge on standardised columns, 0
 // for methods without one.
 type Score struct {
-	Method      string
-	Ridge       float64
-	Train, Test Errors
+	Method string  `json:"name"`
+	Ridge  float64 `json:"ridge"`
+	Train  Errors  `json:"train"`
+	Test   Errors  `json:"held_out"`
 }
 
 // A TaskScore holds the errors of the methods on the rows of one task, in the order of Report.Scores.
@@ -82,10 +84,11 @@ type TaskScore struct {
 // A Candidate is a form of the model that was compared by evidence: its logarithm, and the same less half the
 // number of free loadings times the logarithm of the number of tasks.
 type Candidate struct {
-	Rank                int
-	Curves              bool
-	Evidence, Penalised float64
-	Chosen              bool
+	Rank      int     `json:"rank"`
+	Curves    bool    `json:"curves"`
+	Evidence  float64 `json:"log_evidence"`
+	Penalised float64 `json:"penalised_evidence"`
+	Chosen    bool    `json:"chosen"`
 }
 
 // A Report describes a finished fit.

@@ -11,13 +11,15 @@ import (
 // A Verdict reports in words and numbers whether the model is worth using.
 type Verdict struct {
 	// Text is one or two sentences.
-	Text string
+	Text string `json:"text"`
 	// Other is the baseline with the smallest error on held-out rows; empty without held-out rows.
-	Other string
+	Other string `json:"method"`
 	// Gain is 1 - RMSE of the model / RMSE of Other on held-out rows, and Low to High its 95 % interval,
 	// with tasks as the units that vary. They are NaN without held-out rows; Low and High are NaN for a
 	// single task, too.
-	Gain, Low, High float64
+	Gain float64 `json:"gain"`
+	Low  float64 `json:"gain_low"`
+	High float64 `json:"gain_high"`
 }
 
 // A Comparison sums over tasks with held-out rows, for one baseline, the difference of its squared error

@@ -71,7 +71,8 @@ func (m *Model) describeColumns(out io.Writer) {
 	w, unit := len(m.p.Mean), m.p.Target.Scale
 	deviations := make([]float64, Triangle(w))
 	m.p.Prior.Covariance(deviations)
-	fmt.Fprintf(out, "\nstandardised column\tmean\tdeviation")
+	fmt.Fprintf(out, "\nEffects of one standard deviation of a column, in the %s;\n%s is the difference from %.5g.\n\ncolumn\tmean\tdeviation",
+		m.Unit(), LevelTerm, m.p.Target.Center)
 	for k := range m.p.Prior.Rank {
 		fmt.Fprintf(out, "\tloading %d", k+1)
 	}

@@ -19,17 +19,19 @@ const (
 
 // An Effect is a contrast of the coefficients' mean over tasks, in [Model.Unit] per unit of the table.
 type Effect struct {
-	Kind      EffectKind
-	Term      string // a feature, or LevelTerm
-	Reference string // feature of the reference level of a Contrast
-	Estimate  float64
+	Kind      EffectKind `json:"effect"`
+	Term      string     `json:"term"`                // a feature, or LevelTerm
+	Reference string     `json:"reference,omitempty"` // feature of the reference level of a Contrast
+	Estimate  float64    `json:"estimate"`
 	// StandardError is that of Estimate, and [Low, High] its 95 % interval, both with the uncertainty
 	// in MeanCovariance or Effects. For a Departure, StandardError is the root mean square over
 	// the knots of the curve's standard errors; its interval holds with at least 95 %.
-	StandardError, Low, High float64
+	StandardError float64 `json:"std_error"`
+	Low           float64 `json:"conf_low"`
+	High          float64 `json:"conf_high"`
 	// Deviation is the standard deviation of the effect over tasks; for a Departure, the root mean square
 	// over the knots of the curve's standard deviations.
-	Deviation float64
+	Deviation float64 `json:"sd_of_tasks"`
 }
 
 // LevelTerm is the term of the effect of kind Level.

@@ -47,7 +47,7 @@ func hash(table int, text string, n int) int {
 
 const (
 	leastBuckets, mostBuckets = 1 << 7, 1 << 18
-	// Levels that share their buckets in so many tables are the same.
+	// No level shares its bucket with another one in this number of tables in a row.
 	tables = 16
 )
 

@@ -22,8 +22,7 @@ type Ridges struct {
 	Direction float64 // l2, of |b_t|^2
 }
 
-// Privacy is a budget of differential privacy; see package private. What it protects is a task with all of
-// its rows.
+// Privacy is a budget of differential privacy; see package private. It protects a task with all of its rows.
 type Privacy struct {
 	Epsilon   float64 // positive
 	Delta     float64 // 0 stands for T^-1.1 for T tasks

@@ -22,7 +22,7 @@ const (
 	// divided into finer cells, up to passes - 1 times. So no count is of a cell narrower than an eighth of
 	// one with many rows.
 	cells, reach, leastCrowd, crowded, finer, passes = 32, 4, 20, 16, 8, 4
-	// Beyond each outer knot lie at least this number of rows, and between 1 and 10 % of all.
+	// Beyond each outer knot lie beyond rows or more, and between 1 and 10 % of all.
 	beyond = 10
 )
 

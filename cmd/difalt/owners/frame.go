@@ -51,7 +51,8 @@ type reader struct {
 }
 
 func (s *frame) reader(g *node) *reader {
-	return &reader{s, g, make([]float64, len(g.table.Features())), make([]float64, len(s.level), len(s.level)+1), make([]float64, s.design.Width())}
+	n := len(s.level)
+	return &reader{s, g, make([]float64, len(g.table.Features())), make([]float64, n, n+1), make([]float64, s.design.Width())}
 }
 
 // read sets features to the agreed features of a row, and returns its target.
@@ -91,8 +92,8 @@ func (s *frame) sumRows(n int, f func(out, x []float64, y float64)) []float64 {
 	})
 }
 
-// sumColumns returns the sums of the numbers, so many for every feature, and the target last, that f adds for
-// a value v of column j that is not missing.
+// sumColumns returns each sums for every feature, and for the target last: f adds the numbers of a value v of
+// column j, unless it is missing.
 func (s *frame) sumColumns(each int, f func(out []float64, j int, v float64)) []float64 {
 	return s.sumRows(each*(len(s.level)+1), func(out, x []float64, y float64) {
 		for j, v := range append(x, y) {

@@ -184,7 +184,7 @@ func (e *edge) absence() error {
 	case e.address != "":
 		return fmt.Errorf("no answer from %s yet", e.address)
 	}
-	return errors.New("it has not connected")
+	return errors.New("it connects to this node, and has not come yet")
 }
 
 // room returns memory for the next frame: that of the last but one, or nil if that may still be read.

@@ -98,14 +98,14 @@ func TestNobodyThere(t *testing.T) {
 	for text, x := range map[string]struct {
 		node   int
 		closed bool
-	}{"it has not connected": {0, true}, "connection refused": {1, true}, "no answer from ": {1, false}} {
+	}{"has not come yet": {0, true}, "connection refused": {1, true}, "no answer from ": {1, false}} {
 		p, o := newParty(t, "path", 2), brief()
 		if o.JoinTimeout = 2 * time.Second; x.closed {
 			p.listeners[1-x.node].Close()
 		}
 		var peer *wire.PeerError
 		err := p.transport(t, x.node, o).Join(t.Context())
-		if !errors.As(err, &peer) || peer.Peer != 1-x.node || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "not there after 2s") {
+		if !errors.As(err, &peer) || peer.Peer != 1-x.node || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "has not connected after 2s") {
 			t.Errorf("node %d: %v, want %q", x.node, err, text)
 		}
 	}

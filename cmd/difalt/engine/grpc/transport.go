@@ -121,7 +121,7 @@ func (t *Transport) Join(ctx context.Context) error {
 		if waited < t.o.JoinTimeout {
 			return nil
 		}
-		return e.failed(0, e.trouble.kind(), fmt.Errorf("not there after %v: %w", t.o.JoinTimeout, e.absence()))
+		return e.failed(0, e.trouble.kind(), fmt.Errorf("%w after %v: %w", engine.ErrAbsent, t.o.JoinTimeout, e.absence()))
 	})
 }
 

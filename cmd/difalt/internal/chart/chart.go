@@ -1,5 +1,5 @@
 // Package chart draws all figures of the program in one style, as SVG: panels next to each other with lines
-// on bands, dots and bars.
+// on bands, and dots.
 package chart
 
 import (
@@ -67,7 +67,7 @@ func (f *Figure) draw(c *canvas) []byte {
 	}
 	if f.Y != "" {
 		c.vertical(r.left+fontSize, (r.top+r.bottom)/2, fontSize, shorten(f.Y, fontSize, r.bottom-r.top))
-		r.left += 1.5 * fontSize
+		r.left += 1.8 * fontSize
 	}
 	each := (r.width() - apart*float64(len(f.Panels)-1)) / float64(len(f.Panels))
 	for i := range f.Panels {

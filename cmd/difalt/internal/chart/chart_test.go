@@ -51,19 +51,6 @@ func corners(t *testing.T, f *Figure, style string) (points []point) {
 	return points
 }
 
-// The height of a bar is in proportion to its value.
-func TestBars(t *testing.T) {
-	height := func(value float64) float64 {
-		s := Series{X: []float64{1}, Y: []float64{value}, Style: Style{Color: Red, Bar: 0.5}}
-		p := Panel{X: Axis{Min: 0, Max: 2}, Y: Axis{Min: 0, Max: 10}, Series: []Series{s}}
-		at := corners(t, &Figure{Width: 3, Height: 3, Panels: []Panel{p}}, "fill:#d55e00")
-		return at[0].y - at[2].y
-	}
-	if ratio := height(8) / height(2); math.Abs(ratio-4) > 1e-3 {
-		t.Errorf("a bar four times as long is %.4f times as high", ratio)
-	}
-}
-
 // A line and its band go through the places of their values on linear and logarithmic axes.
 func TestPlaces(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -16,14 +16,12 @@ type Series struct {
 	Style
 }
 
-// A Style describes how a series is drawn: as a line, as dots, as bars, or as several of them.
+// A Style describes how a series is drawn: as a line, as dots, or as both.
 type Style struct {
 	Color  Color
 	Width  float64   // of the line in points; 0 for none
 	Dashes []float64 // of the line in points; nil for none
 	Dot    float64   // radius of dots in points; 0 for none
-	// Bar is the width of bars in units of the x axis; 0 for none. Bars rise from 0.
-	Bar float64
 }
 
 // Line returns the style of a line.
@@ -55,14 +53,6 @@ func (m Mark) length() float64 {
 		return tick / 2
 	}
 	return tick
-}
-
-// MarkAll marks values with themselves.
-func MarkAll(values []float64) (marks []Mark) {
-	for _, v := range values {
-		marks = append(marks, Mark{v, strconv.FormatFloat(v, 'g', 4, 64)})
-	}
-	return marks
 }
 
 // A scale maps values from low to high to places.
@@ -123,10 +113,7 @@ func (p *Panel) scales() (x, y *scale) {
 	for i := range p.Series {
 		s := &p.Series[i]
 		for _, v := range append(append(s.points(s.Y), s.points(s.Low)...), s.points(s.High)...) {
-			xs, ys = append(xs, v.x-s.Bar/2, v.x+s.Bar/2), append(ys, v.y)
-			if s.Bar > 0 {
-				ys = append(ys, 0)
-			}
+			xs, ys = append(xs, v.x), append(ys, v.y)
 		}
 	}
 	return p.X.scale(xs), p.Y.scale(ys)
@@ -155,7 +142,7 @@ func placed(points []point, x, y *scale) (all []point) {
 // faint is the opacity of bands.
 const faint = 50
 
-// draw draws a series from below to above: its band, bars, line and dots.
+// draw draws a series from below to above: its band, line and dots.
 func (s *Series) draw(c *canvas, x, y *scale) {
 	band := s.Color
 	band.A = faint
@@ -164,12 +151,6 @@ func (s *Series) draw(c *canvas, x, y *scale) {
 		c.fill(append(high, low...), band)
 	}
 	points := placed(s.points(s.Y), x, y)
-	if s.Bar > 0 {
-		half, zero := (x.at(s.Bar)-x.at(0))/2, y.at(max(y.low, 0))
-		for _, p := range points {
-			c.fill([]point{{p.x - half, zero}, {p.x + half, zero}, {p.x + half, p.y}, {p.x - half, p.y}}, s.Color)
-		}
-	}
 	if s.Width > 0 && points != nil {
 		c.stroke(points, s.Color, s.Width, s.Dashes)
 	}
@@ -182,14 +163,10 @@ func (s *Series) draw(c *canvas, x, y *scale) {
 
 // sample draws the series in a legend, from x on around the height y.
 func (s *Series) sample(c *canvas, x, y float64) {
-	area := []point{{x, y - tick}, {x + sample, y - tick}, {x + sample, y + tick}, {x, y + tick}}
-	band := s.Color
-	band.A = faint
-	switch {
-	case s.Bar > 0:
-		c.fill(area, s.Color)
-	case s.Low != nil:
-		c.fill(area, band)
+	if s.Low != nil {
+		band := s.Color
+		band.A = faint
+		c.fill([]point{{x, y - tick}, {x + sample, y - tick}, {x + sample, y + tick}, {x, y + tick}}, band)
 	}
 	if s.Width > 0 {
 		c.stroke([]point{{x, y}, {x + sample, y}}, s.Color, s.Width, s.Dashes)

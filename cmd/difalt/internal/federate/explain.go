@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/consensus/wire"
 )
@@ -66,6 +67,8 @@ func (e *peerFailure) Error() string {
 			by = "node " + e.name(e.Via[last])
 		}
 		return s + fmt.Sprintf("node %s and %s refuse each other%s", e.name(e.Peer), by, details)
+	case errors.Is(e.Err, engine.ErrAbsent):
+		return s + fmt.Sprintf("node %s %v", e.name(e.Peer), e.Err)
 	}
 	return s + fmt.Sprintf("node %s has failed (%v, round %d)%s", e.name(e.Peer), e.Kind, e.Round, details)
 }

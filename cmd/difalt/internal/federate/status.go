@@ -13,8 +13,6 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/internal/crowd"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // A status is how far a node is and for whom it waits. Nothing in it depends on data.
@@ -100,10 +98,8 @@ func serve(address string, s *status, log *slog.Logger) (stop func(), err error)
 	if err != nil {
 		return nil, err
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(s)
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
 	server := &http.Server{Handler: mux, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, MaxHeaderBytes: 8 << 10}
 	server.SetKeepAlivesEnabled(false)
@@ -117,29 +113,37 @@ func serve(address string, s *status, log *slog.Logger) (stop func(), err error)
 	return func() { _ = server.Close(); done.Wait() }, nil
 }
 
-// Describe implements prometheus.Collector.
-func (s *status) Describe(c chan<- *prometheus.Desc) { prometheus.DescribeByCollect(s, c) }
-
-// Collect implements prometheus.Collector by five metrics, none of which depends on data.
-func (s *status) Collect(c chan<- prometheus.Metric) {
-	const counter = prometheus.CounterValue
-	send := func(kind prometheus.ValueType, name, help, label, value string, v float64) {
-		c <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, []string{label}, nil), kind, v, value)
-	}
+// metrics answers /metrics by five metrics, none of which depends on data.
+func (s *status) metrics(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+	head := func(name, kind, help string) { fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
 	t, stage, share := s.get()
-	send(prometheus.GaugeValue, "difalt_stage", "Completed share of the stage of the job.", "stage", stage, share)
+	head("difalt_stage", "gauge", "Completed share of the stage of the job.")
+	fmt.Fprintf(w, "difalt_stage{stage=%q} %g\n", stage, share)
 	if t == nil {
 		return
 	}
-	stats := t.Stats()
-	send(counter, "difalt_rounds_total", "Rounds of messages.", "node", s.node.Cluster.Nodes[s.node.Number].Name, float64(stats.Rounds))
-	for _, e := range stats.Edges {
-		connected, name := 0.0, s.node.Cluster.Nodes[e.Peer].Name
-		if e.Connected {
-			connected = 1
+	stats, nodes := t.Stats(), s.node.Cluster.Nodes
+	head("difalt_rounds_total", "counter", "Rounds of messages.")
+	fmt.Fprintf(w, "difalt_rounds_total{node=%q} %d\n", nodes[s.node.Number].Name, stats.Rounds)
+	for _, m := range []struct {
+		name, kind, help string
+		value            func(e engine.EdgeStats) float64
+	}{
+		{"difalt_neighbor_connected", "gauge", "1 if the neighbour is connected.", func(e engine.EdgeStats) float64 {
+			if e.Connected {
+				return 1
+			}
+			return 0
+		}},
+		{"difalt_neighbor_sent_bytes_total", "counter", "Bytes of frames sent, repeated ones included.",
+			func(e engine.EdgeStats) float64 { return float64(e.Sent) }},
+		{"difalt_neighbor_wait_seconds_total", "counter", "Time spent waiting for the neighbour.",
+			func(e engine.EdgeStats) float64 { return e.Waited.Seconds() }},
+	} {
+		head(m.name, m.kind, m.help)
+		for _, e := range stats.Edges {
+			fmt.Fprintf(w, "%s{neighbor=%q} %g\n", m.name, nodes[e.Peer].Name, m.value(e))
 		}
-		send(prometheus.GaugeValue, "difalt_neighbor_connected", "1 if the neighbour is connected.", "neighbor", name, connected)
-		send(counter, "difalt_neighbor_sent_bytes_total", "Bytes of frames sent, repeated ones included.", "neighbor", name, float64(e.Sent))
-		send(counter, "difalt_neighbor_wait_seconds_total", "Time spent waiting for the neighbour.", "neighbor", name, e.Waited.Seconds())
 	}
 }

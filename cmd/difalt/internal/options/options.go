@@ -1,6 +1,6 @@
 // Package options is the one table of the flags of fit, node, up, predict, adapt, model show and cluster. A
-// row holds all there is to an option: its name and default, both ends of its range, the variable that it
-// sets, the commands that have it, and its help. Flags, help and checks come from the rows. The rows of
+// row holds all there is to a flag of some commands: its name, default and range, the variable that it sets,
+// and its help. A flag with another meaning in other commands has a row for each meaning. The rows of
 // simulate and run are beside those commands.
 package options
 
@@ -9,13 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // A Command is one of the commands of the table; a sum is several.
 type Command uint16
 
-// The commands of the table.
+// The commands of the table. Of run it has the flags of a node.
 const (
 	Fit Command = 1 << iota
 	Node
@@ -26,44 +27,47 @@ const (
 	ClusterNew
 	ClusterCheck
 	ClusterKey
+	Run
 
 	training = Fit | Node | Up
-	owners   = Node | Up
+	together = Node | Up
 	readers  = training | Predict | Adapt
-	members  = Node | ClusterCheck // connect to the neighbours
+	members  = Node | Run | ClusterCheck // connect to the neighbours
 )
 
 // An Option is a row of the table.
 type Option struct {
 	Name  string
-	Value Value
+	Value *Value
 	// Of are the commands that have it.
-	Of Command
-	// GRPC options belong to that engine of node.
-	GRPC  bool
-	Usage string
+	Of       Command
+	Required bool
+	Usage    string
 }
 
-// A Group has options as flags, in the order of the help.
-type Group struct {
-	Set     *pflag.FlagSet
-	options []Option
-}
-
-// NewGroup returns options as flags.
-func NewGroup(rows []Option) *Group {
-	g := &Group{pflag.NewFlagSet("", pflag.ContinueOnError), rows}
-	g.Set.SortFlags = false
+// FlagSet returns options as flags, in the order of the help.
+func FlagSet(rows []Option) *pflag.FlagSet {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	set.SortFlags = false
 	for _, o := range rows {
-		o.Value.add(g.Set, o.Name, o.Usage)
+		if o.Required {
+			o.Usage += " (required)"
+		}
+		f := set.VarPF(o.Value, o.Name, "", o.Usage)
+		if o.Value.kind == boolean {
+			f.NoOptDefVal = "true"
+		}
+		if o.Required {
+			f.Annotations = map[string][]string{cobra.BashCompOneRequiredFlag: {"true"}}
+		}
 	}
-	return g
+	return set
 }
 
 // Flags are the options of a command, with their values.
 type Flags struct {
 	Values
-	*Group
+	Set     *pflag.FlagSet
 	command Command
 }
 
@@ -76,22 +80,17 @@ func New(c Command) *Flags {
 			rows = append(rows, o)
 		}
 	}
-	f.Group = NewGroup(rows)
+	f.Set = FlagSet(rows)
 	return f
 }
 
-// Changed reports whether an option was given.
-func (g *Group) Changed(name string) bool { return g.Set.Changed(name) }
-
-// Resolve checks the options as far as that is possible without the data, and sets the variables of options
-// that are words. An error is a *UsageError.
+// Resolve checks the options against each other, as far as that is possible without the data. An error is a
+// *UsageError.
 func (f *Flags) Resolve() error {
 	for _, rule := range []struct {
 		of    Command
 		check func() error
-	}{
-		{f.command, f.CheckRanges}, {f.command, f.Parse}, {readers, f.data}, {training, f.split}, {owners, f.private}, {Node, f.engine},
-	} {
+	}{{readers, f.data}, {training, f.split}, {together, f.private}, {Node, f.engine}} {
 		if f.command&rule.of == 0 {
 			continue
 		}
@@ -103,54 +102,14 @@ func (f *Flags) Resolve() error {
 	return nil
 }
 
-// CheckRanges checks the numbers that were given. An error is a *UsageError.
-func (g *Group) CheckRanges() error {
-	for _, o := range g.options {
-		if o.Value.check == nil || !g.Changed(o.Name) {
-			continue
+// Given returns, as a command line in the order of the help, the flags of a set that were given.
+func Given(set *pflag.FlagSet) (args []string) {
+	set.VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
-		if wrong := o.Value.check(); wrong != "" {
-			return Usagef("--%s %s", o.Name, wrong)
-		}
-	}
-	return nil
-}
-
-// Parse sets the variables of options that are words. An error is a *UsageError.
-func (g *Group) Parse() error {
-	for _, o := range g.options {
-		if o.Value.parse == nil {
-			continue
-		}
-		switch err := o.Value.parse().(type) {
-		case nil:
-		case want:
-			return Usagef("--%s is %q: want %s", o.Name, g.text(o.Name), string(err))
-		default:
-			return Usagef("--%s: %w", o.Name, err)
-		}
-	}
-	return nil
-}
-
-func (g *Group) text(name string) string { return g.Set.Lookup(name).Value.String() }
-
-// Given returns, as a command line, the options that were given and are chosen.
-func (g *Group) Given(chosen func(o Option) bool) (args []string) {
-	for _, o := range g.options {
-		if g.Changed(o.Name) && chosen(o) {
-			args = append(args, "--"+o.Name+"="+argument(g.Set.Lookup(o.Name).Value))
-		}
-	}
+	})
 	return args
-}
-
-// argument returns the text that sets a flag to its present value.
-func argument(v pflag.Value) string {
-	if s := v.String(); v.Type() == "stringSlice" {
-		return s[1 : len(s)-1] // as CSV, without brackets
-	}
-	return v.String()
 }
 
 // A UsageError is a mistake in the command line.

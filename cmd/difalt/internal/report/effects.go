@@ -12,42 +12,27 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/model"
 )
 
-// An effect is a model.Effect in JSON.
-type effect struct {
-	Kind          string `json:"effect"`
-	Term          string `json:"term"`
-	Reference     string `json:"reference,omitempty"`
-	Estimate      number `json:"estimate"`
-	StandardError number `json:"std_error"`
-	Low           number `json:"conf_low"`
-	High          number `json:"conf_high"`
-	Deviation     number `json:"sd_of_tasks"`
-}
+// isFlat reports whether an effect is a curve that may as well be a straight line.
+func isFlat(e model.Effect) bool { return e.Kind == model.Departure && e.Low == 0 }
 
-func newEffects(m *model.Model) []effect {
-	list := []effect{}
-	for _, e := range m.Effects() {
-		list = append(list, effect{string(e.Kind), e.Term, e.Reference, number(e.Estimate), number(e.StandardError), number(e.Low),
-			number(e.High), number(e.Deviation)})
-	}
-	return list
-}
-
-// effectsTable has a line for each term: its effect with standard error and interval, and its spread over
-// tasks. Digits follow the standard error.
-func effectsTable(effects []effect) text.Table {
+// effectsTable has a line for each term that is not flat: its effect with standard error and interval, and
+// its spread over tasks. Digits follow the standard error.
+func effectsTable(effects []model.Effect) text.Table {
 	t := text.Table{{"term", "effect", "std. error", "95 % low", "95 % high", "sd of tasks"}}
 	for _, e := range effects {
+		if isFlat(e) {
+			continue
+		}
 		term := text.Visible(e.Term)
-		if e.Kind == string(model.Departure) {
+		if e.Kind == model.Departure {
 			term += " (curve)"
 		}
-		scale := float64(e.StandardError)
+		scale := e.StandardError
 		if !(scale > 0) || math.IsInf(scale, 0) {
-			scale = math.Abs(float64(e.Estimate)) / 100
+			scale = math.Abs(e.Estimate) / 100
 		}
 		row, n := []string{term}, decimals(scale, 1)
-		for _, v := range []number{e.Estimate, e.StandardError, e.Low, e.High, e.Deviation} {
+		for _, v := range []float64{e.Estimate, e.StandardError, e.Low, e.High, e.Deviation} {
 			row = append(row, fixed(v, n))
 		}
 		t = append(t, row)
@@ -58,21 +43,27 @@ func effectsTable(effects []effect) text.Table {
 // effectsWords explains the table of effects.
 func effectsWords(m *model.Model) (list []string) {
 	p := m.Parameters()
-	words := "Effects per unit of the table, with 95 % intervals; sd of tasks: standard deviation of the effect between tasks. " +
-		"" + model.LevelTerm + ": expected target where all columns have their means."
+	of, at, factors := "Effects per unit of the table", "target", ""
 	if p.Target.Log {
-		words = "Effects on the logarithm of the target: their exponentials are factors. sd of tasks: standard deviation of the " +
-			"effect between tasks. " + model.LevelTerm + ": expected logarithm where all columns have their means."
+		of, at, factors = "Effects on the logarithm of the target", "logarithm", " Exponentials of effects are factors."
 	}
-	if len(p.Design.Curves) > 0 {
-		words += " (curve): root mean square departure from the straight line."
-	}
-	list = append(list, words)
-	var references []string
+	words := fmt.Sprintf("%s, with 95 %% intervals; sd of tasks: standard deviation of the effect between tasks.%s %s: expected %s "+
+		"where all columns have their means.", of, factors, model.LevelTerm, at)
+	var references, flat []string
 	for _, e := range m.Effects() {
+		if isFlat(e) {
+			flat = append(flat, text.Visible(e.Term))
+		}
 		if e.Reference != "" && !slices.Contains(references, e.Reference) {
 			references = append(references, e.Reference)
 		}
+	}
+	if len(p.Design.Curves) > len(flat) {
+		words += " (curve): root mean square departure from the straight line."
+	}
+	list = append(list, words)
+	if flat != nil {
+		list = append(list, fmt.Sprintf("Not shown, since their intervals begin at 0: curves of %s.", text.List(flat)))
 	}
 	if references != nil {
 		list = append(list, fmt.Sprintf("Effects of levels are differences from %s.", text.Names(references)))
@@ -89,7 +80,7 @@ func WriteEffects(w io.Writer, m *model.Model) { writeEffects(w, m, math.MaxInt)
 
 // writeEffects prints the effects of at most the given number of terms.
 func writeEffects(w io.Writer, m *model.Model, most int) {
-	t := effectsTable(newEffects(m))
+	t := effectsTable(m.Effects())
 	for i := range t {
 		t[i][0] = shortened(t[i][0], 32)
 	}
@@ -122,20 +113,4 @@ func EffectsFile(out io.Writer, path string, m *model.Model) error {
 		w.Write()
 	}
 	return w.Close()
-}
-
-// WriteModel writes the content of a model file as JSON.
-func WriteModel(w io.Writer, m *model.Model) error {
-	p, rows := m.Parameters(), 0
-	for _, n := range p.Tasks.Samples {
-		rows += n
-	}
-	return writeJSON(w, struct {
-		fitted
-		Task     string   `json:"task_column"`
-		Tasks    []string `json:"tasks"`
-		Features []string `json:"features"`
-		Rows     int      `json:"training_rows"`
-		Effects  []effect `json:"effects"`
-	}{newFitted(m), p.Tasks.Column, p.Tasks.Names, m.Features(), rows, newEffects(m)})
 }

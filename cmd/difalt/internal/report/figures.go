@@ -27,6 +27,14 @@ func spread(n, most int) (list []int) {
 	return list
 }
 
+// ofTasks describes the tasks that a figure shows.
+func ofTasks(shown, all int) string {
+	if shown == all {
+		return text.Plural(all, "task")
+	}
+	return fmt.Sprintf("%d of %d tasks", shown, all)
+}
+
 // A figure is drawn on the page, and to a file of its name. alt describes the data to readers who do not
 // see them.
 type figure struct {
@@ -42,10 +50,10 @@ func newImage(y string, p chart.Panel) *chart.Figure {
 
 // otherMethod is the index of the simpler method that the verdict names, or of the first one; 0 without any.
 func (r *Report) otherMethod() int {
-	if other := slices.IndexFunc(r.Methods, func(m method) bool { return m.Name == r.Comparison.Method }); other > 0 {
+	if other := slices.IndexFunc(r.Scores, func(s fit.Score) bool { return s.Method == r.Verdict.Other }); other > 0 {
 		return other
 	}
-	return min(1, len(r.Methods)-1)
+	return min(1, len(r.Scores)-1)
 }
 
 // tasksFigure shows the error of the model on every task against that of a simpler method.
@@ -56,7 +64,7 @@ func (r *Report) tasksFigure() figure {
 	}
 	other := r.otherMethod()
 	s, most, better := chart.Series{Name: "a task", Style: chart.Style{Color: chart.Blue, Dot: 2.2}}, 0.0, 0
-	for t := range r.Result.Tasks {
+	for t := range r.tasks {
 		e := errors(&t)
 		x, y := e[max(other, 0)].RMSE, e[0].RMSE
 		if math.IsNaN(x) || math.IsNaN(y) {
@@ -74,10 +82,10 @@ func (r *Report) tasksFigure() figure {
 	axis := chart.Axis{Max: 1.05 * most}
 	same := chart.Series{Name: "equal errors", X: []float64{0, axis.Max}, Y: []float64{0, axis.Max}, Style: chart.Line(chart.Gray, 1, 4, 3)}
 	p := chart.Panel{X: axis, Y: axis, Series: []chart.Series{same, s}}
-	p.X.Label = "RMSE of " + r.Methods[other].Name
+	p.X.Label = "RMSE of " + r.Scores[other].Method
 	words := fmt.Sprintf("Root mean square error on the %s of each task. Below the line the model has the smaller error: %d of %d "+
 		"tasks.", set, better, len(s.X))
-	alt := fmt.Sprintf("%s Model: %s. %s: %s.", words, quartiles(s.Y), r.Methods[other].Name, quartiles(s.X))
+	alt := fmt.Sprintf("%s Model: %s. %s: %s.", words, quartiles(s.Y), r.Scores[other].Method, quartiles(s.X))
 	return figure{"tasks", "Error per task", words, alt, newImage("RMSE of the model", p)}
 }
 
@@ -133,11 +141,7 @@ func (r *Report) levelsFigure() figure {
 		}
 	}
 	panel.Series = append(panel.Series, dots)
-	which := "all tasks"
-	if len(shown) < n {
-		which = fmt.Sprintf("%d of %d tasks", len(shown), n)
-	}
-	words := fmt.Sprintf("Expected target of %s with all features at their means.", which)
+	words := fmt.Sprintf("Expected target of %s with all features at their means.", ofTasks(len(shown), n))
 	alt := fmt.Sprintf("%s Lowest: %s, %s; highest: %s, %s; mean of all tasks: %s.", words,
 		text.Visible(list[0].task), text.Short(list[0].value), text.Visible(list[n-1].task), text.Short(list[n-1].value), text.Short(all))
 	return figure{"levels", "Levels of tasks", words, alt, newImage("Expected target", panel)}
@@ -222,45 +226,27 @@ func (r *Report) linesFigure() figure {
 	}
 	all.Name, all.Style = "mean of all tasks", chart.Line(chart.Red, 2)
 	panel.Series = append(panel.Series, all)
-	words := fmt.Sprintf("Predictions for %d of %s along %s, the column in which tasks differ most. All other columns are at their means.",
-		len(shown), text.Plural(len(tasks), "task"), text.Visible(name))
+	words := fmt.Sprintf("Predictions for %s along %s, where tasks differ most. All other columns are at their means.",
+		ofTasks(len(shown), len(tasks)), text.Visible(name))
 	alt := fmt.Sprintf("%s Mean of all tasks: %s at %s, %s at %s.", words, text.Short(all.Y[0]), text.Short(low),
 		text.Short(all.Y[points-1]), text.Short(high))
 	return figure{"lines", "Tasks along a column", words, alt, newImage("Prediction", panel)}
 }
 
-// column returns the numeric feature in whose coefficients tasks differ most, or the one with the largest
-// mean effect where tasks are alike, and the ends of its middle 96 % in rows of this process. It returns -1
-// without such a feature.
+// column returns the numeric feature in which tasks differ most, and the ends of its middle 96 % in rows of this
+// process; -1 if there is none.
 func (r *Report) column() (best int, low, high float64) {
-	p := r.Model.Parameters()
-	w, most := p.Design.Width(), 0.0
-	best = -1
 	levels := map[string]bool{}
-	for _, c := range p.Schema.Categories {
+	for _, c := range r.Model.Parameters().Schema.Categories {
 		for _, l := range c.Levels {
 			levels[c.Column+"="+l] = true
 		}
 	}
-	for j, name := range r.Table.Features() {
-		if levels[name] || p.Design.Scale[j] == 0 {
-			continue
-		}
-		var list []float64
-		for t := range p.Tasks.Names {
-			list = append(list, p.Tasks.Theta[t*w+1+j])
-		}
-		apart := math.Abs(p.Mean[1+j]) * 1e-6
-		if len(list) > 1 {
-			apart += stat.StdDev(list, nil)
-		}
-		if apart > most {
-			best, most = j, apart
-		}
-	}
-	if best < 0 {
+	list := slices.DeleteFunc(features(r.Model), func(f shared) bool { return levels[r.Table.Features()[f.feature]] })
+	if len(list) == 0 {
 		return -1, 0, 0
 	}
+	best = list[0].feature
 	x, column := make([]float64, len(r.Table.Features())), []float64(nil)
 	for _, i := range spread(r.Table.Rows(), shownRows) {
 		if v := r.Table.X(x, i)[best]; !math.IsNaN(v) {

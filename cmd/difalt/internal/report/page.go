@@ -6,46 +6,34 @@ import (
 	_ "embed"
 	"encoding/csv"
 	"fmt"
-	"html/template"
 	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
+// pageText is the page with $names in place of its values.
+//
 //go:embed page.html
 var pageText string
-
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // PageFile is the name of the page.
 const PageFile = "index.html"
 
 // FileNames are the names of all files that [Report.Files] may return.
 var FileNames = []string{
-	PageFile, "tasks.csv", "scores.csv", "evidence.csv", "effects.csv", "loadings.csv",
-	"tasks.svg", "lines.svg", "levels.svg", "residuals.svg",
+	PageFile, "tasks.csv", "effects.csv", "loadings.csv", "tasks.svg", "lines.svg", "levels.svg", "residuals.svg",
 }
 
-// A pageTable begins with a header. Best is the row that stands out, 0 for none. The columns from Minor on
-// are left out on narrow screens.
-type pageTable struct {
-	Rows        text.Table
-	Best, Minor int
-	File        string // with the same numbers
-}
-
-// A pageFigure is a figure with its picture.
-type pageFigure struct {
-	figure
-	SVG template.HTML
-}
+// mostFeatures bounds the table of loadings on the page.
+const mostFeatures = 40
 
 // Files returns the page, its figures and its tables as files, by name.
 func (r *Report) Files() (map[string][]byte, error) {
@@ -53,75 +41,94 @@ func (r *Report) Files() (map[string][]byte, error) {
 	if err := EffectsFile(&effects, "effects.csv", r.Model); err != nil {
 		return nil, err
 	}
-	all := loadings(r.Model)
-	files := map[string][]byte{
-		"tasks.csv": r.tasksCSV(), "scores.csv": r.scoresCSV(), "effects.csv": effects.Bytes(), "loadings.csv": asCSV(all),
+	axes := loadings(r.Model)
+	files := map[string][]byte{"tasks.csv": r.tasksCSV(), "effects.csv": effects.Bytes(), "loadings.csv": asCSV(axes)}
+	figures := r.figures()
+	for _, f := range figures {
+		files[f.File+".svg"] = f.image.SVG()
 	}
-	shown := min(len(all), mostFeatures+1)
-	page := map[string]any{
-		"Report": r, "Title": text.Visible(cmp.Or(r.Fitted.Target, "the target")), "Data": filepath.Base(r.Data),
-		"Verdict": strings.ReplaceAll(r.Verdict, " %", "\u00a0%"),
-		"Scores":  pageTable{Rows: r.scores(), Best: bestScore(r.Methods), Minor: 2, File: "scores.csv"}, "ScoreWords": r.scoreWords(),
-		"Effects": pageTable{Rows: effectsTable(r.Effects), Minor: 5, File: "effects.csv"}, "EffectWords": effectsWords(r.Model),
-		"Figures": r.figures(files), "Columns": Columns(r.Table), "Sent": r.sentWords(),
-		"Loadings": pageTable{Rows: all[:shown], Minor: 5, File: "loadings.csv"}, "More": len(all) - shown, "Unit": r.Model.Unit(),
+	candidates, chosen := r.candidates()
+	best := 0
+	for i, s := range r.Scores {
+		if s.Test.Rows > 0 && (best == 0 || s.Test.RMSE < r.Scores[best-1].Test.RMSE) {
+			best = i + 1
+		}
 	}
-	if rows, chosen := r.candidates(); rows != nil {
-		page["Tried"], page["TriedWords"] = pageTable{Rows: rows, Best: chosen, Minor: len(rows[0]), File: "evidence.csv"},
-			r.candidateWords()
-		files["evidence.csv"] = r.evidenceCSV()
+	shown, more := axes[:min(len(axes), mostFeatures+1)], ""
+	if n := len(axes) - len(shown); n > 0 {
+		more = fmt.Sprintf(" Not shown: %s.", text.Plural(n, "feature"))
 	}
-	var buf bytes.Buffer
-	if err := pageTemplate.Execute(&buf, page); err != nil {
-		return nil, err
+	sections := []section{
+		{"errors", "Errors", r.scores(), best, []string{r.scoreWords()}, "tasks.csv"},
+		{"compared", "Models compared", candidates, chosen, []string{r.candidateWords()}, ""},
+		{"effects", "Effects", effectsTable(r.Effects), 0, effectsWords(r.Model), "effects.csv"},
+		{"loadings", "What tasks share and differ by", shown, 0, []string{fmt.Sprintf("Effects of one standard deviation of a feature, in the "+
+			"%s: the mean, the standard deviation between tasks, and the axes along which tasks vary together. Features with the "+
+			"largest deviations come first.%s", r.Model.Unit(), more)}, "loadings.csv"},
 	}
-	files[PageFile] = buf.Bytes()
+	files[PageFile] = []byte(r.page(sections, figures))
 	return files, nil
 }
 
-// figures draws the figures of the page, also to files.
-func (r *Report) figures(files map[string][]byte) (shown []pageFigure) {
+// figures returns the figures for which there are data.
+func (r *Report) figures() (list []figure) {
 	for _, f := range []figure{r.tasksFigure(), r.linesFigure(), r.levelsFigure(), r.residualsFigure()} {
-		if f.image == nil {
-			continue
-		}
-		f.image.Title, f.image.Text = f.Title, f.alt
-		files[f.File+".svg"] = f.image.SVG()
-		svg := f.image.Themed()
-		shown = append(shown, pageFigure{f, template.HTML(svg[max(bytes.Index(svg, []byte("<svg")), 0):])}) // HTML has no XML declaration
-	}
-	return shown
-}
-
-// bestScore returns the row, from 1, of the method with the smallest error on held-out rows; 0 if none are
-// held out.
-func bestScore(methods []method) (row int) {
-	for i, m := range methods {
-		if m.Test.Rows > 0 && (row == 0 || m.Test.RMSE < methods[row-1].Test.RMSE) {
-			row = i + 1
+		if f.image != nil {
+			f.image.Title, f.image.Text = f.Title, f.alt
+			list = append(list, f)
 		}
 	}
-	return row
+	return list
 }
 
-// mostFeatures bounds the table of loadings.
-const mostFeatures = 40
+// page returns the page.
+func (r *Report) page(sections []section, figures []figure) markup {
+	links, parts := link("errors", "Errors"), sections[0].markup()
+	pictures := markup("")
+	for _, f := range figures {
+		links += link(f.File, f.Title)
+		pictures += f.markup()
+	}
+	parts += expand(`<div class="figures">$figures</div>`, "figures", pictures)
+	for _, s := range sections[1:] {
+		if s.rows != nil {
+			links += link(s.id, s.title)
+			parts += s.markup()
+		}
+	}
+	facts := markup("")
+	for _, f := range [][2]string{
+		{"Tasks", strconv.Itoa(r.Size.Tasks)}, {"Features", strconv.Itoa(r.Size.Features)}, {"Training rows", strconv.Itoa(r.Size.Training)},
+		{"Held-out rows", strconv.Itoa(r.Size.Held)}, {"Rank", strconv.Itoa(r.Fitted.Rank)}, {"Curves", strconv.Itoa(len(r.Fitted.Curves))},
+		{"Noise (sd)", text.Short(r.Fitted.Noise)},
+	} {
+		facts += expand("<div><dt>$name</dt><dd>$value</dd></div>", "name", f[0], "value", f[1])
+	}
+	var lead []string
+	if !r.Converged {
+		lead = append(lead, unconverged)
+	}
+	if r.Verdict.Text != "" {
+		lead = append(lead, strings.ReplaceAll(r.Verdict.Text, " %", "\u00a0%"))
+	}
+	notes := slices.Concat(Columns(r.Table), r.sentWords(), r.Notes, []string{"difalt " + r.Version})
+	return expand(markup(pageText), "title", text.Visible(cmp.Or(r.Fitted.Target, "the target")), "data", filepath.Base(r.Data),
+		"tasks", strconv.Itoa(r.Size.Tasks), "lead", paragraphs("lead", lead...), "links", links+link("notes", "Notes"), "facts", facts,
+		"parts", parts, "notes", paragraphs("soft", notes...))
+}
 
-// loadings returns the table of mean effects, their spread over tasks and the axes of the loadings, for one
-// standard deviation of a feature. Features in which the tasks differ most come first.
-func loadings(m *model.Model) text.Table {
+// A shared holds what tasks share and differ by in one feature, for one standard deviation of it in the unit of
+// the model: the mean, the standard deviation between tasks, and the axes of the loadings.
+type shared struct {
+	feature int
+	values  []float64
+}
+
+// features returns the features with columns. Features with the largest standard deviation come first, and
+// those with the largest means where tasks are alike.
+func features(m *model.Model) (list []shared) {
 	p := m.Parameters()
-	header := []string{"feature", "mean of all tasks", "sd between tasks"}
 	axes := principal(p.Prior.Loadings, len(p.Mean), p.Prior.Rank)
-	for k := range axes {
-		header = append(header, fmt.Sprintf("axis %d", k+1))
-	}
-	type row struct {
-		name   string
-		values []float64
-	}
-	var list []row
-	largest := 0.0
 	for i, c := range p.Design.Columns() {
 		if c.Kind != model.Linear || p.Design.Scale[c.Feature] == 0 {
 			continue
@@ -132,16 +139,29 @@ func loadings(m *model.Model) text.Table {
 		}
 		v[1] = math.Sqrt(square)
 		floats.Scale(p.Target.Scale, v)
-		list, largest = append(list, row{m.Features()[c.Feature], v}), max(largest, floats.Norm(v, math.Inf(1)))
+		list = append(list, shared{c.Feature, v})
 	}
-	slices.SortStableFunc(list, func(a, b row) int { return cmp.Compare(b.values[1], a.values[1]) })
-	t := text.Table{header}
-	for _, r := range list {
-		cells := []string{text.Visible(r.name)}
-		for _, v := range r.values {
-			cells = append(cells, fixed(number(v), decimals(largest, 2)))
+	slices.SortStableFunc(list, func(a, b shared) int {
+		return cmp.Or(cmp.Compare(b.values[1], a.values[1]), cmp.Compare(math.Abs(b.values[0]), math.Abs(a.values[0])))
+	})
+	return list
+}
+
+// loadings returns the table of features.
+func loadings(m *model.Model) text.Table {
+	t, list, largest := text.Table{{"feature", "mean of all tasks", "sd between tasks"}}, features(m), 0.0
+	for k := range m.Parameters().Prior.Rank {
+		t[0] = append(t[0], fmt.Sprintf("axis %d", k+1))
+	}
+	for _, f := range list {
+		largest = max(largest, floats.Norm(f.values, math.Inf(1)))
+	}
+	for _, f := range list {
+		row := []string{text.Visible(m.Features()[f.feature])}
+		for _, v := range f.values {
+			row = append(row, fixed(v, decimals(largest, 2)))
 		}
-		t = append(t, cells)
+		t = append(t, row)
 	}
 	return t
 }
@@ -176,44 +196,18 @@ func asCSV(records [][]string) []byte {
 	return buf.Bytes()
 }
 
-var errorColumns = []string{"set", "rows", "rmse", "mae", "explained_variance"}
-
-// withErrors appends to records the errors of a method on training rows, and on held-out rows if there are
-// some.
-func withErrors(records [][]string, train, test errors, of ...string) [][]string {
-	sets := []string{"train", "test"}
-	for i, e := range []errors{train, test} {
-		if i == 0 || e.Rows > 0 {
-			records = append(records, append(slices.Clone(of), sets[i], strconv.Itoa(e.Rows), e.RMSE.String(), e.MAE.String(),
-				e.ExplainedVariance.String()))
-		}
-	}
-	return records
-}
-
+// tasksCSV lists the errors of the methods on each task, on held-out rows where there are some.
 func (r *Report) tasksCSV() []byte {
-	out := [][]string{append([]string{"task", "method"}, errorColumns...)}
-	for t := range r.Result.Tasks {
-		for m, method := range r.Methods {
-			out = withErrors(out, newErrors(t.Train[m]), newErrors(t.Test[m]), t.Task, method.Name)
+	out := [][]string{{"task", "method", "set", "rows", "rmse", "mae", "explained_variance"}}
+	for t := range r.tasks {
+		for m, s := range r.Scores {
+			for set, e := range []fit.Errors{t.Train[m], t.Test[m]} {
+				if set == 0 || e.Rows > 0 {
+					out = append(out, []string{t.Task, s.Method, []string{"train", "test"}[set], strconv.Itoa(e.Rows), text.Number(e.RMSE), text.Number(e.MAE),
+						text.Number(e.ExplainedVariance)})
+				}
+			}
 		}
-	}
-	return asCSV(out)
-}
-
-func (r *Report) scoresCSV() []byte {
-	out := [][]string{append([]string{"method", "ridge"}, errorColumns...)}
-	for _, m := range r.Methods {
-		out = withErrors(out, m.Train, m.Test, m.Name, m.Ridge.String())
-	}
-	return asCSV(out)
-}
-
-func (r *Report) evidenceCSV() []byte {
-	out := [][]string{{"rank", "curves", "log_evidence", "penalised_evidence", "cross_validated_rmse", "chosen"}}
-	for _, c := range r.Candidates {
-		out = append(out, []string{strconv.Itoa(c.Rank), strconv.FormatBool(c.Curves), c.Evidence.String(), c.Penalised.String(),
-			c.RMSE.String(), strconv.FormatBool(c.Chosen)})
 	}
 	return asCSV(out)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/dustin/go-humanize"
@@ -16,12 +17,15 @@ import (
 // shownEffects is the number of terms that the text about a training shows.
 const shownEffects = 12
 
+// unconverged is the first sentence about a training that has not converged.
+const unconverged = "Not converged: predictions are usable, effects and intervals may be off."
+
 func (r *Report) writeText(w io.Writer) {
 	if !r.Converged {
-		fmt.Fprint(w, "Not converged: predictions are usable, effects and intervals may be off.\n\n")
+		fmt.Fprintf(w, "%s\n\n", unconverged)
 	}
-	if r.Verdict != "" {
-		terminal.Sayf(w, "%s", r.Verdict)
+	if r.Verdict.Text != "" {
+		terminal.Sayf(w, "%s", r.Verdict.Text)
 		fmt.Fprintln(w)
 	}
 	r.scores().Write(w)
@@ -45,31 +49,35 @@ func (r *Report) writeText(w io.Writer) {
 
 // scoreWords explains the table of errors.
 func (r *Report) scoreWords() string {
-	words := "RMSE: root mean square error; MAE: mean absolute error; EV: explained variance, " +
-		"1 - sum (y - prediction)^2 / sum (y - mean of y)^2 over all rows."
+	words := "RMSE: root mean square error; "
+	if r.hasTest() {
+		words += "MAE: mean absolute error; "
+	}
+	words += "EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2 over all rows."
 	if r.Owners != nil && r.Owners.Privacy == nil {
 		words += " Errors are those of the tasks of all nodes."
 	}
 	return words
 }
 
-func (r *Report) hasTest() bool { return len(r.Methods) > 0 && r.Methods[0].Test.Rows > 0 }
+// hasTest reports whether there are errors on held-out rows, here or at other owners.
+func (r *Report) hasTest() bool { return len(r.Scores) > 0 && r.Scores[0].Test.Rows > 0 }
 
 // scores has the errors of the methods, on held-out rows only where there are some.
 func (r *Report) scores() text.Table {
 	t := text.Table{{"method", "held-out RMSE", "held-out MAE", "held-out EV", "train RMSE", "train EV"}}
 	least := math.NaN()
-	for _, m := range r.Methods {
-		for _, v := range []number{m.Test.RMSE, m.Test.MAE, m.Train.RMSE} {
-			if f := float64(v); f > 0 && !(f >= least) {
-				least = f
+	for _, m := range r.Scores {
+		for _, v := range []float64{m.Test.RMSE, m.Test.MAE, m.Train.RMSE} {
+			if v > 0 && !(v >= least) {
+				least = v
 			}
 		}
 	}
 	n := decimals(least, 3)
-	for _, m := range r.Methods {
+	for _, m := range r.Scores {
 		t = append(t, []string{
-			m.Name, fixed(m.Test.RMSE, n), fixed(m.Test.MAE, n), fixed(m.Test.ExplainedVariance, 3),
+			m.Method, fixed(m.Test.RMSE, n), fixed(m.Test.MAE, n), fixed(m.Test.ExplainedVariance, 3),
 			fixed(m.Train.RMSE, n), fixed(m.Train.ExplainedVariance, 3),
 		})
 	}
@@ -84,26 +92,25 @@ func (r *Report) scores() text.Table {
 // candidates has the forms of the model that were compared, with the row of the chosen one; nil without a
 // comparison.
 func (r *Report) candidates() (t text.Table, chosen int) {
-	chosen = 1 + slices.IndexFunc(r.Candidates, func(c candidate) bool { return c.Chosen })
-	if len(r.Candidates) == 0 || chosen == 0 {
-		return nil, 0
-	}
-	best := r.Candidates[chosen-1]
-	validated := len(r.Validation) > 0
-	t = text.Table{{"rank", "curves", "log evidence", "penalised"}}
-	if validated {
-		t = text.Table{{"rank", "cross-validated RMSE"}}
-	}
-	n := decimals(float64(best.RMSE), 3)
-	for _, c := range r.Candidates {
-		row := []string{strconv.Itoa(c.Rank), fixed(c.RMSE, n)}
-		if !validated {
-			row = []string{row[0], map[bool]string{true: "yes", false: "no"}[c.Curves], signed(c.Evidence - best.Evidence),
-				signed(c.Penalised - best.Penalised)}
+	for i, c := range r.Validation {
+		if c.Chosen {
+			chosen = i + 1
 		}
-		t = append(t, row)
+		if t == nil {
+			t = text.Table{{"rank", "cross-validated RMSE"}}
+		}
+		t = append(t, []string{strconv.Itoa(c.Rank), fixed(c.RMSE, decimals(r.Validation[0].RMSE, 3))})
 	}
-	return t, chosen
+	at := slices.IndexFunc(r.Evidence, func(c fit.Candidate) bool { return c.Chosen })
+	if at < 0 {
+		return t, chosen
+	}
+	t = text.Table{{"rank", "curves", "log evidence", "penalised"}}
+	for _, c := range r.Evidence {
+		t = append(t, []string{strconv.Itoa(c.Rank), map[bool]string{true: "yes", false: "no"}[c.Curves],
+			signed(c.Evidence - r.Evidence[at].Evidence), signed(c.Penalised - r.Evidence[at].Penalised)})
+	}
+	return t, at + 1
 }
 
 // candidateWords explains the choice.
@@ -124,7 +131,7 @@ func (r *Report) sentWords() (list []string) {
 	list = append(list, fmt.Sprintf("The %d nodes have %s and sent %s in all.", s.Nodes, text.Plural(s.Tasks, "task"),
 		humanize.Bytes(uint64(s.Bytes))))
 	if p := s.Privacy; p != nil {
-		list = append(list, fmt.Sprintf("Against one of the nodes, epsilon is %.3g.", float64(p.AgainstOne)))
+		list = append(list, fmt.Sprintf("Against one of the nodes, epsilon is %.3g.", p.AgainstOne))
 	}
 	if s.Nodes == 2 {
 		list = append(list, "There are two nodes: each learns the other's part of every sum, since it knows its own.")
@@ -142,25 +149,25 @@ func decimals(v float64, after int) int {
 }
 
 // fixed prints a value with n digits after the point, and a dash for NaN.
-func fixed(v number, n int) string {
-	switch f := float64(v); {
-	case math.IsNaN(f), math.IsInf(f, 0):
+func fixed(v float64, n int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
-	case math.Abs(f) >= 1e9:
-		return strconv.FormatFloat(f, 'e', 3, 64)
-	default:
-		s := strconv.FormatFloat(f, 'f', n, 64)
-		if strings.Trim(s, "-0.") == "" {
-			return strings.TrimPrefix(s, "-")
-		}
-		return s
 	}
+	if math.Abs(v) >= 1e9 {
+		return strconv.FormatFloat(v, 'e', 3, 64)
+	}
+	s := strconv.FormatFloat(v, 'f', n, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return strings.TrimPrefix(s, "-")
+	}
+	return s
 }
 
 // signed prints a difference with one digit after the point.
-func signed(v number) string {
-	if s := fixed(v, 1); s == "-" || s[0] == '-' {
+func signed(v float64) string {
+	s := fixed(v, 1)
+	if s[0] == '-' {
 		return s
 	}
-	return "+" + fixed(v, 1)
+	return "+" + s
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"time"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/synth"
+	"github.com/dustin/go-humanize"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -44,10 +44,9 @@ func ParseTimeModel(name string) (TimeModel, error) {
 
 // String describes the model in a few words.
 func (m TimeModel) String() string {
-	span := func(seconds float64) time.Duration { return time.Duration(math.Round(seconds * float64(time.Second))) }
-	s := fmt.Sprintf("%v a round and %g Mbit/s", span(m.Latency), m.Bandwidth/1e6)
+	s := humanize.SI(m.Latency, "s") + " a round and " + humanize.SI(m.Bandwidth, "bit/s")
 	if m.Jitter > 0 {
-		s += fmt.Sprintf(", jitter up to %v", span(m.Jitter))
+		s += ", jitter up to " + humanize.SI(m.Jitter, "s")
 	}
 	return s
 }

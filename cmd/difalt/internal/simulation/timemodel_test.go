@@ -96,3 +96,17 @@ func TestCommunication(t *testing.T) {
 		}
 	}
 }
+
+// The words of a model have units with a space before them.
+func TestTimeModelInWords(t *testing.T) {
+	for want, m := range map[string]TimeModel{
+		"50 ms a round and 8 Gbit/s":                      PaperTime,
+		"5 ms a round and 1 Gbit/s":                       PaperTextTime,
+		"1.5 s a round and 10 Mbit/s, jitter up to 20 µs": {Latency: 1.5, Bandwidth: 1e7, Jitter: 2e-5},
+		"0 s a round and 9.6 kbit/s":                      {Bandwidth: 9600},
+	} {
+		if got := m.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
