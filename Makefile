@@ -111,7 +111,7 @@ test-arm64: ## the kernel's tests on arm64, natively or under qemu
 	./scripts/arm64.sh $(SHORT)
 
 test-faults: ## every fault that does not take long once, in network namespaces; needs root
-	@./scripts/have.sh netns $(GO) test -count=1 -timeout 30m -tags faults -short ./cmd/difalt/engine/grpc/faults -v -lanes 4
+	@./scripts/have.sh netns $(GO) test -count=1 -timeout 30m -tags faults -short ./cmd/difalt/engine/grpc/faults -v -parallel 4
 
 test-long: ## all tests in their long forms, and the program on all systems
 	@$(foreach t,$(ALL_SYSTEMS),$(call for_system,$(t)) vet work &&) true
@@ -125,7 +125,7 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 	./scripts/fuzz.sh $(FUZZTIME)
 
 faults: ## three nodes in network namespaces, every fault RUNS (20) times; needs root, ip, nft and tc
-	$(GO) test -count=1 -timeout 0 -tags faults ./cmd/difalt/engine/grpc/faults -v -runs $(RUNS)
+	$(GO) test -count=$(RUNS) -timeout 0 -tags faults ./cmd/difalt/engine/grpc/faults -v -parallel 3
 
 # Mutants are drawn from these packages; each runs the tests of its package.
 MUTATED = ./kernel/... ./difalt/... ./consensus/... ./topology ./private ./internal/... \
@@ -137,8 +137,8 @@ mutants: ## MUTANTS (100) small errors, drawn with SEED (1), that the tests shou
 bench: ## benchmarks of the kernel
 	$(GO) test -run '^$$' -bench . ./bench
 
-bench-network: ## rounds over gRPC beside TLS by hand, and over MPI beside a C program
-	./scripts/network.sh
+bench-network: ## rounds of a ring over gRPC
+	$(GO) test -run '^$$' -bench Round ./cmd/difalt/engine/grpc
 
 bench-peers: ## the same work in C, C++, Python, ..., side by side, with FLAGS
 	./bench/peers/setup.sh

@@ -9,6 +9,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/measure"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 	"github.com/difalt/difalt/topology"
@@ -96,7 +97,7 @@ func BenchmarkLeastSquares(b *testing.B) {
 func BenchmarkMulTransposed(b *testing.B) {
 	eachShape(b, true, func(k *task) (func(), int) {
 		return func() {
-			dense.MulVec(k.v, k.samples(), k.y)
+			tile.MulTransposed(k.v, k.x, k.ldx, k.y, k.Samples, k.Features, tile.Hint{})
 		}, 2 * k.Samples * k.Features
 	})
 }

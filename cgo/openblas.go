@@ -14,7 +14,6 @@ package openblas
 void openblas_set_num_threads(int);
 int openblas_get_num_threads(void);
 char *openblas_get_config(void);
-char *openblas_get_corename(void);
 */
 import "C"
 
@@ -78,9 +77,6 @@ func setThreads(n int) {
 // processor that it found, for instance
 // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64".
 func Version() string { return C.GoString(C.openblas_get_config()) }
-
-// Core returns the name of the processor type for which OpenBLAS chose its code.
-func Core() string { return C.GoString(C.openblas_get_corename()) }
 
 const (
 	badShape = "openblas: dimension out of range"

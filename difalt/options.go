@@ -51,7 +51,7 @@ type Options struct {
 	// Accelerated.
 	SampleSplit bool
 	// MixedPrecision iterates on a copy of the samples in 16 bits if they take more than 8 MB in all. Results
-	// keep the accuracy of float64; see kernel.Group.Reduce.
+	// keep the accuracy of float64; see kernel.Group.EnableMixedPrecision.
 	MixedPrecision bool
 	// AnyFeatures accepts features whose offsets or sizes mislead the methods; see features.Standardize.
 	AnyFeatures bool

@@ -17,7 +17,7 @@ func (tiles) step(g *Group, c *chunk, u *Basis, ridge float64, ws *Workspace, gr
 
 // stepTiles does tasks lo to hi of a chunk. It multiplies tiny tasks together: see together.
 func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Workspace, gradient bool) {
-	ws.load(u)
+	ws.load(u, g.fit.storage)
 	sum := batchSum{group: g, chunk: c, ws: ws, d: u.d, first: lo}
 	var fit, grad samples
 	for first := lo; first < hi; {

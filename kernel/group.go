@@ -86,9 +86,6 @@ func (g *Group) SetSamples(fit, grad *Tasks) {
 	}
 }
 
-// Tasks returns the tasks whose least squares the group solves.
-func (g *Group) Tasks() *Tasks { return g.fit }
-
 // Step solves the least squares of every task on the basis u and accumulates the gradient on the calling
 // goroutine (Alg. 3, lines 7 to 11):
 //

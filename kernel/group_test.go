@@ -118,9 +118,6 @@ func TestSetSamples(t *testing.T) {
 			fx, fy := part(p)
 			gx, gy := part(parts - 1 - p)
 			stepReference(u, 0, fx, fy, gx, gy).check(t, g, r)
-			if g.Tasks().TotalSamples() != tasks.Part(p, parts).TotalSamples() {
-				t.Error("Tasks does not return the samples of the least squares")
-			}
 		}
 		g.SetSamples(tasks, tasks)
 		g.EnableMixedPrecision()
@@ -184,8 +181,8 @@ func TestWithResponses(t *testing.T) {
 				b.SetRow(task, i, x[task].RawRowView(i), 3-v*v)
 			}
 		}
-		want, got := kernel.NewGroup(b.Tasks(), r), kernel.NewGroup(tasks, r)
-		rebuilt, view := want.Tasks(), tasks.WithResponses(all)
+		rebuilt, view := b.Tasks(), tasks.WithResponses(all)
+		want, got := kernel.NewGroup(rebuilt, r), kernel.NewGroup(tasks, r)
 		same := func(what string) {
 			t.Helper()
 			want.Step(u, 0, ws)

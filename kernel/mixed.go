@@ -355,7 +355,7 @@ func (h *mixed) hints(t *Tasks, task, r int, by *tile.Schedule) hints {
 	if by.None {
 		return hints{}
 	}
-	return ahead(end, end, bytes, by.Ahead, t.rows[task], r, by.Eighths(r, false), by)
+	return ahead(end, end, bytes, by.Ahead, t.rows[task], r, tile.Eighths(r, false), by)
 }
 
 // load sets du to U - U0 in the scales of the copy.

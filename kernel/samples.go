@@ -122,11 +122,11 @@ func (s *samples) prefetch(end, next uintptr, r int, by *tile.Schedule) {
 		s.basisNext.Next = next
 		return
 	}
-	packed, window := tile.Packed(s.d, r) > 0, by.Ahead
-	if !packed && tile.Blocked(s.n, tile.Pad(s.d), s.storage.size()) {
+	packed, window := tile.Packed(s.d, r, s.storage.size()) > 0, by.Ahead
+	if !packed && tile.Blocked(s.n, tile.Pad(s.d), r, s.storage.size()) {
 		window = bytes
 	}
-	eighths := by.Eighths(r, packed)
+	eighths := tile.Eighths(r, packed)
 	if s.tiny {
 		eighths = 8
 	}
@@ -151,21 +151,17 @@ func ahead(end, next uintptr, bytes, window, n, r, eighths int, by *tile.Schedul
 
 // mulBasis computes a = X U, with columns lda apart, for the basis that ws.load has prepared.
 func (s *samples) mulBasis(a []float64, lda int, ws *Workspace, u *Basis) {
-	if s.storage == Float32 {
-		mulBasis(s, a, lda, s.x32, ws, u)
-	} else {
-		mulBasis(s, a, lda, s.x64, ws, u)
-	}
-}
-
-func mulBasis[F tile.Float](s *samples, a []float64, lda int, x []F, ws *Workspace, u *Basis) {
 	k, h := ws.packed.columns, s.basisNext
+	if s.storage == Float32 { // nothing is packed for it
+		tile.MulBasis(a, lda, s.x32, s.stride, u.data, u.stride, s.n, s.d, u.r, h)
+		return
+	}
 	if k > 0 {
-		tile.MulPacked(a, lda, x, s.stride, ws.packed.p, s.n, s.d, k, h)
+		tile.MulPacked(a, lda, s.x64, s.stride, ws.packed.p, s.n, s.d, k, h)
 		h.Next = 0
 	}
 	if k < u.r {
-		tile.MulBasis(a[k*lda:], lda, x, s.stride, u.data[k*u.stride:], u.stride, s.n, s.d, u.r-k, h)
+		tile.MulBasis(a[k*lda:], lda, s.x64, s.stride, u.data[k*u.stride:], u.stride, s.n, s.d, u.r-k, h)
 	}
 }
 

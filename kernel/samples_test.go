@@ -21,11 +21,11 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 			if storage == Float32 {
 				base = uintptr(unsafe.Pointer(unsafe.SliceData(x.x32)))
 			}
-			for _, by := range append(tile.Schedules(shape.d, shape.r), nil) {
+			for _, by := range append(tile.Schedules(shape.d, shape.r, storage.size()), nil) {
 				if by == nil || !by.None && by.Near == 0 {
 					name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, schedule %+v", shape.n, shape.d, shape.r, storage, by)
 					ahead := 0
-					if tile.Packed(shape.d, shape.r) > 0 {
+					if tile.Packed(shape.d, shape.r, storage.size()) > 0 {
 						ahead = tile.PackRows * x.stride * storage.size()
 					}
 					testPrefetch(t, name, base, x.Bytes(), ahead, shape.n, shape.r, by == nil, func(task int) hints { return samplesOf(x, task, shape.r, by).hints })
@@ -137,7 +137,7 @@ func TestPrefetchOfAPart(t *testing.T) {
 // task is; they have to know where the next ones are.
 func TestPrefetchOfLongRows(t *testing.T) {
 	const n, d, r = 20, 3000, 16
-	if tile.Packed(d, r) == 0 {
+	if tile.Packed(d, r, 8) == 0 {
 		t.Skip("no packed basis on this tier")
 	}
 	for _, storage := range []Storage{Float64, Float32} {

@@ -73,7 +73,7 @@ func newTuning(groups []*Group, jobs, workers int, copies bool) *tuning {
 		t.shape.d, t.shape.r = max(t.shape.d, g.fit.d), max(t.shape.r, g.r)
 	}
 	t.shape.tier, t.shape.workers, t.shape.samples, t.shape.copies = tile.Active(), workers, samples/max(tasks, 1), copies
-	candidates := tile.Schedules(t.shape.d, t.shape.r)
+	candidates := tile.Schedules(t.shape.d, t.shape.r, t.shape.storage.size())
 	if copies {
 		candidates = tile.HalfSchedules()
 	}

@@ -67,7 +67,7 @@ func TestSchedulesGiveTheSameBits(t *testing.T) {
 			want.Step(u, 0, nil)
 			for _, workers := range []int{1, 2} {
 				pool := NewPool(workers)
-				for _, by := range tile.Schedules(c.d, c.r) {
+				for _, by := range tile.Schedules(c.d, c.r, c.storage.size()) {
 					t.Setenv(tile.ScheduleVariable, strings.ToUpper(by.Name))
 					e := NewExecutor(pool, []*Group{got})
 					if name, final := e.Schedule(); name != by.Name || !final {
@@ -101,7 +101,7 @@ func TestSchedulesGiveTheSameBits(t *testing.T) {
 
 // A schedule for other ranks does not disturb.
 func TestForcedScheduleForOtherRanks(t *testing.T) {
-	if tile.Packed(1, 16) == 0 {
+	if tile.Packed(1, 16, 8) == 0 {
 		t.Skip("one kind of schedules on this tier")
 	}
 	t.Setenv(tile.ScheduleVariable, "near64")
@@ -149,7 +149,7 @@ func TestTuningFindsTheFastest(t *testing.T) {
 			cost := map[*tile.Schedule]float64{}
 			fastest := rng.IntN(len(all))
 			for i := range all {
-				all[i] = &tile.Schedule{Share: i}
+				all[i] = &tile.Schedule{Ahead: 1 + i}
 				cost[all[i]] = 1.03 + 0.4*rng.Float64()
 			}
 			cost[all[fastest]] = 1
@@ -273,7 +273,7 @@ func TestScheduleOfLargeTasks(t *testing.T) {
 		small(t)
 		t.Setenv(tile.ScheduleVariable, "")
 		const d, r = 600, 4
-		all := tile.Schedules(d, r)
+		all := tile.Schedules(d, r, 8)
 		if len(all) == 0 {
 			t.Skip("no schedules on this tier")
 		}
@@ -309,7 +309,7 @@ func TestScheduleInCache(t *testing.T) {
 		small(t)
 		t.Setenv(tile.ScheduleVariable, "")
 		const n, d, r = 8, 64, 4
-		if len(tile.Schedules(d, r)) == 0 {
+		if len(tile.Schedules(d, r, 8)) == 0 {
 			t.Skip("no schedules on this tier")
 		}
 		task := 8 * n * d // bytes

@@ -239,26 +239,37 @@ func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 	u.clearPadding()
 	clear(g.data)
 	ws.begin()
-	ws.load(u)
+	ws.load(u, t.storage)
 	var rows samples
-	for task := range t.rows {
+	for task, n := range t.rows {
 		together := ws.maxSamples
-		if t.rows[task]*t.stride*t.storage.size() >= longBytes {
+		if n*t.stride*t.storage.size() >= longBytes {
 			together = min(together, max(sliceBytes/(t.stride*t.storage.size())&^7, minSlice))
 		}
-		for i := 0; i < t.rows[task]; i += together {
-			rows.slice(t, task, i, min(i+together, t.rows[task]), u.r, ws.schedule)
+		for i := 0; i < n; i += together {
+			rows.slice(t, task, i, min(i+together, n), u.r, ws.schedule)
 			rows.mulBasis(ws.a, ws.lda, ws, u)
-			next := rows.gradientNext.Next
-			for j := range u.r {
-				rows.mulTransposed(ws.v, 0, ws.a[j*ws.lda:][:rows.n])
-				rows.gradientNext.Next = 0 // once is enough
-				gj := g.data[j*g.stride:][:dense.Pad(t.d)]
-				for k, v := range ws.v[:len(gj)] {
-					gj[k] += v
-				}
-			}
-			rows.gradientNext.Next = next
+			rows.addGram(g, ws)
 		}
+	}
+}
+
+// addGram adds X'(X U) to g, for X U in ws.a, a batch of rows at a time.
+func (s *samples) addGram(g *Basis, ws *Workspace) {
+	for i := 0; i < s.n; i += batch {
+		n := min(batch, s.n-i)
+		tile.Transpose(ws.outer, g.r, ws.a[i:], ws.lda, g.r, n)
+		x, ldx := ws.v, ws.ldv
+		if s.storage == Float64 {
+			x, ldx = s.x64[i*s.stride:], s.stride
+		} else {
+			for k := range n {
+				for j, v := range s.x32[(i+k)*s.stride:][:s.d] {
+					x[k*ldx+j] = float64(v)
+				}
+				clear(x[k*ldx+s.d:][:dense.Pad(s.d)-s.d])
+			}
+		}
+		tile.RankUpdate(g.data, g.stride, x, ldx, ws.outer, g.r, n, s.d, g.r)
 	}
 }

@@ -20,7 +20,9 @@ type Workspace struct {
 	e   []float64 // X_t U b_t - y_t
 	v   []float64 // X_t' e_t of up to batch tasks
 	ldv int
-	lsq *lstsq.Workspace
+
+	outer []float64 // factors of a product of rank batch
+	lsq   *lstsq.Workspace
 
 	packed packedBasis
 	half   halfWork
@@ -60,8 +62,8 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	w := &Workspace{maxSamples: maxSamples, d: d, r: r, lda: max(dense.Pad(maxSamples), 1), ldv: dense.Stride(d)}
 	w.a = alignedFloat64(max(w.lda, tinyStride) * r)
 	w.e = alignedFloat64(w.lda)
-	w.v = alignedFloat64(w.ldv * batch)
-	w.packed.p = alignedFloat64(tile.PackedLen(d, tile.Packed(d, r)))
+	w.v, w.outer = alignedFloat64(w.ldv*batch), make([]float64, batch*r)
+	w.packed.p = alignedFloat64(tile.PackedLen(d, tile.Packed(d, r, Float64.size())))
 	w.lsq = lstsq.NewWorkspace(maxSamples, r)
 	w.half = halfWork{
 		du:    alignedFloat32(tile.StrideHalf(d+1, 4) * r),
@@ -80,13 +82,13 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 // begin starts a step: the entries of a basis may have changed since the last one.
 func (w *Workspace) begin() { w.packed.of, w.half.of = nil, nil }
 
-// load packs the columns of u that are multiplied faster that way.
-func (w *Workspace) load(u *Basis) {
+// load packs the columns of u that are multiplied faster that way, for samples in the given storage.
+func (w *Workspace) load(u *Basis, storage Storage) {
 	k := &w.packed
 	if k.of == u {
 		return
 	}
-	k.of, k.columns = u, tile.Packed(u.d, u.r)
+	k.of, k.columns = u, tile.Packed(u.d, u.r, storage.size())
 	if k.columns > 0 {
 		tile.PackBasis(k.p, u.data, u.stride, u.d, k.columns)
 	}

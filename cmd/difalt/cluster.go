@@ -198,7 +198,7 @@ func newClusterKeyCommand() *cobra.Command {
 }
 
 func newClusterCheckCommand() *cobra.Command {
-	return newTableCommand(options.ClusterCheck, "check --cluster FILE [--key FILE]", "Check cluster.json, and whether the neighbours agree",
+	return newTableCommand(options.ClusterCheck, "check --cluster FILE [--key FILE]", "Check cluster.json and whether the neighbours agree",
 		func(ctx context.Context, f *options.Flags, std streams) error {
 			c, err := readCluster(&f.Member)
 			if err != nil {

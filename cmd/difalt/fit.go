@@ -115,8 +115,9 @@ func (t *training) heading() {
 			count++
 		}
 	}
-	terminal.Sayf(t.out, "%s: %s, %s, %s for training, %d held out.", nameOf(t.Files.Data, "input"), text.Plural(len(t.table.Tasks()), "task"),
-		text.Plural(len(t.table.Features()), "feature"), text.Plural(count, "row"), t.table.Rows()-count)
+	terminal.Sayf(t.out, "%s: %s, %s, %s for training, %d held out.", nameOf(t.Files.Data, "input"),
+		text.Plural(len(t.table.Tasks()), "task"), text.Plural(len(t.table.Features()), "feature"), text.Plural(count, "row"),
+		t.table.Rows()-count)
 	for _, sentence := range report.Columns(t.table) {
 		terminal.Sayf(t.out, "%s", sentence)
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,7 +200,13 @@ func TestTextAndJSONAgree(t *testing.T) {
 	}
 	has(t, x.text, r.Verdict.Text)
 	for _, m := range r.Methods {
-		has(t, x.text, m.Name+" "+strconv.FormatFloat(m.HeldOut.RMSE, 'f', 3, 64))
+		shown := regexp.MustCompile("(?m)^" + m.Name + ` +(\S+)`).FindStringSubmatch(x.text)
+		if shown == nil {
+			t.Fatalf("the text has no line of %q", m.Name)
+		}
+		if v, err := strconv.ParseFloat(shown[1], 64); err != nil || math.Abs(v-m.HeldOut.RMSE) > 5e-4 {
+			t.Errorf("%s: the text has %s, the JSON %v", m.Name, shown[1], m.HeldOut.RMSE)
+		}
 	}
 	for _, e := range r.Effects {
 		has(t, x.text, e.Term)

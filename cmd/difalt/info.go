@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -17,12 +18,12 @@ import (
 func newInfoCommand() *cobra.Command {
 	var asJSON bool
 	flags := options.FlagSet([]options.Option{{Name: "json", Value: options.Yes(&asJSON), Usage: "print JSON"}})
-	return newCommand("info", "Show versions, processor and the kernel in use", flags, func(cmd *cobra.Command, _ []string) error {
+	return newCommand("info", "Show versions, processor and the kernel in use", flags, func(_ context.Context, std streams) error {
 		if err := kernel.CheckEnvironment(); err != nil {
 			return err
 		}
 		k, byName := kernel.Describe(), map[string]any{}
-		tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 		for _, fact := range []struct {
 			name  string
 			value any
@@ -35,7 +36,7 @@ func newInfoCommand() *cobra.Command {
 			fmt.Fprintf(tw, "%s\t%s\n", fact.name, strings.Trim(fmt.Sprint(fact.value), "[]"))
 		}
 		if asJSON {
-			return json.NewEncoder(cmd.OutOrStdout()).Encode(byName)
+			return json.NewEncoder(std.out).Encode(byName)
 		}
 		return tw.Flush()
 	})

@@ -30,8 +30,9 @@ import (
 
 // Exit codes other than 0.
 const (
-	exitFailure     = 1   // a file, its content, memory or a disk has a fault
-	exitUsage       = 2   // the command line is wrong
+	exitFailure = 1 // a file, its content, memory or a disk has a fault
+	exitUsage   = 2 // the command line is wrong
+
 	exitPeer        = 3   // another node of the network failed or sent different totals, or refuses this one
 	exitUnconverged = 5   // the result was written, but has not converged; or the iterations diverged
 	exitInterrupted = 130 // as shells report a program that SIGINT ended
@@ -257,18 +258,22 @@ var helpTexts embed.FS
 
 // newCommand returns a command that takes flags only, or subcommands if it has no flags. Its help is the text
 // of its name.
-func newCommand(use, short string, flags *pflag.FlagSet, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+func newCommand(use, short string, flags *pflag.FlagSet, run func(ctx context.Context, std streams) error) *cobra.Command {
 	name, _, _ := strings.Cut(use, " ")
 	help, err := helpTexts.ReadFile("help/" + name + ".txt")
 	if err != nil {
 		panic(err) // a command without a text: no test passes
 	}
 	long, examples, _ := strings.Cut(strings.TrimSuffix(string(help), "\n"), "\n\nExamples:\n")
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: examples, Args: noArguments, RunE: run, SuggestionsMinimumDistance: 2}
-	if run == nil {
-		cmd.Args, cmd.RunE = knownCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: examples, Args: knownCommand, SuggestionsMinimumDistance: 2}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if run == nil {
+			return cmd.Help()
+		}
+		return run(cmd.Context(), streams{cmd.OutOrStdout(), cmd.ErrOrStderr()})
 	}
 	if flags != nil {
+		cmd.Args = noArguments
 		cmd.Flags().SortFlags = false
 		cmd.Flags().AddFlagSet(flags)
 		cmd.SetUsageFunc(usage)
@@ -280,13 +285,14 @@ func newCommand(use, short string, flags *pflag.FlagSet, run func(cmd *cobra.Com
 type streams struct{ out, err io.Writer }
 
 // newTableCommand returns a command of the table of flags, which run reads after they were checked.
-func newTableCommand(c options.Command, use, short string, run func(ctx context.Context, f *options.Flags, std streams) error) *cobra.Command {
+func newTableCommand(c options.Command, use, short string,
+	run func(ctx context.Context, f *options.Flags, std streams) error) *cobra.Command {
 	f := options.New(c)
-	return newCommand(use, short, f.Set, func(cmd *cobra.Command, _ []string) error {
+	return newCommand(use, short, f.Set, func(ctx context.Context, std streams) error {
 		if err := f.Resolve(); err != nil {
 			return err
 		}
-		return run(cmd.Context(), f, streams{cmd.OutOrStdout(), cmd.ErrOrStderr()})
+		return run(ctx, f, std)
 	})
 }
 

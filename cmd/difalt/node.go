@@ -20,6 +20,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/spf13/cobra"
 )
 
@@ -52,7 +53,7 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 		if err := t.prepare(ctx, io.Discard); err != nil { // the log shows the progress
 			return err
 		}
-		node.Settings = owners.Settings(t.table, t.config(node))
+		node.Settings = append(owners.Settings(t.table, t.config(node)), wire.Setting{Name: "difalt --version", Value: version()})
 		return nil
 	}
 	node.Job = func(ctx context.Context, net *consensus.Network) error { return t.job(ctx, node, net) }
@@ -135,7 +136,8 @@ func newMember(o *options.Member) (*member, error) {
 
 // node returns the node, which logs to out.
 func (m *member) node(out io.Writer) *federate.Node {
-	return &federate.Node{Cluster: m.cluster, Number: m.identity.Node, Connect: m.connect, Log: slog.New(slog.NewTextHandler(out, nil)), LogEvery: logEvery}
+	log := slog.New(slog.NewTextHandler(out, nil))
+	return &federate.Node{Cluster: m.cluster, Number: m.identity.Node, Connect: m.connect, Log: log, LogEvery: logEvery}
 }
 
 func (m *member) entry() cluster.Node { return m.cluster.Nodes[m.identity.Node] }

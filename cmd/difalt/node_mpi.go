@@ -15,7 +15,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/engine/mpi"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -38,7 +37,6 @@ func (t *training) runMPI(ctx context.Context) error {
 		node := (&member{cluster: c, identity: &cluster.Identity{Node: w.Rank()}}).node(t.err)
 		node.Connect = func(o engine.Options) (engine.Transport, error) {
 			o.JoinTimeout, o.RoundTimeout = t.Member.JoinTimeout, t.Member.RoundTimeout
-			o.Settings = append([]wire.Setting{{Name: "difalt --version", Value: version()}}, o.Settings...)
 			return w.New(g, o), nil
 		}
 		err = t.federate(ctx, node)

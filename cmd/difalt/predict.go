@@ -21,7 +21,7 @@ import (
 )
 
 func newPredictCommand() *cobra.Command {
-	return newTableCommand(options.Predict, "predict --model FILE --data FILE --out FILE", "Predict the target for rows of a table", predict)
+	return newTableCommand(options.Predict, "predict --model FILE --data FILE --out FILE", "Predict the target of rows of a table", predict)
 }
 
 // An applied is a command that applies a model to a table.

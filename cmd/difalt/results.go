@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -18,7 +19,7 @@ func newResultsCommand() *cobra.Command {
 		{Name: "from", Value: options.Text(&from), Usage: "read the runs of simulate in the folder `DIR`"},
 		{Name: "out", Value: options.Text(&out), Usage: "write the page to the folder `DIR` (default: that of --from)"},
 	})
-	return newCommand("results", "Write a page with figures and tables about runs of simulate", flags, func(cmd *cobra.Command, _ []string) error {
+	return newCommand("results", "Write a page about runs of simulate", flags, func(_ context.Context, std streams) error {
 		all, err := simulation.LoadResults(from)
 		if err != nil {
 			return fmt.Errorf("--from: %w", err)
@@ -27,7 +28,7 @@ func newResultsCommand() *cobra.Command {
 		if err := paper.WriteReport(folder, all); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s about %s\n", filepath.Join(folder, paper.ReportFile), text.Plural(len(all), "run"))
+		_, err = fmt.Fprintf(std.out, "%s about %s\n", filepath.Join(folder, paper.ReportFile), text.Plural(len(all), "run"))
 		return err
 	})
 }

@@ -28,15 +28,15 @@ import (
 
 func newRunCommand() *cobra.Command {
 	f := newRunFlags()
-	return newCommand("run --data FILE --rank r", "Run the algorithm on a problem file", f.Set, func(cmd *cobra.Command, _ []string) error {
+	return newCommand("run --data FILE --rank r", "Run a method on a problem file", f.Set, func(ctx context.Context, std streams) error {
 		if err := f.resolve(); err != nil {
 			return err
 		}
-		r := &algorithmRun{runFlags: f, streams: streams{cmd.OutOrStdout(), cmd.ErrOrStderr()}}
+		r := &algorithmRun{runFlags: f, streams: std}
 		if f.member.Cluster != "" {
-			return cmp.Or(r.withOthers(cmd.Context()), r.unconverged)
+			return cmp.Or(r.withOthers(ctx), r.unconverged)
 		}
-		return cmp.Or(r.alone(cmd.Context()), r.unconverged)
+		return cmp.Or(r.alone(ctx), r.unconverged)
 	})
 }
 
@@ -190,7 +190,8 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 	res, err := solver.Run(ctx)
 	switch {
 	case errors.Is(err, features.ErrNotStandard):
-		return fmt.Errorf("%s: the means or sizes of its features would mislead the methods: standardise them first, or give --any-features", r.data)
+		return fmt.Errorf("%s: the means or sizes of its features would mislead the methods: standardise them first, or give "+
+			"--any-features", r.data)
 	case res == nil && ctx.Err() != nil:
 		return interrupted("interrupted before the first iteration: nothing was written")
 	case err != nil && !errors.Is(err, difalt.ErrDiverged):
@@ -269,11 +270,13 @@ func (r *algorithmRun) write(solver *difalt.Solver, res *difalt.Result, p *difal
 		objective += " at this node"
 	}
 	t := text.Table{{"status", res.Status.String()}, {"iterations", fmt.Sprint(res.Iterations)},
-		{objective, fmt.Sprintf("%.6g", last.Objective)}, {"rounds", fmt.Sprint(sent.Rounds)}, {"MB sent", fmt.Sprintf("%.3f", float64(sent.Bytes)/1e6)}}
+		{objective, fmt.Sprintf("%.6g", last.Objective)}, {"rounds", fmt.Sprint(sent.Rounds)},
+		{"MB sent", fmt.Sprintf("%.3f", float64(sent.Bytes)/1e6)}}
 	for _, v := range []struct {
 		name  string
 		value float64
-	}{{"distance from a minimiser, about", res.Residual}, {"statistical error, about", res.StatisticalError}, {"distance from Ustar", last.SDMax}} {
+	}{{"distance from a minimiser, about", res.Residual}, {"statistical error, about", res.StatisticalError},
+		{"distance from Ustar", last.SDMax}} {
 		if !math.IsNaN(v.value) {
 			t = append(t, []string{v.name, fmt.Sprintf("%.2g", v.value)})
 		}

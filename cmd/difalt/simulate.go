@@ -32,18 +32,17 @@ type simulateRun struct {
 
 func newSimulateCommand() *cobra.Command {
 	flags := newSimulateFlags()
-	return newCommand("simulate", "Run the methods on synthetic data and plot their convergence", flags.Set, func(cmd *cobra.Command, _ []string) error {
+	run := func(ctx context.Context, std streams) error {
 		runs, preset, err := flags.resolve()
 		if err != nil {
 			return err
 		}
-		out := cmd.OutOrStdout()
 		var all []*simulation.Summary
 		for i, s := range runs {
 			if i > 0 {
-				fmt.Fprintln(out)
+				fmt.Fprintln(std.out)
 			}
-			sum, err := s.run(cmd.Context(), out, cmd.ErrOrStderr())
+			sum, err := s.run(ctx, std)
 			if err != nil {
 				return err
 			}
@@ -56,13 +55,14 @@ func newSimulateCommand() *cobra.Command {
 		if err := atomicfile.WriteFile(path, preset.Figure(all).SVG(), 0o666); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "\nfigure   %s\n", path)
+		fmt.Fprintf(std.out, "\nfigure   %s\n", path)
 		return nil
-	})
+	}
+	return newCommand("simulate", "Run the methods on synthetic data and plot their convergence", flags.Set, run)
 }
 
 // run does the simulation. Results go to the folder and to stdout, progress to stderr.
-func (s *simulateRun) run(ctx context.Context, stdout, stderr io.Writer) (*simulation.Summary, error) {
+func (s *simulateRun) run(ctx context.Context, std streams) (*simulation.Summary, error) {
 	if err := kernel.CheckEnvironment(); err != nil {
 		return nil, err
 	}
@@ -72,20 +72,21 @@ func (s *simulateRun) run(ctx context.Context, stdout, stderr io.Writer) (*simul
 	}
 	defer func() { _ = folder.Close() }() // after an error
 	if folder.Differs != "" {
-		fmt.Fprintf(stderr, "%s holds a run with %s: the first trial of this one will move it to %s\n", s.out, folder.Differs, folder.Path("previous"))
+		fmt.Fprintf(std.err, "%s holds a run with %s: the first trial of this one will move it to %s\n", s.out, folder.Differs,
+			folder.Path("previous"))
 	}
 	if err := s.writeProblem(ctx); err != nil {
 		return nil, err
 	}
-	printSetting(stdout, &s.setting)
-	err = s.compute(ctx, folder, stderr)
+	printSetting(std.out, &s.setting)
+	err = s.compute(ctx, folder, std.err)
 	var sum *simulation.Summary
 	if len(folder.Done) > 0 && (err == nil || errors.Is(err, context.Canceled)) {
 		sum = folder.Summary()
 		if failed := errors.Join(folder.WriteResults(sum), folder.Close()); failed != nil {
 			return nil, failed
 		}
-		printSummary(stdout, sum, folder)
+		printSummary(std.out, sum, folder)
 	}
 	switch done := len(folder.Done); {
 	case errors.Is(err, context.Canceled) && done == 0:
@@ -158,7 +159,8 @@ func printSummary(w io.Writer, sum *simulation.Summary, folder *simulation.Folde
 			}
 			row = append(row, iterations)
 		}
-		t = append(t, append(row, fmt.Sprintf("%.1f", m.Bytes/1e6), fmt.Sprintf("%.1f s", m.Communication), fmt.Sprintf("%.2g s", m.Computation)))
+		t = append(t, append(row, fmt.Sprintf("%.1f", m.Bytes/1e6), fmt.Sprintf("%.1f s", m.Communication),
+			fmt.Sprintf("%.2g s", m.Computation)))
 	}
 	t.Write(w)
 	trials := "One trial"

@@ -58,26 +58,32 @@ const maxRows = 2e7
 func (f *simulateFlags) problemRows() []options.Option {
 	s := &f.setting
 	return []options.Option{
-		{Name: "preset", Value: options.Text(&f.preset), Usage: "run the settings `NAME`: fig1 or fig2 of the paper, or a panel such as fig1a; one-round; " +
-			"frontier, noise, kappa beyond the paper. Other flags override their values"},
+		{Name: "preset", Value: options.Text(&f.preset),
+			Usage: "run the settings `NAME`: fig1 or fig2 of the paper, or a panel such as fig1a; one-round; " +
+				"frontier, noise, kappa beyond the paper. Other flags override their values"},
 		{Name: "nodes", Value: options.Count(&s.Nodes, 1, simulation.MaxNodes), Usage: "number of nodes `L`"},
 		{Name: "features", Value: options.Count(&s.Features, 1, many), Usage: "number of features `d`"},
 		{Name: "tasks", Value: options.Count(&s.Tasks, 1, many), Usage: "number of tasks `T`, dealt evenly to the nodes"},
 		{Name: "samples", Value: options.Count(&s.Samples, 1, many), Usage: "samples `n` of each task"},
 		{Name: "rank", Value: options.Count(&s.Rank, 1, many), Usage: "rank `r` of the representation"},
-		{Name: "noise", Value: options.Number(&s.Noise, options.Range{Most: huge}), Usage: "standard deviation `SD` of the noise on y (default 0)"},
-		{Name: "kappa", Value: options.Number(&s.Kappa, options.Range{Least: 1, Most: difalt.MaxKappa}), Usage: "condition number `K` of the coefficients, " +
-			"at least 1 (default: Gaussian coefficients, as in the paper)"},
+		{Name: "noise", Value: options.Number(&s.Noise, options.Range{Most: huge}),
+			Usage: "standard deviation `SD` of the noise on y (default 0)"},
+		{Name: "kappa", Value: options.Number(&s.Kappa, options.Range{Least: 1, Most: difalt.MaxKappa}),
+			Usage: "condition number `K` of the coefficients, " +
+				"at least 1 (default: Gaussian coefficients, as in the paper)"},
 		{Name: "graph", Value: options.Text(&s.Graph), Usage: "`KIND` of graph: " + topology.Specs() + "; P is the probability of an edge"},
-		{Name: "weights", Value: options.Text(&s.Weights), Usage: "`KIND` of mixing weights: metropolis, equal (the paper's formula), lazy-metropolis"},
+		{Name: "weights", Value: options.Text(&s.Weights),
+			Usage: "`KIND` of mixing weights: metropolis, equal (the paper's formula), lazy-metropolis"},
 	}
 }
 
 func (f *simulateFlags) algorithmRows() []options.Option {
 	s := &f.setting
 	return append([]options.Option{
-		{Name: "method", Value: options.List(&s.Methods), Usage: "`LIST` of dif, altgdmin, dec, dgd, and accelerated:CODEC with messages in float64, int16 or int8"},
-		{Name: "reference", Value: options.Text(&s.Reference), Usage: "measure distances from the `KIND` of U: truth, or pooled, the minimiser for the data of all nodes"},
+		{Name: "method", Value: options.List(&s.Methods),
+			Usage: "`LIST` of dif, altgdmin, dec, dgd, and accelerated:CODEC with messages in float64, int16 or int8"},
+		{Name: "reference", Value: options.Text(&s.Reference),
+			Usage: "measure distances from the `KIND` of U: truth, or pooled, the minimiser for the data of all nodes"},
 	}, iterationRows(&s.Rounds, &s.InitRounds, &s.PowerIterations, &s.Iterations, &s.Seed, &f.workers)...)
 }
 
@@ -85,8 +91,10 @@ func (f *simulateFlags) algorithmRows() []options.Option {
 func iterationRows(rounds, start, power, iterations *int, seed *uint64, workers *int) []options.Option {
 	return []options.Option{
 		{Name: "rounds", Value: options.Count(rounds, 1, difalt.MaxRounds), Usage: "average in `N` rounds in an iteration, T_con"},
-		{Name: "init-rounds", Value: options.Count(start, 1, difalt.MaxRounds), Usage: "average in `N` rounds in the initialisation (default: as --rounds, at least 10)"},
-		{Name: "power-iterations", Value: options.Count(power, 1, difalt.MaxIterations), Usage: "initialise by `N` power iterations, T_pm (default: 30, of accelerated 2 to 4)"},
+		{Name: "init-rounds", Value: options.Count(start, 1, difalt.MaxRounds),
+			Usage: "average in `N` rounds in the initialisation (default: as --rounds, at least 10)"},
+		{Name: "power-iterations", Value: options.Count(power, 1, difalt.MaxIterations),
+			Usage: "initialise by `N` power iterations, T_pm (default: 30, of accelerated 2 to 4)"},
 		{Name: "iterations", Value: options.Count(iterations, 1, difalt.MaxIterations), Usage: "end after `N` iterations, T_GD"},
 		{Name: "seed", Value: options.Seed(seed), Usage: "seed `N` of all random numbers"},
 		{Name: "workers", Value: options.Count(workers, 0, kernel.MaxWorkers), Usage: "use `N` threads (default: all processors)"},
@@ -95,10 +103,14 @@ func iterationRows(rounds, start, power, iterations *int, seed *uint64, workers 
 
 func (f *simulateFlags) runRows() []options.Option {
 	return []options.Option{
-		{Name: "trials", Value: options.Count(&f.trials, 1, many), Usage: "independent draws `N` of graph and data (100 with a preset of the paper, 5 with the others)"},
-		{Name: "time-model", Value: options.Text(&f.timeModel), Usage: "communication time by `NAME`: paper (50 ms + 8 d r/1e9 s a round, its formula), paper-text (5 ms and 1 Gbit/s)"},
-		{Name: "latency", Value: options.Span(&f.latency, "", 0), Usage: "latency `TIME` of a message, as 20ms (default: that of the model)"},
-		{Name: "bandwidth", Value: options.Number(&f.bandwidth, positive), Usage: "bandwidth of a link in `BITS` per second (default: that of the model)"},
+		{Name: "trials", Value: options.Count(&f.trials, 1, many),
+			Usage: "independent draws `N` of graph and data (100 with a preset of the paper, 5 with the others)"},
+		{Name: "time-model", Value: options.Text(&f.timeModel),
+			Usage: "communication time by `NAME`: paper (50 ms + 8 d r/1e9 s a round, its formula), paper-text (5 ms and 1 Gbit/s)"},
+		{Name: "latency", Value: options.Span(&f.latency, "", 0),
+			Usage: "latency `TIME` of a message, as 20ms (default: that of the model)"},
+		{Name: "bandwidth", Value: options.Number(&f.bandwidth, positive),
+			Usage: "bandwidth of a link in `BITS` per second (default: that of the model)"},
 		{Name: "jitter", Value: options.Span(&f.jitter, "", 0), Usage: "largest random part `TIME` of a message's time (default: none)"},
 		{Name: "out", Value: options.Text(&f.out), Usage: "write to the folder `DIR`, the runs of a preset to folders in it"},
 		{Name: "export", Value: options.Text(&f.export), Usage: "write the problem of trial 1 to `FILE`.npz as well"},

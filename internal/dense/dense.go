@@ -104,23 +104,6 @@ func MulNN(dst, a, b blas64.GeneralCols) {
 	}
 }
 
-// MulVec computes dst = A x; dst gets a.Rows entries.
-func MulVec(dst []float64, a blas64.GeneralCols, x []float64) {
-	check(a, a.Rows)
-	if len(x) < a.Cols || len(dst) < a.Rows {
-		panic(shortVector)
-	}
-	full := whole(a)
-	if full > 0 {
-		tile.MulTransposed(dst, a.Data, a.Stride, x, a.Cols, full, tile.Hint{})
-	}
-	rest := dst[full:a.Rows]
-	clear(rest)
-	for j := 0; j < a.Cols && len(rest) > 0; j++ {
-		Axpy(x[j], column(a, full, j), rest)
-	}
-}
-
 // Residual computes e = A x - y and returns e'e. e and y may be the same slice.
 func Residual(e []float64, a blas64.GeneralCols, x, y []float64) float64 {
 	check(a, a.Rows)

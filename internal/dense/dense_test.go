@@ -76,12 +76,6 @@ func TestPanics(t *testing.T) {
 		"MulNN, d < 0":               func() { dense.MulNN(of(-1, r), of(-1, n), of(n, r)) },
 		"MulNN, n < 0":               func() { dense.MulNN(of(d, r), of(d, -1), of(-1, r)) },
 		"MulNN, r < 0":               func() { dense.MulNN(of(d, -1), of(d, n), of(n, -1)) },
-		"MulVec, n < 0":              func() { dense.MulVec(x, of(d, -1), x) },
-		"MulVec, d < 0":              func() { dense.MulVec(x, of(-1, n), x) },
-		"MulVec, stride":             func() { dense.MulVec(x, stride(of(d, n)), x) },
-		"MulVec, short a":            func() { dense.MulVec(x, short(of(d, n)), x) },
-		"MulVec, x":                  func() { dense.MulVec(x, of(d, n), x[:n-1]) },
-		"MulVec, y":                  func() { dense.MulVec(x[:d-1], of(d, n), x) },
 		"SumDifferences, d < 0":      func() { dense.SumDifferences(x, of(-1, n), 0, nil, nil) },
 		"SumDifferences, stride":     func() { dense.SumDifferences(x, stride(of(d, n)), 0, nil, nil) },
 		"SumDifferences, padding":    func() { dense.SumDifferences(x, of(d-1, n), 0, nil, nil) },
@@ -123,7 +117,6 @@ func TestDoesNotAllocate(t *testing.T) {
 			"MulTN":    func() { dense.MulTN(of(30, 4, 30, y), of(40, 30, 40, x), of(40, 4, 40, z)) },
 			"AddMulNT": func() { dense.AddMulNT(of(40, 4, 40, y), of(40, 8, 40, x), of(4, 8, 4, z)) },
 			"MulNN":    func() { dense.MulNN(of(40, 7, 40, y), of(40, 5, 40, z), of(5, 7, 5, x)) },
-			"MulVec":   func() { dense.MulVec(y, of(40, 30, 40, x), z) },
 			"Residual": func() { dense.Residual(y, of(30, 4, 30, x), z, z) },
 		} {
 			if n := testing.AllocsPerRun(5, f); n != 0 {
@@ -167,7 +160,7 @@ func TestUnpadded(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		for d := range most {
 			a, b, c, w := padded(rng, d, cols), padded(rng, d, 2), padded(rng, d, 2), padded(rng, 2, cols)
-			product, sum, v := padded(rng, cols, 2), c, make([]float64, d)
+			product, sum := padded(rng, cols, 2), c
 			sum.Data = slices.Clone(c.Data)
 			dense.MulTN(product, a, b)
 			same(t, "MulTN", product, func(i, j int) (sum float64) {
@@ -181,13 +174,6 @@ func TestUnpadded(t *testing.T) {
 				sum := at(c, i, j)
 				for k := range cols {
 					sum += at(a, i, k) * at(w, j, k)
-				}
-				return sum
-			})
-			dense.MulVec(v, a, product.Data[:cols])
-			same(t, "MulVec", of(d, 1, max(d, 1), v), func(i, _ int) (sum float64) {
-				for k := range cols {
-					sum += at(a, i, k) * product.Data[k]
 				}
 				return sum
 			})

@@ -47,8 +47,7 @@ func FinalSchedule(e *kernel.Executor, step func()) (schedule string) {
 	return schedule
 }
 
-// Reduce lets the steps to come read copies of the samples in 16 bits, a little away from
-// an anchor.
+// Reduce lets the following steps read copies of the samples in 16 bits, near a reference.
 func (it *Iteration) Reduce() {
 	for _, g := range it.groups {
 		g.EnableMixedPrecision()
@@ -113,7 +112,7 @@ func NewCeiling(pool *kernel.Pool, nodes ...*kernel.Tasks) *Ceiling {
 	}
 	c := &Ceiling{pool: pool, bytes: make([]float64, bytes/8), out: make([]slot, pool.Workers())}
 	for i := range c.bytes {
-		c.bytes[i] = 1 // pages that were never written are all the same memory
+		c.bytes[i] = 1 // or all pages would be one page of zeros
 	}
 	one := func(w int) { c.readPart(w, false) }
 	four := func(w int) { c.readPart(w, true) }

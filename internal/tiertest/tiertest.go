@@ -7,8 +7,8 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// Each is Every for what calls the tiles and has no code of its own for a tier: with -short, which is for other builds
-// and processors, it runs the test for the tier in use.
+// Each is Every for packages that call the tiles and have no code of their own for a tier: with -short, which
+// is for other builds and processors, it runs the test for the tier in use.
 func Each(t *testing.T, f func(t *testing.T)) { on(t, testing.Short(), f) }
 
 // Every runs a test once for every CPU tier of this machine and build, and with the race detector,
@@ -34,8 +34,8 @@ func on(t *testing.T, one bool, f func(t *testing.T)) {
 	}
 }
 
-// Edge returns what copies slices of up to n float64, each in place of the one before, to the beginning or the end of
-// memory beyond which nothing can be read.
+// Edge returns what copies slices of up to n float64, each in place of the one before, to the beginning or
+// the end of memory beyond which nothing can be read.
 func Edge(t testing.TB, n int) func(x []float64, front bool) []float64 {
 	mem := Guarded(t, n)
 	return func(x []float64, front bool) []float64 {

@@ -14,12 +14,12 @@ const (
 	largestBlocked = 768 << 10
 )
 
-// blocked reports whether mulBasis takes features in blocks: a group of columns of so many
-// leaves the first-level cache from one tile to the next. Tasks that are too large for the
-// second level come from memory twice, faster in whole rows, which the processor's own
-// prefetching follows. What it is depends on no processor, since it changes bits.
-func blocked(n, d, size int) bool {
-	return accelerated() && d >= 2*blockDepth && n*d*size <= largestBlocked
+// blocked reports whether mulBasis takes features in blocks: a group of columns with d features leaves the
+// first-level cache from one tile to the next. Tasks that are too large for the second level come from memory
+// twice, faster in whole rows, which the processor's own prefetching follows; but the columns that float32
+// does not pack are more than its rows. The answer does not depend on the processor, since it changes bits.
+func blocked(n, d, r, size int) bool {
+	return accelerated() && d >= 2*blockDepth && (n*d*size <= largestBlocked || size == 4 && r >= PackWidth)
 }
 
 // mulBlocks is mulBasis in blocks of features, whose products are added up: a basis that the
@@ -41,7 +41,7 @@ func mulBlocks[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu i
 					columns = narrow.width
 				}
 				done += rows * depth * columns
-				ahead := bytes*done/work - asked
+				ahead := int(float64(bytes)*float64(done)/float64(work)) - asked
 				mulDots(&t[0], rows, nil, 0, &x[i*ldx+k], ldx, &u[j*ldu+k], ldu, rows, depth, columns, ahead, h.skip(asked))
 				asked += ahead
 				addProducts(a[j*lda+i:], lda, t[:], rows, columns, k > 0)
@@ -65,8 +65,8 @@ func addProducts(a []float64, lda int, t []float64, rows, columns int, add bool)
 	}
 }
 
-// evenly returns the length of pieces into which to cut n: at most so many, as few pieces as
-// that takes, and of about equal length, a multiple of step. most is one too.
+// evenly returns the length of pieces into which to cut n: at most "most", as few pieces as possible, and of
+// about equal length, a multiple of step. most is a multiple of step too.
 func evenly(n, most, step int) int {
 	pieces := (n + most - 1) / most
 	return ((n+pieces-1)/pieces + step - 1) / step * step

@@ -24,7 +24,6 @@ type Ops struct {
 	MulBasis32   func(a []float64, lda int, x []float32, ldx int, u []float64, ldu int, n, d, r int, h tile.Hint)
 	PackBasis    func(p, u []float64, ldu, d, r int)
 	MulPacked    func(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, h tile.Hint)
-	MulPacked32  func(a []float64, lda int, x []float32, ldx int, p []float64, n, d, r int, h tile.Hint)
 	LeastSquares func(b, e, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi, squares float64)
 
 	Orthogonalize func(b, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi float64)
@@ -63,8 +62,7 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("MulBasis", o.MulBasis != nil, mulBasis("MulBasis", o.MulBasis))
 	add("MulBasis32", o.MulBasis32 != nil, mulBasis("MulBasis32", o.MulBasis32))
 	add("PackBasis", o.PackBasis != nil, o.packBasis)
-	add("MulPacked", o.MulPacked != nil, mulPacked("MulPacked", o.PackBasis, o.MulPacked))
-	add("MulPacked32", o.MulPacked32 != nil, mulPacked("MulPacked32", o.PackBasis, o.MulPacked32))
+	add("MulPacked", o.MulPacked != nil, o.mulPacked)
 	add("MulTransposed", o.MulTransposed != nil, mulTransposed("MulTransposed", o.MulTransposed))
 	add("MulTransposed32", o.MulTransposed32 != nil, mulTransposed("MulTransposed32", o.MulTransposed32))
 	add("MulBasisHalf", o.MulBasisHalf != nil, o.mulBasisHalf)

@@ -1,12 +1,7 @@
 package tile
 
-import (
-	"math"
-	"unsafe"
-)
-
-// The exported operations call functions of the same name in lower case, of which
-// each architecture has its own: tile_amd64.go, tile_arm64.go, noasm.go.
+// Each exported operation calls a function of the same name in lower case, which every architecture defines:
+// see tile_amd64.go, tile_arm64.go and noasm.go.
 
 // While a task is computed the tiles prefetch what is used next, as many bytes in all as
 // the task has. basisShare is the usual share of a group of up to maxDots columns in MulBasis,
@@ -20,9 +15,6 @@ const basisShare = 6
 // window the order of the requests does not matter.
 const Window = 64 << 10
 
-// maxDots is the widest group of columns of a dot tile.
-const maxDots = 6
-
 // MulBasis computes A = X U; see mulBasisGeneric. Tiers without prefetching ignore h.
 func MulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
 	raceRead(x, n, Pad(d), ldx)
@@ -31,30 +23,23 @@ func MulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	mulBasis(a, lda, x, ldx, u, ldu, n, d, r, h)
 }
 
-// Packed returns how many of the first columns of a basis of d features and rank r are
-// faster multiplied by MulPacked than by MulBasis: 0, r, or a multiple of PackWidth.
-func Packed(d, r int) int { return packed(d, r) }
+// Packed returns how many of the first columns of a basis of d features and rank r are faster multiplied by
+// MulPacked than by MulBasis, for samples of size bytes: 0, r, or a multiple of PackWidth.
+func Packed(d, r, size int) int { return packed(d, r, size) }
 
-// Blocked reports whether MulBasis takes n rows of d features of so many bytes in blocks of
-// features: then they are not used one row after the other, and Schedule.Ahead means nothing.
-func Blocked(n, d, size int) bool { return blocked(n, d, size) }
+// Blocked reports whether MulBasis takes n rows of d features of size bytes in blocks of features for a basis
+// of rank r: then it does not use one row after the other, and Schedule.Ahead has no effect.
+func Blocked(n, d, r, size int) bool { return blocked(n, d, r, size) }
 
-// longRows reports whether rows of so many bytes are so long that those of one tile of
-// MulPacked fill a Window.
+// longRows reports whether the rows of one tile of MulPacked fill a Window, given the bytes of a row.
 func longRows(bytes int) bool { return PackRows*bytes > Window }
 
-// MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. It
-// prefetches as many bytes as x has, or, if the schedule is a near one, the next features
-// of the same rows; h.Next must be where the rows that follow these ones start then. With
-// float32 it uses the end of p, behind the basis, as scratch memory: one p serves one
-// goroutine at a time.
-func MulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, h Hint) {
+// MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. It prefetches as many bytes as
+// x has, or, if the schedule is a near one, the next features of the same rows; h.Next must be where the rows
+// that follow these ones start then.
+func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, h Hint) {
 	raceRead(x, n, Pad(d), ldx)
-	basis := PackedLen(d, r) - PackRows*wideDepth
-	raceRead(p, 1, basis, 0)
-	if unsafe.Sizeof(*new(F)) == 4 {
-		raceWrite(p[basis:], 1, PackRows*wideDepth, 0)
-	}
+	raceRead(p, 1, PackedLen(d, r), 0)
 	raceWrite(a, r, n, lda)
 	mulPacked(a, lda, x, ldx, p, n, d, r, h)
 }
@@ -176,54 +161,6 @@ func Transpose(dst []float64, ldd int, src []float64, lds, m, n int) {
 	}
 }
 
-func transposeGeneric(dst []float64, ldd int, src []float64, lds, m, n int) {
-	const few = 8 // lines that the first-level cache keeps, whatever the strides
-	for i := 0; i < m; i += few {
-		for j := range n {
-			for k := i; k < min(i+few, m); k++ {
-				dst[j*ldd+k] = src[k*lds+j]
-			}
-		}
-	}
-}
-
-// Size returns the largest absolute value in x, NaN if one of its entries is NaN, and the
-// sum of their squares, within n eps of it for the n of a few thousand entries that are
-// summed at a time. The length of x is a multiple of Width.
-func Size[F Float](x []F) (largest, squares float64) {
-	const together = 4096
-	raceRead(x, 1, len(x), 0)
-	for len(x) > 0 {
-		part := x[:min(len(x), together)]
-		m, s := size(part)
-		largest, squares = max(largest, m), squares+s
-		x = x[len(part):]
-	}
-	if squares != squares {
-		largest = squares
-	}
-	return largest, squares
-}
-
-// sizeGeneric returns the largest absolute value in x, which means nothing if there is NaN
-// among them, and the sum of the squares.
-func sizeGeneric[F Float](x []F) (largest, squares float64) {
-	var sums [Width]float64
-	for ; len(x) >= Width; x = x[Width:] {
-		for k, v := range x[:Width] {
-			w := math.Abs(float64(v))
-			sums[k] += w * w
-			if w > largest {
-				largest = w
-			}
-		}
-	}
-	for _, s := range sums {
-		squares += s
-	}
-	return largest, squares
-}
-
 // SumDifferences computes sums of weighted differences of rows; see
 // sumDifferencesGeneric. All tiers have the same bits.
 func SumDifferences(sum, x []float64, ldx, own int, rows []int, w []float64, n int) {
@@ -233,18 +170,4 @@ func SumDifferences(sum, x []float64, ldx, own int, rows []int, w []float64, n i
 		raceRead(x[row*ldx:], 1, Pad(n), 0)
 	}
 	sumWeighted(sum, x, ldx, own, rows, w, n)
-}
-
-// sumDifferencesGeneric computes, in this order, every operation rounded,
-//
-//	sum[k] = sum_i w[i] * (x[rows[i]*ldx+k] - x[own*ldx+k]),  k < Pad(n).
-func sumDifferencesGeneric(sum, x []float64, ldx, own int, rows []int, w []float64, n int) {
-	sum = sum[:Pad(n)]
-	clear(sum)
-	from := x[own*ldx:][:len(sum)]
-	for i, row := range rows {
-		for k, v := range x[row*ldx:][:len(sum)] {
-			sum[k] += float64(w[i] * (v - from[k])) // or arm64 would not round the product
-		}
-	}
 }

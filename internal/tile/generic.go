@@ -27,29 +27,19 @@ func mulBasisGeneric[F Float](a []float64, lda int, x []F, ldx int, u []float64,
 // PackWidth is the number of basis columns that share a packed panel.
 const PackWidth = 16
 
-// PackRows is how many rows of samples MulPacked takes at a time at most.
-const PackRows = 12
-
-// wideDepth is the number of features of these rows in float32 that are converted at
-// a time: so many stay in the first-level cache.
-const wideDepth = 64
-
-// PackedLen returns the length of a packed basis, with the scratch memory of
-// MulPacked for float32 behind it.
-func PackedLen(d, r int) int {
-	return Pad(d)*((r+PackWidth-1)&^(PackWidth-1)) + PackRows*wideDepth
-}
+// PackedLen returns the length of a packed basis.
+func PackedLen(d, r int) int { return Pad(d) * ((r + PackWidth - 1) &^ (PackWidth - 1)) }
 
 // mulPackedGeneric computes A = X U as mulBasisGeneric does, for u in the layout
 // of packBasisGeneric.
-func mulPackedGeneric[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int) {
+func mulPackedGeneric(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int) {
 	d = Pad(d)
 	for j := range r {
 		at := (j&^(PackWidth-1))*d + j&(PackWidth-1) // of row 0 in column j
 		for i := range n {
 			var s float64
 			for k, v := range x[i*ldx:][:d] {
-				s += float64(v) * p[at+k*PackWidth]
+				s += v * p[at+k*PackWidth]
 			}
 			a[j*lda+i] = s
 		}
@@ -90,8 +80,8 @@ func Eliminated(work []float64, n, r int) (w []float64, ldw int, f []float64, ld
 	return work[:end], ldw, work[end:][:r*ldf], ldf
 }
 
-// SetApart returns the share of the squares of an n x r matrix that w_k'w_k must exceed, (2 max(n, r) eps)^2: less is
-// rounding.
+// SetApart returns the share of the squares of an n x r matrix that w_k'w_k must exceed, (2 max(n, r) eps)^2:
+// less is rounding.
 func SetApart(n, r int) float64 {
 	most := max(n, r)
 	return float64(most*most) * 0x1p-102
@@ -102,18 +92,17 @@ func SetApart(n, r int) float64 {
 // A = QR, and hi, the sum of the squares of A: when lo is not far above the rounding of hi,
 // or one of them is not finite, A is not known to have full rank.
 //
-// It orthogonalises [A y] by modified Gram-Schmidt, without square roots:
-// with x = a_k, f_kj = x'a_j / x'x and a_j -= f_kj x for all j > k, the unit upper
-// triangular system sum_j f_kj b_j = f_ky remains. For least squares that is as
-// stable as Householder QR: it is Householder QR of [0 0; A y], to the rounding
-// (Bjorck and Paige, 1992), as long as y is treated as a column, as here. It has
-// half of the latency, no square root and no special row, and latency is what
-// small problems spend. What is left of y is y - A b, to the rounding of A b and y, however ill-conditioned
-// A is: A is W F, and y is that and W f_y, each to the rounding.
+// It orthogonalises [A y] by modified Gram-Schmidt, without square roots: with x = a_k, f_kj = x'a_j / x'x
+// and a_j -= f_kj x for all j > k, the unit upper triangular system sum_j f_kj b_j = f_ky remains. For least
+// squares that is as stable as Householder QR: it is Householder QR of [0 0; A y], to the rounding (Bjorck
+// and Paige, 1992), as long as y is treated as a column, as here. It has half of the latency, no square root
+// and no special row, and latency is what small problems spend. The remainder of y is y - A b, to the
+// rounding of A b and y, for any condition of A: A is W F, and y is the remainder and W f_y, each to the
+// rounding.
 //
-// A column of which next to nothing is left, x'x <= SetApart(n, r) times the squares of A, is
-// set apart: its f_kj are zero. So b_k is zero, and the other columns are those of a matrix of
-// full rank; column k is sum_i f_ik a_i over those before it, and x.
+// A column whose remainder is small, x'x <= SetApart(n, r) times the squares of A, is dropped as numerically
+// dependent: its f_kj are zero. So b_k is zero, and the other columns are those of a matrix of full rank;
+// column k is the sum of f_ik a_i over the columns before it, and x.
 func leastSquaresGeneric(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
 	w, ldw, f, ldf := Eliminated(work, n, r)
 	for j := range r {
@@ -139,7 +128,7 @@ func leastSquaresGeneric(b, a []float64, lda, n, r int, y, work []float64) (lo, 
 			fj := Dot(x, c) / s
 			row[j] = fj
 			if k == r-1 {
-				break // LeastSquares makes e of it
+				break // LeastSquares computes the residual from it
 			}
 			for i, v := range x {
 				c[i] -= fj * v
@@ -251,7 +240,7 @@ func panelGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, 
 	}
 }
 
-// Dot returns x'y, as four sums, of which none waits for another.
+// Dot returns x'y, as four independent sums.
 func Dot(x, y []float64) float64 {
 	var s0, s1, s2, s3 float64
 	for ; len(x) >= 4; x, y = x[4:], y[4:] {
@@ -277,4 +266,50 @@ func MaxAbs[F Float](x []F) float64 {
 		m = max(m, math.Float64bits(float64(v))&^sign)
 	}
 	return math.Float64frombits(m)
+}
+
+// transposeGeneric sets the rows of dst to the columns of src.
+func transposeGeneric(dst []float64, ldd int, src []float64, lds, m, n int) {
+	const few = 8 // lines that the first-level cache keeps, whatever the strides
+	for i := 0; i < m; i += few {
+		for j := range n {
+			for k := i; k < min(i+few, m); k++ {
+				dst[j*ldd+k] = src[k*lds+j]
+			}
+		}
+	}
+}
+
+// sumDifferencesGeneric computes, in this order, every operation rounded,
+//
+//	sum[k] = sum_i w[i] * (x[rows[i]*ldx+k] - x[own*ldx+k]),  k < Pad(n).
+func sumDifferencesGeneric(sum, x []float64, ldx, own int, rows []int, w []float64, n int) {
+	sum = sum[:Pad(n)]
+	clear(sum)
+	from := x[own*ldx:][:len(sum)]
+	for i, row := range rows {
+		for k, v := range x[row*ldx:][:len(sum)] {
+			sum[k] += float64(w[i] * (v - from[k])) // or arm64 would not round the product
+		}
+	}
+}
+
+// Size returns the largest absolute value in x, NaN if one of its entries is NaN, and the sum of their
+// squares, within n eps of it for n of some 500 entries. The length of x is a multiple of Width.
+func Size[F Float](x []F) (largest, squares float64) {
+	const together = 4096
+	for len(x) > 0 {
+		part := x[:min(len(x), together)]
+		var sums [Width]float64
+		for i := 0; i < len(part); i += Width {
+			for k, v := range part[i:][:Width] {
+				sums[k] += float64(v) * float64(v)
+			}
+		}
+		for _, s := range sums {
+			squares += s
+		}
+		largest, x = max(largest, MaxAbs(part)), x[len(part):]
+	}
+	return largest, squares
 }

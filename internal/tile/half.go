@@ -2,12 +2,11 @@ package tile
 
 import "math"
 
-// Samples of 16 bits (IEEE 754 binary16, "half") are a copy of samples in which every
-// feature has a scale of its own. They are multiplied in float32. Their rows, and the
-// columns and vectors of float32 that go with them, are padded with zeros to a multiple
-// of HalfWidth. No entry is infinite or NaN.
+// Samples of 16 bits (IEEE 754 binary16, "half") are a copy of samples with a scale for every feature. They
+// are multiplied in float32. Their rows, and the columns and vectors of float32 that go with them, are padded
+// with zeros to a multiple of HalfWidth. No entry is infinite or NaN.
 //
-// As of the other operations, tiers compute the same to rounding, not bit by bit: an entry
+// Tiers compute the same to rounding, not bit by bit: an entry
 // of MulBasisHalf and of MulTransposedHalf is within n eps sum |x||y| of the exact one, for
 // n terms and the eps of float32. Halve has the same bits everywhere.
 
@@ -116,8 +115,8 @@ func addScaledGeneric(v, w, s []float64, g []float32, n int) {
 //
 //	dst[k] = (x[k]-c[k]) * s[k],  k < Pad(n),
 //
-// and returns the sum of the squares of what it has converted: where that is less than
-// HalfMax squared, all of them were in range. The bits are the same on all tiers.
+// and returns the sum of the squares of the converted numbers: if it is less than HalfMax squared, all of
+// them were in range. The bits are the same on all tiers.
 func halveGeneric[F Float](dst []uint16, x []F, c, s []float64, n int) float64 {
 	sum := 0.0
 	for k, v := range x[:Pad(n)] {

@@ -28,7 +28,7 @@ func mulTransposedHalf(g []float32, x []uint16, ldx int, e []float32, n, d int, 
 }
 
 func addScaled(v, w, s []float64, g []float32, n int) {
-	if !accelerated() || n == 0 {
+	if tiles.addScaled == 0 || n == 0 {
 		addScaledGeneric(v, w, s, g, n)
 		return
 	}
@@ -38,7 +38,7 @@ func addScaled(v, w, s []float64, g []float32, n int) {
 }
 
 func halve[F Float](dst []uint16, x []F, c, s []float64, n int) float64 {
-	if !accelerated() || n == 0 {
+	if tiles.halve == 0 || tiles.halve32 == 0 || n == 0 {
 		return halveGeneric(dst, x, c, s, n)
 	}
 	n = Pad(n)

@@ -2,7 +2,7 @@
 
 package tile
 
-// Race says that this build has the race detector.
+// Race reports whether this build has the race detector.
 const Race = false
 
 func raceRead[T any]([]T, int, int, int)  {}

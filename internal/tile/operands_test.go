@@ -231,7 +231,7 @@ func (r *run) hint(x []float64) uintptr {
 
 // scheduled returns what to prefetch by one of the schedules for rank cols, or by none.
 func (r *run) scheduled(x []float64, cols int) tile.Hint {
-	all := append(tile.Schedules(1, max(cols, 1)), nil)
+	all := append(tile.Schedules(1, max(cols, 1), 8), nil)
 	return tile.Hint{Next: r.hint(x), Eighths: r.rng.IntN(9), Schedule: all[r.rng.IntN(len(all))]}
 }
 

@@ -2,15 +2,19 @@
 
 package tile
 
+func activate() {}
+
+func scheduled() bool { return false }
+
 // What follows has tiles on amd64 only. With NEON the tiles of mulBasis do as well on any rank.
 
-func blocked(int, int, int) bool { return false }
+func blocked(int, int, int, int) bool { return false }
 
-func packed(int, int) int { return 0 }
+func packed(int, int, int) int { return 0 }
 
 func transpose([]float64, int, []float64, int, int, int) (rows, columns int) { return 0, 0 }
 
-func mulPacked[F Float](a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, _ Hint) {
+func mulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, _ Hint) {
 	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
 }
 
@@ -19,8 +23,6 @@ func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, _ ui
 }
 
 func rotateRows(z []float64, ldz int, c, s []float64, n int) { rotateGeneric(z, ldz, c, s, n) }
-
-func size[F Float](x []F) (largest, squares float64) { return sizeGeneric(x) }
 
 func halve[F Float](dst []uint16, x []F, c, s []float64, n int) float64 {
 	return halveGeneric(dst, x, c, s, n)

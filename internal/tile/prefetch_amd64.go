@@ -4,11 +4,10 @@ package tile
 
 import "unsafe"
 
-// A prefetch says which memory a tile brings into the second-level cache while it
-// computes. It is cut into streams of equal length that begin at next, next + apart,
-// next + 2 apart and so on. With every step, of as many features as a cache line holds
-// of the numbers it computes in, the tile prefetches one cache line of each stream; a full
-// step then moves all streams on by pace bytes.
+// A prefetch is the memory that a tile brings into the second-level cache while it computes. It is cut into
+// streams of equal length that begin at next, next + apart, next + 2 apart and so on. With every step, which
+// is a cache line of the numbers that it computes in, the tile prefetches one line of each stream, and moves
+// all streams on by pace bytes.
 //
 // Several slow streams are faster than one fast one, because the hardware prefetcher of
 // the second-level cache joins in: it follows every stream and has enough time to fetch
@@ -17,80 +16,55 @@ import "unsafe"
 type prefetch struct {
 	next        uintptr
 	apart, pace int
-	// more streams: moreStreams times as many for mulTransposed, and twice as many, of half the
-	// length, for mulBasis on AVX-512. Each of these moves on by
-	// half a line a step, so that two steps in a row prefetch the same line, as happens on
-	// AVX2, whose tiles are half as high. The second request makes up for the first where
-	// the processor dropped it, as it seems to do under load: reading a task that had been
-	// prefetched completely took 7 us instead of 3 (Ice Lake).
-	more bool
+	// twice as many streams, of half the length, for mulBasis on AVX-512. Each of these moves on by half a
+	// line a step, so that two steps in a row prefetch the same line, as happens on AVX2, whose tiles are
+	// half as high. The second request makes up for the first where the processor dropped it, as it seems to
+	// do under load: reading a task that had been prefetched completely took 7 us instead of 3 (Ice Lake).
+	twice bool
 	// Structs of more than four fields are not kept in registers: to copy this one took 20 ns once.
-}
-
-// newPrefetch returns how to prefetch the given number of bytes from next on in so many
-// steps. If next is zero there is nothing to prefetch: the tile then
-// names the line at here, which is in the cache, over and over.
-func newPrefetch[X any](next uintptr, bytes int, steps float64, streams int, more bool, here *X) prefetch {
-	if next == 0 || bytes == 0 {
-		return prefetch{next: uintptr(unsafe.Pointer(here)), more: more}
-	}
-	pace := int(float64(bytes)/(steps*float64(streams))+1.99) &^ 1
-	return prefetch{next, bytes / streams, pace, more}
-}
-
-// basisStreams and gradientStreams return the numbers of streams of mulBasis and of
-// mulTransposed, unless they use more, for samples of size bytes: what a step reads of
-// float32, and of 16 bits, is half as long as of float64. The generator of the tiles has
-// the same numbers.
-func basisStreams(size uintptr) int {
-	if size == 8 {
-		return 3
-	}
-	return 2
-}
-
-func gradientStreams(size uintptr) int {
-	if size == 8 {
-		return 2
-	}
-	return 1
 }
 
 // line is the size of a cache line.
 const line = 64
 
-// requestSteps is how many steps of a row share a round of prefetches in mulTransposed. The generator
-// has the same number.
-const requestSteps = 8
+// none returns the prefetch of nothing: the line at p, which is in the cache, over and over.
+func none[X any](p *X) prefetch { return prefetch{next: uintptr(unsafe.Pointer(p))} }
 
-// moreStreams is how many times as many streams mulTransposed uses where it would have to
-// skip lines otherwise.
-const moreStreams = 3
-
-// basisPrefetch is newPrefetch for mulBasis, and for mulBasisHalf, which has no tiles for
-// twice as many streams.
-func basisPrefetch[X any](h Hint, bytes int, steps float64, here *X) prefetch {
-	streams := basisStreams(unsafe.Sizeof(*here))
-	twice := active == AVX512 && unsafe.Sizeof(*here) > 2 && h.Next != 0 && h.Schedule != nil && h.Twice
-	if twice {
-		streams *= 2
-	}
-	return newPrefetch(h.Next, bytes, steps, streams, twice, here)
+// newPrefetch returns the prefetch of the given number of bytes from next on, for tiles of four rows that
+// take the given number of steps in all.
+func newPrefetch(next uintptr, bytes, steps, streams int) prefetch {
+	each := steps * streams
+	// An even number of bytes, since a block of two rows moves on by half.
+	return prefetch{next: next, apart: bytes / streams, pace: ((bytes+each-1)/each + 1) &^ 1}
 }
 
-// gradientPrefetch is newPrefetch for mulTransposed.
-func gradientPrefetch[X any](next uintptr, bytes int, steps float64, here *X) prefetch {
-	streams := gradientStreams(unsafe.Sizeof(*here))
-	const padding = 1.1 // of rows, of which the tiles skip some
-	more := next != 0 && float64(bytes) > padding*line*steps*float64(streams)
-	if more {
-		streams *= moreStreams
+// basisPrefetch returns the prefetch of the given number of bytes while X U takes some steps for each of n
+// rows. Twice as many streams are for tiles of four rows of float64 only, which are so long that the
+// processor can follow more.
+func basisPrefetch[X any](h Hint, bytes, n, steps int, here *X) prefetch {
+	if h.Next == 0 || bytes == 0 {
+		return none(here)
 	}
-	return newPrefetch(next, bytes, steps, streams, more, here)
+	size := int(unsafe.Sizeof(*here))
+	streams := basisStreams(size)
+	if tiles.twice > 0 && n >= 4 && size == 8 && h.Schedule == window {
+		k := newPrefetch(h.Next, bytes, n/4*steps, 2*streams)
+		k.twice = true
+		return k
+	}
+	return newPrefetch(h.Next, bytes, (n*steps+3)/4, streams)
 }
 
-// rows returns how many of n rows, during which so many bytes are prefetched, X U takes at a time: what is prefetched too early pushes out what is
-// used before.
+// gradientPrefetch returns the prefetch of the share of X'e, given the bytes of its samples and its steps.
+func gradientPrefetch[X any](h Hint, bytes, steps int, here *X) prefetch {
+	if bytes = bytes * h.Eighths / 8; h.Next == 0 || bytes == 0 {
+		return none(here)
+	}
+	return newPrefetch(h.Next, bytes, steps, gradientStreams(int(unsafe.Sizeof(*here))))
+}
+
+// rows returns how many of n rows X U takes at a time, given the bytes that it prefetches in all: memory that
+// is prefetched too early pushes out memory that is used before.
 func (h Hint) rows(n, bytes int) int {
 	if h.Next == 0 || h.Schedule == nil || bytes <= h.Ahead {
 		return n
@@ -101,7 +75,7 @@ func (h Hint) rows(n, bytes int) int {
 	return n
 }
 
-// skip returns the hint for the samples after those that prefetch so many bytes.
+// skip returns the hint for later samples, after others that prefetch the given number of bytes.
 func (h Hint) skip(bytes int) Hint {
 	if h.Next != 0 {
 		h.Next += uintptr(bytes)

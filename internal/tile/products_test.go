@@ -31,19 +31,16 @@ func mulBasis[F tile.Float](name string, op func(a []float64, lda int, x []F, ld
 	}
 }
 
-func mulPacked[F tile.Float](name string, pack func(p, u []float64, ldu, d, r int), op func(a []float64, lda int, x []F, ldx int, p []float64, n, d, r int, h tile.Hint)) func(*run, shape) {
-	return func(r *run, s shape) {
-		r.start()
-		x, ldx := samples[F](r, s)
-		u, ldu := r.padded("u", s.d, s.r)
-		p := r.alloc(tile.PackedLen(s.d, s.r))
-		pack(p, u, ldu, s.d, s.r)
-		// What is behind the packed basis is scratch memory.
-		r.input("p", p[:tile.Pad(s.d)*((s.r+tile.PackWidth-1)/tile.PackWidth*tile.PackWidth)])
-		a, lda := r.columns(s.n, s.r, 1)
-		op(a, lda, x, ldx, p, s.n, s.d, s.r, r.scheduled(a, s.r))
-		checkMulBasis(r, name, a, lda, x, ldx, u, ldu, s)
-	}
+func (o Ops) mulPacked(r *run, s shape) {
+	r.start()
+	x, ldx := samples[float64](r, s)
+	u, ldu := r.padded("u", s.d, s.r)
+	p := r.alloc(tile.PackedLen(s.d, s.r))
+	o.PackBasis(p, u, ldu, s.d, s.r)
+	r.input("p", p)
+	a, lda := r.columns(s.n, s.r, 1)
+	o.MulPacked(a, lda, x, ldx, p, s.n, s.d, s.r, r.scheduled(a, s.r))
+	checkMulBasis(r, "MulPacked", a, lda, x, ldx, u, ldu, s)
 }
 
 // packBasis holds every entry of the panels, and zeros where a panel has no column.

@@ -7,11 +7,11 @@ import (
 	"unsafe"
 )
 
-// Race says that this build has the race detector.
+// Race reports whether this build has the race detector.
 const Race = true
 
-// The race detector does not see what assembly reads and writes. raceRead and raceWrite
-// tell it: count vectors of n entries, ld apart. In other builds they do nothing.
+// The race detector does not see the reads and writes of assembly. raceRead and raceWrite report them: count
+// vectors of n entries, ld apart. In other builds they do nothing.
 
 func raceRead[T any](m []T, count, n, ld int) {
 	for i := range count {

@@ -128,8 +128,8 @@ func (r *run) residualOf(e []float64, squares float64, want []float64, size floa
 	r.element("LeastSquares, sum of squares", squares, &s, 0, 0)
 }
 
-// setApart checks what Orthogonalize and LeastSquares leave of a matrix of any shape with dependent columns: A = W F,
-// the diagonal of F, and that what was set apart has no part in anything.
+// setApart checks what Orthogonalize and LeastSquares leave of a matrix of any shape with dependent columns:
+// A = W F, the diagonal of F, and that what was set apart has no part in anything.
 func (o Ops) setApart(r *run, s shape) {
 	cols, rows := s.r%40+1, s.n%50+1
 	r.start()

@@ -4,120 +4,120 @@
 
 package tile
 
-// mulBasis_4x1_avx2 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_1_avx2 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis_1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 
-// mulBasis_4x2_avx2 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_2_avx2 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis_2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 
-// mulBasis_4x3_avx2 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_3_avx2 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis_3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 
-// mulBasis_2x4_avx2 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_4_avx2 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_2x4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis_4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 
-// mulBasis_2x5_avx2 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_5_avx2 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_2x5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis_5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 
-// mulBasis_2x6_avx2 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_6_avx2 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_2x6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis_6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 
-// sumBlocks_avx2 sets count blocks of grad, of width times 8 features each, width <= 6, to the product of n rows; n, width and count are positive. It prefetches 2, or 3 times as many, lines, apart bytes from each other, for every 8 times 8 features of a row, or what a block has left over, and moves on by pace bytes.
+// sumBlocks_avx2 sets steps times 8 features of grad to the product of n rows, n > 0, steps > 0, in blocks of [4] steps and one of up to 5. It prefetches 2 lines, apart bytes from each other, for every 8 steps of a row, or the last ones of a block, and moves on by pace bytes.
 //
 //go:noescape
-func sumBlocks_avx2(grad *float64, x *float64, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+func sumBlocks_avx2(grad *float64, x *float64, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
 
 // addPanels_avx2 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 8, d > 0. It prefetches 2 lines, apart bytes from each other, for every 8 features of a panel, and moves on by pace bytes.
 //
 //go:noescape
 func addPanels_avx2(grad *float64, x *float64, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
 
-// mulBasis32_4x1_avx2 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_1_avx2 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis32_1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis32_4x2_avx2 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_2_avx2 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis32_2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis32_4x3_avx2 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_3_avx2 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis32_3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis32_2x4_avx2 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_4_avx2 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_2x4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis32_4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis32_2x5_avx2 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_5_avx2 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_2x5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis32_5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis32_2x6_avx2 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_6_avx2 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_2x6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasis32_6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// sumBlocks32_avx2 sets count blocks of grad, of width times 8 features each, width <= 6, to the product of n rows; n, width and count are positive. It prefetches 1, or 3 times as many, lines, apart bytes from each other, for every 8 times 8 features of a row, or what a block has left over, and moves on by pace bytes.
+// sumBlocks32_avx2 sets steps times 8 features of grad to the product of n rows, n > 0, steps > 0, in blocks of [4] steps and one of up to 5. It prefetches 1 lines, apart bytes from each other, for every 8 steps of a row, or the last ones of a block, and moves on by pace bytes.
 //
 //go:noescape
-func sumBlocks32_avx2(grad *float64, x *float32, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+func sumBlocks32_avx2(grad *float64, x *float32, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
 
 // addPanels32_avx2 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 8, d > 0. It prefetches 1 lines, apart bytes from each other, for every 8 features of a panel, and moves on by pace bytes.
 //
 //go:noescape
 func addPanels32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
 
-// mulBasisHalf_4x1_avx2 works like mulBasisHalfGeneric for groups*1 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
+// mulBasisHalf_1_avx2 works like mulBasisHalfGeneric for groups*1 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasisHalf_4x1_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasisHalf_1_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasisHalf_4x2_avx2 works like mulBasisHalfGeneric for groups*2 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
+// mulBasisHalf_2_avx2 works like mulBasisHalfGeneric for groups*2 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasisHalf_4x2_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasisHalf_2_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasisHalf_4x3_avx2 works like mulBasisHalfGeneric for groups*3 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
+// mulBasisHalf_3_avx2 works like mulBasisHalfGeneric for groups*3 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasisHalf_4x3_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasisHalf_3_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasisHalf_2x4_avx2 works like mulBasisHalfGeneric for groups*4 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
+// mulBasisHalf_4_avx2 works like mulBasisHalfGeneric for groups*4 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasisHalf_2x4_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasisHalf_4_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasisHalf_2x5_avx2 works like mulBasisHalfGeneric for groups*5 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
+// mulBasisHalf_5_avx2 works like mulBasisHalfGeneric for groups*5 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasisHalf_2x5_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasisHalf_5_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasisHalf_2x6_avx2 works like mulBasisHalfGeneric for groups*6 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
+// mulBasisHalf_6_avx2 works like mulBasisHalfGeneric for groups*6 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasisHalf_2x6_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasisHalf_6_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// sumBlocksHalf_avx2 sets count blocks of grad, of width times 16 features each, width <= 6, to the product of n rows; n, width and count are positive. It prefetches 1, or 3 times as many, lines, apart bytes from each other, for every 8 times 16 features of a row, or what a block has left over, and moves on by pace bytes.
+// sumBlocksHalf_avx2 sets steps times 16 features of grad to the product of n rows, n > 0, steps > 0, in blocks of [4] steps and one of up to 5. It prefetches 1 lines, apart bytes from each other, for every 8 steps of a row, or the last ones of a block, and moves on by pace bytes.
 //
 //go:noescape
-func sumBlocksHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+func sumBlocksHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, n int, steps int, next uintptr, apart int, pace int)
 
 // addPanelsHalf_avx2 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 16, d > 0. It prefetches 1 lines, apart bytes from each other, for every 16 features of a panel, and moves on by pace bytes.
 //
@@ -139,55 +139,45 @@ func halve_avx2(dst *uint16, x *float64, c *float64, s *float64, n int) float64
 //go:noescape
 func halve32_avx2(dst *uint16, x *float32, c *float64, s *float64, n int) float64
 
-// size_avx2 works like sizeGeneric for n a multiple of 8, n > 0, but leaves the maximum over k of what it stores in largest[k], k < 8, to its caller.
-//
-//go:noescape
-func size_avx2(largest *float64, x *float64, n int) float64
-
-// size32_avx2 works like sizeGeneric for n a multiple of 8, n > 0, but leaves the maximum over k of what it stores in largest[k], k < 8, to its caller.
-//
-//go:noescape
-func size32_avx2(largest *float64, x *float32, n int) float64
-
 // rankUpdate_8_avx2 works like rankUpdateGeneric for m = 8 and d a multiple of 8.
 //
 //go:noescape
-func rankUpdate_8_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+func rankUpdate_8_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 
 // rankUpdate_4_avx2 works like rankUpdateGeneric for m = 4 and d a multiple of 8.
 //
 //go:noescape
-func rankUpdate_4_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+func rankUpdate_4_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 
 // rankUpdate_2_avx2 works like rankUpdateGeneric for m = 2 and d a multiple of 8.
 //
 //go:noescape
-func rankUpdate_2_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+func rankUpdate_2_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 
 // rankUpdate_1_avx2 works like rankUpdateGeneric for m = 1 and d a multiple of 8.
 //
 //go:noescape
-func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 
-// panel_6x8_avx2 sets or adds to 6 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
+// panel_6_avx2 sets or adds to 6 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
-func panel_6x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panel_2x8_avx2 sets or adds to 2 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
+// panel_4_avx2 sets or adds to 4 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
-func panel_2x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panel_1x8_avx2 sets or adds to 1 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
+// panel_2_avx2 sets or adds to 2 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
-func panel_1x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+func panel_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panelNear_6x8_avx2 sets or adds to 6 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the first-level cache, ldnext bytes apart, and moves next on by step bytes.
+// panel_1_avx2 sets or adds to 1 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
-func panelNear_6x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+func panel_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
 // transposeSquares_avx2 copies 4 rows of n entries to n rows of 4, n a multiple of 4, n > 0.
 //
@@ -198,11 +188,6 @@ func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int)
 //
 //go:noescape
 func sumDifferences_avx2(sum *float64, x *float64, ldx int, own int, rows *int, w *float64, count int, n int)
-
-// widen_avx2 copies rows of n float32, n a multiple of 8, n > 0.
-//
-//go:noescape
-func widen_avx2(dst *float64, ldd int, src *float32, lds int, rows int, n int)
 
 // leastSquares_avx2 works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), and prefetches from next on, pace bytes for each four columns of a vector.
 //
@@ -227,12 +212,12 @@ func solveUpper_avx2(a *float64, lda int, r *float64, ldr int, inv *float64, m i
 // readSum_1_avx2 returns the sum of n >= 256 float64, a multiple of 256.
 //
 //go:noescape
-func readSum_1_avx2(x *float64, n int) float64
+func readSum_1_avx2(x *float64, n int, size int) float64
 
 // readSum_4_avx2 returns the sum of n >= 256 float64, a multiple of 256.
 //
 //go:noescape
-func readSum_4_avx2(x *float64, n int) float64
+func readSum_4_avx2(x *float64, n int, size int) float64
 
 // fmaPeak_avx2 does 12 vector multiply-adds in each round.
 //

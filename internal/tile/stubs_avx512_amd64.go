@@ -4,120 +4,120 @@
 
 package tile
 
-// mulBasis_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+func mulBasis_1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 
-// mulBasis_4x2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+func mulBasis_2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 
-// mulBasis_4x3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+func mulBasis_3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 
-// mulBasis_4x4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+func mulBasis_4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 
-// mulBasis_4x5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+func mulBasis_5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 
-// mulBasis_4x6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+func mulBasis_6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 
-// sumBlocks_avx512 sets count blocks of grad, of width times 8 features each, width <= 16, to the product of n rows; n, width and count are positive. It prefetches 2, or 3 times as many, lines, apart bytes from each other, for every 8 times 8 features of a row, or what a block has left over, and moves on by pace bytes.
+// sumBlocks_avx512 sets steps times 8 features of grad to the product of n rows, n > 0, steps > 0, in blocks of [16 8] steps and one of up to 7. It prefetches 2 lines, apart bytes from each other, for every 8 steps of a row, or the last ones of a block, and moves on by pace bytes.
 //
 //go:noescape
-func sumBlocks_avx512(grad *float64, x *float64, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+func sumBlocks_avx512(grad *float64, x *float64, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
 
 // addPanels_avx512 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 8, d > 0. It prefetches 2 lines, apart bytes from each other, for every 8 features of a panel, and moves on by pace bytes.
 //
 //go:noescape
 func addPanels_avx512(grad *float64, x *float64, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
 
-// mulBasis32_4x1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+func mulBasis32_1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis32_4x2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+func mulBasis32_2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis32_4x3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+func mulBasis32_3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis32_4x4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+func mulBasis32_4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis32_4x5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+func mulBasis32_5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis32_4x6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 2, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis32_6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+func mulBasis32_6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// sumBlocks32_avx512 sets count blocks of grad, of width times 8 features each, width <= 16, to the product of n rows; n, width and count are positive. It prefetches 1, or 3 times as many, lines, apart bytes from each other, for every 8 times 8 features of a row, or what a block has left over, and moves on by pace bytes.
+// sumBlocks32_avx512 sets steps times 8 features of grad to the product of n rows, n > 0, steps > 0, in blocks of [16 8] steps and one of up to 7. It prefetches 1 lines, apart bytes from each other, for every 8 steps of a row, or the last ones of a block, and moves on by pace bytes.
 //
 //go:noescape
-func sumBlocks32_avx512(grad *float64, x *float32, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+func sumBlocks32_avx512(grad *float64, x *float32, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
 
 // addPanels32_avx512 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 8, d > 0. It prefetches 1 lines, apart bytes from each other, for every 8 features of a panel, and moves on by pace bytes.
 //
 //go:noescape
 func addPanels32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
 
-// mulBasisHalf_4x1_avx512 works like mulBasisHalfGeneric for groups*1 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
+// mulBasisHalf_1_avx512 works like mulBasisHalfGeneric for groups*1 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasisHalf_4x1_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasisHalf_1_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasisHalf_4x2_avx512 works like mulBasisHalfGeneric for groups*2 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
+// mulBasisHalf_2_avx512 works like mulBasisHalfGeneric for groups*2 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasisHalf_4x2_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasisHalf_2_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasisHalf_4x3_avx512 works like mulBasisHalfGeneric for groups*3 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
+// mulBasisHalf_3_avx512 works like mulBasisHalfGeneric for groups*3 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasisHalf_4x3_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasisHalf_3_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasisHalf_4x4_avx512 works like mulBasisHalfGeneric for groups*4 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
+// mulBasisHalf_4_avx512 works like mulBasisHalfGeneric for groups*4 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasisHalf_4x4_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasisHalf_4_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasisHalf_4x5_avx512 works like mulBasisHalfGeneric for groups*5 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
+// mulBasisHalf_5_avx512 works like mulBasisHalfGeneric for groups*5 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasisHalf_4x5_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasisHalf_5_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasisHalf_4x6_avx512 works like mulBasisHalfGeneric for groups*6 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
+// mulBasisHalf_6_avx512 works like mulBasisHalfGeneric for groups*6 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasisHalf_4x6_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+func mulBasisHalf_6_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// sumBlocksHalf_avx512 sets count blocks of grad, of width times 16 features each, width <= 16, to the product of n rows; n, width and count are positive. It prefetches 1, or 3 times as many, lines, apart bytes from each other, for every 8 times 16 features of a row, or what a block has left over, and moves on by pace bytes.
+// sumBlocksHalf_avx512 sets steps times 16 features of grad to the product of n rows, n > 0, steps > 0, in blocks of [16 8] steps and one of up to 7. It prefetches 1 lines, apart bytes from each other, for every 8 steps of a row, or the last ones of a block, and moves on by pace bytes.
 //
 //go:noescape
-func sumBlocksHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+func sumBlocksHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, n int, steps int, next uintptr, apart int, pace int)
 
 // addPanelsHalf_avx512 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 16, d > 0. It prefetches 1 lines, apart bytes from each other, for every 16 features of a panel, and moves on by pace bytes.
 //
@@ -139,60 +139,45 @@ func halve_avx512(dst *uint16, x *float64, c *float64, s *float64, n int) float6
 //go:noescape
 func halve32_avx512(dst *uint16, x *float32, c *float64, s *float64, n int) float64
 
-// size_avx512 works like sizeGeneric for n a multiple of 8, n > 0, but leaves the maximum over k of what it stores in largest[k], k < 8, to its caller.
-//
-//go:noescape
-func size_avx512(largest *float64, x *float64, n int) float64
-
-// size32_avx512 works like sizeGeneric for n a multiple of 8, n > 0, but leaves the maximum over k of what it stores in largest[k], k < 8, to its caller.
-//
-//go:noescape
-func size32_avx512(largest *float64, x *float32, n int) float64
-
 // rankUpdate_8_avx512 works like rankUpdateGeneric for m = 8 and d a multiple of 8.
 //
 //go:noescape
-func rankUpdate_8_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+func rankUpdate_8_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 
 // rankUpdate_4_avx512 works like rankUpdateGeneric for m = 4 and d a multiple of 8.
 //
 //go:noescape
-func rankUpdate_4_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+func rankUpdate_4_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 
 // rankUpdate_2_avx512 works like rankUpdateGeneric for m = 2 and d a multiple of 8.
 //
 //go:noescape
-func rankUpdate_2_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+func rankUpdate_2_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 
 // rankUpdate_1_avx512 works like rankUpdateGeneric for m = 1 and d a multiple of 8.
 //
 //go:noescape
-func rankUpdate_1_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+func rankUpdate_1_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 
-// panel_12x16_avx512 sets or adds to 12 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
+// panel_12_avx512 sets or adds to 12 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
-func panel_12x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+func panel_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panel_4x16_avx512 sets or adds to 4 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
+// panel_4_avx512 sets or adds to 4 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
-func panel_4x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+func panel_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panel_2x16_avx512 sets or adds to 2 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
+// panel_2_avx512 sets or adds to 2 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
-func panel_2x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+func panel_2_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panel_1x16_avx512 sets or adds to 1 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the second-level cache, ldnext bytes apart, and moves next on by step bytes.
+// panel_1_avx512 sets or adds to 1 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
-func panel_1x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
-
-// panelNear_12x16_avx512 sets or adds to 12 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on into the first-level cache, ldnext bytes apart, and moves next on by step bytes.
-//
-//go:noescape
-func panelNear_12x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+func panel_1_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
 // transposeSquares_avx512 copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.
 //
@@ -204,110 +189,70 @@ func transposeSquares_avx512(dst *float64, ldd int, src *float64, lds int, n int
 //go:noescape
 func sumDifferences_avx512(sum *float64, x *float64, ldx int, own int, rows *int, w *float64, count int, n int)
 
-// widen_avx512 copies rows of n float32, n a multiple of 8, n > 0.
-//
-//go:noescape
-func widen_avx512(dst *float64, ldd int, src *float32, lds int, rows int, n int)
-
 // leastSquares_avx512 works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), and prefetches from next on, pace bytes for each four columns of a vector.
 //
 //go:noescape
 func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int, apart float64) (lo float64, hi float64)
 
-// leastSquaresSmall_1x2_avx512 works like leastSquaresGeneric for r = 1, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
+// leastSquares16_1_avx512 works like leastSquaresGeneric for r = 1, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_1x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+func leastSquares16_1_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_2x2_avx512 works like leastSquaresGeneric for r = 2, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
+// leastSquares16_2_avx512 works like leastSquaresGeneric for r = 2, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_2x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+func leastSquares16_2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_3x2_avx512 works like leastSquaresGeneric for r = 3, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
+// leastSquares16_3_avx512 works like leastSquaresGeneric for r = 3, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_3x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+func leastSquares16_3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_4x2_avx512 works like leastSquaresGeneric for r = 4, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
+// leastSquares16_4_avx512 works like leastSquaresGeneric for r = 4, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_4x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+func leastSquares16_4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_5x2_avx512 works like leastSquaresGeneric for r = 5, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 9 apart, in f. It prefetches lines from next on.
+// leastSquares32_1_avx512 works like leastSquaresGeneric for r = 1, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_5x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+func leastSquares32_1_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_1x3_avx512 works like leastSquaresGeneric for r = 1, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
+// leastSquares32_2_avx512 works like leastSquaresGeneric for r = 2, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_1x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+func leastSquares32_2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_2x3_avx512 works like leastSquaresGeneric for r = 2, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
+// leastSquares32_3_avx512 works like leastSquaresGeneric for r = 3, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_2x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+func leastSquares32_3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_3x3_avx512 works like leastSquaresGeneric for r = 3, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
+// leastSquares32_4_avx512 works like leastSquaresGeneric for r = 4, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_3x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+func leastSquares32_4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_4x3_avx512 works like leastSquaresGeneric for r = 4, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
+// leastSquares32_5_avx512 works like leastSquaresGeneric for r = 5, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 9 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_4x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+func leastSquares32_5_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_5x3_avx512 works like leastSquaresGeneric for r = 5, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 9 apart, in f. It prefetches lines from next on.
+// leastSquares32_6_avx512 works like leastSquaresGeneric for r = 6, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 10 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_5x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+func leastSquares32_6_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_6x3_avx512 works like leastSquaresGeneric for r = 6, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 10 apart, in f. It prefetches lines from next on.
+// leastSquares24_7_avx512 works like leastSquaresGeneric for r = 7, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 11 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_6x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+func leastSquares24_7_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
-// leastSquaresSmall_7x3_avx512 works like leastSquaresGeneric for r = 7, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 11 apart, in f. It prefetches lines from next on.
+// leastSquares24_8_avx512 works like leastSquaresGeneric for r = 8, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 12 apart, in f. It prefetches lines from next on.
 //
 //go:noescape
-func leastSquaresSmall_7x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-
-// leastSquaresSmall_8x3_avx512 works like leastSquaresGeneric for r = 8, 0 < n <= 24 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 12 apart, in f. It prefetches lines from next on.
-//
-//go:noescape
-func leastSquaresSmall_8x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-
-// leastSquaresSmall_1x4_avx512 works like leastSquaresGeneric for r = 1, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
-//
-//go:noescape
-func leastSquaresSmall_1x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-
-// leastSquaresSmall_2x4_avx512 works like leastSquaresGeneric for r = 2, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
-//
-//go:noescape
-func leastSquaresSmall_2x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-
-// leastSquaresSmall_3x4_avx512 works like leastSquaresGeneric for r = 3, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
-//
-//go:noescape
-func leastSquaresSmall_3x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-
-// leastSquaresSmall_4x4_avx512 works like leastSquaresGeneric for r = 4, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
-//
-//go:noescape
-func leastSquaresSmall_4x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-
-// leastSquaresSmall_5x4_avx512 works like leastSquaresGeneric for r = 5, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 9 apart, in f. It prefetches lines from next on.
-//
-//go:noescape
-func leastSquaresSmall_5x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-
-// leastSquaresSmall_6x4_avx512 works like leastSquaresGeneric for r = 6, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 10 apart, in f. It prefetches lines from next on.
-//
-//go:noescape
-func leastSquaresSmall_6x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+func leastSquares24_8_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
 // residual_avx512 works like residualGeneric for n >= 1, r >= 1.
 //
@@ -327,12 +272,12 @@ func solveUpper_avx512(a *float64, lda int, r *float64, ldr int, inv *float64, m
 // readSum_1_avx512 returns the sum of n >= 256 float64, a multiple of 256.
 //
 //go:noescape
-func readSum_1_avx512(x *float64, n int) float64
+func readSum_1_avx512(x *float64, n int, size int) float64
 
 // readSum_4_avx512 returns the sum of n >= 256 float64, a multiple of 256.
 //
 //go:noescape
-func readSum_4_avx512(x *float64, n int) float64
+func readSum_4_avx512(x *float64, n int, size int) float64
 
 // fmaPeak_avx512 does 12 vector multiply-adds in each round.
 //

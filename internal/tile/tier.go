@@ -50,6 +50,7 @@ func Available() []Tier { return available() }
 func Use(t Tier) error {
 	if slices.Contains(available(), t) {
 		active = t
+		activate()
 		return nil
 	}
 	return fmt.Errorf("kernel %s is not available on this machine and build: have %v", t, available())

@@ -66,7 +66,7 @@ func addScaled(v, w, s []float64, g []float32, n int) {
 	addScaled_neon(&v[0], &w[0], &s[0], &g[0], n/Width)
 }
 
-// step returns how many numbers N, and so many features, are in a cache line.
+// step returns the number of numbers N, and of features, in a cache line.
 func step[N any]() int { return 64 / int(unsafe.Sizeof(*new(N))) }
 
 // mulBasisTiles covers A by tiles of 4 rows, then of 1 row, and of up to 5 columns
@@ -75,7 +75,7 @@ func step[N any]() int { return 64 / int(unsafe.Sizeof(*new(N))) }
 func mulBasisTiles[X, N any](tile4, tile1 basisTile[X, N], a []float64, lda int, x []X, ldx int, u []N, ldu int, n, d, r int, next uintptr) {
 	steps := d / step[N]()
 	blocks := (r + 4) / 5
-	ahead := share6.Eighths(r, false) * step[N]() * int(unsafe.Sizeof(x[0])) / 8 // for one row
+	ahead := Eighths(r, false) * step[N]() * int(unsafe.Sizeof(x[0])) / 8 // for one row
 	if next == 0 {
 		next, ahead = uintptr(unsafe.Pointer(&x[0])), 0
 	}

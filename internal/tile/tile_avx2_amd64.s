@@ -14,32 +14,34 @@ DATA tailMask<>+48(SB)/8, $0x0000000000000000
 DATA tailMask<>+56(SB)/8, $0x0000000000000000
 GLOBL tailMask<>(SB), RODATA|NOPTR, $64
 
-// func mulBasis_4x1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis_1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_4x1_avx2(SB), NOSPLIT, $40-96
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+72(FP), DI
-	MOVQ apart+80(FP), R8
-	MOVQ x+16(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+88(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasis_1_avx2(SB), NOSPLIT, $32-112
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
-group4:
+rows4Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -49,11 +51,11 @@ group4:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
-	ADDQ        8(SP), DI
+	ADDQ        (SP), DI
 	VMOVUPD     (DX), Y4
 	VMOVUPD     (BX), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -75,7 +77,7 @@ dot4:
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
 	DECQ        R11
-	JNZ         dot4
+	JNZ         rows4Dot
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
 	VHADDPD     Y1, Y0, Y0
@@ -86,36 +88,26 @@ dot4:
 	VMOVUPD     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        CX, R9
-	DECQ        24(SP)
-	JNZ         group4
+	DECQ        16(SP)
+	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	SUBQ        $+4, n+48(FP)
-	JMP         fours
+	JMP         rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   x+16(FP), BX
@@ -123,11 +115,11 @@ group2:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	PREFETCHT1   (DI)(R8*2)
-	ADDQ         16(SP), DI
+	ADDQ         8(SP), DI
 	VMOVUPD      (DX), Y2
 	VMOVUPD      (BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
@@ -141,7 +133,7 @@ dot2:
 	ADDQ         $+64, BX
 	ADDQ         $0x40, DX
 	DECQ         R10
-	JNZ          dot2
+	JNZ          rows2Dot
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
@@ -150,52 +142,54 @@ dot2:
 	VMOVUPD      X1, (R9)
 	ADDQ         DX, R9
 	ADDQ         CX, SI
-	DECQ         32(SP)
-	JNZ          group2
+	DECQ         24(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
 	ADDQ         AX, x+16(FP)
 	SUBQ         $+2, n+48(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis_2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_4x2_avx2(SB), NOSPLIT, $40-96
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+72(FP), DI
-	MOVQ apart+80(FP), R8
-	MOVQ x+16(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+88(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasis_2_avx2(SB), NOSPLIT, $32-112
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
-group4:
+rows4Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -209,11 +203,11 @@ group4:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
-	ADDQ        8(SP), DI
+	ADDQ        (SP), DI
 	VMOVUPD     (DX), Y8
 	VMOVUPD     (DX)(CX*1), Y9
 	VMOVUPD     (BX), Y10
@@ -245,7 +239,7 @@ dot4:
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
 	DECQ        R11
-	JNZ         dot4
+	JNZ         rows4Dot
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
 	VHADDPD     Y1, Y0, Y0
@@ -264,36 +258,26 @@ dot4:
 	ADDQ        DX, R10
 	ADDQ        CX, R9
 	ADDQ        CX, R9
-	DECQ        24(SP)
-	JNZ         group4
+	DECQ        16(SP)
+	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	SUBQ        $+4, n+48(FP)
-	JMP         fours
+	JMP         rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -303,11 +287,11 @@ group2:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	PREFETCHT1   (DI)(R8*2)
-	ADDQ         16(SP), DI
+	ADDQ         8(SP), DI
 	VMOVUPD      (BX), Y4
 	VMOVUPD      (BX)(AX*1), Y5
 	VMOVUPD      (DX), Y6
@@ -327,7 +311,7 @@ dot2:
 	ADDQ         $+64, BX
 	ADDQ         $0x40, DX
 	DECQ         R10
-	JNZ          dot2
+	JNZ          rows2Dot
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
@@ -336,56 +320,59 @@ dot2:
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R9)
-	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
-	LEAQ         (R9)(DX*2), R9
+	ADDQ         DX, R9
+	VEXTRACTF128 $0x01, Y2, (R9)
+	ADDQ         DX, R9
 	ADDQ         CX, SI
 	ADDQ         CX, SI
-	DECQ         32(SP)
-	JNZ          group2
+	DECQ         24(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
 	ADDQ         AX, x+16(FP)
 	SUBQ         $+2, n+48(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis_3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_4x3_avx2(SB), NOSPLIT, $40-96
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+72(FP), DI
-	MOVQ apart+80(FP), R8
-	MOVQ x+16(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+88(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasis_3_avx2(SB), NOSPLIT, $32-112
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
-group4:
+rows4Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -403,11 +390,11 @@ group4:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
-	ADDQ        8(SP), DI
+	ADDQ        (SP), DI
 	VMOVUPD     (DX), Y12
 	VMOVUPD     (DX)(CX*1), Y13
 	VMOVUPD     (DX)(CX*2), Y14
@@ -449,7 +436,7 @@ dot4:
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
 	DECQ        R11
-	JNZ         dot4
+	JNZ         rows4Dot
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
 	VHADDPD     Y1, Y0, Y0
@@ -476,36 +463,26 @@ dot4:
 	ADDQ        CX, R9
 	ADDQ        CX, R9
 	ADDQ        CX, R9
-	DECQ        24(SP)
-	JNZ         group4
+	DECQ        16(SP)
+	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	SUBQ        $+4, n+48(FP)
-	JMP         fours
+	JMP         rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -517,11 +494,11 @@ group2:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	PREFETCHT1   (DI)(R8*2)
-	ADDQ         16(SP), DI
+	ADDQ         8(SP), DI
 	VMOVUPD      (BX), Y6
 	VMOVUPD      (BX)(AX*1), Y7
 	VMOVUPD      (DX), Y8
@@ -547,7 +524,7 @@ dot2:
 	ADDQ         $+64, BX
 	ADDQ         $0x40, DX
 	DECQ         R10
-	JNZ          dot2
+	JNZ          rows2Dot
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
@@ -556,8 +533,9 @@ dot2:
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R9)
-	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
-	LEAQ         (R9)(DX*2), R9
+	ADDQ         DX, R9
+	VEXTRACTF128 $0x01, Y2, (R9)
+	ADDQ         DX, R9
 	VHADDPD      Y5, Y4, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
@@ -566,52 +544,181 @@ dot2:
 	ADDQ         CX, SI
 	ADDQ         CX, SI
 	ADDQ         CX, SI
-	DECQ         32(SP)
-	JNZ          group2
+	DECQ         24(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
 	ADDQ         AX, x+16(FP)
 	SUBQ         $+2, n+48(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2x4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis_4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_2x4_avx2(SB), NOSPLIT, $32-96
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), BX
-	MOVQ next+72(FP), DI
-	MOVQ apart+80(FP), R8
-	MOVQ x+16(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+88(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
+TEXT ·mulBasis_4_avx2(SB), NOSPLIT, $32-112
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), BX
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+3, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
+
+rows3:
+	CMPQ n+48(FP), $0x03
+	JL   rows3End
+	CMPQ n+48(FP), $0x04
+	JE   rows3End
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
+	MOVQ groups+64(FP), DX
 	MOVQ DX, 16(SP)
 
-twos:
+rows3Group:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   x+16(FP), SI
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
+
+rows3Dot:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
+	PREFETCHT1   (DI)(R8*2)
+	ADDQ         (SP), DI
+	VMOVUPD      (SI), Y12
+	VMOVUPD      (SI)(AX*1), Y13
+	VMOVUPD      (SI)(AX*2), Y14
+	VMOVUPD      (DX), Y15
+	VFMADD231PD  Y12, Y15, Y0
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	VMOVUPD      (DX)(CX*1), Y15
+	VFMADD231PD  Y12, Y15, Y3
+	VFMADD231PD  Y13, Y15, Y4
+	VFMADD231PD  Y14, Y15, Y5
+	VMOVUPD      (DX)(CX*2), Y15
+	VFMADD231PD  Y12, Y15, Y6
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	VMOVUPD      (DX)(BX*1), Y15
+	VFMADD231PD  Y12, Y15, Y9
+	VFMADD231PD  Y13, Y15, Y10
+	VFMADD231PD  Y14, Y15, Y11
+	VMOVUPD      32(SI), Y12
+	VMOVUPD      32(SI)(AX*1), Y13
+	VMOVUPD      32(SI)(AX*2), Y14
+	VMOVUPD      32(DX), Y15
+	VFMADD231PD  Y12, Y15, Y0
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	VMOVUPD      32(DX)(CX*1), Y15
+	VFMADD231PD  Y12, Y15, Y3
+	VFMADD231PD  Y13, Y15, Y4
+	VFMADD231PD  Y14, Y15, Y5
+	VMOVUPD      32(DX)(CX*2), Y15
+	VFMADD231PD  Y12, Y15, Y6
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	VMOVUPD      32(DX)(BX*1), Y15
+	VFMADD231PD  Y12, Y15, Y9
+	VFMADD231PD  Y13, Y15, Y10
+	VFMADD231PD  Y14, Y15, Y11
+	ADDQ         $+64, SI
+	ADDQ         $0x40, DX
+	DECQ         R11
+	JNZ          rows3Dot
+	MOVQ         lda+8(FP), DX
+	SHLQ         $0x03, DX
+	VHADDPD      Y1, Y0, Y0
+	VHADDPD      Y2, Y2, Y1
+	VPERM2F128   $0x21, Y1, Y0, Y2
+	VBLENDPD     $0x0c, Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, X2
+	VMOVSD       X2, 16(R10)
+	ADDQ         DX, R10
+	VHADDPD      Y4, Y3, Y0
+	VHADDPD      Y5, Y5, Y1
+	VPERM2F128   $0x21, Y1, Y0, Y2
+	VBLENDPD     $0x0c, Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, X2
+	VMOVSD       X2, 16(R10)
+	ADDQ         DX, R10
+	VHADDPD      Y7, Y6, Y0
+	VHADDPD      Y8, Y8, Y1
+	VPERM2F128   $0x21, Y1, Y0, Y2
+	VBLENDPD     $0x0c, Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, X2
+	VMOVSD       X2, 16(R10)
+	ADDQ         DX, R10
+	VHADDPD      Y10, Y9, Y0
+	VHADDPD      Y11, Y11, Y1
+	VPERM2F128   $0x21, Y1, Y0, Y2
+	VBLENDPD     $0x0c, Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, X2
+	VMOVSD       X2, 16(R10)
+	ADDQ         DX, R10
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	DECQ         16(SP)
+	JNZ          rows3Group
+	ADDQ         $+24, a+0(FP)
+	ADDQ         AX, x+16(FP)
+	ADDQ         AX, x+16(FP)
+	ADDQ         AX, x+16(FP)
+	SUBQ         $+3, n+48(FP)
+	JMP          rows3
+
+rows3End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -625,11 +732,11 @@ group2:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	PREFETCHT1   (DI)(R8*2)
-	ADDQ         16(SP), DI
+	ADDQ         8(SP), DI
 	VMOVUPD      (SI), Y8
 	VMOVUPD      (SI)(AX*1), Y9
 	VMOVUPD      (DX), Y10
@@ -661,7 +768,7 @@ dot2:
 	ADDQ         $+64, SI
 	ADDQ         $0x40, DX
 	DECQ         R11
-	JNZ          dot2
+	JNZ          rows2Dot
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
@@ -670,66 +777,66 @@ dot2:
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	ADDQ         DX, R10
+	VEXTRACTF128 $0x01, Y2, (R10)
+	ADDQ         DX, R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	ADDQ         DX, R10
+	VEXTRACTF128 $0x01, Y2, (R10)
+	ADDQ         DX, R10
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	DECQ         24(SP)
-	JNZ          group2
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
 	ADDQ         AX, x+16(FP)
 	SUBQ         $+2, n+48(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2x5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis_5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_2x5_avx2(SB), NOSPLIT, $32-96
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), BX
-	MOVQ next+72(FP), DI
-	MOVQ apart+80(FP), R8
-	MOVQ x+16(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+88(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasis_5_avx2(SB), NOSPLIT, $16-112
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), BX
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
 
-twos:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 8(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -745,11 +852,11 @@ group2:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	PREFETCHT1   (DI)(R8*2)
-	ADDQ         16(SP), DI
+	ADDQ         (SP), DI
 	VMOVUPD      (SI), Y10
 	VMOVUPD      (SI)(AX*1), Y11
 	VMOVUPD      (DX), Y12
@@ -787,7 +894,7 @@ dot2:
 	ADDQ         $+64, SI
 	ADDQ         $0x40, DX
 	DECQ         R11
-	JNZ          dot2
+	JNZ          rows2Dot
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
@@ -796,16 +903,18 @@ dot2:
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	ADDQ         DX, R10
+	VEXTRACTF128 $0x01, Y2, (R10)
+	ADDQ         DX, R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	ADDQ         DX, R10
+	VEXTRACTF128 $0x01, Y2, (R10)
+	ADDQ         DX, R10
 	VHADDPD      Y9, Y8, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
@@ -816,53 +925,51 @@ dot2:
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	ADDQ         CX, R9
-	DECQ         24(SP)
-	JNZ          group2
+	DECQ         8(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
 	ADDQ         AX, x+16(FP)
 	SUBQ         $+2, n+48(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2x6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis_6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_2x6_avx2(SB), NOSPLIT, $32-96
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x03, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), BX
-	LEAQ (CX)(CX*4), SI
-	MOVQ next+72(FP), R8
-	MOVQ apart+80(FP), R9
-	MOVQ x+16(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+88(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasis_6_avx2(SB), NOSPLIT, $16-112
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), BX
+	LEAQ   (CX)(CX*4), SI
+	MOVQ   next+72(FP), R8
+	MOVQ   apart+80(FP), R9
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
 
-twos:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 8(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -880,11 +987,11 @@ group2:
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (R8)
 	PREFETCHT1   (R8)(R9*1)
 	PREFETCHT1   (R8)(R9*2)
-	ADDQ         16(SP), R8
+	ADDQ         (SP), R8
 	VMOVUPD      (DI), Y12
 	VMOVUPD      (DI)(AX*1), Y13
 	VMOVUPD      (DX), Y14
@@ -928,7 +1035,7 @@ dot2:
 	ADDQ         $+64, DI
 	ADDQ         $0x40, DX
 	DECQ         R12
-	JNZ          dot2
+	JNZ          rows2Dot
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
@@ -937,190 +1044,71 @@ dot2:
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
+	ADDQ         DX, R11
+	VEXTRACTF128 $0x01, Y2, (R11)
+	ADDQ         DX, R11
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
+	ADDQ         DX, R11
+	VEXTRACTF128 $0x01, Y2, (R11)
+	ADDQ         DX, R11
 	VHADDPD      Y9, Y8, Y0
 	VHADDPD      Y11, Y10, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
+	ADDQ         DX, R11
+	VEXTRACTF128 $0x01, Y2, (R11)
+	ADDQ         DX, R11
 	ADDQ         CX, R10
 	ADDQ         CX, R10
 	ADDQ         CX, R10
 	ADDQ         CX, R10
 	ADDQ         CX, R10
 	ADDQ         CX, R10
-	DECQ         24(SP)
-	JNZ          group2
+	DECQ         8(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
 	ADDQ         AX, x+16(FP)
 	SUBQ         $+2, n+48(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func sumBlocks_avx2(grad *float64, x *float64, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+// func sumBlocks_avx2(grad *float64, x *float64, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·sumBlocks_avx2(SB), NOSPLIT, $0-81
+TEXT ·sumBlocks_avx2(SB), NOSPLIT, $0-72
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x03, CX
 	MOVQ e+24(FP), DX
 	MOVQ grad+0(FP), BX
-	MOVQ next+56(FP), SI
-	MOVQ apart+64(FP), DI
-	MOVQ pace+72(FP), R8
+	MOVQ next+48(FP), SI
+	MOVQ apart+56(FP), DI
+	MOVQ pace+64(FP), R8
 	MOVQ n+32(FP), R9
 	SHLQ $0x03, R9
 	LEAQ -8(DX)(R9*1), DX
-	CMPB more+80(FP), $+0
-	JNE  more
-	CMPQ width+40(FP), $+1
-	JEQ  block1
-	CMPQ width+40(FP), $+2
-	JEQ  block2
-	CMPQ width+40(FP), $+3
-	JEQ  block3
-	CMPQ width+40(FP), $+4
-	JEQ  block4
-	CMPQ width+40(FP), $+5
-	JEQ  block5
 
-block6:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block6Row:
-	VBROADCASTSD (R9), Y12
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Y12, Y0
-	VFMADD231PD  32(R10), Y12, Y1
-	VFMADD231PD  64(R10), Y12, Y2
-	VFMADD231PD  96(R10), Y12, Y3
-	VFMADD231PD  128(R10), Y12, Y4
-	VFMADD231PD  160(R10), Y12, Y5
-	VFMADD231PD  192(R10), Y12, Y6
-	VFMADD231PD  224(R10), Y12, Y7
-	VFMADD231PD  256(R10), Y12, Y8
-	VFMADD231PD  288(R10), Y12, Y9
-	VFMADD231PD  320(R10), Y12, Y10
-	VFMADD231PD  352(R10), Y12, Y11
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block6Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	VMOVUPD      Y4, 128(BX)
-	VMOVUPD      Y5, 160(BX)
-	VMOVUPD      Y6, 192(BX)
-	VMOVUPD      Y7, 224(BX)
-	VMOVUPD      Y8, 256(BX)
-	VMOVUPD      Y9, 288(BX)
-	VMOVUPD      Y10, 320(BX)
-	VMOVUPD      Y11, 352(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+384, AX
-	DECQ         count+48(FP)
-	JNZ          block6
-	VZEROUPPER
-	RET
-
-block5:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block5Row:
-	VBROADCASTSD (R9), Y10
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Y10, Y0
-	VFMADD231PD  32(R10), Y10, Y1
-	VFMADD231PD  64(R10), Y10, Y2
-	VFMADD231PD  96(R10), Y10, Y3
-	VFMADD231PD  128(R10), Y10, Y4
-	VFMADD231PD  160(R10), Y10, Y5
-	VFMADD231PD  192(R10), Y10, Y6
-	VFMADD231PD  224(R10), Y10, Y7
-	VFMADD231PD  256(R10), Y10, Y8
-	VFMADD231PD  288(R10), Y10, Y9
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block5Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	VMOVUPD      Y4, 128(BX)
-	VMOVUPD      Y5, 160(BX)
-	VMOVUPD      Y6, 192(BX)
-	VMOVUPD      Y7, 224(BX)
-	VMOVUPD      Y8, 256(BX)
-	VMOVUPD      Y9, 288(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+320, AX
-	DECQ         count+48(FP)
-	JNZ          block5
-	VZEROUPPER
-	RET
-
-block4:
+wide4:
+	CMPQ   steps+40(FP), $0x06
+	JL     wide4End
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1135,7 +1123,7 @@ block4:
 	ADDQ   AX, R10
 	MOVQ   DX, R9
 
-block4Row:
+wide4Row:
 	VBROADCASTSD (R9), Y8
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
@@ -1151,7 +1139,7 @@ block4Row:
 	SUBQ         CX, R10
 	SUBQ         $0x08, R9
 	DECQ         R11
-	JNZ          block4Row
+	JNZ          wide4Row
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	VMOVUPD      Y2, 64(BX)
@@ -1162,39 +1150,108 @@ block4Row:
 	VMOVUPD      Y7, 224(BX)
 	ADDQ         $+256, BX
 	ADDQ         $+256, AX
-	DECQ         count+48(FP)
-	JNZ          block4
+	SUBQ         $0x04, steps+40(FP)
+	JMP          wide4
+
+wide4End:
+	CMPQ steps+40(FP), $0x01
+	JEQ  narrow1
+	CMPQ steps+40(FP), $0x02
+	JEQ  narrow2
+	CMPQ steps+40(FP), $0x03
+	JEQ  narrow3
+	CMPQ steps+40(FP), $0x04
+	JEQ  narrow4
+	CMPQ steps+40(FP), $0x05
+	JEQ  narrow5
 	VZEROUPPER
 	RET
 
-block3:
+narrow1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+
+narrow1Row:
+	VBROADCASTSD (DX), Y2
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R9), Y2, Y0
+	VFMADD231PD  32(R9), Y2, Y1
+	SUBQ         CX, R9
+	SUBQ         $0x08, DX
+	DECQ         R10
+	JNZ          narrow1Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	ADDQ         $+64, BX
+	ADDQ         $+64, AX
+	VZEROUPPER
+	RET
+
+narrow2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+
+narrow2Row:
+	VBROADCASTSD (DX), Y4
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R9), Y4, Y0
+	VFMADD231PD  32(R9), Y4, Y1
+	VFMADD231PD  64(R9), Y4, Y2
+	VFMADD231PD  96(R9), Y4, Y3
+	SUBQ         CX, R9
+	SUBQ         $0x08, DX
+	DECQ         R10
+	JNZ          narrow2Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+128, AX
+	VZEROUPPER
+	RET
+
+narrow3:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
 
-block3Row:
-	VBROADCASTSD (R9), Y6
+narrow3Row:
+	VBROADCASTSD (DX), Y6
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
 	ADDQ         R8, SI
-	VFMADD231PD  (R10), Y6, Y0
-	VFMADD231PD  32(R10), Y6, Y1
-	VFMADD231PD  64(R10), Y6, Y2
-	VFMADD231PD  96(R10), Y6, Y3
-	VFMADD231PD  128(R10), Y6, Y4
-	VFMADD231PD  160(R10), Y6, Y5
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block3Row
+	VFMADD231PD  (R9), Y6, Y0
+	VFMADD231PD  32(R9), Y6, Y1
+	VFMADD231PD  64(R9), Y6, Y2
+	VFMADD231PD  96(R9), Y6, Y3
+	VFMADD231PD  128(R9), Y6, Y4
+	VFMADD231PD  160(R9), Y6, Y5
+	SUBQ         CX, R9
+	SUBQ         $0x08, DX
+	DECQ         R10
+	JNZ          narrow3Row
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	VMOVUPD      Y2, 64(BX)
@@ -1203,90 +1260,10 @@ block3Row:
 	VMOVUPD      Y5, 160(BX)
 	ADDQ         $+192, BX
 	ADDQ         $+192, AX
-	DECQ         count+48(FP)
-	JNZ          block3
 	VZEROUPPER
 	RET
 
-block2:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block2Row:
-	VBROADCASTSD (R9), Y4
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Y4, Y0
-	VFMADD231PD  32(R10), Y4, Y1
-	VFMADD231PD  64(R10), Y4, Y2
-	VFMADD231PD  96(R10), Y4, Y3
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block2Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+128, AX
-	DECQ         count+48(FP)
-	JNZ          block2
-	VZEROUPPER
-	RET
-
-block1:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block1Row:
-	VBROADCASTSD (R9), Y2
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Y2, Y0
-	VFMADD231PD  32(R10), Y2, Y1
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block1Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	ADDQ         $+64, BX
-	ADDQ         $+64, AX
-	DECQ         count+48(FP)
-	JNZ          block1
-	VZEROUPPER
-	RET
-
-more:
-	LEAQ (SI)(DI*2), R9
-	LEAQ (R9)(DI*2), R10
-	CMPQ width+40(FP), $+1
-	JEQ  moreBlock1
-	CMPQ width+40(FP), $+2
-	JEQ  moreBlock2
-	CMPQ width+40(FP), $+3
-	JEQ  moreBlock3
-	CMPQ width+40(FP), $+4
-	JEQ  moreBlock4
-	CMPQ width+40(FP), $+5
-	JEQ  moreBlock5
-
-moreBlock6:
+narrow4:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1295,43 +1272,28 @@ moreBlock6:
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
 
-moreBlock6Row:
-	VBROADCASTSD (R11), Y12
+narrow4Row:
+	VBROADCASTSD (DX), Y8
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
 	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Y12, Y0
-	VFMADD231PD  32(R12), Y12, Y1
-	VFMADD231PD  64(R12), Y12, Y2
-	VFMADD231PD  96(R12), Y12, Y3
-	VFMADD231PD  128(R12), Y12, Y4
-	VFMADD231PD  160(R12), Y12, Y5
-	VFMADD231PD  192(R12), Y12, Y6
-	VFMADD231PD  224(R12), Y12, Y7
-	VFMADD231PD  256(R12), Y12, Y8
-	VFMADD231PD  288(R12), Y12, Y9
-	VFMADD231PD  320(R12), Y12, Y10
-	VFMADD231PD  352(R12), Y12, Y11
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock6Row
+	VFMADD231PD  (R9), Y8, Y0
+	VFMADD231PD  32(R9), Y8, Y1
+	VFMADD231PD  64(R9), Y8, Y2
+	VFMADD231PD  96(R9), Y8, Y3
+	VFMADD231PD  128(R9), Y8, Y4
+	VFMADD231PD  160(R9), Y8, Y5
+	VFMADD231PD  192(R9), Y8, Y6
+	VFMADD231PD  224(R9), Y8, Y7
+	SUBQ         CX, R9
+	SUBQ         $0x08, DX
+	DECQ         R10
+	JNZ          narrow4Row
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	VMOVUPD      Y2, 64(BX)
@@ -1340,18 +1302,12 @@ moreBlock6Row:
 	VMOVUPD      Y5, 160(BX)
 	VMOVUPD      Y6, 192(BX)
 	VMOVUPD      Y7, 224(BX)
-	VMOVUPD      Y8, 256(BX)
-	VMOVUPD      Y9, 288(BX)
-	VMOVUPD      Y10, 320(BX)
-	VMOVUPD      Y11, 352(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+384, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock6
+	ADDQ         $+256, BX
+	ADDQ         $+256, AX
 	VZEROUPPER
 	RET
 
-moreBlock5:
+narrow5:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1362,37 +1318,30 @@ moreBlock5:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 	VXORPD Y9, Y9, Y9
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
 
-moreBlock5Row:
-	VBROADCASTSD (R11), Y10
+narrow5Row:
+	VBROADCASTSD (DX), Y10
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
 	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Y10, Y0
-	VFMADD231PD  32(R12), Y10, Y1
-	VFMADD231PD  64(R12), Y10, Y2
-	VFMADD231PD  96(R12), Y10, Y3
-	VFMADD231PD  128(R12), Y10, Y4
-	VFMADD231PD  160(R12), Y10, Y5
-	VFMADD231PD  192(R12), Y10, Y6
-	VFMADD231PD  224(R12), Y10, Y7
-	VFMADD231PD  256(R12), Y10, Y8
-	VFMADD231PD  288(R12), Y10, Y9
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock5Row
+	VFMADD231PD  (R9), Y10, Y0
+	VFMADD231PD  32(R9), Y10, Y1
+	VFMADD231PD  64(R9), Y10, Y2
+	VFMADD231PD  96(R9), Y10, Y3
+	VFMADD231PD  128(R9), Y10, Y4
+	VFMADD231PD  160(R9), Y10, Y5
+	VFMADD231PD  192(R9), Y10, Y6
+	VFMADD231PD  224(R9), Y10, Y7
+	VFMADD231PD  256(R9), Y10, Y8
+	VFMADD231PD  288(R9), Y10, Y9
+	SUBQ         CX, R9
+	SUBQ         $0x08, DX
+	DECQ         R10
+	JNZ          narrow5Row
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	VMOVUPD      Y2, 64(BX)
@@ -1405,184 +1354,6 @@ moreBlock5Row:
 	VMOVUPD      Y9, 288(BX)
 	ADDQ         $+320, BX
 	ADDQ         $+320, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock5
-	VZEROUPPER
-	RET
-
-moreBlock4:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock4Row:
-	VBROADCASTSD (R11), Y8
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Y8, Y0
-	VFMADD231PD  32(R12), Y8, Y1
-	VFMADD231PD  64(R12), Y8, Y2
-	VFMADD231PD  96(R12), Y8, Y3
-	VFMADD231PD  128(R12), Y8, Y4
-	VFMADD231PD  160(R12), Y8, Y5
-	VFMADD231PD  192(R12), Y8, Y6
-	VFMADD231PD  224(R12), Y8, Y7
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock4Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	VMOVUPD      Y4, 128(BX)
-	VMOVUPD      Y5, 160(BX)
-	VMOVUPD      Y6, 192(BX)
-	VMOVUPD      Y7, 224(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+256, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock4
-	VZEROUPPER
-	RET
-
-moreBlock3:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock3Row:
-	VBROADCASTSD (R11), Y6
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Y6, Y0
-	VFMADD231PD  32(R12), Y6, Y1
-	VFMADD231PD  64(R12), Y6, Y2
-	VFMADD231PD  96(R12), Y6, Y3
-	VFMADD231PD  128(R12), Y6, Y4
-	VFMADD231PD  160(R12), Y6, Y5
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock3Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	VMOVUPD      Y4, 128(BX)
-	VMOVUPD      Y5, 160(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+192, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock3
-	VZEROUPPER
-	RET
-
-moreBlock2:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock2Row:
-	VBROADCASTSD (R11), Y4
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Y4, Y0
-	VFMADD231PD  32(R12), Y4, Y1
-	VFMADD231PD  64(R12), Y4, Y2
-	VFMADD231PD  96(R12), Y4, Y3
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock2Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+128, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock2
-	VZEROUPPER
-	RET
-
-moreBlock1:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock1Row:
-	VBROADCASTSD (R11), Y2
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Y2, Y0
-	VFMADD231PD  32(R12), Y2, Y1
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock1Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	ADDQ         $+64, BX
-	ADDQ         $+64, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock1
 	VZEROUPPER
 	RET
 
@@ -1658,32 +1429,34 @@ feature:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis32_1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis32_4x1_avx2(SB), NOSPLIT, $40-96
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+72(FP), DI
-	MOVQ apart+80(FP), R8
-	MOVQ x+16(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+88(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasis32_1_avx2(SB), NOSPLIT, $32-104
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
-group4:
+rows4Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1693,10 +1466,10 @@ group4:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
-	ADDQ        8(SP), DI
+	ADDQ        (SP), DI
 	VMOVUPD     (DX), Y4
 	VCVTPS2PD   (BX), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -1718,7 +1491,7 @@ dot4:
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
 	DECQ        R11
-	JNZ         dot4
+	JNZ         rows4Dot
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
 	VHADDPD     Y1, Y0, Y0
@@ -1729,36 +1502,26 @@ dot4:
 	VMOVUPD     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        CX, R9
-	DECQ        24(SP)
-	JNZ         group4
+	DECQ        16(SP)
+	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	SUBQ        $+4, n+48(FP)
-	JMP         fours
+	JMP         rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   x+16(FP), BX
@@ -1766,10 +1529,10 @@ group2:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         16(SP), DI
+	ADDQ         8(SP), DI
 	VMOVUPD      (DX), Y2
 	VCVTPS2PD    (BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
@@ -1783,7 +1546,7 @@ dot2:
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
 	DECQ         R10
-	JNZ          dot2
+	JNZ          rows2Dot
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
@@ -1792,52 +1555,54 @@ dot2:
 	VMOVUPD      X1, (R9)
 	ADDQ         DX, R9
 	ADDQ         CX, SI
-	DECQ         32(SP)
-	JNZ          group2
+	DECQ         24(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
 	ADDQ         AX, x+16(FP)
 	SUBQ         $+2, n+48(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis32_2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis32_4x2_avx2(SB), NOSPLIT, $40-96
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+72(FP), DI
-	MOVQ apart+80(FP), R8
-	MOVQ x+16(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+88(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasis32_2_avx2(SB), NOSPLIT, $32-104
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
-group4:
+rows4Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1851,10 +1616,10 @@ group4:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
-	ADDQ        8(SP), DI
+	ADDQ        (SP), DI
 	VMOVUPD     (DX), Y8
 	VMOVUPD     (DX)(CX*1), Y9
 	VCVTPS2PD   (BX), Y10
@@ -1886,7 +1651,7 @@ dot4:
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
 	DECQ        R11
-	JNZ         dot4
+	JNZ         rows4Dot
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
 	VHADDPD     Y1, Y0, Y0
@@ -1905,36 +1670,26 @@ dot4:
 	ADDQ        DX, R10
 	ADDQ        CX, R9
 	ADDQ        CX, R9
-	DECQ        24(SP)
-	JNZ         group4
+	DECQ        16(SP)
+	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	SUBQ        $+4, n+48(FP)
-	JMP         fours
+	JMP         rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1944,10 +1699,10 @@ group2:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         16(SP), DI
+	ADDQ         8(SP), DI
 	VCVTPS2PD    (BX), Y4
 	VCVTPS2PD    (BX)(AX*1), Y5
 	VMOVUPD      (DX), Y6
@@ -1967,7 +1722,7 @@ dot2:
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
 	DECQ         R10
-	JNZ          dot2
+	JNZ          rows2Dot
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
@@ -1976,56 +1731,59 @@ dot2:
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R9)
-	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
-	LEAQ         (R9)(DX*2), R9
+	ADDQ         DX, R9
+	VEXTRACTF128 $0x01, Y2, (R9)
+	ADDQ         DX, R9
 	ADDQ         CX, SI
 	ADDQ         CX, SI
-	DECQ         32(SP)
-	JNZ          group2
+	DECQ         24(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
 	ADDQ         AX, x+16(FP)
 	SUBQ         $+2, n+48(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis32_3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis32_4x3_avx2(SB), NOSPLIT, $40-96
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+72(FP), DI
-	MOVQ apart+80(FP), R8
-	MOVQ x+16(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+88(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasis32_3_avx2(SB), NOSPLIT, $32-104
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
-group4:
+rows4Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2043,10 +1801,10 @@ group4:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
-	ADDQ        8(SP), DI
+	ADDQ        (SP), DI
 	VMOVUPD     (DX), Y12
 	VMOVUPD     (DX)(CX*1), Y13
 	VMOVUPD     (DX)(CX*2), Y14
@@ -2088,7 +1846,7 @@ dot4:
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
 	DECQ        R11
-	JNZ         dot4
+	JNZ         rows4Dot
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
 	VHADDPD     Y1, Y0, Y0
@@ -2115,36 +1873,26 @@ dot4:
 	ADDQ        CX, R9
 	ADDQ        CX, R9
 	ADDQ        CX, R9
-	DECQ        24(SP)
-	JNZ         group4
+	DECQ        16(SP)
+	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	SUBQ        $+4, n+48(FP)
-	JMP         fours
+	JMP         rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2156,10 +1904,10 @@ group2:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         16(SP), DI
+	ADDQ         8(SP), DI
 	VCVTPS2PD    (BX), Y6
 	VCVTPS2PD    (BX)(AX*1), Y7
 	VMOVUPD      (DX), Y8
@@ -2185,7 +1933,7 @@ dot2:
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
 	DECQ         R10
-	JNZ          dot2
+	JNZ          rows2Dot
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
@@ -2194,8 +1942,9 @@ dot2:
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R9)
-	VEXTRACTF128 $0x01, Y2, (R9)(DX*1)
-	LEAQ         (R9)(DX*2), R9
+	ADDQ         DX, R9
+	VEXTRACTF128 $0x01, Y2, (R9)
+	ADDQ         DX, R9
 	VHADDPD      Y5, Y4, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
@@ -2204,52 +1953,180 @@ dot2:
 	ADDQ         CX, SI
 	ADDQ         CX, SI
 	ADDQ         CX, SI
-	DECQ         32(SP)
-	JNZ          group2
+	DECQ         24(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
 	ADDQ         AX, x+16(FP)
 	SUBQ         $+2, n+48(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_2x4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis32_4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis32_2x4_avx2(SB), NOSPLIT, $32-96
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), BX
-	MOVQ next+72(FP), DI
-	MOVQ apart+80(FP), R8
-	MOVQ x+16(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+88(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
+TEXT ·mulBasis32_4_avx2(SB), NOSPLIT, $32-104
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), BX
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+3, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
+
+rows3:
+	CMPQ n+48(FP), $0x03
+	JL   rows3End
+	CMPQ n+48(FP), $0x04
+	JE   rows3End
+	MOVQ u+32(FP), R9
+	MOVQ a+0(FP), R10
+	MOVQ groups+64(FP), DX
 	MOVQ DX, 16(SP)
 
-twos:
+rows3Group:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   x+16(FP), SI
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
+
+rows3Dot:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(R8*1)
+	ADDQ         (SP), DI
+	VCVTPS2PD    (SI), Y12
+	VCVTPS2PD    (SI)(AX*1), Y13
+	VCVTPS2PD    (SI)(AX*2), Y14
+	VMOVUPD      (DX), Y15
+	VFMADD231PD  Y12, Y15, Y0
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	VMOVUPD      (DX)(CX*1), Y15
+	VFMADD231PD  Y12, Y15, Y3
+	VFMADD231PD  Y13, Y15, Y4
+	VFMADD231PD  Y14, Y15, Y5
+	VMOVUPD      (DX)(CX*2), Y15
+	VFMADD231PD  Y12, Y15, Y6
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	VMOVUPD      (DX)(BX*1), Y15
+	VFMADD231PD  Y12, Y15, Y9
+	VFMADD231PD  Y13, Y15, Y10
+	VFMADD231PD  Y14, Y15, Y11
+	VCVTPS2PD    16(SI), Y12
+	VCVTPS2PD    16(SI)(AX*1), Y13
+	VCVTPS2PD    16(SI)(AX*2), Y14
+	VMOVUPD      32(DX), Y15
+	VFMADD231PD  Y12, Y15, Y0
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	VMOVUPD      32(DX)(CX*1), Y15
+	VFMADD231PD  Y12, Y15, Y3
+	VFMADD231PD  Y13, Y15, Y4
+	VFMADD231PD  Y14, Y15, Y5
+	VMOVUPD      32(DX)(CX*2), Y15
+	VFMADD231PD  Y12, Y15, Y6
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	VMOVUPD      32(DX)(BX*1), Y15
+	VFMADD231PD  Y12, Y15, Y9
+	VFMADD231PD  Y13, Y15, Y10
+	VFMADD231PD  Y14, Y15, Y11
+	ADDQ         $+32, SI
+	ADDQ         $0x40, DX
+	DECQ         R11
+	JNZ          rows3Dot
+	MOVQ         lda+8(FP), DX
+	SHLQ         $0x03, DX
+	VHADDPD      Y1, Y0, Y0
+	VHADDPD      Y2, Y2, Y1
+	VPERM2F128   $0x21, Y1, Y0, Y2
+	VBLENDPD     $0x0c, Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, X2
+	VMOVSD       X2, 16(R10)
+	ADDQ         DX, R10
+	VHADDPD      Y4, Y3, Y0
+	VHADDPD      Y5, Y5, Y1
+	VPERM2F128   $0x21, Y1, Y0, Y2
+	VBLENDPD     $0x0c, Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, X2
+	VMOVSD       X2, 16(R10)
+	ADDQ         DX, R10
+	VHADDPD      Y7, Y6, Y0
+	VHADDPD      Y8, Y8, Y1
+	VPERM2F128   $0x21, Y1, Y0, Y2
+	VBLENDPD     $0x0c, Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, X2
+	VMOVSD       X2, 16(R10)
+	ADDQ         DX, R10
+	VHADDPD      Y10, Y9, Y0
+	VHADDPD      Y11, Y11, Y1
+	VPERM2F128   $0x21, Y1, Y0, Y2
+	VBLENDPD     $0x0c, Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VMOVUPD      X2, (R10)
+	VEXTRACTF128 $0x01, Y2, X2
+	VMOVSD       X2, 16(R10)
+	ADDQ         DX, R10
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	ADDQ         CX, R9
+	DECQ         16(SP)
+	JNZ          rows3Group
+	ADDQ         $+24, a+0(FP)
+	ADDQ         AX, x+16(FP)
+	ADDQ         AX, x+16(FP)
+	ADDQ         AX, x+16(FP)
+	SUBQ         $+3, n+48(FP)
+	JMP          rows3
+
+rows3End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2263,10 +2140,10 @@ group2:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         16(SP), DI
+	ADDQ         8(SP), DI
 	VCVTPS2PD    (SI), Y8
 	VCVTPS2PD    (SI)(AX*1), Y9
 	VMOVUPD      (DX), Y10
@@ -2298,7 +2175,7 @@ dot2:
 	ADDQ         $+32, SI
 	ADDQ         $0x40, DX
 	DECQ         R11
-	JNZ          dot2
+	JNZ          rows2Dot
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
@@ -2307,66 +2184,66 @@ dot2:
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	ADDQ         DX, R10
+	VEXTRACTF128 $0x01, Y2, (R10)
+	ADDQ         DX, R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	ADDQ         DX, R10
+	VEXTRACTF128 $0x01, Y2, (R10)
+	ADDQ         DX, R10
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	DECQ         24(SP)
-	JNZ          group2
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
 	ADDQ         AX, x+16(FP)
 	SUBQ         $+2, n+48(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_2x5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis32_5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis32_2x5_avx2(SB), NOSPLIT, $32-96
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), BX
-	MOVQ next+72(FP), DI
-	MOVQ apart+80(FP), R8
-	MOVQ x+16(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+88(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasis32_5_avx2(SB), NOSPLIT, $16-104
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), BX
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
 
-twos:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 8(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2382,10 +2259,10 @@ group2:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         16(SP), DI
+	ADDQ         (SP), DI
 	VCVTPS2PD    (SI), Y10
 	VCVTPS2PD    (SI)(AX*1), Y11
 	VMOVUPD      (DX), Y12
@@ -2423,7 +2300,7 @@ dot2:
 	ADDQ         $+32, SI
 	ADDQ         $0x40, DX
 	DECQ         R11
-	JNZ          dot2
+	JNZ          rows2Dot
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
@@ -2432,16 +2309,18 @@ dot2:
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	ADDQ         DX, R10
+	VEXTRACTF128 $0x01, Y2, (R10)
+	ADDQ         DX, R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, (R10)(DX*1)
-	LEAQ         (R10)(DX*2), R10
+	ADDQ         DX, R10
+	VEXTRACTF128 $0x01, Y2, (R10)
+	ADDQ         DX, R10
 	VHADDPD      Y9, Y8, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
@@ -2452,53 +2331,51 @@ dot2:
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	ADDQ         CX, R9
-	DECQ         24(SP)
-	JNZ          group2
+	DECQ         8(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
 	ADDQ         AX, x+16(FP)
 	SUBQ         $+2, n+48(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_2x6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasis32_6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis32_2x6_avx2(SB), NOSPLIT, $32-96
-	MOVQ ldx+24(FP), AX
-	SHLQ $0x02, AX
-	MOVQ ldu+40(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), BX
-	LEAQ (CX)(CX*4), SI
-	MOVQ next+72(FP), R8
-	MOVQ apart+80(FP), R9
-	MOVQ x+16(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+88(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasis32_6_avx2(SB), NOSPLIT, $16-104
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), BX
+	LEAQ   (CX)(CX*4), SI
+	MOVQ   next+72(FP), R8
+	MOVQ   apart+80(FP), R9
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
 
-twos:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 8(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2516,10 +2393,10 @@ group2:
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (R8)
 	PREFETCHT1   (R8)(R9*1)
-	ADDQ         16(SP), R8
+	ADDQ         (SP), R8
 	VCVTPS2PD    (DI), Y12
 	VCVTPS2PD    (DI)(AX*1), Y13
 	VMOVUPD      (DX), Y14
@@ -2563,7 +2440,7 @@ dot2:
 	ADDQ         $+32, DI
 	ADDQ         $0x40, DX
 	DECQ         R12
-	JNZ          dot2
+	JNZ          rows2Dot
 	MOVQ         lda+8(FP), DX
 	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
@@ -2572,210 +2449,71 @@ dot2:
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
+	ADDQ         DX, R11
+	VEXTRACTF128 $0x01, Y2, (R11)
+	ADDQ         DX, R11
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
+	ADDQ         DX, R11
+	VEXTRACTF128 $0x01, Y2, (R11)
+	ADDQ         DX, R11
 	VHADDPD      Y9, Y8, Y0
 	VHADDPD      Y11, Y10, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, (R11)(DX*1)
-	LEAQ         (R11)(DX*2), R11
+	ADDQ         DX, R11
+	VEXTRACTF128 $0x01, Y2, (R11)
+	ADDQ         DX, R11
 	ADDQ         CX, R10
 	ADDQ         CX, R10
 	ADDQ         CX, R10
 	ADDQ         CX, R10
 	ADDQ         CX, R10
 	ADDQ         CX, R10
-	DECQ         24(SP)
-	JNZ          group2
+	DECQ         8(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         AX, x+16(FP)
 	ADDQ         AX, x+16(FP)
 	SUBQ         $+2, n+48(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func sumBlocks32_avx2(grad *float64, x *float32, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+// func sumBlocks32_avx2(grad *float64, x *float32, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·sumBlocks32_avx2(SB), NOSPLIT, $0-81
+TEXT ·sumBlocks32_avx2(SB), NOSPLIT, $0-72
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x02, CX
 	MOVQ e+24(FP), DX
 	MOVQ grad+0(FP), BX
-	MOVQ next+56(FP), SI
-	MOVQ apart+64(FP), DI
-	MOVQ pace+72(FP), R8
-	MOVQ n+32(FP), R9
-	SHLQ $0x03, R9
-	LEAQ -8(DX)(R9*1), DX
-	CMPB more+80(FP), $+0
-	JNE  more
-	CMPQ width+40(FP), $+1
-	JEQ  block1
-	CMPQ width+40(FP), $+2
-	JEQ  block2
-	CMPQ width+40(FP), $+3
-	JEQ  block3
-	CMPQ width+40(FP), $+4
-	JEQ  block4
-	CMPQ width+40(FP), $+5
-	JEQ  block5
+	MOVQ next+48(FP), SI
+	MOVQ apart+56(FP), DI
+	MOVQ pace+64(FP), DI
+	MOVQ n+32(FP), R8
+	SHLQ $0x03, R8
+	LEAQ -8(DX)(R8*1), DX
 
-block6:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block6Row:
-	VBROADCASTSD (DI), Y12
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Y13
-	VFMADD231PD  Y13, Y12, Y0
-	VCVTPS2PD    16(R9), Y13
-	VFMADD231PD  Y13, Y12, Y1
-	VCVTPS2PD    32(R9), Y13
-	VFMADD231PD  Y13, Y12, Y2
-	VCVTPS2PD    48(R9), Y13
-	VFMADD231PD  Y13, Y12, Y3
-	VCVTPS2PD    64(R9), Y13
-	VFMADD231PD  Y13, Y12, Y4
-	VCVTPS2PD    80(R9), Y13
-	VFMADD231PD  Y13, Y12, Y5
-	VCVTPS2PD    96(R9), Y13
-	VFMADD231PD  Y13, Y12, Y6
-	VCVTPS2PD    112(R9), Y13
-	VFMADD231PD  Y13, Y12, Y7
-	VCVTPS2PD    128(R9), Y13
-	VFMADD231PD  Y13, Y12, Y8
-	VCVTPS2PD    144(R9), Y13
-	VFMADD231PD  Y13, Y12, Y9
-	VCVTPS2PD    160(R9), Y13
-	VFMADD231PD  Y13, Y12, Y10
-	VCVTPS2PD    176(R9), Y13
-	VFMADD231PD  Y13, Y12, Y11
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block6Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	VMOVUPD      Y4, 128(BX)
-	VMOVUPD      Y5, 160(BX)
-	VMOVUPD      Y6, 192(BX)
-	VMOVUPD      Y7, 224(BX)
-	VMOVUPD      Y8, 256(BX)
-	VMOVUPD      Y9, 288(BX)
-	VMOVUPD      Y10, 320(BX)
-	VMOVUPD      Y11, 352(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+192, AX
-	DECQ         count+48(FP)
-	JNZ          block6
-	VZEROUPPER
-	RET
-
-block5:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block5Row:
-	VBROADCASTSD (DI), Y10
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Y11
-	VFMADD231PD  Y11, Y10, Y0
-	VCVTPS2PD    16(R9), Y11
-	VFMADD231PD  Y11, Y10, Y1
-	VCVTPS2PD    32(R9), Y11
-	VFMADD231PD  Y11, Y10, Y2
-	VCVTPS2PD    48(R9), Y11
-	VFMADD231PD  Y11, Y10, Y3
-	VCVTPS2PD    64(R9), Y11
-	VFMADD231PD  Y11, Y10, Y4
-	VCVTPS2PD    80(R9), Y11
-	VFMADD231PD  Y11, Y10, Y5
-	VCVTPS2PD    96(R9), Y11
-	VFMADD231PD  Y11, Y10, Y6
-	VCVTPS2PD    112(R9), Y11
-	VFMADD231PD  Y11, Y10, Y7
-	VCVTPS2PD    128(R9), Y11
-	VFMADD231PD  Y11, Y10, Y8
-	VCVTPS2PD    144(R9), Y11
-	VFMADD231PD  Y11, Y10, Y9
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block5Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	VMOVUPD      Y4, 128(BX)
-	VMOVUPD      Y5, 160(BX)
-	VMOVUPD      Y6, 192(BX)
-	VMOVUPD      Y7, 224(BX)
-	VMOVUPD      Y8, 256(BX)
-	VMOVUPD      Y9, 288(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+160, AX
-	DECQ         count+48(FP)
-	JNZ          block5
-	VZEROUPPER
-	RET
-
-block4:
+wide4:
+	CMPQ   steps+40(FP), $0x06
+	JL     wide4End
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2788,12 +2526,12 @@ block4:
 	LEAQ   -1(R10), R9
 	IMULQ  CX, R9
 	ADDQ   AX, R9
-	MOVQ   DX, DI
+	MOVQ   DX, R8
 
-block4Row:
-	VBROADCASTSD (DI), Y8
+wide4Row:
+	VBROADCASTSD (R8), Y8
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
+	ADDQ         DI, SI
 	VCVTPS2PD    (R9), Y9
 	VFMADD231PD  Y9, Y8, Y0
 	VCVTPS2PD    16(R9), Y9
@@ -2811,9 +2549,9 @@ block4Row:
 	VCVTPS2PD    112(R9), Y9
 	VFMADD231PD  Y9, Y8, Y7
 	SUBQ         CX, R9
-	SUBQ         $0x08, DI
+	SUBQ         $0x08, R8
 	DECQ         R10
-	JNZ          block4Row
+	JNZ          wide4Row
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	VMOVUPD      Y2, 64(BX)
@@ -2824,44 +2562,117 @@ block4Row:
 	VMOVUPD      Y7, 224(BX)
 	ADDQ         $+256, BX
 	ADDQ         $+128, AX
-	DECQ         count+48(FP)
-	JNZ          block4
+	SUBQ         $0x04, steps+40(FP)
+	JMP          wide4
+
+wide4End:
+	CMPQ steps+40(FP), $0x01
+	JEQ  narrow1
+	CMPQ steps+40(FP), $0x02
+	JEQ  narrow2
+	CMPQ steps+40(FP), $0x03
+	JEQ  narrow3
+	CMPQ steps+40(FP), $0x04
+	JEQ  narrow4
+	CMPQ steps+40(FP), $0x05
+	JEQ  narrow5
 	VZEROUPPER
 	RET
 
-block3:
+narrow1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow1Row:
+	VBROADCASTSD (DX), Y2
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R8), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	VCVTPS2PD    16(R8), Y3
+	VFMADD231PD  Y3, Y2, Y1
+	SUBQ         CX, R8
+	SUBQ         $0x08, DX
+	DECQ         R9
+	JNZ          narrow1Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	ADDQ         $+64, BX
+	ADDQ         $+32, AX
+	VZEROUPPER
+	RET
+
+narrow2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow2Row:
+	VBROADCASTSD (DX), Y4
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R8), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VCVTPS2PD    16(R8), Y5
+	VFMADD231PD  Y5, Y4, Y1
+	VCVTPS2PD    32(R8), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VCVTPS2PD    48(R8), Y5
+	VFMADD231PD  Y5, Y4, Y3
+	SUBQ         CX, R8
+	SUBQ         $0x08, DX
+	DECQ         R9
+	JNZ          narrow2Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+64, AX
+	VZEROUPPER
+	RET
+
+narrow3:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
 
-block3Row:
-	VBROADCASTSD (DI), Y6
+narrow3Row:
+	VBROADCASTSD (DX), Y6
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Y7
+	ADDQ         DI, SI
+	VCVTPS2PD    (R8), Y7
 	VFMADD231PD  Y7, Y6, Y0
-	VCVTPS2PD    16(R9), Y7
+	VCVTPS2PD    16(R8), Y7
 	VFMADD231PD  Y7, Y6, Y1
-	VCVTPS2PD    32(R9), Y7
+	VCVTPS2PD    32(R8), Y7
 	VFMADD231PD  Y7, Y6, Y2
-	VCVTPS2PD    48(R9), Y7
+	VCVTPS2PD    48(R8), Y7
 	VFMADD231PD  Y7, Y6, Y3
-	VCVTPS2PD    64(R9), Y7
+	VCVTPS2PD    64(R8), Y7
 	VFMADD231PD  Y7, Y6, Y4
-	VCVTPS2PD    80(R9), Y7
+	VCVTPS2PD    80(R8), Y7
 	VFMADD231PD  Y7, Y6, Y5
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block3Row
+	SUBQ         CX, R8
+	SUBQ         $0x08, DX
+	DECQ         R9
+	JNZ          narrow3Row
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	VMOVUPD      Y2, 64(BX)
@@ -2870,94 +2681,10 @@ block3Row:
 	VMOVUPD      Y5, 160(BX)
 	ADDQ         $+192, BX
 	ADDQ         $+96, AX
-	DECQ         count+48(FP)
-	JNZ          block3
 	VZEROUPPER
 	RET
 
-block2:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block2Row:
-	VBROADCASTSD (DI), Y4
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Y5
-	VFMADD231PD  Y5, Y4, Y0
-	VCVTPS2PD    16(R9), Y5
-	VFMADD231PD  Y5, Y4, Y1
-	VCVTPS2PD    32(R9), Y5
-	VFMADD231PD  Y5, Y4, Y2
-	VCVTPS2PD    48(R9), Y5
-	VFMADD231PD  Y5, Y4, Y3
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block2Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+64, AX
-	DECQ         count+48(FP)
-	JNZ          block2
-	VZEROUPPER
-	RET
-
-block1:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block1Row:
-	VBROADCASTSD (DI), Y2
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Y3
-	VFMADD231PD  Y3, Y2, Y0
-	VCVTPS2PD    16(R9), Y3
-	VFMADD231PD  Y3, Y2, Y1
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block1Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	ADDQ         $+64, BX
-	ADDQ         $+32, AX
-	DECQ         count+48(FP)
-	JNZ          block1
-	VZEROUPPER
-	RET
-
-more:
-	LEAQ (SI)(DI*1), R9
-	LEAQ (R9)(DI*1), DI
-	CMPQ width+40(FP), $+1
-	JEQ  moreBlock1
-	CMPQ width+40(FP), $+2
-	JEQ  moreBlock2
-	CMPQ width+40(FP), $+3
-	JEQ  moreBlock3
-	CMPQ width+40(FP), $+4
-	JEQ  moreBlock4
-	CMPQ width+40(FP), $+5
-	JEQ  moreBlock5
-
-moreBlock6:
+narrow4:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2966,52 +2693,35 @@ moreBlock6:
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
 
-moreBlock6Row:
-	VBROADCASTSD (R10), Y12
+narrow4Row:
+	VBROADCASTSD (DX), Y8
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Y13
-	VFMADD231PD  Y13, Y12, Y0
-	VCVTPS2PD    16(R11), Y13
-	VFMADD231PD  Y13, Y12, Y1
-	VCVTPS2PD    32(R11), Y13
-	VFMADD231PD  Y13, Y12, Y2
-	VCVTPS2PD    48(R11), Y13
-	VFMADD231PD  Y13, Y12, Y3
-	VCVTPS2PD    64(R11), Y13
-	VFMADD231PD  Y13, Y12, Y4
-	VCVTPS2PD    80(R11), Y13
-	VFMADD231PD  Y13, Y12, Y5
-	VCVTPS2PD    96(R11), Y13
-	VFMADD231PD  Y13, Y12, Y6
-	VCVTPS2PD    112(R11), Y13
-	VFMADD231PD  Y13, Y12, Y7
-	VCVTPS2PD    128(R11), Y13
-	VFMADD231PD  Y13, Y12, Y8
-	VCVTPS2PD    144(R11), Y13
-	VFMADD231PD  Y13, Y12, Y9
-	VCVTPS2PD    160(R11), Y13
-	VFMADD231PD  Y13, Y12, Y10
-	VCVTPS2PD    176(R11), Y13
-	VFMADD231PD  Y13, Y12, Y11
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock6Row
+	ADDQ         DI, SI
+	VCVTPS2PD    (R8), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VCVTPS2PD    16(R8), Y9
+	VFMADD231PD  Y9, Y8, Y1
+	VCVTPS2PD    32(R8), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VCVTPS2PD    48(R8), Y9
+	VFMADD231PD  Y9, Y8, Y3
+	VCVTPS2PD    64(R8), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VCVTPS2PD    80(R8), Y9
+	VFMADD231PD  Y9, Y8, Y5
+	VCVTPS2PD    96(R8), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	VCVTPS2PD    112(R8), Y9
+	VFMADD231PD  Y9, Y8, Y7
+	SUBQ         CX, R8
+	SUBQ         $0x08, DX
+	DECQ         R9
+	JNZ          narrow4Row
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	VMOVUPD      Y2, 64(BX)
@@ -3020,18 +2730,12 @@ moreBlock6Row:
 	VMOVUPD      Y5, 160(BX)
 	VMOVUPD      Y6, 192(BX)
 	VMOVUPD      Y7, 224(BX)
-	VMOVUPD      Y8, 256(BX)
-	VMOVUPD      Y9, 288(BX)
-	VMOVUPD      Y10, 320(BX)
-	VMOVUPD      Y11, 352(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+192, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock6
+	ADDQ         $+256, BX
+	ADDQ         $+128, AX
 	VZEROUPPER
 	RET
 
-moreBlock5:
+narrow5:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3042,44 +2746,39 @@ moreBlock5:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 	VXORPD Y9, Y9, Y9
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
 
-moreBlock5Row:
-	VBROADCASTSD (R10), Y10
+narrow5Row:
+	VBROADCASTSD (DX), Y10
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Y11
+	ADDQ         DI, SI
+	VCVTPS2PD    (R8), Y11
 	VFMADD231PD  Y11, Y10, Y0
-	VCVTPS2PD    16(R11), Y11
+	VCVTPS2PD    16(R8), Y11
 	VFMADD231PD  Y11, Y10, Y1
-	VCVTPS2PD    32(R11), Y11
+	VCVTPS2PD    32(R8), Y11
 	VFMADD231PD  Y11, Y10, Y2
-	VCVTPS2PD    48(R11), Y11
+	VCVTPS2PD    48(R8), Y11
 	VFMADD231PD  Y11, Y10, Y3
-	VCVTPS2PD    64(R11), Y11
+	VCVTPS2PD    64(R8), Y11
 	VFMADD231PD  Y11, Y10, Y4
-	VCVTPS2PD    80(R11), Y11
+	VCVTPS2PD    80(R8), Y11
 	VFMADD231PD  Y11, Y10, Y5
-	VCVTPS2PD    96(R11), Y11
+	VCVTPS2PD    96(R8), Y11
 	VFMADD231PD  Y11, Y10, Y6
-	VCVTPS2PD    112(R11), Y11
+	VCVTPS2PD    112(R8), Y11
 	VFMADD231PD  Y11, Y10, Y7
-	VCVTPS2PD    128(R11), Y11
+	VCVTPS2PD    128(R8), Y11
 	VFMADD231PD  Y11, Y10, Y8
-	VCVTPS2PD    144(R11), Y11
+	VCVTPS2PD    144(R8), Y11
 	VFMADD231PD  Y11, Y10, Y9
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock5Row
+	SUBQ         CX, R8
+	SUBQ         $0x08, DX
+	DECQ         R9
+	JNZ          narrow5Row
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	VMOVUPD      Y2, 64(BX)
@@ -3092,192 +2791,6 @@ moreBlock5Row:
 	VMOVUPD      Y9, 288(BX)
 	ADDQ         $+320, BX
 	ADDQ         $+160, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock5
-	VZEROUPPER
-	RET
-
-moreBlock4:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock4Row:
-	VBROADCASTSD (R10), Y8
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Y9
-	VFMADD231PD  Y9, Y8, Y0
-	VCVTPS2PD    16(R11), Y9
-	VFMADD231PD  Y9, Y8, Y1
-	VCVTPS2PD    32(R11), Y9
-	VFMADD231PD  Y9, Y8, Y2
-	VCVTPS2PD    48(R11), Y9
-	VFMADD231PD  Y9, Y8, Y3
-	VCVTPS2PD    64(R11), Y9
-	VFMADD231PD  Y9, Y8, Y4
-	VCVTPS2PD    80(R11), Y9
-	VFMADD231PD  Y9, Y8, Y5
-	VCVTPS2PD    96(R11), Y9
-	VFMADD231PD  Y9, Y8, Y6
-	VCVTPS2PD    112(R11), Y9
-	VFMADD231PD  Y9, Y8, Y7
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock4Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	VMOVUPD      Y4, 128(BX)
-	VMOVUPD      Y5, 160(BX)
-	VMOVUPD      Y6, 192(BX)
-	VMOVUPD      Y7, 224(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+128, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock4
-	VZEROUPPER
-	RET
-
-moreBlock3:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock3Row:
-	VBROADCASTSD (R10), Y6
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Y7
-	VFMADD231PD  Y7, Y6, Y0
-	VCVTPS2PD    16(R11), Y7
-	VFMADD231PD  Y7, Y6, Y1
-	VCVTPS2PD    32(R11), Y7
-	VFMADD231PD  Y7, Y6, Y2
-	VCVTPS2PD    48(R11), Y7
-	VFMADD231PD  Y7, Y6, Y3
-	VCVTPS2PD    64(R11), Y7
-	VFMADD231PD  Y7, Y6, Y4
-	VCVTPS2PD    80(R11), Y7
-	VFMADD231PD  Y7, Y6, Y5
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock3Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	VMOVUPD      Y4, 128(BX)
-	VMOVUPD      Y5, 160(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+96, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock3
-	VZEROUPPER
-	RET
-
-moreBlock2:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock2Row:
-	VBROADCASTSD (R10), Y4
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Y5
-	VFMADD231PD  Y5, Y4, Y0
-	VCVTPS2PD    16(R11), Y5
-	VFMADD231PD  Y5, Y4, Y1
-	VCVTPS2PD    32(R11), Y5
-	VFMADD231PD  Y5, Y4, Y2
-	VCVTPS2PD    48(R11), Y5
-	VFMADD231PD  Y5, Y4, Y3
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock2Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+64, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock2
-	VZEROUPPER
-	RET
-
-moreBlock1:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock1Row:
-	VBROADCASTSD (R10), Y2
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Y3
-	VFMADD231PD  Y3, Y2, Y0
-	VCVTPS2PD    16(R11), Y3
-	VFMADD231PD  Y3, Y2, Y1
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock1Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	ADDQ         $+64, BX
-	ADDQ         $+32, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock1
 	VZEROUPPER
 	RET
 
@@ -3368,35 +2881,37 @@ feature:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_4x1_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasisHalf_1_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulBasisHalf_4x1_avx2(SB), NOSPLIT, $72-112
-	MOVQ ldx+40(FP), AX
-	SHLQ $0x01, AX
-	MOVQ ldu+56(FP), CX
-	SHLQ $0x02, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+88(FP), DI
-	MOVQ apart+96(FP), R8
-	MOVQ x+32(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+104(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasisHalf_1_avx2(SB), NOSPLIT, $64-120
+	MOVQ   ldx+40(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   ldu+56(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+88(FP), DI
+	MOVQ   apart+96(FP), R8
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+64(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+48(FP), R9
 	MOVQ a+0(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 32(SP)
 
-group4:
+rows4Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3406,10 +2921,10 @@ group4:
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
-dot4:
+rows4Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         8(SP), DI
+	ADDQ         (SP), DI
 	VMOVUPS      (DX), Y4
 	VCVTPH2PS    (BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
@@ -3431,9 +2946,9 @@ dot4:
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
 	DECQ         R10
-	JNZ          dot4
-	MOVQ         24(SP), DX
-	MOVQ         32(SP), BX
+	JNZ          rows4Dot
+	MOVQ         16(SP), DX
+	MOVQ         24(SP), BX
 	MOVQ         lda+8(FP), R10
 	SHLQ         $0x03, R10
 	MOVQ         lda0+24(FP), R11
@@ -3448,11 +2963,11 @@ dot4:
 	VMOVUPD      Y0, (DX)
 	ADDQ         R10, DX
 	ADDQ         R11, BX
-	MOVQ         DX, 24(SP)
-	MOVQ         BX, 32(SP)
+	MOVQ         DX, 16(SP)
+	MOVQ         BX, 24(SP)
 	ADDQ         CX, R9
-	DECQ         40(SP)
-	JNZ          group4
+	DECQ         32(SP)
+	JNZ          rows4Group
 	ADDQ         $+32, a+0(FP)
 	ADDQ         $+32, a0+16(FP)
 	ADDQ         AX, x+32(FP)
@@ -3460,32 +2975,21 @@ dot4:
 	ADDQ         AX, x+32(FP)
 	ADDQ         AX, x+32(FP)
 	SUBQ         $+4, n+64(FP)
-	JMP          fours
+	JMP          rows4
 
-three:
-	CMPQ n+64(FP), $0x03
-	JNE  twos
-	MOVQ x+32(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+64(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+48(FP), SI
 	MOVQ a+0(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 40(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 56(SP)
+	MOVQ DX, 48(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 64(SP)
+	MOVQ DX, 56(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   x+32(FP), BX
@@ -3493,10 +2997,10 @@ group2:
 	MOVQ   d+72(FP), R9
 	SHRQ   $0x04, R9
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         16(SP), DI
+	ADDQ         8(SP), DI
 	VMOVUPS      (DX), Y2
 	VCVTPH2PS    (BX), Y3
 	VFMADD231PS  Y3, Y2, Y0
@@ -3510,9 +3014,9 @@ dot2:
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
 	DECQ         R9
-	JNZ          dot2
-	MOVQ         48(SP), DX
-	MOVQ         56(SP), BX
+	JNZ          rows2Dot
+	MOVQ         40(SP), DX
+	MOVQ         48(SP), BX
 	MOVQ         lda+8(FP), R9
 	SHLQ         $0x03, R9
 	MOVQ         lda0+24(FP), R10
@@ -3526,60 +3030,62 @@ dot2:
 	VMOVUPD      X0, (DX)
 	ADDQ         R9, DX
 	ADDQ         R10, BX
-	MOVQ         DX, 48(SP)
-	MOVQ         BX, 56(SP)
+	MOVQ         DX, 40(SP)
+	MOVQ         BX, 48(SP)
 	ADDQ         CX, SI
-	DECQ         64(SP)
-	JNZ          group2
+	DECQ         56(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         $+16, a0+16(FP)
 	ADDQ         AX, x+32(FP)
 	ADDQ         AX, x+32(FP)
 	SUBQ         $+2, n+64(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+64(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_4x2_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasisHalf_2_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulBasisHalf_4x2_avx2(SB), NOSPLIT, $72-112
-	MOVQ ldx+40(FP), AX
-	SHLQ $0x01, AX
-	MOVQ ldu+56(FP), CX
-	SHLQ $0x02, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+88(FP), DI
-	MOVQ apart+96(FP), R8
-	MOVQ x+32(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+104(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasisHalf_2_avx2(SB), NOSPLIT, $64-120
+	MOVQ   ldx+40(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   ldu+56(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+88(FP), DI
+	MOVQ   apart+96(FP), R8
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+64(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+48(FP), R9
 	MOVQ a+0(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 32(SP)
 
-group4:
+rows4Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3593,10 +3099,10 @@ group4:
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
-dot4:
+rows4Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         8(SP), DI
+	ADDQ         (SP), DI
 	VMOVUPS      (DX), Y8
 	VMOVUPS      (DX)(CX*1), Y9
 	VCVTPH2PS    (BX), Y10
@@ -3628,9 +3134,9 @@ dot4:
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
 	DECQ         R10
-	JNZ          dot4
-	MOVQ         24(SP), DX
-	MOVQ         32(SP), BX
+	JNZ          rows4Dot
+	MOVQ         16(SP), DX
+	MOVQ         24(SP), BX
 	MOVQ         lda+8(FP), R10
 	SHLQ         $0x03, R10
 	MOVQ         lda0+24(FP), R11
@@ -3655,12 +3161,12 @@ dot4:
 	VMOVUPD      Y0, (DX)
 	ADDQ         R10, DX
 	ADDQ         R11, BX
-	MOVQ         DX, 24(SP)
-	MOVQ         BX, 32(SP)
+	MOVQ         DX, 16(SP)
+	MOVQ         BX, 24(SP)
 	ADDQ         CX, R9
 	ADDQ         CX, R9
-	DECQ         40(SP)
-	JNZ          group4
+	DECQ         32(SP)
+	JNZ          rows4Group
 	ADDQ         $+32, a+0(FP)
 	ADDQ         $+32, a0+16(FP)
 	ADDQ         AX, x+32(FP)
@@ -3668,32 +3174,21 @@ dot4:
 	ADDQ         AX, x+32(FP)
 	ADDQ         AX, x+32(FP)
 	SUBQ         $+4, n+64(FP)
-	JMP          fours
+	JMP          rows4
 
-three:
-	CMPQ n+64(FP), $0x03
-	JNE  twos
-	MOVQ x+32(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+64(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+48(FP), SI
 	MOVQ a+0(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 40(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 56(SP)
+	MOVQ DX, 48(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 64(SP)
+	MOVQ DX, 56(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3703,10 +3198,10 @@ group2:
 	MOVQ   d+72(FP), R9
 	SHRQ   $0x04, R9
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         16(SP), DI
+	ADDQ         8(SP), DI
 	VCVTPH2PS    (BX), Y4
 	VCVTPH2PS    (BX)(AX*1), Y5
 	VMOVUPS      (DX), Y6
@@ -3726,9 +3221,9 @@ dot2:
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
 	DECQ         R9
-	JNZ          dot2
-	MOVQ         48(SP), DX
-	MOVQ         56(SP), BX
+	JNZ          rows2Dot
+	MOVQ         40(SP), DX
+	MOVQ         48(SP), BX
 	MOVQ         lda+8(FP), R9
 	SHLQ         $0x03, R9
 	MOVQ         lda0+24(FP), R10
@@ -3750,61 +3245,63 @@ dot2:
 	VMOVUPD      X0, (DX)
 	ADDQ         R9, DX
 	ADDQ         R10, BX
-	MOVQ         DX, 48(SP)
-	MOVQ         BX, 56(SP)
+	MOVQ         DX, 40(SP)
+	MOVQ         BX, 48(SP)
 	ADDQ         CX, SI
 	ADDQ         CX, SI
-	DECQ         64(SP)
-	JNZ          group2
+	DECQ         56(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         $+16, a0+16(FP)
 	ADDQ         AX, x+32(FP)
 	ADDQ         AX, x+32(FP)
 	SUBQ         $+2, n+64(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+64(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_4x3_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasisHalf_3_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulBasisHalf_4x3_avx2(SB), NOSPLIT, $72-112
-	MOVQ ldx+40(FP), AX
-	SHLQ $0x01, AX
-	MOVQ ldu+56(FP), CX
-	SHLQ $0x02, CX
-	LEAQ (AX)(AX*2), SI
-	MOVQ next+88(FP), DI
-	MOVQ apart+96(FP), R8
-	MOVQ x+32(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+104(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasisHalf_3_avx2(SB), NOSPLIT, $64-120
+	MOVQ   ldx+40(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   ldu+56(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+88(FP), DI
+	MOVQ   apart+96(FP), R8
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+64(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+48(FP), R9
 	MOVQ a+0(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 32(SP)
 
-group4:
+rows4Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3822,10 +3319,10 @@ group4:
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
-dot4:
+rows4Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         8(SP), DI
+	ADDQ         (SP), DI
 	VMOVUPS      (DX), Y12
 	VMOVUPS      (DX)(CX*1), Y13
 	VMOVUPS      (DX)(CX*2), Y14
@@ -3867,9 +3364,9 @@ dot4:
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
 	DECQ         R10
-	JNZ          dot4
-	MOVQ         24(SP), DX
-	MOVQ         32(SP), BX
+	JNZ          rows4Dot
+	MOVQ         16(SP), DX
+	MOVQ         24(SP), BX
 	MOVQ         lda+8(FP), R10
 	SHLQ         $0x03, R10
 	MOVQ         lda0+24(FP), R11
@@ -3904,13 +3401,13 @@ dot4:
 	VMOVUPD      Y0, (DX)
 	ADDQ         R10, DX
 	ADDQ         R11, BX
-	MOVQ         DX, 24(SP)
-	MOVQ         BX, 32(SP)
+	MOVQ         DX, 16(SP)
+	MOVQ         BX, 24(SP)
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	ADDQ         CX, R9
-	DECQ         40(SP)
-	JNZ          group4
+	DECQ         32(SP)
+	JNZ          rows4Group
 	ADDQ         $+32, a+0(FP)
 	ADDQ         $+32, a0+16(FP)
 	ADDQ         AX, x+32(FP)
@@ -3918,32 +3415,21 @@ dot4:
 	ADDQ         AX, x+32(FP)
 	ADDQ         AX, x+32(FP)
 	SUBQ         $+4, n+64(FP)
-	JMP          fours
+	JMP          rows4
 
-three:
-	CMPQ n+64(FP), $0x03
-	JNE  twos
-	MOVQ x+32(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+64(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+48(FP), SI
 	MOVQ a+0(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 40(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 56(SP)
+	MOVQ DX, 48(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 64(SP)
+	MOVQ DX, 56(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3955,10 +3441,10 @@ group2:
 	MOVQ   d+72(FP), R9
 	SHRQ   $0x04, R9
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         16(SP), DI
+	ADDQ         8(SP), DI
 	VCVTPH2PS    (BX), Y6
 	VCVTPH2PS    (BX)(AX*1), Y7
 	VMOVUPS      (DX), Y8
@@ -3984,9 +3470,9 @@ dot2:
 	ADDQ         $+32, BX
 	ADDQ         $0x40, DX
 	DECQ         R9
-	JNZ          dot2
-	MOVQ         48(SP), DX
-	MOVQ         56(SP), BX
+	JNZ          rows2Dot
+	MOVQ         40(SP), DX
+	MOVQ         48(SP), BX
 	MOVQ         lda+8(FP), R9
 	SHLQ         $0x03, R9
 	MOVQ         lda0+24(FP), R10
@@ -4017,62 +3503,60 @@ dot2:
 	VMOVUPD      X0, (DX)
 	ADDQ         R9, DX
 	ADDQ         R10, BX
-	MOVQ         DX, 48(SP)
-	MOVQ         BX, 56(SP)
+	MOVQ         DX, 40(SP)
+	MOVQ         BX, 48(SP)
 	ADDQ         CX, SI
 	ADDQ         CX, SI
 	ADDQ         CX, SI
-	DECQ         64(SP)
-	JNZ          group2
+	DECQ         56(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         $+16, a0+16(FP)
 	ADDQ         AX, x+32(FP)
 	ADDQ         AX, x+32(FP)
 	SUBQ         $+2, n+64(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+64(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_2x4_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasisHalf_4_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulBasisHalf_2x4_avx2(SB), NOSPLIT, $48-112
-	MOVQ ldx+40(FP), AX
-	SHLQ $0x01, AX
-	MOVQ ldu+56(FP), CX
-	SHLQ $0x02, CX
-	LEAQ (CX)(CX*2), BX
-	MOVQ next+88(FP), DI
-	MOVQ apart+96(FP), R8
-	MOVQ x+32(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+104(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasisHalf_4_avx2(SB), NOSPLIT, $32-120
+	MOVQ   ldx+40(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   ldu+56(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), BX
+	MOVQ   next+88(FP), DI
+	MOVQ   apart+96(FP), R8
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
 
-twos:
+rows2:
 	CMPQ n+64(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+48(FP), R9
 	MOVQ a+0(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 8(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 16(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -4086,10 +3570,10 @@ group2:
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         16(SP), DI
+	ADDQ         (SP), DI
 	VCVTPH2PS    (SI), Y8
 	VCVTPH2PS    (SI)(AX*1), Y9
 	VMOVUPS      (DX), Y10
@@ -4121,9 +3605,9 @@ dot2:
 	ADDQ         $+32, SI
 	ADDQ         $0x40, DX
 	DECQ         R10
-	JNZ          dot2
-	MOVQ         24(SP), DX
-	MOVQ         32(SP), SI
+	JNZ          rows2Dot
+	MOVQ         8(SP), DX
+	MOVQ         16(SP), SI
 	MOVQ         lda+8(FP), R10
 	SHLQ         $0x03, R10
 	MOVQ         lda0+24(FP), R11
@@ -4162,63 +3646,61 @@ dot2:
 	VMOVUPD      X0, (DX)
 	ADDQ         R10, DX
 	ADDQ         R11, SI
-	MOVQ         DX, 24(SP)
-	MOVQ         SI, 32(SP)
+	MOVQ         DX, 8(SP)
+	MOVQ         SI, 16(SP)
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	ADDQ         CX, R9
-	DECQ         40(SP)
-	JNZ          group2
+	DECQ         24(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         $+16, a0+16(FP)
 	ADDQ         AX, x+32(FP)
 	ADDQ         AX, x+32(FP)
 	SUBQ         $+2, n+64(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+64(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_2x5_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasisHalf_5_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulBasisHalf_2x5_avx2(SB), NOSPLIT, $48-112
-	MOVQ ldx+40(FP), AX
-	SHLQ $0x01, AX
-	MOVQ ldu+56(FP), CX
-	SHLQ $0x02, CX
-	LEAQ (CX)(CX*2), BX
-	MOVQ next+88(FP), DI
-	MOVQ apart+96(FP), R8
-	MOVQ x+32(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+104(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasisHalf_5_avx2(SB), NOSPLIT, $32-120
+	MOVQ   ldx+40(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   ldu+56(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), BX
+	MOVQ   next+88(FP), DI
+	MOVQ   apart+96(FP), R8
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
 
-twos:
+rows2:
 	CMPQ n+64(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+48(FP), R9
 	MOVQ a+0(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 8(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 16(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -4234,10 +3716,10 @@ group2:
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
-	ADDQ         16(SP), DI
+	ADDQ         (SP), DI
 	VCVTPH2PS    (SI), Y10
 	VCVTPH2PS    (SI)(AX*1), Y11
 	VMOVUPS      (DX), Y12
@@ -4275,9 +3757,9 @@ dot2:
 	ADDQ         $+32, SI
 	ADDQ         $0x40, DX
 	DECQ         R10
-	JNZ          dot2
-	MOVQ         24(SP), DX
-	MOVQ         32(SP), SI
+	JNZ          rows2Dot
+	MOVQ         8(SP), DX
+	MOVQ         16(SP), SI
 	MOVQ         lda+8(FP), R10
 	SHLQ         $0x03, R10
 	MOVQ         lda0+24(FP), R11
@@ -4325,65 +3807,63 @@ dot2:
 	VMOVUPD      X0, (DX)
 	ADDQ         R10, DX
 	ADDQ         R11, SI
-	MOVQ         DX, 24(SP)
-	MOVQ         SI, 32(SP)
+	MOVQ         DX, 8(SP)
+	MOVQ         SI, 16(SP)
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	ADDQ         CX, R9
 	ADDQ         CX, R9
-	DECQ         40(SP)
-	JNZ          group2
+	DECQ         24(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         $+16, a0+16(FP)
 	ADDQ         AX, x+32(FP)
 	ADDQ         AX, x+32(FP)
 	SUBQ         $+2, n+64(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+64(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_2x6_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasisHalf_6_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulBasisHalf_2x6_avx2(SB), NOSPLIT, $48-112
-	MOVQ ldx+40(FP), AX
-	SHLQ $0x01, AX
-	MOVQ ldu+56(FP), CX
-	SHLQ $0x02, CX
-	LEAQ (CX)(CX*2), BX
-	LEAQ (CX)(CX*4), SI
-	MOVQ next+88(FP), R8
-	MOVQ apart+96(FP), R9
-	MOVQ x+32(FP), DX
-	MOVQ DX, (SP)
-	MOVQ pace+104(FP), DX
-	MOVQ DX, 8(SP)
-	SHRQ $0x01, DX
-	MOVQ DX, 16(SP)
+TEXT ·mulBasisHalf_6_avx2(SB), NOSPLIT, $32-120
+	MOVQ   ldx+40(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   ldu+56(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), BX
+	LEAQ   (CX)(CX*4), SI
+	MOVQ   next+88(FP), R8
+	MOVQ   apart+96(FP), R9
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
 
-twos:
+rows2:
 	CMPQ n+64(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+48(FP), R10
 	MOVQ a+0(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 8(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 16(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -4401,10 +3881,10 @@ group2:
 	MOVQ   d+72(FP), R11
 	SHRQ   $0x04, R11
 
-dot2:
+rows2Dot:
 	PREFETCHT1   (R8)
 	PREFETCHT1   (R8)(R9*1)
-	ADDQ         16(SP), R8
+	ADDQ         (SP), R8
 	VCVTPH2PS    (DI), Y12
 	VCVTPH2PS    (DI)(AX*1), Y13
 	VMOVUPS      (DX), Y14
@@ -4448,9 +3928,9 @@ dot2:
 	ADDQ         $+32, DI
 	ADDQ         $0x40, DX
 	DECQ         R11
-	JNZ          dot2
-	MOVQ         24(SP), DX
-	MOVQ         32(SP), DI
+	JNZ          rows2Dot
+	MOVQ         8(SP), DX
+	MOVQ         16(SP), DI
 	MOVQ         lda+8(FP), R11
 	SHLQ         $0x03, R11
 	MOVQ         lda0+24(FP), R12
@@ -4506,196 +3986,54 @@ dot2:
 	VMOVUPD      X0, (DX)
 	ADDQ         R11, DX
 	ADDQ         R12, DI
-	MOVQ         DX, 24(SP)
-	MOVQ         DI, 32(SP)
+	MOVQ         DX, 8(SP)
+	MOVQ         DI, 16(SP)
 	ADDQ         CX, R10
 	ADDQ         CX, R10
 	ADDQ         CX, R10
 	ADDQ         CX, R10
 	ADDQ         CX, R10
 	ADDQ         CX, R10
-	DECQ         40(SP)
-	JNZ          group2
+	DECQ         24(SP)
+	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
 	ADDQ         $+16, a0+16(FP)
 	ADDQ         AX, x+32(FP)
 	ADDQ         AX, x+32(FP)
 	SUBQ         $+2, n+64(FP)
-	JMP          twos
+	JMP          rows2
 
-one:
+rows2End:
 	CMPQ n+64(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func sumBlocksHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+// func sumBlocksHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, n int, steps int, next uintptr, apart int, pace int)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·sumBlocksHalf_avx2(SB), NOSPLIT, $0-81
+TEXT ·sumBlocksHalf_avx2(SB), NOSPLIT, $0-72
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x01, CX
 	MOVQ e+24(FP), DX
 	MOVQ grad+0(FP), BX
-	MOVQ next+56(FP), SI
-	MOVQ apart+64(FP), DI
-	MOVQ pace+72(FP), R8
-	MOVQ n+32(FP), R9
-	SHLQ $0x02, R9
-	LEAQ -4(DX)(R9*1), DX
-	CMPB more+80(FP), $+0
-	JNE  more
-	CMPQ width+40(FP), $+1
-	JEQ  block1
-	CMPQ width+40(FP), $+2
-	JEQ  block2
-	CMPQ width+40(FP), $+3
-	JEQ  block3
-	CMPQ width+40(FP), $+4
-	JEQ  block4
-	CMPQ width+40(FP), $+5
-	JEQ  block5
+	MOVQ next+48(FP), SI
+	MOVQ apart+56(FP), DI
+	MOVQ pace+64(FP), DI
+	MOVQ n+32(FP), R8
+	SHLQ $0x02, R8
+	LEAQ -4(DX)(R8*1), DX
 
-block6:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block6Row:
-	VBROADCASTSS (DI), Y12
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	VCVTPH2PS    16(R9), Y13
-	VFMADD231PS  Y13, Y12, Y1
-	VCVTPH2PS    32(R9), Y13
-	VFMADD231PS  Y13, Y12, Y2
-	VCVTPH2PS    48(R9), Y13
-	VFMADD231PS  Y13, Y12, Y3
-	VCVTPH2PS    64(R9), Y13
-	VFMADD231PS  Y13, Y12, Y4
-	VCVTPH2PS    80(R9), Y13
-	VFMADD231PS  Y13, Y12, Y5
-	VCVTPH2PS    96(R9), Y13
-	VFMADD231PS  Y13, Y12, Y6
-	VCVTPH2PS    112(R9), Y13
-	VFMADD231PS  Y13, Y12, Y7
-	VCVTPH2PS    128(R9), Y13
-	VFMADD231PS  Y13, Y12, Y8
-	VCVTPH2PS    144(R9), Y13
-	VFMADD231PS  Y13, Y12, Y9
-	VCVTPH2PS    160(R9), Y13
-	VFMADD231PS  Y13, Y12, Y10
-	VCVTPH2PS    176(R9), Y13
-	VFMADD231PS  Y13, Y12, Y11
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block6Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      Y3, 96(BX)
-	VMOVUPS      Y4, 128(BX)
-	VMOVUPS      Y5, 160(BX)
-	VMOVUPS      Y6, 192(BX)
-	VMOVUPS      Y7, 224(BX)
-	VMOVUPS      Y8, 256(BX)
-	VMOVUPS      Y9, 288(BX)
-	VMOVUPS      Y10, 320(BX)
-	VMOVUPS      Y11, 352(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+192, AX
-	DECQ         count+48(FP)
-	JNZ          block6
-	VZEROUPPER
-	RET
-
-block5:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block5Row:
-	VBROADCASTSS (DI), Y10
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Y11
-	VFMADD231PS  Y11, Y10, Y0
-	VCVTPH2PS    16(R9), Y11
-	VFMADD231PS  Y11, Y10, Y1
-	VCVTPH2PS    32(R9), Y11
-	VFMADD231PS  Y11, Y10, Y2
-	VCVTPH2PS    48(R9), Y11
-	VFMADD231PS  Y11, Y10, Y3
-	VCVTPH2PS    64(R9), Y11
-	VFMADD231PS  Y11, Y10, Y4
-	VCVTPH2PS    80(R9), Y11
-	VFMADD231PS  Y11, Y10, Y5
-	VCVTPH2PS    96(R9), Y11
-	VFMADD231PS  Y11, Y10, Y6
-	VCVTPH2PS    112(R9), Y11
-	VFMADD231PS  Y11, Y10, Y7
-	VCVTPH2PS    128(R9), Y11
-	VFMADD231PS  Y11, Y10, Y8
-	VCVTPH2PS    144(R9), Y11
-	VFMADD231PS  Y11, Y10, Y9
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block5Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      Y3, 96(BX)
-	VMOVUPS      Y4, 128(BX)
-	VMOVUPS      Y5, 160(BX)
-	VMOVUPS      Y6, 192(BX)
-	VMOVUPS      Y7, 224(BX)
-	VMOVUPS      Y8, 256(BX)
-	VMOVUPS      Y9, 288(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+160, AX
-	DECQ         count+48(FP)
-	JNZ          block5
-	VZEROUPPER
-	RET
-
-block4:
+wide4:
+	CMPQ   steps+40(FP), $0x06
+	JL     wide4End
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -4708,12 +4046,12 @@ block4:
 	LEAQ   -1(R10), R9
 	IMULQ  CX, R9
 	ADDQ   AX, R9
-	MOVQ   DX, DI
+	MOVQ   DX, R8
 
-block4Row:
-	VBROADCASTSS (DI), Y8
+wide4Row:
+	VBROADCASTSS (R8), Y8
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
+	ADDQ         DI, SI
 	VCVTPH2PS    (R9), Y9
 	VFMADD231PS  Y9, Y8, Y0
 	VCVTPH2PS    16(R9), Y9
@@ -4731,9 +4069,9 @@ block4Row:
 	VCVTPH2PS    112(R9), Y9
 	VFMADD231PS  Y9, Y8, Y7
 	SUBQ         CX, R9
-	SUBQ         $0x04, DI
+	SUBQ         $0x04, R8
 	DECQ         R10
-	JNZ          block4Row
+	JNZ          wide4Row
 	VMOVUPS      Y0, (BX)
 	VMOVUPS      Y1, 32(BX)
 	VMOVUPS      Y2, 64(BX)
@@ -4744,44 +4082,117 @@ block4Row:
 	VMOVUPS      Y7, 224(BX)
 	ADDQ         $+256, BX
 	ADDQ         $+128, AX
-	DECQ         count+48(FP)
-	JNZ          block4
+	SUBQ         $0x04, steps+40(FP)
+	JMP          wide4
+
+wide4End:
+	CMPQ steps+40(FP), $0x01
+	JEQ  narrow1
+	CMPQ steps+40(FP), $0x02
+	JEQ  narrow2
+	CMPQ steps+40(FP), $0x03
+	JEQ  narrow3
+	CMPQ steps+40(FP), $0x04
+	JEQ  narrow4
+	CMPQ steps+40(FP), $0x05
+	JEQ  narrow5
 	VZEROUPPER
 	RET
 
-block3:
+narrow1:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow1Row:
+	VBROADCASTSS (DX), Y2
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPH2PS    (R8), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VCVTPH2PS    16(R8), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	SUBQ         CX, R8
+	SUBQ         $0x04, DX
+	DECQ         R9
+	JNZ          narrow1Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	ADDQ         $+64, BX
+	ADDQ         $+32, AX
+	VZEROUPPER
+	RET
+
+narrow2:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow2Row:
+	VBROADCASTSS (DX), Y4
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPH2PS    (R8), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VCVTPH2PS    16(R8), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VCVTPH2PS    32(R8), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VCVTPH2PS    48(R8), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	SUBQ         CX, R8
+	SUBQ         $0x04, DX
+	DECQ         R9
+	JNZ          narrow2Row
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	VMOVUPS      Y2, 64(BX)
+	VMOVUPS      Y3, 96(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+64, AX
+	VZEROUPPER
+	RET
+
+narrow3:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
 
-block3Row:
-	VBROADCASTSS (DI), Y6
+narrow3Row:
+	VBROADCASTSS (DX), Y6
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Y7
+	ADDQ         DI, SI
+	VCVTPH2PS    (R8), Y7
 	VFMADD231PS  Y7, Y6, Y0
-	VCVTPH2PS    16(R9), Y7
+	VCVTPH2PS    16(R8), Y7
 	VFMADD231PS  Y7, Y6, Y1
-	VCVTPH2PS    32(R9), Y7
+	VCVTPH2PS    32(R8), Y7
 	VFMADD231PS  Y7, Y6, Y2
-	VCVTPH2PS    48(R9), Y7
+	VCVTPH2PS    48(R8), Y7
 	VFMADD231PS  Y7, Y6, Y3
-	VCVTPH2PS    64(R9), Y7
+	VCVTPH2PS    64(R8), Y7
 	VFMADD231PS  Y7, Y6, Y4
-	VCVTPH2PS    80(R9), Y7
+	VCVTPH2PS    80(R8), Y7
 	VFMADD231PS  Y7, Y6, Y5
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block3Row
+	SUBQ         CX, R8
+	SUBQ         $0x04, DX
+	DECQ         R9
+	JNZ          narrow3Row
 	VMOVUPS      Y0, (BX)
 	VMOVUPS      Y1, 32(BX)
 	VMOVUPS      Y2, 64(BX)
@@ -4790,94 +4201,10 @@ block3Row:
 	VMOVUPS      Y5, 160(BX)
 	ADDQ         $+192, BX
 	ADDQ         $+96, AX
-	DECQ         count+48(FP)
-	JNZ          block3
 	VZEROUPPER
 	RET
 
-block2:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block2Row:
-	VBROADCASTSS (DI), Y4
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	VCVTPH2PS    16(R9), Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VCVTPH2PS    32(R9), Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VCVTPH2PS    48(R9), Y5
-	VFMADD231PS  Y5, Y4, Y3
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block2Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      Y3, 96(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+64, AX
-	DECQ         count+48(FP)
-	JNZ          block2
-	VZEROUPPER
-	RET
-
-block1:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block1Row:
-	VBROADCASTSS (DI), Y2
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	VCVTPH2PS    16(R9), Y3
-	VFMADD231PS  Y3, Y2, Y1
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block1Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	ADDQ         $+64, BX
-	ADDQ         $+32, AX
-	DECQ         count+48(FP)
-	JNZ          block1
-	VZEROUPPER
-	RET
-
-more:
-	LEAQ (SI)(DI*1), R9
-	LEAQ (R9)(DI*1), DI
-	CMPQ width+40(FP), $+1
-	JEQ  moreBlock1
-	CMPQ width+40(FP), $+2
-	JEQ  moreBlock2
-	CMPQ width+40(FP), $+3
-	JEQ  moreBlock3
-	CMPQ width+40(FP), $+4
-	JEQ  moreBlock4
-	CMPQ width+40(FP), $+5
-	JEQ  moreBlock5
-
-moreBlock6:
+narrow4:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -4886,52 +4213,35 @@ moreBlock6:
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
 
-moreBlock6Row:
-	VBROADCASTSS (R10), Y12
+narrow4Row:
+	VBROADCASTSS (DX), Y8
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	VCVTPH2PS    16(R11), Y13
-	VFMADD231PS  Y13, Y12, Y1
-	VCVTPH2PS    32(R11), Y13
-	VFMADD231PS  Y13, Y12, Y2
-	VCVTPH2PS    48(R11), Y13
-	VFMADD231PS  Y13, Y12, Y3
-	VCVTPH2PS    64(R11), Y13
-	VFMADD231PS  Y13, Y12, Y4
-	VCVTPH2PS    80(R11), Y13
-	VFMADD231PS  Y13, Y12, Y5
-	VCVTPH2PS    96(R11), Y13
-	VFMADD231PS  Y13, Y12, Y6
-	VCVTPH2PS    112(R11), Y13
-	VFMADD231PS  Y13, Y12, Y7
-	VCVTPH2PS    128(R11), Y13
-	VFMADD231PS  Y13, Y12, Y8
-	VCVTPH2PS    144(R11), Y13
-	VFMADD231PS  Y13, Y12, Y9
-	VCVTPH2PS    160(R11), Y13
-	VFMADD231PS  Y13, Y12, Y10
-	VCVTPH2PS    176(R11), Y13
-	VFMADD231PS  Y13, Y12, Y11
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock6Row
+	ADDQ         DI, SI
+	VCVTPH2PS    (R8), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VCVTPH2PS    16(R8), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VCVTPH2PS    32(R8), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VCVTPH2PS    48(R8), Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VCVTPH2PS    64(R8), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VCVTPH2PS    80(R8), Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VCVTPH2PS    96(R8), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VCVTPH2PS    112(R8), Y9
+	VFMADD231PS  Y9, Y8, Y7
+	SUBQ         CX, R8
+	SUBQ         $0x04, DX
+	DECQ         R9
+	JNZ          narrow4Row
 	VMOVUPS      Y0, (BX)
 	VMOVUPS      Y1, 32(BX)
 	VMOVUPS      Y2, 64(BX)
@@ -4940,18 +4250,12 @@ moreBlock6Row:
 	VMOVUPS      Y5, 160(BX)
 	VMOVUPS      Y6, 192(BX)
 	VMOVUPS      Y7, 224(BX)
-	VMOVUPS      Y8, 256(BX)
-	VMOVUPS      Y9, 288(BX)
-	VMOVUPS      Y10, 320(BX)
-	VMOVUPS      Y11, 352(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+192, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock6
+	ADDQ         $+256, BX
+	ADDQ         $+128, AX
 	VZEROUPPER
 	RET
 
-moreBlock5:
+narrow5:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -4962,44 +4266,39 @@ moreBlock5:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 	VXORPD Y9, Y9, Y9
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
 
-moreBlock5Row:
-	VBROADCASTSS (R10), Y10
+narrow5Row:
+	VBROADCASTSS (DX), Y10
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Y11
+	ADDQ         DI, SI
+	VCVTPH2PS    (R8), Y11
 	VFMADD231PS  Y11, Y10, Y0
-	VCVTPH2PS    16(R11), Y11
+	VCVTPH2PS    16(R8), Y11
 	VFMADD231PS  Y11, Y10, Y1
-	VCVTPH2PS    32(R11), Y11
+	VCVTPH2PS    32(R8), Y11
 	VFMADD231PS  Y11, Y10, Y2
-	VCVTPH2PS    48(R11), Y11
+	VCVTPH2PS    48(R8), Y11
 	VFMADD231PS  Y11, Y10, Y3
-	VCVTPH2PS    64(R11), Y11
+	VCVTPH2PS    64(R8), Y11
 	VFMADD231PS  Y11, Y10, Y4
-	VCVTPH2PS    80(R11), Y11
+	VCVTPH2PS    80(R8), Y11
 	VFMADD231PS  Y11, Y10, Y5
-	VCVTPH2PS    96(R11), Y11
+	VCVTPH2PS    96(R8), Y11
 	VFMADD231PS  Y11, Y10, Y6
-	VCVTPH2PS    112(R11), Y11
+	VCVTPH2PS    112(R8), Y11
 	VFMADD231PS  Y11, Y10, Y7
-	VCVTPH2PS    128(R11), Y11
+	VCVTPH2PS    128(R8), Y11
 	VFMADD231PS  Y11, Y10, Y8
-	VCVTPH2PS    144(R11), Y11
+	VCVTPH2PS    144(R8), Y11
 	VFMADD231PS  Y11, Y10, Y9
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock5Row
+	SUBQ         CX, R8
+	SUBQ         $0x04, DX
+	DECQ         R9
+	JNZ          narrow5Row
 	VMOVUPS      Y0, (BX)
 	VMOVUPS      Y1, 32(BX)
 	VMOVUPS      Y2, 64(BX)
@@ -5012,192 +4311,6 @@ moreBlock5Row:
 	VMOVUPS      Y9, 288(BX)
 	ADDQ         $+320, BX
 	ADDQ         $+160, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock5
-	VZEROUPPER
-	RET
-
-moreBlock4:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock4Row:
-	VBROADCASTSS (R10), Y8
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Y9
-	VFMADD231PS  Y9, Y8, Y0
-	VCVTPH2PS    16(R11), Y9
-	VFMADD231PS  Y9, Y8, Y1
-	VCVTPH2PS    32(R11), Y9
-	VFMADD231PS  Y9, Y8, Y2
-	VCVTPH2PS    48(R11), Y9
-	VFMADD231PS  Y9, Y8, Y3
-	VCVTPH2PS    64(R11), Y9
-	VFMADD231PS  Y9, Y8, Y4
-	VCVTPH2PS    80(R11), Y9
-	VFMADD231PS  Y9, Y8, Y5
-	VCVTPH2PS    96(R11), Y9
-	VFMADD231PS  Y9, Y8, Y6
-	VCVTPH2PS    112(R11), Y9
-	VFMADD231PS  Y9, Y8, Y7
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock4Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      Y3, 96(BX)
-	VMOVUPS      Y4, 128(BX)
-	VMOVUPS      Y5, 160(BX)
-	VMOVUPS      Y6, 192(BX)
-	VMOVUPS      Y7, 224(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+128, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock4
-	VZEROUPPER
-	RET
-
-moreBlock3:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock3Row:
-	VBROADCASTSS (R10), Y6
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Y7
-	VFMADD231PS  Y7, Y6, Y0
-	VCVTPH2PS    16(R11), Y7
-	VFMADD231PS  Y7, Y6, Y1
-	VCVTPH2PS    32(R11), Y7
-	VFMADD231PS  Y7, Y6, Y2
-	VCVTPH2PS    48(R11), Y7
-	VFMADD231PS  Y7, Y6, Y3
-	VCVTPH2PS    64(R11), Y7
-	VFMADD231PS  Y7, Y6, Y4
-	VCVTPH2PS    80(R11), Y7
-	VFMADD231PS  Y7, Y6, Y5
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock3Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      Y3, 96(BX)
-	VMOVUPS      Y4, 128(BX)
-	VMOVUPS      Y5, 160(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+96, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock3
-	VZEROUPPER
-	RET
-
-moreBlock2:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock2Row:
-	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	VCVTPH2PS    16(R11), Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VCVTPH2PS    32(R11), Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VCVTPH2PS    48(R11), Y5
-	VFMADD231PS  Y5, Y4, Y3
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock2Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      Y3, 96(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+64, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock2
-	VZEROUPPER
-	RET
-
-moreBlock1:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock1Row:
-	VBROADCASTSS (R10), Y2
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	VCVTPH2PS    16(R11), Y3
-	VFMADD231PS  Y3, Y2, Y1
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock1Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	ADDQ         $+64, BX
-	ADDQ         $+32, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock1
 	VZEROUPPER
 	RET
 
@@ -5394,83 +4507,9 @@ eight:
 	VZEROUPPER
 	RET
 
-// func size_avx2(largest *float64, x *float64, n int) float64
-// Requires: AVX, AVX2, FMA3
-TEXT ·size_avx2(SB), NOSPLIT, $0-32
-	MOVQ         largest+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	SHRQ         $0x03, DX
-	MOVQ         $0x7fffffffffffffff, BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Y0
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-
-eight:
-	VMOVUPD      (CX), Y4
-	VFMADD231PD  Y4, Y4, Y1
-	VANDPD       Y0, Y4, Y4
-	VMAXPD       Y4, Y2, Y2
-	VMOVUPD      32(CX), Y4
-	VFMADD231PD  Y4, Y4, Y1
-	VANDPD       Y0, Y4, Y4
-	VMAXPD       Y4, Y3, Y3
-	ADDQ         $+64, CX
-	DECQ         DX
-	JNZ          eight
-	VMOVUPD      Y2, (AX)
-	VMOVUPD      Y3, 32(AX)
-	VMOVAPD      Y1, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDSD       X1, X0, X0
-	VMOVSD       X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func size32_avx2(largest *float64, x *float32, n int) float64
-// Requires: AVX, AVX2, FMA3
-TEXT ·size32_avx2(SB), NOSPLIT, $0-32
-	MOVQ         largest+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	SHRQ         $0x03, DX
-	MOVQ         $0x7fffffffffffffff, BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Y0
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-
-eight:
-	VCVTPS2PD    (CX), Y4
-	VFMADD231PD  Y4, Y4, Y1
-	VANDPD       Y0, Y4, Y4
-	VMAXPD       Y4, Y2, Y2
-	VCVTPS2PD    16(CX), Y4
-	VFMADD231PD  Y4, Y4, Y1
-	VANDPD       Y0, Y4, Y4
-	VMAXPD       Y4, Y3, Y3
-	ADDQ         $+32, CX
-	DECQ         DX
-	JNZ          eight
-	VMOVUPD      Y2, (AX)
-	VMOVUPD      Y3, 32(AX)
-	VMOVAPD      Y1, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDSD       X1, X0, X0
-	VMOVSD       X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func rankUpdate_8_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+// func rankUpdate_8_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 // Requires: AVX, FMA3
-TEXT ·rankUpdate_8_avx2(SB), NOSPLIT, $0-64
+TEXT ·rankUpdate_8_avx2(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
@@ -5538,9 +4577,9 @@ column:
 	VZEROUPPER
 	RET
 
-// func rankUpdate_4_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+// func rankUpdate_4_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 // Requires: AVX, FMA3
-TEXT ·rankUpdate_4_avx2(SB), NOSPLIT, $0-64
+TEXT ·rankUpdate_4_avx2(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
@@ -5588,9 +4627,9 @@ column:
 	VZEROUPPER
 	RET
 
-// func rankUpdate_2_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+// func rankUpdate_2_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 // Requires: AVX, FMA3
-TEXT ·rankUpdate_2_avx2(SB), NOSPLIT, $0-64
+TEXT ·rankUpdate_2_avx2(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
@@ -5629,9 +4668,9 @@ column:
 	VZEROUPPER
 	RET
 
-// func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+// func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 // Requires: AVX, FMA3
-TEXT ·rankUpdate_1_avx2(SB), NOSPLIT, $0-64
+TEXT ·rankUpdate_1_avx2(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
@@ -5666,9 +4705,9 @@ column:
 	VZEROUPPER
 	RET
 
-// func panel_6x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+// func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·panel_6x8_avx2(SB), NOSPLIT, $8-88
+TEXT ·panel_6_avx2(SB), NOSPLIT, $8-96
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -5964,9 +5003,232 @@ store:
 	VZEROUPPER
 	RET
 
-// func panel_2x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+// func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·panel_2x8_avx2(SB), NOSPLIT, $8-88
+TEXT ·panel_4_avx2(SB), NOSPLIT, $8-96
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x03, CX
+	CMPB    add+56(FP), $+0
+	JEQ     zero
+	MOVQ    AX, DX
+	VMOVUPD (DX), Y0
+	VMOVUPD 32(DX), Y1
+	ADDQ    CX, DX
+	VMOVUPD (DX), Y2
+	VMOVUPD 32(DX), Y3
+	ADDQ    CX, DX
+	VMOVUPD (DX), Y4
+	VMOVUPD 32(DX), Y5
+	ADDQ    CX, DX
+	VMOVUPD (DX), Y6
+	VMOVUPD 32(DX), Y7
+	JMP     start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+start:
+	MOVQ   z+32(FP), DX
+	MOVQ   ldz+40(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   w+16(FP), SI
+	MOVQ   ldw+24(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (DI)(DI*2), R8
+	MOVQ   next+64(FP), R9
+	MOVQ   ldnext+72(FP), R10
+	MOVQ   n+48(FP), R11
+	IMUL3Q $-4, R10, R12
+	ADDQ   step+80(FP), R12
+	MOVQ   R12, (SP)
+	SHRQ   $0x03, R11
+	JZ     rest
+
+unrolled:
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	VMOVUPD      (DX), Y8
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD (SI), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (SI)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (SI)(DI*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (SI)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         BX, DX
+	VMOVUPD      (DX), Y8
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD 8(SI), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 8(SI)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 8(SI)(DI*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 8(SI)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         BX, DX
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	VMOVUPD      (DX), Y8
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD 16(SI), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 16(SI)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(SI)(DI*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 16(SI)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         BX, DX
+	VMOVUPD      (DX), Y8
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD 24(SI), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 24(SI)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 24(SI)(DI*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 24(SI)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         BX, DX
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	VMOVUPD      (DX), Y8
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD 32(SI), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 32(SI)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 32(SI)(DI*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 32(SI)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         BX, DX
+	VMOVUPD      (DX), Y8
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD 40(SI), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 40(SI)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 40(SI)(DI*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 40(SI)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         BX, DX
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	VMOVUPD      (DX), Y8
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD 48(SI), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 48(SI)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 48(SI)(DI*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 48(SI)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         BX, DX
+	VMOVUPD      (DX), Y8
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD 56(SI), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 56(SI)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 56(SI)(DI*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 56(SI)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         BX, DX
+	ADDQ         (SP), R9
+	ADDQ         $+64, SI
+	DECQ         R11
+	JNZ          unrolled
+
+rest:
+	MOVQ n+48(FP), R9
+	ANDQ $+7, R9
+	JZ   store
+
+single:
+	VMOVUPD      (DX), Y8
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD (SI), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (SI)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (SI)(DI*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (SI)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         BX, DX
+	ADDQ         $+8, SI
+	DECQ         R9
+	JNZ          single
+
+store:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	VMOVUPD Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	VMOVUPD Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPD Y6, (AX)
+	VMOVUPD Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+// func panel_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·panel_2_avx2(SB), NOSPLIT, $8-96
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -6112,9 +5374,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func panel_1x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+// func panel_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·panel_1x8_avx2(SB), NOSPLIT, $8-88
+TEXT ·panel_1_avx2(SB), NOSPLIT, $8-96
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -6220,304 +5482,6 @@ single:
 store:
 	VMOVUPD Y0, (AX)
 	VMOVUPD Y1, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panelNear_6x8_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·panelNear_6x8_avx2(SB), NOSPLIT, $8-88
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x03, CX
-	CMPB    add+56(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPD (DX), Y0
-	VMOVUPD 32(DX), Y1
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y2
-	VMOVUPD 32(DX), Y3
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y4
-	VMOVUPD 32(DX), Y5
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y6
-	VMOVUPD 32(DX), Y7
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y8
-	VMOVUPD 32(DX), Y9
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y10
-	VMOVUPD 32(DX), Y11
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-
-start:
-	MOVQ   z+32(FP), DX
-	MOVQ   ldz+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   w+16(FP), SI
-	MOVQ   ldw+24(FP), DI
-	SHLQ   $0x03, DI
-	LEAQ   (DI)(DI*2), R8
-	LEAQ   (DI)(DI*4), R9
-	MOVQ   next+64(FP), R10
-	MOVQ   ldnext+72(FP), R11
-	MOVQ   n+48(FP), R12
-	IMUL3Q $-6, R11, R13
-	ADDQ   step+80(FP), R13
-	MOVQ   R13, (SP)
-	SHRQ   $0x03, R12
-	JZ     rest
-
-unrolled:
-	PREFETCHT0   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD (SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD (SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD (SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD (SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	PREFETCHT0   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 8(SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 8(SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 8(SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 8(SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 8(SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 8(SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	PREFETCHT0   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 16(SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 16(SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 16(SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 16(SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 16(SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 16(SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 24(SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 24(SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 24(SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 24(SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 24(SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 24(SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	PREFETCHT0   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 32(SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 32(SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 32(SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 32(SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 32(SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 32(SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	PREFETCHT0   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 40(SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 40(SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 40(SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 40(SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 40(SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 40(SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	PREFETCHT0   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 48(SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 48(SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 48(SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 48(SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 48(SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 48(SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 56(SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 56(SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 56(SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 56(SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 56(SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 56(SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	ADDQ         (SP), R10
-	ADDQ         $+64, SI
-	DECQ         R12
-	JNZ          unrolled
-
-rest:
-	MOVQ n+48(FP), R10
-	ANDQ $+7, R10
-	JZ   store
-
-single:
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD (SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD (SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD (SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD (SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R10
-	JNZ          single
-
-store:
-	VMOVUPD Y0, (AX)
-	VMOVUPD Y1, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPD Y2, (AX)
-	VMOVUPD Y3, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPD Y4, (AX)
-	VMOVUPD Y5, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPD Y6, (AX)
-	VMOVUPD Y7, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPD Y8, (AX)
-	VMOVUPD Y9, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPD Y10, (AX)
-	VMOVUPD Y11, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -6673,83 +5637,6 @@ narrowRow:
 	JMP          narrow
 
 narrowEnd:
-	VZEROUPPER
-	RET
-
-// func widen_avx2(dst *float64, ldd int, src *float32, lds int, rows int, n int)
-// Requires: AVX
-TEXT ·widen_avx2(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ src+16(FP), CX
-	MOVQ ldd+8(FP), DX
-	SHLQ $0x03, DX
-	MOVQ lds+24(FP), BX
-	SHLQ $0x02, BX
-	MOVQ rows+32(FP), SI
-	MOVQ n+40(FP), DI
-	SHRQ $0x03, DI
-	CMPQ DI, $0x08
-	JNE  row
-
-block:
-	VCVTPS2PD (CX), Y0
-	VMOVUPD   Y0, (AX)
-	VCVTPS2PD 16(CX), Y0
-	VMOVUPD   Y0, 32(AX)
-	VCVTPS2PD 32(CX), Y0
-	VMOVUPD   Y0, 64(AX)
-	VCVTPS2PD 48(CX), Y0
-	VMOVUPD   Y0, 96(AX)
-	VCVTPS2PD 64(CX), Y0
-	VMOVUPD   Y0, 128(AX)
-	VCVTPS2PD 80(CX), Y0
-	VMOVUPD   Y0, 160(AX)
-	VCVTPS2PD 96(CX), Y0
-	VMOVUPD   Y0, 192(AX)
-	VCVTPS2PD 112(CX), Y0
-	VMOVUPD   Y0, 224(AX)
-	VCVTPS2PD 128(CX), Y0
-	VMOVUPD   Y0, 256(AX)
-	VCVTPS2PD 144(CX), Y0
-	VMOVUPD   Y0, 288(AX)
-	VCVTPS2PD 160(CX), Y0
-	VMOVUPD   Y0, 320(AX)
-	VCVTPS2PD 176(CX), Y0
-	VMOVUPD   Y0, 352(AX)
-	VCVTPS2PD 192(CX), Y0
-	VMOVUPD   Y0, 384(AX)
-	VCVTPS2PD 208(CX), Y0
-	VMOVUPD   Y0, 416(AX)
-	VCVTPS2PD 224(CX), Y0
-	VMOVUPD   Y0, 448(AX)
-	VCVTPS2PD 240(CX), Y0
-	VMOVUPD   Y0, 480(AX)
-	ADDQ      DX, AX
-	ADDQ      BX, CX
-	DECQ      SI
-	JNZ       block
-	JMP       end
-
-row:
-	MOVQ AX, R8
-	MOVQ CX, R9
-	MOVQ DI, R10
-
-entry:
-	VCVTPS2PD (R9), Y0
-	VMOVUPD   Y0, (R8)
-	VCVTPS2PD 16(R9), Y0
-	VMOVUPD   Y0, 32(R8)
-	ADDQ      $+32, R9
-	ADDQ      $+64, R8
-	DECQ      R10
-	JNZ       entry
-	ADDQ      DX, AX
-	ADDQ      BX, CX
-	DECQ      SI
-	JNZ       row
-
-end:
 	VZEROUPPER
 	RET
 
@@ -7600,9 +6487,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func readSum_1_avx2(x *float64, n int) float64
+// func readSum_1_avx2(x *float64, n int, size int) float64
 // Requires: AVX
-TEXT ·readSum_1_avx2(SB), NOSPLIT, $0-24
+TEXT ·readSum_1_avx2(SB), NOSPLIT, $0-32
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
 	SHRQ   $0x00, CX
@@ -7642,13 +6529,13 @@ sweep:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
-	VMOVSD       X0, ret+16(FP)
+	VMOVSD       X0, ret+24(FP)
 	VZEROUPPER
 	RET
 
-// func readSum_4_avx2(x *float64, n int) float64
+// func readSum_4_avx2(x *float64, n int, size int) float64
 // Requires: AVX
-TEXT ·readSum_4_avx2(SB), NOSPLIT, $0-24
+TEXT ·readSum_4_avx2(SB), NOSPLIT, $0-32
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
 	SHRQ   $0x02, CX
@@ -7713,7 +6600,7 @@ sweep:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
-	VMOVSD       X0, ret+16(FP)
+	VMOVSD       X0, ret+24(FP)
 	VZEROUPPER
 	RET
 

@@ -4,38 +4,111 @@
 
 #include "textflag.h"
 
-// func mulBasis_4x1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+// func mulBasis_1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasis_4x1_avx512(SB), NOSPLIT, $56-97
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+72(FP), DI
-	MOVQ  apart+80(FP), R8
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+88(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
-	CMPB  twice+96(FP), $+0
-	JNE   twice
+TEXT ·mulBasis_1_avx512(SB), NOSPLIT, $40-112
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVL   $0x000000aa, DX
+	KMOVW  DX, K1
+	MOVL   $0x000000f0, DX
+	KMOVW  DX, K2
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
+	CMPB   twice+96(FP), $+0
+	JE     plain
+	IMUL3Q $+3, R8, R9
+	ADDQ   DI, R9
 
-fours:
+twice4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   twice4End
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 16(SP)
+
+twice4Group:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   x+16(FP), BX
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
+
+twice4Dot:
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(R8*1)
+	PREFETCHT1  (DI)(R8*2)
+	ADDQ        (SP), DI
+	PREFETCHT1  (R9)
+	PREFETCHT1  (R9)(R8*1)
+	PREFETCHT1  (R9)(R8*2)
+	ADDQ        (SP), R9
+	VMOVUPD     (DX), Z4
+	VMOVUPD     (BX), Z5
+	VFMADD231PD Z5, Z4, Z0
+	VMOVUPD     (BX)(AX*1), Z5
+	VFMADD231PD Z5, Z4, Z1
+	VMOVUPD     (BX)(AX*2), Z5
+	VFMADD231PD Z5, Z4, Z2
+	VMOVUPD     (BX)(SI*1), Z5
+	VFMADD231PD Z5, Z4, Z3
+	ADDQ        $+64, BX
+	ADDQ        $0x40, DX
+	DECQ        R12
+	JNZ         twice4Dot
+	MOVQ        lda+8(FP), DX
+	SHLQ        $0x03, DX
+	VSHUFPD     $0x55, Z1, Z0, Z4
+	VMOVAPD     Z1, K1, Z0
+	VADDPD      Z0, Z4, Z4
+	VSHUFPD     $0x55, Z3, Z2, Z0
+	VMOVAPD     Z3, K1, Z2
+	VADDPD      Z2, Z0, Z0
+	VSHUFF64X2  $0x4e, Z0, Z4, Z1
+	VMOVAPD     Z0, K2, Z4
+	VADDPD      Z4, Z1, Z1
+	VSHUFF64X2  $0x0d, Z1, Z1, Z0
+	VSHUFF64X2  $0x08, Z1, Z1, Z1
+	VADDPD      Y1, Y0, Y0
+	VMOVUPD     Y0, (R11)
+	ADDQ        DX, R11
+	ADDQ        CX, R10
+	DECQ        16(SP)
+	JNZ         twice4Group
+	ADDQ        $+32, a+0(FP)
+	ADDQ        AX, x+16(FP)
+	ADDQ        AX, x+16(FP)
+	ADDQ        AX, x+16(FP)
+	ADDQ        AX, x+16(FP)
+	SUBQ        $+4, n+48(FP)
+	JMP         twice4
+
+twice4End:
+plain:
+rows4:
+	CMPQ n+48(FP), $0x04
+	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -45,11 +118,11 @@ group4:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
-	ADDQ        8(SP), DI
+	ADDQ        (SP), DI
 	VMOVUPD     (DX), Z4
 	VMOVUPD     (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -62,7 +135,7 @@ dot4:
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
 	DECQ        R11
-	JNZ         dot4
+	JNZ         rows4Dot
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
 	VSHUFPD     $0x55, Z1, Z0, Z4
@@ -81,35 +154,25 @@ dot4:
 	ADDQ        DX, R10
 	ADDQ        CX, R9
 	DECQ        24(SP)
-	JNZ         group4
+	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	SUBQ        $+4, n+48(FP)
-	JMP         fours
+	JMP         rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   x+16(FP), BX
@@ -117,11 +180,11 @@ group2:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
-	ADDQ        16(SP), DI
+	ADDQ        8(SP), DI
 	VMOVUPD     (DX), Z2
 	VMOVUPD     (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
@@ -130,7 +193,7 @@ dot2:
 	ADDQ        $+64, BX
 	ADDQ        $0x40, DX
 	DECQ        R10
-	JNZ         dot2
+	JNZ         rows2Dot
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
 	VSHUFPD     $0x55, Z1, Z0, Z2
@@ -145,378 +208,61 @@ dot2:
 	ADDQ        DX, R9
 	ADDQ        CX, SI
 	DECQ        32(SP)
-	JNZ         group2
+	JNZ         rows2Group
 	ADDQ        $+16, a+0(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	SUBQ        $+2, n+48(FP)
-	JMP         twos
+	JMP         rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-twice:
-	IMUL3Q $+3, R8, R9
-	ADDQ   DI, R9
-
-twicefours:
-	CMPQ n+48(FP), $0x04
-	JL   twicethree
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 40(SP)
-
-twicegroup4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-twicedot4:
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	PREFETCHT1  (DI)(R8*2)
-	ADDQ        8(SP), DI
-	PREFETCHT1  (R9)
-	PREFETCHT1  (R9)(R8*1)
-	PREFETCHT1  (R9)(R8*2)
-	ADDQ        8(SP), R9
-	VMOVUPD     (DX), Z4
-	VMOVUPD     (BX), Z5
-	VFMADD231PD Z5, Z4, Z0
-	VMOVUPD     (BX)(AX*1), Z5
-	VFMADD231PD Z5, Z4, Z1
-	VMOVUPD     (BX)(AX*2), Z5
-	VFMADD231PD Z5, Z4, Z2
-	VMOVUPD     (BX)(SI*1), Z5
-	VFMADD231PD Z5, Z4, Z3
-	ADDQ        $+64, BX
-	ADDQ        $0x40, DX
-	DECQ        R12
-	JNZ         twicedot4
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
-	VSHUFPD     $0x55, Z1, Z0, Z4
-	VMOVAPD     Z1, K1, Z0
-	VADDPD      Z0, Z4, Z4
-	VSHUFPD     $0x55, Z3, Z2, Z0
-	VMOVAPD     Z3, K1, Z2
-	VADDPD      Z2, Z0, Z0
-	VSHUFF64X2  $0x4e, Z0, Z4, Z1
-	VMOVAPD     Z0, K2, Z4
-	VADDPD      Z4, Z1, Z1
-	VSHUFF64X2  $0x0d, Z1, Z1, Z0
-	VSHUFF64X2  $0x08, Z1, Z1, Z1
-	VADDPD      Y1, Y0, Y0
-	VMOVUPD     Y0, (R11)
-	ADDQ        DX, R11
-	ADDQ        CX, R10
-	DECQ        40(SP)
-	JNZ         twicegroup4
-	ADDQ        $+32, a+0(FP)
-	ADDQ        AX, x+16(FP)
-	ADDQ        AX, x+16(FP)
-	ADDQ        AX, x+16(FP)
-	ADDQ        AX, x+16(FP)
-	SUBQ        $+4, n+48(FP)
-	JMP         twicefours
-
-twicethree:
-	CMPQ n+48(FP), $0x03
-	JNE  twicetwos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twicetwos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicefours
-
-twicetwos:
-	CMPQ n+48(FP), $0x02
-	JL   twiceone
-	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 48(SP)
-
-twicegroup2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
-
-twicedot2:
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	PREFETCHT1  (DI)(R8*2)
-	ADDQ        16(SP), DI
-	PREFETCHT1  (R9)
-	PREFETCHT1  (R9)(R8*1)
-	PREFETCHT1  (R9)(R8*2)
-	ADDQ        16(SP), R9
-	VMOVUPD     (DX), Z2
-	VMOVUPD     (BX), Z3
-	VFMADD231PD Z3, Z2, Z0
-	VMOVUPD     (BX)(AX*1), Z3
-	VFMADD231PD Z3, Z2, Z1
-	ADDQ        $+64, BX
-	ADDQ        $0x40, DX
-	DECQ        R11
-	JNZ         twicedot2
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
-	VSHUFPD     $0x55, Z1, Z0, Z2
-	VMOVAPD     Z1, K1, Z0
-	VADDPD      Z0, Z2, Z2
-	VSHUFF64X2  $0x4e, Z2, Z2, Z0
-	VADDPD      Z2, Z0, Z0
-	VSHUFF64X2  $0x0d, Z0, Z0, Z1
-	VSHUFF64X2  $0x08, Z0, Z0, Z0
-	VADDPD      Y0, Y1, Y1
-	VMOVUPD     X1, (R10)
-	ADDQ        DX, R10
-	ADDQ        CX, SI
-	DECQ        48(SP)
-	JNZ         twicegroup2
-	ADDQ        $+16, a+0(FP)
-	ADDQ        AX, x+16(FP)
-	ADDQ        AX, x+16(FP)
-	SUBQ        $+2, n+48(FP)
-	JMP         twicetwos
-
-twiceone:
-	CMPQ n+48(FP), $0x00
-	JE   twiceend
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicetwos
-
-twiceend:
-	VZEROUPPER
-	RET
-
-// func mulBasis_4x2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+// func mulBasis_2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x2_avx512(SB), NOSPLIT, $56-97
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+72(FP), DI
-	MOVQ  apart+80(FP), R8
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+88(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
-	CMPB  twice+96(FP), $+0
-	JNE   twice
-
-fours:
-	CMPQ n+48(FP), $0x04
-	JL   three
-	MOVQ u+32(FP), R9
-	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
-
-group4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
-
-dot4:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	PREFETCHT1    (DI)(R8*2)
-	ADDQ          8(SP), DI
-	VMOVUPD       (DX), Z8
-	VMOVUPD       (DX)(CX*1), Z9
-	VMOVUPD       (BX), Z10
-	VFMADD231PD   Z10, Z8, Z0
-	VFMADD231PD   Z10, Z9, Z4
-	VMOVUPD       (BX)(AX*1), Z10
-	VFMADD231PD   Z10, Z8, Z1
-	VFMADD231PD   Z10, Z9, Z5
-	VMOVUPD       (BX)(AX*2), Z10
-	VFMADD231PD   Z10, Z8, Z2
-	VFMADD231PD   Z10, Z9, Z6
-	VMOVUPD       (BX)(SI*1), Z10
-	VFMADD231PD   Z10, Z8, Z3
-	VFMADD231PD   Z10, Z9, Z7
-	ADDQ          $+64, BX
-	ADDQ          $0x40, DX
-	DECQ          R11
-	JNZ           dot4
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z8
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z8, Z8
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z8, Z1
-	VMOVAPD       Z0, K2, Z8
-	VADDPD        Z8, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	DECQ          24(SP)
-	JNZ           group4
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           fours
-
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
-	CMPQ n+48(FP), $0x02
-	JL   one
-	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
-
-group2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
-	MOVQ   d+56(FP), R10
-	SHRQ   $0x03, R10
-
-dot2:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	PREFETCHT1    (DI)(R8*2)
-	ADDQ          16(SP), DI
-	VMOVUPD       (BX), Z4
-	VMOVUPD       (BX)(AX*1), Z5
-	VMOVUPD       (DX), Z6
-	VFMADD231PD   Z4, Z6, Z0
-	VFMADD231PD   Z5, Z6, Z1
-	VMOVUPD       (DX)(CX*1), Z6
-	VFMADD231PD   Z4, Z6, Z2
-	VFMADD231PD   Z5, Z6, Z3
-	ADDQ          $+64, BX
-	ADDQ          $0x40, DX
-	DECQ          R10
-	JNZ           dot2
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z4
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z4, Z4
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z4, Z1
-	VMOVAPD       Z0, K2, Z4
-	VADDPD        Z4, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	DECQ          32(SP)
-	JNZ           group2
-	ADDQ          $+16, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+2, n+48(FP)
-	JMP           twos
-
-one:
-	CMPQ n+48(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twos
-
-end:
-	VZEROUPPER
-	RET
-
-twice:
+TEXT ·mulBasis_2_avx512(SB), NOSPLIT, $40-112
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVL   $0x000000aa, DX
+	KMOVW  DX, K1
+	MOVL   $0x000000f0, DX
+	KMOVW  DX, K2
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
+	CMPB   twice+96(FP), $+0
+	JE     plain
 	IMUL3Q $+3, R8, R9
 	ADDQ   DI, R9
 
-twicefours:
+twice4:
 	CMPQ n+48(FP), $0x04
-	JL   twicethree
+	JL   twice4End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 16(SP)
 
-twicegroup4:
+twice4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -530,15 +276,15 @@ twicegroup4:
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-twicedot4:
+twice4Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
-	ADDQ          8(SP), DI
+	ADDQ          (SP), DI
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R8*1)
 	PREFETCHT1    (R9)(R8*2)
-	ADDQ          8(SP), R9
+	ADDQ          (SP), R9
 	VMOVUPD       (DX), Z8
 	VMOVUPD       (DX)(CX*1), Z9
 	VMOVUPD       (BX), Z10
@@ -556,7 +302,7 @@ twicedot4:
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
 	DECQ          R12
-	JNZ           twicedot4
+	JNZ           twice4Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z8
@@ -581,58 +327,131 @@ twicedot4:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	ADDQ          DX, R11
+	VEXTRACTF64X4 $0x01, Z0, (R11)
+	ADDQ          DX, R11
 	ADDQ          CX, R10
 	ADDQ          CX, R10
-	DECQ          40(SP)
-	JNZ           twicegroup4
+	DECQ          16(SP)
+	JNZ           twice4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+4, n+48(FP)
-	JMP           twicefours
+	JMP           twice4
 
-twicethree:
-	CMPQ n+48(FP), $0x03
-	JNE  twicetwos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twicetwos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicefours
-
-twicetwos:
-	CMPQ n+48(FP), $0x02
-	JL   twiceone
-	MOVQ u+32(FP), SI
+twice4End:
+plain:
+rows4:
+	CMPQ n+48(FP), $0x04
+	JL   rows4End
+	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 24(SP)
 
-twicegroup2:
+rows4Group:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   x+16(FP), BX
+	MOVQ   R9, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
+
+rows4Dot:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    (DI)(R8*2)
+	ADDQ          (SP), DI
+	VMOVUPD       (DX), Z8
+	VMOVUPD       (DX)(CX*1), Z9
+	VMOVUPD       (BX), Z10
+	VFMADD231PD   Z10, Z8, Z0
+	VFMADD231PD   Z10, Z9, Z4
+	VMOVUPD       (BX)(AX*1), Z10
+	VFMADD231PD   Z10, Z8, Z1
+	VFMADD231PD   Z10, Z9, Z5
+	VMOVUPD       (BX)(AX*2), Z10
+	VFMADD231PD   Z10, Z8, Z2
+	VFMADD231PD   Z10, Z9, Z6
+	VMOVUPD       (BX)(SI*1), Z10
+	VFMADD231PD   Z10, Z8, Z3
+	VFMADD231PD   Z10, Z9, Z7
+	ADDQ          $+64, BX
+	ADDQ          $0x40, DX
+	DECQ          R11
+	JNZ           rows4Dot
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z8
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z8, Z8
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z8, Z1
+	VMOVAPD       Z0, K2, Z8
+	VADDPD        Z8, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R10)
+	ADDQ          DX, R10
+	VEXTRACTF64X4 $0x01, Z0, (R10)
+	ADDQ          DX, R10
+	ADDQ          CX, R9
+	ADDQ          CX, R9
+	DECQ          24(SP)
+	JNZ           rows4Group
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           rows4
+
+rows4End:
+rows2:
+	CMPQ n+48(FP), $0x02
+	JL   rows2End
+	MOVQ u+32(FP), SI
+	MOVQ a+0(FP), R9
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 32(SP)
+
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
 	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
+	MOVQ   d+56(FP), R10
+	SHRQ   $0x03, R10
 
-twicedot2:
+rows2Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
-	ADDQ          16(SP), DI
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R8*1)
-	PREFETCHT1    (R9)(R8*2)
-	ADDQ          16(SP), R9
+	ADDQ          8(SP), DI
 	VMOVUPD       (BX), Z4
 	VMOVUPD       (BX)(AX*1), Z5
 	VMOVUPD       (DX), Z6
@@ -643,8 +462,8 @@ twicedot2:
 	VFMADD231PD   Z5, Z6, Z3
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
-	DECQ          R11
-	JNZ           twicedot2
+	DECQ          R10
+	JNZ           rows2Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z4
@@ -659,63 +478,182 @@ twicedot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VMOVUPD       X0, (R9)
+	ADDQ          DX, R9
+	VEXTRACTF64X2 $0x01, Y0, (R9)
+	ADDQ          DX, R9
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          48(SP)
-	JNZ           twicegroup2
+	DECQ          32(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+2, n+48(FP)
-	JMP           twicetwos
+	JMP           rows2
 
-twiceone:
+rows2End:
 	CMPQ n+48(FP), $0x00
-	JE   twiceend
+	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twicetwos
+	JMP  rows2
 
-twiceend:
+end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4x3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+// func mulBasis_3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x3_avx512(SB), NOSPLIT, $56-97
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+72(FP), DI
-	MOVQ  apart+80(FP), R8
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+88(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
-	CMPB  twice+96(FP), $+0
-	JNE   twice
+TEXT ·mulBasis_3_avx512(SB), NOSPLIT, $40-112
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVL   $0x000000aa, DX
+	KMOVW  DX, K1
+	MOVL   $0x000000f0, DX
+	KMOVW  DX, K2
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
+	CMPB   twice+96(FP), $+0
+	JE     plain
+	IMUL3Q $+3, R8, R9
+	ADDQ   DI, R9
 
-fours:
+twice4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   twice4End
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 16(SP)
+
+twice4Group:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	MOVQ   x+16(FP), BX
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
+
+twice4Dot:
+	PREFETCHT1    (DI)
+	PREFETCHT1    (DI)(R8*1)
+	PREFETCHT1    (DI)(R8*2)
+	ADDQ          (SP), DI
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R8*1)
+	PREFETCHT1    (R9)(R8*2)
+	ADDQ          (SP), R9
+	VMOVUPD       (DX), Z12
+	VMOVUPD       (DX)(CX*1), Z13
+	VMOVUPD       (DX)(CX*2), Z14
+	VMOVUPD       (BX), Z15
+	VFMADD231PD   Z15, Z12, Z0
+	VFMADD231PD   Z15, Z13, Z4
+	VFMADD231PD   Z15, Z14, Z8
+	VMOVUPD       (BX)(AX*1), Z15
+	VFMADD231PD   Z15, Z12, Z1
+	VFMADD231PD   Z15, Z13, Z5
+	VFMADD231PD   Z15, Z14, Z9
+	VMOVUPD       (BX)(AX*2), Z15
+	VFMADD231PD   Z15, Z12, Z2
+	VFMADD231PD   Z15, Z13, Z6
+	VFMADD231PD   Z15, Z14, Z10
+	VMOVUPD       (BX)(SI*1), Z15
+	VFMADD231PD   Z15, Z12, Z3
+	VFMADD231PD   Z15, Z13, Z7
+	VFMADD231PD   Z15, Z14, Z11
+	ADDQ          $+64, BX
+	ADDQ          $0x40, DX
+	DECQ          R12
+	JNZ           twice4Dot
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z12
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z12, Z12
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z12, Z1
+	VMOVAPD       Z0, K2, Z12
+	VADDPD        Z12, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	VEXTRACTF64X4 $0x01, Z0, (R11)
+	ADDQ          DX, R11
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFPD       $0x55, Z11, Z10, Z1
+	VMOVAPD       Z11, K1, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	DECQ          16(SP)
+	JNZ           twice4Group
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           twice4
+
+twice4End:
+plain:
+rows4:
+	CMPQ n+48(FP), $0x04
+	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -733,11 +671,11 @@ group4:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
-	ADDQ          8(SP), DI
+	ADDQ          (SP), DI
 	VMOVUPD       (DX), Z12
 	VMOVUPD       (DX)(CX*1), Z13
 	VMOVUPD       (DX)(CX*2), Z14
@@ -760,7 +698,7 @@ dot4:
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
 	DECQ          R11
-	JNZ           dot4
+	JNZ           rows4Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z12
@@ -785,8 +723,9 @@ dot4:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	ADDQ          DX, R10
+	VEXTRACTF64X4 $0x01, Z0, (R10)
+	ADDQ          DX, R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -805,35 +744,25 @@ dot4:
 	ADDQ          CX, R9
 	ADDQ          CX, R9
 	DECQ          24(SP)
-	JNZ           group4
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+4, n+48(FP)
-	JMP           fours
+	JMP           rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -845,11 +774,11 @@ group2:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
-	ADDQ          16(SP), DI
+	ADDQ          8(SP), DI
 	VMOVUPD       (BX), Z6
 	VMOVUPD       (BX)(AX*1), Z7
 	VMOVUPD       (DX), Z8
@@ -864,7 +793,7 @@ dot2:
 	ADDQ          $+64, BX
 	ADDQ          $0x40, DX
 	DECQ          R10
-	JNZ           dot2
+	JNZ           rows2Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z6
@@ -880,8 +809,9 @@ dot2:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	ADDQ          DX, R9
+	VEXTRACTF64X2 $0x01, Y0, (R9)
+	ADDQ          DX, R9
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -896,521 +826,62 @@ dot2:
 	ADDQ          CX, SI
 	ADDQ          CX, SI
 	DECQ          32(SP)
-	JNZ           group2
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+2, n+48(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-twice:
-	IMUL3Q $+3, R8, R9
-	ADDQ   DI, R9
-
-twicefours:
-	CMPQ n+48(FP), $0x04
-	JL   twicethree
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 40(SP)
-
-twicegroup4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-twicedot4:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	PREFETCHT1    (DI)(R8*2)
-	ADDQ          8(SP), DI
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R8*1)
-	PREFETCHT1    (R9)(R8*2)
-	ADDQ          8(SP), R9
-	VMOVUPD       (DX), Z12
-	VMOVUPD       (DX)(CX*1), Z13
-	VMOVUPD       (DX)(CX*2), Z14
-	VMOVUPD       (BX), Z15
-	VFMADD231PD   Z15, Z12, Z0
-	VFMADD231PD   Z15, Z13, Z4
-	VFMADD231PD   Z15, Z14, Z8
-	VMOVUPD       (BX)(AX*1), Z15
-	VFMADD231PD   Z15, Z12, Z1
-	VFMADD231PD   Z15, Z13, Z5
-	VFMADD231PD   Z15, Z14, Z9
-	VMOVUPD       (BX)(AX*2), Z15
-	VFMADD231PD   Z15, Z12, Z2
-	VFMADD231PD   Z15, Z13, Z6
-	VFMADD231PD   Z15, Z14, Z10
-	VMOVUPD       (BX)(SI*1), Z15
-	VFMADD231PD   Z15, Z12, Z3
-	VFMADD231PD   Z15, Z13, Z7
-	VFMADD231PD   Z15, Z14, Z11
-	ADDQ          $+64, BX
-	ADDQ          $0x40, DX
-	DECQ          R12
-	JNZ           twicedot4
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z12
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z12, Z12
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z12, Z1
-	VMOVAPD       Z0, K2, Z12
-	VADDPD        Z12, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          40(SP)
-	JNZ           twicegroup4
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           twicefours
-
-twicethree:
-	CMPQ n+48(FP), $0x03
-	JNE  twicetwos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twicetwos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicefours
-
-twicetwos:
-	CMPQ n+48(FP), $0x02
-	JL   twiceone
-	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 48(SP)
-
-twicegroup2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
-
-twicedot2:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	PREFETCHT1    (DI)(R8*2)
-	ADDQ          16(SP), DI
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R8*1)
-	PREFETCHT1    (R9)(R8*2)
-	ADDQ          16(SP), R9
-	VMOVUPD       (BX), Z6
-	VMOVUPD       (BX)(AX*1), Z7
-	VMOVUPD       (DX), Z8
-	VFMADD231PD   Z6, Z8, Z0
-	VFMADD231PD   Z7, Z8, Z1
-	VMOVUPD       (DX)(CX*1), Z8
-	VFMADD231PD   Z6, Z8, Z2
-	VFMADD231PD   Z7, Z8, Z3
-	VMOVUPD       (DX)(CX*2), Z8
-	VFMADD231PD   Z6, Z8, Z4
-	VFMADD231PD   Z7, Z8, Z5
-	ADDQ          $+64, BX
-	ADDQ          $0x40, DX
-	DECQ          R11
-	JNZ           twicedot2
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z6
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z6, Z6
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z6, Z1
-	VMOVAPD       Z0, K2, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z0, Z1
-	VADDPD        Z0, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	DECQ          48(SP)
-	JNZ           twicegroup2
-	ADDQ          $+16, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+2, n+48(FP)
-	JMP           twicetwos
-
-twiceone:
-	CMPQ n+48(FP), $0x00
-	JE   twiceend
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicetwos
-
-twiceend:
-	VZEROUPPER
-	RET
-
-// func mulBasis_4x4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+// func mulBasis_4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x4_avx512(SB), NOSPLIT, $56-97
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (AX)(AX*2), DI
-	MOVQ  next+72(FP), R8
-	MOVQ  apart+80(FP), R9
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+88(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
-	CMPB  twice+96(FP), $+0
-	JNE   twice
-
-fours:
-	CMPQ n+48(FP), $0x04
-	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
-
-group4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	MOVQ   x+16(FP), SI
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-dot4:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	PREFETCHT1    (R8)(R9*2)
-	ADDQ          8(SP), R8
-	VMOVUPD       (SI), Z16
-	VMOVUPD       (SI)(AX*1), Z17
-	VMOVUPD       (SI)(AX*2), Z18
-	VMOVUPD       (SI)(DI*1), Z19
-	VMOVUPD       (DX), Z20
-	VFMADD231PD   Z16, Z20, Z0
-	VFMADD231PD   Z17, Z20, Z1
-	VFMADD231PD   Z18, Z20, Z2
-	VFMADD231PD   Z19, Z20, Z3
-	VMOVUPD       (DX)(CX*1), Z20
-	VFMADD231PD   Z16, Z20, Z4
-	VFMADD231PD   Z17, Z20, Z5
-	VFMADD231PD   Z18, Z20, Z6
-	VFMADD231PD   Z19, Z20, Z7
-	VMOVUPD       (DX)(CX*2), Z20
-	VFMADD231PD   Z16, Z20, Z8
-	VFMADD231PD   Z17, Z20, Z9
-	VFMADD231PD   Z18, Z20, Z10
-	VFMADD231PD   Z19, Z20, Z11
-	VMOVUPD       (DX)(BX*1), Z20
-	VFMADD231PD   Z16, Z20, Z12
-	VFMADD231PD   Z17, Z20, Z13
-	VFMADD231PD   Z18, Z20, Z14
-	VFMADD231PD   Z19, Z20, Z15
-	ADDQ          $+64, SI
-	ADDQ          $0x40, DX
-	DECQ          R12
-	JNZ           dot4
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z16
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z16, Z16
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z16, Z1
-	VMOVAPD       Z0, K2, Z16
-	VADDPD        Z16, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
-	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          24(SP)
-	JNZ           group4
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           fours
-
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
-	CMPQ n+48(FP), $0x02
-	JL   one
-	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
-
-group2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   x+16(FP), SI
-	MOVQ   DI, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
-
-dot2:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	PREFETCHT1    (R8)(R9*2)
-	ADDQ          16(SP), R8
-	VMOVUPD       (SI), Z8
-	VMOVUPD       (SI)(AX*1), Z9
-	VMOVUPD       (DX), Z10
-	VFMADD231PD   Z8, Z10, Z0
-	VFMADD231PD   Z9, Z10, Z1
-	VMOVUPD       (DX)(CX*1), Z10
-	VFMADD231PD   Z8, Z10, Z2
-	VFMADD231PD   Z9, Z10, Z3
-	VMOVUPD       (DX)(CX*2), Z10
-	VFMADD231PD   Z8, Z10, Z4
-	VFMADD231PD   Z9, Z10, Z5
-	VMOVUPD       (DX)(BX*1), Z10
-	VFMADD231PD   Z8, Z10, Z6
-	VFMADD231PD   Z9, Z10, Z7
-	ADDQ          $+64, SI
-	ADDQ          $0x40, DX
-	DECQ          R11
-	JNZ           dot2
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z8
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z8, Z8
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z8, Z1
-	VMOVAPD       Z0, K2, Z8
-	VADDPD        Z8, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z1
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	DECQ          32(SP)
-	JNZ           group2
-	ADDQ          $+16, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+2, n+48(FP)
-	JMP           twos
-
-one:
-	CMPQ n+48(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twos
-
-end:
-	VZEROUPPER
-	RET
-
-twice:
+TEXT ·mulBasis_4_avx512(SB), NOSPLIT, $40-112
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), BX
+	LEAQ   (AX)(AX*2), DI
+	MOVQ   next+72(FP), R8
+	MOVQ   apart+80(FP), R9
+	MOVL   $0x000000aa, DX
+	KMOVW  DX, K1
+	MOVL   $0x000000f0, DX
+	KMOVW  DX, K2
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
+	CMPB   twice+96(FP), $+0
+	JE     plain
 	IMUL3Q $+3, R9, R10
 	ADDQ   R8, R10
 
-twicefours:
+twice4:
 	CMPQ n+48(FP), $0x04
-	JL   twicethree
+	JL   twice4End
 	MOVQ u+32(FP), R11
 	MOVQ a+0(FP), R12
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 16(SP)
 
-twicegroup4:
+twice4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1432,15 +903,15 @@ twicegroup4:
 	MOVQ   d+56(FP), R13
 	SHRQ   $0x03, R13
 
-twicedot4:
+twice4Dot:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	PREFETCHT1    (R8)(R9*2)
-	ADDQ          8(SP), R8
+	ADDQ          (SP), R8
 	PREFETCHT1    (R10)
 	PREFETCHT1    (R10)(R9*1)
 	PREFETCHT1    (R10)(R9*2)
-	ADDQ          8(SP), R10
+	ADDQ          (SP), R10
 	VMOVUPD       (SI), Z16
 	VMOVUPD       (SI)(AX*1), Z17
 	VMOVUPD       (SI)(AX*2), Z18
@@ -1468,7 +939,7 @@ twicedot4:
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
 	DECQ          R13
-	JNZ           twicedot4
+	JNZ           twice4Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z16
@@ -1493,8 +964,9 @@ twicedot4:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	ADDQ          DX, R12
+	VEXTRACTF64X4 $0x01, Z0, (R12)
+	ADDQ          DX, R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1517,171 +989,34 @@ twicedot4:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	ADDQ          DX, R12
+	VEXTRACTF64X4 $0x01, Z0, (R12)
+	ADDQ          DX, R12
 	ADDQ          CX, R11
 	ADDQ          CX, R11
 	ADDQ          CX, R11
 	ADDQ          CX, R11
-	DECQ          40(SP)
-	JNZ           twicegroup4
+	DECQ          16(SP)
+	JNZ           twice4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+4, n+48(FP)
-	JMP           twicefours
+	JMP           twice4
 
-twicethree:
-	CMPQ n+48(FP), $0x03
-	JNE  twicetwos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twicetwos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicefours
-
-twicetwos:
-	CMPQ n+48(FP), $0x02
-	JL   twiceone
-	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 48(SP)
-
-twicegroup2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   x+16(FP), SI
-	MOVQ   DI, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-twicedot2:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	PREFETCHT1    (R8)(R9*2)
-	ADDQ          16(SP), R8
-	PREFETCHT1    (R10)
-	PREFETCHT1    (R10)(R9*1)
-	PREFETCHT1    (R10)(R9*2)
-	ADDQ          16(SP), R10
-	VMOVUPD       (SI), Z8
-	VMOVUPD       (SI)(AX*1), Z9
-	VMOVUPD       (DX), Z10
-	VFMADD231PD   Z8, Z10, Z0
-	VFMADD231PD   Z9, Z10, Z1
-	VMOVUPD       (DX)(CX*1), Z10
-	VFMADD231PD   Z8, Z10, Z2
-	VFMADD231PD   Z9, Z10, Z3
-	VMOVUPD       (DX)(CX*2), Z10
-	VFMADD231PD   Z8, Z10, Z4
-	VFMADD231PD   Z9, Z10, Z5
-	VMOVUPD       (DX)(BX*1), Z10
-	VFMADD231PD   Z8, Z10, Z6
-	VFMADD231PD   Z9, Z10, Z7
-	ADDQ          $+64, SI
-	ADDQ          $0x40, DX
-	DECQ          R12
-	JNZ           twicedot2
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z8
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z8, Z8
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z8, Z1
-	VMOVAPD       Z0, K2, Z8
-	VADDPD        Z8, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z1
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	DECQ          48(SP)
-	JNZ           twicegroup2
-	ADDQ          $+16, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+2, n+48(FP)
-	JMP           twicetwos
-
-twiceone:
-	CMPQ n+48(FP), $0x00
-	JE   twiceend
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicetwos
-
-twiceend:
-	VZEROUPPER
-	RET
-
-// func mulBasis_4x5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x5_avx512(SB), NOSPLIT, $56-97
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (AX)(AX*2), DI
-	MOVQ  next+72(FP), R8
-	MOVQ  apart+80(FP), R9
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+88(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
-	CMPB  twice+96(FP), $+0
-	JNE   twice
-
-fours:
+twice4End:
+plain:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1698,64 +1033,55 @@ group4:
 	VXORPD Z13, Z13, Z13
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
 	MOVQ   x+16(FP), SI
 	MOVQ   R10, DX
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-dot4:
+rows4Dot:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	PREFETCHT1    (R8)(R9*2)
-	ADDQ          8(SP), R8
-	VMOVUPD       (SI), Z20
-	VMOVUPD       (SI)(AX*1), Z21
-	VMOVUPD       (SI)(AX*2), Z22
-	VMOVUPD       (SI)(DI*1), Z23
-	VMOVUPD       (DX), Z24
-	VFMADD231PD   Z20, Z24, Z0
-	VFMADD231PD   Z21, Z24, Z1
-	VFMADD231PD   Z22, Z24, Z2
-	VFMADD231PD   Z23, Z24, Z3
-	VMOVUPD       (DX)(CX*1), Z24
-	VFMADD231PD   Z20, Z24, Z4
-	VFMADD231PD   Z21, Z24, Z5
-	VFMADD231PD   Z22, Z24, Z6
-	VFMADD231PD   Z23, Z24, Z7
-	VMOVUPD       (DX)(CX*2), Z24
-	VFMADD231PD   Z20, Z24, Z8
-	VFMADD231PD   Z21, Z24, Z9
-	VFMADD231PD   Z22, Z24, Z10
-	VFMADD231PD   Z23, Z24, Z11
-	VMOVUPD       (DX)(BX*1), Z24
-	VFMADD231PD   Z20, Z24, Z12
-	VFMADD231PD   Z21, Z24, Z13
-	VFMADD231PD   Z22, Z24, Z14
-	VFMADD231PD   Z23, Z24, Z15
-	VMOVUPD       (DX)(CX*4), Z24
-	VFMADD231PD   Z20, Z24, Z16
-	VFMADD231PD   Z21, Z24, Z17
-	VFMADD231PD   Z22, Z24, Z18
-	VFMADD231PD   Z23, Z24, Z19
+	ADDQ          (SP), R8
+	VMOVUPD       (SI), Z16
+	VMOVUPD       (SI)(AX*1), Z17
+	VMOVUPD       (SI)(AX*2), Z18
+	VMOVUPD       (SI)(DI*1), Z19
+	VMOVUPD       (DX), Z20
+	VFMADD231PD   Z16, Z20, Z0
+	VFMADD231PD   Z17, Z20, Z1
+	VFMADD231PD   Z18, Z20, Z2
+	VFMADD231PD   Z19, Z20, Z3
+	VMOVUPD       (DX)(CX*1), Z20
+	VFMADD231PD   Z16, Z20, Z4
+	VFMADD231PD   Z17, Z20, Z5
+	VFMADD231PD   Z18, Z20, Z6
+	VFMADD231PD   Z19, Z20, Z7
+	VMOVUPD       (DX)(CX*2), Z20
+	VFMADD231PD   Z16, Z20, Z8
+	VFMADD231PD   Z17, Z20, Z9
+	VFMADD231PD   Z18, Z20, Z10
+	VFMADD231PD   Z19, Z20, Z11
+	VMOVUPD       (DX)(BX*1), Z20
+	VFMADD231PD   Z16, Z20, Z12
+	VFMADD231PD   Z17, Z20, Z13
+	VFMADD231PD   Z18, Z20, Z14
+	VFMADD231PD   Z19, Z20, Z15
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
 	DECQ          R12
-	JNZ           dot4
+	JNZ           rows4Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z20
+	VSHUFPD       $0x55, Z1, Z0, Z16
 	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z20, Z20
+	VADDPD        Z0, Z16, Z16
 	VSHUFPD       $0x55, Z3, Z2, Z0
 	VMOVAPD       Z3, K1, Z2
 	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z20, Z1
-	VMOVAPD       Z0, K2, Z20
-	VADDPD        Z20, Z1, Z1
+	VSHUFF64X2    $0x4e, Z0, Z16, Z1
+	VMOVAPD       Z0, K2, Z16
+	VADDPD        Z16, Z1, Z1
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -1769,8 +1095,9 @@ dot4:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	ADDQ          DX, R11
+	VEXTRACTF64X4 $0x01, Z0, (R11)
+	ADDQ          DX, R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1793,57 +1120,33 @@ dot4:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	VSHUFPD       $0x55, Z17, Z16, Z0
-	VMOVAPD       Z17, K1, Z16
-	VADDPD        Z16, Z0, Z0
-	VSHUFPD       $0x55, Z19, Z18, Z1
-	VMOVAPD       Z19, K1, Z18
-	VADDPD        Z18, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	VEXTRACTF64X4 $0x01, Z0, (R11)
 	ADDQ          DX, R11
 	ADDQ          CX, R10
 	ADDQ          CX, R10
 	ADDQ          CX, R10
 	ADDQ          CX, R10
-	ADDQ          CX, R10
 	DECQ          24(SP)
-	JNZ           group4
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+4, n+48(FP)
-	JMP           fours
+	JMP           rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), DI
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1852,56 +1155,52 @@ group2:
 	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
 	MOVQ   x+16(FP), SI
 	MOVQ   DI, DX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot2:
+rows2Dot:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	PREFETCHT1    (R8)(R9*2)
-	ADDQ          16(SP), R8
-	VMOVUPD       (SI), Z10
-	VMOVUPD       (SI)(AX*1), Z11
-	VMOVUPD       (DX), Z12
-	VFMADD231PD   Z10, Z12, Z0
-	VFMADD231PD   Z11, Z12, Z1
-	VMOVUPD       (DX)(CX*1), Z12
-	VFMADD231PD   Z10, Z12, Z2
-	VFMADD231PD   Z11, Z12, Z3
-	VMOVUPD       (DX)(CX*2), Z12
-	VFMADD231PD   Z10, Z12, Z4
-	VFMADD231PD   Z11, Z12, Z5
-	VMOVUPD       (DX)(BX*1), Z12
-	VFMADD231PD   Z10, Z12, Z6
-	VFMADD231PD   Z11, Z12, Z7
-	VMOVUPD       (DX)(CX*4), Z12
-	VFMADD231PD   Z10, Z12, Z8
-	VFMADD231PD   Z11, Z12, Z9
+	ADDQ          8(SP), R8
+	VMOVUPD       (SI), Z8
+	VMOVUPD       (SI)(AX*1), Z9
+	VMOVUPD       (DX), Z10
+	VFMADD231PD   Z8, Z10, Z0
+	VFMADD231PD   Z9, Z10, Z1
+	VMOVUPD       (DX)(CX*1), Z10
+	VFMADD231PD   Z8, Z10, Z2
+	VFMADD231PD   Z9, Z10, Z3
+	VMOVUPD       (DX)(CX*2), Z10
+	VFMADD231PD   Z8, Z10, Z4
+	VFMADD231PD   Z9, Z10, Z5
+	VMOVUPD       (DX)(BX*1), Z10
+	VFMADD231PD   Z8, Z10, Z6
+	VFMADD231PD   Z9, Z10, Z7
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
 	DECQ          R11
-	JNZ           dot2
+	JNZ           rows2Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z10
+	VSHUFPD       $0x55, Z1, Z0, Z8
 	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z10, Z10
+	VADDPD        Z0, Z8, Z8
 	VSHUFPD       $0x55, Z3, Z2, Z0
 	VMOVAPD       Z3, K1, Z2
 	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z10, Z1
-	VMOVAPD       Z0, K2, Z10
-	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z0, Z8, Z1
+	VMOVAPD       Z0, K2, Z8
+	VADDPD        Z8, Z1, Z1
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	ADDQ          DX, R10
+	VEXTRACTF64X2 $0x01, Y0, (R10)
+	ADDQ          DX, R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -1915,56 +1214,70 @@ dot2:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z0, Z1
-	VADDPD        Z0, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
+	ADDQ          DX, R10
+	VEXTRACTF64X2 $0x01, Y0, (R10)
 	ADDQ          DX, R10
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	ADDQ          CX, DI
 	DECQ          32(SP)
-	JNZ           group2
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+2, n+48(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-twice:
+// func mulBasis_5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis_5_avx512(SB), NOSPLIT, $40-112
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), BX
+	LEAQ   (AX)(AX*2), DI
+	MOVQ   next+72(FP), R8
+	MOVQ   apart+80(FP), R9
+	MOVL   $0x000000aa, DX
+	KMOVW  DX, K1
+	MOVL   $0x000000f0, DX
+	KMOVW  DX, K2
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
+	CMPB   twice+96(FP), $+0
+	JE     plain
 	IMUL3Q $+3, R9, R10
 	ADDQ   R8, R10
 
-twicefours:
+twice4:
 	CMPQ n+48(FP), $0x04
-	JL   twicethree
+	JL   twice4End
 	MOVQ u+32(FP), R11
 	MOVQ a+0(FP), R12
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 16(SP)
 
-twicegroup4:
+twice4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1990,15 +1303,15 @@ twicegroup4:
 	MOVQ   d+56(FP), R13
 	SHRQ   $0x03, R13
 
-twicedot4:
+twice4Dot:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
 	PREFETCHT1    (R8)(R9*2)
-	ADDQ          8(SP), R8
+	ADDQ          (SP), R8
 	PREFETCHT1    (R10)
 	PREFETCHT1    (R10)(R9*1)
 	PREFETCHT1    (R10)(R9*2)
-	ADDQ          8(SP), R10
+	ADDQ          (SP), R10
 	VMOVUPD       (SI), Z20
 	VMOVUPD       (SI)(AX*1), Z21
 	VMOVUPD       (SI)(AX*2), Z22
@@ -2031,7 +1344,7 @@ twicedot4:
 	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
 	DECQ          R13
-	JNZ           twicedot4
+	JNZ           twice4Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z20
@@ -2056,8 +1369,9 @@ twicedot4:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	ADDQ          DX, R12
+	VEXTRACTF64X4 $0x01, Z0, (R12)
+	ADDQ          DX, R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2080,8 +1394,9 @@ twicedot4:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	ADDQ          DX, R12
+	VEXTRACTF64X4 $0x01, Z0, (R12)
+	ADDQ          DX, R12
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -2101,182 +1416,27 @@ twicedot4:
 	ADDQ          CX, R11
 	ADDQ          CX, R11
 	ADDQ          CX, R11
-	DECQ          40(SP)
-	JNZ           twicegroup4
+	DECQ          16(SP)
+	JNZ           twice4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+4, n+48(FP)
-	JMP           twicefours
+	JMP           twice4
 
-twicethree:
-	CMPQ n+48(FP), $0x03
-	JNE  twicetwos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twicetwos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicefours
-
-twicetwos:
-	CMPQ n+48(FP), $0x02
-	JL   twiceone
-	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 48(SP)
-
-twicegroup2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   x+16(FP), SI
-	MOVQ   DI, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-twicedot2:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	PREFETCHT1    (R8)(R9*2)
-	ADDQ          16(SP), R8
-	PREFETCHT1    (R10)
-	PREFETCHT1    (R10)(R9*1)
-	PREFETCHT1    (R10)(R9*2)
-	ADDQ          16(SP), R10
-	VMOVUPD       (SI), Z10
-	VMOVUPD       (SI)(AX*1), Z11
-	VMOVUPD       (DX), Z12
-	VFMADD231PD   Z10, Z12, Z0
-	VFMADD231PD   Z11, Z12, Z1
-	VMOVUPD       (DX)(CX*1), Z12
-	VFMADD231PD   Z10, Z12, Z2
-	VFMADD231PD   Z11, Z12, Z3
-	VMOVUPD       (DX)(CX*2), Z12
-	VFMADD231PD   Z10, Z12, Z4
-	VFMADD231PD   Z11, Z12, Z5
-	VMOVUPD       (DX)(BX*1), Z12
-	VFMADD231PD   Z10, Z12, Z6
-	VFMADD231PD   Z11, Z12, Z7
-	VMOVUPD       (DX)(CX*4), Z12
-	VFMADD231PD   Z10, Z12, Z8
-	VFMADD231PD   Z11, Z12, Z9
-	ADDQ          $+64, SI
-	ADDQ          $0x40, DX
-	DECQ          R12
-	JNZ           twicedot2
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z10
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z10, Z10
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z10, Z1
-	VMOVAPD       Z0, K2, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z1
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z0, Z1
-	VADDPD        Z0, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	ADDQ          DX, R11
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	DECQ          48(SP)
-	JNZ           twicegroup2
-	ADDQ          $+16, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+2, n+48(FP)
-	JMP           twicetwos
-
-twiceone:
-	CMPQ n+48(FP), $0x00
-	JE   twiceend
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicetwos
-
-twiceend:
-	VZEROUPPER
-	RET
-
-// func mulBasis_4x6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4x6_avx512(SB), NOSPLIT, $56-97
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x03, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (CX)(CX*4), SI
-	LEAQ  (AX)(AX*2), R8
-	MOVQ  next+72(FP), R9
-	MOVQ  apart+80(FP), R10
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+88(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
-	CMPB  twice+96(FP), $+0
-	JNE   twice
-
-fours:
+twice4End:
+plain:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   three
-	MOVQ u+32(FP), R11
-	MOVQ a+0(FP), R12
+	JL   rows4End
+	MOVQ u+32(FP), R10
+	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 24(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2297,69 +1457,60 @@ group4:
 	VXORPD Z17, Z17, Z17
 	VXORPD Z18, Z18, Z18
 	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	VXORPD Z21, Z21, Z21
-	VXORPD Z22, Z22, Z22
-	VXORPD Z23, Z23, Z23
-	MOVQ   x+16(FP), DI
-	MOVQ   R11, DX
-	MOVQ   d+56(FP), R13
-	SHRQ   $0x03, R13
+	MOVQ   x+16(FP), SI
+	MOVQ   R10, DX
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
 
-dot4:
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
-	PREFETCHT1    (R9)(R10*2)
-	ADDQ          8(SP), R9
-	VMOVUPD       (DI), Z24
-	VMOVUPD       (DI)(AX*1), Z25
-	VMOVUPD       (DI)(AX*2), Z26
-	VMOVUPD       (DI)(R8*1), Z27
-	VMOVUPD       (DX), Z28
-	VFMADD231PD   Z24, Z28, Z0
-	VFMADD231PD   Z25, Z28, Z1
-	VFMADD231PD   Z26, Z28, Z2
-	VFMADD231PD   Z27, Z28, Z3
-	VMOVUPD       (DX)(CX*1), Z28
-	VFMADD231PD   Z24, Z28, Z4
-	VFMADD231PD   Z25, Z28, Z5
-	VFMADD231PD   Z26, Z28, Z6
-	VFMADD231PD   Z27, Z28, Z7
-	VMOVUPD       (DX)(CX*2), Z28
-	VFMADD231PD   Z24, Z28, Z8
-	VFMADD231PD   Z25, Z28, Z9
-	VFMADD231PD   Z26, Z28, Z10
-	VFMADD231PD   Z27, Z28, Z11
-	VMOVUPD       (DX)(BX*1), Z28
-	VFMADD231PD   Z24, Z28, Z12
-	VFMADD231PD   Z25, Z28, Z13
-	VFMADD231PD   Z26, Z28, Z14
-	VFMADD231PD   Z27, Z28, Z15
-	VMOVUPD       (DX)(CX*4), Z28
-	VFMADD231PD   Z24, Z28, Z16
-	VFMADD231PD   Z25, Z28, Z17
-	VFMADD231PD   Z26, Z28, Z18
-	VFMADD231PD   Z27, Z28, Z19
-	VMOVUPD       (DX)(SI*1), Z28
-	VFMADD231PD   Z24, Z28, Z20
-	VFMADD231PD   Z25, Z28, Z21
-	VFMADD231PD   Z26, Z28, Z22
-	VFMADD231PD   Z27, Z28, Z23
-	ADDQ          $+64, DI
+rows4Dot:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    (R8)(R9*2)
+	ADDQ          (SP), R8
+	VMOVUPD       (SI), Z20
+	VMOVUPD       (SI)(AX*1), Z21
+	VMOVUPD       (SI)(AX*2), Z22
+	VMOVUPD       (SI)(DI*1), Z23
+	VMOVUPD       (DX), Z24
+	VFMADD231PD   Z20, Z24, Z0
+	VFMADD231PD   Z21, Z24, Z1
+	VFMADD231PD   Z22, Z24, Z2
+	VFMADD231PD   Z23, Z24, Z3
+	VMOVUPD       (DX)(CX*1), Z24
+	VFMADD231PD   Z20, Z24, Z4
+	VFMADD231PD   Z21, Z24, Z5
+	VFMADD231PD   Z22, Z24, Z6
+	VFMADD231PD   Z23, Z24, Z7
+	VMOVUPD       (DX)(CX*2), Z24
+	VFMADD231PD   Z20, Z24, Z8
+	VFMADD231PD   Z21, Z24, Z9
+	VFMADD231PD   Z22, Z24, Z10
+	VFMADD231PD   Z23, Z24, Z11
+	VMOVUPD       (DX)(BX*1), Z24
+	VFMADD231PD   Z20, Z24, Z12
+	VFMADD231PD   Z21, Z24, Z13
+	VFMADD231PD   Z22, Z24, Z14
+	VFMADD231PD   Z23, Z24, Z15
+	VMOVUPD       (DX)(CX*4), Z24
+	VFMADD231PD   Z20, Z24, Z16
+	VFMADD231PD   Z21, Z24, Z17
+	VFMADD231PD   Z22, Z24, Z18
+	VFMADD231PD   Z23, Z24, Z19
+	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	DECQ          R13
-	JNZ           dot4
+	DECQ          R12
+	JNZ           rows4Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z24
+	VSHUFPD       $0x55, Z1, Z0, Z20
 	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z24, Z24
+	VADDPD        Z0, Z20, Z20
 	VSHUFPD       $0x55, Z3, Z2, Z0
 	VMOVAPD       Z3, K1, Z2
 	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z24, Z1
-	VMOVAPD       Z0, K2, Z24
-	VADDPD        Z24, Z1, Z1
+	VSHUFF64X2    $0x4e, Z0, Z20, Z1
+	VMOVAPD       Z0, K2, Z20
+	VADDPD        Z20, Z1, Z1
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -2372,9 +1523,10 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z1, Z0
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	VEXTRACTF64X4 $0x01, Z0, (R11)
+	ADDQ          DX, R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2396,9 +1548,10 @@ dot4:
 	VSHUFF64X2    $0x8d, Z3, Z2, Z0
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	VEXTRACTF64X4 $0x01, Z0, (R11)
+	ADDQ          DX, R11
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -2408,57 +1561,36 @@ dot4:
 	VSHUFF64X2    $0x4e, Z1, Z0, Z2
 	VMOVAPD       Z1, K2, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z21, Z20, Z0
-	VMOVAPD       Z21, K1, Z20
-	VADDPD        Z20, Z0, Z0
-	VSHUFPD       $0x55, Z23, Z22, Z1
-	VMOVAPD       Z23, K1, Z22
-	VADDPD        Z22, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
+	VSHUFF64X2    $0x0d, Z2, Z2, Z0
+	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VADDPD        Y1, Y0, Y0
+	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
+	ADDQ          CX, R10
 	DECQ          24(SP)
-	JNZ           group4
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+4, n+48(FP)
-	JMP           fours
+	JMP           rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R11
+	JL   rows2End
+	MOVQ u+32(FP), DI
+	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
 	MOVQ DX, 32(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2469,59 +1601,55 @@ group2:
 	VXORPD Z7, Z7, Z7
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   x+16(FP), DI
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
+	MOVQ   x+16(FP), SI
+	MOVQ   DI, DX
+	MOVQ   d+56(FP), R11
+	SHRQ   $0x03, R11
 
-dot2:
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
-	PREFETCHT1    (R9)(R10*2)
-	ADDQ          16(SP), R9
-	VMOVUPD       (DI), Z12
-	VMOVUPD       (DI)(AX*1), Z13
-	VMOVUPD       (DX), Z14
-	VFMADD231PD   Z12, Z14, Z0
-	VFMADD231PD   Z13, Z14, Z1
-	VMOVUPD       (DX)(CX*1), Z14
-	VFMADD231PD   Z12, Z14, Z2
-	VFMADD231PD   Z13, Z14, Z3
-	VMOVUPD       (DX)(CX*2), Z14
-	VFMADD231PD   Z12, Z14, Z4
-	VFMADD231PD   Z13, Z14, Z5
-	VMOVUPD       (DX)(BX*1), Z14
-	VFMADD231PD   Z12, Z14, Z6
-	VFMADD231PD   Z13, Z14, Z7
-	VMOVUPD       (DX)(CX*4), Z14
-	VFMADD231PD   Z12, Z14, Z8
-	VFMADD231PD   Z13, Z14, Z9
-	VMOVUPD       (DX)(SI*1), Z14
-	VFMADD231PD   Z12, Z14, Z10
-	VFMADD231PD   Z13, Z14, Z11
-	ADDQ          $+64, DI
+rows2Dot:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	PREFETCHT1    (R8)(R9*2)
+	ADDQ          8(SP), R8
+	VMOVUPD       (SI), Z10
+	VMOVUPD       (SI)(AX*1), Z11
+	VMOVUPD       (DX), Z12
+	VFMADD231PD   Z10, Z12, Z0
+	VFMADD231PD   Z11, Z12, Z1
+	VMOVUPD       (DX)(CX*1), Z12
+	VFMADD231PD   Z10, Z12, Z2
+	VFMADD231PD   Z11, Z12, Z3
+	VMOVUPD       (DX)(CX*2), Z12
+	VFMADD231PD   Z10, Z12, Z4
+	VFMADD231PD   Z11, Z12, Z5
+	VMOVUPD       (DX)(BX*1), Z12
+	VFMADD231PD   Z10, Z12, Z6
+	VFMADD231PD   Z11, Z12, Z7
+	VMOVUPD       (DX)(CX*4), Z12
+	VFMADD231PD   Z10, Z12, Z8
+	VFMADD231PD   Z11, Z12, Z9
+	ADDQ          $+64, SI
 	ADDQ          $0x40, DX
-	DECQ          R12
-	JNZ           dot2
+	DECQ          R11
+	JNZ           rows2Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z12
+	VSHUFPD       $0x55, Z1, Z0, Z10
 	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z12, Z12
+	VADDPD        Z0, Z10, Z10
 	VSHUFPD       $0x55, Z3, Z2, Z0
 	VMOVAPD       Z3, K1, Z2
 	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z12, Z1
-	VMOVAPD       Z0, K2, Z12
-	VADDPD        Z12, Z1, Z1
+	VSHUFF64X2    $0x4e, Z0, Z10, Z1
+	VMOVAPD       Z0, K2, Z10
+	VADDPD        Z10, Z1, Z1
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       X0, (R10)
+	ADDQ          DX, R10
+	VEXTRACTF64X2 $0x01, Y0, (R10)
+	ADDQ          DX, R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -2534,63 +1662,83 @@ dot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VMOVUPD       X0, (R10)
+	ADDQ          DX, R10
+	VEXTRACTF64X2 $0x01, Y0, (R10)
+	ADDQ          DX, R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
+	VSHUFF64X2    $0x4e, Z0, Z0, Z1
+	VADDPD        Z0, Z1, Z1
+	VSHUFF64X2    $0x0d, Z1, Z1, Z0
+	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
+	VMOVUPD       X0, (R10)
+	ADDQ          DX, R10
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
+	ADDQ          CX, DI
 	DECQ          32(SP)
-	JNZ           group2
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+2, n+48(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-twice:
+// func mulBasis_6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis_6_avx512(SB), NOSPLIT, $40-112
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), BX
+	LEAQ   (CX)(CX*4), SI
+	LEAQ   (AX)(AX*2), R8
+	MOVQ   next+72(FP), R9
+	MOVQ   apart+80(FP), R10
+	MOVL   $0x000000aa, DX
+	KMOVW  DX, K1
+	MOVL   $0x000000f0, DX
+	KMOVW  DX, K2
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
+	CMPB   twice+96(FP), $+0
+	JE     plain
 	IMUL3Q $+3, R10, R11
 	ADDQ   R9, R11
 
-twicefours:
+twice4:
 	CMPQ n+48(FP), $0x04
-	JL   twicethree
+	JL   twice4End
 	MOVQ u+32(FP), R12
 	MOVQ a+0(FP), R13
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 16(SP)
 
-twicegroup4:
+twice4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2620,15 +1768,15 @@ twicegroup4:
 	MOVQ   d+56(FP), R14
 	SHRQ   $0x03, R14
 
-twicedot4:
+twice4Dot:
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R10*1)
 	PREFETCHT1    (R9)(R10*2)
-	ADDQ          8(SP), R9
+	ADDQ          (SP), R9
 	PREFETCHT1    (R11)
 	PREFETCHT1    (R11)(R10*1)
 	PREFETCHT1    (R11)(R10*2)
-	ADDQ          8(SP), R11
+	ADDQ          (SP), R11
 	VMOVUPD       (DI), Z24
 	VMOVUPD       (DI)(AX*1), Z25
 	VMOVUPD       (DI)(AX*2), Z26
@@ -2666,7 +1814,7 @@ twicedot4:
 	ADDQ          $+64, DI
 	ADDQ          $0x40, DX
 	DECQ          R14
-	JNZ           twicedot4
+	JNZ           twice4Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z24
@@ -2691,8 +1839,9 @@ twicedot4:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R13)
-	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
-	LEAQ          (R13)(DX*2), R13
+	ADDQ          DX, R13
+	VEXTRACTF64X4 $0x01, Z0, (R13)
+	ADDQ          DX, R13
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2715,8 +1864,9 @@ twicedot4:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R13)
-	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
-	LEAQ          (R13)(DX*2), R13
+	ADDQ          DX, R13
+	VEXTRACTF64X4 $0x01, Z0, (R13)
+	ADDQ          DX, R13
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -2739,44 +1889,211 @@ twicedot4:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R13)
-	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
-	LEAQ          (R13)(DX*2), R13
+	ADDQ          DX, R13
+	VEXTRACTF64X4 $0x01, Z0, (R13)
+	ADDQ          DX, R13
 	ADDQ          CX, R12
 	ADDQ          CX, R12
 	ADDQ          CX, R12
 	ADDQ          CX, R12
 	ADDQ          CX, R12
 	ADDQ          CX, R12
-	DECQ          40(SP)
-	JNZ           twicegroup4
+	DECQ          16(SP)
+	JNZ           twice4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+4, n+48(FP)
-	JMP           twicefours
+	JMP           twice4
 
-twicethree:
-	CMPQ n+48(FP), $0x03
-	JNE  twicetwos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twicetwos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicefours
-
-twicetwos:
-	CMPQ n+48(FP), $0x02
-	JL   twiceone
-	MOVQ u+32(FP), R8
+twice4End:
+plain:
+rows4:
+	CMPQ n+48(FP), $0x04
+	JL   rows4End
+	MOVQ u+32(FP), R11
 	MOVQ a+0(FP), R12
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 24(SP)
 
-twicegroup2:
+rows4Group:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	VXORPD Z20, Z20, Z20
+	VXORPD Z21, Z21, Z21
+	VXORPD Z22, Z22, Z22
+	VXORPD Z23, Z23, Z23
+	MOVQ   x+16(FP), DI
+	MOVQ   R11, DX
+	MOVQ   d+56(FP), R13
+	SHRQ   $0x03, R13
+
+rows4Dot:
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R10*1)
+	PREFETCHT1    (R9)(R10*2)
+	ADDQ          (SP), R9
+	VMOVUPD       (DI), Z24
+	VMOVUPD       (DI)(AX*1), Z25
+	VMOVUPD       (DI)(AX*2), Z26
+	VMOVUPD       (DI)(R8*1), Z27
+	VMOVUPD       (DX), Z28
+	VFMADD231PD   Z24, Z28, Z0
+	VFMADD231PD   Z25, Z28, Z1
+	VFMADD231PD   Z26, Z28, Z2
+	VFMADD231PD   Z27, Z28, Z3
+	VMOVUPD       (DX)(CX*1), Z28
+	VFMADD231PD   Z24, Z28, Z4
+	VFMADD231PD   Z25, Z28, Z5
+	VFMADD231PD   Z26, Z28, Z6
+	VFMADD231PD   Z27, Z28, Z7
+	VMOVUPD       (DX)(CX*2), Z28
+	VFMADD231PD   Z24, Z28, Z8
+	VFMADD231PD   Z25, Z28, Z9
+	VFMADD231PD   Z26, Z28, Z10
+	VFMADD231PD   Z27, Z28, Z11
+	VMOVUPD       (DX)(BX*1), Z28
+	VFMADD231PD   Z24, Z28, Z12
+	VFMADD231PD   Z25, Z28, Z13
+	VFMADD231PD   Z26, Z28, Z14
+	VFMADD231PD   Z27, Z28, Z15
+	VMOVUPD       (DX)(CX*4), Z28
+	VFMADD231PD   Z24, Z28, Z16
+	VFMADD231PD   Z25, Z28, Z17
+	VFMADD231PD   Z26, Z28, Z18
+	VFMADD231PD   Z27, Z28, Z19
+	VMOVUPD       (DX)(SI*1), Z28
+	VFMADD231PD   Z24, Z28, Z20
+	VFMADD231PD   Z25, Z28, Z21
+	VFMADD231PD   Z26, Z28, Z22
+	VFMADD231PD   Z27, Z28, Z23
+	ADDQ          $+64, DI
+	ADDQ          $0x40, DX
+	DECQ          R13
+	JNZ           rows4Dot
+	MOVQ          lda+8(FP), DX
+	SHLQ          $0x03, DX
+	VSHUFPD       $0x55, Z1, Z0, Z24
+	VMOVAPD       Z1, K1, Z0
+	VADDPD        Z0, Z24, Z24
+	VSHUFPD       $0x55, Z3, Z2, Z0
+	VMOVAPD       Z3, K1, Z2
+	VADDPD        Z2, Z0, Z0
+	VSHUFF64X2    $0x4e, Z0, Z24, Z1
+	VMOVAPD       Z0, K2, Z24
+	VADDPD        Z24, Z1, Z1
+	VSHUFPD       $0x55, Z5, Z4, Z0
+	VMOVAPD       Z5, K1, Z4
+	VADDPD        Z4, Z0, Z0
+	VSHUFPD       $0x55, Z7, Z6, Z2
+	VMOVAPD       Z7, K1, Z6
+	VADDPD        Z6, Z2, Z2
+	VSHUFF64X2    $0x4e, Z2, Z0, Z3
+	VMOVAPD       Z2, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z1, Z0
+	VSHUFF64X2    $0xd8, Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R12)
+	ADDQ          DX, R12
+	VEXTRACTF64X4 $0x01, Z0, (R12)
+	ADDQ          DX, R12
+	VSHUFPD       $0x55, Z9, Z8, Z0
+	VMOVAPD       Z9, K1, Z8
+	VADDPD        Z8, Z0, Z0
+	VSHUFPD       $0x55, Z11, Z10, Z1
+	VMOVAPD       Z11, K1, Z10
+	VADDPD        Z10, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFPD       $0x55, Z13, Z12, Z0
+	VMOVAPD       Z13, K1, Z12
+	VADDPD        Z12, Z0, Z0
+	VSHUFPD       $0x55, Z15, Z14, Z1
+	VMOVAPD       Z15, K1, Z14
+	VADDPD        Z14, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z3
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z2, Z0
+	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R12)
+	ADDQ          DX, R12
+	VEXTRACTF64X4 $0x01, Z0, (R12)
+	ADDQ          DX, R12
+	VSHUFPD       $0x55, Z17, Z16, Z0
+	VMOVAPD       Z17, K1, Z16
+	VADDPD        Z16, Z0, Z0
+	VSHUFPD       $0x55, Z19, Z18, Z1
+	VMOVAPD       Z19, K1, Z18
+	VADDPD        Z18, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z2
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z2, Z2
+	VSHUFPD       $0x55, Z21, Z20, Z0
+	VMOVAPD       Z21, K1, Z20
+	VADDPD        Z20, Z0, Z0
+	VSHUFPD       $0x55, Z23, Z22, Z1
+	VMOVAPD       Z23, K1, Z22
+	VADDPD        Z22, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z3
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z2, Z0
+	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       Y0, (R12)
+	ADDQ          DX, R12
+	VEXTRACTF64X4 $0x01, Z0, (R12)
+	ADDQ          DX, R12
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	ADDQ          CX, R11
+	DECQ          24(SP)
+	JNZ           rows4Group
+	ADDQ          $+32, a+0(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	ADDQ          AX, x+16(FP)
+	SUBQ          $+4, n+48(FP)
+	JMP           rows4
+
+rows4End:
+rows2:
+	CMPQ n+48(FP), $0x02
+	JL   rows2End
+	MOVQ u+32(FP), R8
+	MOVQ a+0(FP), R11
+	MOVQ groups+64(FP), DX
+	MOVQ DX, 32(SP)
+
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2791,18 +2108,14 @@ twicegroup2:
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), DI
 	MOVQ   R8, DX
-	MOVQ   d+56(FP), R13
-	SHRQ   $0x03, R13
+	MOVQ   d+56(FP), R12
+	SHRQ   $0x03, R12
 
-twicedot2:
+rows2Dot:
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R10*1)
 	PREFETCHT1    (R9)(R10*2)
-	ADDQ          16(SP), R9
-	PREFETCHT1    (R11)
-	PREFETCHT1    (R11)(R10*1)
-	PREFETCHT1    (R11)(R10*2)
-	ADDQ          16(SP), R11
+	ADDQ          8(SP), R9
 	VMOVUPD       (DI), Z12
 	VMOVUPD       (DI)(AX*1), Z13
 	VMOVUPD       (DX), Z14
@@ -2825,8 +2138,8 @@ twicedot2:
 	VFMADD231PD   Z13, Z14, Z11
 	ADDQ          $+64, DI
 	ADDQ          $0x40, DX
-	DECQ          R13
-	JNZ           twicedot2
+	DECQ          R12
+	JNZ           rows2Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z12
@@ -2841,9 +2154,10 @@ twicedot2:
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R12)
-	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       X0, (R11)
+	ADDQ          DX, R11
+	VEXTRACTF64X2 $0x01, Y0, (R11)
+	ADDQ          DX, R11
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -2856,9 +2170,10 @@ twicedot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R12)
-	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       X0, (R11)
+	ADDQ          DX, R11
+	VEXTRACTF64X2 $0x01, Y0, (R11)
+	ADDQ          DX, R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2871,83 +2186,54 @@ twicedot2:
 	VSHUFF64X2    $0x0d, Z2, Z2, Z0
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R12)
-	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	VMOVUPD       X0, (R11)
+	ADDQ          DX, R11
+	VEXTRACTF64X2 $0x01, Y0, (R11)
+	ADDQ          DX, R11
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
-	DECQ          48(SP)
-	JNZ           twicegroup2
+	DECQ          32(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+2, n+48(FP)
-	JMP           twicetwos
+	JMP           rows2
 
-twiceone:
+rows2End:
 	CMPQ n+48(FP), $0x00
-	JE   twiceend
+	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twicetwos
+	JMP  rows2
 
-twiceend:
+end:
 	VZEROUPPER
 	RET
 
-// func sumBlocks_avx512(grad *float64, x *float64, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+// func sumBlocks_avx512(grad *float64, x *float64, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·sumBlocks_avx512(SB), NOSPLIT, $0-81
+TEXT ·sumBlocks_avx512(SB), NOSPLIT, $0-72
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x03, CX
 	MOVQ e+24(FP), DX
 	MOVQ grad+0(FP), BX
-	MOVQ next+56(FP), SI
-	MOVQ apart+64(FP), DI
-	MOVQ pace+72(FP), R8
+	MOVQ next+48(FP), SI
+	MOVQ apart+56(FP), DI
+	MOVQ pace+64(FP), R8
 	MOVQ n+32(FP), R9
 	SHLQ $0x03, R9
 	LEAQ -8(DX)(R9*1), DX
-	CMPB more+80(FP), $+0
-	JNE  more
-	CMPQ width+40(FP), $+1
-	JEQ  block1
-	CMPQ width+40(FP), $+2
-	JEQ  block2
-	CMPQ width+40(FP), $+3
-	JEQ  block3
-	CMPQ width+40(FP), $+4
-	JEQ  block4
-	CMPQ width+40(FP), $+5
-	JEQ  block5
-	CMPQ width+40(FP), $+6
-	JEQ  block6
-	CMPQ width+40(FP), $+7
-	JEQ  block7
-	CMPQ width+40(FP), $+8
-	JEQ  block8
-	CMPQ width+40(FP), $+9
-	JEQ  block9
-	CMPQ width+40(FP), $+10
-	JEQ  block10
-	CMPQ width+40(FP), $+11
-	JEQ  block11
-	CMPQ width+40(FP), $+12
-	JEQ  block12
-	CMPQ width+40(FP), $+13
-	JEQ  block13
-	CMPQ width+40(FP), $+14
-	JEQ  block14
-	CMPQ width+40(FP), $+15
-	JEQ  block15
 
-block16:
+wide16:
+	CMPQ   steps+40(FP), $0x10
+	JL     wide16End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2970,7 +2256,7 @@ block16:
 	ADDQ   AX, R10
 	MOVQ   DX, R9
 
-block16Row:
+wide16Row:
 	VBROADCASTSD (R9), Z16
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
@@ -2997,7 +2283,7 @@ block16Row:
 	SUBQ         CX, R10
 	SUBQ         $0x08, R9
 	DECQ         R11
-	JNZ          block16Row
+	JNZ          wide16Row
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	VMOVUPD      Z2, 128(BX)
@@ -3016,446 +2302,13 @@ block16Row:
 	VMOVUPD      Z15, 960(BX)
 	ADDQ         $+1024, BX
 	ADDQ         $+1024, AX
-	DECQ         count+48(FP)
-	JNZ          block16
-	VZEROUPPER
-	RET
+	SUBQ         $0x10, steps+40(FP)
+	JMP          wide16
 
-block15:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block15Row:
-	VBROADCASTSD (R9), Z15
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z15, Z0
-	VFMADD231PD  64(R10), Z15, Z1
-	VFMADD231PD  128(R10), Z15, Z2
-	VFMADD231PD  192(R10), Z15, Z3
-	VFMADD231PD  256(R10), Z15, Z4
-	VFMADD231PD  320(R10), Z15, Z5
-	VFMADD231PD  384(R10), Z15, Z6
-	VFMADD231PD  448(R10), Z15, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  512(R10), Z15, Z8
-	VFMADD231PD  576(R10), Z15, Z9
-	VFMADD231PD  640(R10), Z15, Z10
-	VFMADD231PD  704(R10), Z15, Z11
-	VFMADD231PD  768(R10), Z15, Z12
-	VFMADD231PD  832(R10), Z15, Z13
-	VFMADD231PD  896(R10), Z15, Z14
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block15Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	VMOVUPD      Z13, 832(BX)
-	VMOVUPD      Z14, 896(BX)
-	ADDQ         $+960, BX
-	ADDQ         $+960, AX
-	DECQ         count+48(FP)
-	JNZ          block15
-	VZEROUPPER
-	RET
-
-block14:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block14Row:
-	VBROADCASTSD (R9), Z14
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z14, Z0
-	VFMADD231PD  64(R10), Z14, Z1
-	VFMADD231PD  128(R10), Z14, Z2
-	VFMADD231PD  192(R10), Z14, Z3
-	VFMADD231PD  256(R10), Z14, Z4
-	VFMADD231PD  320(R10), Z14, Z5
-	VFMADD231PD  384(R10), Z14, Z6
-	VFMADD231PD  448(R10), Z14, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  512(R10), Z14, Z8
-	VFMADD231PD  576(R10), Z14, Z9
-	VFMADD231PD  640(R10), Z14, Z10
-	VFMADD231PD  704(R10), Z14, Z11
-	VFMADD231PD  768(R10), Z14, Z12
-	VFMADD231PD  832(R10), Z14, Z13
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block14Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	VMOVUPD      Z13, 832(BX)
-	ADDQ         $+896, BX
-	ADDQ         $+896, AX
-	DECQ         count+48(FP)
-	JNZ          block14
-	VZEROUPPER
-	RET
-
-block13:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block13Row:
-	VBROADCASTSD (R9), Z13
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z13, Z0
-	VFMADD231PD  64(R10), Z13, Z1
-	VFMADD231PD  128(R10), Z13, Z2
-	VFMADD231PD  192(R10), Z13, Z3
-	VFMADD231PD  256(R10), Z13, Z4
-	VFMADD231PD  320(R10), Z13, Z5
-	VFMADD231PD  384(R10), Z13, Z6
-	VFMADD231PD  448(R10), Z13, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  512(R10), Z13, Z8
-	VFMADD231PD  576(R10), Z13, Z9
-	VFMADD231PD  640(R10), Z13, Z10
-	VFMADD231PD  704(R10), Z13, Z11
-	VFMADD231PD  768(R10), Z13, Z12
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block13Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	ADDQ         $+832, BX
-	ADDQ         $+832, AX
-	DECQ         count+48(FP)
-	JNZ          block13
-	VZEROUPPER
-	RET
-
-block12:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block12Row:
-	VBROADCASTSD (R9), Z12
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z12, Z0
-	VFMADD231PD  64(R10), Z12, Z1
-	VFMADD231PD  128(R10), Z12, Z2
-	VFMADD231PD  192(R10), Z12, Z3
-	VFMADD231PD  256(R10), Z12, Z4
-	VFMADD231PD  320(R10), Z12, Z5
-	VFMADD231PD  384(R10), Z12, Z6
-	VFMADD231PD  448(R10), Z12, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  512(R10), Z12, Z8
-	VFMADD231PD  576(R10), Z12, Z9
-	VFMADD231PD  640(R10), Z12, Z10
-	VFMADD231PD  704(R10), Z12, Z11
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block12Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	ADDQ         $+768, BX
-	ADDQ         $+768, AX
-	DECQ         count+48(FP)
-	JNZ          block12
-	VZEROUPPER
-	RET
-
-block11:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block11Row:
-	VBROADCASTSD (R9), Z11
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z11, Z0
-	VFMADD231PD  64(R10), Z11, Z1
-	VFMADD231PD  128(R10), Z11, Z2
-	VFMADD231PD  192(R10), Z11, Z3
-	VFMADD231PD  256(R10), Z11, Z4
-	VFMADD231PD  320(R10), Z11, Z5
-	VFMADD231PD  384(R10), Z11, Z6
-	VFMADD231PD  448(R10), Z11, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  512(R10), Z11, Z8
-	VFMADD231PD  576(R10), Z11, Z9
-	VFMADD231PD  640(R10), Z11, Z10
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block11Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	ADDQ         $+704, BX
-	ADDQ         $+704, AX
-	DECQ         count+48(FP)
-	JNZ          block11
-	VZEROUPPER
-	RET
-
-block10:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block10Row:
-	VBROADCASTSD (R9), Z10
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z10, Z0
-	VFMADD231PD  64(R10), Z10, Z1
-	VFMADD231PD  128(R10), Z10, Z2
-	VFMADD231PD  192(R10), Z10, Z3
-	VFMADD231PD  256(R10), Z10, Z4
-	VFMADD231PD  320(R10), Z10, Z5
-	VFMADD231PD  384(R10), Z10, Z6
-	VFMADD231PD  448(R10), Z10, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  512(R10), Z10, Z8
-	VFMADD231PD  576(R10), Z10, Z9
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block10Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	ADDQ         $+640, BX
-	ADDQ         $+640, AX
-	DECQ         count+48(FP)
-	JNZ          block10
-	VZEROUPPER
-	RET
-
-block9:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block9Row:
-	VBROADCASTSD (R9), Z9
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z9, Z0
-	VFMADD231PD  64(R10), Z9, Z1
-	VFMADD231PD  128(R10), Z9, Z2
-	VFMADD231PD  192(R10), Z9, Z3
-	VFMADD231PD  256(R10), Z9, Z4
-	VFMADD231PD  320(R10), Z9, Z5
-	VFMADD231PD  384(R10), Z9, Z6
-	VFMADD231PD  448(R10), Z9, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  512(R10), Z9, Z8
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block9Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	ADDQ         $+576, BX
-	ADDQ         $+576, AX
-	DECQ         count+48(FP)
-	JNZ          block9
-	VZEROUPPER
-	RET
-
-block8:
+wide16End:
+wide8:
+	CMPQ   steps+40(FP), $0x08
+	JL     wide8End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3470,7 +2323,7 @@ block8:
 	ADDQ   AX, R10
 	MOVQ   DX, R9
 
-block8Row:
+wide8Row:
 	VBROADCASTSD (R9), Z8
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
@@ -3486,7 +2339,7 @@ block8Row:
 	SUBQ         CX, R10
 	SUBQ         $0x08, R9
 	DECQ         R11
-	JNZ          block8Row
+	JNZ          wide8Row
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	VMOVUPD      Z2, 128(BX)
@@ -3497,12 +2350,211 @@ block8Row:
 	VMOVUPD      Z7, 448(BX)
 	ADDQ         $+512, BX
 	ADDQ         $+512, AX
-	DECQ         count+48(FP)
-	JNZ          block8
+	SUBQ         $0x08, steps+40(FP)
+	JMP          wide8
+
+wide8End:
+	CMPQ steps+40(FP), $0x01
+	JEQ  narrow1
+	CMPQ steps+40(FP), $0x02
+	JEQ  narrow2
+	CMPQ steps+40(FP), $0x03
+	JEQ  narrow3
+	CMPQ steps+40(FP), $0x04
+	JEQ  narrow4
+	CMPQ steps+40(FP), $0x05
+	JEQ  narrow5
+	CMPQ steps+40(FP), $0x06
+	JEQ  narrow6
+	CMPQ steps+40(FP), $0x07
+	JEQ  narrow7
 	VZEROUPPER
 	RET
 
-block7:
+narrow1:
+	VXORPD Z0, Z0, Z0
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+
+narrow1Row:
+	VBROADCASTSD (DX), Z1
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R9), Z1, Z0
+	SUBQ         CX, R9
+	SUBQ         $0x08, DX
+	DECQ         R10
+	JNZ          narrow1Row
+	VMOVUPD      Z0, (BX)
+	ADDQ         $+64, BX
+	ADDQ         $+64, AX
+	VZEROUPPER
+	RET
+
+narrow2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+
+narrow2Row:
+	VBROADCASTSD (DX), Z2
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R9), Z2, Z0
+	VFMADD231PD  64(R9), Z2, Z1
+	SUBQ         CX, R9
+	SUBQ         $0x08, DX
+	DECQ         R10
+	JNZ          narrow2Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+128, AX
+	VZEROUPPER
+	RET
+
+narrow3:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+
+narrow3Row:
+	VBROADCASTSD (DX), Z3
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R9), Z3, Z0
+	VFMADD231PD  64(R9), Z3, Z1
+	VFMADD231PD  128(R9), Z3, Z2
+	SUBQ         CX, R9
+	SUBQ         $0x08, DX
+	DECQ         R10
+	JNZ          narrow3Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+192, AX
+	VZEROUPPER
+	RET
+
+narrow4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+
+narrow4Row:
+	VBROADCASTSD (DX), Z4
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R9), Z4, Z0
+	VFMADD231PD  64(R9), Z4, Z1
+	VFMADD231PD  128(R9), Z4, Z2
+	VFMADD231PD  192(R9), Z4, Z3
+	SUBQ         CX, R9
+	SUBQ         $0x08, DX
+	DECQ         R10
+	JNZ          narrow4Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	VMOVUPD      Z3, 192(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+256, AX
+	VZEROUPPER
+	RET
+
+narrow5:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+
+narrow5Row:
+	VBROADCASTSD (DX), Z5
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R9), Z5, Z0
+	VFMADD231PD  64(R9), Z5, Z1
+	VFMADD231PD  128(R9), Z5, Z2
+	VFMADD231PD  192(R9), Z5, Z3
+	VFMADD231PD  256(R9), Z5, Z4
+	SUBQ         CX, R9
+	SUBQ         $0x08, DX
+	DECQ         R10
+	JNZ          narrow5Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	VMOVUPD      Z3, 192(BX)
+	VMOVUPD      Z4, 256(BX)
+	ADDQ         $+320, BX
+	ADDQ         $+320, AX
+	VZEROUPPER
+	RET
+
+narrow6:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
+
+narrow6Row:
+	VBROADCASTSD (DX), Z6
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R9), Z6, Z0
+	VFMADD231PD  64(R9), Z6, Z1
+	VFMADD231PD  128(R9), Z6, Z2
+	VFMADD231PD  192(R9), Z6, Z3
+	VFMADD231PD  256(R9), Z6, Z4
+	VFMADD231PD  320(R9), Z6, Z5
+	SUBQ         CX, R9
+	SUBQ         $0x08, DX
+	DECQ         R10
+	JNZ          narrow6Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	VMOVUPD      Z3, 192(BX)
+	VMOVUPD      Z4, 256(BX)
+	VMOVUPD      Z5, 320(BX)
+	ADDQ         $+384, BX
+	ADDQ         $+384, AX
+	VZEROUPPER
+	RET
+
+narrow7:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3510,28 +2562,27 @@ block7:
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
+	MOVQ   n+32(FP), R10
+	LEAQ   -1(R10), R9
+	IMULQ  CX, R9
+	ADDQ   AX, R9
 
-block7Row:
-	VBROADCASTSD (R9), Z7
+narrow7Row:
+	VBROADCASTSD (DX), Z7
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
 	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z7, Z0
-	VFMADD231PD  64(R10), Z7, Z1
-	VFMADD231PD  128(R10), Z7, Z2
-	VFMADD231PD  192(R10), Z7, Z3
-	VFMADD231PD  256(R10), Z7, Z4
-	VFMADD231PD  320(R10), Z7, Z5
-	VFMADD231PD  384(R10), Z7, Z6
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block7Row
+	VFMADD231PD  (R9), Z7, Z0
+	VFMADD231PD  64(R9), Z7, Z1
+	VFMADD231PD  128(R9), Z7, Z2
+	VFMADD231PD  192(R9), Z7, Z3
+	VFMADD231PD  256(R9), Z7, Z4
+	VFMADD231PD  320(R9), Z7, Z5
+	VFMADD231PD  384(R9), Z7, Z6
+	SUBQ         CX, R9
+	SUBQ         $0x08, DX
+	DECQ         R10
+	JNZ          narrow7Row
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	VMOVUPD      Z2, 128(BX)
@@ -3541,1187 +2592,6 @@ block7Row:
 	VMOVUPD      Z6, 384(BX)
 	ADDQ         $+448, BX
 	ADDQ         $+448, AX
-	DECQ         count+48(FP)
-	JNZ          block7
-	VZEROUPPER
-	RET
-
-block6:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block6Row:
-	VBROADCASTSD (R9), Z6
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z6, Z0
-	VFMADD231PD  64(R10), Z6, Z1
-	VFMADD231PD  128(R10), Z6, Z2
-	VFMADD231PD  192(R10), Z6, Z3
-	VFMADD231PD  256(R10), Z6, Z4
-	VFMADD231PD  320(R10), Z6, Z5
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block6Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+384, AX
-	DECQ         count+48(FP)
-	JNZ          block6
-	VZEROUPPER
-	RET
-
-block5:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block5Row:
-	VBROADCASTSD (R9), Z5
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z5, Z0
-	VFMADD231PD  64(R10), Z5, Z1
-	VFMADD231PD  128(R10), Z5, Z2
-	VFMADD231PD  192(R10), Z5, Z3
-	VFMADD231PD  256(R10), Z5, Z4
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block5Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+320, AX
-	DECQ         count+48(FP)
-	JNZ          block5
-	VZEROUPPER
-	RET
-
-block4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block4Row:
-	VBROADCASTSD (R9), Z4
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z4, Z0
-	VFMADD231PD  64(R10), Z4, Z1
-	VFMADD231PD  128(R10), Z4, Z2
-	VFMADD231PD  192(R10), Z4, Z3
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block4Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+256, AX
-	DECQ         count+48(FP)
-	JNZ          block4
-	VZEROUPPER
-	RET
-
-block3:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block3Row:
-	VBROADCASTSD (R9), Z3
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z3, Z0
-	VFMADD231PD  64(R10), Z3, Z1
-	VFMADD231PD  128(R10), Z3, Z2
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block3Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+192, AX
-	DECQ         count+48(FP)
-	JNZ          block3
-	VZEROUPPER
-	RET
-
-block2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block2Row:
-	VBROADCASTSD (R9), Z2
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z2, Z0
-	VFMADD231PD  64(R10), Z2, Z1
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block2Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+128, AX
-	DECQ         count+48(FP)
-	JNZ          block2
-	VZEROUPPER
-	RET
-
-block1:
-	VXORPD Z0, Z0, Z0
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
-
-block1Row:
-	VBROADCASTSD (R9), Z1
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z1, Z0
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          block1Row
-	VMOVUPD      Z0, (BX)
-	ADDQ         $+64, BX
-	ADDQ         $+64, AX
-	DECQ         count+48(FP)
-	JNZ          block1
-	VZEROUPPER
-	RET
-
-more:
-	LEAQ (SI)(DI*2), R9
-	LEAQ (R9)(DI*2), R10
-	CMPQ width+40(FP), $+1
-	JEQ  moreBlock1
-	CMPQ width+40(FP), $+2
-	JEQ  moreBlock2
-	CMPQ width+40(FP), $+3
-	JEQ  moreBlock3
-	CMPQ width+40(FP), $+4
-	JEQ  moreBlock4
-	CMPQ width+40(FP), $+5
-	JEQ  moreBlock5
-	CMPQ width+40(FP), $+6
-	JEQ  moreBlock6
-	CMPQ width+40(FP), $+7
-	JEQ  moreBlock7
-	CMPQ width+40(FP), $+8
-	JEQ  moreBlock8
-	CMPQ width+40(FP), $+9
-	JEQ  moreBlock9
-	CMPQ width+40(FP), $+10
-	JEQ  moreBlock10
-	CMPQ width+40(FP), $+11
-	JEQ  moreBlock11
-	CMPQ width+40(FP), $+12
-	JEQ  moreBlock12
-	CMPQ width+40(FP), $+13
-	JEQ  moreBlock13
-	CMPQ width+40(FP), $+14
-	JEQ  moreBlock14
-	CMPQ width+40(FP), $+15
-	JEQ  moreBlock15
-
-moreBlock16:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock16Row:
-	VBROADCASTSD (R11), Z16
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z16, Z0
-	VFMADD231PD  64(R12), Z16, Z1
-	VFMADD231PD  128(R12), Z16, Z2
-	VFMADD231PD  192(R12), Z16, Z3
-	VFMADD231PD  256(R12), Z16, Z4
-	VFMADD231PD  320(R12), Z16, Z5
-	VFMADD231PD  384(R12), Z16, Z6
-	VFMADD231PD  448(R12), Z16, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  512(R12), Z16, Z8
-	VFMADD231PD  576(R12), Z16, Z9
-	VFMADD231PD  640(R12), Z16, Z10
-	VFMADD231PD  704(R12), Z16, Z11
-	VFMADD231PD  768(R12), Z16, Z12
-	VFMADD231PD  832(R12), Z16, Z13
-	VFMADD231PD  896(R12), Z16, Z14
-	VFMADD231PD  960(R12), Z16, Z15
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock16Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	VMOVUPD      Z13, 832(BX)
-	VMOVUPD      Z14, 896(BX)
-	VMOVUPD      Z15, 960(BX)
-	ADDQ         $+1024, BX
-	ADDQ         $+1024, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock16
-	VZEROUPPER
-	RET
-
-moreBlock15:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock15Row:
-	VBROADCASTSD (R11), Z15
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z15, Z0
-	VFMADD231PD  64(R12), Z15, Z1
-	VFMADD231PD  128(R12), Z15, Z2
-	VFMADD231PD  192(R12), Z15, Z3
-	VFMADD231PD  256(R12), Z15, Z4
-	VFMADD231PD  320(R12), Z15, Z5
-	VFMADD231PD  384(R12), Z15, Z6
-	VFMADD231PD  448(R12), Z15, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  512(R12), Z15, Z8
-	VFMADD231PD  576(R12), Z15, Z9
-	VFMADD231PD  640(R12), Z15, Z10
-	VFMADD231PD  704(R12), Z15, Z11
-	VFMADD231PD  768(R12), Z15, Z12
-	VFMADD231PD  832(R12), Z15, Z13
-	VFMADD231PD  896(R12), Z15, Z14
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock15Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	VMOVUPD      Z13, 832(BX)
-	VMOVUPD      Z14, 896(BX)
-	ADDQ         $+960, BX
-	ADDQ         $+960, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock15
-	VZEROUPPER
-	RET
-
-moreBlock14:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock14Row:
-	VBROADCASTSD (R11), Z14
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z14, Z0
-	VFMADD231PD  64(R12), Z14, Z1
-	VFMADD231PD  128(R12), Z14, Z2
-	VFMADD231PD  192(R12), Z14, Z3
-	VFMADD231PD  256(R12), Z14, Z4
-	VFMADD231PD  320(R12), Z14, Z5
-	VFMADD231PD  384(R12), Z14, Z6
-	VFMADD231PD  448(R12), Z14, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  512(R12), Z14, Z8
-	VFMADD231PD  576(R12), Z14, Z9
-	VFMADD231PD  640(R12), Z14, Z10
-	VFMADD231PD  704(R12), Z14, Z11
-	VFMADD231PD  768(R12), Z14, Z12
-	VFMADD231PD  832(R12), Z14, Z13
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock14Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	VMOVUPD      Z13, 832(BX)
-	ADDQ         $+896, BX
-	ADDQ         $+896, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock14
-	VZEROUPPER
-	RET
-
-moreBlock13:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock13Row:
-	VBROADCASTSD (R11), Z13
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z13, Z0
-	VFMADD231PD  64(R12), Z13, Z1
-	VFMADD231PD  128(R12), Z13, Z2
-	VFMADD231PD  192(R12), Z13, Z3
-	VFMADD231PD  256(R12), Z13, Z4
-	VFMADD231PD  320(R12), Z13, Z5
-	VFMADD231PD  384(R12), Z13, Z6
-	VFMADD231PD  448(R12), Z13, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  512(R12), Z13, Z8
-	VFMADD231PD  576(R12), Z13, Z9
-	VFMADD231PD  640(R12), Z13, Z10
-	VFMADD231PD  704(R12), Z13, Z11
-	VFMADD231PD  768(R12), Z13, Z12
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock13Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	ADDQ         $+832, BX
-	ADDQ         $+832, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock13
-	VZEROUPPER
-	RET
-
-moreBlock12:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock12Row:
-	VBROADCASTSD (R11), Z12
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z12, Z0
-	VFMADD231PD  64(R12), Z12, Z1
-	VFMADD231PD  128(R12), Z12, Z2
-	VFMADD231PD  192(R12), Z12, Z3
-	VFMADD231PD  256(R12), Z12, Z4
-	VFMADD231PD  320(R12), Z12, Z5
-	VFMADD231PD  384(R12), Z12, Z6
-	VFMADD231PD  448(R12), Z12, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  512(R12), Z12, Z8
-	VFMADD231PD  576(R12), Z12, Z9
-	VFMADD231PD  640(R12), Z12, Z10
-	VFMADD231PD  704(R12), Z12, Z11
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock12Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	ADDQ         $+768, BX
-	ADDQ         $+768, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock12
-	VZEROUPPER
-	RET
-
-moreBlock11:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock11Row:
-	VBROADCASTSD (R11), Z11
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z11, Z0
-	VFMADD231PD  64(R12), Z11, Z1
-	VFMADD231PD  128(R12), Z11, Z2
-	VFMADD231PD  192(R12), Z11, Z3
-	VFMADD231PD  256(R12), Z11, Z4
-	VFMADD231PD  320(R12), Z11, Z5
-	VFMADD231PD  384(R12), Z11, Z6
-	VFMADD231PD  448(R12), Z11, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  512(R12), Z11, Z8
-	VFMADD231PD  576(R12), Z11, Z9
-	VFMADD231PD  640(R12), Z11, Z10
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock11Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	ADDQ         $+704, BX
-	ADDQ         $+704, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock11
-	VZEROUPPER
-	RET
-
-moreBlock10:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock10Row:
-	VBROADCASTSD (R11), Z10
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z10, Z0
-	VFMADD231PD  64(R12), Z10, Z1
-	VFMADD231PD  128(R12), Z10, Z2
-	VFMADD231PD  192(R12), Z10, Z3
-	VFMADD231PD  256(R12), Z10, Z4
-	VFMADD231PD  320(R12), Z10, Z5
-	VFMADD231PD  384(R12), Z10, Z6
-	VFMADD231PD  448(R12), Z10, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  512(R12), Z10, Z8
-	VFMADD231PD  576(R12), Z10, Z9
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock10Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	ADDQ         $+640, BX
-	ADDQ         $+640, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock10
-	VZEROUPPER
-	RET
-
-moreBlock9:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock9Row:
-	VBROADCASTSD (R11), Z9
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z9, Z0
-	VFMADD231PD  64(R12), Z9, Z1
-	VFMADD231PD  128(R12), Z9, Z2
-	VFMADD231PD  192(R12), Z9, Z3
-	VFMADD231PD  256(R12), Z9, Z4
-	VFMADD231PD  320(R12), Z9, Z5
-	VFMADD231PD  384(R12), Z9, Z6
-	VFMADD231PD  448(R12), Z9, Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  512(R12), Z9, Z8
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock9Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	ADDQ         $+576, BX
-	ADDQ         $+576, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock9
-	VZEROUPPER
-	RET
-
-moreBlock8:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock8Row:
-	VBROADCASTSD (R11), Z8
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z8, Z0
-	VFMADD231PD  64(R12), Z8, Z1
-	VFMADD231PD  128(R12), Z8, Z2
-	VFMADD231PD  192(R12), Z8, Z3
-	VFMADD231PD  256(R12), Z8, Z4
-	VFMADD231PD  320(R12), Z8, Z5
-	VFMADD231PD  384(R12), Z8, Z6
-	VFMADD231PD  448(R12), Z8, Z7
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock8Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	ADDQ         $+512, BX
-	ADDQ         $+512, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock8
-	VZEROUPPER
-	RET
-
-moreBlock7:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock7Row:
-	VBROADCASTSD (R11), Z7
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z7, Z0
-	VFMADD231PD  64(R12), Z7, Z1
-	VFMADD231PD  128(R12), Z7, Z2
-	VFMADD231PD  192(R12), Z7, Z3
-	VFMADD231PD  256(R12), Z7, Z4
-	VFMADD231PD  320(R12), Z7, Z5
-	VFMADD231PD  384(R12), Z7, Z6
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock7Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	ADDQ         $+448, BX
-	ADDQ         $+448, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock7
-	VZEROUPPER
-	RET
-
-moreBlock6:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock6Row:
-	VBROADCASTSD (R11), Z6
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z6, Z0
-	VFMADD231PD  64(R12), Z6, Z1
-	VFMADD231PD  128(R12), Z6, Z2
-	VFMADD231PD  192(R12), Z6, Z3
-	VFMADD231PD  256(R12), Z6, Z4
-	VFMADD231PD  320(R12), Z6, Z5
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock6Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+384, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock6
-	VZEROUPPER
-	RET
-
-moreBlock5:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock5Row:
-	VBROADCASTSD (R11), Z5
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z5, Z0
-	VFMADD231PD  64(R12), Z5, Z1
-	VFMADD231PD  128(R12), Z5, Z2
-	VFMADD231PD  192(R12), Z5, Z3
-	VFMADD231PD  256(R12), Z5, Z4
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock5Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+320, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock5
-	VZEROUPPER
-	RET
-
-moreBlock4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock4Row:
-	VBROADCASTSD (R11), Z4
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z4, Z0
-	VFMADD231PD  64(R12), Z4, Z1
-	VFMADD231PD  128(R12), Z4, Z2
-	VFMADD231PD  192(R12), Z4, Z3
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock4Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+256, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock4
-	VZEROUPPER
-	RET
-
-moreBlock3:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock3Row:
-	VBROADCASTSD (R11), Z3
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z3, Z0
-	VFMADD231PD  64(R12), Z3, Z1
-	VFMADD231PD  128(R12), Z3, Z2
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock3Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+192, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock3
-	VZEROUPPER
-	RET
-
-moreBlock2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock2Row:
-	VBROADCASTSD (R11), Z2
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z2, Z0
-	VFMADD231PD  64(R12), Z2, Z1
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock2Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+128, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock2
-	VZEROUPPER
-	RET
-
-moreBlock1:
-	VXORPD Z0, Z0, Z0
-	MOVQ   n+32(FP), R13
-	LEAQ   -1(R13), R12
-	IMULQ  CX, R12
-	ADDQ   AX, R12
-	MOVQ   DX, R11
-
-moreBlock1Row:
-	VBROADCASTSD (R11), Z1
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	PREFETCHT1   (R9)(DI*1)
-	ADDQ         R8, R9
-	PREFETCHT1   (R10)
-	PREFETCHT1   (R10)(DI*1)
-	ADDQ         R8, R10
-	VFMADD231PD  (R12), Z1, Z0
-	SUBQ         CX, R12
-	SUBQ         $0x08, R11
-	DECQ         R13
-	JNZ          moreBlock1Row
-	VMOVUPD      Z0, (BX)
-	ADDQ         $+64, BX
-	ADDQ         $+64, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock1
 	VZEROUPPER
 	RET
 
@@ -4787,38 +2657,38 @@ feature:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4x1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+// func mulBasis32_1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasis32_4x1_avx512(SB), NOSPLIT, $56-97
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+72(FP), DI
-	MOVQ  apart+80(FP), R8
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+88(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
-	CMPB  twice+96(FP), $+0
-	JNE   twice
+TEXT ·mulBasis32_1_avx512(SB), NOSPLIT, $32-104
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVL   $0x000000aa, DX
+	KMOVW  DX, K1
+	MOVL   $0x000000f0, DX
+	KMOVW  DX, K2
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -4828,10 +2698,10 @@ group4:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
-	ADDQ        8(SP), DI
+	ADDQ        (SP), DI
 	VMOVUPD     (DX), Z4
 	VCVTPS2PD   (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -4844,7 +2714,7 @@ dot4:
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
 	DECQ        R11
-	JNZ         dot4
+	JNZ         rows4Dot
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
 	VSHUFPD     $0x55, Z1, Z0, Z4
@@ -4862,36 +2732,26 @@ dot4:
 	VMOVUPD     Y0, (R10)
 	ADDQ        DX, R10
 	ADDQ        CX, R9
-	DECQ        24(SP)
-	JNZ         group4
+	DECQ        16(SP)
+	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	SUBQ        $+4, n+48(FP)
-	JMP         fours
+	JMP         rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   x+16(FP), BX
@@ -4899,10 +2759,10 @@ group2:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
-	ADDQ        16(SP), DI
+	ADDQ        8(SP), DI
 	VMOVUPD     (DX), Z2
 	VCVTPS2PD   (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
@@ -4911,7 +2771,7 @@ dot2:
 	ADDQ        $+32, BX
 	ADDQ        $0x40, DX
 	DECQ        R10
-	JNZ         dot2
+	JNZ         rows2Dot
 	MOVQ        lda+8(FP), DX
 	SHLQ        $0x03, DX
 	VSHUFPD     $0x55, Z1, Z0, Z2
@@ -4925,203 +2785,58 @@ dot2:
 	VMOVUPD     X1, (R9)
 	ADDQ        DX, R9
 	ADDQ        CX, SI
-	DECQ        32(SP)
-	JNZ         group2
+	DECQ        24(SP)
+	JNZ         rows2Group
 	ADDQ        $+16, a+0(FP)
 	ADDQ        AX, x+16(FP)
 	ADDQ        AX, x+16(FP)
 	SUBQ        $+2, n+48(FP)
-	JMP         twos
+	JMP         rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-twice:
-	IMUL3Q $+2, R8, R9
-	ADDQ   DI, R9
-
-twicefours:
-	CMPQ n+48(FP), $0x04
-	JL   twicethree
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 40(SP)
-
-twicegroup4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-twicedot4:
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        8(SP), DI
-	PREFETCHT1  (R9)
-	PREFETCHT1  (R9)(R8*1)
-	ADDQ        8(SP), R9
-	VMOVUPD     (DX), Z4
-	VCVTPS2PD   (BX), Z5
-	VFMADD231PD Z5, Z4, Z0
-	VCVTPS2PD   (BX)(AX*1), Z5
-	VFMADD231PD Z5, Z4, Z1
-	VCVTPS2PD   (BX)(AX*2), Z5
-	VFMADD231PD Z5, Z4, Z2
-	VCVTPS2PD   (BX)(SI*1), Z5
-	VFMADD231PD Z5, Z4, Z3
-	ADDQ        $+32, BX
-	ADDQ        $0x40, DX
-	DECQ        R12
-	JNZ         twicedot4
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
-	VSHUFPD     $0x55, Z1, Z0, Z4
-	VMOVAPD     Z1, K1, Z0
-	VADDPD      Z0, Z4, Z4
-	VSHUFPD     $0x55, Z3, Z2, Z0
-	VMOVAPD     Z3, K1, Z2
-	VADDPD      Z2, Z0, Z0
-	VSHUFF64X2  $0x4e, Z0, Z4, Z1
-	VMOVAPD     Z0, K2, Z4
-	VADDPD      Z4, Z1, Z1
-	VSHUFF64X2  $0x0d, Z1, Z1, Z0
-	VSHUFF64X2  $0x08, Z1, Z1, Z1
-	VADDPD      Y1, Y0, Y0
-	VMOVUPD     Y0, (R11)
-	ADDQ        DX, R11
-	ADDQ        CX, R10
-	DECQ        40(SP)
-	JNZ         twicegroup4
-	ADDQ        $+32, a+0(FP)
-	ADDQ        AX, x+16(FP)
-	ADDQ        AX, x+16(FP)
-	ADDQ        AX, x+16(FP)
-	ADDQ        AX, x+16(FP)
-	SUBQ        $+4, n+48(FP)
-	JMP         twicefours
-
-twicethree:
-	CMPQ n+48(FP), $0x03
-	JNE  twicetwos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twicetwos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicefours
-
-twicetwos:
-	CMPQ n+48(FP), $0x02
-	JL   twiceone
-	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 48(SP)
-
-twicegroup2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
-
-twicedot2:
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        16(SP), DI
-	PREFETCHT1  (R9)
-	PREFETCHT1  (R9)(R8*1)
-	ADDQ        16(SP), R9
-	VMOVUPD     (DX), Z2
-	VCVTPS2PD   (BX), Z3
-	VFMADD231PD Z3, Z2, Z0
-	VCVTPS2PD   (BX)(AX*1), Z3
-	VFMADD231PD Z3, Z2, Z1
-	ADDQ        $+32, BX
-	ADDQ        $0x40, DX
-	DECQ        R11
-	JNZ         twicedot2
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
-	VSHUFPD     $0x55, Z1, Z0, Z2
-	VMOVAPD     Z1, K1, Z0
-	VADDPD      Z0, Z2, Z2
-	VSHUFF64X2  $0x4e, Z2, Z2, Z0
-	VADDPD      Z2, Z0, Z0
-	VSHUFF64X2  $0x0d, Z0, Z0, Z1
-	VSHUFF64X2  $0x08, Z0, Z0, Z0
-	VADDPD      Y0, Y1, Y1
-	VMOVUPD     X1, (R10)
-	ADDQ        DX, R10
-	ADDQ        CX, SI
-	DECQ        48(SP)
-	JNZ         twicegroup2
-	ADDQ        $+16, a+0(FP)
-	ADDQ        AX, x+16(FP)
-	ADDQ        AX, x+16(FP)
-	SUBQ        $+2, n+48(FP)
-	JMP         twicetwos
-
-twiceone:
-	CMPQ n+48(FP), $0x00
-	JE   twiceend
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicetwos
-
-twiceend:
-	VZEROUPPER
-	RET
-
-// func mulBasis32_4x2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+// func mulBasis32_2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x2_avx512(SB), NOSPLIT, $56-97
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+72(FP), DI
-	MOVQ  apart+80(FP), R8
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+88(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
-	CMPB  twice+96(FP), $+0
-	JNE   twice
+TEXT ·mulBasis32_2_avx512(SB), NOSPLIT, $32-104
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVL   $0x000000aa, DX
+	KMOVW  DX, K1
+	MOVL   $0x000000f0, DX
+	KMOVW  DX, K2
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5135,10 +2850,10 @@ group4:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
-	ADDQ          8(SP), DI
+	ADDQ          (SP), DI
 	VMOVUPD       (DX), Z8
 	VMOVUPD       (DX)(CX*1), Z9
 	VCVTPS2PD     (BX), Z10
@@ -5156,7 +2871,7 @@ dot4:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	DECQ          R11
-	JNZ           dot4
+	JNZ           rows4Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z8
@@ -5181,40 +2896,31 @@ dot4:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	ADDQ          DX, R10
+	VEXTRACTF64X4 $0x01, Z0, (R10)
+	ADDQ          DX, R10
 	ADDQ          CX, R9
 	ADDQ          CX, R9
-	DECQ          24(SP)
-	JNZ           group4
+	DECQ          16(SP)
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+4, n+48(FP)
-	JMP           fours
+	JMP           rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5224,10 +2930,10 @@ group2:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
-	ADDQ          16(SP), DI
+	ADDQ          8(SP), DI
 	VCVTPS2PD     (BX), Z4
 	VCVTPS2PD     (BX)(AX*1), Z5
 	VMOVUPD       (DX), Z6
@@ -5239,7 +2945,7 @@ dot2:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	DECQ          R10
-	JNZ           dot2
+	JNZ           rows2Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z4
@@ -5255,238 +2961,63 @@ dot2:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	ADDQ          DX, R9
+	VEXTRACTF64X2 $0x01, Y0, (R9)
+	ADDQ          DX, R9
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          32(SP)
-	JNZ           group2
+	DECQ          24(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+2, n+48(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-twice:
-	IMUL3Q $+2, R8, R9
-	ADDQ   DI, R9
-
-twicefours:
-	CMPQ n+48(FP), $0x04
-	JL   twicethree
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 40(SP)
-
-twicegroup4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-twicedot4:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	ADDQ          8(SP), DI
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R8*1)
-	ADDQ          8(SP), R9
-	VMOVUPD       (DX), Z8
-	VMOVUPD       (DX)(CX*1), Z9
-	VCVTPS2PD     (BX), Z10
-	VFMADD231PD   Z10, Z8, Z0
-	VFMADD231PD   Z10, Z9, Z4
-	VCVTPS2PD     (BX)(AX*1), Z10
-	VFMADD231PD   Z10, Z8, Z1
-	VFMADD231PD   Z10, Z9, Z5
-	VCVTPS2PD     (BX)(AX*2), Z10
-	VFMADD231PD   Z10, Z8, Z2
-	VFMADD231PD   Z10, Z9, Z6
-	VCVTPS2PD     (BX)(SI*1), Z10
-	VFMADD231PD   Z10, Z8, Z3
-	VFMADD231PD   Z10, Z9, Z7
-	ADDQ          $+32, BX
-	ADDQ          $0x40, DX
-	DECQ          R12
-	JNZ           twicedot4
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z8
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z8, Z8
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z8, Z1
-	VMOVAPD       Z0, K2, Z8
-	VADDPD        Z8, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          40(SP)
-	JNZ           twicegroup4
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           twicefours
-
-twicethree:
-	CMPQ n+48(FP), $0x03
-	JNE  twicetwos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twicetwos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicefours
-
-twicetwos:
-	CMPQ n+48(FP), $0x02
-	JL   twiceone
-	MOVQ u+32(FP), SI
-	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 48(SP)
-
-twicegroup2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
-
-twicedot2:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	ADDQ          16(SP), DI
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R8*1)
-	ADDQ          16(SP), R9
-	VCVTPS2PD     (BX), Z4
-	VCVTPS2PD     (BX)(AX*1), Z5
-	VMOVUPD       (DX), Z6
-	VFMADD231PD   Z4, Z6, Z0
-	VFMADD231PD   Z5, Z6, Z1
-	VMOVUPD       (DX)(CX*1), Z6
-	VFMADD231PD   Z4, Z6, Z2
-	VFMADD231PD   Z5, Z6, Z3
-	ADDQ          $+32, BX
-	ADDQ          $0x40, DX
-	DECQ          R11
-	JNZ           twicedot2
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z4
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z4, Z4
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z4, Z1
-	VMOVAPD       Z0, K2, Z4
-	VADDPD        Z4, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	DECQ          48(SP)
-	JNZ           twicegroup2
-	ADDQ          $+16, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+2, n+48(FP)
-	JMP           twicetwos
-
-twiceone:
-	CMPQ n+48(FP), $0x00
-	JE   twiceend
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicetwos
-
-twiceend:
-	VZEROUPPER
-	RET
-
-// func mulBasis32_4x3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+// func mulBasis32_3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x3_avx512(SB), NOSPLIT, $56-97
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+72(FP), DI
-	MOVQ  apart+80(FP), R8
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+88(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
-	CMPB  twice+96(FP), $+0
-	JNE   twice
+TEXT ·mulBasis32_3_avx512(SB), NOSPLIT, $32-104
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+72(FP), DI
+	MOVQ   apart+80(FP), R8
+	MOVL   $0x000000aa, DX
+	KMOVW  DX, K1
+	MOVL   $0x000000f0, DX
+	KMOVW  DX, K2
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5504,10 +3035,10 @@ group4:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
-	ADDQ          8(SP), DI
+	ADDQ          (SP), DI
 	VMOVUPD       (DX), Z12
 	VMOVUPD       (DX)(CX*1), Z13
 	VMOVUPD       (DX)(CX*2), Z14
@@ -5530,7 +3061,7 @@ dot4:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	DECQ          R11
-	JNZ           dot4
+	JNZ           rows4Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z12
@@ -5555,8 +3086,9 @@ dot4:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
-	VEXTRACTF64X4 $0x01, Z0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	ADDQ          DX, R10
+	VEXTRACTF64X4 $0x01, Z0, (R10)
+	ADDQ          DX, R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -5574,36 +3106,26 @@ dot4:
 	ADDQ          CX, R9
 	ADDQ          CX, R9
 	ADDQ          CX, R9
-	DECQ          24(SP)
-	JNZ           group4
+	DECQ          16(SP)
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+4, n+48(FP)
-	JMP           fours
+	JMP           rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5615,10 +3137,10 @@ group2:
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
-	ADDQ          16(SP), DI
+	ADDQ          8(SP), DI
 	VCVTPS2PD     (BX), Z6
 	VCVTPS2PD     (BX)(AX*1), Z7
 	VMOVUPD       (DX), Z8
@@ -5633,7 +3155,7 @@ dot2:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	DECQ          R10
-	JNZ           dot2
+	JNZ           rows2Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z6
@@ -5649,8 +3171,9 @@ dot2:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R9)
-	VEXTRACTF64X2 $0x01, Y0, (R9)(DX*1)
-	LEAQ          (R9)(DX*2), R9
+	ADDQ          DX, R9
+	VEXTRACTF64X2 $0x01, Y0, (R9)
+	ADDQ          DX, R9
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -5664,39 +3187,59 @@ dot2:
 	ADDQ          CX, SI
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          32(SP)
-	JNZ           group2
+	DECQ          24(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+2, n+48(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-twice:
-	IMUL3Q $+2, R8, R9
-	ADDQ   DI, R9
+// func mulBasis32_4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis32_4_avx512(SB), NOSPLIT, $32-104
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), BX
+	LEAQ   (AX)(AX*2), DI
+	MOVQ   next+72(FP), R8
+	MOVQ   apart+80(FP), R9
+	MOVL   $0x000000aa, DX
+	KMOVW  DX, K1
+	MOVL   $0x000000f0, DX
+	KMOVW  DX, K2
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-twicefours:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   twicethree
+	JL   rows4End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 16(SP)
 
-twicegroup4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5709,52 +3252,58 @@ twicegroup4:
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
-	MOVQ   x+16(FP), BX
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	MOVQ   x+16(FP), SI
 	MOVQ   R10, DX
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-twicedot4:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	ADDQ          8(SP), DI
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R8*1)
-	ADDQ          8(SP), R9
-	VMOVUPD       (DX), Z12
-	VMOVUPD       (DX)(CX*1), Z13
-	VMOVUPD       (DX)(CX*2), Z14
-	VCVTPS2PD     (BX), Z15
-	VFMADD231PD   Z15, Z12, Z0
-	VFMADD231PD   Z15, Z13, Z4
-	VFMADD231PD   Z15, Z14, Z8
-	VCVTPS2PD     (BX)(AX*1), Z15
-	VFMADD231PD   Z15, Z12, Z1
-	VFMADD231PD   Z15, Z13, Z5
-	VFMADD231PD   Z15, Z14, Z9
-	VCVTPS2PD     (BX)(AX*2), Z15
-	VFMADD231PD   Z15, Z12, Z2
-	VFMADD231PD   Z15, Z13, Z6
-	VFMADD231PD   Z15, Z14, Z10
-	VCVTPS2PD     (BX)(SI*1), Z15
-	VFMADD231PD   Z15, Z12, Z3
-	VFMADD231PD   Z15, Z13, Z7
-	VFMADD231PD   Z15, Z14, Z11
-	ADDQ          $+32, BX
+rows4Dot:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	ADDQ          (SP), R8
+	VCVTPS2PD     (SI), Z16
+	VCVTPS2PD     (SI)(AX*1), Z17
+	VCVTPS2PD     (SI)(AX*2), Z18
+	VCVTPS2PD     (SI)(DI*1), Z19
+	VMOVUPD       (DX), Z20
+	VFMADD231PD   Z16, Z20, Z0
+	VFMADD231PD   Z17, Z20, Z1
+	VFMADD231PD   Z18, Z20, Z2
+	VFMADD231PD   Z19, Z20, Z3
+	VMOVUPD       (DX)(CX*1), Z20
+	VFMADD231PD   Z16, Z20, Z4
+	VFMADD231PD   Z17, Z20, Z5
+	VFMADD231PD   Z18, Z20, Z6
+	VFMADD231PD   Z19, Z20, Z7
+	VMOVUPD       (DX)(CX*2), Z20
+	VFMADD231PD   Z16, Z20, Z8
+	VFMADD231PD   Z17, Z20, Z9
+	VFMADD231PD   Z18, Z20, Z10
+	VFMADD231PD   Z19, Z20, Z11
+	VMOVUPD       (DX)(BX*1), Z20
+	VFMADD231PD   Z16, Z20, Z12
+	VFMADD231PD   Z17, Z20, Z13
+	VFMADD231PD   Z18, Z20, Z14
+	VFMADD231PD   Z19, Z20, Z15
+	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
 	DECQ          R12
-	JNZ           twicedot4
+	JNZ           rows4Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z12
+	VSHUFPD       $0x55, Z1, Z0, Z16
 	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z12, Z12
+	VADDPD        Z0, Z16, Z16
 	VSHUFPD       $0x55, Z3, Z2, Z0
 	VMOVAPD       Z3, K1, Z2
 	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z12, Z1
-	VMOVAPD       Z0, K2, Z12
-	VADDPD        Z12, Z1, Z1
+	VSHUFF64X2    $0x4e, Z0, Z16, Z1
+	VMOVAPD       Z0, K2, Z16
+	VADDPD        Z16, Z1, Z1
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -5768,8 +3317,9 @@ twicedot4:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	ADDQ          DX, R11
+	VEXTRACTF64X4 $0x01, Z0, (R11)
+	ADDQ          DX, R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -5779,349 +3329,99 @@ twicedot4:
 	VSHUFF64X2    $0x4e, Z1, Z0, Z2
 	VMOVAPD       Z1, K2, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFPD       $0x55, Z13, Z12, Z0
+	VMOVAPD       Z13, K1, Z12
+	VADDPD        Z12, Z0, Z0
+	VSHUFPD       $0x55, Z15, Z14, Z1
+	VMOVAPD       Z15, K1, Z14
+	VADDPD        Z14, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z3
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z2, Z0
+	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
+	ADDQ          DX, R11
+	VEXTRACTF64X4 $0x01, Z0, (R11)
 	ADDQ          DX, R11
 	ADDQ          CX, R10
 	ADDQ          CX, R10
 	ADDQ          CX, R10
-	DECQ          40(SP)
-	JNZ           twicegroup4
+	ADDQ          CX, R10
+	DECQ          16(SP)
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+4, n+48(FP)
-	JMP           twicefours
+	JMP           rows4
 
-twicethree:
-	CMPQ n+48(FP), $0x03
-	JNE  twicetwos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twicetwos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicefours
-
-twicetwos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   twiceone
-	MOVQ u+32(FP), SI
+	JL   rows2End
+	MOVQ u+32(FP), DI
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 24(SP)
 
-twicegroup2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
-	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   x+16(FP), SI
+	MOVQ   DI, DX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-twicedot2:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	ADDQ          16(SP), DI
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R8*1)
-	ADDQ          16(SP), R9
-	VCVTPS2PD     (BX), Z6
-	VCVTPS2PD     (BX)(AX*1), Z7
-	VMOVUPD       (DX), Z8
-	VFMADD231PD   Z6, Z8, Z0
-	VFMADD231PD   Z7, Z8, Z1
-	VMOVUPD       (DX)(CX*1), Z8
-	VFMADD231PD   Z6, Z8, Z2
-	VFMADD231PD   Z7, Z8, Z3
-	VMOVUPD       (DX)(CX*2), Z8
-	VFMADD231PD   Z6, Z8, Z4
-	VFMADD231PD   Z7, Z8, Z5
-	ADDQ          $+32, BX
+rows2Dot:
+	PREFETCHT1    (R8)
+	PREFETCHT1    (R8)(R9*1)
+	ADDQ          8(SP), R8
+	VCVTPS2PD     (SI), Z8
+	VCVTPS2PD     (SI)(AX*1), Z9
+	VMOVUPD       (DX), Z10
+	VFMADD231PD   Z8, Z10, Z0
+	VFMADD231PD   Z9, Z10, Z1
+	VMOVUPD       (DX)(CX*1), Z10
+	VFMADD231PD   Z8, Z10, Z2
+	VFMADD231PD   Z9, Z10, Z3
+	VMOVUPD       (DX)(CX*2), Z10
+	VFMADD231PD   Z8, Z10, Z4
+	VFMADD231PD   Z9, Z10, Z5
+	VMOVUPD       (DX)(BX*1), Z10
+	VFMADD231PD   Z8, Z10, Z6
+	VFMADD231PD   Z9, Z10, Z7
+	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
 	DECQ          R11
-	JNZ           twicedot2
+	JNZ           rows2Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z6
+	VSHUFPD       $0x55, Z1, Z0, Z8
 	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z6, Z6
+	VADDPD        Z0, Z8, Z8
 	VSHUFPD       $0x55, Z3, Z2, Z0
 	VMOVAPD       Z3, K1, Z2
 	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z6, Z1
-	VMOVAPD       Z0, K2, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z0, Z1
-	VADDPD        Z0, Z1, Z1
+	VSHUFF64X2    $0x4e, Z0, Z8, Z1
+	VMOVAPD       Z0, K2, Z8
+	VADDPD        Z8, Z1, Z1
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
 	ADDQ          DX, R10
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	DECQ          48(SP)
-	JNZ           twicegroup2
-	ADDQ          $+16, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+2, n+48(FP)
-	JMP           twicetwos
-
-twiceone:
-	CMPQ n+48(FP), $0x00
-	JE   twiceend
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicetwos
-
-twiceend:
-	VZEROUPPER
-	RET
-
-// func mulBasis32_4x4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x4_avx512(SB), NOSPLIT, $56-97
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (AX)(AX*2), DI
-	MOVQ  next+72(FP), R8
-	MOVQ  apart+80(FP), R9
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+88(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
-	CMPB  twice+96(FP), $+0
-	JNE   twice
-
-fours:
-	CMPQ n+48(FP), $0x04
-	JL   three
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
-
-group4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	MOVQ   x+16(FP), SI
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-dot4:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	ADDQ          8(SP), R8
-	VCVTPS2PD     (SI), Z16
-	VCVTPS2PD     (SI)(AX*1), Z17
-	VCVTPS2PD     (SI)(AX*2), Z18
-	VCVTPS2PD     (SI)(DI*1), Z19
-	VMOVUPD       (DX), Z20
-	VFMADD231PD   Z16, Z20, Z0
-	VFMADD231PD   Z17, Z20, Z1
-	VFMADD231PD   Z18, Z20, Z2
-	VFMADD231PD   Z19, Z20, Z3
-	VMOVUPD       (DX)(CX*1), Z20
-	VFMADD231PD   Z16, Z20, Z4
-	VFMADD231PD   Z17, Z20, Z5
-	VFMADD231PD   Z18, Z20, Z6
-	VFMADD231PD   Z19, Z20, Z7
-	VMOVUPD       (DX)(CX*2), Z20
-	VFMADD231PD   Z16, Z20, Z8
-	VFMADD231PD   Z17, Z20, Z9
-	VFMADD231PD   Z18, Z20, Z10
-	VFMADD231PD   Z19, Z20, Z11
-	VMOVUPD       (DX)(BX*1), Z20
-	VFMADD231PD   Z16, Z20, Z12
-	VFMADD231PD   Z17, Z20, Z13
-	VFMADD231PD   Z18, Z20, Z14
-	VFMADD231PD   Z19, Z20, Z15
-	ADDQ          $+32, SI
-	ADDQ          $0x40, DX
-	DECQ          R12
-	JNZ           dot4
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z16
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z16, Z16
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z16, Z1
-	VMOVAPD       Z0, K2, Z16
-	VADDPD        Z16, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
-	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          24(SP)
-	JNZ           group4
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           fours
-
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
-	CMPQ n+48(FP), $0x02
-	JL   one
-	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
-
-group2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   x+16(FP), SI
-	MOVQ   DI, DX
-	MOVQ   d+56(FP), R11
-	SHRQ   $0x03, R11
-
-dot2:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	ADDQ          16(SP), R8
-	VCVTPS2PD     (SI), Z8
-	VCVTPS2PD     (SI)(AX*1), Z9
-	VMOVUPD       (DX), Z10
-	VFMADD231PD   Z8, Z10, Z0
-	VFMADD231PD   Z9, Z10, Z1
-	VMOVUPD       (DX)(CX*1), Z10
-	VFMADD231PD   Z8, Z10, Z2
-	VFMADD231PD   Z9, Z10, Z3
-	VMOVUPD       (DX)(CX*2), Z10
-	VFMADD231PD   Z8, Z10, Z4
-	VFMADD231PD   Z9, Z10, Z5
-	VMOVUPD       (DX)(BX*1), Z10
-	VFMADD231PD   Z8, Z10, Z6
-	VFMADD231PD   Z9, Z10, Z7
-	ADDQ          $+32, SI
-	ADDQ          $0x40, DX
-	DECQ          R11
-	JNZ           dot2
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z8
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z8, Z8
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z8, Z1
-	VMOVAPD       Z0, K2, Z8
-	VADDPD        Z8, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	VEXTRACTF64X2 $0x01, Y0, (R10)
+	ADDQ          DX, R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -6135,312 +3435,66 @@ dot2:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	ADDQ          DX, R10
+	VEXTRACTF64X2 $0x01, Y0, (R10)
+	ADDQ          DX, R10
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	DECQ          32(SP)
-	JNZ           group2
+	DECQ          24(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+2, n+48(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-twice:
-	IMUL3Q $+2, R9, R10
-	ADDQ   R8, R10
-
-twicefours:
-	CMPQ n+48(FP), $0x04
-	JL   twicethree
-	MOVQ u+32(FP), R11
-	MOVQ a+0(FP), R12
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 40(SP)
-
-twicegroup4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	MOVQ   x+16(FP), SI
-	MOVQ   R11, DX
-	MOVQ   d+56(FP), R13
-	SHRQ   $0x03, R13
-
-twicedot4:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	ADDQ          8(SP), R8
-	PREFETCHT1    (R10)
-	PREFETCHT1    (R10)(R9*1)
-	ADDQ          8(SP), R10
-	VCVTPS2PD     (SI), Z16
-	VCVTPS2PD     (SI)(AX*1), Z17
-	VCVTPS2PD     (SI)(AX*2), Z18
-	VCVTPS2PD     (SI)(DI*1), Z19
-	VMOVUPD       (DX), Z20
-	VFMADD231PD   Z16, Z20, Z0
-	VFMADD231PD   Z17, Z20, Z1
-	VFMADD231PD   Z18, Z20, Z2
-	VFMADD231PD   Z19, Z20, Z3
-	VMOVUPD       (DX)(CX*1), Z20
-	VFMADD231PD   Z16, Z20, Z4
-	VFMADD231PD   Z17, Z20, Z5
-	VFMADD231PD   Z18, Z20, Z6
-	VFMADD231PD   Z19, Z20, Z7
-	VMOVUPD       (DX)(CX*2), Z20
-	VFMADD231PD   Z16, Z20, Z8
-	VFMADD231PD   Z17, Z20, Z9
-	VFMADD231PD   Z18, Z20, Z10
-	VFMADD231PD   Z19, Z20, Z11
-	VMOVUPD       (DX)(BX*1), Z20
-	VFMADD231PD   Z16, Z20, Z12
-	VFMADD231PD   Z17, Z20, Z13
-	VFMADD231PD   Z18, Z20, Z14
-	VFMADD231PD   Z19, Z20, Z15
-	ADDQ          $+32, SI
-	ADDQ          $0x40, DX
-	DECQ          R13
-	JNZ           twicedot4
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z16
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z16, Z16
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z16, Z1
-	VMOVAPD       Z0, K2, Z16
-	VADDPD        Z16, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
-	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	DECQ          40(SP)
-	JNZ           twicegroup4
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           twicefours
-
-twicethree:
-	CMPQ n+48(FP), $0x03
-	JNE  twicetwos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twicetwos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicefours
-
-twicetwos:
-	CMPQ n+48(FP), $0x02
-	JL   twiceone
-	MOVQ u+32(FP), DI
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 48(SP)
-
-twicegroup2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   x+16(FP), SI
-	MOVQ   DI, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-twicedot2:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	ADDQ          16(SP), R8
-	PREFETCHT1    (R10)
-	PREFETCHT1    (R10)(R9*1)
-	ADDQ          16(SP), R10
-	VCVTPS2PD     (SI), Z8
-	VCVTPS2PD     (SI)(AX*1), Z9
-	VMOVUPD       (DX), Z10
-	VFMADD231PD   Z8, Z10, Z0
-	VFMADD231PD   Z9, Z10, Z1
-	VMOVUPD       (DX)(CX*1), Z10
-	VFMADD231PD   Z8, Z10, Z2
-	VFMADD231PD   Z9, Z10, Z3
-	VMOVUPD       (DX)(CX*2), Z10
-	VFMADD231PD   Z8, Z10, Z4
-	VFMADD231PD   Z9, Z10, Z5
-	VMOVUPD       (DX)(BX*1), Z10
-	VFMADD231PD   Z8, Z10, Z6
-	VFMADD231PD   Z9, Z10, Z7
-	ADDQ          $+32, SI
-	ADDQ          $0x40, DX
-	DECQ          R12
-	JNZ           twicedot2
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z8
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z8, Z8
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z8, Z1
-	VMOVAPD       Z0, K2, Z8
-	VADDPD        Z8, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z1
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	DECQ          48(SP)
-	JNZ           twicegroup2
-	ADDQ          $+16, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+2, n+48(FP)
-	JMP           twicetwos
-
-twiceone:
-	CMPQ n+48(FP), $0x00
-	JE   twiceend
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicetwos
-
-twiceend:
-	VZEROUPPER
-	RET
-
-// func mulBasis32_4x5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
+// func mulBasis32_5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x5_avx512(SB), NOSPLIT, $56-97
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (AX)(AX*2), DI
-	MOVQ  next+72(FP), R8
-	MOVQ  apart+80(FP), R9
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+88(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
-	CMPB  twice+96(FP), $+0
-	JNE   twice
+TEXT ·mulBasis32_5_avx512(SB), NOSPLIT, $32-104
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), BX
+	LEAQ   (AX)(AX*2), DI
+	MOVQ   next+72(FP), R8
+	MOVQ   apart+80(FP), R9
+	MOVL   $0x000000aa, DX
+	KMOVW  DX, K1
+	MOVL   $0x000000f0, DX
+	KMOVW  DX, K2
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6466,10 +3520,10 @@ group4:
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-dot4:
+rows4Dot:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
-	ADDQ          8(SP), R8
+	ADDQ          (SP), R8
 	VCVTPS2PD     (SI), Z20
 	VCVTPS2PD     (SI)(AX*1), Z21
 	VCVTPS2PD     (SI)(AX*2), Z22
@@ -6502,7 +3556,7 @@ dot4:
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
 	DECQ          R12
-	JNZ           dot4
+	JNZ           rows4Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z20
@@ -6527,8 +3581,9 @@ dot4:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	ADDQ          DX, R11
+	VEXTRACTF64X4 $0x01, Z0, (R11)
+	ADDQ          DX, R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -6551,8 +3606,9 @@ dot4:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	VEXTRACTF64X4 $0x01, Z0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	ADDQ          DX, R11
+	VEXTRACTF64X4 $0x01, Z0, (R11)
+	ADDQ          DX, R11
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -6572,36 +3628,26 @@ dot4:
 	ADDQ          CX, R10
 	ADDQ          CX, R10
 	ADDQ          CX, R10
-	DECQ          24(SP)
-	JNZ           group4
+	DECQ          16(SP)
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+4, n+48(FP)
-	JMP           fours
+	JMP           rows4
 
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+32(FP), DI
 	MOVQ a+0(FP), R10
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6617,10 +3663,10 @@ group2:
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
-dot2:
+rows2Dot:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
-	ADDQ          16(SP), R8
+	ADDQ          8(SP), R8
 	VCVTPS2PD     (SI), Z10
 	VCVTPS2PD     (SI)(AX*1), Z11
 	VMOVUPD       (DX), Z12
@@ -6641,7 +3687,7 @@ dot2:
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
 	DECQ          R11
-	JNZ           dot2
+	JNZ           rows2Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
 	VSHUFPD       $0x55, Z1, Z0, Z10
@@ -6657,8 +3703,9 @@ dot2:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	ADDQ          DX, R10
+	VEXTRACTF64X2 $0x01, Y0, (R10)
+	ADDQ          DX, R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -6672,8 +3719,9 @@ dot2:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	VEXTRACTF64X2 $0x01, Y0, (R10)(DX*1)
-	LEAQ          (R10)(DX*2), R10
+	ADDQ          DX, R10
+	VEXTRACTF64X2 $0x01, Y0, (R10)
+	ADDQ          DX, R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -6689,39 +3737,60 @@ dot2:
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	DECQ          32(SP)
-	JNZ           group2
+	DECQ          24(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+2, n+48(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-twice:
-	IMUL3Q $+2, R9, R10
-	ADDQ   R8, R10
+// func mulBasis32_6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
+TEXT ·mulBasis32_6_avx512(SB), NOSPLIT, $32-104
+	MOVQ   ldx+24(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   ldu+40(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), BX
+	LEAQ   (CX)(CX*4), SI
+	LEAQ   (AX)(AX*2), R8
+	MOVQ   next+72(FP), R9
+	MOVQ   apart+80(FP), R10
+	MOVL   $0x000000aa, DX
+	KMOVW  DX, K1
+	MOVL   $0x000000f0, DX
+	KMOVW  DX, K2
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-twicefours:
+rows4:
 	CMPQ n+48(FP), $0x04
-	JL   twicethree
+	JL   rows4End
 	MOVQ u+32(FP), R11
 	MOVQ a+0(FP), R12
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 16(SP)
 
-twicegroup4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6742,62 +3811,68 @@ twicegroup4:
 	VXORPD Z17, Z17, Z17
 	VXORPD Z18, Z18, Z18
 	VXORPD Z19, Z19, Z19
-	MOVQ   x+16(FP), SI
+	VXORPD Z20, Z20, Z20
+	VXORPD Z21, Z21, Z21
+	VXORPD Z22, Z22, Z22
+	VXORPD Z23, Z23, Z23
+	MOVQ   x+16(FP), DI
 	MOVQ   R11, DX
 	MOVQ   d+56(FP), R13
 	SHRQ   $0x03, R13
 
-twicedot4:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	ADDQ          8(SP), R8
-	PREFETCHT1    (R10)
-	PREFETCHT1    (R10)(R9*1)
-	ADDQ          8(SP), R10
-	VCVTPS2PD     (SI), Z20
-	VCVTPS2PD     (SI)(AX*1), Z21
-	VCVTPS2PD     (SI)(AX*2), Z22
-	VCVTPS2PD     (SI)(DI*1), Z23
-	VMOVUPD       (DX), Z24
-	VFMADD231PD   Z20, Z24, Z0
-	VFMADD231PD   Z21, Z24, Z1
-	VFMADD231PD   Z22, Z24, Z2
-	VFMADD231PD   Z23, Z24, Z3
-	VMOVUPD       (DX)(CX*1), Z24
-	VFMADD231PD   Z20, Z24, Z4
-	VFMADD231PD   Z21, Z24, Z5
-	VFMADD231PD   Z22, Z24, Z6
-	VFMADD231PD   Z23, Z24, Z7
-	VMOVUPD       (DX)(CX*2), Z24
-	VFMADD231PD   Z20, Z24, Z8
-	VFMADD231PD   Z21, Z24, Z9
-	VFMADD231PD   Z22, Z24, Z10
-	VFMADD231PD   Z23, Z24, Z11
-	VMOVUPD       (DX)(BX*1), Z24
-	VFMADD231PD   Z20, Z24, Z12
-	VFMADD231PD   Z21, Z24, Z13
-	VFMADD231PD   Z22, Z24, Z14
-	VFMADD231PD   Z23, Z24, Z15
-	VMOVUPD       (DX)(CX*4), Z24
-	VFMADD231PD   Z20, Z24, Z16
-	VFMADD231PD   Z21, Z24, Z17
-	VFMADD231PD   Z22, Z24, Z18
-	VFMADD231PD   Z23, Z24, Z19
-	ADDQ          $+32, SI
+rows4Dot:
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R10*1)
+	ADDQ          (SP), R9
+	VCVTPS2PD     (DI), Z24
+	VCVTPS2PD     (DI)(AX*1), Z25
+	VCVTPS2PD     (DI)(AX*2), Z26
+	VCVTPS2PD     (DI)(R8*1), Z27
+	VMOVUPD       (DX), Z28
+	VFMADD231PD   Z24, Z28, Z0
+	VFMADD231PD   Z25, Z28, Z1
+	VFMADD231PD   Z26, Z28, Z2
+	VFMADD231PD   Z27, Z28, Z3
+	VMOVUPD       (DX)(CX*1), Z28
+	VFMADD231PD   Z24, Z28, Z4
+	VFMADD231PD   Z25, Z28, Z5
+	VFMADD231PD   Z26, Z28, Z6
+	VFMADD231PD   Z27, Z28, Z7
+	VMOVUPD       (DX)(CX*2), Z28
+	VFMADD231PD   Z24, Z28, Z8
+	VFMADD231PD   Z25, Z28, Z9
+	VFMADD231PD   Z26, Z28, Z10
+	VFMADD231PD   Z27, Z28, Z11
+	VMOVUPD       (DX)(BX*1), Z28
+	VFMADD231PD   Z24, Z28, Z12
+	VFMADD231PD   Z25, Z28, Z13
+	VFMADD231PD   Z26, Z28, Z14
+	VFMADD231PD   Z27, Z28, Z15
+	VMOVUPD       (DX)(CX*4), Z28
+	VFMADD231PD   Z24, Z28, Z16
+	VFMADD231PD   Z25, Z28, Z17
+	VFMADD231PD   Z26, Z28, Z18
+	VFMADD231PD   Z27, Z28, Z19
+	VMOVUPD       (DX)(SI*1), Z28
+	VFMADD231PD   Z24, Z28, Z20
+	VFMADD231PD   Z25, Z28, Z21
+	VFMADD231PD   Z26, Z28, Z22
+	VFMADD231PD   Z27, Z28, Z23
+	ADDQ          $+32, DI
 	ADDQ          $0x40, DX
 	DECQ          R13
-	JNZ           twicedot4
+	JNZ           rows4Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z20
+	VSHUFPD       $0x55, Z1, Z0, Z24
 	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z20, Z20
+	VADDPD        Z0, Z24, Z24
 	VSHUFPD       $0x55, Z3, Z2, Z0
 	VMOVAPD       Z3, K1, Z2
 	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z20, Z1
-	VMOVAPD       Z0, K2, Z20
-	VADDPD        Z20, Z1, Z1
+	VSHUFF64X2    $0x4e, Z0, Z24, Z1
+	VMOVAPD       Z0, K2, Z24
+	VADDPD        Z24, Z1, Z1
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -6811,8 +3886,9 @@ twicedot4:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	ADDQ          DX, R12
+	VEXTRACTF64X4 $0x01, Z0, (R12)
+	ADDQ          DX, R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -6835,8 +3911,9 @@ twicedot4:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
+	ADDQ          DX, R12
+	VEXTRACTF64X4 $0x01, Z0, (R12)
+	ADDQ          DX, R12
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -6846,46 +3923,48 @@ twicedot4:
 	VSHUFF64X2    $0x4e, Z1, Z0, Z2
 	VMOVAPD       Z1, K2, Z0
 	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
+	VSHUFPD       $0x55, Z21, Z20, Z0
+	VMOVAPD       Z21, K1, Z20
+	VADDPD        Z20, Z0, Z0
+	VSHUFPD       $0x55, Z23, Z22, Z1
+	VMOVAPD       Z23, K1, Z22
+	VADDPD        Z22, Z1, Z1
+	VSHUFF64X2    $0x4e, Z1, Z0, Z3
+	VMOVAPD       Z1, K2, Z0
+	VADDPD        Z0, Z3, Z3
+	VSHUFF64X2    $0x8d, Z3, Z2, Z0
+	VSHUFF64X2    $0xd8, Z3, Z2, Z1
+	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
+	ADDQ          DX, R12
+	VEXTRACTF64X4 $0x01, Z0, (R12)
 	ADDQ          DX, R12
 	ADDQ          CX, R11
 	ADDQ          CX, R11
 	ADDQ          CX, R11
 	ADDQ          CX, R11
 	ADDQ          CX, R11
-	DECQ          40(SP)
-	JNZ           twicegroup4
+	ADDQ          CX, R11
+	DECQ          16(SP)
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+4, n+48(FP)
-	JMP           twicefours
+	JMP           rows4
 
-twicethree:
-	CMPQ n+48(FP), $0x03
-	JNE  twicetwos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twicetwos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicefours
-
-twicetwos:
+rows4End:
+rows2:
 	CMPQ n+48(FP), $0x02
-	JL   twiceone
-	MOVQ u+32(FP), DI
+	JL   rows2End
+	MOVQ u+32(FP), R8
 	MOVQ a+0(FP), R11
 	MOVQ groups+64(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 24(SP)
 
-twicegroup2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6896,383 +3975,59 @@ twicegroup2:
 	VXORPD Z7, Z7, Z7
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
-	MOVQ   x+16(FP), SI
-	MOVQ   DI, DX
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	MOVQ   x+16(FP), DI
+	MOVQ   R8, DX
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
-twicedot2:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	ADDQ          16(SP), R8
-	PREFETCHT1    (R10)
-	PREFETCHT1    (R10)(R9*1)
-	ADDQ          16(SP), R10
-	VCVTPS2PD     (SI), Z10
-	VCVTPS2PD     (SI)(AX*1), Z11
-	VMOVUPD       (DX), Z12
-	VFMADD231PD   Z10, Z12, Z0
-	VFMADD231PD   Z11, Z12, Z1
-	VMOVUPD       (DX)(CX*1), Z12
-	VFMADD231PD   Z10, Z12, Z2
-	VFMADD231PD   Z11, Z12, Z3
-	VMOVUPD       (DX)(CX*2), Z12
-	VFMADD231PD   Z10, Z12, Z4
-	VFMADD231PD   Z11, Z12, Z5
-	VMOVUPD       (DX)(BX*1), Z12
-	VFMADD231PD   Z10, Z12, Z6
-	VFMADD231PD   Z11, Z12, Z7
-	VMOVUPD       (DX)(CX*4), Z12
-	VFMADD231PD   Z10, Z12, Z8
-	VFMADD231PD   Z11, Z12, Z9
-	ADDQ          $+32, SI
+rows2Dot:
+	PREFETCHT1    (R9)
+	PREFETCHT1    (R9)(R10*1)
+	ADDQ          8(SP), R9
+	VCVTPS2PD     (DI), Z12
+	VCVTPS2PD     (DI)(AX*1), Z13
+	VMOVUPD       (DX), Z14
+	VFMADD231PD   Z12, Z14, Z0
+	VFMADD231PD   Z13, Z14, Z1
+	VMOVUPD       (DX)(CX*1), Z14
+	VFMADD231PD   Z12, Z14, Z2
+	VFMADD231PD   Z13, Z14, Z3
+	VMOVUPD       (DX)(CX*2), Z14
+	VFMADD231PD   Z12, Z14, Z4
+	VFMADD231PD   Z13, Z14, Z5
+	VMOVUPD       (DX)(BX*1), Z14
+	VFMADD231PD   Z12, Z14, Z6
+	VFMADD231PD   Z13, Z14, Z7
+	VMOVUPD       (DX)(CX*4), Z14
+	VFMADD231PD   Z12, Z14, Z8
+	VFMADD231PD   Z13, Z14, Z9
+	VMOVUPD       (DX)(SI*1), Z14
+	VFMADD231PD   Z12, Z14, Z10
+	VFMADD231PD   Z13, Z14, Z11
+	ADDQ          $+32, DI
 	ADDQ          $0x40, DX
 	DECQ          R12
-	JNZ           twicedot2
+	JNZ           rows2Dot
 	MOVQ          lda+8(FP), DX
 	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z10
+	VSHUFPD       $0x55, Z1, Z0, Z12
 	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z10, Z10
+	VADDPD        Z0, Z12, Z12
 	VSHUFPD       $0x55, Z3, Z2, Z0
 	VMOVAPD       Z3, K1, Z2
 	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z10, Z1
-	VMOVAPD       Z0, K2, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z1
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z0, Z1
-	VADDPD        Z0, Z1, Z1
+	VSHUFF64X2    $0x4e, Z0, Z12, Z1
+	VMOVAPD       Z0, K2, Z12
+	VADDPD        Z12, Z1, Z1
 	VSHUFF64X2    $0x0d, Z1, Z1, Z0
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R11)
 	ADDQ          DX, R11
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	DECQ          48(SP)
-	JNZ           twicegroup2
-	ADDQ          $+16, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+2, n+48(FP)
-	JMP           twicetwos
-
-twiceone:
-	CMPQ n+48(FP), $0x00
-	JE   twiceend
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicetwos
-
-twiceend:
-	VZEROUPPER
-	RET
-
-// func mulBasis32_4x6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis32_4x6_avx512(SB), NOSPLIT, $56-97
-	MOVQ  ldx+24(FP), AX
-	SHLQ  $0x02, AX
-	MOVQ  ldu+40(FP), CX
-	SHLQ  $0x03, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (CX)(CX*4), SI
-	LEAQ  (AX)(AX*2), R8
-	MOVQ  next+72(FP), R9
-	MOVQ  apart+80(FP), R10
-	MOVL  $0x000000aa, DX
-	KMOVW DX, K1
-	MOVL  $0x000000f0, DX
-	KMOVW DX, K2
-	MOVQ  x+16(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+88(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
-	CMPB  twice+96(FP), $+0
-	JNE   twice
-
-fours:
-	CMPQ n+48(FP), $0x04
-	JL   three
-	MOVQ u+32(FP), R11
-	MOVQ a+0(FP), R12
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
-
-group4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	VXORPD Z21, Z21, Z21
-	VXORPD Z22, Z22, Z22
-	VXORPD Z23, Z23, Z23
-	MOVQ   x+16(FP), DI
-	MOVQ   R11, DX
-	MOVQ   d+56(FP), R13
-	SHRQ   $0x03, R13
-
-dot4:
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
-	ADDQ          8(SP), R9
-	VCVTPS2PD     (DI), Z24
-	VCVTPS2PD     (DI)(AX*1), Z25
-	VCVTPS2PD     (DI)(AX*2), Z26
-	VCVTPS2PD     (DI)(R8*1), Z27
-	VMOVUPD       (DX), Z28
-	VFMADD231PD   Z24, Z28, Z0
-	VFMADD231PD   Z25, Z28, Z1
-	VFMADD231PD   Z26, Z28, Z2
-	VFMADD231PD   Z27, Z28, Z3
-	VMOVUPD       (DX)(CX*1), Z28
-	VFMADD231PD   Z24, Z28, Z4
-	VFMADD231PD   Z25, Z28, Z5
-	VFMADD231PD   Z26, Z28, Z6
-	VFMADD231PD   Z27, Z28, Z7
-	VMOVUPD       (DX)(CX*2), Z28
-	VFMADD231PD   Z24, Z28, Z8
-	VFMADD231PD   Z25, Z28, Z9
-	VFMADD231PD   Z26, Z28, Z10
-	VFMADD231PD   Z27, Z28, Z11
-	VMOVUPD       (DX)(BX*1), Z28
-	VFMADD231PD   Z24, Z28, Z12
-	VFMADD231PD   Z25, Z28, Z13
-	VFMADD231PD   Z26, Z28, Z14
-	VFMADD231PD   Z27, Z28, Z15
-	VMOVUPD       (DX)(CX*4), Z28
-	VFMADD231PD   Z24, Z28, Z16
-	VFMADD231PD   Z25, Z28, Z17
-	VFMADD231PD   Z26, Z28, Z18
-	VFMADD231PD   Z27, Z28, Z19
-	VMOVUPD       (DX)(SI*1), Z28
-	VFMADD231PD   Z24, Z28, Z20
-	VFMADD231PD   Z25, Z28, Z21
-	VFMADD231PD   Z26, Z28, Z22
-	VFMADD231PD   Z27, Z28, Z23
-	ADDQ          $+32, DI
-	ADDQ          $0x40, DX
-	DECQ          R13
-	JNZ           dot4
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z24
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z24, Z24
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z24, Z1
-	VMOVAPD       Z0, K2, Z24
-	VADDPD        Z24, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
-	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
-	VSHUFPD       $0x55, Z17, Z16, Z0
-	VMOVAPD       Z17, K1, Z16
-	VADDPD        Z16, Z0, Z0
-	VSHUFPD       $0x55, Z19, Z18, Z1
-	VMOVAPD       Z19, K1, Z18
-	VADDPD        Z18, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z21, Z20, Z0
-	VMOVAPD       Z21, K1, Z20
-	VADDPD        Z20, Z0, Z0
-	VSHUFPD       $0x55, Z23, Z22, Z1
-	VMOVAPD       Z23, K1, Z22
-	VADDPD        Z22, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	VEXTRACTF64X4 $0x01, Z0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	DECQ          24(SP)
-	JNZ           group4
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           fours
-
-three:
-	CMPQ n+48(FP), $0x03
-	JNE  twos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  fours
-
-twos:
-	CMPQ n+48(FP), $0x02
-	JL   one
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
-
-group2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   x+16(FP), DI
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-dot2:
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
-	ADDQ          16(SP), R9
-	VCVTPS2PD     (DI), Z12
-	VCVTPS2PD     (DI)(AX*1), Z13
-	VMOVUPD       (DX), Z14
-	VFMADD231PD   Z12, Z14, Z0
-	VFMADD231PD   Z13, Z14, Z1
-	VMOVUPD       (DX)(CX*1), Z14
-	VFMADD231PD   Z12, Z14, Z2
-	VFMADD231PD   Z13, Z14, Z3
-	VMOVUPD       (DX)(CX*2), Z14
-	VFMADD231PD   Z12, Z14, Z4
-	VFMADD231PD   Z13, Z14, Z5
-	VMOVUPD       (DX)(BX*1), Z14
-	VFMADD231PD   Z12, Z14, Z6
-	VFMADD231PD   Z13, Z14, Z7
-	VMOVUPD       (DX)(CX*4), Z14
-	VFMADD231PD   Z12, Z14, Z8
-	VFMADD231PD   Z13, Z14, Z9
-	VMOVUPD       (DX)(SI*1), Z14
-	VFMADD231PD   Z12, Z14, Z10
-	VFMADD231PD   Z13, Z14, Z11
-	ADDQ          $+32, DI
-	ADDQ          $0x40, DX
-	DECQ          R12
-	JNZ           dot2
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z12
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z12, Z12
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z12, Z1
-	VMOVAPD       Z0, K2, Z12
-	VADDPD        Z12, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	VEXTRACTF64X2 $0x01, Y0, (R11)
+	ADDQ          DX, R11
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -7286,8 +4041,9 @@ dot2:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	ADDQ          DX, R11
+	VEXTRACTF64X2 $0x01, Y0, (R11)
+	ADDQ          DX, R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -7301,400 +4057,53 @@ dot2:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R11)
-	VEXTRACTF64X2 $0x01, Y0, (R11)(DX*1)
-	LEAQ          (R11)(DX*2), R11
+	ADDQ          DX, R11
+	VEXTRACTF64X2 $0x01, Y0, (R11)
+	ADDQ          DX, R11
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
-	DECQ          32(SP)
-	JNZ           group2
+	DECQ          24(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
 	ADDQ          AX, x+16(FP)
 	SUBQ          $+2, n+48(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+48(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	SUBQ AX, x+16(FP)
 	INCQ n+48(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-twice:
-	IMUL3Q $+2, R10, R11
-	ADDQ   R9, R11
-
-twicefours:
-	CMPQ n+48(FP), $0x04
-	JL   twicethree
-	MOVQ u+32(FP), R12
-	MOVQ a+0(FP), R13
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 40(SP)
-
-twicegroup4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	VXORPD Z21, Z21, Z21
-	VXORPD Z22, Z22, Z22
-	VXORPD Z23, Z23, Z23
-	MOVQ   x+16(FP), DI
-	MOVQ   R12, DX
-	MOVQ   d+56(FP), R14
-	SHRQ   $0x03, R14
-
-twicedot4:
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
-	ADDQ          8(SP), R9
-	PREFETCHT1    (R11)
-	PREFETCHT1    (R11)(R10*1)
-	ADDQ          8(SP), R11
-	VCVTPS2PD     (DI), Z24
-	VCVTPS2PD     (DI)(AX*1), Z25
-	VCVTPS2PD     (DI)(AX*2), Z26
-	VCVTPS2PD     (DI)(R8*1), Z27
-	VMOVUPD       (DX), Z28
-	VFMADD231PD   Z24, Z28, Z0
-	VFMADD231PD   Z25, Z28, Z1
-	VFMADD231PD   Z26, Z28, Z2
-	VFMADD231PD   Z27, Z28, Z3
-	VMOVUPD       (DX)(CX*1), Z28
-	VFMADD231PD   Z24, Z28, Z4
-	VFMADD231PD   Z25, Z28, Z5
-	VFMADD231PD   Z26, Z28, Z6
-	VFMADD231PD   Z27, Z28, Z7
-	VMOVUPD       (DX)(CX*2), Z28
-	VFMADD231PD   Z24, Z28, Z8
-	VFMADD231PD   Z25, Z28, Z9
-	VFMADD231PD   Z26, Z28, Z10
-	VFMADD231PD   Z27, Z28, Z11
-	VMOVUPD       (DX)(BX*1), Z28
-	VFMADD231PD   Z24, Z28, Z12
-	VFMADD231PD   Z25, Z28, Z13
-	VFMADD231PD   Z26, Z28, Z14
-	VFMADD231PD   Z27, Z28, Z15
-	VMOVUPD       (DX)(CX*4), Z28
-	VFMADD231PD   Z24, Z28, Z16
-	VFMADD231PD   Z25, Z28, Z17
-	VFMADD231PD   Z26, Z28, Z18
-	VFMADD231PD   Z27, Z28, Z19
-	VMOVUPD       (DX)(SI*1), Z28
-	VFMADD231PD   Z24, Z28, Z20
-	VFMADD231PD   Z25, Z28, Z21
-	VFMADD231PD   Z26, Z28, Z22
-	VFMADD231PD   Z27, Z28, Z23
-	ADDQ          $+32, DI
-	ADDQ          $0x40, DX
-	DECQ          R14
-	JNZ           twicedot4
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z24
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z24, Z24
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z24, Z1
-	VMOVAPD       Z0, K2, Z24
-	VADDPD        Z24, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R13)
-	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
-	LEAQ          (R13)(DX*2), R13
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
-	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R13)
-	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
-	LEAQ          (R13)(DX*2), R13
-	VSHUFPD       $0x55, Z17, Z16, Z0
-	VMOVAPD       Z17, K1, Z16
-	VADDPD        Z16, Z0, Z0
-	VSHUFPD       $0x55, Z19, Z18, Z1
-	VMOVAPD       Z19, K1, Z18
-	VADDPD        Z18, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z21, Z20, Z0
-	VMOVAPD       Z21, K1, Z20
-	VADDPD        Z20, Z0, Z0
-	VSHUFPD       $0x55, Z23, Z22, Z1
-	VMOVAPD       Z23, K1, Z22
-	VADDPD        Z22, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R13)
-	VEXTRACTF64X4 $0x01, Z0, (R13)(DX*1)
-	LEAQ          (R13)(DX*2), R13
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	DECQ          40(SP)
-	JNZ           twicegroup4
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           twicefours
-
-twicethree:
-	CMPQ n+48(FP), $0x03
-	JNE  twicetwos
-	MOVQ x+16(FP), DX
-	CMPQ DX, (SP)
-	JE   twicetwos
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicefours
-
-twicetwos:
-	CMPQ n+48(FP), $0x02
-	JL   twiceone
-	MOVQ u+32(FP), R8
-	MOVQ a+0(FP), R12
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 48(SP)
-
-twicegroup2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   x+16(FP), DI
-	MOVQ   R8, DX
-	MOVQ   d+56(FP), R13
-	SHRQ   $0x03, R13
-
-twicedot2:
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
-	ADDQ          16(SP), R9
-	PREFETCHT1    (R11)
-	PREFETCHT1    (R11)(R10*1)
-	ADDQ          16(SP), R11
-	VCVTPS2PD     (DI), Z12
-	VCVTPS2PD     (DI)(AX*1), Z13
-	VMOVUPD       (DX), Z14
-	VFMADD231PD   Z12, Z14, Z0
-	VFMADD231PD   Z13, Z14, Z1
-	VMOVUPD       (DX)(CX*1), Z14
-	VFMADD231PD   Z12, Z14, Z2
-	VFMADD231PD   Z13, Z14, Z3
-	VMOVUPD       (DX)(CX*2), Z14
-	VFMADD231PD   Z12, Z14, Z4
-	VFMADD231PD   Z13, Z14, Z5
-	VMOVUPD       (DX)(BX*1), Z14
-	VFMADD231PD   Z12, Z14, Z6
-	VFMADD231PD   Z13, Z14, Z7
-	VMOVUPD       (DX)(CX*4), Z14
-	VFMADD231PD   Z12, Z14, Z8
-	VFMADD231PD   Z13, Z14, Z9
-	VMOVUPD       (DX)(SI*1), Z14
-	VFMADD231PD   Z12, Z14, Z10
-	VFMADD231PD   Z13, Z14, Z11
-	ADDQ          $+32, DI
-	ADDQ          $0x40, DX
-	DECQ          R13
-	JNZ           twicedot2
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z12
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z12, Z12
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z12, Z1
-	VMOVAPD       Z0, K2, Z12
-	VADDPD        Z12, Z1, Z1
-	VSHUFF64X2    $0x0d, Z1, Z1, Z0
-	VSHUFF64X2    $0x08, Z1, Z1, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R12)
-	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z1
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R12)
-	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       X0, (R12)
-	VEXTRACTF64X2 $0x01, Y0, (R12)(DX*1)
-	LEAQ          (R12)(DX*2), R12
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	DECQ          48(SP)
-	JNZ           twicegroup2
-	ADDQ          $+16, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+2, n+48(FP)
-	JMP           twicetwos
-
-twiceone:
-	CMPQ n+48(FP), $0x00
-	JE   twiceend
-	ADDQ $-8, a+0(FP)
-	SUBQ AX, x+16(FP)
-	INCQ n+48(FP)
-	JMP  twicetwos
-
-twiceend:
-	VZEROUPPER
-	RET
-
-// func sumBlocks32_avx512(grad *float64, x *float32, ldx int, e *float64, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+// func sumBlocks32_avx512(grad *float64, x *float32, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·sumBlocks32_avx512(SB), NOSPLIT, $0-81
+TEXT ·sumBlocks32_avx512(SB), NOSPLIT, $0-72
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x02, CX
 	MOVQ e+24(FP), DX
 	MOVQ grad+0(FP), BX
-	MOVQ next+56(FP), SI
-	MOVQ apart+64(FP), DI
-	MOVQ pace+72(FP), R8
-	MOVQ n+32(FP), R9
-	SHLQ $0x03, R9
-	LEAQ -8(DX)(R9*1), DX
-	CMPB more+80(FP), $+0
-	JNE  more
-	CMPQ width+40(FP), $+1
-	JEQ  block1
-	CMPQ width+40(FP), $+2
-	JEQ  block2
-	CMPQ width+40(FP), $+3
-	JEQ  block3
-	CMPQ width+40(FP), $+4
-	JEQ  block4
-	CMPQ width+40(FP), $+5
-	JEQ  block5
-	CMPQ width+40(FP), $+6
-	JEQ  block6
-	CMPQ width+40(FP), $+7
-	JEQ  block7
-	CMPQ width+40(FP), $+8
-	JEQ  block8
-	CMPQ width+40(FP), $+9
-	JEQ  block9
-	CMPQ width+40(FP), $+10
-	JEQ  block10
-	CMPQ width+40(FP), $+11
-	JEQ  block11
-	CMPQ width+40(FP), $+12
-	JEQ  block12
-	CMPQ width+40(FP), $+13
-	JEQ  block13
-	CMPQ width+40(FP), $+14
-	JEQ  block14
-	CMPQ width+40(FP), $+15
-	JEQ  block15
+	MOVQ next+48(FP), SI
+	MOVQ apart+56(FP), DI
+	MOVQ pace+64(FP), DI
+	MOVQ n+32(FP), R8
+	SHLQ $0x03, R8
+	LEAQ -8(DX)(R8*1), DX
 
-block16:
+wide16:
+	CMPQ   steps+40(FP), $0x10
+	JL     wide16End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7715,12 +4124,12 @@ block16:
 	LEAQ   -1(R10), R9
 	IMULQ  CX, R9
 	ADDQ   AX, R9
-	MOVQ   DX, DI
+	MOVQ   DX, R8
 
-block16Row:
-	VBROADCASTSD (DI), Z16
+wide16Row:
+	VBROADCASTSD (R8), Z16
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
+	ADDQ         DI, SI
 	VCVTPS2PD    (R9), Z17
 	VFMADD231PD  Z17, Z16, Z0
 	VCVTPS2PD    32(R9), Z17
@@ -7738,7 +4147,7 @@ block16Row:
 	VCVTPS2PD    224(R9), Z17
 	VFMADD231PD  Z17, Z16, Z7
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
+	ADDQ         DI, SI
 	VCVTPS2PD    256(R9), Z17
 	VFMADD231PD  Z17, Z16, Z8
 	VCVTPS2PD    288(R9), Z17
@@ -7756,9 +4165,9 @@ block16Row:
 	VCVTPS2PD    480(R9), Z17
 	VFMADD231PD  Z17, Z16, Z15
 	SUBQ         CX, R9
-	SUBQ         $0x08, DI
+	SUBQ         $0x08, R8
 	DECQ         R10
-	JNZ          block16Row
+	JNZ          wide16Row
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	VMOVUPD      Z2, 128(BX)
@@ -7777,516 +4186,13 @@ block16Row:
 	VMOVUPD      Z15, 960(BX)
 	ADDQ         $+1024, BX
 	ADDQ         $+512, AX
-	DECQ         count+48(FP)
-	JNZ          block16
-	VZEROUPPER
-	RET
+	SUBQ         $0x10, steps+40(FP)
+	JMP          wide16
 
-block15:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block15Row:
-	VBROADCASTSD (DI), Z15
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z16
-	VFMADD231PD  Z16, Z15, Z0
-	VCVTPS2PD    32(R9), Z16
-	VFMADD231PD  Z16, Z15, Z1
-	VCVTPS2PD    64(R9), Z16
-	VFMADD231PD  Z16, Z15, Z2
-	VCVTPS2PD    96(R9), Z16
-	VFMADD231PD  Z16, Z15, Z3
-	VCVTPS2PD    128(R9), Z16
-	VFMADD231PD  Z16, Z15, Z4
-	VCVTPS2PD    160(R9), Z16
-	VFMADD231PD  Z16, Z15, Z5
-	VCVTPS2PD    192(R9), Z16
-	VFMADD231PD  Z16, Z15, Z6
-	VCVTPS2PD    224(R9), Z16
-	VFMADD231PD  Z16, Z15, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    256(R9), Z16
-	VFMADD231PD  Z16, Z15, Z8
-	VCVTPS2PD    288(R9), Z16
-	VFMADD231PD  Z16, Z15, Z9
-	VCVTPS2PD    320(R9), Z16
-	VFMADD231PD  Z16, Z15, Z10
-	VCVTPS2PD    352(R9), Z16
-	VFMADD231PD  Z16, Z15, Z11
-	VCVTPS2PD    384(R9), Z16
-	VFMADD231PD  Z16, Z15, Z12
-	VCVTPS2PD    416(R9), Z16
-	VFMADD231PD  Z16, Z15, Z13
-	VCVTPS2PD    448(R9), Z16
-	VFMADD231PD  Z16, Z15, Z14
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block15Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	VMOVUPD      Z13, 832(BX)
-	VMOVUPD      Z14, 896(BX)
-	ADDQ         $+960, BX
-	ADDQ         $+480, AX
-	DECQ         count+48(FP)
-	JNZ          block15
-	VZEROUPPER
-	RET
-
-block14:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block14Row:
-	VBROADCASTSD (DI), Z14
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z15
-	VFMADD231PD  Z15, Z14, Z0
-	VCVTPS2PD    32(R9), Z15
-	VFMADD231PD  Z15, Z14, Z1
-	VCVTPS2PD    64(R9), Z15
-	VFMADD231PD  Z15, Z14, Z2
-	VCVTPS2PD    96(R9), Z15
-	VFMADD231PD  Z15, Z14, Z3
-	VCVTPS2PD    128(R9), Z15
-	VFMADD231PD  Z15, Z14, Z4
-	VCVTPS2PD    160(R9), Z15
-	VFMADD231PD  Z15, Z14, Z5
-	VCVTPS2PD    192(R9), Z15
-	VFMADD231PD  Z15, Z14, Z6
-	VCVTPS2PD    224(R9), Z15
-	VFMADD231PD  Z15, Z14, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    256(R9), Z15
-	VFMADD231PD  Z15, Z14, Z8
-	VCVTPS2PD    288(R9), Z15
-	VFMADD231PD  Z15, Z14, Z9
-	VCVTPS2PD    320(R9), Z15
-	VFMADD231PD  Z15, Z14, Z10
-	VCVTPS2PD    352(R9), Z15
-	VFMADD231PD  Z15, Z14, Z11
-	VCVTPS2PD    384(R9), Z15
-	VFMADD231PD  Z15, Z14, Z12
-	VCVTPS2PD    416(R9), Z15
-	VFMADD231PD  Z15, Z14, Z13
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block14Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	VMOVUPD      Z13, 832(BX)
-	ADDQ         $+896, BX
-	ADDQ         $+448, AX
-	DECQ         count+48(FP)
-	JNZ          block14
-	VZEROUPPER
-	RET
-
-block13:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block13Row:
-	VBROADCASTSD (DI), Z13
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z14
-	VFMADD231PD  Z14, Z13, Z0
-	VCVTPS2PD    32(R9), Z14
-	VFMADD231PD  Z14, Z13, Z1
-	VCVTPS2PD    64(R9), Z14
-	VFMADD231PD  Z14, Z13, Z2
-	VCVTPS2PD    96(R9), Z14
-	VFMADD231PD  Z14, Z13, Z3
-	VCVTPS2PD    128(R9), Z14
-	VFMADD231PD  Z14, Z13, Z4
-	VCVTPS2PD    160(R9), Z14
-	VFMADD231PD  Z14, Z13, Z5
-	VCVTPS2PD    192(R9), Z14
-	VFMADD231PD  Z14, Z13, Z6
-	VCVTPS2PD    224(R9), Z14
-	VFMADD231PD  Z14, Z13, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    256(R9), Z14
-	VFMADD231PD  Z14, Z13, Z8
-	VCVTPS2PD    288(R9), Z14
-	VFMADD231PD  Z14, Z13, Z9
-	VCVTPS2PD    320(R9), Z14
-	VFMADD231PD  Z14, Z13, Z10
-	VCVTPS2PD    352(R9), Z14
-	VFMADD231PD  Z14, Z13, Z11
-	VCVTPS2PD    384(R9), Z14
-	VFMADD231PD  Z14, Z13, Z12
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block13Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	ADDQ         $+832, BX
-	ADDQ         $+416, AX
-	DECQ         count+48(FP)
-	JNZ          block13
-	VZEROUPPER
-	RET
-
-block12:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block12Row:
-	VBROADCASTSD (DI), Z12
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z13
-	VFMADD231PD  Z13, Z12, Z0
-	VCVTPS2PD    32(R9), Z13
-	VFMADD231PD  Z13, Z12, Z1
-	VCVTPS2PD    64(R9), Z13
-	VFMADD231PD  Z13, Z12, Z2
-	VCVTPS2PD    96(R9), Z13
-	VFMADD231PD  Z13, Z12, Z3
-	VCVTPS2PD    128(R9), Z13
-	VFMADD231PD  Z13, Z12, Z4
-	VCVTPS2PD    160(R9), Z13
-	VFMADD231PD  Z13, Z12, Z5
-	VCVTPS2PD    192(R9), Z13
-	VFMADD231PD  Z13, Z12, Z6
-	VCVTPS2PD    224(R9), Z13
-	VFMADD231PD  Z13, Z12, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    256(R9), Z13
-	VFMADD231PD  Z13, Z12, Z8
-	VCVTPS2PD    288(R9), Z13
-	VFMADD231PD  Z13, Z12, Z9
-	VCVTPS2PD    320(R9), Z13
-	VFMADD231PD  Z13, Z12, Z10
-	VCVTPS2PD    352(R9), Z13
-	VFMADD231PD  Z13, Z12, Z11
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block12Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	ADDQ         $+768, BX
-	ADDQ         $+384, AX
-	DECQ         count+48(FP)
-	JNZ          block12
-	VZEROUPPER
-	RET
-
-block11:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block11Row:
-	VBROADCASTSD (DI), Z11
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z12
-	VFMADD231PD  Z12, Z11, Z0
-	VCVTPS2PD    32(R9), Z12
-	VFMADD231PD  Z12, Z11, Z1
-	VCVTPS2PD    64(R9), Z12
-	VFMADD231PD  Z12, Z11, Z2
-	VCVTPS2PD    96(R9), Z12
-	VFMADD231PD  Z12, Z11, Z3
-	VCVTPS2PD    128(R9), Z12
-	VFMADD231PD  Z12, Z11, Z4
-	VCVTPS2PD    160(R9), Z12
-	VFMADD231PD  Z12, Z11, Z5
-	VCVTPS2PD    192(R9), Z12
-	VFMADD231PD  Z12, Z11, Z6
-	VCVTPS2PD    224(R9), Z12
-	VFMADD231PD  Z12, Z11, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    256(R9), Z12
-	VFMADD231PD  Z12, Z11, Z8
-	VCVTPS2PD    288(R9), Z12
-	VFMADD231PD  Z12, Z11, Z9
-	VCVTPS2PD    320(R9), Z12
-	VFMADD231PD  Z12, Z11, Z10
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block11Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	ADDQ         $+704, BX
-	ADDQ         $+352, AX
-	DECQ         count+48(FP)
-	JNZ          block11
-	VZEROUPPER
-	RET
-
-block10:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block10Row:
-	VBROADCASTSD (DI), Z10
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z11
-	VFMADD231PD  Z11, Z10, Z0
-	VCVTPS2PD    32(R9), Z11
-	VFMADD231PD  Z11, Z10, Z1
-	VCVTPS2PD    64(R9), Z11
-	VFMADD231PD  Z11, Z10, Z2
-	VCVTPS2PD    96(R9), Z11
-	VFMADD231PD  Z11, Z10, Z3
-	VCVTPS2PD    128(R9), Z11
-	VFMADD231PD  Z11, Z10, Z4
-	VCVTPS2PD    160(R9), Z11
-	VFMADD231PD  Z11, Z10, Z5
-	VCVTPS2PD    192(R9), Z11
-	VFMADD231PD  Z11, Z10, Z6
-	VCVTPS2PD    224(R9), Z11
-	VFMADD231PD  Z11, Z10, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    256(R9), Z11
-	VFMADD231PD  Z11, Z10, Z8
-	VCVTPS2PD    288(R9), Z11
-	VFMADD231PD  Z11, Z10, Z9
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block10Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	ADDQ         $+640, BX
-	ADDQ         $+320, AX
-	DECQ         count+48(FP)
-	JNZ          block10
-	VZEROUPPER
-	RET
-
-block9:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block9Row:
-	VBROADCASTSD (DI), Z9
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z10
-	VFMADD231PD  Z10, Z9, Z0
-	VCVTPS2PD    32(R9), Z10
-	VFMADD231PD  Z10, Z9, Z1
-	VCVTPS2PD    64(R9), Z10
-	VFMADD231PD  Z10, Z9, Z2
-	VCVTPS2PD    96(R9), Z10
-	VFMADD231PD  Z10, Z9, Z3
-	VCVTPS2PD    128(R9), Z10
-	VFMADD231PD  Z10, Z9, Z4
-	VCVTPS2PD    160(R9), Z10
-	VFMADD231PD  Z10, Z9, Z5
-	VCVTPS2PD    192(R9), Z10
-	VFMADD231PD  Z10, Z9, Z6
-	VCVTPS2PD    224(R9), Z10
-	VFMADD231PD  Z10, Z9, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    256(R9), Z10
-	VFMADD231PD  Z10, Z9, Z8
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block9Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	ADDQ         $+576, BX
-	ADDQ         $+288, AX
-	DECQ         count+48(FP)
-	JNZ          block9
-	VZEROUPPER
-	RET
-
-block8:
+wide16End:
+wide8:
+	CMPQ   steps+40(FP), $0x08
+	JL     wide8End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8299,12 +4205,12 @@ block8:
 	LEAQ   -1(R10), R9
 	IMULQ  CX, R9
 	ADDQ   AX, R9
-	MOVQ   DX, DI
+	MOVQ   DX, R8
 
-block8Row:
-	VBROADCASTSD (DI), Z8
+wide8Row:
+	VBROADCASTSD (R8), Z8
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
+	ADDQ         DI, SI
 	VCVTPS2PD    (R9), Z9
 	VFMADD231PD  Z9, Z8, Z0
 	VCVTPS2PD    32(R9), Z9
@@ -8322,9 +4228,9 @@ block8Row:
 	VCVTPS2PD    224(R9), Z9
 	VFMADD231PD  Z9, Z8, Z7
 	SUBQ         CX, R9
-	SUBQ         $0x08, DI
+	SUBQ         $0x08, R8
 	DECQ         R10
-	JNZ          block8Row
+	JNZ          wide8Row
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	VMOVUPD      Z2, 128(BX)
@@ -8335,12 +4241,226 @@ block8Row:
 	VMOVUPD      Z7, 448(BX)
 	ADDQ         $+512, BX
 	ADDQ         $+256, AX
-	DECQ         count+48(FP)
-	JNZ          block8
+	SUBQ         $0x08, steps+40(FP)
+	JMP          wide8
+
+wide8End:
+	CMPQ steps+40(FP), $0x01
+	JEQ  narrow1
+	CMPQ steps+40(FP), $0x02
+	JEQ  narrow2
+	CMPQ steps+40(FP), $0x03
+	JEQ  narrow3
+	CMPQ steps+40(FP), $0x04
+	JEQ  narrow4
+	CMPQ steps+40(FP), $0x05
+	JEQ  narrow5
+	CMPQ steps+40(FP), $0x06
+	JEQ  narrow6
+	CMPQ steps+40(FP), $0x07
+	JEQ  narrow7
 	VZEROUPPER
 	RET
 
-block7:
+narrow1:
+	VXORPD Z0, Z0, Z0
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow1Row:
+	VBROADCASTSD (DX), Z1
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R8), Z2
+	VFMADD231PD  Z2, Z1, Z0
+	SUBQ         CX, R8
+	SUBQ         $0x08, DX
+	DECQ         R9
+	JNZ          narrow1Row
+	VMOVUPD      Z0, (BX)
+	ADDQ         $+64, BX
+	ADDQ         $+32, AX
+	VZEROUPPER
+	RET
+
+narrow2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow2Row:
+	VBROADCASTSD (DX), Z2
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R8), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	VCVTPS2PD    32(R8), Z3
+	VFMADD231PD  Z3, Z2, Z1
+	SUBQ         CX, R8
+	SUBQ         $0x08, DX
+	DECQ         R9
+	JNZ          narrow2Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+64, AX
+	VZEROUPPER
+	RET
+
+narrow3:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow3Row:
+	VBROADCASTSD (DX), Z3
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R8), Z4
+	VFMADD231PD  Z4, Z3, Z0
+	VCVTPS2PD    32(R8), Z4
+	VFMADD231PD  Z4, Z3, Z1
+	VCVTPS2PD    64(R8), Z4
+	VFMADD231PD  Z4, Z3, Z2
+	SUBQ         CX, R8
+	SUBQ         $0x08, DX
+	DECQ         R9
+	JNZ          narrow3Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+96, AX
+	VZEROUPPER
+	RET
+
+narrow4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow4Row:
+	VBROADCASTSD (DX), Z4
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R8), Z5
+	VFMADD231PD  Z5, Z4, Z0
+	VCVTPS2PD    32(R8), Z5
+	VFMADD231PD  Z5, Z4, Z1
+	VCVTPS2PD    64(R8), Z5
+	VFMADD231PD  Z5, Z4, Z2
+	VCVTPS2PD    96(R8), Z5
+	VFMADD231PD  Z5, Z4, Z3
+	SUBQ         CX, R8
+	SUBQ         $0x08, DX
+	DECQ         R9
+	JNZ          narrow4Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	VMOVUPD      Z3, 192(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+128, AX
+	VZEROUPPER
+	RET
+
+narrow5:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow5Row:
+	VBROADCASTSD (DX), Z5
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R8), Z6
+	VFMADD231PD  Z6, Z5, Z0
+	VCVTPS2PD    32(R8), Z6
+	VFMADD231PD  Z6, Z5, Z1
+	VCVTPS2PD    64(R8), Z6
+	VFMADD231PD  Z6, Z5, Z2
+	VCVTPS2PD    96(R8), Z6
+	VFMADD231PD  Z6, Z5, Z3
+	VCVTPS2PD    128(R8), Z6
+	VFMADD231PD  Z6, Z5, Z4
+	SUBQ         CX, R8
+	SUBQ         $0x08, DX
+	DECQ         R9
+	JNZ          narrow5Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	VMOVUPD      Z3, 192(BX)
+	VMOVUPD      Z4, 256(BX)
+	ADDQ         $+320, BX
+	ADDQ         $+160, AX
+	VZEROUPPER
+	RET
+
+narrow6:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow6Row:
+	VBROADCASTSD (DX), Z6
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R8), Z7
+	VFMADD231PD  Z7, Z6, Z0
+	VCVTPS2PD    32(R8), Z7
+	VFMADD231PD  Z7, Z6, Z1
+	VCVTPS2PD    64(R8), Z7
+	VFMADD231PD  Z7, Z6, Z2
+	VCVTPS2PD    96(R8), Z7
+	VFMADD231PD  Z7, Z6, Z3
+	VCVTPS2PD    128(R8), Z7
+	VFMADD231PD  Z7, Z6, Z4
+	VCVTPS2PD    160(R8), Z7
+	VFMADD231PD  Z7, Z6, Z5
+	SUBQ         CX, R8
+	SUBQ         $0x08, DX
+	DECQ         R9
+	JNZ          narrow6Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	VMOVUPD      Z3, 192(BX)
+	VMOVUPD      Z4, 256(BX)
+	VMOVUPD      Z5, 320(BX)
+	ADDQ         $+384, BX
+	ADDQ         $+192, AX
+	VZEROUPPER
+	RET
+
+narrow7:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8348,34 +4468,33 @@ block7:
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
 
-block7Row:
-	VBROADCASTSD (DI), Z7
+narrow7Row:
+	VBROADCASTSD (DX), Z7
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z8
+	ADDQ         DI, SI
+	VCVTPS2PD    (R8), Z8
 	VFMADD231PD  Z8, Z7, Z0
-	VCVTPS2PD    32(R9), Z8
+	VCVTPS2PD    32(R8), Z8
 	VFMADD231PD  Z8, Z7, Z1
-	VCVTPS2PD    64(R9), Z8
+	VCVTPS2PD    64(R8), Z8
 	VFMADD231PD  Z8, Z7, Z2
-	VCVTPS2PD    96(R9), Z8
+	VCVTPS2PD    96(R8), Z8
 	VFMADD231PD  Z8, Z7, Z3
-	VCVTPS2PD    128(R9), Z8
+	VCVTPS2PD    128(R8), Z8
 	VFMADD231PD  Z8, Z7, Z4
-	VCVTPS2PD    160(R9), Z8
+	VCVTPS2PD    160(R8), Z8
 	VFMADD231PD  Z8, Z7, Z5
-	VCVTPS2PD    192(R9), Z8
+	VCVTPS2PD    192(R8), Z8
 	VFMADD231PD  Z8, Z7, Z6
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block7Row
+	SUBQ         CX, R8
+	SUBQ         $0x08, DX
+	DECQ         R9
+	JNZ          narrow7Row
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	VMOVUPD      Z2, 128(BX)
@@ -8385,1266 +4504,6 @@ block7Row:
 	VMOVUPD      Z6, 384(BX)
 	ADDQ         $+448, BX
 	ADDQ         $+224, AX
-	DECQ         count+48(FP)
-	JNZ          block7
-	VZEROUPPER
-	RET
-
-block6:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block6Row:
-	VBROADCASTSD (DI), Z6
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z7
-	VFMADD231PD  Z7, Z6, Z0
-	VCVTPS2PD    32(R9), Z7
-	VFMADD231PD  Z7, Z6, Z1
-	VCVTPS2PD    64(R9), Z7
-	VFMADD231PD  Z7, Z6, Z2
-	VCVTPS2PD    96(R9), Z7
-	VFMADD231PD  Z7, Z6, Z3
-	VCVTPS2PD    128(R9), Z7
-	VFMADD231PD  Z7, Z6, Z4
-	VCVTPS2PD    160(R9), Z7
-	VFMADD231PD  Z7, Z6, Z5
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block6Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+192, AX
-	DECQ         count+48(FP)
-	JNZ          block6
-	VZEROUPPER
-	RET
-
-block5:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block5Row:
-	VBROADCASTSD (DI), Z5
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z6
-	VFMADD231PD  Z6, Z5, Z0
-	VCVTPS2PD    32(R9), Z6
-	VFMADD231PD  Z6, Z5, Z1
-	VCVTPS2PD    64(R9), Z6
-	VFMADD231PD  Z6, Z5, Z2
-	VCVTPS2PD    96(R9), Z6
-	VFMADD231PD  Z6, Z5, Z3
-	VCVTPS2PD    128(R9), Z6
-	VFMADD231PD  Z6, Z5, Z4
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block5Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+160, AX
-	DECQ         count+48(FP)
-	JNZ          block5
-	VZEROUPPER
-	RET
-
-block4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block4Row:
-	VBROADCASTSD (DI), Z4
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z5
-	VFMADD231PD  Z5, Z4, Z0
-	VCVTPS2PD    32(R9), Z5
-	VFMADD231PD  Z5, Z4, Z1
-	VCVTPS2PD    64(R9), Z5
-	VFMADD231PD  Z5, Z4, Z2
-	VCVTPS2PD    96(R9), Z5
-	VFMADD231PD  Z5, Z4, Z3
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block4Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+128, AX
-	DECQ         count+48(FP)
-	JNZ          block4
-	VZEROUPPER
-	RET
-
-block3:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block3Row:
-	VBROADCASTSD (DI), Z3
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z4
-	VFMADD231PD  Z4, Z3, Z0
-	VCVTPS2PD    32(R9), Z4
-	VFMADD231PD  Z4, Z3, Z1
-	VCVTPS2PD    64(R9), Z4
-	VFMADD231PD  Z4, Z3, Z2
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block3Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+96, AX
-	DECQ         count+48(FP)
-	JNZ          block3
-	VZEROUPPER
-	RET
-
-block2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block2Row:
-	VBROADCASTSD (DI), Z2
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z3
-	VFMADD231PD  Z3, Z2, Z0
-	VCVTPS2PD    32(R9), Z3
-	VFMADD231PD  Z3, Z2, Z1
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block2Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+64, AX
-	DECQ         count+48(FP)
-	JNZ          block2
-	VZEROUPPER
-	RET
-
-block1:
-	VXORPD Z0, Z0, Z0
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block1Row:
-	VBROADCASTSD (DI), Z1
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPS2PD    (R9), Z2
-	VFMADD231PD  Z2, Z1, Z0
-	SUBQ         CX, R9
-	SUBQ         $0x08, DI
-	DECQ         R10
-	JNZ          block1Row
-	VMOVUPD      Z0, (BX)
-	ADDQ         $+64, BX
-	ADDQ         $+32, AX
-	DECQ         count+48(FP)
-	JNZ          block1
-	VZEROUPPER
-	RET
-
-more:
-	LEAQ (SI)(DI*1), R9
-	LEAQ (R9)(DI*1), DI
-	CMPQ width+40(FP), $+1
-	JEQ  moreBlock1
-	CMPQ width+40(FP), $+2
-	JEQ  moreBlock2
-	CMPQ width+40(FP), $+3
-	JEQ  moreBlock3
-	CMPQ width+40(FP), $+4
-	JEQ  moreBlock4
-	CMPQ width+40(FP), $+5
-	JEQ  moreBlock5
-	CMPQ width+40(FP), $+6
-	JEQ  moreBlock6
-	CMPQ width+40(FP), $+7
-	JEQ  moreBlock7
-	CMPQ width+40(FP), $+8
-	JEQ  moreBlock8
-	CMPQ width+40(FP), $+9
-	JEQ  moreBlock9
-	CMPQ width+40(FP), $+10
-	JEQ  moreBlock10
-	CMPQ width+40(FP), $+11
-	JEQ  moreBlock11
-	CMPQ width+40(FP), $+12
-	JEQ  moreBlock12
-	CMPQ width+40(FP), $+13
-	JEQ  moreBlock13
-	CMPQ width+40(FP), $+14
-	JEQ  moreBlock14
-	CMPQ width+40(FP), $+15
-	JEQ  moreBlock15
-
-moreBlock16:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock16Row:
-	VBROADCASTSD (R10), Z16
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z17
-	VFMADD231PD  Z17, Z16, Z0
-	VCVTPS2PD    32(R11), Z17
-	VFMADD231PD  Z17, Z16, Z1
-	VCVTPS2PD    64(R11), Z17
-	VFMADD231PD  Z17, Z16, Z2
-	VCVTPS2PD    96(R11), Z17
-	VFMADD231PD  Z17, Z16, Z3
-	VCVTPS2PD    128(R11), Z17
-	VFMADD231PD  Z17, Z16, Z4
-	VCVTPS2PD    160(R11), Z17
-	VFMADD231PD  Z17, Z16, Z5
-	VCVTPS2PD    192(R11), Z17
-	VFMADD231PD  Z17, Z16, Z6
-	VCVTPS2PD    224(R11), Z17
-	VFMADD231PD  Z17, Z16, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    256(R11), Z17
-	VFMADD231PD  Z17, Z16, Z8
-	VCVTPS2PD    288(R11), Z17
-	VFMADD231PD  Z17, Z16, Z9
-	VCVTPS2PD    320(R11), Z17
-	VFMADD231PD  Z17, Z16, Z10
-	VCVTPS2PD    352(R11), Z17
-	VFMADD231PD  Z17, Z16, Z11
-	VCVTPS2PD    384(R11), Z17
-	VFMADD231PD  Z17, Z16, Z12
-	VCVTPS2PD    416(R11), Z17
-	VFMADD231PD  Z17, Z16, Z13
-	VCVTPS2PD    448(R11), Z17
-	VFMADD231PD  Z17, Z16, Z14
-	VCVTPS2PD    480(R11), Z17
-	VFMADD231PD  Z17, Z16, Z15
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock16Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	VMOVUPD      Z13, 832(BX)
-	VMOVUPD      Z14, 896(BX)
-	VMOVUPD      Z15, 960(BX)
-	ADDQ         $+1024, BX
-	ADDQ         $+512, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock16
-	VZEROUPPER
-	RET
-
-moreBlock15:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock15Row:
-	VBROADCASTSD (R10), Z15
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z16
-	VFMADD231PD  Z16, Z15, Z0
-	VCVTPS2PD    32(R11), Z16
-	VFMADD231PD  Z16, Z15, Z1
-	VCVTPS2PD    64(R11), Z16
-	VFMADD231PD  Z16, Z15, Z2
-	VCVTPS2PD    96(R11), Z16
-	VFMADD231PD  Z16, Z15, Z3
-	VCVTPS2PD    128(R11), Z16
-	VFMADD231PD  Z16, Z15, Z4
-	VCVTPS2PD    160(R11), Z16
-	VFMADD231PD  Z16, Z15, Z5
-	VCVTPS2PD    192(R11), Z16
-	VFMADD231PD  Z16, Z15, Z6
-	VCVTPS2PD    224(R11), Z16
-	VFMADD231PD  Z16, Z15, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    256(R11), Z16
-	VFMADD231PD  Z16, Z15, Z8
-	VCVTPS2PD    288(R11), Z16
-	VFMADD231PD  Z16, Z15, Z9
-	VCVTPS2PD    320(R11), Z16
-	VFMADD231PD  Z16, Z15, Z10
-	VCVTPS2PD    352(R11), Z16
-	VFMADD231PD  Z16, Z15, Z11
-	VCVTPS2PD    384(R11), Z16
-	VFMADD231PD  Z16, Z15, Z12
-	VCVTPS2PD    416(R11), Z16
-	VFMADD231PD  Z16, Z15, Z13
-	VCVTPS2PD    448(R11), Z16
-	VFMADD231PD  Z16, Z15, Z14
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock15Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	VMOVUPD      Z13, 832(BX)
-	VMOVUPD      Z14, 896(BX)
-	ADDQ         $+960, BX
-	ADDQ         $+480, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock15
-	VZEROUPPER
-	RET
-
-moreBlock14:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock14Row:
-	VBROADCASTSD (R10), Z14
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z15
-	VFMADD231PD  Z15, Z14, Z0
-	VCVTPS2PD    32(R11), Z15
-	VFMADD231PD  Z15, Z14, Z1
-	VCVTPS2PD    64(R11), Z15
-	VFMADD231PD  Z15, Z14, Z2
-	VCVTPS2PD    96(R11), Z15
-	VFMADD231PD  Z15, Z14, Z3
-	VCVTPS2PD    128(R11), Z15
-	VFMADD231PD  Z15, Z14, Z4
-	VCVTPS2PD    160(R11), Z15
-	VFMADD231PD  Z15, Z14, Z5
-	VCVTPS2PD    192(R11), Z15
-	VFMADD231PD  Z15, Z14, Z6
-	VCVTPS2PD    224(R11), Z15
-	VFMADD231PD  Z15, Z14, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    256(R11), Z15
-	VFMADD231PD  Z15, Z14, Z8
-	VCVTPS2PD    288(R11), Z15
-	VFMADD231PD  Z15, Z14, Z9
-	VCVTPS2PD    320(R11), Z15
-	VFMADD231PD  Z15, Z14, Z10
-	VCVTPS2PD    352(R11), Z15
-	VFMADD231PD  Z15, Z14, Z11
-	VCVTPS2PD    384(R11), Z15
-	VFMADD231PD  Z15, Z14, Z12
-	VCVTPS2PD    416(R11), Z15
-	VFMADD231PD  Z15, Z14, Z13
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock14Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	VMOVUPD      Z13, 832(BX)
-	ADDQ         $+896, BX
-	ADDQ         $+448, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock14
-	VZEROUPPER
-	RET
-
-moreBlock13:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock13Row:
-	VBROADCASTSD (R10), Z13
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z14
-	VFMADD231PD  Z14, Z13, Z0
-	VCVTPS2PD    32(R11), Z14
-	VFMADD231PD  Z14, Z13, Z1
-	VCVTPS2PD    64(R11), Z14
-	VFMADD231PD  Z14, Z13, Z2
-	VCVTPS2PD    96(R11), Z14
-	VFMADD231PD  Z14, Z13, Z3
-	VCVTPS2PD    128(R11), Z14
-	VFMADD231PD  Z14, Z13, Z4
-	VCVTPS2PD    160(R11), Z14
-	VFMADD231PD  Z14, Z13, Z5
-	VCVTPS2PD    192(R11), Z14
-	VFMADD231PD  Z14, Z13, Z6
-	VCVTPS2PD    224(R11), Z14
-	VFMADD231PD  Z14, Z13, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    256(R11), Z14
-	VFMADD231PD  Z14, Z13, Z8
-	VCVTPS2PD    288(R11), Z14
-	VFMADD231PD  Z14, Z13, Z9
-	VCVTPS2PD    320(R11), Z14
-	VFMADD231PD  Z14, Z13, Z10
-	VCVTPS2PD    352(R11), Z14
-	VFMADD231PD  Z14, Z13, Z11
-	VCVTPS2PD    384(R11), Z14
-	VFMADD231PD  Z14, Z13, Z12
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock13Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	VMOVUPD      Z12, 768(BX)
-	ADDQ         $+832, BX
-	ADDQ         $+416, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock13
-	VZEROUPPER
-	RET
-
-moreBlock12:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock12Row:
-	VBROADCASTSD (R10), Z12
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z13
-	VFMADD231PD  Z13, Z12, Z0
-	VCVTPS2PD    32(R11), Z13
-	VFMADD231PD  Z13, Z12, Z1
-	VCVTPS2PD    64(R11), Z13
-	VFMADD231PD  Z13, Z12, Z2
-	VCVTPS2PD    96(R11), Z13
-	VFMADD231PD  Z13, Z12, Z3
-	VCVTPS2PD    128(R11), Z13
-	VFMADD231PD  Z13, Z12, Z4
-	VCVTPS2PD    160(R11), Z13
-	VFMADD231PD  Z13, Z12, Z5
-	VCVTPS2PD    192(R11), Z13
-	VFMADD231PD  Z13, Z12, Z6
-	VCVTPS2PD    224(R11), Z13
-	VFMADD231PD  Z13, Z12, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    256(R11), Z13
-	VFMADD231PD  Z13, Z12, Z8
-	VCVTPS2PD    288(R11), Z13
-	VFMADD231PD  Z13, Z12, Z9
-	VCVTPS2PD    320(R11), Z13
-	VFMADD231PD  Z13, Z12, Z10
-	VCVTPS2PD    352(R11), Z13
-	VFMADD231PD  Z13, Z12, Z11
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock12Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	VMOVUPD      Z11, 704(BX)
-	ADDQ         $+768, BX
-	ADDQ         $+384, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock12
-	VZEROUPPER
-	RET
-
-moreBlock11:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock11Row:
-	VBROADCASTSD (R10), Z11
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z12
-	VFMADD231PD  Z12, Z11, Z0
-	VCVTPS2PD    32(R11), Z12
-	VFMADD231PD  Z12, Z11, Z1
-	VCVTPS2PD    64(R11), Z12
-	VFMADD231PD  Z12, Z11, Z2
-	VCVTPS2PD    96(R11), Z12
-	VFMADD231PD  Z12, Z11, Z3
-	VCVTPS2PD    128(R11), Z12
-	VFMADD231PD  Z12, Z11, Z4
-	VCVTPS2PD    160(R11), Z12
-	VFMADD231PD  Z12, Z11, Z5
-	VCVTPS2PD    192(R11), Z12
-	VFMADD231PD  Z12, Z11, Z6
-	VCVTPS2PD    224(R11), Z12
-	VFMADD231PD  Z12, Z11, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    256(R11), Z12
-	VFMADD231PD  Z12, Z11, Z8
-	VCVTPS2PD    288(R11), Z12
-	VFMADD231PD  Z12, Z11, Z9
-	VCVTPS2PD    320(R11), Z12
-	VFMADD231PD  Z12, Z11, Z10
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock11Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	VMOVUPD      Z10, 640(BX)
-	ADDQ         $+704, BX
-	ADDQ         $+352, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock11
-	VZEROUPPER
-	RET
-
-moreBlock10:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock10Row:
-	VBROADCASTSD (R10), Z10
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z11
-	VFMADD231PD  Z11, Z10, Z0
-	VCVTPS2PD    32(R11), Z11
-	VFMADD231PD  Z11, Z10, Z1
-	VCVTPS2PD    64(R11), Z11
-	VFMADD231PD  Z11, Z10, Z2
-	VCVTPS2PD    96(R11), Z11
-	VFMADD231PD  Z11, Z10, Z3
-	VCVTPS2PD    128(R11), Z11
-	VFMADD231PD  Z11, Z10, Z4
-	VCVTPS2PD    160(R11), Z11
-	VFMADD231PD  Z11, Z10, Z5
-	VCVTPS2PD    192(R11), Z11
-	VFMADD231PD  Z11, Z10, Z6
-	VCVTPS2PD    224(R11), Z11
-	VFMADD231PD  Z11, Z10, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    256(R11), Z11
-	VFMADD231PD  Z11, Z10, Z8
-	VCVTPS2PD    288(R11), Z11
-	VFMADD231PD  Z11, Z10, Z9
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock10Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	VMOVUPD      Z9, 576(BX)
-	ADDQ         $+640, BX
-	ADDQ         $+320, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock10
-	VZEROUPPER
-	RET
-
-moreBlock9:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock9Row:
-	VBROADCASTSD (R10), Z9
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z10
-	VFMADD231PD  Z10, Z9, Z0
-	VCVTPS2PD    32(R11), Z10
-	VFMADD231PD  Z10, Z9, Z1
-	VCVTPS2PD    64(R11), Z10
-	VFMADD231PD  Z10, Z9, Z2
-	VCVTPS2PD    96(R11), Z10
-	VFMADD231PD  Z10, Z9, Z3
-	VCVTPS2PD    128(R11), Z10
-	VFMADD231PD  Z10, Z9, Z4
-	VCVTPS2PD    160(R11), Z10
-	VFMADD231PD  Z10, Z9, Z5
-	VCVTPS2PD    192(R11), Z10
-	VFMADD231PD  Z10, Z9, Z6
-	VCVTPS2PD    224(R11), Z10
-	VFMADD231PD  Z10, Z9, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    256(R11), Z10
-	VFMADD231PD  Z10, Z9, Z8
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock9Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	VMOVUPD      Z8, 512(BX)
-	ADDQ         $+576, BX
-	ADDQ         $+288, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock9
-	VZEROUPPER
-	RET
-
-moreBlock8:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock8Row:
-	VBROADCASTSD (R10), Z8
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z9
-	VFMADD231PD  Z9, Z8, Z0
-	VCVTPS2PD    32(R11), Z9
-	VFMADD231PD  Z9, Z8, Z1
-	VCVTPS2PD    64(R11), Z9
-	VFMADD231PD  Z9, Z8, Z2
-	VCVTPS2PD    96(R11), Z9
-	VFMADD231PD  Z9, Z8, Z3
-	VCVTPS2PD    128(R11), Z9
-	VFMADD231PD  Z9, Z8, Z4
-	VCVTPS2PD    160(R11), Z9
-	VFMADD231PD  Z9, Z8, Z5
-	VCVTPS2PD    192(R11), Z9
-	VFMADD231PD  Z9, Z8, Z6
-	VCVTPS2PD    224(R11), Z9
-	VFMADD231PD  Z9, Z8, Z7
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock8Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	VMOVUPD      Z7, 448(BX)
-	ADDQ         $+512, BX
-	ADDQ         $+256, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock8
-	VZEROUPPER
-	RET
-
-moreBlock7:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock7Row:
-	VBROADCASTSD (R10), Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z8
-	VFMADD231PD  Z8, Z7, Z0
-	VCVTPS2PD    32(R11), Z8
-	VFMADD231PD  Z8, Z7, Z1
-	VCVTPS2PD    64(R11), Z8
-	VFMADD231PD  Z8, Z7, Z2
-	VCVTPS2PD    96(R11), Z8
-	VFMADD231PD  Z8, Z7, Z3
-	VCVTPS2PD    128(R11), Z8
-	VFMADD231PD  Z8, Z7, Z4
-	VCVTPS2PD    160(R11), Z8
-	VFMADD231PD  Z8, Z7, Z5
-	VCVTPS2PD    192(R11), Z8
-	VFMADD231PD  Z8, Z7, Z6
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock7Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	VMOVUPD      Z6, 384(BX)
-	ADDQ         $+448, BX
-	ADDQ         $+224, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock7
-	VZEROUPPER
-	RET
-
-moreBlock6:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock6Row:
-	VBROADCASTSD (R10), Z6
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z7
-	VFMADD231PD  Z7, Z6, Z0
-	VCVTPS2PD    32(R11), Z7
-	VFMADD231PD  Z7, Z6, Z1
-	VCVTPS2PD    64(R11), Z7
-	VFMADD231PD  Z7, Z6, Z2
-	VCVTPS2PD    96(R11), Z7
-	VFMADD231PD  Z7, Z6, Z3
-	VCVTPS2PD    128(R11), Z7
-	VFMADD231PD  Z7, Z6, Z4
-	VCVTPS2PD    160(R11), Z7
-	VFMADD231PD  Z7, Z6, Z5
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock6Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+192, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock6
-	VZEROUPPER
-	RET
-
-moreBlock5:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock5Row:
-	VBROADCASTSD (R10), Z5
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z6
-	VFMADD231PD  Z6, Z5, Z0
-	VCVTPS2PD    32(R11), Z6
-	VFMADD231PD  Z6, Z5, Z1
-	VCVTPS2PD    64(R11), Z6
-	VFMADD231PD  Z6, Z5, Z2
-	VCVTPS2PD    96(R11), Z6
-	VFMADD231PD  Z6, Z5, Z3
-	VCVTPS2PD    128(R11), Z6
-	VFMADD231PD  Z6, Z5, Z4
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock5Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+160, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock5
-	VZEROUPPER
-	RET
-
-moreBlock4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock4Row:
-	VBROADCASTSD (R10), Z4
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z5
-	VFMADD231PD  Z5, Z4, Z0
-	VCVTPS2PD    32(R11), Z5
-	VFMADD231PD  Z5, Z4, Z1
-	VCVTPS2PD    64(R11), Z5
-	VFMADD231PD  Z5, Z4, Z2
-	VCVTPS2PD    96(R11), Z5
-	VFMADD231PD  Z5, Z4, Z3
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock4Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+128, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock4
-	VZEROUPPER
-	RET
-
-moreBlock3:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock3Row:
-	VBROADCASTSD (R10), Z3
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z4
-	VFMADD231PD  Z4, Z3, Z0
-	VCVTPS2PD    32(R11), Z4
-	VFMADD231PD  Z4, Z3, Z1
-	VCVTPS2PD    64(R11), Z4
-	VFMADD231PD  Z4, Z3, Z2
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock3Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+96, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock3
-	VZEROUPPER
-	RET
-
-moreBlock2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock2Row:
-	VBROADCASTSD (R10), Z2
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z3
-	VFMADD231PD  Z3, Z2, Z0
-	VCVTPS2PD    32(R11), Z3
-	VFMADD231PD  Z3, Z2, Z1
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock2Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+64, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock2
-	VZEROUPPER
-	RET
-
-moreBlock1:
-	VXORPD Z0, Z0, Z0
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock1Row:
-	VBROADCASTSD (R10), Z1
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPS2PD    (R11), Z2
-	VFMADD231PD  Z2, Z1, Z0
-	SUBQ         CX, R11
-	SUBQ         $0x08, R10
-	DECQ         R12
-	JNZ          moreBlock1Row
-	VMOVUPD      Z0, (BX)
-	ADDQ         $+64, BX
-	ADDQ         $+32, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock1
 	VZEROUPPER
 	RET
 
@@ -9717,37 +4576,39 @@ feature:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_4x1_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasisHalf_1_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasisHalf_4x1_avx512(SB), NOSPLIT, $72-112
-	MOVQ  ldx+40(FP), AX
-	SHLQ  $0x01, AX
-	MOVQ  ldu+56(FP), CX
-	SHLQ  $0x02, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+88(FP), DI
-	MOVQ  apart+96(FP), R8
-	MOVL  $0x0000ff00, DX
-	KMOVW DX, K1
-	MOVQ  x+32(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+104(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
+TEXT ·mulBasisHalf_1_avx512(SB), NOSPLIT, $64-120
+	MOVQ   ldx+40(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   ldu+56(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+88(FP), DI
+	MOVQ   apart+96(FP), R8
+	MOVL   $0x0000ff00, DX
+	KMOVW  DX, K1
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+64(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+48(FP), R9
 	MOVQ a+0(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 32(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9757,10 +4618,10 @@ group4:
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
-dot4:
+rows4Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
-	ADDQ          8(SP), DI
+	ADDQ          (SP), DI
 	VMOVUPS       (DX), Z4
 	VCVTPH2PS     (BX), Z5
 	VFMADD231PS   Z5, Z4, Z0
@@ -9773,9 +4634,9 @@ dot4:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	DECQ          R10
-	JNZ           dot4
-	MOVQ          24(SP), DX
-	MOVQ          32(SP), BX
+	JNZ           rows4Dot
+	MOVQ          16(SP), DX
+	MOVQ          24(SP), BX
 	MOVQ          lda+8(FP), R10
 	SHLQ          $0x03, R10
 	MOVQ          lda0+24(FP), R11
@@ -9798,11 +4659,11 @@ dot4:
 	VMOVUPD       Y0, (DX)
 	ADDQ          R10, DX
 	ADDQ          R11, BX
-	MOVQ          DX, 24(SP)
-	MOVQ          BX, 32(SP)
+	MOVQ          DX, 16(SP)
+	MOVQ          BX, 24(SP)
 	ADDQ          CX, R9
-	DECQ          40(SP)
-	JNZ           group4
+	DECQ          32(SP)
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          $+32, a0+16(FP)
 	ADDQ          AX, x+32(FP)
@@ -9810,32 +4671,21 @@ dot4:
 	ADDQ          AX, x+32(FP)
 	ADDQ          AX, x+32(FP)
 	SUBQ          $+4, n+64(FP)
-	JMP           fours
+	JMP           rows4
 
-three:
-	CMPQ n+64(FP), $0x03
-	JNE  twos
-	MOVQ x+32(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+64(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+48(FP), SI
 	MOVQ a+0(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 40(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 56(SP)
+	MOVQ DX, 48(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 64(SP)
+	MOVQ DX, 56(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   x+32(FP), BX
@@ -9843,10 +4693,10 @@ group2:
 	MOVQ   d+72(FP), R9
 	SHRQ   $0x04, R9
 
-dot2:
+rows2Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
-	ADDQ          16(SP), DI
+	ADDQ          8(SP), DI
 	VMOVUPS       (DX), Z2
 	VCVTPH2PS     (BX), Z3
 	VFMADD231PS   Z3, Z2, Z0
@@ -9855,9 +4705,9 @@ dot2:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	DECQ          R9
-	JNZ           dot2
-	MOVQ          48(SP), DX
-	MOVQ          56(SP), BX
+	JNZ           rows2Dot
+	MOVQ          40(SP), DX
+	MOVQ          48(SP), BX
 	MOVQ          lda+8(FP), R9
 	SHLQ          $0x03, R9
 	MOVQ          lda0+24(FP), R10
@@ -9877,62 +4727,64 @@ dot2:
 	VMOVUPD       X0, (DX)
 	ADDQ          R9, DX
 	ADDQ          R10, BX
-	MOVQ          DX, 48(SP)
-	MOVQ          BX, 56(SP)
+	MOVQ          DX, 40(SP)
+	MOVQ          BX, 48(SP)
 	ADDQ          CX, SI
-	DECQ          64(SP)
-	JNZ           group2
+	DECQ          56(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          $+16, a0+16(FP)
 	ADDQ          AX, x+32(FP)
 	ADDQ          AX, x+32(FP)
 	SUBQ          $+2, n+64(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+64(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_4x2_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasisHalf_2_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasisHalf_4x2_avx512(SB), NOSPLIT, $72-112
-	MOVQ  ldx+40(FP), AX
-	SHLQ  $0x01, AX
-	MOVQ  ldu+56(FP), CX
-	SHLQ  $0x02, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+88(FP), DI
-	MOVQ  apart+96(FP), R8
-	MOVL  $0x0000ff00, DX
-	KMOVW DX, K1
-	MOVQ  x+32(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+104(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
+TEXT ·mulBasisHalf_2_avx512(SB), NOSPLIT, $64-120
+	MOVQ   ldx+40(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   ldu+56(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+88(FP), DI
+	MOVQ   apart+96(FP), R8
+	MOVL   $0x0000ff00, DX
+	KMOVW  DX, K1
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+64(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+48(FP), R9
 	MOVQ a+0(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 32(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9946,10 +4798,10 @@ group4:
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
-dot4:
+rows4Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
-	ADDQ          8(SP), DI
+	ADDQ          (SP), DI
 	VMOVUPS       (DX), Z8
 	VMOVUPS       (DX)(CX*1), Z9
 	VCVTPH2PS     (BX), Z10
@@ -9967,9 +4819,9 @@ dot4:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	DECQ          R10
-	JNZ           dot4
-	MOVQ          24(SP), DX
-	MOVQ          32(SP), BX
+	JNZ           rows4Dot
+	MOVQ          16(SP), DX
+	MOVQ          24(SP), BX
 	MOVQ          lda+8(FP), R10
 	SHLQ          $0x03, R10
 	MOVQ          lda0+24(FP), R11
@@ -10009,12 +4861,12 @@ dot4:
 	VMOVUPD       Y0, (DX)
 	ADDQ          R10, DX
 	ADDQ          R11, BX
-	MOVQ          DX, 24(SP)
-	MOVQ          BX, 32(SP)
+	MOVQ          DX, 16(SP)
+	MOVQ          BX, 24(SP)
 	ADDQ          CX, R9
 	ADDQ          CX, R9
-	DECQ          40(SP)
-	JNZ           group4
+	DECQ          32(SP)
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          $+32, a0+16(FP)
 	ADDQ          AX, x+32(FP)
@@ -10022,32 +4874,21 @@ dot4:
 	ADDQ          AX, x+32(FP)
 	ADDQ          AX, x+32(FP)
 	SUBQ          $+4, n+64(FP)
-	JMP           fours
+	JMP           rows4
 
-three:
-	CMPQ n+64(FP), $0x03
-	JNE  twos
-	MOVQ x+32(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+64(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+48(FP), SI
 	MOVQ a+0(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 40(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 56(SP)
+	MOVQ DX, 48(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 64(SP)
+	MOVQ DX, 56(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10057,10 +4898,10 @@ group2:
 	MOVQ   d+72(FP), R9
 	SHRQ   $0x04, R9
 
-dot2:
+rows2Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
-	ADDQ          16(SP), DI
+	ADDQ          8(SP), DI
 	VCVTPH2PS     (BX), Z4
 	VCVTPH2PS     (BX)(AX*1), Z5
 	VMOVUPS       (DX), Z6
@@ -10072,9 +4913,9 @@ dot2:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	DECQ          R9
-	JNZ           dot2
-	MOVQ          48(SP), DX
-	MOVQ          56(SP), BX
+	JNZ           rows2Dot
+	MOVQ          40(SP), DX
+	MOVQ          48(SP), BX
 	MOVQ          lda+8(FP), R9
 	SHLQ          $0x03, R9
 	MOVQ          lda0+24(FP), R10
@@ -10105,63 +4946,65 @@ dot2:
 	VMOVUPD       X0, (DX)
 	ADDQ          R9, DX
 	ADDQ          R10, BX
-	MOVQ          DX, 48(SP)
-	MOVQ          BX, 56(SP)
+	MOVQ          DX, 40(SP)
+	MOVQ          BX, 48(SP)
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          64(SP)
-	JNZ           group2
+	DECQ          56(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          $+16, a0+16(FP)
 	ADDQ          AX, x+32(FP)
 	ADDQ          AX, x+32(FP)
 	SUBQ          $+2, n+64(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+64(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_4x3_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasisHalf_3_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasisHalf_4x3_avx512(SB), NOSPLIT, $72-112
-	MOVQ  ldx+40(FP), AX
-	SHLQ  $0x01, AX
-	MOVQ  ldu+56(FP), CX
-	SHLQ  $0x02, CX
-	LEAQ  (AX)(AX*2), SI
-	MOVQ  next+88(FP), DI
-	MOVQ  apart+96(FP), R8
-	MOVL  $0x0000ff00, DX
-	KMOVW DX, K1
-	MOVQ  x+32(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+104(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
+TEXT ·mulBasisHalf_3_avx512(SB), NOSPLIT, $64-120
+	MOVQ   ldx+40(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   ldu+56(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (AX)(AX*2), SI
+	MOVQ   next+88(FP), DI
+	MOVQ   apart+96(FP), R8
+	MOVL   $0x0000ff00, DX
+	KMOVW  DX, K1
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+64(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+48(FP), R9
 	MOVQ a+0(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 32(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10179,10 +5022,10 @@ group4:
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
-dot4:
+rows4Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
-	ADDQ          8(SP), DI
+	ADDQ          (SP), DI
 	VMOVUPS       (DX), Z12
 	VMOVUPS       (DX)(CX*1), Z13
 	VMOVUPS       (DX)(CX*2), Z14
@@ -10205,9 +5048,9 @@ dot4:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	DECQ          R10
-	JNZ           dot4
-	MOVQ          24(SP), DX
-	MOVQ          32(SP), BX
+	JNZ           rows4Dot
+	MOVQ          16(SP), DX
+	MOVQ          24(SP), BX
 	MOVQ          lda+8(FP), R10
 	SHLQ          $0x03, R10
 	MOVQ          lda0+24(FP), R11
@@ -10264,13 +5107,13 @@ dot4:
 	VMOVUPD       Y0, (DX)
 	ADDQ          R10, DX
 	ADDQ          R11, BX
-	MOVQ          DX, 24(SP)
-	MOVQ          BX, 32(SP)
+	MOVQ          DX, 16(SP)
+	MOVQ          BX, 24(SP)
 	ADDQ          CX, R9
 	ADDQ          CX, R9
 	ADDQ          CX, R9
-	DECQ          40(SP)
-	JNZ           group4
+	DECQ          32(SP)
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          $+32, a0+16(FP)
 	ADDQ          AX, x+32(FP)
@@ -10278,32 +5121,21 @@ dot4:
 	ADDQ          AX, x+32(FP)
 	ADDQ          AX, x+32(FP)
 	SUBQ          $+4, n+64(FP)
-	JMP           fours
+	JMP           rows4
 
-three:
-	CMPQ n+64(FP), $0x03
-	JNE  twos
-	MOVQ x+32(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+64(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+48(FP), SI
 	MOVQ a+0(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 40(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 56(SP)
+	MOVQ DX, 48(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 64(SP)
+	MOVQ DX, 56(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10315,10 +5147,10 @@ group2:
 	MOVQ   d+72(FP), R9
 	SHRQ   $0x04, R9
 
-dot2:
+rows2Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
-	ADDQ          16(SP), DI
+	ADDQ          8(SP), DI
 	VCVTPH2PS     (BX), Z6
 	VCVTPH2PS     (BX)(AX*1), Z7
 	VMOVUPS       (DX), Z8
@@ -10333,9 +5165,9 @@ dot2:
 	ADDQ          $+32, BX
 	ADDQ          $0x40, DX
 	DECQ          R9
-	JNZ           dot2
-	MOVQ          48(SP), DX
-	MOVQ          56(SP), BX
+	JNZ           rows2Dot
+	MOVQ          40(SP), DX
+	MOVQ          48(SP), BX
 	MOVQ          lda+8(FP), R9
 	SHLQ          $0x03, R9
 	MOVQ          lda0+24(FP), R10
@@ -10377,65 +5209,67 @@ dot2:
 	VMOVUPD       X0, (DX)
 	ADDQ          R9, DX
 	ADDQ          R10, BX
-	MOVQ          DX, 48(SP)
-	MOVQ          BX, 56(SP)
+	MOVQ          DX, 40(SP)
+	MOVQ          BX, 48(SP)
 	ADDQ          CX, SI
 	ADDQ          CX, SI
 	ADDQ          CX, SI
-	DECQ          64(SP)
-	JNZ           group2
+	DECQ          56(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          $+16, a0+16(FP)
 	ADDQ          AX, x+32(FP)
 	ADDQ          AX, x+32(FP)
 	SUBQ          $+2, n+64(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+64(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_4x4_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasisHalf_4_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasisHalf_4x4_avx512(SB), NOSPLIT, $72-112
-	MOVQ  ldx+40(FP), AX
-	SHLQ  $0x01, AX
-	MOVQ  ldu+56(FP), CX
-	SHLQ  $0x02, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (AX)(AX*2), DI
-	MOVQ  next+88(FP), R8
-	MOVQ  apart+96(FP), R9
-	MOVL  $0x0000ff00, DX
-	KMOVW DX, K1
-	MOVQ  x+32(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+104(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
+TEXT ·mulBasisHalf_4_avx512(SB), NOSPLIT, $64-120
+	MOVQ   ldx+40(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   ldu+56(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), BX
+	LEAQ   (AX)(AX*2), DI
+	MOVQ   next+88(FP), R8
+	MOVQ   apart+96(FP), R9
+	MOVL   $0x0000ff00, DX
+	KMOVW  DX, K1
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+64(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+48(FP), R10
 	MOVQ a+0(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 32(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10457,10 +5291,10 @@ group4:
 	MOVQ   d+72(FP), R11
 	SHRQ   $0x04, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
-	ADDQ          8(SP), R8
+	ADDQ          (SP), R8
 	VCVTPH2PS     (SI), Z16
 	VCVTPH2PS     (SI)(AX*1), Z17
 	VCVTPH2PS     (SI)(AX*2), Z18
@@ -10488,9 +5322,9 @@ dot4:
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
 	DECQ          R11
-	JNZ           dot4
-	MOVQ          24(SP), DX
-	MOVQ          32(SP), SI
+	JNZ           rows4Dot
+	MOVQ          16(SP), DX
+	MOVQ          24(SP), SI
 	MOVQ          lda+8(FP), R11
 	SHLQ          $0x03, R11
 	MOVQ          lda0+24(FP), R12
@@ -10563,14 +5397,14 @@ dot4:
 	VMOVUPD       Y0, (DX)
 	ADDQ          R11, DX
 	ADDQ          R12, SI
-	MOVQ          DX, 24(SP)
-	MOVQ          SI, 32(SP)
+	MOVQ          DX, 16(SP)
+	MOVQ          SI, 24(SP)
 	ADDQ          CX, R10
 	ADDQ          CX, R10
 	ADDQ          CX, R10
 	ADDQ          CX, R10
-	DECQ          40(SP)
-	JNZ           group4
+	DECQ          32(SP)
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          $+32, a0+16(FP)
 	ADDQ          AX, x+32(FP)
@@ -10578,32 +5412,21 @@ dot4:
 	ADDQ          AX, x+32(FP)
 	ADDQ          AX, x+32(FP)
 	SUBQ          $+4, n+64(FP)
-	JMP           fours
+	JMP           rows4
 
-three:
-	CMPQ n+64(FP), $0x03
-	JNE  twos
-	MOVQ x+32(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+64(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+48(FP), DI
 	MOVQ a+0(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 40(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 56(SP)
+	MOVQ DX, 48(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 64(SP)
+	MOVQ DX, 56(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10617,10 +5440,10 @@ group2:
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
-	ADDQ          16(SP), R8
+	ADDQ          8(SP), R8
 	VCVTPH2PS     (SI), Z8
 	VCVTPH2PS     (SI)(AX*1), Z9
 	VMOVUPS       (DX), Z10
@@ -10638,9 +5461,9 @@ dot2:
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
 	DECQ          R10
-	JNZ           dot2
-	MOVQ          48(SP), DX
-	MOVQ          56(SP), SI
+	JNZ           rows2Dot
+	MOVQ          40(SP), DX
+	MOVQ          48(SP), SI
 	MOVQ          lda+8(FP), R10
 	SHLQ          $0x03, R10
 	MOVQ          lda0+24(FP), R11
@@ -10692,66 +5515,68 @@ dot2:
 	VMOVUPD       X0, (DX)
 	ADDQ          R10, DX
 	ADDQ          R11, SI
-	MOVQ          DX, 48(SP)
-	MOVQ          SI, 56(SP)
+	MOVQ          DX, 40(SP)
+	MOVQ          SI, 48(SP)
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	DECQ          64(SP)
-	JNZ           group2
+	DECQ          56(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          $+16, a0+16(FP)
 	ADDQ          AX, x+32(FP)
 	ADDQ          AX, x+32(FP)
 	SUBQ          $+2, n+64(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+64(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_4x5_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasisHalf_5_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasisHalf_4x5_avx512(SB), NOSPLIT, $72-112
-	MOVQ  ldx+40(FP), AX
-	SHLQ  $0x01, AX
-	MOVQ  ldu+56(FP), CX
-	SHLQ  $0x02, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (AX)(AX*2), DI
-	MOVQ  next+88(FP), R8
-	MOVQ  apart+96(FP), R9
-	MOVL  $0x0000ff00, DX
-	KMOVW DX, K1
-	MOVQ  x+32(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+104(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
+TEXT ·mulBasisHalf_5_avx512(SB), NOSPLIT, $64-120
+	MOVQ   ldx+40(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   ldu+56(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), BX
+	LEAQ   (AX)(AX*2), DI
+	MOVQ   next+88(FP), R8
+	MOVQ   apart+96(FP), R9
+	MOVL   $0x0000ff00, DX
+	KMOVW  DX, K1
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+64(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+48(FP), R10
 	MOVQ a+0(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 32(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10777,10 +5602,10 @@ group4:
 	MOVQ   d+72(FP), R11
 	SHRQ   $0x04, R11
 
-dot4:
+rows4Dot:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
-	ADDQ          8(SP), R8
+	ADDQ          (SP), R8
 	VCVTPH2PS     (SI), Z20
 	VCVTPH2PS     (SI)(AX*1), Z21
 	VCVTPH2PS     (SI)(AX*2), Z22
@@ -10813,9 +5638,9 @@ dot4:
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
 	DECQ          R11
-	JNZ           dot4
-	MOVQ          24(SP), DX
-	MOVQ          32(SP), SI
+	JNZ           rows4Dot
+	MOVQ          16(SP), DX
+	MOVQ          24(SP), SI
 	MOVQ          lda+8(FP), R11
 	SHLQ          $0x03, R11
 	MOVQ          lda0+24(FP), R12
@@ -10906,15 +5731,15 @@ dot4:
 	VMOVUPD       Y0, (DX)
 	ADDQ          R11, DX
 	ADDQ          R12, SI
-	MOVQ          DX, 24(SP)
-	MOVQ          SI, 32(SP)
+	MOVQ          DX, 16(SP)
+	MOVQ          SI, 24(SP)
 	ADDQ          CX, R10
 	ADDQ          CX, R10
 	ADDQ          CX, R10
 	ADDQ          CX, R10
 	ADDQ          CX, R10
-	DECQ          40(SP)
-	JNZ           group4
+	DECQ          32(SP)
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          $+32, a0+16(FP)
 	ADDQ          AX, x+32(FP)
@@ -10922,32 +5747,21 @@ dot4:
 	ADDQ          AX, x+32(FP)
 	ADDQ          AX, x+32(FP)
 	SUBQ          $+4, n+64(FP)
-	JMP           fours
+	JMP           rows4
 
-three:
-	CMPQ n+64(FP), $0x03
-	JNE  twos
-	MOVQ x+32(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+64(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+48(FP), DI
 	MOVQ a+0(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 40(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 56(SP)
+	MOVQ DX, 48(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 64(SP)
+	MOVQ DX, 56(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10963,10 +5777,10 @@ group2:
 	MOVQ   d+72(FP), R10
 	SHRQ   $0x04, R10
 
-dot2:
+rows2Dot:
 	PREFETCHT1    (R8)
 	PREFETCHT1    (R8)(R9*1)
-	ADDQ          16(SP), R8
+	ADDQ          8(SP), R8
 	VCVTPH2PS     (SI), Z10
 	VCVTPH2PS     (SI)(AX*1), Z11
 	VMOVUPS       (DX), Z12
@@ -10987,9 +5801,9 @@ dot2:
 	ADDQ          $+32, SI
 	ADDQ          $0x40, DX
 	DECQ          R10
-	JNZ           dot2
-	MOVQ          48(SP), DX
-	MOVQ          56(SP), SI
+	JNZ           rows2Dot
+	MOVQ          40(SP), DX
+	MOVQ          48(SP), SI
 	MOVQ          lda+8(FP), R10
 	SHLQ          $0x03, R10
 	MOVQ          lda0+24(FP), R11
@@ -11056,68 +5870,70 @@ dot2:
 	VMOVUPD       X0, (DX)
 	ADDQ          R10, DX
 	ADDQ          R11, SI
-	MOVQ          DX, 48(SP)
-	MOVQ          SI, 56(SP)
+	MOVQ          DX, 40(SP)
+	MOVQ          SI, 48(SP)
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
 	ADDQ          CX, DI
-	DECQ          64(SP)
-	JNZ           group2
+	DECQ          56(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          $+16, a0+16(FP)
 	ADDQ          AX, x+32(FP)
 	ADDQ          AX, x+32(FP)
 	SUBQ          $+2, n+64(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+64(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_4x6_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int)
+// func mulBasisHalf_6_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasisHalf_4x6_avx512(SB), NOSPLIT, $72-112
-	MOVQ  ldx+40(FP), AX
-	SHLQ  $0x01, AX
-	MOVQ  ldu+56(FP), CX
-	SHLQ  $0x02, CX
-	LEAQ  (CX)(CX*2), BX
-	LEAQ  (CX)(CX*4), SI
-	LEAQ  (AX)(AX*2), R8
-	MOVQ  next+88(FP), R9
-	MOVQ  apart+96(FP), R10
-	MOVL  $0x0000ff00, DX
-	KMOVW DX, K1
-	MOVQ  x+32(FP), DX
-	MOVQ  DX, (SP)
-	MOVQ  pace+104(FP), DX
-	MOVQ  DX, 8(SP)
-	SHRQ  $0x01, DX
-	MOVQ  DX, 16(SP)
+TEXT ·mulBasisHalf_6_avx512(SB), NOSPLIT, $64-120
+	MOVQ   ldx+40(FP), AX
+	SHLQ   $0x01, AX
+	MOVQ   ldu+56(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), BX
+	LEAQ   (CX)(CX*4), SI
+	LEAQ   (AX)(AX*2), R8
+	MOVQ   next+88(FP), R9
+	MOVQ   apart+96(FP), R10
+	MOVL   $0x0000ff00, DX
+	KMOVW  DX, K1
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+4, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, (SP)
+	MOVQ   pace+104(FP), DX
+	IMUL3Q $+2, DX, DX
+	SHRQ   $0x02, DX
+	MOVQ   DX, 8(SP)
 
-fours:
+rows4:
 	CMPQ n+64(FP), $0x04
-	JL   three
+	JL   rows4End
 	MOVQ u+48(FP), R11
 	MOVQ a+0(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ DX, 16(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ DX, 24(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 40(SP)
+	MOVQ DX, 32(SP)
 
-group4:
+rows4Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11147,10 +5963,10 @@ group4:
 	MOVQ   d+72(FP), R12
 	SHRQ   $0x04, R12
 
-dot4:
+rows4Dot:
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R10*1)
-	ADDQ          8(SP), R9
+	ADDQ          (SP), R9
 	VCVTPH2PS     (DI), Z24
 	VCVTPH2PS     (DI)(AX*1), Z25
 	VCVTPH2PS     (DI)(AX*2), Z26
@@ -11188,9 +6004,9 @@ dot4:
 	ADDQ          $+32, DI
 	ADDQ          $0x40, DX
 	DECQ          R12
-	JNZ           dot4
-	MOVQ          24(SP), DX
-	MOVQ          32(SP), DI
+	JNZ           rows4Dot
+	MOVQ          16(SP), DX
+	MOVQ          24(SP), DI
 	MOVQ          lda+8(FP), R12
 	SHLQ          $0x03, R12
 	MOVQ          lda0+24(FP), R13
@@ -11298,16 +6114,16 @@ dot4:
 	VMOVUPD       Y0, (DX)
 	ADDQ          R12, DX
 	ADDQ          R13, DI
-	MOVQ          DX, 24(SP)
-	MOVQ          DI, 32(SP)
+	MOVQ          DX, 16(SP)
+	MOVQ          DI, 24(SP)
 	ADDQ          CX, R11
 	ADDQ          CX, R11
 	ADDQ          CX, R11
 	ADDQ          CX, R11
 	ADDQ          CX, R11
 	ADDQ          CX, R11
-	DECQ          40(SP)
-	JNZ           group4
+	DECQ          32(SP)
+	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          $+32, a0+16(FP)
 	ADDQ          AX, x+32(FP)
@@ -11315,32 +6131,21 @@ dot4:
 	ADDQ          AX, x+32(FP)
 	ADDQ          AX, x+32(FP)
 	SUBQ          $+4, n+64(FP)
-	JMP           fours
+	JMP           rows4
 
-three:
-	CMPQ n+64(FP), $0x03
-	JNE  twos
-	MOVQ x+32(FP), DX
-	CMPQ DX, (SP)
-	JE   twos
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  fours
-
-twos:
+rows4End:
+rows2:
 	CMPQ n+64(FP), $0x02
-	JL   one
+	JL   rows2End
 	MOVQ u+48(FP), R8
 	MOVQ a+0(FP), DX
-	MOVQ DX, 48(SP)
+	MOVQ DX, 40(SP)
 	MOVQ a0+16(FP), DX
-	MOVQ DX, 56(SP)
+	MOVQ DX, 48(SP)
 	MOVQ groups+80(FP), DX
-	MOVQ DX, 64(SP)
+	MOVQ DX, 56(SP)
 
-group2:
+rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11358,10 +6163,10 @@ group2:
 	MOVQ   d+72(FP), R11
 	SHRQ   $0x04, R11
 
-dot2:
+rows2Dot:
 	PREFETCHT1    (R9)
 	PREFETCHT1    (R9)(R10*1)
-	ADDQ          16(SP), R9
+	ADDQ          8(SP), R9
 	VCVTPH2PS     (DI), Z12
 	VCVTPH2PS     (DI)(AX*1), Z13
 	VMOVUPS       (DX), Z14
@@ -11385,9 +6190,9 @@ dot2:
 	ADDQ          $+32, DI
 	ADDQ          $0x40, DX
 	DECQ          R11
-	JNZ           dot2
-	MOVQ          48(SP), DX
-	MOVQ          56(SP), DI
+	JNZ           rows2Dot
+	MOVQ          40(SP), DX
+	MOVQ          48(SP), DI
 	MOVQ          lda+8(FP), R11
 	SHLQ          $0x03, R11
 	MOVQ          lda0+24(FP), R12
@@ -11465,84 +6270,54 @@ dot2:
 	VMOVUPD       X0, (DX)
 	ADDQ          R11, DX
 	ADDQ          R12, DI
-	MOVQ          DX, 48(SP)
-	MOVQ          DI, 56(SP)
+	MOVQ          DX, 40(SP)
+	MOVQ          DI, 48(SP)
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
 	ADDQ          CX, R8
-	DECQ          64(SP)
-	JNZ           group2
+	DECQ          56(SP)
+	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          $+16, a0+16(FP)
 	ADDQ          AX, x+32(FP)
 	ADDQ          AX, x+32(FP)
 	SUBQ          $+2, n+64(FP)
-	JMP           twos
+	JMP           rows2
 
-one:
+rows2End:
 	CMPQ n+64(FP), $0x00
 	JE   end
 	ADDQ $-8, a+0(FP)
 	ADDQ $-8, a0+16(FP)
 	SUBQ AX, x+32(FP)
 	INCQ n+64(FP)
-	JMP  twos
+	JMP  rows2
 
 end:
 	VZEROUPPER
 	RET
 
-// func sumBlocksHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, n int, width int, count int, next uintptr, apart int, pace int, more bool)
+// func sumBlocksHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, n int, steps int, next uintptr, apart int, pace int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·sumBlocksHalf_avx512(SB), NOSPLIT, $0-81
+TEXT ·sumBlocksHalf_avx512(SB), NOSPLIT, $0-72
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x01, CX
 	MOVQ e+24(FP), DX
 	MOVQ grad+0(FP), BX
-	MOVQ next+56(FP), SI
-	MOVQ apart+64(FP), DI
-	MOVQ pace+72(FP), R8
-	MOVQ n+32(FP), R9
-	SHLQ $0x02, R9
-	LEAQ -4(DX)(R9*1), DX
-	CMPB more+80(FP), $+0
-	JNE  more
-	CMPQ width+40(FP), $+1
-	JEQ  block1
-	CMPQ width+40(FP), $+2
-	JEQ  block2
-	CMPQ width+40(FP), $+3
-	JEQ  block3
-	CMPQ width+40(FP), $+4
-	JEQ  block4
-	CMPQ width+40(FP), $+5
-	JEQ  block5
-	CMPQ width+40(FP), $+6
-	JEQ  block6
-	CMPQ width+40(FP), $+7
-	JEQ  block7
-	CMPQ width+40(FP), $+8
-	JEQ  block8
-	CMPQ width+40(FP), $+9
-	JEQ  block9
-	CMPQ width+40(FP), $+10
-	JEQ  block10
-	CMPQ width+40(FP), $+11
-	JEQ  block11
-	CMPQ width+40(FP), $+12
-	JEQ  block12
-	CMPQ width+40(FP), $+13
-	JEQ  block13
-	CMPQ width+40(FP), $+14
-	JEQ  block14
-	CMPQ width+40(FP), $+15
-	JEQ  block15
+	MOVQ next+48(FP), SI
+	MOVQ apart+56(FP), DI
+	MOVQ pace+64(FP), DI
+	MOVQ n+32(FP), R8
+	SHLQ $0x02, R8
+	LEAQ -4(DX)(R8*1), DX
 
-block16:
+wide16:
+	CMPQ   steps+40(FP), $0x10
+	JL     wide16End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11563,12 +6338,12 @@ block16:
 	LEAQ   -1(R10), R9
 	IMULQ  CX, R9
 	ADDQ   AX, R9
-	MOVQ   DX, DI
+	MOVQ   DX, R8
 
-block16Row:
-	VBROADCASTSS (DI), Z16
+wide16Row:
+	VBROADCASTSS (R8), Z16
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
+	ADDQ         DI, SI
 	VCVTPH2PS    (R9), Z17
 	VFMADD231PS  Z17, Z16, Z0
 	VCVTPH2PS    32(R9), Z17
@@ -11586,7 +6361,7 @@ block16Row:
 	VCVTPH2PS    224(R9), Z17
 	VFMADD231PS  Z17, Z16, Z7
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
+	ADDQ         DI, SI
 	VCVTPH2PS    256(R9), Z17
 	VFMADD231PS  Z17, Z16, Z8
 	VCVTPH2PS    288(R9), Z17
@@ -11604,9 +6379,9 @@ block16Row:
 	VCVTPH2PS    480(R9), Z17
 	VFMADD231PS  Z17, Z16, Z15
 	SUBQ         CX, R9
-	SUBQ         $0x04, DI
+	SUBQ         $0x04, R8
 	DECQ         R10
-	JNZ          block16Row
+	JNZ          wide16Row
 	VMOVUPS      Z0, (BX)
 	VMOVUPS      Z1, 64(BX)
 	VMOVUPS      Z2, 128(BX)
@@ -11625,516 +6400,13 @@ block16Row:
 	VMOVUPS      Z15, 960(BX)
 	ADDQ         $+1024, BX
 	ADDQ         $+512, AX
-	DECQ         count+48(FP)
-	JNZ          block16
-	VZEROUPPER
-	RET
+	SUBQ         $0x10, steps+40(FP)
+	JMP          wide16
 
-block15:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block15Row:
-	VBROADCASTSS (DI), Z15
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z16
-	VFMADD231PS  Z16, Z15, Z0
-	VCVTPH2PS    32(R9), Z16
-	VFMADD231PS  Z16, Z15, Z1
-	VCVTPH2PS    64(R9), Z16
-	VFMADD231PS  Z16, Z15, Z2
-	VCVTPH2PS    96(R9), Z16
-	VFMADD231PS  Z16, Z15, Z3
-	VCVTPH2PS    128(R9), Z16
-	VFMADD231PS  Z16, Z15, Z4
-	VCVTPH2PS    160(R9), Z16
-	VFMADD231PS  Z16, Z15, Z5
-	VCVTPH2PS    192(R9), Z16
-	VFMADD231PS  Z16, Z15, Z6
-	VCVTPH2PS    224(R9), Z16
-	VFMADD231PS  Z16, Z15, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    256(R9), Z16
-	VFMADD231PS  Z16, Z15, Z8
-	VCVTPH2PS    288(R9), Z16
-	VFMADD231PS  Z16, Z15, Z9
-	VCVTPH2PS    320(R9), Z16
-	VFMADD231PS  Z16, Z15, Z10
-	VCVTPH2PS    352(R9), Z16
-	VFMADD231PS  Z16, Z15, Z11
-	VCVTPH2PS    384(R9), Z16
-	VFMADD231PS  Z16, Z15, Z12
-	VCVTPH2PS    416(R9), Z16
-	VFMADD231PS  Z16, Z15, Z13
-	VCVTPH2PS    448(R9), Z16
-	VFMADD231PS  Z16, Z15, Z14
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block15Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	VMOVUPS      Z10, 640(BX)
-	VMOVUPS      Z11, 704(BX)
-	VMOVUPS      Z12, 768(BX)
-	VMOVUPS      Z13, 832(BX)
-	VMOVUPS      Z14, 896(BX)
-	ADDQ         $+960, BX
-	ADDQ         $+480, AX
-	DECQ         count+48(FP)
-	JNZ          block15
-	VZEROUPPER
-	RET
-
-block14:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block14Row:
-	VBROADCASTSS (DI), Z14
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z15
-	VFMADD231PS  Z15, Z14, Z0
-	VCVTPH2PS    32(R9), Z15
-	VFMADD231PS  Z15, Z14, Z1
-	VCVTPH2PS    64(R9), Z15
-	VFMADD231PS  Z15, Z14, Z2
-	VCVTPH2PS    96(R9), Z15
-	VFMADD231PS  Z15, Z14, Z3
-	VCVTPH2PS    128(R9), Z15
-	VFMADD231PS  Z15, Z14, Z4
-	VCVTPH2PS    160(R9), Z15
-	VFMADD231PS  Z15, Z14, Z5
-	VCVTPH2PS    192(R9), Z15
-	VFMADD231PS  Z15, Z14, Z6
-	VCVTPH2PS    224(R9), Z15
-	VFMADD231PS  Z15, Z14, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    256(R9), Z15
-	VFMADD231PS  Z15, Z14, Z8
-	VCVTPH2PS    288(R9), Z15
-	VFMADD231PS  Z15, Z14, Z9
-	VCVTPH2PS    320(R9), Z15
-	VFMADD231PS  Z15, Z14, Z10
-	VCVTPH2PS    352(R9), Z15
-	VFMADD231PS  Z15, Z14, Z11
-	VCVTPH2PS    384(R9), Z15
-	VFMADD231PS  Z15, Z14, Z12
-	VCVTPH2PS    416(R9), Z15
-	VFMADD231PS  Z15, Z14, Z13
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block14Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	VMOVUPS      Z10, 640(BX)
-	VMOVUPS      Z11, 704(BX)
-	VMOVUPS      Z12, 768(BX)
-	VMOVUPS      Z13, 832(BX)
-	ADDQ         $+896, BX
-	ADDQ         $+448, AX
-	DECQ         count+48(FP)
-	JNZ          block14
-	VZEROUPPER
-	RET
-
-block13:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block13Row:
-	VBROADCASTSS (DI), Z13
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z14
-	VFMADD231PS  Z14, Z13, Z0
-	VCVTPH2PS    32(R9), Z14
-	VFMADD231PS  Z14, Z13, Z1
-	VCVTPH2PS    64(R9), Z14
-	VFMADD231PS  Z14, Z13, Z2
-	VCVTPH2PS    96(R9), Z14
-	VFMADD231PS  Z14, Z13, Z3
-	VCVTPH2PS    128(R9), Z14
-	VFMADD231PS  Z14, Z13, Z4
-	VCVTPH2PS    160(R9), Z14
-	VFMADD231PS  Z14, Z13, Z5
-	VCVTPH2PS    192(R9), Z14
-	VFMADD231PS  Z14, Z13, Z6
-	VCVTPH2PS    224(R9), Z14
-	VFMADD231PS  Z14, Z13, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    256(R9), Z14
-	VFMADD231PS  Z14, Z13, Z8
-	VCVTPH2PS    288(R9), Z14
-	VFMADD231PS  Z14, Z13, Z9
-	VCVTPH2PS    320(R9), Z14
-	VFMADD231PS  Z14, Z13, Z10
-	VCVTPH2PS    352(R9), Z14
-	VFMADD231PS  Z14, Z13, Z11
-	VCVTPH2PS    384(R9), Z14
-	VFMADD231PS  Z14, Z13, Z12
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block13Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	VMOVUPS      Z10, 640(BX)
-	VMOVUPS      Z11, 704(BX)
-	VMOVUPS      Z12, 768(BX)
-	ADDQ         $+832, BX
-	ADDQ         $+416, AX
-	DECQ         count+48(FP)
-	JNZ          block13
-	VZEROUPPER
-	RET
-
-block12:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block12Row:
-	VBROADCASTSS (DI), Z12
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z13
-	VFMADD231PS  Z13, Z12, Z0
-	VCVTPH2PS    32(R9), Z13
-	VFMADD231PS  Z13, Z12, Z1
-	VCVTPH2PS    64(R9), Z13
-	VFMADD231PS  Z13, Z12, Z2
-	VCVTPH2PS    96(R9), Z13
-	VFMADD231PS  Z13, Z12, Z3
-	VCVTPH2PS    128(R9), Z13
-	VFMADD231PS  Z13, Z12, Z4
-	VCVTPH2PS    160(R9), Z13
-	VFMADD231PS  Z13, Z12, Z5
-	VCVTPH2PS    192(R9), Z13
-	VFMADD231PS  Z13, Z12, Z6
-	VCVTPH2PS    224(R9), Z13
-	VFMADD231PS  Z13, Z12, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    256(R9), Z13
-	VFMADD231PS  Z13, Z12, Z8
-	VCVTPH2PS    288(R9), Z13
-	VFMADD231PS  Z13, Z12, Z9
-	VCVTPH2PS    320(R9), Z13
-	VFMADD231PS  Z13, Z12, Z10
-	VCVTPH2PS    352(R9), Z13
-	VFMADD231PS  Z13, Z12, Z11
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block12Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	VMOVUPS      Z10, 640(BX)
-	VMOVUPS      Z11, 704(BX)
-	ADDQ         $+768, BX
-	ADDQ         $+384, AX
-	DECQ         count+48(FP)
-	JNZ          block12
-	VZEROUPPER
-	RET
-
-block11:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block11Row:
-	VBROADCASTSS (DI), Z11
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z12
-	VFMADD231PS  Z12, Z11, Z0
-	VCVTPH2PS    32(R9), Z12
-	VFMADD231PS  Z12, Z11, Z1
-	VCVTPH2PS    64(R9), Z12
-	VFMADD231PS  Z12, Z11, Z2
-	VCVTPH2PS    96(R9), Z12
-	VFMADD231PS  Z12, Z11, Z3
-	VCVTPH2PS    128(R9), Z12
-	VFMADD231PS  Z12, Z11, Z4
-	VCVTPH2PS    160(R9), Z12
-	VFMADD231PS  Z12, Z11, Z5
-	VCVTPH2PS    192(R9), Z12
-	VFMADD231PS  Z12, Z11, Z6
-	VCVTPH2PS    224(R9), Z12
-	VFMADD231PS  Z12, Z11, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    256(R9), Z12
-	VFMADD231PS  Z12, Z11, Z8
-	VCVTPH2PS    288(R9), Z12
-	VFMADD231PS  Z12, Z11, Z9
-	VCVTPH2PS    320(R9), Z12
-	VFMADD231PS  Z12, Z11, Z10
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block11Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	VMOVUPS      Z10, 640(BX)
-	ADDQ         $+704, BX
-	ADDQ         $+352, AX
-	DECQ         count+48(FP)
-	JNZ          block11
-	VZEROUPPER
-	RET
-
-block10:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block10Row:
-	VBROADCASTSS (DI), Z10
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z11
-	VFMADD231PS  Z11, Z10, Z0
-	VCVTPH2PS    32(R9), Z11
-	VFMADD231PS  Z11, Z10, Z1
-	VCVTPH2PS    64(R9), Z11
-	VFMADD231PS  Z11, Z10, Z2
-	VCVTPH2PS    96(R9), Z11
-	VFMADD231PS  Z11, Z10, Z3
-	VCVTPH2PS    128(R9), Z11
-	VFMADD231PS  Z11, Z10, Z4
-	VCVTPH2PS    160(R9), Z11
-	VFMADD231PS  Z11, Z10, Z5
-	VCVTPH2PS    192(R9), Z11
-	VFMADD231PS  Z11, Z10, Z6
-	VCVTPH2PS    224(R9), Z11
-	VFMADD231PS  Z11, Z10, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    256(R9), Z11
-	VFMADD231PS  Z11, Z10, Z8
-	VCVTPH2PS    288(R9), Z11
-	VFMADD231PS  Z11, Z10, Z9
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block10Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	ADDQ         $+640, BX
-	ADDQ         $+320, AX
-	DECQ         count+48(FP)
-	JNZ          block10
-	VZEROUPPER
-	RET
-
-block9:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block9Row:
-	VBROADCASTSS (DI), Z9
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z10
-	VFMADD231PS  Z10, Z9, Z0
-	VCVTPH2PS    32(R9), Z10
-	VFMADD231PS  Z10, Z9, Z1
-	VCVTPH2PS    64(R9), Z10
-	VFMADD231PS  Z10, Z9, Z2
-	VCVTPH2PS    96(R9), Z10
-	VFMADD231PS  Z10, Z9, Z3
-	VCVTPH2PS    128(R9), Z10
-	VFMADD231PS  Z10, Z9, Z4
-	VCVTPH2PS    160(R9), Z10
-	VFMADD231PS  Z10, Z9, Z5
-	VCVTPH2PS    192(R9), Z10
-	VFMADD231PS  Z10, Z9, Z6
-	VCVTPH2PS    224(R9), Z10
-	VFMADD231PS  Z10, Z9, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    256(R9), Z10
-	VFMADD231PS  Z10, Z9, Z8
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block9Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	ADDQ         $+576, BX
-	ADDQ         $+288, AX
-	DECQ         count+48(FP)
-	JNZ          block9
-	VZEROUPPER
-	RET
-
-block8:
+wide16End:
+wide8:
+	CMPQ   steps+40(FP), $0x08
+	JL     wide8End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -12147,12 +6419,12 @@ block8:
 	LEAQ   -1(R10), R9
 	IMULQ  CX, R9
 	ADDQ   AX, R9
-	MOVQ   DX, DI
+	MOVQ   DX, R8
 
-block8Row:
-	VBROADCASTSS (DI), Z8
+wide8Row:
+	VBROADCASTSS (R8), Z8
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
+	ADDQ         DI, SI
 	VCVTPH2PS    (R9), Z9
 	VFMADD231PS  Z9, Z8, Z0
 	VCVTPH2PS    32(R9), Z9
@@ -12170,9 +6442,9 @@ block8Row:
 	VCVTPH2PS    224(R9), Z9
 	VFMADD231PS  Z9, Z8, Z7
 	SUBQ         CX, R9
-	SUBQ         $0x04, DI
+	SUBQ         $0x04, R8
 	DECQ         R10
-	JNZ          block8Row
+	JNZ          wide8Row
 	VMOVUPS      Z0, (BX)
 	VMOVUPS      Z1, 64(BX)
 	VMOVUPS      Z2, 128(BX)
@@ -12183,12 +6455,226 @@ block8Row:
 	VMOVUPS      Z7, 448(BX)
 	ADDQ         $+512, BX
 	ADDQ         $+256, AX
-	DECQ         count+48(FP)
-	JNZ          block8
+	SUBQ         $0x08, steps+40(FP)
+	JMP          wide8
+
+wide8End:
+	CMPQ steps+40(FP), $0x01
+	JEQ  narrow1
+	CMPQ steps+40(FP), $0x02
+	JEQ  narrow2
+	CMPQ steps+40(FP), $0x03
+	JEQ  narrow3
+	CMPQ steps+40(FP), $0x04
+	JEQ  narrow4
+	CMPQ steps+40(FP), $0x05
+	JEQ  narrow5
+	CMPQ steps+40(FP), $0x06
+	JEQ  narrow6
+	CMPQ steps+40(FP), $0x07
+	JEQ  narrow7
 	VZEROUPPER
 	RET
 
-block7:
+narrow1:
+	VXORPD Z0, Z0, Z0
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow1Row:
+	VBROADCASTSS (DX), Z1
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPH2PS    (R8), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	SUBQ         CX, R8
+	SUBQ         $0x04, DX
+	DECQ         R9
+	JNZ          narrow1Row
+	VMOVUPS      Z0, (BX)
+	ADDQ         $+64, BX
+	ADDQ         $+32, AX
+	VZEROUPPER
+	RET
+
+narrow2:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow2Row:
+	VBROADCASTSS (DX), Z2
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPH2PS    (R8), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VCVTPH2PS    32(R8), Z3
+	VFMADD231PS  Z3, Z2, Z1
+	SUBQ         CX, R8
+	SUBQ         $0x04, DX
+	DECQ         R9
+	JNZ          narrow2Row
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+64, AX
+	VZEROUPPER
+	RET
+
+narrow3:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow3Row:
+	VBROADCASTSS (DX), Z3
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPH2PS    (R8), Z4
+	VFMADD231PS  Z4, Z3, Z0
+	VCVTPH2PS    32(R8), Z4
+	VFMADD231PS  Z4, Z3, Z1
+	VCVTPH2PS    64(R8), Z4
+	VFMADD231PS  Z4, Z3, Z2
+	SUBQ         CX, R8
+	SUBQ         $0x04, DX
+	DECQ         R9
+	JNZ          narrow3Row
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	VMOVUPS      Z2, 128(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+96, AX
+	VZEROUPPER
+	RET
+
+narrow4:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow4Row:
+	VBROADCASTSS (DX), Z4
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPH2PS    (R8), Z5
+	VFMADD231PS  Z5, Z4, Z0
+	VCVTPH2PS    32(R8), Z5
+	VFMADD231PS  Z5, Z4, Z1
+	VCVTPH2PS    64(R8), Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VCVTPH2PS    96(R8), Z5
+	VFMADD231PS  Z5, Z4, Z3
+	SUBQ         CX, R8
+	SUBQ         $0x04, DX
+	DECQ         R9
+	JNZ          narrow4Row
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	VMOVUPS      Z2, 128(BX)
+	VMOVUPS      Z3, 192(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+128, AX
+	VZEROUPPER
+	RET
+
+narrow5:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow5Row:
+	VBROADCASTSS (DX), Z5
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPH2PS    (R8), Z6
+	VFMADD231PS  Z6, Z5, Z0
+	VCVTPH2PS    32(R8), Z6
+	VFMADD231PS  Z6, Z5, Z1
+	VCVTPH2PS    64(R8), Z6
+	VFMADD231PS  Z6, Z5, Z2
+	VCVTPH2PS    96(R8), Z6
+	VFMADD231PS  Z6, Z5, Z3
+	VCVTPH2PS    128(R8), Z6
+	VFMADD231PS  Z6, Z5, Z4
+	SUBQ         CX, R8
+	SUBQ         $0x04, DX
+	DECQ         R9
+	JNZ          narrow5Row
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	VMOVUPS      Z2, 128(BX)
+	VMOVUPS      Z3, 192(BX)
+	VMOVUPS      Z4, 256(BX)
+	ADDQ         $+320, BX
+	ADDQ         $+160, AX
+	VZEROUPPER
+	RET
+
+narrow6:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+
+narrow6Row:
+	VBROADCASTSS (DX), Z6
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPH2PS    (R8), Z7
+	VFMADD231PS  Z7, Z6, Z0
+	VCVTPH2PS    32(R8), Z7
+	VFMADD231PS  Z7, Z6, Z1
+	VCVTPH2PS    64(R8), Z7
+	VFMADD231PS  Z7, Z6, Z2
+	VCVTPH2PS    96(R8), Z7
+	VFMADD231PS  Z7, Z6, Z3
+	VCVTPH2PS    128(R8), Z7
+	VFMADD231PS  Z7, Z6, Z4
+	VCVTPH2PS    160(R8), Z7
+	VFMADD231PS  Z7, Z6, Z5
+	SUBQ         CX, R8
+	SUBQ         $0x04, DX
+	DECQ         R9
+	JNZ          narrow6Row
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	VMOVUPS      Z2, 128(BX)
+	VMOVUPS      Z3, 192(BX)
+	VMOVUPS      Z4, 256(BX)
+	VMOVUPS      Z5, 320(BX)
+	ADDQ         $+384, BX
+	ADDQ         $+192, AX
+	VZEROUPPER
+	RET
+
+narrow7:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -12196,34 +6682,33 @@ block7:
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
+	MOVQ   n+32(FP), R9
+	LEAQ   -1(R9), R8
+	IMULQ  CX, R8
+	ADDQ   AX, R8
 
-block7Row:
-	VBROADCASTSS (DI), Z7
+narrow7Row:
+	VBROADCASTSS (DX), Z7
 	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z8
+	ADDQ         DI, SI
+	VCVTPH2PS    (R8), Z8
 	VFMADD231PS  Z8, Z7, Z0
-	VCVTPH2PS    32(R9), Z8
+	VCVTPH2PS    32(R8), Z8
 	VFMADD231PS  Z8, Z7, Z1
-	VCVTPH2PS    64(R9), Z8
+	VCVTPH2PS    64(R8), Z8
 	VFMADD231PS  Z8, Z7, Z2
-	VCVTPH2PS    96(R9), Z8
+	VCVTPH2PS    96(R8), Z8
 	VFMADD231PS  Z8, Z7, Z3
-	VCVTPH2PS    128(R9), Z8
+	VCVTPH2PS    128(R8), Z8
 	VFMADD231PS  Z8, Z7, Z4
-	VCVTPH2PS    160(R9), Z8
+	VCVTPH2PS    160(R8), Z8
 	VFMADD231PS  Z8, Z7, Z5
-	VCVTPH2PS    192(R9), Z8
+	VCVTPH2PS    192(R8), Z8
 	VFMADD231PS  Z8, Z7, Z6
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block7Row
+	SUBQ         CX, R8
+	SUBQ         $0x04, DX
+	DECQ         R9
+	JNZ          narrow7Row
 	VMOVUPS      Z0, (BX)
 	VMOVUPS      Z1, 64(BX)
 	VMOVUPS      Z2, 128(BX)
@@ -12233,1266 +6718,6 @@ block7Row:
 	VMOVUPS      Z6, 384(BX)
 	ADDQ         $+448, BX
 	ADDQ         $+224, AX
-	DECQ         count+48(FP)
-	JNZ          block7
-	VZEROUPPER
-	RET
-
-block6:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block6Row:
-	VBROADCASTSS (DI), Z6
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z7
-	VFMADD231PS  Z7, Z6, Z0
-	VCVTPH2PS    32(R9), Z7
-	VFMADD231PS  Z7, Z6, Z1
-	VCVTPH2PS    64(R9), Z7
-	VFMADD231PS  Z7, Z6, Z2
-	VCVTPH2PS    96(R9), Z7
-	VFMADD231PS  Z7, Z6, Z3
-	VCVTPH2PS    128(R9), Z7
-	VFMADD231PS  Z7, Z6, Z4
-	VCVTPH2PS    160(R9), Z7
-	VFMADD231PS  Z7, Z6, Z5
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block6Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+192, AX
-	DECQ         count+48(FP)
-	JNZ          block6
-	VZEROUPPER
-	RET
-
-block5:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block5Row:
-	VBROADCASTSS (DI), Z5
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z6
-	VFMADD231PS  Z6, Z5, Z0
-	VCVTPH2PS    32(R9), Z6
-	VFMADD231PS  Z6, Z5, Z1
-	VCVTPH2PS    64(R9), Z6
-	VFMADD231PS  Z6, Z5, Z2
-	VCVTPH2PS    96(R9), Z6
-	VFMADD231PS  Z6, Z5, Z3
-	VCVTPH2PS    128(R9), Z6
-	VFMADD231PS  Z6, Z5, Z4
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block5Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+160, AX
-	DECQ         count+48(FP)
-	JNZ          block5
-	VZEROUPPER
-	RET
-
-block4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block4Row:
-	VBROADCASTSS (DI), Z4
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z5
-	VFMADD231PS  Z5, Z4, Z0
-	VCVTPH2PS    32(R9), Z5
-	VFMADD231PS  Z5, Z4, Z1
-	VCVTPH2PS    64(R9), Z5
-	VFMADD231PS  Z5, Z4, Z2
-	VCVTPH2PS    96(R9), Z5
-	VFMADD231PS  Z5, Z4, Z3
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block4Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+128, AX
-	DECQ         count+48(FP)
-	JNZ          block4
-	VZEROUPPER
-	RET
-
-block3:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block3Row:
-	VBROADCASTSS (DI), Z3
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z4
-	VFMADD231PS  Z4, Z3, Z0
-	VCVTPH2PS    32(R9), Z4
-	VFMADD231PS  Z4, Z3, Z1
-	VCVTPH2PS    64(R9), Z4
-	VFMADD231PS  Z4, Z3, Z2
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block3Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+96, AX
-	DECQ         count+48(FP)
-	JNZ          block3
-	VZEROUPPER
-	RET
-
-block2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block2Row:
-	VBROADCASTSS (DI), Z2
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z3
-	VFMADD231PS  Z3, Z2, Z0
-	VCVTPH2PS    32(R9), Z3
-	VFMADD231PS  Z3, Z2, Z1
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block2Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+64, AX
-	DECQ         count+48(FP)
-	JNZ          block2
-	VZEROUPPER
-	RET
-
-block1:
-	VXORPD Z0, Z0, Z0
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, DI
-
-block1Row:
-	VBROADCASTSS (DI), Z1
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	VCVTPH2PS    (R9), Z2
-	VFMADD231PS  Z2, Z1, Z0
-	SUBQ         CX, R9
-	SUBQ         $0x04, DI
-	DECQ         R10
-	JNZ          block1Row
-	VMOVUPS      Z0, (BX)
-	ADDQ         $+64, BX
-	ADDQ         $+32, AX
-	DECQ         count+48(FP)
-	JNZ          block1
-	VZEROUPPER
-	RET
-
-more:
-	LEAQ (SI)(DI*1), R9
-	LEAQ (R9)(DI*1), DI
-	CMPQ width+40(FP), $+1
-	JEQ  moreBlock1
-	CMPQ width+40(FP), $+2
-	JEQ  moreBlock2
-	CMPQ width+40(FP), $+3
-	JEQ  moreBlock3
-	CMPQ width+40(FP), $+4
-	JEQ  moreBlock4
-	CMPQ width+40(FP), $+5
-	JEQ  moreBlock5
-	CMPQ width+40(FP), $+6
-	JEQ  moreBlock6
-	CMPQ width+40(FP), $+7
-	JEQ  moreBlock7
-	CMPQ width+40(FP), $+8
-	JEQ  moreBlock8
-	CMPQ width+40(FP), $+9
-	JEQ  moreBlock9
-	CMPQ width+40(FP), $+10
-	JEQ  moreBlock10
-	CMPQ width+40(FP), $+11
-	JEQ  moreBlock11
-	CMPQ width+40(FP), $+12
-	JEQ  moreBlock12
-	CMPQ width+40(FP), $+13
-	JEQ  moreBlock13
-	CMPQ width+40(FP), $+14
-	JEQ  moreBlock14
-	CMPQ width+40(FP), $+15
-	JEQ  moreBlock15
-
-moreBlock16:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock16Row:
-	VBROADCASTSS (R10), Z16
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z17
-	VFMADD231PS  Z17, Z16, Z0
-	VCVTPH2PS    32(R11), Z17
-	VFMADD231PS  Z17, Z16, Z1
-	VCVTPH2PS    64(R11), Z17
-	VFMADD231PS  Z17, Z16, Z2
-	VCVTPH2PS    96(R11), Z17
-	VFMADD231PS  Z17, Z16, Z3
-	VCVTPH2PS    128(R11), Z17
-	VFMADD231PS  Z17, Z16, Z4
-	VCVTPH2PS    160(R11), Z17
-	VFMADD231PS  Z17, Z16, Z5
-	VCVTPH2PS    192(R11), Z17
-	VFMADD231PS  Z17, Z16, Z6
-	VCVTPH2PS    224(R11), Z17
-	VFMADD231PS  Z17, Z16, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    256(R11), Z17
-	VFMADD231PS  Z17, Z16, Z8
-	VCVTPH2PS    288(R11), Z17
-	VFMADD231PS  Z17, Z16, Z9
-	VCVTPH2PS    320(R11), Z17
-	VFMADD231PS  Z17, Z16, Z10
-	VCVTPH2PS    352(R11), Z17
-	VFMADD231PS  Z17, Z16, Z11
-	VCVTPH2PS    384(R11), Z17
-	VFMADD231PS  Z17, Z16, Z12
-	VCVTPH2PS    416(R11), Z17
-	VFMADD231PS  Z17, Z16, Z13
-	VCVTPH2PS    448(R11), Z17
-	VFMADD231PS  Z17, Z16, Z14
-	VCVTPH2PS    480(R11), Z17
-	VFMADD231PS  Z17, Z16, Z15
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock16Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	VMOVUPS      Z10, 640(BX)
-	VMOVUPS      Z11, 704(BX)
-	VMOVUPS      Z12, 768(BX)
-	VMOVUPS      Z13, 832(BX)
-	VMOVUPS      Z14, 896(BX)
-	VMOVUPS      Z15, 960(BX)
-	ADDQ         $+1024, BX
-	ADDQ         $+512, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock16
-	VZEROUPPER
-	RET
-
-moreBlock15:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock15Row:
-	VBROADCASTSS (R10), Z15
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z16
-	VFMADD231PS  Z16, Z15, Z0
-	VCVTPH2PS    32(R11), Z16
-	VFMADD231PS  Z16, Z15, Z1
-	VCVTPH2PS    64(R11), Z16
-	VFMADD231PS  Z16, Z15, Z2
-	VCVTPH2PS    96(R11), Z16
-	VFMADD231PS  Z16, Z15, Z3
-	VCVTPH2PS    128(R11), Z16
-	VFMADD231PS  Z16, Z15, Z4
-	VCVTPH2PS    160(R11), Z16
-	VFMADD231PS  Z16, Z15, Z5
-	VCVTPH2PS    192(R11), Z16
-	VFMADD231PS  Z16, Z15, Z6
-	VCVTPH2PS    224(R11), Z16
-	VFMADD231PS  Z16, Z15, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    256(R11), Z16
-	VFMADD231PS  Z16, Z15, Z8
-	VCVTPH2PS    288(R11), Z16
-	VFMADD231PS  Z16, Z15, Z9
-	VCVTPH2PS    320(R11), Z16
-	VFMADD231PS  Z16, Z15, Z10
-	VCVTPH2PS    352(R11), Z16
-	VFMADD231PS  Z16, Z15, Z11
-	VCVTPH2PS    384(R11), Z16
-	VFMADD231PS  Z16, Z15, Z12
-	VCVTPH2PS    416(R11), Z16
-	VFMADD231PS  Z16, Z15, Z13
-	VCVTPH2PS    448(R11), Z16
-	VFMADD231PS  Z16, Z15, Z14
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock15Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	VMOVUPS      Z10, 640(BX)
-	VMOVUPS      Z11, 704(BX)
-	VMOVUPS      Z12, 768(BX)
-	VMOVUPS      Z13, 832(BX)
-	VMOVUPS      Z14, 896(BX)
-	ADDQ         $+960, BX
-	ADDQ         $+480, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock15
-	VZEROUPPER
-	RET
-
-moreBlock14:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock14Row:
-	VBROADCASTSS (R10), Z14
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z15
-	VFMADD231PS  Z15, Z14, Z0
-	VCVTPH2PS    32(R11), Z15
-	VFMADD231PS  Z15, Z14, Z1
-	VCVTPH2PS    64(R11), Z15
-	VFMADD231PS  Z15, Z14, Z2
-	VCVTPH2PS    96(R11), Z15
-	VFMADD231PS  Z15, Z14, Z3
-	VCVTPH2PS    128(R11), Z15
-	VFMADD231PS  Z15, Z14, Z4
-	VCVTPH2PS    160(R11), Z15
-	VFMADD231PS  Z15, Z14, Z5
-	VCVTPH2PS    192(R11), Z15
-	VFMADD231PS  Z15, Z14, Z6
-	VCVTPH2PS    224(R11), Z15
-	VFMADD231PS  Z15, Z14, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    256(R11), Z15
-	VFMADD231PS  Z15, Z14, Z8
-	VCVTPH2PS    288(R11), Z15
-	VFMADD231PS  Z15, Z14, Z9
-	VCVTPH2PS    320(R11), Z15
-	VFMADD231PS  Z15, Z14, Z10
-	VCVTPH2PS    352(R11), Z15
-	VFMADD231PS  Z15, Z14, Z11
-	VCVTPH2PS    384(R11), Z15
-	VFMADD231PS  Z15, Z14, Z12
-	VCVTPH2PS    416(R11), Z15
-	VFMADD231PS  Z15, Z14, Z13
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock14Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	VMOVUPS      Z10, 640(BX)
-	VMOVUPS      Z11, 704(BX)
-	VMOVUPS      Z12, 768(BX)
-	VMOVUPS      Z13, 832(BX)
-	ADDQ         $+896, BX
-	ADDQ         $+448, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock14
-	VZEROUPPER
-	RET
-
-moreBlock13:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock13Row:
-	VBROADCASTSS (R10), Z13
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z14
-	VFMADD231PS  Z14, Z13, Z0
-	VCVTPH2PS    32(R11), Z14
-	VFMADD231PS  Z14, Z13, Z1
-	VCVTPH2PS    64(R11), Z14
-	VFMADD231PS  Z14, Z13, Z2
-	VCVTPH2PS    96(R11), Z14
-	VFMADD231PS  Z14, Z13, Z3
-	VCVTPH2PS    128(R11), Z14
-	VFMADD231PS  Z14, Z13, Z4
-	VCVTPH2PS    160(R11), Z14
-	VFMADD231PS  Z14, Z13, Z5
-	VCVTPH2PS    192(R11), Z14
-	VFMADD231PS  Z14, Z13, Z6
-	VCVTPH2PS    224(R11), Z14
-	VFMADD231PS  Z14, Z13, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    256(R11), Z14
-	VFMADD231PS  Z14, Z13, Z8
-	VCVTPH2PS    288(R11), Z14
-	VFMADD231PS  Z14, Z13, Z9
-	VCVTPH2PS    320(R11), Z14
-	VFMADD231PS  Z14, Z13, Z10
-	VCVTPH2PS    352(R11), Z14
-	VFMADD231PS  Z14, Z13, Z11
-	VCVTPH2PS    384(R11), Z14
-	VFMADD231PS  Z14, Z13, Z12
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock13Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	VMOVUPS      Z10, 640(BX)
-	VMOVUPS      Z11, 704(BX)
-	VMOVUPS      Z12, 768(BX)
-	ADDQ         $+832, BX
-	ADDQ         $+416, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock13
-	VZEROUPPER
-	RET
-
-moreBlock12:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock12Row:
-	VBROADCASTSS (R10), Z12
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z13
-	VFMADD231PS  Z13, Z12, Z0
-	VCVTPH2PS    32(R11), Z13
-	VFMADD231PS  Z13, Z12, Z1
-	VCVTPH2PS    64(R11), Z13
-	VFMADD231PS  Z13, Z12, Z2
-	VCVTPH2PS    96(R11), Z13
-	VFMADD231PS  Z13, Z12, Z3
-	VCVTPH2PS    128(R11), Z13
-	VFMADD231PS  Z13, Z12, Z4
-	VCVTPH2PS    160(R11), Z13
-	VFMADD231PS  Z13, Z12, Z5
-	VCVTPH2PS    192(R11), Z13
-	VFMADD231PS  Z13, Z12, Z6
-	VCVTPH2PS    224(R11), Z13
-	VFMADD231PS  Z13, Z12, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    256(R11), Z13
-	VFMADD231PS  Z13, Z12, Z8
-	VCVTPH2PS    288(R11), Z13
-	VFMADD231PS  Z13, Z12, Z9
-	VCVTPH2PS    320(R11), Z13
-	VFMADD231PS  Z13, Z12, Z10
-	VCVTPH2PS    352(R11), Z13
-	VFMADD231PS  Z13, Z12, Z11
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock12Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	VMOVUPS      Z10, 640(BX)
-	VMOVUPS      Z11, 704(BX)
-	ADDQ         $+768, BX
-	ADDQ         $+384, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock12
-	VZEROUPPER
-	RET
-
-moreBlock11:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock11Row:
-	VBROADCASTSS (R10), Z11
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z12
-	VFMADD231PS  Z12, Z11, Z0
-	VCVTPH2PS    32(R11), Z12
-	VFMADD231PS  Z12, Z11, Z1
-	VCVTPH2PS    64(R11), Z12
-	VFMADD231PS  Z12, Z11, Z2
-	VCVTPH2PS    96(R11), Z12
-	VFMADD231PS  Z12, Z11, Z3
-	VCVTPH2PS    128(R11), Z12
-	VFMADD231PS  Z12, Z11, Z4
-	VCVTPH2PS    160(R11), Z12
-	VFMADD231PS  Z12, Z11, Z5
-	VCVTPH2PS    192(R11), Z12
-	VFMADD231PS  Z12, Z11, Z6
-	VCVTPH2PS    224(R11), Z12
-	VFMADD231PS  Z12, Z11, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    256(R11), Z12
-	VFMADD231PS  Z12, Z11, Z8
-	VCVTPH2PS    288(R11), Z12
-	VFMADD231PS  Z12, Z11, Z9
-	VCVTPH2PS    320(R11), Z12
-	VFMADD231PS  Z12, Z11, Z10
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock11Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	VMOVUPS      Z10, 640(BX)
-	ADDQ         $+704, BX
-	ADDQ         $+352, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock11
-	VZEROUPPER
-	RET
-
-moreBlock10:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock10Row:
-	VBROADCASTSS (R10), Z10
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z11
-	VFMADD231PS  Z11, Z10, Z0
-	VCVTPH2PS    32(R11), Z11
-	VFMADD231PS  Z11, Z10, Z1
-	VCVTPH2PS    64(R11), Z11
-	VFMADD231PS  Z11, Z10, Z2
-	VCVTPH2PS    96(R11), Z11
-	VFMADD231PS  Z11, Z10, Z3
-	VCVTPH2PS    128(R11), Z11
-	VFMADD231PS  Z11, Z10, Z4
-	VCVTPH2PS    160(R11), Z11
-	VFMADD231PS  Z11, Z10, Z5
-	VCVTPH2PS    192(R11), Z11
-	VFMADD231PS  Z11, Z10, Z6
-	VCVTPH2PS    224(R11), Z11
-	VFMADD231PS  Z11, Z10, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    256(R11), Z11
-	VFMADD231PS  Z11, Z10, Z8
-	VCVTPH2PS    288(R11), Z11
-	VFMADD231PS  Z11, Z10, Z9
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock10Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	ADDQ         $+640, BX
-	ADDQ         $+320, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock10
-	VZEROUPPER
-	RET
-
-moreBlock9:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock9Row:
-	VBROADCASTSS (R10), Z9
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z10
-	VFMADD231PS  Z10, Z9, Z0
-	VCVTPH2PS    32(R11), Z10
-	VFMADD231PS  Z10, Z9, Z1
-	VCVTPH2PS    64(R11), Z10
-	VFMADD231PS  Z10, Z9, Z2
-	VCVTPH2PS    96(R11), Z10
-	VFMADD231PS  Z10, Z9, Z3
-	VCVTPH2PS    128(R11), Z10
-	VFMADD231PS  Z10, Z9, Z4
-	VCVTPH2PS    160(R11), Z10
-	VFMADD231PS  Z10, Z9, Z5
-	VCVTPH2PS    192(R11), Z10
-	VFMADD231PS  Z10, Z9, Z6
-	VCVTPH2PS    224(R11), Z10
-	VFMADD231PS  Z10, Z9, Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    256(R11), Z10
-	VFMADD231PS  Z10, Z9, Z8
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock9Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	ADDQ         $+576, BX
-	ADDQ         $+288, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock9
-	VZEROUPPER
-	RET
-
-moreBlock8:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock8Row:
-	VBROADCASTSS (R10), Z8
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z9
-	VFMADD231PS  Z9, Z8, Z0
-	VCVTPH2PS    32(R11), Z9
-	VFMADD231PS  Z9, Z8, Z1
-	VCVTPH2PS    64(R11), Z9
-	VFMADD231PS  Z9, Z8, Z2
-	VCVTPH2PS    96(R11), Z9
-	VFMADD231PS  Z9, Z8, Z3
-	VCVTPH2PS    128(R11), Z9
-	VFMADD231PS  Z9, Z8, Z4
-	VCVTPH2PS    160(R11), Z9
-	VFMADD231PS  Z9, Z8, Z5
-	VCVTPH2PS    192(R11), Z9
-	VFMADD231PS  Z9, Z8, Z6
-	VCVTPH2PS    224(R11), Z9
-	VFMADD231PS  Z9, Z8, Z7
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock8Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	ADDQ         $+512, BX
-	ADDQ         $+256, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock8
-	VZEROUPPER
-	RET
-
-moreBlock7:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock7Row:
-	VBROADCASTSS (R10), Z7
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z8
-	VFMADD231PS  Z8, Z7, Z0
-	VCVTPH2PS    32(R11), Z8
-	VFMADD231PS  Z8, Z7, Z1
-	VCVTPH2PS    64(R11), Z8
-	VFMADD231PS  Z8, Z7, Z2
-	VCVTPH2PS    96(R11), Z8
-	VFMADD231PS  Z8, Z7, Z3
-	VCVTPH2PS    128(R11), Z8
-	VFMADD231PS  Z8, Z7, Z4
-	VCVTPH2PS    160(R11), Z8
-	VFMADD231PS  Z8, Z7, Z5
-	VCVTPH2PS    192(R11), Z8
-	VFMADD231PS  Z8, Z7, Z6
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock7Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	ADDQ         $+448, BX
-	ADDQ         $+224, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock7
-	VZEROUPPER
-	RET
-
-moreBlock6:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock6Row:
-	VBROADCASTSS (R10), Z6
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z7
-	VFMADD231PS  Z7, Z6, Z0
-	VCVTPH2PS    32(R11), Z7
-	VFMADD231PS  Z7, Z6, Z1
-	VCVTPH2PS    64(R11), Z7
-	VFMADD231PS  Z7, Z6, Z2
-	VCVTPH2PS    96(R11), Z7
-	VFMADD231PS  Z7, Z6, Z3
-	VCVTPH2PS    128(R11), Z7
-	VFMADD231PS  Z7, Z6, Z4
-	VCVTPH2PS    160(R11), Z7
-	VFMADD231PS  Z7, Z6, Z5
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock6Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+192, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock6
-	VZEROUPPER
-	RET
-
-moreBlock5:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock5Row:
-	VBROADCASTSS (R10), Z5
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z6
-	VFMADD231PS  Z6, Z5, Z0
-	VCVTPH2PS    32(R11), Z6
-	VFMADD231PS  Z6, Z5, Z1
-	VCVTPH2PS    64(R11), Z6
-	VFMADD231PS  Z6, Z5, Z2
-	VCVTPH2PS    96(R11), Z6
-	VFMADD231PS  Z6, Z5, Z3
-	VCVTPH2PS    128(R11), Z6
-	VFMADD231PS  Z6, Z5, Z4
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock5Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+160, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock5
-	VZEROUPPER
-	RET
-
-moreBlock4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock4Row:
-	VBROADCASTSS (R10), Z4
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z5
-	VFMADD231PS  Z5, Z4, Z0
-	VCVTPH2PS    32(R11), Z5
-	VFMADD231PS  Z5, Z4, Z1
-	VCVTPH2PS    64(R11), Z5
-	VFMADD231PS  Z5, Z4, Z2
-	VCVTPH2PS    96(R11), Z5
-	VFMADD231PS  Z5, Z4, Z3
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock4Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+128, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock4
-	VZEROUPPER
-	RET
-
-moreBlock3:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock3Row:
-	VBROADCASTSS (R10), Z3
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z4
-	VFMADD231PS  Z4, Z3, Z0
-	VCVTPH2PS    32(R11), Z4
-	VFMADD231PS  Z4, Z3, Z1
-	VCVTPH2PS    64(R11), Z4
-	VFMADD231PS  Z4, Z3, Z2
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock3Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+96, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock3
-	VZEROUPPER
-	RET
-
-moreBlock2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock2Row:
-	VBROADCASTSS (R10), Z2
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z3
-	VFMADD231PS  Z3, Z2, Z0
-	VCVTPH2PS    32(R11), Z3
-	VFMADD231PS  Z3, Z2, Z1
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock2Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+64, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock2
-	VZEROUPPER
-	RET
-
-moreBlock1:
-	VXORPD Z0, Z0, Z0
-	MOVQ   n+32(FP), R12
-	LEAQ   -1(R12), R11
-	IMULQ  CX, R11
-	ADDQ   AX, R11
-	MOVQ   DX, R10
-
-moreBlock1Row:
-	VBROADCASTSS (R10), Z1
-	PREFETCHT1   (SI)
-	ADDQ         R8, SI
-	PREFETCHT1   (R9)
-	ADDQ         R8, R9
-	PREFETCHT1   (DI)
-	ADDQ         R8, DI
-	VCVTPH2PS    (R11), Z2
-	VFMADD231PS  Z2, Z1, Z0
-	SUBQ         CX, R11
-	SUBQ         $0x04, R10
-	DECQ         R12
-	JNZ          moreBlock1Row
-	VMOVUPS      Z0, (BX)
-	ADDQ         $+64, BX
-	ADDQ         $+32, AX
-	DECQ         count+48(FP)
-	JNZ          moreBlock1
 	VZEROUPPER
 	RET
 
@@ -13667,73 +6892,9 @@ eight:
 	VZEROUPPER
 	RET
 
-// func size_avx512(largest *float64, x *float64, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
-TEXT ·size_avx512(SB), NOSPLIT, $0-32
-	MOVQ         largest+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	SHRQ         $0x03, DX
-	MOVQ         $0x7fffffffffffffff, BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-	VXORPD       Z1, Z1, Z1
-	VXORPD       Z2, Z2, Z2
-
-eight:
-	VMOVUPD       (CX), Z3
-	VFMADD231PD   Z3, Z3, Z1
-	VANDPD        Z0, Z3, Z3
-	VMAXPD        Z3, Z2, Z2
-	ADDQ          $+64, CX
-	DECQ          DX
-	JNZ           eight
-	VMOVUPD       Z2, (AX)
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VADDPD        Y1, Y0, Y0
-	VEXTRACTF64X2 $0x01, Y0, X1
-	VADDPD        X1, X0, X0
-	VPERMILPD     $0x01, X0, X1
-	VADDSD        X1, X0, X0
-	VMOVSD        X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func size32_avx512(largest *float64, x *float32, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
-TEXT ·size32_avx512(SB), NOSPLIT, $0-32
-	MOVQ         largest+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	SHRQ         $0x03, DX
-	MOVQ         $0x7fffffffffffffff, BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-	VXORPD       Z1, Z1, Z1
-	VXORPD       Z2, Z2, Z2
-
-eight:
-	VCVTPS2PD     (CX), Z3
-	VFMADD231PD   Z3, Z3, Z1
-	VANDPD        Z0, Z3, Z3
-	VMAXPD        Z3, Z2, Z2
-	ADDQ          $+32, CX
-	DECQ          DX
-	JNZ           eight
-	VMOVUPD       Z2, (AX)
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VADDPD        Y1, Y0, Y0
-	VEXTRACTF64X2 $0x01, Y0, X1
-	VADDPD        X1, X0, X0
-	VPERMILPD     $0x01, X0, X1
-	VADDSD        X1, X0, X0
-	VMOVSD        X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func rankUpdate_8_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+// func rankUpdate_8_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 // Requires: AVX, AVX512F
-TEXT ·rankUpdate_8_avx512(SB), NOSPLIT, $0-64
+TEXT ·rankUpdate_8_avx512(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
@@ -13801,9 +6962,9 @@ column:
 	VZEROUPPER
 	RET
 
-// func rankUpdate_4_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+// func rankUpdate_4_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 // Requires: AVX, AVX512F
-TEXT ·rankUpdate_4_avx512(SB), NOSPLIT, $0-64
+TEXT ·rankUpdate_4_avx512(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
@@ -13851,9 +7012,9 @@ column:
 	VZEROUPPER
 	RET
 
-// func rankUpdate_2_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+// func rankUpdate_2_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 // Requires: AVX, AVX512F
-TEXT ·rankUpdate_2_avx512(SB), NOSPLIT, $0-64
+TEXT ·rankUpdate_2_avx512(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
@@ -13892,9 +7053,9 @@ column:
 	VZEROUPPER
 	RET
 
-// func rankUpdate_1_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int)
+// func rankUpdate_1_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 // Requires: AVX, AVX512F
-TEXT ·rankUpdate_1_avx512(SB), NOSPLIT, $0-64
+TEXT ·rankUpdate_1_avx512(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
@@ -13929,9 +7090,9 @@ column:
 	VZEROUPPER
 	RET
 
-// func panel_12x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+// func panel_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel_12x16_avx512(SB), NOSPLIT, $8-88
+TEXT ·panel_12_avx512(SB), NOSPLIT, $8-96
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -14455,9 +7616,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func panel_4x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+// func panel_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel_4x16_avx512(SB), NOSPLIT, $8-88
+TEXT ·panel_4_avx512(SB), NOSPLIT, $8-96
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -14678,9 +7839,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func panel_2x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+// func panel_2_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel_2x16_avx512(SB), NOSPLIT, $8-88
+TEXT ·panel_2_avx512(SB), NOSPLIT, $8-96
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -14826,9 +7987,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func panel_1x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
+// func panel_1_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel_1x16_avx512(SB), NOSPLIT, $8-88
+TEXT ·panel_1_avx512(SB), NOSPLIT, $8-96
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -14934,532 +8095,6 @@ single:
 store:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panelNear_12x16_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panelNear_12x16_avx512(SB), NOSPLIT, $8-88
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x03, CX
-	CMPB    add+56(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPD (DX), Z0
-	VMOVUPD 64(DX), Z1
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z2
-	VMOVUPD 64(DX), Z3
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z4
-	VMOVUPD 64(DX), Z5
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z6
-	VMOVUPD 64(DX), Z7
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z8
-	VMOVUPD 64(DX), Z9
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z10
-	VMOVUPD 64(DX), Z11
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z12
-	VMOVUPD 64(DX), Z13
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z14
-	VMOVUPD 64(DX), Z15
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z16
-	VMOVUPD 64(DX), Z17
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z18
-	VMOVUPD 64(DX), Z19
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z20
-	VMOVUPD 64(DX), Z21
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z22
-	VMOVUPD 64(DX), Z23
-	JMP     start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	VXORPD Z21, Z21, Z21
-	VXORPD Z22, Z22, Z22
-	VXORPD Z23, Z23, Z23
-
-start:
-	MOVQ   z+32(FP), DX
-	MOVQ   ldz+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   w+16(FP), SI
-	MOVQ   ldw+24(FP), DI
-	SHLQ   $0x03, DI
-	LEAQ   (DI)(DI*2), R8
-	LEAQ   (DI)(DI*4), R9
-	MOVQ   DI, R10
-	SHLQ   $0x03, R10
-	SUBQ   DI, R10
-	LEAQ   (SI)(DI*8), R11
-	MOVQ   next+64(FP), R12
-	MOVQ   ldnext+72(FP), R13
-	MOVQ   n+48(FP), R14
-	IMUL3Q $-12, R13, R15
-	ADDQ   step+80(FP), R15
-	MOVQ   R15, (SP)
-	SHRQ   $0x03, R14
-	JZ     rest
-
-unrolled:
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD (SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD (SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD (SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD (SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD (SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD (SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD (SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD (R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD (R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD (R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD (R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 8(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 8(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 8(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 8(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 8(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 8(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 8(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 8(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 8(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 8(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 8(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 8(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 16(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 16(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 16(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 16(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 16(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 16(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 16(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 16(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 16(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 16(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 16(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 16(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 24(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 24(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 24(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 24(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 24(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 24(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 24(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 24(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 24(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 24(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 24(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 24(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 32(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 32(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 32(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 32(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 32(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 32(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 32(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 32(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 32(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 32(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 32(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 32(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 40(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 40(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 40(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 40(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 40(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 40(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 40(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 40(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 40(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 40(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 40(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 40(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 48(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 48(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 48(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 48(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 48(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 48(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 48(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 48(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 48(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 48(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 48(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 48(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT0   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 56(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 56(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 56(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 56(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 56(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 56(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 56(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 56(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 56(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 56(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 56(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 56(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	ADDQ         (SP), R12
-	ADDQ         $+64, SI
-	ADDQ         $+64, R11
-	DECQ         R14
-	JNZ          unrolled
-
-rest:
-	MOVQ n+48(FP), R12
-	ANDQ $+7, R12
-	JZ   store
-
-single:
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD (SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD (SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD (SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD (SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD (SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD (SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD (SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD (R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD (R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD (R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD (R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	ADDQ         $+8, R11
-	DECQ         R12
-	JNZ          single
-
-store:
-	VMOVUPD Z0, (AX)
-	VMOVUPD Z1, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z2, (AX)
-	VMOVUPD Z3, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z4, (AX)
-	VMOVUPD Z5, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z6, (AX)
-	VMOVUPD Z7, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z8, (AX)
-	VMOVUPD Z9, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z10, (AX)
-	VMOVUPD Z11, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z12, (AX)
-	VMOVUPD Z13, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z14, (AX)
-	VMOVUPD Z15, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z16, (AX)
-	VMOVUPD Z17, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z18, (AX)
-	VMOVUPD Z19, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z20, (AX)
-	VMOVUPD Z21, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z22, (AX)
-	VMOVUPD Z23, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -15647,65 +8282,6 @@ narrowRow:
 	JMP          narrow
 
 narrowEnd:
-	VZEROUPPER
-	RET
-
-// func widen_avx512(dst *float64, ldd int, src *float32, lds int, rows int, n int)
-// Requires: AVX, AVX512F
-TEXT ·widen_avx512(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ src+16(FP), CX
-	MOVQ ldd+8(FP), DX
-	SHLQ $0x03, DX
-	MOVQ lds+24(FP), BX
-	SHLQ $0x02, BX
-	MOVQ rows+32(FP), SI
-	MOVQ n+40(FP), DI
-	SHRQ $0x03, DI
-	CMPQ DI, $0x08
-	JNE  row
-
-block:
-	VCVTPS2PD (CX), Z0
-	VMOVUPD   Z0, (AX)
-	VCVTPS2PD 32(CX), Z0
-	VMOVUPD   Z0, 64(AX)
-	VCVTPS2PD 64(CX), Z0
-	VMOVUPD   Z0, 128(AX)
-	VCVTPS2PD 96(CX), Z0
-	VMOVUPD   Z0, 192(AX)
-	VCVTPS2PD 128(CX), Z0
-	VMOVUPD   Z0, 256(AX)
-	VCVTPS2PD 160(CX), Z0
-	VMOVUPD   Z0, 320(AX)
-	VCVTPS2PD 192(CX), Z0
-	VMOVUPD   Z0, 384(AX)
-	VCVTPS2PD 224(CX), Z0
-	VMOVUPD   Z0, 448(AX)
-	ADDQ      DX, AX
-	ADDQ      BX, CX
-	DECQ      SI
-	JNZ       block
-	JMP       end
-
-row:
-	MOVQ AX, R8
-	MOVQ CX, R9
-	MOVQ DI, R10
-
-entry:
-	VCVTPS2PD (R9), Z0
-	VMOVUPD   Z0, (R8)
-	ADDQ      $+32, R9
-	ADDQ      $+64, R8
-	DECQ      R10
-	JNZ       entry
-	ADDQ      DX, AX
-	ADDQ      BX, CX
-	DECQ      SI
-	JNZ       row
-
-end:
 	VZEROUPPER
 	RET
 
@@ -16075,9 +8651,9 @@ solved:
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_1x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+// func leastSquares16_1_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leastSquaresSmall_1x2_avx512(SB), NOSPLIT, $16-104
+TEXT ·leastSquares16_1_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16117,7 +8693,7 @@ prefetched:
 	VADDPD       Z5, Z4, Z4
 	VPERMILPD    $0x55, Z4, Z5
 	VADDPD       Z5, Z4, Z4
-	VMOVSD       X4, hi+88(FP)
+	VMOVSD       X4, hi+96(FP)
 	VMULSD       apart+72(FP), X4, X4
 	VMOVSD       X4, 8(SP)
 	VMULPD       Z0, Z0, Z4
@@ -16148,7 +8724,7 @@ prefetched:
 	VFMSUB231PD  Z4, Z0, Z2
 	VFMSUB231PD  Z4, Z1, Z3
 	VMOVSD       (AX), X0
-	VMOVSD       X0, lo+80(FP)
+	VMOVSD       X0, lo+88(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       8(AX), X0
 	VMOVSD       X0, (CX)
@@ -16164,13 +8740,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
+	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_2x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+// func leastSquares16_2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_2x2_avx512(SB), NOSPLIT, $16-104
+TEXT ·leastSquares16_2_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16216,7 +8792,7 @@ prefetched:
 	VADDPD       Z7, Z6, Z6
 	VPERMILPD    $0x55, Z6, Z7
 	VADDPD       Z7, Z6, Z6
-	VMOVSD       X6, hi+88(FP)
+	VMOVSD       X6, hi+96(FP)
 	VMULSD       apart+72(FP), X6, X6
 	VMOVSD       X6, 8(SP)
 	VMULPD       Z0, Z0, Z6
@@ -16288,7 +8864,7 @@ prefetched:
 	VFMSUB231PD  Z0, Z3, Z5
 	VMOVSD       (AX), X0
 	VMINSD       56(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
+	VMOVSD       X0, lo+88(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       64(AX), X0
 	VMOVSD       X0, 8(CX)
@@ -16307,13 +8883,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
+	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_3x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+// func leastSquares16_3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_3x2_avx512(SB), NOSPLIT, $16-104
+TEXT ·leastSquares16_3_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16365,7 +8941,7 @@ prefetched:
 	VADDPD       Z9, Z8, Z8
 	VPERMILPD    $0x55, Z8, Z9
 	VADDPD       Z9, Z8, Z8
-	VMOVSD       X8, hi+88(FP)
+	VMOVSD       X8, hi+96(FP)
 	VMULSD       apart+72(FP), X8, X8
 	VMOVSD       X8, 8(SP)
 	VMULPD       Z0, Z0, Z8
@@ -16491,7 +9067,7 @@ prefetched:
 	VMOVSD       (AX), X0
 	VMINSD       64(AX), X0, X0
 	VMINSD       128(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
+	VMOVSD       X0, lo+88(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       136(AX), X0
 	VMOVSD       X0, 16(CX)
@@ -16514,13 +9090,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
+	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_4x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+// func leastSquares16_4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_4x2_avx512(SB), NOSPLIT, $16-104
+TEXT ·leastSquares16_4_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16578,7 +9154,7 @@ prefetched:
 	VADDPD       Z11, Z10, Z10
 	VPERMILPD    $0x55, Z10, Z11
 	VADDPD       Z11, Z10, Z10
-	VMOVSD       X10, hi+88(FP)
+	VMOVSD       X10, hi+96(FP)
 	VMULSD       apart+72(FP), X10, X10
 	VMOVSD       X10, 8(SP)
 	VMULPD       Z0, Z0, Z10
@@ -16771,7 +9347,7 @@ prefetched:
 	VMINSD       72(AX), X0, X0
 	VMINSD       144(AX), X0, X0
 	VMINSD       216(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
+	VMOVSD       X0, lo+88(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       224(AX), X0
 	VMOVSD       X0, 24(CX)
@@ -16799,13 +9375,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
+	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_5x2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $16-104
+// func leastSquares32_1_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·leastSquares32_1_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -16814,26 +9390,140 @@ TEXT ·leastSquaresSmall_5x2_avx512(SB), NOSPLIT, $16-104
 	SHRQ      $0x08, CX
 	KMOVW     CX, K2
 	SHRQ      $0x08, CX
+	KMOVW     CX, K3
+	SHRQ      $0x08, CX
+	KMOVW     CX, K4
+	SHRQ      $0x08, CX
 	MOVQ      a+16(FP), AX
 	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z2
-	VMOVUPD.Z 64(AX), K2, Z3
+	VMOVUPD.Z 128(AX), K3, Z2
+	VMOVUPD.Z 192(AX), K4, Z3
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z4
+	VMOVUPD.Z 64(AX), K2, Z5
+	VMOVUPD.Z 128(AX), K3, Z6
+	VMOVUPD.Z 192(AX), K4, Z7
+	MOVQ      $0x3ff0000000000000, AX
+	MOVQ      AX, (SP)
+	MOVQ      next+56(FP), AX
+	MOVQ      lines+64(FP), CX
+	TESTQ     CX, CX
+	JZ        prefetched
+
+prefetch:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        prefetch
+
+prefetched:
+	MOVQ         f+48(FP), AX
+	VMULPD       Z0, Z0, Z8
+	VFMADD231PD  Z1, Z1, Z8
+	VFMADD231PD  Z2, Z2, Z8
+	VFMADD231PD  Z3, Z3, Z8
+	VSHUFF64X2   $0x4e, Z8, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VPERMPD      $0x4e, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VPERMILPD    $0x55, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVSD       X8, hi+96(FP)
+	VMULSD       apart+72(FP), X8, X8
+	VMOVSD       X8, 8(SP)
+	VMULPD       Z0, Z0, Z8
+	VMULPD       Z1, Z1, Z9
+	VFMADD231PD  Z2, Z2, Z8
+	VFMADD231PD  Z3, Z3, Z9
+	VADDPD       Z9, Z8, Z8
+	VSHUFF64X2   $0x4e, Z8, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VPERMPD      $0x4e, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VPERMILPD    $0x55, Z8, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVSD       X8, (AX)
+	VCMPPD.BCST  $0x06, 8(SP), Z8, K5
+	VMOVSD       (SP), X9
+	VDIVSD       X8, X9, X9
+	VBROADCASTSD X9, Z9
+	VMULPD       Z0, Z4, Z8
+	VMULPD       Z1, Z5, Z10
+	VFMADD231PD  Z2, Z6, Z8
+	VFMADD231PD  Z3, Z7, Z10
+	VADDPD       Z10, Z8, Z8
+	VSHUFF64X2   $0x4e, Z8, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VPERMPD      $0x4e, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VPERMILPD    $0x55, Z8, Z10
+	VADDPD       Z10, Z8, Z8
+	VMULPD.Z     Z9, Z8, K5, Z8
+	VMOVSD       X8, 8(AX)
+	VFMSUB231PD  Z8, Z0, Z4
+	VFMSUB231PD  Z8, Z1, Z5
+	VFMSUB231PD  Z8, Z2, Z6
+	VFMSUB231PD  Z8, Z3, Z7
+	VMOVSD       (AX), X0
+	VMOVSD       X0, lo+88(FP)
+	MOVQ         b+0(FP), CX
+	VMOVSD       8(AX), X0
+	VMOVSD       X0, (CX)
+	MOVQ         e+8(FP), AX
+	VMOVUPD      Z4, K1, (AX)
+	VMOVUPD      Z5, K2, 64(AX)
+	VMOVUPD      Z6, K3, 128(AX)
+	VMOVUPD      Z7, K4, 192(AX)
+	VMULPD       Z4, Z4, Z0
+	VMULPD       Z5, Z5, Z1
+	VFMADD231PD  Z6, Z6, Z0
+	VFMADD231PD  Z7, Z7, Z1
+	VADDPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVSD       X0, squares+104(FP)
+	VZEROUPPER
+	RET
+
+// func leastSquares32_2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquares32_2_avx512(SB), NOSPLIT, $16-112
+	MOVQ      n+32(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	SHRQ      $0x08, CX
+	KMOVW     CX, K2
+	SHRQ      $0x08, CX
+	KMOVW     CX, K3
+	SHRQ      $0x08, CX
+	KMOVW     CX, K4
+	SHRQ      $0x08, CX
+	MOVQ      a+16(FP), AX
+	MOVQ      lda+24(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z 64(AX), K2, Z1
+	VMOVUPD.Z 128(AX), K3, Z2
+	VMOVUPD.Z 192(AX), K4, Z3
 	ADDQ      CX, AX
 	VMOVUPD.Z (AX), K1, Z4
 	VMOVUPD.Z 64(AX), K2, Z5
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z6
-	VMOVUPD.Z 64(AX), K2, Z7
-	ADDQ      CX, AX
+	VMOVUPD.Z 128(AX), K3, Z6
+	VMOVUPD.Z 192(AX), K4, Z7
+	MOVQ      y+40(FP), AX
 	VMOVUPD.Z (AX), K1, Z8
 	VMOVUPD.Z 64(AX), K2, Z9
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z10
-	VMOVUPD.Z 64(AX), K2, Z11
+	VMOVUPD.Z 128(AX), K3, Z10
+	VMOVUPD.Z 192(AX), K4, Z11
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
 	MOVQ      next+56(FP), AX
@@ -16851,16 +9541,12 @@ prefetched:
 	MOVQ         f+48(FP), AX
 	VMULPD       Z0, Z0, Z12
 	VFMADD231PD  Z1, Z1, Z12
-	VMULPD       Z2, Z2, Z13
-	VFMADD231PD  Z3, Z3, Z13
-	VMULPD       Z4, Z4, Z14
-	VFMADD231PD  Z5, Z5, Z14
-	VMULPD       Z6, Z6, Z15
-	VFMADD231PD  Z7, Z7, Z15
-	VFMADD231PD  Z8, Z8, Z12
-	VFMADD231PD  Z9, Z9, Z12
-	VADDPD       Z15, Z12, Z12
-	VADDPD       Z14, Z13, Z13
+	VFMADD231PD  Z2, Z2, Z12
+	VFMADD231PD  Z3, Z3, Z12
+	VMULPD       Z4, Z4, Z13
+	VFMADD231PD  Z5, Z5, Z13
+	VFMADD231PD  Z6, Z6, Z13
+	VFMADD231PD  Z7, Z7, Z13
 	VADDPD       Z13, Z12, Z12
 	VSHUFF64X2   $0x4e, Z12, Z12, Z13
 	VADDPD       Z13, Z12, Z12
@@ -16868,11 +9554,13 @@ prefetched:
 	VADDPD       Z13, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
-	VMOVSD       X12, hi+88(FP)
+	VMOVSD       X12, hi+96(FP)
 	VMULSD       apart+72(FP), X12, X12
 	VMOVSD       X12, 8(SP)
 	VMULPD       Z0, Z0, Z12
 	VMULPD       Z1, Z1, Z13
+	VFMADD231PD  Z2, Z2, Z12
+	VFMADD231PD  Z3, Z3, Z13
 	VADDPD       Z13, Z12, Z12
 	VSHUFF64X2   $0x4e, Z12, Z12, Z13
 	VADDPD       Z13, Z12, Z12
@@ -16881,25 +9569,14 @@ prefetched:
 	VPERMILPD    $0x55, Z12, Z13
 	VADDPD       Z13, Z12, Z12
 	VMOVSD       X12, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z12, K3
+	VCMPPD.BCST  $0x06, 8(SP), Z12, K5
 	VMOVSD       (SP), X13
 	VDIVSD       X12, X13, X13
 	VBROADCASTSD X13, Z13
-	VMULPD       Z0, Z2, Z12
-	VMULPD       Z1, Z3, Z14
-	VADDPD       Z14, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VMULPD.Z     Z13, Z12, K3, Z12
-	VMOVSD       X12, 8(AX)
-	VFNMADD231PD Z12, Z0, Z2
-	VFNMADD231PD Z12, Z1, Z3
 	VMULPD       Z0, Z4, Z12
 	VMULPD       Z1, Z5, Z14
+	VFMADD231PD  Z2, Z6, Z12
+	VFMADD231PD  Z3, Z7, Z14
 	VADDPD       Z14, Z12, Z12
 	VSHUFF64X2   $0x4e, Z12, Z12, Z14
 	VADDPD       Z14, Z12, Z12
@@ -16907,25 +9584,16 @@ prefetched:
 	VADDPD       Z14, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z14
 	VADDPD       Z14, Z12, Z12
-	VMULPD.Z     Z13, Z12, K3, Z12
-	VMOVSD       X12, 16(AX)
+	VMULPD.Z     Z13, Z12, K5, Z12
+	VMOVSD       X12, 8(AX)
 	VFNMADD231PD Z12, Z0, Z4
 	VFNMADD231PD Z12, Z1, Z5
-	VMULPD       Z0, Z6, Z12
-	VMULPD       Z1, Z7, Z14
-	VADDPD       Z14, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VMULPD.Z     Z13, Z12, K3, Z12
-	VMOVSD       X12, 24(AX)
-	VFNMADD231PD Z12, Z0, Z6
-	VFNMADD231PD Z12, Z1, Z7
+	VFNMADD231PD Z12, Z2, Z6
+	VFNMADD231PD Z12, Z3, Z7
 	VMULPD       Z0, Z8, Z12
 	VMULPD       Z1, Z9, Z14
+	VFMADD231PD  Z2, Z10, Z12
+	VFMADD231PD  Z3, Z11, Z14
 	VADDPD       Z14, Z12, Z12
 	VSHUFF64X2   $0x4e, Z12, Z12, Z14
 	VADDPD       Z14, Z12, Z12
@@ -16933,461 +9601,16 @@ prefetched:
 	VADDPD       Z14, Z12, Z12
 	VPERMILPD    $0x55, Z12, Z14
 	VADDPD       Z14, Z12, Z12
-	VMULPD.Z     Z13, Z12, K3, Z12
-	VMOVSD       X12, 32(AX)
+	VMULPD.Z     Z13, Z12, K5, Z12
+	VMOVSD       X12, 16(AX)
 	VFNMADD231PD Z12, Z0, Z8
 	VFNMADD231PD Z12, Z1, Z9
-	VMULPD       Z0, Z10, Z12
-	VMULPD       Z1, Z11, Z14
-	VADDPD       Z14, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VMULPD.Z     Z13, Z12, K3, Z12
-	VMOVSD       X12, 40(AX)
-	VFNMADD231PD Z12, Z0, Z10
-	VFNMADD231PD Z12, Z1, Z11
-	VMULPD       Z2, Z2, Z0
-	VMULPD       Z3, Z3, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 80(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z2, Z4, Z0
-	VMULPD       Z3, Z5, Z12
-	VADDPD       Z12, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z12
-	VADDPD       Z12, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z12
-	VADDPD       Z12, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z12
-	VADDPD       Z12, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 88(AX)
-	VFNMADD231PD Z0, Z2, Z4
-	VFNMADD231PD Z0, Z3, Z5
-	VMULPD       Z2, Z6, Z0
-	VMULPD       Z3, Z7, Z12
-	VADDPD       Z12, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z12
-	VADDPD       Z12, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z12
-	VADDPD       Z12, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z12
-	VADDPD       Z12, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 96(AX)
-	VFNMADD231PD Z0, Z2, Z6
-	VFNMADD231PD Z0, Z3, Z7
-	VMULPD       Z2, Z8, Z0
-	VMULPD       Z3, Z9, Z12
-	VADDPD       Z12, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z12
-	VADDPD       Z12, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z12
-	VADDPD       Z12, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z12
-	VADDPD       Z12, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 104(AX)
-	VFNMADD231PD Z0, Z2, Z8
-	VFNMADD231PD Z0, Z3, Z9
-	VMULPD       Z2, Z10, Z0
-	VMULPD       Z3, Z11, Z12
-	VADDPD       Z12, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z12
-	VADDPD       Z12, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z12
-	VADDPD       Z12, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z12
-	VADDPD       Z12, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 112(AX)
-	VFNMADD231PD Z0, Z2, Z10
-	VFNMADD231PD Z0, Z3, Z11
+	VFNMADD231PD Z12, Z2, Z10
+	VFNMADD231PD Z12, Z3, Z11
 	VMULPD       Z4, Z4, Z0
 	VMULPD       Z5, Z5, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 160(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z6, Z0
-	VMULPD       Z5, Z7, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 168(AX)
-	VFNMADD231PD Z0, Z4, Z6
-	VFNMADD231PD Z0, Z5, Z7
-	VMULPD       Z4, Z8, Z0
-	VMULPD       Z5, Z9, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 176(AX)
-	VFNMADD231PD Z0, Z4, Z8
-	VFNMADD231PD Z0, Z5, Z9
-	VMULPD       Z4, Z10, Z0
-	VMULPD       Z5, Z11, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 184(AX)
-	VFNMADD231PD Z0, Z4, Z10
-	VFNMADD231PD Z0, Z5, Z11
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 240(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z6, Z8, Z0
-	VMULPD       Z7, Z9, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 248(AX)
-	VFNMADD231PD Z0, Z6, Z8
-	VFNMADD231PD Z0, Z7, Z9
-	VMULPD       Z6, Z10, Z0
-	VMULPD       Z7, Z11, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 256(AX)
-	VFNMADD231PD Z0, Z6, Z10
-	VFNMADD231PD Z0, Z7, Z11
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 320(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z8, Z10, Z0
-	VMULPD       Z9, Z11, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 328(AX)
-	VFMSUB231PD  Z0, Z8, Z10
-	VFMSUB231PD  Z0, Z9, Z11
-	VMOVSD       (AX), X0
-	VMINSD       80(AX), X0, X0
-	VMINSD       160(AX), X0, X0
-	VMINSD       240(AX), X0, X0
-	VMINSD       320(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       328(AX), X0
-	VMOVSD       X0, 32(CX)
-	VMOVSD       256(AX), X1
-	VFNMADD231SD 248(AX), X0, X1
-	VMOVSD       X1, 24(CX)
-	VMOVSD       184(AX), X2
-	VFNMADD231SD 176(AX), X0, X2
-	VFNMADD231SD 168(AX), X1, X2
-	VMOVSD       X2, 16(CX)
-	VMOVSD       112(AX), X3
-	VFNMADD231SD 104(AX), X0, X3
-	VFNMADD231SD 96(AX), X1, X3
-	VFNMADD231SD 88(AX), X2, X3
-	VMOVSD       X3, 8(CX)
-	VMOVSD       40(AX), X4
-	VFNMADD231SD 32(AX), X0, X4
-	VFNMADD231SD 24(AX), X1, X4
-	VFNMADD231SD 16(AX), X2, X4
-	VFNMADD231SD 8(AX), X3, X4
-	VMOVSD       X4, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD      Z11, K2, 64(AX)
-	VMULPD       Z10, Z10, Z0
-	VMULPD       Z11, Z11, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
-	VZEROUPPER
-	RET
-
-// func leastSquaresSmall_1x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leastSquaresSmall_1x3_avx512(SB), NOSPLIT, $16-104
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	KMOVW     CX, K3
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	VMOVUPD.Z 128(AX), K3, Z2
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z3
-	VMOVUPD.Z 64(AX), K2, Z4
-	VMOVUPD.Z 128(AX), K3, Z5
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z6
-	VFMADD231PD  Z1, Z1, Z6
-	VFMADD231PD  Z2, Z2, Z6
-	VSHUFF64X2   $0x4e, Z6, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VPERMPD      $0x4e, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VPERMILPD    $0x55, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VMOVSD       X6, hi+88(FP)
-	VMULSD       apart+72(FP), X6, X6
-	VMOVSD       X6, 8(SP)
-	VMULPD       Z0, Z0, Z6
-	VMULPD       Z1, Z1, Z7
-	VFMADD231PD  Z2, Z2, Z6
-	VADDPD       Z7, Z6, Z6
-	VSHUFF64X2   $0x4e, Z6, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VPERMPD      $0x4e, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VPERMILPD    $0x55, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VMOVSD       X6, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z6, K4
-	VMOVSD       (SP), X7
-	VDIVSD       X6, X7, X7
-	VBROADCASTSD X7, Z7
-	VMULPD       Z0, Z3, Z6
-	VMULPD       Z1, Z4, Z8
-	VFMADD231PD  Z2, Z5, Z6
-	VADDPD       Z8, Z6, Z6
-	VSHUFF64X2   $0x4e, Z6, Z6, Z8
-	VADDPD       Z8, Z6, Z6
-	VPERMPD      $0x4e, Z6, Z8
-	VADDPD       Z8, Z6, Z6
-	VPERMILPD    $0x55, Z6, Z8
-	VADDPD       Z8, Z6, Z6
-	VMULPD.Z     Z7, Z6, K4, Z6
-	VMOVSD       X6, 8(AX)
-	VFMSUB231PD  Z6, Z0, Z3
-	VFMSUB231PD  Z6, Z1, Z4
-	VFMSUB231PD  Z6, Z2, Z5
-	VMOVSD       (AX), X0
-	VMOVSD       X0, lo+80(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       8(AX), X0
-	VMOVSD       X0, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z3, K1, (AX)
-	VMOVUPD      Z4, K2, 64(AX)
-	VMOVUPD      Z5, K3, 128(AX)
-	VMULPD       Z3, Z3, Z0
-	VMULPD       Z4, Z4, Z1
-	VFMADD231PD  Z5, Z5, Z0
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
-	VZEROUPPER
-	RET
-
-// func leastSquaresSmall_2x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_2x3_avx512(SB), NOSPLIT, $16-104
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	KMOVW     CX, K3
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	VMOVUPD.Z 128(AX), K3, Z2
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z3
-	VMOVUPD.Z 64(AX), K2, Z4
-	VMOVUPD.Z 128(AX), K3, Z5
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z6
-	VMOVUPD.Z 64(AX), K2, Z7
-	VMOVUPD.Z 128(AX), K3, Z8
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z9
-	VFMADD231PD  Z1, Z1, Z9
-	VFMADD231PD  Z2, Z2, Z9
-	VMULPD       Z3, Z3, Z10
-	VFMADD231PD  Z4, Z4, Z10
-	VFMADD231PD  Z5, Z5, Z10
-	VADDPD       Z10, Z9, Z9
-	VSHUFF64X2   $0x4e, Z9, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VPERMPD      $0x4e, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VPERMILPD    $0x55, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VMOVSD       X9, hi+88(FP)
-	VMULSD       apart+72(FP), X9, X9
-	VMOVSD       X9, 8(SP)
-	VMULPD       Z0, Z0, Z9
-	VMULPD       Z1, Z1, Z10
-	VFMADD231PD  Z2, Z2, Z9
-	VADDPD       Z10, Z9, Z9
-	VSHUFF64X2   $0x4e, Z9, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VPERMPD      $0x4e, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VPERMILPD    $0x55, Z9, Z10
-	VADDPD       Z10, Z9, Z9
-	VMOVSD       X9, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z9, K4
-	VMOVSD       (SP), X10
-	VDIVSD       X9, X10, X10
-	VBROADCASTSD X10, Z10
-	VMULPD       Z0, Z3, Z9
-	VMULPD       Z1, Z4, Z11
-	VFMADD231PD  Z2, Z5, Z9
-	VADDPD       Z11, Z9, Z9
-	VSHUFF64X2   $0x4e, Z9, Z9, Z11
-	VADDPD       Z11, Z9, Z9
-	VPERMPD      $0x4e, Z9, Z11
-	VADDPD       Z11, Z9, Z9
-	VPERMILPD    $0x55, Z9, Z11
-	VADDPD       Z11, Z9, Z9
-	VMULPD.Z     Z10, Z9, K4, Z9
-	VMOVSD       X9, 8(AX)
-	VFNMADD231PD Z9, Z0, Z3
-	VFNMADD231PD Z9, Z1, Z4
-	VFNMADD231PD Z9, Z2, Z5
-	VMULPD       Z0, Z6, Z9
-	VMULPD       Z1, Z7, Z11
-	VFMADD231PD  Z2, Z8, Z9
-	VADDPD       Z11, Z9, Z9
-	VSHUFF64X2   $0x4e, Z9, Z9, Z11
-	VADDPD       Z11, Z9, Z9
-	VPERMPD      $0x4e, Z9, Z11
-	VADDPD       Z11, Z9, Z9
-	VPERMILPD    $0x55, Z9, Z11
-	VADDPD       Z11, Z9, Z9
-	VMULPD.Z     Z10, Z9, K4, Z9
-	VMOVSD       X9, 16(AX)
-	VFNMADD231PD Z9, Z0, Z6
-	VFNMADD231PD Z9, Z1, Z7
-	VFNMADD231PD Z9, Z2, Z8
-	VMULPD       Z3, Z3, Z0
-	VMULPD       Z4, Z4, Z1
-	VFMADD231PD  Z5, Z5, Z0
+	VFMADD231PD  Z6, Z6, Z0
+	VFMADD231PD  Z7, Z7, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -17396,13 +9619,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 56(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z3, Z6, Z0
-	VMULPD       Z4, Z7, Z2
-	VFMADD231PD  Z5, Z8, Z0
+	VMULPD       Z4, Z8, Z0
+	VMULPD       Z5, Z9, Z2
+	VFMADD231PD  Z6, Z10, Z0
+	VFMADD231PD  Z7, Z11, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -17410,14 +9634,15 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 64(AX)
-	VFMSUB231PD  Z0, Z3, Z6
-	VFMSUB231PD  Z0, Z4, Z7
-	VFMSUB231PD  Z0, Z5, Z8
+	VFMSUB231PD  Z0, Z4, Z8
+	VFMSUB231PD  Z0, Z5, Z9
+	VFMSUB231PD  Z0, Z6, Z10
+	VFMSUB231PD  Z0, Z7, Z11
 	VMOVSD       (AX), X0
 	VMINSD       56(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
+	VMOVSD       X0, lo+88(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       64(AX), X0
 	VMOVSD       X0, 8(CX)
@@ -17425,12 +9650,14 @@ prefetched:
 	VFNMADD231SD 8(AX), X0, X1
 	VMOVSD       X1, (CX)
 	MOVQ         e+8(FP), AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	VMOVUPD      Z8, K3, 128(AX)
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
-	VFMADD231PD  Z8, Z8, Z0
+	VMOVUPD      Z8, K1, (AX)
+	VMOVUPD      Z9, K2, 64(AX)
+	VMOVUPD      Z10, K3, 128(AX)
+	VMOVUPD      Z11, K4, 192(AX)
+	VMULPD       Z8, Z8, Z0
+	VMULPD       Z9, Z9, Z1
+	VFMADD231PD  Z10, Z10, Z0
+	VFMADD231PD  Z11, Z11, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -17438,13 +9665,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
+	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_3x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+// func leastSquares32_3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_3x3_avx512(SB), NOSPLIT, $16-104
+TEXT ·leastSquares32_3_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -17455,24 +9682,30 @@ TEXT ·leastSquaresSmall_3x3_avx512(SB), NOSPLIT, $16-104
 	SHRQ      $0x08, CX
 	KMOVW     CX, K3
 	SHRQ      $0x08, CX
+	KMOVW     CX, K4
+	SHRQ      $0x08, CX
 	MOVQ      a+16(FP), AX
 	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
 	VMOVUPD.Z 128(AX), K3, Z2
+	VMOVUPD.Z 192(AX), K4, Z3
 	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z3
-	VMOVUPD.Z 64(AX), K2, Z4
-	VMOVUPD.Z 128(AX), K3, Z5
+	VMOVUPD.Z (AX), K1, Z4
+	VMOVUPD.Z 64(AX), K2, Z5
+	VMOVUPD.Z 128(AX), K3, Z6
+	VMOVUPD.Z 192(AX), K4, Z7
 	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z6
-	VMOVUPD.Z 64(AX), K2, Z7
-	VMOVUPD.Z 128(AX), K3, Z8
+	VMOVUPD.Z (AX), K1, Z8
+	VMOVUPD.Z 64(AX), K2, Z9
+	VMOVUPD.Z 128(AX), K3, Z10
+	VMOVUPD.Z 192(AX), K4, Z11
 	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z9
-	VMOVUPD.Z 64(AX), K2, Z10
-	VMOVUPD.Z 128(AX), K3, Z11
+	VMOVUPD.Z (AX), K1, Z12
+	VMOVUPD.Z 64(AX), K2, Z13
+	VMOVUPD.Z 128(AX), K3, Z14
+	VMOVUPD.Z 192(AX), K4, Z15
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
 	MOVQ      next+56(FP), AX
@@ -17488,89 +9721,100 @@ prefetch:
 
 prefetched:
 	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z12
-	VFMADD231PD  Z1, Z1, Z12
-	VFMADD231PD  Z2, Z2, Z12
-	VMULPD       Z3, Z3, Z13
-	VFMADD231PD  Z4, Z4, Z13
-	VFMADD231PD  Z5, Z5, Z13
-	VMULPD       Z6, Z6, Z14
-	VFMADD231PD  Z7, Z7, Z14
-	VFMADD231PD  Z8, Z8, Z14
-	VADDPD       Z14, Z12, Z12
-	VADDPD       Z13, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VMOVSD       X12, hi+88(FP)
-	VMULSD       apart+72(FP), X12, X12
-	VMOVSD       X12, 8(SP)
-	VMULPD       Z0, Z0, Z12
-	VMULPD       Z1, Z1, Z13
-	VFMADD231PD  Z2, Z2, Z12
-	VADDPD       Z13, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VMOVSD       X12, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z12, K4
-	VMOVSD       (SP), X13
-	VDIVSD       X12, X13, X13
-	VBROADCASTSD X13, Z13
-	VMULPD       Z0, Z3, Z12
-	VMULPD       Z1, Z4, Z14
-	VFMADD231PD  Z2, Z5, Z12
-	VADDPD       Z14, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VMULPD.Z     Z13, Z12, K4, Z12
-	VMOVSD       X12, 8(AX)
-	VFNMADD231PD Z12, Z0, Z3
-	VFNMADD231PD Z12, Z1, Z4
-	VFNMADD231PD Z12, Z2, Z5
-	VMULPD       Z0, Z6, Z12
-	VMULPD       Z1, Z7, Z14
-	VFMADD231PD  Z2, Z8, Z12
-	VADDPD       Z14, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VMULPD.Z     Z13, Z12, K4, Z12
-	VMOVSD       X12, 16(AX)
-	VFNMADD231PD Z12, Z0, Z6
-	VFNMADD231PD Z12, Z1, Z7
-	VFNMADD231PD Z12, Z2, Z8
-	VMULPD       Z0, Z9, Z12
-	VMULPD       Z1, Z10, Z14
-	VFMADD231PD  Z2, Z11, Z12
-	VADDPD       Z14, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VMULPD.Z     Z13, Z12, K4, Z12
-	VMOVSD       X12, 24(AX)
-	VFNMADD231PD Z12, Z0, Z9
-	VFNMADD231PD Z12, Z1, Z10
-	VFNMADD231PD Z12, Z2, Z11
-	VMULPD       Z3, Z3, Z0
-	VMULPD       Z4, Z4, Z1
-	VFMADD231PD  Z5, Z5, Z0
+	VMULPD       Z0, Z0, Z16
+	VFMADD231PD  Z1, Z1, Z16
+	VFMADD231PD  Z2, Z2, Z16
+	VFMADD231PD  Z3, Z3, Z16
+	VMULPD       Z4, Z4, Z17
+	VFMADD231PD  Z5, Z5, Z17
+	VFMADD231PD  Z6, Z6, Z17
+	VFMADD231PD  Z7, Z7, Z17
+	VMULPD       Z8, Z8, Z18
+	VFMADD231PD  Z9, Z9, Z18
+	VFMADD231PD  Z10, Z10, Z18
+	VFMADD231PD  Z11, Z11, Z18
+	VADDPD       Z18, Z16, Z16
+	VADDPD       Z17, Z16, Z16
+	VSHUFF64X2   $0x4e, Z16, Z16, Z17
+	VADDPD       Z17, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z17
+	VADDPD       Z17, Z16, Z16
+	VPERMILPD    $0x55, Z16, Z17
+	VADDPD       Z17, Z16, Z16
+	VMOVSD       X16, hi+96(FP)
+	VMULSD       apart+72(FP), X16, X16
+	VMOVSD       X16, 8(SP)
+	VMULPD       Z0, Z0, Z16
+	VMULPD       Z1, Z1, Z17
+	VFMADD231PD  Z2, Z2, Z16
+	VFMADD231PD  Z3, Z3, Z17
+	VADDPD       Z17, Z16, Z16
+	VSHUFF64X2   $0x4e, Z16, Z16, Z17
+	VADDPD       Z17, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z17
+	VADDPD       Z17, Z16, Z16
+	VPERMILPD    $0x55, Z16, Z17
+	VADDPD       Z17, Z16, Z16
+	VMOVSD       X16, (AX)
+	VCMPPD.BCST  $0x06, 8(SP), Z16, K5
+	VMOVSD       (SP), X17
+	VDIVSD       X16, X17, X17
+	VBROADCASTSD X17, Z17
+	VMULPD       Z0, Z4, Z16
+	VMULPD       Z1, Z5, Z18
+	VFMADD231PD  Z2, Z6, Z16
+	VFMADD231PD  Z3, Z7, Z18
+	VADDPD       Z18, Z16, Z16
+	VSHUFF64X2   $0x4e, Z16, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMILPD    $0x55, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VMULPD.Z     Z17, Z16, K5, Z16
+	VMOVSD       X16, 8(AX)
+	VFNMADD231PD Z16, Z0, Z4
+	VFNMADD231PD Z16, Z1, Z5
+	VFNMADD231PD Z16, Z2, Z6
+	VFNMADD231PD Z16, Z3, Z7
+	VMULPD       Z0, Z8, Z16
+	VMULPD       Z1, Z9, Z18
+	VFMADD231PD  Z2, Z10, Z16
+	VFMADD231PD  Z3, Z11, Z18
+	VADDPD       Z18, Z16, Z16
+	VSHUFF64X2   $0x4e, Z16, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMILPD    $0x55, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VMULPD.Z     Z17, Z16, K5, Z16
+	VMOVSD       X16, 16(AX)
+	VFNMADD231PD Z16, Z0, Z8
+	VFNMADD231PD Z16, Z1, Z9
+	VFNMADD231PD Z16, Z2, Z10
+	VFNMADD231PD Z16, Z3, Z11
+	VMULPD       Z0, Z12, Z16
+	VMULPD       Z1, Z13, Z18
+	VFMADD231PD  Z2, Z14, Z16
+	VFMADD231PD  Z3, Z15, Z18
+	VADDPD       Z18, Z16, Z16
+	VSHUFF64X2   $0x4e, Z16, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMPD      $0x4e, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VPERMILPD    $0x55, Z16, Z18
+	VADDPD       Z18, Z16, Z16
+	VMULPD.Z     Z17, Z16, K5, Z16
+	VMOVSD       X16, 24(AX)
+	VFNMADD231PD Z16, Z0, Z12
+	VFNMADD231PD Z16, Z1, Z13
+	VFNMADD231PD Z16, Z2, Z14
+	VFNMADD231PD Z16, Z3, Z15
+	VMULPD       Z4, Z4, Z0
+	VMULPD       Z5, Z5, Z1
+	VFMADD231PD  Z6, Z6, Z0
+	VFMADD231PD  Z7, Z7, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -17579,13 +9823,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 64(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z3, Z6, Z0
-	VMULPD       Z4, Z7, Z2
-	VFMADD231PD  Z5, Z8, Z0
+	VMULPD       Z4, Z8, Z0
+	VMULPD       Z5, Z9, Z2
+	VFMADD231PD  Z6, Z10, Z0
+	VFMADD231PD  Z7, Z11, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -17593,14 +9838,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 72(AX)
-	VFNMADD231PD Z0, Z3, Z6
-	VFNMADD231PD Z0, Z4, Z7
-	VFNMADD231PD Z0, Z5, Z8
-	VMULPD       Z3, Z9, Z0
-	VMULPD       Z4, Z10, Z2
-	VFMADD231PD  Z5, Z11, Z0
+	VFNMADD231PD Z0, Z4, Z8
+	VFNMADD231PD Z0, Z5, Z9
+	VFNMADD231PD Z0, Z6, Z10
+	VFNMADD231PD Z0, Z7, Z11
+	VMULPD       Z4, Z12, Z0
+	VMULPD       Z5, Z13, Z2
+	VFMADD231PD  Z6, Z14, Z0
+	VFMADD231PD  Z7, Z15, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -17608,14 +9855,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 80(AX)
-	VFNMADD231PD Z0, Z3, Z9
-	VFNMADD231PD Z0, Z4, Z10
-	VFNMADD231PD Z0, Z5, Z11
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
-	VFMADD231PD  Z8, Z8, Z0
+	VFNMADD231PD Z0, Z4, Z12
+	VFNMADD231PD Z0, Z5, Z13
+	VFNMADD231PD Z0, Z6, Z14
+	VFNMADD231PD Z0, Z7, Z15
+	VMULPD       Z8, Z8, Z0
+	VMULPD       Z9, Z9, Z1
+	VFMADD231PD  Z10, Z10, Z0
+	VFMADD231PD  Z11, Z11, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -17624,13 +9873,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 128(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z6, Z9, Z0
-	VMULPD       Z7, Z10, Z2
-	VFMADD231PD  Z8, Z11, Z0
+	VMULPD       Z8, Z12, Z0
+	VMULPD       Z9, Z13, Z2
+	VFMADD231PD  Z10, Z14, Z0
+	VFMADD231PD  Z11, Z15, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -17638,15 +9888,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 136(AX)
-	VFMSUB231PD  Z0, Z6, Z9
-	VFMSUB231PD  Z0, Z7, Z10
-	VFMSUB231PD  Z0, Z8, Z11
+	VFMSUB231PD  Z0, Z8, Z12
+	VFMSUB231PD  Z0, Z9, Z13
+	VFMSUB231PD  Z0, Z10, Z14
+	VFMSUB231PD  Z0, Z11, Z15
 	VMOVSD       (AX), X0
 	VMINSD       64(AX), X0, X0
 	VMINSD       128(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
+	VMOVSD       X0, lo+88(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       136(AX), X0
 	VMOVSD       X0, 16(CX)
@@ -17658,12 +9909,14 @@ prefetched:
 	VFNMADD231SD 8(AX), X1, X2
 	VMOVSD       X2, (CX)
 	MOVQ         e+8(FP), AX
-	VMOVUPD      Z9, K1, (AX)
-	VMOVUPD      Z10, K2, 64(AX)
-	VMOVUPD      Z11, K3, 128(AX)
-	VMULPD       Z9, Z9, Z0
-	VMULPD       Z10, Z10, Z1
-	VFMADD231PD  Z11, Z11, Z0
+	VMOVUPD      Z12, K1, (AX)
+	VMOVUPD      Z13, K2, 64(AX)
+	VMOVUPD      Z14, K3, 128(AX)
+	VMOVUPD      Z15, K4, 192(AX)
+	VMULPD       Z12, Z12, Z0
+	VMULPD       Z13, Z13, Z1
+	VFMADD231PD  Z14, Z14, Z0
+	VFMADD231PD  Z15, Z15, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -17671,13 +9924,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
+	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_4x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+// func leastSquares32_4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_4x3_avx512(SB), NOSPLIT, $16-104
+TEXT ·leastSquares32_4_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -17688,28 +9941,35 @@ TEXT ·leastSquaresSmall_4x3_avx512(SB), NOSPLIT, $16-104
 	SHRQ      $0x08, CX
 	KMOVW     CX, K3
 	SHRQ      $0x08, CX
+	KMOVW     CX, K4
+	SHRQ      $0x08, CX
 	MOVQ      a+16(FP), AX
 	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
 	VMOVUPD.Z 128(AX), K3, Z2
+	VMOVUPD.Z 192(AX), K4, Z3
 	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z3
-	VMOVUPD.Z 64(AX), K2, Z4
-	VMOVUPD.Z 128(AX), K3, Z5
+	VMOVUPD.Z (AX), K1, Z4
+	VMOVUPD.Z 64(AX), K2, Z5
+	VMOVUPD.Z 128(AX), K3, Z6
+	VMOVUPD.Z 192(AX), K4, Z7
 	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z6
-	VMOVUPD.Z 64(AX), K2, Z7
-	VMOVUPD.Z 128(AX), K3, Z8
+	VMOVUPD.Z (AX), K1, Z8
+	VMOVUPD.Z 64(AX), K2, Z9
+	VMOVUPD.Z 128(AX), K3, Z10
+	VMOVUPD.Z 192(AX), K4, Z11
 	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z9
-	VMOVUPD.Z 64(AX), K2, Z10
-	VMOVUPD.Z 128(AX), K3, Z11
-	MOVQ      y+40(FP), AX
 	VMOVUPD.Z (AX), K1, Z12
 	VMOVUPD.Z 64(AX), K2, Z13
 	VMOVUPD.Z 128(AX), K3, Z14
+	VMOVUPD.Z 192(AX), K4, Z15
+	MOVQ      y+40(FP), AX
+	VMOVUPD.Z (AX), K1, Z16
+	VMOVUPD.Z 64(AX), K2, Z17
+	VMOVUPD.Z 128(AX), K3, Z18
+	VMOVUPD.Z 192(AX), K4, Z19
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
 	MOVQ      next+56(FP), AX
@@ -17725,108 +9985,122 @@ prefetch:
 
 prefetched:
 	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z15
-	VFMADD231PD  Z1, Z1, Z15
-	VFMADD231PD  Z2, Z2, Z15
-	VMULPD       Z3, Z3, Z16
-	VFMADD231PD  Z4, Z4, Z16
-	VFMADD231PD  Z5, Z5, Z16
-	VMULPD       Z6, Z6, Z17
-	VFMADD231PD  Z7, Z7, Z17
-	VFMADD231PD  Z8, Z8, Z17
-	VMULPD       Z9, Z9, Z18
-	VFMADD231PD  Z10, Z10, Z18
-	VFMADD231PD  Z11, Z11, Z18
-	VADDPD       Z18, Z15, Z15
-	VADDPD       Z17, Z16, Z16
-	VADDPD       Z16, Z15, Z15
-	VSHUFF64X2   $0x4e, Z15, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VPERMPD      $0x4e, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VPERMILPD    $0x55, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VMOVSD       X15, hi+88(FP)
-	VMULSD       apart+72(FP), X15, X15
-	VMOVSD       X15, 8(SP)
-	VMULPD       Z0, Z0, Z15
-	VMULPD       Z1, Z1, Z16
-	VFMADD231PD  Z2, Z2, Z15
-	VADDPD       Z16, Z15, Z15
-	VSHUFF64X2   $0x4e, Z15, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VPERMPD      $0x4e, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VPERMILPD    $0x55, Z15, Z16
-	VADDPD       Z16, Z15, Z15
-	VMOVSD       X15, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z15, K4
-	VMOVSD       (SP), X16
-	VDIVSD       X15, X16, X16
-	VBROADCASTSD X16, Z16
-	VMULPD       Z0, Z3, Z15
-	VMULPD       Z1, Z4, Z17
-	VFMADD231PD  Z2, Z5, Z15
-	VADDPD       Z17, Z15, Z15
-	VSHUFF64X2   $0x4e, Z15, Z15, Z17
-	VADDPD       Z17, Z15, Z15
-	VPERMPD      $0x4e, Z15, Z17
-	VADDPD       Z17, Z15, Z15
-	VPERMILPD    $0x55, Z15, Z17
-	VADDPD       Z17, Z15, Z15
-	VMULPD.Z     Z16, Z15, K4, Z15
-	VMOVSD       X15, 8(AX)
-	VFNMADD231PD Z15, Z0, Z3
-	VFNMADD231PD Z15, Z1, Z4
-	VFNMADD231PD Z15, Z2, Z5
-	VMULPD       Z0, Z6, Z15
-	VMULPD       Z1, Z7, Z17
-	VFMADD231PD  Z2, Z8, Z15
-	VADDPD       Z17, Z15, Z15
-	VSHUFF64X2   $0x4e, Z15, Z15, Z17
-	VADDPD       Z17, Z15, Z15
-	VPERMPD      $0x4e, Z15, Z17
-	VADDPD       Z17, Z15, Z15
-	VPERMILPD    $0x55, Z15, Z17
-	VADDPD       Z17, Z15, Z15
-	VMULPD.Z     Z16, Z15, K4, Z15
-	VMOVSD       X15, 16(AX)
-	VFNMADD231PD Z15, Z0, Z6
-	VFNMADD231PD Z15, Z1, Z7
-	VFNMADD231PD Z15, Z2, Z8
-	VMULPD       Z0, Z9, Z15
-	VMULPD       Z1, Z10, Z17
-	VFMADD231PD  Z2, Z11, Z15
-	VADDPD       Z17, Z15, Z15
-	VSHUFF64X2   $0x4e, Z15, Z15, Z17
-	VADDPD       Z17, Z15, Z15
-	VPERMPD      $0x4e, Z15, Z17
-	VADDPD       Z17, Z15, Z15
-	VPERMILPD    $0x55, Z15, Z17
-	VADDPD       Z17, Z15, Z15
-	VMULPD.Z     Z16, Z15, K4, Z15
-	VMOVSD       X15, 24(AX)
-	VFNMADD231PD Z15, Z0, Z9
-	VFNMADD231PD Z15, Z1, Z10
-	VFNMADD231PD Z15, Z2, Z11
-	VMULPD       Z0, Z12, Z15
-	VMULPD       Z1, Z13, Z17
-	VFMADD231PD  Z2, Z14, Z15
-	VADDPD       Z17, Z15, Z15
-	VSHUFF64X2   $0x4e, Z15, Z15, Z17
-	VADDPD       Z17, Z15, Z15
-	VPERMPD      $0x4e, Z15, Z17
-	VADDPD       Z17, Z15, Z15
-	VPERMILPD    $0x55, Z15, Z17
-	VADDPD       Z17, Z15, Z15
-	VMULPD.Z     Z16, Z15, K4, Z15
-	VMOVSD       X15, 32(AX)
-	VFNMADD231PD Z15, Z0, Z12
-	VFNMADD231PD Z15, Z1, Z13
-	VFNMADD231PD Z15, Z2, Z14
-	VMULPD       Z3, Z3, Z0
-	VMULPD       Z4, Z4, Z1
-	VFMADD231PD  Z5, Z5, Z0
+	VMULPD       Z0, Z0, Z20
+	VFMADD231PD  Z1, Z1, Z20
+	VFMADD231PD  Z2, Z2, Z20
+	VFMADD231PD  Z3, Z3, Z20
+	VMULPD       Z4, Z4, Z21
+	VFMADD231PD  Z5, Z5, Z21
+	VFMADD231PD  Z6, Z6, Z21
+	VFMADD231PD  Z7, Z7, Z21
+	VMULPD       Z8, Z8, Z22
+	VFMADD231PD  Z9, Z9, Z22
+	VFMADD231PD  Z10, Z10, Z22
+	VFMADD231PD  Z11, Z11, Z22
+	VMULPD       Z12, Z12, Z23
+	VFMADD231PD  Z13, Z13, Z23
+	VFMADD231PD  Z14, Z14, Z23
+	VFMADD231PD  Z15, Z15, Z23
+	VADDPD       Z23, Z20, Z20
+	VADDPD       Z22, Z21, Z21
+	VADDPD       Z21, Z20, Z20
+	VSHUFF64X2   $0x4e, Z20, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VPERMILPD    $0x55, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VMOVSD       X20, hi+96(FP)
+	VMULSD       apart+72(FP), X20, X20
+	VMOVSD       X20, 8(SP)
+	VMULPD       Z0, Z0, Z20
+	VMULPD       Z1, Z1, Z21
+	VFMADD231PD  Z2, Z2, Z20
+	VFMADD231PD  Z3, Z3, Z21
+	VADDPD       Z21, Z20, Z20
+	VSHUFF64X2   $0x4e, Z20, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VPERMILPD    $0x55, Z20, Z21
+	VADDPD       Z21, Z20, Z20
+	VMOVSD       X20, (AX)
+	VCMPPD.BCST  $0x06, 8(SP), Z20, K5
+	VMOVSD       (SP), X21
+	VDIVSD       X20, X21, X21
+	VBROADCASTSD X21, Z21
+	VMULPD       Z0, Z4, Z20
+	VMULPD       Z1, Z5, Z22
+	VFMADD231PD  Z2, Z6, Z20
+	VFMADD231PD  Z3, Z7, Z22
+	VADDPD       Z22, Z20, Z20
+	VSHUFF64X2   $0x4e, Z20, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMILPD    $0x55, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VMULPD.Z     Z21, Z20, K5, Z20
+	VMOVSD       X20, 8(AX)
+	VFNMADD231PD Z20, Z0, Z4
+	VFNMADD231PD Z20, Z1, Z5
+	VFNMADD231PD Z20, Z2, Z6
+	VFNMADD231PD Z20, Z3, Z7
+	VMULPD       Z0, Z8, Z20
+	VMULPD       Z1, Z9, Z22
+	VFMADD231PD  Z2, Z10, Z20
+	VFMADD231PD  Z3, Z11, Z22
+	VADDPD       Z22, Z20, Z20
+	VSHUFF64X2   $0x4e, Z20, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMILPD    $0x55, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VMULPD.Z     Z21, Z20, K5, Z20
+	VMOVSD       X20, 16(AX)
+	VFNMADD231PD Z20, Z0, Z8
+	VFNMADD231PD Z20, Z1, Z9
+	VFNMADD231PD Z20, Z2, Z10
+	VFNMADD231PD Z20, Z3, Z11
+	VMULPD       Z0, Z12, Z20
+	VMULPD       Z1, Z13, Z22
+	VFMADD231PD  Z2, Z14, Z20
+	VFMADD231PD  Z3, Z15, Z22
+	VADDPD       Z22, Z20, Z20
+	VSHUFF64X2   $0x4e, Z20, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMILPD    $0x55, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VMULPD.Z     Z21, Z20, K5, Z20
+	VMOVSD       X20, 24(AX)
+	VFNMADD231PD Z20, Z0, Z12
+	VFNMADD231PD Z20, Z1, Z13
+	VFNMADD231PD Z20, Z2, Z14
+	VFNMADD231PD Z20, Z3, Z15
+	VMULPD       Z0, Z16, Z20
+	VMULPD       Z1, Z17, Z22
+	VFMADD231PD  Z2, Z18, Z20
+	VFMADD231PD  Z3, Z19, Z22
+	VADDPD       Z22, Z20, Z20
+	VSHUFF64X2   $0x4e, Z20, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMPD      $0x4e, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VPERMILPD    $0x55, Z20, Z22
+	VADDPD       Z22, Z20, Z20
+	VMULPD.Z     Z21, Z20, K5, Z20
+	VMOVSD       X20, 32(AX)
+	VFNMADD231PD Z20, Z0, Z16
+	VFNMADD231PD Z20, Z1, Z17
+	VFNMADD231PD Z20, Z2, Z18
+	VFNMADD231PD Z20, Z3, Z19
+	VMULPD       Z4, Z4, Z0
+	VMULPD       Z5, Z5, Z1
+	VFMADD231PD  Z6, Z6, Z0
+	VFMADD231PD  Z7, Z7, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -17835,13 +10109,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 72(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z3, Z6, Z0
-	VMULPD       Z4, Z7, Z2
-	VFMADD231PD  Z5, Z8, Z0
+	VMULPD       Z4, Z8, Z0
+	VMULPD       Z5, Z9, Z2
+	VFMADD231PD  Z6, Z10, Z0
+	VFMADD231PD  Z7, Z11, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -17849,14 +10124,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 80(AX)
-	VFNMADD231PD Z0, Z3, Z6
-	VFNMADD231PD Z0, Z4, Z7
-	VFNMADD231PD Z0, Z5, Z8
-	VMULPD       Z3, Z9, Z0
-	VMULPD       Z4, Z10, Z2
-	VFMADD231PD  Z5, Z11, Z0
+	VFNMADD231PD Z0, Z4, Z8
+	VFNMADD231PD Z0, Z5, Z9
+	VFNMADD231PD Z0, Z6, Z10
+	VFNMADD231PD Z0, Z7, Z11
+	VMULPD       Z4, Z12, Z0
+	VMULPD       Z5, Z13, Z2
+	VFMADD231PD  Z6, Z14, Z0
+	VFMADD231PD  Z7, Z15, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -17864,14 +10141,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 88(AX)
-	VFNMADD231PD Z0, Z3, Z9
-	VFNMADD231PD Z0, Z4, Z10
-	VFNMADD231PD Z0, Z5, Z11
-	VMULPD       Z3, Z12, Z0
-	VMULPD       Z4, Z13, Z2
-	VFMADD231PD  Z5, Z14, Z0
+	VFNMADD231PD Z0, Z4, Z12
+	VFNMADD231PD Z0, Z5, Z13
+	VFNMADD231PD Z0, Z6, Z14
+	VFNMADD231PD Z0, Z7, Z15
+	VMULPD       Z4, Z16, Z0
+	VMULPD       Z5, Z17, Z2
+	VFMADD231PD  Z6, Z18, Z0
+	VFMADD231PD  Z7, Z19, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -17879,14 +10158,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 96(AX)
-	VFNMADD231PD Z0, Z3, Z12
-	VFNMADD231PD Z0, Z4, Z13
-	VFNMADD231PD Z0, Z5, Z14
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
-	VFMADD231PD  Z8, Z8, Z0
+	VFNMADD231PD Z0, Z4, Z16
+	VFNMADD231PD Z0, Z5, Z17
+	VFNMADD231PD Z0, Z6, Z18
+	VFNMADD231PD Z0, Z7, Z19
+	VMULPD       Z8, Z8, Z0
+	VMULPD       Z9, Z9, Z1
+	VFMADD231PD  Z10, Z10, Z0
+	VFMADD231PD  Z11, Z11, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -17895,13 +10176,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 144(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z6, Z9, Z0
-	VMULPD       Z7, Z10, Z2
-	VFMADD231PD  Z8, Z11, Z0
+	VMULPD       Z8, Z12, Z0
+	VMULPD       Z9, Z13, Z2
+	VFMADD231PD  Z10, Z14, Z0
+	VFMADD231PD  Z11, Z15, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -17909,14 +10191,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 152(AX)
-	VFNMADD231PD Z0, Z6, Z9
-	VFNMADD231PD Z0, Z7, Z10
-	VFNMADD231PD Z0, Z8, Z11
-	VMULPD       Z6, Z12, Z0
-	VMULPD       Z7, Z13, Z2
-	VFMADD231PD  Z8, Z14, Z0
+	VFNMADD231PD Z0, Z8, Z12
+	VFNMADD231PD Z0, Z9, Z13
+	VFNMADD231PD Z0, Z10, Z14
+	VFNMADD231PD Z0, Z11, Z15
+	VMULPD       Z8, Z16, Z0
+	VMULPD       Z9, Z17, Z2
+	VFMADD231PD  Z10, Z18, Z0
+	VFMADD231PD  Z11, Z19, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -17924,14 +10208,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 160(AX)
-	VFNMADD231PD Z0, Z6, Z12
-	VFNMADD231PD Z0, Z7, Z13
-	VFNMADD231PD Z0, Z8, Z14
-	VMULPD       Z9, Z9, Z0
-	VMULPD       Z10, Z10, Z1
-	VFMADD231PD  Z11, Z11, Z0
+	VFNMADD231PD Z0, Z8, Z16
+	VFNMADD231PD Z0, Z9, Z17
+	VFNMADD231PD Z0, Z10, Z18
+	VFNMADD231PD Z0, Z11, Z19
+	VMULPD       Z12, Z12, Z0
+	VMULPD       Z13, Z13, Z1
+	VFMADD231PD  Z14, Z14, Z0
+	VFMADD231PD  Z15, Z15, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -17940,13 +10226,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 216(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z9, Z12, Z0
-	VMULPD       Z10, Z13, Z2
-	VFMADD231PD  Z11, Z14, Z0
+	VMULPD       Z12, Z16, Z0
+	VMULPD       Z13, Z17, Z2
+	VFMADD231PD  Z14, Z18, Z0
+	VFMADD231PD  Z15, Z19, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -17954,16 +10241,17 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 224(AX)
-	VFMSUB231PD  Z0, Z9, Z12
-	VFMSUB231PD  Z0, Z10, Z13
-	VFMSUB231PD  Z0, Z11, Z14
+	VFMSUB231PD  Z0, Z12, Z16
+	VFMSUB231PD  Z0, Z13, Z17
+	VFMSUB231PD  Z0, Z14, Z18
+	VFMSUB231PD  Z0, Z15, Z19
 	VMOVSD       (AX), X0
 	VMINSD       72(AX), X0, X0
 	VMINSD       144(AX), X0, X0
 	VMINSD       216(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
+	VMOVSD       X0, lo+88(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       224(AX), X0
 	VMOVSD       X0, 24(CX)
@@ -17980,12 +10268,14 @@ prefetched:
 	VFNMADD231SD 8(AX), X2, X3
 	VMOVSD       X3, (CX)
 	MOVQ         e+8(FP), AX
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD      Z13, K2, 64(AX)
-	VMOVUPD      Z14, K3, 128(AX)
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
-	VFMADD231PD  Z14, Z14, Z0
+	VMOVUPD      Z16, K1, (AX)
+	VMOVUPD      Z17, K2, 64(AX)
+	VMOVUPD      Z18, K3, 128(AX)
+	VMOVUPD      Z19, K4, 192(AX)
+	VMULPD       Z16, Z16, Z0
+	VMULPD       Z17, Z17, Z1
+	VFMADD231PD  Z18, Z18, Z0
+	VFMADD231PD  Z19, Z19, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -17993,13 +10283,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
+	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_5x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+// func leastSquares32_5_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_5x3_avx512(SB), NOSPLIT, $16-104
+TEXT ·leastSquares32_5_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -18010,32 +10300,40 @@ TEXT ·leastSquaresSmall_5x3_avx512(SB), NOSPLIT, $16-104
 	SHRQ      $0x08, CX
 	KMOVW     CX, K3
 	SHRQ      $0x08, CX
+	KMOVW     CX, K4
+	SHRQ      $0x08, CX
 	MOVQ      a+16(FP), AX
 	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
 	VMOVUPD.Z 128(AX), K3, Z2
+	VMOVUPD.Z 192(AX), K4, Z3
 	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z3
-	VMOVUPD.Z 64(AX), K2, Z4
-	VMOVUPD.Z 128(AX), K3, Z5
+	VMOVUPD.Z (AX), K1, Z4
+	VMOVUPD.Z 64(AX), K2, Z5
+	VMOVUPD.Z 128(AX), K3, Z6
+	VMOVUPD.Z 192(AX), K4, Z7
 	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z6
-	VMOVUPD.Z 64(AX), K2, Z7
-	VMOVUPD.Z 128(AX), K3, Z8
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z9
-	VMOVUPD.Z 64(AX), K2, Z10
-	VMOVUPD.Z 128(AX), K3, Z11
+	VMOVUPD.Z (AX), K1, Z8
+	VMOVUPD.Z 64(AX), K2, Z9
+	VMOVUPD.Z 128(AX), K3, Z10
+	VMOVUPD.Z 192(AX), K4, Z11
 	ADDQ      CX, AX
 	VMOVUPD.Z (AX), K1, Z12
 	VMOVUPD.Z 64(AX), K2, Z13
 	VMOVUPD.Z 128(AX), K3, Z14
+	VMOVUPD.Z 192(AX), K4, Z15
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VMOVUPD.Z 64(AX), K2, Z17
+	VMOVUPD.Z 128(AX), K3, Z18
+	VMOVUPD.Z 192(AX), K4, Z19
 	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z15
-	VMOVUPD.Z 64(AX), K2, Z16
-	VMOVUPD.Z 128(AX), K3, Z17
+	VMOVUPD.Z (AX), K1, Z20
+	VMOVUPD.Z 64(AX), K2, Z21
+	VMOVUPD.Z 128(AX), K3, Z22
+	VMOVUPD.Z 192(AX), K4, Z23
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
 	MOVQ      next+56(FP), AX
@@ -18051,126 +10349,143 @@ prefetch:
 
 prefetched:
 	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z18
-	VFMADD231PD  Z1, Z1, Z18
-	VFMADD231PD  Z2, Z2, Z18
-	VMULPD       Z3, Z3, Z19
-	VFMADD231PD  Z4, Z4, Z19
-	VFMADD231PD  Z5, Z5, Z19
-	VMULPD       Z6, Z6, Z20
-	VFMADD231PD  Z7, Z7, Z20
-	VFMADD231PD  Z8, Z8, Z20
-	VMULPD       Z9, Z9, Z21
-	VFMADD231PD  Z10, Z10, Z21
-	VFMADD231PD  Z11, Z11, Z21
-	VFMADD231PD  Z12, Z12, Z18
-	VFMADD231PD  Z13, Z13, Z18
-	VFMADD231PD  Z14, Z14, Z18
-	VADDPD       Z21, Z18, Z18
-	VADDPD       Z20, Z19, Z19
-	VADDPD       Z19, Z18, Z18
-	VSHUFF64X2   $0x4e, Z18, Z18, Z19
-	VADDPD       Z19, Z18, Z18
-	VPERMPD      $0x4e, Z18, Z19
-	VADDPD       Z19, Z18, Z18
-	VPERMILPD    $0x55, Z18, Z19
-	VADDPD       Z19, Z18, Z18
-	VMOVSD       X18, hi+88(FP)
-	VMULSD       apart+72(FP), X18, X18
-	VMOVSD       X18, 8(SP)
-	VMULPD       Z0, Z0, Z18
-	VMULPD       Z1, Z1, Z19
-	VFMADD231PD  Z2, Z2, Z18
-	VADDPD       Z19, Z18, Z18
-	VSHUFF64X2   $0x4e, Z18, Z18, Z19
-	VADDPD       Z19, Z18, Z18
-	VPERMPD      $0x4e, Z18, Z19
-	VADDPD       Z19, Z18, Z18
-	VPERMILPD    $0x55, Z18, Z19
-	VADDPD       Z19, Z18, Z18
-	VMOVSD       X18, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z18, K4
-	VMOVSD       (SP), X19
-	VDIVSD       X18, X19, X19
-	VBROADCASTSD X19, Z19
-	VMULPD       Z0, Z3, Z18
-	VMULPD       Z1, Z4, Z20
-	VFMADD231PD  Z2, Z5, Z18
-	VADDPD       Z20, Z18, Z18
-	VSHUFF64X2   $0x4e, Z18, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VPERMPD      $0x4e, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VPERMILPD    $0x55, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VMULPD.Z     Z19, Z18, K4, Z18
-	VMOVSD       X18, 8(AX)
-	VFNMADD231PD Z18, Z0, Z3
-	VFNMADD231PD Z18, Z1, Z4
-	VFNMADD231PD Z18, Z2, Z5
-	VMULPD       Z0, Z6, Z18
-	VMULPD       Z1, Z7, Z20
-	VFMADD231PD  Z2, Z8, Z18
-	VADDPD       Z20, Z18, Z18
-	VSHUFF64X2   $0x4e, Z18, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VPERMPD      $0x4e, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VPERMILPD    $0x55, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VMULPD.Z     Z19, Z18, K4, Z18
-	VMOVSD       X18, 16(AX)
-	VFNMADD231PD Z18, Z0, Z6
-	VFNMADD231PD Z18, Z1, Z7
-	VFNMADD231PD Z18, Z2, Z8
-	VMULPD       Z0, Z9, Z18
-	VMULPD       Z1, Z10, Z20
-	VFMADD231PD  Z2, Z11, Z18
-	VADDPD       Z20, Z18, Z18
-	VSHUFF64X2   $0x4e, Z18, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VPERMPD      $0x4e, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VPERMILPD    $0x55, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VMULPD.Z     Z19, Z18, K4, Z18
-	VMOVSD       X18, 24(AX)
-	VFNMADD231PD Z18, Z0, Z9
-	VFNMADD231PD Z18, Z1, Z10
-	VFNMADD231PD Z18, Z2, Z11
-	VMULPD       Z0, Z12, Z18
-	VMULPD       Z1, Z13, Z20
-	VFMADD231PD  Z2, Z14, Z18
-	VADDPD       Z20, Z18, Z18
-	VSHUFF64X2   $0x4e, Z18, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VPERMPD      $0x4e, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VPERMILPD    $0x55, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VMULPD.Z     Z19, Z18, K4, Z18
-	VMOVSD       X18, 32(AX)
-	VFNMADD231PD Z18, Z0, Z12
-	VFNMADD231PD Z18, Z1, Z13
-	VFNMADD231PD Z18, Z2, Z14
-	VMULPD       Z0, Z15, Z18
-	VMULPD       Z1, Z16, Z20
-	VFMADD231PD  Z2, Z17, Z18
-	VADDPD       Z20, Z18, Z18
-	VSHUFF64X2   $0x4e, Z18, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VPERMPD      $0x4e, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VPERMILPD    $0x55, Z18, Z20
-	VADDPD       Z20, Z18, Z18
-	VMULPD.Z     Z19, Z18, K4, Z18
-	VMOVSD       X18, 40(AX)
-	VFNMADD231PD Z18, Z0, Z15
-	VFNMADD231PD Z18, Z1, Z16
-	VFNMADD231PD Z18, Z2, Z17
-	VMULPD       Z3, Z3, Z0
-	VMULPD       Z4, Z4, Z1
-	VFMADD231PD  Z5, Z5, Z0
+	VMULPD       Z0, Z0, Z24
+	VFMADD231PD  Z1, Z1, Z24
+	VFMADD231PD  Z2, Z2, Z24
+	VFMADD231PD  Z3, Z3, Z24
+	VMULPD       Z4, Z4, Z25
+	VFMADD231PD  Z5, Z5, Z25
+	VFMADD231PD  Z6, Z6, Z25
+	VFMADD231PD  Z7, Z7, Z25
+	VMULPD       Z8, Z8, Z26
+	VFMADD231PD  Z9, Z9, Z26
+	VFMADD231PD  Z10, Z10, Z26
+	VFMADD231PD  Z11, Z11, Z26
+	VMULPD       Z12, Z12, Z27
+	VFMADD231PD  Z13, Z13, Z27
+	VFMADD231PD  Z14, Z14, Z27
+	VFMADD231PD  Z15, Z15, Z27
+	VFMADD231PD  Z16, Z16, Z24
+	VFMADD231PD  Z17, Z17, Z24
+	VFMADD231PD  Z18, Z18, Z24
+	VFMADD231PD  Z19, Z19, Z24
+	VADDPD       Z27, Z24, Z24
+	VADDPD       Z26, Z25, Z25
+	VADDPD       Z25, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VMOVSD       X24, hi+96(FP)
+	VMULSD       apart+72(FP), X24, X24
+	VMOVSD       X24, 8(SP)
+	VMULPD       Z0, Z0, Z24
+	VMULPD       Z1, Z1, Z25
+	VFMADD231PD  Z2, Z2, Z24
+	VFMADD231PD  Z3, Z3, Z25
+	VADDPD       Z25, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z25
+	VADDPD       Z25, Z24, Z24
+	VMOVSD       X24, (AX)
+	VCMPPD.BCST  $0x06, 8(SP), Z24, K5
+	VMOVSD       (SP), X25
+	VDIVSD       X24, X25, X25
+	VBROADCASTSD X25, Z25
+	VMULPD       Z0, Z4, Z24
+	VMULPD       Z1, Z5, Z26
+	VFMADD231PD  Z2, Z6, Z24
+	VFMADD231PD  Z3, Z7, Z26
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K5, Z24
+	VMOVSD       X24, 8(AX)
+	VFNMADD231PD Z24, Z0, Z4
+	VFNMADD231PD Z24, Z1, Z5
+	VFNMADD231PD Z24, Z2, Z6
+	VFNMADD231PD Z24, Z3, Z7
+	VMULPD       Z0, Z8, Z24
+	VMULPD       Z1, Z9, Z26
+	VFMADD231PD  Z2, Z10, Z24
+	VFMADD231PD  Z3, Z11, Z26
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K5, Z24
+	VMOVSD       X24, 16(AX)
+	VFNMADD231PD Z24, Z0, Z8
+	VFNMADD231PD Z24, Z1, Z9
+	VFNMADD231PD Z24, Z2, Z10
+	VFNMADD231PD Z24, Z3, Z11
+	VMULPD       Z0, Z12, Z24
+	VMULPD       Z1, Z13, Z26
+	VFMADD231PD  Z2, Z14, Z24
+	VFMADD231PD  Z3, Z15, Z26
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K5, Z24
+	VMOVSD       X24, 24(AX)
+	VFNMADD231PD Z24, Z0, Z12
+	VFNMADD231PD Z24, Z1, Z13
+	VFNMADD231PD Z24, Z2, Z14
+	VFNMADD231PD Z24, Z3, Z15
+	VMULPD       Z0, Z16, Z24
+	VMULPD       Z1, Z17, Z26
+	VFMADD231PD  Z2, Z18, Z24
+	VFMADD231PD  Z3, Z19, Z26
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K5, Z24
+	VMOVSD       X24, 32(AX)
+	VFNMADD231PD Z24, Z0, Z16
+	VFNMADD231PD Z24, Z1, Z17
+	VFNMADD231PD Z24, Z2, Z18
+	VFNMADD231PD Z24, Z3, Z19
+	VMULPD       Z0, Z20, Z24
+	VMULPD       Z1, Z21, Z26
+	VFMADD231PD  Z2, Z22, Z24
+	VFMADD231PD  Z3, Z23, Z26
+	VADDPD       Z26, Z24, Z24
+	VSHUFF64X2   $0x4e, Z24, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMPD      $0x4e, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VPERMILPD    $0x55, Z24, Z26
+	VADDPD       Z26, Z24, Z24
+	VMULPD.Z     Z25, Z24, K5, Z24
+	VMOVSD       X24, 40(AX)
+	VFNMADD231PD Z24, Z0, Z20
+	VFNMADD231PD Z24, Z1, Z21
+	VFNMADD231PD Z24, Z2, Z22
+	VFNMADD231PD Z24, Z3, Z23
+	VMULPD       Z4, Z4, Z0
+	VMULPD       Z5, Z5, Z1
+	VFMADD231PD  Z6, Z6, Z0
+	VFMADD231PD  Z7, Z7, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -18179,13 +10494,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 80(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z3, Z6, Z0
-	VMULPD       Z4, Z7, Z2
-	VFMADD231PD  Z5, Z8, Z0
+	VMULPD       Z4, Z8, Z0
+	VMULPD       Z5, Z9, Z2
+	VFMADD231PD  Z6, Z10, Z0
+	VFMADD231PD  Z7, Z11, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18193,14 +10509,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 88(AX)
-	VFNMADD231PD Z0, Z3, Z6
-	VFNMADD231PD Z0, Z4, Z7
-	VFNMADD231PD Z0, Z5, Z8
-	VMULPD       Z3, Z9, Z0
-	VMULPD       Z4, Z10, Z2
-	VFMADD231PD  Z5, Z11, Z0
+	VFNMADD231PD Z0, Z4, Z8
+	VFNMADD231PD Z0, Z5, Z9
+	VFNMADD231PD Z0, Z6, Z10
+	VFNMADD231PD Z0, Z7, Z11
+	VMULPD       Z4, Z12, Z0
+	VMULPD       Z5, Z13, Z2
+	VFMADD231PD  Z6, Z14, Z0
+	VFMADD231PD  Z7, Z15, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18208,14 +10526,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 96(AX)
-	VFNMADD231PD Z0, Z3, Z9
-	VFNMADD231PD Z0, Z4, Z10
-	VFNMADD231PD Z0, Z5, Z11
-	VMULPD       Z3, Z12, Z0
-	VMULPD       Z4, Z13, Z2
-	VFMADD231PD  Z5, Z14, Z0
+	VFNMADD231PD Z0, Z4, Z12
+	VFNMADD231PD Z0, Z5, Z13
+	VFNMADD231PD Z0, Z6, Z14
+	VFNMADD231PD Z0, Z7, Z15
+	VMULPD       Z4, Z16, Z0
+	VMULPD       Z5, Z17, Z2
+	VFMADD231PD  Z6, Z18, Z0
+	VFMADD231PD  Z7, Z19, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18223,29 +10543,33 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 104(AX)
-	VFNMADD231PD Z0, Z3, Z12
-	VFNMADD231PD Z0, Z4, Z13
-	VFNMADD231PD Z0, Z5, Z14
-	VMULPD       Z3, Z15, Z0
-	VMULPD       Z4, Z16, Z2
-	VFMADD231PD  Z5, Z17, Z0
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
-	VMOVSD       X0, 112(AX)
-	VFNMADD231PD Z0, Z3, Z15
 	VFNMADD231PD Z0, Z4, Z16
 	VFNMADD231PD Z0, Z5, Z17
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
-	VFMADD231PD  Z8, Z8, Z0
+	VFNMADD231PD Z0, Z6, Z18
+	VFNMADD231PD Z0, Z7, Z19
+	VMULPD       Z4, Z20, Z0
+	VMULPD       Z5, Z21, Z2
+	VFMADD231PD  Z6, Z22, Z0
+	VFMADD231PD  Z7, Z23, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 112(AX)
+	VFNMADD231PD Z0, Z4, Z20
+	VFNMADD231PD Z0, Z5, Z21
+	VFNMADD231PD Z0, Z6, Z22
+	VFNMADD231PD Z0, Z7, Z23
+	VMULPD       Z8, Z8, Z0
+	VMULPD       Z9, Z9, Z1
+	VFMADD231PD  Z10, Z10, Z0
+	VFMADD231PD  Z11, Z11, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -18254,13 +10578,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 160(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z6, Z9, Z0
-	VMULPD       Z7, Z10, Z2
-	VFMADD231PD  Z8, Z11, Z0
+	VMULPD       Z8, Z12, Z0
+	VMULPD       Z9, Z13, Z2
+	VFMADD231PD  Z10, Z14, Z0
+	VFMADD231PD  Z11, Z15, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18268,14 +10593,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 168(AX)
-	VFNMADD231PD Z0, Z6, Z9
-	VFNMADD231PD Z0, Z7, Z10
-	VFNMADD231PD Z0, Z8, Z11
-	VMULPD       Z6, Z12, Z0
-	VMULPD       Z7, Z13, Z2
-	VFMADD231PD  Z8, Z14, Z0
+	VFNMADD231PD Z0, Z8, Z12
+	VFNMADD231PD Z0, Z9, Z13
+	VFNMADD231PD Z0, Z10, Z14
+	VFNMADD231PD Z0, Z11, Z15
+	VMULPD       Z8, Z16, Z0
+	VMULPD       Z9, Z17, Z2
+	VFMADD231PD  Z10, Z18, Z0
+	VFMADD231PD  Z11, Z19, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18283,14 +10610,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 176(AX)
-	VFNMADD231PD Z0, Z6, Z12
-	VFNMADD231PD Z0, Z7, Z13
-	VFNMADD231PD Z0, Z8, Z14
-	VMULPD       Z6, Z15, Z0
-	VMULPD       Z7, Z16, Z2
-	VFMADD231PD  Z8, Z17, Z0
+	VFNMADD231PD Z0, Z8, Z16
+	VFNMADD231PD Z0, Z9, Z17
+	VFNMADD231PD Z0, Z10, Z18
+	VFNMADD231PD Z0, Z11, Z19
+	VMULPD       Z8, Z20, Z0
+	VMULPD       Z9, Z21, Z2
+	VFMADD231PD  Z10, Z22, Z0
+	VFMADD231PD  Z11, Z23, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18298,14 +10627,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 184(AX)
-	VFNMADD231PD Z0, Z6, Z15
-	VFNMADD231PD Z0, Z7, Z16
-	VFNMADD231PD Z0, Z8, Z17
-	VMULPD       Z9, Z9, Z0
-	VMULPD       Z10, Z10, Z1
-	VFMADD231PD  Z11, Z11, Z0
+	VFNMADD231PD Z0, Z8, Z20
+	VFNMADD231PD Z0, Z9, Z21
+	VFNMADD231PD Z0, Z10, Z22
+	VFNMADD231PD Z0, Z11, Z23
+	VMULPD       Z12, Z12, Z0
+	VMULPD       Z13, Z13, Z1
+	VFMADD231PD  Z14, Z14, Z0
+	VFMADD231PD  Z15, Z15, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -18314,13 +10645,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 240(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z9, Z12, Z0
-	VMULPD       Z10, Z13, Z2
-	VFMADD231PD  Z11, Z14, Z0
+	VMULPD       Z12, Z16, Z0
+	VMULPD       Z13, Z17, Z2
+	VFMADD231PD  Z14, Z18, Z0
+	VFMADD231PD  Z15, Z19, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18328,14 +10660,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 248(AX)
-	VFNMADD231PD Z0, Z9, Z12
-	VFNMADD231PD Z0, Z10, Z13
-	VFNMADD231PD Z0, Z11, Z14
-	VMULPD       Z9, Z15, Z0
-	VMULPD       Z10, Z16, Z2
-	VFMADD231PD  Z11, Z17, Z0
+	VFNMADD231PD Z0, Z12, Z16
+	VFNMADD231PD Z0, Z13, Z17
+	VFNMADD231PD Z0, Z14, Z18
+	VFNMADD231PD Z0, Z15, Z19
+	VMULPD       Z12, Z20, Z0
+	VMULPD       Z13, Z21, Z2
+	VFMADD231PD  Z14, Z22, Z0
+	VFMADD231PD  Z15, Z23, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18343,14 +10677,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 256(AX)
-	VFNMADD231PD Z0, Z9, Z15
-	VFNMADD231PD Z0, Z10, Z16
-	VFNMADD231PD Z0, Z11, Z17
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
-	VFMADD231PD  Z14, Z14, Z0
+	VFNMADD231PD Z0, Z12, Z20
+	VFNMADD231PD Z0, Z13, Z21
+	VFNMADD231PD Z0, Z14, Z22
+	VFNMADD231PD Z0, Z15, Z23
+	VMULPD       Z16, Z16, Z0
+	VMULPD       Z17, Z17, Z1
+	VFMADD231PD  Z18, Z18, Z0
+	VFMADD231PD  Z19, Z19, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -18359,13 +10695,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 320(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z12, Z15, Z0
-	VMULPD       Z13, Z16, Z2
-	VFMADD231PD  Z14, Z17, Z0
+	VMULPD       Z16, Z20, Z0
+	VMULPD       Z17, Z21, Z2
+	VFMADD231PD  Z18, Z22, Z0
+	VFMADD231PD  Z19, Z23, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18373,17 +10710,18 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 328(AX)
-	VFMSUB231PD  Z0, Z12, Z15
-	VFMSUB231PD  Z0, Z13, Z16
-	VFMSUB231PD  Z0, Z14, Z17
+	VFMSUB231PD  Z0, Z16, Z20
+	VFMSUB231PD  Z0, Z17, Z21
+	VFMSUB231PD  Z0, Z18, Z22
+	VFMSUB231PD  Z0, Z19, Z23
 	VMOVSD       (AX), X0
 	VMINSD       80(AX), X0, X0
 	VMINSD       160(AX), X0, X0
 	VMINSD       240(AX), X0, X0
 	VMINSD       320(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
+	VMOVSD       X0, lo+88(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       328(AX), X0
 	VMOVSD       X0, 32(CX)
@@ -18406,12 +10744,14 @@ prefetched:
 	VFNMADD231SD 8(AX), X3, X4
 	VMOVSD       X4, (CX)
 	MOVQ         e+8(FP), AX
-	VMOVUPD      Z15, K1, (AX)
-	VMOVUPD      Z16, K2, 64(AX)
-	VMOVUPD      Z17, K3, 128(AX)
-	VMULPD       Z15, Z15, Z0
-	VMULPD       Z16, Z16, Z1
-	VFMADD231PD  Z17, Z17, Z0
+	VMOVUPD      Z20, K1, (AX)
+	VMOVUPD      Z21, K2, 64(AX)
+	VMOVUPD      Z22, K3, 128(AX)
+	VMOVUPD      Z23, K4, 192(AX)
+	VMULPD       Z20, Z20, Z0
+	VMULPD       Z21, Z21, Z1
+	VFMADD231PD  Z22, Z22, Z0
+	VFMADD231PD  Z23, Z23, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -18419,13 +10759,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
+	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_6x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+// func leastSquares32_6_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_6x3_avx512(SB), NOSPLIT, $16-104
+TEXT ·leastSquares32_6_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -18436,36 +10776,45 @@ TEXT ·leastSquaresSmall_6x3_avx512(SB), NOSPLIT, $16-104
 	SHRQ      $0x08, CX
 	KMOVW     CX, K3
 	SHRQ      $0x08, CX
+	KMOVW     CX, K4
+	SHRQ      $0x08, CX
 	MOVQ      a+16(FP), AX
 	MOVQ      lda+24(FP), CX
 	SHLQ      $0x03, CX
 	VMOVUPD.Z (AX), K1, Z0
 	VMOVUPD.Z 64(AX), K2, Z1
 	VMOVUPD.Z 128(AX), K3, Z2
+	VMOVUPD.Z 192(AX), K4, Z3
 	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z3
-	VMOVUPD.Z 64(AX), K2, Z4
-	VMOVUPD.Z 128(AX), K3, Z5
+	VMOVUPD.Z (AX), K1, Z4
+	VMOVUPD.Z 64(AX), K2, Z5
+	VMOVUPD.Z 128(AX), K3, Z6
+	VMOVUPD.Z 192(AX), K4, Z7
 	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z6
-	VMOVUPD.Z 64(AX), K2, Z7
-	VMOVUPD.Z 128(AX), K3, Z8
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z9
-	VMOVUPD.Z 64(AX), K2, Z10
-	VMOVUPD.Z 128(AX), K3, Z11
+	VMOVUPD.Z (AX), K1, Z8
+	VMOVUPD.Z 64(AX), K2, Z9
+	VMOVUPD.Z 128(AX), K3, Z10
+	VMOVUPD.Z 192(AX), K4, Z11
 	ADDQ      CX, AX
 	VMOVUPD.Z (AX), K1, Z12
 	VMOVUPD.Z 64(AX), K2, Z13
 	VMOVUPD.Z 128(AX), K3, Z14
+	VMOVUPD.Z 192(AX), K4, Z15
 	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z15
-	VMOVUPD.Z 64(AX), K2, Z16
-	VMOVUPD.Z 128(AX), K3, Z17
+	VMOVUPD.Z (AX), K1, Z16
+	VMOVUPD.Z 64(AX), K2, Z17
+	VMOVUPD.Z 128(AX), K3, Z18
+	VMOVUPD.Z 192(AX), K4, Z19
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VMOVUPD.Z 64(AX), K2, Z21
+	VMOVUPD.Z 128(AX), K3, Z22
+	VMOVUPD.Z 192(AX), K4, Z23
 	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z18
-	VMOVUPD.Z 64(AX), K2, Z19
-	VMOVUPD.Z 128(AX), K3, Z20
+	VMOVUPD.Z (AX), K1, Z24
+	VMOVUPD.Z 64(AX), K2, Z25
+	VMOVUPD.Z 128(AX), K3, Z26
+	VMOVUPD.Z 192(AX), K4, Z27
 	MOVQ      $0x3ff0000000000000, AX
 	MOVQ      AX, (SP)
 	MOVQ      next+56(FP), AX
@@ -18481,144 +10830,164 @@ prefetch:
 
 prefetched:
 	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z21
-	VFMADD231PD  Z1, Z1, Z21
-	VFMADD231PD  Z2, Z2, Z21
-	VMULPD       Z3, Z3, Z22
-	VFMADD231PD  Z4, Z4, Z22
-	VFMADD231PD  Z5, Z5, Z22
-	VMULPD       Z6, Z6, Z23
-	VFMADD231PD  Z7, Z7, Z23
-	VFMADD231PD  Z8, Z8, Z23
-	VMULPD       Z9, Z9, Z24
-	VFMADD231PD  Z10, Z10, Z24
-	VFMADD231PD  Z11, Z11, Z24
-	VFMADD231PD  Z12, Z12, Z21
-	VFMADD231PD  Z13, Z13, Z21
-	VFMADD231PD  Z14, Z14, Z21
-	VFMADD231PD  Z15, Z15, Z22
-	VFMADD231PD  Z16, Z16, Z22
-	VFMADD231PD  Z17, Z17, Z22
-	VADDPD       Z24, Z21, Z21
-	VADDPD       Z23, Z22, Z22
-	VADDPD       Z22, Z21, Z21
-	VSHUFF64X2   $0x4e, Z21, Z21, Z22
-	VADDPD       Z22, Z21, Z21
-	VPERMPD      $0x4e, Z21, Z22
-	VADDPD       Z22, Z21, Z21
-	VPERMILPD    $0x55, Z21, Z22
-	VADDPD       Z22, Z21, Z21
-	VMOVSD       X21, hi+88(FP)
-	VMULSD       apart+72(FP), X21, X21
-	VMOVSD       X21, 8(SP)
-	VMULPD       Z0, Z0, Z21
-	VMULPD       Z1, Z1, Z22
-	VFMADD231PD  Z2, Z2, Z21
-	VADDPD       Z22, Z21, Z21
-	VSHUFF64X2   $0x4e, Z21, Z21, Z22
-	VADDPD       Z22, Z21, Z21
-	VPERMPD      $0x4e, Z21, Z22
-	VADDPD       Z22, Z21, Z21
-	VPERMILPD    $0x55, Z21, Z22
-	VADDPD       Z22, Z21, Z21
-	VMOVSD       X21, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z21, K4
-	VMOVSD       (SP), X22
-	VDIVSD       X21, X22, X22
-	VBROADCASTSD X22, Z22
-	VMULPD       Z0, Z3, Z21
-	VMULPD       Z1, Z4, Z23
-	VFMADD231PD  Z2, Z5, Z21
-	VADDPD       Z23, Z21, Z21
-	VSHUFF64X2   $0x4e, Z21, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VPERMPD      $0x4e, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VPERMILPD    $0x55, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VMULPD.Z     Z22, Z21, K4, Z21
-	VMOVSD       X21, 8(AX)
-	VFNMADD231PD Z21, Z0, Z3
-	VFNMADD231PD Z21, Z1, Z4
-	VFNMADD231PD Z21, Z2, Z5
-	VMULPD       Z0, Z6, Z21
-	VMULPD       Z1, Z7, Z23
-	VFMADD231PD  Z2, Z8, Z21
-	VADDPD       Z23, Z21, Z21
-	VSHUFF64X2   $0x4e, Z21, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VPERMPD      $0x4e, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VPERMILPD    $0x55, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VMULPD.Z     Z22, Z21, K4, Z21
-	VMOVSD       X21, 16(AX)
-	VFNMADD231PD Z21, Z0, Z6
-	VFNMADD231PD Z21, Z1, Z7
-	VFNMADD231PD Z21, Z2, Z8
-	VMULPD       Z0, Z9, Z21
-	VMULPD       Z1, Z10, Z23
-	VFMADD231PD  Z2, Z11, Z21
-	VADDPD       Z23, Z21, Z21
-	VSHUFF64X2   $0x4e, Z21, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VPERMPD      $0x4e, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VPERMILPD    $0x55, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VMULPD.Z     Z22, Z21, K4, Z21
-	VMOVSD       X21, 24(AX)
-	VFNMADD231PD Z21, Z0, Z9
-	VFNMADD231PD Z21, Z1, Z10
-	VFNMADD231PD Z21, Z2, Z11
-	VMULPD       Z0, Z12, Z21
-	VMULPD       Z1, Z13, Z23
-	VFMADD231PD  Z2, Z14, Z21
-	VADDPD       Z23, Z21, Z21
-	VSHUFF64X2   $0x4e, Z21, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VPERMPD      $0x4e, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VPERMILPD    $0x55, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VMULPD.Z     Z22, Z21, K4, Z21
-	VMOVSD       X21, 32(AX)
-	VFNMADD231PD Z21, Z0, Z12
-	VFNMADD231PD Z21, Z1, Z13
-	VFNMADD231PD Z21, Z2, Z14
-	VMULPD       Z0, Z15, Z21
-	VMULPD       Z1, Z16, Z23
-	VFMADD231PD  Z2, Z17, Z21
-	VADDPD       Z23, Z21, Z21
-	VSHUFF64X2   $0x4e, Z21, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VPERMPD      $0x4e, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VPERMILPD    $0x55, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VMULPD.Z     Z22, Z21, K4, Z21
-	VMOVSD       X21, 40(AX)
-	VFNMADD231PD Z21, Z0, Z15
-	VFNMADD231PD Z21, Z1, Z16
-	VFNMADD231PD Z21, Z2, Z17
-	VMULPD       Z0, Z18, Z21
-	VMULPD       Z1, Z19, Z23
-	VFMADD231PD  Z2, Z20, Z21
-	VADDPD       Z23, Z21, Z21
-	VSHUFF64X2   $0x4e, Z21, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VPERMPD      $0x4e, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VPERMILPD    $0x55, Z21, Z23
-	VADDPD       Z23, Z21, Z21
-	VMULPD.Z     Z22, Z21, K4, Z21
-	VMOVSD       X21, 48(AX)
-	VFNMADD231PD Z21, Z0, Z18
-	VFNMADD231PD Z21, Z1, Z19
-	VFNMADD231PD Z21, Z2, Z20
-	VMULPD       Z3, Z3, Z0
-	VMULPD       Z4, Z4, Z1
-	VFMADD231PD  Z5, Z5, Z0
+	VMULPD       Z0, Z0, Z28
+	VFMADD231PD  Z1, Z1, Z28
+	VFMADD231PD  Z2, Z2, Z28
+	VFMADD231PD  Z3, Z3, Z28
+	VMULPD       Z4, Z4, Z29
+	VFMADD231PD  Z5, Z5, Z29
+	VFMADD231PD  Z6, Z6, Z29
+	VFMADD231PD  Z7, Z7, Z29
+	VMULPD       Z8, Z8, Z30
+	VFMADD231PD  Z9, Z9, Z30
+	VFMADD231PD  Z10, Z10, Z30
+	VFMADD231PD  Z11, Z11, Z30
+	VMULPD       Z12, Z12, Z31
+	VFMADD231PD  Z13, Z13, Z31
+	VFMADD231PD  Z14, Z14, Z31
+	VFMADD231PD  Z15, Z15, Z31
+	VFMADD231PD  Z16, Z16, Z28
+	VFMADD231PD  Z17, Z17, Z28
+	VFMADD231PD  Z18, Z18, Z28
+	VFMADD231PD  Z19, Z19, Z28
+	VFMADD231PD  Z20, Z20, Z29
+	VFMADD231PD  Z21, Z21, Z29
+	VFMADD231PD  Z22, Z22, Z29
+	VFMADD231PD  Z23, Z23, Z29
+	VADDPD       Z31, Z28, Z28
+	VADDPD       Z30, Z29, Z29
+	VADDPD       Z29, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VMOVSD       X28, hi+96(FP)
+	VMULSD       apart+72(FP), X28, X28
+	VMOVSD       X28, 8(SP)
+	VMULPD       Z0, Z0, Z28
+	VMULPD       Z1, Z1, Z29
+	VFMADD231PD  Z2, Z2, Z28
+	VFMADD231PD  Z3, Z3, Z29
+	VADDPD       Z29, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z29
+	VADDPD       Z29, Z28, Z28
+	VMOVSD       X28, (AX)
+	VCMPPD.BCST  $0x06, 8(SP), Z28, K5
+	VMOVSD       (SP), X29
+	VDIVSD       X28, X29, X29
+	VBROADCASTSD X29, Z29
+	VMULPD       Z0, Z4, Z28
+	VMULPD       Z1, Z5, Z30
+	VFMADD231PD  Z2, Z6, Z28
+	VFMADD231PD  Z3, Z7, Z30
+	VADDPD       Z30, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VMULPD.Z     Z29, Z28, K5, Z28
+	VMOVSD       X28, 8(AX)
+	VFNMADD231PD Z28, Z0, Z4
+	VFNMADD231PD Z28, Z1, Z5
+	VFNMADD231PD Z28, Z2, Z6
+	VFNMADD231PD Z28, Z3, Z7
+	VMULPD       Z0, Z8, Z28
+	VMULPD       Z1, Z9, Z30
+	VFMADD231PD  Z2, Z10, Z28
+	VFMADD231PD  Z3, Z11, Z30
+	VADDPD       Z30, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VMULPD.Z     Z29, Z28, K5, Z28
+	VMOVSD       X28, 16(AX)
+	VFNMADD231PD Z28, Z0, Z8
+	VFNMADD231PD Z28, Z1, Z9
+	VFNMADD231PD Z28, Z2, Z10
+	VFNMADD231PD Z28, Z3, Z11
+	VMULPD       Z0, Z12, Z28
+	VMULPD       Z1, Z13, Z30
+	VFMADD231PD  Z2, Z14, Z28
+	VFMADD231PD  Z3, Z15, Z30
+	VADDPD       Z30, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VMULPD.Z     Z29, Z28, K5, Z28
+	VMOVSD       X28, 24(AX)
+	VFNMADD231PD Z28, Z0, Z12
+	VFNMADD231PD Z28, Z1, Z13
+	VFNMADD231PD Z28, Z2, Z14
+	VFNMADD231PD Z28, Z3, Z15
+	VMULPD       Z0, Z16, Z28
+	VMULPD       Z1, Z17, Z30
+	VFMADD231PD  Z2, Z18, Z28
+	VFMADD231PD  Z3, Z19, Z30
+	VADDPD       Z30, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VMULPD.Z     Z29, Z28, K5, Z28
+	VMOVSD       X28, 32(AX)
+	VFNMADD231PD Z28, Z0, Z16
+	VFNMADD231PD Z28, Z1, Z17
+	VFNMADD231PD Z28, Z2, Z18
+	VFNMADD231PD Z28, Z3, Z19
+	VMULPD       Z0, Z20, Z28
+	VMULPD       Z1, Z21, Z30
+	VFMADD231PD  Z2, Z22, Z28
+	VFMADD231PD  Z3, Z23, Z30
+	VADDPD       Z30, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VMULPD.Z     Z29, Z28, K5, Z28
+	VMOVSD       X28, 40(AX)
+	VFNMADD231PD Z28, Z0, Z20
+	VFNMADD231PD Z28, Z1, Z21
+	VFNMADD231PD Z28, Z2, Z22
+	VFNMADD231PD Z28, Z3, Z23
+	VMULPD       Z0, Z24, Z28
+	VMULPD       Z1, Z25, Z30
+	VFMADD231PD  Z2, Z26, Z28
+	VFMADD231PD  Z3, Z27, Z30
+	VADDPD       Z30, Z28, Z28
+	VSHUFF64X2   $0x4e, Z28, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMPD      $0x4e, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VPERMILPD    $0x55, Z28, Z30
+	VADDPD       Z30, Z28, Z28
+	VMULPD.Z     Z29, Z28, K5, Z28
+	VMOVSD       X28, 48(AX)
+	VFNMADD231PD Z28, Z0, Z24
+	VFNMADD231PD Z28, Z1, Z25
+	VFNMADD231PD Z28, Z2, Z26
+	VFNMADD231PD Z28, Z3, Z27
+	VMULPD       Z4, Z4, Z0
+	VMULPD       Z5, Z5, Z1
+	VFMADD231PD  Z6, Z6, Z0
+	VFMADD231PD  Z7, Z7, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -18627,13 +10996,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 88(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z3, Z6, Z0
-	VMULPD       Z4, Z7, Z2
-	VFMADD231PD  Z5, Z8, Z0
+	VMULPD       Z4, Z8, Z0
+	VMULPD       Z5, Z9, Z2
+	VFMADD231PD  Z6, Z10, Z0
+	VFMADD231PD  Z7, Z11, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18641,14 +11011,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 96(AX)
-	VFNMADD231PD Z0, Z3, Z6
-	VFNMADD231PD Z0, Z4, Z7
-	VFNMADD231PD Z0, Z5, Z8
-	VMULPD       Z3, Z9, Z0
-	VMULPD       Z4, Z10, Z2
-	VFMADD231PD  Z5, Z11, Z0
+	VFNMADD231PD Z0, Z4, Z8
+	VFNMADD231PD Z0, Z5, Z9
+	VFNMADD231PD Z0, Z6, Z10
+	VFNMADD231PD Z0, Z7, Z11
+	VMULPD       Z4, Z12, Z0
+	VMULPD       Z5, Z13, Z2
+	VFMADD231PD  Z6, Z14, Z0
+	VFMADD231PD  Z7, Z15, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18656,14 +11028,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 104(AX)
-	VFNMADD231PD Z0, Z3, Z9
-	VFNMADD231PD Z0, Z4, Z10
-	VFNMADD231PD Z0, Z5, Z11
-	VMULPD       Z3, Z12, Z0
-	VMULPD       Z4, Z13, Z2
-	VFMADD231PD  Z5, Z14, Z0
+	VFNMADD231PD Z0, Z4, Z12
+	VFNMADD231PD Z0, Z5, Z13
+	VFNMADD231PD Z0, Z6, Z14
+	VFNMADD231PD Z0, Z7, Z15
+	VMULPD       Z4, Z16, Z0
+	VMULPD       Z5, Z17, Z2
+	VFMADD231PD  Z6, Z18, Z0
+	VFMADD231PD  Z7, Z19, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18671,29 +11045,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 112(AX)
-	VFNMADD231PD Z0, Z3, Z12
-	VFNMADD231PD Z0, Z4, Z13
-	VFNMADD231PD Z0, Z5, Z14
-	VMULPD       Z3, Z15, Z0
-	VMULPD       Z4, Z16, Z2
-	VFMADD231PD  Z5, Z17, Z0
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
-	VMOVSD       X0, 120(AX)
-	VFNMADD231PD Z0, Z3, Z15
 	VFNMADD231PD Z0, Z4, Z16
 	VFNMADD231PD Z0, Z5, Z17
-	VMULPD       Z3, Z18, Z0
-	VMULPD       Z4, Z19, Z2
-	VFMADD231PD  Z5, Z20, Z0
+	VFNMADD231PD Z0, Z6, Z18
+	VFNMADD231PD Z0, Z7, Z19
+	VMULPD       Z4, Z20, Z0
+	VMULPD       Z5, Z21, Z2
+	VFMADD231PD  Z6, Z22, Z0
+	VFMADD231PD  Z7, Z23, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18701,14 +11062,33 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
+	VMOVSD       X0, 120(AX)
+	VFNMADD231PD Z0, Z4, Z20
+	VFNMADD231PD Z0, Z5, Z21
+	VFNMADD231PD Z0, Z6, Z22
+	VFNMADD231PD Z0, Z7, Z23
+	VMULPD       Z4, Z24, Z0
+	VMULPD       Z5, Z25, Z2
+	VFMADD231PD  Z6, Z26, Z0
+	VFMADD231PD  Z7, Z27, Z2
+	VADDPD       Z2, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMPD      $0x4e, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 128(AX)
-	VFNMADD231PD Z0, Z3, Z18
-	VFNMADD231PD Z0, Z4, Z19
-	VFNMADD231PD Z0, Z5, Z20
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
-	VFMADD231PD  Z8, Z8, Z0
+	VFNMADD231PD Z0, Z4, Z24
+	VFNMADD231PD Z0, Z5, Z25
+	VFNMADD231PD Z0, Z6, Z26
+	VFNMADD231PD Z0, Z7, Z27
+	VMULPD       Z8, Z8, Z0
+	VMULPD       Z9, Z9, Z1
+	VFMADD231PD  Z10, Z10, Z0
+	VFMADD231PD  Z11, Z11, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -18717,13 +11097,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 176(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z6, Z9, Z0
-	VMULPD       Z7, Z10, Z2
-	VFMADD231PD  Z8, Z11, Z0
+	VMULPD       Z8, Z12, Z0
+	VMULPD       Z9, Z13, Z2
+	VFMADD231PD  Z10, Z14, Z0
+	VFMADD231PD  Z11, Z15, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18731,14 +11112,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 184(AX)
-	VFNMADD231PD Z0, Z6, Z9
-	VFNMADD231PD Z0, Z7, Z10
-	VFNMADD231PD Z0, Z8, Z11
-	VMULPD       Z6, Z12, Z0
-	VMULPD       Z7, Z13, Z2
-	VFMADD231PD  Z8, Z14, Z0
+	VFNMADD231PD Z0, Z8, Z12
+	VFNMADD231PD Z0, Z9, Z13
+	VFNMADD231PD Z0, Z10, Z14
+	VFNMADD231PD Z0, Z11, Z15
+	VMULPD       Z8, Z16, Z0
+	VMULPD       Z9, Z17, Z2
+	VFMADD231PD  Z10, Z18, Z0
+	VFMADD231PD  Z11, Z19, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18746,14 +11129,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 192(AX)
-	VFNMADD231PD Z0, Z6, Z12
-	VFNMADD231PD Z0, Z7, Z13
-	VFNMADD231PD Z0, Z8, Z14
-	VMULPD       Z6, Z15, Z0
-	VMULPD       Z7, Z16, Z2
-	VFMADD231PD  Z8, Z17, Z0
+	VFNMADD231PD Z0, Z8, Z16
+	VFNMADD231PD Z0, Z9, Z17
+	VFNMADD231PD Z0, Z10, Z18
+	VFNMADD231PD Z0, Z11, Z19
+	VMULPD       Z8, Z20, Z0
+	VMULPD       Z9, Z21, Z2
+	VFMADD231PD  Z10, Z22, Z0
+	VFMADD231PD  Z11, Z23, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18761,14 +11146,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 200(AX)
-	VFNMADD231PD Z0, Z6, Z15
-	VFNMADD231PD Z0, Z7, Z16
-	VFNMADD231PD Z0, Z8, Z17
-	VMULPD       Z6, Z18, Z0
-	VMULPD       Z7, Z19, Z2
-	VFMADD231PD  Z8, Z20, Z0
+	VFNMADD231PD Z0, Z8, Z20
+	VFNMADD231PD Z0, Z9, Z21
+	VFNMADD231PD Z0, Z10, Z22
+	VFNMADD231PD Z0, Z11, Z23
+	VMULPD       Z8, Z24, Z0
+	VMULPD       Z9, Z25, Z2
+	VFMADD231PD  Z10, Z26, Z0
+	VFMADD231PD  Z11, Z27, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18776,14 +11163,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 208(AX)
-	VFNMADD231PD Z0, Z6, Z18
-	VFNMADD231PD Z0, Z7, Z19
-	VFNMADD231PD Z0, Z8, Z20
-	VMULPD       Z9, Z9, Z0
-	VMULPD       Z10, Z10, Z1
-	VFMADD231PD  Z11, Z11, Z0
+	VFNMADD231PD Z0, Z8, Z24
+	VFNMADD231PD Z0, Z9, Z25
+	VFNMADD231PD Z0, Z10, Z26
+	VFNMADD231PD Z0, Z11, Z27
+	VMULPD       Z12, Z12, Z0
+	VMULPD       Z13, Z13, Z1
+	VFMADD231PD  Z14, Z14, Z0
+	VFMADD231PD  Z15, Z15, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -18792,13 +11181,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 264(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z9, Z12, Z0
-	VMULPD       Z10, Z13, Z2
-	VFMADD231PD  Z11, Z14, Z0
+	VMULPD       Z12, Z16, Z0
+	VMULPD       Z13, Z17, Z2
+	VFMADD231PD  Z14, Z18, Z0
+	VFMADD231PD  Z15, Z19, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18806,14 +11196,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 272(AX)
-	VFNMADD231PD Z0, Z9, Z12
-	VFNMADD231PD Z0, Z10, Z13
-	VFNMADD231PD Z0, Z11, Z14
-	VMULPD       Z9, Z15, Z0
-	VMULPD       Z10, Z16, Z2
-	VFMADD231PD  Z11, Z17, Z0
+	VFNMADD231PD Z0, Z12, Z16
+	VFNMADD231PD Z0, Z13, Z17
+	VFNMADD231PD Z0, Z14, Z18
+	VFNMADD231PD Z0, Z15, Z19
+	VMULPD       Z12, Z20, Z0
+	VMULPD       Z13, Z21, Z2
+	VFMADD231PD  Z14, Z22, Z0
+	VFMADD231PD  Z15, Z23, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18821,14 +11213,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 280(AX)
-	VFNMADD231PD Z0, Z9, Z15
-	VFNMADD231PD Z0, Z10, Z16
-	VFNMADD231PD Z0, Z11, Z17
-	VMULPD       Z9, Z18, Z0
-	VMULPD       Z10, Z19, Z2
-	VFMADD231PD  Z11, Z20, Z0
+	VFNMADD231PD Z0, Z12, Z20
+	VFNMADD231PD Z0, Z13, Z21
+	VFNMADD231PD Z0, Z14, Z22
+	VFNMADD231PD Z0, Z15, Z23
+	VMULPD       Z12, Z24, Z0
+	VMULPD       Z13, Z25, Z2
+	VFMADD231PD  Z14, Z26, Z0
+	VFMADD231PD  Z15, Z27, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18836,14 +11230,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 288(AX)
-	VFNMADD231PD Z0, Z9, Z18
-	VFNMADD231PD Z0, Z10, Z19
-	VFNMADD231PD Z0, Z11, Z20
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
-	VFMADD231PD  Z14, Z14, Z0
+	VFNMADD231PD Z0, Z12, Z24
+	VFNMADD231PD Z0, Z13, Z25
+	VFNMADD231PD Z0, Z14, Z26
+	VFNMADD231PD Z0, Z15, Z27
+	VMULPD       Z16, Z16, Z0
+	VMULPD       Z17, Z17, Z1
+	VFMADD231PD  Z18, Z18, Z0
+	VFMADD231PD  Z19, Z19, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -18852,13 +11248,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 352(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z12, Z15, Z0
-	VMULPD       Z13, Z16, Z2
-	VFMADD231PD  Z14, Z17, Z0
+	VMULPD       Z16, Z20, Z0
+	VMULPD       Z17, Z21, Z2
+	VFMADD231PD  Z18, Z22, Z0
+	VFMADD231PD  Z19, Z23, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18866,14 +11263,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 360(AX)
-	VFNMADD231PD Z0, Z12, Z15
-	VFNMADD231PD Z0, Z13, Z16
-	VFNMADD231PD Z0, Z14, Z17
-	VMULPD       Z12, Z18, Z0
-	VMULPD       Z13, Z19, Z2
-	VFMADD231PD  Z14, Z20, Z0
+	VFNMADD231PD Z0, Z16, Z20
+	VFNMADD231PD Z0, Z17, Z21
+	VFNMADD231PD Z0, Z18, Z22
+	VFNMADD231PD Z0, Z19, Z23
+	VMULPD       Z16, Z24, Z0
+	VMULPD       Z17, Z25, Z2
+	VFMADD231PD  Z18, Z26, Z0
+	VFMADD231PD  Z19, Z27, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18881,14 +11280,16 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 368(AX)
-	VFNMADD231PD Z0, Z12, Z18
-	VFNMADD231PD Z0, Z13, Z19
-	VFNMADD231PD Z0, Z14, Z20
-	VMULPD       Z15, Z15, Z0
-	VMULPD       Z16, Z16, Z1
-	VFMADD231PD  Z17, Z17, Z0
+	VFNMADD231PD Z0, Z16, Z24
+	VFNMADD231PD Z0, Z17, Z25
+	VFNMADD231PD Z0, Z18, Z26
+	VFNMADD231PD Z0, Z19, Z27
+	VMULPD       Z20, Z20, Z0
+	VMULPD       Z21, Z21, Z1
+	VFMADD231PD  Z22, Z22, Z0
+	VFMADD231PD  Z23, Z23, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -18897,13 +11298,14 @@ prefetched:
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVSD       X0, 440(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K4
+	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
 	VMOVSD       (SP), X1
 	VDIVSD       X0, X1, X1
 	VBROADCASTSD X1, Z1
-	VMULPD       Z15, Z18, Z0
-	VMULPD       Z16, Z19, Z2
-	VFMADD231PD  Z17, Z20, Z0
+	VMULPD       Z20, Z24, Z0
+	VMULPD       Z21, Z25, Z2
+	VFMADD231PD  Z22, Z26, Z0
+	VFMADD231PD  Z23, Z27, Z2
 	VADDPD       Z2, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z2
 	VADDPD       Z2, Z0, Z0
@@ -18911,18 +11313,19 @@ prefetched:
 	VADDPD       Z2, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z2
 	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K4, Z0
+	VMULPD.Z     Z1, Z0, K5, Z0
 	VMOVSD       X0, 448(AX)
-	VFMSUB231PD  Z0, Z15, Z18
-	VFMSUB231PD  Z0, Z16, Z19
-	VFMSUB231PD  Z0, Z17, Z20
+	VFMSUB231PD  Z0, Z20, Z24
+	VFMSUB231PD  Z0, Z21, Z25
+	VFMSUB231PD  Z0, Z22, Z26
+	VFMSUB231PD  Z0, Z23, Z27
 	VMOVSD       (AX), X0
 	VMINSD       88(AX), X0, X0
 	VMINSD       176(AX), X0, X0
 	VMINSD       264(AX), X0, X0
 	VMINSD       352(AX), X0, X0
 	VMINSD       440(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
+	VMOVSD       X0, lo+88(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       448(AX), X0
 	VMOVSD       X0, 40(CX)
@@ -18952,12 +11355,14 @@ prefetched:
 	VFNMADD231SD 8(AX), X4, X5
 	VMOVSD       X5, (CX)
 	MOVQ         e+8(FP), AX
-	VMOVUPD      Z18, K1, (AX)
-	VMOVUPD      Z19, K2, 64(AX)
-	VMOVUPD      Z20, K3, 128(AX)
-	VMULPD       Z18, Z18, Z0
-	VMULPD       Z19, Z19, Z1
-	VFMADD231PD  Z20, Z20, Z0
+	VMOVUPD      Z24, K1, (AX)
+	VMOVUPD      Z25, K2, 64(AX)
+	VMOVUPD      Z26, K3, 128(AX)
+	VMOVUPD      Z27, K4, 192(AX)
+	VMULPD       Z24, Z24, Z0
+	VMULPD       Z25, Z25, Z1
+	VFMADD231PD  Z26, Z26, Z0
+	VFMADD231PD  Z27, Z27, Z1
 	VADDPD       Z1, Z0, Z0
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VADDPD       Z1, Z0, Z0
@@ -18965,13 +11370,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
+	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_7x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+// func leastSquares24_7_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_7x3_avx512(SB), NOSPLIT, $16-104
+TEXT ·leastSquares24_7_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -19061,7 +11466,7 @@ prefetched:
 	VADDPD       Z25, Z24, Z24
 	VPERMILPD    $0x55, Z24, Z25
 	VADDPD       Z25, Z24, Z24
-	VMOVSD       X24, hi+88(FP)
+	VMOVSD       X24, hi+96(FP)
 	VMULSD       apart+72(FP), X24, X24
 	VMOVSD       X24, 8(SP)
 	VMULPD       Z0, Z0, Z24
@@ -19596,7 +12001,7 @@ prefetched:
 	VMINSD       384(AX), X0, X0
 	VMINSD       480(AX), X0, X0
 	VMINSD       576(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
+	VMOVSD       X0, lo+88(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       584(AX), X0
 	VMOVSD       X0, 48(CX)
@@ -19647,13 +12052,13 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
+	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquaresSmall_8x3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
+// func leastSquares24_8_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 // Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_8x3_avx512(SB), NOSPLIT, $16-104
+TEXT ·leastSquares24_8_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -19750,7 +12155,7 @@ prefetched:
 	VADDPD       Z28, Z27, Z27
 	VPERMILPD    $0x55, Z27, Z28
 	VADDPD       Z28, Z27, Z27
-	VMOVSD       X27, hi+88(FP)
+	VMOVSD       X27, hi+96(FP)
 	VMULSD       apart+72(FP), X27, X27
 	VMOVSD       X27, 8(SP)
 	VMULPD       Z0, Z0, Z27
@@ -20421,7 +12826,7 @@ prefetched:
 	VMINSD       520(AX), X0, X0
 	VMINSD       624(AX), X0, X0
 	VMINSD       728(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
+	VMOVSD       X0, lo+88(FP)
 	MOVQ         b+0(FP), CX
 	VMOVSD       736(AX), X0
 	VMOVSD       X0, 56(CX)
@@ -20481,2002 +12886,7 @@ prefetched:
 	VADDPD       Z1, Z0, Z0
 	VPERMILPD    $0x55, Z0, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
-	VZEROUPPER
-	RET
-
-// func leastSquaresSmall_1x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leastSquaresSmall_1x4_avx512(SB), NOSPLIT, $16-104
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	KMOVW     CX, K3
-	SHRQ      $0x08, CX
-	KMOVW     CX, K4
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	VMOVUPD.Z 128(AX), K3, Z2
-	VMOVUPD.Z 192(AX), K4, Z3
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	VMOVUPD.Z 128(AX), K3, Z6
-	VMOVUPD.Z 192(AX), K4, Z7
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z8
-	VFMADD231PD  Z1, Z1, Z8
-	VFMADD231PD  Z2, Z2, Z8
-	VFMADD231PD  Z3, Z3, Z8
-	VSHUFF64X2   $0x4e, Z8, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMILPD    $0x55, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VMOVSD       X8, hi+88(FP)
-	VMULSD       apart+72(FP), X8, X8
-	VMOVSD       X8, 8(SP)
-	VMULPD       Z0, Z0, Z8
-	VMULPD       Z1, Z1, Z9
-	VFMADD231PD  Z2, Z2, Z8
-	VFMADD231PD  Z3, Z3, Z9
-	VADDPD       Z9, Z8, Z8
-	VSHUFF64X2   $0x4e, Z8, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMILPD    $0x55, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VMOVSD       X8, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z8, K5
-	VMOVSD       (SP), X9
-	VDIVSD       X8, X9, X9
-	VBROADCASTSD X9, Z9
-	VMULPD       Z0, Z4, Z8
-	VMULPD       Z1, Z5, Z10
-	VFMADD231PD  Z2, Z6, Z8
-	VFMADD231PD  Z3, Z7, Z10
-	VADDPD       Z10, Z8, Z8
-	VSHUFF64X2   $0x4e, Z8, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VPERMILPD    $0x55, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VMULPD.Z     Z9, Z8, K5, Z8
-	VMOVSD       X8, 8(AX)
-	VFMSUB231PD  Z8, Z0, Z4
-	VFMSUB231PD  Z8, Z1, Z5
-	VFMSUB231PD  Z8, Z2, Z6
-	VFMSUB231PD  Z8, Z3, Z7
-	VMOVSD       (AX), X0
-	VMOVSD       X0, lo+80(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       8(AX), X0
-	VMOVSD       X0, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	VMOVUPD      Z6, K3, 128(AX)
-	VMOVUPD      Z7, K4, 192(AX)
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VFMADD231PD  Z6, Z6, Z0
-	VFMADD231PD  Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
-	VZEROUPPER
-	RET
-
-// func leastSquaresSmall_2x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_2x4_avx512(SB), NOSPLIT, $16-104
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	KMOVW     CX, K3
-	SHRQ      $0x08, CX
-	KMOVW     CX, K4
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	VMOVUPD.Z 128(AX), K3, Z2
-	VMOVUPD.Z 192(AX), K4, Z3
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	VMOVUPD.Z 128(AX), K3, Z6
-	VMOVUPD.Z 192(AX), K4, Z7
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z8
-	VMOVUPD.Z 64(AX), K2, Z9
-	VMOVUPD.Z 128(AX), K3, Z10
-	VMOVUPD.Z 192(AX), K4, Z11
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z12
-	VFMADD231PD  Z1, Z1, Z12
-	VFMADD231PD  Z2, Z2, Z12
-	VFMADD231PD  Z3, Z3, Z12
-	VMULPD       Z4, Z4, Z13
-	VFMADD231PD  Z5, Z5, Z13
-	VFMADD231PD  Z6, Z6, Z13
-	VFMADD231PD  Z7, Z7, Z13
-	VADDPD       Z13, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VMOVSD       X12, hi+88(FP)
-	VMULSD       apart+72(FP), X12, X12
-	VMOVSD       X12, 8(SP)
-	VMULPD       Z0, Z0, Z12
-	VMULPD       Z1, Z1, Z13
-	VFMADD231PD  Z2, Z2, Z12
-	VFMADD231PD  Z3, Z3, Z13
-	VADDPD       Z13, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z13
-	VADDPD       Z13, Z12, Z12
-	VMOVSD       X12, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z12, K5
-	VMOVSD       (SP), X13
-	VDIVSD       X12, X13, X13
-	VBROADCASTSD X13, Z13
-	VMULPD       Z0, Z4, Z12
-	VMULPD       Z1, Z5, Z14
-	VFMADD231PD  Z2, Z6, Z12
-	VFMADD231PD  Z3, Z7, Z14
-	VADDPD       Z14, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VMULPD.Z     Z13, Z12, K5, Z12
-	VMOVSD       X12, 8(AX)
-	VFNMADD231PD Z12, Z0, Z4
-	VFNMADD231PD Z12, Z1, Z5
-	VFNMADD231PD Z12, Z2, Z6
-	VFNMADD231PD Z12, Z3, Z7
-	VMULPD       Z0, Z8, Z12
-	VMULPD       Z1, Z9, Z14
-	VFMADD231PD  Z2, Z10, Z12
-	VFMADD231PD  Z3, Z11, Z14
-	VADDPD       Z14, Z12, Z12
-	VSHUFF64X2   $0x4e, Z12, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMPD      $0x4e, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VPERMILPD    $0x55, Z12, Z14
-	VADDPD       Z14, Z12, Z12
-	VMULPD.Z     Z13, Z12, K5, Z12
-	VMOVSD       X12, 16(AX)
-	VFNMADD231PD Z12, Z0, Z8
-	VFNMADD231PD Z12, Z1, Z9
-	VFNMADD231PD Z12, Z2, Z10
-	VFNMADD231PD Z12, Z3, Z11
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VFMADD231PD  Z6, Z6, Z0
-	VFMADD231PD  Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 56(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z8, Z0
-	VMULPD       Z5, Z9, Z2
-	VFMADD231PD  Z6, Z10, Z0
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 64(AX)
-	VFMSUB231PD  Z0, Z4, Z8
-	VFMSUB231PD  Z0, Z5, Z9
-	VFMSUB231PD  Z0, Z6, Z10
-	VFMSUB231PD  Z0, Z7, Z11
-	VMOVSD       (AX), X0
-	VMINSD       56(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       64(AX), X0
-	VMOVSD       X0, 8(CX)
-	VMOVSD       16(AX), X1
-	VFNMADD231SD 8(AX), X0, X1
-	VMOVSD       X1, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	VMOVUPD      Z10, K3, 128(AX)
-	VMOVUPD      Z11, K4, 192(AX)
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
-	VFMADD231PD  Z10, Z10, Z0
-	VFMADD231PD  Z11, Z11, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
-	VZEROUPPER
-	RET
-
-// func leastSquaresSmall_3x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_3x4_avx512(SB), NOSPLIT, $16-104
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	KMOVW     CX, K3
-	SHRQ      $0x08, CX
-	KMOVW     CX, K4
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	VMOVUPD.Z 128(AX), K3, Z2
-	VMOVUPD.Z 192(AX), K4, Z3
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	VMOVUPD.Z 128(AX), K3, Z6
-	VMOVUPD.Z 192(AX), K4, Z7
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z8
-	VMOVUPD.Z 64(AX), K2, Z9
-	VMOVUPD.Z 128(AX), K3, Z10
-	VMOVUPD.Z 192(AX), K4, Z11
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z12
-	VMOVUPD.Z 64(AX), K2, Z13
-	VMOVUPD.Z 128(AX), K3, Z14
-	VMOVUPD.Z 192(AX), K4, Z15
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z16
-	VFMADD231PD  Z1, Z1, Z16
-	VFMADD231PD  Z2, Z2, Z16
-	VFMADD231PD  Z3, Z3, Z16
-	VMULPD       Z4, Z4, Z17
-	VFMADD231PD  Z5, Z5, Z17
-	VFMADD231PD  Z6, Z6, Z17
-	VFMADD231PD  Z7, Z7, Z17
-	VMULPD       Z8, Z8, Z18
-	VFMADD231PD  Z9, Z9, Z18
-	VFMADD231PD  Z10, Z10, Z18
-	VFMADD231PD  Z11, Z11, Z18
-	VADDPD       Z18, Z16, Z16
-	VADDPD       Z17, Z16, Z16
-	VSHUFF64X2   $0x4e, Z16, Z16, Z17
-	VADDPD       Z17, Z16, Z16
-	VPERMPD      $0x4e, Z16, Z17
-	VADDPD       Z17, Z16, Z16
-	VPERMILPD    $0x55, Z16, Z17
-	VADDPD       Z17, Z16, Z16
-	VMOVSD       X16, hi+88(FP)
-	VMULSD       apart+72(FP), X16, X16
-	VMOVSD       X16, 8(SP)
-	VMULPD       Z0, Z0, Z16
-	VMULPD       Z1, Z1, Z17
-	VFMADD231PD  Z2, Z2, Z16
-	VFMADD231PD  Z3, Z3, Z17
-	VADDPD       Z17, Z16, Z16
-	VSHUFF64X2   $0x4e, Z16, Z16, Z17
-	VADDPD       Z17, Z16, Z16
-	VPERMPD      $0x4e, Z16, Z17
-	VADDPD       Z17, Z16, Z16
-	VPERMILPD    $0x55, Z16, Z17
-	VADDPD       Z17, Z16, Z16
-	VMOVSD       X16, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z16, K5
-	VMOVSD       (SP), X17
-	VDIVSD       X16, X17, X17
-	VBROADCASTSD X17, Z17
-	VMULPD       Z0, Z4, Z16
-	VMULPD       Z1, Z5, Z18
-	VFMADD231PD  Z2, Z6, Z16
-	VFMADD231PD  Z3, Z7, Z18
-	VADDPD       Z18, Z16, Z16
-	VSHUFF64X2   $0x4e, Z16, Z16, Z18
-	VADDPD       Z18, Z16, Z16
-	VPERMPD      $0x4e, Z16, Z18
-	VADDPD       Z18, Z16, Z16
-	VPERMILPD    $0x55, Z16, Z18
-	VADDPD       Z18, Z16, Z16
-	VMULPD.Z     Z17, Z16, K5, Z16
-	VMOVSD       X16, 8(AX)
-	VFNMADD231PD Z16, Z0, Z4
-	VFNMADD231PD Z16, Z1, Z5
-	VFNMADD231PD Z16, Z2, Z6
-	VFNMADD231PD Z16, Z3, Z7
-	VMULPD       Z0, Z8, Z16
-	VMULPD       Z1, Z9, Z18
-	VFMADD231PD  Z2, Z10, Z16
-	VFMADD231PD  Z3, Z11, Z18
-	VADDPD       Z18, Z16, Z16
-	VSHUFF64X2   $0x4e, Z16, Z16, Z18
-	VADDPD       Z18, Z16, Z16
-	VPERMPD      $0x4e, Z16, Z18
-	VADDPD       Z18, Z16, Z16
-	VPERMILPD    $0x55, Z16, Z18
-	VADDPD       Z18, Z16, Z16
-	VMULPD.Z     Z17, Z16, K5, Z16
-	VMOVSD       X16, 16(AX)
-	VFNMADD231PD Z16, Z0, Z8
-	VFNMADD231PD Z16, Z1, Z9
-	VFNMADD231PD Z16, Z2, Z10
-	VFNMADD231PD Z16, Z3, Z11
-	VMULPD       Z0, Z12, Z16
-	VMULPD       Z1, Z13, Z18
-	VFMADD231PD  Z2, Z14, Z16
-	VFMADD231PD  Z3, Z15, Z18
-	VADDPD       Z18, Z16, Z16
-	VSHUFF64X2   $0x4e, Z16, Z16, Z18
-	VADDPD       Z18, Z16, Z16
-	VPERMPD      $0x4e, Z16, Z18
-	VADDPD       Z18, Z16, Z16
-	VPERMILPD    $0x55, Z16, Z18
-	VADDPD       Z18, Z16, Z16
-	VMULPD.Z     Z17, Z16, K5, Z16
-	VMOVSD       X16, 24(AX)
-	VFNMADD231PD Z16, Z0, Z12
-	VFNMADD231PD Z16, Z1, Z13
-	VFNMADD231PD Z16, Z2, Z14
-	VFNMADD231PD Z16, Z3, Z15
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VFMADD231PD  Z6, Z6, Z0
-	VFMADD231PD  Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 64(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z8, Z0
-	VMULPD       Z5, Z9, Z2
-	VFMADD231PD  Z6, Z10, Z0
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 72(AX)
-	VFNMADD231PD Z0, Z4, Z8
-	VFNMADD231PD Z0, Z5, Z9
-	VFNMADD231PD Z0, Z6, Z10
-	VFNMADD231PD Z0, Z7, Z11
-	VMULPD       Z4, Z12, Z0
-	VMULPD       Z5, Z13, Z2
-	VFMADD231PD  Z6, Z14, Z0
-	VFMADD231PD  Z7, Z15, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 80(AX)
-	VFNMADD231PD Z0, Z4, Z12
-	VFNMADD231PD Z0, Z5, Z13
-	VFNMADD231PD Z0, Z6, Z14
-	VFNMADD231PD Z0, Z7, Z15
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
-	VFMADD231PD  Z10, Z10, Z0
-	VFMADD231PD  Z11, Z11, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 128(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z8, Z12, Z0
-	VMULPD       Z9, Z13, Z2
-	VFMADD231PD  Z10, Z14, Z0
-	VFMADD231PD  Z11, Z15, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 136(AX)
-	VFMSUB231PD  Z0, Z8, Z12
-	VFMSUB231PD  Z0, Z9, Z13
-	VFMSUB231PD  Z0, Z10, Z14
-	VFMSUB231PD  Z0, Z11, Z15
-	VMOVSD       (AX), X0
-	VMINSD       64(AX), X0, X0
-	VMINSD       128(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       136(AX), X0
-	VMOVSD       X0, 16(CX)
-	VMOVSD       80(AX), X1
-	VFNMADD231SD 72(AX), X0, X1
-	VMOVSD       X1, 8(CX)
-	VMOVSD       24(AX), X2
-	VFNMADD231SD 16(AX), X0, X2
-	VFNMADD231SD 8(AX), X1, X2
-	VMOVSD       X2, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD      Z13, K2, 64(AX)
-	VMOVUPD      Z14, K3, 128(AX)
-	VMOVUPD      Z15, K4, 192(AX)
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
-	VFMADD231PD  Z14, Z14, Z0
-	VFMADD231PD  Z15, Z15, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
-	VZEROUPPER
-	RET
-
-// func leastSquaresSmall_4x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_4x4_avx512(SB), NOSPLIT, $16-104
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	KMOVW     CX, K3
-	SHRQ      $0x08, CX
-	KMOVW     CX, K4
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	VMOVUPD.Z 128(AX), K3, Z2
-	VMOVUPD.Z 192(AX), K4, Z3
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	VMOVUPD.Z 128(AX), K3, Z6
-	VMOVUPD.Z 192(AX), K4, Z7
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z8
-	VMOVUPD.Z 64(AX), K2, Z9
-	VMOVUPD.Z 128(AX), K3, Z10
-	VMOVUPD.Z 192(AX), K4, Z11
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z12
-	VMOVUPD.Z 64(AX), K2, Z13
-	VMOVUPD.Z 128(AX), K3, Z14
-	VMOVUPD.Z 192(AX), K4, Z15
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z16
-	VMOVUPD.Z 64(AX), K2, Z17
-	VMOVUPD.Z 128(AX), K3, Z18
-	VMOVUPD.Z 192(AX), K4, Z19
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z20
-	VFMADD231PD  Z1, Z1, Z20
-	VFMADD231PD  Z2, Z2, Z20
-	VFMADD231PD  Z3, Z3, Z20
-	VMULPD       Z4, Z4, Z21
-	VFMADD231PD  Z5, Z5, Z21
-	VFMADD231PD  Z6, Z6, Z21
-	VFMADD231PD  Z7, Z7, Z21
-	VMULPD       Z8, Z8, Z22
-	VFMADD231PD  Z9, Z9, Z22
-	VFMADD231PD  Z10, Z10, Z22
-	VFMADD231PD  Z11, Z11, Z22
-	VMULPD       Z12, Z12, Z23
-	VFMADD231PD  Z13, Z13, Z23
-	VFMADD231PD  Z14, Z14, Z23
-	VFMADD231PD  Z15, Z15, Z23
-	VADDPD       Z23, Z20, Z20
-	VADDPD       Z22, Z21, Z21
-	VADDPD       Z21, Z20, Z20
-	VSHUFF64X2   $0x4e, Z20, Z20, Z21
-	VADDPD       Z21, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z21
-	VADDPD       Z21, Z20, Z20
-	VPERMILPD    $0x55, Z20, Z21
-	VADDPD       Z21, Z20, Z20
-	VMOVSD       X20, hi+88(FP)
-	VMULSD       apart+72(FP), X20, X20
-	VMOVSD       X20, 8(SP)
-	VMULPD       Z0, Z0, Z20
-	VMULPD       Z1, Z1, Z21
-	VFMADD231PD  Z2, Z2, Z20
-	VFMADD231PD  Z3, Z3, Z21
-	VADDPD       Z21, Z20, Z20
-	VSHUFF64X2   $0x4e, Z20, Z20, Z21
-	VADDPD       Z21, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z21
-	VADDPD       Z21, Z20, Z20
-	VPERMILPD    $0x55, Z20, Z21
-	VADDPD       Z21, Z20, Z20
-	VMOVSD       X20, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z20, K5
-	VMOVSD       (SP), X21
-	VDIVSD       X20, X21, X21
-	VBROADCASTSD X21, Z21
-	VMULPD       Z0, Z4, Z20
-	VMULPD       Z1, Z5, Z22
-	VFMADD231PD  Z2, Z6, Z20
-	VFMADD231PD  Z3, Z7, Z22
-	VADDPD       Z22, Z20, Z20
-	VSHUFF64X2   $0x4e, Z20, Z20, Z22
-	VADDPD       Z22, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z22
-	VADDPD       Z22, Z20, Z20
-	VPERMILPD    $0x55, Z20, Z22
-	VADDPD       Z22, Z20, Z20
-	VMULPD.Z     Z21, Z20, K5, Z20
-	VMOVSD       X20, 8(AX)
-	VFNMADD231PD Z20, Z0, Z4
-	VFNMADD231PD Z20, Z1, Z5
-	VFNMADD231PD Z20, Z2, Z6
-	VFNMADD231PD Z20, Z3, Z7
-	VMULPD       Z0, Z8, Z20
-	VMULPD       Z1, Z9, Z22
-	VFMADD231PD  Z2, Z10, Z20
-	VFMADD231PD  Z3, Z11, Z22
-	VADDPD       Z22, Z20, Z20
-	VSHUFF64X2   $0x4e, Z20, Z20, Z22
-	VADDPD       Z22, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z22
-	VADDPD       Z22, Z20, Z20
-	VPERMILPD    $0x55, Z20, Z22
-	VADDPD       Z22, Z20, Z20
-	VMULPD.Z     Z21, Z20, K5, Z20
-	VMOVSD       X20, 16(AX)
-	VFNMADD231PD Z20, Z0, Z8
-	VFNMADD231PD Z20, Z1, Z9
-	VFNMADD231PD Z20, Z2, Z10
-	VFNMADD231PD Z20, Z3, Z11
-	VMULPD       Z0, Z12, Z20
-	VMULPD       Z1, Z13, Z22
-	VFMADD231PD  Z2, Z14, Z20
-	VFMADD231PD  Z3, Z15, Z22
-	VADDPD       Z22, Z20, Z20
-	VSHUFF64X2   $0x4e, Z20, Z20, Z22
-	VADDPD       Z22, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z22
-	VADDPD       Z22, Z20, Z20
-	VPERMILPD    $0x55, Z20, Z22
-	VADDPD       Z22, Z20, Z20
-	VMULPD.Z     Z21, Z20, K5, Z20
-	VMOVSD       X20, 24(AX)
-	VFNMADD231PD Z20, Z0, Z12
-	VFNMADD231PD Z20, Z1, Z13
-	VFNMADD231PD Z20, Z2, Z14
-	VFNMADD231PD Z20, Z3, Z15
-	VMULPD       Z0, Z16, Z20
-	VMULPD       Z1, Z17, Z22
-	VFMADD231PD  Z2, Z18, Z20
-	VFMADD231PD  Z3, Z19, Z22
-	VADDPD       Z22, Z20, Z20
-	VSHUFF64X2   $0x4e, Z20, Z20, Z22
-	VADDPD       Z22, Z20, Z20
-	VPERMPD      $0x4e, Z20, Z22
-	VADDPD       Z22, Z20, Z20
-	VPERMILPD    $0x55, Z20, Z22
-	VADDPD       Z22, Z20, Z20
-	VMULPD.Z     Z21, Z20, K5, Z20
-	VMOVSD       X20, 32(AX)
-	VFNMADD231PD Z20, Z0, Z16
-	VFNMADD231PD Z20, Z1, Z17
-	VFNMADD231PD Z20, Z2, Z18
-	VFNMADD231PD Z20, Z3, Z19
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VFMADD231PD  Z6, Z6, Z0
-	VFMADD231PD  Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 72(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z8, Z0
-	VMULPD       Z5, Z9, Z2
-	VFMADD231PD  Z6, Z10, Z0
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 80(AX)
-	VFNMADD231PD Z0, Z4, Z8
-	VFNMADD231PD Z0, Z5, Z9
-	VFNMADD231PD Z0, Z6, Z10
-	VFNMADD231PD Z0, Z7, Z11
-	VMULPD       Z4, Z12, Z0
-	VMULPD       Z5, Z13, Z2
-	VFMADD231PD  Z6, Z14, Z0
-	VFMADD231PD  Z7, Z15, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 88(AX)
-	VFNMADD231PD Z0, Z4, Z12
-	VFNMADD231PD Z0, Z5, Z13
-	VFNMADD231PD Z0, Z6, Z14
-	VFNMADD231PD Z0, Z7, Z15
-	VMULPD       Z4, Z16, Z0
-	VMULPD       Z5, Z17, Z2
-	VFMADD231PD  Z6, Z18, Z0
-	VFMADD231PD  Z7, Z19, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 96(AX)
-	VFNMADD231PD Z0, Z4, Z16
-	VFNMADD231PD Z0, Z5, Z17
-	VFNMADD231PD Z0, Z6, Z18
-	VFNMADD231PD Z0, Z7, Z19
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
-	VFMADD231PD  Z10, Z10, Z0
-	VFMADD231PD  Z11, Z11, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 144(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z8, Z12, Z0
-	VMULPD       Z9, Z13, Z2
-	VFMADD231PD  Z10, Z14, Z0
-	VFMADD231PD  Z11, Z15, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 152(AX)
-	VFNMADD231PD Z0, Z8, Z12
-	VFNMADD231PD Z0, Z9, Z13
-	VFNMADD231PD Z0, Z10, Z14
-	VFNMADD231PD Z0, Z11, Z15
-	VMULPD       Z8, Z16, Z0
-	VMULPD       Z9, Z17, Z2
-	VFMADD231PD  Z10, Z18, Z0
-	VFMADD231PD  Z11, Z19, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 160(AX)
-	VFNMADD231PD Z0, Z8, Z16
-	VFNMADD231PD Z0, Z9, Z17
-	VFNMADD231PD Z0, Z10, Z18
-	VFNMADD231PD Z0, Z11, Z19
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
-	VFMADD231PD  Z14, Z14, Z0
-	VFMADD231PD  Z15, Z15, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 216(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z12, Z16, Z0
-	VMULPD       Z13, Z17, Z2
-	VFMADD231PD  Z14, Z18, Z0
-	VFMADD231PD  Z15, Z19, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 224(AX)
-	VFMSUB231PD  Z0, Z12, Z16
-	VFMSUB231PD  Z0, Z13, Z17
-	VFMSUB231PD  Z0, Z14, Z18
-	VFMSUB231PD  Z0, Z15, Z19
-	VMOVSD       (AX), X0
-	VMINSD       72(AX), X0, X0
-	VMINSD       144(AX), X0, X0
-	VMINSD       216(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       224(AX), X0
-	VMOVSD       X0, 24(CX)
-	VMOVSD       160(AX), X1
-	VFNMADD231SD 152(AX), X0, X1
-	VMOVSD       X1, 16(CX)
-	VMOVSD       96(AX), X2
-	VFNMADD231SD 88(AX), X0, X2
-	VFNMADD231SD 80(AX), X1, X2
-	VMOVSD       X2, 8(CX)
-	VMOVSD       32(AX), X3
-	VFNMADD231SD 24(AX), X0, X3
-	VFNMADD231SD 16(AX), X1, X3
-	VFNMADD231SD 8(AX), X2, X3
-	VMOVSD       X3, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD      Z17, K2, 64(AX)
-	VMOVUPD      Z18, K3, 128(AX)
-	VMOVUPD      Z19, K4, 192(AX)
-	VMULPD       Z16, Z16, Z0
-	VMULPD       Z17, Z17, Z1
-	VFMADD231PD  Z18, Z18, Z0
-	VFMADD231PD  Z19, Z19, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
-	VZEROUPPER
-	RET
-
-// func leastSquaresSmall_5x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_5x4_avx512(SB), NOSPLIT, $16-104
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	KMOVW     CX, K3
-	SHRQ      $0x08, CX
-	KMOVW     CX, K4
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	VMOVUPD.Z 128(AX), K3, Z2
-	VMOVUPD.Z 192(AX), K4, Z3
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	VMOVUPD.Z 128(AX), K3, Z6
-	VMOVUPD.Z 192(AX), K4, Z7
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z8
-	VMOVUPD.Z 64(AX), K2, Z9
-	VMOVUPD.Z 128(AX), K3, Z10
-	VMOVUPD.Z 192(AX), K4, Z11
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z12
-	VMOVUPD.Z 64(AX), K2, Z13
-	VMOVUPD.Z 128(AX), K3, Z14
-	VMOVUPD.Z 192(AX), K4, Z15
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z16
-	VMOVUPD.Z 64(AX), K2, Z17
-	VMOVUPD.Z 128(AX), K3, Z18
-	VMOVUPD.Z 192(AX), K4, Z19
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z20
-	VMOVUPD.Z 64(AX), K2, Z21
-	VMOVUPD.Z 128(AX), K3, Z22
-	VMOVUPD.Z 192(AX), K4, Z23
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z24
-	VFMADD231PD  Z1, Z1, Z24
-	VFMADD231PD  Z2, Z2, Z24
-	VFMADD231PD  Z3, Z3, Z24
-	VMULPD       Z4, Z4, Z25
-	VFMADD231PD  Z5, Z5, Z25
-	VFMADD231PD  Z6, Z6, Z25
-	VFMADD231PD  Z7, Z7, Z25
-	VMULPD       Z8, Z8, Z26
-	VFMADD231PD  Z9, Z9, Z26
-	VFMADD231PD  Z10, Z10, Z26
-	VFMADD231PD  Z11, Z11, Z26
-	VMULPD       Z12, Z12, Z27
-	VFMADD231PD  Z13, Z13, Z27
-	VFMADD231PD  Z14, Z14, Z27
-	VFMADD231PD  Z15, Z15, Z27
-	VFMADD231PD  Z16, Z16, Z24
-	VFMADD231PD  Z17, Z17, Z24
-	VFMADD231PD  Z18, Z18, Z24
-	VFMADD231PD  Z19, Z19, Z24
-	VADDPD       Z27, Z24, Z24
-	VADDPD       Z26, Z25, Z25
-	VADDPD       Z25, Z24, Z24
-	VSHUFF64X2   $0x4e, Z24, Z24, Z25
-	VADDPD       Z25, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z25
-	VADDPD       Z25, Z24, Z24
-	VPERMILPD    $0x55, Z24, Z25
-	VADDPD       Z25, Z24, Z24
-	VMOVSD       X24, hi+88(FP)
-	VMULSD       apart+72(FP), X24, X24
-	VMOVSD       X24, 8(SP)
-	VMULPD       Z0, Z0, Z24
-	VMULPD       Z1, Z1, Z25
-	VFMADD231PD  Z2, Z2, Z24
-	VFMADD231PD  Z3, Z3, Z25
-	VADDPD       Z25, Z24, Z24
-	VSHUFF64X2   $0x4e, Z24, Z24, Z25
-	VADDPD       Z25, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z25
-	VADDPD       Z25, Z24, Z24
-	VPERMILPD    $0x55, Z24, Z25
-	VADDPD       Z25, Z24, Z24
-	VMOVSD       X24, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z24, K5
-	VMOVSD       (SP), X25
-	VDIVSD       X24, X25, X25
-	VBROADCASTSD X25, Z25
-	VMULPD       Z0, Z4, Z24
-	VMULPD       Z1, Z5, Z26
-	VFMADD231PD  Z2, Z6, Z24
-	VFMADD231PD  Z3, Z7, Z26
-	VADDPD       Z26, Z24, Z24
-	VSHUFF64X2   $0x4e, Z24, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VPERMILPD    $0x55, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VMULPD.Z     Z25, Z24, K5, Z24
-	VMOVSD       X24, 8(AX)
-	VFNMADD231PD Z24, Z0, Z4
-	VFNMADD231PD Z24, Z1, Z5
-	VFNMADD231PD Z24, Z2, Z6
-	VFNMADD231PD Z24, Z3, Z7
-	VMULPD       Z0, Z8, Z24
-	VMULPD       Z1, Z9, Z26
-	VFMADD231PD  Z2, Z10, Z24
-	VFMADD231PD  Z3, Z11, Z26
-	VADDPD       Z26, Z24, Z24
-	VSHUFF64X2   $0x4e, Z24, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VPERMILPD    $0x55, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VMULPD.Z     Z25, Z24, K5, Z24
-	VMOVSD       X24, 16(AX)
-	VFNMADD231PD Z24, Z0, Z8
-	VFNMADD231PD Z24, Z1, Z9
-	VFNMADD231PD Z24, Z2, Z10
-	VFNMADD231PD Z24, Z3, Z11
-	VMULPD       Z0, Z12, Z24
-	VMULPD       Z1, Z13, Z26
-	VFMADD231PD  Z2, Z14, Z24
-	VFMADD231PD  Z3, Z15, Z26
-	VADDPD       Z26, Z24, Z24
-	VSHUFF64X2   $0x4e, Z24, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VPERMILPD    $0x55, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VMULPD.Z     Z25, Z24, K5, Z24
-	VMOVSD       X24, 24(AX)
-	VFNMADD231PD Z24, Z0, Z12
-	VFNMADD231PD Z24, Z1, Z13
-	VFNMADD231PD Z24, Z2, Z14
-	VFNMADD231PD Z24, Z3, Z15
-	VMULPD       Z0, Z16, Z24
-	VMULPD       Z1, Z17, Z26
-	VFMADD231PD  Z2, Z18, Z24
-	VFMADD231PD  Z3, Z19, Z26
-	VADDPD       Z26, Z24, Z24
-	VSHUFF64X2   $0x4e, Z24, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VPERMILPD    $0x55, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VMULPD.Z     Z25, Z24, K5, Z24
-	VMOVSD       X24, 32(AX)
-	VFNMADD231PD Z24, Z0, Z16
-	VFNMADD231PD Z24, Z1, Z17
-	VFNMADD231PD Z24, Z2, Z18
-	VFNMADD231PD Z24, Z3, Z19
-	VMULPD       Z0, Z20, Z24
-	VMULPD       Z1, Z21, Z26
-	VFMADD231PD  Z2, Z22, Z24
-	VFMADD231PD  Z3, Z23, Z26
-	VADDPD       Z26, Z24, Z24
-	VSHUFF64X2   $0x4e, Z24, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VPERMPD      $0x4e, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VPERMILPD    $0x55, Z24, Z26
-	VADDPD       Z26, Z24, Z24
-	VMULPD.Z     Z25, Z24, K5, Z24
-	VMOVSD       X24, 40(AX)
-	VFNMADD231PD Z24, Z0, Z20
-	VFNMADD231PD Z24, Z1, Z21
-	VFNMADD231PD Z24, Z2, Z22
-	VFNMADD231PD Z24, Z3, Z23
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VFMADD231PD  Z6, Z6, Z0
-	VFMADD231PD  Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 80(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z8, Z0
-	VMULPD       Z5, Z9, Z2
-	VFMADD231PD  Z6, Z10, Z0
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 88(AX)
-	VFNMADD231PD Z0, Z4, Z8
-	VFNMADD231PD Z0, Z5, Z9
-	VFNMADD231PD Z0, Z6, Z10
-	VFNMADD231PD Z0, Z7, Z11
-	VMULPD       Z4, Z12, Z0
-	VMULPD       Z5, Z13, Z2
-	VFMADD231PD  Z6, Z14, Z0
-	VFMADD231PD  Z7, Z15, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 96(AX)
-	VFNMADD231PD Z0, Z4, Z12
-	VFNMADD231PD Z0, Z5, Z13
-	VFNMADD231PD Z0, Z6, Z14
-	VFNMADD231PD Z0, Z7, Z15
-	VMULPD       Z4, Z16, Z0
-	VMULPD       Z5, Z17, Z2
-	VFMADD231PD  Z6, Z18, Z0
-	VFMADD231PD  Z7, Z19, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 104(AX)
-	VFNMADD231PD Z0, Z4, Z16
-	VFNMADD231PD Z0, Z5, Z17
-	VFNMADD231PD Z0, Z6, Z18
-	VFNMADD231PD Z0, Z7, Z19
-	VMULPD       Z4, Z20, Z0
-	VMULPD       Z5, Z21, Z2
-	VFMADD231PD  Z6, Z22, Z0
-	VFMADD231PD  Z7, Z23, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 112(AX)
-	VFNMADD231PD Z0, Z4, Z20
-	VFNMADD231PD Z0, Z5, Z21
-	VFNMADD231PD Z0, Z6, Z22
-	VFNMADD231PD Z0, Z7, Z23
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
-	VFMADD231PD  Z10, Z10, Z0
-	VFMADD231PD  Z11, Z11, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 160(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z8, Z12, Z0
-	VMULPD       Z9, Z13, Z2
-	VFMADD231PD  Z10, Z14, Z0
-	VFMADD231PD  Z11, Z15, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 168(AX)
-	VFNMADD231PD Z0, Z8, Z12
-	VFNMADD231PD Z0, Z9, Z13
-	VFNMADD231PD Z0, Z10, Z14
-	VFNMADD231PD Z0, Z11, Z15
-	VMULPD       Z8, Z16, Z0
-	VMULPD       Z9, Z17, Z2
-	VFMADD231PD  Z10, Z18, Z0
-	VFMADD231PD  Z11, Z19, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 176(AX)
-	VFNMADD231PD Z0, Z8, Z16
-	VFNMADD231PD Z0, Z9, Z17
-	VFNMADD231PD Z0, Z10, Z18
-	VFNMADD231PD Z0, Z11, Z19
-	VMULPD       Z8, Z20, Z0
-	VMULPD       Z9, Z21, Z2
-	VFMADD231PD  Z10, Z22, Z0
-	VFMADD231PD  Z11, Z23, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 184(AX)
-	VFNMADD231PD Z0, Z8, Z20
-	VFNMADD231PD Z0, Z9, Z21
-	VFNMADD231PD Z0, Z10, Z22
-	VFNMADD231PD Z0, Z11, Z23
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
-	VFMADD231PD  Z14, Z14, Z0
-	VFMADD231PD  Z15, Z15, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 240(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z12, Z16, Z0
-	VMULPD       Z13, Z17, Z2
-	VFMADD231PD  Z14, Z18, Z0
-	VFMADD231PD  Z15, Z19, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 248(AX)
-	VFNMADD231PD Z0, Z12, Z16
-	VFNMADD231PD Z0, Z13, Z17
-	VFNMADD231PD Z0, Z14, Z18
-	VFNMADD231PD Z0, Z15, Z19
-	VMULPD       Z12, Z20, Z0
-	VMULPD       Z13, Z21, Z2
-	VFMADD231PD  Z14, Z22, Z0
-	VFMADD231PD  Z15, Z23, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 256(AX)
-	VFNMADD231PD Z0, Z12, Z20
-	VFNMADD231PD Z0, Z13, Z21
-	VFNMADD231PD Z0, Z14, Z22
-	VFNMADD231PD Z0, Z15, Z23
-	VMULPD       Z16, Z16, Z0
-	VMULPD       Z17, Z17, Z1
-	VFMADD231PD  Z18, Z18, Z0
-	VFMADD231PD  Z19, Z19, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 320(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z16, Z20, Z0
-	VMULPD       Z17, Z21, Z2
-	VFMADD231PD  Z18, Z22, Z0
-	VFMADD231PD  Z19, Z23, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 328(AX)
-	VFMSUB231PD  Z0, Z16, Z20
-	VFMSUB231PD  Z0, Z17, Z21
-	VFMSUB231PD  Z0, Z18, Z22
-	VFMSUB231PD  Z0, Z19, Z23
-	VMOVSD       (AX), X0
-	VMINSD       80(AX), X0, X0
-	VMINSD       160(AX), X0, X0
-	VMINSD       240(AX), X0, X0
-	VMINSD       320(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       328(AX), X0
-	VMOVSD       X0, 32(CX)
-	VMOVSD       256(AX), X1
-	VFNMADD231SD 248(AX), X0, X1
-	VMOVSD       X1, 24(CX)
-	VMOVSD       184(AX), X2
-	VFNMADD231SD 176(AX), X0, X2
-	VFNMADD231SD 168(AX), X1, X2
-	VMOVSD       X2, 16(CX)
-	VMOVSD       112(AX), X3
-	VFNMADD231SD 104(AX), X0, X3
-	VFNMADD231SD 96(AX), X1, X3
-	VFNMADD231SD 88(AX), X2, X3
-	VMOVSD       X3, 8(CX)
-	VMOVSD       40(AX), X4
-	VFNMADD231SD 32(AX), X0, X4
-	VFNMADD231SD 24(AX), X1, X4
-	VFNMADD231SD 16(AX), X2, X4
-	VFNMADD231SD 8(AX), X3, X4
-	VMOVSD       X4, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z20, K1, (AX)
-	VMOVUPD      Z21, K2, 64(AX)
-	VMOVUPD      Z22, K3, 128(AX)
-	VMOVUPD      Z23, K4, 192(AX)
-	VMULPD       Z20, Z20, Z0
-	VMULPD       Z21, Z21, Z1
-	VFMADD231PD  Z22, Z22, Z0
-	VFMADD231PD  Z23, Z23, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
-	VZEROUPPER
-	RET
-
-// func leastSquaresSmall_6x4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquaresSmall_6x4_avx512(SB), NOSPLIT, $16-104
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	KMOVW     CX, K3
-	SHRQ      $0x08, CX
-	KMOVW     CX, K4
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	VMOVUPD.Z 128(AX), K3, Z2
-	VMOVUPD.Z 192(AX), K4, Z3
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	VMOVUPD.Z 128(AX), K3, Z6
-	VMOVUPD.Z 192(AX), K4, Z7
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z8
-	VMOVUPD.Z 64(AX), K2, Z9
-	VMOVUPD.Z 128(AX), K3, Z10
-	VMOVUPD.Z 192(AX), K4, Z11
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z12
-	VMOVUPD.Z 64(AX), K2, Z13
-	VMOVUPD.Z 128(AX), K3, Z14
-	VMOVUPD.Z 192(AX), K4, Z15
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z16
-	VMOVUPD.Z 64(AX), K2, Z17
-	VMOVUPD.Z 128(AX), K3, Z18
-	VMOVUPD.Z 192(AX), K4, Z19
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z20
-	VMOVUPD.Z 64(AX), K2, Z21
-	VMOVUPD.Z 128(AX), K3, Z22
-	VMOVUPD.Z 192(AX), K4, Z23
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z24
-	VMOVUPD.Z 64(AX), K2, Z25
-	VMOVUPD.Z 128(AX), K3, Z26
-	VMOVUPD.Z 192(AX), K4, Z27
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z28
-	VFMADD231PD  Z1, Z1, Z28
-	VFMADD231PD  Z2, Z2, Z28
-	VFMADD231PD  Z3, Z3, Z28
-	VMULPD       Z4, Z4, Z29
-	VFMADD231PD  Z5, Z5, Z29
-	VFMADD231PD  Z6, Z6, Z29
-	VFMADD231PD  Z7, Z7, Z29
-	VMULPD       Z8, Z8, Z30
-	VFMADD231PD  Z9, Z9, Z30
-	VFMADD231PD  Z10, Z10, Z30
-	VFMADD231PD  Z11, Z11, Z30
-	VMULPD       Z12, Z12, Z31
-	VFMADD231PD  Z13, Z13, Z31
-	VFMADD231PD  Z14, Z14, Z31
-	VFMADD231PD  Z15, Z15, Z31
-	VFMADD231PD  Z16, Z16, Z28
-	VFMADD231PD  Z17, Z17, Z28
-	VFMADD231PD  Z18, Z18, Z28
-	VFMADD231PD  Z19, Z19, Z28
-	VFMADD231PD  Z20, Z20, Z29
-	VFMADD231PD  Z21, Z21, Z29
-	VFMADD231PD  Z22, Z22, Z29
-	VFMADD231PD  Z23, Z23, Z29
-	VADDPD       Z31, Z28, Z28
-	VADDPD       Z30, Z29, Z29
-	VADDPD       Z29, Z28, Z28
-	VSHUFF64X2   $0x4e, Z28, Z28, Z29
-	VADDPD       Z29, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z29
-	VADDPD       Z29, Z28, Z28
-	VPERMILPD    $0x55, Z28, Z29
-	VADDPD       Z29, Z28, Z28
-	VMOVSD       X28, hi+88(FP)
-	VMULSD       apart+72(FP), X28, X28
-	VMOVSD       X28, 8(SP)
-	VMULPD       Z0, Z0, Z28
-	VMULPD       Z1, Z1, Z29
-	VFMADD231PD  Z2, Z2, Z28
-	VFMADD231PD  Z3, Z3, Z29
-	VADDPD       Z29, Z28, Z28
-	VSHUFF64X2   $0x4e, Z28, Z28, Z29
-	VADDPD       Z29, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z29
-	VADDPD       Z29, Z28, Z28
-	VPERMILPD    $0x55, Z28, Z29
-	VADDPD       Z29, Z28, Z28
-	VMOVSD       X28, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z28, K5
-	VMOVSD       (SP), X29
-	VDIVSD       X28, X29, X29
-	VBROADCASTSD X29, Z29
-	VMULPD       Z0, Z4, Z28
-	VMULPD       Z1, Z5, Z30
-	VFMADD231PD  Z2, Z6, Z28
-	VFMADD231PD  Z3, Z7, Z30
-	VADDPD       Z30, Z28, Z28
-	VSHUFF64X2   $0x4e, Z28, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VPERMILPD    $0x55, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VMULPD.Z     Z29, Z28, K5, Z28
-	VMOVSD       X28, 8(AX)
-	VFNMADD231PD Z28, Z0, Z4
-	VFNMADD231PD Z28, Z1, Z5
-	VFNMADD231PD Z28, Z2, Z6
-	VFNMADD231PD Z28, Z3, Z7
-	VMULPD       Z0, Z8, Z28
-	VMULPD       Z1, Z9, Z30
-	VFMADD231PD  Z2, Z10, Z28
-	VFMADD231PD  Z3, Z11, Z30
-	VADDPD       Z30, Z28, Z28
-	VSHUFF64X2   $0x4e, Z28, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VPERMILPD    $0x55, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VMULPD.Z     Z29, Z28, K5, Z28
-	VMOVSD       X28, 16(AX)
-	VFNMADD231PD Z28, Z0, Z8
-	VFNMADD231PD Z28, Z1, Z9
-	VFNMADD231PD Z28, Z2, Z10
-	VFNMADD231PD Z28, Z3, Z11
-	VMULPD       Z0, Z12, Z28
-	VMULPD       Z1, Z13, Z30
-	VFMADD231PD  Z2, Z14, Z28
-	VFMADD231PD  Z3, Z15, Z30
-	VADDPD       Z30, Z28, Z28
-	VSHUFF64X2   $0x4e, Z28, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VPERMILPD    $0x55, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VMULPD.Z     Z29, Z28, K5, Z28
-	VMOVSD       X28, 24(AX)
-	VFNMADD231PD Z28, Z0, Z12
-	VFNMADD231PD Z28, Z1, Z13
-	VFNMADD231PD Z28, Z2, Z14
-	VFNMADD231PD Z28, Z3, Z15
-	VMULPD       Z0, Z16, Z28
-	VMULPD       Z1, Z17, Z30
-	VFMADD231PD  Z2, Z18, Z28
-	VFMADD231PD  Z3, Z19, Z30
-	VADDPD       Z30, Z28, Z28
-	VSHUFF64X2   $0x4e, Z28, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VPERMILPD    $0x55, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VMULPD.Z     Z29, Z28, K5, Z28
-	VMOVSD       X28, 32(AX)
-	VFNMADD231PD Z28, Z0, Z16
-	VFNMADD231PD Z28, Z1, Z17
-	VFNMADD231PD Z28, Z2, Z18
-	VFNMADD231PD Z28, Z3, Z19
-	VMULPD       Z0, Z20, Z28
-	VMULPD       Z1, Z21, Z30
-	VFMADD231PD  Z2, Z22, Z28
-	VFMADD231PD  Z3, Z23, Z30
-	VADDPD       Z30, Z28, Z28
-	VSHUFF64X2   $0x4e, Z28, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VPERMILPD    $0x55, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VMULPD.Z     Z29, Z28, K5, Z28
-	VMOVSD       X28, 40(AX)
-	VFNMADD231PD Z28, Z0, Z20
-	VFNMADD231PD Z28, Z1, Z21
-	VFNMADD231PD Z28, Z2, Z22
-	VFNMADD231PD Z28, Z3, Z23
-	VMULPD       Z0, Z24, Z28
-	VMULPD       Z1, Z25, Z30
-	VFMADD231PD  Z2, Z26, Z28
-	VFMADD231PD  Z3, Z27, Z30
-	VADDPD       Z30, Z28, Z28
-	VSHUFF64X2   $0x4e, Z28, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VPERMPD      $0x4e, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VPERMILPD    $0x55, Z28, Z30
-	VADDPD       Z30, Z28, Z28
-	VMULPD.Z     Z29, Z28, K5, Z28
-	VMOVSD       X28, 48(AX)
-	VFNMADD231PD Z28, Z0, Z24
-	VFNMADD231PD Z28, Z1, Z25
-	VFNMADD231PD Z28, Z2, Z26
-	VFNMADD231PD Z28, Z3, Z27
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VFMADD231PD  Z6, Z6, Z0
-	VFMADD231PD  Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 88(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z8, Z0
-	VMULPD       Z5, Z9, Z2
-	VFMADD231PD  Z6, Z10, Z0
-	VFMADD231PD  Z7, Z11, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 96(AX)
-	VFNMADD231PD Z0, Z4, Z8
-	VFNMADD231PD Z0, Z5, Z9
-	VFNMADD231PD Z0, Z6, Z10
-	VFNMADD231PD Z0, Z7, Z11
-	VMULPD       Z4, Z12, Z0
-	VMULPD       Z5, Z13, Z2
-	VFMADD231PD  Z6, Z14, Z0
-	VFMADD231PD  Z7, Z15, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 104(AX)
-	VFNMADD231PD Z0, Z4, Z12
-	VFNMADD231PD Z0, Z5, Z13
-	VFNMADD231PD Z0, Z6, Z14
-	VFNMADD231PD Z0, Z7, Z15
-	VMULPD       Z4, Z16, Z0
-	VMULPD       Z5, Z17, Z2
-	VFMADD231PD  Z6, Z18, Z0
-	VFMADD231PD  Z7, Z19, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 112(AX)
-	VFNMADD231PD Z0, Z4, Z16
-	VFNMADD231PD Z0, Z5, Z17
-	VFNMADD231PD Z0, Z6, Z18
-	VFNMADD231PD Z0, Z7, Z19
-	VMULPD       Z4, Z20, Z0
-	VMULPD       Z5, Z21, Z2
-	VFMADD231PD  Z6, Z22, Z0
-	VFMADD231PD  Z7, Z23, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 120(AX)
-	VFNMADD231PD Z0, Z4, Z20
-	VFNMADD231PD Z0, Z5, Z21
-	VFNMADD231PD Z0, Z6, Z22
-	VFNMADD231PD Z0, Z7, Z23
-	VMULPD       Z4, Z24, Z0
-	VMULPD       Z5, Z25, Z2
-	VFMADD231PD  Z6, Z26, Z0
-	VFMADD231PD  Z7, Z27, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 128(AX)
-	VFNMADD231PD Z0, Z4, Z24
-	VFNMADD231PD Z0, Z5, Z25
-	VFNMADD231PD Z0, Z6, Z26
-	VFNMADD231PD Z0, Z7, Z27
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
-	VFMADD231PD  Z10, Z10, Z0
-	VFMADD231PD  Z11, Z11, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 176(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z8, Z12, Z0
-	VMULPD       Z9, Z13, Z2
-	VFMADD231PD  Z10, Z14, Z0
-	VFMADD231PD  Z11, Z15, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 184(AX)
-	VFNMADD231PD Z0, Z8, Z12
-	VFNMADD231PD Z0, Z9, Z13
-	VFNMADD231PD Z0, Z10, Z14
-	VFNMADD231PD Z0, Z11, Z15
-	VMULPD       Z8, Z16, Z0
-	VMULPD       Z9, Z17, Z2
-	VFMADD231PD  Z10, Z18, Z0
-	VFMADD231PD  Z11, Z19, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 192(AX)
-	VFNMADD231PD Z0, Z8, Z16
-	VFNMADD231PD Z0, Z9, Z17
-	VFNMADD231PD Z0, Z10, Z18
-	VFNMADD231PD Z0, Z11, Z19
-	VMULPD       Z8, Z20, Z0
-	VMULPD       Z9, Z21, Z2
-	VFMADD231PD  Z10, Z22, Z0
-	VFMADD231PD  Z11, Z23, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 200(AX)
-	VFNMADD231PD Z0, Z8, Z20
-	VFNMADD231PD Z0, Z9, Z21
-	VFNMADD231PD Z0, Z10, Z22
-	VFNMADD231PD Z0, Z11, Z23
-	VMULPD       Z8, Z24, Z0
-	VMULPD       Z9, Z25, Z2
-	VFMADD231PD  Z10, Z26, Z0
-	VFMADD231PD  Z11, Z27, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 208(AX)
-	VFNMADD231PD Z0, Z8, Z24
-	VFNMADD231PD Z0, Z9, Z25
-	VFNMADD231PD Z0, Z10, Z26
-	VFNMADD231PD Z0, Z11, Z27
-	VMULPD       Z12, Z12, Z0
-	VMULPD       Z13, Z13, Z1
-	VFMADD231PD  Z14, Z14, Z0
-	VFMADD231PD  Z15, Z15, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 264(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z12, Z16, Z0
-	VMULPD       Z13, Z17, Z2
-	VFMADD231PD  Z14, Z18, Z0
-	VFMADD231PD  Z15, Z19, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 272(AX)
-	VFNMADD231PD Z0, Z12, Z16
-	VFNMADD231PD Z0, Z13, Z17
-	VFNMADD231PD Z0, Z14, Z18
-	VFNMADD231PD Z0, Z15, Z19
-	VMULPD       Z12, Z20, Z0
-	VMULPD       Z13, Z21, Z2
-	VFMADD231PD  Z14, Z22, Z0
-	VFMADD231PD  Z15, Z23, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 280(AX)
-	VFNMADD231PD Z0, Z12, Z20
-	VFNMADD231PD Z0, Z13, Z21
-	VFNMADD231PD Z0, Z14, Z22
-	VFNMADD231PD Z0, Z15, Z23
-	VMULPD       Z12, Z24, Z0
-	VMULPD       Z13, Z25, Z2
-	VFMADD231PD  Z14, Z26, Z0
-	VFMADD231PD  Z15, Z27, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 288(AX)
-	VFNMADD231PD Z0, Z12, Z24
-	VFNMADD231PD Z0, Z13, Z25
-	VFNMADD231PD Z0, Z14, Z26
-	VFNMADD231PD Z0, Z15, Z27
-	VMULPD       Z16, Z16, Z0
-	VMULPD       Z17, Z17, Z1
-	VFMADD231PD  Z18, Z18, Z0
-	VFMADD231PD  Z19, Z19, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 352(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z16, Z20, Z0
-	VMULPD       Z17, Z21, Z2
-	VFMADD231PD  Z18, Z22, Z0
-	VFMADD231PD  Z19, Z23, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 360(AX)
-	VFNMADD231PD Z0, Z16, Z20
-	VFNMADD231PD Z0, Z17, Z21
-	VFNMADD231PD Z0, Z18, Z22
-	VFNMADD231PD Z0, Z19, Z23
-	VMULPD       Z16, Z24, Z0
-	VMULPD       Z17, Z25, Z2
-	VFMADD231PD  Z18, Z26, Z0
-	VFMADD231PD  Z19, Z27, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 368(AX)
-	VFNMADD231PD Z0, Z16, Z24
-	VFNMADD231PD Z0, Z17, Z25
-	VFNMADD231PD Z0, Z18, Z26
-	VFNMADD231PD Z0, Z19, Z27
-	VMULPD       Z20, Z20, Z0
-	VMULPD       Z21, Z21, Z1
-	VFMADD231PD  Z22, Z22, Z0
-	VFMADD231PD  Z23, Z23, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 440(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K5
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z20, Z24, Z0
-	VMULPD       Z21, Z25, Z2
-	VFMADD231PD  Z22, Z26, Z0
-	VFMADD231PD  Z23, Z27, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K5, Z0
-	VMOVSD       X0, 448(AX)
-	VFMSUB231PD  Z0, Z20, Z24
-	VFMSUB231PD  Z0, Z21, Z25
-	VFMSUB231PD  Z0, Z22, Z26
-	VFMSUB231PD  Z0, Z23, Z27
-	VMOVSD       (AX), X0
-	VMINSD       88(AX), X0, X0
-	VMINSD       176(AX), X0, X0
-	VMINSD       264(AX), X0, X0
-	VMINSD       352(AX), X0, X0
-	VMINSD       440(AX), X0, X0
-	VMOVSD       X0, lo+80(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       448(AX), X0
-	VMOVSD       X0, 40(CX)
-	VMOVSD       368(AX), X1
-	VFNMADD231SD 360(AX), X0, X1
-	VMOVSD       X1, 32(CX)
-	VMOVSD       288(AX), X2
-	VFNMADD231SD 280(AX), X0, X2
-	VFNMADD231SD 272(AX), X1, X2
-	VMOVSD       X2, 24(CX)
-	VMOVSD       208(AX), X3
-	VFNMADD231SD 200(AX), X0, X3
-	VFNMADD231SD 192(AX), X1, X3
-	VFNMADD231SD 184(AX), X2, X3
-	VMOVSD       X3, 16(CX)
-	VMOVSD       128(AX), X4
-	VFNMADD231SD 120(AX), X0, X4
-	VFNMADD231SD 112(AX), X1, X4
-	VFNMADD231SD 104(AX), X2, X4
-	VFNMADD231SD 96(AX), X3, X4
-	VMOVSD       X4, 8(CX)
-	VMOVSD       48(AX), X5
-	VFNMADD231SD 40(AX), X0, X5
-	VFNMADD231SD 32(AX), X1, X5
-	VFNMADD231SD 24(AX), X2, X5
-	VFNMADD231SD 16(AX), X3, X5
-	VFNMADD231SD 8(AX), X4, X5
-	VMOVSD       X5, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z24, K1, (AX)
-	VMOVUPD      Z25, K2, 64(AX)
-	VMOVUPD      Z26, K3, 128(AX)
-	VMOVUPD      Z27, K4, 192(AX)
-	VMULPD       Z24, Z24, Z0
-	VMULPD       Z25, Z25, Z1
-	VFMADD231PD  Z26, Z26, Z0
-	VFMADD231PD  Z27, Z27, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+96(FP)
+	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
@@ -23035,9 +13445,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func readSum_1_avx512(x *float64, n int) float64
+// func readSum_1_avx512(x *float64, n int, size int) float64
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL
-TEXT ·readSum_1_avx512(SB), NOSPLIT, $0-24
+TEXT ·readSum_1_avx512(SB), NOSPLIT, $0-32
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
 	SHRQ   $0x00, CX
@@ -23082,13 +13492,13 @@ sweep:
 	VADDPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VADDSD        X0, X1, X1
-	VMOVSD        X1, ret+16(FP)
+	VMOVSD        X1, ret+24(FP)
 	VZEROUPPER
 	RET
 
-// func readSum_4_avx512(x *float64, n int) float64
+// func readSum_4_avx512(x *float64, n int, size int) float64
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL
-TEXT ·readSum_4_avx512(SB), NOSPLIT, $0-24
+TEXT ·readSum_4_avx512(SB), NOSPLIT, $0-32
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
 	SHRQ   $0x02, CX
@@ -23158,7 +13568,7 @@ sweep:
 	VADDPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VADDSD        X0, X1, X1
-	VMOVSD        X1, ret+16(FP)
+	VMOVSD        X1, ret+24(FP)
 	VZEROUPPER
 	RET
 

@@ -12,8 +12,7 @@ var ops = Ops{
 	MulBasis:     tile.MulBasis[float64],
 	MulBasis32:   tile.MulBasis[float32],
 	PackBasis:    tile.PackBasis,
-	MulPacked:    tile.MulPacked[float64],
-	MulPacked32:  tile.MulPacked[float32],
+	MulPacked:    tile.MulPacked,
 	LeastSquares: tile.LeastSquares,
 
 	Orthogonalize: tile.Orthogonalize,
@@ -49,9 +48,6 @@ var overBLAS = Ops{
 	Residual: func(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 		return dense.Residual(e, of(n, r, lda, a), b, y)
 	},
-	MulTransposed: func(v, x []float64, ldx int, e []float64, n, d int, _ tile.Hint) {
-		dense.MulVec(v, of(tile.Pad(d), n, ldx, x), e)
-	},
 	RankUpdate: func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int) {
 		dense.AddMulNT(of(tile.Pad(d), r, ldg, g), of(tile.Pad(d), m, ldv, v), of(r, m, ldb, b))
 	},
@@ -68,7 +64,6 @@ func TestConformanceOfBLAS(t *testing.T) { test(t, overBLAS, 1) }
 func FuzzMulBasis(f *testing.F)          { fuzz(f, ops, "MulBasis") }
 func FuzzMulBasis32(f *testing.F)        { fuzz(f, ops, "MulBasis32") }
 func FuzzMulPacked(f *testing.F)         { fuzz(f, ops, "MulPacked") }
-func FuzzMulPacked32(f *testing.F)       { fuzz(f, ops, "MulPacked32") }
 func FuzzLeastSquares(f *testing.F)      { fuzz(f, ops, "LeastSquares") }
 func FuzzResidual(f *testing.F)          { fuzz(f, ops, "Residual") }
 func FuzzMulTransposed(f *testing.F)     { fuzz(f, ops, "MulTransposed") }

@@ -21,22 +21,20 @@ const (
 // WorkLen returns the length of the workspace that Factor needs for n columns.
 func WorkLen(n int) int { return n }
 
-// Factor overwrites the m x n matrix a, m >= n, by the orthonormal factor Q of
-// A = Q R and the n x n matrix r by R, with zeros below the diagonal. The diagonal
-// is not negative. work needs WorkLen(n) entries and is allocated if it is nil.
+// Factor overwrites the m x n matrix a, m >= n, by the orthonormal factor Q of A = Q R and the n x n matrix r
+// by R, with zeros below the diagonal. The diagonal is not negative. work must have WorkLen(n) entries and is
+// allocated if it is nil.
 //
-// Q has orthonormal columns to rounding also when the columns of a are dependent;
-// a zero or dependent column shows as a zero or tiny diagonal entry of R. Columns must
-// be zero or have norms from 1e-140 to 1e150, since squares are summed. With NaN or Inf
-// in a the result holds NaN.
+// Q has orthonormal columns to rounding also when the columns of a are dependent; a zero or dependent column
+// shows as a zero or tiny diagonal entry of R. Columns must be zero or have norms from 1e-140 to 1e150, since
+// squares are summed. With NaN or Inf in a the result holds NaN.
 //
-// Columns that are close to orthogonal and to one length, as those of Z_g in the
-// iterations of Alg. 3 are, are factored by the Cholesky factor of A'A: half of the
-// operations of Householder reflectors, on several columns at a time. All others
-// are factored by the reflectors. The two agree to rounding.
+// Columns that are close to orthogonal, as in the iterations of Alg. 3, are factored by the Cholesky factor
+// of A'A: half of the operations of Householder reflectors, on several columns at a time. All others are
+// factored by reflectors. The two agree to rounding.
 //
-// Factor allocates nothing else and never forms the m x m matrix. a, r and work must
-// not overlap. It panics when a shape does not fit.
+// Factor allocates nothing else and never forms the m x m matrix. a, r and work must not overlap. It panics
+// when a shape does not fit.
 func Factor(a, r blas64.GeneralCols, work []float64) {
 	n := a.Cols
 	if n < 0 || a.Rows < n || r.Rows != n || r.Cols != n {
@@ -91,12 +89,11 @@ func gram(r, a blas64.GeneralCols) {
 	}
 }
 
-// cholesky factors a by CholeskyQR, R'R = A'A and Q = A R^-1, if its columns are close
-// to orthogonal. Otherwise it returns false and has changed
-// nothing but r.
+// cholesky factors a by CholeskyQR, R'R = A'A and Q = A R^-1, if its columns are close to orthogonal.
+// Otherwise it returns false and has changed only r.
 //
-// The error of Q'Q is that of A'A times |R^-1|^2, which is at most three times that of
-// orthonormal columns: see nearlyOrthogonal.
+// The error of Q'Q is that of A'A times |R^-1|^2, which is at most three times that of orthonormal columns:
+// see nearlyOrthogonal.
 func cholesky(a, r blas64.GeneralCols, inv []float64) bool {
 	n := a.Cols
 	gram(r, a)
@@ -123,24 +120,23 @@ func cholesky(a, r blas64.GeneralCols, inv []float64) bool {
 	return true
 }
 
-// nearlyOrthogonal reports whether the columns of a matrix A with the upper triangle g of A'A
-// are close to orthogonal and to one length: whether A'A = D + E for a diagonal D
-// and |E| <= min D / 2 in the Frobenius norm. All eigenvalues of A'A with unit diagonal
-// then lie in [1/2, 3/2]: its condition number is at most 3, and its Cholesky factor exists.
+// nearlyOrthogonal reports whether the columns of a matrix A with the upper triangle g of A'A are close to
+// orthogonal: whether their cosines c_ij make |C - I| <= 1/2 in the Frobenius norm. All eigenvalues of C then
+// lie in [1/2, 3/2]: its condition number is at most 3, and its Cholesky factor exists. That of A'A has the
+// same relative errors, however long the columns are.
 func nearlyOrthogonal(g blas64.GeneralCols) bool {
 	const smallest, largest = 1e-100, 1e100 // whose squares are numbers
-	lo, e := largest, 0.0
+	e := 0.0
 	for j := range g.Cols {
 		d := g.Data[j*g.Stride+j]
 		if !(d >= smallest && d <= largest) { // or NaN
 			return false
 		}
-		lo = min(lo, d)
 		s := 0.0
-		for _, v := range g.Data[j*g.Stride:][:j] {
-			s += v * v
+		for i, v := range g.Data[j*g.Stride:][:j] {
+			s += v / d * v / g.Data[i*g.Stride+i]
 		}
 		e += 2 * s
 	}
-	return e <= lo*lo/4
+	return e <= 0.25
 }

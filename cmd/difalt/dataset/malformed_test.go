@@ -37,99 +37,101 @@ func (m malformed) with(change func(o *TableOptions)) malformed {
 	return m
 }
 
-func malformedTexts() []malformed {
-	comma := func(o *TableOptions) { o.Delimiter = ',' }
-	site := func(o *TableOptions) { o.Categorical = []string{"site"} }
-	ymd := func(o *TableOptions) { o.Dates = "ymd" }
-	var many strings.Builder
-	many.WriteString("t,site,y\n")
-	for i := range 10_001 {
-		fmt.Fprintf(&many, "x,%d,2\n", i)
-	}
-	return []malformed{
-		csvFile("empty.csv", "", "the table is empty"),
-		csvFile("bom.csv", "\ufeff", "the table is empty"),
-		csvFile("blank.csv", "\n\r\n\n", "the table is empty"),
-		csvFile("header.csv", "t,a,y\n", "zero rows"),
-		csvFile("no-task.csv", "a,y\n1,2\n", `no column "t" for the task`, `["a" "y"]`),
-		csvFile("no-target.csv", "t,a\nx,1\n", `no column "y" for the target`, `["t" "a"]`),
-		csvFile("no-features.csv", "t,y\nx,1\n", "no feature columns", `["t" "y"]`),
-		csvFile("duplicate.csv", "t,a,a,y\nx,1,2,3\n", "line 1", `columns 2 and 3 are both named "a"`),
-		csvFile("unnamed.csv", "t,,y\nx,1,2\n", "no feature columns"),
-		csvFile("latin1-header.csv", "t,gr\xf6\xdfe,y\nx,1,2\n", "line 1: column 2", "UTF-8"),
-		csvFile("same-role.csv", "t,a,y\nx,1,2\n", `column "t" cannot be both the task and the target`).with(func(o *TableOptions) { o.Target = "t" }),
-		csvFile("text.csv", "t,a,y\nx,1,2\nx,one,2\n", "line 3", `column "a"`, `"one" is not a number`),
-		csvFile("text-target.csv", "t,a,y\nx,1,high\n", "line 2", `column "y"`, `"high" is not a number`),
-		csvFile("long-text.csv", "t,a,y\nx,"+strings.Repeat("z", 5000)+",2\n", "line 2", `column "a"`, `zzz..." is not a number`),
-		csvFile("decimal-comma.csv", "t;a;y\nx;1,5;2\n", "line 2", `column "a"`, `"1,5" has ',' as decimal mark`),
-		csvFile("thousands.csv", "t,a,y\nx,\"1,234\",2\n", "line 2", `column "a"`, `"1,234" has ',' as decimal mark, or between thousands`),
-		csvFile("two-numbers.csv", "t,a,y\nx,1 2,2\n", "line 2", `column "a"`, `"1 2" is not a number alone`),
-		csvFile("exponent.csv", "t,a,y\nx,1e,2\n", "line 2", `column "a"`, `"1e" is not a number`),
-		csvFile("huge.csv", "t,a,y\nx,1,2\nx,1e400,2\n", "line 3", `column "a"`, "1e400 is too large"),
-		csvFile("huge-target.csv", "t,a,y\nx,1,-1e999\n", "line 2", `column "y"`, "-1e999 is too large"),
-		csvFile("inf.csv", "t,a,y\nx,Inf,2\n", "line 2", `column "a"`, "the value is Inf"),
-		csvFile("infinity.csv", "t,a,y\nx,1,-infinity\n", "line 2", `column "y"`, "the value is -infinity"),
-		csvFile("nan.csv", "t,a,b,y\nx,1,NaN,2\nx,NA,,2\n", `1 in column "a" (first on line 3)`, `2 in column "b" (first on line 2)`),
-		csvFile("null-target.csv", "t,a,y\nx,1,null\n", `1 in column "y" (first on line 2)`),
-		csvFile("no-task-name.csv", "t,a,y\nx,1,2\n ,1,2\n", `1 in column "t" (first on line 3)`),
-		csvFile("short-row.csv", "t,a,y\nx,1,2\nx,1\n", "line 3 has 2 cells", "3 columns"),
-		csvFile("long-row.csv", "t,a,y\nx,1,2,\n", "line 2 has 4 cells", "3 columns"),
-		csvFile("truncated.csv", "t,a,y\nx,1,2\nx", "line 3 has 1 cells", "3 columns"),
-		csvFile("truncated-quote.csv", "t,a,y\nx,1,2\n\"x,1,2\nx,1,2\n", "line 3", "does not end", "truncated"),
-		csvFile("endless-quote.csv", "t,a,y\nx,1,2\n\"x,"+strings.Repeat("1,2\nx,", 3<<20), "line 3", "does not end"),
-		csvFile("quote-inside.csv", "t,a,y\nx\"y,1,2\n", "line 2", "quote within a cell"),
-		csvFile("after-quote.csv", "t,a,y\n\"x\"y,1,2\n", "line 2", "text after the quote"),
-		csvFile("header-quote.csv", "t,\"a,y\nx,1,2\n", "line 1", "does not end"),
-		csvFile("utf16le.csv", "\xff\xfet\x00,\x00a\x00", `["t" "a"]`),
-		csvFile("utf16be.csv", "\xfe\xff\x00t\x00,\x00a", `["t" "a"]`),
-		csvFile("utf16.csv", "t\x00,\x00a\x00,\x00y\x00\n\x00", "UTF-16 without a byte order mark"),
-		csvFile("utf32.csv", "\xff\xfe\x00\x00t\x00\x00\x00", "zero"),
-		csvFile("binary.csv", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "not text"),
-		csvFile("cr.csv", "t,a,y\rx,1,2\rx,3,4", "line 1 contains a CR"),
-		csvFile("cr-quoted.csv", "\"t\",\"a\",\"y\"\r\"x\nz\",1,\"2\"\r\"x\",3,4\r", "a quoted cell"),
-		csvFile("cr-quoted-later.csv", "t;a;y\r\"x\nz\";1;2\r", "quote within a cell"),
-		csvFile("semicolons.csv", "t;a;y\nx;1;2\n", `no column "t"`, `["t;a;y"]`).with(comma),
-		csvFile("latin1-task.csv", "t,a,y\nM\xfcller,1,2\n", "line 2", "UTF-8", `M\xfcller`),
-		csvFile("levels.csv", many.String(), "line 10002", `column "site"`, `"10000" is the level number 10001`).with(site),
-		csvFile("not-categorical.csv", "t,a,y\nx,1,2\n", `no column "site"`).with(site),
-		csvFile("level.csv", "t,site,y\nx,p,2\nx,r,3\n", "line 3", `column "site"`, `level "r" is not known`).with(func(o *TableOptions) {
-			o.Schema = &schema.Schema{Columns: []string{"site"}, Categories: []schema.Category{{Column: "site", Levels: []string{"p"}}}}
-		}),
+func splitAtCommas(o *TableOptions)     { o.Delimiter = ',' }
+func siteIsCategorical(o *TableOptions) { o.Categorical = []string{"site"} }
+func yearFirst(o *TableOptions)         { o.Dates = "ymd" }
 
-		csvFile("not-there.csv", "t,a,y\nx,1,2\n", `no column "q" for the columns to drop`).with(func(o *TableOptions) { o.Drop = []string{"q"} }),
-		csvFile("similar.csv", "t,a,Y\nx,1,2\n", `no column "y" for the target (did you mean "Y"?)`),
-		csvFile("money.csv", "t,a,y\nx,$7,2\n", `"$7" is not a number alone`),
-		csvFile("percent.csv", "t,a,y\nx,7.5 %,2\n", `"7.5 %" is not a number alone`),
-		csvFile("grouped.csv", "t;a;y\nx;1,234,567;2\n", `"1,234,567" is not a number alone`, "marks between thousands"),
-		csvFile("apostrophes.csv", "t;a;y\nx;1'234;2\n", `"1'234" is not a number alone`),
-		csvFile("square.csv", "t,a,y\nx,-1e151,2\n", "-1e151 is too large: the largest is 1e150"),
-		csvFile("underscore.csv", "t,a,y\nx,1_000,2\n", `"1_000" is not a number`),
-		csvFile("hex.csv", "t,a,y\nx,0x1p3,2\n", `"0x1p3" is not a number`),
-		csvFile("hex-target.csv", "t,a,y\nx,1,0X1P-2\n", `"0X1P-2" is not a number`),
-		csvFile("octal.csv", "t,a,y\nx,0o17,2\n", `"0o17" is not a number`),
-		csvFile("minus.csv", "t,a,y\nx,\u22121.47,2\n", "\"\u22121.47\" has the minus sign U+2212"),
-		csvFile("header-again.csv", "t,a,y\nx,1,2\nt,a,y\nz,3,4\n", "line 3", `column "a"`, "second header line"),
-		csvFile("header-bom.csv", "t,a,y\nx,1,2\n\ufefft,a,y\nz,3,4\n", "line 3", "second header line"),
-		csvFile("units.csv", "t,a,y\n,kg,cm\nx,1,2\n", "line 2", `"kg" is not a number`, "2 columns of numbers", "units"),
-		csvFile("zero.csv", "t,a,y\nx,1,2\nx,3,4\nx,\x00,4\n", "line 4: byte 20 of the text is zero"),
-		csvFile("mixed-cr.csv", "t,a,y\nx,1,2\rx,3,4\nx,5,6\r\n", "line 2 contains a CR"),
-		csvFile("cr-in-number.csv", "t,a,y,z\nx,1,2\r5,4\n", "line 2 contains a CR"),
-		csvFile("endless-line.csv", "t,a,y\nx,1,"+strings.Repeat("2", 17<<20), "line 2", "a line or a quoted cell does not end within 16 MB"),
-		csvFile("sep.csv", "sep=;\nt;a;y\nx;1;2\n", "first line seems to be a comment"),
-		csvFile("comment.csv", "# made today\nt,a,y\nx,1,2\n", "first line seems to be a comment"),
-		csvFile("page.html", "<!DOCTYPE html>\n<html><body>404</body></html>\n", "or HTML"),
-		csvFile("no-header.csv", "x,1,2\nx,3,4\n", "first line seems to be a row of numbers"),
-		csvFile("date.csv", "t,a,y\nx,2024-01-31,2\n", `"2024-01-31" is a date`),
-		csvFile("date-target.csv", "t,a,y\nx,1,2024-01-31\n", `column "y"`, "is a date").with(ymd),
-		csvFile("date-order.csv", "t,a,y\nx,31.1.2024,2\n", "is a date: its order must be given").with(ymd),
-		csvFile("no-day.csv", "t,a,y\nx,2024-02-30,2\n", `"2024-02-30" is not a number`).with(ymd),
-		csvFile("weights.csv", "t,a,w,y\nx,1,Inf,2\n", `column "w"`, "the value is Inf").with(func(o *TableOptions) { o.Weight = "w" }),
-		csvFile("feature-is-task.csv", "t,a,y\nx,1,2\n", `column "t" cannot be both the task and a feature`).with(func(o *TableOptions) { o.Schema = only("t") }),
-		csvFile("no-level.csv", "t,site,a,y\nx,,1,2\n", `column "site" has no value`).with(func(o *TableOptions) { site(o); o.Missing = MissingKeep }),
-		csvFile("same-feature.csv", "t,a=p,a,y\nx,1,p,2\n", `two features would be named "a=p"`).with(func(o *TableOptions) { o.Categorical = []string{"a"} }),
-		csvFile("latin1-level.csv", "t,site,y\nx,caf\xe9,2\n", "line 2", "UTF-8").with(site),
-		csvFile("nul-level.csv", strings.Repeat("\n", 600<<10)+"t,site,y\nx,p\x00,2\n", "is empty").with(site),
+// manyLevels returns rows with one level more than a column may have.
+func manyLevels() (rows string) {
+	for i := range maxLevels + 1 {
+		rows += fmt.Sprintf("x,%d,2\n", i)
 	}
+	return rows
+}
+
+var malformedTexts = []malformed{
+	csvFile("empty.csv", "", "the table is empty"),
+	csvFile("bom.csv", "\ufeff", "the table is empty"),
+	csvFile("blank.csv", "\n\r\n\n", "the table is empty"),
+	csvFile("header.csv", "t,a,y\n", "zero rows"),
+	csvFile("no-task.csv", "a,y\n1,2\n", `no column "t" for the task`, `["a" "y"]`),
+	csvFile("no-target.csv", "t,a\nx,1\n", `no column "y" for the target`, `["t" "a"]`),
+	csvFile("no-features.csv", "t,y\nx,1\n", "no feature columns", `["t" "y"]`),
+	csvFile("duplicate.csv", "t,a,a,y\nx,1,2,3\n", "line 1", `columns 2 and 3 are both named "a"`),
+	csvFile("unnamed.csv", "t,,y\nx,1,2\n", "no feature columns"),
+	csvFile("latin1-header.csv", "t,gr\xf6\xdfe,y\nx,1,2\n", "line 1: column 2", "UTF-8"),
+	csvFile("same-role.csv", "t,a,y\nx,1,2\n", `column "t" cannot be both the task and the target`).with(func(o *TableOptions) { o.Target = "t" }),
+	csvFile("text.csv", "t,a,y\nx,1,2\nx,one,2\n", "line 3", `column "a"`, `"one" is not a number`),
+	csvFile("text-target.csv", "t,a,y\nx,1,high\n", "line 2", `column "y"`, `"high" is not a number`),
+	csvFile("long-text.csv", "t,a,y\nx,"+strings.Repeat("z", 5000)+",2\n", "line 2", `column "a"`, `zzz..." is not a number`),
+	csvFile("decimal-comma.csv", "t;a;y\nx;1,5;2\n", "line 2", `column "a"`, `"1,5" has ',' as decimal mark`),
+	csvFile("thousands.csv", "t,a,y\nx,\"1,234\",2\n", "line 2", `column "a"`, `"1,234" has ',' as decimal mark, or between thousands`),
+	csvFile("two-numbers.csv", "t,a,y\nx,1 2,2\n", "line 2", `column "a"`, `"1 2" is not a number alone`),
+	csvFile("exponent.csv", "t,a,y\nx,1e,2\n", "line 2", `column "a"`, `"1e" is not a number`),
+	csvFile("huge.csv", "t,a,y\nx,1,2\nx,1e400,2\n", "line 3", `column "a"`, "1e400 is too large"),
+	csvFile("huge-target.csv", "t,a,y\nx,1,-1e999\n", "line 2", `column "y"`, "-1e999 is too large"),
+	csvFile("inf.csv", "t,a,y\nx,Inf,2\n", "line 2", `column "a"`, "the value is Inf"),
+	csvFile("infinity.csv", "t,a,y\nx,1,-infinity\n", "line 2", `column "y"`, "the value is -infinity"),
+	csvFile("nan.csv", "t,a,b,y\nx,1,NaN,2\nx,NA,,2\n", `1 in column "a" (first on line 3)`, `2 in column "b" (first on line 2)`),
+	csvFile("null-target.csv", "t,a,y\nx,1,null\n", `1 in column "y" (first on line 2)`),
+	csvFile("no-task-name.csv", "t,a,y\nx,1,2\n ,1,2\n", `1 in column "t" (first on line 3)`),
+	csvFile("short-row.csv", "t,a,y\nx,1,2\nx,1\n", "line 3 has 2 cells", "3 columns"),
+	csvFile("long-row.csv", "t,a,y\nx,1,2,\n", "line 2 has 4 cells", "3 columns"),
+	csvFile("truncated.csv", "t,a,y\nx,1,2\nx", "line 3 has 1 cells", "3 columns"),
+	csvFile("truncated-quote.csv", "t,a,y\nx,1,2\n\"x,1,2\nx,1,2\n", "line 3", "does not end", "truncated"),
+	csvFile("endless-quote.csv", "t,a,y\nx,1,2\n\"x,"+strings.Repeat("1,2\nx,", 3<<20), "line 3", "does not end"),
+	csvFile("quote-inside.csv", "t,a,y\nx\"y,1,2\n", "line 2", "quote within a cell"),
+	csvFile("after-quote.csv", "t,a,y\n\"x\"y,1,2\n", "line 2", "text after the quote"),
+	csvFile("header-quote.csv", "t,\"a,y\nx,1,2\n", "line 1", "does not end"),
+	csvFile("utf16le.csv", "\xff\xfet\x00,\x00a\x00", `["t" "a"]`),
+	csvFile("utf16be.csv", "\xfe\xff\x00t\x00,\x00a", `["t" "a"]`),
+	csvFile("utf16.csv", "t\x00,\x00a\x00,\x00y\x00\n\x00", "UTF-16 without a byte order mark"),
+	csvFile("utf32.csv", "\xff\xfe\x00\x00t\x00\x00\x00", "zero"),
+	csvFile("binary.csv", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "not text"),
+	csvFile("cr.csv", "t,a,y\rx,1,2\rx,3,4", "line 1 contains a CR"),
+	csvFile("cr-quoted.csv", "\"t\",\"a\",\"y\"\r\"x\nz\",1,\"2\"\r\"x\",3,4\r", "a quoted cell"),
+	csvFile("cr-quoted-later.csv", "t;a;y\r\"x\nz\";1;2\r", "quote within a cell"),
+	csvFile("semicolons.csv", "t;a;y\nx;1;2\n", `no column "t"`, `["t;a;y"]`).with(splitAtCommas),
+	csvFile("latin1-task.csv", "t,a,y\nM\xfcller,1,2\n", "line 2", "UTF-8", `M\xfcller`),
+	csvFile("levels.csv", "t,site,y\n"+manyLevels(), "line 10002", `column "site"`, `"10000" is the level number 10001`).with(siteIsCategorical),
+	csvFile("not-categorical.csv", "t,a,y\nx,1,2\n", `no column "site"`).with(siteIsCategorical),
+	csvFile("level.csv", "t,site,y\nx,p,2\nx,r,3\n", "line 3", `column "site"`, `level "r" is not known`).with(func(o *TableOptions) {
+		o.Schema = &schema.Schema{Columns: []string{"site"}, Categories: []schema.Category{{Column: "site", Levels: []string{"p"}}}}
+	}),
+
+	csvFile("not-there.csv", "t,a,y\nx,1,2\n", `no column "q" for the columns to drop`).with(func(o *TableOptions) { o.Drop = []string{"q"} }),
+	csvFile("similar.csv", "t,a,Y\nx,1,2\n", `no column "y" for the target (did you mean "Y"?)`),
+	csvFile("money.csv", "t,a,y\nx,$7,2\n", `"$7" is not a number alone`),
+	csvFile("percent.csv", "t,a,y\nx,7.5 %,2\n", `"7.5 %" is not a number alone`),
+	csvFile("grouped.csv", "t;a;y\nx;1,234,567;2\n", `"1,234,567" is not a number alone`, "marks between thousands"),
+	csvFile("apostrophes.csv", "t;a;y\nx;1'234;2\n", `"1'234" is not a number alone`),
+	csvFile("square.csv", "t,a,y\nx,-1e151,2\n", "-1e151 is too large: the largest is 1e150"),
+	csvFile("underscore.csv", "t,a,y\nx,1_000,2\n", `"1_000" is not a number`),
+	csvFile("hex.csv", "t,a,y\nx,0x1p3,2\n", `"0x1p3" is not a number`),
+	csvFile("hex-target.csv", "t,a,y\nx,1,0X1P-2\n", `"0X1P-2" is not a number`),
+	csvFile("octal.csv", "t,a,y\nx,0o17,2\n", `"0o17" is not a number`),
+	csvFile("minus.csv", "t,a,y\nx,\u22121.47,2\n", "\"\u22121.47\" has the minus sign U+2212"),
+	csvFile("header-again.csv", "t,a,y\nx,1,2\nt,a,y\nz,3,4\n", "line 3", `column "a"`, "second header line"),
+	csvFile("header-bom.csv", "t,a,y\nx,1,2\n\ufefft,a,y\nz,3,4\n", "line 3", "second header line"),
+	csvFile("units.csv", "t,a,y\n,kg,cm\nx,1,2\n", "line 2", `"kg" is not a number`, "2 columns of numbers", "units"),
+	csvFile("zero.csv", "t,a,y\nx,1,2\nx,3,4\nx,\x00,4\n", "line 4: byte 20 of the text is zero"),
+	csvFile("mixed-cr.csv", "t,a,y\nx,1,2\rx,3,4\nx,5,6\r\n", "line 2 contains a CR"),
+	csvFile("cr-in-number.csv", "t,a,y,z\nx,1,2\r5,4\n", "line 2 contains a CR"),
+	csvFile("endless-line.csv", "t,a,y\nx,1,"+strings.Repeat("2", 17<<20), "line 2", "a line or a quoted cell does not end within 16 MB"),
+	csvFile("sep.csv", "sep=;\nt;a;y\nx;1;2\n", "first line seems to be a comment"),
+	csvFile("comment.csv", "# made today\nt,a,y\nx,1,2\n", "first line seems to be a comment"),
+	csvFile("page.html", "<!DOCTYPE html>\n<html><body>404</body></html>\n", "or HTML"),
+	csvFile("no-header.csv", "x,1,2\nx,3,4\n", "first line seems to be a row of numbers"),
+	csvFile("date.csv", "t,a,y\nx,2024-01-31,2\n", `"2024-01-31" is a date`),
+	csvFile("date-target.csv", "t,a,y\nx,1,2024-01-31\n", `column "y"`, "is a date").with(yearFirst),
+	csvFile("date-order.csv", "t,a,y\nx,31.1.2024,2\n", "is a date: its order must be given").with(yearFirst),
+	csvFile("no-day.csv", "t,a,y\nx,2024-02-30,2\n", `"2024-02-30" is not a number`).with(yearFirst),
+	csvFile("weights.csv", "t,a,w,y\nx,1,Inf,2\n", `column "w"`, "the value is Inf").with(func(o *TableOptions) { o.Weight = "w" }),
+	csvFile("feature-is-task.csv", "t,a,y\nx,1,2\n", `column "t" cannot be both the task and a feature`).with(func(o *TableOptions) { o.Schema = only("t") }),
+	csvFile("no-level.csv", "t,site,a,y\nx,,1,2\n", `column "site" has no value`).with(func(o *TableOptions) { siteIsCategorical(o); o.Missing = MissingKeep }),
+	csvFile("same-feature.csv", "t,a=p,a,y\nx,1,p,2\n", `two features would be named "a=p"`).with(func(o *TableOptions) { o.Categorical = []string{"a"} }),
+	csvFile("latin1-level.csv", "t,site,y\nx,caf\xe9,2\n", "line 2", "UTF-8").with(siteIsCategorical),
+	csvFile("nul-level.csv", strings.Repeat("\n", 600<<10)+"t,site,y\nx,p\x00,2\n", "is empty").with(siteIsCategorical),
 }
 
 func packed(t testing.TB, content []byte) (gz, zst []byte) {
@@ -359,7 +361,7 @@ func malformedPages(t testing.TB) (list []malformed) {
 // memory, and no table.
 func TestMalformedFiles(t *testing.T) {
 	dir := t.TempDir()
-	all := slices.Concat(malformedTexts(), malformedArchives(t), malformedParquet(t))
+	all := slices.Concat(malformedTexts, malformedArchives(t), malformedParquet(t))
 	if len(all) < 200 {
 		t.Errorf("there are %d malformed files, want 200", len(all))
 	}

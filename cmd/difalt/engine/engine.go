@@ -30,8 +30,6 @@ type Options struct {
 	Linger time.Duration
 	// MaxFrame is the largest length of a frame in bytes; 1 GiB by default.
 	MaxFrame int
-	// Settings must be equal at all nodes.
-	Settings []wire.Setting
 	// Probe makes Join return when all neighbours have answered and agree on the cluster. Exchange must not
 	// be called then.
 	Probe bool
@@ -80,11 +78,11 @@ type Stats struct {
 
 // EdgeStats are the statistics of one edge.
 type EdgeStats struct {
-	Peer           int
-	Connected      bool
-	Connections    int           // made so far; every one after the first replaced a broken one
-	Sent, Received int64         // bytes of frames, repeated ones included
-	Waited         time.Duration // for this neighbour, alone or with others
+	Peer        int
+	Connected   bool
+	Connections int           // made so far; every one after the first replaced a broken one
+	Sent        int64         // bytes of frames, repeated ones included
+	Waited      time.Duration // for this neighbour, alone or with others
 }
 
 // ErrClosed is returned by Exchange after Close.

@@ -250,8 +250,8 @@ func leading(a []float64, l int, off []float64) (axis []float64, value float64) 
 	return axis, max(value, 0)
 }
 
-// choose returns the best candidate with its strengths on all tasks, and all candidates.
-func (f *fitter) choose(ctx context.Context) (*choice, []Candidate, error) {
+// choose returns the best candidate with its strengths on all tasks, and sets all.
+func (f *fitter) choose(ctx context.Context) (*choice, error) {
 	if f.curved != nil {
 		f.plain.wide = f.curved.p // evidences are of the same tasks
 	}
@@ -264,66 +264,58 @@ func (f *fitter) choose(ctx context.Context) (*choice, []Candidate, error) {
 		var err error
 		lists[i], err = s.ranks(ctx, f.Rank, func(rank int) { f.progress(Stages[1+i], float64(rank)/(mostRank+1)) })
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	plain, err := climbAgain(ctx, lists[0], lists[1])
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	all := slices.Concat(plain, lists[1])
+	f.all = slices.Concat(plain, lists[1])
 	f.plain.wide = 0
 	best := -1
-	for i, c := range all {
+	for i, c := range f.all {
 		if f.Rank != nil && c.Rank != *f.Rank {
 			continue
 		}
 		margin := 0.0
-		if best >= 0 && c.Curves != all[best].Curves {
+		if best >= 0 && c.Curves != f.all[best].Curves {
 			margin = curveNats
 		}
-		if best < 0 || c.Penalised > all[best].Penalised+margin {
+		if best < 0 || c.Penalised > f.all[best].Penalised+margin {
 			best = i
 		}
 	}
 	if best < 0 {
-		return nil, nil, fmt.Errorf("no strengths give the training rows a finite likelihood at rank %d", *f.Rank)
+		return nil, fmt.Errorf("no strengths give the training rows a finite likelihood at rank %d", *f.Rank)
 	}
-	chosen := &all[best]
-	chosen.Chosen = true
-	candidates := make([]Candidate, len(all))
-	for i := range all {
-		candidates[i] = all[i].Candidate
-	}
-	if err := f.own(ctx, chosen); err != nil {
-		return nil, nil, err
-	}
-	if s := chosen.s; len(s.climbTasks()) < len(s.tasks) {
-		end, err := s.climb(ctx, s.tasks, chosen.q, polish)
-		if err != nil {
-			return nil, nil, err
-		}
-		end.converged = end.converged || chosen.converged // on its tasks
-		chosen.climbed = *end
-	}
-	return chosen, candidates, nil
+	return f.all[best].finish(ctx)
 }
 
-// own gives every linear column and every curve a strength of its own, with the common strength as prior.
-func (f *fitter) own(ctx context.Context, chosen *choice) error {
-	s, q := chosen.s, *chosen.q
+// finish returns the choice with a strength of its own for every linear column and every curve, with the
+// common strength as prior, on all tasks.
+func (c choice) finish(ctx context.Context) (*choice, error) {
+	s, q := c.s, *c.q
 	q.group, q.sigma = make([]int, s.p), nil
-	for j, c := range s.columns {
-		if j == 0 || c.Kind == model.Linear || c.Index == 0 {
-			q.sigma = append(q.sigma, chosen.q.sigma[c.Kind])
+	for j, column := range s.columns {
+		if j == 0 || column.Kind == model.Linear || column.Index == 0 {
+			q.sigma = append(q.sigma, c.q.sigma[column.Kind])
 		}
 		q.group[j] = len(q.sigma) - 1
 	}
 	q.common = slices.Clone(q.sigma)
-	end, err := s.climb(ctx, s.climbTasks(), &q, 3*iterations)
-	if err != nil {
-		return err
+	tasks := s.climbTasks()
+	end, err := s.climb(ctx, tasks, &q, 3*iterations)
+	if err == nil && len(tasks) < len(s.tasks) {
+		converged := end.converged // on its tasks
+		end, err = s.climb(ctx, s.tasks, end.q, polish)
+		if err == nil {
+			end.converged = end.converged || converged
+		}
 	}
-	chosen.climbed = *end
-	return nil
+	if err != nil {
+		return nil, err
+	}
+	c.climbed = *end
+	return &c, nil
 }

@@ -14,6 +14,7 @@ import (
 const (
 	leastDistinct = 5      // distinct training values of the feature
 	leastKnots    = 4      // distinct quantiles
+	leastGap      = 1e-4   // between knots, as a share of their range: the basis is exact to rounding
 	manyFeatures  = 8      // numeric features above which curves have few knots
 	knots         = 8      // knots otherwise
 	fewKnots      = 5      // knots with many features
@@ -163,7 +164,7 @@ func quantiles(x []float64, count int) (k []float64) {
 		if i+1 < len(x) {
 			v += (at - float64(i)) * (x[i+1] - x[i])
 		}
-		if len(k) == 0 || v > k[len(k)-1] {
+		if len(k) == 0 || v > k[len(k)-1]+leastGap*(x[len(x)-1]-x[0]) {
 			k = append(k, v)
 		}
 	}

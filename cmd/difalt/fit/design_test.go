@@ -1,9 +1,12 @@
 package fit
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/interp"
 )
@@ -79,6 +82,7 @@ func TestQuantiles(t *testing.T) {
 	}{
 		"four distinct values": {[]float64{1, 2, 3, 4, 4, 3}, nil},
 		"most values equal":    {[]float64{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5}, nil},
+		"nearly equal values":  {[]float64{0, 1e-9, 2e-9, 3e-9, 1, 2, 3, 4, 5}, []float64{0, 1, 3, 5}},
 		"six values":           {[]float64{5, 0, 1, 2, 3, 4}, []float64{0, 1.25, 2.5, 3.75, 5}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,5 +96,23 @@ func TestQuantiles(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A column over many orders of magnitude, whose quantiles nearly coincide, has a curve or none, and a finite fit.
+func TestSkewedColumn(t *testing.T) {
+	for _, orders := range []float64{1, 5, 30} {
+		r := rand.New(rand.NewPCG(1, 1))
+		table, err := dataset.NewTable([]string{"x"}, true)
+		for i := 0; i < 200 && err == nil; i++ {
+			x := orders * r.NormFloat64()
+			err = table.Append(fmt.Sprint(i%10), []float64{math.Pow(10, x)}, x+r.NormFloat64())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, report := fitted(t, table, Config{}); !(report.Scores[0].Train.RMSE < 2*orders) {
+			t.Errorf("%v orders of magnitude: RMSE %v", orders, report.Scores[0].Train.RMSE)
+		}
 	}
 }

@@ -20,6 +20,7 @@ type fitter struct {
 	plain, curved *stats // without curves, and with them (nil: the design has no curves)
 	crowded       bool   // curves were left out for the number of columns
 	theta         []float64
+	all           []choice   // the compared forms
 	compared      int        // tasks on which forms were compared
 	noise         *taskNoise // nil: all tasks have the same
 	freedom       float64    // degrees of freedom of the noise
@@ -40,7 +41,7 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 	if err := f.read(ctx); err != nil {
 		return nil, nil, err
 	}
-	chosen, candidates, err := f.choose(ctx)
+	chosen, err := f.choose(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +54,7 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 		return nil, nil, err
 	}
 	if !c.CommonNoise {
-		if err := f.noiseByTask(ctx, chosen); err != nil {
+		if chosen, err = f.chooseNoise(ctx, chosen); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -63,7 +64,11 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 	if err != nil {
 		return nil, nil, err
 	}
-	report := &Report{Candidates: candidates, Converged: chosen.converged}
+	report := &Report{Converged: chosen.converged}
+	for _, c := range f.all {
+		c.Chosen = c.Rank == chosen.Rank && c.Curves == chosen.Curves
+		report.Candidates = append(report.Candidates, c.Candidate)
+	}
 	if err := f.score(ctx, report, append([]method{{name: Ours, s: s, m: m}}, methods...)); err != nil {
 		return nil, nil, err
 	}

@@ -240,6 +240,20 @@ func TestNoiseByTask(t *testing.T) {
 	}
 }
 
+// A direction that stands for the noise of one task goes where noise by task explains it better.
+func TestLoudTaskIsNoDirection(t *testing.T) {
+	table := drawing{tasks: 60, rows: 24, features: 12, rank: 2, length: 1, noise: 1, loud: 5}.table(t, 1)
+	_, r := fitted(t, table, Config{Train: holdOut(table)})
+	more := false // evidence of rank 3 with equal noise
+	for _, c := range r.Candidates {
+		more = more || c.Rank == 3 && c.Penalised > chosenOf(r).Penalised
+	}
+	notes := strings.Join(r.Notes, "\n")
+	if chosen := chosenOf(r); chosen.Rank != 2 || !more || !strings.Contains(notes, "With equal noise rank 3 would have more evidence") {
+		t.Errorf("chosen %+v of %+v with the notes %s", chosen, r.Candidates, notes)
+	}
+}
+
 // The degrees of freedom and the scale of drawn variances come back.
 func TestFitNoiseRecoversTheDistribution(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))

@@ -18,7 +18,8 @@ type drawing struct {
 	length                float64 // of the directions
 	noise                 float64
 	curve                 func(x float64) float64 // of the first feature; nil for none
-	uneven                float64                 // standard deviation of the logarithm of a task's noise
+	uneven                float64                 // factor of the noise of every other task; 0 for none
+	loud                  float64                 // factor of the noise of the first task; 0 for none
 }
 
 func (d drawing) table(t *testing.T, seed uint64) *dataset.Table {
@@ -50,6 +51,9 @@ func (d drawing) table(t *testing.T, seed uint64) *dataset.Table {
 		noise := d.noise
 		if d.uneven > 0 && k%2 == 0 {
 			noise *= d.uneven
+		}
+		if d.loud > 0 && k == 0 {
+			noise *= d.loud
 		}
 		for range d.rows {
 			x, y := make([]float64, d.features), level+3

@@ -21,22 +21,51 @@ const (
 // A scatter is the residual sum of squares of a task and its degrees of freedom.
 type scatter struct{ squares, freedom float64 }
 
-// noiseByTask gives every task its own noise variance where the likelihood of the residuals supports it,
-// and climbs on.
-func (f *fitter) noiseByTask(ctx context.Context, chosen *choice) error {
+// chooseNoise returns the choice with noise by task where the likelihood of the residuals supports it. With
+// equal noise a direction may stand for the noise of few tasks. So lower ranks are then compared with noise
+// by task, too, as long as their penalised evidence is higher.
+func (f *fitter) chooseNoise(ctx context.Context, chosen *choice) (*choice, error) {
+	noise, err := chosen.noiseByTask(ctx)
 	s := chosen.s
-	if chosen.q.noise <= 2*leastNoise {
-		return nil // an exact fit: its residuals are rounding
-	}
-	var prior taskNoise
-	for round := range noiseRounds {
-		list, err := s.scatters(ctx, chosen.m)
+	for i := len(f.all) - 1; i >= 0 && err == nil && noise != nil && f.Rank == nil; i-- {
+		if c := &f.all[i]; c.s != s || c.Rank != chosen.Rank-1 {
+			continue
+		}
+		ratio := s.ratio
+		s.ratio = nil
+		lower, err := f.all[i].finish(ctx)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		other, err := lower.noiseByTask(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if other == nil || lower.evidence-s.rankPenalty(s.tasks, lower.Rank) <= chosen.evidence-s.rankPenalty(s.tasks, chosen.Rank) {
+			s.ratio = ratio
+			break
+		}
+		chosen, noise = lower, other
+	}
+	f.noise = noise
+	return chosen, err
+}
+
+// noiseByTask gives every task its own noise variance and climbs on, or returns nil where the likelihood of
+// the residuals does not support it.
+func (c *choice) noiseByTask(ctx context.Context) (*taskNoise, error) {
+	s, prior := c.s, new(taskNoise)
+	if c.q.noise <= 2*leastNoise {
+		return nil, nil // an exact fit: its residuals are rounding
+	}
+	for round := range noiseRounds {
+		list, err := s.scatters(ctx, c.m)
+		if err != nil {
+			return nil, err
 		}
 		if usual, freedom, gain := fitNoise(list); round == 0 || gain > 0 {
 			if round == 0 && gain < noiseNats+0.5*math.Log(float64(len(s.tasks))) {
-				return nil
+				return nil, nil
 			}
 			prior.usual, prior.freedom = usual, freedom
 		}
@@ -45,26 +74,25 @@ func (f *fitter) noiseByTask(ctx context.Context, chosen *choice) error {
 		for k, e := range list {
 			prior.freedoms[k] = prior.freedom + e.freedom
 			prior.variances[k] = max((prior.freedom*prior.usual+e.squares)/prior.freedoms[k], leastNoise)
-			s.ratio[k] = prior.variances[k] / chosen.q.noise
+			s.ratio[k] = prior.variances[k] / c.q.noise
 		}
 		most := polish
 		if round > 0 && len(s.climbTasks()) == len(s.tasks) {
 			most = 3 * iterations
 		}
-		end, err := s.climb(ctx, s.tasks, chosen.q, most)
+		end, err := s.climb(ctx, s.tasks, c.q, most)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		end.converged = end.converged || most == polish && chosen.converged
-		factor := end.q.noise / chosen.q.noise
+		end.converged = end.converged || most == polish && c.converged
+		factor := end.q.noise / c.q.noise
 		prior.usual *= factor
 		for k := range prior.variances {
 			prior.variances[k] *= factor
 		}
-		chosen.climbed = *end
+		c.climbed = *end
 	}
-	f.noise = &prior
-	return nil
+	return prior, nil
 }
 
 // scatters returns the residuals of all tasks at strengths, in units of their variance at ratio 1.

@@ -47,6 +47,10 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 		low, high := f.noise.span()
 		add(true, "Tasks differ in their noise: in 95 %% of the tasks its standard deviation is %.3g to %.3g.",
 			target.Scale*low, target.Scale*high)
+		for _, c := range f.all {
+			add(c.s == chosen.s && c.Rank == chosen.Rank+1 && c.Penalised > chosen.Penalised,
+				"With equal noise rank %d would have more evidence: its last direction stands for the noise of some tasks.", c.Rank)
+		}
 	}
 	add(!report.Converged, "The strengths still moved at the last iteration; predictions hardly depend on that.")
 	add(chosen.Rank == mostRank && f.Rank == nil, "The largest rank that is compared, %d, was chosen: try --rank %d.", mostRank, mostRank+1)

@@ -9,123 +9,115 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// basisRows returns the height of the dot tile for cols columns: every load of
-// the basis serves so many rows. AVX-512 has 32 registers, AVX2 has 16.
-func basisRows(t isa, cols int) int {
-	if t == avx512 || cols <= 3 {
-		return 4
+// maxDots is the widest group of columns of mulBasis.
+const maxDots = 6
+
+// basisHeights returns the heights of the dot tiles for cols columns, the tallest first: a load of the basis
+// serves all rows of a tile, whose sums stay in registers.
+func basisHeights(t isa, cols int, x *samples) []int {
+	switch {
+	case t.evex || cols <= 3:
+		return []int{4, 2}
+	case cols == 4 && x != samples16:
+		return []int{3, 2}
 	}
-	return 2
+	return []int{2}
 }
 
-// mulBasis emits A = X U for groups of cols columns each, or A = A0 + X U for samples of
-// 16 bits: rows x cols dot products along d at a time, summed at the end.
+// mulBasis emits A = X U for groups of cols columns each, or A = A0 + X U for samples of 16 bits: rows x cols
+// dot products along d at a time, summed at the end.
 func mulBasis(t isa, cols int, x *samples) {
-	height := basisRows(t, cols)
-	a0, prefetch := "", "apart, pace int"
-	lines := fmt.Sprint(x.basisStreams)
-	if x == samples16 {
+	heights := basisHeights(t, cols, x)
+	a0, prefetch, lines := "", "apart, pace int", fmt.Sprint(x.basisStreams)
+	switch x {
+	case samples64:
+		prefetch += ", twice bool"
+	case samples16:
 		a0 = "a0 *float64, lda0 int, "
 	}
-	// AVX2 has tiles of two rows, which prefetch every line twice anyway.
-	twice := t == avx512 && x != samples16
+	twice := t.evex && x == samples64 // AVX2 has tiles of two rows, which prefetch every line twice anyway
 	if twice {
-		prefetch += ", twice bool"
 		lines += ", or twice as many,"
 	}
-	text(fmt.Sprintf("mulBasis%s_%dx%d", x.suffix, height, cols), t,
-		fmt.Sprintf("func(a *float64, lda int, %sx *%s, ldx int, u *%s, ldu int, n, d, groups int, next uintptr, %s)", a0, x.typ, x.in.typ, prefetch),
+	text(fmt.Sprintf("mulBasis%s_%d", x.suffix, cols), t,
+		fmt.Sprintf("func(a *float64, lda int, %sx *%s, ldx int, u *%s, ldu int, n, d, groups int, next uintptr, %s)",
+			a0, x.typ, x.in.typ, prefetch),
 		fmt.Sprintf("works like mulBasis%sGeneric for groups*%d columns, n >= 2, d a multiple of %d. "+
-			"It prefetches %s lines, apart bytes from each other, for every %d features of 4 rows, and moves on by pace bytes.", x.generic, cols, x.step(), lines, x.step()))
+			"It prefetches %s lines, apart bytes from each other, for every %[3]d features of 4 rows, and moves on by pace bytes.",
+			x.generic, cols, x.step(), lines))
 
-	b := basisTile{t: t, cols: cols, x: x}
+	b := basisTile{t: t, cols: cols, x: x, heights: heights}
 	b.ldx = bytesParam("ldx", x.size)
 	ldu := bytesParam("ldu", x.in.size)
 	b.us = newRows(GP64(), ldu, cols)
-	b.xs = newRows(GP64(), b.ldx, height)
+	b.xs = newRows(GP64(), b.ldx, heights[0])
 	b.pf, b.apart = param("next"), param("apart")
 	if x == samples16 {
 		b.result = newCorrected(t)
 	} else {
 		b.result = &products{t: t, sum: t.newReducer()}
 	}
-
-	b.first = AllocLocal(8)
-	start := param("x")
-	MOVQ(start, b.first)
-
-	b.pace = AllocLocal(16)
-	pace := param("pace")
-	MOVQ(pace, b.pace)
-	SHRQ(Imm(1), pace)
-	MOVQ(pace, b.pace.Offset(8))
-
-	if !twice {
-		b.emit("", height)
-		return
+	b.pace = map[int]Mem{}
+	for _, height := range heights {
+		pace := param("pace")
+		IMUL3Q(I32(height), pace, pace)
+		SHRQ(Imm(2), pace)
+		b.pace[height] = AllocLocal(8)
+		MOVQ(pace, b.pace[height])
 	}
-	CMPB(mem("twice"), I8(0))
-	JNE(LabelRef("twice"))
-	b.emit("", height)
-	Label("twice")
-	b.far = GP64()
-	IMUL3Q(I32(x.basisStreams), b.apart, b.far)
-	ADDQ(b.pf, b.far)
-	b.twice = true
-	b.emit("twice", height)
-}
-
-// eachTile emits the loop over n rows by tiles of height rows, and then of two, and the
-// end of the function. A row that is left over is taken together with rows that are done
-// already, to which back goes back, if there are any: first holds the first row.
-func eachTile(prefix string, height int, first Mem, block func(height int), back func()) {
-	label := func(s string) string { return prefix + s }
-	if height == 4 {
-		Label(label("fours"))
-		CMPQ(mem("n"), Imm(4))
-		JL(LabelRef(label("three")))
-		block(4)
-		JMP(LabelRef(label("fours")))
-		Label(label("three"))
-		CMPQ(mem("n"), Imm(3))
-		JNE(LabelRef(label("twos")))
-		x := param("x")
-		CMPQ(x, first)
-		JE(LabelRef(label("twos")))
-		back()
-		JMP(LabelRef(label("fours")))
+	if twice {
+		CMPB(mem("twice"), I8(0))
+		JE(LabelRef("plain"))
+		b.far = GP64()
+		IMUL3Q(I32(x.basisStreams), b.apart, b.far)
+		ADDQ(b.pf, b.far)
+		b.twice = true
+		b.rowBlocks("twice", heights[0])
+		b.twice = false
+		Label("plain")
 	}
-	Label(label("twos"))
-	CMPQ(mem("n"), Imm(2))
-	JL(LabelRef(label("one")))
-	block(2)
-	JMP(LabelRef(label("twos")))
-	Label(label("one"))
+	for _, height := range heights {
+		b.rowBlocks("rows", height)
+	}
 	CMPQ(mem("n"), Imm(0))
-	JE(LabelRef(label("end")))
-	back()
-	JMP(LabelRef(label("twos")))
-	Label(label("end"))
+	JE(LabelRef("end"))
+	b.result.move(-1) // a row that is left over is taken together with the one before, which is stored once more
+	SUBQ(b.ldx, mem("x"))
+	INCQ(mem("n"))
+	JMP(LabelRef("rows2"))
+	Label("end")
 	finish()
 }
 
-func (b basisTile) emit(prefix string, height int) {
-	eachTile(prefix, height, b.first, func(height int) { b.block(prefix, height) }, b.back)
+type basisTile struct {
+	t       isa
+	cols    int
+	x       *samples
+	heights []int
+	ldx     reg.GPVirtual
+	xs, us  rows          // running along d
+	pf      reg.GPVirtual // next line to prefetch in the first stream
+	apart   reg.GPVirtual // from there to the next stream
+	twice   bool          // twice as many streams, far being the first of the others
+	far     reg.GPVirtual
+	pace    map[int]Mem // by height: how far a round moves on
+	result  result
 }
 
-type basisTile struct {
-	t      isa
-	cols   int
-	x      *samples
-	ldx    reg.GPVirtual
-	xs, us rows          // running along d
-	pf     reg.GPVirtual // next line to prefetch in the first stream
-	apart  reg.GPVirtual // from there to the next stream
-	twice  bool          // twice as many streams, far being the first of the others
-	far    reg.GPVirtual
-	first  Mem // the first row
-	pace   Mem // how far a round of 4 and of 2 rows moves on
-	result result
+// rowBlocks emits the loop over blocks of height rows, as long as enough rows are left. Four rows are two
+// blocks of two rather than one of three and a row that is left over.
+func (b basisTile) rowBlocks(prefix string, height int) {
+	start := fmt.Sprint(prefix, height)
+	Label(start)
+	CMPQ(mem("n"), Imm(uint64(height)))
+	JL(LabelRef(start + "End"))
+	if height == 3 {
+		CMPQ(mem("n"), Imm(4))
+		JE(LabelRef(start + "End"))
+	}
+	b.block(start, height)
+	JMP(LabelRef(start))
+	Label(start + "End")
 }
 
 // A result is where a tile stores its sums.
@@ -135,25 +127,16 @@ type result interface {
 	move(rows int)                    // on, or back
 }
 
-// back goes back by one row: a row that is left over is taken together with rows
-// that are done already, and the same numbers are stored once more.
-func (b basisTile) back() {
-	b.result.move(-1)
-	SUBQ(b.ldx, mem("x"))
-	INCQ(mem("n"))
-}
-
 // block emits the product of height rows and all groups, and moves on to the
 // next rows.
-func (b basisTile) block(prefix string, height int) {
-	label := func(s string) string { return fmt.Sprintf("%s%s%d", prefix, s, height) }
+func (b basisTile) block(label string, height int) {
 	acc := make([][]vector, b.cols) // by columns
 	u := param("u")
 	b.result.begin()
 	left := AllocLocal(8)
 	groups := param("groups")
 	MOVQ(groups, left)
-	Label(label("group"))
+	Label(label + "Group")
 	for j := range acc {
 		acc[j] = b.t.vecs(height)
 		b.t.zero(acc[j]...)
@@ -162,13 +145,13 @@ func (b basisTile) block(prefix string, height int) {
 	MOVQ(u, b.us.base)
 	k := param("d")
 	SHRQ(U8(log2(b.x.step())), k)
-	loop(label("dot"), k, func() { b.dots(acc, height) })
+	loop(label+"Dot", k, func() { b.dots(acc, height) })
 	b.result.store(acc, height)
 	for range b.cols {
 		ADDQ(b.us.step, u)
 	}
 	DECQ(left)
-	JNZ(LabelRef(label("group")))
+	JNZ(LabelRef(label + "Group"))
 	b.result.move(height)
 	for range height {
 		ADDQ(b.ldx, mem("x"))
@@ -186,7 +169,7 @@ func (b basisTile) dots(acc [][]vector, height int) {
 			}
 			PREFETCHT1(m)
 		}
-		ADDQ(b.pace.Offset(8*(4-height)/2), base)
+		ADDQ(b.pace[height], base)
 	}
 	request(b.pf)
 	if b.twice {
@@ -236,36 +219,36 @@ func (p *products) begin() { p.a = param("a") }
 func (p *products) move(rows int) { ADDQ(I32(8*rows), mem("a")) }
 
 func (p *products) store(acc [][]vector, height int) {
-	a, lda := p.a, bytesParam("lda", 8)
-	for j := 0; j < len(acc); j++ {
-		v, next := acc[j], Mem{Base: a, Index: lda, Scale: 1}
-		pair := j+1 < len(acc) && (height == 2 || p.t == avx512)
-		if pair {
-			j++
-			v = slices.Concat(v, acc[j])
+	together := 1 // columns
+	if height == 2 || p.t.evex {
+		together = 2
+	}
+	lda := bytesParam("lda", 8)
+	for cols := range slices.Chunk(acc, together) {
+		s := p.sum.sum(slices.Concat(cols...))
+		for i := range cols {
+			switch {
+			case height == 3:
+				VMOVUPD(s.AsX(), Mem{Base: p.a})
+				VEXTRACTF128(U8(1), s.AsY(), s.AsX())
+				VMOVSD(s.AsX(), Mem{Base: p.a, Disp: 16})
+			case height == 4 && i == 0:
+				VMOVUPD(s.AsY(), Mem{Base: p.a})
+			case height == 4:
+				VEXTRACTF64X4(U8(1), s, Mem{Base: p.a})
+			case i == 0:
+				VMOVUPD(s.AsX(), Mem{Base: p.a})
+			default:
+				extractX(p.t, s.AsY(), Mem{Base: p.a})
+			}
+			ADDQ(lda, p.a)
 		}
-		s := p.sum.sum(v)
-		if height == 4 {
-			VMOVUPD(s.AsY(), Mem{Base: a})
-		} else {
-			VMOVUPD(s.AsX(), Mem{Base: a})
-		}
-		switch {
-		case !pair:
-			ADDQ(lda, a)
-			continue
-		case height == 4:
-			VEXTRACTF64X4(U8(1), s, next)
-		default:
-			extractX(p.t, s.AsY(), next)
-		}
-		LEAQ(Mem{Base: a, Index: lda, Scale: 2}, a)
 	}
 }
 
 // extractX stores the upper half of a YMM register.
 func extractX(t isa, src, dst Op) {
-	if t == avx512 {
+	if t.evex {
 		VEXTRACTF64X2(U8(1), src, dst)
 	} else {
 		VEXTRACTF128(U8(1), src, dst)

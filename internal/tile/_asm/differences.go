@@ -32,7 +32,7 @@ type differences struct {
 	sum, x, ldx, own, n reg.GPVirtual
 }
 
-// block sums so many vectors of entries, and moves on.
+// block sums the given number of vectors of entries, and moves on.
 func (d differences) block(label string, vectors int) {
 	acc := d.t.vecs(vectors)
 	d.t.zero(acc...)

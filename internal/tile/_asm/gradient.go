@@ -8,78 +8,85 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// moreStreams is how many times as many streams sumBlocks prefetches in if it is to
-// prefetch most of a task. Package tile has the same number.
-const moreStreams = 3
-
-// blockSteps is the largest number of steps, of 64 bytes of numbers, of a block of sumBlocks: the
-// sums of so many stay in registers.
-func (t isa) blockSteps() int {
-	if t == avx512 {
-		return 16
-	}
-	return 6
-}
-
-// requestSteps is how many steps of a row share a round of prefetches. Package tile has the same
-// number.
+// requestSteps is how many steps of a row share a round of prefetches.
 const requestSteps = 8
 
-// sumBlocks emits g = X' e for blocks of features, each for all rows: from the last one up, since
-// the last rows are what mulBasis has just left in the first-level cache.
+// blockSteps returns how many steps, of 64 bytes of numbers, the blocks of sumBlocks have: wide ones as long
+// as more than narrow steps are left, and the rest as one block. The sums of a block stay in registers.
+func (t isa) blockSteps() (wide []int, narrow int) {
+	if t.evex {
+		return []int{16, 8}, 7
+	}
+	return []int{4}, 5
+}
+
+// rounds returns the number of rounds of prefetches in a row of the given number of steps.
+func (t isa) rounds(steps int) int {
+	n := 0
+	wide, narrow := t.blockSteps()
+	for _, w := range wide {
+		for ; steps >= w && steps > narrow; steps -= w {
+			n += (w + requestSteps - 1) / requestSteps
+		}
+	}
+	if steps > 0 {
+		n++
+	}
+	return n
+}
+
+// sumBlocks emits g = X' e for blocks of features, each for all rows: from the last one up, since the last
+// rows are what mulBasis has just left in the first-level cache.
 func sumBlocks(t isa, x *samples) {
-	most := t.blockSteps()
+	wide, narrow := t.blockSteps()
 	text("sumBlocks"+x.suffix, t,
-		fmt.Sprintf("func(grad *%[1]s, x *%[2]s, ldx int, e *%[1]s, n, width, count int, next uintptr, apart, pace int, more bool)", x.in.typ, x.typ),
-		fmt.Sprintf("sets count blocks of grad, of width times %d features each, width <= %d, to the product of n rows; n, width and count are positive. "+
-			"It prefetches %d, or %d times as many, lines, apart bytes from each other, for every %d times %[1]d features of a row, or what a block has left over, and moves on by pace bytes.",
-			x.step(), most, x.gradientStreams, moreStreams, requestSteps))
+		fmt.Sprintf("func(grad *%[1]s, x *%[2]s, ldx int, e *%[1]s, n, steps int, next uintptr, apart, pace int)", x.in.typ, x.typ),
+		fmt.Sprintf("sets steps times %d features of grad to the product of n rows, n > 0, steps > 0, in blocks of %v steps "+
+			"and one of up to %d. It prefetches %d lines, apart bytes from each other, for every %d steps of a row, "+
+			"or the last ones of a block, and moves on by pace bytes.",
+			x.step(), wide, narrow, x.gradientStreams, requestSteps))
 	p := blockSum{t: t, x: x, first: param("x"), ldx: bytesParam("ldx", x.size), e: param("e"), g: param("grad")}
 	p.pf, p.apart, p.pace = param("next"), param("apart"), param("pace")
 	rows := param("n")
 	SHLQ(U8(log2(x.in.size)), rows)
 	LEAQ(Mem{Base: p.e, Index: rows, Scale: 1, Disp: -x.in.size}, p.e)
-	CMPB(mem("more"), I8(0))
-	JNE(LabelRef("more"))
-	p.blocks("block", most)
-	Label("more")
-	p.far = make([]reg.GPVirtual, moreStreams-1)
-	base := p.pf
-	for i := range p.far {
-		p.far[i] = GP64()
-		LEAQ(Mem{Base: base, Index: p.apart, Scale: uint8(x.gradientStreams)}, p.far[i])
-		base = p.far[i]
+	for _, steps := range wide {
+		label := fmt.Sprint("wide", steps)
+		Label(label)
+		CMPQ(mem("steps"), Imm(uint64(max(steps, narrow+1))))
+		JL(LabelRef(label + "End"))
+		p.block(label, steps)
+		SUBQ(Imm(uint64(steps)), mem("steps"))
+		JMP(LabelRef(label))
+		Label(label + "End")
 	}
-	p.blocks("moreBlock", most)
+	for steps := 1; steps <= narrow; steps++ {
+		CMPQ(mem("steps"), Imm(uint64(steps)))
+		JEQ(LabelRef(fmt.Sprint("narrow", steps)))
+	}
+	finish()
+	for steps := 1; steps <= narrow; steps++ {
+		label := fmt.Sprint("narrow", steps)
+		Label(label)
+		p.block(label, steps)
+		finish()
+	}
 }
 
 type blockSum struct {
 	t          isa
 	x          *samples
-	first, ldx reg.GPVirtual   // the block in the first row
-	e          reg.GPVirtual   // the last entry of e
-	g          reg.GPVirtual   // the block of the sum
-	pf         reg.GPVirtual   // next line to prefetch in the first stream
-	far        []reg.GPVirtual // the same in the first of as many other streams
-	apart      reg.GPVirtual   // from one stream to the next
-	pace       reg.GPVirtual   // how far a round moves on
+	first, ldx reg.GPVirtual // the block, in the first row;
+	e          reg.GPVirtual // the last entry;
+	g          reg.GPVirtual // the block of the sum;
+	pf         reg.GPVirtual // next line to prefetch in the first stream
+	apart      reg.GPVirtual // from one stream to the next
+	pace       reg.GPVirtual // how far a round moves on
 }
 
-// blocks emits the loops over blocks of any width and the end of the function.
-func (p blockSum) blocks(label string, most int) {
-	for w := 1; w < most; w++ {
-		CMPQ(mem("width"), I8(w))
-		JEQ(LabelRef(fmt.Sprint(label, w)))
-	}
-	for w := most; w > 0; w-- {
-		p.block(fmt.Sprint(label, w), w)
-	}
-}
-
-// block emits the loop over blocks of so many steps.
+// block emits the sum of a block of the given number of steps, and moves on.
 func (p blockSum) block(label string, steps int) {
 	in, e, row, left := p.x.in, GP64(), GP64(), GP64()
-	Label(label)
 	each := p.x.step() / in.lanes(p.t) // vectors of a step
 	sums := p.t.vecs(steps * each)
 	p.t.zero(sums...)
@@ -105,35 +112,31 @@ func (p blockSum) block(label string, steps int) {
 	}
 	ADDQ(I32(64*steps), p.g)
 	ADDQ(I32(steps*p.x.step()*p.x.size), p.first)
-	DECQ(mem("count"))
-	JNZ(LabelRef(label))
-	finish()
 }
 
 // request prefetches the share of a round.
 func (p blockSum) request() {
-	for _, base := range append([]reg.GPVirtual{p.pf}, p.far...) {
-		for i := range p.x.gradientStreams {
-			m := Mem{Base: base}
-			if i > 0 {
-				m.Index, m.Scale = p.apart, uint8(i)
-			}
-			PREFETCHT1(m)
+	for i := range p.x.gradientStreams {
+		m := Mem{Base: p.pf}
+		if i > 0 {
+			m.Index, m.Scale = p.apart, uint8(i)
 		}
-		ADDQ(p.pace, base)
+		PREFETCHT1(m)
 	}
+	ADDQ(p.pace, p.pf)
 }
 
-// panelHeight is the number of rows of a panel of addPanels. Package tile has the same number.
+// panelHeight is the number of rows of a panel of addPanels.
 const panelHeight = 8
 
-// addPanels emits g += X' e for panels of rows, each read along its rows: so many streams the
+// addPanels emits g += X' e for panels of rows, each read along its rows: as many streams as rows, which the
 // processor's own prefetching follows.
 func addPanels(t isa, x *samples) {
 	text("addPanels"+x.suffix, t,
 		fmt.Sprintf("func(grad *%[1]s, x *%[2]s, ldx int, e *%[1]s, d, count int, next uintptr, apart, pace int)", x.in.typ, x.typ),
-		fmt.Sprintf("adds to grad the product of %d*count rows, x and e being those of the last %[1]d, count >= 1, d a multiple of %d, d > 0. "+
-			"It prefetches %d lines, apart bytes from each other, for every %[2]d features of a panel, and moves on by pace bytes.", panelHeight, x.step(), x.gradientStreams))
+		fmt.Sprintf("adds to grad the product of %d*count rows, x and e being those of the last %[1]d, count >= 1, "+
+			"d a multiple of %d, d > 0. It prefetches %d lines, apart bytes from each other, "+
+			"for every %[2]d features of a panel, and moves on by pace bytes.", panelHeight, x.step(), x.gradientStreams))
 	in := x.in
 	first, e, g, left := param("x"), param("e"), GP64(), GP64()
 	p := blockSum{t: t, x: x, ldx: bytesParam("ldx", x.size), pf: param("next"), apart: param("apart"), pace: param("pace")}

@@ -20,7 +20,7 @@ type corrected struct {
 
 func newCorrected(t isa) *corrected {
 	c := &corrected{t: t}
-	if t == avx512 {
+	if t.evex {
 		m := GP32()
 		c.upper = K()
 		MOVL(U32(0xff00), m)
@@ -47,7 +47,7 @@ func (c *corrected) store(acc [][]vector, height int) {
 	MOVQ(c.a, to)
 	MOVQ(c.a0, from)
 	lda, lda0 := bytesParam("lda", 8), bytesParam("lda0", 8)
-	together := single.lanes(c.t) / 4 // columns
+	together := float32Arith.lanes(c.t) / 4 // columns
 	for j := 0; j < len(acc); j += together {
 		cols := acc[j:min(j+together, len(acc))]
 		sums := c.sums(cols, height)
@@ -56,7 +56,7 @@ func (c *corrected) store(acc [][]vector, height int) {
 			switch {
 			case i == 0:
 				s = sums.AsX().(reg.VecVirtual)
-			case c.t == avx512:
+			case c.t.evex:
 				VEXTRACTF32X4(U8(i), sums, s)
 			default:
 				VEXTRACTF128(U8(i), sums, s)
@@ -98,15 +98,15 @@ func (c *corrected) sums(cols [][]vector, height int) vector {
 }
 
 // lanes returns the sums over the 128-bit lanes of each of up to four vectors, on AVX2 two,
-// in a lane of their own; of a single vector in the first lane only.
+// in a lane of their own; of a float32Arith vector in the first lane only.
 func (c *corrected) lanes(q []vector) vector {
 	switch {
-	case c.t == avx2 && len(q) == 1:
+	case !c.t.evex && len(q) == 1:
 		s := YMM()
 		VEXTRACTF128(U8(1), q[0], s.AsX())
 		VADDPS(q[0].AsX(), s.AsX(), s.AsX())
 		return s
-	case c.t == avx2:
+	case !c.t.evex:
 		return foldX(q[0], q[1])
 	case len(q) == 1:
 		h, s := ZMM(), ZMM()
@@ -154,7 +154,7 @@ func foldX(p, q vector) vector {
 // neighbours returns (a0+a1, a2+a3, b0+b1, b2+b3) in every lane of four.
 func (c *corrected) neighbours(x, y vector) vector {
 	s := c.t.vec()
-	if c.t == avx2 {
+	if !c.t.evex {
 		VHADDPS(y, x, s)
 		return s
 	}
@@ -187,36 +187,6 @@ func addScaled(t isa) {
 	finish()
 }
 
-// size emits the largest entries and the sum of the squares of samples.
-func size(t isa, x *samples) {
-	text("size"+x.suffix, t, fmt.Sprintf("func(largest *float64, x *%s, n int) float64", x.typ),
-		"works like sizeGeneric for n a multiple of 8, n > 0, but leaves the maximum over k of what it stores in largest[k], k < 8, to its caller.")
-	largest, p, left := param("largest"), param("x"), param("n")
-	SHRQ(U8(3), left)
-	unsigned, sum := t.vec(), t.vec()
-	mask := GP64()
-	MOVQ(U64(1<<63-1), mask)
-	VMOVQ(mask, unsigned.AsX())
-	VBROADCASTSD(unsigned.AsX(), unsigned)
-	tops := t.vecs(8 / t.lanes)
-	t.zero(append([]vector{sum}, tops...)...)
-	loop("eight", left, func() {
-		for i, top := range tops {
-			v := t.vec()
-			x.load(Mem{Base: p, Disp: i * t.lanes * x.size}, v)
-			VFMADD231PD(v, v, sum)
-			VANDPD(unsigned, v, v)
-			VMAXPD(v, top, top)
-		}
-		ADDQ(I32(8*x.size), p)
-	})
-	for i, top := range tops {
-		VMOVUPD(top, Mem{Base: largest, Disp: i * t.bytes()})
-	}
-	VMOVSD(reducer{t: t}.sum1(sum).AsX(), place(ReturnIndex(0)))
-	finish()
-}
-
 // halve emits the conversion of a row of samples to 16 bits.
 func halve(t isa, from *samples) {
 	text("halve"+from.suffix, t, fmt.Sprintf("func(dst *uint16, x *%s, c, s *float64, n int) float64", from.typ),
@@ -232,7 +202,7 @@ func halve(t isa, from *samples) {
 			VSUBPD(Mem{Base: c, Disp: 8 * k}, v, v)
 			VMULPD(Mem{Base: s, Disp: 8 * k}, v, v)
 			VFMADD231PD(v, v, sum)
-			if t == avx512 {
+			if t.evex {
 				w := YMM()
 				VCVTPD2PS(v, w)
 				h := XMM()

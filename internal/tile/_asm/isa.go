@@ -6,28 +6,27 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/gotypes"
+	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// An isa is a tier for which tiles are generated. The two differ in the width of
-// vectors, the number of registers, and in how the tail of a vector is masked and
-// how accumulators are summed; the loops are the same.
+// An isa is a tier for which tiles are generated. Tiers differ in the width of vectors, the number of
+// registers, and in how the tail of a vector is masked and how accumulators are summed; the loops are the
+// same.
 type isa struct {
-	name  string
-	lanes int // float64 in a vector
+	name, constant string // in symbols, and in Go
+	lanes          int    // float64 in a vector
+	evex           bool   // masks have registers, and there are 32 vectors instead of 16
 }
 
-var (
-	avx2   = isa{"avx2", 4}
-	avx512 = isa{"avx512", 8}
-)
+var tiers = []isa{{"avx2", "AVX2", 4, false}, {"avx512", "AVX512", 8, true}}
 
 func (t isa) bytes() int { return 8 * t.lanes }
 
 // vec returns a new vector register.
 func (t isa) vec() reg.VecVirtual {
-	if t == avx512 {
+	if t.lanes == 8 {
 		return ZMM()
 	}
 	return YMM()
@@ -48,7 +47,7 @@ func (t isa) zero(v ...reg.VecVirtual) {
 	}
 }
 
-// mask limits loads and stores to the first so many lanes of a vector.
+// mask limits loads and stores to the first lanes of a vector.
 type mask struct {
 	t isa
 	k reg.Register
@@ -59,7 +58,7 @@ type mask struct {
 // destroys.
 func (t isa) maskFor(n reg.GPVirtual) mask {
 	ANDQ(U8(t.lanes-1), n)
-	if t == avx512 {
+	if t.evex {
 		m := GP64()
 		one := GP64()
 		MOVQ(U32(1), one)
@@ -69,7 +68,7 @@ func (t isa) maskFor(n reg.GPVirtual) mask {
 		KMOVW(m.As32(), k)
 		return mask{t: t, k: k}
 	}
-	// Lane i takes part when i < n: a window into four ones and four zeros.
+	// Lane i is set if i < n: a window into four ones and four zeros.
 	y := YMM()
 	table := GP64()
 	LEAQ(maskTable().Offset(32), table)
@@ -98,7 +97,7 @@ func emitMaskTable() {
 
 // load loads the masked lanes and clears the others.
 func (m mask) load(src Mem, dst reg.VecVirtual) {
-	if m.t == avx512 {
+	if m.t.evex {
 		VMOVUPD_Z(src, m.k, dst)
 	} else {
 		VMASKMOVPD(src, m.y, dst)
@@ -107,7 +106,7 @@ func (m mask) load(src Mem, dst reg.VecVirtual) {
 
 // store stores the masked lanes.
 func (m mask) store(src reg.VecVirtual, dst Mem) {
-	if m.t == avx512 {
+	if m.t.evex {
 		VMOVUPD(src, m.k, dst)
 	} else {
 		VMASKMOVPD(src, m.y, dst)
@@ -116,7 +115,7 @@ func (m mask) store(src reg.VecVirtual, dst Mem) {
 
 // clear clears the lanes that are not in the mask.
 func (m mask) clear(v reg.VecVirtual) {
-	if m.t == avx512 {
+	if m.t.evex {
 		VMOVAPD_Z(v, m.k, v)
 	} else {
 		VANDPD(m.y, v, v)
@@ -156,14 +155,19 @@ func loop(label string, counter reg.GPVirtual, body func()) {
 	JNZ(LabelRef(label))
 }
 
+// align has the loop that follows begin with a line of the instruction cache.
+func align() {
+	Instruction(&ir.Instruction{Opcode: "PCALIGN", Operands: []Op{Imm(64)}})
+}
+
 // param loads an integer or pointer parameter.
 func param(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
 
 // mem returns the stack slot of a parameter, which may be read and written.
 func mem(name string) Mem { return place(Param(name)) }
 
-// slot returns that of a result. Store would write floats by SSE instructions, which cost much on some processors
-// while the upper halves of vectors are in use.
+// slot returns that of a result. Store would write floats by SSE instructions, which cost much on some
+// processors while the upper halves of vectors are in use.
 func slot(name string) Mem { return place(Return(name)) }
 
 func place(c gotypes.Component) Mem {
@@ -174,8 +178,7 @@ func place(c gotypes.Component) Mem {
 	return b.Addr
 }
 
-// bytesParam loads a parameter that counts entries of so many bytes and scales it to
-// bytes.
+// bytesParam loads a parameter that counts entries of size bytes, and scales it to bytes.
 func bytesParam(name string, size int) reg.GPVirtual {
 	p := param(name)
 	SHLQ(U8(log2(size)), p)
@@ -225,14 +228,9 @@ func (r rows) at(i, disp int) Mem {
 	return m
 }
 
-// What text has begun: names in order, and their signatures.
-var (
-	emitted    = map[isa][]string{}
-	signatures = map[isa]map[string]string{avx2: {}, avx512: {}}
-)
-
+// text begins a tile. A name that ends in a number, as in panel_12, is one size of an operation.
 func text(name string, t isa, signature, doc string) {
-	emitted[t], signatures[t][name] = append(emitted[t], name), signature
+	signature = record(name, t, signature)
 	full := fmt.Sprintf("%s_%s", name, t.name)
 	TEXT(full, NOSPLIT, signature)
 	Doc(full + " " + doc)

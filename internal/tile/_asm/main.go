@@ -1,46 +1,46 @@
-// Command _asm writes the amd64 tiles of package tile, and the functions that choose one.
+// Command _asm writes the amd64 tiles of package tile, the table of them, and the constants that both sides
+// need.
 //
 //	go run . -tier avx512 -pkg tile -out ../tile_avx512_amd64.s -stubs ../stubs_avx512_amd64.go
-//	go run . -select ../select_amd64.go
+//	go run . -tables ..
 package main
 
 import (
 	"flag"
 	"log"
+	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 )
 
 var (
-	tier     = flag.String("tier", "avx512", "avx2 or avx512")
-	selected = flag.String("select", "", "write the functions that choose a tile to this file, and no tiles")
+	tier   = flag.String("tier", "", "write the tiles of this tier")
+	tables = flag.String("tables", "", "write the table of tiles and the constants to this folder, and no tiles")
 )
-
-// rankUpdates are the numbers of products that a tile of rankUpdate adds, down to one.
-var rankUpdates = []int{8, 4, 2, 1}
 
 func main() {
 	flag.Parse()
 	ConstraintExpr("!purego")
-	switch {
-	case *selected != "":
-		emit(avx2)
-		emit(avx512)
-		if err := writeSelect(*selected); err != nil {
+	if *tables != "" {
+		for _, t := range tiers {
+			emit(t)
+		}
+		if err := writeTables(*tables); err != nil {
 			log.Fatal(err)
 		}
 		return
-	case *tier == avx2.name:
-		emit(avx2)
-	default:
-		emit(avx512)
 	}
+	i := slices.IndexFunc(tiers, func(t isa) bool { return t.name == *tier })
+	if i < 0 {
+		log.Fatalf("no tier %q", *tier)
+	}
+	emit(tiers[i])
 	Generate()
 }
 
 // emit emits all tiles of a tier.
 func emit(t isa) {
-	if t == avx2 {
+	if !t.evex {
 		emitMaskTable()
 	}
 	for _, x := range []*samples{samples64, samples32, samples16} {
@@ -53,22 +53,18 @@ func emit(t isa) {
 	addScaled(t)
 	halve(t, samples64)
 	halve(t, samples32)
-	size(t, samples64)
-	size(t, samples32)
-	for _, m := range rankUpdates {
+	for _, m := range []int{8, 4, 2, 1} {
 		rankUpdate(t, m)
 	}
 	for _, height := range panelRows(t) {
-		panel(t, height, false)
+		panel(t, height)
 	}
-	panel(t, panelRows(t)[0], true)
 	transposeSquares(t)
 	sumDifferences(t)
-	widen(t)
 	leastSquares(t)
-	for _, m := range maxSmall {
-		for r := 1; r <= m.columns && t == avx512; r++ {
-			leastSquaresSmall(r, m.vectors)
+	for _, k := range small {
+		for r := k.first; r <= k.columns && t.evex; r++ {
+			leastSquaresSmall(t, k, r)
 		}
 	}
 	residual(t)

@@ -10,26 +10,21 @@ import (
 
 // panelRows returns the heights of the broadcast tiles, the tallest first.
 func panelRows(t isa) []int {
-	if t == avx512 {
+	if t.evex {
 		return []int{12, 4, 2, 1}
 	}
-	return []int{6, 2, 1}
+	return []int{6, 4, 2, 1}
 }
 
-// panel emits C = W Z, or C += W Z, for a tile of height rows and two vectors of
-// columns, all row-major: two vectors of a row of Z are multiplied by one entry of
-// each row of W. With near it
-// prefetches into the first-level cache, for memory that is used soon.
-func panel(t isa, height int, near bool) {
+// panel emits C = W Z, or C += W Z, for a tile of height rows and two vectors of columns, all row-major: two
+// vectors of a row of Z are multiplied by one entry of each row of W.
+func panel(t isa, height int) {
 	const unroll = 8
-	name, level, prefetch := "panel", "second", PREFETCHT1
-	if near {
-		name, level, prefetch = "panelNear", "first", PREFETCHT0
-	}
-	text(fmt.Sprintf("%s_%dx%d", name, height, 2*t.lanes), t,
+	text(fmt.Sprintf("panel_%d", height), t,
 		"func(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n int, add bool, next uintptr, ldnext, step int)",
 		fmt.Sprintf("sets or adds to %d rows of %d columns of C the product of n columns of W and rows of Z. "+
-			"For every %d of the n it prefetches a line of each of as many rows from next on into the %s-level cache, ldnext bytes apart, and moves next on by step bytes.", height, 2*t.lanes, unroll, level))
+			"For every %d of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, "+
+			"and moves next on by step bytes.", height, 2*t.lanes, unroll))
 	p := panelTile{t: t, c: param("c"), ldc: bytesParam("ldc", 8), acc: make([][]vector, height)}
 	for i := range p.acc {
 		p.acc[i] = t.vecs(2)
@@ -55,7 +50,7 @@ func panel(t isa, height int, near bool) {
 		fetched := 0
 		for k := range unroll {
 			for ; fetched*unroll < (k+1)*height; fetched++ {
-				prefetch(Mem{Base: pf})
+				PREFETCHT1(Mem{Base: pf})
 				ADDQ(ldnext, pf)
 			}
 			p.step(k)
@@ -140,52 +135,6 @@ func (p panelTile) advance(k int) {
 	}
 }
 
-// widenBlock is the number of entries of a row that widen copies in one piece.
-// Package tile converts so many at a time, except at the end of a row.
-const widenBlock = 64
-
-// widen emits the conversion of a block of samples to float64.
-func widen(t isa) {
-	text("widen", t, "func(dst *float64, ldd int, src *float32, lds, rows, n int)",
-		"copies rows of n float32, n a multiple of 8, n > 0.")
-	dst, src := param("dst"), param("src")
-	ldd, lds := bytesParam("ldd", 8), bytesParam("lds", 4)
-	left, n := param("rows"), param("n")
-	SHRQ(U8(3), n)
-	CMPQ(n, Imm(widenBlock/8))
-	JNE(LabelRef("row"))
-	loop("block", left, func() {
-		widenEntries(t, dst, src, widenBlock)
-		ADDQ(ldd, dst)
-		ADDQ(lds, src)
-	})
-	JMP(LabelRef("end"))
-	loop("row", left, func() {
-		d, s, entries := GP64(), GP64(), GP64()
-		MOVQ(dst, d)
-		MOVQ(src, s)
-		MOVQ(n, entries)
-		loop("entry", entries, func() {
-			widenEntries(t, d, s, 8)
-			ADDQ(I32(32), s)
-			ADDQ(I32(64), d)
-		})
-		ADDQ(ldd, dst)
-		ADDQ(lds, src)
-	})
-	Label("end")
-	finish()
-}
-
-// widenEntries converts n entries.
-func widenEntries(t isa, dst, src reg.GPVirtual, n int) {
-	for k := 0; k < n; k += t.lanes {
-		v := t.vec()
-		VCVTPS2PD(Mem{Base: src, Disp: 4 * k}, v)
-		VMOVUPD(v, Mem{Base: dst, Disp: 8 * k})
-	}
-}
-
 // transposeSquares emits the copy of as many rows as a vector has lanes to columns, a square at a time.
 func transposeSquares(t isa) {
 	text("transposeSquares", t, "func(dst *float64, ldd int, src *float64, lds, n int)",
@@ -207,7 +156,7 @@ func transposeSquares(t isa) {
 	finish()
 }
 
-// transpose returns the columns of a square of which v are the rows.
+// transpose returns the columns of a square, given its rows v.
 func (t isa) transpose(v []vector) []vector {
 	out := make([]vector, len(v))
 	for odd := range 2 {
@@ -220,7 +169,7 @@ func (t isa) transpose(v []vector) []vector {
 				VUNPCKHPD(v[2*i+1], v[2*i], pairs[i])
 			}
 		}
-		if t == avx2 {
+		if !t.evex {
 			for i, half := range []uint8{0x20, 0x31} {
 				out[2*i+odd] = YMM()
 				VPERM2F128(U8(half), pairs[1], pairs[0], out[2*i+odd])

@@ -16,7 +16,7 @@ type reducer struct {
 
 func (t isa) newReducer() reducer {
 	r := reducer{t: t}
-	if t == avx512 {
+	if t.evex {
 		m := GP32()
 		odd, upper := K(), K()
 		MOVL(U32(0xaa), m)
@@ -33,7 +33,7 @@ func (r reducer) pairs(a, b reg.VecVirtual) reg.VecVirtual {
 	if b == nil {
 		b = a
 	}
-	if r.t == avx2 {
+	if !r.t.evex {
 		s := YMM()
 		VHADDPD(b, a, s)
 		return s
@@ -56,7 +56,7 @@ func (r reducer) sum4(v []reg.VecVirtual) reg.VecVirtual {
 		return nil
 	}
 	p := r.pairs(v[0], at(1))
-	if r.t == avx2 {
+	if !r.t.evex {
 		if len(v) <= 2 {
 			return r.fold2(p)
 		}
@@ -87,7 +87,8 @@ func (r reducer) fold2(p reg.VecVirtual) reg.VecVirtual {
 	return s
 }
 
-// sum returns the sums of up to eight accumulators in the lanes of a register: of more than four in those of a ZMM register.
+// sum returns the sums of up to eight accumulators in the lanes of a register: of more than four in those of
+// a ZMM register.
 func (r reducer) sum(v []reg.VecVirtual) reg.VecVirtual {
 	if len(v) <= 4 {
 		return r.sum4(v)
@@ -115,7 +116,7 @@ func (r reducer) halves(p, q reg.VecVirtual) reg.VecVirtual {
 // sum1 returns the sum of one accumulator in lane 0.
 func (r reducer) sum1(v reg.VecVirtual) reg.VecVirtual {
 	s := YMM()
-	if r.t == avx512 {
+	if r.t.evex {
 		VEXTRACTF64X4(U8(1), v, s)
 		VADDPD(v.AsY(), s, s)
 	} else {

@@ -5,8 +5,8 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// rotate emits plane rotations of neighbouring rows, the last pair first: what a pair leaves of its upper row stays in
-// registers for the next one.
+// rotate emits plane rotations of neighbouring rows, the last pair first: what a pair leaves of its upper row
+// stays in registers for the next one.
 func rotate(t isa) {
 	const vectors = 4
 	text("rotate", t, "func(z *float64, ldz int, c, s *float64, n int)",

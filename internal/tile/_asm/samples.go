@@ -7,14 +7,14 @@ import (
 
 // A number is a type to compute in.
 type number struct {
-	typ                       string
-	size                      int // bytes
-	move, mul, fma, broadcast func(...Op)
+	typ                  string
+	size                 int // bytes
+	move, fma, broadcast func(...Op)
 }
 
 var (
-	double = &number{"float64", 8, VMOVUPD, VMULPD, VFMADD231PD, VBROADCASTSD}
-	single = &number{"float32", 4, VMOVUPS, VMULPS, VFMADD231PS, VBROADCASTSS}
+	float64Arith = &number{"float64", 8, VMOVUPD, VFMADD231PD, VBROADCASTSD}
+	float32Arith = &number{"float32", 4, VMOVUPS, VFMADD231PS, VBROADCASTSS}
 )
 
 // lanes is how many of them are in a vector.
@@ -27,17 +27,16 @@ type samples struct {
 	size            int    // bytes of an entry
 	in              *number
 	convert         func(...Op) // to a vector of numbers, nil if they are some
-	// mulBasis prefetches a line from each of so many streams with every round of four
-	// rows: as many as it reads meanwhile, or a little less. mulTransposed does so with
-	// every round of a panel. Package tile has the same numbers, and its type prefetch
-	// says why.
+	// mulBasis prefetches a line from each of basisStreams with every round of four rows: about as many lines
+	// as it reads meanwhile. mulTransposed does so from gradientStreams with every round of a panel. Package
+	// tile has the reasons at its type prefetch.
 	basisStreams, gradientStreams int
 }
 
 var (
-	samples64 = &samples{"float64", "", "", 8, double, nil, 3, 2}
-	samples32 = &samples{"float32", "32", "", 4, double, VCVTPS2PD, 2, 1}
-	samples16 = &samples{"uint16", "Half", "Half", 2, single, VCVTPH2PS, 2, 1}
+	samples64 = &samples{"float64", "", "", 8, float64Arith, nil, 3, 2}
+	samples32 = &samples{"float32", "32", "", 4, float64Arith, VCVTPS2PD, 2, 1}
+	samples16 = &samples{"uint16", "Half", "Half", 2, float32Arith, VCVTPH2PS, 2, 1}
 )
 
 // step is how many features a round of a loop along d takes: 64 bytes of numbers.

@@ -9,16 +9,25 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Problems of up to so many columns stay in registers, by how many vectors a column of up to eight times as many rows takes.
-var maxSmall = []struct{ vectors, columns int }{{2, 5}, {3, 8}, {4, 6}}
+// A registers is a kind of problem whose [A y] stays in registers: columns of some vectors, of eight rows
+// each.
+type registers struct {
+	name           string // of the operation
+	vectors        int
+	first, columns int // the smallest and the largest number of columns of A
+}
 
-// leastSquaresSmall emits the solution of one task in registers: [A y] by columns, every sum in all
-// lanes at once, so that nothing waits for memory.
-func leastSquaresSmall(r, vectors int) {
-	t := avx512
-	text(fmt.Sprintf("leastSquaresSmall_%dx%d", r, vectors), t, "func(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64) (lo, hi, squares float64)",
-		fmt.Sprintf("works like leastSquaresGeneric for r = %d, 0 < n <= %d and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, %d apart, in f. It prefetches lines from next on.", r, 8*vectors, r+4))
-	s := small{t: t, r: r, n: vectors}
+// small are the kinds that are worth their text.
+var small = []registers{{"leastSquares16", 2, 1, 4}, {"leastSquares32", 4, 1, 6}, {"leastSquares24", 3, 7, 8}}
+
+// leastSquaresSmall emits the solution of one task in registers, with every sum in all lanes: nothing waits
+// for memory.
+func leastSquaresSmall(t isa, k registers, r int) {
+	text(fmt.Sprintf("%s_%d", k.name, r), t, "func(b, e, a *float64, lda, n int, y, f *float64, "+
+		"next uintptr, lines int, apart float64) (lo, hi, squares float64)",
+		fmt.Sprintf("works like leastSquaresGeneric for r = %d, 0 < n <= %d and apart = SetApart(n, r), and leaves e and e'e, "+
+			"and the rows of F, %d apart, in f. It prefetches lines from next on.", r, 8*k.vectors, r+4))
+	s := smallSolver{t: t, r: r, n: k.vectors}
 	s.load()
 	s.prefetch()
 	f := param("f") // with the squared norms on the diagonal
@@ -28,16 +37,16 @@ func leastSquaresSmall(r, vectors int) {
 		x := s.col[k]
 		square := s.dot(x, x)
 		VMOVSD(square.AsX(), at(k, k))
-		keep := K()              // all lanes, or none
+		nonzero := K()           // all lanes, or none
 		const notLessOrEqual = 6 // or NaN
-		VCMPPD_BCST(U8(notLessOrEqual), apart, square, keep)
+		VCMPPD_BCST(U8(notLessOrEqual), apart, square, nonzero)
 		inv := t.vec()
 		VMOVSD(s.one, inv.AsX())
 		VDIVSD(square.AsX(), inv.AsX(), inv.AsX())
 		VBROADCASTSD(inv.AsX(), inv)
 		for j := k + 1; j <= r; j++ {
 			f := s.dot(x, s.col[j])
-			VMULPD_Z(inv, f, keep, f)
+			VMULPD_Z(inv, f, nonzero, f)
 			VMOVSD(f.AsX(), at(k, j))
 			for v, c := range s.col[j] {
 				if k == r-1 { // y, the last time
@@ -72,7 +81,7 @@ func leastSquaresSmall(r, vectors int) {
 	finish()
 }
 
-type small struct {
+type smallSolver struct {
 	t     isa
 	r, n  int
 	col   [][]vector     // of [A y]
@@ -81,7 +90,7 @@ type small struct {
 }
 
 // load loads the columns, with zeros below.
-func (s *small) load() {
+func (s *smallSolver) load() {
 	rows, bits := param("n"), GP64()
 	MOVQ(U32(1), bits)
 	SHLXQ(rows, bits, bits)
@@ -112,7 +121,7 @@ func (s *small) load() {
 	MOVQ(one, s.one)
 }
 
-func (s *small) prefetch() {
+func (s *smallSolver) prefetch() {
 	next, lines := param("next"), param("lines")
 	TESTQ(lines, lines)
 	JZ(LabelRef("prefetched"))
@@ -123,9 +132,9 @@ func (s *small) prefetch() {
 	Label("prefetched")
 }
 
-// squares returns what a pivot must exceed. The squares of A are hi.
-func (s *small) squares() Mem {
-	sums := s.t.vecs(min(s.r, 4)) // of which none waits for another
+// squares returns the bound that a pivot must exceed, and stores the squares of A as hi.
+func (s *smallSolver) squares() Mem {
+	sums := s.t.vecs(min(s.r, 4)) // independent of each other
 	for j, column := range s.col[:s.r] {
 		for v, x := range column {
 			if sum := sums[j%len(sums)]; j < len(sums) && v == 0 {
@@ -150,7 +159,7 @@ func (s *small) squares() Mem {
 }
 
 // dot returns the inner product of two columns in all lanes.
-func (s *small) dot(x, y []vector) vector {
+func (s *smallSolver) dot(x, y []vector) vector {
 	sums := s.t.vecs(2) // neither waits for the other
 	for v := range x {
 		if v < 2 {
@@ -165,7 +174,7 @@ func (s *small) dot(x, y []vector) vector {
 }
 
 // total sets all lanes to their sum.
-func (s *small) total(sum vector) {
+func (s *smallSolver) total(sum vector) {
 	t := s.t.vec()
 	VSHUFF64X2(U8(0x4e), sum, sum, t)
 	VADDPD(t, sum, sum)

@@ -6,14 +6,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// leastSquares emits the solution of one task. The columns of [A y] and three zero
-// columns are copied to work, each padded with zeros to a multiple of 8; the rows of
-// the factor F follow. Columns are updated in groups of four, the first of which
-// begins with the next pivot, and in the same pass multiplied by that pivot, so
-// that one pass over the matrix is one step of the elimination.
+// leastSquares emits the solution of one task. The columns of [A y] and three zero columns are copied to
+// work, each padded with zeros to a multiple of 8; the rows of the factor F follow. Columns are updated in
+// groups of four, from the next pivot on. The same pass computes their products with that pivot: one pass
+// over the matrix is one step of the elimination.
 func leastSquares(t isa) {
 	text("leastSquares", t, "func(b, a *float64, lda, n, r int, y, work *float64, next uintptr, pace int, apart float64) (lo, hi float64)",
-		"works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), and prefetches from next on, pace bytes for each four columns of a vector.")
+		"works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), "+
+			"and prefetches from next on, pace bytes for each four columns of a vector.")
 	s := solver{t: t, sum: t.newReducer()}
 	s.height = param("n")
 	ADDQ(Imm(7), s.height)
@@ -28,10 +28,10 @@ func leastSquares(t isa) {
 	IMULQ(s.height, s.f)
 	ADDQ(mem("work"), s.f)
 	s.lo = XMM()
-	if t == avx512 {
-		s.keep = K()
+	if t.evex {
+		s.nonzero = K()
 	} else {
-		s.keep = YMM()
+		s.nonzero = YMM()
 	}
 	s.group, s.fp = GP64(), GP64()
 	s.cols = newRows(GP64(), s.height, 4)
@@ -44,15 +44,15 @@ func leastSquares(t isa) {
 }
 
 type solver struct {
-	t      isa
-	sum    reducer
-	height reg.GPVirtual // bytes of a column
-	col    reg.GPVirtual // the pivot column
-	f      reg.GPVirtual // row of F that belongs to the pivot, at the pivot's entry
-	lo     reg.VecVirtual
-	pivot  reg.VecVirtual // its squared norm in all lanes
-	apart  reg.VecVirtual // what a pivot must exceed
-	keep   reg.Register   // the lanes to keep of a row of F: all, or none
+	t       isa
+	sum     reducer
+	height  reg.GPVirtual // bytes of a column
+	col     reg.GPVirtual // the pivot column
+	f       reg.GPVirtual // row of F that belongs to the pivot, at the pivot's entry
+	lo      reg.VecVirtual
+	pivot   reg.VecVirtual // its squared norm in all lanes
+	apart   reg.VecVirtual // what a pivot must exceed
+	nonzero reg.Register   // the lanes of a row of F that are not zero: all, or none
 
 	group, fp reg.GPVirtual
 	pf        reg.GPVirtual // next line to prefetch
@@ -118,7 +118,7 @@ func (s *solver) copyIn() {
 func (s *solver) copyTail(label string, from, dst, n reg.GPVirtual, m mask, add func(v vector)) {
 	t := s.t
 	v := t.vec()
-	if t == avx512 {
+	if t.evex {
 		m.load(Mem{Base: from}, v)
 		VMOVUPD(v, Mem{Base: dst})
 		add(v)
@@ -184,9 +184,9 @@ func (s *solver) column() (at, vectors reg.GPVirtual) {
 	return at, vectors
 }
 
-// finishGroup divides the inner products of a group by the pivot's, which is the
-// first of the leading group, or sets them to zero if the pivot is set apart, stores them as
-// part of a row of F, with the pivot itself on the diagonal, and moves on by four columns.
+// finishGroup divides the inner products of a group by the pivot's, the first of the leading group, or sets
+// them to zero if the pivot is dropped. It stores them as part of a row of F, with the pivot on the diagonal,
+// and moves on by four columns.
 func (s *solver) finishGroup(acc []reg.VecVirtual, lead bool) {
 	v := s.sum.sum4(acc)
 	q := YMM()
@@ -194,13 +194,13 @@ func (s *solver) finishGroup(acc []reg.VecVirtual, lead bool) {
 		VBROADCASTSD(v.AsX(), s.pivot)
 		const notLessOrEqual = 6 // or NaN
 		VBROADCASTSD(s.apart, q)
-		VCMPPD(U8(notLessOrEqual), q, s.pivot, s.keep)
+		VCMPPD(U8(notLessOrEqual), q, s.pivot, s.nonzero)
 	}
-	if s.t == avx512 {
-		VDIVPD_Z(s.pivot, v.AsY(), s.keep, q)
+	if s.t.evex {
+		VDIVPD_Z(s.pivot, v.AsY(), s.nonzero, q)
 	} else {
 		VDIVPD(s.pivot, v.AsY(), q)
-		VANDPD(s.keep, q, q)
+		VANDPD(s.nonzero, q, q)
 	}
 	VMOVUPD(q, Mem{Base: s.fp})
 	if lead {

@@ -53,8 +53,8 @@ func (a *authority) identity(node int, name string, key crypto.Signer) *Identity
 	return &Identity{node, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}
 }
 
-// TestSigned: all nodes accept a signature of every kind of key, by key and by authority; nobody accepts it in
-// another node's name, in another run, changed, or cut off anywhere.
+// TestSigned: all nodes accept a signature of every kind of key, by key and by authority; nobody accepts it
+// in another node's name, in another run, changed, or cut off anywhere.
 func TestSigned(t *testing.T) {
 	msg := []byte("an ephemeral key")
 	pinned := three(t)

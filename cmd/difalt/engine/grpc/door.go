@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"slices"
-	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/crowd"
@@ -91,23 +90,14 @@ func (t *Transport) edgeTo(node int) *edge {
 	return t.edges[k]
 }
 
-// mostStrangers returns how many unauthenticated connections a process may keep that can open so many files:
-// enough for all neighbours to arrive at once, and at most a quarter of the files that the edges leave.
+// mostStrangers returns the limit of unauthenticated connections of a process that can open the given number
+// of files: enough for all neighbours together, and at most a quarter of the files that the edges leave.
 func mostStrangers(files, edges int) int {
 	return max(8, min((files-2*edges)/4, 128+edges))
 }
 
-// refusals are those of the last period: repeated attempts cannot fill the log.
-type refusals struct {
-	since time.Time
-	texts []string
-	more  int
-}
-
-const (
-	refusalPeriod = time.Minute
-	mostRefusals  = 10 // in a period
-)
+// mostRefusals is how many refusals a process reports: attempts cannot fill the log.
+const mostRefusals = 20
 
 // reject reports why a handshake has failed. Connections that end early, as those of port scans, are not
 // reported.
@@ -123,26 +113,20 @@ func (t *Transport) reject(from net.Addr, err error) {
 	t.refused(fmt.Sprintf("%s: %v", host, err))
 }
 
-// refused reports that somebody was refused: once in a while, if it is always the same.
+// refused reports a refusal once.
 func (t *Transport) refused(text string) {
-	r := &t.server.refusals
 	t.mu.Lock()
-	if time.Since(r.since) > refusalPeriod {
-		if r.more > 0 {
-			defer t.o.Report(fmt.Sprintf("refused: %d more since %s", r.more, r.since.Format(time.TimeOnly)))
-		}
-		*r = refusals{since: time.Now()}
-	}
-	news := !slices.Contains(r.texts, text)
-	if news && len(r.texts) == mostRefusals {
-		news, r.more = false, r.more+1
-	}
+	list := t.server.refusals
+	news := len(list) < mostRefusals && !slices.Contains(list, text)
 	if news {
-		r.texts = append(r.texts, text)
+		t.server.refusals = append(list, text)
 	}
 	t.mu.Unlock()
 	if news {
 		t.o.Report("refused: " + text)
+	}
+	if news && len(list) == mostRefusals-1 {
+		t.o.Report("refused: further refusals are not reported")
 	}
 }
 
@@ -184,7 +168,7 @@ type bytesMessage struct {
 }
 
 // A rawCodec sends bytes as they are. gRPC sends after SendMsg has returned, without a copy: wire.Transport
-// says how long memory must not change.
+// defines how long memory must not change.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return codecName }

@@ -42,10 +42,9 @@ type waits struct {
 type outgoing struct {
 	kept   [2][]byte
 	handed uint64 // number of frames handed over
-	now    bool   // the last of them is of the round under way
+	now    bool   // whether the current round has one
 	known  uint64 // number of frames that have arrived, as the neighbour's own frames show
-	spare  [][]byte
-	lent   bool // the caller has memory for the next frame
+	spare  []byte // memory of a frame that has arrived
 }
 
 // hand accepts the next frame; an empty p means that none is due in this round.
@@ -53,7 +52,6 @@ func (o *outgoing) hand(p []byte) {
 	if o.now = len(p) > 0; o.now {
 		o.kept[o.handed%2] = p
 		o.handed++
-		o.lent = false
 	}
 }
 
@@ -65,20 +63,7 @@ func (o *outgoing) acknowledge() {
 		known--
 	}
 	for ; o.known < known; o.known++ {
-		o.spare = append(o.spare, o.kept[o.known%2])
-		o.kept[o.known%2] = nil
-	}
-}
-
-// lend sets p to the memory of a frame that is no longer needed, or to nil. It does nothing if the caller has
-// some.
-func (o *outgoing) lend(p *[]byte) {
-	if o.lent {
-		return
-	}
-	*p = nil
-	if last := len(o.spare) - 1; last >= 0 {
-		*p, o.spare, o.lent = o.spare[last], o.spare[:last], true
+		o.spare, o.kept[o.known%2] = o.kept[o.known%2], nil
 	}
 }
 
@@ -218,7 +203,6 @@ func (t *Transport) deliver(e *edge, p []byte) error {
 	if number != byte(e.in.next) || e.in.next >= e.in.used+2 {
 		return e.failed(t.round.seq, wire.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", number, byte(e.in.next), t.round.seq))
 	}
-	e.stats.Received += int64(len(p))
 	e.in.got[e.in.next%2] = p
 	e.in.next++
 	e.waits.on = nil

@@ -13,11 +13,10 @@ import (
 
 const (
 	protocolVersion = 4
-	maxHello        = chunk
 	maxText         = 400 // bytes of a reason
 )
 
-// A hello is the first message in each direction of a stream.
+// A hello is the first message in each direction of a stream. gRPC limits messages to a chunk.
 type hello struct {
 	Version  int    `json:"version"`
 	Run      string `json:"run"`
@@ -53,7 +52,7 @@ type reason struct {
 
 func parseHello(p []byte) (*hello, error) {
 	h := &hello{}
-	if err := parse(p, h); err != nil {
+	if err := json.Unmarshal(p, h); err != nil {
 		return nil, fmt.Errorf("not a greeting: %w", err)
 	}
 	if len(h.Instance) == 0 || len(h.Instance) > 64 {
@@ -64,7 +63,7 @@ func parseHello(p []byte) (*hello, error) {
 
 func parseNote(p []byte) (*note, error) {
 	n := &note{}
-	if err := parse(p, n); err != nil {
+	if err := json.Unmarshal(p, n); err != nil {
 		return nil, fmt.Errorf("neither a frame nor a note: %w", err)
 	}
 	kinds := 0
@@ -80,13 +79,6 @@ func parseNote(p []byte) (*note, error) {
 		n.Reason.Text = shorten(n.Reason.Text)
 	}
 	return n, nil
-}
-
-func parse(p []byte, v any) error {
-	if len(p) > maxHello {
-		return fmt.Errorf("%d bytes, more than %d", len(p), maxHello)
-	}
-	return json.Unmarshal(p, v)
 }
 
 // shorten returns at most maxText bytes of s, cut between characters.
@@ -113,27 +105,19 @@ func disagree(c *cluster.Cluster, own, their *hello) error {
 	if own.From != their.To || own.To != their.From {
 		return &refusal{fmt.Sprintf("%s claims to be node %d, connected with node %d", c.Label(own.To), their.From, their.To)}
 	}
-	here, there := own.compared(), their.compared()
-	if own.Probe || their.Probe {
-		n := len(own.protocol()) + len(c.Settings())
-		here, there = here[:n], there[:min(n, len(there))]
-	}
-	if text := wire.Difference(there, "at "+who, here, "at "+c.Label(own.From)); text != "" {
+	if text := wire.Difference(their.compared(), "at "+who, own.compared(), "at "+c.Label(own.From)); text != "" {
 		return &refusal{shorten(text)}
 	}
 	return nil
 }
 
-// protocol returns the settings that both ends compare first.
-func (h *hello) protocol() []wire.Setting {
-	return []wire.Setting{
+// compared returns the settings that both ends compare.
+func (h *hello) compared() []wire.Setting {
+	return append([]wire.Setting{
 		{Name: "the version of the protocol", Value: strconv.Itoa(h.Version)},
 		{Name: "the run", Value: strconv.Quote(h.Run)},
-	}
+	}, h.Settings...)
 }
-
-// compared returns all settings that both ends compare.
-func (h *hello) compared() []wire.Setting { return append(h.protocol(), h.Settings...) }
 
 var (
 	// errRestarted is for a process that comes after another process of its node has started the run.
@@ -157,8 +141,8 @@ func (e *edge) compare(instance string, their *hello) error {
 func (e *edge) frameCame() bool { return e.in.next > 0 }
 
 // admit ends a session that is still there, so that a new one can begin with the process that has greeted, or
-// returns the reason why there can be none. If that process was restarted and nobody else of its node is
-// connected, the edge has failed.
+// returns the reason against one. If that process was restarted and no other process of its
+// node is connected, the edge has failed.
 func (t *Transport) admit(e *edge, their *hello) error {
 	t.mu.Lock()
 	err := e.compare(t.instance, their)

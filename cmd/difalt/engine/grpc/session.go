@@ -37,7 +37,7 @@ func (t *Transport) greeting(e *edge) *hello {
 	defer t.mu.Unlock()
 	return &hello{
 		Version: protocolVersion, Run: t.cluster.Run, From: t.node, To: e.peer,
-		Instance: t.instance, Next: e.in.next, PeerInstance: e.peerInstance, FrameCame: e.frameCame(), Probe: t.o.Probe, Settings: t.settings,
+		Instance: t.instance, Next: e.in.next, PeerInstance: e.peerInstance, FrameCame: e.frameCame(), Probe: t.o.Probe, Settings: t.cluster.Settings(),
 	}
 }
 
@@ -256,7 +256,7 @@ func ended(err error) error {
 	return fmt.Errorf("connection lost: %s", plain(err))
 }
 
-// Stats may be called at any time.
+// Stats implements engine.Transport.
 func (t *Transport) Stats() engine.Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -272,7 +272,7 @@ func (t *Transport) Stats() engine.Stats {
 	return s
 }
 
-// Waiting returns the neighbours that Join or Exchange waits for, and since when; nil if it does not wait.
+// Waiting implements engine.Transport.
 func (t *Transport) Waiting() (peers []int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -297,7 +297,7 @@ func (t *Transport) labels(nodes []int) string {
 	return strings.Join(names, ", ")
 }
 
-// Beyond returns the nodes that a neighbour waits for in this round, as it reports; nil without a report.
+// Beyond implements engine.Transport.
 func (t *Transport) Beyond(peer int) []int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

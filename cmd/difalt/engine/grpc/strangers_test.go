@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -39,8 +40,8 @@ func becomes(t *testing.T, what string, list []net.Conn, most int) {
 	t.Errorf("%s: %d of %d connections are open, want at most %d", what, n, len(list), most)
 }
 
-// TestStrangers: connections without a key are limited in number, and neither keep neighbours from joining nor
-// from connecting again.
+// TestStrangers: connections without a key are limited in number, and neither keep neighbours from joining
+// nor from connecting again.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	p, o := newParty(t, "path", 2), quick()
@@ -148,6 +149,16 @@ func flood(conn net.Conn, path string, kind byte, first, again []byte, times int
 			break // they have no end, so nothing else can begin
 		}
 	}
+}
+
+// heap returns the megabytes in use.
+func heap() float64 {
+	var m runtime.MemStats
+	for range 2 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / 1e6
 }
 
 // TestMemberMemory: a member whose headers or messages do not end makes a node use little memory.

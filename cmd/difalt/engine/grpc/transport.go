@@ -43,14 +43,13 @@ type who struct {
 	node     int
 	hosted   []int
 	instance string // random, of this process
-	settings []wire.Setting
 }
 
 // A server accepts connections of neighbours. Transport.mu guards its fields.
 type server struct {
 	*rpc.Server
 	calls    map[int]calls // by node
-	refusals refusals
+	refusals []string      // reported ones
 }
 
 // A round is the current exchange, or the last one.
@@ -78,7 +77,7 @@ func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Opti
 	node, own := id.Node, id.Certificate
 	o = o.WithDefaults()
 	t := &Transport{
-		who: who{cluster: c, identity: id, node: node, hosted: []int{node}, instance: rand.Text(), settings: append(c.Settings(), o.Settings...)},
+		who: who{cluster: c, identity: id, node: node, hosted: []int{node}, instance: rand.Text()},
 		o:   o, wake: make(chan struct{}, 1), pause: time.NewTimer(tick),
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
@@ -114,8 +113,7 @@ func (t *Transport) Verify(node int, msg, proof []byte) error {
 	return t.cluster.Verify(node, msg, proof)
 }
 
-// Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and a *wire.PeerError if a
-// neighbour refuses this node or is not there in time.
+// Join implements engine.Transport.
 func (t *Transport) Join(ctx context.Context) error {
 	return t.await(ctx, t.isThere, func(e *edge, waited time.Duration) *wire.PeerError {
 		if waited < t.o.JoinTimeout {
@@ -128,10 +126,8 @@ func (t *Transport) Join(ctx context.Context) error {
 // isThere reports whether Join has what it needs from a neighbour.
 func (t *Transport) isThere(e *edge) bool { return e.session != nil || t.o.Probe && e.peerSeen }
 
-// Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a *wire.PeerError if a neighbour
-// whose frame is due sends nothing in the time of a round, is unreachable for too long, has left, or violates
-// the protocol. If it has left because another node failed, the error names that node and the nodes that
-// reported it.
+// Exchange implements wire.Transport. If a neighbour has left because another node failed, the error names
+// that node and the nodes that reported it.
 func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -150,7 +146,7 @@ func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 			in[k] = e.in.got[e.in.used%2]
 			e.out.acknowledge()
 		}
-		e.out.lend(&out[k])
+		out[k], e.out.spare = e.out.spare, nil
 	}
 	return nil
 }
@@ -209,7 +205,7 @@ func (t *Transport) longestRound(seq uint64) time.Duration {
 // tick is the interval at which await checks the edges.
 const tick = 50 * time.Millisecond
 
-// await waits until done holds for all edges. Time in which this process itself was stopped does not count.
+// await returns when done holds for all edges. Time while this process itself was stopped does not count.
 func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(*edge, time.Duration) *wire.PeerError) error {
 	var waited, passed time.Duration
 	last := time.Now()
@@ -285,10 +281,8 @@ func (t *Transport) Close() error {
 	return nil
 }
 
-// Leave closes the transport. The neighbours receive that this node has finished, or engine.PublicText(why);
-// Leave waits until they have received everything, at most Linger. A *wire.PeerError is passed on as this
-// node's report about the node that it names. Leave may be called while Exchange waits; only the first call
-// counts.
+// Leave implements engine.Transport. It waits until the neighbours have received everything, at most Linger.
+// A *wire.PeerError is passed on as this node's report about the node that it names.
 func (t *Transport) Leave(why error) {
 	t.once.Do(func() {
 		t.mu.Lock()

@@ -31,39 +31,27 @@ type Transport struct {
 	c     *C.difalt_links
 	links []C.difalt_link // of c
 
-	failed error            // the reason why this process cannot join
-	asked  bool             // Join or Refuse was called
-	seq    uint64           // of the last exchange
-	err    error            // permanent
-	pins   []runtime.Pinner // of the memory that a link sends, while it stays the same
+	seq  uint64           // of the last exchange
+	err  error            // permanent
+	pins []runtime.Pinner // of the memory that a link sends, while it stays the same
 
-	mu      sync.Mutex // guards the fields below
-	waiting waiting
-	stats   engine.Stats
-}
-
-// waiting lists the neighbours whose frames have not arrived, and when the wait began.
-type waiting struct {
-	peers []int
-	since time.Time
+	mu    sync.Mutex // guards stats
+	stats engine.Stats
 }
 
 // New returns a transport along the edges of g, which is not connected before Join.
 func (w *World) New(g *topology.Graph, o engine.Options) *Transport {
 	o = o.WithDefaults()
 	o.MaxFrame = min(o.MaxFrame, math.MaxInt32) // the largest count of MPI
-	t := &Transport{world: w, graph: g, o: o}
-	if g.Len() != w.size {
-		t.failed = fmt.Errorf("mpi: a graph of %d nodes for %d processes", g.Len(), w.size)
-	}
-	return t
+	return &Transport{world: w, graph: g, o: o}
 }
 
-// Join connects the processes once all have called it with the same settings. Otherwise all return an error:
-// the reason at the process that cannot join, and a *wire.PeerError that names it elsewhere. It returns
-// ctx.Err() if ctx ends.
+// Join connects the processes once all have called it. It returns ctx.Err() if ctx ends.
 func (t *Transport) Join(ctx context.Context) error {
-	if err := t.agree(ctx); err != nil {
+	if n := t.graph.Len(); n != t.world.size {
+		return fmt.Errorf("mpi: a graph of %d nodes for %d processes", n, t.world.size)
+	}
+	if err := t.world.allThere(ctx, t.o.JoinTimeout); err != nil {
 		return err
 	}
 	peers := []C.int{0} // never empty
@@ -85,28 +73,6 @@ func (t *Transport) Join(ctx context.Context) error {
 	defer t.mu.Unlock()
 	t.stats.Edges = edges
 	return nil
-}
-
-// agree compares the settings of all processes, and informs them if this one cannot join.
-func (t *Transport) agree(ctx context.Context) error {
-	t.asked = true
-	own := hello{Version: protocolVersion, Settings: t.o.Settings}
-	if t.failed != nil {
-		own.Trouble = engine.PublicText(t.failed)
-	}
-	err := t.world.agree(ctx, own, t.o.JoinTimeout)
-	if t.failed != nil && (err == nil || ctx.Err() == nil) {
-		return t.failed
-	}
-	return err
-}
-
-// Refuse ends Join at all processes: the others receive engine.PublicText(why). It does nothing after Join.
-func (t *Transport) Refuse(ctx context.Context, why error) {
-	if !t.asked {
-		t.failed = why
-		_ = t.agree(ctx) // it returns why
-	}
 }
 
 // Hosted returns the node of this process.
@@ -174,12 +140,9 @@ func (t *Transport) turn() (done bool, err error) {
 
 // await waits until the exchange is complete.
 func (t *Transport) await(ctx context.Context) error {
-	err := t.world.wait(ctx, t.turn, t.o.RoundTimeout, func(waited time.Duration) { t.note(t.missing(), time.Now().Add(-waited)) })
+	err := t.world.wait(ctx, t.turn, t.o.RoundTimeout)
 	if errors.Is(err, errLate) {
 		err = t.peerError(int(t.c.open%t.c.n), wire.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
-	}
-	if err != nil {
-		t.note(nil, time.Time{})
 	}
 	return err
 }
@@ -188,11 +151,9 @@ func (t *Transport) finish(out [][]byte) {
 	t.world.pending = false
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.waiting = waiting{}
 	t.stats.Rounds++
 	for k := range t.links {
 		t.stats.Edges[k].Sent += int64(len(out[k]))
-		t.stats.Edges[k].Received += int64(t.links[k].length)
 	}
 }
 
@@ -200,35 +161,13 @@ func (t *Transport) peerError(k int, kind wire.Kind, err error) error {
 	return &wire.PeerError{Peer: int(t.links[k].peer), Round: t.seq, Kind: kind, Err: err}
 }
 
-// missing returns the neighbours whose frames have not arrived.
-func (t *Transport) missing() (peers []int) {
-	for _, l := range t.links {
-		if l.length < 0 {
-			peers = append(peers, int(l.peer))
-		}
-	}
-	return peers
-}
-
-func (t *Transport) note(peers []int, since time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.waiting = waiting{peers, since}
-}
-
-// Waiting returns the neighbours for which Exchange has been waiting, and since when; none if
-// it does not wait. It may be called at any time.
-func (t *Transport) Waiting() (peers []int, since time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.waiting.peers, t.waiting.since
-}
+// Waiting returns no node: MPI does not report the neighbours whose frames are missing while it waits.
+func (t *Transport) Waiting() ([]int, time.Time) { return nil, time.Time{} }
 
 // Beyond returns nil: processes do not report the nodes that they wait for.
 func (t *Transport) Beyond(int) []int { return nil }
 
-// Stats returns how many rounds are done, and what they carried. It may be called at any
-// time.
+// Stats implements engine.Transport.
 func (t *Transport) Stats() engine.Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -113,7 +113,8 @@ func (c *canvas) line(x1, y1, x2, y2 float64, v Color, width float64) {
 }
 
 func (c *canvas) dot(at point, radius float64, v Color) {
-	fmt.Fprintf(c, "<circle cx=\"%.5g\" cy=\"%.5g\" r=\"%g\" style=\"fill:%s;fill-opacity:%.3g\"/>\n", at.x, at.y, radius, c.color(v), float64(v.A)/255)
+	fmt.Fprintf(c, "<circle cx=\"%.5g\" cy=\"%.5g\" r=\"%g\" style=\"fill:%s;fill-opacity:%.3g\"/>\n", at.x, at.y, radius, c.color(v),
+		float64(v.A)/255)
 }
 
 // An anchor is the part of a text at its x.

@@ -1,5 +1,5 @@
-// Package crowd bounds how many connections to a listener strangers can keep open, so that
-// they cannot take the descriptors that a program needs for its work.
+// Package crowd limits the number of unauthenticated connections to a listener, so that they cannot take the
+// descriptors that a program needs for its work.
 package crowd
 
 import (
@@ -9,20 +9,19 @@ import (
 	"sync"
 )
 
-// A Listener accepts all who come. When there are too many strangers it closes the
-// connection that is the oldest of those that come from where most come from: who is new and
-// shows soon who it is gets through, from elsewhere at any rate.
+// A Listener accepts all connections. If too many are unauthenticated, it closes the oldest one of the most
+// frequent origin. So a new connection has time to authenticate itself.
 type Listener struct {
 	net.Listener
 	most int
 	full func(from string)
 
-	mu        sync.Mutex // of what follows
-	strangers []*Conn    // oldest first
+	mu        sync.Mutex // guards strangers
+	strangers []*Conn    // unauthenticated, oldest first
 }
 
-// Limit returns a listener with at most so many strangers at once. full is called with where
-// a connection is from that is closed since there are more.
+// Limit returns a listener with at most the given number of unauthenticated connections. It calls full with the
+// origin of every connection that it closes because there are more.
 func Limit(l net.Listener, most int, full func(from string)) *Listener {
 	return &Listener{Listener: l, most: most, full: full}
 }
@@ -41,7 +40,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// enter adds a stranger, and returns who has to go for it.
+// enter adds a connection, and returns the one to close, or nil.
 func (l *Listener) enter(c *Conn) *Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +55,7 @@ func (l *Listener) enter(c *Conn) *Conn {
 	return slices.MaxFunc(l.strangers, func(a, b *Conn) int { return count[a.from] - count[b.from] }) // the first of several
 }
 
-// Close closes the listener and the connections of strangers: nobody waits for them any more.
+// Close closes the listener and the unauthenticated connections.
 func (l *Listener) Close() error {
 	err := l.Listener.Close()
 	l.mu.Lock()
@@ -68,14 +67,14 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// A Conn is a stranger's until Admit.
+// A Conn is unauthenticated until Admit.
 type Conn struct {
 	net.Conn
 	listener *Listener
 	from     string
 }
 
-// Admit takes it that c is no stranger's any more.
+// Admit marks c as authenticated.
 func (c *Conn) Admit() {
 	l := c.listener
 	l.mu.Lock()
@@ -89,8 +88,8 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// origin is where a connection comes from: an address, or the network of an IPv6 address, of
-// which one machine has as many as it likes.
+// origin returns the address that a connection comes from, or the network of an IPv6 address, since one machine
+// can have many of them.
 func origin(a net.Addr) string {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {

@@ -54,8 +54,9 @@ func spies(nodes int, bound bool) (all []*spy) {
 	return all
 }
 
-// A theft is a training on the path 0-1-2-3-4 with the root 2, which reads all totals. A node alters the result
-// that it sends along a link in frame number at, and from then on replaces the tags that would show it.
+// A theft is a training on the path 0-1-2-3-4 with the root 2, which reads all totals. A node alters the
+// result that it sends along a link in frame number at, and from then on replaces the tags that would show
+// it.
 type theft struct {
 	tables []*dataset.Table
 	lie    wire.Link
@@ -138,8 +139,8 @@ func (a *theft) play(t *testing.T) (errs []error, totals [][]float64, tags []uin
 }
 
 // In a whole training, a root or an inner node alters one result for one node and hides it. All totals after
-// that are noise to it, and all nodes end with ErrInconsistent. Where pads do not follow from results, it goes
-// on to read what the honest nodes add.
+// that are noise to it, and all nodes end with ErrInconsistent. Where pads do not follow from results, it
+// goes on to read what the honest nodes add.
 func TestInconsistentTraining(t *testing.T) {
 	var tables []*dataset.Table
 	for i := range 5 {

@@ -37,8 +37,8 @@ type Node struct {
 	// Settings must be equal at all nodes, which compare them before the job, and see them if they differ.
 	// Prepare may set them.
 	Settings []wire.Setting
-	// MaxNumbers is the largest number of values in a sum of the job, by which longer frames are refused; 0
-	// for no limit.
+	// MaxNumbers is the largest number of values in a sum of the job; longer frames are refused. 0 sets no
+	// limit.
 	MaxNumbers int
 	// Prepare reads what the job needs, before the node connects. Nil does nothing.
 	Prepare func() error
@@ -76,8 +76,8 @@ func (e *Interrupted) PublicText() string { return interrupted }
 
 const (
 	interrupted = "it was interrupted"
-	// A node that cannot take part waits so long for its neighbours, to which it reports that, and a shorter time
-	// after an interruption.
+	// excuseTime limits how long a node that fails before it connects waits for its neighbours to connect, and
+	// interruptedTime how long after an interruption.
 	excuseTime      = 15 * time.Second
 	interruptedTime = 2 * time.Second
 	// Longer texts of other nodes are cut.
@@ -137,7 +137,7 @@ func (n *Node) options() engine.Options {
 	return engine.Options{Report: func(text string) { n.Log.Info(text) }}
 }
 
-// excuse reports to the neighbours that connect soon that this node cannot take part, and returns err.
+// excuse sends the public text to the neighbours that connect soon, and returns err.
 func (n *Node) excuse(ctx context.Context, err error, public string) error {
 	o := n.options()
 	if o.JoinTimeout = excuseTime; ctx.Err() != nil {
@@ -247,7 +247,7 @@ type farewell struct {
 }
 
 // ended lets the nodes exchange which of them has ended the job, and returns the error of this one, or one
-// about the first of the others. If no node says that it has, a vote was wrong.
+// about the first of the others. If no node reports that it has, a vote was wrong.
 func (n *Node) ended(ctx context.Context, net *consensus.Network, err error) error {
 	own := farewell{}
 	var stop *owners.Stop
@@ -274,7 +274,7 @@ func (n *Node) ended(ctx context.Context, net *consensus.Network, err error) err
 			return &wire.PeerError{Peer: node, Kind: wire.Closed, Err: errors.New(clean(f.Text))}
 		}
 	}
-	return fmt.Errorf("a sum says that a node has ended the job, and none has: %w", wire.ErrContradiction)
+	return fmt.Errorf("a sum has a vote to end the job, and no node has ended it: %w", wire.ErrContradiction)
 }
 
 // every calls f again and again until stop is called.

@@ -27,7 +27,7 @@ type status struct {
 
 const (
 	joining = "joining"
-	// What takes less time is not reported as waiting.
+	// Shorter times are not reported as waiting.
 	waitingFrom = time.Second
 )
 
@@ -87,7 +87,7 @@ func (s *status) waiting(t engine.Transport) (attributes []any) {
 }
 
 const (
-	// Anybody may connect to the metrics, so a request is short, and few are answered at once.
+	// Every process on the network may connect to the metrics, so requests are short and few at a time.
 	requestTimeout = 10 * time.Second
 	mostMonitors   = 16
 )

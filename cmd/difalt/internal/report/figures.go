@@ -226,15 +226,15 @@ func (r *Report) linesFigure() figure {
 	}
 	all.Name, all.Style = "mean of all tasks", chart.Line(chart.Red, 2)
 	panel.Series = append(panel.Series, all)
-	words := fmt.Sprintf("Predictions for %s along %s, where tasks differ most. All other columns are at their means.",
+	words := fmt.Sprintf("Predictions for %s along %s, the column with the largest differences. Other columns are at their means.",
 		ofTasks(len(shown), len(tasks)), text.Visible(name))
 	alt := fmt.Sprintf("%s Mean of all tasks: %s at %s, %s at %s.", words, text.Short(all.Y[0]), text.Short(low),
 		text.Short(all.Y[points-1]), text.Short(high))
 	return figure{"lines", "Tasks along a column", words, alt, newImage("Prediction", panel)}
 }
 
-// column returns the numeric feature in which tasks differ most, and the ends of its middle 96 % in rows of this
-// process; -1 if there is none.
+// column returns the numeric feature with the largest differences between tasks, and the ends of its middle
+// 96 % in rows of this process. It returns -1 without such a feature.
 func (r *Report) column() (best int, low, high float64) {
 	levels := map[string]bool{}
 	for _, c := range r.Model.Parameters().Schema.Categories {

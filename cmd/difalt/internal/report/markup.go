@@ -91,6 +91,7 @@ func (s section) table() (m markup) {
 // markup returns the figure with its picture, which the page colours.
 func (f *figure) markup() markup {
 	svg := f.image.Themed()
-	return expand(`<figure id="$file"><h2>$title</h2><figcaption class="soft">$text <a href="$file.svg">$file.svg</a></figcaption>$svg</figure>
+	return expand(`<figure id="$file"><h2>$title</h2>
+<figcaption class="soft">$text <a href="$file.svg">$file.svg</a></figcaption>$svg</figure>
 `, "file", f.File, "title", f.Title, "text", f.Text, "svg", markup(bytes.TrimSpace(svg)))
 }

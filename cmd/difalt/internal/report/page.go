@@ -62,8 +62,8 @@ func (r *Report) Files() (map[string][]byte, error) {
 		{"errors", "Errors", r.scores(), best, []string{r.scoreWords()}, "tasks.csv"},
 		{"compared", "Models compared", candidates, chosen, []string{r.candidateWords()}, ""},
 		{"effects", "Effects", effectsTable(r.Effects), 0, effectsWords(r.Model), "effects.csv"},
-		{"loadings", "What tasks share and differ by", shown, 0, []string{fmt.Sprintf("Effects of one standard deviation of a feature, in the "+
-			"%s: the mean, the standard deviation between tasks, and the axes along which tasks vary together. Features with the "+
+		{"loadings", "What tasks share and differ by", shown, 0, []string{fmt.Sprintf("Effects of one standard deviation of a feature, in "+
+			"the %s: the mean, the standard deviation between tasks, and the axes along which tasks vary together. Features with the "+
 			"largest deviations come first.%s", r.Model.Unit(), more)}, "loadings.csv"},
 	}
 	files[PageFile] = []byte(r.page(sections, figures))
@@ -98,7 +98,8 @@ func (r *Report) page(sections []section, figures []figure) markup {
 	}
 	facts := markup("")
 	for _, f := range [][2]string{
-		{"Tasks", strconv.Itoa(r.Size.Tasks)}, {"Features", strconv.Itoa(r.Size.Features)}, {"Training rows", strconv.Itoa(r.Size.Training)},
+		{"Tasks", strconv.Itoa(r.Size.Tasks)}, {"Features", strconv.Itoa(r.Size.Features)},
+		{"Training rows", strconv.Itoa(r.Size.Training)},
 		{"Held-out rows", strconv.Itoa(r.Size.Held)}, {"Rank", strconv.Itoa(r.Fitted.Rank)}, {"Curves", strconv.Itoa(len(r.Fitted.Curves))},
 		{"Noise (sd)", text.Short(r.Fitted.Noise)},
 	} {
@@ -117,8 +118,8 @@ func (r *Report) page(sections []section, figures []figure) markup {
 		"parts", parts, "notes", paragraphs("soft", notes...))
 }
 
-// A shared holds what tasks share and differ by in one feature, for one standard deviation of it in the unit of
-// the model: the mean, the standard deviation between tasks, and the axes of the loadings.
+// A shared holds what tasks share and differ by in one feature, for one standard deviation of it in the unit
+// of the model: the mean, the standard deviation between tasks, and the axes of the loadings.
 type shared struct {
 	feature int
 	values  []float64
@@ -203,8 +204,8 @@ func (r *Report) tasksCSV() []byte {
 		for m, s := range r.Scores {
 			for set, e := range []fit.Errors{t.Train[m], t.Test[m]} {
 				if set == 0 || e.Rows > 0 {
-					out = append(out, []string{t.Task, s.Method, []string{"train", "test"}[set], strconv.Itoa(e.Rows), text.Number(e.RMSE), text.Number(e.MAE),
-						text.Number(e.ExplainedVariance)})
+					out = append(out, []string{t.Task, s.Method, []string{"train", "test"}[set], strconv.Itoa(e.Rows), text.Number(e.RMSE),
+						text.Number(e.MAE), text.Number(e.ExplainedVariance)})
 				}
 			}
 		}

@@ -232,7 +232,7 @@ func LoadResults(dir string) ([]*Summary, error) {
 		return nil
 	})
 	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%s contains no results of runs: there is no file %s in it or below", dir, SettingsFile)
+		err = fmt.Errorf("%s contains no results of runs: the file %s is missing in it and below", dir, SettingsFile)
 	}
 	return all, err
 }
