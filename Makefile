@@ -22,7 +22,7 @@ WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 CHECKS = check-format check-modules check-release check-vet check-systems check-static check-generated \
 	test-race test-default test-faults test-arm64 test-mpi test-purego test-openblas test-tiers
 
-.PHONY: help setup build test $(CHECKS) test-long mutants malformed fuzz faults bench bench-network bench-peers benchmarks figures release docker clean
+.PHONY: help setup build test $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-network bench-peers benchmarks figures release docker clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -113,10 +113,11 @@ test-arm64: ## the kernel's tests on arm64, natively or under qemu
 test-faults: ## every fault that does not take long once, in network namespaces; needs root
 	@./scripts/have.sh netns $(GO) test -count=1 -timeout 30m -tags faults -short ./cmd/difalt/engine/grpc/faults -v -parallel 4
 
-test-long: ## all tests in their long forms, and the program on all systems
+test-long: ## all tests in their long forms, gonum's with kernel/blas, and the program on all systems
 	@$(foreach t,$(ALL_SYSTEMS),$(call for_system,$(t)) vet work &&) true
 	@$(foreach t,$(LIBRARY_SYSTEMS),$(call for_system,$(t)) build ./... &&) true
 	DIFALT_LONG=1 $(GO) test -timeout 2h work
+	./scripts/gonum.sh
 
 malformed: ## 1,000 malformed and unusual inputs, each in a process of 2 GB and 20 s
 	$(GO) test ./cmd/difalt -count=1 -v -run 'TestMalformed$$' -malformed 1000
@@ -139,6 +140,9 @@ bench: ## benchmarks of the kernel
 
 bench-network: ## rounds of a ring over gRPC
 	$(GO) test -run '^$$' -bench Round ./cmd/difalt/engine/grpc
+
+bench-blas: ## calls of package mat with kernel/blas, gonum and OpenBLAS, as a table of BENCHMARKS.md
+	$(WITH_OPENBLAS) $(GO) test -count=1 -timeout 0 -tags openblas -run TestTable ./kernel/blas -table ../../BENCHMARKS.md,../../bench/peers/BENCHMARKS.md.tmpl
 
 bench-peers: ## the same work in C, C++, Python, ..., side by side, with FLAGS
 	./bench/peers/setup.sh

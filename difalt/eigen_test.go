@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -84,6 +85,18 @@ func TestLargestOfSecondDifferences(t *testing.T) {
 			if got := largestEigenvalue(a, n, make([]float64, 2*n)); !(math.Abs(got-want) <= 1e-14*math.Abs(4*scale)) {
 				t.Errorf("n = %d, scale %g: %v, want %v", n, scale, got, want)
 			}
+		}
+	}
+}
+
+// Tasks are compressed where a short run gains by it: with many samples for each feature, and a large rank.
+func TestCompressed(t *testing.T) {
+	for _, c := range []struct{ samples, d, rank, want int }{
+		{1000, 20, 4, 21}, {5000, 100, 5, 101}, {21, 20, 4, 21}, {30, 600, 4, 30}, {22, 20, 1, 22}, {700, 600, 4, 700}, {0, 5, 1, 0},
+	} {
+		k := kernel.NewBuilder(c.d, []int{c.samples, c.samples}, kernel.Float64).Tasks()
+		if got := compressed(k, c.rank).Samples(1); got != c.want {
+			t.Errorf("%d samples of %d features, rank %d: %d rows, want %d", c.samples, c.d, c.rank, got, c.want)
 		}
 	}
 }

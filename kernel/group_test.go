@@ -118,6 +118,10 @@ func TestSetSamples(t *testing.T) {
 			fx, fy := part(p)
 			gx, gy := part(parts - 1 - p)
 			stepReference(u, 0, fx, fy, gx, gy).check(t, g, r)
+			same := tasks.Part(p, parts) // whose tasks do not follow each other in memory
+			g.SetSamples(same, same)
+			g.Step(u, 0, ws)
+			stepReference(u, 0, fx, fy, fx, fy).check(t, g, r)
 		}
 		g.SetSamples(tasks, tasks)
 		g.EnableMixedPrecision()

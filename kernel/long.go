@@ -83,7 +83,7 @@ func (k *longTask) product(s, rows, r int) blas64.GeneralCols {
 // multiplyPart computes A_s, R_s and c_s for the slices of a part.
 func (g *Group) multiplyPart(c *chunk, part int, u *Basis, ws *Workspace) {
 	start, k, t := time.Now(), c.long, g.fit
-	ws.load(u, t.storage)
+	ws.load(u, g.fit.storage)
 	var x samples
 	k.each(part, t.rows[c.lo], func(s, lo, hi int) {
 		x.slice(t, c.lo, lo, hi, g.r, ws.schedule)
@@ -116,7 +116,7 @@ func (g *Group) gradientPart(c *chunk, part int, u *Basis, ws *Workspace, gradie
 	p, b, v := &k.parts[part], g.B[c.lo*g.r:][:g.r], k.v.Data[part*k.v.Stride:][:k.v.Rows]
 	p.objective = 0
 	clear(v)
-	ws.load(u, t.storage)
+	ws.load(u, g.fit.storage)
 	var x samples
 	k.each(part, t.rows[c.lo], func(s, lo, hi int) {
 		x.slice(t, c.lo, lo, hi, g.r, ws.schedule)

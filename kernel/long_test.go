@@ -8,6 +8,7 @@ import (
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Tasks whose rows workers share have the results of the definition, for each storage, and the same bits for
@@ -29,9 +30,41 @@ func TestLongTasks(t *testing.T) {
 				stepReference(u, ridge, x, y, x, y).check(t, want, r)
 				checkAgain(t, want, u, ridge, nil)
 				sameForWorkers(t, tasks, u, ridge)
+				testSplitLongTasks(t, tasks, x, y, u, ridge)
 			}
 		})
 	}
+}
+
+// testSplitLongTasks takes the least squares from the first half of the rows, or from so few that a long task
+// has fewer than columns, and the gradient from the second half.
+func testSplitLongTasks(t *testing.T, tasks *kernel.Tasks, x []*mat.Dense, y [][]float64, u *kernel.Basis, ridge float64) {
+	t.Helper()
+	d, r := u.Dims()
+	part := func(p, parts int) (px []*mat.Dense, py [][]float64) {
+		for task, all := range y {
+			n := len(all)
+			lo, hi := (p*n+parts-1)/parts, ((p+1)*n+parts-1)/parts
+			var m *mat.Dense
+			if lo < hi {
+				m = mat.DenseCopyOf(x[task].Slice(lo, hi, 0, d))
+			}
+			px, py = append(px, m), append(py, all[lo:hi])
+		}
+		return px, py
+	}
+	g := kernel.NewGroup(tasks, r)
+	for _, parts := range []int{2, 1000} {
+		g.SetSamples(tasks.Part(0, parts), tasks.Part(1, 2))
+		g.Step(u, ridge, nil)
+		fx, fy := part(0, parts)
+		gx, gy := part(1, 2)
+		stepReference(u, ridge, fx, fy, gx, gy).check(t, g, r)
+	}
+	g = kernel.NewGroup(tasks.Part(0, 2), r) // whose long tasks grow
+	g.SetSamples(tasks, tasks)
+	g.Step(u, ridge, nil)
+	stepReference(u, ridge, x, y, x, y).check(t, g, r)
 }
 
 // sameForWorkers compares the steps of executors with those of a group.

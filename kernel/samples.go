@@ -152,7 +152,7 @@ func ahead(end, next uintptr, bytes, window, n, r, eighths int, by *tile.Schedul
 // mulBasis computes a = X U, with columns lda apart, for the basis that ws.load has prepared.
 func (s *samples) mulBasis(a []float64, lda int, ws *Workspace, u *Basis) {
 	k, h := ws.packed.columns, s.basisNext
-	if s.storage == Float32 { // nothing is packed for it
+	if s.storage == Float32 { // its bases are not packed
 		tile.MulBasis(a, lda, s.x32, s.stride, u.data, u.stride, s.n, s.d, u.r, h)
 		return
 	}

@@ -82,13 +82,13 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 // begin starts a step: the entries of a basis may have changed since the last one.
 func (w *Workspace) begin() { w.packed.of, w.half.of = nil, nil }
 
-// load packs the columns of u that are multiplied faster that way, for samples in the given storage.
+// load packs the columns of u that are multiplied faster that way with samples in the given storage.
 func (w *Workspace) load(u *Basis, storage Storage) {
-	k := &w.packed
-	if k.of == u {
+	k, columns := &w.packed, tile.Packed(u.d, u.r, storage.size())
+	if k.of == u && k.columns == columns {
 		return
 	}
-	k.of, k.columns = u, tile.Packed(u.d, u.r, storage.size())
+	k.of, k.columns = u, columns
 	if k.columns > 0 {
 		tile.PackBasis(k.p, u.data, u.stride, u.d, k.columns)
 	}

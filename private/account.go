@@ -19,14 +19,14 @@ func Rho(epsilon, delta float64) float64 {
 	return root * root
 }
 
-// MaxEpsilon is the largest epsilon of an account; above it there is no privacy worth the name.
+// MaxEpsilon is the largest epsilon of an account; a larger one protects nothing.
 const MaxEpsilon = 1000
 
 // DefaultDelta returns T^-1.1 for T tasks. It is below 1/T, so that publishing the rows of one random task
 // does not satisfy the definition.
 func DefaultDelta(tasks int) float64 { return math.Pow(math.Max(float64(tasks), 2), -1.1) }
 
-// An Account is a privacy budget and a list of what was spent.
+// An Account is a privacy budget and a list of its spendings.
 type Account struct {
 	epsilon, delta float64
 	colluding      int

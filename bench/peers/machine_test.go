@@ -156,7 +156,6 @@ type result struct {
 	Machine machine      `json:"machine"`
 	Stolen  string       `json:"steal,omitempty"` // share of the processors' time meanwhile
 	Peers   []comparison `json:"peers"`
-	blas    string // table of package blas beside gonum and OpenBLAS, in Markdown
 }
 
 // A comparison is one interleaved run of all peers on a shape.

@@ -6,10 +6,8 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
-	"errors"
 	"fmt"
 	"image/color"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -32,7 +30,6 @@ var pageText string
 var page = template.Must(template.New("BENCHMARKS.md").Funcs(template.FuncMap{
 	"details": details,
 	"peers":   peerTable,
-	"blas":    func(r *result) string { return r.blas },
 	"absent":  absentTable,
 	"shapes":  measure.Shapes,
 	"mb":      func(s measure.Shape) string { return fmt.Sprintf("%.0f MB", float64(s.Bytes())/1e6) },
@@ -51,11 +48,6 @@ func pages(root string) (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		table, err := os.ReadFile(strings.TrimSuffix(file, ".json") + ".blas.md")
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		r.blas = string(table)
 		if results = append(results, r); len(r.Peers) > 0 {
 			all[strings.TrimSuffix(file, ".json")+".svg"] = picture(r.Peers)
 		}

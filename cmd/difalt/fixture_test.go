@@ -132,8 +132,10 @@ func (l line) Equal(other line) bool {
 	return slices.EqualFunc(a, b, func(x, y string) bool {
 		v, _ := strconv.ParseFloat(x, 64)
 		w, _ := strconv.ParseFloat(y, 64)
-		_, after, _ := strings.Cut(x, ".")
-		return math.Abs(v-w) <= 1e-3*math.Abs(w)+1.5*math.Pow(10, -float64(len(after)))*float64(min(len(after), 1))
+		_, first, _ := strings.Cut(x, ".")
+		_, second, _ := strings.Cut(y, ".")
+		digits := min(len(first), len(second))
+		return math.Abs(v-w) <= 1e-3*max(math.Abs(v), math.Abs(w))+1.5*math.Pow(10, -float64(digits))*float64(min(digits, 1))
 	})
 }
 

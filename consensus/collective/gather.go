@@ -111,7 +111,7 @@ func (g *gathering) tooMuch() error {
 // check returns an error unless a piece has a valid length and mark.
 func (g *gathering) check(node int, piece []byte) error {
 	if n := len(piece) - 1; n < 0 || n > g.share || piece[0] > 1 || piece[0] == 1 && n < g.share {
-		return fmt.Errorf("consensus: a piece of %d bytes of node %d, want at most %d", n, node, g.share)
+		return fmt.Errorf("consensus: a piece of %d bytes of node %d: must have at most %d", n, node, g.share)
 	}
 	return nil
 }

@@ -229,7 +229,7 @@ func (r *relay) Check(k int, p []byte) error {
 
 func wantBytes(p []byte, n int) error {
 	if len(p) != n {
-		return fmt.Errorf("consensus: %d bytes of an operation, want %d", len(p), n)
+		return fmt.Errorf("consensus: %d bytes of an operation: must be %d", len(p), n)
 	}
 	return nil
 }

@@ -46,6 +46,12 @@ type Ops struct {
 	Panel      func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool)
 	Transpose  func(dst []float64, ldd int, src []float64, lds, m, n int)
 	Combine    func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int)
+
+	Panel32     func(c []float32, ldc int, w []float32, ldw int, z []float32, ldz, m, n, columns int, add bool)
+	Transpose32 func(dst []float32, ldd int, src []float32, lds, m, n int)
+	RowDots32   func(sums, a []float32, lda int, x []float32, m, n int)
+	AddRows32   func(y, a []float32, lda int, v []float32, m, n int)
+	AddOuter32  func(a []float32, lda int, v, y []float32, m, n int)
 }
 
 // A shape is what an operation derives its sizes from.
@@ -76,6 +82,11 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("Rotate", o.Rotate != nil, o.rotate)
 	add("Panel", o.Panel != nil, o.panel)
 	add("Transpose", o.Transpose != nil, o.transpose)
+	add("Panel32", o.Panel32 != nil, o.panel32)
+	add("Transpose32", o.Transpose32 != nil, o.transpose32)
+	add("RowDots32", o.RowDots32 != nil, o.rowDots32)
+	add("AddRows32", o.AddRows32 != nil, o.addRows32)
+	add("AddOuter32", o.AddOuter32 != nil, o.addOuter32)
 	add("Combine", o.Combine != nil, o.combine)
 	add("Residual", o.Residual != nil, o.residual)
 	add("LeastSquares", o.LeastSquares != nil, o.leastSquares)

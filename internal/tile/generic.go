@@ -269,7 +269,7 @@ func MaxAbs[F Float](x []F) float64 {
 }
 
 // transposeGeneric sets the rows of dst to the columns of src.
-func transposeGeneric(dst []float64, ldd int, src []float64, lds, m, n int) {
+func transposeGeneric[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 	const few = 8 // lines that the first-level cache keeps, whatever the strides
 	for i := 0; i < m; i += few {
 		for j := range n {

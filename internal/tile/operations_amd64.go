@@ -13,32 +13,45 @@ type operations struct {
 	// twice: 1: mulBasis can prefetch in twice as many streams.
 	twice int
 	// rounds: of prefetches that 0 to 15 steps add to a row of sumBlocks, and those of 16 steps.
-	rounds           [17]int
-	mulBasis         [7]int
-	sumBlocks        int
-	addPanels        int
-	mulBasis32       [7]int
-	sumBlocks32      int
-	addPanels32      int
-	mulBasisHalf     [7]int
-	sumBlocksHalf    int
-	addPanelsHalf    int
-	addScaled        int
-	halve            int
-	halve32          int
-	rankUpdate       [9]int
-	panel            [13]int
-	transposeSquares int
-	sumDifferences   int
-	leastSquares     int
-	residual         int
-	rotate           int
-	solveUpper       int
-	readSum          [5]int
-	fmaPeak          int
-	leastSquares16   [5]int
-	leastSquares32   [7]int
-	leastSquares24   [9]int
+	rounds             [17]int
+	mulBasis           [7]int
+	sumBlocks          int
+	addPanels          int
+	mulBasis32         [7]int
+	sumBlocks32        int
+	addPanels32        int
+	mulBasisHalf       [7]int
+	sumBlocksHalf      int
+	addPanelsHalf      int
+	addScaled          int
+	halve              int
+	halve32            int
+	rankUpdate         [9]int
+	panel              [13]int
+	panelTail          [13]int
+	panelTailHalf      [13]int
+	transposeSquares   int
+	panel32Half        [13]int
+	panel32            [13]int
+	transposeSquares32 int
+	rowDots32          [5]int
+	addRows32          int
+	addOuter32         int
+	sumDifferences     int
+	leastSquares       int
+	residual           int
+	rotate             int
+	rowDots            [9]int
+	addRows            [9]int
+	addOuter           [5]int
+	addAbs             int
+	reflect            [5]int
+	solveUpper         int
+	readSum            [5]int
+	fmaPeak            int
+	leastSquares16     [5]int
+	leastSquares32     [7]int
+	leastSquares24     [9]int
 }
 
 // operationsOf returns the table of a tier; that of Generic is empty.
@@ -128,10 +141,50 @@ func rankUpdateTile(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb
 //go:noescape
 func panelTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n int, add bool, next uintptr, ldnext, step int, size int)
 
+// panelTailTile is the tile of the tier in use.
+//
+//go:noescape
+func panelTailTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, cols int, add bool, size int)
+
+// panelTailHalfTile is the tile of the tier in use.
+//
+//go:noescape
+func panelTailHalfTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, cols int, add bool, size int)
+
 // transposeSquaresTile is the tile of the tier in use.
 //
 //go:noescape
 func transposeSquaresTile(dst *float64, ldd int, src *float64, lds, n int)
+
+// panel32HalfTile is the tile of the tier in use.
+//
+//go:noescape
+func panel32HalfTile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, columns int, add bool, size int)
+
+// panel32Tile is the tile of the tier in use.
+//
+//go:noescape
+func panel32Tile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, columns int, add bool, size int)
+
+// transposeSquares32Tile is the tile of the tier in use.
+//
+//go:noescape
+func transposeSquares32Tile(dst *float32, ldd int, src *float32, lds, n int)
+
+// rowDots32Tile is the tile of the tier in use.
+//
+//go:noescape
+func rowDots32Tile(sums, a *float32, lda int, x *float32, n int, size int)
+
+// addRows32Tile is the tile of the tier in use.
+//
+//go:noescape
+func addRows32Tile(y, a *float32, lda int, v *float32, n int)
+
+// addOuter32Tile is the tile of the tier in use.
+//
+//go:noescape
+func addOuter32Tile(a *float32, lda int, v, y *float32, m, n int)
 
 // sumDifferencesTile is the tile of the tier in use.
 //
@@ -152,6 +205,31 @@ func residualTile(e, a *float64, lda int, b, y *float64, n, r int) float64
 //
 //go:noescape
 func rotateTile(z *float64, ldz int, c, s *float64, n int)
+
+// rowDotsTile is the tile of the tier in use.
+//
+//go:noescape
+func rowDotsTile(sums, a *float64, lda int, x *float64, n int, size int)
+
+// addRowsTile is the tile of the tier in use.
+//
+//go:noescape
+func addRowsTile(y, a *float64, lda int, b *float64, n int, size int)
+
+// addOuterTile is the tile of the tier in use.
+//
+//go:noescape
+func addOuterTile(a *float64, lda int, b, y *float64, n int, size int)
+
+// addAbsTile is the tile of the tier in use.
+//
+//go:noescape
+func addAbsTile(y, a *float64, n int) float64
+
+// reflectTile is the tile of the tier in use.
+//
+//go:noescape
+func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, size int)
 
 // solveUpperTile is the tile of the tier in use.
 //

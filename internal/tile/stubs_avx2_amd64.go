@@ -164,25 +164,130 @@ func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, 
 //go:noescape
 func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
+// panelTail_6_avx2 sets or adds to cols columns, of 2 vectors, of 6 rows of C the product of n columns of W and rows of Z.
+//
+//go:noescape
+func panelTail_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panelTailHalf_6_avx2 sets or adds to cols columns, of 1 vectors, of 6 rows of C the product of n columns of W and rows of Z.
+//
+//go:noescape
+func panelTailHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
 // panel_4_avx2 sets or adds to 4 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
+
+// panelTail_4_avx2 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z.
+//
+//go:noescape
+func panelTail_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panelTailHalf_4_avx2 sets or adds to cols columns, of 1 vectors, of 4 rows of C the product of n columns of W and rows of Z.
+//
+//go:noescape
+func panelTailHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 
 // panel_2_avx2 sets or adds to 2 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
+// panelTail_2_avx2 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z.
+//
+//go:noescape
+func panelTail_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panelTailHalf_2_avx2 sets or adds to cols columns, of 1 vectors, of 2 rows of C the product of n columns of W and rows of Z.
+//
+//go:noescape
+func panelTailHalf_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
 // panel_1_avx2 sets or adds to 1 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
+// panelTail_1_avx2 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z.
+//
+//go:noescape
+func panelTail_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panelTailHalf_1_avx2 sets or adds to cols columns, of 1 vectors, of 1 rows of C the product of n columns of W and rows of Z.
+//
+//go:noescape
+func panelTailHalf_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
 // transposeSquares_avx2 copies 4 rows of n entries to n rows of 4, n a multiple of 4, n > 0.
 //
 //go:noescape
 func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int)
+
+// panel32Half_6_avx2 sets or adds to 6 rows of C the product of n > 0 columns of W and rows of Z, at most 8 columns wide.
+//
+//go:noescape
+func panel32Half_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+
+// panel32Half_4_avx2 sets or adds to 4 rows of C the product of n > 0 columns of W and rows of Z, at most 8 columns wide.
+//
+//go:noescape
+func panel32Half_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+
+// panel32Half_2_avx2 sets or adds to 2 rows of C the product of n > 0 columns of W and rows of Z, at most 8 columns wide.
+//
+//go:noescape
+func panel32Half_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+
+// panel32Half_1_avx2 sets or adds to 1 rows of C the product of n > 0 columns of W and rows of Z, at most 8 columns wide.
+//
+//go:noescape
+func panel32Half_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+
+// panel32_6_avx2 sets or adds to 6 rows of C the product of n > 0 columns of W and rows of Z, at most 16 columns wide.
+//
+//go:noescape
+func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+
+// panel32_4_avx2 sets or adds to 4 rows of C the product of n > 0 columns of W and rows of Z, at most 16 columns wide.
+//
+//go:noescape
+func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+
+// panel32_2_avx2 sets or adds to 2 rows of C the product of n > 0 columns of W and rows of Z, at most 16 columns wide.
+//
+//go:noescape
+func panel32_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+
+// panel32_1_avx2 sets or adds to 1 rows of C the product of n > 0 columns of W and rows of Z, at most 16 columns wide.
+//
+//go:noescape
+func panel32_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+
+// transposeSquares32_avx2 copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.
+//
+//go:noescape
+func transposeSquares32_avx2(dst *float32, ldd int, src *float32, lds int, n int)
+
+// rowDots32_4_avx2 sets 4 sums to the products of rows of a and x, n > 0.
+//
+//go:noescape
+func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+
+// rowDots32_1_avx2 sets 1 sums to the products of rows of a and x, n > 0.
+//
+//go:noescape
+func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+
+// addRows32_avx2 adds 4 rows of a times the numbers v to y, n > 0.
+//
+//go:noescape
+func addRows32_avx2(y *float32, a *float32, lda int, v *float32, n int)
+
+// addOuter32_avx2 adds y times a number of v to each of m rows of a, m > 0, n > 0.
+//
+//go:noescape
+func addOuter32_avx2(a *float32, lda int, v *float32, y *float32, m int, n int)
 
 // sumDifferences_avx2 works like sumDifferencesGeneric for n a multiple of 8, count > 0.
 //
@@ -203,6 +308,86 @@ func residual_avx2(e *float64, a *float64, lda int, b *float64, y *float64, n in
 //
 //go:noescape
 func rotate_avx2(z *float64, ldz int, c *float64, s *float64, n int)
+
+// rowDots_8_avx2 sets sums to the products of 8 rows of n entries and x, n >= 1.
+//
+//go:noescape
+func rowDots_8_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+
+// addRows_8_avx2 adds 8 rows of n entries, times the entries of b, to y, n >= 1.
+//
+//go:noescape
+func addRows_8_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+
+// rowDots_4_avx2 sets sums to the products of 4 rows of n entries and x, n >= 1.
+//
+//go:noescape
+func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+
+// addRows_4_avx2 adds 4 rows of n entries, times the entries of b, to y, n >= 1.
+//
+//go:noescape
+func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+
+// addOuter_4_avx2 adds n entries of y, times the entries of b, to 4 rows, n >= 1.
+//
+//go:noescape
+func addOuter_4_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+
+// rowDots_2_avx2 sets sums to the products of 2 rows of n entries and x, n >= 1.
+//
+//go:noescape
+func rowDots_2_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+
+// addRows_2_avx2 adds 2 rows of n entries, times the entries of b, to y, n >= 1.
+//
+//go:noescape
+func addRows_2_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+
+// addOuter_2_avx2 adds n entries of y, times the entries of b, to 2 rows, n >= 1.
+//
+//go:noescape
+func addOuter_2_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+
+// rowDots_1_avx2 sets sums to the products of 1 rows of n entries and x, n >= 1.
+//
+//go:noescape
+func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+
+// addRows_1_avx2 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
+//
+//go:noescape
+func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+
+// addOuter_1_avx2 adds n entries of y, times the entries of b, to 1 rows, n >= 1.
+//
+//go:noescape
+func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+
+// addAbs_avx2 adds the absolute values of n entries of a to y, and returns their sum, n >= 1.
+//
+//go:noescape
+func addAbs_avx2(y *float64, a *float64, n int) float64
+
+// reflect_1_avx2 works like reflectGeneric for 8 columns, m >= 1.
+//
+//go:noescape
+func reflect_1_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+
+// reflect_2_avx2 works like reflectGeneric for 16 columns, m >= 1.
+//
+//go:noescape
+func reflect_2_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+
+// reflect_3_avx2 works like reflectGeneric for 24 columns, m >= 1.
+//
+//go:noescape
+func reflect_3_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+
+// reflect_4_avx2 works like reflectGeneric for 32 columns, m >= 1.
+//
+//go:noescape
+func reflect_4_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
 
 // solveUpper_avx2 overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.
 //

@@ -12,7 +12,11 @@ DATA tailMask<>+32(SB)/8, $0x0000000000000000
 DATA tailMask<>+40(SB)/8, $0x0000000000000000
 DATA tailMask<>+48(SB)/8, $0x0000000000000000
 DATA tailMask<>+56(SB)/8, $0x0000000000000000
-GLOBL tailMask<>(SB), RODATA|NOPTR, $64
+DATA tailMask<>+64(SB)/8, $0xffffffffffffffff
+DATA tailMask<>+72(SB)/8, $0xffffffffffffffff
+DATA tailMask<>+80(SB)/8, $0xffffffffffffffff
+DATA tailMask<>+88(SB)/8, $0xffffffffffffffff
+GLOBL tailMask<>(SB), RODATA|NOPTR, $96
 
 // func mulBasis_1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
 // Requires: AVX, FMA3, MMX+
@@ -5003,6 +5007,207 @@ store:
 	VZEROUPPER
 	RET
 
+// func panelTail_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panelTail_6_avx2(SB), NOSPLIT, $0-80
+	MOVQ       cols+56(FP), AX
+	DECQ       AX
+	ANDQ       $+3, AX
+	INCQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	SHLQ       $0x03, AX
+	SUBQ       AX, CX
+	VMOVUPD    (CX), Y0
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	VXORPD     Y12, Y12, Y12
+	CMPB       add+64(FP), $+0
+	JEQ        start
+	MOVQ       AX, DX
+	VMOVUPD    (DX), Y1
+	VMOVAPD    Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	ADDQ       CX, DX
+	VMOVUPD    (DX), Y3
+	VMOVAPD    Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y4
+	VMOVAPD    Y4, Y4
+	ADDQ       CX, DX
+	VMOVUPD    (DX), Y5
+	VMOVAPD    Y5, Y5
+	VMASKMOVPD 32(DX), Y0, Y6
+	VMOVAPD    Y6, Y6
+	ADDQ       CX, DX
+	VMOVUPD    (DX), Y7
+	VMOVAPD    Y7, Y7
+	VMASKMOVPD 32(DX), Y0, Y8
+	VMOVAPD    Y8, Y8
+	ADDQ       CX, DX
+	VMOVUPD    (DX), Y9
+	VMOVAPD    Y9, Y9
+	VMASKMOVPD 32(DX), Y0, Y10
+	VMOVAPD    Y10, Y10
+	ADDQ       CX, DX
+	VMOVUPD    (DX), Y11
+	VMOVAPD    Y11, Y11
+	VMASKMOVPD 32(DX), Y0, Y12
+	VMOVAPD    Y12, Y12
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x03, BX
+	MOVQ n+48(FP), SI
+	MOVQ w+16(FP), DI
+	MOVQ ldw+24(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (R8)(R8*2), R9
+	LEAQ (R8)(R8*4), R10
+
+product:
+	VMOVUPD      (DX), Y13
+	VMASKMOVPD   32(DX), Y0, Y14
+	VBROADCASTSD (DI), Y15
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	VBROADCASTSD (DI)(R8*1), Y15
+	VFMADD231PD  Y13, Y15, Y3
+	VFMADD231PD  Y14, Y15, Y4
+	VBROADCASTSD (DI)(R8*2), Y15
+	VFMADD231PD  Y13, Y15, Y5
+	VFMADD231PD  Y14, Y15, Y6
+	VBROADCASTSD (DI)(R9*1), Y15
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	VBROADCASTSD (DI)(R8*4), Y15
+	VFMADD231PD  Y13, Y15, Y9
+	VFMADD231PD  Y14, Y15, Y10
+	VBROADCASTSD (DI)(R10*1), Y15
+	VFMADD231PD  Y13, Y15, Y11
+	VFMADD231PD  Y14, Y15, Y12
+	ADDQ         BX, DX
+	ADDQ         $+8, DI
+	DECQ         SI
+	JNZ          product
+	MOVQ         AX, DX
+	VMOVUPD      Y1, (DX)
+	VMASKMOVPD   Y2, Y0, 32(DX)
+	ADDQ         CX, DX
+	VMOVUPD      Y3, (DX)
+	VMASKMOVPD   Y4, Y0, 32(DX)
+	ADDQ         CX, DX
+	VMOVUPD      Y5, (DX)
+	VMASKMOVPD   Y6, Y0, 32(DX)
+	ADDQ         CX, DX
+	VMOVUPD      Y7, (DX)
+	VMASKMOVPD   Y8, Y0, 32(DX)
+	ADDQ         CX, DX
+	VMOVUPD      Y9, (DX)
+	VMASKMOVPD   Y10, Y0, 32(DX)
+	ADDQ         CX, DX
+	VMOVUPD      Y11, (DX)
+	VMASKMOVPD   Y12, Y0, 32(DX)
+	VZEROUPPER
+	RET
+
+// func panelTailHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panelTailHalf_6_avx2(SB), NOSPLIT, $0-80
+	MOVQ       cols+56(FP), AX
+	DECQ       AX
+	ANDQ       $+3, AX
+	INCQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	SHLQ       $0x03, AX
+	SUBQ       AX, CX
+	VMOVUPD    (CX), Y0
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	CMPB       add+64(FP), $+0
+	JEQ        start
+	MOVQ       AX, DX
+	VMASKMOVPD (DX), Y0, Y1
+	VMOVAPD    Y1, Y1
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y0, Y3
+	VMOVAPD    Y3, Y3
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y0, Y4
+	VMOVAPD    Y4, Y4
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y0, Y5
+	VMOVAPD    Y5, Y5
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y0, Y6
+	VMOVAPD    Y6, Y6
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x03, BX
+	MOVQ n+48(FP), SI
+	MOVQ w+16(FP), DI
+	MOVQ ldw+24(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (R8)(R8*2), R9
+	LEAQ (R8)(R8*4), R10
+
+product:
+	VMASKMOVPD   (DX), Y0, Y7
+	VBROADCASTSD (DI), Y8
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD (DI)(R8*1), Y8
+	VFMADD231PD  Y7, Y8, Y2
+	VBROADCASTSD (DI)(R8*2), Y8
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD (DI)(R9*1), Y8
+	VFMADD231PD  Y7, Y8, Y4
+	VBROADCASTSD (DI)(R8*4), Y8
+	VFMADD231PD  Y7, Y8, Y5
+	VBROADCASTSD (DI)(R10*1), Y8
+	VFMADD231PD  Y7, Y8, Y6
+	ADDQ         BX, DX
+	ADDQ         $+8, DI
+	DECQ         SI
+	JNZ          product
+	MOVQ         AX, DX
+	VMASKMOVPD   Y1, Y0, (DX)
+	ADDQ         CX, DX
+	VMASKMOVPD   Y2, Y0, (DX)
+	ADDQ         CX, DX
+	VMASKMOVPD   Y3, Y0, (DX)
+	ADDQ         CX, DX
+	VMASKMOVPD   Y4, Y0, (DX)
+	ADDQ         CX, DX
+	VMASKMOVPD   Y5, Y0, (DX)
+	ADDQ         CX, DX
+	VMASKMOVPD   Y6, Y0, (DX)
+	VZEROUPPER
+	RET
+
 // func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·panel_4_avx2(SB), NOSPLIT, $8-96
@@ -5226,6 +5431,163 @@ store:
 	VZEROUPPER
 	RET
 
+// func panelTail_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panelTail_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ       cols+56(FP), AX
+	DECQ       AX
+	ANDQ       $+3, AX
+	INCQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	SHLQ       $0x03, AX
+	SUBQ       AX, CX
+	VMOVUPD    (CX), Y0
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	CMPB       add+64(FP), $+0
+	JEQ        start
+	MOVQ       AX, DX
+	VMOVUPD    (DX), Y1
+	VMOVAPD    Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	ADDQ       CX, DX
+	VMOVUPD    (DX), Y3
+	VMOVAPD    Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y4
+	VMOVAPD    Y4, Y4
+	ADDQ       CX, DX
+	VMOVUPD    (DX), Y5
+	VMOVAPD    Y5, Y5
+	VMASKMOVPD 32(DX), Y0, Y6
+	VMOVAPD    Y6, Y6
+	ADDQ       CX, DX
+	VMOVUPD    (DX), Y7
+	VMOVAPD    Y7, Y7
+	VMASKMOVPD 32(DX), Y0, Y8
+	VMOVAPD    Y8, Y8
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x03, BX
+	MOVQ n+48(FP), SI
+	MOVQ w+16(FP), DI
+	MOVQ ldw+24(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (R8)(R8*2), R9
+
+product:
+	VMOVUPD      (DX), Y9
+	VMASKMOVPD   32(DX), Y0, Y10
+	VBROADCASTSD (DI), Y11
+	VFMADD231PD  Y9, Y11, Y1
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD (DI)(R8*1), Y11
+	VFMADD231PD  Y9, Y11, Y3
+	VFMADD231PD  Y10, Y11, Y4
+	VBROADCASTSD (DI)(R8*2), Y11
+	VFMADD231PD  Y9, Y11, Y5
+	VFMADD231PD  Y10, Y11, Y6
+	VBROADCASTSD (DI)(R9*1), Y11
+	VFMADD231PD  Y9, Y11, Y7
+	VFMADD231PD  Y10, Y11, Y8
+	ADDQ         BX, DX
+	ADDQ         $+8, DI
+	DECQ         SI
+	JNZ          product
+	MOVQ         AX, DX
+	VMOVUPD      Y1, (DX)
+	VMASKMOVPD   Y2, Y0, 32(DX)
+	ADDQ         CX, DX
+	VMOVUPD      Y3, (DX)
+	VMASKMOVPD   Y4, Y0, 32(DX)
+	ADDQ         CX, DX
+	VMOVUPD      Y5, (DX)
+	VMASKMOVPD   Y6, Y0, 32(DX)
+	ADDQ         CX, DX
+	VMOVUPD      Y7, (DX)
+	VMASKMOVPD   Y8, Y0, 32(DX)
+	VZEROUPPER
+	RET
+
+// func panelTailHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panelTailHalf_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ       cols+56(FP), AX
+	DECQ       AX
+	ANDQ       $+3, AX
+	INCQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	SHLQ       $0x03, AX
+	SUBQ       AX, CX
+	VMOVUPD    (CX), Y0
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	CMPB       add+64(FP), $+0
+	JEQ        start
+	MOVQ       AX, DX
+	VMASKMOVPD (DX), Y0, Y1
+	VMOVAPD    Y1, Y1
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y0, Y3
+	VMOVAPD    Y3, Y3
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y0, Y4
+	VMOVAPD    Y4, Y4
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x03, BX
+	MOVQ n+48(FP), SI
+	MOVQ w+16(FP), DI
+	MOVQ ldw+24(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (R8)(R8*2), R9
+
+product:
+	VMASKMOVPD   (DX), Y0, Y5
+	VBROADCASTSD (DI), Y6
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (DI)(R8*1), Y6
+	VFMADD231PD  Y5, Y6, Y2
+	VBROADCASTSD (DI)(R8*2), Y6
+	VFMADD231PD  Y5, Y6, Y3
+	VBROADCASTSD (DI)(R9*1), Y6
+	VFMADD231PD  Y5, Y6, Y4
+	ADDQ         BX, DX
+	ADDQ         $+8, DI
+	DECQ         SI
+	JNZ          product
+	MOVQ         AX, DX
+	VMASKMOVPD   Y1, Y0, (DX)
+	ADDQ         CX, DX
+	VMASKMOVPD   Y2, Y0, (DX)
+	ADDQ         CX, DX
+	VMASKMOVPD   Y3, Y0, (DX)
+	ADDQ         CX, DX
+	VMASKMOVPD   Y4, Y0, (DX)
+	VZEROUPPER
+	RET
+
 // func panel_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·panel_2_avx2(SB), NOSPLIT, $8-96
@@ -5374,6 +5736,119 @@ store:
 	VZEROUPPER
 	RET
 
+// func panelTail_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panelTail_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ       cols+56(FP), AX
+	DECQ       AX
+	ANDQ       $+3, AX
+	INCQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	SHLQ       $0x03, AX
+	SUBQ       AX, CX
+	VMOVUPD    (CX), Y0
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	CMPB       add+64(FP), $+0
+	JEQ        start
+	MOVQ       AX, DX
+	VMOVUPD    (DX), Y1
+	VMOVAPD    Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	ADDQ       CX, DX
+	VMOVUPD    (DX), Y3
+	VMOVAPD    Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y4
+	VMOVAPD    Y4, Y4
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x03, BX
+	MOVQ n+48(FP), SI
+	MOVQ w+16(FP), DI
+	MOVQ ldw+24(FP), R8
+	SHLQ $0x03, R8
+
+product:
+	VMOVUPD      (DX), Y5
+	VMASKMOVPD   32(DX), Y0, Y6
+	VBROADCASTSD (DI), Y7
+	VFMADD231PD  Y5, Y7, Y1
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (DI)(R8*1), Y7
+	VFMADD231PD  Y5, Y7, Y3
+	VFMADD231PD  Y6, Y7, Y4
+	ADDQ         BX, DX
+	ADDQ         $+8, DI
+	DECQ         SI
+	JNZ          product
+	MOVQ         AX, DX
+	VMOVUPD      Y1, (DX)
+	VMASKMOVPD   Y2, Y0, 32(DX)
+	ADDQ         CX, DX
+	VMOVUPD      Y3, (DX)
+	VMASKMOVPD   Y4, Y0, 32(DX)
+	VZEROUPPER
+	RET
+
+// func panelTailHalf_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panelTailHalf_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ       cols+56(FP), AX
+	DECQ       AX
+	ANDQ       $+3, AX
+	INCQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	SHLQ       $0x03, AX
+	SUBQ       AX, CX
+	VMOVUPD    (CX), Y0
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	CMPB       add+64(FP), $+0
+	JEQ        start
+	MOVQ       AX, DX
+	VMASKMOVPD (DX), Y0, Y1
+	VMOVAPD    Y1, Y1
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y0, Y2
+	VMOVAPD    Y2, Y2
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x03, BX
+	MOVQ n+48(FP), SI
+	MOVQ w+16(FP), DI
+	MOVQ ldw+24(FP), R8
+	SHLQ $0x03, R8
+
+product:
+	VMASKMOVPD   (DX), Y0, Y3
+	VBROADCASTSD (DI), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VBROADCASTSD (DI)(R8*1), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         BX, DX
+	ADDQ         $+8, DI
+	DECQ         SI
+	JNZ          product
+	MOVQ         AX, DX
+	VMASKMOVPD   Y1, Y0, (DX)
+	ADDQ         CX, DX
+	VMASKMOVPD   Y2, Y0, (DX)
+	VZEROUPPER
+	RET
+
 // func panel_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·panel_1_avx2(SB), NOSPLIT, $8-96
@@ -5485,6 +5960,98 @@ store:
 	VZEROUPPER
 	RET
 
+// func panelTail_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panelTail_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ       cols+56(FP), AX
+	DECQ       AX
+	ANDQ       $+3, AX
+	INCQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	SHLQ       $0x03, AX
+	SUBQ       AX, CX
+	VMOVUPD    (CX), Y0
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	CMPB       add+64(FP), $+0
+	JEQ        start
+	MOVQ       AX, CX
+	VMOVUPD    (CX), Y1
+	VMOVAPD    Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y2
+	VMOVAPD    Y2, Y2
+
+start:
+	MOVQ z+32(FP), CX
+	MOVQ ldz+40(FP), DX
+	SHLQ $0x03, DX
+	MOVQ n+48(FP), BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x03, DI
+
+product:
+	VMOVUPD      (CX), Y3
+	VMASKMOVPD   32(CX), Y0, Y4
+	VBROADCASTSD (SI), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         DX, CX
+	ADDQ         $+8, SI
+	DECQ         BX
+	JNZ          product
+	MOVQ         AX, CX
+	VMOVUPD      Y1, (CX)
+	VMASKMOVPD   Y2, Y0, 32(CX)
+	VZEROUPPER
+	RET
+
+// func panelTailHalf_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panelTailHalf_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ       cols+56(FP), AX
+	DECQ       AX
+	ANDQ       $+3, AX
+	INCQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	SHLQ       $0x03, AX
+	SUBQ       AX, CX
+	VMOVUPD    (CX), Y0
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VXORPD     Y1, Y1, Y1
+	CMPB       add+64(FP), $+0
+	JEQ        start
+	MOVQ       AX, CX
+	VMASKMOVPD (CX), Y0, Y1
+	VMOVAPD    Y1, Y1
+
+start:
+	MOVQ z+32(FP), CX
+	MOVQ ldz+40(FP), DX
+	SHLQ $0x03, DX
+	MOVQ n+48(FP), BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x03, DI
+
+product:
+	VMASKMOVPD   (CX), Y0, Y2
+	VBROADCASTSD (SI), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         DX, CX
+	ADDQ         $+8, SI
+	DECQ         BX
+	JNZ          product
+	MOVQ         AX, CX
+	VMASKMOVPD   Y1, Y0, (CX)
+	VZEROUPPER
+	RET
+
 // func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int)
 // Requires: AVX
 TEXT ·transposeSquares_avx2(SB), NOSPLIT, $0-40
@@ -5522,6 +6089,1051 @@ square:
 	ADDQ       $+32, BX
 	DECQ       DX
 	JNZ        square
+	VZEROUPPER
+	RET
+
+// func panel32Half_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32Half_6_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       columns+56(FP), DX
+	LEAQ       tailMask<>+32(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y6
+	MOVBQZX    add+64(FP), DX
+	NEGQ       DX
+	ANDQ       columns+56(FP), DX
+	LEAQ       tailMask<>+32(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y5
+	MOVQ       AX, DX
+	VMASKMOVPS (DX), Y5, Y0
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y5, Y1
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y5, Y2
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y5, Y3
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y5, Y4
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y5, Y5
+	MOVQ       z+32(FP), DX
+	MOVQ       ldz+40(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       w+16(FP), SI
+	MOVQ       ldw+24(FP), DI
+	SHLQ       $0x02, DI
+	LEAQ       (DI)(DI*2), R8
+	LEAQ       (DI)(DI*4), R9
+	MOVQ       n+48(FP), R10
+	INCQ       R10
+	SHRQ       $0x01, R10
+	JCC        second
+
+pair:
+	VMASKMOVPS   (DX), Y6, Y7
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y0
+	VBROADCASTSS (SI)(DI*1), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (SI)(DI*2), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS (SI)(R8*1), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (SI)(DI*4), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VBROADCASTSS (SI)(R9*1), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         BX, DX
+	ADDQ         $0x04, SI
+
+second:
+	VMASKMOVPS   (DX), Y6, Y7
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y0
+	VBROADCASTSS (SI)(DI*1), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (SI)(DI*2), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS (SI)(R8*1), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (SI)(DI*4), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VBROADCASTSS (SI)(R9*1), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         BX, DX
+	ADDQ         $0x04, SI
+	DECQ         R10
+	JNZ          pair
+	CMPQ         columns+56(FP), $+8
+	JNE          part
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y5, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMASKMOVPS Y0, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y1, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y2, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y3, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y4, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y5, Y6, (AX)
+	VZEROUPPER
+	RET
+
+// func panel32Half_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32Half_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       columns+56(FP), DX
+	LEAQ       tailMask<>+32(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y4
+	MOVBQZX    add+64(FP), DX
+	NEGQ       DX
+	ANDQ       columns+56(FP), DX
+	LEAQ       tailMask<>+32(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y3
+	MOVQ       AX, DX
+	VMASKMOVPS (DX), Y3, Y0
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y3, Y1
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y3, Y2
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y3, Y3
+	MOVQ       z+32(FP), DX
+	MOVQ       ldz+40(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       w+16(FP), SI
+	MOVQ       ldw+24(FP), DI
+	SHLQ       $0x02, DI
+	LEAQ       (DI)(DI*2), R8
+	MOVQ       n+48(FP), R9
+	INCQ       R9
+	SHRQ       $0x01, R9
+	JCC        second
+
+pair:
+	VMASKMOVPS   (DX), Y4, Y5
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS (SI)(DI*1), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (SI)(DI*2), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (SI)(R8*1), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, DX
+	ADDQ         $0x04, SI
+
+second:
+	VMASKMOVPS   (DX), Y4, Y5
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS (SI)(DI*1), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (SI)(DI*2), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (SI)(R8*1), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, DX
+	ADDQ         $0x04, SI
+	DECQ         R9
+	JNZ          pair
+	CMPQ         columns+56(FP), $+8
+	JNE          part
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMASKMOVPS Y0, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y1, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y2, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y3, Y4, (AX)
+	VZEROUPPER
+	RET
+
+// func panel32Half_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32Half_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       columns+56(FP), DX
+	LEAQ       tailMask<>+32(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y2
+	MOVBQZX    add+64(FP), DX
+	NEGQ       DX
+	ANDQ       columns+56(FP), DX
+	LEAQ       tailMask<>+32(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y1
+	MOVQ       AX, DX
+	VMASKMOVPS (DX), Y1, Y0
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y1, Y1
+	MOVQ       z+32(FP), DX
+	MOVQ       ldz+40(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       w+16(FP), SI
+	MOVQ       ldw+24(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       n+48(FP), R8
+	INCQ       R8
+	SHRQ       $0x01, R8
+	JCC        second
+
+pair:
+	VMASKMOVPS   (DX), Y2, Y3
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS (SI)(DI*1), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, DX
+	ADDQ         $0x04, SI
+
+second:
+	VMASKMOVPS   (DX), Y2, Y3
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS (SI)(DI*1), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, DX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNZ          pair
+	CMPQ         columns+56(FP), $+8
+	JNE          part
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y1, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMASKMOVPS Y0, Y2, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y1, Y2, (AX)
+	VZEROUPPER
+	RET
+
+// func panel32Half_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32Half_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       columns+56(FP), CX
+	LEAQ       tailMask<>+32(SB), DX
+	NEGQ       CX
+	VMOVUPS    (DX)(CX*4), Y1
+	MOVBQZX    add+64(FP), CX
+	NEGQ       CX
+	ANDQ       columns+56(FP), CX
+	LEAQ       tailMask<>+32(SB), DX
+	NEGQ       CX
+	VMOVUPS    (DX)(CX*4), Y0
+	MOVQ       AX, CX
+	VMASKMOVPS (CX), Y0, Y0
+	MOVQ       z+32(FP), CX
+	MOVQ       ldz+40(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       w+16(FP), BX
+	MOVQ       ldw+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       n+48(FP), SI
+	INCQ       SI
+	SHRQ       $0x01, SI
+	JCC        second
+
+pair:
+	VMASKMOVPS   (CX), Y1, Y2
+	VBROADCASTSS (BX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	ADDQ         DX, CX
+	ADDQ         $0x04, BX
+
+second:
+	VMASKMOVPS   (CX), Y1, Y2
+	VBROADCASTSS (BX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	ADDQ         DX, CX
+	ADDQ         $0x04, BX
+	DECQ         SI
+	JNZ          pair
+	CMPQ         columns+56(FP), $+8
+	JNE          part
+	VMOVUPS      Y0, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMASKMOVPS Y0, Y1, (AX)
+	VZEROUPPER
+	RET
+
+// func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32_6_avx2(SB), NOSPLIT, $0-80
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	CMPB    add+64(FP), $+0
+	JEQ     zero
+	MOVQ    AX, DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y4
+	VMOVUPS 32(DX), Y5
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y6
+	VMOVUPS 32(DX), Y7
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y8
+	VMOVUPS 32(DX), Y9
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y10
+	VMOVUPS 32(DX), Y11
+	JMP     start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x02, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (DI)(DI*4), R9
+	MOVQ n+48(FP), R10
+	INCQ R10
+	SHRQ $0x01, R10
+	JCC  second
+
+pair:
+	VMOVUPS      (DX), Y12
+	VMOVUPS      32(DX), Y13
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (SI)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (SI)(DI*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (SI)(R8*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (SI)(DI*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (SI)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         BX, DX
+	ADDQ         $0x04, SI
+
+second:
+	VMOVUPS      (DX), Y12
+	VMOVUPS      32(DX), Y13
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (SI)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (SI)(DI*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (SI)(R8*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (SI)(DI*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (SI)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         BX, DX
+	ADDQ         $0x04, SI
+	DECQ         R10
+	JNZ          pair
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y10, (AX)
+	VMOVUPS      Y11, 32(AX)
+	VZEROUPPER
+	RET
+
+// func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	CMPB    add+64(FP), $+0
+	JEQ     zero
+	MOVQ    AX, DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y4
+	VMOVUPS 32(DX), Y5
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y6
+	VMOVUPS 32(DX), Y7
+	JMP     start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x02, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	MOVQ n+48(FP), R9
+	INCQ R9
+	SHRQ $0x01, R9
+	JCC  second
+
+pair:
+	VMOVUPS      (DX), Y8
+	VMOVUPS      32(DX), Y9
+	VBROADCASTSS (SI), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (SI)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (SI)(DI*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (SI)(R8*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, DX
+	ADDQ         $0x04, SI
+
+second:
+	VMOVUPS      (DX), Y8
+	VMOVUPS      32(DX), Y9
+	VBROADCASTSS (SI), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (SI)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (SI)(DI*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (SI)(R8*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, DX
+	ADDQ         $0x04, SI
+	DECQ         R9
+	JNZ          pair
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+// func panel32_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	CMPB    add+64(FP), $+0
+	JEQ     zero
+	MOVQ    AX, DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	JMP     start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x02, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x02, DI
+	MOVQ n+48(FP), R8
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
+
+pair:
+	VMOVUPS      (DX), Y4
+	VMOVUPS      32(DX), Y5
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (SI)(DI*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, DX
+	ADDQ         $0x04, SI
+
+second:
+	VMOVUPS      (DX), Y4
+	VMOVUPS      32(DX), Y5
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (SI)(DI*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, DX
+	ADDQ         $0x04, SI
+	DECQ         R8
+	JNZ          pair
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func panel32_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	CMPB    add+64(FP), $+0
+	JEQ     zero
+	MOVQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	JMP     start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+start:
+	MOVQ z+32(FP), CX
+	MOVQ ldz+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ w+16(FP), BX
+	MOVQ ldw+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ n+48(FP), SI
+	INCQ SI
+	SHRQ $0x01, SI
+	JCC  second
+
+pair:
+	VMOVUPS      (CX), Y2
+	VMOVUPS      32(CX), Y3
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         DX, CX
+	ADDQ         $0x04, BX
+
+second:
+	VMOVUPS      (CX), Y2
+	VMOVUPS      32(CX), Y3
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         DX, CX
+	ADDQ         $0x04, BX
+	DECQ         SI
+	JNZ          pair
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func transposeSquares32_avx2(dst *float32, ldd int, src *float32, lds int, n int)
+// Requires: AVX
+TEXT ·transposeSquares32_avx2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ ldd+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ n+32(FP), DX
+	MOVQ src+16(FP), BX
+	MOVQ lds+24(FP), SI
+	SHLQ $0x02, SI
+	LEAQ (SI)(SI*2), DI
+	LEAQ (SI)(SI*4), R8
+	MOVQ SI, R9
+	SHLQ $0x03, R9
+	SUBQ SI, R9
+	SHRQ $0x03, DX
+
+square:
+	VMOVUPS     (BX), X0
+	VINSERTF128 $0x01, (BX)(SI*4), Y0, Y0
+	VMOVUPS     (BX)(SI*1), X1
+	VINSERTF128 $0x01, (BX)(R8*1), Y1, Y1
+	VMOVUPS     (BX)(SI*2), X2
+	VINSERTF128 $0x01, (BX)(DI*2), Y2, Y2
+	VMOVUPS     (BX)(DI*1), X3
+	VINSERTF128 $0x01, (BX)(R9*1), Y3, Y3
+	VUNPCKLPS   Y1, Y0, Y4
+	VUNPCKLPS   Y3, Y2, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VMOVUPS     Y6, (AX)
+	ADDQ        CX, AX
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y4, (AX)
+	ADDQ        CX, AX
+	VUNPCKHPS   Y1, Y0, Y4
+	VUNPCKHPS   Y3, Y2, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VMOVUPS     Y6, (AX)
+	ADDQ        CX, AX
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y4, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     16(BX), X7
+	VINSERTF128 $0x01, 16(BX)(SI*4), Y7, Y7
+	VMOVUPS     16(BX)(SI*1), X8
+	VINSERTF128 $0x01, 16(BX)(R8*1), Y8, Y8
+	VMOVUPS     16(BX)(SI*2), X9
+	VINSERTF128 $0x01, 16(BX)(DI*2), Y9, Y9
+	VMOVUPS     16(BX)(DI*1), X10
+	VINSERTF128 $0x01, 16(BX)(R9*1), Y10, Y10
+	VUNPCKLPS   Y8, Y7, Y4
+	VUNPCKLPS   Y10, Y9, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VMOVUPS     Y6, (AX)
+	ADDQ        CX, AX
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y4, (AX)
+	ADDQ        CX, AX
+	VUNPCKHPS   Y8, Y7, Y4
+	VUNPCKHPS   Y10, Y9, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VMOVUPS     Y6, (AX)
+	ADDQ        CX, AX
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y4, (AX)
+	ADDQ        CX, AX
+	ADDQ        $0x20, BX
+	DECQ        DX
+	JNZ         square
+	VZEROUPPER
+	RET
+
+// func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·rowDots32_4_avx2(SB), NOSPLIT, $0-48
+	MOVQ   a+8(FP), AX
+	MOVQ   lda+16(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   x+24(FP), BX
+	MOVQ   n+32(FP), SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   SI, DI
+	SHRQ   $0x03, DI
+	JZ     by8done
+
+by8:
+	VMOVUPS     (BX), Y4
+	VMOVUPS     (AX), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     (AX)(CX*1), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     (AX)(CX*2), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     (AX)(DX*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $+32, BX
+	ADDQ        $+32, AX
+	DECQ        DI
+	JNZ         by8
+
+by8done:
+	ANDQ        $0x07, SI
+	JZ          end
+	LEAQ        tailMask<>+32(SB), DI
+	NEGQ        SI
+	VMOVUPS     (DI)(SI*4), Y4
+	VMASKMOVPS  (BX), Y4, Y5
+	VMASKMOVPS  (AX), Y4, Y6
+	VFMADD231PS Y6, Y5, Y0
+	VMASKMOVPS  (AX)(CX*1), Y4, Y6
+	VFMADD231PS Y6, Y5, Y1
+	VMASKMOVPS  (AX)(CX*2), Y4, Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMASKMOVPS  (AX)(DX*1), Y4, Y4
+	VFMADD231PS Y4, Y5, Y3
+
+end:
+	MOVQ         sums+0(FP), AX
+	VEXTRACTF128 $0x01, Y0, X4
+	VADDPS       X0, X4, X4
+	VHADDPS      X4, X4, X4
+	VHADDPS      X4, X4, X4
+	VMOVSS       X4, (AX)
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X1, X0, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	VMOVSS       X0, 4(AX)
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X2, X0, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	VMOVSS       X0, 8(AX)
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X3, X0, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	VMOVSS       X0, 12(AX)
+	VZEROUPPER
+	RET
+
+// func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·rowDots32_1_avx2(SB), NOSPLIT, $0-48
+	MOVQ   a+8(FP), AX
+	MOVQ   lda+16(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   x+24(FP), CX
+	MOVQ   n+32(FP), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   DX, BX
+	SHRQ   $0x05, BX
+	JZ     by32done
+
+by32:
+	VMOVUPS     (CX), Y4
+	VMOVUPS     (AX), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     32(CX), Y4
+	VMOVUPS     32(AX), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     64(CX), Y4
+	VMOVUPS     64(AX), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     96(CX), Y4
+	VMOVUPS     96(AX), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $+128, CX
+	ADDQ        $+128, AX
+	DECQ        BX
+	JNZ         by32
+
+by32done:
+	ANDQ $0x1f, DX
+	MOVQ DX, BX
+	SHRQ $0x03, BX
+	JZ   by8done
+
+by8:
+	VMOVUPS     (CX), Y4
+	VMOVUPS     (AX), Y5
+	VFMADD231PS Y5, Y4, Y0
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        BX
+	JNZ         by8
+
+by8done:
+	ANDQ        $0x07, DX
+	JZ          end
+	LEAQ        tailMask<>+32(SB), BX
+	NEGQ        DX
+	VMOVUPS     (BX)(DX*4), Y4
+	VMASKMOVPS  (CX), Y4, Y5
+	VMASKMOVPS  (AX), Y4, Y4
+	VFMADD231PS Y4, Y5, Y0
+
+end:
+	MOVQ         sums+0(FP), AX
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VHADDPS      X1, X1, X1
+	VHADDPS      X1, X1, X1
+	VMOVSS       X1, (AX)
+	VZEROUPPER
+	RET
+
+// func addRows32_avx2(y *float32, a *float32, lda int, v *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·addRows32_avx2(SB), NOSPLIT, $0-40
+	MOVQ         a+8(FP), AX
+	MOVQ         lda+16(FP), CX
+	SHLQ         $0x02, CX
+	LEAQ         (CX)(CX*2), DX
+	MOVQ         y+0(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         v+24(FP), DI
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS 4(DI), Y1
+	VBROADCASTSS 8(DI), Y2
+	VBROADCASTSS 12(DI), Y3
+	MOVQ         SI, DI
+	SHRQ         $0x03, DI
+	JZ           by8done
+
+by8:
+	VMOVUPS     (BX), Y4
+	VMOVUPS     (AX), Y5
+	VFMADD231PS Y5, Y0, Y4
+	VMOVUPS     (AX)(CX*1), Y5
+	VFMADD231PS Y5, Y1, Y4
+	VMOVUPS     (AX)(CX*2), Y5
+	VFMADD231PS Y5, Y2, Y4
+	VMOVUPS     (AX)(DX*1), Y5
+	VFMADD231PS Y5, Y3, Y4
+	VMOVUPS     Y4, (BX)
+	ADDQ        $+32, BX
+	ADDQ        $+32, AX
+	DECQ        DI
+	JNZ         by8
+
+by8done:
+	ANDQ $0x07, SI
+	MOVQ SI, DI
+	SHRQ $0x02, DI
+	JZ   by4done
+
+by4:
+	VMOVUPS     (BX), X6
+	VMOVUPS     (AX), X7
+	VFMADD231PS Y7, Y0, Y6
+	VMOVUPS     (AX)(CX*1), X7
+	VFMADD231PS Y7, Y1, Y6
+	VMOVUPS     (AX)(CX*2), X7
+	VFMADD231PS Y7, Y2, Y6
+	VMOVUPS     (AX)(DX*1), X7
+	VFMADD231PS Y7, Y3, Y6
+	VMOVUPS     X6, (BX)
+	ADDQ        $+16, BX
+	ADDQ        $+16, AX
+	DECQ        DI
+	JNZ         by4
+
+by4done:
+	ANDQ $0x03, SI
+	JZ   end
+
+by1:
+	VMOVSS      (BX), X7
+	VMOVSS      (AX), X8
+	VFMADD231PS Y8, Y0, Y7
+	VMOVSS      (AX)(CX*1), X8
+	VFMADD231PS Y8, Y1, Y7
+	VMOVSS      (AX)(CX*2), X8
+	VFMADD231PS Y8, Y2, Y7
+	VMOVSS      (AX)(DX*1), X8
+	VFMADD231PS Y8, Y3, Y7
+	VMOVSS      X7, (BX)
+	ADDQ        $+4, BX
+	ADDQ        $+4, AX
+	DECQ        SI
+	JNZ         by1
+
+end:
+	VZEROUPPER
+	RET
+
+// func addOuter32_avx2(a *float32, lda int, v *float32, y *float32, m int, n int)
+// Requires: AVX, FMA3
+TEXT ·addOuter32_avx2(SB), NOSPLIT, $0-48
+	MOVQ a+0(FP), AX
+	MOVQ lda+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ v+16(FP), DX
+	MOVQ m+32(FP), BX
+
+rows:
+	MOVQ         y+24(FP), DI
+	MOVQ         n+40(FP), R8
+	MOVQ         AX, SI
+	VBROADCASTSS (DX), Y0
+	MOVQ         R8, R9
+	SHRQ         $0x05, R9
+	JZ           by32done
+
+by32:
+	VMOVUPS     (SI), Y1
+	VMOVUPS     (DI), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, (SI)
+	VMOVUPS     32(SI), Y1
+	VMOVUPS     32(DI), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, 32(SI)
+	VMOVUPS     64(SI), Y1
+	VMOVUPS     64(DI), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, 64(SI)
+	VMOVUPS     96(SI), Y1
+	VMOVUPS     96(DI), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, 96(SI)
+	ADDQ        $+128, SI
+	ADDQ        $+128, DI
+	DECQ        R9
+	JNZ         by32
+
+by32done:
+	ANDQ $0x1f, R8
+	MOVQ R8, R9
+	SHRQ $0x03, R9
+	JZ   by8done
+
+by8:
+	VMOVUPS     (SI), Y1
+	VMOVUPS     (DI), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, (SI)
+	ADDQ        $+32, SI
+	ADDQ        $+32, DI
+	DECQ        R9
+	JNZ         by8
+
+by8done:
+	ANDQ $0x07, R8
+	MOVQ R8, R9
+	SHRQ $0x02, R9
+	JZ   by4done
+
+by4:
+	VMOVUPS     (SI), X3
+	VMOVUPS     (DI), X4
+	VFMADD231PS Y4, Y0, Y3
+	VMOVUPS     X3, (SI)
+	ADDQ        $+16, SI
+	ADDQ        $+16, DI
+	DECQ        R9
+	JNZ         by4
+
+by4done:
+	ANDQ $0x03, R8
+	JZ   end
+
+by1:
+	VMOVSS      (SI), X5
+	VMOVSS      (DI), X4
+	VFMADD231PS Y4, Y0, Y5
+	VMOVSS      X5, (SI)
+	ADDQ        $+4, SI
+	ADDQ        $+4, DI
+	DECQ        R8
+	JNZ         by1
+
+end:
+	ADDQ CX, AX
+	ADDQ $0x04, DX
+	DECQ BX
+	JNZ  rows
 	VZEROUPPER
 	RET
 
@@ -6125,6 +7737,1269 @@ pair:
 	VMOVUPD      Y1, 32(AX)
 	VMOVUPD      Y2, 64(AX)
 	VMOVUPD      Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func rowDots_8_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·rowDots_8_avx2(SB), NOSPLIT, $0-48
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x03, CX
+	LEAQ        (CX)(CX*2), DX
+	LEAQ        (CX)(CX*4), BX
+	MOVQ        CX, SI
+	SHLQ        $0x03, SI
+	SUBQ        CX, SI
+	MOVQ        x+24(FP), DI
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	MOVQ        n+32(FP), R8
+	MOVQ        n+32(FP), R9
+	ANDQ        $+3, R8
+	JZ          whole
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(R8*8), Y8
+	SUBQ        $+4, R9
+	SHLQ        $0x03, R9
+	ADDQ        R9, AX
+	ADDQ        R9, DI
+	CMPQ        n+32(FP), $+4
+	JLT         short
+	VMASKMOVPD  (DI), Y8, Y9
+	VMASKMOVPD  (AX), Y8, Y10
+	VFMADD231PD Y10, Y9, Y0
+	VMASKMOVPD  (AX)(CX*1), Y8, Y10
+	VFMADD231PD Y10, Y9, Y1
+	VMASKMOVPD  (AX)(CX*2), Y8, Y10
+	VFMADD231PD Y10, Y9, Y2
+	VMASKMOVPD  (AX)(DX*1), Y8, Y10
+	VFMADD231PD Y10, Y9, Y3
+	VMASKMOVPD  (AX)(CX*4), Y8, Y10
+	VFMADD231PD Y10, Y9, Y4
+	VMASKMOVPD  (AX)(BX*1), Y8, Y10
+	VFMADD231PD Y10, Y9, Y5
+	VMASKMOVPD  (AX)(DX*2), Y8, Y10
+	VFMADD231PD Y10, Y9, Y6
+	VMASKMOVPD  (AX)(SI*1), Y8, Y8
+	VFMADD231PD Y8, Y9, Y7
+	JMP         back
+
+short:
+	VMASKMOVPD  (DI), Y8, Y9
+	VMASKMOVPD  (AX), Y8, Y10
+	VFMADD231PD Y10, Y9, Y0
+	VMASKMOVPD  (AX)(CX*1), Y8, Y10
+	VFMADD231PD Y10, Y9, Y1
+	VMASKMOVPD  (AX)(CX*2), Y8, Y10
+	VFMADD231PD Y10, Y9, Y2
+	VMASKMOVPD  (AX)(DX*1), Y8, Y10
+	VFMADD231PD Y10, Y9, Y3
+	VMASKMOVPD  (AX)(CX*4), Y8, Y10
+	VFMADD231PD Y10, Y9, Y4
+	VMASKMOVPD  (AX)(BX*1), Y8, Y10
+	VFMADD231PD Y10, Y9, Y5
+	VMASKMOVPD  (AX)(DX*2), Y8, Y10
+	VFMADD231PD Y10, Y9, Y6
+	VMASKMOVPD  (AX)(SI*1), Y8, Y8
+	VFMADD231PD Y8, Y9, Y7
+
+back:
+	SUBQ R9, AX
+	SUBQ R9, DI
+
+whole:
+	MOVQ n+32(FP), R8
+	SHRQ $0x02, R8
+	JZ   single
+
+block:
+	VMOVUPD     (DI), Y8
+	VMOVUPD     (AX), Y9
+	VFMADD231PD Y9, Y8, Y0
+	VMOVUPD     (AX)(CX*1), Y9
+	VFMADD231PD Y9, Y8, Y1
+	VMOVUPD     (AX)(CX*2), Y9
+	VFMADD231PD Y9, Y8, Y2
+	VMOVUPD     (AX)(DX*1), Y9
+	VFMADD231PD Y9, Y8, Y3
+	VMOVUPD     (AX)(CX*4), Y9
+	VFMADD231PD Y9, Y8, Y4
+	VMOVUPD     (AX)(BX*1), Y9
+	VFMADD231PD Y9, Y8, Y5
+	VMOVUPD     (AX)(DX*2), Y9
+	VFMADD231PD Y9, Y8, Y6
+	VMOVUPD     (AX)(SI*1), Y9
+	VFMADD231PD Y9, Y8, Y7
+	ADDQ        $+32, AX
+	ADDQ        $+32, DI
+	DECQ        R8
+	JNZ         block
+
+single:
+	MOVQ       sums+0(FP), AX
+	VHADDPD    Y1, Y0, Y0
+	VHADDPD    Y3, Y2, Y1
+	VPERM2F128 $0x21, Y1, Y0, Y2
+	VBLENDPD   $0x0c, Y1, Y0, Y0
+	VADDPD     Y0, Y2, Y2
+	VMOVUPD    Y2, (AX)
+	VHADDPD    Y5, Y4, Y0
+	VHADDPD    Y7, Y6, Y1
+	VPERM2F128 $0x21, Y1, Y0, Y2
+	VBLENDPD   $0x0c, Y1, Y0, Y0
+	VADDPD     Y0, Y2, Y2
+	VMOVUPD    Y2, 32(AX)
+	VZEROUPPER
+	RET
+
+// func addRows_8_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addRows_8_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         lda+16(FP), DX
+	SHLQ         $0x03, DX
+	LEAQ         (DX)(DX*2), BX
+	LEAQ         (DX)(DX*4), SI
+	MOVQ         DX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DX, DI
+	MOVQ         b+24(FP), R8
+	VBROADCASTSD (R8), Y0
+	VBROADCASTSD 8(R8), Y1
+	VBROADCASTSD 16(R8), Y2
+	VBROADCASTSD 24(R8), Y3
+	VBROADCASTSD 32(R8), Y4
+	VBROADCASTSD 40(R8), Y5
+	VBROADCASTSD 48(R8), Y6
+	VBROADCASTSD 56(R8), Y7
+	MOVQ         n+32(FP), R8
+	MOVQ         n+32(FP), R9
+	ANDQ         $+3, R8
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R10
+	VMOVUPD      (R10)(R8*8), Y8
+	SUBQ         $+4, R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, CX
+	ADDQ         R9, AX
+	CMPQ         n+32(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y8, Y9
+	VMASKMOVPD   (CX), Y8, Y10
+	VFMADD231PD  Y10, Y0, Y9
+	VMASKMOVPD   (CX)(DX*1), Y8, Y10
+	VFMADD231PD  Y10, Y1, Y9
+	VMASKMOVPD   (CX)(DX*2), Y8, Y10
+	VFMADD231PD  Y10, Y2, Y9
+	VMASKMOVPD   (CX)(BX*1), Y8, Y10
+	VFMADD231PD  Y10, Y3, Y9
+	VMASKMOVPD   (CX)(DX*4), Y8, Y10
+	VFMADD231PD  Y10, Y4, Y9
+	VMASKMOVPD   (CX)(SI*1), Y8, Y10
+	VFMADD231PD  Y10, Y5, Y9
+	VMASKMOVPD   (CX)(BX*2), Y8, Y10
+	VFMADD231PD  Y10, Y6, Y9
+	VMASKMOVPD   (CX)(DI*1), Y8, Y10
+	VFMADD231PD  Y10, Y7, Y9
+	VMOVUPD      (AX), Y10
+	VBLENDVPD    Y8, Y9, Y10, Y10
+	VMOVUPD      Y10, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y8, Y9
+	VMASKMOVPD  (CX), Y8, Y10
+	VFMADD231PD Y10, Y0, Y9
+	VMASKMOVPD  (CX)(DX*1), Y8, Y10
+	VFMADD231PD Y10, Y1, Y9
+	VMASKMOVPD  (CX)(DX*2), Y8, Y10
+	VFMADD231PD Y10, Y2, Y9
+	VMASKMOVPD  (CX)(BX*1), Y8, Y10
+	VFMADD231PD Y10, Y3, Y9
+	VMASKMOVPD  (CX)(DX*4), Y8, Y10
+	VFMADD231PD Y10, Y4, Y9
+	VMASKMOVPD  (CX)(SI*1), Y8, Y10
+	VFMADD231PD Y10, Y5, Y9
+	VMASKMOVPD  (CX)(BX*2), Y8, Y10
+	VFMADD231PD Y10, Y6, Y9
+	VMASKMOVPD  (CX)(DI*1), Y8, Y10
+	VFMADD231PD Y10, Y7, Y9
+	VMASKMOVPD  Y9, Y8, (AX)
+
+back:
+	SUBQ R9, CX
+	SUBQ R9, AX
+
+whole:
+	MOVQ n+32(FP), R8
+	SHRQ $0x02, R8
+	JZ   single
+
+block:
+	VMOVUPD     (AX), Y8
+	VMOVUPD     (CX), Y9
+	VFMADD231PD Y9, Y0, Y8
+	VMOVUPD     (CX)(DX*1), Y9
+	VFMADD231PD Y9, Y1, Y8
+	VMOVUPD     (CX)(DX*2), Y9
+	VFMADD231PD Y9, Y2, Y8
+	VMOVUPD     (CX)(BX*1), Y9
+	VFMADD231PD Y9, Y3, Y8
+	VMOVUPD     (CX)(DX*4), Y9
+	VFMADD231PD Y9, Y4, Y8
+	VMOVUPD     (CX)(SI*1), Y9
+	VFMADD231PD Y9, Y5, Y8
+	VMOVUPD     (CX)(BX*2), Y9
+	VFMADD231PD Y9, Y6, Y8
+	VMOVUPD     (CX)(DI*1), Y9
+	VFMADD231PD Y9, Y7, Y8
+	VMOVUPD     Y8, (AX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        R8
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
+// func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·rowDots_4_avx2(SB), NOSPLIT, $0-48
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x03, CX
+	LEAQ        (CX)(CX*2), DX
+	MOVQ        x+24(FP), BX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	MOVQ        n+32(FP), SI
+	MOVQ        n+32(FP), DI
+	ANDQ        $+3, SI
+	JZ          whole
+	LEAQ        tailMask<>+32(SB), R8
+	VMOVUPD     (R8)(SI*8), Y4
+	SUBQ        $+4, DI
+	SHLQ        $0x03, DI
+	ADDQ        DI, AX
+	ADDQ        DI, BX
+	CMPQ        n+32(FP), $+4
+	JLT         short
+	VMASKMOVPD  (BX), Y4, Y5
+	VMASKMOVPD  (AX), Y4, Y6
+	VFMADD231PD Y6, Y5, Y0
+	VMASKMOVPD  (AX)(CX*1), Y4, Y6
+	VFMADD231PD Y6, Y5, Y1
+	VMASKMOVPD  (AX)(CX*2), Y4, Y6
+	VFMADD231PD Y6, Y5, Y2
+	VMASKMOVPD  (AX)(DX*1), Y4, Y4
+	VFMADD231PD Y4, Y5, Y3
+	JMP         back
+
+short:
+	VMASKMOVPD  (BX), Y4, Y5
+	VMASKMOVPD  (AX), Y4, Y6
+	VFMADD231PD Y6, Y5, Y0
+	VMASKMOVPD  (AX)(CX*1), Y4, Y6
+	VFMADD231PD Y6, Y5, Y1
+	VMASKMOVPD  (AX)(CX*2), Y4, Y6
+	VFMADD231PD Y6, Y5, Y2
+	VMASKMOVPD  (AX)(DX*1), Y4, Y4
+	VFMADD231PD Y4, Y5, Y3
+
+back:
+	SUBQ DI, AX
+	SUBQ DI, BX
+
+whole:
+	MOVQ n+32(FP), SI
+	SHRQ $0x02, SI
+	JZ   single
+
+block:
+	VMOVUPD     (BX), Y4
+	VMOVUPD     (AX), Y5
+	VFMADD231PD Y5, Y4, Y0
+	VMOVUPD     (AX)(CX*1), Y5
+	VFMADD231PD Y5, Y4, Y1
+	VMOVUPD     (AX)(CX*2), Y5
+	VFMADD231PD Y5, Y4, Y2
+	VMOVUPD     (AX)(DX*1), Y5
+	VFMADD231PD Y5, Y4, Y3
+	ADDQ        $+32, AX
+	ADDQ        $+32, BX
+	DECQ        SI
+	JNZ         block
+
+single:
+	MOVQ       sums+0(FP), AX
+	VHADDPD    Y1, Y0, Y0
+	VHADDPD    Y3, Y2, Y1
+	VPERM2F128 $0x21, Y1, Y0, Y2
+	VBLENDPD   $0x0c, Y1, Y0, Y0
+	VADDPD     Y0, Y2, Y2
+	VMOVUPD    Y2, (AX)
+	VZEROUPPER
+	RET
+
+// func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addRows_4_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         lda+16(FP), DX
+	SHLQ         $0x03, DX
+	LEAQ         (DX)(DX*2), BX
+	MOVQ         b+24(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+	VBROADCASTSD 16(SI), Y2
+	VBROADCASTSD 24(SI), Y3
+	MOVQ         n+32(FP), SI
+	MOVQ         n+32(FP), DI
+	ANDQ         $+3, SI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(SI*8), Y4
+	SUBQ         $+4, DI
+	SHLQ         $0x03, DI
+	ADDQ         DI, CX
+	ADDQ         DI, AX
+	CMPQ         n+32(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y4, Y5
+	VMASKMOVPD   (CX), Y4, Y6
+	VFMADD231PD  Y6, Y0, Y5
+	VMASKMOVPD   (CX)(DX*1), Y4, Y6
+	VFMADD231PD  Y6, Y1, Y5
+	VMASKMOVPD   (CX)(DX*2), Y4, Y6
+	VFMADD231PD  Y6, Y2, Y5
+	VMASKMOVPD   (CX)(BX*1), Y4, Y6
+	VFMADD231PD  Y6, Y3, Y5
+	VMOVUPD      (AX), Y6
+	VBLENDVPD    Y4, Y5, Y6, Y6
+	VMOVUPD      Y6, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y4, Y5
+	VMASKMOVPD  (CX), Y4, Y6
+	VFMADD231PD Y6, Y0, Y5
+	VMASKMOVPD  (CX)(DX*1), Y4, Y6
+	VFMADD231PD Y6, Y1, Y5
+	VMASKMOVPD  (CX)(DX*2), Y4, Y6
+	VFMADD231PD Y6, Y2, Y5
+	VMASKMOVPD  (CX)(BX*1), Y4, Y6
+	VFMADD231PD Y6, Y3, Y5
+	VMASKMOVPD  Y5, Y4, (AX)
+
+back:
+	SUBQ DI, CX
+	SUBQ DI, AX
+
+whole:
+	MOVQ n+32(FP), SI
+	SHRQ $0x02, SI
+	JZ   single
+
+block:
+	VMOVUPD     (AX), Y4
+	VMOVUPD     (CX), Y5
+	VFMADD231PD Y5, Y0, Y4
+	VMOVUPD     (CX)(DX*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VMOVUPD     (CX)(DX*2), Y5
+	VFMADD231PD Y5, Y2, Y4
+	VMOVUPD     (CX)(BX*1), Y5
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPD     Y4, (AX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        SI
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
+// func addOuter_4_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addOuter_4_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+24(FP), AX
+	MOVQ         a+0(FP), CX
+	MOVQ         lda+8(FP), DX
+	SHLQ         $0x03, DX
+	LEAQ         (DX)(DX*2), BX
+	MOVQ         b+16(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+	VBROADCASTSD 16(SI), Y2
+	VBROADCASTSD 24(SI), Y3
+	MOVQ         n+32(FP), SI
+	MOVQ         n+32(FP), DI
+	ANDQ         $+3, SI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(SI*8), Y4
+	SUBQ         $+4, DI
+	SHLQ         $0x03, DI
+	ADDQ         DI, CX
+	ADDQ         DI, AX
+	CMPQ         n+32(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y4, Y5
+	VMASKMOVPD   (CX), Y4, Y6
+	VFMADD231PD  Y5, Y0, Y6
+	VMOVUPD      (CX), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y7
+	VMOVUPD      Y7, (CX)
+	VMASKMOVPD   (CX)(DX*1), Y4, Y6
+	VFMADD231PD  Y5, Y1, Y6
+	VMOVUPD      (CX)(DX*1), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y7
+	VMOVUPD      Y7, (CX)(DX*1)
+	VMASKMOVPD   (CX)(DX*2), Y4, Y6
+	VFMADD231PD  Y5, Y2, Y6
+	VMOVUPD      (CX)(DX*2), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y7
+	VMOVUPD      Y7, (CX)(DX*2)
+	VMASKMOVPD   (CX)(BX*1), Y4, Y6
+	VFMADD231PD  Y5, Y3, Y6
+	VMOVUPD      (CX)(BX*1), Y5
+	VBLENDVPD    Y4, Y6, Y5, Y5
+	VMOVUPD      Y5, (CX)(BX*1)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y4, Y5
+	VMASKMOVPD  (CX), Y4, Y6
+	VFMADD231PD Y5, Y0, Y6
+	VMASKMOVPD  Y6, Y4, (CX)
+	VMASKMOVPD  (CX)(DX*1), Y4, Y6
+	VFMADD231PD Y5, Y1, Y6
+	VMASKMOVPD  Y6, Y4, (CX)(DX*1)
+	VMASKMOVPD  (CX)(DX*2), Y4, Y6
+	VFMADD231PD Y5, Y2, Y6
+	VMASKMOVPD  Y6, Y4, (CX)(DX*2)
+	VMASKMOVPD  (CX)(BX*1), Y4, Y6
+	VFMADD231PD Y5, Y3, Y6
+	VMASKMOVPD  Y6, Y4, (CX)(BX*1)
+
+back:
+	SUBQ DI, CX
+	SUBQ DI, AX
+
+whole:
+	MOVQ n+32(FP), SI
+	SHRQ $0x02, SI
+	JZ   single
+
+block:
+	VMOVUPD     (AX), Y4
+	VMOVUPD     (CX), Y5
+	VFMADD231PD Y4, Y0, Y5
+	VMOVUPD     Y5, (CX)
+	VMOVUPD     (CX)(DX*1), Y5
+	VFMADD231PD Y4, Y1, Y5
+	VMOVUPD     Y5, (CX)(DX*1)
+	VMOVUPD     (CX)(DX*2), Y5
+	VFMADD231PD Y4, Y2, Y5
+	VMOVUPD     Y5, (CX)(DX*2)
+	VMOVUPD     (CX)(BX*1), Y5
+	VFMADD231PD Y4, Y3, Y5
+	VMOVUPD     Y5, (CX)(BX*1)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        SI
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
+// func rowDots_2_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·rowDots_2_avx2(SB), NOSPLIT, $0-48
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x03, CX
+	MOVQ        x+24(FP), DX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	MOVQ        n+32(FP), BX
+	MOVQ        n+32(FP), SI
+	ANDQ        $+3, BX
+	JZ          whole
+	LEAQ        tailMask<>+32(SB), DI
+	VMOVUPD     (DI)(BX*8), Y4
+	SUBQ        $+4, SI
+	SHLQ        $0x03, SI
+	ADDQ        SI, AX
+	ADDQ        SI, DX
+	CMPQ        n+32(FP), $+4
+	JLT         short
+	VMASKMOVPD  (DX), Y4, Y5
+	VMASKMOVPD  (AX), Y4, Y6
+	VFMADD231PD Y6, Y5, Y0
+	VMASKMOVPD  (AX)(CX*1), Y4, Y4
+	VFMADD231PD Y4, Y5, Y1
+	JMP         back
+
+short:
+	VMASKMOVPD  (DX), Y4, Y5
+	VMASKMOVPD  (AX), Y4, Y6
+	VFMADD231PD Y6, Y5, Y0
+	VMASKMOVPD  (AX)(CX*1), Y4, Y4
+	VFMADD231PD Y4, Y5, Y1
+
+back:
+	SUBQ SI, AX
+	SUBQ SI, DX
+
+whole:
+	MOVQ n+32(FP), BX
+	SHRQ $0x03, BX
+	JZ   single
+
+block:
+	VMOVUPD     (DX), Y4
+	VMOVUPD     (AX), Y5
+	VFMADD231PD Y5, Y4, Y0
+	VMOVUPD     (AX)(CX*1), Y5
+	VFMADD231PD Y5, Y4, Y1
+	VMOVUPD     32(DX), Y4
+	VMOVUPD     32(AX), Y5
+	VFMADD231PD Y5, Y4, Y2
+	VMOVUPD     32(AX)(CX*1), Y5
+	VFMADD231PD Y5, Y4, Y3
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	DECQ        BX
+	JNZ         block
+
+single:
+	MOVQ n+32(FP), BX
+	SHRQ $0x02, BX
+	ANDQ $+1, BX
+	JZ   end
+
+vector:
+	VMOVUPD     (DX), Y4
+	VMOVUPD     (AX), Y5
+	VFMADD231PD Y5, Y4, Y0
+	VMOVUPD     (AX)(CX*1), Y5
+	VFMADD231PD Y5, Y4, Y1
+	ADDQ        $+32, AX
+	ADDQ        $+32, DX
+	DECQ        BX
+	JNZ         vector
+
+end:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	MOVQ         sums+0(FP), AX
+	VHADDPD      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X0, X1, X1
+	VMOVUPD      X1, (AX)
+	VZEROUPPER
+	RET
+
+// func addRows_2_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addRows_2_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         lda+16(FP), DX
+	SHLQ         $0x03, DX
+	MOVQ         b+24(FP), BX
+	VBROADCASTSD (BX), Y0
+	VBROADCASTSD 8(BX), Y1
+	MOVQ         n+32(FP), BX
+	MOVQ         n+32(FP), SI
+	ANDQ         $+3, BX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), DI
+	VMOVUPD      (DI)(BX*8), Y2
+	SUBQ         $+4, SI
+	SHLQ         $0x03, SI
+	ADDQ         SI, CX
+	ADDQ         SI, AX
+	CMPQ         n+32(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y2, Y3
+	VMASKMOVPD   (CX), Y2, Y4
+	VFMADD231PD  Y4, Y0, Y3
+	VMASKMOVPD   (CX)(DX*1), Y2, Y4
+	VFMADD231PD  Y4, Y1, Y3
+	VMOVUPD      (AX), Y4
+	VBLENDVPD    Y2, Y3, Y4, Y4
+	VMOVUPD      Y4, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y2, Y3
+	VMASKMOVPD  (CX), Y2, Y4
+	VFMADD231PD Y4, Y0, Y3
+	VMASKMOVPD  (CX)(DX*1), Y2, Y4
+	VFMADD231PD Y4, Y1, Y3
+	VMASKMOVPD  Y3, Y2, (AX)
+
+back:
+	SUBQ SI, CX
+	SUBQ SI, AX
+
+whole:
+	MOVQ n+32(FP), BX
+	SHRQ $0x02, BX
+	JZ   single
+
+block:
+	VMOVUPD     (AX), Y2
+	VMOVUPD     (CX), Y3
+	VFMADD231PD Y3, Y0, Y2
+	VMOVUPD     (CX)(DX*1), Y3
+	VFMADD231PD Y3, Y1, Y2
+	VMOVUPD     Y2, (AX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        BX
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
+// func addOuter_2_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addOuter_2_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+24(FP), AX
+	MOVQ         a+0(FP), CX
+	MOVQ         lda+8(FP), DX
+	SHLQ         $0x03, DX
+	MOVQ         b+16(FP), BX
+	VBROADCASTSD (BX), Y0
+	VBROADCASTSD 8(BX), Y1
+	MOVQ         n+32(FP), BX
+	MOVQ         n+32(FP), SI
+	ANDQ         $+3, BX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), DI
+	VMOVUPD      (DI)(BX*8), Y2
+	SUBQ         $+4, SI
+	SHLQ         $0x03, SI
+	ADDQ         SI, CX
+	ADDQ         SI, AX
+	CMPQ         n+32(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y2, Y3
+	VMASKMOVPD   (CX), Y2, Y4
+	VFMADD231PD  Y3, Y0, Y4
+	VMOVUPD      (CX), Y5
+	VBLENDVPD    Y2, Y4, Y5, Y5
+	VMOVUPD      Y5, (CX)
+	VMASKMOVPD   (CX)(DX*1), Y2, Y4
+	VFMADD231PD  Y3, Y1, Y4
+	VMOVUPD      (CX)(DX*1), Y3
+	VBLENDVPD    Y2, Y4, Y3, Y3
+	VMOVUPD      Y3, (CX)(DX*1)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y2, Y3
+	VMASKMOVPD  (CX), Y2, Y4
+	VFMADD231PD Y3, Y0, Y4
+	VMASKMOVPD  Y4, Y2, (CX)
+	VMASKMOVPD  (CX)(DX*1), Y2, Y4
+	VFMADD231PD Y3, Y1, Y4
+	VMASKMOVPD  Y4, Y2, (CX)(DX*1)
+
+back:
+	SUBQ SI, CX
+	SUBQ SI, AX
+
+whole:
+	MOVQ n+32(FP), BX
+	SHRQ $0x02, BX
+	JZ   single
+
+block:
+	VMOVUPD     (AX), Y2
+	VMOVUPD     (CX), Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMOVUPD     Y3, (CX)
+	VMOVUPD     (CX)(DX*1), Y3
+	VFMADD231PD Y2, Y1, Y3
+	VMOVUPD     Y3, (CX)(DX*1)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        BX
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
+// func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·rowDots_1_avx2(SB), NOSPLIT, $0-48
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x03, CX
+	MOVQ        x+24(FP), CX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	MOVQ        n+32(FP), DX
+	MOVQ        n+32(FP), BX
+	ANDQ        $+3, DX
+	JZ          whole
+	LEAQ        tailMask<>+32(SB), SI
+	VMOVUPD     (SI)(DX*8), Y4
+	SUBQ        $+4, BX
+	SHLQ        $0x03, BX
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	CMPQ        n+32(FP), $+4
+	JLT         short
+	VMASKMOVPD  (CX), Y4, Y5
+	VMASKMOVPD  (AX), Y4, Y4
+	VFMADD231PD Y4, Y5, Y0
+	JMP         back
+
+short:
+	VMASKMOVPD  (CX), Y4, Y5
+	VMASKMOVPD  (AX), Y4, Y4
+	VFMADD231PD Y4, Y5, Y0
+
+back:
+	SUBQ BX, AX
+	SUBQ BX, CX
+
+whole:
+	MOVQ n+32(FP), DX
+	SHRQ $0x04, DX
+	JZ   single
+
+block:
+	VMOVUPD     (CX), Y4
+	VMOVUPD     (AX), Y5
+	VFMADD231PD Y5, Y4, Y0
+	VMOVUPD     32(CX), Y4
+	VMOVUPD     32(AX), Y5
+	VFMADD231PD Y5, Y4, Y1
+	VMOVUPD     64(CX), Y4
+	VMOVUPD     64(AX), Y5
+	VFMADD231PD Y5, Y4, Y2
+	VMOVUPD     96(CX), Y4
+	VMOVUPD     96(AX), Y5
+	VFMADD231PD Y5, Y4, Y3
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        DX
+	JNZ         block
+
+single:
+	MOVQ n+32(FP), DX
+	SHRQ $0x02, DX
+	ANDQ $+3, DX
+	JZ   end
+
+vector:
+	VMOVUPD     (CX), Y4
+	VMOVUPD     (AX), Y5
+	VFMADD231PD Y5, Y4, Y0
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        DX
+	JNZ         vector
+
+end:
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y0, Y0
+	MOVQ         sums+0(FP), AX
+	VMOVAPD      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (AX)
+	VZEROUPPER
+	RET
+
+// func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addRows_1_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         lda+16(FP), DX
+	SHLQ         $0x03, DX
+	MOVQ         b+24(FP), DX
+	VBROADCASTSD (DX), Y0
+	MOVQ         n+32(FP), DX
+	MOVQ         n+32(FP), BX
+	ANDQ         $+3, DX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), SI
+	VMOVUPD      (SI)(DX*8), Y1
+	SUBQ         $+4, BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, CX
+	ADDQ         BX, AX
+	CMPQ         n+32(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y1, Y2
+	VMASKMOVPD   (CX), Y1, Y3
+	VFMADD231PD  Y3, Y0, Y2
+	VMOVUPD      (AX), Y3
+	VBLENDVPD    Y1, Y2, Y3, Y3
+	VMOVUPD      Y3, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y1, Y2
+	VMASKMOVPD  (CX), Y1, Y3
+	VFMADD231PD Y3, Y0, Y2
+	VMASKMOVPD  Y2, Y1, (AX)
+
+back:
+	SUBQ BX, CX
+	SUBQ BX, AX
+
+whole:
+	MOVQ n+32(FP), DX
+	SHRQ $0x02, DX
+	JZ   single
+
+block:
+	VMOVUPD     (AX), Y1
+	VMOVUPD     (CX), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (AX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        DX
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
+// func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addOuter_1_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+24(FP), AX
+	MOVQ         a+0(FP), CX
+	MOVQ         lda+8(FP), DX
+	SHLQ         $0x03, DX
+	MOVQ         b+16(FP), DX
+	VBROADCASTSD (DX), Y0
+	MOVQ         n+32(FP), DX
+	MOVQ         n+32(FP), BX
+	ANDQ         $+3, DX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), SI
+	VMOVUPD      (SI)(DX*8), Y1
+	SUBQ         $+4, BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, CX
+	ADDQ         BX, AX
+	CMPQ         n+32(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y1, Y2
+	VMASKMOVPD   (CX), Y1, Y3
+	VFMADD231PD  Y2, Y0, Y3
+	VMOVUPD      (CX), Y2
+	VBLENDVPD    Y1, Y3, Y2, Y2
+	VMOVUPD      Y2, (CX)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y1, Y2
+	VMASKMOVPD  (CX), Y1, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMASKMOVPD  Y3, Y1, (CX)
+
+back:
+	SUBQ BX, CX
+	SUBQ BX, AX
+
+whole:
+	MOVQ n+32(FP), DX
+	SHRQ $0x02, DX
+	JZ   single
+
+block:
+	VMOVUPD     (AX), Y1
+	VMOVUPD     (CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (CX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        DX
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
+// func addAbs_avx2(y *float64, a *float64, n int) float64
+// Requires: AVX
+TEXT ·addAbs_avx2(SB), NOSPLIT, $8-32
+	MOVQ         y+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         $0x8000000000000000, DX
+	MOVQ         DX, (SP)
+	VBROADCASTSD (SP), Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	MOVQ         n+16(FP), DX
+	MOVQ         n+16(FP), BX
+	ANDQ         $+3, DX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), SI
+	VMOVUPD      (SI)(DX*8), Y3
+	SUBQ         $+4, BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, CX
+	ADDQ         BX, AX
+	CMPQ         n+16(FP), $+4
+	JLT          short
+	VMASKMOVPD   (CX), Y3, Y4
+	VANDNPD      Y4, Y0, Y4
+	VADDPD       Y4, Y1, Y1
+	VMASKMOVPD   (AX), Y3, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      (AX), Y5
+	VBLENDVPD    Y3, Y4, Y5, Y5
+	VMOVUPD      Y5, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPD (CX), Y3, Y4
+	VANDNPD    Y4, Y0, Y4
+	VADDPD     Y4, Y1, Y1
+	VMASKMOVPD (AX), Y3, Y5
+	VADDPD     Y5, Y4, Y4
+	VMASKMOVPD Y4, Y3, (AX)
+
+back:
+	SUBQ BX, CX
+	SUBQ BX, AX
+
+whole:
+	MOVQ n+16(FP), DX
+	SHRQ $0x03, DX
+	JZ   single
+
+block:
+	VMOVUPD (CX), Y3
+	VANDNPD Y3, Y0, Y3
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD (AX), Y4
+	VADDPD  Y4, Y3, Y3
+	VMOVUPD Y3, (AX)
+	VMOVUPD 32(CX), Y3
+	VANDNPD Y3, Y0, Y3
+	VADDPD  Y3, Y2, Y2
+	VMOVUPD 32(AX), Y4
+	VADDPD  Y4, Y3, Y3
+	VMOVUPD Y3, 32(AX)
+	ADDQ    $+64, CX
+	ADDQ    $+64, AX
+	DECQ    DX
+	JNZ     block
+
+single:
+	MOVQ n+16(FP), DX
+	SHRQ $0x02, DX
+	ANDQ $+1, DX
+	JZ   end
+
+vector:
+	VMOVUPD (CX), Y3
+	VANDNPD Y3, Y0, Y3
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD (AX), Y4
+	VADDPD  Y4, Y3, Y3
+	VMOVUPD Y3, (AX)
+	ADDQ    $+32, CX
+	ADDQ    $+32, AX
+	DECQ    DX
+	JNZ     vector
+
+end:
+	VADDPD       Y2, Y1, Y1
+	VMOVAPD      Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func reflect_1_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·reflect_1_avx2(SB), NOSPLIT, $0-72
+	MOVQ    a+0(FP), AX
+	MOVQ    col+8(FP), CX
+	MOVQ    next+16(FP), DX
+	MOVQ    ld+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    m+56(FP), SI
+	MOVQ    w+32(FP), DI
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VMOVUPD (DI), Y2
+	VMOVUPD 32(DI), Y3
+	VMOVSD  scale+48(FP), X4
+	MOVQ    DX, R8
+	SUBQ    AX, R8
+	VMOVSD  (DI)(R8*1), X5
+
+row:
+	VMULSD       (CX), X4, X6
+	VMOVSD       (DX), X7
+	VFNMADD231SD X6, X5, X7
+	VBROADCASTSD X6, Y8
+	VBROADCASTSD X7, Y7
+	VMOVUPD      (AX), Y9
+	VFNMADD231PD Y2, Y8, Y9
+	VMOVUPD      Y9, (AX)
+	VFMADD231PD  Y9, Y7, Y0
+	VMOVUPD      32(AX), Y9
+	VFNMADD231PD Y3, Y8, Y9
+	VMOVUPD      Y9, 32(AX)
+	VFMADD231PD  Y9, Y7, Y1
+	VMOVSD       X6, (CX)
+	ADDQ         BX, AX
+	ADDQ         BX, CX
+	ADDQ         BX, DX
+	DECQ         SI
+	JNZ          row
+	MOVQ         sums+40(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func reflect_2_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·reflect_2_avx2(SB), NOSPLIT, $0-72
+	MOVQ    a+0(FP), AX
+	MOVQ    col+8(FP), CX
+	MOVQ    next+16(FP), DX
+	MOVQ    ld+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    m+56(FP), SI
+	MOVQ    w+32(FP), DI
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VMOVUPD (DI), Y4
+	VMOVUPD 32(DI), Y5
+	VMOVUPD 64(DI), Y6
+	VMOVUPD 96(DI), Y7
+	VMOVSD  scale+48(FP), X8
+	MOVQ    DX, R8
+	SUBQ    AX, R8
+	VMOVSD  (DI)(R8*1), X9
+
+row:
+	VMULSD       (CX), X8, X10
+	VMOVSD       (DX), X11
+	VFNMADD231SD X10, X9, X11
+	VBROADCASTSD X10, Y12
+	VBROADCASTSD X11, Y11
+	VMOVUPD      (AX), Y13
+	VFNMADD231PD Y4, Y12, Y13
+	VMOVUPD      Y13, (AX)
+	VFMADD231PD  Y13, Y11, Y0
+	VMOVUPD      32(AX), Y13
+	VFNMADD231PD Y5, Y12, Y13
+	VMOVUPD      Y13, 32(AX)
+	VFMADD231PD  Y13, Y11, Y1
+	VMOVUPD      64(AX), Y13
+	VFNMADD231PD Y6, Y12, Y13
+	VMOVUPD      Y13, 64(AX)
+	VFMADD231PD  Y13, Y11, Y2
+	VMOVUPD      96(AX), Y13
+	VFNMADD231PD Y7, Y12, Y13
+	VMOVUPD      Y13, 96(AX)
+	VFMADD231PD  Y13, Y11, Y3
+	VMOVSD       X10, (CX)
+	ADDQ         BX, AX
+	ADDQ         BX, CX
+	ADDQ         BX, DX
+	DECQ         SI
+	JNZ          row
+	MOVQ         sums+40(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func reflect_3_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·reflect_3_avx2(SB), NOSPLIT, $0-72
+	MOVQ   a+0(FP), AX
+	MOVQ   col+8(FP), CX
+	MOVQ   next+16(FP), DX
+	MOVQ   ld+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   m+56(FP), SI
+	MOVQ   w+32(FP), DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VMOVSD scale+48(FP), X6
+	MOVQ   DX, R8
+	SUBQ   AX, R8
+	VMOVSD (DI)(R8*1), X7
+
+row:
+	VMULSD       (CX), X6, X8
+	VMOVSD       (DX), X9
+	VFNMADD231SD X8, X7, X9
+	VBROADCASTSD X8, Y10
+	VBROADCASTSD X9, Y9
+	VMOVUPD      (AX), Y11
+	VFNMADD231PD (DI), Y10, Y11
+	VMOVUPD      Y11, (AX)
+	VFMADD231PD  Y11, Y9, Y0
+	VMOVUPD      32(AX), Y11
+	VFNMADD231PD 32(DI), Y10, Y11
+	VMOVUPD      Y11, 32(AX)
+	VFMADD231PD  Y11, Y9, Y1
+	VMOVUPD      64(AX), Y11
+	VFNMADD231PD 64(DI), Y10, Y11
+	VMOVUPD      Y11, 64(AX)
+	VFMADD231PD  Y11, Y9, Y2
+	VMOVUPD      96(AX), Y11
+	VFNMADD231PD 96(DI), Y10, Y11
+	VMOVUPD      Y11, 96(AX)
+	VFMADD231PD  Y11, Y9, Y3
+	VMOVUPD      128(AX), Y11
+	VFNMADD231PD 128(DI), Y10, Y11
+	VMOVUPD      Y11, 128(AX)
+	VFMADD231PD  Y11, Y9, Y4
+	VMOVUPD      160(AX), Y11
+	VFNMADD231PD 160(DI), Y10, Y11
+	VMOVUPD      Y11, 160(AX)
+	VFMADD231PD  Y11, Y9, Y5
+	VMOVSD       X8, (CX)
+	ADDQ         BX, AX
+	ADDQ         BX, CX
+	ADDQ         BX, DX
+	DECQ         SI
+	JNZ          row
+	MOVQ         sums+40(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VMOVUPD      Y4, 128(AX)
+	VMOVUPD      Y5, 160(AX)
+	VZEROUPPER
+	RET
+
+// func reflect_4_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·reflect_4_avx2(SB), NOSPLIT, $0-72
+	MOVQ   a+0(FP), AX
+	MOVQ   col+8(FP), CX
+	MOVQ   next+16(FP), DX
+	MOVQ   ld+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   m+56(FP), SI
+	MOVQ   w+32(FP), DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VMOVSD scale+48(FP), X8
+	MOVQ   DX, R8
+	SUBQ   AX, R8
+	VMOVSD (DI)(R8*1), X9
+
+row:
+	VMULSD       (CX), X8, X10
+	VMOVSD       (DX), X11
+	VFNMADD231SD X10, X9, X11
+	VBROADCASTSD X10, Y12
+	VBROADCASTSD X11, Y11
+	VMOVUPD      (AX), Y13
+	VFNMADD231PD (DI), Y12, Y13
+	VMOVUPD      Y13, (AX)
+	VFMADD231PD  Y13, Y11, Y0
+	VMOVUPD      32(AX), Y13
+	VFNMADD231PD 32(DI), Y12, Y13
+	VMOVUPD      Y13, 32(AX)
+	VFMADD231PD  Y13, Y11, Y1
+	VMOVUPD      64(AX), Y13
+	VFNMADD231PD 64(DI), Y12, Y13
+	VMOVUPD      Y13, 64(AX)
+	VFMADD231PD  Y13, Y11, Y2
+	VMOVUPD      96(AX), Y13
+	VFNMADD231PD 96(DI), Y12, Y13
+	VMOVUPD      Y13, 96(AX)
+	VFMADD231PD  Y13, Y11, Y3
+	VMOVUPD      128(AX), Y13
+	VFNMADD231PD 128(DI), Y12, Y13
+	VMOVUPD      Y13, 128(AX)
+	VFMADD231PD  Y13, Y11, Y4
+	VMOVUPD      160(AX), Y13
+	VFNMADD231PD 160(DI), Y12, Y13
+	VMOVUPD      Y13, 160(AX)
+	VFMADD231PD  Y13, Y11, Y5
+	VMOVUPD      192(AX), Y13
+	VFNMADD231PD 192(DI), Y12, Y13
+	VMOVUPD      Y13, 192(AX)
+	VFMADD231PD  Y13, Y11, Y6
+	VMOVUPD      224(AX), Y13
+	VFNMADD231PD 224(DI), Y12, Y13
+	VMOVUPD      Y13, 224(AX)
+	VFMADD231PD  Y13, Y11, Y7
+	VMOVSD       X10, (CX)
+	ADDQ         BX, AX
+	ADDQ         BX, CX
+	ADDQ         BX, DX
+	DECQ         SI
+	JNZ          row
+	MOVQ         sums+40(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VMOVUPD      Y4, 128(AX)
+	VMOVUPD      Y5, 160(AX)
+	VMOVUPD      Y6, 192(AX)
+	VMOVUPD      Y7, 224(AX)
 	VZEROUPPER
 	RET
 

@@ -34,6 +34,12 @@ var ops = Ops{
 	Rotate:     tile.Rotate,
 	Panel:      tile.Panel,
 	Transpose:  tile.Transpose,
+
+	Panel32:     tile.Panel32,
+	Transpose32: tile.Transpose32,
+	RowDots32:   tile.RowDots32,
+	AddRows32:   tile.AddRows32,
+	AddOuter32:  tile.AddOuter32,
 }
 
 func of(rows, cols, stride int, data []float64) blas64.GeneralCols {

@@ -2,7 +2,6 @@ package blas
 
 import (
 	"math"
-	"sync"
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
@@ -20,20 +19,18 @@ type triangle struct {
 	normed bool      // norms are there
 }
 
-var vectors = sync.Pool{New: func() any { return new([]float64) }}
-
 // solve overwrites x with the solution of op(A) x = scale b, b being in x, and returns the scale, as
 // Dlatrs does: by Dtrsv, with a scale of 1, and by Dlatrs only where that overflows.
 func (t *triangle) solve(l Lapack, tA blas.Transpose, x []float64) (scale float64) {
 	const most = 0x1p960 // Dlatrs scales from 0x1p969 on
-	before := vectors.Get().(*[]float64)
-	defer vectors.Put(before)
-	*before = append((*before)[:0], x[:t.n]...)
+	before := borrow(t.n)
+	defer giveBack(before)
+	copy(*before, x[:t.n])
 	Implementation{}.Dtrsv(t.ul, tA, t.diag, t.n, t.a, t.lda, x, 1)
 	if tile.MaxAbs(x[:t.n]) <= most {
 		return 1
 	}
-	copy(x, *before)
+	copy(x, (*before)[:t.n])
 	scale = l.Dlatrs(t.ul, tA, t.diag, t.normed, t.n, t.a, t.lda, x, t.norms)
 	t.normed = true
 	return scale
@@ -118,4 +115,55 @@ func (l Lapack) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, n i
 		}
 		return factor.solve(l, blas.NoTrans, work)
 	})
+}
+
+// fewForNorms is the number of columns below which gonum sums as fast.
+const fewForNorms = 16
+
+// Dlange returns a norm of a matrix: the Frobenius norm as gonum does.
+func (l Lapack) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, work []float64) (value float64) {
+	sums := norm == lapack.MaxRowSum || norm == lapack.MaxColumnSum
+	if !vectorized() || !sums && norm != lapack.MaxAbs || m <= 0 || n < fewForNorms || !inside(a, m, n, lda) ||
+		norm == lapack.MaxColumnSum && len(work) < n {
+		return l.Implementation.Dlange(norm, m, n, a, lda, work)
+	}
+	memory := borrow(n)
+	defer giveBack(memory)
+	columns := (*memory)[:n]
+	if norm == lapack.MaxColumnSum {
+		columns = work[:n]
+	}
+	clear(columns)
+	for i := range m {
+		row := a[i*lda:][:n]
+		if !sums {
+			value = max(value, tile.MaxAbs(row))
+			continue
+		}
+		if sum := tile.AddAbs(columns, row, n); norm == lapack.MaxRowSum {
+			value = max(value, sum)
+		}
+	}
+	if norm == lapack.MaxColumnSum {
+		value = tile.MaxAbs(columns)
+	}
+	return value
+}
+
+// Dlansy returns a norm of a symmetric matrix: the largest entry and the Frobenius norm as gonum does.
+func (l Lapack) Dlansy(norm lapack.MatrixNorm, ul blas.Uplo, n int, a []float64, lda int, work []float64) float64 {
+	if !vectorized() || norm != lapack.MaxRowSum && norm != lapack.MaxColumnSum || ul != blas.Upper && ul != blas.Lower ||
+		n < fewForNorms || !inside(a, n, n, lda) || len(work) < n {
+		return l.Implementation.Dlansy(norm, ul, n, a, lda, work)
+	}
+	sums := work[:n]
+	clear(sums)
+	for i := range n {
+		diagonal, row, beside := a[i*(lda+1)], a[i*lda:][:i], sums[:i]
+		if ul == blas.Upper {
+			row, beside = a[i*lda:][i+1:n], sums[i+1:]
+		}
+		sums[i] += math.Abs(diagonal) + tile.AddAbs(beside, row, len(row))
+	}
+	return tile.MaxAbs(sums)
 }

@@ -2,6 +2,7 @@ package blas
 
 import (
 	"math"
+	"sync"
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
@@ -11,10 +12,10 @@ import (
 // fewEigenvectors is the order below which gonum's rotations are as fast.
 const fewEigenvectors = 24
 
-// Dsyev computes the eigenvalues w of the symmetric matrix of which a holds a triangle, ascending, and with lapack.EVCompute
-// its eigenvectors, by columns in a. As gonum's, with the rotations by the tiles; then it sets memory aside for n x n numbers.
+// Dsyev computes the eigenvalues w of a symmetric matrix with one triangle in a, ascending, and with
+// lapack.EVCompute its eigenvectors, in the columns of a, as gonum's does. The rotations are tiles.
 func (i Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int) (ok bool) {
-	plain := jobz != lapack.EVCompute || n < fewEigenvectors || ul != blas.Upper && ul != blas.Lower ||
+	plain := !vectorized() || jobz != lapack.EVCompute || n < fewEigenvectors || ul != blas.Upper && ul != blas.Lower ||
 		lwork < 3*n-1 || len(work) < lwork || !inside(a, n, n, lda) || len(w) < n
 	if !plain { // nor does this scale what is out of range
 		const least, most = 0x1p-480, 0x1p480
@@ -28,49 +29,21 @@ func (i Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda i
 	i.Dsytrd(ul, n, a, lda, w, e, tau, rest, len(rest))
 	i.Dorgtr(ul, n, a, lda, tau, rest, len(rest))
 	e[n-1] = 0
-	v := newEigenvectors(n)
+	v := newTurned(n)
+	defer v.release()
 	tile.Transpose(v.rows, v.stride, a, lda, n, n)
 	if ok = v.diagonalize(w[:n], e); ok {
-		v.sort(w[:n])
+		sortRows(w[:n], false, v)
 	}
 	tile.Transpose(a, lda, v.rows, v.stride, n, n)
+	i.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, -1) // sets work[0]
 	return ok
 }
 
-// eigenvectors are rows, and rotations of neighbours that have not been applied to them yet: sweeps, each from the last of its pairs
-// down to the first.
-type eigenvectors struct {
-	n, stride int
-	rows      []float64
-	sweeps    []sweep
-	c, s      []float64
-}
-
-// A sweep has n rotations, of rows lo and lo+1 and those that follow. The first is at index at.
-type sweep struct{ lo, n, at int }
-
-func newEigenvectors(n int) *eigenvectors {
-	stride := (n + tile.RotateWidth - 1) / tile.RotateWidth * tile.RotateWidth
-	stride += tile.Width // no power of two
-	return &eigenvectors{n: n, stride: stride, rows: make([]float64, n*stride)}
-}
-
-// manySweeps is the number of whole sweeps that are applied together, while a few columns stay in the cache.
-const manySweeps = 16
-
-// apply applies the rotations.
-func (v *eigenvectors) apply() {
-	for column := 0; column < v.n; column += tile.RotateWidth {
-		for _, w := range v.sweeps {
-			tile.Rotate(v.rows[w.lo*v.stride+column:], v.stride, v.c[w.at:], v.s[w.at:], w.n)
-		}
-	}
-	v.sweeps, v.c, v.s = v.sweeps[:0], v.c[:0], v.s[:0]
-}
-
-// diagonalize overwrites the diagonal d of a tridiagonal matrix with e beside it by its eigenvalues, by implicit QL steps
-// (Dubrulle, Martin and Wilkinson 1968), and rotates the rows with it. It returns false if one of them is not found.
-func (v *eigenvectors) diagonalize(d, e []float64) bool {
+// diagonalize overwrites the diagonal d of a tridiagonal matrix with e beside it by its eigenvalues, by
+// implicit QL steps (Dubrulle, Martin and Wilkinson 1968), and rotates the rows with it. It returns false if
+// one of them is not found.
+func (v *turned) diagonalize(d, e []float64) bool {
 	const mostSteps = 60 // for one eigenvalue; two are usual
 	size := 0.0
 	for i, v := range d {
@@ -97,12 +70,8 @@ func (v *eigenvectors) diagonalize(d, e []float64) bool {
 }
 
 // step is one of the block from l to m.
-func (v *eigenvectors) step(d, e []float64, l, m int) {
-	at := len(v.c)
-	for range m - l {
-		v.c, v.s = append(v.c, 1), append(v.s, 0)
-	}
-	v.sweeps = append(v.sweeps, sweep{l, m - l, at})
+func (v *turned) step(d, e []float64, l, m int) {
+	cosines, sines := v.begin(l, m-l, false)
 	g := (d[l+1] - d[l]) / (2 * e[l])
 	g = d[m] - d[l] + e[l]/(g+math.Copysign(math.Hypot(g, 1), g))
 	c, s, p := 1.0, 1.0, 0.0
@@ -115,7 +84,7 @@ func (v *eigenvectors) step(d, e []float64, l, m int) {
 			return
 		}
 		c, s = g/r, f/r
-		v.c[at+i-l], v.s[at+i-l] = c, s
+		cosines[i-l], sines[i-l] = c, s
 		g = d[i+1] - p
 		r = (d[i]-g)*s + 2*c*b
 		p = s * r
@@ -124,17 +93,106 @@ func (v *eigenvectors) step(d, e []float64, l, m int) {
 	}
 	d[l] -= p
 	e[l], e[m] = g, 0
-	if len(v.c) > manySweeps*v.n {
-		v.apply()
+}
+
+// turned is a square matrix whose rows are being rotated: the rotations of neighbouring rows that have not
+// been applied yet are sweeps over some rows.
+type turned struct {
+	n, stride int
+	rows      []float64
+	sweeps    []sweep
+	c, s      []float64
+}
+
+// A sweep has n rotations, of the rows lo and lo+1 and those that follow, from the last pair up or from the
+// first pair down. That of the pair that comes last is at index at of c and s.
+type sweep struct {
+	lo, n, at int
+	down      bool
+}
+
+var turnedPool = sync.Pool{New: func() any { return new(turned) }}
+
+// newTurned returns a matrix of n rows of zeros. One without rows takes rotations to no effect.
+func newTurned(n int) *turned {
+	v := turnedPool.Get().(*turned)
+	v.setZero(n)
+	return v
+}
+
+// release keeps the memory of a matrix for another one.
+func (v *turned) release() { turnedPool.Put(v) }
+
+func (v *turned) setZero(n int) {
+	v.n, v.stride = n, 0
+	if n > 0 {
+		v.stride = (n+tile.RotateWidth-1)/tile.RotateWidth*tile.RotateWidth + tile.Width // no power of two
+	}
+	v.sweeps, v.c, v.s = v.sweeps[:0], v.c[:0], v.s[:0]
+	if size := n * v.stride; cap(v.rows) < size {
+		v.rows = make([]float64, size)
+	} else {
+		v.rows = v.rows[:size]
+		clear(v.rows)
 	}
 }
 
-// sort sorts eigenvalues, and rows with them.
-func (v *eigenvectors) sort(d []float64) {
+// setUnit makes the matrix the unit matrix of order n.
+func (v *turned) setUnit(n int) {
+	v.setZero(n)
+	for i := range n {
+		v.rows[i*(v.stride+1)] = 1
+	}
+}
+
+// row returns row i.
+func (v *turned) row(i int) []float64 { return v.rows[i*v.stride:][:v.n] }
+
+// manySweeps is the number of whole sweeps that are applied together, while a few columns stay in the cache.
+const manySweeps = 16
+
+// begin adds a sweep of n rotations that change nothing, and returns their cosines and sines: that of the
+// pair to be rotated first is the last one.
+func (v *turned) begin(lo, n int, down bool) (c, s []float64) {
+	if len(v.c) > manySweeps*v.n {
+		v.apply()
+	}
+	at := len(v.c)
+	for range n {
+		v.c, v.s = append(v.c, 1), append(v.s, 0)
+	}
+	v.sweeps = append(v.sweeps, sweep{lo, n, at, down})
+	return v.c[at:], v.s[at:]
+}
+
+// apply applies the rotations.
+func (v *turned) apply() {
+	for column := 0; column < v.n; column += tile.RotateWidth {
+		for _, w := range v.sweeps {
+			rotate := tile.Rotate
+			if w.down {
+				rotate = tile.RotateDown
+			}
+			rotate(v.rows[w.lo*v.stride+column:], v.stride, v.c[w.at:], v.s[w.at:], w.n)
+		}
+	}
+	v.sweeps, v.c, v.s = v.sweeps[:0], v.c[:0], v.s[:0]
+}
+
+// swap swaps rows i and k.
+func (v *turned) swap(i, k int) {
+	a, b := v.row(i), v.row(k)
+	for j, x := range a {
+		a[j], b[j] = b[j], x
+	}
+}
+
+// sortRows sorts numbers, ascending or descending, and the rows of matrices with them.
+func sortRows(d []float64, descending bool, matrices ...*turned) {
 	for i := range d {
 		k := i
 		for j := i + 1; j < len(d); j++ {
-			if d[j] < d[k] {
+			if d[j] != d[k] && d[j] > d[k] == descending {
 				k = j
 			}
 		}
@@ -142,9 +200,15 @@ func (v *eigenvectors) sort(d []float64) {
 			continue
 		}
 		d[i], d[k] = d[k], d[i]
-		a, b := v.rows[i*v.stride:][:v.n], v.rows[k*v.stride:][:v.n]
-		for j := range a {
-			a[j], b[j] = b[j], a[j]
+		for _, m := range matrices {
+			m.swap(i, k)
 		}
+	}
+}
+
+// negate negates row i.
+func (v *turned) negate(i int) {
+	for j, x := range v.row(i) {
+		v.row(i)[j] = -x
 	}
 }

@@ -1,126 +1,105 @@
-// Package blas is a BLAS and LAPACK for gonum, computed by the tiles of the CPU tier in use: products, triangular
-// systems, condition estimates and eigenvectors of matrices of any size. Use registers it for the whole program, so
-// package mat and everything above it computes with the tiles.
+// Package blas is a BLAS and LAPACK for gonum, computed by the tiles of the CPU tier in use. Use
+// registers it for the whole program, so that package mat and everything above it computes with the tiles:
 //
-// Package gorgonia.org/tensor has a registration of its own: tensor.Use(blas.Implementation{}).
+//	blas.Use()
+//
+// On one thread, package mat takes these shares of its time with gonum's own implementation:
+//
+//	                                        AVX-512       AVX2
+//	products of matrices                    1/9 to 1/13   1/6
+//	LU, Cholesky, QR, order 300 and more    1/5 to 1/8    1/4 to 1/5
+//	eigenvectors, singular vectors          1/4           1/3
+//	LU, Cholesky, QR, order 50 to 100       1/2           3/5
+//	a matrix from memory by a vector        1/2           2/3
+//	a matrix from a cache by a vector       4/5           4/5
+//	systems of order 10                     4/5           7/8
+//
+// BENCHMARKS.md has the table, beside OpenBLAS. A processor without AVX2 computes as gonum does.
+//
+// Package gorgonia.org/tensor has a registration of its own, for which Use does nothing:
+//
+//	import "github.com/difalt/difalt/kernel/blas"
+//
+//	tensor.Use(blas.Implementation{})
 package blas
 
 import (
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 	reference "gonum.org/v1/gonum/blas/gonum"
 	lapackreference "gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// Use has gonum's blas64 and lapack64, and so package mat, compute with the tiles from now on, in the whole
-// program.
+// Use registers Implementation and Lapack with gonum's blas32, blas64 and lapack64, and so with package mat,
+// for the whole program.
 func Use() {
+	blas32.Use(Implementation{})
 	blas64.Use(Implementation{})
 	lapack64.Use(Lapack{})
 }
 
-// An Implementation is gonum's blas.Float64, with products of matrices, and systems of triangular ones, by the tiles. It passes
-// gonum's own suites (TestSuitesOfGonum).
-// Matrices are stored by rows there. Arguments, results and panics are gonum's, but for
+// An Implementation is gonum's blas.Float64 and blas.Float32. The tiles compute Dgemm, Dsyrk, Dsyr2k, Dtrsm,
+// Dtrmm, Dsymm, Dgemv and Dger, the same in float32, Dsymv, Dtrsv, Sdot, Saxpy, Snrm2 and Sasum; all else,
+// and small problems, are gonum's. It passes gonum's own suites, which are for float64 (TestSuitesOfGonum).
 //
-//   - rounding, by the order of sums, which depends on nothing but shapes: not on the number of threads, which share large products as gonum's do;
+// Matrices are stored by rows. Arguments, results and panics are gonum's, but for
+//
+//   - rounding, by the order of sums. The order depends on the shapes alone, and not on the number of
+//     threads that share large products;
 //   - products of zero by infinity or NaN, which are NaN as in other BLAS;
-//   - Dsyrk with beta = 0, which overwrites NaN in C, as BLAS says, where gonum keeps it;
+//   - Dsyrk and Ssyrk with beta = 0, which overwrite NaN in C as BLAS requires;
 //   - infinite alpha, which is multiplied into a factor: a sum of +Inf and -Inf is NaN then.
 //
-// Calls on one thread do not allocate once memory for blocks has been set aside.
+// Memory for blocks is kept: calls on one thread allocate none after the first ones.
 type Implementation struct{ reference.Implementation }
-
-// worthwhile is the number of multiplications from which on the tiles are faster than what gonum does with smaller matrices.
-const worthwhile = 256
-
-// inside reports whether a matrix stored by rows is.
-func inside(data []float64, rows, columns, stride int) bool {
-	return stride >= max(1, columns) && (rows == 0 || len(data) >= (rows-1)*stride+columns)
-}
-
-func known(t blas.Transpose) bool { return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans }
-
-// fits reports whether the shapes of a product are what they have to be.
-func (p *product) fits() bool {
-	ra, ca := p.m, p.k
-	if p.a.transposed {
-		ra, ca = ca, ra
-	}
-	rb, cb := p.k, p.n
-	if p.b.transposed {
-		rb, cb = cb, rb
-	}
-	return p.m > 0 && p.n > 0 && p.k > 0 && p.m*p.n*p.k >= worthwhile && p.alpha != 0 &&
-		inside(p.a.data, ra, ca, p.a.stride) && inside(p.b.data, rb, cb, p.b.stride) && inside(p.c, p.m, p.n, p.ldc)
-}
 
 // Dgemm computes C = alpha op(A) op(B) + beta C.
 func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	p := product{
-		a: factor{a, lda, tA != blas.NoTrans}, b: factor{b, ldb, tB != blas.NoTrans},
-		m: m, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: blas.All,
-	}
-	if !known(tA) || !known(tB) || !p.fits() {
+	if m*n*k < worthwhile || !gemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	p.scale(beta)
-	p.compute()
 }
 
 // Dsyrk computes a triangle of C = alpha op(A) op(A)' + beta C.
 func (i Implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
-	p := product{
-		a: factor{a, lda, t != blas.NoTrans}, b: factor{a, lda, t == blas.NoTrans},
-		m: n, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: ul,
-	}
-	if ul != blas.Upper && ul != blas.Lower || !known(t) || !p.fits() {
+	if !syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc) {
 		i.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
-		return
 	}
-	p.scale(beta)
-	p.compute()
 }
 
 // Dsyr2k computes a triangle of C = alpha op(A) op(B)' + alpha op(B) op(A)' + beta C.
 func (i Implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	p := product{
-		a: factor{a, lda, t != blas.NoTrans}, b: factor{b, ldb, t == blas.NoTrans},
-		m: n, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: ul,
-	}
-	if ul != blas.Upper && ul != blas.Lower || !known(t) || !p.fits() {
+	if !syr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
 	}
-	p.scale(beta)
-	p.compute()
-	p.a, p.b, p.set = factor{b, ldb, t != blas.NoTrans}, factor{a, lda, t == blas.NoTrans}, false
-	p.compute()
 }
 
 // Dtrsm solves op(A) X = alpha B, or X op(A) = alpha B, for a triangular A, and leaves X in B.
 func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
-	order := m
-	if s == blas.Right {
-		order = n
-	}
-	if s != blas.Left && s != blas.Right || ul != blas.Upper && ul != blas.Lower || !known(t) || d != blas.Unit && d != blas.NonUnit ||
-		m <= 0 || n <= 0 || order <= smallTriangle || alpha == 0 || !inside(a, order, order, lda) || !inside(b, m, n, ldb) {
+	if !trsm(false, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Dtrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-		return
 	}
-	p := product{m: m, n: n, alpha: alpha, part: blas.All, c: b, ldc: ldb}
-	p.scale(alpha)
-	p.set = false
-	sys := system{
-		side: s, ul: ul, diag: d, a: factor{a, lda, t != blas.NoTrans},
-		right: s == blas.Right, lower: (ul == blas.Lower) == (t == blas.NoTrans),
-	}
-	sys.solve(0, order, m+n-order, b, ldb)
 }
 
-// Lapack is gonum's lapack.Float64 with eigenvectors by the tiles, and with estimates of condition numbers, which
-// package mat requests for every solution, by Dtrsv in place of the scaled Dlatrs wherever no number overflows.
+// Dtrmm computes B = alpha op(A) B, or B = alpha B op(A), for a triangular A.
+func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+	if !trsm(true, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
+		i.Implementation.Dtrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+// Dsymm computes C = alpha A B + beta C, or C = alpha B A + beta C, for a symmetric A.
+func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Lapack is gonum's lapack.Float64. It computes the factors of LU, Cholesky and QR, the eigenvectors of
+// symmetric matrices, singular vectors, norms, and estimates of condition numbers, which package mat requests
+// for every solution; all else is gonum's. Differences from gonum are those of Implementation, and two more:
+// a matrix that Dpotrf finds not positive definite is left in another state, and infinity or NaN in a matrix
+// for Dgeqrf makes more of its factors NaN.
 type Lapack struct{ lapackreference.Implementation }

@@ -5,33 +5,38 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
 
-// Blocks of a product: so many entries deep that a packed panel of the right factor and a few rows of the left
-// one stay in the first-level cache, and as high and wide that the block of each factor stays in the second.
+// Blocks of a product. A panel of the right factor, blockDepth x PackWidth, and a few rows of the left one
+// stay in the first-level cache, and a block of each factor stays in the second.
 const (
-	blockDepth  = 256
+	blockDepth  = 192
 	blockHeight = 96
-	blockWidth  = 512
+	blockWidth  = 256
 	leftStride  = blockDepth + tile.Width // no power of two
+	widest      = tile.PackWidth32        // of the panels of any type
 )
 
-// fewRows is the number of rows of a product up to which packing a right factor that is stored by rows takes longer
-// than it saves.
+// wayBytes is the distance of rows that take turns in a few lines of the first-level cache.
+const wayBytes = 4096
+
+// fewRows is the largest number of rows of a product for which packing a right factor that is stored by rows
+// takes longer than it saves.
 const fewRows = 24
 
 // A factor is op(M) of a matrix stored by rows: M, or M' if transposed.
-type factor struct {
-	data       []float64
+type factor[F tile.Float] struct {
+	data       []F
 	stride     int
 	transposed bool
 }
 
 // from returns the factor from row i and column j on.
-func (f factor) from(i, j int) factor {
+func (f factor[F]) from(i, j int) factor[F] {
 	if f.transposed {
 		i, j = j, i
 	}
@@ -40,53 +45,58 @@ func (f factor) from(i, j int) factor {
 }
 
 // A product is C += alpha op(A) op(B) for matrices stored by rows: m x n, of depth k.
-type product struct {
-	a, b    factor
+type product[F tile.Float] struct {
+	a, b    factor[F]
 	m, n, k int
-	alpha   float64
-	c       []float64
+	alpha   F
+	c       []F
 	ldc     int
 	part    blas.Uplo // the triangle of C that is computed, blas.All for all of it; what is not in it stays
 	set     bool      // C = alpha op(A) op(B)
 }
 
 // buffers are the memory of a product: blocks of both factors, and products that are not stored whole.
-type buffers struct {
-	right [blockDepth * blockWidth]float64
-	left  [blockHeight * leftStride]float64
-	sums  [blockHeight * tile.PackWidth]float64
+type buffers[F tile.Float] struct {
+	right [blockDepth * blockWidth]F
+	left  [blockHeight * leftStride]F
+	sums  [blockHeight * widest]F
 }
-
-var pool = sync.Pool{New: func() any { return new(buffers) }}
 
 // A block is a part of a product: rows from row on of depth entries each, and columns from column on.
 type block struct {
 	row, rows, column, columns, at, depth int
 }
 
-// shared is the number of multiplications from which on several threads compute a product. They take 70 to 150 us on one thread
-// with AVX2 or AVX-512, whatever the processor, and to wake another takes 5 to 60: fewer gain nothing, and the half of so many loses
-// nothing on one. So there is nothing to be measured where the program runs.
+// shared is the least number of multiplications in float64 that several threads share; in float32 it is twice
+// as many. One thread takes 70 to 150 us for them, with AVX2 or AVX-512, and to wake another thread takes 5
+// to 60 us: smaller products gain nothing.
 const shared = 1 << 22
 
-// compute computes the product. Sums are taken in an order that only the shape decides on, on one thread or more.
-func (p *product) compute() {
-	if p.m*p.n*p.k < shared || p.n <= tile.PackWidth {
+// compute computes the product. Sums are taken in an order that only the shape decides on, on one thread or
+// more.
+func (p *product[F]) compute() {
+	if p.m*p.n*p.k < shared<<kind[F]() || p.n <= width[F]() {
 		p.columns(0, p.n)
 		return
 	}
 	p.share(runtime.GOMAXPROCS(0))
 }
 
-// share computes the product on so many threads, which take a part of its columns in turn. Threads that come late find nothing left to do.
-func (p *product) share(threads int) {
+// share computes the product on several threads, which take parts of its columns in turn.
+func (p *product[F]) share(threads int) {
 	of := *p                 // a copy, so that products on one thread need no memory of the heap
-	const partsOfAThread = 2 // every part packs the left factor anew
+	const partsOfAThread = 2 // every part packs the left factor again
 	parts := partsOfAThread * threads
+	inTurn(threads, parts, func(i int) { of.columns(of.cut(i, parts), of.cut(i+1, parts)) })
+}
+
+// inTurn calls part for all i below parts on several threads. A thread that starts late finds nothing left to
+// do.
+func inTurn(threads, parts int, part func(i int)) {
 	var next atomic.Int64
 	take := func() {
 		for i := int(next.Add(1)); i <= parts; i = int(next.Add(1)) {
-			of.columns(of.cut(i-1, parts), of.cut(i, parts))
+			part(i - 1)
 		}
 	}
 	var others sync.WaitGroup
@@ -97,8 +107,8 @@ func (p *product) share(threads int) {
 	others.Wait()
 }
 
-// cut returns where part i of so many of about equal work begins, at a panel.
-func (p *product) cut(i, parts int) int {
+// cut returns the first column of part i of several parts of about equal work. It is the first of a panel.
+func (p *product[F]) cut(i, parts int) int {
 	before := float64(i) / float64(parts) // of the work
 	switch p.part {
 	case blas.Upper:
@@ -106,63 +116,91 @@ func (p *product) cut(i, parts int) int {
 	case blas.Lower:
 		before = 1 - math.Sqrt(1-before)
 	}
-	panels := (p.n + tile.PackWidth - 1) / tile.PackWidth
-	return min(int(before*float64(panels)+0.5)*tile.PackWidth, p.n)
+	width := width[F]()
+	panels := (p.n + width - 1) / width
+	return min(int(before*float64(panels)+0.5)*width, p.n)
 }
 
-// columns computes columns lo to hi of the product, lo a multiple of PackWidth.
-func (p *product) columns(lo, hi int) {
-	w := pool.Get().(*buffers)
-	defer pool.Put(w)
+// columns computes columns lo to hi of the product, lo a multiple of the width of a panel.
+func (p *product[F]) columns(lo, hi int) {
+	var w lent[F]
+	defer w.giveBack()
+	direct := p.direct()
 	for column := lo; column < hi; column += blockWidth {
 		for at := 0; at < p.k; at += blockDepth {
 			b := block{column: column, columns: min(blockWidth, hi-column), at: at, depth: min(blockDepth, p.k-at)}
-			packed := p.packRight(w, &b)
+			if !direct {
+				p.packRight(w.get(), &b)
+			}
 			for b.row = 0; b.row < p.m; b.row += blockHeight {
 				b.rows = min(blockHeight, p.m-b.row)
 				if p.part == blas.Upper && b.row >= b.column+b.columns || p.part == blas.Lower && b.row+b.rows <= b.column {
 					continue
 				}
-				left, ldl := p.packLeft(w, &b)
-				p.panels(w, &b, left, ldl, packed)
+				left, ldl := p.packLeft(&w, &b)
+				p.panels(&w, &b, left, ldl, direct)
 			}
 		}
 	}
 }
 
-// packRight copies a block of the right factor to panels of PackWidth columns, the last one filled up with zeros; or only that
-// last one: panel j is at j*depth. It returns how many columns from the left are not copied.
-func (p *product) packRight(w *buffers, b *block) (direct int) {
-	if !p.b.transposed && p.m <= fewRows {
-		direct = b.columns &^ (tile.PackWidth - 1)
+// lent are buffers that are taken from the pool when they are needed first.
+type lent[F tile.Float] struct{ *buffers[F] }
+
+func (l *lent[F]) get() *buffers[F] {
+	if l.buffers == nil {
+		l.buffers = poolOf[F]().Get().(*buffers[F])
 	}
-	for j := direct; j < b.columns; j += tile.PackWidth {
-		panel, n := w.right[j*b.depth:][:tile.PackWidth*b.depth], min(tile.PackWidth, b.columns-j)
+	return l.buffers
+}
+
+func (l *lent[F]) giveBack() {
+	if l.buffers != nil {
+		poolOf[F]().Put(l.buffers)
+	}
+}
+
+// direct reports whether the right factor is read where it is: if packing it would take longer than it saves,
+// or if a panel of it stays in the first-level cache anyway.
+func (p *product[F]) direct() bool {
+	const ways, near = 8, 1 << 17 // lines of a set, bytes in pages at hand
+	size := int(unsafe.Sizeof(p.alpha))
+	if p.b.transposed {
+		return false
+	}
+	if p.m <= fewRows {
+		return true
+	}
+	stride, depth := p.b.stride, min(p.k, blockDepth)
+	apart := wayBytes / size / (stride & -stride) // rows until they come to the same set again
+	return depth*stride*size <= near && (apart >= depth || depth <= ways*apart)
+}
+
+// packRight copies a block of the right factor to panels: panel j is at j*depth.
+func (p *product[F]) packRight(w *buffers[F], b *block) {
+	width := width[F]()
+	for j := 0; j < b.columns; j += width {
+		panel, n := w.right[j*b.depth:][:width*b.depth], min(width, b.columns-j)
 		from := p.b.from(b.at, b.column+j)
-		if n < tile.PackWidth {
-			clear(panel)
-		}
 		if p.b.transposed {
-			tile.Transpose(panel, tile.PackWidth, from.data, from.stride, n, b.depth)
+			transpose(panel, width, from.data, from.stride, n, b.depth)
 			continue
 		}
 		for k := range b.depth {
-			copy(panel[k*tile.PackWidth:][:n], from.data[k*from.stride:])
+			copy(panel[k*width:][:n], from.data[k*from.stride:])
 		}
 	}
-	return direct
 }
 
 // packLeft returns a block of alpha times the left factor by rows.
-func (p *product) packLeft(w *buffers, b *block) (left []float64, stride int) {
+func (p *product[F]) packLeft(w *lent[F], b *block) (left []F, stride int) {
 	from := p.a.from(b.row, b.at)
-	const sets = 512 // rows this far apart, or a multiple, take turns in a few lines of the first-level cache
-	if !p.a.transposed && p.alpha == 1 && from.stride%sets != 0 {
+	if !p.a.transposed && p.alpha == 1 && from.stride*int(unsafe.Sizeof(p.alpha))%wayBytes != 0 {
 		return from.data, from.stride
 	}
-	left = w.left[:]
+	left = w.get().left[:]
 	if p.a.transposed {
-		tile.Transpose(left, leftStride, from.data, from.stride, b.depth, b.rows)
+		transpose(left, leftStride, from.data, from.stride, b.depth, b.rows)
 	}
 	for i := range b.rows {
 		row := left[i*leftStride:][:b.depth]
@@ -178,15 +216,19 @@ func (p *product) packLeft(w *buffers, b *block) (left []float64, stride int) {
 	return left, leftStride
 }
 
-// panels adds a block to C, PackWidth columns at a time.
-func (p *product) panels(w *buffers, b *block, left []float64, ldl, direct int) {
-	for j := 0; j < b.columns; j += tile.PackWidth {
-		right, ldr := w.right[j*b.depth:], tile.PackWidth
-		if j < direct {
-			right, ldr = p.b.from(b.at, b.column+j).data, p.b.stride
+// panels adds a block to C, a panel at a time.
+func (p *product[F]) panels(w *lent[F], b *block, left []F, ldl int, direct bool) {
+	width := width[F]()
+	for j := 0; j < b.columns; j += width {
+		var right []F
+		ldr := p.b.stride
+		if direct {
+			right = p.b.from(b.at, b.column+j).data
+		} else {
+			right, ldr = w.right[j*b.depth:], width
 		}
 		// Whole rows first, and those that cross the diagonal then, or the other way round.
-		column, n := b.column+j, min(tile.PackWidth, b.columns-j)
+		column, n := b.column+j, min(width, b.columns-j)
 		lo, hi := b.row, b.row+b.rows
 		crossLo, crossHi := lo, lo
 		switch p.part {
@@ -197,33 +239,27 @@ func (p *product) panels(w *buffers, b *block, left []float64, ldl, direct int) 
 			crossLo, crossHi = clamp(column, lo, hi), clamp(column+n, lo, hi)
 			lo = crossHi
 		}
-		switch {
-		case hi <= lo:
-		case n < tile.PackWidth:
-			p.partly(w, left[(lo-b.row)*ldl:], ldl, right, ldr, block{lo, hi - lo, column, n, b.at, b.depth}, blas.All)
-		default:
-			tile.Panel(p.c[lo*p.ldc+column:], p.ldc, left[(lo-b.row)*ldl:], ldl, right, ldr, hi-lo, b.depth, !p.set || b.at > 0)
+		if hi > lo {
+			panel(p.c[lo*p.ldc+column:], p.ldc, left[(lo-b.row)*ldl:], ldl, right, ldr, hi-lo, b.depth, n, !p.set || b.at > 0)
 		}
 		if crossHi > crossLo {
-			p.partly(w, left[(crossLo-b.row)*ldl:], ldl, right, ldr, block{crossLo, crossHi - crossLo, column, n, b.at, b.depth}, p.part)
+			p.partly(w.get(), left[(crossLo-b.row)*ldl:], ldl, right, ldr, block{crossLo, crossHi - crossLo, column, n, b.at, b.depth})
 		}
 	}
 }
 
 func clamp(v, lo, hi int) int { return max(lo, min(v, hi)) }
 
-// partly adds the part of a panel that belongs to C.
-func (p *product) partly(w *buffers, left []float64, ldl int, right []float64, ldr int, b block, part blas.Uplo) {
-	tile.Panel(w.sums[:], tile.PackWidth, left, ldl, right, ldr, b.rows, b.depth, false)
+// partly adds the part of a panel that belongs to a triangle of C.
+func (p *product[F]) partly(w *buffers[F], left []F, ldl int, right []F, ldr int, b block) {
+	width := width[F]()
+	panel(w.sums[:], width, left, ldl, right, ldr, b.rows, b.depth, b.columns, false)
 	for i := range b.rows {
-		from, to := 0, b.columns
-		switch part {
-		case blas.Upper:
-			from = max(b.row+i-b.column, 0)
-		case blas.Lower:
-			to = min(b.row+i-b.column+1, to)
+		from, to := max(b.row+i-b.column, 0), b.columns
+		if p.part == blas.Lower {
+			from, to = 0, min(b.row+i-b.column+1, to)
 		}
-		sums := w.sums[i*tile.PackWidth+from : i*tile.PackWidth+to]
+		sums := w.sums[i*width+from : i*width+to]
 		c := p.c[(b.row+i)*p.ldc+b.column+from:][:len(sums)]
 		if p.set && b.at == 0 {
 			copy(c, sums)
@@ -236,7 +272,7 @@ func (p *product) partly(w *buffers, left []float64, ldl int, right []float64, l
 }
 
 // scale multiplies C, or the triangle of it that is computed, by beta.
-func (p *product) scale(beta float64) {
+func (p *product[F]) scale(beta F) {
 	if p.set = beta == 0; p.set || beta == 1 {
 		return
 	}

@@ -23,8 +23,12 @@ var (
 		{"Dgemm", func(t *testing.T) { testblas.TestDgemm(t, blas.Implementation{}) }},
 		{"Dsyrk", func(t *testing.T) { testblas.DsyrkTest(t, blas.Implementation{}) }},
 		{"Dsyr2k", func(t *testing.T) { testblas.Dsyr2kTest(t, blas.Implementation{}) }},
+		{"Dtrmm", func(t *testing.T) { testblas.DtrmmTest(t, blas.Implementation{}) }},
+		{"Dsymm", func(t *testing.T) { testblas.DsymmTest(t, blas.Implementation{}) }},
 		{"Dtrsm", func(t *testing.T) { testblas.DtrsmTest(t, blas.Implementation{}) }},
 		{"Dsymv", func(t *testing.T) { testblas.DsymvTest(t, blas.Implementation{}) }},
+		{"Dgemv", func(t *testing.T) { testblas.DgemvTest(t, blas.Implementation{}) }},
+		{"Dger", func(t *testing.T) { testblas.DgerTest(t, blas.Implementation{}) }},
 		{"Dtrsv", func(t *testing.T) { testblas.DtrsvTest(t, blas.Implementation{}) }},
 	}
 	ofLAPACK = []suite{
@@ -36,6 +40,8 @@ var (
 		{"Dpotrs", func(t *testing.T) { testlapack.DpotrsTest(t, blas.Lapack{}) }},
 		{"Dpotri", func(t *testing.T) { testlapack.DpotriTest(t, blas.Lapack{}) }},
 		{"Dpocon", func(t *testing.T) { testlapack.DpoconTest(t, blas.Lapack{}) }},
+		{"Dlange", func(t *testing.T) { testlapack.DlangeTest(t, blas.Lapack{}) }},
+		{"Dlansy", func(t *testing.T) { testlapack.DlansyTest(t, blas.Lapack{}) }},
 		{"Dtrcon", func(t *testing.T) { testlapack.DtrconTest(t, blas.Lapack{}) }},
 		{"Dtrtrs", func(t *testing.T) { testlapack.DtrtrsTest(t, blas.Lapack{}) }},
 		{"Dgels", func(t *testing.T) { testlapack.DgelsTest(t, blas.Lapack{}) }},

@@ -1,71 +1,192 @@
 package blas
 
 import (
+	"math"
+	"unsafe"
+
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 	reference "gonum.org/v1/gonum/blas/gonum"
 )
 
-// smallTriangle is the order up to which gonum solves: a larger triangle is cut in two, and what is beside the halves is a product.
+// smallTriangle is the largest order of a triangle that is computed row by row. A larger one is cut in two,
+// and the block beside the halves is a factor of a product.
 const smallTriangle = tile.PackWidth
 
-// A system is op(A) X = B, or X op(A) = B, for a triangular A.
-type system struct {
+// A system is op(A) X = B, or X op(A) = B, for a triangular A; or the products op(A) B and B op(A).
+type system[F tile.Float] struct {
 	side         blas.Side
 	ul           blas.Uplo
 	diag         blas.Diag
-	a            factor
+	a            factor[F]
 	right, lower bool // X op(A); op(A) is a lower triangle
+	multiply     bool // compute the product
 }
 
-// solve overwrites so many right sides B by X, for the triangle of an order from entry (first, first) of op(A) on: rows of B, or
-// columns where A is on the right.
-func (s *system) solve(first, order, sides int, b []float64, ldb int) {
+// A half is a part of the unknowns of a system, with its right sides.
+type half[F tile.Float] struct {
+	first, order int
+	b            []F
+}
+
+// compute overwrites the right sides B, whose number is sides, by X, or by the product, for the triangle of
+// an order from entry (first, first) of op(A) on: rows of B, or columns where A is on the right.
+func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 	if order <= smallTriangle {
 		s.small(first, order, sides, b, ldb)
 		return
 	}
-	half := (order/2 + tile.PackWidth - 1) &^ (tile.PackWidth - 1)
-	rest := order - half
-	p := product{alpha: -1, part: blas.All, ldc: ldb}
-	from := func(k int) []float64 { // the right sides from unknown k of the triangle on
-		if s.right {
-			return b[k:]
-		}
-		return b[k*ldb:]
-	}
-	// What is known first stands left of the diagonal of the rest in a lower triangle, and above it in an upper one.
-	if s.lower != s.right {
-		s.solve(first, half, sides, b, ldb)
-		p.c = from(half)
-		if s.right {
-			p.m, p.n, p.k, p.a, p.b = sides, rest, half, factor{b, ldb, false}, s.a.from(first, first+half)
-		} else {
-			p.m, p.n, p.k, p.a, p.b = rest, sides, half, s.a.from(first+half, first), factor{b, ldb, false}
-		}
-		p.compute()
-		s.solve(first+half, rest, sides, from(half), ldb)
-		return
-	}
-	s.solve(first+half, rest, sides, from(half), ldb)
-	p.c = b
+	cut := (order/2 + tile.PackWidth - 1) &^ (tile.PackWidth - 1)
+	known, other := half[F]{first, cut, b}, half[F]{first + cut, order - cut, nil}
 	if s.right {
-		p.m, p.n, p.k, p.a, p.b = sides, half, rest, factor{from(half), ldb, false}, s.a.from(first+half, first)
+		other.b = b[cut:]
 	} else {
-		p.m, p.n, p.k, p.a, p.b = half, sides, rest, s.a.from(first, first+half), factor{from(half), ldb, false}
+		other.b = b[cut*ldb:]
 	}
+	if s.lower == s.right { // the unknowns at the end are known first
+		known, other = other, known
+	}
+	p := product[F]{alpha: -1, part: blas.All, c: other.b, ldc: ldb, k: known.order}
+	if s.right {
+		p.m, p.n, p.a, p.b = sides, other.order, factor[F]{known.b, ldb, false}, s.a.from(known.first, other.first)
+	} else {
+		p.m, p.n, p.a, p.b = other.order, sides, s.a.from(other.first, known.first), factor[F]{known.b, ldb, false}
+	}
+	if s.multiply { // what solves undoes, step by step
+		p.alpha, known, other = 1, other, known
+	}
+	s.compute(known.first, known.order, sides, known.b, ldb)
 	p.compute()
-	s.solve(first, half, sides, b, ldb)
+	s.compute(other.first, other.order, sides, other.b, ldb)
 }
 
-// small is solve by gonum.
-func (s *system) small(first, order, sides int, b []float64, ldb int) {
-	m, n, t := order, sides, blas.NoTrans
+// small is compute for an order of at most smallTriangle, by rows of B. With A on the right it transposes B
+// for that.
+func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
+	if sides < fewSides[F](s.right) {
+		s.byGonum(first, order, sides, b, ldb)
+		return
+	}
+	t := smallSystem[F]{s.a.from(first, first), s.lower, s.diag == blas.Unit, s.multiply, order}
+	if !s.right {
+		for k := 0; k < sides; k += sidesTogether {
+			t.apply(b[k:], ldb, min(sidesTogether, sides-k))
+		}
+		return
+	}
+	t.a.transposed, t.lower = !t.a.transposed, !t.lower
+	pool := poolOf[F]()
+	w := pool.Get().(*buffers[F])
+	defer pool.Put(w)
+	for k := 0; k < sides; k += sidesTogether {
+		n := min(sidesTogether, sides-k)
+		transpose(w.left[:], leftStride, b[k*ldb:], ldb, n, order)
+		t.apply(w.left[:], leftStride, n)
+		transpose(b[k*ldb:], ldb, w.left[:], leftStride, order, n)
+	}
+}
+
+const (
+	// fewUnknowns is the order below which gonum is as fast.
+	fewUnknowns = 6
+	// sidesTogether is the number of right sides that stay in the first-level cache.
+	sidesTogether = blockDepth
+)
+
+// fewSides returns the number of right sides below which gonum is as fast for a small triangle.
+func fewSides[F tile.Float](right bool) int {
+	if right {
+		return 4
+	}
+	return 12 + 4*kind[F]()
+}
+
+// A smallSystem is op(A) X = B, or the product op(A) B, for a triangle of at most smallTriangle rows.
+type smallSystem[F tile.Float] struct {
+	a                     factor[F]
+	lower, unit, multiply bool
+	order                 int
+}
+
+// apply overwrites n columns of B by the solution or the product. To a row it adds multiples of the rows that
+// are solved, or not yet multiplied.
+func (t *smallSystem[F]) apply(b []F, ldb, n int) {
+	var factors [smallTriangle]F
+	down, across, sign := t.a.stride, 1, F(-1)
+	if t.a.transposed {
+		down, across = across, down
+	}
+	if t.multiply {
+		sign = 1
+	}
+	for i := range t.order {
+		if t.lower == t.multiply {
+			i = t.order - 1 - i
+		}
+		row, pivot := b[i*ldb:][:n], t.a.data[i*(t.a.stride+1)]
+		if t.multiply && !t.unit {
+			scaleRow(row, pivot)
+		}
+		from, end := 0, i
+		if !t.lower {
+			from, end = i+1, t.order
+		}
+		if from < end {
+			entries := t.a.data[i*down+from*across:]
+			for k := range end - from {
+				factors[k] = sign * entries[k*across]
+			}
+			addRows(row, b[from*ldb:], ldb, factors[:], end-from, n)
+		}
+		if !t.multiply && !t.unit {
+			divideRow(row, pivot)
+		}
+	}
+}
+
+// scaleRow multiplies a row by a number.
+func scaleRow[F tile.Float](row []F, by F) {
+	if kind[F]() == 0 {
+		reference.Implementation{}.Dscal(len(row), float64(by), as[float64](row), 1)
+		return
+	}
+	for ; len(row) >= 4; row = row[4:] {
+		v := (*[4]F)(row)
+		v[0], v[1], v[2], v[3] = v[0]*by, v[1]*by, v[2]*by, v[3]*by
+	}
+	for k := range row {
+		row[k] *= by
+	}
+}
+
+// divideRow divides a row by a number, entry by entry only if the inverse overflows.
+func divideRow[F tile.Float](row []F, by F) {
+	if inverse := 1 / by; !math.IsInf(float64(inverse), 0) {
+		scaleRow(row, inverse)
+		return
+	}
+	for k := range row {
+		row[k] /= by
+	}
+}
+
+// byGonum is compute by gonum.
+func (s *system[F]) byGonum(first, order, sides int, b []F, ldb int) {
+	m, n, t, lda := order, sides, blas.NoTrans, s.a.stride
 	if s.right {
 		m, n = n, m
 	}
 	if s.a.transposed {
 		t = blas.Trans
 	}
-	reference.Implementation{}.Dtrsm(s.side, s.ul, t, s.diag, m, n, 1, s.a.data[first*(s.a.stride+1):], s.a.stride, b, ldb)
+	a, gonum := s.a.data[first*(lda+1):], reference.Implementation{}
+	double, single := gonum.Dtrsm, gonum.Strsm
+	if s.multiply {
+		double, single = gonum.Dtrmm, gonum.Strmm
+	}
+	if unsafe.Sizeof(F(0)) == 4 {
+		single(s.side, s.ul, t, s.diag, m, n, 1, as[float32](a), lda, as[float32](b), ldb)
+		return
+	}
+	double(s.side, s.ul, t, s.diag, m, n, 1, as[float64](a), lda, as[float64](b), ldb)
 }

@@ -47,7 +47,7 @@ func (c *corrected) store(acc [][]vector, height int) {
 	MOVQ(c.a, to)
 	MOVQ(c.a0, from)
 	lda, lda0 := bytesParam("lda", 8), bytesParam("lda0", 8)
-	together := float32Arith.lanes(c.t) / 4 // columns
+	together := single.lanes(c.t) / 4 // columns
 	for j := 0; j < len(acc); j += together {
 		cols := acc[j:min(j+together, len(acc))]
 		sums := c.sums(cols, height)
@@ -98,7 +98,7 @@ func (c *corrected) sums(cols [][]vector, height int) vector {
 }
 
 // lanes returns the sums over the 128-bit lanes of each of up to four vectors, on AVX2 two,
-// in a lane of their own; of a float32Arith vector in the first lane only.
+// in a lane of their own; of a single vector in the first lane only.
 func (c *corrected) lanes(q []vector) vector {
 	switch {
 	case !c.t.evex && len(q) == 1:

@@ -58,6 +58,11 @@ type mask struct {
 // destroys.
 func (t isa) maskFor(n reg.GPVirtual) mask {
 	ANDQ(U8(t.lanes-1), n)
+	return t.firstLanes(n)
+}
+
+// firstLanes returns the mask of the first n lanes, for n up to all of them in a register that it destroys.
+func (t isa) firstLanes(n reg.GPVirtual) mask {
 	if t.evex {
 		m := GP64()
 		one := GP64()
@@ -78,16 +83,34 @@ func (t isa) maskFor(n reg.GPVirtual) mask {
 	return mask{t: t, y: y}
 }
 
+// lastLanes returns the mask of the last n lanes, for 0 < n < lanes in a register.
+func (t isa) lastLanes(n reg.GPVirtual) mask {
+	if t.evex {
+		m, shift := GP64(), GP64()
+		MOVQ(U64(t.lanes), shift)
+		SUBQ(n, shift)
+		MOVQ(U64(1<<t.lanes-1), m)
+		SHLXQ(shift, m, m)
+		k := K()
+		KMOVW(m.As32(), k)
+		return mask{t: t, k: k}
+	}
+	y, table := YMM(), GP64()
+	LEAQ(maskTable().Offset(32), table)
+	VMOVUPD(Mem{Base: table, Index: n, Scale: 8}, y)
+	return mask{t: t, y: y}
+}
+
 var maskData *Mem
 
-// maskTable returns the table of four all-ones and four all-zeros lanes.
+// maskTable returns the table of four all-ones, four all-zeros and four all-ones lanes.
 func maskTable() Mem { return *maskData }
 
 func emitMaskTable() {
 	m := GLOBL("tailMask", 8|16) // RODATA|NOPTR
-	for i := range 8 {
+	for i := range 12 {
 		v := uint64(0)
-		if i < 4 {
+		if i < 4 || i >= 8 {
 			v = ^uint64(0)
 		}
 		DATA(8*i, U64(v))
@@ -144,6 +167,16 @@ func (m mask) masked() access {
 		m.load(a, v)
 		return v
 	}, m.store}
+}
+
+// blended is masked for a vector that is all within the operand: what is not in the mask is stored as it was.
+func (m mask) blended() access {
+	return access{m.masked().load, func(v vector, a Mem) {
+		old := m.t.vec()
+		VMOVUPD(a, old)
+		VBLENDVPD(m.y, v, old, old)
+		VMOVUPD(old, a)
+	}}
 }
 
 // loop emits a loop that runs body as long as the counter is positive; the

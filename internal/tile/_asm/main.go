@@ -58,8 +58,11 @@ func emit(t isa) {
 	}
 	for _, height := range panelRows(t) {
 		panel(t, height)
+		panelTail(t, height, 2)
+		panelTail(t, height, 1)
 	}
 	transposeSquares(t)
+	emit32(t)
 	sumDifferences(t)
 	leastSquares(t)
 	for _, k := range small {
@@ -69,6 +72,7 @@ func emit(t isa) {
 	}
 	residual(t)
 	rotate(t)
+	vectors(t)
 	solveUpper(t)
 	for _, streams := range []int{1, 4} {
 		readSum(t, streams)

@@ -11,7 +11,7 @@ import (
 // panelRows returns the heights of the broadcast tiles, the tallest first.
 func panelRows(t isa) []int {
 	if t.evex {
-		return []int{12, 4, 2, 1}
+		return []int{12, 8, 4, 2, 1}
 	}
 	return []int{6, 4, 2, 1}
 }

@@ -13,8 +13,8 @@ type number struct {
 }
 
 var (
-	float64Arith = &number{"float64", 8, VMOVUPD, VFMADD231PD, VBROADCASTSD}
-	float32Arith = &number{"float32", 4, VMOVUPS, VFMADD231PS, VBROADCASTSS}
+	double = &number{"float64", 8, VMOVUPD, VFMADD231PD, VBROADCASTSD}
+	single = &number{"float32", 4, VMOVUPS, VFMADD231PS, VBROADCASTSS}
 )
 
 // lanes is how many of them are in a vector.
@@ -34,9 +34,9 @@ type samples struct {
 }
 
 var (
-	samples64 = &samples{"float64", "", "", 8, float64Arith, nil, 3, 2}
-	samples32 = &samples{"float32", "32", "", 4, float64Arith, VCVTPS2PD, 2, 1}
-	samples16 = &samples{"uint16", "Half", "Half", 2, float32Arith, VCVTPH2PS, 2, 1}
+	samples64 = &samples{"float64", "", "", 8, double, nil, 3, 2}
+	samples32 = &samples{"float32", "32", "", 4, double, VCVTPS2PD, 2, 1}
+	samples16 = &samples{"uint16", "Half", "Half", 2, single, VCVTPH2PS, 2, 1}
 )
 
 // step is how many features a round of a loop along d takes: 64 bytes of numbers.

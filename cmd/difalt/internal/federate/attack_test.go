@@ -65,33 +65,43 @@ type theft struct {
 	tags   []uint32 // that the liar receives from the victim in an honest training
 }
 
+// A reader decodes the totals of a root with two children from the frames of both and its own masked words.
+type reader struct {
+	own     *spy
+	numbers *collective.Numbers
+	rows    [][]uint64 // that have come for the next total
+	totals  [][]float64
+}
+
+func (r *reader) read(f testnet.Frame) {
+	var words []uint64
+	for code := f.Code(); len(code) >= 24; code = code[24:] {
+		for k := range 3 {
+			words = append(words, binary.LittleEndian.Uint64(code[8*k:]))
+		}
+	}
+	if r.rows = append(r.rows, words); len(r.rows) < 2 {
+		return
+	}
+	total, down := append([]uint64{}, r.own.words[:len(words)]...), make([]uint64, len(words)/3)
+	pads.AddTo(total, r.rows[0], 3)
+	pads.AddTo(total, r.rows[1], 3)
+	r.numbers.Decode(down, total)
+	v := make([]float64, len(down))
+	for k, b := range down {
+		v[k] = math.Float64frombits(b)
+	}
+	r.totals, r.rows = append(r.totals, v), nil
+}
+
 // play returns the errors, the totals that the root reads, the tags, how many totals the root had read before
 // the lie, and the numbers of the frames along the link with the first of two sums.
 func (a *theft) play(t *testing.T) (errs []error, totals [][]float64, tags []uint32, before int, places []int) {
 	const nodes, root = 5, 2
-	g, all, rows := must(topology.Path(nodes)), spies(nodes, a.bound), [][]uint64{}
-	w, numbers := must(topology.NewWeights(g, topology.Metropolis)), collective.NewNumbers(nodes)
+	g, all := must(topology.Path(nodes)), spies(nodes, a.bound)
+	w, r := must(topology.NewWeights(g, topology.Metropolis)), reader{own: all[root], numbers: collective.NewNumbers(nodes)}
 	transports := must(testnet.Connect(g, [][]int{{0}, {1}, {2}, {3}, {4}}, testnet.Options{Pads: func(i int) pads.Source { return all[i] }}))
 	raw, sent, last, mu := uint32(0), 0, wire.Keys, sync.Mutex{}
-	read := func(f testnet.Frame) { // of one of the two children
-		var words []uint64
-		for code := f.Code(); len(code) >= 24; code = code[24:] {
-			for k := range 3 {
-				words = append(words, binary.LittleEndian.Uint64(code[8*k:]))
-			}
-		}
-		if rows = append(rows, words); len(rows) == 2 {
-			total, down := append([]uint64{}, all[root].words[:len(words)]...), make([]uint64, len(words)/3)
-			pads.AddTo(total, rows[0], 3)
-			pads.AddTo(total, rows[1], 3)
-			numbers.Decode(down, total)
-			v := make([]float64, len(down))
-			for k, b := range down {
-				v[k] = math.Float64frombits(b)
-			}
-			totals, rows = append(totals, v), nil
-		}
-	}
 	tap := testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -104,7 +114,7 @@ func (a *theft) play(t *testing.T) (errs []error, totals [][]float64, tags []uin
 		last = f.Channel()
 		if sent == a.at {
 			f.Code()[2] ^= 1 // a low bit of the first number
-			before = len(totals)
+			before = len(r.totals)
 		} else if a.at >= 0 && sent > a.at {
 			f.SetTag(raw) // that of the victim
 		}
@@ -119,7 +129,7 @@ func (a *theft) play(t *testing.T) (errs []error, totals [][]float64, tags []uin
 			tags = append(tags, raw)
 		}
 		if l.Node == root && f.Channel() == wire.Sum {
-			read(f)
+			r.read(f)
 		}
 	}}
 	errs = make([]error, nodes)
@@ -135,7 +145,7 @@ func (a *theft) play(t *testing.T) (errs []error, totals [][]float64, tags []uin
 		})
 	}
 	wait.Wait()
-	return errs, totals, tags, before, places
+	return errs, r.totals, tags, before, places
 }
 
 // In a whole training, a root or an inner node alters one result for one node and hides it. All totals after

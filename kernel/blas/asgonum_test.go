@@ -1,0 +1,278 @@
+package blas_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/difalt/difalt/internal/longtest"
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/kernel/blas"
+	gblas "gonum.org/v1/gonum/blas"
+	reference "gonum.org/v1/gonum/blas/gonum"
+	"gonum.org/v1/gonum/lapack"
+	lapackreference "gonum.org/v1/gonum/lapack/gonum"
+)
+
+// A trial is a call with random arguments, which both implementations get: matrices and vectors x, the latter
+// as matrices of one column, and settings s of some routines.
+type trial struct {
+	x []*rowMajor
+	s settings
+	b gblas.Float64
+	l lapack.Float64
+}
+
+type settings struct {
+	m, n, k     int
+	ul          gblas.Uplo
+	side        gblas.Side
+	tA, tB      gblas.Transpose
+	diag        gblas.Diag
+	norm        lapack.MatrixNorm
+	alpha, beta float64
+}
+
+func randomSettings(rng *rand.Rand) settings {
+	size := func() int { return 1 + rng.IntN([]int{5, 20, 70, 140}[rng.IntN(4)]) }
+	return settings{size(), size(), size(), pick(rng, triangles), pick(rng, []gblas.Side{gblas.Left, gblas.Right}),
+		pick(rng, []gblas.Transpose{gblas.NoTrans, gblas.Trans, gblas.ConjTrans}), pick(rng, transposes), pick(rng, diagonals),
+		pick(rng, []lapack.MatrixNorm{lapack.MaxAbs, lapack.MaxColumnSum, lapack.MaxRowSum, lapack.Frobenius}),
+		pick(rng, []float64{1, -1, 0, 0.7}), pick(rng, []float64{0, 1, -0.3})}
+}
+
+func pick[T any](rng *rand.Rand, all []T) T { return all[rng.IntN(len(all))] }
+
+// order is the order of a triangle on a side.
+func (s settings) order() int {
+	if s.side == gblas.Left {
+		return s.m
+	}
+	return s.n
+}
+
+// lengths are those of x and y of A x = y.
+func (s settings) lengths() (x, y int) {
+	if s.tA == gblas.NoTrans {
+		return s.n, s.m
+	}
+	return s.m, s.n
+}
+
+// routines are the routines that this package computes itself: the shapes of their operands, and the call,
+// which returns results beside the operands.
+var routines = map[string]struct {
+	operands func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor
+	call     func(t *trial) []float64
+}{
+	"Dgemv": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		x, y := s.lengths()
+		return []*rowMajor{random(rng, s.m, s.n, gap()), random(rng, x, 1, gap()), random(rng, y, 1, gap())}
+	}, func(t *trial) []float64 {
+		a, x, y := t.x[0], t.x[1], t.x[2]
+		t.b.Dgemv(t.s.tA, t.s.m, t.s.n, t.s.alpha, a.data, a.stride, x.data, x.stride, t.s.beta, y.data, y.stride)
+		return nil
+	}},
+	"Dger": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		return []*rowMajor{random(rng, s.m, s.n, gap()), random(rng, s.m, 1, gap()), random(rng, s.n, 1, gap())}
+	}, func(t *trial) []float64 {
+		a, x, y := t.x[0], t.x[1], t.x[2]
+		t.b.Dger(t.s.m, t.s.n, t.s.alpha, x.data, x.stride, y.data, y.stride, a.data, a.stride)
+		return nil
+	}},
+	"Dgemm": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		return []*rowMajor{opOf(rng, s.tA, s.m, s.k, gap()), opOf(rng, s.tB, s.k, s.n, gap()), random(rng, s.m, s.n, gap())}
+	}, func(t *trial) []float64 {
+		a, b, c := t.x[0], t.x[1], t.x[2]
+		t.b.Dgemm(t.s.tA, t.s.tB, t.s.m, t.s.n, t.s.k, t.s.alpha, a.data, a.stride, b.data, b.stride, t.s.beta, c.data, c.stride)
+		return nil
+	}},
+	"Dsyrk, Dsyr2k": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		return []*rowMajor{opOf(rng, s.tA, s.n, s.k, gap()), opOf(rng, s.tA, s.n, s.k, gap()), random(rng, s.n, s.n, gap())}
+	}, func(t *trial) []float64 {
+		a, b, c := t.x[0], t.x[1], t.x[2]
+		t.b.Dsyrk(t.s.ul, t.s.tA, t.s.n, t.s.k, t.s.alpha, a.data, a.stride, t.s.beta, c.data, c.stride)
+		t.b.Dsyr2k(t.s.ul, t.s.tA, t.s.n, t.s.k, t.s.alpha, a.data, a.stride, b.data, b.stride, 1, c.data, c.stride)
+		return nil
+	}},
+	"Dsymv": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		return []*rowMajor{random(rng, s.n, s.n, gap()), random(rng, s.n, 1, gap()), random(rng, s.n, 1, gap())}
+	}, func(t *trial) []float64 {
+		a, x, y := t.x[0], t.x[1], t.x[2]
+		t.b.Dsymv(t.s.ul, t.s.n, t.s.alpha, a.data, a.stride, x.data, x.stride, t.s.beta, y.data, y.stride)
+		return nil
+	}},
+	"Dtrsm": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		return []*rowMajor{triangular(rng, s.order(), gap()), random(rng, s.m, s.n, gap())}
+	}, func(t *trial) []float64 {
+		a, b := t.x[0], t.x[1]
+		t.b.Dtrsm(t.s.side, t.s.ul, t.s.tA, t.s.diag, t.s.m, t.s.n, t.s.alpha, a.data, a.stride, b.data, b.stride)
+		return nil
+	}},
+	"Dtrsv": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		return []*rowMajor{triangular(rng, s.n, gap()), random(rng, s.n, 1, gap())}
+	}, func(t *trial) []float64 {
+		t.b.Dtrsv(t.s.ul, t.s.tA, t.s.diag, t.s.n, t.x[0].data, t.x[0].stride, t.x[1].data, t.x[1].stride)
+		return nil
+	}},
+	"Dpotrf": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		a := triangular(rng, s.n, gap())
+		if s.k%4 == 0 { // not positive definite, from some row on
+			a.data[(s.n/2)*(a.stride+1)] = -1
+		}
+		return []*rowMajor{a}
+	}, func(t *trial) []float64 {
+		if !t.l.Dpotrf(t.s.ul, t.s.n, t.x[0].data, t.x[0].stride) {
+			clear(t.x[0].data) // the rest is for nobody to use
+			return []float64{1}
+		}
+		return nil
+	}},
+	"Dgetrf": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		a := random(rng, s.m, s.n, gap())
+		for i := range min(s.m, s.n) {
+			a.data[i*(a.stride+1)] += float64(3 * (i % 5))
+		}
+		return []*rowMajor{a}
+	}, func(t *trial) (results []float64) {
+		pivots := make([]int, max(min(t.s.m, t.s.n), 0))
+		t.l.Dgetrf(t.s.m, t.s.n, t.x[0].data, t.x[0].stride, pivots)
+		for _, p := range pivots {
+			results = append(results, float64(p))
+		}
+		return results
+	}},
+	"Dgeqrf": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		a := random(rng, s.m, s.n, gap())
+		if s.k%3 == 0 { // columns of zeros, and tiny ones
+			for i := range s.m {
+				a.data[i*a.stride] *= 1e-200
+				a.data[i*a.stride+s.n/2] = 0
+			}
+		}
+		return []*rowMajor{a}
+	}, func(t *trial) []float64 {
+		tau, work := make([]float64, max(min(t.s.m, t.s.n), 0)), make([]float64, 64*max(t.s.n, 1))
+		t.l.Dgeqrf(t.s.m, t.s.n, t.x[0].data, t.x[0].stride, tau, work, len(work))
+		return append(tau, work[0])
+	}},
+	"Dormqr": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		s.side, s.tA, s.k = gblas.Left, s.tB, min(s.k, s.m)
+		return []*rowMajor{random(rng, s.m, s.k, gap()), random(rng, s.m, s.n, gap())}
+	}, func(t *trial) []float64 {
+		q, c := t.x[0], t.x[1]
+		tau, work := make([]float64, t.s.k), make([]float64, 5000+64*(t.s.m+max(t.s.n, 0)+t.s.k))
+		lapackreference.Implementation{}.Dgeqrf(t.s.m, t.s.k, q.data, q.stride, tau, work, len(work))
+		t.l.Dormqr(t.s.side, t.s.tA, t.s.m, t.s.n, t.s.k, q.data, q.stride, tau, c.data, c.stride, work, len(work))
+		return work[:1]
+	}},
+	"Dorgqr": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		s.n = min(s.n, s.m)
+		s.k = min(s.k, s.n)
+		return []*rowMajor{random(rng, s.m, s.n, gap())}
+	}, func(t *trial) []float64 {
+		q := t.x[0]
+		tau, work := make([]float64, t.s.k), make([]float64, 64*(t.s.m+max(t.s.n, 0)))
+		lapackreference.Implementation{}.Dgeqrf(t.s.m, t.s.k, q.data, q.stride, tau, work, len(work))
+		t.l.Dorgqr(t.s.m, t.s.n, t.s.k, q.data, q.stride, tau, work, len(work))
+		return work[:1]
+	}},
+	"Dlange, Dlansy": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		return []*rowMajor{random(rng, s.m, s.n, gap()), random(rng, s.n, s.n, gap()), random(rng, 1, s.n, 0)}
+	}, func(t *trial) []float64 {
+		a, sym, work := t.x[0], t.x[1], t.x[2].data
+		values := []float64{t.l.Dlange(t.s.norm, t.s.m, t.s.n, a.data, a.stride, work)}
+		values = append(values, t.l.Dlansy(t.s.norm, t.s.ul, t.s.n, sym.data, sym.stride, work))
+		clear(work)
+		return values
+	}},
+}
+
+// spoil makes an argument wrong.
+func spoil(rng *rand.Rand, s *settings, operand *rowMajor) {
+	switch rng.IntN(6) {
+	case 0:
+		operand.data = operand.data[:len(operand.data)-1]
+	case 1:
+		operand.stride = operand.cols - 1
+	case 2:
+		s.ul, s.tB = 'X', 'Y'
+	case 3:
+		s.tA, s.norm = 'Y', 'Z'
+	case 4:
+		s.diag, s.side = 'X', 'Y'
+	case 5:
+		s.n = -1
+	}
+}
+
+// outcome runs a routine on copies of the operands.
+func (t trial) outcome(call func(t *trial) []float64) (x []*rowMajor, results []float64, msg string) {
+	x = make([]*rowMajor, len(t.x))
+	for i, m := range t.x {
+		x[i] = m.clone()
+	}
+	t.x = x
+	defer func() {
+		if p := recover(); p != nil {
+			msg = fmt.Sprint(p)
+		}
+	}()
+	return x, call(&t), ""
+}
+
+// Results are gonum's to rounding, and panics are gonum's, for random shapes, strides and settings; an
+// operand that is too short by one entry, or a stride, is refused. Nothing is written between rows.
+func TestAsGonum(t *testing.T) {
+	trials := 150
+	if longtest.Enabled() {
+		trials = 3000
+	}
+	for name, r := range routines {
+		t.Run(name, func(t *testing.T) {
+			tiertest.Each(t, func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(81, 82))
+				for i := range trials {
+					s := randomSettings(rng)
+					operands := r.operands(rng, &s, func() int { return rng.IntN(4) * rng.IntN(2) })
+					if i%4 == 3 {
+						spoil(rng, &s, pick(rng, operands))
+					}
+					wantX, want, wantPanic := trial{operands, s, reference.Implementation{}, lapackreference.Implementation{}}.outcome(r.call)
+					x, got, panicked := trial{operands, s, blas.Implementation{}, blas.Lapack{}}.outcome(r.call)
+					if panicked != wantPanic {
+						t.Fatalf("%+v: panic %q, want %q", s, panicked, wantPanic)
+					}
+					if wantPanic != "" {
+						continue
+					}
+					for k, m := range x {
+						if err := alike(m.data, wantX[k].data); err != nil {
+							t.Fatalf("%+v: operand %d: %v", s, k, err)
+						}
+					}
+					if err := alike(got, want); err != nil {
+						t.Fatalf("%+v: results: %v", s, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// alike returns an error if numbers differ by more than rounding; those that are NaN must have the same bits.
+func alike(got, want []float64) error {
+	size := 1.0
+	for _, v := range want {
+		if !math.IsNaN(v) {
+			size = max(size, math.Abs(v))
+		}
+	}
+	for i, w := range want {
+		if math.Float64bits(got[i]) != math.Float64bits(w) && !(math.Abs(got[i]-w) <= 1e-9*size) {
+			return fmt.Errorf("entry %d is %v, gonum's is %v", i, got[i], w)
+		}
+	}
+	return nil
+}

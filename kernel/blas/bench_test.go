@@ -1,0 +1,269 @@
+package blas_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/internal/tile"
+	"github.com/difalt/difalt/kernel/blas"
+	"github.com/klauspost/cpuid/v2"
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	reference "gonum.org/v1/gonum/blas/gonum"
+	"gonum.org/v1/gonum/lapack"
+	lapackreference "gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/mat"
+)
+
+var (
+	pages  = flag.String("table", "", "write the table of times between its two markers in `files`, separated by commas; - for the terminal")
+	chosen = flag.String("cases", "", "measure only the cases whose names match this regular expression")
+	turn   = flag.Duration("turn", 5*time.Millisecond, "time of one implementation's turn")
+	budget = flag.Duration("budget", time.Second, "time of all turns of a case")
+)
+
+// A peer is an implementation that is measured in turns with others.
+type peer struct {
+	name   string
+	blas   gblas.Float64
+	lapack lapack.Float64
+}
+
+// peers are gonum's implementation and this package's; builds with -tags openblas add OpenBLAS.
+var peers = []peer{
+	{"difalt", blas.Implementation{}, blas.Lapack{}},
+	{"gonum", reference.Implementation{}, lapackreference.Implementation{}},
+}
+
+func (p *peer) use() {
+	blas64.Use(p.blas)
+	lapack64.Use(p.lapack)
+}
+
+// A workload is one call of package mat. large ones have at least 64 rows and columns and count in the mean
+// beside gonum.
+type workload struct {
+	name  string
+	large bool
+	run   func()
+}
+
+func normal(rng *rand.Rand, m, n int) *mat.Dense {
+	return mat.NewDense(m, n, random(rng, m, n, 0).data)
+}
+
+// workloads returns the cases of the table.
+func workloads() (all []workload) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	add := func(name string, n int, run func()) { all = append(all, workload{name, n >= 64, run}) }
+	for _, n := range []int{16, 32, 64, 100, 200, 300, 500, 1000, 2000} {
+		a, b, c := normal(rng, n, n), normal(rng, n, n), mat.NewDense(n, n, nil)
+		add(fmt.Sprintf("Gemm %d", n), n, func() { c.Mul(a, b) })
+	}
+	tall, small, wide := normal(rng, 5000, 20), normal(rng, 20, 20), normal(rng, 20, 5000)
+	product, square := mat.NewDense(5000, 20, nil), mat.NewDense(20, 20, nil)
+	add("Gemm 5000x20 by 20x20", 64, func() { product.Mul(tall, small) })
+	add("Gemm 20x5000 by 5000x20", 64, func() { square.Mul(wide, tall) })
+	for _, n := range []int{100, 2000} {
+		a, x, y := normal(rng, n, n), mat.NewVecDense(n, random(rng, n, 1, 0).data), mat.NewVecDense(n, nil)
+		add(fmt.Sprintf("Gemv %d", n), n, func() { y.MulVec(a, x) })
+		add(fmt.Sprintf("Gemv %d, transposed", n), n, func() { y.MulVec(a.T(), x) })
+	}
+	for _, n := range []int{100, 500} {
+		a, s := normal(rng, n, n), mat.NewSymDense(n, nil)
+		add(fmt.Sprintf("Syrk %d", n), n, func() { s.SymOuterK(1, a) })
+	}
+	for _, n := range []int{50, 300, 1000} {
+		a, b, x := normal(rng, n, n), mat.NewVecDense(n, random(rng, n, 1, 0).data), mat.NewVecDense(n, nil)
+		add(fmt.Sprintf("Solve %d", n), n, func() { check(x.SolveVec(a, b)) })
+	}
+	for _, n := range []int{50, 300, 1000} {
+		a, s := normal(rng, n, n), mat.NewSymDense(n, nil)
+		s.SymOuterK(1, a)
+		for i := range n {
+			s.SetSym(i, i, s.At(i, i)+1)
+		}
+		add(fmt.Sprintf("Cholesky %d", n), n, func() { new(mat.Cholesky).Factorize(s) })
+	}
+	for _, s := range [][2]int{{100, 100}, {600, 10}, {1000, 300}} {
+		a := normal(rng, s[0], s[1])
+		add(fmt.Sprintf("QR %dx%d", s[0], s[1]), s[1], func() { new(mat.QR).Factorize(a) })
+	}
+	a := normal(rng, 300, 200)
+	add("SVD 300x200", 200, func() { new(mat.SVD).Factorize(a, mat.SVDThin) })
+	sym := mat.NewSymDense(300, nil)
+	sym.SymOuterK(1, normal(rng, 300, 300))
+	add("EigenSym 300", 300, func() { new(mat.EigenSym).Factorize(sym, true) })
+	ls, y, x := normal(rng, 50, 10), mat.NewVecDense(50, random(rng, 50, 1, 0).data), mat.NewVecDense(10, nil)
+	add("Least squares 50x10", 10, func() { check(x.SolveVec(ls, y)) })
+	match := regexp.MustCompile(*chosen)
+	return slices.DeleteFunc(all, func(w workload) bool { return !match.MatchString(w.name) })
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// least returns the least time of a run by each implementation, in seconds, over turns of all of them.
+func (w *workload) least(clock func() time.Duration) []float64 {
+	best, counts := make([]float64, len(peers)), make([]int, len(peers))
+	var total time.Duration
+	for round := 0; round < 6 || total < *budget; round++ {
+		for i := range peers {
+			peers[i].use()
+			if round == 0 {
+				w.run()
+				counts[i], best[i] = 1, math.Inf(1)
+			}
+			before, wall := clock(), time.Now()
+			for range counts[i] {
+				w.run()
+			}
+			elapsed := clock() - before
+			total += time.Since(wall)
+			best[i] = min(best[i], elapsed.Seconds()/float64(counts[i]))
+			counts[i] = max(1, min(int(turn.Seconds()/best[i]), 1000))
+		}
+	}
+	return best
+}
+
+// TestTimes prints the times of all cases, as JSON, on as many threads as GOMAXPROCS and OPENBLAS_NUM_THREADS
+// say. It does nothing unless TestTable runs it.
+func TestTimes(t *testing.T) {
+	if os.Getenv("DIFALT_BLAS_TIMES") == "" {
+		t.Skip("run by TestTable")
+	}
+	defer restore()()
+	clock, start := processTime, time.Now()
+	if runtime.GOMAXPROCS(0) > 1 {
+		clock = func() time.Duration { return time.Since(start) }
+	}
+	times := make(map[string][]float64)
+	for _, w := range workloads() {
+		times[w.name] = w.least(clock)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(times); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cores are the processors that OpenBLAS computes for, by tier: one older than the machine's would choose a
+// lesser one.
+var cores = map[tile.Tier]string{tile.AVX2: "Haswell", tile.AVX512: "SkylakeX"}
+
+// timesOn runs TestTimes in a process of so many threads, with a CPU tier.
+func timesOn(t *testing.T, tier tile.Tier, threads int) (times map[string][]float64) {
+	t.Helper()
+	c := exec.Command(os.Args[0], "-test.run", "^TestTimes$", "-cases", *chosen, "-turn", turn.String(), "-budget", budget.String())
+	c.Env = append(os.Environ(), "DIFALT_BLAS_TIMES=1", tile.Variable+"="+tier.String(), "OPENBLAS_CORETYPE="+cores[tier],
+		fmt.Sprintf("GOMAXPROCS=%d", threads), fmt.Sprintf("OPENBLAS_NUM_THREADS=%d", threads))
+	out, err := c.Output()
+	if err == nil {
+		err = json.NewDecoder(bytes.NewReader(out)).Decode(&times)
+	}
+	if err != nil {
+		t.Fatalf("%d threads: %v\n%s", threads, err, out)
+	}
+	return times
+}
+
+// TestTable writes the table of times beside gonum and OpenBLAS to the files of the flag -table.
+func TestTable(t *testing.T) {
+	if *pages == "" {
+		t.Skip("writes a table with -table")
+	}
+	if len(peers) < 3 {
+		t.Fatal("the table compares with OpenBLAS: build with -tags openblas")
+	}
+	text := ""
+	for _, tier := range slices.Backward(tile.Available()[1:]) {
+		text += table(tier, []map[string][]float64{timesOn(t, tier, 1), timesOn(t, tier, 2)}) + "\n"
+	}
+	for _, file := range strings.Split(*pages, ",") {
+		if file == "-" {
+			fmt.Println(text)
+			continue
+		}
+		old, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := between(string(old), text)
+		if err == nil {
+			err = os.WriteFile(file, []byte(page), 0o644)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+}
+
+// between replaces the text between two markers of a page.
+func between(page, text string) (string, error) {
+	const begin, end = "<!-- make bench-blas: begin -->\n", "<!-- make bench-blas: end -->"
+	before, rest, found := strings.Cut(page, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return "", fmt.Errorf("want the markers %q and %q", strings.TrimSpace(begin), end)
+	}
+	return before + begin + text + end + after, nil
+}
+
+// table returns the times as Markdown: for each number of threads, those of this package in microseconds, and
+// those of the peers as multiples of them.
+func table(tier tile.Tier, times []map[string][]float64) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s, tier %v, %s, OpenBLAS for %s:\n\n", cpuid.CPU.BrandName, tier, runtime.Version(), cores[tier])
+	out.WriteString("| case | 1 thread, us | gonum | OpenBLAS | 2 threads, us | gonum | OpenBLAS |\n|---|---|---|---|---|---|---|\n")
+	type mean struct {
+		sum, least float64
+		n          int
+	}
+	means := make([][2]mean, len(times))
+	for _, w := range workloads() {
+		fmt.Fprintf(&out, "| %s |", w.name)
+		for k, all := range times {
+			best := all[w.name]
+			fmt.Fprintf(&out, " %.4g | %.2f | %.2f |", best[0]*1e6, best[1]/best[0], best[2]/best[0])
+			for p := range means[k] {
+				if m, ratio := &means[k][p], best[p+1]/best[0]; p > 0 || w.large {
+					if m.least == 0 || ratio < m.least {
+						m.least = ratio
+					}
+					m.sum, m.n = m.sum+math.Log(ratio), m.n+1
+				}
+			}
+		}
+		out.WriteString("\n")
+	}
+	for _, row := range []struct {
+		name  string
+		value func(m mean) float64
+	}{
+		{"geometric mean (gonum: from 64 on)", func(m mean) float64 { return math.Exp(m.sum / float64(m.n)) }},
+		{"least", func(m mean) float64 { return m.least }},
+	} {
+		fmt.Fprintf(&out, "| %s |", row.name)
+		for k := range times {
+			fmt.Fprintf(&out, " | %.2f | %.2f |", row.value(means[k][0]), row.value(means[k][1]))
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
+}

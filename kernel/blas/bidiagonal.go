@@ -1,0 +1,226 @@
+package blas
+
+import "math"
+
+// A bidiagonal is an upper bidiagonal matrix, and the rotations that diagonalize it: those of its rows are
+// applied to the rows of left, those of its columns to the rows of right.
+type bidiagonal struct {
+	l           Lapack
+	d, e        []float64 // the diagonal, and the entries above it
+	left, right *turned
+	negligible  float64 // entries above the diagonal up to here are zero
+}
+
+// tolerance is the relative error of a singular value that is not worth another step: as in LAPACK.
+const tolerance = 98.7 * 0x1p-53
+
+// diagonalize overwrites d by the singular values, descending, by implicit QR steps, without a shift where
+// small values would lose relative precision by it (Demmel and Kahan, 1990; Dbdsqr of LAPACK). It returns
+// false if they do not converge.
+func (b *bidiagonal) diagonalize() bool {
+	n := len(b.d)
+	b.setNegligible()
+	steps, most := 0, 6*n*n
+	last := chain{down: true} // the last one that took a step
+	for hi := n; hi > 1; {
+		if steps > most {
+			return false
+		}
+		lo, size := b.block(hi)
+		if lo == hi-1 {
+			hi--
+			continue
+		}
+		c := chain{b.d, b.e, lo, hi, last.down}
+		if lo == hi-2 {
+			b.pair(c)
+			hi -= 2
+			continue
+		}
+		if lo >= last.hi || hi <= last.lo { // another block: from its larger end to its smaller one
+			c.down = math.Abs(b.d[lo]) >= math.Abs(b.d[hi-1])
+			last.down = c.down
+		}
+		least, done := c.converged()
+		if done {
+			continue
+		}
+		last = c
+		steps += hi - lo + 1
+		if shift := b.shift(c, least/size); shift == 0 {
+			b.plainStep(c)
+		} else {
+			b.shiftedStep(c, shift)
+		}
+		if e := c.above(c.length() - 2); math.Abs(*e) <= b.negligible {
+			*e = 0
+		}
+	}
+	b.left.apply()
+	b.right.apply()
+	for i, v := range b.d {
+		if v < 0 {
+			b.d[i] = -v
+			b.right.negate(i)
+		}
+	}
+	sortRows(b.d, true, b.left, b.right)
+	return true
+}
+
+// setNegligible sets the size of entries that are smaller than the tolerance of the least singular value.
+func (b *bidiagonal) setNegligible() {
+	mu := math.Abs(b.d[0])
+	least := mu
+	for i, e := range b.e {
+		if least == 0 {
+			break
+		}
+		mu = math.Abs(b.d[i+1]) * (mu / (mu + math.Abs(e)))
+		least = min(least, mu)
+	}
+	n := float64(len(b.d))
+	b.negligible = max(tolerance*least/math.Sqrt(n), 6*n*n*safeMin)
+}
+
+// block returns the beginning of the block that ends before hi and has no zero above its diagonal, and its
+// largest entry.
+func (b *bidiagonal) block(hi int) (lo int, size float64) {
+	size = math.Abs(b.d[hi-1])
+	for lo = hi - 1; lo > 0; lo-- {
+		e := math.Abs(b.e[lo-1])
+		if e <= b.negligible {
+			b.e[lo-1] = 0
+			break
+		}
+		size = max(size, math.Abs(b.d[lo-1]), e)
+	}
+	return lo, size
+}
+
+// A chain is a block, from the first diagonal entry down or from the last one up.
+type chain struct {
+	d, e   []float64
+	lo, hi int
+	down   bool
+}
+
+func (c *chain) length() int { return c.hi - c.lo }
+
+// diagonal returns entry i on the diagonal, in the direction of the chain.
+func (c *chain) diagonal(i int) *float64 {
+	if c.down {
+		return &c.d[c.lo+i]
+	}
+	return &c.d[c.hi-1-i]
+}
+
+// above returns the entry between the diagonal entries i and i+1.
+func (c *chain) above(i int) *float64 {
+	if c.down {
+		return &c.e[c.lo+i]
+	}
+	return &c.e[c.hi-2-i]
+}
+
+// converged sets an entry above the diagonal that is negligible beside the singular values to zero and
+// reports it, or else returns a lower bound of these values.
+func (c *chain) converged() (least float64, done bool) {
+	n := c.length()
+	if e := c.above(n - 2); math.Abs(*e) <= tolerance*math.Abs(*c.diagonal(n - 1)) {
+		*e = 0
+		return 0, true
+	}
+	mu := math.Abs(*c.diagonal(0))
+	least = mu
+	for i := range n - 1 {
+		e := c.above(i)
+		if math.Abs(*e) <= tolerance*mu {
+			*e = 0
+			return 0, true
+		}
+		mu = math.Abs(*c.diagonal(i + 1)) * (mu / (mu + math.Abs(*e)))
+		least = min(least, mu)
+	}
+	return least, false
+}
+
+// shift returns the shift of a step, and 0 where one would ruin the relative precision or change nothing.
+func (b *bidiagonal) shift(c chain, ratio float64) float64 {
+	if float64(len(b.d))*tolerance*ratio <= max(0x1p-53, tolerance/100) {
+		return 0
+	}
+	n := c.length()
+	shift, _ := b.l.Dlas2(*c.diagonal(n - 2), *c.above(n - 2), *c.diagonal(n - 1))
+	if first := math.Abs(*c.diagonal(0)); first > 0 && (shift/first)*(shift/first) < 0x1p-53 {
+		return 0
+	}
+	return shift
+}
+
+// rotations are those of a step: of the side that turns first for each entry, and of the other one.
+type rotations struct{ c1, s1, c2, s2 []float64 }
+
+func (b *bidiagonal) rotations(c chain) (r rotations) {
+	first, second := b.right, b.left
+	if !c.down {
+		first, second = second, first
+	}
+	r.c1, r.s1 = first.begin(c.lo, c.length()-1, c.down)
+	r.c2, r.s2 = second.begin(c.lo, c.length()-1, c.down)
+	return r
+}
+
+// plainStep is a QR step without a shift.
+func (b *bidiagonal) plainStep(c chain) {
+	n, r := c.length(), b.rotations(c)
+	c1, c2, s2 := 1.0, 1.0, 0.0
+	for i := range n - 1 {
+		var s1, size float64
+		c1, s1, size = b.l.Dlartg(*c.diagonal(i)*c1, *c.above(i))
+		if i > 0 {
+			*c.above(i - 1) = s2 * size
+		}
+		c2, s2, *c.diagonal(i) = b.l.Dlartg(c2*size, *c.diagonal(i + 1)*s1)
+		at := n - 2 - i
+		r.c1[at], r.s1[at], r.c2[at], r.s2[at] = c1, s1, c2, s2
+	}
+	h := *c.diagonal(n - 1) * c1
+	*c.diagonal(n - 1), *c.above(n - 2) = h*c2, h*s2
+}
+
+// shiftedStep is a QR step that chases the bulge of a shift.
+func (b *bidiagonal) shiftedStep(c chain, shift float64) {
+	n, r := c.length(), b.rotations(c)
+	d := *c.diagonal(0)
+	f, g := (math.Abs(d)-shift)*(math.Copysign(1, d)+shift/d), *c.above(0)
+	for i := range n - 1 {
+		d, next, e := c.diagonal(i), c.diagonal(i+1), c.above(i)
+		c1, s1, size := b.l.Dlartg(f, g)
+		if i > 0 {
+			*c.above(i - 1) = size
+		}
+		f, *e = c1**d+s1**e, c1**e-s1**d
+		g = s1 * *next
+		*next *= c1
+		c2, s2, size := b.l.Dlartg(f, g)
+		*d = size
+		f, *next = c2**e+s2**next, c2**next-s2**e
+		if i < n-2 {
+			after := c.above(i + 1)
+			g = s2 * *after
+			*after *= c2
+		}
+		at := n - 2 - i
+		r.c1[at], r.s1[at], r.c2[at], r.s2[at] = c1, s1, c2, s2
+	}
+	*c.above(n - 2) = f
+}
+
+// pair diagonalizes a block of two entries.
+func (b *bidiagonal) pair(c chain) {
+	c.down = true
+	r, d, e := b.rotations(c), b.d[c.lo:c.hi], &b.e[c.lo]
+	d[1], d[0], r.s1[0], r.c1[0], r.s2[0], r.c2[0] = b.l.Dlasv2(d[0], *e, d[1])
+	*e = 0
+}

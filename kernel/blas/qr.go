@@ -1,0 +1,298 @@
+package blas
+
+import (
+	"math"
+	"sync"
+
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// panelColumns is the number of columns that are factored before their reflections are applied to the others.
+const panelColumns = tile.ReflectWidth
+
+// fewReflectors is the number of reflectors below which gonum applies them as fast.
+const fewReflectors = 8
+
+// tallReflectors is the length below which gonum applies the reflectors of one panel as fast.
+const tallReflectors = 256
+
+// reflectors are Q = I - V T V', the product of n reflections I - tau v v'. Row i of v[:,j] is zero for i < j
+// and one for i = j.
+type reflectors struct {
+	rows, n int
+	ld      int
+	v       []float64 // by rows
+	t       [panelColumns * panelColumns]float64
+	gram    [panelColumns * panelColumns]float64 // V'V
+	w, sums [panelColumns]float64
+	work    []float64 // V'C, and T times it
+}
+
+var reflectorsPool = sync.Pool{New: func() any { return new(reflectors) }}
+
+// newReflectors returns memory for reflectors of a number of rows, to be applied to a number of columns.
+func newReflectors(rows, columns int) *reflectors {
+	r := reflectorsPool.Get().(*reflectors)
+	if n := rows * panelColumns; len(r.v) < n {
+		r.v = make([]float64, n)
+	}
+	if n := 2 * panelColumns * rowStride(columns); len(r.work) < n {
+		r.work = make([]float64, n)
+	}
+	return r
+}
+
+// load copies n columns of a factored matrix, or one to be factored. Behind them v may hold anything.
+func (r *reflectors) load(a []float64, lda, rows, n int) {
+	r.rows, r.n, r.ld = rows, n, tile.Pad(n)
+	for i := range rows {
+		copyShort(r.v[i*r.ld:][:n], a[i*lda:])
+	}
+}
+
+// copyShort is copy without a call, for a few entries.
+func copyShort(to, from []float64) {
+	for from = from[:len(to)]; len(to) >= 8; to, from = to[8:], from[8:] {
+		*(*[8]float64)(to) = [8]float64(from)
+	}
+	//lint:ignore S1001 a call takes longer
+	for i, v := range from {
+		to[i] = v
+	}
+}
+
+// setUnit replaces R by the zeros and ones of V, and computes T.
+func (r *reflectors) setUnit(tau []float64) {
+	for i := range min(r.n, r.rows) {
+		row := r.v[i*r.ld:][:r.n]
+		clear(row[i:])
+		row[i] = 1
+	}
+	Implementation{}.Dsyrk(blas.Lower, blas.Trans, r.n, r.rows, 1, r.v, r.ld, 0, r.gram[:], panelColumns)
+	for j, tj := range tau[:r.n] {
+		products := r.gram[j*panelColumns:][:j]
+		for i := range j {
+			sum, row := 0.0, r.t[i*panelColumns:][:j]
+			for k := i; k < j; k++ {
+				sum += row[k] * products[k]
+			}
+			r.t[i*panelColumns+j] = -tj * sum
+		}
+		clear(r.t[j*panelColumns:][:j])
+		r.t[j*(panelColumns+1)] = tj
+	}
+}
+
+// apply overwrites a matrix C by Q C, or by Q'C.
+func (r *reflectors) apply(transposed bool, c []float64, ldc, columns int) {
+	if columns == 1 {
+		r.applyTo(transposed, c, ldc)
+		return
+	}
+	ldw := rowStride(columns)
+	w := [2][]float64{r.work, r.work[r.n*ldw:]}
+	p := product[float64]{m: r.n, n: columns, k: r.rows, alpha: 1, a: factor[float64]{r.v, r.ld, true}, b: factor[float64]{c, ldc, false},
+		c: w[0], ldc: ldw, part: blas.All, set: true}
+	p.compute()
+	p = product[float64]{m: r.n, n: columns, k: r.n, alpha: -1, a: factor[float64]{r.t[:], panelColumns, transposed}, b: factor[float64]{w[0], ldw, false},
+		c: w[1], ldc: ldw, part: blas.All, set: true}
+	p.compute()
+	p = product[float64]{m: r.rows, n: columns, k: r.n, alpha: 1, a: factor[float64]{r.v, r.ld, false}, b: factor[float64]{w[1], ldw, false},
+		c: c, ldc: ldc, part: blas.All}
+	p.compute()
+}
+
+// applyTo is apply for one column.
+func (r *reflectors) applyTo(transposed bool, c []float64, ldc int) {
+	var x [rowsTogether]float64
+	clear(r.sums[:])
+	for row := 0; row < r.rows; row += rowsTogether {
+		rows := min(rowsTogether, r.rows-row)
+		for i := range rows {
+			x[i] = c[(row+i)*ldc]
+		}
+		tile.AddRows(r.sums[:], r.v[row*r.ld:], r.ld, x[:], rows, r.n)
+	}
+	for j := range r.n {
+		r.w[j] = 0
+		if transposed {
+			for i := range j + 1 {
+				r.w[j] += r.t[i*panelColumns+j] * r.sums[i]
+			}
+			continue
+		}
+		for i := j; i < r.n; i++ {
+			r.w[j] += r.t[j*panelColumns+i] * r.sums[i]
+		}
+	}
+	for row := 0; row < r.rows; row += rowsTogether {
+		rows := min(rowsTogether, r.rows-row)
+		tile.RowDots(x[:], r.v[row*r.ld:], r.ld, r.w[:], rows, r.n)
+		for i, v := range x[:rows] {
+			c[(row+i)*ldc] -= v
+		}
+	}
+}
+
+// factor factors the panel in v: R above the diagonal and on it, V below it. Every reflection is one pass
+// over the rows, which also computes the products that the next one needs. It returns the number of columns
+// that are factored: fewer than n if the squares of a column are not safe from overflow and underflow.
+func (r *reflectors) factor(tau []float64) int {
+	r.firstProducts()
+	for j := range tau {
+		pivot := r.v[j*r.ld:][:r.ld]
+		if j == r.rows-1 {
+			tau[j] = 0
+			return j + 1
+		}
+		const least, most = 0x1p-900, 0x1p900
+		squares, alpha := r.sums[j], pivot[j]
+		beta, scale := alpha, 1.0
+		switch norm := squares + alpha*alpha; {
+		case squares >= least && norm <= most:
+			beta = -math.Copysign(math.Sqrt(norm), alpha)
+			tau[j], scale = (beta-alpha)/beta, 1/(alpha-beta)
+		case squares == 0 && r.zeroBelow(j):
+			tau[j] = 0
+		default:
+			return j
+		}
+		clear(r.w[:j+1])
+		for k := j + 1; k < r.n; k++ {
+			r.w[k] = tau[j] * (pivot[k] + scale*r.sums[k])
+			pivot[k] -= r.w[k]
+		}
+		pivot[j] = beta
+		below := r.v[(j+1)*r.ld:]
+		if j == r.n-1 {
+			for i := range r.rows - j - 1 {
+				below[i*r.ld+j] *= scale
+			}
+			return r.n
+		}
+		tile.Reflect(below, r.ld, j, &r.w, &r.sums, scale, 1, r.n) // the next pivot, which is in no product
+		tile.Reflect(below[min(r.ld, len(below)):], r.ld, j, &r.w, &r.sums, scale, r.rows-j-2, r.n)
+		if r.rows-j-2 == 0 {
+			clear(r.sums[:])
+		}
+	}
+	return len(tau)
+}
+
+// zeroBelow reports whether the entries of a column below the diagonal are zero.
+func (r *reflectors) zeroBelow(j int) bool {
+	for i := j + 1; i < r.rows; i++ {
+		if r.v[i*r.ld+j] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// firstProducts computes the products of the first column.
+func (r *reflectors) firstProducts() {
+	clear(r.sums[:])
+	var column [rowsTogether]float64
+	for row := 1; row < r.rows; row += rowsTogether {
+		rows := min(rowsTogether, r.rows-row)
+		part := r.v[row*r.ld:]
+		for i := range rows {
+			column[i] = part[i*r.ld]
+		}
+		tile.AddRows(r.sums[:], part, r.ld, column[:], rows, r.n)
+	}
+}
+
+// store copies the panel back.
+func (r *reflectors) store(a []float64, lda int) {
+	for i := range r.rows {
+		copyShort(a[i*lda:][:r.n], r.v[i*r.ld:])
+	}
+}
+
+// usefulWork returns the length of work that gonum uses for n columns and k reflectors.
+func usefulWork(n, k int) int {
+	if k > 128 {
+		return n * reductionBlock
+	}
+	return n
+}
+
+// Dgeqrf computes the factors Q and R of a matrix, in a and tau.
+func (l Lapack) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
+	k := min(m, n)
+	if !vectorized() || k < fewReflectors || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k {
+		l.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork)
+		return
+	}
+	r := newReflectors(m, n)
+	defer reflectorsPool.Put(r)
+	for j := 0; j < k; j += panelColumns {
+		columns, from := min(panelColumns, k-j), a[j*(lda+1):]
+		r.load(from, lda, m-j, columns)
+		done := r.factor(tau[j : j+columns])
+		r.store(from, lda)
+		if done < columns {
+			l.Dgeqr2(m-j-done, columns-done, from[done*(lda+1):], lda, tau[j+done:j+columns], work)
+			r.load(from, lda, m-j, columns)
+		}
+		if rest := n - j - columns; rest > 0 {
+			r.setUnit(tau[j:])
+			r.apply(true, from[columns:], lda, rest)
+		}
+	}
+	work[0] = float64(usefulWork(n, k))
+}
+
+// Dormqr overwrites C by Q C, Q'C, C Q or C Q' for the Q of Dgeqrf: on the right as gonum's.
+func (l Lapack) Dormqr(side blas.Side, tA blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
+	if !vectorized() || side != blas.Left || tA != blas.NoTrans && tA != blas.Trans || n <= 0 || k < fewReflectors || k > m ||
+		k <= panelColumns && m < tallReflectors || !inside(a, m, k, lda) || !inside(c, m, n, ldc) ||
+		len(tau) != k || lwork < n || len(work) < lwork {
+		l.Implementation.Dormqr(side, tA, m, n, k, a, lda, tau, c, ldc, work, lwork)
+		return
+	}
+	work[0] = float64(reflectorMemory + n*reductionBlock)
+	r := newReflectors(m, n)
+	defer reflectorsPool.Put(r)
+	blocks := (k + panelColumns - 1) / panelColumns
+	for b := range blocks {
+		if tA == blas.NoTrans {
+			b = blocks - 1 - b
+		}
+		j := b * panelColumns
+		r.load(a[j*(lda+1):], lda, m-j, min(panelColumns, k-j))
+		r.setUnit(tau[j:])
+		r.apply(tA != blas.NoTrans, c[j*ldc:], ldc, n)
+	}
+}
+
+// Dorgqr overwrites a by the first n columns of the Q of Dgeqrf.
+func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
+	if !vectorized() || k < fewReflectors || k > n || n > m || !inside(a, m, n, lda) ||
+		len(tau) != k || lwork < n || len(work) < lwork {
+		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork)
+		return
+	}
+	work[0] = float64(usefulWork(n, k))
+	r := newReflectors(m, n)
+	defer reflectorsPool.Put(r)
+	first := (k - 1) / panelColumns * panelColumns
+	for j := first; j >= 0; j -= panelColumns {
+		columns := min(panelColumns, k-j)
+		r.load(a[j*(lda+1):], lda, m-j, columns)
+		r.setUnit(tau[j:])
+		last := j + columns
+		if j == first {
+			last = n // with the columns that have no reflector
+		}
+		for i := range m {
+			clear(a[i*lda+j : i*lda+last])
+			if i >= j && i < last {
+				a[i*(lda+1)] = 1
+			}
+		}
+		r.apply(false, a[j*(lda+1):], lda, n-j)
+	}
+}

@@ -1,0 +1,197 @@
+package blas
+
+import (
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack"
+)
+
+// fewSingularVectors is the order below which gonum computes singular vectors as fast.
+const fewSingularVectors = 24
+
+// Dgesvd computes the singular values s of A, descending, the left singular vectors in u and the right ones
+// in vt, as gonum's does, with the rotations by the tiles. Without vectors gonum computes the values.
+func (l Lapack) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
+	d := svd{l: l, p: max(m, n), q: min(m, n), s: s, wide: m < n}
+	known := func(j lapack.SVDJob) bool { return j == lapack.SVDAll || j == lapack.SVDStore || j == lapack.SVDNone }
+	columns := func(j lapack.SVDJob, all int) int {
+		switch j {
+		case lapack.SVDAll:
+			return all
+		case lapack.SVDStore:
+			return d.q
+		}
+		return 0
+	}
+	plain := !vectorized() || !known(jobU) || !known(jobVT) || jobU == lapack.SVDNone && jobVT == lapack.SVDNone ||
+		d.q < fewSingularVectors || lwork < max(3*d.q+d.p, 5*d.q) || len(work) < lwork || !inside(a, m, n, lda) || len(s) < d.q
+	if !plain {
+		d.u = blas64.General{Rows: m, Cols: columns(jobU, m), Stride: ldu, Data: u}
+		d.vt = blas64.General{Rows: columns(jobVT, n), Cols: n, Stride: ldvt, Data: vt}
+		const least, most = 0x1p-480, 0x1p480 // gonum scales what is out of range
+		norm := l.Dlange(lapack.MaxAbs, m, n, a, lda, nil)
+		plain = d.u.Cols > 0 && !inside(u, m, d.u.Cols, ldu) || d.vt.Rows > 0 && !inside(vt, d.vt.Rows, n, ldvt) ||
+			ldu < 1 || ldvt < 1 || !(norm > least && norm < most)
+	}
+	if plain {
+		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
+	}
+	memory := borrow(d.memory())
+	defer giveBack(memory)
+	d.rest = *memory
+	ok = d.compute(blas64.General{Rows: m, Cols: n, Stride: lda, Data: a}, work)
+	l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, -1) // sets work[0]
+	return ok
+}
+
+// An svd is a call of Dgesvd for a matrix of p x q, p >= q, or its transpose if wide.
+type svd struct {
+	l     Lapack
+	p, q  int
+	wide  bool
+	s     []float64
+	u, vt blas64.General // without columns or rows if they are not wanted
+	t, b  blas64.General // T, and B with its reflections: T or R
+	tau   []float64      // of R
+	tauQ  []float64
+	tauP  []float64
+
+	buffer, rest []float64 // memory
+}
+
+// The blocks of gonum's reductions, and the memory of its block reflectors.
+const (
+	reductionBlock  = 32
+	reflectorMemory = 64 * 64
+)
+
+// memory returns the length of rest at the start.
+func (d *svd) memory() int {
+	long := max(d.u.Cols, d.vt.Rows, d.q)
+	return (d.p+4*d.q)*rowStride(d.q) + d.p*rowStride(long) + 4*d.q + d.workLength()
+}
+
+func (d *svd) workLength() int { return reflectorMemory + 2*(d.p+d.q)*reductionBlock }
+
+func (d *svd) take(n int) []float64 {
+	taken := d.rest[:n]
+	d.rest = d.rest[n:]
+	return taken
+}
+
+// rowStride is the distance of rows of n entries: no power of two.
+func rowStride(n int) int {
+	if n%64 == 0 {
+		n += tile.Width
+	}
+	return n
+}
+
+func (d *svd) matrix(rows, cols int) blas64.General {
+	stride := rowStride(cols)
+	return blas64.General{Rows: rows, Cols: cols, Stride: stride, Data: d.take(rows * stride)}
+}
+
+// copyTo copies a matrix, or its transpose.
+func copyTo(to, from blas64.General, transposed bool) {
+	if transposed {
+		tile.Transpose(to.Data, to.Stride, from.Data, from.Stride, from.Rows, from.Cols)
+		return
+	}
+	for i := range from.Rows {
+		copy(to.Data[i*to.Stride:][:from.Cols], from.Data[i*from.Stride:])
+	}
+}
+
+// compute reduces the tall matrix T to a bidiagonal B = Q'T P, by its factor R if that is much smaller,
+// diagonalizes B by rotations of unit matrices, and multiplies these by Q and P.
+func (d *svd) compute(a blas64.General, work []float64) bool {
+	e := work[1 : d.q+1]
+	d.reduce(a, e)
+	c := bidiagonal{d: d.s[:d.q], e: e[:d.q-1], left: newTurned(0), right: newTurned(0)}
+	defer c.left.release()
+	defer c.right.release()
+	long, short, size := d.u, d.vt, d.u.Cols
+	if d.wide {
+		long, short, size = d.vt, d.u, d.vt.Rows
+	}
+	if size > 0 {
+		c.left.setUnit(d.q)
+	}
+	if short.Rows > 0 && short.Cols > 0 {
+		c.right.setUnit(d.q)
+	}
+	if !c.diagonalize() {
+		return false
+	}
+	if size > 0 {
+		d.longVectors(long, size, c.left)
+	}
+	if c.right.n > 0 {
+		d.shortVectors(short, c.right)
+	}
+	return true
+}
+
+// tall reports whether R is much smaller than T.
+func (d *svd) tall() bool { return 5*d.p >= 8*d.q }
+
+// reduce computes B, in s and e, and the reflections that make Q and P.
+func (d *svd) reduce(a blas64.General, e []float64) {
+	p, q := d.p, d.q
+	d.buffer, d.tau, d.tauQ, d.tauP = d.take(d.workLength()), d.take(q), d.take(q), d.take(q)
+	d.t = d.matrix(p, q)
+	copyTo(d.t, a, d.wide)
+	if d.b = d.t; d.tall() {
+		d.l.Dgeqrf(p, q, d.t.Data, d.t.Stride, d.tau, d.buffer, len(d.buffer))
+		d.b = d.matrix(q, q)
+		copyTo(d.b, blas64.General{Rows: q, Cols: q, Stride: d.t.Stride, Data: d.t.Data}, false)
+		for i := range q {
+			clear(d.b.Data[i*d.b.Stride:][:i])
+		}
+	}
+	d.l.Dgebrd(d.b.Rows, q, d.b.Data, d.b.Stride, d.s, e, d.tauQ, d.tauP, d.buffer, len(d.buffer))
+}
+
+// multiply overwrites the first rows of V by Q V, for the reflections in the columns of q.
+func (d *svd) multiply(q blas64.General, tau []float64, v blas64.General) {
+	d.l.Dormqr(blas.Left, blas.NoTrans, q.Rows, v.Cols, len(tau), q.Data, q.Stride, tau, v.Data, v.Stride, d.buffer, len(d.buffer))
+}
+
+// longVectors computes the vectors of the long side of T, and some more that are orthogonal to them if size
+// exceeds q.
+func (d *svd) longVectors(to blas64.General, size int, left *turned) {
+	v := to
+	if d.wide {
+		v = d.matrix(d.p, size)
+	}
+	for i := range d.p {
+		clear(v.Data[i*v.Stride:][:size])
+		if i >= d.q && i < size {
+			v.Data[i*(v.Stride+1)] = 1
+		}
+	}
+	tile.Transpose(v.Data, v.Stride, left.rows, left.stride, d.q, d.q)
+	if d.multiply(d.b, d.tauQ, v); d.tall() {
+		d.multiply(d.t, d.tau, v)
+	}
+	if d.wide {
+		copyTo(to, v, true)
+	}
+}
+
+// shortVectors computes those of the short side. The reflections of P are rows of B: those of the transpose
+// are columns, and begin at its row 1.
+func (d *svd) shortVectors(to blas64.General, right *turned) {
+	q := d.q
+	v, columns := d.matrix(q, q), d.matrix(q, q)
+	copyTo(v, blas64.General{Rows: q, Cols: q, Stride: right.stride, Data: right.rows}, true)
+	copyTo(columns, blas64.General{Rows: q, Cols: q, Stride: d.b.Stride, Data: d.b.Data}, true)
+	below := func(m blas64.General) blas64.General {
+		m.Rows, m.Data = m.Rows-1, m.Data[m.Stride:]
+		return m
+	}
+	d.multiply(below(columns), d.tauP[:q-1], below(v))
+	copyTo(to, v, !d.wide)
+}

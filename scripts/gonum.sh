@@ -1,0 +1,21 @@
+#!/bin/sh
+# Runs the tests of gonum's packages mat, stat and optimize, and of those below them, with kernel/blas registered: in a
+# copy of gonum a file that calls blas.Use joins each of these packages.
+set -eu
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+gonum=gonum.org/v1/gonum
+export GOWORK=off
+cp -R "$(go list -m -f '{{.Dir}}' $gonum)" "$work/gonum"
+chmod -R u+w "$work/gonum"
+cp go.mod go.sum "$work"
+go mod edit -replace "$gonum=$work/gonum" "$work/go.mod"
+export GOFLAGS="-mod=mod -modfile=$work/go.mod" # modules that only gonum's packages need join the copy
+packages=$(go list -f '{{if .TestGoFiles}}{{.Name}}:{{.ImportPath}}{{end}}' $gonum/mat $gonum/stat/... $gonum/optimize/...)
+for package in $packages; do
+	folder=${package#*:"$gonum/"}
+	printf 'package %s\n\nimport "github.com/difalt/difalt/kernel/blas"\n\nfunc init() { blas.Use() }\n' "${package%%:*}" \
+		>"$work/gonum/$folder/difalt_test.go"
+done
+go test -vet=off -timeout 1h "$@" $(echo "$packages" | sed 's/^[^:]*://')
