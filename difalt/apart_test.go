@@ -132,8 +132,8 @@ func TestSameBits(t *testing.T) {
 	})
 }
 
-// TestLeave: if the context of one node ends, or its observer returns ErrStop, all nodes end in the same iteration, at most
-// ten later, as Canceled.
+// TestLeave: if the context of one node ends, or its observer returns ErrStop, all nodes end in the same
+// iteration, at most ten later, as Canceled.
 func TestLeave(t *testing.T) {
 	const nodes, at = 4, 13
 	p, w := draw(t, nodes, 20, 24, 15, 2, 2, 0, 1), weights(t, "ring", nodes, 1, topology.Metropolis)
@@ -190,7 +190,8 @@ func TestOptionsDiffer(t *testing.T) {
 	}
 }
 
-// TestNotFinite: a node whose gradient overflows ends the run at all nodes as Diverged, and nothing that is not finite is sent.
+// TestNotFinite: a node whose gradient overflows ends the run at all nodes as Diverged, and nothing that is
+// not finite is sent.
 func TestNotFinite(t *testing.T) {
 	const nodes = 3
 	p, w := draw(t, nodes, 10, 12, 15, 2, 2, .1, 1), weights(t, "path", nodes, 1, topology.Metropolis)

@@ -28,8 +28,8 @@ func within(t *testing.T, p *difalt.Problem, net *consensus.Network, o difalt.Op
 	return len(list)
 }
 
-// TestBars counts the iterations of Accelerated to 1e-10 of the truth, or with noise of the minimiser, on a small setting:
-// the median of five draws.
+// TestBars counts the iterations of Accelerated to 1e-10 of the truth, or with noise of the minimiser, on a
+// small setting: the median of five draws.
 func TestBars(t *testing.T) {
 	for _, c := range []struct {
 		name         string

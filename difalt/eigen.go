@@ -49,9 +49,9 @@ func largestEigenvalue(a []float64, n int, work []float64) float64 {
 }
 
 // newtonSums returns sum_k 1/(x - lambda_k) and sum_k 1/(x - lambda_k)^2 over the eigenvalues of a
-// tridiagonal matrix T, with the diagonal of a and the squares e2 of the entries next to it. It also
-// reports whether x is right of all of them. The product of the pivots q_i of x I - T is the characteristic polynomial. Its
-// derivatives give both sums.
+// tridiagonal matrix T, with the diagonal of a and the squares e2 of the entries next to it. It also reports
+// whether x is right of all of them. The product of the pivots q_i of x I - T is the characteristic
+// polynomial. Its derivatives give both sums.
 func newtonSums(a []float64, n int, e2 []float64, x float64) (g, h float64, right bool) {
 	q, dq, ddq := 1.0, 0.0, 0.0
 	for i := range n {

@@ -127,8 +127,8 @@ func ExampleSolver_Iterations() {
 	// canceled
 }
 
-// channels is a transport between goroutines: link k of a process ends in a channel, and so does the opposite link of
-// the peer.
+// channels is a transport between goroutines: link k of a process ends in a channel, and so does the opposite
+// link of the peer.
 type channels struct {
 	hosted []int
 	links  []wire.Link
@@ -158,7 +158,8 @@ func (c *channels) Exchange(ctx context.Context, _ uint64, out, in [][]byte, due
 
 func (c *channels) Close() error { return nil }
 
-// Two processes host some of the nodes each. Their transport is the caller's: here channels take the place of wires.
+// Two processes host some of the nodes each. Their transport is the caller's: here channels take the place of
+// wires.
 func Example_transport() {
 	nodes, ring := fiveSites(0.1), must(topology.Ring(5))
 	hosted := [][]int{{0, 1}, {2, 3, 4}}

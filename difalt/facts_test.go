@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFacts compares the numbers that the stop rule derives from the data with their definitions, by hand: 6 tasks of 20
-// samples, 5 features whose mean square is 3, rank 2.
+// TestFacts compares the numbers that the stop rule derives from the data with their definitions, by hand: 6
+// tasks of 20 samples, 5 features whose mean square is 3, rank 2.
 func TestFacts(t *testing.T) {
 	f := facts{features: 5, rank: 2, tasks: 6, samples: 120, xx: 3, yy: 7}
 	const nm = 20 * 3

@@ -39,8 +39,8 @@ func moved(p *difalt.Problem, offset float64, sizes []float64) *difalt.Problem {
 	return q
 }
 
-// TestStandardize: whatever the offsets and sizes of the features, a run in standard form takes about the iterations of
-// standard features, and Undo reproduces the responses in the units of the data.
+// TestStandardize: whatever the offsets and sizes of the features, a run in standard form takes about the
+// iterations of standard features, and Undo reproduces the responses in the units of the data.
 func TestStandardize(t *testing.T) {
 	p, o := draw(t, 4, 20, 60, 20, 2, 3, 0, 1), difalt.Options{Rank: 2, Method: difalt.Accelerated}
 	standard := func(p *difalt.Problem) (*difalt.Result, *features.Scaling) {
@@ -90,8 +90,8 @@ func TestStandardize(t *testing.T) {
 	}
 }
 
-// TestMisleading: the solver refuses features with offsets or different sizes, unless AnyFeatures is set, and accepts
-// features that differ by chance, or between nodes.
+// TestMisleading: the solver refuses features with offsets or different sizes, unless AnyFeatures is set, and
+// accepts features that differ by chance, or between nodes.
 func TestMisleading(t *testing.T) {
 	p := draw(t, 4, 20, 60, 20, 2, 3, 0, 1)
 	wide := floats.Span(make([]float64, 20), 1, 6)

@@ -6,8 +6,8 @@ import (
 	"github.com/difalt/difalt/difalt"
 )
 
-// TestMixedPrecision: runs on samples in 16 bits end where runs in float64 end, within two iterations, with the same
-// accuracy.
+// TestMixedPrecision: runs on samples in 16 bits end where runs in float64 end, within two iterations, with
+// the same accuracy.
 func TestMixedPrecision(t *testing.T) {
 	p := draw(t, 4, 128, 400, 24, 3, 3, .02, 1) // 9.8 MB
 	o := difalt.Options{Rank: 3, Method: difalt.Accelerated}
@@ -27,7 +27,8 @@ func TestMixedPrecision(t *testing.T) {
 	}
 }
 
-// TestMixedPrecisionReadsCopies: in the first iterations steps differ from those in float64, by less than 1e-3.
+// TestMixedPrecisionReadsCopies: in the first iterations steps differ from those in float64, by less than
+// 1e-3.
 func TestMixedPrecisionReadsCopies(t *testing.T) {
 	p := draw(t, 4, 128, 400, 24, 3, 3, .02, 1)
 	o := difalt.Options{Rank: 3, Iterations: 3, EveryIteration: true}

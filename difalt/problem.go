@@ -15,9 +15,10 @@ import (
 
 // A Problem has the data of a run: the tasks of every node that lives in this process. It is read only.
 type Problem struct {
-	// Nodes[i] has the tasks of node Hosted()[i] of the network; in one process, of node i. Without SampleSplit, tasks
-	// with many more than d+1 samples are compressed to d+1 rows at the start (kernel.Tasks.Compressed) where that saves
-	// time in a run of 100 iterations. Results then agree with those of the samples to rounding.
+	// Nodes[i] has the tasks of node Hosted()[i] of the network; in one process, of node i. Without
+	// SampleSplit, tasks with many more than d+1 samples are compressed to d+1 rows at the start
+	// (kernel.Tasks.Compressed) where that saves time in a run of 100 iterations. Results then agree with
+	// those of the samples to rounding.
 	Nodes []*kernel.Tasks
 	// Start is the d x r start of the power iteration (Alg. 2, line 8), the same at all nodes. Nil draws
 	// standard Gaussian entries from Options.Seed.

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// reference is the paper, slow and dense: every product is a gonum matrix product, every round of AGREE is one, and
-// (X U)^+ y is a singular value decomposition.
+// reference is the paper, slow and dense: every product is a gonum matrix product, every round of AGREE is
+// one, and (X U)^+ y is a singular value decomposition.
 type reference struct {
 	w    *mat.Dense
 	x    [][]*mat.Dense // by node and task
@@ -138,7 +138,8 @@ func factorQ(z *mat.Dense) (u, rr *mat.Dense) {
 	return u, rr
 }
 
-// initialize is Alg. 2 from the orthonormal start u. It returns U_g, and L times the largest diagonal entry of R of node 1.
+// initialize is Alg. 2 from the orthonormal start u. It returns U_g, and L times the largest diagonal entry
+// of R of node 1.
 func (r *reference) initialize(u *mat.Dense, iterations, rounds int) (sigma float64) {
 	l, samples, tasks := float64(len(r.x)), 0.0, 0.0
 	alpha := make([]*mat.Dense, len(r.x))

@@ -64,8 +64,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestSnapshot: a run that is restored continues with the same bits if the method has no memory, and arrives at the same
-// minimum otherwise.
+// TestSnapshot: a run that is restored continues with the same bits if the method has no memory, and arrives
+// at the same minimum otherwise.
 func TestSnapshot(t *testing.T) {
 	p := draw(t, 4, 20, 40, 15, 2, 2, .1, 1)
 	for _, method := range difalt.Methods() {

@@ -30,8 +30,8 @@ func pooled(p *difalt.Problem) *kernel.Tasks {
 	return pack(x, y)
 }
 
-// descent returns the objective after plain preconditioned steps from u: U <- QR(U - s grad P^-1/(n m)), independent of the
-// solver. It stops where the objective does.
+// descent returns the objective after plain preconditioned steps from u: U <- QR(U - s grad P^-1/(n m)),
+// independent of the solver. It stops where the objective does.
 func descent(k *kernel.Tasks, u *kernel.Basis, iterations int) float64 {
 	_, r := u.Dims()
 	g, u := kernel.NewGroup(k, r), u.Clone()
@@ -74,8 +74,8 @@ func beside(u *kernel.Basis, size float64, seed uint64) *kernel.Basis {
 	return v
 }
 
-// TestConvergedIsAMinimum runs random noisy settings, in many of which the last direction is undetermined. Plain descent
-// from beside the end of a converged run does not lead below it.
+// TestConvergedIsAMinimum runs random noisy settings, in many of which the last direction is undetermined.
+// Plain descent from beside the end of a converged run does not lead below it.
 func TestConvergedIsAMinimum(t *testing.T) {
 	settings := 24
 	if testing.Short() {
@@ -125,8 +125,8 @@ func TestConvergedIsAMinimum(t *testing.T) {
 	}
 }
 
-// atSaddle is a problem with a U0 at an exact saddle point: tasks with the same orthogonal features, b_t with two
-// uncorrelated entries, and a U with one right column and one that no task uses.
+// atSaddle is a problem with a U0 at an exact saddle point: tasks with the same orthogonal features, b_t with
+// two uncorrelated entries, and a U with one right column and one that no task uses.
 func atSaddle() *difalt.Problem {
 	const d, n, tasks, nodes = 8, 12, 24, 4
 	x := orthonormal(n, d, 81)
@@ -152,7 +152,8 @@ func atSaddle() *difalt.Problem {
 	return p
 }
 
-// TestLeavesSaddle starts where the gradient is zero. A converged run has found both columns; steps alone stay.
+// TestLeavesSaddle starts where the gradient is zero. A converged run has found both columns; steps alone
+// stay.
 func TestLeavesSaddle(t *testing.T) {
 	for _, method := range difalt.Methods() {
 		for _, noise := range []bool{false, true} {
@@ -226,7 +227,8 @@ func TestDivergedIsTheBest(t *testing.T) {
 	}
 }
 
-// TestUnknownError: with no more samples than unknowns the statistical error is infinite, and StopAtNoise does not stop.
+// TestUnknownError: with no more samples than unknowns the statistical error is infinite, and StopAtNoise
+// does not stop.
 func TestUnknownError(t *testing.T) {
 	p, net := draw(t, 2, 12, 8, 3, 2, 2, .1, 1), network(t, "complete", 2, 1)
 	s := newSolver(t, p, net, difalt.Options{Rank: 2, Method: difalt.Accelerated, StopAtNoise: true, Iterations: 30})

@@ -142,8 +142,8 @@ func (res *Result) Loadings() *kernel.Basis {
 	return w
 }
 
-// fitOwn returns the coefficients in U of the tasks of a node, b_t = D c_t, where U D are the loadings. c_t is
-// fitted to the rows of the task, with one ridge from the likelihood of all tasks of the node.
+// fitOwn returns the coefficients in U of the tasks of a node, b_t = D c_t, where U D are the loadings. c_t
+// is fitted to the rows of the task, with one ridge from the likelihood of all tasks of the node.
 func fitOwn(k *kernel.Tasks, loadings *kernel.Basis) []float64 {
 	_, r := loadings.Dims()
 	b := make([]float64, k.Len()*r)

@@ -197,8 +197,8 @@ func (s *run) eachTask(f func(k *kernel.Tasks, t int) []float64) (out [][][]floa
 	return out, tasks
 }
 
-// meanPasses is the number of estimates of the mean. Each one reduces the bias that the ridges of the previous
-// one have caused.
+// meanPasses is the number of estimates of the mean. Each one reduces the bias that the ridges of the
+// previous one have caused.
 const meanPasses = 2
 
 // findMean publishes the mean of the theta_t and subtracts its part from the responses.

@@ -206,7 +206,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestSilent: a task whose responses are all zero has no direction; it is counted, and gets zero coefficients.
+// TestSilent: a task whose responses are all zero has no direction; it is counted, and gets zero
+// coefficients.
 func TestSilent(t *testing.T) {
 	p := draw(t, 2, 8, 400, 15, 2, .1, 5)
 	k := p.Nodes[1]

@@ -2,10 +2,10 @@
 // breadth-first spanning tree of its graph. Operations take the fewest rounds, and their results have the
 // same bits at all nodes.
 //
-// Sums are sums of integers modulo a power of two, which numbers are rounded to. They are independent of
-// any order. Where nodes live in several processes, they are masked: every two partners derive the same random
-// words from a shared secret, and one of them adds the words, the other subtracts them. The masks cancel in the sum
-// over all nodes; any smaller sum is random (Bonawitz et al., Practical secure aggregation for
+// Sums are sums of integers modulo a power of two, which numbers are rounded to. They are independent of any
+// order. Where nodes live in several processes, they are masked: every two partners derive the same random
+// words from a shared secret, and one of them adds the words, the other subtracts them. The masks cancel in
+// the sum over all nodes; any smaller sum is random (Bonawitz et al., Practical secure aggregation for
 // privacy-preserving machine learning, 2017; Bell et al., Secure single-server aggregation with
 // (poly)logarithmic overhead, 2020).
 //

@@ -85,7 +85,8 @@ func referenceOf(tasks []*kernel.Tasks, xs [][]*mat.Dense, ridge float64) refere
 			back.MulVec(x.T(), &e)
 			outer.SymRankOne(outer, 1, &back)
 			p.SymRankOne(p, 1, &b)
-			// The energy of a direction is |b|^2 over the variance of its estimate, (G + ridge)^-1 G (G + ridge)^-1.
+			// The energy of a direction is |b|^2 over the variance of its estimate, (G + ridge)^-1 G (G +
+			// ridge)^-1.
 			var g mat.Dense
 			_ = g.Inverse(&gram)
 			inverse.Product(&g, plain, &g)
@@ -125,7 +126,8 @@ func flat(x *mat.Dense) mat.Vector {
 	return mat.NewVecDense(len(raw.Data), raw.Data)
 }
 
-// TestLook compares the numbers of suspicious points with their definitions, and the verdicts with how the data were made.
+// TestLook compares the numbers of suspicious points with their definitions, and the verdicts with how the
+// data were made.
 func TestLook(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -176,8 +178,8 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestTilt compares the angle between a direction that stands out of noise and its estimate with drawn matrices, and with the
-// eigenvalue that a known angle makes.
+// TestTilt compares the angle between a direction that stands out of noise and its estimate with drawn
+// matrices, and with the eigenvalue that a known angle makes.
 func TestTilt(t *testing.T) {
 	const d, count, trials = 60, 120, 30
 	rng := rand.New(rand.NewPCG(7, 8))

@@ -89,8 +89,8 @@ func (p *Problem) Pack(nodes int, storage kernel.Storage) []*kernel.Tasks {
 	return packed
 }
 
-// A Ceiling is the most that the machine can do with the workers of a pool: read as many bytes as the samples of some
-// tasks have, from memory of its own, and multiply and add.
+// A Ceiling is the most that the machine can do with the workers of a pool: read as many bytes as the samples
+// of some tasks have, from memory of its own, and multiply and add.
 type Ceiling struct {
 	pool  *kernel.Pool
 	bytes []float64
@@ -147,8 +147,8 @@ func (c *Ceiling) sweep(read func(worker int)) time.Duration {
 // whichever was faster when c was made.
 func (c *Ceiling) Read() { c.pool.Run(c.read) }
 
-// Arithmetic returns a function that does the given number of floating-point operations at the peak of multiply-adds,
-// divided among the workers, with at most a few hundred more.
+// Arithmetic returns a function that does the given number of floating-point operations at the peak of
+// multiply-adds, divided among the workers, with at most a few hundred more.
 func (c *Ceiling) Arithmetic(flops float64) func() {
 	rounds := int(math.Ceil(flops / float64(len(c.out)) / tile.FMAPeak(1)))
 	run := func(w int) { c.out[w].value = tile.FMAPeak(rounds) }

@@ -1,6 +1,6 @@
-// Package measure times an iteration of the kernel over all tasks beside the limits of the machine: a streaming read of
-// the same bytes, and the peak of fused multiply-adds. They take turns in one run, so that a noisy machine disturbs all
-// of them alike.
+// Package measure times an iteration of the kernel over all tasks beside the limits of the machine: a
+// streaming read of the same bytes, and the peak of fused multiply-adds. They take turns in one run, so that
+// a noisy machine disturbs all of them alike.
 package measure
 
 import (
@@ -21,8 +21,8 @@ type Row struct {
 	Storage string `json:"storage"` // "f64", "f32" or "f16"
 	Kernel  string `json:"kernel"`
 	Workers int    `json:"workers"`
-	// IterationMS is the time of an iteration, and ReadMS that of a streaming read of the bytes of X: milliseconds,
-	// medians of one run. For f16, X is the original in float64.
+	// IterationMS is the time of an iteration, and ReadMS that of a streaming read of the bytes of X:
+	// milliseconds, medians of one run. For f16, X is the original in float64.
 	IterationMS float64 `json:"iteration_ms"`
 	ReadMS      float64 `json:"read_ms"`
 	// ReadShare is ReadMS / IterationMS, FMAShare the share of the peak of fused

@@ -1,15 +1,15 @@
-// Command mutants tests the tests: it puts one small error at a time into a package and runs its tests, which should fail:
-// those of the package, and of the package in the folder above, which tests its parts together.
+// Command mutants tests the tests: it puts one small error at a time into a package and runs its tests, which
+// should fail: those of the package, and of the package in the folder above, which tests its parts together.
 //
 //	go run ./scripts/mutants [-n 100] [-seed 1] [-short] [-timeout 5m] PACKAGE...
 //
-// Errors are drawn uniformly from all places in hand-written files of the default build, with a seed: a comparison that
-// is flipped or moved by one case, an operation whose operands are exchanged or whose operator is another, a statement
-// that is dropped, a check of an error that never holds. An error that does not compile is drawn again. No file is
-// changed: go test reads the mutant through an overlay.
+// Errors are drawn uniformly from all places in hand-written files of the default build, with a seed: a
+// comparison that is flipped or moved by one case, an operation whose operands are exchanged or whose
+// operator is another, a statement that is dropped, a check of an error that never holds. An error that does
+// not compile is drawn again. No file is changed: go test reads the mutant through an overlay.
 //
-// Each survivor is printed with its place and its error; the last line counts. Exit code 1 means that something other
-// than the tests failed.
+// Each survivor is printed with its place and its error; the last line counts. Exit code 1 means that
+// something other than the tests failed.
 package main
 
 import (

@@ -99,7 +99,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// A column over many orders of magnitude, whose quantiles nearly coincide, has a curve or none, and a finite fit.
+// A column over many orders of magnitude, whose quantiles nearly coincide, has a curve or none, and a finite
+// fit.
 func TestSkewedColumn(t *testing.T) {
 	for _, orders := range []float64{1, 5, 30} {
 		r := rand.New(rand.NewPCG(1, 1))

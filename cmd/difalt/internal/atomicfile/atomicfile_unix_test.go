@@ -46,8 +46,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestLeftBehind: a temporary file stays while its lock is held, and the next writer of that file removes it when
-// the lock has gone with its process, here by closing the file. Files of other names stay.
+// TestLeftBehind: a temporary file stays while its lock is held, and the next writer of that file removes it
+// when the lock has gone with its process, here by closing the file. Files of other names stay.
 func TestLeftBehind(t *testing.T) {
 	if !canLock {
 		t.Skip("skipped: no locks here")

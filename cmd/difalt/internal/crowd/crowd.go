@@ -20,8 +20,8 @@ type Listener struct {
 	strangers []*Conn    // unauthenticated, oldest first
 }
 
-// Limit returns a listener with at most the given number of unauthenticated connections. It calls full with the
-// origin of every connection that it closes because there are more.
+// Limit returns a listener with at most the given number of unauthenticated connections. It calls full with
+// the origin of every connection that it closes because there are more.
 func Limit(l net.Listener, most int, full func(from string)) *Listener {
 	return &Listener{Listener: l, most: most, full: full}
 }
@@ -88,8 +88,8 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// origin returns the address that a connection comes from, or the network of an IPv6 address, since one machine
-// can have many of them.
+// origin returns the address that a connection comes from, or the network of an IPv6 address, since one
+// machine can have many of them.
 func origin(a net.Addr) string {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {

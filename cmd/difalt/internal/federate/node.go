@@ -76,8 +76,8 @@ func (e *Interrupted) PublicText() string { return interrupted }
 
 const (
 	interrupted = "it was interrupted"
-	// excuseTime limits how long a node that fails before it connects waits for its neighbours to connect, and
-	// interruptedTime how long after an interruption.
+	// excuseTime limits how long a node that fails before it connects waits for its neighbours to connect,
+	// and interruptedTime how long after an interruption.
 	excuseTime      = 15 * time.Second
 	interruptedTime = 2 * time.Second
 	// Longer texts of other nodes are cut.

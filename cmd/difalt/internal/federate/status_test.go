@@ -18,8 +18,8 @@ func (counted) Stats() engine.Stats {
 	}}
 }
 
-// The metrics are in the text format of Prometheus, version 0.0.4: a line for each sample, and before those of
-// a metric its help and its type.
+// The metrics are in the text format of Prometheus, version 0.0.4: a line for each sample, and before those
+// of a metric its help and its type.
 func TestMetrics(t *testing.T) {
 	var s status
 	s.begin(&Node{Cluster: &cluster.Cluster{Nodes: []cluster.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}}}}, "reading")

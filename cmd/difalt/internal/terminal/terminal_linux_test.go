@@ -17,7 +17,8 @@ type front struct {
 
 func (f *front) Behind() io.Writer { return f.terminal }
 
-// TestSayfFits: sentences are cut between words, at the width of the terminal, or at 80 columns of a wider one.
+// TestSayfFits: sentences are cut between words, at the width of the terminal, or at 80 columns of a wider
+// one.
 func TestSayfFits(t *testing.T) {
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
