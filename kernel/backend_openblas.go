@@ -24,11 +24,15 @@ func (openBLAS) step(g *Group, c *chunk, u *Basis, ridge float64, ws *Workspace,
 		tiles{}.step(g, c, u, ridge, ws, false)
 		return
 	}
+	maxRows := max(g.fit.maxRows, g.grad.maxRows)
+	if n := openblas.WorkLen(max(maxRows, 1), g.fit.stride, g.r); n > len(ws.openBLAS) { // rows of a View may be farther apart
+		ws.openBLAS = alignedFloat64(n)
+	}
 	s := openblas.Tasks{
 		X64: g.fit.x64, X32: g.fit.x32, Ldx: g.fit.stride, Y: g.fit.y,
 		Fit:      openblas.Rows{First: g.fit.first, Count: g.fit.rows},
 		Gradient: openblas.Rows{First: g.grad.first, Count: g.grad.rows},
-		MaxRows:  max(g.fit.maxRows, g.grad.maxRows),
+		MaxRows:  maxRows,
 		U:        u.Matrix(), B: g.B, Grad: c.grad.Matrix(),
 		Ridge: ridge,
 		Work:  ws.openBLAS,

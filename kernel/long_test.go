@@ -14,6 +14,9 @@ import (
 // Tasks whose rows workers share have the results of the definition, for each storage, and the same bits for
 // any number of workers: beside other tasks, with a ridge, with split samples and in mixed precision.
 func TestLongTasks(t *testing.T) {
+	if !byTiles() {
+		t.Skip("only the tiles share the rows of a task")
+	}
 	const d, r = 600, 3
 	for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
 		samples := []int{4, 1900, 0, 9, 2001}
@@ -106,6 +109,9 @@ func sameForWorkers(t *testing.T, tasks *kernel.Tasks, u *kernel.Basis, ridge fl
 
 // Long tasks that are deficient, hold NaN or numbers whose squares overflow have the status of others.
 func TestStatusOfLongTasks(t *testing.T) {
+	if !byTiles() {
+		t.Skip("only the tiles share the rows of a task")
+	}
 	const d, r, n = 600, 2, 1000
 	rng := rand.New(rand.NewPCG(73, 74))
 	u := kernel.NewBasis(d, r)
