@@ -347,3 +347,16 @@ func TestEdges(t *testing.T) {
 		})
 	}
 }
+
+// The noise of a model is about that of the data: of standard deviation .3 here.
+func TestNoise(t *testing.T) {
+	list := drawn(t, 8, 3, 15, 40)
+	m, _ := together(t, list, Config{})
+	p, err := m.PredictError(list[0].Tasks()[0], list[0].X(make([]float64, 3), 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sd := math.Sqrt(p.SampleError*p.SampleError - p.StandardError*p.StandardError); sd < .27 || sd > .35 {
+		t.Errorf("the noise has the standard deviation %v, want about .3", sd)
+	}
+}
