@@ -3,7 +3,6 @@ package difalt_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
@@ -100,24 +99,6 @@ func (r *reference) agree(z []*mat.Dense, rounds int) []*mat.Dense {
 		z = next
 	}
 	return z
-}
-
-func scaled(f float64, a mat.Matrix) *mat.Dense {
-	var m mat.Dense
-	m.Scale(f, a)
-	return &m
-}
-
-func minus(u, v mat.Matrix) *mat.Dense {
-	var m mat.Dense
-	m.Sub(u, v)
-	return &m
-}
-
-func inner(a, b mat.Matrix) float64 {
-	var m mat.Dense
-	m.Mul(a.T(), b)
-	return mat.Trace(&m)
 }
 
 // factorQ returns Q of the thin QR factorisation with positive diagonal, and R.
@@ -324,36 +305,6 @@ func (r *reference) extrapolate(l, g *mat.Dense) (next *mat.Dense) {
 	return next
 }
 
-// ragged returns tasks of different sizes, some with fewer samples than the rank.
-func ragged(t *testing.T, nodes, d, tasks, r int, seed uint64) *difalt.Problem {
-	rng := rand.New(rand.NewPCG(seed, 5))
-	u, sizes := orthonormal(d, r, seed), []int{25, 2, 18, 30, 11}
-	p := &difalt.Problem{Truth: u}
-	for g := range nodes {
-		var x []mat.Matrix
-		var y [][]float64
-		for k := g * tasks / nodes; k < (g+1)*tasks/nodes; k++ {
-			n := sizes[k%len(sizes)]
-			a, b, v := mat.NewDense(n, d, nil), mat.NewVecDense(r, nil), mat.NewVecDense(n, nil)
-			for i := range n * d {
-				a.Set(i/d, i%d, rng.NormFloat64())
-			}
-			for j := range r {
-				b.SetVec(j, rng.NormFloat64())
-			}
-			var theta mat.VecDense
-			theta.MulVec(u, b)
-			v.MulVec(a, &theta)
-			for i := range n {
-				v.SetVec(i, v.AtVec(i)+.1*rng.NormFloat64())
-			}
-			x, y = append(x, a), append(y, v.RawVector().Data)
-		}
-		p.Nodes = append(p.Nodes, pack(x, y))
-	}
-	return p
-}
-
 // TestReference compares the initialisation and every iteration of all methods with the dense reference.
 func TestReference(t *testing.T) {
 	const nodes, d, tasks, rank = 6, 23, 31, 3
@@ -422,31 +373,6 @@ func same(t *testing.T, name string, got []*kernel.Basis, want []*mat.Dense, tol
 	for g, u := range got {
 		if e := mat.Norm(minus(u, want[g]), 2); !(e < tolerance) {
 			t.Fatalf("%s, node %d: U differs from the reference by %g", name, g, e)
-		}
-	}
-}
-
-// TestSubspaceDistance compares with singular values of the dense formula, over many magnitudes.
-func TestSubspaceDistance(t *testing.T) {
-	for _, eps := range []float64{1, 1e-3, 1e-8, 1e-13} {
-		for _, dims := range [][3]int{{50, 4, 4}, {9, 1, 1}, {128, 10, 3}, {33, 2, 7}} {
-			a, b := orthonormal(dims[0], dims[1], 1), orthonormal(dims[0], dims[2], 2)
-			for j := range dims[2] { // b close to the span of a
-				for i := range b.Col(j) {
-					b.Col(j)[i] = eps*b.Col(j)[i] + a.Col(j % dims[1])[i]*float64(1+j)
-				}
-			}
-			b.Orthonormalize(nil, nil)
-			var uu, m mat.Dense
-			uu.Mul(a, a.T())
-			m.Mul(&uu, b)
-			var svd mat.SVD
-			if !svd.Factorize(minus(b, &m), mat.SVDNone) {
-				t.Fatal("no svd")
-			}
-			if got, want := difalt.SubspaceDistance(a, b), svd.Values(nil)[0]; math.Abs(got-want) > 1e-6*want+1e-15 {
-				t.Errorf("eps %g, dims %v: got %v, want %v", eps, dims, got, want)
-			}
 		}
 	}
 }
