@@ -92,7 +92,7 @@ func (ws *Workspace) solve(b []float64, a *blas64.GeneralCols, y []float64, ridg
 	var lo, hi float64
 	lo, hi, ws.Squares = tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
 	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, r)
-	if !ws.fullRank(f, ldf, r, hi, tol) || !inRange(b, rhs, lo) {
+	if lo <= tile.SetApart(m.Rows, r)*hi || !ws.fullRank(f, ldf, r, hi, tol) || !inRange(b, rhs, lo) {
 		if rank, ok := ws.solveKept(b, m.Rows, r, hi, tol); ok {
 			return deficient(n, r), rank, false
 		}
@@ -188,7 +188,7 @@ func (ws *Workspace) solveWide(b []float64, a blas64.GeneralCols, y []float64, t
 	clear(b)
 	lo, hi := tile.Orthogonalize(h, transposed, r, r, n, b, ws.work, ws.Next)
 	w, ldw, f, ldf := tile.Eliminated(ws.work, r, n)
-	if !ws.fullRank(f, ldf, n, hi, tol) {
+	if lo <= tile.SetApart(r, n)*hi || !ws.fullRank(f, ldf, n, hi, tol) {
 		return false
 	}
 	copy(h, y)
@@ -205,22 +205,31 @@ func (ws *Workspace) solveWide(b []float64, a blas64.GeneralCols, y []float64, t
 }
 
 // solveKept solves a problem of m rows and r columns after LeastSquares has set some columns apart as
-// dependent, if the rank is then beyond doubt, and returns the rank. A = W F, where the rows of F that belong
-// to other columns are independent: b is the solution of minimum norm of these rows of R, the square roots of
-// the diagonal times F.
+// dependent, if the rank is then beyond doubt, and returns the rank. A = W F + E, where the columns of E are
+// the remainders that were set apart, and the rows of F that belong to other columns are independent: b is
+// the solution of minimum norm of these rows of R, the square roots of the diagonal times F.
+//
+// The rank is beyond doubt if |E| counts as null, and each singular value of these rows is above the
+// tolerance by doubt times E and rounding. Columns that are nearly dependent magnify the rounding of later
+// dependent ones, and some of these remainders may then be too large to be set apart. Their rows of R have a
+// singular value of at most |E| plus the rounding of A.
 func (ws *Workspace) solveKept(b []float64, m, r int, squares, tol float64) (rank int, ok bool) {
+	const doubt = 4
 	_, _, f, ldf := tile.Eliminated(ws.work, m, r)
 	apart := tile.SetApart(m, r) * squares
-	least := math.Inf(1)
+	least, dropped := math.Inf(1), 0.0
 	for k := range r {
 		if s := f[k*(ldf+1)]; s > apart {
 			rank++
 			least = min(least, s)
+		} else {
+			dropped += s
 		}
 	}
-	if rank == 0 || rank == r || !(squares < largest && least > smallest) {
+	if rank == 0 || rank == r || !(squares < largest && least > smallest && dropped <= tol*tol*squares) {
 		return 0, false
 	}
+	tol += doubt * (math.Sqrt(dropped/squares) + Tolerance(m, r))
 	t := blas64.GeneralCols{Rows: rank, Cols: r, Stride: rank, Data: ws.r[r:][:rank*r]}
 	c, i := ws.e[:rank], 0
 	clear(t.Data)

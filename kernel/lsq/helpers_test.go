@@ -127,6 +127,12 @@ func (p problem) reference(k int, ridge float64) (b []float64, cond float64) {
 
 func (p problem) solve(t *testing.T, ridge float64) ([]float64, lsq.Status) {
 	t.Helper()
+	b, result := p.result(t, ridge)
+	return b, result.Status
+}
+
+func (p problem) result(t *testing.T, ridge float64) ([]float64, lsq.Result) {
+	t.Helper()
 	b := make([]float64, p.r)
 	for i := range b {
 		b[i] = math.NaN()
@@ -144,7 +150,7 @@ func (p problem) solve(t *testing.T, ridge float64) ([]float64, lsq.Status) {
 			t.Fatalf("y[%d] was written", i)
 		}
 	}
-	return b, result.Status
+	return b, result
 }
 
 // residual checks the size of A b - y.
