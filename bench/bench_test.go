@@ -59,11 +59,18 @@ func report(b *testing.B, flops float64, c *measure.Ceiling) float64 {
 
 // times returns the median time of a call of f in five turns, in milliseconds.
 func times(b *testing.B, f func()) float64 {
-	ms, err := measure.InTurns(context.Background(), 0, f)
-	if err != nil {
-		b.Fatal(err)
+	return must[[]float64](b)(measure.InTurns(context.Background(), 0, f))[0]
+}
+
+// must returns a function that ends the benchmark on an error.
+func must[T any](b *testing.B) func(v T, err error) T {
+	return func(v T, err error) T {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return v
 	}
-	return ms[0]
 }
 
 // BenchmarkIteration is the least squares and the gradient of all tasks.
@@ -121,21 +128,14 @@ func BenchmarkSolver(b *testing.B) {
 		{"many", "er:0.5", 20, 10, difalt.DifAltGDmin},
 		{"many", "er:0.5", 20, 10, difalt.Accelerated},
 	} {
-		shape, err := measure.ParseShapes(net.shape)
-		if err != nil {
-			b.Fatal(err)
-		}
-		p := measure.NewProblem(shape[0], seed)
+		p := measure.NewProblem(must[[]measure.Shape](b)(measure.ParseShapes(net.shape))[0], seed)
 		name := fmt.Sprintf("shape=%s/nodes=%d/rounds=%d/kernel=%s", net.shape, net.nodes, net.rounds, kernel.Describe().Kernel)
 		if net.method != difalt.DifAltGDmin {
 			name = fmt.Sprintf("method=%v/%s", net.method, name)
 		}
 		b.Run(name, func(b *testing.B) {
 			nodes := p.Pack(net.nodes, kernel.Float64)
-			graph, err := topology.Parse(net.graph, net.nodes, seed)
-			if err != nil {
-				b.Fatal(err)
-			}
+			graph := must[*topology.Graph](b)(topology.Parse(net.graph, net.nodes, seed))
 			for _, w := range workers() {
 				b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) {
 					solver(b, p, nodes, graph, difalt.Options{Method: net.method, Rounds: net.rounds, Workers: w})
@@ -147,15 +147,7 @@ func BenchmarkSolver(b *testing.B) {
 
 // network returns the network of a graph whose nodes live in this process.
 func network(b *testing.B, graph *topology.Graph, rule topology.Rule) *consensus.Network {
-	weights, err := topology.NewWeights(graph, rule)
-	if err != nil {
-		b.Fatal(err)
-	}
-	net, err := consensus.New(weights, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return net
+	return must[*consensus.Network](b)(consensus.New(must[*topology.Weights](b)(topology.NewWeights(graph, rule)), nil))
 }
 
 func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topology.Graph, o difalt.Options) {
@@ -167,10 +159,7 @@ func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topo
 	// is; Accelerated arrives and goes on there, since without changes it would do less than
 	// in a run. Nobody asks whether that is convergence.
 	o.Rank, o.Step, o.Iterations, o.EveryIteration = p.Rank, 1e-12, 1_000_000_000, true
-	s, err := difalt.NewSolver(&difalt.Problem{Nodes: nodes, U0: start}, network(b, graph, topology.Metropolis), o)
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must[*difalt.Solver](b)(difalt.NewSolver(&difalt.Problem{Nodes: nodes, U0: start}, network(b, graph, topology.Metropolis), o))
 	defer s.Close()
 	ctx := context.Background()
 	whole := func() {
@@ -185,32 +174,29 @@ func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topo
 	it := measure.NewIteration(p, nodes, o.Workers)
 	defer it.Close()
 	it.Schedule()
-	ms, err := measure.InTurns(ctx, 0, whole, it.Step)
-	if err != nil {
-		b.Fatal(err)
-	}
+	ms := must[[]float64](b)(measure.InTurns(ctx, 0, whole, it.Step))
 	b.ReportMetric(100*ms[1]/ms[0], "%step")
 	b.ReportAllocs()
 }
 
-// BenchmarkRun is a whole small run, the initialisation included.
+// BenchmarkRun is a whole small run, the initialisation included; tall tasks are compressed.
 func BenchmarkRun(b *testing.B) {
-	p := measure.NewProblem(measure.Shape{Name: "small", Tasks: 120, Samples: 30, Features: 120, Rank: 4}, seed)
-	graph, err := topology.Ring(10)
-	if err != nil {
-		b.Fatal(err)
-	}
-	net := network(b, graph, topology.Metropolis)
-	problem := &difalt.Problem{Nodes: p.Pack(10, kernel.Float64)}
-	b.Run(fmt.Sprintf("shape=small/nodes=10/iterations=100/kernel=%s/workers=1", kernel.Describe().Kernel), func(b *testing.B) {
-		for b.Loop() {
-			_, err := difalt.Run(context.Background(), problem, net,
-				difalt.Options{Rank: p.Rank, Iterations: 100, EveryIteration: true, Workers: 1})
-			if err != nil {
-				b.Fatal(err)
+	for _, c := range []struct {
+		measure.Shape
+		nodes int
+	}{
+		{measure.Shape{Name: "small", Tasks: 120, Samples: 30, Features: 120, Rank: 4}, 10},
+		{measure.Shape{Name: "tall", Tasks: 60, Samples: 1000, Features: 20, Rank: 4}, 6},
+	} {
+		p, o := measure.NewProblem(c.Shape, seed), difalt.Options{Rank: c.Rank, Iterations: 100, EveryIteration: true, Workers: 1}
+		net := network(b, must[*topology.Graph](b)(topology.Ring(c.nodes)), topology.Metropolis)
+		problem := &difalt.Problem{Nodes: p.Pack(c.nodes, kernel.Float64)}
+		b.Run(fmt.Sprintf("shape=%s/nodes=%d/iterations=100/kernel=%s/workers=1", c.Name, c.nodes, kernel.Describe().Kernel), func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(must[*difalt.Result](b)(difalt.Run(b.Context(), problem, net, o)).Last.Objective, "objective")
 			}
-		}
-	})
+		})
+	}
 }
 
 // BenchmarkFigure1 is a whole run of Dif-AltGDmin in the setting of the paper's
@@ -223,30 +209,17 @@ func BenchmarkFigure1(b *testing.B) {
 	const nodes = 20
 	ctx := context.Background()
 	data := synth.Data{Features: 600, Tasks: 600, Samples: 30, Rank: 4}
-	p, err := data.Generate(ctx, nodes, nil, seed, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
-	graph, err := topology.ErdosRenyi(nodes, 0.5, seed)
-	if err != nil {
-		b.Fatal(err)
-	}
-	net := network(b, graph, topology.EqualNeighbor)
+	p := must[*difalt.Problem](b)(data.Generate(ctx, nodes, nil, seed, 0))
+	net := network(b, must[*topology.Graph](b)(topology.ErdosRenyi(nodes, 0.5, seed)), topology.EqualNeighbor)
 	o := difalt.Options{Rank: 4, Rounds: 10, Iterations: 500, EveryIteration: true}
-	initial, err := difalt.Initialize(ctx, p, net, o)
-	if err != nil {
-		b.Fatal(err)
-	}
+	initial := must[*difalt.Initial](b)(difalt.Initialize(ctx, p, net, o))
 	p.U0, o.Step = initial.U, initial.Step
 	for _, w := range workers() {
 		for _, mixed := range []bool{false, true} {
 			o.Workers, o.MixedPrecision = w, mixed
 			b.Run(fmt.Sprintf("mixed=%v/kernel=%s/workers=%d", mixed, kernel.Describe().Kernel, w), func(b *testing.B) {
 				for b.Loop() {
-					res, err := difalt.Run(ctx, p, net, o)
-					if err != nil {
-						b.Fatal(err)
-					}
+					res := must[*difalt.Result](b)(difalt.Run(ctx, p, net, o))
 					b.ReportMetric(-math.Log10(res.Last.SDMax), "digits")
 				}
 			})

@@ -20,10 +20,7 @@ func BenchmarkPrecision(b *testing.B) {
 	for _, shape := range shapes() {
 		for _, noise := range []float64{0, 0.05} {
 			data := synth.Data{Features: shape.Features, Tasks: shape.Tasks, Samples: shape.Samples, Rank: shape.Rank, Noise: noise, Kappa: 3}
-			p, err := data.Generate(b.Context(), 1, nil, seed, 0)
-			if err != nil {
-				b.Fatal(err)
-			}
+			p := must[*difalt.Problem](b)(data.Generate(b.Context(), 1, nil, seed, 0))
 			for _, w := range workers() {
 				name := fmt.Sprintf("shape=%s/noise=%g/kernel=%s/workers=%d", shape.Name, noise, kernel.Describe().Kernel, w)
 				b.Run(name, func(b *testing.B) { precision(b, p, difalt.Options{Rank: shape.Rank, Workers: w}) })
@@ -34,17 +31,10 @@ func BenchmarkPrecision(b *testing.B) {
 
 func precision(b *testing.B, p *difalt.Problem, o difalt.Options) {
 	ctx := context.Background()
-	graph, err := topology.Complete(1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	net := network(b, graph, topology.Metropolis)
+	net := network(b, must[*topology.Graph](b)(topology.Complete(1)), topology.Metropolis)
 	o.Method, o.Iterations, o.Tolerance = difalt.Accelerated, 200, 1e-12
 	o.Codec = consensus.Float64
-	initial, err := difalt.Initialize(ctx, p, net, o)
-	if err != nil {
-		b.Fatal(err)
-	}
+	initial := must[*difalt.Initial](b)(difalt.Initialize(ctx, p, net, o))
 	from := *p
 	from.U0, o.Step = initial.U, initial.Step
 	var iterations [2]int
@@ -58,9 +48,7 @@ func precision(b *testing.B, p *difalt.Problem, o difalt.Options) {
 	}
 	var ms []float64
 	for b.Loop() {
-		if ms, err = measure.InTurns(ctx, 0, func() { run(0) }, func() { run(1) }); err != nil {
-			b.Fatal(err)
-		}
+		ms = must[[]float64](b)(measure.InTurns(ctx, 0, func() { run(0) }, func() { run(1) }))
 	}
 	b.ReportMetric(ms[1], "ms")
 	b.ReportMetric(ms[0]/ms[1], "x-f64")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/internal/measure"
@@ -27,15 +28,6 @@ func normal(d int, samples []int, storage kernel.Storage) *kernel.Tasks {
 	return b.Tasks()
 }
 
-// equal returns the numbers of samples of equal tasks.
-func equal(tasks, n int) []int {
-	samples := make([]int, tasks)
-	for t := range samples {
-		samples[t] = n
-	}
-	return samples
-}
-
 // ragged returns numbers of samples from 1 to 2n-1.
 func ragged(tasks, n int) []int {
 	rng, samples := rand.New(rand.NewPCG(seed, 1)), make([]int, tasks)
@@ -48,21 +40,24 @@ func ragged(tasks, n int) []int {
 // BenchmarkStep is a step of shapes that BenchmarkIteration does not have: ns/task.
 func BenchmarkStep(b *testing.B) {
 	for _, s := range []struct {
-		name    string
-		samples []int
-		d, r    int
-		ridge   float64
+		name           string
+		tasks, n, d, r int
+		ridge          float64
 	}{
-		{"tiny", equal(64, 4), 8, 1, 0}, {"tiny", equal(64, 10), 20, 2, 0}, {"tiny", equal(64, 10), 30, 4, 0},
-		{"small", equal(64, 20), 50, 4, 0}, {"small", equal(64, 30), 64, 4, 0}, {"small", equal(64, 12), 100, 8, 0},
-		{"rank 1", equal(64, 30), 600, 1, 0}, {"rank 8", equal(32, 30), 600, 8, 0}, {"rank 12", equal(32, 30), 600, 12, 0},
-		{"rank 16", equal(16, 64), 500, 16, 0}, {"ragged", ragged(64, 25), 128, 5, 0}, {"ridge", equal(64, 25), 128, 5, 1},
-		{"fewer samples than columns", equal(64, 6), 100, 10, 0}, {"fewer tasks than workers", equal(1, 500), 400, 5, 0},
-		{"tall", equal(8, 1000), 20, 4, 0}, {"wide", equal(2, 64), 20000, 16, 0},
+		{"tiny", 64, 4, 8, 1, 0}, {"tiny", 64, 10, 20, 2, 0}, {"tiny", 64, 10, 30, 4, 0},
+		{"small", 64, 20, 50, 4, 0}, {"small", 64, 30, 64, 4, 0}, {"small", 64, 12, 100, 8, 0},
+		{"rank 1", 64, 30, 600, 1, 0}, {"rank 8", 32, 30, 600, 8, 0}, {"rank 12", 32, 30, 600, 12, 0},
+		{"rank 16", 16, 64, 500, 16, 0}, {"ragged", 64, 25, 128, 5, 0}, {"ridge", 64, 25, 128, 5, 1},
+		{"fewer samples than columns", 64, 6, 100, 10, 0}, {"fewer tasks than workers", 1, 500, 400, 5, 0},
+		{"tall", 8, 1000, 20, 4, 0}, {"wide", 2, 64, 20000, 16, 0},
 	} {
+		samples := slices.Repeat([]int{s.n}, s.tasks)
+		if s.name == "ragged" {
+			samples = ragged(s.tasks, s.n)
+		}
 		for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
-			b.Run(fmt.Sprintf("%s/n=%d/d=%d/r=%d/%v", s.name, s.samples[0], s.d, s.r, storage), func(b *testing.B) {
-				step(b, normal(s.d, s.samples, storage), s.r, s.ridge, runtime.GOMAXPROCS(0))
+			b.Run(fmt.Sprintf("%s/n=%d/d=%d/r=%d/%v", s.name, s.n, s.d, s.r, storage), func(b *testing.B) {
+				step(b, normal(s.d, samples, storage), s.r, s.ridge, runtime.GOMAXPROCS(0))
 			})
 		}
 	}
@@ -93,7 +88,7 @@ func BenchmarkHuge(b *testing.B) {
 // BenchmarkDeficient is a step in which each task has two equal columns of X_t U.
 func BenchmarkDeficient(b *testing.B) {
 	const d, r = 128, 5
-	tasks, u := normal(d, equal(64, 25), kernel.Float64), synth.Orthonormal(d, r, synth.Stream(seed, 2))
+	tasks, u := normal(d, slices.Repeat([]int{25}, 64), kernel.Float64), synth.Orthonormal(d, r, synth.Stream(seed, 2))
 	copy(u.Col(1), u.Col(0))
 	g, ws := kernel.NewGroup(tasks, r), kernel.NewWorkspace(25, d, r)
 	for b.Loop() {
@@ -108,7 +103,7 @@ func BenchmarkDeficient(b *testing.B) {
 // BenchmarkOperations are the other operations on all samples of 600 tasks of 30 x 600, of rank 4.
 func BenchmarkOperations(b *testing.B) {
 	const d, r, n, tasks = 600, 4, 30, 600
-	k, u := normal(d, equal(tasks, n), kernel.Float64), synth.Orthonormal(d, r, synth.Stream(seed, 2))
+	k, u := normal(d, slices.Repeat([]int{n}, tasks), kernel.Float64), synth.Orthonormal(d, r, synth.Stream(seed, 2))
 	v, ws := kernel.NewBasis(d, r), kernel.NewWorkspace(n, d, r)
 	g, row := kernel.NewGroup(k, r), make([]float64, d)
 	x, y, first := make([]float64, tasks*n*d), make([]float64, tasks*n), []int{0}
@@ -182,7 +177,7 @@ func BenchmarkCollected(b *testing.B) {
 			}
 		}
 	}()
-	step(b, normal(100, equal(100, 50), kernel.Float64), 10, 0, 1)
+	step(b, normal(100, slices.Repeat([]int{50}, 100), kernel.Float64), 10, 0, 1)
 	close(stop)
 	<-done
 }

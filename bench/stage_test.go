@@ -3,12 +3,12 @@ package bench
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/measure"
+	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
@@ -135,31 +135,11 @@ func BenchmarkMix(b *testing.B) {
 	}{{20, 600, 4, 0.5}, {100, 100, 10, 0.1}} {
 		name := fmt.Sprintf("nodes=%d/features=%d/rank=%d/rounds=10/kernel=%s", net.nodes, net.d, net.r, kernel.Describe().Kernel)
 		b.Run(name, func(b *testing.B) {
-			graph, err := topology.ErdosRenyi(net.nodes, net.edge, seed)
-			if err != nil {
-				b.Fatal(err)
-			}
-			weights, err := topology.NewWeights(graph, topology.Metropolis)
-			if err != nil {
-				b.Fatal(err)
-			}
-			network, err := consensus.New(weights, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			exchange, err := network.Agree(10, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			rng := rand.New(rand.NewPCG(seed, 0))
+			graph := must[*topology.Graph](b)(topology.ErdosRenyi(net.nodes, net.edge, seed))
+			exchange := must[consensus.Exchange](b)(network(b, graph, topology.Metropolis).Agree(10, nil))
 			z := make([]consensus.Message, net.nodes)
 			for i := range z {
-				z[i].Basis = kernel.NewBasis(net.d, net.r)
-				for j := range net.r {
-					for k := range net.d {
-						z[i].Basis.Col(j)[k] = rng.NormFloat64()
-					}
-				}
+				z[i].Basis = synth.Gaussian(net.d, net.r, synth.Stream(seed, uint64(i)))
 			}
 			ctx := context.Background()
 			for b.Loop() {

@@ -2,6 +2,7 @@ package consensus_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -38,6 +39,15 @@ func wantError(t *testing.T, err error, parts ...string) {
 	}
 }
 
+// blames reports whether err is a PeerError of a kind about a node.
+func blames(err error, node int, kind wire.Kind) bool {
+	var peer *wire.PeerError
+	return errors.As(err, &peer) && peer.Peer == node && peer.Kind == kind
+}
+
+// sumOfOnes is the sum of one number of a process that has one node.
+func sumOfOnes(ctx context.Context, n *consensus.Network) error { return n.Sum(ctx, [][]float64{{1}}) }
+
 // weightsOf returns Metropolis weights on the graph that spec describes.
 func weightsOf(t testing.TB, spec string, nodes int) *topology.Weights {
 	t.Helper()
@@ -58,20 +68,14 @@ func someWeights(t testing.TB) (all []*topology.Weights) {
 
 // splits returns ways to distribute nodes over processes: one each, all in one, and mixed.
 func splits(nodes int) [][][]int {
-	var single [][]int
-	all, even, odd := []int{}, []int{}, []int{}
+	all, single, mixed := make([][]int, 1), make([][]int, nodes), make([][]int, 2)
 	for i := range nodes {
-		single, all = append(single, []int{i}), append(all, i)
-		if i%2 == 0 {
-			even = append(even, i)
-		} else {
-			odd = append(odd, i)
-		}
+		all[0], single[i], mixed[i%2] = append(all[0], i), []int{i}, append(mixed[i%2], i)
 	}
 	if nodes == 1 {
-		return [][][]int{{all}}
+		return [][][]int{all}
 	}
-	return [][][]int{{all}, single, {even, odd}}
+	return [][][]int{all, single, mixed}
 }
 
 // run calls f in one goroutine for every group of nodes, connected by transports that wrap may replace, and
@@ -93,10 +97,9 @@ func run(t testing.TB, w *topology.Weights, groups [][]int, o testnet.Options, w
 		wg.Go(func() {
 			defer tr.Close()
 			n, err := consensus.New(w, wrapped)
-			if err == nil {
-				err = f(t.Context(), n)
+			if errs[k] = err; err == nil {
+				errs[k] = f(t.Context(), n)
 			}
-			errs[k] = err
 		})
 	}
 	wg.Wait()

@@ -61,10 +61,9 @@ func TestKeysAfterHashes(t *testing.T) {
 			}
 			return n.Confirm(ctx)
 		})
-		var peer *wire.PeerError
 		if !lies {
 			noErrors(t, "keys", errs)
-		} else if !errors.As(errs[0], &peer) || peer.Peer != liar || peer.Kind != wire.Refused {
+		} else if !blames(errs[0], liar, wire.Refused) {
 			t.Errorf("%v", errs)
 		}
 	}
@@ -91,33 +90,30 @@ func (s signs) Verify(node int, msg, proof []byte) error {
 	return nil
 }
 
-// TestSignatures: keys with proofs are accepted, and all nodes name the node with a wrong one.
+// TestSignatures: keys with proofs are accepted, and all nodes name the node with a wrong one. Nodes without
+// signatures name the one that sends more than a key.
 func TestSignatures(t *testing.T) {
-	for _, bad := range []int{-1, 2} {
-		errs := run(t, weightsOf(t, "path", 4), splits(4)[1], testnet.Options{}, func(k int, tr wire.Transport) wire.Transport { return signs{tr, bad} },
-			func(ctx context.Context, n *consensus.Network) error { return n.Sum(ctx, [][]float64{{1}}) })
+	const node = 2
+	for name, c := range map[string]struct {
+		wrap func(k int, tr wire.Transport) wire.Transport
+		want string // of the error about node; none: no error
+	}{
+		"all sign":        {func(_ int, tr wire.Transport) wire.Transport { return signs{tr, -1} }, ""},
+		"one signs wrong": {func(_ int, tr wire.Transport) wire.Transport { return signs{tr, node} }, "a wrong proof"},
+		"one signs": {func(k int, tr wire.Transport) wire.Transport {
+			if k == node {
+				return signs{tr, -1}
+			}
+			return tr
+		}, "5 bytes more than a key"},
+	} {
+		errs := run(t, weightsOf(t, "path", 4), splits(4)[1], testnet.Options{}, c.wrap, sumOfOnes)
 		for k, err := range errs {
 			var peer *wire.PeerError
-			if named := errors.As(err, &peer) && peer.Peer == 2; bad < 0 && err != nil || bad >= 0 && k != bad && !named {
-				t.Errorf("wrong proof of %d, node %d: %v", bad, k, err)
+			if c.want == "" && err != nil ||
+				c.want != "" && k != node && (!errors.As(err, &peer) || peer.Peer != node || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s, node %d: %v", name, k, err)
 			}
-		}
-	}
-}
-
-// TestSignerAmongOthers: nodes without signatures name the one that sends more than a key.
-func TestSignerAmongOthers(t *testing.T) {
-	const signer = 2
-	errs := run(t, weightsOf(t, "path", 4), splits(4)[1], testnet.Options{}, func(k int, tr wire.Transport) wire.Transport {
-		if k == signer {
-			return signs{tr, -1}
-		}
-		return tr
-	}, func(ctx context.Context, n *consensus.Network) error { return n.Sum(ctx, [][]float64{{1}}) })
-	for k, err := range errs {
-		var peer *wire.PeerError
-		if k != signer && (!errors.As(err, &peer) || peer.Peer != signer || !strings.Contains(err.Error(), "5 bytes more than a key")) {
-			t.Errorf("node %d: %v", k, err)
 		}
 	}
 }

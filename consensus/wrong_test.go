@@ -40,9 +40,8 @@ func TestWrongStatus(t *testing.T) {
 					copy(f.Code()[c.at:], c.bytes)
 				}
 			}}.Open(tr, w.Graph(), w.Fingerprint())
-		}, func(ctx context.Context, n *consensus.Network) error { return n.Sum(ctx, [][]float64{{1}}) })
-		var peer *wire.PeerError
-		if err := errs[c.victim]; c.want != nil && !errors.Is(err, c.want) || c.want == nil && (!errors.As(err, &peer) || peer.Peer != 1 || peer.Kind != wire.Protocol) {
+		}, sumOfOnes)
+		if err := errs[c.victim]; c.want != nil && !errors.Is(err, c.want) || c.want == nil && !blames(err, 1, wire.Protocol) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

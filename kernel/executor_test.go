@@ -45,10 +45,8 @@ func testExecutor(t *testing.T) {
 				for i, g := range want {
 					g.Minimize(u[i], ridge, ws)
 					sameGroup(t, groups[i], g)
-				}
-				for i, k := range tasks {
-					for _, g := range []*kernel.Group{groups[i], want[i]} {
-						g.SetSamples(k.Part(0, 2), k.Part(1, 2))
+					for _, g := range []*kernel.Group{groups[i], g} {
+						g.SetSamples(tasks[i].Part(0, 2), tasks[i].Part(1, 2))
 					}
 				}
 				e.Step(u, ridge)
@@ -103,18 +101,11 @@ func TestExecutorPanics(t *testing.T) {
 	wantPanic(t, "bases", func() { e.Step(nil, 0) })
 	wantPanic(t, "shape", func() { e.Step([]*kernel.Basis{kernel.NewBasis(4, 3)}, 0) })
 	wantPanic(t, "ridge", func() { e.Minimize([]*kernel.Basis{kernel.NewBasis(4, 2)}, -1) })
-	// The executor and its pool are usable still.
-	e.Step([]*kernel.Basis{kernel.NewBasis(4, 2)}, 1)
-}
-
-// TestGroupTwice has two workers write the same results, which nobody can mean.
-func TestGroupTwice(t *testing.T) {
-	tasks, _, _ := randomTasks(rand.New(rand.NewPCG(1, 1)), 5, []int{4, 4}, kernel.Float64)
-	pool := kernel.NewPool(2)
-	defer pool.Close()
 	g := kernel.NewGroup(tasks, 2)
 	kernel.NewExecutor(pool, []*kernel.Group{g, kernel.NewGroup(tasks, 2)})
 	wantPanic(t, "no pool", func() { kernel.NewExecutor(nil, []*kernel.Group{g}) })
 	wantPanic(t, "no group", func() { kernel.NewExecutor(pool, []*kernel.Group{nil}) })
 	wantPanic(t, "one group twice", func() { kernel.NewExecutor(pool, []*kernel.Group{g, g}) })
+	// The executor and its pool are usable still.
+	e.Step([]*kernel.Basis{kernel.NewBasis(4, 2)}, 1)
 }

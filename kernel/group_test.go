@@ -1,7 +1,6 @@
 package kernel_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,41 +11,6 @@ import (
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/mat"
 )
-
-func TestStep(t *testing.T) {
-	tiertest.Each(t, func(t *testing.T) {
-		rng := rand.New(rand.NewPCG(1, 1))
-		for _, c := range []struct{ d, r, tasks, most int }{
-			{1, 1, 1, 3}, {5, 1, 4, 6}, {7, 2, 9, 5}, {40, 4, 30, 30}, {100, 10, 20, 50}, {33, 5, 17, 9},
-			{64, 16, 12, 40}, {130, 33, 9, 70}, {30, 3, 600, 12}, {17, 2, 3, 400}, {8, 1, 50, 90}, {70, 20, 5, 4},
-		} {
-			for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
-				for _, ridge := range []float64{0, 0.7} {
-					t.Run(fmt.Sprintf("d=%d/r=%d/tasks=%d/storage=%v/ridge=%g", c.d, c.r, c.tasks, storage, ridge), func(t *testing.T) {
-						samples := ragged(rng, c.tasks, c.most)
-						samples[0] = c.most // some task has samples
-						for i, n := range samples {
-							if n == c.r {
-								samples[i]++ // square problems may be as ill-conditioned as they like
-							}
-						}
-						tasks, x, y := randomTasks(rng, c.d, samples, storage)
-						u := randomBasis(rng, c.d, c.r)
-						g := kernel.NewGroup(tasks, c.r)
-						ws := kernel.NewWorkspace(tasks.MaxSamples(), c.d, c.r)
-						before := u.Clone()
-						g.Step(u, ridge, ws)
-						stepReference(u, ridge, x, y, x, y).check(t, g, c.r)
-						if !sameBits(u.Data(), before.Data()) {
-							t.Error("the basis was written")
-						}
-						checkAgain(t, g, u, ridge, ws)
-					})
-				}
-			}
-		}
-	})
-}
 
 // checkAgain repeats a step, to the bit, and compares Minimize with it.
 func checkAgain(t *testing.T, g *kernel.Group, u *kernel.Basis, ridge float64, ws *kernel.Workspace) {
@@ -100,23 +64,11 @@ func TestSetSamples(t *testing.T) {
 		u := randomBasis(rng, d, r)
 		g := kernel.NewGroup(tasks, r)
 		ws := kernel.NewWorkspace(tasks.MaxSamples(), d, r)
-		part := func(p int) (px []*mat.Dense, py [][]float64) {
-			for task, n := range samples {
-				lo, hi := (p*n+parts-1)/parts, ((p+1)*n+parts-1)/parts
-				py = append(py, y[task][lo:hi])
-				if lo == hi {
-					px = append(px, nil)
-					continue
-				}
-				px = append(px, mat.DenseCopyOf(x[task].Slice(lo, hi, 0, d)))
-			}
-			return px, py
-		}
 		for p := range parts {
 			g.SetSamples(tasks.Part(p, parts), tasks.Part(parts-1-p, parts))
 			g.Step(u, 0, ws)
-			fx, fy := part(p)
-			gx, gy := part(parts - 1 - p)
+			fx, fy := partOf(x, y, p, parts)
+			gx, gy := partOf(x, y, parts-1-p, parts)
 			stepReference(u, 0, fx, fy, gx, gy).check(t, g, r)
 			same := tasks.Part(p, parts) // whose tasks do not follow each other in memory
 			g.SetSamples(same, same)
@@ -254,34 +206,6 @@ func TestEmptyTasks(t *testing.T) {
 		if mat.Norm(out, 2) != 0 {
 			t.Errorf("%v: Gram product %v", samples, out.Data())
 		}
-	}
-}
-
-// A task whose least squares fails does not spoil the gradient of the others.
-func TestStatusOfTasks(t *testing.T) {
-	const d, r = 9, 3
-	rng := rand.New(rand.NewPCG(4, 1))
-	_, x, y := randomTasks(rng, d, []int{8, 8, 8}, kernel.Float64)
-	for i := range 8 {
-		for j := range d {
-			x[1].Set(i, j, 0)
-		}
-	}
-	y[2][3] = math.Inf(1)
-	b := kernel.NewBuilder(d, []int{8, 8, 8}, kernel.Float64)
-	for k := range 3 {
-		b.SetTask(k, x[k], y[k])
-	}
-	tasks := b.Tasks()
-	g := kernel.NewGroup(tasks, r)
-	g.Step(randomBasis(rng, d, r), 0, kernel.NewWorkspace(8, d, r))
-	for i, want := range []lsq.Status{lsq.OK, lsq.RankDeficient, lsq.NotFinite} {
-		if g.Status[i] != want {
-			t.Errorf("task %d: %v, want %v", i, g.Status[i], want)
-		}
-	}
-	if b := g.B[r:]; !sameBits(b, make([]float64, 2*r)) {
-		t.Errorf("coefficients of the failed tasks are %v", b)
 	}
 }
 

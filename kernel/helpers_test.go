@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/internal/steptest"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -33,6 +33,20 @@ func randomTasks(rng *rand.Rand, d int, samples []int, storage kernel.Storage) (
 		}
 	}
 	return b.Tasks(), x, y
+}
+
+// partOf returns the data of one of several parts of all tasks; those without samples have nil matrices.
+func partOf(x []*mat.Dense, y [][]float64, p, parts int) (px []*mat.Dense, py [][]float64) {
+	for task, all := range y {
+		lo, hi := (p*len(all)+parts-1)/parts, ((p+1)*len(all)+parts-1)/parts
+		var m *mat.Dense
+		if lo < hi {
+			_, d := x[task].Dims()
+			m = mat.DenseCopyOf(x[task].Slice(lo, hi, 0, d))
+		}
+		px, py = append(px, m), append(py, all[lo:hi])
+	}
+	return px, py
 }
 
 // randomBasis returns an orthonormal d x r basis.
@@ -98,80 +112,23 @@ func within(t *testing.T, what string, got, want mat.Matrix, bound float64) {
 	}
 }
 
-// A reference is a step by dense matrices and the singular value decomposition:
-// slow and obviously right.
-type reference struct {
-	b         *mat.Dense // r x T
-	grad      *mat.Dense
-	objective float64
-	status    []lsq.Status
+// A reference is a step by dense matrices.
+type reference struct{ *steptest.Step }
 
-	gradScale, objectiveScale float64 // sums of the sizes of what cancels in them
-}
-
-// stepReference takes b_t from the samples fit, and the gradient from grad. Tasks
-// without samples have nil matrices.
+// stepReference takes b_t from the samples fit, and the gradient from grad. Tasks without samples have nil matrices.
 func stepReference(u mat.Matrix, ridge float64, fitX []*mat.Dense, fitY [][]float64, gradX []*mat.Dense, gradY [][]float64) reference {
-	d, r := u.Dims()
-	ref := reference{b: mat.NewDense(r, len(fitX), nil), grad: mat.NewDense(d, r, nil)}
-	for t := range fitX {
-		b, status := solveReference(u, ridge, fitX[t], fitY[t])
-		ref.status = append(ref.status, status)
-		ref.b.SetCol(t, b.RawVector().Data)
-		if gradX[t] == nil {
-			continue
-		}
-		var a, outer mat.Dense
-		var e, g mat.VecDense
-		a.Mul(gradX[t], u)
-		e.MulVec(&a, b)
-		e.SubVec(&e, mat.NewVecDense(len(gradY[t]), gradY[t]))
-		g.MulVec(gradX[t].T(), &e)
-		outer.Outer(1, &g, b)
-		ref.grad.Add(ref.grad, &outer)
-		ref.objective += mat.Dot(&e, &e)
-		y := mat.Norm(mat.NewVecDense(len(gradY[t]), gradY[t]), 2)
-		ref.gradScale += mat.Norm(gradX[t], 2) * y * mat.Norm(b, 2)
-		ref.objectiveScale += y * y
-	}
-	return ref
-}
-
-func solveReference(u mat.Matrix, ridge float64, x *mat.Dense, y []float64) (*mat.VecDense, lsq.Status) {
-	_, r := u.Dims()
-	b := mat.NewVecDense(r, nil)
-	status := lsq.OK
-	if ridge == 0 && len(y) < r {
-		status = lsq.Underdetermined
-	}
-	if x == nil {
-		return b, status
-	}
-	var a mat.Dense
-	a.Mul(x, u)
-	var svd mat.SVD
-	if !svd.Factorize(&a, mat.SVDThin) {
-		panic("no convergence")
-	}
-	var left, right mat.Dense
-	svd.UTo(&left)
-	svd.VTo(&right)
-	for k, s := range svd.Values(nil) {
-		c := mat.Dot(left.ColView(k), mat.NewVecDense(len(y), y))
-		b.AddScaledVec(b, c*s/(s*s+ridge), right.ColView(k))
-	}
-	return b, status
+	return reference{steptest.New(u, ridge, fitX, fitY, gradX, gradY)}
 }
 
 func (ref reference) check(t *testing.T, g *kernel.Group, r int) {
 	t.Helper()
 	const tol = 1e-10 // the data are well conditioned; square tasks lose some digits
-	sameMatrix(t, "B", mat.NewDense(len(ref.status), r, g.B).T(), ref.b, tol)
-	within(t, "gradient", g.Grad, ref.grad, tol*ref.gradScale)
-	if math.Abs(g.Objective-ref.objective) > tol*ref.objectiveScale {
-		t.Errorf("objective %g, want %g", g.Objective, ref.objective)
+	sameMatrix(t, "B", mat.NewDense(len(ref.Status), r, g.B).T(), ref.B, tol)
+	within(t, "gradient", g.Grad, ref.Grad, tol*ref.GradScale)
+	if math.Abs(g.Objective-ref.Objective) > tol*ref.ObjectiveScale {
+		t.Errorf("objective %g, want %g", g.Objective, ref.Objective)
 	}
-	for i, s := range ref.status {
+	for i, s := range ref.Status {
 		if g.Status[i] != s {
 			t.Errorf("task %d: status %v, want %v", i, g.Status[i], s)
 		}

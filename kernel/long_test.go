@@ -43,25 +43,13 @@ func TestLongTasks(t *testing.T) {
 // has fewer than columns, and the gradient from the second half.
 func testSplitLongTasks(t *testing.T, tasks *kernel.Tasks, x []*mat.Dense, y [][]float64, u *kernel.Basis, ridge float64) {
 	t.Helper()
-	d, r := u.Dims()
-	part := func(p, parts int) (px []*mat.Dense, py [][]float64) {
-		for task, all := range y {
-			n := len(all)
-			lo, hi := (p*n+parts-1)/parts, ((p+1)*n+parts-1)/parts
-			var m *mat.Dense
-			if lo < hi {
-				m = mat.DenseCopyOf(x[task].Slice(lo, hi, 0, d))
-			}
-			px, py = append(px, m), append(py, all[lo:hi])
-		}
-		return px, py
-	}
+	_, r := u.Dims()
 	g := kernel.NewGroup(tasks, r)
 	for _, parts := range []int{2, 1000} {
 		g.SetSamples(tasks.Part(0, parts), tasks.Part(1, 2))
 		g.Step(u, ridge, nil)
-		fx, fy := part(0, parts)
-		gx, gy := part(1, 2)
+		fx, fy := partOf(x, y, 0, parts)
+		gx, gy := partOf(x, y, 1, 2)
 		stepReference(u, ridge, fx, fy, gx, gy).check(t, g, r)
 	}
 	g = kernel.NewGroup(tasks.Part(0, 2), r) // whose long tasks grow

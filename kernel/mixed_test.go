@@ -21,54 +21,38 @@ type table struct {
 
 var one = func(int) float64 { return 1 }
 
+// but returns the units of features that have unit 1 but for k = at modulo every.
+func but(at, every int, unit float64) func(k int) float64 {
+	return func(k int) float64 {
+		if k%every == at {
+			return unit
+		}
+		return 1
+	}
+}
+
+func power(k int) float64 { return math.Pow(10, float64(k%13-6)) }
+
 var tables = []table{
 	{"normal", 37, func(_, _ int, v float64) float64 { return v }, one},
 	{"padded", 64, func(_, _ int, v float64) float64 { return v }, one},
-	{"units", 40, func(_, k int, v float64) float64 { return v * math.Pow(10, float64(k%13-6)) }, func(k int) float64 { return math.Pow(10, float64(k%13-6)) }},
-	{"offsets", 48, func(_, k int, v float64) float64 {
-		if k%16 == 3 {
-			v += 1e6
-		}
-		return v
-	}, func(k int) float64 {
-		if k%16 == 3 {
-			return 1e6
-		}
-		return 1
-	}},
-	{"intercept", 30, func(_, k int, v float64) float64 {
-		if k == 0 {
-			return 0.1
-		}
-		return v
-	}, one},
-	// An entry that no sampled row tells of, too large for the scale of the others.
+	{"units", 40, func(_, k int, v float64) float64 { return v * power(k) }, power},
+	{"offsets", 48, func(_, k int, v float64) float64 { return v + but(3, 16, 1e6)(k) - 1 }, but(3, 16, 1e6)},
+	{"intercept", 30, func(_, k int, v float64) float64 { return []float64{0.1, v}[min(k, 1)] }, one},
+	// An entry that is in no sampled row, too large for the scale of the others.
 	{"rare", 33, func(row, k int, v float64) float64 {
 		if k == 5 && row == 779 {
 			return 1e5
 		}
 		return v
-	}, func(k int) float64 {
-		if k == 5 {
-			return 1e4
-		}
-		return 1
-	}},
+	}, but(5, 33, 1e4)},
 	// A small feature that is zero but for a few rows, which are not among the sampled ones.
 	{"mostly zero", 33, func(row, k int, v float64) float64 {
-		switch {
-		case k == 6 && row%10 == 1:
-			return 1e-12 * v
-		case k == 6:
+		if k == 6 && row%10 != 1 {
 			return 0
 		}
-		return v
-	}, func(k int) float64 {
-		if k == 6 {
-			return 1e-12
-		}
-		return 1
-	}},
+		return v * but(6, 33, 1e-12)(k)
+	}, but(6, 33, 1e-12)},
 }
 
 func (c table) build(rng *rand.Rand, samples []int, storage kernel.Storage) *kernel.Tasks {
@@ -260,17 +244,6 @@ func (c table) testResumes(t *testing.T, rng *rand.Rand) {
 	}
 }
 
-// TestSetSamplesEndsReduce wants steps on the samples after SetSamples.
-func TestSetSamplesEndsReduce(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 10))
-	tasks := tables[0].build(rng, ragged(rng, 20, 40), kernel.Float64)
-	u := randomBasis(rng, tables[0].d, 2)
-	g, want := kernel.NewGroup(tasks, 2), kernel.NewGroup(tasks, 2)
-	g.EnableMixedPrecision()
-	g.SetSamples(tasks, tasks)
-	exactly(t, "after SetSamples", g, want, u, 0)
-}
-
 // TestReduceRange takes samples of sizes that float32 holds, and others, which are refused; a feature that
 // is tiny beside others is none of them.
 func TestReduceRange(t *testing.T) {
@@ -292,19 +265,10 @@ func TestReduceRange(t *testing.T) {
 		}
 		g.EnableMixedPrecision()
 		want := kernel.NewGroup(tasks, 3)
-		u, ws := kernel.NewBasis(20, 3), kernel.NewWorkspace(15, 20, 3)
-		for j := range 3 {
-			for k := range 20 {
-				u.Col(j)[k] = rng.NormFloat64()
-			}
-		}
+		u, ws := randomBasis(rng, 20, 3), kernel.NewWorkspace(15, 20, 3)
 		g.RefreshReference()
 		g.Step(u, 0, ws)
-		for j := range 3 {
-			for k := range 20 {
-				u.Col(j)[k] += 1e-3 * rng.NormFloat64()
-			}
-		}
+		u = table{d: 20, unit: one}.near(rng, u, 1e-3)
 		g.Step(u, 0, ws)
 		want.Step(u, 0, ws)
 		if !(math.Abs(g.Objective-want.Objective) <= 1e-5*want.Objective) {

@@ -33,23 +33,12 @@ func TestPool(t *testing.T) {
 		}
 		p.Close()
 	}
-}
-
-func TestPoolOfAllProcessors(t *testing.T) {
 	p := kernel.NewPool(0)
 	defer p.Close()
 	if p.Workers() != runtime.GOMAXPROCS(0) {
 		t.Errorf("%d workers", p.Workers())
 	}
-}
-
-func TestPoolOfTooMany(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("a pool of more than MaxWorkers workers")
-		}
-	}()
-	kernel.NewPool(kernel.MaxWorkers + 1)
+	wantPanic(t, "too many workers", func() { kernel.NewPool(kernel.MaxWorkers + 1) })
 }
 
 // Workers that have parked, and callers that have, wake for the next run; uneven

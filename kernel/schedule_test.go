@@ -278,10 +278,7 @@ func TestScheduleOfLargeTasks(t *testing.T) {
 			t.Skip("no schedules on this tier")
 		}
 		alike, _ := drawn(8, 40, d, r, Float64)
-		rows := make([]int, 30)
-		for i := range rows {
-			rows[i] = 2
-		}
+		rows := slices.Repeat([]int{2}, 30)
 		rows[7] = 40
 		one := NewBuilder(d, rows, Float64).Tasks()
 		for _, by := range all {
@@ -319,10 +316,7 @@ func TestScheduleInCache(t *testing.T) {
 				tasks int
 				want  string
 			}{{resident * workers / task, "none"}, {resident*workers/task + 1, usual}} {
-				rows := make([]int, c.tasks)
-				for i := range rows {
-					rows[i] = n
-				}
+				rows := slices.Repeat([]int{n}, c.tasks)
 				g := NewGroup(NewBuilder(d, rows, Float64).Tasks(), r)
 				if name, final := NewExecutor(pool, []*Group{g}).Schedule(); name != c.want || !final {
 					t.Errorf("%d tasks, %d workers: schedule %s, final %t; want %s", c.tasks, workers, name, final, c.want)

@@ -230,14 +230,9 @@ func TestPart(t *testing.T) {
 				t.Errorf("%d parts: responses of task %d are %v, want %v", parts, task, seen[task], y[task])
 			}
 		}
-	}
-}
-
-func TestPartOfPart(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 1))
-	tasks, _, y := randomTasks(rng, 3, []int{12}, kernel.Float64)
-	if v := tasks.Part(1, 2).Part(2, 3); !sameBits(v.Y(0), y[0][10:]) {
-		t.Errorf("%v, want %v", v.Y(0), y[0][10:])
+		if v := tasks.Part(1, 2).Part(2, 3); !sameBits(v.Y(12), y[12][10:]) {
+			t.Errorf("part of a part: %v, want %v", v.Y(12), y[12][10:])
+		}
 	}
 }
 
@@ -272,12 +267,8 @@ func TestBasis(t *testing.T) {
 
 func TestOrthonormalize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
-	m := mat.NewDense(33, 5, nil)
-	for i := range 33 {
-		for j := range 5 {
-			m.Set(i, j, rng.NormFloat64())
-		}
-	}
+	_, x, _ := randomTasks(rng, 5, []int{33}, kernel.Float64)
+	m := x[0]
 	u := kernel.BasisOf(m)
 	r, work := make([]float64, 25), make([]float64, 5)
 	u.Orthonormalize(r, work)

@@ -87,12 +87,15 @@ func oursOpenBLAS(b *builder) ([]string, error) {
 
 var optimised = []string{"-O3", "-march=native", "-DNDEBUG", "-fopenmp"}
 
+// inC compiles c/peer.c with a library.
+func (b *builder) inC(name, library string, flags []string, link ...string) ([]string, error) {
+	return b.compile(name, b.dir, nil, slices.Concat([]string{cmp.Or(os.Getenv("CC"), "cc")}, optimised, flags,
+		[]string{fmt.Sprintf(`-DVERSION="%s"`, library), "c/peer.c", "-o", b.out(name)}, link, []string{"-lm"})...)
+}
+
 func cOpenBLAS(b *builder) ([]string, error) {
 	version := firstLine("pkg-config", "--modversion", "openblas")
-	args := append([]string{cmp.Or(os.Getenv("CC"), "cc")}, optimised...)
-	args = append(args, "-DOPENBLAS", fmt.Sprintf(`-DVERSION="OpenBLAS %s"`, version), "c/peer.c", "-o", b.out("c-openblas"))
-	args = append(args, strings.Fields(os.Getenv("LDFLAGS"))...)
-	return b.compile("c-openblas", b.dir, nil, append(args, "-lopenblas", "-lm")...)
+	return b.inC("c-openblas", "OpenBLAS "+version, []string{"-DOPENBLAS"}, append(strings.Fields(os.Getenv("LDFLAGS")), "-lopenblas")...)
 }
 
 func cMKL(b *builder) ([]string, error) {
@@ -102,9 +105,7 @@ func cMKL(b *builder) ([]string, error) {
 	}
 	lib := libraries[len(libraries)-1]
 	version := firstLine(b.python, "-c", `import importlib.metadata as m; print(m.version("mkl"))`)
-	args := append([]string{cmp.Or(os.Getenv("CC"), "cc")}, optimised...)
-	args = append(args, fmt.Sprintf(`-DVERSION="MKL %s"`, version), "c/peer.c", "-o", b.out("c-mkl"))
-	return b.compile("c-mkl", b.dir, nil, append(args, lib, "-Wl,-rpath,"+filepath.Dir(lib), "-lm")...)
+	return b.inC("c-mkl", "MKL "+version, nil, lib, "-Wl,-rpath,"+filepath.Dir(lib))
 }
 
 func eigen(b *builder) ([]string, error) {

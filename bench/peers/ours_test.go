@@ -94,16 +94,10 @@ func newGonum(p *problem, threads int) *gonumPeer {
 	it := &gonumPeer{p: p, u: general(p.D, p.R, p.U)}
 	for w := range threads {
 		it.workers = append(it.workers, &worker{
-			lo:   p.Tasks * w / threads,
-			hi:   p.Tasks * (w + 1) / threads,
-			a:    general(p.N, p.R, nil),
-			qr:   general(p.N, p.R, nil),
-			c:    general(p.N, 1, nil),
-			e:    vector(make([]float64, p.N)),
-			v:    vector(make([]float64, p.D)),
-			tau:  make([]float64, p.R),
-			work: make([]float64, 64*(p.N+p.R)),
-			grad: general(p.D, p.R, nil),
+			lo: p.Tasks * w / threads, hi: p.Tasks * (w + 1) / threads,
+			a: general(p.N, p.R, nil), qr: general(p.N, p.R, nil), c: general(p.N, 1, nil), grad: general(p.D, p.R, nil),
+			e: vector(make([]float64, p.N)), v: vector(make([]float64, p.D)),
+			tau: make([]float64, p.R), work: make([]float64, 64*(p.N+p.R)),
 		})
 	}
 	return it

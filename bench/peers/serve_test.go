@@ -132,9 +132,7 @@ func readProblem(path string) (*problem, error) {
 		return nil, fmt.Errorf("%s is not a problem file", path)
 	}
 	p := &problem{Tasks: int(h.Tasks), N: int(h.N), D: int(h.D), R: int(h.R)}
-	p.X = make([]float64, p.Tasks*p.N*p.D)
-	p.Y = make([]float64, p.Tasks*p.N)
-	p.U = make([]float64, p.D*p.R)
+	p.X, p.Y, p.U = make([]float64, p.Tasks*p.N*p.D), make([]float64, p.Tasks*p.N), make([]float64, p.D*p.R)
 	if err := readFloats(r, p.X, p.Y, p.U); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -254,14 +252,6 @@ func TestFile(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	want := &answer{Grad: []float64{3, 4}, B: []float64{1}}
-	got := &answer{Grad: []float64{3, 4.5}, B: []float64{1}}
-	if d := got.distance(want); d != 0.1 {
-		t.Errorf("distance %v, want 0.1", d)
-	}
-}
-
 func TestServe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "answer")
 	a := &answer{Grad: make([]float64, 2), B: make([]float64, 1)}
@@ -288,6 +278,9 @@ func TestServe(t *testing.T) {
 	}
 	if want := (&answer{Grad: []float64{0, 5}, B: []float64{7}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("answer %+v, want %+v", got, want)
+	}
+	if d := (&answer{[]float64{3, 4.5}, []float64{1}}).distance(&answer{[]float64{3, 4}, []float64{1}}); d != 0.1 {
+		t.Errorf("distance %v, want 0.1", d)
 	}
 	if _, err := readAnswer(path, 1, 1, 1); err == nil {
 		t.Error("a long answer was read")

@@ -100,7 +100,7 @@ func MulNN(dst, a, b blas64.GeneralCols) {
 	}
 	for k := 0; k < dst.Rows && dst.Cols > 0; k += tile.PackWidth {
 		k := min(k, dst.Rows-tile.PackWidth) // the last rows once more, if some are left over
-		tile.Panel(dst.Data[k:], dst.Stride, b.Data, b.Stride, a.Data[k:], a.Stride, dst.Cols, a.Cols, false)
+		tile.Panel(dst.Data[k:], dst.Stride, b.Data, b.Stride, a.Data[k:], a.Stride, dst.Cols, a.Cols, tile.PackWidth, false)
 	}
 }
 

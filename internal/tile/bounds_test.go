@@ -33,19 +33,19 @@ func TestShortSlices(t *testing.T) {
 			tile.SolveUpper(s.a, n, s.b, r, s.c, n, r)
 		}},
 		"Panel": {[4]int{n * tile.PackWidth, n * r, r * tile.PackWidth, 0}, func(s slices) {
-			tile.Panel(s.a, tile.PackWidth, s.b, r, s.c, tile.PackWidth, n, r, false)
+			tile.Panel(s.a, tile.PackWidth, s.b, r, s.c, tile.PackWidth, n, r, tile.PackWidth, false)
 		}},
 		"Panel32": {[4]int{n * 7, n * r, r * 7, 0}, func(s slices) {
-			tile.Panel32(make([]float32, len(s.a)), 7, make([]float32, len(s.b)), r, make([]float32, len(s.c)), 7, n, r, 7, false)
+			tile.Panel(make([]float32, len(s.a)), 7, make([]float32, len(s.b)), r, make([]float32, len(s.c)), 7, n, r, 7, false)
 		}},
 		"RowDots32": {[4]int{n, n * r, r, 0}, func(s slices) {
-			tile.RowDots32(make([]float32, len(s.a)), make([]float32, len(s.b)), r, make([]float32, len(s.c)), n, r)
+			tile.RowDots(make([]float32, len(s.a)), make([]float32, len(s.b)), r, make([]float32, len(s.c)), n, r)
 		}},
 		"AddRows32": {[4]int{r, n * r, n, 0}, func(s slices) {
-			tile.AddRows32(make([]float32, len(s.a)), make([]float32, len(s.b)), r, make([]float32, len(s.c)), n, r)
+			tile.AddRows(make([]float32, len(s.a)), make([]float32, len(s.b)), r, make([]float32, len(s.c)), n, r)
 		}},
 		"AddOuter32": {[4]int{n * r, n, r, 0}, func(s slices) {
-			tile.AddOuter32(make([]float32, len(s.a)), r, make([]float32, len(s.b)), make([]float32, len(s.c)), n, r)
+			tile.AddOuter(make([]float32, len(s.a)), r, make([]float32, len(s.b)), make([]float32, len(s.c)), n, r)
 		}},
 		"MulBasisHalf": {[4]int{r * n, r * n, n * half, r * half}, func(s slices) {
 			tile.MulBasisHalf(s.a, n, s.b, n, make([]uint16, len(s.c)), half, make([]float32, len(s.e)), half, n, d, r, tile.Hint{})

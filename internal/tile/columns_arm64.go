@@ -2,7 +2,10 @@
 
 package tile
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 func residual(e, a []float64, lda int, b, y []float64, n, r int) float64 {
 	if active != NEON || n < 4 || r == 0 {
@@ -27,14 +30,17 @@ func rankUpdate(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int
 	}
 }
 
-func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
-	if active != NEON || m == 0 || n == 0 {
-		panelGeneric(c, ldc, w, ldw, z, ldz, m, n, add)
+// as64 returns a pointer to float64 under the name of its type.
+func as64[F Float](p *F) *float64 { return (*float64)(unsafe.Pointer(p)) }
+
+func mulPanel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, add bool) {
+	if active != NEON || m == 0 || n == 0 || cols < PackWidth || unsafe.Sizeof(F(0)) == 4 {
+		panelGeneric(c, ldc, w, ldw, z, ldz, m, n, cols, add)
 		return
 	}
 	_, _, _ = c[(m-1)*ldc+PackWidth-1], w[(m-1)*ldw+n-1], z[(n-1)*ldz+PackWidth-1]
 	for i := 0; i < m; i += 4 {
-		panel_4_neon(&c[i*ldc], ldc, &w[i*ldw], ldw, 1, &z[0], ldz, min(4, m-i), n, PackWidth/Width, add)
+		panel_4_neon(as64(&c[i*ldc]), ldc, as64(&w[i*ldw]), ldw, 1, as64(&z[0]), ldz, min(4, m-i), n, PackWidth/Width, add)
 	}
 }
 

@@ -123,12 +123,13 @@ func Rotate(z []float64, ldz int, c, s []float64, n int) {
 	rotateRows(z, ldz, c, s, n)
 }
 
-// Panel computes PackWidth columns of C = W Z, or adds to them; see panelGeneric.
-func Panel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
+// Panel computes up to PanelWidth columns of C = W Z, or adds to them; see panelGeneric. It reads and writes
+// nothing beyond these columns.
+func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, add bool) {
 	raceRead(w, m, n, ldw)
-	raceRead(z, n, PackWidth, ldz)
-	raceWrite(c, m, PackWidth, ldc)
-	mulPanel(c, ldc, w, ldw, z, ldz, m, n, add)
+	raceRead(z, n, cols, ldz)
+	raceWrite(c, m, cols, ldc)
+	mulPanel(c, ldc, w, ldw, z, ldz, m, n, cols, add)
 }
 
 // PackBasis copies a d x r basis to panels of PackWidth columns for MulPacked, each by
@@ -149,7 +150,7 @@ func PackBasis(p, u []float64, ldu, d, r int) {
 // Transpose sets the rows of dst to the columns of the m x n matrix src: n rows of m entries.
 // By tiles it takes a quarter of the time: a step of a node with one task of 30 x 600 and
 // rank 16 would take 1.2 times as long, for its basis.
-func Transpose(dst []float64, ldd int, src []float64, lds, m, n int) {
+func Transpose[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 	raceRead(src, m, n, lds)
 	raceWrite(dst, n, m, ldd)
 	rows, columns := transpose(dst, ldd, src, lds, m, n) // that are done

@@ -19,12 +19,12 @@
 //	SolveUpper           A = A R^-1.                        kernel/qr, lsq.
 //	PackBasis            U by panels of columns.            kernel.
 //	Transpose            A'.                                kernel/lsq, blas.
-//	Panel                C = W Z, 16 columns of Z.          internal/dense, kernel/blas.
+//	Panel                C = W Z, some columns of Z.        internal/dense, kernel/blas.
 //	Rotate               Plane rotations of rows.           kernel/blas.
 //	SumDifferences       Weighted differences of rows.      internal/dense.
 //	MulBasisHalf, ...    Samples of 16 bits, see half.go.   kernel.
 //	ReadSum, FMAPeak     Ceilings of a machine.             kernel/ceiling.
-//	Dot, MaxAbs, Size    In Go only.                        kernel, kernel/lsq.
+//	Dot, MaxAbs          In Go only.                        kernel, kernel/lsq.
 //
 // # Layouts
 //

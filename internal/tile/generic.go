@@ -1,6 +1,9 @@
 package tile
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // mulBasisGeneric computes A = X U (Alg. 3, line 8: the matrix whose
 // pseudo-inverse is applied to y_t):
@@ -217,34 +220,45 @@ func rotateGeneric(z []float64, ldz int, c, s []float64, n int) {
 	}
 }
 
-// panelGeneric computes C = W Z, or C += W Z, row-major, for a Z of PackWidth columns:
+// PanelWidth returns the number of columns that Panel takes at most: PackWidth in float64, and twice as many
+// in float32.
+func PanelWidth[F Float]() int { return PackWidth * 8 / int(unsafe.Sizeof(F(0))) }
+
+// panelGeneric computes C = W Z, or C += W Z, row-major:
 //
-//	c[i*ldc+k] = sum_j w[i*ldw+j] * z[j*ldz+k],  i < m, j < n, k < PackWidth.
-func panelGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
+//	c[i*ldc+k] = sum_j w[i*ldw+j] * z[j*ldz+k],  i < m, j < n, k < cols.
+func panelGeneric[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, add bool) {
+	whole := cols &^ 3
 	for i := range m {
-		ci := (*[PackWidth]float64)(c[i*ldc:])
-		for k := 0; k < PackWidth; k += 4 { // in registers
-			var s0, s1, s2, s3 float64
-			if add {
-				s0, s1, s2, s3 = ci[k], ci[k+1], ci[k+2], ci[k+3]
-			}
-			for j, wij := range w[i*ldw:][:n] {
-				zj := (*[4]float64)(z[j*ldz+k:])
+		ci, wi := c[i*ldc:][:cols], w[i*ldw:][:n]
+		if !add {
+			clear(ci)
+		}
+		for k := 0; k < whole; k += 4 { // in registers
+			to := (*[4]F)(ci[k:])
+			s0, s1, s2, s3 := to[0], to[1], to[2], to[3]
+			for j, wij := range wi {
+				zj := (*[4]F)(z[j*ldz+k:])
 				s0 += wij * zj[0]
 				s1 += wij * zj[1]
 				s2 += wij * zj[2]
 				s3 += wij * zj[3]
 			}
-			ci[k], ci[k+1], ci[k+2], ci[k+3] = s0, s1, s2, s3
+			to[0], to[1], to[2], to[3] = s0, s1, s2, s3
+		}
+		for k := whole; k < cols; k++ {
+			for j, wij := range wi {
+				ci[k] += wij * z[j*ldz+k]
+			}
 		}
 	}
 }
 
 // Dot returns x'y, as four independent sums.
-func Dot(x, y []float64) float64 {
-	var s0, s1, s2, s3 float64
+func Dot[F Float](x, y []F) F {
+	var s0, s1, s2, s3 F
 	for ; len(x) >= 4; x, y = x[4:], y[4:] {
-		u, v := (*[4]float64)(x), (*[4]float64)(y)
+		u, v := (*[4]F)(x), (*[4]F)(y)
 		s0 += u[0] * v[0]
 		s1 += u[1] * v[1]
 		s2 += u[2] * v[2]
@@ -292,24 +306,4 @@ func sumDifferencesGeneric(sum, x []float64, ldx, own int, rows []int, w []float
 			sum[k] += float64(w[i] * (v - from[k])) // or arm64 would not round the product
 		}
 	}
-}
-
-// Size returns the largest absolute value in x, NaN if one of its entries is NaN, and the sum of their
-// squares, within n eps of it for n of some 500 entries. The length of x is a multiple of Width.
-func Size[F Float](x []F) (largest, squares float64) {
-	const together = 4096
-	for len(x) > 0 {
-		part := x[:min(len(x), together)]
-		var sums [Width]float64
-		for i := 0; i < len(part); i += Width {
-			for k, v := range part[i:][:Width] {
-				sums[k] += float64(v) * float64(v)
-			}
-		}
-		for _, s := range sums {
-			squares += s
-		}
-		largest, x = max(largest, MaxAbs(part)), x[len(part):]
-	}
-	return largest, squares
 }

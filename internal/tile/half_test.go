@@ -149,25 +149,6 @@ func halve[F tile.Float](name string, op func(dst []uint16, x []F, c, s []float6
 	}
 }
 
-func size[F tile.Float](name string, op func(x []F) (largest, squares float64)) func(*run, shape) {
-	return func(r *run, s shape) {
-		r.start()
-		x, _ := samples[F](r, shape{1, s.d, 0})
-		largest, squares := op(x[:tile.Pad(s.d)])
-		r.finish(name)
-		var want sum
-		top := 0.0
-		for _, v := range x[:tile.Pad(s.d)] {
-			want.add(float64(v), float64(v))
-			top = max(top, math.Abs(float64(v))) // NaN stays NaN
-		}
-		if largest != top && !(math.IsNaN(largest) && math.IsNaN(top)) {
-			r.Errorf("%s: %s: the largest is %v, want %v", name, r.at, largest, top)
-		}
-		r.element(name, squares, &want, 0, 0)
-	}
-}
-
 // TestHalf reads and writes every number of 16 bits, and what lies halfway to the next.
 func TestHalf(t *testing.T) {
 	tiertest.Every(t, func(t *testing.T) {

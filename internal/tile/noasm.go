@@ -28,8 +28,8 @@ func solveUpper(a []float64, lda int, r []float64, ldr int, inv []float64, m, n 
 	solveUpperGeneric(a, lda, r, ldr, inv, m, n)
 }
 
-func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
-	panelGeneric(c, ldc, w, ldw, z, ldz, m, n, add)
+func mulPanel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, add bool) {
+	panelGeneric(c, ldc, w, ldw, z, ldz, m, n, cols, add)
 }
 
 func mulBasisHalf(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx int, u []float32, ldu int, n, d, r int, _ Hint) {

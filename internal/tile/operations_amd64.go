@@ -28,15 +28,13 @@ type operations struct {
 	halve32            int
 	rankUpdate         [9]int
 	panel              [13]int
-	panelTail          [13]int
-	panelTailHalf      [13]int
-	transposeSquares   int
-	panel32Half        [13]int
 	panel32            [13]int
+	panelTail          [13]int
+	panelHalf          [13]int
+	panel32Tail        [13]int
+	panel32Half        [13]int
+	transposeSquares   int
 	transposeSquares32 int
-	rowDots32          [5]int
-	addRows32          int
-	addOuter32         int
 	sumDifferences     int
 	leastSquares       int
 	residual           int
@@ -44,6 +42,9 @@ type operations struct {
 	rowDots            [9]int
 	addRows            [9]int
 	addOuter           [5]int
+	rowDots32          [9]int
+	addRows32          [9]int
+	addOuter32         [5]int
 	addAbs             int
 	reflect            [5]int
 	solveUpper         int
@@ -141,50 +142,40 @@ func rankUpdateTile(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb
 //go:noescape
 func panelTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n int, add bool, next uintptr, ldnext, step int, size int)
 
+// panel32Tile is the tile of the tier in use.
+//
+//go:noescape
+func panel32Tile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, cols int, add bool, size int)
+
 // panelTailTile is the tile of the tier in use.
 //
 //go:noescape
 func panelTailTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, cols int, add bool, size int)
 
-// panelTailHalfTile is the tile of the tier in use.
+// panelHalfTile is the tile of the tier in use.
 //
 //go:noescape
-func panelTailHalfTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, cols int, add bool, size int)
+func panelHalfTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, cols int, add bool, size int)
+
+// panel32TailTile is the tile of the tier in use.
+//
+//go:noescape
+func panel32TailTile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, cols int, add bool, size int)
+
+// panel32HalfTile is the tile of the tier in use.
+//
+//go:noescape
+func panel32HalfTile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, cols int, add bool, size int)
 
 // transposeSquaresTile is the tile of the tier in use.
 //
 //go:noescape
 func transposeSquaresTile(dst *float64, ldd int, src *float64, lds, n int)
 
-// panel32HalfTile is the tile of the tier in use.
-//
-//go:noescape
-func panel32HalfTile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, columns int, add bool, size int)
-
-// panel32Tile is the tile of the tier in use.
-//
-//go:noescape
-func panel32Tile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, columns int, add bool, size int)
-
 // transposeSquares32Tile is the tile of the tier in use.
 //
 //go:noescape
 func transposeSquares32Tile(dst *float32, ldd int, src *float32, lds, n int)
-
-// rowDots32Tile is the tile of the tier in use.
-//
-//go:noescape
-func rowDots32Tile(sums, a *float32, lda int, x *float32, n int, size int)
-
-// addRows32Tile is the tile of the tier in use.
-//
-//go:noescape
-func addRows32Tile(y, a *float32, lda int, v *float32, n int)
-
-// addOuter32Tile is the tile of the tier in use.
-//
-//go:noescape
-func addOuter32Tile(a *float32, lda int, v, y *float32, m, n int)
 
 // sumDifferencesTile is the tile of the tier in use.
 //
@@ -220,6 +211,21 @@ func addRowsTile(y, a *float64, lda int, b *float64, n int, size int)
 //
 //go:noescape
 func addOuterTile(a *float64, lda int, b, y *float64, n int, size int)
+
+// rowDots32Tile is the tile of the tier in use.
+//
+//go:noescape
+func rowDots32Tile(sums, a *float32, lda int, x *float32, n int, size int)
+
+// addRows32Tile is the tile of the tier in use.
+//
+//go:noescape
+func addRows32Tile(y, a *float32, lda int, b *float32, n int, size int)
+
+// addOuter32Tile is the tile of the tier in use.
+//
+//go:noescape
+func addOuter32Tile(a *float32, lda int, b, y *float32, n int, size int)
 
 // addAbsTile is the tile of the tier in use.
 //

@@ -57,53 +57,64 @@ DATA operations_avx2<>+472(SB)/8, $·panel_1_avx2(SB)
 DATA operations_avx2<>+480(SB)/8, $·panel_2_avx2(SB)
 DATA operations_avx2<>+496(SB)/8, $·panel_4_avx2(SB)
 DATA operations_avx2<>+512(SB)/8, $·panel_6_avx2(SB)
-DATA operations_avx2<>+576(SB)/8, $·panelTail_1_avx2(SB)
-DATA operations_avx2<>+584(SB)/8, $·panelTail_2_avx2(SB)
-DATA operations_avx2<>+600(SB)/8, $·panelTail_4_avx2(SB)
-DATA operations_avx2<>+616(SB)/8, $·panelTail_6_avx2(SB)
-DATA operations_avx2<>+680(SB)/8, $·panelTailHalf_1_avx2(SB)
-DATA operations_avx2<>+688(SB)/8, $·panelTailHalf_2_avx2(SB)
-DATA operations_avx2<>+704(SB)/8, $·panelTailHalf_4_avx2(SB)
-DATA operations_avx2<>+720(SB)/8, $·panelTailHalf_6_avx2(SB)
-DATA operations_avx2<>+776(SB)/8, $·transposeSquares_avx2(SB)
-DATA operations_avx2<>+792(SB)/8, $·panel32Half_1_avx2(SB)
-DATA operations_avx2<>+800(SB)/8, $·panel32Half_2_avx2(SB)
-DATA operations_avx2<>+816(SB)/8, $·panel32Half_4_avx2(SB)
-DATA operations_avx2<>+832(SB)/8, $·panel32Half_6_avx2(SB)
-DATA operations_avx2<>+896(SB)/8, $·panel32_1_avx2(SB)
-DATA operations_avx2<>+904(SB)/8, $·panel32_2_avx2(SB)
-DATA operations_avx2<>+920(SB)/8, $·panel32_4_avx2(SB)
-DATA operations_avx2<>+936(SB)/8, $·panel32_6_avx2(SB)
-DATA operations_avx2<>+992(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx2<>+1008(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx2<>+1032(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx2<>+1040(SB)/8, $·addRows32_avx2(SB)
-DATA operations_avx2<>+1048(SB)/8, $·addOuter32_avx2(SB)
-DATA operations_avx2<>+1056(SB)/8, $·sumDifferences_avx2(SB)
-DATA operations_avx2<>+1064(SB)/8, $·leastSquares_avx2(SB)
-DATA operations_avx2<>+1072(SB)/8, $·residual_avx2(SB)
-DATA operations_avx2<>+1080(SB)/8, $·rotate_avx2(SB)
-DATA operations_avx2<>+1096(SB)/8, $·rowDots_1_avx2(SB)
-DATA operations_avx2<>+1104(SB)/8, $·rowDots_2_avx2(SB)
-DATA operations_avx2<>+1120(SB)/8, $·rowDots_4_avx2(SB)
-DATA operations_avx2<>+1152(SB)/8, $·rowDots_8_avx2(SB)
-DATA operations_avx2<>+1168(SB)/8, $·addRows_1_avx2(SB)
-DATA operations_avx2<>+1176(SB)/8, $·addRows_2_avx2(SB)
-DATA operations_avx2<>+1192(SB)/8, $·addRows_4_avx2(SB)
-DATA operations_avx2<>+1224(SB)/8, $·addRows_8_avx2(SB)
-DATA operations_avx2<>+1240(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx2<>+1248(SB)/8, $·addOuter_2_avx2(SB)
-DATA operations_avx2<>+1264(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx2<>+1272(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+1288(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+1296(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+1304(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+1312(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+1320(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+1336(SB)/8, $·readSum_1_avx2(SB)
-DATA operations_avx2<>+1360(SB)/8, $·readSum_4_avx2(SB)
-DATA operations_avx2<>+1368(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $1544
+DATA operations_avx2<>+576(SB)/8, $·panel32_1_avx2(SB)
+DATA operations_avx2<>+584(SB)/8, $·panel32_2_avx2(SB)
+DATA operations_avx2<>+600(SB)/8, $·panel32_4_avx2(SB)
+DATA operations_avx2<>+616(SB)/8, $·panel32_6_avx2(SB)
+DATA operations_avx2<>+680(SB)/8, $·panelTail_1_avx2(SB)
+DATA operations_avx2<>+688(SB)/8, $·panelTail_2_avx2(SB)
+DATA operations_avx2<>+704(SB)/8, $·panelTail_4_avx2(SB)
+DATA operations_avx2<>+720(SB)/8, $·panelTail_6_avx2(SB)
+DATA operations_avx2<>+784(SB)/8, $·panelHalf_1_avx2(SB)
+DATA operations_avx2<>+792(SB)/8, $·panelHalf_2_avx2(SB)
+DATA operations_avx2<>+808(SB)/8, $·panelHalf_4_avx2(SB)
+DATA operations_avx2<>+824(SB)/8, $·panelHalf_6_avx2(SB)
+DATA operations_avx2<>+888(SB)/8, $·panel32Tail_1_avx2(SB)
+DATA operations_avx2<>+896(SB)/8, $·panel32Tail_2_avx2(SB)
+DATA operations_avx2<>+912(SB)/8, $·panel32Tail_4_avx2(SB)
+DATA operations_avx2<>+928(SB)/8, $·panel32Tail_6_avx2(SB)
+DATA operations_avx2<>+992(SB)/8, $·panel32Half_1_avx2(SB)
+DATA operations_avx2<>+1000(SB)/8, $·panel32Half_2_avx2(SB)
+DATA operations_avx2<>+1016(SB)/8, $·panel32Half_4_avx2(SB)
+DATA operations_avx2<>+1032(SB)/8, $·panel32Half_6_avx2(SB)
+DATA operations_avx2<>+1088(SB)/8, $·transposeSquares_avx2(SB)
+DATA operations_avx2<>+1096(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx2<>+1104(SB)/8, $·sumDifferences_avx2(SB)
+DATA operations_avx2<>+1112(SB)/8, $·leastSquares_avx2(SB)
+DATA operations_avx2<>+1120(SB)/8, $·residual_avx2(SB)
+DATA operations_avx2<>+1128(SB)/8, $·rotate_avx2(SB)
+DATA operations_avx2<>+1144(SB)/8, $·rowDots_1_avx2(SB)
+DATA operations_avx2<>+1152(SB)/8, $·rowDots_2_avx2(SB)
+DATA operations_avx2<>+1168(SB)/8, $·rowDots_4_avx2(SB)
+DATA operations_avx2<>+1200(SB)/8, $·rowDots_8_avx2(SB)
+DATA operations_avx2<>+1216(SB)/8, $·addRows_1_avx2(SB)
+DATA operations_avx2<>+1224(SB)/8, $·addRows_2_avx2(SB)
+DATA operations_avx2<>+1240(SB)/8, $·addRows_4_avx2(SB)
+DATA operations_avx2<>+1272(SB)/8, $·addRows_8_avx2(SB)
+DATA operations_avx2<>+1288(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx2<>+1296(SB)/8, $·addOuter_2_avx2(SB)
+DATA operations_avx2<>+1312(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx2<>+1328(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx2<>+1336(SB)/8, $·rowDots32_2_avx2(SB)
+DATA operations_avx2<>+1352(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx2<>+1384(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx2<>+1400(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx2<>+1408(SB)/8, $·addRows32_2_avx2(SB)
+DATA operations_avx2<>+1424(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx2<>+1456(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx2<>+1472(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx2<>+1480(SB)/8, $·addOuter32_2_avx2(SB)
+DATA operations_avx2<>+1496(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx2<>+1504(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+1520(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+1528(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+1536(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+1544(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+1552(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+1568(SB)/8, $·readSum_1_avx2(SB)
+DATA operations_avx2<>+1592(SB)/8, $·readSum_4_avx2(SB)
+DATA operations_avx2<>+1600(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $1776
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -165,65 +176,81 @@ DATA operations_avx512<>+480(SB)/8, $·panel_2_avx512(SB)
 DATA operations_avx512<>+496(SB)/8, $·panel_4_avx512(SB)
 DATA operations_avx512<>+528(SB)/8, $·panel_8_avx512(SB)
 DATA operations_avx512<>+560(SB)/8, $·panel_12_avx512(SB)
-DATA operations_avx512<>+576(SB)/8, $·panelTail_1_avx512(SB)
-DATA operations_avx512<>+584(SB)/8, $·panelTail_2_avx512(SB)
-DATA operations_avx512<>+600(SB)/8, $·panelTail_4_avx512(SB)
-DATA operations_avx512<>+632(SB)/8, $·panelTail_8_avx512(SB)
-DATA operations_avx512<>+664(SB)/8, $·panelTail_12_avx512(SB)
-DATA operations_avx512<>+680(SB)/8, $·panelTailHalf_1_avx512(SB)
-DATA operations_avx512<>+688(SB)/8, $·panelTailHalf_2_avx512(SB)
-DATA operations_avx512<>+704(SB)/8, $·panelTailHalf_4_avx512(SB)
-DATA operations_avx512<>+736(SB)/8, $·panelTailHalf_8_avx512(SB)
-DATA operations_avx512<>+768(SB)/8, $·panelTailHalf_12_avx512(SB)
-DATA operations_avx512<>+776(SB)/8, $·transposeSquares_avx512(SB)
-DATA operations_avx512<>+880(SB)/8, $·panel32Half_12_avx512(SB)
-DATA operations_avx512<>+896(SB)/8, $·panel32_1_avx512(SB)
-DATA operations_avx512<>+904(SB)/8, $·panel32_2_avx512(SB)
-DATA operations_avx512<>+920(SB)/8, $·panel32_4_avx512(SB)
-DATA operations_avx512<>+952(SB)/8, $·panel32_8_avx512(SB)
-DATA operations_avx512<>+984(SB)/8, $·panel32_12_avx512(SB)
-DATA operations_avx512<>+992(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx512<>+1008(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx512<>+1032(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx512<>+1040(SB)/8, $·addRows32_avx2(SB)
-DATA operations_avx512<>+1048(SB)/8, $·addOuter32_avx2(SB)
-DATA operations_avx512<>+1056(SB)/8, $·sumDifferences_avx512(SB)
-DATA operations_avx512<>+1064(SB)/8, $·leastSquares_avx512(SB)
-DATA operations_avx512<>+1072(SB)/8, $·residual_avx512(SB)
-DATA operations_avx512<>+1080(SB)/8, $·rotate_avx512(SB)
-DATA operations_avx512<>+1096(SB)/8, $·rowDots_1_avx512(SB)
-DATA operations_avx512<>+1104(SB)/8, $·rowDots_2_avx512(SB)
-DATA operations_avx512<>+1120(SB)/8, $·rowDots_4_avx512(SB)
-DATA operations_avx512<>+1152(SB)/8, $·rowDots_8_avx512(SB)
-DATA operations_avx512<>+1168(SB)/8, $·addRows_1_avx512(SB)
-DATA operations_avx512<>+1176(SB)/8, $·addRows_2_avx512(SB)
-DATA operations_avx512<>+1192(SB)/8, $·addRows_4_avx512(SB)
-DATA operations_avx512<>+1224(SB)/8, $·addRows_8_avx512(SB)
-DATA operations_avx512<>+1240(SB)/8, $·addOuter_1_avx512(SB)
-DATA operations_avx512<>+1248(SB)/8, $·addOuter_2_avx512(SB)
-DATA operations_avx512<>+1264(SB)/8, $·addOuter_4_avx512(SB)
-DATA operations_avx512<>+1272(SB)/8, $·addAbs_avx512(SB)
-DATA operations_avx512<>+1288(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+1296(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+1304(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+1312(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+1320(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+1336(SB)/8, $·readSum_1_avx512(SB)
-DATA operations_avx512<>+1360(SB)/8, $·readSum_4_avx512(SB)
-DATA operations_avx512<>+1368(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+1384(SB)/8, $·leastSquares16_1_avx512(SB)
-DATA operations_avx512<>+1392(SB)/8, $·leastSquares16_2_avx512(SB)
-DATA operations_avx512<>+1400(SB)/8, $·leastSquares16_3_avx512(SB)
-DATA operations_avx512<>+1408(SB)/8, $·leastSquares16_4_avx512(SB)
-DATA operations_avx512<>+1424(SB)/8, $·leastSquares32_1_avx512(SB)
-DATA operations_avx512<>+1432(SB)/8, $·leastSquares32_2_avx512(SB)
-DATA operations_avx512<>+1440(SB)/8, $·leastSquares32_3_avx512(SB)
-DATA operations_avx512<>+1448(SB)/8, $·leastSquares32_4_avx512(SB)
-DATA operations_avx512<>+1456(SB)/8, $·leastSquares32_5_avx512(SB)
-DATA operations_avx512<>+1464(SB)/8, $·leastSquares32_6_avx512(SB)
-DATA operations_avx512<>+1528(SB)/8, $·leastSquares24_7_avx512(SB)
-DATA operations_avx512<>+1536(SB)/8, $·leastSquares24_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $1544
+DATA operations_avx512<>+576(SB)/8, $·panel32_1_avx512(SB)
+DATA operations_avx512<>+584(SB)/8, $·panel32_2_avx512(SB)
+DATA operations_avx512<>+600(SB)/8, $·panel32_4_avx512(SB)
+DATA operations_avx512<>+632(SB)/8, $·panel32_8_avx512(SB)
+DATA operations_avx512<>+664(SB)/8, $·panel32_12_avx512(SB)
+DATA operations_avx512<>+680(SB)/8, $·panelTail_1_avx512(SB)
+DATA operations_avx512<>+688(SB)/8, $·panelTail_2_avx512(SB)
+DATA operations_avx512<>+704(SB)/8, $·panelTail_4_avx512(SB)
+DATA operations_avx512<>+736(SB)/8, $·panelTail_8_avx512(SB)
+DATA operations_avx512<>+768(SB)/8, $·panelTail_12_avx512(SB)
+DATA operations_avx512<>+784(SB)/8, $·panelHalf_1_avx512(SB)
+DATA operations_avx512<>+792(SB)/8, $·panelHalf_2_avx512(SB)
+DATA operations_avx512<>+808(SB)/8, $·panelHalf_4_avx512(SB)
+DATA operations_avx512<>+840(SB)/8, $·panelHalf_8_avx512(SB)
+DATA operations_avx512<>+872(SB)/8, $·panelHalf_12_avx512(SB)
+DATA operations_avx512<>+888(SB)/8, $·panel32Tail_1_avx512(SB)
+DATA operations_avx512<>+896(SB)/8, $·panel32Tail_2_avx512(SB)
+DATA operations_avx512<>+912(SB)/8, $·panel32Tail_4_avx512(SB)
+DATA operations_avx512<>+944(SB)/8, $·panel32Tail_8_avx512(SB)
+DATA operations_avx512<>+976(SB)/8, $·panel32Tail_12_avx512(SB)
+DATA operations_avx512<>+992(SB)/8, $·panel32Half_1_avx512(SB)
+DATA operations_avx512<>+1000(SB)/8, $·panel32Half_2_avx512(SB)
+DATA operations_avx512<>+1016(SB)/8, $·panel32Half_4_avx512(SB)
+DATA operations_avx512<>+1048(SB)/8, $·panel32Half_8_avx512(SB)
+DATA operations_avx512<>+1080(SB)/8, $·panel32Half_12_avx512(SB)
+DATA operations_avx512<>+1088(SB)/8, $·transposeSquares_avx512(SB)
+DATA operations_avx512<>+1096(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx512<>+1104(SB)/8, $·sumDifferences_avx512(SB)
+DATA operations_avx512<>+1112(SB)/8, $·leastSquares_avx512(SB)
+DATA operations_avx512<>+1120(SB)/8, $·residual_avx512(SB)
+DATA operations_avx512<>+1128(SB)/8, $·rotate_avx512(SB)
+DATA operations_avx512<>+1144(SB)/8, $·rowDots_1_avx512(SB)
+DATA operations_avx512<>+1152(SB)/8, $·rowDots_2_avx512(SB)
+DATA operations_avx512<>+1168(SB)/8, $·rowDots_4_avx512(SB)
+DATA operations_avx512<>+1200(SB)/8, $·rowDots_8_avx512(SB)
+DATA operations_avx512<>+1216(SB)/8, $·addRows_1_avx512(SB)
+DATA operations_avx512<>+1224(SB)/8, $·addRows_2_avx512(SB)
+DATA operations_avx512<>+1240(SB)/8, $·addRows_4_avx512(SB)
+DATA operations_avx512<>+1272(SB)/8, $·addRows_8_avx512(SB)
+DATA operations_avx512<>+1288(SB)/8, $·addOuter_1_avx512(SB)
+DATA operations_avx512<>+1296(SB)/8, $·addOuter_2_avx512(SB)
+DATA operations_avx512<>+1312(SB)/8, $·addOuter_4_avx512(SB)
+DATA operations_avx512<>+1328(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx512<>+1336(SB)/8, $·rowDots32_2_avx2(SB)
+DATA operations_avx512<>+1352(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx512<>+1384(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx512<>+1400(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx512<>+1408(SB)/8, $·addRows32_2_avx2(SB)
+DATA operations_avx512<>+1424(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx512<>+1456(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx512<>+1472(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx512<>+1480(SB)/8, $·addOuter32_2_avx2(SB)
+DATA operations_avx512<>+1496(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx512<>+1504(SB)/8, $·addAbs_avx512(SB)
+DATA operations_avx512<>+1520(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+1528(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+1536(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+1544(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+1552(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+1568(SB)/8, $·readSum_1_avx512(SB)
+DATA operations_avx512<>+1592(SB)/8, $·readSum_4_avx512(SB)
+DATA operations_avx512<>+1600(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+1616(SB)/8, $·leastSquares16_1_avx512(SB)
+DATA operations_avx512<>+1624(SB)/8, $·leastSquares16_2_avx512(SB)
+DATA operations_avx512<>+1632(SB)/8, $·leastSquares16_3_avx512(SB)
+DATA operations_avx512<>+1640(SB)/8, $·leastSquares16_4_avx512(SB)
+DATA operations_avx512<>+1656(SB)/8, $·leastSquares32_1_avx512(SB)
+DATA operations_avx512<>+1664(SB)/8, $·leastSquares32_2_avx512(SB)
+DATA operations_avx512<>+1672(SB)/8, $·leastSquares32_3_avx512(SB)
+DATA operations_avx512<>+1680(SB)/8, $·leastSquares32_4_avx512(SB)
+DATA operations_avx512<>+1688(SB)/8, $·leastSquares32_5_avx512(SB)
+DATA operations_avx512<>+1696(SB)/8, $·leastSquares32_6_avx512(SB)
+DATA operations_avx512<>+1760(SB)/8, $·leastSquares24_7_avx512(SB)
+DATA operations_avx512<>+1768(SB)/8, $·leastSquares24_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $1776
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -296,124 +323,134 @@ TEXT ·panelTile(SB), NOSPLIT, $0-96
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panelTailTile(SB), NOSPLIT, $0-80
+TEXT ·panel32Tile(SB), NOSPLIT, $0-80
 	MOVQ size+72(FP), AX
 	LEAQ ·tiles+568(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panelTailHalfTile(SB), NOSPLIT, $0-80
+TEXT ·panelTailTile(SB), NOSPLIT, $0-80
 	MOVQ size+72(FP), AX
 	LEAQ ·tiles+672(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·transposeSquaresTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+776(SB), AX
+TEXT ·panelHalfTile(SB), NOSPLIT, $0-80
+	MOVQ size+72(FP), AX
+	LEAQ ·tiles+776(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·panel32TailTile(SB), NOSPLIT, $0-80
+	MOVQ size+72(FP), AX
+	LEAQ ·tiles+880(SB), CX
+	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·panel32HalfTile(SB), NOSPLIT, $0-80
 	MOVQ size+72(FP), AX
-	LEAQ ·tiles+784(SB), CX
+	LEAQ ·tiles+984(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panel32Tile(SB), NOSPLIT, $0-80
-	MOVQ size+72(FP), AX
-	LEAQ ·tiles+888(SB), CX
-	MOVQ (CX)(AX*8), AX
+TEXT ·transposeSquaresTile(SB), NOSPLIT, $0-40
+	MOVQ ·tiles+1088(SB), AX
 	JMP AX
 
 TEXT ·transposeSquares32Tile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+992(SB), AX
-	JMP AX
-
-TEXT ·rowDots32Tile(SB), NOSPLIT, $0-48
-	MOVQ size+40(FP), AX
-	LEAQ ·tiles+1000(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·addRows32Tile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1040(SB), AX
-	JMP AX
-
-TEXT ·addOuter32Tile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+1048(SB), AX
+	MOVQ ·tiles+1096(SB), AX
 	JMP AX
 
 TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1056(SB), AX
+	MOVQ ·tiles+1104(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
-	MOVQ ·tiles+1064(SB), AX
+	MOVQ ·tiles+1112(SB), AX
 	JMP AX
 
 TEXT ·residualTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1072(SB), AX
+	MOVQ ·tiles+1120(SB), AX
 	JMP AX
 
 TEXT ·rotateTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1080(SB), AX
+	MOVQ ·tiles+1128(SB), AX
 	JMP AX
 
 TEXT ·rowDotsTile(SB), NOSPLIT, $0-48
 	MOVQ size+40(FP), AX
-	LEAQ ·tiles+1088(SB), CX
+	LEAQ ·tiles+1136(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowsTile(SB), NOSPLIT, $0-48
 	MOVQ size+40(FP), AX
-	LEAQ ·tiles+1160(SB), CX
+	LEAQ ·tiles+1208(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterTile(SB), NOSPLIT, $0-48
 	MOVQ size+40(FP), AX
-	LEAQ ·tiles+1232(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+1272(SB), AX
-	JMP AX
-
-TEXT ·reflectTile(SB), NOSPLIT, $0-72
-	MOVQ size+64(FP), AX
 	LEAQ ·tiles+1280(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·rowDots32Tile(SB), NOSPLIT, $0-48
+	MOVQ size+40(FP), AX
+	LEAQ ·tiles+1320(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·addRows32Tile(SB), NOSPLIT, $0-48
+	MOVQ size+40(FP), AX
+	LEAQ ·tiles+1392(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·addOuter32Tile(SB), NOSPLIT, $0-48
+	MOVQ size+40(FP), AX
+	LEAQ ·tiles+1464(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·addAbsTile(SB), NOSPLIT, $0-32
+	MOVQ ·tiles+1504(SB), AX
+	JMP AX
+
+TEXT ·reflectTile(SB), NOSPLIT, $0-72
+	MOVQ size+64(FP), AX
+	LEAQ ·tiles+1512(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+1320(SB), AX
+	MOVQ ·tiles+1552(SB), AX
 	JMP AX
 
 TEXT ·readSumTile(SB), NOSPLIT, $0-32
 	MOVQ size+16(FP), AX
-	LEAQ ·tiles+1328(SB), CX
+	LEAQ ·tiles+1560(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+1368(SB), AX
+	MOVQ ·tiles+1600(SB), AX
 	JMP AX
 
 TEXT ·leastSquares16Tile(SB), NOSPLIT, $0-112
 	MOVQ size+80(FP), AX
-	LEAQ ·tiles+1376(SB), CX
+	LEAQ ·tiles+1608(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·leastSquares32Tile(SB), NOSPLIT, $0-112
 	MOVQ size+80(FP), AX
-	LEAQ ·tiles+1416(SB), CX
+	LEAQ ·tiles+1648(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·leastSquares24Tile(SB), NOSPLIT, $0-112
 	MOVQ size+80(FP), AX
-	LEAQ ·tiles+1472(SB), CX
+	LEAQ ·tiles+1704(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -51,7 +51,7 @@ func TestMissingTiles(t *testing.T) {
 		}},
 		"Panel": {func() []*int { return []*int{&tiles.panel[1]} }, func() []float64 {
 			c := make([]float64, n*PackWidth)
-			Panel(c, PackWidth, a, r, w, PackWidth, n, r, false)
+			Panel(c, PackWidth, a, r, w, PackWidth, n, r, PackWidth, false)
 			return c
 		}},
 		"SumDifferences": {func() []*int { return []*int{&tiles.sumDifferences} }, func() []float64 {

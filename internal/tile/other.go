@@ -12,7 +12,7 @@ func blocked(int, int, int, int) bool { return false }
 
 func packed(int, int, int) int { return 0 }
 
-func transpose([]float64, int, []float64, int, int, int) (rows, columns int) { return 0, 0 }
+func transpose[F Float]([]F, int, []F, int, int, int) (rows, columns int) { return 0, 0 }
 
 func mulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, _ Hint) {
 	mulPackedGeneric(a, lda, x, ldx, p, n, d, r)

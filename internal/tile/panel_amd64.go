@@ -32,17 +32,24 @@ func packed(d, r, size int) int {
 	return full
 }
 
-// transpose copies squares with as many entries as a vector has lanes, and returns the numbers of rows and
-// columns that are done.
-func transpose(dst []float64, ldd int, src []float64, lds, m, n int) (rows, columns int) {
-	lanes := tiles.lanes
-	if tiles.transposeSquares == 0 || m < lanes || n < lanes {
+// transpose copies squares with as many entries as a vector has lanes, in float32 of 8, and returns the
+// numbers of rows and columns that are done.
+func transpose[F Float](dst []F, ldd int, src []F, lds, m, n int) (rows, columns int) {
+	side, single := tiles.lanes, unsafe.Sizeof(F(0)) == 4
+	if single {
+		side = 8
+	}
+	if tiles.transposeSquares == 0 || m < side || n < side {
 		return 0, 0
 	}
-	rows, columns = m/lanes*lanes, n/lanes*lanes
+	rows, columns = m/side*side, n/side*side
 	_, _ = src[(rows-1)*lds+columns-1], dst[(columns-1)*ldd+rows-1]
-	for i := 0; i < rows; i += lanes {
-		transposeSquaresTile(&dst[i], ldd, &src[i*lds], lds, columns)
+	for i := 0; i < rows; i += side {
+		if single {
+			transposeSquares32Tile(as[float32](&dst[i]), ldd, as[float32](&src[i*lds]), lds, columns)
+		} else {
+			transposeSquaresTile(as[float64](&dst[i]), ldd, as[float64](&src[i*lds]), lds, columns)
+		}
 	}
 	return rows, columns
 }
@@ -141,13 +148,51 @@ func rotateRows(z []float64, ldz int, c, s []float64, n int) {
 	}
 }
 
-func mulPanel(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n int, add bool) {
-	if tiles.panel[1] == 0 || m == 0 || n == 0 {
-		panelGeneric(c, ldc, w, ldw, z, ldz, m, n, add)
+func mulPanel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, add bool) {
+	if tiles.panel[1] == 0 || m == 0 || n == 0 || cols == 0 {
+		panelGeneric(c, ldc, w, ldw, z, ldz, m, n, cols, add)
 		return
 	}
-	_, _, _ = c[(m-1)*ldc+PackWidth-1], w[(m-1)*ldw+n-1], z[(n-1)*ldz+PackWidth-1]
+	_, _, _ = c[(m-1)*ldc+cols-1], w[(m-1)*ldw+n-1], z[(n-1)*ldz+cols-1]
+	lanes, single := tiles.lanes, unsafe.Sizeof(F(0)) == 4
+	if single {
+		lanes *= 2
+	}
 	for i := 0; i < m; {
-		i += panelRows(&c[i*ldc], ldc, &w[i*ldw], ldw, &z[0], ldz, n, m-i, add, nothing(&w[i*ldw]))
+		height := largest(tiles.panel[:], m-i)
+		for k := 0; k < cols; k += 2 * lanes {
+			c, w, z, cols := &c[i*ldc+k], &w[i*ldw], &z[k], min(2*lanes, cols-k)
+			if single {
+				panelPart32(as[float32](c), ldc, as[float32](w), ldw, as[float32](z), ldz, n, cols, lanes, add, height)
+			} else {
+				panelPart64(as[float64](c), ldc, as[float64](w), ldw, as[float64](z), ldz, n, cols, lanes, add, height)
+			}
+		}
+		i += height
+	}
+}
+
+// panelPart64 computes up to two vectors of columns of a tile of rows.
+func panelPart64(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, cols, lanes int, add bool, height int) {
+	switch {
+	case cols == 2*lanes:
+		h := nothing(w)
+		panelTile(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step, height)
+	case cols > lanes:
+		panelTailTile(c, ldc, w, ldw, z, ldz, n, cols, add, height)
+	default:
+		panelHalfTile(c, ldc, w, ldw, z, ldz, n, cols, add, height)
+	}
+}
+
+// panelPart32 is panelPart64 in float32.
+func panelPart32(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, cols, lanes int, add bool, height int) {
+	switch {
+	case cols == 2*lanes:
+		panel32Tile(c, ldc, w, ldw, z, ldz, n, cols, add, height)
+	case cols > lanes:
+		panel32TailTile(c, ldc, w, ldw, z, ldz, n, cols, add, height)
+	default:
+		panel32HalfTile(c, ldc, w, ldw, z, ldz, n, cols, add, height)
 	}
 }

@@ -70,23 +70,6 @@ func (o Ops) packBasis(r *run, s shape) {
 	}
 }
 
-func (o Ops) transpose(r *run, s shape) {
-	r.start()
-	src, lds := r.dense("src", s.d, s.n)
-	dst, ldd := r.columns(s.n, s.d, 1)
-	o.Transpose(dst, ldd, src, lds, s.n, s.d)
-	r.finish("Transpose")
-	r.gaps("Transpose", dst, ldd, s.n, s.d)
-	for i := range s.n {
-		for j := range s.d {
-			if math.Float64bits(dst[j*ldd+i]) != math.Float64bits(src[i*lds+j]) {
-				r.Errorf("Transpose: %s: entry (%d, %d) is %v, want %v", r.at, j, i, dst[j*ldd+i], src[i*lds+j])
-				return
-			}
-		}
-	}
-}
-
 func checkMulBasis[F tile.Float](r *run, operation string, a []float64, lda int, x []F, ldx int, u []float64, ldu int, s shape) {
 	r.Helper()
 	r.finish(operation)
@@ -165,34 +148,6 @@ func (o Ops) combine(r *run, s shape) {
 			}
 			if !r.element("Combine", c[i*ldc+k], &want, i, k) {
 				return
-			}
-		}
-	}
-}
-
-// panel takes the rank for the length of the products, once to set the sums and once to add to them.
-func (o Ops) panel(r *run, s shape) {
-	r.start()
-	w, ldw := r.dense("w", s.r, s.n)
-	z, ldz := r.dense("z", tile.PackWidth, s.r)
-	c, ldc := r.columns(tile.PackWidth, s.n, 1)
-	for _, add := range []bool{false, true} {
-		before := slices.Clone(c)
-		o.Panel(c, ldc, w, ldw, z, ldz, s.n, s.r, add)
-		r.finish("Panel")
-		r.gaps("Panel", c, ldc, tile.PackWidth, s.n)
-		for i := range s.n {
-			for k := range tile.PackWidth {
-				var want sum
-				if add {
-					want.add(before[i*ldc+k], 1)
-				}
-				for j := range s.r {
-					want.add(w[i*ldw+j], z[j*ldz+k])
-				}
-				if !r.element("Panel", c[i*ldc+k], &want, i, k) {
-					return
-				}
 			}
 		}
 	}

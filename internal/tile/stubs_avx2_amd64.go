@@ -164,130 +164,130 @@ func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, 
 //go:noescape
 func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panelTail_6_avx2 sets or adds to cols columns, of 2 vectors, of 6 rows of C the product of n columns of W and rows of Z.
+// panel32_6_avx2 sets or adds to cols columns, of 2 vectors, of 6 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panelTail_6_avx2 sets or adds to cols columns, of 2 vectors, of 6 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
 func panelTail_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 
-// panelTailHalf_6_avx2 sets or adds to cols columns, of 1 vectors, of 6 rows of C the product of n columns of W and rows of Z.
+// panelHalf_6_avx2 sets or adds to cols columns, of 1 vectors, of 6 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelTailHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panelHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panel32Tail_6_avx2 sets or adds to cols columns, of 2 vectors, of 6 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Tail_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panel32Half_6_avx2 sets or adds to cols columns, of 1 vectors, of 6 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Half_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 
 // panel_4_avx2 sets or adds to 4 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panelTail_4_avx2 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z.
+// panel32_4_avx2 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panelTail_4_avx2 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
 func panelTail_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 
-// panelTailHalf_4_avx2 sets or adds to cols columns, of 1 vectors, of 4 rows of C the product of n columns of W and rows of Z.
+// panelHalf_4_avx2 sets or adds to cols columns, of 1 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelTailHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panelHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panel32Tail_4_avx2 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Tail_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panel32Half_4_avx2 sets or adds to cols columns, of 1 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Half_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 
 // panel_2_avx2 sets or adds to 2 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panelTail_2_avx2 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z.
+// panel32_2_avx2 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panelTail_2_avx2 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
 func panelTail_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 
-// panelTailHalf_2_avx2 sets or adds to cols columns, of 1 vectors, of 2 rows of C the product of n columns of W and rows of Z.
+// panelHalf_2_avx2 sets or adds to cols columns, of 1 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelTailHalf_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panelHalf_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panel32Tail_2_avx2 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Tail_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panel32Half_2_avx2 sets or adds to cols columns, of 1 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Half_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 
 // panel_1_avx2 sets or adds to 1 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panelTail_1_avx2 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z.
+// panel32_1_avx2 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panelTail_1_avx2 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
 func panelTail_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 
-// panelTailHalf_1_avx2 sets or adds to cols columns, of 1 vectors, of 1 rows of C the product of n columns of W and rows of Z.
+// panelHalf_1_avx2 sets or adds to cols columns, of 1 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelTailHalf_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panelHalf_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panel32Tail_1_avx2 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Tail_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panel32Half_1_avx2 sets or adds to cols columns, of 1 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Half_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 
 // transposeSquares_avx2 copies 4 rows of n entries to n rows of 4, n a multiple of 4, n > 0.
 //
 //go:noescape
 func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int)
 
-// panel32Half_6_avx2 sets or adds to 6 rows of C the product of n > 0 columns of W and rows of Z, at most 8 columns wide.
-//
-//go:noescape
-func panel32Half_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
-// panel32Half_4_avx2 sets or adds to 4 rows of C the product of n > 0 columns of W and rows of Z, at most 8 columns wide.
-//
-//go:noescape
-func panel32Half_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
-// panel32Half_2_avx2 sets or adds to 2 rows of C the product of n > 0 columns of W and rows of Z, at most 8 columns wide.
-//
-//go:noescape
-func panel32Half_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
-// panel32Half_1_avx2 sets or adds to 1 rows of C the product of n > 0 columns of W and rows of Z, at most 8 columns wide.
-//
-//go:noescape
-func panel32Half_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
-// panel32_6_avx2 sets or adds to 6 rows of C the product of n > 0 columns of W and rows of Z, at most 16 columns wide.
-//
-//go:noescape
-func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
-// panel32_4_avx2 sets or adds to 4 rows of C the product of n > 0 columns of W and rows of Z, at most 16 columns wide.
-//
-//go:noescape
-func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
-// panel32_2_avx2 sets or adds to 2 rows of C the product of n > 0 columns of W and rows of Z, at most 16 columns wide.
-//
-//go:noescape
-func panel32_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
-// panel32_1_avx2 sets or adds to 1 rows of C the product of n > 0 columns of W and rows of Z, at most 16 columns wide.
-//
-//go:noescape
-func panel32_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
 // transposeSquares32_avx2 copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.
 //
 //go:noescape
 func transposeSquares32_avx2(dst *float32, ldd int, src *float32, lds int, n int)
-
-// rowDots32_4_avx2 sets 4 sums to the products of rows of a and x, n > 0.
-//
-//go:noescape
-func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
-
-// rowDots32_1_avx2 sets 1 sums to the products of rows of a and x, n > 0.
-//
-//go:noescape
-func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
-
-// addRows32_avx2 adds 4 rows of a times the numbers v to y, n > 0.
-//
-//go:noescape
-func addRows32_avx2(y *float32, a *float32, lda int, v *float32, n int)
-
-// addOuter32_avx2 adds y times a number of v to each of m rows of a, m > 0, n > 0.
-//
-//go:noescape
-func addOuter32_avx2(a *float32, lda int, v *float32, y *float32, m int, n int)
 
 // sumDifferences_avx2 works like sumDifferencesGeneric for n a multiple of 8, count > 0.
 //
@@ -363,6 +363,61 @@ func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, size int
 //
 //go:noescape
 func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+
+// rowDots32_8_avx2 sets sums to the products of 8 rows of n entries and x, n >= 1.
+//
+//go:noescape
+func rowDots32_8_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+
+// addRows32_8_avx2 adds 8 rows of n entries, times the entries of b, to y, n >= 1.
+//
+//go:noescape
+func addRows32_8_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+
+// rowDots32_4_avx2 sets sums to the products of 4 rows of n entries and x, n >= 1.
+//
+//go:noescape
+func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+
+// addRows32_4_avx2 adds 4 rows of n entries, times the entries of b, to y, n >= 1.
+//
+//go:noescape
+func addRows32_4_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+
+// addOuter32_4_avx2 adds n entries of y, times the entries of b, to 4 rows, n >= 1.
+//
+//go:noescape
+func addOuter32_4_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
+
+// rowDots32_2_avx2 sets sums to the products of 2 rows of n entries and x, n >= 1.
+//
+//go:noescape
+func rowDots32_2_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+
+// addRows32_2_avx2 adds 2 rows of n entries, times the entries of b, to y, n >= 1.
+//
+//go:noescape
+func addRows32_2_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+
+// addOuter32_2_avx2 adds n entries of y, times the entries of b, to 2 rows, n >= 1.
+//
+//go:noescape
+func addOuter32_2_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
+
+// rowDots32_1_avx2 sets sums to the products of 1 rows of n entries and x, n >= 1.
+//
+//go:noescape
+func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+
+// addRows32_1_avx2 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
+//
+//go:noescape
+func addRows32_1_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+
+// addOuter32_1_avx2 adds n entries of y, times the entries of b, to 1 rows, n >= 1.
+//
+//go:noescape
+func addOuter32_1_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
 
 // addAbs_avx2 adds the absolute values of n entries of a to y, and returns their sum, n >= 1.
 //

@@ -164,110 +164,155 @@ func rankUpdate_1_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64
 //go:noescape
 func panel_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panelTail_12_avx512 sets or adds to cols columns, of 2 vectors, of 12 rows of C the product of n columns of W and rows of Z.
+// panel32_12_avx512 sets or adds to cols columns, of 2 vectors, of 12 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panelTail_12_avx512 sets or adds to cols columns, of 2 vectors, of 12 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
 func panelTail_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 
-// panelTailHalf_12_avx512 sets or adds to cols columns, of 1 vectors, of 12 rows of C the product of n columns of W and rows of Z.
+// panelHalf_12_avx512 sets or adds to cols columns, of 1 vectors, of 12 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelTailHalf_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panelHalf_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panel32Tail_12_avx512 sets or adds to cols columns, of 2 vectors, of 12 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Tail_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panel32Half_12_avx512 sets or adds to cols columns, of 1 vectors, of 12 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Half_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 
 // panel_8_avx512 sets or adds to 8 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_8_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panelTail_8_avx512 sets or adds to cols columns, of 2 vectors, of 8 rows of C the product of n columns of W and rows of Z.
+// panel32_8_avx512 sets or adds to cols columns, of 2 vectors, of 8 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32_8_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panelTail_8_avx512 sets or adds to cols columns, of 2 vectors, of 8 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
 func panelTail_8_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 
-// panelTailHalf_8_avx512 sets or adds to cols columns, of 1 vectors, of 8 rows of C the product of n columns of W and rows of Z.
+// panelHalf_8_avx512 sets or adds to cols columns, of 1 vectors, of 8 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelTailHalf_8_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panelHalf_8_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panel32Tail_8_avx512 sets or adds to cols columns, of 2 vectors, of 8 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Tail_8_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panel32Half_8_avx512 sets or adds to cols columns, of 1 vectors, of 8 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Half_8_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 
 // panel_4_avx512 sets or adds to 4 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panelTail_4_avx512 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z.
+// panel32_4_avx512 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panelTail_4_avx512 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
 func panelTail_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 
-// panelTailHalf_4_avx512 sets or adds to cols columns, of 1 vectors, of 4 rows of C the product of n columns of W and rows of Z.
+// panelHalf_4_avx512 sets or adds to cols columns, of 1 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelTailHalf_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panelHalf_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panel32Tail_4_avx512 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Tail_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panel32Half_4_avx512 sets or adds to cols columns, of 1 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Half_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 
 // panel_2_avx512 sets or adds to 2 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_2_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panelTail_2_avx512 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z.
+// panel32_2_avx512 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32_2_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panelTail_2_avx512 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
 func panelTail_2_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 
-// panelTailHalf_2_avx512 sets or adds to cols columns, of 1 vectors, of 2 rows of C the product of n columns of W and rows of Z.
+// panelHalf_2_avx512 sets or adds to cols columns, of 1 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelTailHalf_2_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panelHalf_2_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panel32Tail_2_avx512 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Tail_2_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panel32Half_2_avx512 sets or adds to cols columns, of 1 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Half_2_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 
 // panel_1_avx512 sets or adds to 1 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
 func panel_1_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panelTail_1_avx512 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z.
+// panel32_1_avx512 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32_1_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panelTail_1_avx512 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
 func panelTail_1_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 
-// panelTailHalf_1_avx512 sets or adds to cols columns, of 1 vectors, of 1 rows of C the product of n columns of W and rows of Z.
+// panelHalf_1_avx512 sets or adds to cols columns, of 1 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelTailHalf_1_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panelHalf_1_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+
+// panel32Tail_1_avx512 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Tail_1_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+
+// panel32Half_1_avx512 sets or adds to cols columns, of 1 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
+//
+//go:noescape
+func panel32Half_1_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 
 // transposeSquares_avx512 copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.
 //
 //go:noescape
 func transposeSquares_avx512(dst *float64, ldd int, src *float64, lds int, n int)
-
-// panel32Half_12_avx512 sets or adds to 12 rows of C the product of n > 0 columns of W and rows of Z, at most 16 columns wide.
-//
-//go:noescape
-func panel32Half_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
-// panel32_12_avx512 sets or adds to 12 rows of C the product of n > 0 columns of W and rows of Z, at most 32 columns wide.
-//
-//go:noescape
-func panel32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
-// panel32_8_avx512 sets or adds to 8 rows of C the product of n > 0 columns of W and rows of Z, at most 32 columns wide.
-//
-//go:noescape
-func panel32_8_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
-// panel32_4_avx512 sets or adds to 4 rows of C the product of n > 0 columns of W and rows of Z, at most 32 columns wide.
-//
-//go:noescape
-func panel32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
-// panel32_2_avx512 sets or adds to 2 rows of C the product of n > 0 columns of W and rows of Z, at most 32 columns wide.
-//
-//go:noescape
-func panel32_2_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-
-// panel32_1_avx512 sets or adds to 1 rows of C the product of n > 0 columns of W and rows of Z, at most 32 columns wide.
-//
-//go:noescape
-func panel32_1_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
 
 // sumDifferences_avx512 works like sumDifferencesGeneric for n a multiple of 8, count > 0.
 //

@@ -4719,22 +4719,34 @@ TEXT ·panel_6_avx2(SB), NOSPLIT, $8-96
 	JEQ     zero
 	MOVQ    AX, DX
 	VMOVUPD (DX), Y0
+	VMOVUPD Y0, Y0
 	VMOVUPD 32(DX), Y1
+	VMOVUPD Y1, Y1
 	ADDQ    CX, DX
 	VMOVUPD (DX), Y2
+	VMOVUPD Y2, Y2
 	VMOVUPD 32(DX), Y3
+	VMOVUPD Y3, Y3
 	ADDQ    CX, DX
 	VMOVUPD (DX), Y4
+	VMOVUPD Y4, Y4
 	VMOVUPD 32(DX), Y5
+	VMOVUPD Y5, Y5
 	ADDQ    CX, DX
 	VMOVUPD (DX), Y6
+	VMOVUPD Y6, Y6
 	VMOVUPD 32(DX), Y7
+	VMOVUPD Y7, Y7
 	ADDQ    CX, DX
 	VMOVUPD (DX), Y8
+	VMOVUPD Y8, Y8
 	VMOVUPD 32(DX), Y9
+	VMOVUPD Y9, Y9
 	ADDQ    CX, DX
 	VMOVUPD (DX), Y10
+	VMOVUPD Y10, Y10
 	VMOVUPD 32(DX), Y11
+	VMOVUPD Y11, Y11
 	JMP     start
 
 zero:
@@ -5007,204 +5019,716 @@ store:
 	VZEROUPPER
 	RET
 
-// func panelTail_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 // Requires: AVX, FMA3
-TEXT ·panelTail_6_avx2(SB), NOSPLIT, $0-80
-	MOVQ       cols+56(FP), AX
-	DECQ       AX
-	ANDQ       $+3, AX
-	INCQ       AX
-	LEAQ       tailMask<>+32(SB), CX
-	SHLQ       $0x03, AX
-	SUBQ       AX, CX
-	VMOVUPD    (CX), Y0
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x03, CX
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	VXORPD     Y9, Y9, Y9
-	VXORPD     Y10, Y10, Y10
-	VXORPD     Y11, Y11, Y11
-	VXORPD     Y12, Y12, Y12
-	CMPB       add+64(FP), $+0
-	JEQ        start
-	MOVQ       AX, DX
-	VMOVUPD    (DX), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPD 32(DX), Y0, Y6
-	VMOVAPD    Y6, Y6
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y7
-	VMOVAPD    Y7, Y7
-	VMASKMOVPD 32(DX), Y0, Y8
-	VMOVAPD    Y8, Y8
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y9
-	VMOVAPD    Y9, Y9
-	VMASKMOVPD 32(DX), Y0, Y10
-	VMOVAPD    Y10, Y10
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y11
-	VMOVAPD    Y11, Y11
-	VMASKMOVPD 32(DX), Y0, Y12
-	VMOVAPD    Y12, Y12
+TEXT ·panel32_6_avx2(SB), NOSPLIT, $0-80
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	CMPB    add+64(FP), $+0
+	JEQ     zero
+	MOVQ    AX, DX
+	VMOVUPS (DX), Y0
+	VMOVUPS Y0, Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS Y1, Y1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS Y2, Y2
+	VMOVUPS 32(DX), Y3
+	VMOVUPS Y3, Y3
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y4
+	VMOVUPS Y4, Y4
+	VMOVUPS 32(DX), Y5
+	VMOVUPS Y5, Y5
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y6
+	VMOVUPS Y6, Y6
+	VMOVUPS 32(DX), Y7
+	VMOVUPS Y7, Y7
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y8
+	VMOVUPS Y8, Y8
+	VMOVUPS 32(DX), Y9
+	VMOVUPS Y9, Y9
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y10
+	VMOVUPS Y10, Y10
+	VMOVUPS 32(DX), Y11
+	VMOVUPS Y11, Y11
+	JMP     start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
 
 start:
 	MOVQ z+32(FP), DX
 	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ n+48(FP), SI
-	MOVQ w+16(FP), DI
-	MOVQ ldw+24(FP), R8
-	SHLQ $0x03, R8
-	LEAQ (R8)(R8*2), R9
-	LEAQ (R8)(R8*4), R10
+	SHLQ $0x02, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (DI)(DI*4), R9
+	MOVQ n+48(FP), R10
+	INCQ R10
+	SHRQ $0x01, R10
+	JCC  second
 
-product:
-	VMOVUPD      (DX), Y13
-	VMASKMOVPD   32(DX), Y0, Y14
-	VBROADCASTSD (DI), Y15
-	VFMADD231PD  Y13, Y15, Y1
-	VFMADD231PD  Y14, Y15, Y2
-	VBROADCASTSD (DI)(R8*1), Y15
-	VFMADD231PD  Y13, Y15, Y3
-	VFMADD231PD  Y14, Y15, Y4
-	VBROADCASTSD (DI)(R8*2), Y15
-	VFMADD231PD  Y13, Y15, Y5
-	VFMADD231PD  Y14, Y15, Y6
-	VBROADCASTSD (DI)(R9*1), Y15
-	VFMADD231PD  Y13, Y15, Y7
-	VFMADD231PD  Y14, Y15, Y8
-	VBROADCASTSD (DI)(R8*4), Y15
-	VFMADD231PD  Y13, Y15, Y9
-	VFMADD231PD  Y14, Y15, Y10
-	VBROADCASTSD (DI)(R10*1), Y15
-	VFMADD231PD  Y13, Y15, Y11
-	VFMADD231PD  Y14, Y15, Y12
+pair:
+	VMOVUPS      (DX), Y12
+	VMOVUPS      32(DX), Y13
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (SI)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (SI)(DI*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (SI)(R8*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (SI)(DI*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (SI)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         BX, DX
-	ADDQ         $+8, DI
-	DECQ         SI
-	JNZ          product
-	MOVQ         AX, DX
-	VMOVUPD      Y1, (DX)
-	VMASKMOVPD   Y2, Y0, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPD      Y3, (DX)
-	VMASKMOVPD   Y4, Y0, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPD      Y5, (DX)
-	VMASKMOVPD   Y6, Y0, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPD      Y7, (DX)
-	VMASKMOVPD   Y8, Y0, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPD      Y9, (DX)
-	VMASKMOVPD   Y10, Y0, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPD      Y11, (DX)
-	VMASKMOVPD   Y12, Y0, 32(DX)
+	ADDQ         $+4, SI
+
+second:
+	VMOVUPS      (DX), Y12
+	VMOVUPS      32(DX), Y13
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (SI)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (SI)(DI*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (SI)(R8*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (SI)(DI*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (SI)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+	DECQ         R10
+	JNZ          pair
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y10, (AX)
+	VMOVUPS      Y11, 32(AX)
 	VZEROUPPER
 	RET
 
-// func panelTailHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// func panelTail_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 // Requires: AVX, FMA3
-TEXT ·panelTailHalf_6_avx2(SB), NOSPLIT, $0-80
-	MOVQ       cols+56(FP), AX
-	DECQ       AX
-	ANDQ       $+3, AX
-	INCQ       AX
-	LEAQ       tailMask<>+32(SB), CX
-	SHLQ       $0x03, AX
-	SUBQ       AX, CX
-	VMOVUPD    (CX), Y0
+TEXT ·panelTail_6_avx2(SB), NOSPLIT, $0-80
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	SHLQ       $0x03, CX
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
+	MOVQ       cols+56(FP), DX
+	SUBQ       $+4, DX
+	LEAQ       tailMask<>+32(SB), BX
+	SHLQ       $0x03, DX
+	SUBQ       DX, BX
+	VMOVUPD    (BX), Y12
 	CMPB       add+64(FP), $+0
-	JEQ        start
+	JEQ        zero
 	MOVQ       AX, DX
-	VMASKMOVPD (DX), Y0, Y1
-	VMOVAPD    Y1, Y1
+	VMOVUPD    (DX), Y0
+	VMOVUPD    Y0, Y0
+	VMASKMOVPD 32(DX), Y12, Y1
+	VMOVUPD    Y1, Y1
 	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y0, Y2
-	VMOVAPD    Y2, Y2
+	VMOVUPD    (DX), Y2
+	VMOVUPD    Y2, Y2
+	VMASKMOVPD 32(DX), Y12, Y3
+	VMOVUPD    Y3, Y3
 	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y0, Y3
-	VMOVAPD    Y3, Y3
+	VMOVUPD    (DX), Y4
+	VMOVUPD    Y4, Y4
+	VMASKMOVPD 32(DX), Y12, Y5
+	VMOVUPD    Y5, Y5
 	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y0, Y4
-	VMOVAPD    Y4, Y4
+	VMOVUPD    (DX), Y6
+	VMOVUPD    Y6, Y6
+	VMASKMOVPD 32(DX), Y12, Y7
+	VMOVUPD    Y7, Y7
 	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y0, Y5
-	VMOVAPD    Y5, Y5
+	VMOVUPD    (DX), Y8
+	VMOVUPD    Y8, Y8
+	VMASKMOVPD 32(DX), Y12, Y9
+	VMOVUPD    Y9, Y9
 	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y0, Y6
-	VMOVAPD    Y6, Y6
+	VMOVUPD    (DX), Y10
+	VMOVUPD    Y10, Y10
+	VMASKMOVPD 32(DX), Y12, Y11
+	VMOVUPD    Y11, Y11
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
 
 start:
 	MOVQ z+32(FP), DX
 	MOVQ ldz+40(FP), BX
 	SHLQ $0x03, BX
-	MOVQ n+48(FP), SI
-	MOVQ w+16(FP), DI
-	MOVQ ldw+24(FP), R8
-	SHLQ $0x03, R8
-	LEAQ (R8)(R8*2), R9
-	LEAQ (R8)(R8*4), R10
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x03, DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (DI)(DI*4), R9
+	MOVQ n+48(FP), R10
+	INCQ R10
+	SHRQ $0x01, R10
+	JCC  second
 
-product:
-	VMASKMOVPD   (DX), Y0, Y7
-	VBROADCASTSD (DI), Y8
-	VFMADD231PD  Y7, Y8, Y1
-	VBROADCASTSD (DI)(R8*1), Y8
-	VFMADD231PD  Y7, Y8, Y2
-	VBROADCASTSD (DI)(R8*2), Y8
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD (DI)(R9*1), Y8
-	VFMADD231PD  Y7, Y8, Y4
-	VBROADCASTSD (DI)(R8*4), Y8
-	VFMADD231PD  Y7, Y8, Y5
-	VBROADCASTSD (DI)(R10*1), Y8
-	VFMADD231PD  Y7, Y8, Y6
+pair:
+	VMOVUPD      (DX), Y13
+	VMASKMOVPD   32(DX), Y12, Y14
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y0
+	VFMADD231PD  Y14, Y15, Y1
+	VBROADCASTSD (SI)(DI*1), Y15
+	VFMADD231PD  Y13, Y15, Y2
+	VFMADD231PD  Y14, Y15, Y3
+	VBROADCASTSD (SI)(DI*2), Y15
+	VFMADD231PD  Y13, Y15, Y4
+	VFMADD231PD  Y14, Y15, Y5
+	VBROADCASTSD (SI)(R8*1), Y15
+	VFMADD231PD  Y13, Y15, Y6
+	VFMADD231PD  Y14, Y15, Y7
+	VBROADCASTSD (SI)(DI*4), Y15
+	VFMADD231PD  Y13, Y15, Y8
+	VFMADD231PD  Y14, Y15, Y9
+	VBROADCASTSD (SI)(R9*1), Y15
+	VFMADD231PD  Y13, Y15, Y10
+	VFMADD231PD  Y14, Y15, Y11
 	ADDQ         BX, DX
-	ADDQ         $+8, DI
-	DECQ         SI
-	JNZ          product
-	MOVQ         AX, DX
-	VMASKMOVPD   Y1, Y0, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPD   Y2, Y0, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPD   Y3, Y0, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPD   Y4, Y0, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPD   Y5, Y0, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPD   Y6, Y0, (DX)
+	ADDQ         $+8, SI
+
+second:
+	VMOVUPD      (DX), Y13
+	VMASKMOVPD   32(DX), Y12, Y14
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y0
+	VFMADD231PD  Y14, Y15, Y1
+	VBROADCASTSD (SI)(DI*1), Y15
+	VFMADD231PD  Y13, Y15, Y2
+	VFMADD231PD  Y14, Y15, Y3
+	VBROADCASTSD (SI)(DI*2), Y15
+	VFMADD231PD  Y13, Y15, Y4
+	VFMADD231PD  Y14, Y15, Y5
+	VBROADCASTSD (SI)(R8*1), Y15
+	VFMADD231PD  Y13, Y15, Y6
+	VFMADD231PD  Y14, Y15, Y7
+	VBROADCASTSD (SI)(DI*4), Y15
+	VFMADD231PD  Y13, Y15, Y8
+	VFMADD231PD  Y14, Y15, Y9
+	VBROADCASTSD (SI)(R9*1), Y15
+	VFMADD231PD  Y13, Y15, Y10
+	VFMADD231PD  Y14, Y15, Y11
+	ADDQ         BX, DX
+	ADDQ         $+8, SI
+	DECQ         R10
+	JNZ          pair
+	CMPQ         cols+56(FP), $+8
+	JNE          part
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y8, (AX)
+	VMOVUPD      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y10, (AX)
+	VMOVUPD      Y11, 32(AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMOVUPD    Y0, (AX)
+	VMASKMOVPD Y1, Y12, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPD    Y2, (AX)
+	VMASKMOVPD Y3, Y12, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPD    Y4, (AX)
+	VMASKMOVPD Y5, Y12, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPD    Y6, (AX)
+	VMASKMOVPD Y7, Y12, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPD    Y8, (AX)
+	VMASKMOVPD Y9, Y12, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPD    Y10, (AX)
+	VMASKMOVPD Y11, Y12, 32(AX)
+	VZEROUPPER
+	RET
+
+// func panelHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panelHalf_6_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       cols+56(FP), DX
+	SUBQ       $+0, DX
+	LEAQ       tailMask<>+32(SB), BX
+	SHLQ       $0x03, DX
+	SUBQ       DX, BX
+	VMOVUPD    (BX), Y6
+	CMPB       add+64(FP), $+0
+	JEQ        zero
+	MOVQ       AX, DX
+	VMASKMOVPD (DX), Y6, Y0
+	VMOVUPD    Y0, Y0
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y6, Y1
+	VMOVUPD    Y1, Y1
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y6, Y2
+	VMOVUPD    Y2, Y2
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y6, Y3
+	VMOVUPD    Y3, Y3
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y6, Y4
+	VMOVUPD    Y4, Y4
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y6, Y5
+	VMOVUPD    Y5, Y5
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x03, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x03, DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (DI)(DI*4), R9
+	MOVQ n+48(FP), R10
+	INCQ R10
+	SHRQ $0x01, R10
+	JCC  second
+
+pair:
+	VMASKMOVPD   (DX), Y6, Y7
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y0
+	VBROADCASTSD (SI)(DI*1), Y8
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD (SI)(DI*2), Y8
+	VFMADD231PD  Y7, Y8, Y2
+	VBROADCASTSD (SI)(R8*1), Y8
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD (SI)(DI*4), Y8
+	VFMADD231PD  Y7, Y8, Y4
+	VBROADCASTSD (SI)(R9*1), Y8
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         BX, DX
+	ADDQ         $+8, SI
+
+second:
+	VMASKMOVPD   (DX), Y6, Y7
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y0
+	VBROADCASTSD (SI)(DI*1), Y8
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD (SI)(DI*2), Y8
+	VFMADD231PD  Y7, Y8, Y2
+	VBROADCASTSD (SI)(R8*1), Y8
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD (SI)(DI*4), Y8
+	VFMADD231PD  Y7, Y8, Y4
+	VBROADCASTSD (SI)(R9*1), Y8
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         BX, DX
+	ADDQ         $+8, SI
+	DECQ         R10
+	JNZ          pair
+	CMPQ         cols+56(FP), $+4
+	JNE          part
+	VMOVUPD      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y5, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMASKMOVPD Y0, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y1, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y2, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y3, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y4, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y5, Y6, (AX)
+	VZEROUPPER
+	RET
+
+// func panel32Tail_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32Tail_6_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       cols+56(FP), DX
+	SUBQ       $+8, DX
+	LEAQ       tailMask<>+32(SB), BX
+	SHLQ       $0x02, DX
+	SUBQ       DX, BX
+	VMOVUPD    (BX), Y12
+	CMPB       add+64(FP), $+0
+	JEQ        zero
+	MOVQ       AX, DX
+	VMOVUPS    (DX), Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPS 32(DX), Y12, Y1
+	VMOVUPS    Y1, Y1
+	ADDQ       CX, DX
+	VMOVUPS    (DX), Y2
+	VMOVUPS    Y2, Y2
+	VMASKMOVPS 32(DX), Y12, Y3
+	VMOVUPS    Y3, Y3
+	ADDQ       CX, DX
+	VMOVUPS    (DX), Y4
+	VMOVUPS    Y4, Y4
+	VMASKMOVPS 32(DX), Y12, Y5
+	VMOVUPS    Y5, Y5
+	ADDQ       CX, DX
+	VMOVUPS    (DX), Y6
+	VMOVUPS    Y6, Y6
+	VMASKMOVPS 32(DX), Y12, Y7
+	VMOVUPS    Y7, Y7
+	ADDQ       CX, DX
+	VMOVUPS    (DX), Y8
+	VMOVUPS    Y8, Y8
+	VMASKMOVPS 32(DX), Y12, Y9
+	VMOVUPS    Y9, Y9
+	ADDQ       CX, DX
+	VMOVUPS    (DX), Y10
+	VMOVUPS    Y10, Y10
+	VMASKMOVPS 32(DX), Y12, Y11
+	VMOVUPS    Y11, Y11
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x02, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (DI)(DI*4), R9
+	MOVQ n+48(FP), R10
+	INCQ R10
+	SHRQ $0x01, R10
+	JCC  second
+
+pair:
+	VMOVUPS      (DX), Y13
+	VMASKMOVPS   32(DX), Y12, Y14
+	VBROADCASTSS (SI), Y15
+	VFMADD231PS  Y13, Y15, Y0
+	VFMADD231PS  Y14, Y15, Y1
+	VBROADCASTSS (SI)(DI*1), Y15
+	VFMADD231PS  Y13, Y15, Y2
+	VFMADD231PS  Y14, Y15, Y3
+	VBROADCASTSS (SI)(DI*2), Y15
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS (SI)(R8*1), Y15
+	VFMADD231PS  Y13, Y15, Y6
+	VFMADD231PS  Y14, Y15, Y7
+	VBROADCASTSS (SI)(DI*4), Y15
+	VFMADD231PS  Y13, Y15, Y8
+	VFMADD231PS  Y14, Y15, Y9
+	VBROADCASTSS (SI)(R9*1), Y15
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+
+second:
+	VMOVUPS      (DX), Y13
+	VMASKMOVPS   32(DX), Y12, Y14
+	VBROADCASTSS (SI), Y15
+	VFMADD231PS  Y13, Y15, Y0
+	VFMADD231PS  Y14, Y15, Y1
+	VBROADCASTSS (SI)(DI*1), Y15
+	VFMADD231PS  Y13, Y15, Y2
+	VFMADD231PS  Y14, Y15, Y3
+	VBROADCASTSS (SI)(DI*2), Y15
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS (SI)(R8*1), Y15
+	VFMADD231PS  Y13, Y15, Y6
+	VFMADD231PS  Y14, Y15, Y7
+	VBROADCASTSS (SI)(DI*4), Y15
+	VFMADD231PS  Y13, Y15, Y8
+	VFMADD231PS  Y14, Y15, Y9
+	VBROADCASTSS (SI)(R9*1), Y15
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+	DECQ         R10
+	JNZ          pair
+	CMPQ         cols+56(FP), $+16
+	JNE          part
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y10, (AX)
+	VMOVUPS      Y11, 32(AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMOVUPS    Y0, (AX)
+	VMASKMOVPS Y1, Y12, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPS    Y2, (AX)
+	VMASKMOVPS Y3, Y12, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPS    Y4, (AX)
+	VMASKMOVPS Y5, Y12, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPS    Y6, (AX)
+	VMASKMOVPS Y7, Y12, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPS    Y8, (AX)
+	VMASKMOVPS Y9, Y12, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPS    Y10, (AX)
+	VMASKMOVPS Y11, Y12, 32(AX)
+	VZEROUPPER
+	RET
+
+// func panel32Half_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32Half_6_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       cols+56(FP), DX
+	SUBQ       $+0, DX
+	LEAQ       tailMask<>+32(SB), BX
+	SHLQ       $0x02, DX
+	SUBQ       DX, BX
+	VMOVUPD    (BX), Y6
+	CMPB       add+64(FP), $+0
+	JEQ        zero
+	MOVQ       AX, DX
+	VMASKMOVPS (DX), Y6, Y0
+	VMOVUPS    Y0, Y0
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y6, Y1
+	VMOVUPS    Y1, Y1
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y6, Y2
+	VMOVUPS    Y2, Y2
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y6, Y3
+	VMOVUPS    Y3, Y3
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y6, Y4
+	VMOVUPS    Y4, Y4
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y6, Y5
+	VMOVUPS    Y5, Y5
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x02, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (DI)(DI*4), R9
+	MOVQ n+48(FP), R10
+	INCQ R10
+	SHRQ $0x01, R10
+	JCC  second
+
+pair:
+	VMASKMOVPS   (DX), Y6, Y7
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y0
+	VBROADCASTSS (SI)(DI*1), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (SI)(DI*2), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS (SI)(R8*1), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (SI)(DI*4), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VBROADCASTSS (SI)(R9*1), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+
+second:
+	VMASKMOVPS   (DX), Y6, Y7
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y0
+	VBROADCASTSS (SI)(DI*1), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (SI)(DI*2), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS (SI)(R8*1), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (SI)(DI*4), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VBROADCASTSS (SI)(R9*1), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+	DECQ         R10
+	JNZ          pair
+	CMPQ         cols+56(FP), $+8
+	JNE          part
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y5, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMASKMOVPS Y0, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y1, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y2, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y3, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y4, Y6, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y5, Y6, (AX)
 	VZEROUPPER
 	RET
 
@@ -5218,16 +5742,24 @@ TEXT ·panel_4_avx2(SB), NOSPLIT, $8-96
 	JEQ     zero
 	MOVQ    AX, DX
 	VMOVUPD (DX), Y0
+	VMOVUPD Y0, Y0
 	VMOVUPD 32(DX), Y1
+	VMOVUPD Y1, Y1
 	ADDQ    CX, DX
 	VMOVUPD (DX), Y2
+	VMOVUPD Y2, Y2
 	VMOVUPD 32(DX), Y3
+	VMOVUPD Y3, Y3
 	ADDQ    CX, DX
 	VMOVUPD (DX), Y4
+	VMOVUPD Y4, Y4
 	VMOVUPD 32(DX), Y5
+	VMOVUPD Y5, Y5
 	ADDQ    CX, DX
 	VMOVUPD (DX), Y6
+	VMOVUPD Y6, Y6
 	VMOVUPD 32(DX), Y7
+	VMOVUPD Y7, Y7
 	JMP     start
 
 zero:
@@ -5431,160 +5963,555 @@ store:
 	VZEROUPPER
 	RET
 
-// func panelTail_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 // Requires: AVX, FMA3
-TEXT ·panelTail_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ       cols+56(FP), AX
-	DECQ       AX
-	ANDQ       $+3, AX
-	INCQ       AX
-	LEAQ       tailMask<>+32(SB), CX
-	SHLQ       $0x03, AX
-	SUBQ       AX, CX
-	VMOVUPD    (CX), Y0
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x03, CX
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	CMPB       add+64(FP), $+0
-	JEQ        start
-	MOVQ       AX, DX
-	VMOVUPD    (DX), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y5
-	VMOVAPD    Y5, Y5
-	VMASKMOVPD 32(DX), Y0, Y6
-	VMOVAPD    Y6, Y6
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y7
-	VMOVAPD    Y7, Y7
-	VMASKMOVPD 32(DX), Y0, Y8
-	VMOVAPD    Y8, Y8
+TEXT ·panel32_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	CMPB    add+64(FP), $+0
+	JEQ     zero
+	MOVQ    AX, DX
+	VMOVUPS (DX), Y0
+	VMOVUPS Y0, Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS Y1, Y1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS Y2, Y2
+	VMOVUPS 32(DX), Y3
+	VMOVUPS Y3, Y3
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y4
+	VMOVUPS Y4, Y4
+	VMOVUPS 32(DX), Y5
+	VMOVUPS Y5, Y5
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y6
+	VMOVUPS Y6, Y6
+	VMOVUPS 32(DX), Y7
+	VMOVUPS Y7, Y7
+	JMP     start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
 
 start:
 	MOVQ z+32(FP), DX
 	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ n+48(FP), SI
-	MOVQ w+16(FP), DI
-	MOVQ ldw+24(FP), R8
-	SHLQ $0x03, R8
-	LEAQ (R8)(R8*2), R9
+	SHLQ $0x02, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	MOVQ n+48(FP), R9
+	INCQ R9
+	SHRQ $0x01, R9
+	JCC  second
 
-product:
-	VMOVUPD      (DX), Y9
-	VMASKMOVPD   32(DX), Y0, Y10
-	VBROADCASTSD (DI), Y11
-	VFMADD231PD  Y9, Y11, Y1
-	VFMADD231PD  Y10, Y11, Y2
-	VBROADCASTSD (DI)(R8*1), Y11
-	VFMADD231PD  Y9, Y11, Y3
-	VFMADD231PD  Y10, Y11, Y4
-	VBROADCASTSD (DI)(R8*2), Y11
-	VFMADD231PD  Y9, Y11, Y5
-	VFMADD231PD  Y10, Y11, Y6
-	VBROADCASTSD (DI)(R9*1), Y11
-	VFMADD231PD  Y9, Y11, Y7
-	VFMADD231PD  Y10, Y11, Y8
+pair:
+	VMOVUPS      (DX), Y8
+	VMOVUPS      32(DX), Y9
+	VBROADCASTSS (SI), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (SI)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (SI)(DI*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (SI)(R8*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         BX, DX
-	ADDQ         $+8, DI
-	DECQ         SI
-	JNZ          product
-	MOVQ         AX, DX
-	VMOVUPD      Y1, (DX)
-	VMASKMOVPD   Y2, Y0, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPD      Y3, (DX)
-	VMASKMOVPD   Y4, Y0, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPD      Y5, (DX)
-	VMASKMOVPD   Y6, Y0, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPD      Y7, (DX)
-	VMASKMOVPD   Y8, Y0, 32(DX)
+	ADDQ         $+4, SI
+
+second:
+	VMOVUPS      (DX), Y8
+	VMOVUPS      32(DX), Y9
+	VBROADCASTSS (SI), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (SI)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (SI)(DI*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (SI)(R8*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+	DECQ         R9
+	JNZ          pair
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
 	VZEROUPPER
 	RET
 
-// func panelTailHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// func panelTail_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 // Requires: AVX, FMA3
-TEXT ·panelTailHalf_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ       cols+56(FP), AX
-	DECQ       AX
-	ANDQ       $+3, AX
-	INCQ       AX
-	LEAQ       tailMask<>+32(SB), CX
-	SHLQ       $0x03, AX
-	SUBQ       AX, CX
-	VMOVUPD    (CX), Y0
+TEXT ·panelTail_4_avx2(SB), NOSPLIT, $0-80
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	SHLQ       $0x03, CX
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
+	MOVQ       cols+56(FP), DX
+	SUBQ       $+4, DX
+	LEAQ       tailMask<>+32(SB), BX
+	SHLQ       $0x03, DX
+	SUBQ       DX, BX
+	VMOVUPD    (BX), Y8
 	CMPB       add+64(FP), $+0
-	JEQ        start
+	JEQ        zero
 	MOVQ       AX, DX
-	VMASKMOVPD (DX), Y0, Y1
-	VMOVAPD    Y1, Y1
+	VMOVUPD    (DX), Y0
+	VMOVUPD    Y0, Y0
+	VMASKMOVPD 32(DX), Y8, Y1
+	VMOVUPD    Y1, Y1
 	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y0, Y2
-	VMOVAPD    Y2, Y2
+	VMOVUPD    (DX), Y2
+	VMOVUPD    Y2, Y2
+	VMASKMOVPD 32(DX), Y8, Y3
+	VMOVUPD    Y3, Y3
 	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y0, Y3
-	VMOVAPD    Y3, Y3
+	VMOVUPD    (DX), Y4
+	VMOVUPD    Y4, Y4
+	VMASKMOVPD 32(DX), Y8, Y5
+	VMOVUPD    Y5, Y5
 	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y0, Y4
-	VMOVAPD    Y4, Y4
+	VMOVUPD    (DX), Y6
+	VMOVUPD    Y6, Y6
+	VMASKMOVPD 32(DX), Y8, Y7
+	VMOVUPD    Y7, Y7
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
 
 start:
 	MOVQ z+32(FP), DX
 	MOVQ ldz+40(FP), BX
 	SHLQ $0x03, BX
-	MOVQ n+48(FP), SI
-	MOVQ w+16(FP), DI
-	MOVQ ldw+24(FP), R8
-	SHLQ $0x03, R8
-	LEAQ (R8)(R8*2), R9
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x03, DI
+	LEAQ (DI)(DI*2), R8
+	MOVQ n+48(FP), R9
+	INCQ R9
+	SHRQ $0x01, R9
+	JCC  second
 
-product:
-	VMASKMOVPD   (DX), Y0, Y5
-	VBROADCASTSD (DI), Y6
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (DI)(R8*1), Y6
-	VFMADD231PD  Y5, Y6, Y2
-	VBROADCASTSD (DI)(R8*2), Y6
-	VFMADD231PD  Y5, Y6, Y3
-	VBROADCASTSD (DI)(R9*1), Y6
-	VFMADD231PD  Y5, Y6, Y4
+pair:
+	VMOVUPD      (DX), Y9
+	VMASKMOVPD   32(DX), Y8, Y10
+	VBROADCASTSD (SI), Y11
+	VFMADD231PD  Y9, Y11, Y0
+	VFMADD231PD  Y10, Y11, Y1
+	VBROADCASTSD (SI)(DI*1), Y11
+	VFMADD231PD  Y9, Y11, Y2
+	VFMADD231PD  Y10, Y11, Y3
+	VBROADCASTSD (SI)(DI*2), Y11
+	VFMADD231PD  Y9, Y11, Y4
+	VFMADD231PD  Y10, Y11, Y5
+	VBROADCASTSD (SI)(R8*1), Y11
+	VFMADD231PD  Y9, Y11, Y6
+	VFMADD231PD  Y10, Y11, Y7
 	ADDQ         BX, DX
-	ADDQ         $+8, DI
-	DECQ         SI
-	JNZ          product
-	MOVQ         AX, DX
-	VMASKMOVPD   Y1, Y0, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPD   Y2, Y0, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPD   Y3, Y0, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPD   Y4, Y0, (DX)
+	ADDQ         $+8, SI
+
+second:
+	VMOVUPD      (DX), Y9
+	VMASKMOVPD   32(DX), Y8, Y10
+	VBROADCASTSD (SI), Y11
+	VFMADD231PD  Y9, Y11, Y0
+	VFMADD231PD  Y10, Y11, Y1
+	VBROADCASTSD (SI)(DI*1), Y11
+	VFMADD231PD  Y9, Y11, Y2
+	VFMADD231PD  Y10, Y11, Y3
+	VBROADCASTSD (SI)(DI*2), Y11
+	VFMADD231PD  Y9, Y11, Y4
+	VFMADD231PD  Y10, Y11, Y5
+	VBROADCASTSD (SI)(R8*1), Y11
+	VFMADD231PD  Y9, Y11, Y6
+	VFMADD231PD  Y10, Y11, Y7
+	ADDQ         BX, DX
+	ADDQ         $+8, SI
+	DECQ         R9
+	JNZ          pair
+	CMPQ         cols+56(FP), $+8
+	JNE          part
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMOVUPD    Y0, (AX)
+	VMASKMOVPD Y1, Y8, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPD    Y2, (AX)
+	VMASKMOVPD Y3, Y8, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPD    Y4, (AX)
+	VMASKMOVPD Y5, Y8, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPD    Y6, (AX)
+	VMASKMOVPD Y7, Y8, 32(AX)
+	VZEROUPPER
+	RET
+
+// func panelHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panelHalf_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       cols+56(FP), DX
+	SUBQ       $+0, DX
+	LEAQ       tailMask<>+32(SB), BX
+	SHLQ       $0x03, DX
+	SUBQ       DX, BX
+	VMOVUPD    (BX), Y4
+	CMPB       add+64(FP), $+0
+	JEQ        zero
+	MOVQ       AX, DX
+	VMASKMOVPD (DX), Y4, Y0
+	VMOVUPD    Y0, Y0
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y4, Y1
+	VMOVUPD    Y1, Y1
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y4, Y2
+	VMOVUPD    Y2, Y2
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y4, Y3
+	VMOVUPD    Y3, Y3
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x03, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x03, DI
+	LEAQ (DI)(DI*2), R8
+	MOVQ n+48(FP), R9
+	INCQ R9
+	SHRQ $0x01, R9
+	JCC  second
+
+pair:
+	VMASKMOVPD   (DX), Y4, Y5
+	VBROADCASTSD (SI), Y6
+	VFMADD231PD  Y5, Y6, Y0
+	VBROADCASTSD (SI)(DI*1), Y6
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (SI)(DI*2), Y6
+	VFMADD231PD  Y5, Y6, Y2
+	VBROADCASTSD (SI)(R8*1), Y6
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         BX, DX
+	ADDQ         $+8, SI
+
+second:
+	VMASKMOVPD   (DX), Y4, Y5
+	VBROADCASTSD (SI), Y6
+	VFMADD231PD  Y5, Y6, Y0
+	VBROADCASTSD (SI)(DI*1), Y6
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (SI)(DI*2), Y6
+	VFMADD231PD  Y5, Y6, Y2
+	VBROADCASTSD (SI)(R8*1), Y6
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         BX, DX
+	ADDQ         $+8, SI
+	DECQ         R9
+	JNZ          pair
+	CMPQ         cols+56(FP), $+4
+	JNE          part
+	VMOVUPD      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y3, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMASKMOVPD Y0, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y1, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y2, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y3, Y4, (AX)
+	VZEROUPPER
+	RET
+
+// func panel32Tail_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32Tail_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       cols+56(FP), DX
+	SUBQ       $+8, DX
+	LEAQ       tailMask<>+32(SB), BX
+	SHLQ       $0x02, DX
+	SUBQ       DX, BX
+	VMOVUPD    (BX), Y8
+	CMPB       add+64(FP), $+0
+	JEQ        zero
+	MOVQ       AX, DX
+	VMOVUPS    (DX), Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPS 32(DX), Y8, Y1
+	VMOVUPS    Y1, Y1
+	ADDQ       CX, DX
+	VMOVUPS    (DX), Y2
+	VMOVUPS    Y2, Y2
+	VMASKMOVPS 32(DX), Y8, Y3
+	VMOVUPS    Y3, Y3
+	ADDQ       CX, DX
+	VMOVUPS    (DX), Y4
+	VMOVUPS    Y4, Y4
+	VMASKMOVPS 32(DX), Y8, Y5
+	VMOVUPS    Y5, Y5
+	ADDQ       CX, DX
+	VMOVUPS    (DX), Y6
+	VMOVUPS    Y6, Y6
+	VMASKMOVPS 32(DX), Y8, Y7
+	VMOVUPS    Y7, Y7
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x02, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	MOVQ n+48(FP), R9
+	INCQ R9
+	SHRQ $0x01, R9
+	JCC  second
+
+pair:
+	VMOVUPS      (DX), Y9
+	VMASKMOVPS   32(DX), Y8, Y10
+	VBROADCASTSS (SI), Y11
+	VFMADD231PS  Y9, Y11, Y0
+	VFMADD231PS  Y10, Y11, Y1
+	VBROADCASTSS (SI)(DI*1), Y11
+	VFMADD231PS  Y9, Y11, Y2
+	VFMADD231PS  Y10, Y11, Y3
+	VBROADCASTSS (SI)(DI*2), Y11
+	VFMADD231PS  Y9, Y11, Y4
+	VFMADD231PS  Y10, Y11, Y5
+	VBROADCASTSS (SI)(R8*1), Y11
+	VFMADD231PS  Y9, Y11, Y6
+	VFMADD231PS  Y10, Y11, Y7
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+
+second:
+	VMOVUPS      (DX), Y9
+	VMASKMOVPS   32(DX), Y8, Y10
+	VBROADCASTSS (SI), Y11
+	VFMADD231PS  Y9, Y11, Y0
+	VFMADD231PS  Y10, Y11, Y1
+	VBROADCASTSS (SI)(DI*1), Y11
+	VFMADD231PS  Y9, Y11, Y2
+	VFMADD231PS  Y10, Y11, Y3
+	VBROADCASTSS (SI)(DI*2), Y11
+	VFMADD231PS  Y9, Y11, Y4
+	VFMADD231PS  Y10, Y11, Y5
+	VBROADCASTSS (SI)(R8*1), Y11
+	VFMADD231PS  Y9, Y11, Y6
+	VFMADD231PS  Y10, Y11, Y7
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+	DECQ         R9
+	JNZ          pair
+	CMPQ         cols+56(FP), $+16
+	JNE          part
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMOVUPS    Y0, (AX)
+	VMASKMOVPS Y1, Y8, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPS    Y2, (AX)
+	VMASKMOVPS Y3, Y8, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPS    Y4, (AX)
+	VMASKMOVPS Y5, Y8, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPS    Y6, (AX)
+	VMASKMOVPS Y7, Y8, 32(AX)
+	VZEROUPPER
+	RET
+
+// func panel32Half_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32Half_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       cols+56(FP), DX
+	SUBQ       $+0, DX
+	LEAQ       tailMask<>+32(SB), BX
+	SHLQ       $0x02, DX
+	SUBQ       DX, BX
+	VMOVUPD    (BX), Y4
+	CMPB       add+64(FP), $+0
+	JEQ        zero
+	MOVQ       AX, DX
+	VMASKMOVPS (DX), Y4, Y0
+	VMOVUPS    Y0, Y0
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y4, Y1
+	VMOVUPS    Y1, Y1
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y4, Y2
+	VMOVUPS    Y2, Y2
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y4, Y3
+	VMOVUPS    Y3, Y3
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x02, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	MOVQ n+48(FP), R9
+	INCQ R9
+	SHRQ $0x01, R9
+	JCC  second
+
+pair:
+	VMASKMOVPS   (DX), Y4, Y5
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS (SI)(DI*1), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (SI)(DI*2), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (SI)(R8*1), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+
+second:
+	VMASKMOVPS   (DX), Y4, Y5
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS (SI)(DI*1), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (SI)(DI*2), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (SI)(R8*1), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+	DECQ         R9
+	JNZ          pair
+	CMPQ         cols+56(FP), $+8
+	JNE          part
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMASKMOVPS Y0, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y1, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y2, Y4, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y3, Y4, (AX)
 	VZEROUPPER
 	RET
 
@@ -5598,10 +6525,14 @@ TEXT ·panel_2_avx2(SB), NOSPLIT, $8-96
 	JEQ     zero
 	MOVQ    AX, DX
 	VMOVUPD (DX), Y0
+	VMOVUPD Y0, Y0
 	VMOVUPD 32(DX), Y1
+	VMOVUPD Y1, Y1
 	ADDQ    CX, DX
 	VMOVUPD (DX), Y2
+	VMOVUPD Y2, Y2
 	VMOVUPD 32(DX), Y3
+	VMOVUPD Y3, Y3
 	JMP     start
 
 zero:
@@ -5736,116 +6667,394 @@ store:
 	VZEROUPPER
 	RET
 
-// func panelTail_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// func panel32_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 // Requires: AVX, FMA3
-TEXT ·panelTail_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ       cols+56(FP), AX
-	DECQ       AX
-	ANDQ       $+3, AX
-	INCQ       AX
-	LEAQ       tailMask<>+32(SB), CX
-	SHLQ       $0x03, AX
-	SUBQ       AX, CX
-	VMOVUPD    (CX), Y0
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x03, CX
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	CMPB       add+64(FP), $+0
-	JEQ        start
-	MOVQ       AX, DX
-	VMOVUPD    (DX), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y3
-	VMOVAPD    Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y4
-	VMOVAPD    Y4, Y4
+TEXT ·panel32_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	CMPB    add+64(FP), $+0
+	JEQ     zero
+	MOVQ    AX, DX
+	VMOVUPS (DX), Y0
+	VMOVUPS Y0, Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS Y1, Y1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS Y2, Y2
+	VMOVUPS 32(DX), Y3
+	VMOVUPS Y3, Y3
+	JMP     start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
 
 start:
 	MOVQ z+32(FP), DX
 	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ n+48(FP), SI
-	MOVQ w+16(FP), DI
-	MOVQ ldw+24(FP), R8
-	SHLQ $0x03, R8
+	SHLQ $0x02, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x02, DI
+	MOVQ n+48(FP), R8
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
 
-product:
-	VMOVUPD      (DX), Y5
-	VMASKMOVPD   32(DX), Y0, Y6
-	VBROADCASTSD (DI), Y7
-	VFMADD231PD  Y5, Y7, Y1
-	VFMADD231PD  Y6, Y7, Y2
-	VBROADCASTSD (DI)(R8*1), Y7
-	VFMADD231PD  Y5, Y7, Y3
-	VFMADD231PD  Y6, Y7, Y4
+pair:
+	VMOVUPS      (DX), Y4
+	VMOVUPS      32(DX), Y5
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (SI)(DI*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         BX, DX
-	ADDQ         $+8, DI
-	DECQ         SI
-	JNZ          product
-	MOVQ         AX, DX
-	VMOVUPD      Y1, (DX)
-	VMASKMOVPD   Y2, Y0, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPD      Y3, (DX)
-	VMASKMOVPD   Y4, Y0, 32(DX)
+	ADDQ         $+4, SI
+
+second:
+	VMOVUPS      (DX), Y4
+	VMOVUPS      32(DX), Y5
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (SI)(DI*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+	DECQ         R8
+	JNZ          pair
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
 	VZEROUPPER
 	RET
 
-// func panelTailHalf_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// func panelTail_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 // Requires: AVX, FMA3
-TEXT ·panelTailHalf_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ       cols+56(FP), AX
-	DECQ       AX
-	ANDQ       $+3, AX
-	INCQ       AX
-	LEAQ       tailMask<>+32(SB), CX
-	SHLQ       $0x03, AX
-	SUBQ       AX, CX
-	VMOVUPD    (CX), Y0
+TEXT ·panelTail_2_avx2(SB), NOSPLIT, $0-80
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	SHLQ       $0x03, CX
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
+	MOVQ       cols+56(FP), DX
+	SUBQ       $+4, DX
+	LEAQ       tailMask<>+32(SB), BX
+	SHLQ       $0x03, DX
+	SUBQ       DX, BX
+	VMOVUPD    (BX), Y4
 	CMPB       add+64(FP), $+0
-	JEQ        start
+	JEQ        zero
 	MOVQ       AX, DX
-	VMASKMOVPD (DX), Y0, Y1
-	VMOVAPD    Y1, Y1
+	VMOVUPD    (DX), Y0
+	VMOVUPD    Y0, Y0
+	VMASKMOVPD 32(DX), Y4, Y1
+	VMOVUPD    Y1, Y1
 	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y0, Y2
-	VMOVAPD    Y2, Y2
+	VMOVUPD    (DX), Y2
+	VMOVUPD    Y2, Y2
+	VMASKMOVPD 32(DX), Y4, Y3
+	VMOVUPD    Y3, Y3
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
 
 start:
 	MOVQ z+32(FP), DX
 	MOVQ ldz+40(FP), BX
 	SHLQ $0x03, BX
-	MOVQ n+48(FP), SI
-	MOVQ w+16(FP), DI
-	MOVQ ldw+24(FP), R8
-	SHLQ $0x03, R8
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x03, DI
+	MOVQ n+48(FP), R8
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
 
-product:
-	VMASKMOVPD   (DX), Y0, Y3
-	VBROADCASTSD (DI), Y4
-	VFMADD231PD  Y3, Y4, Y1
-	VBROADCASTSD (DI)(R8*1), Y4
-	VFMADD231PD  Y3, Y4, Y2
+pair:
+	VMOVUPD      (DX), Y5
+	VMASKMOVPD   32(DX), Y4, Y6
+	VBROADCASTSD (SI), Y7
+	VFMADD231PD  Y5, Y7, Y0
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD (SI)(DI*1), Y7
+	VFMADD231PD  Y5, Y7, Y2
+	VFMADD231PD  Y6, Y7, Y3
 	ADDQ         BX, DX
-	ADDQ         $+8, DI
-	DECQ         SI
-	JNZ          product
-	MOVQ         AX, DX
-	VMASKMOVPD   Y1, Y0, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPD   Y2, Y0, (DX)
+	ADDQ         $+8, SI
+
+second:
+	VMOVUPD      (DX), Y5
+	VMASKMOVPD   32(DX), Y4, Y6
+	VBROADCASTSD (SI), Y7
+	VFMADD231PD  Y5, Y7, Y0
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD (SI)(DI*1), Y7
+	VFMADD231PD  Y5, Y7, Y2
+	VFMADD231PD  Y6, Y7, Y3
+	ADDQ         BX, DX
+	ADDQ         $+8, SI
+	DECQ         R8
+	JNZ          pair
+	CMPQ         cols+56(FP), $+8
+	JNE          part
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMOVUPD    Y0, (AX)
+	VMASKMOVPD Y1, Y4, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPD    Y2, (AX)
+	VMASKMOVPD Y3, Y4, 32(AX)
+	VZEROUPPER
+	RET
+
+// func panelHalf_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panelHalf_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       cols+56(FP), DX
+	SUBQ       $+0, DX
+	LEAQ       tailMask<>+32(SB), BX
+	SHLQ       $0x03, DX
+	SUBQ       DX, BX
+	VMOVUPD    (BX), Y2
+	CMPB       add+64(FP), $+0
+	JEQ        zero
+	MOVQ       AX, DX
+	VMASKMOVPD (DX), Y2, Y0
+	VMOVUPD    Y0, Y0
+	ADDQ       CX, DX
+	VMASKMOVPD (DX), Y2, Y1
+	VMOVUPD    Y1, Y1
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x03, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x03, DI
+	MOVQ n+48(FP), R8
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
+
+pair:
+	VMASKMOVPD   (DX), Y2, Y3
+	VBROADCASTSD (SI), Y4
+	VFMADD231PD  Y3, Y4, Y0
+	VBROADCASTSD (SI)(DI*1), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         BX, DX
+	ADDQ         $+8, SI
+
+second:
+	VMASKMOVPD   (DX), Y2, Y3
+	VBROADCASTSD (SI), Y4
+	VFMADD231PD  Y3, Y4, Y0
+	VBROADCASTSD (SI)(DI*1), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         BX, DX
+	ADDQ         $+8, SI
+	DECQ         R8
+	JNZ          pair
+	CMPQ         cols+56(FP), $+4
+	JNE          part
+	VMOVUPD      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y1, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMASKMOVPD Y0, Y2, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPD Y1, Y2, (AX)
+	VZEROUPPER
+	RET
+
+// func panel32Tail_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32Tail_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       cols+56(FP), DX
+	SUBQ       $+8, DX
+	LEAQ       tailMask<>+32(SB), BX
+	SHLQ       $0x02, DX
+	SUBQ       DX, BX
+	VMOVUPD    (BX), Y4
+	CMPB       add+64(FP), $+0
+	JEQ        zero
+	MOVQ       AX, DX
+	VMOVUPS    (DX), Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPS 32(DX), Y4, Y1
+	VMOVUPS    Y1, Y1
+	ADDQ       CX, DX
+	VMOVUPS    (DX), Y2
+	VMOVUPS    Y2, Y2
+	VMASKMOVPS 32(DX), Y4, Y3
+	VMOVUPS    Y3, Y3
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x02, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x02, DI
+	MOVQ n+48(FP), R8
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
+
+pair:
+	VMOVUPS      (DX), Y5
+	VMASKMOVPS   32(DX), Y4, Y6
+	VBROADCASTSS (SI), Y7
+	VFMADD231PS  Y5, Y7, Y0
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (SI)(DI*1), Y7
+	VFMADD231PS  Y5, Y7, Y2
+	VFMADD231PS  Y6, Y7, Y3
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+
+second:
+	VMOVUPS      (DX), Y5
+	VMASKMOVPS   32(DX), Y4, Y6
+	VBROADCASTSS (SI), Y7
+	VFMADD231PS  Y5, Y7, Y0
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (SI)(DI*1), Y7
+	VFMADD231PS  Y5, Y7, Y2
+	VFMADD231PS  Y6, Y7, Y3
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+	DECQ         R8
+	JNZ          pair
+	CMPQ         cols+56(FP), $+16
+	JNE          part
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMOVUPS    Y0, (AX)
+	VMASKMOVPS Y1, Y4, 32(AX)
+	ADDQ       CX, AX
+	VMOVUPS    Y2, (AX)
+	VMASKMOVPS Y3, Y4, 32(AX)
+	VZEROUPPER
+	RET
+
+// func panel32Half_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32Half_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       cols+56(FP), DX
+	SUBQ       $+0, DX
+	LEAQ       tailMask<>+32(SB), BX
+	SHLQ       $0x02, DX
+	SUBQ       DX, BX
+	VMOVUPD    (BX), Y2
+	CMPB       add+64(FP), $+0
+	JEQ        zero
+	MOVQ       AX, DX
+	VMASKMOVPS (DX), Y2, Y0
+	VMOVUPS    Y0, Y0
+	ADDQ       CX, DX
+	VMASKMOVPS (DX), Y2, Y1
+	VMOVUPS    Y1, Y1
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+start:
+	MOVQ z+32(FP), DX
+	MOVQ ldz+40(FP), BX
+	SHLQ $0x02, BX
+	MOVQ w+16(FP), SI
+	MOVQ ldw+24(FP), DI
+	SHLQ $0x02, DI
+	MOVQ n+48(FP), R8
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
+
+pair:
+	VMASKMOVPS   (DX), Y2, Y3
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS (SI)(DI*1), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+
+second:
+	VMASKMOVPS   (DX), Y2, Y3
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS (SI)(DI*1), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, DX
+	ADDQ         $+4, SI
+	DECQ         R8
+	JNZ          pair
+	CMPQ         cols+56(FP), $+8
+	JNE          part
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y1, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMASKMOVPS Y0, Y2, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y1, Y2, (AX)
 	VZEROUPPER
 	RET
 
@@ -5859,7 +7068,9 @@ TEXT ·panel_1_avx2(SB), NOSPLIT, $8-96
 	JEQ     zero
 	MOVQ    AX, CX
 	VMOVUPD (CX), Y0
+	VMOVUPD Y0, Y0
 	VMOVUPD 32(CX), Y1
+	VMOVUPD Y1, Y1
 	JMP     start
 
 zero:
@@ -5960,95 +7171,316 @@ store:
 	VZEROUPPER
 	RET
 
-// func panelTail_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// func panel32_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
 // Requires: AVX, FMA3
-TEXT ·panelTail_1_avx2(SB), NOSPLIT, $0-80
-	MOVQ       cols+56(FP), AX
-	DECQ       AX
-	ANDQ       $+3, AX
-	INCQ       AX
-	LEAQ       tailMask<>+32(SB), CX
-	SHLQ       $0x03, AX
-	SUBQ       AX, CX
-	VMOVUPD    (CX), Y0
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x03, CX
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	CMPB       add+64(FP), $+0
-	JEQ        start
-	MOVQ       AX, CX
-	VMOVUPD    (CX), Y1
-	VMOVAPD    Y1, Y1
-	VMASKMOVPD 32(CX), Y0, Y2
-	VMOVAPD    Y2, Y2
+TEXT ·panel32_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	CMPB    add+64(FP), $+0
+	JEQ     zero
+	MOVQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVUPS Y0, Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS Y1, Y1
+	JMP     start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
 
 start:
 	MOVQ z+32(FP), CX
 	MOVQ ldz+40(FP), DX
-	SHLQ $0x03, DX
-	MOVQ n+48(FP), BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
+	SHLQ $0x02, DX
+	MOVQ w+16(FP), BX
+	MOVQ ldw+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ n+48(FP), SI
+	INCQ SI
+	SHRQ $0x01, SI
+	JCC  second
 
-product:
-	VMOVUPD      (CX), Y3
-	VMASKMOVPD   32(CX), Y0, Y4
-	VBROADCASTSD (SI), Y5
-	VFMADD231PD  Y3, Y5, Y1
-	VFMADD231PD  Y4, Y5, Y2
+pair:
+	VMOVUPS      (CX), Y2
+	VMOVUPS      32(CX), Y3
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
 	ADDQ         DX, CX
-	ADDQ         $+8, SI
-	DECQ         BX
-	JNZ          product
-	MOVQ         AX, CX
-	VMOVUPD      Y1, (CX)
-	VMASKMOVPD   Y2, Y0, 32(CX)
+	ADDQ         $+4, BX
+
+second:
+	VMOVUPS      (CX), Y2
+	VMOVUPS      32(CX), Y3
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         DX, CX
+	ADDQ         $+4, BX
+	DECQ         SI
+	JNZ          pair
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
 	VZEROUPPER
 	RET
 
-// func panelTailHalf_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// func panelTail_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
 // Requires: AVX, FMA3
-TEXT ·panelTailHalf_1_avx2(SB), NOSPLIT, $0-80
-	MOVQ       cols+56(FP), AX
-	DECQ       AX
-	ANDQ       $+3, AX
-	INCQ       AX
-	LEAQ       tailMask<>+32(SB), CX
-	SHLQ       $0x03, AX
-	SUBQ       AX, CX
-	VMOVUPD    (CX), Y0
+TEXT ·panelTail_1_avx2(SB), NOSPLIT, $0-80
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	SHLQ       $0x03, CX
-	VXORPD     Y1, Y1, Y1
+	MOVQ       cols+56(FP), CX
+	SUBQ       $+4, CX
+	LEAQ       tailMask<>+32(SB), DX
+	SHLQ       $0x03, CX
+	SUBQ       CX, DX
+	VMOVUPD    (DX), Y2
 	CMPB       add+64(FP), $+0
-	JEQ        start
+	JEQ        zero
 	MOVQ       AX, CX
-	VMASKMOVPD (CX), Y0, Y1
-	VMOVAPD    Y1, Y1
+	VMOVUPD    (CX), Y0
+	VMOVUPD    Y0, Y0
+	VMASKMOVPD 32(CX), Y2, Y1
+	VMOVUPD    Y1, Y1
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
 
 start:
 	MOVQ z+32(FP), CX
 	MOVQ ldz+40(FP), DX
 	SHLQ $0x03, DX
-	MOVQ n+48(FP), BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
+	MOVQ w+16(FP), BX
+	MOVQ ldw+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ n+48(FP), SI
+	INCQ SI
+	SHRQ $0x01, SI
+	JCC  second
 
-product:
-	VMASKMOVPD   (CX), Y0, Y2
-	VBROADCASTSD (SI), Y3
-	VFMADD231PD  Y2, Y3, Y1
+pair:
+	VMOVUPD      (CX), Y3
+	VMASKMOVPD   32(CX), Y2, Y4
+	VBROADCASTSD (BX), Y5
+	VFMADD231PD  Y3, Y5, Y0
+	VFMADD231PD  Y4, Y5, Y1
 	ADDQ         DX, CX
-	ADDQ         $+8, SI
-	DECQ         BX
-	JNZ          product
-	MOVQ         AX, CX
-	VMASKMOVPD   Y1, Y0, (CX)
+	ADDQ         $+8, BX
+
+second:
+	VMOVUPD      (CX), Y3
+	VMASKMOVPD   32(CX), Y2, Y4
+	VBROADCASTSD (BX), Y5
+	VFMADD231PD  Y3, Y5, Y0
+	VFMADD231PD  Y4, Y5, Y1
+	ADDQ         DX, CX
+	ADDQ         $+8, BX
+	DECQ         SI
+	JNZ          pair
+	CMPQ         cols+56(FP), $+8
+	JNE          part
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMOVUPD    Y0, (AX)
+	VMASKMOVPD Y1, Y2, 32(AX)
+	VZEROUPPER
+	RET
+
+// func panelHalf_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panelHalf_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       cols+56(FP), CX
+	SUBQ       $+0, CX
+	LEAQ       tailMask<>+32(SB), DX
+	SHLQ       $0x03, CX
+	SUBQ       CX, DX
+	VMOVUPD    (DX), Y1
+	CMPB       add+64(FP), $+0
+	JEQ        zero
+	MOVQ       AX, CX
+	VMASKMOVPD (CX), Y1, Y0
+	VMOVUPD    Y0, Y0
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+
+start:
+	MOVQ z+32(FP), CX
+	MOVQ ldz+40(FP), DX
+	SHLQ $0x03, DX
+	MOVQ w+16(FP), BX
+	MOVQ ldw+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ n+48(FP), SI
+	INCQ SI
+	SHRQ $0x01, SI
+	JCC  second
+
+pair:
+	VMASKMOVPD   (CX), Y1, Y2
+	VBROADCASTSD (BX), Y3
+	VFMADD231PD  Y2, Y3, Y0
+	ADDQ         DX, CX
+	ADDQ         $+8, BX
+
+second:
+	VMASKMOVPD   (CX), Y1, Y2
+	VBROADCASTSD (BX), Y3
+	VFMADD231PD  Y2, Y3, Y0
+	ADDQ         DX, CX
+	ADDQ         $+8, BX
+	DECQ         SI
+	JNZ          pair
+	CMPQ         cols+56(FP), $+4
+	JNE          part
+	VMOVUPD      Y0, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMASKMOVPD Y0, Y1, (AX)
+	VZEROUPPER
+	RET
+
+// func panel32Tail_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32Tail_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       cols+56(FP), CX
+	SUBQ       $+8, CX
+	LEAQ       tailMask<>+32(SB), DX
+	SHLQ       $0x02, CX
+	SUBQ       CX, DX
+	VMOVUPD    (DX), Y2
+	CMPB       add+64(FP), $+0
+	JEQ        zero
+	MOVQ       AX, CX
+	VMOVUPS    (CX), Y0
+	VMOVUPS    Y0, Y0
+	VMASKMOVPS 32(CX), Y2, Y1
+	VMOVUPS    Y1, Y1
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+start:
+	MOVQ z+32(FP), CX
+	MOVQ ldz+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ w+16(FP), BX
+	MOVQ ldw+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ n+48(FP), SI
+	INCQ SI
+	SHRQ $0x01, SI
+	JCC  second
+
+pair:
+	VMOVUPS      (CX), Y3
+	VMASKMOVPS   32(CX), Y2, Y4
+	VBROADCASTSS (BX), Y5
+	VFMADD231PS  Y3, Y5, Y0
+	VFMADD231PS  Y4, Y5, Y1
+	ADDQ         DX, CX
+	ADDQ         $+4, BX
+
+second:
+	VMOVUPS      (CX), Y3
+	VMASKMOVPS   32(CX), Y2, Y4
+	VBROADCASTSS (BX), Y5
+	VFMADD231PS  Y3, Y5, Y0
+	VFMADD231PS  Y4, Y5, Y1
+	ADDQ         DX, CX
+	ADDQ         $+4, BX
+	DECQ         SI
+	JNZ          pair
+	CMPQ         cols+56(FP), $+16
+	JNE          part
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMOVUPS    Y0, (AX)
+	VMASKMOVPS Y1, Y2, 32(AX)
+	VZEROUPPER
+	RET
+
+// func panel32Half_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32Half_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       cols+56(FP), CX
+	SUBQ       $+0, CX
+	LEAQ       tailMask<>+32(SB), DX
+	SHLQ       $0x02, CX
+	SUBQ       CX, DX
+	VMOVUPD    (DX), Y1
+	CMPB       add+64(FP), $+0
+	JEQ        zero
+	MOVQ       AX, CX
+	VMASKMOVPS (CX), Y1, Y0
+	VMOVUPS    Y0, Y0
+	JMP        start
+
+zero:
+	VXORPD Y0, Y0, Y0
+
+start:
+	MOVQ z+32(FP), CX
+	MOVQ ldz+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ w+16(FP), BX
+	MOVQ ldw+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ n+48(FP), SI
+	INCQ SI
+	SHRQ $0x01, SI
+	JCC  second
+
+pair:
+	VMASKMOVPS   (CX), Y1, Y2
+	VBROADCASTSS (BX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	ADDQ         DX, CX
+	ADDQ         $+4, BX
+
+second:
+	VMASKMOVPS   (CX), Y1, Y2
+	VBROADCASTSS (BX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	ADDQ         DX, CX
+	ADDQ         $+4, BX
+	DECQ         SI
+	JNZ          pair
+	CMPQ         cols+56(FP), $+8
+	JNE          part
+	VMOVUPS      Y0, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	VMASKMOVPS Y0, Y1, (AX)
 	VZEROUPPER
 	RET
 
@@ -6089,660 +7521,6 @@ square:
 	ADDQ       $+32, BX
 	DECQ       DX
 	JNZ        square
-	VZEROUPPER
-	RET
-
-// func panel32Half_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32Half_6_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       columns+56(FP), DX
-	LEAQ       tailMask<>+32(SB), BX
-	NEGQ       DX
-	VMOVUPS    (BX)(DX*4), Y6
-	MOVBQZX    add+64(FP), DX
-	NEGQ       DX
-	ANDQ       columns+56(FP), DX
-	LEAQ       tailMask<>+32(SB), BX
-	NEGQ       DX
-	VMOVUPS    (BX)(DX*4), Y5
-	MOVQ       AX, DX
-	VMASKMOVPS (DX), Y5, Y0
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y5, Y1
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y5, Y2
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y5, Y3
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y5, Y4
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y5, Y5
-	MOVQ       z+32(FP), DX
-	MOVQ       ldz+40(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       w+16(FP), SI
-	MOVQ       ldw+24(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (DI)(DI*2), R8
-	LEAQ       (DI)(DI*4), R9
-	MOVQ       n+48(FP), R10
-	INCQ       R10
-	SHRQ       $0x01, R10
-	JCC        second
-
-pair:
-	VMASKMOVPS   (DX), Y6, Y7
-	VBROADCASTSS (SI), Y8
-	VFMADD231PS  Y7, Y8, Y0
-	VBROADCASTSS (SI)(DI*1), Y8
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (SI)(DI*2), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	VBROADCASTSS (SI)(R8*1), Y8
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (SI)(DI*4), Y8
-	VFMADD231PS  Y7, Y8, Y4
-	VBROADCASTSS (SI)(R9*1), Y8
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         BX, DX
-	ADDQ         $0x04, SI
-
-second:
-	VMASKMOVPS   (DX), Y6, Y7
-	VBROADCASTSS (SI), Y8
-	VFMADD231PS  Y7, Y8, Y0
-	VBROADCASTSS (SI)(DI*1), Y8
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (SI)(DI*2), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	VBROADCASTSS (SI)(R8*1), Y8
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (SI)(DI*4), Y8
-	VFMADD231PS  Y7, Y8, Y4
-	VBROADCASTSS (SI)(R9*1), Y8
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         BX, DX
-	ADDQ         $0x04, SI
-	DECQ         R10
-	JNZ          pair
-	CMPQ         columns+56(FP), $+8
-	JNE          part
-	VMOVUPS      Y0, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y3, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y5, (AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMASKMOVPS Y0, Y6, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y1, Y6, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y6, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y3, Y6, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y4, Y6, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y5, Y6, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32Half_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32Half_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       columns+56(FP), DX
-	LEAQ       tailMask<>+32(SB), BX
-	NEGQ       DX
-	VMOVUPS    (BX)(DX*4), Y4
-	MOVBQZX    add+64(FP), DX
-	NEGQ       DX
-	ANDQ       columns+56(FP), DX
-	LEAQ       tailMask<>+32(SB), BX
-	NEGQ       DX
-	VMOVUPS    (BX)(DX*4), Y3
-	MOVQ       AX, DX
-	VMASKMOVPS (DX), Y3, Y0
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y3, Y1
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y3, Y2
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y3, Y3
-	MOVQ       z+32(FP), DX
-	MOVQ       ldz+40(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       w+16(FP), SI
-	MOVQ       ldw+24(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (DI)(DI*2), R8
-	MOVQ       n+48(FP), R9
-	INCQ       R9
-	SHRQ       $0x01, R9
-	JCC        second
-
-pair:
-	VMASKMOVPS   (DX), Y4, Y5
-	VBROADCASTSS (SI), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS (SI)(DI*1), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (SI)(DI*2), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (SI)(R8*1), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         BX, DX
-	ADDQ         $0x04, SI
-
-second:
-	VMASKMOVPS   (DX), Y4, Y5
-	VBROADCASTSS (SI), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS (SI)(DI*1), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (SI)(DI*2), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (SI)(R8*1), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         BX, DX
-	ADDQ         $0x04, SI
-	DECQ         R9
-	JNZ          pair
-	CMPQ         columns+56(FP), $+8
-	JNE          part
-	VMOVUPS      Y0, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y3, (AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMASKMOVPS Y0, Y4, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y1, Y4, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y4, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y3, Y4, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32Half_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32Half_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       columns+56(FP), DX
-	LEAQ       tailMask<>+32(SB), BX
-	NEGQ       DX
-	VMOVUPS    (BX)(DX*4), Y2
-	MOVBQZX    add+64(FP), DX
-	NEGQ       DX
-	ANDQ       columns+56(FP), DX
-	LEAQ       tailMask<>+32(SB), BX
-	NEGQ       DX
-	VMOVUPS    (BX)(DX*4), Y1
-	MOVQ       AX, DX
-	VMASKMOVPS (DX), Y1, Y0
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y1, Y1
-	MOVQ       z+32(FP), DX
-	MOVQ       ldz+40(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       w+16(FP), SI
-	MOVQ       ldw+24(FP), DI
-	SHLQ       $0x02, DI
-	MOVQ       n+48(FP), R8
-	INCQ       R8
-	SHRQ       $0x01, R8
-	JCC        second
-
-pair:
-	VMASKMOVPS   (DX), Y2, Y3
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y3, Y4, Y0
-	VBROADCASTSS (SI)(DI*1), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         BX, DX
-	ADDQ         $0x04, SI
-
-second:
-	VMASKMOVPS   (DX), Y2, Y3
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y3, Y4, Y0
-	VBROADCASTSS (SI)(DI*1), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         BX, DX
-	ADDQ         $0x04, SI
-	DECQ         R8
-	JNZ          pair
-	CMPQ         columns+56(FP), $+8
-	JNE          part
-	VMOVUPS      Y0, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMASKMOVPS Y0, Y2, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y1, Y2, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32Half_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32Half_1_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       columns+56(FP), CX
-	LEAQ       tailMask<>+32(SB), DX
-	NEGQ       CX
-	VMOVUPS    (DX)(CX*4), Y1
-	MOVBQZX    add+64(FP), CX
-	NEGQ       CX
-	ANDQ       columns+56(FP), CX
-	LEAQ       tailMask<>+32(SB), DX
-	NEGQ       CX
-	VMOVUPS    (DX)(CX*4), Y0
-	MOVQ       AX, CX
-	VMASKMOVPS (CX), Y0, Y0
-	MOVQ       z+32(FP), CX
-	MOVQ       ldz+40(FP), DX
-	SHLQ       $0x02, DX
-	MOVQ       w+16(FP), BX
-	MOVQ       ldw+24(FP), SI
-	SHLQ       $0x02, SI
-	MOVQ       n+48(FP), SI
-	INCQ       SI
-	SHRQ       $0x01, SI
-	JCC        second
-
-pair:
-	VMASKMOVPS   (CX), Y1, Y2
-	VBROADCASTSS (BX), Y3
-	VFMADD231PS  Y2, Y3, Y0
-	ADDQ         DX, CX
-	ADDQ         $0x04, BX
-
-second:
-	VMASKMOVPS   (CX), Y1, Y2
-	VBROADCASTSS (BX), Y3
-	VFMADD231PS  Y2, Y3, Y0
-	ADDQ         DX, CX
-	ADDQ         $0x04, BX
-	DECQ         SI
-	JNZ          pair
-	CMPQ         columns+56(FP), $+8
-	JNE          part
-	VMOVUPS      Y0, (AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMASKMOVPS Y0, Y1, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32_6_avx2(SB), NOSPLIT, $0-80
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x02, CX
-	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y2
-	VMOVUPS 32(DX), Y3
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y4
-	VMOVUPS 32(DX), Y5
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y6
-	VMOVUPS 32(DX), Y7
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y8
-	VMOVUPS 32(DX), Y9
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y10
-	VMOVUPS 32(DX), Y11
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ n+48(FP), R10
-	INCQ R10
-	SHRQ $0x01, R10
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Y12
-	VMOVUPS      32(DX), Y13
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (SI)(DI*1), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (SI)(DI*2), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (SI)(R8*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (SI)(DI*4), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (SI)(R9*1), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         BX, DX
-	ADDQ         $0x04, SI
-
-second:
-	VMOVUPS      (DX), Y12
-	VMOVUPS      32(DX), Y13
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (SI)(DI*1), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (SI)(DI*2), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (SI)(R8*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (SI)(DI*4), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (SI)(R9*1), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         BX, DX
-	ADDQ         $0x04, SI
-	DECQ         R10
-	JNZ          pair
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y8, (AX)
-	VMOVUPS      Y9, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y10, (AX)
-	VMOVUPS      Y11, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x02, CX
-	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y2
-	VMOVUPS 32(DX), Y3
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y4
-	VMOVUPS 32(DX), Y5
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y6
-	VMOVUPS 32(DX), Y7
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	MOVQ n+48(FP), R9
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Y8
-	VMOVUPS      32(DX), Y9
-	VBROADCASTSS (SI), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (SI)(DI*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (SI)(DI*2), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (SI)(R8*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         BX, DX
-	ADDQ         $0x04, SI
-
-second:
-	VMOVUPS      (DX), Y8
-	VMOVUPS      32(DX), Y9
-	VBROADCASTSS (SI), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (SI)(DI*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (SI)(DI*2), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (SI)(R8*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         BX, DX
-	ADDQ         $0x04, SI
-	DECQ         R9
-	JNZ          pair
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panel32_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x02, CX
-	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y2
-	VMOVUPS 32(DX), Y3
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	MOVQ n+48(FP), R8
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Y4
-	VMOVUPS      32(DX), Y5
-	VBROADCASTSS (SI), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (SI)(DI*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         BX, DX
-	ADDQ         $0x04, SI
-
-second:
-	VMOVUPS      (DX), Y4
-	VMOVUPS      32(DX), Y5
-	VBROADCASTSS (SI), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (SI)(DI*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         BX, DX
-	ADDQ         $0x04, SI
-	DECQ         R8
-	JNZ          pair
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panel32_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, columns int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32_1_avx2(SB), NOSPLIT, $0-80
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x02, CX
-	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, CX
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-
-start:
-	MOVQ z+32(FP), CX
-	MOVQ ldz+40(FP), DX
-	SHLQ $0x02, DX
-	MOVQ w+16(FP), BX
-	MOVQ ldw+24(FP), SI
-	SHLQ $0x02, SI
-	MOVQ n+48(FP), SI
-	INCQ SI
-	SHRQ $0x01, SI
-	JCC  second
-
-pair:
-	VMOVUPS      (CX), Y2
-	VMOVUPS      32(CX), Y3
-	VBROADCASTSS (BX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         DX, CX
-	ADDQ         $0x04, BX
-
-second:
-	VMOVUPS      (CX), Y2
-	VMOVUPS      32(CX), Y3
-	VBROADCASTSS (BX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         DX, CX
-	ADDQ         $0x04, BX
-	DECQ         SI
-	JNZ          pair
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -6815,325 +7593,6 @@ square:
 	ADDQ        $0x20, BX
 	DECQ        DX
 	JNZ         square
-	VZEROUPPER
-	RET
-
-// func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
-// Requires: AVX, FMA3
-TEXT ·rowDots32_4_avx2(SB), NOSPLIT, $0-48
-	MOVQ   a+8(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (CX)(CX*2), DX
-	MOVQ   x+24(FP), BX
-	MOVQ   n+32(FP), SI
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   SI, DI
-	SHRQ   $0x03, DI
-	JZ     by8done
-
-by8:
-	VMOVUPS     (BX), Y4
-	VMOVUPS     (AX), Y5
-	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     (AX)(CX*1), Y5
-	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     (AX)(CX*2), Y5
-	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     (AX)(DX*1), Y5
-	VFMADD231PS Y5, Y4, Y3
-	ADDQ        $+32, BX
-	ADDQ        $+32, AX
-	DECQ        DI
-	JNZ         by8
-
-by8done:
-	ANDQ        $0x07, SI
-	JZ          end
-	LEAQ        tailMask<>+32(SB), DI
-	NEGQ        SI
-	VMOVUPS     (DI)(SI*4), Y4
-	VMASKMOVPS  (BX), Y4, Y5
-	VMASKMOVPS  (AX), Y4, Y6
-	VFMADD231PS Y6, Y5, Y0
-	VMASKMOVPS  (AX)(CX*1), Y4, Y6
-	VFMADD231PS Y6, Y5, Y1
-	VMASKMOVPS  (AX)(CX*2), Y4, Y6
-	VFMADD231PS Y6, Y5, Y2
-	VMASKMOVPS  (AX)(DX*1), Y4, Y4
-	VFMADD231PS Y4, Y5, Y3
-
-end:
-	MOVQ         sums+0(FP), AX
-	VEXTRACTF128 $0x01, Y0, X4
-	VADDPS       X0, X4, X4
-	VHADDPS      X4, X4, X4
-	VHADDPS      X4, X4, X4
-	VMOVSS       X4, (AX)
-	VEXTRACTF128 $0x01, Y1, X0
-	VADDPS       X1, X0, X0
-	VHADDPS      X0, X0, X0
-	VHADDPS      X0, X0, X0
-	VMOVSS       X0, 4(AX)
-	VEXTRACTF128 $0x01, Y2, X0
-	VADDPS       X2, X0, X0
-	VHADDPS      X0, X0, X0
-	VHADDPS      X0, X0, X0
-	VMOVSS       X0, 8(AX)
-	VEXTRACTF128 $0x01, Y3, X0
-	VADDPS       X3, X0, X0
-	VHADDPS      X0, X0, X0
-	VHADDPS      X0, X0, X0
-	VMOVSS       X0, 12(AX)
-	VZEROUPPER
-	RET
-
-// func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
-// Requires: AVX, FMA3
-TEXT ·rowDots32_1_avx2(SB), NOSPLIT, $0-48
-	MOVQ   a+8(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   x+24(FP), CX
-	MOVQ   n+32(FP), DX
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   DX, BX
-	SHRQ   $0x05, BX
-	JZ     by32done
-
-by32:
-	VMOVUPS     (CX), Y4
-	VMOVUPS     (AX), Y5
-	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     32(CX), Y4
-	VMOVUPS     32(AX), Y5
-	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     64(CX), Y4
-	VMOVUPS     64(AX), Y5
-	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     96(CX), Y4
-	VMOVUPS     96(AX), Y5
-	VFMADD231PS Y5, Y4, Y3
-	ADDQ        $+128, CX
-	ADDQ        $+128, AX
-	DECQ        BX
-	JNZ         by32
-
-by32done:
-	ANDQ $0x1f, DX
-	MOVQ DX, BX
-	SHRQ $0x03, BX
-	JZ   by8done
-
-by8:
-	VMOVUPS     (CX), Y4
-	VMOVUPS     (AX), Y5
-	VFMADD231PS Y5, Y4, Y0
-	ADDQ        $+32, CX
-	ADDQ        $+32, AX
-	DECQ        BX
-	JNZ         by8
-
-by8done:
-	ANDQ        $0x07, DX
-	JZ          end
-	LEAQ        tailMask<>+32(SB), BX
-	NEGQ        DX
-	VMOVUPS     (BX)(DX*4), Y4
-	VMASKMOVPS  (CX), Y4, Y5
-	VMASKMOVPS  (AX), Y4, Y4
-	VFMADD231PS Y4, Y5, Y0
-
-end:
-	MOVQ         sums+0(FP), AX
-	VADDPS       Y1, Y0, Y0
-	VADDPS       Y2, Y0, Y0
-	VADDPS       Y3, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X0, X1, X1
-	VHADDPS      X1, X1, X1
-	VHADDPS      X1, X1, X1
-	VMOVSS       X1, (AX)
-	VZEROUPPER
-	RET
-
-// func addRows32_avx2(y *float32, a *float32, lda int, v *float32, n int)
-// Requires: AVX, FMA3
-TEXT ·addRows32_avx2(SB), NOSPLIT, $0-40
-	MOVQ         a+8(FP), AX
-	MOVQ         lda+16(FP), CX
-	SHLQ         $0x02, CX
-	LEAQ         (CX)(CX*2), DX
-	MOVQ         y+0(FP), BX
-	MOVQ         n+32(FP), SI
-	MOVQ         v+24(FP), DI
-	VBROADCASTSS (DI), Y0
-	VBROADCASTSS 4(DI), Y1
-	VBROADCASTSS 8(DI), Y2
-	VBROADCASTSS 12(DI), Y3
-	MOVQ         SI, DI
-	SHRQ         $0x03, DI
-	JZ           by8done
-
-by8:
-	VMOVUPS     (BX), Y4
-	VMOVUPS     (AX), Y5
-	VFMADD231PS Y5, Y0, Y4
-	VMOVUPS     (AX)(CX*1), Y5
-	VFMADD231PS Y5, Y1, Y4
-	VMOVUPS     (AX)(CX*2), Y5
-	VFMADD231PS Y5, Y2, Y4
-	VMOVUPS     (AX)(DX*1), Y5
-	VFMADD231PS Y5, Y3, Y4
-	VMOVUPS     Y4, (BX)
-	ADDQ        $+32, BX
-	ADDQ        $+32, AX
-	DECQ        DI
-	JNZ         by8
-
-by8done:
-	ANDQ $0x07, SI
-	MOVQ SI, DI
-	SHRQ $0x02, DI
-	JZ   by4done
-
-by4:
-	VMOVUPS     (BX), X6
-	VMOVUPS     (AX), X7
-	VFMADD231PS Y7, Y0, Y6
-	VMOVUPS     (AX)(CX*1), X7
-	VFMADD231PS Y7, Y1, Y6
-	VMOVUPS     (AX)(CX*2), X7
-	VFMADD231PS Y7, Y2, Y6
-	VMOVUPS     (AX)(DX*1), X7
-	VFMADD231PS Y7, Y3, Y6
-	VMOVUPS     X6, (BX)
-	ADDQ        $+16, BX
-	ADDQ        $+16, AX
-	DECQ        DI
-	JNZ         by4
-
-by4done:
-	ANDQ $0x03, SI
-	JZ   end
-
-by1:
-	VMOVSS      (BX), X7
-	VMOVSS      (AX), X8
-	VFMADD231PS Y8, Y0, Y7
-	VMOVSS      (AX)(CX*1), X8
-	VFMADD231PS Y8, Y1, Y7
-	VMOVSS      (AX)(CX*2), X8
-	VFMADD231PS Y8, Y2, Y7
-	VMOVSS      (AX)(DX*1), X8
-	VFMADD231PS Y8, Y3, Y7
-	VMOVSS      X7, (BX)
-	ADDQ        $+4, BX
-	ADDQ        $+4, AX
-	DECQ        SI
-	JNZ         by1
-
-end:
-	VZEROUPPER
-	RET
-
-// func addOuter32_avx2(a *float32, lda int, v *float32, y *float32, m int, n int)
-// Requires: AVX, FMA3
-TEXT ·addOuter32_avx2(SB), NOSPLIT, $0-48
-	MOVQ a+0(FP), AX
-	MOVQ lda+8(FP), CX
-	SHLQ $0x02, CX
-	MOVQ v+16(FP), DX
-	MOVQ m+32(FP), BX
-
-rows:
-	MOVQ         y+24(FP), DI
-	MOVQ         n+40(FP), R8
-	MOVQ         AX, SI
-	VBROADCASTSS (DX), Y0
-	MOVQ         R8, R9
-	SHRQ         $0x05, R9
-	JZ           by32done
-
-by32:
-	VMOVUPS     (SI), Y1
-	VMOVUPS     (DI), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, (SI)
-	VMOVUPS     32(SI), Y1
-	VMOVUPS     32(DI), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, 32(SI)
-	VMOVUPS     64(SI), Y1
-	VMOVUPS     64(DI), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, 64(SI)
-	VMOVUPS     96(SI), Y1
-	VMOVUPS     96(DI), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, 96(SI)
-	ADDQ        $+128, SI
-	ADDQ        $+128, DI
-	DECQ        R9
-	JNZ         by32
-
-by32done:
-	ANDQ $0x1f, R8
-	MOVQ R8, R9
-	SHRQ $0x03, R9
-	JZ   by8done
-
-by8:
-	VMOVUPS     (SI), Y1
-	VMOVUPS     (DI), Y2
-	VFMADD231PS Y2, Y0, Y1
-	VMOVUPS     Y1, (SI)
-	ADDQ        $+32, SI
-	ADDQ        $+32, DI
-	DECQ        R9
-	JNZ         by8
-
-by8done:
-	ANDQ $0x07, R8
-	MOVQ R8, R9
-	SHRQ $0x02, R9
-	JZ   by4done
-
-by4:
-	VMOVUPS     (SI), X3
-	VMOVUPS     (DI), X4
-	VFMADD231PS Y4, Y0, Y3
-	VMOVUPS     X3, (SI)
-	ADDQ        $+16, SI
-	ADDQ        $+16, DI
-	DECQ        R9
-	JNZ         by4
-
-by4done:
-	ANDQ $0x03, R8
-	JZ   end
-
-by1:
-	VMOVSS      (SI), X5
-	VMOVSS      (DI), X4
-	VFMADD231PS Y4, Y0, Y5
-	VMOVSS      X5, (SI)
-	ADDQ        $+4, SI
-	ADDQ        $+4, DI
-	DECQ        R8
-	JNZ         by1
-
-end:
-	ADDQ CX, AX
-	ADDQ $0x04, DX
-	DECQ BX
-	JNZ  rows
 	VZEROUPPER
 	RET
 
@@ -8432,7 +8891,7 @@ back:
 
 whole:
 	MOVQ n+32(FP), BX
-	SHRQ $0x02, BX
+	SHRQ $0x03, BX
 	JZ   single
 
 block:
@@ -8443,12 +8902,38 @@ block:
 	VMOVUPD     (CX)(DX*1), Y3
 	VFMADD231PD Y2, Y1, Y3
 	VMOVUPD     Y3, (CX)(DX*1)
-	ADDQ        $+32, CX
-	ADDQ        $+32, AX
+	VMOVUPD     32(AX), Y2
+	VMOVUPD     32(CX), Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMOVUPD     Y3, 32(CX)
+	VMOVUPD     32(CX)(DX*1), Y3
+	VFMADD231PD Y2, Y1, Y3
+	VMOVUPD     Y3, 32(CX)(DX*1)
+	ADDQ        $+64, CX
+	ADDQ        $+64, AX
 	DECQ        BX
 	JNZ         block
 
 single:
+	MOVQ n+32(FP), BX
+	SHRQ $0x02, BX
+	ANDQ $+1, BX
+	JZ   end
+
+vector:
+	VMOVUPD     (AX), Y2
+	VMOVUPD     (CX), Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMOVUPD     Y3, (CX)
+	VMOVUPD     (CX)(DX*1), Y3
+	VFMADD231PD Y2, Y1, Y3
+	VMOVUPD     Y3, (CX)(DX*1)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        BX
+	JNZ         vector
+
+end:
 	VZEROUPPER
 	RET
 
@@ -8640,7 +9125,7 @@ back:
 
 whole:
 	MOVQ n+32(FP), DX
-	SHRQ $0x02, DX
+	SHRQ $0x04, DX
 	JZ   single
 
 block:
@@ -8648,12 +9133,1013 @@ block:
 	VMOVUPD     (CX), Y2
 	VFMADD231PD Y1, Y0, Y2
 	VMOVUPD     Y2, (CX)
+	VMOVUPD     32(AX), Y1
+	VMOVUPD     32(CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 32(CX)
+	VMOVUPD     64(AX), Y1
+	VMOVUPD     64(CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 64(CX)
+	VMOVUPD     96(AX), Y1
+	VMOVUPD     96(CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 96(CX)
+	ADDQ        $+128, CX
+	ADDQ        $+128, AX
+	DECQ        DX
+	JNZ         block
+
+single:
+	MOVQ n+32(FP), DX
+	SHRQ $0x02, DX
+	ANDQ $+3, DX
+	JZ   end
+
+vector:
+	VMOVUPD     (AX), Y1
+	VMOVUPD     (CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (CX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        DX
+	JNZ         vector
+
+end:
+	VZEROUPPER
+	RET
+
+// func rowDots32_8_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-48
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x02, CX
+	LEAQ        (CX)(CX*2), DX
+	LEAQ        (CX)(CX*4), BX
+	MOVQ        CX, SI
+	SHLQ        $0x03, SI
+	SUBQ        CX, SI
+	MOVQ        x+24(FP), DI
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	MOVQ        n+32(FP), R8
+	MOVQ        n+32(FP), R9
+	ANDQ        $+7, R8
+	JZ          whole
+	LEAQ        tailMask<>+32(SB), R10
+	VMOVUPD     (R10)(R8*4), Y8
+	SUBQ        $+8, R9
+	SHLQ        $0x02, R9
+	ADDQ        R9, AX
+	ADDQ        R9, DI
+	CMPQ        n+32(FP), $+8
+	JLT         short
+	VMASKMOVPS  (DI), Y8, Y9
+	VMASKMOVPS  (AX), Y8, Y10
+	VFMADD231PS Y10, Y9, Y0
+	VMASKMOVPS  (AX)(CX*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y1
+	VMASKMOVPS  (AX)(CX*2), Y8, Y10
+	VFMADD231PS Y10, Y9, Y2
+	VMASKMOVPS  (AX)(DX*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y3
+	VMASKMOVPS  (AX)(CX*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y4
+	VMASKMOVPS  (AX)(BX*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y5
+	VMASKMOVPS  (AX)(DX*2), Y8, Y10
+	VFMADD231PS Y10, Y9, Y6
+	VMASKMOVPS  (AX)(SI*1), Y8, Y8
+	VFMADD231PS Y8, Y9, Y7
+	JMP         back
+
+short:
+	VMASKMOVPS  (DI), Y8, Y9
+	VMASKMOVPS  (AX), Y8, Y10
+	VFMADD231PS Y10, Y9, Y0
+	VMASKMOVPS  (AX)(CX*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y1
+	VMASKMOVPS  (AX)(CX*2), Y8, Y10
+	VFMADD231PS Y10, Y9, Y2
+	VMASKMOVPS  (AX)(DX*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y3
+	VMASKMOVPS  (AX)(CX*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y4
+	VMASKMOVPS  (AX)(BX*1), Y8, Y10
+	VFMADD231PS Y10, Y9, Y5
+	VMASKMOVPS  (AX)(DX*2), Y8, Y10
+	VFMADD231PS Y10, Y9, Y6
+	VMASKMOVPS  (AX)(SI*1), Y8, Y8
+	VFMADD231PS Y8, Y9, Y7
+
+back:
+	SUBQ R9, AX
+	SUBQ R9, DI
+
+whole:
+	MOVQ n+32(FP), R8
+	SHRQ $0x03, R8
+	JZ   single
+
+block:
+	VMOVUPS     (DI), Y8
+	VMOVUPS     (AX), Y9
+	VFMADD231PS Y9, Y8, Y0
+	VMOVUPS     (AX)(CX*1), Y9
+	VFMADD231PS Y9, Y8, Y1
+	VMOVUPS     (AX)(CX*2), Y9
+	VFMADD231PS Y9, Y8, Y2
+	VMOVUPS     (AX)(DX*1), Y9
+	VFMADD231PS Y9, Y8, Y3
+	VMOVUPS     (AX)(CX*4), Y9
+	VFMADD231PS Y9, Y8, Y4
+	VMOVUPS     (AX)(BX*1), Y9
+	VFMADD231PS Y9, Y8, Y5
+	VMOVUPS     (AX)(DX*2), Y9
+	VFMADD231PS Y9, Y8, Y6
+	VMOVUPS     (AX)(SI*1), Y9
+	VFMADD231PS Y9, Y8, Y7
+	ADDQ        $+32, AX
+	ADDQ        $+32, DI
+	DECQ        R8
+	JNZ         block
+
+single:
+	MOVQ         sums+0(FP), AX
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VHADDPS      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVUPS      X1, (AX)
+	VHADDPS      Y5, Y4, Y0
+	VHADDPS      Y7, Y6, Y1
+	VHADDPS      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVUPS      X1, 16(AX)
+	VZEROUPPER
+	RET
+
+// func addRows32_8_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addRows32_8_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         lda+16(FP), DX
+	SHLQ         $0x02, DX
+	LEAQ         (DX)(DX*2), BX
+	LEAQ         (DX)(DX*4), SI
+	MOVQ         DX, DI
+	SHLQ         $0x03, DI
+	SUBQ         DX, DI
+	MOVQ         b+24(FP), R8
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS 4(R8), Y1
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 12(R8), Y3
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS 28(R8), Y7
+	MOVQ         n+32(FP), R8
+	MOVQ         n+32(FP), R9
+	ANDQ         $+7, R8
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R10
+	VMOVUPD      (R10)(R8*4), Y8
+	SUBQ         $+8, R9
+	SHLQ         $0x02, R9
+	ADDQ         R9, CX
+	ADDQ         R9, AX
+	CMPQ         n+32(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y8, Y9
+	VMASKMOVPS   (CX), Y8, Y10
+	VFMADD231PS  Y10, Y0, Y9
+	VMASKMOVPS   (CX)(DX*1), Y8, Y10
+	VFMADD231PS  Y10, Y1, Y9
+	VMASKMOVPS   (CX)(DX*2), Y8, Y10
+	VFMADD231PS  Y10, Y2, Y9
+	VMASKMOVPS   (CX)(BX*1), Y8, Y10
+	VFMADD231PS  Y10, Y3, Y9
+	VMASKMOVPS   (CX)(DX*4), Y8, Y10
+	VFMADD231PS  Y10, Y4, Y9
+	VMASKMOVPS   (CX)(SI*1), Y8, Y10
+	VFMADD231PS  Y10, Y5, Y9
+	VMASKMOVPS   (CX)(BX*2), Y8, Y10
+	VFMADD231PS  Y10, Y6, Y9
+	VMASKMOVPS   (CX)(DI*1), Y8, Y10
+	VFMADD231PS  Y10, Y7, Y9
+	VMOVUPD      (AX), Y10
+	VBLENDVPS    Y8, Y9, Y10, Y10
+	VMOVUPD      Y10, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPS  (AX), Y8, Y9
+	VMASKMOVPS  (CX), Y8, Y10
+	VFMADD231PS Y10, Y0, Y9
+	VMASKMOVPS  (CX)(DX*1), Y8, Y10
+	VFMADD231PS Y10, Y1, Y9
+	VMASKMOVPS  (CX)(DX*2), Y8, Y10
+	VFMADD231PS Y10, Y2, Y9
+	VMASKMOVPS  (CX)(BX*1), Y8, Y10
+	VFMADD231PS Y10, Y3, Y9
+	VMASKMOVPS  (CX)(DX*4), Y8, Y10
+	VFMADD231PS Y10, Y4, Y9
+	VMASKMOVPS  (CX)(SI*1), Y8, Y10
+	VFMADD231PS Y10, Y5, Y9
+	VMASKMOVPS  (CX)(BX*2), Y8, Y10
+	VFMADD231PS Y10, Y6, Y9
+	VMASKMOVPS  (CX)(DI*1), Y8, Y10
+	VFMADD231PS Y10, Y7, Y9
+	VMASKMOVPS  Y9, Y8, (AX)
+
+back:
+	SUBQ R9, CX
+	SUBQ R9, AX
+
+whole:
+	MOVQ n+32(FP), R8
+	SHRQ $0x03, R8
+	JZ   single
+
+block:
+	VMOVUPS     (AX), Y8
+	VMOVUPS     (CX), Y9
+	VFMADD231PS Y9, Y0, Y8
+	VMOVUPS     (CX)(DX*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VMOVUPS     (CX)(DX*2), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VMOVUPS     (CX)(BX*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VMOVUPS     (CX)(DX*4), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VMOVUPS     (CX)(SI*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VMOVUPS     (CX)(BX*2), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VMOVUPS     (CX)(DI*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, (AX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        R8
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
+// func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·rowDots32_4_avx2(SB), NOSPLIT, $0-48
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x02, CX
+	LEAQ        (CX)(CX*2), DX
+	MOVQ        x+24(FP), BX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	MOVQ        n+32(FP), SI
+	MOVQ        n+32(FP), DI
+	ANDQ        $+7, SI
+	JZ          whole
+	LEAQ        tailMask<>+32(SB), R8
+	VMOVUPD     (R8)(SI*4), Y4
+	SUBQ        $+8, DI
+	SHLQ        $0x02, DI
+	ADDQ        DI, AX
+	ADDQ        DI, BX
+	CMPQ        n+32(FP), $+8
+	JLT         short
+	VMASKMOVPS  (BX), Y4, Y5
+	VMASKMOVPS  (AX), Y4, Y6
+	VFMADD231PS Y6, Y5, Y0
+	VMASKMOVPS  (AX)(CX*1), Y4, Y6
+	VFMADD231PS Y6, Y5, Y1
+	VMASKMOVPS  (AX)(CX*2), Y4, Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMASKMOVPS  (AX)(DX*1), Y4, Y4
+	VFMADD231PS Y4, Y5, Y3
+	JMP         back
+
+short:
+	VMASKMOVPS  (BX), Y4, Y5
+	VMASKMOVPS  (AX), Y4, Y6
+	VFMADD231PS Y6, Y5, Y0
+	VMASKMOVPS  (AX)(CX*1), Y4, Y6
+	VFMADD231PS Y6, Y5, Y1
+	VMASKMOVPS  (AX)(CX*2), Y4, Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMASKMOVPS  (AX)(DX*1), Y4, Y4
+	VFMADD231PS Y4, Y5, Y3
+
+back:
+	SUBQ DI, AX
+	SUBQ DI, BX
+
+whole:
+	MOVQ n+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   single
+
+block:
+	VMOVUPS     (BX), Y4
+	VMOVUPS     (AX), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     (AX)(CX*1), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     (AX)(CX*2), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     (AX)(DX*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $+32, AX
+	ADDQ        $+32, BX
+	DECQ        SI
+	JNZ         block
+
+single:
+	MOVQ         sums+0(FP), AX
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y1
+	VHADDPS      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X0, X1, X1
+	VMOVUPS      X1, (AX)
+	VZEROUPPER
+	RET
+
+// func addRows32_4_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addRows32_4_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         lda+16(FP), DX
+	SHLQ         $0x02, DX
+	LEAQ         (DX)(DX*2), BX
+	MOVQ         b+24(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+	VBROADCASTSS 8(SI), Y2
+	VBROADCASTSS 12(SI), Y3
+	MOVQ         n+32(FP), SI
+	MOVQ         n+32(FP), DI
+	ANDQ         $+7, SI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(SI*4), Y4
+	SUBQ         $+8, DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, CX
+	ADDQ         DI, AX
+	CMPQ         n+32(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y4, Y5
+	VMASKMOVPS   (CX), Y4, Y6
+	VFMADD231PS  Y6, Y0, Y5
+	VMASKMOVPS   (CX)(DX*1), Y4, Y6
+	VFMADD231PS  Y6, Y1, Y5
+	VMASKMOVPS   (CX)(DX*2), Y4, Y6
+	VFMADD231PS  Y6, Y2, Y5
+	VMASKMOVPS   (CX)(BX*1), Y4, Y6
+	VFMADD231PS  Y6, Y3, Y5
+	VMOVUPD      (AX), Y6
+	VBLENDVPS    Y4, Y5, Y6, Y6
+	VMOVUPD      Y6, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPS  (AX), Y4, Y5
+	VMASKMOVPS  (CX), Y4, Y6
+	VFMADD231PS Y6, Y0, Y5
+	VMASKMOVPS  (CX)(DX*1), Y4, Y6
+	VFMADD231PS Y6, Y1, Y5
+	VMASKMOVPS  (CX)(DX*2), Y4, Y6
+	VFMADD231PS Y6, Y2, Y5
+	VMASKMOVPS  (CX)(BX*1), Y4, Y6
+	VFMADD231PS Y6, Y3, Y5
+	VMASKMOVPS  Y5, Y4, (AX)
+
+back:
+	SUBQ DI, CX
+	SUBQ DI, AX
+
+whole:
+	MOVQ n+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   single
+
+block:
+	VMOVUPS     (AX), Y4
+	VMOVUPS     (CX), Y5
+	VFMADD231PS Y5, Y0, Y4
+	VMOVUPS     (CX)(DX*1), Y5
+	VFMADD231PS Y5, Y1, Y4
+	VMOVUPS     (CX)(DX*2), Y5
+	VFMADD231PS Y5, Y2, Y4
+	VMOVUPS     (CX)(BX*1), Y5
+	VFMADD231PS Y5, Y3, Y4
+	VMOVUPS     Y4, (AX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        SI
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
+// func addOuter32_4_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addOuter32_4_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+24(FP), AX
+	MOVQ         a+0(FP), CX
+	MOVQ         lda+8(FP), DX
+	SHLQ         $0x02, DX
+	LEAQ         (DX)(DX*2), BX
+	MOVQ         b+16(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+	VBROADCASTSS 8(SI), Y2
+	VBROADCASTSS 12(SI), Y3
+	MOVQ         n+32(FP), SI
+	MOVQ         n+32(FP), DI
+	ANDQ         $+7, SI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(SI*4), Y4
+	SUBQ         $+8, DI
+	SHLQ         $0x02, DI
+	ADDQ         DI, CX
+	ADDQ         DI, AX
+	CMPQ         n+32(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y4, Y5
+	VMASKMOVPS   (CX), Y4, Y6
+	VFMADD231PS  Y5, Y0, Y6
+	VMOVUPD      (CX), Y7
+	VBLENDVPS    Y4, Y6, Y7, Y7
+	VMOVUPD      Y7, (CX)
+	VMASKMOVPS   (CX)(DX*1), Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPD      (CX)(DX*1), Y7
+	VBLENDVPS    Y4, Y6, Y7, Y7
+	VMOVUPD      Y7, (CX)(DX*1)
+	VMASKMOVPS   (CX)(DX*2), Y4, Y6
+	VFMADD231PS  Y5, Y2, Y6
+	VMOVUPD      (CX)(DX*2), Y7
+	VBLENDVPS    Y4, Y6, Y7, Y7
+	VMOVUPD      Y7, (CX)(DX*2)
+	VMASKMOVPS   (CX)(BX*1), Y4, Y6
+	VFMADD231PS  Y5, Y3, Y6
+	VMOVUPD      (CX)(BX*1), Y5
+	VBLENDVPS    Y4, Y6, Y5, Y5
+	VMOVUPD      Y5, (CX)(BX*1)
+	JMP          back
+
+short:
+	VMASKMOVPS  (AX), Y4, Y5
+	VMASKMOVPS  (CX), Y4, Y6
+	VFMADD231PS Y5, Y0, Y6
+	VMASKMOVPS  Y6, Y4, (CX)
+	VMASKMOVPS  (CX)(DX*1), Y4, Y6
+	VFMADD231PS Y5, Y1, Y6
+	VMASKMOVPS  Y6, Y4, (CX)(DX*1)
+	VMASKMOVPS  (CX)(DX*2), Y4, Y6
+	VFMADD231PS Y5, Y2, Y6
+	VMASKMOVPS  Y6, Y4, (CX)(DX*2)
+	VMASKMOVPS  (CX)(BX*1), Y4, Y6
+	VFMADD231PS Y5, Y3, Y6
+	VMASKMOVPS  Y6, Y4, (CX)(BX*1)
+
+back:
+	SUBQ DI, CX
+	SUBQ DI, AX
+
+whole:
+	MOVQ n+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   single
+
+block:
+	VMOVUPS     (AX), Y4
+	VMOVUPS     (CX), Y5
+	VFMADD231PS Y4, Y0, Y5
+	VMOVUPS     Y5, (CX)
+	VMOVUPS     (CX)(DX*1), Y5
+	VFMADD231PS Y4, Y1, Y5
+	VMOVUPS     Y5, (CX)(DX*1)
+	VMOVUPS     (CX)(DX*2), Y5
+	VFMADD231PS Y4, Y2, Y5
+	VMOVUPS     Y5, (CX)(DX*2)
+	VMOVUPS     (CX)(BX*1), Y5
+	VFMADD231PS Y4, Y3, Y5
+	VMOVUPS     Y5, (CX)(BX*1)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        SI
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
+// func rowDots32_2_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·rowDots32_2_avx2(SB), NOSPLIT, $0-48
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x02, CX
+	MOVQ        x+24(FP), DX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	MOVQ        n+32(FP), BX
+	MOVQ        n+32(FP), SI
+	ANDQ        $+7, BX
+	JZ          whole
+	LEAQ        tailMask<>+32(SB), DI
+	VMOVUPD     (DI)(BX*4), Y4
+	SUBQ        $+8, SI
+	SHLQ        $0x02, SI
+	ADDQ        SI, AX
+	ADDQ        SI, DX
+	CMPQ        n+32(FP), $+8
+	JLT         short
+	VMASKMOVPS  (DX), Y4, Y5
+	VMASKMOVPS  (AX), Y4, Y6
+	VFMADD231PS Y6, Y5, Y0
+	VMASKMOVPS  (AX)(CX*1), Y4, Y4
+	VFMADD231PS Y4, Y5, Y1
+	JMP         back
+
+short:
+	VMASKMOVPS  (DX), Y4, Y5
+	VMASKMOVPS  (AX), Y4, Y6
+	VFMADD231PS Y6, Y5, Y0
+	VMASKMOVPS  (AX)(CX*1), Y4, Y4
+	VFMADD231PS Y4, Y5, Y1
+
+back:
+	SUBQ SI, AX
+	SUBQ SI, DX
+
+whole:
+	MOVQ n+32(FP), BX
+	SHRQ $0x04, BX
+	JZ   single
+
+block:
+	VMOVUPS     (DX), Y4
+	VMOVUPS     (AX), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     (AX)(CX*1), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     32(DX), Y4
+	VMOVUPS     32(AX), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     32(AX)(CX*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	DECQ        BX
+	JNZ         block
+
+single:
+	MOVQ n+32(FP), BX
+	SHRQ $0x03, BX
+	ANDQ $+1, BX
+	JZ   end
+
+vector:
+	VMOVUPS     (DX), Y4
+	VMOVUPS     (AX), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     (AX)(CX*1), Y5
+	VFMADD231PS Y5, Y4, Y1
+	ADDQ        $+32, AX
+	ADDQ        $+32, DX
+	DECQ        BX
+	JNZ         vector
+
+end:
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y1, Y1
+	MOVQ         sums+0(FP), AX
+	VHADDPS      Y1, Y0, Y2
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y0, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X2, X0, X0
+	VMOVSD       X0, (AX)
+	VZEROUPPER
+	RET
+
+// func addRows32_2_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addRows32_2_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         lda+16(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         b+24(FP), BX
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS 4(BX), Y1
+	MOVQ         n+32(FP), BX
+	MOVQ         n+32(FP), SI
+	ANDQ         $+7, BX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), DI
+	VMOVUPD      (DI)(BX*4), Y2
+	SUBQ         $+8, SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, CX
+	ADDQ         SI, AX
+	CMPQ         n+32(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y2, Y3
+	VMASKMOVPS   (CX), Y2, Y4
+	VFMADD231PS  Y4, Y0, Y3
+	VMASKMOVPS   (CX)(DX*1), Y2, Y4
+	VFMADD231PS  Y4, Y1, Y3
+	VMOVUPD      (AX), Y4
+	VBLENDVPS    Y2, Y3, Y4, Y4
+	VMOVUPD      Y4, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPS  (AX), Y2, Y3
+	VMASKMOVPS  (CX), Y2, Y4
+	VFMADD231PS Y4, Y0, Y3
+	VMASKMOVPS  (CX)(DX*1), Y2, Y4
+	VFMADD231PS Y4, Y1, Y3
+	VMASKMOVPS  Y3, Y2, (AX)
+
+back:
+	SUBQ SI, CX
+	SUBQ SI, AX
+
+whole:
+	MOVQ n+32(FP), BX
+	SHRQ $0x03, BX
+	JZ   single
+
+block:
+	VMOVUPS     (AX), Y2
+	VMOVUPS     (CX), Y3
+	VFMADD231PS Y3, Y0, Y2
+	VMOVUPS     (CX)(DX*1), Y3
+	VFMADD231PS Y3, Y1, Y2
+	VMOVUPS     Y2, (AX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        BX
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
+// func addOuter32_2_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addOuter32_2_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+24(FP), AX
+	MOVQ         a+0(FP), CX
+	MOVQ         lda+8(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         b+16(FP), BX
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS 4(BX), Y1
+	MOVQ         n+32(FP), BX
+	MOVQ         n+32(FP), SI
+	ANDQ         $+7, BX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), DI
+	VMOVUPD      (DI)(BX*4), Y2
+	SUBQ         $+8, SI
+	SHLQ         $0x02, SI
+	ADDQ         SI, CX
+	ADDQ         SI, AX
+	CMPQ         n+32(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y2, Y3
+	VMASKMOVPS   (CX), Y2, Y4
+	VFMADD231PS  Y3, Y0, Y4
+	VMOVUPD      (CX), Y5
+	VBLENDVPS    Y2, Y4, Y5, Y5
+	VMOVUPD      Y5, (CX)
+	VMASKMOVPS   (CX)(DX*1), Y2, Y4
+	VFMADD231PS  Y3, Y1, Y4
+	VMOVUPD      (CX)(DX*1), Y3
+	VBLENDVPS    Y2, Y4, Y3, Y3
+	VMOVUPD      Y3, (CX)(DX*1)
+	JMP          back
+
+short:
+	VMASKMOVPS  (AX), Y2, Y3
+	VMASKMOVPS  (CX), Y2, Y4
+	VFMADD231PS Y3, Y0, Y4
+	VMASKMOVPS  Y4, Y2, (CX)
+	VMASKMOVPS  (CX)(DX*1), Y2, Y4
+	VFMADD231PS Y3, Y1, Y4
+	VMASKMOVPS  Y4, Y2, (CX)(DX*1)
+
+back:
+	SUBQ SI, CX
+	SUBQ SI, AX
+
+whole:
+	MOVQ n+32(FP), BX
+	SHRQ $0x04, BX
+	JZ   single
+
+block:
+	VMOVUPS     (AX), Y2
+	VMOVUPS     (CX), Y3
+	VFMADD231PS Y2, Y0, Y3
+	VMOVUPS     Y3, (CX)
+	VMOVUPS     (CX)(DX*1), Y3
+	VFMADD231PS Y2, Y1, Y3
+	VMOVUPS     Y3, (CX)(DX*1)
+	VMOVUPS     32(AX), Y2
+	VMOVUPS     32(CX), Y3
+	VFMADD231PS Y2, Y0, Y3
+	VMOVUPS     Y3, 32(CX)
+	VMOVUPS     32(CX)(DX*1), Y3
+	VFMADD231PS Y2, Y1, Y3
+	VMOVUPS     Y3, 32(CX)(DX*1)
+	ADDQ        $+64, CX
+	ADDQ        $+64, AX
+	DECQ        BX
+	JNZ         block
+
+single:
+	MOVQ n+32(FP), BX
+	SHRQ $0x03, BX
+	ANDQ $+1, BX
+	JZ   end
+
+vector:
+	VMOVUPS     (AX), Y2
+	VMOVUPS     (CX), Y3
+	VFMADD231PS Y2, Y0, Y3
+	VMOVUPS     Y3, (CX)
+	VMOVUPS     (CX)(DX*1), Y3
+	VFMADD231PS Y2, Y1, Y3
+	VMOVUPS     Y3, (CX)(DX*1)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        BX
+	JNZ         vector
+
+end:
+	VZEROUPPER
+	RET
+
+// func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·rowDots32_1_avx2(SB), NOSPLIT, $0-48
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x02, CX
+	MOVQ        x+24(FP), CX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	MOVQ        n+32(FP), DX
+	MOVQ        n+32(FP), BX
+	ANDQ        $+7, DX
+	JZ          whole
+	LEAQ        tailMask<>+32(SB), SI
+	VMOVUPD     (SI)(DX*4), Y4
+	SUBQ        $+8, BX
+	SHLQ        $0x02, BX
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	CMPQ        n+32(FP), $+8
+	JLT         short
+	VMASKMOVPS  (CX), Y4, Y5
+	VMASKMOVPS  (AX), Y4, Y4
+	VFMADD231PS Y4, Y5, Y0
+	JMP         back
+
+short:
+	VMASKMOVPS  (CX), Y4, Y5
+	VMASKMOVPS  (AX), Y4, Y4
+	VFMADD231PS Y4, Y5, Y0
+
+back:
+	SUBQ BX, AX
+	SUBQ BX, CX
+
+whole:
+	MOVQ n+32(FP), DX
+	SHRQ $0x05, DX
+	JZ   single
+
+block:
+	VMOVUPS     (CX), Y4
+	VMOVUPS     (AX), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     32(CX), Y4
+	VMOVUPS     32(AX), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     64(CX), Y4
+	VMOVUPS     64(AX), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     96(CX), Y4
+	VMOVUPS     96(AX), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        DX
+	JNZ         block
+
+single:
+	MOVQ n+32(FP), DX
+	SHRQ $0x03, DX
+	ANDQ $+3, DX
+	JZ   end
+
+vector:
+	VMOVUPS     (CX), Y4
+	VMOVUPS     (AX), Y5
+	VFMADD231PS Y5, Y4, Y0
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        DX
+	JNZ         vector
+
+end:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y0, Y0
+	MOVQ         sums+0(FP), AX
+	VHADDPS      Y0, Y0, Y1
+	VHADDPS      Y0, Y0, Y0
+	VHADDPS      Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X1, X0, X0
+	VMOVSS       X0, (AX)
+	VZEROUPPER
+	RET
+
+// func addRows32_1_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addRows32_1_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         lda+16(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         b+24(FP), DX
+	VBROADCASTSS (DX), Y0
+	MOVQ         n+32(FP), DX
+	MOVQ         n+32(FP), BX
+	ANDQ         $+7, DX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), SI
+	VMOVUPD      (SI)(DX*4), Y1
+	SUBQ         $+8, BX
+	SHLQ         $0x02, BX
+	ADDQ         BX, CX
+	ADDQ         BX, AX
+	CMPQ         n+32(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y1, Y2
+	VMASKMOVPS   (CX), Y1, Y3
+	VFMADD231PS  Y3, Y0, Y2
+	VMOVUPD      (AX), Y3
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMOVUPD      Y3, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPS  (AX), Y1, Y2
+	VMASKMOVPS  (CX), Y1, Y3
+	VFMADD231PS Y3, Y0, Y2
+	VMASKMOVPS  Y2, Y1, (AX)
+
+back:
+	SUBQ BX, CX
+	SUBQ BX, AX
+
+whole:
+	MOVQ n+32(FP), DX
+	SHRQ $0x03, DX
+	JZ   single
+
+block:
+	VMOVUPS     (AX), Y1
+	VMOVUPS     (CX), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        DX
 	JNZ         block
 
 single:
+	VZEROUPPER
+	RET
+
+// func addOuter32_1_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addOuter32_1_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+24(FP), AX
+	MOVQ         a+0(FP), CX
+	MOVQ         lda+8(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         b+16(FP), DX
+	VBROADCASTSS (DX), Y0
+	MOVQ         n+32(FP), DX
+	MOVQ         n+32(FP), BX
+	ANDQ         $+7, DX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), SI
+	VMOVUPD      (SI)(DX*4), Y1
+	SUBQ         $+8, BX
+	SHLQ         $0x02, BX
+	ADDQ         BX, CX
+	ADDQ         BX, AX
+	CMPQ         n+32(FP), $+8
+	JLT          short
+	VMASKMOVPS   (AX), Y1, Y2
+	VMASKMOVPS   (CX), Y1, Y3
+	VFMADD231PS  Y2, Y0, Y3
+	VMOVUPD      (CX), Y2
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVUPD      Y2, (CX)
+	JMP          back
+
+short:
+	VMASKMOVPS  (AX), Y1, Y2
+	VMASKMOVPS  (CX), Y1, Y3
+	VFMADD231PS Y2, Y0, Y3
+	VMASKMOVPS  Y3, Y1, (CX)
+
+back:
+	SUBQ BX, CX
+	SUBQ BX, AX
+
+whole:
+	MOVQ n+32(FP), DX
+	SHRQ $0x05, DX
+	JZ   single
+
+block:
+	VMOVUPS     (AX), Y1
+	VMOVUPS     (CX), Y2
+	VFMADD231PS Y1, Y0, Y2
+	VMOVUPS     Y2, (CX)
+	VMOVUPS     32(AX), Y1
+	VMOVUPS     32(CX), Y2
+	VFMADD231PS Y1, Y0, Y2
+	VMOVUPS     Y2, 32(CX)
+	VMOVUPS     64(AX), Y1
+	VMOVUPS     64(CX), Y2
+	VFMADD231PS Y1, Y0, Y2
+	VMOVUPS     Y2, 64(CX)
+	VMOVUPS     96(AX), Y1
+	VMOVUPS     96(CX), Y2
+	VFMADD231PS Y1, Y0, Y2
+	VMOVUPS     Y2, 96(CX)
+	ADDQ        $+128, CX
+	ADDQ        $+128, AX
+	DECQ        DX
+	JNZ         block
+
+single:
+	MOVQ n+32(FP), DX
+	SHRQ $0x03, DX
+	ANDQ $+3, DX
+	JZ   end
+
+vector:
+	VMOVUPS     (AX), Y1
+	VMOVUPS     (CX), Y2
+	VFMADD231PS Y1, Y0, Y2
+	VMOVUPS     Y2, (CX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        DX
+	JNZ         vector
+
+end:
 	VZEROUPPER
 	RET
 

@@ -26,20 +26,21 @@ var ops = Ops{
 	AddScaled:         tile.AddScaled,
 	Halve:             tile.Halve[float64],
 	Halve32:           tile.Halve[float32],
-	Size:              tile.Size[float64],
-	Size32:            tile.Size[float32],
 
 	RankUpdate: tile.RankUpdate,
 	SolveUpper: tile.SolveUpper,
 	Rotate:     tile.Rotate,
-	Panel:      tile.Panel,
-	Transpose:  tile.Transpose,
+	Panel:      tile.Panel[float64],
+	Transpose:  tile.Transpose[float64],
 
-	Panel32:     tile.Panel32,
-	Transpose32: tile.Transpose32,
-	RowDots32:   tile.RowDots32,
-	AddRows32:   tile.AddRows32,
-	AddOuter32:  tile.AddOuter32,
+	RowDots:     tile.RowDots[float64],
+	AddRows:     tile.AddRows[float64],
+	AddOuter:    tile.AddOuter[float64],
+	Panel32:     tile.Panel[float32],
+	Transpose32: tile.Transpose[float32],
+	RowDots32:   tile.RowDots[float32],
+	AddRows32:   tile.AddRows[float32],
+	AddOuter32:  tile.AddOuter[float32],
 }
 
 func of(rows, cols, stride int, data []float64) blas64.GeneralCols {
@@ -77,8 +78,6 @@ func FuzzMulTransposed32(f *testing.F)   { fuzz(f, ops, "MulTransposed32") }
 func FuzzMulBasisHalf(f *testing.F)      { fuzz(f, ops, "MulBasisHalf") }
 func FuzzMulTransposedHalf(f *testing.F) { fuzz(f, ops, "MulTransposedHalf") }
 func FuzzHalve(f *testing.F)             { fuzz(f, ops, "Halve") }
-func FuzzSize(f *testing.F)              { fuzz(f, ops, "Size") }
-func FuzzSize32(f *testing.F)            { fuzz(f, ops, "Size32") }
 func FuzzRankUpdate(f *testing.F)        { fuzz(f, ops, "RankUpdate") }
 func FuzzSolveUpper(f *testing.F)        { fuzz(f, ops, "SolveUpper") }
 func FuzzRotate(f *testing.F)            { fuzz(f, ops, "Rotate") }

@@ -3,47 +3,47 @@ package tile
 import "math"
 
 // RowDots sets sums[i] to sum_k a[i*lda+k] x[k], i < m, k < n. It reads nothing beyond n entries of a row.
-func RowDots(sums, a []float64, lda int, x []float64, m, n int) {
+func RowDots[F Float](sums, a []F, lda int, x []F, m, n int) {
 	raceRead(a, m, n, lda)
 	raceRead(x, 1, n, 0)
 	raceWrite(sums, 1, m, 0)
 	rowDots(sums, a, lda, x, m, n)
 }
 
-func rowDotsGeneric(sums, a []float64, lda int, x []float64, m, n int) {
+func rowDotsGeneric[F Float](sums, a []F, lda int, x []F, m, n int) {
 	for i := range m {
 		sums[i] = Dot(a[i*lda:][:n], x)
 	}
 }
 
 // AddRows adds sum_i b[i] a[i*lda+k] to y[k], i < m, k < n.
-func AddRows(y, a []float64, lda int, b []float64, m, n int) {
+func AddRows[F Float](y, a []F, lda int, b []F, m, n int) {
 	raceRead(a, m, n, lda)
 	raceRead(b, 1, m, 0)
 	raceWrite(y, 1, n, 0)
 	addRows(y, a, lda, b, m, n)
 }
 
-func addRowsGeneric(y, a []float64, lda int, b []float64, m, n int) {
-	for i := range m {
-		bi := b[i]
+func addRowsGeneric[F Float](y, a []F, lda int, b []F, m, n int) {
+	for i, bi := range b[:m] {
+		y := y[:n]
 		for k, v := range a[i*lda:][:n] {
 			y[k] += bi * v
 		}
 	}
 }
 
-// AddOuter adds b[i] y[k] to a[i*lda+k], i < m, k < n.
-func AddOuter(a []float64, lda int, b, y []float64, m, n int) {
+// AddOuter adds b[i] y[k] to a[i*lda+k], i < m, k < n. y may be the only row of a.
+func AddOuter[F Float](a []F, lda int, b, y []F, m, n int) {
 	raceRead(b, 1, m, 0)
 	raceRead(y, 1, n, 0)
 	raceWrite(a, m, n, lda)
 	addOuter(a, lda, b, y, m, n)
 }
 
-func addOuterGeneric(a []float64, lda int, b, y []float64, m, n int) {
-	for i := range m {
-		bi, row := b[i], a[i*lda:][:n]
+func addOuterGeneric[F Float](a []F, lda int, b, y []F, m, n int) {
+	for i, bi := range b[:m] {
+		row := a[i*lda:][:n]
 		for k, v := range y[:n] {
 			row[k] += bi * v
 		}
@@ -116,29 +116,6 @@ func rotateDownGeneric(z []float64, ldz int, c, s []float64, n int) {
 		upper, lower := (*[RotateWidth]float64)(z[j*ldz:]), (*[RotateWidth]float64)(z[(j+1)*ldz:])
 		for k, v := range upper {
 			upper[k], lower[k] = si*lower[k]+ci*v, ci*lower[k]-si*v
-		}
-	}
-}
-
-// PanelTail computes up to PackWidth columns of C = W Z, or adds to them, as Panel does. It reads and writes
-// nothing beyond these columns.
-func PanelTail(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int, add bool) {
-	raceRead(w, m, n, ldw)
-	raceRead(z, n, cols, ldz)
-	raceWrite(c, m, cols, ldc)
-	panelTail(c, ldc, w, ldw, z, ldz, m, n, cols, add)
-}
-
-func panelTailGeneric(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int, add bool) {
-	for i := range m {
-		ci := c[i*ldc:][:cols]
-		if !add {
-			clear(ci)
-		}
-		for j, wij := range w[i*ldw:][:n] {
-			for k, v := range z[j*ldz:][:cols] {
-				ci[k] += wij * v
-			}
 		}
 	}
 }

@@ -2,72 +2,64 @@
 
 package tile
 
-func rowDots(sums, a []float64, lda int, x []float64, m, n int) {
+import "unsafe"
+
+// powerOf2 returns the largest power of 2 that is at most n and most, for n > 0 and most a power of 2.
+func powerOf2(n, most int) int {
+	for most > n {
+		most >>= 1
+	}
+	return most
+}
+
+func rowDots[F Float](sums, a []F, lda int, x []F, m, n int) {
 	if tiles.rowDots[1] == 0 || m == 0 || n == 0 {
 		rowDotsGeneric(sums, a, lda, x, m, n)
 		return
 	}
 	_, _, _ = sums[m-1], a[(m-1)*lda+n-1], x[n-1]
 	for i := 0; i < m; {
-		switch left := m - i; {
-		case left >= 8:
-			rowDotsTile(&sums[i], &a[i*lda], lda, &x[0], n, 8)
-			i += 8
-		case left >= 4:
-			rowDotsTile(&sums[i], &a[i*lda], lda, &x[0], n, 4)
-			i += 4
-		case left >= 2:
-			rowDotsTile(&sums[i], &a[i*lda], lda, &x[0], n, 2)
-			i += 2
-		default:
-			rowDotsTile(&sums[i], &a[i*lda], lda, &x[0], n, 1)
-			i++
+		rows := powerOf2(m-i, 8)
+		if unsafe.Sizeof(F(0)) == 4 {
+			rowDots32Tile(as[float32](&sums[i]), as[float32](&a[i*lda]), lda, as[float32](&x[0]), n, rows)
+		} else {
+			rowDotsTile(as[float64](&sums[i]), as[float64](&a[i*lda]), lda, as[float64](&x[0]), n, rows)
 		}
+		i += rows
 	}
 }
 
-func addRows(y, a []float64, lda int, b []float64, m, n int) {
+func addRows[F Float](y, a []F, lda int, b []F, m, n int) {
 	if tiles.addRows[1] == 0 || m == 0 || n == 0 {
 		addRowsGeneric(y, a, lda, b, m, n)
 		return
 	}
 	_, _, _ = y[n-1], a[(m-1)*lda+n-1], b[m-1]
 	for i := 0; i < m; {
-		switch left := m - i; {
-		case left >= 8:
-			addRowsTile(&y[0], &a[i*lda], lda, &b[i], n, 8)
-			i += 8
-		case left >= 4:
-			addRowsTile(&y[0], &a[i*lda], lda, &b[i], n, 4)
-			i += 4
-		case left >= 2:
-			addRowsTile(&y[0], &a[i*lda], lda, &b[i], n, 2)
-			i += 2
-		default:
-			addRowsTile(&y[0], &a[i*lda], lda, &b[i], n, 1)
-			i++
+		rows := powerOf2(m-i, 8)
+		if unsafe.Sizeof(F(0)) == 4 {
+			addRows32Tile(as[float32](&y[0]), as[float32](&a[i*lda]), lda, as[float32](&b[i]), n, rows)
+		} else {
+			addRowsTile(as[float64](&y[0]), as[float64](&a[i*lda]), lda, as[float64](&b[i]), n, rows)
 		}
+		i += rows
 	}
 }
 
-func addOuter(a []float64, lda int, b, y []float64, m, n int) {
+func addOuter[F Float](a []F, lda int, b, y []F, m, n int) {
 	if tiles.addOuter[1] == 0 || m == 0 || n == 0 {
 		addOuterGeneric(a, lda, b, y, m, n)
 		return
 	}
 	_, _, _ = a[(m-1)*lda+n-1], b[m-1], y[n-1]
 	for i := 0; i < m; {
-		switch left := m - i; {
-		case left >= 4:
-			addOuterTile(&a[i*lda], lda, &b[i], &y[0], n, 4)
-			i += 4
-		case left >= 2:
-			addOuterTile(&a[i*lda], lda, &b[i], &y[0], n, 2)
-			i += 2
-		default:
-			addOuterTile(&a[i*lda], lda, &b[i], &y[0], n, 1)
-			i++
+		rows := powerOf2(m-i, 4)
+		if unsafe.Sizeof(F(0)) == 4 {
+			addOuter32Tile(as[float32](&a[i*lda]), lda, as[float32](&b[i]), as[float32](&y[0]), n, rows)
+		} else {
+			addOuterTile(as[float64](&a[i*lda]), lda, as[float64](&b[i]), as[float64](&y[0]), n, rows)
 		}
+		i += rows
 	}
 }
 
@@ -107,30 +99,5 @@ func rotateDown(z []float64, ldz int, c, s []float64, n int) {
 	_, _, _ = z[n*ldz+RotateWidth-1], c[n-1], s[n-1]
 	for k := 0; k < RotateWidth; k += 4 * tiles.lanes {
 		rotateTile(&z[n*ldz+k], -ldz, &c[0], &s[0], n)
-	}
-}
-
-func panelTail(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int, add bool) {
-	if tiles.panelTail[1] == 0 || m == 0 || n == 0 || cols == 0 {
-		panelTailGeneric(c, ldc, w, ldw, z, ldz, m, n, cols, add)
-		return
-	}
-	_, _, _ = c[(m-1)*ldc+cols-1], w[(m-1)*ldw+n-1], z[(n-1)*ldz+cols-1]
-	lanes := tiles.lanes
-	for i := 0; i < m; {
-		height := largest(tiles.panel[:], m-i)
-		c, w := &c[i*ldc], &w[i*ldw]
-		for k := 0; k < cols; k += 2 * lanes {
-			switch left := cols - k; {
-			case left >= 2*lanes:
-				h := nothing(w)
-				panelTile(at(c, k), ldc, w, ldw, &z[k], ldz, n, add, h.next, h.stride, h.step, height)
-			case left > lanes:
-				panelTailTile(at(c, k), ldc, w, ldw, &z[k], ldz, n, left, add, height)
-			default:
-				panelTailHalfTile(at(c, k), ldc, w, ldw, &z[k], ldz, n, left, add, height)
-			}
-		}
-		i += height
 	}
 }

@@ -18,55 +18,6 @@ type vectorCase struct {
 }
 
 var vectorCases = []vectorCase{
-	{"RowDots", func(r *run, m, n int) {
-		a, lda := r.dense("a", n, m)
-		x, _ := r.dense("x", n, 1)
-		sums := r.alloc(m)
-		tile.RowDots(sums, a, lda, x, m, n)
-		r.finish("RowDots")
-		for i := range m {
-			want := sum{terms: n}
-			for k := range n {
-				want.add(a[i*lda+k], x[k])
-			}
-			r.element("RowDots", sums[i], &want, i, 0)
-		}
-	}},
-	{"AddRows", func(r *run, m, n int) {
-		a, lda := r.dense("a", n, m)
-		b, _ := r.dense("b", m, 1)
-		y := r.alloc(n)
-		r.fill(y, n, n, n, 1)
-		before := slices.Clone(y)
-		tile.AddRows(y, a, lda, b, m, n)
-		r.finish("AddRows")
-		for k := range n {
-			want := sum{terms: m + 1}
-			want.add(1, before[k])
-			for i := range m {
-				want.add(b[i], a[i*lda+k])
-			}
-			r.element("AddRows", y[k], &want, k, 0)
-		}
-	}},
-	{"AddOuter", func(r *run, m, n int) {
-		b, _ := r.dense("b", m, 1)
-		y, _ := r.dense("y", n, 1)
-		a, lda := r.columns(n, m, 1)
-		r.fill(a, lda, n, n, m)
-		before := slices.Clone(a)
-		tile.AddOuter(a, lda, b, y, m, n)
-		r.finish("AddOuter")
-		r.gaps("AddOuter", a, lda, n, m)
-		for i := range m {
-			for k := range n {
-				want := sum{terms: 2}
-				want.add(1, before[i*lda+k])
-				want.add(b[i], y[k])
-				r.element("AddOuter", a[i*lda+k], &want, i, k)
-			}
-		}
-	}},
 	{"AddAbs", func(r *run, _, n int) {
 		a, _ := r.dense("a", n, 1)
 		y := r.alloc(n)
@@ -84,29 +35,6 @@ var vectorCases = []vectorCase{
 		r.element("AddAbs, sum", got, &total, 0, 0)
 	}},
 	{"Reflect", checkReflect},
-	{"PanelTail", func(r *run, m, n int) {
-		cols, add := 1+n%tile.PackWidth, n%3 == 0
-		w, ldw := r.dense("w", n, m)
-		z, ldz := r.dense("z", cols, n)
-		c, ldc := r.columns(cols, m, 1)
-		r.fill(c, ldc, cols, cols, m)
-		before := slices.Clone(c)
-		tile.PanelTail(c, ldc, w, ldw, z, ldz, m, n, cols, add)
-		r.finish("PanelTail")
-		r.gaps("PanelTail", c, ldc, cols, m)
-		for i := range m {
-			for k := range cols {
-				want := sum{terms: n + 1}
-				if add {
-					want.add(1, before[i*ldc+k])
-				}
-				for j := range n {
-					want.add(w[i*ldw+j], z[j*ldz+k])
-				}
-				r.element("PanelTail", c[i*ldc+k], &want, i, k)
-			}
-		}
-	}},
 	{"RotateDown", func(r *run, m, _ int) {
 		c, _ := r.dense("c", m, 1)
 		s, _ := r.dense("s", m, 1)
@@ -167,8 +95,13 @@ func checkReflect(r *run, m, n int) {
 // The operations of matrices and vectors do what their definitions say for all tails of rows and entries, and
 // touch nothing else.
 func TestVectors(t *testing.T) {
+	cases := slices.Clone(vectorCases)
+	for _, name := range []string{"RowDots", "RowDots32", "AddRows", "AddRows32", "AddOuter", "AddOuter32"} {
+		check := ops.operations()[name]
+		cases = append(cases, vectorCase{name, func(r *run, m, n int) { check(r, shape{n: m, d: n}) }})
+	}
 	tiertest.Every(t, func(t *testing.T) {
-		for _, c := range vectorCases {
+		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				r := newRun(t, rand.New(rand.NewPCG(1, 2)))
 				r.value = normal

@@ -10,7 +10,6 @@ import (
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
 	gblas "gonum.org/v1/gonum/blas"
-	reference "gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/lapack"
 	lapackreference "gonum.org/v1/gonum/lapack/gonum"
 )
@@ -20,7 +19,6 @@ import (
 type trial struct {
 	x []*rowMajor
 	s settings
-	b gblas.Float64
 	l lapack.Float64
 }
 
@@ -66,56 +64,6 @@ var routines = map[string]struct {
 	operands func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor
 	call     func(t *trial) []float64
 }{
-	"Dgemv": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
-		x, y := s.lengths()
-		return []*rowMajor{random(rng, s.m, s.n, gap()), random(rng, x, 1, gap()), random(rng, y, 1, gap())}
-	}, func(t *trial) []float64 {
-		a, x, y := t.x[0], t.x[1], t.x[2]
-		t.b.Dgemv(t.s.tA, t.s.m, t.s.n, t.s.alpha, a.data, a.stride, x.data, x.stride, t.s.beta, y.data, y.stride)
-		return nil
-	}},
-	"Dger": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
-		return []*rowMajor{random(rng, s.m, s.n, gap()), random(rng, s.m, 1, gap()), random(rng, s.n, 1, gap())}
-	}, func(t *trial) []float64 {
-		a, x, y := t.x[0], t.x[1], t.x[2]
-		t.b.Dger(t.s.m, t.s.n, t.s.alpha, x.data, x.stride, y.data, y.stride, a.data, a.stride)
-		return nil
-	}},
-	"Dgemm": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
-		return []*rowMajor{opOf(rng, s.tA, s.m, s.k, gap()), opOf(rng, s.tB, s.k, s.n, gap()), random(rng, s.m, s.n, gap())}
-	}, func(t *trial) []float64 {
-		a, b, c := t.x[0], t.x[1], t.x[2]
-		t.b.Dgemm(t.s.tA, t.s.tB, t.s.m, t.s.n, t.s.k, t.s.alpha, a.data, a.stride, b.data, b.stride, t.s.beta, c.data, c.stride)
-		return nil
-	}},
-	"Dsyrk, Dsyr2k": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
-		return []*rowMajor{opOf(rng, s.tA, s.n, s.k, gap()), opOf(rng, s.tA, s.n, s.k, gap()), random(rng, s.n, s.n, gap())}
-	}, func(t *trial) []float64 {
-		a, b, c := t.x[0], t.x[1], t.x[2]
-		t.b.Dsyrk(t.s.ul, t.s.tA, t.s.n, t.s.k, t.s.alpha, a.data, a.stride, t.s.beta, c.data, c.stride)
-		t.b.Dsyr2k(t.s.ul, t.s.tA, t.s.n, t.s.k, t.s.alpha, a.data, a.stride, b.data, b.stride, 1, c.data, c.stride)
-		return nil
-	}},
-	"Dsymv": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
-		return []*rowMajor{random(rng, s.n, s.n, gap()), random(rng, s.n, 1, gap()), random(rng, s.n, 1, gap())}
-	}, func(t *trial) []float64 {
-		a, x, y := t.x[0], t.x[1], t.x[2]
-		t.b.Dsymv(t.s.ul, t.s.n, t.s.alpha, a.data, a.stride, x.data, x.stride, t.s.beta, y.data, y.stride)
-		return nil
-	}},
-	"Dtrsm": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
-		return []*rowMajor{triangular(rng, s.order(), gap()), random(rng, s.m, s.n, gap())}
-	}, func(t *trial) []float64 {
-		a, b := t.x[0], t.x[1]
-		t.b.Dtrsm(t.s.side, t.s.ul, t.s.tA, t.s.diag, t.s.m, t.s.n, t.s.alpha, a.data, a.stride, b.data, b.stride)
-		return nil
-	}},
-	"Dtrsv": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
-		return []*rowMajor{triangular(rng, s.n, gap()), random(rng, s.n, 1, gap())}
-	}, func(t *trial) []float64 {
-		t.b.Dtrsv(t.s.ul, t.s.tA, t.s.diag, t.s.n, t.x[0].data, t.x[0].stride, t.x[1].data, t.x[1].stride)
-		return nil
-	}},
 	"Dpotrf": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
 		a := triangular(rng, s.n, gap())
 		if s.k%4 == 0 { // not positive definite, from some row on
@@ -178,6 +126,25 @@ var routines = map[string]struct {
 		t.l.Dorgqr(t.s.m, t.s.n, t.s.k, q.data, q.stride, tau, work, len(work))
 		return work[:1]
 	}},
+	"Dgecon, Dpocon, Dtrcon": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		if s.k%8 > 2 {
+			s.norm = pick(rng, []lapack.MatrixNorm{lapack.MaxColumnSum, lapack.MaxRowSum})
+		}
+		return []*rowMajor{triangular(rng, s.n, gap()), random(rng, 1, 4*s.n, 0), random(rng, 1, s.n, 0)}
+	}, func(t *trial) []float64 {
+		a, work, integers := t.x[0], t.x[1].data, make([]int, len(t.x[2].data))
+		defer clear(work)
+		switch t.s.k % 3 {
+		case 0:
+			return []float64{t.l.Dgecon(t.s.norm, t.s.n, a.data, a.stride, t.s.alpha, work, integers)}
+		case 1:
+			if len(work) == 4*t.s.n {
+				work = work[:3*t.s.n]
+			}
+			return []float64{t.l.Dpocon(t.s.ul, t.s.n, a.data, a.stride, t.s.alpha, work, integers)}
+		}
+		return []float64{t.l.Dtrcon(t.s.norm, t.s.ul, t.s.diag, t.s.n, a.data, a.stride, work, integers)}
+	}},
 	"Dlange, Dlansy": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
 		return []*rowMajor{random(rng, s.m, s.n, gap()), random(rng, s.n, s.n, gap()), random(rng, 1, s.n, 0)}
 	}, func(t *trial) []float64 {
@@ -189,13 +156,13 @@ var routines = map[string]struct {
 	}},
 }
 
-// spoil makes an argument wrong.
-func spoil(rng *rand.Rand, s *settings, operand *rowMajor) {
+// spoil makes an argument wrong: a setting, or the length or the stride of an operand.
+func spoil[T real](rng *rand.Rand, s *settings, data *[]T, stride *int, cols int) {
 	switch rng.IntN(6) {
 	case 0:
-		operand.data = operand.data[:len(operand.data)-1]
+		*data = (*data)[:len(*data)-1]
 	case 1:
-		operand.stride = operand.cols - 1
+		*stride = cols - 1
 	case 2:
 		s.ul, s.tB = 'X', 'Y'
 	case 3:
@@ -237,10 +204,11 @@ func TestAsGonum(t *testing.T) {
 					s := randomSettings(rng)
 					operands := r.operands(rng, &s, func() int { return rng.IntN(4) * rng.IntN(2) })
 					if i%4 == 3 {
-						spoil(rng, &s, pick(rng, operands))
+						m := pick(rng, operands)
+						spoil(rng, &s, &m.data, &m.stride, m.cols)
 					}
-					wantX, want, wantPanic := trial{operands, s, reference.Implementation{}, lapackreference.Implementation{}}.outcome(r.call)
-					x, got, panicked := trial{operands, s, blas.Implementation{}, blas.Lapack{}}.outcome(r.call)
+					wantX, want, wantPanic := trial{operands, s, lapackreference.Implementation{}}.outcome(r.call)
+					x, got, panicked := trial{operands, s, blas.Lapack{}}.outcome(r.call)
 					if panicked != wantPanic {
 						t.Fatalf("%+v: panic %q, want %q", s, panicked, wantPanic)
 					}

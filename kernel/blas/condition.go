@@ -23,7 +23,7 @@ type triangle struct {
 // Dlatrs does: by Dtrsv, with a scale of 1, and by Dlatrs only where that overflows.
 func (t *triangle) solve(l Lapack, tA blas.Transpose, x []float64) (scale float64) {
 	const most = 0x1p960 // Dlatrs scales from 0x1p969 on
-	before := borrow(t.n)
+	before := borrow[float64](t.n)
 	defer giveBack(before)
 	copy(*before, x[:t.n])
 	Implementation{}.Dtrsv(t.ul, tA, t.diag, t.n, t.a, t.lda, x, 1)
@@ -127,7 +127,7 @@ func (l Lapack) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, w
 		norm == lapack.MaxColumnSum && len(work) < n {
 		return l.Implementation.Dlange(norm, m, n, a, lda, work)
 	}
-	memory := borrow(n)
+	memory := borrow[float64](n)
 	defer giveBack(memory)
 	columns := (*memory)[:n]
 	if norm == lapack.MaxColumnSum {

@@ -48,14 +48,10 @@ func (s *strided[F]) holds(n int) bool {
 
 func (s *strided[F]) at(i int) *F { return &s.data[s.first+i*s.inc] }
 
-// gather returns the entries from lo to hi without gaps: the data, or, where there are gaps, a copy in memory
-// that is grown as needed.
+// gather returns the entries from lo to hi without gaps: the data or, where they have gaps, a copy in memory.
 func (s *strided[F]) gather(memory *[]F, lo, hi int) []F {
 	if s.inc == 1 {
 		return s.data[lo:hi]
-	}
-	if len(*memory) < hi-lo {
-		*memory = make([]F, hi-lo)
 	}
 	for k := lo; k < hi; k++ {
 		(*memory)[k-lo] = *s.at(k)
@@ -64,15 +60,15 @@ func (s *strided[F]) gather(memory *[]F, lo, hi int) []F {
 }
 
 // borrow returns memory for at least n numbers, of any value; giveBack keeps it for the next caller.
-func borrow(n int) *[]float64 {
-	m := memoryOf[float64]().Get().(*[]float64)
+func borrow[F tile.Float](n int) *[]F {
+	m := memories[kind[F]()].Get().(*[]F)
 	if len(*m) < n {
-		*m = make([]float64, n)
+		*m = make([]F, n)
 	}
 	return m
 }
 
-func giveBack(m *[]float64) { memoryOf[float64]().Put(m) }
+func giveBack[F tile.Float](m *[]F) { memories[kind[F]()].Put(m) }
 
 // Dgemv computes y = alpha op(A) x + beta y. It reads A once, by rows.
 func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
@@ -117,9 +113,8 @@ type matrixVector[F tile.Float] struct {
 func (v *matrixVector[F]) compute(tA blas.Transpose, lo, hi int) {
 	var memory *[]F
 	if v.x.inc != 1 || v.y.inc != 1 {
-		pool := memoryOf[F]()
-		memory = pool.Get().(*[]F)
-		defer pool.Put(memory)
+		memory = borrow[F](v.n)
+		defer giveBack(memory)
 	}
 	if tA == blas.NoTrans {
 		v.rows(memory, lo, hi)
@@ -145,7 +140,7 @@ func (v *matrixVector[F]) rows(memory *[]F, lo, hi int) {
 	var sums [rowsTogether]F
 	for ; lo < hi; lo += rowsTogether {
 		rows := min(rowsTogether, hi-lo)
-		rowDots(sums[:], v.a[lo*v.lda:], v.lda, x, rows, v.n)
+		tile.RowDots(sums[:], v.a[lo*v.lda:], v.lda, x, rows, v.n)
 		for k, s := range sums[:rows] {
 			s *= v.alpha
 			y := v.y.at(lo + k)
@@ -175,7 +170,7 @@ func (v *matrixVector[F]) columns(memory *[]F, lo, hi int) {
 		for k := range rows {
 			b[k] = v.alpha * *v.x.at(row + k)
 		}
-		addRows(y, v.a[row*v.lda+lo:], v.lda, b[:], rows, hi-lo)
+		tile.AddRows(y, v.a[row*v.lda+lo:], v.lda, b[:], rows, hi-lo)
 	}
 	if v.y.inc != 1 {
 		for k, s := range y {
@@ -203,9 +198,8 @@ func ger[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []
 	}
 	var memory *[]F
 	if incY != 1 {
-		pool := memoryOf[F]()
-		memory = pool.Get().(*[]F)
-		defer pool.Put(memory)
+		memory = borrow[F](n)
+		defer giveBack(memory)
 	}
 	row := ys.gather(memory, 0, n)
 	var b [rowsTogether]F
@@ -214,7 +208,7 @@ func ger[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []
 		for k := range rows {
 			b[k] = alpha * *xs.at(at + k)
 		}
-		addOuter(a[at*lda:], lda, b[:], row, rows, n)
+		tile.AddOuter(a[at*lda:], lda, b[:], row, rows, n)
 	}
 	return true
 }

@@ -18,7 +18,7 @@ const (
 	blockHeight = 96
 	blockWidth  = 256
 	leftStride  = blockDepth + tile.Width // no power of two
-	widest      = tile.PackWidth32        // of the panels of any type
+	widest      = 2 * tile.PackWidth      // of the panels of any type
 )
 
 // wayBytes is the distance of rows that take turns in a few lines of the first-level cache.
@@ -75,7 +75,7 @@ const shared = 1 << 22
 // compute computes the product. Sums are taken in an order that only the shape decides on, on one thread or
 // more.
 func (p *product[F]) compute() {
-	if p.m*p.n*p.k < shared<<kind[F]() || p.n <= width[F]() {
+	if p.m*p.n*p.k < shared<<kind[F]() || p.n <= tile.PanelWidth[F]() {
 		p.columns(0, p.n)
 		return
 	}
@@ -116,7 +116,7 @@ func (p *product[F]) cut(i, parts int) int {
 	case blas.Lower:
 		before = 1 - math.Sqrt(1-before)
 	}
-	width := width[F]()
+	width := tile.PanelWidth[F]()
 	panels := (p.n + width - 1) / width
 	return min(int(before*float64(panels)+0.5)*width, p.n)
 }
@@ -178,12 +178,12 @@ func (p *product[F]) direct() bool {
 
 // packRight copies a block of the right factor to panels: panel j is at j*depth.
 func (p *product[F]) packRight(w *buffers[F], b *block) {
-	width := width[F]()
+	width := tile.PanelWidth[F]()
 	for j := 0; j < b.columns; j += width {
 		panel, n := w.right[j*b.depth:][:width*b.depth], min(width, b.columns-j)
 		from := p.b.from(b.at, b.column+j)
 		if p.b.transposed {
-			transpose(panel, width, from.data, from.stride, n, b.depth)
+			tile.Transpose(panel, width, from.data, from.stride, n, b.depth)
 			continue
 		}
 		for k := range b.depth {
@@ -200,7 +200,7 @@ func (p *product[F]) packLeft(w *lent[F], b *block) (left []F, stride int) {
 	}
 	left = w.get().left[:]
 	if p.a.transposed {
-		transpose(left, leftStride, from.data, from.stride, b.depth, b.rows)
+		tile.Transpose(left, leftStride, from.data, from.stride, b.depth, b.rows)
 	}
 	for i := range b.rows {
 		row := left[i*leftStride:][:b.depth]
@@ -218,7 +218,7 @@ func (p *product[F]) packLeft(w *lent[F], b *block) (left []F, stride int) {
 
 // panels adds a block to C, a panel at a time.
 func (p *product[F]) panels(w *lent[F], b *block, left []F, ldl int, direct bool) {
-	width := width[F]()
+	width := tile.PanelWidth[F]()
 	for j := 0; j < b.columns; j += width {
 		var right []F
 		ldr := p.b.stride
@@ -240,7 +240,7 @@ func (p *product[F]) panels(w *lent[F], b *block, left []F, ldl int, direct bool
 			lo = crossHi
 		}
 		if hi > lo {
-			panel(p.c[lo*p.ldc+column:], p.ldc, left[(lo-b.row)*ldl:], ldl, right, ldr, hi-lo, b.depth, n, !p.set || b.at > 0)
+			tile.Panel(p.c[lo*p.ldc+column:], p.ldc, left[(lo-b.row)*ldl:], ldl, right, ldr, hi-lo, b.depth, n, !p.set || b.at > 0)
 		}
 		if crossHi > crossLo {
 			p.partly(w.get(), left[(crossLo-b.row)*ldl:], ldl, right, ldr, block{crossLo, crossHi - crossLo, column, n, b.at, b.depth})
@@ -252,8 +252,8 @@ func clamp(v, lo, hi int) int { return max(lo, min(v, hi)) }
 
 // partly adds the part of a panel that belongs to a triangle of C.
 func (p *product[F]) partly(w *buffers[F], left []F, ldl int, right []F, ldr int, b block) {
-	width := width[F]()
-	panel(w.sums[:], width, left, ldl, right, ldr, b.rows, b.depth, b.columns, false)
+	width := tile.PanelWidth[F]()
+	tile.Panel(w.sums[:], width, left, ldl, right, ldr, b.rows, b.depth, b.columns, false)
 	for i := range b.rows {
 		from, to := max(b.row+i-b.column, 0), b.columns
 		if p.part == blas.Lower {

@@ -37,7 +37,7 @@ func (l Lapack) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int
 	if plain {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
-	memory := borrow(d.memory())
+	memory := borrow[float64](d.memory())
 	defer giveBack(memory)
 	d.rest = *memory
 	ok = d.compute(blas64.General{Rows: m, Cols: n, Stride: lda, Data: a}, work)

@@ -80,9 +80,9 @@ func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 	defer pool.Put(w)
 	for k := 0; k < sides; k += sidesTogether {
 		n := min(sidesTogether, sides-k)
-		transpose(w.left[:], leftStride, b[k*ldb:], ldb, n, order)
+		tile.Transpose(w.left[:], leftStride, b[k*ldb:], ldb, n, order)
 		t.apply(w.left[:], leftStride, n)
-		transpose(b[k*ldb:], ldb, w.left[:], leftStride, order, n)
+		tile.Transpose(b[k*ldb:], ldb, w.left[:], leftStride, order, n)
 	}
 }
 
@@ -136,7 +136,7 @@ func (t *smallSystem[F]) apply(b []F, ldb, n int) {
 			for k := range end - from {
 				factors[k] = sign * entries[k*across]
 			}
-			addRows(row, b[from*ldb:], ldb, factors[:], end-from, n)
+			tile.AddRows(row, b[from*ldb:], ldb, factors[:], end-from, n)
 		}
 		if !t.multiply && !t.unit {
 			divideRow(row, pivot)

@@ -16,7 +16,7 @@ func (i Implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, l
 		i.Implementation.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 		return
 	}
-	memory := borrow(2 * n)
+	memory := borrow[float64](2 * n)
 	defer giveBack(memory)
 	v, sums := (*memory)[:n], (*memory)[n:2*n] // alpha x, and A times it
 	for k := range n {

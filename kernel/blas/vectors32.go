@@ -6,28 +6,28 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// fewForSdot, fewForSaxpy and fewForSger are the numbers of entries, or columns, below which gonum is as
-// fast.
-const fewForSdot, fewForSaxpy, fewForSger = 128, 64, 64
+// fewSingles and fewForSger are the numbers of entries of vectors, and of columns of a matrix, below which
+// gonum is as fast in float32.
+const fewSingles, fewForSger = 128, 64
 
 // Sdot returns x'y.
 func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 {
-	if n < fewForSdot || incX != 1 || incY != 1 || len(x) < n || len(y) < n {
+	if n < fewSingles || incX != 1 || incY != 1 || len(x) < n || len(y) < n {
 		return i.Implementation.Sdot(n, x, incX, y, incY)
 	}
 	var sum [1]float32
-	tile.RowDots32(sum[:], x, n, y, 1, n)
+	tile.RowDots(sum[:], x, n, y, 1, n)
 	return sum[0]
 }
 
 // Saxpy adds alpha x to y.
 func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, incY int) {
-	if n < fewForSaxpy || incX != 1 || incY != 1 || len(x) < n || len(y) < n || alpha == 0 {
+	if n < fewSingles || incX != 1 || incY != 1 || len(x) < n || len(y) < n || alpha == 0 {
 		i.Implementation.Saxpy(n, alpha, x, incX, y, incY)
 		return
 	}
 	v := [1]float32{alpha}
-	tile.AddOuter32(y, n, v[:], x, 1, n)
+	tile.AddOuter(y, n, v[:], x, 1, n)
 }
 
 // Snrm2 returns the Euclidean norm of x. The squares of float32 neither overflow nor underflow in float64.

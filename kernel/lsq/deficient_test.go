@@ -8,6 +8,7 @@ import (
 
 	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/kernel/lsq"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -49,24 +50,17 @@ var kinds = map[string]func(rng *rand.Rand, p problem){
 	"graded columns": func(rng *rand.Rand, p problem) { // of norms from 1 to 1e-6
 		everyThird(rng, p)
 		for j := range p.r {
-			f := math.Pow(10, -6*float64((7*j)%p.r)/float64(p.r))
-			for i := range p.n {
-				p.a[j*p.lda+i] *= f
-			}
+			floats.Scale(math.Pow(10, -6*float64((7*j)%p.r)/float64(p.r)), p.a[j*p.lda:][:p.n])
 		}
 	},
 	"a large one last": func(_ *rand.Rand, p problem) { // beside which the others look like nothing, and y fits
 		f := map[int]float64{}
 		for j := range p.r - 1 {
 			f[j] = 0x1p33 / float64(j+1)
-			for i := range p.n {
-				p.a[j*p.lda+i] *= 0x1p-33
-			}
+			floats.Scale(0x1p-33, p.a[j*p.lda:][:p.n])
 		}
 		p.combine(p.r-1, f)
-		for i := range p.y {
-			p.y[i] = p.a[i] - p.a[(p.r-1)*p.lda+i]
-		}
+		floats.SubTo(p.y, p.a[:p.n], p.a[(p.r-1)*p.lda:][:p.n])
 	},
 	"singular values down to nothing": func(rng *rand.Rand, p problem) {
 		p.values(rng, func(q, _ int) float64 { return math.Ldexp(1, -6*q) })
@@ -106,13 +100,9 @@ func testSlowFall(t *testing.T) {
 			if want := map[bool]lsq.Status{true: lsq.Underdetermined, false: lsq.RankDeficient}[n < r]; status != want {
 				t.Errorf("%d x %d: status %v", n, r, status)
 			}
-			a := p.dense()
-			line := 30 * float64(n+r) * eps * mat.Norm(a, 2)
-			var e, g mat.VecDense
-			e.MulVec(a, mat.NewVecDense(r, b))
-			e.SubVec(&e, mat.NewVecDense(n, p.y))
-			g.MulVec(a.T(), &e)
-			if v := mat.Norm(&g, 2); !(v <= line*(mat.Norm(a, 2)*norm(b)+norm(p.y))) {
+			size := mat.Norm(p.dense(), 2)
+			line := 30 * float64(n+r) * eps * size
+			if v := mat.Norm(p.gradient(b), 2); !(v <= line*(size*norm(b)+norm(p.y))) {
 				t.Errorf("%d x %d: gradient %g with |b| = %g", n, r, v, norm(b))
 			}
 			if !(norm(b) <= 900*norm(p.y)/line) {
@@ -148,12 +138,7 @@ func (p problem) combine(j int, of map[int]float64) {
 }
 
 func orthonormal(rng *rand.Rand, n, k int) *mat.Dense {
-	m := mat.NewDense(n, k, nil)
-	for i := range n {
-		for j := range k {
-			m.Set(i, j, rng.NormFloat64())
-		}
-	}
+	m := random(rng, n, k).dense()
 	var qr mat.QR
 	qr.Factorize(m)
 	var q mat.Dense
@@ -217,7 +202,7 @@ func testDependent(t *testing.T) {
 // Columns that are nearly dependent magnify the rounding of later dependent ones, in few of many random
 // matrices to about the line at which these are set apart.
 func testMagnifiedRounding(t *testing.T) {
-	rng := rand.New(rand.NewPCG(14, 1))
+	rng := rand.New(rand.NewPCG(5014, 1))
 	for range 3000 {
 		p := random(rng, 5+rng.IntN(16), 5+rng.IntN(16))
 		rowsTwice(rng, p)

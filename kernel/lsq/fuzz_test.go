@@ -27,12 +27,7 @@ func FuzzSolve(f *testing.F) {
 			at++
 			return float64(int8(data[at%len(data)]) + int8(at/len(data)))
 		}
-		for i := range n {
-			p.y[i] = next()
-			for j := range r {
-				p.a[j*p.lda+i] = next()
-			}
-		}
+		p.fill(next)
 		e := int(exponent) % 900
 		b, status := p.scaled(e, e).solve(t, 0)
 		// At least one of n and r is the rank of a matrix that is called regular.
@@ -58,15 +53,11 @@ func stationary(t *testing.T, p problem, b []float64, ridge float64) {
 		}
 		return
 	}
-	a, x := p.dense(), mat.NewVecDense(p.r, b)
-	var e, g mat.VecDense
-	e.MulVec(a, x)
-	e.SubVec(&e, mat.NewVecDense(p.n, p.y))
-	g.MulVec(a.T(), &e)
-	g.AddScaledVec(&g, ridge, x)
-	m := math.Hypot(mat.Norm(a, 2), math.Sqrt(ridge)) // of [A; sqrt(ridge) I]
+	g := p.gradient(b)
+	g.AddScaledVec(g, ridge, mat.NewVecDense(p.r, b))
+	m := math.Hypot(mat.Norm(p.dense(), 2), math.Sqrt(ridge)) // of [A; sqrt(ridge) I]
 	bound := 1e-12 * m * (m*norm(b) + norm(p.y))
-	if v := mat.Norm(&g, 2); !(v <= bound) || math.IsInf(bound, 0) {
+	if v := mat.Norm(g, 2); !(v <= bound) || math.IsInf(bound, 0) {
 		t.Errorf("%d x %d, ridge %g: gradient %g, want at most %g", p.n, p.r, ridge, v, bound)
 	}
 }

@@ -3,10 +3,12 @@ package lsq_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -39,13 +41,18 @@ func newProblem(n, r, lda int) problem {
 
 func random(rng *rand.Rand, n, r int) problem {
 	p := newProblem(n, r, n+1+rng.IntN(4))
-	for i := range n {
-		p.y[i] = rng.NormFloat64()
-		for j := range r {
-			p.a[j*p.lda+i] = rng.NormFloat64()
+	p.fill(rng.NormFloat64)
+	return p
+}
+
+// fill sets y and A by rows.
+func (p problem) fill(next func() float64) {
+	for i := range p.n {
+		p.y[i] = next()
+		for j := range p.r {
+			p.a[j*p.lda+i] = next()
 		}
 	}
-	return p
 }
 
 // ofRank returns a problem whose matrix is a product of small integers, so that
@@ -140,17 +147,23 @@ func (p problem) result(t *testing.T, ridge float64) ([]float64, lsq.Result) {
 	a, y := append([]float64(nil), p.a...), append([]float64(nil), p.y...)
 	result := lsq.Solve(b, p.matrix(), p.y, lsq.Options{Ridge: ridge}, nil)
 	p.residual(t, b, result)
-	for i, v := range a {
-		if math.Float64bits(v) != math.Float64bits(p.a[i]) {
-			t.Fatalf("a[%d] was written", i)
-		}
-	}
-	for i, v := range y {
-		if math.Float64bits(v) != math.Float64bits(p.y[i]) {
-			t.Fatalf("y[%d] was written", i)
-		}
+	if !sameBits(a, p.a) || !sameBits(y, p.y) {
+		t.Fatal("A or y was written")
 	}
 	return b, result
+}
+
+func sameBits(x, y []float64) bool {
+	return slices.EqualFunc(x, y, func(v, w float64) bool { return math.Float64bits(v) == math.Float64bits(w) })
+}
+
+// gradient returns A'(A b - y).
+func (p problem) gradient(b []float64) *mat.VecDense {
+	var e, g mat.VecDense
+	e.MulVec(p.dense(), mat.NewVecDense(p.r, b))
+	e.SubVec(&e, mat.NewVecDense(p.n, p.y))
+	g.MulVec(p.dense().T(), &e)
+	return &g
 }
 
 // residual checks the size of A b - y.
@@ -169,21 +182,9 @@ func (p problem) residual(t *testing.T, b []float64, result lsq.Result) {
 	}
 }
 
-func norm(x []float64) float64 {
-	s := 0.0
-	for _, v := range x {
-		s = math.Hypot(s, v)
-	}
-	return s
-}
+func norm(x []float64) float64 { return floats.Norm(x, 2) }
 
-func distance(x, y []float64) float64 {
-	d := make([]float64, len(x))
-	for i := range d {
-		d[i] = x[i] - y[i]
-	}
-	return norm(d)
-}
+func distance(x, y []float64) float64 { return floats.Distance(x, y, 2) }
 
 // within checks |b - want| against the perturbation bound of least squares: the
 // condition number acts on the solution, its square on the residual.

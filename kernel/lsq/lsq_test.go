@@ -57,27 +57,8 @@ func testRankDeficient(t *testing.T) {
 			for _, k := range []int{0, 1, r / 2, r - 1} {
 				t.Run(fmt.Sprintf("n=%d/r=%d/rank=%d", n, r, k), func(t *testing.T) {
 					p := ofRank(rng, n, r, k)
-					b, status := p.solve(t, 0)
-					if status != lsq.RankDeficient {
-						t.Errorf("status %v", status)
-					}
-					want, cond := p.reference(k, 0)
-					if k == 0 {
-						if norm(b) != 0 {
-							t.Errorf("b = %v of a zero matrix", b)
-						}
-						return
-					}
-					within(t, p, b, want, cond)
-					minimal(t, p, b)
-
-					b, status = p.solve(t, 0.5)
-					if status != lsq.OK {
-						t.Errorf("with a ridge: status %v", status)
-					}
-					want, _ = p.reference(k, 0.5)
 					// The least singular value of [A; sqrt(ridge) I] is sqrt(ridge).
-					within(t, p, b, want, mat.Norm(p.dense(), 2)/math.Sqrt(0.5))
+					p.checkNotUnique(t, k, lsq.RankDeficient, 0.5, func(float64) float64 { return mat.Norm(p.dense(), 2) / math.Sqrt(0.5) })
 				})
 			}
 		}
@@ -89,30 +70,32 @@ func testUnderdetermined(t *testing.T) {
 	for _, r := range []int{1, 2, 4, 5, 10, 33} {
 		for n := 0; n < r; n += 1 + n/4 {
 			t.Run(fmt.Sprintf("n=%d/r=%d", n, r), func(t *testing.T) {
-				p := random(rng, n, r)
-				b, status := p.solve(t, 0)
-				if status != lsq.Underdetermined {
-					t.Errorf("status %v", status)
-				}
-				want, cond := p.reference(n, 0)
-				if n > 0 {
-					within(t, p, b, want, cond)
-					minimal(t, p, b)
-				}
-				if n == 0 && norm(b) != 0 {
-					t.Errorf("b = %v without samples", b)
-				}
-				b, status = p.solve(t, 0.1)
-				if status != lsq.OK {
-					t.Errorf("with a ridge: status %v", status)
-				}
-				if n > 0 {
-					want, cond = p.reference(n, 0.1)
-					within(t, p, b, want, cond)
-				}
+				random(rng, n, r).checkNotUnique(t, n, lsq.Underdetermined, 0.1, func(cond float64) float64 { return cond })
 			})
 		}
 	}
+}
+
+// checkNotUnique compares the solution of minimum norm of a problem of rank k, and that with a ridge, with the
+// reference; ridged returns the condition number of the latter.
+func (p problem) checkNotUnique(t *testing.T, k int, want lsq.Status, ridge float64, ridged func(cond float64) float64) {
+	t.Helper()
+	b, status := p.solve(t, 0)
+	c, statusC := p.solve(t, ridge)
+	if status != want || statusC != lsq.OK {
+		t.Errorf("status %v, with a ridge %v", status, statusC)
+	}
+	if k == 0 {
+		if norm(b) != 0 || norm(c) != 0 {
+			t.Errorf("b = %v of a zero matrix, with a ridge %v", b, c)
+		}
+		return
+	}
+	x, cond := p.reference(k, 0)
+	within(t, p, b, x, cond)
+	minimal(t, p, b)
+	x, cond = p.reference(k, ridge)
+	within(t, p, c, x, ridged(cond))
 }
 
 // minimal checks the two identities that define A^+ y: the residual is orthogonal
@@ -120,13 +103,7 @@ func testUnderdetermined(t *testing.T) {
 func minimal(t *testing.T, p problem, b []float64) {
 	t.Helper()
 	a := p.dense()
-	x := mat.NewVecDense(p.r, b)
-	var e, g mat.VecDense
-	e.MulVec(a, x)
-	e.SubVec(&e, mat.NewVecDense(p.n, p.y))
-	g.MulVec(a.T(), &e)
-	scale := mat.Norm(a, 2)
-	if v := mat.Norm(&g, 2); v > 1e-10*scale*norm(p.y) {
+	if v := mat.Norm(p.gradient(b), 2); v > 1e-10*mat.Norm(a, 2)*norm(p.y) {
 		t.Errorf("|A'(A b - y)| = %g", v)
 	}
 	// b is orthogonal to the null space of A: the right vectors of tiny values.
@@ -139,7 +116,7 @@ func minimal(t *testing.T, p problem, b []float64) {
 		if j < len(s) && s[j] > 1e-10*s[0] {
 			continue
 		}
-		if c := mat.Dot(v.ColView(j), x); math.Abs(c) > 1e-10*norm(b) {
+		if c := mat.Dot(v.ColView(j), mat.NewVecDense(p.r, b)); math.Abs(c) > 1e-10*norm(b) {
 			t.Errorf("b has a component %g in the null space", c)
 		}
 	}
@@ -150,14 +127,7 @@ func testScaled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	for _, shape := range [][2]int{{30, 4}, {5, 5}, {3, 5}, {40, 16}} {
 		p := newProblem(shape[0], shape[1], shape[0]+2)
-		for j := range p.r {
-			for i := range p.n {
-				p.a[j*p.lda+i] = float64(rng.IntN(2001) - 1000)
-			}
-		}
-		for i := range p.y {
-			p.y[i] = float64(rng.IntN(2001) - 1000)
-		}
+		p.fill(func() float64 { return float64(rng.IntN(2001) - 1000) })
 		full := lsq.OK
 		if p.n < p.r {
 			full = lsq.Underdetermined
@@ -400,13 +370,7 @@ func TestSolveBatch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 1))
 	const n, r, lda, batch = 11, 3, 13, 5
 	strideA, strideY := lda*r+2, n+4
-	a, y := make([]float64, strideA*batch), make([]float64, strideY*batch)
-	for i := range a {
-		a[i] = rng.NormFloat64()
-	}
-	for i := range y {
-		y[i] = rng.NormFloat64()
-	}
+	a, y := random(rng, strideA*batch, 1).a, random(rng, strideY*batch, 1).y
 	copy(a[strideA:][:n], a[strideA+lda:][:n]) // problem 1 is deficient
 	ws := lsq.NewWorkspace(n, r)
 	b, results := make([]float64, batch*r), make([]lsq.Result, batch)

@@ -247,7 +247,7 @@ func residual(t isa) {
 	TESTQ(blocks, blocks)
 	JZ(LabelRef("tail"))
 	loop("block", blocks, func() {
-		s := block("columns", t.whole())
+		s := block("columns", double.whole(t))
 		VFMADD231PD(s, s, sum)
 		ADDQ(I32(t.bytes()), a)
 		ADDQ(I32(t.bytes()), y)

@@ -47,22 +47,22 @@ func (t isa) zero(v ...reg.VecVirtual) {
 	}
 }
 
-// mask limits loads and stores to the first lanes of a vector.
+// mask limits loads and stores to some lanes of a vector of numbers.
 type mask struct {
 	t isa
+	x *number
 	k reg.Register
 	y reg.VecVirtual
 }
 
-// maskFor returns the mask of n mod lanes lanes, for n in a register that it
-// destroys.
+// maskFor returns the mask of n mod lanes lanes of float64, for n in a register that it destroys.
 func (t isa) maskFor(n reg.GPVirtual) mask {
 	ANDQ(U8(t.lanes-1), n)
-	return t.firstLanes(n)
+	return double.firstLanes(t, n)
 }
 
 // firstLanes returns the mask of the first n lanes, for n up to all of them in a register that it destroys.
-func (t isa) firstLanes(n reg.GPVirtual) mask {
+func (x *number) firstLanes(t isa, n reg.GPVirtual) mask {
 	if t.evex {
 		m := GP64()
 		one := GP64()
@@ -71,39 +71,39 @@ func (t isa) firstLanes(n reg.GPVirtual) mask {
 		DECQ(m)
 		k := K()
 		KMOVW(m.As32(), k)
-		return mask{t: t, k: k}
+		return mask{t: t, x: x, k: k}
 	}
-	// Lane i is set if i < n: a window into four ones and four zeros.
+	// Lane i is set if i < n: a window into ones and zeros.
 	y := YMM()
 	table := GP64()
 	LEAQ(maskTable().Offset(32), table)
-	SHLQ(U8(3), n)
+	SHLQ(U8(log2(x.size)), n)
 	SUBQ(n, table)
 	VMOVUPD(Mem{Base: table}, y)
-	return mask{t: t, y: y}
+	return mask{t: t, x: x, y: y}
 }
 
 // lastLanes returns the mask of the last n lanes, for 0 < n < lanes in a register.
-func (t isa) lastLanes(n reg.GPVirtual) mask {
+func (x *number) lastLanes(t isa, n reg.GPVirtual) mask {
 	if t.evex {
 		m, shift := GP64(), GP64()
-		MOVQ(U64(t.lanes), shift)
+		MOVQ(U64(x.lanes(t)), shift)
 		SUBQ(n, shift)
-		MOVQ(U64(1<<t.lanes-1), m)
+		MOVQ(U64(1<<x.lanes(t)-1), m)
 		SHLXQ(shift, m, m)
 		k := K()
 		KMOVW(m.As32(), k)
-		return mask{t: t, k: k}
+		return mask{t: t, x: x, k: k}
 	}
 	y, table := YMM(), GP64()
 	LEAQ(maskTable().Offset(32), table)
-	VMOVUPD(Mem{Base: table, Index: n, Scale: 8}, y)
-	return mask{t: t, y: y}
+	VMOVUPD(Mem{Base: table, Index: n, Scale: uint8(x.size)}, y)
+	return mask{t: t, x: x, y: y}
 }
 
 var maskData *Mem
 
-// maskTable returns the table of four all-ones, four all-zeros and four all-ones lanes.
+// maskTable returns the table of 32 bytes of ones, 32 of zeros and 32 of ones.
 func maskTable() Mem { return *maskData }
 
 func emitMaskTable() {
@@ -121,18 +121,18 @@ func emitMaskTable() {
 // load loads the masked lanes and clears the others.
 func (m mask) load(src Mem, dst reg.VecVirtual) {
 	if m.t.evex {
-		VMOVUPD_Z(src, m.k, dst)
+		m.x.clearing(src, m.k, dst)
 	} else {
-		VMASKMOVPD(src, m.y, dst)
+		m.x.maskMove(src, m.y, dst)
 	}
 }
 
 // store stores the masked lanes.
 func (m mask) store(src reg.VecVirtual, dst Mem) {
 	if m.t.evex {
-		VMOVUPD(src, m.k, dst)
+		m.x.move(src, m.k, dst)
 	} else {
-		VMASKMOVPD(src, m.y, dst)
+		m.x.maskMove(src, m.y, dst)
 	}
 }
 
@@ -152,12 +152,12 @@ type access struct {
 }
 
 // whole is the access to whole vectors.
-func (t isa) whole() access {
+func (x *number) whole(t isa) access {
 	return access{func(a Mem) vector {
 		v := t.vec()
-		VMOVUPD(a, v)
+		x.move(a, v)
 		return v
-	}, func(v vector, a Mem) { VMOVUPD(v, a) }}
+	}, func(v vector, a Mem) { x.move(v, a) }}
 }
 
 // masked is the access to the masked lanes.
@@ -174,7 +174,7 @@ func (m mask) blended() access {
 	return access{m.masked().load, func(v vector, a Mem) {
 		old := m.t.vec()
 		VMOVUPD(a, old)
-		VBLENDVPD(m.y, v, old, old)
+		m.x.blend(m.y, v, old, old)
 		VMOVUPD(old, a)
 	}}
 }

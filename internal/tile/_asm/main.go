@@ -58,11 +58,16 @@ func emit(t isa) {
 	}
 	for _, height := range panelRows(t) {
 		panel(t, height)
-		panelTail(t, height, 2)
-		panelTail(t, height, 1)
+		panelPart(t, single, height, 2, true)
+		for _, x := range []*number{double, single} {
+			panelPart(t, x, height, 2, false)
+			panelPart(t, x, height, 1, false)
+		}
 	}
 	transposeSquares(t)
-	emit32(t)
+	if !t.evex { // AVX-512 uses it too
+		transposeSquares32(t)
+	}
 	sumDifferences(t)
 	leastSquares(t)
 	for _, k := range small {

@@ -25,19 +25,9 @@ func panel(t isa, height int) {
 		fmt.Sprintf("sets or adds to %d rows of %d columns of C the product of n columns of W and rows of Z. "+
 			"For every %d of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, "+
 			"and moves next on by step bytes.", height, 2*t.lanes, unroll))
-	p := panelTile{t: t, c: param("c"), ldc: bytesParam("ldc", 8), acc: make([][]vector, height)}
-	for i := range p.acc {
-		p.acc[i] = t.vecs(2)
-	}
+	p := newPanelTile(t, double, height, 2)
 	p.start()
-	p.z, p.ldz = param("z"), bytesParam("ldz", 8)
-	p.low = newRows(param("w"), bytesParam("ldw", 8), min(height, 8))
-	p.high = p.low
-	if height > 8 {
-		p.high.base = GP64()
-		LEAQ(Mem{Base: p.low.base, Index: p.low.step, Scale: 8}, p.high.base)
-	}
-
+	p.factors()
 	pf, ldnext, left := param("next"), param("ldnext"), param("n")
 	back := AllocLocal(8) // from the line of the last row to the next one of the first
 	offset := GP64()
@@ -67,40 +57,67 @@ func panel(t isa, height int) {
 		p.advance(1)
 	})
 	Label("store")
-	p.eachRow(func(row Mem, acc []vector) {
-		VMOVUPD(acc[0], row)
-		VMOVUPD(acc[1], row.Offset(t.bytes()))
-	})
+	p.store()
 	finish()
 }
 
+// A panelTile is a tile of C = W Z in registers.
 type panelTile struct {
-	t         isa
-	c, ldc    reg.GPVirtual
-	z, ldz    reg.GPVirtual // the present row of Z
-	low, high rows          // rows of W up to the eighth, and those after it
-	acc       [][]vector    // by rows
+	t           isa
+	x           *number
+	c, ldc      reg.GPVirtual
+	z, ldz      reg.GPVirtual // the present row of Z
+	low, high   rows          // rows of W up to the eighth, and those after it
+	acc         [][]vector    // by rows
+	whole, last access        // to vectors, and to the last one of a row
 }
 
-func (p panelTile) eachRow(f func(row Mem, acc []vector)) {
-	at := GP64()
-	MOVQ(p.c, at)
+func newPanelTile(t isa, x *number, height, vectors int) *panelTile {
+	p := &panelTile{t: t, x: x, c: param("c"), ldc: bytesParam("ldc", x.size), acc: make([][]vector, height), whole: x.whole(t)}
 	for i := range p.acc {
-		f(Mem{Base: at}, p.acc[i])
+		p.acc[i] = t.vecs(vectors)
+	}
+	p.last = p.whole
+	return p
+}
+
+// factors loads the addresses of W and Z.
+func (p *panelTile) factors() {
+	height := len(p.acc)
+	p.z, p.ldz = param("z"), bytesParam("ldz", p.x.size)
+	p.low = newRows(param("w"), bytesParam("ldw", p.x.size), min(height, 8))
+	if p.high = p.low; height > 8 {
+		p.high.base = GP64()
+		LEAQ(Mem{Base: p.low.base, Index: p.low.step, Scale: 8}, p.high.base)
+	}
+}
+
+// access returns that to vector j of a row.
+func (p *panelTile) access(j int) access {
+	if j+1 == len(p.acc[0]) {
+		return p.last
+	}
+	return p.whole
+}
+
+func (p *panelTile) eachVector(f func(io access, at Mem, v vector)) {
+	row := GP64()
+	MOVQ(p.c, row)
+	for i := range p.acc {
+		for j, v := range p.acc[i] {
+			f(p.access(j), Mem{Base: row, Disp: j * p.t.bytes()}, v)
+		}
 		if i+1 < len(p.acc) {
-			ADDQ(p.ldc, at)
+			ADDQ(p.ldc, row)
 		}
 	}
 }
 
 // start loads the sums or clears them.
-func (p panelTile) start() {
+func (p *panelTile) start() {
 	CMPB(mem("add"), I8(0))
 	JEQ(LabelRef("zero"))
-	p.eachRow(func(row Mem, acc []vector) {
-		VMOVUPD(row, acc[0])
-		VMOVUPD(row.Offset(p.t.bytes()), acc[1])
-	})
+	p.eachVector(func(io access, at Mem, v vector) { p.x.move(io.load(at), v) })
 	JMP(LabelRef("start"))
 	Label("zero")
 	for i := range p.acc {
@@ -109,29 +126,35 @@ func (p panelTile) start() {
 	Label("start")
 }
 
+func (p *panelTile) store() {
+	p.eachVector(func(io access, at Mem, v vector) { io.store(v, at) })
+}
+
 // step adds the products of column k, counted from the present one, of W.
-func (p panelTile) step(k int) {
-	zs := p.t.vecs(2)
-	VMOVUPD(Mem{Base: p.z}, zs[0])
-	VMOVUPD(Mem{Base: p.z, Disp: p.t.bytes()}, zs[1])
-	for i := range p.acc {
-		at := p.low.at(min(i, 7), 8*k)
+func (p *panelTile) step(k int) {
+	zs := make([]vector, len(p.acc[0]))
+	for j := range zs {
+		zs[j] = p.access(j).load(Mem{Base: p.z, Disp: j * p.t.bytes()})
+	}
+	for i, acc := range p.acc {
+		at := p.low.at(min(i, 7), p.x.size*k)
 		if i > 7 {
-			at = p.high.at(i-8, 8*k)
+			at = p.high.at(i-8, p.x.size*k)
 		}
 		w := p.t.vec()
-		VBROADCASTSD(at, w)
-		VFMADD231PD(zs[0], w, p.acc[i][0])
-		VFMADD231PD(zs[1], w, p.acc[i][1])
+		p.x.broadcast(at, w)
+		for j := range acc {
+			p.x.fma(zs[j], w, acc[j])
+		}
 	}
 	ADDQ(p.ldz, p.z)
 }
 
 // advance moves on by k columns of W.
-func (p panelTile) advance(k int) {
-	ADDQ(I32(8*k), p.low.base)
+func (p *panelTile) advance(k int) {
+	ADDQ(I32(p.x.size*k), p.low.base)
 	if len(p.acc) > 8 {
-		ADDQ(I32(8*k), p.high.base)
+		ADDQ(I32(p.x.size*k), p.high.base)
 	}
 }
 

@@ -129,3 +129,24 @@ func (r reducer) sum1(v reg.VecVirtual) reg.VecVirtual {
 	VADDSD(u.AsX(), s.AsX(), s.AsX())
 	return s
 }
+
+// store32 stores the sums of 8, 4, 2 or 1 accumulators of float32. It is for AVX2.
+func (r reducer) store32(v []vector, to reg.GPVirtual) {
+	for i := 0; i < len(v); i += 4 {
+		four := v[i:min(i+4, len(v))]
+		low, high, sum := YMM(), YMM(), XMM()
+		VHADDPS(four[1%len(four)], four[0], low)
+		VHADDPS(four[3%len(four)], four[2%len(four)], high)
+		VHADDPS(high, low, low)
+		VEXTRACTF128(U8(1), low, sum)
+		VADDPS(low.AsX(), sum, sum)
+		switch at := (Mem{Base: to, Disp: 4 * i}); len(four) {
+		case 4:
+			VMOVUPS(sum, at)
+		case 2:
+			VMOVSD(sum, at)
+		default:
+			VMOVSS(sum, at)
+		}
+	}
+}

@@ -7,14 +7,16 @@ import (
 
 // A number is a type to compute in.
 type number struct {
-	typ                  string
-	size                 int // bytes
-	move, fma, broadcast func(...Op)
+	typ, suffix               string // the suffix is that of the names of tiles
+	size                      int    // bytes
+	move, add, fma, broadcast func(...Op)
+	maskMove, clearing        func(from, mask, to Op) // with AVX2; loads with AVX-512
+	blend                     func(mask, from, or, to Op)
 }
 
 var (
-	double = &number{"float64", 8, VMOVUPD, VFMADD231PD, VBROADCASTSD}
-	single = &number{"float32", 4, VMOVUPS, VFMADD231PS, VBROADCASTSS}
+	double = &number{"float64", "", 8, VMOVUPD, VADDPD, VFMADD231PD, VBROADCASTSD, VMASKMOVPD, VMOVUPD_Z, VBLENDVPD}
+	single = &number{"float32", "32", 4, VMOVUPS, VADDPS, VFMADD231PS, VBROADCASTSS, VMASKMOVPS, VMOVUPS_Z, VBLENDVPS}
 )
 
 // lanes is how many of them are in a vector.

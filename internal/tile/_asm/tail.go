@@ -7,89 +7,77 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// panelTail emits C = W Z, or C += W Z, for a tile of height rows and a number of vectors of columns. The
-// last vector may be a part of one.
-func panelTail(t isa, height, vectors int) {
-	text(fmt.Sprintf("%s_%d", []string{"panelTailHalf", "panelTail"}[vectors-1], height), t,
-		"func(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, cols int, add bool)",
-		fmt.Sprintf("sets or adds to cols columns, of %d vectors, of %d rows of C the product of n columns of W and rows of Z.", vectors, height))
-	cols := param("cols")
-	DECQ(cols)
-	ANDQ(I32(t.lanes-1), cols)
-	INCQ(cols)
-	m := t.firstLanes(cols)
-	load := func(a Mem, v int) vector {
-		if v == vectors-1 {
-			return m.masked().load(a.Offset(v * t.bytes()))
-		}
-		return t.whole().load(a.Offset(v * t.bytes()))
+// panelPart emits C = W Z, or C += W Z, for a tile of height rows and a number of vectors of columns, all by
+// rows. Unless they are whole, the last vector may be a part of one, which is loaded and stored by a mask.
+func panelPart(t isa, x *number, height, vectors int, whole bool) {
+	name := "panel" + x.suffix
+	if !whole {
+		name += []string{"Half", "Tail"}[vectors-1]
 	}
-	acc := make([][]vector, height)
-	c, ldc, at := param("c"), bytesParam("ldc", 8), GP64()
-	eachRow := func(f func(row Mem, i int)) {
-		MOVQ(c, at)
-		for i := range acc {
-			f(Mem{Base: at}, i)
-			if i+1 < height {
-				ADDQ(ldc, at)
-			}
-		}
+	text(fmt.Sprintf("%s_%d", name, height), t,
+		fmt.Sprintf("func(c *%[1]s, ldc int, w *%[1]s, ldw int, z *%[1]s, ldz, n, cols int, add bool)", x.typ),
+		fmt.Sprintf("sets or adds to cols columns, of %d vectors, of %d rows of C the product of n columns of W and rows of Z, n >= 1.",
+			vectors, height))
+	p := newPanelTile(t, x, height, vectors)
+	if !whole {
+		cols := param("cols")
+		SUBQ(I8((vectors-1)*x.lanes(t)), cols)
+		p.last = x.firstLanes(t, cols).masked()
 	}
-	for i := range acc {
-		acc[i] = t.vecs(vectors)
-		t.zero(acc[i]...)
-	}
-	CMPB(mem("add"), I8(0))
-	JEQ(LabelRef("start"))
-	eachRow(func(row Mem, i int) {
-		for v := range acc[i] {
-			VMOVAPD(load(row, v), acc[i][v])
-		}
+	p.start()
+	p.factors()
+	pairs := param("n") // of columns of W; an odd n begins in the middle of one
+	INCQ(pairs)
+	SHRQ(U8(1), pairs)
+	JCC(LabelRef("second"))
+	loop("pair", pairs, func() {
+		p.step(0)
+		p.advance(1)
+		Label("second")
+		p.step(0)
+		p.advance(1)
 	})
-	Label("start")
-	addProducts(t, load, acc)
-	eachRow(func(row Mem, i int) {
-		for v := range acc[i] {
-			if v == vectors-1 {
-				m.store(acc[i][v], row.Offset(v*t.bytes()))
-			} else {
-				VMOVUPD(acc[i][v], row.Offset(v*t.bytes()))
-			}
-		}
-	})
+	if !whole && !t.evex { // whose masked stores take long on some processors
+		CMPQ(mem("cols"), I8(vectors*x.lanes(t)))
+		JNE(LabelRef("part"))
+		full := *p
+		full.last = full.whole
+		full.store()
+		finish()
+		Label("part")
+	}
+	p.store()
 	finish()
 }
 
-// addProducts adds the products of rows of W and columns of Z. load loads vector v of the columns at an address.
-func addProducts(t isa, load func(a Mem, v int) vector, acc [][]vector) {
-	height := len(acc)
-	z, ldz, left := param("z"), bytesParam("ldz", 8), param("n")
-	low := newRows(param("w"), bytesParam("ldw", 8), min(height, 8))
-	high := low
-	if height > 8 {
-		high.base = GP64()
-		LEAQ(Mem{Base: low.base, Index: low.step, Scale: 8}, high.base)
-	}
-	loop("product", left, func() {
-		zs := make([]vector, len(acc[0]))
-		for v := range zs {
-			zs[v] = load(Mem{Base: z}, v)
-		}
-		for i := range acc {
-			from := low.at(min(i, 7), 0)
-			if i > 7 {
-				from = high.at(i-8, 0)
+// transposeSquares32 emits the copy of eight rows of float32 to columns, a square at a time. AVX-512 uses it
+// too.
+func transposeSquares32(t isa) {
+	text("transposeSquares32", t, "func(dst *float32, ldd int, src *float32, lds, n int)",
+		"copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.")
+	dst, ldd, left := param("dst"), bytesParam("ldd", 4), param("n")
+	src := newRows(param("src"), bytesParam("lds", 4), 8)
+	SHRQ(U8(3), left)
+	loop("square", left, func() {
+		for half := range 2 {
+			v := t.vecs(4) // four entries of row i, and four of row i+4
+			for i := range v {
+				VMOVUPS(src.at(i, 16*half), v[i].AsX())
+				VINSERTF128(U8(1), src.at(i+4, 16*half), v[i], v[i])
 			}
-			w := t.vec()
-			VBROADCASTSD(from, w)
-			for v := range zs {
-				VFMADD231PD(zs[v], w, acc[i][v])
+			for _, unpack := range []func(...Op){VUNPCKLPS, VUNPCKHPS} {
+				low, high := t.vec(), t.vec() // two entries of rows 0 and 1, and of rows 2 and 3
+				unpack(v[1], v[0], low)
+				unpack(v[3], v[2], high)
+				for _, pick := range []func(...Op){VUNPCKLPD, VUNPCKHPD} {
+					row := t.vec()
+					pick(high, low, row)
+					VMOVUPS(row, Mem{Base: dst})
+					ADDQ(ldd, dst)
+				}
 			}
 		}
-		ADDQ(ldz, z)
-		ADDQ(I32(8), low.base)
-		if height > 8 {
-			ADDQ(I32(8), high.base)
-		}
+		ADDQ(U8(32), src.base)
 	})
+	finish()
 }

@@ -11,13 +11,19 @@ import (
 // vectorRows are the numbers of rows that a tile of a matrix and a vector takes, down to one.
 var vectorRows = []int{8, 4, 2, 1}
 
-// vectors emits the tiles of products and sums of matrices and vectors of any length.
+// vectors emits the tiles of products and sums of matrices and vectors of any length. Those of float32 are
+// limited by memory, so that AVX-512 uses those of AVX2.
 func vectors(t isa) {
-	for _, m := range vectorRows {
-		rowDots(t, m)
-		addRows(t, m)
-		if m <= 4 {
-			addOuter(t, m)
+	for _, x := range []*number{double, single} {
+		for _, m := range vectorRows {
+			if x == single && t.evex {
+				break
+			}
+			rowDots(t, x, m)
+			addRows(t, x, m)
+			if m <= 4 {
+				addOuter(t, x, m)
+			}
 		}
 	}
 	addAbs(t)
@@ -31,18 +37,18 @@ func vectors(t isa) {
 // a vector that ends where the entries end: one that reached into a page that is not there would take an
 // exception, although masked. They come first since a load soon after a store to a part of the same vector
 // waits for it.
-func eachVector(t isa, unroll int, pointers []reg.GPVirtual, body func(io access, k, disp int)) {
-	tail, last := param("n"), param("n")
-	ANDQ(I32(t.lanes-1), tail)
+func eachVector(t isa, x *number, unroll int, pointers []reg.GPVirtual, body func(io access, k, disp int)) {
+	tail, last, lanes, whole := param("n"), param("n"), x.lanes(t), x.whole(t)
+	ANDQ(I32(lanes-1), tail)
 	JZ(LabelRef("whole"))
-	m := t.lastLanes(tail)
-	SUBQ(I32(t.lanes), last)
-	SHLQ(U8(3), last)
+	m := x.lastLanes(t, tail)
+	SUBQ(I32(lanes), last)
+	SHLQ(U8(log2(x.size)), last)
 	for _, p := range pointers {
 		ADDQ(last, p)
 	}
 	if !t.evex { // whose masked stores take long on some processors
-		CMPQ(mem("n"), I32(t.lanes))
+		CMPQ(mem("n"), I32(lanes))
 		JLT(LabelRef("short"))
 		body(m.blended(), 0, 0)
 		JMP(LabelRef("back"))
@@ -60,49 +66,56 @@ func eachVector(t isa, unroll int, pointers []reg.GPVirtual, body func(io access
 			ADDQ(I32(vectors*t.bytes()), p)
 		}
 	}
-	SHRQ(U8(log2(t.lanes)+log2(unroll)), left)
+	SHRQ(U8(log2(lanes)+log2(unroll)), left)
 	JZ(LabelRef("single"))
 	loop("block", left, func() {
 		for k := range unroll {
-			body(t.whole(), k, k*t.bytes())
+			body(whole, k, k*t.bytes())
 		}
 		step(unroll)
 	})
 	Label("single")
 	if unroll > 1 {
 		left = param("n")
-		SHRQ(U8(log2(t.lanes)), left)
+		SHRQ(U8(log2(lanes)), left)
 		ANDQ(I32(unroll-1), left)
 		JZ(LabelRef("end"))
 		loop("vector", left, func() {
-			body(t.whole(), 0, 0)
+			body(whole, 0, 0)
 			step(1)
 		})
 		Label("end")
 	}
 }
 
+// vectorText begins a tile of m rows.
+func vectorText(t isa, x *number, name string, m int, params, doc string) {
+	text(fmt.Sprintf("%s%s_%d", name, x.suffix, m), t, fmt.Sprintf("func("+params+")", x.typ), fmt.Sprintf(doc, m))
+}
+
 // rowDots emits the inner products of m rows and a vector.
-func rowDots(t isa, m int) {
-	text(fmt.Sprintf("rowDots_%d", m), t, "func(sums, a *float64, lda int, x *float64, n int)",
-		fmt.Sprintf("sets sums to the products of %d rows of n entries and x, n >= 1.", m))
-	a, x := newRows(param("a"), bytesParam("lda", 8), m), param("x")
+func rowDots(t isa, x *number, m int) {
+	vectorText(t, x, "rowDots", m, "sums, a *%[1]s, lda int, x *%[1]s, n int",
+		"sets sums to the products of %d rows of n entries and x, n >= 1.")
+	a, with := newRows(param("a"), bytesParam("lda", x.size), m), param("x")
 	unroll := max(1, 4/m) // sums of a row, for the latency
 	acc := t.vecs(unroll * m)
 	t.zero(acc...)
-	eachVector(t, unroll, []reg.GPVirtual{a.base, x}, func(io access, k, disp int) {
-		xs := io.load(Mem{Base: x, Disp: disp})
+	eachVector(t, x, unroll, []reg.GPVirtual{a.base, with}, func(io access, k, disp int) {
+		v := io.load(Mem{Base: with, Disp: disp})
 		for i := range m {
-			VFMADD231PD(io.load(a.at(i, disp)), xs, acc[k*m+i])
+			x.fma(io.load(a.at(i, disp)), v, acc[k*m+i])
 		}
 	})
 	for k := 1; k < unroll; k++ {
 		for i := range m {
-			VADDPD(acc[k*m+i], acc[i], acc[i])
+			x.add(acc[k*m+i], acc[i], acc[i])
 		}
 	}
 	sums, r := param("sums"), t.newReducer()
 	switch {
+	case x == single:
+		r.store32(acc[:m], sums)
 	case m == 8 && t.evex:
 		VMOVUPD(r.sum(acc), Mem{Base: sums})
 	case m >= 4:
@@ -118,24 +131,24 @@ func rowDots(t isa, m int) {
 }
 
 // broadcasts loads m entries, each to all lanes of a register.
-func (t isa) broadcasts(from reg.GPVirtual, m int) []vector {
+func (x *number) broadcasts(t isa, from reg.GPVirtual, m int) []vector {
 	v := t.vecs(m)
 	for i := range v {
-		VBROADCASTSD(Mem{Base: from, Disp: 8 * i}, v[i])
+		x.broadcast(Mem{Base: from, Disp: x.size * i}, v[i])
 	}
 	return v
 }
 
 // addRows emits the addition of multiples of m rows to a vector.
-func addRows(t isa, m int) {
-	text(fmt.Sprintf("addRows_%d", m), t, "func(y, a *float64, lda int, b *float64, n int)",
-		fmt.Sprintf("adds %d rows of n entries, times the entries of b, to y, n >= 1.", m))
-	y, a := param("y"), newRows(param("a"), bytesParam("lda", 8), m)
-	b := t.broadcasts(param("b"), m)
-	eachVector(t, 1, []reg.GPVirtual{a.base, y}, func(io access, _, disp int) {
+func addRows(t isa, x *number, m int) {
+	vectorText(t, x, "addRows", m, "y, a *%[1]s, lda int, b *%[1]s, n int",
+		"adds %d rows of n entries, times the entries of b, to y, n >= 1.")
+	y, a := param("y"), newRows(param("a"), bytesParam("lda", x.size), m)
+	b := x.broadcasts(t, param("b"), m)
+	eachVector(t, x, 1, []reg.GPVirtual{a.base, y}, func(io access, _, disp int) {
 		sum := io.load(Mem{Base: y, Disp: disp})
 		for i := range b {
-			VFMADD231PD(io.load(a.at(i, disp)), b[i], sum)
+			x.fma(io.load(a.at(i, disp)), b[i], sum)
 		}
 		io.store(sum, Mem{Base: y, Disp: disp})
 	})
@@ -143,16 +156,16 @@ func addRows(t isa, m int) {
 }
 
 // addOuter emits the addition of multiples of a vector to m rows.
-func addOuter(t isa, m int) {
-	text(fmt.Sprintf("addOuter_%d", m), t, "func(a *float64, lda int, b, y *float64, n int)",
-		fmt.Sprintf("adds n entries of y, times the entries of b, to %d rows, n >= 1.", m))
-	y, a := param("y"), newRows(param("a"), bytesParam("lda", 8), m)
-	b := t.broadcasts(param("b"), m)
-	eachVector(t, 1, []reg.GPVirtual{a.base, y}, func(io access, _, disp int) {
+func addOuter(t isa, x *number, m int) {
+	vectorText(t, x, "addOuter", m, "a *%[1]s, lda int, b, y *%[1]s, n int",
+		"adds n entries of y, times the entries of b, to %d rows, n >= 1.")
+	y, a := param("y"), newRows(param("a"), bytesParam("lda", x.size), m)
+	b := x.broadcasts(t, param("b"), m)
+	eachVector(t, x, 4/m, []reg.GPVirtual{a.base, y}, func(io access, _, disp int) {
 		ys := io.load(Mem{Base: y, Disp: disp})
 		for i := range b {
 			row := io.load(a.at(i, disp))
-			VFMADD231PD(ys, b[i], row)
+			x.fma(ys, b[i], row)
 			io.store(row, a.at(i, disp))
 		}
 	})
@@ -161,7 +174,8 @@ func addOuter(t isa, m int) {
 
 // addAbs emits the sums of absolute values.
 func addAbs(t isa) {
-	text("addAbs", t, "func(y, a *float64, n int) float64", "adds the absolute values of n entries of a to y, and returns their sum, n >= 1.")
+	text("addAbs", t, "func(y, a *float64, n int) float64",
+		"adds the absolute values of n entries of a to y, and returns their sum, n >= 1.")
 	y, a, sign, bits := param("y"), param("a"), t.vec(), GP64()
 	MOVQ(U64(1<<63), bits)
 	slot := AllocLocal(8)
@@ -169,7 +183,7 @@ func addAbs(t isa) {
 	VBROADCASTSD(slot, sign)
 	sums := t.vecs(2)
 	t.zero(sums...)
-	eachVector(t, 2, []reg.GPVirtual{a, y}, func(io access, k, disp int) {
+	eachVector(t, double, 2, []reg.GPVirtual{a, y}, func(io access, k, disp int) {
 		v := io.load(Mem{Base: a, Disp: disp})
 		VANDNPD(v, sign, v)
 		VADDPD(v, sums[k], sums[k])
