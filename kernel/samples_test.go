@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -17,10 +18,7 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 	} {
 		for _, storage := range []Storage{Float64, Float32} {
 			x := manyRows(shape.n, shape.d, storage)
-			base := uintptr(unsafe.Pointer(unsafe.SliceData(x.x64)))
-			if storage == Float32 {
-				base = uintptr(unsafe.Pointer(unsafe.SliceData(x.x32)))
-			}
+			base := baseOf(x)
 			for _, by := range append(tile.Schedules(shape.d, shape.r, storage.size()), nil) {
 				if by == nil || !by.None && by.Near == 0 {
 					name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, schedule %+v", shape.n, shape.d, shape.r, storage, by)
@@ -49,11 +47,15 @@ const prefetched = 6
 
 // manyRows returns tasks of n samples each.
 func manyRows(n, d int, storage Storage) *Tasks {
-	rows := make([]int, prefetched)
-	for i := range rows {
-		rows[i] = n
+	return NewBuilder(d, slices.Repeat([]int{n}, prefetched), storage).Tasks()
+}
+
+// baseOf returns the address of the first sample.
+func baseOf(x *Tasks) uintptr {
+	if x.x32 != nil {
+		return uintptr(unsafe.Pointer(unsafe.SliceData(x.x32)))
 	}
-	return NewBuilder(d, rows, storage).Tasks()
+	return uintptr(unsafe.Pointer(unsafe.SliceData(x.x64)))
 }
 
 // testPrefetch follows what the hints of all tasks ask for, of so many bytes from base on. X U
@@ -117,7 +119,7 @@ func TestPrefetchOfAPart(t *testing.T) {
 		all := NewBuilder(shape.d, rows, Float64).Tasks()
 		part := all.Part(0, 2)
 		row := all.stride * 8
-		base := uintptr(unsafe.Pointer(unsafe.SliceData(all.x64)))
+		base := baseOf(all)
 		for task := range 2 {
 			s := samplesOf(part, task, shape.r, nil)
 			foreign := 0
@@ -143,10 +145,7 @@ func TestPrefetchOfLongRows(t *testing.T) {
 	for _, storage := range []Storage{Float64, Float32} {
 		all := NewBuilder(d, []int{n, n, n, resident / 4 / d}, storage).Tasks()
 		row := all.stride * storage.size()
-		base := uintptr(unsafe.Pointer(unsafe.SliceData(all.x64)))
-		if storage == Float32 {
-			base = uintptr(unsafe.Pointer(unsafe.SliceData(all.x32)))
-		}
+		base := baseOf(all)
 		for _, half := range []bool{false, true} {
 			x := all
 			if half { // the next rows are behind those of the other part

@@ -106,11 +106,16 @@ func TestForcedScheduleForOtherRanks(t *testing.T) {
 	}
 	t.Setenv(tile.ScheduleVariable, "near64")
 	x, _ := drawn(20, 9, 130, 4, Float64)
-	pool := NewPool(1)
-	defer pool.Close()
-	if name, final := NewExecutor(pool, []*Group{NewGroup(x, 4)}).Schedule(); name != usual || !final {
+	if name, final := scheduleOf(x, 4, 1); name != usual || !final {
 		t.Errorf("rank 4: schedule %s, final %t", name, final)
 	}
+}
+
+// scheduleOf returns the schedule of an executor of a group on the tasks, with a number of workers.
+func scheduleOf(x *Tasks, r, workers int) (name string, final bool) {
+	pool := NewPool(workers)
+	defer pool.Close()
+	return NewExecutor(pool, []*Group{NewGroup(x, r)}).Schedule()
 }
 
 // Executors of several goroutines measure at the same time.
@@ -292,9 +297,7 @@ func TestScheduleOfLargeTasks(t *testing.T) {
 				t.Errorf("%s was measured on small tasks, one goes by %s", by.Name, got.Name)
 			}
 		}
-		pool := NewPool(1)
-		defer pool.Close()
-		if _, final := NewExecutor(pool, []*Group{NewGroup(alike, r)}).Schedule(); final {
+		if _, final := scheduleOf(alike, r, 1); final {
 			t.Error("nothing is measured on large tasks")
 		}
 	})
@@ -311,18 +314,15 @@ func TestScheduleInCache(t *testing.T) {
 		}
 		task := 8 * n * d // bytes
 		for _, workers := range []int{1, 2} {
-			pool := NewPool(workers)
 			for _, c := range []struct {
 				tasks int
 				want  string
 			}{{resident * workers / task, "none"}, {resident*workers/task + 1, usual}} {
 				rows := slices.Repeat([]int{n}, c.tasks)
-				g := NewGroup(NewBuilder(d, rows, Float64).Tasks(), r)
-				if name, final := NewExecutor(pool, []*Group{g}).Schedule(); name != c.want || !final {
+				if name, final := scheduleOf(NewBuilder(d, rows, Float64).Tasks(), r, workers); name != c.want || !final {
 					t.Errorf("%d tasks, %d workers: schedule %s, final %t; want %s", c.tasks, workers, name, final, c.want)
 				}
 			}
-			pool.Close()
 		}
 	})
 }
