@@ -141,8 +141,8 @@ bench: ## benchmarks of the kernel
 bench-network: ## rounds of a ring over gRPC
 	$(GO) test -run '^$$' -bench Round ./cmd/difalt/engine/grpc
 
-bench-blas: ## calls of package mat with kernel/blas, gonum and OpenBLAS, as a table of BENCHMARKS.md
-	$(WITH_OPENBLAS) $(GO) test -count=1 -timeout 0 -tags openblas -run TestTable ./kernel/blas -table ../../BENCHMARKS.md,../../bench/peers/BENCHMARKS.md.tmpl
+bench-blas: ## calls of package mat with kernel/blas, gonum and OpenBLAS, as tables of BENCHMARKS.md and README.md
+	$(WITH_OPENBLAS) $(GO) test -count=1 -timeout 0 -tags openblas -run TestTable ./kernel/blas -table ../../BENCHMARKS.md,../../bench/peers/BENCHMARKS.md.tmpl,../../README.md
 
 bench-peers: ## the same work in C, C++, Python, ..., side by side, with FLAGS
 	./bench/peers/setup.sh
