@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// A World is the processes that a launcher has started together. It serves one
-// goroutine at a time.
+// A World is the processes that a launcher has started together. It serves one goroutine at a time.
 type World struct {
 	rank, size int
 	pending    bool         // a transport waits for somebody
