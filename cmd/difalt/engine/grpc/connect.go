@@ -50,7 +50,7 @@ func (t *Transport) serve(own tls.Certificate, l net.Listener) {
 		rpc.Creds(door{credentials.NewTLS(config), t}), rpc.ReadBufferSize(0), // TLS has a buffer
 		rpc.InitialWindowSize(window), rpc.InitialConnWindowSize(window),
 		rpc.MaxHeaderListSize(maxHeaders), rpc.MaxRecvMsgSize(chunk), rpc.MaxConcurrentStreams(1),
-		rpc.WaitForHandlers(true), rpc.ConnectionTimeout(helloTimeout),
+		rpc.WaitForHandlers(true), rpc.ConnectionTimeout(t.helloTimeout()),
 		rpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		rpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTimeout, PermitWithoutStream: true}),
 	)
@@ -79,7 +79,7 @@ func (t *Transport) accept(s rpc.ServerStream) error {
 		t.refused(err)
 		return status.Error(codes.PermissionDenied, err)
 	}
-	their, err := firstHello(c, s)
+	their, err := t.firstHello(c, s)
 	if err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (t *Transport) welcome(e *edge, c *caller, their *hello, s rpc.ServerStream
 }
 
 // firstHello returns the greeting of a node that has dialled.
-func firstHello(c *caller, s rpc.ServerStream) (*hello, error) {
-	timer := time.AfterFunc(helloTimeout, func() { c.conn.Close() })
+func (t *Transport) firstHello(c *caller, s rpc.ServerStream) (*hello, error) {
+	timer := time.AfterFunc(t.helloTimeout(), func() { c.conn.Close() })
 	defer timer.Stop()
 	h, err := receiveHello(s)
 	if err != nil {
@@ -190,7 +190,7 @@ func (t *Transport) dial(e *edge, own tls.Certificate) error {
 		return err
 	}
 	defer conn.Close()
-	timer := time.AfterFunc(helloTimeout, func() { cancel(fmt.Errorf("no answer from %s for %v", address, helloTimeout)) })
+	timer := time.AfterFunc(t.helloTimeout(), func() { cancel(fmt.Errorf("no answer from %s for %v", address, t.helloTimeout())) })
 	defer timer.Stop()
 	s, err := conn.NewStream(ctx, &description.Streams[0], method)
 	if err == nil {

@@ -84,8 +84,7 @@ func TestImpostors(t *testing.T) {
 
 // TestNobodyThere: the error about a neighbour that cannot be reached, or does not answer, has the reason.
 func TestNobodyThere(t *testing.T) {
-	defer func(was time.Duration) { helloTimeout = was }(helloTimeout) // no other test runs beside this one
-	helloTimeout = 500 * time.Millisecond
+	t.Parallel()
 	for text, x := range map[string]struct {
 		node   int
 		closed bool

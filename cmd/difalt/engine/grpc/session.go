@@ -29,8 +29,8 @@ type session struct {
 	wg  sync.WaitGroup
 }
 
-// helloTimeout limits how long the other end of a new connection may take for its greeting. Tests change it.
-var helloTimeout = 10 * time.Second
+// helloTimeout limits the time to a greeting on a new connection: ten seconds, or a quarter of JoinTimeout.
+func (t *Transport) helloTimeout() time.Duration { return min(10*time.Second, t.o.JoinTimeout/4) }
 
 func (t *Transport) greeting(e *edge) *hello {
 	t.mu.Lock()
