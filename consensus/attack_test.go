@@ -2,9 +2,6 @@ package consensus_test
 
 import (
 	"context"
-	"crypto/ecdh"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,42 +16,6 @@ import (
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/floats"
 )
-
-// A spy is the pads of a node that keeps the masked words of its own.
-type spy struct {
-	*pads.Pads
-	bound bool // pads follow from results
-	words []uint64
-}
-
-func (s *spy) Next(digest [sha256.Size]byte) {
-	if s.words = nil; !s.bound {
-		digest = [sha256.Size]byte{}
-	}
-	s.Pads.Next(digest)
-}
-
-func (s *spy) Add(words []uint64, limbs int) {
-	s.Pads.Add(words, limbs)
-	s.words = append(s.words, words...)
-}
-
-// spies returns pads for all nodes of g that follow from keys, as those of a network do.
-func spies(t testing.TB, nodes int, bound bool) []*spy {
-	var own []*ecdh.PrivateKey
-	var public []*ecdh.PublicKey
-	for range nodes {
-		key := must[*ecdh.PrivateKey](t)(ecdh.X25519().GenerateKey(rand.Reader))
-		own, public = append(own, key), append(public, key.PublicKey())
-	}
-	seed := pads.Seed(public, nil)
-	list := pads.Partners(nodes, seed)
-	all := make([]*spy, nodes)
-	for i := range all {
-		all[i] = &spy{Pads: must[*pads.Pads](t)(pads.New(i, own[i], public, seed, list)), bound: bound}
-	}
-	return all
-}
 
 const secrets = 12 // numbers of 50 bits of every node, so that their sum is exact
 
@@ -139,7 +100,7 @@ type attack struct {
 // play returns the errors of all nodes, what the root receives in the last sum with its own masked words,
 // and the tags.
 func (a attack) play(t *testing.T, w *topology.Weights) (errs []error, rows [][]uint64, tags []uint32) {
-	all := spies(t, 5, a.bound)
+	all := testnet.Spies(t, 5, a.bound)
 	armed, lied, reading, raw := false, false, false, uint32(0)
 	errs = run(t, w, splits(5)[1], testnet.Options{Pads: func(i int) pads.Source { return all[i] }}, func(k int, tr wire.Transport) wire.Transport {
 		return testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
@@ -180,7 +141,7 @@ func (a attack) play(t *testing.T, w *topology.Weights) (errs []error, rows [][]
 		}
 		err := n.Sum(ctx, [][]float64{secret(node)})
 		if node == 2 {
-			rows = append(rows, all[2].words)
+			rows = append(rows, all[2].Words)
 		}
 		return err
 	})
@@ -242,7 +203,7 @@ func forge(code []byte, own []uint64) {
 func TestForgedTotals(t *testing.T) {
 	w := weightsOf(t, "path", 5)
 	for _, lies := range []bool{false, true} {
-		all := spies(t, 5, true)
+		all := testnet.Spies(t, 5, true)
 		armed, forging := false, false
 		errs := run(t, w, splits(5)[1], testnet.Options{Pads: func(i int) pads.Source { return all[i] }}, func(k int, tr wire.Transport) wire.Transport {
 			if k != 2 || !lies {
@@ -267,7 +228,7 @@ func TestForgedTotals(t *testing.T) {
 				if forging && f.Channel() == wire.Sum {
 					clear(f.Code())
 					if l.Peer == 1 {
-						forge(f.Code(), all[2].words)
+						forge(f.Code(), all[2].Words)
 					}
 				}
 			}}.Open(tr, w.Graph(), w.Fingerprint())

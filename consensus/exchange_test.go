@@ -74,8 +74,8 @@ func matrixOf(z []consensus.Message) *mat.Dense {
 	return m
 }
 
-// TestGossip compares AGREE with the power of W, and counts its traffic by its definition. NeighbourMean is a round
-// of it with the matrix of the means over neighbours.
+// TestGossip compares AGREE with the power of W, and counts its traffic by its definition. NeighbourMean is a
+// round of it with the matrix of the means over neighbours.
 func TestGossip(t *testing.T) {
 	for _, w := range someWeights(t) {
 		for _, rounds := range []int{1, 2, 17} {

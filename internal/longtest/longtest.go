@@ -7,7 +7,6 @@ package longtest
 
 import (
 	"os"
-	"testing"
 )
 
 // Enabled reports whether long tests run. A test may ask it for its size:
@@ -19,12 +18,4 @@ import (
 func Enabled() bool {
 	// The variable is read while the test runs, so that the cache of go test depends on it.
 	return os.Getenv("DIFALT_LONG") == "1"
-}
-
-// Only skips the test, with the reason, unless long tests run.
-func Only(t testing.TB) {
-	t.Helper()
-	if !Enabled() {
-		t.Skip("this takes long: DIFALT_LONG=1 or make test-long runs it")
-	}
 }

@@ -68,18 +68,6 @@ func Storages() []Storage {
 	return []Storage{{"f64", kernel.Float64, false}, {"f32", kernel.Float32, false}, {"f16", kernel.Float64, true}}
 }
 
-// ParseStorages returns the storages of a comma-separated list of f64, f32 and f16.
-func ParseStorages(list string) ([]Storage, error) {
-	return parseList(list, func(name string) (Storage, error) {
-		for _, s := range Storages() {
-			if s.Name == name {
-				return s, nil
-			}
-		}
-		return Storage{}, fmt.Errorf("unknown storage %q: want a list of f64,f32,f16", name)
-	})
-}
-
 // ParseWorkers returns the numbers of a comma-separated list, each at least 1 and at
 // most the number of processors, if that is known.
 func ParseWorkers(list string, processors int) ([]int, error) {

@@ -42,16 +42,6 @@ func Swap(g *topology.Graph, i, j int, run func(node int, t wire.Transport, swap
 	return cancel(pair[i], pair[j])
 }
 
-// Shared returns pads that nodes i and j share; the other nodes have none.
-func Shared(i, j int) func(node int) pads.Source {
-	return func(node int) pads.Source {
-		if node != i && node != j {
-			return NoPads{}
-		}
-		return newShared(node == j)
-	}
-}
-
 type shared struct {
 	NoPads
 	stream    rand.Source

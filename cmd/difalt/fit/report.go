@@ -42,15 +42,6 @@ func (t *Tally) Add(target, prediction float64) {
 	t.TargetSquares += target * target
 }
 
-// Merge adds the rows of another tally.
-func (t *Tally) Merge(o Tally) {
-	t.Rows += o.Rows
-	t.Squares += o.Squares
-	t.Absolute += o.Absolute
-	t.Targets += o.Targets
-	t.TargetSquares += o.TargetSquares
-}
-
 // Errors returns the errors of the rows, whose targets and predictions were divided by unit. Targets should
 // have a mean near 0: explained variance loses digits otherwise.
 func (t Tally) Errors(unit float64) Errors {

@@ -1,9 +1,6 @@
 package federate
 
 import (
-	"crypto/ecdh"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,39 +18,6 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// A spy is the pads of a node that keeps the masked words of its own.
-type spy struct {
-	*pads.Pads
-	bound bool // pads follow from results
-	words []uint64
-}
-
-func (s *spy) Next(digest [sha256.Size]byte) {
-	if s.words = nil; !s.bound {
-		digest = [sha256.Size]byte{}
-	}
-	s.Pads.Next(digest)
-}
-
-func (s *spy) Add(words []uint64, limbs int) {
-	s.Pads.Add(words, limbs)
-	s.words = append(s.words, words...)
-}
-
-func spies(nodes int, bound bool) (all []*spy) {
-	var own []*ecdh.PrivateKey
-	var public []*ecdh.PublicKey
-	for i := range nodes {
-		own = append(own, must(ecdh.X25519().GenerateKey(rand.Reader)))
-		public = append(public, own[i].PublicKey())
-	}
-	seed := pads.Seed(public, nil)
-	for i := range nodes {
-		all = append(all, &spy{Pads: must(pads.New(i, own[i], public, seed, pads.Partners(nodes, seed))), bound: bound})
-	}
-	return all
-}
-
 // A theft is a training on the path 0-1-2-3-4 with the root 2, which reads all totals. A node alters the
 // result that it sends along a link in frame number at, and from then on replaces the tags that would show
 // it.
@@ -67,7 +31,7 @@ type theft struct {
 
 // A reader decodes the totals of a root with two children from the frames of both and its own masked words.
 type reader struct {
-	own     *spy
+	own     *testnet.Spy
 	numbers *collective.Numbers
 	rows    [][]uint64 // that have come for the next total
 	totals  [][]float64
@@ -83,7 +47,7 @@ func (r *reader) read(f testnet.Frame) {
 	if r.rows = append(r.rows, words); len(r.rows) < 2 {
 		return
 	}
-	total, down := append([]uint64{}, r.own.words[:len(words)]...), make([]uint64, len(words)/3)
+	total, down := append([]uint64{}, r.own.Words[:len(words)]...), make([]uint64, len(words)/3)
 	pads.AddTo(total, r.rows[0], 3)
 	pads.AddTo(total, r.rows[1], 3)
 	r.numbers.Decode(down, total)
@@ -98,7 +62,7 @@ func (r *reader) read(f testnet.Frame) {
 // the lie, and the numbers of the frames along the link with the first of two sums.
 func (a *theft) play(t *testing.T) (errs []error, totals [][]float64, tags []uint32, before int, places []int) {
 	const nodes, root = 5, 2
-	g, all := must(topology.Path(nodes)), spies(nodes, a.bound)
+	g, all := must(topology.Path(nodes)), testnet.Spies(t, nodes, a.bound)
 	w, r := must(topology.NewWeights(g, topology.Metropolis)), reader{own: all[root], numbers: collective.NewNumbers(nodes)}
 	transports := must(testnet.Connect(g, [][]int{{0}, {1}, {2}, {3}, {4}}, testnet.Options{Pads: func(i int) pads.Source { return all[i] }}))
 	raw, sent, last, mu := uint32(0), 0, wire.Keys, sync.Mutex{}

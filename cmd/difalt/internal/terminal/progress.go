@@ -111,16 +111,6 @@ func barLine(width int, what string, share float64, spent time.Duration) string 
 	return line[:max(0, min(len(line), width-1))]
 }
 
-// Say prints a line that stays.
-func (p *Progress) Say(line string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.over {
-		p.clear()
-		Sayf(p.out, "%s", line)
-	}
-}
-
 func (p *Progress) clear() {
 	if p.live {
 		fmt.Fprint(p.out, "\r\x1b[K")

@@ -180,17 +180,6 @@ func Cause(err error) error {
 // Short prints three digits.
 func Short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
-// Decimal prints four digits after the point, or a dash for NaN.
-func Decimal(v float64) string {
-	if math.IsNaN(v) {
-		return "-"
-	}
-	if math.Abs(v) >= 1e6 || v != 0 && math.Abs(v) < 1e-4 {
-		return strconv.FormatFloat(v, 'e', 3, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 4, 64)
-}
-
 // Number prints all digits, for files, and nothing for NaN.
 func Number(v float64) string {
 	if math.IsNaN(v) {
