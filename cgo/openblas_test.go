@@ -78,7 +78,8 @@ func (s *Tasks) x(first, n int) *mat.Dense {
 	return m
 }
 
-// reference computes the coefficients of all tasks, by rows, the gradient and the objective with dense matrices.
+// reference computes the coefficients of all tasks, by rows, the gradient and the objective with dense
+// matrices.
 func reference(s *Tasks) (b mat.Matrix, grad *mat.Dense, objective float64) {
 	of := func(rows Rows) (x []*mat.Dense, y [][]float64) {
 		for t := range s.Fit.Count {

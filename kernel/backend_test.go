@@ -96,8 +96,8 @@ func checkBackend(t *testing.T, tasks *kernel.Tasks, x []*mat.Dense, y [][]float
 	stepReference(u, ridge, fitX, fitY, gradX, gradY).check(t, g, r)
 }
 
-// Dependent columns, numbers that are not finite and those of any size: every backend, and steps on compressed
-// tasks, report the same statuses, b of minimum norm, and zeros where there is none.
+// Dependent columns, numbers that are not finite and those of any size: every backend, and steps on
+// compressed tasks, report the same statuses, b of minimum norm, and zeros where there is none.
 func TestDegenerateTasks(t *testing.T) {
 	const d, r, n = 9, 3, 16
 	scale := func(row []float64, f float64) {

@@ -115,7 +115,8 @@ func within(t *testing.T, what string, got, want mat.Matrix, bound float64) {
 // A reference is a step by dense matrices.
 type reference struct{ *steptest.Step }
 
-// stepReference takes b_t from the samples fit, and the gradient from grad. Tasks without samples have nil matrices.
+// stepReference takes b_t from the samples fit, and the gradient from grad. Tasks without samples have nil
+// matrices.
 func stepReference(u mat.Matrix, ridge float64, fitX []*mat.Dense, fitY [][]float64, gradX []*mat.Dense, gradY [][]float64) reference {
 	return reference{steptest.New(u, ridge, fitX, fitY, gradX, gradY)}
 }

@@ -270,8 +270,8 @@ func absentTable(all []comparison) string {
 	return markdown(rows)
 }
 
-// The page has the machine, the ratios, the shares of the roofline and the reasons of what is absent. Peers that
-// were not measured are not drawn.
+// The page has the machine, the ratios, the shares of the roofline and the reasons of what is absent. Peers
+// that were not measured are not drawn.
 func TestPage(t *testing.T) {
 	all := []comparison{{Shape: "paper1", Threads: 1, ReadMS: 3, FMAMS: 3.2, Peers: []peerTime{
 		{Name: "difalt", Version: "difalt, kernel avx2", MS: 4, Ratio: 1},

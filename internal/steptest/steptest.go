@@ -1,5 +1,5 @@
-// Package steptest computes a step of the least squares and the gradient by dense matrices and the singular value
-// decomposition, slowly, for tests to compare with.
+// Package steptest computes a step of the least squares and the gradient by dense matrices and the singular
+// value decomposition, slowly, for tests to compare with.
 package steptest
 
 import (
@@ -18,8 +18,8 @@ type Step struct {
 }
 
 // New takes the coefficients b_t of every task from the samples fit, with a ridge, and the gradient from the
-// samples grad, at the basis u. Tasks without samples have nil matrices. A task with fewer samples than columns
-// has the solution of minimum norm.
+// samples grad, at the basis u. Tasks without samples have nil matrices. A task with fewer samples than
+// columns has the solution of minimum norm.
 func New(u mat.Matrix, ridge float64, fitX []*mat.Dense, fitY [][]float64, gradX []*mat.Dense, gradY [][]float64) *Step {
 	d, r := u.Dims()
 	s := &Step{B: mat.NewDense(r, len(fitX), nil), Grad: mat.NewDense(d, r, nil)}

@@ -10,21 +10,24 @@
 //
 // The operations, and the packages that call them:
 //
-//	MulBasis, MulPacked  A = X U.                           kernel, internal/dense.
+//	MulBasis, MulPacked  A = X U.                           kernel, kernel/qr, internal/dense.
 //	MulTransposed        g = X'e.                           kernel, internal/dense.
-//	LeastSquares         b = argmin |A b - y|, e = A b - y. kernel/lsq.
-//	Orthogonalize        The same without e, with W and F.  kernel/lsq.
-//	Residual             e = A b - y.                       kernel/lsq, internal/dense.
-//	RankUpdate           G += V B'.                         internal/dense, kernel/lsq, qr, blas.
-//	SolveUpper           A = A R^-1.                        kernel/qr, lsq.
+//	LeastSquares         b = argmin |A b - y|, e = A b - y. internal/lstsq.
+//	Orthogonalize        The same without e, with W and F.  internal/lstsq.
+//	Residual             e = A b - y.                       internal/lstsq, internal/dense.
+//	RankUpdate           G += V B'.                         kernel, kernel/qr, internal/dense.
+//	SolveUpper           A = A R^-1.                        internal/lstsq, kernel/qr.
 //	PackBasis            U by panels of columns.            kernel.
-//	Transpose            A'.                                kernel/lsq, blas.
+//	Transpose            A'.                                internal/lstsq, kernel, kernel/blas.
 //	Panel                C = W Z, some columns of Z.        internal/dense, kernel/blas.
-//	Rotate               Plane rotations of rows.           kernel/blas.
+//	RowDots, AddRows     A x, and y += A'b.                 kernel/blas.
+//	AddOuter, AddAbs     A += b y', and y += |a|.           kernel/blas.
+//	Reflect              One reflection of a panel.         kernel/blas.
+//	Rotate, RotateDown   Plane rotations of rows.           kernel/blas.
 //	SumDifferences       Weighted differences of rows.      internal/dense.
-//	MulBasisHalf, ...    Samples of 16 bits, see half.go.   kernel.
-//	ReadSum, FMAPeak     Ceilings of a machine.             kernel/ceiling.
-//	Dot, MaxAbs          In Go only.                        kernel, kernel/lsq.
+//	MulBasisHalf, MulTransposedHalf, AddScaled, Halve: samples of 16 bits, see half.go. kernel.
+//	ReadSum, FMAPeak     Ceilings of a machine.             internal/measure.
+//	Dot, MaxAbs          In Go only.                        internal/..., kernel, kernel/blas.
 //
 // # Layouts
 //

@@ -282,3 +282,77 @@ func TestSourceDeclarations(t *testing.T) {
 		}
 	}
 }
+
+// TestDocListsOperations holds the list of operations in doc.go, and their callers, to the source: every
+// operation that reports its operands to the race detector stands in it, beside each package that calls it.
+func TestDocListsOperations(t *testing.T) {
+	fset := token.NewFileSet()
+	folders := map[string]string{"kernel": "../../kernel", "kernel/qr": "../../kernel/qr", "kernel/blas": "../../kernel/blas",
+		"internal/dense": "../dense", "internal/lstsq": "../lstsq", "internal/measure": "../measure"}
+	calls := map[string][]string{} // operations to packages
+	for name, folder := range folders {
+		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(folder, err)
+		}
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			source, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(`\btile\.([A-Z]\w+)[\[(]`).FindAllStringSubmatch(string(source), -1) {
+				if !slices.Contains(calls[m[1]], name) {
+					calls[m[1]] = append(calls[m[1]], name)
+				}
+			}
+		}
+	}
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, operations := strings.Split(string(doc), "\n"), 0
+	for _, file := range []string{"dispatch.go", "half.go", "vector.go"} {
+		parsed, err := parser.ParseFile(fset, file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !f.Name.IsExported() || !callsRace(f) {
+				continue
+			}
+			operations++
+			i := slices.IndexFunc(list, func(l string) bool { return regexp.MustCompile(`^//\t.*\b` + f.Name.Name + `\b`).MatchString(l) })
+			if i < 0 {
+				t.Errorf("doc.go does not list %s", f.Name.Name)
+				continue
+			}
+			named := strings.FieldsFunc(list[i], func(r rune) bool { return strings.ContainsRune(" \t,.", r) })
+			for _, p := range calls[f.Name.Name] {
+				if !slices.Contains(named, p) {
+					t.Errorf("doc.go does not name %s, which calls %s", p, f.Name.Name)
+				}
+			}
+		}
+	}
+	if operations < 15 {
+		t.Errorf("found %d operations", operations)
+	}
+}
+
+// callsRace reports whether a function reports its operands to the race detector.
+func callsRace(f *ast.FuncDecl) (found bool) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok {
+			if id, ok := c.Fun.(*ast.Ident); ok && (id.Name == "raceRead" || id.Name == "raceWrite") {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
+}

@@ -237,8 +237,8 @@ func sameBit[T real](a, b T) bool {
 
 func same(x float64) float64 { return x }
 
-// check calls an operation on x and holds the result to the bound terms eps sum |a||b| of gonum's in float64, and
-// to the entries that are left as they are. Of a system it multiplies the solution by the triangle.
+// check calls an operation on x and holds the result to the bound terms eps sum |a||b| of gonum's in float64,
+// and to the entries that are left as they are. Of a system it multiplies the solution by the triangle.
 func (b *bench[T]) check(o operation[T], s settings, x [3]view[T], terms int) error {
 	before, exact, all := slices.Clone(x[2].data), doubles(reference.Implementation{}), operations[float64]()
 	exact.ger = exactGer
@@ -314,8 +314,8 @@ func panicOf(f func()) (msg any) {
 	return nil
 }
 
-// Products and solutions are those of exact arithmetic to rounding, whatever the shapes, strides and settings;
-// nothing is read or written but the operands, and panics are gonum's.
+// Products and solutions are those of exact arithmetic to rounding, whatever the shapes, strides and
+// settings; nothing is read or written but the operands, and panics are gonum's.
 func TestOperations(t *testing.T) {
 	wide := operations[float64]()
 	for i, o := range operations[float32]() {

@@ -76,8 +76,8 @@ func testUnderdetermined(t *testing.T) {
 	}
 }
 
-// checkNotUnique compares the solution of minimum norm of a problem of rank k, and that with a ridge, with the
-// reference; ridged returns the condition number of the latter.
+// checkNotUnique compares the solution of minimum norm of a problem of rank k, and that with a ridge, with
+// the reference; ridged returns the condition number of the latter.
 func (p problem) checkNotUnique(t *testing.T, k int, want lsq.Status, ridge float64, ridged func(cond float64) float64) {
 	t.Helper()
 	b, status := p.solve(t, 0)

@@ -156,8 +156,8 @@ func (o *operation) len() int {
 	return o.top() + 1
 }
 
-// codes are the tiles of a tier, by size if they have some, as an assembler writes their addresses. A tier without
-// any has those of the tier before it, whose instructions it includes.
+// codes are the tiles of a tier, by size if they have some, as an assembler writes their addresses. A tier
+// without any has those of the tier before it, whose instructions it includes.
 func (o *operation) codes(t isa) []string {
 	values := make([]string, max(o.len(), 1))
 	for i := slices.Index(tiers, t); len(o.sizes[t]) == 0 && i > 0; i-- {
