@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
@@ -27,7 +28,8 @@ type simulateRun struct {
 	workers int
 	out     string
 	export  string
-	resume  bool
+
+	delivered func(trial int) // is called with the number of every finished trial
 }
 
 func newSimulateCommand() *cobra.Command {
@@ -61,42 +63,36 @@ func newSimulateCommand() *cobra.Command {
 	return newCommand("simulate", "Run the methods on synthetic data and plot their convergence", flags.Set, run)
 }
 
-// run does the simulation. Results go to the folder and to stdout, progress to stderr.
+// run does the simulation. Results go to the folder and to stdout, progress to stderr. An interrupted run
+// writes its finished trials, unless the folder holds results already.
 func (s *simulateRun) run(ctx context.Context, std streams) (*simulation.Summary, error) {
-	if err := kernel.CheckEnvironment(); err != nil {
+	if err := errors.Join(kernel.CheckEnvironment(), atomicfile.CheckFolder(s.out)); err != nil {
 		return nil, err
-	}
-	folder, err := simulation.OpenFolder(s.out, &s.setting, s.session, !s.resume)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = folder.Close() }() // after an error
-	if folder.Differs != "" {
-		fmt.Fprintf(std.err, "%s holds a run with %s: the first trial of this one will move it to %s\n", s.out, folder.Differs,
-			folder.Path("previous"))
 	}
 	if err := s.writeProblem(ctx); err != nil {
 		return nil, err
 	}
 	printSetting(std.out, &s.setting)
-	err = s.compute(ctx, folder, std.err)
-	var sum *simulation.Summary
-	if len(folder.Done) > 0 && (err == nil || errors.Is(err, context.Canceled)) {
-		sum = folder.Summary()
-		if failed := errors.Join(folder.WriteResults(sum), folder.Close()); failed != nil {
-			return nil, failed
+	trials, err := s.compute(ctx, std.err)
+	stopped := errors.Is(err, context.Canceled)
+	if err != nil && !stopped {
+		return nil, err
+	}
+	if stopped {
+		_, old := os.Stat(filepath.Join(s.out, simulation.SummaryFile))
+		if len(trials) == 0 || old == nil {
+			return nil, interrupted("interrupted after %d of %d trials: nothing was written", len(trials), s.trials)
 		}
-		printSummary(std.out, sum, folder)
 	}
-	switch done := len(folder.Done); {
-	case errors.Is(err, context.Canceled) && done == 0:
-		err = interrupted("interrupted before the end of the first trial: nothing was written")
-	case errors.Is(err, context.Canceled):
-		err = interrupted("interrupted: %s holds %d of %d trials; the same command continues from there", s.out, done, s.trials)
-	case err != nil && done > 0:
-		err = fmt.Errorf("%w; %s holds %d of %d trials: the same command continues from there", err, s.out, done, s.trials)
+	sum := simulation.Summarize(&s.setting, trials, s.session)
+	if err := sum.Write(s.out, trials); err != nil {
+		return nil, err
 	}
-	return sum, err
+	printSummary(std.out, sum, s.out)
+	if stopped {
+		return nil, interrupted("interrupted: %s holds %d of %d trials", s.out, len(trials), s.trials)
+	}
+	return sum, nil
 }
 
 // writeProblem writes the problem of trial 1, if --export is given.
@@ -111,27 +107,23 @@ func (s *simulateRun) writeProblem(ctx context.Context) error {
 	return problemfile.Write(s.export, problem, weights)
 }
 
-// compute runs the trials that are not in the folder yet.
-func (s *simulateRun) compute(ctx context.Context, folder *simulation.Folder, stderr io.Writer) error {
-	done := len(folder.Done)
-	if done > 0 {
-		fmt.Fprintf(stderr, "%s holds %s of these settings already\n", s.out, text.Plural(done, "trial"))
-	}
-	if done >= s.trials {
-		return nil
-	}
-	all, iterations := float64(s.trials-done)*float64(len(s.setting.Methods))*float64(s.setting.Iterations), atomic.Int64{}
+// compute runs the trials. It returns the finished ones, also with an error.
+func (s *simulateRun) compute(ctx context.Context, stderr io.Writer) (trials []simulation.Trial, err error) {
+	all, iterations := float64(s.trials)*float64(len(s.setting.Methods))*float64(s.setting.Iterations), atomic.Int64{}
 	bar := terminal.NewProgress(stderr)
 	defer bar.Close()
 	progress := func(n int) {
 		bar.Stage(cmp.Or(s.setting.Name, "simulating"), float64(iterations.Add(int64(n)))/all)
 	}
 	progress(0)
-	run := simulation.Run{
-		Setting: s.setting, First: done + 1, Last: s.trials, Workers: s.workers,
-		Deliver: folder.Add, Progress: progress,
+	run := simulation.Run{Setting: s.setting, Trials: s.trials, Workers: s.workers, Progress: progress}
+	run.Deliver = func(t *simulation.Trial) error {
+		trials = append(trials, *t)
+		s.delivered(t.Number)
+		return nil
 	}
-	return run.Do(ctx)
+	err = run.Do(ctx)
+	return trials, err
 }
 
 // printSetting prints the parameters of a setting.
@@ -148,7 +140,7 @@ func printSetting(w io.Writer, s *simulation.Setting) {
 }
 
 // printSummary prints the costs of every method, and the names of the files.
-func printSummary(w io.Writer, sum *simulation.Summary, folder *simulation.Folder) {
+func printSummary(w io.Writer, sum *simulation.Summary, folder string) {
 	t := text.Table{{"method", "distance", "to 1e-6", "to 1e-10", "MB sent", "network", "computing"}}
 	for _, m := range sum.Methods {
 		row := []string{m.Method, strconv.FormatFloat(m.Final.Median, 'e', 1, 64)}
@@ -173,6 +165,6 @@ to 1e-6, 1e-10: iterations until it is that small; network: modelled, at
 %s; computing: measured, of the slowest node.
 
 `, trials, text.Plural(sum.Setting.Iterations, "iteration"), sum.Setting.Time)
-	fmt.Fprintf(w, "picture  %s\ncurves   %s\nsummary  %s\n", filepath.Clean(folder.Path(simulation.FigureFile)),
-		filepath.Clean(folder.Path(simulation.TraceFile)), filepath.Clean(folder.Path(simulation.SummaryFile)))
+	fmt.Fprintf(w, "picture  %s\ncurves   %s\nsummary  %s\n", filepath.Join(folder, simulation.FigureFile),
+		filepath.Join(folder, simulation.TraceFile), filepath.Join(folder, simulation.SummaryFile))
 }

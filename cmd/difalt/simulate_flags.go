@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/paper"
@@ -30,15 +29,12 @@ const defaultFolder = "difalt-out"
 type simulateFlags struct {
 	Set *pflag.FlagSet
 	simulateRun
-	preset          string
-	timeModel       string
-	latency, jitter time.Duration
-	bandwidth       float64
+	preset, timeModel string
 }
 
 func newSimulateFlags() *simulateFlags {
 	f := &simulateFlags{timeModel: "paper"}
-	f.setting, f.trials, f.out, f.resume = smallSetting, 4, defaultFolder, true
+	f.setting, f.trials, f.out, f.delivered = smallSetting, 4, defaultFolder, func(int) {}
 	f.Set = options.FlagSet(slices.Concat(f.problemRows(), f.algorithmRows(), f.runRows()))
 	return f
 }
@@ -107,14 +103,8 @@ func (f *simulateFlags) runRows() []options.Option {
 			Usage: "independent draws `N` of graph and data (100 with a preset of the paper, 5 with the others)"},
 		{Name: "time-model", Value: options.Text(&f.timeModel),
 			Usage: "communication time by `NAME`: paper (50 ms + 8 d r/1e9 s a round, its formula), paper-text (5 ms and 1 Gbit/s)"},
-		{Name: "latency", Value: options.Span(&f.latency, "", 0),
-			Usage: "latency `TIME` of a message, as 20ms (default: that of the model)"},
-		{Name: "bandwidth", Value: options.Number(&f.bandwidth, positive),
-			Usage: "bandwidth of a link in `BITS` per second (default: that of the model)"},
-		{Name: "jitter", Value: options.Span(&f.jitter, "", 0), Usage: "largest random part `TIME` of a message's time (default: none)"},
 		{Name: "out", Value: options.Text(&f.out), Usage: "write to the folder `DIR`, the runs of a preset to folders in it"},
 		{Name: "export", Value: options.Text(&f.export), Usage: "write the problem of trial 1 to `FILE`.npz as well"},
-		{Name: "resume", Value: options.Yes(&f.resume), Usage: "continue from the trials of the same settings in the output folder"},
 	}
 }
 
@@ -174,13 +164,6 @@ func (f *simulateFlags) one() (*simulateRun, error) {
 	if err != nil {
 		return nil, options.Usagef("--time-model is %w", err)
 	}
-	if f.Set.Changed("latency") {
-		model.Latency = f.latency.Seconds()
-	}
-	if f.Set.Changed("bandwidth") {
-		model.Bandwidth = f.bandwidth
-	}
-	model.Jitter = f.jitter.Seconds()
 	s.setting.Time = model
 	if err := s.setting.Validate(); err != nil {
 		return nil, flagError(f.Set, err)

@@ -47,8 +47,8 @@ func TestPresetAsInThePaper(t *testing.T) {
 // Flags on the command line must reach the preset, and only they.
 func TestFlagsOverrideAPreset(t *testing.T) {
 	s := resolve(t, "--preset", "fig1a", "--trials", "2", "--iterations", "60", "--method", "dif,dec",
-		"--weights", "metropolis", "--time-model", "paper-text", "--jitter", "1ms", "--out", "a folder", "--resume=false")[0]
-	if s.trials != 2 || s.out != "a folder" || s.resume {
+		"--weights", "metropolis", "--time-model", "paper-text", "--out", "a folder")[0]
+	if s.trials != 2 || s.out != "a folder" {
 		t.Errorf("run is %+v", s)
 	}
 	if want := `'--out=a folder'`; !strings.Contains(s.session.Command, want) || !strings.Contains(s.session.Command, "--method=dif,dec") {
@@ -58,7 +58,7 @@ func TestFlagsOverrideAPreset(t *testing.T) {
 	if g.Iterations != 60 || !slices.Equal(g.Methods, []string{"dif", "dec"}) || g.Weights != "metropolis" {
 		t.Errorf("flags did not reach the preset: %+v", g)
 	}
-	if g.Time.Latency != 5e-3 || g.Time.Jitter != 1e-3 {
+	if g.Time != simulation.PaperTextTime {
 		t.Errorf("time model is %+v", g.Time)
 	}
 	if g.Nodes != 20 || g.Features != 600 || g.Rounds != 10 {

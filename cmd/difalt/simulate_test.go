@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
+	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -37,6 +37,20 @@ func readFile(t *testing.T, path ...string) []byte {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// contents returns the files of a folder.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, e := range entries {
+		all[e.Name()] = string(readFile(t, dir, e.Name()))
+	}
+	return all
 }
 
 // withoutSeconds is a trace without its last column.
@@ -67,11 +81,11 @@ func TestSimulate(t *testing.T) {
 	if err := json.Unmarshal(readFile(t, dir, "summary.json"), &sum); err != nil {
 		t.Fatal(err)
 	}
-	if sum.Trials != 2 || len(sum.Methods) != 4 || sum.Setting.Rank != 2 || len(sum.Sessions) != 1 || sum.Setting.Time != simulation.PaperTime {
+	if sum.Trials != 2 || len(sum.Methods) != 4 || sum.Setting.Rank != 2 || !strings.HasPrefix(sum.Command, "difalt simulate --nodes=4 ") || sum.Machine == "" || sum.Setting.Time != simulation.PaperTime {
 		t.Errorf("summary is %+v", sum)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(left) != 5 {
+	if err != nil || len(left) != 3 {
 		t.Errorf("the folder holds %v", left)
 	}
 }
@@ -110,68 +124,49 @@ func TestSimulatePreset(t *testing.T) {
 	has(t, string(readFile(t, dir, "noise.svg")), "from the minimiser")
 	must(t, "results", "--from", dir)
 	has(t, string(readFile(t, dir, "results.md")), "## Beyond the paper: noise", "(figures/noise-metropolis.svg)",
-		"| noise/pooled, noise/truth | metropolis | 1 | 1 | iterations = 5, tasks = 20 |",
 		"    difalt simulate --preset=noise --tasks=20 --iterations=5 --trials=1 --out="+dir)
 }
 
-func TestSimulateGoesOn(t *testing.T) {
-	t.Parallel()
-	inFull(t)
-	base := t.TempDir()
-	whole, parts := filepath.Join(base, "whole"), filepath.Join(base, "parts")
-	simulate(t, whole, "--trials", "3")
-	simulate(t, parts, "--trials", "1")
-	first := readFile(t, parts, "trace.csv")
-	_, stderr := simulate(t, parts, "--trials", "3")
-	has(t, stderr, "holds 1 trial of these settings")
-	all := readFile(t, parts, "trace.csv")
-	if !bytes.HasPrefix(all, first) {
-		t.Error("the first trial was computed again")
-	}
-	if withoutSeconds(all) != withoutSeconds(readFile(t, whole, "trace.csv")) {
-		t.Error("a run in two parts differs from one in one")
-	}
-	// Asked to, it starts again.
-	simulate(t, parts, "--trials", "1", "--resume=false")
-	if got := readFile(t, parts, "trace.csv"); withoutSeconds(got) != withoutSeconds(first) {
-		t.Error("--resume=false kept trials")
-	}
-	// Another setting does not mix with the trials there, nor lose them.
-	_, stderr = simulate(t, parts, "--trials", "1", "--noise", "0.5")
-	has(t, stderr, "noise = 0", "previous")
-	if got := readFile(t, parts, "previous", "trace.csv"); withoutSeconds(got) != withoutSeconds(first) {
-		t.Error("the other run was not kept")
-	}
-}
-
+// Ctrl-C after a trial writes the finished trials into a new folder, and leaves one with results alone.
 func TestSimulateInterrupted(t *testing.T) {
 	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() { // Ctrl-C as soon as a trial is done
-		for ctx.Err() == nil {
-			if b, err := os.ReadFile(filepath.Join(dir, simulation.TraceFile)); err == nil && bytes.Contains(b, []byte("dgd,1,15,")) {
+	for _, held := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		flags := newSimulateFlags()
+		if err := flags.Set.Parse(append([]string{"--out", dir, "--trials", "100000"}, tiny...)); err != nil {
+			t.Fatal(err)
+		}
+		runs, _, err := flags.resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs[0].delivered = func(number int) {
+			if number == 3 {
 				cancel()
 			}
-			time.Sleep(time.Millisecond)
 		}
-	}()
-	var out, err bytes.Buffer
-	args := append([]string{"simulate", "--out", dir, "--trials", "100000"}, tiny...)
-	if code := run(ctx, args, &out, &err); code != exitInterrupted {
-		t.Fatalf("exit code %d: %s", code, err.String())
-	}
-	has(t, err.String(), "interrupted", "of 100000 trials")
-	trials, e := simulation.ReadTrace(bytes.NewReader(readFile(t, dir, "trace.csv")))
-	if e != nil || len(trials) == 0 {
-		t.Fatalf("%d trials, error %v", len(trials), e)
-	}
-	for _, tr := range trials {
-		if len(tr.Curves) != 4 || len(tr.Curves[3].Rows) != 16 {
-			t.Errorf("trial %d is not whole", tr.Number)
+		before := map[string]string{}
+		if held {
+			before = contents(t, dir)
+		}
+		var out, stderr bytes.Buffer
+		_, err = runs[0].run(ctx, streams{out: &out, err: &stderr})
+		after := contents(t, dir)
+		if held {
+			if diff := cmp.Diff(before, after); diff != "" || err == nil || !strings.Contains(err.Error(), "nothing was written") {
+				t.Errorf("error %v, and the folder changes by %s", err, diff)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), "of 100000 trials") {
+			t.Errorf("error %v", err)
+		}
+		has(t, out.String(), "figure.svg")
+		all, err := simulation.LoadResults(dir)
+		if err != nil || len(after) != 3 || all[0].Trials < 3 {
+			t.Errorf("the folder holds %d files, %+v, %v", len(after), all, err)
 		}
 	}
-	has(t, out.String(), "figure.svg")
 }
 
 // The exported problem is that of trial 1: from its start and network, the first
@@ -223,6 +218,6 @@ func TestSimulateTooMuch(t *testing.T) {
 
 func TestSimulateUnwritable(t *testing.T) {
 	file := write(t, t.TempDir(), "file", "")
-	refuses(t, exitFailure, "output folder", "simulate", "--out", file)
+	refuses(t, exitFailure, "it is not a folder", "simulate", "--out", file)
 	refuses(t, exitFailure, "p.npz", "simulate", "--out", t.TempDir(), "--export", filepath.Join(file, "p.npz"))
 }

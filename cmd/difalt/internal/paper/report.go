@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
@@ -14,11 +13,10 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
-// Names of the files of WriteReport.
+// ReportFile is the page of WriteReport, with its figures in the sub-folder figuresDir.
 const (
-	ReportFile  = "results.md"
-	ResultsFile = "results.csv"
-	figuresDir  = "figures"
+	ReportFile = "results.md"
+	figuresDir = "figures"
 )
 
 // accurate is the target distance of tables.
@@ -29,8 +27,8 @@ const introduction = `# Results
 Subspace distances are those of node 0, the paper's node 1, and lines in figures are medians over the trials. A cell of
 a table is the median of iterations / rounds / KB a node until the distance is 1e-10, the initialisation included;
 or, if at most half of the trials get there, the median of the distance at the end. In parentheses: the number of trials
-that get there, unless all or none do. results.csv contains all numbers, and seconds: measured computation at the slowest
-node plus communication by a model, at %v.
+that get there, unless all or none do. The summary.json of a run contains all numbers, and seconds: measured computation
+at the slowest node plus communication by a model, at %v.
 
 The paper describes its mixing weights in two ways that agree on regular graphs only: its formula 1/deg, here "equal",
 and doubly stochastic weights, here "metropolis".
@@ -43,13 +41,13 @@ type report struct {
 	rest  []*simulation.Summary
 }
 
-// WriteReport writes the page ReportFile about runs into a folder, with figures in its sub-folder "figures"
-// and the numbers of all runs in ResultsFile. Runs of a preset share a figure; every other run has its own.
+// WriteReport writes the page ReportFile about runs into a folder. Runs of a preset share a figure; every
+// other run has its own.
 func WriteReport(folder string, all []*simulation.Summary) error {
 	if err := os.MkdirAll(filepath.Join(folder, figuresDir), 0o777); err != nil {
 		return fmt.Errorf("the output folder: %w", err)
 	}
-	r := &report{files: map[string][]byte{ResultsFile: results(all)}, rest: slices.Clone(all)}
+	r := &report{files: map[string][]byte{}, rest: slices.Clone(all)}
 	fmt.Fprintf(&r.page, introduction, all[0].Setting.Time)
 	for _, p := range Presets() {
 		r.preset(&p)
@@ -135,53 +133,17 @@ func cell(run *simulation.Summary, m *simulation.MethodSummary) string {
 	return words
 }
 
-// origin lists the runs, the commands that made them, and the machines.
+// origin lists the commands that made the runs, and the machines.
 func (r *report) origin(all []*simulation.Summary) {
-	t := text.Table{{"runs", "weights", "trials", "seed", "differs from the preset"}}
 	var commands, machines []string
 	for _, run := range all {
-		s := &run.Setting
-		name, differs := "own settings", ""
-		if p, err := PresetByName(s.Name); err == nil && s.Name != "" {
-			base := p.Panels[0].Setting
-			base.Weights, base.Seed = s.Weights, s.Seed
-			name, differs = s.Name, s.Differences(&base)
+		if !slices.Contains(commands, run.Command) {
+			commands = append(commands, run.Command)
 		}
-		row := []string{name, s.Weights, strconv.Itoa(run.Trials), strconv.FormatUint(s.Seed, 10), differs}
-		if at := slices.IndexFunc(t, func(other []string) bool { return slices.Equal(other[1:], row[1:]) }); at < 0 {
-			t = append(t, row)
-		} else {
-			t[at][0] += ", " + name
-		}
-		for _, session := range run.Sessions {
-			if !slices.Contains(commands, session.Command) {
-				commands = append(commands, session.Command)
-			}
-			if !slices.Contains(machines, session.Machine) {
-				machines = append(machines, session.Machine)
-			}
+		if !slices.Contains(machines, run.Machine) {
+			machines = append(machines, run.Machine)
 		}
 	}
-	fmt.Fprintf(&r.page, "\n## Runs\n\n%s\n\nCommands:\n\n    %s\n\nMachines:\n\n* %s\n", t.Markdown(),
+	fmt.Fprintf(&r.page, "\n## Runs\n\nCommands:\n\n    %s\n\nMachines:\n\n* %s\n",
 		strings.Join(commands, "\n    "), strings.Join(machines, "\n* "))
-}
-
-// results lists every method of every run as CSV.
-func results(all []*simulation.Summary) []byte {
-	b := []byte("run,weights,method,trials,final_distance,arrive,iterations,init_rounds,rounds,init_bytes,bytes,seconds\n")
-	number := func(v *float64) string {
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*v, 'g', 6, 64)
-	}
-	for _, run := range all {
-		for i := range run.Methods {
-			m := &run.Methods[i]
-			to := m.To(accurate)
-			b = fmt.Appendf(b, "%s,%s,%s,%d,%.3g,%d,%s,%g,%s,%g,%s,%s\n", run.Setting.Name, run.Setting.Weights, m.Method, run.Trials,
-				m.Final.Median, to.Trials, number(to.Iterations), m.InitRounds, number(to.Rounds), m.InitBytes, number(to.Bytes), number(to.Seconds))
-		}
-	}
-	return b
 }

@@ -45,7 +45,7 @@ func Iterations(k int, _ *BandRow) float64 { return float64(k) }
 func (s *Summary) Panel(label string, x X) chart.Panel {
 	p := chart.Panel{X: chart.Axis{Label: label, Zero: true}}
 	for i := range s.Methods {
-		p.Series = append(p.Series, series(s.Methods[i].Curve, LookOf(s.Methods[i].Method), x))
+		p.Series = append(p.Series, series(s.Methods[i].Curve, LookOf(s.Methods[i].Method), x, s.Trials > 1))
 	}
 	return p
 }
@@ -97,15 +97,15 @@ const floor = 1e-17
 // mostPoints is about the number of points of a series: more would only make files larger.
 const mostPoints = 300
 
-// series returns the median of a curve on its band. Its last point is the end of the curve.
-func series(curve []BandRow, l Look, x X) chart.Series {
+// series returns the median of a curve, on its band if it has one. Its last point is the end of the curve.
+func series(curve []BandRow, l Look, x X, banded bool) chart.Series {
 	s := chart.Series{Name: l.Name, Style: l.Style}
 	n := len(curve)
 	step := (n + mostPoints - 1) / mostPoints
 	for k := 0; k < n; k = max(k+1, min(k+step, n-1)) {
 		row := &curve[k]
 		s.X, s.Y = append(s.X, x(k, row)), append(s.Y, max(row.Median, floor))
-		if row.Trials > 1 {
+		if banded {
 			s.Low, s.High = append(s.Low, max(row.Low, floor)), append(s.High, max(row.High, floor))
 		}
 	}

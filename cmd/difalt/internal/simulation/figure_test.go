@@ -15,9 +15,9 @@ func TestFigure(t *testing.T) {
 	for m := range looks {
 		s.Methods = append(s.Methods, m)
 	}
-	trials := runTrials(t, s, 1, 3, 0)
+	trials := runTrials(t, s, 3, 0)
 	trials[0].Curves[2].Rows[30].SDFirst = 0 // a logarithm must not see it
-	f := Summarize(&s, trials, nil).Figure()
+	f := Summarize(&s, trials, Session{}).Figure()
 	text := string(f.SVG())
 	for _, want := range []string{"<svg", "Dif-AltGDmin", "AltGDmin (centralised)", "Dec-AltGDmin", "DGD variant", "Accelerated, int8", "Iteration", "Modelled execution time (s)", "median and range of 3 trials"} {
 		if !strings.Contains(text, want) {

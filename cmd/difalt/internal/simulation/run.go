@@ -20,10 +20,10 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// A Run computes the trials First to Last of a setting.
+// A Run computes trials of a setting.
 type Run struct {
-	Setting     Setting
-	First, Last int // numbers of trials, from 1
+	Setting Setting
+	Trials  int // their number
 
 	// Workers is the number of threads; 0 stands for GOMAXPROCS. Whole trials run in parallel while there are
 	// enough of them, and otherwise the nodes of one trial. Results do not depend on it, but the measured
@@ -48,7 +48,7 @@ func (r *Run) Do(ctx context.Context) error {
 		trial *Trial
 		err   error
 	}
-	outcomes := make([]chan outcome, max(0, r.Last-r.First+1))
+	outcomes := make([]chan outcome, max(0, r.Trials))
 	for i := range outcomes {
 		outcomes[i] = make(chan outcome, 1)
 	}
@@ -63,7 +63,7 @@ func (r *Run) Do(ctx context.Context) error {
 			for i := int(next.Add(1)) - 1; i < len(outcomes); i = int(next.Add(1)) - 1 {
 				o := outcome{err: ctx.Err()}
 				if o.err == nil {
-					o.trial, o.err = r.trial(ctx, r.First+i, threads)
+					o.trial, o.err = r.trial(ctx, i+1, threads)
 				}
 				outcomes[i] <- o
 			}
@@ -109,7 +109,7 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 	}
 	for _, name := range s.Methods {
 		c := Curve{Method: name}
-		if err := r.curve(ctx, &c, number, threads, problem, weights); err != nil {
+		if err := r.curve(ctx, &c, threads, problem, weights); err != nil {
 			if ctx.Err() == nil {
 				err = fmt.Errorf("trial %d, method %s: %w", number, name, err)
 			}
@@ -121,7 +121,7 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 }
 
 // curve runs the method of a curve and fills its rows.
-func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt.Problem, w *topology.Weights) error {
+func (r *Run) curve(ctx context.Context, c *Curve, threads int, p *difalt.Problem, w *topology.Weights) error {
 	s := &r.Setting
 	variant, err := ParseVariant(c.Method)
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, trial, threads int, p *difalt
 	for i := range c.Rows {
 		c.Rows[i].AddStart(res.Initial)
 	}
-	for i, seconds := range s.communication(trial, c) {
+	for i, seconds := range s.Time.communication(c) {
 		c.Rows[i].Seconds += seconds
 	}
 	return nil
@@ -164,7 +164,6 @@ const (
 	forGraph purpose = iota + 1
 	forData
 	forStart
-	forJitter
 )
 
 // derive returns the seed for one purpose of one trial. The streams of different trials and purposes are

@@ -2,9 +2,7 @@ package simulation
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -201,29 +199,4 @@ func (s *Setting) minimiser(ctx context.Context, trial, workers int) (*kernel.Ba
 		return nil, fmt.Errorf("the minimiser for the data of all nodes has a residual of %.1e: must be below 1e-11", res.Residual)
 	}
 	return res.U[0], nil
-}
-
-// Differences lists the parameters whose values differ from those of another setting, with their values.
-func (s *Setting) Differences(other *Setting) string {
-	a, b := s.parameters(), other.parameters()
-	var found []string
-	for name, value := range a {
-		if !reflect.DeepEqual(value, b[name]) {
-			found = append(found, fmt.Sprintf("%s = %v", name, value))
-		}
-	}
-	slices.Sort(found)
-	return strings.Join(found, ", ")
-}
-
-// parameters returns the values of a setting by their names in JSON.
-func (s *Setting) parameters() (all map[string]any) {
-	text, err := json.Marshal(s)
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil {
-		panic(err) // a setting has only numbers and texts
-	}
-	return all
 }

@@ -3,8 +3,6 @@ package simulation
 import (
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // Targets are the subspace distances whose costs a summary contains: iterations, rounds, bytes and seconds.
@@ -12,35 +10,36 @@ var Targets = []float64{1e-3, 1e-6, 1e-10}
 
 // A Summary condenses the trials of a setting.
 type Summary struct {
-	Setting  Setting         `json:"setting"`
-	Sessions []Session       `json:"sessions"` // the commands that computed the trials
-	Trials   int             `json:"trials"`
-	Band     string          `json:"band"` // the meaning of BandRow.Low and High
-	Methods  []MethodSummary `json:"methods"`
+	Setting Setting `json:"setting"`
+	Session
+	Trials  int             `json:"trials"`
+	Band    string          `json:"band"` // the meaning of BandRow.Low and High
+	Methods []MethodSummary `json:"methods"`
 }
 
-// A MethodSummary condenses the curves of a method. Distances are those of node 0. Rounds, messages, bytes
-// and seconds are medians over the trials, of whole runs with their initialisation.
+// A Session names the command that computed trials, and the machine.
+type Session struct {
+	Command string `json:"command"`
+	Machine string `json:"machine"`
+}
+
+// A MethodSummary condenses the curves of a method. Distances are those of node 0. Rounds, bytes and seconds
+// are medians over the trials, of whole runs with their initialisation.
 type MethodSummary struct {
 	Method  string    `json:"method"`
 	Final   Spread    `json:"final_distance"`
 	Reached []Reached `json:"reached"` // an entry for each of the Targets
 
-	InitRounds  float64 `json:"init_rounds"`
-	InitBytes   float64 `json:"init_bytes"`
-	InitSeconds float64 `json:"init_seconds"`
-
-	Rounds   float64 `json:"rounds"`
-	Messages float64 `json:"messages"`
-	Bytes    float64 `json:"bytes"`
-	Seconds  float64 `json:"seconds"`
+	Rounds  float64 `json:"rounds"`
+	Bytes   float64 `json:"bytes"`
+	Seconds float64 `json:"seconds"`
 	// Communication is the modelled part of Seconds, Computation the measured part.
 	Communication float64 `json:"communication_seconds"`
 	Computation   float64 `json:"computation_seconds"`
 	// Diverged is the number of trials that ended early, at an estimate that was not finite.
 	Diverged int `json:"diverged_trials"`
 
-	// Curve has a row for every iteration, from 0. It is in CurvesFile.
+	// Curve has a row for every iteration, from 0.
 	Curve []BandRow `json:"-"`
 }
 
@@ -62,13 +61,11 @@ type Reached struct {
 	Seconds    *float64 `json:"seconds"`
 }
 
-// A BandRow condenses one iteration over the trials: the mean, the median and a band of node 0's distance,
-// and the medians of the other columns. A curve that ended early keeps its last row.
+// A BandRow condenses one iteration over the trials: the median and a band of node 0's distance, and the
+// medians of bytes and seconds. A curve that ended early keeps its last row.
 type BandRow struct {
-	Trials                           int
-	Mean, Median, Low, High          float64
-	SDMax, Disagreement, Objective   float64
-	Rounds, Messages, Bytes, Seconds float64
+	Median, Low, High float64
+	Bytes, Seconds    float64
 }
 
 // quantileTrials is the least number of trials with a 10th and a 90th percentile worth drawing. Between two
@@ -84,8 +81,8 @@ func band(trials int) (low, high float64, name string) {
 }
 
 // Summarize condenses trials, at least one.
-func Summarize(s *Setting, trials []Trial, sessions []Session) *Summary {
-	sum := &Summary{Setting: *s, Sessions: sessions, Trials: len(trials)}
+func Summarize(s *Setting, trials []Trial, session Session) *Summary {
+	sum := &Summary{Setting: *s, Session: session, Trials: len(trials)}
 	_, _, sum.Band = band(len(trials))
 	for k := range trials[0].Curves {
 		var curves []*Curve
@@ -95,7 +92,7 @@ func Summarize(s *Setting, trials []Trial, sessions []Session) *Summary {
 			if len(c.Rows) == 0 { // its start was not finite
 				continue
 			}
-			seconds := s.communication(trials[i].Number, c)[len(c.Rows)-1]
+			seconds := s.Time.communication(c)[len(c.Rows)-1]
 			curves = append(curves, c)
 			modelled, measured = append(modelled, seconds), append(measured, max(0, c.last().Seconds-seconds))
 		}
@@ -119,38 +116,38 @@ func summarize(curves []*Curve) MethodSummary {
 			m.Diverged++
 		}
 	}
+	low, high, _ := band(len(curves))
 	for k := range length {
-		m.Curve = append(m.Curve, bandRow(curves, k))
+		r := BandRow{
+			Bytes:   middle(curves, k, func(r *Row) float64 { return float64(r.Bytes) }),
+			Seconds: middle(curves, k, func(r *Row) float64 { return r.Seconds }),
+		}
+		distances := sorted(curves, k, func(r *Row) float64 { return r.SDFirst })
+		r.Median, r.Low, r.High = quantile(distances, 0.5), quantile(distances, low), quantile(distances, high)
+		m.Curve = append(m.Curve, r)
 	}
-	first, last := &m.Curve[0], &m.Curve[length-1]
-	m.InitRounds, m.InitBytes, m.InitSeconds = first.Rounds, first.Bytes, first.Seconds
-	m.Final.Median, m.Rounds, m.Messages, m.Bytes, m.Seconds = last.Median, last.Rounds, last.Messages, last.Bytes, last.Seconds
+	last := &m.Curve[length-1]
+	m.Final.Median, m.Bytes, m.Seconds = last.Median, last.Bytes, last.Seconds
+	m.Rounds = middle(curves, length-1, func(r *Row) float64 { return float64(r.Rounds) })
 	for _, target := range Targets {
 		m.Reached = append(m.Reached, reached(curves, target))
 	}
 	return m
 }
 
-// bandRow condenses row k of the curves.
-func bandRow(curves []*Curve, k int) BandRow {
-	r, at := BandRow{Trials: len(curves)}, make([]float64, len(curves))
-	middle := func(number func(*Row) float64) float64 {
-		for i, c := range curves {
-			at[i] = number(&c.Rows[min(k, len(c.Rows)-1)])
-		}
-		return median(at)
+// sorted returns a number of row k of every curve, or of its last row before, in ascending order.
+func sorted(curves []*Curve, k int, number func(*Row) float64) []float64 {
+	v := make([]float64, len(curves))
+	for i, c := range curves {
+		v[i] = number(&c.Rows[min(k, len(c.Rows)-1)])
 	}
-	low, high, _ := band(len(curves))
-	r.Median = middle(func(r *Row) float64 { return r.SDFirst })
-	r.Low, r.High, r.Mean = quantile(at, low), quantile(at, high), floats.Sum(at)/float64(len(at))
-	r.SDMax = middle(func(r *Row) float64 { return r.SDMax })
-	r.Disagreement = middle(func(r *Row) float64 { return r.Disagreement })
-	r.Objective = middle(func(r *Row) float64 { return r.Objective })
-	r.Rounds = middle(func(r *Row) float64 { return float64(r.Rounds) })
-	r.Messages = middle(func(r *Row) float64 { return float64(r.Messages) })
-	r.Bytes = middle(func(r *Row) float64 { return float64(r.Bytes) })
-	r.Seconds = middle(func(r *Row) float64 { return r.Seconds })
-	return r
+	slices.Sort(v)
+	return v
+}
+
+// middle returns the median of sorted.
+func middle(curves []*Curve, k int, number func(*Row) float64) float64 {
+	return quantile(sorted(curves, k, number), 0.5)
 }
 
 // reached describes the first rows of curves at a target.
@@ -196,25 +193,6 @@ func quantile(v []float64, q float64) float64 {
 		return (1-f)*v[i] + f*v[i+1]
 	}
 	return v[i]
-}
-
-// CurvesHeader is the first line of CurvesFile. Columns node1_low and node1_high are the ends of
-// Summary.Band.
-const CurvesHeader = "method,iteration,trials,node1_mean,node1_median,node1_low,node1_high," +
-	"max_median,disagreement_median,objective_median,rounds,messages,bytes,seconds"
-
-// csv returns the curves of all methods below CurvesHeader, with six significant digits.
-func (s *Summary) csv() []byte {
-	b := []byte(CurvesHeader + "\n")
-	for i := range s.Methods {
-		m := &s.Methods[i]
-		for k := range m.Curve {
-			r := &m.Curve[k]
-			b = appendLine(b, 6, []any{&m.Method, &k, &r.Trials, &r.Mean, &r.Median, &r.Low, &r.High, &r.SDMax,
-				&r.Disagreement, &r.Objective, &r.Rounds, &r.Messages, &r.Bytes, &r.Seconds})
-		}
-	}
-	return b
 }
 
 // To returns the costs of one of the Targets.

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -80,20 +79,15 @@ func (t *Trial) AppendCSV(b []byte) []byte {
 	for i := range t.Curves {
 		c := &t.Curves[i]
 		for k := range c.Rows {
-			b = appendLine(b, -1, c.Rows[k].columns(&c.Method, &t.Number))
+			b = appendLine(b, c.Rows[k].columns(&c.Method, &t.Number))
 		}
 	}
 	return b
 }
 
-// ReadTrace reads a trace. It ignores a last line without its end, as a killed process leaves it. An error
-// contains the number of the line.
+// ReadTrace reads a trace. An error contains the number of the line.
 func ReadTrace(r io.Reader) (trials []Trial, err error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	in := csv.NewReader(bytes.NewReader(text[:bytes.LastIndexByte(text, '\n')+1]))
+	in := csv.NewReader(r)
 	in.ReuseRecord = true
 	header, err := in.Read()
 	if err != nil || !slices.Equal(header, strings.Split(TraceHeader, ",")) {
@@ -136,16 +130,14 @@ func appendRow(trials []Trial, row Row, method string, number int) ([]Trial, err
 	return trials, nil
 }
 
-// appendLine appends a line of CSV with the values that *string, *int, *int64 and *float64 point to. Floats
-// have the given number of significant digits, or -1 for the shortest text that reads back as the same
-// float64.
-func appendLine(b []byte, digits int, values []any) []byte {
+// appendLine appends a line of CSV with the values that *string, *int, *int64 and *float64 point to.
+func appendLine(b []byte, values []any) []byte {
 	for i, v := range values {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		if f, ok := v.(*float64); ok {
-			b = strconv.AppendFloat(b, *f, 'g', digits, 64)
+			b = strconv.AppendFloat(b, *f, 'g', -1, 64)
 		} else {
 			b = fmt.Append(b, reflect.ValueOf(v).Elem())
 		}
