@@ -3,11 +3,15 @@ package difalt
 import (
 	"math"
 
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/qr"
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // SubspaceDistance returns SD_2(u, v) = |(I - u u') v|_2 for u and v with orthonormal columns: the sine of
@@ -24,21 +28,28 @@ func SubspaceDistance(u, v *kernel.Basis) float64 {
 
 // distance is the scratch memory for subspace distances.
 type distance struct {
-	m                 *kernel.Basis
-	inner, gram, work []float64
+	m                   *kernel.Basis
+	inner, values, work []float64
+	gram                blas64.Symmetric
 }
 
 func newDistance(d, ur, vr int) *distance {
-	return &distance{m: kernel.NewBasis(d, vr), inner: make([]float64, ur*vr), gram: make([]float64, vr*vr), work: make([]float64, 2*vr)}
+	return &distance{
+		m: kernel.NewBasis(d, vr), inner: make([]float64, ur*vr), values: make([]float64, vr), work: make([]float64, 3*vr),
+		gram: blas64.Symmetric{N: vr, Stride: vr, Data: make([]float64, vr*vr), Uplo: blas.Upper},
+	}
 }
 
 // between returns SD_2(u, v), the root of the largest eigenvalue of M'M for M = (I - u u') v.
 func (k *distance) between(u, v *kernel.Basis) float64 {
-	_, vr := v.Dims()
+	r := k.gram.N
 	k.m.CopyFrom(v)
 	project(k.m, u, k.inner)
-	dense.MulTN(blas64.GeneralCols{Rows: vr, Cols: vr, Stride: vr, Data: k.gram}, k.m.Matrix(), k.m.Matrix())
-	return math.Sqrt(max(0, largestEigenvalue(k.gram, vr, k.work)))
+	dense.MulTN(blas64.GeneralCols{Rows: r, Cols: r, Stride: r, Data: k.gram.Data}, k.m.Matrix(), k.m.Matrix())
+	if !wire.Finite(k.gram.Data) || !lapack64.Syev(lapack.EVNone, k.gram, k.values, k.work, len(k.work)) {
+		return math.NaN()
+	}
+	return math.Sqrt(max(0, k.values[r-1]))
 }
 
 // project replaces v by (I - u u') v; inner is scratch for v'u.

@@ -29,6 +29,9 @@ func TestSubspaceDistance(t *testing.T) {
 			if got, want := difalt.SubspaceDistance(a, b), svd.Values(nil)[0]; math.Abs(got-want) > 1e-6*want+1e-15 {
 				t.Errorf("eps %g, dims %v: got %v, want %v", eps, dims, got, want)
 			}
+			if b.Col(0)[3] = math.NaN(); !math.IsNaN(difalt.SubspaceDistance(a, b)) {
+				t.Errorf("dims %v: the distance of NaN is a number", dims)
+			}
 		}
 	}
 }
