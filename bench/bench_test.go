@@ -77,10 +77,10 @@ func must[T any](b *testing.B) func(v T, err error) T {
 func BenchmarkIteration(b *testing.B) {
 	for _, shape := range shapes() {
 		p := measure.NewProblem(shape, seed)
-		for _, storage := range measure.Storages() {
-			name := fmt.Sprintf("shape=%s/storage=%s/kernel=%s", shape.Name, storage.Name, kernel.Describe().Kernel)
+		for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
+			name := fmt.Sprintf("shape=%s/storage=%v/kernel=%s", shape.Name, storage, kernel.Describe().Kernel)
 			b.Run(name, func(b *testing.B) {
-				nodes := p.Pack(1, storage.Tasks)
+				nodes := p.Pack(1, storage)
 				for _, w := range workers() {
 					b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) { iteration(b, p, nodes, storage, w) })
 				}
@@ -89,12 +89,9 @@ func BenchmarkIteration(b *testing.B) {
 	}
 }
 
-func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, storage measure.Storage, workers int) {
+func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, storage kernel.Storage, workers int) {
 	it := measure.NewIteration(p, nodes, workers)
 	defer it.Close()
-	if storage.Reduce {
-		it.Reduce()
-	}
 	b.Logf("schedule %s", it.Schedule())
 	read := times(b, it.Read)
 	for b.Loop() {
@@ -102,15 +99,11 @@ func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, storage 
 	}
 	ns := perOp(b)
 	read = (read + times(b, it.Read)) / 2
-	s := share{p.Shape.Name, storage.Name, workers, 100 * read * 1e6 / ns, report(b, p.Flops(), it.Ceiling), it.Schedule()}
+	s := share{p.Shape.Name, storage.String(), workers, 100 * read * 1e6 / ns, report(b, p.Flops(), it.Ceiling), it.Schedule()}
 	b.ReportMetric(s.read, "%read")
 	b.ReportMetric(max(s.read, s.fma), "%roof")
 	keep(s)
-	bytes := nodes[0].Bytes()
-	if storage.Reduce {
-		bytes /= 4
-	}
-	reportBytes(b, bytes)
+	reportBytes(b, nodes[0].Bytes())
 }
 
 // BenchmarkSolver is an iteration of the whole algorithm: the step of every node,
@@ -128,7 +121,7 @@ func BenchmarkSolver(b *testing.B) {
 		{"many", "er:0.5", 20, 10, difalt.DifAltGDmin},
 		{"many", "er:0.5", 20, 10, difalt.Accelerated},
 	} {
-		p := measure.NewProblem(must[[]measure.Shape](b)(measure.ParseShapes(net.shape))[0], seed)
+		p := measure.NewProblem(measure.ShapeOf(net.shape), seed)
 		name := fmt.Sprintf("shape=%s/nodes=%d/rounds=%d/kernel=%s", net.shape, net.nodes, net.rounds, kernel.Describe().Kernel)
 		if net.method != difalt.DifAltGDmin {
 			name = fmt.Sprintf("method=%v/%s", net.method, name)
@@ -199,9 +192,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkFigure1 is a whole run of Dif-AltGDmin in the setting of the paper's
-// figure 1: 20 nodes, 500 iterations of ten rounds. MixedPrecision must end at the
-// same distance; digits is -log10 of the largest.
+// BenchmarkFigure1 is a whole run of Dif-AltGDmin in the setting of the paper's figure 1: 20 nodes, 500
+// iterations of ten rounds. digits is -log10 of the largest distance at the end.
 func BenchmarkFigure1(b *testing.B) {
 	if testing.Short() {
 		b.Skip("2 s a run")
@@ -214,15 +206,12 @@ func BenchmarkFigure1(b *testing.B) {
 	o := difalt.Options{Rank: 4, Rounds: 10, Iterations: 500, EveryIteration: true}
 	initial := must[*difalt.Initial](b)(difalt.Initialize(ctx, p, net, o))
 	p.U0, o.Step = initial.U, initial.Step
-	for _, w := range workers() {
-		for _, mixed := range []bool{false, true} {
-			o.Workers, o.MixedPrecision = w, mixed
-			b.Run(fmt.Sprintf("mixed=%v/kernel=%s/workers=%d", mixed, kernel.Describe().Kernel, w), func(b *testing.B) {
-				for b.Loop() {
-					res := must[*difalt.Result](b)(difalt.Run(ctx, p, net, o))
-					b.ReportMetric(-math.Log10(res.Last.SDMax), "digits")
-				}
-			})
-		}
+	for _, o.Workers = range workers() {
+		b.Run(fmt.Sprintf("kernel=%s/workers=%d", kernel.Describe().Kernel, o.Workers), func(b *testing.B) {
+			for b.Loop() {
+				res := must[*difalt.Result](b)(difalt.Run(ctx, p, net, o))
+				b.ReportMetric(-math.Log10(res.Last.SDMax), "digits")
+			}
+		})
 	}
 }

@@ -49,7 +49,6 @@ func catalog() []peer {
 		{name: always[fmaFloor], build: self, variant: "fma"},
 		{name: always[reference], build: self},
 		{name: "difalt, float32 storage", build: self, variant: "float32"},
-		{name: "difalt, 16 bits between anchors", build: self, variant: "reduced"},
 		{name: "difalt, forced to OpenBLAS", build: oursOpenBLAS, env: func() []string { return append(systemOpenBLAS(), "DIFALT_KERNEL=openblas") }},
 		{name: "C, OpenBLAS batched", build: cOpenBLAS, env: oneThread},
 		{name: "C, MKL batched", build: cMKL, env: oneThread},

@@ -16,10 +16,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ours is this project's kernel as a peer. Its variant float32 stores X in single
-// precision, reduced reads a copy in 16 bits as between two anchors, read is the streaming
-// read of X and fma the arithmetic at the peak of multiply-adds, which bound every peer
-// from below (they have no answer), and "" is the default.
+// ours is this project's kernel as a peer. Its variant float32 stores X in single precision, read is the
+// streaming read of X and fma the arithmetic at the peak of multiply-adds, which bound every peer from below
+// (they have no answer), and "" is the default.
 func ours(p *problem, threads int, variant string) (iterate, export func(*answer), err error) {
 	if err := kernel.CheckEnvironment(); err != nil {
 		return nil, nil, err
@@ -28,7 +27,7 @@ func ours(p *problem, threads int, variant string) (iterate, export func(*answer
 	defer debug.FreeOSMemory()
 	pool := kernel.NewPool(threads)
 	switch variant {
-	case "", "float32", "reduced":
+	case "", "float32":
 		storage := kernel.Float64
 		if variant == "float32" {
 			storage = kernel.Float32
@@ -37,11 +36,6 @@ func ours(p *problem, threads int, variant string) (iterate, export func(*answer
 		executor := kernel.NewExecutor(pool, []*kernel.Group{group})
 		u := []*kernel.Basis{kernel.BasisOf(mat.NewDense(p.D, p.R, p.U))}
 		iterate = func(*answer) { executor.Step(u, 0) }
-		if variant == "reduced" { // the anchor is the basis itself, so that the answer is exact
-			group.EnableMixedPrecision()
-			group.RefreshReference()
-			executor.Step(u, 0)
-		}
 		measure.FinalSchedule(executor, func() { executor.Step(u, 0) })
 		export = func(a *answer) {
 			copy(a.B, group.B)
@@ -56,7 +50,7 @@ func ours(p *problem, threads int, variant string) (iterate, export func(*answer
 		arithmetic := measure.NewCeiling(pool).Arithmetic(shape.Flops())
 		return func(*answer) { arithmetic() }, nil, nil
 	}
-	return nil, nil, fmt.Errorf("variant %q: want float32, reduced, read, fma or gonum", variant)
+	return nil, nil, fmt.Errorf("variant %q: want float32, read, fma or gonum", variant)
 }
 
 // pack copies the samples into the kernel's layout and releases the originals.

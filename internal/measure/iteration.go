@@ -47,20 +47,6 @@ func FinalSchedule(e *kernel.Executor, step func()) (schedule string) {
 	return schedule
 }
 
-// Reduce lets the following steps read copies of the samples in 16 bits, near a reference.
-func (it *Iteration) Reduce() {
-	for _, g := range it.groups {
-		g.EnableMixedPrecision()
-		g.RefreshReference()
-	}
-	it.Step()
-	for _, u := range it.u {
-		for k := range u.Col(0) {
-			u.Col(0)[k] += 1e-3 * float64(k%7)
-		}
-	}
-}
-
 // Close ends the workers.
 func (it *Iteration) Close() { it.pool.Close() }
 
@@ -146,6 +132,9 @@ func (c *Ceiling) sweep(read func(worker int)) time.Duration {
 // Read reads the samples once: each worker its part, in one stream or in four,
 // whichever was faster when c was made.
 func (c *Ceiling) Read() { c.pool.Run(c.read) }
+
+// PeakFlops are enough floating-point operations to measure their peak.
+const PeakFlops = 1e8
 
 // Arithmetic returns a function that does the given number of floating-point operations at the peak of
 // multiply-adds, divided among the workers, with at most a few hundred more.

@@ -1,12 +1,11 @@
 package measure
 
 import (
-	"context"
 	"errors"
 	"math"
 	"os"
 	"reflect"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,33 +14,6 @@ import (
 )
 
 var small = Shape{Name: "small", Tasks: 7, Samples: 9, Features: 20, Rank: 3}
-
-func TestParseShapes(t *testing.T) {
-	got, err := ParseShapes("wide, paper2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Shape{{"wide", 1000, 64, 2048, 16}, {"paper2", 100, 50, 100, 10}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	got, err = ParseShapes("1x3x37x1,paper2")
-	if want := []Shape{{"1x3x37x1", 1, 3, 37, 1}, want[1]}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, %v, want %v", got, err, want)
-	}
-	for list, want := range map[string]string{
-		"paper1,":           `unknown shape ""`,
-		"3x3x3":             `unknown shape "3x3x3": want a list of paper1,paper2,many,wide, or sizes as in 600x30x600x4`,
-		"1x0x3x2":           `shape "1x0x3x2": "0" is not`,
-		"1x-2x3x2":          `"-2" is not`,
-		"1x2x3x4":           "rank 4 is more than the 3 features",
-		"99999999999x1x1x1": `"99999999999" is not`,
-	} {
-		if _, err := ParseShapes(list); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", list, err, want)
-		}
-	}
-}
 
 // Every sample, feature and column takes more arithmetic, also where tasks have fewer
 // samples than the basis has columns.
@@ -54,35 +26,6 @@ func TestFlopsGrow(t *testing.T) {
 					t.Fatalf("%v takes %v operations, %d samples and rank %d %v", more, g, n, r, f)
 				}
 			}
-		}
-	}
-}
-
-// Shapes that nobody has in mind: too few samples for the rank, one feature, one sample.
-func TestRunOddShapes(t *testing.T) {
-	for _, s := range []Shape{{"", 3, 2, 40, 33}, {"", 1, 1, 1, 1}} {
-		c := Config{Shapes: []Shape{s}, Storages: Storages()[2:], Workers: []int{2}, Seconds: 1e-3}
-		err := Run(t.Context(), c, func(r Row) error {
-			if !(r.IterationMS > 0) || !(r.ReadShare > 0) || !(r.FMAShare > 0) || r.FMAShare > 1 || r.Allocs != 0 || r.Schedule == "" {
-				t.Errorf("%v: row %+v", s, r)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func TestParseWorkers(t *testing.T) {
-	for _, processors := range []int{0, 2} {
-		if got, err := ParseWorkers("1, 2", processors); err != nil || !reflect.DeepEqual(got, []int{1, 2}) {
-			t.Errorf("got %v, %v, want 1 and 2", got, err)
-		}
-	}
-	for list, want := range map[string]string{"0": `"0" is not a positive number`, "1,": `"" is not a positive number`, "3": "3 workers"} {
-		if _, err := ParseWorkers(list, 2); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", list, err, want)
 		}
 	}
 }
@@ -123,6 +66,22 @@ func TestProblem(t *testing.T) {
 	}
 }
 
+// TestIteration takes steps of odd shapes: too few samples for the rank, one feature, one sample.
+func TestIteration(t *testing.T) {
+	for _, s := range []Shape{small, {"", 3, 2, 40, 33}, {"", 1, 1, 1, 1}} {
+		p := NewProblem(s, 1)
+		it := NewIteration(p, p.Pack(1, kernel.Float64), 2)
+		if it.Schedule() == "" || testing.AllocsPerRun(3, it.Step) != 0 {
+			t.Errorf("%v: a step allocates, or has no schedule", s)
+		}
+		ms, err := InTurns(t.Context(), 0, it.Step, it.Read, it.Arithmetic(1e5))
+		if err != nil || !(slices.Min(ms) > 0) {
+			t.Errorf("%v: times %v, error %v", s, ms, err)
+		}
+		it.Close()
+	}
+}
+
 func TestPack(t *testing.T) {
 	p := NewProblem(small, 5)
 	x, y := make([]float64, 9*20), make([]float64, 9)
@@ -144,31 +103,6 @@ func TestPack(t *testing.T) {
 		if task != small.Tasks {
 			t.Errorf("%v: %d tasks packed, want %d", storage, task, small.Tasks)
 		}
-	}
-}
-
-func TestRun(t *testing.T) {
-	var rows []Row
-	c := Config{Shapes: []Shape{small}, Storages: Storages(), Workers: []int{1}, Seconds: 1e-3, Seed: 1}
-	err := Run(t.Context(), c, func(r Row) error {
-		rows = append(rows, r)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(rows) != 3 || rows[0].Storage != "f64" || rows[1].Storage != "f32" || rows[2].Storage != "f16" {
-		t.Fatalf("rows are %+v, want one for each of f64, f32 and f16", rows)
-	}
-	for _, r := range rows {
-		if want := r.ReadMS / r.IterationMS; r.ReadShare != want || !(r.IterationMS > 0) || !(r.FMAShare > 0) {
-			t.Errorf("row does not hold together: %+v", r)
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := Run(ctx, c, func(Row) error { return nil }); err != context.Canceled {
-		t.Errorf("a canceled run ended with %v", err)
 	}
 }
 
