@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux
 
 package peers
 
@@ -27,7 +27,7 @@ type peer struct {
 	pinned bool
 }
 
-// The peers that every batch contains: the floors, and what the others are
+// The peers that every comparison contains: the floors, and what the others are
 // measured against.
 var always = []string{readFloor: "streaming read", fmaFloor: "arithmetic at peak", reference: "difalt"}
 

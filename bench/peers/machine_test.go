@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux
 
 package peers
 
@@ -16,9 +16,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/difalt/difalt/kernel"
-	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
 )
 
 // A machine is the experiment details of a result. Fields that the system does not
@@ -130,23 +131,21 @@ func pinning(threads int) []string {
 
 // cores returns one processor of every core that this process may use.
 func cores() (cpus []int) {
-	self, err := procfs.Self()
-	if err != nil {
-		return nil
-	}
-	status, err := self.NewStatus()
-	if err != nil {
+	var allowed unix.CPUSet
+	if unix.SchedGetaffinity(0, &allowed) != nil {
 		return nil
 	}
 	seen := make(map[string]bool)
-	for _, cpu := range status.CpusAllowedList {
+	for cpu := range 8 * len(allowed) * int(unsafe.Sizeof(allowed[0])) {
+		if !allowed.IsSet(cpu) {
+			continue
+		}
 		siblings := readFile(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu))
 		if siblings == "" || !seen[siblings] {
-			cpus = append(cpus, int(cpu))
+			cpus = append(cpus, cpu)
 		}
 		seen[siblings] = true
 	}
-	slices.Sort(cpus)
 	return cpus
 }
 
@@ -154,7 +153,6 @@ func cores() (cpus []int) {
 // bench/results/NAME.json and reported in BENCHMARKS.md.
 type result struct {
 	Machine machine      `json:"machine"`
-	Stolen  string       `json:"steal,omitempty"` // share of the processors' time meanwhile
 	Peers   []comparison `json:"peers"`
 }
 
@@ -208,7 +206,7 @@ func loadResult(path string) (*result, error) {
 
 // update stores a comparison in a folder, in place of that of the same shape and threads on
 // this machine, and returns the file. The machine's name is made up if it is "auto".
-func update(folder, name, stolen string, c comparison) (path string, err error) {
+func update(folder, name string, c comparison) (path string, err error) {
 	machine := thisMachine()
 	if name != "auto" {
 		machine.Name = name
@@ -219,9 +217,6 @@ func update(folder, name, stolen string, c comparison) (path string, err error) 
 		return path, err
 	}
 	r.Machine = machine
-	if stolen != "" {
-		r.Stolen = stolen
-	}
 	same := func(o comparison) bool { return o.Shape == c.Shape && o.Threads == c.Threads }
 	if i := slices.IndexFunc(r.Peers, same); i >= 0 {
 		r.Peers[i] = c
@@ -239,7 +234,7 @@ func update(folder, name, stolen string, c comparison) (path string, err error) 
 func TestUpdate(t *testing.T) {
 	folder := t.TempDir()
 	store := func(c comparison) string {
-		path, err := update(folder, "box", "", c)
+		path, err := update(folder, "box", c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,47 +253,7 @@ func TestUpdate(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := update(folder, "bad", "", comparison{}); err == nil || !strings.Contains(err.Error(), "bad.json") {
+	if _, err := update(folder, "bad", comparison{}); err == nil || !strings.Contains(err.Error(), "bad.json") {
 		t.Errorf("a damaged file: error %v, want one that names it", err)
 	}
-}
-
-// available returns the memory that is free, in bytes, or 0 where the system does not report it.
-func available() int {
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return 0
-	}
-	if m, err := fs.Meminfo(); err == nil && m.MemAvailableBytes != nil {
-		return int(*m.MemAvailableBytes)
-	}
-	return 0
-}
-
-// stolenTime starts to count and returns a function that reports the share of the time since
-// then in which a program wanted a processor of this virtual machine and the host gave
-// it to somebody else, false where the system does not tell. Where that is more than a
-// few hundredths, numbers vary by as much, and those of several workers by more.
-func stolenTime() func() (share float64, ok bool) {
-	before, known := processors()
-	return func() (float64, bool) {
-		after, still := processors()
-		stolen, wanted := after.Steal-before.Steal, 0.0
-		for _, c := range []struct {
-			sign float64
-			procfs.CPUStat
-		}{{1, after}, {-1, before}} {
-			wanted += c.sign * (c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal)
-		}
-		return stolen / wanted, known && still && wanted > 0
-	}
-}
-
-func processors() (of procfs.CPUStat, known bool) {
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return of, false
-	}
-	s, err := fs.Stat()
-	return s.CPUTotal, err == nil
 }

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux
 
 package peers
 
@@ -7,19 +7,12 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"image/color"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"text/template"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/difalt/difalt/internal/measure"
 )
@@ -35,7 +28,7 @@ var page = template.Must(template.New("BENCHMARKS.md").Funcs(template.FuncMap{
 	"mb":      func(s measure.Shape) string { return fmt.Sprintf("%.0f MB", float64(s.Bytes())/1e6) },
 }).Parse(pageText))
 
-// pages returns BENCHMARKS.md and its pictures, by file, as they are with the results that are stored.
+// pages returns BENCHMARKS.md and README.md, by file, as they are with the results that are stored.
 func pages(root string) (map[string][]byte, error) {
 	files, err := filepath.Glob(filepath.Join(root, "bench/results/*.json"))
 	if err != nil {
@@ -48,9 +41,7 @@ func pages(root string) (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if results = append(results, r); len(r.Peers) > 0 {
-			all[strings.TrimSuffix(file, ".json")+".svg"] = picture(r.Peers)
-		}
+		results = append(results, r)
 	}
 	var out bytes.Buffer
 	err = page.Execute(&out, results)
@@ -107,7 +98,7 @@ func frontTable(r *result) string {
 	return fmt.Sprintf("%s\n(%s, kernel %s, %s.) `go test -bench . ./bench` measures your machine.\n", markdown(rows), r.Machine.CPU, r.Machine.Kernel, r.Machine.Date)
 }
 
-// TestPages holds BENCHMARKS.md and its pictures to the results that are stored, or writes them with -write.
+// TestPages holds both pages to the results that are stored, or writes them with -write.
 func TestPages(t *testing.T) {
 	all, err := pages(filepath.Join("..", ".."))
 	if err != nil {
@@ -133,7 +124,6 @@ func details(r *result) string {
 	list := []string{
 		m.CPU, fmt.Sprintf("%d cores", m.Cores), m.Caches, m.Memory, m.System, "huge pages " + cmp.Or(m.HugePage, "unknown"),
 		fmt.Sprintf("kernel %s of %s", m.Kernel, m.Commit), m.Go, m.Compiler + " -O3 -march=native", m.Date,
-		"steal time " + cmp.Or(r.Stolen, "unknown"),
 	}
 	for _, c := range r.Peers {
 		for _, p := range c.Peers {
@@ -143,62 +133,6 @@ func details(r *result) string {
 		}
 	}
 	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), "; ") + "."
-}
-
-// dots are the peers that the picture shows beside difalt.
-var dots = []struct {
-	peer  string
-	color color.Color
-}{
-	{"C, OpenBLAS batched", color.RGBA{230, 159, 0, 255}}, {"C++, Eigen", color.RGBA{204, 121, 167, 255}},
-	{"JAX", color.RGBA{0, 158, 115, 255}}, {"NumPy", color.Black},
-}
-
-// picture draws the shares of the roofline that difalt and some peers reach, as SVG.
-func picture(all []comparison) []byte {
-	p := plot.New()
-	p.Y.Label.Text, p.X.Label.Text, p.Y.Min, p.Y.Max = "Share of the roofline", "Shape, threads", 0, 1
-	labels, ours := make([]string, len(all)), make(plotter.Values, len(all))
-	for i, c := range all {
-		labels[i], ours[i] = fmt.Sprintf("%s, %d", c.Shape, c.Threads), max(share(c, "difalt"), 0)
-	}
-	bars, err := plotter.NewBarChart(ours, vg.Points(28))
-	if err != nil {
-		panic(err) // no comparison
-	}
-	bars.Color, bars.LineStyle.Width = color.RGBA{86, 180, 233, 255}, 0
-	p.Add(bars)
-	p.Legend.Add("difalt", bars)
-	for _, d := range dots {
-		var points plotter.XYs
-		for i, c := range all {
-			if y := share(c, d.peer); y > 0 {
-				points = append(points, plotter.XY{X: float64(i), Y: y})
-			}
-		}
-		if len(points) == 0 {
-			continue
-		}
-		s, err := plotter.NewScatter(points)
-		if err != nil {
-			panic(err) // a point that is not finite
-		}
-		s.Color, s.Radius, s.Shape = d.color, vg.Points(4), draw.CircleGlyph{}
-		p.Add(s)
-		p.Legend.Add(d.peer, s)
-	}
-	p.NominalX(labels...)
-	p.X.Min, p.X.Max = -0.6, float64(len(all))+1.9 // room for the legend on the right
-	p.Legend.Top, p.Legend.Left, p.Legend.XOffs, p.Legend.Padding = true, true, 6.7*vg.Inch, vg.Points(3)
-	w, err := p.WriterTo(9*vg.Inch, 4*vg.Inch, "svg")
-	if err != nil {
-		panic(err) // svg is a format of plot
-	}
-	var out bytes.Buffer
-	if _, err := w.WriteTo(&out); err != nil {
-		panic(err) // a buffer takes everything
-	}
-	return out.Bytes()
 }
 
 // markdown writes rows as a table, the first row as its head.
@@ -211,14 +145,6 @@ func markdown(rows [][]string) string {
 		}
 	}
 	return out.String()
-}
-
-// share is the share of the roofline that a peer reaches; not a number if it was not measured.
-func share(c comparison, peer string) float64 {
-	if ms := c.peer(peer).MS; ms > 0 {
-		return c.roofMS() / ms
-	}
-	return math.NaN()
 }
 
 // peerTable is the table of ratios, and of the reference's share of the roofline, in
@@ -270,8 +196,7 @@ func absentTable(all []comparison) string {
 	return markdown(rows)
 }
 
-// The page has the machine, the ratios, the shares of the roofline and the reasons of what is absent. Peers
-// that were not measured are not drawn.
+// TestPage: the page has the machine, the ratios, the shares of the roofline and the reasons of absent peers.
 func TestPage(t *testing.T) {
 	all := []comparison{{Shape: "paper1", Threads: 1, ReadMS: 3, FMAMS: 3.2, Peers: []peerTime{
 		{Name: "difalt", Version: "difalt, kernel avx2", MS: 4, Ratio: 1},
@@ -284,18 +209,12 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"## box", "a processor; 2 cores;", "2026-01-02; steal time unknown; Slow 1.0.", "![Share of the roofline](bench/results/box.svg)",
+		"## box", "a processor; 2 cores;", "2026-01-02; Slow 1.0.",
 		"| arithmetic at peak | 3.200 ms |", "| streaming read of X | 3.000 ms |", "| difalt | 4.000 ms (80 %) |", "| slow | 2.50 |",
 		"| gone | absent |", "| gone | paper1, 1 | not installed |",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("page has no %q:\n%s", want, out.String())
 		}
-	}
-	if ours, gone := share(all[0], "difalt"), share(all[0], "gone"); ours != 0.8 || !math.IsNaN(gone) {
-		t.Errorf("shares are %v and %v, want .8 and NaN of a peer without a time", ours, gone)
-	}
-	if !bytes.Contains(picture(all), []byte("paper1, 1")) {
-		t.Error("no picture of paper1")
 	}
 }

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux
 
 // Package peers runs one iteration of the kernel side by side with the same work in other
 // languages and libraries: it builds what it can, checks that all answers agree, times them
@@ -30,7 +30,7 @@ var (
 	seconds    = flag.Float64("seconds", 20, "time to measure each shape and number of threads")
 	only       = flag.String("only", "", "measure only the peers whose names match this regular expression")
 	store      = flag.String("store", "", "store the result in bench/results under this name; auto makes one up for this machine")
-	write      = flag.Bool("write", false, "write BENCHMARKS.md and its pictures from bench/results")
+	write      = flag.Bool("write", false, "write BENCHMARKS.md and README.md from bench/results")
 )
 
 // The peers that are this project's run the binary of the tests.
@@ -70,7 +70,6 @@ func BenchmarkPeers(b *testing.B) {
 	peers := slices.DeleteFunc(catalog(), func(p peer) bool {
 		return !slices.Contains(always, p.name) && !pattern.MatchString(p.name)
 	})
-	stolen := stolenTime()
 	for _, shape := range measure.Shapes() {
 		b.Run("shape="+shape.Name, func(b *testing.B) {
 			r := &runner{builder: builds, peers: peers, shape: shape, seconds: *seconds, folder: b.TempDir()}
@@ -87,11 +86,7 @@ func BenchmarkPeers(b *testing.B) {
 					if *store == "" {
 						return
 					}
-					words := ""
-					if share, ok := stolen(); ok {
-						words = fmt.Sprintf("%.1f %%", 100*share)
-					}
-					path, err := update(filepath.Join(builds.root, "bench", "results"), *store, words, *c)
+					path, err := update(filepath.Join(builds.root, "bench", "results"), *store, *c)
 					if err != nil {
 						b.Fatal(err)
 					}

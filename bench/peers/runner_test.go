@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux
 
 package peers
 
@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -41,38 +40,10 @@ func (r *runner) draw() error {
 
 func (r *runner) problem() string { return filepath.Join(r.folder, "problem") }
 
-// compare measures all peers on n threads. When they do not fit in memory
-// together they run in batches, each with the reference, to which ratios are.
-func (r *runner) compare(ctx context.Context, n int) (*comparison, error) {
-	c := &comparison{Shape: r.shape.Name, Threads: n}
-	references, others := r.peers[:len(always)], r.peers[len(always):]
-	size := len(others)
-	if free := available(); free > 0 {
-		// Interpreters and compilers take some hundred megabytes besides the samples,
-		// and while a peer reads its problem it may hold it twice.
-		each := r.shape.Bytes()*5/4 + 300<<20
-		size = min(size, max(free*8/10/each-len(references)-1, 1))
-	}
-	for first := true; first || len(others) > 0; first = false {
-		k := min(size, len(others))
-		times, err := r.batch(ctx, slices.Concat(references, others[:k]), n)
-		if err != nil {
-			return nil, err
-		}
-		if others = others[k:]; first {
-			c.ReadMS, c.FMAMS = times[readFloor].MS, times[fmaFloor].MS
-			c.Peers = times[reference:]
-		} else {
-			c.Peers = append(c.Peers, times[len(always):]...)
-		}
-	}
-	return c, nil
-}
-
-// batch starts, checks and times peers, of which the first are the floors and the
+// compare starts, checks and times all peers on n threads, of which the first are the floors and the
 // reference. A process that fails on the way becomes absent.
-func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]peerTime, error) {
-	times := make([]peerTime, len(peers))
+func (r *runner) compare(ctx context.Context, n int) (*comparison, error) {
+	times := make([]peerTime, len(r.peers))
 	var timers []measure.Timer
 	var of []int // the peer of each timer
 	var want *answer
@@ -82,7 +53,7 @@ func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]peerTime, er
 		}
 		return nil
 	}
-	for i, p := range peers {
+	for i, p := range r.peers {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -114,7 +85,9 @@ func (r *runner) batch(ctx context.Context, peers []peer, n int) ([]peerTime, er
 	for i := range times {
 		times[i].Ratio = times[i].MS / times[reference].MS
 	}
-	return times, nil
+	return &comparison{
+		Shape: r.shape.Name, Threads: n, ReadMS: times[readFloor].MS, FMAMS: times[fmaFloor].MS, Peers: times[reference:],
+	}, nil
 }
 
 // ready builds and starts a peer and checks its answer. The reference's is kept in
