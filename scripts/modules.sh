@@ -27,6 +27,12 @@ for module in . cmd/difalt bench/peers; do
 		diff "$work/go.sum.old" "$work/go.sum"
 	fi
 done
+for module in . cmd/difalt bench/peers; do # go.work names them, so that an image cannot be built without one
+	if git -c core.excludesFile=.dockerignore check-ignore --no-index -q "$module/go.mod"; then
+		echo "$module/go.mod is in .dockerignore" >&2
+		exit 1
+	fi
+done
 GOFLAGS='' $GO build ./...
 cp go.mod go.sum "$work" # list adds to go.sum
 all=$($GO list -m -modfile="$work/go.mod" all | wc -l)
