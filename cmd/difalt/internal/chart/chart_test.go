@@ -2,12 +2,15 @@ package chart
 
 import (
 	"encoding/xml"
-	"fmt"
+	"flag"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // An element is a part of an SVG image.
@@ -33,36 +36,48 @@ func parse(t *testing.T, image []byte) (root element) {
 	return root
 }
 
-// corners returns the points of the path of a colour, the last one with that style.
-func corners(t *testing.T, f *Figure, style string) (points []point) {
-	t.Helper()
-	for _, e := range parse(t, f.SVG()).Parts {
-		if e.XMLName.Local == "path" && strings.Contains(e.Style, style) {
-			points = nil
-			for _, s := range regexp.MustCompile(`[-0-9.]+,[-0-9.]+`).FindAllString(e.D, -1) {
-				var p point
-				if _, err := fmt.Sscanf(s, "%g,%g", &p.x, &p.y); err != nil {
-					t.Fatal(err)
-				}
-				points = append(points, p)
-			}
+var update = flag.Bool("update", false, "write the golden file of this package")
+
+// TestFigure compares a figure that uses every part of the package with an image that a person has looked at: a
+// legend of two rows with shared and empty entries, lines, dashes, dots and bands, linear and logarithmic axes,
+// own marks, and letters outside of ASCII.
+func TestFigure(t *testing.T) {
+	up := []float64{1, 2, 3, 4, 5}
+	down := []float64{1e-1, 1e-3, 1e-5, 1e-8, 1e-12}
+	wide := func(v []float64, by float64) (low, high []float64) {
+		for _, x := range v {
+			low, high = append(low, x/by), append(high, x*by)
+		}
+		return low, high
+	}
+	low, high := wide(down, 3)
+	band := Series{Name: "with a band", X: up, Y: down, Low: low, High: high, Style: Line(Blue, 2.2)}
+	dashed := Series{Name: "dashed – κ × 10", X: up, Y: []float64{1, 1e-1, 1e-2, 1e-3, 1e-4}, Style: Line(Orange, 1.3, 5, 4)}
+	dots := Series{Name: "with a band", X: up, Y: down, Style: Style{Color: Red, Dot: 2}}
+	empty := Series{Name: "not in the legend", X: up[:1], Y: []float64{math.NaN()}, Style: Line(Black, 1)}
+	long := Series{Name: "a name that takes a row of the legend almost alone, up to here", X: up, Y: up, Style: Style{Color: Green, Width: 1, Dot: 3}}
+	below := Series{X: up, Y: []float64{-3, -1, 0, 2, 40}, Style: Line(Gray, 1)}
+	marks := []Mark{{1, "one"}, {2, ""}, {1.2, "too near"}, {4, "four"}, {9, "outside"}}
+	f := Figure{
+		Title: "A title", Text: "A text", Y: "Distance of y", Caption: "A caption & more",
+		Panels: []Panel{
+			{Title: "logarithmic", X: Axis{Label: "Iteration", Zero: true}, Y: Axis{Log: true, Min: 1e-12, Max: 1}, Series: []Series{band, dashed, dots, empty, long}},
+			{Title: "linear", X: Axis{Label: "x", Marks: marks}, Series: []Series{below, long}},
+			{X: Axis{Log: true}, Y: Axis{Log: true}, Series: []Series{{X: up, Y: []float64{20, 30, 50, 90, 95}, Style: Line(Purple, 1)}}},
+		},
+	}
+	const golden = "testdata/figure.svg"
+	if *update {
+		if err := os.WriteFile(golden, f.SVG(), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
-	return points
-}
-
-// A line and its band go through the places of their values on linear and logarithmic axes.
-func TestPlaces(t *testing.T) {
-	for name, c := range map[string]struct {
-		log bool
-		y   [3]float64
-	}{"linear": {false, [3]float64{0, 5, 10}}, "logarithmic": {true, [3]float64{0.01, 1, 100}}} {
-		s := Series{X: []float64{0, 1, 2}, Y: c.y[:], Style: Line(Blue, 1)}
-		p := Panel{X: Axis{Min: 0, Max: 2}, Y: Axis{Min: c.y[0], Max: c.y[2], Log: c.log}, Series: []Series{s}}
-		at := corners(t, &Figure{Width: 3, Height: 3, Panels: []Panel{p}}, "stroke:#0072b2")
-		if len(at) != 3 || math.Abs(at[1].y-(at[0].y+at[2].y)/2) > 0.01 || math.Abs(at[1].x-(at[0].x+at[2].x)/2) > 0.01 || at[2].y >= at[0].y {
-			t.Errorf("%s: the line goes through %v", name, at)
-		}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(f.SVG()), "\n")); diff != "" {
+		t.Errorf("the image differs from %s (written by -update):\n%s", golden, diff)
 	}
 }
 
@@ -93,17 +108,6 @@ func TestUnusualData(t *testing.T) {
 				t.Errorf("%s, %+v: a broken image", name, a)
 			}
 		}
-	}
-}
-
-// Series of one name share an entry of the legend.
-func TestEntries(t *testing.T) {
-	x, dot := []float64{1}, Style{Dot: 1}
-	f := Figure{Panels: []Panel{{Series: []Series{
-		{Name: "a", X: x, Y: x, Style: dot}, {Name: "b", X: x, Y: x, Style: dot}, {X: x, Y: x, Style: dot}, {Name: "a", X: x, Y: x, Style: dot}, {Name: "c", Style: dot},
-	}}}}
-	if got := f.entries(); len(got) != 2 || got[0].name != "a" || len(got[0].series) != 2 || got[1].name != "b" {
-		t.Errorf("the entries are %+v", got)
 	}
 }
 

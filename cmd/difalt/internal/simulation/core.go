@@ -70,11 +70,11 @@ func (p *powers) average(net *consensus.Network, rounds int, pool *kernel.Pool) 
 // Traffic returns the traffic of the network, with that of the rounds that were not carried out.
 func (x *power) Traffic() wire.Traffic { return x.Exchange.Traffic().Plus(x.sent) }
 
-// Average implements consensus.Exchange. The first messages of a size go round by round, and show the traffic
-// of the others.
+// Average implements consensus.Exchange. Messages with scalars, and the first ones of a size, go round by
+// round; the latter show the traffic of the others.
 func (x *power) Average(ctx context.Context, z []consensus.Message) error {
 	n := z[0].Entries()
-	if _, seen := x.cost[n]; !seen {
+	if _, seen := x.cost[n]; !seen || z[0].Scalars != nil {
 		before := x.Exchange.Traffic()
 		err := x.Exchange.Average(ctx, z)
 		x.cost[n] = x.Exchange.Traffic().Minus(before)
@@ -90,40 +90,26 @@ func (x *power) Average(ctx context.Context, z []consensus.Message) error {
 	return nil
 }
 
-// rows returns the entries of the basis of every message, or its scalars.
-func (x *power) rows(scalars bool) [][]float64 {
-	rows := make([][]float64, len(x.messages))
-	for i, m := range x.messages {
-		if scalars {
-			rows[i] = m.Scalars
-		} else if m.Basis != nil {
-			rows[i] = m.Basis.Data()
-		}
-	}
-	return rows
-}
-
 // share averages the blocks of entries that belong to a worker.
 func (x *power) share(worker int) {
-	for _, rows := range [][][]float64{x.rows(false), x.rows(true)} {
-		for lo := worker * blockLen; lo < len(rows[0]); lo += len(x.work) * blockLen {
-			x.block(x.work[worker], rows, lo, min(lo+blockLen, len(rows[0])))
-		}
+	n := len(x.messages[0].Basis.Data())
+	for lo := worker * blockLen; lo < n; lo += len(x.work) * blockLen {
+		x.block(x.work[worker], lo, min(lo+blockLen, n))
 	}
 }
 
-// block averages the entries [lo, hi) of all rows.
-func (x *power) block(work [2][]float64, rows [][]float64, lo, hi int) {
-	in, out, l := work[0], work[1], len(rows)
-	for i, row := range rows {
-		copy(in[i*blockLen:], row[lo:hi])
+// block averages the entries [lo, hi) of the bases of all messages.
+func (x *power) block(work [2][]float64, lo, hi int) {
+	in, out, l := work[0], work[1], len(x.messages)
+	for i, m := range x.messages {
+		copy(in[i*blockLen:], m.Basis.Data()[lo:hi])
 	}
 	matrix := func(rows, stride int, data []float64) blas64.GeneralCols {
 		return blas64.GeneralCols{Rows: rows, Cols: l, Stride: stride, Data: data}
 	}
 	w := x.w.RawMatrix() // by rows, so that its columns are those of the transpose
 	dense.MulNN(matrix(hi-lo, blockLen, out), matrix(hi-lo, blockLen, in), matrix(l, w.Stride, w.Data))
-	for i, row := range rows {
-		copy(row[lo:hi], out[i*blockLen:])
+	for i, m := range x.messages {
+		copy(m.Basis.Data()[lo:hi], out[i*blockLen:])
 	}
 }
