@@ -15,12 +15,15 @@ import (
 
 var small = Shape{Name: "small", Tasks: 7, Samples: 9, Features: 20, Rank: 3}
 
-// Every sample, feature and column takes more arithmetic, also where tasks have fewer
+// TestFlopsGrow: every sample, feature and column takes more arithmetic, also where tasks have fewer
 // samples than the basis has columns.
 func TestFlopsGrow(t *testing.T) {
 	for n := 1; n < 50; n++ {
 		for r := 1; r < 50; r++ {
 			f := Shape{"", 2, n, 50, r}.Flops()
+			if b := (Shape{"", 2, n, 50, r}).Bytes(); b != 800*n {
+				t.Fatalf("%d samples take %d bytes", n, b)
+			}
 			for _, more := range []Shape{{"", 3, n, 50, r}, {"", 2, n + 1, 50, r}, {"", 2, n, 51, r}, {"", 2, n, 50, r + 1}} {
 				if g := more.Flops(); !(g > f) || !(f > 0) {
 					t.Fatalf("%v takes %v operations, %d samples and rank %d %v", more, g, n, r, f)
