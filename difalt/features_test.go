@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/difalt"
@@ -90,17 +91,22 @@ func TestStandardize(t *testing.T) {
 	}
 }
 
+func ones(n int) []float64 { return slices.Repeat([]float64{1}, n) }
+
 // TestMisleading: the solver refuses features with offsets or different sizes, unless AnyFeatures is set, and
 // accepts features that differ by chance, or between nodes.
 func TestMisleading(t *testing.T) {
 	p := draw(t, 4, 20, 60, 20, 2, 3, 0, 1)
-	wide := floats.Span(make([]float64, 20), 1, 6)
+	wide, small, large, constant := floats.Span(make([]float64, 20), 1, 6), ones(20), ones(20), ones(20)
+	small[3], large[3], constant[3] = .3, 3, 0
 	for _, c := range []struct {
 		name   string
 		p      *difalt.Problem
 		refuse bool
 	}{
 		{"standard", p, false}, {"offset 3", moved(p, 3, nil), true}, {"offset .05", moved(p, .05, nil), false}, {"sizes 1 to 6", moved(p, 0, wide), true},
+		{"thousands", moved(p, 0, floats.ScaleTo(make([]float64, 20), 1e3, ones(20))), false}, {"thousandths", moved(p, 0, floats.ScaleTo(make([]float64, 20), 1e-3, ones(20))), false},
+		{"a small one", moved(p, 0, small), true}, {"a large one", moved(p, 0, large), true}, {"a constant", moved(p, 0, constant), false},
 		{"few samples", &difalt.Problem{Nodes: draw(t, 4, 20, 8, 2, 2, 3, 0, 1).Nodes}, false},
 		{"opposite nodes", &difalt.Problem{Nodes: append(moved(p, 1, nil).Nodes[:2], moved(p, -1, nil).Nodes[2:]...)}, false},
 	} {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
@@ -163,17 +164,17 @@ func TestRestoreDiffers(t *testing.T) {
 	}
 }
 
-// TestIterations: the sequence has every record once, and a break ends the run.
+// TestIterations: the sequence has every record once, with growing times, and a break ends the run.
 func TestIterations(t *testing.T) {
 	p := draw(t, 3, 20, 40, 15, 2, 2, 0, 1)
 	o := difalt.Options{Rank: 2, Method: difalt.Accelerated}
 	want := run(t, p, network(t, "path", 3, 1), o)
-	s, next := newSolver(t, p, network(t, "path", 3, 1), o), 0
+	s, next, before := newSolver(t, p, network(t, "path", 3, 1), o), 0, time.Duration(-1)
 	for rec, err := range s.Iterations(t.Context()) {
-		if err != nil || rec.Iteration != next {
+		if err != nil || rec.Iteration != next || rec.Compute <= before {
 			t.Fatalf("iteration %d: %+v, %v", next, rec, err)
 		}
-		next++
+		next, before = next+1, rec.Compute
 	}
 	if next != want.Iterations+1 {
 		t.Errorf("%d records of %d iterations", next, want.Iterations)
