@@ -18,6 +18,10 @@ var small = Shape{Name: "small", Tasks: 7, Samples: 9, Features: 20, Rank: 3}
 // TestFlopsGrow: every sample, feature and column takes more arithmetic, also where tasks have fewer
 // samples than the basis has columns.
 func TestFlopsGrow(t *testing.T) {
+	// X U, Householder's least squares, the residual, X'e, and the update of the gradient.
+	if got, want := (Shape{"", 2, 3, 5, 2}).Flops(), 2*(60+(8*(3-2./3)+24+4)+12+30+20); math.Abs(got-want) > 1e-12 {
+		t.Errorf("two tasks of 3 x 5 and rank 2 take %v operations, want %v", got, want)
+	}
 	for n := 1; n < 50; n++ {
 		for r := 1; r < 50; r++ {
 			f := Shape{"", 2, n, 50, r}.Flops()
@@ -80,6 +84,16 @@ func TestIteration(t *testing.T) {
 		ms, err := InTurns(t.Context(), 0, it.Step, it.Read, it.Arithmetic(1e5))
 		if err != nil || !(slices.Min(ms) > 0) {
 			t.Errorf("%v: times %v, error %v", s, ms, err)
+		}
+		total := func() (sum float64) {
+			for _, o := range it.out {
+				sum += o.value
+			}
+			return sum
+		}
+		before := total()
+		if it.Read(); total()-before != float64(len(it.bytes)) {
+			t.Errorf("%v: reading %d ones adds %v", s, len(it.bytes), total()-before)
 		}
 		it.Close()
 	}

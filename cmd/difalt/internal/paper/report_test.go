@@ -64,6 +64,30 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestFigureOfPreset: panels have their titles, and iterations or kilobytes a node on their axes.
+func TestFigureOfPreset(t *testing.T) {
+	for name, last := range map[string]float64{"fig1": 400, "frontier": (100 + 1000*400) / 1e3 / 10} {
+		p, err := PresetByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var runs []*simulation.Summary
+		for _, panel := range p.Panels {
+			runs = append(runs, falling(panel.Setting.Name, "equal", "dif", 1))
+		}
+		f := p.Figure(runs)
+		for i, panel := range f.Panels {
+			x := panel.Series[0].X
+			if panel.Title != p.Panels[i].Title || x[len(x)-1] != last || panel.X.Log != p.Bytes {
+				t.Errorf("%s: panel %q ends at %v, want %q and %v", name, panel.Title, x[len(x)-1], p.Panels[i].Title, last)
+			}
+		}
+		if len(f.Panels) != len(p.Panels) || !strings.Contains(f.Caption, "L = 10") {
+			t.Errorf("%s: %d panels, %q", name, len(f.Panels), f.Caption)
+		}
+	}
+}
+
 // Presets name their settings uniquely, and all are valid.
 func TestPresets(t *testing.T) {
 	seen := map[string]bool{}
