@@ -22,7 +22,7 @@ WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 CHECKS = check-format check-modules check-release check-vet check-systems check-static check-generated \
 	test-race test-default test-faults test-arm64 test-mpi test-purego test-openblas test-tiers
 
-.PHONY: help setup build test $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-network bench-peers benchmarks figures release docker clean
+.PHONY: help setup build test $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release docker clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -56,7 +56,7 @@ check-release: ## the next release of CHANGELOG.md can be made, installed and em
 check-vet: ## go vet for every build
 	$(GO) vet work
 	$(GO) vet -tags purego $(COMPUTING)
-	$(WITH_OPENBLAS) $(GO) vet -tags openblas ./kernel ./cgo
+	$(WITH_OPENBLAS) $(GO) vet -tags openblas ./kernel ./kernel/blas ./cgo
 	$(WITH_MPI) $(GO) vet -tags mpi ./cmd/difalt/engine/mpi ./cmd/difalt
 	$(GO) vet -tags faults ./cmd/difalt/engine/grpc/faults
 
@@ -75,7 +75,7 @@ BUILDS = default:\npurego: -tags=purego\nfaults: -tags=faults\n
 
 check-static: ## staticcheck for every build
 	@printf '$(BUILDS)' | $(GO) run $(STATICCHECK) -matrix ./... ./cmd/difalt/... ./bench/peers/...
-	$(WITH_OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel ./cgo
+	$(WITH_OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel ./kernel/blas ./cgo
 	$(WITH_MPI) $(GO) run $(STATICCHECK) -tags mpi ./cmd/difalt/engine/mpi
 
 check-generated: ## the committed assembly is what its generator writes
@@ -88,8 +88,8 @@ test-purego: ## kernel and algorithm in portable Go
 	$(GO) test $(SHORT) -tags purego $(COMPUTING)
 
 test-openblas: ## kernel with OpenBLAS where it is faster, and then kernel and algorithm with OpenBLAS everywhere
-	$(WITH_OPENBLAS) $(GO) test $(SHORT) -tags openblas ./kernel ./cgo
-	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test $(SHORT) -count=1 -tags openblas ./kernel ./difalt
+	$(WITH_OPENBLAS) $(GO) test $(SHORT) -tags openblas ./kernel
+	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test $(SHORT) -count=1 -skip Alloc -tags openblas ./kernel ./difalt
 
 test-mpi: ## the transport over MPI, and node on it, with 2, 4 and 8 processes under mpirun
 	$(WITH_MPI) $(GO) test -vet=off -tags mpi ./cmd/difalt/engine/mpi
@@ -137,9 +137,6 @@ mutants: ## MUTANTS (100) small errors, drawn with SEED (1), that the tests shou
 
 bench: ## benchmarks of the kernel
 	$(GO) test -run '^$$' -bench . ./bench
-
-bench-network: ## rounds of a ring over gRPC
-	$(GO) test -run '^$$' -bench Round ./cmd/difalt/engine/grpc
 
 bench-blas: ## calls of package mat with kernel/blas, gonum and OpenBLAS, as tables of BENCHMARKS.md and README.md
 	$(WITH_OPENBLAS) $(GO) test -count=1 -timeout 0 -tags openblas -run TestTable ./kernel/blas -table ../../BENCHMARKS.md,../../bench/peers/BENCHMARKS.md.tmpl,../../README.md

@@ -92,14 +92,13 @@ func BenchmarkIteration(b *testing.B) {
 func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, storage kernel.Storage, workers int) {
 	it := measure.NewIteration(p, nodes, workers)
 	defer it.Close()
-	b.Logf("schedule %s", it.Schedule())
 	read := times(b, it.Read)
 	for b.Loop() {
 		it.Step()
 	}
 	ns := perOp(b)
 	read = (read + times(b, it.Read)) / 2
-	s := share{p.Shape.Name, storage.String(), workers, 100 * read * 1e6 / ns, report(b, p.Flops(), it.Ceiling), it.Schedule()}
+	s := share{p.Shape.Name, storage.String(), workers, 100 * read * 1e6 / ns, report(b, p.Flops(), it.Ceiling)}
 	b.ReportMetric(s.read, "%read")
 	b.ReportMetric(max(s.read, s.fma), "%roof")
 	keep(s)
@@ -166,7 +165,6 @@ func solver(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, graph *topo
 	}
 	it := measure.NewIteration(p, nodes, o.Workers)
 	defer it.Close()
-	it.Schedule()
 	ms := must[[]float64](b)(measure.InTurns(ctx, 0, whole, it.Step))
 	b.ReportMetric(100*ms[1]/ms[0], "%step")
 	b.ReportAllocs()

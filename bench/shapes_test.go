@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
@@ -69,7 +68,7 @@ func step(b *testing.B, tasks *kernel.Tasks, r int, ridge float64, workers int) 
 	defer pool.Close()
 	e := kernel.NewExecutor(pool, []*kernel.Group{kernel.NewGroup(tasks, r)})
 	u := []*kernel.Basis{synth.Orthonormal(tasks.Features(), r, synth.Stream(seed, 2))}
-	measure.FinalSchedule(e, func() { e.Step(u, ridge) })
+	e.Step(u, ridge)
 	for b.Loop() {
 		e.Step(u, ridge)
 	}

@@ -15,7 +15,6 @@ type share struct {
 	shape, storage string
 	workers        int
 	read, fma      float64 // of what reading and arithmetic alone would take, in per cent
-	schedule       string
 }
 
 // shares are those of this process, the last of each case.
@@ -48,13 +47,13 @@ func summarize(w io.Writer, info kernel.Description, shares []share) {
 	fmt.Fprintf(w, "\nWhat this means, on %s (kernel %s). No iteration takes less time than reading the samples once,\n"+
 		"nor than its arithmetic at the peak of multiply-adds; both were measured in the same turns.\n\n", info.CPU, info.Kernel)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "shape\tstorage\tworkers\tshare of the limit\tthe limit\tschedule of prefetching")
+	fmt.Fprintln(table, "shape\tstorage\tworkers\tshare of the limit\tthe limit")
 	for _, s := range shares {
 		limit := "memory"
 		if s.fma > s.read {
 			limit = "arithmetic"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%.0f %%\t%s\t%s\n", s.shape, s.storage, s.workers, max(s.read, s.fma), limit, s.schedule)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%.0f %%\t%s\n", s.shape, s.storage, s.workers, max(s.read, s.fma), limit)
 	}
 	table.Flush()
 	fmt.Fprintf(w, "\nBENCHMARKS.md has the shares of other machines. \"make benchmarks\" measures C, C++, Python and others here side by side\n"+

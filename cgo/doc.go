@@ -1,9 +1,5 @@
-// Package openblas computes a chunk of tasks of the kernel in one call to C over OpenBLAS and LAPACK. It
-// belongs to builds with -tags openblas only; other builds do not need cgo.
-//
-// Package kernel uses it where the processor has no tiles in assembly, and with DIFALT_KERNEL=openblas. No
-// other package should import it. Importing it changes nothing in a program: gonum uses OpenBLAS only after a
-// call of Use.
+// Package openblas puts OpenBLAS below gonum, by gonum's netlib. It belongs to builds with -tags openblas
+// only; other builds do not need cgo. Package kernel imports it; no other package should.
 //
 // The build needs a C compiler, OpenBLAS and, on Linux, LAPACKE; CONTRIBUTING.md names the packages. For
 // libraries elsewhere set CGO_CFLAGS and CGO_LDFLAGS, for instance

@@ -44,8 +44,8 @@ const (
 
 func newCodedTree(n *Network, c Codec) *codedTree {
 	t := &codedTree{Network: n, codec: c}
-	t.counts.codedTree, t.codes.codedTree = t, t
-	t.codes.totals = collective.NewNumbers(n.Len())
+	t.counts = counts{t, collective.Form{{N: parts * groups, Bits: t.countBits()}}}
+	t.codes = codes{codedTree: t, totals: collective.NewNumbers(n.Len())}
 	return t
 }
 
@@ -112,11 +112,10 @@ func (t *codedTree) average(ctx context.Context, z []Message) error {
 	return nil
 }
 
-// mustCount reports whether a part has no exponent, and prepares the count.
+// mustCount reports whether a part has no exponent.
 func (t *codedTree) mustCount() bool {
 	for k := range parts {
 		if from, to, _ := t.part(k); to > from && t.exponent[k] == unknown {
-			t.counts.form = append(t.counts.form[:0], collective.Segment{N: parts * groups, Bits: t.countBits()})
 			return true
 		}
 	}
@@ -222,12 +221,6 @@ func (t *codedTree) rangeOf(k int) int {
 	return t.exponent[k]
 }
 
-// step returns the power of two that one code of a part represents.
-func (t *codedTree) step(k int) float64 {
-	_, _, width := t.part(k)
-	return math.Ldexp(1, t.rangeOf(k)-(width-1))
-}
-
 // Classes of exponents lie from that of the range of the codes less shrink to the largest that the next
 // message can take.
 const classes, shrink = 16, 11
@@ -237,7 +230,7 @@ type codes struct {
 	*codedTree
 	up, down collective.Form
 	totals   *collective.Numbers
-	steps    [parts]float64
+	steps    [parts]float64 // the power of two that a code of each part represents
 }
 
 // prepare sets the forms and steps for the current codec and exponents.
@@ -245,7 +238,7 @@ func (c *codes) prepare() {
 	c.up, c.down = c.up[:0], c.down[:0]
 	for k := range parts {
 		from, to, width := c.part(k)
-		c.steps[k] = c.step(k)
+		c.steps[k] = math.Ldexp(1, c.rangeOf(k)-(width-1))
 		c.up = append(c.up, collective.Segment{N: to - from, Bits: width + bits.Len(uint(c.Len()-1))})
 	}
 	c.up = append(c.up, collective.Segment{N: parts * classes, Bits: c.countBits()})

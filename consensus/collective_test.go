@@ -101,11 +101,11 @@ func TestBroadcast(t *testing.T) {
 	}
 }
 
-// part returns the bytes of a node for Gather: many of node 2, for several passes.
-func part(node int) []byte {
+// part returns the bytes of a node for Gather: node 2 has all that are allowed.
+func part(node, nodes int) []byte {
 	n := node * node % 7
 	if node == 2 {
-		n = collective.MaxGather / 3
+		n = max(1<<22/nodes, 20*nodes)
 	}
 	return bytes.Repeat([]byte{byte(node)}, n)
 }
@@ -115,19 +115,12 @@ func part(node int) []byte {
 func TestGather(t *testing.T) {
 	for _, w := range someWeights(t) {
 		l := w.Len()
-		share, times := collective.MaxGather/l-4, 1
-		if l > 2 {
-			times = (len(part(2)) + share - 1) / share
-		}
-		want := wire.Traffic{Messages: int64(times * 2 * (l - 1))}
+		want := wire.Traffic{Messages: int64(2 * (l - 1))}
 		want.Bytes = wire.FrameOverhead * want.Messages
 		for node, hops := range w.Graph().Distances(w.Graph().Center()) {
-			want.Rounds = max(want.Rounds, int64(times*2*hops))
-			for left, pass := len(part(node)), 0; pass < times; pass++ {
-				piece := min(left, share)
-				left -= piece
-				want.Bytes += int64((len(binary.AppendUvarint(nil, uint64(piece+1))) + 1 + piece) * (hops + l - 1))
-			}
+			want.Rounds = max(want.Rounds, int64(2*hops))
+			n := len(part(node, l))
+			want.Bytes += int64((len(binary.AppendUvarint(nil, uint64(n))) + n) * (hops + l - 1))
 		}
 		for _, groups := range splits(l) {
 			sent := &table{}
@@ -136,11 +129,11 @@ func TestGather(t *testing.T) {
 			}, func(ctx context.Context, n *consensus.Network) error {
 				var own [][]byte
 				for _, node := range n.Hosted() {
-					own = append(own, part(node))
+					own = append(own, part(node, l))
 				}
 				all, err := n.Gather(ctx, own)
 				for node, got := range all {
-					if !bytes.Equal(got, part(node)) {
+					if !bytes.Equal(got, part(node, l)) {
 						return fmt.Errorf("%d other bytes of node %d", len(got), node)
 					}
 				}
@@ -152,14 +145,9 @@ func TestGather(t *testing.T) {
 			}
 		}
 	}
-	errs := run(t, weightsOf(t, "path", 2), splits(2)[1], testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
-		_, err := n.Gather(ctx, [][]byte{make([]byte, []int{10, 1<<25 + 1}[n.Hosted()[0]])})
-		return err
-	})
-	var peer *wire.PeerError
-	if !blames(errs[0], 1, wire.Protocol) || errs[1] == nil || errors.As(errs[1], &peer) {
-		t.Errorf("more bytes than allowed: %v", errs)
-	}
+	n := must[*consensus.Network](t)(consensus.New(weightsOf(t, "path", 2), nil))
+	_, err := n.Gather(t.Context(), [][]byte{nil, make([]byte, 1<<21+1)})
+	wantError(t, err, "node 1 gathers 2097153 bytes: at most 2097152")
 }
 
 // bounded fails if a frame is longer than most, and counts exchanges.
@@ -184,7 +172,7 @@ func (b *bounded) Exchange(ctx context.Context, seq uint64, out, in [][]byte, du
 // TestLongestMessage: with many nodes and few numbers the longest message is that of Gather.
 func TestLongestMessage(t *testing.T) {
 	for _, x := range []struct{ numbers, nodes, want int }{
-		{1, 2, collective.MaxGather}, {1, 1_000_000, 5_000_000}, {100_000, 2, 2_400_000 + 1 + 8}, {0, 70_000, collective.MaxGather},
+		{1, 2, 1<<22 + 10}, {1_000_000, 2, 24_000_000 + 1 + 8}, {1, 1000, 20_005_000},
 	} {
 		if got := collective.LongestMessage(x.numbers, x.nodes); got != x.want {
 			t.Errorf("%d numbers of %d nodes: %d bytes, want %d", x.numbers, x.nodes, got, x.want)
@@ -258,7 +246,7 @@ func TestEndsBetween(t *testing.T) {
 			return exchanges(t, nil)["int8"](n).Average(ctx, messages(n, 3, 2, 0, 0, 1))
 		},
 		"gather": func(ctx context.Context, n *consensus.Network) error {
-			_, err := n.Gather(ctx, [][]byte{make([]byte, collective.MaxGather)})
+			_, err := n.Gather(ctx, [][]byte{[]byte("bytes")})
 			return err
 		},
 		"confirm": func(ctx context.Context, n *consensus.Network) error { return n.Confirm(ctx) },

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"sync"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -61,33 +59,4 @@ func ExampleExchange() {
 	// node 1: [0.667 0.333]
 	// node 2: [0.667 0.333]
 	// {Rounds:2 Messages:4 Bytes:188}
-}
-
-// Three nodes, each in a process of its own, sum their numbers.
-func ExampleNetwork_Sum() {
-	w := pathOf(3)
-	transports, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}, {2}}, testnet.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	sums := make([]string, len(transports))
-	var processes sync.WaitGroup
-	for node, t := range transports {
-		processes.Go(func() {
-			defer t.Close()
-			n, err := consensus.New(w, t)
-			if err != nil {
-				log.Fatal(err)
-			}
-			z := [][]float64{{1, float64(node)}}
-			if err := errors.Join(n.Sum(context.Background(), z), n.Confirm(context.Background())); err != nil {
-				log.Fatal(err)
-			}
-			sums[node] = fmt.Sprint(z[0])
-		})
-	}
-	processes.Wait()
-	fmt.Println(sums)
-	// Output:
-	// [[3 3] [3 3] [3 3]]
 }

@@ -2,7 +2,6 @@ package consensus
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -45,13 +44,10 @@ const (
 
 // String returns int8, int16 or float64.
 func (c Codec) String() string {
-	switch c {
-	case Int8, Int16:
-		return fmt.Sprintf("int%d", uint8(c))
-	case Float64:
+	if c == Float64 {
 		return "float64"
 	}
-	return fmt.Sprintf("Codec(%d)", uint8(c))
+	return fmt.Sprintf("int%d", uint8(c))
 }
 
 // ParseCodec returns the codec with the given name.
@@ -116,7 +112,13 @@ func (x *treeMean) Average(ctx context.Context, z []Message) error {
 	if err := x.checkMessages(z); err != nil {
 		return err
 	}
-	x.prepare(dimensionsOf(z[0]))
+	if d := dimensionsOf(z[0]); x.rows == nil || x.layout.dimensions != d {
+		x.layout, x.rows = layoutOf(d), nil
+		all := make([]float64, len(z)*x.layout.stride)
+		for i := range z {
+			x.rows = append(x.rows, x.layout.row(all, i))
+		}
+	}
 	f := x.layout
 	for i, m := range z {
 		f.gather(x.rows[i], m)
@@ -140,21 +142,6 @@ func (x *treeMean) Average(ctx context.Context, z []Message) error {
 	}
 	return nil
 }
-
-// prepare makes room for messages of the given dimensions.
-func (x *treeMean) prepare(d dimensions) {
-	if x.rows != nil && x.layout.dimensions == d {
-		return
-	}
-	x.layout = layoutOf(d)
-	all := make([]float64, len(x.Hosted())*x.layout.stride)
-	x.rows = x.rows[:0]
-	for i := range x.Hosted() {
-		x.rows = append(x.rows, x.layout.row(all, i))
-	}
-}
-
-var errTotals = errors.New("consensus: gossip does not carry totals")
 
 // checkFinite returns an error that names the first hosted node with a number that is NaN or infinite.
 func (n *Network) checkFinite(f layout, x []float64) error {

@@ -2,6 +2,7 @@ package consensus
 
 import (
 	"context"
+	"errors"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/dense"
@@ -27,10 +28,7 @@ type gossip struct {
 	layout  layout
 	x, sent []float64   // the vectors after this round, and those before it, also of neighbours elsewhere
 	sums    [][]float64 // of a panel, one for every worker
-	z       []Message   // of the Average under way
 	step    func(worker int)
-	gather  func(worker int)
-	scatter func(worker int)
 }
 
 // A sparseRow has the entries of a row of W for the neighbours of a node, and the rows of their vectors.
@@ -55,18 +53,7 @@ func newGossip(n *Network, weight func(i, j int) float64, count int, pool *kerne
 		m.sums = append(m.sums, make([]float64, panelLen))
 	}
 	m.step = m.stepShare
-	m.gather = m.perNode(func(i int) { m.layout.gather(m.layout.row(m.x, i), m.z[i]) })
-	m.scatter = m.perNode(func(i int) { m.layout.scatter(m.layout.row(m.x, i), m.z[i]) })
 	return m
-}
-
-// perNode returns a pool function that calls f for every hosted node.
-func (m *gossip) perNode(f func(i int)) func(worker int) {
-	return func(worker int) {
-		for i := worker; i < len(m.weights); i += len(m.sums) {
-			f(i)
-		}
-	}
 }
 
 func (*gossip) Exact() bool { return false }
@@ -79,7 +66,7 @@ func (m *gossip) Average(ctx context.Context, z []Message) error {
 		return err
 	}
 	if len(z[0].Totals) > 0 {
-		return errTotals
+		return errors.New("consensus: gossip does not carry totals")
 	}
 	if err := m.Join(ctx); err != nil {
 		return err
@@ -89,9 +76,9 @@ func (m *gossip) Average(ctx context.Context, z []Message) error {
 		n := m.rounds.Rows * m.layout.stride
 		m.x, m.sent = make([]float64, n), make([]float64, n)
 	}
-	m.z = z
-	defer func() { m.z = nil }()
-	m.pool.Run(m.gather)
+	for i := range z {
+		m.layout.gather(m.layout.row(m.x, i), z[i])
+	}
 	if err := m.checkFinite(m.layout, m.x); err != nil {
 		return err
 	}
@@ -101,7 +88,9 @@ func (m *gossip) Average(ctx context.Context, z []Message) error {
 	if err := m.checkFinite(m.layout, m.x); err != nil {
 		return err
 	}
-	m.pool.Run(m.scatter)
+	for i := range z {
+		m.layout.scatter(m.layout.row(m.x, i), z[i])
+	}
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
@@ -83,9 +82,6 @@ func splits(nodes int) [][][]int {
 func run(t testing.TB, w *topology.Weights, groups [][]int, o testnet.Options, wrap func(k int, t wire.Transport) wire.Transport,
 	f func(ctx context.Context, n *consensus.Network) error) []error {
 	t.Helper()
-	if o.RoundTimeout == 0 {
-		o.RoundTimeout = time.Minute
-	}
 	ts := must[[]wire.Transport](t)(testnet.Connect(w.Graph(), groups, o))
 	errs := make([]error, len(ts))
 	var wg sync.WaitGroup

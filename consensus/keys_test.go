@@ -4,68 +4,24 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/pads"
 	"github.com/difalt/difalt/internal/testnet"
 )
 
-// otherKey is a transport whose process exchanges the hash of one key and then another key.
-type otherKey struct {
-	wire.Transport
-	origin wire.Origin
-}
-
-func (x otherKey) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
-	if seq == 2 { // on a star: hashes go up and down, and then keys
-		for k, p := range out {
-			p = slices.Clone(p)
-			p[len(p)-5] ^= 1
-			out[k] = testnet.Seal(p, x.origin, 1)
-		}
-	}
-	return x.Transport.Exchange(ctx, seq, out, in, due)
-}
-
-// TestKeysAfterHashes: in a network whose partners follow from the keys, all nodes refuse a key without the
-// hash that was sent before, and name its node. Sums of such a network are those of one process.
-func TestKeysAfterHashes(t *testing.T) {
-	const nodes, liar = pads.AllPairs + 1, 7
-	w := weightsOf(t, "star", nodes)
-	var others []int
-	for i := range nodes {
-		if i != liar {
-			others = append(others, i)
-		}
-	}
-	for _, lies := range []bool{false, true} {
-		errs := run(t, w, [][]int{others, {liar}}, testnet.Options{}, func(k int, tr wire.Transport) wire.Transport {
-			if lies && k == 1 {
-				return otherKey{tr, wire.Origin{Run: w.Fingerprint(), Node: liar}}
-			}
-			return tr
-		}, func(ctx context.Context, n *consensus.Network) error {
-			var z [][]float64
-			for _, node := range n.Hosted() {
-				z = append(z, []float64{float64(node)})
-			}
-			if err := n.Sum(ctx, z); err != nil {
-				return err
-			}
-			if z[0][0] != nodes*(nodes-1)/2 {
-				t.Errorf("sum %v", z[0])
-			}
-			return n.Confirm(ctx)
-		})
-		if !lies {
-			noErrors(t, "keys", errs)
-		} else if !blames(errs[0], liar, wire.Refused) {
-			t.Errorf("%v", errs)
-		}
+// TestMaxMasked: a network with too many nodes for masks is refused before a frame is sent.
+func TestMaxMasked(t *testing.T) {
+	const nodes = collective.MaxMasked + 1
+	all := splits(nodes)[0][0]
+	errs := run(t, weightsOf(t, "star", nodes), [][]int{all[:1], all[1:]}, testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+		return n.Sum(ctx, make([][]float64, len(n.Hosted())))
+	})
+	for _, err := range errs {
+		wantError(t, err, "masks for 1001 nodes: at most 1000")
 	}
 }
 
@@ -75,12 +31,12 @@ type signs struct {
 	bad int
 }
 
-func (s signs) Sign(msg []byte) ([]byte, error) {
+func (s signs) Sign(msg []byte) []byte {
 	node := s.Hosted()[0]
 	if node == s.bad {
 		node++
 	}
-	return append([]byte{byte(node)}, msg[:4]...), nil
+	return append([]byte{byte(node)}, msg[:4]...)
 }
 
 func (s signs) Verify(node int, msg, proof []byte) error {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
@@ -45,7 +44,7 @@ func part(p *difalt.Problem, hosted []int) *difalt.Problem {
 // apart runs f in every process of a network in memory, and returns its results.
 func apart[T any](t testing.TB, w *topology.Weights, groups [][]int, f func(k int, net *consensus.Network) (T, error)) ([]T, []error) {
 	t.Helper()
-	transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{RoundTimeout: 20 * time.Second})
+	transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

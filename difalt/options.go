@@ -50,7 +50,7 @@ type Options struct {
 	// (Alg. 3, line 4). A task needs (2 Iterations + 2) Rank samples. All Iterations run. Not for
 	// Accelerated.
 	SampleSplit bool
-	// MixedPrecision iterates on a copy of the samples in 16 bits if they take more than 8 MB in all. Results
+	// MixedPrecision iterates on a copy of the samples in float32 if they take more than 8 MB in all. Results
 	// keep the accuracy of float64; see kernel.Group.EnableMixedPrecision.
 	MixedPrecision bool
 	// AnyFeatures accepts features whose offsets or sizes mislead the methods; see features.Standardize.

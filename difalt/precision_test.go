@@ -6,7 +6,7 @@ import (
 	"github.com/difalt/difalt/difalt"
 )
 
-// TestMixedPrecision: runs on samples in 16 bits end where runs in float64 end, within two iterations, with
+// TestMixedPrecision: runs on samples in float32 end where runs in float64 end, within two iterations, with
 // the same accuracy.
 func TestMixedPrecision(t *testing.T) {
 	p := draw(t, 4, 128, 400, 24, 3, 3, .02, 1) // 9.8 MB

@@ -18,7 +18,8 @@ type backend interface {
 	step(g *Group, c *chunk, u *Basis, ridge float64, ws *Workspace, gradient bool)
 }
 
-// The names of the backends besides the tiles, as DIFALT_KERNEL spells them, and of builds.
+// The names of the backends besides the tiles, as DIFALT_KERNEL spells them, and of builds. OpenBLAS is gonum's
+// backend over OpenBLAS.
 const (
 	gonumName    = "gonum"
 	openBLASName = "openblas"
@@ -27,17 +28,17 @@ const (
 var chosen, chosenName, unavailable = choose(tile.Requested())
 
 // choose returns the backend of a name and its name, "" for the tiles. Without a name that is the tiles, or
-// OpenBLAS where the processor has no tiles in assembly and the build has OpenBLAS: 1.8 to 6.8 times faster
-// than portable Go. For a name that this machine or build does not have it returns the tiles and an error.
+// OpenBLAS where the processor has no tiles in assembly and the build has OpenBLAS. For a name that this
+// machine or build does not have it returns the tiles and an error.
 func choose(name string) (backend, string, error) {
-	if name != "" && !slices.Contains(available(), name) {
+	switch {
+	case name != "" && !slices.Contains(available(), name):
 		return tiles{}, "", fmt.Errorf("%s=%s: unknown kernel, or not available on this machine and build: have %v", tile.Variable, name, available())
-	}
-	switch library := openBLASBackend(); {
 	case name == gonumName:
 		return gonumBackend{}, gonumName, nil
-	case name == openBLASName || name == "" && tile.Active() == tile.Generic && library != nil:
-		return library, openBLASName, nil
+	case name == openBLASName || name == "" && tile.Active() == tile.Generic && build == openBLASName:
+		useBLAS()
+		return gonumBackend{}, openBLASName, nil
 	}
 	return tiles{}, "", nil
 }
@@ -48,7 +49,7 @@ func available() (names []string) {
 		names = append(names, t.String())
 	}
 	names = append(names, gonumName)
-	if openBLASBackend() != nil {
+	if build == openBLASName {
 		names = append(names, openBLASName)
 	}
 	return names

@@ -9,10 +9,6 @@ import (
 
 func library() string { return "" }
 
-func openBLASBackend() backend { return nil }
-
-func openBLASWork(maxSamples, d, r int) []float64 { return nil }
-
 func useBLAS() {
 	if tile.Active() != tile.Generic {
 		blas.Use()

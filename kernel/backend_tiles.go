@@ -12,42 +12,60 @@ import (
 type tiles struct{}
 
 func (tiles) step(g *Group, c *chunk, u *Basis, ridge float64, ws *Workspace, gradient bool) {
-	g.stepTiles(c, c.lo, c.hi, u, ridge, ws, gradient)
+	if g.inLanes(c) {
+		g.stepLanes(c, u, ridge, ws, gradient)
+	} else {
+		g.stepTiles(c, c.lo, c.hi, u, ridge, ws, gradient)
+	}
 }
 
-// stepTiles does tasks lo to hi of a chunk. It multiplies tiny tasks together: see together.
+// stepTiles does tasks lo to hi of a chunk, on the copy of mixed precision if that is read. It multiplies tiny
+// tasks together: see together.
 func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Workspace, gradient bool) {
-	ws.load(u, g.fit.storage)
+	from, m, reads, saves := g.fit, g.mixed, gradient && g.readsCopy(), gradient && g.saves()
+	if reads {
+		from, u = m.copy, m.du
+	}
+	ws.load(u, from.storage)
 	sum := batchSum{group: g, chunk: c, ws: ws, d: u.d, first: lo}
 	var fit, grad samples
 	for first := lo; first < hi; {
 		tasks, lda := 1, ws.lda
 		if g.grad == g.fit {
-			tasks = g.fit.together(first, hi)
+			tasks = from.together(first, hi)
 		}
 		if tasks > 1 {
 			lda = tinyStride
 		}
 		x, row := &fit, 0
-		x.take(g.fit, first, tasks, g.r, ws.schedule)
+		x.take(from, first, tasks, g.r, ws.cached)
 		x.mulBasis(ws.a, lda, ws, u)
+		if reads {
+			m.addProducts(ws.a, lda, first, x.n)
+		}
 		for t := first; t < first+tasks; t++ {
 			n := g.fit.rows[t]
 			b := g.solve(t, ws.a[row:], lda, ridge, ws, x.solveNext)
 			e, squares := ws.lsq.Residual, ws.lsq.Squares
 			if gradient && g.grad != g.fit {
 				x = &grad
-				x.take(g.grad, t, 1, g.r, ws.schedule)
+				x.take(g.grad, t, 1, g.r, ws.cached)
 				x.mulBasis(ws.a, ws.lda, ws, u)
 				e = ws.e[:x.n]
 				squares = dense.Residual(e, ws.products(x.n, g.r), b, g.grad.Y(t))
 			}
 			c.objective += squares
 			if gradient {
+				if reads {
+					m.subtractResidual(e, t)
+				}
 				v := sum.next()
 				x.mulTransposed(v, row, e)
-				if g.refreshing() {
-					g.mixed.save(t, g.r, ws.a[row:], lda, e, v[:dense.Pad(u.d)])
+				switch {
+				case reads:
+					m.addGradient(v, t)
+				case saves:
+					m.save(t, ws.a[row:], lda, e, v)
 				}
 				sum.done(t, hi)
 			}

@@ -69,6 +69,7 @@ func (k *compressor) compress(b *Builder, t *Tasks, task int) {
 		}
 		k.scale[d] = max(k.scale[d], math.Abs(y[i]))
 	}
+	const leastScale = -1000 // exponent of the smallest scale that has an inverse
 	for j, v := range k.scale {
 		if k.scale[j] = 1; v > 0 && v <= math.MaxFloat64 {
 			k.scale[j] = math.Ldexp(1, max(math.Ilogb(v), leastScale))

@@ -32,7 +32,7 @@
 // groups. Close a Pool to end its goroutines.
 //
 // Storage: samples are float64 or float32; arithmetic is float64 for both. With EnableMixedPrecision a Group
-// iterates on a copy of them in 16 bits and ends with the same result. Rows of samples and columns of bases
+// iterates on a copy of them in float32 and ends with the same result. Rows of samples and columns of bases
 // are padded with zeros to multiples of 8 numbers.
 //
 // Determinism: the same data give the same bits for any number of workers and any placement in memory. CPU
@@ -46,13 +46,9 @@
 //
 // Backends: the tiles compute the steps in every build. DIFALT_KERNEL=gonum computes them with gonum's blas64
 // and lapack64 instead, operation by operation: the specification, and the reference of the tests. The build
-// tag openblas links OpenBLAS. It computes the steps where the processor has no tiles in assembly, or with
-// DIFALT_KERNEL=openblas, and UseBLAS puts it below gonum's matrices. OpenBLAS has one number of threads for
-// a process: while it computes steps that number is one, and afterwards it is restored. A program that sets
-// it during a step loses its setting.
-//
-// Schedules: an Executor measures in its first steps how far ahead the tiles should prefetch samples. That
-// changes no bit. DIFALT_SCHEDULE forces a schedule; see Executor.Schedule.
+// tag openblas links OpenBLAS: UseBLAS puts it below gonum, and DIFALT_KERNEL=openblas, the default where the
+// processor has no tiles in assembly, computes the steps with gonum over it. OpenBLAS then has one thread for
+// the whole program, and a step allocates.
 //
 // Errors: a wrong shape, stride or length, and a nil argument that is not scratch memory, panics with a
 // constant message. A task whose least squares has no unique solution gets the one of minimum norm and a

@@ -21,7 +21,7 @@ const (
 	badSamples     = "kernel: samples have another number of tasks or features than the group"
 	badBases       = "kernel: need one basis for every group"
 	badWorkspace   = "kernel: workspace too small"
-	outOfRange     = "kernel: samples below 1e-27 or above 1e27 cannot be copied to 16 bits: rescale them"
+	outOfRange     = "kernel: samples below 1e-30 or above 3.4e38 cannot be copied to float32: rescale them"
 	notMixed       = "kernel: group has no mixed precision"
 	builderDone    = "kernel: builder used after Tasks"
 	badFirst       = "kernel: first must begin with 0, not decrease, and end with the number of rows"

@@ -40,23 +40,6 @@ func Example() {
 	// b = 2.236 4.472 -2.236
 }
 
-// One step of one node: coefficients, gradient and objective.
-func ExampleGroup_Step() {
-	b := kernel.NewBuilder(2, []int{3}, kernel.Float64)
-	b.SetTask(0, mat.NewDense(3, 2, []float64{
-		1, 0,
-		0, 1,
-		1, 1,
-	}), []float64{1, 2, 3})
-	tasks := b.Tasks()
-	g := kernel.NewGroup(tasks, 1)
-	u := kernel.BasisOf(mat.NewDense(2, 1, []float64{0.6, 0.8}))
-	g.Step(u, 0, kernel.NewWorkspace(tasks.MaxSamples(), 2, 1))
-	fmt.Printf("b = %.2f, gradient = %.2f, objective = %.2f, %v\n", g.B, g.Grad.Col(0), g.Objective, g.Status[0])
-	// Output:
-	// b = [2.16], gradient = [0.70 -0.53], objective = 0.16, ok
-}
-
 // A table in one slice, row after row, goes in without a copy of the caller's making:
 // each task is a matrix over a part of it.
 func ExampleBuilder_SetTask() {
@@ -84,43 +67,6 @@ func ExampleBuilder_SetTask() {
 	// Output:
 	// [0 1] [1 2]
 	// [1 1] [6]
-}
-
-// Many nodes in one process, in parallel.
-func ExampleExecutor() {
-	b := kernel.NewBuilder(2, []int{1, 2}, kernel.Float32)
-	b.SetRow(0, 0, []float64{1, 0}, 3)
-	b.SetRow(1, 0, []float64{1, 0}, 5)
-	b.SetRow(1, 1, []float64{0, 1}, 0)
-	tasks := b.Tasks()
-	nodes := []*kernel.Group{kernel.NewGroup(tasks, 1), kernel.NewGroup(tasks, 1)}
-	bases := []*kernel.Basis{
-		kernel.BasisOf(mat.NewDense(2, 1, []float64{1, 0})),
-		kernel.BasisOf(mat.NewDense(2, 1, []float64{-1, 0})),
-	}
-	pool := kernel.NewPool(2)
-	defer pool.Close()
-	e := kernel.NewExecutor(pool, nodes)
-	e.Step(bases, 0)
-	fmt.Println(nodes[0].B, nodes[1].B)
-	// Output:
-	// [3 5] [-3 -5]
-}
-
-// A QR factorisation in the memory of the basis.
-func ExampleBasis_Orthonormalize() {
-	u := kernel.BasisOf(mat.NewDense(3, 2, []float64{
-		2, 1,
-		1, 1,
-		2, 4,
-	}))
-	r := make([]float64, 2*2)
-	u.Orthonormalize(r, make([]float64, 2))
-	fmt.Printf("Q = %.2f %.2f\n", u.Col(0), u.Col(1))
-	fmt.Printf("R = %.2f, %.2f, %.2f\n", r[0], r[2], r[3])
-	// Output:
-	// Q = [0.67 0.33 0.67] [-0.68 -0.10 0.73]
-	// R = 3.00, 3.67, 2.13
 }
 
 // A batch of least squares: new tasks on a basis that stays as it is.
@@ -160,7 +106,7 @@ func ExampleView() {
 	// [1 2]
 }
 
-// Steps read a copy of the samples in 16 bits; the reference is refreshed as U converges, so that the result
+// Steps read a copy of the samples in float32; the reference is refreshed as U converges, so that the result
 // is that of the samples.
 func ExampleGroup_EnableMixedPrecision() {
 	b := kernel.NewBuilder(2, []int{2, 2}, kernel.Float64)

@@ -1,6 +1,9 @@
 package kernel
 
-import "slices"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // An Executor steps several groups in parallel on a pool. Every worker computes the same chunks of the same
 // groups in every step, so that its caches stay useful.
@@ -18,10 +21,9 @@ type Executor struct {
 	u        []*Basis // arguments of the running step
 	ridge    float64
 	gradient bool
-	run      struct{ multiply, step, finish, reduce, copy func(worker int) }
-	reduces  bool       // some group has more than one chunk
-	tunings  [2]*tuning // of steps on the samples and on copies of 16 bits
-	tuning   *tuning    // that of the present step
+	run      struct{ multiply, step, finish, reduce func(worker int) }
+	reduces  bool         // some group has more than one chunk
+	dealt    atomic.Int64 // parts of long tasks that workers have taken
 }
 
 // A job is a chunk of a group, or a part of it if that is a long task.
@@ -64,7 +66,6 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 	for w := range pool.Workers() {
 		e.ws = append(e.ws, e.workspace(w))
 	}
-	e.tune()
 	e.run.multiply = func(w int) {
 		e.eachPart(w, func(g *Group, c *chunk, p int, u *Basis, ws *Workspace) { g.multiplyPart(c, p, u, ws) })
 	}
@@ -72,7 +73,6 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 	e.run.finish = func(w int) {
 		e.eachPart(w, func(g *Group, c *chunk, p int, u *Basis, ws *Workspace) { g.gradientPart(c, p, u, ws, e.gradient) })
 	}
-	e.run.copy = e.copyChunks
 	e.run.reduce = e.reduceColumns
 	return e
 }
@@ -94,28 +94,23 @@ func (e *Executor) each(worker int) {
 	for i := e.first[worker]; i < e.first[worker+1]; i++ {
 		at := e.jobs[i].group
 		c := &e.groups[at].chunks[e.jobs[i].chunk]
-		ws.schedule = e.tuning.schedule(i)
 		e.groups[at].step(c, e.u[at], e.ridge, ws, e.gradient)
-		e.tuning.record(i, c.elapsed)
 	}
 }
 
-// eachPart calls f for the parts of long tasks of a worker.
+// eachPart calls f for parts of long tasks, which workers take one after the other: they need about the same
+// time, and a worker that other programs hold up takes fewer.
 func (e *Executor) eachPart(worker int, f func(g *Group, c *chunk, part int, u *Basis, ws *Workspace)) {
-	ws, n := e.ws[worker], e.pool.Workers()
+	ws := e.ws[worker]
 	ws.begin()
-	ws.schedule = nil
-	for _, j := range e.long[worker*len(e.long)/n : (worker+1)*len(e.long)/n] {
+	for {
+		i := int(e.dealt.Add(1)) - 1
+		if i >= len(e.long) {
+			return
+		}
+		j := e.long[i]
 		g := e.groups[j.group]
 		f(g, &g.chunks[j.chunk], j.part, e.u[j.group], ws)
-	}
-}
-
-func (e *Executor) copyChunks(worker int) {
-	for _, j := range e.jobs[e.first[worker]:e.first[worker+1]] {
-		if g := e.groups[j.group]; g.needsCopy() {
-			g.copyChunk(&g.chunks[j.chunk])
-		}
 	}
 }
 
@@ -131,50 +126,13 @@ func (e *Executor) reduceColumns(worker int) {
 	}
 }
 
-// Schedule returns the name of the schedule of the last step, and whether it is final. The schedule
-// determines how the tiles prefetch samples; it changes the time of a step, and no bit of its results. Steps
-// on samples and on their copies in 16 bits (Group.EnableMixedPrecision) have one each. If the environment
-// variable DIFALT_SCHEDULE does not force one, the first steps of the first executor of a process for a shape
-// measure the candidates and keep the fastest; until then it is the one that is usual on most processors.
-func (e *Executor) Schedule() (name string, final bool) {
-	final = e.tuning.stage == decided
-	if e.tuning.best == nil {
-		return usual, final
-	}
-	return e.tuning.best.Name, final
-}
-
-// tune finds the tuning of the kind of step that comes next.
-func (e *Executor) tune() {
-	kind, copies := 0, slices.ContainsFunc(e.groups, (*Group).readsCopy)
-	if copies {
-		kind = 1
-	}
-	if e.tunings[kind] == nil {
-		e.tunings[kind] = newTuning(e.groups, len(e.jobs), e.pool.Workers(), copies)
-	}
-	e.tuning = e.tunings[kind]
-}
-
-// usual is the name of the schedule that goes by the size of each task.
-const usual = "usual"
-
 // Step does Group.Step with u[i] for every group i, bit for bit.
 func (e *Executor) Step(u []*Basis, ridge float64) {
 	e.check(u, ridge)
 	for i, g := range e.groups {
 		g.plan(u[i])
 	}
-	if slices.ContainsFunc(e.groups, (*Group).needsCopy) {
-		e.pool.Run(e.run.copy)
-		for _, g := range e.groups {
-			if g.needsCopy() {
-				g.finishCopy()
-			}
-		}
-	}
 	e.compute(u, ridge, true)
-	e.tuning.next()
 	if e.reduces {
 		e.pool.Run(e.run.reduce)
 	}
@@ -211,14 +169,16 @@ func (e *Executor) check(u []*Basis, ridge float64) {
 // compute does the chunks of all groups.
 func (e *Executor) compute(u []*Basis, ridge float64, gradient bool) {
 	e.u, e.ridge, e.gradient = u, ridge, gradient
-	e.tune()
-	if len(e.long) > 0 {
-		e.pool.Run(e.run.multiply)
+	bytes := 0
+	for _, g := range e.groups {
+		bytes += g.samples().Bytes()
 	}
+	for _, ws := range e.ws {
+		ws.cached = bytes <= resident*len(e.ws)
+	}
+	e.eachLong(e.run.multiply)
 	e.pool.Run(e.run.step)
-	if len(e.long) > 0 {
-		e.pool.Run(e.run.finish)
-	}
+	e.eachLong(e.run.finish)
 	for _, j := range e.long {
 		if j.part == 0 {
 			g := e.groups[j.group]
@@ -226,6 +186,14 @@ func (e *Executor) compute(u []*Basis, ridge float64, gradient bool) {
 		}
 	}
 	e.u = nil
+}
+
+// eachLong runs f, which takes parts of long tasks, on all workers if there are any.
+func (e *Executor) eachLong(f func(worker int)) {
+	if len(e.long) > 0 {
+		e.dealt.Store(0)
+		e.pool.Run(f)
+	}
 }
 
 // split cuts the jobs into runs of about equal cost, one for each worker.

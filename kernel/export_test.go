@@ -20,3 +20,13 @@ func (g *Group) Long() (n int) {
 	}
 	return n
 }
+
+// InLanes returns the number of tasks that the next step computes in lanes.
+func (g *Group) InLanes() (n int) {
+	for i := range g.chunks {
+		if c := &g.chunks[i]; g.inLanes(c) {
+			n += c.hi - c.lo - len(c.lanes.rest)
+		}
+	}
+	return n
+}

@@ -38,13 +38,13 @@ type Group struct {
 // their partial sums are added in order, so that results do not depend on the number of workers. A long task
 // is a chunk of its own.
 type chunk struct {
-	lo, hi     int
-	maxRows    int       // the most rows of its tasks that are multiplied at a time
-	long       *longTask // nil unless the chunk is a long task
-	grad       *Basis    // partial gradient
-	objective  float64
-	elapsed    time.Duration
-	outOfRange bool // entries were out of the range of the scales (copyChunk)
+	lo, hi    int
+	maxRows   int       // the most rows of its tasks that are multiplied at a time
+	long      *longTask // nil unless the chunk is a long task
+	lanes     *lanes    // nil unless its tasks are computed in the lanes of vectors
+	grad      *Basis    // partial gradient
+	objective float64
+	elapsed   time.Duration
 }
 
 // NewGroup returns a group of tasks for a basis of rank r.
@@ -97,12 +97,6 @@ func (g *Group) SetSamples(fit, grad *Tasks) {
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 	ws = g.check(u, ridge, ws)
 	g.plan(u)
-	if g.needsCopy() {
-		for i := range g.chunks {
-			g.copyChunk(&g.chunks[i])
-		}
-		g.finishCopy()
-	}
 	ws.begin()
 	for i := range g.chunks {
 		g.whole(&g.chunks[i], u, ridge, ws, true)
@@ -187,10 +181,10 @@ func (g *Group) chunkCount() int {
 func (g *Group) cut() {
 	n := g.chunkCount()
 	g.chunks = make([]chunk, 0, n)
-	lo, done := 0, 0
+	lo, done, tiny := 0, 0, g.fit.tiny(g.r)
 	for c := 1; c <= n || lo < g.fit.Len(); c++ {
 		hi := lo
-		for hi < g.fit.Len() && (c >= n || done*n < c*g.fit.total) && !g.isLong(hi) {
+		for hi < g.fit.Len() && (c >= n || done*n < c*g.fit.total || tiny && (hi-lo)%batch != 0) && !g.isLong(hi) {
 			done += g.fit.rows[hi]
 			hi++
 		}
@@ -208,6 +202,9 @@ func (g *Group) cut() {
 
 func (g *Group) add(c chunk) {
 	c.grad = NewBasis(g.fit.d, g.r)
+	if c.long == nil {
+		c.lanes = newLanes(g.fit, c.lo, c.hi, g.r)
+	}
 	g.measure(&c)
 	g.chunks = append(g.chunks, c)
 }
@@ -245,10 +242,13 @@ func (g *Group) whole(c *chunk, u *Basis, ridge float64, ws *Workspace, gradient
 	g.finishLong(c, gradient)
 }
 
+// epoch is a time before all steps: time.Since takes half as long as time.Now.
+var epoch = time.Now()
+
 // step computes a chunk. Of a long task it solves only the least squares: multiplyPart was called for its
 // parts before, and gradientPart and finishLong follow.
 func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace, gradient bool) {
-	start := time.Now()
+	start := time.Since(epoch)
 	c.objective = 0
 	if gradient {
 		clear(c.grad.data)
@@ -256,14 +256,12 @@ func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace, gradient 
 	switch {
 	case c.long != nil:
 		g.solveLong(c, ridge)
-	case gradient && g.readsCopy():
-		g.stepCopy(c, u, ridge, ws)
 	case g.mixed != nil:
 		tiles{}.step(g, c, u, ridge, ws, gradient)
 	default:
 		chosen.step(g, c, u, ridge, ws, gradient)
 	}
-	c.elapsed = time.Since(start)
+	c.elapsed = time.Since(epoch) - start
 }
 
 // reduce adds column j of the partial gradients in chunk order.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/internal/steptest"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -112,16 +112,73 @@ func within(t *testing.T, what string, got, want mat.Matrix, bound float64) {
 	}
 }
 
-// A reference is a step by dense matrices.
-type reference struct{ *steptest.Step }
+// A reference is a step on T tasks and a d x r basis by dense matrices and the singular value decomposition.
+type reference struct {
+	B         *mat.Dense // r x T
+	Grad      *mat.Dense // d x r
+	Objective float64
+	Status    []lsq.Status
 
-// stepReference takes b_t from the samples fit, and the gradient from grad. Tasks without samples have nil
-// matrices.
-func stepReference(u mat.Matrix, ridge float64, fitX []*mat.Dense, fitY [][]float64, gradX []*mat.Dense, gradY [][]float64) reference {
-	return reference{steptest.New(u, ridge, fitX, fitY, gradX, gradY)}
+	GradScale, ObjectiveScale float64 // sums of the sizes of the terms that cancel in them
 }
 
-func (ref reference) check(t *testing.T, g *kernel.Group, r int) {
+// stepReference takes the coefficients b_t of every task from the samples fit, with a ridge, and the gradient from the
+// samples grad, at the basis u. Tasks without samples have nil matrices. A task with fewer samples than
+// columns has the solution of minimum norm.
+func stepReference(u mat.Matrix, ridge float64, fitX []*mat.Dense, fitY [][]float64, gradX []*mat.Dense, gradY [][]float64) *reference {
+	d, r := u.Dims()
+	s := &reference{B: mat.NewDense(r, len(fitX), nil), Grad: mat.NewDense(d, r, nil)}
+	for t := range fitX {
+		b, status := referenceSolve(u, ridge, fitX[t], fitY[t])
+		s.Status = append(s.Status, status)
+		s.B.SetCol(t, b.RawVector().Data)
+		if gradX[t] == nil {
+			continue
+		}
+		var a, outer mat.Dense
+		var e, g mat.VecDense
+		a.Mul(gradX[t], u)
+		e.MulVec(&a, b)
+		y := mat.NewVecDense(len(gradY[t]), gradY[t])
+		e.SubVec(&e, y)
+		g.MulVec(gradX[t].T(), &e)
+		outer.Outer(1, &g, b)
+		s.Grad.Add(s.Grad, &outer)
+		s.Objective += mat.Dot(&e, &e)
+		s.GradScale += mat.Norm(gradX[t], 2) * mat.Norm(y, 2) * mat.Norm(b, 2)
+		s.ObjectiveScale += mat.Dot(y, y)
+	}
+	return s
+}
+
+// referenceSolve returns the solution b of the least squares y = x u b, and its status.
+func referenceSolve(u mat.Matrix, ridge float64, x *mat.Dense, y []float64) (*mat.VecDense, lsq.Status) {
+	_, r := u.Dims()
+	b := mat.NewVecDense(r, nil)
+	status := lsq.OK
+	if ridge == 0 && len(y) < r {
+		status = lsq.Underdetermined
+	}
+	if x == nil {
+		return b, status
+	}
+	var a mat.Dense
+	a.Mul(x, u)
+	var svd mat.SVD
+	if !svd.Factorize(&a, mat.SVDThin) {
+		panic("no convergence")
+	}
+	var left, right mat.Dense
+	svd.UTo(&left)
+	svd.VTo(&right)
+	for k, s := range svd.Values(nil) {
+		c := mat.Dot(left.ColView(k), mat.NewVecDense(len(y), y))
+		b.AddScaledVec(b, c*s/(s*s+ridge), right.ColView(k))
+	}
+	return b, status
+}
+
+func (ref *reference) check(t *testing.T, g *kernel.Group, r int) {
 	t.Helper()
 	const tol = 1e-10 // the data are well conditioned; square tasks lose some digits
 	sameMatrix(t, "B", mat.NewDense(len(ref.Status), r, g.B).T(), ref.B, tol)

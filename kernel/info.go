@@ -12,11 +12,6 @@ type Description struct {
 	Available []string // what DIFALT_KERNEL may name on this machine and build
 	Build     string   // "default", "purego" or "openblas"
 	Library   string   // version of OpenBLAS, empty in other builds
-
-	// Schedule is the schedule of prefetching that DIFALT_SCHEDULE forces, empty if that is
-	// measured, and Schedules are what the variable may name.
-	Schedule  string
-	Schedules []string
 }
 
 // Describe returns the processor, the build and the kernel of this process.
@@ -24,10 +19,6 @@ func Describe() Description {
 	i := Description{CPU: cpuid.CPU.BrandName, Kernel: chosenName, Available: available(), Build: build, Library: library()}
 	if i.Kernel == "" {
 		i.Kernel = tile.Active().String()
-	}
-	i.Schedules = tile.ScheduleNames()
-	if forced, _ := tile.ForcedSchedule(); forced != nil {
-		i.Schedule = forced.Name
 	}
 	return i
 }
@@ -38,14 +29,7 @@ func Describe() Description {
 // DIFALT_KERNEL=gonum only.
 func UseBLAS() { useBLAS() }
 
-// CheckEnvironment returns an error if the environment variable DIFALT_KERNEL named a kernel, or
-// DIFALT_SCHEDULE names a schedule, that is unknown, or not available on this machine and build. The default
-// is in use then. DIFALT_KERNEL is read when the program starts. A program whose users may set the variables
-// calls it at start and reports the error.
-func CheckEnvironment() error {
-	if unavailable != nil {
-		return unavailable
-	}
-	_, err := tile.ForcedSchedule()
-	return err
-}
+// CheckEnvironment returns an error if the environment variable DIFALT_KERNEL named a kernel that is unknown,
+// or not available on this machine and build, when the program started. The default is in use then. A program
+// whose users may set the variable calls it at start and reports the error.
+func CheckEnvironment() error { return unavailable }

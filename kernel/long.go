@@ -86,7 +86,7 @@ func (g *Group) multiplyPart(c *chunk, part int, u *Basis, ws *Workspace) {
 	ws.load(u, g.fit.storage)
 	var x samples
 	k.each(part, t.rows[c.lo], func(s, lo, hi int) {
-		x.slice(t, c.lo, lo, hi, g.r, ws.schedule)
+		x.slice(t, c.lo, lo, hi, g.r, ws.cached)
 		a := k.product(s, hi-lo, g.r)
 		x.mulBasis(a.Data, a.Stride, ws, u)
 		lstsq.Triangle(k.r, k.c, s*g.r, a, t.Y(c.lo)[lo:hi], ws.lsq)
@@ -119,7 +119,7 @@ func (g *Group) gradientPart(c *chunk, part int, u *Basis, ws *Workspace, gradie
 	ws.load(u, g.fit.storage)
 	var x samples
 	k.each(part, t.rows[c.lo], func(s, lo, hi int) {
-		x.slice(t, c.lo, lo, hi, g.r, ws.schedule)
+		x.slice(t, c.lo, lo, hi, g.r, ws.cached)
 		a := k.product(s, hi-lo, g.r)
 		if t != g.fit {
 			a = ws.products(hi-lo, g.r)

@@ -9,62 +9,34 @@ import (
 
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/mat"
 )
 
-// A table is a kind of features: entry (row, k) from a normal number.
+// A table is a kind of features: feature k has entries in the given unit, the offset far away.
 type table struct {
 	name string
 	d    int
-	x    func(row, k int, v float64) float64
-	unit func(k int) float64 // of a feature
+	unit func(k int) float64
+	far  float64
 }
 
-var one = func(int) float64 { return 1 }
-
-// but returns the units of features that have unit 1 but for k = at modulo every.
-func but(at, every int, unit float64) func(k int) float64 {
-	return func(k int) float64 {
-		if k%every == at {
-			return unit
-		}
-		return 1
-	}
-}
-
-func power(k int) float64 { return math.Pow(10, float64(k%13-6)) }
+func one(int) float64 { return 1 }
 
 var tables = []table{
-	{"normal", 37, func(_, _ int, v float64) float64 { return v }, one},
-	{"padded", 64, func(_, _ int, v float64) float64 { return v }, one},
-	{"units", 40, func(_, k int, v float64) float64 { return v * power(k) }, power},
-	{"offsets", 48, func(_, k int, v float64) float64 { return v + but(3, 16, 1e6)(k) - 1 }, but(3, 16, 1e6)},
-	{"intercept", 30, func(_, k int, v float64) float64 { return []float64{0.1, v}[min(k, 1)] }, one},
-	// An entry that is in no sampled row, too large for the scale of the others.
-	{"rare", 33, func(row, k int, v float64) float64 {
-		if k == 5 && row == 779 {
-			return 1e5
-		}
-		return v
-	}, but(5, 33, 1e4)},
-	// A small feature that is zero but for a few rows, which are not among the sampled ones.
-	{"mostly zero", 33, func(row, k int, v float64) float64 {
-		if k == 6 && row%10 != 1 {
-			return 0
-		}
-		return v * but(6, 33, 1e-12)(k)
-	}, but(6, 33, 1e-12)},
+	{"normal", 37, one, 0},
+	{"padded", 64, one, 0},
+	{"units", 40, func(k int) float64 { return math.Pow(10, float64(k%13-6)) }, 0},
+	{"offsets", 48, one, 100},
 }
 
 func (c table) build(rng *rand.Rand, samples []int, storage kernel.Storage) *kernel.Tasks {
-	b := kernel.NewBuilder(c.d, samples, storage)
-	row, x := 0, make([]float64, c.d)
+	b, x := kernel.NewBuilder(c.d, samples, storage), make([]float64, c.d)
 	for t, n := range samples {
 		for i := range n {
 			for k := range x {
-				x[k] = c.x(row, k, rng.NormFloat64())
+				x[k] = (rng.NormFloat64() + c.far) * c.unit(k)
 			}
 			b.SetRow(t, i, x, rng.NormFloat64())
-			row++
 		}
 	}
 	return b.Tasks()
@@ -82,8 +54,7 @@ func (c table) near(rng *rand.Rand, u *kernel.Basis, length float64) *kernel.Bas
 	return v
 }
 
-// distance returns how far a gradient and coefficients are from others, in the units of
-// the features.
+// distance returns how far a gradient and coefficients are from others, in the units of the features.
 func (c table) distance(g, want *kernel.Group) (grad, b float64) {
 	_, r := g.Grad.Dims()
 	for j := range r {
@@ -97,10 +68,9 @@ func (c table) distance(g, want *kernel.Group) (grad, b float64) {
 	return math.Sqrt(grad), math.Sqrt(b)
 }
 
-// TestReduced holds steps by the copy to steps on the samples: the error is a part of the
-// distance to the anchor, whatever the units and offsets of features, and nothing at the
-// anchor.
-func TestReduced(t *testing.T) {
+// Steps on the copy against steps on the samples: the error is the rounding of float32 times the distance to
+// the reference, whatever the units of features, and nothing at the reference. Samples in Float32 are read.
+func TestMixedPrecision(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		for i, c := range tables {
 			for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
@@ -111,7 +81,7 @@ func TestReduced(t *testing.T) {
 						for t := range samples {
 							samples[t] = []int{40, 25, 60, 0, 33}[t%5]
 						}
-						c.testReduced(t, rng, c.build(rng, samples, storage), 1+i%5+4*(i/5), ridge)
+						c.testMixed(t, rng, c.build(rng, samples, storage), 1+i%5, ridge)
 					})
 				}
 			}
@@ -119,9 +89,9 @@ func TestReduced(t *testing.T) {
 	})
 }
 
-func (c table) testReduced(t *testing.T, rng *rand.Rand, tasks *kernel.Tasks, r int, ridge float64) {
-	zero := kernel.NewBasis(c.d, r)
-	anchor := c.near(rng, zero, math.Sqrt(float64(c.d*r)))
+func (c table) testMixed(t *testing.T, rng *rand.Rand, tasks *kernel.Tasks, r int, ridge float64) {
+	length := math.Sqrt(float64(c.d * r))
+	reference := c.near(rng, kernel.NewBasis(c.d, r), length)
 	g, want := kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r)
 	g.EnableMixedPrecision()
 	step := func(u *kernel.Basis) (grad, b float64) {
@@ -131,82 +101,73 @@ func (c table) testReduced(t *testing.T, rng *rand.Rand, tasks *kernel.Tasks, r 
 		return c.distance(g, want)
 	}
 	// Moving U by its own length changes the gradient by about its size.
-	step(anchor)
+	step(reference)
 	gradSize, bSize := c.distance(want, kernel.NewGroup(tasks, r))
-	const lost = 1e-3
-	if grad, b := step(anchor); grad > lost*gradSize || b > lost*bSize {
-		t.Errorf("with the anchor 0: gradient off by %g of %g, coefficients by %g of %g", grad, gradSize, b, bSize)
+	lost := 1e-6 * max(c.far*c.far, 1)
+	switch grad, b := step(reference); {
+	case grad > lost*gradSize || b > lost*bSize:
+		t.Errorf("with the reference 0: gradient off by %g of %g, coefficients by %g of %g", grad, gradSize, b, bSize)
+	case (grad == 0) != (tasks.Storage() == kernel.Float32) && byTiles():
+		t.Errorf("with the reference 0: gradient off by %g", grad)
 	}
 	g.RefreshReference()
-	exactly(t, "anchor", g, want, anchor, ridge)
-	exactly(t, "step at the anchor", g, want, anchor, ridge)
-	if !sameBits(g.Reference().Data(), anchor.Data()) {
-		t.Error("the reference is not the anchor")
+	for range 2 { // to refresh, and on the copy
+		exactly(t, g, want, reference, ridge)
 	}
-	for _, move := range []float64{1e-1, 1e-4, 1e-8} {
-		grad, b := step(c.near(rng, anchor, move*math.Sqrt(float64(c.d*r))))
-		if grad > lost*move*gradSize+1e-13*gradSize || b > lost*move*bSize+1e-13*bSize {
+	if !sameBits(g.Reference().Data(), reference.Data()) {
+		t.Error("the reference is not the basis of the step that refreshed it")
+	}
+	for _, move := range []float64{1e-1, 1e-4, 1e-7} {
+		grad, b := step(c.near(rng, reference, move*length))
+		if rounding := 1e-13 * max(c.far, 1); grad > (lost*move+rounding)*gradSize || b > (lost*move+rounding)*bSize {
 			t.Errorf("at a distance of %g: gradient off by %g of %g, coefficients by %g of %g", move, grad, gradSize, b, bSize)
 		}
 	}
 }
 
-// byTiles reports whether steps on the samples are computed by the tiles, as those of anchors are.
+// byTiles reports whether steps on the samples are computed by the tiles, as those of mixed precision are.
 func byTiles() bool {
 	return !slices.Contains([]string{"gonum", "openblas"}, kernel.Describe().Kernel)
 }
 
-// alike is whether two numbers are the same but for the sign of a zero and, where another backend
-// computes with the samples, for rounding in the units of the largest.
-func alike(a, b, largest float64) bool {
-	return a == b || !byTiles() && math.Abs(a-b) <= 1e-9*largest
-}
-
-// allAlike is that of vectors.
-func allAlike(a, b []float64) bool {
-	largest := 0.0
-	for _, v := range b {
-		largest = max(largest, math.Abs(v))
-	}
-	for i := range b {
-		if !alike(a[i], b[i], largest) {
-			return false
-		}
-	}
-	return true
-}
-
-// exactly steps both groups and wants the same bits.
-func exactly(t *testing.T, what string, g, want *kernel.Group, u *kernel.Basis, ridge float64) {
+// exactly steps both groups at the reference and checks that they agree: bit for bit up to the sign of zeros
+// or, where another backend computes with the samples, to rounding.
+func exactly(t *testing.T, g, want *kernel.Group, u *kernel.Basis, ridge float64) {
 	t.Helper()
 	g.Step(u, ridge, nil)
 	want.Step(u, ridge, nil)
-	if !allAlike(g.B, want.B) || !alike(g.Objective, want.Objective, want.Objective) {
-		t.Errorf("%s: coefficients or objective differ from those on the samples", what)
-	}
-	_, r := u.Dims()
+	d, r := u.Dims()
+	pairs := [][2][]float64{{g.B, want.B}, {{g.Objective}, {want.Objective}}}
 	for j := range r {
-		if !allAlike(g.Grad.Col(j), want.Grad.Col(j)) {
-			t.Fatalf("%s: column %d of the gradient is %v, on the samples %v", what, j, g.Grad.Col(j), want.Grad.Col(j))
+		pairs = append(pairs, [2][]float64{g.Grad.Col(j)[:d], want.Grad.Col(j)})
+	}
+	for _, p := range pairs {
+		largest := 0.0
+		for _, v := range p[1] {
+			largest = max(largest, math.Abs(v))
+		}
+		for i, v := range p[1] {
+			if p[0][i] != v && (byTiles() || math.Abs(p[0][i]-v) > 1e-9*largest) {
+				t.Fatalf("%v, on the samples %v", p[0], p[1])
+			}
 		}
 	}
 }
 
-// TestReducedResumes makes a second group go on from the anchor of a first, with the same
-// bits, on executors with different numbers of workers and next to a group that is not
-// reduced and one that makes an anchor, all on the same basis.
-func TestReducedResumes(t *testing.T) {
-	for _, c := range tables {
-		t.Run(c.name, func(t *testing.T) { c.testResumes(t, rand.New(rand.NewPCG(9, 9))) })
-	}
-}
-
-func (c table) testResumes(t *testing.T, rng *rand.Rand) {
-	tasks := c.build(rng, ragged(rng, 90, 40), kernel.Float64)
+// A second group goes on from the reference of a first with the same bits, on executors with any number of
+// workers, and next to a group without a copy and one that refreshes its reference.
+func TestMixedPrecisionResumes(t *testing.T) {
 	const r = 3
-	anchor := randomBasis(rng, c.d, r)
-	u := c.near(rng, anchor, 1e-3)
-	var first []float64
+	c, rng := tables[0], rand.New(rand.NewPCG(9, 9))
+	tasks := c.build(rng, ragged(rng, 90, 40), kernel.Float64)
+	reference := randomBasis(rng, c.d, r)
+	u := c.near(rng, reference, 1e-3)
+	one := kernel.NewGroup(tasks, r)
+	one.EnableMixedPrecision()
+	one.Step(u, 0, nil) // with another reference
+	one.RefreshReference()
+	one.Step(reference, 0, nil)
+	one.Step(u, 0, nil)
 	for workers := 1; workers <= 3; workers++ {
 		pool := kernel.NewPool(workers)
 		groups := []*kernel.Group{kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r)}
@@ -214,29 +175,15 @@ func (c table) testResumes(t *testing.T, rng *rand.Rand) {
 		groups[2].EnableMixedPrecision()
 		e := kernel.NewExecutor(pool, groups)
 		groups[0].RefreshReference()
-		e.Step([]*kernel.Basis{anchor, anchor, anchor}, 0)
+		e.Step([]*kernel.Basis{reference, reference, reference}, 0)
 		groups[2].RefreshReference()
 		e.Step([]*kernel.Basis{u, u, u}, 0)
 		pool.Close()
-		got := groups[0].Grad.Data()
-		if first == nil {
-			first = append(first, got...)
-			one := kernel.NewGroup(tasks, r)
-			one.EnableMixedPrecision()
-			one.Step(u, 0, nil) // with another anchor
-			one.RefreshReference()
-			one.Step(anchor, 0, nil)
-			one.Step(u, 0, nil)
-			if !sameBits(one.Grad.Data(), first) {
-				t.Error("a group by itself computes other bits")
-			}
-		}
-		if !sameBits(got, first) {
+		if !sameBits(groups[0].Grad.Data(), one.Grad.Data()) {
 			t.Errorf("%d workers compute other bits", workers)
 		}
-		// OpenBLAS leaves anchors to the tiles, and samples far from zero lose digits.
 		if byTiles() && !sameBits(groups[1].Grad.Data(), groups[2].Grad.Data()) {
-			t.Error("an anchor differs from a step on the samples")
+			t.Error("a step that refreshes the reference differs from a step on the samples")
 		}
 		if sameBits(groups[0].Grad.Data(), groups[1].Grad.Data()) {
 			t.Error("the copy was not used")
@@ -244,84 +191,83 @@ func (c table) testResumes(t *testing.T, rng *rand.Rand) {
 	}
 }
 
-// TestReduceRange takes samples of sizes that float32 holds, and others, which are refused; a feature that
-// is tiny beside others is none of them.
-func TestReduceRange(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 3))
-	for size, refused := range map[float64]bool{1e-300: true, 1e-40: true, 1e-28: true, 1e-26: false, 1: false, 1e26: false, 1e28: true, 1e60: true, 1e140: true} {
+// Descent with a reference that the group refreshes ends where descent on the samples ends, and reads the
+// samples in few steps.
+func TestRefreshAutomatically(t *testing.T) {
+	const r, steps = 2, 400
+	rng := rand.New(rand.NewPCG(21, 22))
+	c := tables[0]
+	tasks := c.build(rng, slices.Repeat([]int{30}, 60), kernel.Float64)
+	truth, start, row, y := randomBasis(rng, c.d, r), randomBasis(rng, c.d, r), make([]float64, c.d), []float64{}
+	for task := range tasks.Len() {
+		b := [r]float64{rng.NormFloat64(), rng.NormFloat64()}
+		for i := range 30 {
+			v := 0.1 * rng.NormFloat64()
+			for k, x := range tasks.Row(row, task, i) {
+				v += x * (truth.At(k, 0)*b[0] + truth.At(k, 1)*b[1])
+			}
+			y = append(y, v)
+		}
+	}
+	tasks = tasks.WithResponses(y)
+	descend := func(mixed bool) (u *kernel.Basis, refreshed int) {
+		g := kernel.NewGroup(tasks, r)
+		if mixed {
+			g.EnableMixedPrecision()
+			g.RefreshAutomatically()
+		}
+		u = start.Clone()
+		for range steps {
+			g.Step(u, 0, nil)
+			if mixed && sameBits(g.Reference().Data(), u.Data()) {
+				refreshed++
+			}
+			for i, v := range g.Grad.Data() {
+				u.Data()[i] -= v / 1e4
+			}
+			u.Orthonormalize(nil, nil)
+		}
+		return u, refreshed
+	}
+	want, _ := descend(false)
+	got, refreshed := descend(true)
+	var span, wanted mat.Dense // of U only the span is determined
+	span.Mul(got, got.T())
+	wanted.Mul(want, want.T())
+	within(t, "U U'", &span, &wanted, 1e-12)
+	if refreshed < steps/40-1 || refreshed > steps/20 {
+		t.Errorf("%d of %d steps read the samples", refreshed, steps)
+	}
+}
+
+// Samples of sizes that float32 holds, and others, which are refused; a feature that is tiny beside others is
+// none of them. Responses may have any size.
+func TestMixedPrecisionRange(t *testing.T) {
+	for size, refused := range map[float64]bool{1e-300: true, 1e-40: true, 1e-32: true, 1e-28: false, 1: false, 1e36: false, 1e39: true, 1e140: true} {
+		rng := rand.New(rand.NewPCG(1, 3))
 		b, row := kernel.NewBuilder(20, []int{15, 15, 15}, kernel.Float64), make([]float64, 20)
 		for i := range 45 {
 			for j := range row {
 				row[j] = size * rng.NormFloat64()
 			}
 			row[7] *= 1e-310
-			b.SetRow(i/15, i%15, row, rng.NormFloat64())
+			b.SetRow(i/15, i%15, row, 1e100*rng.NormFloat64())
 		}
 		tasks := b.Tasks()
-		g := kernel.NewGroup(tasks, 3)
+		g, want := kernel.NewGroup(tasks, 3), kernel.NewGroup(tasks, 3)
 		if refused {
 			wantPanic(t, fmt.Sprintf("size %g", size), g.EnableMixedPrecision)
 			continue
 		}
 		g.EnableMixedPrecision()
-		want := kernel.NewGroup(tasks, 3)
-		u, ws := randomBasis(rng, 20, 3), kernel.NewWorkspace(15, 20, 3)
+		u := randomBasis(rng, 20, 3)
 		g.RefreshReference()
-		g.Step(u, 0, ws)
+		g.Step(u, 0, nil)
 		u = table{d: 20, unit: one}.near(rng, u, 1e-3)
-		g.Step(u, 0, ws)
-		want.Step(u, 0, ws)
-		if !(math.Abs(g.Objective-want.Objective) <= 1e-5*want.Objective) {
+		g.Step(u, 0, nil)
+		want.Step(u, 0, nil)
+		if !(math.Abs(g.Objective-want.Objective) <= 1e-7*want.Objective) {
 			t.Errorf("size %g: objective %v, without the copy %v", size, g.Objective, want.Objective)
 		}
 	}
-}
-
-// Responses of any size give the same results in their unit, bit by bit: also where float32 does not
-// hold them.
-func TestReducedOfAnyResponses(t *testing.T) {
-	tiertest.Each(t, func(t *testing.T) {
-		for _, c := range tables[:5] {
-			const r = 2
-			rng := rand.New(rand.NewPCG(31, 32))
-			tasks := c.build(rng, []int{30, 0, 25, 40}, kernel.Float64)
-			anchor := randomBasis(rng, c.d, r)
-			u := c.near(rng, anchor, 0.1)
-			responses := make([]float64, 0, tasks.TotalSamples())
-			for task := range tasks.Len() {
-				responses = append(responses, tasks.Y(task)...)
-			}
-			run := func(exponent int) (atAnchor, near *kernel.Group) {
-				y := make([]float64, len(responses))
-				for i, v := range responses {
-					y[i] = math.Ldexp(v, exponent)
-				}
-				of := func(steps ...*kernel.Basis) *kernel.Group {
-					g := kernel.NewGroup(tasks.WithResponses(y), r)
-					g.EnableMixedPrecision()
-					for i, u := range steps {
-						if i == 1 {
-							g.RefreshReference()
-						}
-						g.Step(u, 0, nil)
-					}
-					return g
-				}
-				return of(anchor), of(anchor, anchor, u)
-			}
-			first, near := run(0)
-			for _, exponent := range []int{133, 332, -130, -400} { // 1e40, 1e100, 1e-39, 1e-120
-				f, n := run(exponent)
-				for i, pair := range [][2]*kernel.Group{{f, first}, {n, near}} {
-					got, want := pair[0].Grad.Data(), pair[1].Grad.Data()
-					for k, v := range want {
-						if got[k] != math.Ldexp(v, 2*exponent) {
-							t.Fatalf("%s: responses times 2^%d, step %d: entry %d of the gradient is %g, want %g",
-								c.name, exponent, i, k, got[k], math.Ldexp(v, 2*exponent))
-						}
-					}
-				}
-			}
-		}
-	})
 }

@@ -12,33 +12,60 @@ import (
 // What is prefetched has no effect but on speed, so that only this test would
 // notice memory that nothing prefetches, or prefetches after it was read.
 func TestPrefetchCoversEverySampleOnce(t *testing.T) {
+	defer func(before bool) { alone = before }(alone)
 	for _, shape := range []struct{ n, d, r int }{
 		{30, 600, 4}, {25, 128, 5}, {50, 100, 10}, {64, 512, 16}, {30, 200, 20}, {3, 1000, 2},
 		{200, 300, 4}, {100, 600, 6}, {100, 600, 8}, {1, 64, 1}, {resident / 2400, 600, 4}, {50, 1030, 7},
 	} {
 		for _, storage := range []Storage{Float64, Float32} {
-			x := manyRows(shape.n, shape.d, storage)
-			base := baseOf(x)
-			for _, by := range append(tile.Schedules(shape.d, shape.r, storage.size()), nil) {
-				if by == nil || !by.None && by.Near == 0 {
-					name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, schedule %+v", shape.n, shape.d, shape.r, storage, by)
-					ahead := 0
-					if tile.Packed(shape.d, shape.r, storage.size()) > 0 {
-						ahead = tile.PackRows * x.stride * storage.size()
-					}
-					testPrefetch(t, name, base, x.Bytes(), ahead, shape.n, shape.r, by == nil, func(task int) hints { return samplesOf(x, task, shape.r, by).hints })
+			x, ahead := manyRows(shape.n, shape.d, storage), 0
+			if tile.Packed(shape.d, shape.r, storage.size()) > 0 {
+				ahead = tile.PackRows * x.stride * storage.size()
+			}
+			for _, alone = range []bool{true, false} {
+				name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, alone = %t", shape.n, shape.d, shape.r, storage, alone)
+				testPrefetch(t, name, baseOf(x), x.Bytes(), ahead, shape.n, shape.r, func(task int) hints { return samplesOf(x, task, shape.r).hints })
+			}
+		}
+	}
+}
+
+// Samples that stay in the second-level caches of the workers are not prefetched, and others are; both give
+// the same bits.
+func TestPrefetchInCache(t *testing.T) {
+	defer func(before int) { resident = before }(resident)
+	resident = 32 << 10
+	const n, d, r = 8, 64, 4
+	task := 8 * n * d // bytes
+	for _, workers := range []int{1, 2} {
+		for _, more := range []int{0, 1} {
+			b, u, row := NewBuilder(d, slices.Repeat([]int{n}, resident*workers/task+more), Float64), NewBasis(d, r), make([]float64, d)
+			for i := range u.data {
+				u.data[i] = float64(i%7 - 3)
+			}
+			for i := range b.t.total {
+				for k := range row {
+					row[k] = float64((i*i + k*k) % 11)
 				}
+				b.SetRow(i/n, i%n, row, float64(i%5))
+			}
+			x := b.Tasks()
+			pool, g, want := NewPool(workers), NewGroup(x, r), NewGroup(x, r)
+			e := NewExecutor(pool, []*Group{g})
+			e.Step([]*Basis{u}, 0)
+			want.Step(u, 0, nil)
+			pool.Close()
+			if cached := e.ws[0].cached; cached != (more == 0) {
+				t.Errorf("%d workers, %d tasks: cached %t", workers, x.Len(), cached)
+			}
+			if !slices.Equal(g.B, want.B) || !slices.Equal(g.Grad.data, want.Grad.data) {
+				t.Errorf("%d workers, %d tasks: prefetches change bits", workers, x.Len())
 			}
 		}
-		g := NewGroup(manyRows(shape.n, shape.d, Float64), shape.r)
-		g.EnableMixedPrecision()
-		base := uintptr(unsafe.Pointer(unsafe.SliceData(g.mixed.z)))
-		for _, by := range append(tile.HalfSchedules(), nil) {
-			if by == nil || !by.None {
-				name := fmt.Sprintf("n = %d, d = %d, r = %d, 16 bits, schedule %+v", shape.n, shape.d, shape.r, by)
-				testPrefetch(t, name, base, 2*g.fit.total*g.mixed.stride, 0, shape.n, shape.r, by == nil, func(task int) hints { return g.mixed.hints(g.fit, task, shape.r, by) })
-			}
-		}
+	}
+	var s samples
+	if s.take(manyRows(n, d, Float64), 0, 1, r, true); s.hints != (hints{}) {
+		t.Errorf("cached samples prefetch %+v", s.hints)
 	}
 }
 
@@ -60,7 +87,7 @@ func baseOf(x *Tasks) uintptr {
 
 // testPrefetch follows what the hints of all tasks ask for, of so many bytes from base on. X U
 // takes the rows of so many bytes at a time, 0 for few.
-func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int, usual bool, of func(task int) hints) {
+func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int, of func(task int) hints) {
 	t.Helper()
 	const word = 4 // bytes; all that is asked for has whole ones
 	task := bytes / prefetched
@@ -95,7 +122,7 @@ func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int
 		fetch(h.solveNext, tile.SolveAhead(n, r))
 		fetch(h.gradientNext.Next, task/8*h.gradientNext.Eighths)
 	}
-	if usual && task > resident {
+	if task > resident && alone {
 		if total != 0 {
 			t.Errorf("%s: a task of %d bytes prefetches %d", name, task, total/prefetched)
 		}
@@ -121,7 +148,7 @@ func TestPrefetchOfAPart(t *testing.T) {
 		row := all.stride * 8
 		base := baseOf(all)
 		for task := range 2 {
-			s := samplesOf(part, task, shape.r, nil)
+			s := samplesOf(part, task, shape.r)
 			foreign := 0
 			for i := range s.n * row / 8 * s.basisNext.Eighths {
 				if at := (int(s.basisNext.Next-base) + i) / row % shape.n; at >= shape.n/2 {
@@ -152,7 +179,7 @@ func TestPrefetchOfLongRows(t *testing.T) {
 				x = all.Part(0, 2)
 			}
 			for task := range 3 {
-				s := samplesOf(x, task, r, nil)
+				s := samplesOf(x, task, r)
 				want := base + uintptr((task+1)*n*row)
 				if s.basisNext.Next != want || s.solveNext != 0 || s.gradientNext.Next != 0 {
 					t.Errorf("%v, parts %t: task %d prefetches bytes %d, %d, %d, want %d, 0, 0", storage, half, task,
@@ -163,11 +190,9 @@ func TestPrefetchOfLongRows(t *testing.T) {
 	}
 }
 
-// samplesOf returns the rows of a task, taken after those of the tasks before it.
-func samplesOf(x *Tasks, task, r int, by *tile.Schedule) *samples {
+// samplesOf returns the rows of a task.
+func samplesOf(x *Tasks, task, r int) *samples {
 	var s samples
-	for t := range task + 1 {
-		s.take(x, t, 1, r, by)
-	}
+	s.take(x, task, 1, r, false)
 	return &s
 }

@@ -216,7 +216,7 @@ func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 		panic(badRow)
 	}
 	var x samples
-	x.take(t, task, 1, 1, nil)
+	x.take(t, task, 1, 1, false)
 	x.mulTransposed(v, 0, e[:t.rows[task]])
 }
 
@@ -247,7 +247,7 @@ func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 			together = min(together, max(sliceBytes/(t.stride*t.storage.size())&^7, minSlice))
 		}
 		for i := 0; i < n; i += together {
-			rows.slice(t, task, i, min(i+together, n), u.r, ws.schedule)
+			rows.slice(t, task, i, min(i+together, n), u.r, ws.cached)
 			rows.mulBasis(ws.a, ws.lda, ws, u)
 			rows.addGram(g, ws)
 		}

@@ -23,13 +23,12 @@ type Workspace struct {
 
 	outer []float64 // factors of a product of rank batch
 	lsq   *lstsq.Workspace
+	lanes laneWork
 
 	packed packedBasis
-	half   halfWork
+	cached bool // an Executor sets it: the samples stay in the second-level caches, and nothing prefetches them
 
-	schedule *tile.Schedule // an Executor sets it; nil for the usual one
-	gonum    *gonumWork     // scratch of a gonumBackend, where it is in use
-	openBLAS []float64      // scratch of OpenBLAS, where it is in use
+	gonum *gonumWork // scratch of a gonumBackend, where it is in use
 }
 
 // A packedBasis holds the first columns of a basis in the layout of tile.MulPacked.
@@ -37,17 +36,6 @@ type packedBasis struct {
 	of      *Basis // nil if the basis has changed since
 	columns int
 	p       []float64
-}
-
-// halfWork is the scratch memory of stepCopy, in float32.
-type halfWork struct {
-	du    []float32 // U - U0 in the scales of the copy
-	lddu  int
-	of    *mixed    // owner of du, nil if the basis has changed since
-	de    []float32 // e_t - e0_t
-	dv    []float32 // Z_t' (e_t - e0_t)
-	shift []float64 // the factors of the offsets
-	scale []float64 // the scales of the copy times a unit; see setDifference
 }
 
 // NewWorkspace returns scratch memory for tasks of up to maxSamples samples and d features on a basis of rank
@@ -65,22 +53,15 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	w.v, w.outer = alignedFloat64(w.ldv*batch), make([]float64, batch*r)
 	w.packed.p = alignedFloat64(tile.PackedLen(d, tile.Packed(d, r, Float64.size())))
 	w.lsq = lstsq.NewWorkspace(maxSamples, r)
-	w.half = halfWork{
-		du:    alignedFloat32(tile.StrideHalf(d+1, 4) * r),
-		de:    alignedFloat32(maxSamples),
-		dv:    alignedFloat32(tile.PadHalf(d + 1)),
-		shift: make([]float64, r),
-		scale: make([]float64, dense.Pad(d)),
-	}
-	if chosenName == gonumName {
+	w.lanes = newLaneWork(maxSamples, r)
+	if chosenName != "" {
 		w.gonum = newGonumWork(maxSamples, d, r)
 	}
-	w.openBLAS = openBLASWork(maxSamples, d, r)
 	return w
 }
 
 // begin starts a step: the entries of a basis may have changed since the last one.
-func (w *Workspace) begin() { w.packed.of, w.half.of = nil, nil }
+func (w *Workspace) begin() { w.packed.of = nil }
 
 // load packs the columns of u that are multiplied faster that way with samples in the given storage.
 func (w *Workspace) load(u *Basis, storage Storage) {

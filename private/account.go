@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/difalt/difalt/internal/noise"
 )
 
 // Epsilon returns the least epsilon for which rho-zero-concentrated privacy is (epsilon, delta) privacy by
@@ -31,6 +33,7 @@ type Account struct {
 	epsilon, delta float64
 	colluding      int
 	spent          []Spending
+	noise          func() int64 // draws a share; tests replace it
 }
 
 // A Spending is the part of a budget that one sum took.
@@ -52,7 +55,7 @@ func NewAccount(epsilon, delta float64, colluding int) (*Account, error) {
 	case colluding < 0:
 		return nil, fmt.Errorf("private: the number of colluding nodes is %d: must not be negative", colluding)
 	}
-	return &Account{epsilon: epsilon, delta: delta, colluding: colluding}, nil
+	return &Account{epsilon: epsilon, delta: delta, colluding: colluding, noise: noise.New().Gaussian}, nil
 }
 
 // Delta returns the delta of the budget.

@@ -16,32 +16,30 @@ type regression struct {
 	squares, rows    float64
 }
 
-// newRegression returns the regression of task t on the columns of X W, where a nil W is I. It reports false
-// if Z'y = 0 or the eigenvalues do not exist.
-func newRegression(k *kernel.Tasks, t int, w *kernel.Basis) (*regression, bool) {
-	d := k.Features()
-	width := d
+// newRegression returns the regression of task t on the columns of X W, where a nil W is I. It is nil if
+// Z'y = 0 or the eigenvalues do not exist.
+func newRegression(k *kernel.Tasks, t int, w *kernel.Basis) *regression {
+	width := k.Features()
+	row := make([]float64, width)
+	z := row
 	if w != nil {
 		_, width = w.Dims()
+		z = make([]float64, width)
 	}
-	row, z := make([]float64, d), make([]float64, width)
 	gram, rhs := mat.NewSymDense(width, nil), make([]float64, width)
 	r := &regression{rows: float64(k.Samples(t))}
 	for i, y := range k.Y(t) {
 		k.Row(row, t, i)
-		copy(z, row)
-		for j := range z {
-			if w != nil {
-				z[j] = floats.Dot(row, w.Col(j)[:d])
-			}
+		for j := 0; w != nil && j < width; j++ {
+			z[j] = floats.Dot(row, w.Col(j)[:len(row)])
 		}
 		gram.SymRankOne(gram, 1, mat.NewVecDense(width, z))
 		floats.AddScaled(rhs, y, z)
 		r.squares += y * y
 	}
 	var e mat.EigenSym
-	if !e.Factorize(gram, true) {
-		return nil, false
+	if floats.Norm(rhs, 2) == 0 || !e.Factorize(gram, true) {
+		return nil
 	}
 	e.VectorsTo(&r.vectors)
 	r.values, r.products = e.Values(nil), make([]float64, width)
@@ -49,7 +47,7 @@ func newRegression(k *kernel.Tasks, t int, w *kernel.Basis) (*regression, bool) 
 	for j, v := range r.values {
 		r.values[j] = max(v, 0)
 	}
-	return r, floats.Norm(rhs, 2) > 0
+	return r
 }
 
 // solve returns the coefficients (Z'Z + ridge I)^-1 Z'y.
@@ -95,11 +93,10 @@ func bestRidge(list []*regression) float64 {
 
 // estimate returns the coefficients of task t from its own rows, or nil if X'y = 0.
 func estimate(k *kernel.Tasks, t int) []float64 {
-	r, ok := newRegression(k, t, nil)
-	if !ok {
-		return nil
+	if r := newRegression(k, t, nil); r != nil {
+		return r.solve(bestRidge([]*regression{r}))
 	}
-	return r.solve(bestRidge([]*regression{r}))
+	return nil
 }
 
 // direction returns the coefficients of task t scaled to length 1, or nil if they are 0.
@@ -124,10 +121,10 @@ func without(k *kernel.Tasks, mean []float64) *kernel.Tasks {
 	return k.WithResponses(y)
 }
 
-// Loadings returns U with columns whose lengths are the spread of the coefficients, from the published
+// loadings returns U with columns whose lengths are the spread of the coefficients, from the published
 // spectrum: roots of the eigenvalues minus the mean of the remaining ones, which is noise. The first has
 // length 1, and none is below 0.1.
-func (res *Result) Loadings() *kernel.Basis {
+func (res *Result) loadings() *kernel.Basis {
 	const least = 0.1
 	w := res.U.Clone()
 	_, r := w.Dims()
@@ -150,9 +147,8 @@ func fitOwn(k *kernel.Tasks, loadings *kernel.Basis) []float64 {
 	tasks := make([]*regression, k.Len())
 	var list []*regression
 	for t := range tasks {
-		if one, ok := newRegression(k, t, loadings); ok {
-			tasks[t] = one
-			list = append(list, one)
+		if tasks[t] = newRegression(k, t, loadings); tasks[t] != nil {
+			list = append(list, tasks[t])
 		}
 	}
 	if list == nil {

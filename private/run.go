@@ -40,12 +40,7 @@ import (
 type Options struct {
 	// Rank of the representation, from public knowledge; 0 computes the mean alone.
 	Rank int
-	// Epsilon and Delta are the budget. Delta is DefaultDelta of the number of tasks if it is 0.
-	Epsilon, Delta float64
-	// Colluding is the number of nodes that may combine their knowledge, including their own shares of the
-	// noise. With 0 Epsilon holds against readers who take no part in the network.
-	Colluding int
-	// Account, if it is not nil, replaces Epsilon, Delta and Colluding; Run spends all that is left of it.
+	// Account has the budget; Run spends all that is left of it.
 	Account *Account
 	// MeanBound, from public knowledge, is a length that most theta_t do not exceed. Then Run publishes the
 	// mean of the theta_t, cut to that length, for a quarter of the budget, and U is the representation of
@@ -55,23 +50,19 @@ type Options struct {
 	Workers int
 }
 
-// A Result is the outcome of Run. Mean, U, Spectrum and Account may be published: they have (epsilon, delta)
+// A Result is the outcome of Run. Mean, U, Spectrum and the account may be published: they have (epsilon, delta)
 // privacy, and so has everything computed from them. B is not private.
 type Result struct {
 	Mean          []float64     // of the theta_t; nil without MeanBound
 	MeanDeviation float64       // the standard deviation of the noise in an entry of Mean
 	U             *kernel.Basis // d x r and orthonormal, the same bits at all nodes; nil if Rank is 0
 	// Spectrum has the r largest eigenvalues of the published matrix and then the mean of the others, divided
-	// by the number of tasks. An eigenvalue that exceeds that mean by less than NoiseEdge may be noise.
-	Spectrum  []float64
-	NoiseEdge float64 // about the largest eigenvalue of the noise, divided by the number of tasks
+	// by the number of tasks.
+	Spectrum []float64
 	// B[i] has the coefficients of the tasks of node Hosted()[i] from their own rows: theta_t = Mean + U b_t
 	// with b_t = B[i][t*r : (t+1)*r].
-	B       [][]float64
-	Tasks   int // T, of all nodes
-	Silent  int // tasks of this process without a direction, since X'y = 0; other processes do not learn it
-	Clipped int // tasks of this process whose theta_t was longer than MeanBound; others do not learn it
-	Account *Account
+	B     [][]float64
+	Tasks int // T, of all nodes
 }
 
 // Run computes the representation of all tasks with differential privacy; nodes[i] are the tasks of node
@@ -100,12 +91,7 @@ func Run(ctx context.Context, nodes []*kernel.Tasks, net *consensus.Network, o O
 	}
 	pool := kernel.NewPool(o.Workers)
 	defer pool.Close()
-	s := &run{net: net, pool: pool, nodes: slices.Clone(nodes), res: &Result{Tasks: tasks, Account: o.Account}}
-	if s.res.Account == nil {
-		if s.res.Account, err = NewAccount(o.Epsilon, o.delta(tasks), o.Colluding); err != nil {
-			return nil, err
-		}
-	}
+	s := &run{net: net, pool: pool, nodes: slices.Clone(nodes), account: o.Account, res: &Result{Tasks: tasks}}
 	if o.MeanBound > 0 {
 		if err := s.findMean(ctx, &o); err != nil {
 			return nil, err
@@ -130,21 +116,10 @@ func (o *Options) validate(nodes []*kernel.Tasks, hosted []int) error {
 		return &difalt.ParameterError{Name: "MeanBound", Value: o.MeanBound, Why: "must be finite, and not negative"}
 	case o.Rank < 0 || o.Rank == 0 && o.MeanBound == 0:
 		return &difalt.ParameterError{Name: "Rank", Value: o.Rank, Why: "must be at least 1: a choice from the data would cost budget"}
-	case o.Account != nil && (o.Epsilon != 0 || o.Delta != 0 || o.Colluding != 0):
-		return &difalt.ParameterError{Name: "Account", Value: "given", Why: "it replaces Epsilon, Delta and Colluding"}
-	case o.Account != nil:
-		return nil
+	case o.Account == nil:
+		return &difalt.ParameterError{Name: "Account", Value: nil, Why: "is the budget, which Run needs"}
 	}
-	_, err := NewAccount(o.Epsilon, o.delta(1), o.Colluding)
-	return err
-}
-
-// delta returns Delta, or its default for that number of tasks.
-func (o *Options) delta(tasks int) float64 {
-	if o.Delta == 0 {
-		return DefaultDelta(tasks)
-	}
-	return o.Delta
+	return nil
 }
 
 // compare checks that all nodes have the same options, and returns the number of tasks. No message depends on
@@ -155,8 +130,7 @@ func (o *Options) compare(ctx context.Context, nodes []*kernel.Tasks, net *conse
 		name  string
 		value any
 	}{
-		{"Rank", o.Rank}, {"Epsilon", o.Epsilon}, {"Delta", o.Delta}, {"Colluding", o.Colluding}, {"MeanBound", o.MeanBound},
-		{"Account", o.Account}, {"the number of features", nodes[0].Features()},
+		{"Rank", o.Rank}, {"MeanBound", o.MeanBound}, {"Account", o.Account}, {"the number of features", nodes[0].Features()},
 	} {
 		list = append(list, wire.Setting{Name: v.name, Value: fmt.Sprint(v.value)})
 	}
@@ -176,10 +150,11 @@ func (o *Options) compare(ctx context.Context, nodes []*kernel.Tasks, net *conse
 
 // A run is a call of Run.
 type run struct {
-	net   *consensus.Network
-	pool  *kernel.Pool
-	nodes []*kernel.Tasks
-	res   *Result
+	net     *consensus.Network
+	pool    *kernel.Pool
+	nodes   []*kernel.Tasks
+	account *Account
+	res     *Result
 }
 
 // eachTask returns the results of f for every task, by hosted node and task, and the number of tasks of every
@@ -203,15 +178,15 @@ const meanPasses = 2
 
 // findMean publishes the mean of the theta_t and subtracts its part from the responses.
 func (s *run) findMean(ctx context.Context, o *Options) error {
-	d, account := s.nodes[0].Features(), s.res.Account
-	rho := account.Left() / meanPasses
+	d := s.nodes[0].Features()
+	rho := s.account.Left() / meanPasses
 	if o.Rank > 0 {
 		rho /= 4
 	}
 	s.res.Mean = make([]float64, d)
 	for range meanPasses {
 		thetas, tasks := s.eachTask(estimate)
-		total, err := account.Sum(ctx, s.net, "the mean of the coefficients", rho, tasks, d, func(i, t int, v []float64) {
+		total, err := s.account.Sum(ctx, s.net, "the mean of the coefficients", rho, tasks, d, func(i, t int, v []float64) {
 			for j, x := range thetas[i][t] {
 				v[j] = x / o.MeanBound
 			}
@@ -222,7 +197,7 @@ func (s *run) findMean(ctx context.Context, o *Options) error {
 		unit := o.MeanBound / float64(s.res.Tasks)
 		floats.Scale(unit, total.Values)
 		floats.Add(s.res.Mean, total.Values)
-		s.res.MeanDeviation, s.res.Clipped = unit*total.Deviation, max(s.res.Clipped, total.Clipped)
+		s.res.MeanDeviation = unit * total.Deviation
 		for i, k := range s.nodes {
 			s.nodes[i] = without(k, total.Values)
 		}
@@ -232,25 +207,18 @@ func (s *run) findMean(ctx context.Context, o *Options) error {
 
 // findBasis publishes the sum of c_t c_t', and fits the coefficients of the hosted nodes.
 func (s *run) findBasis(ctx context.Context, r int) error {
-	d, account := s.nodes[0].Features(), s.res.Account
+	d := s.nodes[0].Features()
 	directions, tasks := s.eachTask(direction)
 	outer := func(i, t int, v []float64) { packOuter(v, directions[i][t]) }
-	total, err := account.Sum(ctx, s.net, "the directions of the coefficients", account.Left(), tasks, d*(d+1)/2, outer)
+	total, err := s.account.Sum(ctx, s.net, "the directions of the coefficients", s.account.Left(), tasks, d*(d+1)/2, outer)
 	if err != nil {
 		return err
-	}
-	for _, list := range directions {
-		for _, c := range list {
-			if c == nil {
-				s.res.Silent++
-			}
-		}
 	}
 	if err := s.res.read(total, d, r); err != nil {
 		return err
 	}
 	s.res.B = make([][]float64, len(s.nodes))
-	loadings := s.res.Loadings()
+	loadings := s.res.loadings()
 	s.pool.Run(func(w int) {
 		for i := w; i < len(s.nodes); i += s.pool.Workers() {
 			s.res.B[i] = fitOwn(s.nodes[i], loadings)
@@ -272,7 +240,7 @@ func packOuter(v, c []float64) {
 	}
 }
 
-// read sets U, Spectrum and NoiseEdge from the published sum.
+// read sets U and Spectrum from the published sum.
 func (res *Result) read(total *Total, d, r int) error {
 	m, at := mat.NewSymDense(d, nil), 0
 	for i := range d {
@@ -303,8 +271,5 @@ func (res *Result) read(total *Total, d, r int) error {
 		rest += v / tasks / float64(d-r)
 	}
 	res.Spectrum = append(res.Spectrum, rest)
-	// A symmetric matrix whose entries off the diagonal have the variance s^2 has eigenvalues up to 2 s
-	// sqrt(d) (Wigner's semicircle).
-	res.NoiseEdge = 2 * total.Deviation / math.Sqrt2 * math.Sqrt(float64(d)) / tasks
 	return nil
 }

@@ -2,17 +2,15 @@ package private_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/noise"
 	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
@@ -35,18 +33,19 @@ func draw(t testing.TB, nodes, d, tasks, n, r int, noise float64, seed uint64) *
 func TestGain(t *testing.T) {
 	p := draw(t, 5, 8, 1000, 15, 2, .5, 5)
 	for _, c := range []struct{ epsilon, within float64 }{{8, .25}, {1000, .06}} {
-		res, err := private.Run(t.Context(), p.Nodes, network(t, 5), private.Options{Rank: 2, Epsilon: c.epsilon})
+		a := account(t, c.epsilon, private.DefaultDelta(1000), 0)
+		res, err := private.Run(t.Context(), p.Nodes, network(t, 5), private.Options{Rank: 2, Account: a})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if sd := difalt.SubspaceDistance(res.U, p.Truth); sd > c.within {
 			t.Errorf("epsilon %v: %.3f from the truth, want at most %v", c.epsilon, sd, c.within)
 		}
-		if e := res.Account.Epsilon(); math.Abs(e-c.epsilon) > 1e-9*c.epsilon || res.Tasks != 1000 || res.Silent != 0 || res.Account.Delta() != private.DefaultDelta(1000) {
-			t.Errorf("epsilon %v: spent %v, %d tasks, %d silent", c.epsilon, e, res.Tasks, res.Silent)
+		if e := a.Epsilon(); math.Abs(e-c.epsilon) > 1e-9*c.epsilon || res.Tasks != 1000 {
+			t.Errorf("epsilon %v: spent %v, %d tasks", c.epsilon, e, res.Tasks)
 		}
-		if !(res.Spectrum[1] > res.Spectrum[2]+res.NoiseEdge) {
-			t.Errorf("epsilon %v: the spectrum is %v, that of the noise %v", c.epsilon, res.Spectrum, res.NoiseEdge)
+		if !(res.Spectrum[1] > 2*res.Spectrum[2]) {
+			t.Errorf("epsilon %v: the spectrum is %v", c.epsilon, res.Spectrum)
 		}
 		// The coefficients reproduce the responses up to the noise and the shrinkage of the ridge.
 		rest, all, row := 0.0, 0.0, make([]float64, 8)
@@ -81,14 +80,15 @@ func TestMean(t *testing.T) {
 		}
 		p.Nodes[i] = k.WithResponses(y)
 	}
-	res, err := private.Run(t.Context(), p.Nodes, network(t, 3), private.Options{Rank: 2, Epsilon: 50, MeanBound: 6})
+	a := account(t, 50, .01, 0)
+	res, err := private.Run(t.Context(), p.Nodes, network(t, 3), private.Options{Rank: 2, Account: a, MeanBound: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := floats.Distance(res.Mean, mean, 2); e > .5 || res.Clipped > 60 {
-		t.Errorf("the mean is %.3v, want %v; %d tasks clipped", res.Mean, mean, res.Clipped)
+	if e := floats.Distance(res.Mean, mean, 2); e > .5 {
+		t.Errorf("the mean is %.3v, want %v", res.Mean, mean)
 	}
-	if n := len(res.Account.Spent()); n != 3 {
+	if n := len(a.Spent()); n != 3 {
 		t.Errorf("%d sums instead of 3", n)
 	}
 }
@@ -99,30 +99,18 @@ func TestSameBitsApart(t *testing.T) {
 	p, w := draw(t, nodes, 6, 30, 9, 2, .1, 3), weightsOf(t, nodes)
 	options := func(node int) private.Options {
 		a := account(t, 8, .01, 1)
-		noise.Fix(a, noise.Fixed([32]byte{byte(node)}))
+		a.Fix(node)
 		return private.Options{Rank: 2, Account: a, MeanBound: 1}
 	}
 	ends := func() []*private.Result {
-		transports, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}, {2}}, testnet.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		results, errs := make([]*private.Result, nodes), make([]error, nodes)
-		var wg sync.WaitGroup
-		for g, tr := range transports {
-			wg.Go(func() {
-				defer tr.Close()
-				net, err := consensus.New(w, tr)
-				if err == nil {
-					results[g], err = private.Run(t.Context(), p.Nodes[g:g+1], net, options(g))
-				}
-				errs[g] = err
-			})
-		}
-		wg.Wait()
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
+		results := make([]*private.Result, nodes)
+		apart(t, w, testnet.Options{}, func(g int, tr wire.Transport) error {
+			net, err := consensus.New(w, tr)
+			if err == nil {
+				results[g], err = private.Run(t.Context(), p.Nodes[g:g+1], net, options(g))
+			}
+			return err
+		})
 		return results
 	}
 	first, second := ends(), ends()
@@ -139,39 +127,26 @@ func TestSameBitsApart(t *testing.T) {
 // TestErrors: invalid options are named before anything is sent, and different options by all nodes.
 func TestErrors(t *testing.T) {
 	p := draw(t, 2, 5, 8, 9, 2, .1, 1)
-	spent := account(t, 1, .1, 0)
+	a := account(t, 1, .1, 0)
 	for name, o := range map[string]private.Options{
-		"Rank":      {Epsilon: 1},
-		"features":  {Rank: 6, Epsilon: 1},
-		"epsilon":   {Rank: 1},
-		"delta":     {Rank: 1, Epsilon: 1, Delta: 2},
-		"colluding": {Rank: 1, Epsilon: 1, Colluding: -1},
-		"MeanBound": {Epsilon: 1, MeanBound: math.Inf(1)},
-		"Account":   {Rank: 1, Epsilon: 1, Account: spent},
-		"collude":   {Rank: 1, Epsilon: 1, Colluding: 2},
+		"Rank":      {Account: a},
+		"features":  {Rank: 6, Account: a},
+		"Account":   {Rank: 1},
+		"MeanBound": {Account: a, MeanBound: math.Inf(1)},
+		"collude":   {Rank: 1, Account: account(t, 1, .1, 2)},
 	} {
 		if _, err := private.Run(t.Context(), p.Nodes, network(t, 2), o); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	w := weightsOf(t, 2)
-	transports, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}}, testnet.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	for g, tr := range transports {
-		wg.Go(func() {
-			net, err := consensus.New(w, tr)
-			if err == nil {
-				_, err = private.Run(t.Context(), p.Nodes[g:g+1], net, private.Options{Rank: 1, Epsilon: float64(1 + g)})
-			}
-			if err == nil || !strings.Contains(err.Error(), "Epsilon is 2 at node 1, but 1 here") && !strings.Contains(err.Error(), "Epsilon is 1 at node 0, but 2 here") {
-				t.Errorf("node %d: %v", g, err)
-			}
-		})
-	}
-	wg.Wait()
+	apart(t, w, testnet.Options{}, func(g int, tr wire.Transport) error {
+		_, err := private.Run(t.Context(), p.Nodes[g:g+1], must(consensus.New(w, tr)), private.Options{Rank: 1, Account: account(t, float64(1+g), .1, 0)})
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("Account is rho 0 of %.9g spent", private.Rho(float64(2-g), .1))) {
+			t.Errorf("node %d: %v", g, err)
+		}
+		return nil
+	})
 }
 
 // Three sites publish a representation that hides the presence of every single task.
@@ -182,17 +157,19 @@ func ExampleRun() {
 		return
 	}
 	var nodes []*kernel.Tasks = p.Nodes // of the sites in this process, features of about one size
-	res, err := private.Run(context.Background(), nodes, must(consensus.New(must(topology.NewWeights(must(topology.Ring(3)), topology.Metropolis)), nil)), private.Options{Rank: 2, Epsilon: 8})
+	net := must(consensus.New(must(topology.NewWeights(must(topology.Ring(3)), topology.Metropolis)), nil))
+	account := must(private.NewAccount(8, private.DefaultDelta(60), 0))
+	res, err := private.Run(context.Background(), nodes, net, private.Options{Rank: 2, Account: account})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	d, r := res.U.Dims()
-	fmt.Printf("a %d x %d representation, epsilon %.0f at delta %.3f\n", d, r, res.Account.Epsilon(), res.Account.Delta())
-	for _, s := range res.Account.Spent() {
+	fmt.Printf("a %d x %d representation, epsilon %.0f at delta %.3f\n", d, r, account.Epsilon(), account.Delta())
+	for _, s := range account.Spent() {
 		fmt.Printf("%s: %d numbers, rho %.2f\n", s.What, s.Numbers, s.Rho)
 	}
-	fmt.Printf("against another site, which knows its own noise: epsilon %.1f\n", res.Account.Against(1, 3))
+	fmt.Printf("against another site, which knows its own noise: epsilon %.1f\n", account.Against(1, 3))
 	// Output:
 	// a 20 x 2 representation, epsilon 8 at delta 0.011
 	// the directions of the coefficients: 210 numbers, rho 2.00
@@ -206,8 +183,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestSilent: a task whose responses are all zero has no direction; it is counted, and gets zero
-// coefficients.
+// TestSilent: a task whose responses are all zero has no direction, and gets zero coefficients.
 func TestSilent(t *testing.T) {
 	p := draw(t, 2, 8, 400, 15, 2, .1, 5)
 	k := p.Nodes[1]
@@ -218,11 +194,11 @@ func TestSilent(t *testing.T) {
 	})...)
 	clear(y[:k.Samples(0)])
 	p.Nodes[1] = k.WithResponses(y)
-	res, err := private.Run(t.Context(), p.Nodes, network(t, 2), private.Options{Rank: 2, Epsilon: 100})
+	res, err := private.Run(t.Context(), p.Nodes, network(t, 2), private.Options{Rank: 2, Account: account(t, 100, .01, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := res.B[1]; res.Silent != 1 || b[0] != 0 || b[1] != 0 || b[2] == 0 {
-		t.Errorf("%d silent tasks; coefficients of the first two of node 1: %v", res.Silent, b[:4])
+	if b := res.B[1]; b[0] != 0 || b[1] != 0 || b[2] == 0 {
+		t.Errorf("coefficients of the first two tasks of node 1: %v", b[:4])
 	}
 }

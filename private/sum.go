@@ -13,7 +13,6 @@ import (
 type Total struct {
 	Values    []float64 // the same bits at all nodes
 	Deviation float64   // the standard deviation of the noise in each value
-	Clipped   int       // tasks of this process whose vector was cut; other processes do not learn it
 }
 
 // shorter leaves room for rounding when a vector of up to 2^20 numbers is cut to length 1.
@@ -39,19 +38,17 @@ func (a *Account) Sum(ctx context.Context, net *consensus.Network, what string, 
 	if err := a.spend(Spending{what, rho, n}); err != nil {
 		return nil, err
 	}
-	source, v := noise.Of(a), make([]float64, n)
+	v := make([]float64, n)
 	z := make([][]float64, len(tasks))
 	for i, k := range tasks {
 		z[i] = append(make([]float64, n, n+1), 1) // the last number counts the nodes
 		for t := range k {
 			clear(v)
 			vector(i, t, v)
-			if addTask(z[i], v, grid) {
-				total.Clipped++
-			}
+			addTask(z[i], v, grid)
 		}
 		for j := range n {
-			z[i][j] += float64(source.Gaussian())
+			z[i][j] += float64(a.noise())
 		}
 	}
 	if err := net.Sum(ctx, z); err != nil {
@@ -67,18 +64,14 @@ func (a *Account) Sum(ctx context.Context, net *consensus.Network, what string, 
 	return total, nil
 }
 
-// addTask adds v to sum, in units of grid, cut to length 1 and rounded towards zero. It reports whether v was
-// longer.
-func addTask(sum, v []float64, grid float64) bool {
+// addTask adds v to sum, in units of grid, cut to length 1 and rounded towards zero.
+func addTask(sum, v []float64, grid float64) {
 	largest := 0.0
 	for _, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
-		largest = max(largest, math.Abs(x))
+		largest = max(largest, math.Abs(x)) // NaN stays
 	}
-	if largest == 0 {
-		return false
+	if largest == 0 || largest-largest != 0 {
+		return
 	}
 	squares := 0.0
 	for _, x := range v {
@@ -91,5 +84,4 @@ func addTask(sum, v []float64, grid float64) bool {
 		}
 		sum[j] += math.Trunc(x * shorter / grid)
 	}
-	return length > 1+1e-9
 }

@@ -1,15 +1,19 @@
 package private_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/noise"
+	"github.com/difalt/difalt/internal/pads"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/private"
 	"github.com/difalt/difalt/topology"
@@ -17,33 +21,37 @@ import (
 
 func network(t testing.TB, nodes int) *consensus.Network {
 	t.Helper()
-	net, err := consensus.New(weightsOf(t, nodes), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return net
+	return must(consensus.New(weightsOf(t, nodes), nil))
 }
 
 func weightsOf(t testing.TB, nodes int) *topology.Weights {
 	t.Helper()
-	g, err := topology.Parse("path", nodes, 1)
-	if err != nil {
+	return must(topology.NewWeights(must(topology.Path(nodes)), topology.Metropolis))
+}
+
+// apart runs f for every node of w, each in a process of its own, and fails if one returns an error.
+func apart(t testing.TB, w *topology.Weights, o testnet.Options, f func(node int, tr wire.Transport) error) {
+	t.Helper()
+	groups, errs := make([][]int, w.Len()), make([]error, w.Len())
+	for node := range groups {
+		groups[node] = []int{node}
+	}
+	var wg sync.WaitGroup
+	for node, tr := range must(testnet.Connect(w.Graph(), groups, o)) {
+		wg.Go(func() {
+			defer tr.Close()
+			errs[node] = f(node, tr)
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	w, err := topology.NewWeights(g, topology.Metropolis)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
 }
 
 func account(t testing.TB, epsilon, delta float64, colluding int) *private.Account {
 	t.Helper()
-	a, err := private.NewAccount(epsilon, delta, colluding)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return must(private.NewAccount(epsilon, delta, colluding))
 }
 
 // TestAccountCoversGaussian compares with the exact delta of the Gaussian mechanism, Phi(1/(2 sigma) -
@@ -137,34 +145,6 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestDistinguish measures how well the total reveals whether a task is present.
-func TestDistinguish(t *testing.T) {
-	const draws = 20_000
-	net, rho := network(t, 3), private.Rho(1.5, .05)
-	count := func(there float64) float64 { // how often the total is above the middle
-		n := 0.0
-		for range draws {
-			total, err := account(t, 1.5, .05, 0).Sum(t.Context(), net, "a sum", rho, []int{0, 1, 0}, 1, func(_, _ int, v []float64) { v[0] = 7 * there })
-			if err != nil {
-				t.Fatal(err)
-			}
-			if total.Values[0] > .5 {
-				n++
-			}
-		}
-		return n / draws
-	}
-	found, wrong := count(1), count(0)
-	// Both errors are Phi(-1/(2 sigma)), 2 rho = 1/sigma^2.
-	want := math.Erfc(math.Sqrt(2*rho)/2/math.Sqrt2) / 2
-	if e := 5 * math.Sqrt(want/draws); math.Abs(1-found-want) > e || math.Abs(wrong-want) > e {
-		t.Errorf("a task that is there is missed in %.4f, one that is not found in %.4f: want %.4f", 1-found, wrong, want)
-	}
-	if found > math.Exp(1.5)*wrong+.05 {
-		t.Errorf("found in %.4f and %.4f: that is not 1.5, 0.05", found, wrong)
-	}
-}
-
 // TestSum: a total is the sum of all vectors, cut to length 1; vectors that are not finite count as 0.
 func TestSum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -201,62 +181,92 @@ func TestSum(t *testing.T) {
 				t.Errorf("%d nodes, number %d: %v, want %v to %v", nodes, j, v, want[j], total.Deviation)
 			}
 		}
-		if total.Clipped < tasks/5 || total.Clipped > tasks {
-			t.Errorf("%d of %d vectors are said to be longer than 1", total.Clipped, len(vectors))
-		}
 	}
+}
+
+// frames runs a sum of an account on the path 0-1-...-4 without masks, with the same noise every time, and
+// returns the frames that the nodes have sent, by link. Task 1 of node 4 contributes the given vector, and all
+// others unit vectors.
+func frames(t *testing.T, rho float64, vector []float64) map[wire.Link][]testnet.Frame {
+	w, sent, mu := weightsOf(t, 5), map[wire.Link][]testnet.Frame{}, sync.Mutex{}
+	tap := testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
+		mu.Lock()
+		defer mu.Unlock()
+		sent[l] = append(sent[l], slices.Clone(f))
+	}}
+	noPads := testnet.Options{Pads: func(int) pads.Source { return testnet.NoPads{} }}
+	apart(t, w, noPads, func(node int, tr wire.Transport) error {
+		net, err := consensus.New(w, tap.Open(tr, w.Graph(), w.Fingerprint()))
+		if err != nil {
+			return err
+		}
+		a := account(t, 3, .01, 0)
+		a.Fix(node)
+		_, err = a.Sum(t.Context(), net, "a sum", rho, []int{3}, len(vector), func(_, k int, v []float64) {
+			if v[k] = .9; node == 4 && k == 1 {
+				copy(v, vector)
+			}
+		})
+		return err
+	})
+	return sent
+}
+
+// distance returns the length of the difference between two vectors of integers of 192 bits, the lowest byte
+// first, in units of the sum of 5 nodes.
+func distance(t *testing.T, p, q []byte) float64 {
+	squares := 0.0
+	for k := 0; k < len(p); k += 24 {
+		var a, b [3]uint64
+		for j := range a {
+			a[j], b[j] = binary.LittleEndian.Uint64(p[k+8*j:]), binary.LittleEndian.Uint64(q[k+8*j:])
+		}
+		pads.SubFrom(a[:], b[:], 3)
+		x := math.Ldexp(float64(int64(a[2])), 65+3-64) + math.Ldexp(float64(a[1]), 65+3-128) + math.Ldexp(float64(a[0]), 65+3-192)
+		if x != math.Trunc(x) {
+			t.Errorf("number %d is %v units off", k/24, x)
+		}
+		squares += x * x
+	}
+	return math.Sqrt(squares)
 }
 
 // TestNothingElseIsSent changes one task, with the same noise and without masks: sums change by whole units
 // of the grid within the sensitivity of the account, and no other byte on any link changes.
 func TestNothingElseIsSent(t *testing.T) {
 	const nodes, n, rho = 5, 7, .2
-	w := weightsOf(t, nodes)
-	first := []float64{.5, -.5, .1, 0, 0, 0, .7}
-	for name, second := range map[string][]float64{
-		"none": nil, "long": {1e9, 1e9, -1e9, 0, 3, 4, 5}, "unit": {0, 0, 0, -1, 0, 0, 0}, "NaN": {math.NaN(), 0, 0, 0, 0, 0, 0},
-		"huge": {math.MaxFloat64, math.MaxFloat64, 0, 0, 0, 0, 0}, "tiny": {5e-324, 0, 0, 0, 0, 0, 0}, "odd": {.1, .2, .3, .4, .5, .6, -.7},
+	none, nan, huge := make([]float64, n), math.NaN(), math.MaxFloat64
+	for name, c := range map[string]struct {
+		vector []float64
+		counts bool // it is not 0 on the grid
+	}{
+		"none": {none, false}, "long": {[]float64{1e9, 1e9, -1e9, 0, 3, 4, 5}, true}, "unit": {[]float64{0, 0, 0, -1, 0, 0, 0}, true},
+		"NaN": {[]float64{nan, 0, 0, 0, 0, 0, 0}, false}, "huge": {[]float64{huge, huge, 0, 0, 0, 0, 0}, true},
+		"tiny": {[]float64{5e-324, 0, 0, 0, 0, 0, 0}, false}, "odd": {[]float64{.1, .2, .3, .4, .5, .6, -.7}, true},
 	} {
-		for _, base := range [][]float64{nil, first} { // a task that is not there, and another
-			changes, err := testnet.Neighbours(w.Graph(), func(node int, tr wire.Transport, other bool) error {
-				net, err := consensus.New(w, tr)
-				if err != nil {
-					return err
-				}
-				a, err := private.NewAccount(3, .01, 0)
-				if err != nil {
-					return err
-				}
-				noise.Fix(a, noise.Fixed([32]byte{byte(node)}))
-				_, err = a.Sum(t.Context(), net, "a sum", rho, []int{3}, n, func(_, k int, v []float64) {
-					switch {
-					case node == 4 && k == 1 && other:
-						copy(v, second)
-					case node == 4 && k == 1:
-						copy(v, base)
-					default:
-						v[k] = .9
-					}
-				})
-				return err
-			})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+		for _, base := range [][]float64{none, {.5, -.5, .1, 0, 0, 0, .7}} { // a task that is not there, and another
 			bound := noise.Deviation * math.Sqrt(2*rho*nodes)
-			if base != nil {
+			if base[0] != 0 {
 				bound *= 2 // one task in the place of another: away with one, and the other there
 			}
-			longest := 0.0
-			for _, c := range changes {
-				longest = max(longest, c.Length)
+			before, longest := frames(t, rho, base), 0.0
+			for l, list := range frames(t, rho, c.vector) {
+				if len(list) != 1 || len(before[l]) != 1 || len(list[0]) != len(before[l][0]) || list[0].Channel() != wire.Sum {
+					t.Fatalf("%s, %v: %d and %d frames", name, l, len(before[l]), len(list))
+				}
+				p, q := before[l][0].Code(), list[0].Code()
+				if up := 24 * (n + 1); len(p) > up { // then a count and a check; what comes down is the total
+					longest = max(longest, distance(t, p[:up], q[:up]))
+					p, q = p[up:], q[up:]
+				} else {
+					p, q = p[8*n:], q[8*n:]
+				}
+				if !bytes.Equal(p, q) {
+					t.Errorf("%s, %v: %x and %x", name, l, p, q)
+				}
 			}
-			if longest > bound {
-				t.Errorf("%s: a sum changes by %v units, and the account says %v", name, longest, bound)
-			}
-			counts := second != nil && !slices.ContainsFunc(second, math.IsNaN) && name != "tiny"
-			if base == nil && counts && longest < .5*bound {
-				t.Errorf("%s: sums change by %v units of %v: the test sees nothing", name, longest, bound)
+			if longest > bound || base[0] == 0 && c.counts && longest < .5*bound {
+				t.Errorf("%s: sums change by %v units of %v", name, longest, bound)
 			}
 		}
 	}

@@ -1,91 +1,58 @@
 package topology
 
+import "slices"
+
 // Distances returns the number of hops from a node to every node; -1 for a node that cannot be reached.
 func (g *Graph) Distances(from int) []int {
-	s := newSweep(g.Len())
-	s.run(g, from)
-	return s.dist
-}
-
-// A sweep is a breadth-first search.
-type sweep struct{ dist, queue []int }
-
-func newSweep(n int) *sweep { return &sweep{make([]int, n), make([]int, 0, n)} }
-
-// run sets the distances from a node. It returns the last node of the search, which is one of the farthest,
-// and whether all nodes can be reached.
-func (s *sweep) run(g *Graph, from int) (farthest int, all bool) {
-	for i := range s.dist {
-		s.dist[i] = -1
-	}
-	s.dist[from], s.queue = 0, append(s.queue[:0], from)
-	for k := 0; k < len(s.queue) && len(s.queue) < len(s.dist); k++ {
-		i := s.queue[k]
+	dist, queue := slices.Repeat([]int{-1}, g.Len()), make([]int, 1, g.Len())
+	dist[from], queue[0] = 0, from
+	for k := 0; k < len(queue) && len(queue) < len(dist); k++ {
+		i := queue[k]
 		for _, j := range g.adj[i] {
-			if s.dist[j] < 0 {
-				s.dist[j] = s.dist[i] + 1
-				s.queue = append(s.queue, j)
+			if dist[j] < 0 {
+				dist[j] = dist[i] + 1
+				queue = append(queue, j)
 			}
 		}
 	}
-	return s.queue[len(s.queue)-1], len(s.queue) == len(s.dist)
+	return dist
 }
 
 // Center returns the first node whose distance to the farthest node is the smallest, for graphs with up to
 // 512 nodes. For a larger graph it is the middle of a long path, whose distance to the farthest node is at
 // most twice the smallest. It depends on the graph alone, and is -1 for a graph that is not connected.
-func (g *Graph) Center() int { return g.extent().center }
+func (g *Graph) Center() int { return g.center() }
 
-// Diameter returns the largest number of hops between two nodes, and whether it is exact, which it is up to
-// 512 nodes. For a larger graph it may be an upper bound, at most twice the diameter. It is -1 for a graph
-// that is not connected.
-func (g *Graph) Diameter() (hops int, exact bool) {
-	e := g.extent()
-	return e.most, e.least == e.most
-}
-
-// An extent has the center of a graph and bounds on its diameter.
-type extent struct{ center, least, most int }
-
-// allSweeps is the largest number of nodes for which measure searches from every node.
+// allSweeps is the largest number of nodes for which findCenter searches from every node.
 const allSweeps = 512
 
-func (g *Graph) measure() extent {
-	s := newSweep(g.Len())
-	end, connected := s.run(g, 0)
-	if !connected {
-		return extent{-1, -1, -1}
+func (g *Graph) findCenter() int {
+	dist := g.Distances(0)
+	if slices.Contains(dist, -1) {
+		return -1
 	}
-	e := extent{0, s.dist[end], 2 * s.dist[end]}
-	radius := s.dist[end] // distance of center to the farthest node
-	take := func(from int) (farthest int) {
-		farthest, _ = s.run(g, from)
-		hops := s.dist[farthest]
-		if hops < radius {
-			e.center, radius = from, hops
+	candidates := make([]int, min(g.Len(), allSweeps))
+	for i := range candidates {
+		candidates[i] = i
+	}
+	if g.Len() > allSweeps {
+		// Two searches find the ends of a path that is often the longest; in a tree it always is.
+		dist = g.Distances(farthest(dist))
+		middle := farthest(dist)
+		for from := dist[middle]; 2*dist[middle] > from; {
+			nearer := func(j int) bool { return dist[j] == dist[middle]-1 }
+			middle = g.adj[middle][slices.IndexFunc(g.adj[middle], nearer)]
 		}
-		e.least, e.most = max(e.least, hops), min(e.most, 2*hops)
-		return farthest
+		candidates = []int{0, middle}
 	}
-	if g.Len() <= allSweeps {
-		for i := range g.Len() {
-			take(i)
-		}
-		e.most = e.least
-		return e
-	}
-	// Two sweeps find the ends of a path that is often the longest; in a tree it always is.
-	end = take(take(end))
-	middle := end
-	for from := s.dist[end]; 2*s.dist[middle] > from; {
-		for _, j := range g.adj[middle] {
-			if s.dist[j] == s.dist[middle]-1 {
-				middle = j
-				break
-			}
+	center, least := 0, g.Len()
+	for _, i := range candidates {
+		if hops := slices.Max(g.Distances(i)); hops < least {
+			center, least = i, hops
 		}
 	}
-	take(middle)
-	e.most = max(e.most, e.least)
-	return e
+	return center
 }
+
+// farthest returns the first of the nodes with the largest distance.
+func farthest(dist []int) int { return slices.Index(dist, slices.Max(dist)) }

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// farthest returns the number of hops from every node to the farthest other, of a connected graph (Floyd
+// eccentricities returns the number of hops from every node to the farthest other, of a connected graph (Floyd
 // and Warshall).
-func farthest(g *Graph) []int {
+func eccentricities(g *Graph) []int {
 	n := g.Len()
 	d, far := make([][]int, n), make([]int, n)
 	for i := range n {
@@ -43,67 +43,34 @@ func randomGraph(t testing.TB, n, more int, rng *rand.Rand) *Graph {
 	}))
 }
 
-// TestExtentAgainstAllPairs: up to 512 nodes, center and diameter equal those of all pairs.
-func TestExtentAgainstAllPairs(t *testing.T) {
-	graph, rng := must[*Graph](t), rand.New(rand.NewPCG(1, 2))
-	graphs := []*Graph{graph(Exponential(37)), graph(Star(40)), graph(Complete(30)), graph(Path(200)), graph(Ring(131))}
+// TestCenter: up to 512 nodes the center is that of all pairs; in larger trees it is as near to the farthest
+// node, and in other graphs at most twice as far.
+func TestCenter(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const large = allSweeps + 101
+	graphs := append(testGraphs(t), of(t, "exponential", 37), of(t, "star", 40), of(t, "path", 200), of(t, "ring", 131))
 	for n := 1; n < 40; n++ {
-		graphs = append(graphs, randomGraph(t, n, 0, rng), randomGraph(t, n, n/3, rng), randomGraph(t, n, 3*n, rng), randomGraph(t, n, n*n/4, rng))
-	}
-	for _, g := range append(graphs, testGraphs(t)...) {
-		far := farthest(g)
-		if want, got := slices.Index(far, slices.Min(far)), g.Center(); got != want {
-			t.Errorf("%v: center %d, want %d: nodes are %d hops from the farthest", g, got, want, far)
-		}
-		if got, exact := g.Diameter(); got != slices.Max(far) || !exact {
-			t.Errorf("%v: diameter %d, exact: %v, want %d", g, got, exact, slices.Max(far))
-		}
-		if got := slices.Max(g.Distances(g.Center())); got != slices.Min(far) {
-			t.Errorf("%v: from the center %d hops, want %d", g, got, slices.Min(far))
+		for _, more := range []int{0, n / 3, 3 * n, n * n / 4} {
+			graphs = append(graphs, randomGraph(t, n, more, rng))
 		}
 	}
-}
-
-// TestExtentOfLarge: above 512 nodes the bounds hold, and trees are exact.
-func TestExtentOfLarge(t *testing.T) {
-	graph, rng := must[*Graph](t), rand.New(rand.NewPCG(3, 4))
-	const n = allSweeps + 101
-	for _, c := range []struct {
-		g     *Graph
-		exact bool
-	}{
-		{graph(Path(n)), true}, {graph(Star(n)), true}, {randomGraph(t, n, 0, rng), true}, {graph(Complete(n)), false},
-		{graph(Ring(n)), false}, {graph(Exponential(n)), false}, {randomGraph(t, n, 2*n, rng), false}, {graph(ErdosRenyi(n, .05, 1)), false},
-	} {
-		far := make([]int, n)
-		for i := range far {
-			far[i] = slices.Max(c.g.Distances(i))
-		}
-		diameter, radius := slices.Max(far), slices.Min(far)
-		got, exact := c.g.Diameter()
-		if got < diameter || got > 2*diameter || exact && got != diameter {
-			t.Errorf("%v: diameter %d, exact: %v, want %d", c.g, got, exact, diameter)
-		}
-		center := far[c.g.Center()]
-		if center > 2*radius || c.exact && (center != radius || got > diameter+1) {
-			t.Errorf("%v: center %d is %d hops from the farthest node, want %d", c.g, c.g.Center(), center, radius)
+	for _, spec := range []string{"path", "star", "complete", "ring", "exponential", "er:0.05"} {
+		graphs = append(graphs, of(t, spec, large))
+	}
+	for _, g := range append(graphs, randomGraph(t, large, 0, rng), randomGraph(t, large, 2*large, rng)) {
+		far := eccentricities(g)
+		radius, tree := slices.Min(far), g.Edges() == g.Len()-1
+		switch got := g.Center(); {
+		case g.Len() <= allSweeps && got != slices.Index(far, radius):
+			t.Errorf("%v: center %d: nodes are %d hops from the farthest", g, got, far)
+		case far[got] > 2*radius || tree && far[got] != radius || far[got] != slices.Max(g.Distances(got)):
+			t.Errorf("%v: center %d is %d hops from the farthest node, want %d", g, got, far[got], radius)
 		}
 	}
-}
-
-func TestExtentOfDisconnected(t *testing.T) {
-	for n := 2; n < 6; n++ {
-		for reached := 1; reached < n; reached++ {
-			var edges [][2]int // all between the first few nodes
-			for i := range reached {
-				for j := range i {
-					edges = append(edges, [2]int{i, j})
-				}
-			}
-			g := must[*Graph](t)(FromEdges(n, edges))
-			if hops, _ := g.Diameter(); hops != -1 || g.Center() != -1 || g.Connected() {
-				t.Errorf("%v: diameter %d, center %d, connected: %v", g, hops, g.Center(), g.Connected())
-			}
+	for reached := 1; reached < 5; reached++ {
+		g := must[*Graph](t)(FromEdges(5, [][2]int{{0, 1}, {1, 2}, {2, 3}}[:reached-1]))
+		if g.Center() != -1 || g.Connected() {
+			t.Errorf("%v: center %d, connected: %v", g, g.Center(), g.Connected())
 		}
 	}
 }

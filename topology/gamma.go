@@ -78,9 +78,10 @@ func (w *Weights) largest() (gamma float64) {
 // symmetrised returns S of stationary.
 func (w *Weights) symmetrised() *mat.SymDense {
 	s := mat.NewSymDense(w.Len(), nil)
-	for i := range w.Len() {
-		for j, v := range w.Row(i) {
-			s.SetSym(i, j, v*w.stationary[i]/w.stationary[j])
+	for i, links := range w.links {
+		s.SetSym(i, i, w.diagonal[i])
+		for k, j := range w.graph.Neighbors(i) {
+			s.SetSym(i, j, links[k]*w.stationary[i]/w.stationary[j])
 		}
 	}
 	return s

@@ -20,7 +20,7 @@ type Graph struct {
 	name   string
 	adj    [][]int // ascending
 	edges  int
-	extent func() extent // computed once
+	center func() int // computed once
 }
 
 // Limits of a graph, about 2 GB of memory.
@@ -63,7 +63,7 @@ func build(name string, n int, edges float64, link func(add func(i, j int))) (*G
 		g.edges += len(g.adj[i])
 	}
 	g.edges /= 2
-	g.extent = sync.OnceValue(g.measure)
+	g.center = sync.OnceValue(g.findCenter)
 	return g, nil
 }
 

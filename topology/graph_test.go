@@ -57,83 +57,99 @@ func checkSimple(t *testing.T, g *Graph) {
 	}
 }
 
+// of returns the graph of a text.
+func of(t testing.TB, spec string, nodes int) *Graph {
+	t.Helper()
+	return must[*Graph](t)(Parse(spec, nodes, 1))
+}
+
 func TestGenerators(t *testing.T) {
-	graph := must[*Graph](t)
 	for _, c := range []struct {
-		g               *Graph
+		spec            string
+		nodes           int
 		text            string
-		diameter        int
+		hops            int // from the center to the farthest node
 		bipartite       bool
 		degree0, degree int // of node 0 and of the last node
 	}{
-		{graph(Ring(1)), "ring (1 node, 0 edges)", 0, true, 0, 0},
-		{graph(Ring(2)), "ring (2 nodes, 1 edge)", 1, true, 1, 1},
-		{graph(Ring(7)), "ring (7 nodes, 7 edges)", 3, false, 2, 2},
-		{graph(Ring(8)), "ring (8 nodes, 8 edges)", 4, true, 2, 2},
-		{graph(Path(1)), "path (1 node, 0 edges)", 0, true, 0, 0},
-		{graph(Path(2)), "path (2 nodes, 1 edge)", 1, true, 1, 1},
-		{graph(Path(9)), "path (9 nodes, 8 edges)", 8, true, 1, 1},
-		{graph(Star(1)), "star (1 node, 0 edges)", 0, true, 0, 0},
-		{graph(Star(2)), "star (2 nodes, 1 edge)", 1, true, 1, 1},
-		{graph(Star(6)), "star (6 nodes, 5 edges)", 2, true, 5, 1},
-		{graph(Complete(1)), "complete (1 node, 0 edges)", 0, true, 0, 0},
-		{graph(Complete(2)), "complete (2 nodes, 1 edge)", 1, true, 1, 1},
-		{graph(Complete(6)), "complete (6 nodes, 15 edges)", 1, false, 5, 5},
-		{graph(Exponential(1)), "exponential (1 node, 0 edges)", 0, true, 0, 0},
-		{graph(Exponential(2)), "exponential (2 nodes, 1 edge)", 1, true, 1, 1},
-		// +-1, +-2 and 4 = -4.
-		{graph(Exponential(8)), "exponential (8 nodes, 20 edges)", 2, false, 5, 5},
-		{graph(ErdosRenyi(1, .5, 1)), "er:0.5 (1 node, 0 edges)", 0, true, 0, 0},
-		{graph(ErdosRenyi(2, .5, 1)), "er:0.5 (2 nodes, 1 edge)", 1, true, 1, 1},
-		{graph(ErdosRenyi(6, 1, 1)), "er:1 (6 nodes, 15 edges)", 1, false, 5, 5},
+		{"ring", 1, "ring (1 node, 0 edges)", 0, true, 0, 0},
+		{"ring", 2, "ring (2 nodes, 1 edge)", 1, true, 1, 1},
+		{"ring", 7, "ring (7 nodes, 7 edges)", 3, false, 2, 2},
+		{"ring", 8, "ring (8 nodes, 8 edges)", 4, true, 2, 2},
+		{"path", 1, "path (1 node, 0 edges)", 0, true, 0, 0},
+		{"path", 2, "path (2 nodes, 1 edge)", 1, true, 1, 1},
+		{"path", 9, "path (9 nodes, 8 edges)", 4, true, 1, 1},
+		{"star", 1, "star (1 node, 0 edges)", 0, true, 0, 0},
+		{"star", 6, "star (6 nodes, 5 edges)", 1, true, 5, 1},
+		{"complete", 1, "complete (1 node, 0 edges)", 0, true, 0, 0},
+		{"complete", 6, "complete (6 nodes, 15 edges)", 1, false, 5, 5},
+		{"exponential", 1, "exponential (1 node, 0 edges)", 0, true, 0, 0},
+		{"exponential", 2, "exponential (2 nodes, 1 edge)", 1, true, 1, 1},
+		{"exponential", 8, "exponential (8 nodes, 20 edges)", 2, false, 5, 5}, // +-1, +-2 and 4 = -4
+		{"er:0.5", 1, "er:0.5 (1 node, 0 edges)", 0, true, 0, 0},
+		{"er:0.5", 2, "er:0.5 (2 nodes, 1 edge)", 1, true, 1, 1},
+		{"er:1", 6, "er:1 (6 nodes, 15 edges)", 1, false, 5, 5},
 	} {
-		checkSimple(t, c.g)
-		if got := c.g.String(); got != c.text {
-			t.Errorf("got %q, want %q", got, c.text)
-		}
-		if got, exact := c.g.Diameter(); got != c.diameter || !exact {
-			t.Errorf("%v: diameter %d, exact: %v, want %d", c.g, got, exact, c.diameter)
-		}
-		if got := c.g.bipartite(); got != c.bipartite {
-			t.Errorf("%v: bipartite %v, want %v", c.g, got, c.bipartite)
-		}
-		if d0, d := c.g.Degree(0), c.g.Degree(c.g.Len()-1); d0 != c.degree0 || d != c.degree {
-			t.Errorf("%v: degrees %d and %d, want %d and %d", c.g, d0, d, c.degree0, c.degree)
-		}
-		if !c.g.Connected() {
-			t.Errorf("%v: not connected", c.g)
+		g := of(t, c.spec, c.nodes)
+		checkSimple(t, g)
+		hops, d0, d := slices.Max(g.Distances(g.Center())), g.Degree(0), g.Degree(c.nodes-1)
+		if g.String() != c.text || hops != c.hops || g.bipartite() != c.bipartite || d0 != c.degree0 || d != c.degree || !g.Connected() {
+			t.Errorf("%v: %d hops, bipartite: %v, degrees %d and %d: want %+v", g, hops, g.bipartite(), d0, d, c)
 		}
 	}
 }
 
-// TestGeneratorErrors: a library refuses a graph that it cannot hold before it allocates memory for it.
+// TestGeneratorErrors: errors name the text; a library refuses a graph that it cannot hold before it allocates
+// memory for it.
 func TestGeneratorErrors(t *testing.T) {
 	for name, f := range map[string]func(int) (*Graph, error){
 		"ring": Ring, "path": Path, "star": Star, "complete": Complete, "exponential": Exponential,
 	} {
-		for _, n := range []int{0, -3} {
-			_, err := f(n)
-			wantError(t, err, name, "at least 1")
-		}
-		_, err := f(1_000_000_000)
+		_, err := f(-3)
+		wantError(t, err, name, "at least 1")
+		_, err = f(1_000_000_000)
 		wantError(t, err, name, "1000000000 nodes: at most 10000000")
-		_, err = Parse(name, math.MaxInt, 1)
-		wantError(t, err, name, "at most 10000000")
 	}
-	_, err := Complete(100_000)
-	wantError(t, err, "complete of 100000 nodes", "5e+09 edges")
-	_, err = Exponential(10_000_000)
-	wantError(t, err, "exponential", "edges: at most 100000000")
-	_, err = ErdosRenyi(1_000_000, .5, 1)
-	wantError(t, err, "er:0.5", "2.5e+11 edges")
-	for _, p := range []float64{0, -.5, 1.5, math.NaN(), math.Inf(1)} {
-		_, err = ErdosRenyi(5, p, 1)
-		wantError(t, err, "5 nodes", "0 < p <= 1")
+	for _, c := range []struct {
+		spec  string
+		nodes int
+		want  []string
+	}{
+		{"", 5, []string{`unknown graph ""`, Specs()}},
+		{"Ring", 5, []string{`unknown graph "Ring"`, Specs()}},
+		{"ring:5", 5, []string{`unknown graph "ring:5"`, Specs()}},
+		{"er:", 5, []string{`graph "er:"`, "not a probability", Specs()}},
+		{"er:half", 5, []string{`"half" is not a probability`, Specs()}},
+		{"er:1.5", 5, []string{"5 nodes", "p = 1.5", "0 < p <= 1"}},
+		{"er:0", 5, []string{"p = 0", "0 < p <= 1"}},
+		{"er:NaN", 5, []string{"p = NaN"}},
+		{"er:Inf", 5, []string{"p = +Inf"}},
+		{"er:0.0001", 50, []string{"er:0.0001 of 50 nodes", "1000 draws"}},
+		{"er:0.5", 1_000_000, []string{"er:0.5", "2.5e+11 edges"}},
+		{"ring", 0, []string{`graph "ring" of 0 nodes`, "at least 1"}},
+		{"star", math.MaxInt, []string{"star", "at most 10000000"}},
+		{"complete", 100_000, []string{"complete of 100000 nodes", "5e+09 edges"}},
+		{"exponential", 10_000_000, []string{"exponential", "edges: at most 100000000"}},
+	} {
+		_, err := Parse(c.spec, c.nodes, 1)
+		wantError(t, err, c.want...)
 	}
-	_, err = ErdosRenyi(0, .5, 1)
-	wantError(t, err, "er:0.5 of 0 nodes")
-	_, err = FromEdges(math.MaxInt32, nil)
+	_, err := FromEdges(math.MaxInt32, nil)
 	wantError(t, err, "edges of 2147483647 nodes: at most")
+}
+
+func FuzzParse(f *testing.F) {
+	f.Fuzz(func(t *testing.T, spec string, nodes int, seed uint64) {
+		nodes %= 40 // time is quadratic in it
+		g, err := Parse(spec, nodes, seed)
+		if err != nil {
+			wantError(t, err)
+			return
+		}
+		if checkSimple(t, g); g.Len() != nodes || !g.Connected() {
+			t.Errorf("%q, %d nodes: got %v, connected %v", spec, nodes, g, g.Connected())
+		}
+	})
 }
 
 func TestErdosRenyi(t *testing.T) {
@@ -157,8 +173,6 @@ func TestErdosRenyi(t *testing.T) {
 			t.Errorf("seed %d: %v is not connected", seed, g)
 		}
 	}
-	_, err := ErdosRenyi(50, .001, 1)
-	wantError(t, err, "50 nodes", "0.001", "1000 draws")
 }
 
 // TestLinkRandomly: above 512 nodes, too, every pair is linked with the same probability, independently:
@@ -171,16 +185,14 @@ func TestLinkRandomly(t *testing.T) {
 		// counts[k] and pairs[k] of the edges and pairs in class k of three partitions.
 		counts, pairs := make([][3]float64, 2*n), make([][3]float64, 2*n)
 		for i := range n {
+			linked := map[int]float64{}
+			for _, j := range g.Neighbors(i) {
+				linked[j] = 1
+			}
 			for j := range i {
 				for k, class := range [3]int{(i + j) / 100, (i - j) / 50, i / 30} {
 					pairs[class][k]++
-				}
-			}
-			for _, j := range g.Neighbors(i) {
-				if j < i {
-					for k, class := range [3]int{(i + j) / 100, (i - j) / 50, i / 30} {
-						counts[class][k]++
-					}
+					counts[class][k] += linked[j]
 				}
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc64"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -168,26 +167,6 @@ func (w *Weights) At(i, j int) float64 {
 	return 0
 }
 
-// Row yields the nonzero entries W_ij of row i, with j ascending.
-func (w *Weights) Row(i int) iter.Seq2[int, float64] {
-	return func(yield func(j int, v float64) bool) {
-		own := w.diagonal[i] == 0
-		for k, j := range w.graph.Neighbors(i) {
-			if !own && j > i {
-				if own = true; !yield(i, w.diagonal[i]) {
-					return
-				}
-			}
-			if !yield(j, w.links[i][k]) {
-				return
-			}
-		}
-		if !own {
-			yield(i, w.diagonal[i])
-		}
-	}
-}
-
 // Dense returns a copy of W.
 func (w *Weights) Dense() *mat.Dense {
 	m := mat.NewDense(w.Len(), w.Len(), nil)
@@ -199,17 +178,19 @@ func (w *Weights) Dense() *mat.Dense {
 // they start.
 func (w *Weights) Fingerprint() uint64 {
 	table, sum := crc64.MakeTable(crc64.ECMA), uint64(0)
-	var row []byte
-	for i := range w.Len() {
-		row = row[:0]
-		for j, v := range w.Row(i) {
-			row = binary.LittleEndian.AppendUint64(row, uint64(i))
-			row = binary.LittleEndian.AppendUint64(row, uint64(j))
-			row = binary.LittleEndian.AppendUint64(row, math.Float64bits(v))
+	for i, links := range w.links {
+		row := entry(nil, i, w.diagonal[i])
+		for k, j := range w.graph.Neighbors(i) {
+			row = entry(row, j, links[k])
 		}
 		sum = crc64.Update(sum, table, row)
 	}
 	return sum
+}
+
+// entry appends the column and the bits of an entry.
+func entry(row []byte, j int, v float64) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(row, uint64(j)), math.Float64bits(v))
 }
 
 // String returns a short description such as "metropolis weights on ring (5 nodes, 5 edges), gamma 0.539".

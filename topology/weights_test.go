@@ -10,14 +10,23 @@ import (
 )
 
 // testGraphs returns connected graphs of many kinds and sizes.
-func testGraphs(t testing.TB) []*Graph {
-	graph := must[*Graph](t)
-	return []*Graph{
-		graph(Path(1)), graph(Path(2)), graph(Path(3)), graph(Path(10)),
-		graph(Ring(3)), graph(Ring(8)), graph(Ring(41)), graph(Star(6)),
-		graph(Complete(7)), graph(Exponential(16)),
-		graph(ErdosRenyi(20, .5, 1)), graph(ErdosRenyi(50, .1, 2)),
+func testGraphs(t testing.TB) (list []*Graph) {
+	for _, c := range []struct {
+		spec  string
+		nodes int
+	}{
+		{"path", 1}, {"path", 2}, {"path", 3}, {"path", 10}, {"ring", 3}, {"ring", 8}, {"ring", 41}, {"star", 6},
+		{"complete", 7}, {"exponential", 16}, {"er:0.5", 20}, {"er:0.1", 50},
+	} {
+		list = append(list, of(t, c.spec, c.nodes))
 	}
+	return list
+}
+
+// weigh returns the weights of a rule.
+func weigh(t testing.TB, g *Graph, rule Rule) *Weights {
+	t.Helper()
+	return must[*Weights](t)(NewWeights(g, rule))
 }
 
 func TestRuleNames(t *testing.T) {
@@ -49,27 +58,14 @@ func TestRuleEntries(t *testing.T) {
 		1. / 2, 0, 1. / 2, 0,
 		1. / 3, 1. / 3, 0, 1. / 3,
 		0, 0, 1, 0}
-	lazy := func(w []float64) []float64 {
-		w = slices.Clone(w)
-		for i := range w {
-			w[i] /= 2
-			if i%5 == 0 {
-				w[i] += .5
-			}
-		}
-		return w
+	lazy := slices.Clone(metropolis)
+	for i := range lazy {
+		lazy[i] = (metropolis[i] + map[bool]float64{true: 1}[i%5 == 0]) / 2
 	}
-	for rule, want := range map[Rule][]float64{
-		Metropolis: metropolis, LazyMetropolis: lazy(metropolis),
-		EqualNeighbor: equal,
-	} {
-		w := must[*Weights](t)(NewWeights(g, rule))
-		for i := range 4 {
-			for j := range 4 {
-				if got := w.At(i, j); math.Abs(got-want[4*i+j]) > 1e-15 {
-					t.Errorf("%v: W(%d,%d) = %v, want %v", rule, i, j, got, want[4*i+j])
-				}
-			}
+	for rule, want := range map[Rule][]float64{Metropolis: metropolis, LazyMetropolis: lazy, EqualNeighbor: equal} {
+		w := weigh(t, g, rule)
+		if got := w.Dense(); !mat.EqualApprox(got, mat.NewDense(4, 4, want), 1e-15) {
+			t.Errorf("%v: W is %v, want %v", rule, mat.Formatted(got), want)
 		}
 		doubly := rule != EqualNeighbor
 		if doublyStochastic(w) != doubly {
@@ -79,44 +75,34 @@ func TestRuleEntries(t *testing.T) {
 }
 
 func TestGammaClosedForms(t *testing.T) {
-	graph, weights := must[*Graph](t), must[*Weights](t)
-	type testCase struct {
-		w    *Weights
-		want float64
-	}
-	var cases []testCase
-	add := func(g *Graph, rule Rule, want float64) {
-		cases = append(cases, testCase{weights(NewWeights(g, rule)), want})
+	check := func(g *Graph, rule Rule, want float64) {
+		t.Helper()
+		if w := weigh(t, g, rule); math.Abs(w.Gamma()-want) > 1e-12 {
+			t.Errorf("%v: gamma is %v, want %v", w, w.Gamma(), want)
+		}
 	}
 	cos := func(turn float64) float64 { return math.Cos(2 * math.Pi * turn) }
 	for _, n := range []int{3, 4, 5, 8, 21, 50} {
-		x := float64(n)
-		ring, path, star := graph(Ring(n)), graph(Path(n)), graph(Star(n))
+		x, ring := float64(n), of(t, "ring", n)
 		// The circulant eigenvalues 1/3 + 2/3 cos(2 pi k/n) lie in [-1/3, 1].
-		slowest := 1./3 + 2./3*cos(1/x)
-		fastest := 1./3 + 2./3*cos(float64(n/2)/x)
-		add(ring, Metropolis, max(math.Abs(slowest), math.Abs(fastest)))
-		add(ring, LazyMetropolis, (1+slowest)/2)
+		slowest, fastest := 1./3+2./3*cos(1/x), 1./3+2./3*cos(float64(n/2)/x)
+		check(ring, Metropolis, max(math.Abs(slowest), math.Abs(fastest)))
+		check(ring, LazyMetropolis, (1+slowest)/2)
 		if n%2 == 1 {
-			add(ring, EqualNeighbor, math.Cos(math.Pi/x)) // cos(2 pi k/n) nearest to -1
+			check(ring, EqualNeighbor, math.Cos(math.Pi/x)) // cos(2 pi k/n) nearest to -1
 		}
 		// Laplacian of a path: 2 - 2 cos(pi k/n), k < n. All Metropolis weights are 1/3.
 		l1, l2 := 2-2*math.Cos(math.Pi*(x-1)/x), 2-2*math.Cos(math.Pi/x)
-		add(path, Metropolis, max(1-l2/3, math.Abs(1-l1/3)))
+		check(of(t, "path", n), Metropolis, max(1-l2/3, math.Abs(1-l1/3)))
 		// Laplacian of a star: 0, 1, ..., 1, n. All Metropolis weights are 1/n.
-		add(star, Metropolis, 1-1/x)
-		add(graph(Complete(n)), Metropolis, 0)
-		add(graph(Complete(n)), EqualNeighbor, 1/(x-1))
+		check(of(t, "star", n), Metropolis, 1-1/x)
+		check(of(t, "complete", n), Metropolis, 0)
+		check(of(t, "complete", n), EqualNeighbor, 1/(x-1))
 	}
 	for _, rule := range []Rule{Metropolis, EqualNeighbor, LazyMetropolis} {
-		add(graph(Path(1)), rule, 0)
+		check(of(t, "path", 1), rule, 0)
 	}
-	add(graph(Path(2)), Metropolis, 0)
-	for _, c := range cases {
-		if got := c.w.Gamma(); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%v: gamma is %v, want %v", c.w, got, c.want)
-		}
-	}
+	check(of(t, "path", 2), Metropolis, 0)
 }
 
 // TestGammaGeneral holds the eigenvalues of matrices that are not symmetric to
@@ -164,16 +150,11 @@ func TestGammaGeneral(t *testing.T) {
 }
 
 func TestPeriodic(t *testing.T) {
-	graph := must[*Graph](t)
-	for _, g := range []*Graph{
-		graph(Path(2)), graph(Ring(4)), graph(Ring(300)), graph(Star(20)),
-	} {
+	for _, g := range []*Graph{of(t, "path", 2), of(t, "ring", 4), of(t, "ring", 300), of(t, "star", 20)} {
 		_, err := NewWeights(g, EqualNeighbor)
 		wantError(t, err, "equal weights", g.String(), "gamma(W) = 1", "bipartite", "use metropolis")
 		for _, rule := range []Rule{Metropolis, LazyMetropolis} {
-			if w, err := NewWeights(g, rule); err != nil {
-				t.Error(err)
-			} else if !(w.Gamma() < 1) {
+			if w := weigh(t, g, rule); !(w.Gamma() < 1) {
 				t.Errorf("%v: gamma is %v", w, w.Gamma())
 			}
 		}
@@ -220,29 +201,29 @@ func TestWeightsErrors(t *testing.T) {
 
 // TestGammaOfLarge: above 256 nodes gamma is a lower bound, which is accurate where the spectrum has a gap.
 func TestGammaOfLarge(t *testing.T) {
-	graph := must[*Graph](t)
 	cos := func(turn float64) float64 { return math.Cos(2 * math.Pi * turn) }
 	for _, c := range []struct {
-		g              *Graph
+		spec           string
+		nodes          int
 		rule           Rule
 		want, accuracy float64
 	}{
-		{graph(Ring(2000)), Metropolis, (1 + 2*cos(1./2000)) / 3, 4e-3},
-		{graph(Ring(2001)), EqualNeighbor, math.Cos(math.Pi / 2001), 4e-3},
-		{graph(Path(1500)), LazyMetropolis, 1 - (2-2*math.Cos(math.Pi/1500))/6, 4e-3},
-		{graph(Star(1000)), Metropolis, 1 - 1./1000, 1e-9},
-		{graph(Complete(260)), Metropolis, 0, 1e-12},
-		{graph(Complete(260)), EqualNeighbor, 1. / 259, 1e-12},
-		{graph(Ring(300)), Metropolis, (1 + 2*cos(1./300)) / 3, 1e-3},
+		{"ring", 2000, Metropolis, (1 + 2*cos(1./2000)) / 3, 4e-3},
+		{"ring", 2001, EqualNeighbor, math.Cos(math.Pi / 2001), 4e-3},
+		{"path", 1500, LazyMetropolis, 1 - (2-2*math.Cos(math.Pi/1500))/6, 4e-3},
+		{"star", 1000, Metropolis, 1 - 1./1000, 1e-9},
+		{"complete", 260, Metropolis, 0, 1e-12},
+		{"complete", 260, EqualNeighbor, 1. / 259, 1e-12},
+		{"ring", 300, Metropolis, (1 + 2*cos(1./300)) / 3, 1e-3},
 	} {
-		w := must[*Weights](t)(NewWeights(c.g, c.rule))
+		w := weigh(t, of(t, c.spec, c.nodes), c.rule)
 		if got := w.Gamma(); got > c.want+1e-12 || got < c.want-c.accuracy {
 			t.Errorf("%v: gamma %v, want %v less at most %v", w, got, c.want, c.accuracy)
 		}
 	}
-	for _, g := range []*Graph{graph(Exponential(300)), graph(ErdosRenyi(300, .1, 1))} {
+	for _, spec := range []string{"exponential", "er:0.1"} {
 		for _, rule := range []Rule{Metropolis, EqualNeighbor} {
-			w := must[*Weights](t)(NewWeights(g, rule))
+			w := weigh(t, of(t, spec, 300), rule)
 			if got, want := w.Gamma(), w.largest(); math.Abs(got-want) > 1e-6 {
 				t.Errorf("%v: gamma %v, want %v", w, got, want)
 			}
@@ -256,19 +237,12 @@ func TestFingerprint(t *testing.T) {
 	for _, edges := range [][][2]int{{{0, 1}, {1, 2}}, {{0, 2}, {1, 2}}, {{0, 1}, {0, 2}}, {{0, 1}, {0, 2}, {1, 2}}} {
 		g := must[*Graph](t)(FromEdges(3, edges))
 		for _, rule := range []Rule{Metropolis, LazyMetropolis} {
-			w := must[*Weights](t)(NewWeights(g, rule))
-			name, sum := fmt.Sprint(rule, edges), w.Fingerprint()
-			if seen[sum] != "" || sum != must[*Weights](t)(NewWeights(g, rule)).Fingerprint() {
+			name, sum := fmt.Sprint(rule, edges), weigh(t, g, rule).Fingerprint()
+			if seen[sum] != "" || sum != weigh(t, g, rule).Fingerprint() {
 				t.Errorf("%s has the fingerprint of %s", name, seen[sum])
 			}
 			seen[sum] = name
 		}
-	}
-	// The same columns and values in the same order, distributed over other rows.
-	a := &Weights{graph: &Graph{adj: [][]int{{1}, {}}}, diagonal: []float64{0, 0}, links: [][]float64{{1}, {}}}
-	b := &Weights{graph: &Graph{adj: [][]int{{}, {}}}, diagonal: []float64{0, 1}, links: [][]float64{{}, {}}}
-	if a.Fingerprint() == b.Fingerprint() {
-		t.Error("two matrices with other rows have one fingerprint")
 	}
 }
 

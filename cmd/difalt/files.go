@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
@@ -71,9 +73,9 @@ func (u usedFile) is(o usedFile) bool {
 // reads adds the files that match a pattern or have that name, and refuses a second standard input. A file
 // that does not exist is left to the reader.
 func (f *files) reads(flag, pattern string) error {
-	paths := []string{pattern}
-	if _, err := os.Stat(pattern); err != nil && pattern != stdio {
-		paths, _ = filepath.Glob(pattern)
+	paths, _ := filepath.Glob(pattern)
+	if _, err := os.Stat(pattern); err == nil || pattern == stdio {
+		paths = []string{pattern}
 	}
 	for _, path := range paths {
 		for _, k := range f.used {
@@ -93,9 +95,6 @@ func (f *files) create(flag, path string, extensions ...string) error {
 	}
 	if err := tablefile.CheckExtension(path, extensions...); err != nil {
 		return options.Usagef("--%s: %w", flag, err)
-	}
-	if path == stdio && terminal.Is(os.Stdout) && flag == "model" {
-		return options.Usagef("--%s is the terminal, and a model is not text: send the output to a file or a program", flag)
 	}
 	out, err := atomicfile.Create(path)
 	if err != nil {
@@ -129,10 +128,7 @@ func (f *files) claim(flag, path string) error {
 // claimFolder claims a folder and the files that will be written to it, and fails if that is impossible:
 // before long work.
 func (f *files) claimFolder(flag, dir string, names []string) error {
-	if err := f.claim(flag, dir); err != nil {
-		return err
-	}
-	for _, name := range names {
+	for _, name := range append([]string{""}, names...) {
 		if err := f.claim(flag, filepath.Join(dir, name)); err != nil {
 			return err
 		}
@@ -146,28 +142,25 @@ func (f *files) claimFolder(flag, dir string, names []string) error {
 // streams returns the streams of a command, whose text goes to the standard error if an output of the command
 // is the standard output.
 func (f *files) streams(std streams) streams {
-	for _, k := range f.used {
-		if k.written && k.place == stdio {
-			std.out = std.err
-		}
+	if slices.ContainsFunc(f.used, func(k usedFile) bool { return k.written && k.place == stdio }) {
+		std.out = std.err
 	}
 	return std
 }
 
 // loadModel reads a model from a file or the standard input.
-func loadModel(path string) (*model.Model, error) {
+func loadModel(path string) (m *model.Model, err error) {
 	if path != stdio {
-		return model.Load(path)
+		m, err = model.Load(path)
+	} else if content, failed := io.ReadAll(os.Stdin); failed != nil {
+		err = failed
+	} else if m, err = model.Read(bytes.NewReader(content), int64(len(content))); err != nil {
+		err = fmt.Errorf("%s: %w", nameOf(path, "input"), err)
 	}
-	content, err := io.ReadAll(os.Stdin)
-	m := (*model.Model)(nil)
-	if err == nil {
-		m, err = model.Read(bytes.NewReader(content), int64(len(content)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; a model is a file that \"difalt fit --model FILE.npz\" writes, or adapt, node or up", err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", nameOf(path, "input"), err)
-	}
-	return m, nil
+	return m, err
 }
 
 // readTable reads the table of all files that match a pattern, with its progress on stderr as the first of
@@ -187,7 +180,7 @@ func readTable(ctx context.Context, stderr io.Writer, stages []string, pattern s
 		return options.WithHint(err)
 	})
 	if err != nil {
-		return nil, err
+		return nil, err // t may still change after an interruption
 	}
 	return t, nil
 }

@@ -165,7 +165,5 @@ func TestGoldenReports(t *testing.T) {
 	_, page, _ = strings.Cut(page, "</style>")
 	golden(t, "page.html", strings.ReplaceAll(page, version(), "VERSION"))
 	golden(t, "effects.csv", string(readFile(t, x.report, "effects.csv")))
-	golden(t, "loadings.csv", string(readFile(t, x.report, "loadings.csv")))
 	golden(t, "show.txt", strings.ReplaceAll(must(t, "model", "show", x.model), x.model, "m.npz"))
-	golden(t, "show.json", must(t, "model", "show", x.model, "--json"))
 }

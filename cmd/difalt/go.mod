@@ -3,7 +3,6 @@ module github.com/difalt/difalt/cmd/difalt
 go 1.26.0
 
 require (
-	github.com/agnivade/levenshtein v1.2.2
 	github.com/difalt/difalt v0.1.0
 	github.com/dustin/go-humanize v1.1.0
 	github.com/google/go-cmp v0.7.0

@@ -51,7 +51,7 @@ func TestHelpNamesExitCodes(t *testing.T) {
 func TestNumbersOfFlags(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range []options.Command{options.Fit, options.Node, options.Up, options.Predict, options.Adapt, options.Show,
-		options.ClusterNew, options.ClusterCheck, options.ClusterKey} {
+		options.ClusterNew, options.ClusterKey} {
 		options.New(c).Set.VisitAll(func(f *pflag.Flag) { names[f.Name] = true })
 	}
 	if len(names) > 40 {

@@ -3,42 +3,30 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
 )
 
 func newInfoCommand() *cobra.Command {
-	var asJSON bool
-	flags := options.FlagSet([]options.Option{{Name: "json", Value: options.Yes(&asJSON), Usage: "print JSON"}})
-	return newCommand("info", "Show versions, processor and the kernel in use", flags, func(_ context.Context, std streams) error {
+	return newCommand("info", "Show versions, processor and the kernel in use", nil, func(_ context.Context, std streams) error {
 		if err := kernel.CheckEnvironment(); err != nil {
 			return err
 		}
-		k, byName := kernel.Describe(), map[string]any{}
-		tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-		for _, fact := range []struct {
-			name  string
-			value any
-		}{
+		k := kernel.Describe()
+		for _, fact := range [][2]string{
 			{"difalt", version()}, {"go", runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH},
-			{"cpu", cmp.Or(k.CPU, "unknown "+runtime.GOARCH)}, {"kernel", k.Kernel}, {"available", k.Available}, {"build", k.Build},
-			{"schedule", cmp.Or(k.Schedule, "measured in the first iterations of a run")}, {"workers", runtime.GOMAXPROCS(0)},
+			{"cpu", cmp.Or(k.CPU, "unknown "+runtime.GOARCH)}, {"kernel", k.Kernel}, {"available", strings.Join(k.Available, " ")},
+			{"build", k.Build}, {"workers", strconv.Itoa(runtime.GOMAXPROCS(0))},
 		} {
-			byName[fact.name] = fact.value
-			fmt.Fprintf(tw, "%s\t%s\n", fact.name, strings.Trim(fmt.Sprint(fact.value), "[]"))
+			fmt.Fprintf(std.out, "%-10s %s\n", fact[0], fact[1])
 		}
-		if asJSON {
-			return json.NewEncoder(std.out).Encode(byName)
-		}
-		return tw.Flush()
+		return nil
 	})
 }
 

@@ -44,28 +44,19 @@ func init() {
 }
 
 func main() {
-	os.Exit(run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
-}
-
-// untilSignal returns a context that ends with SIGINT or SIGTERM. After the first signal the default comes
-// back, so that a second one ends a program that does not stop by itself.
-func untilSignal() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		signal.Stop(signals)
-		cancel()
-	}()
-	return ctx
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends a program that does not stop by itself
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run executes the command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRootCommand()
 	root.SetArgs(append([]string{}, args...)) // nil would stand for the arguments of the process
-	out := &reportWriter{ctx: ctx, out: stdout}
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(leaveTime, cancel) })()
+	out := &reportWriter{late: late, out: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
@@ -87,42 +78,40 @@ func complain(stderr io.Writer, err error) int {
 	return exitCode(err)
 }
 
-// sentence returns the message of an error as one line of bounded length without control characters. Errors
-// of package difalt carry the prefix with which messages of the program begin.
-func sentence(err error) string {
-	s := strings.TrimPrefix(err.Error(), "difalt: ")
-	s = packagePrefixes.Replace(s)
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, s)
-	if len(s) > longestSentence { // the middle of a name, most likely
-		s = strings.ToValidUTF8(s[:longestSentence/2], "") + "..." + strings.ToValidUTF8(s[len(s)-longestSentence/2:], "")
-	}
-	return s
-}
-
-// packagePrefixes are left out where an error of a package describes the fault of a flag.
+// packagePrefixes are left out of messages, where an error of a package describes the fault of a flag.
 var packagePrefixes = strings.NewReplacer(": difalt: ", ": ", ": consensus: ", ": ", ": topology: ", ": ")
 
 // longestSentence is the number of bytes of an error that are shown.
 const longestSentence = 4000
 
+// sentence returns the message of an error as one line of bounded length without control characters. Errors
+// of package difalt carry the prefix with which messages of the program begin.
+func sentence(err error) string {
+	s := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, packagePrefixes.Replace(strings.TrimPrefix(err.Error(), "difalt: ")))
+	if n := len(s); n > longestSentence { // the middle of a name, most likely
+		s = strings.ToValidUTF8(s[:longestSentence/2]+"..."+s[n-longestSentence/2:], "")
+	}
+	return s
+}
+
 // exitCode returns the exit code for an error of a command.
 func exitCode(err error) int {
-	var usage *options.UsageError
-	var peer *wire.PeerError
-	var end *endError
+	_, usage := errors.AsType[*options.UsageError](err)
+	_, peer := errors.AsType[*wire.PeerError](err)
+	end, ends := errors.AsType[*endError](err)
 	switch {
-	case errors.As(err, &usage):
+	case usage:
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &peer), errors.Is(err, wire.ErrContradiction), errors.Is(err, wire.ErrInconsistent):
+	case peer || errors.Is(err, wire.ErrContradiction) || errors.Is(err, wire.ErrInconsistent):
 		return exitPeer
-	case errors.As(err, &end):
+	case ends:
 		return end.code
 	case errors.Is(err, difalt.ErrDiverged):
 		return exitUnconverged
@@ -130,21 +119,16 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
-// An endError ends the program with an exit code of its own.
+// An endError ends the program with an exit code of its own. Its text is empty if it was printed before.
 type endError struct {
 	code int
-	text string // empty if it was printed before
+	text string
 }
 
 func (e *endError) Error() string { return e.text }
 
-// Unwrap returns context.Canceled for interrupted work.
-func (e *endError) Unwrap() error {
-	if e.code == exitInterrupted {
-		return context.Canceled
-	}
-	return nil
-}
+// Is reports whether the work was interrupted, for context.Canceled.
+func (e *endError) Is(err error) bool { return e.code == exitInterrupted && err == context.Canceled }
 
 // interrupted describes the files that interrupted work left.
 func interrupted(format string, args ...any) error {
@@ -157,42 +141,32 @@ func unconverged(format string, args ...any) error {
 }
 
 // A reportWriter writes to the standard output. It keeps the first error: a report that cannot be printed is
-// a failure. A reader of a pipe that stops reading does not block it beyond the end of ctx.
+// a failure. A reader of a pipe that stops reading does not block it beyond the end of late.
 type reportWriter struct {
-	ctx context.Context
-	out io.Writer
-	err error
+	late context.Context // ends leaveTime after the context of the command
+	out  io.Writer
+	err  error
 }
 
-// leaveTime is how long a write may take after ctx has ended.
+// leaveTime is how long a write may take after an interruption.
 const leaveTime = time.Second
 
 func (w *reportWriter) Write(b []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
 	}
-	late, cancel := context.WithCancel(context.WithoutCancel(w.ctx))
-	defer cancel()
-	stop := context.AfterFunc(w.ctx, func() { time.AfterFunc(leaveTime, cancel) })
-	defer stop()
-	content := bytes.Clone(b)
-	w.err = untilCanceled(late, func() error {
+	content := bytes.Clone(b) // the write may go on after an interruption
+	w.err = untilCanceled(w.late, func() error {
 		_, err := w.out.Write(content)
 		return err
 	})
-	if late.Err() != nil {
+	if w.late.Err() != nil {
 		w.err = interrupted("interrupted while writing to the standard output")
 	} else if w.err != nil {
 		w.err = fmt.Errorf("cannot write to the standard output: %w", text.Cause(w.err))
 	}
-	if w.err != nil {
-		return 0, w.err
-	}
-	return len(b), nil
+	return len(b), w.err
 }
-
-// Behind returns the writer behind it, which may be a terminal with a width.
-func (w *reportWriter) Behind() io.Writer { return w.out }
 
 // untilCanceled does work that does not watch the context. When the context ends, the work goes on in the
 // background until the program ends; its results must not be read then.
@@ -213,10 +187,10 @@ var capitals = regexp.MustCompile(`(.)([A-Z])`)
 // flagError turns an error that begins with the name of a parameter into one about the flag of that name, if
 // there is one.
 func flagError(f *pflag.FlagSet, err error) error {
-	name, rest, _ := strings.Cut(strings.TrimPrefix(err.Error(), "difalt: "), " ")
-	parameter := strings.TrimSuffix(name, ":")
-	if flag := strings.ToLower(capitals.ReplaceAllString(parameter, "$1-$2")); f.Lookup(flag) != nil {
-		return options.Usagef("--%s%s %s", flag, name[len(parameter):], rest)
+	words := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "difalt: "), "the ")
+	name := words[:strings.IndexAny(words+" ", " :")]
+	if flag := strings.ToLower(capitals.ReplaceAllString(name, "$1-$2")); f.Lookup(flag) != nil {
+		return options.Usagef("--%s%s", flag, words[len(name):])
 	}
 	return err
 }
@@ -225,20 +199,24 @@ func newRootCommand() *cobra.Command {
 	root := newCommand("difalt", "Decentralised multi-task representation learning", nil, nil)
 	root.Version, root.SilenceUsage, root.SilenceErrors = version(), true, true
 	root.SetFlagErrorFunc(wrongFlag)
-	for _, group := range []struct {
-		title string
-		list  []*cobra.Command
-	}{
-		{"One table:", []*cobra.Command{newFitCommand(), newPredictCommand(), newAdaptCommand(), newModelCommand()}},
-		{"Tables of several owners:", []*cobra.Command{newClusterCommand(), newNodeCommand(), newUpCommand()}},
-		{"The paper's algorithm:", []*cobra.Command{newSimulateCommand(), newResultsCommand(), newRunCommand()}},
-	} {
-		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
-		for _, cmd := range group.list {
-			cmd.GroupID = group.title
-			root.AddCommand(cmd)
+	add := func(title string, list ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title})
+		for _, cmd := range list {
+			cmd.GroupID = title
 		}
+		root.AddCommand(list...)
 	}
+	add("One table:",
+		newTableCommand(options.Fit, "fit --data FILE --task COLUMN --target COLUMN",
+			"Fit a mixed model to one table of many small tasks", fitTable),
+		newTableCommand(options.Predict, "predict --model FILE --data FILE --out FILE", "Predict the target of rows of a table", predict),
+		newTableCommand(options.Adapt, "adapt --model FILE --data FILE --out FILE", "Add new tasks to a model from few samples", adapt),
+		newModelCommand())
+	add("Tables of several owners:", newClusterCommand(),
+		newTableCommand(options.Node, "node --cluster FILE --key FILE --data FILE", "Train with the owners of other tables", trainAsNode),
+		newTableCommand(options.Up, "up --data PATTERN --task COLUMN --target COLUMN",
+			"Train on this machine as the owners of several tables would", trainTogether))
+	add("The paper's algorithm:", newSimulateCommand(), newResultsCommand(), newRunCommand())
 	root.AddCommand(newInfoCommand())
 	return root
 }
@@ -265,7 +243,7 @@ func newCommand(use, short string, flags *pflag.FlagSet, run func(ctx context.Co
 		panic(err) // a command without a text: no test passes
 	}
 	long, examples, _ := strings.Cut(strings.TrimSuffix(string(help), "\n"), "\n\nExamples:\n")
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: examples, Args: knownCommand, SuggestionsMinimumDistance: 2}
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: examples, Args: noArguments, SuggestionsMinimumDistance: 2}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if run == nil {
 			return cmd.Help()
@@ -273,7 +251,6 @@ func newCommand(use, short string, flags *pflag.FlagSet, run func(ctx context.Co
 		return run(cmd.Context(), streams{cmd.OutOrStdout(), cmd.ErrOrStderr()})
 	}
 	if flags != nil {
-		cmd.Args = noArguments
 		cmd.Flags().SortFlags = false
 		cmd.Flags().AddFlagSet(flags)
 		cmd.SetUsageFunc(usage)
@@ -310,40 +287,21 @@ func usage(cmd *cobra.Command) error {
 	return err
 }
 
-// knownCommand reports a word that is not a subcommand.
-func knownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var proposals []string
-	for _, name := range cmd.SuggestionsFor(args[0]) {
-		proposals = append(proposals, cmd.CommandPath()+" "+name)
-	}
-	switch _, err := os.Stat(args[0]); {
-	case err != nil && !options.IsProblem(args[0]):
-	case cmd.Name() == "model":
-		proposals = []string{"difalt model show " + text.ShellWord(args[0])}
-	case !cmd.HasParent():
-		proposals = []string{"difalt fit --data " + text.ShellWord(args[0])}
-	}
-	if proposals != nil {
-		return options.Usagef("unknown command %q: did you mean %q?", args[0], strings.Join(proposals, " or "))
-	}
-	return options.Usagef("unknown command %q (see %q)", args[0], cmd.CommandPath()+" --help")
-}
-
 // noArguments is the Args of commands that take flags only. It reports required flags that are missing, too:
 // before the command runs.
 func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		hint := ""
-		if f := cmd.Flags().Lookup("data"); f != nil && !f.Changed {
-			hint = fmt.Sprintf(": did you mean \"%s --data %s\"?", cmd.CommandPath(), text.ShellWord(args[0]))
+	see := fmt.Sprintf("(see %q)", cmd.CommandPath()+" --help")
+	if len(args) > 0 && cmd.HasSubCommands() {
+		for _, name := range cmd.SuggestionsFor(args[0]) {
+			see = fmt.Sprintf("(did you mean %q?)", cmd.CommandPath()+" "+name)
 		}
-		return options.Usagef("%s takes no arguments, only flags, but got %q%s", cmd.CommandPath(), args[0], hint)
+		return options.Usagef("unknown command %q %s", args[0], see)
+	}
+	if len(args) > 0 {
+		return options.Usagef("%s takes no arguments, only flags, but got %q %s", cmd.CommandPath(), args[0], see)
 	}
 	if err := cmd.ValidateRequiredFlags(); err != nil {
-		return options.Usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
+		return options.Usagef("%w %s", err, see)
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (s *malformedSources) oddSizes(r *rand.Rand) *malformedCase {
 		}
 	default:
 		c.args = []string{"fit", "--data", "in.csv", "--task", "t", "--target", "y"}
-		for _, name := range []string{"rank", "seed", "workers", "train-rows-per-task"} {
+		for _, name := range []string{"rank", "seed", "workers"} {
 			if r.IntN(4) == 0 {
 				c.args = append(c.args, "--"+name, size())
 			}

@@ -49,9 +49,9 @@ func TestPagesRun(t *testing.T) {
 		files  []string
 	}{
 		{"one owner", indentedBlocks(section(t, readme, "Tables: one owner")), []string{"clinics.npz", "predictions.csv"}},
-		{"five minutes", append(indentedBlocks(five), inline(five)...), []string{"m-site-a.npz", "m-site-b.npz", "m-site-c.npz", "p.csv"}},
+		{"five minutes", append(indentedBlocks(five), inline(five)...), []string{"m.npz", "p.csv"}},
 		{"several owners", append(indentedBlocks(five)[:1], linesWith(owners, "difalt cluster", "difalt up")...),
-			[]string{"keys/cluster.json", "keys/a.key", "m-site-a.npz"}},
+			[]string{"keys/cluster.json", "keys/a.key", "m.npz"}},
 		{"simulate", linesWith(readme, "go run ./cmd/difalt"), []string{"difalt-out/figure.svg"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

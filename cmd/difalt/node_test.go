@@ -5,11 +5,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
+	"net"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/topology"
+	"github.com/google/go-cmp/cmp"
 )
 
 var siteNames = []string{"site-a", "site-b", "site-c"}
@@ -56,12 +56,36 @@ type network struct {
 
 func newNetwork(t *testing.T) *network {
 	t.Helper()
-	f := &upRun{options.New(options.Up)}
-	members, err := f.members(siteNames)
+	n := &network{dir: sites(t)}
+	var addresses []string
+	var pins []cluster.Pin
+	var keys []ed25519.PrivateKey
+	for range siteNames {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		key, _ := cluster.NewKey()
+		n.members = append(n.members, &member{listener: l})
+		keys, addresses = append(keys, key), append(addresses, l.Addr().String())
+		pins = append(pins, cluster.PinOf(key.Public().(ed25519.PublicKey)))
+	}
+	graph, err := topology.Parse(options.DefaultGraph, len(siteNames), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &network{dir: sites(t), members: members}
+	c, _, err := cluster.New(siteNames, addresses, pins, graph)
+	for i, m := range n.members {
+		if err == nil {
+			m.cluster = c
+			m.identity, err = cluster.NewIdentity(c, keys[i])
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // An outcome is the end of a node.
@@ -121,31 +145,27 @@ func (r *reportOf) Write(b []byte) (int, error) {
 // together is the same context for all nodes.
 func together(ctx context.Context) []context.Context { return []context.Context{ctx, ctx, ctx} }
 
-// The models of node, in processes of their own but for this test, and of up have the same bits, and the
-// parts of a model that all share are the same at all nodes.
+// The parameters that all share have the same bits at all nodes and in the model of up, and node and up have
+// the same numbers of tasks.
 func TestNodesAndUpAgree(t *testing.T) {
 	t.Parallel()
 	inFull(t)
 	n := newNetwork(t)
-	ends := n.train(t, together(t.Context()))
-	must(t, append([]string{"up", "--data", filepath.Join(n.dir, "site-*.csv"), "--model", filepath.Join(n.dir, "u.npz")}, siteFlags...)...)
-	var first model.Parameters
-	for i, e := range ends {
-		if e.err != nil || !strings.Contains(e.stdout, "Node \""+siteNames[i]+"\" of 3 nodes") || !strings.Contains(e.stdout,
-			"The 3 nodes have 40 tasks") {
+	up := filepath.Join(n.dir, "u.npz")
+	must(t, append([]string{"up", "--data", filepath.Join(n.dir, "site-*.csv"), "--model", up}, siteFlags...)...)
+	all, tasks := load(t, up).Parameters(), 0
+	for i, e := range n.train(t, together(t.Context())) {
+		if e.err != nil || !strings.Contains(e.stdout, "The 3 nodes have 40 tasks") {
 			t.Fatalf("%s: %v: %s", siteNames[i], e.err, e.stdout)
 		}
-		if !bytes.Equal(readFile(t, e.model), readFile(t, n.dir, "u-"+siteNames[i]+".npz")) {
-			t.Errorf("%s: node and up have other models", siteNames[i])
-		}
 		p := load(t, e.model).Parameters()
-		if i == 0 {
-			first = p
+		tasks += len(p.Tasks.Names)
+		if diff := cmp.Diff(all.Mean, p.Mean) + cmp.Diff(all.Prior, p.Prior) + cmp.Diff(all.Design.Center, p.Design.Center); diff != "" {
+			t.Errorf("%s: node and up have other shared parameters: %s", siteNames[i], diff)
 		}
-		if !reflect.DeepEqual(p.Mean, first.Mean) || !reflect.DeepEqual(p.Prior.Loadings,
-			first.Prior.Loadings) || !reflect.DeepEqual(p.Design.Center, first.Design.Center) {
-			t.Errorf("%s has other shared parameters", siteNames[i])
-		}
+	}
+	if len(all.Tasks.Names) != 40 || tasks != 40 {
+		t.Errorf("up has %d tasks, the nodes have %d", len(all.Tasks.Names), tasks)
 	}
 }
 
@@ -220,50 +240,20 @@ func TestNodeProcess(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
 	refuses(t, exitPeer, `difalt: node "site-b" has not connected after 100ms: `, append(args, "--join-timeout", "100ms")...)
-	stdout, _, code := difaltCommand(t, slices.Concat([]string{"cluster", "check", "--join-timeout", "100ms"}, member)...)
-	if code != exitPeer || !strings.Contains(stdout, "site-a: not reached: site-b") {
-		t.Errorf("check: exit code %d: %s", code, stdout)
-	}
-}
-
-// All nodes that check at the same time reach each other.
-func TestClusterCheckTogether(t *testing.T) {
-	t.Parallel()
-	n := newNetwork(t)
-	var all sync.WaitGroup
-	for _, m := range n.members {
-		all.Go(func() {
-			var stdout bytes.Buffer
-			if err := m.probe(t.Context(), streams{&stdout, io.Discard}); err != nil || !strings.Contains(stdout.String(),
-				"all neighbours can be reached and agree") {
-				t.Errorf("%v: %s", err, stdout.String())
-			}
-		})
-	}
-	all.Wait()
 }
 
 func TestUpErrors(t *testing.T) {
 	dir := sites(t)
-	up := func(more ...string) []string {
-		return append([]string{"up", "--task", "clinic", "--target", "score", "--drop", "patient"}, more...)
+	up := func(pattern string, more ...string) []string {
+		return append([]string{"up", "--task", "clinic", "--target", "score", "--drop", "patient", "--data", filepath.Join(dir, pattern)},
+			more...)
 	}
-	refuses(t, exitUsage, "up needs a file for each of at least two nodes", up("--data", filepath.Join(dir, "site-a.csv"))...)
-	refuses(t, exitUsage, "every node has a model of its own", up("--data", filepath.Join(dir, "site-*.csv"), "--model", "-")...)
-	write(t, dir, "site-a.more.csv", "")
-	refuses(t, exitUsage, `would both be node "site-a"`, up("--data", filepath.Join(dir, "site-*.csv"))...)
-	refuses(t, exitUsage, "--graph is", up("--data", filepath.Join(dir, "site-[bc].csv"), "--graph", "ring")...)
+	refuses(t, exitUsage, "1 file: up needs a file for each of at least two owners", up("site-a.csv")...)
+	refuses(t, exitUsage, "--rank is 99: must be from 0 to 20", up("site-*.csv", "--rank", "99")...)
+	write(t, dir, "twin.csv", string(readFile(t, dir, "site-a.csv")))
+	refuses(t, exitFailure, `task "C01" is in `, up("*[an].csv")...)
 	write(t, dir, "site-b.csv", "clinic,patient,age,score\nC1,p,x,3\n")
-	refuses(t, exitFailure, `site-b.csv: line 2, column "age"`, up("--data", filepath.Join(dir, "site-[bc].csv"))...)
-}
-
-// Of the ends of several nodes the one that began is reported: an error of its own before one about another
-// node.
-func TestSeverity(t *testing.T) {
-	order := []error{nil, unconverged("x"), interrupted("x"), federate.Explain(&cluster.Cluster{}, errors.New("own"))}
-	for i := 1; i < len(order); i++ {
-		if severity(order[i-1]) >= severity(order[i]) {
-			t.Errorf("%v is not below %v", order[i-1], order[i])
-		}
-	}
+	refuses(t, exitFailure, `site-b.csv: line 2, column "age"`, up("site-[bc].csv")...)
+	write(t, dir, "site-b.csv", "clinic,patient,old,score\nC1,p,1,3\n")
+	refuses(t, exitFailure, "column 1 is age in ", up("site-[bc].csv")...)
 }

@@ -30,7 +30,7 @@ func TestPage(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(links) < 14 {
+	if len(links) < 12 {
 		t.Errorf("%d links", len(links))
 	}
 	if found := regexp.MustCompile(`(src|href)="?(https?:)?//`).FindString(page); found != "" {
@@ -74,7 +74,7 @@ func TestPageIsAccessible(t *testing.T) {
 			t.Error("a figure keeps its own colours")
 		}
 	}
-	if len(pictures) < 4 {
+	if len(pictures) < 3 {
 		t.Errorf("%d figures", len(pictures))
 	}
 	dir := t.TempDir()

@@ -8,14 +8,13 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"slices"
+	"path/filepath"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
-	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
@@ -23,8 +22,91 @@ import (
 	"github.com/difalt/difalt/difalt/features"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"gonum.org/v1/gonum/mat"
 )
+
+// runFlags are the flags of run.
+type runFlags struct {
+	Set *pflag.FlagSet
+	difalt.Options
+	member *options.Member
+
+	data, graph, output string
+	rule                topology.Rule
+	nodes               int
+	snapshot, from      string // to write and to continue from
+}
+
+func newRunFlags() *runFlags {
+	member := options.New(options.Run)
+	f := &runFlags{graph: "er:0.5", member: &member.Member}
+	f.Rounds, f.Iterations = 10, 500
+	f.Set = options.FlagSet(append([]options.Option{
+		options.Required(options.Row("data", options.Text(&f.data), "problem `FILE`.npz with the arrays X, y, task and perhaps node")),
+		options.Required(options.Row("rank", options.Count(&f.Rank, 1, many), "rank `r` of the representation")),
+		options.Row("out", options.Text(&f.output), "write U and the coefficients b_t to `FILE`.npz"),
+		options.Row("snapshot", options.Text(&f.snapshot),
+			"write the state of the run to `FILE` every 100 iterations and at the end"),
+		options.Row("from", options.Text(&f.from),
+			"continue from the snapshot in `FILE`, of the same problem and options"),
+		options.Row("nodes", options.Count(&f.nodes, 1, many),
+			"deal the tasks to `N` nodes, if the file names none (default: 10, or one per task)"),
+		options.Row("graph", options.Text(&f.graph), "`KIND` of graph, if the file has none: "+topology.Specs()),
+		options.Row("weights", options.Word(&f.rule, "metropolis", topology.ParseRule),
+			"`KIND` of mixing weights, if the file has none: metropolis, equal, lazy-metropolis"),
+		options.Row("method", options.Word(&f.Method, "dif", difalt.ParseMethod),
+			"`NAME` of dif, altgdmin, dec, dgd, accelerated"),
+		options.Row("codec", options.Word(&f.Codec, "", consensus.ParseCodec),
+			"`KIND` of messages of accelerated: int8, int16 or float64 (default: int8)"),
+		options.Row("step", options.Number(&f.Step, positive), "step size `ETA` (default: by the initialisation)"),
+		options.Row("ridge", options.Number(&f.Ridge, options.Range{Most: difalt.MaxRidge}),
+			"penalty `LAMBDA` of |b_t|^2"),
+		options.Row("tolerance", options.Number(&f.Tolerance, options.Range{Most: 1, Open: true}),
+			"stop at this `DISTANCE` from the minimiser (default: 1e-10)"),
+		options.Row("any-features", options.Yes(&f.AnyFeatures),
+			"accept features that are not centred or differ much in size"),
+	}, iterationRows(&f.Rounds, &f.StartRounds, &f.PowerIterations, &f.Iterations, &f.Seed, &f.Workers)...))
+	f.Set.AddFlagSet(member.Set)
+	return f
+}
+
+// resolve checks the flags as far as that is possible without the data. An error is a *options.UsageError.
+func (f *runFlags) resolve() error {
+	if !options.IsProblem(f.data) {
+		return options.Usagef("--data is %s, and run reads problem files (.npz): \"difalt fit --data %s\" reads tables", f.data, f.data)
+	}
+	alone := f.member.Cluster == ""
+	for name, needsAlone := range map[string]bool{
+		"nodes": true, "graph": true, "weights": true, "key": false, "listen": false, "join-timeout": false, "round-timeout": false,
+	} {
+		if needsAlone != alone && f.Set.Changed(name) {
+			return options.Usagef("--%s is for a run %s --cluster", name, map[bool]string{true: "without", false: "with"}[needsAlone])
+		}
+	}
+	if err := f.Validate(); err != nil {
+		return flagError(f.Set, err)
+	}
+	return nil
+}
+
+// open claims the files of the run. It starts the output, if there is one.
+func (f *runFlags) open(used *files) error {
+	for flag, path := range map[string]string{"data": f.data, "from": f.from, "cluster": f.member.Cluster, "key": f.member.Key} {
+		if err := used.reads(flag, path); err != nil {
+			return err
+		}
+	}
+	if f.snapshot != "" {
+		if err := used.claimFolder("snapshot", filepath.Dir(f.snapshot), []string{filepath.Base(f.snapshot)}); err != nil {
+			return err
+		}
+	}
+	if f.output == "" {
+		return nil
+	}
+	return used.create("out", f.output, ".npz")
+}
 
 func newRunCommand() *cobra.Command {
 	f := newRunFlags()
@@ -33,6 +115,10 @@ func newRunCommand() *cobra.Command {
 			return err
 		}
 		r := &algorithmRun{runFlags: f, streams: std}
+		defer r.files.close()
+		if err := f.open(&r.files); err != nil {
+			return err
+		}
 		if f.member.Cluster != "" {
 			return cmp.Or(r.withOthers(ctx), r.unconverged)
 		}
@@ -45,9 +131,8 @@ func newRunCommand() *cobra.Command {
 type algorithmRun struct {
 	*runFlags
 	streams
-	progress    func(stage string, share float64) // nil for a bar
+	files       files
 	file        *problemfile.File
-	rows        []simulation.Row
 	unconverged error // nil if the result is a minimum
 }
 
@@ -64,40 +149,34 @@ func (r *algorithmRun) alone(ctx context.Context) error {
 	if err := r.read(ctx); err != nil {
 		return err
 	}
-	nodes, l := r.nodes, r.file.Nodes
-	if l == 0 {
-		for _, m := range []*mat.Dense{r.file.Weights, r.file.Adjacency} {
-			if m != nil {
-				l = m.RawMatrix().Rows
-			}
+	size := func(m *mat.Dense) int {
+		if m == nil {
+			return 0
 		}
-		nodes = cmp.Or(nodes, l, min(10, r.file.Tasks))
-		l = nodes
+		return m.RawMatrix().Rows
 	}
-	if l > r.file.Tasks {
-		return fmt.Errorf("%s: %d nodes are more than its %s", r.data, l, text.Plural(r.file.Tasks, "task"))
-	}
-	weights, err := r.weights(l)
-	if err == nil && weights.Len() != l {
-		err = fmt.Errorf("%s: its network has %d nodes, but its tasks are on %d", r.data, weights.Len(), l)
-	}
-	if err != nil {
-		return err
+	nodes := r.nodes
+	if r.file.Nodes == 0 {
+		nodes = cmp.Or(nodes, size(r.file.Weights), size(r.file.Adjacency), min(10, r.file.Tasks))
 	}
 	problem, err := r.file.Problem(nodes)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.data, err)
 	}
+	weights, err := r.weights(len(problem.Nodes))
+	if err != nil {
+		return err
+	}
+	if weights.Len() != len(problem.Nodes) {
+		return fmt.Errorf("%s: its network has %d nodes, but its tasks are on %d", r.data, weights.Len(), len(problem.Nodes))
+	}
 	net, err := consensus.New(weights, nil)
 	if err != nil {
 		return err
 	}
-	if r.progress == nil {
-		bar := terminal.NewProgress(r.err)
-		defer bar.Close()
-		r.progress = bar.Stage
-	}
-	return r.run(ctx, problem, net)
+	bar := terminal.NewProgress(r.err)
+	defer bar.Close()
+	return r.run(ctx, problem, net, bar.Stage)
 }
 
 // weights returns the mixing weights of the file, or those of the flags.
@@ -130,51 +209,37 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 	return w, nil
 }
 
-// withOthers runs one node of a network of several processes.
+// withOthers runs one node of a network of several processes, on the tasks of the file.
 func (r *algorithmRun) withOthers(ctx context.Context) error {
 	m, err := newMember(r.member)
 	if err != nil {
 		return err
 	}
 	node := m.node(r.err)
-	node.Settings, r.progress = r.Settings(), node.Progress
+	node.Settings = r.Settings()
 	node.Prepare = func() error { return r.read(ctx) }
-	node.Job = r.job
+	node.Job = func(ctx context.Context, net *consensus.Network) error {
+		problem, err := r.file.Problem(0)
+		if err == nil && len(problem.Nodes) > 1 {
+			err = fmt.Errorf("its tasks are on %d nodes: with --cluster it holds the tasks of this one", len(problem.Nodes))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.data, err)
+		}
+		return r.run(ctx, problem, net, node.Progress)
+	}
 	return federate.Run(ctx, node)
-}
-
-// job runs the algorithm on the tasks of the hosted node: all tasks of the file, or those that it assigns to
-// the node.
-func (r *algorithmRun) job(ctx context.Context, net *consensus.Network) error {
-	problem, err := r.file.Problem(0)
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.data, err)
-	}
-	if l := len(problem.Nodes); l > 1 {
-		if l != net.Len() {
-			return fmt.Errorf("%s: its tasks are on %d nodes: must be one, or the %d of the network", r.data, l, net.Len())
-		}
-		host := net.Hosted()[0]
-		problem.Nodes = problem.Nodes[host : host+1]
-		if problem.U0 != nil {
-			problem.U0 = problem.U0[host : host+1]
-		}
-	}
-	return r.run(ctx, problem, net)
 }
 
 // run runs the algorithm and writes its files and its result. It sets unconverged unless the result is a
 // minimum: no failure that other nodes need to know.
-func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensus.Network) error {
+func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensus.Network, progress func(string, float64)) error {
 	o := r.Options
 	o.Logger = slog.New(slog.NewTextHandler(r.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var solver *difalt.Solver
 	o.Observer = func(rec *difalt.Record) error {
-		r.progress("iterations", float64(rec.Iteration)/float64(r.Iterations))
-		if r.curves != "" {
-			r.rows = append(r.rows, simulation.NewRow(rec))
-		}
-		if rec.Iteration > 0 && rec.Iteration%r.every == 0 {
+		progress("iterations", float64(rec.Iteration)/float64(r.Iterations))
+		if rec.Iteration > 0 && rec.Iteration%saveEvery == 0 {
 			return r.save(solver)
 		}
 		return nil
@@ -203,11 +268,14 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 	if res.Status == difalt.Canceled {
 		return interrupted("interrupted after %s: the files contain the state of that iteration", text.Plural(res.Iterations, "iteration"))
 	}
-	if res.Status != difalt.Converged && (res.Status != difalt.IterationLimit || !r.EveryIteration && !r.SampleSplit) {
+	if res.Status != difalt.Converged {
 		r.unconverged = unconverged("not converged: %v after %s", res.Status, text.Plural(res.Iterations, "iteration"))
 	}
 	return nil
 }
+
+// saveEvery is the number of iterations between two snapshots.
+const saveEvery = 100
 
 // restore continues from the snapshot of --from, if there is one.
 func (r *algorithmRun) restore(solver *difalt.Solver) error {
@@ -246,31 +314,13 @@ func (r *algorithmRun) save(solver *difalt.Solver) error {
 
 // write writes the files of a result, and describes it on stdout.
 func (r *algorithmRun) write(solver *difalt.Solver, res *difalt.Result, p *difalt.Problem, net *consensus.Network) error {
-	if err := r.save(solver); err != nil {
+	if err := cmp.Or(r.save(solver), r.writeResult(res, net)); err != nil {
 		return err
-	}
-	if r.curves != "" {
-		for i := range r.rows {
-			r.rows[i].AddStart(res.Initial)
-		}
-		trial := simulation.Trial{Number: 1, Curves: []simulation.Curve{{Method: r.Method.String(), Rows: r.rows}}}
-		if err := atomicfile.WriteFile(r.curves, trial.AppendCSV([]byte(simulation.TraceHeader+"\n")), 0o666); err != nil {
-			return err
-		}
-	}
-	if r.output != "" {
-		if err := r.writeResult(res, net); err != nil {
-			return err
-		}
 	}
 	sent, last := res.Initial.Traffic.Plus(res.Last.Traffic), &res.Last
 	fmt.Fprintf(r.out, "%v: %s on %s, rank %d\n", r.Method, text.Plural(r.file.Tasks, "task"), text.Plural(net.Len(), "node"), r.Rank)
-	objective := "objective"
-	if !net.AllHosted() {
-		objective += " at this node"
-	}
 	t := text.Table{{"status", res.Status.String()}, {"iterations", fmt.Sprint(res.Iterations)},
-		{objective, fmt.Sprintf("%.6g", last.Objective)}, {"rounds", fmt.Sprint(sent.Rounds)},
+		{"objective of these tasks", fmt.Sprintf("%.6g", last.Objective)}, {"rounds", fmt.Sprint(sent.Rounds)},
 		{"MB sent", fmt.Sprintf("%.3f", float64(sent.Bytes)/1e6)}}
 	for _, v := range []struct {
 		name  string
@@ -289,14 +339,12 @@ func (r *algorithmRun) write(solver *difalt.Solver, res *difalt.Result, p *difal
 }
 
 // writeResult writes U of the hosted nodes (L x d x r), and b_t (T x r) and the node of every task in the
-// order of the file. In a run with others, tasks of other nodes in the file have b_t = NaN.
+// order of the file, if --out is given.
 func (r *algorithmRun) writeResult(res *difalt.Result, net *consensus.Network) error {
-	f, err := atomicfile.Create(r.output)
-	if err != nil {
-		return err
+	if r.files.out == nil {
+		return nil
 	}
-	defer f.Close()
-	w, hosted := npz.NewWriter(f), net.Hosted()
+	w := npz.NewWriter(r.files.out)
 	d, rank := res.U[0].Dims()
 	w.Rows("U", []int{len(res.U), d, rank}, false, func(dst []float64, i int) {
 		for j := range dst {
@@ -304,23 +352,16 @@ func (r *algorithmRun) writeResult(res *difalt.Result, net *consensus.Network) e
 		}
 	})
 	var b []float64
-	nodes, next := r.file.NodeOf(net.Len()), make([]int, len(res.U))
+	nodes, next := r.file.NodeOf(len(res.U)), make([]int, len(res.U))
 	for k, g := range nodes {
-		if r.member.Cluster != "" && r.file.Nodes < 2 {
-			g = hosted[0]
-			nodes[k] = g
-		}
-		if at := slices.Index(hosted, g); at < 0 {
-			b = append(b, slices.Repeat([]float64{math.NaN()}, rank)...)
-		} else {
-			b = append(b, res.B[at][next[at]*rank:][:rank]...)
-			next[at]++
-		}
+		b = append(b, res.B[g][next[g]*rank:][:rank]...)
+		next[g]++
+		nodes[k] = net.Hosted()[g]
 	}
 	w.Float64s("B", []int{r.file.Tasks, rank}, b)
 	w.Ints("node", nodes)
 	if err := w.Close(); err != nil {
 		return err
 	}
-	return f.Commit()
+	return r.files.out.Commit()
 }

@@ -8,16 +8,15 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
-	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -83,59 +82,61 @@ func TestRunAlgorithm(t *testing.T) {
 	}
 }
 
-// A run that continues from a snapshot goes on where the first one was interrupted, and ends at the same
-// distance.
+// A run that continues from the snapshot of an interrupted one comes to the same bits as a run without a pause.
 func TestRunSnapshots(t *testing.T) {
 	file, dir := exported(t), t.TempDir()
-	state, second, curve := filepath.Join(dir, "a.state"), filepath.Join(dir, "b.state"), filepath.Join(dir, "c.csv")
-	args := []string{"run", "--data", file, "--rank", "2", "--rounds", "5", "--iterations", "60", "--every-iteration"}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	args := []string{"run", "--data", file, "--rank", "2", "--rounds", "5"}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var out, errs bytes.Buffer
-	f := newRunFlags()
-	if err := f.Set.Parse(append(args[1:], "--snapshot", state, "--every", "20")); err != nil {
+	r := runOf(t, append(args[1:], "--snapshot", at("a.state"))...)
+	if err := r.read(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.resolve(); err != nil {
+	problem, w := problemAt(t, r, 4)
+	net, err := consensus.New(w, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	r := &algorithmRun{runFlags: f, streams: streams{&out, &errs}}
-	r.progress = func(_ string, share float64) {
-		if share >= 0.5 { // an interruption in iteration 30
+	err = r.run(ctx, problem, net, func(_ string, share float64) {
+		if share >= 0.05 { // in iteration 25
 			cancel()
 		}
+	})
+	if code := exitCode(err); code != exitInterrupted {
+		t.Fatalf("exit code %d: %v", code, err)
 	}
-	if code := exitCode(r.alone(ctx)); code != exitInterrupted {
-		t.Fatalf("exit code %d: %s", code, errs.String())
-	}
-	must(t, append(args, "--from", state, "--snapshot", second, "--curves", curve)...)
-	trials, err := simulation.ReadTrace(strings.NewReader(rest(t, curve)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := trials[0].Curves[0].Rows
-	whole := filepath.Join(dir, "whole.csv")
-	must(t, append(args, "--curves", whole)...)
-	trials, err = simulation.ReadTrace(bytes.NewReader(readFile(t, whole)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := trials[0].Curves[0].Rows
-	if n := len(rows); n < 29 || n > 32 || rows[n-1].SDMax != all[60].SDMax {
-		t.Errorf("%d rows end at %v, those of one run at %v", n, rows[n-1].SDMax, all[60].SDMax)
+	must(t, append(args, "--from", at("a.state"), "--snapshot", at("b.state"), "--out", at("b.npz"))...)
+	must(t, append(args, "--snapshot", at("c.state"), "--out", at("c.npz"))...)
+	if !slices.Equal(array(t, at("b.npz"), "U"), array(t, at("c.npz"), "U")) || !bytes.Equal(readFile(t, dir, "b.state"),
+		readFile(t, dir, "c.state")) {
+		t.Error("the runs end in different states")
 	}
 }
 
-// rest returns a curve that begins later, numbered from 0.
-func rest(t *testing.T, path string) string {
+// runOf returns a run with flags.
+func runOf(t *testing.T, flags ...string) *algorithmRun {
 	t.Helper()
-	lines := strings.Split(string(readFile(t, path)), "\n")
-	for i, line := range lines[1 : len(lines)-1] {
-		cells := strings.Split(line, ",")
-		cells[2] = strconv.Itoa(i)
-		lines[i+1] = strings.Join(cells, ",")
+	f := newRunFlags()
+	r := &algorithmRun{runFlags: f, streams: streams{io.Discard, io.Discard}}
+	if err := errors.Join(f.Set.Parse(flags), f.resolve(), f.open(&r.files)); err != nil {
+		t.Fatal(err)
 	}
-	return strings.Join(lines, "\n")
+	return r
+}
+
+// problemAt returns the problem of a run that has read it, and the network of its nodes.
+func problemAt(t *testing.T, r *algorithmRun, nodes int) (*difalt.Problem, *topology.Weights) {
+	t.Helper()
+	problem, err := r.file.Problem(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := r.weights(nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return problem, w
 }
 
 // problemOf writes a problem file with 2 tasks of 10 rows with 3 features.
@@ -173,12 +174,12 @@ func TestRunErrors(t *testing.T) {
 		"no rank":       {[]string{"--data", file}, exitUsage, `required flag(s) "rank" not set`},
 		"large rank":    {[]string{"--data", file, "--rank", "13"}, exitUsage, "--rank is 13: must be at most the 12 features"},
 		"overwrites":    {[]string{"--data", file, "--rank", "2", "--out", file}, exitUsage, "which --data reads"},
-		"same outputs":  {[]string{"--data", file, "--rank", "2", "--snapshot", filepath.Join(dir, "x.csv"), "--curves", filepath.Join(dir, "x.csv")}, exitUsage, "would both write"},
+		"same outputs":  {[]string{"--data", file, "--rank", "2", "--snapshot", filepath.Join(dir, "x.npz"), "--out", filepath.Join(dir, "x.npz")}, exitUsage, "would both write"},
 		"codec":         {[]string{"--data", file, "--rank", "2", "--codec", "int8"}, exitUsage, "--codec is int8: only Accelerated uses codes"},
 		"no folder":     {[]string{"--data", file, "--rank", "2", "--out", filepath.Join(dir, "no", "r.npz")}, exitFailure, "r.npz"},
 		"broken":        {[]string{"--data", filepath.Join(dir, "broken.npz"), "--rank", "2"}, exitFailure, "broken.npz"},
 		"nodes":         {[]string{"--data", file, "--rank", "2", "--nodes", "3"}, exitFailure, "number of nodes"},
-		"many nodes":    {[]string{"--data", problemOf(t, wave, wave), "--rank", "1", "--nodes", "1000000000"}, exitFailure, "1000000000 nodes are more than its 2 tasks"},
+		"many nodes":    {[]string{"--data", problemOf(t, wave, wave), "--rank", "1", "--nodes", "9"}, exitFailure, "the number of nodes is 9: expected 1 to 2"},
 		"key alone":     {[]string{"--data", file, "--rank", "2", "--key", "k"}, exitUsage, "--key is for a run with --cluster"},
 		"no snapshot":   {[]string{"--data", file, "--rank", "2", "--from", filepath.Join(dir, "none")}, exitFailure, "--from"},
 		"other file":    {[]string{"--data", file, "--rank", "2", "--from", filepath.Join(dir, "broken.npz")}, exitFailure, "--from"},
@@ -193,45 +194,32 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// Each of several processes with the whole file runs its own node: together they come to the U of one
-// process.
+// Nodes in different processes come to the U and b_t of one process.
 func TestRunApart(t *testing.T) {
-	file := exported(t)
-	flags := []string{"--data", file, "--rank", "2", "--method", "accelerated", "--out"}
-	runOf := func(out string) *algorithmRun {
-		f := newRunFlags()
-		if err := f.Set.Parse(append(flags, out)); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.resolve(); err != nil {
-			t.Fatal(err)
-		}
-		r := &algorithmRun{runFlags: f, streams: streams{io.Discard, io.Discard}, progress: func(string, float64) {}}
-		if err := r.read(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		r.member.Cluster = "cluster.json" // as withOthers has it
-		return r
+	file, dir := exported(t), t.TempDir()
+	flags := func(out string) []string {
+		return []string{"--data", file, "--rank", "2", "--method", "accelerated", "--out", filepath.Join(dir, out)}
 	}
-	dir := t.TempDir()
-	one := filepath.Join(dir, "one.npz")
-	must(t, append(append([]string{"run"}, flags...), one)...)
-	w, err := runOf(one).weights(4)
-	if err != nil {
+	must(t, append([]string{"run"}, flags("one.npz")...)...)
+	whole := runOf(t, flags("0.npz")...)
+	if err := whole.read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	problem, w := problemAt(t, whole, 4)
 	transports, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}, {2}, {3}}, testnet.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	results := make([]*difalt.Result, 4)
 	errs := make([]error, 4)
 	var wg sync.WaitGroup
 	for i, transport := range transports {
-		r := runOf(filepath.Join(dir, strconv.Itoa(i)+".npz"))
 		wg.Go(func() {
 			net, err := consensus.New(w, transport)
 			if err == nil {
-				err = r.job(t.Context(), net)
+				own := *problem
+				own.Nodes, own.U0 = problem.Nodes[i:i+1], problem.U0[i:i+1]
+				results[i], err = difalt.Run(t.Context(), &own, net, whole.Options)
 			}
 			errs[i] = err
 		})
@@ -240,16 +228,15 @@ func TestRunApart(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	u, b := array(t, one, "U"), array(t, one, "B")
-	for i := range 4 {
-		out := filepath.Join(dir, strconv.Itoa(i)+".npz")
-		if own := array(t, out, "U"); !slices.Equal(own, u[i*24:][:24]) {
-			t.Errorf("node %d comes to another U", i)
-		}
-		for k, v := range array(t, out, "B") {
-			if task := k / 2; task/4 == i && v != b[k] || task/4 != i && !math.IsNaN(v) {
-				t.Errorf("node %d, task %d: b is %v, in one process %v", i, task, v, b[k])
+	u, b := array(t, filepath.Join(dir, "one.npz"), "U"), array(t, filepath.Join(dir, "one.npz"), "B")
+	for i, r := range results {
+		for k := range 24 {
+			if r.U[0].At(k/2, k%2) != u[i*24+k] {
+				t.Fatalf("node %d comes to another U", i)
 			}
+		}
+		if !slices.Equal(r.B[0], b[i*8:][:8]) {
+			t.Errorf("node %d comes to other b_t", i)
 		}
 	}
 }

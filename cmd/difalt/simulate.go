@@ -13,6 +13,8 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/paper"
 	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -69,8 +71,14 @@ func (s *simulateRun) run(ctx context.Context, std streams) (*simulation.Summary
 	if err := errors.Join(kernel.CheckEnvironment(), atomicfile.CheckFolder(s.out)); err != nil {
 		return nil, err
 	}
-	if err := s.writeProblem(ctx); err != nil {
-		return nil, err
+	if s.export != "" {
+		problem, weights, err := s.setting.Start(ctx, 1, s.workers)
+		if err == nil {
+			err = problemfile.Write(s.export, problem, weights)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	printSetting(std.out, &s.setting)
 	trials, err := s.compute(ctx, std.err)
@@ -95,18 +103,6 @@ func (s *simulateRun) run(ctx context.Context, std streams) (*simulation.Summary
 	return sum, nil
 }
 
-// writeProblem writes the problem of trial 1, if --export is given.
-func (s *simulateRun) writeProblem(ctx context.Context) error {
-	if s.export == "" {
-		return nil
-	}
-	problem, weights, err := s.setting.Start(ctx, 1, s.workers)
-	if err != nil {
-		return err
-	}
-	return problemfile.Write(s.export, problem, weights)
-}
-
 // compute runs the trials. It returns the finished ones, also with an error.
 func (s *simulateRun) compute(ctx context.Context, stderr io.Writer) (trials []simulation.Trial, err error) {
 	all, iterations := float64(s.trials)*float64(len(s.setting.Methods))*float64(s.setting.Iterations), atomic.Int64{}
@@ -128,15 +124,15 @@ func (s *simulateRun) compute(ctx context.Context, stderr io.Writer) (trials []s
 
 // printSetting prints the parameters of a setting.
 func printSetting(w io.Writer, s *simulation.Setting) {
-	if s.Name != "" {
-		fmt.Fprintf(w, "%s: ", s.Name)
-	}
-	fmt.Fprintf(w, "%s, graph %s, %s weights,\n%s of averaging an iteration, noise %g, seed %d",
+	words := fmt.Sprintf("%s, graph %s, %s weights,\n%s of averaging an iteration, noise %g, seed %d",
 		s.Sizes(), s.Graph, s.Weights, text.Plural(s.Rounds, "round"), s.Noise, s.Seed)
-	if s.Kappa > 0 {
-		fmt.Fprintf(w, ", condition number %g", s.Kappa)
+	if s.Name != "" {
+		words = s.Name + ": " + words
 	}
-	fmt.Fprint(w, "\n\n")
+	if s.Kappa > 0 {
+		words += fmt.Sprintf(", condition number %g", s.Kappa)
+	}
+	fmt.Fprintf(w, "%s\n\n", words)
 }
 
 // printSummary prints the costs of every method, and the names of the files.
@@ -155,16 +151,33 @@ func printSummary(w io.Writer, sum *simulation.Summary, folder string) {
 			fmt.Sprintf("%.2g s", m.Computation)))
 	}
 	t.Write(w)
-	trials := "One trial"
-	if sum.Trials > 1 {
-		trials = fmt.Sprintf("Medians of %d trials", sum.Trials)
-	}
 	fmt.Fprintf(w, `
-%s. distance: subspace distance of node 0 after %s;
+Medians of %s. distance: subspace distance of node 0 after %s;
 to 1e-6, 1e-10: iterations until it is that small; network: modelled, at
 %s; computing: measured, of the slowest node.
 
-`, trials, text.Plural(sum.Setting.Iterations, "iteration"), sum.Setting.Time)
-	fmt.Fprintf(w, "picture  %s\ncurves   %s\nsummary  %s\n", filepath.Join(folder, simulation.FigureFile),
-		filepath.Join(folder, simulation.TraceFile), filepath.Join(folder, simulation.SummaryFile))
+`, text.Plural(sum.Trials, "trial"), text.Plural(sum.Setting.Iterations, "iteration"), sum.Setting.Time)
+	for _, name := range []string{simulation.FigureFile, simulation.TraceFile, simulation.SummaryFile} {
+		fmt.Fprintln(w, filepath.Join(folder, name))
+	}
+}
+
+func newResultsCommand() *cobra.Command {
+	from, out := defaultFolder, ""
+	flags := options.FlagSet([]options.Option{
+		{Name: "from", Value: options.Text(&from), Usage: "read the runs of simulate in the folder `DIR`"},
+		{Name: "out", Value: options.Text(&out), Usage: "write the page to the folder `DIR` (default: that of --from)"},
+	})
+	return newCommand("results", "Write a page about runs of simulate", flags, func(_ context.Context, std streams) error {
+		all, err := simulation.LoadResults(from)
+		if err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
+		folder := cmp.Or(out, from)
+		if err := paper.WriteReport(folder, all); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(std.out, "%s about %s\n", filepath.Join(folder, paper.ReportFile), text.Plural(len(all), "run"))
+		return err
+	})
 }

@@ -29,11 +29,11 @@ const defaultFolder = "difalt-out"
 type simulateFlags struct {
 	Set *pflag.FlagSet
 	simulateRun
-	preset, timeModel string
+	preset string
 }
 
 func newSimulateFlags() *simulateFlags {
-	f := &simulateFlags{timeModel: "paper"}
+	f := &simulateFlags{}
 	f.setting, f.trials, f.out, f.delivered = smallSetting, 4, defaultFolder, func(int) {}
 	f.Set = options.FlagSet(slices.Concat(f.problemRows(), f.algorithmRows(), f.runRows()))
 	return f
@@ -54,57 +54,59 @@ const maxRows = 2e7
 func (f *simulateFlags) problemRows() []options.Option {
 	s := &f.setting
 	return []options.Option{
-		{Name: "preset", Value: options.Text(&f.preset),
-			Usage: "run the settings `NAME`: fig1 or fig2 of the paper, or a panel such as fig1a; one-round; " +
-				"frontier, noise, kappa beyond the paper. Other flags override their values"},
-		{Name: "nodes", Value: options.Count(&s.Nodes, 1, simulation.MaxNodes), Usage: "number of nodes `L`"},
-		{Name: "features", Value: options.Count(&s.Features, 1, many), Usage: "number of features `d`"},
-		{Name: "tasks", Value: options.Count(&s.Tasks, 1, many), Usage: "number of tasks `T`, dealt evenly to the nodes"},
-		{Name: "samples", Value: options.Count(&s.Samples, 1, many), Usage: "samples `n` of each task"},
-		{Name: "rank", Value: options.Count(&s.Rank, 1, many), Usage: "rank `r` of the representation"},
-		{Name: "noise", Value: options.Number(&s.Noise, options.Range{Most: huge}),
-			Usage: "standard deviation `SD` of the noise on y (default 0)"},
-		{Name: "kappa", Value: options.Number(&s.Kappa, options.Range{Least: 1, Most: difalt.MaxKappa}),
-			Usage: "condition number `K` of the coefficients, " +
-				"at least 1 (default: Gaussian coefficients, as in the paper)"},
-		{Name: "graph", Value: options.Text(&s.Graph), Usage: "`KIND` of graph: " + topology.Specs() + "; P is the probability of an edge"},
-		{Name: "weights", Value: options.Text(&s.Weights),
-			Usage: "`KIND` of mixing weights: metropolis, equal (the paper's formula), lazy-metropolis"},
+		options.Row("preset", options.Text(&f.preset),
+			"run the settings `NAME`: fig1 or fig2 of the paper, or a panel such as fig1a; one-round; frontier, "+
+				"noise, kappa beyond the paper. Other flags override their values"),
+		options.Row("nodes", options.Count(&s.Nodes, 1, simulation.MaxNodes), "number of nodes `L`"),
+		options.Row("features", options.Count(&s.Features, 1, many), "number of features `d`"),
+		options.Row("tasks", options.Count(&s.Tasks, 1, many), "number of tasks `T`, dealt evenly to the nodes"),
+		options.Row("samples", options.Count(&s.Samples, 1, many), "samples `n` of each task"),
+		options.Row("rank", options.Count(&s.Rank, 1, many), "rank `r` of the representation"),
+		options.Row("noise", options.Number(&s.Noise, options.Range{Most: huge}),
+			"standard deviation `SD` of the noise on y (default 0)"),
+		options.Row("kappa", options.Number(&s.Kappa, options.Range{Least: 1, Most: difalt.MaxKappa}),
+			"condition number `K` of the coefficients, at least 1 (default: Gaussian coefficients, as in the paper)"),
+		options.Row("graph", options.Text(&s.Graph),
+			"`KIND` of graph: "+topology.Specs()+"; P is the probability of an edge"),
+		options.Row("weights", options.Text(&s.Weights),
+			"`KIND` of mixing weights: metropolis, equal (the paper's formula), lazy-metropolis"),
 	}
 }
 
 func (f *simulateFlags) algorithmRows() []options.Option {
 	s := &f.setting
 	return append([]options.Option{
-		{Name: "method", Value: options.List(&s.Methods),
-			Usage: "`LIST` of dif, altgdmin, dec, dgd, and accelerated:CODEC with messages in float64, int16 or int8"},
-		{Name: "reference", Value: options.Text(&s.Reference),
-			Usage: "measure distances from the `KIND` of U: truth, or pooled, the minimiser for the data of all nodes"},
+		options.Row("method", options.List(&s.Methods),
+			"`LIST` of dif, altgdmin, dec, dgd, and accelerated:CODEC with messages in float64, int16 or int8"),
+		options.Row("reference", options.Text(&s.Reference),
+			"measure distances from the `KIND` of U: truth, or pooled, the minimiser for the data of all nodes"),
 	}, iterationRows(&s.Rounds, &s.InitRounds, &s.PowerIterations, &s.Iterations, &s.Seed, &f.workers)...)
 }
 
 // iterationRows are the options that simulate and run share.
 func iterationRows(rounds, start, power, iterations *int, seed *uint64, workers *int) []options.Option {
 	return []options.Option{
-		{Name: "rounds", Value: options.Count(rounds, 1, difalt.MaxRounds), Usage: "average in `N` rounds in an iteration, T_con"},
-		{Name: "init-rounds", Value: options.Count(start, 1, difalt.MaxRounds),
-			Usage: "average in `N` rounds in the initialisation (default: as --rounds, at least 10)"},
-		{Name: "power-iterations", Value: options.Count(power, 1, difalt.MaxIterations),
-			Usage: "initialise by `N` power iterations, T_pm (default: 30, of accelerated 2 to 4)"},
-		{Name: "iterations", Value: options.Count(iterations, 1, difalt.MaxIterations), Usage: "end after `N` iterations, T_GD"},
-		{Name: "seed", Value: options.Seed(seed), Usage: "seed `N` of all random numbers"},
-		{Name: "workers", Value: options.Count(workers, 0, kernel.MaxWorkers), Usage: "use `N` threads (default: all processors)"},
+		options.Row("rounds", options.Count(rounds, 1, difalt.MaxRounds),
+			"average in `N` rounds in an iteration, T_con"),
+		options.Row("init-rounds", options.Count(start, 1, difalt.MaxRounds),
+			"average in `N` rounds in the initialisation (default: as --rounds, at least 10)"),
+		options.Row("power-iterations", options.Count(power, 1, difalt.MaxIterations),
+			"initialise by `N` power iterations, T_pm (default: 30, of accelerated 2 to 4)"),
+		options.Row("iterations", options.Count(iterations, 1, difalt.MaxIterations), "end after `N` iterations, T_GD"),
+		options.Row("seed", options.Seed(seed), "seed `N` of all random numbers"),
+		options.Row("workers", options.Count(workers, 0, kernel.MaxWorkers),
+			"use `N` threads (default: all processors)"),
 	}
 }
 
 func (f *simulateFlags) runRows() []options.Option {
 	return []options.Option{
-		{Name: "trials", Value: options.Count(&f.trials, 1, many),
-			Usage: "independent draws `N` of graph and data (100 with a preset of the paper, 5 with the others)"},
-		{Name: "time-model", Value: options.Text(&f.timeModel),
-			Usage: "communication time by `NAME`: paper (50 ms + 8 d r/1e9 s a round, its formula), paper-text (5 ms and 1 Gbit/s)"},
-		{Name: "out", Value: options.Text(&f.out), Usage: "write to the folder `DIR`, the runs of a preset to folders in it"},
-		{Name: "export", Value: options.Text(&f.export), Usage: "write the problem of trial 1 to `FILE`.npz as well"},
+		options.Row("trials", options.Count(&f.trials, 1, many),
+			"independent draws `N` of graph and data (100 with a preset of the paper, 5 with the others)"),
+		options.Row("time-model", options.Word(&f.setting.Time, "paper", simulation.ParseTimeModel),
+			"communication time by `NAME`: paper (50 ms + 8 d r/1e9 s a round), paper-text (5 ms and 1 Gbit/s)"),
+		options.Row("out", options.Text(&f.out), "write to the folder `DIR`, the runs of a preset to folders in it"),
+		options.Row("export", options.Text(&f.export), "write the problem of trial 1 to `FILE`.npz as well"),
 	}
 }
 
@@ -160,11 +162,6 @@ func (f *simulateFlags) one() (*simulateRun, error) {
 	if !f.Set.Changed("init-rounds") && (s.setting.Name == "" || f.Set.Changed("rounds")) {
 		s.setting.InitRounds = max(s.setting.Rounds, 10)
 	}
-	model, err := simulation.ParseTimeModel(f.timeModel)
-	if err != nil {
-		return nil, options.Usagef("--time-model is %w", err)
-	}
-	s.setting.Time = model
 	if err := s.setting.Validate(); err != nil {
 		return nil, flagError(f.Set, err)
 	}

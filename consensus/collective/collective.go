@@ -18,6 +18,7 @@ package collective
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/difalt/difalt/consensus/wire"
@@ -39,11 +40,7 @@ type Collectives struct {
 }
 
 // New returns the collective operations of the nodes of r along a tree. It adds their messages to traffic.
-// It panics if an argument is nil.
 func New(r *wire.Rounds, tree *Tree, traffic *wire.Traffic) *Collectives {
-	if r == nil || tree == nil || traffic == nil {
-		panic("consensus: collective operations need rounds, a tree and traffic")
-	}
 	c := &Collectives{rounds: r, traffic: traffic, sums: sums{numbers: NewNumbers(r.Graph.Len())}}
 	if !r.AllHosted() {
 		c.keys = &keys{rounds: r}
@@ -68,7 +65,9 @@ func (c *Collectives) SumOn(ctx context.Context, channel wire.Channel, traffic *
 		return err
 	}
 	c.sums.set(z)
-	return c.runRows(ctx, channel, &c.sums, traffic)
+	down, err := c.Run(ctx, channel, &c.sums, traffic)
+	overwrite(z, down)
+	return err
 }
 
 // LongestMessage bounds the bytes of a message between nodes that sum that many numbers at a time, or
@@ -76,7 +75,7 @@ func (c *Collectives) SumOn(ctx context.Context, channel wire.Channel, traffic *
 func LongestMessage(numbers, nodes int) int {
 	up, _ := (*Numbers)(nil).Segments(numbers)
 	sum := Form{up, countOf(1, nodes), {1, wordBits}}
-	return max(sum.Len(), MaxGather, nodes*(partHeader+2))
+	return max(sum.Len(), nodes*(share(nodes)+binary.MaxVarintLen32))
 }
 
 // Last returns the index of the last entry that is not zero, or -1.
@@ -103,14 +102,8 @@ func (c *Collectives) Broadcast(ctx context.Context, root int, z [][]float64) er
 		c.relay.tree = NewTree(c.rounds.Graph, root)
 	}
 	c.copies.set(z)
-	return c.runRows(ctx, wire.Broadcast, &c.copies, c.traffic)
-}
-
-func (c *Collectives) runRows(ctx context.Context, channel wire.Channel, rows rowsContent, traffic *wire.Traffic) error {
-	down, err := c.Run(ctx, channel, rows, traffic)
-	if err == nil {
-		rows.take(down)
-	}
+	down, err := c.Run(ctx, wire.Broadcast, &c.copies, c.traffic)
+	overwrite(z, down)
 	return err
 }
 

@@ -46,15 +46,3 @@ func TestForm(t *testing.T) {
 		}
 	}
 }
-
-// TestPieces: a piece of Gather has a mark, is not longer than the share, and has all of it if more follow.
-func TestPieces(t *testing.T) {
-	g := &gathering{share: 3}
-	for piece, valid := range map[string]bool{
-		"\x00": true, "\x00abc": true, "\x01abc": true, "": false, "\x02abc": false, "\x00abcd": false, "\x01abcd": false, "\x01ab": false,
-	} {
-		if err := g.check(1, []byte(piece)); (err == nil) != valid {
-			t.Errorf("%q: %v", piece, err)
-		}
-	}
-}

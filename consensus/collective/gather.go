@@ -5,19 +5,16 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// MaxGather bounds the bytes of a message of Gather. Longer contributions take several passes.
-const MaxGather = 1 << 19
+// share returns the largest number of bytes of a node in Gather: 4 MiB of all nodes, or enough for a tag of every
+// other node.
+func share(nodes int) int { return max(1<<22/nodes, 20*nodes) }
 
-// maxGathered bounds the bytes of all nodes in one call of Gather.
-const maxGathered = 1 << 25
-
-// Gather returns the bytes of every node of the network; own[i] are the bytes of hosted node i, of any
-// length. All nodes see them. The total is limited to 32 MiB.
+// Gather returns the bytes of every node of the network; own[i] are the bytes of hosted node i. All nodes see
+// them. It is an error if a node has more than 4 MiB / L, or 20 L if that is more.
 func (c *Collectives) Gather(ctx context.Context, own [][]byte) ([][]byte, error) {
 	if err := c.Join(ctx); err != nil {
 		return nil, err
@@ -29,99 +26,43 @@ func (c *Collectives) gather(ctx context.Context, channel wire.Channel, own [][]
 	if hosted := len(c.rounds.Hosted); len(own) != hosted {
 		return nil, fmt.Errorf("consensus: bytes of %d nodes for %d hosted ones", len(own), hosted)
 	}
-	l := c.rounds.Graph.Len()
 	g := &gathering{
-		relay: relay{rounds: c.rounds, channel: channel, tree: c.relay.tree},
-		share: max(1, MaxGather/l-partHeader-1), rest: slices.Clone(own), parts: make([][]byte, l),
+		relay: relay{rounds: c.rounds, channel: channel, tree: c.relay.tree}, parts: make([][]byte, c.rounds.Graph.Len()),
 	}
-	for more, first := true, true; more; {
-		g.start()
-		err := c.rounds.Run(ctx, g, g.length(), traffic)
-		if err != nil && first {
+	for i, node := range c.rounds.Hosted {
+		if err := g.check(node, own[i]); err != nil {
 			return nil, err
 		}
-		if err == nil {
-			more, err = g.take()
-		}
-		if err != nil {
-			c.rounds.End(ctx, err)
-			return nil, err
-		}
-		first = false
+		g.parts[node] = append([]byte{}, own[i]...)
+	}
+	if err := c.rounds.Run(ctx, g, g.length(), traffic); err != nil {
+		return nil, err
 	}
 	c.keys.bind(channel, appendParts(nil, g.tree.order, g.parts))
 	return g.parts, nil
 }
 
-// A gathering relays the bytes of all nodes to all nodes, in passes up the tree and down again. A message
-// consists of the pieces of the nodes of a subtree, in the order of the tree: the length, a byte that is 1
-// if more pieces follow in another pass, and the bytes.
+// A gathering relays the bytes of all nodes to all nodes, up the tree and down again. A message consists of the
+// parts of the nodes of a subtree, in the order of the tree, each after its length.
 type gathering struct {
 	relay
-	share  int      // the length of the longest piece
-	rest   [][]byte // bytes of the hosted nodes that are left for later passes
-	parts  [][]byte // of every node, from the passes so far
-	pieces [][]byte // of every node, in this pass; nil before its arrival
+	parts [][]byte // of every node; nil before its arrival
 }
 
-const partHeader = 3 // bytes of a length, at most
-
-// start starts a pass.
-func (g *gathering) start() {
-	g.round, g.pieces = 0, make([][]byte, len(g.parts))
-	for i, node := range g.rounds.Hosted {
-		n, piece := min(len(g.rest[i]), g.share), []byte{0}
-		if n < len(g.rest[i]) {
-			piece[0] = 1
-		}
-		g.pieces[node], g.rest[i] = append(piece, g.rest[i][:n]...), g.rest[i][n:]
-	}
-}
-
-// take appends the pieces of a pass to the parts, and reports whether another pass follows.
-func (g *gathering) take() (more bool, err error) {
-	total := 0
-	for node, p := range g.pieces {
-		g.parts[node] = append(g.parts[node], p[1:]...)
-		more = more || p[0] != 0
-		total += len(g.parts[node])
-	}
-	if total > maxGathered {
-		return false, g.tooMuch()
-	}
-	return more, nil
-}
-
-// tooMuch returns an error that names the node with the most bytes; it is a *wire.PeerError if that node
-// lives elsewhere.
-func (g *gathering) tooMuch() error {
-	longest := 0
-	for node, p := range g.parts {
-		if len(p) > len(g.parts[longest]) {
-			longest = node
-		}
-	}
-	err := fmt.Errorf("consensus: the nodes gather more than %d bytes, node %d the most", maxGathered, longest)
-	if g.rounds.Index[longest] < 0 {
-		return &wire.PeerError{Peer: longest, Kind: wire.Protocol, Err: err}
-	}
-	return err
-}
-
-// check returns an error unless a piece has a valid length and mark.
-func (g *gathering) check(node int, piece []byte) error {
-	if n := len(piece) - 1; n < 0 || n > g.share || piece[0] > 1 || piece[0] == 1 && n < g.share {
-		return fmt.Errorf("consensus: a piece of %d bytes of node %d: must have at most %d", n, node, g.share)
+// check returns an error if a node has more bytes than its share.
+func (g *gathering) check(node int, part []byte) error {
+	if most := share(len(g.parts)); len(part) > most {
+		return fmt.Errorf("consensus: node %d gathers %d bytes: at most %d", node, len(part), most)
 	}
 	return nil
 }
 
 // AppendTo implements wire.Operation.
 func (g *gathering) AppendTo(dst []byte, k int) []byte {
-	return appendParts(dst, g.tree.subtree(g.top(g.rounds.Links[k].Node)), g.pieces)
+	return appendParts(dst, g.tree.subtree(g.top(g.rounds.Links[k].Node)), g.parts)
 }
 
-// top returns the root of the subtree whose pieces a node sends in this round.
+// top returns the root of the subtree whose parts a node sends in this round.
 func (g *gathering) top(sender int) int {
 	if _, up := g.level(); up {
 		return sender
@@ -138,17 +79,17 @@ func appendParts(dst []byte, nodes []int, parts [][]byte) []byte {
 	return dst
 }
 
-// Check implements wire.Operation: it stores the pieces, except for nodes whose piece is here already.
+// Check implements wire.Operation: it stores the parts, except for nodes whose part is here already.
 func (g *gathering) Check(k int, code []byte) error {
 	if link := g.rounds.Links[k]; !g.sends(link.Peer, link.Node) {
 		return wantBytes(code, 0)
 	}
-	return readParts(code, g.tree.subtree(g.top(g.rounds.Links[k].Peer)), func(node int, piece []byte) error {
-		if err := g.check(node, piece); err != nil {
+	return readParts(code, g.tree.subtree(g.top(g.rounds.Links[k].Peer)), func(node int, part []byte) error {
+		if err := g.check(node, part); err != nil {
 			return err
 		}
-		if g.pieces[node] == nil {
-			g.pieces[node] = slices.Clone(piece)
+		if g.parts[node] == nil {
+			g.parts[node] = append([]byte{}, part...)
 		}
 		return nil
 	})
@@ -194,11 +135,11 @@ func (g *gathering) Step() wire.Traffic {
 	return t
 }
 
-// size returns the length of a message with the pieces of the subtree of top.
+// size returns the length of a message with the parts of the subtree of top.
 func (g *gathering) size(top int) (n int64) {
 	for _, node := range g.tree.subtree(top) {
-		piece := len(g.pieces[node])
-		n += int64((bits.Len(uint(piece)|1)+6)/7 + piece) // a byte holds 7 bits of a length
+		part := len(g.parts[node])
+		n += int64((bits.Len(uint(part)|1)+6)/7 + part) // a byte holds 7 bits of a length
 	}
 	return n
 }

@@ -1,15 +1,12 @@
 package collective
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdh"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/pads"
@@ -81,7 +78,7 @@ func (c *Collectives) Confirm(ctx context.Context) error {
 	if k == nil {
 		return nil
 	}
-	check := zeroRows(len(k.rounds.Hosted))
+	check := make([][]float64, len(k.rounds.Hosted))                         // rows without numbers
 	if err := c.SumOn(ctx, wire.Sum, new(wire.Traffic), check); err != nil { // random if masks differ
 		return err
 	}
@@ -104,14 +101,10 @@ func (c *Collectives) Confirm(ctx context.Context) error {
 	return nil
 }
 
-// zeroRows returns n rows without numbers.
-func zeroRows(n int) [][]float64 { return make([][]float64, n) }
-
 // Join exchanges the keys of the nodes, before the first operation and never again. Every node makes a new
 // key, and signs it if the transport is a wire.Signer. Unsigned keys protect against neighbours that read
 // messages, but not against a neighbour that replaces the keys of others by its own. Join returns a
-// *wire.PeerError with the node whose signature is wrong, if that node is a partner of a hosted node. It is
-// not counted as traffic.
+// *wire.PeerError with the node whose signature is wrong. It is not counted as traffic.
 func (c *Collectives) Join(ctx context.Context) error {
 	k := c.keys
 	if k == nil || k.pads != nil {
@@ -136,87 +129,34 @@ func (c *Collectives) Join(ctx context.Context) error {
 	return nil
 }
 
+// MaxMasked is the largest number of nodes of a network with masks: every two nodes share a secret.
+const MaxMasked = 1000
+
 // join makes keys, exchanges them and returns the pads of the hosted nodes.
-func (k *keys) join(exchange func([][]byte) ([][]byte, error)) ([]pads.Source, error) {
-	j := &joining{keys: k, own: make([]*ecdh.PrivateKey, len(k.rounds.Hosted))}
-	for i := range j.own {
-		var err error
-		if j.own[i], err = ecdh.X25519().GenerateKey(rand.Reader); err != nil {
-			return nil, fmt.Errorf("consensus: a key for masks: %w", err)
-		}
-	}
-	sent := make([][]byte, len(j.own))
-	if k.rounds.Graph.Len() > pads.AllPairs {
-		// Partners follow from the keys. The nodes exchange the hashes of their keys first: otherwise a
-		// node that receives all other keys before it sends its own could try keys until the partners of
-		// some node are all its accomplices.
-		for i, key := range j.own {
-			hash := sha256.Sum256(key.PublicKey().Bytes())
-			sent[i] = hash[:]
-		}
-		var err error
-		if j.hashes, err = exchange(sent); err != nil {
-			return nil, err
-		}
+func (k *keys) join(exchange func([][]byte) ([][]byte, error)) (made []pads.Source, err error) {
+	if n := k.rounds.Graph.Len(); n > MaxMasked {
+		return nil, fmt.Errorf("consensus: masks for %d nodes: at most %d", n, MaxMasked)
 	}
 	signer, signs := k.rounds.Transport().(wire.Signer)
-	for i, key := range j.own {
-		sent[i] = key.PublicKey().Bytes()
-		if signs {
-			proof, err := signer.Sign(sent[i])
-			if err != nil {
-				return nil, fmt.Errorf("consensus: signing a key for masks: %w", err)
-			}
-			sent[i] = append(sent[i], proof...)
+	own, sent := make([]*ecdh.PrivateKey, len(k.rounds.Hosted)), make([][]byte, len(k.rounds.Hosted))
+	for i := range own {
+		if own[i], err = ecdh.X25519().GenerateKey(rand.Reader); err != nil {
+			return nil, fmt.Errorf("consensus: a key for masks: %w", err)
+		}
+		if sent[i] = own[i].PublicKey().Bytes(); signs {
+			sent[i] = append(sent[i], signer.Sign(sent[i])...)
 		}
 	}
 	all, err := exchange(sent)
 	if err != nil {
 		return nil, err
 	}
-	return j.pads(all, signer)
-}
-
-// A joining is an exchange of keys under way.
-type joining struct {
-	*keys
-	own    []*ecdh.PrivateKey // of the hosted nodes
-	hashes [][]byte           // of the keys of all nodes, if they were exchanged first
-}
-
-const keyLen = 32
-
-// pads returns the pads of the hosted nodes, where all are the keys of all nodes with their signatures.
-//
-// It verifies the signatures of the partners of the hosted nodes only. The pads of a node depend on its own
-// key and on those of its partners. In a large network its partners depend on the keys of all nodes: a node
-// that relays wrong keys must have relayed their hashes before, and does not know the key of this node
-// then. So it cannot choose the partners, and does not know which signatures will be verified. At best some
-// nodes get other seeds than others, and masks that do not cancel.
-func (j *joining) pads(all [][]byte, signer wire.Signer) ([]pads.Source, error) {
-	public := make([]*ecdh.PublicKey, len(all))
-	for node, sent := range all {
-		n := min(len(sent), keyLen)
-		var err error
-		if hash := sha256.Sum256(sent[:n]); j.hashes != nil && !bytes.Equal(hash[:], j.hashes[node]) {
-			err = errors.New("does not have the hash that was sent before")
-		} else if public[node], err = ecdh.X25519().NewPublicKey(sent[:n]); err == nil && signer == nil && len(sent) > n {
-			err = fmt.Errorf("has %d bytes more than a key", len(sent)-n)
-		}
-		if err != nil {
-			return nil, &wire.PeerError{Peer: node, Kind: wire.Refused, Err: fmt.Errorf("its key for masks, as relayed by other nodes: %w", err)}
-		}
+	public, err := k.publicKeys(all, signer)
+	if err != nil {
+		return nil, err
 	}
-	seed := pads.Seed(public, binary.LittleEndian.AppendUint64(nil, j.rounds.Identity()))
-	list := pads.Partners(len(all), seed)
-	if signer != nil {
-		if err := j.verify(all, signer, list); err != nil {
-			return nil, err
-		}
-	}
-	var made []pads.Source
-	for i, node := range j.rounds.Hosted {
-		p, err := pads.New(node, j.own[i], public, seed, list)
+	for i, node := range k.rounds.Hosted {
+		p, err := pads.New(node, own[i], public, binary.LittleEndian.AppendUint64(nil, k.rounds.Identity()))
 		if err != nil {
 			return nil, fmt.Errorf("consensus: %w", err)
 		}
@@ -225,17 +165,26 @@ func (j *joining) pads(all [][]byte, signer wire.Signer) ([]pads.Source, error) 
 	return made, nil
 }
 
-// verify returns a *wire.PeerError about a partner of a hosted node whose signature is wrong.
-func (j *joining) verify(all [][]byte, signer wire.Signer, list [][]int) error {
-	var nodes []int
-	for _, node := range j.rounds.Hosted {
-		nodes = append(nodes, list[node]...)
-	}
-	slices.Sort(nodes)
-	for _, node := range slices.Compact(nodes) {
-		if err := signer.Verify(node, all[node][:keyLen], all[node][keyLen:]); err != nil {
-			return err
+const keyLen = 32
+
+// publicKeys returns the keys of all nodes, where all are these keys with their signatures. It returns a
+// *wire.PeerError about a node elsewhere whose key or signature is wrong.
+func (k *keys) publicKeys(all [][]byte, signer wire.Signer) ([]*ecdh.PublicKey, error) {
+	public := make([]*ecdh.PublicKey, len(all))
+	for node, sent := range all {
+		n := min(len(sent), keyLen)
+		var err error
+		if public[node], err = ecdh.X25519().NewPublicKey(sent[:n]); err == nil && signer == nil && len(sent) > n {
+			err = fmt.Errorf("has %d bytes more than a key", len(sent)-n)
+		}
+		if err != nil {
+			return nil, &wire.PeerError{Peer: node, Kind: wire.Refused, Err: fmt.Errorf("its key for masks, as relayed by other nodes: %w", err)}
+		}
+		if signer != nil && k.rounds.Index[node] < 0 {
+			if err := signer.Verify(node, sent[:n], sent[n:]); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return nil
+	return public, nil
 }

@@ -7,14 +7,16 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// rowsContent is a Content of rows of numbers, one for every hosted node, all of the same length.
-type rowsContent interface {
-	Content
-	// take overwrites all rows with the result.
-	take(down []uint64)
+// overwrite sets all rows to a result.
+func overwrite(z [][]float64, down []uint64) {
+	for _, row := range z {
+		for k, w := range down {
+			row[k] = math.Float64frombits(w)
+		}
+	}
 }
 
-// rows is the common part of contents of rows.
+// rows are rows of numbers, one for every hosted node, all of the same length.
 type rows struct {
 	z        [][]float64
 	up, down Form
@@ -23,15 +25,7 @@ type rows struct {
 func (r *rows) Up() Form   { return r.up }
 func (r *rows) Down() Form { return r.down }
 
-func (r *rows) take(down []uint64) {
-	for _, row := range r.z {
-		for k, w := range down {
-			row[k] = math.Float64frombits(w)
-		}
-	}
-}
-
-// sums are rows of float64 that are summed.
+// sums is the Content of rows that are summed.
 type sums struct {
 	rows
 	numbers *Numbers
@@ -53,7 +47,7 @@ func (n *sums) Fill(words []uint64, i int) error {
 
 func (n *sums) Finish(down, total []uint64) { n.numbers.Decode(down, total) }
 
-// copies are rows that are overwritten with the row of the root.
+// copies is the Content of rows that are overwritten with the row of the root.
 type copies struct{ rows }
 
 func (c *copies) set(z [][]float64) {

@@ -20,11 +20,8 @@ type Tree struct {
 }
 
 // NewTree returns the tree of g with the given root. The parent of a node is the first of its neighbours
-// that are nearer to the root. It panics if g is nil.
+// that are nearer to the root.
 func NewTree(g *topology.Graph, root int) *Tree {
-	if g == nil {
-		panic("consensus: tree of a graph that is nil")
-	}
 	l := g.Len()
 	t := &Tree{Root: root, Parent: make([]int, l), Depth: g.Distances(root)}
 	t.Height = slices.Max(t.Depth)

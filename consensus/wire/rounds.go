@@ -56,12 +56,9 @@ type linkState struct {
 }
 
 // NewRounds returns the rounds of the nodes of g that t hosts; without a transport, of all nodes. run
-// identifies the run if t does not implement Identified. It returns an error if g is nil, or if t hosts a
-// node that g lacks.
+// identifies the run if t does not implement Identified. It returns an error if t hosts a node that g
+// lacks.
 func NewRounds(g *topology.Graph, t Transport, run uint64) (*Rounds, error) {
-	if g == nil {
-		return nil, errors.New("consensus: rounds need a graph")
-	}
 	var hosted []int
 	if t != nil {
 		hosted = append(hosted, t.Hosted()...)

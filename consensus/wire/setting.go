@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"fmt"
+	"slices"
 )
 
 // A Setting is a named value that must be equal at all nodes.
@@ -12,30 +13,16 @@ type Setting struct {
 }
 
 // Difference describes the first difference between two lists of settings, as in "NAME is 3 at node 1, but 2
-// here" for where = "at node 1" and at = "here". It returns an empty text for equal lists.
+// here" for where = "at node 1" and at = "here". It returns an empty text for equal lists. The order of settings
+// is irrelevant; a setting that one list lacks is "unknown" there, and an empty value is "not given".
 func Difference(there []Setting, where string, here []Setting, at string) string {
-	name, a, b := FirstDifference(there, here)
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s is %s %s, but %s %s", name, a, where, b, at)
-}
-
-// FirstDifference returns the name of the first setting that differs between two lists, and its values. The
-// name is empty for equal lists. The order of settings is irrelevant; a setting that one list lacks has the
-// value "unknown" there, and an empty value becomes "not given".
-func FirstDifference(there, here []Setting) (name, valueThere, valueHere string) {
-	for _, s := range here {
-		if value := valueOf(there, s.Name); value != s.Value {
-			return s.Name, shown(value), shown(s.Value)
+	for _, s := range slices.Concat(here, there) {
+		a, b := valueOf(there, s.Name), valueOf(here, s.Name)
+		if a != b {
+			return fmt.Sprintf("%s is %s %s, but %s %s", s.Name, cmp.Or(a, "not given"), where, cmp.Or(b, "not given"), at)
 		}
 	}
-	for _, s := range there {
-		if value := valueOf(here, s.Name); value != s.Value {
-			return s.Name, shown(s.Value), shown(value)
-		}
-	}
-	return "", "", ""
+	return ""
 }
 
 // valueOf returns the value of a setting in a list, or "unknown".
@@ -47,6 +34,3 @@ func valueOf(list []Setting, name string) string {
 	}
 	return "unknown"
 }
-
-// shown returns the text for a value.
-func shown(value string) string { return cmp.Or(value, "not given") }

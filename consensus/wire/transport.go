@@ -37,14 +37,11 @@ type Identified interface {
 	Run() uint64
 }
 
-// MaxProof bounds the bytes of a proof of a Signer.
-const MaxProof = 16 << 10
-
 // A Signer is a Transport whose nodes can prove to all nodes, not only to their neighbours, that they have
 // sent a message in this run. A transport without keys does not implement it.
 type Signer interface {
-	// Sign returns a proof of at most MaxProof bytes that the hosted node sends msg.
-	Sign(msg []byte) (proof []byte, err error)
+	// Sign returns a proof that the hosted node sends msg.
+	Sign(msg []byte) (proof []byte)
 	// Verify returns a *PeerError about node, of kind Refused, unless proof shows that node sends msg. A
 	// node that has relayed the proof may have altered it.
 	Verify(node int, msg, proof []byte) error
@@ -54,11 +51,7 @@ type Signer interface {
 type Link struct{ Node, Peer int }
 
 // Links returns the links from the hosted nodes to nodes elsewhere, sorted by node and then by neighbour.
-// It panics if g is nil.
 func Links(g *topology.Graph, hosted []int) []Link {
-	if g == nil {
-		panic("consensus: links of a graph that is nil")
-	}
 	here := make(map[int]bool)
 	for _, i := range hosted {
 		here[i] = true
@@ -133,9 +126,6 @@ func newPlacement(g *topology.Graph, hosted []int) (*Placement, error) {
 	}
 	return p, nil
 }
-
-// Number returns the index of a link in Links, or -1.
-func (p *Placement) Number(node, peer int) int { return slices.Index(p.Links, Link{node, peer}) }
 
 // AllHosted reports whether all nodes live in this process.
 func (p *Placement) AllHosted() bool { return len(p.Hosted) == p.Graph.Len() }

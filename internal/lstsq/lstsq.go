@@ -45,6 +45,9 @@ type Workspace struct {
 	e    []float64 // the residual, with the rows of a ridge
 	work []float64 // of the tiles
 	r    []float64 // triangles and vectors of a problem without a unique solution
+
+	factored blas64.GeneralCols // the matrix that Factor prepared
+	least    float64            // the square of the smallest diagonal entry of its R
 }
 
 // NewWorkspace returns scratch memory for problems of up to n samples and r columns, n >= 0 and r > 0.
@@ -105,6 +108,46 @@ func (ws *Workspace) solve(b []float64, a *blas64.GeneralCols, y []float64, ridg
 	return OK, r, true
 }
 
+// Factor prepares Again for the matrix a, and reports whether its columns, with a ridge, are independent.
+func (ws *Workspace) Factor(a blas64.GeneralCols, ridge, tol float64) bool {
+	n, r := a.Rows, a.Cols
+	if n == 0 || n < r && ridge == 0 {
+		return false
+	}
+	m, zero := ws.augment(a, ws.f[:0], math.Sqrt(ridge))
+	if ridge == 0 {
+		m.Rows = n
+	}
+	var hi float64
+	ws.least, hi = tile.Orthogonalize(ws.r[:r], m.Data, m.Stride, m.Rows, r, zero, ws.work, 0)
+	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, r)
+	ws.factored = m
+	return ws.least > tile.SetApart(m.Rows, r)*hi && ws.fullRank(f, ldf, r, hi, tol)
+}
+
+// Again is Solve for one more right-hand side of the matrix a that Factor prepared. It returns false where
+// numbers are so large or small that digits were lost. Eliminating y column by column from A = W F, as
+// LeastSquares does, is as stable.
+func (ws *Workspace) Again(b []float64, a *blas64.GeneralCols, y []float64) bool {
+	rows, r := ws.factored.Rows, a.Cols
+	w, ldw, f, ldf := tile.Eliminated(ws.work, rows, r)
+	e := ws.e[:rows]
+	clear(e[copy(e, y):])
+	for k := range r {
+		x := w[k*ldw:][:rows]
+		b[k] = dense.Dot(x, e) / f[k*(ldf+1)]
+		dense.Axpy(-b[k], x, e)
+	}
+	for k := r - 1; k >= 0; k-- {
+		for j := k + 1; j < r; j++ {
+			b[k] -= f[k*ldf+j] * b[j]
+		}
+	}
+	ws.Residual = ws.e[:a.Rows]
+	ws.Squares = tile.Residual(ws.Residual, a.Data, a.Stride, b, y, a.Rows, r)
+	return inRange(b, y, ws.least)
+}
+
 // deficient returns the status of an n x r problem whose matrix has fewer than r independent columns.
 func deficient(n, r int) Status {
 	if n < r {
@@ -128,8 +171,7 @@ func (ws *Workspace) augment(a blas64.GeneralCols, y []float64, rho float64) (bl
 		col[n+j] = rho
 	}
 	rhs := ws.f[r*ld:][:n+r]
-	copy(rhs, y[:n])
-	clear(rhs[n:])
+	clear(rhs[copy(rhs, y):])
 	return blas64.GeneralCols{Rows: n + r, Cols: r, Stride: ld, Data: ws.f}, rhs
 }
 
@@ -256,7 +298,8 @@ func Triangle(t blas64.GeneralCols, c []float64, at int, a blas64.GeneralCols, y
 	b, scale, yscale := ws.r[:r], 1.0, 1.0
 	_, hi, squares := tile.LeastSquares(b, ws.e, a.Data, a.Stride, n, r, y, ws.work, ws.Next)
 	if size := tile.MaxAbs(y); !(hi > smallest && hi < largest && size < math.Sqrt(largest) && size > math.Sqrt(smallest)) {
-		a, y, scale, yscale = ws.scaled(a, y)
+		scale, yscale = scales(a, y)
+		a, y = ws.scaledMatrix(a, scale, 0, false), ws.scaledVector(y, yscale)
 		_, _, squares = tile.LeastSquares(b, ws.e, a.Data, a.Stride, n, r, y, ws.work, ws.Next)
 	}
 	_, _, f, ldf := tile.Eliminated(ws.work, n, r)
@@ -275,23 +318,4 @@ func Triangle(t blas64.GeneralCols, c []float64, at int, a blas64.GeneralCols, y
 		c[at+k] = size * row[r] * yscale
 	}
 	return math.Sqrt(squares) * yscale
-}
-
-// scaled stores a and y, divided by powers of two, in ws.f, and returns them.
-func (ws *Workspace) scaled(a blas64.GeneralCols, y []float64) (m blas64.GeneralCols, rhs []float64, scale, yscale float64) {
-	m, rhs = ws.augment(a, y, 0)
-	m.Rows, rhs = a.Rows, rhs[:a.Rows]
-	for j := range a.Cols {
-		scale = max(scale, tile.MaxAbs(m.Data[j*m.Stride:][:m.Rows]))
-	}
-	scale, yscale = powerOfTwo(scale), powerOfTwo(tile.MaxAbs(y))
-	for j := range a.Cols {
-		for i := range m.Rows {
-			m.Data[j*m.Stride+i] /= scale
-		}
-	}
-	for i := range rhs {
-		rhs[i] /= yscale
-	}
-	return m, rhs, scale, yscale
 }

@@ -5,54 +5,38 @@ import (
 
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/tile"
-	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // minimumNorm solves a problem that has no unique solution, or none that the tiles can be trusted with, by
-// the singular value decomposition of the triangle R of a QR factorisation, as LAPACK's gelss does: of M =
-// [A; sqrt(ridge) I] = Q R, or of A' = Q R where A has fewer rows than columns. Singular values of at most
-// tol times the Frobenius norm of M count as null. It returns OK if none counts, NotFinite, with b = 0, for
-// NaN or Inf and if b overflows, and else Underdetermined for fewer samples than columns and RankDeficient
-// for more.
+// the singular value decomposition of M = [A; sqrt(ridge) I], or of A' where A has fewer rows than columns.
+// Singular values of at most tol times the Frobenius norm of M count as null. It returns OK if none counts,
+// NotFinite, with b = 0, for NaN or Inf and if b overflows, and else Underdetermined for fewer samples than
+// columns and RankDeficient for more.
 func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64, ridge, tol float64) (s Status, rank int) {
 	n, r := a.Rows, a.Cols
 	clear(b)
-	scale, yscale := 0.0, tile.MaxAbs(y)
-	for j := range r {
-		scale = max(scale, tile.MaxAbs(a.Data[j*a.Stride:][:n]))
-	}
+	scale, yscale := scales(a, y)
 	if !(scale <= math.MaxFloat64 && yscale <= math.MaxFloat64) {
 		return NotFinite, 0
 	}
-	scale, yscale = powerOfTwo(scale), powerOfTwo(yscale)
 	rho := math.Sqrt(ridge) / scale
 	wide := n < r && rho == 0
-	q := ws.factored(a, scale, rho, wide)
-	k := q.Cols
-	t := blas64.GeneralCols{Rows: k, Cols: k, Stride: k, Data: ws.r}
-	c, z := ws.r[2*r*r:][:k], ws.r[2*r*r+k:][:k]
-	qr.Factor(q, t, z)
-	scaled := ws.e[:n]
-	for i, v := range y {
-		scaled[i] = v / yscale
-	}
-	if wide { // A = R'Q': solve R'z = y, then b = Q z
-		transpose(t)
-		copy(c, scaled)
-	} else { // R b = Q'y
-		for j := range c {
-			c[j] = dense.Dot(scaled, q.Data[j*q.Stride:])
+	m := ws.scaledMatrix(a, scale, rho, wide)
+	v := blas64.GeneralCols{Rows: m.Cols, Cols: m.Cols, Stride: m.Cols, Data: ws.r}
+	total := rotateColumns(m, v)
+	scaled := ws.scaledVector(y, yscale)
+	for j := range m.Cols { // M V = W: b = sum_j v_j w_j'y / w_j'w_j, or for M = A' sum_j w_j v_j'y / w_j'w_j
+		from, to := column(m, j), column(v, j)
+		square := dense.Dot(from, from)
+		if !(square > tol*tol*total) {
+			continue
 		}
-	}
-	v := blas64.GeneralCols{Rows: k, Cols: k, Stride: k, Data: ws.r[r*r:]}
-	rank = pseudoSolve(z, t, v, c, tol)
-	if wide {
-		for j, x := range z {
-			dense.Axpy(x, q.Data[j*q.Stride:][:r], b)
+		rank++
+		if wide {
+			from, to = to, from
 		}
-	} else {
-		copy(b, z)
+		dense.Axpy(dense.Dot(scaled, from)/square, to, b)
 	}
 	for j := range b {
 		b[j] *= yscale / scale
@@ -67,49 +51,56 @@ func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64,
 	return deficient(n, r), rank
 }
 
-// factored stores [A/scale; rho I], or A'/scale, in ws.f and returns it.
-func (ws *Workspace) factored(a blas64.GeneralCols, scale, rho float64, wide bool) blas64.GeneralCols {
-	n, r := a.Rows, a.Cols
-	m := blas64.GeneralCols{Rows: n, Cols: r, Stride: dense.Pad(n + r), Data: ws.f}
-	if wide {
-		m = blas64.GeneralCols{Rows: r, Cols: n, Stride: dense.Pad(r), Data: ws.f}
-	} else if rho > 0 {
-		m.Rows += r
+// scales returns the powers of two at or below the largest entries of a and y, NaN or Inf if an entry is.
+func scales(a blas64.GeneralCols, y []float64) (scale, yscale float64) {
+	for j := range a.Cols {
+		scale = max(scale, tile.MaxAbs(column(a, j)))
 	}
-	clear(m.Data[:m.Stride*m.Cols])
-	for j := range r {
-		for i, v := range a.Data[j*a.Stride:][:n] {
-			if wide {
-				m.Data[i*m.Stride+j] = v / scale
-			} else {
-				m.Data[j*m.Stride+i] = v / scale
+	return powerOfTwo(scale), powerOfTwo(tile.MaxAbs(y))
+}
+
+// scaledVector stores y/scale in ws.f, behind the columns of scaledMatrix, and returns it.
+func (ws *Workspace) scaledVector(y []float64, scale float64) []float64 {
+	to := ws.f[len(ws.f)-len(y):]
+	for i, v := range y {
+		to[i] = v / scale
+	}
+	return to
+}
+
+// scaledMatrix stores [A/scale; rho I], or A'/scale, in ws.f and returns it.
+func (ws *Workspace) scaledMatrix(a blas64.GeneralCols, scale, rho float64, wide bool) blas64.GeneralCols {
+	n, r := a.Rows, a.Cols
+	if wide {
+		m := blas64.GeneralCols{Rows: r, Cols: n, Stride: r, Data: ws.f}
+		for i := range n {
+			for j := range r {
+				m.Data[i*r+j] = a.Data[j*a.Stride+i] / scale
 			}
 		}
-		if rho > 0 {
-			m.Data[j*m.Stride+n+j] = rho
+		return m
+	}
+	m, _ := ws.augment(a, ws.f[:0], rho)
+	if rho == 0 {
+		m.Rows = n
+	}
+	for j := range r {
+		for i := range n {
+			m.Data[j*m.Stride+i] /= scale
 		}
 	}
 	return m
 }
 
-func transpose(t blas64.GeneralCols) {
-	for j := range t.Cols {
-		for i := range j {
-			t.Data[i*t.Stride+j], t.Data[j*t.Stride+i] = t.Data[j*t.Stride+i], 0
-		}
-	}
-}
+func column(m blas64.GeneralCols, j int) []float64 { return m.Data[j*m.Stride:][:m.Rows] }
 
-// pseudoSolve computes z = T^+ c for a square T, which it overwrites, and returns its rank: the number of
-// singular values above tol times the Frobenius norm. Rotations from the right make the columns of T
-// orthogonal (Hestenes, 1958); v becomes their product, so that T V = W and z = sum_j v_j w_j'c / w_j'w_j.
-func pseudoSolve(z []float64, t, v blas64.GeneralCols, c []float64, tol float64) (rank int) {
-	k, total := t.Cols, 0.0
-	column := func(m blas64.GeneralCols, j int) []float64 { return m.Data[j*m.Stride:][:k] }
-	clear(v.Data[:k*k])
-	for j := range k {
-		v.Data[j*(k+1)] = 1
-		total += dense.Dot(column(t, j), column(t, j))
+// rotateColumns makes the columns of m orthogonal by rotations from the right (Hestenes, 1958), sets v to
+// their product, and returns the square of the Frobenius norm of m.
+func rotateColumns(m, v blas64.GeneralCols) (total float64) {
+	clear(v.Data[:v.Cols*v.Cols])
+	for j := range m.Cols {
+		v.Data[j*(v.Cols+1)] = 1
+		total += dense.Dot(column(m, j), column(m, j))
 	}
 	const (
 		sweeps = 60    // convergence is quadratic: some ten are enough
@@ -117,11 +108,11 @@ func pseudoSolve(z []float64, t, v blas64.GeneralCols, c []float64, tol float64)
 	)
 	for range sweeps {
 		rotated := false
-		for p := range k {
-			for q := p + 1; q < k; q++ {
-				if cos, sin, ok := rotation(column(t, p), column(t, q), tiny*total); ok {
+		for p := range m.Cols {
+			for q := p + 1; q < m.Cols; q++ {
+				if cos, sin, ok := rotation(column(m, p), column(m, q), tiny*total); ok {
 					rotated = true
-					rotate(column(t, p), column(t, q), cos, sin)
+					rotate(column(m, p), column(m, q), cos, sin)
 					rotate(column(v, p), column(v, q), cos, sin)
 				}
 			}
@@ -130,15 +121,7 @@ func pseudoSolve(z []float64, t, v blas64.GeneralCols, c []float64, tol float64)
 			break
 		}
 	}
-	clear(z)
-	for j := range k {
-		w := column(t, j)
-		if s := dense.Dot(w, w); s > tol*tol*total {
-			rank++
-			dense.Axpy(dense.Dot(w, c)/s, column(v, j), z)
-		}
-	}
-	return rank
+	return total
 }
 
 // rotation returns the rotation that makes x and y orthogonal. It returns false if they are that to rounding,
@@ -161,10 +144,14 @@ func rotate(x, y []float64, cos, sin float64) {
 	}
 }
 
-// powerOfTwo returns the power of two at or below x, and 1 for 0: dividing by it loses no digit.
+// powerOfTwo returns the power of two at or below x, and 1 for 0: dividing by it loses no digit. It returns
+// NaN and Inf as they are.
 func powerOfTwo(x float64) float64 {
-	if x == 0 {
+	switch {
+	case x == 0:
 		return 1
+	case !(x <= math.MaxFloat64):
+		return x
 	}
 	return math.Ldexp(1, math.Ilogb(x))
 }

@@ -78,8 +78,8 @@ func TestIteration(t *testing.T) {
 	for _, s := range []Shape{small, {"", 3, 2, 40, 33}, {"", 1, 1, 1, 1}} {
 		p := NewProblem(s, 1)
 		it := NewIteration(p, p.Pack(1, kernel.Float64), 2)
-		if it.Schedule() == "" || testing.AllocsPerRun(3, it.Step) != 0 {
-			t.Errorf("%v: a step allocates, or has no schedule", s)
+		if testing.AllocsPerRun(3, it.Step) != 0 {
+			t.Errorf("%v: a step allocates", s)
 		}
 		ms, err := InTurns(t.Context(), 0, it.Step, it.Read, it.Arithmetic(1e5))
 		if err != nil || !(slices.Min(ms) > 0) {

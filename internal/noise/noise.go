@@ -10,7 +10,6 @@ package noise
 import (
 	crypto "crypto/rand"
 	"math/rand/v2"
-	"sync"
 )
 
 // Deviation is S, the parameter of the distribution: P(k) is proportional to exp(-k^2 / (2 S^2)). The
@@ -28,26 +27,7 @@ type Source struct {
 func New() *Source {
 	var seed [32]byte
 	_, _ = crypto.Read(seed[:]) // ends the program if it fails
-	return Fixed(seed)
-}
-
-// Fixed returns the source with the given seed, for tests. It has no privacy.
-func Fixed(seed [32]byte) *Source {
-	return &Source{random: rand.New(rand.NewChaCha8(seed))}
-}
-
-// fixed has the sources of tests, by the account that draws from them.
-var fixed sync.Map
-
-// Fix makes Of return s for an account, for tests. Production code must not call it.
-func Fix(account any, s *Source) { fixed.Store(account, s) }
-
-// Of returns the source that a test has fixed for an account, and otherwise a new one.
-func Of(account any) *Source {
-	if s, ok := fixed.Load(account); ok {
-		return s.(*Source)
-	}
-	return New()
+	return &Source{rand.New(rand.NewChaCha8(seed))}
 }
 
 // Gaussian draws k from a discrete Laplace distribution of scale S and accepts it with probability

@@ -9,9 +9,12 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -98,68 +101,127 @@ func TestNoInternalTypeIsExported(t *testing.T) {
 
 func internal(path string) bool { return strings.Contains("/"+path+"/", "/internal/") }
 
-// checkObject checks what an exported name shows: its type, and of a type its exported fields and methods.
+// checkObject checks the type of an exported name, and of a type its exported fields and methods.
 func checkObject(t *testing.T, where string, o types.Object) {
+	check := func(where string, of types.Type) {
+		types.TypeString(of, func(p *types.Package) string { // of every named type that it mentions
+			if strings.HasPrefix(p.Path(), module+"/") && internal(p.Path()) {
+				t.Errorf("%s mentions package %s, which nobody outside can import", where, p.Path())
+			}
+			return p.Path()
+		})
+	}
 	name, isType := o.(*types.TypeName)
-	if !isType {
-		checkType(t, where, o.Type())
+	if !isType || name.IsAlias() {
+		check(where, o.Type())
 		return
 	}
-	if !name.IsAlias() {
-		checkType(t, where, o.Type().Underlying())
+	if fields, isStruct := o.Type().Underlying().(*types.Struct); !isStruct {
+		check(where, o.Type().Underlying())
+	} else {
+		for f := range fields.Fields() {
+			if f.Exported() {
+				check(where+"."+f.Name(), f.Type())
+			}
+		}
 	}
-	methods := types.NewMethodSet(types.NewPointer(o.Type()))
-	for i := range methods.Len() {
-		if m := methods.At(i).Obj(); m.Exported() {
-			checkType(t, where+"."+m.Name(), m.Type())
+	for m := range types.NewMethodSet(types.NewPointer(o.Type())).Methods() {
+		if m.Obj().Exported() {
+			check(where+"."+m.Obj().Name(), m.Type())
 		}
 	}
 }
 
-// checkType fails if a type mentions one of an internal package.
-func checkType(t *testing.T, where string, of types.Type) {
-	tuple := func(of *types.Tuple) {
-		for v := range of.Variables() {
-			checkType(t, where, v.Type())
+// TestNamedTests: every test that docs/privacy.md names exists.
+func TestNamedTests(t *testing.T) {
+	var source strings.Builder
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		source.Write(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "docs/privacy.md"
+	text, err := os.ReadFile("../../" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(text), -1)
+	if len(names) == 0 {
+		t.Errorf("%s names no tests", file)
+	}
+	for _, m := range names {
+		if !strings.Contains(source.String(), "func "+m[1]+"(") {
+			t.Errorf("%s names %s, which does not exist", file, m[1])
 		}
 	}
-	switch of := of.(type) {
-	case *types.Alias:
-		checkName(t, where, of.Obj())
-	case *types.Named:
-		checkName(t, where, of.Obj())
-		for a := range of.TypeArgs().Types() {
-			checkType(t, where, a)
+}
+
+// TestReadme: every block of Go in README.md stands in an example that compiles.
+func TestReadme(t *testing.T) {
+	var examples strings.Builder
+	for _, file := range []string{"difalt/example_test.go", "kernel/readme_test.go", "kernel/blas/example_test.go", "README.md"} {
+		text, err := os.ReadFile("../../" + file)
+		if err != nil {
+			t.Fatal(err)
 		}
-	case *types.Pointer:
-		checkType(t, where, of.Elem())
-	case *types.Slice:
-		checkType(t, where, of.Elem())
-	case *types.Array:
-		checkType(t, where, of.Elem())
-	case *types.Chan:
-		checkType(t, where, of.Elem())
-	case *types.Map:
-		checkType(t, where, of.Key())
-		checkType(t, where, of.Elem())
-	case *types.Signature:
-		tuple(of.Params())
-		tuple(of.Results())
-	case *types.Interface:
-		for m := range of.Methods() {
-			checkType(t, where+"."+m.Name(), m.Type())
+		if file != "README.md" {
+			examples.Write(text)
+			continue
 		}
-	case *types.Struct:
-		for f := range of.Fields() {
-			if f.Exported() {
-				checkType(t, where+"."+f.Name(), f.Type())
+		blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+		if len(blocks) < 3 {
+			t.Errorf("README.md has %d blocks of Go", len(blocks))
+		}
+		for _, b := range blocks {
+			code, _, _ := strings.Cut(b[1], " // package")
+			if !strings.Contains(examples.String(), strings.TrimSuffix(code, "\n")) {
+				t.Errorf("no example has this block of README.md:\n%s", b[1])
 			}
 		}
 	}
 }
 
-func checkName(t *testing.T, where string, o *types.TypeName) {
-	if p := o.Pkg(); p != nil && strings.HasPrefix(p.Path(), module+"/") && internal(p.Path()) {
-		t.Errorf("%s is of type %s.%s, which nobody outside can name", where, p.Path(), o.Name())
+// below lists, for each package of the library, what it must not link: arrows point down only.
+var below = map[string][]string{
+	"./kernel/...":    {"topology", "consensus", "difalt"},
+	"./topology":      {"kernel", "consensus", "difalt"},
+	"./consensus/...": {"difalt"},
+}
+
+// The library's packages import downwards only, and none of them links the program.
+func TestImportsPointDown(t *testing.T) {
+	for packages, never := range below {
+		for _, dep := range strings.Fields(string(goRun(t, "../..", "list", "-deps", packages))) {
+			room, ok := strings.CutPrefix(dep, module+"/")
+			room, _, _ = strings.Cut(room, "/")
+			if ok && (room == "cmd" || slices.Contains(never, room)) {
+				t.Errorf("%s links %s", packages, dep)
+			}
+		}
+	}
+}
+
+// The library links three foreign modules, and x/sys behind cpuid.
+func TestDependencies(t *testing.T) {
+	want := []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys", "gonum.org/v1/gonum", "gonum.org/v1/netlib"}
+	modules := func(args ...string) []string {
+		args = append([]string{"list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"}, args...)
+		list := strings.Fields(string(goRun(t, "../..", args...)))
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	for _, m := range modules("-tags", "openblas", "./...") {
+		if !slices.Contains(want, m) {
+			t.Errorf("the library links %s", m)
+		}
+	}
+	if list := modules("./difalt"); len(list) > 3 {
+		t.Errorf("package difalt links %q", list)
 	}
 }

@@ -16,8 +16,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"math/rand/v2"
-	"slices"
 )
 
 // A Source adds pads to integers.
@@ -56,11 +54,10 @@ func SubFrom(sum, v []uint64, limbs int) {
 // A Provider is a transport of a test that supplies the pads of its nodes.
 type Provider interface{ Pads(node int) Source }
 
-// Pads are the pads of a node: a stream for every partner.
+// Pads are the pads of a node: a stream for every other node, its partner.
 type Pads struct {
 	node     int
 	partners []partner
-	list     [][]int // of every node: its partners
 	room     []byte
 	pad      []uint64
 }
@@ -73,27 +70,24 @@ type partner struct {
 	adds   bool // the partner subtracts
 }
 
-// Seed returns the seed of the partners and keys of all nodes, where public has the keys of all nodes, and
-// context identifies the network.
-func Seed(public []*ecdh.PublicKey, context []byte) []byte {
+// New returns the pads of node i, whose key is own, where public has the keys of all nodes, and context
+// identifies the network. It returns an error if the key of another node is invalid.
+func New(i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, context []byte) (*Pads, error) {
+	p := &Pads{node: i, room: make([]byte, roomLen), pad: make([]uint64, roomLen/8)}
 	salt := sha256.New()
 	salt.Write(context)
 	for _, key := range public {
 		salt.Write(key.Bytes())
 	}
-	return salt.Sum(nil)
-}
-
-// New returns the pads of node i, whose key is own, where public has the keys and list the partners of all
-// nodes. It returns an error if the key of a partner is invalid.
-func New(i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, seed []byte, list [][]int) (*Pads, error) {
-	p := &Pads{node: i, list: list, room: make([]byte, roomLen), pad: make([]uint64, roomLen/8)}
-	for _, j := range list[i] {
-		secret, err := own.ECDH(public[j])
+	for j, key := range public {
+		if j == i {
+			continue
+		}
+		secret, err := own.ECDH(key)
 		if err != nil {
 			return nil, fmt.Errorf("the key of node %d: %w", j, err)
 		}
-		both, err := hkdf.Key(sha256.New, secret, seed, fmt.Sprintf("difalt pads %d %d", min(i, j), max(i, j)), 2*sha256.Size)
+		both, err := hkdf.Key(sha256.New, secret, salt.Sum(nil), fmt.Sprintf("difalt pads %d %d", min(i, j), max(i, j)), 2*sha256.Size)
 		if err != nil {
 			return nil, err
 		}
@@ -164,43 +158,13 @@ func (p *Pads) Tags(digest [sha256.Size]byte) (tags []byte) {
 func (p *Pads) Confirm(digest [sha256.Size]byte, all [][]byte) bool {
 	for k := range p.partners {
 		s := &p.partners[k]
-		at := tagLen * slices.Index(p.list[s.node], p.node)
+		at := tagLen * p.node // in the tags of the partner, which has none for itself
+		if s.node < p.node {
+			at -= tagLen
+		}
 		if tags := all[s.node]; len(tags) < at+tagLen || !hmac.Equal(tags[at:at+tagLen], s.appendTag(nil, digest, s.node)) {
 			return false
 		}
 	}
 	return true
-}
-
-// AllPairs is the size of the largest network whose nodes are all partners.
-const AllPairs = 50
-
-// Partners returns the partners of every node in a network of the given size, in ascending order. In
-// networks above AllPairs they are its neighbours on random rings through all nodes, two on each: about 3
-// log2 nodes in all. To read the contribution of a node, all of its partners must collude; to read the sum
-// of several nodes, all outside partners of these. The rings follow from the seed, which has 32 bytes.
-func Partners(nodes int, seed []byte) [][]int {
-	list := make([][]int, nodes)
-	if nodes <= AllPairs {
-		for i := range list {
-			for j := range nodes {
-				if j != i {
-					list[i] = append(list[i], j)
-				}
-			}
-		}
-		return list
-	}
-	rng := rand.New(rand.NewChaCha8([32]byte(seed)))
-	for range (3*bits.Len(uint(nodes)) + 1) / 2 {
-		ring := rng.Perm(nodes)
-		for at, i := range ring {
-			list[i] = append(list[i], ring[(at+1)%nodes], ring[(at+nodes-1)%nodes])
-		}
-	}
-	for i := range list {
-		slices.Sort(list[i])
-		list[i] = slices.Compact(list[i])
-	}
-	return list
 }

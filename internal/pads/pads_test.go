@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 	"testing"
@@ -29,8 +28,7 @@ func keys(t testing.TB, nodes int) (own []*ecdh.PrivateKey, public []*ecdh.Publi
 
 func newPads(t testing.TB, i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, context string) *Pads {
 	t.Helper()
-	seed := Seed(public, []byte(context))
-	p, err := New(i, own, public, seed, Partners(len(public), seed))
+	p, err := New(i, own, public, []byte(context))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +48,7 @@ func made(t testing.TB, i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, c
 // TestCancel: the pads of all nodes add up to zero, and those of all but one do not.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	for _, nodes := range []int{2, 3, AllPairs, AllPairs + 1} {
+	for _, nodes := range []int{2, 3, 51} {
 		own, public := keys(t, nodes)
 		sum := make([]uint64, 3)
 		for i, key := range own {
@@ -64,45 +62,6 @@ func TestCancel(t *testing.T) {
 		if !slices.Equal(sum, make([]uint64, len(sum))) {
 			t.Errorf("%d nodes: the pads add up to %x", nodes, sum)
 		}
-	}
-}
-
-// TestPartners: the relation is symmetric, and the honest nodes are connected by it when every fourth node
-// colludes, so that only the sum of all of them is visible.
-func TestPartners(t *testing.T) {
-	for _, nodes := range []int{2, 7, AllPairs, AllPairs + 1, 200, 1000} {
-		seed := sha256.Sum256([]byte{byte(nodes)})
-		of := Partners(nodes, seed[:])
-		for i := range of {
-			least, most := nodes-1, nodes-1
-			if nodes > AllPairs {
-				least, most = 2*bits.Len(uint(nodes)), 3*bits.Len(uint(nodes))+1
-			}
-			if n := len(of[i]); n < least || n > most || !slices.IsSorted(of[i]) || slices.Contains(of[i], i) {
-				t.Errorf("%d nodes: partners of %d are %d", nodes, i, of[i])
-			}
-		}
-		seen, queue := map[int]bool{0: true}, []int{0}
-		for len(queue) > 0 {
-			i := queue[0]
-			queue = queue[1:]
-			for _, j := range of[i] {
-				if !slices.Contains(of[j], i) {
-					t.Fatalf("%d nodes: %d is not a partner of %d", nodes, i, j)
-				}
-				if !seen[j] && j%4 != 3 {
-					seen[j] = true
-					queue = append(queue, j)
-				}
-			}
-		}
-		if honest := nodes - nodes/4; len(seen) != honest {
-			t.Errorf("%d nodes: %d of %d honest nodes are connected", nodes, len(seen), honest)
-		}
-	}
-	one, two := sha256.Sum256(nil), sha256.Sum256([]byte{1})
-	if slices.Equal(Partners(1000, one[:])[5], Partners(1000, two[:])[5]) {
-		t.Error("partners do not depend on the seed")
 	}
 }
 
@@ -151,31 +110,40 @@ func TestGoesOn(t *testing.T) {
 	}
 }
 
-// TestDigest: pads cancel if and only if both nodes have received the same results, also in later sums; so
-// do tags.
+// TestDigest: pads cancel if and only if all nodes have received the same results, also in later sums; tags
+// confirm it.
 func TestDigest(t *testing.T) {
-	own, public := keys(t, 2)
-	other := sha256.Sum256(nil)
-	for _, second := range [][sha256.Size]byte{{}, other} {
-		a, b := newPads(t, 0, own[0], public, ""), newPads(t, 1, own[1], public, "")
-		var sum [3]uint64
-		for _, digests := range [][2][sha256.Size]byte{{{}, {}}, {{}, second}, {{}, {}}} {
-			a.Next(digests[0])
-			b.Next(digests[1])
-			sum = [3]uint64{}
-			a.Add(sum[:], 3)
-			b.Add(sum[:], 3)
+	own, public := keys(t, 3)
+	var zero [sha256.Size]byte
+	for _, other := range [][sha256.Size]byte{zero, sha256.Sum256(nil)} { // the second digest of node 1
+		var list []*Pads
+		for i, key := range own {
+			list = append(list, newPads(t, i, key, public, ""))
 		}
-		same := second != other
+		var sum [3]uint64
+		for _, digest := range [][sha256.Size]byte{zero, other, zero} {
+			sum = [3]uint64{}
+			for i, p := range list {
+				p.Next([][sha256.Size]byte{zero, digest, zero}[i])
+				p.Add(sum[:], 3)
+			}
+		}
+		same := other == zero
 		if cancel := sum == [3]uint64{}; cancel != same {
 			t.Errorf("the same results: %v, the pads cancel: %v", same, cancel)
 		}
-		tags := [][]byte{a.Tags([sha256.Size]byte{}), b.Tags(second)}
-		if a.Confirm([sha256.Size]byte{}, tags) != same || b.Confirm(second, tags) != same {
-			t.Errorf("the same results: %v, but tags do not say so", same)
+		digests := [][sha256.Size]byte{zero, other, zero}
+		var all [][]byte
+		for i, p := range list {
+			all = append(all, p.Tags(digests[i]))
 		}
-		if swapped := [][]byte{tags[1], tags[0]}; a.Confirm([sha256.Size]byte{}, swapped) || a.Confirm([sha256.Size]byte{}, [][]byte{nil, nil}) {
-			t.Error("a node's own tag, or none, passes for that of its partner")
+		for i, p := range list {
+			if p.Confirm(digests[i], all) != same {
+				t.Errorf("the same results: %v, node %d confirms %v", same, i, !same)
+			}
+			if p.Confirm(digests[i], [][]byte{all[1], all[2], all[0]}) || p.Confirm(digests[i], make([][]byte, 3)) {
+				t.Errorf("node %d confirms tags of other nodes, or none", i)
+			}
 		}
 	}
 }
@@ -221,15 +189,14 @@ func TestNoKey(t *testing.T) {
 	if public[1], err = ecdh.X25519().NewPublicKey(make([]byte, 32)); err != nil {
 		t.Fatal(err)
 	}
-	seed := Seed(public, nil)
-	if _, err = New(0, own[0], public, seed, Partners(3, seed)); err == nil || !strings.Contains(err.Error(), "the key of node 1") {
+	if _, err = New(0, own[0], public, nil); err == nil || !strings.Contains(err.Error(), "the key of node 1") {
 		t.Error(err)
 	}
 }
 
 // BenchmarkAdd masks a sum of 1,000 numbers.
 func BenchmarkAdd(b *testing.B) {
-	for _, nodes := range []int{3, AllPairs, 1000} {
+	for _, nodes := range []int{3, 50, 1000} {
 		own, public := keys(b, nodes)
 		p := newPads(b, 0, own[0], public, "")
 		words := make([]uint64, 3000)

@@ -20,19 +20,13 @@ type Spy struct {
 // if bound is set.
 func Spies(t testing.TB, nodes int, bound bool) []*Spy {
 	t.Helper()
-	var own []*ecdh.PrivateKey
-	var public []*ecdh.PublicKey
-	for range nodes {
-		key, err := ecdh.X25519().GenerateKey(rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		own, public = append(own, key), append(public, key.PublicKey())
+	own, public, all := make([]*ecdh.PrivateKey, nodes), make([]*ecdh.PublicKey, nodes), make([]*Spy, nodes)
+	for i := range own {
+		own[i], _ = ecdh.X25519().GenerateKey(rand.Reader) // never fails
+		public[i] = own[i].PublicKey()
 	}
-	seed := pads.Seed(public, nil)
-	all := make([]*Spy, nodes)
 	for i := range all {
-		p, err := pads.New(i, own[i], public, seed, pads.Partners(nodes, seed))
+		p, err := pads.New(i, own[i], public, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

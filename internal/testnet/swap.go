@@ -1,14 +1,12 @@
 package testnet
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/pads"
@@ -24,75 +22,59 @@ import (
 // an error that names the first difference between the transcripts of the other nodes, or that these pads
 // do not cancel, which means that totals differ.
 func Swap(g *topology.Graph, i, j int, run func(node int, t wire.Transport, swapped bool) error) error {
-	pair := map[int]*disguise{i: {shared: newShared(false)}, j: {shared: newShared(true)}}
-	before, err := transcripts(g, pair, func(node int, t wire.Transport) error { return run(node, t, false) })
+	disguised := map[int]*disguise{i: newDisguise(pads.AddTo), j: newDisguise(pads.SubFrom)}
+	before, err := transcripts(g, disguised, func(node int, t wire.Transport) error { return run(node, t, false) })
 	if err != nil {
 		return err
 	}
-	for _, d := range pair {
+	for _, d := range disguised {
 		d.again = true
 	}
-	after, err := transcripts(g, pair, func(node int, t wire.Transport) error { return run(node, t, true) })
-	if differ := compare(before, after); differ != nil {
-		return differ
+	after, err := transcripts(g, disguised, func(node int, t wire.Transport) error { return run(node, t, true) })
+	for node := range before {
+		if differ := before[node].differs(after[node]); disguised[node] == nil && differ != "" {
+			return fmt.Errorf("testnet: node %d sees a difference: %s", node, differ)
+		}
 	}
 	if err != nil {
 		return err
 	}
-	return cancel(pair[i], pair[j])
-}
-
-type shared struct {
-	NoPads
-	stream    rand.Source
-	takesAway bool
-}
-
-func newShared(takesAway bool) *shared {
-	return &shared{stream: rand.NewPCG(1, 2), takesAway: takesAway}
-}
-
-// Add implements pads.Source.
-func (s *shared) Add(words []uint64, limbs int) {
-	pad := make([]uint64, len(words))
-	for k := range pad {
-		pad[k] = s.stream.Uint64()
-	}
-	if s.takesAway {
-		pads.SubFrom(words, pad, limbs)
-	} else {
-		pads.AddTo(words, pad, limbs)
-	}
+	return cancel(disguised[i], disguised[j])
 }
 
 // A disguise is the pads of one of two nodes: shared pads in the first run, and in the second run those that
 // turn its words into the words of the first.
 type disguise struct {
-	*shared
-	again bool
-	sent  [][]uint64 // in the first run
-	pads  []pad      // in the second
+	NoPads
+	stream rand.Source
+	mask   func(words, pad []uint64, limbs int) // of the first run
+	again  bool
+	sent   [][]uint64 // in the first run
+	pads   [][]uint64 // in the second, of integers of as many words as limbs has
+	limbs  []int
 }
 
-type pad struct {
-	words []uint64
-	limbs int
+func newDisguise(mask func(words, pad []uint64, limbs int)) *disguise {
+	return &disguise{stream: rand.NewPCG(1, 2), mask: mask}
 }
 
 // Add implements pads.Source.
 func (d *disguise) Add(words []uint64, limbs int) {
+	pad := make([]uint64, len(words))
 	if !d.again {
-		d.shared.Add(words, limbs)
+		for k := range pad {
+			pad[k] = d.stream.Uint64()
+		}
+		d.mask(words, pad, limbs)
 		d.sent = append(d.sent, slices.Clone(words))
 		return
 	}
-	p := pad{slices.Clone(words), limbs}
-	if number := len(d.pads); number < len(d.sent) && len(d.sent[number]) == len(words) { // the transcripts show others
-		copy(p.words, d.sent[number])
-		pads.SubFrom(p.words, words, limbs)
-		copy(words, d.sent[number])
+	if n := len(d.pads); n < len(d.sent) && len(d.sent[n]) == len(words) { // the transcripts show others
+		copy(pad, d.sent[n])
+		pads.SubFrom(pad, words, limbs)
+		copy(words, d.sent[n])
 	}
-	d.pads = append(d.pads, p)
+	d.pads, d.limbs = append(d.pads, pad), append(d.limbs, limbs)
 }
 
 // cancel returns an error unless the pads of the two in the second run cancel.
@@ -103,104 +85,69 @@ func cancel(a, b *disguise) error {
 	if len(a.pads) != len(a.sent) || len(b.pads) != len(b.sent) || len(a.sent) != len(b.sent) {
 		return fmt.Errorf("testnet: the nodes mask %d and %d times, after they have exchanged their data %d and %d", len(a.sent), len(b.sent), len(a.pads), len(b.pads))
 	}
-	for number, p := range a.pads {
-		pads.AddTo(p.words, b.pads[number].words, p.limbs)
-		for k, w := range p.words {
-			if w != 0 {
-				return fmt.Errorf("testnet: what two nodes add to word %d of %d of sum %d together depends on which of them has which data", k, len(p.words), number)
-			}
+	for n, pad := range a.pads {
+		pads.AddTo(pad, b.pads[n], a.limbs[n])
+		if slices.ContainsFunc(pad, func(w uint64) bool { return w != 0 }) {
+			return fmt.Errorf("testnet: the total of sum %d depends on the node that has the data", n)
 		}
 	}
 	return nil
 }
 
-// A record keeps what crosses the links of its node, both ways.
+// A record keeps the frames that cross the links of its node, both ways.
 type record struct {
 	wire.Transport
-	node   int
-	rounds [][][]byte // frames sent, then frames received
+	frames []string
 }
 
 func (r *record) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
-	if err := r.Transport.Exchange(ctx, seq, out, in, due); err != nil {
-		return err
+	err := r.Transport.Exchange(ctx, seq, out, in, due)
+	if err == nil {
+		for _, p := range slices.Concat(out, in) {
+			r.frames = append(r.frames, string(p))
+		}
 	}
-	frames := slices.Concat(out, in)
-	for k, p := range frames {
-		frames[k] = slices.Clone(p)
-	}
-	r.rounds = append(r.rounds, frames)
-	return nil
+	return err
 }
 
-// transcripts runs a network with one process a node, and returns the records of the nodes that
-// are not of the pair. The pair has its disguises, the others have no pads.
-func transcripts(g *topology.Graph, pair map[int]*disguise, run func(node int, t wire.Transport) error) (records []*record, err error) {
-	var groups [][]int
-	for node := range g.Len() {
-		groups = append(groups, []int{node})
-	}
-	of := func(node int) pads.Source {
-		if d := pair[node]; d != nil {
-			return d
+// differs describes the first difference between two records; empty if they are equal.
+func (r *record) differs(other *record) string {
+	for k := range min(len(r.frames), len(other.frames)) {
+		if p, q := r.frames[k], other.frames[k]; p != q {
+			return fmt.Sprintf("frame %d has %d bytes, and %d others in the second run", k, len(p), len(q))
 		}
-		return NoPads{}
 	}
-	transports, err := Connect(g, groups, Options{RoundTimeout: 20 * time.Second, Pads: of})
+	if len(r.frames) != len(other.frames) {
+		return fmt.Sprintf("%d frames, and then %d", len(r.frames), len(other.frames))
+	}
+	return ""
+}
+
+// transcripts runs a network with one process a node, and returns the records of all nodes. Nodes without a
+// disguise have no pads.
+func transcripts(g *topology.Graph, disguised map[int]*disguise, run func(node int, t wire.Transport) error) ([]*record, error) {
+	records, errs := make([]*record, g.Len()), make([]error, g.Len())
+	groups := make([][]int, g.Len())
+	for node := range groups {
+		groups[node] = []int{node}
+	}
+	transports, err := Connect(g, groups, Options{})
 	if err != nil {
 		return nil, err
 	}
-	errs := make([]error, len(groups))
 	var wg sync.WaitGroup
 	for node, t := range transports {
-		r := &record{Transport: t, node: node}
-		if pair[node] == nil {
-			records = append(records, r)
-		}
+		records[node] = &record{Transport: t}
 		wg.Go(func() {
 			defer t.Close()
-			errs[node] = run(node, struct {
-				wire.Transport
-				pads.Provider
-			}{r, t.(pads.Provider)})
+			errs[node] = run(node, provider{records[node], func(node int) pads.Source {
+				if d := disguised[node]; d != nil {
+					return d
+				}
+				return NoPads{}
+			}})
 		})
 	}
 	wg.Wait()
 	return records, errors.Join(errs...)
-}
-
-// compare returns an error that names the first difference between records.
-func compare(before, after []*record) error {
-	return differing(before, after, func(node, round, link int, p, q []byte) error {
-		return fmt.Errorf("testnet: node %d sees a difference: in round %d frames of %d and %d bytes cross link %d, from byte %d on others", node, round, len(p), len(q), link, common(p, q))
-	})
-}
-
-// common returns how many bytes two frames begin with alike.
-func common(p, q []byte) (n int) {
-	for n < min(len(p), len(q)) && p[n] == q[n] {
-		n++
-	}
-	return n
-}
-
-// differing calls f for the frames that differ between records, until it returns an error, and
-// returns that; or one if there are more rounds in one of them.
-func differing(before, after []*record, f func(node, round, link int, p, q []byte) error) error {
-	for n, a := range before {
-		b := after[n]
-		for k := range min(len(a.rounds), len(b.rounds)) {
-			for link, p := range a.rounds[k] {
-				if q := b.rounds[k][link]; !bytes.Equal(p, q) {
-					if err := f(a.node, k, link, p, q); err != nil {
-						return err
-					}
-				}
-			}
-		}
-		if len(a.rounds) != len(b.rounds) {
-			return fmt.Errorf("testnet: node %d sees a difference: %d rounds, and then %d", a.node, len(a.rounds), len(b.rounds))
-		}
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package testnet
 import (
 	"context"
 	"encoding/binary"
+	"hash/crc32"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/pads"
@@ -33,10 +34,7 @@ func (x Tap) Open(t wire.Transport, g *topology.Graph, run uint64) wire.Transpor
 	links := wire.Links(g, t.Hosted())
 	tapped := &tapped{Transport: t, tap: x, links: links, run: run, sent: make([]uint64, len(links)), received: make([]uint64, len(links))}
 	if p, ok := t.(pads.Provider); ok {
-		return struct {
-			wire.Transport
-			pads.Provider
-		}{tapped, p}
+		return provider{tapped, p.Pads}
 	}
 	return tapped
 }
@@ -74,4 +72,14 @@ func (x *tapped) alter(f func(wire.Link, Frame), k int, p []byte, node int, coun
 		Seal(p, wire.Origin{Run: x.run, Node: node}, counts[k])
 	}
 	counts[k]++
+}
+
+// Seal gives a frame the checksum of frame number n of o.
+func Seal(p []byte, o wire.Origin, n uint64) []byte {
+	origin := []byte{4} // the version
+	origin = binary.LittleEndian.AppendUint64(origin, o.Run)
+	origin = binary.LittleEndian.AppendUint32(origin, uint32(o.Node))
+	table, end := crc32.MakeTable(crc32.Castagnoli), len(p)-4
+	binary.LittleEndian.PutUint32(p[end:], crc32.Update(crc32.Checksum(origin, table)^uint32(n), table, p[:end]))
+	return p
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
@@ -28,7 +27,7 @@ func TestInconsistentTraining(t *testing.T) {
 		for _, lie := range []wire.Link{{Node: 2, Peer: 1}, {Node: 1, Peer: 0}} {
 			results := 0 // that came down the link in an honest run
 			for at := -1; at < results; at += 1 + results/12 {
-				transports, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}, {2}, {3}, {4}}, testnet.Options{RoundTimeout: time.Minute})
+				transports, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}, {2}, {3}, {4}}, testnet.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

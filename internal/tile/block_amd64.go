@@ -42,7 +42,7 @@ func mulBlocks[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu i
 				}
 				done += rows * depth * columns
 				ahead := int(float64(bytes)*float64(done)/float64(work)) - asked
-				mulDots(&t[0], rows, nil, 0, &x[i*ldx+k], ldx, &u[j*ldu+k], ldu, rows, depth, columns, ahead, h.skip(asked))
+				mulDots(&t[0], rows, &x[i*ldx+k], ldx, &u[j*ldu+k], ldu, rows, depth, columns, ahead, h.skip(asked))
 				asked += ahead
 				addProducts(a[j*lda+i:], lda, t[:], rows, columns, k > 0)
 				j += columns

@@ -11,7 +11,7 @@ import (
 
 // Slices that are one entry too short for a shape panic before a tile reads or writes beyond them.
 func TestShortSlices(t *testing.T) {
-	const n, d, r, half = 5, 16, 3, 16
+	const n, d, r = 5, 16, 3
 	type slices struct{ a, b, c, e []float64 }
 	for name, op := range map[string]struct {
 		lens [4]int // of a, b, c and e
@@ -46,12 +46,6 @@ func TestShortSlices(t *testing.T) {
 		}},
 		"AddOuter32": {[4]int{n * r, n, r, 0}, func(s slices) {
 			tile.AddOuter(make([]float32, len(s.a)), r, make([]float32, len(s.b)), make([]float32, len(s.c)), n, r)
-		}},
-		"MulBasisHalf": {[4]int{r * n, r * n, n * half, r * half}, func(s slices) {
-			tile.MulBasisHalf(s.a, n, s.b, n, make([]uint16, len(s.c)), half, make([]float32, len(s.e)), half, n, d, r, tile.Hint{})
-		}},
-		"MulTransposedHalf": {[4]int{half, n * half, n, 0}, func(s slices) {
-			tile.MulTransposedHalf(make([]float32, len(s.a)), make([]uint16, len(s.b)), half, make([]float32, len(s.c)), n, d, tile.Hint{})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -31,17 +31,10 @@ type Ops struct {
 	Residual        func(e, a []float64, lda int, b, y []float64, n, r int) float64
 	MulTransposed   func(g, x []float64, ldx int, e []float64, n, d int, h tile.Hint)
 	MulTransposed32 func(g []float64, x []float32, ldx int, e []float64, n, d int, h tile.Hint)
-	MulBasisHalf    func(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx int, u []float32, ldu int, n, d, r int, h tile.Hint)
-
-	MulTransposedHalf func(g []float32, x []uint16, ldx int, e []float32, n, d int, h tile.Hint)
-	AddScaled         func(v, w, s []float64, g []float32, n int)
-	Halve             func(dst []uint16, x, c, s []float64, n int) float64
-	Halve32           func(dst []uint16, x []float32, c, s []float64, n int) float64
-
-	RankUpdate func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int)
-	SolveUpper func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int)
-	Rotate     func(z []float64, ldz int, c, s []float64, n int)
-	Combine    func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int)
+	RankUpdate      func(g []float64, ldg int, v []float64, ldv int, b []float64, ldb int, m, d, r int)
+	SolveUpper      func(a []float64, lda int, r []float64, ldr int, inv []float64, m, n int)
+	Rotate          func(z []float64, ldz int, c, s []float64, n int)
+	Combine         func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, cols int)
 
 	Panel       func(c []float64, ldc int, w []float64, ldw int, z []float64, ldz, m, n, columns int, add bool)
 	Transpose   func(dst []float64, ldd int, src []float64, lds, m, n int)
@@ -72,11 +65,6 @@ func (o Ops) operations() map[string]func(*run, shape) {
 	add("MulPacked", o.MulPacked != nil, o.mulPacked)
 	add("MulTransposed", o.MulTransposed != nil, mulTransposed("MulTransposed", o.MulTransposed))
 	add("MulTransposed32", o.MulTransposed32 != nil, mulTransposed("MulTransposed32", o.MulTransposed32))
-	add("MulBasisHalf", o.MulBasisHalf != nil, o.mulBasisHalf)
-	add("MulTransposedHalf", o.MulTransposedHalf != nil, o.mulTransposedHalf)
-	add("AddScaled", o.AddScaled != nil, o.addScaled)
-	add("Halve", o.Halve != nil, halve("Halve", o.Halve))
-	add("Halve32", o.Halve32 != nil, halve("Halve32", o.Halve32))
 	add("RankUpdate", o.RankUpdate != nil, o.rankUpdate)
 	add("Rotate", o.Rotate != nil, o.rotate)
 	add("Panel", o.Panel != nil, panel("Panel", o.Panel))

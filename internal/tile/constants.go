@@ -9,28 +9,20 @@ const (
 	PackRows = 12
 	// panelHeight is how many rows of samples a panel of MulTransposed has.
 	panelHeight = 8
-	// requestSteps is how many steps of a row share a round of prefetches in MulTransposed.
-	requestSteps = 8
 )
 
 // basisStreams returns how many streams MulBasis prefetches in, for samples of size bytes.
 func basisStreams(size int) int {
-	switch size {
-	case 8:
-		return 3
-	case 4:
+	if size == 4 {
 		return 2
 	}
-	return 2
+	return 3
 }
 
 // gradientStreams returns how many streams MulTransposed prefetches in, for samples of size bytes.
 func gradientStreams(size int) int {
-	switch size {
-	case 8:
-		return 2
-	case 4:
+	if size == 4 {
 		return 1
 	}
-	return 1
+	return 2
 }

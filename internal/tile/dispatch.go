@@ -3,18 +3,6 @@ package tile
 // Each exported operation calls a function of the same name in lower case, which every architecture defines:
 // see tile_amd64.go, tile_arm64.go and noasm.go.
 
-// While a task is computed the tiles prefetch what is used next, as many bytes in all as
-// the task has. basisShare is the usual share of a group of up to maxDots columns in MulBasis,
-// in eighths; the rest, if there is any, is that of MulTransposed. It is the larger one since
-// MulBasis has more arithmetic to hide the transfer behind: MulTransposed is as fast as the
-// second-level cache already.
-const basisShare = 6
-
-// Window limits how many bytes ahead of their use samples are prefetched: enough to
-// cover the latency of memory, and a small part of the second-level cache. Within a
-// window the order of the requests does not matter.
-const Window = 64 << 10
-
 // MulBasis computes A = X U; see mulBasisGeneric. Tiers without prefetching ignore h.
 func MulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
 	raceRead(x, n, Pad(d), ldx)
@@ -28,15 +16,19 @@ func MulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 func Packed(d, r, size int) int { return packed(d, r, size) }
 
 // Blocked reports whether MulBasis takes n rows of d features of size bytes in blocks of features for a basis
-// of rank r: then it does not use one row after the other, and Schedule.Ahead has no effect.
+// of rank r: then it does not use one row after the other.
 func Blocked(n, d, r, size int) bool { return blocked(n, d, r, size) }
+
+// Near reports whether MulPacked prefetches the features of its own rows, of d features, a little ahead of
+// their use, and nothing of later rows but their first features: rows so long that one tile of them fills a
+// Window would fill too much of the second-level cache.
+func Near(d int) bool { return longRows(8 * Pad(d)) }
 
 // longRows reports whether the rows of one tile of MulPacked fill a Window, given the bytes of a row.
 func longRows(bytes int) bool { return PackRows*bytes > Window }
 
 // MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. It prefetches as many bytes as
-// x has, or, if the schedule is a near one, the next features of the same rows; h.Next must be where the rows
-// that follow these ones start then.
+// x has, or else as Near says: h.Next must be where the rows that follow these ones start then.
 func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, h Hint) {
 	raceRead(x, n, Pad(d), ldx)
 	raceRead(p, 1, PackedLen(d, r), 0)

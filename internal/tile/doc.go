@@ -17,16 +17,16 @@
 //	Residual             e = A b - y.                       internal/lstsq, internal/dense.
 //	RankUpdate           G += V B'.                         kernel, kernel/qr, internal/dense.
 //	SolveUpper           A = A R^-1.                        internal/lstsq, kernel/qr.
+//	MulBasisLanes, LeastSquaresLanes, MulTransposedLanes: tasks in lanes, see Lanes. kernel.
 //	PackBasis            U by panels of columns.            kernel.
 //	Transpose            A'.                                internal/lstsq, kernel, kernel/blas.
 //	Panel                C = W Z, some columns of Z.        internal/dense, kernel/blas.
-//	RowDots, AddRows     A x, and y += A'b.                 kernel/blas.
+//	RowDots, AddRows     A x, and y += A'b.                 kernel, kernel/blas, internal/measure.
 //	AddOuter, AddAbs     A += b y', and y += |a|.           kernel/blas.
 //	Reflect              One reflection of a panel.         kernel/blas.
 //	Rotate, RotateDown   Plane rotations of rows.           kernel/blas.
 //	SumDifferences       Weighted differences of rows.      internal/dense.
-//	MulBasisHalf, MulTransposedHalf, AddScaled, Halve: samples of 16 bits, see half.go. kernel.
-//	ReadSum, FMAPeak     Ceilings of a machine.             internal/measure.
+//	FMAPeak              The peak of a machine.             internal/measure.
 //	Dot, MaxAbs          In Go only.                        internal/..., kernel, kernel/blas.
 //
 // # Layouts
@@ -45,11 +45,11 @@
 // 0 if the tier has none. A tier more is a line in _asm/isa.go, and its guard in available. The tiles of
 // arm64 are written by hand and were never timed.
 //
-// Arithmetic is float64, except for products with samples of 16 bits, which are float32. No tile changes the
+// Arithmetic is float64, except for operations on float32 of the BLAS. No tile changes the
 // floating-point control register: all tiers round as Go does and keep denormal numbers. Tiers compute the
 // same to rounding. On one tier the bits of a result depend on shapes alone.
 //
-// Prefetching (Hint, Schedule) has no effect except on speed. docs/kernel.md has measurements.
+// Prefetching (Hint) has no effect except on speed. docs/kernel.md has measurements.
 package tile
 
 // Width is the number of float64 in the widest vector of any tier: every row of samples and every column of

@@ -3,8 +3,7 @@
 #include "textflag.h"
 #include "neon_arm64.h"
 
-// Tiles of X' e: up to 32 columns of the samples, 64 of 16 bits, at a time, whose sums
-// stay in V0 to V15 while R1 walks down the samples and R3 along e.
+// Tiles of X' e: up to 32 columns of the samples at a time, whose sums stay in V0 to V15 while R1 walks down the samples and R3 along e.
 
 // TIMESE multiplies 8 entries of a sample by the entry of e in V31.
 #define TIMESE(s0, s1, s2, s3) \
@@ -15,35 +14,26 @@
 	FMLAE(31, 18, s2); \
 	FMLAE(31, 19, s3)
 
-// CONVERTE does so for samples of 32 bytes that are converted, to numbers that mul
-// multiplies.
-#define CONVERTE(lower, upper, mul, s0, s1, s2, s3) \
+// TIMESE32 takes 8 entries stored as float32.
+#define TIMESE32(s0, s1, s2, s3) \
 	FLDPQ.P 32(R1), (F17, F19); \
-	lower(17, 16); upper(17, 17); \
-	lower(19, 18); upper(19, 19); \
-	mul(31, 16, s0); \
-	mul(31, 17, s1); \
-	mul(31, 18, s2); \
-	mul(31, 19, s3)
-
-// TIMESE32 takes 8 entries stored as float32, and TIMESHALF 16 entries of 16 bits.
-#define TIMESE32(s0, s1, s2, s3) CONVERTE(FCVTL, FCVTL2, FMLAE, s0, s1, s2, s3)
-#define TIMESHALF(s0, s1, s2, s3) CONVERTE(FCVTLH, FCVTL2H, FMLAE4, s0, s1, s2, s3)
+	FCVTL(17, 16); FCVTL2(17, 17); \
+	FCVTL(19, 18); FCVTL2(19, 19); \
+	FMLAE(31, 16, s0); \
+	FMLAE(31, 17, s1); \
+	FMLAE(31, 18, s2); \
+	FMLAE(31, 19, s3)
 
 #define WIDE8(mul) mul(0, 1, 2, 3)
 #define WIDE16(mul) WIDE8(mul); mul(4, 5, 6, 7)
 #define WIDE24(mul) WIDE16(mul); mul(8, 9, 10, 11)
 #define WIDE32(mul) WIDE24(mul); mul(12, 13, 14, 15)
 
-// NEXTE reads an entry of e, NEXTHALF one of float32.
-#define NEXTE FMOVD.P 8(R3), F31
-#define NEXTHALF FMOVS.P 4(R3), F31
-
 // ROWE multiplies one sample by its entry of e, and asks for half as many bytes
 // of the next samples.
-#define ROWE(wide, mul, entry) \
+#define ROWE(wide, mul) \
 	SUB     $1, R4; \
-	entry; \
+	FMOVD.P 8(R3), F31; \
 	PRFM    (R6), PLDL2KEEP; \
 	PRFM    64(R6), PLDL2KEEP; \
 	ADD     R7, R6; \
@@ -57,7 +47,7 @@
 	SUB   $64, R0
 
 // SUMROWS runs over R4 samples with R5 blocks of 64 bytes of v.
-#define SUMROWS(mul, entry) \
+#define SUMROWS(mul) \
 	ADD R5<<6, R0; \
 	SUB $64, R0; \
 	ZERO(V0);  ZERO(V1);  ZERO(V2);  ZERO(V3); \
@@ -71,19 +61,19 @@
 	BLT w24; \
 w32: \
 	CBZ R4, s32; \
-	ROWE(WIDE32, mul, entry); \
+	ROWE(WIDE32, mul); \
 	B   w32; \
 w24: \
 	CBZ R4, s24; \
-	ROWE(WIDE24, mul, entry); \
+	ROWE(WIDE24, mul); \
 	B   w24; \
 w16: \
 	CBZ R4, s16; \
-	ROWE(WIDE16, mul, entry); \
+	ROWE(WIDE16, mul); \
 	B   w16; \
 w8: \
 	CBZ R4, s8; \
-	ROWE(WIDE8, mul, entry); \
+	ROWE(WIDE8, mul); \
 	B   w8; \
 s32: \
 	STOREV(F12, F13, F14, F15); \
@@ -106,7 +96,7 @@ TEXT ·mulTransposed_neon(SB), NOSPLIT, $0-64
 	MOVD ahead+56(FP), R7
 	LSL  $3, R2
 	SUB  R5<<6, R2 // a row moves R1 by 8 blocks of float64
-	SUMROWS(TIMESE, NEXTE)
+	SUMROWS(TIMESE)
 	RET
 
 // func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
@@ -121,55 +111,7 @@ TEXT ·mulTransposed32_neon(SB), NOSPLIT, $0-64
 	MOVD ahead+56(FP), R7
 	LSL  $2, R2
 	SUB  R5<<5, R2 // a row moves R1 by 8 blocks of float32
-	SUMROWS(TIMESE32, NEXTE)
-	RET
-
-// func mulTransposedHalf_neon(v *float32, x *uint16, ldx int, e *float32, n, blocks int, next uintptr, ahead int)
-TEXT ·mulTransposedHalf_neon(SB), NOSPLIT, $0-64
-	MOVD v+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD ldx+16(FP), R2
-	MOVD e+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD blocks+40(FP), R5
-	MOVD next+48(FP), R6
-	MOVD ahead+56(FP), R7
-	LSL  $1, R2
-	SUB  R5<<5, R2 // a row moves R1 by blocks of 16 numbers of 16 bits
-	SUMROWS(TIMESHALF, NEXTHALF)
-	RET
-
-// func addScaled_neon(v, w, s *float64, grad *float32, blocks int)
-//
-// It computes 8 entries of v at a time.
-TEXT ·addScaled_neon(SB), NOSPLIT, $0-40
-	MOVD v+0(FP), R0
-	MOVD w+8(FP), R1
-	MOVD s+16(FP), R2
-	MOVD grad+24(FP), R3
-	MOVD blocks+32(FP), R4
-
-eight:
-	CBZ     R4, end
-	SUB     $1, R4
-	FLDPQ.P 32(R3), (F17, F19)
-	FCVTL(17, 16)
-	FCVTL2(17, 17)
-	FCVTL(19, 18)
-	FCVTL2(19, 19)
-	FLDPQ.P 64(R1), (F0, F1)
-	FLDPQ   -32(R1), (F2, F3)
-	FLDPQ.P 64(R2), (F4, F5)
-	FLDPQ   -32(R2), (F6, F7)
-	VFMLA   V4.D2, V16.D2, V0.D2
-	VFMLA   V5.D2, V17.D2, V1.D2
-	VFMLA   V6.D2, V18.D2, V2.D2
-	VFMLA   V7.D2, V19.D2, V3.D2
-	FSTPQ.P (F0, F1), 64(R0)
-	FSTPQ   (F2, F3), -32(R0)
-	B       eight
-
-end:
+	SUMROWS(TIMESE32)
 	RET
 
 // func residual_4_neon(e, a *float64, lda int, b, y *float64, blocks, r int) float64

@@ -94,10 +94,6 @@ var arm64Words = map[string]string{
 	"4FC05000": "FMLS .2D by element 0",
 	"0E617800": "FCVTL .2D",
 	"4E617800": "FCVTL2 .2D",
-	"6E20D400": "FADDP .4S",
-	"4F801000": "FMLA .4S by element 0",
-	"0E217800": "FCVTL .4S",
-	"4E217800": "FCVTL2 .4S",
 }
 
 var (

@@ -14,7 +14,7 @@ func operand[F tile.Float](r *run, name string, n, count int) (m []F, ld int) {
 	case *[]float64:
 		*p, ld = r.dense(name, n, count)
 	case *[]float32:
-		*p, ld = narrow(r, name, n, n, count, 1, gap32, r.single)
+		*p, ld = r.dense32(name, n, n, count, 1)
 	}
 	return m, ld
 }

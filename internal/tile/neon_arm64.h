@@ -1,6 +1,5 @@
 // Advanced SIMD instructions of ARMv8.0 for which the Go assembler has no
-// mnemonic. Operands are register numbers; .D2 means two float64, .S4 four float32 and
-// .H8 eight numbers of 16 bits.
+// mnemonic. Operands are register numbers; .D2 means two float64, .S4 four float32.
 
 // FADD V_m.D2, V_n.D2, V_d.D2: d = n + m.
 #define FADD2(m, n, d) WORD $(0x4E60D400 | (m)<<16 | (n)<<5 | (d))
@@ -25,18 +24,6 @@
 
 // FCVTL2 V_n.S4, V_d.D2: the upper two float32 of n as float64.
 #define FCVTL2(n, d) WORD $(0x4E617800 | (n)<<5 | (d))
-
-// FADDP V_m.S4, V_n.S4, V_d.S4: d = (n[0]+n[1], n[2]+n[3], m[0]+m[1], m[2]+m[3]).
-#define FADDP4(m, n, d) WORD $(0x6E20D400 | (m)<<16 | (n)<<5 | (d))
-
-// FMLA V_m.S[0], V_n.S4, V_d.S4: d += n * m[0].
-#define FMLAE4(m, n, d) WORD $(0x4F801000 | (m)<<16 | (n)<<5 | (d))
-
-// FCVTL V_n.H4, V_d.S4: the lower four numbers of 16 bits of n as float32.
-#define FCVTLH(n, d) WORD $(0x0E217800 | (n)<<5 | (d))
-
-// FCVTL2 V_n.H8, V_d.S4: the upper four numbers of 16 bits of n as float32.
-#define FCVTL2H(n, d) WORD $(0x4E217800 | (n)<<5 | (d))
 
 // ZERO clears a vector register.
 #define ZERO(v) VEOR v.B16, v.B16, v.B16

@@ -32,16 +32,4 @@ func mulPanel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols in
 	panelGeneric(c, ldc, w, ldw, z, ldz, m, n, cols, add)
 }
 
-func mulBasisHalf(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx int, u []float32, ldu int, n, d, r int, _ Hint) {
-	mulBasisHalfGeneric(a, lda, a0, lda0, x, ldx, u, ldu, n, d, r)
-}
-
-func mulTransposedHalf(g []float32, x []uint16, ldx int, e []float32, n, d int, _ Hint) {
-	mulTransposedHalfGeneric(g, x, ldx, e, n, d)
-}
-
-func addScaled(v, w, s []float64, g []float32, n int) { addScaledGeneric(v, w, s, g, n) }
-
-func readSum(x []float64, _ bool) float64 { return readSumGeneric(x) }
-
 func fmaPeak(rounds int) (flops float64) { return fmaPeakGeneric(rounds) }

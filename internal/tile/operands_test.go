@@ -184,28 +184,25 @@ func samples[F tile.Float](r *run, s shape) (x []F, ldx int) {
 
 // padded32 is padded for float32.
 func (r *run) padded32(d, count int) (m []float32, ld int) {
-	return narrow(r, "x", d, tile.Pad(d), count, tile.Width, 0x7fc00001_7fc00001, r.single)
+	return r.dense32("x", d, tile.Pad(d), count, tile.Width)
 }
 
-func (r *run) single() float32 { return float32(r.value(r.rng)) }
+// gap32 is NaN of float32, twice: the memory between vectors of it.
+const gap32 = 0x7fc00001_7fc00001
 
-// narrow returns an input of count vectors of d short values, padded with zeros to the
-// given length. The memory between vectors holds a gap of 8 bytes over and over.
-func narrow[E uint16 | float32](r *run, name string, d, pad, count, multiple int, gap uint64, value func() E) (m []E, ld int) {
+// dense32 returns an input of count vectors of d float32, padded with zeros to the given length.
+func (r *run) dense32(name string, d, pad, count, multiple int) (m []float32, ld int) {
 	ld = r.stride(pad, multiple)
 	n := extent(pad, count, ld)
-	per := 8 / int(unsafe.Sizeof(E(0)))
-	words := r.alloc((n + per - 1) / per)
+	words := r.alloc((n + 1) / 2)
 	for i := range words {
-		words[i] = math.Float64frombits(gap)
+		words[i] = math.Float64frombits(gap32)
 	}
-	m = unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(words))), n)
+	m = unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(words))), n)
 	for j := range count {
-		for i := range pad {
-			m[j*ld+i] = 0
-			if i < d {
-				m[j*ld+i] = value()
-			}
+		clear(m[j*ld:][:pad])
+		for i := range d {
+			m[j*ld+i] = float32(r.value(r.rng))
 		}
 	}
 	r.input(name, words)
@@ -229,11 +226,8 @@ func (r *run) hint(x []float64) uintptr {
 	return []uintptr{0, end, end + 1<<20, 8}[r.rng.IntN(4)]
 }
 
-// scheduled returns what to prefetch by one of the schedules for rank cols, or by none.
-func (r *run) scheduled(x []float64, cols int) tile.Hint {
-	all := append(tile.Schedules(1, max(cols, 1), 8), nil)
-	return tile.Hint{Next: r.hint(x), Eighths: r.rng.IntN(9), Schedule: all[r.rng.IntN(len(all))]}
-}
+// ahead returns what to prefetch.
+func (r *run) ahead(x []float64) tile.Hint { return tile.Hint{Next: r.hint(x), Eighths: r.rng.IntN(9)} }
 
 func normal(rng *rand.Rand) float64 { return rng.NormFloat64() }
 

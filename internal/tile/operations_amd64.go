@@ -5,52 +5,41 @@
 package tile
 
 // operations are the tiles of a tier: addresses of code, 0 where the tier has none and the definition in Go is used.
-// Tiles that come in sizes are indexed by size: columns of mulBasis and leastSquares16, products of rankUpdate,
-// rows of panel, streams of readSum.
+// Tiles that come in sizes are indexed by size: columns of mulBasis and leastSquares32, products of rankUpdate,
+// rows of panel.
 type operations struct {
 	// lanes: float64 in a vector.
-	lanes int
-	// twice: 1: mulBasis can prefetch in twice as many streams.
-	twice int
-	// rounds: of prefetches that 0 to 15 steps add to a row of sumBlocks, and those of 16 steps.
-	rounds             [17]int
+	lanes              int
 	mulBasis           [7]int
 	sumBlocks          int
 	addPanels          int
 	mulBasis32         [7]int
 	sumBlocks32        int
 	addPanels32        int
-	mulBasisHalf       [7]int
-	sumBlocksHalf      int
-	addPanelsHalf      int
-	addScaled          int
-	halve              int
-	halve32            int
 	rankUpdate         [9]int
 	panel              [13]int
-	panel32            [13]int
-	panelTail          [13]int
 	panelHalf          [13]int
-	panel32Tail        [13]int
 	panel32Half        [13]int
+	panel32            [13]int
 	transposeSquares   int
 	transposeSquares32 int
+	mulBasisLanes      [5]int
+	leastSquaresLanes  int
+	mulTransposedLanes int
 	sumDifferences     int
 	leastSquares       int
 	residual           int
 	rotate             int
 	rowDots            [9]int
 	addRows            [9]int
-	addOuter           [5]int
 	rowDots32          [9]int
 	addRows32          [9]int
+	addOuter           [5]int
 	addOuter32         [5]int
 	addAbs             int
 	reflect            [5]int
 	solveUpper         int
-	readSum            [5]int
 	fmaPeak            int
-	leastSquares16     [5]int
 	leastSquares32     [7]int
 	leastSquares24     [9]int
 }
@@ -75,7 +64,7 @@ func operations_avx512() *operations
 // mulBasisTile is the tile of the tier in use.
 //
 //go:noescape
-func mulBasisTile(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int, twice bool, size int)
+func mulBasisTile(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int, size int)
 
 // sumBlocksTile is the tile of the tier in use.
 //
@@ -102,36 +91,6 @@ func sumBlocks32Tile(grad *float64, x *float32, ldx int, e *float64, n, steps in
 //go:noescape
 func addPanels32Tile(grad *float64, x *float32, ldx int, e *float64, d, count int, next uintptr, apart, pace int)
 
-// mulBasisHalfTile is the tile of the tier in use.
-//
-//go:noescape
-func mulBasisHalfTile(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n, d, groups int, next uintptr, apart, pace int, size int)
-
-// sumBlocksHalfTile is the tile of the tier in use.
-//
-//go:noescape
-func sumBlocksHalfTile(grad *float32, x *uint16, ldx int, e *float32, n, steps int, next uintptr, apart, pace int)
-
-// addPanelsHalfTile is the tile of the tier in use.
-//
-//go:noescape
-func addPanelsHalfTile(grad *float32, x *uint16, ldx int, e *float32, d, count int, next uintptr, apart, pace int)
-
-// addScaledTile is the tile of the tier in use.
-//
-//go:noescape
-func addScaledTile(v, w, s *float64, grad *float32, n int)
-
-// halveTile is the tile of the tier in use.
-//
-//go:noescape
-func halveTile(dst *uint16, x *float64, c, s *float64, n int) float64
-
-// halve32Tile is the tile of the tier in use.
-//
-//go:noescape
-func halve32Tile(dst *uint16, x *float32, c, s *float64, n int) float64
-
 // rankUpdateTile is the tile of the tier in use.
 //
 //go:noescape
@@ -140,32 +99,22 @@ func rankUpdateTile(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb
 // panelTile is the tile of the tier in use.
 //
 //go:noescape
-func panelTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n int, add bool, next uintptr, ldnext, step int, size int)
-
-// panel32Tile is the tile of the tier in use.
-//
-//go:noescape
-func panel32Tile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, cols int, add bool, size int)
-
-// panelTailTile is the tile of the tier in use.
-//
-//go:noescape
-func panelTailTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, cols int, add bool, size int)
+func panelTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, rows int, add bool, next uintptr, ldnext, step int, size int)
 
 // panelHalfTile is the tile of the tier in use.
 //
 //go:noescape
-func panelHalfTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, cols int, add bool, size int)
-
-// panel32TailTile is the tile of the tier in use.
-//
-//go:noescape
-func panel32TailTile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, cols int, add bool, size int)
+func panelHalfTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, rows, cols int, add bool, size int)
 
 // panel32HalfTile is the tile of the tier in use.
 //
 //go:noescape
-func panel32HalfTile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, cols int, add bool, size int)
+func panel32HalfTile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, rows, cols int, add bool, size int)
+
+// panel32Tile is the tile of the tier in use.
+//
+//go:noescape
+func panel32Tile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, rows int, add bool, size int)
 
 // transposeSquaresTile is the tile of the tier in use.
 //
@@ -176,6 +125,21 @@ func transposeSquaresTile(dst *float64, ldd int, src *float64, lds, n int)
 //
 //go:noescape
 func transposeSquares32Tile(dst *float32, ldd int, src *float32, lds, n int)
+
+// mulBasisLanesTile is the tile of the tier in use.
+//
+//go:noescape
+func mulBasisLanesTile(a *float64, lda int, x, u *float64, ldu, n, d int, size int)
+
+// leastSquaresLanesTile is the tile of the tier in use.
+//
+//go:noescape
+func leastSquaresLanesTile(a *float64, m, n, r int, work *float64)
+
+// mulTransposedLanesTile is the tile of the tier in use.
+//
+//go:noescape
+func mulTransposedLanesTile(v *float64, ldv int, x, e *float64, lde, n, d int)
 
 // sumDifferencesTile is the tile of the tier in use.
 //
@@ -207,11 +171,6 @@ func rowDotsTile(sums, a *float64, lda int, x *float64, n int, size int)
 //go:noescape
 func addRowsTile(y, a *float64, lda int, b *float64, n int, size int)
 
-// addOuterTile is the tile of the tier in use.
-//
-//go:noescape
-func addOuterTile(a *float64, lda int, b, y *float64, n int, size int)
-
 // rowDots32Tile is the tile of the tier in use.
 //
 //go:noescape
@@ -221,6 +180,11 @@ func rowDots32Tile(sums, a *float32, lda int, x *float32, n int, size int)
 //
 //go:noescape
 func addRows32Tile(y, a *float32, lda int, b *float32, n int, size int)
+
+// addOuterTile is the tile of the tier in use.
+//
+//go:noescape
+func addOuterTile(a *float64, lda int, b, y *float64, n int, size int)
 
 // addOuter32Tile is the tile of the tier in use.
 //
@@ -242,20 +206,10 @@ func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64,
 //go:noescape
 func solveUpperTile(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int)
 
-// readSumTile is the tile of the tier in use.
-//
-//go:noescape
-func readSumTile(x *float64, n int, size int) float64
-
 // fmaPeakTile is the tile of the tier in use.
 //
 //go:noescape
 func fmaPeakTile(rounds int) float64
-
-// leastSquares16Tile is the tile of the tier in use.
-//
-//go:noescape
-func leastSquares16Tile(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64, size int) (lo, hi, squares float64)
 
 // leastSquares32Tile is the tile of the tier in use.
 //

@@ -4,8 +4,6 @@ package tile
 
 func activate() {}
 
-func scheduled() bool { return false }
-
 // What follows has tiles on amd64 only. With NEON the tiles of mulBasis do as well on any rank.
 
 func blocked(int, int, int, int) bool { return false }
@@ -23,10 +21,6 @@ func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, _ ui
 }
 
 func rotateRows(z []float64, ldz int, c, s []float64, n int) { rotateGeneric(z, ldz, c, s, n) }
-
-func halve[F Float](dst []uint16, x []F, c, s []float64, n int) float64 {
-	return halveGeneric(dst, x, c, s, n)
-}
 
 func sumWeighted(sum, x []float64, ldx, own int, rows []int, w []float64, n int) {
 	sumDifferencesGeneric(sum, x, ldx, own, rows, w, n)

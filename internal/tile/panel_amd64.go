@@ -22,7 +22,7 @@ func minPacked(d int) int {
 // packed returns 0 for float32: dot tiles convert samples on the way, and a pass that converts them first
 // takes longer.
 func packed(d, r, size int) int {
-	if tiles.panel[1] == 0 || size != 8 {
+	if tiles.panel[4] == 0 || size != 8 {
 		return 0
 	}
 	full := r &^ (PackWidth - 1)
@@ -64,35 +64,44 @@ type hint struct {
 
 // panelRows does the next rows of a product of PackWidth columns, at most left, and returns how many.
 func panelRows(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, left int, add bool, h hint) int {
-	height := largest(tiles.panel[:], left)
+	height := panelRowsOf(left)
+	rows := min(height, left)
 	for k := 0; k < PackWidth; k += 2 * tiles.lanes {
-		panelTile(at(c, k), ldc, w, ldw, at(z, k), ldz, n, add, h.next, h.stride, h.step, height)
+		panelTile(at(c, k), ldc, w, ldw, at(z, k), ldz, n, rows, add, h.next, h.stride, h.step, height)
 		h = nothing(w)
 	}
-	return height
+	return rows
+}
+
+// panelRowsOf returns the height of the tile for the next of left rows: the high one, or the low one where
+// that computes no row of the rest in vain.
+func panelRowsOf(left int) int {
+	const low = 4
+	high := 6 * tiles.lanes / 4
+	if left > 2*low && left >= high || left == high {
+		return high
+	}
+	return low
 }
 
 // nothing returns the hint that prefetches nothing but the line at p.
 func nothing(p *float64) hint { return hint{next: uintptr(unsafe.Pointer(p))} }
 
-// near returns how many features ahead of their use mulPacked prefetches those of the same rows: far enough
-// to cover the latency of memory, and near enough that what is under way for all rows of a tile fits in the
-// first-level cache. Long rows without a schedule go by near64.
-func (h Hint) near(d int) int {
-	near := 0
-	if h.Schedule != nil {
-		near = h.Near
-	} else if longRows(8 * d) {
-		near = near64.Near
+// near returns how many features ahead of their use mulPacked prefetches those of the same rows, if they are
+// long: far enough to cover the latency of memory, and near enough that what is under way for all rows of a
+// tile fits in the first-level cache. It returns 0 for other rows.
+func near(d int) int {
+	if !longRows(8 * d) {
+		return 0
 	}
-	return min(near, d/2) &^ (Width - 1)
+	return min(64, d/2) &^ (Width - 1)
 }
 
 // mulPacked takes as many rows at a time as a tile has, and all of their features: few streams through
 // memory, while the packed basis comes from the second-level cache. Meanwhile it prefetches the rows of the
 // next tile, or the same rows further on.
 func mulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, h Hint) {
-	if tiles.panel[1] == 0 || n == 0 || d == 0 || r == 0 {
+	if tiles.panel[4] == 0 || n == 0 || d == 0 || r == 0 {
 		mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
 		return
 	}
@@ -102,7 +111,7 @@ func mulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r 
 	var sums [PackRows * PackWidth]float64 // the products, by rows
 	for c := 0; c < r; c += PackWidth {
 		next := h
-		if c > 0 && h.near(d) == 0 {
+		if c > 0 && near(d) == 0 {
 			next.Next = 0 // they are there
 		}
 		for i := 0; i < n; {
@@ -115,7 +124,7 @@ func mulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r 
 
 // packedRows multiplies the next of left rows, from row i on, by a panel z, and returns how many.
 func packedRows(sums, rows *float64, ldx int, z *float64, d, i, left int, h Hint) int {
-	near := h.near(d)
+	near := near(d)
 	ahead := hint{stride: 8 * ldx, step: 8 * Width}
 	if near == 0 {
 		if ahead.next = h.Next + uintptr(8*i*ldx); h.Next == 0 {
@@ -149,7 +158,7 @@ func rotateRows(z []float64, ldz int, c, s []float64, n int) {
 }
 
 func mulPanel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, add bool) {
-	if tiles.panel[1] == 0 || m == 0 || n == 0 || cols == 0 {
+	if tiles.panel[4] == 0 || m == 0 || n == 0 || cols == 0 {
 		panelGeneric(c, ldc, w, ldw, z, ldz, m, n, cols, add)
 		return
 	}
@@ -159,40 +168,40 @@ func mulPanel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols in
 		lanes *= 2
 	}
 	for i := 0; i < m; {
-		height := largest(tiles.panel[:], m-i)
-		for k := 0; k < cols; k += 2 * lanes {
-			c, w, z, cols := &c[i*ldc+k], &w[i*ldw], &z[k], min(2*lanes, cols-k)
-			if single {
-				panelPart32(as[float32](c), ldc, as[float32](w), ldw, as[float32](z), ldz, n, cols, lanes, add, height)
-			} else {
-				panelPart64(as[float64](c), ldc, as[float64](w), ldw, as[float64](z), ldz, n, cols, lanes, add, height)
+		height := panelRowsOf(m - i)
+		rows := min(height, m-i)
+		for k := 0; k < cols; {
+			part := min(2*lanes, cols-k)
+			if part < 2*lanes {
+				part = min(lanes, part)
 			}
+			c, w, z := &c[i*ldc+k], &w[i*ldw], &z[k]
+			if single {
+				panelPart32(as[float32](c), ldc, as[float32](w), ldw, as[float32](z), ldz, n, rows, part, add, height)
+			} else {
+				panelPart64(as[float64](c), ldc, as[float64](w), ldw, as[float64](z), ldz, n, rows, part, add, height)
+			}
+			k += part
 		}
-		i += height
+		i += rows
 	}
 }
 
-// panelPart64 computes up to two vectors of columns of a tile of rows.
-func panelPart64(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, cols, lanes int, add bool, height int) {
-	switch {
-	case cols == 2*lanes:
-		h := nothing(w)
-		panelTile(c, ldc, w, ldw, z, ldz, n, add, h.next, h.stride, h.step, height)
-	case cols > lanes:
-		panelTailTile(c, ldc, w, ldw, z, ldz, n, cols, add, height)
-	default:
-		panelHalfTile(c, ldc, w, ldw, z, ldz, n, cols, add, height)
+// panelPart64 computes two vectors of columns of a tile of rows, or one or a part of one.
+func panelPart64(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, rows, cols int, add bool, height int) {
+	if cols <= tiles.lanes {
+		panelHalfTile(c, ldc, w, ldw, z, ldz, n, rows, cols, add, height)
+		return
 	}
+	h := nothing(w)
+	panelTile(c, ldc, w, ldw, z, ldz, n, rows, add, h.next, h.stride, h.step, height)
 }
 
 // panelPart32 is panelPart64 in float32.
-func panelPart32(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, cols, lanes int, add bool, height int) {
-	switch {
-	case cols == 2*lanes:
-		panel32Tile(c, ldc, w, ldw, z, ldz, n, cols, add, height)
-	case cols > lanes:
-		panel32TailTile(c, ldc, w, ldw, z, ldz, n, cols, add, height)
-	default:
-		panel32HalfTile(c, ldc, w, ldw, z, ldz, n, cols, add, height)
+func panelPart32(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, rows, cols int, add bool, height int) {
+	if cols <= 2*tiles.lanes {
+		panel32HalfTile(c, ldc, w, ldw, z, ldz, n, rows, cols, add, height)
+		return
 	}
+	panel32Tile(c, ldc, w, ldw, z, ldz, n, rows, add, height)
 }

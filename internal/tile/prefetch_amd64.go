@@ -16,11 +16,6 @@ import "unsafe"
 type prefetch struct {
 	next        uintptr
 	apart, pace int
-	// twice as many streams, of half the length, for mulBasis on AVX-512. Each of these moves on by half a
-	// line a step, so that two steps in a row prefetch the same line, as happens on AVX2, whose tiles are
-	// half as high. The second request makes up for the first where the processor dropped it, as it seems to
-	// do under load: reading a task that had been prefetched completely took 7 us instead of 3 (Ice Lake).
-	twice bool
 	// Structs of more than four fields are not kept in registers: to copy this one took 20 ns once.
 }
 
@@ -39,24 +34,16 @@ func newPrefetch(next uintptr, bytes, steps, streams int) prefetch {
 }
 
 // basisPrefetch returns the prefetch of the given number of bytes while X U takes some steps for each of n
-// rows. Twice as many streams are for tiles of four rows of float64 only, which are so long that the
-// processor can follow more.
-func basisPrefetch[X any](h Hint, bytes, n, steps int, here *X) prefetch {
+// rows.
+func basisPrefetch[F Float](h Hint, bytes, n, steps int, here *F) prefetch {
 	if h.Next == 0 || bytes == 0 {
 		return none(here)
 	}
-	size := int(unsafe.Sizeof(*here))
-	streams := basisStreams(size)
-	if tiles.twice > 0 && n >= 4 && size == 8 && h.Schedule == window {
-		k := newPrefetch(h.Next, bytes, n/4*steps, 2*streams)
-		k.twice = true
-		return k
-	}
-	return newPrefetch(h.Next, bytes, (n*steps+3)/4, streams)
+	return newPrefetch(h.Next, bytes, (n*steps+3)/4, basisStreams(int(unsafe.Sizeof(*here))))
 }
 
 // gradientPrefetch returns the prefetch of the share of X'e, given the bytes of its samples and its steps.
-func gradientPrefetch[X any](h Hint, bytes, steps int, here *X) prefetch {
+func gradientPrefetch[F Float](h Hint, bytes, steps int, here *F) prefetch {
 	if bytes = bytes * h.Eighths / 8; h.Next == 0 || bytes == 0 {
 		return none(here)
 	}
@@ -66,10 +53,10 @@ func gradientPrefetch[X any](h Hint, bytes, steps int, here *X) prefetch {
 // rows returns how many of n rows X U takes at a time, given the bytes that it prefetches in all: memory that
 // is prefetched too early pushes out memory that is used before.
 func (h Hint) rows(n, bytes int) int {
-	if h.Next == 0 || h.Schedule == nil || bytes <= h.Ahead {
+	if h.Next == 0 || bytes <= Window {
 		return n
 	}
-	if rows := h.Ahead * n / bytes &^ 3; rows > 0 {
+	if rows := Window * n / bytes &^ 3; rows > 0 {
 		return rows
 	}
 	return n

@@ -26,7 +26,7 @@ func mulBasis[F tile.Float](name string, op func(a []float64, lda int, x []F, ld
 		x, ldx := samples[F](r, s)
 		u, ldu := r.padded("u", s.d, s.r)
 		a, lda := r.columns(s.n, s.r, 1)
-		op(a, lda, x, ldx, u, ldu, s.n, s.d, s.r, r.scheduled(a, s.r))
+		op(a, lda, x, ldx, u, ldu, s.n, s.d, s.r, r.ahead(a))
 		checkMulBasis(r, name, a, lda, x, ldx, u, ldu, s)
 	}
 }
@@ -39,7 +39,7 @@ func (o Ops) mulPacked(r *run, s shape) {
 	o.PackBasis(p, u, ldu, s.d, s.r)
 	r.input("p", p)
 	a, lda := r.columns(s.n, s.r, 1)
-	o.MulPacked(a, lda, x, ldx, p, s.n, s.d, s.r, r.scheduled(a, s.r))
+	o.MulPacked(a, lda, x, ldx, p, s.n, s.d, s.r, r.ahead(a))
 	checkMulBasis(r, "MulPacked", a, lda, x, ldx, u, ldu, s)
 }
 
@@ -93,7 +93,7 @@ func mulTransposed[F tile.Float](name string, op func(g []float64, x []F, ldx in
 		x, ldx := samples[F](r, s)
 		e, _ := r.dense("e", s.n, 1)
 		g := r.alloc(tile.Pad(s.d))
-		op(g, x, ldx, e, s.n, s.d, r.scheduled(e, 1))
+		op(g, x, ldx, e, s.n, s.d, r.ahead(e))
 		r.finish(name)
 		for k := range g {
 			var want sum

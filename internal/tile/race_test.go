@@ -77,8 +77,6 @@ func disturb(name string, op values.Value, operand int) {
 				m[at] = 0
 			case []float32:
 				m[at] = 0
-			case []uint16:
-				m[at] = 0
 			}
 			close(done)
 		}()

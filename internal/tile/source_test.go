@@ -2,10 +2,6 @@ package tile_test
 
 import (
 	"fmt"
-	"go/ast"
-	"go/build"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -213,146 +209,44 @@ func TestSourceInstructionsCatches(t *testing.T) {
 	}
 }
 
-// declared returns the functions without a body that a build declares, and its
-// assembly files.
-func declared(t *testing.T, arch string, tags ...string) (functions, files []string) {
-	context := build.Default
-	context.GOOS, context.GOARCH, context.BuildTags, context.CgoEnabled = "linux", arch, tags, false
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, entry := range entries {
-		name := entry.Name()
-		if strings.HasSuffix(name, "_test.go") || !strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, ".s") {
-			continue
-		}
-		match, err := context.MatchFile(".", name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !match {
-			continue
-		}
-		if strings.HasSuffix(name, ".s") {
-			files = append(files, name)
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Body == nil {
-				functions = append(functions, f.Name.Name)
-			}
-		}
-	}
-	return functions, files
-}
-
-func TestSourcePortable(t *testing.T) {
-	for _, build := range [][]string{{"amd64", "purego"}, {"arm64", "purego"}, {"riscv64"}, {"386"}} {
-		functions, files := declared(t, build[0], build[1:]...)
-		if len(functions) > 0 || len(files) > 0 {
-			t.Errorf("build %v: functions without a body %v, assembly %v; want none", build, functions, files)
-		}
-	}
-}
-
-func TestSourceDeclarations(t *testing.T) {
-	for _, arch := range []string{"amd64", "arm64"} {
-		functions, files := declared(t, arch)
-		var symbols []string
-		for _, name := range files {
-			source, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range statements(string(source), map[string]bool{}) {
-				if s.op == "TEXT" {
-					symbols = append(symbols, s.symbol)
-				}
-			}
-		}
-		slices.Sort(functions)
-		slices.Sort(symbols)
-		if !slices.Equal(functions, symbols) {
-			t.Errorf("%s: declared %v, assembled %v", arch, functions, symbols)
-		}
-	}
-}
-
-// TestDocListsOperations holds the list of operations in doc.go, and their callers, to the source: every
-// operation that reports its operands to the race detector stands in it, beside each package that calls it.
+// The list of operations in doc.go has every operation that reports its operands to the race detector, beside
+// each package that calls it.
 func TestDocListsOperations(t *testing.T) {
-	fset := token.NewFileSet()
-	folders := map[string]string{"kernel": "../../kernel", "kernel/qr": "../../kernel/qr", "kernel/blas": "../../kernel/blas",
-		"internal/dense": "../dense", "internal/lstsq": "../lstsq", "internal/measure": "../measure"}
-	calls := map[string][]string{} // operations to packages
-	for name, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Fatal(folder, err)
-		}
-		for _, path := range files {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
-			}
-			source, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range regexp.MustCompile(`\btile\.([A-Z]\w+)[\[(]`).FindAllStringSubmatch(string(source), -1) {
-				if !slices.Contains(calls[m[1]], name) {
-					calls[m[1]] = append(calls[m[1]], name)
-				}
-			}
-		}
-	}
-	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, operations := strings.Split(string(doc), "\n"), 0
-	for _, file := range []string{"dispatch.go", "half.go", "vector.go"} {
-		parsed, err := parser.ParseFile(fset, file, nil, 0)
+	read := func(path string) string {
+		source, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range parsed.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || !f.Name.IsExported() || !callsRace(f) {
-				continue
+		return string(source)
+	}
+	calls := map[string][]string{} // operations to packages
+	for _, name := range []string{"kernel", "kernel/qr", "kernel/blas", "internal/dense", "internal/lstsq", "internal/measure"} {
+		files, err := filepath.Glob("../../" + name + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatal(name, err)
+		}
+		for _, path := range slices.DeleteFunc(files, func(path string) bool { return strings.HasSuffix(path, "_test.go") }) {
+			for _, m := range regexp.MustCompile(`\btile\.([A-Z]\w+)[\[(]`).FindAllStringSubmatch(read(path), -1) {
+				calls[m[1]] = append(calls[m[1]], name)
 			}
-			operations++
-			i := slices.IndexFunc(list, func(l string) bool { return regexp.MustCompile(`^//\t.*\b` + f.Name.Name + `\b`).MatchString(l) })
-			if i < 0 {
-				t.Errorf("doc.go does not list %s", f.Name.Name)
-				continue
-			}
-			named := strings.FieldsFunc(list[i], func(r rune) bool { return strings.ContainsRune(" \t,.", r) })
-			for _, p := range calls[f.Name.Name] {
-				if !slices.Contains(named, p) {
-					t.Errorf("doc.go does not name %s, which calls %s", p, f.Name.Name)
-				}
+		}
+	}
+	list, operations := strings.Split(read("doc.go"), "\n"), 0
+	for _, f := range regexp.MustCompile(`(?s)\nfunc ([A-Z]\w+)[^\n]*\n\trace`).FindAllStringSubmatch(read("dispatch.go")+read("lanes_amd64.go")+read("vector.go"), -1) {
+		operations++
+		i := slices.IndexFunc(list, func(l string) bool { return regexp.MustCompile(`^//\t.*\b` + f[1] + `\b`).MatchString(l) })
+		if i < 0 {
+			t.Errorf("doc.go does not list %s", f[1])
+			continue
+		}
+		named := strings.FieldsFunc(list[i], func(r rune) bool { return strings.ContainsRune(" \t,.", r) })
+		for _, p := range calls[f[1]] {
+			if !slices.Contains(named, p) {
+				t.Errorf("doc.go does not name %s, which calls %s", p, f[1])
 			}
 		}
 	}
 	if operations < 15 {
 		t.Errorf("found %d operations", operations)
 	}
-}
-
-// callsRace reports whether a function reports its operands to the race detector.
-func callsRace(f *ast.FuncDecl) (found bool) {
-	ast.Inspect(f, func(n ast.Node) bool {
-		if c, ok := n.(*ast.CallExpr); ok {
-			if id, ok := c.Fun.(*ast.Ident); ok && (id.Name == "raceRead" || id.Name == "raceWrite") {
-				found = true
-			}
-		}
-		return !found
-	})
-	return found
 }

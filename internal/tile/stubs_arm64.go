@@ -3,9 +3,9 @@
 package tile
 
 // A basisTile computes a tile of A = X U: some rows of samples X, given by the function,
-// times up to 5 columns of numbers N, over steps of a cache line of these. After every step
+// times up to 5 columns of a basis, over steps of 8 features. After every step
 // it prefetches the line at next, and moves next on by ahead bytes.
-type basisTile[X, N any] func(a *float64, lda int, x *X, ldx int, u *N, ldu, columns, steps int, next uintptr, ahead int)
+type basisTile[F Float] func(a *float64, lda int, x *F, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
 
 //go:noescape
 func mulBasis_4x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
@@ -19,31 +19,15 @@ func mulBasis32_4x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, l
 //go:noescape
 func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
 
-// addBasisHalf_4x5_neon adds a tile to A, and addBasisHalf_1x5_neon likewise.
-//
-//go:noescape
-func addBasisHalf_4x5_neon(a *float64, lda int, x *uint16, ldx int, u *float32, ldu, columns, steps int, next uintptr, ahead int)
-
-//go:noescape
-func addBasisHalf_1x5_neon(a *float64, lda int, x *uint16, ldx int, u *float32, ldu, columns, steps int, next uintptr, ahead int)
-
-// A rowSum computes up to 4 blocks, of a cache line each, of X' e for samples X and numbers
-// N. After every row it prefetches the line at next, and moves next on by ahead bytes.
-type rowSum[X, N any] func(v *N, x *X, ldx int, e *N, n, blocks int, next uintptr, ahead int)
+// A rowSum computes up to 4 blocks, of a cache line each, of X' e for samples X.
+// After every row it prefetches the line at next, and moves next on by ahead bytes.
+type rowSum[F Float] func(v *float64, x *F, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
 
 //go:noescape
 func mulTransposed_neon(v, x *float64, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
 
 //go:noescape
 func mulTransposed32_neon(v *float64, x *float32, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
-
-//go:noescape
-func mulTransposedHalf_neon(v *float32, x *uint16, ldx int, e *float32, n, blocks int, next uintptr, ahead int)
-
-// addScaled_neon is addScaled for blocks of 8 entries.
-//
-//go:noescape
-func addScaled_neon(v, w, s *float64, grad *float32, blocks int)
 
 // residual_4_neon is residual for blocks of 4 samples.
 //

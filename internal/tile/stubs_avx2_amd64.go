@@ -7,32 +7,32 @@ package tile
 // mulBasis_1_avx2 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+func mulBasis_1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
 // mulBasis_2_avx2 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+func mulBasis_2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
 // mulBasis_3_avx2 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+func mulBasis_3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
 // mulBasis_4_avx2 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+func mulBasis_4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
 // mulBasis_5_avx2 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+func mulBasis_5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
 // mulBasis_6_avx2 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+func mulBasis_6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
 // sumBlocks_avx2 sets steps times 8 features of grad to the product of n rows, n > 0, steps > 0, in blocks of [4] steps and one of up to 5. It prefetches 2 lines, apart bytes from each other, for every 8 steps of a row, or the last ones of a block, and moves on by pace bytes.
 //
@@ -84,61 +84,6 @@ func sumBlocks32_avx2(grad *float64, x *float32, ldx int, e *float64, n int, ste
 //go:noescape
 func addPanels32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
 
-// mulBasisHalf_1_avx2 works like mulBasisHalfGeneric for groups*1 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasisHalf_1_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-
-// mulBasisHalf_2_avx2 works like mulBasisHalfGeneric for groups*2 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasisHalf_2_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-
-// mulBasisHalf_3_avx2 works like mulBasisHalfGeneric for groups*3 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasisHalf_3_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-
-// mulBasisHalf_4_avx2 works like mulBasisHalfGeneric for groups*4 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasisHalf_4_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-
-// mulBasisHalf_5_avx2 works like mulBasisHalfGeneric for groups*5 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasisHalf_5_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-
-// mulBasisHalf_6_avx2 works like mulBasisHalfGeneric for groups*6 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasisHalf_6_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-
-// sumBlocksHalf_avx2 sets steps times 16 features of grad to the product of n rows, n > 0, steps > 0, in blocks of [4] steps and one of up to 5. It prefetches 1 lines, apart bytes from each other, for every 8 steps of a row, or the last ones of a block, and moves on by pace bytes.
-//
-//go:noescape
-func sumBlocksHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, n int, steps int, next uintptr, apart int, pace int)
-
-// addPanelsHalf_avx2 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 16, d > 0. It prefetches 1 lines, apart bytes from each other, for every 16 features of a panel, and moves on by pace bytes.
-//
-//go:noescape
-func addPanelsHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, d int, count int, next uintptr, apart int, pace int)
-
-// addScaled_avx2 works like addScaledGeneric for n a multiple of 8, n > 0.
-//
-//go:noescape
-func addScaled_avx2(v *float64, w *float64, s *float64, grad *float32, n int)
-
-// halve_avx2 works like halveGeneric for n a multiple of 8, n > 0.
-//
-//go:noescape
-func halve_avx2(dst *uint16, x *float64, c *float64, s *float64, n int) float64
-
-// halve32_avx2 works like halveGeneric for n a multiple of 8, n > 0.
-//
-//go:noescape
-func halve32_avx2(dst *uint16, x *float32, c *float64, s *float64, n int) float64
-
 // rankUpdate_8_avx2 works like rankUpdateGeneric for m = 8 and d a multiple of 8.
 //
 //go:noescape
@@ -162,122 +107,42 @@ func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, 
 // panel_6_avx2 sets or adds to 6 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
-func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
+func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panel32_6_avx2 sets or adds to cols columns, of 2 vectors, of 6 rows of C the product of n columns of W and rows of Z, n >= 1.
+// panelHalf_6_avx2 sets or adds to 6 rows of up to 4 columns of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+func panelHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
 
-// panelTail_6_avx2 sets or adds to cols columns, of 2 vectors, of 6 rows of C the product of n columns of W and rows of Z, n >= 1.
+// panel32Half_6_avx2 sets or adds to 6 rows of up to 8 columns of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelTail_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panel32Half_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
 
-// panelHalf_6_avx2 sets or adds to cols columns, of 1 vectors, of 6 rows of C the product of n columns of W and rows of Z, n >= 1.
+// panel32_6_avx2 sets or adds to 6 rows of 16 columns of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
 
-// panel32Tail_6_avx2 sets or adds to cols columns, of 2 vectors, of 6 rows of C the product of n columns of W and rows of Z, n >= 1.
+// panel_4_avx2 sets or adds to 4 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes. The parameter rows is the number of these rows of C and W that exist, at least 1.
 //
 //go:noescape
-func panel32Tail_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panel32Half_6_avx2 sets or adds to cols columns, of 1 vectors, of 6 rows of C the product of n columns of W and rows of Z, n >= 1.
+// panelHalf_4_avx2 sets or adds to 4 rows of up to 4 columns of C the product of n columns of W and rows of Z, n >= 1. The parameter rows is the number of these rows of C and W that exist, at least 1.
 //
 //go:noescape
-func panel32Half_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+func panelHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
 
-// panel_4_avx2 sets or adds to 4 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+// panel32Half_4_avx2 sets or adds to 4 rows of up to 8 columns of C the product of n columns of W and rows of Z, n >= 1. The parameter rows is the number of these rows of C and W that exist, at least 1.
 //
 //go:noescape
-func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
+func panel32Half_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
 
-// panel32_4_avx2 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
+// panel32_4_avx2 sets or adds to 4 rows of 16 columns of C the product of n columns of W and rows of Z, n >= 1. The parameter rows is the number of these rows of C and W that exist, at least 1.
 //
 //go:noescape
-func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panelTail_4_avx2 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelTail_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panelHalf_4_avx2 sets or adds to cols columns, of 1 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panel32Tail_4_avx2 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Tail_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panel32Half_4_avx2 sets or adds to cols columns, of 1 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Half_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panel_2_avx2 sets or adds to 2 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
-//
-//go:noescape
-func panel_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
-
-// panel32_2_avx2 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panelTail_2_avx2 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelTail_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panelHalf_2_avx2 sets or adds to cols columns, of 1 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelHalf_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panel32Tail_2_avx2 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Tail_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panel32Half_2_avx2 sets or adds to cols columns, of 1 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Half_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panel_1_avx2 sets or adds to 1 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
-//
-//go:noescape
-func panel_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
-
-// panel32_1_avx2 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panelTail_1_avx2 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelTail_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panelHalf_1_avx2 sets or adds to cols columns, of 1 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelHalf_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panel32Tail_1_avx2 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Tail_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panel32Half_1_avx2 sets or adds to cols columns, of 1 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Half_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
 
 // transposeSquares_avx2 copies 4 rows of n entries to n rows of 4, n a multiple of 4, n > 0.
 //
@@ -288,6 +153,26 @@ func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int)
 //
 //go:noescape
 func transposeSquares32_avx2(dst *float32, ldd int, src *float32, lds int, n int)
+
+// mulBasisLanes_1_avx2 works like MulBasisLanes for r = 1, n >= 5 and d >= 1.
+//
+//go:noescape
+func mulBasisLanes_1_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+
+// mulBasisLanes_2_avx2 works like MulBasisLanes for r = 2, n >= 5 and d >= 1.
+//
+//go:noescape
+func mulBasisLanes_2_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+
+// leastSquaresLanes_avx2 works like LeastSquaresLanes for m >= n >= 1 and 1 <= r <= 8.
+//
+//go:noescape
+func leastSquaresLanes_avx2(a *float64, m int, n int, r int, work *float64)
+
+// mulTransposedLanes_avx2 works like MulTransposedLanes for n >= 1 and d >= 8.
+//
+//go:noescape
+func mulTransposedLanes_avx2(v *float64, ldv int, x *float64, e *float64, lde int, n int, d int)
 
 // sumDifferences_avx2 works like sumDifferencesGeneric for n a multiple of 8, count > 0.
 //
@@ -319,51 +204,6 @@ func rowDots_8_avx2(sums *float64, a *float64, lda int, x *float64, n int, size 
 //go:noescape
 func addRows_8_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
 
-// rowDots_4_avx2 sets sums to the products of 4 rows of n entries and x, n >= 1.
-//
-//go:noescape
-func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
-
-// addRows_4_avx2 adds 4 rows of n entries, times the entries of b, to y, n >= 1.
-//
-//go:noescape
-func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
-
-// addOuter_4_avx2 adds n entries of y, times the entries of b, to 4 rows, n >= 1.
-//
-//go:noescape
-func addOuter_4_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
-
-// rowDots_2_avx2 sets sums to the products of 2 rows of n entries and x, n >= 1.
-//
-//go:noescape
-func rowDots_2_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
-
-// addRows_2_avx2 adds 2 rows of n entries, times the entries of b, to y, n >= 1.
-//
-//go:noescape
-func addRows_2_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
-
-// addOuter_2_avx2 adds n entries of y, times the entries of b, to 2 rows, n >= 1.
-//
-//go:noescape
-func addOuter_2_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
-
-// rowDots_1_avx2 sets sums to the products of 1 rows of n entries and x, n >= 1.
-//
-//go:noescape
-func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
-
-// addRows_1_avx2 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
-//
-//go:noescape
-func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
-
-// addOuter_1_avx2 adds n entries of y, times the entries of b, to 1 rows, n >= 1.
-//
-//go:noescape
-func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
-
 // rowDots32_8_avx2 sets sums to the products of 8 rows of n entries and x, n >= 1.
 //
 //go:noescape
@@ -373,6 +213,16 @@ func rowDots32_8_avx2(sums *float32, a *float32, lda int, x *float32, n int, siz
 //
 //go:noescape
 func addRows32_8_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+
+// rowDots_4_avx2 sets sums to the products of 4 rows of n entries and x, n >= 1.
+//
+//go:noescape
+func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+
+// addRows_4_avx2 adds 4 rows of n entries, times the entries of b, to y, n >= 1.
+//
+//go:noescape
+func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
 
 // rowDots32_4_avx2 sets sums to the products of 4 rows of n entries and x, n >= 1.
 //
@@ -384,25 +234,25 @@ func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, siz
 //go:noescape
 func addRows32_4_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
 
+// addOuter_4_avx2 adds n entries of y, times the entries of b, to 4 rows, n >= 1.
+//
+//go:noescape
+func addOuter_4_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+
 // addOuter32_4_avx2 adds n entries of y, times the entries of b, to 4 rows, n >= 1.
 //
 //go:noescape
 func addOuter32_4_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
 
-// rowDots32_2_avx2 sets sums to the products of 2 rows of n entries and x, n >= 1.
+// rowDots_1_avx2 sets sums to the products of 1 rows of n entries and x, n >= 1.
 //
 //go:noescape
-func rowDots32_2_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
 
-// addRows32_2_avx2 adds 2 rows of n entries, times the entries of b, to y, n >= 1.
+// addRows_1_avx2 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
 //
 //go:noescape
-func addRows32_2_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
-
-// addOuter32_2_avx2 adds n entries of y, times the entries of b, to 2 rows, n >= 1.
-//
-//go:noescape
-func addOuter32_2_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
+func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
 
 // rowDots32_1_avx2 sets sums to the products of 1 rows of n entries and x, n >= 1.
 //
@@ -413,6 +263,11 @@ func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, siz
 //
 //go:noescape
 func addRows32_1_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+
+// addOuter_1_avx2 adds n entries of y, times the entries of b, to 1 rows, n >= 1.
+//
+//go:noescape
+func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
 
 // addOuter32_1_avx2 adds n entries of y, times the entries of b, to 1 rows, n >= 1.
 //
@@ -448,16 +303,6 @@ func reflect_4_avx2(a *float64, col *float64, next *float64, ld int, w *float64,
 //
 //go:noescape
 func solveUpper_avx2(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
-
-// readSum_1_avx2 returns the sum of n >= 256 float64, a multiple of 256.
-//
-//go:noescape
-func readSum_1_avx2(x *float64, n int, size int) float64
-
-// readSum_4_avx2 returns the sum of n >= 256 float64, a multiple of 256.
-//
-//go:noescape
-func readSum_4_avx2(x *float64, n int, size int) float64
 
 // fmaPeak_avx2 does 12 vector multiply-adds in each round.
 //

@@ -4,35 +4,35 @@
 
 package tile
 
-// mulBasis_1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_1_avx512 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+func mulBasis_1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis_2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_2_avx512 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+func mulBasis_2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis_3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_3_avx512 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+func mulBasis_3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis_4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_4_avx512 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+func mulBasis_4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis_5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_5_avx512 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+func mulBasis_5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
-// mulBasis_6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 3, or twice as many, lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
+// mulBasis_6_avx512 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
 //
 //go:noescape
-func mulBasis_6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+func mulBasis_6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 
 // sumBlocks_avx512 sets steps times 8 features of grad to the product of n rows, n > 0, steps > 0, in blocks of [16 8] steps and one of up to 7. It prefetches 2 lines, apart bytes from each other, for every 8 steps of a row, or the last ones of a block, and moves on by pace bytes.
 //
@@ -84,61 +84,6 @@ func sumBlocks32_avx512(grad *float64, x *float32, ldx int, e *float64, n int, s
 //go:noescape
 func addPanels32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
 
-// mulBasisHalf_1_avx512 works like mulBasisHalfGeneric for groups*1 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasisHalf_1_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-
-// mulBasisHalf_2_avx512 works like mulBasisHalfGeneric for groups*2 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasisHalf_2_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-
-// mulBasisHalf_3_avx512 works like mulBasisHalfGeneric for groups*3 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasisHalf_3_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-
-// mulBasisHalf_4_avx512 works like mulBasisHalfGeneric for groups*4 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasisHalf_4_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-
-// mulBasisHalf_5_avx512 works like mulBasisHalfGeneric for groups*5 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasisHalf_5_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-
-// mulBasisHalf_6_avx512 works like mulBasisHalfGeneric for groups*6 columns, n >= 2, d a multiple of 16. It prefetches 2 lines, apart bytes from each other, for every 16 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasisHalf_6_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-
-// sumBlocksHalf_avx512 sets steps times 16 features of grad to the product of n rows, n > 0, steps > 0, in blocks of [16 8] steps and one of up to 7. It prefetches 1 lines, apart bytes from each other, for every 8 steps of a row, or the last ones of a block, and moves on by pace bytes.
-//
-//go:noescape
-func sumBlocksHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, n int, steps int, next uintptr, apart int, pace int)
-
-// addPanelsHalf_avx512 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 16, d > 0. It prefetches 1 lines, apart bytes from each other, for every 16 features of a panel, and moves on by pace bytes.
-//
-//go:noescape
-func addPanelsHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, d int, count int, next uintptr, apart int, pace int)
-
-// addScaled_avx512 works like addScaledGeneric for n a multiple of 8, n > 0.
-//
-//go:noescape
-func addScaled_avx512(v *float64, w *float64, s *float64, grad *float32, n int)
-
-// halve_avx512 works like halveGeneric for n a multiple of 8, n > 0.
-//
-//go:noescape
-func halve_avx512(dst *uint16, x *float64, c *float64, s *float64, n int) float64
-
-// halve32_avx512 works like halveGeneric for n a multiple of 8, n > 0.
-//
-//go:noescape
-func halve32_avx512(dst *uint16, x *float32, c *float64, s *float64, n int) float64
-
 // rankUpdate_8_avx512 works like rankUpdateGeneric for m = 8 and d a multiple of 8.
 //
 //go:noescape
@@ -162,157 +107,77 @@ func rankUpdate_1_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64
 // panel_12_avx512 sets or adds to 12 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
 //
 //go:noescape
-func panel_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
+func panel_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panel32_12_avx512 sets or adds to cols columns, of 2 vectors, of 12 rows of C the product of n columns of W and rows of Z, n >= 1.
+// panelHalf_12_avx512 sets or adds to 12 rows of up to 8 columns of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panel32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+func panelHalf_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
 
-// panelTail_12_avx512 sets or adds to cols columns, of 2 vectors, of 12 rows of C the product of n columns of W and rows of Z, n >= 1.
+// panel32Half_12_avx512 sets or adds to 12 rows of up to 16 columns of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelTail_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panel32Half_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
 
-// panelHalf_12_avx512 sets or adds to cols columns, of 1 vectors, of 12 rows of C the product of n columns of W and rows of Z, n >= 1.
+// panel32_12_avx512 sets or adds to 12 rows of 32 columns of C the product of n columns of W and rows of Z, n >= 1.
 //
 //go:noescape
-func panelHalf_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
+func panel32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
 
-// panel32Tail_12_avx512 sets or adds to cols columns, of 2 vectors, of 12 rows of C the product of n columns of W and rows of Z, n >= 1.
+// panel_4_avx512 sets or adds to 4 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes. The parameter rows is the number of these rows of C and W that exist, at least 1.
 //
 //go:noescape
-func panel32Tail_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+func panel_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
 
-// panel32Half_12_avx512 sets or adds to cols columns, of 1 vectors, of 12 rows of C the product of n columns of W and rows of Z, n >= 1.
+// panelHalf_4_avx512 sets or adds to 4 rows of up to 8 columns of C the product of n columns of W and rows of Z, n >= 1. The parameter rows is the number of these rows of C and W that exist, at least 1.
 //
 //go:noescape
-func panel32Half_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+func panelHalf_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
 
-// panel_8_avx512 sets or adds to 8 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+// panel32Half_4_avx512 sets or adds to 4 rows of up to 16 columns of C the product of n columns of W and rows of Z, n >= 1. The parameter rows is the number of these rows of C and W that exist, at least 1.
 //
 //go:noescape
-func panel_8_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
+func panel32Half_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
 
-// panel32_8_avx512 sets or adds to cols columns, of 2 vectors, of 8 rows of C the product of n columns of W and rows of Z, n >= 1.
+// panel32_4_avx512 sets or adds to 4 rows of 32 columns of C the product of n columns of W and rows of Z, n >= 1. The parameter rows is the number of these rows of C and W that exist, at least 1.
 //
 //go:noescape
-func panel32_8_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panelTail_8_avx512 sets or adds to cols columns, of 2 vectors, of 8 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelTail_8_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panelHalf_8_avx512 sets or adds to cols columns, of 1 vectors, of 8 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelHalf_8_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panel32Tail_8_avx512 sets or adds to cols columns, of 2 vectors, of 8 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Tail_8_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panel32Half_8_avx512 sets or adds to cols columns, of 1 vectors, of 8 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Half_8_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panel_4_avx512 sets or adds to 4 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
-//
-//go:noescape
-func panel_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
-
-// panel32_4_avx512 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panelTail_4_avx512 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelTail_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panelHalf_4_avx512 sets or adds to cols columns, of 1 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelHalf_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panel32Tail_4_avx512 sets or adds to cols columns, of 2 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Tail_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panel32Half_4_avx512 sets or adds to cols columns, of 1 vectors, of 4 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Half_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panel_2_avx512 sets or adds to 2 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
-//
-//go:noescape
-func panel_2_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
-
-// panel32_2_avx512 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32_2_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panelTail_2_avx512 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelTail_2_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panelHalf_2_avx512 sets or adds to cols columns, of 1 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelHalf_2_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panel32Tail_2_avx512 sets or adds to cols columns, of 2 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Tail_2_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panel32Half_2_avx512 sets or adds to cols columns, of 1 vectors, of 2 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Half_2_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panel_1_avx512 sets or adds to 1 rows of 16 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
-//
-//go:noescape
-func panel_1_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
-
-// panel32_1_avx512 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32_1_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panelTail_1_avx512 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelTail_1_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panelHalf_1_avx512 sets or adds to cols columns, of 1 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelHalf_1_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-
-// panel32Tail_1_avx512 sets or adds to cols columns, of 2 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Tail_1_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-
-// panel32Half_1_avx512 sets or adds to cols columns, of 1 vectors, of 1 rows of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Half_1_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+func panel32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
 
 // transposeSquares_avx512 copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.
 //
 //go:noescape
 func transposeSquares_avx512(dst *float64, ldd int, src *float64, lds int, n int)
+
+// mulBasisLanes_1_avx512 works like MulBasisLanes for r = 1, n >= 5 and d >= 1.
+//
+//go:noescape
+func mulBasisLanes_1_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+
+// mulBasisLanes_2_avx512 works like MulBasisLanes for r = 2, n >= 5 and d >= 1.
+//
+//go:noescape
+func mulBasisLanes_2_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+
+// mulBasisLanes_3_avx512 works like MulBasisLanes for r = 3, n >= 5 and d >= 1.
+//
+//go:noescape
+func mulBasisLanes_3_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+
+// mulBasisLanes_4_avx512 works like MulBasisLanes for r = 4, n >= 5 and d >= 1.
+//
+//go:noescape
+func mulBasisLanes_4_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+
+// leastSquaresLanes_avx512 works like LeastSquaresLanes for m >= n >= 1 and 1 <= r <= 8.
+//
+//go:noescape
+func leastSquaresLanes_avx512(a *float64, m int, n int, r int, work *float64)
+
+// mulTransposedLanes_avx512 works like MulTransposedLanes for n >= 1 and d >= 8.
+//
+//go:noescape
+func mulTransposedLanes_avx512(v *float64, ldv int, x *float64, e *float64, lde int, n int, d int)
 
 // sumDifferences_avx512 works like sumDifferencesGeneric for n a multiple of 8, count > 0.
 //
@@ -323,26 +188,6 @@ func sumDifferences_avx512(sum *float64, x *float64, ldx int, own int, rows *int
 //
 //go:noescape
 func leastSquares_avx512(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int, apart float64) (lo float64, hi float64)
-
-// leastSquares16_1_avx512 works like leastSquaresGeneric for r = 1, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
-//
-//go:noescape
-func leastSquares16_1_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-
-// leastSquares16_2_avx512 works like leastSquaresGeneric for r = 2, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 6 apart, in f. It prefetches lines from next on.
-//
-//go:noescape
-func leastSquares16_2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-
-// leastSquares16_3_avx512 works like leastSquaresGeneric for r = 3, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 7 apart, in f. It prefetches lines from next on.
-//
-//go:noescape
-func leastSquares16_3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-
-// leastSquares16_4_avx512 works like leastSquaresGeneric for r = 4, 0 < n <= 16 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 8 apart, in f. It prefetches lines from next on.
-//
-//go:noescape
-func leastSquares16_4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
 
 // leastSquares32_1_avx512 works like leastSquaresGeneric for r = 1, 0 < n <= 32 and apart = SetApart(n, r), and leaves e and e'e, and the rows of F, 5 apart, in f. It prefetches lines from next on.
 //
@@ -414,26 +259,6 @@ func rowDots_4_avx512(sums *float64, a *float64, lda int, x *float64, n int, siz
 //go:noescape
 func addRows_4_avx512(y *float64, a *float64, lda int, b *float64, n int, size int)
 
-// addOuter_4_avx512 adds n entries of y, times the entries of b, to 4 rows, n >= 1.
-//
-//go:noescape
-func addOuter_4_avx512(a *float64, lda int, b *float64, y *float64, n int, size int)
-
-// rowDots_2_avx512 sets sums to the products of 2 rows of n entries and x, n >= 1.
-//
-//go:noescape
-func rowDots_2_avx512(sums *float64, a *float64, lda int, x *float64, n int, size int)
-
-// addRows_2_avx512 adds 2 rows of n entries, times the entries of b, to y, n >= 1.
-//
-//go:noescape
-func addRows_2_avx512(y *float64, a *float64, lda int, b *float64, n int, size int)
-
-// addOuter_2_avx512 adds n entries of y, times the entries of b, to 2 rows, n >= 1.
-//
-//go:noescape
-func addOuter_2_avx512(a *float64, lda int, b *float64, y *float64, n int, size int)
-
 // rowDots_1_avx512 sets sums to the products of 1 rows of n entries and x, n >= 1.
 //
 //go:noescape
@@ -443,16 +268,6 @@ func rowDots_1_avx512(sums *float64, a *float64, lda int, x *float64, n int, siz
 //
 //go:noescape
 func addRows_1_avx512(y *float64, a *float64, lda int, b *float64, n int, size int)
-
-// addOuter_1_avx512 adds n entries of y, times the entries of b, to 1 rows, n >= 1.
-//
-//go:noescape
-func addOuter_1_avx512(a *float64, lda int, b *float64, y *float64, n int, size int)
-
-// addAbs_avx512 adds the absolute values of n entries of a to y, and returns their sum, n >= 1.
-//
-//go:noescape
-func addAbs_avx512(y *float64, a *float64, n int) float64
 
 // reflect_1_avx512 works like reflectGeneric for 8 columns, m >= 1.
 //
@@ -478,16 +293,6 @@ func reflect_4_avx512(a *float64, col *float64, next *float64, ld int, w *float6
 //
 //go:noescape
 func solveUpper_avx512(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
-
-// readSum_1_avx512 returns the sum of n >= 256 float64, a multiple of 256.
-//
-//go:noescape
-func readSum_1_avx512(x *float64, n int, size int) float64
-
-// readSum_4_avx512 returns the sum of n >= 256 float64, a multiple of 256.
-//
-//go:noescape
-func readSum_4_avx512(x *float64, n int, size int) float64
 
 // fmaPeak_avx512 does 12 vector multiply-adds in each round.
 //

@@ -44,9 +44,6 @@ func cut(n, most int) (wide, narrow groups) {
 // may lack.
 func accelerated() bool { return tiles.lanes > 0 }
 
-// scheduled reports whether the tiles of the tier in use prefetch by a Schedule.
-func scheduled() bool { return accelerated() }
-
 // as returns the address of memory of another type.
 func as[T, F any](p *F) *T { return (*T)(unsafe.Pointer(p)) }
 
@@ -67,9 +64,9 @@ func mulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 		rows = min(rows, max(Window/size&^3, 4)) // they stay in cache for the narrower groups of columns
 	}
 	for ; n-at > rows; at += rows {
-		mulDots(&a[at], lda, nil, 0, &x[at*ldx], ldx, &u[0], ldu, rows, d, r, rows*row, h.skip(at*row))
+		mulDots(&a[at], lda, &x[at*ldx], ldx, &u[0], ldu, rows, d, r, rows*row, h.skip(at*row))
 	}
-	mulDots(&a[at], lda, nil, 0, &x[at*ldx], ldx, &u[0], ldu, n-at, d, r, (n-at)*row, h.skip(at*row))
+	mulDots(&a[at], lda, &x[at*ldx], ldx, &u[0], ldu, n-at, d, r, (n-at)*row, h.skip(at*row))
 }
 
 // at returns the address of entry i from p on.
@@ -77,55 +74,45 @@ func at[T any](p *T, i int) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p))))
 }
 
-// mulDots is mulBasis or mulBasisHalf, for n, d, r > 0 and d a multiple of a step, in one piece. It
-// prefetches the given number of bytes. a0 is nil except for samples of 16 bits.
-func mulDots[X, N any](a *float64, lda int, a0 *float64, lda0 int, x *X, ldx int, u *N, ldu int, n, d, r, bytes int, h Hint) {
+// mulDots is mulBasis for n, d, r > 0 and d a multiple of Width, in one piece. It prefetches the given number
+// of bytes.
+func mulDots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, r, bytes int, h Hint) {
 	if n == 1 {
-		mulRow(a, lda, a0, lda0, x, u, ldu, d, r, bytes, h)
+		mulRow(a, lda, x, u, ldu, d, r, bytes, h)
 		return
 	}
-	steps := d * int(unsafe.Sizeof(*u)) / line // for each group
 	wide, narrow := cut(r, maxDots)
 	share := bytes
 	if narrow.count > 0 {
 		share = bytes * wide.count / (wide.count + narrow.count)
 	}
-	k := basisPrefetch(h, share, n, steps*wide.count, x)
-	dots(a, lda, a0, lda0, x, ldx, u, ldu, n, d, wide, k)
+	dots(a, lda, x, ldx, u, ldu, n, d, wide, basisPrefetch(h, share, n, d/Width*wide.count, x))
 	if narrow.count > 0 {
-		k := basisPrefetch(h.skip(share), bytes-share, n, steps*narrow.count, x)
-		dots(a, lda, a0, lda0, x, ldx, u, ldu, n, d, narrow, k)
+		k := basisPrefetch(h.skip(share), bytes-share, n, d/Width*narrow.count, x)
+		dots(a, lda, x, ldx, u, ldu, n, d, narrow, k)
 	}
 }
 
 // mulRow is mulDots for one row. The tiles take two: the same one twice.
-func mulRow[X, N any](a *float64, lda int, a0 *float64, lda0 int, x *X, u *N, ldu, d, r, bytes int, h Hint) {
-	var t, t0 [2 * maxDots]float64
-	k := basisPrefetch(h, bytes, 2, d*int(unsafe.Sizeof(*u))/line*((r+maxDots-1)/maxDots), x)
+func mulRow[F Float](a *float64, lda int, x *F, u *float64, ldu, d, r, bytes int, h Hint) {
+	var t [2 * maxDots]float64
+	k := basisPrefetch(h, bytes, 2, d/Width*((r+maxDots-1)/maxDots), x)
 	for j := 0; j < r; j += maxDots {
 		w := min(maxDots, r-j)
-		for i := 0; i < w && a0 != nil; i++ {
-			t0[2*i] = *at(a0, (j+i)*lda0)
-			t0[2*i+1] = t0[2*i]
-		}
-		dots(&t[0], 2, &t0[0], 2, x, 0, at(u, j*ldu), ldu, 2, d, groups{0, w, 1}, k)
+		dots(&t[0], 2, x, 0, at(u, j*ldu), ldu, 2, d, groups{0, w, 1}, k)
 		for i := range w {
 			*at(a, (j+i)*lda) = t[2*i]
 		}
 	}
 }
 
-// dots multiplies by groups of columns. Only samples of 16 bits have an a0.
-func dots[X, N any](a *float64, lda int, a0 *float64, lda0 int, x *X, ldx int, u *N, ldu, n, d int, c groups, k prefetch) {
+// dots multiplies by groups of columns.
+func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu, n, d int, c groups, k prefetch) {
 	a, u = at(a, c.first*lda), at(u, c.first*ldu)
-	switch unsafe.Sizeof(*x) {
-	case 8:
-		mulBasisTile(a, lda, as[float64](x), ldx, as[float64](u), ldu, n, d, c.count, k.next, k.apart, k.pace, k.twice, c.width)
-	case 4:
-		mulBasis32Tile(a, lda, as[float32](x), ldx, as[float64](u), ldu, n, d, c.count, k.next, k.apart, k.pace, c.width)
-	case 2:
-		a0 = at(a0, c.first*lda0)
-		mulBasisHalfTile(a, lda, a0, lda0, as[uint16](x), ldx, as[float32](u), ldu, n, d, c.count, k.next, k.apart, k.pace, c.width)
+	if unsafe.Sizeof(*x) == 8 {
+		mulBasisTile(a, lda, as[float64](x), ldx, u, ldu, n, d, c.count, k.next, k.apart, k.pace, c.width)
+	} else {
+		mulBasis32Tile(a, lda, as[float32](x), ldx, u, ldu, n, d, c.count, k.next, k.apart, k.pace, c.width)
 	}
 }
 
@@ -143,7 +130,8 @@ func leastSquares(b, a []float64, lda, n, r int, y, work []float64, next uintptr
 
 // leastSquaresSmall is LeastSquares in registers, if there are enough of them.
 func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi, squares float64, ok bool) {
-	if tiles.leastSquares32[1] == 0 || n == 0 || n > 32 || r == 0 || r >= len(tiles.leastSquares24) {
+	wide := r < len(tiles.leastSquares32)
+	if tiles.leastSquares32[1] == 0 || n == 0 || r == 0 || r >= len(tiles.leastSquares24) || n > 32 || n > 24 && !wide {
 		return 0, 0, 0, false
 	}
 	_, _, _, _ = b[r-1], e[n-1], a[(r-1)*lda+n-1], y[n-1]
@@ -152,15 +140,10 @@ func leastSquaresSmall(b, e, a []float64, lda, n, r int, y, work []float64, next
 	if next != 0 {
 		lines = SolveAhead(n, r) / line
 	}
-	switch {
-	case n <= 16 && r < len(tiles.leastSquares16):
-		lo, hi, squares = leastSquares16Tile(&b[0], &e[0], &a[0], lda, n, &y[0], &f[0], next, lines, apart, r)
-	case r < len(tiles.leastSquares32):
+	if wide {
 		lo, hi, squares = leastSquares32Tile(&b[0], &e[0], &a[0], lda, n, &y[0], &f[0], next, lines, apart, r)
-	case n <= 24:
+	} else {
 		lo, hi, squares = leastSquares24Tile(&b[0], &e[0], &a[0], lda, n, &y[0], &f[0], next, lines, apart, r)
-	default:
-		return 0, 0, 0, false
 	}
 	return lo, hi, squares, true
 }
@@ -184,17 +167,17 @@ func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 // smallTask is the size in bytes of tasks that every processor's second level keeps.
 const smallTask = 192 << 10
 
-// sumRows sets g to X' e for samples X and numbers N: by blocks of features of small tasks, and by
-// panels of rows of others, which may come from memory, twice as fast in streams that long.
-func sumRows[X, N any](g []N, x []X, ldx int, e []N, n, d int, h Hint) {
+// sumRows sets g to X' e: by blocks of features of small tasks, and by panels of rows of others, which may
+// come from memory, twice as fast in streams that long.
+func sumRows[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
+	size := int(unsafe.Sizeof(x[0]))
 	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
-	if n*d*int(unsafe.Sizeof(x[0])) <= smallTask || n < panelHeight {
+	if n*d*size <= smallTask || n < panelHeight {
 		sumBlocks(g, x, ldx, e, n, d, h)
 		return
 	}
-	size := int(unsafe.Sizeof(x[0]))
-	step, count := line/int(unsafe.Sizeof(g[0])), n/panelHeight // features
-	k := gradientPrefetch(h, n*ldx*size, count*d/step, &x[0])
+	count := n / panelHeight
+	k := gradientPrefetch(h, n*ldx*size, count*d/Width, &x[0])
 	rows := count * panelHeight // the others first
 	if rows < n {
 		sumBlocks(g, x[rows*ldx:], ldx, e[rows:], n-rows, d, Hint{})
@@ -202,32 +185,32 @@ func sumRows[X, N any](g []N, x []X, ldx int, e []N, n, d int, h Hint) {
 		clear(g[:d])
 	}
 	from := rows - panelHeight
-	switch g, x, e := &g[0], &x[from*ldx], &e[from]; size {
-	case 8:
-		addPanelsTile(as[float64](g), as[float64](x), ldx, as[float64](e), d, count, k.next, k.apart, k.pace)
-	case 4:
-		addPanels32Tile(as[float64](g), as[float32](x), ldx, as[float64](e), d, count, k.next, k.apart, k.pace)
-	case 2:
-		addPanelsHalfTile(as[float32](g), as[uint16](x), ldx, as[float32](e), d, count, k.next, k.apart, k.pace)
+	if x := &x[from*ldx]; size == 8 {
+		addPanelsTile(&g[0], as[float64](x), ldx, &e[from], d, count, k.next, k.apart, k.pace)
+	} else {
+		addPanels32Tile(&g[0], as[float32](x), ldx, &e[from], d, count, k.next, k.apart, k.pace)
 	}
 }
 
 // sumBlocks is sumRows by blocks.
-func sumBlocks[X, N any](g []N, x []X, ldx int, e []N, n, d int, h Hint) {
-	size, steps := int(unsafe.Sizeof(x[0])), d*int(unsafe.Sizeof(g[0]))/line
+func sumBlocks[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
+	size, steps := int(unsafe.Sizeof(x[0])), d/Width
 	k := gradientPrefetch(h, n*ldx*size, n*rounds(steps), &x[0])
-	switch g, x, e := &g[0], &x[0], &e[0]; size {
-	case 8:
-		sumBlocksTile(as[float64](g), as[float64](x), ldx, as[float64](e), n, steps, k.next, k.apart, k.pace)
-	case 4:
-		sumBlocks32Tile(as[float64](g), as[float32](x), ldx, as[float64](e), n, steps, k.next, k.apart, k.pace)
-	case 2:
-		sumBlocksHalfTile(as[float32](g), as[uint16](x), ldx, as[float32](e), n, steps, k.next, k.apart, k.pace)
+	if size == 8 {
+		sumBlocksTile(&g[0], as[float64](&x[0]), ldx, &e[0], n, steps, k.next, k.apart, k.pace)
+	} else {
+		sumBlocks32Tile(&g[0], as[float32](&x[0]), ldx, &e[0], n, steps, k.next, k.apart, k.pace)
 	}
 }
 
-// rounds returns the number of rounds of prefetches in a row of sumBlocks, given its steps.
-func rounds(steps int) int { return max(1, steps/16*tiles.rounds[16]+tiles.rounds[steps%16]) }
+// rounds returns the number of rounds of prefetches in a row of sumBlocks, given its steps: one for each of
+// its blocks, and two for the widest ones of AVX-512.
+func rounds(steps int) int {
+	if tiles.lanes == 8 {
+		return steps/16*2 + (steps%16+7)/8
+	}
+	return max(1, (steps+2)/4)
+}
 
 // largest returns the largest size of an operation that is at most n. Every operation with sizes has size 1.
 func largest(tiles []int, n int) int {
@@ -272,17 +255,6 @@ func sumWeighted(sum, x []float64, ldx, own int, rows []int, w []float64, n int)
 		_ = x[row*ldx+n-1]
 	}
 	sumDifferencesTile(&sum[0], &x[0], ldx, own, &rows[0], &w[0], len(rows), n)
-}
-
-func readSum(x []float64, four bool) float64 {
-	n, streams := len(x)&^255, 1
-	if tiles.readSum[1] == 0 || n == 0 {
-		return readSumGeneric(x)
-	}
-	if four {
-		streams = 4
-	}
-	return readSumTile(&x[0], n, streams) + readSumGeneric(x[n:])
 }
 
 func fmaPeak(rounds int) (flops float64) {

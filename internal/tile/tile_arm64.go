@@ -35,47 +35,13 @@ func mulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 	}
 }
 
-func mulBasisHalf(a []float64, lda int, a0 []float64, lda0 int, x []uint16, ldx int, u []float32, ldu int, n, d, r int, h Hint) {
-	if active != NEON || n == 0 || d == 0 || r == 0 {
-		mulBasisHalfGeneric(a, lda, a0, lda0, x, ldx, u, ldu, n, d, r)
-		return
-	}
-	_, _, _ = a[(r-1)*lda+n-1], x[(n-1)*ldx+PadHalf(d)-1], u[(r-1)*ldu+PadHalf(d)-1]
-	for j := range r {
-		copy(a[j*lda:][:n], a0[j*lda0:][:n])
-	}
-	mulBasisTiles(addBasisHalf_4x5_neon, addBasisHalf_1x5_neon, a, lda, x, ldx, u, ldu, n, PadHalf(d), r, h.Next)
-}
-
-func mulTransposedHalf(g []float32, x []uint16, ldx int, e []float32, n, d int, h Hint) {
-	if active != NEON || n == 0 || d == 0 {
-		mulTransposedHalfGeneric(g, x, ldx, e, n, d)
-		return
-	}
-	_, _, _ = g[PadHalf(d)-1], x[(n-1)*ldx+PadHalf(d)-1], e[n-1]
-	mulTransposedBlocks(mulTransposedHalf_neon, g, x, ldx, e, n, PadHalf(d), h.Next)
-}
-
-func addScaled(v, w, s []float64, g []float32, n int) {
-	if active != NEON || n == 0 {
-		addScaledGeneric(v, w, s, g, n)
-		return
-	}
-	n = Pad(n)
-	_, _, _, _ = v[n-1], w[n-1], s[n-1], g[n-1]
-	addScaled_neon(&v[0], &w[0], &s[0], &g[0], n/Width)
-}
-
-// step returns the number of numbers N, and of features, in a cache line.
-func step[N any]() int { return 64 / int(unsafe.Sizeof(*new(N))) }
-
 // mulBasisTiles covers A by tiles of 4 rows, then of 1 row, and of up to 5 columns
-// of equal width, to within one, for n, d, r > 0 and d a multiple of a step. It
+// of equal width, to within one, for n, d, r > 0 and d a multiple of Width. It
 // prefetches its usual share at an even pace.
-func mulBasisTiles[X, N any](tile4, tile1 basisTile[X, N], a []float64, lda int, x []X, ldx int, u []N, ldu int, n, d, r int, next uintptr) {
-	steps := d / step[N]()
+func mulBasisTiles[F Float](tile4, tile1 basisTile[F], a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, next uintptr) {
+	steps := d / Width
 	blocks := (r + 4) / 5
-	ahead := Eighths(r, false) * step[N]() * int(unsafe.Sizeof(x[0])) / 8 // for one row
+	ahead := Eighths(r, false) * Width * int(unsafe.Sizeof(x[0])) / 8 // for one row
 	if next == 0 {
 		next, ahead = uintptr(unsafe.Pointer(&x[0])), 0
 	}
@@ -97,18 +63,17 @@ func mulBasisTiles[X, N any](tile4, tile1 basisTile[X, N], a []float64, lda int,
 }
 
 // mulTransposedBlocks cuts g into runs of up to 4 blocks, of equal width to within one
-// block, for n, d > 0 and d a multiple of a step, and prefetches half as many bytes from
+// block, for n, d > 0 and d a multiple of Width, and prefetches half as many bytes from
 // next on as it reads.
-func mulTransposedBlocks[X, N any](sum rowSum[X, N], g []N, x []X, ldx int, e []N, n, d int, next uintptr) {
-	width := step[N]()
-	ahead := width * int(unsafe.Sizeof(x[0])) / 2 // for one block of one row
+func mulTransposedBlocks[F Float](sum rowSum[F], g []float64, x []F, ldx int, e []float64, n, d int, next uintptr) {
+	ahead := Width * int(unsafe.Sizeof(x[0])) / 2 // for one block of one row
 	if next == 0 {
 		next, ahead = uintptr(unsafe.Pointer(&x[0])), 0
 	}
-	blocks, done := d/width, 0
+	blocks, done := d/Width, 0
 	for left := (blocks + 3) / 4; left > 0; left-- {
 		c := (blocks - done + left - 1) / left
-		sum(&g[done*width], &x[done*width], ldx, &e[0], n, c, next, ahead*c)
+		sum(&g[done*Width], &x[done*Width], ldx, &e[0], n, c, next, ahead*c)
 		next += uintptr(n * ahead * c)
 		done += c
 	}

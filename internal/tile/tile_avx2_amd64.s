@@ -18,32 +18,32 @@ DATA tailMask<>+80(SB)/8, $0xffffffffffffffff
 DATA tailMask<>+88(SB)/8, $0xffffffffffffffff
 GLOBL tailMask<>(SB), RODATA|NOPTR, $96
 
-// func mulBasis_1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// func mulBasis_1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_1_avx2(SB), NOSPLIT, $32-112
+TEXT ·mulBasis_1_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x03, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
 	LEAQ   (AX)(AX*2), SI
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Y0, Y0, Y0
@@ -51,7 +51,7 @@ rows4Group:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -60,7 +60,7 @@ rows4Dot:
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
 	ADDQ        (SP), DI
-	VMOVUPD     (DX), Y4
+	VMOVUPD     (CX), Y4
 	VMOVUPD     (BX), Y5
 	VFMADD231PD Y5, Y4, Y0
 	VMOVUPD     (BX)(AX*1), Y5
@@ -69,7 +69,7 @@ rows4Dot:
 	VFMADD231PD Y5, Y4, Y2
 	VMOVUPD     (BX)(SI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
-	VMOVUPD     32(DX), Y4
+	VMOVUPD     32(CX), Y4
 	VMOVUPD     32(BX), Y5
 	VFMADD231PD Y5, Y4, Y0
 	VMOVUPD     32(BX)(AX*1), Y5
@@ -79,19 +79,19 @@ rows4Dot:
 	VMOVUPD     32(BX)(SI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 	ADDQ        $+64, BX
-	ADDQ        $0x40, DX
+	ADDQ        $0x40, CX
 	DECQ        R11
 	JNZ         rows4Dot
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
+	MOVQ        lda+8(FP), CX
+	SHLQ        $0x03, CX
 	VHADDPD     Y1, Y0, Y0
 	VHADDPD     Y3, Y2, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
 	VMOVUPD     Y2, (R10)
-	ADDQ        DX, R10
-	ADDQ        CX, R9
+	ADDQ        CX, R10
+	ADDQ        DX, R9
 	DECQ        16(SP)
 	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
@@ -108,14 +108,14 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	MOVQ   SI, CX
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
@@ -124,28 +124,28 @@ rows2Dot:
 	PREFETCHT1   (DI)(R8*1)
 	PREFETCHT1   (DI)(R8*2)
 	ADDQ         8(SP), DI
-	VMOVUPD      (DX), Y2
+	VMOVUPD      (CX), Y2
 	VMOVUPD      (BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
 	VMOVUPD      (BX)(AX*1), Y3
 	VFMADD231PD  Y3, Y2, Y1
-	VMOVUPD      32(DX), Y2
+	VMOVUPD      32(CX), Y2
 	VMOVUPD      32(BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
 	VMOVUPD      32(BX)(AX*1), Y3
 	VFMADD231PD  Y3, Y2, Y1
 	ADDQ         $+64, BX
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R10
 	JNZ          rows2Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
 	VMOVUPD      X1, (R9)
-	ADDQ         DX, R9
-	ADDQ         CX, SI
+	ADDQ         CX, R9
+	ADDQ         DX, SI
 	DECQ         24(SP)
 	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
@@ -166,32 +166,32 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// func mulBasis_2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_2_avx2(SB), NOSPLIT, $32-112
+TEXT ·mulBasis_2_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x03, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
 	LEAQ   (AX)(AX*2), SI
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Y0, Y0, Y0
@@ -203,7 +203,7 @@ rows4Group:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -212,8 +212,8 @@ rows4Dot:
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
 	ADDQ        (SP), DI
-	VMOVUPD     (DX), Y8
-	VMOVUPD     (DX)(CX*1), Y9
+	VMOVUPD     (CX), Y8
+	VMOVUPD     (CX)(DX*1), Y9
 	VMOVUPD     (BX), Y10
 	VFMADD231PD Y10, Y8, Y0
 	VFMADD231PD Y10, Y9, Y4
@@ -226,8 +226,8 @@ rows4Dot:
 	VMOVUPD     (BX)(SI*1), Y10
 	VFMADD231PD Y10, Y8, Y3
 	VFMADD231PD Y10, Y9, Y7
-	VMOVUPD     32(DX), Y8
-	VMOVUPD     32(DX)(CX*1), Y9
+	VMOVUPD     32(CX), Y8
+	VMOVUPD     32(CX)(DX*1), Y9
 	VMOVUPD     32(BX), Y10
 	VFMADD231PD Y10, Y8, Y0
 	VFMADD231PD Y10, Y9, Y4
@@ -241,27 +241,27 @@ rows4Dot:
 	VFMADD231PD Y10, Y8, Y3
 	VFMADD231PD Y10, Y9, Y7
 	ADDQ        $+64, BX
-	ADDQ        $0x40, DX
+	ADDQ        $0x40, CX
 	DECQ        R11
 	JNZ         rows4Dot
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
+	MOVQ        lda+8(FP), CX
+	SHLQ        $0x03, CX
 	VHADDPD     Y1, Y0, Y0
 	VHADDPD     Y3, Y2, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
 	VMOVUPD     Y2, (R10)
-	ADDQ        DX, R10
+	ADDQ        CX, R10
 	VHADDPD     Y5, Y4, Y0
 	VHADDPD     Y7, Y6, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
 	VMOVUPD     Y2, (R10)
-	ADDQ        DX, R10
-	ADDQ        CX, R9
-	ADDQ        CX, R9
+	ADDQ        CX, R10
+	ADDQ        DX, R9
+	ADDQ        DX, R9
 	DECQ        16(SP)
 	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
@@ -278,8 +278,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Y0, Y0, Y0
@@ -287,7 +287,7 @@ rows2Group:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	MOVQ   SI, CX
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
@@ -298,37 +298,37 @@ rows2Dot:
 	ADDQ         8(SP), DI
 	VMOVUPD      (BX), Y4
 	VMOVUPD      (BX)(AX*1), Y5
-	VMOVUPD      (DX), Y6
+	VMOVUPD      (CX), Y6
 	VFMADD231PD  Y4, Y6, Y0
 	VFMADD231PD  Y5, Y6, Y1
-	VMOVUPD      (DX)(CX*1), Y6
+	VMOVUPD      (CX)(DX*1), Y6
 	VFMADD231PD  Y4, Y6, Y2
 	VFMADD231PD  Y5, Y6, Y3
 	VMOVUPD      32(BX), Y4
 	VMOVUPD      32(BX)(AX*1), Y5
-	VMOVUPD      32(DX), Y6
+	VMOVUPD      32(CX), Y6
 	VFMADD231PD  Y4, Y6, Y0
 	VFMADD231PD  Y5, Y6, Y1
-	VMOVUPD      32(DX)(CX*1), Y6
+	VMOVUPD      32(CX)(DX*1), Y6
 	VFMADD231PD  Y4, Y6, Y2
 	VFMADD231PD  Y5, Y6, Y3
 	ADDQ         $+64, BX
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R10
 	JNZ          rows2Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y3, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R9)
-	ADDQ         DX, R9
+	ADDQ         CX, R9
 	VEXTRACTF128 $0x01, Y2, (R9)
-	ADDQ         DX, R9
-	ADDQ         CX, SI
-	ADDQ         CX, SI
+	ADDQ         CX, R9
+	ADDQ         DX, SI
+	ADDQ         DX, SI
 	DECQ         24(SP)
 	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
@@ -349,32 +349,32 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// func mulBasis_3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_3_avx2(SB), NOSPLIT, $32-112
+TEXT ·mulBasis_3_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x03, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
 	LEAQ   (AX)(AX*2), SI
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Y0, Y0, Y0
@@ -390,7 +390,7 @@ rows4Group:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -399,9 +399,9 @@ rows4Dot:
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
 	ADDQ        (SP), DI
-	VMOVUPD     (DX), Y12
-	VMOVUPD     (DX)(CX*1), Y13
-	VMOVUPD     (DX)(CX*2), Y14
+	VMOVUPD     (CX), Y12
+	VMOVUPD     (CX)(DX*1), Y13
+	VMOVUPD     (CX)(DX*2), Y14
 	VMOVUPD     (BX), Y15
 	VFMADD231PD Y15, Y12, Y0
 	VFMADD231PD Y15, Y13, Y4
@@ -418,9 +418,9 @@ rows4Dot:
 	VFMADD231PD Y15, Y12, Y3
 	VFMADD231PD Y15, Y13, Y7
 	VFMADD231PD Y15, Y14, Y11
-	VMOVUPD     32(DX), Y12
-	VMOVUPD     32(DX)(CX*1), Y13
-	VMOVUPD     32(DX)(CX*2), Y14
+	VMOVUPD     32(CX), Y12
+	VMOVUPD     32(CX)(DX*1), Y13
+	VMOVUPD     32(CX)(DX*2), Y14
 	VMOVUPD     32(BX), Y15
 	VFMADD231PD Y15, Y12, Y0
 	VFMADD231PD Y15, Y13, Y4
@@ -438,35 +438,35 @@ rows4Dot:
 	VFMADD231PD Y15, Y13, Y7
 	VFMADD231PD Y15, Y14, Y11
 	ADDQ        $+64, BX
-	ADDQ        $0x40, DX
+	ADDQ        $0x40, CX
 	DECQ        R11
 	JNZ         rows4Dot
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
+	MOVQ        lda+8(FP), CX
+	SHLQ        $0x03, CX
 	VHADDPD     Y1, Y0, Y0
 	VHADDPD     Y3, Y2, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
 	VMOVUPD     Y2, (R10)
-	ADDQ        DX, R10
+	ADDQ        CX, R10
 	VHADDPD     Y5, Y4, Y0
 	VHADDPD     Y7, Y6, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
 	VMOVUPD     Y2, (R10)
-	ADDQ        DX, R10
+	ADDQ        CX, R10
 	VHADDPD     Y9, Y8, Y0
 	VHADDPD     Y11, Y10, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
 	VMOVUPD     Y2, (R10)
-	ADDQ        DX, R10
-	ADDQ        CX, R9
-	ADDQ        CX, R9
-	ADDQ        CX, R9
+	ADDQ        CX, R10
+	ADDQ        DX, R9
+	ADDQ        DX, R9
+	ADDQ        DX, R9
 	DECQ        16(SP)
 	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
@@ -483,8 +483,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Y0, Y0, Y0
@@ -494,7 +494,7 @@ rows2Group:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	MOVQ   SI, CX
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
@@ -505,49 +505,49 @@ rows2Dot:
 	ADDQ         8(SP), DI
 	VMOVUPD      (BX), Y6
 	VMOVUPD      (BX)(AX*1), Y7
-	VMOVUPD      (DX), Y8
+	VMOVUPD      (CX), Y8
 	VFMADD231PD  Y6, Y8, Y0
 	VFMADD231PD  Y7, Y8, Y1
-	VMOVUPD      (DX)(CX*1), Y8
+	VMOVUPD      (CX)(DX*1), Y8
 	VFMADD231PD  Y6, Y8, Y2
 	VFMADD231PD  Y7, Y8, Y3
-	VMOVUPD      (DX)(CX*2), Y8
+	VMOVUPD      (CX)(DX*2), Y8
 	VFMADD231PD  Y6, Y8, Y4
 	VFMADD231PD  Y7, Y8, Y5
 	VMOVUPD      32(BX), Y6
 	VMOVUPD      32(BX)(AX*1), Y7
-	VMOVUPD      32(DX), Y8
+	VMOVUPD      32(CX), Y8
 	VFMADD231PD  Y6, Y8, Y0
 	VFMADD231PD  Y7, Y8, Y1
-	VMOVUPD      32(DX)(CX*1), Y8
+	VMOVUPD      32(CX)(DX*1), Y8
 	VFMADD231PD  Y6, Y8, Y2
 	VFMADD231PD  Y7, Y8, Y3
-	VMOVUPD      32(DX)(CX*2), Y8
+	VMOVUPD      32(CX)(DX*2), Y8
 	VFMADD231PD  Y6, Y8, Y4
 	VFMADD231PD  Y7, Y8, Y5
 	ADDQ         $+64, BX
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R10
 	JNZ          rows2Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y3, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R9)
-	ADDQ         DX, R9
+	ADDQ         CX, R9
 	VEXTRACTF128 $0x01, Y2, (R9)
-	ADDQ         DX, R9
+	ADDQ         CX, R9
 	VHADDPD      Y5, Y4, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
 	VMOVUPD      X1, (R9)
-	ADDQ         DX, R9
-	ADDQ         CX, SI
-	ADDQ         CX, SI
-	ADDQ         CX, SI
+	ADDQ         CX, R9
+	ADDQ         DX, SI
+	ADDQ         DX, SI
+	ADDQ         DX, SI
 	DECQ         24(SP)
 	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
@@ -568,24 +568,24 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// func mulBasis_4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_4_avx2(SB), NOSPLIT, $32-112
+TEXT ·mulBasis_4_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x03, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
-	LEAQ   (CX)(CX*2), BX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+3, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+3, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows3:
 	CMPQ n+48(FP), $0x03
@@ -594,8 +594,8 @@ rows3:
 	JE   rows3End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows3Group:
 	VXORPD Y0, Y0, Y0
@@ -611,7 +611,7 @@ rows3Group:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -623,47 +623,47 @@ rows3Dot:
 	VMOVUPD      (SI), Y12
 	VMOVUPD      (SI)(AX*1), Y13
 	VMOVUPD      (SI)(AX*2), Y14
-	VMOVUPD      (DX), Y15
+	VMOVUPD      (CX), Y15
 	VFMADD231PD  Y12, Y15, Y0
 	VFMADD231PD  Y13, Y15, Y1
 	VFMADD231PD  Y14, Y15, Y2
-	VMOVUPD      (DX)(CX*1), Y15
+	VMOVUPD      (CX)(DX*1), Y15
 	VFMADD231PD  Y12, Y15, Y3
 	VFMADD231PD  Y13, Y15, Y4
 	VFMADD231PD  Y14, Y15, Y5
-	VMOVUPD      (DX)(CX*2), Y15
+	VMOVUPD      (CX)(DX*2), Y15
 	VFMADD231PD  Y12, Y15, Y6
 	VFMADD231PD  Y13, Y15, Y7
 	VFMADD231PD  Y14, Y15, Y8
-	VMOVUPD      (DX)(BX*1), Y15
+	VMOVUPD      (CX)(BX*1), Y15
 	VFMADD231PD  Y12, Y15, Y9
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
 	VMOVUPD      32(SI), Y12
 	VMOVUPD      32(SI)(AX*1), Y13
 	VMOVUPD      32(SI)(AX*2), Y14
-	VMOVUPD      32(DX), Y15
+	VMOVUPD      32(CX), Y15
 	VFMADD231PD  Y12, Y15, Y0
 	VFMADD231PD  Y13, Y15, Y1
 	VFMADD231PD  Y14, Y15, Y2
-	VMOVUPD      32(DX)(CX*1), Y15
+	VMOVUPD      32(CX)(DX*1), Y15
 	VFMADD231PD  Y12, Y15, Y3
 	VFMADD231PD  Y13, Y15, Y4
 	VFMADD231PD  Y14, Y15, Y5
-	VMOVUPD      32(DX)(CX*2), Y15
+	VMOVUPD      32(CX)(DX*2), Y15
 	VFMADD231PD  Y12, Y15, Y6
 	VFMADD231PD  Y13, Y15, Y7
 	VFMADD231PD  Y14, Y15, Y8
-	VMOVUPD      32(DX)(BX*1), Y15
+	VMOVUPD      32(CX)(BX*1), Y15
 	VFMADD231PD  Y12, Y15, Y9
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
 	ADDQ         $+64, SI
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R11
 	JNZ          rows3Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y2, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
@@ -672,7 +672,7 @@ rows3Dot:
 	VMOVUPD      X2, (R10)
 	VEXTRACTF128 $0x01, Y2, X2
 	VMOVSD       X2, 16(R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VHADDPD      Y4, Y3, Y0
 	VHADDPD      Y5, Y5, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
@@ -681,7 +681,7 @@ rows3Dot:
 	VMOVUPD      X2, (R10)
 	VEXTRACTF128 $0x01, Y2, X2
 	VMOVSD       X2, 16(R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VHADDPD      Y7, Y6, Y0
 	VHADDPD      Y8, Y8, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
@@ -690,7 +690,7 @@ rows3Dot:
 	VMOVUPD      X2, (R10)
 	VEXTRACTF128 $0x01, Y2, X2
 	VMOVSD       X2, 16(R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VHADDPD      Y10, Y9, Y0
 	VHADDPD      Y11, Y11, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
@@ -699,11 +699,11 @@ rows3Dot:
 	VMOVUPD      X2, (R10)
 	VEXTRACTF128 $0x01, Y2, X2
 	VMOVSD       X2, 16(R10)
-	ADDQ         DX, R10
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
+	ADDQ         CX, R10
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
 	DECQ         16(SP)
 	JNZ          rows3Group
 	ADDQ         $+24, a+0(FP)
@@ -719,8 +719,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Y0, Y0, Y0
@@ -732,7 +732,7 @@ rows2Group:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -743,60 +743,60 @@ rows2Dot:
 	ADDQ         8(SP), DI
 	VMOVUPD      (SI), Y8
 	VMOVUPD      (SI)(AX*1), Y9
-	VMOVUPD      (DX), Y10
+	VMOVUPD      (CX), Y10
 	VFMADD231PD  Y8, Y10, Y0
 	VFMADD231PD  Y9, Y10, Y1
-	VMOVUPD      (DX)(CX*1), Y10
+	VMOVUPD      (CX)(DX*1), Y10
 	VFMADD231PD  Y8, Y10, Y2
 	VFMADD231PD  Y9, Y10, Y3
-	VMOVUPD      (DX)(CX*2), Y10
+	VMOVUPD      (CX)(DX*2), Y10
 	VFMADD231PD  Y8, Y10, Y4
 	VFMADD231PD  Y9, Y10, Y5
-	VMOVUPD      (DX)(BX*1), Y10
+	VMOVUPD      (CX)(BX*1), Y10
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
 	VMOVUPD      32(SI), Y8
 	VMOVUPD      32(SI)(AX*1), Y9
-	VMOVUPD      32(DX), Y10
+	VMOVUPD      32(CX), Y10
 	VFMADD231PD  Y8, Y10, Y0
 	VFMADD231PD  Y9, Y10, Y1
-	VMOVUPD      32(DX)(CX*1), Y10
+	VMOVUPD      32(CX)(DX*1), Y10
 	VFMADD231PD  Y8, Y10, Y2
 	VFMADD231PD  Y9, Y10, Y3
-	VMOVUPD      32(DX)(CX*2), Y10
+	VMOVUPD      32(CX)(DX*2), Y10
 	VFMADD231PD  Y8, Y10, Y4
 	VFMADD231PD  Y9, Y10, Y5
-	VMOVUPD      32(DX)(BX*1), Y10
+	VMOVUPD      32(CX)(BX*1), Y10
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         $+64, SI
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R11
 	JNZ          rows2Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y3, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VEXTRACTF128 $0x01, Y2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VEXTRACTF128 $0x01, Y2, (R10)
-	ADDQ         DX, R10
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
+	ADDQ         CX, R10
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
 	DECQ         24(SP)
 	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
@@ -817,28 +817,28 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// func mulBasis_5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_5_avx2(SB), NOSPLIT, $16-112
+TEXT ·mulBasis_5_avx2(SB), NOSPLIT, $16-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x03, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
-	LEAQ   (CX)(CX*2), BX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
 
 rows2:
 	CMPQ n+48(FP), $0x02
 	JL   rows2End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 8(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 8(SP)
 
 rows2Group:
 	VXORPD Y0, Y0, Y0
@@ -852,7 +852,7 @@ rows2Group:
 	VXORPD Y8, Y8, Y8
 	VXORPD Y9, Y9, Y9
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -863,72 +863,72 @@ rows2Dot:
 	ADDQ         (SP), DI
 	VMOVUPD      (SI), Y10
 	VMOVUPD      (SI)(AX*1), Y11
-	VMOVUPD      (DX), Y12
+	VMOVUPD      (CX), Y12
 	VFMADD231PD  Y10, Y12, Y0
 	VFMADD231PD  Y11, Y12, Y1
-	VMOVUPD      (DX)(CX*1), Y12
+	VMOVUPD      (CX)(DX*1), Y12
 	VFMADD231PD  Y10, Y12, Y2
 	VFMADD231PD  Y11, Y12, Y3
-	VMOVUPD      (DX)(CX*2), Y12
+	VMOVUPD      (CX)(DX*2), Y12
 	VFMADD231PD  Y10, Y12, Y4
 	VFMADD231PD  Y11, Y12, Y5
-	VMOVUPD      (DX)(BX*1), Y12
+	VMOVUPD      (CX)(BX*1), Y12
 	VFMADD231PD  Y10, Y12, Y6
 	VFMADD231PD  Y11, Y12, Y7
-	VMOVUPD      (DX)(CX*4), Y12
+	VMOVUPD      (CX)(DX*4), Y12
 	VFMADD231PD  Y10, Y12, Y8
 	VFMADD231PD  Y11, Y12, Y9
 	VMOVUPD      32(SI), Y10
 	VMOVUPD      32(SI)(AX*1), Y11
-	VMOVUPD      32(DX), Y12
+	VMOVUPD      32(CX), Y12
 	VFMADD231PD  Y10, Y12, Y0
 	VFMADD231PD  Y11, Y12, Y1
-	VMOVUPD      32(DX)(CX*1), Y12
+	VMOVUPD      32(CX)(DX*1), Y12
 	VFMADD231PD  Y10, Y12, Y2
 	VFMADD231PD  Y11, Y12, Y3
-	VMOVUPD      32(DX)(CX*2), Y12
+	VMOVUPD      32(CX)(DX*2), Y12
 	VFMADD231PD  Y10, Y12, Y4
 	VFMADD231PD  Y11, Y12, Y5
-	VMOVUPD      32(DX)(BX*1), Y12
+	VMOVUPD      32(CX)(BX*1), Y12
 	VFMADD231PD  Y10, Y12, Y6
 	VFMADD231PD  Y11, Y12, Y7
-	VMOVUPD      32(DX)(CX*4), Y12
+	VMOVUPD      32(CX)(DX*4), Y12
 	VFMADD231PD  Y10, Y12, Y8
 	VFMADD231PD  Y11, Y12, Y9
 	ADDQ         $+64, SI
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R11
 	JNZ          rows2Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y3, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VEXTRACTF128 $0x01, Y2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VEXTRACTF128 $0x01, Y2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VHADDPD      Y9, Y8, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
 	VMOVUPD      X1, (R10)
-	ADDQ         DX, R10
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
+	ADDQ         CX, R10
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
 	DECQ         8(SP)
 	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
@@ -949,29 +949,29 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// func mulBasis_6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·mulBasis_6_avx2(SB), NOSPLIT, $16-112
+TEXT ·mulBasis_6_avx2(SB), NOSPLIT, $16-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x03, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
-	LEAQ   (CX)(CX*2), BX
-	LEAQ   (CX)(CX*4), SI
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (DX)(DX*4), SI
 	MOVQ   next+72(FP), R8
 	MOVQ   apart+80(FP), R9
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
 
 rows2:
 	CMPQ n+48(FP), $0x02
 	JL   rows2End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 8(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 8(SP)
 
 rows2Group:
 	VXORPD Y0, Y0, Y0
@@ -987,7 +987,7 @@ rows2Group:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), DI
-	MOVQ   R10, DX
+	MOVQ   R10, CX
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
@@ -998,83 +998,83 @@ rows2Dot:
 	ADDQ         (SP), R8
 	VMOVUPD      (DI), Y12
 	VMOVUPD      (DI)(AX*1), Y13
-	VMOVUPD      (DX), Y14
+	VMOVUPD      (CX), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VMOVUPD      (DX)(CX*1), Y14
+	VMOVUPD      (CX)(DX*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VMOVUPD      (DX)(CX*2), Y14
+	VMOVUPD      (CX)(DX*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
-	VMOVUPD      (DX)(BX*1), Y14
+	VMOVUPD      (CX)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y6
 	VFMADD231PD  Y13, Y14, Y7
-	VMOVUPD      (DX)(CX*4), Y14
+	VMOVUPD      (CX)(DX*4), Y14
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y13, Y14, Y9
-	VMOVUPD      (DX)(SI*1), Y14
+	VMOVUPD      (CX)(SI*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
 	VMOVUPD      32(DI), Y12
 	VMOVUPD      32(DI)(AX*1), Y13
-	VMOVUPD      32(DX), Y14
+	VMOVUPD      32(CX), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VMOVUPD      32(DX)(CX*1), Y14
+	VMOVUPD      32(CX)(DX*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VMOVUPD      32(DX)(CX*2), Y14
+	VMOVUPD      32(CX)(DX*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
-	VMOVUPD      32(DX)(BX*1), Y14
+	VMOVUPD      32(CX)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y6
 	VFMADD231PD  Y13, Y14, Y7
-	VMOVUPD      32(DX)(CX*4), Y14
+	VMOVUPD      32(CX)(DX*4), Y14
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y13, Y14, Y9
-	VMOVUPD      32(DX)(SI*1), Y14
+	VMOVUPD      32(CX)(SI*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         $+64, DI
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R12
 	JNZ          rows2Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y3, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R11)
-	ADDQ         DX, R11
+	ADDQ         CX, R11
 	VEXTRACTF128 $0x01, Y2, (R11)
-	ADDQ         DX, R11
+	ADDQ         CX, R11
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R11)
-	ADDQ         DX, R11
+	ADDQ         CX, R11
 	VEXTRACTF128 $0x01, Y2, (R11)
-	ADDQ         DX, R11
+	ADDQ         CX, R11
 	VHADDPD      Y9, Y8, Y0
 	VHADDPD      Y11, Y10, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R11)
-	ADDQ         DX, R11
+	ADDQ         CX, R11
 	VEXTRACTF128 $0x01, Y2, (R11)
-	ADDQ         DX, R11
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
+	ADDQ         CX, R11
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	ADDQ         DX, R10
 	DECQ         8(SP)
 	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
@@ -1107,8 +1107,7 @@ TEXT ·sumBlocks_avx2(SB), NOSPLIT, $0-72
 	MOVQ apart+56(FP), DI
 	MOVQ pace+64(FP), R8
 	MOVQ n+32(FP), R9
-	SHLQ $0x03, R9
-	LEAQ -8(DX)(R9*1), DX
+	LEAQ -8(DX)(R9*8), DX
 
 wide4:
 	CMPQ   steps+40(FP), $0x06
@@ -1438,27 +1437,27 @@ feature:
 TEXT ·mulBasis32_1_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x02, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
 	LEAQ   (AX)(AX*2), SI
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Y0, Y0, Y0
@@ -1466,7 +1465,7 @@ rows4Group:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -1474,7 +1473,7 @@ rows4Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	ADDQ        (SP), DI
-	VMOVUPD     (DX), Y4
+	VMOVUPD     (CX), Y4
 	VCVTPS2PD   (BX), Y5
 	VFMADD231PD Y5, Y4, Y0
 	VCVTPS2PD   (BX)(AX*1), Y5
@@ -1483,7 +1482,7 @@ rows4Dot:
 	VFMADD231PD Y5, Y4, Y2
 	VCVTPS2PD   (BX)(SI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
-	VMOVUPD     32(DX), Y4
+	VMOVUPD     32(CX), Y4
 	VCVTPS2PD   16(BX), Y5
 	VFMADD231PD Y5, Y4, Y0
 	VCVTPS2PD   16(BX)(AX*1), Y5
@@ -1493,19 +1492,19 @@ rows4Dot:
 	VCVTPS2PD   16(BX)(SI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 	ADDQ        $+32, BX
-	ADDQ        $0x40, DX
+	ADDQ        $0x40, CX
 	DECQ        R11
 	JNZ         rows4Dot
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
+	MOVQ        lda+8(FP), CX
+	SHLQ        $0x03, CX
 	VHADDPD     Y1, Y0, Y0
 	VHADDPD     Y3, Y2, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
 	VMOVUPD     Y2, (R10)
-	ADDQ        DX, R10
-	ADDQ        CX, R9
+	ADDQ        CX, R10
+	ADDQ        DX, R9
 	DECQ        16(SP)
 	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
@@ -1522,14 +1521,14 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	MOVQ   SI, CX
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
@@ -1537,28 +1536,28 @@ rows2Dot:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(R8*1)
 	ADDQ         8(SP), DI
-	VMOVUPD      (DX), Y2
+	VMOVUPD      (CX), Y2
 	VCVTPS2PD    (BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
 	VCVTPS2PD    (BX)(AX*1), Y3
 	VFMADD231PD  Y3, Y2, Y1
-	VMOVUPD      32(DX), Y2
+	VMOVUPD      32(CX), Y2
 	VCVTPS2PD    16(BX), Y3
 	VFMADD231PD  Y3, Y2, Y0
 	VCVTPS2PD    16(BX)(AX*1), Y3
 	VFMADD231PD  Y3, Y2, Y1
 	ADDQ         $+32, BX
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R10
 	JNZ          rows2Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
 	VMOVUPD      X1, (R9)
-	ADDQ         DX, R9
-	ADDQ         CX, SI
+	ADDQ         CX, R9
+	ADDQ         DX, SI
 	DECQ         24(SP)
 	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
@@ -1584,27 +1583,27 @@ end:
 TEXT ·mulBasis32_2_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x02, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
 	LEAQ   (AX)(AX*2), SI
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Y0, Y0, Y0
@@ -1616,7 +1615,7 @@ rows4Group:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -1624,8 +1623,8 @@ rows4Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	ADDQ        (SP), DI
-	VMOVUPD     (DX), Y8
-	VMOVUPD     (DX)(CX*1), Y9
+	VMOVUPD     (CX), Y8
+	VMOVUPD     (CX)(DX*1), Y9
 	VCVTPS2PD   (BX), Y10
 	VFMADD231PD Y10, Y8, Y0
 	VFMADD231PD Y10, Y9, Y4
@@ -1638,8 +1637,8 @@ rows4Dot:
 	VCVTPS2PD   (BX)(SI*1), Y10
 	VFMADD231PD Y10, Y8, Y3
 	VFMADD231PD Y10, Y9, Y7
-	VMOVUPD     32(DX), Y8
-	VMOVUPD     32(DX)(CX*1), Y9
+	VMOVUPD     32(CX), Y8
+	VMOVUPD     32(CX)(DX*1), Y9
 	VCVTPS2PD   16(BX), Y10
 	VFMADD231PD Y10, Y8, Y0
 	VFMADD231PD Y10, Y9, Y4
@@ -1653,27 +1652,27 @@ rows4Dot:
 	VFMADD231PD Y10, Y8, Y3
 	VFMADD231PD Y10, Y9, Y7
 	ADDQ        $+32, BX
-	ADDQ        $0x40, DX
+	ADDQ        $0x40, CX
 	DECQ        R11
 	JNZ         rows4Dot
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
+	MOVQ        lda+8(FP), CX
+	SHLQ        $0x03, CX
 	VHADDPD     Y1, Y0, Y0
 	VHADDPD     Y3, Y2, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
 	VMOVUPD     Y2, (R10)
-	ADDQ        DX, R10
+	ADDQ        CX, R10
 	VHADDPD     Y5, Y4, Y0
 	VHADDPD     Y7, Y6, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
 	VMOVUPD     Y2, (R10)
-	ADDQ        DX, R10
-	ADDQ        CX, R9
-	ADDQ        CX, R9
+	ADDQ        CX, R10
+	ADDQ        DX, R9
+	ADDQ        DX, R9
 	DECQ        16(SP)
 	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
@@ -1690,8 +1689,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Y0, Y0, Y0
@@ -1699,7 +1698,7 @@ rows2Group:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	MOVQ   SI, CX
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
@@ -1709,37 +1708,37 @@ rows2Dot:
 	ADDQ         8(SP), DI
 	VCVTPS2PD    (BX), Y4
 	VCVTPS2PD    (BX)(AX*1), Y5
-	VMOVUPD      (DX), Y6
+	VMOVUPD      (CX), Y6
 	VFMADD231PD  Y4, Y6, Y0
 	VFMADD231PD  Y5, Y6, Y1
-	VMOVUPD      (DX)(CX*1), Y6
+	VMOVUPD      (CX)(DX*1), Y6
 	VFMADD231PD  Y4, Y6, Y2
 	VFMADD231PD  Y5, Y6, Y3
 	VCVTPS2PD    16(BX), Y4
 	VCVTPS2PD    16(BX)(AX*1), Y5
-	VMOVUPD      32(DX), Y6
+	VMOVUPD      32(CX), Y6
 	VFMADD231PD  Y4, Y6, Y0
 	VFMADD231PD  Y5, Y6, Y1
-	VMOVUPD      32(DX)(CX*1), Y6
+	VMOVUPD      32(CX)(DX*1), Y6
 	VFMADD231PD  Y4, Y6, Y2
 	VFMADD231PD  Y5, Y6, Y3
 	ADDQ         $+32, BX
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R10
 	JNZ          rows2Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y3, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R9)
-	ADDQ         DX, R9
+	ADDQ         CX, R9
 	VEXTRACTF128 $0x01, Y2, (R9)
-	ADDQ         DX, R9
-	ADDQ         CX, SI
-	ADDQ         CX, SI
+	ADDQ         CX, R9
+	ADDQ         DX, SI
+	ADDQ         DX, SI
 	DECQ         24(SP)
 	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
@@ -1765,27 +1764,27 @@ end:
 TEXT ·mulBasis32_3_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x02, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
 	LEAQ   (AX)(AX*2), SI
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Y0, Y0, Y0
@@ -1801,7 +1800,7 @@ rows4Group:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -1809,9 +1808,9 @@ rows4Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	ADDQ        (SP), DI
-	VMOVUPD     (DX), Y12
-	VMOVUPD     (DX)(CX*1), Y13
-	VMOVUPD     (DX)(CX*2), Y14
+	VMOVUPD     (CX), Y12
+	VMOVUPD     (CX)(DX*1), Y13
+	VMOVUPD     (CX)(DX*2), Y14
 	VCVTPS2PD   (BX), Y15
 	VFMADD231PD Y15, Y12, Y0
 	VFMADD231PD Y15, Y13, Y4
@@ -1828,9 +1827,9 @@ rows4Dot:
 	VFMADD231PD Y15, Y12, Y3
 	VFMADD231PD Y15, Y13, Y7
 	VFMADD231PD Y15, Y14, Y11
-	VMOVUPD     32(DX), Y12
-	VMOVUPD     32(DX)(CX*1), Y13
-	VMOVUPD     32(DX)(CX*2), Y14
+	VMOVUPD     32(CX), Y12
+	VMOVUPD     32(CX)(DX*1), Y13
+	VMOVUPD     32(CX)(DX*2), Y14
 	VCVTPS2PD   16(BX), Y15
 	VFMADD231PD Y15, Y12, Y0
 	VFMADD231PD Y15, Y13, Y4
@@ -1848,35 +1847,35 @@ rows4Dot:
 	VFMADD231PD Y15, Y13, Y7
 	VFMADD231PD Y15, Y14, Y11
 	ADDQ        $+32, BX
-	ADDQ        $0x40, DX
+	ADDQ        $0x40, CX
 	DECQ        R11
 	JNZ         rows4Dot
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
+	MOVQ        lda+8(FP), CX
+	SHLQ        $0x03, CX
 	VHADDPD     Y1, Y0, Y0
 	VHADDPD     Y3, Y2, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
 	VMOVUPD     Y2, (R10)
-	ADDQ        DX, R10
+	ADDQ        CX, R10
 	VHADDPD     Y5, Y4, Y0
 	VHADDPD     Y7, Y6, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
 	VMOVUPD     Y2, (R10)
-	ADDQ        DX, R10
+	ADDQ        CX, R10
 	VHADDPD     Y9, Y8, Y0
 	VHADDPD     Y11, Y10, Y1
 	VPERM2F128  $0x21, Y1, Y0, Y2
 	VBLENDPD    $0x0c, Y1, Y0, Y0
 	VADDPD      Y0, Y2, Y2
 	VMOVUPD     Y2, (R10)
-	ADDQ        DX, R10
-	ADDQ        CX, R9
-	ADDQ        CX, R9
-	ADDQ        CX, R9
+	ADDQ        CX, R10
+	ADDQ        DX, R9
+	ADDQ        DX, R9
+	ADDQ        DX, R9
 	DECQ        16(SP)
 	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
@@ -1893,8 +1892,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Y0, Y0, Y0
@@ -1904,7 +1903,7 @@ rows2Group:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	MOVQ   SI, CX
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
@@ -1914,49 +1913,49 @@ rows2Dot:
 	ADDQ         8(SP), DI
 	VCVTPS2PD    (BX), Y6
 	VCVTPS2PD    (BX)(AX*1), Y7
-	VMOVUPD      (DX), Y8
+	VMOVUPD      (CX), Y8
 	VFMADD231PD  Y6, Y8, Y0
 	VFMADD231PD  Y7, Y8, Y1
-	VMOVUPD      (DX)(CX*1), Y8
+	VMOVUPD      (CX)(DX*1), Y8
 	VFMADD231PD  Y6, Y8, Y2
 	VFMADD231PD  Y7, Y8, Y3
-	VMOVUPD      (DX)(CX*2), Y8
+	VMOVUPD      (CX)(DX*2), Y8
 	VFMADD231PD  Y6, Y8, Y4
 	VFMADD231PD  Y7, Y8, Y5
 	VCVTPS2PD    16(BX), Y6
 	VCVTPS2PD    16(BX)(AX*1), Y7
-	VMOVUPD      32(DX), Y8
+	VMOVUPD      32(CX), Y8
 	VFMADD231PD  Y6, Y8, Y0
 	VFMADD231PD  Y7, Y8, Y1
-	VMOVUPD      32(DX)(CX*1), Y8
+	VMOVUPD      32(CX)(DX*1), Y8
 	VFMADD231PD  Y6, Y8, Y2
 	VFMADD231PD  Y7, Y8, Y3
-	VMOVUPD      32(DX)(CX*2), Y8
+	VMOVUPD      32(CX)(DX*2), Y8
 	VFMADD231PD  Y6, Y8, Y4
 	VFMADD231PD  Y7, Y8, Y5
 	ADDQ         $+32, BX
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R10
 	JNZ          rows2Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y3, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R9)
-	ADDQ         DX, R9
+	ADDQ         CX, R9
 	VEXTRACTF128 $0x01, Y2, (R9)
-	ADDQ         DX, R9
+	ADDQ         CX, R9
 	VHADDPD      Y5, Y4, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
 	VMOVUPD      X1, (R9)
-	ADDQ         DX, R9
-	ADDQ         CX, SI
-	ADDQ         CX, SI
-	ADDQ         CX, SI
+	ADDQ         CX, R9
+	ADDQ         DX, SI
+	ADDQ         DX, SI
+	ADDQ         DX, SI
 	DECQ         24(SP)
 	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
@@ -1982,19 +1981,19 @@ end:
 TEXT ·mulBasis32_4_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x02, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
-	LEAQ   (CX)(CX*2), BX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+3, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+3, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows3:
 	CMPQ n+48(FP), $0x03
@@ -2003,8 +2002,8 @@ rows3:
 	JE   rows3End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows3Group:
 	VXORPD Y0, Y0, Y0
@@ -2020,7 +2019,7 @@ rows3Group:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -2031,47 +2030,47 @@ rows3Dot:
 	VCVTPS2PD    (SI), Y12
 	VCVTPS2PD    (SI)(AX*1), Y13
 	VCVTPS2PD    (SI)(AX*2), Y14
-	VMOVUPD      (DX), Y15
+	VMOVUPD      (CX), Y15
 	VFMADD231PD  Y12, Y15, Y0
 	VFMADD231PD  Y13, Y15, Y1
 	VFMADD231PD  Y14, Y15, Y2
-	VMOVUPD      (DX)(CX*1), Y15
+	VMOVUPD      (CX)(DX*1), Y15
 	VFMADD231PD  Y12, Y15, Y3
 	VFMADD231PD  Y13, Y15, Y4
 	VFMADD231PD  Y14, Y15, Y5
-	VMOVUPD      (DX)(CX*2), Y15
+	VMOVUPD      (CX)(DX*2), Y15
 	VFMADD231PD  Y12, Y15, Y6
 	VFMADD231PD  Y13, Y15, Y7
 	VFMADD231PD  Y14, Y15, Y8
-	VMOVUPD      (DX)(BX*1), Y15
+	VMOVUPD      (CX)(BX*1), Y15
 	VFMADD231PD  Y12, Y15, Y9
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
 	VCVTPS2PD    16(SI), Y12
 	VCVTPS2PD    16(SI)(AX*1), Y13
 	VCVTPS2PD    16(SI)(AX*2), Y14
-	VMOVUPD      32(DX), Y15
+	VMOVUPD      32(CX), Y15
 	VFMADD231PD  Y12, Y15, Y0
 	VFMADD231PD  Y13, Y15, Y1
 	VFMADD231PD  Y14, Y15, Y2
-	VMOVUPD      32(DX)(CX*1), Y15
+	VMOVUPD      32(CX)(DX*1), Y15
 	VFMADD231PD  Y12, Y15, Y3
 	VFMADD231PD  Y13, Y15, Y4
 	VFMADD231PD  Y14, Y15, Y5
-	VMOVUPD      32(DX)(CX*2), Y15
+	VMOVUPD      32(CX)(DX*2), Y15
 	VFMADD231PD  Y12, Y15, Y6
 	VFMADD231PD  Y13, Y15, Y7
 	VFMADD231PD  Y14, Y15, Y8
-	VMOVUPD      32(DX)(BX*1), Y15
+	VMOVUPD      32(CX)(BX*1), Y15
 	VFMADD231PD  Y12, Y15, Y9
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
 	ADDQ         $+32, SI
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R11
 	JNZ          rows3Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y2, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
@@ -2080,7 +2079,7 @@ rows3Dot:
 	VMOVUPD      X2, (R10)
 	VEXTRACTF128 $0x01, Y2, X2
 	VMOVSD       X2, 16(R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VHADDPD      Y4, Y3, Y0
 	VHADDPD      Y5, Y5, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
@@ -2089,7 +2088,7 @@ rows3Dot:
 	VMOVUPD      X2, (R10)
 	VEXTRACTF128 $0x01, Y2, X2
 	VMOVSD       X2, 16(R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VHADDPD      Y7, Y6, Y0
 	VHADDPD      Y8, Y8, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
@@ -2098,7 +2097,7 @@ rows3Dot:
 	VMOVUPD      X2, (R10)
 	VEXTRACTF128 $0x01, Y2, X2
 	VMOVSD       X2, 16(R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VHADDPD      Y10, Y9, Y0
 	VHADDPD      Y11, Y11, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
@@ -2107,11 +2106,11 @@ rows3Dot:
 	VMOVUPD      X2, (R10)
 	VEXTRACTF128 $0x01, Y2, X2
 	VMOVSD       X2, 16(R10)
-	ADDQ         DX, R10
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
+	ADDQ         CX, R10
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
 	DECQ         16(SP)
 	JNZ          rows3Group
 	ADDQ         $+24, a+0(FP)
@@ -2127,8 +2126,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Y0, Y0, Y0
@@ -2140,7 +2139,7 @@ rows2Group:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -2150,60 +2149,60 @@ rows2Dot:
 	ADDQ         8(SP), DI
 	VCVTPS2PD    (SI), Y8
 	VCVTPS2PD    (SI)(AX*1), Y9
-	VMOVUPD      (DX), Y10
+	VMOVUPD      (CX), Y10
 	VFMADD231PD  Y8, Y10, Y0
 	VFMADD231PD  Y9, Y10, Y1
-	VMOVUPD      (DX)(CX*1), Y10
+	VMOVUPD      (CX)(DX*1), Y10
 	VFMADD231PD  Y8, Y10, Y2
 	VFMADD231PD  Y9, Y10, Y3
-	VMOVUPD      (DX)(CX*2), Y10
+	VMOVUPD      (CX)(DX*2), Y10
 	VFMADD231PD  Y8, Y10, Y4
 	VFMADD231PD  Y9, Y10, Y5
-	VMOVUPD      (DX)(BX*1), Y10
+	VMOVUPD      (CX)(BX*1), Y10
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
 	VCVTPS2PD    16(SI), Y8
 	VCVTPS2PD    16(SI)(AX*1), Y9
-	VMOVUPD      32(DX), Y10
+	VMOVUPD      32(CX), Y10
 	VFMADD231PD  Y8, Y10, Y0
 	VFMADD231PD  Y9, Y10, Y1
-	VMOVUPD      32(DX)(CX*1), Y10
+	VMOVUPD      32(CX)(DX*1), Y10
 	VFMADD231PD  Y8, Y10, Y2
 	VFMADD231PD  Y9, Y10, Y3
-	VMOVUPD      32(DX)(CX*2), Y10
+	VMOVUPD      32(CX)(DX*2), Y10
 	VFMADD231PD  Y8, Y10, Y4
 	VFMADD231PD  Y9, Y10, Y5
-	VMOVUPD      32(DX)(BX*1), Y10
+	VMOVUPD      32(CX)(BX*1), Y10
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         $+32, SI
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R11
 	JNZ          rows2Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y3, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VEXTRACTF128 $0x01, Y2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VEXTRACTF128 $0x01, Y2, (R10)
-	ADDQ         DX, R10
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
+	ADDQ         CX, R10
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
 	DECQ         24(SP)
 	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
@@ -2229,23 +2228,23 @@ end:
 TEXT ·mulBasis32_5_avx2(SB), NOSPLIT, $16-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x02, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
-	LEAQ   (CX)(CX*2), BX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
 
 rows2:
 	CMPQ n+48(FP), $0x02
 	JL   rows2End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 8(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 8(SP)
 
 rows2Group:
 	VXORPD Y0, Y0, Y0
@@ -2259,7 +2258,7 @@ rows2Group:
 	VXORPD Y8, Y8, Y8
 	VXORPD Y9, Y9, Y9
 	MOVQ   x+16(FP), SI
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -2269,72 +2268,72 @@ rows2Dot:
 	ADDQ         (SP), DI
 	VCVTPS2PD    (SI), Y10
 	VCVTPS2PD    (SI)(AX*1), Y11
-	VMOVUPD      (DX), Y12
+	VMOVUPD      (CX), Y12
 	VFMADD231PD  Y10, Y12, Y0
 	VFMADD231PD  Y11, Y12, Y1
-	VMOVUPD      (DX)(CX*1), Y12
+	VMOVUPD      (CX)(DX*1), Y12
 	VFMADD231PD  Y10, Y12, Y2
 	VFMADD231PD  Y11, Y12, Y3
-	VMOVUPD      (DX)(CX*2), Y12
+	VMOVUPD      (CX)(DX*2), Y12
 	VFMADD231PD  Y10, Y12, Y4
 	VFMADD231PD  Y11, Y12, Y5
-	VMOVUPD      (DX)(BX*1), Y12
+	VMOVUPD      (CX)(BX*1), Y12
 	VFMADD231PD  Y10, Y12, Y6
 	VFMADD231PD  Y11, Y12, Y7
-	VMOVUPD      (DX)(CX*4), Y12
+	VMOVUPD      (CX)(DX*4), Y12
 	VFMADD231PD  Y10, Y12, Y8
 	VFMADD231PD  Y11, Y12, Y9
 	VCVTPS2PD    16(SI), Y10
 	VCVTPS2PD    16(SI)(AX*1), Y11
-	VMOVUPD      32(DX), Y12
+	VMOVUPD      32(CX), Y12
 	VFMADD231PD  Y10, Y12, Y0
 	VFMADD231PD  Y11, Y12, Y1
-	VMOVUPD      32(DX)(CX*1), Y12
+	VMOVUPD      32(CX)(DX*1), Y12
 	VFMADD231PD  Y10, Y12, Y2
 	VFMADD231PD  Y11, Y12, Y3
-	VMOVUPD      32(DX)(CX*2), Y12
+	VMOVUPD      32(CX)(DX*2), Y12
 	VFMADD231PD  Y10, Y12, Y4
 	VFMADD231PD  Y11, Y12, Y5
-	VMOVUPD      32(DX)(BX*1), Y12
+	VMOVUPD      32(CX)(BX*1), Y12
 	VFMADD231PD  Y10, Y12, Y6
 	VFMADD231PD  Y11, Y12, Y7
-	VMOVUPD      32(DX)(CX*4), Y12
+	VMOVUPD      32(CX)(DX*4), Y12
 	VFMADD231PD  Y10, Y12, Y8
 	VFMADD231PD  Y11, Y12, Y9
 	ADDQ         $+32, SI
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R11
 	JNZ          rows2Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y3, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VEXTRACTF128 $0x01, Y2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VEXTRACTF128 $0x01, Y2, (R10)
-	ADDQ         DX, R10
+	ADDQ         CX, R10
 	VHADDPD      Y9, Y8, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
 	VMOVUPD      X1, (R10)
-	ADDQ         DX, R10
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
+	ADDQ         CX, R10
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
+	ADDQ         DX, R9
 	DECQ         8(SP)
 	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
@@ -2360,24 +2359,24 @@ end:
 TEXT ·mulBasis32_6_avx2(SB), NOSPLIT, $16-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x02, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
-	LEAQ   (CX)(CX*2), BX
-	LEAQ   (CX)(CX*4), SI
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (DX)(DX*4), SI
 	MOVQ   next+72(FP), R8
 	MOVQ   apart+80(FP), R9
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
 
 rows2:
 	CMPQ n+48(FP), $0x02
 	JL   rows2End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 8(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 8(SP)
 
 rows2Group:
 	VXORPD Y0, Y0, Y0
@@ -2393,7 +2392,7 @@ rows2Group:
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 	MOVQ   x+16(FP), DI
-	MOVQ   R10, DX
+	MOVQ   R10, CX
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
@@ -2403,83 +2402,83 @@ rows2Dot:
 	ADDQ         (SP), R8
 	VCVTPS2PD    (DI), Y12
 	VCVTPS2PD    (DI)(AX*1), Y13
-	VMOVUPD      (DX), Y14
+	VMOVUPD      (CX), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VMOVUPD      (DX)(CX*1), Y14
+	VMOVUPD      (CX)(DX*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VMOVUPD      (DX)(CX*2), Y14
+	VMOVUPD      (CX)(DX*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
-	VMOVUPD      (DX)(BX*1), Y14
+	VMOVUPD      (CX)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y6
 	VFMADD231PD  Y13, Y14, Y7
-	VMOVUPD      (DX)(CX*4), Y14
+	VMOVUPD      (CX)(DX*4), Y14
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y13, Y14, Y9
-	VMOVUPD      (DX)(SI*1), Y14
+	VMOVUPD      (CX)(SI*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
 	VCVTPS2PD    16(DI), Y12
 	VCVTPS2PD    16(DI)(AX*1), Y13
-	VMOVUPD      32(DX), Y14
+	VMOVUPD      32(CX), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VMOVUPD      32(DX)(CX*1), Y14
+	VMOVUPD      32(CX)(DX*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VMOVUPD      32(DX)(CX*2), Y14
+	VMOVUPD      32(CX)(DX*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
-	VMOVUPD      32(DX)(BX*1), Y14
+	VMOVUPD      32(CX)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y6
 	VFMADD231PD  Y13, Y14, Y7
-	VMOVUPD      32(DX)(CX*4), Y14
+	VMOVUPD      32(CX)(DX*4), Y14
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y13, Y14, Y9
-	VMOVUPD      32(DX)(SI*1), Y14
+	VMOVUPD      32(CX)(SI*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         $+32, DI
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
 	DECQ         R12
 	JNZ          rows2Dot
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
+	MOVQ         lda+8(FP), CX
+	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y3, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R11)
-	ADDQ         DX, R11
+	ADDQ         CX, R11
 	VEXTRACTF128 $0x01, Y2, (R11)
-	ADDQ         DX, R11
+	ADDQ         CX, R11
 	VHADDPD      Y5, Y4, Y0
 	VHADDPD      Y7, Y6, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R11)
-	ADDQ         DX, R11
+	ADDQ         CX, R11
 	VEXTRACTF128 $0x01, Y2, (R11)
-	ADDQ         DX, R11
+	ADDQ         CX, R11
 	VHADDPD      Y9, Y8, Y0
 	VHADDPD      Y11, Y10, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
 	VBLENDPD     $0x0c, Y1, Y0, Y0
 	VADDPD       Y0, Y2, Y2
 	VMOVUPD      X2, (R11)
-	ADDQ         DX, R11
+	ADDQ         CX, R11
 	VEXTRACTF128 $0x01, Y2, (R11)
-	ADDQ         DX, R11
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
+	ADDQ         CX, R11
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	ADDQ         DX, R10
+	ADDQ         DX, R10
 	DECQ         8(SP)
 	JNZ          rows2Group
 	ADDQ         $+16, a+0(FP)
@@ -2512,8 +2511,7 @@ TEXT ·sumBlocks32_avx2(SB), NOSPLIT, $0-72
 	MOVQ apart+56(FP), DI
 	MOVQ pace+64(FP), DI
 	MOVQ n+32(FP), R8
-	SHLQ $0x03, R8
-	LEAQ -8(DX)(R8*1), DX
+	LEAQ -8(DX)(R8*8), DX
 
 wide4:
 	CMPQ   steps+40(FP), $0x06
@@ -2885,1632 +2883,6 @@ feature:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_1_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-// Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulBasisHalf_1_avx2(SB), NOSPLIT, $64-120
-	MOVQ   ldx+40(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   ldu+56(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (AX)(AX*2), SI
-	MOVQ   next+88(FP), DI
-	MOVQ   apart+96(FP), R8
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-
-rows4:
-	CMPQ n+64(FP), $0x04
-	JL   rows4End
-	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), DX
-	MOVQ DX, 16(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 24(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 32(SP)
-
-rows4Group:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   x+32(FP), BX
-	MOVQ   R9, DX
-	MOVQ   d+72(FP), R10
-	SHRQ   $0x04, R10
-
-rows4Dot:
-	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
-	ADDQ         (SP), DI
-	VMOVUPS      (DX), Y4
-	VCVTPH2PS    (BX), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	VCVTPH2PS    (BX)(AX*1), Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VCVTPH2PS    (BX)(AX*2), Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VCVTPH2PS    (BX)(SI*1), Y5
-	VFMADD231PS  Y5, Y4, Y3
-	VMOVUPS      32(DX), Y4
-	VCVTPH2PS    16(BX), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	VCVTPH2PS    16(BX)(AX*1), Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VCVTPH2PS    16(BX)(AX*2), Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VCVTPH2PS    16(BX)(SI*1), Y5
-	VFMADD231PS  Y5, Y4, Y3
-	ADDQ         $+32, BX
-	ADDQ         $0x40, DX
-	DECQ         R10
-	JNZ          rows4Dot
-	MOVQ         16(SP), DX
-	MOVQ         24(SP), BX
-	MOVQ         lda+8(FP), R10
-	SHLQ         $0x03, R10
-	MOVQ         lda0+24(FP), R11
-	SHLQ         $0x03, R11
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VHADDPS      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X0, X1, X1
-	VCVTPS2PD    X1, Y0
-	VADDPD       (BX), Y0, Y0
-	VMOVUPD      Y0, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, BX
-	MOVQ         DX, 16(SP)
-	MOVQ         BX, 24(SP)
-	ADDQ         CX, R9
-	DECQ         32(SP)
-	JNZ          rows4Group
-	ADDQ         $+32, a+0(FP)
-	ADDQ         $+32, a0+16(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	SUBQ         $+4, n+64(FP)
-	JMP          rows4
-
-rows4End:
-rows2:
-	CMPQ n+64(FP), $0x02
-	JL   rows2End
-	MOVQ u+48(FP), SI
-	MOVQ a+0(FP), DX
-	MOVQ DX, 40(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 48(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 56(SP)
-
-rows2Group:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   x+32(FP), BX
-	MOVQ   SI, DX
-	MOVQ   d+72(FP), R9
-	SHRQ   $0x04, R9
-
-rows2Dot:
-	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
-	ADDQ         8(SP), DI
-	VMOVUPS      (DX), Y2
-	VCVTPH2PS    (BX), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	VCVTPH2PS    (BX)(AX*1), Y3
-	VFMADD231PS  Y3, Y2, Y1
-	VMOVUPS      32(DX), Y2
-	VCVTPH2PS    16(BX), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	VCVTPH2PS    16(BX)(AX*1), Y3
-	VFMADD231PS  Y3, Y2, Y1
-	ADDQ         $+32, BX
-	ADDQ         $0x40, DX
-	DECQ         R9
-	JNZ          rows2Dot
-	MOVQ         40(SP), DX
-	MOVQ         48(SP), BX
-	MOVQ         lda+8(FP), R9
-	SHLQ         $0x03, R9
-	MOVQ         lda0+24(FP), R10
-	SHLQ         $0x03, R10
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y0, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X0, X1, X1
-	VCVTPS2PD    X1, X0
-	VADDPD       (BX), X0, X0
-	VMOVUPD      X0, (DX)
-	ADDQ         R9, DX
-	ADDQ         R10, BX
-	MOVQ         DX, 40(SP)
-	MOVQ         BX, 48(SP)
-	ADDQ         CX, SI
-	DECQ         56(SP)
-	JNZ          rows2Group
-	ADDQ         $+16, a+0(FP)
-	ADDQ         $+16, a0+16(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	SUBQ         $+2, n+64(FP)
-	JMP          rows2
-
-rows2End:
-	CMPQ n+64(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  rows2
-
-end:
-	VZEROUPPER
-	RET
-
-// func mulBasisHalf_2_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-// Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulBasisHalf_2_avx2(SB), NOSPLIT, $64-120
-	MOVQ   ldx+40(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   ldu+56(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (AX)(AX*2), SI
-	MOVQ   next+88(FP), DI
-	MOVQ   apart+96(FP), R8
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-
-rows4:
-	CMPQ n+64(FP), $0x04
-	JL   rows4End
-	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), DX
-	MOVQ DX, 16(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 24(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 32(SP)
-
-rows4Group:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   x+32(FP), BX
-	MOVQ   R9, DX
-	MOVQ   d+72(FP), R10
-	SHRQ   $0x04, R10
-
-rows4Dot:
-	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
-	ADDQ         (SP), DI
-	VMOVUPS      (DX), Y8
-	VMOVUPS      (DX)(CX*1), Y9
-	VCVTPH2PS    (BX), Y10
-	VFMADD231PS  Y10, Y8, Y0
-	VFMADD231PS  Y10, Y9, Y4
-	VCVTPH2PS    (BX)(AX*1), Y10
-	VFMADD231PS  Y10, Y8, Y1
-	VFMADD231PS  Y10, Y9, Y5
-	VCVTPH2PS    (BX)(AX*2), Y10
-	VFMADD231PS  Y10, Y8, Y2
-	VFMADD231PS  Y10, Y9, Y6
-	VCVTPH2PS    (BX)(SI*1), Y10
-	VFMADD231PS  Y10, Y8, Y3
-	VFMADD231PS  Y10, Y9, Y7
-	VMOVUPS      32(DX), Y8
-	VMOVUPS      32(DX)(CX*1), Y9
-	VCVTPH2PS    16(BX), Y10
-	VFMADD231PS  Y10, Y8, Y0
-	VFMADD231PS  Y10, Y9, Y4
-	VCVTPH2PS    16(BX)(AX*1), Y10
-	VFMADD231PS  Y10, Y8, Y1
-	VFMADD231PS  Y10, Y9, Y5
-	VCVTPH2PS    16(BX)(AX*2), Y10
-	VFMADD231PS  Y10, Y8, Y2
-	VFMADD231PS  Y10, Y9, Y6
-	VCVTPH2PS    16(BX)(SI*1), Y10
-	VFMADD231PS  Y10, Y8, Y3
-	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         $+32, BX
-	ADDQ         $0x40, DX
-	DECQ         R10
-	JNZ          rows4Dot
-	MOVQ         16(SP), DX
-	MOVQ         24(SP), BX
-	MOVQ         lda+8(FP), R10
-	SHLQ         $0x03, R10
-	MOVQ         lda0+24(FP), R11
-	SHLQ         $0x03, R11
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y5, Y4, Y1
-	VHADDPS      Y7, Y6, Y2
-	VHADDPS      Y2, Y1, Y1
-	VPERM2F128   $0x20, Y1, Y0, Y2
-	VPERM2F128   $0x31, Y1, Y0, Y0
-	VADDPS       Y0, Y2, Y2
-	VCVTPS2PD    X2, Y0
-	VADDPD       (BX), Y0, Y0
-	VMOVUPD      Y0, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, BX
-	VEXTRACTF128 $0x01, Y2, X0
-	VCVTPS2PD    X0, Y0
-	VADDPD       (BX), Y0, Y0
-	VMOVUPD      Y0, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, BX
-	MOVQ         DX, 16(SP)
-	MOVQ         BX, 24(SP)
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	DECQ         32(SP)
-	JNZ          rows4Group
-	ADDQ         $+32, a+0(FP)
-	ADDQ         $+32, a0+16(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	SUBQ         $+4, n+64(FP)
-	JMP          rows4
-
-rows4End:
-rows2:
-	CMPQ n+64(FP), $0x02
-	JL   rows2End
-	MOVQ u+48(FP), SI
-	MOVQ a+0(FP), DX
-	MOVQ DX, 40(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 48(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 56(SP)
-
-rows2Group:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   x+32(FP), BX
-	MOVQ   SI, DX
-	MOVQ   d+72(FP), R9
-	SHRQ   $0x04, R9
-
-rows2Dot:
-	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
-	ADDQ         8(SP), DI
-	VCVTPH2PS    (BX), Y4
-	VCVTPH2PS    (BX)(AX*1), Y5
-	VMOVUPS      (DX), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VMOVUPS      (DX)(CX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	VCVTPH2PS    16(BX), Y4
-	VCVTPH2PS    16(BX)(AX*1), Y5
-	VMOVUPS      32(DX), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VMOVUPS      32(DX)(CX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         $+32, BX
-	ADDQ         $0x40, DX
-	DECQ         R9
-	JNZ          rows2Dot
-	MOVQ         40(SP), DX
-	MOVQ         48(SP), BX
-	MOVQ         lda+8(FP), R9
-	SHLQ         $0x03, R9
-	MOVQ         lda0+24(FP), R10
-	SHLQ         $0x03, R10
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VPERM2F128   $0x20, Y1, Y0, Y2
-	VPERM2F128   $0x31, Y1, Y0, Y0
-	VADDPS       Y0, Y2, Y2
-	VHADDPS      Y2, Y2, Y0
-	VCVTPS2PD    X0, X1
-	VADDPD       (BX), X1, X1
-	VMOVUPD      X1, (DX)
-	ADDQ         R9, DX
-	ADDQ         R10, BX
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, X0
-	VADDPD       (BX), X0, X0
-	VMOVUPD      X0, (DX)
-	ADDQ         R9, DX
-	ADDQ         R10, BX
-	MOVQ         DX, 40(SP)
-	MOVQ         BX, 48(SP)
-	ADDQ         CX, SI
-	ADDQ         CX, SI
-	DECQ         56(SP)
-	JNZ          rows2Group
-	ADDQ         $+16, a+0(FP)
-	ADDQ         $+16, a0+16(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	SUBQ         $+2, n+64(FP)
-	JMP          rows2
-
-rows2End:
-	CMPQ n+64(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  rows2
-
-end:
-	VZEROUPPER
-	RET
-
-// func mulBasisHalf_3_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-// Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulBasisHalf_3_avx2(SB), NOSPLIT, $64-120
-	MOVQ   ldx+40(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   ldu+56(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (AX)(AX*2), SI
-	MOVQ   next+88(FP), DI
-	MOVQ   apart+96(FP), R8
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-
-rows4:
-	CMPQ n+64(FP), $0x04
-	JL   rows4End
-	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), DX
-	MOVQ DX, 16(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 24(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 32(SP)
-
-rows4Group:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	MOVQ   x+32(FP), BX
-	MOVQ   R9, DX
-	MOVQ   d+72(FP), R10
-	SHRQ   $0x04, R10
-
-rows4Dot:
-	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
-	ADDQ         (SP), DI
-	VMOVUPS      (DX), Y12
-	VMOVUPS      (DX)(CX*1), Y13
-	VMOVUPS      (DX)(CX*2), Y14
-	VCVTPH2PS    (BX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y8
-	VCVTPH2PS    (BX)(AX*1), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VFMADD231PS  Y15, Y13, Y5
-	VFMADD231PS  Y15, Y14, Y9
-	VCVTPH2PS    (BX)(AX*2), Y15
-	VFMADD231PS  Y15, Y12, Y2
-	VFMADD231PS  Y15, Y13, Y6
-	VFMADD231PS  Y15, Y14, Y10
-	VCVTPH2PS    (BX)(SI*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y11
-	VMOVUPS      32(DX), Y12
-	VMOVUPS      32(DX)(CX*1), Y13
-	VMOVUPS      32(DX)(CX*2), Y14
-	VCVTPH2PS    16(BX), Y15
-	VFMADD231PS  Y15, Y12, Y0
-	VFMADD231PS  Y15, Y13, Y4
-	VFMADD231PS  Y15, Y14, Y8
-	VCVTPH2PS    16(BX)(AX*1), Y15
-	VFMADD231PS  Y15, Y12, Y1
-	VFMADD231PS  Y15, Y13, Y5
-	VFMADD231PS  Y15, Y14, Y9
-	VCVTPH2PS    16(BX)(AX*2), Y15
-	VFMADD231PS  Y15, Y12, Y2
-	VFMADD231PS  Y15, Y13, Y6
-	VFMADD231PS  Y15, Y14, Y10
-	VCVTPH2PS    16(BX)(SI*1), Y15
-	VFMADD231PS  Y15, Y12, Y3
-	VFMADD231PS  Y15, Y13, Y7
-	VFMADD231PS  Y15, Y14, Y11
-	ADDQ         $+32, BX
-	ADDQ         $0x40, DX
-	DECQ         R10
-	JNZ          rows4Dot
-	MOVQ         16(SP), DX
-	MOVQ         24(SP), BX
-	MOVQ         lda+8(FP), R10
-	SHLQ         $0x03, R10
-	MOVQ         lda0+24(FP), R11
-	SHLQ         $0x03, R11
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y5, Y4, Y1
-	VHADDPS      Y7, Y6, Y2
-	VHADDPS      Y2, Y1, Y1
-	VPERM2F128   $0x20, Y1, Y0, Y2
-	VPERM2F128   $0x31, Y1, Y0, Y0
-	VADDPS       Y0, Y2, Y2
-	VCVTPS2PD    X2, Y0
-	VADDPD       (BX), Y0, Y0
-	VMOVUPD      Y0, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, BX
-	VEXTRACTF128 $0x01, Y2, X0
-	VCVTPS2PD    X0, Y0
-	VADDPD       (BX), Y0, Y0
-	VMOVUPD      Y0, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, BX
-	VHADDPS      Y9, Y8, Y0
-	VHADDPS      Y11, Y10, Y1
-	VHADDPS      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X0, X1, X1
-	VCVTPS2PD    X1, Y0
-	VADDPD       (BX), Y0, Y0
-	VMOVUPD      Y0, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, BX
-	MOVQ         DX, 16(SP)
-	MOVQ         BX, 24(SP)
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	DECQ         32(SP)
-	JNZ          rows4Group
-	ADDQ         $+32, a+0(FP)
-	ADDQ         $+32, a0+16(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	SUBQ         $+4, n+64(FP)
-	JMP          rows4
-
-rows4End:
-rows2:
-	CMPQ n+64(FP), $0x02
-	JL   rows2End
-	MOVQ u+48(FP), SI
-	MOVQ a+0(FP), DX
-	MOVQ DX, 40(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 48(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 56(SP)
-
-rows2Group:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	MOVQ   x+32(FP), BX
-	MOVQ   SI, DX
-	MOVQ   d+72(FP), R9
-	SHRQ   $0x04, R9
-
-rows2Dot:
-	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
-	ADDQ         8(SP), DI
-	VCVTPH2PS    (BX), Y6
-	VCVTPH2PS    (BX)(AX*1), Y7
-	VMOVUPS      (DX), Y8
-	VFMADD231PS  Y6, Y8, Y0
-	VFMADD231PS  Y7, Y8, Y1
-	VMOVUPS      (DX)(CX*1), Y8
-	VFMADD231PS  Y6, Y8, Y2
-	VFMADD231PS  Y7, Y8, Y3
-	VMOVUPS      (DX)(CX*2), Y8
-	VFMADD231PS  Y6, Y8, Y4
-	VFMADD231PS  Y7, Y8, Y5
-	VCVTPH2PS    16(BX), Y6
-	VCVTPH2PS    16(BX)(AX*1), Y7
-	VMOVUPS      32(DX), Y8
-	VFMADD231PS  Y6, Y8, Y0
-	VFMADD231PS  Y7, Y8, Y1
-	VMOVUPS      32(DX)(CX*1), Y8
-	VFMADD231PS  Y6, Y8, Y2
-	VFMADD231PS  Y7, Y8, Y3
-	VMOVUPS      32(DX)(CX*2), Y8
-	VFMADD231PS  Y6, Y8, Y4
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         $+32, BX
-	ADDQ         $0x40, DX
-	DECQ         R9
-	JNZ          rows2Dot
-	MOVQ         40(SP), DX
-	MOVQ         48(SP), BX
-	MOVQ         lda+8(FP), R9
-	SHLQ         $0x03, R9
-	MOVQ         lda0+24(FP), R10
-	SHLQ         $0x03, R10
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VPERM2F128   $0x20, Y1, Y0, Y2
-	VPERM2F128   $0x31, Y1, Y0, Y0
-	VADDPS       Y0, Y2, Y2
-	VHADDPS      Y2, Y2, Y0
-	VCVTPS2PD    X0, X1
-	VADDPD       (BX), X1, X1
-	VMOVUPD      X1, (DX)
-	ADDQ         R9, DX
-	ADDQ         R10, BX
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, X0
-	VADDPD       (BX), X0, X0
-	VMOVUPD      X0, (DX)
-	ADDQ         R9, DX
-	ADDQ         R10, BX
-	VHADDPS      Y5, Y4, Y0
-	VHADDPS      Y0, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X0, X1, X1
-	VCVTPS2PD    X1, X0
-	VADDPD       (BX), X0, X0
-	VMOVUPD      X0, (DX)
-	ADDQ         R9, DX
-	ADDQ         R10, BX
-	MOVQ         DX, 40(SP)
-	MOVQ         BX, 48(SP)
-	ADDQ         CX, SI
-	ADDQ         CX, SI
-	ADDQ         CX, SI
-	DECQ         56(SP)
-	JNZ          rows2Group
-	ADDQ         $+16, a+0(FP)
-	ADDQ         $+16, a0+16(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	SUBQ         $+2, n+64(FP)
-	JMP          rows2
-
-rows2End:
-	CMPQ n+64(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  rows2
-
-end:
-	VZEROUPPER
-	RET
-
-// func mulBasisHalf_4_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-// Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulBasisHalf_4_avx2(SB), NOSPLIT, $32-120
-	MOVQ   ldx+40(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   ldu+56(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (CX)(CX*2), BX
-	MOVQ   next+88(FP), DI
-	MOVQ   apart+96(FP), R8
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-
-rows2:
-	CMPQ n+64(FP), $0x02
-	JL   rows2End
-	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), DX
-	MOVQ DX, 8(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 16(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 24(SP)
-
-rows2Group:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   x+32(FP), SI
-	MOVQ   R9, DX
-	MOVQ   d+72(FP), R10
-	SHRQ   $0x04, R10
-
-rows2Dot:
-	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
-	ADDQ         (SP), DI
-	VCVTPH2PS    (SI), Y8
-	VCVTPH2PS    (SI)(AX*1), Y9
-	VMOVUPS      (DX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VMOVUPS      (DX)(CX*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VMOVUPS      (DX)(CX*2), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VMOVUPS      (DX)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	VCVTPH2PS    16(SI), Y8
-	VCVTPH2PS    16(SI)(AX*1), Y9
-	VMOVUPS      32(DX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VMOVUPS      32(DX)(CX*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VMOVUPS      32(DX)(CX*2), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VMOVUPS      32(DX)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         $+32, SI
-	ADDQ         $0x40, DX
-	DECQ         R10
-	JNZ          rows2Dot
-	MOVQ         8(SP), DX
-	MOVQ         16(SP), SI
-	MOVQ         lda+8(FP), R10
-	SHLQ         $0x03, R10
-	MOVQ         lda0+24(FP), R11
-	SHLQ         $0x03, R11
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VPERM2F128   $0x20, Y1, Y0, Y2
-	VPERM2F128   $0x31, Y1, Y0, Y0
-	VADDPS       Y0, Y2, Y2
-	VHADDPS      Y2, Y2, Y0
-	VCVTPS2PD    X0, X1
-	VADDPD       (SI), X1, X1
-	VMOVUPD      X1, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, SI
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, X0
-	VADDPD       (SI), X0, X0
-	VMOVUPD      X0, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, SI
-	VHADDPS      Y5, Y4, Y0
-	VHADDPS      Y7, Y6, Y1
-	VPERM2F128   $0x20, Y1, Y0, Y2
-	VPERM2F128   $0x31, Y1, Y0, Y0
-	VADDPS       Y0, Y2, Y2
-	VHADDPS      Y2, Y2, Y0
-	VCVTPS2PD    X0, X1
-	VADDPD       (SI), X1, X1
-	VMOVUPD      X1, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, SI
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, X0
-	VADDPD       (SI), X0, X0
-	VMOVUPD      X0, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, SI
-	MOVQ         DX, 8(SP)
-	MOVQ         SI, 16(SP)
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	DECQ         24(SP)
-	JNZ          rows2Group
-	ADDQ         $+16, a+0(FP)
-	ADDQ         $+16, a0+16(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	SUBQ         $+2, n+64(FP)
-	JMP          rows2
-
-rows2End:
-	CMPQ n+64(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  rows2
-
-end:
-	VZEROUPPER
-	RET
-
-// func mulBasisHalf_5_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-// Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulBasisHalf_5_avx2(SB), NOSPLIT, $32-120
-	MOVQ   ldx+40(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   ldu+56(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (CX)(CX*2), BX
-	MOVQ   next+88(FP), DI
-	MOVQ   apart+96(FP), R8
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-
-rows2:
-	CMPQ n+64(FP), $0x02
-	JL   rows2End
-	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), DX
-	MOVQ DX, 8(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 16(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 24(SP)
-
-rows2Group:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	MOVQ   x+32(FP), SI
-	MOVQ   R9, DX
-	MOVQ   d+72(FP), R10
-	SHRQ   $0x04, R10
-
-rows2Dot:
-	PREFETCHT1   (DI)
-	PREFETCHT1   (DI)(R8*1)
-	ADDQ         (SP), DI
-	VCVTPH2PS    (SI), Y10
-	VCVTPH2PS    (SI)(AX*1), Y11
-	VMOVUPS      (DX), Y12
-	VFMADD231PS  Y10, Y12, Y0
-	VFMADD231PS  Y11, Y12, Y1
-	VMOVUPS      (DX)(CX*1), Y12
-	VFMADD231PS  Y10, Y12, Y2
-	VFMADD231PS  Y11, Y12, Y3
-	VMOVUPS      (DX)(CX*2), Y12
-	VFMADD231PS  Y10, Y12, Y4
-	VFMADD231PS  Y11, Y12, Y5
-	VMOVUPS      (DX)(BX*1), Y12
-	VFMADD231PS  Y10, Y12, Y6
-	VFMADD231PS  Y11, Y12, Y7
-	VMOVUPS      (DX)(CX*4), Y12
-	VFMADD231PS  Y10, Y12, Y8
-	VFMADD231PS  Y11, Y12, Y9
-	VCVTPH2PS    16(SI), Y10
-	VCVTPH2PS    16(SI)(AX*1), Y11
-	VMOVUPS      32(DX), Y12
-	VFMADD231PS  Y10, Y12, Y0
-	VFMADD231PS  Y11, Y12, Y1
-	VMOVUPS      32(DX)(CX*1), Y12
-	VFMADD231PS  Y10, Y12, Y2
-	VFMADD231PS  Y11, Y12, Y3
-	VMOVUPS      32(DX)(CX*2), Y12
-	VFMADD231PS  Y10, Y12, Y4
-	VFMADD231PS  Y11, Y12, Y5
-	VMOVUPS      32(DX)(BX*1), Y12
-	VFMADD231PS  Y10, Y12, Y6
-	VFMADD231PS  Y11, Y12, Y7
-	VMOVUPS      32(DX)(CX*4), Y12
-	VFMADD231PS  Y10, Y12, Y8
-	VFMADD231PS  Y11, Y12, Y9
-	ADDQ         $+32, SI
-	ADDQ         $0x40, DX
-	DECQ         R10
-	JNZ          rows2Dot
-	MOVQ         8(SP), DX
-	MOVQ         16(SP), SI
-	MOVQ         lda+8(FP), R10
-	SHLQ         $0x03, R10
-	MOVQ         lda0+24(FP), R11
-	SHLQ         $0x03, R11
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VPERM2F128   $0x20, Y1, Y0, Y2
-	VPERM2F128   $0x31, Y1, Y0, Y0
-	VADDPS       Y0, Y2, Y2
-	VHADDPS      Y2, Y2, Y0
-	VCVTPS2PD    X0, X1
-	VADDPD       (SI), X1, X1
-	VMOVUPD      X1, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, SI
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, X0
-	VADDPD       (SI), X0, X0
-	VMOVUPD      X0, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, SI
-	VHADDPS      Y5, Y4, Y0
-	VHADDPS      Y7, Y6, Y1
-	VPERM2F128   $0x20, Y1, Y0, Y2
-	VPERM2F128   $0x31, Y1, Y0, Y0
-	VADDPS       Y0, Y2, Y2
-	VHADDPS      Y2, Y2, Y0
-	VCVTPS2PD    X0, X1
-	VADDPD       (SI), X1, X1
-	VMOVUPD      X1, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, SI
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, X0
-	VADDPD       (SI), X0, X0
-	VMOVUPD      X0, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, SI
-	VHADDPS      Y9, Y8, Y0
-	VHADDPS      Y0, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X0, X1, X1
-	VCVTPS2PD    X1, X0
-	VADDPD       (SI), X0, X0
-	VMOVUPD      X0, (DX)
-	ADDQ         R10, DX
-	ADDQ         R11, SI
-	MOVQ         DX, 8(SP)
-	MOVQ         SI, 16(SP)
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	ADDQ         CX, R9
-	DECQ         24(SP)
-	JNZ          rows2Group
-	ADDQ         $+16, a+0(FP)
-	ADDQ         $+16, a0+16(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	SUBQ         $+2, n+64(FP)
-	JMP          rows2
-
-rows2End:
-	CMPQ n+64(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  rows2
-
-end:
-	VZEROUPPER
-	RET
-
-// func mulBasisHalf_6_avx2(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-// Requires: AVX, F16C, FMA3, MMX+
-TEXT ·mulBasisHalf_6_avx2(SB), NOSPLIT, $32-120
-	MOVQ   ldx+40(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   ldu+56(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (CX)(CX*2), BX
-	LEAQ   (CX)(CX*4), SI
-	MOVQ   next+88(FP), R8
-	MOVQ   apart+96(FP), R9
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-
-rows2:
-	CMPQ n+64(FP), $0x02
-	JL   rows2End
-	MOVQ u+48(FP), R10
-	MOVQ a+0(FP), DX
-	MOVQ DX, 8(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 16(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 24(SP)
-
-rows2Group:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	MOVQ   x+32(FP), DI
-	MOVQ   R10, DX
-	MOVQ   d+72(FP), R11
-	SHRQ   $0x04, R11
-
-rows2Dot:
-	PREFETCHT1   (R8)
-	PREFETCHT1   (R8)(R9*1)
-	ADDQ         (SP), R8
-	VCVTPH2PS    (DI), Y12
-	VCVTPH2PS    (DI)(AX*1), Y13
-	VMOVUPS      (DX), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VMOVUPS      (DX)(CX*1), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VMOVUPS      (DX)(CX*2), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VMOVUPS      (DX)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VMOVUPS      (DX)(CX*4), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	VMOVUPS      (DX)(SI*1), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	VCVTPH2PS    16(DI), Y12
-	VCVTPH2PS    16(DI)(AX*1), Y13
-	VMOVUPS      32(DX), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VMOVUPS      32(DX)(CX*1), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VMOVUPS      32(DX)(CX*2), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VMOVUPS      32(DX)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VMOVUPS      32(DX)(CX*4), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	VMOVUPS      32(DX)(SI*1), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         $+32, DI
-	ADDQ         $0x40, DX
-	DECQ         R11
-	JNZ          rows2Dot
-	MOVQ         8(SP), DX
-	MOVQ         16(SP), DI
-	MOVQ         lda+8(FP), R11
-	SHLQ         $0x03, R11
-	MOVQ         lda0+24(FP), R12
-	SHLQ         $0x03, R12
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y3, Y2, Y1
-	VPERM2F128   $0x20, Y1, Y0, Y2
-	VPERM2F128   $0x31, Y1, Y0, Y0
-	VADDPS       Y0, Y2, Y2
-	VHADDPS      Y2, Y2, Y0
-	VCVTPS2PD    X0, X1
-	VADDPD       (DI), X1, X1
-	VMOVUPD      X1, (DX)
-	ADDQ         R11, DX
-	ADDQ         R12, DI
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, X0
-	VADDPD       (DI), X0, X0
-	VMOVUPD      X0, (DX)
-	ADDQ         R11, DX
-	ADDQ         R12, DI
-	VHADDPS      Y5, Y4, Y0
-	VHADDPS      Y7, Y6, Y1
-	VPERM2F128   $0x20, Y1, Y0, Y2
-	VPERM2F128   $0x31, Y1, Y0, Y0
-	VADDPS       Y0, Y2, Y2
-	VHADDPS      Y2, Y2, Y0
-	VCVTPS2PD    X0, X1
-	VADDPD       (DI), X1, X1
-	VMOVUPD      X1, (DX)
-	ADDQ         R11, DX
-	ADDQ         R12, DI
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, X0
-	VADDPD       (DI), X0, X0
-	VMOVUPD      X0, (DX)
-	ADDQ         R11, DX
-	ADDQ         R12, DI
-	VHADDPS      Y9, Y8, Y0
-	VHADDPS      Y11, Y10, Y1
-	VPERM2F128   $0x20, Y1, Y0, Y2
-	VPERM2F128   $0x31, Y1, Y0, Y0
-	VADDPS       Y0, Y2, Y2
-	VHADDPS      Y2, Y2, Y0
-	VCVTPS2PD    X0, X1
-	VADDPD       (DI), X1, X1
-	VMOVUPD      X1, (DX)
-	ADDQ         R11, DX
-	ADDQ         R12, DI
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, X0
-	VADDPD       (DI), X0, X0
-	VMOVUPD      X0, (DX)
-	ADDQ         R11, DX
-	ADDQ         R12, DI
-	MOVQ         DX, 8(SP)
-	MOVQ         DI, 16(SP)
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	ADDQ         CX, R10
-	DECQ         24(SP)
-	JNZ          rows2Group
-	ADDQ         $+16, a+0(FP)
-	ADDQ         $+16, a0+16(FP)
-	ADDQ         AX, x+32(FP)
-	ADDQ         AX, x+32(FP)
-	SUBQ         $+2, n+64(FP)
-	JMP          rows2
-
-rows2End:
-	CMPQ n+64(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  rows2
-
-end:
-	VZEROUPPER
-	RET
-
-// func sumBlocksHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, n int, steps int, next uintptr, apart int, pace int)
-// Requires: AVX, F16C, FMA3, MMX+
-TEXT ·sumBlocksHalf_avx2(SB), NOSPLIT, $0-72
-	MOVQ x+8(FP), AX
-	MOVQ ldx+16(FP), CX
-	SHLQ $0x01, CX
-	MOVQ e+24(FP), DX
-	MOVQ grad+0(FP), BX
-	MOVQ next+48(FP), SI
-	MOVQ apart+56(FP), DI
-	MOVQ pace+64(FP), DI
-	MOVQ n+32(FP), R8
-	SHLQ $0x02, R8
-	LEAQ -4(DX)(R8*1), DX
-
-wide4:
-	CMPQ   steps+40(FP), $0x06
-	JL     wide4End
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, R8
-
-wide4Row:
-	VBROADCASTSS (R8), Y8
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R9), Y9
-	VFMADD231PS  Y9, Y8, Y0
-	VCVTPH2PS    16(R9), Y9
-	VFMADD231PS  Y9, Y8, Y1
-	VCVTPH2PS    32(R9), Y9
-	VFMADD231PS  Y9, Y8, Y2
-	VCVTPH2PS    48(R9), Y9
-	VFMADD231PS  Y9, Y8, Y3
-	VCVTPH2PS    64(R9), Y9
-	VFMADD231PS  Y9, Y8, Y4
-	VCVTPH2PS    80(R9), Y9
-	VFMADD231PS  Y9, Y8, Y5
-	VCVTPH2PS    96(R9), Y9
-	VFMADD231PS  Y9, Y8, Y6
-	VCVTPH2PS    112(R9), Y9
-	VFMADD231PS  Y9, Y8, Y7
-	SUBQ         CX, R9
-	SUBQ         $0x04, R8
-	DECQ         R10
-	JNZ          wide4Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      Y3, 96(BX)
-	VMOVUPS      Y4, 128(BX)
-	VMOVUPS      Y5, 160(BX)
-	VMOVUPS      Y6, 192(BX)
-	VMOVUPS      Y7, 224(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+128, AX
-	SUBQ         $0x04, steps+40(FP)
-	JMP          wide4
-
-wide4End:
-	CMPQ steps+40(FP), $0x01
-	JEQ  narrow1
-	CMPQ steps+40(FP), $0x02
-	JEQ  narrow2
-	CMPQ steps+40(FP), $0x03
-	JEQ  narrow3
-	CMPQ steps+40(FP), $0x04
-	JEQ  narrow4
-	CMPQ steps+40(FP), $0x05
-	JEQ  narrow5
-	VZEROUPPER
-	RET
-
-narrow1:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow1Row:
-	VBROADCASTSS (DX), Y2
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R8), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	VCVTPH2PS    16(R8), Y3
-	VFMADD231PS  Y3, Y2, Y1
-	SUBQ         CX, R8
-	SUBQ         $0x04, DX
-	DECQ         R9
-	JNZ          narrow1Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	ADDQ         $+64, BX
-	ADDQ         $+32, AX
-	VZEROUPPER
-	RET
-
-narrow2:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow2Row:
-	VBROADCASTSS (DX), Y4
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R8), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	VCVTPH2PS    16(R8), Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VCVTPH2PS    32(R8), Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VCVTPH2PS    48(R8), Y5
-	VFMADD231PS  Y5, Y4, Y3
-	SUBQ         CX, R8
-	SUBQ         $0x04, DX
-	DECQ         R9
-	JNZ          narrow2Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      Y3, 96(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+64, AX
-	VZEROUPPER
-	RET
-
-narrow3:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow3Row:
-	VBROADCASTSS (DX), Y6
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R8), Y7
-	VFMADD231PS  Y7, Y6, Y0
-	VCVTPH2PS    16(R8), Y7
-	VFMADD231PS  Y7, Y6, Y1
-	VCVTPH2PS    32(R8), Y7
-	VFMADD231PS  Y7, Y6, Y2
-	VCVTPH2PS    48(R8), Y7
-	VFMADD231PS  Y7, Y6, Y3
-	VCVTPH2PS    64(R8), Y7
-	VFMADD231PS  Y7, Y6, Y4
-	VCVTPH2PS    80(R8), Y7
-	VFMADD231PS  Y7, Y6, Y5
-	SUBQ         CX, R8
-	SUBQ         $0x04, DX
-	DECQ         R9
-	JNZ          narrow3Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      Y3, 96(BX)
-	VMOVUPS      Y4, 128(BX)
-	VMOVUPS      Y5, 160(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+96, AX
-	VZEROUPPER
-	RET
-
-narrow4:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow4Row:
-	VBROADCASTSS (DX), Y8
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R8), Y9
-	VFMADD231PS  Y9, Y8, Y0
-	VCVTPH2PS    16(R8), Y9
-	VFMADD231PS  Y9, Y8, Y1
-	VCVTPH2PS    32(R8), Y9
-	VFMADD231PS  Y9, Y8, Y2
-	VCVTPH2PS    48(R8), Y9
-	VFMADD231PS  Y9, Y8, Y3
-	VCVTPH2PS    64(R8), Y9
-	VFMADD231PS  Y9, Y8, Y4
-	VCVTPH2PS    80(R8), Y9
-	VFMADD231PS  Y9, Y8, Y5
-	VCVTPH2PS    96(R8), Y9
-	VFMADD231PS  Y9, Y8, Y6
-	VCVTPH2PS    112(R8), Y9
-	VFMADD231PS  Y9, Y8, Y7
-	SUBQ         CX, R8
-	SUBQ         $0x04, DX
-	DECQ         R9
-	JNZ          narrow4Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      Y3, 96(BX)
-	VMOVUPS      Y4, 128(BX)
-	VMOVUPS      Y5, 160(BX)
-	VMOVUPS      Y6, 192(BX)
-	VMOVUPS      Y7, 224(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+128, AX
-	VZEROUPPER
-	RET
-
-narrow5:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow5Row:
-	VBROADCASTSS (DX), Y10
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R8), Y11
-	VFMADD231PS  Y11, Y10, Y0
-	VCVTPH2PS    16(R8), Y11
-	VFMADD231PS  Y11, Y10, Y1
-	VCVTPH2PS    32(R8), Y11
-	VFMADD231PS  Y11, Y10, Y2
-	VCVTPH2PS    48(R8), Y11
-	VFMADD231PS  Y11, Y10, Y3
-	VCVTPH2PS    64(R8), Y11
-	VFMADD231PS  Y11, Y10, Y4
-	VCVTPH2PS    80(R8), Y11
-	VFMADD231PS  Y11, Y10, Y5
-	VCVTPH2PS    96(R8), Y11
-	VFMADD231PS  Y11, Y10, Y6
-	VCVTPH2PS    112(R8), Y11
-	VFMADD231PS  Y11, Y10, Y7
-	VCVTPH2PS    128(R8), Y11
-	VFMADD231PS  Y11, Y10, Y8
-	VCVTPH2PS    144(R8), Y11
-	VFMADD231PS  Y11, Y10, Y9
-	SUBQ         CX, R8
-	SUBQ         $0x04, DX
-	DECQ         R9
-	JNZ          narrow5Row
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      Y1, 32(BX)
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      Y3, 96(BX)
-	VMOVUPS      Y4, 128(BX)
-	VMOVUPS      Y5, 160(BX)
-	VMOVUPS      Y6, 192(BX)
-	VMOVUPS      Y7, 224(BX)
-	VMOVUPS      Y8, 256(BX)
-	VMOVUPS      Y9, 288(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+160, AX
-	VZEROUPPER
-	RET
-
-// func addPanelsHalf_avx2(grad *float32, x *uint16, ldx int, e *float32, d int, count int, next uintptr, apart int, pace int)
-// Requires: AVX, F16C, FMA3, MMX+
-TEXT ·addPanelsHalf_avx2(SB), NOSPLIT, $0-72
-	MOVQ x+8(FP), AX
-	MOVQ e+24(FP), CX
-	MOVQ ldx+16(FP), SI
-	SHLQ $0x01, SI
-	MOVQ next+48(FP), DI
-	MOVQ apart+56(FP), DX
-	MOVQ pace+64(FP), R8
-	LEAQ (SI)(SI*2), R10
-	LEAQ (SI)(SI*4), R11
-	MOVQ SI, R12
-	SHLQ $0x03, R12
-	SUBQ SI, R12
-
-panel:
-	VBROADCASTSS (CX), Y0
-	VBROADCASTSS 4(CX), Y1
-	VBROADCASTSS 8(CX), Y2
-	VBROADCASTSS 12(CX), Y3
-	VBROADCASTSS 16(CX), Y4
-	VBROADCASTSS 20(CX), Y5
-	VBROADCASTSS 24(CX), Y6
-	VBROADCASTSS 28(CX), Y7
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DX
-	MOVQ         d+32(FP), BX
-	SHRQ         $0x04, BX
-
-feature:
-	VMOVUPS     (DX), Y8
-	VCVTPH2PS   (R9), Y9
-	VFMADD231PS Y9, Y0, Y8
-	VCVTPH2PS   (R9)(SI*1), Y9
-	VFMADD231PS Y9, Y1, Y8
-	VCVTPH2PS   (R9)(SI*2), Y9
-	VFMADD231PS Y9, Y2, Y8
-	VCVTPH2PS   (R9)(R10*1), Y9
-	VFMADD231PS Y9, Y3, Y8
-	VCVTPH2PS   (R9)(SI*4), Y9
-	VFMADD231PS Y9, Y4, Y8
-	VCVTPH2PS   (R9)(R11*1), Y9
-	VFMADD231PS Y9, Y5, Y8
-	VCVTPH2PS   (R9)(R10*2), Y9
-	VFMADD231PS Y9, Y6, Y8
-	VCVTPH2PS   (R9)(R12*1), Y9
-	VFMADD231PS Y9, Y7, Y8
-	VMOVUPS     Y8, (DX)
-	VMOVUPS     32(DX), Y8
-	VCVTPH2PS   16(R9), Y9
-	VFMADD231PS Y9, Y0, Y8
-	VCVTPH2PS   16(R9)(SI*1), Y9
-	VFMADD231PS Y9, Y1, Y8
-	VCVTPH2PS   16(R9)(SI*2), Y9
-	VFMADD231PS Y9, Y2, Y8
-	VCVTPH2PS   16(R9)(R10*1), Y9
-	VFMADD231PS Y9, Y3, Y8
-	VCVTPH2PS   16(R9)(SI*4), Y9
-	VFMADD231PS Y9, Y4, Y8
-	VCVTPH2PS   16(R9)(R11*1), Y9
-	VFMADD231PS Y9, Y5, Y8
-	VCVTPH2PS   16(R9)(R10*2), Y9
-	VFMADD231PS Y9, Y6, Y8
-	VCVTPH2PS   16(R9)(R12*1), Y9
-	VFMADD231PS Y9, Y7, Y8
-	VMOVUPS     Y8, 32(DX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, DX
-	DECQ        BX
-	JNZ         feature
-	SUBQ        $+32, CX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	DECQ        count+40(FP)
-	JNZ         panel
-	VZEROUPPER
-	RET
-
-// func addScaled_avx2(v *float64, w *float64, s *float64, grad *float32, n int)
-// Requires: AVX, FMA3
-TEXT ·addScaled_avx2(SB), NOSPLIT, $0-40
-	MOVQ v+0(FP), AX
-	MOVQ w+8(FP), CX
-	MOVQ s+16(FP), DX
-	MOVQ grad+24(FP), BX
-	MOVQ n+32(FP), SI
-	SHRQ $0x03, SI
-
-eight:
-	VCVTPS2PD   (BX), Y0
-	VMOVUPD     (CX), Y1
-	VFMADD231PD (DX), Y0, Y1
-	VMOVUPD     Y1, (AX)
-	VCVTPS2PD   16(BX), Y0
-	VMOVUPD     32(CX), Y1
-	VFMADD231PD 32(DX), Y0, Y1
-	VMOVUPD     Y1, 32(AX)
-	ADDQ        $+64, AX
-	ADDQ        $+64, CX
-	ADDQ        $+64, DX
-	ADDQ        $+32, BX
-	DECQ        SI
-	JNZ         eight
-	VZEROUPPER
-	RET
-
-// func halve_avx2(dst *uint16, x *float64, c *float64, s *float64, n int) float64
-// Requires: AVX, F16C, FMA3
-TEXT ·halve_avx2(SB), NOSPLIT, $0-48
-	MOVQ   dst+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   c+16(FP), DX
-	MOVQ   s+24(FP), BX
-	MOVQ   n+32(FP), SI
-	SHRQ   $0x03, SI
-	VXORPD Y0, Y0, Y0
-
-eight:
-	VMOVUPD      (CX), Y1
-	VSUBPD       (DX), Y1, Y1
-	VMULPD       (BX), Y1, Y1
-	VFMADD231PD  Y1, Y1, Y0
-	VCVTPD2PSY   Y1, X1
-	VCVTPS2PH    $0x00, X1, (AX)
-	VMOVUPD      32(CX), Y1
-	VSUBPD       32(DX), Y1, Y1
-	VMULPD       32(BX), Y1, Y1
-	VFMADD231PD  Y1, Y1, Y0
-	VCVTPD2PSY   Y1, X1
-	VCVTPS2PH    $0x00, X1, 8(AX)
-	ADDQ         $+16, AX
-	ADDQ         $+64, CX
-	ADDQ         $+64, DX
-	ADDQ         $+64, BX
-	DECQ         SI
-	JNZ          eight
-	VMOVAPD      Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDSD       X1, X0, X0
-	VMOVSD       X0, ret+40(FP)
-	VZEROUPPER
-	RET
-
-// func halve32_avx2(dst *uint16, x *float32, c *float64, s *float64, n int) float64
-// Requires: AVX, F16C, FMA3
-TEXT ·halve32_avx2(SB), NOSPLIT, $0-48
-	MOVQ   dst+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   c+16(FP), DX
-	MOVQ   s+24(FP), BX
-	MOVQ   n+32(FP), SI
-	SHRQ   $0x03, SI
-	VXORPD Y0, Y0, Y0
-
-eight:
-	VCVTPS2PD    (CX), Y1
-	VSUBPD       (DX), Y1, Y1
-	VMULPD       (BX), Y1, Y1
-	VFMADD231PD  Y1, Y1, Y0
-	VCVTPD2PSY   Y1, X1
-	VCVTPS2PH    $0x00, X1, (AX)
-	VCVTPS2PD    16(CX), Y1
-	VSUBPD       32(DX), Y1, Y1
-	VMULPD       32(BX), Y1, Y1
-	VFMADD231PD  Y1, Y1, Y0
-	VCVTPD2PSY   Y1, X1
-	VCVTPS2PH    $0x00, X1, 8(AX)
-	ADDQ         $+16, AX
-	ADDQ         $+32, CX
-	ADDQ         $+64, DX
-	ADDQ         $+64, BX
-	DECQ         SI
-	JNZ          eight
-	VMOVAPD      Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDSD       X1, X0, X0
-	VMOVSD       X0, ret+40(FP)
-	VZEROUPPER
-	RET
-
 // func rankUpdate_8_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 // Requires: AVX, FMA3
 TEXT ·rankUpdate_8_avx2(SB), NOSPLIT, $0-72
@@ -4709,296 +3081,198 @@ column:
 	VZEROUPPER
 	RET
 
-// func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
+// func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·panel_6_avx2(SB), NOSPLIT, $8-96
+TEXT ·panel_6_avx2(SB), NOSPLIT, $8-104
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	VXORPD  Y11, Y11, Y11
+	CMPB    add+64(FP), $+0
+	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
-	CMPB    add+56(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPD (DX), Y0
-	VMOVUPD Y0, Y0
-	VMOVUPD 32(DX), Y1
-	VMOVUPD Y1, Y1
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y2
-	VMOVUPD Y2, Y2
-	VMOVUPD 32(DX), Y3
-	VMOVUPD Y3, Y3
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y4
-	VMOVUPD Y4, Y4
-	VMOVUPD 32(DX), Y5
-	VMOVUPD Y5, Y5
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y6
-	VMOVUPD Y6, Y6
-	VMOVUPD 32(DX), Y7
-	VMOVUPD Y7, Y7
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y8
-	VMOVUPD Y8, Y8
-	VMOVUPD 32(DX), Y9
-	VMOVUPD Y9, Y9
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y10
-	VMOVUPD Y10, Y10
-	VMOVUPD 32(DX), Y11
-	VMOVUPD Y11, Y11
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	ADDQ    CX, AX
+	VMOVUPD (AX), Y2
+	VMOVUPD 32(AX), Y3
+	ADDQ    CX, AX
+	VMOVUPD (AX), Y4
+	VMOVUPD 32(AX), Y5
+	ADDQ    CX, AX
+	VMOVUPD (AX), Y6
+	VMOVUPD 32(AX), Y7
+	ADDQ    CX, AX
+	VMOVUPD (AX), Y8
+	VMOVUPD 32(AX), Y9
+	ADDQ    CX, AX
+	VMOVUPD (AX), Y10
+	VMOVUPD 32(AX), Y11
 
 start:
-	MOVQ   z+32(FP), DX
-	MOVQ   ldz+40(FP), BX
+	MOVQ   z+32(FP), AX
+	MOVQ   ldz+40(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   w+16(FP), DX
+	MOVQ   ldw+24(FP), BX
 	SHLQ   $0x03, BX
-	MOVQ   w+16(FP), SI
-	MOVQ   ldw+24(FP), DI
-	SHLQ   $0x03, DI
-	LEAQ   (DI)(DI*2), R8
-	LEAQ   (DI)(DI*4), R9
-	MOVQ   next+64(FP), R10
-	MOVQ   ldnext+72(FP), R11
-	MOVQ   n+48(FP), R12
-	IMUL3Q $-6, R11, R13
-	ADDQ   step+80(FP), R13
-	MOVQ   R13, (SP)
-	SHRQ   $0x03, R12
+	LEAQ   (BX)(BX*2), SI
+	LEAQ   (BX)(BX*4), DI
+	MOVQ   next+72(FP), R8
+	MOVQ   ldnext+80(FP), R9
+	MOVQ   n+48(FP), R10
+	IMUL3Q $-6, R9, R11
+	ADDQ   step+88(FP), R11
+	MOVQ   R11, (SP)
+	SHRQ   $0x03, R10
 	JZ     rest
 
-unrolled:
-	PREFETCHT1   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD (SI), Y14
+line:
+	MOVQ $+2, R11
+
+steps:
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
+	VMOVUPD      (AX), Y12
+	VMOVUPD      32(AX), Y13
+	VBROADCASTSD (DX), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (SI)(DI*1), Y14
+	VBROADCASTSD (DX)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (SI)(DI*2), Y14
+	VBROADCASTSD (DX)(BX*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD (SI)(R8*1), Y14
+	VBROADCASTSD (DX)(SI*1), Y14
 	VFMADD231PD  Y12, Y14, Y6
 	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD (SI)(DI*4), Y14
+	VBROADCASTSD (DX)(BX*4), Y14
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD (SI)(R9*1), Y14
+	VBROADCASTSD (DX)(DI*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	PREFETCHT1   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 8(SI), Y14
+	ADDQ         CX, AX
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
+	VMOVUPD      (AX), Y12
+	VMOVUPD      32(AX), Y13
+	VBROADCASTSD 8(DX), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 8(SI)(DI*1), Y14
+	VBROADCASTSD 8(DX)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 8(SI)(DI*2), Y14
+	VBROADCASTSD 8(DX)(BX*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 8(SI)(R8*1), Y14
+	VBROADCASTSD 8(DX)(SI*1), Y14
 	VFMADD231PD  Y12, Y14, Y6
 	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 8(SI)(DI*4), Y14
+	VBROADCASTSD 8(DX)(BX*4), Y14
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 8(SI)(R9*1), Y14
+	VBROADCASTSD 8(DX)(DI*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	PREFETCHT1   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 16(SI), Y14
+	ADDQ         CX, AX
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
+	VMOVUPD      (AX), Y12
+	VMOVUPD      32(AX), Y13
+	VBROADCASTSD 16(DX), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 16(SI)(DI*1), Y14
+	VBROADCASTSD 16(DX)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 16(SI)(DI*2), Y14
+	VBROADCASTSD 16(DX)(BX*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 16(SI)(R8*1), Y14
+	VBROADCASTSD 16(DX)(SI*1), Y14
 	VFMADD231PD  Y12, Y14, Y6
 	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 16(SI)(DI*4), Y14
+	VBROADCASTSD 16(DX)(BX*4), Y14
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 16(SI)(R9*1), Y14
+	VBROADCASTSD 16(DX)(DI*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 24(SI), Y14
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y12
+	VMOVUPD      32(AX), Y13
+	VBROADCASTSD 24(DX), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 24(SI)(DI*1), Y14
+	VBROADCASTSD 24(DX)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 24(SI)(DI*2), Y14
+	VBROADCASTSD 24(DX)(BX*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 24(SI)(R8*1), Y14
+	VBROADCASTSD 24(DX)(SI*1), Y14
 	VFMADD231PD  Y12, Y14, Y6
 	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 24(SI)(DI*4), Y14
+	VBROADCASTSD 24(DX)(BX*4), Y14
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 24(SI)(R9*1), Y14
+	VBROADCASTSD 24(DX)(DI*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	PREFETCHT1   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 32(SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 32(SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 32(SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 32(SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 32(SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 32(SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	PREFETCHT1   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 40(SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 40(SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 40(SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 40(SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 40(SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 40(SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	PREFETCHT1   (R10)
-	ADDQ         R11, R10
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 48(SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 48(SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 48(SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 48(SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 48(SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 48(SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD 56(SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD 56(SI)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD 56(SI)(DI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD 56(SI)(R8*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD 56(SI)(DI*4), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD 56(SI)(R9*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	ADDQ         (SP), R10
-	ADDQ         $+64, SI
-	DECQ         R12
-	JNZ          unrolled
+	ADDQ         CX, AX
+	ADDQ         $+32, DX
+	DECQ         R11
+	JNZ          steps
+	ADDQ         (SP), R8
+	DECQ         R10
+	JNZ          line
 
 rest:
-	MOVQ n+48(FP), R10
-	ANDQ $+7, R10
+	MOVQ n+48(FP), R8
+	ANDQ $+7, R8
 	JZ   store
 
 single:
-	VMOVUPD      (DX), Y12
-	VMOVUPD      32(DX), Y13
-	VBROADCASTSD (SI), Y14
+	VMOVUPD      (AX), Y12
+	VMOVUPD      32(AX), Y13
+	VBROADCASTSD (DX), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (SI)(DI*1), Y14
+	VBROADCASTSD (DX)(BX*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (SI)(DI*2), Y14
+	VBROADCASTSD (DX)(BX*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD (SI)(R8*1), Y14
+	VBROADCASTSD (DX)(SI*1), Y14
 	VFMADD231PD  Y12, Y14, Y6
 	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD (SI)(DI*4), Y14
+	VBROADCASTSD (DX)(BX*4), Y14
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD (SI)(R9*1), Y14
+	VBROADCASTSD (DX)(DI*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R10
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+	DECQ         R8
 	JNZ          single
 
 store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x03, CX
 	VMOVUPD Y0, (AX)
 	VMOVUPD Y1, 32(AX)
 	ADDQ    CX, AX
@@ -5019,404 +3293,97 @@ store:
 	VZEROUPPER
 	RET
 
-// func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+// func panelHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
 // Requires: AVX, FMA3
-TEXT ·panel32_6_avx2(SB), NOSPLIT, $0-80
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x02, CX
-	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPS (DX), Y0
-	VMOVUPS Y0, Y0
-	VMOVUPS 32(DX), Y1
-	VMOVUPS Y1, Y1
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y2
-	VMOVUPS Y2, Y2
-	VMOVUPS 32(DX), Y3
-	VMOVUPS Y3, Y3
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y4
-	VMOVUPS Y4, Y4
-	VMOVUPS 32(DX), Y5
-	VMOVUPS Y5, Y5
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y6
-	VMOVUPS Y6, Y6
-	VMOVUPS 32(DX), Y7
-	VMOVUPS Y7, Y7
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y8
-	VMOVUPS Y8, Y8
-	VMOVUPS 32(DX), Y9
-	VMOVUPS Y9, Y9
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y10
-	VMOVUPS Y10, Y10
-	VMOVUPS 32(DX), Y11
-	VMOVUPS Y11, Y11
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ n+48(FP), R10
-	INCQ R10
-	SHRQ $0x01, R10
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Y12
-	VMOVUPS      32(DX), Y13
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (SI)(DI*1), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (SI)(DI*2), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (SI)(R8*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (SI)(DI*4), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (SI)(R9*1), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS      (DX), Y12
-	VMOVUPS      32(DX), Y13
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (SI)(DI*1), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (SI)(DI*2), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (SI)(R8*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (SI)(DI*4), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (SI)(R9*1), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R10
-	JNZ          pair
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y8, (AX)
-	VMOVUPS      Y9, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y10, (AX)
-	VMOVUPS      Y11, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panelTail_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panelTail_6_avx2(SB), NOSPLIT, $0-80
+TEXT ·panelHalf_6_avx2(SB), NOSPLIT, $0-88
+	MOVQ       cols+64(FP), AX
+	LEAQ       tailMask<>+32(SB), CX
+	SHLQ       $0x03, AX
+	SUBQ       AX, CX
+	VMOVUPD    (CX), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	CMPB       add+72(FP), $+0
+	JEQ        start
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	SHLQ       $0x03, CX
-	MOVQ       cols+56(FP), DX
-	SUBQ       $+4, DX
-	LEAQ       tailMask<>+32(SB), BX
-	SHLQ       $0x03, DX
-	SUBQ       DX, BX
-	VMOVUPD    (BX), Y12
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, DX
-	VMOVUPD    (DX), Y0
-	VMOVUPD    Y0, Y0
-	VMASKMOVPD 32(DX), Y12, Y1
-	VMOVUPD    Y1, Y1
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y2
-	VMOVUPD    Y2, Y2
-	VMASKMOVPD 32(DX), Y12, Y3
-	VMOVUPD    Y3, Y3
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y4
-	VMOVUPD    Y4, Y4
-	VMASKMOVPD 32(DX), Y12, Y5
-	VMOVUPD    Y5, Y5
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y6
-	VMOVUPD    Y6, Y6
-	VMASKMOVPD 32(DX), Y12, Y7
-	VMOVUPD    Y7, Y7
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y8
-	VMOVUPD    Y8, Y8
-	VMASKMOVPD 32(DX), Y12, Y9
-	VMOVUPD    Y9, Y9
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y10
-	VMOVUPD    Y10, Y10
-	VMASKMOVPD 32(DX), Y12, Y11
-	VMOVUPD    Y11, Y11
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
+	VMASKMOVPD (AX), Y0, Y1
+	VMOVAPD    Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPD (AX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	ADDQ       CX, AX
+	VMASKMOVPD (AX), Y0, Y3
+	VMOVAPD    Y3, Y3
+	ADDQ       CX, AX
+	VMASKMOVPD (AX), Y0, Y4
+	VMOVAPD    Y4, Y4
+	ADDQ       CX, AX
+	VMASKMOVPD (AX), Y0, Y5
+	VMOVAPD    Y5, Y5
+	ADDQ       CX, AX
+	VMASKMOVPD (AX), Y0, Y6
+	VMOVAPD    Y6, Y6
 
 start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
+	MOVQ z+32(FP), AX
+	MOVQ ldz+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ w+16(FP), DX
+	MOVQ ldw+24(FP), BX
 	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ n+48(FP), R10
-	INCQ R10
-	SHRQ $0x01, R10
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+	MOVQ n+48(FP), R8
+	INCQ R8
+	SHRQ $0x01, R8
 	JCC  second
 
 pair:
-	VMOVUPD      (DX), Y13
-	VMASKMOVPD   32(DX), Y12, Y14
-	VBROADCASTSD (SI), Y15
-	VFMADD231PD  Y13, Y15, Y0
-	VFMADD231PD  Y14, Y15, Y1
-	VBROADCASTSD (SI)(DI*1), Y15
-	VFMADD231PD  Y13, Y15, Y2
-	VFMADD231PD  Y14, Y15, Y3
-	VBROADCASTSD (SI)(DI*2), Y15
-	VFMADD231PD  Y13, Y15, Y4
-	VFMADD231PD  Y14, Y15, Y5
-	VBROADCASTSD (SI)(R8*1), Y15
-	VFMADD231PD  Y13, Y15, Y6
-	VFMADD231PD  Y14, Y15, Y7
-	VBROADCASTSD (SI)(DI*4), Y15
-	VFMADD231PD  Y13, Y15, Y8
-	VFMADD231PD  Y14, Y15, Y9
-	VBROADCASTSD (SI)(R9*1), Y15
-	VFMADD231PD  Y13, Y15, Y10
-	VFMADD231PD  Y14, Y15, Y11
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
+	VMASKMOVPD   (AX), Y0, Y7
+	VBROADCASTSD (DX), Y8
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD (DX)(BX*1), Y8
+	VFMADD231PD  Y7, Y8, Y2
+	VBROADCASTSD (DX)(BX*2), Y8
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD (DX)(SI*1), Y8
+	VFMADD231PD  Y7, Y8, Y4
+	VBROADCASTSD (DX)(BX*4), Y8
+	VFMADD231PD  Y7, Y8, Y5
+	VBROADCASTSD (DX)(DI*1), Y8
+	VFMADD231PD  Y7, Y8, Y6
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
 
 second:
-	VMOVUPD      (DX), Y13
-	VMASKMOVPD   32(DX), Y12, Y14
-	VBROADCASTSD (SI), Y15
-	VFMADD231PD  Y13, Y15, Y0
-	VFMADD231PD  Y14, Y15, Y1
-	VBROADCASTSD (SI)(DI*1), Y15
-	VFMADD231PD  Y13, Y15, Y2
-	VFMADD231PD  Y14, Y15, Y3
-	VBROADCASTSD (SI)(DI*2), Y15
-	VFMADD231PD  Y13, Y15, Y4
-	VFMADD231PD  Y14, Y15, Y5
-	VBROADCASTSD (SI)(R8*1), Y15
-	VFMADD231PD  Y13, Y15, Y6
-	VFMADD231PD  Y14, Y15, Y7
-	VBROADCASTSD (SI)(DI*4), Y15
-	VFMADD231PD  Y13, Y15, Y8
-	VFMADD231PD  Y14, Y15, Y9
-	VBROADCASTSD (SI)(R9*1), Y15
-	VFMADD231PD  Y13, Y15, Y10
-	VFMADD231PD  Y14, Y15, Y11
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R10
-	JNZ          pair
-	CMPQ         cols+56(FP), $+8
-	JNE          part
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y2, (AX)
-	VMOVUPD      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y4, (AX)
-	VMOVUPD      Y5, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y6, (AX)
-	VMOVUPD      Y7, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y8, (AX)
-	VMOVUPD      Y9, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y10, (AX)
-	VMOVUPD      Y11, 32(AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMOVUPD    Y0, (AX)
-	VMASKMOVPD Y1, Y12, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPD    Y2, (AX)
-	VMASKMOVPD Y3, Y12, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPD    Y4, (AX)
-	VMASKMOVPD Y5, Y12, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPD    Y6, (AX)
-	VMASKMOVPD Y7, Y12, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPD    Y8, (AX)
-	VMASKMOVPD Y9, Y12, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPD    Y10, (AX)
-	VMASKMOVPD Y11, Y12, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panelHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panelHalf_6_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x03, CX
-	MOVQ       cols+56(FP), DX
-	SUBQ       $+0, DX
-	LEAQ       tailMask<>+32(SB), BX
-	SHLQ       $0x03, DX
-	SUBQ       DX, BX
-	VMOVUPD    (BX), Y6
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, DX
-	VMASKMOVPD (DX), Y6, Y0
-	VMOVUPD    Y0, Y0
-	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y6, Y1
-	VMOVUPD    Y1, Y1
-	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y6, Y2
-	VMOVUPD    Y2, Y2
-	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y6, Y3
-	VMOVUPD    Y3, Y3
-	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y6, Y4
-	VMOVUPD    Y4, Y4
-	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y6, Y5
-	VMOVUPD    Y5, Y5
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ n+48(FP), R10
-	INCQ R10
-	SHRQ $0x01, R10
-	JCC  second
-
-pair:
-	VMASKMOVPD   (DX), Y6, Y7
-	VBROADCASTSD (SI), Y8
-	VFMADD231PD  Y7, Y8, Y0
-	VBROADCASTSD (SI)(DI*1), Y8
+	VMASKMOVPD   (AX), Y0, Y7
+	VBROADCASTSD (DX), Y8
 	VFMADD231PD  Y7, Y8, Y1
-	VBROADCASTSD (SI)(DI*2), Y8
+	VBROADCASTSD (DX)(BX*1), Y8
 	VFMADD231PD  Y7, Y8, Y2
-	VBROADCASTSD (SI)(R8*1), Y8
+	VBROADCASTSD (DX)(BX*2), Y8
 	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD (SI)(DI*4), Y8
+	VBROADCASTSD (DX)(SI*1), Y8
 	VFMADD231PD  Y7, Y8, Y4
-	VBROADCASTSD (SI)(R9*1), Y8
+	VBROADCASTSD (DX)(BX*4), Y8
 	VFMADD231PD  Y7, Y8, Y5
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-
-second:
-	VMASKMOVPD   (DX), Y6, Y7
-	VBROADCASTSD (SI), Y8
-	VFMADD231PD  Y7, Y8, Y0
-	VBROADCASTSD (SI)(DI*1), Y8
-	VFMADD231PD  Y7, Y8, Y1
-	VBROADCASTSD (SI)(DI*2), Y8
-	VFMADD231PD  Y7, Y8, Y2
-	VBROADCASTSD (SI)(R8*1), Y8
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD (SI)(DI*4), Y8
-	VFMADD231PD  Y7, Y8, Y4
-	VBROADCASTSD (SI)(R9*1), Y8
-	VFMADD231PD  Y7, Y8, Y5
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R10
-	JNZ          pair
-	CMPQ         cols+56(FP), $+4
-	JNE          part
-	VMOVUPD      Y0, (AX)
+	VBROADCASTSD (DX)(DI*1), Y8
+	VFMADD231PD  Y7, Y8, Y6
 	ADDQ         CX, AX
+	ADDQ         $+8, DX
+	DECQ         R8
+	JNZ          pair
+	CMPQ         cols+64(FP), $+4
+	JNE          part
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x03, CX
 	VMOVUPD      Y1, (AX)
 	ADDQ         CX, AX
 	VMOVUPD      Y2, (AX)
@@ -5426,149 +3393,256 @@ second:
 	VMOVUPD      Y4, (AX)
 	ADDQ         CX, AX
 	VMOVUPD      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y6, (AX)
 	VZEROUPPER
 	RET
 
 part:
-	VMASKMOVPD Y0, Y6, (AX)
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VMASKMOVPD Y1, Y0, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y1, Y6, (AX)
+	VMASKMOVPD Y2, Y0, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y2, Y6, (AX)
+	VMASKMOVPD Y3, Y0, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y3, Y6, (AX)
+	VMASKMOVPD Y4, Y0, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y4, Y6, (AX)
+	VMASKMOVPD Y5, Y0, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y5, Y6, (AX)
+	VMASKMOVPD Y6, Y0, (AX)
 	VZEROUPPER
 	RET
 
-// func panel32Tail_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
+// func panel32Half_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
 // Requires: AVX, FMA3
-TEXT ·panel32Tail_6_avx2(SB), NOSPLIT, $0-80
+TEXT ·panel32Half_6_avx2(SB), NOSPLIT, $0-88
+	MOVQ       cols+64(FP), AX
+	LEAQ       tailMask<>+32(SB), CX
+	SHLQ       $0x02, AX
+	SUBQ       AX, CX
+	VMOVUPD    (CX), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	CMPB       add+72(FP), $+0
+	JEQ        start
 	MOVQ       c+0(FP), AX
 	MOVQ       ldc+8(FP), CX
 	SHLQ       $0x02, CX
-	MOVQ       cols+56(FP), DX
-	SUBQ       $+8, DX
-	LEAQ       tailMask<>+32(SB), BX
-	SHLQ       $0x02, DX
-	SUBQ       DX, BX
-	VMOVUPD    (BX), Y12
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, DX
-	VMOVUPS    (DX), Y0
-	VMOVUPS    Y0, Y0
-	VMASKMOVPS 32(DX), Y12, Y1
-	VMOVUPS    Y1, Y1
-	ADDQ       CX, DX
-	VMOVUPS    (DX), Y2
-	VMOVUPS    Y2, Y2
-	VMASKMOVPS 32(DX), Y12, Y3
-	VMOVUPS    Y3, Y3
-	ADDQ       CX, DX
-	VMOVUPS    (DX), Y4
-	VMOVUPS    Y4, Y4
-	VMASKMOVPS 32(DX), Y12, Y5
-	VMOVUPS    Y5, Y5
-	ADDQ       CX, DX
-	VMOVUPS    (DX), Y6
-	VMOVUPS    Y6, Y6
-	VMASKMOVPS 32(DX), Y12, Y7
-	VMOVUPS    Y7, Y7
-	ADDQ       CX, DX
-	VMOVUPS    (DX), Y8
-	VMOVUPS    Y8, Y8
-	VMASKMOVPS 32(DX), Y12, Y9
-	VMOVUPS    Y9, Y9
-	ADDQ       CX, DX
-	VMOVUPS    (DX), Y10
-	VMOVUPS    Y10, Y10
-	VMASKMOVPS 32(DX), Y12, Y11
-	VMOVUPS    Y11, Y11
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
+	VMASKMOVPS (AX), Y0, Y1
+	VMOVAPD    Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y3
+	VMOVAPD    Y3, Y3
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y4
+	VMOVAPD    Y4, Y4
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y5
+	VMOVAPD    Y5, Y5
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y6
+	VMOVAPD    Y6, Y6
 
 start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
+	MOVQ z+32(FP), AX
+	MOVQ ldz+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ w+16(FP), DX
+	MOVQ ldw+24(FP), BX
 	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ n+48(FP), R10
-	INCQ R10
-	SHRQ $0x01, R10
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+	MOVQ n+48(FP), R8
+	INCQ R8
+	SHRQ $0x01, R8
 	JCC  second
 
 pair:
-	VMOVUPS      (DX), Y13
-	VMASKMOVPS   32(DX), Y12, Y14
-	VBROADCASTSS (SI), Y15
-	VFMADD231PS  Y13, Y15, Y0
-	VFMADD231PS  Y14, Y15, Y1
-	VBROADCASTSS (SI)(DI*1), Y15
-	VFMADD231PS  Y13, Y15, Y2
-	VFMADD231PS  Y14, Y15, Y3
-	VBROADCASTSS (SI)(DI*2), Y15
-	VFMADD231PS  Y13, Y15, Y4
-	VFMADD231PS  Y14, Y15, Y5
-	VBROADCASTSS (SI)(R8*1), Y15
-	VFMADD231PS  Y13, Y15, Y6
-	VFMADD231PS  Y14, Y15, Y7
-	VBROADCASTSS (SI)(DI*4), Y15
-	VFMADD231PS  Y13, Y15, Y8
-	VFMADD231PS  Y14, Y15, Y9
-	VBROADCASTSS (SI)(R9*1), Y15
-	VFMADD231PS  Y13, Y15, Y10
-	VFMADD231PS  Y14, Y15, Y11
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
+	VMASKMOVPS   (AX), Y0, Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (DX)(BX*1), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS (DX)(BX*2), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (DX)(SI*1), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VBROADCASTSS (DX)(BX*4), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	VBROADCASTSS (DX)(DI*1), Y8
+	VFMADD231PS  Y7, Y8, Y6
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
 
 second:
-	VMOVUPS      (DX), Y13
-	VMASKMOVPS   32(DX), Y12, Y14
-	VBROADCASTSS (SI), Y15
-	VFMADD231PS  Y13, Y15, Y0
-	VFMADD231PS  Y14, Y15, Y1
-	VBROADCASTSS (SI)(DI*1), Y15
-	VFMADD231PS  Y13, Y15, Y2
-	VFMADD231PS  Y14, Y15, Y3
-	VBROADCASTSS (SI)(DI*2), Y15
-	VFMADD231PS  Y13, Y15, Y4
-	VFMADD231PS  Y14, Y15, Y5
-	VBROADCASTSS (SI)(R8*1), Y15
-	VFMADD231PS  Y13, Y15, Y6
-	VFMADD231PS  Y14, Y15, Y7
-	VBROADCASTSS (SI)(DI*4), Y15
-	VFMADD231PS  Y13, Y15, Y8
-	VFMADD231PS  Y14, Y15, Y9
-	VBROADCASTSS (SI)(R9*1), Y15
-	VFMADD231PS  Y13, Y15, Y10
-	VFMADD231PS  Y14, Y15, Y11
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R10
+	VMASKMOVPS   (AX), Y0, Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (DX)(BX*1), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS (DX)(BX*2), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (DX)(SI*1), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VBROADCASTSS (DX)(BX*4), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	VBROADCASTSS (DX)(DI*1), Y8
+	VFMADD231PS  Y7, Y8, Y6
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	DECQ         R8
 	JNZ          pair
-	CMPQ         cols+56(FP), $+16
+	CMPQ         cols+64(FP), $+8
 	JNE          part
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS Y1, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y2, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y3, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y4, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y5, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y6, Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
+// Requires: AVX, FMA3
+TEXT ·panel32_6_avx2(SB), NOSPLIT, $0-80
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	VXORPD  Y11, Y11, Y11
+	CMPB    add+64(FP), $+0
+	JEQ     start
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	ADDQ    CX, AX
+	VMOVUPS (AX), Y2
+	VMOVUPS 32(AX), Y3
+	ADDQ    CX, AX
+	VMOVUPS (AX), Y4
+	VMOVUPS 32(AX), Y5
+	ADDQ    CX, AX
+	VMOVUPS (AX), Y6
+	VMOVUPS 32(AX), Y7
+	ADDQ    CX, AX
+	VMOVUPS (AX), Y8
+	VMOVUPS 32(AX), Y9
+	ADDQ    CX, AX
+	VMOVUPS (AX), Y10
+	VMOVUPS 32(AX), Y11
+
+start:
+	MOVQ z+32(FP), AX
+	MOVQ ldz+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ w+16(FP), DX
+	MOVQ ldw+24(FP), BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+	MOVQ n+48(FP), R8
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
+
+pair:
+	VMOVUPS      (AX), Y12
+	VMOVUPS      32(AX), Y13
+	VBROADCASTSS (DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (DX)(SI*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (DX)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+
+second:
+	VMOVUPS      (AX), Y12
+	VMOVUPS      32(AX), Y13
+	VBROADCASTSS (DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (DX)(SI*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (DX)(DI*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	DECQ         R8
+	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
 	ADDQ         CX, AX
@@ -5589,1055 +3663,108 @@ second:
 	VZEROUPPER
 	RET
 
-part:
-	VMOVUPS    Y0, (AX)
-	VMASKMOVPS Y1, Y12, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y2, (AX)
-	VMASKMOVPS Y3, Y12, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y4, (AX)
-	VMASKMOVPS Y5, Y12, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y6, (AX)
-	VMASKMOVPS Y7, Y12, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y8, (AX)
-	VMASKMOVPS Y9, Y12, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y10, (AX)
-	VMASKMOVPS Y11, Y12, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panel32Half_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32Half_6_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       cols+56(FP), DX
-	SUBQ       $+0, DX
-	LEAQ       tailMask<>+32(SB), BX
-	SHLQ       $0x02, DX
-	SUBQ       DX, BX
-	VMOVUPD    (BX), Y6
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, DX
-	VMASKMOVPS (DX), Y6, Y0
-	VMOVUPS    Y0, Y0
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y6, Y1
-	VMOVUPS    Y1, Y1
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y6, Y2
-	VMOVUPS    Y2, Y2
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y6, Y3
-	VMOVUPS    Y3, Y3
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y6, Y4
-	VMOVUPS    Y4, Y4
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y6, Y5
-	VMOVUPS    Y5, Y5
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ n+48(FP), R10
-	INCQ R10
-	SHRQ $0x01, R10
-	JCC  second
-
-pair:
-	VMASKMOVPS   (DX), Y6, Y7
-	VBROADCASTSS (SI), Y8
-	VFMADD231PS  Y7, Y8, Y0
-	VBROADCASTSS (SI)(DI*1), Y8
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (SI)(DI*2), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	VBROADCASTSS (SI)(R8*1), Y8
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (SI)(DI*4), Y8
-	VFMADD231PS  Y7, Y8, Y4
-	VBROADCASTSS (SI)(R9*1), Y8
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMASKMOVPS   (DX), Y6, Y7
-	VBROADCASTSS (SI), Y8
-	VFMADD231PS  Y7, Y8, Y0
-	VBROADCASTSS (SI)(DI*1), Y8
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (SI)(DI*2), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	VBROADCASTSS (SI)(R8*1), Y8
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (SI)(DI*4), Y8
-	VFMADD231PS  Y7, Y8, Y4
-	VBROADCASTSS (SI)(R9*1), Y8
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R10
-	JNZ          pair
-	CMPQ         cols+56(FP), $+8
-	JNE          part
-	VMOVUPS      Y0, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y3, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y5, (AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMASKMOVPS Y0, Y6, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y1, Y6, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y6, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y3, Y6, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y4, Y6, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y5, Y6, (AX)
-	VZEROUPPER
-	RET
-
-// func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·panel_4_avx2(SB), NOSPLIT, $8-96
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x03, CX
-	CMPB    add+56(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPD (DX), Y0
-	VMOVUPD Y0, Y0
-	VMOVUPD 32(DX), Y1
-	VMOVUPD Y1, Y1
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y2
-	VMOVUPD Y2, Y2
-	VMOVUPD 32(DX), Y3
-	VMOVUPD Y3, Y3
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y4
-	VMOVUPD Y4, Y4
-	VMOVUPD 32(DX), Y5
-	VMOVUPD Y5, Y5
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y6
-	VMOVUPD Y6, Y6
-	VMOVUPD 32(DX), Y7
-	VMOVUPD Y7, Y7
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-
-start:
-	MOVQ   z+32(FP), DX
-	MOVQ   ldz+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   w+16(FP), SI
-	MOVQ   ldw+24(FP), DI
-	SHLQ   $0x03, DI
-	LEAQ   (DI)(DI*2), R8
-	MOVQ   next+64(FP), R9
-	MOVQ   ldnext+72(FP), R10
-	MOVQ   n+48(FP), R11
-	IMUL3Q $-4, R10, R12
-	ADDQ   step+80(FP), R12
-	MOVQ   R12, (SP)
-	SHRQ   $0x03, R11
-	JZ     rest
-
-unrolled:
-	PREFETCHT1   (R9)
-	ADDQ         R10, R9
-	VMOVUPD      (DX), Y8
-	VMOVUPD      32(DX), Y9
-	VBROADCASTSD (SI), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD (SI)(DI*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD (SI)(DI*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD (SI)(R8*1), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y8
-	VMOVUPD      32(DX), Y9
-	VBROADCASTSD 8(SI), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD 8(SI)(DI*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 8(SI)(DI*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 8(SI)(R8*1), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         BX, DX
-	PREFETCHT1   (R9)
-	ADDQ         R10, R9
-	VMOVUPD      (DX), Y8
-	VMOVUPD      32(DX), Y9
-	VBROADCASTSD 16(SI), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD 16(SI)(DI*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(SI)(DI*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 16(SI)(R8*1), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y8
-	VMOVUPD      32(DX), Y9
-	VBROADCASTSD 24(SI), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD 24(SI)(DI*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 24(SI)(DI*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 24(SI)(R8*1), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         BX, DX
-	PREFETCHT1   (R9)
-	ADDQ         R10, R9
-	VMOVUPD      (DX), Y8
-	VMOVUPD      32(DX), Y9
-	VBROADCASTSD 32(SI), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD 32(SI)(DI*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 32(SI)(DI*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 32(SI)(R8*1), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y8
-	VMOVUPD      32(DX), Y9
-	VBROADCASTSD 40(SI), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD 40(SI)(DI*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 40(SI)(DI*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 40(SI)(R8*1), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         BX, DX
-	PREFETCHT1   (R9)
-	ADDQ         R10, R9
-	VMOVUPD      (DX), Y8
-	VMOVUPD      32(DX), Y9
-	VBROADCASTSD 48(SI), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD 48(SI)(DI*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 48(SI)(DI*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 48(SI)(R8*1), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y8
-	VMOVUPD      32(DX), Y9
-	VBROADCASTSD 56(SI), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD 56(SI)(DI*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 56(SI)(DI*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 56(SI)(R8*1), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         BX, DX
-	ADDQ         (SP), R9
-	ADDQ         $+64, SI
-	DECQ         R11
-	JNZ          unrolled
-
-rest:
-	MOVQ n+48(FP), R9
-	ANDQ $+7, R9
-	JZ   store
-
-single:
-	VMOVUPD      (DX), Y8
-	VMOVUPD      32(DX), Y9
-	VBROADCASTSD (SI), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD (SI)(DI*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD (SI)(DI*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD (SI)(R8*1), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R9
-	JNZ          single
-
-store:
-	VMOVUPD Y0, (AX)
-	VMOVUPD Y1, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPD Y2, (AX)
-	VMOVUPD Y3, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPD Y4, (AX)
-	VMOVUPD Y5, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPD Y6, (AX)
-	VMOVUPD Y7, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x02, CX
+// func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·panel_4_avx2(SB), NOSPLIT, $8-104
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
 	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPS (DX), Y0
-	VMOVUPS Y0, Y0
-	VMOVUPS 32(DX), Y1
-	VMOVUPS Y1, Y1
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y2
-	VMOVUPS Y2, Y2
-	VMOVUPS 32(DX), Y3
-	VMOVUPS Y3, Y3
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y4
-	VMOVUPS Y4, Y4
-	VMOVUPS 32(DX), Y5
-	VMOVUPS Y5, Y5
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y6
-	VMOVUPS Y6, Y6
-	VMOVUPS 32(DX), Y7
-	VMOVUPS Y7, Y7
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	MOVQ n+48(FP), R9
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Y8
-	VMOVUPS      32(DX), Y9
-	VBROADCASTSS (SI), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (SI)(DI*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (SI)(DI*2), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (SI)(R8*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS      (DX), Y8
-	VMOVUPS      32(DX), Y9
-	VBROADCASTSS (SI), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (SI)(DI*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (SI)(DI*2), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (SI)(R8*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R9
-	JNZ          pair
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panelTail_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panelTail_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x03, CX
-	MOVQ       cols+56(FP), DX
-	SUBQ       $+4, DX
-	LEAQ       tailMask<>+32(SB), BX
-	SHLQ       $0x03, DX
-	SUBQ       DX, BX
-	VMOVUPD    (BX), Y8
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, DX
-	VMOVUPD    (DX), Y0
-	VMOVUPD    Y0, Y0
-	VMASKMOVPD 32(DX), Y8, Y1
-	VMOVUPD    Y1, Y1
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y2
-	VMOVUPD    Y2, Y2
-	VMASKMOVPD 32(DX), Y8, Y3
-	VMOVUPD    Y3, Y3
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y4
-	VMOVUPD    Y4, Y4
-	VMASKMOVPD 32(DX), Y8, Y5
-	VMOVUPD    Y5, Y5
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y6
-	VMOVUPD    Y6, Y6
-	VMASKMOVPD 32(DX), Y8, Y7
-	VMOVUPD    Y7, Y7
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	MOVQ n+48(FP), R9
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMOVUPD      (DX), Y9
-	VMASKMOVPD   32(DX), Y8, Y10
-	VBROADCASTSD (SI), Y11
-	VFMADD231PD  Y9, Y11, Y0
-	VFMADD231PD  Y10, Y11, Y1
-	VBROADCASTSD (SI)(DI*1), Y11
-	VFMADD231PD  Y9, Y11, Y2
-	VFMADD231PD  Y10, Y11, Y3
-	VBROADCASTSD (SI)(DI*2), Y11
-	VFMADD231PD  Y9, Y11, Y4
-	VFMADD231PD  Y10, Y11, Y5
-	VBROADCASTSD (SI)(R8*1), Y11
-	VFMADD231PD  Y9, Y11, Y6
-	VFMADD231PD  Y10, Y11, Y7
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-
-second:
-	VMOVUPD      (DX), Y9
-	VMASKMOVPD   32(DX), Y8, Y10
-	VBROADCASTSD (SI), Y11
-	VFMADD231PD  Y9, Y11, Y0
-	VFMADD231PD  Y10, Y11, Y1
-	VBROADCASTSD (SI)(DI*1), Y11
-	VFMADD231PD  Y9, Y11, Y2
-	VFMADD231PD  Y10, Y11, Y3
-	VBROADCASTSD (SI)(DI*2), Y11
-	VFMADD231PD  Y9, Y11, Y4
-	VFMADD231PD  Y10, Y11, Y5
-	VBROADCASTSD (SI)(R8*1), Y11
-	VFMADD231PD  Y9, Y11, Y6
-	VFMADD231PD  Y10, Y11, Y7
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R9
-	JNZ          pair
-	CMPQ         cols+56(FP), $+8
-	JNE          part
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y2, (AX)
-	VMOVUPD      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y4, (AX)
-	VMOVUPD      Y5, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y6, (AX)
-	VMOVUPD      Y7, 32(AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMOVUPD    Y0, (AX)
-	VMASKMOVPD Y1, Y8, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPD    Y2, (AX)
-	VMASKMOVPD Y3, Y8, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPD    Y4, (AX)
-	VMASKMOVPD Y5, Y8, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPD    Y6, (AX)
-	VMASKMOVPD Y7, Y8, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panelHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panelHalf_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x03, CX
-	MOVQ       cols+56(FP), DX
-	SUBQ       $+0, DX
-	LEAQ       tailMask<>+32(SB), BX
-	SHLQ       $0x03, DX
-	SUBQ       DX, BX
-	VMOVUPD    (BX), Y4
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, DX
-	VMASKMOVPD (DX), Y4, Y0
-	VMOVUPD    Y0, Y0
-	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y4, Y1
-	VMOVUPD    Y1, Y1
-	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y4, Y2
-	VMOVUPD    Y2, Y2
-	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y4, Y3
-	VMOVUPD    Y3, Y3
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	MOVQ n+48(FP), R9
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMASKMOVPD   (DX), Y4, Y5
-	VBROADCASTSD (SI), Y6
-	VFMADD231PD  Y5, Y6, Y0
-	VBROADCASTSD (SI)(DI*1), Y6
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (SI)(DI*2), Y6
-	VFMADD231PD  Y5, Y6, Y2
-	VBROADCASTSD (SI)(R8*1), Y6
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-
-second:
-	VMASKMOVPD   (DX), Y4, Y5
-	VBROADCASTSD (SI), Y6
-	VFMADD231PD  Y5, Y6, Y0
-	VBROADCASTSD (SI)(DI*1), Y6
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (SI)(DI*2), Y6
-	VFMADD231PD  Y5, Y6, Y2
-	VBROADCASTSD (SI)(R8*1), Y6
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R9
-	JNZ          pair
-	CMPQ         cols+56(FP), $+4
-	JNE          part
-	VMOVUPD      Y0, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y2, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y3, (AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMASKMOVPD Y0, Y4, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPD Y1, Y4, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPD Y2, Y4, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPD Y3, Y4, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32Tail_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32Tail_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       cols+56(FP), DX
-	SUBQ       $+8, DX
-	LEAQ       tailMask<>+32(SB), BX
-	SHLQ       $0x02, DX
-	SUBQ       DX, BX
-	VMOVUPD    (BX), Y8
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, DX
-	VMOVUPS    (DX), Y0
-	VMOVUPS    Y0, Y0
-	VMASKMOVPS 32(DX), Y8, Y1
-	VMOVUPS    Y1, Y1
-	ADDQ       CX, DX
-	VMOVUPS    (DX), Y2
-	VMOVUPS    Y2, Y2
-	VMASKMOVPS 32(DX), Y8, Y3
-	VMOVUPS    Y3, Y3
-	ADDQ       CX, DX
-	VMOVUPS    (DX), Y4
-	VMOVUPS    Y4, Y4
-	VMASKMOVPS 32(DX), Y8, Y5
-	VMOVUPS    Y5, Y5
-	ADDQ       CX, DX
-	VMOVUPS    (DX), Y6
-	VMOVUPS    Y6, Y6
-	VMASKMOVPS 32(DX), Y8, Y7
-	VMOVUPS    Y7, Y7
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	MOVQ n+48(FP), R9
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Y9
-	VMASKMOVPS   32(DX), Y8, Y10
-	VBROADCASTSS (SI), Y11
-	VFMADD231PS  Y9, Y11, Y0
-	VFMADD231PS  Y10, Y11, Y1
-	VBROADCASTSS (SI)(DI*1), Y11
-	VFMADD231PS  Y9, Y11, Y2
-	VFMADD231PS  Y10, Y11, Y3
-	VBROADCASTSS (SI)(DI*2), Y11
-	VFMADD231PS  Y9, Y11, Y4
-	VFMADD231PS  Y10, Y11, Y5
-	VBROADCASTSS (SI)(R8*1), Y11
-	VFMADD231PS  Y9, Y11, Y6
-	VFMADD231PS  Y10, Y11, Y7
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS      (DX), Y9
-	VMASKMOVPS   32(DX), Y8, Y10
-	VBROADCASTSS (SI), Y11
-	VFMADD231PS  Y9, Y11, Y0
-	VFMADD231PS  Y10, Y11, Y1
-	VBROADCASTSS (SI)(DI*1), Y11
-	VFMADD231PS  Y9, Y11, Y2
-	VFMADD231PS  Y10, Y11, Y3
-	VBROADCASTSS (SI)(DI*2), Y11
-	VFMADD231PS  Y9, Y11, Y4
-	VFMADD231PS  Y10, Y11, Y5
-	VBROADCASTSS (SI)(R8*1), Y11
-	VFMADD231PS  Y9, Y11, Y6
-	VFMADD231PS  Y10, Y11, Y7
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R9
-	JNZ          pair
-	CMPQ         cols+56(FP), $+16
-	JNE          part
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMOVUPS    Y0, (AX)
-	VMASKMOVPS Y1, Y8, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y2, (AX)
-	VMASKMOVPS Y3, Y8, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y4, (AX)
-	VMASKMOVPS Y5, Y8, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y6, (AX)
-	VMASKMOVPS Y7, Y8, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panel32Half_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32Half_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       cols+56(FP), DX
-	SUBQ       $+0, DX
-	LEAQ       tailMask<>+32(SB), BX
-	SHLQ       $0x02, DX
-	SUBQ       DX, BX
-	VMOVUPD    (BX), Y4
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, DX
-	VMASKMOVPS (DX), Y4, Y0
-	VMOVUPS    Y0, Y0
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y4, Y1
-	VMOVUPS    Y1, Y1
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y4, Y2
-	VMOVUPS    Y2, Y2
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y4, Y3
-	VMOVUPS    Y3, Y3
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	MOVQ n+48(FP), R9
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMASKMOVPS   (DX), Y4, Y5
-	VBROADCASTSS (SI), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS (SI)(DI*1), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (SI)(DI*2), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (SI)(R8*1), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMASKMOVPS   (DX), Y4, Y5
-	VBROADCASTSS (SI), Y6
-	VFMADD231PS  Y5, Y6, Y0
-	VBROADCASTSS (SI)(DI*1), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (SI)(DI*2), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (SI)(R8*1), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R9
-	JNZ          pair
-	CMPQ         cols+56(FP), $+8
-	JNE          part
-	VMOVUPS      Y0, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y3, (AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMASKMOVPS Y0, Y4, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y1, Y4, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y4, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y3, Y4, (AX)
-	VZEROUPPER
-	RET
-
-// func panel_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·panel_2_avx2(SB), NOSPLIT, $8-96
+	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
-	CMPB    add+56(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPD (DX), Y0
-	VMOVUPD Y0, Y0
-	VMOVUPD 32(DX), Y1
-	VMOVUPD Y1, Y1
-	ADDQ    CX, DX
-	VMOVUPD (DX), Y2
-	VMOVUPD Y2, Y2
-	VMOVUPD 32(DX), Y3
-	VMOVUPD Y3, Y3
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	CMPQ    rows+56(FP), $+1
+	JEQ     start
+	ADDQ    CX, AX
+	VMOVUPD (AX), Y2
+	VMOVUPD 32(AX), Y3
+	CMPQ    rows+56(FP), $+2
+	JEQ     start
+	ADDQ    CX, AX
+	VMOVUPD (AX), Y4
+	VMOVUPD 32(AX), Y5
+	CMPQ    rows+56(FP), $+3
+	JEQ     start
+	ADDQ    CX, AX
+	VMOVUPD (AX), Y6
+	VMOVUPD 32(AX), Y7
 
 start:
-	MOVQ   z+32(FP), DX
-	MOVQ   ldz+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   w+16(FP), SI
-	MOVQ   ldw+24(FP), DI
-	SHLQ   $0x03, DI
-	MOVQ   next+64(FP), R8
-	MOVQ   ldnext+72(FP), R9
-	MOVQ   n+48(FP), R10
-	IMUL3Q $-2, R9, R11
-	ADDQ   step+80(FP), R11
-	MOVQ   R11, (SP)
-	SHRQ   $0x03, R10
-	JZ     rest
+	MOVQ    z+32(FP), AX
+	MOVQ    ldz+40(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ldw+24(FP), BX
+	SHLQ    $0x03, BX
+	XORQ    SI, SI
+	LEAQ    (SI)(BX*1), DI
+	CMPQ    rows+56(FP), $+2
+	CMOVQLT SI, DI
+	LEAQ    (DI)(BX*1), SI
+	CMPQ    rows+56(FP), $+3
+	CMOVQLT DI, SI
+	LEAQ    (SI)(BX*1), BX
+	CMPQ    rows+56(FP), $+4
+	CMOVQLT SI, BX
+	MOVQ    next+72(FP), R8
+	MOVQ    ldnext+80(FP), R9
+	MOVQ    n+48(FP), R10
+	IMUL3Q  $-4, R9, R11
+	ADDQ    step+88(FP), R11
+	MOVQ    R11, (SP)
+	SHRQ    $0x03, R10
+	JZ      rest
 
-unrolled:
+line:
+	MOVQ $+4, R11
+
+steps:
 	PREFETCHT1   (R8)
 	ADDQ         R9, R8
-	VMOVUPD      (DX), Y4
-	VMOVUPD      32(DX), Y5
-	VBROADCASTSD (SI), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (SI)(DI*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y4
-	VMOVUPD      32(DX), Y5
-	VBROADCASTSD 8(SI), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 8(SI)(DI*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y4
-	VMOVUPD      32(DX), Y5
-	VBROADCASTSD 16(SI), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 16(SI)(DI*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y4
-	VMOVUPD      32(DX), Y5
-	VBROADCASTSD 24(SI), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 24(SI)(DI*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         BX, DX
-	PREFETCHT1   (R8)
-	ADDQ         R9, R8
-	VMOVUPD      (DX), Y4
-	VMOVUPD      32(DX), Y5
-	VBROADCASTSD 32(SI), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 32(SI)(DI*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y4
-	VMOVUPD      32(DX), Y5
-	VBROADCASTSD 40(SI), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 40(SI)(DI*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y4
-	VMOVUPD      32(DX), Y5
-	VBROADCASTSD 48(SI), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 48(SI)(DI*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y4
-	VMOVUPD      32(DX), Y5
-	VBROADCASTSD 56(SI), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 56(SI)(DI*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         BX, DX
+	VMOVUPD      (AX), Y8
+	VMOVUPD      32(AX), Y9
+	VBROADCASTSD (DX), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (DX)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (DX)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (DX)(BX*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y8
+	VMOVUPD      32(AX), Y9
+	VBROADCASTSD 8(DX), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 8(DX)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 8(DX)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 8(DX)(BX*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         CX, AX
+	ADDQ         $+16, DX
+	DECQ         R11
+	JNZ          steps
 	ADDQ         (SP), R8
-	ADDQ         $+64, SI
 	DECQ         R10
-	JNZ          unrolled
+	JNZ          line
 
 rest:
 	MOVQ n+48(FP), R8
@@ -6645,842 +3772,424 @@ rest:
 	JZ   store
 
 single:
-	VMOVUPD      (DX), Y4
-	VMOVUPD      32(DX), Y5
-	VBROADCASTSD (SI), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (SI)(DI*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
+	VMOVUPD      (AX), Y8
+	VMOVUPD      32(AX), Y9
+	VBROADCASTSD (DX), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (DX)(DI*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (DX)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (DX)(BX*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
 	DECQ         R8
 	JNZ          single
 
 store:
-	VMOVUPD Y0, (AX)
-	VMOVUPD Y1, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPD Y2, (AX)
-	VMOVUPD Y3, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panel32_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x02, CX
-	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPS (DX), Y0
-	VMOVUPS Y0, Y0
-	VMOVUPS 32(DX), Y1
-	VMOVUPS Y1, Y1
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y2
-	VMOVUPS Y2, Y2
-	VMOVUPS 32(DX), Y3
-	VMOVUPS Y3, Y3
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	MOVQ n+48(FP), R8
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Y4
-	VMOVUPS      32(DX), Y5
-	VBROADCASTSS (SI), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (SI)(DI*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS      (DX), Y4
-	VMOVUPS      32(DX), Y5
-	VBROADCASTSS (SI), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (SI)(DI*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R8
-	JNZ          pair
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panelTail_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panelTail_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x03, CX
-	MOVQ       cols+56(FP), DX
-	SUBQ       $+4, DX
-	LEAQ       tailMask<>+32(SB), BX
-	SHLQ       $0x03, DX
-	SUBQ       DX, BX
-	VMOVUPD    (BX), Y4
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, DX
-	VMOVUPD    (DX), Y0
-	VMOVUPD    Y0, Y0
-	VMASKMOVPD 32(DX), Y4, Y1
-	VMOVUPD    Y1, Y1
-	ADDQ       CX, DX
-	VMOVUPD    (DX), Y2
-	VMOVUPD    Y2, Y2
-	VMASKMOVPD 32(DX), Y4, Y3
-	VMOVUPD    Y3, Y3
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	MOVQ n+48(FP), R8
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMOVUPD      (DX), Y5
-	VMASKMOVPD   32(DX), Y4, Y6
-	VBROADCASTSD (SI), Y7
-	VFMADD231PD  Y5, Y7, Y0
-	VFMADD231PD  Y6, Y7, Y1
-	VBROADCASTSD (SI)(DI*1), Y7
-	VFMADD231PD  Y5, Y7, Y2
-	VFMADD231PD  Y6, Y7, Y3
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-
-second:
-	VMOVUPD      (DX), Y5
-	VMASKMOVPD   32(DX), Y4, Y6
-	VBROADCASTSD (SI), Y7
-	VFMADD231PD  Y5, Y7, Y0
-	VFMADD231PD  Y6, Y7, Y1
-	VBROADCASTSD (SI)(DI*1), Y7
-	VFMADD231PD  Y5, Y7, Y2
-	VFMADD231PD  Y6, Y7, Y3
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R8
-	JNZ          pair
-	CMPQ         cols+56(FP), $+8
-	JNE          part
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y2, (AX)
-	VMOVUPD      Y3, 32(AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMOVUPD    Y0, (AX)
-	VMASKMOVPD Y1, Y4, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPD    Y2, (AX)
-	VMASKMOVPD Y3, Y4, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panelHalf_2_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panelHalf_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x03, CX
-	MOVQ       cols+56(FP), DX
-	SUBQ       $+0, DX
-	LEAQ       tailMask<>+32(SB), BX
-	SHLQ       $0x03, DX
-	SUBQ       DX, BX
-	VMOVUPD    (BX), Y2
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, DX
-	VMASKMOVPD (DX), Y2, Y0
-	VMOVUPD    Y0, Y0
-	ADDQ       CX, DX
-	VMASKMOVPD (DX), Y2, Y1
-	VMOVUPD    Y1, Y1
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	MOVQ n+48(FP), R8
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMASKMOVPD   (DX), Y2, Y3
-	VBROADCASTSD (SI), Y4
-	VFMADD231PD  Y3, Y4, Y0
-	VBROADCASTSD (SI)(DI*1), Y4
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-
-second:
-	VMASKMOVPD   (DX), Y2, Y3
-	VBROADCASTSD (SI), Y4
-	VFMADD231PD  Y3, Y4, Y0
-	VBROADCASTSD (SI)(DI*1), Y4
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R8
-	JNZ          pair
-	CMPQ         cols+56(FP), $+4
-	JNE          part
-	VMOVUPD      Y0, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y1, (AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMASKMOVPD Y0, Y2, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPD Y1, Y2, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32Tail_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32Tail_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       cols+56(FP), DX
-	SUBQ       $+8, DX
-	LEAQ       tailMask<>+32(SB), BX
-	SHLQ       $0x02, DX
-	SUBQ       DX, BX
-	VMOVUPD    (BX), Y4
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, DX
-	VMOVUPS    (DX), Y0
-	VMOVUPS    Y0, Y0
-	VMASKMOVPS 32(DX), Y4, Y1
-	VMOVUPS    Y1, Y1
-	ADDQ       CX, DX
-	VMOVUPS    (DX), Y2
-	VMOVUPS    Y2, Y2
-	VMASKMOVPS 32(DX), Y4, Y3
-	VMOVUPS    Y3, Y3
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	MOVQ n+48(FP), R8
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Y5
-	VMASKMOVPS   32(DX), Y4, Y6
-	VBROADCASTSS (SI), Y7
-	VFMADD231PS  Y5, Y7, Y0
-	VFMADD231PS  Y6, Y7, Y1
-	VBROADCASTSS (SI)(DI*1), Y7
-	VFMADD231PS  Y5, Y7, Y2
-	VFMADD231PS  Y6, Y7, Y3
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS      (DX), Y5
-	VMASKMOVPS   32(DX), Y4, Y6
-	VBROADCASTSS (SI), Y7
-	VFMADD231PS  Y5, Y7, Y0
-	VFMADD231PS  Y6, Y7, Y1
-	VBROADCASTSS (SI)(DI*1), Y7
-	VFMADD231PS  Y5, Y7, Y2
-	VFMADD231PS  Y6, Y7, Y3
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R8
-	JNZ          pair
-	CMPQ         cols+56(FP), $+16
-	JNE          part
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMOVUPS    Y0, (AX)
-	VMASKMOVPS Y1, Y4, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    Y2, (AX)
-	VMASKMOVPS Y3, Y4, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panel32Half_2_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32Half_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       cols+56(FP), DX
-	SUBQ       $+0, DX
-	LEAQ       tailMask<>+32(SB), BX
-	SHLQ       $0x02, DX
-	SUBQ       DX, BX
-	VMOVUPD    (BX), Y2
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, DX
-	VMASKMOVPS (DX), Y2, Y0
-	VMOVUPS    Y0, Y0
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y2, Y1
-	VMOVUPS    Y1, Y1
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	MOVQ n+48(FP), R8
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMASKMOVPS   (DX), Y2, Y3
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y3, Y4, Y0
-	VBROADCASTSS (SI)(DI*1), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMASKMOVPS   (DX), Y2, Y3
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y3, Y4, Y0
-	VBROADCASTSS (SI)(DI*1), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R8
-	JNZ          pair
-	CMPQ         cols+56(FP), $+8
-	JNE          part
-	VMOVUPS      Y0, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMASKMOVPS Y0, Y2, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y1, Y2, (AX)
-	VZEROUPPER
-	RET
-
-// func panel_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·panel_1_avx2(SB), NOSPLIT, $8-96
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
-	CMPB    add+56(FP), $+0
-	JEQ     zero
-	MOVQ    AX, CX
-	VMOVUPD (CX), Y0
-	VMOVUPD Y0, Y0
-	VMOVUPD 32(CX), Y1
-	VMOVUPD Y1, Y1
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-
-start:
-	MOVQ   z+32(FP), CX
-	MOVQ   ldz+40(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   w+16(FP), BX
-	MOVQ   ldw+24(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   next+64(FP), SI
-	MOVQ   ldnext+72(FP), DI
-	MOVQ   n+48(FP), R8
-	IMUL3Q $-1, DI, R9
-	ADDQ   step+80(FP), R9
-	MOVQ   R9, (SP)
-	SHRQ   $0x03, R8
-	JZ     rest
-
-unrolled:
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VMOVUPD      (CX), Y2
-	VMOVUPD      32(CX), Y3
-	VBROADCASTSD (BX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Y2
-	VMOVUPD      32(CX), Y3
-	VBROADCASTSD 8(BX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Y2
-	VMOVUPD      32(CX), Y3
-	VBROADCASTSD 16(BX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Y2
-	VMOVUPD      32(CX), Y3
-	VBROADCASTSD 24(BX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Y2
-	VMOVUPD      32(CX), Y3
-	VBROADCASTSD 32(BX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Y2
-	VMOVUPD      32(CX), Y3
-	VBROADCASTSD 40(BX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Y2
-	VMOVUPD      32(CX), Y3
-	VBROADCASTSD 48(BX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Y2
-	VMOVUPD      32(CX), Y3
-	VBROADCASTSD 56(BX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         DX, CX
-	ADDQ         (SP), SI
-	ADDQ         $+64, BX
-	DECQ         R8
-	JNZ          unrolled
-
-rest:
-	MOVQ n+48(FP), SI
-	ANDQ $+7, SI
-	JZ   store
-
-single:
-	VMOVUPD      (CX), Y2
-	VMOVUPD      32(CX), Y3
-	VBROADCASTSD (BX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         DX, CX
-	ADDQ         $+8, BX
-	DECQ         SI
-	JNZ          single
-
-store:
 	VMOVUPD Y0, (AX)
 	VMOVUPD Y1, 32(AX)
+	CMPQ    rows+56(FP), $+1
+	JEQ     stored
+	ADDQ    CX, AX
+	VMOVUPD Y2, (AX)
+	VMOVUPD Y3, 32(AX)
+	CMPQ    rows+56(FP), $+2
+	JEQ     stored
+	ADDQ    CX, AX
+	VMOVUPD Y4, (AX)
+	VMOVUPD Y5, 32(AX)
+	CMPQ    rows+56(FP), $+3
+	JEQ     stored
+	ADDQ    CX, AX
+	VMOVUPD Y6, (AX)
+	VMOVUPD Y7, 32(AX)
+
+stored:
 	VZEROUPPER
 	RET
 
-// func panel32_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32_1_avx2(SB), NOSPLIT, $0-80
+// func panelHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·panelHalf_4_avx2(SB), NOSPLIT, $0-88
+	MOVQ       cols+64(FP), AX
+	LEAQ       tailMask<>+32(SB), CX
+	SHLQ       $0x03, AX
+	SUBQ       AX, CX
+	VMOVUPD    (CX), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	CMPB       add+72(FP), $+0
+	JEQ        start
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VMASKMOVPD (AX), Y0, Y1
+	VMOVAPD    Y1, Y1
+	CMPQ       rows+56(FP), $+1
+	JEQ        start
+	ADDQ       CX, AX
+	VMASKMOVPD (AX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	CMPQ       rows+56(FP), $+2
+	JEQ        start
+	ADDQ       CX, AX
+	VMASKMOVPD (AX), Y0, Y3
+	VMOVAPD    Y3, Y3
+	CMPQ       rows+56(FP), $+3
+	JEQ        start
+	ADDQ       CX, AX
+	VMASKMOVPD (AX), Y0, Y4
+	VMOVAPD    Y4, Y4
+
+start:
+	MOVQ    z+32(FP), AX
+	MOVQ    ldz+40(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ldw+24(FP), BX
+	SHLQ    $0x03, BX
+	XORQ    SI, SI
+	LEAQ    (SI)(BX*1), DI
+	CMPQ    rows+56(FP), $+2
+	CMOVQLT SI, DI
+	LEAQ    (DI)(BX*1), SI
+	CMPQ    rows+56(FP), $+3
+	CMOVQLT DI, SI
+	LEAQ    (SI)(BX*1), BX
+	CMPQ    rows+56(FP), $+4
+	CMOVQLT SI, BX
+	MOVQ    n+48(FP), R8
+	INCQ    R8
+	SHRQ    $0x01, R8
+	JCC     second
+
+pair:
+	VMASKMOVPD   (AX), Y0, Y5
+	VBROADCASTSD (DX), Y6
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (DX)(DI*1), Y6
+	VFMADD231PD  Y5, Y6, Y2
+	VBROADCASTSD (DX)(SI*1), Y6
+	VFMADD231PD  Y5, Y6, Y3
+	VBROADCASTSD (DX)(BX*1), Y6
+	VFMADD231PD  Y5, Y6, Y4
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+
+second:
+	VMASKMOVPD   (AX), Y0, Y5
+	VBROADCASTSD (DX), Y6
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (DX)(DI*1), Y6
+	VFMADD231PD  Y5, Y6, Y2
+	VBROADCASTSD (DX)(SI*1), Y6
+	VFMADD231PD  Y5, Y6, Y3
+	VBROADCASTSD (DX)(BX*1), Y6
+	VFMADD231PD  Y5, Y6, Y4
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+	DECQ         R8
+	JNZ          pair
+	CMPQ         cols+64(FP), $+4
+	JNE          part
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x03, CX
+	VMOVUPD      Y1, (AX)
+	CMPQ         rows+56(FP), $+1
+	JEQ          wholeStored
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	CMPQ         rows+56(FP), $+2
+	JEQ          wholeStored
+	ADDQ         CX, AX
+	VMOVUPD      Y3, (AX)
+	CMPQ         rows+56(FP), $+3
+	JEQ          wholeStored
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+
+wholeStored:
+	VZEROUPPER
+	RET
+
+part:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x03, CX
+	VMASKMOVPD Y1, Y0, (AX)
+	CMPQ       rows+56(FP), $+1
+	JEQ        stored
+	ADDQ       CX, AX
+	VMASKMOVPD Y2, Y0, (AX)
+	CMPQ       rows+56(FP), $+2
+	JEQ        stored
+	ADDQ       CX, AX
+	VMASKMOVPD Y3, Y0, (AX)
+	CMPQ       rows+56(FP), $+3
+	JEQ        stored
+	ADDQ       CX, AX
+	VMASKMOVPD Y4, Y0, (AX)
+
+stored:
+	VZEROUPPER
+	RET
+
+// func panel32Half_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·panel32Half_4_avx2(SB), NOSPLIT, $0-88
+	MOVQ       cols+64(FP), AX
+	LEAQ       tailMask<>+32(SB), CX
+	SHLQ       $0x02, AX
+	SUBQ       AX, CX
+	VMOVUPD    (CX), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	CMPB       add+72(FP), $+0
+	JEQ        start
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y0, Y1
+	VMOVAPD    Y1, Y1
+	CMPQ       rows+56(FP), $+1
+	JEQ        start
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	CMPQ       rows+56(FP), $+2
+	JEQ        start
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y3
+	VMOVAPD    Y3, Y3
+	CMPQ       rows+56(FP), $+3
+	JEQ        start
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y4
+	VMOVAPD    Y4, Y4
+
+start:
+	MOVQ    z+32(FP), AX
+	MOVQ    ldz+40(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ldw+24(FP), BX
+	SHLQ    $0x02, BX
+	XORQ    SI, SI
+	LEAQ    (SI)(BX*1), DI
+	CMPQ    rows+56(FP), $+2
+	CMOVQLT SI, DI
+	LEAQ    (DI)(BX*1), SI
+	CMPQ    rows+56(FP), $+3
+	CMOVQLT DI, SI
+	LEAQ    (SI)(BX*1), BX
+	CMPQ    rows+56(FP), $+4
+	CMOVQLT SI, BX
+	MOVQ    n+48(FP), R8
+	INCQ    R8
+	SHRQ    $0x01, R8
+	JCC     second
+
+pair:
+	VMASKMOVPS   (AX), Y0, Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DX)(DI*1), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (DX)(SI*1), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (DX)(BX*1), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+
+second:
+	VMASKMOVPS   (AX), Y0, Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DX)(DI*1), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (DX)(SI*1), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (DX)(BX*1), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	DECQ         R8
+	JNZ          pair
+	CMPQ         cols+64(FP), $+8
+	JNE          part
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      Y1, (AX)
+	CMPQ         rows+56(FP), $+1
+	JEQ          wholeStored
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	CMPQ         rows+56(FP), $+2
+	JEQ          wholeStored
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	CMPQ         rows+56(FP), $+3
+	JEQ          wholeStored
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+
+wholeStored:
+	VZEROUPPER
+	RET
+
+part:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS Y1, Y0, (AX)
+	CMPQ       rows+56(FP), $+1
+	JEQ        stored
+	ADDQ       CX, AX
+	VMASKMOVPS Y2, Y0, (AX)
+	CMPQ       rows+56(FP), $+2
+	JEQ        stored
+	ADDQ       CX, AX
+	VMASKMOVPS Y3, Y0, (AX)
+	CMPQ       rows+56(FP), $+3
+	JEQ        stored
+	ADDQ       CX, AX
+	VMASKMOVPS Y4, Y0, (AX)
+
+stored:
+	VZEROUPPER
+	RET
+
+// func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·panel32_4_avx2(SB), NOSPLIT, $0-80
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	CMPB    add+64(FP), $+0
+	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x02, CX
-	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, CX
-	VMOVUPS (CX), Y0
-	VMOVUPS Y0, Y0
-	VMOVUPS 32(CX), Y1
-	VMOVUPS Y1, Y1
-	JMP     start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	CMPQ    rows+56(FP), $+1
+	JEQ     start
+	ADDQ    CX, AX
+	VMOVUPS (AX), Y2
+	VMOVUPS 32(AX), Y3
+	CMPQ    rows+56(FP), $+2
+	JEQ     start
+	ADDQ    CX, AX
+	VMOVUPS (AX), Y4
+	VMOVUPS 32(AX), Y5
+	CMPQ    rows+56(FP), $+3
+	JEQ     start
+	ADDQ    CX, AX
+	VMOVUPS (AX), Y6
+	VMOVUPS 32(AX), Y7
 
 start:
-	MOVQ z+32(FP), CX
-	MOVQ ldz+40(FP), DX
-	SHLQ $0x02, DX
-	MOVQ w+16(FP), BX
-	MOVQ ldw+24(FP), SI
-	SHLQ $0x02, SI
-	MOVQ n+48(FP), SI
-	INCQ SI
-	SHRQ $0x01, SI
-	JCC  second
+	MOVQ    z+32(FP), AX
+	MOVQ    ldz+40(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ldw+24(FP), BX
+	SHLQ    $0x02, BX
+	XORQ    SI, SI
+	LEAQ    (SI)(BX*1), DI
+	CMPQ    rows+56(FP), $+2
+	CMOVQLT SI, DI
+	LEAQ    (DI)(BX*1), SI
+	CMPQ    rows+56(FP), $+3
+	CMOVQLT DI, SI
+	LEAQ    (SI)(BX*1), BX
+	CMPQ    rows+56(FP), $+4
+	CMOVQLT SI, BX
+	MOVQ    n+48(FP), R8
+	INCQ    R8
+	SHRQ    $0x01, R8
+	JCC     second
 
 pair:
-	VMOVUPS      (CX), Y2
-	VMOVUPS      32(CX), Y3
-	VBROADCASTSS (BX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         DX, CX
-	ADDQ         $+4, BX
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (DX)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (DX)(SI*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (DX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
 
 second:
-	VMOVUPS      (CX), Y2
-	VMOVUPS      32(CX), Y3
-	VBROADCASTSS (BX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         DX, CX
-	ADDQ         $+4, BX
-	DECQ         SI
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (DX)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (DX)(SI*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (DX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	DECQ         R8
 	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
-	VZEROUPPER
-	RET
+	CMPQ         rows+56(FP), $+1
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	CMPQ         rows+56(FP), $+2
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	CMPQ         rows+56(FP), $+3
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
 
-// func panelTail_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panelTail_1_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x03, CX
-	MOVQ       cols+56(FP), CX
-	SUBQ       $+4, CX
-	LEAQ       tailMask<>+32(SB), DX
-	SHLQ       $0x03, CX
-	SUBQ       CX, DX
-	VMOVUPD    (DX), Y2
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, CX
-	VMOVUPD    (CX), Y0
-	VMOVUPD    Y0, Y0
-	VMASKMOVPD 32(CX), Y2, Y1
-	VMOVUPD    Y1, Y1
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-
-start:
-	MOVQ z+32(FP), CX
-	MOVQ ldz+40(FP), DX
-	SHLQ $0x03, DX
-	MOVQ w+16(FP), BX
-	MOVQ ldw+24(FP), SI
-	SHLQ $0x03, SI
-	MOVQ n+48(FP), SI
-	INCQ SI
-	SHRQ $0x01, SI
-	JCC  second
-
-pair:
-	VMOVUPD      (CX), Y3
-	VMASKMOVPD   32(CX), Y2, Y4
-	VBROADCASTSD (BX), Y5
-	VFMADD231PD  Y3, Y5, Y0
-	VFMADD231PD  Y4, Y5, Y1
-	ADDQ         DX, CX
-	ADDQ         $+8, BX
-
-second:
-	VMOVUPD      (CX), Y3
-	VMASKMOVPD   32(CX), Y2, Y4
-	VBROADCASTSD (BX), Y5
-	VFMADD231PD  Y3, Y5, Y0
-	VFMADD231PD  Y4, Y5, Y1
-	ADDQ         DX, CX
-	ADDQ         $+8, BX
-	DECQ         SI
-	JNZ          pair
-	CMPQ         cols+56(FP), $+8
-	JNE          part
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMOVUPD    Y0, (AX)
-	VMASKMOVPD Y1, Y2, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panelHalf_1_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panelHalf_1_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x03, CX
-	MOVQ       cols+56(FP), CX
-	SUBQ       $+0, CX
-	LEAQ       tailMask<>+32(SB), DX
-	SHLQ       $0x03, CX
-	SUBQ       CX, DX
-	VMOVUPD    (DX), Y1
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, CX
-	VMASKMOVPD (CX), Y1, Y0
-	VMOVUPD    Y0, Y0
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-
-start:
-	MOVQ z+32(FP), CX
-	MOVQ ldz+40(FP), DX
-	SHLQ $0x03, DX
-	MOVQ w+16(FP), BX
-	MOVQ ldw+24(FP), SI
-	SHLQ $0x03, SI
-	MOVQ n+48(FP), SI
-	INCQ SI
-	SHRQ $0x01, SI
-	JCC  second
-
-pair:
-	VMASKMOVPD   (CX), Y1, Y2
-	VBROADCASTSD (BX), Y3
-	VFMADD231PD  Y2, Y3, Y0
-	ADDQ         DX, CX
-	ADDQ         $+8, BX
-
-second:
-	VMASKMOVPD   (CX), Y1, Y2
-	VBROADCASTSD (BX), Y3
-	VFMADD231PD  Y2, Y3, Y0
-	ADDQ         DX, CX
-	ADDQ         $+8, BX
-	DECQ         SI
-	JNZ          pair
-	CMPQ         cols+56(FP), $+4
-	JNE          part
-	VMOVUPD      Y0, (AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMASKMOVPD Y0, Y1, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32Tail_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32Tail_1_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       cols+56(FP), CX
-	SUBQ       $+8, CX
-	LEAQ       tailMask<>+32(SB), DX
-	SHLQ       $0x02, CX
-	SUBQ       CX, DX
-	VMOVUPD    (DX), Y2
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, CX
-	VMOVUPS    (CX), Y0
-	VMOVUPS    Y0, Y0
-	VMASKMOVPS 32(CX), Y2, Y1
-	VMOVUPS    Y1, Y1
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-
-start:
-	MOVQ z+32(FP), CX
-	MOVQ ldz+40(FP), DX
-	SHLQ $0x02, DX
-	MOVQ w+16(FP), BX
-	MOVQ ldw+24(FP), SI
-	SHLQ $0x02, SI
-	MOVQ n+48(FP), SI
-	INCQ SI
-	SHRQ $0x01, SI
-	JCC  second
-
-pair:
-	VMOVUPS      (CX), Y3
-	VMASKMOVPS   32(CX), Y2, Y4
-	VBROADCASTSS (BX), Y5
-	VFMADD231PS  Y3, Y5, Y0
-	VFMADD231PS  Y4, Y5, Y1
-	ADDQ         DX, CX
-	ADDQ         $+4, BX
-
-second:
-	VMOVUPS      (CX), Y3
-	VMASKMOVPS   32(CX), Y2, Y4
-	VBROADCASTSS (BX), Y5
-	VFMADD231PS  Y3, Y5, Y0
-	VFMADD231PS  Y4, Y5, Y1
-	ADDQ         DX, CX
-	ADDQ         $+4, BX
-	DECQ         SI
-	JNZ          pair
-	CMPQ         cols+56(FP), $+16
-	JNE          part
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMOVUPS    Y0, (AX)
-	VMASKMOVPS Y1, Y2, 32(AX)
-	VZEROUPPER
-	RET
-
-// func panel32Half_1_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32Half_1_avx2(SB), NOSPLIT, $0-80
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       cols+56(FP), CX
-	SUBQ       $+0, CX
-	LEAQ       tailMask<>+32(SB), DX
-	SHLQ       $0x02, CX
-	SUBQ       CX, DX
-	VMOVUPD    (DX), Y1
-	CMPB       add+64(FP), $+0
-	JEQ        zero
-	MOVQ       AX, CX
-	VMASKMOVPS (CX), Y1, Y0
-	VMOVUPS    Y0, Y0
-	JMP        start
-
-zero:
-	VXORPD Y0, Y0, Y0
-
-start:
-	MOVQ z+32(FP), CX
-	MOVQ ldz+40(FP), DX
-	SHLQ $0x02, DX
-	MOVQ w+16(FP), BX
-	MOVQ ldw+24(FP), SI
-	SHLQ $0x02, SI
-	MOVQ n+48(FP), SI
-	INCQ SI
-	SHRQ $0x01, SI
-	JCC  second
-
-pair:
-	VMASKMOVPS   (CX), Y1, Y2
-	VBROADCASTSS (BX), Y3
-	VFMADD231PS  Y2, Y3, Y0
-	ADDQ         DX, CX
-	ADDQ         $+4, BX
-
-second:
-	VMASKMOVPS   (CX), Y1, Y2
-	VBROADCASTSS (BX), Y3
-	VFMADD231PS  Y2, Y3, Y0
-	ADDQ         DX, CX
-	ADDQ         $+4, BX
-	DECQ         SI
-	JNZ          pair
-	CMPQ         cols+56(FP), $+8
-	JNE          part
-	VMOVUPS      Y0, (AX)
-	VZEROUPPER
-	RET
-
-part:
-	VMASKMOVPS Y0, Y1, (AX)
+stored:
 	VZEROUPPER
 	RET
 
@@ -7593,6 +4302,444 @@ square:
 	ADDQ        $0x20, BX
 	DECQ        DX
 	JNZ         square
+	VZEROUPPER
+	RET
+
+// func mulBasisLanes_1_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasisLanes_1_avx2(SB), NOSPLIT, $0-64
+	MOVQ x+16(FP), AX
+	MOVQ lda+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ ldu+32(FP), DX
+	SHLQ $0x03, DX
+	MOVQ d+48(FP), DX
+	SHLQ $0x05, DX
+	MOVQ a+0(FP), BX
+	LEAQ (CX)(CX*2), SI
+	MOVQ n+40(FP), DI
+
+block:
+	LEAQ   (DX)(DX*2), R9
+	MOVQ   u+24(FP), R10
+	MOVQ   AX, R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   d+48(FP), R11
+
+feature:
+	PREFETCHT0   10240(R8)
+	VMOVUPD      (R8), Y5
+	PREFETCHT0   10240(R8)(DX*1)
+	VMOVUPD      (R8)(DX*1), Y6
+	PREFETCHT0   10240(R8)(DX*2)
+	VMOVUPD      (R8)(DX*2), Y7
+	PREFETCHT0   10240(R8)(R9*1)
+	VMOVUPD      (R8)(R9*1), Y8
+	PREFETCHT0   10240(R8)(DX*4)
+	VMOVUPD      (R8)(DX*4), Y9
+	VBROADCASTSD (R10), Y10
+	VFMADD231PD  Y10, Y5, Y0
+	VFMADD231PD  Y10, Y6, Y1
+	VFMADD231PD  Y10, Y7, Y2
+	VFMADD231PD  Y10, Y8, Y3
+	VFMADD231PD  Y10, Y9, Y4
+	ADDQ         $0x20, R8
+	ADDQ         $0x08, R10
+	DECQ         R11
+	JNZ          feature
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, (BX)(CX*1)
+	VMOVUPD      Y2, (BX)(CX*2)
+	VMOVUPD      Y3, (BX)(SI*1)
+	VMOVUPD      Y4, (BX)(CX*4)
+	MOVQ         $0x00000005, R8
+	SUBQ         R8, DI
+	JZ           done
+	CMPQ         DI, R8
+	CMOVQLT      DI, R8
+	MOVQ         R8, R9
+	IMULQ        DX, R9
+	ADDQ         R9, AX
+	IMULQ        CX, R8
+	ADDQ         R8, BX
+	CMPQ         DI, $0x05
+	JGE          block
+	MOVQ         $0x00000005, DI
+	JMP          block
+
+done:
+	VZEROUPPER
+	RET
+
+// func mulBasisLanes_2_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·mulBasisLanes_2_avx2(SB), NOSPLIT, $0-64
+	MOVQ x+16(FP), AX
+	MOVQ lda+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ ldu+32(FP), DX
+	SHLQ $0x03, DX
+	MOVQ d+48(FP), BX
+	SHLQ $0x05, BX
+	MOVQ a+0(FP), SI
+	LEAQ (CX)(CX*2), DI
+	MOVQ n+40(FP), R8
+
+block:
+	LEAQ   (BX)(BX*2), R10
+	MOVQ   u+24(FP), R11
+	MOVQ   AX, R9
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   d+48(FP), R12
+
+feature:
+	PREFETCHT0   10240(R9)
+	VMOVUPD      (R9), Y10
+	PREFETCHT0   10240(R9)(BX*1)
+	VMOVUPD      (R9)(BX*1), Y11
+	PREFETCHT0   10240(R9)(BX*2)
+	VMOVUPD      (R9)(BX*2), Y12
+	PREFETCHT0   10240(R9)(R10*1)
+	VMOVUPD      (R9)(R10*1), Y13
+	PREFETCHT0   10240(R9)(BX*4)
+	VMOVUPD      (R9)(BX*4), Y14
+	VBROADCASTSD (R11), Y15
+	VFMADD231PD  Y15, Y10, Y0
+	VFMADD231PD  Y15, Y11, Y1
+	VFMADD231PD  Y15, Y12, Y2
+	VFMADD231PD  Y15, Y13, Y3
+	VFMADD231PD  Y15, Y14, Y4
+	VBROADCASTSD (R11)(DX*1), Y15
+	VFMADD231PD  Y15, Y10, Y5
+	VFMADD231PD  Y15, Y11, Y6
+	VFMADD231PD  Y15, Y12, Y7
+	VFMADD231PD  Y15, Y13, Y8
+	VFMADD231PD  Y15, Y14, Y9
+	ADDQ         $0x20, R9
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          feature
+	VMOVUPD      Y0, (SI)
+	VMOVUPD      Y1, (SI)(CX*1)
+	VMOVUPD      Y2, (SI)(CX*2)
+	VMOVUPD      Y3, (SI)(DI*1)
+	VMOVUPD      Y4, (SI)(CX*4)
+	VMOVUPD      Y5, 32(SI)
+	VMOVUPD      Y6, 32(SI)(CX*1)
+	VMOVUPD      Y7, 32(SI)(CX*2)
+	VMOVUPD      Y8, 32(SI)(DI*1)
+	VMOVUPD      Y9, 32(SI)(CX*4)
+	MOVQ         $0x00000005, R9
+	SUBQ         R9, R8
+	JZ           done
+	CMPQ         R8, R9
+	CMOVQLT      R8, R9
+	MOVQ         R9, R10
+	IMULQ        BX, R10
+	ADDQ         R10, AX
+	IMULQ        CX, R9
+	ADDQ         R9, SI
+	CMPQ         R8, $0x05
+	JGE          block
+	MOVQ         $0x00000005, R8
+	JMP          block
+
+done:
+	VZEROUPPER
+	RET
+
+// func leastSquaresLanes_avx2(a *float64, m int, n int, r int, work *float64)
+// Requires: AVX, FMA3
+TEXT ·leastSquaresLanes_avx2(SB), NOSPLIT, $16-40
+	MOVQ         r+24(FP), AX
+	MOVQ         a+0(FP), DX
+	MOVQ         work+32(FP), BX
+	LEAQ         4(AX), CX
+	SHLQ         $0x05, CX
+	MOVQ         BX, DI
+	LEAQ         384(BX), R8
+	XORQ         SI, SI
+	MOVQ         $0x7ff0000000000000, R9
+	MOVQ         R9, (SP)
+	VBROADCASTSD (SP), Y1
+	MOVQ         $0x3ff0000000000000, R9
+	MOVQ         R9, (SP)
+	VBROADCASTSD (SP), Y2
+	MOVQ         AX, R10
+
+stage:
+	MOVQ    R10, 8(SP)
+	MOVQ    DX, R9
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y7
+	VMOVUPD 64(DI), Y8
+	VMOVUPD 96(DI), Y9
+	MOVQ    m+8(FP), R13
+	MOVQ    R9, R11
+	MOVQ    BX, R12
+
+lead:
+	VMOVUPD      (R12), Y10
+	VMOVUPD      (R11), Y11
+	VFNMADD231PD Y0, Y10, Y11
+	VMOVUPD      Y11, (R11)
+	VFMADD231PD  Y11, Y11, Y3
+	VMOVUPD      32(R11), Y12
+	VFNMADD231PD Y7, Y10, Y12
+	VMOVUPD      Y12, 32(R11)
+	VFMADD231PD  Y12, Y11, Y4
+	VMOVUPD      64(R11), Y12
+	VFNMADD231PD Y8, Y10, Y12
+	VMOVUPD      Y12, 64(R11)
+	VFMADD231PD  Y12, Y11, Y5
+	VMOVUPD      96(R11), Y12
+	VFNMADD231PD Y9, Y10, Y12
+	VMOVUPD      Y12, 96(R11)
+	VFMADD231PD  Y12, Y11, Y6
+	ADDQ         CX, R11
+	ADDQ         SI, R12
+	DECQ         R13
+	JNZ          lead
+	VMINPD       Y3, Y1, Y1
+	VDIVPD       Y3, Y2, Y0
+	VMOVUPD      Y3, (R8)
+	VMULPD       Y0, Y4, Y4
+	VMOVUPD      Y4, 32(R8)
+	VMULPD       Y0, Y5, Y5
+	VMOVUPD      Y5, 64(R8)
+	VMULPD       Y0, Y6, Y6
+	VMOVUPD      Y6, 96(R8)
+	ADDQ         $+128, R9
+	ADDQ         $+128, DI
+	ADDQ         $+128, R8
+	SUBQ         $0x03, R10
+	JLE          staged
+
+group:
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VMOVUPD (DI), Y7
+	VMOVUPD 32(DI), Y8
+	VMOVUPD 64(DI), Y9
+	VMOVUPD 96(DI), Y10
+	MOVQ    m+8(FP), R14
+	MOVQ    R9, R11
+	MOVQ    BX, R12
+	MOVQ    DX, R13
+
+rest:
+	VMOVUPD      (R12), Y11
+	VMOVUPD      (R13), Y12
+	ADDQ         CX, R13
+	VMOVUPD      (R11), Y13
+	VFNMADD231PD Y7, Y11, Y13
+	VMOVUPD      Y13, (R11)
+	VFMADD231PD  Y13, Y12, Y3
+	VMOVUPD      32(R11), Y13
+	VFNMADD231PD Y8, Y11, Y13
+	VMOVUPD      Y13, 32(R11)
+	VFMADD231PD  Y13, Y12, Y4
+	VMOVUPD      64(R11), Y13
+	VFNMADD231PD Y9, Y11, Y13
+	VMOVUPD      Y13, 64(R11)
+	VFMADD231PD  Y13, Y12, Y5
+	VMOVUPD      96(R11), Y13
+	VFNMADD231PD Y10, Y11, Y13
+	VMOVUPD      Y13, 96(R11)
+	VFMADD231PD  Y13, Y12, Y6
+	ADDQ         CX, R11
+	ADDQ         SI, R12
+	DECQ         R14
+	JNZ          rest
+	VMULPD       Y0, Y3, Y3
+	VMOVUPD      Y3, (R8)
+	VMULPD       Y0, Y4, Y4
+	VMOVUPD      Y4, 32(R8)
+	VMULPD       Y0, Y5, Y5
+	VMOVUPD      Y5, 64(R8)
+	VMULPD       Y0, Y6, Y6
+	VMOVUPD      Y6, 96(R8)
+	ADDQ         $+128, R9
+	ADDQ         $+128, DI
+	ADDQ         $+128, R8
+	SUBQ         $0x04, R10
+	JG           group
+
+staged:
+	MOVQ    R8, DI
+	SUBQ    R9, DI
+	ADDQ    DX, DI
+	LEAQ    32(DI)(CX*1), R8
+	ADDQ    $0x20, DI
+	MOVQ    DX, BX
+	ADDQ    $0x20, DX
+	MOVQ    CX, SI
+	MOVQ    8(SP), R10
+	DECQ    R10
+	JNZ     stage
+	MOVQ    n+16(FP), SI
+	VMOVUPD (DI), Y0
+	VXORPD  Y3, Y3, Y3
+
+residual:
+	VMOVUPD     (DX), Y5
+	VMOVUPD     (BX), Y4
+	VFMSUB231PD Y0, Y4, Y5
+	VMOVUPD     Y5, (DX)
+	VFMADD231PD Y5, Y5, Y3
+	ADDQ        CX, DX
+	ADDQ        CX, BX
+	DECQ        SI
+	JNZ         residual
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	MOVQ        DI, R8
+	XORQ        DX, DX
+
+coefficient:
+	VMOVAPD Y2, Y7
+	VMOVUPD (DI), Y6
+	MOVQ    DI, BX
+	MOVQ    R8, SI
+	MOVQ    DX, R9
+	TESTQ   R9, R9
+	JZ      solved
+
+product:
+	SUBQ         $0x20, BX
+	VMOVUPD      (BX), Y8
+	VFNMADD231PD (SI), Y8, Y6
+	VFMADD231PD  Y8, Y8, Y7
+	SUBQ         CX, SI
+	DECQ         R9
+	JNZ          product
+
+solved:
+	VMOVUPD     Y6, (DI)
+	VSUBPD      Y6, Y0, Y8
+	VMAXPD      Y8, Y5, Y5
+	VMAXPD      Y6, Y5, Y5
+	VFMADD231PD -32(BX), Y7, Y4
+	SUBQ        CX, DI
+	INCQ        DX
+	CMPQ        DX, AX
+	JLT         coefficient
+	VMOVAPD     Y2, Y6
+	VDIVPD      Y4, Y2, Y2
+
+pivot:
+	VMULPD  -32(BX), Y2, Y0
+	VMULPD  Y0, Y6, Y6
+	LEAQ    32(BX)(CX*1), BX
+	DECQ    DX
+	JNZ     pivot
+	VMOVUPD Y1, 128(R8)
+	VMOVUPD Y4, 160(R8)
+	VMOVUPD Y5, 192(R8)
+	VMOVUPD Y3, 224(R8)
+	VMOVUPD Y6, 256(R8)
+	VZEROUPPER
+	RET
+
+// func mulTransposedLanes_avx2(v *float64, ldv int, x *float64, e *float64, lde int, n int, d int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·mulTransposedLanes_avx2(SB), NOSPLIT, $0-56
+	MOVQ v+0(FP), AX
+	MOVQ ldv+8(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), DX
+	MOVQ x+16(FP), BX
+	MOVQ lde+32(FP), SI
+	SHLQ $0x03, SI
+	MOVQ d+48(FP), DI
+	SHLQ $0x05, DI
+	MOVQ d+48(FP), R8
+
+block:
+	MOVQ   e+24(FP), R10
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   BX, R9
+	MOVQ   n+40(FP), R11
+
+row:
+	VMOVUPD     (R10), Y8
+	VFMADD231PD (R9), Y8, Y0
+	VFMADD231PD 32(R9), Y8, Y1
+	VFMADD231PD 64(R9), Y8, Y2
+	VFMADD231PD 96(R9), Y8, Y3
+	VFMADD231PD 128(R9), Y8, Y4
+	VFMADD231PD 160(R9), Y8, Y5
+	VFMADD231PD 192(R9), Y8, Y6
+	VFMADD231PD 224(R9), Y8, Y7
+	ADDQ        DI, R9
+	ADDQ        SI, R10
+	DECQ        R11
+	JNZ         row
+	VUNPCKLPD   Y1, Y0, Y8
+	VUNPCKLPD   Y3, Y2, Y9
+	VPERM2F128  $0x20, Y9, Y8, Y10
+	VPERM2F128  $0x31, Y9, Y8, Y8
+	VUNPCKHPD   Y1, Y0, Y0
+	VUNPCKHPD   Y3, Y2, Y1
+	VPERM2F128  $0x20, Y1, Y0, Y2
+	VPERM2F128  $0x31, Y1, Y0, Y0
+	VMOVUPD     Y10, (AX)
+	VMOVUPD     Y2, (AX)(CX*1)
+	VMOVUPD     Y8, (AX)(CX*2)
+	VMOVUPD     Y0, (AX)(DX*1)
+	VUNPCKLPD   Y5, Y4, Y0
+	VUNPCKLPD   Y7, Y6, Y1
+	VPERM2F128  $0x20, Y1, Y0, Y2
+	VPERM2F128  $0x31, Y1, Y0, Y0
+	VUNPCKHPD   Y5, Y4, Y1
+	VUNPCKHPD   Y7, Y6, Y3
+	VPERM2F128  $0x20, Y3, Y1, Y4
+	VPERM2F128  $0x31, Y3, Y1, Y1
+	VMOVUPD     Y2, 32(AX)
+	VMOVUPD     Y4, 32(AX)(CX*1)
+	VMOVUPD     Y0, 32(AX)(CX*2)
+	VMOVUPD     Y1, 32(AX)(DX*1)
+	MOVQ        $0x00000008, R9
+	SUBQ        R9, R8
+	JZ          done
+	CMPQ        R8, R9
+	CMOVQLT     R8, R9
+	LEAQ        (AX)(R9*8), AX
+	SHLQ        $0x05, R9
+	ADDQ        R9, BX
+	CMPQ        R8, $0x08
+	JGE         block
+	MOVQ        $0x00000008, R8
+	JMP         block
+
+done:
 	VZEROUPPER
 	RET
 
@@ -8229,8 +5376,6 @@ TEXT ·rowDots_8_avx2(SB), NOSPLIT, $0-48
 	SHLQ        $0x03, R9
 	ADDQ        R9, AX
 	ADDQ        R9, DI
-	CMPQ        n+32(FP), $+4
-	JLT         short
 	VMASKMOVPD  (DI), Y8, Y9
 	VMASKMOVPD  (AX), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
@@ -8248,30 +5393,8 @@ TEXT ·rowDots_8_avx2(SB), NOSPLIT, $0-48
 	VFMADD231PD Y10, Y9, Y6
 	VMASKMOVPD  (AX)(SI*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
-	JMP         back
-
-short:
-	VMASKMOVPD  (DI), Y8, Y9
-	VMASKMOVPD  (AX), Y8, Y10
-	VFMADD231PD Y10, Y9, Y0
-	VMASKMOVPD  (AX)(CX*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y1
-	VMASKMOVPD  (AX)(CX*2), Y8, Y10
-	VFMADD231PD Y10, Y9, Y2
-	VMASKMOVPD  (AX)(DX*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y3
-	VMASKMOVPD  (AX)(CX*4), Y8, Y10
-	VFMADD231PD Y10, Y9, Y4
-	VMASKMOVPD  (AX)(BX*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y5
-	VMASKMOVPD  (AX)(DX*2), Y8, Y10
-	VFMADD231PD Y10, Y9, Y6
-	VMASKMOVPD  (AX)(SI*1), Y8, Y8
-	VFMADD231PD Y8, Y9, Y7
-
-back:
-	SUBQ R9, AX
-	SUBQ R9, DI
+	SUBQ        R9, AX
+	SUBQ        R9, DI
 
 whole:
 	MOVQ n+32(FP), R8
@@ -8430,746 +5553,6 @@ single:
 	VZEROUPPER
 	RET
 
-// func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
-// Requires: AVX, FMA3
-TEXT ·rowDots_4_avx2(SB), NOSPLIT, $0-48
-	MOVQ        a+8(FP), AX
-	MOVQ        lda+16(FP), CX
-	SHLQ        $0x03, CX
-	LEAQ        (CX)(CX*2), DX
-	MOVQ        x+24(FP), BX
-	VXORPD      Y0, Y0, Y0
-	VXORPD      Y1, Y1, Y1
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	MOVQ        n+32(FP), SI
-	MOVQ        n+32(FP), DI
-	ANDQ        $+3, SI
-	JZ          whole
-	LEAQ        tailMask<>+32(SB), R8
-	VMOVUPD     (R8)(SI*8), Y4
-	SUBQ        $+4, DI
-	SHLQ        $0x03, DI
-	ADDQ        DI, AX
-	ADDQ        DI, BX
-	CMPQ        n+32(FP), $+4
-	JLT         short
-	VMASKMOVPD  (BX), Y4, Y5
-	VMASKMOVPD  (AX), Y4, Y6
-	VFMADD231PD Y6, Y5, Y0
-	VMASKMOVPD  (AX)(CX*1), Y4, Y6
-	VFMADD231PD Y6, Y5, Y1
-	VMASKMOVPD  (AX)(CX*2), Y4, Y6
-	VFMADD231PD Y6, Y5, Y2
-	VMASKMOVPD  (AX)(DX*1), Y4, Y4
-	VFMADD231PD Y4, Y5, Y3
-	JMP         back
-
-short:
-	VMASKMOVPD  (BX), Y4, Y5
-	VMASKMOVPD  (AX), Y4, Y6
-	VFMADD231PD Y6, Y5, Y0
-	VMASKMOVPD  (AX)(CX*1), Y4, Y6
-	VFMADD231PD Y6, Y5, Y1
-	VMASKMOVPD  (AX)(CX*2), Y4, Y6
-	VFMADD231PD Y6, Y5, Y2
-	VMASKMOVPD  (AX)(DX*1), Y4, Y4
-	VFMADD231PD Y4, Y5, Y3
-
-back:
-	SUBQ DI, AX
-	SUBQ DI, BX
-
-whole:
-	MOVQ n+32(FP), SI
-	SHRQ $0x02, SI
-	JZ   single
-
-block:
-	VMOVUPD     (BX), Y4
-	VMOVUPD     (AX), Y5
-	VFMADD231PD Y5, Y4, Y0
-	VMOVUPD     (AX)(CX*1), Y5
-	VFMADD231PD Y5, Y4, Y1
-	VMOVUPD     (AX)(CX*2), Y5
-	VFMADD231PD Y5, Y4, Y2
-	VMOVUPD     (AX)(DX*1), Y5
-	VFMADD231PD Y5, Y4, Y3
-	ADDQ        $+32, AX
-	ADDQ        $+32, BX
-	DECQ        SI
-	JNZ         block
-
-single:
-	MOVQ       sums+0(FP), AX
-	VHADDPD    Y1, Y0, Y0
-	VHADDPD    Y3, Y2, Y1
-	VPERM2F128 $0x21, Y1, Y0, Y2
-	VBLENDPD   $0x0c, Y1, Y0, Y0
-	VADDPD     Y0, Y2, Y2
-	VMOVUPD    Y2, (AX)
-	VZEROUPPER
-	RET
-
-// func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
-// Requires: AVX, FMA3
-TEXT ·addRows_4_avx2(SB), NOSPLIT, $0-48
-	MOVQ         y+0(FP), AX
-	MOVQ         a+8(FP), CX
-	MOVQ         lda+16(FP), DX
-	SHLQ         $0x03, DX
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         b+24(FP), SI
-	VBROADCASTSD (SI), Y0
-	VBROADCASTSD 8(SI), Y1
-	VBROADCASTSD 16(SI), Y2
-	VBROADCASTSD 24(SI), Y3
-	MOVQ         n+32(FP), SI
-	MOVQ         n+32(FP), DI
-	ANDQ         $+3, SI
-	JZ           whole
-	LEAQ         tailMask<>+32(SB), R8
-	VMOVUPD      (R8)(SI*8), Y4
-	SUBQ         $+4, DI
-	SHLQ         $0x03, DI
-	ADDQ         DI, CX
-	ADDQ         DI, AX
-	CMPQ         n+32(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y4, Y5
-	VMASKMOVPD   (CX), Y4, Y6
-	VFMADD231PD  Y6, Y0, Y5
-	VMASKMOVPD   (CX)(DX*1), Y4, Y6
-	VFMADD231PD  Y6, Y1, Y5
-	VMASKMOVPD   (CX)(DX*2), Y4, Y6
-	VFMADD231PD  Y6, Y2, Y5
-	VMASKMOVPD   (CX)(BX*1), Y4, Y6
-	VFMADD231PD  Y6, Y3, Y5
-	VMOVUPD      (AX), Y6
-	VBLENDVPD    Y4, Y5, Y6, Y6
-	VMOVUPD      Y6, (AX)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y4, Y5
-	VMASKMOVPD  (CX), Y4, Y6
-	VFMADD231PD Y6, Y0, Y5
-	VMASKMOVPD  (CX)(DX*1), Y4, Y6
-	VFMADD231PD Y6, Y1, Y5
-	VMASKMOVPD  (CX)(DX*2), Y4, Y6
-	VFMADD231PD Y6, Y2, Y5
-	VMASKMOVPD  (CX)(BX*1), Y4, Y6
-	VFMADD231PD Y6, Y3, Y5
-	VMASKMOVPD  Y5, Y4, (AX)
-
-back:
-	SUBQ DI, CX
-	SUBQ DI, AX
-
-whole:
-	MOVQ n+32(FP), SI
-	SHRQ $0x02, SI
-	JZ   single
-
-block:
-	VMOVUPD     (AX), Y4
-	VMOVUPD     (CX), Y5
-	VFMADD231PD Y5, Y0, Y4
-	VMOVUPD     (CX)(DX*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VMOVUPD     (CX)(DX*2), Y5
-	VFMADD231PD Y5, Y2, Y4
-	VMOVUPD     (CX)(BX*1), Y5
-	VFMADD231PD Y5, Y3, Y4
-	VMOVUPD     Y4, (AX)
-	ADDQ        $+32, CX
-	ADDQ        $+32, AX
-	DECQ        SI
-	JNZ         block
-
-single:
-	VZEROUPPER
-	RET
-
-// func addOuter_4_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
-// Requires: AVX, FMA3
-TEXT ·addOuter_4_avx2(SB), NOSPLIT, $0-48
-	MOVQ         y+24(FP), AX
-	MOVQ         a+0(FP), CX
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         b+16(FP), SI
-	VBROADCASTSD (SI), Y0
-	VBROADCASTSD 8(SI), Y1
-	VBROADCASTSD 16(SI), Y2
-	VBROADCASTSD 24(SI), Y3
-	MOVQ         n+32(FP), SI
-	MOVQ         n+32(FP), DI
-	ANDQ         $+3, SI
-	JZ           whole
-	LEAQ         tailMask<>+32(SB), R8
-	VMOVUPD      (R8)(SI*8), Y4
-	SUBQ         $+4, DI
-	SHLQ         $0x03, DI
-	ADDQ         DI, CX
-	ADDQ         DI, AX
-	CMPQ         n+32(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y4, Y5
-	VMASKMOVPD   (CX), Y4, Y6
-	VFMADD231PD  Y5, Y0, Y6
-	VMOVUPD      (CX), Y7
-	VBLENDVPD    Y4, Y6, Y7, Y7
-	VMOVUPD      Y7, (CX)
-	VMASKMOVPD   (CX)(DX*1), Y4, Y6
-	VFMADD231PD  Y5, Y1, Y6
-	VMOVUPD      (CX)(DX*1), Y7
-	VBLENDVPD    Y4, Y6, Y7, Y7
-	VMOVUPD      Y7, (CX)(DX*1)
-	VMASKMOVPD   (CX)(DX*2), Y4, Y6
-	VFMADD231PD  Y5, Y2, Y6
-	VMOVUPD      (CX)(DX*2), Y7
-	VBLENDVPD    Y4, Y6, Y7, Y7
-	VMOVUPD      Y7, (CX)(DX*2)
-	VMASKMOVPD   (CX)(BX*1), Y4, Y6
-	VFMADD231PD  Y5, Y3, Y6
-	VMOVUPD      (CX)(BX*1), Y5
-	VBLENDVPD    Y4, Y6, Y5, Y5
-	VMOVUPD      Y5, (CX)(BX*1)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y4, Y5
-	VMASKMOVPD  (CX), Y4, Y6
-	VFMADD231PD Y5, Y0, Y6
-	VMASKMOVPD  Y6, Y4, (CX)
-	VMASKMOVPD  (CX)(DX*1), Y4, Y6
-	VFMADD231PD Y5, Y1, Y6
-	VMASKMOVPD  Y6, Y4, (CX)(DX*1)
-	VMASKMOVPD  (CX)(DX*2), Y4, Y6
-	VFMADD231PD Y5, Y2, Y6
-	VMASKMOVPD  Y6, Y4, (CX)(DX*2)
-	VMASKMOVPD  (CX)(BX*1), Y4, Y6
-	VFMADD231PD Y5, Y3, Y6
-	VMASKMOVPD  Y6, Y4, (CX)(BX*1)
-
-back:
-	SUBQ DI, CX
-	SUBQ DI, AX
-
-whole:
-	MOVQ n+32(FP), SI
-	SHRQ $0x02, SI
-	JZ   single
-
-block:
-	VMOVUPD     (AX), Y4
-	VMOVUPD     (CX), Y5
-	VFMADD231PD Y4, Y0, Y5
-	VMOVUPD     Y5, (CX)
-	VMOVUPD     (CX)(DX*1), Y5
-	VFMADD231PD Y4, Y1, Y5
-	VMOVUPD     Y5, (CX)(DX*1)
-	VMOVUPD     (CX)(DX*2), Y5
-	VFMADD231PD Y4, Y2, Y5
-	VMOVUPD     Y5, (CX)(DX*2)
-	VMOVUPD     (CX)(BX*1), Y5
-	VFMADD231PD Y4, Y3, Y5
-	VMOVUPD     Y5, (CX)(BX*1)
-	ADDQ        $+32, CX
-	ADDQ        $+32, AX
-	DECQ        SI
-	JNZ         block
-
-single:
-	VZEROUPPER
-	RET
-
-// func rowDots_2_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
-// Requires: AVX, FMA3
-TEXT ·rowDots_2_avx2(SB), NOSPLIT, $0-48
-	MOVQ        a+8(FP), AX
-	MOVQ        lda+16(FP), CX
-	SHLQ        $0x03, CX
-	MOVQ        x+24(FP), DX
-	VXORPD      Y0, Y0, Y0
-	VXORPD      Y1, Y1, Y1
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	MOVQ        n+32(FP), BX
-	MOVQ        n+32(FP), SI
-	ANDQ        $+3, BX
-	JZ          whole
-	LEAQ        tailMask<>+32(SB), DI
-	VMOVUPD     (DI)(BX*8), Y4
-	SUBQ        $+4, SI
-	SHLQ        $0x03, SI
-	ADDQ        SI, AX
-	ADDQ        SI, DX
-	CMPQ        n+32(FP), $+4
-	JLT         short
-	VMASKMOVPD  (DX), Y4, Y5
-	VMASKMOVPD  (AX), Y4, Y6
-	VFMADD231PD Y6, Y5, Y0
-	VMASKMOVPD  (AX)(CX*1), Y4, Y4
-	VFMADD231PD Y4, Y5, Y1
-	JMP         back
-
-short:
-	VMASKMOVPD  (DX), Y4, Y5
-	VMASKMOVPD  (AX), Y4, Y6
-	VFMADD231PD Y6, Y5, Y0
-	VMASKMOVPD  (AX)(CX*1), Y4, Y4
-	VFMADD231PD Y4, Y5, Y1
-
-back:
-	SUBQ SI, AX
-	SUBQ SI, DX
-
-whole:
-	MOVQ n+32(FP), BX
-	SHRQ $0x03, BX
-	JZ   single
-
-block:
-	VMOVUPD     (DX), Y4
-	VMOVUPD     (AX), Y5
-	VFMADD231PD Y5, Y4, Y0
-	VMOVUPD     (AX)(CX*1), Y5
-	VFMADD231PD Y5, Y4, Y1
-	VMOVUPD     32(DX), Y4
-	VMOVUPD     32(AX), Y5
-	VFMADD231PD Y5, Y4, Y2
-	VMOVUPD     32(AX)(CX*1), Y5
-	VFMADD231PD Y5, Y4, Y3
-	ADDQ        $+64, AX
-	ADDQ        $+64, DX
-	DECQ        BX
-	JNZ         block
-
-single:
-	MOVQ n+32(FP), BX
-	SHRQ $0x02, BX
-	ANDQ $+1, BX
-	JZ   end
-
-vector:
-	VMOVUPD     (DX), Y4
-	VMOVUPD     (AX), Y5
-	VFMADD231PD Y5, Y4, Y0
-	VMOVUPD     (AX)(CX*1), Y5
-	VFMADD231PD Y5, Y4, Y1
-	ADDQ        $+32, AX
-	ADDQ        $+32, DX
-	DECQ        BX
-	JNZ         vector
-
-end:
-	VADDPD       Y2, Y0, Y0
-	VADDPD       Y3, Y1, Y1
-	MOVQ         sums+0(FP), AX
-	VHADDPD      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X0, X1, X1
-	VMOVUPD      X1, (AX)
-	VZEROUPPER
-	RET
-
-// func addRows_2_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
-// Requires: AVX, FMA3
-TEXT ·addRows_2_avx2(SB), NOSPLIT, $0-48
-	MOVQ         y+0(FP), AX
-	MOVQ         a+8(FP), CX
-	MOVQ         lda+16(FP), DX
-	SHLQ         $0x03, DX
-	MOVQ         b+24(FP), BX
-	VBROADCASTSD (BX), Y0
-	VBROADCASTSD 8(BX), Y1
-	MOVQ         n+32(FP), BX
-	MOVQ         n+32(FP), SI
-	ANDQ         $+3, BX
-	JZ           whole
-	LEAQ         tailMask<>+32(SB), DI
-	VMOVUPD      (DI)(BX*8), Y2
-	SUBQ         $+4, SI
-	SHLQ         $0x03, SI
-	ADDQ         SI, CX
-	ADDQ         SI, AX
-	CMPQ         n+32(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y2, Y3
-	VMASKMOVPD   (CX), Y2, Y4
-	VFMADD231PD  Y4, Y0, Y3
-	VMASKMOVPD   (CX)(DX*1), Y2, Y4
-	VFMADD231PD  Y4, Y1, Y3
-	VMOVUPD      (AX), Y4
-	VBLENDVPD    Y2, Y3, Y4, Y4
-	VMOVUPD      Y4, (AX)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y2, Y3
-	VMASKMOVPD  (CX), Y2, Y4
-	VFMADD231PD Y4, Y0, Y3
-	VMASKMOVPD  (CX)(DX*1), Y2, Y4
-	VFMADD231PD Y4, Y1, Y3
-	VMASKMOVPD  Y3, Y2, (AX)
-
-back:
-	SUBQ SI, CX
-	SUBQ SI, AX
-
-whole:
-	MOVQ n+32(FP), BX
-	SHRQ $0x02, BX
-	JZ   single
-
-block:
-	VMOVUPD     (AX), Y2
-	VMOVUPD     (CX), Y3
-	VFMADD231PD Y3, Y0, Y2
-	VMOVUPD     (CX)(DX*1), Y3
-	VFMADD231PD Y3, Y1, Y2
-	VMOVUPD     Y2, (AX)
-	ADDQ        $+32, CX
-	ADDQ        $+32, AX
-	DECQ        BX
-	JNZ         block
-
-single:
-	VZEROUPPER
-	RET
-
-// func addOuter_2_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
-// Requires: AVX, FMA3
-TEXT ·addOuter_2_avx2(SB), NOSPLIT, $0-48
-	MOVQ         y+24(FP), AX
-	MOVQ         a+0(FP), CX
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
-	MOVQ         b+16(FP), BX
-	VBROADCASTSD (BX), Y0
-	VBROADCASTSD 8(BX), Y1
-	MOVQ         n+32(FP), BX
-	MOVQ         n+32(FP), SI
-	ANDQ         $+3, BX
-	JZ           whole
-	LEAQ         tailMask<>+32(SB), DI
-	VMOVUPD      (DI)(BX*8), Y2
-	SUBQ         $+4, SI
-	SHLQ         $0x03, SI
-	ADDQ         SI, CX
-	ADDQ         SI, AX
-	CMPQ         n+32(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y2, Y3
-	VMASKMOVPD   (CX), Y2, Y4
-	VFMADD231PD  Y3, Y0, Y4
-	VMOVUPD      (CX), Y5
-	VBLENDVPD    Y2, Y4, Y5, Y5
-	VMOVUPD      Y5, (CX)
-	VMASKMOVPD   (CX)(DX*1), Y2, Y4
-	VFMADD231PD  Y3, Y1, Y4
-	VMOVUPD      (CX)(DX*1), Y3
-	VBLENDVPD    Y2, Y4, Y3, Y3
-	VMOVUPD      Y3, (CX)(DX*1)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y2, Y3
-	VMASKMOVPD  (CX), Y2, Y4
-	VFMADD231PD Y3, Y0, Y4
-	VMASKMOVPD  Y4, Y2, (CX)
-	VMASKMOVPD  (CX)(DX*1), Y2, Y4
-	VFMADD231PD Y3, Y1, Y4
-	VMASKMOVPD  Y4, Y2, (CX)(DX*1)
-
-back:
-	SUBQ SI, CX
-	SUBQ SI, AX
-
-whole:
-	MOVQ n+32(FP), BX
-	SHRQ $0x03, BX
-	JZ   single
-
-block:
-	VMOVUPD     (AX), Y2
-	VMOVUPD     (CX), Y3
-	VFMADD231PD Y2, Y0, Y3
-	VMOVUPD     Y3, (CX)
-	VMOVUPD     (CX)(DX*1), Y3
-	VFMADD231PD Y2, Y1, Y3
-	VMOVUPD     Y3, (CX)(DX*1)
-	VMOVUPD     32(AX), Y2
-	VMOVUPD     32(CX), Y3
-	VFMADD231PD Y2, Y0, Y3
-	VMOVUPD     Y3, 32(CX)
-	VMOVUPD     32(CX)(DX*1), Y3
-	VFMADD231PD Y2, Y1, Y3
-	VMOVUPD     Y3, 32(CX)(DX*1)
-	ADDQ        $+64, CX
-	ADDQ        $+64, AX
-	DECQ        BX
-	JNZ         block
-
-single:
-	MOVQ n+32(FP), BX
-	SHRQ $0x02, BX
-	ANDQ $+1, BX
-	JZ   end
-
-vector:
-	VMOVUPD     (AX), Y2
-	VMOVUPD     (CX), Y3
-	VFMADD231PD Y2, Y0, Y3
-	VMOVUPD     Y3, (CX)
-	VMOVUPD     (CX)(DX*1), Y3
-	VFMADD231PD Y2, Y1, Y3
-	VMOVUPD     Y3, (CX)(DX*1)
-	ADDQ        $+32, CX
-	ADDQ        $+32, AX
-	DECQ        BX
-	JNZ         vector
-
-end:
-	VZEROUPPER
-	RET
-
-// func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
-// Requires: AVX, FMA3
-TEXT ·rowDots_1_avx2(SB), NOSPLIT, $0-48
-	MOVQ        a+8(FP), AX
-	MOVQ        lda+16(FP), CX
-	SHLQ        $0x03, CX
-	MOVQ        x+24(FP), CX
-	VXORPD      Y0, Y0, Y0
-	VXORPD      Y1, Y1, Y1
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	MOVQ        n+32(FP), DX
-	MOVQ        n+32(FP), BX
-	ANDQ        $+3, DX
-	JZ          whole
-	LEAQ        tailMask<>+32(SB), SI
-	VMOVUPD     (SI)(DX*8), Y4
-	SUBQ        $+4, BX
-	SHLQ        $0x03, BX
-	ADDQ        BX, AX
-	ADDQ        BX, CX
-	CMPQ        n+32(FP), $+4
-	JLT         short
-	VMASKMOVPD  (CX), Y4, Y5
-	VMASKMOVPD  (AX), Y4, Y4
-	VFMADD231PD Y4, Y5, Y0
-	JMP         back
-
-short:
-	VMASKMOVPD  (CX), Y4, Y5
-	VMASKMOVPD  (AX), Y4, Y4
-	VFMADD231PD Y4, Y5, Y0
-
-back:
-	SUBQ BX, AX
-	SUBQ BX, CX
-
-whole:
-	MOVQ n+32(FP), DX
-	SHRQ $0x04, DX
-	JZ   single
-
-block:
-	VMOVUPD     (CX), Y4
-	VMOVUPD     (AX), Y5
-	VFMADD231PD Y5, Y4, Y0
-	VMOVUPD     32(CX), Y4
-	VMOVUPD     32(AX), Y5
-	VFMADD231PD Y5, Y4, Y1
-	VMOVUPD     64(CX), Y4
-	VMOVUPD     64(AX), Y5
-	VFMADD231PD Y5, Y4, Y2
-	VMOVUPD     96(CX), Y4
-	VMOVUPD     96(AX), Y5
-	VFMADD231PD Y5, Y4, Y3
-	ADDQ        $+128, AX
-	ADDQ        $+128, CX
-	DECQ        DX
-	JNZ         block
-
-single:
-	MOVQ n+32(FP), DX
-	SHRQ $0x02, DX
-	ANDQ $+3, DX
-	JZ   end
-
-vector:
-	VMOVUPD     (CX), Y4
-	VMOVUPD     (AX), Y5
-	VFMADD231PD Y5, Y4, Y0
-	ADDQ        $+32, AX
-	ADDQ        $+32, CX
-	DECQ        DX
-	JNZ         vector
-
-end:
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VADDPD       Y3, Y0, Y0
-	MOVQ         sums+0(FP), AX
-	VMOVAPD      Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDSD       X1, X0, X0
-	VMOVSD       X0, (AX)
-	VZEROUPPER
-	RET
-
-// func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
-// Requires: AVX, FMA3
-TEXT ·addRows_1_avx2(SB), NOSPLIT, $0-48
-	MOVQ         y+0(FP), AX
-	MOVQ         a+8(FP), CX
-	MOVQ         lda+16(FP), DX
-	SHLQ         $0x03, DX
-	MOVQ         b+24(FP), DX
-	VBROADCASTSD (DX), Y0
-	MOVQ         n+32(FP), DX
-	MOVQ         n+32(FP), BX
-	ANDQ         $+3, DX
-	JZ           whole
-	LEAQ         tailMask<>+32(SB), SI
-	VMOVUPD      (SI)(DX*8), Y1
-	SUBQ         $+4, BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, CX
-	ADDQ         BX, AX
-	CMPQ         n+32(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y1, Y2
-	VMASKMOVPD   (CX), Y1, Y3
-	VFMADD231PD  Y3, Y0, Y2
-	VMOVUPD      (AX), Y3
-	VBLENDVPD    Y1, Y2, Y3, Y3
-	VMOVUPD      Y3, (AX)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y1, Y2
-	VMASKMOVPD  (CX), Y1, Y3
-	VFMADD231PD Y3, Y0, Y2
-	VMASKMOVPD  Y2, Y1, (AX)
-
-back:
-	SUBQ BX, CX
-	SUBQ BX, AX
-
-whole:
-	MOVQ n+32(FP), DX
-	SHRQ $0x02, DX
-	JZ   single
-
-block:
-	VMOVUPD     (AX), Y1
-	VMOVUPD     (CX), Y2
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, (AX)
-	ADDQ        $+32, CX
-	ADDQ        $+32, AX
-	DECQ        DX
-	JNZ         block
-
-single:
-	VZEROUPPER
-	RET
-
-// func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
-// Requires: AVX, FMA3
-TEXT ·addOuter_1_avx2(SB), NOSPLIT, $0-48
-	MOVQ         y+24(FP), AX
-	MOVQ         a+0(FP), CX
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
-	MOVQ         b+16(FP), DX
-	VBROADCASTSD (DX), Y0
-	MOVQ         n+32(FP), DX
-	MOVQ         n+32(FP), BX
-	ANDQ         $+3, DX
-	JZ           whole
-	LEAQ         tailMask<>+32(SB), SI
-	VMOVUPD      (SI)(DX*8), Y1
-	SUBQ         $+4, BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, CX
-	ADDQ         BX, AX
-	CMPQ         n+32(FP), $+4
-	JLT          short
-	VMASKMOVPD   (AX), Y1, Y2
-	VMASKMOVPD   (CX), Y1, Y3
-	VFMADD231PD  Y2, Y0, Y3
-	VMOVUPD      (CX), Y2
-	VBLENDVPD    Y1, Y3, Y2, Y2
-	VMOVUPD      Y2, (CX)
-	JMP          back
-
-short:
-	VMASKMOVPD  (AX), Y1, Y2
-	VMASKMOVPD  (CX), Y1, Y3
-	VFMADD231PD Y2, Y0, Y3
-	VMASKMOVPD  Y3, Y1, (CX)
-
-back:
-	SUBQ BX, CX
-	SUBQ BX, AX
-
-whole:
-	MOVQ n+32(FP), DX
-	SHRQ $0x04, DX
-	JZ   single
-
-block:
-	VMOVUPD     (AX), Y1
-	VMOVUPD     (CX), Y2
-	VFMADD231PD Y1, Y0, Y2
-	VMOVUPD     Y2, (CX)
-	VMOVUPD     32(AX), Y1
-	VMOVUPD     32(CX), Y2
-	VFMADD231PD Y1, Y0, Y2
-	VMOVUPD     Y2, 32(CX)
-	VMOVUPD     64(AX), Y1
-	VMOVUPD     64(CX), Y2
-	VFMADD231PD Y1, Y0, Y2
-	VMOVUPD     Y2, 64(CX)
-	VMOVUPD     96(AX), Y1
-	VMOVUPD     96(CX), Y2
-	VFMADD231PD Y1, Y0, Y2
-	VMOVUPD     Y2, 96(CX)
-	ADDQ        $+128, CX
-	ADDQ        $+128, AX
-	DECQ        DX
-	JNZ         block
-
-single:
-	MOVQ n+32(FP), DX
-	SHRQ $0x02, DX
-	ANDQ $+3, DX
-	JZ   end
-
-vector:
-	VMOVUPD     (AX), Y1
-	VMOVUPD     (CX), Y2
-	VFMADD231PD Y1, Y0, Y2
-	VMOVUPD     Y2, (CX)
-	ADDQ        $+32, CX
-	ADDQ        $+32, AX
-	DECQ        DX
-	JNZ         vector
-
-end:
-	VZEROUPPER
-	RET
-
 // func rowDots32_8_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
 // Requires: AVX, FMA3
 TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-48
@@ -9200,8 +5583,6 @@ TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-48
 	SHLQ        $0x02, R9
 	ADDQ        R9, AX
 	ADDQ        R9, DI
-	CMPQ        n+32(FP), $+8
-	JLT         short
 	VMASKMOVPS  (DI), Y8, Y9
 	VMASKMOVPS  (AX), Y8, Y10
 	VFMADD231PS Y10, Y9, Y0
@@ -9219,30 +5600,8 @@ TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-48
 	VFMADD231PS Y10, Y9, Y6
 	VMASKMOVPS  (AX)(SI*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
-	JMP         back
-
-short:
-	VMASKMOVPS  (DI), Y8, Y9
-	VMASKMOVPS  (AX), Y8, Y10
-	VFMADD231PS Y10, Y9, Y0
-	VMASKMOVPS  (AX)(CX*1), Y8, Y10
-	VFMADD231PS Y10, Y9, Y1
-	VMASKMOVPS  (AX)(CX*2), Y8, Y10
-	VFMADD231PS Y10, Y9, Y2
-	VMASKMOVPS  (AX)(DX*1), Y8, Y10
-	VFMADD231PS Y10, Y9, Y3
-	VMASKMOVPS  (AX)(CX*4), Y8, Y10
-	VFMADD231PS Y10, Y9, Y4
-	VMASKMOVPS  (AX)(BX*1), Y8, Y10
-	VFMADD231PS Y10, Y9, Y5
-	VMASKMOVPS  (AX)(DX*2), Y8, Y10
-	VFMADD231PS Y10, Y9, Y6
-	VMASKMOVPS  (AX)(SI*1), Y8, Y8
-	VFMADD231PS Y8, Y9, Y7
-
-back:
-	SUBQ R9, AX
-	SUBQ R9, DI
+	SUBQ        R9, AX
+	SUBQ        R9, DI
 
 whole:
 	MOVQ n+32(FP), R8
@@ -9401,6 +5760,151 @@ single:
 	VZEROUPPER
 	RET
 
+// func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·rowDots_4_avx2(SB), NOSPLIT, $0-48
+	MOVQ        a+8(FP), AX
+	MOVQ        lda+16(FP), CX
+	SHLQ        $0x03, CX
+	LEAQ        (CX)(CX*2), DX
+	MOVQ        x+24(FP), BX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	MOVQ        n+32(FP), SI
+	MOVQ        n+32(FP), DI
+	ANDQ        $+3, SI
+	JZ          whole
+	LEAQ        tailMask<>+32(SB), R8
+	VMOVUPD     (R8)(SI*8), Y4
+	SUBQ        $+4, DI
+	SHLQ        $0x03, DI
+	ADDQ        DI, AX
+	ADDQ        DI, BX
+	VMASKMOVPD  (BX), Y4, Y5
+	VMASKMOVPD  (AX), Y4, Y6
+	VFMADD231PD Y6, Y5, Y0
+	VMASKMOVPD  (AX)(CX*1), Y4, Y6
+	VFMADD231PD Y6, Y5, Y1
+	VMASKMOVPD  (AX)(CX*2), Y4, Y6
+	VFMADD231PD Y6, Y5, Y2
+	VMASKMOVPD  (AX)(DX*1), Y4, Y4
+	VFMADD231PD Y4, Y5, Y3
+	SUBQ        DI, AX
+	SUBQ        DI, BX
+
+whole:
+	MOVQ n+32(FP), SI
+	SHRQ $0x02, SI
+	JZ   single
+
+block:
+	VMOVUPD     (BX), Y4
+	VMOVUPD     (AX), Y5
+	VFMADD231PD Y5, Y4, Y0
+	VMOVUPD     (AX)(CX*1), Y5
+	VFMADD231PD Y5, Y4, Y1
+	VMOVUPD     (AX)(CX*2), Y5
+	VFMADD231PD Y5, Y4, Y2
+	VMOVUPD     (AX)(DX*1), Y5
+	VFMADD231PD Y5, Y4, Y3
+	ADDQ        $+32, AX
+	ADDQ        $+32, BX
+	DECQ        SI
+	JNZ         block
+
+single:
+	MOVQ       sums+0(FP), AX
+	VHADDPD    Y1, Y0, Y0
+	VHADDPD    Y3, Y2, Y1
+	VPERM2F128 $0x21, Y1, Y0, Y2
+	VBLENDPD   $0x0c, Y1, Y0, Y0
+	VADDPD     Y0, Y2, Y2
+	VMOVUPD    Y2, (AX)
+	VZEROUPPER
+	RET
+
+// func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addRows_4_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         lda+16(FP), DX
+	SHLQ         $0x03, DX
+	LEAQ         (DX)(DX*2), BX
+	MOVQ         b+24(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+	VBROADCASTSD 16(SI), Y2
+	VBROADCASTSD 24(SI), Y3
+	MOVQ         n+32(FP), SI
+	MOVQ         n+32(FP), DI
+	ANDQ         $+3, SI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(SI*8), Y4
+	SUBQ         $+4, DI
+	SHLQ         $0x03, DI
+	ADDQ         DI, CX
+	ADDQ         DI, AX
+	CMPQ         n+32(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y4, Y5
+	VMASKMOVPD   (CX), Y4, Y6
+	VFMADD231PD  Y6, Y0, Y5
+	VMASKMOVPD   (CX)(DX*1), Y4, Y6
+	VFMADD231PD  Y6, Y1, Y5
+	VMASKMOVPD   (CX)(DX*2), Y4, Y6
+	VFMADD231PD  Y6, Y2, Y5
+	VMASKMOVPD   (CX)(BX*1), Y4, Y6
+	VFMADD231PD  Y6, Y3, Y5
+	VMOVUPD      (AX), Y6
+	VBLENDVPD    Y4, Y5, Y6, Y6
+	VMOVUPD      Y6, (AX)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y4, Y5
+	VMASKMOVPD  (CX), Y4, Y6
+	VFMADD231PD Y6, Y0, Y5
+	VMASKMOVPD  (CX)(DX*1), Y4, Y6
+	VFMADD231PD Y6, Y1, Y5
+	VMASKMOVPD  (CX)(DX*2), Y4, Y6
+	VFMADD231PD Y6, Y2, Y5
+	VMASKMOVPD  (CX)(BX*1), Y4, Y6
+	VFMADD231PD Y6, Y3, Y5
+	VMASKMOVPD  Y5, Y4, (AX)
+
+back:
+	SUBQ DI, CX
+	SUBQ DI, AX
+
+whole:
+	MOVQ n+32(FP), SI
+	SHRQ $0x02, SI
+	JZ   single
+
+block:
+	VMOVUPD     (AX), Y4
+	VMOVUPD     (CX), Y5
+	VFMADD231PD Y5, Y0, Y4
+	VMOVUPD     (CX)(DX*1), Y5
+	VFMADD231PD Y5, Y1, Y4
+	VMOVUPD     (CX)(DX*2), Y5
+	VFMADD231PD Y5, Y2, Y4
+	VMOVUPD     (CX)(BX*1), Y5
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPD     Y4, (AX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        SI
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
 // func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
 // Requires: AVX, FMA3
 TEXT ·rowDots32_4_avx2(SB), NOSPLIT, $0-48
@@ -9423,8 +5927,6 @@ TEXT ·rowDots32_4_avx2(SB), NOSPLIT, $0-48
 	SHLQ        $0x02, DI
 	ADDQ        DI, AX
 	ADDQ        DI, BX
-	CMPQ        n+32(FP), $+8
-	JLT         short
 	VMASKMOVPS  (BX), Y4, Y5
 	VMASKMOVPS  (AX), Y4, Y6
 	VFMADD231PS Y6, Y5, Y0
@@ -9434,22 +5936,8 @@ TEXT ·rowDots32_4_avx2(SB), NOSPLIT, $0-48
 	VFMADD231PS Y6, Y5, Y2
 	VMASKMOVPS  (AX)(DX*1), Y4, Y4
 	VFMADD231PS Y4, Y5, Y3
-	JMP         back
-
-short:
-	VMASKMOVPS  (BX), Y4, Y5
-	VMASKMOVPS  (AX), Y4, Y6
-	VFMADD231PS Y6, Y5, Y0
-	VMASKMOVPS  (AX)(CX*1), Y4, Y6
-	VFMADD231PS Y6, Y5, Y1
-	VMASKMOVPS  (AX)(CX*2), Y4, Y6
-	VFMADD231PS Y6, Y5, Y2
-	VMASKMOVPS  (AX)(DX*1), Y4, Y4
-	VFMADD231PS Y4, Y5, Y3
-
-back:
-	SUBQ DI, AX
-	SUBQ DI, BX
+	SUBQ        DI, AX
+	SUBQ        DI, BX
 
 whole:
 	MOVQ n+32(FP), SI
@@ -9562,6 +6050,101 @@ single:
 	VZEROUPPER
 	RET
 
+// func addOuter_4_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addOuter_4_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+24(FP), AX
+	MOVQ         a+0(FP), CX
+	MOVQ         lda+8(FP), DX
+	SHLQ         $0x03, DX
+	LEAQ         (DX)(DX*2), BX
+	MOVQ         b+16(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+	VBROADCASTSD 16(SI), Y2
+	VBROADCASTSD 24(SI), Y3
+	MOVQ         n+32(FP), SI
+	MOVQ         n+32(FP), DI
+	ANDQ         $+3, SI
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(SI*8), Y4
+	SUBQ         $+4, DI
+	SHLQ         $0x03, DI
+	ADDQ         DI, CX
+	ADDQ         DI, AX
+	CMPQ         n+32(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y4, Y5
+	VMASKMOVPD   (CX), Y4, Y6
+	VFMADD231PD  Y5, Y0, Y6
+	VMOVUPD      (CX), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y7
+	VMOVUPD      Y7, (CX)
+	VMASKMOVPD   (CX)(DX*1), Y4, Y6
+	VFMADD231PD  Y5, Y1, Y6
+	VMOVUPD      (CX)(DX*1), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y7
+	VMOVUPD      Y7, (CX)(DX*1)
+	VMASKMOVPD   (CX)(DX*2), Y4, Y6
+	VFMADD231PD  Y5, Y2, Y6
+	VMOVUPD      (CX)(DX*2), Y7
+	VBLENDVPD    Y4, Y6, Y7, Y7
+	VMOVUPD      Y7, (CX)(DX*2)
+	VMASKMOVPD   (CX)(BX*1), Y4, Y6
+	VFMADD231PD  Y5, Y3, Y6
+	VMOVUPD      (CX)(BX*1), Y5
+	VBLENDVPD    Y4, Y6, Y5, Y5
+	VMOVUPD      Y5, (CX)(BX*1)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y4, Y5
+	VMASKMOVPD  (CX), Y4, Y6
+	VFMADD231PD Y5, Y0, Y6
+	VMASKMOVPD  Y6, Y4, (CX)
+	VMASKMOVPD  (CX)(DX*1), Y4, Y6
+	VFMADD231PD Y5, Y1, Y6
+	VMASKMOVPD  Y6, Y4, (CX)(DX*1)
+	VMASKMOVPD  (CX)(DX*2), Y4, Y6
+	VFMADD231PD Y5, Y2, Y6
+	VMASKMOVPD  Y6, Y4, (CX)(DX*2)
+	VMASKMOVPD  (CX)(BX*1), Y4, Y6
+	VFMADD231PD Y5, Y3, Y6
+	VMASKMOVPD  Y6, Y4, (CX)(BX*1)
+
+back:
+	SUBQ DI, CX
+	SUBQ DI, AX
+
+whole:
+	MOVQ n+32(FP), SI
+	SHRQ $0x02, SI
+	JZ   single
+
+block:
+	VMOVUPD     (AX), Y4
+	VMOVUPD     (CX), Y5
+	VFMADD231PD Y4, Y0, Y5
+	VMOVUPD     Y5, (CX)
+	VMOVUPD     (CX)(DX*1), Y5
+	VFMADD231PD Y4, Y1, Y5
+	VMOVUPD     Y5, (CX)(DX*1)
+	VMOVUPD     (CX)(DX*2), Y5
+	VFMADD231PD Y4, Y2, Y5
+	VMOVUPD     Y5, (CX)(DX*2)
+	VMOVUPD     (CX)(BX*1), Y5
+	VFMADD231PD Y4, Y3, Y5
+	VMOVUPD     Y5, (CX)(BX*1)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        SI
+	JNZ         block
+
+single:
+	VZEROUPPER
+	RET
+
 // func addOuter32_4_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
 // Requires: AVX, FMA3
 TEXT ·addOuter32_4_avx2(SB), NOSPLIT, $0-48
@@ -9657,256 +6240,140 @@ single:
 	VZEROUPPER
 	RET
 
-// func rowDots32_2_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+// func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
 // Requires: AVX, FMA3
-TEXT ·rowDots32_2_avx2(SB), NOSPLIT, $0-48
+TEXT ·rowDots_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ        a+8(FP), AX
 	MOVQ        lda+16(FP), CX
-	SHLQ        $0x02, CX
-	MOVQ        x+24(FP), DX
+	SHLQ        $0x03, CX
+	MOVQ        x+24(FP), CX
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
+	MOVQ        n+32(FP), DX
 	MOVQ        n+32(FP), BX
-	MOVQ        n+32(FP), SI
-	ANDQ        $+7, BX
+	ANDQ        $+3, DX
 	JZ          whole
-	LEAQ        tailMask<>+32(SB), DI
-	VMOVUPD     (DI)(BX*4), Y4
-	SUBQ        $+8, SI
-	SHLQ        $0x02, SI
-	ADDQ        SI, AX
-	ADDQ        SI, DX
-	CMPQ        n+32(FP), $+8
-	JLT         short
-	VMASKMOVPS  (DX), Y4, Y5
-	VMASKMOVPS  (AX), Y4, Y6
-	VFMADD231PS Y6, Y5, Y0
-	VMASKMOVPS  (AX)(CX*1), Y4, Y4
-	VFMADD231PS Y4, Y5, Y1
-	JMP         back
-
-short:
-	VMASKMOVPS  (DX), Y4, Y5
-	VMASKMOVPS  (AX), Y4, Y6
-	VFMADD231PS Y6, Y5, Y0
-	VMASKMOVPS  (AX)(CX*1), Y4, Y4
-	VFMADD231PS Y4, Y5, Y1
-
-back:
-	SUBQ SI, AX
-	SUBQ SI, DX
+	LEAQ        tailMask<>+32(SB), SI
+	VMOVUPD     (SI)(DX*8), Y4
+	SUBQ        $+4, BX
+	SHLQ        $0x03, BX
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	VMASKMOVPD  (CX), Y4, Y5
+	VMASKMOVPD  (AX), Y4, Y4
+	VFMADD231PD Y4, Y5, Y0
+	SUBQ        BX, AX
+	SUBQ        BX, CX
 
 whole:
-	MOVQ n+32(FP), BX
-	SHRQ $0x04, BX
+	MOVQ n+32(FP), DX
+	SHRQ $0x04, DX
 	JZ   single
 
 block:
-	VMOVUPS     (DX), Y4
-	VMOVUPS     (AX), Y5
-	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     (AX)(CX*1), Y5
-	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     32(DX), Y4
-	VMOVUPS     32(AX), Y5
-	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     32(AX)(CX*1), Y5
-	VFMADD231PS Y5, Y4, Y3
-	ADDQ        $+64, AX
-	ADDQ        $+64, DX
-	DECQ        BX
+	VMOVUPD     (CX), Y4
+	VMOVUPD     (AX), Y5
+	VFMADD231PD Y5, Y4, Y0
+	VMOVUPD     32(CX), Y4
+	VMOVUPD     32(AX), Y5
+	VFMADD231PD Y5, Y4, Y1
+	VMOVUPD     64(CX), Y4
+	VMOVUPD     64(AX), Y5
+	VFMADD231PD Y5, Y4, Y2
+	VMOVUPD     96(CX), Y4
+	VMOVUPD     96(AX), Y5
+	VFMADD231PD Y5, Y4, Y3
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        DX
 	JNZ         block
 
 single:
-	MOVQ n+32(FP), BX
-	SHRQ $0x03, BX
-	ANDQ $+1, BX
+	MOVQ n+32(FP), DX
+	SHRQ $0x02, DX
+	ANDQ $+3, DX
 	JZ   end
 
 vector:
-	VMOVUPS     (DX), Y4
-	VMOVUPS     (AX), Y5
-	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     (AX)(CX*1), Y5
-	VFMADD231PS Y5, Y4, Y1
+	VMOVUPD     (CX), Y4
+	VMOVUPD     (AX), Y5
+	VFMADD231PD Y5, Y4, Y0
 	ADDQ        $+32, AX
-	ADDQ        $+32, DX
-	DECQ        BX
+	ADDQ        $+32, CX
+	DECQ        DX
 	JNZ         vector
 
 end:
-	VADDPS       Y2, Y0, Y0
-	VADDPS       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y0, Y0
 	MOVQ         sums+0(FP), AX
-	VHADDPS      Y1, Y0, Y2
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y0, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X0
-	VADDPS       X2, X0, X0
+	VMOVAPD      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
 	VMOVSD       X0, (AX)
 	VZEROUPPER
 	RET
 
-// func addRows32_2_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+// func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
 // Requires: AVX, FMA3
-TEXT ·addRows32_2_avx2(SB), NOSPLIT, $0-48
+TEXT ·addRows_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         y+0(FP), AX
 	MOVQ         a+8(FP), CX
 	MOVQ         lda+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         b+24(FP), BX
-	VBROADCASTSS (BX), Y0
-	VBROADCASTSS 4(BX), Y1
+	SHLQ         $0x03, DX
+	MOVQ         b+24(FP), DX
+	VBROADCASTSD (DX), Y0
+	MOVQ         n+32(FP), DX
 	MOVQ         n+32(FP), BX
-	MOVQ         n+32(FP), SI
-	ANDQ         $+7, BX
+	ANDQ         $+3, DX
 	JZ           whole
-	LEAQ         tailMask<>+32(SB), DI
-	VMOVUPD      (DI)(BX*4), Y2
-	SUBQ         $+8, SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, CX
-	ADDQ         SI, AX
-	CMPQ         n+32(FP), $+8
+	LEAQ         tailMask<>+32(SB), SI
+	VMOVUPD      (SI)(DX*8), Y1
+	SUBQ         $+4, BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, CX
+	ADDQ         BX, AX
+	CMPQ         n+32(FP), $+4
 	JLT          short
-	VMASKMOVPS   (AX), Y2, Y3
-	VMASKMOVPS   (CX), Y2, Y4
-	VFMADD231PS  Y4, Y0, Y3
-	VMASKMOVPS   (CX)(DX*1), Y2, Y4
-	VFMADD231PS  Y4, Y1, Y3
-	VMOVUPD      (AX), Y4
-	VBLENDVPS    Y2, Y3, Y4, Y4
-	VMOVUPD      Y4, (AX)
+	VMASKMOVPD   (AX), Y1, Y2
+	VMASKMOVPD   (CX), Y1, Y3
+	VFMADD231PD  Y3, Y0, Y2
+	VMOVUPD      (AX), Y3
+	VBLENDVPD    Y1, Y2, Y3, Y3
+	VMOVUPD      Y3, (AX)
 	JMP          back
 
 short:
-	VMASKMOVPS  (AX), Y2, Y3
-	VMASKMOVPS  (CX), Y2, Y4
-	VFMADD231PS Y4, Y0, Y3
-	VMASKMOVPS  (CX)(DX*1), Y2, Y4
-	VFMADD231PS Y4, Y1, Y3
-	VMASKMOVPS  Y3, Y2, (AX)
+	VMASKMOVPD  (AX), Y1, Y2
+	VMASKMOVPD  (CX), Y1, Y3
+	VFMADD231PD Y3, Y0, Y2
+	VMASKMOVPD  Y2, Y1, (AX)
 
 back:
-	SUBQ SI, CX
-	SUBQ SI, AX
+	SUBQ BX, CX
+	SUBQ BX, AX
 
 whole:
-	MOVQ n+32(FP), BX
-	SHRQ $0x03, BX
+	MOVQ n+32(FP), DX
+	SHRQ $0x02, DX
 	JZ   single
 
 block:
-	VMOVUPS     (AX), Y2
-	VMOVUPS     (CX), Y3
-	VFMADD231PS Y3, Y0, Y2
-	VMOVUPS     (CX)(DX*1), Y3
-	VFMADD231PS Y3, Y1, Y2
-	VMOVUPS     Y2, (AX)
+	VMOVUPD     (AX), Y1
+	VMOVUPD     (CX), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
-	DECQ        BX
+	DECQ        DX
 	JNZ         block
 
 single:
-	VZEROUPPER
-	RET
-
-// func addOuter32_2_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
-// Requires: AVX, FMA3
-TEXT ·addOuter32_2_avx2(SB), NOSPLIT, $0-48
-	MOVQ         y+24(FP), AX
-	MOVQ         a+0(FP), CX
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         b+16(FP), BX
-	VBROADCASTSS (BX), Y0
-	VBROADCASTSS 4(BX), Y1
-	MOVQ         n+32(FP), BX
-	MOVQ         n+32(FP), SI
-	ANDQ         $+7, BX
-	JZ           whole
-	LEAQ         tailMask<>+32(SB), DI
-	VMOVUPD      (DI)(BX*4), Y2
-	SUBQ         $+8, SI
-	SHLQ         $0x02, SI
-	ADDQ         SI, CX
-	ADDQ         SI, AX
-	CMPQ         n+32(FP), $+8
-	JLT          short
-	VMASKMOVPS   (AX), Y2, Y3
-	VMASKMOVPS   (CX), Y2, Y4
-	VFMADD231PS  Y3, Y0, Y4
-	VMOVUPD      (CX), Y5
-	VBLENDVPS    Y2, Y4, Y5, Y5
-	VMOVUPD      Y5, (CX)
-	VMASKMOVPS   (CX)(DX*1), Y2, Y4
-	VFMADD231PS  Y3, Y1, Y4
-	VMOVUPD      (CX)(DX*1), Y3
-	VBLENDVPS    Y2, Y4, Y3, Y3
-	VMOVUPD      Y3, (CX)(DX*1)
-	JMP          back
-
-short:
-	VMASKMOVPS  (AX), Y2, Y3
-	VMASKMOVPS  (CX), Y2, Y4
-	VFMADD231PS Y3, Y0, Y4
-	VMASKMOVPS  Y4, Y2, (CX)
-	VMASKMOVPS  (CX)(DX*1), Y2, Y4
-	VFMADD231PS Y3, Y1, Y4
-	VMASKMOVPS  Y4, Y2, (CX)(DX*1)
-
-back:
-	SUBQ SI, CX
-	SUBQ SI, AX
-
-whole:
-	MOVQ n+32(FP), BX
-	SHRQ $0x04, BX
-	JZ   single
-
-block:
-	VMOVUPS     (AX), Y2
-	VMOVUPS     (CX), Y3
-	VFMADD231PS Y2, Y0, Y3
-	VMOVUPS     Y3, (CX)
-	VMOVUPS     (CX)(DX*1), Y3
-	VFMADD231PS Y2, Y1, Y3
-	VMOVUPS     Y3, (CX)(DX*1)
-	VMOVUPS     32(AX), Y2
-	VMOVUPS     32(CX), Y3
-	VFMADD231PS Y2, Y0, Y3
-	VMOVUPS     Y3, 32(CX)
-	VMOVUPS     32(CX)(DX*1), Y3
-	VFMADD231PS Y2, Y1, Y3
-	VMOVUPS     Y3, 32(CX)(DX*1)
-	ADDQ        $+64, CX
-	ADDQ        $+64, AX
-	DECQ        BX
-	JNZ         block
-
-single:
-	MOVQ n+32(FP), BX
-	SHRQ $0x03, BX
-	ANDQ $+1, BX
-	JZ   end
-
-vector:
-	VMOVUPS     (AX), Y2
-	VMOVUPS     (CX), Y3
-	VFMADD231PS Y2, Y0, Y3
-	VMOVUPS     Y3, (CX)
-	VMOVUPS     (CX)(DX*1), Y3
-	VFMADD231PS Y2, Y1, Y3
-	VMOVUPS     Y3, (CX)(DX*1)
-	ADDQ        $+32, CX
-	ADDQ        $+32, AX
-	DECQ        BX
-	JNZ         vector
-
-end:
 	VZEROUPPER
 	RET
 
@@ -9931,21 +6398,11 @@ TEXT ·rowDots32_1_avx2(SB), NOSPLIT, $0-48
 	SHLQ        $0x02, BX
 	ADDQ        BX, AX
 	ADDQ        BX, CX
-	CMPQ        n+32(FP), $+8
-	JLT         short
 	VMASKMOVPS  (CX), Y4, Y5
 	VMASKMOVPS  (AX), Y4, Y4
 	VFMADD231PS Y4, Y5, Y0
-	JMP         back
-
-short:
-	VMASKMOVPS  (CX), Y4, Y5
-	VMASKMOVPS  (AX), Y4, Y4
-	VFMADD231PS Y4, Y5, Y0
-
-back:
-	SUBQ BX, AX
-	SUBQ BX, CX
+	SUBQ        BX, AX
+	SUBQ        BX, CX
 
 whole:
 	MOVQ n+32(FP), DX
@@ -10054,6 +6511,92 @@ block:
 	JNZ         block
 
 single:
+	VZEROUPPER
+	RET
+
+// func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+// Requires: AVX, FMA3
+TEXT ·addOuter_1_avx2(SB), NOSPLIT, $0-48
+	MOVQ         y+24(FP), AX
+	MOVQ         a+0(FP), CX
+	MOVQ         lda+8(FP), DX
+	SHLQ         $0x03, DX
+	MOVQ         b+16(FP), DX
+	VBROADCASTSD (DX), Y0
+	MOVQ         n+32(FP), DX
+	MOVQ         n+32(FP), BX
+	ANDQ         $+3, DX
+	JZ           whole
+	LEAQ         tailMask<>+32(SB), SI
+	VMOVUPD      (SI)(DX*8), Y1
+	SUBQ         $+4, BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, CX
+	ADDQ         BX, AX
+	CMPQ         n+32(FP), $+4
+	JLT          short
+	VMASKMOVPD   (AX), Y1, Y2
+	VMASKMOVPD   (CX), Y1, Y3
+	VFMADD231PD  Y2, Y0, Y3
+	VMOVUPD      (CX), Y2
+	VBLENDVPD    Y1, Y3, Y2, Y2
+	VMOVUPD      Y2, (CX)
+	JMP          back
+
+short:
+	VMASKMOVPD  (AX), Y1, Y2
+	VMASKMOVPD  (CX), Y1, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMASKMOVPD  Y3, Y1, (CX)
+
+back:
+	SUBQ BX, CX
+	SUBQ BX, AX
+
+whole:
+	MOVQ n+32(FP), DX
+	SHRQ $0x04, DX
+	JZ   single
+
+block:
+	VMOVUPD     (AX), Y1
+	VMOVUPD     (CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (CX)
+	VMOVUPD     32(AX), Y1
+	VMOVUPD     32(CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 32(CX)
+	VMOVUPD     64(AX), Y1
+	VMOVUPD     64(CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 64(CX)
+	VMOVUPD     96(AX), Y1
+	VMOVUPD     96(CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 96(CX)
+	ADDQ        $+128, CX
+	ADDQ        $+128, AX
+	DECQ        DX
+	JNZ         block
+
+single:
+	MOVQ n+32(FP), DX
+	SHRQ $0x02, DX
+	ANDQ $+3, DX
+	JZ   end
+
+vector:
+	VMOVUPD     (AX), Y1
+	VMOVUPD     (CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (CX)
+	ADDQ        $+32, CX
+	ADDQ        $+32, AX
+	DECQ        DX
+	JNZ         vector
+
+end:
 	VZEROUPPER
 	RET
 
@@ -10490,21 +7033,15 @@ row:
 	RET
 
 // func solveUpper_avx2(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
-// Requires: AVX, FMA3
+// Requires: AVX, CMOV, FMA3
 TEXT ·solveUpper_avx2(SB), NOSPLIT, $0-56
-	MOVQ    a+0(FP), AX
-	MOVQ    m+40(FP), CX
-	ANDQ    $0x03, CX
-	LEAQ    tailMask<>+32(SB), DX
-	SHLQ    $0x03, CX
-	SUBQ    CX, DX
-	VMOVUPD (DX), Y0
-	MOVQ    lda+8(FP), DX
-	SHLQ    $0x03, DX
-	LEAQ    (DX)(DX*2), BX
-	MOVQ    ldr+24(FP), R8
-	SHLQ    $0x03, R8
-	LEAQ    (R8)(R8*2), R9
+	MOVQ a+0(FP), AX
+	MOVQ lda+8(FP), DX
+	SHLQ $0x03, DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ ldr+24(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (R8)(R8*2), R9
 
 talls:
 	CMPQ m+40(FP), $+8
@@ -10517,77 +7054,77 @@ talls:
 tallFour:
 	CMPQ    R11, $+4
 	JL      tallFourNext
-	VMOVUPD (CX), Y1
-	VMOVUPD 32(CX), Y2
-	VMOVUPD (CX)(DX*1), Y3
-	VMOVUPD 32(CX)(DX*1), Y4
-	VMOVUPD (CX)(DX*2), Y5
-	VMOVUPD 32(CX)(DX*2), Y6
-	VMOVUPD (CX)(BX*1), Y7
-	VMOVUPD 32(CX)(BX*1), Y8
+	VMOVUPD (CX), Y0
+	VMOVUPD 32(CX), Y1
+	VMOVUPD (CX)(DX*1), Y2
+	VMOVUPD 32(CX)(DX*1), Y3
+	VMOVUPD (CX)(DX*2), Y4
+	VMOVUPD 32(CX)(DX*2), Y5
+	VMOVUPD (CX)(BX*1), Y6
+	VMOVUPD 32(CX)(BX*1), Y7
 	MOVQ    R12, DI
 	MOVQ    AX, SI
 
 tallFourColumn:
 	CMPQ         SI, CX
 	JEQ          tallFourSolved
-	VMOVUPD      (SI), Y9
-	VMOVUPD      32(SI), Y10
-	VBROADCASTSD (DI), Y11
-	VFNMADD231PD Y11, Y9, Y1
-	VFNMADD231PD Y11, Y10, Y2
-	VBROADCASTSD (DI)(R8*1), Y11
-	VFNMADD231PD Y11, Y9, Y3
-	VFNMADD231PD Y11, Y10, Y4
-	VBROADCASTSD (DI)(R8*2), Y11
-	VFNMADD231PD Y11, Y9, Y5
-	VFNMADD231PD Y11, Y10, Y6
-	VBROADCASTSD (DI)(R9*1), Y11
-	VFNMADD231PD Y11, Y9, Y7
-	VFNMADD231PD Y11, Y10, Y8
+	VMOVUPD      (SI), Y8
+	VMOVUPD      32(SI), Y9
+	VBROADCASTSD (DI), Y10
+	VFNMADD231PD Y10, Y8, Y0
+	VFNMADD231PD Y10, Y9, Y1
+	VBROADCASTSD (DI)(R8*1), Y10
+	VFNMADD231PD Y10, Y8, Y2
+	VFNMADD231PD Y10, Y9, Y3
+	VBROADCASTSD (DI)(R8*2), Y10
+	VFNMADD231PD Y10, Y8, Y4
+	VFNMADD231PD Y10, Y9, Y5
+	VBROADCASTSD (DI)(R9*1), Y10
+	VFNMADD231PD Y10, Y8, Y6
+	VFNMADD231PD Y10, Y9, Y7
 	ADDQ         DX, SI
 	ADDQ         $+8, DI
 	JMP          tallFourColumn
 
 tallFourSolved:
-	VBROADCASTSD (R10), Y9
-	VMULPD       Y9, Y1, Y1
-	VMOVUPD      Y1, (CX)
-	VMULPD       Y9, Y2, Y2
-	VMOVUPD      Y2, 32(CX)
-	VBROADCASTSD (DI)(R8*1), Y9
-	VFNMADD231PD Y9, Y1, Y3
-	VFNMADD231PD Y9, Y2, Y4
-	VBROADCASTSD (DI)(R8*2), Y9
-	VFNMADD231PD Y9, Y1, Y5
-	VFNMADD231PD Y9, Y2, Y6
-	VBROADCASTSD (DI)(R9*1), Y9
-	VFNMADD231PD Y9, Y1, Y7
-	VFNMADD231PD Y9, Y2, Y8
-	VBROADCASTSD 8(R10), Y1
-	VMULPD       Y1, Y3, Y3
-	VMOVUPD      Y3, (CX)(DX*1)
-	VMULPD       Y1, Y4, Y4
-	VMOVUPD      Y4, 32(CX)(DX*1)
-	VBROADCASTSD 8(DI)(R8*2), Y1
-	VFNMADD231PD Y1, Y3, Y5
-	VFNMADD231PD Y1, Y4, Y6
-	VBROADCASTSD 8(DI)(R9*1), Y1
-	VFNMADD231PD Y1, Y3, Y7
-	VFNMADD231PD Y1, Y4, Y8
-	VBROADCASTSD 16(R10), Y1
-	VMULPD       Y1, Y5, Y5
-	VMOVUPD      Y5, (CX)(DX*2)
-	VMULPD       Y1, Y6, Y6
-	VMOVUPD      Y6, 32(CX)(DX*2)
-	VBROADCASTSD 16(DI)(R9*1), Y1
-	VFNMADD231PD Y1, Y5, Y7
-	VFNMADD231PD Y1, Y6, Y8
-	VBROADCASTSD 24(R10), Y1
-	VMULPD       Y1, Y7, Y7
-	VMOVUPD      Y7, (CX)(BX*1)
-	VMULPD       Y1, Y8, Y8
-	VMOVUPD      Y8, 32(CX)(BX*1)
+	VBROADCASTSD (R10), Y8
+	VMULPD       Y8, Y0, Y0
+	VMOVUPD      Y0, (CX)
+	VMULPD       Y8, Y1, Y1
+	VMOVUPD      Y1, 32(CX)
+	VBROADCASTSD (DI)(R8*1), Y8
+	VFNMADD231PD Y8, Y0, Y2
+	VFNMADD231PD Y8, Y1, Y3
+	VBROADCASTSD (DI)(R8*2), Y8
+	VFNMADD231PD Y8, Y0, Y4
+	VFNMADD231PD Y8, Y1, Y5
+	VBROADCASTSD (DI)(R9*1), Y8
+	VFNMADD231PD Y8, Y0, Y6
+	VFNMADD231PD Y8, Y1, Y7
+	VBROADCASTSD 8(R10), Y0
+	VMULPD       Y0, Y2, Y2
+	VMOVUPD      Y2, (CX)(DX*1)
+	VMULPD       Y0, Y3, Y3
+	VMOVUPD      Y3, 32(CX)(DX*1)
+	VBROADCASTSD 8(DI)(R8*2), Y0
+	VFNMADD231PD Y0, Y2, Y4
+	VFNMADD231PD Y0, Y3, Y5
+	VBROADCASTSD 8(DI)(R9*1), Y0
+	VFNMADD231PD Y0, Y2, Y6
+	VFNMADD231PD Y0, Y3, Y7
+	VBROADCASTSD 16(R10), Y0
+	VMULPD       Y0, Y4, Y4
+	VMOVUPD      Y4, (CX)(DX*2)
+	VMULPD       Y0, Y5, Y5
+	VMOVUPD      Y5, 32(CX)(DX*2)
+	VBROADCASTSD 16(DI)(R9*1), Y0
+	VFNMADD231PD Y0, Y4, Y6
+	VFNMADD231PD Y0, Y5, Y7
+	VBROADCASTSD 24(R10), Y0
+	VMULPD       Y0, Y6, Y6
+	VMOVUPD      Y6, (CX)(BX*1)
+	VMULPD       Y0, Y7, Y7
+	VMOVUPD      Y7, 32(CX)(BX*1)
 	ADDQ         DX, CX
 	ADDQ         R8, R12
 	ADDQ         DX, CX
@@ -10604,29 +7141,29 @@ tallFourNext:
 tallOne:
 	CMPQ    R11, $+1
 	JL      tallOneNext
-	VMOVUPD (CX), Y1
-	VMOVUPD 32(CX), Y2
+	VMOVUPD (CX), Y0
+	VMOVUPD 32(CX), Y1
 	MOVQ    R12, DI
 	MOVQ    AX, SI
 
 tallOneColumn:
 	CMPQ         SI, CX
 	JEQ          tallOneSolved
-	VMOVUPD      (SI), Y3
-	VMOVUPD      32(SI), Y4
-	VBROADCASTSD (DI), Y5
-	VFNMADD231PD Y5, Y3, Y1
-	VFNMADD231PD Y5, Y4, Y2
+	VMOVUPD      (SI), Y2
+	VMOVUPD      32(SI), Y3
+	VBROADCASTSD (DI), Y4
+	VFNMADD231PD Y4, Y2, Y0
+	VFNMADD231PD Y4, Y3, Y1
 	ADDQ         DX, SI
 	ADDQ         $+8, DI
 	JMP          tallOneColumn
 
 tallOneSolved:
-	VBROADCASTSD (R10), Y3
-	VMULPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (CX)
-	VMULPD       Y3, Y2, Y2
-	VMOVUPD      Y2, 32(CX)
+	VBROADCASTSD (R10), Y2
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (CX)
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      Y1, 32(CX)
 	ADDQ         DX, CX
 	ADDQ         R8, R12
 	ADDQ         $+8, R10
@@ -10639,27 +7176,36 @@ tallOneNext:
 	JMP  talls
 
 lows:
-	CMPQ m+40(FP), $+4
-	JL   tails
-	MOVQ AX, CX
-	MOVQ r+16(FP), R12
-	MOVQ inv+32(FP), R10
-	MOVQ n+48(FP), R11
+	MOVQ    m+40(FP), CX
+	CMPQ    CX, $+0
+	JLE     end
+	MOVQ    $+4, SI
+	CMPQ    CX, SI
+	CMOVQGT SI, CX
+	SUBQ    $+4, m+40(FP)
+	LEAQ    tailMask<>+32(SB), SI
+	SHLQ    $0x03, CX
+	SUBQ    CX, SI
+	VMOVUPD (SI), Y0
+	MOVQ    AX, CX
+	MOVQ    r+16(FP), R12
+	MOVQ    inv+32(FP), R10
+	MOVQ    n+48(FP), R11
 
 lowFour:
-	CMPQ    R11, $+4
-	JL      lowFourNext
-	VMOVUPD (CX), Y1
-	VMOVUPD (CX)(DX*1), Y2
-	VMOVUPD (CX)(DX*2), Y3
-	VMOVUPD (CX)(BX*1), Y4
-	MOVQ    R12, DI
-	MOVQ    AX, SI
+	CMPQ       R11, $+4
+	JL         lowFourNext
+	VMASKMOVPD (CX), Y0, Y1
+	VMASKMOVPD (CX)(DX*1), Y0, Y2
+	VMASKMOVPD (CX)(DX*2), Y0, Y3
+	VMASKMOVPD (CX)(BX*1), Y0, Y4
+	MOVQ       R12, DI
+	MOVQ       AX, SI
 
 lowFourColumn:
 	CMPQ         SI, CX
 	JEQ          lowFourSolved
-	VMOVUPD      (SI), Y5
+	VMASKMOVPD   (SI), Y0, Y5
 	VBROADCASTSD (DI), Y6
 	VFNMADD231PD Y6, Y5, Y1
 	VBROADCASTSD (DI)(R8*1), Y6
@@ -10673,110 +7219,6 @@ lowFourColumn:
 	JMP          lowFourColumn
 
 lowFourSolved:
-	VBROADCASTSD (R10), Y5
-	VMULPD       Y5, Y1, Y1
-	VMOVUPD      Y1, (CX)
-	VBROADCASTSD (DI)(R8*1), Y5
-	VFNMADD231PD Y5, Y1, Y2
-	VBROADCASTSD (DI)(R8*2), Y5
-	VFNMADD231PD Y5, Y1, Y3
-	VBROADCASTSD (DI)(R9*1), Y5
-	VFNMADD231PD Y5, Y1, Y4
-	VBROADCASTSD 8(R10), Y1
-	VMULPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (CX)(DX*1)
-	VBROADCASTSD 8(DI)(R8*2), Y1
-	VFNMADD231PD Y1, Y2, Y3
-	VBROADCASTSD 8(DI)(R9*1), Y1
-	VFNMADD231PD Y1, Y2, Y4
-	VBROADCASTSD 16(R10), Y1
-	VMULPD       Y1, Y3, Y3
-	VMOVUPD      Y3, (CX)(DX*2)
-	VBROADCASTSD 16(DI)(R9*1), Y1
-	VFNMADD231PD Y1, Y3, Y4
-	VBROADCASTSD 24(R10), Y1
-	VMULPD       Y1, Y4, Y4
-	VMOVUPD      Y4, (CX)(BX*1)
-	ADDQ         DX, CX
-	ADDQ         R8, R12
-	ADDQ         DX, CX
-	ADDQ         R8, R12
-	ADDQ         DX, CX
-	ADDQ         R8, R12
-	ADDQ         DX, CX
-	ADDQ         R8, R12
-	ADDQ         $+32, R10
-	SUBQ         $+4, R11
-	JMP          lowFour
-
-lowFourNext:
-lowOne:
-	CMPQ    R11, $+1
-	JL      lowOneNext
-	VMOVUPD (CX), Y1
-	MOVQ    R12, DI
-	MOVQ    AX, SI
-
-lowOneColumn:
-	CMPQ         SI, CX
-	JEQ          lowOneSolved
-	VMOVUPD      (SI), Y2
-	VBROADCASTSD (DI), Y3
-	VFNMADD231PD Y3, Y2, Y1
-	ADDQ         DX, SI
-	ADDQ         $+8, DI
-	JMP          lowOneColumn
-
-lowOneSolved:
-	VBROADCASTSD (R10), Y2
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (CX)
-	ADDQ         DX, CX
-	ADDQ         R8, R12
-	ADDQ         $+8, R10
-	SUBQ         $+1, R11
-	JMP          lowOne
-
-lowOneNext:
-	ADDQ $+32, AX
-	SUBQ $+4, m+40(FP)
-	JMP  lows
-
-tails:
-	CMPQ m+40(FP), $+0
-	JEQ  end
-	MOVQ AX, CX
-	MOVQ r+16(FP), R12
-	MOVQ inv+32(FP), R10
-	MOVQ n+48(FP), R11
-
-tailFour:
-	CMPQ       R11, $+4
-	JL         tailFourNext
-	VMASKMOVPD (CX), Y0, Y1
-	VMASKMOVPD (CX)(DX*1), Y0, Y2
-	VMASKMOVPD (CX)(DX*2), Y0, Y3
-	VMASKMOVPD (CX)(BX*1), Y0, Y4
-	MOVQ       R12, DI
-	MOVQ       AX, SI
-
-tailFourColumn:
-	CMPQ         SI, CX
-	JEQ          tailFourSolved
-	VMASKMOVPD   (SI), Y0, Y5
-	VBROADCASTSD (DI), Y6
-	VFNMADD231PD Y6, Y5, Y1
-	VBROADCASTSD (DI)(R8*1), Y6
-	VFNMADD231PD Y6, Y5, Y2
-	VBROADCASTSD (DI)(R8*2), Y6
-	VFNMADD231PD Y6, Y5, Y3
-	VBROADCASTSD (DI)(R9*1), Y6
-	VFNMADD231PD Y6, Y5, Y4
-	ADDQ         DX, SI
-	ADDQ         $+8, DI
-	JMP          tailFourColumn
-
-tailFourSolved:
 	VBROADCASTSD (R10), Y5
 	VMULPD       Y5, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (CX)
@@ -10811,27 +7253,27 @@ tailFourSolved:
 	ADDQ         R8, R12
 	ADDQ         $+32, R10
 	SUBQ         $+4, R11
-	JMP          tailFour
+	JMP          lowFour
 
-tailFourNext:
-tailOne:
+lowFourNext:
+lowOne:
 	CMPQ       R11, $+1
-	JL         tailOneNext
+	JL         lowOneNext
 	VMASKMOVPD (CX), Y0, Y1
 	MOVQ       R12, DI
 	MOVQ       AX, SI
 
-tailOneColumn:
+lowOneColumn:
 	CMPQ         SI, CX
-	JEQ          tailOneSolved
+	JEQ          lowOneSolved
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (DI), Y3
 	VFNMADD231PD Y3, Y2, Y1
 	ADDQ         DX, SI
 	ADDQ         $+8, DI
-	JMP          tailOneColumn
+	JMP          lowOneColumn
 
-tailOneSolved:
+lowOneSolved:
 	VBROADCASTSD (R10), Y2
 	VMULPD       Y2, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (CX)
@@ -10839,129 +7281,13 @@ tailOneSolved:
 	ADDQ         R8, R12
 	ADDQ         $+8, R10
 	SUBQ         $+1, R11
-	JMP          tailOne
+	JMP          lowOne
 
-tailOneNext:
+lowOneNext:
 	ADDQ $+32, AX
+	JMP  lows
 
 end:
-	VZEROUPPER
-	RET
-
-// func readSum_1_avx2(x *float64, n int, size int) float64
-// Requires: AVX
-TEXT ·readSum_1_avx2(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   n+8(FP), CX
-	SHRQ   $0x00, CX
-	MOVQ   CX, DX
-	SHLQ   $0x03, DX
-	SHRQ   $0x05, CX
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-
-sweep:
-	VADDPD       (AX), Y0, Y0
-	VADDPD       32(AX), Y1, Y1
-	VADDPD       64(AX), Y2, Y2
-	VADDPD       96(AX), Y3, Y3
-	VADDPD       128(AX), Y4, Y4
-	VADDPD       160(AX), Y5, Y5
-	VADDPD       192(AX), Y6, Y6
-	VADDPD       224(AX), Y7, Y7
-	ADDQ         $+256, AX
-	DECQ         CX
-	JNZ          sweep
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VADDPD       Y3, Y0, Y0
-	VADDPD       Y4, Y0, Y0
-	VADDPD       Y5, Y0, Y0
-	VADDPD       Y6, Y0, Y0
-	VADDPD       Y7, Y0, Y0
-	VMOVAPD      Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDSD       X1, X0, X0
-	VMOVSD       X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func readSum_4_avx2(x *float64, n int, size int) float64
-// Requires: AVX
-TEXT ·readSum_4_avx2(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   n+8(FP), CX
-	SHRQ   $0x02, CX
-	MOVQ   CX, DX
-	SHLQ   $0x03, DX
-	LEAQ   (DX)(DX*2), BX
-	SHRQ   $0x05, CX
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-
-sweep:
-	VADDPD       (AX), Y0, Y0
-	VADDPD       32(AX), Y1, Y1
-	VADDPD       64(AX), Y2, Y2
-	VADDPD       96(AX), Y3, Y3
-	VADDPD       128(AX), Y4, Y4
-	VADDPD       160(AX), Y5, Y5
-	VADDPD       192(AX), Y6, Y6
-	VADDPD       224(AX), Y7, Y7
-	VADDPD       (AX)(DX*1), Y0, Y0
-	VADDPD       32(AX)(DX*1), Y1, Y1
-	VADDPD       64(AX)(DX*1), Y2, Y2
-	VADDPD       96(AX)(DX*1), Y3, Y3
-	VADDPD       128(AX)(DX*1), Y4, Y4
-	VADDPD       160(AX)(DX*1), Y5, Y5
-	VADDPD       192(AX)(DX*1), Y6, Y6
-	VADDPD       224(AX)(DX*1), Y7, Y7
-	VADDPD       (AX)(DX*2), Y0, Y0
-	VADDPD       32(AX)(DX*2), Y1, Y1
-	VADDPD       64(AX)(DX*2), Y2, Y2
-	VADDPD       96(AX)(DX*2), Y3, Y3
-	VADDPD       128(AX)(DX*2), Y4, Y4
-	VADDPD       160(AX)(DX*2), Y5, Y5
-	VADDPD       192(AX)(DX*2), Y6, Y6
-	VADDPD       224(AX)(DX*2), Y7, Y7
-	VADDPD       (AX)(BX*1), Y0, Y0
-	VADDPD       32(AX)(BX*1), Y1, Y1
-	VADDPD       64(AX)(BX*1), Y2, Y2
-	VADDPD       96(AX)(BX*1), Y3, Y3
-	VADDPD       128(AX)(BX*1), Y4, Y4
-	VADDPD       160(AX)(BX*1), Y5, Y5
-	VADDPD       192(AX)(BX*1), Y6, Y6
-	VADDPD       224(AX)(BX*1), Y7, Y7
-	ADDQ         $+256, AX
-	DECQ         CX
-	JNZ          sweep
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VADDPD       Y3, Y0, Y0
-	VADDPD       Y4, Y0, Y0
-	VADDPD       Y5, Y0, Y0
-	VADDPD       Y6, Y0, Y0
-	VADDPD       Y7, Y0, Y0
-	VMOVAPD      Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDSD       X1, X0, X0
-	VMOVSD       X0, ret+24(FP)
 	VZEROUPPER
 	RET
 

@@ -4,109 +4,36 @@
 
 #include "textflag.h"
 
-// func mulBasis_1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// func mulBasis_1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasis_1_avx512(SB), NOSPLIT, $40-112
+TEXT ·mulBasis_1_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x03, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
 	LEAQ   (AX)(AX*2), SI
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVL   $0x000000aa, DX
-	KMOVW  DX, K1
-	MOVL   $0x000000f0, DX
-	KMOVW  DX, K2
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-	CMPB   twice+96(FP), $+0
-	JE     plain
-	IMUL3Q $+3, R8, R9
-	ADDQ   DI, R9
+	MOVL   $0x000000aa, CX
+	KMOVW  CX, K1
+	MOVL   $0x000000f0, CX
+	KMOVW  CX, K2
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
-twice4:
-	CMPQ n+48(FP), $0x04
-	JL   twice4End
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
-
-twice4Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-twice4Dot:
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	PREFETCHT1  (DI)(R8*2)
-	ADDQ        (SP), DI
-	PREFETCHT1  (R9)
-	PREFETCHT1  (R9)(R8*1)
-	PREFETCHT1  (R9)(R8*2)
-	ADDQ        (SP), R9
-	VMOVUPD     (DX), Z4
-	VMOVUPD     (BX), Z5
-	VFMADD231PD Z5, Z4, Z0
-	VMOVUPD     (BX)(AX*1), Z5
-	VFMADD231PD Z5, Z4, Z1
-	VMOVUPD     (BX)(AX*2), Z5
-	VFMADD231PD Z5, Z4, Z2
-	VMOVUPD     (BX)(SI*1), Z5
-	VFMADD231PD Z5, Z4, Z3
-	ADDQ        $+64, BX
-	ADDQ        $0x40, DX
-	DECQ        R12
-	JNZ         twice4Dot
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
-	VSHUFPD     $0x55, Z1, Z0, Z4
-	VMOVAPD     Z1, K1, Z0
-	VADDPD      Z0, Z4, Z4
-	VSHUFPD     $0x55, Z3, Z2, Z0
-	VMOVAPD     Z3, K1, Z2
-	VADDPD      Z2, Z0, Z0
-	VSHUFF64X2  $0x4e, Z0, Z4, Z1
-	VMOVAPD     Z0, K2, Z4
-	VADDPD      Z4, Z1, Z1
-	VSHUFF64X2  $0x0d, Z1, Z1, Z0
-	VSHUFF64X2  $0x08, Z1, Z1, Z1
-	VADDPD      Y1, Y0, Y0
-	VMOVUPD     Y0, (R11)
-	ADDQ        DX, R11
-	ADDQ        CX, R10
-	DECQ        16(SP)
-	JNZ         twice4Group
-	ADDQ        $+32, a+0(FP)
-	ADDQ        AX, x+16(FP)
-	ADDQ        AX, x+16(FP)
-	ADDQ        AX, x+16(FP)
-	ADDQ        AX, x+16(FP)
-	SUBQ        $+4, n+48(FP)
-	JMP         twice4
-
-twice4End:
-plain:
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Z0, Z0, Z0
@@ -114,7 +41,7 @@ rows4Group:
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -123,7 +50,7 @@ rows4Dot:
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
 	ADDQ        (SP), DI
-	VMOVUPD     (DX), Z4
+	VMOVUPD     (CX), Z4
 	VMOVUPD     (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
 	VMOVUPD     (BX)(AX*1), Z5
@@ -133,11 +60,11 @@ rows4Dot:
 	VMOVUPD     (BX)(SI*1), Z5
 	VFMADD231PD Z5, Z4, Z3
 	ADDQ        $+64, BX
-	ADDQ        $0x40, DX
+	ADDQ        $0x40, CX
 	DECQ        R11
 	JNZ         rows4Dot
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
+	MOVQ        lda+8(FP), CX
+	SHLQ        $0x03, CX
 	VSHUFPD     $0x55, Z1, Z0, Z4
 	VMOVAPD     Z1, K1, Z0
 	VADDPD      Z0, Z4, Z4
@@ -151,9 +78,9 @@ rows4Dot:
 	VSHUFF64X2  $0x08, Z1, Z1, Z1
 	VADDPD      Y1, Y0, Y0
 	VMOVUPD     Y0, (R10)
-	ADDQ        DX, R10
-	ADDQ        CX, R9
-	DECQ        24(SP)
+	ADDQ        CX, R10
+	ADDQ        DX, R9
+	DECQ        16(SP)
 	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -169,14 +96,14 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	MOVQ   SI, CX
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
@@ -185,17 +112,17 @@ rows2Dot:
 	PREFETCHT1  (DI)(R8*1)
 	PREFETCHT1  (DI)(R8*2)
 	ADDQ        8(SP), DI
-	VMOVUPD     (DX), Z2
+	VMOVUPD     (CX), Z2
 	VMOVUPD     (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
 	VMOVUPD     (BX)(AX*1), Z3
 	VFMADD231PD Z3, Z2, Z1
 	ADDQ        $+64, BX
-	ADDQ        $0x40, DX
+	ADDQ        $0x40, CX
 	DECQ        R10
 	JNZ         rows2Dot
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
+	MOVQ        lda+8(FP), CX
+	SHLQ        $0x03, CX
 	VSHUFPD     $0x55, Z1, Z0, Z2
 	VMOVAPD     Z1, K1, Z0
 	VADDPD      Z0, Z2, Z2
@@ -205,9 +132,9 @@ rows2Dot:
 	VSHUFF64X2  $0x08, Z0, Z0, Z0
 	VADDPD      Y0, Y1, Y1
 	VMOVUPD     X1, (R9)
-	ADDQ        DX, R9
-	ADDQ        CX, SI
-	DECQ        32(SP)
+	ADDQ        CX, R9
+	ADDQ        DX, SI
+	DECQ        24(SP)
 	JNZ         rows2Group
 	ADDQ        $+16, a+0(FP)
 	ADDQ        AX, x+16(FP)
@@ -227,130 +154,36 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// func mulBasis_2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_2_avx512(SB), NOSPLIT, $40-112
+TEXT ·mulBasis_2_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x03, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
 	LEAQ   (AX)(AX*2), SI
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVL   $0x000000aa, DX
-	KMOVW  DX, K1
-	MOVL   $0x000000f0, DX
-	KMOVW  DX, K2
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-	CMPB   twice+96(FP), $+0
-	JE     plain
-	IMUL3Q $+3, R8, R9
-	ADDQ   DI, R9
+	MOVL   $0x000000aa, CX
+	KMOVW  CX, K1
+	MOVL   $0x000000f0, CX
+	KMOVW  CX, K2
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
-twice4:
-	CMPQ n+48(FP), $0x04
-	JL   twice4End
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
-
-twice4Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-twice4Dot:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	PREFETCHT1    (DI)(R8*2)
-	ADDQ          (SP), DI
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R8*1)
-	PREFETCHT1    (R9)(R8*2)
-	ADDQ          (SP), R9
-	VMOVUPD       (DX), Z8
-	VMOVUPD       (DX)(CX*1), Z9
-	VMOVUPD       (BX), Z10
-	VFMADD231PD   Z10, Z8, Z0
-	VFMADD231PD   Z10, Z9, Z4
-	VMOVUPD       (BX)(AX*1), Z10
-	VFMADD231PD   Z10, Z8, Z1
-	VFMADD231PD   Z10, Z9, Z5
-	VMOVUPD       (BX)(AX*2), Z10
-	VFMADD231PD   Z10, Z8, Z2
-	VFMADD231PD   Z10, Z9, Z6
-	VMOVUPD       (BX)(SI*1), Z10
-	VFMADD231PD   Z10, Z8, Z3
-	VFMADD231PD   Z10, Z9, Z7
-	ADDQ          $+64, BX
-	ADDQ          $0x40, DX
-	DECQ          R12
-	JNZ           twice4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z8
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z8, Z8
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z8, Z1
-	VMOVAPD       Z0, K2, Z8
-	VADDPD        Z8, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
-	VEXTRACTF64X4 $0x01, Z0, (R11)
-	ADDQ          DX, R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          16(SP)
-	JNZ           twice4Group
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           twice4
-
-twice4End:
-plain:
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Z0, Z0, Z0
@@ -362,7 +195,7 @@ rows4Group:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -371,8 +204,8 @@ rows4Dot:
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
 	ADDQ          (SP), DI
-	VMOVUPD       (DX), Z8
-	VMOVUPD       (DX)(CX*1), Z9
+	VMOVUPD       (CX), Z8
+	VMOVUPD       (CX)(DX*1), Z9
 	VMOVUPD       (BX), Z10
 	VFMADD231PD   Z10, Z8, Z0
 	VFMADD231PD   Z10, Z9, Z4
@@ -386,11 +219,11 @@ rows4Dot:
 	VFMADD231PD   Z10, Z8, Z3
 	VFMADD231PD   Z10, Z9, Z7
 	ADDQ          $+64, BX
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R11
 	JNZ           rows4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z8
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z8, Z8
@@ -413,12 +246,12 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VEXTRACTF64X4 $0x01, Z0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	DECQ          24(SP)
+	ADDQ          CX, R10
+	ADDQ          DX, R9
+	ADDQ          DX, R9
+	DECQ          16(SP)
 	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -434,8 +267,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Z0, Z0, Z0
@@ -443,7 +276,7 @@ rows2Group:
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	MOVQ   SI, CX
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
@@ -454,18 +287,18 @@ rows2Dot:
 	ADDQ          8(SP), DI
 	VMOVUPD       (BX), Z4
 	VMOVUPD       (BX)(AX*1), Z5
-	VMOVUPD       (DX), Z6
+	VMOVUPD       (CX), Z6
 	VFMADD231PD   Z4, Z6, Z0
 	VFMADD231PD   Z5, Z6, Z1
-	VMOVUPD       (DX)(CX*1), Z6
+	VMOVUPD       (CX)(DX*1), Z6
 	VFMADD231PD   Z4, Z6, Z2
 	VFMADD231PD   Z5, Z6, Z3
 	ADDQ          $+64, BX
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R10
 	JNZ           rows2Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z4
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z4, Z4
@@ -479,12 +312,12 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R9)
-	ADDQ          DX, R9
+	ADDQ          CX, R9
 	VEXTRACTF64X2 $0x01, Y0, (R9)
-	ADDQ          DX, R9
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	DECQ          32(SP)
+	ADDQ          CX, R9
+	ADDQ          DX, SI
+	ADDQ          DX, SI
+	DECQ          24(SP)
 	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -504,154 +337,36 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// func mulBasis_3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_3_avx512(SB), NOSPLIT, $40-112
+TEXT ·mulBasis_3_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x03, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
 	LEAQ   (AX)(AX*2), SI
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVL   $0x000000aa, DX
-	KMOVW  DX, K1
-	MOVL   $0x000000f0, DX
-	KMOVW  DX, K2
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-	CMPB   twice+96(FP), $+0
-	JE     plain
-	IMUL3Q $+3, R8, R9
-	ADDQ   DI, R9
+	MOVL   $0x000000aa, CX
+	KMOVW  CX, K1
+	MOVL   $0x000000f0, CX
+	KMOVW  CX, K2
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
-twice4:
-	CMPQ n+48(FP), $0x04
-	JL   twice4End
-	MOVQ u+32(FP), R10
-	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
-
-twice4Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   x+16(FP), BX
-	MOVQ   R10, DX
-	MOVQ   d+56(FP), R12
-	SHRQ   $0x03, R12
-
-twice4Dot:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	PREFETCHT1    (DI)(R8*2)
-	ADDQ          (SP), DI
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R8*1)
-	PREFETCHT1    (R9)(R8*2)
-	ADDQ          (SP), R9
-	VMOVUPD       (DX), Z12
-	VMOVUPD       (DX)(CX*1), Z13
-	VMOVUPD       (DX)(CX*2), Z14
-	VMOVUPD       (BX), Z15
-	VFMADD231PD   Z15, Z12, Z0
-	VFMADD231PD   Z15, Z13, Z4
-	VFMADD231PD   Z15, Z14, Z8
-	VMOVUPD       (BX)(AX*1), Z15
-	VFMADD231PD   Z15, Z12, Z1
-	VFMADD231PD   Z15, Z13, Z5
-	VFMADD231PD   Z15, Z14, Z9
-	VMOVUPD       (BX)(AX*2), Z15
-	VFMADD231PD   Z15, Z12, Z2
-	VFMADD231PD   Z15, Z13, Z6
-	VFMADD231PD   Z15, Z14, Z10
-	VMOVUPD       (BX)(SI*1), Z15
-	VFMADD231PD   Z15, Z12, Z3
-	VFMADD231PD   Z15, Z13, Z7
-	VFMADD231PD   Z15, Z14, Z11
-	ADDQ          $+64, BX
-	ADDQ          $0x40, DX
-	DECQ          R12
-	JNZ           twice4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z12
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z12, Z12
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z12, Z1
-	VMOVAPD       Z0, K2, Z12
-	VADDPD        Z12, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
-	VEXTRACTF64X4 $0x01, Z0, (R11)
-	ADDQ          DX, R11
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          16(SP)
-	JNZ           twice4Group
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           twice4
-
-twice4End:
-plain:
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Z0, Z0, Z0
@@ -667,7 +382,7 @@ rows4Group:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -676,9 +391,9 @@ rows4Dot:
 	PREFETCHT1    (DI)(R8*1)
 	PREFETCHT1    (DI)(R8*2)
 	ADDQ          (SP), DI
-	VMOVUPD       (DX), Z12
-	VMOVUPD       (DX)(CX*1), Z13
-	VMOVUPD       (DX)(CX*2), Z14
+	VMOVUPD       (CX), Z12
+	VMOVUPD       (CX)(DX*1), Z13
+	VMOVUPD       (CX)(DX*2), Z14
 	VMOVUPD       (BX), Z15
 	VFMADD231PD   Z15, Z12, Z0
 	VFMADD231PD   Z15, Z13, Z4
@@ -696,11 +411,11 @@ rows4Dot:
 	VFMADD231PD   Z15, Z13, Z7
 	VFMADD231PD   Z15, Z14, Z11
 	ADDQ          $+64, BX
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R11
 	JNZ           rows4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z12
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z12, Z12
@@ -723,9 +438,9 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VEXTRACTF64X4 $0x01, Z0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -739,11 +454,11 @@ rows4Dot:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       Y0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	DECQ          24(SP)
+	ADDQ          CX, R10
+	ADDQ          DX, R9
+	ADDQ          DX, R9
+	ADDQ          DX, R9
+	DECQ          16(SP)
 	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -759,8 +474,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Z0, Z0, Z0
@@ -770,7 +485,7 @@ rows2Group:
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	MOVQ   SI, CX
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
@@ -781,21 +496,21 @@ rows2Dot:
 	ADDQ          8(SP), DI
 	VMOVUPD       (BX), Z6
 	VMOVUPD       (BX)(AX*1), Z7
-	VMOVUPD       (DX), Z8
+	VMOVUPD       (CX), Z8
 	VFMADD231PD   Z6, Z8, Z0
 	VFMADD231PD   Z7, Z8, Z1
-	VMOVUPD       (DX)(CX*1), Z8
+	VMOVUPD       (CX)(DX*1), Z8
 	VFMADD231PD   Z6, Z8, Z2
 	VFMADD231PD   Z7, Z8, Z3
-	VMOVUPD       (DX)(CX*2), Z8
+	VMOVUPD       (CX)(DX*2), Z8
 	VFMADD231PD   Z6, Z8, Z4
 	VFMADD231PD   Z7, Z8, Z5
 	ADDQ          $+64, BX
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R10
 	JNZ           rows2Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z6
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z6, Z6
@@ -809,9 +524,9 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R9)
-	ADDQ          DX, R9
+	ADDQ          CX, R9
 	VEXTRACTF64X2 $0x01, Y0, (R9)
-	ADDQ          DX, R9
+	ADDQ          CX, R9
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -821,11 +536,11 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R9)
-	ADDQ          DX, R9
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	DECQ          32(SP)
+	ADDQ          CX, R9
+	ADDQ          DX, SI
+	ADDQ          DX, SI
+	ADDQ          DX, SI
+	DECQ          24(SP)
 	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -845,176 +560,37 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// func mulBasis_4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_4_avx512(SB), NOSPLIT, $40-112
+TEXT ·mulBasis_4_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x03, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
-	LEAQ   (CX)(CX*2), BX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
 	LEAQ   (AX)(AX*2), DI
 	MOVQ   next+72(FP), R8
 	MOVQ   apart+80(FP), R9
-	MOVL   $0x000000aa, DX
-	KMOVW  DX, K1
-	MOVL   $0x000000f0, DX
-	KMOVW  DX, K2
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-	CMPB   twice+96(FP), $+0
-	JE     plain
-	IMUL3Q $+3, R9, R10
-	ADDQ   R8, R10
+	MOVL   $0x000000aa, CX
+	KMOVW  CX, K1
+	MOVL   $0x000000f0, CX
+	KMOVW  CX, K2
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
-twice4:
-	CMPQ n+48(FP), $0x04
-	JL   twice4End
-	MOVQ u+32(FP), R11
-	MOVQ a+0(FP), R12
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
-
-twice4Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	MOVQ   x+16(FP), SI
-	MOVQ   R11, DX
-	MOVQ   d+56(FP), R13
-	SHRQ   $0x03, R13
-
-twice4Dot:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	PREFETCHT1    (R8)(R9*2)
-	ADDQ          (SP), R8
-	PREFETCHT1    (R10)
-	PREFETCHT1    (R10)(R9*1)
-	PREFETCHT1    (R10)(R9*2)
-	ADDQ          (SP), R10
-	VMOVUPD       (SI), Z16
-	VMOVUPD       (SI)(AX*1), Z17
-	VMOVUPD       (SI)(AX*2), Z18
-	VMOVUPD       (SI)(DI*1), Z19
-	VMOVUPD       (DX), Z20
-	VFMADD231PD   Z16, Z20, Z0
-	VFMADD231PD   Z17, Z20, Z1
-	VFMADD231PD   Z18, Z20, Z2
-	VFMADD231PD   Z19, Z20, Z3
-	VMOVUPD       (DX)(CX*1), Z20
-	VFMADD231PD   Z16, Z20, Z4
-	VFMADD231PD   Z17, Z20, Z5
-	VFMADD231PD   Z18, Z20, Z6
-	VFMADD231PD   Z19, Z20, Z7
-	VMOVUPD       (DX)(CX*2), Z20
-	VFMADD231PD   Z16, Z20, Z8
-	VFMADD231PD   Z17, Z20, Z9
-	VFMADD231PD   Z18, Z20, Z10
-	VFMADD231PD   Z19, Z20, Z11
-	VMOVUPD       (DX)(BX*1), Z20
-	VFMADD231PD   Z16, Z20, Z12
-	VFMADD231PD   Z17, Z20, Z13
-	VFMADD231PD   Z18, Z20, Z14
-	VFMADD231PD   Z19, Z20, Z15
-	ADDQ          $+64, SI
-	ADDQ          $0x40, DX
-	DECQ          R13
-	JNZ           twice4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z16
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z16, Z16
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z16, Z1
-	VMOVAPD       Z0, K2, Z16
-	VADDPD        Z16, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
-	VEXTRACTF64X4 $0x01, Z0, (R12)
-	ADDQ          DX, R12
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
-	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
-	VEXTRACTF64X4 $0x01, Z0, (R12)
-	ADDQ          DX, R12
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	DECQ          16(SP)
-	JNZ           twice4Group
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           twice4
-
-twice4End:
-plain:
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Z0, Z0, Z0
@@ -1034,7 +610,7 @@ rows4Group:
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
 	MOVQ   x+16(FP), SI
-	MOVQ   R10, DX
+	MOVQ   R10, CX
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
@@ -1047,32 +623,32 @@ rows4Dot:
 	VMOVUPD       (SI)(AX*1), Z17
 	VMOVUPD       (SI)(AX*2), Z18
 	VMOVUPD       (SI)(DI*1), Z19
-	VMOVUPD       (DX), Z20
+	VMOVUPD       (CX), Z20
 	VFMADD231PD   Z16, Z20, Z0
 	VFMADD231PD   Z17, Z20, Z1
 	VFMADD231PD   Z18, Z20, Z2
 	VFMADD231PD   Z19, Z20, Z3
-	VMOVUPD       (DX)(CX*1), Z20
+	VMOVUPD       (CX)(DX*1), Z20
 	VFMADD231PD   Z16, Z20, Z4
 	VFMADD231PD   Z17, Z20, Z5
 	VFMADD231PD   Z18, Z20, Z6
 	VFMADD231PD   Z19, Z20, Z7
-	VMOVUPD       (DX)(CX*2), Z20
+	VMOVUPD       (CX)(DX*2), Z20
 	VFMADD231PD   Z16, Z20, Z8
 	VFMADD231PD   Z17, Z20, Z9
 	VFMADD231PD   Z18, Z20, Z10
 	VFMADD231PD   Z19, Z20, Z11
-	VMOVUPD       (DX)(BX*1), Z20
+	VMOVUPD       (CX)(BX*1), Z20
 	VFMADD231PD   Z16, Z20, Z12
 	VFMADD231PD   Z17, Z20, Z13
 	VFMADD231PD   Z18, Z20, Z14
 	VFMADD231PD   Z19, Z20, Z15
 	ADDQ          $+64, SI
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R12
 	JNZ           rows4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z16
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z16, Z16
@@ -1095,9 +671,9 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1120,14 +696,14 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
-	ADDQ          DX, R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          24(SP)
+	ADDQ          CX, R11
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	DECQ          16(SP)
 	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -1143,8 +719,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), DI
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Z0, Z0, Z0
@@ -1156,7 +732,7 @@ rows2Group:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), SI
-	MOVQ   DI, DX
+	MOVQ   DI, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -1167,24 +743,24 @@ rows2Dot:
 	ADDQ          8(SP), R8
 	VMOVUPD       (SI), Z8
 	VMOVUPD       (SI)(AX*1), Z9
-	VMOVUPD       (DX), Z10
+	VMOVUPD       (CX), Z10
 	VFMADD231PD   Z8, Z10, Z0
 	VFMADD231PD   Z9, Z10, Z1
-	VMOVUPD       (DX)(CX*1), Z10
+	VMOVUPD       (CX)(DX*1), Z10
 	VFMADD231PD   Z8, Z10, Z2
 	VFMADD231PD   Z9, Z10, Z3
-	VMOVUPD       (DX)(CX*2), Z10
+	VMOVUPD       (CX)(DX*2), Z10
 	VFMADD231PD   Z8, Z10, Z4
 	VFMADD231PD   Z9, Z10, Z5
-	VMOVUPD       (DX)(BX*1), Z10
+	VMOVUPD       (CX)(BX*1), Z10
 	VFMADD231PD   Z8, Z10, Z6
 	VFMADD231PD   Z9, Z10, Z7
 	ADDQ          $+64, SI
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R11
 	JNZ           rows2Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z8
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z8, Z8
@@ -1198,9 +774,9 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -1214,14 +790,14 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	DECQ          32(SP)
+	ADDQ          CX, R10
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	DECQ          24(SP)
 	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -1241,200 +817,37 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// func mulBasis_5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_5_avx512(SB), NOSPLIT, $40-112
+TEXT ·mulBasis_5_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x03, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
-	LEAQ   (CX)(CX*2), BX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
 	LEAQ   (AX)(AX*2), DI
 	MOVQ   next+72(FP), R8
 	MOVQ   apart+80(FP), R9
-	MOVL   $0x000000aa, DX
-	KMOVW  DX, K1
-	MOVL   $0x000000f0, DX
-	KMOVW  DX, K2
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-	CMPB   twice+96(FP), $+0
-	JE     plain
-	IMUL3Q $+3, R9, R10
-	ADDQ   R8, R10
+	MOVL   $0x000000aa, CX
+	KMOVW  CX, K1
+	MOVL   $0x000000f0, CX
+	KMOVW  CX, K2
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
-twice4:
-	CMPQ n+48(FP), $0x04
-	JL   twice4End
-	MOVQ u+32(FP), R11
-	MOVQ a+0(FP), R12
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
-
-twice4Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	MOVQ   x+16(FP), SI
-	MOVQ   R11, DX
-	MOVQ   d+56(FP), R13
-	SHRQ   $0x03, R13
-
-twice4Dot:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	PREFETCHT1    (R8)(R9*2)
-	ADDQ          (SP), R8
-	PREFETCHT1    (R10)
-	PREFETCHT1    (R10)(R9*1)
-	PREFETCHT1    (R10)(R9*2)
-	ADDQ          (SP), R10
-	VMOVUPD       (SI), Z20
-	VMOVUPD       (SI)(AX*1), Z21
-	VMOVUPD       (SI)(AX*2), Z22
-	VMOVUPD       (SI)(DI*1), Z23
-	VMOVUPD       (DX), Z24
-	VFMADD231PD   Z20, Z24, Z0
-	VFMADD231PD   Z21, Z24, Z1
-	VFMADD231PD   Z22, Z24, Z2
-	VFMADD231PD   Z23, Z24, Z3
-	VMOVUPD       (DX)(CX*1), Z24
-	VFMADD231PD   Z20, Z24, Z4
-	VFMADD231PD   Z21, Z24, Z5
-	VFMADD231PD   Z22, Z24, Z6
-	VFMADD231PD   Z23, Z24, Z7
-	VMOVUPD       (DX)(CX*2), Z24
-	VFMADD231PD   Z20, Z24, Z8
-	VFMADD231PD   Z21, Z24, Z9
-	VFMADD231PD   Z22, Z24, Z10
-	VFMADD231PD   Z23, Z24, Z11
-	VMOVUPD       (DX)(BX*1), Z24
-	VFMADD231PD   Z20, Z24, Z12
-	VFMADD231PD   Z21, Z24, Z13
-	VFMADD231PD   Z22, Z24, Z14
-	VFMADD231PD   Z23, Z24, Z15
-	VMOVUPD       (DX)(CX*4), Z24
-	VFMADD231PD   Z20, Z24, Z16
-	VFMADD231PD   Z21, Z24, Z17
-	VFMADD231PD   Z22, Z24, Z18
-	VFMADD231PD   Z23, Z24, Z19
-	ADDQ          $+64, SI
-	ADDQ          $0x40, DX
-	DECQ          R13
-	JNZ           twice4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z20
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z20, Z20
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z20, Z1
-	VMOVAPD       Z0, K2, Z20
-	VADDPD        Z20, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
-	VEXTRACTF64X4 $0x01, Z0, (R12)
-	ADDQ          DX, R12
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
-	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
-	VEXTRACTF64X4 $0x01, Z0, (R12)
-	ADDQ          DX, R12
-	VSHUFPD       $0x55, Z17, Z16, Z0
-	VMOVAPD       Z17, K1, Z16
-	VADDPD        Z16, Z0, Z0
-	VSHUFPD       $0x55, Z19, Z18, Z1
-	VMOVAPD       Z19, K1, Z18
-	VADDPD        Z18, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFF64X2    $0x0d, Z2, Z2, Z0
-	VSHUFF64X2    $0x08, Z2, Z2, Z1
-	VADDPD        Y1, Y0, Y0
-	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	DECQ          16(SP)
-	JNZ           twice4Group
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           twice4
-
-twice4End:
-plain:
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Z0, Z0, Z0
@@ -1458,7 +871,7 @@ rows4Group:
 	VXORPD Z18, Z18, Z18
 	VXORPD Z19, Z19, Z19
 	MOVQ   x+16(FP), SI
-	MOVQ   R10, DX
+	MOVQ   R10, CX
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
@@ -1471,37 +884,37 @@ rows4Dot:
 	VMOVUPD       (SI)(AX*1), Z21
 	VMOVUPD       (SI)(AX*2), Z22
 	VMOVUPD       (SI)(DI*1), Z23
-	VMOVUPD       (DX), Z24
+	VMOVUPD       (CX), Z24
 	VFMADD231PD   Z20, Z24, Z0
 	VFMADD231PD   Z21, Z24, Z1
 	VFMADD231PD   Z22, Z24, Z2
 	VFMADD231PD   Z23, Z24, Z3
-	VMOVUPD       (DX)(CX*1), Z24
+	VMOVUPD       (CX)(DX*1), Z24
 	VFMADD231PD   Z20, Z24, Z4
 	VFMADD231PD   Z21, Z24, Z5
 	VFMADD231PD   Z22, Z24, Z6
 	VFMADD231PD   Z23, Z24, Z7
-	VMOVUPD       (DX)(CX*2), Z24
+	VMOVUPD       (CX)(DX*2), Z24
 	VFMADD231PD   Z20, Z24, Z8
 	VFMADD231PD   Z21, Z24, Z9
 	VFMADD231PD   Z22, Z24, Z10
 	VFMADD231PD   Z23, Z24, Z11
-	VMOVUPD       (DX)(BX*1), Z24
+	VMOVUPD       (CX)(BX*1), Z24
 	VFMADD231PD   Z20, Z24, Z12
 	VFMADD231PD   Z21, Z24, Z13
 	VFMADD231PD   Z22, Z24, Z14
 	VFMADD231PD   Z23, Z24, Z15
-	VMOVUPD       (DX)(CX*4), Z24
+	VMOVUPD       (CX)(DX*4), Z24
 	VFMADD231PD   Z20, Z24, Z16
 	VFMADD231PD   Z21, Z24, Z17
 	VFMADD231PD   Z22, Z24, Z18
 	VFMADD231PD   Z23, Z24, Z19
 	ADDQ          $+64, SI
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R12
 	JNZ           rows4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z20
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z20, Z20
@@ -1524,9 +937,9 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1549,9 +962,9 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -1565,13 +978,13 @@ rows4Dot:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          24(SP)
+	ADDQ          CX, R11
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	DECQ          16(SP)
 	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -1587,8 +1000,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), DI
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Z0, Z0, Z0
@@ -1602,7 +1015,7 @@ rows2Group:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	MOVQ   x+16(FP), SI
-	MOVQ   DI, DX
+	MOVQ   DI, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -1613,27 +1026,27 @@ rows2Dot:
 	ADDQ          8(SP), R8
 	VMOVUPD       (SI), Z10
 	VMOVUPD       (SI)(AX*1), Z11
-	VMOVUPD       (DX), Z12
+	VMOVUPD       (CX), Z12
 	VFMADD231PD   Z10, Z12, Z0
 	VFMADD231PD   Z11, Z12, Z1
-	VMOVUPD       (DX)(CX*1), Z12
+	VMOVUPD       (CX)(DX*1), Z12
 	VFMADD231PD   Z10, Z12, Z2
 	VFMADD231PD   Z11, Z12, Z3
-	VMOVUPD       (DX)(CX*2), Z12
+	VMOVUPD       (CX)(DX*2), Z12
 	VFMADD231PD   Z10, Z12, Z4
 	VFMADD231PD   Z11, Z12, Z5
-	VMOVUPD       (DX)(BX*1), Z12
+	VMOVUPD       (CX)(BX*1), Z12
 	VFMADD231PD   Z10, Z12, Z6
 	VFMADD231PD   Z11, Z12, Z7
-	VMOVUPD       (DX)(CX*4), Z12
+	VMOVUPD       (CX)(DX*4), Z12
 	VFMADD231PD   Z10, Z12, Z8
 	VFMADD231PD   Z11, Z12, Z9
 	ADDQ          $+64, SI
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R11
 	JNZ           rows2Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z10
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z10, Z10
@@ -1647,9 +1060,9 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -1663,9 +1076,9 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -1675,13 +1088,13 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	DECQ          32(SP)
+	ADDQ          CX, R10
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	DECQ          24(SP)
 	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -1701,222 +1114,38 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, twice bool, size int)
+// func mulBasis_6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasis_6_avx512(SB), NOSPLIT, $40-112
+TEXT ·mulBasis_6_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x03, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
-	LEAQ   (CX)(CX*2), BX
-	LEAQ   (CX)(CX*4), SI
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (DX)(DX*4), SI
 	LEAQ   (AX)(AX*2), R8
 	MOVQ   next+72(FP), R9
 	MOVQ   apart+80(FP), R10
-	MOVL   $0x000000aa, DX
-	KMOVW  DX, K1
-	MOVL   $0x000000f0, DX
-	KMOVW  DX, K2
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-	CMPB   twice+96(FP), $+0
-	JE     plain
-	IMUL3Q $+3, R10, R11
-	ADDQ   R9, R11
+	MOVL   $0x000000aa, CX
+	KMOVW  CX, K1
+	MOVL   $0x000000f0, CX
+	KMOVW  CX, K2
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
-twice4:
-	CMPQ n+48(FP), $0x04
-	JL   twice4End
-	MOVQ u+32(FP), R12
-	MOVQ a+0(FP), R13
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
-
-twice4Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	VXORPD Z21, Z21, Z21
-	VXORPD Z22, Z22, Z22
-	VXORPD Z23, Z23, Z23
-	MOVQ   x+16(FP), DI
-	MOVQ   R12, DX
-	MOVQ   d+56(FP), R14
-	SHRQ   $0x03, R14
-
-twice4Dot:
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
-	PREFETCHT1    (R9)(R10*2)
-	ADDQ          (SP), R9
-	PREFETCHT1    (R11)
-	PREFETCHT1    (R11)(R10*1)
-	PREFETCHT1    (R11)(R10*2)
-	ADDQ          (SP), R11
-	VMOVUPD       (DI), Z24
-	VMOVUPD       (DI)(AX*1), Z25
-	VMOVUPD       (DI)(AX*2), Z26
-	VMOVUPD       (DI)(R8*1), Z27
-	VMOVUPD       (DX), Z28
-	VFMADD231PD   Z24, Z28, Z0
-	VFMADD231PD   Z25, Z28, Z1
-	VFMADD231PD   Z26, Z28, Z2
-	VFMADD231PD   Z27, Z28, Z3
-	VMOVUPD       (DX)(CX*1), Z28
-	VFMADD231PD   Z24, Z28, Z4
-	VFMADD231PD   Z25, Z28, Z5
-	VFMADD231PD   Z26, Z28, Z6
-	VFMADD231PD   Z27, Z28, Z7
-	VMOVUPD       (DX)(CX*2), Z28
-	VFMADD231PD   Z24, Z28, Z8
-	VFMADD231PD   Z25, Z28, Z9
-	VFMADD231PD   Z26, Z28, Z10
-	VFMADD231PD   Z27, Z28, Z11
-	VMOVUPD       (DX)(BX*1), Z28
-	VFMADD231PD   Z24, Z28, Z12
-	VFMADD231PD   Z25, Z28, Z13
-	VFMADD231PD   Z26, Z28, Z14
-	VFMADD231PD   Z27, Z28, Z15
-	VMOVUPD       (DX)(CX*4), Z28
-	VFMADD231PD   Z24, Z28, Z16
-	VFMADD231PD   Z25, Z28, Z17
-	VFMADD231PD   Z26, Z28, Z18
-	VFMADD231PD   Z27, Z28, Z19
-	VMOVUPD       (DX)(SI*1), Z28
-	VFMADD231PD   Z24, Z28, Z20
-	VFMADD231PD   Z25, Z28, Z21
-	VFMADD231PD   Z26, Z28, Z22
-	VFMADD231PD   Z27, Z28, Z23
-	ADDQ          $+64, DI
-	ADDQ          $0x40, DX
-	DECQ          R14
-	JNZ           twice4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
-	VSHUFPD       $0x55, Z1, Z0, Z24
-	VMOVAPD       Z1, K1, Z0
-	VADDPD        Z0, Z24, Z24
-	VSHUFPD       $0x55, Z3, Z2, Z0
-	VMOVAPD       Z3, K1, Z2
-	VADDPD        Z2, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z24, Z1
-	VMOVAPD       Z0, K2, Z24
-	VADDPD        Z24, Z1, Z1
-	VSHUFPD       $0x55, Z5, Z4, Z0
-	VMOVAPD       Z5, K1, Z4
-	VADDPD        Z4, Z0, Z0
-	VSHUFPD       $0x55, Z7, Z6, Z2
-	VMOVAPD       Z7, K1, Z6
-	VADDPD        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z2, Z0, Z3
-	VMOVAPD       Z2, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z1, Z0
-	VSHUFF64X2    $0xd8, Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R13)
-	ADDQ          DX, R13
-	VEXTRACTF64X4 $0x01, Z0, (R13)
-	ADDQ          DX, R13
-	VSHUFPD       $0x55, Z9, Z8, Z0
-	VMOVAPD       Z9, K1, Z8
-	VADDPD        Z8, Z0, Z0
-	VSHUFPD       $0x55, Z11, Z10, Z1
-	VMOVAPD       Z11, K1, Z10
-	VADDPD        Z10, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z13, Z12, Z0
-	VMOVAPD       Z13, K1, Z12
-	VADDPD        Z12, Z0, Z0
-	VSHUFPD       $0x55, Z15, Z14, Z1
-	VMOVAPD       Z15, K1, Z14
-	VADDPD        Z14, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R13)
-	ADDQ          DX, R13
-	VEXTRACTF64X4 $0x01, Z0, (R13)
-	ADDQ          DX, R13
-	VSHUFPD       $0x55, Z17, Z16, Z0
-	VMOVAPD       Z17, K1, Z16
-	VADDPD        Z16, Z0, Z0
-	VSHUFPD       $0x55, Z19, Z18, Z1
-	VMOVAPD       Z19, K1, Z18
-	VADDPD        Z18, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z2, Z2
-	VSHUFPD       $0x55, Z21, Z20, Z0
-	VMOVAPD       Z21, K1, Z20
-	VADDPD        Z20, Z0, Z0
-	VSHUFPD       $0x55, Z23, Z22, Z1
-	VMOVAPD       Z23, K1, Z22
-	VADDPD        Z22, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z3
-	VMOVAPD       Z1, K2, Z0
-	VADDPD        Z0, Z3, Z3
-	VSHUFF64X2    $0x8d, Z3, Z2, Z0
-	VSHUFF64X2    $0xd8, Z3, Z2, Z1
-	VADDPD        Z1, Z0, Z0
-	VMOVUPD       Y0, (R13)
-	ADDQ          DX, R13
-	VEXTRACTF64X4 $0x01, Z0, (R13)
-	ADDQ          DX, R13
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	ADDQ          CX, R12
-	DECQ          16(SP)
-	JNZ           twice4Group
-	ADDQ          $+32, a+0(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	ADDQ          AX, x+16(FP)
-	SUBQ          $+4, n+48(FP)
-	JMP           twice4
-
-twice4End:
-plain:
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R11
 	MOVQ a+0(FP), R12
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Z0, Z0, Z0
@@ -1944,7 +1173,7 @@ rows4Group:
 	VXORPD Z22, Z22, Z22
 	VXORPD Z23, Z23, Z23
 	MOVQ   x+16(FP), DI
-	MOVQ   R11, DX
+	MOVQ   R11, CX
 	MOVQ   d+56(FP), R13
 	SHRQ   $0x03, R13
 
@@ -1957,42 +1186,42 @@ rows4Dot:
 	VMOVUPD       (DI)(AX*1), Z25
 	VMOVUPD       (DI)(AX*2), Z26
 	VMOVUPD       (DI)(R8*1), Z27
-	VMOVUPD       (DX), Z28
+	VMOVUPD       (CX), Z28
 	VFMADD231PD   Z24, Z28, Z0
 	VFMADD231PD   Z25, Z28, Z1
 	VFMADD231PD   Z26, Z28, Z2
 	VFMADD231PD   Z27, Z28, Z3
-	VMOVUPD       (DX)(CX*1), Z28
+	VMOVUPD       (CX)(DX*1), Z28
 	VFMADD231PD   Z24, Z28, Z4
 	VFMADD231PD   Z25, Z28, Z5
 	VFMADD231PD   Z26, Z28, Z6
 	VFMADD231PD   Z27, Z28, Z7
-	VMOVUPD       (DX)(CX*2), Z28
+	VMOVUPD       (CX)(DX*2), Z28
 	VFMADD231PD   Z24, Z28, Z8
 	VFMADD231PD   Z25, Z28, Z9
 	VFMADD231PD   Z26, Z28, Z10
 	VFMADD231PD   Z27, Z28, Z11
-	VMOVUPD       (DX)(BX*1), Z28
+	VMOVUPD       (CX)(BX*1), Z28
 	VFMADD231PD   Z24, Z28, Z12
 	VFMADD231PD   Z25, Z28, Z13
 	VFMADD231PD   Z26, Z28, Z14
 	VFMADD231PD   Z27, Z28, Z15
-	VMOVUPD       (DX)(CX*4), Z28
+	VMOVUPD       (CX)(DX*4), Z28
 	VFMADD231PD   Z24, Z28, Z16
 	VFMADD231PD   Z25, Z28, Z17
 	VFMADD231PD   Z26, Z28, Z18
 	VFMADD231PD   Z27, Z28, Z19
-	VMOVUPD       (DX)(SI*1), Z28
+	VMOVUPD       (CX)(SI*1), Z28
 	VFMADD231PD   Z24, Z28, Z20
 	VFMADD231PD   Z25, Z28, Z21
 	VFMADD231PD   Z26, Z28, Z22
 	VFMADD231PD   Z27, Z28, Z23
 	ADDQ          $+64, DI
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R13
 	JNZ           rows4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z24
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z24, Z24
@@ -2015,9 +1244,9 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
+	ADDQ          CX, R12
 	VEXTRACTF64X4 $0x01, Z0, (R12)
-	ADDQ          DX, R12
+	ADDQ          CX, R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2040,9 +1269,9 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
+	ADDQ          CX, R12
 	VEXTRACTF64X4 $0x01, Z0, (R12)
-	ADDQ          DX, R12
+	ADDQ          CX, R12
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -2065,16 +1294,16 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
+	ADDQ          CX, R12
 	VEXTRACTF64X4 $0x01, Z0, (R12)
-	ADDQ          DX, R12
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	DECQ          24(SP)
+	ADDQ          CX, R12
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	DECQ          16(SP)
 	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2090,8 +1319,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), R8
 	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 32(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Z0, Z0, Z0
@@ -2107,7 +1336,7 @@ rows2Group:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), DI
-	MOVQ   R8, DX
+	MOVQ   R8, CX
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
@@ -2118,30 +1347,30 @@ rows2Dot:
 	ADDQ          8(SP), R9
 	VMOVUPD       (DI), Z12
 	VMOVUPD       (DI)(AX*1), Z13
-	VMOVUPD       (DX), Z14
+	VMOVUPD       (CX), Z14
 	VFMADD231PD   Z12, Z14, Z0
 	VFMADD231PD   Z13, Z14, Z1
-	VMOVUPD       (DX)(CX*1), Z14
+	VMOVUPD       (CX)(DX*1), Z14
 	VFMADD231PD   Z12, Z14, Z2
 	VFMADD231PD   Z13, Z14, Z3
-	VMOVUPD       (DX)(CX*2), Z14
+	VMOVUPD       (CX)(DX*2), Z14
 	VFMADD231PD   Z12, Z14, Z4
 	VFMADD231PD   Z13, Z14, Z5
-	VMOVUPD       (DX)(BX*1), Z14
+	VMOVUPD       (CX)(BX*1), Z14
 	VFMADD231PD   Z12, Z14, Z6
 	VFMADD231PD   Z13, Z14, Z7
-	VMOVUPD       (DX)(CX*4), Z14
+	VMOVUPD       (CX)(DX*4), Z14
 	VFMADD231PD   Z12, Z14, Z8
 	VFMADD231PD   Z13, Z14, Z9
-	VMOVUPD       (DX)(SI*1), Z14
+	VMOVUPD       (CX)(SI*1), Z14
 	VFMADD231PD   Z12, Z14, Z10
 	VFMADD231PD   Z13, Z14, Z11
 	ADDQ          $+64, DI
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R12
 	JNZ           rows2Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z12
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z12, Z12
@@ -2155,9 +1384,9 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X2 $0x01, Y0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -2171,9 +1400,9 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X2 $0x01, Y0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -2187,16 +1416,16 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X2 $0x01, Y0, (R11)
-	ADDQ          DX, R11
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	DECQ          32(SP)
+	ADDQ          CX, R11
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	DECQ          24(SP)
 	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
 	ADDQ          AX, x+16(FP)
@@ -2228,8 +1457,7 @@ TEXT ·sumBlocks_avx512(SB), NOSPLIT, $0-72
 	MOVQ apart+56(FP), DI
 	MOVQ pace+64(FP), R8
 	MOVQ n+32(FP), R9
-	SHLQ $0x03, R9
-	LEAQ -8(DX)(R9*1), DX
+	LEAQ -8(DX)(R9*8), DX
 
 wide16:
 	CMPQ   steps+40(FP), $0x10
@@ -2662,31 +1890,31 @@ feature:
 TEXT ·mulBasis32_1_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x02, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
 	LEAQ   (AX)(AX*2), SI
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVL   $0x000000aa, DX
-	KMOVW  DX, K1
-	MOVL   $0x000000f0, DX
-	KMOVW  DX, K2
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVL   $0x000000aa, CX
+	KMOVW  CX, K1
+	MOVL   $0x000000f0, CX
+	KMOVW  CX, K2
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Z0, Z0, Z0
@@ -2694,7 +1922,7 @@ rows4Group:
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -2702,7 +1930,7 @@ rows4Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	ADDQ        (SP), DI
-	VMOVUPD     (DX), Z4
+	VMOVUPD     (CX), Z4
 	VCVTPS2PD   (BX), Z5
 	VFMADD231PD Z5, Z4, Z0
 	VCVTPS2PD   (BX)(AX*1), Z5
@@ -2712,11 +1940,11 @@ rows4Dot:
 	VCVTPS2PD   (BX)(SI*1), Z5
 	VFMADD231PD Z5, Z4, Z3
 	ADDQ        $+32, BX
-	ADDQ        $0x40, DX
+	ADDQ        $0x40, CX
 	DECQ        R11
 	JNZ         rows4Dot
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
+	MOVQ        lda+8(FP), CX
+	SHLQ        $0x03, CX
 	VSHUFPD     $0x55, Z1, Z0, Z4
 	VMOVAPD     Z1, K1, Z0
 	VADDPD      Z0, Z4, Z4
@@ -2730,8 +1958,8 @@ rows4Dot:
 	VSHUFF64X2  $0x08, Z1, Z1, Z1
 	VADDPD      Y1, Y0, Y0
 	VMOVUPD     Y0, (R10)
-	ADDQ        DX, R10
-	ADDQ        CX, R9
+	ADDQ        CX, R10
+	ADDQ        DX, R9
 	DECQ        16(SP)
 	JNZ         rows4Group
 	ADDQ        $+32, a+0(FP)
@@ -2748,14 +1976,14 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	MOVQ   SI, CX
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
@@ -2763,17 +1991,17 @@ rows2Dot:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(R8*1)
 	ADDQ        8(SP), DI
-	VMOVUPD     (DX), Z2
+	VMOVUPD     (CX), Z2
 	VCVTPS2PD   (BX), Z3
 	VFMADD231PD Z3, Z2, Z0
 	VCVTPS2PD   (BX)(AX*1), Z3
 	VFMADD231PD Z3, Z2, Z1
 	ADDQ        $+32, BX
-	ADDQ        $0x40, DX
+	ADDQ        $0x40, CX
 	DECQ        R10
 	JNZ         rows2Dot
-	MOVQ        lda+8(FP), DX
-	SHLQ        $0x03, DX
+	MOVQ        lda+8(FP), CX
+	SHLQ        $0x03, CX
 	VSHUFPD     $0x55, Z1, Z0, Z2
 	VMOVAPD     Z1, K1, Z0
 	VADDPD      Z0, Z2, Z2
@@ -2783,8 +2011,8 @@ rows2Dot:
 	VSHUFF64X2  $0x08, Z0, Z0, Z0
 	VADDPD      Y0, Y1, Y1
 	VMOVUPD     X1, (R9)
-	ADDQ        DX, R9
-	ADDQ        CX, SI
+	ADDQ        CX, R9
+	ADDQ        DX, SI
 	DECQ        24(SP)
 	JNZ         rows2Group
 	ADDQ        $+16, a+0(FP)
@@ -2810,31 +2038,31 @@ end:
 TEXT ·mulBasis32_2_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x02, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
 	LEAQ   (AX)(AX*2), SI
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVL   $0x000000aa, DX
-	KMOVW  DX, K1
-	MOVL   $0x000000f0, DX
-	KMOVW  DX, K2
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVL   $0x000000aa, CX
+	KMOVW  CX, K1
+	MOVL   $0x000000f0, CX
+	KMOVW  CX, K2
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Z0, Z0, Z0
@@ -2846,7 +2074,7 @@ rows4Group:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -2854,8 +2082,8 @@ rows4Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	ADDQ          (SP), DI
-	VMOVUPD       (DX), Z8
-	VMOVUPD       (DX)(CX*1), Z9
+	VMOVUPD       (CX), Z8
+	VMOVUPD       (CX)(DX*1), Z9
 	VCVTPS2PD     (BX), Z10
 	VFMADD231PD   Z10, Z8, Z0
 	VFMADD231PD   Z10, Z9, Z4
@@ -2869,11 +2097,11 @@ rows4Dot:
 	VFMADD231PD   Z10, Z8, Z3
 	VFMADD231PD   Z10, Z9, Z7
 	ADDQ          $+32, BX
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R11
 	JNZ           rows4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z8
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z8, Z8
@@ -2896,11 +2124,11 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VEXTRACTF64X4 $0x01, Z0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
+	ADDQ          CX, R10
+	ADDQ          DX, R9
+	ADDQ          DX, R9
 	DECQ          16(SP)
 	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
@@ -2917,8 +2145,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Z0, Z0, Z0
@@ -2926,7 +2154,7 @@ rows2Group:
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	MOVQ   SI, CX
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
@@ -2936,18 +2164,18 @@ rows2Dot:
 	ADDQ          8(SP), DI
 	VCVTPS2PD     (BX), Z4
 	VCVTPS2PD     (BX)(AX*1), Z5
-	VMOVUPD       (DX), Z6
+	VMOVUPD       (CX), Z6
 	VFMADD231PD   Z4, Z6, Z0
 	VFMADD231PD   Z5, Z6, Z1
-	VMOVUPD       (DX)(CX*1), Z6
+	VMOVUPD       (CX)(DX*1), Z6
 	VFMADD231PD   Z4, Z6, Z2
 	VFMADD231PD   Z5, Z6, Z3
 	ADDQ          $+32, BX
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R10
 	JNZ           rows2Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z4
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z4, Z4
@@ -2961,11 +2189,11 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R9)
-	ADDQ          DX, R9
+	ADDQ          CX, R9
 	VEXTRACTF64X2 $0x01, Y0, (R9)
-	ADDQ          DX, R9
-	ADDQ          CX, SI
-	ADDQ          CX, SI
+	ADDQ          CX, R9
+	ADDQ          DX, SI
+	ADDQ          DX, SI
 	DECQ          24(SP)
 	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
@@ -2991,31 +2219,31 @@ end:
 TEXT ·mulBasis32_3_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x02, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
 	LEAQ   (AX)(AX*2), SI
 	MOVQ   next+72(FP), DI
 	MOVQ   apart+80(FP), R8
-	MOVL   $0x000000aa, DX
-	KMOVW  DX, K1
-	MOVL   $0x000000f0, DX
-	KMOVW  DX, K2
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVL   $0x000000aa, CX
+	KMOVW  CX, K1
+	MOVL   $0x000000f0, CX
+	KMOVW  CX, K2
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Z0, Z0, Z0
@@ -3031,7 +2259,7 @@ rows4Group:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), BX
-	MOVQ   R9, DX
+	MOVQ   R9, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -3039,9 +2267,9 @@ rows4Dot:
 	PREFETCHT1    (DI)
 	PREFETCHT1    (DI)(R8*1)
 	ADDQ          (SP), DI
-	VMOVUPD       (DX), Z12
-	VMOVUPD       (DX)(CX*1), Z13
-	VMOVUPD       (DX)(CX*2), Z14
+	VMOVUPD       (CX), Z12
+	VMOVUPD       (CX)(DX*1), Z13
+	VMOVUPD       (CX)(DX*2), Z14
 	VCVTPS2PD     (BX), Z15
 	VFMADD231PD   Z15, Z12, Z0
 	VFMADD231PD   Z15, Z13, Z4
@@ -3059,11 +2287,11 @@ rows4Dot:
 	VFMADD231PD   Z15, Z13, Z7
 	VFMADD231PD   Z15, Z14, Z11
 	ADDQ          $+32, BX
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R11
 	JNZ           rows4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z12
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z12, Z12
@@ -3086,9 +2314,9 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VEXTRACTF64X4 $0x01, Z0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3102,10 +2330,10 @@ rows4Dot:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       Y0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
+	ADDQ          CX, R10
+	ADDQ          DX, R9
+	ADDQ          DX, R9
+	ADDQ          DX, R9
 	DECQ          16(SP)
 	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
@@ -3122,8 +2350,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Z0, Z0, Z0
@@ -3133,7 +2361,7 @@ rows2Group:
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	MOVQ   x+16(FP), BX
-	MOVQ   SI, DX
+	MOVQ   SI, CX
 	MOVQ   d+56(FP), R10
 	SHRQ   $0x03, R10
 
@@ -3143,21 +2371,21 @@ rows2Dot:
 	ADDQ          8(SP), DI
 	VCVTPS2PD     (BX), Z6
 	VCVTPS2PD     (BX)(AX*1), Z7
-	VMOVUPD       (DX), Z8
+	VMOVUPD       (CX), Z8
 	VFMADD231PD   Z6, Z8, Z0
 	VFMADD231PD   Z7, Z8, Z1
-	VMOVUPD       (DX)(CX*1), Z8
+	VMOVUPD       (CX)(DX*1), Z8
 	VFMADD231PD   Z6, Z8, Z2
 	VFMADD231PD   Z7, Z8, Z3
-	VMOVUPD       (DX)(CX*2), Z8
+	VMOVUPD       (CX)(DX*2), Z8
 	VFMADD231PD   Z6, Z8, Z4
 	VFMADD231PD   Z7, Z8, Z5
 	ADDQ          $+32, BX
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R10
 	JNZ           rows2Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z6
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z6, Z6
@@ -3171,9 +2399,9 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R9)
-	ADDQ          DX, R9
+	ADDQ          CX, R9
 	VEXTRACTF64X2 $0x01, Y0, (R9)
-	ADDQ          DX, R9
+	ADDQ          CX, R9
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -3183,10 +2411,10 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R9)
-	ADDQ          DX, R9
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	ADDQ          CX, SI
+	ADDQ          CX, R9
+	ADDQ          DX, SI
+	ADDQ          DX, SI
+	ADDQ          DX, SI
 	DECQ          24(SP)
 	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
@@ -3212,32 +2440,32 @@ end:
 TEXT ·mulBasis32_4_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x02, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
-	LEAQ   (CX)(CX*2), BX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
 	LEAQ   (AX)(AX*2), DI
 	MOVQ   next+72(FP), R8
 	MOVQ   apart+80(FP), R9
-	MOVL   $0x000000aa, DX
-	KMOVW  DX, K1
-	MOVL   $0x000000f0, DX
-	KMOVW  DX, K2
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVL   $0x000000aa, CX
+	KMOVW  CX, K1
+	MOVL   $0x000000f0, CX
+	KMOVW  CX, K2
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Z0, Z0, Z0
@@ -3257,7 +2485,7 @@ rows4Group:
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
 	MOVQ   x+16(FP), SI
-	MOVQ   R10, DX
+	MOVQ   R10, CX
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
@@ -3269,32 +2497,32 @@ rows4Dot:
 	VCVTPS2PD     (SI)(AX*1), Z17
 	VCVTPS2PD     (SI)(AX*2), Z18
 	VCVTPS2PD     (SI)(DI*1), Z19
-	VMOVUPD       (DX), Z20
+	VMOVUPD       (CX), Z20
 	VFMADD231PD   Z16, Z20, Z0
 	VFMADD231PD   Z17, Z20, Z1
 	VFMADD231PD   Z18, Z20, Z2
 	VFMADD231PD   Z19, Z20, Z3
-	VMOVUPD       (DX)(CX*1), Z20
+	VMOVUPD       (CX)(DX*1), Z20
 	VFMADD231PD   Z16, Z20, Z4
 	VFMADD231PD   Z17, Z20, Z5
 	VFMADD231PD   Z18, Z20, Z6
 	VFMADD231PD   Z19, Z20, Z7
-	VMOVUPD       (DX)(CX*2), Z20
+	VMOVUPD       (CX)(DX*2), Z20
 	VFMADD231PD   Z16, Z20, Z8
 	VFMADD231PD   Z17, Z20, Z9
 	VFMADD231PD   Z18, Z20, Z10
 	VFMADD231PD   Z19, Z20, Z11
-	VMOVUPD       (DX)(BX*1), Z20
+	VMOVUPD       (CX)(BX*1), Z20
 	VFMADD231PD   Z16, Z20, Z12
 	VFMADD231PD   Z17, Z20, Z13
 	VFMADD231PD   Z18, Z20, Z14
 	VFMADD231PD   Z19, Z20, Z15
 	ADDQ          $+32, SI
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R12
 	JNZ           rows4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z16
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z16, Z16
@@ -3317,9 +2545,9 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3342,13 +2570,13 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
-	ADDQ          DX, R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
+	ADDQ          CX, R11
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
 	DECQ          16(SP)
 	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
@@ -3365,8 +2593,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), DI
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Z0, Z0, Z0
@@ -3378,7 +2606,7 @@ rows2Group:
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
 	MOVQ   x+16(FP), SI
-	MOVQ   DI, DX
+	MOVQ   DI, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -3388,24 +2616,24 @@ rows2Dot:
 	ADDQ          8(SP), R8
 	VCVTPS2PD     (SI), Z8
 	VCVTPS2PD     (SI)(AX*1), Z9
-	VMOVUPD       (DX), Z10
+	VMOVUPD       (CX), Z10
 	VFMADD231PD   Z8, Z10, Z0
 	VFMADD231PD   Z9, Z10, Z1
-	VMOVUPD       (DX)(CX*1), Z10
+	VMOVUPD       (CX)(DX*1), Z10
 	VFMADD231PD   Z8, Z10, Z2
 	VFMADD231PD   Z9, Z10, Z3
-	VMOVUPD       (DX)(CX*2), Z10
+	VMOVUPD       (CX)(DX*2), Z10
 	VFMADD231PD   Z8, Z10, Z4
 	VFMADD231PD   Z9, Z10, Z5
-	VMOVUPD       (DX)(BX*1), Z10
+	VMOVUPD       (CX)(BX*1), Z10
 	VFMADD231PD   Z8, Z10, Z6
 	VFMADD231PD   Z9, Z10, Z7
 	ADDQ          $+32, SI
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R11
 	JNZ           rows2Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z8
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z8, Z8
@@ -3419,9 +2647,9 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -3435,13 +2663,13 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
+	ADDQ          CX, R10
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
 	DECQ          24(SP)
 	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
@@ -3467,32 +2695,32 @@ end:
 TEXT ·mulBasis32_5_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x02, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
-	LEAQ   (CX)(CX*2), BX
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
 	LEAQ   (AX)(AX*2), DI
 	MOVQ   next+72(FP), R8
 	MOVQ   apart+80(FP), R9
-	MOVL   $0x000000aa, DX
-	KMOVW  DX, K1
-	MOVL   $0x000000f0, DX
-	KMOVW  DX, K2
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVL   $0x000000aa, CX
+	KMOVW  CX, K1
+	MOVL   $0x000000f0, CX
+	KMOVW  CX, K2
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Z0, Z0, Z0
@@ -3516,7 +2744,7 @@ rows4Group:
 	VXORPD Z18, Z18, Z18
 	VXORPD Z19, Z19, Z19
 	MOVQ   x+16(FP), SI
-	MOVQ   R10, DX
+	MOVQ   R10, CX
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
@@ -3528,37 +2756,37 @@ rows4Dot:
 	VCVTPS2PD     (SI)(AX*1), Z21
 	VCVTPS2PD     (SI)(AX*2), Z22
 	VCVTPS2PD     (SI)(DI*1), Z23
-	VMOVUPD       (DX), Z24
+	VMOVUPD       (CX), Z24
 	VFMADD231PD   Z20, Z24, Z0
 	VFMADD231PD   Z21, Z24, Z1
 	VFMADD231PD   Z22, Z24, Z2
 	VFMADD231PD   Z23, Z24, Z3
-	VMOVUPD       (DX)(CX*1), Z24
+	VMOVUPD       (CX)(DX*1), Z24
 	VFMADD231PD   Z20, Z24, Z4
 	VFMADD231PD   Z21, Z24, Z5
 	VFMADD231PD   Z22, Z24, Z6
 	VFMADD231PD   Z23, Z24, Z7
-	VMOVUPD       (DX)(CX*2), Z24
+	VMOVUPD       (CX)(DX*2), Z24
 	VFMADD231PD   Z20, Z24, Z8
 	VFMADD231PD   Z21, Z24, Z9
 	VFMADD231PD   Z22, Z24, Z10
 	VFMADD231PD   Z23, Z24, Z11
-	VMOVUPD       (DX)(BX*1), Z24
+	VMOVUPD       (CX)(BX*1), Z24
 	VFMADD231PD   Z20, Z24, Z12
 	VFMADD231PD   Z21, Z24, Z13
 	VFMADD231PD   Z22, Z24, Z14
 	VFMADD231PD   Z23, Z24, Z15
-	VMOVUPD       (DX)(CX*4), Z24
+	VMOVUPD       (CX)(DX*4), Z24
 	VFMADD231PD   Z20, Z24, Z16
 	VFMADD231PD   Z21, Z24, Z17
 	VFMADD231PD   Z22, Z24, Z18
 	VFMADD231PD   Z23, Z24, Z19
 	ADDQ          $+32, SI
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R12
 	JNZ           rows4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z20
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z20, Z20
@@ -3581,9 +2809,9 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3606,9 +2834,9 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X4 $0x01, Z0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -3622,12 +2850,12 @@ rows4Dot:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       Y0, (R11)
-	ADDQ          DX, R11
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
+	ADDQ          CX, R11
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
+	ADDQ          DX, R10
 	DECQ          16(SP)
 	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
@@ -3644,8 +2872,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), DI
 	MOVQ a+0(FP), R10
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Z0, Z0, Z0
@@ -3659,7 +2887,7 @@ rows2Group:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	MOVQ   x+16(FP), SI
-	MOVQ   DI, DX
+	MOVQ   DI, CX
 	MOVQ   d+56(FP), R11
 	SHRQ   $0x03, R11
 
@@ -3669,27 +2897,27 @@ rows2Dot:
 	ADDQ          8(SP), R8
 	VCVTPS2PD     (SI), Z10
 	VCVTPS2PD     (SI)(AX*1), Z11
-	VMOVUPD       (DX), Z12
+	VMOVUPD       (CX), Z12
 	VFMADD231PD   Z10, Z12, Z0
 	VFMADD231PD   Z11, Z12, Z1
-	VMOVUPD       (DX)(CX*1), Z12
+	VMOVUPD       (CX)(DX*1), Z12
 	VFMADD231PD   Z10, Z12, Z2
 	VFMADD231PD   Z11, Z12, Z3
-	VMOVUPD       (DX)(CX*2), Z12
+	VMOVUPD       (CX)(DX*2), Z12
 	VFMADD231PD   Z10, Z12, Z4
 	VFMADD231PD   Z11, Z12, Z5
-	VMOVUPD       (DX)(BX*1), Z12
+	VMOVUPD       (CX)(BX*1), Z12
 	VFMADD231PD   Z10, Z12, Z6
 	VFMADD231PD   Z11, Z12, Z7
-	VMOVUPD       (DX)(CX*4), Z12
+	VMOVUPD       (CX)(DX*4), Z12
 	VFMADD231PD   Z10, Z12, Z8
 	VFMADD231PD   Z11, Z12, Z9
 	ADDQ          $+32, SI
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R11
 	JNZ           rows2Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z10
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z10, Z10
@@ -3703,9 +2931,9 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -3719,9 +2947,9 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VEXTRACTF64X2 $0x01, Y0, (R10)
-	ADDQ          DX, R10
+	ADDQ          CX, R10
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3731,12 +2959,12 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R10)
-	ADDQ          DX, R10
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
+	ADDQ          CX, R10
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
+	ADDQ          DX, DI
 	DECQ          24(SP)
 	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
@@ -3762,33 +2990,33 @@ end:
 TEXT ·mulBasis32_6_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
 	SHLQ   $0x02, AX
-	MOVQ   ldu+40(FP), CX
-	SHLQ   $0x03, CX
-	LEAQ   (CX)(CX*2), BX
-	LEAQ   (CX)(CX*4), SI
+	MOVQ   ldu+40(FP), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (DX)(DX*4), SI
 	LEAQ   (AX)(AX*2), R8
 	MOVQ   next+72(FP), R9
 	MOVQ   apart+80(FP), R10
-	MOVL   $0x000000aa, DX
-	KMOVW  DX, K1
-	MOVL   $0x000000f0, DX
-	KMOVW  DX, K2
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+88(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
+	MOVL   $0x000000aa, CX
+	KMOVW  CX, K1
+	MOVL   $0x000000f0, CX
+	KMOVW  CX, K2
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+4, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, (SP)
+	MOVQ   pace+88(FP), CX
+	IMUL3Q $+2, CX, CX
+	SHRQ   $0x02, CX
+	MOVQ   CX, 8(SP)
 
 rows4:
 	CMPQ n+48(FP), $0x04
 	JL   rows4End
 	MOVQ u+32(FP), R11
 	MOVQ a+0(FP), R12
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 16(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 16(SP)
 
 rows4Group:
 	VXORPD Z0, Z0, Z0
@@ -3816,7 +3044,7 @@ rows4Group:
 	VXORPD Z22, Z22, Z22
 	VXORPD Z23, Z23, Z23
 	MOVQ   x+16(FP), DI
-	MOVQ   R11, DX
+	MOVQ   R11, CX
 	MOVQ   d+56(FP), R13
 	SHRQ   $0x03, R13
 
@@ -3828,42 +3056,42 @@ rows4Dot:
 	VCVTPS2PD     (DI)(AX*1), Z25
 	VCVTPS2PD     (DI)(AX*2), Z26
 	VCVTPS2PD     (DI)(R8*1), Z27
-	VMOVUPD       (DX), Z28
+	VMOVUPD       (CX), Z28
 	VFMADD231PD   Z24, Z28, Z0
 	VFMADD231PD   Z25, Z28, Z1
 	VFMADD231PD   Z26, Z28, Z2
 	VFMADD231PD   Z27, Z28, Z3
-	VMOVUPD       (DX)(CX*1), Z28
+	VMOVUPD       (CX)(DX*1), Z28
 	VFMADD231PD   Z24, Z28, Z4
 	VFMADD231PD   Z25, Z28, Z5
 	VFMADD231PD   Z26, Z28, Z6
 	VFMADD231PD   Z27, Z28, Z7
-	VMOVUPD       (DX)(CX*2), Z28
+	VMOVUPD       (CX)(DX*2), Z28
 	VFMADD231PD   Z24, Z28, Z8
 	VFMADD231PD   Z25, Z28, Z9
 	VFMADD231PD   Z26, Z28, Z10
 	VFMADD231PD   Z27, Z28, Z11
-	VMOVUPD       (DX)(BX*1), Z28
+	VMOVUPD       (CX)(BX*1), Z28
 	VFMADD231PD   Z24, Z28, Z12
 	VFMADD231PD   Z25, Z28, Z13
 	VFMADD231PD   Z26, Z28, Z14
 	VFMADD231PD   Z27, Z28, Z15
-	VMOVUPD       (DX)(CX*4), Z28
+	VMOVUPD       (CX)(DX*4), Z28
 	VFMADD231PD   Z24, Z28, Z16
 	VFMADD231PD   Z25, Z28, Z17
 	VFMADD231PD   Z26, Z28, Z18
 	VFMADD231PD   Z27, Z28, Z19
-	VMOVUPD       (DX)(SI*1), Z28
+	VMOVUPD       (CX)(SI*1), Z28
 	VFMADD231PD   Z24, Z28, Z20
 	VFMADD231PD   Z25, Z28, Z21
 	VFMADD231PD   Z26, Z28, Z22
 	VFMADD231PD   Z27, Z28, Z23
 	ADDQ          $+32, DI
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R13
 	JNZ           rows4Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z24
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z24, Z24
@@ -3886,9 +3114,9 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
+	ADDQ          CX, R12
 	VEXTRACTF64X4 $0x01, Z0, (R12)
-	ADDQ          DX, R12
+	ADDQ          CX, R12
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -3911,9 +3139,9 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
+	ADDQ          CX, R12
 	VEXTRACTF64X4 $0x01, Z0, (R12)
-	ADDQ          DX, R12
+	ADDQ          CX, R12
 	VSHUFPD       $0x55, Z17, Z16, Z0
 	VMOVAPD       Z17, K1, Z16
 	VADDPD        Z16, Z0, Z0
@@ -3936,15 +3164,15 @@ rows4Dot:
 	VSHUFF64X2    $0xd8, Z3, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VMOVUPD       Y0, (R12)
-	ADDQ          DX, R12
+	ADDQ          CX, R12
 	VEXTRACTF64X4 $0x01, Z0, (R12)
-	ADDQ          DX, R12
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
+	ADDQ          CX, R12
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	ADDQ          DX, R11
+	ADDQ          DX, R11
 	DECQ          16(SP)
 	JNZ           rows4Group
 	ADDQ          $+32, a+0(FP)
@@ -3961,8 +3189,8 @@ rows2:
 	JL   rows2End
 	MOVQ u+32(FP), R8
 	MOVQ a+0(FP), R11
-	MOVQ groups+64(FP), DX
-	MOVQ DX, 24(SP)
+	MOVQ groups+64(FP), CX
+	MOVQ CX, 24(SP)
 
 rows2Group:
 	VXORPD Z0, Z0, Z0
@@ -3978,7 +3206,7 @@ rows2Group:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	MOVQ   x+16(FP), DI
-	MOVQ   R8, DX
+	MOVQ   R8, CX
 	MOVQ   d+56(FP), R12
 	SHRQ   $0x03, R12
 
@@ -3988,30 +3216,30 @@ rows2Dot:
 	ADDQ          8(SP), R9
 	VCVTPS2PD     (DI), Z12
 	VCVTPS2PD     (DI)(AX*1), Z13
-	VMOVUPD       (DX), Z14
+	VMOVUPD       (CX), Z14
 	VFMADD231PD   Z12, Z14, Z0
 	VFMADD231PD   Z13, Z14, Z1
-	VMOVUPD       (DX)(CX*1), Z14
+	VMOVUPD       (CX)(DX*1), Z14
 	VFMADD231PD   Z12, Z14, Z2
 	VFMADD231PD   Z13, Z14, Z3
-	VMOVUPD       (DX)(CX*2), Z14
+	VMOVUPD       (CX)(DX*2), Z14
 	VFMADD231PD   Z12, Z14, Z4
 	VFMADD231PD   Z13, Z14, Z5
-	VMOVUPD       (DX)(BX*1), Z14
+	VMOVUPD       (CX)(BX*1), Z14
 	VFMADD231PD   Z12, Z14, Z6
 	VFMADD231PD   Z13, Z14, Z7
-	VMOVUPD       (DX)(CX*4), Z14
+	VMOVUPD       (CX)(DX*4), Z14
 	VFMADD231PD   Z12, Z14, Z8
 	VFMADD231PD   Z13, Z14, Z9
-	VMOVUPD       (DX)(SI*1), Z14
+	VMOVUPD       (CX)(SI*1), Z14
 	VFMADD231PD   Z12, Z14, Z10
 	VFMADD231PD   Z13, Z14, Z11
 	ADDQ          $+32, DI
-	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
 	DECQ          R12
 	JNZ           rows2Dot
-	MOVQ          lda+8(FP), DX
-	SHLQ          $0x03, DX
+	MOVQ          lda+8(FP), CX
+	SHLQ          $0x03, CX
 	VSHUFPD       $0x55, Z1, Z0, Z12
 	VMOVAPD       Z1, K1, Z0
 	VADDPD        Z0, Z12, Z12
@@ -4025,9 +3253,9 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z1, Z1, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X2 $0x01, Y0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VSHUFPD       $0x55, Z5, Z4, Z0
 	VMOVAPD       Z5, K1, Z4
 	VADDPD        Z4, Z0, Z0
@@ -4041,9 +3269,9 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X2 $0x01, Y0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VSHUFPD       $0x55, Z9, Z8, Z0
 	VMOVAPD       Z9, K1, Z8
 	VADDPD        Z8, Z0, Z0
@@ -4057,15 +3285,15 @@ rows2Dot:
 	VSHUFF64X2    $0x08, Z2, Z2, Z1
 	VADDPD        Y1, Y0, Y0
 	VMOVUPD       X0, (R11)
-	ADDQ          DX, R11
+	ADDQ          CX, R11
 	VEXTRACTF64X2 $0x01, Y0, (R11)
-	ADDQ          DX, R11
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
+	ADDQ          CX, R11
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	ADDQ          DX, R8
+	ADDQ          DX, R8
 	DECQ          24(SP)
 	JNZ           rows2Group
 	ADDQ          $+16, a+0(FP)
@@ -4098,8 +3326,7 @@ TEXT ·sumBlocks32_avx512(SB), NOSPLIT, $0-72
 	MOVQ apart+56(FP), DI
 	MOVQ pace+64(FP), DI
 	MOVQ n+32(FP), R8
-	SHLQ $0x03, R8
-	LEAQ -8(DX)(R8*1), DX
+	LEAQ -8(DX)(R8*8), DX
 
 wide16:
 	CMPQ   steps+40(FP), $0x10
@@ -4576,2322 +3803,6 @@ feature:
 	VZEROUPPER
 	RET
 
-// func mulBasisHalf_1_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasisHalf_1_avx512(SB), NOSPLIT, $64-120
-	MOVQ   ldx+40(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   ldu+56(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (AX)(AX*2), SI
-	MOVQ   next+88(FP), DI
-	MOVQ   apart+96(FP), R8
-	MOVL   $0x0000ff00, DX
-	KMOVW  DX, K1
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-
-rows4:
-	CMPQ n+64(FP), $0x04
-	JL   rows4End
-	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), DX
-	MOVQ DX, 16(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 24(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 32(SP)
-
-rows4Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   x+32(FP), BX
-	MOVQ   R9, DX
-	MOVQ   d+72(FP), R10
-	SHRQ   $0x04, R10
-
-rows4Dot:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	ADDQ          (SP), DI
-	VMOVUPS       (DX), Z4
-	VCVTPH2PS     (BX), Z5
-	VFMADD231PS   Z5, Z4, Z0
-	VCVTPH2PS     (BX)(AX*1), Z5
-	VFMADD231PS   Z5, Z4, Z1
-	VCVTPH2PS     (BX)(AX*2), Z5
-	VFMADD231PS   Z5, Z4, Z2
-	VCVTPH2PS     (BX)(SI*1), Z5
-	VFMADD231PS   Z5, Z4, Z3
-	ADDQ          $+32, BX
-	ADDQ          $0x40, DX
-	DECQ          R10
-	JNZ           rows4Dot
-	MOVQ          16(SP), DX
-	MOVQ          24(SP), BX
-	MOVQ          lda+8(FP), R10
-	SHLQ          $0x03, R10
-	MOVQ          lda0+24(FP), R11
-	SHLQ          $0x03, R11
-	VSHUFPS       $0x88, Z1, Z0, Z4
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFPS       $0x88, Z3, Z2, Z0
-	VSHUFPS       $0xdd, Z3, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z4, Z1
-	VSHUFPS       $0xdd, Z0, Z4, Z0
-	VADDPS        Z0, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VADDPS        Y1, Y0, Y0
-	VEXTRACTF32X4 $0x01, Y0, X1
-	VADDPS        X0, X1, X1
-	VCVTPS2PD     X1, Y0
-	VADDPD        (BX), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, BX
-	MOVQ          DX, 16(SP)
-	MOVQ          BX, 24(SP)
-	ADDQ          CX, R9
-	DECQ          32(SP)
-	JNZ           rows4Group
-	ADDQ          $+32, a+0(FP)
-	ADDQ          $+32, a0+16(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	SUBQ          $+4, n+64(FP)
-	JMP           rows4
-
-rows4End:
-rows2:
-	CMPQ n+64(FP), $0x02
-	JL   rows2End
-	MOVQ u+48(FP), SI
-	MOVQ a+0(FP), DX
-	MOVQ DX, 40(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 48(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 56(SP)
-
-rows2Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   x+32(FP), BX
-	MOVQ   SI, DX
-	MOVQ   d+72(FP), R9
-	SHRQ   $0x04, R9
-
-rows2Dot:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	ADDQ          8(SP), DI
-	VMOVUPS       (DX), Z2
-	VCVTPH2PS     (BX), Z3
-	VFMADD231PS   Z3, Z2, Z0
-	VCVTPH2PS     (BX)(AX*1), Z3
-	VFMADD231PS   Z3, Z2, Z1
-	ADDQ          $+32, BX
-	ADDQ          $0x40, DX
-	DECQ          R9
-	JNZ           rows2Dot
-	MOVQ          40(SP), DX
-	MOVQ          48(SP), BX
-	MOVQ          lda+8(FP), R9
-	SHLQ          $0x03, R9
-	MOVQ          lda0+24(FP), R10
-	SHLQ          $0x03, R10
-	VSHUFPS       $0x88, Z1, Z0, Z2
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z2, Z0
-	VSHUFPS       $0xdd, Z2, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPS        Y0, Y1, Y1
-	VEXTRACTF32X4 $0x01, Y1, X0
-	VADDPS        X1, X0, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (BX), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R9, DX
-	ADDQ          R10, BX
-	MOVQ          DX, 40(SP)
-	MOVQ          BX, 48(SP)
-	ADDQ          CX, SI
-	DECQ          56(SP)
-	JNZ           rows2Group
-	ADDQ          $+16, a+0(FP)
-	ADDQ          $+16, a0+16(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	SUBQ          $+2, n+64(FP)
-	JMP           rows2
-
-rows2End:
-	CMPQ n+64(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  rows2
-
-end:
-	VZEROUPPER
-	RET
-
-// func mulBasisHalf_2_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasisHalf_2_avx512(SB), NOSPLIT, $64-120
-	MOVQ   ldx+40(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   ldu+56(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (AX)(AX*2), SI
-	MOVQ   next+88(FP), DI
-	MOVQ   apart+96(FP), R8
-	MOVL   $0x0000ff00, DX
-	KMOVW  DX, K1
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-
-rows4:
-	CMPQ n+64(FP), $0x04
-	JL   rows4End
-	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), DX
-	MOVQ DX, 16(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 24(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 32(SP)
-
-rows4Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   x+32(FP), BX
-	MOVQ   R9, DX
-	MOVQ   d+72(FP), R10
-	SHRQ   $0x04, R10
-
-rows4Dot:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	ADDQ          (SP), DI
-	VMOVUPS       (DX), Z8
-	VMOVUPS       (DX)(CX*1), Z9
-	VCVTPH2PS     (BX), Z10
-	VFMADD231PS   Z10, Z8, Z0
-	VFMADD231PS   Z10, Z9, Z4
-	VCVTPH2PS     (BX)(AX*1), Z10
-	VFMADD231PS   Z10, Z8, Z1
-	VFMADD231PS   Z10, Z9, Z5
-	VCVTPH2PS     (BX)(AX*2), Z10
-	VFMADD231PS   Z10, Z8, Z2
-	VFMADD231PS   Z10, Z9, Z6
-	VCVTPH2PS     (BX)(SI*1), Z10
-	VFMADD231PS   Z10, Z8, Z3
-	VFMADD231PS   Z10, Z9, Z7
-	ADDQ          $+32, BX
-	ADDQ          $0x40, DX
-	DECQ          R10
-	JNZ           rows4Dot
-	MOVQ          16(SP), DX
-	MOVQ          24(SP), BX
-	MOVQ          lda+8(FP), R10
-	SHLQ          $0x03, R10
-	MOVQ          lda0+24(FP), R11
-	SHLQ          $0x03, R11
-	VSHUFPS       $0x88, Z1, Z0, Z8
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z8, Z8
-	VSHUFPS       $0x88, Z3, Z2, Z0
-	VSHUFPS       $0xdd, Z3, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z8, Z1
-	VSHUFPS       $0xdd, Z0, Z8, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFPS       $0x88, Z5, Z4, Z0
-	VSHUFPS       $0xdd, Z5, Z4, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFPS       $0x88, Z7, Z6, Z2
-	VSHUFPS       $0xdd, Z7, Z6, Z3
-	VADDPS        Z3, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z0, Z3
-	VSHUFPS       $0xdd, Z2, Z0, Z0
-	VADDPS        Z0, Z3, Z3
-	VSHUFF64X2    $0x4e, Z3, Z1, Z0
-	VMOVAPS       Z3, K1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z1
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z1, Z1
-	VCVTPS2PD     X1, Y0
-	VADDPD        (BX), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, BX
-	VEXTRACTF32X4 $0x01, Z1, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (BX), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, BX
-	MOVQ          DX, 16(SP)
-	MOVQ          BX, 24(SP)
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	DECQ          32(SP)
-	JNZ           rows4Group
-	ADDQ          $+32, a+0(FP)
-	ADDQ          $+32, a0+16(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	SUBQ          $+4, n+64(FP)
-	JMP           rows4
-
-rows4End:
-rows2:
-	CMPQ n+64(FP), $0x02
-	JL   rows2End
-	MOVQ u+48(FP), SI
-	MOVQ a+0(FP), DX
-	MOVQ DX, 40(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 48(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 56(SP)
-
-rows2Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   x+32(FP), BX
-	MOVQ   SI, DX
-	MOVQ   d+72(FP), R9
-	SHRQ   $0x04, R9
-
-rows2Dot:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	ADDQ          8(SP), DI
-	VCVTPH2PS     (BX), Z4
-	VCVTPH2PS     (BX)(AX*1), Z5
-	VMOVUPS       (DX), Z6
-	VFMADD231PS   Z4, Z6, Z0
-	VFMADD231PS   Z5, Z6, Z1
-	VMOVUPS       (DX)(CX*1), Z6
-	VFMADD231PS   Z4, Z6, Z2
-	VFMADD231PS   Z5, Z6, Z3
-	ADDQ          $+32, BX
-	ADDQ          $0x40, DX
-	DECQ          R9
-	JNZ           rows2Dot
-	MOVQ          40(SP), DX
-	MOVQ          48(SP), BX
-	MOVQ          lda+8(FP), R9
-	SHLQ          $0x03, R9
-	MOVQ          lda0+24(FP), R10
-	SHLQ          $0x03, R10
-	VSHUFPS       $0x88, Z1, Z0, Z4
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFPS       $0x88, Z3, Z2, Z0
-	VSHUFPS       $0xdd, Z3, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z0, Z4, Z1
-	VMOVAPS       Z0, K1, Z4
-	VADDPS        Z4, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z1, Z0
-	VSHUFF64X2    $0xdd, Z1, Z1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z0, Z1
-	VSHUFPS       $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z1, Z1
-	VCVTPS2PD     X1, X0
-	VADDPD        (BX), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R9, DX
-	ADDQ          R10, BX
-	VEXTRACTF32X4 $0x01, Z1, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (BX), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R9, DX
-	ADDQ          R10, BX
-	MOVQ          DX, 40(SP)
-	MOVQ          BX, 48(SP)
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	DECQ          56(SP)
-	JNZ           rows2Group
-	ADDQ          $+16, a+0(FP)
-	ADDQ          $+16, a0+16(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	SUBQ          $+2, n+64(FP)
-	JMP           rows2
-
-rows2End:
-	CMPQ n+64(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  rows2
-
-end:
-	VZEROUPPER
-	RET
-
-// func mulBasisHalf_3_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasisHalf_3_avx512(SB), NOSPLIT, $64-120
-	MOVQ   ldx+40(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   ldu+56(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (AX)(AX*2), SI
-	MOVQ   next+88(FP), DI
-	MOVQ   apart+96(FP), R8
-	MOVL   $0x0000ff00, DX
-	KMOVW  DX, K1
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-
-rows4:
-	CMPQ n+64(FP), $0x04
-	JL   rows4End
-	MOVQ u+48(FP), R9
-	MOVQ a+0(FP), DX
-	MOVQ DX, 16(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 24(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 32(SP)
-
-rows4Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   x+32(FP), BX
-	MOVQ   R9, DX
-	MOVQ   d+72(FP), R10
-	SHRQ   $0x04, R10
-
-rows4Dot:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	ADDQ          (SP), DI
-	VMOVUPS       (DX), Z12
-	VMOVUPS       (DX)(CX*1), Z13
-	VMOVUPS       (DX)(CX*2), Z14
-	VCVTPH2PS     (BX), Z15
-	VFMADD231PS   Z15, Z12, Z0
-	VFMADD231PS   Z15, Z13, Z4
-	VFMADD231PS   Z15, Z14, Z8
-	VCVTPH2PS     (BX)(AX*1), Z15
-	VFMADD231PS   Z15, Z12, Z1
-	VFMADD231PS   Z15, Z13, Z5
-	VFMADD231PS   Z15, Z14, Z9
-	VCVTPH2PS     (BX)(AX*2), Z15
-	VFMADD231PS   Z15, Z12, Z2
-	VFMADD231PS   Z15, Z13, Z6
-	VFMADD231PS   Z15, Z14, Z10
-	VCVTPH2PS     (BX)(SI*1), Z15
-	VFMADD231PS   Z15, Z12, Z3
-	VFMADD231PS   Z15, Z13, Z7
-	VFMADD231PS   Z15, Z14, Z11
-	ADDQ          $+32, BX
-	ADDQ          $0x40, DX
-	DECQ          R10
-	JNZ           rows4Dot
-	MOVQ          16(SP), DX
-	MOVQ          24(SP), BX
-	MOVQ          lda+8(FP), R10
-	SHLQ          $0x03, R10
-	MOVQ          lda0+24(FP), R11
-	SHLQ          $0x03, R11
-	VSHUFPS       $0x88, Z1, Z0, Z12
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z12, Z12
-	VSHUFPS       $0x88, Z3, Z2, Z0
-	VSHUFPS       $0xdd, Z3, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z12, Z1
-	VSHUFPS       $0xdd, Z0, Z12, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFPS       $0x88, Z5, Z4, Z0
-	VSHUFPS       $0xdd, Z5, Z4, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFPS       $0x88, Z7, Z6, Z2
-	VSHUFPS       $0xdd, Z7, Z6, Z3
-	VADDPS        Z3, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z0, Z3
-	VSHUFPS       $0xdd, Z2, Z0, Z0
-	VADDPS        Z0, Z3, Z3
-	VSHUFPS       $0x88, Z9, Z8, Z0
-	VSHUFPS       $0xdd, Z9, Z8, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFPS       $0x88, Z11, Z10, Z2
-	VSHUFPS       $0xdd, Z11, Z10, Z4
-	VADDPS        Z4, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z0, Z4
-	VSHUFPS       $0xdd, Z2, Z0, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFF64X2    $0x4e, Z3, Z1, Z0
-	VMOVAPS       Z3, K1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z4, Z4, Z1
-	VADDPS        Z4, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z2
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VCVTPS2PD     X2, Y0
-	VADDPD        (BX), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, BX
-	VEXTRACTF32X4 $0x01, Z2, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (BX), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, BX
-	VEXTRACTF32X4 $0x02, Z2, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (BX), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, BX
-	MOVQ          DX, 16(SP)
-	MOVQ          BX, 24(SP)
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	ADDQ          CX, R9
-	DECQ          32(SP)
-	JNZ           rows4Group
-	ADDQ          $+32, a+0(FP)
-	ADDQ          $+32, a0+16(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	SUBQ          $+4, n+64(FP)
-	JMP           rows4
-
-rows4End:
-rows2:
-	CMPQ n+64(FP), $0x02
-	JL   rows2End
-	MOVQ u+48(FP), SI
-	MOVQ a+0(FP), DX
-	MOVQ DX, 40(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 48(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 56(SP)
-
-rows2Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   x+32(FP), BX
-	MOVQ   SI, DX
-	MOVQ   d+72(FP), R9
-	SHRQ   $0x04, R9
-
-rows2Dot:
-	PREFETCHT1    (DI)
-	PREFETCHT1    (DI)(R8*1)
-	ADDQ          8(SP), DI
-	VCVTPH2PS     (BX), Z6
-	VCVTPH2PS     (BX)(AX*1), Z7
-	VMOVUPS       (DX), Z8
-	VFMADD231PS   Z6, Z8, Z0
-	VFMADD231PS   Z7, Z8, Z1
-	VMOVUPS       (DX)(CX*1), Z8
-	VFMADD231PS   Z6, Z8, Z2
-	VFMADD231PS   Z7, Z8, Z3
-	VMOVUPS       (DX)(CX*2), Z8
-	VFMADD231PS   Z6, Z8, Z4
-	VFMADD231PS   Z7, Z8, Z5
-	ADDQ          $+32, BX
-	ADDQ          $0x40, DX
-	DECQ          R9
-	JNZ           rows2Dot
-	MOVQ          40(SP), DX
-	MOVQ          48(SP), BX
-	MOVQ          lda+8(FP), R9
-	SHLQ          $0x03, R9
-	MOVQ          lda0+24(FP), R10
-	SHLQ          $0x03, R10
-	VSHUFPS       $0x88, Z1, Z0, Z6
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z6, Z6
-	VSHUFPS       $0x88, Z3, Z2, Z0
-	VSHUFPS       $0xdd, Z3, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z5, Z4, Z1
-	VSHUFPS       $0xdd, Z5, Z4, Z2
-	VADDPS        Z2, Z1, Z1
-	VSHUFF64X2    $0x4e, Z0, Z6, Z2
-	VMOVAPS       Z0, K1, Z6
-	VADDPS        Z6, Z2, Z2
-	VSHUFF64X2    $0x4e, Z1, Z1, Z0
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z2, Z1
-	VSHUFF64X2    $0xdd, Z0, Z2, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFPS       $0x88, Z1, Z1, Z0
-	VSHUFPS       $0xdd, Z1, Z1, Z1
-	VADDPS        Z1, Z0, Z0
-	VCVTPS2PD     X0, X1
-	VADDPD        (BX), X1, X1
-	VMOVUPD       X1, (DX)
-	ADDQ          R9, DX
-	ADDQ          R10, BX
-	VEXTRACTF32X4 $0x01, Z0, X1
-	VCVTPS2PD     X1, X1
-	VADDPD        (BX), X1, X1
-	VMOVUPD       X1, (DX)
-	ADDQ          R9, DX
-	ADDQ          R10, BX
-	VEXTRACTF32X4 $0x02, Z0, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (BX), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R9, DX
-	ADDQ          R10, BX
-	MOVQ          DX, 40(SP)
-	MOVQ          BX, 48(SP)
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	ADDQ          CX, SI
-	DECQ          56(SP)
-	JNZ           rows2Group
-	ADDQ          $+16, a+0(FP)
-	ADDQ          $+16, a0+16(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	SUBQ          $+2, n+64(FP)
-	JMP           rows2
-
-rows2End:
-	CMPQ n+64(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  rows2
-
-end:
-	VZEROUPPER
-	RET
-
-// func mulBasisHalf_4_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasisHalf_4_avx512(SB), NOSPLIT, $64-120
-	MOVQ   ldx+40(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   ldu+56(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (CX)(CX*2), BX
-	LEAQ   (AX)(AX*2), DI
-	MOVQ   next+88(FP), R8
-	MOVQ   apart+96(FP), R9
-	MOVL   $0x0000ff00, DX
-	KMOVW  DX, K1
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-
-rows4:
-	CMPQ n+64(FP), $0x04
-	JL   rows4End
-	MOVQ u+48(FP), R10
-	MOVQ a+0(FP), DX
-	MOVQ DX, 16(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 24(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 32(SP)
-
-rows4Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	MOVQ   x+32(FP), SI
-	MOVQ   R10, DX
-	MOVQ   d+72(FP), R11
-	SHRQ   $0x04, R11
-
-rows4Dot:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	ADDQ          (SP), R8
-	VCVTPH2PS     (SI), Z16
-	VCVTPH2PS     (SI)(AX*1), Z17
-	VCVTPH2PS     (SI)(AX*2), Z18
-	VCVTPH2PS     (SI)(DI*1), Z19
-	VMOVUPS       (DX), Z20
-	VFMADD231PS   Z16, Z20, Z0
-	VFMADD231PS   Z17, Z20, Z1
-	VFMADD231PS   Z18, Z20, Z2
-	VFMADD231PS   Z19, Z20, Z3
-	VMOVUPS       (DX)(CX*1), Z20
-	VFMADD231PS   Z16, Z20, Z4
-	VFMADD231PS   Z17, Z20, Z5
-	VFMADD231PS   Z18, Z20, Z6
-	VFMADD231PS   Z19, Z20, Z7
-	VMOVUPS       (DX)(CX*2), Z20
-	VFMADD231PS   Z16, Z20, Z8
-	VFMADD231PS   Z17, Z20, Z9
-	VFMADD231PS   Z18, Z20, Z10
-	VFMADD231PS   Z19, Z20, Z11
-	VMOVUPS       (DX)(BX*1), Z20
-	VFMADD231PS   Z16, Z20, Z12
-	VFMADD231PS   Z17, Z20, Z13
-	VFMADD231PS   Z18, Z20, Z14
-	VFMADD231PS   Z19, Z20, Z15
-	ADDQ          $+32, SI
-	ADDQ          $0x40, DX
-	DECQ          R11
-	JNZ           rows4Dot
-	MOVQ          16(SP), DX
-	MOVQ          24(SP), SI
-	MOVQ          lda+8(FP), R11
-	SHLQ          $0x03, R11
-	MOVQ          lda0+24(FP), R12
-	SHLQ          $0x03, R12
-	VSHUFPS       $0x88, Z1, Z0, Z16
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z16, Z16
-	VSHUFPS       $0x88, Z3, Z2, Z0
-	VSHUFPS       $0xdd, Z3, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z16, Z1
-	VSHUFPS       $0xdd, Z0, Z16, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFPS       $0x88, Z5, Z4, Z0
-	VSHUFPS       $0xdd, Z5, Z4, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFPS       $0x88, Z7, Z6, Z2
-	VSHUFPS       $0xdd, Z7, Z6, Z3
-	VADDPS        Z3, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z0, Z3
-	VSHUFPS       $0xdd, Z2, Z0, Z0
-	VADDPS        Z0, Z3, Z3
-	VSHUFPS       $0x88, Z9, Z8, Z0
-	VSHUFPS       $0xdd, Z9, Z8, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFPS       $0x88, Z11, Z10, Z2
-	VSHUFPS       $0xdd, Z11, Z10, Z4
-	VADDPS        Z4, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z0, Z4
-	VSHUFPS       $0xdd, Z2, Z0, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFPS       $0x88, Z13, Z12, Z0
-	VSHUFPS       $0xdd, Z13, Z12, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFPS       $0x88, Z15, Z14, Z2
-	VSHUFPS       $0xdd, Z15, Z14, Z5
-	VADDPS        Z5, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z0, Z5
-	VSHUFPS       $0xdd, Z2, Z0, Z0
-	VADDPS        Z0, Z5, Z5
-	VSHUFF64X2    $0x4e, Z3, Z1, Z0
-	VMOVAPS       Z3, K1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z5, Z4, Z1
-	VMOVAPS       Z5, K1, Z4
-	VADDPS        Z4, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z2
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VCVTPS2PD     X2, Y0
-	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, SI
-	VEXTRACTF32X4 $0x01, Z2, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, SI
-	VEXTRACTF32X4 $0x02, Z2, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, SI
-	VEXTRACTF32X4 $0x03, Z2, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, SI
-	MOVQ          DX, 16(SP)
-	MOVQ          SI, 24(SP)
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          32(SP)
-	JNZ           rows4Group
-	ADDQ          $+32, a+0(FP)
-	ADDQ          $+32, a0+16(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	SUBQ          $+4, n+64(FP)
-	JMP           rows4
-
-rows4End:
-rows2:
-	CMPQ n+64(FP), $0x02
-	JL   rows2End
-	MOVQ u+48(FP), DI
-	MOVQ a+0(FP), DX
-	MOVQ DX, 40(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 48(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 56(SP)
-
-rows2Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   x+32(FP), SI
-	MOVQ   DI, DX
-	MOVQ   d+72(FP), R10
-	SHRQ   $0x04, R10
-
-rows2Dot:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	ADDQ          8(SP), R8
-	VCVTPH2PS     (SI), Z8
-	VCVTPH2PS     (SI)(AX*1), Z9
-	VMOVUPS       (DX), Z10
-	VFMADD231PS   Z8, Z10, Z0
-	VFMADD231PS   Z9, Z10, Z1
-	VMOVUPS       (DX)(CX*1), Z10
-	VFMADD231PS   Z8, Z10, Z2
-	VFMADD231PS   Z9, Z10, Z3
-	VMOVUPS       (DX)(CX*2), Z10
-	VFMADD231PS   Z8, Z10, Z4
-	VFMADD231PS   Z9, Z10, Z5
-	VMOVUPS       (DX)(BX*1), Z10
-	VFMADD231PS   Z8, Z10, Z6
-	VFMADD231PS   Z9, Z10, Z7
-	ADDQ          $+32, SI
-	ADDQ          $0x40, DX
-	DECQ          R10
-	JNZ           rows2Dot
-	MOVQ          40(SP), DX
-	MOVQ          48(SP), SI
-	MOVQ          lda+8(FP), R10
-	SHLQ          $0x03, R10
-	MOVQ          lda0+24(FP), R11
-	SHLQ          $0x03, R11
-	VSHUFPS       $0x88, Z1, Z0, Z8
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z8, Z8
-	VSHUFPS       $0x88, Z3, Z2, Z0
-	VSHUFPS       $0xdd, Z3, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z5, Z4, Z1
-	VSHUFPS       $0xdd, Z5, Z4, Z2
-	VADDPS        Z2, Z1, Z1
-	VSHUFPS       $0x88, Z7, Z6, Z2
-	VSHUFPS       $0xdd, Z7, Z6, Z3
-	VADDPS        Z3, Z2, Z2
-	VSHUFF64X2    $0x4e, Z0, Z8, Z3
-	VMOVAPS       Z0, K1, Z8
-	VADDPS        Z8, Z3, Z3
-	VSHUFF64X2    $0x4e, Z2, Z1, Z0
-	VMOVAPS       Z2, K1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z3, Z1
-	VSHUFF64X2    $0xdd, Z0, Z3, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFPS       $0x88, Z1, Z1, Z0
-	VSHUFPS       $0xdd, Z1, Z1, Z1
-	VADDPS        Z1, Z0, Z0
-	VCVTPS2PD     X0, X1
-	VADDPD        (SI), X1, X1
-	VMOVUPD       X1, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, SI
-	VEXTRACTF32X4 $0x01, Z0, X1
-	VCVTPS2PD     X1, X1
-	VADDPD        (SI), X1, X1
-	VMOVUPD       X1, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, SI
-	VEXTRACTF32X4 $0x02, Z0, X1
-	VCVTPS2PD     X1, X1
-	VADDPD        (SI), X1, X1
-	VMOVUPD       X1, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, SI
-	VEXTRACTF32X4 $0x03, Z0, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, SI
-	MOVQ          DX, 40(SP)
-	MOVQ          SI, 48(SP)
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	DECQ          56(SP)
-	JNZ           rows2Group
-	ADDQ          $+16, a+0(FP)
-	ADDQ          $+16, a0+16(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	SUBQ          $+2, n+64(FP)
-	JMP           rows2
-
-rows2End:
-	CMPQ n+64(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  rows2
-
-end:
-	VZEROUPPER
-	RET
-
-// func mulBasisHalf_5_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
-TEXT ·mulBasisHalf_5_avx512(SB), NOSPLIT, $64-120
-	MOVQ   ldx+40(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   ldu+56(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (CX)(CX*2), BX
-	LEAQ   (AX)(AX*2), DI
-	MOVQ   next+88(FP), R8
-	MOVQ   apart+96(FP), R9
-	MOVL   $0x0000ff00, DX
-	KMOVW  DX, K1
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-
-rows4:
-	CMPQ n+64(FP), $0x04
-	JL   rows4End
-	MOVQ u+48(FP), R10
-	MOVQ a+0(FP), DX
-	MOVQ DX, 16(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 24(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 32(SP)
-
-rows4Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	MOVQ   x+32(FP), SI
-	MOVQ   R10, DX
-	MOVQ   d+72(FP), R11
-	SHRQ   $0x04, R11
-
-rows4Dot:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	ADDQ          (SP), R8
-	VCVTPH2PS     (SI), Z20
-	VCVTPH2PS     (SI)(AX*1), Z21
-	VCVTPH2PS     (SI)(AX*2), Z22
-	VCVTPH2PS     (SI)(DI*1), Z23
-	VMOVUPS       (DX), Z24
-	VFMADD231PS   Z20, Z24, Z0
-	VFMADD231PS   Z21, Z24, Z1
-	VFMADD231PS   Z22, Z24, Z2
-	VFMADD231PS   Z23, Z24, Z3
-	VMOVUPS       (DX)(CX*1), Z24
-	VFMADD231PS   Z20, Z24, Z4
-	VFMADD231PS   Z21, Z24, Z5
-	VFMADD231PS   Z22, Z24, Z6
-	VFMADD231PS   Z23, Z24, Z7
-	VMOVUPS       (DX)(CX*2), Z24
-	VFMADD231PS   Z20, Z24, Z8
-	VFMADD231PS   Z21, Z24, Z9
-	VFMADD231PS   Z22, Z24, Z10
-	VFMADD231PS   Z23, Z24, Z11
-	VMOVUPS       (DX)(BX*1), Z24
-	VFMADD231PS   Z20, Z24, Z12
-	VFMADD231PS   Z21, Z24, Z13
-	VFMADD231PS   Z22, Z24, Z14
-	VFMADD231PS   Z23, Z24, Z15
-	VMOVUPS       (DX)(CX*4), Z24
-	VFMADD231PS   Z20, Z24, Z16
-	VFMADD231PS   Z21, Z24, Z17
-	VFMADD231PS   Z22, Z24, Z18
-	VFMADD231PS   Z23, Z24, Z19
-	ADDQ          $+32, SI
-	ADDQ          $0x40, DX
-	DECQ          R11
-	JNZ           rows4Dot
-	MOVQ          16(SP), DX
-	MOVQ          24(SP), SI
-	MOVQ          lda+8(FP), R11
-	SHLQ          $0x03, R11
-	MOVQ          lda0+24(FP), R12
-	SHLQ          $0x03, R12
-	VSHUFPS       $0x88, Z1, Z0, Z20
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z20, Z20
-	VSHUFPS       $0x88, Z3, Z2, Z0
-	VSHUFPS       $0xdd, Z3, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z20, Z1
-	VSHUFPS       $0xdd, Z0, Z20, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFPS       $0x88, Z5, Z4, Z0
-	VSHUFPS       $0xdd, Z5, Z4, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFPS       $0x88, Z7, Z6, Z2
-	VSHUFPS       $0xdd, Z7, Z6, Z3
-	VADDPS        Z3, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z0, Z3
-	VSHUFPS       $0xdd, Z2, Z0, Z0
-	VADDPS        Z0, Z3, Z3
-	VSHUFPS       $0x88, Z9, Z8, Z0
-	VSHUFPS       $0xdd, Z9, Z8, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFPS       $0x88, Z11, Z10, Z2
-	VSHUFPS       $0xdd, Z11, Z10, Z4
-	VADDPS        Z4, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z0, Z4
-	VSHUFPS       $0xdd, Z2, Z0, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFPS       $0x88, Z13, Z12, Z0
-	VSHUFPS       $0xdd, Z13, Z12, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFPS       $0x88, Z15, Z14, Z2
-	VSHUFPS       $0xdd, Z15, Z14, Z5
-	VADDPS        Z5, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z0, Z5
-	VSHUFPS       $0xdd, Z2, Z0, Z0
-	VADDPS        Z0, Z5, Z5
-	VSHUFF64X2    $0x4e, Z3, Z1, Z0
-	VMOVAPS       Z3, K1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z5, Z4, Z1
-	VMOVAPS       Z5, K1, Z4
-	VADDPS        Z4, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z2
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VCVTPS2PD     X2, Y0
-	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, SI
-	VEXTRACTF32X4 $0x01, Z2, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, SI
-	VEXTRACTF32X4 $0x02, Z2, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, SI
-	VEXTRACTF32X4 $0x03, Z2, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, SI
-	VSHUFPS       $0x88, Z17, Z16, Z0
-	VSHUFPS       $0xdd, Z17, Z16, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z19, Z18, Z1
-	VSHUFPS       $0xdd, Z19, Z18, Z2
-	VADDPS        Z2, Z1, Z1
-	VSHUFPS       $0x88, Z1, Z0, Z2
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y0
-	VADDPS        Y2, Y0, Y0
-	VEXTRACTF32X4 $0x01, Y0, X1
-	VADDPS        X0, X1, X1
-	VCVTPS2PD     X1, Y0
-	VADDPD        (SI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, SI
-	MOVQ          DX, 16(SP)
-	MOVQ          SI, 24(SP)
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	ADDQ          CX, R10
-	DECQ          32(SP)
-	JNZ           rows4Group
-	ADDQ          $+32, a+0(FP)
-	ADDQ          $+32, a0+16(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	SUBQ          $+4, n+64(FP)
-	JMP           rows4
-
-rows4End:
-rows2:
-	CMPQ n+64(FP), $0x02
-	JL   rows2End
-	MOVQ u+48(FP), DI
-	MOVQ a+0(FP), DX
-	MOVQ DX, 40(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 48(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 56(SP)
-
-rows2Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   x+32(FP), SI
-	MOVQ   DI, DX
-	MOVQ   d+72(FP), R10
-	SHRQ   $0x04, R10
-
-rows2Dot:
-	PREFETCHT1    (R8)
-	PREFETCHT1    (R8)(R9*1)
-	ADDQ          8(SP), R8
-	VCVTPH2PS     (SI), Z10
-	VCVTPH2PS     (SI)(AX*1), Z11
-	VMOVUPS       (DX), Z12
-	VFMADD231PS   Z10, Z12, Z0
-	VFMADD231PS   Z11, Z12, Z1
-	VMOVUPS       (DX)(CX*1), Z12
-	VFMADD231PS   Z10, Z12, Z2
-	VFMADD231PS   Z11, Z12, Z3
-	VMOVUPS       (DX)(CX*2), Z12
-	VFMADD231PS   Z10, Z12, Z4
-	VFMADD231PS   Z11, Z12, Z5
-	VMOVUPS       (DX)(BX*1), Z12
-	VFMADD231PS   Z10, Z12, Z6
-	VFMADD231PS   Z11, Z12, Z7
-	VMOVUPS       (DX)(CX*4), Z12
-	VFMADD231PS   Z10, Z12, Z8
-	VFMADD231PS   Z11, Z12, Z9
-	ADDQ          $+32, SI
-	ADDQ          $0x40, DX
-	DECQ          R10
-	JNZ           rows2Dot
-	MOVQ          40(SP), DX
-	MOVQ          48(SP), SI
-	MOVQ          lda+8(FP), R10
-	SHLQ          $0x03, R10
-	MOVQ          lda0+24(FP), R11
-	SHLQ          $0x03, R11
-	VSHUFPS       $0x88, Z1, Z0, Z10
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z10, Z10
-	VSHUFPS       $0x88, Z3, Z2, Z0
-	VSHUFPS       $0xdd, Z3, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z5, Z4, Z1
-	VSHUFPS       $0xdd, Z5, Z4, Z2
-	VADDPS        Z2, Z1, Z1
-	VSHUFPS       $0x88, Z7, Z6, Z2
-	VSHUFPS       $0xdd, Z7, Z6, Z3
-	VADDPS        Z3, Z2, Z2
-	VSHUFF64X2    $0x4e, Z0, Z10, Z3
-	VMOVAPS       Z0, K1, Z10
-	VADDPS        Z10, Z3, Z3
-	VSHUFF64X2    $0x4e, Z2, Z1, Z0
-	VMOVAPS       Z2, K1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z3, Z1
-	VSHUFF64X2    $0xdd, Z0, Z3, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFPS       $0x88, Z1, Z1, Z0
-	VSHUFPS       $0xdd, Z1, Z1, Z1
-	VADDPS        Z1, Z0, Z0
-	VCVTPS2PD     X0, X1
-	VADDPD        (SI), X1, X1
-	VMOVUPD       X1, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, SI
-	VEXTRACTF32X4 $0x01, Z0, X1
-	VCVTPS2PD     X1, X1
-	VADDPD        (SI), X1, X1
-	VMOVUPD       X1, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, SI
-	VEXTRACTF32X4 $0x02, Z0, X1
-	VCVTPS2PD     X1, X1
-	VADDPD        (SI), X1, X1
-	VMOVUPD       X1, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, SI
-	VEXTRACTF32X4 $0x03, Z0, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, SI
-	VSHUFPS       $0x88, Z9, Z8, Z0
-	VSHUFPS       $0xdd, Z9, Z8, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z0, Z1
-	VSHUFPS       $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VADDPS        Y1, Y0, Y0
-	VEXTRACTF32X4 $0x01, Y0, X1
-	VADDPS        X0, X1, X1
-	VCVTPS2PD     X1, X0
-	VADDPD        (SI), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R10, DX
-	ADDQ          R11, SI
-	MOVQ          DX, 40(SP)
-	MOVQ          SI, 48(SP)
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	ADDQ          CX, DI
-	DECQ          56(SP)
-	JNZ           rows2Group
-	ADDQ          $+16, a+0(FP)
-	ADDQ          $+16, a0+16(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	SUBQ          $+2, n+64(FP)
-	JMP           rows2
-
-rows2End:
-	CMPQ n+64(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  rows2
-
-end:
-	VZEROUPPER
-	RET
-
-// func mulBasisHalf_6_avx512(a *float64, lda int, a0 *float64, lda0 int, x *uint16, ldx int, u *float32, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·mulBasisHalf_6_avx512(SB), NOSPLIT, $64-120
-	MOVQ   ldx+40(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   ldu+56(FP), CX
-	SHLQ   $0x02, CX
-	LEAQ   (CX)(CX*2), BX
-	LEAQ   (CX)(CX*4), SI
-	LEAQ   (AX)(AX*2), R8
-	MOVQ   next+88(FP), R9
-	MOVQ   apart+96(FP), R10
-	MOVL   $0x0000ff00, DX
-	KMOVW  DX, K1
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+4, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, (SP)
-	MOVQ   pace+104(FP), DX
-	IMUL3Q $+2, DX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, 8(SP)
-
-rows4:
-	CMPQ n+64(FP), $0x04
-	JL   rows4End
-	MOVQ u+48(FP), R11
-	MOVQ a+0(FP), DX
-	MOVQ DX, 16(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 24(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 32(SP)
-
-rows4Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	VXORPD Z21, Z21, Z21
-	VXORPD Z22, Z22, Z22
-	VXORPD Z23, Z23, Z23
-	MOVQ   x+32(FP), DI
-	MOVQ   R11, DX
-	MOVQ   d+72(FP), R12
-	SHRQ   $0x04, R12
-
-rows4Dot:
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
-	ADDQ          (SP), R9
-	VCVTPH2PS     (DI), Z24
-	VCVTPH2PS     (DI)(AX*1), Z25
-	VCVTPH2PS     (DI)(AX*2), Z26
-	VCVTPH2PS     (DI)(R8*1), Z27
-	VMOVUPS       (DX), Z28
-	VFMADD231PS   Z24, Z28, Z0
-	VFMADD231PS   Z25, Z28, Z1
-	VFMADD231PS   Z26, Z28, Z2
-	VFMADD231PS   Z27, Z28, Z3
-	VMOVUPS       (DX)(CX*1), Z28
-	VFMADD231PS   Z24, Z28, Z4
-	VFMADD231PS   Z25, Z28, Z5
-	VFMADD231PS   Z26, Z28, Z6
-	VFMADD231PS   Z27, Z28, Z7
-	VMOVUPS       (DX)(CX*2), Z28
-	VFMADD231PS   Z24, Z28, Z8
-	VFMADD231PS   Z25, Z28, Z9
-	VFMADD231PS   Z26, Z28, Z10
-	VFMADD231PS   Z27, Z28, Z11
-	VMOVUPS       (DX)(BX*1), Z28
-	VFMADD231PS   Z24, Z28, Z12
-	VFMADD231PS   Z25, Z28, Z13
-	VFMADD231PS   Z26, Z28, Z14
-	VFMADD231PS   Z27, Z28, Z15
-	VMOVUPS       (DX)(CX*4), Z28
-	VFMADD231PS   Z24, Z28, Z16
-	VFMADD231PS   Z25, Z28, Z17
-	VFMADD231PS   Z26, Z28, Z18
-	VFMADD231PS   Z27, Z28, Z19
-	VMOVUPS       (DX)(SI*1), Z28
-	VFMADD231PS   Z24, Z28, Z20
-	VFMADD231PS   Z25, Z28, Z21
-	VFMADD231PS   Z26, Z28, Z22
-	VFMADD231PS   Z27, Z28, Z23
-	ADDQ          $+32, DI
-	ADDQ          $0x40, DX
-	DECQ          R12
-	JNZ           rows4Dot
-	MOVQ          16(SP), DX
-	MOVQ          24(SP), DI
-	MOVQ          lda+8(FP), R12
-	SHLQ          $0x03, R12
-	MOVQ          lda0+24(FP), R13
-	SHLQ          $0x03, R13
-	VSHUFPS       $0x88, Z1, Z0, Z24
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z24, Z24
-	VSHUFPS       $0x88, Z3, Z2, Z0
-	VSHUFPS       $0xdd, Z3, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z24, Z1
-	VSHUFPS       $0xdd, Z0, Z24, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFPS       $0x88, Z5, Z4, Z0
-	VSHUFPS       $0xdd, Z5, Z4, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFPS       $0x88, Z7, Z6, Z2
-	VSHUFPS       $0xdd, Z7, Z6, Z3
-	VADDPS        Z3, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z0, Z3
-	VSHUFPS       $0xdd, Z2, Z0, Z0
-	VADDPS        Z0, Z3, Z3
-	VSHUFPS       $0x88, Z9, Z8, Z0
-	VSHUFPS       $0xdd, Z9, Z8, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFPS       $0x88, Z11, Z10, Z2
-	VSHUFPS       $0xdd, Z11, Z10, Z4
-	VADDPS        Z4, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z0, Z4
-	VSHUFPS       $0xdd, Z2, Z0, Z0
-	VADDPS        Z0, Z4, Z4
-	VSHUFPS       $0x88, Z13, Z12, Z0
-	VSHUFPS       $0xdd, Z13, Z12, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFPS       $0x88, Z15, Z14, Z2
-	VSHUFPS       $0xdd, Z15, Z14, Z5
-	VADDPS        Z5, Z2, Z2
-	VSHUFPS       $0x88, Z2, Z0, Z5
-	VSHUFPS       $0xdd, Z2, Z0, Z0
-	VADDPS        Z0, Z5, Z5
-	VSHUFF64X2    $0x4e, Z3, Z1, Z0
-	VMOVAPS       Z3, K1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x4e, Z5, Z4, Z1
-	VMOVAPS       Z5, K1, Z4
-	VADDPS        Z4, Z1, Z1
-	VSHUFF64X2    $0x88, Z1, Z0, Z2
-	VSHUFF64X2    $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VCVTPS2PD     X2, Y0
-	VADDPD        (DI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R12, DX
-	ADDQ          R13, DI
-	VEXTRACTF32X4 $0x01, Z2, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (DI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R12, DX
-	ADDQ          R13, DI
-	VEXTRACTF32X4 $0x02, Z2, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (DI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R12, DX
-	ADDQ          R13, DI
-	VEXTRACTF32X4 $0x03, Z2, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (DI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R12, DX
-	ADDQ          R13, DI
-	VSHUFPS       $0x88, Z17, Z16, Z0
-	VSHUFPS       $0xdd, Z17, Z16, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z19, Z18, Z1
-	VSHUFPS       $0xdd, Z19, Z18, Z2
-	VADDPS        Z2, Z1, Z1
-	VSHUFPS       $0x88, Z1, Z0, Z2
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFPS       $0x88, Z21, Z20, Z0
-	VSHUFPS       $0xdd, Z21, Z20, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z23, Z22, Z1
-	VSHUFPS       $0xdd, Z23, Z22, Z3
-	VADDPS        Z3, Z1, Z1
-	VSHUFPS       $0x88, Z1, Z0, Z3
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z3, Z3
-	VSHUFF64X2    $0x4e, Z3, Z2, Z0
-	VMOVAPS       Z3, K1, Z2
-	VADDPS        Z2, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z0, Z1
-	VSHUFF64X2    $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z1, Z1
-	VCVTPS2PD     X1, Y0
-	VADDPD        (DI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R12, DX
-	ADDQ          R13, DI
-	VEXTRACTF32X4 $0x01, Z1, X0
-	VCVTPS2PD     X0, Y0
-	VADDPD        (DI), Y0, Y0
-	VMOVUPD       Y0, (DX)
-	ADDQ          R12, DX
-	ADDQ          R13, DI
-	MOVQ          DX, 16(SP)
-	MOVQ          DI, 24(SP)
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	ADDQ          CX, R11
-	DECQ          32(SP)
-	JNZ           rows4Group
-	ADDQ          $+32, a+0(FP)
-	ADDQ          $+32, a0+16(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	SUBQ          $+4, n+64(FP)
-	JMP           rows4
-
-rows4End:
-rows2:
-	CMPQ n+64(FP), $0x02
-	JL   rows2End
-	MOVQ u+48(FP), R8
-	MOVQ a+0(FP), DX
-	MOVQ DX, 40(SP)
-	MOVQ a0+16(FP), DX
-	MOVQ DX, 48(SP)
-	MOVQ groups+80(FP), DX
-	MOVQ DX, 56(SP)
-
-rows2Group:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	MOVQ   x+32(FP), DI
-	MOVQ   R8, DX
-	MOVQ   d+72(FP), R11
-	SHRQ   $0x04, R11
-
-rows2Dot:
-	PREFETCHT1    (R9)
-	PREFETCHT1    (R9)(R10*1)
-	ADDQ          8(SP), R9
-	VCVTPH2PS     (DI), Z12
-	VCVTPH2PS     (DI)(AX*1), Z13
-	VMOVUPS       (DX), Z14
-	VFMADD231PS   Z12, Z14, Z0
-	VFMADD231PS   Z13, Z14, Z1
-	VMOVUPS       (DX)(CX*1), Z14
-	VFMADD231PS   Z12, Z14, Z2
-	VFMADD231PS   Z13, Z14, Z3
-	VMOVUPS       (DX)(CX*2), Z14
-	VFMADD231PS   Z12, Z14, Z4
-	VFMADD231PS   Z13, Z14, Z5
-	VMOVUPS       (DX)(BX*1), Z14
-	VFMADD231PS   Z12, Z14, Z6
-	VFMADD231PS   Z13, Z14, Z7
-	VMOVUPS       (DX)(CX*4), Z14
-	VFMADD231PS   Z12, Z14, Z8
-	VFMADD231PS   Z13, Z14, Z9
-	VMOVUPS       (DX)(SI*1), Z14
-	VFMADD231PS   Z12, Z14, Z10
-	VFMADD231PS   Z13, Z14, Z11
-	ADDQ          $+32, DI
-	ADDQ          $0x40, DX
-	DECQ          R11
-	JNZ           rows2Dot
-	MOVQ          40(SP), DX
-	MOVQ          48(SP), DI
-	MOVQ          lda+8(FP), R11
-	SHLQ          $0x03, R11
-	MOVQ          lda0+24(FP), R12
-	SHLQ          $0x03, R12
-	VSHUFPS       $0x88, Z1, Z0, Z12
-	VSHUFPS       $0xdd, Z1, Z0, Z0
-	VADDPS        Z0, Z12, Z12
-	VSHUFPS       $0x88, Z3, Z2, Z0
-	VSHUFPS       $0xdd, Z3, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z5, Z4, Z1
-	VSHUFPS       $0xdd, Z5, Z4, Z2
-	VADDPS        Z2, Z1, Z1
-	VSHUFPS       $0x88, Z7, Z6, Z2
-	VSHUFPS       $0xdd, Z7, Z6, Z3
-	VADDPS        Z3, Z2, Z2
-	VSHUFF64X2    $0x4e, Z0, Z12, Z3
-	VMOVAPS       Z0, K1, Z12
-	VADDPS        Z12, Z3, Z3
-	VSHUFF64X2    $0x4e, Z2, Z1, Z0
-	VMOVAPS       Z2, K1, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFF64X2    $0x88, Z0, Z3, Z1
-	VSHUFF64X2    $0xdd, Z0, Z3, Z0
-	VADDPS        Z0, Z1, Z1
-	VSHUFPS       $0x88, Z1, Z1, Z0
-	VSHUFPS       $0xdd, Z1, Z1, Z1
-	VADDPS        Z1, Z0, Z0
-	VCVTPS2PD     X0, X1
-	VADDPD        (DI), X1, X1
-	VMOVUPD       X1, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, DI
-	VEXTRACTF32X4 $0x01, Z0, X1
-	VCVTPS2PD     X1, X1
-	VADDPD        (DI), X1, X1
-	VMOVUPD       X1, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, DI
-	VEXTRACTF32X4 $0x02, Z0, X1
-	VCVTPS2PD     X1, X1
-	VADDPD        (DI), X1, X1
-	VMOVUPD       X1, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, DI
-	VEXTRACTF32X4 $0x03, Z0, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (DI), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, DI
-	VSHUFPS       $0x88, Z9, Z8, Z0
-	VSHUFPS       $0xdd, Z9, Z8, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z11, Z10, Z1
-	VSHUFPS       $0xdd, Z11, Z10, Z2
-	VADDPS        Z2, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z0, Z2
-	VMOVAPS       Z1, K1, Z0
-	VADDPS        Z0, Z2, Z2
-	VSHUFF64X2    $0x88, Z2, Z2, Z0
-	VSHUFF64X2    $0xdd, Z2, Z2, Z1
-	VADDPS        Z1, Z0, Z0
-	VSHUFPS       $0x88, Z0, Z0, Z1
-	VSHUFPS       $0xdd, Z0, Z0, Z0
-	VADDPS        Z0, Z1, Z1
-	VCVTPS2PD     X1, X0
-	VADDPD        (DI), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, DI
-	VEXTRACTF32X4 $0x01, Z1, X0
-	VCVTPS2PD     X0, X0
-	VADDPD        (DI), X0, X0
-	VMOVUPD       X0, (DX)
-	ADDQ          R11, DX
-	ADDQ          R12, DI
-	MOVQ          DX, 40(SP)
-	MOVQ          DI, 48(SP)
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	ADDQ          CX, R8
-	DECQ          56(SP)
-	JNZ           rows2Group
-	ADDQ          $+16, a+0(FP)
-	ADDQ          $+16, a0+16(FP)
-	ADDQ          AX, x+32(FP)
-	ADDQ          AX, x+32(FP)
-	SUBQ          $+2, n+64(FP)
-	JMP           rows2
-
-rows2End:
-	CMPQ n+64(FP), $0x00
-	JE   end
-	ADDQ $-8, a+0(FP)
-	ADDQ $-8, a0+16(FP)
-	SUBQ AX, x+32(FP)
-	INCQ n+64(FP)
-	JMP  rows2
-
-end:
-	VZEROUPPER
-	RET
-
-// func sumBlocksHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, n int, steps int, next uintptr, apart int, pace int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·sumBlocksHalf_avx512(SB), NOSPLIT, $0-72
-	MOVQ x+8(FP), AX
-	MOVQ ldx+16(FP), CX
-	SHLQ $0x01, CX
-	MOVQ e+24(FP), DX
-	MOVQ grad+0(FP), BX
-	MOVQ next+48(FP), SI
-	MOVQ apart+56(FP), DI
-	MOVQ pace+64(FP), DI
-	MOVQ n+32(FP), R8
-	SHLQ $0x02, R8
-	LEAQ -4(DX)(R8*1), DX
-
-wide16:
-	CMPQ   steps+40(FP), $0x10
-	JL     wide16End
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, R8
-
-wide16Row:
-	VBROADCASTSS (R8), Z16
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R9), Z17
-	VFMADD231PS  Z17, Z16, Z0
-	VCVTPH2PS    32(R9), Z17
-	VFMADD231PS  Z17, Z16, Z1
-	VCVTPH2PS    64(R9), Z17
-	VFMADD231PS  Z17, Z16, Z2
-	VCVTPH2PS    96(R9), Z17
-	VFMADD231PS  Z17, Z16, Z3
-	VCVTPH2PS    128(R9), Z17
-	VFMADD231PS  Z17, Z16, Z4
-	VCVTPH2PS    160(R9), Z17
-	VFMADD231PS  Z17, Z16, Z5
-	VCVTPH2PS    192(R9), Z17
-	VFMADD231PS  Z17, Z16, Z6
-	VCVTPH2PS    224(R9), Z17
-	VFMADD231PS  Z17, Z16, Z7
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    256(R9), Z17
-	VFMADD231PS  Z17, Z16, Z8
-	VCVTPH2PS    288(R9), Z17
-	VFMADD231PS  Z17, Z16, Z9
-	VCVTPH2PS    320(R9), Z17
-	VFMADD231PS  Z17, Z16, Z10
-	VCVTPH2PS    352(R9), Z17
-	VFMADD231PS  Z17, Z16, Z11
-	VCVTPH2PS    384(R9), Z17
-	VFMADD231PS  Z17, Z16, Z12
-	VCVTPH2PS    416(R9), Z17
-	VFMADD231PS  Z17, Z16, Z13
-	VCVTPH2PS    448(R9), Z17
-	VFMADD231PS  Z17, Z16, Z14
-	VCVTPH2PS    480(R9), Z17
-	VFMADD231PS  Z17, Z16, Z15
-	SUBQ         CX, R9
-	SUBQ         $0x04, R8
-	DECQ         R10
-	JNZ          wide16Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	VMOVUPS      Z8, 512(BX)
-	VMOVUPS      Z9, 576(BX)
-	VMOVUPS      Z10, 640(BX)
-	VMOVUPS      Z11, 704(BX)
-	VMOVUPS      Z12, 768(BX)
-	VMOVUPS      Z13, 832(BX)
-	VMOVUPS      Z14, 896(BX)
-	VMOVUPS      Z15, 960(BX)
-	ADDQ         $+1024, BX
-	ADDQ         $+512, AX
-	SUBQ         $0x10, steps+40(FP)
-	JMP          wide16
-
-wide16End:
-wide8:
-	CMPQ   steps+40(FP), $0x08
-	JL     wide8End
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, R8
-
-wide8Row:
-	VBROADCASTSS (R8), Z8
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R9), Z9
-	VFMADD231PS  Z9, Z8, Z0
-	VCVTPH2PS    32(R9), Z9
-	VFMADD231PS  Z9, Z8, Z1
-	VCVTPH2PS    64(R9), Z9
-	VFMADD231PS  Z9, Z8, Z2
-	VCVTPH2PS    96(R9), Z9
-	VFMADD231PS  Z9, Z8, Z3
-	VCVTPH2PS    128(R9), Z9
-	VFMADD231PS  Z9, Z8, Z4
-	VCVTPH2PS    160(R9), Z9
-	VFMADD231PS  Z9, Z8, Z5
-	VCVTPH2PS    192(R9), Z9
-	VFMADD231PS  Z9, Z8, Z6
-	VCVTPH2PS    224(R9), Z9
-	VFMADD231PS  Z9, Z8, Z7
-	SUBQ         CX, R9
-	SUBQ         $0x04, R8
-	DECQ         R10
-	JNZ          wide8Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	VMOVUPS      Z7, 448(BX)
-	ADDQ         $+512, BX
-	ADDQ         $+256, AX
-	SUBQ         $0x08, steps+40(FP)
-	JMP          wide8
-
-wide8End:
-	CMPQ steps+40(FP), $0x01
-	JEQ  narrow1
-	CMPQ steps+40(FP), $0x02
-	JEQ  narrow2
-	CMPQ steps+40(FP), $0x03
-	JEQ  narrow3
-	CMPQ steps+40(FP), $0x04
-	JEQ  narrow4
-	CMPQ steps+40(FP), $0x05
-	JEQ  narrow5
-	CMPQ steps+40(FP), $0x06
-	JEQ  narrow6
-	CMPQ steps+40(FP), $0x07
-	JEQ  narrow7
-	VZEROUPPER
-	RET
-
-narrow1:
-	VXORPD Z0, Z0, Z0
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow1Row:
-	VBROADCASTSS (DX), Z1
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R8), Z2
-	VFMADD231PS  Z2, Z1, Z0
-	SUBQ         CX, R8
-	SUBQ         $0x04, DX
-	DECQ         R9
-	JNZ          narrow1Row
-	VMOVUPS      Z0, (BX)
-	ADDQ         $+64, BX
-	ADDQ         $+32, AX
-	VZEROUPPER
-	RET
-
-narrow2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow2Row:
-	VBROADCASTSS (DX), Z2
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R8), Z3
-	VFMADD231PS  Z3, Z2, Z0
-	VCVTPH2PS    32(R8), Z3
-	VFMADD231PS  Z3, Z2, Z1
-	SUBQ         CX, R8
-	SUBQ         $0x04, DX
-	DECQ         R9
-	JNZ          narrow2Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+64, AX
-	VZEROUPPER
-	RET
-
-narrow3:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow3Row:
-	VBROADCASTSS (DX), Z3
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R8), Z4
-	VFMADD231PS  Z4, Z3, Z0
-	VCVTPH2PS    32(R8), Z4
-	VFMADD231PS  Z4, Z3, Z1
-	VCVTPH2PS    64(R8), Z4
-	VFMADD231PS  Z4, Z3, Z2
-	SUBQ         CX, R8
-	SUBQ         $0x04, DX
-	DECQ         R9
-	JNZ          narrow3Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+96, AX
-	VZEROUPPER
-	RET
-
-narrow4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow4Row:
-	VBROADCASTSS (DX), Z4
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R8), Z5
-	VFMADD231PS  Z5, Z4, Z0
-	VCVTPH2PS    32(R8), Z5
-	VFMADD231PS  Z5, Z4, Z1
-	VCVTPH2PS    64(R8), Z5
-	VFMADD231PS  Z5, Z4, Z2
-	VCVTPH2PS    96(R8), Z5
-	VFMADD231PS  Z5, Z4, Z3
-	SUBQ         CX, R8
-	SUBQ         $0x04, DX
-	DECQ         R9
-	JNZ          narrow4Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+128, AX
-	VZEROUPPER
-	RET
-
-narrow5:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow5Row:
-	VBROADCASTSS (DX), Z5
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R8), Z6
-	VFMADD231PS  Z6, Z5, Z0
-	VCVTPH2PS    32(R8), Z6
-	VFMADD231PS  Z6, Z5, Z1
-	VCVTPH2PS    64(R8), Z6
-	VFMADD231PS  Z6, Z5, Z2
-	VCVTPH2PS    96(R8), Z6
-	VFMADD231PS  Z6, Z5, Z3
-	VCVTPH2PS    128(R8), Z6
-	VFMADD231PS  Z6, Z5, Z4
-	SUBQ         CX, R8
-	SUBQ         $0x04, DX
-	DECQ         R9
-	JNZ          narrow5Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+160, AX
-	VZEROUPPER
-	RET
-
-narrow6:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow6Row:
-	VBROADCASTSS (DX), Z6
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R8), Z7
-	VFMADD231PS  Z7, Z6, Z0
-	VCVTPH2PS    32(R8), Z7
-	VFMADD231PS  Z7, Z6, Z1
-	VCVTPH2PS    64(R8), Z7
-	VFMADD231PS  Z7, Z6, Z2
-	VCVTPH2PS    96(R8), Z7
-	VFMADD231PS  Z7, Z6, Z3
-	VCVTPH2PS    128(R8), Z7
-	VFMADD231PS  Z7, Z6, Z4
-	VCVTPH2PS    160(R8), Z7
-	VFMADD231PS  Z7, Z6, Z5
-	SUBQ         CX, R8
-	SUBQ         $0x04, DX
-	DECQ         R9
-	JNZ          narrow6Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+192, AX
-	VZEROUPPER
-	RET
-
-narrow7:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow7Row:
-	VBROADCASTSS (DX), Z7
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPH2PS    (R8), Z8
-	VFMADD231PS  Z8, Z7, Z0
-	VCVTPH2PS    32(R8), Z8
-	VFMADD231PS  Z8, Z7, Z1
-	VCVTPH2PS    64(R8), Z8
-	VFMADD231PS  Z8, Z7, Z2
-	VCVTPH2PS    96(R8), Z8
-	VFMADD231PS  Z8, Z7, Z3
-	VCVTPH2PS    128(R8), Z8
-	VFMADD231PS  Z8, Z7, Z4
-	VCVTPH2PS    160(R8), Z8
-	VFMADD231PS  Z8, Z7, Z5
-	VCVTPH2PS    192(R8), Z8
-	VFMADD231PS  Z8, Z7, Z6
-	SUBQ         CX, R8
-	SUBQ         $0x04, DX
-	DECQ         R9
-	JNZ          narrow7Row
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      Z1, 64(BX)
-	VMOVUPS      Z2, 128(BX)
-	VMOVUPS      Z3, 192(BX)
-	VMOVUPS      Z4, 256(BX)
-	VMOVUPS      Z5, 320(BX)
-	VMOVUPS      Z6, 384(BX)
-	ADDQ         $+448, BX
-	ADDQ         $+224, AX
-	VZEROUPPER
-	RET
-
-// func addPanelsHalf_avx512(grad *float32, x *uint16, ldx int, e *float32, d int, count int, next uintptr, apart int, pace int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addPanelsHalf_avx512(SB), NOSPLIT, $0-72
-	MOVQ x+8(FP), AX
-	MOVQ e+24(FP), CX
-	MOVQ ldx+16(FP), SI
-	SHLQ $0x01, SI
-	MOVQ next+48(FP), DI
-	MOVQ apart+56(FP), DX
-	MOVQ pace+64(FP), R8
-	LEAQ (SI)(SI*2), R10
-	LEAQ (SI)(SI*4), R11
-	MOVQ SI, R12
-	SHLQ $0x03, R12
-	SUBQ SI, R12
-
-panel:
-	VBROADCASTSS (CX), Z0
-	VBROADCASTSS 4(CX), Z1
-	VBROADCASTSS 8(CX), Z2
-	VBROADCASTSS 12(CX), Z3
-	VBROADCASTSS 16(CX), Z4
-	VBROADCASTSS 20(CX), Z5
-	VBROADCASTSS 24(CX), Z6
-	VBROADCASTSS 28(CX), Z7
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DX
-	MOVQ         d+32(FP), BX
-	SHRQ         $0x04, BX
-
-feature:
-	VMOVUPS     (DX), Z8
-	VCVTPH2PS   (R9), Z9
-	VFMADD231PS Z9, Z0, Z8
-	VCVTPH2PS   (R9)(SI*1), Z9
-	VFMADD231PS Z9, Z1, Z8
-	VCVTPH2PS   (R9)(SI*2), Z9
-	VFMADD231PS Z9, Z2, Z8
-	VCVTPH2PS   (R9)(R10*1), Z9
-	VFMADD231PS Z9, Z3, Z8
-	VCVTPH2PS   (R9)(SI*4), Z9
-	VFMADD231PS Z9, Z4, Z8
-	VCVTPH2PS   (R9)(R11*1), Z9
-	VFMADD231PS Z9, Z5, Z8
-	VCVTPH2PS   (R9)(R10*2), Z9
-	VFMADD231PS Z9, Z6, Z8
-	VCVTPH2PS   (R9)(R12*1), Z9
-	VFMADD231PS Z9, Z7, Z8
-	VMOVUPS     Z8, (DX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, DX
-	DECQ        BX
-	JNZ         feature
-	SUBQ        $+32, CX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	DECQ        count+40(FP)
-	JNZ         panel
-	VZEROUPPER
-	RET
-
-// func addScaled_avx512(v *float64, w *float64, s *float64, grad *float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·addScaled_avx512(SB), NOSPLIT, $0-40
-	MOVQ v+0(FP), AX
-	MOVQ w+8(FP), CX
-	MOVQ s+16(FP), DX
-	MOVQ grad+24(FP), BX
-	MOVQ n+32(FP), SI
-	SHRQ $0x03, SI
-
-eight:
-	VCVTPS2PD   (BX), Z0
-	VMOVUPD     (CX), Z1
-	VFMADD231PD (DX), Z0, Z1
-	VMOVUPD     Z1, (AX)
-	ADDQ        $+64, AX
-	ADDQ        $+64, CX
-	ADDQ        $+64, DX
-	ADDQ        $+32, BX
-	DECQ        SI
-	JNZ         eight
-	VZEROUPPER
-	RET
-
-// func halve_avx512(dst *uint16, x *float64, c *float64, s *float64, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, F16C
-TEXT ·halve_avx512(SB), NOSPLIT, $0-48
-	MOVQ   dst+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   c+16(FP), DX
-	MOVQ   s+24(FP), BX
-	MOVQ   n+32(FP), SI
-	SHRQ   $0x03, SI
-	VXORPD Z0, Z0, Z0
-
-eight:
-	VMOVUPD       (CX), Z1
-	VSUBPD        (DX), Z1, Z1
-	VMULPD        (BX), Z1, Z1
-	VFMADD231PD   Z1, Z1, Z0
-	VCVTPD2PS     Z1, Y1
-	VCVTPS2PH     $0x00, Y1, X1
-	VMOVUPS       X1, (AX)
-	ADDQ          $+16, AX
-	ADDQ          $+64, CX
-	ADDQ          $+64, DX
-	ADDQ          $+64, BX
-	DECQ          SI
-	JNZ           eight
-	MOVL          $0x000000aa, AX
-	KMOVW         AX, K1
-	MOVL          $0x000000f0, AX
-	KMOVW         AX, K1
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y0, Y1, Y1
-	VEXTRACTF64X2 $0x01, Y1, X0
-	VADDPD        X0, X1, X1
-	VPERMILPD     $0x01, X1, X0
-	VADDSD        X0, X1, X1
-	VMOVSD        X1, ret+40(FP)
-	VZEROUPPER
-	RET
-
-// func halve32_avx512(dst *uint16, x *float32, c *float64, s *float64, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, F16C
-TEXT ·halve32_avx512(SB), NOSPLIT, $0-48
-	MOVQ   dst+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   c+16(FP), DX
-	MOVQ   s+24(FP), BX
-	MOVQ   n+32(FP), SI
-	SHRQ   $0x03, SI
-	VXORPD Z0, Z0, Z0
-
-eight:
-	VCVTPS2PD     (CX), Z1
-	VSUBPD        (DX), Z1, Z1
-	VMULPD        (BX), Z1, Z1
-	VFMADD231PD   Z1, Z1, Z0
-	VCVTPD2PS     Z1, Y1
-	VCVTPS2PH     $0x00, Y1, X1
-	VMOVUPS       X1, (AX)
-	ADDQ          $+16, AX
-	ADDQ          $+32, CX
-	ADDQ          $+64, DX
-	ADDQ          $+64, BX
-	DECQ          SI
-	JNZ           eight
-	MOVL          $0x000000aa, AX
-	KMOVW         AX, K1
-	MOVL          $0x000000f0, AX
-	KMOVW         AX, K1
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y0, Y1, Y1
-	VEXTRACTF64X2 $0x01, Y1, X0
-	VADDPD        X0, X1, X1
-	VPERMILPD     $0x01, X1, X0
-	VADDSD        X0, X1, X1
-	VMOVSD        X1, ret+40(FP)
-	VZEROUPPER
-	RET
-
 // func rankUpdate_8_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
 // Requires: AVX, AVX512F
 TEXT ·rankUpdate_8_avx512(SB), NOSPLIT, $0-72
@@ -7090,518 +4001,246 @@ column:
 	VZEROUPPER
 	RET
 
-// func panel_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
+// func panel_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel_12_avx512(SB), NOSPLIT, $8-96
+TEXT ·panel_12_avx512(SB), NOSPLIT, $8-104
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	VXORPD  Z8, Z8, Z8
+	VXORPD  Z9, Z9, Z9
+	VXORPD  Z10, Z10, Z10
+	VXORPD  Z11, Z11, Z11
+	VXORPD  Z12, Z12, Z12
+	VXORPD  Z13, Z13, Z13
+	VXORPD  Z14, Z14, Z14
+	VXORPD  Z15, Z15, Z15
+	VXORPD  Z16, Z16, Z16
+	VXORPD  Z17, Z17, Z17
+	VXORPD  Z18, Z18, Z18
+	VXORPD  Z19, Z19, Z19
+	VXORPD  Z20, Z20, Z20
+	VXORPD  Z21, Z21, Z21
+	VXORPD  Z22, Z22, Z22
+	VXORPD  Z23, Z23, Z23
+	CMPB    add+64(FP), $+0
+	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
-	CMPB    add+56(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPD (DX), Z0
-	VMOVUPD Z0, Z0
-	VMOVUPD 64(DX), Z1
-	VMOVUPD Z1, Z1
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z2
-	VMOVUPD Z2, Z2
-	VMOVUPD 64(DX), Z3
-	VMOVUPD Z3, Z3
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z4
-	VMOVUPD Z4, Z4
-	VMOVUPD 64(DX), Z5
-	VMOVUPD Z5, Z5
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z6
-	VMOVUPD Z6, Z6
-	VMOVUPD 64(DX), Z7
-	VMOVUPD Z7, Z7
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z8
-	VMOVUPD Z8, Z8
-	VMOVUPD 64(DX), Z9
-	VMOVUPD Z9, Z9
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z10
-	VMOVUPD Z10, Z10
-	VMOVUPD 64(DX), Z11
-	VMOVUPD Z11, Z11
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z12
-	VMOVUPD Z12, Z12
-	VMOVUPD 64(DX), Z13
-	VMOVUPD Z13, Z13
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z14
-	VMOVUPD Z14, Z14
-	VMOVUPD 64(DX), Z15
-	VMOVUPD Z15, Z15
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z16
-	VMOVUPD Z16, Z16
-	VMOVUPD 64(DX), Z17
-	VMOVUPD Z17, Z17
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z18
-	VMOVUPD Z18, Z18
-	VMOVUPD 64(DX), Z19
-	VMOVUPD Z19, Z19
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z20
-	VMOVUPD Z20, Z20
-	VMOVUPD 64(DX), Z21
-	VMOVUPD Z21, Z21
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z22
-	VMOVUPD Z22, Z22
-	VMOVUPD 64(DX), Z23
-	VMOVUPD Z23, Z23
-	JMP     start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	VXORPD Z21, Z21, Z21
-	VXORPD Z22, Z22, Z22
-	VXORPD Z23, Z23, Z23
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	ADDQ    CX, AX
+	VMOVUPD (AX), Z2
+	VMOVUPD 64(AX), Z3
+	ADDQ    CX, AX
+	VMOVUPD (AX), Z4
+	VMOVUPD 64(AX), Z5
+	ADDQ    CX, AX
+	VMOVUPD (AX), Z6
+	VMOVUPD 64(AX), Z7
+	ADDQ    CX, AX
+	VMOVUPD (AX), Z8
+	VMOVUPD 64(AX), Z9
+	ADDQ    CX, AX
+	VMOVUPD (AX), Z10
+	VMOVUPD 64(AX), Z11
+	ADDQ    CX, AX
+	VMOVUPD (AX), Z12
+	VMOVUPD 64(AX), Z13
+	ADDQ    CX, AX
+	VMOVUPD (AX), Z14
+	VMOVUPD 64(AX), Z15
+	ADDQ    CX, AX
+	VMOVUPD (AX), Z16
+	VMOVUPD 64(AX), Z17
+	ADDQ    CX, AX
+	VMOVUPD (AX), Z18
+	VMOVUPD 64(AX), Z19
+	ADDQ    CX, AX
+	VMOVUPD (AX), Z20
+	VMOVUPD 64(AX), Z21
+	ADDQ    CX, AX
+	VMOVUPD (AX), Z22
+	VMOVUPD 64(AX), Z23
 
 start:
-	MOVQ   z+32(FP), DX
-	MOVQ   ldz+40(FP), BX
+	MOVQ   z+32(FP), AX
+	MOVQ   ldz+40(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   w+16(FP), DX
+	MOVQ   ldw+24(FP), BX
 	SHLQ   $0x03, BX
-	MOVQ   w+16(FP), SI
-	MOVQ   ldw+24(FP), DI
-	SHLQ   $0x03, DI
-	LEAQ   (DI)(DI*2), R8
-	LEAQ   (DI)(DI*4), R9
-	MOVQ   DI, R10
-	SHLQ   $0x03, R10
-	SUBQ   DI, R10
-	LEAQ   (SI)(DI*8), R11
-	MOVQ   next+64(FP), R12
-	MOVQ   ldnext+72(FP), R13
-	MOVQ   n+48(FP), R14
-	IMUL3Q $-12, R13, R15
-	ADDQ   step+80(FP), R15
-	MOVQ   R15, (SP)
-	SHRQ   $0x03, R14
+	LEAQ   (BX)(BX*2), SI
+	LEAQ   (BX)(BX*4), DI
+	MOVQ   BX, R8
+	SHLQ   $0x03, R8
+	SUBQ   BX, R8
+	LEAQ   (DX)(BX*8), R9
+	MOVQ   next+72(FP), R10
+	MOVQ   ldnext+80(FP), R11
+	MOVQ   n+48(FP), R12
+	IMUL3Q $-12, R11, R13
+	ADDQ   step+88(FP), R13
+	MOVQ   R13, (SP)
+	SHRQ   $0x03, R12
 	JZ     rest
 
-unrolled:
-	PREFETCHT1   (R12)
-	ADDQ         R13, R12
-	PREFETCHT1   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD (SI), Z26
+line:
+	MOVQ $+4, R13
+
+steps:
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
+	VMOVUPD      (AX), Z24
+	VMOVUPD      64(AX), Z25
+	VBROADCASTSD (DX), Z26
 	VFMADD231PD  Z24, Z26, Z0
 	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD (SI)(DI*1), Z26
+	VBROADCASTSD (DX)(BX*1), Z26
 	VFMADD231PD  Z24, Z26, Z2
 	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD (SI)(DI*2), Z26
+	VBROADCASTSD (DX)(BX*2), Z26
 	VFMADD231PD  Z24, Z26, Z4
 	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD (SI)(R8*1), Z26
+	VBROADCASTSD (DX)(SI*1), Z26
 	VFMADD231PD  Z24, Z26, Z6
 	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD (SI)(DI*4), Z26
+	VBROADCASTSD (DX)(BX*4), Z26
 	VFMADD231PD  Z24, Z26, Z8
 	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD (SI)(R9*1), Z26
+	VBROADCASTSD (DX)(DI*1), Z26
 	VFMADD231PD  Z24, Z26, Z10
 	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD (SI)(R8*2), Z26
+	VBROADCASTSD (DX)(SI*2), Z26
 	VFMADD231PD  Z24, Z26, Z12
 	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD (SI)(R10*1), Z26
+	VBROADCASTSD (DX)(R8*1), Z26
 	VFMADD231PD  Z24, Z26, Z14
 	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD (R11), Z26
+	VBROADCASTSD (R9), Z26
 	VFMADD231PD  Z24, Z26, Z16
 	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD (R11)(DI*1), Z26
+	VBROADCASTSD (R9)(BX*1), Z26
 	VFMADD231PD  Z24, Z26, Z18
 	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD (R11)(DI*2), Z26
+	VBROADCASTSD (R9)(BX*2), Z26
 	VFMADD231PD  Z24, Z26, Z20
 	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD (R11)(R8*1), Z26
+	VBROADCASTSD (R9)(SI*1), Z26
 	VFMADD231PD  Z24, Z26, Z22
 	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT1   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 8(SI), Z26
+	ADDQ         CX, AX
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
+	VMOVUPD      (AX), Z24
+	VMOVUPD      64(AX), Z25
+	VBROADCASTSD 8(DX), Z26
 	VFMADD231PD  Z24, Z26, Z0
 	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 8(SI)(DI*1), Z26
+	VBROADCASTSD 8(DX)(BX*1), Z26
 	VFMADD231PD  Z24, Z26, Z2
 	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 8(SI)(DI*2), Z26
+	VBROADCASTSD 8(DX)(BX*2), Z26
 	VFMADD231PD  Z24, Z26, Z4
 	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 8(SI)(R8*1), Z26
+	VBROADCASTSD 8(DX)(SI*1), Z26
 	VFMADD231PD  Z24, Z26, Z6
 	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 8(SI)(DI*4), Z26
+	VBROADCASTSD 8(DX)(BX*4), Z26
 	VFMADD231PD  Z24, Z26, Z8
 	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 8(SI)(R9*1), Z26
+	VBROADCASTSD 8(DX)(DI*1), Z26
 	VFMADD231PD  Z24, Z26, Z10
 	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 8(SI)(R8*2), Z26
+	VBROADCASTSD 8(DX)(SI*2), Z26
 	VFMADD231PD  Z24, Z26, Z12
 	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 8(SI)(R10*1), Z26
+	VBROADCASTSD 8(DX)(R8*1), Z26
 	VFMADD231PD  Z24, Z26, Z14
 	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 8(R11), Z26
+	VBROADCASTSD 8(R9), Z26
 	VFMADD231PD  Z24, Z26, Z16
 	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 8(R11)(DI*1), Z26
+	VBROADCASTSD 8(R9)(BX*1), Z26
 	VFMADD231PD  Z24, Z26, Z18
 	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 8(R11)(DI*2), Z26
+	VBROADCASTSD 8(R9)(BX*2), Z26
 	VFMADD231PD  Z24, Z26, Z20
 	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 8(R11)(R8*1), Z26
+	VBROADCASTSD 8(R9)(SI*1), Z26
 	VFMADD231PD  Z24, Z26, Z22
 	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT1   (R12)
-	ADDQ         R13, R12
-	PREFETCHT1   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 16(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 16(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 16(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 16(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 16(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 16(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 16(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 16(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 16(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 16(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 16(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 16(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT1   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 24(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 24(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 24(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 24(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 24(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 24(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 24(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 24(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 24(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 24(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 24(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 24(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT1   (R12)
-	ADDQ         R13, R12
-	PREFETCHT1   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 32(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 32(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 32(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 32(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 32(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 32(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 32(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 32(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 32(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 32(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 32(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 32(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT1   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 40(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 40(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 40(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 40(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 40(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 40(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 40(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 40(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 40(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 40(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 40(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 40(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT1   (R12)
-	ADDQ         R13, R12
-	PREFETCHT1   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 48(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 48(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 48(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 48(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 48(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 48(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 48(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 48(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 48(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 48(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 48(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 48(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	PREFETCHT1   (R12)
-	ADDQ         R13, R12
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD 56(SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD 56(SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD 56(SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD 56(SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD 56(SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD 56(SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD 56(SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD 56(SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD 56(R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD 56(R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD 56(R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD 56(R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	ADDQ         (SP), R12
-	ADDQ         $+64, SI
-	ADDQ         $+64, R11
-	DECQ         R14
-	JNZ          unrolled
+	ADDQ         CX, AX
+	ADDQ         $+16, DX
+	ADDQ         $+16, R9
+	DECQ         R13
+	JNZ          steps
+	ADDQ         (SP), R10
+	DECQ         R12
+	JNZ          line
 
 rest:
-	MOVQ n+48(FP), R12
-	ANDQ $+7, R12
+	MOVQ n+48(FP), R10
+	ANDQ $+7, R10
 	JZ   store
 
 single:
-	VMOVUPD      (DX), Z24
-	VMOVUPD      64(DX), Z25
-	VBROADCASTSD (SI), Z26
+	VMOVUPD      (AX), Z24
+	VMOVUPD      64(AX), Z25
+	VBROADCASTSD (DX), Z26
 	VFMADD231PD  Z24, Z26, Z0
 	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD (SI)(DI*1), Z26
+	VBROADCASTSD (DX)(BX*1), Z26
 	VFMADD231PD  Z24, Z26, Z2
 	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD (SI)(DI*2), Z26
+	VBROADCASTSD (DX)(BX*2), Z26
 	VFMADD231PD  Z24, Z26, Z4
 	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD (SI)(R8*1), Z26
+	VBROADCASTSD (DX)(SI*1), Z26
 	VFMADD231PD  Z24, Z26, Z6
 	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD (SI)(DI*4), Z26
+	VBROADCASTSD (DX)(BX*4), Z26
 	VFMADD231PD  Z24, Z26, Z8
 	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD (SI)(R9*1), Z26
+	VBROADCASTSD (DX)(DI*1), Z26
 	VFMADD231PD  Z24, Z26, Z10
 	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD (SI)(R8*2), Z26
+	VBROADCASTSD (DX)(SI*2), Z26
 	VFMADD231PD  Z24, Z26, Z12
 	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD (SI)(R10*1), Z26
+	VBROADCASTSD (DX)(R8*1), Z26
 	VFMADD231PD  Z24, Z26, Z14
 	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD (R11), Z26
+	VBROADCASTSD (R9), Z26
 	VFMADD231PD  Z24, Z26, Z16
 	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD (R11)(DI*1), Z26
+	VBROADCASTSD (R9)(BX*1), Z26
 	VFMADD231PD  Z24, Z26, Z18
 	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD (R11)(DI*2), Z26
+	VBROADCASTSD (R9)(BX*2), Z26
 	VFMADD231PD  Z24, Z26, Z20
 	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD (R11)(R8*1), Z26
+	VBROADCASTSD (R9)(SI*1), Z26
 	VFMADD231PD  Z24, Z26, Z22
 	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	ADDQ         $+8, R11
-	DECQ         R12
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+	ADDQ         $+8, R9
+	DECQ         R10
 	JNZ          single
 
 store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x03, CX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
 	ADDQ    CX, AX
@@ -7640,207 +4279,520 @@ store:
 	VZEROUPPER
 	RET
 
-// func panel32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·panel32_12_avx512(SB), NOSPLIT, $0-80
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x02, CX
-	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPS (DX), Z0
-	VMOVUPS Z0, Z0
-	VMOVUPS 64(DX), Z1
-	VMOVUPS Z1, Z1
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z2
-	VMOVUPS Z2, Z2
-	VMOVUPS 64(DX), Z3
-	VMOVUPS Z3, Z3
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z4
-	VMOVUPS Z4, Z4
-	VMOVUPS 64(DX), Z5
-	VMOVUPS Z5, Z5
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z6
-	VMOVUPS Z6, Z6
-	VMOVUPS 64(DX), Z7
-	VMOVUPS Z7, Z7
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z8
-	VMOVUPS Z8, Z8
-	VMOVUPS 64(DX), Z9
-	VMOVUPS Z9, Z9
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z10
-	VMOVUPS Z10, Z10
-	VMOVUPS 64(DX), Z11
-	VMOVUPS Z11, Z11
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z12
-	VMOVUPS Z12, Z12
-	VMOVUPS 64(DX), Z13
-	VMOVUPS Z13, Z13
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z14
-	VMOVUPS Z14, Z14
-	VMOVUPS 64(DX), Z15
-	VMOVUPS Z15, Z15
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z16
-	VMOVUPS Z16, Z16
-	VMOVUPS 64(DX), Z17
-	VMOVUPS Z17, Z17
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z18
-	VMOVUPS Z18, Z18
-	VMOVUPS 64(DX), Z19
-	VMOVUPS Z19, Z19
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z20
-	VMOVUPS Z20, Z20
-	VMOVUPS 64(DX), Z21
-	VMOVUPS Z21, Z21
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z22
-	VMOVUPS Z22, Z22
-	VMOVUPS 64(DX), Z23
-	VMOVUPS Z23, Z23
-	JMP     start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	VXORPD Z21, Z21, Z21
-	VXORPD Z22, Z22, Z22
-	VXORPD Z23, Z23, Z23
+// func panelHalf_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·panelHalf_12_avx512(SB), NOSPLIT, $0-88
+	MOVQ      cols+64(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Z9, Z9, Z9
+	VXORPD    Z10, Z10, Z10
+	VXORPD    Z11, Z11, Z11
+	CMPB      add+72(FP), $+0
+	JEQ       start
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z2
+	VMOVAPD   Z2, Z2
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z4
+	VMOVAPD   Z4, Z4
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z5
+	VMOVAPD   Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VMOVAPD   Z6, Z6
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z7
+	VMOVAPD   Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z8
+	VMOVAPD   Z8, Z8
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z9
+	VMOVAPD   Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z10
+	VMOVAPD   Z10, Z10
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z11
+	VMOVAPD   Z11, Z11
 
 start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ DI, R10
-	SHLQ $0x03, R10
-	SUBQ DI, R10
-	LEAQ (SI)(DI*8), R11
-	MOVQ n+48(FP), R12
-	INCQ R12
-	SHRQ $0x01, R12
+	MOVQ z+32(FP), AX
+	MOVQ ldz+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ w+16(FP), DX
+	MOVQ ldw+24(FP), BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+	MOVQ BX, R8
+	SHLQ $0x03, R8
+	SUBQ BX, R8
+	LEAQ (DX)(BX*8), R9
+	MOVQ n+48(FP), R10
+	INCQ R10
+	SHRQ $0x01, R10
 	JCC  second
 
 pair:
-	VMOVUPS      (DX), Z24
-	VMOVUPS      64(DX), Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z24, Z26, Z0
-	VFMADD231PS  Z25, Z26, Z1
-	VBROADCASTSS (SI)(DI*1), Z26
-	VFMADD231PS  Z24, Z26, Z2
-	VFMADD231PS  Z25, Z26, Z3
-	VBROADCASTSS (SI)(DI*2), Z26
-	VFMADD231PS  Z24, Z26, Z4
-	VFMADD231PS  Z25, Z26, Z5
-	VBROADCASTSS (SI)(R8*1), Z26
-	VFMADD231PS  Z24, Z26, Z6
-	VFMADD231PS  Z25, Z26, Z7
-	VBROADCASTSS (SI)(DI*4), Z26
-	VFMADD231PS  Z24, Z26, Z8
-	VFMADD231PS  Z25, Z26, Z9
-	VBROADCASTSS (SI)(R9*1), Z26
-	VFMADD231PS  Z24, Z26, Z10
-	VFMADD231PS  Z25, Z26, Z11
-	VBROADCASTSS (SI)(R8*2), Z26
-	VFMADD231PS  Z24, Z26, Z12
-	VFMADD231PS  Z25, Z26, Z13
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z24, Z26, Z14
-	VFMADD231PS  Z25, Z26, Z15
-	VBROADCASTSS (R11), Z26
-	VFMADD231PS  Z24, Z26, Z16
-	VFMADD231PS  Z25, Z26, Z17
-	VBROADCASTSS (R11)(DI*1), Z26
-	VFMADD231PS  Z24, Z26, Z18
-	VFMADD231PS  Z25, Z26, Z19
-	VBROADCASTSS (R11)(DI*2), Z26
-	VFMADD231PS  Z24, Z26, Z20
-	VFMADD231PS  Z25, Z26, Z21
-	VBROADCASTSS (R11)(R8*1), Z26
-	VFMADD231PS  Z24, Z26, Z22
-	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	ADDQ         $+4, R11
+	VMOVUPD.Z    (AX), K1, Z12
+	VBROADCASTSD (DX), Z13
+	VFMADD231PD  Z12, Z13, Z0
+	VBROADCASTSD (DX)(BX*1), Z13
+	VFMADD231PD  Z12, Z13, Z1
+	VBROADCASTSD (DX)(BX*2), Z13
+	VFMADD231PD  Z12, Z13, Z2
+	VBROADCASTSD (DX)(SI*1), Z13
+	VFMADD231PD  Z12, Z13, Z3
+	VBROADCASTSD (DX)(BX*4), Z13
+	VFMADD231PD  Z12, Z13, Z4
+	VBROADCASTSD (DX)(DI*1), Z13
+	VFMADD231PD  Z12, Z13, Z5
+	VBROADCASTSD (DX)(SI*2), Z13
+	VFMADD231PD  Z12, Z13, Z6
+	VBROADCASTSD (DX)(R8*1), Z13
+	VFMADD231PD  Z12, Z13, Z7
+	VBROADCASTSD (R9), Z13
+	VFMADD231PD  Z12, Z13, Z8
+	VBROADCASTSD (R9)(BX*1), Z13
+	VFMADD231PD  Z12, Z13, Z9
+	VBROADCASTSD (R9)(BX*2), Z13
+	VFMADD231PD  Z12, Z13, Z10
+	VBROADCASTSD (R9)(SI*1), Z13
+	VFMADD231PD  Z12, Z13, Z11
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+	ADDQ         $+8, R9
 
 second:
-	VMOVUPS      (DX), Z24
-	VMOVUPS      64(DX), Z25
-	VBROADCASTSS (SI), Z26
+	VMOVUPD.Z    (AX), K1, Z12
+	VBROADCASTSD (DX), Z13
+	VFMADD231PD  Z12, Z13, Z0
+	VBROADCASTSD (DX)(BX*1), Z13
+	VFMADD231PD  Z12, Z13, Z1
+	VBROADCASTSD (DX)(BX*2), Z13
+	VFMADD231PD  Z12, Z13, Z2
+	VBROADCASTSD (DX)(SI*1), Z13
+	VFMADD231PD  Z12, Z13, Z3
+	VBROADCASTSD (DX)(BX*4), Z13
+	VFMADD231PD  Z12, Z13, Z4
+	VBROADCASTSD (DX)(DI*1), Z13
+	VFMADD231PD  Z12, Z13, Z5
+	VBROADCASTSD (DX)(SI*2), Z13
+	VFMADD231PD  Z12, Z13, Z6
+	VBROADCASTSD (DX)(R8*1), Z13
+	VFMADD231PD  Z12, Z13, Z7
+	VBROADCASTSD (R9), Z13
+	VFMADD231PD  Z12, Z13, Z8
+	VBROADCASTSD (R9)(BX*1), Z13
+	VFMADD231PD  Z12, Z13, Z9
+	VBROADCASTSD (R9)(BX*2), Z13
+	VFMADD231PD  Z12, Z13, Z10
+	VBROADCASTSD (R9)(SI*1), Z13
+	VFMADD231PD  Z12, Z13, Z11
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+	ADDQ         $+8, R9
+	DECQ         R10
+	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x03, CX
+	VMOVUPD      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z10, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z11, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func panel32Half_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·panel32Half_12_avx512(SB), NOSPLIT, $0-88
+	MOVQ      cols+64(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Z9, Z9, Z9
+	VXORPD    Z10, Z10, Z10
+	VXORPD    Z11, Z11, Z11
+	CMPB      add+72(FP), $+0
+	JEQ       start
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z2
+	VMOVAPD   Z2, Z2
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z4
+	VMOVAPD   Z4, Z4
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z5
+	VMOVAPD   Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z6
+	VMOVAPD   Z6, Z6
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z7
+	VMOVAPD   Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z8
+	VMOVAPD   Z8, Z8
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z9
+	VMOVAPD   Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z10
+	VMOVAPD   Z10, Z10
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z11
+	VMOVAPD   Z11, Z11
+
+start:
+	MOVQ z+32(FP), AX
+	MOVQ ldz+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ w+16(FP), DX
+	MOVQ ldw+24(FP), BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+	MOVQ BX, R8
+	SHLQ $0x03, R8
+	SUBQ BX, R8
+	LEAQ (DX)(BX*8), R9
+	MOVQ n+48(FP), R10
+	INCQ R10
+	SHRQ $0x01, R10
+	JCC  second
+
+pair:
+	VMOVUPS.Z    (AX), K1, Z12
+	VBROADCASTSS (DX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VBROADCASTSS (DX)(BX*1), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VBROADCASTSS (DX)(BX*2), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VBROADCASTSS (DX)(SI*1), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VBROADCASTSS (DX)(BX*4), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VBROADCASTSS (DX)(DI*1), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VBROADCASTSS (DX)(SI*2), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VBROADCASTSS (DX)(R8*1), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VBROADCASTSS (R9), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VBROADCASTSS (R9)(BX*1), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VBROADCASTSS (R9)(BX*2), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VBROADCASTSS (R9)(SI*1), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	ADDQ         $+4, R9
+
+second:
+	VMOVUPS.Z    (AX), K1, Z12
+	VBROADCASTSS (DX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VBROADCASTSS (DX)(BX*1), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VBROADCASTSS (DX)(BX*2), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VBROADCASTSS (DX)(SI*1), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VBROADCASTSS (DX)(BX*4), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VBROADCASTSS (DX)(DI*1), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VBROADCASTSS (DX)(SI*2), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VBROADCASTSS (DX)(R8*1), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VBROADCASTSS (R9), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VBROADCASTSS (R9)(BX*1), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VBROADCASTSS (R9)(BX*2), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VBROADCASTSS (R9)(SI*1), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	ADDQ         $+4, R9
+	DECQ         R10
+	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z11, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func panel32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·panel32_12_avx512(SB), NOSPLIT, $0-80
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	VXORPD  Z8, Z8, Z8
+	VXORPD  Z9, Z9, Z9
+	VXORPD  Z10, Z10, Z10
+	VXORPD  Z11, Z11, Z11
+	VXORPD  Z12, Z12, Z12
+	VXORPD  Z13, Z13, Z13
+	VXORPD  Z14, Z14, Z14
+	VXORPD  Z15, Z15, Z15
+	VXORPD  Z16, Z16, Z16
+	VXORPD  Z17, Z17, Z17
+	VXORPD  Z18, Z18, Z18
+	VXORPD  Z19, Z19, Z19
+	VXORPD  Z20, Z20, Z20
+	VXORPD  Z21, Z21, Z21
+	VXORPD  Z22, Z22, Z22
+	VXORPD  Z23, Z23, Z23
+	CMPB    add+64(FP), $+0
+	JEQ     start
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z4
+	VMOVUPS 64(AX), Z5
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z12
+	VMOVUPS 64(AX), Z13
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z14
+	VMOVUPS 64(AX), Z15
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z16
+	VMOVUPS 64(AX), Z17
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z18
+	VMOVUPS 64(AX), Z19
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z20
+	VMOVUPS 64(AX), Z21
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z22
+	VMOVUPS 64(AX), Z23
+
+start:
+	MOVQ z+32(FP), AX
+	MOVQ ldz+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ w+16(FP), DX
+	MOVQ ldw+24(FP), BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+	MOVQ BX, R8
+	SHLQ $0x03, R8
+	SUBQ BX, R8
+	LEAQ (DX)(BX*8), R9
+	MOVQ n+48(FP), R10
+	INCQ R10
+	SHRQ $0x01, R10
+	JCC  second
+
+pair:
+	VMOVUPS      (AX), Z24
+	VMOVUPS      64(AX), Z25
+	VBROADCASTSS (DX), Z26
 	VFMADD231PS  Z24, Z26, Z0
 	VFMADD231PS  Z25, Z26, Z1
-	VBROADCASTSS (SI)(DI*1), Z26
+	VBROADCASTSS (DX)(BX*1), Z26
 	VFMADD231PS  Z24, Z26, Z2
 	VFMADD231PS  Z25, Z26, Z3
-	VBROADCASTSS (SI)(DI*2), Z26
+	VBROADCASTSS (DX)(BX*2), Z26
 	VFMADD231PS  Z24, Z26, Z4
 	VFMADD231PS  Z25, Z26, Z5
-	VBROADCASTSS (SI)(R8*1), Z26
+	VBROADCASTSS (DX)(SI*1), Z26
 	VFMADD231PS  Z24, Z26, Z6
 	VFMADD231PS  Z25, Z26, Z7
-	VBROADCASTSS (SI)(DI*4), Z26
+	VBROADCASTSS (DX)(BX*4), Z26
 	VFMADD231PS  Z24, Z26, Z8
 	VFMADD231PS  Z25, Z26, Z9
-	VBROADCASTSS (SI)(R9*1), Z26
+	VBROADCASTSS (DX)(DI*1), Z26
 	VFMADD231PS  Z24, Z26, Z10
 	VFMADD231PS  Z25, Z26, Z11
-	VBROADCASTSS (SI)(R8*2), Z26
+	VBROADCASTSS (DX)(SI*2), Z26
 	VFMADD231PS  Z24, Z26, Z12
 	VFMADD231PS  Z25, Z26, Z13
-	VBROADCASTSS (SI)(R10*1), Z26
+	VBROADCASTSS (DX)(R8*1), Z26
 	VFMADD231PS  Z24, Z26, Z14
 	VFMADD231PS  Z25, Z26, Z15
-	VBROADCASTSS (R11), Z26
+	VBROADCASTSS (R9), Z26
 	VFMADD231PS  Z24, Z26, Z16
 	VFMADD231PS  Z25, Z26, Z17
-	VBROADCASTSS (R11)(DI*1), Z26
+	VBROADCASTSS (R9)(BX*1), Z26
 	VFMADD231PS  Z24, Z26, Z18
 	VFMADD231PS  Z25, Z26, Z19
-	VBROADCASTSS (R11)(DI*2), Z26
+	VBROADCASTSS (R9)(BX*2), Z26
 	VFMADD231PS  Z24, Z26, Z20
 	VFMADD231PS  Z25, Z26, Z21
-	VBROADCASTSS (R11)(R8*1), Z26
+	VBROADCASTSS (R9)(SI*1), Z26
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	ADDQ         $+4, R11
-	DECQ         R12
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	ADDQ         $+4, R9
+
+second:
+	VMOVUPS      (AX), Z24
+	VMOVUPS      64(AX), Z25
+	VBROADCASTSS (DX), Z26
+	VFMADD231PS  Z24, Z26, Z0
+	VFMADD231PS  Z25, Z26, Z1
+	VBROADCASTSS (DX)(BX*1), Z26
+	VFMADD231PS  Z24, Z26, Z2
+	VFMADD231PS  Z25, Z26, Z3
+	VBROADCASTSS (DX)(BX*2), Z26
+	VFMADD231PS  Z24, Z26, Z4
+	VFMADD231PS  Z25, Z26, Z5
+	VBROADCASTSS (DX)(SI*1), Z26
+	VFMADD231PS  Z24, Z26, Z6
+	VFMADD231PS  Z25, Z26, Z7
+	VBROADCASTSS (DX)(BX*4), Z26
+	VFMADD231PS  Z24, Z26, Z8
+	VFMADD231PS  Z25, Z26, Z9
+	VBROADCASTSS (DX)(DI*1), Z26
+	VFMADD231PS  Z24, Z26, Z10
+	VFMADD231PS  Z25, Z26, Z11
+	VBROADCASTSS (DX)(SI*2), Z26
+	VFMADD231PS  Z24, Z26, Z12
+	VFMADD231PS  Z25, Z26, Z13
+	VBROADCASTSS (DX)(R8*1), Z26
+	VFMADD231PS  Z24, Z26, Z14
+	VFMADD231PS  Z25, Z26, Z15
+	VBROADCASTSS (R9), Z26
+	VFMADD231PS  Z24, Z26, Z16
+	VFMADD231PS  Z25, Z26, Z17
+	VBROADCASTSS (R9)(BX*1), Z26
+	VFMADD231PS  Z24, Z26, Z18
+	VFMADD231PS  Z25, Z26, Z19
+	VBROADCASTSS (R9)(BX*2), Z26
+	VFMADD231PS  Z24, Z26, Z20
+	VFMADD231PS  Z25, Z26, Z21
+	VBROADCASTSS (R9)(SI*1), Z26
+	VFMADD231PS  Z24, Z26, Z22
+	VFMADD231PS  Z25, Z26, Z23
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	ADDQ         $+4, R9
+	DECQ         R10
 	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, 64(AX)
 	ADDQ         CX, AX
@@ -7879,2859 +4831,108 @@ second:
 	VZEROUPPER
 	RET
 
-// func panelTail_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelTail_12_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x03, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+8, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPD   (DX), Z0
-	VMOVUPD   Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z1
-	VMOVUPD   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z2
-	VMOVUPD   Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z3
-	VMOVUPD   Z3, Z3
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z4
-	VMOVUPD   Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z5
-	VMOVUPD   Z5, Z5
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z6
-	VMOVUPD   Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z7
-	VMOVUPD   Z7, Z7
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z8
-	VMOVUPD   Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z9
-	VMOVUPD   Z9, Z9
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z10
-	VMOVUPD   Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z11
-	VMOVUPD   Z11, Z11
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z12
-	VMOVUPD   Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z13
-	VMOVUPD   Z13, Z13
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z14
-	VMOVUPD   Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z15
-	VMOVUPD   Z15, Z15
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z16
-	VMOVUPD   Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z17
-	VMOVUPD   Z17, Z17
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z18
-	VMOVUPD   Z18, Z18
-	VMOVUPD.Z 64(DX), K1, Z19
-	VMOVUPD   Z19, Z19
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z20
-	VMOVUPD   Z20, Z20
-	VMOVUPD.Z 64(DX), K1, Z21
-	VMOVUPD   Z21, Z21
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z22
-	VMOVUPD   Z22, Z22
-	VMOVUPD.Z 64(DX), K1, Z23
-	VMOVUPD   Z23, Z23
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	VXORPD Z21, Z21, Z21
-	VXORPD Z22, Z22, Z22
-	VXORPD Z23, Z23, Z23
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ DI, R10
-	SHLQ $0x03, R10
-	SUBQ DI, R10
-	LEAQ (SI)(DI*8), R11
-	MOVQ n+48(FP), R12
-	INCQ R12
-	SHRQ $0x01, R12
-	JCC  second
-
-pair:
-	VMOVUPD      (DX), Z24
-	VMOVUPD.Z    64(DX), K1, Z25
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD (SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD (SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD (SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD (SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD (SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD (SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD (SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD (R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD (R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD (R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD (R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	ADDQ         $+8, R11
-
-second:
-	VMOVUPD      (DX), Z24
-	VMOVUPD.Z    64(DX), K1, Z25
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z24, Z26, Z0
-	VFMADD231PD  Z25, Z26, Z1
-	VBROADCASTSD (SI)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z2
-	VFMADD231PD  Z25, Z26, Z3
-	VBROADCASTSD (SI)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z4
-	VFMADD231PD  Z25, Z26, Z5
-	VBROADCASTSD (SI)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z6
-	VFMADD231PD  Z25, Z26, Z7
-	VBROADCASTSD (SI)(DI*4), Z26
-	VFMADD231PD  Z24, Z26, Z8
-	VFMADD231PD  Z25, Z26, Z9
-	VBROADCASTSD (SI)(R9*1), Z26
-	VFMADD231PD  Z24, Z26, Z10
-	VFMADD231PD  Z25, Z26, Z11
-	VBROADCASTSD (SI)(R8*2), Z26
-	VFMADD231PD  Z24, Z26, Z12
-	VFMADD231PD  Z25, Z26, Z13
-	VBROADCASTSD (SI)(R10*1), Z26
-	VFMADD231PD  Z24, Z26, Z14
-	VFMADD231PD  Z25, Z26, Z15
-	VBROADCASTSD (R11), Z26
-	VFMADD231PD  Z24, Z26, Z16
-	VFMADD231PD  Z25, Z26, Z17
-	VBROADCASTSD (R11)(DI*1), Z26
-	VFMADD231PD  Z24, Z26, Z18
-	VFMADD231PD  Z25, Z26, Z19
-	VBROADCASTSD (R11)(DI*2), Z26
-	VFMADD231PD  Z24, Z26, Z20
-	VFMADD231PD  Z25, Z26, Z21
-	VBROADCASTSD (R11)(R8*1), Z26
-	VFMADD231PD  Z24, Z26, Z22
-	VFMADD231PD  Z25, Z26, Z23
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	ADDQ         $+8, R11
-	DECQ         R12
-	JNZ          pair
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, (AX)
-	VMOVUPD      Z9, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, (AX)
-	VMOVUPD      Z11, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, (AX)
-	VMOVUPD      Z13, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, (AX)
-	VMOVUPD      Z15, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z16, (AX)
-	VMOVUPD      Z17, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z18, (AX)
-	VMOVUPD      Z19, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z20, (AX)
-	VMOVUPD      Z21, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z22, (AX)
-	VMOVUPD      Z23, K1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panelHalf_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelHalf_12_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x03, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+0, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   Z0, Z0
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z1
-	VMOVUPD   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z2
-	VMOVUPD   Z2, Z2
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z3
-	VMOVUPD   Z3, Z3
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z4
-	VMOVUPD   Z4, Z4
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z5
-	VMOVUPD   Z5, Z5
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z6
-	VMOVUPD   Z6, Z6
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VMOVUPD   Z7, Z7
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VMOVUPD   Z8, Z8
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VMOVUPD   Z9, Z9
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VMOVUPD   Z10, Z10
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VMOVUPD   Z11, Z11
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ DI, R10
-	SHLQ $0x03, R10
-	SUBQ DI, R10
-	LEAQ (SI)(DI*8), R11
-	MOVQ n+48(FP), R12
-	INCQ R12
-	SHRQ $0x01, R12
-	JCC  second
-
-pair:
-	VMOVUPD.Z    (DX), K1, Z12
-	VBROADCASTSD (SI), Z13
-	VFMADD231PD  Z12, Z13, Z0
-	VBROADCASTSD (SI)(DI*1), Z13
-	VFMADD231PD  Z12, Z13, Z1
-	VBROADCASTSD (SI)(DI*2), Z13
-	VFMADD231PD  Z12, Z13, Z2
-	VBROADCASTSD (SI)(R8*1), Z13
-	VFMADD231PD  Z12, Z13, Z3
-	VBROADCASTSD (SI)(DI*4), Z13
-	VFMADD231PD  Z12, Z13, Z4
-	VBROADCASTSD (SI)(R9*1), Z13
-	VFMADD231PD  Z12, Z13, Z5
-	VBROADCASTSD (SI)(R8*2), Z13
-	VFMADD231PD  Z12, Z13, Z6
-	VBROADCASTSD (SI)(R10*1), Z13
-	VFMADD231PD  Z12, Z13, Z7
-	VBROADCASTSD (R11), Z13
-	VFMADD231PD  Z12, Z13, Z8
-	VBROADCASTSD (R11)(DI*1), Z13
-	VFMADD231PD  Z12, Z13, Z9
-	VBROADCASTSD (R11)(DI*2), Z13
-	VFMADD231PD  Z12, Z13, Z10
-	VBROADCASTSD (R11)(R8*1), Z13
-	VFMADD231PD  Z12, Z13, Z11
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	ADDQ         $+8, R11
-
-second:
-	VMOVUPD.Z    (DX), K1, Z12
-	VBROADCASTSD (SI), Z13
-	VFMADD231PD  Z12, Z13, Z0
-	VBROADCASTSD (SI)(DI*1), Z13
-	VFMADD231PD  Z12, Z13, Z1
-	VBROADCASTSD (SI)(DI*2), Z13
-	VFMADD231PD  Z12, Z13, Z2
-	VBROADCASTSD (SI)(R8*1), Z13
-	VFMADD231PD  Z12, Z13, Z3
-	VBROADCASTSD (SI)(DI*4), Z13
-	VFMADD231PD  Z12, Z13, Z4
-	VBROADCASTSD (SI)(R9*1), Z13
-	VFMADD231PD  Z12, Z13, Z5
-	VBROADCASTSD (SI)(R8*2), Z13
-	VFMADD231PD  Z12, Z13, Z6
-	VBROADCASTSD (SI)(R10*1), Z13
-	VFMADD231PD  Z12, Z13, Z7
-	VBROADCASTSD (R11), Z13
-	VFMADD231PD  Z12, Z13, Z8
-	VBROADCASTSD (R11)(DI*1), Z13
-	VFMADD231PD  Z12, Z13, Z9
-	VBROADCASTSD (R11)(DI*2), Z13
-	VFMADD231PD  Z12, Z13, Z10
-	VBROADCASTSD (R11)(R8*1), Z13
-	VFMADD231PD  Z12, Z13, Z11
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	ADDQ         $+8, R11
-	DECQ         R12
-	JNZ          pair
-	VMOVUPD      Z0, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z1, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z3, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z5, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z7, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z9, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z11, K1, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32Tail_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panel32Tail_12_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x02, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+16, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPS   (DX), Z0
-	VMOVUPS   Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z1
-	VMOVUPS   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z2
-	VMOVUPS   Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z3
-	VMOVUPS   Z3, Z3
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z4
-	VMOVUPS   Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z5
-	VMOVUPS   Z5, Z5
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z6
-	VMOVUPS   Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z7
-	VMOVUPS   Z7, Z7
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z8
-	VMOVUPS   Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z9
-	VMOVUPS   Z9, Z9
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z10
-	VMOVUPS   Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z11
-	VMOVUPS   Z11, Z11
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z12
-	VMOVUPS   Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z13
-	VMOVUPS   Z13, Z13
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z14
-	VMOVUPS   Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z15
-	VMOVUPS   Z15, Z15
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z16
-	VMOVUPS   Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z17
-	VMOVUPS   Z17, Z17
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z18
-	VMOVUPS   Z18, Z18
-	VMOVUPS.Z 64(DX), K1, Z19
-	VMOVUPS   Z19, Z19
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z20
-	VMOVUPS   Z20, Z20
-	VMOVUPS.Z 64(DX), K1, Z21
-	VMOVUPS   Z21, Z21
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z22
-	VMOVUPS   Z22, Z22
-	VMOVUPS.Z 64(DX), K1, Z23
-	VMOVUPS   Z23, Z23
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	VXORPD Z21, Z21, Z21
-	VXORPD Z22, Z22, Z22
-	VXORPD Z23, Z23, Z23
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ DI, R10
-	SHLQ $0x03, R10
-	SUBQ DI, R10
-	LEAQ (SI)(DI*8), R11
-	MOVQ n+48(FP), R12
-	INCQ R12
-	SHRQ $0x01, R12
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Z24
-	VMOVUPS.Z    64(DX), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z24, Z26, Z0
-	VFMADD231PS  Z25, Z26, Z1
-	VBROADCASTSS (SI)(DI*1), Z26
-	VFMADD231PS  Z24, Z26, Z2
-	VFMADD231PS  Z25, Z26, Z3
-	VBROADCASTSS (SI)(DI*2), Z26
-	VFMADD231PS  Z24, Z26, Z4
-	VFMADD231PS  Z25, Z26, Z5
-	VBROADCASTSS (SI)(R8*1), Z26
-	VFMADD231PS  Z24, Z26, Z6
-	VFMADD231PS  Z25, Z26, Z7
-	VBROADCASTSS (SI)(DI*4), Z26
-	VFMADD231PS  Z24, Z26, Z8
-	VFMADD231PS  Z25, Z26, Z9
-	VBROADCASTSS (SI)(R9*1), Z26
-	VFMADD231PS  Z24, Z26, Z10
-	VFMADD231PS  Z25, Z26, Z11
-	VBROADCASTSS (SI)(R8*2), Z26
-	VFMADD231PS  Z24, Z26, Z12
-	VFMADD231PS  Z25, Z26, Z13
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z24, Z26, Z14
-	VFMADD231PS  Z25, Z26, Z15
-	VBROADCASTSS (R11), Z26
-	VFMADD231PS  Z24, Z26, Z16
-	VFMADD231PS  Z25, Z26, Z17
-	VBROADCASTSS (R11)(DI*1), Z26
-	VFMADD231PS  Z24, Z26, Z18
-	VFMADD231PS  Z25, Z26, Z19
-	VBROADCASTSS (R11)(DI*2), Z26
-	VFMADD231PS  Z24, Z26, Z20
-	VFMADD231PS  Z25, Z26, Z21
-	VBROADCASTSS (R11)(R8*1), Z26
-	VFMADD231PS  Z24, Z26, Z22
-	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	ADDQ         $+4, R11
-
-second:
-	VMOVUPS      (DX), Z24
-	VMOVUPS.Z    64(DX), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z24, Z26, Z0
-	VFMADD231PS  Z25, Z26, Z1
-	VBROADCASTSS (SI)(DI*1), Z26
-	VFMADD231PS  Z24, Z26, Z2
-	VFMADD231PS  Z25, Z26, Z3
-	VBROADCASTSS (SI)(DI*2), Z26
-	VFMADD231PS  Z24, Z26, Z4
-	VFMADD231PS  Z25, Z26, Z5
-	VBROADCASTSS (SI)(R8*1), Z26
-	VFMADD231PS  Z24, Z26, Z6
-	VFMADD231PS  Z25, Z26, Z7
-	VBROADCASTSS (SI)(DI*4), Z26
-	VFMADD231PS  Z24, Z26, Z8
-	VFMADD231PS  Z25, Z26, Z9
-	VBROADCASTSS (SI)(R9*1), Z26
-	VFMADD231PS  Z24, Z26, Z10
-	VFMADD231PS  Z25, Z26, Z11
-	VBROADCASTSS (SI)(R8*2), Z26
-	VFMADD231PS  Z24, Z26, Z12
-	VFMADD231PS  Z25, Z26, Z13
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z24, Z26, Z14
-	VFMADD231PS  Z25, Z26, Z15
-	VBROADCASTSS (R11), Z26
-	VFMADD231PS  Z24, Z26, Z16
-	VFMADD231PS  Z25, Z26, Z17
-	VBROADCASTSS (R11)(DI*1), Z26
-	VFMADD231PS  Z24, Z26, Z18
-	VFMADD231PS  Z25, Z26, Z19
-	VBROADCASTSS (R11)(DI*2), Z26
-	VFMADD231PS  Z24, Z26, Z20
-	VFMADD231PS  Z25, Z26, Z21
-	VBROADCASTSS (R11)(R8*1), Z26
-	VFMADD231PS  Z24, Z26, Z22
-	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	ADDQ         $+4, R11
-	DECQ         R12
-	JNZ          pair
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	VMOVUPS      Z3, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, (AX)
-	VMOVUPS      Z5, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z7, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, (AX)
-	VMOVUPS      Z9, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, (AX)
-	VMOVUPS      Z11, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, (AX)
-	VMOVUPS      Z13, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z14, (AX)
-	VMOVUPS      Z15, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z16, (AX)
-	VMOVUPS      Z17, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z18, (AX)
-	VMOVUPS      Z19, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z20, (AX)
-	VMOVUPS      Z21, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z22, (AX)
-	VMOVUPS      Z23, K1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panel32Half_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panel32Half_12_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x02, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+0, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   Z0, Z0
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z1
-	VMOVUPS   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z2
-	VMOVUPS   Z2, Z2
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z3
-	VMOVUPS   Z3, Z3
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z4
-	VMOVUPS   Z4, Z4
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z5
-	VMOVUPS   Z5, Z5
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z6
-	VMOVUPS   Z6, Z6
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VMOVUPS   Z7, Z7
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VMOVUPS   Z8, Z8
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VMOVUPS   Z9, Z9
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VMOVUPS   Z10, Z10
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VMOVUPS   Z11, Z11
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ DI, R10
-	SHLQ $0x03, R10
-	SUBQ DI, R10
-	LEAQ (SI)(DI*8), R11
-	MOVQ n+48(FP), R12
-	INCQ R12
-	SHRQ $0x01, R12
-	JCC  second
-
-pair:
-	VMOVUPS.Z    (DX), K1, Z12
-	VBROADCASTSS (SI), Z13
-	VFMADD231PS  Z12, Z13, Z0
-	VBROADCASTSS (SI)(DI*1), Z13
-	VFMADD231PS  Z12, Z13, Z1
-	VBROADCASTSS (SI)(DI*2), Z13
-	VFMADD231PS  Z12, Z13, Z2
-	VBROADCASTSS (SI)(R8*1), Z13
-	VFMADD231PS  Z12, Z13, Z3
-	VBROADCASTSS (SI)(DI*4), Z13
-	VFMADD231PS  Z12, Z13, Z4
-	VBROADCASTSS (SI)(R9*1), Z13
-	VFMADD231PS  Z12, Z13, Z5
-	VBROADCASTSS (SI)(R8*2), Z13
-	VFMADD231PS  Z12, Z13, Z6
-	VBROADCASTSS (SI)(R10*1), Z13
-	VFMADD231PS  Z12, Z13, Z7
-	VBROADCASTSS (R11), Z13
-	VFMADD231PS  Z12, Z13, Z8
-	VBROADCASTSS (R11)(DI*1), Z13
-	VFMADD231PS  Z12, Z13, Z9
-	VBROADCASTSS (R11)(DI*2), Z13
-	VFMADD231PS  Z12, Z13, Z10
-	VBROADCASTSS (R11)(R8*1), Z13
-	VFMADD231PS  Z12, Z13, Z11
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	ADDQ         $+4, R11
-
-second:
-	VMOVUPS.Z    (DX), K1, Z12
-	VBROADCASTSS (SI), Z13
-	VFMADD231PS  Z12, Z13, Z0
-	VBROADCASTSS (SI)(DI*1), Z13
-	VFMADD231PS  Z12, Z13, Z1
-	VBROADCASTSS (SI)(DI*2), Z13
-	VFMADD231PS  Z12, Z13, Z2
-	VBROADCASTSS (SI)(R8*1), Z13
-	VFMADD231PS  Z12, Z13, Z3
-	VBROADCASTSS (SI)(DI*4), Z13
-	VFMADD231PS  Z12, Z13, Z4
-	VBROADCASTSS (SI)(R9*1), Z13
-	VFMADD231PS  Z12, Z13, Z5
-	VBROADCASTSS (SI)(R8*2), Z13
-	VFMADD231PS  Z12, Z13, Z6
-	VBROADCASTSS (SI)(R10*1), Z13
-	VFMADD231PS  Z12, Z13, Z7
-	VBROADCASTSS (R11), Z13
-	VFMADD231PS  Z12, Z13, Z8
-	VBROADCASTSS (R11)(DI*1), Z13
-	VFMADD231PS  Z12, Z13, Z9
-	VBROADCASTSS (R11)(DI*2), Z13
-	VFMADD231PS  Z12, Z13, Z10
-	VBROADCASTSS (R11)(R8*1), Z13
-	VFMADD231PS  Z12, Z13, Z11
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	ADDQ         $+4, R11
-	DECQ         R12
-	JNZ          pair
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z5, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z7, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z9, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z11, K1, (AX)
-	VZEROUPPER
-	RET
-
-// func panel_8_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel_8_avx512(SB), NOSPLIT, $8-96
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x03, CX
-	CMPB    add+56(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPD (DX), Z0
-	VMOVUPD Z0, Z0
-	VMOVUPD 64(DX), Z1
-	VMOVUPD Z1, Z1
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z2
-	VMOVUPD Z2, Z2
-	VMOVUPD 64(DX), Z3
-	VMOVUPD Z3, Z3
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z4
-	VMOVUPD Z4, Z4
-	VMOVUPD 64(DX), Z5
-	VMOVUPD Z5, Z5
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z6
-	VMOVUPD Z6, Z6
-	VMOVUPD 64(DX), Z7
-	VMOVUPD Z7, Z7
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z8
-	VMOVUPD Z8, Z8
-	VMOVUPD 64(DX), Z9
-	VMOVUPD Z9, Z9
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z10
-	VMOVUPD Z10, Z10
-	VMOVUPD 64(DX), Z11
-	VMOVUPD Z11, Z11
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z12
-	VMOVUPD Z12, Z12
-	VMOVUPD 64(DX), Z13
-	VMOVUPD Z13, Z13
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z14
-	VMOVUPD Z14, Z14
-	VMOVUPD 64(DX), Z15
-	VMOVUPD Z15, Z15
-	JMP     start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-
-start:
-	MOVQ   z+32(FP), DX
-	MOVQ   ldz+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   w+16(FP), SI
-	MOVQ   ldw+24(FP), DI
-	SHLQ   $0x03, DI
-	LEAQ   (DI)(DI*2), R8
-	LEAQ   (DI)(DI*4), R9
-	MOVQ   DI, R10
-	SHLQ   $0x03, R10
-	SUBQ   DI, R10
-	MOVQ   next+64(FP), R11
-	MOVQ   ldnext+72(FP), R12
-	MOVQ   n+48(FP), R13
-	IMUL3Q $-8, R12, R14
-	ADDQ   step+80(FP), R14
-	MOVQ   R14, (SP)
-	SHRQ   $0x03, R13
-	JZ     rest
-
-unrolled:
-	PREFETCHT1   (R11)
-	ADDQ         R12, R11
-	VMOVUPD      (DX), Z16
-	VMOVUPD      64(DX), Z17
-	VBROADCASTSD (SI), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD (SI)(DI*1), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD (SI)(DI*2), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD (SI)(R8*1), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD (SI)(DI*4), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD (SI)(R9*1), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD (SI)(R8*2), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD (SI)(R10*1), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         BX, DX
-	PREFETCHT1   (R11)
-	ADDQ         R12, R11
-	VMOVUPD      (DX), Z16
-	VMOVUPD      64(DX), Z17
-	VBROADCASTSD 8(SI), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD 8(SI)(DI*1), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD 8(SI)(DI*2), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD 8(SI)(R8*1), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD 8(SI)(DI*4), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD 8(SI)(R9*1), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD 8(SI)(R8*2), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD 8(SI)(R10*1), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         BX, DX
-	PREFETCHT1   (R11)
-	ADDQ         R12, R11
-	VMOVUPD      (DX), Z16
-	VMOVUPD      64(DX), Z17
-	VBROADCASTSD 16(SI), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD 16(SI)(DI*1), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD 16(SI)(DI*2), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD 16(SI)(R8*1), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD 16(SI)(DI*4), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD 16(SI)(R9*1), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD 16(SI)(R8*2), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD 16(SI)(R10*1), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         BX, DX
-	PREFETCHT1   (R11)
-	ADDQ         R12, R11
-	VMOVUPD      (DX), Z16
-	VMOVUPD      64(DX), Z17
-	VBROADCASTSD 24(SI), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD 24(SI)(DI*1), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD 24(SI)(DI*2), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD 24(SI)(R8*1), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD 24(SI)(DI*4), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD 24(SI)(R9*1), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD 24(SI)(R8*2), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD 24(SI)(R10*1), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         BX, DX
-	PREFETCHT1   (R11)
-	ADDQ         R12, R11
-	VMOVUPD      (DX), Z16
-	VMOVUPD      64(DX), Z17
-	VBROADCASTSD 32(SI), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD 32(SI)(DI*1), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD 32(SI)(DI*2), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD 32(SI)(R8*1), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD 32(SI)(DI*4), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD 32(SI)(R9*1), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD 32(SI)(R8*2), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD 32(SI)(R10*1), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         BX, DX
-	PREFETCHT1   (R11)
-	ADDQ         R12, R11
-	VMOVUPD      (DX), Z16
-	VMOVUPD      64(DX), Z17
-	VBROADCASTSD 40(SI), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD 40(SI)(DI*1), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD 40(SI)(DI*2), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD 40(SI)(R8*1), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD 40(SI)(DI*4), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD 40(SI)(R9*1), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD 40(SI)(R8*2), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD 40(SI)(R10*1), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         BX, DX
-	PREFETCHT1   (R11)
-	ADDQ         R12, R11
-	VMOVUPD      (DX), Z16
-	VMOVUPD      64(DX), Z17
-	VBROADCASTSD 48(SI), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD 48(SI)(DI*1), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD 48(SI)(DI*2), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD 48(SI)(R8*1), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD 48(SI)(DI*4), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD 48(SI)(R9*1), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD 48(SI)(R8*2), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD 48(SI)(R10*1), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         BX, DX
-	PREFETCHT1   (R11)
-	ADDQ         R12, R11
-	VMOVUPD      (DX), Z16
-	VMOVUPD      64(DX), Z17
-	VBROADCASTSD 56(SI), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD 56(SI)(DI*1), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD 56(SI)(DI*2), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD 56(SI)(R8*1), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD 56(SI)(DI*4), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD 56(SI)(R9*1), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD 56(SI)(R8*2), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD 56(SI)(R10*1), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         BX, DX
-	ADDQ         (SP), R11
-	ADDQ         $+64, SI
-	DECQ         R13
-	JNZ          unrolled
-
-rest:
-	MOVQ n+48(FP), R11
-	ANDQ $+7, R11
-	JZ   store
-
-single:
-	VMOVUPD      (DX), Z16
-	VMOVUPD      64(DX), Z17
-	VBROADCASTSD (SI), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD (SI)(DI*1), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD (SI)(DI*2), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD (SI)(R8*1), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD (SI)(DI*4), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD (SI)(R9*1), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD (SI)(R8*2), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD (SI)(R10*1), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R11
-	JNZ          single
-
-store:
-	VMOVUPD Z0, (AX)
-	VMOVUPD Z1, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z2, (AX)
-	VMOVUPD Z3, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z4, (AX)
-	VMOVUPD Z5, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z6, (AX)
-	VMOVUPD Z7, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z8, (AX)
-	VMOVUPD Z9, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z10, (AX)
-	VMOVUPD Z11, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z12, (AX)
-	VMOVUPD Z13, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z14, (AX)
-	VMOVUPD Z15, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panel32_8_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·panel32_8_avx512(SB), NOSPLIT, $0-80
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x02, CX
+// func panel_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·panel_4_avx512(SB), NOSPLIT, $8-104
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
 	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPS (DX), Z0
-	VMOVUPS Z0, Z0
-	VMOVUPS 64(DX), Z1
-	VMOVUPS Z1, Z1
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z2
-	VMOVUPS Z2, Z2
-	VMOVUPS 64(DX), Z3
-	VMOVUPS Z3, Z3
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z4
-	VMOVUPS Z4, Z4
-	VMOVUPS 64(DX), Z5
-	VMOVUPS Z5, Z5
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z6
-	VMOVUPS Z6, Z6
-	VMOVUPS 64(DX), Z7
-	VMOVUPS Z7, Z7
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z8
-	VMOVUPS Z8, Z8
-	VMOVUPS 64(DX), Z9
-	VMOVUPS Z9, Z9
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z10
-	VMOVUPS Z10, Z10
-	VMOVUPS 64(DX), Z11
-	VMOVUPS Z11, Z11
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z12
-	VMOVUPS Z12, Z12
-	VMOVUPS 64(DX), Z13
-	VMOVUPS Z13, Z13
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z14
-	VMOVUPS Z14, Z14
-	VMOVUPS 64(DX), Z15
-	VMOVUPS Z15, Z15
-	JMP     start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ DI, R10
-	SHLQ $0x03, R10
-	SUBQ DI, R10
-	MOVQ n+48(FP), R11
-	INCQ R11
-	SHRQ $0x01, R11
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Z16
-	VMOVUPS      64(DX), Z17
-	VBROADCASTSS (SI), Z18
-	VFMADD231PS  Z16, Z18, Z0
-	VFMADD231PS  Z17, Z18, Z1
-	VBROADCASTSS (SI)(DI*1), Z18
-	VFMADD231PS  Z16, Z18, Z2
-	VFMADD231PS  Z17, Z18, Z3
-	VBROADCASTSS (SI)(DI*2), Z18
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS (SI)(R8*1), Z18
-	VFMADD231PS  Z16, Z18, Z6
-	VFMADD231PS  Z17, Z18, Z7
-	VBROADCASTSS (SI)(DI*4), Z18
-	VFMADD231PS  Z16, Z18, Z8
-	VFMADD231PS  Z17, Z18, Z9
-	VBROADCASTSS (SI)(R9*1), Z18
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS (SI)(R8*2), Z18
-	VFMADD231PS  Z16, Z18, Z12
-	VFMADD231PS  Z17, Z18, Z13
-	VBROADCASTSS (SI)(R10*1), Z18
-	VFMADD231PS  Z16, Z18, Z14
-	VFMADD231PS  Z17, Z18, Z15
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS      (DX), Z16
-	VMOVUPS      64(DX), Z17
-	VBROADCASTSS (SI), Z18
-	VFMADD231PS  Z16, Z18, Z0
-	VFMADD231PS  Z17, Z18, Z1
-	VBROADCASTSS (SI)(DI*1), Z18
-	VFMADD231PS  Z16, Z18, Z2
-	VFMADD231PS  Z17, Z18, Z3
-	VBROADCASTSS (SI)(DI*2), Z18
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS (SI)(R8*1), Z18
-	VFMADD231PS  Z16, Z18, Z6
-	VFMADD231PS  Z17, Z18, Z7
-	VBROADCASTSS (SI)(DI*4), Z18
-	VFMADD231PS  Z16, Z18, Z8
-	VFMADD231PS  Z17, Z18, Z9
-	VBROADCASTSS (SI)(R9*1), Z18
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS (SI)(R8*2), Z18
-	VFMADD231PS  Z16, Z18, Z12
-	VFMADD231PS  Z17, Z18, Z13
-	VBROADCASTSS (SI)(R10*1), Z18
-	VFMADD231PS  Z16, Z18, Z14
-	VFMADD231PS  Z17, Z18, Z15
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R11
-	JNZ          pair
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	VMOVUPS      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, (AX)
-	VMOVUPS      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z7, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, (AX)
-	VMOVUPS      Z9, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, (AX)
-	VMOVUPS      Z11, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, (AX)
-	VMOVUPS      Z13, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z14, (AX)
-	VMOVUPS      Z15, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panelTail_8_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelTail_8_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x03, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+8, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPD   (DX), Z0
-	VMOVUPD   Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z1
-	VMOVUPD   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z2
-	VMOVUPD   Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z3
-	VMOVUPD   Z3, Z3
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z4
-	VMOVUPD   Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z5
-	VMOVUPD   Z5, Z5
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z6
-	VMOVUPD   Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z7
-	VMOVUPD   Z7, Z7
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z8
-	VMOVUPD   Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z9
-	VMOVUPD   Z9, Z9
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z10
-	VMOVUPD   Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z11
-	VMOVUPD   Z11, Z11
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z12
-	VMOVUPD   Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z13
-	VMOVUPD   Z13, Z13
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z14
-	VMOVUPD   Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z15
-	VMOVUPD   Z15, Z15
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ DI, R10
-	SHLQ $0x03, R10
-	SUBQ DI, R10
-	MOVQ n+48(FP), R11
-	INCQ R11
-	SHRQ $0x01, R11
-	JCC  second
-
-pair:
-	VMOVUPD      (DX), Z16
-	VMOVUPD.Z    64(DX), K1, Z17
-	VBROADCASTSD (SI), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD (SI)(DI*1), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD (SI)(DI*2), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD (SI)(R8*1), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD (SI)(DI*4), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD (SI)(R9*1), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD (SI)(R8*2), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD (SI)(R10*1), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-
-second:
-	VMOVUPD      (DX), Z16
-	VMOVUPD.Z    64(DX), K1, Z17
-	VBROADCASTSD (SI), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD (SI)(DI*1), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD (SI)(DI*2), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD (SI)(R8*1), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD (SI)(DI*4), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD (SI)(R9*1), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD (SI)(R8*2), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD (SI)(R10*1), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R11
-	JNZ          pair
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, (AX)
-	VMOVUPD      Z9, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, (AX)
-	VMOVUPD      Z11, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, (AX)
-	VMOVUPD      Z13, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, (AX)
-	VMOVUPD      Z15, K1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panelHalf_8_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelHalf_8_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x03, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+0, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   Z0, Z0
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z1
-	VMOVUPD   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z2
-	VMOVUPD   Z2, Z2
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z3
-	VMOVUPD   Z3, Z3
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z4
-	VMOVUPD   Z4, Z4
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z5
-	VMOVUPD   Z5, Z5
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z6
-	VMOVUPD   Z6, Z6
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VMOVUPD   Z7, Z7
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ DI, R10
-	SHLQ $0x03, R10
-	SUBQ DI, R10
-	MOVQ n+48(FP), R11
-	INCQ R11
-	SHRQ $0x01, R11
-	JCC  second
-
-pair:
-	VMOVUPD.Z    (DX), K1, Z8
-	VBROADCASTSD (SI), Z9
-	VFMADD231PD  Z8, Z9, Z0
-	VBROADCASTSD (SI)(DI*1), Z9
-	VFMADD231PD  Z8, Z9, Z1
-	VBROADCASTSD (SI)(DI*2), Z9
-	VFMADD231PD  Z8, Z9, Z2
-	VBROADCASTSD (SI)(R8*1), Z9
-	VFMADD231PD  Z8, Z9, Z3
-	VBROADCASTSD (SI)(DI*4), Z9
-	VFMADD231PD  Z8, Z9, Z4
-	VBROADCASTSD (SI)(R9*1), Z9
-	VFMADD231PD  Z8, Z9, Z5
-	VBROADCASTSD (SI)(R8*2), Z9
-	VFMADD231PD  Z8, Z9, Z6
-	VBROADCASTSD (SI)(R10*1), Z9
-	VFMADD231PD  Z8, Z9, Z7
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-
-second:
-	VMOVUPD.Z    (DX), K1, Z8
-	VBROADCASTSD (SI), Z9
-	VFMADD231PD  Z8, Z9, Z0
-	VBROADCASTSD (SI)(DI*1), Z9
-	VFMADD231PD  Z8, Z9, Z1
-	VBROADCASTSD (SI)(DI*2), Z9
-	VFMADD231PD  Z8, Z9, Z2
-	VBROADCASTSD (SI)(R8*1), Z9
-	VFMADD231PD  Z8, Z9, Z3
-	VBROADCASTSD (SI)(DI*4), Z9
-	VFMADD231PD  Z8, Z9, Z4
-	VBROADCASTSD (SI)(R9*1), Z9
-	VFMADD231PD  Z8, Z9, Z5
-	VBROADCASTSD (SI)(R8*2), Z9
-	VFMADD231PD  Z8, Z9, Z6
-	VBROADCASTSD (SI)(R10*1), Z9
-	VFMADD231PD  Z8, Z9, Z7
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R11
-	JNZ          pair
-	VMOVUPD      Z0, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z1, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z3, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z5, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z7, K1, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32Tail_8_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panel32Tail_8_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x02, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+16, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPS   (DX), Z0
-	VMOVUPS   Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z1
-	VMOVUPS   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z2
-	VMOVUPS   Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z3
-	VMOVUPS   Z3, Z3
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z4
-	VMOVUPS   Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z5
-	VMOVUPS   Z5, Z5
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z6
-	VMOVUPS   Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z7
-	VMOVUPS   Z7, Z7
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z8
-	VMOVUPS   Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z9
-	VMOVUPS   Z9, Z9
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z10
-	VMOVUPS   Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z11
-	VMOVUPS   Z11, Z11
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z12
-	VMOVUPS   Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z13
-	VMOVUPS   Z13, Z13
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z14
-	VMOVUPS   Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z15
-	VMOVUPS   Z15, Z15
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ DI, R10
-	SHLQ $0x03, R10
-	SUBQ DI, R10
-	MOVQ n+48(FP), R11
-	INCQ R11
-	SHRQ $0x01, R11
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Z16
-	VMOVUPS.Z    64(DX), K1, Z17
-	VBROADCASTSS (SI), Z18
-	VFMADD231PS  Z16, Z18, Z0
-	VFMADD231PS  Z17, Z18, Z1
-	VBROADCASTSS (SI)(DI*1), Z18
-	VFMADD231PS  Z16, Z18, Z2
-	VFMADD231PS  Z17, Z18, Z3
-	VBROADCASTSS (SI)(DI*2), Z18
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS (SI)(R8*1), Z18
-	VFMADD231PS  Z16, Z18, Z6
-	VFMADD231PS  Z17, Z18, Z7
-	VBROADCASTSS (SI)(DI*4), Z18
-	VFMADD231PS  Z16, Z18, Z8
-	VFMADD231PS  Z17, Z18, Z9
-	VBROADCASTSS (SI)(R9*1), Z18
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS (SI)(R8*2), Z18
-	VFMADD231PS  Z16, Z18, Z12
-	VFMADD231PS  Z17, Z18, Z13
-	VBROADCASTSS (SI)(R10*1), Z18
-	VFMADD231PS  Z16, Z18, Z14
-	VFMADD231PS  Z17, Z18, Z15
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS      (DX), Z16
-	VMOVUPS.Z    64(DX), K1, Z17
-	VBROADCASTSS (SI), Z18
-	VFMADD231PS  Z16, Z18, Z0
-	VFMADD231PS  Z17, Z18, Z1
-	VBROADCASTSS (SI)(DI*1), Z18
-	VFMADD231PS  Z16, Z18, Z2
-	VFMADD231PS  Z17, Z18, Z3
-	VBROADCASTSS (SI)(DI*2), Z18
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS (SI)(R8*1), Z18
-	VFMADD231PS  Z16, Z18, Z6
-	VFMADD231PS  Z17, Z18, Z7
-	VBROADCASTSS (SI)(DI*4), Z18
-	VFMADD231PS  Z16, Z18, Z8
-	VFMADD231PS  Z17, Z18, Z9
-	VBROADCASTSS (SI)(R9*1), Z18
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS (SI)(R8*2), Z18
-	VFMADD231PS  Z16, Z18, Z12
-	VFMADD231PS  Z17, Z18, Z13
-	VBROADCASTSS (SI)(R10*1), Z18
-	VFMADD231PS  Z16, Z18, Z14
-	VFMADD231PS  Z17, Z18, Z15
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R11
-	JNZ          pair
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	VMOVUPS      Z3, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, (AX)
-	VMOVUPS      Z5, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z7, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, (AX)
-	VMOVUPS      Z9, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, (AX)
-	VMOVUPS      Z11, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, (AX)
-	VMOVUPS      Z13, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z14, (AX)
-	VMOVUPS      Z15, K1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panel32Half_8_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panel32Half_8_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x02, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+0, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   Z0, Z0
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z1
-	VMOVUPS   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z2
-	VMOVUPS   Z2, Z2
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z3
-	VMOVUPS   Z3, Z3
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z4
-	VMOVUPS   Z4, Z4
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z5
-	VMOVUPS   Z5, Z5
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z6
-	VMOVUPS   Z6, Z6
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VMOVUPS   Z7, Z7
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	MOVQ DI, R10
-	SHLQ $0x03, R10
-	SUBQ DI, R10
-	MOVQ n+48(FP), R11
-	INCQ R11
-	SHRQ $0x01, R11
-	JCC  second
-
-pair:
-	VMOVUPS.Z    (DX), K1, Z8
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z8, Z9, Z0
-	VBROADCASTSS (SI)(DI*1), Z9
-	VFMADD231PS  Z8, Z9, Z1
-	VBROADCASTSS (SI)(DI*2), Z9
-	VFMADD231PS  Z8, Z9, Z2
-	VBROADCASTSS (SI)(R8*1), Z9
-	VFMADD231PS  Z8, Z9, Z3
-	VBROADCASTSS (SI)(DI*4), Z9
-	VFMADD231PS  Z8, Z9, Z4
-	VBROADCASTSS (SI)(R9*1), Z9
-	VFMADD231PS  Z8, Z9, Z5
-	VBROADCASTSS (SI)(R8*2), Z9
-	VFMADD231PS  Z8, Z9, Z6
-	VBROADCASTSS (SI)(R10*1), Z9
-	VFMADD231PS  Z8, Z9, Z7
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS.Z    (DX), K1, Z8
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z8, Z9, Z0
-	VBROADCASTSS (SI)(DI*1), Z9
-	VFMADD231PS  Z8, Z9, Z1
-	VBROADCASTSS (SI)(DI*2), Z9
-	VFMADD231PS  Z8, Z9, Z2
-	VBROADCASTSS (SI)(R8*1), Z9
-	VFMADD231PS  Z8, Z9, Z3
-	VBROADCASTSS (SI)(DI*4), Z9
-	VFMADD231PS  Z8, Z9, Z4
-	VBROADCASTSS (SI)(R9*1), Z9
-	VFMADD231PS  Z8, Z9, Z5
-	VBROADCASTSS (SI)(R8*2), Z9
-	VFMADD231PS  Z8, Z9, Z6
-	VBROADCASTSS (SI)(R10*1), Z9
-	VFMADD231PS  Z8, Z9, Z7
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R11
-	JNZ          pair
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z5, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z7, K1, (AX)
-	VZEROUPPER
-	RET
-
-// func panel_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel_4_avx512(SB), NOSPLIT, $8-96
+	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
-	CMPB    add+56(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPD (DX), Z0
-	VMOVUPD Z0, Z0
-	VMOVUPD 64(DX), Z1
-	VMOVUPD Z1, Z1
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z2
-	VMOVUPD Z2, Z2
-	VMOVUPD 64(DX), Z3
-	VMOVUPD Z3, Z3
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z4
-	VMOVUPD Z4, Z4
-	VMOVUPD 64(DX), Z5
-	VMOVUPD Z5, Z5
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z6
-	VMOVUPD Z6, Z6
-	VMOVUPD 64(DX), Z7
-	VMOVUPD Z7, Z7
-	JMP     start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-
-start:
-	MOVQ   z+32(FP), DX
-	MOVQ   ldz+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   w+16(FP), SI
-	MOVQ   ldw+24(FP), DI
-	SHLQ   $0x03, DI
-	LEAQ   (DI)(DI*2), R8
-	MOVQ   next+64(FP), R9
-	MOVQ   ldnext+72(FP), R10
-	MOVQ   n+48(FP), R11
-	IMUL3Q $-4, R10, R12
-	ADDQ   step+80(FP), R12
-	MOVQ   R12, (SP)
-	SHRQ   $0x03, R11
-	JZ     rest
-
-unrolled:
-	PREFETCHT1   (R9)
-	ADDQ         R10, R9
-	VMOVUPD      (DX), Z8
-	VMOVUPD      64(DX), Z9
-	VBROADCASTSD (SI), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD (SI)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD (SI)(DI*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD (SI)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z8
-	VMOVUPD      64(DX), Z9
-	VBROADCASTSD 8(SI), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD 8(SI)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD 8(SI)(DI*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD 8(SI)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         BX, DX
-	PREFETCHT1   (R9)
-	ADDQ         R10, R9
-	VMOVUPD      (DX), Z8
-	VMOVUPD      64(DX), Z9
-	VBROADCASTSD 16(SI), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD 16(SI)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD 16(SI)(DI*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD 16(SI)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z8
-	VMOVUPD      64(DX), Z9
-	VBROADCASTSD 24(SI), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD 24(SI)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD 24(SI)(DI*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD 24(SI)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         BX, DX
-	PREFETCHT1   (R9)
-	ADDQ         R10, R9
-	VMOVUPD      (DX), Z8
-	VMOVUPD      64(DX), Z9
-	VBROADCASTSD 32(SI), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD 32(SI)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD 32(SI)(DI*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD 32(SI)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z8
-	VMOVUPD      64(DX), Z9
-	VBROADCASTSD 40(SI), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD 40(SI)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD 40(SI)(DI*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD 40(SI)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         BX, DX
-	PREFETCHT1   (R9)
-	ADDQ         R10, R9
-	VMOVUPD      (DX), Z8
-	VMOVUPD      64(DX), Z9
-	VBROADCASTSD 48(SI), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD 48(SI)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD 48(SI)(DI*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD 48(SI)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z8
-	VMOVUPD      64(DX), Z9
-	VBROADCASTSD 56(SI), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD 56(SI)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD 56(SI)(DI*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD 56(SI)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         BX, DX
-	ADDQ         (SP), R9
-	ADDQ         $+64, SI
-	DECQ         R11
-	JNZ          unrolled
-
-rest:
-	MOVQ n+48(FP), R9
-	ANDQ $+7, R9
-	JZ   store
-
-single:
-	VMOVUPD      (DX), Z8
-	VMOVUPD      64(DX), Z9
-	VBROADCASTSD (SI), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD (SI)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD (SI)(DI*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD (SI)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R9
-	JNZ          single
-
-store:
-	VMOVUPD Z0, (AX)
-	VMOVUPD Z1, 64(AX)
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	CMPQ    rows+56(FP), $+1
+	JEQ     start
 	ADDQ    CX, AX
-	VMOVUPD Z2, (AX)
-	VMOVUPD Z3, 64(AX)
+	VMOVUPD (AX), Z2
+	VMOVUPD 64(AX), Z3
+	CMPQ    rows+56(FP), $+2
+	JEQ     start
 	ADDQ    CX, AX
-	VMOVUPD Z4, (AX)
-	VMOVUPD Z5, 64(AX)
+	VMOVUPD (AX), Z4
+	VMOVUPD 64(AX), Z5
+	CMPQ    rows+56(FP), $+3
+	JEQ     start
 	ADDQ    CX, AX
-	VMOVUPD Z6, (AX)
-	VMOVUPD Z7, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panel32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·panel32_4_avx512(SB), NOSPLIT, $0-80
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x02, CX
-	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPS (DX), Z0
-	VMOVUPS Z0, Z0
-	VMOVUPS 64(DX), Z1
-	VMOVUPS Z1, Z1
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z2
-	VMOVUPS Z2, Z2
-	VMOVUPS 64(DX), Z3
-	VMOVUPS Z3, Z3
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z4
-	VMOVUPS Z4, Z4
-	VMOVUPS 64(DX), Z5
-	VMOVUPS Z5, Z5
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z6
-	VMOVUPS Z6, Z6
-	VMOVUPS 64(DX), Z7
-	VMOVUPS Z7, Z7
-	JMP     start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
+	VMOVUPD (AX), Z6
+	VMOVUPD 64(AX), Z7
 
 start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	MOVQ n+48(FP), R9
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Z8
-	VMOVUPS      64(DX), Z9
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (SI)(DI*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (SI)(DI*2), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (SI)(R8*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS      (DX), Z8
-	VMOVUPS      64(DX), Z9
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (SI)(DI*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (SI)(DI*2), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (SI)(R8*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R9
-	JNZ          pair
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	VMOVUPS      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, (AX)
-	VMOVUPS      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z7, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panelTail_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelTail_4_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x03, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+8, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPD   (DX), Z0
-	VMOVUPD   Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z1
-	VMOVUPD   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z2
-	VMOVUPD   Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z3
-	VMOVUPD   Z3, Z3
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z4
-	VMOVUPD   Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z5
-	VMOVUPD   Z5, Z5
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z6
-	VMOVUPD   Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z7
-	VMOVUPD   Z7, Z7
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	MOVQ n+48(FP), R9
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMOVUPD      (DX), Z8
-	VMOVUPD.Z    64(DX), K1, Z9
-	VBROADCASTSD (SI), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD (SI)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD (SI)(DI*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD (SI)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-
-second:
-	VMOVUPD      (DX), Z8
-	VMOVUPD.Z    64(DX), K1, Z9
-	VBROADCASTSD (SI), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD (SI)(DI*1), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD (SI)(DI*2), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD (SI)(R8*1), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R9
-	JNZ          pair
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, K1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panelHalf_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelHalf_4_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x03, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+0, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   Z0, Z0
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z1
-	VMOVUPD   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z2
-	VMOVUPD   Z2, Z2
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z3
-	VMOVUPD   Z3, Z3
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	MOVQ n+48(FP), R9
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMOVUPD.Z    (DX), K1, Z4
-	VBROADCASTSD (SI), Z5
-	VFMADD231PD  Z4, Z5, Z0
-	VBROADCASTSD (SI)(DI*1), Z5
-	VFMADD231PD  Z4, Z5, Z1
-	VBROADCASTSD (SI)(DI*2), Z5
-	VFMADD231PD  Z4, Z5, Z2
-	VBROADCASTSD (SI)(R8*1), Z5
-	VFMADD231PD  Z4, Z5, Z3
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-
-second:
-	VMOVUPD.Z    (DX), K1, Z4
-	VBROADCASTSD (SI), Z5
-	VFMADD231PD  Z4, Z5, Z0
-	VBROADCASTSD (SI)(DI*1), Z5
-	VFMADD231PD  Z4, Z5, Z1
-	VBROADCASTSD (SI)(DI*2), Z5
-	VFMADD231PD  Z4, Z5, Z2
-	VBROADCASTSD (SI)(R8*1), Z5
-	VFMADD231PD  Z4, Z5, Z3
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R9
-	JNZ          pair
-	VMOVUPD      Z0, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z1, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z3, K1, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32Tail_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panel32Tail_4_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x02, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+16, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPS   (DX), Z0
-	VMOVUPS   Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z1
-	VMOVUPS   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z2
-	VMOVUPS   Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z3
-	VMOVUPS   Z3, Z3
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z4
-	VMOVUPS   Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z5
-	VMOVUPS   Z5, Z5
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z6
-	VMOVUPS   Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z7
-	VMOVUPS   Z7, Z7
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	MOVQ n+48(FP), R9
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Z8
-	VMOVUPS.Z    64(DX), K1, Z9
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (SI)(DI*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (SI)(DI*2), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (SI)(R8*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS      (DX), Z8
-	VMOVUPS.Z    64(DX), K1, Z9
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (SI)(DI*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (SI)(DI*2), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (SI)(R8*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R9
-	JNZ          pair
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	VMOVUPS      Z3, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, (AX)
-	VMOVUPS      Z5, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z7, K1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panel32Half_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panel32Half_4_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x02, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+0, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   Z0, Z0
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z1
-	VMOVUPS   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z2
-	VMOVUPS   Z2, Z2
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z3
-	VMOVUPS   Z3, Z3
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	MOVQ n+48(FP), R9
-	INCQ R9
-	SHRQ $0x01, R9
-	JCC  second
-
-pair:
-	VMOVUPS.Z    (DX), K1, Z4
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS (SI)(DI*1), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS (SI)(DI*2), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (SI)(R8*1), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS.Z    (DX), K1, Z4
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS (SI)(DI*1), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS (SI)(DI*2), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (SI)(R8*1), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R9
-	JNZ          pair
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z3, K1, (AX)
-	VZEROUPPER
-	RET
-
-// func panel_2_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel_2_avx512(SB), NOSPLIT, $8-96
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
+	MOVQ    z+32(FP), AX
+	MOVQ    ldz+40(FP), CX
 	SHLQ    $0x03, CX
-	CMPB    add+56(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPD (DX), Z0
-	VMOVUPD Z0, Z0
-	VMOVUPD 64(DX), Z1
-	VMOVUPD Z1, Z1
-	ADDQ    CX, DX
-	VMOVUPD (DX), Z2
-	VMOVUPD Z2, Z2
-	VMOVUPD 64(DX), Z3
-	VMOVUPD Z3, Z3
-	JMP     start
+	MOVQ    w+16(FP), DX
+	MOVQ    ldw+24(FP), BX
+	SHLQ    $0x03, BX
+	XORQ    SI, SI
+	LEAQ    (SI)(BX*1), DI
+	CMPQ    rows+56(FP), $+2
+	CMOVQLT SI, DI
+	LEAQ    (DI)(BX*1), SI
+	CMPQ    rows+56(FP), $+3
+	CMOVQLT DI, SI
+	LEAQ    (SI)(BX*1), BX
+	CMPQ    rows+56(FP), $+4
+	CMOVQLT SI, BX
+	MOVQ    next+72(FP), R8
+	MOVQ    ldnext+80(FP), R9
+	MOVQ    n+48(FP), R10
+	IMUL3Q  $-4, R9, R11
+	ADDQ    step+88(FP), R11
+	MOVQ    R11, (SP)
+	SHRQ    $0x03, R10
+	JZ      rest
 
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
+line:
+	MOVQ $+4, R11
 
-start:
-	MOVQ   z+32(FP), DX
-	MOVQ   ldz+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   w+16(FP), SI
-	MOVQ   ldw+24(FP), DI
-	SHLQ   $0x03, DI
-	MOVQ   next+64(FP), R8
-	MOVQ   ldnext+72(FP), R9
-	MOVQ   n+48(FP), R10
-	IMUL3Q $-2, R9, R11
-	ADDQ   step+80(FP), R11
-	MOVQ   R11, (SP)
-	SHRQ   $0x03, R10
-	JZ     rest
-
-unrolled:
+steps:
 	PREFETCHT1   (R8)
 	ADDQ         R9, R8
-	VMOVUPD      (DX), Z4
-	VMOVUPD      64(DX), Z5
-	VBROADCASTSD (SI), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD (SI)(DI*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z4
-	VMOVUPD      64(DX), Z5
-	VBROADCASTSD 8(SI), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 8(SI)(DI*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z4
-	VMOVUPD      64(DX), Z5
-	VBROADCASTSD 16(SI), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 16(SI)(DI*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z4
-	VMOVUPD      64(DX), Z5
-	VBROADCASTSD 24(SI), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 24(SI)(DI*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         BX, DX
-	PREFETCHT1   (R8)
-	ADDQ         R9, R8
-	VMOVUPD      (DX), Z4
-	VMOVUPD      64(DX), Z5
-	VBROADCASTSD 32(SI), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 32(SI)(DI*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z4
-	VMOVUPD      64(DX), Z5
-	VBROADCASTSD 40(SI), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 40(SI)(DI*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z4
-	VMOVUPD      64(DX), Z5
-	VBROADCASTSD 48(SI), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 48(SI)(DI*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Z4
-	VMOVUPD      64(DX), Z5
-	VBROADCASTSD 56(SI), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 56(SI)(DI*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         BX, DX
+	VMOVUPD      (AX), Z8
+	VMOVUPD      64(AX), Z9
+	VBROADCASTSD (DX), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD (DX)(DI*1), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD (DX)(SI*1), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD (DX)(BX*1), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z8
+	VMOVUPD      64(AX), Z9
+	VBROADCASTSD 8(DX), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD 8(DX)(DI*1), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD 8(DX)(SI*1), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD 8(DX)(BX*1), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         CX, AX
+	ADDQ         $+16, DX
+	DECQ         R11
+	JNZ          steps
 	ADDQ         (SP), R8
-	ADDQ         $+64, SI
 	DECQ         R10
-	JNZ          unrolled
+	JNZ          line
 
 rest:
 	MOVQ n+48(FP), R8
@@ -10739,772 +4940,376 @@ rest:
 	JZ   store
 
 single:
-	VMOVUPD      (DX), Z4
-	VMOVUPD      64(DX), Z5
-	VBROADCASTSD (SI), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD (SI)(DI*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
+	VMOVUPD      (AX), Z8
+	VMOVUPD      64(AX), Z9
+	VBROADCASTSD (DX), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD (DX)(DI*1), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD (DX)(SI*1), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD (DX)(BX*1), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
 	DECQ         R8
 	JNZ          single
 
 store:
-	VMOVUPD Z0, (AX)
-	VMOVUPD Z1, 64(AX)
-	ADDQ    CX, AX
-	VMOVUPD Z2, (AX)
-	VMOVUPD Z3, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panel32_2_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·panel32_2_avx512(SB), NOSPLIT, $0-80
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x02, CX
-	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, DX
-	VMOVUPS (DX), Z0
-	VMOVUPS Z0, Z0
-	VMOVUPS 64(DX), Z1
-	VMOVUPS Z1, Z1
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z2
-	VMOVUPS Z2, Z2
-	VMOVUPS 64(DX), Z3
-	VMOVUPS Z3, Z3
-	JMP     start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	MOVQ n+48(FP), R8
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Z4
-	VMOVUPS      64(DX), Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS (SI)(DI*1), Z6
-	VFMADD231PS  Z4, Z6, Z2
-	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS      (DX), Z4
-	VMOVUPS      64(DX), Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS (SI)(DI*1), Z6
-	VFMADD231PS  Z4, Z6, Z2
-	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R8
-	JNZ          pair
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	VMOVUPS      Z3, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panelTail_2_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelTail_2_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x03, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+8, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPD   (DX), Z0
-	VMOVUPD   Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z1
-	VMOVUPD   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPD   (DX), Z2
-	VMOVUPD   Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z3
-	VMOVUPD   Z3, Z3
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	MOVQ n+48(FP), R8
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMOVUPD      (DX), Z4
-	VMOVUPD.Z    64(DX), K1, Z5
-	VBROADCASTSD (SI), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD (SI)(DI*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-
-second:
-	VMOVUPD      (DX), Z4
-	VMOVUPD.Z    64(DX), K1, Z5
-	VBROADCASTSD (SI), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD (SI)(DI*1), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R8
-	JNZ          pair
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, K1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panelHalf_2_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelHalf_2_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x03, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+0, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   Z0, Z0
-	ADDQ      CX, DX
-	VMOVUPD.Z (DX), K1, Z1
-	VMOVUPD   Z1, Z1
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x03, DI
-	MOVQ n+48(FP), R8
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMOVUPD.Z    (DX), K1, Z2
-	VBROADCASTSD (SI), Z3
-	VFMADD231PD  Z2, Z3, Z0
-	VBROADCASTSD (SI)(DI*1), Z3
-	VFMADD231PD  Z2, Z3, Z1
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-
-second:
-	VMOVUPD.Z    (DX), K1, Z2
-	VBROADCASTSD (SI), Z3
-	VFMADD231PD  Z2, Z3, Z0
-	VBROADCASTSD (SI)(DI*1), Z3
-	VFMADD231PD  Z2, Z3, Z1
-	ADDQ         BX, DX
-	ADDQ         $+8, SI
-	DECQ         R8
-	JNZ          pair
-	VMOVUPD      Z0, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z1, K1, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32Tail_2_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panel32Tail_2_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x02, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+16, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPS   (DX), Z0
-	VMOVUPS   Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z1
-	VMOVUPS   Z1, Z1
-	ADDQ      CX, DX
-	VMOVUPS   (DX), Z2
-	VMOVUPS   Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z3
-	VMOVUPS   Z3, Z3
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	MOVQ n+48(FP), R8
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMOVUPS      (DX), Z4
-	VMOVUPS.Z    64(DX), K1, Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS (SI)(DI*1), Z6
-	VFMADD231PS  Z4, Z6, Z2
-	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS      (DX), Z4
-	VMOVUPS.Z    64(DX), K1, Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS (SI)(DI*1), Z6
-	VFMADD231PS  Z4, Z6, Z2
-	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R8
-	JNZ          pair
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, K1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	VMOVUPS      Z3, K1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panel32Half_2_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panel32Half_2_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x02, CX
-	MOVQ      cols+56(FP), DX
-	SUBQ      $+0, DX
-	MOVQ      $0x00000001, BX
-	SHLXQ     DX, BX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, DX
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   Z0, Z0
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z1
-	VMOVUPS   Z1, Z1
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-
-start:
-	MOVQ z+32(FP), DX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	MOVQ w+16(FP), SI
-	MOVQ ldw+24(FP), DI
-	SHLQ $0x02, DI
-	MOVQ n+48(FP), R8
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMOVUPS.Z    (DX), K1, Z2
-	VBROADCASTSS (SI), Z3
-	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS (SI)(DI*1), Z3
-	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-
-second:
-	VMOVUPS.Z    (DX), K1, Z2
-	VBROADCASTSS (SI), Z3
-	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS (SI)(DI*1), Z3
-	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         BX, DX
-	ADDQ         $+4, SI
-	DECQ         R8
-	JNZ          pair
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z1, K1, (AX)
-	VZEROUPPER
-	RET
-
-// func panel_1_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, add bool, next uintptr, ldnext int, step int, size int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·panel_1_avx512(SB), NOSPLIT, $8-96
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
-	CMPB    add+56(FP), $+0
-	JEQ     zero
-	MOVQ    AX, CX
-	VMOVUPD (CX), Z0
-	VMOVUPD Z0, Z0
-	VMOVUPD 64(CX), Z1
-	VMOVUPD Z1, Z1
-	JMP     start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-
-start:
-	MOVQ   z+32(FP), CX
-	MOVQ   ldz+40(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   w+16(FP), BX
-	MOVQ   ldw+24(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   next+64(FP), SI
-	MOVQ   ldnext+72(FP), DI
-	MOVQ   n+48(FP), R8
-	IMUL3Q $-1, DI, R9
-	ADDQ   step+80(FP), R9
-	MOVQ   R9, (SP)
-	SHRQ   $0x03, R8
-	JZ     rest
-
-unrolled:
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VMOVUPD      (CX), Z2
-	VMOVUPD      64(CX), Z3
-	VBROADCASTSD (BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Z2
-	VMOVUPD      64(CX), Z3
-	VBROADCASTSD 8(BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Z2
-	VMOVUPD      64(CX), Z3
-	VBROADCASTSD 16(BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Z2
-	VMOVUPD      64(CX), Z3
-	VBROADCASTSD 24(BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Z2
-	VMOVUPD      64(CX), Z3
-	VBROADCASTSD 32(BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Z2
-	VMOVUPD      64(CX), Z3
-	VBROADCASTSD 40(BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Z2
-	VMOVUPD      64(CX), Z3
-	VBROADCASTSD 48(BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         DX, CX
-	VMOVUPD      (CX), Z2
-	VMOVUPD      64(CX), Z3
-	VBROADCASTSD 56(BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         DX, CX
-	ADDQ         (SP), SI
-	ADDQ         $+64, BX
-	DECQ         R8
-	JNZ          unrolled
-
-rest:
-	MOVQ n+48(FP), SI
-	ANDQ $+7, SI
-	JZ   store
-
-single:
-	VMOVUPD      (CX), Z2
-	VMOVUPD      64(CX), Z3
-	VBROADCASTSD (BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         DX, CX
-	ADDQ         $+8, BX
-	DECQ         SI
-	JNZ          single
-
-store:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
+	CMPQ    rows+56(FP), $+1
+	JEQ     stored
+	ADDQ    CX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, 64(AX)
+	CMPQ    rows+56(FP), $+2
+	JEQ     stored
+	ADDQ    CX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, 64(AX)
+	CMPQ    rows+56(FP), $+3
+	JEQ     stored
+	ADDQ    CX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, 64(AX)
+
+stored:
 	VZEROUPPER
 	RET
 
-// func panel32_1_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·panel32_1_avx512(SB), NOSPLIT, $0-80
+// func panelHalf_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·panelHalf_4_avx512(SB), NOSPLIT, $0-88
+	MOVQ      cols+64(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	CMPB      add+72(FP), $+0
+	JEQ       start
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x03, CX
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVAPD   Z0, Z0
+	CMPQ      rows+56(FP), $+1
+	JEQ       start
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z1
+	VMOVAPD   Z1, Z1
+	CMPQ      rows+56(FP), $+2
+	JEQ       start
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z2
+	VMOVAPD   Z2, Z2
+	CMPQ      rows+56(FP), $+3
+	JEQ       start
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z3
+	VMOVAPD   Z3, Z3
+
+start:
+	MOVQ    z+32(FP), AX
+	MOVQ    ldz+40(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ldw+24(FP), BX
+	SHLQ    $0x03, BX
+	XORQ    SI, SI
+	LEAQ    (SI)(BX*1), DI
+	CMPQ    rows+56(FP), $+2
+	CMOVQLT SI, DI
+	LEAQ    (DI)(BX*1), SI
+	CMPQ    rows+56(FP), $+3
+	CMOVQLT DI, SI
+	LEAQ    (SI)(BX*1), BX
+	CMPQ    rows+56(FP), $+4
+	CMOVQLT SI, BX
+	MOVQ    n+48(FP), R8
+	INCQ    R8
+	SHRQ    $0x01, R8
+	JCC     second
+
+pair:
+	VMOVUPD.Z    (AX), K1, Z4
+	VBROADCASTSD (DX), Z5
+	VFMADD231PD  Z4, Z5, Z0
+	VBROADCASTSD (DX)(DI*1), Z5
+	VFMADD231PD  Z4, Z5, Z1
+	VBROADCASTSD (DX)(SI*1), Z5
+	VFMADD231PD  Z4, Z5, Z2
+	VBROADCASTSD (DX)(BX*1), Z5
+	VFMADD231PD  Z4, Z5, Z3
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+
+second:
+	VMOVUPD.Z    (AX), K1, Z4
+	VBROADCASTSD (DX), Z5
+	VFMADD231PD  Z4, Z5, Z0
+	VBROADCASTSD (DX)(DI*1), Z5
+	VFMADD231PD  Z4, Z5, Z1
+	VBROADCASTSD (DX)(SI*1), Z5
+	VFMADD231PD  Z4, Z5, Z2
+	VBROADCASTSD (DX)(BX*1), Z5
+	VFMADD231PD  Z4, Z5, Z3
+	ADDQ         CX, AX
+	ADDQ         $+8, DX
+	DECQ         R8
+	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x03, CX
+	VMOVUPD      Z0, K1, (AX)
+	CMPQ         rows+56(FP), $+1
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPD      Z1, K1, (AX)
+	CMPQ         rows+56(FP), $+2
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPD      Z2, K1, (AX)
+	CMPQ         rows+56(FP), $+3
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPD      Z3, K1, (AX)
+
+stored:
+	VZEROUPPER
+	RET
+
+// func panel32Half_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·panel32Half_4_avx512(SB), NOSPLIT, $0-88
+	MOVQ      cols+64(FP), AX
+	MOVQ      $0x00000001, CX
+	SHLXQ     AX, CX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	CMPB      add+72(FP), $+0
+	JEQ       start
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPD   Z0, Z0
+	CMPQ      rows+56(FP), $+1
+	JEQ       start
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z1
+	VMOVAPD   Z1, Z1
+	CMPQ      rows+56(FP), $+2
+	JEQ       start
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z2
+	VMOVAPD   Z2, Z2
+	CMPQ      rows+56(FP), $+3
+	JEQ       start
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z3
+	VMOVAPD   Z3, Z3
+
+start:
+	MOVQ    z+32(FP), AX
+	MOVQ    ldz+40(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ldw+24(FP), BX
+	SHLQ    $0x02, BX
+	XORQ    SI, SI
+	LEAQ    (SI)(BX*1), DI
+	CMPQ    rows+56(FP), $+2
+	CMOVQLT SI, DI
+	LEAQ    (DI)(BX*1), SI
+	CMPQ    rows+56(FP), $+3
+	CMOVQLT DI, SI
+	LEAQ    (SI)(BX*1), BX
+	CMPQ    rows+56(FP), $+4
+	CMOVQLT SI, BX
+	MOVQ    n+48(FP), R8
+	INCQ    R8
+	SHRQ    $0x01, R8
+	JCC     second
+
+pair:
+	VMOVUPS.Z    (AX), K1, Z4
+	VBROADCASTSS (DX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS (DX)(DI*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS (DX)(SI*1), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS (DX)(BX*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+
+second:
+	VMOVUPS.Z    (AX), K1, Z4
+	VBROADCASTSS (DX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS (DX)(DI*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS (DX)(SI*1), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS (DX)(BX*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	DECQ         R8
+	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      Z0, K1, (AX)
+	CMPQ         rows+56(FP), $+1
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	CMPQ         rows+56(FP), $+2
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	CMPQ         rows+56(FP), $+3
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+
+stored:
+	VZEROUPPER
+	RET
+
+// func panel32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·panel32_4_avx512(SB), NOSPLIT, $0-80
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	CMPB    add+64(FP), $+0
+	JEQ     start
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x02, CX
-	CMPB    add+64(FP), $+0
-	JEQ     zero
-	MOVQ    AX, CX
-	VMOVUPS (CX), Z0
-	VMOVUPS Z0, Z0
-	VMOVUPS 64(CX), Z1
-	VMOVUPS Z1, Z1
-	JMP     start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	CMPQ    rows+56(FP), $+1
+	JEQ     start
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z2
+	VMOVUPS 64(AX), Z3
+	CMPQ    rows+56(FP), $+2
+	JEQ     start
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z4
+	VMOVUPS 64(AX), Z5
+	CMPQ    rows+56(FP), $+3
+	JEQ     start
+	ADDQ    CX, AX
+	VMOVUPS (AX), Z6
+	VMOVUPS 64(AX), Z7
 
 start:
-	MOVQ z+32(FP), CX
-	MOVQ ldz+40(FP), DX
-	SHLQ $0x02, DX
-	MOVQ w+16(FP), BX
-	MOVQ ldw+24(FP), SI
-	SHLQ $0x02, SI
-	MOVQ n+48(FP), SI
-	INCQ SI
-	SHRQ $0x01, SI
-	JCC  second
+	MOVQ    z+32(FP), AX
+	MOVQ    ldz+40(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ldw+24(FP), BX
+	SHLQ    $0x02, BX
+	XORQ    SI, SI
+	LEAQ    (SI)(BX*1), DI
+	CMPQ    rows+56(FP), $+2
+	CMOVQLT SI, DI
+	LEAQ    (DI)(BX*1), SI
+	CMPQ    rows+56(FP), $+3
+	CMOVQLT DI, SI
+	LEAQ    (SI)(BX*1), BX
+	CMPQ    rows+56(FP), $+4
+	CMOVQLT SI, BX
+	MOVQ    n+48(FP), R8
+	INCQ    R8
+	SHRQ    $0x01, R8
+	JCC     second
 
 pair:
-	VMOVUPS      (CX), Z2
-	VMOVUPS      64(CX), Z3
-	VBROADCASTSS (BX), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         DX, CX
-	ADDQ         $+4, BX
+	VMOVUPS      (AX), Z8
+	VMOVUPS      64(AX), Z9
+	VBROADCASTSS (DX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS (DX)(DI*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS (DX)(SI*1), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS (DX)(BX*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
 
 second:
-	VMOVUPS      (CX), Z2
-	VMOVUPS      64(CX), Z3
-	VBROADCASTSS (BX), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         DX, CX
-	ADDQ         $+4, BX
-	DECQ         SI
+	VMOVUPS      (AX), Z8
+	VMOVUPS      64(AX), Z9
+	VBROADCASTSS (DX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS (DX)(DI*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS (DX)(SI*1), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS (DX)(BX*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	DECQ         R8
 	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, 64(AX)
-	VZEROUPPER
-	RET
+	CMPQ         rows+56(FP), $+1
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z3, 64(AX)
+	CMPQ         rows+56(FP), $+2
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 64(AX)
+	CMPQ         rows+56(FP), $+3
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z7, 64(AX)
 
-// func panelTail_1_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelTail_1_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x03, CX
-	MOVQ      cols+56(FP), CX
-	SUBQ      $+8, CX
-	MOVQ      $0x00000001, DX
-	SHLXQ     CX, DX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, CX
-	VMOVUPD   (CX), Z0
-	VMOVUPD   Z0, Z0
-	VMOVUPD.Z 64(CX), K1, Z1
-	VMOVUPD   Z1, Z1
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-
-start:
-	MOVQ z+32(FP), CX
-	MOVQ ldz+40(FP), DX
-	SHLQ $0x03, DX
-	MOVQ w+16(FP), BX
-	MOVQ ldw+24(FP), SI
-	SHLQ $0x03, SI
-	MOVQ n+48(FP), SI
-	INCQ SI
-	SHRQ $0x01, SI
-	JCC  second
-
-pair:
-	VMOVUPD      (CX), Z2
-	VMOVUPD.Z    64(CX), K1, Z3
-	VBROADCASTSD (BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         DX, CX
-	ADDQ         $+8, BX
-
-second:
-	VMOVUPD      (CX), Z2
-	VMOVUPD.Z    64(CX), K1, Z3
-	VBROADCASTSD (BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         DX, CX
-	ADDQ         $+8, BX
-	DECQ         SI
-	JNZ          pair
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, K1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panelHalf_1_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panelHalf_1_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x03, CX
-	MOVQ      cols+56(FP), CX
-	SUBQ      $+0, CX
-	MOVQ      $0x00000001, DX
-	SHLXQ     CX, DX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, CX
-	VMOVUPD.Z (CX), K1, Z0
-	VMOVUPD   Z0, Z0
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-
-start:
-	MOVQ z+32(FP), CX
-	MOVQ ldz+40(FP), DX
-	SHLQ $0x03, DX
-	MOVQ w+16(FP), BX
-	MOVQ ldw+24(FP), SI
-	SHLQ $0x03, SI
-	MOVQ n+48(FP), SI
-	INCQ SI
-	SHRQ $0x01, SI
-	JCC  second
-
-pair:
-	VMOVUPD.Z    (CX), K1, Z1
-	VBROADCASTSD (BX), Z2
-	VFMADD231PD  Z1, Z2, Z0
-	ADDQ         DX, CX
-	ADDQ         $+8, BX
-
-second:
-	VMOVUPD.Z    (CX), K1, Z1
-	VBROADCASTSD (BX), Z2
-	VFMADD231PD  Z1, Z2, Z0
-	ADDQ         DX, CX
-	ADDQ         $+8, BX
-	DECQ         SI
-	JNZ          pair
-	VMOVUPD      Z0, K1, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32Tail_1_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panel32Tail_1_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x02, CX
-	MOVQ      cols+56(FP), CX
-	SUBQ      $+16, CX
-	MOVQ      $0x00000001, DX
-	SHLXQ     CX, DX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, CX
-	VMOVUPS   (CX), Z0
-	VMOVUPS   Z0, Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	VMOVUPS   Z1, Z1
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-
-start:
-	MOVQ z+32(FP), CX
-	MOVQ ldz+40(FP), DX
-	SHLQ $0x02, DX
-	MOVQ w+16(FP), BX
-	MOVQ ldw+24(FP), SI
-	SHLQ $0x02, SI
-	MOVQ n+48(FP), SI
-	INCQ SI
-	SHRQ $0x01, SI
-	JCC  second
-
-pair:
-	VMOVUPS      (CX), Z2
-	VMOVUPS.Z    64(CX), K1, Z3
-	VBROADCASTSS (BX), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         DX, CX
-	ADDQ         $+4, BX
-
-second:
-	VMOVUPS      (CX), Z2
-	VMOVUPS.Z    64(CX), K1, Z3
-	VBROADCASTSS (BX), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         DX, CX
-	ADDQ         $+4, BX
-	DECQ         SI
-	JNZ          pair
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, K1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func panel32Half_1_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panel32Half_1_avx512(SB), NOSPLIT, $0-80
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x02, CX
-	MOVQ      cols+56(FP), CX
-	SUBQ      $+0, CX
-	MOVQ      $0x00000001, DX
-	SHLXQ     CX, DX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	CMPB      add+64(FP), $+0
-	JEQ       zero
-	MOVQ      AX, CX
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS   Z0, Z0
-	JMP       start
-
-zero:
-	VXORPD Z0, Z0, Z0
-
-start:
-	MOVQ z+32(FP), CX
-	MOVQ ldz+40(FP), DX
-	SHLQ $0x02, DX
-	MOVQ w+16(FP), BX
-	MOVQ ldw+24(FP), SI
-	SHLQ $0x02, SI
-	MOVQ n+48(FP), SI
-	INCQ SI
-	SHRQ $0x01, SI
-	JCC  second
-
-pair:
-	VMOVUPS.Z    (CX), K1, Z1
-	VBROADCASTSS (BX), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         DX, CX
-	ADDQ         $+4, BX
-
-second:
-	VMOVUPS.Z    (CX), K1, Z1
-	VBROADCASTSS (BX), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         DX, CX
-	ADDQ         $+4, BX
-	DECQ         SI
-	JNZ          pair
-	VMOVUPS      Z0, K1, (AX)
+stored:
 	VZEROUPPER
 	RET
 
@@ -11577,6 +5382,677 @@ square:
 	ADDQ       $+64, BX
 	DECQ       DX
 	JNZ        square
+	VZEROUPPER
+	RET
+
+// func mulBasisLanes_1_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·mulBasisLanes_1_avx512(SB), NOSPLIT, $0-64
+	MOVQ x+16(FP), AX
+	MOVQ lda+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ ldu+32(FP), DX
+	SHLQ $0x03, DX
+	MOVQ d+48(FP), DX
+	SHLQ $0x06, DX
+	MOVQ a+0(FP), BX
+	LEAQ (CX)(CX*2), SI
+	MOVQ n+40(FP), DI
+
+block:
+	LEAQ   (DX)(DX*2), R9
+	MOVQ   u+24(FP), R10
+	MOVQ   AX, R8
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	MOVQ   d+48(FP), R11
+
+feature:
+	PREFETCHT0   10240(R8)
+	VMOVUPD      (R8), Z5
+	PREFETCHT0   10240(R8)(DX*1)
+	VMOVUPD      (R8)(DX*1), Z6
+	PREFETCHT0   10240(R8)(DX*2)
+	VMOVUPD      (R8)(DX*2), Z7
+	PREFETCHT0   10240(R8)(R9*1)
+	VMOVUPD      (R8)(R9*1), Z8
+	PREFETCHT0   10240(R8)(DX*4)
+	VMOVUPD      (R8)(DX*4), Z9
+	VBROADCASTSD (R10), Z10
+	VFMADD231PD  Z10, Z5, Z0
+	VFMADD231PD  Z10, Z6, Z1
+	VFMADD231PD  Z10, Z7, Z2
+	VFMADD231PD  Z10, Z8, Z3
+	VFMADD231PD  Z10, Z9, Z4
+	ADDQ         $0x40, R8
+	ADDQ         $0x08, R10
+	DECQ         R11
+	JNZ          feature
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, (BX)(CX*1)
+	VMOVUPD      Z2, (BX)(CX*2)
+	VMOVUPD      Z3, (BX)(SI*1)
+	VMOVUPD      Z4, (BX)(CX*4)
+	MOVQ         $0x00000005, R8
+	SUBQ         R8, DI
+	JZ           done
+	CMPQ         DI, R8
+	CMOVQLT      DI, R8
+	MOVQ         R8, R9
+	IMULQ        DX, R9
+	ADDQ         R9, AX
+	IMULQ        CX, R8
+	ADDQ         R8, BX
+	CMPQ         DI, $0x05
+	JGE          block
+	MOVQ         $0x00000005, DI
+	JMP          block
+
+done:
+	VZEROUPPER
+	RET
+
+// func mulBasisLanes_2_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·mulBasisLanes_2_avx512(SB), NOSPLIT, $0-64
+	MOVQ x+16(FP), AX
+	MOVQ lda+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ ldu+32(FP), DX
+	SHLQ $0x03, DX
+	MOVQ d+48(FP), BX
+	SHLQ $0x06, BX
+	MOVQ a+0(FP), SI
+	LEAQ (CX)(CX*2), DI
+	MOVQ n+40(FP), R8
+
+block:
+	LEAQ   (BX)(BX*2), R10
+	MOVQ   u+24(FP), R11
+	MOVQ   AX, R9
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	MOVQ   d+48(FP), R12
+
+feature:
+	PREFETCHT0   10240(R9)
+	VMOVUPD      (R9), Z10
+	PREFETCHT0   10240(R9)(BX*1)
+	VMOVUPD      (R9)(BX*1), Z11
+	PREFETCHT0   10240(R9)(BX*2)
+	VMOVUPD      (R9)(BX*2), Z12
+	PREFETCHT0   10240(R9)(R10*1)
+	VMOVUPD      (R9)(R10*1), Z13
+	PREFETCHT0   10240(R9)(BX*4)
+	VMOVUPD      (R9)(BX*4), Z14
+	VBROADCASTSD (R11), Z15
+	VFMADD231PD  Z15, Z10, Z0
+	VFMADD231PD  Z15, Z11, Z1
+	VFMADD231PD  Z15, Z12, Z2
+	VFMADD231PD  Z15, Z13, Z3
+	VFMADD231PD  Z15, Z14, Z4
+	VBROADCASTSD (R11)(DX*1), Z15
+	VFMADD231PD  Z15, Z10, Z5
+	VFMADD231PD  Z15, Z11, Z6
+	VFMADD231PD  Z15, Z12, Z7
+	VFMADD231PD  Z15, Z13, Z8
+	VFMADD231PD  Z15, Z14, Z9
+	ADDQ         $0x40, R9
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          feature
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, (SI)(CX*1)
+	VMOVUPD      Z2, (SI)(CX*2)
+	VMOVUPD      Z3, (SI)(DI*1)
+	VMOVUPD      Z4, (SI)(CX*4)
+	VMOVUPD      Z5, 64(SI)
+	VMOVUPD      Z6, 64(SI)(CX*1)
+	VMOVUPD      Z7, 64(SI)(CX*2)
+	VMOVUPD      Z8, 64(SI)(DI*1)
+	VMOVUPD      Z9, 64(SI)(CX*4)
+	MOVQ         $0x00000005, R9
+	SUBQ         R9, R8
+	JZ           done
+	CMPQ         R8, R9
+	CMOVQLT      R8, R9
+	MOVQ         R9, R10
+	IMULQ        BX, R10
+	ADDQ         R10, AX
+	IMULQ        CX, R9
+	ADDQ         R9, SI
+	CMPQ         R8, $0x05
+	JGE          block
+	MOVQ         $0x00000005, R8
+	JMP          block
+
+done:
+	VZEROUPPER
+	RET
+
+// func mulBasisLanes_3_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·mulBasisLanes_3_avx512(SB), NOSPLIT, $0-64
+	MOVQ x+16(FP), AX
+	MOVQ lda+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ ldu+32(FP), DX
+	SHLQ $0x03, DX
+	MOVQ d+48(FP), BX
+	SHLQ $0x06, BX
+	MOVQ a+0(FP), SI
+	LEAQ (CX)(CX*2), DI
+	MOVQ n+40(FP), R8
+
+block:
+	LEAQ   (BX)(BX*2), R10
+	MOVQ   u+24(FP), R11
+	MOVQ   AX, R9
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	MOVQ   d+48(FP), R12
+
+feature:
+	PREFETCHT0   10240(R9)
+	VMOVUPD      (R9), Z15
+	PREFETCHT0   10240(R9)(BX*1)
+	VMOVUPD      (R9)(BX*1), Z16
+	PREFETCHT0   10240(R9)(BX*2)
+	VMOVUPD      (R9)(BX*2), Z17
+	PREFETCHT0   10240(R9)(R10*1)
+	VMOVUPD      (R9)(R10*1), Z18
+	PREFETCHT0   10240(R9)(BX*4)
+	VMOVUPD      (R9)(BX*4), Z19
+	VBROADCASTSD (R11), Z20
+	VFMADD231PD  Z20, Z15, Z0
+	VFMADD231PD  Z20, Z16, Z1
+	VFMADD231PD  Z20, Z17, Z2
+	VFMADD231PD  Z20, Z18, Z3
+	VFMADD231PD  Z20, Z19, Z4
+	VBROADCASTSD (R11)(DX*1), Z20
+	VFMADD231PD  Z20, Z15, Z5
+	VFMADD231PD  Z20, Z16, Z6
+	VFMADD231PD  Z20, Z17, Z7
+	VFMADD231PD  Z20, Z18, Z8
+	VFMADD231PD  Z20, Z19, Z9
+	VBROADCASTSD (R11)(DX*2), Z20
+	VFMADD231PD  Z20, Z15, Z10
+	VFMADD231PD  Z20, Z16, Z11
+	VFMADD231PD  Z20, Z17, Z12
+	VFMADD231PD  Z20, Z18, Z13
+	VFMADD231PD  Z20, Z19, Z14
+	ADDQ         $0x40, R9
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          feature
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, (SI)(CX*1)
+	VMOVUPD      Z2, (SI)(CX*2)
+	VMOVUPD      Z3, (SI)(DI*1)
+	VMOVUPD      Z4, (SI)(CX*4)
+	VMOVUPD      Z5, 64(SI)
+	VMOVUPD      Z6, 64(SI)(CX*1)
+	VMOVUPD      Z7, 64(SI)(CX*2)
+	VMOVUPD      Z8, 64(SI)(DI*1)
+	VMOVUPD      Z9, 64(SI)(CX*4)
+	VMOVUPD      Z10, 128(SI)
+	VMOVUPD      Z11, 128(SI)(CX*1)
+	VMOVUPD      Z12, 128(SI)(CX*2)
+	VMOVUPD      Z13, 128(SI)(DI*1)
+	VMOVUPD      Z14, 128(SI)(CX*4)
+	MOVQ         $0x00000005, R9
+	SUBQ         R9, R8
+	JZ           done
+	CMPQ         R8, R9
+	CMOVQLT      R8, R9
+	MOVQ         R9, R10
+	IMULQ        BX, R10
+	ADDQ         R10, AX
+	IMULQ        CX, R9
+	ADDQ         R9, SI
+	CMPQ         R8, $0x05
+	JGE          block
+	MOVQ         $0x00000005, R8
+	JMP          block
+
+done:
+	VZEROUPPER
+	RET
+
+// func mulBasisLanes_4_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·mulBasisLanes_4_avx512(SB), NOSPLIT, $0-64
+	MOVQ x+16(FP), AX
+	MOVQ lda+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ ldu+32(FP), DX
+	SHLQ $0x03, DX
+	MOVQ d+48(FP), BX
+	SHLQ $0x06, BX
+	MOVQ a+0(FP), SI
+	LEAQ (CX)(CX*2), DI
+	MOVQ n+40(FP), R8
+
+block:
+	LEAQ   (BX)(BX*2), R10
+	MOVQ   u+24(FP), R11
+	LEAQ   (DX)(DX*2), R12
+	MOVQ   AX, R9
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	MOVQ   d+48(FP), R13
+
+feature:
+	PREFETCHT0   10240(R9)
+	VMOVUPD      (R9), Z20
+	PREFETCHT0   10240(R9)(BX*1)
+	VMOVUPD      (R9)(BX*1), Z21
+	PREFETCHT0   10240(R9)(BX*2)
+	VMOVUPD      (R9)(BX*2), Z22
+	PREFETCHT0   10240(R9)(R10*1)
+	VMOVUPD      (R9)(R10*1), Z23
+	PREFETCHT0   10240(R9)(BX*4)
+	VMOVUPD      (R9)(BX*4), Z24
+	VBROADCASTSD (R11), Z25
+	VFMADD231PD  Z25, Z20, Z0
+	VFMADD231PD  Z25, Z21, Z1
+	VFMADD231PD  Z25, Z22, Z2
+	VFMADD231PD  Z25, Z23, Z3
+	VFMADD231PD  Z25, Z24, Z4
+	VBROADCASTSD (R11)(DX*1), Z25
+	VFMADD231PD  Z25, Z20, Z5
+	VFMADD231PD  Z25, Z21, Z6
+	VFMADD231PD  Z25, Z22, Z7
+	VFMADD231PD  Z25, Z23, Z8
+	VFMADD231PD  Z25, Z24, Z9
+	VBROADCASTSD (R11)(DX*2), Z25
+	VFMADD231PD  Z25, Z20, Z10
+	VFMADD231PD  Z25, Z21, Z11
+	VFMADD231PD  Z25, Z22, Z12
+	VFMADD231PD  Z25, Z23, Z13
+	VFMADD231PD  Z25, Z24, Z14
+	VBROADCASTSD (R11)(R12*1), Z25
+	VFMADD231PD  Z25, Z20, Z15
+	VFMADD231PD  Z25, Z21, Z16
+	VFMADD231PD  Z25, Z22, Z17
+	VFMADD231PD  Z25, Z23, Z18
+	VFMADD231PD  Z25, Z24, Z19
+	ADDQ         $0x40, R9
+	ADDQ         $0x08, R11
+	DECQ         R13
+	JNZ          feature
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, (SI)(CX*1)
+	VMOVUPD      Z2, (SI)(CX*2)
+	VMOVUPD      Z3, (SI)(DI*1)
+	VMOVUPD      Z4, (SI)(CX*4)
+	VMOVUPD      Z5, 64(SI)
+	VMOVUPD      Z6, 64(SI)(CX*1)
+	VMOVUPD      Z7, 64(SI)(CX*2)
+	VMOVUPD      Z8, 64(SI)(DI*1)
+	VMOVUPD      Z9, 64(SI)(CX*4)
+	VMOVUPD      Z10, 128(SI)
+	VMOVUPD      Z11, 128(SI)(CX*1)
+	VMOVUPD      Z12, 128(SI)(CX*2)
+	VMOVUPD      Z13, 128(SI)(DI*1)
+	VMOVUPD      Z14, 128(SI)(CX*4)
+	VMOVUPD      Z15, 192(SI)
+	VMOVUPD      Z16, 192(SI)(CX*1)
+	VMOVUPD      Z17, 192(SI)(CX*2)
+	VMOVUPD      Z18, 192(SI)(DI*1)
+	VMOVUPD      Z19, 192(SI)(CX*4)
+	MOVQ         $0x00000005, R9
+	SUBQ         R9, R8
+	JZ           done
+	CMPQ         R8, R9
+	CMOVQLT      R8, R9
+	MOVQ         R9, R10
+	IMULQ        BX, R10
+	ADDQ         R10, AX
+	IMULQ        CX, R9
+	ADDQ         R9, SI
+	CMPQ         R8, $0x05
+	JGE          block
+	MOVQ         $0x00000005, R8
+	JMP          block
+
+done:
+	VZEROUPPER
+	RET
+
+// func leastSquaresLanes_avx512(a *float64, m int, n int, r int, work *float64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·leastSquaresLanes_avx512(SB), NOSPLIT, $16-40
+	MOVQ         r+24(FP), AX
+	MOVQ         a+0(FP), DX
+	MOVQ         work+32(FP), BX
+	LEAQ         4(AX), CX
+	SHLQ         $0x06, CX
+	MOVQ         BX, DI
+	LEAQ         768(BX), R8
+	XORQ         SI, SI
+	MOVQ         $0x7ff0000000000000, R9
+	MOVQ         R9, (SP)
+	VBROADCASTSD (SP), Z1
+	MOVQ         $0x3ff0000000000000, R9
+	MOVQ         R9, (SP)
+	VBROADCASTSD (SP), Z2
+	MOVQ         AX, R10
+
+stage:
+	MOVQ    R10, 8(SP)
+	MOVQ    DX, R9
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z7
+	VMOVUPD 128(DI), Z8
+	VMOVUPD 192(DI), Z9
+	MOVQ    m+8(FP), R13
+	MOVQ    R9, R11
+	MOVQ    BX, R12
+
+lead:
+	VMOVUPD      (R12), Z10
+	VMOVUPD      (R11), Z11
+	VFNMADD231PD Z0, Z10, Z11
+	VMOVUPD      Z11, (R11)
+	VFMADD231PD  Z11, Z11, Z3
+	VMOVUPD      64(R11), Z12
+	VFNMADD231PD Z7, Z10, Z12
+	VMOVUPD      Z12, 64(R11)
+	VFMADD231PD  Z12, Z11, Z4
+	VMOVUPD      128(R11), Z12
+	VFNMADD231PD Z8, Z10, Z12
+	VMOVUPD      Z12, 128(R11)
+	VFMADD231PD  Z12, Z11, Z5
+	VMOVUPD      192(R11), Z12
+	VFNMADD231PD Z9, Z10, Z12
+	VMOVUPD      Z12, 192(R11)
+	VFMADD231PD  Z12, Z11, Z6
+	ADDQ         CX, R11
+	ADDQ         SI, R12
+	DECQ         R13
+	JNZ          lead
+	VMINPD       Z3, Z1, Z1
+	VDIVPD       Z3, Z2, Z0
+	VMOVUPD      Z3, (R8)
+	VMULPD       Z0, Z4, Z4
+	VMOVUPD      Z4, 64(R8)
+	VMULPD       Z0, Z5, Z5
+	VMOVUPD      Z5, 128(R8)
+	VMULPD       Z0, Z6, Z6
+	VMOVUPD      Z6, 192(R8)
+	ADDQ         $+256, R9
+	ADDQ         $+256, DI
+	ADDQ         $+256, R8
+	SUBQ         $0x03, R10
+	JLE          staged
+
+group:
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VMOVUPD (DI), Z7
+	VMOVUPD 64(DI), Z8
+	VMOVUPD 128(DI), Z9
+	VMOVUPD 192(DI), Z10
+	MOVQ    m+8(FP), R14
+	MOVQ    R9, R11
+	MOVQ    BX, R12
+	MOVQ    DX, R13
+
+rest:
+	VMOVUPD      (R12), Z11
+	VMOVUPD      (R13), Z12
+	ADDQ         CX, R13
+	VMOVUPD      (R11), Z13
+	VFNMADD231PD Z7, Z11, Z13
+	VMOVUPD      Z13, (R11)
+	VFMADD231PD  Z13, Z12, Z3
+	VMOVUPD      64(R11), Z13
+	VFNMADD231PD Z8, Z11, Z13
+	VMOVUPD      Z13, 64(R11)
+	VFMADD231PD  Z13, Z12, Z4
+	VMOVUPD      128(R11), Z13
+	VFNMADD231PD Z9, Z11, Z13
+	VMOVUPD      Z13, 128(R11)
+	VFMADD231PD  Z13, Z12, Z5
+	VMOVUPD      192(R11), Z13
+	VFNMADD231PD Z10, Z11, Z13
+	VMOVUPD      Z13, 192(R11)
+	VFMADD231PD  Z13, Z12, Z6
+	ADDQ         CX, R11
+	ADDQ         SI, R12
+	DECQ         R14
+	JNZ          rest
+	VMULPD       Z0, Z3, Z3
+	VMOVUPD      Z3, (R8)
+	VMULPD       Z0, Z4, Z4
+	VMOVUPD      Z4, 64(R8)
+	VMULPD       Z0, Z5, Z5
+	VMOVUPD      Z5, 128(R8)
+	VMULPD       Z0, Z6, Z6
+	VMOVUPD      Z6, 192(R8)
+	ADDQ         $+256, R9
+	ADDQ         $+256, DI
+	ADDQ         $+256, R8
+	SUBQ         $0x04, R10
+	JG           group
+
+staged:
+	MOVQ    R8, DI
+	SUBQ    R9, DI
+	ADDQ    DX, DI
+	LEAQ    64(DI)(CX*1), R8
+	ADDQ    $0x40, DI
+	MOVQ    DX, BX
+	ADDQ    $0x40, DX
+	MOVQ    CX, SI
+	MOVQ    8(SP), R10
+	DECQ    R10
+	JNZ     stage
+	MOVQ    n+16(FP), SI
+	VMOVUPD (DI), Z0
+	VXORPD  Z3, Z3, Z3
+
+residual:
+	VMOVUPD     (DX), Z5
+	VMOVUPD     (BX), Z4
+	VFMSUB231PD Z0, Z4, Z5
+	VMOVUPD     Z5, (DX)
+	VFMADD231PD Z5, Z5, Z3
+	ADDQ        CX, DX
+	ADDQ        CX, BX
+	DECQ        SI
+	JNZ         residual
+	VXORPD      Z0, Z0, Z0
+	VXORPD      Z4, Z4, Z4
+	VXORPD      Z5, Z5, Z5
+	MOVQ        DI, R8
+	XORQ        DX, DX
+
+coefficient:
+	VMOVAPD Z2, Z7
+	VMOVUPD (DI), Z6
+	MOVQ    DI, BX
+	MOVQ    R8, SI
+	MOVQ    DX, R9
+	TESTQ   R9, R9
+	JZ      solved
+
+product:
+	SUBQ         $0x40, BX
+	VMOVUPD      (BX), Z8
+	VFNMADD231PD (SI), Z8, Z6
+	VFMADD231PD  Z8, Z8, Z7
+	SUBQ         CX, SI
+	DECQ         R9
+	JNZ          product
+
+solved:
+	VMOVUPD     Z6, (DI)
+	VSUBPD      Z6, Z0, Z8
+	VMAXPD      Z8, Z5, Z5
+	VMAXPD      Z6, Z5, Z5
+	VFMADD231PD -64(BX), Z7, Z4
+	SUBQ        CX, DI
+	INCQ        DX
+	CMPQ        DX, AX
+	JLT         coefficient
+	VMOVAPD     Z2, Z6
+	VDIVPD      Z4, Z2, Z2
+
+pivot:
+	VMULPD  -64(BX), Z2, Z0
+	VMULPD  Z0, Z6, Z6
+	LEAQ    64(BX)(CX*1), BX
+	DECQ    DX
+	JNZ     pivot
+	VMOVUPD Z1, 256(R8)
+	VMOVUPD Z4, 320(R8)
+	VMOVUPD Z5, 384(R8)
+	VMOVUPD Z3, 448(R8)
+	VMOVUPD Z6, 512(R8)
+	VZEROUPPER
+	RET
+
+// func mulTransposedLanes_avx512(v *float64, ldv int, x *float64, e *float64, lde int, n int, d int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·mulTransposedLanes_avx512(SB), NOSPLIT, $0-56
+	MOVQ v+0(FP), AX
+	MOVQ ldv+8(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ CX, SI
+	SHLQ $0x03, SI
+	SUBQ CX, SI
+	MOVQ x+16(FP), DI
+	MOVQ lde+32(FP), R8
+	SHLQ $0x03, R8
+	MOVQ d+48(FP), R9
+	SHLQ $0x06, R9
+	MOVQ d+48(FP), R10
+
+block:
+	MOVQ   e+24(FP), R12
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   DI, R11
+	MOVQ   n+40(FP), R13
+
+row:
+	VMOVUPD     (R12), Z8
+	VFMADD231PD (R11), Z8, Z0
+	VFMADD231PD 64(R11), Z8, Z1
+	VFMADD231PD 128(R11), Z8, Z2
+	VFMADD231PD 192(R11), Z8, Z3
+	VFMADD231PD 256(R11), Z8, Z4
+	VFMADD231PD 320(R11), Z8, Z5
+	VFMADD231PD 384(R11), Z8, Z6
+	VFMADD231PD 448(R11), Z8, Z7
+	ADDQ        R9, R11
+	ADDQ        R8, R12
+	DECQ        R13
+	JNZ         row
+	VUNPCKLPD   Z1, Z0, Z8
+	VUNPCKLPD   Z3, Z2, Z9
+	VUNPCKLPD   Z5, Z4, Z10
+	VUNPCKLPD   Z7, Z6, Z11
+	VSHUFF64X2  $0x44, Z9, Z8, Z12
+	VSHUFF64X2  $0x44, Z11, Z10, Z13
+	VSHUFF64X2  $0x88, Z13, Z12, Z14
+	VSHUFF64X2  $0xdd, Z13, Z12, Z12
+	VSHUFF64X2  $0xee, Z9, Z8, Z8
+	VSHUFF64X2  $0xee, Z11, Z10, Z9
+	VSHUFF64X2  $0x88, Z9, Z8, Z10
+	VSHUFF64X2  $0xdd, Z9, Z8, Z8
+	VUNPCKHPD   Z1, Z0, Z0
+	VUNPCKHPD   Z3, Z2, Z1
+	VUNPCKHPD   Z5, Z4, Z2
+	VUNPCKHPD   Z7, Z6, Z3
+	VSHUFF64X2  $0x44, Z1, Z0, Z4
+	VSHUFF64X2  $0x44, Z3, Z2, Z5
+	VSHUFF64X2  $0x88, Z5, Z4, Z6
+	VSHUFF64X2  $0xdd, Z5, Z4, Z4
+	VSHUFF64X2  $0xee, Z1, Z0, Z0
+	VSHUFF64X2  $0xee, Z3, Z2, Z1
+	VSHUFF64X2  $0x88, Z1, Z0, Z2
+	VSHUFF64X2  $0xdd, Z1, Z0, Z0
+	VMOVUPD     Z14, (AX)
+	VMOVUPD     Z6, (AX)(CX*1)
+	VMOVUPD     Z12, (AX)(CX*2)
+	VMOVUPD     Z4, (AX)(DX*1)
+	VMOVUPD     Z10, (AX)(CX*4)
+	VMOVUPD     Z2, (AX)(BX*1)
+	VMOVUPD     Z8, (AX)(DX*2)
+	VMOVUPD     Z0, (AX)(SI*1)
+	MOVQ        $0x00000008, R11
+	SUBQ        R11, R10
+	JZ          done
+	CMPQ        R10, R11
+	CMOVQLT     R10, R11
+	LEAQ        (AX)(R11*8), AX
+	SHLQ        $0x06, R11
+	ADDQ        R11, DI
+	CMPQ        R10, $0x08
+	JGE         block
+	MOVQ        $0x00000008, R10
+	JMP         block
+
+done:
 	VZEROUPPER
 	RET
 
@@ -12058,734 +6534,6 @@ solved:
 	DECQ   CX
 	JNZ    coefficient
 	VMOVSD X1, lo+80(FP)
-	VZEROUPPER
-	RET
-
-// func leastSquares16_1_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leastSquares16_1_avx512(SB), NOSPLIT, $16-112
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z2
-	VMOVUPD.Z 64(AX), K2, Z3
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z4
-	VFMADD231PD  Z1, Z1, Z4
-	VSHUFF64X2   $0x4e, Z4, Z4, Z5
-	VADDPD       Z5, Z4, Z4
-	VPERMPD      $0x4e, Z4, Z5
-	VADDPD       Z5, Z4, Z4
-	VPERMILPD    $0x55, Z4, Z5
-	VADDPD       Z5, Z4, Z4
-	VMOVSD       X4, hi+96(FP)
-	VMULSD       apart+72(FP), X4, X4
-	VMOVSD       X4, 8(SP)
-	VMULPD       Z0, Z0, Z4
-	VMULPD       Z1, Z1, Z5
-	VADDPD       Z5, Z4, Z4
-	VSHUFF64X2   $0x4e, Z4, Z4, Z5
-	VADDPD       Z5, Z4, Z4
-	VPERMPD      $0x4e, Z4, Z5
-	VADDPD       Z5, Z4, Z4
-	VPERMILPD    $0x55, Z4, Z5
-	VADDPD       Z5, Z4, Z4
-	VMOVSD       X4, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z4, K3
-	VMOVSD       (SP), X5
-	VDIVSD       X4, X5, X5
-	VBROADCASTSD X5, Z5
-	VMULPD       Z0, Z2, Z4
-	VMULPD       Z1, Z3, Z6
-	VADDPD       Z6, Z4, Z4
-	VSHUFF64X2   $0x4e, Z4, Z4, Z6
-	VADDPD       Z6, Z4, Z4
-	VPERMPD      $0x4e, Z4, Z6
-	VADDPD       Z6, Z4, Z4
-	VPERMILPD    $0x55, Z4, Z6
-	VADDPD       Z6, Z4, Z4
-	VMULPD.Z     Z5, Z4, K3, Z4
-	VMOVSD       X4, 8(AX)
-	VFMSUB231PD  Z4, Z0, Z2
-	VFMSUB231PD  Z4, Z1, Z3
-	VMOVSD       (AX), X0
-	VMOVSD       X0, lo+88(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       8(AX), X0
-	VMOVSD       X0, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	VMULPD       Z2, Z2, Z0
-	VMULPD       Z3, Z3, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+104(FP)
-	VZEROUPPER
-	RET
-
-// func leastSquares16_2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquares16_2_avx512(SB), NOSPLIT, $16-112
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z2
-	VMOVUPD.Z 64(AX), K2, Z3
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z6
-	VFMADD231PD  Z1, Z1, Z6
-	VMULPD       Z2, Z2, Z7
-	VFMADD231PD  Z3, Z3, Z7
-	VADDPD       Z7, Z6, Z6
-	VSHUFF64X2   $0x4e, Z6, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VPERMPD      $0x4e, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VPERMILPD    $0x55, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VMOVSD       X6, hi+96(FP)
-	VMULSD       apart+72(FP), X6, X6
-	VMOVSD       X6, 8(SP)
-	VMULPD       Z0, Z0, Z6
-	VMULPD       Z1, Z1, Z7
-	VADDPD       Z7, Z6, Z6
-	VSHUFF64X2   $0x4e, Z6, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VPERMPD      $0x4e, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VPERMILPD    $0x55, Z6, Z7
-	VADDPD       Z7, Z6, Z6
-	VMOVSD       X6, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z6, K3
-	VMOVSD       (SP), X7
-	VDIVSD       X6, X7, X7
-	VBROADCASTSD X7, Z7
-	VMULPD       Z0, Z2, Z6
-	VMULPD       Z1, Z3, Z8
-	VADDPD       Z8, Z6, Z6
-	VSHUFF64X2   $0x4e, Z6, Z6, Z8
-	VADDPD       Z8, Z6, Z6
-	VPERMPD      $0x4e, Z6, Z8
-	VADDPD       Z8, Z6, Z6
-	VPERMILPD    $0x55, Z6, Z8
-	VADDPD       Z8, Z6, Z6
-	VMULPD.Z     Z7, Z6, K3, Z6
-	VMOVSD       X6, 8(AX)
-	VFNMADD231PD Z6, Z0, Z2
-	VFNMADD231PD Z6, Z1, Z3
-	VMULPD       Z0, Z4, Z6
-	VMULPD       Z1, Z5, Z8
-	VADDPD       Z8, Z6, Z6
-	VSHUFF64X2   $0x4e, Z6, Z6, Z8
-	VADDPD       Z8, Z6, Z6
-	VPERMPD      $0x4e, Z6, Z8
-	VADDPD       Z8, Z6, Z6
-	VPERMILPD    $0x55, Z6, Z8
-	VADDPD       Z8, Z6, Z6
-	VMULPD.Z     Z7, Z6, K3, Z6
-	VMOVSD       X6, 16(AX)
-	VFNMADD231PD Z6, Z0, Z4
-	VFNMADD231PD Z6, Z1, Z5
-	VMULPD       Z2, Z2, Z0
-	VMULPD       Z3, Z3, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 56(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z2, Z4, Z0
-	VMULPD       Z3, Z5, Z6
-	VADDPD       Z6, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z6
-	VADDPD       Z6, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z6
-	VADDPD       Z6, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z6
-	VADDPD       Z6, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 64(AX)
-	VFMSUB231PD  Z0, Z2, Z4
-	VFMSUB231PD  Z0, Z3, Z5
-	VMOVSD       (AX), X0
-	VMINSD       56(AX), X0, X0
-	VMOVSD       X0, lo+88(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       64(AX), X0
-	VMOVSD       X0, 8(CX)
-	VMOVSD       16(AX), X1
-	VFNMADD231SD 8(AX), X0, X1
-	VMOVSD       X1, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+104(FP)
-	VZEROUPPER
-	RET
-
-// func leastSquares16_3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquares16_3_avx512(SB), NOSPLIT, $16-112
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z2
-	VMOVUPD.Z 64(AX), K2, Z3
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z6
-	VMOVUPD.Z 64(AX), K2, Z7
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z8
-	VFMADD231PD  Z1, Z1, Z8
-	VMULPD       Z2, Z2, Z9
-	VFMADD231PD  Z3, Z3, Z9
-	VMULPD       Z4, Z4, Z10
-	VFMADD231PD  Z5, Z5, Z10
-	VADDPD       Z10, Z8, Z8
-	VADDPD       Z9, Z8, Z8
-	VSHUFF64X2   $0x4e, Z8, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMILPD    $0x55, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VMOVSD       X8, hi+96(FP)
-	VMULSD       apart+72(FP), X8, X8
-	VMOVSD       X8, 8(SP)
-	VMULPD       Z0, Z0, Z8
-	VMULPD       Z1, Z1, Z9
-	VADDPD       Z9, Z8, Z8
-	VSHUFF64X2   $0x4e, Z8, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VPERMILPD    $0x55, Z8, Z9
-	VADDPD       Z9, Z8, Z8
-	VMOVSD       X8, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z8, K3
-	VMOVSD       (SP), X9
-	VDIVSD       X8, X9, X9
-	VBROADCASTSD X9, Z9
-	VMULPD       Z0, Z2, Z8
-	VMULPD       Z1, Z3, Z10
-	VADDPD       Z10, Z8, Z8
-	VSHUFF64X2   $0x4e, Z8, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VPERMILPD    $0x55, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VMULPD.Z     Z9, Z8, K3, Z8
-	VMOVSD       X8, 8(AX)
-	VFNMADD231PD Z8, Z0, Z2
-	VFNMADD231PD Z8, Z1, Z3
-	VMULPD       Z0, Z4, Z8
-	VMULPD       Z1, Z5, Z10
-	VADDPD       Z10, Z8, Z8
-	VSHUFF64X2   $0x4e, Z8, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VPERMILPD    $0x55, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VMULPD.Z     Z9, Z8, K3, Z8
-	VMOVSD       X8, 16(AX)
-	VFNMADD231PD Z8, Z0, Z4
-	VFNMADD231PD Z8, Z1, Z5
-	VMULPD       Z0, Z6, Z8
-	VMULPD       Z1, Z7, Z10
-	VADDPD       Z10, Z8, Z8
-	VSHUFF64X2   $0x4e, Z8, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VPERMPD      $0x4e, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VPERMILPD    $0x55, Z8, Z10
-	VADDPD       Z10, Z8, Z8
-	VMULPD.Z     Z9, Z8, K3, Z8
-	VMOVSD       X8, 24(AX)
-	VFNMADD231PD Z8, Z0, Z6
-	VFNMADD231PD Z8, Z1, Z7
-	VMULPD       Z2, Z2, Z0
-	VMULPD       Z3, Z3, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 64(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z2, Z4, Z0
-	VMULPD       Z3, Z5, Z8
-	VADDPD       Z8, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z8
-	VADDPD       Z8, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z8
-	VADDPD       Z8, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z8
-	VADDPD       Z8, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 72(AX)
-	VFNMADD231PD Z0, Z2, Z4
-	VFNMADD231PD Z0, Z3, Z5
-	VMULPD       Z2, Z6, Z0
-	VMULPD       Z3, Z7, Z8
-	VADDPD       Z8, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z8
-	VADDPD       Z8, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z8
-	VADDPD       Z8, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z8
-	VADDPD       Z8, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 80(AX)
-	VFNMADD231PD Z0, Z2, Z6
-	VFNMADD231PD Z0, Z3, Z7
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 128(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z6, Z0
-	VMULPD       Z5, Z7, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 136(AX)
-	VFMSUB231PD  Z0, Z4, Z6
-	VFMSUB231PD  Z0, Z5, Z7
-	VMOVSD       (AX), X0
-	VMINSD       64(AX), X0, X0
-	VMINSD       128(AX), X0, X0
-	VMOVSD       X0, lo+88(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       136(AX), X0
-	VMOVSD       X0, 16(CX)
-	VMOVSD       80(AX), X1
-	VFNMADD231SD 72(AX), X0, X1
-	VMOVSD       X1, 8(CX)
-	VMOVSD       24(AX), X2
-	VFNMADD231SD 16(AX), X0, X2
-	VFNMADD231SD 8(AX), X1, X2
-	VMOVSD       X2, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+104(FP)
-	VZEROUPPER
-	RET
-
-// func leastSquares16_4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquares16_4_avx512(SB), NOSPLIT, $16-112
-	MOVQ      n+32(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	SHRQ      $0x08, CX
-	KMOVW     CX, K2
-	SHRQ      $0x08, CX
-	MOVQ      a+16(FP), AX
-	MOVQ      lda+24(FP), CX
-	SHLQ      $0x03, CX
-	VMOVUPD.Z (AX), K1, Z0
-	VMOVUPD.Z 64(AX), K2, Z1
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z2
-	VMOVUPD.Z 64(AX), K2, Z3
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z4
-	VMOVUPD.Z 64(AX), K2, Z5
-	ADDQ      CX, AX
-	VMOVUPD.Z (AX), K1, Z6
-	VMOVUPD.Z 64(AX), K2, Z7
-	MOVQ      y+40(FP), AX
-	VMOVUPD.Z (AX), K1, Z8
-	VMOVUPD.Z 64(AX), K2, Z9
-	MOVQ      $0x3ff0000000000000, AX
-	MOVQ      AX, (SP)
-	MOVQ      next+56(FP), AX
-	MOVQ      lines+64(FP), CX
-	TESTQ     CX, CX
-	JZ        prefetched
-
-prefetch:
-	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
-	DECQ       CX
-	JNZ        prefetch
-
-prefetched:
-	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z10
-	VFMADD231PD  Z1, Z1, Z10
-	VMULPD       Z2, Z2, Z11
-	VFMADD231PD  Z3, Z3, Z11
-	VMULPD       Z4, Z4, Z12
-	VFMADD231PD  Z5, Z5, Z12
-	VMULPD       Z6, Z6, Z13
-	VFMADD231PD  Z7, Z7, Z13
-	VADDPD       Z13, Z10, Z10
-	VADDPD       Z12, Z11, Z11
-	VADDPD       Z11, Z10, Z10
-	VSHUFF64X2   $0x4e, Z10, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VPERMPD      $0x4e, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VPERMILPD    $0x55, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VMOVSD       X10, hi+96(FP)
-	VMULSD       apart+72(FP), X10, X10
-	VMOVSD       X10, 8(SP)
-	VMULPD       Z0, Z0, Z10
-	VMULPD       Z1, Z1, Z11
-	VADDPD       Z11, Z10, Z10
-	VSHUFF64X2   $0x4e, Z10, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VPERMPD      $0x4e, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VPERMILPD    $0x55, Z10, Z11
-	VADDPD       Z11, Z10, Z10
-	VMOVSD       X10, (AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z10, K3
-	VMOVSD       (SP), X11
-	VDIVSD       X10, X11, X11
-	VBROADCASTSD X11, Z11
-	VMULPD       Z0, Z2, Z10
-	VMULPD       Z1, Z3, Z12
-	VADDPD       Z12, Z10, Z10
-	VSHUFF64X2   $0x4e, Z10, Z10, Z12
-	VADDPD       Z12, Z10, Z10
-	VPERMPD      $0x4e, Z10, Z12
-	VADDPD       Z12, Z10, Z10
-	VPERMILPD    $0x55, Z10, Z12
-	VADDPD       Z12, Z10, Z10
-	VMULPD.Z     Z11, Z10, K3, Z10
-	VMOVSD       X10, 8(AX)
-	VFNMADD231PD Z10, Z0, Z2
-	VFNMADD231PD Z10, Z1, Z3
-	VMULPD       Z0, Z4, Z10
-	VMULPD       Z1, Z5, Z12
-	VADDPD       Z12, Z10, Z10
-	VSHUFF64X2   $0x4e, Z10, Z10, Z12
-	VADDPD       Z12, Z10, Z10
-	VPERMPD      $0x4e, Z10, Z12
-	VADDPD       Z12, Z10, Z10
-	VPERMILPD    $0x55, Z10, Z12
-	VADDPD       Z12, Z10, Z10
-	VMULPD.Z     Z11, Z10, K3, Z10
-	VMOVSD       X10, 16(AX)
-	VFNMADD231PD Z10, Z0, Z4
-	VFNMADD231PD Z10, Z1, Z5
-	VMULPD       Z0, Z6, Z10
-	VMULPD       Z1, Z7, Z12
-	VADDPD       Z12, Z10, Z10
-	VSHUFF64X2   $0x4e, Z10, Z10, Z12
-	VADDPD       Z12, Z10, Z10
-	VPERMPD      $0x4e, Z10, Z12
-	VADDPD       Z12, Z10, Z10
-	VPERMILPD    $0x55, Z10, Z12
-	VADDPD       Z12, Z10, Z10
-	VMULPD.Z     Z11, Z10, K3, Z10
-	VMOVSD       X10, 24(AX)
-	VFNMADD231PD Z10, Z0, Z6
-	VFNMADD231PD Z10, Z1, Z7
-	VMULPD       Z0, Z8, Z10
-	VMULPD       Z1, Z9, Z12
-	VADDPD       Z12, Z10, Z10
-	VSHUFF64X2   $0x4e, Z10, Z10, Z12
-	VADDPD       Z12, Z10, Z10
-	VPERMPD      $0x4e, Z10, Z12
-	VADDPD       Z12, Z10, Z10
-	VPERMILPD    $0x55, Z10, Z12
-	VADDPD       Z12, Z10, Z10
-	VMULPD.Z     Z11, Z10, K3, Z10
-	VMOVSD       X10, 32(AX)
-	VFNMADD231PD Z10, Z0, Z8
-	VFNMADD231PD Z10, Z1, Z9
-	VMULPD       Z2, Z2, Z0
-	VMULPD       Z3, Z3, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 72(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z2, Z4, Z0
-	VMULPD       Z3, Z5, Z10
-	VADDPD       Z10, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z10
-	VADDPD       Z10, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z10
-	VADDPD       Z10, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z10
-	VADDPD       Z10, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 80(AX)
-	VFNMADD231PD Z0, Z2, Z4
-	VFNMADD231PD Z0, Z3, Z5
-	VMULPD       Z2, Z6, Z0
-	VMULPD       Z3, Z7, Z10
-	VADDPD       Z10, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z10
-	VADDPD       Z10, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z10
-	VADDPD       Z10, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z10
-	VADDPD       Z10, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 88(AX)
-	VFNMADD231PD Z0, Z2, Z6
-	VFNMADD231PD Z0, Z3, Z7
-	VMULPD       Z2, Z8, Z0
-	VMULPD       Z3, Z9, Z10
-	VADDPD       Z10, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z10
-	VADDPD       Z10, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z10
-	VADDPD       Z10, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z10
-	VADDPD       Z10, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 96(AX)
-	VFNMADD231PD Z0, Z2, Z8
-	VFNMADD231PD Z0, Z3, Z9
-	VMULPD       Z4, Z4, Z0
-	VMULPD       Z5, Z5, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 144(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z4, Z6, Z0
-	VMULPD       Z5, Z7, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 152(AX)
-	VFNMADD231PD Z0, Z4, Z6
-	VFNMADD231PD Z0, Z5, Z7
-	VMULPD       Z4, Z8, Z0
-	VMULPD       Z5, Z9, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 160(AX)
-	VFNMADD231PD Z0, Z4, Z8
-	VFNMADD231PD Z0, Z5, Z9
-	VMULPD       Z6, Z6, Z0
-	VMULPD       Z7, Z7, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, 216(AX)
-	VCMPPD.BCST  $0x06, 8(SP), Z0, K3
-	VMOVSD       (SP), X1
-	VDIVSD       X0, X1, X1
-	VBROADCASTSD X1, Z1
-	VMULPD       Z6, Z8, Z0
-	VMULPD       Z7, Z9, Z2
-	VADDPD       Z2, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD.Z     Z1, Z0, K3, Z0
-	VMOVSD       X0, 224(AX)
-	VFMSUB231PD  Z0, Z6, Z8
-	VFMSUB231PD  Z0, Z7, Z9
-	VMOVSD       (AX), X0
-	VMINSD       72(AX), X0, X0
-	VMINSD       144(AX), X0, X0
-	VMINSD       216(AX), X0, X0
-	VMOVSD       X0, lo+88(FP)
-	MOVQ         b+0(FP), CX
-	VMOVSD       224(AX), X0
-	VMOVSD       X0, 24(CX)
-	VMOVSD       160(AX), X1
-	VFNMADD231SD 152(AX), X0, X1
-	VMOVSD       X1, 16(CX)
-	VMOVSD       96(AX), X2
-	VFNMADD231SD 88(AX), X0, X2
-	VFNMADD231SD 80(AX), X1, X2
-	VMOVSD       X2, 8(CX)
-	VMOVSD       32(AX), X3
-	VFNMADD231SD 24(AX), X0, X3
-	VFNMADD231SD 16(AX), X1, X3
-	VFNMADD231SD 8(AX), X2, X3
-	VMOVSD       X3, (CX)
-	MOVQ         e+8(FP), AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	VMULPD       Z8, Z8, Z0
-	VMULPD       Z9, Z9, Z1
-	VADDPD       Z1, Z0, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMPD      $0x4e, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VADDPD       Z1, Z0, Z0
-	VMOVSD       X0, squares+104(FP)
 	VZEROUPPER
 	RET
 
@@ -16783,300 +10531,6 @@ single:
 	VZEROUPPER
 	RET
 
-// func addOuter_4_avx512(a *float64, lda int, b *float64, y *float64, n int, size int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addOuter_4_avx512(SB), NOSPLIT, $0-48
-	MOVQ         y+24(FP), AX
-	MOVQ         a+0(FP), CX
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         b+16(FP), SI
-	VBROADCASTSD (SI), Z0
-	VBROADCASTSD 8(SI), Z1
-	VBROADCASTSD 16(SI), Z2
-	VBROADCASTSD 24(SI), Z3
-	MOVQ         n+32(FP), SI
-	MOVQ         n+32(FP), DI
-	ANDQ         $+7, SI
-	JZ           whole
-	MOVQ         $0x0000000000000008, R8
-	SUBQ         SI, R8
-	MOVQ         $0x00000000000000ff, SI
-	SHLXQ        R8, SI, SI
-	KMOVW        SI, K1
-	SUBQ         $+8, DI
-	SHLQ         $0x03, DI
-	ADDQ         DI, CX
-	ADDQ         DI, AX
-	VMOVUPD.Z    (AX), K1, Z4
-	VMOVUPD.Z    (CX), K1, Z5
-	VFMADD231PD  Z4, Z0, Z5
-	VMOVUPD      Z5, K1, (CX)
-	VMOVUPD.Z    (CX)(DX*1), K1, Z5
-	VFMADD231PD  Z4, Z1, Z5
-	VMOVUPD      Z5, K1, (CX)(DX*1)
-	VMOVUPD.Z    (CX)(DX*2), K1, Z5
-	VFMADD231PD  Z4, Z2, Z5
-	VMOVUPD      Z5, K1, (CX)(DX*2)
-	VMOVUPD.Z    (CX)(BX*1), K1, Z5
-	VFMADD231PD  Z4, Z3, Z5
-	VMOVUPD      Z5, K1, (CX)(BX*1)
-	SUBQ         DI, CX
-	SUBQ         DI, AX
-
-whole:
-	MOVQ n+32(FP), SI
-	SHRQ $0x03, SI
-	JZ   single
-
-block:
-	VMOVUPD     (AX), Z4
-	VMOVUPD     (CX), Z5
-	VFMADD231PD Z4, Z0, Z5
-	VMOVUPD     Z5, (CX)
-	VMOVUPD     (CX)(DX*1), Z5
-	VFMADD231PD Z4, Z1, Z5
-	VMOVUPD     Z5, (CX)(DX*1)
-	VMOVUPD     (CX)(DX*2), Z5
-	VFMADD231PD Z4, Z2, Z5
-	VMOVUPD     Z5, (CX)(DX*2)
-	VMOVUPD     (CX)(BX*1), Z5
-	VFMADD231PD Z4, Z3, Z5
-	VMOVUPD     Z5, (CX)(BX*1)
-	ADDQ        $+64, CX
-	ADDQ        $+64, AX
-	DECQ        SI
-	JNZ         block
-
-single:
-	VZEROUPPER
-	RET
-
-// func rowDots_2_avx512(sums *float64, a *float64, lda int, x *float64, n int, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·rowDots_2_avx512(SB), NOSPLIT, $0-48
-	MOVQ        a+8(FP), AX
-	MOVQ        lda+16(FP), CX
-	SHLQ        $0x03, CX
-	MOVQ        x+24(FP), DX
-	VXORPD      Z0, Z0, Z0
-	VXORPD      Z1, Z1, Z1
-	VXORPD      Z2, Z2, Z2
-	VXORPD      Z3, Z3, Z3
-	MOVQ        n+32(FP), BX
-	MOVQ        n+32(FP), SI
-	ANDQ        $+7, BX
-	JZ          whole
-	MOVQ        $0x0000000000000008, DI
-	SUBQ        BX, DI
-	MOVQ        $0x00000000000000ff, BX
-	SHLXQ       DI, BX, BX
-	KMOVW       BX, K1
-	SUBQ        $+8, SI
-	SHLQ        $0x03, SI
-	ADDQ        SI, AX
-	ADDQ        SI, DX
-	VMOVUPD.Z   (DX), K1, Z4
-	VMOVUPD.Z   (AX), K1, Z5
-	VFMADD231PD Z5, Z4, Z0
-	VMOVUPD.Z   (AX)(CX*1), K1, Z5
-	VFMADD231PD Z5, Z4, Z1
-	SUBQ        SI, AX
-	SUBQ        SI, DX
-
-whole:
-	MOVQ n+32(FP), BX
-	SHRQ $0x04, BX
-	JZ   single
-
-block:
-	VMOVUPD     (DX), Z4
-	VMOVUPD     (AX), Z5
-	VFMADD231PD Z5, Z4, Z0
-	VMOVUPD     (AX)(CX*1), Z5
-	VFMADD231PD Z5, Z4, Z1
-	VMOVUPD     64(DX), Z4
-	VMOVUPD     64(AX), Z5
-	VFMADD231PD Z5, Z4, Z2
-	VMOVUPD     64(AX)(CX*1), Z5
-	VFMADD231PD Z5, Z4, Z3
-	ADDQ        $+128, AX
-	ADDQ        $+128, DX
-	DECQ        BX
-	JNZ         block
-
-single:
-	MOVQ n+32(FP), BX
-	SHRQ $0x03, BX
-	ANDQ $+1, BX
-	JZ   end
-
-vector:
-	VMOVUPD     (DX), Z4
-	VMOVUPD     (AX), Z5
-	VFMADD231PD Z5, Z4, Z0
-	VMOVUPD     (AX)(CX*1), Z5
-	VFMADD231PD Z5, Z4, Z1
-	ADDQ        $+64, AX
-	ADDQ        $+64, DX
-	DECQ        BX
-	JNZ         vector
-
-end:
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z3, Z1, Z1
-	MOVQ       sums+0(FP), AX
-	MOVL       $0x000000aa, CX
-	KMOVW      CX, K1
-	MOVL       $0x000000f0, CX
-	KMOVW      CX, K2
-	VSHUFPD    $0x55, Z1, Z0, Z2
-	VMOVAPD    Z1, K1, Z0
-	VADDPD     Z0, Z2, Z2
-	VSHUFF64X2 $0x4e, Z2, Z2, Z0
-	VADDPD     Z2, Z0, Z0
-	VSHUFF64X2 $0x0d, Z0, Z0, Z1
-	VSHUFF64X2 $0x08, Z0, Z0, Z0
-	VADDPD     Y0, Y1, Y1
-	VMOVUPD    X1, (AX)
-	VZEROUPPER
-	RET
-
-// func addRows_2_avx512(y *float64, a *float64, lda int, b *float64, n int, size int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addRows_2_avx512(SB), NOSPLIT, $0-48
-	MOVQ         y+0(FP), AX
-	MOVQ         a+8(FP), CX
-	MOVQ         lda+16(FP), DX
-	SHLQ         $0x03, DX
-	MOVQ         b+24(FP), BX
-	VBROADCASTSD (BX), Z0
-	VBROADCASTSD 8(BX), Z1
-	MOVQ         n+32(FP), BX
-	MOVQ         n+32(FP), SI
-	ANDQ         $+7, BX
-	JZ           whole
-	MOVQ         $0x0000000000000008, DI
-	SUBQ         BX, DI
-	MOVQ         $0x00000000000000ff, BX
-	SHLXQ        DI, BX, BX
-	KMOVW        BX, K1
-	SUBQ         $+8, SI
-	SHLQ         $0x03, SI
-	ADDQ         SI, CX
-	ADDQ         SI, AX
-	VMOVUPD.Z    (AX), K1, Z2
-	VMOVUPD.Z    (CX), K1, Z3
-	VFMADD231PD  Z3, Z0, Z2
-	VMOVUPD.Z    (CX)(DX*1), K1, Z3
-	VFMADD231PD  Z3, Z1, Z2
-	VMOVUPD      Z2, K1, (AX)
-	SUBQ         SI, CX
-	SUBQ         SI, AX
-
-whole:
-	MOVQ n+32(FP), BX
-	SHRQ $0x03, BX
-	JZ   single
-
-block:
-	VMOVUPD     (AX), Z2
-	VMOVUPD     (CX), Z3
-	VFMADD231PD Z3, Z0, Z2
-	VMOVUPD     (CX)(DX*1), Z3
-	VFMADD231PD Z3, Z1, Z2
-	VMOVUPD     Z2, (AX)
-	ADDQ        $+64, CX
-	ADDQ        $+64, AX
-	DECQ        BX
-	JNZ         block
-
-single:
-	VZEROUPPER
-	RET
-
-// func addOuter_2_avx512(a *float64, lda int, b *float64, y *float64, n int, size int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addOuter_2_avx512(SB), NOSPLIT, $0-48
-	MOVQ         y+24(FP), AX
-	MOVQ         a+0(FP), CX
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
-	MOVQ         b+16(FP), BX
-	VBROADCASTSD (BX), Z0
-	VBROADCASTSD 8(BX), Z1
-	MOVQ         n+32(FP), BX
-	MOVQ         n+32(FP), SI
-	ANDQ         $+7, BX
-	JZ           whole
-	MOVQ         $0x0000000000000008, DI
-	SUBQ         BX, DI
-	MOVQ         $0x00000000000000ff, BX
-	SHLXQ        DI, BX, BX
-	KMOVW        BX, K1
-	SUBQ         $+8, SI
-	SHLQ         $0x03, SI
-	ADDQ         SI, CX
-	ADDQ         SI, AX
-	VMOVUPD.Z    (AX), K1, Z2
-	VMOVUPD.Z    (CX), K1, Z3
-	VFMADD231PD  Z2, Z0, Z3
-	VMOVUPD      Z3, K1, (CX)
-	VMOVUPD.Z    (CX)(DX*1), K1, Z3
-	VFMADD231PD  Z2, Z1, Z3
-	VMOVUPD      Z3, K1, (CX)(DX*1)
-	SUBQ         SI, CX
-	SUBQ         SI, AX
-
-whole:
-	MOVQ n+32(FP), BX
-	SHRQ $0x04, BX
-	JZ   single
-
-block:
-	VMOVUPD     (AX), Z2
-	VMOVUPD     (CX), Z3
-	VFMADD231PD Z2, Z0, Z3
-	VMOVUPD     Z3, (CX)
-	VMOVUPD     (CX)(DX*1), Z3
-	VFMADD231PD Z2, Z1, Z3
-	VMOVUPD     Z3, (CX)(DX*1)
-	VMOVUPD     64(AX), Z2
-	VMOVUPD     64(CX), Z3
-	VFMADD231PD Z2, Z0, Z3
-	VMOVUPD     Z3, 64(CX)
-	VMOVUPD     64(CX)(DX*1), Z3
-	VFMADD231PD Z2, Z1, Z3
-	VMOVUPD     Z3, 64(CX)(DX*1)
-	ADDQ        $+128, CX
-	ADDQ        $+128, AX
-	DECQ        BX
-	JNZ         block
-
-single:
-	MOVQ n+32(FP), BX
-	SHRQ $0x03, BX
-	ANDQ $+1, BX
-	JZ   end
-
-vector:
-	VMOVUPD     (AX), Z2
-	VMOVUPD     (CX), Z3
-	VFMADD231PD Z2, Z0, Z3
-	VMOVUPD     Z3, (CX)
-	VMOVUPD     (CX)(DX*1), Z3
-	VFMADD231PD Z2, Z1, Z3
-	VMOVUPD     Z3, (CX)(DX*1)
-	ADDQ        $+64, CX
-	ADDQ        $+64, AX
-	DECQ        BX
-	JNZ         vector
-
-end:
-	VZEROUPPER
-	RET
-
 // func rowDots_1_avx512(sums *float64, a *float64, lda int, x *float64, n int, size int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·rowDots_1_avx512(SB), NOSPLIT, $0-48
@@ -17209,171 +10663,6 @@ block:
 	JNZ         block
 
 single:
-	VZEROUPPER
-	RET
-
-// func addOuter_1_avx512(a *float64, lda int, b *float64, y *float64, n int, size int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addOuter_1_avx512(SB), NOSPLIT, $0-48
-	MOVQ         y+24(FP), AX
-	MOVQ         a+0(FP), CX
-	MOVQ         lda+8(FP), DX
-	SHLQ         $0x03, DX
-	MOVQ         b+16(FP), DX
-	VBROADCASTSD (DX), Z0
-	MOVQ         n+32(FP), DX
-	MOVQ         n+32(FP), BX
-	ANDQ         $+7, DX
-	JZ           whole
-	MOVQ         $0x0000000000000008, SI
-	SUBQ         DX, SI
-	MOVQ         $0x00000000000000ff, DX
-	SHLXQ        SI, DX, DX
-	KMOVW        DX, K1
-	SUBQ         $+8, BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, CX
-	ADDQ         BX, AX
-	VMOVUPD.Z    (AX), K1, Z1
-	VMOVUPD.Z    (CX), K1, Z2
-	VFMADD231PD  Z1, Z0, Z2
-	VMOVUPD      Z2, K1, (CX)
-	SUBQ         BX, CX
-	SUBQ         BX, AX
-
-whole:
-	MOVQ n+32(FP), DX
-	SHRQ $0x05, DX
-	JZ   single
-
-block:
-	VMOVUPD     (AX), Z1
-	VMOVUPD     (CX), Z2
-	VFMADD231PD Z1, Z0, Z2
-	VMOVUPD     Z2, (CX)
-	VMOVUPD     64(AX), Z1
-	VMOVUPD     64(CX), Z2
-	VFMADD231PD Z1, Z0, Z2
-	VMOVUPD     Z2, 64(CX)
-	VMOVUPD     128(AX), Z1
-	VMOVUPD     128(CX), Z2
-	VFMADD231PD Z1, Z0, Z2
-	VMOVUPD     Z2, 128(CX)
-	VMOVUPD     192(AX), Z1
-	VMOVUPD     192(CX), Z2
-	VFMADD231PD Z1, Z0, Z2
-	VMOVUPD     Z2, 192(CX)
-	ADDQ        $+256, CX
-	ADDQ        $+256, AX
-	DECQ        DX
-	JNZ         block
-
-single:
-	MOVQ n+32(FP), DX
-	SHRQ $0x03, DX
-	ANDQ $+3, DX
-	JZ   end
-
-vector:
-	VMOVUPD     (AX), Z1
-	VMOVUPD     (CX), Z2
-	VFMADD231PD Z1, Z0, Z2
-	VMOVUPD     Z2, (CX)
-	ADDQ        $+64, CX
-	ADDQ        $+64, AX
-	DECQ        DX
-	JNZ         vector
-
-end:
-	VZEROUPPER
-	RET
-
-// func addAbs_avx512(y *float64, a *float64, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·addAbs_avx512(SB), NOSPLIT, $8-32
-	MOVQ         y+0(FP), AX
-	MOVQ         a+8(FP), CX
-	MOVQ         $0x8000000000000000, DX
-	MOVQ         DX, (SP)
-	VBROADCASTSD (SP), Z0
-	VXORPD       Z1, Z1, Z1
-	VXORPD       Z2, Z2, Z2
-	MOVQ         n+16(FP), DX
-	MOVQ         n+16(FP), BX
-	ANDQ         $+7, DX
-	JZ           whole
-	MOVQ         $0x0000000000000008, SI
-	SUBQ         DX, SI
-	MOVQ         $0x00000000000000ff, DX
-	SHLXQ        SI, DX, DX
-	KMOVW        DX, K1
-	SUBQ         $+8, BX
-	SHLQ         $0x03, BX
-	ADDQ         BX, CX
-	ADDQ         BX, AX
-	VMOVUPD.Z    (CX), K1, Z3
-	VANDNPD      Z3, Z0, Z3
-	VADDPD       Z3, Z1, Z1
-	VMOVUPD.Z    (AX), K1, Z4
-	VADDPD       Z4, Z3, Z3
-	VMOVUPD      Z3, K1, (AX)
-	SUBQ         BX, CX
-	SUBQ         BX, AX
-
-whole:
-	MOVQ n+16(FP), DX
-	SHRQ $0x04, DX
-	JZ   single
-
-block:
-	VMOVUPD (CX), Z3
-	VANDNPD Z3, Z0, Z3
-	VADDPD  Z3, Z1, Z1
-	VMOVUPD (AX), Z4
-	VADDPD  Z4, Z3, Z3
-	VMOVUPD Z3, (AX)
-	VMOVUPD 64(CX), Z3
-	VANDNPD Z3, Z0, Z3
-	VADDPD  Z3, Z2, Z2
-	VMOVUPD 64(AX), Z4
-	VADDPD  Z4, Z3, Z3
-	VMOVUPD Z3, 64(AX)
-	ADDQ    $+128, CX
-	ADDQ    $+128, AX
-	DECQ    DX
-	JNZ     block
-
-single:
-	MOVQ n+16(FP), DX
-	SHRQ $0x03, DX
-	ANDQ $+1, DX
-	JZ   end
-
-vector:
-	VMOVUPD (CX), Z3
-	VANDNPD Z3, Z0, Z3
-	VADDPD  Z3, Z1, Z1
-	VMOVUPD (AX), Z4
-	VADDPD  Z4, Z3, Z3
-	VMOVUPD Z3, (AX)
-	ADDQ    $+64, CX
-	ADDQ    $+64, AX
-	DECQ    DX
-	JNZ     vector
-
-end:
-	VADDPD        Z2, Z1, Z1
-	MOVL          $0x000000aa, AX
-	KMOVW         AX, K1
-	MOVL          $0x000000f0, AX
-	KMOVW         AX, K1
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VADDPD        Y1, Y0, Y0
-	VEXTRACTF64X2 $0x01, Y0, X1
-	VADDPD        X1, X0, X0
-	VPERMILPD     $0x01, X0, X1
-	VADDSD        X1, X0, X0
-	VMOVSD        X0, ret+24(FP)
 	VZEROUPPER
 	RET
 
@@ -17572,21 +10861,15 @@ row:
 	RET
 
 // func solveUpper_avx512(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·solveUpper_avx512(SB), NOSPLIT, $0-56
-	MOVQ  a+0(FP), AX
-	MOVQ  m+40(FP), CX
-	ANDQ  $0x07, CX
-	MOVQ  $0x00000001, DX
-	SHLXQ CX, DX, CX
-	DECQ  CX
-	KMOVW CX, K1
-	MOVQ  lda+8(FP), DX
-	SHLQ  $0x03, DX
-	LEAQ  (DX)(DX*2), BX
-	MOVQ  ldr+24(FP), R8
-	SHLQ  $0x03, R8
-	LEAQ  (R8)(R8*2), R9
+	MOVQ a+0(FP), AX
+	MOVQ lda+8(FP), DX
+	SHLQ $0x03, DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ ldr+24(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (R8)(R8*2), R9
 
 talls:
 	CMPQ m+40(FP), $+32
@@ -17777,27 +11060,36 @@ tallOneNext:
 	JMP  talls
 
 lows:
-	CMPQ m+40(FP), $+8
-	JL   tails
-	MOVQ AX, CX
-	MOVQ r+16(FP), R12
-	MOVQ inv+32(FP), R10
-	MOVQ n+48(FP), R11
+	MOVQ    m+40(FP), CX
+	CMPQ    CX, $+0
+	JLE     end
+	MOVQ    $+8, SI
+	CMPQ    CX, SI
+	CMOVQGT SI, CX
+	SUBQ    $+8, m+40(FP)
+	MOVQ    $0x00000001, SI
+	SHLXQ   CX, SI, CX
+	DECQ    CX
+	KMOVW   CX, K1
+	MOVQ    AX, CX
+	MOVQ    r+16(FP), R12
+	MOVQ    inv+32(FP), R10
+	MOVQ    n+48(FP), R11
 
 lowFour:
-	CMPQ    R11, $+4
-	JL      lowFourNext
-	VMOVUPD (CX), Z0
-	VMOVUPD (CX)(DX*1), Z1
-	VMOVUPD (CX)(DX*2), Z2
-	VMOVUPD (CX)(BX*1), Z3
-	MOVQ    R12, DI
-	MOVQ    AX, SI
+	CMPQ      R11, $+4
+	JL        lowFourNext
+	VMOVUPD.Z (CX), K1, Z0
+	VMOVUPD.Z (CX)(DX*1), K1, Z1
+	VMOVUPD.Z (CX)(DX*2), K1, Z2
+	VMOVUPD.Z (CX)(BX*1), K1, Z3
+	MOVQ      R12, DI
+	MOVQ      AX, SI
 
 lowFourColumn:
 	CMPQ         SI, CX
 	JEQ          lowFourSolved
-	VMOVUPD      (SI), Z4
+	VMOVUPD.Z    (SI), K1, Z4
 	VBROADCASTSD (DI), Z5
 	VFNMADD231PD Z5, Z4, Z0
 	VBROADCASTSD (DI)(R8*1), Z5
@@ -17811,110 +11103,6 @@ lowFourColumn:
 	JMP          lowFourColumn
 
 lowFourSolved:
-	VBROADCASTSD (R10), Z4
-	VMULPD       Z4, Z0, Z0
-	VMOVUPD      Z0, (CX)
-	VBROADCASTSD (DI)(R8*1), Z4
-	VFNMADD231PD Z4, Z0, Z1
-	VBROADCASTSD (DI)(R8*2), Z4
-	VFNMADD231PD Z4, Z0, Z2
-	VBROADCASTSD (DI)(R9*1), Z4
-	VFNMADD231PD Z4, Z0, Z3
-	VBROADCASTSD 8(R10), Z0
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, (CX)(DX*1)
-	VBROADCASTSD 8(DI)(R8*2), Z0
-	VFNMADD231PD Z0, Z1, Z2
-	VBROADCASTSD 8(DI)(R9*1), Z0
-	VFNMADD231PD Z0, Z1, Z3
-	VBROADCASTSD 16(R10), Z0
-	VMULPD       Z0, Z2, Z2
-	VMOVUPD      Z2, (CX)(DX*2)
-	VBROADCASTSD 16(DI)(R9*1), Z0
-	VFNMADD231PD Z0, Z2, Z3
-	VBROADCASTSD 24(R10), Z0
-	VMULPD       Z0, Z3, Z3
-	VMOVUPD      Z3, (CX)(BX*1)
-	ADDQ         DX, CX
-	ADDQ         R8, R12
-	ADDQ         DX, CX
-	ADDQ         R8, R12
-	ADDQ         DX, CX
-	ADDQ         R8, R12
-	ADDQ         DX, CX
-	ADDQ         R8, R12
-	ADDQ         $+32, R10
-	SUBQ         $+4, R11
-	JMP          lowFour
-
-lowFourNext:
-lowOne:
-	CMPQ    R11, $+1
-	JL      lowOneNext
-	VMOVUPD (CX), Z0
-	MOVQ    R12, DI
-	MOVQ    AX, SI
-
-lowOneColumn:
-	CMPQ         SI, CX
-	JEQ          lowOneSolved
-	VMOVUPD      (SI), Z1
-	VBROADCASTSD (DI), Z2
-	VFNMADD231PD Z2, Z1, Z0
-	ADDQ         DX, SI
-	ADDQ         $+8, DI
-	JMP          lowOneColumn
-
-lowOneSolved:
-	VBROADCASTSD (R10), Z1
-	VMULPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (CX)
-	ADDQ         DX, CX
-	ADDQ         R8, R12
-	ADDQ         $+8, R10
-	SUBQ         $+1, R11
-	JMP          lowOne
-
-lowOneNext:
-	ADDQ $+64, AX
-	SUBQ $+8, m+40(FP)
-	JMP  lows
-
-tails:
-	CMPQ m+40(FP), $+0
-	JEQ  end
-	MOVQ AX, CX
-	MOVQ r+16(FP), R12
-	MOVQ inv+32(FP), R10
-	MOVQ n+48(FP), R11
-
-tailFour:
-	CMPQ      R11, $+4
-	JL        tailFourNext
-	VMOVUPD.Z (CX), K1, Z0
-	VMOVUPD.Z (CX)(DX*1), K1, Z1
-	VMOVUPD.Z (CX)(DX*2), K1, Z2
-	VMOVUPD.Z (CX)(BX*1), K1, Z3
-	MOVQ      R12, DI
-	MOVQ      AX, SI
-
-tailFourColumn:
-	CMPQ         SI, CX
-	JEQ          tailFourSolved
-	VMOVUPD.Z    (SI), K1, Z4
-	VBROADCASTSD (DI), Z5
-	VFNMADD231PD Z5, Z4, Z0
-	VBROADCASTSD (DI)(R8*1), Z5
-	VFNMADD231PD Z5, Z4, Z1
-	VBROADCASTSD (DI)(R8*2), Z5
-	VFNMADD231PD Z5, Z4, Z2
-	VBROADCASTSD (DI)(R9*1), Z5
-	VFNMADD231PD Z5, Z4, Z3
-	ADDQ         DX, SI
-	ADDQ         $+8, DI
-	JMP          tailFourColumn
-
-tailFourSolved:
 	VBROADCASTSD (R10), Z4
 	VMULPD       Z4, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
@@ -17949,27 +11137,27 @@ tailFourSolved:
 	ADDQ         R8, R12
 	ADDQ         $+32, R10
 	SUBQ         $+4, R11
-	JMP          tailFour
+	JMP          lowFour
 
-tailFourNext:
-tailOne:
+lowFourNext:
+lowOne:
 	CMPQ      R11, $+1
-	JL        tailOneNext
+	JL        lowOneNext
 	VMOVUPD.Z (CX), K1, Z0
 	MOVQ      R12, DI
 	MOVQ      AX, SI
 
-tailOneColumn:
+lowOneColumn:
 	CMPQ         SI, CX
-	JEQ          tailOneSolved
+	JEQ          lowOneSolved
 	VMOVUPD.Z    (SI), K1, Z1
 	VBROADCASTSD (DI), Z2
 	VFNMADD231PD Z2, Z1, Z0
 	ADDQ         DX, SI
 	ADDQ         $+8, DI
-	JMP          tailOneColumn
+	JMP          lowOneColumn
 
-tailOneSolved:
+lowOneSolved:
 	VBROADCASTSD (R10), Z1
 	VMULPD       Z1, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
@@ -17977,139 +11165,13 @@ tailOneSolved:
 	ADDQ         R8, R12
 	ADDQ         $+8, R10
 	SUBQ         $+1, R11
-	JMP          tailOne
+	JMP          lowOne
 
-tailOneNext:
+lowOneNext:
 	ADDQ $+64, AX
+	JMP  lows
 
 end:
-	VZEROUPPER
-	RET
-
-// func readSum_1_avx512(x *float64, n int, size int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
-TEXT ·readSum_1_avx512(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   n+8(FP), CX
-	SHRQ   $0x00, CX
-	MOVQ   CX, DX
-	SHLQ   $0x03, DX
-	SHRQ   $0x06, CX
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-
-sweep:
-	VADDPD        (AX), Z0, Z0
-	VADDPD        64(AX), Z1, Z1
-	VADDPD        128(AX), Z2, Z2
-	VADDPD        192(AX), Z3, Z3
-	VADDPD        256(AX), Z4, Z4
-	VADDPD        320(AX), Z5, Z5
-	VADDPD        384(AX), Z6, Z6
-	VADDPD        448(AX), Z7, Z7
-	ADDQ          $+512, AX
-	DECQ          CX
-	JNZ           sweep
-	VADDPD        Z1, Z0, Z0
-	VADDPD        Z2, Z0, Z0
-	VADDPD        Z3, Z0, Z0
-	VADDPD        Z4, Z0, Z0
-	VADDPD        Z5, Z0, Z0
-	VADDPD        Z6, Z0, Z0
-	VADDPD        Z7, Z0, Z0
-	MOVL          $0x000000aa, AX
-	KMOVW         AX, K1
-	MOVL          $0x000000f0, AX
-	KMOVW         AX, K1
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y0, Y1, Y1
-	VEXTRACTF64X2 $0x01, Y1, X0
-	VADDPD        X0, X1, X1
-	VPERMILPD     $0x01, X1, X0
-	VADDSD        X0, X1, X1
-	VMOVSD        X1, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func readSum_4_avx512(x *float64, n int, size int) float64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
-TEXT ·readSum_4_avx512(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   n+8(FP), CX
-	SHRQ   $0x02, CX
-	MOVQ   CX, DX
-	SHLQ   $0x03, DX
-	LEAQ   (DX)(DX*2), BX
-	SHRQ   $0x06, CX
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-
-sweep:
-	VADDPD        (AX), Z0, Z0
-	VADDPD        64(AX), Z1, Z1
-	VADDPD        128(AX), Z2, Z2
-	VADDPD        192(AX), Z3, Z3
-	VADDPD        256(AX), Z4, Z4
-	VADDPD        320(AX), Z5, Z5
-	VADDPD        384(AX), Z6, Z6
-	VADDPD        448(AX), Z7, Z7
-	VADDPD        (AX)(DX*1), Z0, Z0
-	VADDPD        64(AX)(DX*1), Z1, Z1
-	VADDPD        128(AX)(DX*1), Z2, Z2
-	VADDPD        192(AX)(DX*1), Z3, Z3
-	VADDPD        256(AX)(DX*1), Z4, Z4
-	VADDPD        320(AX)(DX*1), Z5, Z5
-	VADDPD        384(AX)(DX*1), Z6, Z6
-	VADDPD        448(AX)(DX*1), Z7, Z7
-	VADDPD        (AX)(DX*2), Z0, Z0
-	VADDPD        64(AX)(DX*2), Z1, Z1
-	VADDPD        128(AX)(DX*2), Z2, Z2
-	VADDPD        192(AX)(DX*2), Z3, Z3
-	VADDPD        256(AX)(DX*2), Z4, Z4
-	VADDPD        320(AX)(DX*2), Z5, Z5
-	VADDPD        384(AX)(DX*2), Z6, Z6
-	VADDPD        448(AX)(DX*2), Z7, Z7
-	VADDPD        (AX)(BX*1), Z0, Z0
-	VADDPD        64(AX)(BX*1), Z1, Z1
-	VADDPD        128(AX)(BX*1), Z2, Z2
-	VADDPD        192(AX)(BX*1), Z3, Z3
-	VADDPD        256(AX)(BX*1), Z4, Z4
-	VADDPD        320(AX)(BX*1), Z5, Z5
-	VADDPD        384(AX)(BX*1), Z6, Z6
-	VADDPD        448(AX)(BX*1), Z7, Z7
-	ADDQ          $+512, AX
-	DECQ          CX
-	JNZ           sweep
-	VADDPD        Z1, Z0, Z0
-	VADDPD        Z2, Z0, Z0
-	VADDPD        Z3, Z0, Z0
-	VADDPD        Z4, Z0, Z0
-	VADDPD        Z5, Z0, Z0
-	VADDPD        Z6, Z0, Z0
-	VADDPD        Z7, Z0, Z0
-	MOVL          $0x000000aa, AX
-	KMOVW         AX, K1
-	MOVL          $0x000000f0, AX
-	KMOVW         AX, K1
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y0, Y1, Y1
-	VEXTRACTF64X2 $0x01, Y1, X0
-	VADDPD        X0, X1, X1
-	VPERMILPD     $0x01, X1, X0
-	VADDSD        X0, X1, X1
-	VMOVSD        X1, ret+24(FP)
 	VZEROUPPER
 	RET
 

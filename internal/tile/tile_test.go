@@ -20,12 +20,6 @@ var ops = Ops{
 	Residual:        tile.Residual,
 	MulTransposed:   tile.MulTransposed[float64],
 	MulTransposed32: tile.MulTransposed[float32],
-	MulBasisHalf:    tile.MulBasisHalf,
-
-	MulTransposedHalf: tile.MulTransposedHalf,
-	AddScaled:         tile.AddScaled,
-	Halve:             tile.Halve[float64],
-	Halve32:           tile.Halve[float32],
 
 	RankUpdate: tile.RankUpdate,
 	SolveUpper: tile.SolveUpper,
@@ -68,29 +62,14 @@ func TestConformance(t *testing.T) { test(t, ops, repeats()) }
 // Package blas calls the tiles, which are held to more shapes.
 func TestConformanceOfBLAS(t *testing.T) { test(t, overBLAS, 1) }
 
-func FuzzMulBasis(f *testing.F)          { fuzz(f, ops, "MulBasis") }
-func FuzzMulBasis32(f *testing.F)        { fuzz(f, ops, "MulBasis32") }
-func FuzzMulPacked(f *testing.F)         { fuzz(f, ops, "MulPacked") }
-func FuzzLeastSquares(f *testing.F)      { fuzz(f, ops, "LeastSquares") }
-func FuzzResidual(f *testing.F)          { fuzz(f, ops, "Residual") }
-func FuzzMulTransposed(f *testing.F)     { fuzz(f, ops, "MulTransposed") }
-func FuzzMulTransposed32(f *testing.F)   { fuzz(f, ops, "MulTransposed32") }
-func FuzzMulBasisHalf(f *testing.F)      { fuzz(f, ops, "MulBasisHalf") }
-func FuzzMulTransposedHalf(f *testing.F) { fuzz(f, ops, "MulTransposedHalf") }
-func FuzzHalve(f *testing.F)             { fuzz(f, ops, "Halve") }
-func FuzzRankUpdate(f *testing.F)        { fuzz(f, ops, "RankUpdate") }
-func FuzzSolveUpper(f *testing.F)        { fuzz(f, ops, "SolveUpper") }
-func FuzzRotate(f *testing.F)            { fuzz(f, ops, "Rotate") }
-func FuzzPanel(f *testing.F)             { fuzz(f, ops, "Panel") }
-
-// BenchmarkMulPacked is X_t U of a wide task.
-func BenchmarkMulPacked(b *testing.B) {
-	const n, d, r = 64, 2048, 16
-	x, u, a := make([]float64, n*d), make([]float64, d*r), make([]float64, n*r)
-	p := make([]float64, tile.PackedLen(d, r))
-	tile.PackBasis(p, u, d, d, r)
-	for b.Loop() {
-		tile.MulPacked(a, n, x, d, p, n, d, r, tile.Hint{})
-	}
-	b.ReportMetric(2*n*d*r*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
-}
+func FuzzMulBasis(f *testing.F)        { fuzz(f, ops, "MulBasis") }
+func FuzzMulBasis32(f *testing.F)      { fuzz(f, ops, "MulBasis32") }
+func FuzzMulPacked(f *testing.F)       { fuzz(f, ops, "MulPacked") }
+func FuzzLeastSquares(f *testing.F)    { fuzz(f, ops, "LeastSquares") }
+func FuzzResidual(f *testing.F)        { fuzz(f, ops, "Residual") }
+func FuzzMulTransposed(f *testing.F)   { fuzz(f, ops, "MulTransposed") }
+func FuzzMulTransposed32(f *testing.F) { fuzz(f, ops, "MulTransposed32") }
+func FuzzRankUpdate(f *testing.F)      { fuzz(f, ops, "RankUpdate") }
+func FuzzSolveUpper(f *testing.F)      { fuzz(f, ops, "SolveUpper") }
+func FuzzRotate(f *testing.F)          { fuzz(f, ops, "Rotate") }
+func FuzzPanel(f *testing.F)           { fuzz(f, ops, "Panel") }

@@ -4,12 +4,15 @@ package tile
 
 import "unsafe"
 
-// powerOf2 returns the largest power of 2 that is at most n and most, for n > 0 and most a power of 2.
-func powerOf2(n, most int) int {
-	for most > n {
-		most >>= 1
+// vectorRows returns the number of rows that one tile of a matrix and a vector takes, of n rows.
+func vectorRows(n int) int {
+	switch {
+	case n >= 8:
+		return 8
+	case n >= 4:
+		return 4
 	}
-	return most
+	return 1
 }
 
 func rowDots[F Float](sums, a []F, lda int, x []F, m, n int) {
@@ -19,7 +22,7 @@ func rowDots[F Float](sums, a []F, lda int, x []F, m, n int) {
 	}
 	_, _, _ = sums[m-1], a[(m-1)*lda+n-1], x[n-1]
 	for i := 0; i < m; {
-		rows := powerOf2(m-i, 8)
+		rows := vectorRows(m - i)
 		if unsafe.Sizeof(F(0)) == 4 {
 			rowDots32Tile(as[float32](&sums[i]), as[float32](&a[i*lda]), lda, as[float32](&x[0]), n, rows)
 		} else {
@@ -36,7 +39,7 @@ func addRows[F Float](y, a []F, lda int, b []F, m, n int) {
 	}
 	_, _, _ = y[n-1], a[(m-1)*lda+n-1], b[m-1]
 	for i := 0; i < m; {
-		rows := powerOf2(m-i, 8)
+		rows := vectorRows(m - i)
 		if unsafe.Sizeof(F(0)) == 4 {
 			addRows32Tile(as[float32](&y[0]), as[float32](&a[i*lda]), lda, as[float32](&b[i]), n, rows)
 		} else {
@@ -53,7 +56,7 @@ func addOuter[F Float](a []F, lda int, b, y []F, m, n int) {
 	}
 	_, _, _ = a[(m-1)*lda+n-1], b[m-1], y[n-1]
 	for i := 0; i < m; {
-		rows := powerOf2(m-i, 4)
+		rows := vectorRows(min(m-i, 4))
 		if unsafe.Sizeof(F(0)) == 4 {
 			addOuter32Tile(as[float32](&a[i*lda]), lda, as[float32](&b[i]), as[float32](&y[0]), n, rows)
 		} else {

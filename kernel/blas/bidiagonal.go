@@ -1,6 +1,10 @@
 package blas
 
-import "math"
+import (
+	"math"
+
+	reference "gonum.org/v1/gonum/blas/gonum"
+)
 
 // A bidiagonal is an upper bidiagonal matrix, and the rotations that diagonalize it: those of its rows are
 // applied to the rows of left, those of its columns to the rows of right.
@@ -61,7 +65,7 @@ func (b *bidiagonal) diagonalize() bool {
 	for i, v := range b.d {
 		if v < 0 {
 			b.d[i] = -v
-			b.right.negate(i)
+			reference.Implementation{}.Dscal(b.right.n, -1, b.right.row(i), 1)
 		}
 	}
 	sortRows(b.d, true, b.left, b.right)

@@ -120,36 +120,6 @@ func (l Lapack) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, n i
 // fewForNorms is the number of columns below which gonum sums as fast.
 const fewForNorms = 16
 
-// Dlange returns a norm of a matrix: the Frobenius norm as gonum does.
-func (l Lapack) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, work []float64) (value float64) {
-	sums := norm == lapack.MaxRowSum || norm == lapack.MaxColumnSum
-	if !vectorized() || !sums && norm != lapack.MaxAbs || m <= 0 || n < fewForNorms || !inside(a, m, n, lda) ||
-		norm == lapack.MaxColumnSum && len(work) < n {
-		return l.Implementation.Dlange(norm, m, n, a, lda, work)
-	}
-	memory := borrow[float64](n)
-	defer giveBack(memory)
-	columns := (*memory)[:n]
-	if norm == lapack.MaxColumnSum {
-		columns = work[:n]
-	}
-	clear(columns)
-	for i := range m {
-		row := a[i*lda:][:n]
-		if !sums {
-			value = max(value, tile.MaxAbs(row))
-			continue
-		}
-		if sum := tile.AddAbs(columns, row, n); norm == lapack.MaxRowSum {
-			value = max(value, sum)
-		}
-	}
-	if norm == lapack.MaxColumnSum {
-		value = tile.MaxAbs(columns)
-	}
-	return value
-}
-
 // Dlansy returns a norm of a symmetric matrix: the largest entry and the Frobenius norm as gonum does.
 func (l Lapack) Dlansy(norm lapack.MatrixNorm, ul blas.Uplo, n int, a []float64, lda int, work []float64) float64 {
 	if !vectorized() || norm != lapack.MaxRowSum && norm != lapack.MaxColumnSum || ul != blas.Upper && ul != blas.Lower ||

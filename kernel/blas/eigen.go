@@ -6,6 +6,7 @@ import (
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
+	reference "gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/lapack"
 )
 
@@ -113,37 +114,27 @@ type sweep struct {
 
 var turnedPool = sync.Pool{New: func() any { return new(turned) }}
 
-// newTurned returns a matrix of n rows of zeros. One without rows takes rotations to no effect.
+// newTurned returns the unit matrix of order n. One without rows takes rotations to no effect.
 func newTurned(n int) *turned {
 	v := turnedPool.Get().(*turned)
-	v.setZero(n)
-	return v
-}
-
-// release keeps the memory of a matrix for another one.
-func (v *turned) release() { turnedPool.Put(v) }
-
-func (v *turned) setZero(n int) {
 	v.n, v.stride = n, 0
 	if n > 0 {
 		v.stride = (n+tile.RotateWidth-1)/tile.RotateWidth*tile.RotateWidth + tile.Width // no power of two
 	}
 	v.sweeps, v.c, v.s = v.sweeps[:0], v.c[:0], v.s[:0]
-	if size := n * v.stride; cap(v.rows) < size {
-		v.rows = make([]float64, size)
-	} else {
-		v.rows = v.rows[:size]
-		clear(v.rows)
+	if cap(v.rows) < n*v.stride {
+		v.rows = make([]float64, n*v.stride)
 	}
-}
-
-// setUnit makes the matrix the unit matrix of order n.
-func (v *turned) setUnit(n int) {
-	v.setZero(n)
+	v.rows = v.rows[:n*v.stride]
+	clear(v.rows)
 	for i := range n {
 		v.rows[i*(v.stride+1)] = 1
 	}
+	return v
 }
+
+// release keeps the memory of a matrix for another one.
+func (v *turned) release() { turnedPool.Put(v) }
 
 // row returns row i.
 func (v *turned) row(i int) []float64 { return v.rows[i*v.stride:][:v.n] }
@@ -179,14 +170,6 @@ func (v *turned) apply() {
 	v.sweeps, v.c, v.s = v.sweeps[:0], v.c[:0], v.s[:0]
 }
 
-// swap swaps rows i and k.
-func (v *turned) swap(i, k int) {
-	a, b := v.row(i), v.row(k)
-	for j, x := range a {
-		a[j], b[j] = b[j], x
-	}
-}
-
 // sortRows sorts numbers, ascending or descending, and the rows of matrices with them.
 func sortRows(d []float64, descending bool, matrices ...*turned) {
 	for i := range d {
@@ -201,14 +184,7 @@ func sortRows(d []float64, descending bool, matrices ...*turned) {
 		}
 		d[i], d[k] = d[k], d[i]
 		for _, m := range matrices {
-			m.swap(i, k)
+			reference.Implementation{}.Dswap(m.n, m.row(i), 1, m.row(k), 1)
 		}
-	}
-}
-
-// negate negates row i.
-func (v *turned) negate(i int) {
-	for j, x := range v.row(i) {
-		v.row(i)[j] = -x
 	}
 }

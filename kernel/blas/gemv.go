@@ -16,6 +16,10 @@ const (
 	// sharedByVectors is the least number of entries of a matrix that several threads multiply by a vector:
 	// they exceed the second-level cache of a core.
 	sharedByVectors = 1 << 19
+	// entriesOfAPart are entries of a matrix that one thread takes together.
+	entriesOfAPart = 1 << 17
+	// rowsOfATile is the number of rows whose products with a vector one tile computes.
+	rowsOfATile = 8
 	// rowsTogether is the number of rows whose products with a vector are computed before they are added to
 	// y.
 	rowsTogether = 64
@@ -31,44 +35,21 @@ func tooSmall(m, n, incX, incY int) bool {
 	return n < shortRow || m <= 0 || m*n < fewForVectors || m < fewRowsForVectors && (incX != 1 || incY != 1)
 }
 
-// A strided vector has entries that are inc apart. If inc is negative the first of them is at the end.
-type strided[F tile.Float] struct {
-	data       []F
-	first, inc int
-}
+// holds reports whether n entries, inc apart, are within x. If inc is negative the first of them is at the end.
+func holds[F tile.Float](x []F, n, inc int) bool { return inc != 0 && len(x) > (n-1)*max(inc, -inc) }
 
-func newStrided[F tile.Float](x []F, n, inc int) strided[F] {
-	return strided[F]{data: x, first: max(0, (1-n)*inc), inc: inc}
-}
-
-// holds reports whether n entries are within the data.
-func (s *strided[F]) holds(n int) bool {
-	return s.inc != 0 && len(s.data) > max(s.first, s.first+(n-1)*s.inc)
-}
-
-func (s *strided[F]) at(i int) *F { return &s.data[s.first+i*s.inc] }
-
-// gather returns the entries from lo to hi without gaps: the data or, where they have gaps, a copy in memory.
-func (s *strided[F]) gather(memory *[]F, lo, hi int) []F {
-	if s.inc == 1 {
-		return s.data[lo:hi]
+// gather returns n entries of x that are inc apart: x, or a copy in memory.
+func gather[F tile.Float](memory, x []F, n, inc int) []F {
+	if inc == 1 {
+		return x[:n]
 	}
-	for k := lo; k < hi; k++ {
-		(*memory)[k-lo] = *s.at(k)
+	at := max(0, (1-n)*inc)
+	for k := range n {
+		memory[k] = x[at]
+		at += inc
 	}
-	return (*memory)[:hi-lo]
+	return memory[:n]
 }
-
-// borrow returns memory for at least n numbers, of any value; giveBack keeps it for the next caller.
-func borrow[F tile.Float](n int) *[]F {
-	m := memories[kind[F]()].Get().(*[]F)
-	if len(*m) < n {
-		*m = make([]F, n)
-	}
-	return m
-}
-
-func giveBack[F tile.Float](m *[]F) { memories[kind[F]()].Put(m) }
 
 // Dgemv computes y = alpha op(A) x + beta y. It reads A once, by rows.
 func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
@@ -86,16 +67,33 @@ func gemv[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int, x 
 	if tA != blas.NoTrans {
 		lenX, lenY = m, n
 	}
-	v := matrixVector[F]{
-		m: m, n: n, alpha: alpha, a: a, lda: lda, beta: beta, x: newStrided(x, lenX, incX), y: newStrided(y, lenY, incY),
-	}
-	if !v.x.holds(lenX) || !v.y.holds(lenY) {
+	if !holds(x, lenX, incX) || !holds(y, lenY, incY) {
 		return false
 	}
-	if m*n < sharedByVectors {
+	v := matrixVector[F]{m: m, n: n, alpha: alpha, a: a, lda: lda, beta: beta}
+	var memory []F
+	if incX != 1 || incY != 1 {
+		borrowed := borrow[F](m + n)
+		defer giveBack(borrowed)
+		memory = *borrowed
+	}
+	v.x, v.y = gather(memory, x, lenX, incX), gather(memory[min(lenX, len(memory)):], y, lenY, incY)
+	switch {
+	case m*n < sharedByVectors:
 		v.compute(tA, 0, lenY)
-	} else {
-		v.share(tA, lenY)
+	case tA != blas.NoTrans && n <= columnsTogether:
+		v.shareSums()
+	case tA != blas.NoTrans:
+		v.share(tA, lenY, columnsTogether)
+	default:
+		v.share(tA, lenY, max(entriesOfAPart/n&^(rowsOfATile-1), rowsOfATile))
+	}
+	if incY != 1 {
+		at := max(0, (1-lenY)*incY)
+		for _, s := range v.y {
+			y[at] = s
+			at += incY
+		}
 	}
 	return true
 }
@@ -106,55 +104,63 @@ type matrixVector[F tile.Float] struct {
 	alpha, beta F
 	a           []F
 	lda         int
-	x, y        strided[F]
+	x, y        []F
 }
 
-// compute computes entries lo to hi of y, lo a multiple of rowsTogether. Their bits depend on nothing else.
+// compute computes entries lo to hi of y, lo a multiple of rowsOfATile. Their bits depend on nothing else.
 func (v *matrixVector[F]) compute(tA blas.Transpose, lo, hi int) {
-	var memory *[]F
-	if v.x.inc != 1 || v.y.inc != 1 {
-		memory = borrow[F](v.n)
-		defer giveBack(memory)
-	}
 	if tA == blas.NoTrans {
-		v.rows(memory, lo, hi)
+		v.rows(lo, hi)
 		return
 	}
 	for ; lo < hi; lo += columnsTogether {
-		v.columns(memory, lo, min(lo+columnsTogether, hi))
+		v.columns(lo, min(lo+columnsTogether, hi))
 	}
 }
 
-// share computes y on all threads, which take parts of it in turn.
-func (v *matrixVector[F]) share(tA blas.Transpose, entries int) {
-	of, threads := *v, runtime.GOMAXPROCS(0)
-	const partsOfAThread = 4
-	parts := partsOfAThread * threads
-	cut := func(i int) int { return min((i*entries/parts+rowsTogether-1)/rowsTogether*rowsTogether, entries) }
-	inTurn(threads, parts, func(i int) { of.compute(tA, cut(i), cut(i+1)) })
+// share computes y on all threads, which take parts of some entries in turn.
+func (v *matrixVector[F]) share(tA blas.Transpose, entries, together int) {
+	of, parts := *v, (entries+together-1)/together
+	inTurn(runtime.GOMAXPROCS(0), parts, false, func(i int) { of.compute(tA, i*together, min((i+1)*together, entries)) })
+}
+
+// shareSums computes y for A' on all threads, which take sums over some rows in turn, to be added afterwards.
+func (v *matrixVector[F]) shareSums() {
+	of, rows := *v, 2*entriesOfAPart/v.n
+	parts := (v.m + rows - 1) / rows
+	memory := borrow[F](parts * (v.n + 1))
+	defer giveBack(memory)
+	ones, sums := (*memory)[:parts], (*memory)[parts:]
+	inTurn(runtime.GOMAXPROCS(0), parts, false, func(i int) {
+		ones[i] = 1
+		p := of
+		p.m, p.a, p.beta = min(rows, of.m-i*rows), of.a[i*rows*of.lda:], 0
+		p.x, p.y = of.x[i*rows:], sums[i*of.n:][:of.n]
+		p.compute(blas.Trans, 0, of.n)
+	})
+	of = matrixVector[F]{m: parts, n: v.n, alpha: 1, beta: v.beta, a: sums, lda: v.n, x: ones, y: v.y}
+	of.compute(blas.Trans, 0, v.n)
 }
 
 // rows computes entries lo to hi of alpha A x + beta y.
-func (v *matrixVector[F]) rows(memory *[]F, lo, hi int) {
-	x := v.x.gather(memory, 0, v.n)
+func (v *matrixVector[F]) rows(lo, hi int) {
 	var sums [rowsTogether]F
 	for ; lo < hi; lo += rowsTogether {
 		rows := min(rowsTogether, hi-lo)
-		tile.RowDots(sums[:], v.a[lo*v.lda:], v.lda, x, rows, v.n)
+		tile.RowDots(sums[:], v.a[lo*v.lda:], v.lda, v.x, rows, v.n)
 		for k, s := range sums[:rows] {
 			s *= v.alpha
-			y := v.y.at(lo + k)
 			if v.beta != 0 {
-				s += v.beta * *y
+				s += v.beta * v.y[lo+k]
 			}
-			*y = s
+			v.y[lo+k] = s
 		}
 	}
 }
 
 // columns computes entries lo to hi of alpha A' x + beta y.
-func (v *matrixVector[F]) columns(memory *[]F, lo, hi int) {
-	y := v.y.gather(memory, lo, hi)
+func (v *matrixVector[F]) columns(lo, hi int) {
+	y := v.y[lo:hi]
 	switch v.beta {
 	case 0:
 		clear(y)
@@ -168,14 +174,9 @@ func (v *matrixVector[F]) columns(memory *[]F, lo, hi int) {
 	for row := 0; row < v.m; row += rowsTogether {
 		rows := min(rowsTogether, v.m-row)
 		for k := range rows {
-			b[k] = v.alpha * *v.x.at(row + k)
+			b[k] = v.alpha * v.x[row+k]
 		}
 		tile.AddRows(y, v.a[row*v.lda+lo:], v.lda, b[:], rows, hi-lo)
-	}
-	if v.y.inc != 1 {
-		for k, s := range y {
-			*v.y.at(lo + k) = s
-		}
 	}
 }
 
@@ -192,21 +193,21 @@ func ger[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []
 	if !vectorized() && incX > 0 && incY > 0 || m <= 0 || n <= 0 || alpha == 0 || !inside(a, m, n, lda) {
 		return false
 	}
-	xs, ys := newStrided(x, m, incX), newStrided(y, n, incY)
-	if !xs.holds(m) || !ys.holds(n) {
+	if !holds(x, m, incX) || !holds(y, n, incY) {
 		return false
 	}
-	var memory *[]F
-	if incY != 1 {
-		memory = borrow[F](n)
-		defer giveBack(memory)
+	var memory []F
+	if incX != 1 || incY != 1 {
+		borrowed := borrow[F](m + n)
+		defer giveBack(borrowed)
+		memory = *borrowed
 	}
-	row := ys.gather(memory, 0, n)
+	xs, row := gather(memory, x, m, incX), gather(memory[min(m, len(memory)):], y, n, incY)
 	var b [rowsTogether]F
 	for at := 0; at < m; at += rowsTogether {
 		rows := min(rowsTogether, m-at)
 		for k := range rows {
-			b[k] = alpha * *xs.at(at + k)
+			b[k] = alpha * xs[at+k]
 		}
 		tile.AddOuter(a[at*lda:], lda, b[:], row, rows, n)
 	}

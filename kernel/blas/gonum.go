@@ -41,8 +41,8 @@ func Use() {
 }
 
 // An Implementation is gonum's blas.Float64 and blas.Float32. The tiles compute Dgemm, Dsyrk, Dsyr2k, Dtrsm,
-// Dtrmm, Dsymm, Dgemv and Dger, the same in float32, Dsymv, Dtrsv, Sdot, Saxpy, Snrm2 and Sasum; all else,
-// and small problems, are gonum's. It passes gonum's own suites, which are for float64 (TestSuitesOfGonum).
+// Dtrmm, Dsymm, Dgemv, Dger, Dsymv and Dtrsv, and Sgemm, Ssyrk, Strsm, Sgemv, Sger, Saxpy and Snrm2; all else, and
+// small problems, are gonum's. It passes gonum's own suites, which are for float64 (TestSuitesOfGonum).
 //
 // Matrices are stored by rows. Arguments, results and panics are gonum's, but for
 //
@@ -64,35 +64,35 @@ func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64,
 
 // Dsyrk computes a triangle of C = alpha op(A) op(A)' + beta C.
 func (i Implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
-	if !syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc) {
+	if n*n*k < worthwhile || !rankK(ul, t, n, k, alpha, a, lda, a, lda, beta, c, ldc) {
 		i.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 
 // Dsyr2k computes a triangle of C = alpha op(A) op(B)' + alpha op(B) op(A)' + beta C.
 func (i Implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if !syr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if n*n*k < worthwhile || !rankK(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) || !rankK(ul, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc) {
 		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // Dtrsm solves op(A) X = alpha B, or X op(A) = alpha B, for a triangular A, and leaves X in B.
 func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
-	if !trsm(false, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
+	if fewUnknowns(s, m, n, 0) || !trsm(false, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Dtrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
 
 // Dtrmm computes B = alpha op(A) B, or B = alpha B op(A), for a triangular A.
 func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
-	if !trsm(true, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
+	if fewUnknowns(s, m, n, 0) || !trsm(true, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Dtrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
 
 // Dsymm computes C = alpha A B + beta C, or C = alpha B A + beta C, for a symmetric A.
 func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if m*n*min(m, n) < worthwhile || !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }

@@ -11,36 +11,15 @@ func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32,
 
 // Ssyrk computes a triangle of C = alpha op(A) op(A)' + beta C.
 func (i Implementation) Ssyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
-	if !syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc) {
+	if n*n*k < worthwhile || !rankK(ul, t, n, k, alpha, a, lda, a, lda, beta, c, ldc) {
 		i.Implementation.Ssyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
-	}
-}
-
-// Ssyr2k computes a triangle of C = alpha op(A) op(B)' + alpha op(B) op(A)' + beta C.
-func (i Implementation) Ssyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
-	if !syr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
-		i.Implementation.Ssyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // Strsm solves op(A) X = alpha B, or X op(A) = alpha B, for a triangular A, and leaves X in B.
 func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
-	if !trsm(false, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
+	if fewUnknowns(s, m, n, 4) || !trsm(false, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
 		i.Implementation.Strsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-	}
-}
-
-// Strmm computes B = alpha op(A) B, or B = alpha B op(A), for a triangular A.
-func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
-	if !trsm(true, s, ul, t, d, m, n, alpha, a, lda, b, ldb) {
-		i.Implementation.Strmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
-	}
-}
-
-// Ssymm computes C = alpha A B + beta C, or C = alpha B A + beta C, for a symmetric A.
-func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
-	if !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
-		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel/blas"
@@ -26,6 +27,8 @@ type rowMajor struct {
 }
 
 var guardWord = math.Float64frombits(0x7ff8dead_beefcafe)
+
+func guarded(v float64) bool { return math.Float64bits(v) == math.Float64bits(guardWord) }
 
 // random returns a matrix whose rows are gap apart.
 func random(rng *rand.Rand, rows, cols, gap int) *rowMajor {
@@ -50,7 +53,7 @@ func (m *rowMajor) clone() *rowMajor {
 // unguarded reports whether memory between rows was written.
 func (m *rowMajor) unguarded() bool {
 	for i, v := range m.data {
-		if i%m.stride >= m.cols && math.Float64bits(v) != math.Float64bits(guardWord) {
+		if i%m.stride >= m.cols && !guarded(v) {
 			return true
 		}
 	}
@@ -163,34 +166,11 @@ type level3Memory struct {
 
 var level3Pool = sync.Pool{New: func() any { return new(level3Memory) }}
 
-// Bits do not depend on what else computes.
-func TestSameBitsBesideOthers(t *testing.T) {
-	const n = 70
-	rng := rand.New(rand.NewPCG(11, 12))
-	a, b, start := random(rng, n, n, 0), random(rng, n, n, 0), random(rng, 2*n, n, 0)
-	tiertest.Each(t, func(t *testing.T) {
-		want := start.clone()
-		level3(n, a.data, b.data, want.data)
-		parallel := make([]*rowMajor, 8)
-		var all sync.WaitGroup
-		for i := range parallel {
-			parallel[i] = start.clone()
-			all.Go(func() { level3(n, a.data, b.data, parallel[i].data) })
-		}
-		all.Wait()
-		for _, got := range parallel {
-			if !slices.Equal(got.data, want.data) {
-				t.Fatal("other bits beside other goroutines")
-			}
-		}
-	})
-}
-
-// Large products are shared by threads; bits do not depend on how many there are.
-func TestSameBitsOnAnyThreads(t *testing.T) {
-	orders, threads := []int{170, 173, 530}, []int{1, 2, 3, 16} // with ends of blocks along all sides
+// Large products are shared by threads; bits depend neither on how many there are nor on what else computes.
+func TestSameBits(t *testing.T) {
+	orders, threads := []int{70, 170, 173, 530}, []int{1, 2, 3, 16} // with ends of blocks along all sides
 	if testing.Short() {
-		orders, threads = []int{173, 290}, []int{1, 3, 16}
+		orders, threads = []int{70, 173, 290}, []int{1, 3, 16}
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	rng := rand.New(rand.NewPCG(13, 14))
@@ -200,14 +180,80 @@ func TestSameBitsOnAnyThreads(t *testing.T) {
 			var want []float64
 			for _, threads := range threads {
 				runtime.GOMAXPROCS(threads)
-				got := start.clone().data
-				level3(n, a.data, b.data, got)
+				var callers sync.WaitGroup
+				got := make([][]float64, min(threads, 3))
+				for i := range got {
+					got[i] = start.clone().data
+					callers.Go(func() { level3(n, a.data, b.data, got[i]) })
+				}
+				callers.Wait()
 				if want == nil {
-					want = got
+					want = got[0]
 				}
-				if !slices.Equal(got, want) {
-					t.Fatalf("order %d: other bits on %d threads", n, threads)
+				for _, got := range got {
+					if !slices.Equal(got, want) {
+						t.Fatalf("order %d: other bits on %d threads", n, threads)
+					}
 				}
+			}
+		}
+	})
+}
+
+// Helpers of large products end when none follows, also if several callers share them.
+func TestHelpersEnd(t *testing.T) {
+	const n = 180
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	before := runtime.NumGoroutine()
+	a, b := random(rand.New(rand.NewPCG(15, 16)), n, n, 0), random(rand.New(rand.NewPCG(15, 17)), n, n, 0)
+	var callers sync.WaitGroup
+	for range 3 {
+		callers.Go(func() {
+			c := make([]float64, n*n)
+			for range 30 {
+				blas.Implementation{}.Dgemm('N', 'N', n, n, n, 1, a.data, n, b.data, n, 0, c, n)
+			}
+		})
+	}
+	callers.Wait()
+	for range 1000 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+}
+
+// The norm does not overflow on the way, and is NaN if an entry is.
+func TestNorms32(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	for _, c := range []struct{ value, first, norm float32 }{
+		{1e30, 1e30, 2e31}, {0x1p-140, 0x1p-140, 20 * 0x1p-140}, {3e38, 3e38, inf}, {0, 0, 0}, {1, -inf, inf}, {1, nan, nan}, {inf, nan, nan},
+	} {
+		x := slices.Repeat([]float32{c.value}, 400)
+		x[0] = c.first
+		got := blas.Implementation{}.Snrm2(400, x, 1)
+		if !(math.Abs(float64(got-c.norm)) <= 1e-6*float64(c.norm)+1e-45 || got == c.norm || got != got && c.norm != c.norm) {
+			t.Errorf("norm of %v and 399 times %v: %v, want %v", c.first, c.value, got, c.norm)
+		}
+	}
+}
+
+// NaN in a row of A makes that row of C NaN, infinity an infinity or NaN, and neither reaches another row.
+func TestSgemmNotFinite(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		const m, n, k = 30, 40, 20
+		a, b, c := slices.Repeat([]float32{1}, m*k), slices.Repeat([]float32{2}, k*n), make([]float32, m*n)
+		a[3*k+5], a[4*k+6] = float32(math.NaN()), float32(math.Inf(-1))
+		blas.Implementation{}.Sgemm('N', 'N', m, n, k, 1, a, k, b, n, 0, c, n)
+		for i, v := range c {
+			want := map[int]float32{3: float32(math.NaN()), 4: float32(math.Inf(-1))}[i/n]
+			if want == 0 {
+				want = 2 * k
+			}
+			if v != want && (v == v || want == want) {
+				t.Fatalf("row %d is %v, want %v", i/n, v, want)
 			}
 		}
 	})

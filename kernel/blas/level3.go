@@ -28,7 +28,7 @@ func (p *product[F]) fits() bool {
 	if p.b.transposed {
 		rb, cb = cb, rb
 	}
-	return vectorized() && p.m > 0 && p.n > 0 && p.k > 0 && p.m*p.n*p.k >= worthwhile && p.alpha != 0 &&
+	return vectorized() && p.m > 0 && p.n > 0 && p.k > 0 && p.alpha != 0 &&
 		inside(p.a.data, ra, ca, p.a.stride) && inside(p.b.data, rb, cb, p.b.stride) && inside(p.c, p.m, p.n, p.ldc)
 }
 
@@ -36,7 +36,7 @@ func (p *product[F]) fits() bool {
 func gemm[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
 	p := product[F]{
 		a: factor[F]{a, lda, tA != blas.NoTrans}, b: factor[F]{b, ldb, tB != blas.NoTrans},
-		m: m, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: blas.All,
+		m: m, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: blas.All, alone: true,
 	}
 	if !known(tA) || !known(tB) || !p.fits() {
 		return false
@@ -50,31 +50,20 @@ func gemm[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda 
 	return true
 }
 
-// thin reports whether products of rows are faster than panels: there is one row or column, or there are
-// few and long sums, and both factors are stored along them.
-func (p *product[F]) thin() bool {
-	const few, long = 128, 64
-	return p.m == 1 || p.n == 1 || p.m*p.n <= few && p.k >= long && !p.a.transposed && p.b.transposed
-}
+// thin reports whether products of rows are faster than panels: there is one row or column.
+func (p *product[F]) thin() bool { return p.m == 1 || p.n == 1 }
 
-// dots computes the product, and beta C, as one of a matrix and a vector for each row, or for the only
-// column.
+// dots computes the product, and beta C, as one of a matrix and a vector.
 func (p *product[F]) dots(beta F) {
-	if p.n == 1 {
-		inc := p.b.stride
-		if p.b.transposed {
-			inc = 1
-		}
-		p.a.mul(p.m, p.k, p.alpha, p.b.data, inc, beta, p.c, p.ldc)
-		return
+	m, vector, from, inc := p.a, p.b, p.m, p.ldc
+	if p.n > 1 {
+		m, vector, from, inc = p.b.transpose(), p.a.transpose(), p.n, 1
 	}
-	across, inc := p.b, 1
-	if across.transposed = !across.transposed; p.a.transposed {
-		inc = p.a.stride
+	step := vector.stride
+	if vector.transposed {
+		step = 1
 	}
-	for i := range p.m {
-		across.mul(p.n, p.k, p.alpha, p.a.from(i, 0).data, inc, beta, p.c[i*p.ldc:], 1)
-	}
+	m.mul(from, p.k, p.alpha, vector.data, step, beta, p.c, inc)
 }
 
 // mul computes y = alpha op(M) x + beta y, for op(M) of m rows and n columns.
@@ -86,22 +75,9 @@ func (f factor[F]) mul(m, n int, alpha F, x []F, incX int, beta F, y []F, incY i
 	gemv(t, m, n, alpha, f.data, f.stride, x, incX, beta, y, incY)
 }
 
-// syrk is Dsyrk and Ssyrk.
-func syrk[F tile.Float](ul blas.Uplo, t blas.Transpose, n, k int, alpha F, a []F, lda int, beta F, c []F, ldc int) bool {
-	p := product[F]{
-		a: factor[F]{a, lda, t != blas.NoTrans}, b: factor[F]{a, lda, t == blas.NoTrans},
-		m: n, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: ul,
-	}
-	if ul != blas.Upper && ul != blas.Lower || !known(t) || !p.fits() {
-		return false
-	}
-	p.scale(beta)
-	p.compute()
-	return true
-}
-
-// syr2k is Dsyr2k and Ssyr2k.
-func syr2k[F tile.Float](ul blas.Uplo, t blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
+// rankK computes a triangle of C = alpha op(A) op(B)' + beta C, which is Dsyrk and Ssyrk for B = A, and half of
+// Dsyr2k.
+func rankK[F tile.Float](ul blas.Uplo, t blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
 	p := product[F]{
 		a: factor[F]{a, lda, t != blas.NoTrans}, b: factor[F]{b, ldb, t == blas.NoTrans},
 		m: n, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: ul,
@@ -110,8 +86,6 @@ func syr2k[F tile.Float](ul blas.Uplo, t blas.Transpose, n, k int, alpha F, a []
 		return false
 	}
 	p.scale(beta)
-	p.compute()
-	p.a, p.b, p.set = factor[F]{b, ldb, t != blas.NoTrans}, factor[F]{a, lda, t == blas.NoTrans}, false
 	p.compute()
 	return true
 }
@@ -122,8 +96,7 @@ func trsm[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, t blas.Transpo
 	if s == blas.Right {
 		order = n
 	}
-	few := order < fewUnknowns || order <= smallTriangle && m+n-order < fewSides[F](s == blas.Right)
-	if few || s != blas.Left && s != blas.Right || ul != blas.Upper && ul != blas.Lower || !known(t) || d != blas.Unit && d != blas.NonUnit ||
+	if s != blas.Left && s != blas.Right || ul != blas.Upper && ul != blas.Lower || !known(t) || d != blas.Unit && d != blas.NonUnit ||
 		m <= 0 || n <= 0 || alpha == 0 || !vectorized() || !inside(a, order, order, lda) || !inside(b, m, n, ldb) {
 		return false
 	}
@@ -134,8 +107,8 @@ func trsm[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, t blas.Transpo
 		return true
 	}
 	sys := system[F]{
-		side: s, ul: ul, diag: d, a: factor[F]{a, lda, t != blas.NoTrans},
-		right: s == blas.Right, lower: (ul == blas.Lower) == (t == blas.NoTrans), multiply: multiply,
+		a: factor[F]{a, lda, t != blas.NoTrans}, right: s == blas.Right, lower: (ul == blas.Lower) == (t == blas.NoTrans),
+		unit: d == blas.Unit, multiply: multiply,
 	}
 	sys.compute(0, order, m+n-order, b, ldb)
 	return true
@@ -147,17 +120,45 @@ func symm[F tile.Float](s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, lda
 	if s == blas.Right {
 		order = n
 	}
-	if s != blas.Left && s != blas.Right || ul != blas.Upper && ul != blas.Lower || m <= 0 || n <= 0 || m*n*order < worthwhile ||
+	if s != blas.Left && s != blas.Right || ul != blas.Upper && ul != blas.Lower || m <= 0 || n <= 0 ||
 		alpha == 0 || !vectorized() || !inside(a, order, order, lda) || !inside(b, m, n, ldb) || !inside(c, m, n, ldc) {
 		return false
 	}
 	p := product[F]{m: m, n: n, part: blas.All, c: c, ldc: ldc}
-	if p.scale(beta); p.set {
-		for i := range m {
-			clear(c[i*ldc:][:n])
+	p.scale(beta)
+	memory := borrow[F](order * rowStride(order))
+	defer giveBack(memory)
+	p.a, p.b, p.k, p.alpha = factor[F]{b, ldb, false}, mirrored(*memory, ul, order, a, lda), order, alpha
+	if s == blas.Left {
+		p.a, p.b = p.b, p.a
+	}
+	p.compute()
+	return true
+}
+
+// mirrored returns a copy with both triangles of a symmetric matrix of which a has one.
+func mirrored[F tile.Float](to []F, ul blas.Uplo, order int, a []F, lda int) factor[F] {
+	stride := rowStride(order)
+	for i := range order {
+		from, end := 0, i+1
+		if ul == blas.Upper {
+			from, end = i, order
+		}
+		copy(to[i*stride+from:], a[i*lda+from:i*lda+end])
+	}
+	const block = 64 // rows and columns that stay in the first-level cache
+	for row := 0; row < order; row += block {
+		for column := 0; column <= row; column += block {
+			for i := row; i < min(row+block, order); i++ {
+				for j := column; j < min(column+block, i); j++ {
+					if ul == blas.Lower {
+						to[j*stride+i] = to[i*stride+j]
+					} else {
+						to[i*stride+j] = to[j*stride+i]
+					}
+				}
+			}
 		}
 	}
-	sym := symmetric[F]{right: s == blas.Right, upper: ul == blas.Upper, a: a, lda: lda, alpha: alpha, ldb: ldb, ldc: ldc}
-	sym.add(0, order, m+n-order, b, c)
-	return true
+	return factor[F]{to, stride, false}
 }

@@ -1,10 +1,7 @@
 package blas
 
 import (
-	"math"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -44,6 +41,12 @@ func (f factor[F]) from(i, j int) factor[F] {
 	return f
 }
 
+// transpose returns op(M)'.
+func (f factor[F]) transpose() factor[F] {
+	f.transposed = !f.transposed
+	return f
+}
+
 // A product is C += alpha op(A) op(B) for matrices stored by rows: m x n, of depth k.
 type product[F tile.Float] struct {
 	a, b    factor[F]
@@ -53,6 +56,7 @@ type product[F tile.Float] struct {
 	ldc     int
 	part    blas.Uplo // the triangle of C that is computed, blas.All for all of it; what is not in it stays
 	set     bool      // C = alpha op(A) op(B)
+	alone   bool      // the product is the whole computation
 }
 
 // buffers are the memory of a product: blocks of both factors, and products that are not stored whole.
@@ -67,58 +71,45 @@ type block struct {
 	row, rows, column, columns, at, depth int
 }
 
-// shared is the least number of multiplications in float64 that several threads share; in float32 it is twice
-// as many. One thread takes 70 to 150 us for them, with AVX2 or AVX-512, and to wake another thread takes 5
-// to 60 us: smaller products gain nothing.
-const shared = 1 << 22
+// shared is the least number of multiplications in float64 that several threads share, and sharedSoon that of
+// a product by itself while a helper is likely to be awake; in float32 they are twice as large. One thread
+// takes 70 to 150 us, or 15 to 30 us, for them, with AVX2 or AVX-512.
+const shared, sharedSoon = 1 << 22, 1_000_000
 
 // compute computes the product. Sums are taken in an order that only the shape decides on, on one thread or
 // more.
 func (p *product[F]) compute() {
-	if p.m*p.n*p.k < shared<<kind[F]() || p.n <= tile.PanelWidth[F]() {
+	work, threads := p.m*p.n*p.k>>kind[F](), 1
+	if (work >= shared || p.alone && work >= sharedSoon) && p.n > tile.PanelWidth[F]() {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	if threads == 1 {
 		p.columns(0, p.n)
 		return
 	}
-	p.share(runtime.GOMAXPROCS(0))
+	p.share(threads, work < shared)
 }
 
 // share computes the product on several threads, which take parts of its columns in turn.
-func (p *product[F]) share(threads int) {
-	of := *p                 // a copy, so that products on one thread need no memory of the heap
-	const partsOfAThread = 2 // every part packs the left factor again
-	parts := partsOfAThread * threads
-	inTurn(threads, parts, func(i int) { of.columns(of.cut(i, parts), of.cut(i+1, parts)) })
-}
-
-// inTurn calls part for all i below parts on several threads. A thread that starts late finds nothing left to
-// do.
-func inTurn(threads, parts int, part func(i int)) {
-	var next atomic.Int64
-	take := func() {
-		for i := int(next.Add(1)); i <= parts; i = int(next.Add(1)) {
-			part(i - 1)
+func (p *product[F]) share(threads int, small bool) {
+	of := *p // a copy, so that products on one thread need no memory of the heap
+	parts := 4 * threads
+	if p.packsLeft() { // every part packs it again
+		parts = 2 * threads
+	}
+	inTurn(threads, parts, small, func(i int) {
+		if of.part == blas.Upper { // the longest columns first
+			i = parts - 1 - i
 		}
-	}
-	var others sync.WaitGroup
-	for range threads - 1 {
-		others.Go(take)
-	}
-	take()
-	others.Wait()
+		of.columns(of.cut(i, parts), of.cut(i+1, parts))
+	})
 }
 
-// cut returns the first column of part i of several parts of about equal work. It is the first of a panel.
+// cut returns the first column of part i of several parts: the first of a panel.
 func (p *product[F]) cut(i, parts int) int {
-	before := float64(i) / float64(parts) // of the work
-	switch p.part {
-	case blas.Upper:
-		before = math.Sqrt(before)
-	case blas.Lower:
-		before = 1 - math.Sqrt(1-before)
-	}
 	width := tile.PanelWidth[F]()
 	panels := (p.n + width - 1) / width
-	return min(int(before*float64(panels)+0.5)*width, p.n)
+	return min(i*panels/parts*width, p.n)
 }
 
 // columns computes columns lo to hi of the product, lo a multiple of the width of a panel.
@@ -149,14 +140,14 @@ type lent[F tile.Float] struct{ *buffers[F] }
 
 func (l *lent[F]) get() *buffers[F] {
 	if l.buffers == nil {
-		l.buffers = poolOf[F]().Get().(*buffers[F])
+		l.buffers = buffersOf[F]()
 	}
 	return l.buffers
 }
 
 func (l *lent[F]) giveBack() {
 	if l.buffers != nil {
-		poolOf[F]().Put(l.buffers)
+		giveBuffers(l.buffers)
 	}
 }
 
@@ -192,10 +183,15 @@ func (p *product[F]) packRight(w *buffers[F], b *block) {
 	}
 }
 
+// packsLeft reports whether the left factor cannot be read where it is.
+func (p *product[F]) packsLeft() bool {
+	return p.a.transposed || p.alpha != 1 || p.a.stride*int(unsafe.Sizeof(p.alpha))%wayBytes == 0
+}
+
 // packLeft returns a block of alpha times the left factor by rows.
 func (p *product[F]) packLeft(w *lent[F], b *block) (left []F, stride int) {
 	from := p.a.from(b.row, b.at)
-	if !p.a.transposed && p.alpha == 1 && from.stride*int(unsafe.Sizeof(p.alpha))%wayBytes != 0 {
+	if !p.packsLeft() {
 		return from.data, from.stride
 	}
 	left = w.get().left[:]

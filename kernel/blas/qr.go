@@ -47,18 +47,7 @@ func newReflectors(rows, columns int) *reflectors {
 func (r *reflectors) load(a []float64, lda, rows, n int) {
 	r.rows, r.n, r.ld = rows, n, tile.Pad(n)
 	for i := range rows {
-		copyShort(r.v[i*r.ld:][:n], a[i*lda:])
-	}
-}
-
-// copyShort is copy without a call, for a few entries.
-func copyShort(to, from []float64) {
-	for from = from[:len(to)]; len(to) >= 8; to, from = to[8:], from[8:] {
-		*(*[8]float64)(to) = [8]float64(from)
-	}
-	//lint:ignore S1001 a call takes longer
-	for i, v := range from {
-		to[i] = v
+		copy(r.v[i*r.ld:][:n], a[i*lda:])
 	}
 }
 
@@ -105,41 +94,21 @@ func (r *reflectors) apply(transposed bool, c []float64, ldc, columns int) {
 
 // applyTo is apply for one column.
 func (r *reflectors) applyTo(transposed bool, c []float64, ldc int) {
-	var x [rowsTogether]float64
-	clear(r.sums[:])
-	for row := 0; row < r.rows; row += rowsTogether {
-		rows := min(rowsTogether, r.rows-row)
-		for i := range rows {
-			x[i] = c[(row+i)*ldc]
-		}
-		tile.AddRows(r.sums[:], r.v[row*r.ld:], r.ld, x[:], rows, r.n)
-	}
-	for j := range r.n {
-		r.w[j] = 0
-		if transposed {
-			for i := range j + 1 {
-				r.w[j] += r.t[i*panelColumns+j] * r.sums[i]
-			}
-			continue
-		}
-		for i := j; i < r.n; i++ {
-			r.w[j] += r.t[j*panelColumns+i] * r.sums[i]
-		}
-	}
-	for row := 0; row < r.rows; row += rowsTogether {
-		rows := min(rowsTogether, r.rows-row)
-		tile.RowDots(x[:], r.v[row*r.ld:], r.ld, r.w[:], rows, r.n)
-		for i, v := range x[:rows] {
-			c[(row+i)*ldc] -= v
-		}
-	}
+	v, t := factor[float64]{r.v, r.ld, false}, factor[float64]{r.t[:], panelColumns, transposed}
+	v.transpose().mul(r.n, r.rows, 1, c, ldc, 0, r.sums[:], 1)
+	t.mul(r.n, r.n, -1, r.sums[:], 1, 0, r.w[:], 1)
+	v.mul(r.rows, r.n, 1, r.w[:], 1, 1, c, ldc)
 }
 
 // factor factors the panel in v: R above the diagonal and on it, V below it. Every reflection is one pass
 // over the rows, which also computes the products that the next one needs. It returns the number of columns
 // that are factored: fewer than n if the squares of a column are not safe from overflow and underflow.
 func (r *reflectors) factor(tau []float64) int {
-	r.firstProducts()
+	clear(r.sums[:])
+	if r.rows > 1 { // the products of the first column
+		below := factor[float64]{r.v[r.ld:], r.ld, true}
+		below.mul(r.n, r.rows-1, 1, below.data, r.ld, 0, r.sums[:], 1)
+	}
 	for j := range tau {
 		pivot := r.v[j*r.ld:][:r.ld]
 		if j == r.rows-1 {
@@ -153,8 +122,6 @@ func (r *reflectors) factor(tau []float64) int {
 		case squares >= least && norm <= most:
 			beta = -math.Copysign(math.Sqrt(norm), alpha)
 			tau[j], scale = (beta-alpha)/beta, 1/(alpha-beta)
-		case squares == 0 && r.zeroBelow(j):
-			tau[j] = 0
 		default:
 			return j
 		}
@@ -180,34 +147,10 @@ func (r *reflectors) factor(tau []float64) int {
 	return len(tau)
 }
 
-// zeroBelow reports whether the entries of a column below the diagonal are zero.
-func (r *reflectors) zeroBelow(j int) bool {
-	for i := j + 1; i < r.rows; i++ {
-		if r.v[i*r.ld+j] != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// firstProducts computes the products of the first column.
-func (r *reflectors) firstProducts() {
-	clear(r.sums[:])
-	var column [rowsTogether]float64
-	for row := 1; row < r.rows; row += rowsTogether {
-		rows := min(rowsTogether, r.rows-row)
-		part := r.v[row*r.ld:]
-		for i := range rows {
-			column[i] = part[i*r.ld]
-		}
-		tile.AddRows(r.sums[:], part, r.ld, column[:], rows, r.n)
-	}
-}
-
 // store copies the panel back.
 func (r *reflectors) store(a []float64, lda int) {
 	for i := range r.rows {
-		copyShort(a[i*lda:][:r.n], r.v[i*r.ld:])
+		copy(a[i*lda:][:r.n], r.v[i*r.ld:])
 	}
 }
 
@@ -265,34 +208,5 @@ func (l Lapack) Dormqr(side blas.Side, tA blas.Transpose, m, n, k int, a []float
 		r.load(a[j*(lda+1):], lda, m-j, min(panelColumns, k-j))
 		r.setUnit(tau[j:])
 		r.apply(tA != blas.NoTrans, c[j*ldc:], ldc, n)
-	}
-}
-
-// Dorgqr overwrites a by the first n columns of the Q of Dgeqrf.
-func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
-	if !vectorized() || k < fewReflectors || k > n || n > m || !inside(a, m, n, lda) ||
-		len(tau) != k || lwork < n || len(work) < lwork {
-		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork)
-		return
-	}
-	work[0] = float64(usefulWork(n, k))
-	r := newReflectors(m, n)
-	defer reflectorsPool.Put(r)
-	first := (k - 1) / panelColumns * panelColumns
-	for j := first; j >= 0; j -= panelColumns {
-		columns := min(panelColumns, k-j)
-		r.load(a[j*(lda+1):], lda, m-j, columns)
-		r.setUnit(tau[j:])
-		last := j + columns
-		if j == first {
-			last = n // with the columns that have no reflector
-		}
-		for i := range m {
-			clear(a[i*lda+j : i*lda+last])
-			if i >= j && i < last {
-				a[i*(lda+1)] = 1
-			}
-		}
-		r.apply(false, a[j*(lda+1):], lda, n-j)
 	}
 }

@@ -109,19 +109,13 @@ func copyTo(to, from blas64.General, transposed bool) {
 func (d *svd) compute(a blas64.General, work []float64) bool {
 	e := work[1 : d.q+1]
 	d.reduce(a, e)
-	c := bidiagonal{d: d.s[:d.q], e: e[:d.q-1], left: newTurned(0), right: newTurned(0)}
-	defer c.left.release()
-	defer c.right.release()
 	long, short, size := d.u, d.vt, d.u.Cols
 	if d.wide {
 		long, short, size = d.vt, d.u, d.vt.Rows
 	}
-	if size > 0 {
-		c.left.setUnit(d.q)
-	}
-	if short.Rows > 0 && short.Cols > 0 {
-		c.right.setUnit(d.q)
-	}
+	c := bidiagonal{d: d.s[:d.q], e: e[:d.q-1], left: newTurned(min(size, d.q)), right: newTurned(min(short.Rows, short.Cols))}
+	defer c.left.release()
+	defer c.right.release()
 	if !c.diagonalize() {
 		return false
 	}

@@ -2,7 +2,6 @@ package blas
 
 import (
 	"math"
-	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
@@ -15,12 +14,9 @@ const smallTriangle = tile.PackWidth
 
 // A system is op(A) X = B, or X op(A) = B, for a triangular A; or the products op(A) B and B op(A).
 type system[F tile.Float] struct {
-	side         blas.Side
-	ul           blas.Uplo
-	diag         blas.Diag
-	a            factor[F]
-	right, lower bool // X op(A); op(A) is a lower triangle
-	multiply     bool // compute the product
+	a              factor[F]
+	right, lower   bool // X op(A); op(A) is a lower triangle
+	unit, multiply bool // ones on the diagonal; compute the product
 }
 
 // A half is a part of the unknowns of a system, with its right sides.
@@ -63,11 +59,7 @@ func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 // small is compute for an order of at most smallTriangle, by rows of B. With A on the right it transposes B
 // for that.
 func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
-	if sides < fewSides[F](s.right) {
-		s.byGonum(first, order, sides, b, ldb)
-		return
-	}
-	t := smallSystem[F]{s.a.from(first, first), s.lower, s.diag == blas.Unit, s.multiply, order}
+	t := smallSystem[F]{s.a.from(first, first), s.lower, s.unit, s.multiply, order}
 	if !s.right {
 		for k := 0; k < sides; k += sidesTogether {
 			t.apply(b[k:], ldb, min(sidesTogether, sides-k))
@@ -75,9 +67,8 @@ func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 		return
 	}
 	t.a.transposed, t.lower = !t.a.transposed, !t.lower
-	pool := poolOf[F]()
-	w := pool.Get().(*buffers[F])
-	defer pool.Put(w)
+	w := buffersOf[F]()
+	defer giveBuffers(w)
 	for k := 0; k < sides; k += sidesTogether {
 		n := min(sidesTogether, sides-k)
 		tile.Transpose(w.left[:], leftStride, b[k*ldb:], ldb, n, order)
@@ -86,19 +77,17 @@ func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 	}
 }
 
-const (
-	// fewUnknowns is the order below which gonum is as fast.
-	fewUnknowns = 6
-	// sidesTogether is the number of right sides that stay in the first-level cache.
-	sidesTogether = blockDepth
-)
+// sidesTogether is the number of right sides that stay in the first-level cache.
+const sidesTogether = blockDepth
 
-// fewSides returns the number of right sides below which gonum is as fast for a small triangle.
-func fewSides[F tile.Float](right bool) int {
-	if right {
-		return 4
+// fewUnknowns reports whether gonum solves for m x n unknowns as fast: for fewer than 6, or up to smallTriangle if
+// there are few right sides, for which the precision adds some.
+func fewUnknowns(s blas.Side, m, n, more int) bool {
+	order, sides, few := m, n, 12+more
+	if s == blas.Right {
+		order, sides, few = n, m, 4
 	}
-	return 12 + 4*kind[F]()
+	return order < 6 || order <= smallTriangle && sides < few
 }
 
 // A smallSystem is op(A) X = B, or the product op(A) B, for a triangle of at most smallTriangle rows.
@@ -168,25 +157,4 @@ func divideRow[F tile.Float](row []F, by F) {
 	for k := range row {
 		row[k] /= by
 	}
-}
-
-// byGonum is compute by gonum.
-func (s *system[F]) byGonum(first, order, sides int, b []F, ldb int) {
-	m, n, t, lda := order, sides, blas.NoTrans, s.a.stride
-	if s.right {
-		m, n = n, m
-	}
-	if s.a.transposed {
-		t = blas.Trans
-	}
-	a, gonum := s.a.data[first*(lda+1):], reference.Implementation{}
-	double, single := gonum.Dtrsm, gonum.Strsm
-	if s.multiply {
-		double, single = gonum.Dtrmm, gonum.Strmm
-	}
-	if unsafe.Sizeof(F(0)) == 4 {
-		single(s.side, s.ul, t, s.diag, m, n, 1, as[float32](a), lda, as[float32](b), ldb)
-		return
-	}
-	double(s.side, s.ul, t, s.diag, m, n, 1, as[float64](a), lda, as[float64](b), ldb)
 }

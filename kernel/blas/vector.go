@@ -24,7 +24,7 @@ func (i Implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, l
 	}
 	for row := 0; row < n; row += tile.Width {
 		rows := min(tile.Width, n-row)
-		addDiagonal(ul, a[row*(lda+1):], lda, v[row:row+rows], sums[row:])
+		i.Implementation.Dsymv(ul, rows, 1, a[row*(lda+1):], lda, v[row:], 1, 1, sums[row:], 1)
 		first, last := 0, row // the columns beside the block on the diagonal
 		if ul == blas.Upper {
 			first, last = row+rows, n
@@ -35,8 +35,8 @@ func (i Implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, l
 		var products [tile.Width]float64
 		tile.RowDots(products[:], a[row*lda+first:], lda, v[first:], rows, last-first)
 		tile.AddRows(sums[first:], a[row*lda+first:], lda, v[row:], rows, last-first)
-		for i, p := range products[:rows] {
-			sums[row+i] += p
+		for k, p := range products[:rows] {
+			sums[row+k] += p
 		}
 	}
 	for k, sum := range sums {
@@ -44,21 +44,6 @@ func (i Implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, l
 			sum += beta * y[k*incY]
 		}
 		y[k*incY] = sum
-	}
-}
-
-// addDiagonal adds the product of a block on the diagonal and x to y.
-func addDiagonal(ul blas.Uplo, a []float64, lda int, x, y []float64) {
-	for i := range x {
-		for j := range i + 1 {
-			v := a[i*lda+j]
-			if ul == blas.Upper {
-				v = a[j*lda+i]
-			}
-			if y[i] += v * x[j]; i != j {
-				y[j] += v * x[i]
-			}
-		}
 	}
 }
 
@@ -82,9 +67,9 @@ func (i Implementation) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n in
 	if ul == blas.Upper {
 		short = blocks*width - n
 	}
-	block := triangular{factor[float64]{nil, lda, tA != blas.NoTrans}, (ul == blas.Lower) == (tA == blas.NoTrans), d == blas.Unit}
+	lower := (ul == blas.Lower) == (tA == blas.NoTrans)
 	for b := range blocks {
-		if !block.lower {
+		if !lower {
 			b = blocks - 1 - b
 		}
 		lo, hi := max(b*width-short, 0), min((b+1)*width-short, n)
@@ -99,44 +84,12 @@ func (i Implementation) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n in
 				own[k] -= sums[k]
 			}
 		}
-		block.a.data = a[lo*(lda+1):]
-		block.solveVector(own)
+		i.Implementation.Dtrsv(ul, tA, d, hi-lo, a[lo*(lda+1):], lda, own, 1)
 		if tA != blas.NoTrans && len(others) > 0 {
 			for k, v := range own {
 				sums[k] = -v
 			}
 			tile.AddRows(others, rows, lda, sums[:], hi-lo, len(others))
-		}
-	}
-}
-
-// A triangular is op(A) of a few unknowns, a lower triangle or an upper one.
-type triangular struct {
-	a           factor[float64]
-	lower, unit bool
-}
-
-// solveVector overwrites x by the solution of op(A) y = x, one column of op(A) after the other.
-func (t *triangular) solveVector(x []float64) {
-	across, down := t.a.stride, 1
-	if !t.a.transposed {
-		across, down = down, across
-	}
-	for i := range x {
-		k, first, rest := i, i+1, x[i+1:]
-		if !t.lower {
-			k = len(x) - 1 - i
-			first, rest = 0, x[:k]
-		}
-		if !t.unit {
-			x[k] /= t.a.data[k*(t.a.stride+1)]
-		}
-		if len(rest) == 0 {
-			continue
-		}
-		xk, column := x[k], t.a.data[first*down+k*across:]
-		for c := range rest {
-			rest[c] -= column[c*down] * xk
 		}
 	}
 }

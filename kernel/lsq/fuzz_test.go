@@ -47,10 +47,7 @@ func FuzzSolve(f *testing.F) {
 // stationary checks that the gradient A'(A b - y) + ridge b is zero to rounding.
 func stationary(t *testing.T, p problem, b []float64, ridge float64) {
 	t.Helper()
-	if p.n == 0 {
-		if norm(b) != 0 {
-			t.Errorf("b = %v without samples", b)
-		}
+	if p.n == 0 && norm(b) == 0 {
 		return
 	}
 	g := p.gradient(b)

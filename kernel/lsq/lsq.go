@@ -118,9 +118,9 @@ func (o Options) check(n, r int) float64 {
 // SolveBatch does Solve for a batch of problems of one shape. Problem k has the n x r matrix by columns, lda
 // apart, from a[k*strideA] on, the right-hand side y[k*strideY:], the solution b[k*r:], and the result
 // results[k], unless results is nil. With strideA = 0 the problems are several right-hand sides of one
-// matrix, which is factored for each. SolveBatch allocates a workspace if ws is nil, and nothing otherwise.
+// matrix, which is factored once. SolveBatch allocates a workspace if ws is nil, and nothing otherwise.
 func SolveBatch(b, a []float64, n, r, lda, strideA int, y []float64, strideY, batch int, o Options, results []Result, ws *Workspace) {
-	o.check(n, r)
+	tol := o.check(n, r)
 	if batch < 0 || strideA < 0 || strideY < 0 || lda < n {
 		panic(badShape)
 	}
@@ -133,9 +133,23 @@ func SolveBatch(b, a []float64, n, r, lda, strideA int, y []float64, strideY, ba
 	if ws == nil {
 		ws = NewWorkspace(n, r)
 	}
+	if n > ws.ws.MaxRows || r > ws.ws.MaxCols {
+		panic(badWork)
+	}
+	factored := false
 	for k := range batch {
 		m := blas64.GeneralCols{Rows: n, Cols: r, Stride: max(lda, 1), Data: a[k*strideA:]}
-		result := Solve(b[k*r:][:r], m, y[k*strideY:], o, ws)
+		bk, yk := b[k*r:][:r], y[k*strideY:][:n]
+		if k == 0 {
+			factored = strideA == 0 && batch > 1 && ws.ws.Factor(m, o.Ridge, tol)
+		}
+		result := Result{Status: OK, Rank: r}
+		if factored && ws.ws.Again(bk, &m, yk) {
+			result.SquaredResidual = ws.ws.Squares
+		} else {
+			factored = false
+			result = Solve(bk, m, yk, o, ws)
+		}
 		if results != nil {
 			results[k] = result
 		}

@@ -16,8 +16,7 @@ import (
 func TestSolve(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		t.Run("FullRank", testFullRank)
-		t.Run("RankDeficient", testRankDeficient)
-		t.Run("Underdetermined", testUnderdetermined)
+		t.Run("NotUnique", testNotUnique)
 		t.Run("Dependent", testDependent)
 		t.Run("MagnifiedRounding", testMagnifiedRounding)
 		t.Run("Scaled", testScaled)
@@ -50,28 +49,26 @@ func testFullRank(t *testing.T) {
 	}
 }
 
-func testRankDeficient(t *testing.T) {
+// testNotUnique takes matrices of exact ranks, and ones with fewer rows than columns.
+func testNotUnique(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
-	for _, r := range []int{2, 3, 5, 10, 17, 33} {
+	for _, r := range []int{1, 2, 3, 4, 5, 10, 17, 33} {
+		for n := 0; n < r; n += 1 + n/4 {
+			t.Run(fmt.Sprintf("n=%d/r=%d", n, r), func(t *testing.T) {
+				random(rng, n, r).checkNotUnique(t, n, lsq.Underdetermined, 0.1, func(cond float64) float64 { return cond })
+			})
+		}
 		for _, n := range []int{r, r + 1, r + 30} {
 			for _, k := range []int{0, 1, r / 2, r - 1} {
+				if k >= r {
+					continue
+				}
 				t.Run(fmt.Sprintf("n=%d/r=%d/rank=%d", n, r, k), func(t *testing.T) {
 					p := ofRank(rng, n, r, k)
 					// The least singular value of [A; sqrt(ridge) I] is sqrt(ridge).
 					p.checkNotUnique(t, k, lsq.RankDeficient, 0.5, func(float64) float64 { return mat.Norm(p.dense(), 2) / math.Sqrt(0.5) })
 				})
 			}
-		}
-	}
-}
-
-func testUnderdetermined(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 1))
-	for _, r := range []int{1, 2, 4, 5, 10, 33} {
-		for n := 0; n < r; n += 1 + n/4 {
-			t.Run(fmt.Sprintf("n=%d/r=%d", n, r), func(t *testing.T) {
-				random(rng, n, r).checkNotUnique(t, n, lsq.Underdetermined, 0.1, func(cond float64) float64 { return cond })
-			})
 		}
 	}
 }
@@ -365,7 +362,7 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// A batch has the bits of its problems, with gaps between them and for one matrix.
+// A batch has the bits of its problems, with gaps between them.
 func TestSolveBatch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 1))
 	const n, r, lda, batch = 11, 3, 13, 5
@@ -374,20 +371,63 @@ func TestSolveBatch(t *testing.T) {
 	copy(a[strideA:][:n], a[strideA+lda:][:n]) // problem 1 is deficient
 	ws := lsq.NewWorkspace(n, r)
 	b, results := make([]float64, batch*r), make([]lsq.Result, batch)
-	for _, stride := range []int{strideA, 0} {
-		o := lsq.Options{Ridge: float64(stride % 2)}
-		lsq.SolveBatch(b, a, n, r, lda, stride, y, strideY, batch, o, results, ws)
+	for _, o := range []lsq.Options{{}, {Ridge: 1}} {
+		lsq.SolveBatch(b, a, n, r, lda, strideA, y, strideY, batch, o, results, ws)
 		for k, got := range results {
 			want := make([]float64, r)
-			if result := lsq.Solve(want, of(n, r, lda, a[k*stride:]), y[k*strideY:], o, nil); result != got || !slices.Equal(b[k*r:][:r], want) {
+			if result := lsq.Solve(want, of(n, r, lda, a[k*strideA:]), y[k*strideY:], o, nil); result != got || !slices.Equal(b[k*r:][:r], want) {
 				t.Errorf("problem %d: %v, %+v, alone %v, %+v", k, b[k*r:][:r], got, want, result)
 			}
 		}
 	}
-	if results[1].Rank == 0 {
-		t.Error("no rank")
+	for _, stride := range []int{strideA, 0} {
+		if n := testing.AllocsPerRun(5, func() { lsq.SolveBatch(b, a, n, r, lda, stride, y, strideY, batch, lsq.Options{}, nil, ws) }); n != 0 {
+			t.Errorf("%g allocations", n)
+		}
 	}
-	if n := testing.AllocsPerRun(5, func() { lsq.SolveBatch(b, a, n, r, lda, strideA, y, strideY, batch, lsq.Options{}, nil, ws) }); n != 0 {
-		t.Errorf("%g allocations", n)
+}
+
+// Several right-hand sides of one matrix have the results of each alone, to rounding: also where some are not
+// finite or extreme, and where the matrix has no full rank.
+func TestSolveRightHandSides(t *testing.T) {
+	const sides = 6
+	problems := map[string]func(rng *rand.Rand) problem{
+		"tall":      func(rng *rand.Rand) problem { return random(rng, 40, 7) },
+		"square":    func(rng *rand.Rand) problem { return random(rng, 5, 5) },
+		"one":       func(rng *rand.Rand) problem { return random(rng, 9, 1) },
+		"deficient": func(rng *rand.Rand) problem { return ofRank(rng, 12, 5, 3) },
+		"wide":      func(rng *rand.Rand) problem { return random(rng, 3, 5) },
+		"none":      func(*rand.Rand) problem { return newProblem(0, 2, 1) },
+		"huge":      func(rng *rand.Rand) problem { return random(rng, 12, 5).scaled(900, 0) },
+		"tiny":      func(rng *rand.Rand) problem { return random(rng, 12, 5).scaled(-900, 0) },
 	}
+	tiertest.Each(t, func(t *testing.T) {
+		for name, draw := range problems {
+			rng := rand.New(rand.NewPCG(14, 1))
+			p := draw(rng)
+			for _, o := range []lsq.Options{{}, {Ridge: 2}, {Tolerance: 0.9}} {
+				y, b, results := make([]float64, sides*p.n+1), make([]float64, sides*p.r), make([]lsq.Result, sides)
+				for i := range y {
+					y[i] = rng.NormFloat64()
+					switch i / max(p.n, 1) {
+					case 2:
+						y[i] *= 0x1p900
+					case 3:
+						y[i] = math.NaN()
+					case 4:
+						y[i] = 0
+					}
+				}
+				lsq.SolveBatch(b, p.a, p.n, p.r, p.lda, 0, y, p.n, sides, o, results, nil)
+				for k, got := range results {
+					want := make([]float64, p.r)
+					result := lsq.Solve(want, p.matrix(), y[k*p.n:], o, nil)
+					alike := math.Abs(got.SquaredResidual-result.SquaredResidual) <= 1e-9*result.SquaredResidual || math.IsNaN(result.SquaredResidual) || math.IsInf(result.SquaredResidual, 0)
+					if got.Status != result.Status || got.Rank != result.Rank || !alike && p.n > p.r || !(distance(b[k*p.r:][:p.r], want) <= 1e-11*norm(want)) {
+						t.Errorf("%s, %+v, side %d: %v, %+v, alone %v, %+v", name, o, k, b[k*p.r:][:p.r], got, want, result)
+					}
+				}
+			}
+		}
+	})
 }

@@ -52,47 +52,45 @@ func newColumns(header []string) (columns, error) {
 	return c, nil
 }
 
-// find returns the column of the given name, or an error that lists all. It refuses a name of two columns.
+// find returns the column of the given name, or an error that lists all.
 func (c *columns) find(name, role string) (int, error) {
-	i, ok := c.index[name]
-	if !ok {
-		return -1, fmt.Errorf("there is no column %q for %s%s: the columns are %s", name, role, suggestion(name, c.header), quoted(c.header))
+	if i, ok := c.index[name]; ok {
+		return i, nil
 	}
-	return i, c.twice[name]
+	return -1, fmt.Errorf("there is no column %q for %s: the columns are %s", name, role, quoted(c.header))
 }
 
-// take assigns a column to a slot.
+// take assigns a column to a slot. It refuses a name of two columns.
 func (c *columns) take(name string, slot int) error {
 	i, err := c.find(name, roleOf(slot))
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if c.slots[i] != noSlot {
+	case c.twice[name] != nil:
+		return c.twice[name]
+	case c.slots[i] != noSlot:
 		return fmt.Errorf("column %q cannot be both %s and %s", name, roleOf(c.slots[i]), roleOf(slot))
 	}
 	c.slots[i] = slot
 	return nil
 }
 
-// checkDropped refuses columns to drop that are not there or have a slot.
-func (c *columns) checkDropped(drop []string) error {
+// unused lists the named columns without a slot that are not dropped. It refuses columns to drop that are
+// not there or have a slot.
+func (c *columns) unused(drop []string) (list []string, err error) {
 	for _, name := range drop {
-		if i, there := c.index[name]; !there {
-			_, err := c.find(name, "the columns to drop")
-			return err
-		} else if c.slots[i] != noSlot {
-			return fmt.Errorf("column %q is %s: it cannot be dropped", name, roleOf(c.slots[i]))
+		i, err := c.find(name, "the columns to drop")
+		if err != nil {
+			return nil, err
+		}
+		if c.slots[i] != noSlot {
+			return nil, fmt.Errorf("column %q is %s: it cannot be dropped", name, roleOf(c.slots[i]))
 		}
 	}
-	return nil
-}
-
-// unused lists the named columns without a slot that are not dropped.
-func (c *columns) unused(drop []string) (list []string) {
 	for i, name := range c.header {
 		if name != "" && c.slots[i] == noSlot && !slices.Contains(drop, name) {
 			list = append(list, name)
 		}
 	}
-	return list
+	return list, nil
 }

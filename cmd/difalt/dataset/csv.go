@@ -30,50 +30,34 @@ func ReadCSV(in io.Reader, o TableOptions) (*Table, error) {
 	return r.table()
 }
 
-// sampleBytes bounds the part of a text that is examined before it is read.
-const sampleBytes = 512 << 10
-
 func (r *reader) readCSV(packed io.Reader) error {
-	in, encoding, done, err := decompress(packed)
+	in, done, err := decompress(packed)
 	if err != nil {
 		return err
 	}
 	defer done()
-	plain := bufio.NewReaderSize(in, sampleBytes)
-	sample, err := plain.Peek(sampleBytes)
-	if err != nil && err != io.EOF {
-		return fmt.Errorf("after line %d: %w", bytes.Count(sample, []byte("\n")), err)
-	}
-	if len(bytes.TrimSpace(sample)) == 0 {
+	plain := bufio.NewReaderSize(in, 512<<10)
+	sample, _ := plain.Peek(plain.Size()) // an error comes again
+	delimiter := r.o.findDelimiter(sample)
+	list := newRecords(plain, delimiter)
+	header, err := list.next()
+	switch err {
+	case nil:
+		err = r.openCSV(header)
+	case io.EOF:
 		return errors.New("the table is empty: its first line should name the columns")
 	}
-	if i := bytes.IndexByte(sample, 0); i >= 0 {
-		return fmt.Errorf("line %d: byte %d of the text is zero: this is not text, or UTF-16 without a byte order mark: save it as UTF-8",
-			1+bytes.Count(sample[:i], []byte("\n")), i)
+	for first := true; err == nil; first = false {
+		var cells []string
+		if cells, err = list.next(); err == nil {
+			r.at = list.line
+			err = r.addCells(cells, first)
+		}
 	}
-	delimiter := cmp.Or(r.o.Delimiter, r.o.findDelimiter(sample))
-	list := newRecords(plain, delimiter)
-	_, header, err := list.next()
-	if err == nil {
-		err = r.openCSV(header)
-	}
-	if err != nil {
+	if err != io.EOF {
 		return err
 	}
-	for first := 0; ; {
-		line, cells, err := list.next()
-		if err == io.EOF {
-			break
-		}
-		first = cmp.Or(first, line)
-		if err == nil {
-			err = r.addCells(line, cells, line == first)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	r.noteCSV(delimiter, encoding)
+	r.noteCSV(delimiter)
 	return r.close()
 }
 
@@ -83,27 +67,23 @@ func (r *reader) openCSV(header []string) error {
 	if err == nil {
 		return nil
 	}
-	numbers := 0
+	numbers, first := 0, header[0]
 	for _, cell := range header {
-		if _, wrong := parseNumber(strings.TrimSpace(cell)); wrong == nil {
+		if _, wrong := parseNumber(strings.TrimSpace(cell), '.'); wrong == nil {
 			numbers++
 		}
 	}
-	switch first := header[0]; {
-	case loneCR(1, header) != nil:
-		return loneCR(1, header)
-	case strings.HasPrefix(first, "#") || strings.HasPrefix(first, "sep=") || strings.HasPrefix(first, "<"):
-		return fmt.Errorf("%w; the first line seems to be a comment, or HTML: expected the names of the columns", err)
-	case len(header) > 1 && numbers > len(header)/2:
-		return fmt.Errorf("%w; the first line seems to be a row of numbers: expected the names of the columns", err)
+	if strings.HasPrefix(first, "#") || strings.HasPrefix(first, "sep=") || strings.HasPrefix(first, "<") ||
+		len(header) > 1 && numbers > len(header)/2 {
+		err = fmt.Errorf("%w; the first line seems to be a comment, HTML or a row of numbers: expected the names of the columns", err)
 	}
-	return err
+	return cmp.Or(loneCR(1, header), err)
 }
 
 // addCells adds the row of a record; first reports whether it is that of the file.
-func (r *reader) addCells(line int, cells []string, first bool) (err error) {
-	if r.at = line; len(cells) != len(r.slots) {
-		return cmp.Or(loneCR(line, cells), fmt.Errorf("line %d has %d cells, but there are %d columns", line, len(cells), len(r.slots)))
+func (r *reader) addCells(cells []string, first bool) (err error) {
+	if len(cells) != len(r.slots) {
+		return cmp.Or(loneCR(r.at, cells), fmt.Errorf("line %d has %d cells, but there are %d columns", r.at, len(cells), len(r.slots)))
 	}
 	for col, cell := range cells {
 		cell = strings.TrimSpace(cell)
@@ -126,7 +106,7 @@ func (r *reader) addCells(line int, cells []string, first bool) (err error) {
 
 // parse returns the number of a trimmed cell; strconv.ErrSyntax if it has none.
 func (r *reader) parse(col int, cell string) (float64, error) {
-	v, err := withDecimal(cell, cmp.Or(r.o.Decimal, '.'))
+	v, err := parseNumber(cell, cmp.Or(r.o.Decimal, '.'))
 	if err == nil {
 		if why := refusal(v); why != "" {
 			return 0, fmt.Errorf(why, clip(cell))
@@ -161,9 +141,6 @@ func (r *reader) explain(col int, cells []string, first bool, err error) error {
 	if err := loneCR(r.at, cells); err != nil {
 		return err
 	}
-	if cell == name {
-		return errorf("the cell repeats the name of the column: is this a second header line, of another file that was appended?")
-	}
 	// Count the cells that should be numbers, and those with text; wrong lists the features among these.
 	numbers, texts, wrong := 0, 0, []string(nil)
 	for i, c := range cells {
@@ -184,9 +161,8 @@ func (r *reader) explain(col int, cells []string, first bool, err error) error {
 		return &FormatError{option, values, errorf("%s", why)}
 	case why != "":
 		return errorf("%s", why)
-	case first && numbers == texts && numbers > 1:
-		return errorf("%q is not a number, nor are the cells of the others of %d columns of numbers: is this a second header line, of units?",
-			clip(cell), numbers)
+	case cell == name || first && numbers == texts && numbers > 1:
+		return errorf("%q is not a number: is this a second header line, of units or of a file that was appended?", clip(cell))
 	case r.isNumber(col):
 		return &FormatError{"Categorical", wrong, errorf("%q is not a number", clip(cell))}
 	}
@@ -204,16 +180,13 @@ func loneCR(line int, cells []string) error {
 }
 
 // noteCSV records what differs from plain CSV.
-func (r *reader) noteCSV(delimiter rune, encoding string) {
+func (r *reader) noteCSV(delimiter rune) {
 	var list []string
-	if encoding != "" {
-		list = append(list, encoding)
-	}
-	if name := map[rune]string{';': "semicolons", '\t': "tabs", '|': "vertical bars"}[delimiter]; name != "" && r.o.Delimiter == 0 {
-		list = append(list, name)
+	if delimiter != ',' {
+		list = append(list, map[rune]string{';': "semicolons", '\t': "tabs", '|': "vertical bars"}[delimiter])
 	}
 	if r.unnamed != nil {
-		list = append(list, fmt.Sprintf("without %s, of no name", text.List(r.unnamed)))
+		list = append(list, "without the unnamed "+text.List(r.unnamed))
 	}
 	if list != nil {
 		r.note(strings.Join(list, ", "))
@@ -226,10 +199,7 @@ func (o *TableOptions) findDelimiter(sample []byte) rune {
 	named := slices.Concat([]string{o.Task, o.Target, o.Weight, o.Holdout}, o.Categorical, o.Drop)
 	best, most := ',', 1
 	for _, mark := range ",;\t|" {
-		_, cells, err := newRecords(bytes.NewReader(sample), mark).next()
-		if err != nil {
-			cells = nil
-		}
+		cells, _ := newRecords(bytes.NewReader(sample), mark).next() // none after an error
 		absent := func(name string) bool {
 			return name != "" && !slices.ContainsFunc(cells, func(cell string) bool { return strings.TrimSpace(cell) == name })
 		}
@@ -247,51 +217,37 @@ func (o *TableOptions) findDelimiter(sample []byte) rune {
 // or a quoted cell without end.
 type records struct {
 	in   *csv.Reader
-	text io.Reader
+	text *io.LimitedReader
 	line int // of the last record
-	n    int // bytes read since then
 }
 
 const maxRecord = 16 << 20
 
-var errEndless = fmt.Errorf("a line or a quoted cell does not end within %d MB", maxRecord>>20)
-
 func newRecords(text io.Reader, delimiter rune) *records {
-	r := &records{text: text}
-	r.in = csv.NewReader(r)
+	r := &records{text: &io.LimitedReader{R: text}}
+	r.in = csv.NewReader(r.text)
 	r.in.Comma, r.in.FieldsPerRecord, r.in.ReuseRecord = delimiter, -1, true
 	return r
 }
 
-// Read reads text for the csv.Reader.
-func (r *records) Read(b []byte) (int, error) {
-	if r.n > maxRecord {
-		return 0, errEndless
-	}
-	n, err := r.text.Read(b)
-	r.n += n
-	return n, err
-}
-
-// next returns the line and the cells of the next record, or io.EOF. The slice of cells is overwritten by
-// the next call.
-func (r *records) next() (line int, cells []string, err error) {
-	cells, err = r.in.Read()
+// next returns the cells of the next record, or io.EOF. They are overwritten by the next call.
+func (r *records) next() ([]string, error) {
+	r.text.N = maxRecord
+	cells, err := r.in.Read()
 	var wrong *csv.ParseError
 	switch {
+	case r.text.N == 0:
+		return nil, fmt.Errorf("line %d, or one after it: a line or a quoted cell does not end within %d MB", r.line+1, maxRecord>>20)
+	case err == nil:
+		r.line, _ = r.in.FieldPos(0)
+		return cells, nil
 	case err == io.EOF:
-		return 0, nil, err
-	case errors.Is(err, errEndless):
-		return 0, nil, fmt.Errorf("line %d, or one after it: %w", r.line+1, err)
+		return nil, err
 	case errors.As(err, &wrong) && wrong.Err == csv.ErrBareQuote:
-		return 0, nil, fmt.Errorf("line %d: there is a quote within a cell that does not start with one", wrong.StartLine)
+		return nil, fmt.Errorf("line %d: there is a quote within a cell that does not start with one", wrong.StartLine)
 	case errors.As(err, &wrong):
-		return 0, nil, fmt.Errorf("line %d: a quoted cell does not end, or has text after the quote that ends it: is the file truncated?",
+		return nil, fmt.Errorf("line %d: a quoted cell does not end, or has text after the quote that ends it: is the file truncated?",
 			wrong.StartLine)
-	case err != nil:
-		return 0, nil, fmt.Errorf("after line %d: %w", r.line, err)
 	}
-	r.line, _ = r.in.FieldPos(0)
-	r.n = 0
-	return r.line, cells, nil
+	return nil, fmt.Errorf("after line %d: %w", r.line, err)
 }

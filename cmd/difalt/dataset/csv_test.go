@@ -1,7 +1,10 @@
 package dataset
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,45 +14,84 @@ import (
 
 var columnsTY = TableOptions{Task: "t", Target: "y"}
 
-func TestReadCSV(t *testing.T) {
-	const plain = "t,a,y,b,site\nx,1,10,2,p\nz,3,20,-4e-1,q\nx, 5 ,30,6,p\n"
-	for _, c := range []struct{ name, text string }{
-		{"plain", plain},
-		{"byte order mark", "\ufeff" + plain},
-		{"CRLF", strings.ReplaceAll(plain, "\n", "\r\n")},
-		{"quoted", strings.ReplaceAll(plain, "x,", `"x",`)},
-		{"no end of last line", strings.TrimSuffix(plain, "\n")},
-		{"spaces in header", strings.Replace(plain, "a,", " a ,", 1)},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			tab, err := ReadCSV(strings.NewReader(c.text), TableOptions{Task: "t", Target: "y", Drop: []string{"site"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !reflect.DeepEqual(tab.Features(), []string{"a", "b"}) || !reflect.DeepEqual(tab.Tasks(), []string{"x", "z"}) {
-				t.Errorf("features %q, tasks %q", tab.Features(), tab.Tasks())
-			}
-			if x := tab.X(make([]float64, 2), 1); tab.Rows() != 3 || tab.Y(1) != 20 || tab.Task(2) != 0 || !reflect.DeepEqual(x, []float64{3, -0.4}) {
-				t.Errorf("rows %d, row 1 %v, %v, task %d", tab.Rows(), x, tab.Y(1), tab.Task(2))
-			}
-		})
-	}
-}
-
 // only selects features by a schema.
 func only(columns ...string) *schema.Schema { return &schema.Schema{Columns: columns} }
 
-func TestReadCSVFeatures(t *testing.T) {
-	tab, err := ReadCSV(strings.NewReader("b,note,t,a\n1,hello,x,2\n"), TableOptions{Task: "t", Schema: only("a", "b")})
+// shown lists the tasks, the features and the rows of a table: task, features and target, if there is one.
+func shown(tab *Table) string {
+	s := fmt.Sprintf("%q %q", tab.Tasks(), tab.Features())
+	for i := range tab.Rows() {
+		row := tab.X(make([]float64, len(tab.Features())), i)
+		if tab.HasTarget() {
+			row = append(row, tab.Y(i))
+		}
+		s += fmt.Sprint(" ", tab.Task(i), row)
+	}
+	return s
+}
+
+// checkTable reports an error, or a table that is not shown as wanted.
+func checkTable(t *testing.T, tab *Table, err error, want string) {
+	t.Helper()
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+	} else if got := shown(tab); got != want {
+		t.Errorf("table is %s, want %s", got, want)
 	}
-	if x := tab.X(make([]float64, 2), 0); x[0] != 2 || x[1] != 1 || tab.HasTarget() {
-		t.Errorf("row is %v, target %v", x, tab.HasTarget())
+}
+
+// checkMessage reports an error without one of the wanted pieces.
+func checkMessage(t *testing.T, name string, err error, want []string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: no error, want one with %q", name, want)
+		return
 	}
-	tab, err = ReadCSV(strings.NewReader("b,note,t,y\n1,hello,x,2\n"), TableOptions{Task: "t", Target: "y", Drop: []string{"note"}})
-	if err != nil || !reflect.DeepEqual(tab.Features(), []string{"b"}) {
-		t.Errorf("features after dropping: %v, %v", tab, err)
+	for _, piece := range want {
+		if !strings.Contains(err.Error(), piece) {
+			t.Errorf("%s: error %q lacks %q", name, err, piece)
+		}
+	}
+}
+
+func TestReadCSV(t *testing.T) {
+	weights := TableOptions{Task: "t", Target: "y", Weight: "w", Holdout: "h"}
+	for _, c := range []struct {
+		name, text string
+		o          TableOptions
+		want       string
+	}{
+		{"a schema selects", "b,note,t,a\n1,hello,x,2\n", TableOptions{Task: "t", Schema: only("a", "b")}, `["x"] ["a" "b"] 0 [2 1]`},
+		{"dropped", "b,note,t,y\n1,hello,x,2\n", TableOptions{Task: "t", Target: "y", Drop: []string{"note"}}, `["x"] ["b"] 0 [1 2]`},
+		{"unused twice", "t,a,n,n,y\nx,1,p,q,2\n", TableOptions{Task: "t", Target: "y", Schema: only("a")}, `["x"] ["a"] 0 [1 2]`},
+		{"dropped twice", "t,a,n,n,y\nx,1,p,q,2\n", TableOptions{Task: "t", Target: "y", Drop: []string{"n"}}, `["x"] ["a"] 0 [1 2]`},
+		{"tasks by name", "t,a,y\nx,1,10\nz, 3 ,-4e-1\nx,5,30\n", columnsTY, `["x" "z"] ["a"] 0 [1 10] 1 [3 -0.4] 0 [5 30]`},
+		{"truth", "t,a,y\nx,TRUE,1\nx,false,2\n", columnsTY, `["x"] ["a"] 0 [1 1] 0 [0 2]`},
+		{"weights and marks", "t,a,w,h,y\nx,1,0.5,0,2\nx,2,0,1,3\n", weights, `["x"] ["a"] 0 [1 2] 0 [2 3]`},
+		{"quotes", "t,note,a\n\"a,\"\"b\"\"\",\"two\nlines, one \"\"cell\"\"\",1\nc,,2\n", TableOptions{Task: "t", Schema: only("a")},
+			`["a,\"b\"" "c"] ["a"] 0 [1] 1 [2]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tab, err := ReadCSV(strings.NewReader(c.text), c.o)
+			checkTable(t, tab, err, c.want)
+			if c.o.Weight == "" || err != nil {
+				return
+			}
+			if w := tab.Weights(); !reflect.DeepEqual(w, []float64{0.5, 0}) {
+				t.Errorf("weights %v", w)
+			}
+			if train, err := tab.Split(Split{}); err != nil || !reflect.DeepEqual(train, []bool{true, false}) {
+				t.Errorf("split %v, %v", train, err)
+			}
+			_, err = tab.Split(Split{TestFraction: .5})
+			checkMessage(t, "marks and fraction", err, []string{"the table marks its test rows"})
+		})
+	}
+	for _, o := range []TableOptions{{Decimal: 'x'}, {Dates: "dym"}, {Schema: only("a"), Drop: []string{"b"}}, {Schema: &schema.Schema{
+		Columns: []string{"a"}, Categories: []schema.Category{{Column: "a"}}}}} {
+		if err := o.Validate(); err == nil {
+			t.Errorf("%+v is accepted", o)
+		}
 	}
 }
 
@@ -71,14 +113,16 @@ func TestNotations(t *testing.T) {
 		{"month first", "2/29/2024", TableOptions{Dates: "mdy"}, 19782, "Dates", []string{"mdy"}},
 		{"day or month", "2/3/1970", TableOptions{Dates: "mdy"}, 33, "Dates", []string{"dmy", "mdy"}},
 		{"time", "1970-01-02 06:00", TableOptions{Dates: "ymd"}, 1.25, "Dates", []string{"ymd"}},
+		{"short date and fraction", "2.1.1970 6:00:00.5", TableOptions{Dates: "dmy"}, 1 + 21600.5/86400, "Dates", []string{"dmy", "mdy"}},
 		{"zone", "1970-01-02T06:00:00.5+06:00", TableOptions{Dates: "ymd"}, 1 + 0.5/86400, "Dates", []string{"ymd"}},
 		{"before 1970", "1969-12-31", TableOptions{Dates: "ymd"}, -1, "Dates", []string{"ymd"}},
+		{"long ago", "1066-10-14", TableOptions{Dates: "ymd"}, -329893, "Dates", []string{"ymd"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := "t;a;y\nx;" + c.cell + ";2\n"
 			c.o.Task, c.o.Target = "t", "y"
 			tab, err := ReadCSV(strings.NewReader(text), c.o)
-			if err != nil || tab.X(make([]float64, 1), 0)[0] != c.want {
+			if err != nil || math.Abs(tab.X(make([]float64, 1), 0)[0]-c.want) > 1e-15 {
 				t.Errorf("%v, %v, want %v", tab, err, c.want)
 			}
 			_, err = ReadCSV(strings.NewReader(text), columnsTY)
@@ -87,17 +131,6 @@ func TestNotations(t *testing.T) {
 				t.Errorf("error %v proposes %+v", err, format)
 			}
 		})
-	}
-	_, err := ReadCSV(strings.NewReader("t;a;y\nx;1.5;2\n"), TableOptions{Task: "t", Target: "y", Decimal: ','})
-	checkMessage(t, "point", err, []string{"line 2", `"1.5" has '.' as decimal mark`})
-	for _, o := range []TableOptions{{Decimal: 'x'}, {Dates: "dym"}, {Delimiter: '1'}, {Delimiter: ',', Decimal: ','}, {Schema: only("a"), Drop: []string{"b"}}} {
-		if err := o.Validate(); err == nil {
-			t.Errorf("%+v is accepted", o)
-		}
-	}
-	tab, err := ReadCSV(strings.NewReader("t,a,y\nx,TRUE,1\nx,false,2\n"), columnsTY)
-	if err != nil || tab.X(make([]float64, 1), 0)[0] != 1 || tab.X(make([]float64, 1), 1)[0] != 0 {
-		t.Errorf("truth values: %v, %v", tab, err)
 	}
 }
 
@@ -109,7 +142,7 @@ func TestDelimiter(t *testing.T) {
 		{"tab", "t\ta\ty\nx,;\t1\t2\n", "tabs"},
 		{"bar", "t|a|y\nx|1|2\n", "vertical bars"},
 		{"commas in a name", "t;\"a,b,c,d\";y\nx;1;2\n", "semicolons"},
-		{"unnamed", ",t,a,y\n1,x,1,2\n", "without column 1, of no name"},
+		{"unnamed", ",t,a,y\n1,x,1,2\n", "without the unnamed column 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tab, err := ReadCSV(strings.NewReader(c.text), columnsTY)
@@ -120,57 +153,73 @@ func TestDelimiter(t *testing.T) {
 	}
 }
 
-// TestRowColumns: weights and marks come with the rows, and a split follows the marks.
-func TestRowColumns(t *testing.T) {
-	o := TableOptions{Task: "t", Target: "y", Weight: "w", Holdout: "h"}
-	tab, err := ReadCSV(strings.NewReader("t,a,w,h,y\nx,1,0.5,0,2\nx,2,0,1,3\n"), o)
-	if err != nil || !reflect.DeepEqual(tab.Weights(), []float64{0.5, 0}) || !reflect.DeepEqual(tab.Features(), []string{"a"}) {
+// TestLongCSV: rows and lines are counted right however long the text.
+func TestLongCSV(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("t,note,a,y\n")
+	const rows = 60_000
+	for i := range rows {
+		fmt.Fprintf(&b, "task%c,\"some text\nof two lines\",%s,3\n", 'a'+i%7, strings.Repeat("1", 1+i%9))
+	}
+	o := TableOptions{Task: "t", Target: "y", Drop: []string{"note"}}
+	tab, err := ReadCSV(strings.NewReader(b.String()), o)
+	if err != nil || tab.Rows() != rows {
 		t.Fatalf("%v, %v", tab, err)
 	}
-	if train, err := tab.Split(Split{}); err != nil || !reflect.DeepEqual(train, []bool{true, false}) {
-		t.Errorf("split %v, %v", train, err)
-	}
-	_, err = tab.Split(Split{TestFraction: .5})
-	checkMessage(t, "marks and fraction", err, []string{"the table marks its test rows"})
-	_, err = ReadCSV(strings.NewReader("t,a,w,h,y\nx,1,-1,0,2\n"), o)
-	checkMessage(t, "weight", err, []string{`line 2, column "w": the weight is -1`})
-	_, err = ReadCSV(strings.NewReader("t,a,w,h,y\nx,1,1,.5,2\n"), o)
-	checkMessage(t, "mark", err, []string{`line 2, column "h": the mark is 0.5`})
-	o.Drop = []string{"h"}
-	_, err = ReadCSV(strings.NewReader("t,a,w,h,y\nx,1,1,1,2\n"), o)
-	checkMessage(t, "dropped", err, []string{`column "h" is the mark of test rows: it cannot be dropped`})
-}
-
-// TestUnusedTwice: columns of one name are refused only where one of them is used.
-func TestUnusedTwice(t *testing.T) {
-	const text = "t,a,note,note,y\nx,1,p,q,2\n"
-	for _, o := range []TableOptions{
-		{Task: "t", Target: "y", Schema: only("a")},
-		{Task: "t", Target: "y", Drop: []string{"note"}},
-	} {
-		table, err := ReadCSV(strings.NewReader(text), o)
-		if err != nil {
-			t.Error(err)
-		} else if got := table.Features(); len(got) != 1 || got[0] != "a" {
-			t.Errorf("features %q", got)
+	for i := range rows {
+		want := (math.Pow10(1+i%9) - 1) / 9
+		if x := tab.X(make([]float64, 1), i); x[0] != want || tab.Task(i) != i%7 {
+			t.Fatalf("row %d is %v of task %d", i, x, tab.Task(i))
 		}
 	}
-	for _, o := range []TableOptions{columnsTY, {Task: "note", Target: "y"}, {Task: "t", Target: "note"}, {Task: "t", Target: "y", Schema: only("a", "note")}} {
-		_, err := ReadCSV(strings.NewReader(text), o)
-		checkMessage(t, "used", err, []string{`columns 3 and 4 are both named "note"`})
-	}
+	_, err = ReadCSV(strings.NewReader(b.String()+"t,note,one,2\n"+b.String()), o)
+	checkMessage(t, "far down", err, []string{"line 120002", `column "a"`, `"one" is not a number`})
 }
 
-// checkMessage reports an error without one of the wanted pieces.
-func checkMessage(t *testing.T, name string, err error, want []string) {
-	t.Helper()
+// TestSchema: a schema, also one that went through JSON, reads other files to the same features.
+func TestSchema(t *testing.T) {
+	tab, err := ReadCSV(strings.NewReader(sample), TableOptions{Task: "t", Target: "y", Categorical: []string{"site"}})
+	checkTable(t, tab, err, sampleTable)
+	b, err := json.Marshal(tab.Schema())
+	var s schema.Schema
 	if err == nil {
-		t.Errorf("%s: no error, want one with %q", name, want)
-		return
+		err = json.Unmarshal(b, &s)
 	}
-	for _, piece := range want {
-		if !strings.Contains(err.Error(), piece) {
-			t.Errorf("%s: error %q lacks %q", name, err, piece)
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
+	o := TableOptions{Task: "t", Schema: &s}
+	tab, err = ReadCSV(strings.NewReader("extra,a,site,t\n0,7,q,new\n"), o)
+	checkTable(t, tab, err, `["new"] ["site=p" "site=q" "a"] 0 [0 1 7]`)
+	_, err = ReadCSV(strings.NewReader("a,site,t\n7,r,new\n"), o)
+	checkMessage(t, "unknown level", err, []string{"line 2", `column "site"`, `level "r" is not known`, `["p" "q"]`})
+	o.NewLevels = true
+	tab, err = ReadCSV(strings.NewReader("a,site,t\n7,r,new\n"), o)
+	checkTable(t, tab, err, `["new"] ["site=p" "site=q" "a"] 0 [0 0 7]`)
+}
+
+func TestMissing(t *testing.T) {
+	const text = "t,a,site,y\nx,1,q,1\nx,NA,p,2\nz,null,,3\nz,5,p,\n,6,p,5\nz,nan,q,6\n"
+	o := TableOptions{Task: "t", Target: "y", Categorical: []string{"site"}}
+	_, err := ReadCSV(strings.NewReader(text), o)
+	if !errors.Is(err, ErrMissing) {
+		t.Errorf("error %v is not ErrMissing", err)
+	}
+	checkMessage(t, "refuse", err, []string{`3 in column "a" (first on line 3)`, `1 in column "site" (first on line 4)`,
+		`1 in column "y" (first on line 5)`, `1 in column "t" (first on line 6)`})
+	o.Missing = MissingDrop
+	tab, err := ReadCSV(strings.NewReader(text), o)
+	checkTable(t, tab, err, `["x"] ["a" "site=p" "site=q"] 0 [1 0 1 1]`)
+	if tab.Dropped() != 5 || tab.Missing() != nil {
+		t.Errorf("drop: %d, %v", tab.Dropped(), tab.Missing())
+	}
+	o.Missing = MissingKeep
+	tab, err = ReadCSV(strings.NewReader(text), o)
+	checkTable(t, tab, err, `["x" "z"] ["a" "site=p" "site=q"] 0 [1 0 1 1] 0 [NaN 1 0 2] 1 [NaN NaN NaN 3] 1 [NaN 0 1 6]`)
+	if tab.Dropped() != 2 || !reflect.DeepEqual(tab.Missing(), []MissingCount{{"a", 3}, {"site", 1}}) {
+		t.Errorf("keep: %d, %v", tab.Dropped(), tab.Missing())
+	}
+	o.Missing = MissingDrop
+	_, err = ReadCSV(strings.NewReader("t,a,site,y\nx,,p,1\n"), o)
+	checkMessage(t, "nothing left", err, []string{"zero rows", "1 that lack values"})
 }

@@ -3,6 +3,7 @@ package dataset
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -59,9 +60,9 @@ func matching(patterns []string) (paths []string, err error) {
 			if list, err = filepath.Glob(pattern); err != nil {
 				return nil, fmt.Errorf("%q is not a pattern of file names: %w", pattern, err)
 			}
-			if len(list) == 0 {
-				return nil, fmt.Errorf("no file matches %q", pattern)
-			}
+		}
+		if len(list) == 0 {
+			return nil, fmt.Errorf("no file matches %q", pattern)
 		}
 		for _, path := range list {
 			if slices.Contains(paths, path) {
@@ -70,7 +71,7 @@ func matching(patterns []string) (paths []string, err error) {
 			paths = append(paths, path)
 		}
 	}
-	if len(paths) == 0 {
+	if paths == nil {
 		return nil, errors.New("no file is named")
 	}
 	return paths, nil
@@ -98,7 +99,7 @@ func (r *reader) ReadAt(b []byte, at int64) (int, error) {
 
 func (r *reader) count(n int) {
 	if r.done += int64(n); r.o.Progress != nil {
-		r.o.Progress(min(r.done, max(r.total, 0)), r.total)
+		r.o.Progress(min(r.done, r.total), r.total)
 	}
 }
 
@@ -110,17 +111,10 @@ func (r *reader) readFile(path string) (err error) {
 		}
 		defer r.file.Close()
 	}
-	info, err := r.file.Stat()
-	if err != nil {
-		return text.Cause(err)
-	}
-	if info.IsDir() {
-		return errors.New("it is a folder")
-	}
 	in := bufio.NewReaderSize(r, 1<<16)
 	head, err := in.Peek(len(magicNPY))
 	if err != nil && err != io.EOF {
-		return text.Cause(err)
+		return text.Cause(err) // also of a folder
 	}
 	read := r.readParquet
 	switch s := string(head); {
@@ -131,7 +125,7 @@ func (r *reader) readFile(path string) (err error) {
 	case !strings.HasPrefix(s, magicParquet):
 		return text.Cause(r.readCSV(in))
 	}
-	if info.Mode().IsRegular() {
+	if info, err := r.file.Stat(); err == nil && info.Mode().IsRegular() {
 		return read(r, info.Size())
 	}
 	all, err := io.ReadAll(in) // of a pipe
@@ -143,23 +137,21 @@ func (r *reader) readFile(path string) (err error) {
 
 // readNPY adds the rows of an array of NumPy, whose columns are c0, c1, ...
 func (r *reader) readNPY(f io.ReaderAt, size int64) error {
-	values, n, k, err := npz.ReadMatrix(f, size)
+	a, err := npz.OpenMatrix(f, size)
 	if err != nil {
 		return err
 	}
-	if err := r.open(text.Numbered("c", k), "row"); err != nil {
+	if err := r.open(text.Numbered("c", a.Shape[1]), "row"); err != nil {
 		return err
 	}
-	for i := range n {
+	err = a.Rows(func(i int, values []float64) error {
 		r.at = i + 1
-		for col, v := range values[i*k:][:k] {
+		for col, v := range values {
 			if err := r.setNumber(col, v); err != nil {
 				return err
 			}
 		}
-		if err := r.add(); err != nil {
-			return err
-		}
-	}
-	return r.close()
+		return r.add()
+	})
+	return cmp.Or(err, r.close())
 }

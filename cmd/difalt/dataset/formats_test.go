@@ -2,11 +2,10 @@ package dataset
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"reflect"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -18,104 +17,66 @@ import (
 func TestReadNPY(t *testing.T) {
 	for _, path := range []string{"testdata/numpy-c.npy", "testdata/numpy-fortran.npy"} {
 		tab, err := ReadFiles([]string{path}, TableOptions{Task: "c0", Target: "c3"})
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-			continue
-		}
-		if !reflect.DeepEqual(tab.Tasks(), []string{"3", "1", "7"}) || !reflect.DeepEqual(tab.Features(), []string{"c1", "c2"}) || tab.Rows() != 5 {
-			t.Errorf("%s: tasks %q, features %q", path, tab.Tasks(), tab.Features())
-		}
-		for i := range tab.Rows() {
-			v := 10*float64(i) + 0.5
-			if x := tab.X(make([]float64, 2), i); x[0] != v || x[1] != v+1 || tab.Y(i) != float64(i) {
-				t.Errorf("%s: row %d is %v, %v", path, i, x, tab.Y(i))
-			}
-		}
+		checkTable(t, tab, err, `["3" "1" "7"] ["c1" "c2"] 0 [0.5 1.5 0] 0 [10.5 11.5 1] 1 [20.5 21.5 2] 1 [30.5 31.5 3] 2 [40.5 41.5 4]`)
 	}
 }
 
 // Files that Arrow wrote, with and without dictionaries, and in one or more groups.
 func TestReadParquet(t *testing.T) {
 	o := TableOptions{Task: "id", Target: "y", Drop: []string{"when", "list"}, Categorical: []string{"site"}}
+	keep := o
+	keep.Missing = MissingKeep
 	for _, path := range []string{"testdata/arrow.parquet", "testdata/arrow-plain.parquet"} {
 		_, err := ReadFiles([]string{path}, o)
 		checkMessage(t, path, err, []string{path, `1 in column "site" (first on row 4)`, `1 in column "a" (first on row 3)`})
-		keep := o
-		keep.Missing = MissingKeep
 		tab, err := ReadFiles([]string{path}, keep)
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-			continue
-		}
-		if !reflect.DeepEqual(tab.Tasks(), []string{"k3", "k1", "k7"}) || !reflect.DeepEqual(tab.Features(), []string{"site=p", "site=q", "a", "b", "flag"}) {
-			t.Errorf("%s: tasks %q, features %q", path, tab.Tasks(), tab.Features())
-		}
-		nan := math.NaN()
-		for i, want := range [][]float64{{1, 0, 0.5, 1, 1}, {0, 1, 10.5, 11, 0}, {1, 0, nan, 21, 1}, {nan, nan, 30.5, 31, 0}, {0, 1, 40.5, 41, 1}} {
-			x := tab.X(make([]float64, 5), i)
-			for j, v := range want {
-				if x[j] != v && !(math.IsNaN(v) && math.IsNaN(x[j])) {
-					t.Errorf("%s: row %d is %v, want %v", path, i, x, want)
-					break
-				}
-			}
-			if tab.Y(i) != float64(i) {
-				t.Errorf("%s: row %d has y = %v", path, i, tab.Y(i))
-			}
-		}
+		checkTable(t, tab, err, `["k3" "k1" "k7"] ["site=p" "site=q" "a" "b" "flag"] 0 [1 0 0.5 1 1 0] 0 [0 1 10.5 11 0 1] `+
+			`1 [1 0 NaN 21 1 2] 1 [NaN NaN 30.5 31 0 3] 2 [0 1 40.5 41 1 4]`)
 	}
 	for column, want := range map[string]string{"list": "nested", "site": "holds strings"} {
 		_, err := ReadFiles([]string{"testdata/arrow.parquet"}, TableOptions{Task: "id", Target: "y", Schema: only(column)})
 		checkMessage(t, column, err, []string{`column "` + column + `"`, want})
 	}
+	_, err := ReadFiles([]string{"testdata/arrow.parquet"}, TableOptions{Task: "id", Target: "site", Schema: only("b")})
+	checkMessage(t, "target", err, []string{`column "site" holds strings: expected numbers`})
 }
 
-// A file that Arrow wrote. The days of a date are
-// counted from 1970, decimals rounded once, names keep all digits.
+// A file that Arrow wrote. The days of a date are counted from 1970, decimals rounded once, names keep all
+// digits.
 func TestParquetTypes(t *testing.T) {
-	nan := math.NaN()
-	for _, c := range []struct {
-		path, column string
-		want         []float64
-	}{
-		{"types", "signed", []float64{-1 << 63, 1 << 53, nan}},
-		{"types", "dec32", []float64{123.45, -0.01, nan}},
-		{"types", "dec64", []float64{12345678901.2345, -0.0001, 7}},
-		{"types", "day", []float64{-1, 19782, nan}},
-		{"types", "ms", []float64{1.25, -0.5, nan}},
-		{"types", "us", []float64{1.25, -0.5, nan}},
-		{"types", "ns", []float64{1.25, -0.5, nan}},
-		{"types", "unsigned", []float64{1 << 64, 1 << 63, 0}},
+	const tasks = `["18446744073709551615" "9223372036854775809" "9007199254740993"]`
+	read := func(task, column string, missing Missing) (*Table, error) {
+		return ReadFiles([]string{"testdata/types.parquet"}, TableOptions{Task: task, Target: "y", Schema: only(column), Missing: missing})
+	}
+	for column, want := range map[string][3]float64{
+		"signed":   {-1 << 63, 1 << 53, math.NaN()},
+		"dec32":    {123.45, -0.01, math.NaN()},
+		"dec64":    {12345678901.2345, -0.0001, 7},
+		"day":      {-1, 19782, math.NaN()},
+		"ms":       {1.25, -0.5, math.NaN()},
+		"us":       {1.25, -0.5, math.NaN()},
+		"ns":       {1.25, -0.5, math.NaN()},
+		"unsigned": {1 << 64, 1 << 63, 0},
 	} {
-		tab, err := ReadFiles([]string{"testdata/" + c.path + ".parquet"}, TableOptions{Task: "id", Target: "y", Schema: only(c.column), Missing: MissingKeep})
-		if err != nil {
-			t.Errorf("%s: %v", c.column, err)
-			continue
-		}
-		for i, want := range c.want {
-			if x := tab.X(make([]float64, 1), i)[0]; x != want && !(math.IsNaN(x) && math.IsNaN(want)) {
-				t.Errorf("%s: row %d is %v, want %v", c.column, i, x, want)
+		t.Run(column, func(t *testing.T) {
+			tab, err := read("id", column, MissingKeep)
+			checkTable(t, tab, err, fmt.Sprintf("%s [%q] 0 [%v 0] 1 [%v 1] 2 [%v 2]", tasks, column, want[0], want[1], want[2]))
+			dates := map[string]bool{"day": true, "ms": true, "us": true, "ns": true}[column]
+			if dates != (tab.Notes() != nil) {
+				t.Errorf("notes %v", tab.Notes())
 			}
-		}
-		if want := []string{"18446744073709551615", "9223372036854775809", "9007199254740993"}; !reflect.DeepEqual(tab.Tasks(), want) {
-			t.Errorf("%s: tasks %q", c.column, tab.Tasks())
-		}
-		dates := map[string]bool{"day": true, "ms": true, "us": true, "ns": true}[c.column]
-		if dates != (tab.Notes() != nil) {
-			t.Errorf("%s: notes %v", c.column, tab.Notes())
-		}
+		})
 	}
-	for column, want := range map[string][]string{
-		"dec32": {"123.45", "-0.01"},
-		"day":   {"1969-12-31", "2024-02-29"},
-		"ns":    {"1970-01-02T06:00:00Z", "1969-12-31T12:00:00Z"},
+	for column, want := range map[string]string{
+		"dec32": `["123.45" "-0.01"]`, "day": `["1969-12-31" "2024-02-29"]`, "ns": `["1970-01-02T06:00:00Z" "1969-12-31T12:00:00Z"]`,
+		"signed": `["-9223372036854775808" "9007199254740993"]`,
 	} {
-		tab, err := ReadFiles([]string{"testdata/types.parquet"}, TableOptions{Task: column, Target: "y", Schema: only("unsigned"), Missing: MissingDrop})
-		if err != nil || !reflect.DeepEqual(tab.Tasks(), want) {
-			t.Errorf("tasks of %s: %v, want %q (%v)", column, tab, want, err)
+		tab, err := read(column, "unsigned", MissingDrop)
+		if err != nil || fmt.Sprintf("%q", tab.Tasks()) != want {
+			t.Errorf("tasks of %s: %v, want %s (%v)", column, tab, want, err)
 		}
 	}
-	_, err := ReadFiles([]string{"testdata/types.parquet"}, TableOptions{Task: "id", Target: "y", Schema: only("time")})
+	_, err := read("id", "time", MissingRefuse)
 	checkMessage(t, "time", err, []string{`column "time" is of type TIME`})
 }
 
@@ -135,9 +96,24 @@ func TestDamagedParquet(t *testing.T) {
 		b := append([]byte(nil), whole...)
 		b[n] ^= 0xff
 		if tab, err := ReadFiles([]string{write(t, dir, "flipped.parquet", b)}, o); err == nil {
-			checkTable(t, tab)
+			checkNumbers(t, tab)
 		}
 	}
+}
+
+// written returns the path of a Parquet file with the given rows.
+func written[T any](t *testing.T, rows []T, options ...parquet.WriterOption) string {
+	t.Helper()
+	var buf bytes.Buffer
+	w := parquet.NewGenericWriter[T](&buf, options...)
+	_, err := w.Write(rows)
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return write(t, t.TempDir(), "t.parquet", buf.Bytes())
 }
 
 // TestCodecs: every codec is read but LZ4_RAW, which is refused where it is in use.
@@ -149,30 +125,14 @@ func TestCodecs(t *testing.T) {
 		Note string  `parquet:"note,lz4"`
 	}
 	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Brotli, &parquet.Zstd, &parquet.Lz4Raw} {
-		var buf bytes.Buffer
-		w := parquet.NewGenericWriter[row](&buf, parquet.Compression(codec))
-		if _, err := w.Write([]row{{"x", 1, 2, "n"}, {"x", 3, 4, "n"}}); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "t.parquet")
-		if err := os.WriteFile(path, buf.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		o := TableOptions{Task: "t", Target: "y", Drop: []string{"note"}}
-		table, err := ReadFiles([]string{path}, o)
+		path := written(t, []row{{"x", 1, 2, "n"}, {"x", 3, 4, "n"}}, parquet.Compression(codec))
+		tab, err := ReadFiles([]string{path}, TableOptions{Task: "t", Target: "y", Drop: []string{"note"}})
 		if codec == &parquet.Lz4Raw {
 			checkMessage(t, codec.String(), err, []string{"is compressed by LZ4_RAW", "snappy or zstd"})
 			continue
 		}
-		if err != nil || table.Rows() != 2 || table.Y(1) != 4 {
-			t.Errorf("%v: %v", codec, err)
-		}
-		o.Drop = nil
-		o.Categorical = []string{"note"}
-		_, err = ReadFiles([]string{path}, o)
+		checkTable(t, tab, err, `["x"] ["a"] 0 [1 2] 0 [3 4]`)
+		_, err = ReadFiles([]string{path}, TableOptions{Task: "t", Target: "y", Categorical: []string{"note"}})
 		checkMessage(t, "a column of another codec", err, []string{`column "note": it is compressed by LZ4_RAW`})
 	}
 }
@@ -188,44 +148,20 @@ func TestParquetFloatPages(t *testing.T) {
 		D    float32  `parquet:"d"`
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	rows := make([]row, 3000)
+	rows, want := make([]row, 3000), `["k"] ["a" "b" "c" "d"]`
 	for i := range rows {
-		rows[i] = row{Task: "k", C: float64(r.IntN(9)), D: r.Float32()}
-		if a := r.NormFloat64(); r.IntN(5) > 0 {
-			rows[i].A = &a
+		rows[i] = row{Task: "k", C: float64(r.IntN(9)), D: float32(r.IntN(700)) / 4}
+		a, b := r.NormFloat64(), float32(r.IntN(700))/4
+		values := []any{math.NaN(), math.NaN(), rows[i].C, rows[i].D}
+		if r.IntN(5) > 0 {
+			rows[i].A, values[0] = &a, a
 		}
-		if b := float32(r.IntN(700)) / 4; r.IntN(5) > 0 {
-			rows[i].B = &b
+		if r.IntN(5) > 0 {
+			rows[i].B, values[1] = &b, b
 		}
+		want += fmt.Sprint(" 0 ", values)
 	}
-	var buf bytes.Buffer
-	w := parquet.NewGenericWriter[row](&buf, parquet.PageBufferSize(1000), parquet.MaxRowsPerRowGroup(1100))
-	if _, err := w.Write(rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "f.parquet")
-	write(t, filepath.Dir(path), filepath.Base(path), buf.Bytes())
+	path := written(t, rows, parquet.PageBufferSize(1000), parquet.MaxRowsPerRowGroup(1100))
 	tab, err := ReadFiles([]string{path}, TableOptions{Task: "task", Missing: MissingKeep})
-	if err != nil || tab.Rows() != len(rows) {
-		t.Fatal(tab, err)
-	}
-	x := make([]float64, 4)
-	for i, want := range rows {
-		a, b := math.NaN(), math.NaN()
-		if want.A != nil {
-			a = *want.A
-		}
-		if want.B != nil {
-			b = float64(*want.B)
-		}
-		tab.X(x, i)
-		for j, v := range []float64{a, b, want.C, float64(want.D)} {
-			if x[j] != v && !(math.IsNaN(v) && math.IsNaN(x[j])) {
-				t.Fatalf("row %d is %v: column %d should be %v", i, x, j, v)
-			}
-		}
-	}
+	checkTable(t, tab, err, want)
 }

@@ -1,11 +1,9 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 )
 
@@ -31,9 +29,6 @@ type TableOptions struct {
 	NewLevels bool
 	// Missing selects the treatment of missing values.
 	Missing Missing
-	// Delimiter separates the cells of CSV; 0 detects comma, semicolon, tab or | from the
-	// header line.
-	Delimiter rune
 	// Decimal is the decimal mark of CSV: '.' or ','; 0 means '.'.
 	Decimal rune
 	// Dates is the order of year, month and day in CSV: "ymd", "dmy" or "mdy". Columns of
@@ -44,26 +39,18 @@ type TableOptions struct {
 	Progress func(done, total int64)
 }
 
-// Validate returns an error for an impossible delimiter, decimal mark, order of dates or
-// schema. Columns are checked against the files.
+// Validate returns an error for an impossible decimal mark, order of dates or schema. Columns are checked
+// against the files.
 func (o *TableOptions) Validate() error {
-	if d := o.Delimiter; d >= utf8.RuneSelf || d < 0 || strings.ContainsRune("\"'\n\r.-+0123456789", d) {
-		return formatErrorf("Delimiter", []string{",", ";", "\t"}, "the delimiter is %q: expected a comma, semicolon, tab or another ASCII mark", d)
-	}
-	if o.Decimal != 0 && o.Decimal != '.' && o.Decimal != ',' {
+	switch {
+	case o.Decimal != 0 && o.Decimal != '.' && o.Decimal != ',':
 		return formatErrorf("Decimal", []string{".", ","}, "the decimal mark is %q: expected '.' or ','", o.Decimal)
-	}
-	if o.Decimal == ',' && o.Delimiter == ',' {
-		return formatErrorf("Delimiter", []string{";", "\t"}, "the comma is both delimiter and decimal mark")
-	}
-	if o.Dates != "" && layouts[o.Dates] == nil {
+	case o.Dates != "" && layouts[o.Dates] == "":
 		return formatErrorf("Dates", []string{"ymd", "dmy", "mdy"}, "the order of dates is %q: expected ymd, dmy or mdy", o.Dates)
-	}
-	if o.Schema == nil {
+	case o.Schema == nil:
 		return nil
-	}
-	if o.Drop != nil || o.Categorical != nil {
-		return fmt.Errorf("a schema excludes lists of categorical and dropped columns")
+	case o.Drop != nil || o.Categorical != nil:
+		return errors.New("a schema excludes lists of categorical and dropped columns")
 	}
 	return o.Schema.Validate()
 }
@@ -84,12 +71,9 @@ const (
 
 // A FormatError reports a place in a file that needs an option.
 type FormatError struct {
-	// Option is the field of TableOptions to set.
-	Option string
-	// Values are its candidates; for Categorical and Drop, columns to add.
-	Values []string
-
-	err error
+	Option string   // the field of TableOptions to set
+	Values []string // its candidates; for Categorical and Drop, columns to add
+	err    error
 }
 
 func (e *FormatError) Error() string { return e.err.Error() }
@@ -98,16 +82,4 @@ func (e *FormatError) Unwrap() error { return e.err }
 
 func formatErrorf(option string, values []string, format string, args ...any) error {
 	return &FormatError{option, values, fmt.Errorf(format, args...)}
-}
-
-// suggestion returns words about the name most similar to a wrong one, or nothing if all differ too much.
-func suggestion(wrong string, names []string) string {
-	best, least := "", 0
-	for _, name := range names {
-		d := levenshtein.ComputeDistance(strings.ToLower(clip(wrong)), strings.ToLower(clip(name)))
-		if d <= (min(len(wrong), len(name))+1)/3 && (best == "" || d < least) {
-			best, least = fmt.Sprintf(" (did you mean %q?)", clip(name)), d
-		}
-	}
-	return best
 }

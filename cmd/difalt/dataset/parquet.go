@@ -5,29 +5,17 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
 )
-
-// parquetRows is the number of rows per pass over the columns: hundreds of columns of them fit into the
-// cache.
-const parquetRows = 256
 
 // readParquet adds the rows of a Parquet file. Only columns with a slot are decoded.
 func (r *reader) readParquet(f io.ReaderAt, size int64) (err error) {
-	// The decoder panics on some damaged files.
 	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case runtime.Error: // about the decoder, not about the file
+		if recover() != nil { // the decoder panics on some damaged files
 			err = errors.New("the Parquet data are damaged")
-		default:
-			err = fmt.Errorf("the Parquet data are damaged: %v", r)
 		}
 	}()
 	var file *parquet.File
@@ -62,46 +50,33 @@ func (r *reader) readParquet(f io.ReaderAt, size int64) (err error) {
 
 // A parquetColumn decodes one column of a file.
 type parquetColumn struct {
-	name     string
-	at       int // among the columns of the file
-	leaf     int // among its chunks
-	physical format.Type
-	kind     parquetType
-	pages    parquet.Pages
-	values   parquet.ValueReader
-	buf      []parquet.Value
+	*parquet.Column
+	*parquetType
+	at int // among the columns of the file
 }
 
 // parquetColumns returns the columns with a slot. It refuses those whose type does not suit it.
 func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err error) {
-	leaves := slices.DeleteFunc(slices.Clone(file.Metadata().Schema), // in the order of their columns
-		func(e format.SchemaElement) bool { return !e.Type.Valid })
 	var dates, texts []string
 	for at, column := range file.Root().Columns() {
-		slot := r.slots[at]
+		slot, name := r.slots[at], column.Name()
 		if slot == noSlot {
 			continue
 		}
-		c := &parquetColumn{name: column.Name(), at: at, leaf: int(column.Index()), buf: make([]parquet.Value, parquetRows)}
 		if !column.Leaf() || column.Repeated() {
-			return nil, formatErrorf("Drop", []string{c.name}, "column %q is nested: expected numbers or strings", clip(c.name))
+			return nil, formatErrorf("Drop", []string{name}, "column %q is nested: expected numbers or strings", clip(name))
 		}
-		if c.leaf >= len(leaves) {
-			return nil, fmt.Errorf("column %q is not in the schema", clip(c.name))
-		}
-		ok := false
-		c.physical = leaves[c.leaf].Type.V
-		if c.kind, ok = parquetTypeOf(column.Type(), leaves[c.leaf].LogicalType.Value); !ok {
-			return nil, formatErrorf("Drop", []string{c.name}, "column %q is of type %s: expected numbers, dates or strings", clip(c.name), column.Type())
-		}
+		c := &parquetColumn{Column: column, parquetType: parquetTypeOf(column.Type()), at: at}
 		switch {
+		case c.parquetType == nil:
+			return nil, formatErrorf("Drop", []string{name}, "column %q is of type %s: expected numbers, dates or strings", clip(name), column.Type())
 		case r.holdsNames(slot):
-		case c.kind.text && slot < featureSlot:
-			return nil, fmt.Errorf("column %q holds strings: expected numbers", clip(c.name))
-		case c.kind.text:
-			texts = append(texts, c.name)
-		case c.kind.step > 0 && slot >= featureSlot:
-			dates = append(dates, c.name)
+		case c.number == nil && slot < featureSlot:
+			return nil, fmt.Errorf("column %q holds strings: expected numbers", clip(name))
+		case c.number == nil:
+			texts = append(texts, name)
+		case c.date && slot >= featureSlot:
+			dates = append(dates, name)
 		}
 		list = append(list, c)
 	}
@@ -116,22 +91,24 @@ func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err 
 
 // readRowGroup adds the rows of a group.
 func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn) error {
-	chunks := group.ColumnChunks()
+	var chunks []parquet.ColumnChunk
 	for _, c := range columns {
-		c.pages, c.values = chunks[c.leaf].Pages(), nil
-		defer c.pages.Close()
+		chunks = append(chunks, group.ColumnChunks()[c.Index()])
 	}
-	for left := int(group.NumRows()); left > 0; left -= parquetRows {
-		n := min(parquetRows, left)
-		for _, c := range columns {
-			if err := c.read(n, r.at+1); err != nil {
-				return err
-			}
+	rows := parquet.NewColumnChunkRowReader(chunks)
+	defer rows.Close()
+	buf, end := make([]parquet.Row, 256), r.at+int(group.NumRows())
+	for r.at < end {
+		n, err := rows.ReadRows(buf[:min(len(buf), end-r.at)])
+		if n == 0 {
+			return fmt.Errorf("row %d: the Parquet data are damaged, or end too early: %w", r.at+1, err)
 		}
-		for i := range n {
-			r.at++
-			for _, c := range columns {
-				if err := r.setParquet(c, c.buf[i]); err != nil {
+		for _, row := range buf[:n] {
+			if r.at++; len(row) != len(columns) {
+				return fmt.Errorf("row %d: some of the Parquet columns end before it", r.at)
+			}
+			for i, c := range columns {
+				if err := r.setParquet(c, row[i]); err != nil {
 					return err
 				}
 			}
@@ -143,44 +120,13 @@ func (r *reader) readRowGroup(group parquet.RowGroup, columns []*parquetColumn) 
 	return nil
 }
 
-// read decodes the next n values. The first belongs to the given row.
-func (c *parquetColumn) read(n, row int) error {
-	for have := 0; have < n; {
-		var err error
-		if c.values == nil {
-			var page parquet.Page
-			if page, err = c.pages.ReadPage(); err == nil {
-				c.values = page.Values()
-			}
-		} else {
-			var k int
-			k, err = c.values.ReadValues(c.buf[have:n])
-			have += k
-			if err == io.EOF || k == 0 && err == nil {
-				c.values, err = nil, nil
-			}
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("the Parquet data end too early: the file may be truncated")
-		} else if err != nil {
-			err = fmt.Errorf("the Parquet data are damaged: %w", err)
-		}
-		if err != nil {
-			return fmt.Errorf("column %q, row %d: %w", clip(c.name), row+have, err)
-		}
-	}
-	return nil
-}
-
 // setParquet puts a value of a column in its slot.
 func (r *reader) setParquet(c *parquetColumn, v parquet.Value) error {
-	if v.IsNull() {
+	switch slot := r.slots[c.at]; {
+	case v.IsNull():
 		return r.setNumber(c.at, math.NaN())
+	case r.holdsNames(slot) && c.name != nil:
+		return r.setName(slot, strings.TrimSpace(c.name(v)))
 	}
-	if slot := r.slots[c.at]; r.holdsNames(slot) {
-		if name, ok := c.kind.name(v); ok {
-			return r.setName(slot, strings.TrimSpace(name))
-		}
-	}
-	return r.setNumber(c.at, c.kind.number(v))
+	return r.setNumber(c.at, c.number(v))
 }

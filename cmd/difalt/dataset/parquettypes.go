@@ -1,7 +1,7 @@
 package dataset
 
 import (
-	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 	"time"
@@ -10,100 +10,77 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// A parquetType gives the meaning of the values of a column.
+// A parquetType gives the meaning of the values of a column. A column without number holds strings, and in one
+// without name a task or level has the name of its number.
 type parquetType struct {
-	kind     parquet.Kind
-	text     bool          // strings, which are names only
-	unsigned bool          // integers
-	exponent string        // of decimals: "e-2" for integers of 1/100; "" for others
-	scale    int           // digits of decimals after the point
-	step     time.Duration // of times since 1970, at most a day; 0 for others
+	number func(v parquet.Value) float64 // times as days since 1970; integers beyond 2^53 are rounded
+	name   func(v parquet.Value) string  // with all digits
+	date   bool
 }
 
-// parquetTypeOf returns the type of a column; ok is false for one that holds neither numbers, dates nor
-// strings: nested, binary, times of the day, intervals, decimals beyond 64 bits, float16 and INT96.
-func parquetTypeOf(t parquet.Type, annotation any) (p parquetType, ok bool) {
+// parquetTypeOf returns the type of a column, or nil for one that holds neither numbers, dates nor strings:
+// nested, binary, times of the day, intervals, decimals beyond 64 bits, float16 and INT96.
+func parquetTypeOf(t parquet.Type) *parquetType {
+	kind, integer := t.Kind(), parquet.Value.Int64
+	if kind == parquet.Int32 {
+		integer = func(v parquet.Value) int64 { return int64(v.Int32()) }
+	}
+	var annotation any
 	if l := t.LogicalType(); l != nil {
 		annotation = l.Value
 	}
-	p.kind = t.Kind()
-	integer := p.kind == parquet.Int32 || p.kind == parquet.Int64
+	p, fits := &parquetType{}, kind == parquet.Int32 || kind == parquet.Int64
+	p.number = func(v parquet.Value) float64 { return float64(integer(v)) }
+	p.name = func(v parquet.Value) string { return strconv.FormatInt(integer(v), 10) }
 	switch a := annotation.(type) {
 	case *format.DecimalType:
-		p.scale, p.exponent = int(a.Scale), fmt.Sprintf("e-%d", a.Scale)
-		return p, integer && p.scale >= 0 && p.scale <= 18
+		fits = fits && a.Scale >= 0 && a.Scale <= 18
+		unit := int64(math.Pow10(int(a.Scale)))
+		p.number = func(v parquet.Value) float64 { x, _ := big.NewRat(integer(v), unit).Float64(); return x }
+		p.name = func(v parquet.Value) string { return big.NewRat(integer(v), unit).FloatString(int(a.Scale)) }
 	case *format.DateType:
-		p.step = 24 * time.Hour
-		return p, p.kind == parquet.Int32
+		p.date, fits = true, kind == parquet.Int32
+		p.name = func(v parquet.Value) string { return time.Unix(integer(v)*86400, 0).UTC().Format(time.DateOnly) }
 	case *format.TimestampType:
-		if p.kind != parquet.Int64 || a.Unit.Value == nil {
-			return p, false
+		p.date, fits = true, kind == parquet.Int64 && a.Unit.Value != nil
+		if fits {
+			step := a.Unit.Value.Duration()
+			perSecond := int64(time.Second / step)
+			p.number = func(v parquet.Value) float64 { return float64(integer(v)) / float64(24*time.Hour/step) }
+			p.name = func(v parquet.Value) string {
+				n := integer(v)
+				return time.Unix(n/perSecond, n%perSecond*int64(step)).UTC().Format(time.RFC3339Nano)
+			}
 		}
-		p.step = a.Unit.Value.Duration()
-		return p, true
-	case *format.StringType, *format.EnumType:
-		p.text = true
-		return p, p.kind == parquet.ByteArray
 	case *format.IntType:
-		p.unsigned = !a.IsSigned
-		return p, integer
-	case nil:
-		p.text = p.kind == parquet.ByteArray
-		return p, integer || p.text || p.kind == parquet.Boolean || p.kind == parquet.Float || p.kind == parquet.Double
-	}
-	return p, false
-}
-
-// integer returns the integer of a value of a signed type.
-func (p *parquetType) integer(v parquet.Value) int64 {
-	if p.kind == parquet.Int32 {
-		return int64(v.Int32())
-	}
-	return v.Int64()
-}
-
-// number returns a value as a feature or target: times as days. Integers beyond 2^53 are rounded.
-func (p *parquetType) number(v parquet.Value) (x float64) {
-	switch {
-	case p.kind == parquet.Boolean && v.Boolean():
-		x = 1
-	case p.kind == parquet.Boolean:
-	case p.kind == parquet.Float:
-		x = float64(v.Float())
-	case p.kind == parquet.Double:
-		x = v.Double()
-	case p.step > 0:
-		x = float64(p.integer(v)) / float64(24*time.Hour/p.step)
-	case p.exponent != "":
-		x, _ = strconv.ParseFloat(strconv.FormatInt(p.integer(v), 10)+p.exponent, 64)
-	case p.unsigned && p.kind == parquet.Int32:
-		x = float64(v.Uint32())
-	case p.unsigned:
-		x = float64(v.Uint64())
+		if !a.IsSigned {
+			unsigned := func(v parquet.Value) uint64 {
+				if kind == parquet.Int32 {
+					return uint64(v.Uint32())
+				}
+				return v.Uint64()
+			}
+			p.number = func(v parquet.Value) float64 { return float64(unsigned(v)) }
+			p.name = func(v parquet.Value) string { return strconv.FormatUint(unsigned(v), 10) }
+		}
+	case *format.StringType, *format.EnumType, nil:
+		switch {
+		case kind == parquet.ByteArray:
+			p, fits = &parquetType{name: func(v parquet.Value) string { return string(v.ByteArray()) }}, true
+		case a != nil:
+			fits = false
+		case kind == parquet.Double:
+			p, fits = &parquetType{number: parquet.Value.Double}, true
+		case kind == parquet.Float:
+			p, fits = &parquetType{number: func(v parquet.Value) float64 { return float64(v.Float()) }}, true
+		case kind == parquet.Boolean:
+			p, fits = &parquetType{number: func(v parquet.Value) float64 { return float64(v.Byte()) }}, true
+		}
 	default:
-		x = float64(p.integer(v))
+		fits = false
 	}
-	return x
-}
-
-// name returns a value as a task or a level, with all digits of integers; ok is false for one that is that of
-// its number.
-func (p *parquetType) name(v parquet.Value) (name string, ok bool) {
-	switch {
-	case p.text:
-		return string(v.ByteArray()), true
-	case p.step == 24*time.Hour:
-		return time.Unix(0, 0).UTC().AddDate(0, 0, int(v.Int32())).Format(time.DateOnly), true
-	case p.step > 0:
-		n, perSecond := v.Int64(), int64(time.Second/p.step)
-		return time.Unix(n/perSecond, n%perSecond*int64(p.step)).UTC().Format(time.RFC3339Nano), true
-	case p.exponent != "":
-		exact, _ := new(big.Rat).SetString(strconv.FormatInt(p.integer(v), 10) + p.exponent)
-		return exact.FloatString(p.scale), true
-	case p.kind == parquet.Int64 && p.unsigned:
-		return strconv.FormatUint(v.Uint64(), 10), true
-	case p.kind == parquet.Int64:
-		return strconv.FormatInt(v.Int64(), 10), true
+	if !fits {
+		return nil
 	}
-	return "", false
+	return p
 }

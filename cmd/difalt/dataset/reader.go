@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -24,10 +25,9 @@ type reader struct {
 	unit    string // "line" or "row"
 
 	// The current row.
-	at    int // line, or number of the row from 1
-	task  string
-	x     []float64 // by slot; NaN where a value is missing
-	empty []int     // slots without a value
+	at   int // line, or number of the row from 1
+	task string
+	x    []float64 // by slot; NaN where a value is missing
 }
 
 // A gap counts the missing values of a slot.
@@ -54,30 +54,31 @@ func (r *reader) open(header []string, unit string) (err error) {
 			}
 		}
 	}
-	if err := r.checkDropped(r.o.Drop); err != nil {
-		return err
+	more, err := r.unused(r.o.Drop)
+	if err == nil && r.t == nil {
+		err = r.begin(more)
 	}
-	if r.t == nil {
-		if err := r.begin(); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	for j, column := range r.t.schema.Columns {
 		if err := r.take(column, featureSlot+j); err != nil {
 			return err
 		}
 	}
-	if more := r.unused(r.o.Drop); more != nil && r.o.Schema == nil {
-		return formatErrorf("Drop", more[:1], "column %q is not in the files before", more[0])
+	for _, column := range more {
+		if r.slots[r.index[column]] == noSlot && r.o.Schema == nil {
+			return formatErrorf("Drop", []string{column}, "column %q is not in the files before", column)
+		}
 	}
 	return nil
 }
 
-// begin starts the table with the features of the schema or of the first file.
-func (r *reader) begin() error {
-	features, categories := r.unused(r.o.Drop), make([]schema.Category, len(r.o.Categorical))
-	for i, column := range r.o.Categorical {
-		categories[i].Column = column
+// begin starts the table with the features of the schema, or with all the given ones of the first file.
+func (r *reader) begin(features []string) error {
+	var categories []schema.Category
+	for _, column := range r.o.Categorical {
+		categories = append(categories, schema.Category{Column: column})
 	}
 	if s := r.o.Schema; s != nil {
 		features, categories = s.Columns, s.Categories
@@ -91,14 +92,11 @@ func (r *reader) begin() error {
 		j := slices.Index(features, c.Column)
 		if j < 0 {
 			_, err := r.find(c.Column, "the categorical features")
-			if err == nil {
-				err = fmt.Errorf("the categorical column %q is not one of the features %s", c.Column, quoted(features))
-			}
-			return err
+			return cmp.Or(err, fmt.Errorf("the categorical column %q is not one of the features %s", c.Column, quoted(features)))
 		}
 		own := &levels{column: c.Column, fixed: r.o.Schema != nil, others: r.o.NewLevels}
 		for _, name := range c.Levels {
-			if _, err := own.names.of(name); err != nil {
+			if _, err := own.of(name); err != nil {
 				return fmt.Errorf("the schema of column %q: the level %w", c.Column, err)
 			}
 		}
@@ -133,9 +131,9 @@ func (r *reader) setName(slot int, name string) error {
 	case slot == taskSlot || isMissing(name):
 		r.x[slot] = math.NaN()
 	default:
-		code, err := r.levels[slot].of(name)
+		code, err := r.levels[slot].code(name)
 		if err != nil {
-			return fmt.Errorf("%s %d, %w", r.unit, r.at, err)
+			return fmt.Errorf("%s %d, column %q: %w", r.unit, r.at, r.levels[slot].column, err)
 		}
 		r.x[slot] = float64(code)
 	}
@@ -160,16 +158,12 @@ func (r *reader) setNumber(col int, v float64) error {
 
 // add appends the current row to the table, unless it lacks a value that it needs.
 func (r *reader) add() error {
-	t := r.t
-	r.empty = r.empty[:0]
+	t, drop := r.t, false
 	for slot, v := range r.x {
-		if math.IsNaN(v) {
-			r.empty = append(r.empty, slot)
-		}
+		drop = drop || math.IsNaN(v) && (r.o.Missing != MissingKeep || slot < featureSlot)
 	}
-	drop := len(r.empty) > 0 && (r.o.Missing != MissingKeep || r.empty[0] < featureSlot)
-	if !drop || r.o.Missing == MissingRefuse {
-		for _, slot := range r.empty {
+	for slot, v := range r.x {
+		if math.IsNaN(v) && (!drop || r.o.Missing == MissingRefuse) {
 			if g := &r.gaps[slot]; g.count == 0 {
 				g.first = r.at
 			}
@@ -201,47 +195,44 @@ func (r *reader) add() error {
 // close ends a file. It refuses missing values unless the options allow them.
 func (r *reader) close() error {
 	var list []string
-	if r.o.Missing == MissingRefuse {
-		for col, slot := range r.slots {
-			if slot != noSlot && r.gaps[slot].count > 0 {
-				g := r.gaps[slot]
-				list = append(list, fmt.Sprintf("%d in column %q (first on %s %d)", g.count, clip(r.header[col]), r.unit, g.first))
-			}
+	for col, slot := range r.slots {
+		if slot != noSlot && r.gaps[slot].count > 0 && r.o.Missing == MissingRefuse {
+			g := r.gaps[slot]
+			list = append(list, fmt.Sprintf("%d in column %q (first on %s %d)", g.count, clip(r.header[col]), r.unit, g.first))
 		}
 	}
-	if list == nil {
-		return nil
+	if list != nil {
+		return fmt.Errorf("%w: %s", ErrMissing, text.List(list))
 	}
-	return fmt.Errorf("%w: %s", ErrMissing, text.List(list))
+	return nil
 }
 
 // table completes the table after the last file.
 func (r *reader) table() (*Table, error) {
 	t := r.t
-	if t.Rows() == 0 && t.dropped > 0 {
-		return nil, fmt.Errorf("the table has zero rows: all %d lack values", t.dropped)
-	}
 	if t.Rows() == 0 {
-		return nil, fmt.Errorf("the table has zero rows after the line of column names")
+		return nil, fmt.Errorf("the table has zero rows after the column names, besides %d that lack values", t.dropped)
 	}
 	t.tasks.index = nil // it may take more memory than the names
 	s := &t.schema
 	t.missing = make([]int, len(s.Columns))
-	ranks := make([][]int32, len(s.Columns))
+	widths := make([]int, len(s.Columns))
 	for j, own := range r.levels[featureSlot:] {
 		t.missing[j] = r.gaps[featureSlot+j].count
 		if own == nil {
 			continue
 		}
-		names, rank := own.sorted()
-		if len(names) == 0 {
+		levels, place := own.sorted()
+		if len(levels) == 0 {
 			return nil, fmt.Errorf("column %q has no value", own.column)
 		}
-		s.Categories = append(s.Categories, schema.Category{Column: own.column, Levels: names})
-		ranks[j] = rank
-	}
-	if s.Categories != nil {
-		t.ranks = ranks
+		s.Categories = append(s.Categories, schema.Category{Column: own.column, Levels: levels})
+		widths[j], t.widths = len(levels), widths
+		for i := range t.Rows() {
+			if v := &t.x.row(i)[j]; *v >= 0 { // not missing, nor a new level
+				*v = float64(place[int(*v)])
+			}
+		}
 	}
 	t.features = s.Features()
 	if name, twice := firstDuplicate(t.features); twice {
@@ -250,17 +241,10 @@ func (r *reader) table() (*Table, error) {
 	return t, nil
 }
 
+// missingNames are the cells that stand for a missing value, in lower case, besides the empty one.
+var missingNames = map[string]bool{"na": true, "n/a": true, "nan": true, "null": true, "none": true}
+
 // isMissing reports whether a trimmed cell stands for a missing value.
 func isMissing(cell string) bool {
-	switch len(cell) {
-	case 0:
-		return true
-	case 2:
-		return strings.EqualFold(cell, "NA")
-	case 3:
-		return strings.EqualFold(cell, "NaN") || strings.EqualFold(cell, "N/A")
-	case 4:
-		return strings.EqualFold(cell, "null") || strings.EqualFold(cell, "None")
-	}
-	return false
+	return cell == "" || cell[0]|0x20 == 'n' && missingNames[strings.ToLower(cell)]
 }

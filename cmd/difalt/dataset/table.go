@@ -15,8 +15,8 @@ import (
 type Table struct {
 	schema   schema.Schema
 	features []string
-	ranks    [][]int32 // rank of each code of a categorical column, nil for numbers; nil if all are numbers
-	x        *chunks   // stored columns: numbers and codes of levels
+	widths   []int     // levels of every column, 0 for numbers; nil if all are numbers
+	x        *chunks   // stored columns: numbers, and places of levels in the schema
 	y        []float64 // nil without targets
 	target   bool
 	task     []int32 // of every row
@@ -37,9 +37,8 @@ func NewTable(features []string, target bool) (*Table, error) {
 	if name, twice := firstDuplicate(features); twice {
 		return nil, fmt.Errorf("column %q occurs twice", name)
 	}
-	t := &Table{x: newChunks(len(features)), target: target}
-	t.schema.Columns = slices.Clone(features)
-	t.features = t.schema.Columns
+	t := &Table{x: newChunks(len(features)), target: target, features: slices.Clone(features)}
+	t.schema.Columns = t.features
 	return t, nil
 }
 
@@ -51,12 +50,13 @@ func (t *Table) Append(task string, x []float64, y float64) error {
 	if t.missing != nil || len(x) != len(t.features) {
 		return fmt.Errorf("row %d has %d features: expected %d, and a table that was not read from files", row, len(x), len(t.features))
 	}
-	if !t.target {
-		y = 0
+	names, values := t.features, x
+	if t.target {
+		names, values = append(slices.Clip(names), "target"), append(slices.Clip(x), y)
 	}
-	for j, v := range append(slices.Clip(x), y) {
+	for j, v := range values {
 		if why := refusal(v); why != "" {
-			return fmt.Errorf("row %d, column %q: "+why, row, append(slices.Clip(t.features), "target")[j], v)
+			return fmt.Errorf("row %d, column %q: "+why, row, names[j], v)
 		}
 	}
 	if err := t.add(task, x, y); err != nil {
@@ -102,8 +102,8 @@ func (t *Table) Y(row int) float64 { return t.y[row] }
 func (t *Table) X(dst []float64, row int) []float64 {
 	dst = dst[:len(t.features)]
 	copy(dst, t.x.row(row))
-	if t.ranks != nil {
-		expand(dst, t.ranks)
+	if t.widths != nil {
+		expand(dst, t.widths)
 	}
 	return dst
 }
@@ -200,9 +200,9 @@ func checkName(s string) error {
 
 // quoted lists names for a message, at most 20 of them.
 func quoted(list []string) string {
-	short := make([]string, min(len(list), 20))
-	for i := range short {
-		short[i] = clip(list[i])
+	var short []string
+	for _, name := range list[:min(len(list), 20)] {
+		short = append(short, clip(name))
 	}
 	if n := len(list) - len(short); n > 0 {
 		return fmt.Sprintf("%q and %d more", short, n)
@@ -210,13 +210,37 @@ func quoted(list []string) string {
 	return fmt.Sprintf("%q", short)
 }
 
-// clipped bounds the bytes of a cell in a message.
-const clipped = 40
-
-// clip shortens a cell for a message.
+// clip shortens a cell for a message to 40 bytes.
 func clip(s string) string {
-	if len(s) > clipped {
-		return s[:clipped] + "..."
+	if len(s) > 40 {
+		return s[:40] + "..."
 	}
 	return s
+}
+
+// chunks holds rows of a fixed width in pieces of about 4 MB, so that growth copies at most one.
+type chunks struct {
+	width, size, rows int // size: rows of a piece
+	pieces            [][]float64
+}
+
+func newChunks(width int) *chunks { return &chunks{width: width, size: max(1, 4<<20/8/width)} }
+
+// add appends a copy of row x.
+func (c *chunks) add(x []float64) {
+	if c.rows%c.size == 0 {
+		var piece []float64
+		if c.rows > 0 { // the first one grows, for small tables
+			piece = make([]float64, 0, c.width*c.size)
+		}
+		c.pieces = append(c.pieces, piece)
+	}
+	last := &c.pieces[len(c.pieces)-1]
+	*last = append(*last, x...)
+	c.rows++
+}
+
+// row returns row i, which aliases c.
+func (c *chunks) row(i int) []float64 {
+	return c.pieces[i/c.size][i%c.size*c.width:][:c.width]
 }

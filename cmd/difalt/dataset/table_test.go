@@ -38,52 +38,27 @@ func TestAppendErrors(t *testing.T) {
 	checkMessage(t, "twice", err, []string{`column "a" occurs twice`})
 }
 
+// TestSplit: of every task its share of rows is held out, at most all but one. The split of a task depends on
+// its name, its rows and the seed only.
 func TestSplit(t *testing.T) {
 	tab := testTable(t, 4, 10, 7)
-	for _, c := range []struct {
-		s    Split
-		want []int
-	}{
-		{Split{}, []int{4, 10, 7}},
-		{Split{TrainRows: 3}, []int{3, 3, 3}},
-		{Split{TrainRows: 4}, []int{4, 4, 4}},
-		{Split{TestFraction: 0.5}, []int{2, 5, 3}},
-		{Split{TestFraction: 0.99}, []int{1, 1, 1}},
-	} {
-		train, err := tab.Split(c.s)
-		if err != nil {
-			t.Errorf("%+v: %v", c.s, err)
-			continue
-		}
+	for fraction, want := range map[float64][]int{0: {4, 10, 7}, 0.5: {2, 5, 3}, 0.99: {1, 1, 1}} {
+		train, err := tab.Split(Split{TestFraction: fraction})
 		n := make([]int, 3)
 		for i, train := range train {
 			if train {
 				n[tab.Task(i)]++
 			}
 		}
-		if !reflect.DeepEqual(n, c.want) {
-			t.Errorf("%+v: %v rows for training, want %v", c.s, n, c.want)
+		if err != nil || !reflect.DeepEqual(n, want) {
+			t.Errorf("fraction %v: %v rows for training, %v: want %v", fraction, n, err, want)
 		}
 	}
-	for _, c := range []struct {
-		s    Split
-		want []string
-	}{
-		{Split{TrainRows: 5}, []string{"1 task with fewer than 5 training rows", `"t0" (4 rows)`}},
-		{Split{TrainRows: 8}, []string{"2 tasks with fewer than 8", `"t0" (4 rows), "t2" (7 rows)`}},
-		{Split{TrainRows: 1, TestFraction: .5}, []string{"only one of"}},
-		{Split{TrainRows: -1}, []string{"-1"}},
-		{Split{TestFraction: 1}, []string{"test fraction 1:"}},
-		{Split{TestFraction: math.NaN()}, []string{"test fraction NaN:"}},
-	} {
-		_, err := tab.Split(c.s)
-		checkMessage(t, fmt.Sprintf("%+v", c.s), err, c.want)
+	for _, f := range []float64{1, -0.1, math.NaN()} {
+		_, err := tab.Split(Split{TestFraction: f})
+		checkMessage(t, "fraction", err, []string{fmt.Sprintf("test fraction is %v:", f)})
 	}
-}
-
-// The split of a task must depend on its name, its rows and the seed only.
-func TestSplitIsPerTask(t *testing.T) {
-	s := Split{TrainRows: 5, Seed: 3}
+	s := Split{TestFraction: .5, Seed: 3}
 	a, _ := testTable(t, 10, 10).Split(s)
 	b, _ := testTable(t, 0, 10).Split(s) // t1 alone
 	if !reflect.DeepEqual(a[10:], b) {

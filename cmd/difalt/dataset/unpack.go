@@ -34,9 +34,9 @@ type readFunc func(b []byte) (int, error)
 
 func (f readFunc) Read(b []byte) (int, error) { return f(b) }
 
-// decompress returns the text of r, compressed or not, as UTF-8 without byte order mark, and the name of
-// its encoding if that was another one. done frees the decoder.
-func decompress(r io.Reader) (text io.Reader, encoding string, done func(), err error) {
+// decompress returns the text of r, compressed or not, as UTF-8 without byte order mark. done frees the
+// decoder.
+func decompress(r io.Reader) (text io.Reader, done func(), err error) {
 	packed, plain := int64(0), int64(0) // bytes
 	in := bufio.NewReaderSize(readFunc(func(b []byte) (int, error) {
 		n, err := r.Read(b)
@@ -45,9 +45,11 @@ func decompress(r io.Reader) (text io.Reader, encoding string, done func(), err 
 	}), 1<<16)
 	head, err := in.Peek(len(magicZstd))
 	if err != nil && err != io.EOF {
-		return nil, "", nil, err
+		return nil, nil, err
 	}
-	kind, decoder, err, done := "", io.Reader(nil), error(nil), func() {}
+	text, done = in, func() {}
+	var decoder io.Reader
+	kind := ""
 	switch {
 	case bytes.HasPrefix(head, []byte(magicGzip)):
 		kind = "gzip"
@@ -55,29 +57,22 @@ func decompress(r io.Reader) (text io.Reader, encoding string, done func(), err 
 	case bytes.HasPrefix(head, []byte(magicZstd)):
 		kind = "zstd"
 		var z *zstd.Decoder
-		if z, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow)); err == nil {
-			decoder, done = z, z.Close
+		z, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		decoder, done = z, z.Close
+	}
+	if kind != "" {
+		if err != nil {
+			return nil, nil, unpackError(kind, err)
 		}
-	}
-	if err != nil {
-		return nil, "", nil, unpackError(kind, err)
-	}
-	if decoder != nil {
-		in = bufio.NewReaderSize(readFunc(func(b []byte) (int, error) {
+		text = readFunc(func(b []byte) (int, error) {
 			n, err := decoder.Read(b)
 			if plain += int64(n); plain > maxUnpacked(packed) {
 				return 0, fmt.Errorf("%d bytes of %s unpack to more than %d: unpack the file first if that is right", packed, kind, plain)
 			}
 			return n, unpackError(kind, err)
-		}), 1<<16)
+		})
 	}
-	switch b, _ := in.Peek(4); {
-	case bytes.HasPrefix(b, []byte("\ufeff")):
-		_, _ = in.Discard(3)
-	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
-		return transform.NewReader(in, unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()), "UTF-16", done, nil
-	}
-	return in, "", done, nil
+	return transform.NewReader(text, unicode.BOMOverride(transform.Nop)), done, nil
 }
 
 // unpackError names the cause of an error of a decoder. It returns io.EOF unchanged.
@@ -85,10 +80,8 @@ func unpackError(kind string, err error) error {
 	switch {
 	case err == nil, err == io.EOF:
 		return err
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return fmt.Errorf("the %s data end too early: the file may be truncated", kind)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
 		return fmt.Errorf("the zstd data need a window of more than %d bytes: compress the file without --long", maxWindow)
 	}
-	return fmt.Errorf("the %s data are damaged: %w", kind, err)
+	return fmt.Errorf("the %s data are damaged or truncated: %w", kind, err)
 }

@@ -30,9 +30,6 @@ type Options struct {
 	Linger time.Duration
 	// MaxFrame is the largest length of a frame in bytes; 1 GiB by default.
 	MaxFrame int
-	// Probe makes Join return when all neighbours have answered and agree on the cluster. Exchange must not
-	// be called then.
-	Probe bool
 	// Report receives messages for an operator, from several goroutines: a neighbour came, was lost, or
 	// cannot be reached. Nil is silent.
 	Report func(text string)

@@ -47,9 +47,6 @@ func (f *fitter) baselines(ctx context.Context) (list []method, err error) {
 	return append(list, method{name: TaskMean}), nil
 }
 
-// errorsPerTask are the tallies of one task: of every method, on training rows and on the others.
-type errorsPerTask [][2]Tally
-
 // A scorer predicts the rows of tasks with several methods.
 type scorer struct {
 	f            *fitter
@@ -60,8 +57,8 @@ type scorer struct {
 }
 
 // task returns the errors of one task and, in theta, the first method's coefficients.
-func (s *scorer) task(k int, theta []float64) (errorsPerTask, error) {
-	out := make(errorsPerTask, len(s.methods))
+func (s *scorer) task(k int, theta []float64) (TaskErrors, error) {
+	out := make(TaskErrors, len(s.methods))
 	x := make([]float64, len(s.f.t.Features()))
 	for i := range s.methods {
 		m := &s.methods[i]
@@ -72,13 +69,8 @@ func (s *scorer) task(k int, theta []float64) (errorsPerTask, error) {
 			if row = make([]float64, m.s.p); i > 0 {
 				coefficients = make([]float64, m.s.p)
 			}
-			w := m.s.worker(m.m.prior)
-			err := w.solver.Set(m.s.task(w, k))
-			if err == nil {
-				w.solver.Coefficients(coefficients, nil, m.m.mean, nil)
-			}
-			if m.s.idle.Put(w); err != nil {
-				return nil, m.s.complain(k, err)
+			if err := m.s.coefficients(m.m, k, coefficients, nil); err != nil {
+				return nil, err
 			}
 		}
 		for _, at := range s.order[s.start[k]:s.start[k+1]] {
@@ -120,48 +112,25 @@ func (f *fitter) score(ctx context.Context, report *Report, methods []method) er
 	for k := range all {
 		all[k] = k
 	}
-	const fields = 5
-	sum, err := f.plain.reduce(ctx, nil, all, n*(2*fields+3), func(_ *worker, k int, part []float64) error {
+	sums, err := f.plain.reduce(ctx, all, n*ScoreSize, func(_ *worker, k int, part []float64) error {
 		errors, err := s.task(k, f.theta[k*p:][:p])
-		if err != nil {
-			return err
+		if err == nil {
+			errors.AddTo(part)
 		}
-		for i, e := range errors {
-			to := part[i*(2*fields+3):][:2*fields+3]
-			for set, t := range e {
-				floats.Add(to[set*fields:(set+1)*fields], []float64{t.Rows, t.Squares, t.Absolute, t.Targets, t.TargetSquares})
-			}
-			if e[1].Rows > 0 {
-				c := Comparison{}
-				c.Add(e[1].Squares - errors[0][1].Squares)
-				floats.Add(to[2*fields:], []float64{c.Tasks, c.Difference, c.Square})
-			}
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	var comparisons []Comparison
-	for i, m := range methods {
-		v := sum[i*(2*fields+3):]
-		tally := func(v []float64) Tally { return Tally{v[0], v[1], v[2], v[3], v[4]} }
-		report.Scores = append(report.Scores, Score{m.name, m.ridge, tally(v).Errors(s.unit), tally(v[fields:]).Errors(s.unit)})
-		comparisons = append(comparisons, Comparison{v[2*fields], v[2*fields+1], v[2*fields+2]})
+	for _, m := range methods {
+		report.Scores = append(report.Scores, Score{Method: m.name, Ridge: m.ridge})
 	}
-	report.Verdict = NewVerdict(report.Scores, comparisons, s.unit)
+	report.Verdict = Summarise(report.Scores, sums, s.unit)
 	report.tasks = func(yield func(TaskScore) bool) {
 		theta := make([]float64, p)
 		for k, name := range f.t.Tasks() {
 			errors, err := s.task(k, theta)
-			if err != nil {
-				return // it was computed before
-			}
-			score := TaskScore{Task: name}
-			for _, e := range errors {
-				score.Train, score.Test = append(score.Train, e[0].Errors(s.unit)), append(score.Test, e[1].Errors(s.unit))
-			}
-			if !yield(score) {
+			if err != nil || !yield(errors.Score(name, s.unit)) { // it was computed before
 				return
 			}
 		}
@@ -173,44 +142,35 @@ func (f *fitter) score(ctx context.Context, report *Report, methods []method) er
 // compared.
 const logIterations = 6
 
-// compareLogarithm sets moreByLog, the gain of evidence if a positive target is replaced by its logarithm.
-// Both evidences are without curves and directions, on the rows of plain, the data without curves.
-func (f *fitter) compareLogarithm(ctx context.Context, plain *stats) error {
-	r := plain.rows
+// compareLogarithm sets moreByLog, the gain of evidence on rows if a positive target is replaced by its
+// logarithm. Both evidences are without curves and directions.
+func (f *fitter) compareLogarithm(ctx context.Context, r *rows) error {
 	positive := !slices.ContainsFunc(r.order, func(i int32) bool { return !(f.t.Y(int(i)) > 0) })
 	if f.LogTarget || !positive {
 		return nil
 	}
-	tasks := plain.climbTasks()
-	logged := *r
-	logged.target = r.newTarget("", true)
-	evidence := func(of *rows) (float64, error) {
-		s := plain
-		if of != r {
-			var err error
-			if s, err = newStats(ctx, of, plain.design, f.Workers); err != nil {
-				return 0, err
-			}
+	for _, log := range []bool{true, false} {
+		r.target = r.newTarget("", log)
+		s, err := newStats(ctx, r, f.plain.design, f.Workers)
+		if err != nil {
+			return err
 		}
+		tasks := s.climbTasks()
 		end, err := s.climb(ctx, tasks, s.start(), logIterations)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		return end.evidence - s.rowsTotal(tasks)*math.Log(of.target.Scale), nil
-	}
-	straight, err := evidence(r)
-	if err != nil {
-		return err
-	}
-	log, err := evidence(&logged)
-	if err != nil {
-		return err
-	}
-	for _, k := range tasks {
-		for _, i := range r.of(k) {
-			log -= math.Log(f.t.Y(int(i)))
+		gain := end.evidence - s.rowsTotal(tasks)*math.Log(r.target.Scale)
+		if !log {
+			f.moreByLog -= gain
+			continue
+		}
+		f.moreByLog = gain
+		for _, k := range tasks {
+			for _, i := range r.of(k) {
+				f.moreByLog -= math.Log(f.t.Y(int(i)))
+			}
 		}
 	}
-	f.moreByLog = max(log-straight, 0)
 	return nil
 }

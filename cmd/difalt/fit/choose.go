@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -174,19 +175,15 @@ func (s *stats) addDirection(ctx context.Context, tasks []int, q *strengths) (*s
 	if err != nil {
 		return nil, err
 	}
-	sum, err := s.reduce(ctx, m.prior, tasks, l*l, func(w *worker, k int, part []float64) error {
-		if err := w.solver.Set(s.task(w, k)); err != nil {
-			return s.complain(k, err)
-		}
+	sum, err := s.solve(ctx, m.prior, tasks, l*l, func(w *worker, _ int, part []float64) {
 		w.solver.Score(w.u, m.mean)
-		m.prior.Multiply(w.v, w.u)
-		blas64.Syr(1, vector(w.v[:l]), symmetric(l, part))
-		return nil
+		w.solver.Deviation(w.v, w.u)
+		blas64.Syr(1, dense.Vector(w.v[:l]), dense.Symmetric(l, part))
 	})
 	if err != nil {
 		return nil, err
 	}
-	mirror(sum, l)
+	dense.Mirror(l, sum)
 	axis, length := leading(sum, l, orthonormal(q.w, l, q.rank))
 	floats.Scale(max(math.Sqrt(length/float64(len(tasks)))/2, leastLoading), axis)
 	out := *q
@@ -239,7 +236,7 @@ func leading(a []float64, l int, off []float64) (axis []float64, value float64) 
 		} else {
 			axis[0] = 1
 		}
-		blas64.Symv(1, symmetric(l, a), vector(axis), 0, vector(next))
+		blas64.Symv(1, dense.Symmetric(l, a), dense.Vector(axis), 0, dense.Vector(next))
 		value = floats.Dot(axis, next)
 		copy(axis, next)
 	}

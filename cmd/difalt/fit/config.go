@@ -43,8 +43,6 @@ func (c *Config) check(t *dataset.Table) error {
 		return fmt.Errorf("the choice of training rows has %d entries for %d rows", len(c.Train), t.Rows())
 	case c.Workers < 0:
 		return fmt.Errorf("the number of workers is %d: must not be negative", c.Workers)
-	case c.Rank != nil && (*c.Rank < 0 || *c.Rank > maxRank):
-		return fmt.Errorf("the rank is %d: must be from 0 to %d", *c.Rank, maxRank)
 	}
 	weights, training := t.Weights(), 0
 	for i := range t.Rows() {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -16,7 +17,8 @@ const (
 	leastKnots    = 4      // distinct quantiles
 	leastGap      = 1e-4   // between knots, as a share of their range: the basis is exact to rounding
 	manyFeatures  = 8      // numeric features above which curves have few knots
-	knots         = 8      // knots otherwise
+	knots         = 8      // knots otherwise, but
+	mostKnots     = 12     // one at every distinct value if these are no more
 	fewKnots      = 5      // knots with many features
 	widest        = 300    // columns of a design with curves
 	sampleRows    = 20_000 // training rows for quantiles and distinct values
@@ -114,18 +116,21 @@ func (r *rows) curves(d *model.Design) (list []model.Curve) {
 			numeric = append(numeric, j)
 		}
 	}
-	count := knots
-	if len(numeric) > manyFeatures {
-		count = fewKnots
-	}
+	few := len(numeric) > manyFeatures
 	for i, x := range r.sample(numeric) {
-		if k := quantiles(x, count); k != nil {
-			j := numeric[i]
-			list = append(list, model.NewCurve(j, k, NaturalBasis(k, d.Scale[j])))
+		if k := knotsOf(x, few); k != nil {
+			list = append(list, Spline(numeric[i], k, d.Scale[numeric[i]]))
 		}
 	}
-	r.project(d, list)
-	return list
+	with := *d
+	with.Curves = list
+	sums, row := make([]float64, MomentsSize(list)), make([]float64, with.Width())
+	r.each(func(x []float64, w float64) {
+		with.Apply(row, x)
+		AddMoments(sums, &with, row, w)
+	})
+	Project(&with, sums)
+	return with.Curves
 }
 
 // sample returns the values of the given features in training rows, evenly spaced ones where there are many.
@@ -144,26 +149,23 @@ func (r *rows) sample(features []int) [][]float64 {
 	return out
 }
 
-// quantiles sorts values and returns count of their quantiles, equal ones once; nil where there are too few
-// distinct values for a curve.
-func quantiles(x []float64, count int) (k []float64) {
+// knotsOf sorts values and returns knots: the distinct values where these are few, otherwise quantiles, equal
+// ones once; nil where there are too few for a curve.
+func knotsOf(x []float64, few bool) (k []float64) {
 	slices.Sort(x)
-	distinct := 1
-	for i := 1; i < len(x) && distinct < leastDistinct; i++ {
-		if x[i] != x[i-1] {
-			distinct++
-		}
-	}
-	if len(x) == 0 || distinct < leastDistinct {
+	count, distinct := knots, slices.Compact(slices.Clone(x))
+	switch {
+	case len(distinct) < leastDistinct:
 		return nil
+	case few:
+		count = fewKnots
+	case len(distinct) <= mostKnots:
+		x, count = distinct, len(distinct)
 	}
 	for _, p := range floats.Span(make([]float64, count), 0, 1) {
 		at := p * float64(len(x)-1)
-		i := min(int(at), len(x)-1)
-		v := x[i]
-		if i+1 < len(x) {
-			v += (at - float64(i)) * (x[i+1] - x[i])
-		}
+		i := min(int(at), len(x)-2)
+		v := x[i] + (at-float64(i))*(x[i+1]-x[i])
 		if len(k) == 0 || v > k[len(k)-1]+leastGap*(x[len(x)-1]-x[0]) {
 			k = append(k, v)
 		}
@@ -174,10 +176,15 @@ func quantiles(x []float64, count int) (k []float64) {
 	return k
 }
 
-// NaturalBasis returns the values at the knots of the natural cubic splines whose penalty, the integral of
+// Spline returns the curve of a feature with the natural basis of its knots; x counts in units of scale.
+func Spline(feature int, knots []float64, scale float64) model.Curve {
+	return model.NewCurve(feature, knots, naturalBasis(knots, scale))
+}
+
+// naturalBasis returns the values at the knots of the natural cubic splines whose penalty, the integral of
 // f”^2, is the identity: eigenvectors of the penalty over square roots of their eigenvalues, those of
 // straight lines left out. x counts in units of scale.
-func NaturalBasis(knots []float64, scale float64) []float64 {
+func naturalBasis(knots []float64, scale float64) []float64 {
 	n := len(knots)
 	h := make([]float64, n-1)
 	for i := range h {
@@ -222,64 +229,59 @@ func NaturalBasis(knots []float64, scale float64) []float64 {
 	return out
 }
 
-// project makes the columns of every curve orthogonal to 1 and to the clipped feature over the training
-// rows and divides them so that the weighted mean of their sum of squares is 1.
-func (r *rows) project(d *model.Design, list []model.Curve) {
-	with := *d
-	with.Curves = list
-	moments := make([]*mat.SymDense, len(list)) // of 1, the clipped feature and the columns
-	vectors := make([]*mat.VecDense, len(list))
-	for i := range list {
-		moments[i], vectors[i] = mat.NewSymDense(2+list[i].Width(), nil), mat.NewVecDense(2+list[i].Width(), nil)
+// MomentsSize returns the number of sums that AddMoments adds to.
+func MomentsSize(curves []model.Curve) (n int) {
+	for i := range curves {
+		n += model.Triangle(2 + curves[i].Width())
 	}
-	row := make([]float64, with.Width())
-	r.each(func(x []float64, w float64) {
-		with.Apply(row, x)
-		at := 1 + len(d.Scale)
-		for i := range list {
-			v, m := vectors[i].RawVector().Data, list[i].Width()
-			v[0], v[1] = 1, clipped(d, &list[i], x)
-			copy(v[2:], row[at:at+m])
-			moments[i].SymRankOne(moments[i], w, vectors[i])
-			at += m
+	return n
+}
+
+// AddMoments adds to sums, for every curve of d, the weighted products of 1, the standardised feature limited
+// to the knots, and the curve's columns in one row of the design: an upper triangle by rows for each.
+func AddMoments(sums []float64, d *model.Design, row []float64, weight float64) {
+	at := 1 + len(d.Scale)
+	for i := range d.Curves {
+		c := &d.Curves[i]
+		own := append(make([]float64, 0, 2+mostKnots), 1, 0)
+		own = append(own, row[at:at+c.Width()]...)
+		center, scale := d.Center[c.Feature], d.Scale[c.Feature]
+		own[1] = min(max(row[1+c.Feature], (c.Knots[0]-center)/scale), (c.Knots[len(c.Knots)-1]-center)/scale)
+		for a, v := range own { // plain loops, so that own stays on the stack
+			for b, u := range own[a:] {
+				sums[b] += weight * v * u
+			}
+			sums = sums[len(own)-a:]
 		}
-	})
-	for i := range list {
-		list[i] = Projected(&list[i], moments[i], d)
+		at += c.Width()
 	}
 }
 
-// clipped returns the standardised feature of a curve, clipped to its knots.
-func clipped(d *model.Design, c *model.Curve, x []float64) float64 {
-	v := x[c.Feature]
-	if math.IsNaN(v) {
-		v = d.Fill[c.Feature]
-	}
-	v = min(max(v, c.Knots[0]), c.Knots[len(c.Knots)-1])
-	return (v - d.Center[c.Feature]) / d.Scale[c.Feature]
-}
-
-// Projected returns the curve with columns orthogonal to 1 and the clipped feature, divided so that the
-// mean of their sum of squares is 1. moments holds the weighted sums of products of 1, the standardised
-// clipped feature and the columns over training rows, d the standardisation.
-func Projected(c *model.Curve, moments *mat.SymDense, d *model.Design) model.Curve {
-	m, k := c.Width(), len(c.Knots)
-	values := slices.Clone(c.Values)
-	n, sx, sxx := moments.At(0, 0), moments.At(0, 1), moments.At(1, 1)
-	det := n*sxx - sx*sx
-	squares := 0.0
-	for j := range m {
-		z, zx := moments.At(0, 2+j), moments.At(1, 2+j)
-		slope := (n*zx - sx*z) / det
-		level := (z - slope*sx) / n
-		squares += moments.At(2+j, 2+j) - level*z - slope*zx
-		for i := range k {
-			x := (c.Knots[i] - d.Center[c.Feature]) / d.Scale[c.Feature]
-			values[j*k+i] -= level + slope*x
+// Project makes the columns of every curve of d orthogonal to 1 and to the feature limited to the knots over
+// the rows that AddMoments has added to sums, and divides them so that the mean of their sum of squares is 1.
+// Sums of no rows leave values that are not finite.
+func Project(d *model.Design, sums []float64) {
+	d.Curves = slices.Clone(d.Curves)
+	for i, c := range d.Curves {
+		m, k := c.Width(), len(c.Knots)
+		moments := make([]float64, (2+m)*(2+m))
+		dense.Unpack(moments, 2+m, sums)
+		sums = sums[model.Triangle(2+m):]
+		values, ones, feature := slices.Clone(c.Values), moments[:2+m], moments[2+m:][:2+m]
+		n, sx, sxx := ones[0], ones[1], feature[1]
+		squares := 0.0
+		for j := range m {
+			z, zx := ones[2+j], feature[2+j]
+			slope := (n*zx - sx*z) / (n*sxx - sx*sx)
+			level := (z - slope*sx) / n
+			squares += moments[(2+j)*(3+m)] - level*z - slope*zx
+			for i, knot := range c.Knots {
+				values[j*k+i] -= level + slope*(knot-d.Center[c.Feature])/d.Scale[c.Feature]
+			}
 		}
+		floats.Scale(1/math.Sqrt(squares/n), values)
+		d.Curves[i] = model.NewCurve(c.Feature, c.Knots, values)
 	}
-	floats.Scale(1/math.Sqrt(squares/n), values)
-	return model.NewCurve(c.Feature, c.Knots, values)
 }
 
 // newTarget returns the standardisation of the target over the training rows.

@@ -3,10 +3,10 @@ package fit
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -34,9 +34,6 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 	if err := c.check(t); err != nil {
 		return nil, nil, err
 	}
-	if c.Workers == 0 {
-		c.Workers = runtime.GOMAXPROCS(0)
-	}
 	f := &fitter{Config: c, t: t, rows: newRows(t, &c)}
 	if err := f.read(ctx); err != nil {
 		return nil, nil, err
@@ -48,9 +45,6 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 	f.progress(Stages[3], 0)
 	methods, err := f.baselines(ctx)
 	if err != nil {
-		return nil, nil, err
-	}
-	if err := f.compareLogarithm(ctx, f.plain); err != nil {
 		return nil, nil, err
 	}
 	if !c.CommonNoise {
@@ -72,7 +66,7 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report
 	if err := f.score(ctx, report, append([]method{{name: Ours, s: s, m: m}}, methods...)); err != nil {
 		return nil, nil, err
 	}
-	if err := f.oddRows(ctx, chosen); err != nil {
+	if err := f.compareLogarithm(ctx, f.findOdd(chosen)); err != nil {
 		return nil, nil, err
 	}
 	out, err := f.model(chosen, m, effects)
@@ -93,9 +87,10 @@ func (f *fitter) read(ctx context.Context) (err error) {
 	if f.plain, err = newStats(ctx, r, &plain, f.Workers); err != nil {
 		return err
 	}
-	if most := min(len(f.plain.tasks)-1, f.plain.directions()); f.Rank != nil && *f.Rank > most {
-		return fmt.Errorf("the rank is %d: at most %d is possible with %d tasks and %d columns that vary",
-			*f.Rank, most, len(f.plain.tasks), f.plain.directions())
+	tasks, columns := len(f.plain.tasks), f.plain.directions()
+	if most := min(maxRank, tasks-1, columns); f.Rank != nil && (*f.Rank < 0 || *f.Rank > most) {
+		return fmt.Errorf("the rank is %d: it must be from 0 to %d, with %d tasks and %d columns that vary",
+			*f.Rank, most, tasks, columns)
 	}
 	if f.NoCurves {
 		return nil
@@ -113,12 +108,12 @@ func (f *fitter) model(chosen *choice, m *moments, effects *model.Estimate) (*mo
 	s, r := chosen.s, f.rows
 	p := model.Parameters{
 		Estimator: "evidence", Schema: *f.t.Schema(), Design: *s.design, Target: r.target,
-		Mean: m.mean, MeanCovariance: pack(m.c, s.p), Effects: effects,
-		Prior: model.Prior{Deviations: m.prior.Deviations, Rank: m.prior.Rank, Loadings: m.prior.Loadings,
-			Freedom: float64(len(s.tasks) - 1), Noise: model.Noise{Variance: chosen.q.noise, Freedom: f.freedom}},
+		Mean: m.mean, MeanCovariance: dense.Pack(nil, s.p, m.c), Effects: effects,
+		Prior:    *m.prior,
 		Tasks:    model.Tasks{Column: f.TaskColumn, Names: f.t.Tasks(), Theta: f.theta},
 		Goodness: s.goodness(m, chosen),
 	}
+	p.Prior.Freedom, p.Prior.Noise.Freedom = float64(len(s.tasks)-1), f.freedom
 	for k := range f.t.Tasks() {
 		p.Tasks.Samples = append(p.Tasks.Samples, len(r.of(k)))
 	}
@@ -127,24 +122,11 @@ func (f *fitter) model(chosen *choice, m *moments, effects *model.Estimate) (*mo
 		p.Tasks.Noise, p.Tasks.Freedom = n.variances, n.freedoms
 	}
 	p.Tasks.Covariance = func(t int) []float64 {
-		w := s.worker(m.prior)
-		defer s.idle.Put(w)
 		cov := make([]float64, s.p*s.p)
-		if w.solver.Set(s.task(w, t)) == nil { // it was solved before
-			w.solver.Coefficients(w.v, cov, m.mean, m.c)
-		}
-		return pack(cov, s.p)
+		_ = s.coefficients(m, t, make([]float64, s.p), cov) // it was solved before
+		return dense.Pack(nil, s.p, cov)
 	}
 	return model.New(p)
-}
-
-// pack returns the upper triangle of an n x n matrix by rows.
-func pack(x []float64, n int) []float64 {
-	out := make([]float64, 0, n*(n+1)/2)
-	for i := range n {
-		out = append(out, x[i*n+i:(i+1)*n]...)
-	}
-	return out
 }
 
 // goodness returns the shares of the training rows' variance that the mean and the deviations explain: m'Gm
@@ -152,9 +134,9 @@ func pack(x []float64, n int) []float64 {
 func (s *stats) goodness(m *moments, chosen *choice) model.Goodness {
 	p, n := s.p, s.rowsTotal(s.tasks)
 	g := slices.Clone(s.total)
-	mirror(g, p)
+	dense.Mirror(p, g)
 	moved := make([]float64, p)
-	blas64.Symv(1/n, symmetric(p, g), vector(m.mean), 0, vector(moved))
+	blas64.Symv(1/n, dense.Symmetric(p, g), dense.Vector(m.mean), 0, dense.Vector(moved))
 	center := floats.Dot(g[:p], m.mean) / n
 	fixed := max(floats.Dot(m.mean, moved)-center*center, 0)
 	random := floats.Dot(m.prior.Covariance(), g) / n
@@ -181,5 +163,5 @@ func (f *fitter) effects(chosen *choice, m *moments) (*model.Estimate, error) {
 	}
 	flat := moments{m: m.m, h: m.h}
 	_, err := flat.solve(d)
-	return &model.Estimate{Mean: flat.mean, Covariance: pack(flat.c, s.p), Freedom: float64(len(s.tasks) - 1)}, err
+	return &model.Estimate{Mean: flat.mean, Covariance: dense.Pack(nil, s.p, flat.c), Freedom: float64(len(s.tasks) - 1)}, err
 }

@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/model"
 )
 
-// A drawing is how a table is drawn: y = level_t + x'(mean + slopes_t + U b_t) + noise.
+// A drawing is how a table is drawn: y = 3 + level_t + x'(mean + slopes_t + U b_t) + noise.
 type drawing struct {
 	tasks, rows, features int
 	mean                  []float64
@@ -29,13 +30,9 @@ func (d drawing) table(t *testing.T, seed uint64) *dataset.Table {
 	for j := range names {
 		names[j] = fmt.Sprintf("x%d", j)
 	}
-	table, err := dataset.NewTable(names, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := newTable(t, names...)
 	for k := range d.tasks {
-		slopes, level := make([]float64, d.features), d.levels*r.NormFloat64()
-		scores := make([]float64, d.rank)
+		slopes, scores, level := make([]float64, d.features), make([]float64, d.rank), d.levels*r.NormFloat64()
 		for a := range scores {
 			scores[a] = d.length * r.NormFloat64()
 		}
@@ -64,12 +61,26 @@ func (d drawing) table(t *testing.T, seed uint64) *dataset.Table {
 			if d.curve != nil {
 				y += d.curve(x[0])
 			}
-			if err := table.Append(fmt.Sprintf("t%02d", k), x, y+noise*r.NormFloat64()); err != nil {
-				t.Fatal(err)
-			}
+			add(t, table, fmt.Sprintf("t%02d", k), y+noise*r.NormFloat64(), x...)
 		}
 	}
 	return table
+}
+
+func newTable(t *testing.T, features ...string) *dataset.Table {
+	t.Helper()
+	table, err := dataset.NewTable(features, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func add(t *testing.T, table *dataset.Table, task string, y float64, x ...float64) {
+	t.Helper()
+	if err := table.Append(task, x, y); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // holdOut marks every fourth row as held out.
@@ -93,4 +104,35 @@ func statsOf(t *testing.T, table *dataset.Table, curves bool, workers int) *stat
 		t.Fatal(err)
 	}
 	return s
+}
+
+func fitted(t *testing.T, table *dataset.Table, c Config) (*model.Model, *Report) {
+	t.Helper()
+	m, r, err := Fit(context.Background(), table, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, r
+}
+
+func chosenOf(r *Report) (c Candidate) {
+	for _, c := range r.Candidates {
+		if c.Chosen {
+			return c
+		}
+	}
+	return c
+}
+
+// eachRow calls f with the prediction of every row and whether the row is for training, as marked.
+func eachRow(t *testing.T, m *model.Model, table *dataset.Table, train []bool, f func(p model.Prediction, y float64, train bool)) {
+	t.Helper()
+	x := make([]float64, len(table.Features()))
+	for i := range table.Rows() {
+		p, err := m.PredictError(table.Tasks()[table.Task(i)], table.X(x, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(p, table.Y(i), train[i])
+	}
 }

@@ -1,11 +1,14 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
+	"github.com/difalt/difalt/cmd/difalt/model"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -44,8 +47,9 @@ type strengths struct {
 }
 
 // prior returns the distribution of deviations.
-func (s *stats) prior(q *strengths) *mixedmodel.Prior {
-	prior := &mixedmodel.Prior{Deviations: make([]float64, s.p), Rank: q.rank, Loadings: make([]float64, s.p*q.rank), Noise: q.noise}
+func (s *stats) prior(q *strengths) *model.Prior {
+	prior := &model.Prior{Deviations: make([]float64, s.p), Rank: q.rank, Loadings: make([]float64, s.p*q.rank)}
+	prior.Noise.Variance = q.noise
 	for j, g := range q.group {
 		if s.active[j] {
 			prior.Deviations[j] = q.sigma[g]
@@ -73,7 +77,7 @@ func (s *stats) meanDeviations(q *strengths) []float64 {
 
 // A moments holds sums over tasks and the posterior of the mean for given strengths.
 type moments struct {
-	prior      *mixedmodel.Prior
+	prior      *model.Prior
 	evidence   float64
 	m, h       []float64 // sums of X'V^-1 X and X'V^-1 y
 	mean       []float64 // posterior mean of the mean
@@ -87,21 +91,17 @@ func (s *stats) moments(ctx context.Context, tasks []int, q *strengths) (*moment
 }
 
 // momentsOf computes moments for a prior of deviations and prior standard deviations of the mean.
-func (s *stats) momentsOf(ctx context.Context, tasks []int, prior *mixedmodel.Prior, d []float64) (*moments, error) {
+func (s *stats) momentsOf(ctx context.Context, tasks []int, prior *model.Prior, d []float64) (*moments, error) {
 	p, m := s.p, &moments{prior: prior}
-	sum, err := s.reduce(ctx, m.prior, tasks, p*p+p+1, func(w *worker, k int, part []float64) error {
-		if err := w.solver.Set(s.task(w, k)); err != nil {
-			return s.complain(k, err)
-		}
-		part[p*p+p] += w.solver.LogDeterminant() + w.solver.Square()
+	sum, err := s.solve(ctx, m.prior, tasks, p*p+p+1, func(w *worker, _ int, part []float64) {
+		part[p*p+p] += w.solver.Deviance()
 		w.solver.AddInformation(part[:p*p], part[p*p:p*p+p])
-		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	m.m, m.h = sum[:p*p:p*p], sum[p*p:p*p+p:p*p+p]
-	mirror(m.m, p)
+	dense.Mirror(p, m.m)
 	log, err := m.solve(d)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (m *moments) solve(d []float64) (log float64, err error) {
 			}
 			m.c[i*p+i] += 1 + ridge
 		}
-		if r, ok = lapack64.Potrf(symmetric(p, m.c)); ok {
+		if r, ok = lapack64.Potrf(dense.Symmetric(p, m.c)); ok {
 			break
 		}
 	}
@@ -147,8 +147,8 @@ func (m *moments) solve(d []float64) (log float64, err error) {
 			m.c[i*p+j] *= d[i] * d[j]
 		}
 	}
-	mirror(m.c, p)
-	blas64.Symv(1, symmetric(p, m.c), vector(m.h), 0, vector(m.mean))
+	dense.Mirror(p, m.c)
+	blas64.Symv(1, dense.Symmetric(p, m.c), dense.Vector(m.h), 0, dense.Vector(m.mean))
 	return log, nil
 }
 
@@ -163,11 +163,7 @@ type second struct {
 
 func (s *stats) second(ctx context.Context, tasks []int, m *moments) (*second, error) {
 	p, r := s.p, m.prior.Rank
-	sum, err := s.reduce(ctx, m.prior, tasks, 2*p+2*p*r+1, func(w *worker, k int, part []float64) error {
-		t := s.task(w, k)
-		if err := w.solver.Set(t); err != nil {
-			return s.complain(k, err)
-		}
+	sum, err := s.solve(ctx, m.prior, tasks, 2*p+2*p*r+1, func(w *worker, k int, part []float64) {
 		w.solver.Score(w.u, m.mean)
 		for j, u := range w.u {
 			part[j] += u * u
@@ -177,20 +173,13 @@ func (s *stats) second(ctx context.Context, tasks []int, m *moments) (*second, e
 			l := m.prior.Loadings[a*p:][:p]
 			floats.AddScaled(part[2*p+a*p:][:p], floats.Dot(w.u, l), w.u)
 			w.solver.Times(w.v, l)
-			cv := grow(w.z, p)
-			w.z = cv
-			blas64.Symv(1, symmetric(p, m.c), vector(w.v), 0, vector(cv))
-			w.solver.Times(w.v, cv)
+			blas64.Symv(1, dense.Symmetric(p, m.c), dense.Vector(w.v), 0, dense.Vector(w.z))
+			w.solver.Times(w.v, w.z)
 			floats.Add(part[2*p+p*r+a*p:][:p], w.v)
 		}
-		m.prior.Multiply(w.v, w.u)
+		w.solver.Deviation(w.v, w.u)
 		floats.Add(w.v, m.mean)
-		residual := t.Residual(w.v)
-		if s.ratio != nil {
-			residual /= s.ratio[k]
-		}
-		part[len(part)-1] += residual
-		return nil
+		part[len(part)-1] += w.task.Residual(w.v) / cmp.Or(w.task.Noise, 1)
 	})
 	if err != nil {
 		return nil, err
@@ -259,11 +248,11 @@ func (s *stats) improveLoadings(out, q *strengths, m *moments, z *second, tasks 
 	if r == 0 {
 		return 0
 	}
-	gradient, step := general(r, l, make([]float64, r*l)), make([]float64, r*l)
-	b := general(r, r, make([]float64, r*r))
+	gradient, step := dense.General(r, l, make([]float64, r*l)), make([]float64, r*l)
+	b := dense.General(r, r, make([]float64, r*r))
 	mw := make([]float64, p)
 	for a := range r {
-		blas64.Symv(1, symmetric(p, m.m), vector(m.prior.Loadings[a*p:][:p]), 0, vector(mw))
+		blas64.Symv(1, dense.Symmetric(p, m.m), dense.Vector(m.prior.Loadings[a*p:][:p]), 0, dense.Vector(mw))
 		row := gradient.Data[a*l:][:l]
 		for j := range row {
 			sandwich := z.sandwich[a*p+j]
@@ -281,18 +270,18 @@ func (s *stats) improveLoadings(out, q *strengths, m *moments, z *second, tasks 
 		}
 	}
 	out.w = append([]float64(nil), q.w...)
-	factor, ok := lapack64.Potrf(symmetric(r, b.Data))
+	factor, ok := lapack64.Potrf(dense.Symmetric(r, b.Data))
 	if !ok {
 		return edf // the next evaluation shows whether these loadings are any better
 	}
 	copy(step, gradient.Data)
 	s.preconditioner(step, r, q.noise*s.rowsTotal(s.tasks)/s.rowsTotal(tasks))
-	all := general(r, l, step)
+	all := dense.General(r, l, step)
 	blas64.Trsm(blas.Left, blas.Trans, 1, factor, all)
 	blas64.Trsm(blas.Left, blas.NoTrans, 1, factor, all)
 	floats.Add(out.w, step)
 	// W chol(B): with B = R'R the columns of W R'.
-	blas64.Trmm(blas.Left, blas.NoTrans, 1, factor, general(r, l, out.w))
+	blas64.Trmm(blas.Left, blas.NoTrans, 1, factor, dense.General(r, l, out.w))
 	return edf
 }
 
@@ -309,29 +298,10 @@ func (s *stats) preconditioner(x []float64, r int, noise float64) {
 			copy(s.gram[i*l:(i+1)*l], s.total[i*s.p:i*s.p+l])
 			s.gram[i*l+i] += 1e-6 * trace / float64(l)
 		}
-		lapack64.Potrf(symmetric(l, s.gram)) // definite by the ridge
+		lapack64.Potrf(dense.Symmetric(l, s.gram)) // definite by the ridge
 	}
-	factor := blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: l, Stride: l, Data: s.gram}
-	all := general(r, l, x)
+	factor := dense.Upper(l, s.gram)
+	all := dense.General(r, l, x)
 	blas64.Trsm(blas.Right, blas.NoTrans, noise, factor, all)
 	blas64.Trsm(blas.Right, blas.Trans, 1, factor, all)
-}
-
-func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
-
-func general(m, n int, x []float64) blas64.General {
-	return blas64.General{Rows: m, Cols: n, Stride: max(n, 1), Data: x}
-}
-
-func symmetric(n int, x []float64) blas64.Symmetric {
-	return blas64.Symmetric{Uplo: blas.Upper, N: n, Stride: max(n, 1), Data: x}
-}
-
-// mirror copies the upper triangle of the n x n matrix x to the lower one.
-func mirror(x []float64, n int) {
-	for i := range n {
-		for j := i + 1; j < n; j++ {
-			x[j*n+i] = x[i*n+j]
-		}
-	}
 }

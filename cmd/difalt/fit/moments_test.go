@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,89 +35,79 @@ func weightedTable(t *testing.T) *dataset.Table {
 	return table
 }
 
-func someStrengths(s *stats) *strengths {
+// someStats returns stats of the weighted table, with or without noise by task, and strengths of rank 2.
+func someStats(t *testing.T, curves, ratio bool) (*stats, *strengths) {
+	s := statsOf(t, weightedTable(t), curves, 2)
+	if ratio {
+		s.ratio = []float64{1, 0.5, 2, 1.5, 0.7}
+	}
 	q := s.start()
 	q.rank, q.w, q.sigma = 2, make([]float64, 2*s.linear), []float64{0.5, 0.3, 0.25}
 	for i := range q.w {
 		q.w[i] = math.Sin(float64(3*i + 1))
 	}
-	if len(s.design.Curves) == 0 {
+	if !curves {
 		q.sigma[curveGroup] = 0
 	}
 	for k := range q.tau {
 		q.tau[k] = 0.4 + 0.2*float64(k)
 	}
-	return q
+	return s, q
 }
 
-// dense returns the log density of all rows at once and the posterior of the mean, from N x N matrices.
-func dense(t *testing.T, s *stats, q *strengths) (evidence float64, mean, c []float64) {
+// densely returns the log density of all rows at once and the posterior of the mean, from N x N matrices.
+func densely(t *testing.T, s *stats, q *strengths) (evidence float64, mean, c []float64) {
 	t.Helper()
 	p, r := s.p, s.rows
 	n := len(r.order)
-	x, y, row := make([]float64, n*p), make([]float64, n), make([]float64, len(r.stats))
-	r.fill(x, y, row, s.design, r.order)
-	task, noise := make([]int, n), make([]float64, n)
-	for i := range r.order {
-		task[i], noise[i] = r.t.Task(int(r.order[i])), q.noise
-		if s.ratio != nil {
-			noise[i] *= s.ratio[task[i]]
-		}
-	}
-	design := mat.NewDense(n, p, x)
-	deviation := mat.NewDense(p, p, s.prior(q).Covariance())
-	shared := mat.NewDiagDense(p, nil)
+	x, y := mat.NewDense(n, p, nil), make([]float64, n)
+	r.fill(x.RawMatrix().Data, y, make([]float64, len(r.stats)), s.design, r.order)
+	shared, prior := mat.NewDiagDense(p, nil), mat.NewDense(p, p, s.prior(q).Covariance())
 	for j, d := range s.meanDeviations(q) {
 		shared.SetDiag(j, d*d)
 	}
-	var own, all, gain mat.Dense
-	own.Product(design, deviation, design.T())
-	all.Product(design, shared, design.T())
-	v := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			e := all.At(i, j)
-			if task[i] == task[j] {
-				e += own.At(i, j)
-			}
-			if i == j {
-				e += noise[i]
-			}
-			v.SetSym(i, j, e)
+	var together, own, v, gain, cov mat.Dense
+	together.Product(x, shared, x.T())
+	own.Product(x, prior, x.T())
+	v.Apply(func(i, j int, v float64) float64 {
+		k := r.t.Task(int(r.order[i]))
+		if k == r.t.Task(int(r.order[j])) {
+			v += own.At(i, j)
 		}
-	}
-	normal, ok := distmv.NewNormal(make([]float64, n), v, nil)
+		if noise := q.noise; i == j {
+			if s.ratio != nil {
+				noise *= s.ratio[k]
+			}
+			v += noise
+		}
+		return v
+	}, &together)
+	normal, ok := distmv.NewNormal(make([]float64, n), mat.NewSymDense(n, v.RawMatrix().Data), nil)
 	if !ok {
 		t.Fatal("the covariance is not definite")
 	}
 	var inverse mat.Dense
-	if err := inverse.Inverse(v); err != nil {
+	if err := inverse.Inverse(&v); err != nil {
 		t.Fatal(err)
 	}
-	gain.Product(shared, design.T(), &inverse)
+	gain.Product(shared, x.T(), &inverse)
 	var m mat.VecDense
 	m.MulVec(&gain, mat.NewVecDense(n, y))
-	var cov mat.Dense
-	cov.Product(&gain, design, shared)
+	cov.Product(&gain, x, shared)
 	cov.Sub(shared, &cov)
 	return normal.LogProb(y), m.RawVector().Data, cov.RawMatrix().Data
 }
 
 func TestMomentsAgainstDenseDensity(t *testing.T) {
-	table := weightedTable(t)
 	for _, curves := range []bool{false, true} {
 		for _, ratio := range []bool{false, true} {
 			t.Run(fmt.Sprintf("curves %v, ratios %v", curves, ratio), func(t *testing.T) {
-				s := statsOf(t, table, curves, 2)
-				if ratio {
-					s.ratio = []float64{1, 0.5, 2, 1.5, 0.7}
-				}
-				q := someStrengths(s)
+				s, q := someStats(t, curves, ratio)
 				m, err := s.moments(context.Background(), s.tasks, q)
 				if err != nil {
 					t.Fatal(err)
 				}
-				evidence, mean, c := dense(t, s, q)
+				evidence, mean, c := densely(t, s, q)
 				if math.Abs(m.evidence-evidence) > 1e-8*math.Abs(evidence) {
 					t.Errorf("evidence %v, want %v", m.evidence, evidence)
 				}
@@ -131,31 +122,28 @@ func TestMomentsAgainstDenseDensity(t *testing.T) {
 // The closed forms and the gradient of the loadings are derivatives of the evidence, here by central
 // differences.
 func TestImproveFollowsDerivatives(t *testing.T) {
-	s := statsOf(t, weightedTable(t), true, 1)
-	s.ratio = []float64{1, 0.5, 2, 1.5, 0.7}
-	q, ctx := someStrengths(s), context.Background()
-	at := func(change func(q *strengths)) float64 {
-		c := *q
-		c.sigma = append([]float64(nil), q.sigma...)
-		c.sigma = append([]float64(nil), q.sigma...)
-		c.w, c.tau = append([]float64(nil), q.w...), append([]float64(nil), q.tau...)
-		change(&c)
-		m, err := s.moments(ctx, s.tasks, &c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m.evidence
-	}
-	const h = 1e-5
+	s, q := someStats(t, true, true)
+	ctx := context.Background()
 	slope := func(change func(q *strengths, by float64)) float64 {
-		return (at(func(q *strengths) { change(q, h) }) - at(func(q *strengths) { change(q, -h) })) / (2 * h)
+		const h = 1e-5
+		var at [2]float64
+		for i, by := range []float64{-h, h} {
+			c := *q
+			c.sigma, c.w, c.tau = slices.Clone(q.sigma), slices.Clone(q.w), slices.Clone(q.tau)
+			change(&c, by)
+			m, err := s.moments(ctx, s.tasks, &c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at[i] = m.evidence
+		}
+		return (at[1] - at[0]) / (2 * h)
 	}
 	m, z, err := s.evaluate(ctx, s.tasks, q, math.Inf(-1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	next := s.improve(s.tasks, q, m, z)
-	tasks, rows := float64(len(s.tasks)), s.rowsTotal(s.tasks)
 	same := func(name string, got, want float64) {
 		t.Helper()
 		if math.Abs(got-want) > 1e-5*(math.Abs(want)+1e-2) {
@@ -163,79 +151,39 @@ func TestImproveFollowsDerivatives(t *testing.T) {
 		}
 	}
 	// EM for a variance v of n normal numbers: v + 2 v^2 / n times the derivative by v.
-	for g := range groups {
-		v, n := q.sigma[g]*q.sigma[g], 0.0
-		for _, of := range q.group {
-			if of == g {
-				n += tasks
-			}
+	em := func(name string, got, from, n float64, at func(q *strengths) *float64) {
+		t.Helper()
+		v := from * from
+		d := slope(func(q *strengths, by float64) { *at(q) = math.Sqrt(v + by) })
+		same(name, got*got, v+2*v*v/n*d)
+	}
+	numbers, means := make([]float64, len(q.sigma)), make([]float64, len(q.tau))
+	for j, g := range q.group {
+		if numbers[g] += float64(len(s.tasks)); j > 0 {
+			means[1+s.columns[j].Curve]++
 		}
-		d := slope(func(q *strengths, by float64) { q.sigma[g] = math.Sqrt(q.sigma[g]*q.sigma[g] + by) })
-		same(fmt.Sprintf("sigma %d", g), next.sigma[g]*next.sigma[g], v+2*v*v/n*d)
+	}
+	for g := range q.sigma {
+		em(fmt.Sprint("sigma ", g), next.sigma[g], q.sigma[g], numbers[g], func(q *strengths) *float64 { return &q.sigma[g] })
+	}
+	for k := range q.tau {
+		em(fmt.Sprint("tau ", k), next.tau[k], q.tau[k], means[k], func(q *strengths) *float64 { return &q.tau[k] })
 	}
 	d := slope(func(q *strengths, by float64) { q.noise += by })
-	same("noise", next.noise, q.noise+2*q.noise*q.noise/rows*d)
-	for k := range q.tau {
-		v, n := q.tau[k]*q.tau[k], 0.0
-		for j, c := range s.columns {
-			if j > 0 && 1+c.Curve == k {
-				n++
-			}
-		}
-		d := slope(func(q *strengths, by float64) { q.tau[k] = math.Sqrt(q.tau[k]*q.tau[k] + by) })
-		same(fmt.Sprintf("tau %d", k), next.tau[k]*next.tau[k], v+2*v*v/n*d)
-	}
-	checkGradient(t, s, q, m, z, slope)
-}
-
-// checkGradient compares the gradient of the loadings with differences of the evidence.
-func checkGradient(t *testing.T, s *stats, q *strengths, m *moments, z *second, slope func(func(q *strengths, by float64)) float64) {
-	t.Helper()
-	loaded := make([]float64, s.p)
+	same("noise", next.noise, q.noise+2*q.noise*q.noise/s.rowsTotal(s.tasks)*d)
+	loaded := mat.NewVecDense(s.p, nil)
 	for a := range q.rank {
-		mat.NewVecDense(s.p, loaded).MulVec(mat.NewDense(s.p, s.p, m.m), mat.NewVecDense(s.p, m.prior.Loadings[a*s.p:][:s.p]))
+		loaded.MulVec(mat.NewDense(s.p, s.p, m.m), mat.NewVecDense(s.p, m.prior.Loadings[a*s.p:][:s.p]))
 		for j := range s.linear {
-			d := slope(func(q *strengths, by float64) { q.w[a*s.linear+j] += by })
-			if got := z.outer[a*s.p+j] + z.sandwich[a*s.p+j] - loaded[j]; math.Abs(got-d) > 1e-5*(math.Abs(d)+1e-2) {
-				t.Errorf("loading %d, %d: %v, want %v", a, j, got, d)
-			}
+			got := z.outer[a*s.p+j] + z.sandwich[a*s.p+j] - loaded.AtVec(j)
+			same(fmt.Sprint("loading ", a, j), got, slope(func(q *strengths, by float64) { q.w[a*s.linear+j] += by }))
 		}
 	}
 }
 
-// At the end of a climb nothing in the neighbourhood is better, and evidence never fell.
-func TestClimbEndsAtTheTop(t *testing.T) {
-	table := drawing{tasks: 30, rows: 12, features: 4, levels: 1, rank: 1, length: 1, noise: 0.5}.table(t, 1)
-	s := statsOf(t, table, false, 2)
-	ctx := context.Background()
-	list, err := s.ranks(ctx, nil, func(int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range list {
-		for _, factor := range []float64{0.8, 1.25} {
-			for _, change := range []func(q *strengths){
-				func(q *strengths) { q.noise *= factor }, func(q *strengths) { q.sigma[0] *= factor },
-				func(q *strengths) { q.sigma[1] *= factor }, func(q *strengths) { floats.Scale(factor, q.w) },
-			} {
-				q := *c.q
-				q.w, q.sigma = append([]float64(nil), q.w...), append([]float64(nil), q.sigma...)
-				change(&q)
-				m, err := s.moments(ctx, s.tasks, &q)
-				if err != nil || m.evidence > c.Evidence+0.3 {
-					t.Errorf("rank %d: evidence %v at other strengths, %v at the end of the climb (%v)", c.Rank, m.evidence, c.Evidence, err)
-				}
-			}
-		}
-	}
-	if list[1].Penalised < list[0].Penalised+20 {
-		t.Errorf("rank 1 has penalised evidence %v, rank 0 %v", list[1].Penalised, list[0].Penalised)
-	}
-}
-
-// A climb that counts as converged would gain less than nearlyFlat by 300 plain steps more, and its end
-// counts as converged after one evaluation; a climb of two steps, which would gain much, does not count as
-// converged.
+// A climb that counts as converged would gain less than nearlyFlat by 300 plain steps more, its end counts as
+// converged after one evaluation, and nothing in the neighbourhood is better; a climb of two steps, which
+// would gain much, does not count as converged.
 func TestConverged(t *testing.T) {
 	ctx := context.Background()
 	for name, d := range map[string]drawing{
@@ -244,13 +192,27 @@ func TestConverged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := statsOf(t, d.table(t, 6), true, 2)
+			start, err := s.addDirection(ctx, s.tasks, s.start())
+			if err != nil {
+				t.Fatal(err)
+			}
 			for most, want := range map[int]bool{2: false, 400: true} {
-				end, err := s.climb(ctx, s.tasks, s.start(), most)
+				end, err := s.climb(ctx, s.tasks, start, most)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if again, err := s.climb(ctx, s.tasks, end.q, 1); err != nil || again.converged != want {
 					t.Errorf("%d iterations: converged %v after one more, %v", most, again.converged, err)
+				}
+				for i := 0; want && i < len(end.q.pack()); i++ {
+					for _, by := range []float64{-0.1, 0.1} {
+						x := end.q.pack()
+						x[i] += by
+						m, _, err := s.evaluate(ctx, s.tasks, end.q.unpack(x), math.Inf(1))
+						if err != nil || m.evidence > end.evidence+0.3 {
+							t.Errorf("strength %d by %v: evidence %v, at the end of the climb %v (%v)", i, by, m.evidence, end.evidence, err)
+						}
+					}
 				}
 				q, last := end.q, end.evidence
 				for range 300 {

@@ -100,20 +100,15 @@ func (s *stats) scatters(ctx context.Context, m *moments) ([]scatter, error) {
 	list := make([]scatter, len(s.packed))
 	share := m.determined / s.rowsTotal(s.tasks)
 	covariance := m.prior.Covariance()
-	_, err := s.reduce(ctx, m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) error {
-		t := s.task(w, k)
-		if err := w.solver.Set(t); err != nil {
-			return s.complain(k, err)
-		}
+	_, err := s.solve(ctx, m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) {
 		w.solver.Coefficients(w.v, nil, m.mean, nil)
 		information, _ := w.solver.Information()
 		edf := 0.0
 		for i, v := range covariance {
 			edf += v * information[i]
 		}
-		n := float64(t.Rows)
-		list[k] = scatter{t.Residual(w.v), max(n-edf-share*n, 0)}
-		return nil
+		n := float64(w.task.Rows)
+		list[k] = scatter{w.task.Residual(w.v), max(n-edf-share*n, 0)}
 	})
 	return list, err
 }

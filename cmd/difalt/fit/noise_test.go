@@ -12,9 +12,8 @@ func TestNoiseByTask(t *testing.T) {
 	uneven := even
 	uneven.uneven = 4
 	for name, c := range map[string]struct {
-		d      drawing
-		common bool
-		want   bool
+		d            drawing
+		common, want bool
 	}{"even": {even, false, false}, "uneven": {uneven, false, true}, "uneven, common noise": {uneven, true, false}} {
 		t.Run(name, func(t *testing.T) {
 			m, _ := fitted(t, c.d.table(t, 7), Config{CommonNoise: c.common})
@@ -23,10 +22,7 @@ func TestNoiseByTask(t *testing.T) {
 				t.Fatalf("noise by task: %v, want %v", got, c.want)
 			}
 			for k, v := range p.Tasks.Noise {
-				want := 1.0
-				if k%2 == 0 {
-					want = 4
-				}
+				want := []float64{4, 1}[k%2]
 				if sd := math.Sqrt(v) * p.Target.Scale; sd < want/1.8 || sd > want*1.8 {
 					t.Errorf("task %d: noise %v, want about %v", k, sd, want)
 				}
@@ -59,18 +55,15 @@ func TestFitNoiseRecoversTheDistribution(t *testing.T) {
 		}
 		return sum
 	}
-	list := make([]scatter, 4000)
-	for k := range list {
-		list[k] = scatter{8 * 2.5 / chi(8) * chi(12), 12}
+	differ, alike := make([]scatter, 4000), make([]scatter, 4000)
+	for k := range differ {
+		differ[k], alike[k] = scatter{8 * 2.5 / chi(8) * chi(12), 12}, scatter{2.5 * chi(12), 12}
 	}
-	usual, freedom, gain := fitNoise(list)
+	usual, freedom, gain := fitNoise(differ)
 	if math.Abs(usual/2.5-1) > 0.05 || freedom < 6.5 || freedom > 10 || gain < 100 {
 		t.Errorf("scale %v, %v degrees of freedom, gain %v: want 2.5, 8 and much", usual, freedom, gain)
 	}
-	for k := range list {
-		list[k] = scatter{2.5 * chi(12), 12}
-	}
-	if _, freedom, gain := fitNoise(list); freedom < 300 || gain > 3 {
+	if _, freedom, gain := fitNoise(alike); freedom < 300 || gain > 3 {
 		t.Errorf("equal variances have %v degrees of freedom with gain %v", freedom, gain)
 	}
 }

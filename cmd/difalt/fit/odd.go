@@ -2,7 +2,6 @@ package fit
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -20,19 +19,15 @@ type oddRow struct {
 // oddChance is the largest chance that a row of a table without wrong targets is named.
 const oddChance = 0.05
 
-// oddRows sets odd to the training rows with large residuals. Where the logarithm of the target gained
-// evidence, it compares again without these rows. The coefficients of all tasks must be there.
-func (f *fitter) oddRows(ctx context.Context, chosen *choice) error {
-	if chosen.q.noise <= 2*leastNoise {
-		return nil // residuals are rounding
-	}
-	for _, k := range chosen.s.tasks {
-		f.odd = append(f.odd, f.oddRowsOf(chosen, k)...)
+// findOdd sets odd to the training rows with large residuals and returns all others. The coefficients of all
+// tasks must be there.
+func (f *fitter) findOdd(chosen *choice) *rows {
+	if chosen.q.noise > 2*leastNoise { // otherwise residuals are rounding
+		for _, k := range chosen.s.tasks {
+			f.odd = append(f.odd, f.oddRowsOf(chosen, k)...)
+		}
 	}
 	slices.SortStableFunc(f.odd, func(a, b oddRow) int { return cmp.Compare(b.size, a.size) })
-	if len(f.odd) == 0 || f.moreByLog == 0 {
-		return nil
-	}
 	c := f.Config
 	c.Train = make([]bool, f.t.Rows())
 	for i := range c.Train {
@@ -41,13 +36,7 @@ func (f *fitter) oddRows(ctx context.Context, chosen *choice) error {
 	for _, o := range f.odd {
 		c.Train[o.row] = false
 	}
-	r := newRows(f.t, &c)
-	r.target = r.newTarget(f.TargetColumn, false)
-	s, err := newStats(ctx, r, f.plain.design, f.Workers)
-	if err != nil {
-		return err
-	}
-	return f.compareLogarithm(ctx, s)
+	return newRows(f.t, &c)
 }
 
 // oddRowsOf returns the odd rows of one task. The noise of a task is judged without the row in question, so

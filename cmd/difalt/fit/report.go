@@ -3,6 +3,8 @@ package fit
 import (
 	"iter"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Stages are the names of the stages that Progress receives, in their order.
@@ -29,7 +31,7 @@ type Errors struct {
 	ExplainedVariance float64 `json:"explained_variance"`
 }
 
-// A Tally sums errors of predictions over rows. Sums of several tallies are sums of their fields.
+// A Tally sums errors of predictions over rows.
 type Tally struct{ Rows, Squares, Absolute, Targets, TargetSquares float64 }
 
 // Add counts one row.
@@ -70,6 +72,48 @@ type Score struct {
 type TaskScore struct {
 	Task        string
 	Train, Test []Errors
+}
+
+// TaskErrors are the tallies of the rows of one task for every method, the model first: of training rows, and of
+// the others.
+type TaskErrors [][2]Tally
+
+// ScoreSize is the number of sums of a method: two tallies and its comparison with the model.
+const ScoreSize = 13
+
+// AddTo adds the tallies of the task to sums, ScoreSize numbers for each method.
+func (e TaskErrors) AddTo(sums []float64) {
+	for i, t := range e {
+		v := sums[i*ScoreSize:][:ScoreSize]
+		for set, t := range t {
+			floats.Add(v[5*set:][:5], []float64{t.Rows, t.Squares, t.Absolute, t.Targets, t.TargetSquares})
+		}
+		if d := t[1].Squares - e[0][1].Squares; t[1].Rows > 0 {
+			floats.Add(v[10:], []float64{1, d, d * d})
+		}
+	}
+}
+
+// Score returns the errors of the methods for a task whose targets and predictions were divided by unit.
+func (e TaskErrors) Score(task string, unit float64) TaskScore {
+	s := TaskScore{Task: task}
+	for _, t := range e {
+		s.Train, s.Test = append(s.Train, t[0].Errors(unit)), append(s.Test, t[1].Errors(unit))
+	}
+	return s
+}
+
+// Summarise sets the errors of scores to those in sums, to which AddTo has added all tasks, and compares the
+// model with the other methods. Targets and predictions were divided by unit.
+func Summarise(scores []Score, sums []float64, unit float64) Verdict {
+	tally := func(v []float64) Tally { return Tally{v[0], v[1], v[2], v[3], v[4]} }
+	comparisons := make([]comparison, len(scores))
+	for i := range scores {
+		v := sums[i*ScoreSize:][:ScoreSize]
+		scores[i].Train, scores[i].Test = tally(v).Errors(unit), tally(v[5:]).Errors(unit)
+		comparisons[i] = comparison{v[10], v[11], v[12]}
+	}
+	return newVerdict(scores, comparisons, unit)
 }
 
 // A Candidate is a form of the model that was compared by evidence: its logarithm, and the same less half the

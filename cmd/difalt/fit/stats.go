@@ -1,11 +1,14 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
+	"github.com/difalt/difalt/cmd/difalt/internal/reduce"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"gonum.org/v1/gonum/floats"
 )
@@ -31,13 +34,12 @@ type stats struct {
 
 // A worker holds the scratch of one goroutine.
 type worker struct {
-	solver mixedmodel.Solver
-	task   mixedmodel.Task
-	prior  *mixedmodel.Prior
-	x, y   []float64
-	row    []float64
-	u, v   []float64 // p entries each
-	z      []float64
+	solver  mixedmodel.Solver
+	task    mixedmodel.Task // of the solver
+	x, y    []float64
+	g, c    []float64
+	row     []float64 // one entry per feature
+	u, v, z []float64 // p entries each
 }
 
 // batch is the number of rows in one matrix product.
@@ -57,17 +59,16 @@ func newStats(ctx context.Context, r *rows, d *model.Design, workers int) (*stat
 		}
 	}
 	var err error
-	s.total, err = s.reduce(ctx, nil, s.tasks, s.p*s.p, func(w *worker, k int, part []float64) error {
+	s.total, err = s.reduce(ctx, s.tasks, s.p*s.p, func(w *worker, k int, part []float64) error {
 		list := r.of(k)
 		if len(list) >= s.p {
 			s.packed[k] = s.products(w, list)
 		}
-		t := s.task(w, k)
-		if t.G == nil {
+		if s.read(w, k); w.task.G == nil {
 			one := mixedmodel.Task{G: part, C: w.u}
-			one.AddRows(t.X, t.Y)
+			one.AddRows(w.task.X, w.task.Y)
 		} else {
-			floats.Add(part, t.G)
+			floats.Add(part, w.task.G)
 		}
 		return nil
 	})
@@ -77,124 +78,98 @@ func newStats(ctx context.Context, r *rows, d *model.Design, workers int) (*stat
 // products returns the packed products of rows.
 func (s *stats) products(w *worker, list []int32) []float64 {
 	p := s.p
-	t := mixedmodel.Task{G: grow(w.task.G, p*p), C: grow(w.task.C, p)}
-	w.task.G, w.task.C = t.G, t.C
-	clear(t.G)
-	clear(t.C)
+	w.g, w.c = dense.Grow(w.g, p*p), dense.Grow(w.c, p)
+	clear(w.g)
+	clear(w.c)
+	t := mixedmodel.Task{G: w.g, C: w.c}
 	yy := 0.0
 	for len(list) > 0 {
 		n := min(len(list), batch)
-		w.x, w.y = grow(w.x, n*p), grow(w.y, n)
+		w.x, w.y = dense.Grow(w.x, n*p), dense.Grow(w.y, n)
 		s.rows.fill(w.x, w.y, w.row, s.design, list[:n])
 		t.AddRows(w.x, w.y)
 		yy += floats.Dot(w.y, w.y)
 		list = list[n:]
 	}
-	out := make([]float64, 0, p*(p+1)/2+p+1)
-	for i := range p {
-		out = append(out, t.G[i*p+i:(i+1)*p]...)
-	}
+	out := dense.Pack(make([]float64, 0, model.Triangle(p)+p+1), p, t.G)
 	return append(append(out, t.C...), yy)
 }
 
-// task returns the data of a task in the memory of the worker.
-func (s *stats) task(w *worker, k int) *mixedmodel.Task {
-	p, list := s.p, s.rows.of(k)
-	t := mixedmodel.Task{Rows: len(list)}
+// read sets the task of the worker, in its memory.
+func (s *stats) read(w *worker, k int) {
+	p, list, t := s.p, s.rows.of(k), &w.task
+	*t = mixedmodel.Task{Rows: len(list)}
 	if s.ratio != nil {
 		t.Noise = s.ratio[k]
 	}
 	if packed := s.packed[k]; packed != nil {
-		t.G, t.C = grow(w.task.G, p*p), packed[p*(p+1)/2:][:p]
-		w.task.G = t.G
-		t.YY = packed[len(packed)-1]
-		for i := range p {
-			copy(t.G[i*p+i:(i+1)*p], packed)
-			packed = packed[p-i:]
-		}
-	} else {
-		w.x, w.y = grow(w.x, len(list)*p), grow(w.y, len(list))
-		s.rows.fill(w.x, w.y, w.row, s.design, list)
-		t.X, t.Y = w.x, w.y
-		t.YY = floats.Dot(t.Y, t.Y)
+		w.g = dense.Grow(w.g, p*p)
+		t.G, t.C, t.YY = w.g, packed[model.Triangle(p):][:p], packed[len(packed)-1]
+		dense.Unpack(t.G, p, packed)
+		return
 	}
-	return &t
+	w.x, w.y = dense.Grow(w.x, len(list)*p), dense.Grow(w.y, len(list))
+	s.rows.fill(w.x, w.y, w.row, s.design, list)
+	t.X, t.Y, t.YY = w.x, w.y, floats.Dot(w.y, w.y)
 }
 
-// grow returns a slice of n entries of any value, in the memory of x where that is enough.
-func grow(x []float64, n int) []float64 {
-	if cap(x) < n {
-		return make([]float64, n)
-	}
-	return x[:n]
-}
-
-// worker returns scratch for one goroutine, whose solver has the given prior unless that is nil. Callers
-// put it back into idle.
-func (s *stats) worker(prior *mixedmodel.Prior) *worker {
+// worker returns scratch for one goroutine. Callers put it back into idle.
+func (s *stats) worker() *worker {
 	w, ok := s.idle.Get().(*worker)
 	if !ok {
-		w = &worker{row: make([]float64, len(s.rows.t.Features())), u: make([]float64, s.p), v: make([]float64, s.p)}
-	}
-	if w.prior = prior; prior != nil {
-		w.solver.Reset(prior)
+		w = &worker{row: make([]float64, len(s.rows.t.Features()))}
+		w.u, w.v, w.z = make([]float64, s.p), make([]float64, s.p), make([]float64, s.p)
 	}
 	return w
 }
 
-// chunks is the number of parts into which a sum over tasks is cut.
-const chunks = 64
-
-// reduce returns the sum over tasks of the numbers that f adds to part, which has the given size. Tasks are
-// cut into chunks whose sums are added in their order, so that the bits do not depend on the workers. f
-// runs in several goroutines. The error is that of the first task, or the context's.
-func (s *stats) reduce(ctx context.Context, prior *mixedmodel.Prior, tasks []int, size int,
-	f func(w *worker, task int, part []float64) error) ([]float64, error) {
-	total := make([]float64, size)
-	each := max((len(tasks)+chunks-1)/chunks, 1)
-	count := (len(tasks) + each - 1) / each
-	var mu sync.Mutex
-	turn := sync.NewCond(&mu)
-	next, done := 0, 0
-	var first error
-	work := func() {
-		w, part := s.worker(prior), make([]float64, size)
+// reduce returns the sum over tasks of the numbers that f adds to part, which has the given size. f runs in
+// several goroutines; the bits of the sum do not depend on their number. The error is that of the first task,
+// or the context's.
+func (s *stats) reduce(ctx context.Context, tasks []int, size int,
+	f func(w *worker, k int, part []float64) error) ([]float64, error) {
+	return reduce.Sum(s.workers, len(tasks), size, func(part []float64, from, to int) error {
+		w := s.worker()
 		defer s.idle.Put(w)
-		for {
-			mu.Lock()
-			at := next
-			next++
-			stop := first != nil
-			mu.Unlock()
-			if at >= count || stop {
-				return
+		for _, k := range tasks[from:to] {
+			if err := cmp.Or(ctx.Err(), f(w, k, part)); err != nil {
+				return err
 			}
-			clear(part)
-			err := ctx.Err()
-			for _, k := range tasks[at*each : min((at+1)*each, len(tasks))] {
-				if err == nil {
-					err = f(w, k, part)
-				}
-			}
-			mu.Lock()
-			for done != at && first == nil {
-				turn.Wait()
-			}
-			if first == nil {
-				first = err
-				floats.Add(total, part)
-				done++
-			}
-			turn.Broadcast()
-			mu.Unlock()
 		}
+		return nil
+	})
+}
+
+// set sets the task of the worker and its covariance under a prior. The error names the task.
+func (s *stats) set(w *worker, prior *model.Prior, k int) error {
+	s.read(w, k)
+	if err := w.solver.Set(prior, &w.task); err != nil {
+		return fmt.Errorf("task %q: %w", s.rows.t.Tasks()[k], err)
 	}
-	var group sync.WaitGroup
-	for range max(min(s.workers, count), 1) {
-		group.Go(work)
+	return nil
+}
+
+// solve is reduce for an f that needs the solver of the task under a prior.
+func (s *stats) solve(ctx context.Context, prior *model.Prior, tasks []int, size int,
+	f func(w *worker, k int, part []float64)) ([]float64, error) {
+	return s.reduce(ctx, tasks, size, func(w *worker, k int, part []float64) error {
+		err := s.set(w, prior, k)
+		if err == nil {
+			f(w, k, part)
+		}
+		return err
+	})
+}
+
+// coefficients sets theta and cov, P x P or nil, to the coefficients of a task and their covariance.
+func (s *stats) coefficients(m *moments, k int, theta, cov []float64) error {
+	w := s.worker()
+	defer s.idle.Put(w)
+	err := s.set(w, m.prior, k)
+	if err == nil {
+		w.solver.Coefficients(theta, cov, m.mean, m.c)
 	}
-	group.Wait()
-	return total, first
+	return err
 }
 
 // rowsTotal returns the number of rows of tasks.
@@ -203,9 +178,4 @@ func (s *stats) rowsTotal(tasks []int) (n float64) {
 		n += float64(len(s.rows.of(k)))
 	}
 	return n
-}
-
-// complain names the task of an error.
-func (s *stats) complain(task int, err error) error {
-	return fmt.Errorf("task %q: %w", s.rows.t.Tasks()[task], err)
 }

@@ -22,23 +22,16 @@ type Verdict struct {
 	High float64 `json:"gain_high"`
 }
 
-// A Comparison sums over tasks with held-out rows, for one baseline, the difference of its squared error
+// A comparison sums over tasks with held-out rows, for one baseline, the difference of its squared error
 // and the model's, and the square of that difference.
-type Comparison struct{ Tasks, Difference, Square float64 }
-
-// Add counts one task.
-func (c *Comparison) Add(difference float64) {
-	c.Tasks++
-	c.Difference += difference
-	c.Square += difference * difference
-}
+type comparison struct{ tasks, difference, square float64 }
 
 // exactNoise is the mean squared error, in units of the target's variance, below which predictions are exact.
 const exactNoise = 1e-12
 
-// NewVerdict compares the first of scores, the model, with the others, whose comparisons are in the same
+// newVerdict compares the first of scores, the model, with the others, whose comparisons are in the same
 // order; the first one is not read. Squared errors of the comparisons are in units of unit^2.
-func NewVerdict(scores []Score, comparisons []Comparison, unit float64) Verdict {
+func newVerdict(scores []Score, comparisons []comparison, unit float64) Verdict {
 	v := Verdict{Gain: math.NaN(), Low: math.NaN(), High: math.NaN()}
 	if len(scores) < 2 || scores[0].Test.Rows == 0 {
 		v.Text = "No rows were held out, so the model is not compared with simpler methods."
@@ -54,15 +47,15 @@ func NewVerdict(scores []Score, comparisons []Comparison, unit float64) Verdict 
 	c, rows := comparisons[best], float64(scores[best].Test.Rows)
 	mean := scores[best].Test.RMSE / unit
 	all := mean * mean * rows
-	if exact := exactNoise * rows; all <= exact && all-c.Difference <= exact {
+	if exact := exactNoise * rows; all <= exact && all-c.difference <= exact {
 		v.Text = fmt.Sprintf("Both the model and %q predict held-out rows exactly.", v.Other)
 		return v
 	}
-	v.Gain = relative(c.Difference, all)
-	if c.Tasks > 1 {
-		se := math.Sqrt(max(c.Square-c.Difference*c.Difference/c.Tasks, 0) * c.Tasks / (c.Tasks - 1))
-		t := distuv.StudentsT{Sigma: 1, Nu: c.Tasks - 1}.Quantile(0.975)
-		v.Low, v.High = relative(c.Difference-t*se, all), relative(c.Difference+t*se, all)
+	v.Gain = relative(c.difference, all)
+	if c.tasks > 1 {
+		se := math.Sqrt(max(c.square-c.difference*c.difference/c.tasks, 0) * c.tasks / (c.tasks - 1))
+		t := distuv.StudentsT{Sigma: 1, Nu: c.tasks - 1}.Quantile(0.975)
+		v.Low, v.High = relative(c.difference-t*se, all), relative(c.difference+t*se, all)
 	}
 	v.Text = v.words(scores[0].Test.RMSE, scores[best].Test.RMSE)
 	return v

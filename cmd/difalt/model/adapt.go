@@ -6,8 +6,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Adapt returns a model that has also learned the rows of a table. Coefficients of a task that is
@@ -44,7 +46,7 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 			}
 		}
 		at, known := m.index[name]
-		if known && !m.KeepsIntervals() {
+		if known && p.Tasks.Covariance == nil {
 			return nil, fmt.Errorf("task %q: the model does not keep covariances of known tasks, and cannot learn more of their rows", name)
 		}
 		posterior := m.prior(at, known).learn(samples)
@@ -62,7 +64,7 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 			k.Noise[at], k.Freedom[at] = posterior.noise, posterior.freedom
 		}
 	}
-	if m.KeepsIntervals() {
+	if k.Covariance != nil {
 		k.Covariance = func(t int) []float64 {
 			if c, ok := learned[t]; ok {
 				return c
@@ -138,11 +140,8 @@ func (m *Model) prior(t int, known bool) *posterior {
 		}
 		return p
 	}
-	p.packed = make([]float64, len(m.unseen))
-	m.p.Prior.Covariance(p.packed)
-	for i, v := range m.p.MeanCovariance {
-		p.packed[i] += v
-	}
+	p.packed = dense.Pack(nil, len(p.theta), m.p.Prior.Covariance())
+	floats.Add(p.packed, m.p.MeanCovariance)
 	return p
 }
 
@@ -157,7 +156,7 @@ func (prior *posterior) learn(samples []sample) *posterior {
 		rss, spent, n := 0.0, 0.0, 0.0
 		for _, s := range samples {
 			if s.weight > 0 {
-				rss += s.weight * square(s.y-blas64.Dot(vector(s.z), vector(p.theta)))
+				rss += s.weight * square(s.y-floats.Dot(s.z, p.theta))
 				spent += s.weight * quadratic(p.packed, s.z)
 				n++
 			}
@@ -176,9 +175,9 @@ func (prior *posterior) learn(samples []sample) *posterior {
 func (prior *posterior) given(samples []sample, noise float64) *posterior {
 	p := &posterior{slices.Clone(prior.theta), slices.Clone(prior.packed), noise, 0}
 	c := blas64.SymmetricPacked{Uplo: blas.Upper, N: len(p.theta), Data: p.packed}
-	theta, g := vector(p.theta), vector(make([]float64, len(p.theta)))
+	theta, g := dense.Vector(p.theta), dense.Vector(make([]float64, len(p.theta)))
 	for _, s := range samples {
-		if z := vector(s.z); s.weight > 0 {
+		if z := dense.Vector(s.z); s.weight > 0 {
 			blas64.Spmv(1, c, z, 0, g)
 			v := max(blas64.Dot(z, g), 0) + noise/s.weight // rounding may make the first term negative
 			blas64.Axpy((s.y-blas64.Dot(z, theta))/v, g, theta)
@@ -186,8 +185,4 @@ func (prior *posterior) given(samples []sample, noise float64) *posterior {
 		}
 	}
 	return p
-}
-
-func vector(data []float64) blas64.Vector {
-	return blas64.Vector{N: len(data), Data: data, Inc: 1}
 }

@@ -88,8 +88,7 @@ func TestAdapt(t *testing.T) {
 // The variance of a task's noise is a fixed point of EM under its prior.
 func TestAdaptNoise(t *testing.T) {
 	p := synthetic()
-	p.Prior.Noise.TaskFreedom = 5
-	p.Tasks.Noise, p.Tasks.Freedom = []float64{.1, .2, .3, .4}, []float64{10, 10, 10, 10}
+	byTask(&p)
 	m := mustNew(t, p)
 	l := rows(m, 40, "new")
 	for i := range l.y {

@@ -1,6 +1,11 @@
 package model
 
-import "math"
+import (
+	"math"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
+	"gonum.org/v1/gonum/floats"
+)
 
 // An EffectKind distinguishes the effects of a model.
 type EffectKind string
@@ -40,8 +45,12 @@ const LevelTerm = "(level)"
 // Effects returns the effects of all features, the level first. A category has contrasts with its
 // first level that was in the training rows. Features that were constant there have no effect.
 func (m *Model) Effects() []Effect {
-	e := m.estimator()
-	d := &m.p.Design
+	source, d := &Estimate{Mean: m.p.Mean, Covariance: m.p.MeanCovariance}, &m.p.Design
+	if m.p.Effects != nil {
+		source = m.p.Effects
+	}
+	e := &effectEstimator{source.Mean, source.Covariance, dense.Pack(nil, len(source.Mean), m.p.Prior.Covariance()),
+		m.p.Target.Scale, normal95 * interval95(source.Freedom)}
 	a := make([]float64, len(m.p.Mean))
 	a[0] = 1
 	list := []Effect{e.contrast(Level, LevelTerm, a, m.p.Target.Center)}
@@ -87,24 +96,9 @@ type effectEstimator struct {
 	quantile                     float64 // 97.5 %, of the estimate over its standard error
 }
 
-func (m *Model) estimator() *effectEstimator {
-	source := &Estimate{Mean: m.p.Mean, Covariance: m.p.MeanCovariance}
-	if m.p.Effects != nil {
-		source = m.p.Effects
-	}
-	quantile := normal95 * interval95(source.Freedom)
-	e := &effectEstimator{source.Mean, source.Covariance, make([]float64, len(m.unseen)), m.p.Target.Scale, quantile}
-	m.p.Prior.Covariance(e.deviations)
-	return e
-}
-
 // contrast returns the effect offset + unit a' mean.
 func (e *effectEstimator) contrast(kind EffectKind, term string, a []float64, offset float64) Effect {
-	sum := 0.0
-	for j, v := range a {
-		sum += v * e.mean[j]
-	}
-	out := Effect{Kind: kind, Term: term, Estimate: offset + e.unit*sum}
+	out := Effect{Kind: kind, Term: term, Estimate: offset + e.unit*floats.Dot(a, e.mean)}
 	out.StandardError = e.unit * math.Sqrt(quadratic(e.covariance, a))
 	out.Deviation = e.unit * math.Sqrt(quadratic(e.deviations, a))
 	out.Low, out.High = out.Estimate-e.quantile*out.StandardError, out.Estimate+e.quantile*out.StandardError

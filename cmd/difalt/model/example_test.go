@@ -1,10 +1,9 @@
 package model_test
 
 import (
+	"bytes"
 	"fmt"
 	"log"
-	"os"
-	"path/filepath"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 	"github.com/difalt/difalt/cmd/difalt/model"
@@ -33,13 +32,12 @@ func clinics() *model.Model {
 	return m
 }
 
-func ExampleLoad() {
-	path := filepath.Join(os.TempDir(), "example-clinics.npz")
-	defer os.Remove(path)
-	if err := clinics().Save(path); err != nil {
+func ExampleRead() {
+	var file bytes.Buffer
+	if err := clinics().Write(&file); err != nil {
 		log.Fatal(err)
 	}
-	m, err := model.Load(path)
+	m, err := model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 )
 
@@ -28,7 +27,7 @@ type header struct {
 	Parameters
 }
 
-// Save writes the model to a file in NumPy's .npz format, which takes its name when it is complete.
+// Write writes the model as a file in NumPy's .npz format.
 // With f table features, T tasks, rank r, C curves, and P columns, the file holds
 //
 //	header       1      JSON text: format, version, curves (the feature of each), and the fields of
@@ -72,19 +71,6 @@ type header struct {
 //	b = h["target"]["scale"] * m["theta"][t]
 //	slopes = np.where(s > 0, b[1:1+len(s)] / np.where(s > 0, s, 1), 0)
 //	constant = h["target"]["center"] + b[0] - slopes @ m["center"]
-func (m *Model) Save(path string) error {
-	f, err := atomicfile.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := m.Write(f); err != nil {
-		return err
-	}
-	return f.Commit()
-}
-
-// Write writes the file that Save describes.
 func (m *Model) Write(to io.Writer) error {
 	p := &m.p
 	h := header{Format: format, Version: Version, Parameters: *p}
@@ -108,7 +94,7 @@ func (m *Model) Write(to io.Writer) error {
 	for _, a := range p.arrays() {
 		out.Float64s(a.name, a.shape, *a.data)
 	}
-	if shape := []int{len(p.Tasks.Names), len(m.unseen)}; m.KeepsIntervals() && shape[0] <= maxCovariance/shape[1] {
+	if shape := []int{len(p.Tasks.Names), len(m.unseen)}; p.Tasks.Covariance != nil && shape[0] <= maxCovariance/shape[1] {
 		out.Rows("covariance", shape, false, func(dst []float64, t int) {
 			copy(dst, m.covariance(t))
 			if i := notFinite(dst); i >= 0 && err == nil {
@@ -119,7 +105,7 @@ func (m *Model) Write(to io.Writer) error {
 	return cmp.Or(err, out.Close())
 }
 
-// Load reads a file that Save wrote. Errors name the file, and the array that is damaged.
+// Load reads a file that Write wrote. Errors name the file, and the array that is damaged.
 func Load(path string) (m *Model, err error) {
 	r, err := npz.Open(path)
 	if err == nil {

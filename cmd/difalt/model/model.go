@@ -9,7 +9,7 @@
 // where all tasks share mu and the distribution of deviations ([Prior]). A [Model] predicts for
 // known and unseen tasks ([Model.Predict]), with standard errors ([Model.PredictError]),
 // learns from new rows ([Model.Adapt]), lists the effects of features ([Model.Effects]), and
-// is stored in a file that NumPy reads ([Model.Save], [Load]). Packages fit and owners train models;
+// is stored in a file that NumPy reads ([Model.Write], [Load]). Packages fit and owners train models;
 // [New] makes one from parameters of any origin.
 //
 // The package needs nothing that reads tables, sends messages or draws, so that a service may embed it.
@@ -20,9 +20,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -31,15 +31,8 @@ type Model struct {
 	p        Parameters
 	features []string
 	levels   []category
-	index    map[string]int                 // tasks by name
-	unseen   []float64                      // packed covariance of the coefficients of a task without rows
-	last     atomic.Pointer[taskCovariance] // the last result of Tasks.Covariance
-}
-
-// A taskCovariance is the packed covariance of the coefficients of one task.
-type taskCovariance struct {
-	task   int
-	packed []float64
+	index    map[string]int // tasks by name
+	unseen   []float64      // packed covariance of the coefficients of a task without rows
 }
 
 // A category is a categorical column: levels consecutive features from first on.
@@ -61,8 +54,7 @@ func New(p Parameters) (*Model, error) {
 		return nil, err
 	}
 	m.levels = categories(&p.Schema)
-	m.unseen = make([]float64, len(p.MeanCovariance))
-	p.Prior.Covariance(m.unseen)
+	m.unseen = dense.Pack(nil, len(p.Mean), p.Prior.Covariance())
 	widening := square(interval95(p.Prior.Freedom))
 	for i, v := range p.MeanCovariance {
 		m.unseen[i] = widening*m.unseen[i] + v
@@ -169,24 +161,13 @@ func (m *Model) Unit() string {
 // Noise returns the standard deviation, in Unit, of the targets of a usual task about their expectations.
 func (m *Model) Noise() float64 { return math.Sqrt(m.p.Prior.Noise.Variance) * m.p.Target.Scale }
 
-// KeepsIntervals reports whether the model has the covariances of the coefficients of known tasks.
-// Without them the standard errors of known tasks are those of unseen tasks, which are larger.
-func (m *Model) KeepsIntervals() bool {
-	return m.p.Tasks.Covariance != nil
-}
-
 // covariance returns the packed covariance of the coefficients of task t, which must not be changed;
 // that of an unseen task for t = -1, or if the model does not have those of known ones.
 func (m *Model) covariance(t int) []float64 {
-	if t < 0 || !m.KeepsIntervals() {
+	if t < 0 || m.p.Tasks.Covariance == nil {
 		return m.unseen
 	}
-	last := m.last.Load()
-	if last == nil || last.task != t {
-		last = &taskCovariance{t, m.p.Tasks.Covariance(t)}
-		m.last.Store(last)
-	}
-	return last.packed
+	return m.p.Tasks.Covariance(t)
 }
 
 // noise returns the variance of the standardised target of task t, or of an unseen one for t = -1,
@@ -219,13 +200,12 @@ func square(v float64) float64 { return v * v }
 // quadratic returns z' C z for the packed C, or 0 where rounding makes it negative.
 func quadratic(packed, z []float64) (sum float64) {
 	for i, v := range z {
-		row := packed[:len(z)-i]
-		inner := row[0] * v / 2
-		for j, u := range z[i+1:] {
-			inner += row[1+j] * u
+		inner := -packed[0] * v / 2
+		for j, u := range z[i:] {
+			inner += packed[j] * u
 		}
 		sum += 2 * v * inner
-		packed = packed[len(row):]
+		packed = packed[len(z)-i:]
 	}
 	return max(sum, 0)
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // Parameters hold the numbers of a model with P columns ([Design.Width]) and T tasks.
@@ -116,19 +118,16 @@ type Goodness struct {
 // Triangle returns the number of entries of a packed symmetric matrix of order n.
 func Triangle(n int) int { return n * (n + 1) / 2 }
 
-// Covariance sets packed to the covariance of a deviation, diag(Deviations)^2 + Loadings Loadings'.
-func (p *Prior) Covariance(packed []float64) {
+// Covariance returns the covariance of a deviation, diag(Deviations)^2 + Loadings Loadings', P x P by rows.
+func (p *Prior) Covariance() []float64 {
 	w := len(p.Deviations)
-	at := 0
-	for i := range w {
-		for j := i; j < w; j++ {
-			sum := 0.0
-			for k := range p.Rank {
-				sum += p.Loadings[k*w+i] * p.Loadings[k*w+j]
-			}
-			packed[at] = sum
-			at++
-		}
-		packed[at-w+i] += p.Deviations[i] * p.Deviations[i]
+	s := make([]float64, w*w)
+	for j, d := range p.Deviations {
+		s[j*w+j] = d * d
 	}
+	for k := range p.Rank {
+		l := dense.Vector(p.Loadings[k*w:][:w])
+		blas64.Ger(1, l, l, dense.General(w, w, s))
+	}
+	return s
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -49,64 +50,79 @@ func TestDesignApply(t *testing.T) {
 	}
 }
 
-// TestPredict compares predictions with the scaled coefficients times the columns of the design.
+// 97.5 % quantiles of the normal distribution, and of Student's t over it.
+const normal, t2, t3, t4 = 1.959963984540054, 4.302652729911275 / normal, 3.182446305284263 / normal, 2.7764451051977987 / normal
+const t5, t10 = 2.570581835636314 / normal, 2.228138851964939 / normal
+
+// Predictions and their errors are those of dense matrices: with and without the logarithm, for known and unseen
+// tasks and levels, with one noise and with noise by task.
 func TestPredict(t *testing.T) {
-	for _, log := range []bool{false, true} {
-		p := synthetic()
-		p.Target.Log, p.Prior.Freedom, p.Prior.Noise.Freedom = log, 3, 4
-		if log {
-			p.Target.Center, p.Target.Scale = 1, .2
-		}
-		m := mustNew(t, p)
-		x := []float64{44, 2.2, 0, 1, 0, 7}
-		z := make([]float64, 9)
-		p.Design.Apply(z, x)
-		column := mat.NewVecDense(9, z)
-		unseen := mat.NewDense(9, 9, nil)
-		unseen.Scale(square(3.182446305284263/1.959963984540054), spread(&p.Prior)) // t(3) over normal
-		unseen.Add(unseen, unpack(p.MeanCovariance, 9))
-		noise := .3 * square(2.7764451051977987/1.959963984540054) // t(4) over normal
-		for _, c := range []struct {
-			task  string
-			theta []float64
-			cov   mat.Matrix
-		}{
-			{"e", p.Tasks.Theta[18:27], unpack(p.Tasks.Covariance(2), 9)},
-			{"new", p.Mean, unseen},
-		} {
-			y := p.Target.Center + p.Target.Scale*mat.Dot(mat.NewVecDense(9, c.theta), column)
-			v := mat.Inner(column, c.cov, column)
-			se, sample := p.Target.Scale*math.Sqrt(v), p.Target.Scale*math.Sqrt(v+noise)
-			got, err := m.PredictError(c.task, x)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Known != (c.task == "e") {
-				t.Errorf("task %q: known is %v", c.task, got.Known)
-			}
-			if !log {
-				near(t, "value", got.Value, y)
-				near(t, "standard error", got.StandardError, se)
-				near(t, "error of a sample", got.SampleError, sample)
-			} else {
-				near(t, "median", got.Value, math.Exp(y))
-				near(t, "probability", lognormal(got.Value, se, got.StandardError), .95)
-				near(t, "probability of a sample", lognormal(got.Value, sample, got.SampleError), .95)
-			}
-			value, known, err := m.Predict(c.task, x)
-			if value != got.Value || known != got.Known || err != nil {
-				t.Errorf("Predict returns %v, %v, %v: want %v", value, known, err, got.Value)
-			}
+	known, unseen := []float64{44, 2.2, 0, 1, 0, 7}, []float64{44, 2.2, 0, 0, 0, 7}
+	for _, c := range []struct {
+		name   string
+		change func(p *Parameters)
+		task   string
+		at     int // of its coefficients; -1 for those of unseen tasks
+		x      []float64
+		wider  float64 // of deviations
+		noise  float64
+	}{
+		{"known", func(*Parameters) {}, "e", 2, known, 1, .3 * square(t4)},
+		{"unseen", func(*Parameters) {}, "new", -1, known, t3, .3 * square(t4)},
+		{"without rows", func(p *Parameters) { p.Tasks.Samples[1] = 0 }, "s", -1, known, t3, .3 * square(t4)},
+		{"unseen level", func(*Parameters) {}, "n", 0, unseen, 1, .3 * square(t4)},
+		{"exact", func(p *Parameters) { p.Prior.Freedom, p.Prior.Noise.Freedom = 0, 0 }, "new", -1, known, 1, .3},
+		{"noise of a task", byTask, "s", 1, known, 1, .2 * square(t10)},
+		{"noise of an unseen task", byTask, "new", -1, known, t3, .3 * square(t5)},
+	} {
+		for _, log := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, logarithm %v", c.name, log), func(t *testing.T) {
+				p := synthetic()
+				p.Prior.Freedom, p.Prior.Noise.Freedom = 3, 4
+				if c.change(&p); log {
+					p.Target = Target{Log: true, Center: 1, Scale: .2}
+				}
+				theta, cov := p.Mean, spread(&p.Prior)
+				cov.Scale(c.wider*c.wider, cov)
+				cov.Add(cov, unpack(p.MeanCovariance, 9))
+				if c.at >= 0 {
+					theta, cov = p.Tasks.Theta[9*c.at:][:9], mat.DenseCopyOf(unpack(p.Tasks.Covariance(c.at), 9))
+				}
+				z := mat.NewVecDense(9, nil)
+				p.Design.Apply(z.RawVector().Data, c.x)
+				y, v := p.Target.Center+p.Target.Scale*mat.Dot(mat.NewVecDense(9, theta), z), mat.Inner(z, cov, z)
+				if &c.x[0] == &unseen[0] { // the effect of the level is 0, with the variance of those of known levels
+					for j := 3; j <= 5; j++ {
+						v += (square(theta[j]) + cov.At(j, j)) / square(p.Design.Scale[j-1]) / 3 * square(t2)
+					}
+				}
+				m := mustNew(t, p)
+				got, err := m.PredictError(c.task, c.x)
+				if isKnown := c.at >= 0 && &c.x[0] == &known[0]; err != nil || got.Known != isKnown {
+					t.Fatalf("known is %v, the error %v", got.Known, err)
+				}
+				near(t, "value", got.Value, p.Target.Restore((y-p.Target.Center)/p.Target.Scale))
+				for i, e := range []float64{got.StandardError, got.SampleError} { // without noise and with it
+					if s := p.Target.Scale * math.Sqrt(v+float64(i)*c.noise); log {
+						near(t, "probability", lognormal(got.Value, s, e), .95)
+					} else {
+						near(t, "standard error", e, s)
+					}
+				}
+				if value, isKnown, err := m.Predict(c.task, c.x); value != got.Value || isKnown != got.Known || err != nil {
+					t.Errorf("Predict returns %v, %v, %v: want %v", value, isKnown, err, got.Value)
+				}
+			})
 		}
 	}
 }
 
 // lognormal returns the probability that y exp(s Z) is within 1.96 e of y, from a sum over the density.
 func lognormal(y, s, e float64) (sum float64) {
-	const n = 400000
+	const n = 100000
 	for i := range n {
 		z := -10 + 20*(float64(i)+.5)/n
-		if math.Abs(y*math.Exp(s*z)-y) <= 1.959963984540054*e {
+		if math.Abs(y*math.Exp(s*z)-y) <= normal*e {
 			sum += distuv.UnitNormal.Prob(z) * 20 / n
 		}
 	}
@@ -115,37 +131,13 @@ func lognormal(y, s, e float64) (sum float64) {
 
 // Rounding may leave a covariance with a negative variance along a row.
 func TestNegativeVariance(t *testing.T) {
-	p := Parameters{
-		Target: Target{Scale: 1}, Mean: []float64{0, 0}, MeanCovariance: make([]float64, 3),
-		Design: Design{Fill: []float64{0}, Center: []float64{0}, Scale: []float64{1}},
-		Prior:  Prior{Deviations: []float64{0, 0}, Noise: Noise{Variance: 4}},
-		Tasks:  Tasks{Names: []string{"t"}, Samples: []int{1}, Theta: []float64{0, 0}, Covariance: func(int) []float64 { return []float64{1, 2, 1} }},
-	}
-	p.Schema.Columns = []string{"x"}
-	got, err := mustNew(t, p).PredictError("t", []float64{-1})
-	if err != nil || got.StandardError != 0 || got.SampleError != 2 {
-		t.Errorf("errors are %v and %v (%v): want 0 and 2", got.StandardError, got.SampleError, err)
-	}
-}
-
-// An unseen level has the effect 0 and the variance of the effects of known levels.
-func TestUnseenLevel(t *testing.T) {
 	p := synthetic()
-	m := mustNew(t, p)
-	x := []float64{44, 2.2, 0, 0, 0, 7}
-	got, err := m.PredictError("n", x)
-	if err != nil || got.Known {
-		t.Fatalf("known is %v, the error %v", got.Known, err)
+	p.Tasks.Covariance = func(int) []float64 { return append([]float64{-1}, make([]float64, 44)...) }
+	got, err := mustNew(t, p).PredictError("n", []float64{44, 2.2, 0, 1, 0, 7})
+	near(t, "error of a sample", got.SampleError, 3*math.Sqrt(.3))
+	if err != nil || got.StandardError != 0 {
+		t.Errorf("standard error %v (%v): want 0", got.StandardError, err)
 	}
-	z := make([]float64, 9)
-	p.Design.Apply(z, x)
-	column, cov := mat.NewVecDense(9, z), unpack(p.Tasks.Covariance(0), 9)
-	sum := 0.0
-	for j := 3; j <= 5; j++ {
-		sum += (square(p.Tasks.Theta[j]) + cov.At(j, j)) / square(p.Design.Scale[j-1]) / 3
-	}
-	sum *= square(4.302652729911275 / 1.959963984540054) // t(2) over normal
-	near(t, "standard error", got.StandardError, 3*math.Sqrt(mat.Inner(column, cov, column)+sum))
 }
 
 func TestPredictRefuses(t *testing.T) {
@@ -168,41 +160,13 @@ func TestPredictRefuses(t *testing.T) {
 
 // Without covariances known tasks have the errors of unseen ones.
 func TestNoCovariances(t *testing.T) {
-	p := synthetic()
-	x := []float64{44, 2.2, 0, 1, 0, 7}
+	p, x := synthetic(), []float64{44, 2.2, 0, 1, 0, 7}
 	with, _ := mustNew(t, p).PredictError("s", x)
 	p.Tasks.Covariance = nil
 	m := mustNew(t, p)
 	known, _ := m.PredictError("s", x)
-	unseen, _ := m.PredictError("new", x)
-	if m.KeepsIntervals() || known.StandardError != unseen.StandardError || known.Value != with.Value {
+	if unseen, _ := m.PredictError("new", x); known.StandardError != unseen.StandardError || known.Value != with.Value {
 		t.Errorf("without covariances: %v, unseen: %v", known, unseen)
-	}
-}
-
-// A task that had no training rows is an unseen one.
-func TestTaskWithoutRows(t *testing.T) {
-	p := synthetic()
-	p.Tasks.Samples[1] = 0
-	m := mustNew(t, p)
-	x := []float64{44, 2.2, 0, 1, 0, 7}
-	got, _ := m.PredictError("s", x)
-	if want, _ := m.PredictError("new", x); got != want || m.Knows("s") {
-		t.Errorf("prediction is %v, want %v", got, want)
-	}
-}
-
-func TestTaskNoise(t *testing.T) {
-	p := synthetic()
-	p.Prior.Noise.TaskFreedom = 5
-	p.Tasks.Noise, p.Tasks.Freedom = []float64{.1, .2, .3, .4}, []float64{10, 10, 10, 10}
-	m := mustNew(t, p)
-	for task, want := range map[string]float64{"s": .2 * square(2.228138851964939/1.959963984540054), "new": .3 * square(2.570581835636314/1.959963984540054)} {
-		got, err := m.PredictError(task, []float64{44, 2.2, 0, 1, 0, 7})
-		if err != nil {
-			t.Fatal(err)
-		}
-		near(t, task, square(got.SampleError)-square(got.StandardError), 9*want)
 	}
 }
 

@@ -48,6 +48,12 @@ func synthetic() Parameters {
 	return p
 }
 
+// byTask gives the tasks of synthetic parameters noise of their own.
+func byTask(p *Parameters) {
+	p.Prior.Noise.TaskFreedom = 5
+	p.Tasks.Noise, p.Tasks.Freedom = []float64{.1, .2, .3, .4}, []float64{10, 10, 10, 10}
+}
+
 // packedPositive returns a drawn positive definite matrix of order n.
 func packedPositive(rng *rand.Rand, n int, scale float64) []float64 {
 	a := mat.NewDense(n, n+2, nil)

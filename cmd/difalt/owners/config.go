@@ -1,32 +1,70 @@
+// Package owners trains a model on the tables of several owners, who exchange sums over all nodes and nothing
+// else.
+//
+// The target of task t is modelled as
+//
+//	y = a_t + x'(mu + U b_t) + noise
+//
+// where x holds the standardised features and fixed natural cubic splines, U is orthonormal and acts on the
+// linear columns. [Train] minimises over mu, U, a_t and b_t
+//
+//	sum_t |y_t - a_t 1 - X_t (mu + U b_t)|^2 + l0 a_t^2 + l2 |b_t|^2  +  l1 |mu linear|^2 + l1s |mu curves|^2
+//
+// by alternation. Given U, a node eliminates a_t and b_t of its tasks, and mu follows from one sum (P(P+1)/2
+// + P numbers). Given mu, package difalt finds U along the tree (AltGDmin of the paper, accelerated): node g
+// takes X mu out of y_t, and a_t by the projection I - c 1 1', exactly. The ridges and the rank, 0 to 3,
+// minimise the error of 5-fold cross-validation within tasks, where a node contributes one sum of squares
+// per candidate.
+//
+// Everything that leaves a node is a term of a sum over all nodes, and package consensus masks it;
+// docs/privacy.md lists the sums. Decisions follow from sums, so all nodes make the same ones, and the
+// parameters have the same bits whether nodes live in one process or in several. With [Privacy] the sums have
+// noise and an account.
+//
+// An error has two texts. Error returns the local one, for the owner. Other nodes receive PublicText: a kind,
+// and the name of a column at most.
 package owners
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/fit"
-	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/private"
 )
 
-// Ridges are the strengths of the penalties, for a target of standard deviation 1. All are positive.
-type Ridges struct {
-	Intercept float64 // l0, of a_t^2
-	Linear    float64 // l1, of the squares of mu at linear columns
-	Curve     float64 // l1s, of the squares of mu at curve columns
-	Direction float64 // l2, of |b_t|^2
-}
+// Ridges are the strengths of the penalties, for a target of standard deviation 1. All are from 1e-6 to 1e9.
+type Ridges [4]float64
+
+// The entries of Ridges.
+const (
+	Intercept = iota // l0, of a_t^2
+	Linear           // l1, of the squares of mu at linear columns
+	Curve            // l1s, of the squares of mu at curve columns
+	Direction        // l2, of |b_t|^2
+)
 
 // Privacy is a budget of differential privacy; see package private. It protects a task with all of its rows.
 type Privacy struct {
 	Epsilon   float64 // positive
 	Delta     float64 // 0 stands for T^-1.1 for T tasks
 	Colluding int     // nodes that may combine their knowledge
+}
+
+// account returns the budget of a private training of that number of tasks.
+func (p *Privacy) account(tasks int) (*private.Account, error) {
+	delta := p.Delta
+	if delta == 0 {
+		delta = private.DefaultDelta(tasks)
+	}
+	return private.NewAccount(p.Epsilon, delta, p.Colluding)
 }
 
 // A Config holds the choices of a training. All nodes must have the same, but for Train, Workers and
@@ -45,21 +83,9 @@ type Config struct {
 	Workers int
 	// Progress receives the stage and the completed share of it, from one goroutine; nil is silent.
 	Progress func(stage string, share float64)
-	// TaskColumn and TargetColumn are stored in the model.
+	// TaskColumn and TargetColumn are stored in the models.
 	TaskColumn, TargetColumn string
 }
-
-const (
-	folds = 5
-	// A fold of a node has at least this number of training rows: with two owners, each learns the sums of
-	// the other one over every fold, and those of a single row are the row.
-	leastFold    = 5
-	maxRank      = 20
-	searchedRank = 3
-	// largest is the largest size of a number in a table: sums over all rows of all nodes stay in their
-	// range.
-	largest = 1e12
-)
 
 // Stages are the stages that Config.Progress receives, in their order.
 var Stages = []string{"columns", "cross-validation", "model"}
@@ -89,8 +115,14 @@ type Report struct {
 	Tasks iter.Seq[fit.TaskScore]
 }
 
+// maxRank is the largest rank that may be given.
+const maxRank = 20
+
 // check reports the first fault of the configuration, which all nodes have alike.
 func (c *Config) check(nodes int) error {
+	if c.Ridges != nil && slices.ContainsFunc(c.Ridges[:], func(v float64) bool { return !(v >= 1e-6 && v <= 1e9) }) {
+		return fmt.Errorf("the ridges are %v: must be from 1e-6 to 1e9", *c.Ridges)
+	}
 	switch {
 	case c.Workers < 0:
 		return fmt.Errorf("the number of workers is %d: must not be negative", c.Workers)
@@ -98,83 +130,41 @@ func (c *Config) check(nodes int) error {
 		return fmt.Errorf("the rank is %d: must be from 0 to %d", *c.Rank, maxRank)
 	case c.Ridges != nil && c.Rank == nil:
 		return errors.New("given ridges require a rank")
-	case c.Private != nil && c.Rank == nil:
+	case c.Private == nil:
+		return nil
+	case c.Rank == nil:
 		return errors.New("private training requires a rank: choosing one by the data would cost budget")
-	case c.Private != nil && c.Ridges != nil:
+	case c.Ridges != nil:
 		return errors.New("private training takes no ridges: every process chooses its own")
-	case c.Private != nil && c.Private.Colluding >= nodes:
+	case c.Private.Colluding >= nodes:
 		return fmt.Errorf("%d of %d nodes are to collude: nobody is left to be protected", c.Private.Colluding, nodes)
 	}
-	if r := c.Ridges; r != nil {
-		for _, v := range []float64{r.Intercept, r.Linear, r.Curve, r.Direction} {
-			if !(v >= 1e-9 && v <= 1e12) {
-				return fmt.Errorf("a ridge is %v: must be from 1e-9 to 1e12", v)
-			}
-		}
-	}
-	if c.Private != nil {
-		_, err := c.Private.account(2)
-		return err
-	}
-	return nil
+	_, err := c.Private.account(2)
+	return err
 }
 
-// A node is a hosted node: its table, and what follows from it.
-type node struct {
-	table    *dataset.Table
-	chosen   []bool      // rows for training
-	train    []bool      // those of positive weight among them
-	own      []int       // its feature for every agreed one; -1 for a level that it lacks, which is 0
-	tasks    []task      // those with training rows
-	products [][]float64 // X'X (P x P, its upper triangle), X'y and y'y over the tasks, of every fold
-}
-
-// newNode returns the node of table i of this process, or the first fault of the table.
-func (c *Config) newNode(i int, t *dataset.Table) (*node, error) {
-	g, w, training, held := &node{table: t, train: make([]bool, t.Rows())}, t.Weights(), 0, 0
-	switch {
-	case !t.HasTarget():
-		return g, errors.New("the table has no target column")
-	case c.Train != nil && (len(c.Train) <= i || len(c.Train[i]) != t.Rows()):
-		return g, fmt.Errorf("the choice of training rows does not have the %d rows of the table", t.Rows())
-	case c.Private != nil && w != nil:
-		return g, errors.New("private training takes no weights of rows")
-	case c.Train != nil:
-		g.chosen = c.Train[i]
-	default:
-		g.chosen = slices.Repeat([]bool{true}, t.Rows())
+// Settings lists the options, and the names and kinds of the columns of a table. All nodes must have the
+// same; whoever calls Train compares them before.
+func Settings(t *dataset.Table, c *Config) (list []wire.Setting) {
+	add := func(name string, value any) {
+		text, _ := json.Marshal(value) // texts and numbers
+		list = append(list, wire.Setting{Name: name, Value: strings.Trim(string(text), `"`)})
 	}
-	names, x := append(slices.Clone(t.Features()), c.TargetColumn, "weight"), make([]float64, len(t.Features()), len(t.Features())+2)
-	for row := range t.Rows() {
-		weight := 1.0
-		if w != nil {
-			weight = w[row]
-		}
-		for j, v := range append(t.X(x, row), t.Y(row), weight) {
-			if math.Abs(v) > largest {
-				return g, fmt.Errorf("row %d of the table, task %q, column %q: %v is above %g in size: take another unit",
-					row+1, t.Tasks()[t.Task(row)], names[j], v, largest)
+	add("target", c.TargetColumn)
+	add("task", c.TaskColumn)
+	add("seed", c.Seed)
+	add("rank", c.Rank)
+	add("ridges", c.Ridges)
+	add("differential privacy", c.Private)
+	for k, name := range t.Schema().Columns {
+		kind := "numbers"
+		if levels, coded := t.Schema().Levels(name); coded {
+			if kind = "levels"; c.Private != nil { // which are public then, and the same
+				kind = fmt.Sprintf("levels of digest %.8x", sha256.Sum256(fmt.Appendf(nil, "%q", levels)))
 			}
 		}
-		if g.train[row] = g.chosen[row] && weight > 0; g.train[row] {
-			training++
-		}
-		if !g.chosen[row] {
-			held++
-		}
+		add(fmt.Sprintf("column %d", k+1), name)
+		add("kind of column "+name, kind)
 	}
-	var few error
-	switch {
-	case c.Private != nil && training > 0:
-	case training < folds*leastFold:
-		few = fmt.Errorf("the table has %s of positive weight: must have at least %d, so that sums hide a row",
-			text.Plural(training, "training row"), folds*leastFold)
-	case held > 0 && held < leastFold:
-		few = fmt.Errorf("the table has %s: must have none or at least %d, so that sums hide a row",
-			text.Plural(held, "held-out row"), leastFold)
-	}
-	if few != nil {
-		return g, &Error{few, "its table has too few rows"}
-	}
-	return g, nil
+	return list
 }

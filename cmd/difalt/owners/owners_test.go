@@ -2,6 +2,7 @@ package owners
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -87,7 +88,8 @@ func laidOut(t *testing.T, list []*dataset.Table) *frame {
 	}
 	s := &frame{ctx: t.Context(), net: net, c: &Config{}}
 	s.introduce(list)
-	s.layOut()
+	s.addCurves(s.standardise())
+	s.hold()
 	return s
 }
 
@@ -133,16 +135,18 @@ func TestSameBits(t *testing.T) {
 	for name, groups := range map[string][][]int{"four": {{0}, {1}, {2}, {3}}, "two": {{0, 2}, {1, 3}}} {
 		t.Run(name, func(t *testing.T) {
 			models, errs := apart(t, list, groups, Config{Workers: 1}, nil)
-			for i, m := range models {
-				if errs[i] != nil {
-					t.Fatal(errs[i])
-				}
-				for _, task := range m.Tasks() {
-					for _, x := range [][]float64{{40, 1, 0}, {61, .2, -2}} {
-						want, _, err1 := one.Predict(task, x)
-						got, known, err2 := m.Predict(task, x)
-						if err1 != nil || err2 != nil || !known || got != want {
-							t.Errorf("process %d, task %q: predicts %v, in one process %v (%v, %v)", i, task, got, want, err1, err2)
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			for i, group := range groups {
+				for _, g := range group {
+					for _, task := range list[g].Tasks() {
+						for _, x := range [][]float64{{40, 1, 0}, {61, .2, -2}} {
+							want, _, err1 := one.Predict(task, x)
+							got, known, err2 := models[i].Predict(task, x)
+							if err1 != nil || err2 != nil || !known || got != want {
+								t.Errorf("node %d, task %q: predicts %v, in one process %v (%v, %v)", g, task, got, want, err1, err2)
+							}
 						}
 					}
 				}
@@ -186,8 +190,8 @@ func TestDesign(t *testing.T) {
 	}
 }
 
-// A dense form of the objective: rows of the design of all tables.
-type dense struct {
+// An objective is its dense form: rows of the design of all tables.
+type objective struct {
 	x    [][]float64
 	y    []float64
 	task []int
@@ -198,17 +202,17 @@ type dense struct {
 }
 
 // value minimises over mu, a and b for a given U, by the normal equations of all of them.
-func (o *dense) value(u *mat.Dense) float64 {
+func (o *objective) value(u *mat.Dense) float64 {
 	_, r := u.Dims()
 	w := o.p + o.n*(1+r)
 	a, c := mat.NewDense(w, w, nil), mat.NewVecDense(w, nil)
 	for j, k := range o.kind {
-		a.Set(j, j, [...]float64{model.Linear: o.r.Linear, model.Bend: o.r.Curve, model.Constant: 0}[k.Kind])
+		a.Set(j, j, [...]float64{model.Linear: o.r[Linear], model.Bend: o.r[Curve], model.Constant: 0}[k.Kind])
 	}
 	for k := range o.n {
-		a.Set(o.p+k*(1+r), o.p+k*(1+r), o.r.Intercept)
+		a.Set(o.p+k*(1+r), o.p+k*(1+r), o.r[Intercept])
 		for j := range r {
-			a.Set(o.p+k*(1+r)+1+j, o.p+k*(1+r)+1+j, o.r.Direction)
+			a.Set(o.p+k*(1+r)+1+j, o.p+k*(1+r)+1+j, o.r[Direction])
 		}
 	}
 	total := 0.0
@@ -235,7 +239,7 @@ func (o *dense) value(u *mat.Dense) float64 {
 }
 
 // orthonormal returns the U that d x r numbers span.
-func (o *dense) orthonormal(v []float64, r int) *mat.Dense {
+func (o *objective) orthonormal(v []float64, r int) *mat.Dense {
 	var qr mat.QR
 	qr.Factorize(mat.NewDense(o.d, r, slices.Clone(v)))
 	var q mat.Dense
@@ -244,7 +248,7 @@ func (o *dense) orthonormal(v []float64, r int) *mat.Dense {
 }
 
 // lowest returns the smallest value that a quasi-Newton method finds from six starts.
-func (o *dense) lowest(rank int) float64 {
+func (o *objective) lowest(rank int) float64 {
 	lowest := math.Inf(1)
 	f := func(v []float64) float64 { return o.value(o.orthonormal(v, rank)) }
 	problem := optimize.Problem{Func: f, Grad: func(grad, v []float64) {
@@ -275,16 +279,18 @@ func TestMinimiser(t *testing.T) {
 		t.Run(fmt.Sprintf("rank %d", rank), func(t *testing.T) {
 			list, ridges := drawn(t, 5, 2, 4, 8), Ridges{.5, 2, 3, .7}
 			s := laidOut(t, list)
-			us, still := s.alternate([]*span{s.newSpan(folds, nil)}, rank, &ridges, lastAlternations, lastIterations)
+			us, still := s.alternate([]basis{{set: folds}}, rank, &ridges, alternations, lastIterations)
 			if !still {
 				t.Error("U still moves")
 			}
-			o := &dense{d: len(s.design.Scale), p: s.design.Width(), r: ridges, kind: s.design.Columns()}
+			o := &objective{d: len(s.design.Scale), p: s.design.Width(), r: ridges, kind: s.design.Columns()}
 			for g, table := range list {
-				r := s.reader(s.nodes[g])
+				read, z := s.nodes[g].reader(), make([]float64, o.p)
 				for row := range table.Rows() {
-					o.y = append(o.y, r.apply(row))
-					o.x = append(o.x, slices.Clone(r.columns))
+					x, y := read(row)
+					s.design.Apply(z, x)
+					o.y = append(o.y, s.target.Standardize(y))
+					o.x = append(o.x, slices.Clone(z))
 					o.task = append(o.task, o.n+table.Task(row))
 				}
 				o.n += len(table.Tasks())

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
+	"github.com/difalt/difalt/cmd/difalt/internal/reduce"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
@@ -12,67 +14,70 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
-	"gonum.org/v1/gonum/mat"
 )
 
 const (
-	// Alternations of U and mu in cross-validation from nothing and from a U for other ridges, and at the
-	// end.
-	firstAlternations, laterAlternations, lastAlternations = 2, 1, 30
-	// Iterations of difalt in an alternation.
-	trialIterations, lastIterations = 12, 60
+	// searchedRank is the largest rank that is compared.
+	searchedRank = 3
+	// Alternations of U and mu for the model, and iterations of difalt in an alternation, in cross-validation
+	// and for the model.
+	alternations, trialIterations, lastIterations = 30, 12, 60
 	// Alternations end when the penalised objective falls by no more than this part of itself.
 	tolerance = 1e-6
 )
 
-// A grid is the values that the search tries for a ridge, as powers of ten from least to most.
-type grid struct{ least, most, step float64 }
-
-// The grids of Ridges' fields.
-var (
-	interceptGrid = grid{-2, 2.5, .5}
-	linearGrid    = grid{-2, 3, 1}
-	curveGrid     = grid{-3, 3, 1}
-	directionGrid = grid{-1, 2, .5}
-)
-
-// values returns the values of the grid that are next to near, and near itself; 0 stands for all.
-func (g grid) values(near float64) (list []float64) {
-	for e := g.least; e <= g.most; e += g.step {
-		if v := math.Pow(10, e); near == 0 || math.Abs(math.Log10(v/near)) <= 1.01*g.step {
-			list = append(list, v)
-		}
-	}
-	return list
+// grids are the values that the search tries for each of the Ridges.
+var grids = [...][]float64{
+	Intercept: {.01, .03, .1, .3, 1, 3, 10, 30, 100, 300},
+	Linear:    {.01, .1, 1, 10, 100, 1000},
+	Curve:     {.001, .01, .1, 1, 10, 100, 1000},
+	Direction: {100, 30, 10, 3, 1, .3, .1},
 }
 
-// A trial is the ridges for a rank with the least squared error of cross-validation so far, per row.
+// start holds the first ridges of a search.
+var start = Ridges{1, 10, 10, 1}
+
+// A trial is the ridges for a rank with the least squared error of cross-validation, per row.
 type trial struct {
 	rank   int
 	ridges Ridges
 	loss   float64
 }
 
-// search returns the best trial of every rank, from 0 on; of a given one, and 0 before.
+// bases returns U for every fold.
+func bases(u *kernel.Basis) (list []basis) {
+	for f := range folds {
+		list = append(list, basis{f, u})
+	}
+	return list
+}
+
+// search returns the best trial of rank 0 and of every rank that is compared. Of a rank, it takes the
+// directions from large ridges, where they are the first ones of the tasks' slopes, to small ones.
 func (s *frame) search() []trial {
-	none := s.foldSpans(nil)
-	best := s.tune(Ridges{Intercept: 1, Direction: 1}, none)
-	list, from, to := []trial{best}, 1, min(searchedRank, s.mostRank())
+	list, from, to := []trial{s.scan(bases(nil), Intercept, start, grids[Intercept]...)}, 1, min(searchedRank, s.mostRank())
 	if s.c.Rank != nil {
 		from, to = max(*s.c.Rank, 1), *s.c.Rank
 	}
 	for rank := from; rank <= to; rank++ {
-		t, u := list[len(list)-1], none
-		t.ridges.Direction = 1
-		for round, alternations := range []int{firstAlternations, laterAlternations} {
-			u, _ = s.alternate(u, rank, &t.ridges, alternations, trialIterations)
-			next := s.tune(t.ridges, u)
-			if round == 0 || next.loss < t.loss {
-				t = next
+		best, u, r := trial{loss: math.Inf(1)}, bases(nil), list[len(list)-1].ridges
+		us := u
+		for _, r[Direction] = range grids[Direction] {
+			u, _ = s.alternate(u, rank, &r, 1, trialIterations)
+			t := s.try(u, r)
+			if r = t.ridges; t.loss < best.loss {
+				best, us = t, u
+			} else if t.loss > 1.05*best.loss {
+				break
 			}
 		}
-		list = append(list, t)
-		if n := len(list); n > 2 && t.loss > list[n-2].loss {
+		us, _ = s.alternate(us, rank, &best.ridges, 1, trialIterations)
+		l0 := best.ridges[Intercept]
+		if t := s.scan(us, Intercept, best.ridges, l0/3, l0, l0*3); t.loss < best.loss {
+			best = t
+		}
+		list = append(list, best)
+		if n := len(list); n > 2 && best.loss > list[n-2].loss {
 			break
 		}
 	}
@@ -85,182 +90,144 @@ func (s *frame) mostRank() int {
 	return max(min(varying, s.tasks-1), 0)
 }
 
-// tune returns the best trial on the grids around ridges, from these on.
-func (s *frame) tune(r Ridges, spans []*span) trial {
-	t := s.try(r, spans, &Ridges{})
-	if spans[0].u != nil {
-		t = s.walk(t, spans, directionGrid, func(r *Ridges) *float64 { return &r.Direction })
-	}
-	return s.walk(t, spans, interceptGrid, func(r *Ridges) *float64 { return &r.Intercept })
-}
-
-// walk moves one ridge along its grid, in both directions, while the error of cross-validation falls.
-func (s *frame) walk(best trial, spans []*span, g grid, field func(*Ridges) *float64) trial {
-	for _, step := range []float64{g.step, -g.step} {
-		for {
-			next := best.ridges
-			v := field(&next)
-			*v *= math.Pow(10, step)
-			if e := math.Log10(*v); e < g.least-.01 || e > g.most+.01 {
-				break
-			}
-			t := s.try(next, spans, &best.ridges)
-			if !(t.loss < best.loss-1e-7) {
-				break
-			}
+// scan returns the best trial over values of one ridge.
+func (s *frame) scan(list []basis, ridge int, r Ridges, values ...float64) trial {
+	best := trial{loss: math.Inf(1)}
+	for _, r[ridge] = range values {
+		if t := s.try(list, r); t.loss < best.loss {
 			best = t
 		}
 	}
 	return best
 }
 
-// try returns, for given l0 and l2, the l1 and l1s with the least error of cross-validation, of those on
-// their grids next to those of near; 0 there stands for all. Two sums.
-func (s *frame) try(r Ridges, spans []*span, near *Ridges) trial {
-	best := trial{spans[0].f.Rows - 1, r, math.Inf(1)}
-	list := s.informations(spans, &r)
-	curves := curveGrid.values(near.Curve)
+// try returns, for given l0 and l2, the l1 and l1s on their grids with the least error of cross-validation.
+// Two sums.
+func (s *frame) try(list []basis, r Ridges) trial {
+	spans, best, linear, curves := s.spans(list, &r), trial{loss: math.Inf(1)}, grids[Linear], grids[Curve]
+	if s.slopes != nil {
+		linear = linear[:1]
+	}
 	if s.design.Curves == nil {
 		curves = curves[:1]
 	}
 	var candidates []Ridges
-	for _, r.Linear = range linearGrid.values(near.Linear) {
-		for _, r.Curve = range curves {
+	for _, r[Linear] = range linear {
+		for _, r[Curve] = range curves {
 			candidates = append(candidates, r)
 		}
 	}
-	n := len(candidates)
-	means := make([][]float64, len(spans)*n) // [span][candidate]
-	_, err := s.parallel(len(means), 0, func(_ []float64, from, to int) (err error) {
-		for k := from; k < to && err == nil; k++ {
-			means[k], _, err = list[k/n].solve(s.penalties(&candidates[k%n]))
+	p, n, informations := s.design.Width(), len(candidates), s.informations(spans)
+	means := make([]float64, len(spans)*n*p) // of every span and candidate
+	_, err := reduce.Sum(s.c.Workers, len(spans)*n, 0, func(_ []float64, from, to int) error {
+		for k := from; k < to; k++ {
+			o, err := s.solve(informations[k/n], &candidates[k%n])
+			if err != nil {
+				return err
+			}
+			copy(means[k*p:], o.mu)
 		}
-		return err
+		return nil
 	})
 	must(err)
 	total := s.sum(n, func(i int, out []float64) {
 		for f, x := range spans {
-			s.addLosses(out, i, x, &r, means[f*n:][:n]...)
+			floats.Add(out, s.losses(i, x, dense.General(n, p, means[f*n*p:][:n*p])))
 		}
 	})
 	for k, v := range total {
 		if v /= s.rows; v < best.loss {
-			best.ridges, best.loss = candidates[k], v
+			best = trial{spans[0].f.Rows - 1, candidates[k], v}
 		}
 	}
 	return best
 }
 
-// An information is the penalised normal equations of mu over all tasks of all nodes, M mu = h.
-type information struct {
-	m      *mat.SymDense
-	h      []float64
-	square float64 // the objective for mu = 0
-}
-
-// informations adds up the normal equations of several sets, each with its own U, over all nodes: P(P+1)/2 +
-// P + 1 numbers a set.
-func (s *frame) informations(spans []*span, r *Ridges) []information {
+// informations adds up the normal equations of mu of several spans over all nodes: for each the upper
+// triangle of M, h and the objective for mu = 0.
+func (s *frame) informations(spans []*span) (list [][]float64) {
 	p := s.design.Width()
 	length := model.Triangle(p) + p + 1
 	total := s.sum(len(spans)*length, func(i int, out []float64) {
 		for k, x := range spans {
-			s.addInformation(out[k*length:][:length], i, x, r)
+			s.addInformation(out[k*length:][:length], i, x)
 		}
 	})
-	list := make([]information, len(spans))
-	for k := range spans {
-		n := information{m: mat.NewSymDense(p, nil)}
-		total = unpack(n.m, total)
-		n.h, n.square, total = total[:p], total[p], total[p+1:]
-		list[k] = n
-	}
-	return list
+	return slices.Collect(slices.Chunk(total, length))
 }
 
-// unpack sets m to the upper triangle by rows with which v begins, and returns the rest of v.
-func unpack(m *mat.SymDense, v []float64) []float64 {
-	for i := range m.SymmetricDim() {
-		for j := i; j < m.SymmetricDim(); j++ {
-			m.SetSym(i, j, v[0])
-			v = v[1:]
-		}
-	}
-	return v
-}
-
-// penalties returns the ridge of every entry of mu; that of the constant is 0.
-func (s *frame) penalties(r *Ridges) []float64 {
-	d := make([]float64, 0, s.design.Width())
-	for _, c := range s.design.Columns() {
-		d = append(d, [...]float64{model.Constant: 0, model.Linear: r.Linear, model.Bend: r.Curve}[c.Kind])
-	}
-	return d
+// An optimum is the mean that minimises the penalised objective, or the given one, the objective, and the
+// Cholesky factor of the normal equations.
+type optimum struct {
+	mu     []float64
+	value  float64
+	factor blas64.Triangular
 }
 
 var errUnsolvable = errors.New("the sums of the nodes have no solution")
 
-// solve returns the mean for a ridge per entry, and the Cholesky factor of M + D.
-func (n *information) solve(ridge []float64) ([]float64, blas64.Triangular, error) {
-	p := len(ridge)
-	m, mu := symmetric(p, slices.Clone(n.m.RawSymmetric().Data)), slices.Clone(n.h)
-	for j, r := range ridge {
-		m.Data[j*p+j] += r
+// solve solves normal equations under ridges, of which the constant has none.
+func (s *frame) solve(information []float64, r *Ridges) (o optimum, err error) {
+	p := s.design.Width()
+	m, h := make([]float64, p*p), information[model.Triangle(p):][:p]
+	dense.Unpack(m, p, information)
+	for j, c := range s.design.Columns() {
+		m[j*p+j] += [...]float64{model.Constant: 0, model.Linear: r[Linear], model.Bend: r[Curve]}[c.Kind]
 	}
-	factor, ok := lapack64.Potrf(m)
+	a, mu, square := dense.Symmetric(p, m), slices.Clone(h), information[len(information)-1]
+	if s.slopes != nil {
+		blas64.Symv(1, a, dense.Vector(s.slopes), -2, dense.Vector(mu))
+		return optimum{mu: s.slopes, value: square + floats.Dot(mu, s.slopes)}, nil
+	}
+	factor, ok := lapack64.Potrf(a)
 	if ok {
-		lapack64.Potrs(factor, matrix(p, 1, mu))
+		lapack64.Potrs(factor, dense.General(p, 1, mu))
 	}
 	if !ok || !(floats.Norm(mu, 2) < largest) {
-		return nil, factor, errUnsolvable
+		return o, errUnsolvable
 	}
-	return mu, factor, nil
+	return optimum{mu, square - floats.Dot(h, mu), factor}, nil
 }
 
-// alternate alternates between the mean of every span given U, and U given the mean, from the U of the spans.
-// It reports whether the sum of the penalised objectives has ceased to fall.
-func (s *frame) alternate(spans []*span, rank int, r *Ridges, alternations, iterations int) ([]*span, bool) {
-	if rank == 0 {
-		return spans, true
-	}
+// alternate alternates n times between the mean of every set given U, and U given the mean. It reports
+// whether the sum of the penalised objectives has ceased to fall.
+func (s *frame) alternate(list []basis, rank int, r *Ridges, n, iterations int) (u []basis, still bool) {
 	last := math.Inf(1)
-	for range alternations {
-		list := s.informations(spans, r)
-		objective, means, next := 0.0, make([][]float64, len(spans)), make([]*span, len(spans))
-		for k := range spans {
-			var err error
-			means[k], _, err = list[k].solve(s.penalties(r))
+	for range n {
+		objective, means := 0.0, make([][]float64, len(list))
+		for k, information := range s.informations(s.spans(list, r)) {
+			o, err := s.solve(information, r)
 			must(err)
-			objective += list[k].square - floats.Dot(list[k].h, means[k])
+			objective += o.value
+			means[k] = o.mu
 		}
-		if spans[0].u != nil && math.Abs(last-objective) <= tolerance*objective {
-			return spans, true
+		if rank == 0 || list[0].u != nil && math.Abs(last-objective) <= tolerance*objective {
+			return list, true
 		}
 		last = objective
-		for k, x := range spans {
-			next[k] = s.newSpan(x.set, s.directions(x, means[k], rank, r, iterations))
+		list = slices.Clone(list)
+		for k := range list {
+			list[k].u = s.directions(list[k], means[k], rank, r, iterations)
 		}
-		spans = next
 	}
-	return spans, false
+	return list, false
 }
 
 // directions runs the accelerated method of package difalt along the tree: U = argmin sum_t min_b |y_t - X_t
-// mu - X_t U b|^2 + l2 |b|^2 on the set of a span, from its U or, without one, from the spectral
-// initialisation. The result has the same bits at all nodes.
-func (s *frame) directions(x *span, mu []float64, rank int, r *Ridges, iterations int) *kernel.Basis {
-	p := new(difalt.Problem)
+// mu - X_t U b|^2 + l2 |b|^2 on a set, from its U or, without one, from the spectral initialisation. The
+// result has the same bits at all nodes.
+func (s *frame) directions(b basis, mu []float64, rank int, r *Ridges, iterations int) *kernel.Basis {
+	p, precision := new(difalt.Problem), 1e-6
 	for _, g := range s.nodes {
-		if p.Nodes = append(p.Nodes, s.linear(g, x.set, mu, r.Intercept)); x.u != nil {
-			p.U0 = append(p.U0, x.u)
+		if p.Nodes = append(p.Nodes, s.linear(g, b.set, mu, r[Intercept])); b.u != nil {
+			p.U0 = append(p.U0, b.u)
 		}
 	}
-	precision := 1e-6
 	if iterations == trialIterations {
 		precision = 1e-2
 	}
 	solver, err := difalt.NewSolver(p, s.net, difalt.Options{
-		Method: difalt.Accelerated, Rank: rank, Iterations: iterations, Ridge: r.Direction, Tolerance: precision, Seed: s.c.Seed,
+		Method: difalt.Accelerated, Rank: rank, Iterations: iterations, Ridge: r[Direction], Tolerance: precision, Seed: s.c.Seed,
 		Workers: s.c.Workers, Codec: consensus.Float64, AnyFeatures: true,
 	})
 	must(err)
@@ -272,9 +239,9 @@ func (s *frame) directions(x *span, mu []float64, rank int, r *Ridges, iteration
 	if !errors.Is(err, difalt.ErrDiverged) { // a run that has diverged has the best basis that it found
 		must(err)
 	}
-	if status == difalt.Canceled {
-		s.check(s.ctx.Err()) // the context of the node that stops has ended
-		panic(uneven("a run that ended without a node that stops"))
+	if status == difalt.Canceled { // the context of this node has ended, or another node leaves
+		s.sum(1, func(int, []float64) {})
+		panic(uneven("a run that ended without a node that leaves"))
 	}
 	res, err := solver.Result()
 	must(err)

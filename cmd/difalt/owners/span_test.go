@@ -1,11 +1,12 @@
 package owners
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -30,7 +31,7 @@ func sum(a, b mat.Matrix, scale float64) *mat.Dense {
 func rowsOf(t *task, folds ...int) (x, y *mat.Dense) {
 	var columns, targets []float64
 	for _, f := range folds {
-		x, y := t.part(f)
+		x, y := t.fold(f)
 		columns, targets = append(columns, x.Data...), append(targets, y...)
 	}
 	return mat.NewDense(len(targets), len(columns)/len(targets), columns), mat.NewDense(len(targets), 1, targets)
@@ -52,12 +53,12 @@ func TestSpan(t *testing.T) {
 				c.SetSym(j, j, .1+math.Abs(mu.At(j, 0)))
 			}
 			c.SetSym(1, 3, .05)
-			prior.Set(0, 0, 1/ridges.Intercept)
-			prior.Slice(1, 4, 1, 4).(*mat.Dense).Scale(1/ridges.Direction, product(u.T().T(), u.T()))
+			prior.Set(0, 0, 1/ridges[Intercept])
+			prior.Slice(1, 4, 1, 4).(*mat.Dense).Scale(1/ridges[Direction], product(u.T().T(), u.T()))
 
-			of, losses, mean := s.newSpan(1, u), make([]float64, 2), mu.RawMatrix().Data
-			s.addLosses(losses, 0, of, ridges, make([]float64, p), mean)
-			list := s.informations([]*span{of}, ridges)
+			of, mean := s.span(basis{1, u}, ridges), mu.RawMatrix().Data
+			losses := s.losses(0, of, dense.General(2, p, append(make([]float64, p), mean...)))
+			list := s.informations([]*span{of})[0]
 			m, h, square, loss := mat.NewDense(p, p, nil), mat.NewDense(p, 1, nil), 0.0, 0.0
 			for k := range s.nodes[0].tasks {
 				x, y := rowsOf(&s.nodes[0].tasks[k], 0, 2, 3, 4)
@@ -76,20 +77,17 @@ func TestSpan(t *testing.T) {
 				theta := sum(mu, product(gain, sum(y, product(x, mu), -1)), 1)
 				path := sum(one, product(gain, x), -1)
 				cov := sum(product(path, sum(prior, c, 1), path.T()), product(gain, gain.T()), 1)
-				got := mat.NewDense(p, 1, s.theta(of, ridges, mean)[0][k])
-				gotCov, err := of.covariance(&of.tasks[0][k], of.deviations(ridges), c)
-				if err != nil || !mat.EqualApprox(got, theta, 1e-9) || !mat.EqualApprox(gotCov, cov, 1e-9) {
-					t.Errorf("the posterior of task %d differs (%v)", k, err)
+				got := of.theta(0, k, dense.General(1, p, mean)).Data
+				if !floats.EqualApprox(got, theta.RawMatrix().Data, 1e-9) || !floats.EqualApprox(of.covariance(0, k, c), dense.Pack(nil, p, cov.RawMatrix().Data), 1e-9) {
+					t.Errorf("the posterior of task %d differs", k)
 				}
 				x, y = rowsOf(&s.nodes[0].tasks[k], 1)
 				e := sum(y, product(x, theta), -1)
 				loss += product(e.T(), e).At(0, 0)
 			}
-			if !mat.EqualApprox(list[0].m, m, 1e-9*mat.Norm(m, 2)) || !mat.EqualApprox(mat.NewDense(p, 1, list[0].h), h, 1e-8) {
-				t.Error("the information differs")
-			}
-			if a, b := fmt.Sprintf("%.8g %.8g", list[0].square, losses[1]), fmt.Sprintf("%.8g %.8g", square, loss); a != b {
-				t.Errorf("squares and loss %s, want %s", a, b)
+			want := append(append(dense.Pack(nil, p, m.RawMatrix().Data), h.RawMatrix().Data...), square)
+			if !floats.EqualApprox(list, want, 1e-9*mat.Norm(m, 2)) || math.Abs(losses[1]-loss) > 1e-9*loss {
+				t.Errorf("the information or the loss differs: %v, want %v", losses[1], loss)
 			}
 		})
 	}

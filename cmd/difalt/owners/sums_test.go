@@ -98,7 +98,7 @@ func TestStops(t *testing.T) {
 		"no target":    {func(l []*dataset.Table) { l[1], _ = dataset.NewTable([]string{"age", "dose", "weight"}, false) }, Config{}, "the table has no target column"},
 		"large number": {func(l []*dataset.Table) { _ = l[1].Append("site 1, task 0", []float64{1, 2e12, 3}, 1) }, Config{}, `column "dose": 2e+12 is above`},
 		"few rows":     {func(l []*dataset.Table) { l[1] = drawn(t, 1, 2, 2, 10)[1] }, Config{}, "training rows of positive weight: must have at least 25"},
-		"ridges":       {nil, Config{Rank: &rank, Ridges: &Ridges{1, 1, 0, 1}}, "a ridge is 0"},
+		"ridges":       {nil, Config{Rank: &rank, Ridges: &Ridges{1, 1, 0, 1}}, "the ridges are [1 1 0 1]"},
 		"rank":         {nil, Config{Rank: &large}, "the rank is 4: must be at most 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -143,8 +143,8 @@ func TestContextEnds(t *testing.T) {
 				return &ending{tr, at, cancel}, ctx
 			})
 			for i, err := range errs {
-				var stop *Stop
-				if !errors.As(err, &stop) || errors.Is(err, context.Canceled) != (i == 1) {
+				var peer *wire.PeerError
+				if errors.Is(err, context.Canceled) != (i == 1) || errors.As(err, &peer) != (i != 1) {
 					t.Errorf("node %d: %v", i, err)
 				}
 			}
@@ -258,15 +258,16 @@ func TestScores(t *testing.T) {
 	if len(r.Scores) != 4 || r.Verdict.Other == "" {
 		t.Errorf("scores %v, verdict %v", r.Scores, r.Verdict)
 	}
-	tasks, comparisons := 0, make([]fit.Comparison, len(r.Scores))
+	tasks, sums := 0, make([]float64, fit.ScoreSize*len(r.Scores))
 	for task := range r.Tasks {
 		tasks++
+		errors := make(fit.TaskErrors, len(r.Scores))
 		for m, e := range task.Test {
-			squares := func(e fit.Errors) float64 { return math.Pow(e.RMSE, 2) * float64(e.Rows) }
-			comparisons[m].Add(squares(e) - squares(task.Test[0]))
+			errors[m][1] = fit.Tally{Rows: float64(e.Rows), Squares: math.Pow(e.RMSE, 2) * float64(e.Rows)}
 		}
+		errors.AddTo(sums)
 	}
-	want := fit.NewVerdict(r.Scores, comparisons, 1)
+	want := fit.Summarise(slices.Clone(r.Scores), sums, 1)
 	if v := r.Verdict; tasks != 18 || v.Other != want.Other || math.Abs(v.Low-want.Low)+math.Abs(v.High-want.High) > 1e-9 {
 		t.Errorf("%d tasks with the verdict %v, want 18 with %v", tasks, v, want)
 	}

@@ -7,20 +7,47 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
+	"github.com/difalt/difalt/cmd/difalt/fit"
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
+// A frame is the nodes of this process, and the facts that all nodes agree on before the estimation.
+type frame struct {
+	ctx   context.Context // of Train
+	net   *consensus.Network
+	c     *Config
+	nodes []*node
+	layout
+	rows, held float64   // for training and held out, of all nodes
+	tasks      int       // of all nodes
+	slopes     []float64 // given mu of private training; nil: from sums
+	alone      bool      // sums are over the nodes of this process, and nothing is sent
+	stage      string    // for Config.Progress
+	done       float64   // share of the stage; every sum completes a part of the rest
+}
+
+// A layout is the features of all nodes, their design, and the scale of the target.
+type layout struct {
+	schema *schema.Schema
+	level  []bool // of every agreed feature: it is one of a categorical column
+	design model.Design
+	target model.Target
+}
+
 // Train trains on the tables of all nodes of a network; tables[i] is that of node net.Hosted()[i]. All
 // processes call it alike, with equal [Settings]. The models of all processes have the same parameters with
-// the same bits, but for private training, and each has the tasks of its own process. An error that stops
-// all nodes at once is a *Stop; it wraps an *Error for a fault of this process, ctx.Err() when ctx has
-// ended, and nothing when another node stopped. wire.ErrContradiction is in the chain of errors about totals
-// that cannot be. Train does not change the tables.
+// the same bits, but for private training, and each has the tasks of its own tables, whose names must differ.
+//
+// A node that ends with an error, or whose context ends, must leave the network, so that the others end, too.
+// A fault of the table or the options is an *Error; wire.ErrContradiction is in the chain of errors about
+// totals that cannot be. Train does not change the tables.
 func Train(ctx context.Context, tables []*dataset.Table, net *consensus.Network, c Config) (m *model.Model, r *Report, err error) {
 	if net == nil || len(tables) != len(net.Hosted()) {
 		return nil, nil, errors.New("owners: need a network and one table per node of this process")
@@ -34,8 +61,9 @@ func Train(ctx context.Context, tables []*dataset.Table, net *consensus.Network,
 			train = s.trainPrivately
 		}
 		e := train(r)
-		m, err = model.New(s.parameters(e))
-		must(err)
+		if m, err = model.New(s.parameters(e)); err != nil {
+			must(&Error{err, "its tasks cannot be kept"})
+		}
 		must(net.Confirm(ctx))
 	})
 	if err != nil {
@@ -45,65 +73,42 @@ func Train(ctx context.Context, tables []*dataset.Table, net *consensus.Network,
 	return m, r, nil
 }
 
-// judge returns what an error means. Such an error follows from totals, unless it is one of a node itself, so
-// that all nodes have it, unless they have received different ones, which the next sum finds out. Where other
-// processes contribute to totals these are wrong.
-func (s *frame) judge(err error) error {
-	var stop *Stop
-	var peer *wire.PeerError
-	known := errors.Is(err, wire.ErrContradiction) || errors.Is(err, wire.ErrInconsistent)
-	if known || errors.As(err, &stop) || errors.As(err, &peer) || s.net.AllHosted() {
-		return err
-	}
-	if end := attempt(func() { s.check(err) }); errors.Is(end, wire.ErrInconsistent) {
-		return end
-	}
-	return fmt.Errorf("%w: %w", err, wire.ErrContradiction)
-}
-
-// introduce checks the configuration and the tables, lets the nodes agree on features, and counts the tasks.
-// A task is one of one node: two nodes with a task of one name have two tasks.
+// introduce checks the configuration and the tables, lets the nodes agree on features, and counts the tasks
+// and the rows that are held out. A task is one of one node: two nodes with a task of one name have two
+// tasks.
 func (s *frame) introduce(tables []*dataset.Table) {
-	s.stop(s.c.check(s.net.Len()))
+	if err := s.c.check(s.net.Len()); err != nil {
+		must(&Error{err, "its options cannot be used"})
+	}
 	for i, t := range tables {
 		g, err := s.c.newNode(i, t)
-		s.stop(err)
+		if public := new(Error); err != nil && !errors.As(err, &public) {
+			err = &Error{err, "its table cannot be used"}
+		}
+		must(err)
 		s.nodes = append(s.nodes, g)
 	}
-	s.check(nil)
-	s.begin("columns")
+	s.stage = Stages[0]
 	s.features()
-	tasks := s.sum(1, func(i int, out []float64) { out[0] = float64(len(s.nodes[i].table.Tasks())) })
-	s.tasks = int(tasks[0])
-}
-
-// layOut lets the nodes agree on the design, and applies it.
-func (s *frame) layOut() {
-	s.addCurves(s.standardise())
-	s.hold()
+	total := s.sum(2, func(i int, out []float64) {
+		out[0] = float64(len(tables[i].Tasks()))
+		for _, held := range s.nodes[i].held {
+			if held {
+				out[1]++
+			}
+		}
+	})
+	s.tasks, s.held = int(total[0]), total[1]
 }
 
 // train finds the estimate by sums.
 func (s *frame) train(r *Report) *estimate {
-	s.layOut()
-	s.begin("cross-validation")
-	base, chosen := s.choose(r)
-	s.begin("model")
-	last, still := s.alternate([]*span{s.newSpan(folds, nil)}, chosen.rank, &chosen.ridges, lastAlternations, lastIterations)
-	if r.Converged = still; !still {
-		r.Notes = append(r.Notes, "The directions still moved at the last iteration.")
-	}
-	mu, c := s.mean(last[0], &chosen.ridges)
-	e := s.conclude(&chosen, mu, c, last[0])
-	s.score(r, e, base)
-	return e
-}
-
-// choose returns the best trial of rank 0 and that of the rank with the least error.
-func (s *frame) choose(r *Report) (base, chosen trial) {
+	s.addCurves(s.standardise())
+	s.hold()
+	s.stage, s.done = Stages[1], 0
 	if s.c.Rank != nil && *s.c.Rank > s.mostRank() {
 		why := fmt.Errorf("the rank is %d: must be at most %d, the number of columns that vary and of tasks but one", *s.c.Rank, s.mostRank())
-		must(&Stop{&Error{why, "the rank is too large"}})
+		must(&Error{why, "the rank is too large"})
 	}
 	var list []trial
 	if s.c.Ridges != nil {
@@ -111,113 +116,159 @@ func (s *frame) choose(r *Report) (base, chosen trial) {
 	} else {
 		list = s.search()
 	}
-	best := 0
+	best := len(list) - 1
 	for k, t := range list {
-		if s.c.Rank == nil && t.loss < list[best].loss || s.c.Rank != nil && t.rank == *s.c.Rank {
+		if s.c.Rank == nil && t.loss < list[best].loss {
 			best = k
 		}
 	}
 	for k, t := range list {
 		r.Candidates = append(r.Candidates, Candidate{t.rank, math.Sqrt(t.loss) * s.target.Scale, k == best})
 	}
-	return list[0], list[best]
+	s.stage, s.done = Stages[2], 0
+	last, still := s.alternate([]basis{{set: folds}}, list[best].rank, &list[best].ridges, alternations, lastIterations)
+	if r.Converged = still; !still {
+		r.Notes = append(r.Notes, "The directions still moved at the last iteration.")
+	}
+	e := s.estimate(&list[best], last[0])
+	s.score(r, e, &list[0])
+	return e
 }
 
-// An estimate is the parameters in units of the standardised target; covariances are in units of the noise.
+// An estimate is the parameters in units of the standardised target.
 type estimate struct {
-	trial
-	span    *span
+	*span
 	mu      []float64
-	c       *mat.SymDense // of mu
-	theta   [][][]float64 // [node][task], P coefficients
+	c       *mat.SymDense // of mu, in units of the noise
 	noise   float64       // variance
 	freedom float64       // of the noise
-}
-
-// mean returns mu by all rows of the set of a span, and its covariance.
-func (s *frame) mean(x *span, r *Ridges) ([]float64, *mat.SymDense) {
-	list := s.informations([]*span{x}, r)
-	mu, factor, err := list[0].solve(s.penalties(r))
-	must(err)
-	if _, ok := lapack64.Potri(factor); !ok {
-		must(errUnsolvable)
-	}
-	return mu, mat.NewSymDense(len(mu), factor.Data)
 }
 
 // leastNoise is the smallest variance of the noise: targets that the model fits exactly have an error of
 // rounding.
 const leastNoise = 1e-12
 
-// conclude returns the coefficients of the hosted tasks for a mean with covariance c, and the noise: the sum
-// of squared residuals over the rows less the degrees of freedom, the sum of tr X'X Cov(theta_t).
-func (s *frame) conclude(t *trial, mu []float64, c *mat.SymDense, x *span) *estimate {
-	e, d := &estimate{trial: *t, span: x, mu: mu, c: c, theta: s.theta(x, &t.ridges, mu)}, x.deviations(&t.ridges)
-	total := s.sum(2, func(i int, out []float64) {
-		g := s.nodes[i]
-		floats.Add(out, s.overTasks(g, 2, func(out []float64, k int) error {
-			cov, err := x.covariance(&x.tasks[i][k], d, c)
-			if err != nil {
-				return err
-			}
-			for row, y := range g.tasks[k].outside(folds) {
-				v := mat.NewVecDense(len(row), row)
-				out[0] += math.Pow(y-floats.Dot(row, e.theta[i][k]), 2)
-				out[1] += mat.Inner(v, cov, v)
-			}
-			return nil
-		}))
-	})
-	// Cross-validation, whose expected error is about the noise times rows / freedom, corrects for the choice
-	// of ridges and rank.
-	e.freedom = max(s.rows-total[1], 1)
-	squares := total[0]
-	if check := t.loss * e.freedom * e.freedom / s.rows; check > squares {
-		squares = check
+// estimate returns mu by all rows of a set, its covariance, and the noise: the least penalised objective,
+// which is the noise times the number of rows but one if the ridges are the ratios of variances, or the error
+// of cross-validation where that is less.
+func (s *frame) estimate(t *trial, b basis) *estimate {
+	x, freedom := s.span(b, &t.ridges), max(s.rows-1, 1)
+	o, err := s.solve(s.informations([]*span{x})[0], &t.ridges)
+	must(err)
+	e := &estimate{x, o.mu, mat.NewSymDense(len(o.mu), o.factor.Data), o.value / freedom, freedom}
+	if t.loss < e.noise {
+		e.noise = t.loss
 	}
-	e.noise = max(squares/e.freedom, leastNoise)
+	e.noise = max(e.noise, leastNoise)
+	if s.slopes != nil {
+		return e
+	}
+	if _, ok := lapack64.Potri(o.factor); !ok {
+		must(errUnsolvable)
+	}
 	return e
 }
 
 // parameters returns the model of the tasks of this process.
 func (s *frame) parameters(e *estimate) model.Parameters {
-	p, root, d, u := len(e.mu), math.Sqrt(e.noise), e.span.deviations(&e.ridges), e.span.f
+	p := len(e.mu)
+	scaled := func(v []float64, scale float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), scale, v) }
 	m := model.Parameters{
-		Estimator: "cross-validation", Schema: s.schema.Clone(), Design: s.design, Target: s.target,
-		Mean: e.mu, MeanCovariance: pack(e.c, e.noise),
+		Estimator: "cross-validation", Schema: s.schema.Clone(), Design: s.design, Target: s.target, Mean: e.mu,
+		MeanCovariance: scaled(dense.Pack(nil, p, e.c.RawSymmetric().Data), e.noise),
 		Prior: model.Prior{
-			Deviations: make([]float64, p), Rank: e.rank, Freedom: float64(max(s.tasks-1, 1)),
-			Noise: model.Noise{Variance: e.noise, Freedom: e.freedom},
+			Deviations: make([]float64, p), Rank: e.f.Rows - 1, Loadings: scaled(e.f.Data[p:], math.Sqrt(e.noise)),
+			Freedom: float64(max(s.tasks-1, 1)), Noise: model.Noise{Variance: e.noise, Freedom: e.freedom},
 		},
 		Tasks: model.Tasks{Column: s.c.TaskColumn},
 	}
-	m.Prior.Deviations[0] = d[0] * root
-	for k, v := range u.Data[p:] {
-		m.Prior.Loadings = append(m.Prior.Loadings, v*d[1+k/p]*root)
-	}
-	var own []*projection
+	m.Prior.Deviations[0] = e.f.Data[0] * math.Sqrt(e.noise)
+	var own [][2]int // node and task
 	for i, g := range s.nodes {
 		for k, t := range g.tasks {
+			own = append(own, [2]int{i, k})
+			m.Tasks.Theta = append(m.Tasks.Theta, e.theta(i, k, dense.General(1, p, e.mu)).Data...)
 			m.Tasks.Names = append(m.Tasks.Names, g.table.Tasks()[t.index])
-			m.Tasks.Samples = append(m.Tasks.Samples, len(t.rows))
-			m.Tasks.Theta = append(m.Tasks.Theta, e.theta[i][k]...)
-			own = append(own, &e.span.tasks[i][k])
+			m.Tasks.Samples = append(m.Tasks.Samples, t.from[folds])
 		}
 	}
-	m.Tasks.Covariance = func(t int) []float64 {
-		cov, _ := e.span.covariance(own[t], d, e.c) // conclude has checked it
-		return pack(cov, e.noise)
-	}
+	m.Tasks.Covariance = func(t int) []float64 { return scaled(e.covariance(own[t][0], own[t][1], e.c), e.noise) }
 	return m
 }
 
-// pack returns the upper triangle of scale c by rows.
-func pack(c *mat.SymDense, scale float64) []float64 {
-	packed := make([]float64, 0, model.Triangle(c.SymmetricDim()))
-	for i := range c.SymmetricDim() {
-		for j := i; j < c.SymmetricDim(); j++ {
-			packed = append(packed, scale*c.At(i, j))
+// A method has the coefficients of the tasks that follow from a span and a mean.
+type method struct {
+	name  string
+	ridge float64
+	*span
+	mu []float64
+}
+
+// score compares the model with simpler methods on the held-out rows of all nodes: a sum of 13 numbers a
+// method. Without held-out rows only the model has a score, and nothing else is computed.
+func (s *frame) score(r *Report, e *estimate, base *trial) {
+	methods := []method{{fit.Ours, 0, e.span, e.mu}}
+	if s.held > 0 {
+		methods = s.baselines(methods, base)
+	}
+	total := s.sum(fit.ScoreSize*len(methods), func(i int, out []float64) {
+		for k := range s.nodes[i].tasks {
+			s.errors(i, k, methods).AddTo(out)
+		}
+	})
+	for _, m := range methods {
+		r.Scores = append(r.Scores, fit.Score{Method: m.name, Ridge: m.ridge})
+	}
+	r.Verdict = fit.Summarise(r.Scores, total, s.target.Scale)
+	r.Tasks = func(yield func(fit.TaskScore) bool) {
+		for i, g := range s.nodes {
+			for k, t := range g.tasks {
+				if !yield(s.errors(i, k, methods).Score(g.table.Tasks()[t.index], s.target.Scale)) {
+					return
+				}
+			}
 		}
 	}
-	return packed
+}
+
+// errors returns the errors of all methods on the rows of a task of node i.
+func (s *frame) errors(i, k int, methods []method) fit.TaskErrors {
+	t, p, out := &s.nodes[i].tasks[k], s.design.Width(), make(fit.TaskErrors, len(methods))
+	n := t.from[folds]
+	for m, method := range methods {
+		theta := method.theta(i, k, dense.General(1, p, method.mu)).Data
+		for row, y := range t.y {
+			z := t.x[row*p:][:p] // the constant is the root of the weight
+			if estimate := floats.Dot(z, theta); row < n {
+				out[m][0].Add(y/z[0], estimate/z[0])
+			} else if row >= 2*n {
+				out[m][1].Add(y, estimate)
+			}
+		}
+	}
+	return out
+}
+
+// baselines appends the simpler methods: one ridge regression of all tasks with intercepts, one of every task
+// by itself on the linear columns, with ridges by cross-validation, and the mean of the task. The latter two
+// are deviations from a mean of 0, with almost free intercepts, along all columns or none.
+func (s *frame) baselines(list []method, base *trial) []method {
+	none, zero, each, grid := basis{set: folds}, make([]float64, s.design.Width()), kernel.NewBasis(len(s.level), len(s.level)), []float64{1, 10, 100}
+	for j := range s.level {
+		each.Col(j)[j] = 1
+	}
+	common, free := s.estimate(base, none), Ridges{Intercept: 1e-6}
+	total := s.sum(len(grid), func(i int, out []float64) {
+		for k, ridge := range grid {
+			free[Direction] = ridge
+			for _, b := range bases(each) {
+				floats.Add(out[k:k+1], s.losses(i, s.span(b, &free), dense.General(1, len(zero), zero)))
+			}
+		}
+	})
+	free[Direction] = grid[floats.MinIdx(total)]
+	return append(list,
+		method{fit.Intercepts, base.ridges[Linear], common.span, common.mu},
+		method{fit.Separate, free[Direction], s.span(basis{folds, each}, &free), zero},
+		method{fit.TaskMean, 0, s.span(none, &free), zero})
 }

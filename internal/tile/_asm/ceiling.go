@@ -1,38 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-)
-
-// readSum emits the fastest way to read memory once, in one stream or in four that
-// are a quarter of the memory apart.
-func readSum(t isa, streams int) {
-	text(fmt.Sprint("readSum_", streams), t, "func(x *float64, n int) float64",
-		"returns the sum of n >= 256 float64, a multiple of 256.")
-	const unroll = 8 // vectors of a stream in a round
-	base, n := param("x"), param("n")
-	SHRQ(U8(log2(streams)), n)
-	stride := GP64()
-	MOVQ(n, stride)
-	SHLQ(U8(3), stride)
-	x := newRows(base, stride, streams)
-	SHRQ(U8(log2(unroll*t.lanes)), n)
-	acc := t.vecs(8)
-	t.zero(acc...)
-	loop("sweep", n, func() {
-		for i := range streams {
-			for k := range unroll {
-				a := acc[(i*unroll+k)%len(acc)]
-				VADDPD(x.at(i, k*t.bytes()), a, a)
-			}
-		}
-		ADDQ(I32(unroll*t.bytes()), base)
-	})
-	t.finishSum(acc)
-}
+import . "github.com/mmcloughlin/avo/build"
 
 // fmaPeak emits nothing but multiply-adds in registers.
 func fmaPeak(t isa) {

@@ -11,8 +11,8 @@ import (
 // requestSteps is how many steps of a row share a round of prefetches.
 const requestSteps = 8
 
-// blockSteps returns how many steps, of 64 bytes of numbers, the blocks of sumBlocks have: wide ones as long
-// as more than narrow steps are left, and the rest as one block. The sums of a block stay in registers.
+// blockSteps returns how many steps, of 8 features, the blocks of sumBlocks have: wide ones as long as more
+// than narrow steps are left, and the rest as one block. The sums of a block stay in registers.
 func (t isa) blockSteps() (wide []int, narrow int) {
 	if t.evex {
 		return []int{16, 8}, 7
@@ -20,36 +20,20 @@ func (t isa) blockSteps() (wide []int, narrow int) {
 	return []int{4}, 5
 }
 
-// rounds returns the number of rounds of prefetches in a row of the given number of steps.
-func (t isa) rounds(steps int) int {
-	n := 0
-	wide, narrow := t.blockSteps()
-	for _, w := range wide {
-		for ; steps >= w && steps > narrow; steps -= w {
-			n += (w + requestSteps - 1) / requestSteps
-		}
-	}
-	if steps > 0 {
-		n++
-	}
-	return n
-}
-
 // sumBlocks emits g = X' e for blocks of features, each for all rows: from the last one up, since the last
 // rows are what mulBasis has just left in the first-level cache.
 func sumBlocks(t isa, x *samples) {
 	wide, narrow := t.blockSteps()
 	text("sumBlocks"+x.suffix, t,
-		fmt.Sprintf("func(grad *%[1]s, x *%[2]s, ldx int, e *%[1]s, n, steps int, next uintptr, apart, pace int)", x.in.typ, x.typ),
+		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, n, steps int, next uintptr, apart, pace int)", x.typ),
 		fmt.Sprintf("sets steps times %d features of grad to the product of n rows, n > 0, steps > 0, in blocks of %v steps "+
 			"and one of up to %d. It prefetches %d lines, apart bytes from each other, for every %d steps of a row, "+
 			"or the last ones of a block, and moves on by pace bytes.",
-			x.step(), wide, narrow, x.gradientStreams, requestSteps))
+			width, wide, narrow, x.gradientStreams, requestSteps))
 	p := blockSum{t: t, x: x, first: param("x"), ldx: bytesParam("ldx", x.size), e: param("e"), g: param("grad")}
 	p.pf, p.apart, p.pace = param("next"), param("apart"), param("pace")
 	rows := param("n")
-	SHLQ(U8(log2(x.in.size)), rows)
-	LEAQ(Mem{Base: p.e, Index: rows, Scale: 1, Disp: -x.in.size}, p.e)
+	LEAQ(Mem{Base: p.e, Index: rows, Scale: 8, Disp: -8}, p.e)
 	for _, steps := range wide {
 		label := fmt.Sprint("wide", steps)
 		Label(label)
@@ -86,8 +70,8 @@ type blockSum struct {
 
 // block emits the sum of a block of the given number of steps, and moves on.
 func (p blockSum) block(label string, steps int) {
-	in, e, row, left := p.x.in, GP64(), GP64(), GP64()
-	each := p.x.step() / in.lanes(p.t) // vectors of a step
+	e, row, left := GP64(), GP64(), GP64()
+	each := width / p.t.lanes // vectors of a step
 	sums := p.t.vecs(steps * each)
 	p.t.zero(sums...)
 	MOVQ(mem("n"), left)
@@ -97,21 +81,21 @@ func (p blockSum) block(label string, steps int) {
 	MOVQ(p.e, e)
 	loop(label+"Row", left, func() {
 		ei := p.t.vec()
-		in.broadcast(Mem{Base: e}, ei)
+		VBROADCASTSD(Mem{Base: e}, ei)
 		for i := range sums {
 			if i%(requestSteps*each) == 0 {
 				p.request()
 			}
-			p.x.add(p.t, Mem{Base: row, Disp: i * in.lanes(p.t) * p.x.size}, ei, sums[i])
+			p.x.add(p.t, Mem{Base: row, Disp: i * p.t.lanes * p.x.size}, ei, sums[i])
 		}
 		SUBQ(p.ldx, row)
-		SUBQ(Imm(uint64(in.size)), e)
+		SUBQ(Imm(8), e)
 	})
 	for i, v := range sums {
-		in.move(v, Mem{Base: p.g, Disp: i * p.t.bytes()})
+		VMOVUPD(v, Mem{Base: p.g, Disp: i * p.t.bytes()})
 	}
-	ADDQ(I32(64*steps), p.g)
-	ADDQ(I32(steps*p.x.step()*p.x.size), p.first)
+	ADDQ(I32(8*width*steps), p.g)
+	ADDQ(I32(steps*width*p.x.size), p.first)
 }
 
 // request prefetches the share of a round.
@@ -133,37 +117,36 @@ const panelHeight = 8
 // processor's own prefetching follows.
 func addPanels(t isa, x *samples) {
 	text("addPanels"+x.suffix, t,
-		fmt.Sprintf("func(grad *%[1]s, x *%[2]s, ldx int, e *%[1]s, d, count int, next uintptr, apart, pace int)", x.in.typ, x.typ),
+		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, d, count int, next uintptr, apart, pace int)", x.typ),
 		fmt.Sprintf("adds to grad the product of %d*count rows, x and e being those of the last %[1]d, count >= 1, "+
 			"d a multiple of %d, d > 0. It prefetches %d lines, apart bytes from each other, "+
-			"for every %[2]d features of a panel, and moves on by pace bytes.", panelHeight, x.step(), x.gradientStreams))
-	in := x.in
+			"for every %[2]d features of a panel, and moves on by pace bytes.", panelHeight, width, x.gradientStreams))
 	first, e, g, left := param("x"), param("e"), GP64(), GP64()
 	p := blockSum{t: t, x: x, ldx: bytesParam("ldx", x.size), pf: param("next"), apart: param("apart"), pace: param("pace")}
 	xs := newRows(GP64(), p.ldx, panelHeight)
 	Label("panel")
 	es := t.vecs(panelHeight)
 	for i := range es {
-		in.broadcast(Mem{Base: e, Disp: in.size * i}, es[i])
+		VBROADCASTSD(Mem{Base: e, Disp: 8 * i}, es[i])
 	}
 	MOVQ(first, xs.base)
 	MOVQ(mem("grad"), g)
 	MOVQ(mem("d"), left)
-	SHRQ(U8(log2(x.step())), left)
+	SHRQ(U8(log2(width)), left)
 	loop("feature", left, func() {
-		for k := 0; k < x.step(); k += in.lanes(t) {
+		for k := 0; k < width; k += t.lanes {
 			v := t.vec()
-			in.move(Mem{Base: g, Disp: in.size * k}, v)
+			VMOVUPD(Mem{Base: g, Disp: 8 * k}, v)
 			for i := range es {
 				x.add(t, xs.at(i, x.size*k), es[i], v)
 			}
-			in.move(v, Mem{Base: g, Disp: in.size * k})
+			VMOVUPD(v, Mem{Base: g, Disp: 8 * k})
 		}
 		p.request()
-		ADDQ(I32(x.step()*x.size), xs.base)
-		ADDQ(I32(64), g)
+		ADDQ(I32(width*x.size), xs.base)
+		ADDQ(I32(8*width), g)
 	})
-	SUBQ(I32(in.size*panelHeight), e)
+	SUBQ(I32(8*panelHeight), e)
 	for range panelHeight {
 		SUBQ(p.ldx, first)
 	}

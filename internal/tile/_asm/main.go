@@ -43,31 +43,22 @@ func emit(t isa) {
 	if !t.evex {
 		emitMaskTable()
 	}
-	for _, x := range []*samples{samples64, samples32, samples16} {
+	for _, x := range []*samples{samples64, samples32} {
 		for cols := 1; cols <= maxDots; cols++ {
 			mulBasis(t, cols, x)
 		}
 		sumBlocks(t, x)
 		addPanels(t, x)
 	}
-	addScaled(t)
-	halve(t, samples64)
-	halve(t, samples32)
 	for _, m := range []int{8, 4, 2, 1} {
 		rankUpdate(t, m)
 	}
-	for _, height := range panelRows(t) {
-		panel(t, height)
-		panelPart(t, single, height, 2, true)
-		for _, x := range []*number{double, single} {
-			panelPart(t, x, height, 2, false)
-			panelPart(t, x, height, 1, false)
-		}
-	}
+	panels(t)
 	transposeSquares(t)
 	if !t.evex { // AVX-512 uses it too
 		transposeSquares32(t)
 	}
+	lanes(t)
 	sumDifferences(t)
 	leastSquares(t)
 	for _, k := range small {
@@ -79,8 +70,5 @@ func emit(t isa) {
 	rotate(t)
 	vectors(t)
 	solveUpper(t)
-	for _, streams := range []int{1, 4} {
-		readSum(t, streams)
-	}
 	fmaPeak(t)
 }

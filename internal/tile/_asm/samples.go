@@ -22,13 +22,10 @@ var (
 // lanes is how many of them are in a vector.
 func (n *number) lanes(t isa) int { return t.bytes() / n.size }
 
-// samples is how samples are stored and multiplied.
+// samples is how samples are stored; they are multiplied in float64.
 type samples struct {
-	typ             string
-	suffix, generic string // of the names of tiles, and of their definition
-	size            int    // bytes of an entry
-	in              *number
-	convert         func(...Op) // to a vector of numbers, nil if they are some
+	typ, suffix string // the suffix is that of the names of tiles
+	size        int    // bytes of an entry
 	// mulBasis prefetches a line from each of basisStreams with every round of four rows: about as many lines
 	// as it reads meanwhile. mulTransposed does so from gradientStreams with every round of a panel. Package
 	// tile has the reasons at its type prefetch.
@@ -36,29 +33,28 @@ type samples struct {
 }
 
 var (
-	samples64 = &samples{"float64", "", "", 8, double, nil, 3, 2}
-	samples32 = &samples{"float32", "32", "", 4, double, VCVTPS2PD, 2, 1}
-	samples16 = &samples{"uint16", "Half", "Half", 2, single, VCVTPH2PS, 2, 1}
+	samples64 = &samples{"float64", "", 8, 3, 2}
+	samples32 = &samples{"float32", "32", 4, 2, 1}
 )
 
-// step is how many features a round of a loop along d takes: 64 bytes of numbers.
-func (x *samples) step() int { return 64 / x.in.size }
+// width is how many features a round of a loop along d takes: a cache line of float64.
+const width = 8
 
 // add adds a vector of samples times v to sum.
 func (x *samples) add(t isa, src Op, v, sum vector) {
-	if x.convert != nil {
+	if x.size == 4 {
 		w := t.vec()
-		x.convert(src, w)
+		VCVTPS2PD(src, w)
 		src = w
 	}
-	x.in.fma(src, v, sum)
+	VFMADD231PD(src, v, sum)
 }
 
-// load loads a vector of samples as numbers.
+// load loads a vector of samples as float64.
 func (x *samples) load(src, dst Op) {
-	if x.convert == nil {
-		x.in.move(src, dst)
+	if x.size == 4 {
+		VCVTPS2PD(src, dst)
 	} else {
-		x.convert(src, dst)
+		VMOVUPD(src, dst)
 	}
 }

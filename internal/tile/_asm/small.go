@@ -17,8 +17,7 @@ type registers struct {
 	first, columns int // the smallest and the largest number of columns of A
 }
 
-// small are the kinds that are worth their text.
-var small = []registers{{"leastSquares16", 2, 1, 4}, {"leastSquares32", 4, 1, 6}, {"leastSquares24", 3, 7, 8}}
+var small = []registers{{"leastSquares32", 4, 1, 6}, {"leastSquares24", 3, 7, 8}}
 
 // leastSquaresSmall emits the solution of one task in registers, with every sum in all lanes: nothing waits
 // for memory.

@@ -95,15 +95,10 @@ func constants(w *printer) {
 	w.line("// maxDots is the widest group of columns of a dot tile.\nmaxDots = %d", maxDots)
 	w.line("// PackRows is how many rows of samples MulPacked takes at a time at most.\nPackRows = %d", slices.Max(panelHeights()))
 	w.line("// panelHeight is how many rows of samples a panel of MulTransposed has.\npanelHeight = %d", panelHeight)
-	w.line("// requestSteps is how many steps of a row share a round of prefetches in MulTransposed.\nrequestSteps = %d", requestSteps)
 	w.line(")")
 	streams := func(name, doc string, of func(*samples) int) {
 		w.line("\n// %s returns how many streams %s prefetches in, for samples of size bytes.", name, doc)
-		w.line("func %s(size int) int {\nswitch size {", name)
-		for _, x := range []*samples{samples64, samples32} {
-			w.line("case %d:\nreturn %d", x.size, of(x))
-		}
-		w.line("}\nreturn %d\n}", of(samples16))
+		w.line("func %s(size int) int {\nif size == 4 {\nreturn %d\n}\nreturn %d\n}", name, of(samples32), of(samples64))
 	}
 	streams("basisStreams", "MulBasis", func(x *samples) int { return x.basisStreams })
 	streams("gradientStreams", "MulTransposed", func(x *samples) int { return x.gradientStreams })
@@ -129,18 +124,6 @@ func fields() []field {
 	number := func(n int) []string { return []string{fmt.Sprint(n)} }
 	all := []field{
 		{"lanes", "float64 in a vector", 0, func(t isa) []string { return number(t.lanes) }},
-		{"twice", "1: mulBasis can prefetch in twice as many streams", 0, func(t isa) []string {
-			if t.evex {
-				return number(1)
-			}
-			return nil
-		}},
-		{"rounds", "of prefetches that 0 to 15 steps add to a row of sumBlocks, and those of 16 steps", 17, func(t isa) (values []string) {
-			for steps := range 16 {
-				values = append(values, fmt.Sprint(t.rounds(16+steps)-t.rounds(16)))
-			}
-			return append(values, fmt.Sprint(t.rounds(16)))
-		}},
 	}
 	for _, o := range operations {
 		all = append(all, field{o.name, "", o.len(), o.codes})
@@ -175,8 +158,8 @@ func (o *operation) codes(t isa) []string {
 func goTable(w *printer) {
 	w.line("//go:build !purego\n\npackage tile\n")
 	w.line("// operations are the tiles of a tier: addresses of code, 0 where the tier has none and the definition in Go is used.")
-	w.line("// Tiles that come in sizes are indexed by size: columns of mulBasis and leastSquares16, products of rankUpdate,")
-	w.line("// rows of panel, streams of readSum.\ntype operations struct {")
+	w.line("// Tiles that come in sizes are indexed by size: columns of mulBasis and leastSquares32, products of rankUpdate,")
+	w.line("// rows of panel.\ntype operations struct {")
 	for _, f := range fields() {
 		if f.doc != "" {
 			w.line("// %s: %s.", f.name, f.doc)

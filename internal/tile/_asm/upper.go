@@ -12,7 +12,7 @@ import (
 func solveUpper(t isa) {
 	text("solveUpper", t, "func(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int)",
 		"overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.")
-	s, m := upperSolver{t: t, rows: param("a")}, t.maskFor(param("m"))
+	s := upperSolver{t: t, rows: param("a")}
 	s.a = newRows(GP64(), bytesParam("lda", 8), 4)
 	s.q = GP64()
 	s.r = newRows(GP64(), bytesParam("ldr", 8), 4)
@@ -24,15 +24,15 @@ func solveUpper(t isa) {
 	SUBQ(I32(tall*t.lanes), mem("m"))
 	JMP(LabelRef("talls"))
 	Label("lows")
-	CMPQ(mem("m"), I32(t.lanes))
-	JL(LabelRef("tails"))
-	s.solve("low", 1, double.whole(t))
+	rows, all := param("m"), GP64() // of one vector
+	CMPQ(rows, I8(0))
+	JLE(LabelRef("end"))
+	MOVQ(I32(t.lanes), all)
+	CMPQ(rows, all)
+	CMOVQGT(all, rows)
 	SUBQ(I32(t.lanes), mem("m"))
+	s.solve("low", 1, double.firstLanes(t, rows).masked())
 	JMP(LabelRef("lows"))
-	Label("tails")
-	CMPQ(mem("m"), I8(0))
-	JEQ(LabelRef("end"))
-	s.solve("tail", 1, m.masked())
 	Label("end")
 	finish()
 }

@@ -2,10 +2,11 @@ package problemfile
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,44 +18,40 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// shown lists the samples of a problem by node and task: the storage, then x and y of every row.
+func shown(p *difalt.Problem) string {
+	var s strings.Builder
+	for g, tasks := range p.Nodes {
+		fmt.Fprintf(&s, "node %d %v:", g, tasks.Storage())
+		for k := range tasks.Len() {
+			fmt.Fprintf(&s, " task %d", k)
+			for i, y := range tasks.Y(k) {
+				fmt.Fprint(&s, " ", tasks.Row(make([]float64, tasks.Features()), k, i), y)
+			}
+		}
+		s.WriteString("\n")
+	}
+	return s.String()
+}
+
 // Files that NumPy 2 wrote hold X[i, j] = 10 i + j + 1/2 in different guises.
 func TestReadOfNumPy(t *testing.T) {
-	for _, c := range []struct {
-		file    string
-		rows    [][]int // of every task in the order of the nodes
-		tasks   []int   // of every node
-		y       float64 // y[i] = i * y
-		storage kernel.Storage
-	}{
+	for name, want := range map[string]string{
 		// Fortran order, int32 tasks that are not adjacent, big-endian nodes, bool adjacency.
-		{"numpy-fortran.npz", [][]int{{1, 3}, {0, 2}, {4, 5}}, []int{1, 2}, 0.25, kernel.Float64},
+		"numpy-fortran.npz": "node 0 float64: task 0 [10.5 11.5 12.5] 0.25 [30.5 31.5 32.5] 0.75\n" +
+			"node 1 float64: task 0 [0.5 1.5 2.5] 0 [20.5 21.5 22.5] 0.5 task 1 [40.5 41.5 42.5] 1 [50.5 51.5 52.5] 1.25\n",
 		// T x n x d, float32, compressed, uint8 nodes, big-endian float32 y.
-		{"numpy-stacked.npz", [][]int{{0, 1}, {2, 3}, {4, 5}}, []int{2, 1}, 1, kernel.Float32},
+		"numpy-stacked.npz": "node 0 float32: task 0 [0.5 1.5 2.5] 0 [10.5 11.5 12.5] 1 task 1 [20.5 21.5 22.5] 2 [30.5 31.5 32.5] 3\n" +
+			"node 1 float32: task 0 [40.5 41.5 42.5] 4 [50.5 51.5 52.5] 5\n",
 	} {
-		t.Run(c.file, func(t *testing.T) {
-			f, err := Read(filepath.Join("testdata", c.file))
+		t.Run(name, func(t *testing.T) {
+			f, err := Read(filepath.Join("testdata", name))
 			if err != nil {
 				t.Fatal(err)
 			}
 			p, err := f.Problem(0)
-			if err != nil || f.Tasks != 3 || f.Nodes != 2 || f.Features != 3 {
-				t.Fatalf("%d tasks, %d nodes, %d features, %v", f.Tasks, f.Nodes, f.Features, err)
-			}
-			next, x := 0, make([]float64, 3)
-			for g, n := range c.tasks {
-				tasks := p.Nodes[g]
-				if tasks.Len() != n || tasks.Storage() != c.storage {
-					t.Fatalf("node %d has %d tasks in %v", g, tasks.Len(), tasks.Storage())
-				}
-				for k := range n {
-					for s, i := range c.rows[next] {
-						v := 10*float64(i) + 0.5
-						if tasks.Row(x, k, s); !slices.Equal(x, []float64{v, v + 1, v + 2}) || tasks.Y(k)[s] != float64(i)*c.y {
-							t.Errorf("node %d, task %d, sample %d: %v, %v", g, k, s, x, tasks.Y(k)[s])
-						}
-					}
-					next++
-				}
+			if err != nil || f.Tasks != 3 || f.Nodes != 2 || f.Features != 3 || shown(p) != want {
+				t.Fatalf("%d tasks, %d nodes, %d features, %v\n%s", f.Tasks, f.Nodes, f.Features, err, shown(p))
 			}
 		})
 	}
@@ -73,15 +70,10 @@ func TestReadOfNumPy(t *testing.T) {
 
 // Tasks of a file without nodes are dealt out in blocks.
 func TestProblemInBlocks(t *testing.T) {
-	p := validFile()
-	p.ints["task"] = []int{0, 1, 2, 1}
-	p.drop("node")
-	f, err := readBytes(p.bytes(t))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for nodes, want := range map[int][]int{0: {3}, 1: {3}, 2: {2, 1}, 3: {1, 1, 1}} {
-		problem, err := f.Problem(nodes)
+		p := validFile()
+		p["task"], p["node"] = []int{0, 1, 2, 1}, nil
+		problem, err := p.problem(t, nodes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,21 +85,16 @@ func TestProblemInBlocks(t *testing.T) {
 			t.Errorf("%d nodes have %v tasks, want %v", nodes, got, want)
 		}
 	}
-	_, err = f.Problem(4)
-	checkMessage(t, "too many", err, []string{"number of nodes is 4", "expected 1 to 3"})
-	f, _ = readBytes(validFile().bytes(t))
-	_, err = f.Problem(2)
+	p := validFile()
+	_, err := p.problem(t, 2)
 	checkMessage(t, "both", err, []string{"assigns its tasks to 2 nodes"})
+	p["node"] = nil
+	_, err = p.problem(t, 3)
+	checkMessage(t, "too many", err, []string{"number of nodes is 3", "expected 1 to 2"})
 }
 
-// testProblem is a small problem with everything in it.
-func testProblem(t *testing.T, storage kernel.Storage) (*difalt.Problem, *topology.Weights) {
-	t.Helper()
-	x := func(rows int, at float64) mat.Matrix {
-		m := mat.NewDense(rows, 3, nil)
-		m.Apply(func(i, j int, _ float64) float64 { return at + float64(10*i+j)/4 }, m)
-		return m
-	}
+// TestRoundTrip: a problem with everything in it comes back as it was written.
+func TestRoundTrip(t *testing.T) {
 	g, err := topology.Ring(2)
 	if err != nil {
 		t.Fatal(err)
@@ -117,32 +104,18 @@ func testProblem(t *testing.T, storage kernel.Storage) (*difalt.Problem, *topolo
 		t.Fatal(err)
 	}
 	eye := kernel.BasisOf(mat.NewDense(3, 2, []float64{1, 0, 0, 1, 0, 0}))
-	return &difalt.Problem{
-		Nodes: []*kernel.Tasks{
-			pack(storage, []mat.Matrix{x(2, 1), x(3, 2)}, []float64{1, 2}, []float64{3, 4, 5}),
-			pack(storage, []mat.Matrix{x(1, 3)}, []float64{6}),
-		},
-		U0: []*kernel.Basis{eye, eye}, Truth: eye,
-		Start: kernel.BasisOf(mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})),
-	}, w
-}
-
-// pack returns the tasks with the given matrices of three features, and responses.
-func pack(storage kernel.Storage, x []mat.Matrix, y ...[]float64) *kernel.Tasks {
-	var samples []int
-	for _, v := range y {
-		samples = append(samples, len(v))
-	}
-	b := kernel.NewBuilder(3, samples, storage)
-	for t := range y {
-		b.SetTask(t, x[t], y[t])
-	}
-	return b.Tasks()
-}
-
-func TestRoundTrip(t *testing.T) {
 	for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
-		p, w := testProblem(t, storage)
+		p := &difalt.Problem{U0: []*kernel.Basis{eye, eye}, Truth: eye, Start: kernel.BasisOf(mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6}))}
+		for _, samples := range [][]int{{2, 3}, {1}} {
+			b := kernel.NewBuilder(3, samples, storage)
+			for k, n := range samples {
+				for i := range n {
+					v := float64(100*len(p.Nodes)+10*k+i) / 4
+					b.SetRow(k, i, []float64{v, -v, v * v}, v+1)
+				}
+			}
+			p.Nodes = append(p.Nodes, b.Tasks())
+		}
 		path := filepath.Join(t.TempDir(), "p.npz")
 		if err := Write(path, p, w); err != nil {
 			t.Fatal(err)
@@ -155,180 +128,169 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, b := make([]float64, 3), make([]float64, 3)
-		for g, want := range p.Nodes {
-			got := q.Nodes[g]
-			if got.Len() != want.Len() || got.Storage() != storage {
-				t.Fatalf("node %d has %d tasks in %v", g, got.Len(), got.Storage())
-			}
-			for k := range want.Len() {
-				if !reflect.DeepEqual(got.Y(k), want.Y(k)) {
-					t.Errorf("node %d, task %d: y = %v, want %v", g, k, got.Y(k), want.Y(k))
-				}
-				for i := range want.Samples(k) {
-					if !reflect.DeepEqual(got.Row(a, k, i), want.Row(b, k, i)) {
-						t.Errorf("node %d, task %d: row %d is %v, want %v", g, k, i, a, b)
-					}
-				}
-			}
+		if shown(q) != shown(p) {
+			t.Errorf("%v: read\n%s, wrote\n%s", storage, shown(q), shown(p))
 		}
 		if !mat.Equal(q.U0[1], p.U0[1]) || !mat.Equal(q.Start, p.Start) || !mat.Equal(q.Truth, p.Truth) || f.Weights.At(0, 1) != w.At(0, 1) {
 			t.Error("bases or weights differ")
 		}
+		err = Write(filepath.Join(t.TempDir(), "no", "p.npz"), p, nil)
+		checkMessage(t, "folder", err, []string{"cannot write", "p.npz", "no such file"})
 	}
 }
 
-func TestWriteErrors(t *testing.T) {
-	p, w := testProblem(t, kernel.Float64)
-	checkMessage(t, "folder", Write(filepath.Join(t.TempDir(), "no", "p.npz"), p, w), []string{"cannot write", "p.npz", "no such file"})
-	checkMessage(t, "no nodes", Write("p.npz", &difalt.Problem{}, nil), []string{"no nodes"})
-	g, _ := topology.Ring(3)
-	w3, _ := topology.NewWeights(g, topology.Metropolis)
-	checkMessage(t, "weights", Write("p.npz", p, w3), []string{"2 nodes", "the weights 3"})
+// A numpy is an array of floats.
+type numpy struct {
+	shape []int
+	data  []float64
 }
 
-// testFile is what a test changes before it is written; shape and data by name.
-type testFile struct {
-	floats map[string]struct {
-		shape []int
-		data  []float64
-	}
-	ints  map[string][]int
-	order []string
+func floats(shape []int, data ...float64) numpy { return numpy{shape, data} }
+
+// A testFile holds arrays by name for a test to change: floats, []int, []string, or nil for none.
+type testFile map[string]any
+
+func validFile() testFile {
+	return testFile{"X": floats([]int{4, 2}, 1, 2, 3, 4, 5, 6, 7, 8), "y": floats([]int{4}, 1, 2, 3, 4), "task": []int{0, 0, 1, 1},
+		"node": []int{0, 1}}
 }
 
-func (p *testFile) set(name string, shape []int, data ...float64) {
-	delete(p.ints, name)
-	p.floats[name] = struct {
-		shape []int
-		data  []float64
-	}{shape, data}
-}
-
-func (p *testFile) drop(name string) { delete(p.floats, name); delete(p.ints, name) }
-
-func validFile() *testFile {
-	p := &testFile{ints: map[string][]int{"task": {0, 0, 1, 1}, "node": {0, 1}}}
-	p.floats = map[string]struct {
-		shape []int
-		data  []float64
-	}{}
-	p.set("X", []int{4, 2}, 1, 2, 3, 4, 5, 6, 7, 8)
-	p.set("y", []int{4}, 1, 2, 3, 4)
-	p.order = append([]string{"extra"}, arrays...)
-	return p
-}
-
-func (p *testFile) bytes(t testing.TB) []byte {
+// write writes the file and returns its path.
+func (p testFile) write(t testing.TB) string {
+	t.Helper()
 	var buf bytes.Buffer
 	w := npz.NewWriter(&buf)
-	for _, name := range p.order {
-		if f, ok := p.floats[name]; ok {
-			w.Float64s(name, f.shape, f.data)
-		} else if v, ok := p.ints[name]; ok {
-			w.Ints(name, v)
+	for _, name := range append([]string{"extra"}, arrays...) {
+		switch a := p[name].(type) {
+		case numpy:
+			w.Float64s(name, a.shape, a.data)
+		case []int:
+			w.Ints(name, a)
+		case []string:
+			w.Strings(name, []int{len(a)}, a)
 		}
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return buf.Bytes()
+	return inFile(t, buf.Bytes())
 }
 
-func readBytes(b []byte) (*File, error) {
-	r, err := npz.NewReader(bytes.NewReader(b), int64(len(b)))
+func inFile(t testing.TB, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "p.npz")
+	if err := os.WriteFile(path, content, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (p testFile) problem(t testing.TB, nodes int) (*difalt.Problem, error) {
+	t.Helper()
+	f, err := Read(p.write(t))
 	if err != nil {
 		return nil, err
 	}
-	return read(r)
+	return f.Problem(nodes)
 }
 
 func TestReadErrors(t *testing.T) {
-	if _, err := readBytes(validFile().bytes(t)); err != nil {
+	if _, err := validFile().problem(t, 0); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		name   string
-		change func(p *testFile)
+	two := []int{2, 2}
+	for name, c := range map[string]struct {
+		change testFile
 		want   []string
 	}{
-		{"no X", func(p *testFile) { p.drop("X") }, []string{`array "X" is missing`, `"y", "task", "node"`}},
-		{"no y", func(p *testFile) { p.drop("y") }, []string{`array "y" is missing`}},
-		{"no task", func(p *testFile) { p.drop("task") }, []string{`array "task" is missing`}},
-		{"unknown array", func(p *testFile) { p.set("extra", []int{1}, 1) }, []string{`array "extra" is not part`, `"Ustar"`}},
-		{"X of one dimension", func(p *testFile) { p.set("X", []int{8}, 1, 2, 3, 4, 5, 6, 7, 8) }, []string{`array "X" is (8,) float64`, "N x d or T x n x d"}},
-		{"X of integers", func(p *testFile) { p.drop("X"); p.ints["X"] = []int{1} }, []string{`array "X" is (1,) int64`, "float64 or float32"}},
-		{"X without rows", func(p *testFile) { p.set("X", []int{0, 2}) }, []string{`array "X" is (0, 2) float64`, "no entries"}},
-		{"NaN in X", func(p *testFile) { p.set("X", []int{4, 2}, 1, 2, 3, 4, 5, math.NaN(), 7, 8) }, []string{`array "X": row 2, column 1 is NaN`}},
-		{"Inf in y", func(p *testFile) { p.set("y", []int{4}, 1, 2, 3, math.Inf(-1)) }, []string{`array "y": row 0, column 3 is -Inf`}},
-		{"short y", func(p *testFile) { p.set("y", []int{3}, 1, 2, 3) }, []string{`array "y" is (3,) float64: expected the shape (4,)`}},
-		{"y of two dimensions", func(p *testFile) { p.set("y", []int{4, 1}, 1, 2, 3, 4) }, []string{`array "y" is (4, 1) float64: expected the shape (4,)`}},
-		{"short task", func(p *testFile) { p.ints["task"] = []int{0, 0, 1} }, []string{`array "task" is (3,) int64`, "expected the shape (4,)"}},
-		{"task of floats", func(p *testFile) { p.set("task", []int{4}, 0, 0, 1, 1) }, []string{`array "task": it is (4,) float64: expected integers`}},
-		{"negative task", func(p *testFile) { p.ints["task"] = []int{0, 0, 1, -1} }, []string{`array "task": entry 3 is -1`}},
-		{"task beyond node", func(p *testFile) { p.ints["task"] = []int{0, 0, 1, 2} }, []string{`array "node" is (2,)`, "expected the shape (3,)"}},
-		{"task without rows", func(p *testFile) { p.ints["task"] = []int{0, 0, 2, 2}; p.ints["node"] = []int{0, 0, 0} }, []string{`array "task": no entry is 1, but one is 2`}},
-		{"task with stacked X", func(p *testFile) { p.set("X", []int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8) }, []string{`array "task" is there`, "X is (2, 2, 2)"}},
-		{"long node", func(p *testFile) { p.ints["node"] = []int{0, 1, 0} }, []string{`array "node" is (3,) int64`, "expected the shape (2,)"}},
-		{"node without tasks", func(p *testFile) { p.ints["node"] = []int{1, 1} }, []string{`array "node": no entry is 0, but one is 1`}},
-		{"negative node", func(p *testFile) { p.ints["node"] = []int{0, -2} }, []string{`array "node": entry 1 is -2`}},
-		{"huge node", func(p *testFile) { p.ints["node"] = []int{0, 1 << 30} }, []string{`array "node": entry 1 is 1073741824`}},
-		{"weights not square", func(p *testFile) { p.set("weights", []int{2, 1}, 1, 1) }, []string{`array "weights" is (2, 1) float64`, "expected the shape (2, 2)"}},
-		{"weights of other nodes", func(p *testFile) { p.set("weights", []int{1, 1}, 1) }, []string{`array "weights" is (1, 1) float64`, "expected the shape (2, 2)"}},
-		{"weights and adjacency", func(p *testFile) {
-			p.set("weights", []int{2, 2}, .5, .5, .5, .5)
-			p.set("adjacency", []int{2, 2}, 0, 1, 1, 0)
-		}, []string{`"weights" and "adjacency" are both there`}},
-		{"U0 of other nodes", func(p *testFile) { p.set("U0", []int{1, 2, 1}, 1, 0) }, []string{`array "U0" is (1, 2, 1) float64`, "expected the shape (2, 2, n)"}},
-		{"U0 of two dimensions", func(p *testFile) { p.set("U0", []int{2, 1}, 1, 0) }, []string{`array "U0" is (2, 1) float64`, "expected the shape (2, 2, n)"}},
-		{"U0 not orthonormal", func(p *testFile) { p.set("U0", []int{2, 2, 1}, 1, 0, 1, 1) }, []string{`"U0", basis 1`, "not orthonormal", "product 2"}},
-		{"Ustar of other features", func(p *testFile) { p.set("Ustar", []int{3, 1}, 1, 0, 0) }, []string{`array "Ustar" is (3, 1) float64`, "expected the shape (2, n)"}},
-		{"Ustar too wide", func(p *testFile) { p.set("Ustar", []int{2, 3}, 1, 0, 0, 0, 1, 0) }, []string{`array "Ustar" is (2, 3)`, "at most as many columns"}},
-		{"NaN in Ustar", func(p *testFile) { p.set("Ustar", []int{2, 1}, math.NaN(), 0) }, []string{`"Ustar"`, "NaN"}},
-		{"Ustart of other features", func(p *testFile) { p.set("Ustart", []int{1, 1}, 1) }, []string{`array "Ustart" is (1, 1) float64`}},
+		"no X":                     {testFile{"X": nil}, []string{`array "X" is missing`, `"y", "task", "node"`}},
+		"no y":                     {testFile{"y": nil}, []string{`array "y" is missing`}},
+		"no task":                  {testFile{"task": nil}, []string{`array "task" is missing`}},
+		"unknown array":            {testFile{"extra": []int{1}}, []string{`array "extra" is not part`, `"Ustar"`}},
+		"X of one dimension":       {testFile{"X": floats([]int{2}, 1, 2)}, []string{`array "X" is (2,) float64`, "N x d or T x n x d"}},
+		"X of integers":            {testFile{"X": []int{1}}, []string{`array "X" is (1,) int64`, "float64 or float32"}},
+		"X without rows":           {testFile{"X": floats([]int{0, 2})}, []string{`array "X" is (0, 2) float64`, "no entries"}},
+		"NaN in X":                 {testFile{"X": floats([]int{4, 2}, 1, 2, 3, 4, 5, math.NaN(), 7, 8)}, []string{`array "X": row 2, column 1 is NaN`}},
+		"Inf in y":                 {testFile{"y": floats([]int{4}, 1, 2, 3, math.Inf(-1))}, []string{`array "y": row 0, column 3 is -Inf`}},
+		"short y":                  {testFile{"y": floats([]int{3}, 1, 2, 3)}, []string{`array "y" is (3,) float64: expected the shape (4,)`}},
+		"y of two dimensions":      {testFile{"y": floats([]int{4, 1}, 1, 2, 3, 4)}, []string{`array "y" is (4, 1) float64: expected the shape (4,)`}},
+		"short task":               {testFile{"task": []int{0, 0, 1}}, []string{`array "task" is (3,) int64`, "expected the shape (4,)"}},
+		"task of floats":           {testFile{"task": floats([]int{4}, 0, 0, 1, 1)}, []string{`array "task": it is (4,) float64: expected integers`}},
+		"negative task":            {testFile{"task": []int{0, 0, 1, -1}}, []string{`array "task": entry 3 is -1`}},
+		"task beyond node":         {testFile{"task": []int{0, 0, 1, 2}}, []string{`array "node" is (2,)`, "expected the shape (3,)"}},
+		"task without rows":        {testFile{"task": []int{0, 0, 2, 2}, "node": []int{0, 0, 0}}, []string{`array "task": no entry is 1, but one is 2`}},
+		"task with stacked X":      {testFile{"X": floats([]int{2, 2, 1}, 1, 2, 3, 4)}, []string{`array "task" is there`, "X is (2, 2, 1)"}},
+		"long node":                {testFile{"node": []int{0, 1, 0}}, []string{`array "node" is (3,) int64`, "expected the shape (2,)"}},
+		"node without tasks":       {testFile{"node": []int{1, 1}}, []string{`array "node": no entry is 0, but one is 1`}},
+		"negative node":            {testFile{"node": []int{0, -2}}, []string{`array "node": entry 1 is -2`}},
+		"huge node":                {testFile{"node": []int{0, 1 << 30}}, []string{`array "node": entry 1 is 1073741824`}},
+		"weights not square":       {testFile{"weights": floats([]int{2, 1}, 1, 1)}, []string{`array "weights" is (2, 1) float64`, "expected the shape (2, 2)"}},
+		"weights of other nodes":   {testFile{"weights": floats([]int{1, 1}, 1)}, []string{`array "weights" is (1, 1) float64`, "expected the shape (2, 2)"}},
+		"adjacency without nodes":  {testFile{"node": nil, "adjacency": floats([]int{2, 1}, 0, 1)}, []string{`"adjacency" is (2, 1)`, "as many columns as rows"}},
+		"weights and adjacency":    {testFile{"weights": floats(two, .5, .5, .5, .5), "adjacency": floats(two, 0, 1, 1, 0)}, []string{`"weights" and "adjacency" are both there`}},
+		"U0 of other nodes":        {testFile{"U0": floats([]int{1, 2, 1}, 1, 0)}, []string{`array "U0" is (1, 2, 1) float64`, "expected the shape (2, 2, n)"}},
+		"U0 of two dimensions":     {testFile{"U0": floats([]int{2, 1}, 1, 0)}, []string{`array "U0" is (2, 1) float64`, "expected the shape (2, 2, n)"}},
+		"U0 not orthonormal":       {testFile{"U0": floats([]int{2, 2, 1}, 1, 0, 1, 1)}, []string{`"U0", basis 1`, "not orthonormal", "differs from I by 1"}},
+		"Ustar with skew columns":  {testFile{"Ustar": floats(two, 1, .6, 0, .8)}, []string{`"Ustar", basis 0`, "differs from I by 0.6"}},
+		"Ustar of other features":  {testFile{"Ustar": floats([]int{3, 1}, 1, 0, 0)}, []string{`array "Ustar" is (3, 1) float64`, "expected the shape (2, n)"}},
+		"Ustar too wide":           {testFile{"Ustar": floats([]int{2, 3}, 1, 0, 0, 0, 1, 0)}, []string{`array "Ustar" is (2, 3)`, "at most as many columns"}},
+		"NaN in Ustar":             {testFile{"Ustar": floats([]int{2, 1}, math.NaN(), 0)}, []string{`"Ustar"`, "NaN"}},
+		"Ustart of other features": {testFile{"Ustart": floats([]int{1, 1}, 1)}, []string{`array "Ustart" is (1, 1) float64`}},
 	} {
-		p := validFile()
-		c.change(p)
-		_, err := readBytes(p.bytes(t))
-		checkMessage(t, c.name, err, c.want)
+		t.Run(name, func(t *testing.T) {
+			p := validFile()
+			maps.Copy(p, c.change)
+			path := p.write(t)
+			_, err := Read(path)
+			checkMessage(t, name, err, append(c.want, path))
+		})
 	}
 }
 
 // However many bytes are missing, a truncated file is an error.
 func TestReadTruncated(t *testing.T) {
-	whole := validFile().bytes(t)
+	whole, err := os.ReadFile(validFile().write(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "short.npz")
 	for n := range len(whole) {
-		if _, err := readBytes(whole[:n]); err == nil {
+		if err := os.WriteFile(path, whole[:n], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path); err == nil {
 			t.Fatalf("no error with %d of %d bytes", n, len(whole))
 		}
 	}
-	path := filepath.Join(t.TempDir(), "short.npz")
-	if err := os.WriteFile(path, whole[:len(whole)/2], 0o666); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Read(path)
-	checkMessage(t, "half", err, []string{"not a complete .npz file"})
+	_, err = Read(path)
+	checkMessage(t, "short", err, []string{"short.npz: not a complete .npz file"})
 	_, err = Read(filepath.Join(t.TempDir(), "absent.npz"))
 	checkMessage(t, "absent", err, []string{"absent.npz", "no such file"})
-	if err := os.WriteFile(path, []byte(strings.Repeat("text ", 100)), 0o666); err != nil {
+}
+
+// TestChangedFile: a file that changes between Read and Problem is an error.
+func TestChangedFile(t *testing.T) {
+	p := validFile()
+	f, err := Read(p.write(t))
+	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Read(path)
-	checkMessage(t, "text", err, []string{"not a complete .npz file"})
+	for name, x := range map[string]numpy{
+		"expected the shape (4, 2)": floats([]int{3, 2}, 1, 2, 3, 4, 5, 6),
+		"row 3, column 0 is +Inf":   floats([]int{4, 2}, 1, 2, 3, 4, 5, 6, math.Inf(1), 8),
+	} {
+		p["X"] = x
+		f.path = p.write(t)
+		_, err = f.Problem(0)
+		checkMessage(t, name, err, []string{name})
+	}
 }
 
 // Names of tasks and nodes are numbered as they come.
 func TestReadWithNames(t *testing.T) {
-	var buf bytes.Buffer
-	w := npz.NewWriter(&buf)
-	w.Float64s("X", []int{4, 2}, []float64{1, 2, 3, 4, 5, 6, 7, 8})
-	w.Float64s("y", []int{4}, []float64{1, 2, 3, 4})
-	w.Strings("task", []int{4}, []string{"Ü", "a", "Ü", "c"})
-	w.Strings("node", []int{3}, []string{"q", "p", "q"})
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	f, err := readBytes(buf.Bytes())
+	p := validFile()
+	p["task"], p["node"] = []string{"Ü", "a", "Ü", "c"}, []string{"q", "p", "q"}
+	f, err := Read(p.write(t))
 	if err != nil || !slices.Equal(f.task, []int{0, 1, 0, 2}) || !slices.Equal(f.node, []int{0, 1, 0}) || f.Tasks != 3 || f.Nodes != 2 {
 		t.Errorf("%+v, %v", f, err)
 	}
@@ -348,26 +310,20 @@ func checkMessage(t *testing.T, name string, err error, want []string) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(validFile().bytes(f))
-	for _, name := range []string{"numpy-fortran.npz", "numpy-stacked.npz"} {
-		b, err := os.ReadFile("testdata/" + name)
+	for _, path := range []string{validFile().write(f), "testdata/numpy-fortran.npz", "testdata/numpy-stacked.npz"} {
+		b, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := readBytes(b)
+		p, err := Read(inFile(t, b))
 		if err != nil {
 			return
 		}
 		if _, err := p.Problem(0); err != nil {
 			t.Fatal(err)
-		}
-		for _, v := range slices.Concat(p.x, p.y) {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				t.Fatalf("there is a sample with %v", v)
-			}
 		}
 	})
 }

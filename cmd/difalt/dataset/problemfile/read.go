@@ -3,9 +3,11 @@
 package problemfile
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -14,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A File is the content of a problem file: the samples of T tasks with d features on L nodes, and optionally
-// the network and starting points.
+// A File is the content of a problem file without X, which Problem reads: T tasks with d features on L nodes,
+// and optionally the network and starting points.
 type File struct {
 	// Tasks and Features are T and d. Nodes is L, or 0 if the file assigns no nodes to tasks.
 	Tasks, Features, Nodes int
@@ -26,10 +28,11 @@ type File struct {
 	U0           []*kernel.Basis
 	Start, Truth *kernel.Basis
 
-	x, y   []float64 // N x d and N
-	single bool      // x was float32
-	task   []int     // of every row
-	node   []int     // of every task; nil with Nodes 0
+	path  string
+	shape []int // of X
+	y     []float64
+	task  []int // of every row
+	node  []int // of every task; nil with Nodes 0
 }
 
 // Read reads a problem file: an .npz file with the arrays
@@ -38,48 +41,29 @@ type File struct {
 //	y      N, or T x n
 //	task   N integers from 0 to T-1, or N strings that name the tasks, for an X of two
 //	       dimensions only; the rows of a task need not be adjacent
-//	node   the node of each task; optional: T integers from 0 to L-1, or T strings, in
-//	       the order of the numbers of the tasks, or of the first rows of named ones
+//	node   optional: the nodes of the tasks, T integers from 0 to L-1, or T strings. Named
+//	       tasks are in the order of their first rows
 //
 // and optionally weights or adjacency (L x L), U0 (L x d x r, the starts of the nodes), Ustart (d x r, the
 // start of the power iteration) and Ustar (d x r, the truth). The columns of U0 and Ustar must be
-// orthonormal. Errors name the file, the array, its shape and type, and the wanted one.
+// orthonormal. All numbers are checked. Errors name the file, the array, its shape and type, and the wanted
+// one.
 func Read(path string) (*File, error) {
 	r, err := npz.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	defer r.Close()
-	f, err := read(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	s := &source{Reader: r}
+	f := s.file()
+	if s.err != nil {
+		return nil, fmt.Errorf("%s: %w", path, s.err)
 	}
+	f.path = path
 	return f, nil
 }
 
 var arrays = []string{"X", "y", "task", "node", "weights", "adjacency", "U0", "Ustart", "Ustar"}
-
-func read(r *npz.Reader) (*File, error) {
-	s := &source{Reader: r}
-	for _, name := range s.Names() {
-		if !slices.Contains(arrays, name) {
-			s.fail("array %q is not part of a problem file: it may hold %q", name, arrays)
-		}
-	}
-	f := s.samples()
-	if s.Has("weights") && s.Has("adjacency") {
-		s.fail("arrays %q and %q are both there: expected at most one", "weights", "adjacency")
-	}
-	f.Weights, f.Adjacency = s.square("weights", f.Nodes), s.square("adjacency", f.Nodes)
-	f.U0 = s.bases("U0", true, f.Nodes, f.Features)
-	for _, u := range s.bases("Ustart", false, f.Features) {
-		f.Start = u
-	}
-	for _, u := range s.bases("Ustar", true, f.Features) {
-		f.Truth = u
-	}
-	return f, s.err
-}
 
 // A source reads the arrays of a file. Its first error sticks; later arrays are nil.
 type source struct {
@@ -93,40 +77,47 @@ func (s *source) fail(format string, args ...any) {
 	}
 }
 
+func (s *source) file() *File {
+	for _, name := range s.Names() {
+		if !slices.Contains(arrays, name) {
+			s.fail("array %q is not part of a problem file: it may hold %q", name, arrays)
+		}
+	}
+	if s.Has("weights") && s.Has("adjacency") {
+		s.fail("arrays %q and %q are both there: expected at most one", "weights", "adjacency")
+	}
+	f := s.samples()
+	f.Weights, f.Adjacency = s.square("weights", f.Nodes), s.square("adjacency", f.Nodes)
+	f.U0 = s.bases("U0", f.Nodes, f.Features)
+	for _, u := range s.bases("Ustart", f.Features) {
+		f.Start = u
+	}
+	for _, u := range s.bases("Ustar", f.Features) {
+		f.Truth = u
+	}
+	return f
+}
+
 // shaped returns an array of the given shape; a 0 in it stands for any positive length.
 func (s *source) shaped(name string, shape ...int) (a *npz.Array) {
 	if s.err == nil {
 		for i, n := range shape {
-			if n == 0 {
-				shape[i] = -1
-			}
+			shape[i] = cmp.Or(n, -1)
 		}
 		a, s.err = s.Shaped(name, shape...)
 	}
 	return a
 }
 
-// numbers returns the numbers of an array, nil after an error.
-func (s *source) numbers(a *npz.Array) (v []float64) {
-	if s.err == nil {
-		v, s.err = a.Float64s()
+// numbers returns an array of numbers of a shape as shaped, and its data.
+func (s *source) numbers(name string, shape ...int) (a *npz.Array, data []float64) {
+	if a = s.shaped(name, shape...); s.err == nil {
+		data, s.err = a.Float64s()
 	}
-	return v
+	return a, data
 }
 
-// finite is numbers without NaN and Inf.
-func (s *source) finite(name string, a *npz.Array) []float64 {
-	v := s.numbers(a)
-	for i, w := range v {
-		if math.IsNaN(w) || math.IsInf(w, 0) {
-			d := a.Shape[len(a.Shape)-1]
-			s.fail("array %q: row %d, column %d is %v", name, i/d, i%d, w)
-		}
-	}
-	return v
-}
-
-// samples reads the samples, their tasks and the nodes of these.
+// samples reads y, the tasks of samples and the nodes of these, and checks X.
 func (s *source) samples() *File {
 	f := &File{}
 	var x *npz.Array
@@ -136,9 +127,9 @@ func (s *source) samples() *File {
 	switch {
 	case s.err != nil:
 		return f
-	case !x.Float() || len(x.Shape) != 2 && len(x.Shape) != 3:
+	case !isFloat(x) || len(x.Shape) != 2 && len(x.Shape) != 3:
 		s.fail("array %q is %s: expected N x d or T x n x d, float64 or float32", "X", x)
-	case x.Len() == 0:
+	case slices.Contains(x.Shape, 0):
 		s.fail("array %q is %s: it has no entries", "X", x)
 	case len(x.Shape) == 3 && s.Has("task"):
 		s.fail("array %q is there, but X is %s: its first axis is the task", "task", x)
@@ -147,9 +138,9 @@ func (s *source) samples() *File {
 		return f
 	}
 	last := len(x.Shape) - 1
-	f.Features, f.single = x.Shape[last], x.Float32()
-	f.y = s.finite("y", s.shaped("y", slices.Clone(x.Shape[:last])...))
-	if f.Tasks = x.Shape[0]; last == 1 {
+	f.shape, f.Tasks, f.Features = x.Shape, x.Shape[0], x.Shape[last]
+	_, f.y = s.numbers("y", slices.Clone(x.Shape[:last])...)
+	if last == 1 {
 		f.task, f.Tasks = s.numbered("task", x.Shape[0])
 	} else {
 		for i := range f.y {
@@ -159,18 +150,37 @@ func (s *source) samples() *File {
 	if s.Has("node") {
 		f.node, f.Nodes = s.numbered("node", f.Tasks)
 	}
-	f.x = s.finite("X", x)
+	if s.err == nil {
+		s.err = finite("y", 0, f.y)
+	}
+	if s.err == nil {
+		s.err = x.Rows(func(i int, v []float64) error { return finite("X", i, v) })
+	}
 	return f
+}
+
+func isFloat(a *npz.Array) bool { return strings.HasPrefix(a.Type(), "float") }
+
+// finite refuses NaN and Inf in a row of an array.
+func finite(name string, row int, v []float64) error {
+	for j, w := range v {
+		if math.IsNaN(w) || math.IsInf(w, 0) {
+			return fmt.Errorf("array %q: row %d, column %d is %v", name, row, j, w)
+		}
+	}
+	return nil
 }
 
 // numbered reads n integers, or names, which are numbered in the order of first appearance, and returns how
 // many numbers there are, from 0. Each of them must occur.
-func (s *source) numbered(name string, n int) (list []int, most int) {
+func (s *source) numbered(name string, n int) (list []int, count int) {
 	a := s.shaped(name, n)
 	if s.err != nil {
 		return nil, 0
 	}
-	if a.Text() {
+	if a.Type() != "string" {
+		list, s.err = a.Ints()
+	} else {
 		var words []string
 		words, s.err = a.Strings()
 		index := map[string]int{}
@@ -180,9 +190,7 @@ func (s *source) numbered(name string, n int) (list []int, most int) {
 			}
 			list = append(list, index[w])
 		}
-		return list, len(index)
 	}
-	list, s.err = a.Ints()
 	there := make([]bool, n)
 	for i, k := range list {
 		if k < 0 || k >= n {
@@ -190,12 +198,12 @@ func (s *source) numbered(name string, n int) (list []int, most int) {
 			return nil, 0
 		}
 		there[k] = true
-		most = max(most, k+1)
+		count = max(count, k+1)
 	}
-	if k := slices.Index(there[:most], false); k >= 0 {
-		s.fail("array %q: no entry is %d, but one is %d", name, k, most-1)
+	if k := slices.Index(there[:count], false); k >= 0 {
+		s.fail("array %q: no entry is %d, but one is %d", name, k, count-1)
 	}
-	return list, most
+	return list, count
 }
 
 // square reads an optional L x L matrix; nodes is L, or 0 if it is not known.
@@ -203,8 +211,7 @@ func (s *source) square(name string, nodes int) *mat.Dense {
 	if !s.Has(name) {
 		return nil
 	}
-	a := s.shaped(name, nodes, nodes)
-	data := s.numbers(a)
+	a, data := s.numbers(name, nodes, nodes)
 	if s.err == nil && a.Shape[0] != a.Shape[1] {
 		s.fail("array %q is %s: expected as many columns as rows", name, a)
 	}
@@ -215,48 +222,33 @@ func (s *source) square(name string, nodes int) *mat.Dense {
 }
 
 // bases reads an optional array of d x r, or of several such, whose shape begins with sizes.
-func (s *source) bases(name string, orthonormal bool, sizes ...int) (list []*kernel.Basis) {
+func (s *source) bases(name string, sizes ...int) (list []*kernel.Basis) {
 	if !s.Has(name) {
 		return nil
 	}
-	a := s.shaped(name, append(sizes, 0)...)
-	data := s.numbers(a)
+	a, data := s.numbers(name, append(sizes, 0)...)
 	if s.err != nil {
 		return nil
 	}
 	d, r := a.Shape[len(a.Shape)-2], a.Shape[len(a.Shape)-1]
-	if !a.Float() || r > d {
+	if !isFloat(a) || r > d {
 		s.fail("array %q is %s: expected floats, and at most as many columns as the %d features", name, a, d)
 		return nil
 	}
 	for part := range slices.Chunk(data, d*r) {
-		u := kernel.BasisOf(mat.NewDense(d, r, part))
-		if orthonormal {
-			s.checkOrthonormal(name, len(list), u)
+		u := mat.NewDense(d, r, part)
+		off := mat.NewDense(r, r, nil) // U'U - I
+		off.Mul(u.T(), u)
+		for i := range r {
+			off.Set(i, i, off.At(i, i)-1)
 		}
-		list = append(list, u)
+		// The start of the power iteration may be any matrix. Others may have the rounding of float32.
+		if size := mat.Norm(off, math.Inf(1)); name != "Ustart" && !(size < 1e-4) { // also NaN
+			s.fail("array %q, basis %d: its columns are not orthonormal: U'U differs from I by %.4g", name, len(list), size)
+		}
+		list = append(list, kernel.BasisOf(u))
 	}
 	return list
-}
-
-// checkOrthonormal refuses a basis, number k of an array, whose subspace distances would mean nothing. It
-// accepts the rounding of float32.
-func (s *source) checkOrthonormal(name string, k int, u *kernel.Basis) {
-	_, r := u.Dims()
-	gram := mat.NewDense(r, r, nil)
-	gram.Mul(u.T(), u)
-	for i := range r {
-		for j := range i + 1 {
-			want := 0.0
-			if i == j {
-				want = 1
-			}
-			if got := gram.At(i, j); !(math.Abs(got-want) < 1e-4) { // also NaN
-				s.fail("array %q, basis %d: its columns are not orthonormal: columns %d and %d have the product %.4g, expected %v",
-					name, k, j, i, got, want)
-			}
-		}
-	}
 }
 
 // NodeOf returns the node of every task in Problem(nodes).
@@ -271,8 +263,9 @@ func (f *File) NodeOf(nodes int) []int {
 	return of
 }
 
-// Problem packs all samples for the nodes of the file, or for one node if it assigns none, with nodes = 0.
-// With nodes > 0, for a file that assigns none, it deals the tasks out in blocks as even as possible.
+// Problem reads X and packs all samples for the nodes of the file, or for one node if it assigns none, with
+// nodes = 0. With nodes > 0, for a file that assigns none, it deals the tasks out in blocks as even as
+// possible.
 func (f *File) Problem(nodes int) (*difalt.Problem, error) {
 	switch {
 	case nodes > 0 && f.Nodes > 0:
@@ -280,8 +273,17 @@ func (f *File) Problem(nodes int) (*difalt.Problem, error) {
 	case nodes < 0 || nodes > f.Tasks:
 		return nil, fmt.Errorf("the number of nodes is %d: expected 1 to %d, the number of tasks", nodes, f.Tasks)
 	}
+	r, err := npz.Open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	x, err := r.Shaped("X", f.shape...)
+	if err != nil {
+		return nil, err
+	}
 	storage := kernel.Float64
-	if f.single {
+	if x.Type() == "float32" {
 		storage = kernel.Float32
 	}
 	of := f.NodeOf(nodes)
@@ -299,9 +301,14 @@ func (f *File) Problem(nodes int) (*difalt.Problem, error) {
 	for _, n := range samples {
 		builders = append(builders, kernel.NewBuilder(f.Features, n, storage))
 	}
-	for i, k := range f.task {
-		builders[of[k]].SetRow(place[k], next[k], f.x[i*f.Features:][:f.Features], f.y[i])
+	err = x.Rows(func(i int, v []float64) error {
+		k := f.task[i]
+		builders[of[k]].SetRow(place[k], next[k], v, f.y[i])
 		next[k]++
+		return finite("X", i, v)
+	})
+	if err != nil {
+		return nil, err
 	}
 	p := &difalt.Problem{U0: f.U0, Start: f.Start, Truth: f.Truth}
 	for _, b := range builders {

@@ -1,8 +1,6 @@
 package problemfile
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
@@ -16,12 +14,6 @@ import (
 // are nil, as a file that Read reads. Tasks are numbered node by node. The file takes its name when it is
 // complete.
 func Write(path string, p *difalt.Problem, weights *topology.Weights) error {
-	if p == nil || len(p.Nodes) == 0 {
-		return errors.New("the problem has no nodes")
-	}
-	if weights != nil && weights.Len() != len(p.Nodes) {
-		return fmt.Errorf("the problem has %d nodes, the weights %d", len(p.Nodes), weights.Len())
-	}
 	f, err := atomicfile.Create(path)
 	if err != nil {
 		return err
@@ -37,15 +29,9 @@ func Write(path string, p *difalt.Problem, weights *topology.Weights) error {
 			}
 		})
 	}
-	if p.U0 != nil {
-		writeBases(w, "U0", p.U0, len(p.U0))
-	}
-	if p.Start != nil {
-		writeBases(w, "Ustart", []*kernel.Basis{p.Start})
-	}
-	if p.Truth != nil {
-		writeBases(w, "Ustar", []*kernel.Basis{p.Truth})
-	}
+	writeBases(w, "U0", p.U0, len(p.U0))
+	writeBases(w, "Ustart", []*kernel.Basis{p.Start})
+	writeBases(w, "Ustar", []*kernel.Basis{p.Truth})
 	if err := w.Close(); err != nil {
 		return err
 	}
@@ -74,8 +60,11 @@ func writeSamples(w *npz.Writer, nodes []*kernel.Tasks) {
 	w.Ints("node", node)
 }
 
-// writeBases writes bases as an array of d x r, behind other sizes.
+// writeBases writes bases, if they are there, as an array of d x r, behind other sizes.
 func writeBases(w *npz.Writer, name string, u []*kernel.Basis, sizes ...int) {
+	if len(u) == 0 || u[0] == nil {
+		return
+	}
 	d, r := u[0].Dims()
 	w.Rows(name, append(sizes, d, r), false, func(dst []float64, i int) {
 		for j := range dst {

@@ -23,30 +23,26 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
 )
 
-// A Cluster is the content of cluster.json, which all nodes have. Nodes are identified in one of two ways:
-// each by its own key (Node.Pin), or all by certificates of one Authority.
+// A Cluster is the content of cluster.json, which all nodes have.
 type Cluster struct {
 	Version int `json:"version"` // of the file, 1
 	// Run identifies this network: 16 hexadecimal digits. A changed list gets a new run.
 	Run string `json:"run"`
 	// Edges are pairs of indices into Nodes.
 	Edges [][2]int `json:"edges"`
-	// Authority contains certificates in PEM. A node then shows a certificate that one of them has signed,
-	// with the node's name among its DNS names.
-	Authority string `json:"authority,omitempty"`
-	Nodes     []Node `json:"nodes"`
+	Nodes []Node   `json:"nodes"`
 }
 
 // A Node is a node in cluster.json.
 type Node struct {
 	Name    string `json:"name"`
 	Address string `json:"address"` // host:port
-	// Pin identifies the node's key. It is empty if the cluster has an authority.
-	Pin Pin `json:"key,omitempty"`
+	Pin     Pin    `json:"key"`     // of the node's key
 }
 
 // A Pin is the SHA-256 of the 32 bytes of an Ed25519 public key, "sha256:" and base64.
@@ -54,8 +50,8 @@ type Pin string
 
 const (
 	version   = 1
-	maxSize   = 16 << 20 // bytes of cluster.json
-	maxNodes  = 10000
+	maxSize   = 32 << 20 // bytes of cluster.json, enough for every graph
+	maxNodes  = collective.MaxMasked
 	pinPrefix = "sha256:"
 )
 
@@ -107,19 +103,15 @@ func (c *Cluster) Check() error {
 	if n := len(c.Nodes); n < 2 || n > maxNodes {
 		return fmt.Errorf("%d nodes: want 2 to %d", n, maxNodes)
 	}
-	if _, err := c.roots(); err != nil {
-		return err
-	}
 	seen := map[string]int{} // names, addresses and keys, which are unique
 	for i, node := range c.Nodes {
-		if err := node.check(c.Authority != ""); err != nil {
+		if err := node.check(); err != nil {
 			return fmt.Errorf("node %d (%q): %w", i, node.Name, err)
 		}
-		own := []string{fmt.Sprintf("are both called %q", node.Name), fmt.Sprintf("both have the address %q", node.Address)}
-		if node.Pin != "" {
-			own = append(own, fmt.Sprintf("both have the key %s", node.Pin))
-		}
-		for _, is := range own {
+		for _, is := range []string{
+			fmt.Sprintf("are both called %q", node.Name), fmt.Sprintf("both have the address %q", node.Address),
+			fmt.Sprintf("both have the key %s", node.Pin),
+		} {
 			if j, twice := seen[is]; twice {
 				return fmt.Errorf("nodes %d and %d %s", j, i, is)
 			}
@@ -130,22 +122,14 @@ func (c *Cluster) Check() error {
 	return err
 }
 
-func (n *Node) check(authority bool) error {
+func (n *Node) check() error {
 	if !nodeName.MatchString(n.Name) {
 		return errors.New("a name has letters, digits, and . _ - but for the first, at most 64")
 	}
 	if host, port, err := net.SplitHostPort(n.Address); err != nil || host == "" || port == "" {
 		return fmt.Errorf("address is %q: expected host:port", n.Address)
 	}
-	switch {
-	case n.Pin == "" && !authority:
-		return errors.New("it has no key, and the list has no authority")
-	case n.Pin != "" && authority:
-		return errors.New("it has a key, and the list has an authority: remove one of the two")
-	case n.Pin != "":
-		return n.Pin.Check()
-	}
-	return nil
+	return n.Pin.Check()
 }
 
 // Check returns an error unless p is the prefix "sha256:" and 32 bytes in base64 without padding.
@@ -166,18 +150,10 @@ func (c *Cluster) Graph() (*topology.Graph, error) {
 	return g, nil
 }
 
-// NodeOf returns the index of the node with a pin, or -1.
-func (c *Cluster) NodeOf(pin Pin) int {
-	return slices.IndexFunc(c.Nodes, func(n Node) bool { return n.Pin == pin })
-}
-
-// Text returns the content of cluster.json, or an error if it exceeds the length that Read accepts.
-func (c *Cluster) Text() ([]byte, error) {
-	text, err := json.MarshalIndent(c, "", "  ")
-	if err == nil && len(text) >= maxSize {
-		err = fmt.Errorf("a list of %d nodes and %d edges takes %d bytes, more than %d: choose a graph with fewer edges", len(c.Nodes), len(c.Edges), len(text), maxSize)
-	}
-	return append(text, '\n'), err
+// Text returns the content of cluster.json.
+func (c *Cluster) Text() []byte {
+	text, _ := json.MarshalIndent(c, "", "  ") // numbers and texts
+	return append(text, '\n')
 }
 
 // RunID returns the run as a number, which every frame contains.
@@ -248,12 +224,9 @@ func Named(names []string, g *topology.Graph) *Cluster {
 	return c
 }
 
-// New returns the cluster of a new run. Node i has the key of pins[i]; where that is empty, New makes a key
-// and returns the text of its file in keys[i].
+// New returns the cluster of a new run, whose lists have an entry for each node of g. Node i has the key of
+// pins[i]; where that is empty, New makes a key and returns the text of its file in keys[i].
 func New(names, addresses []string, pins []Pin, g *topology.Graph) (c *Cluster, keys [][]byte, err error) {
-	if n := g.Len(); len(names) != n || len(addresses) != n || len(pins) != n {
-		return nil, nil, fmt.Errorf("%d names, %d addresses and %d keys for a graph of %d nodes", len(names), len(addresses), len(pins), n)
-	}
 	run := make([]byte, 8)
 	_, _ = rand.Read(run) // never fails
 	c = Named(names, g)
@@ -295,11 +268,7 @@ func Write(folder string, c *Cluster, keys [][]byte) (err error) {
 			}
 		}()
 	}
-	text, err := c.Text()
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(path, text, 0o666)
+	return atomicfile.WriteFile(path, c.Text(), 0o666)
 }
 
 // WriteKey writes a key file that only its owner can read. It is an error if the file exists.

@@ -40,7 +40,7 @@ func changed(c *Cluster, change func(c *Cluster)) *Cluster {
 	return &other
 }
 
-func text(c *Cluster) string { return string(must(c.Text())) }
+func text(c *Cluster) string { return string(c.Text()) }
 
 func FuzzCluster(f *testing.F) {
 	c := three(f)
@@ -71,13 +71,12 @@ func TestClusterErrors(t *testing.T) {
 		`both called "a"`:                 func(c *Cluster) { c.Nodes[1].Name = "a" },
 		"both have the address":           func(c *Cluster) { c.Nodes[1].Address = c.Nodes[0].Address },
 		"nodes 0 and 1 both have the key": func(c *Cluster) { c.Nodes[1].Pin = c.Nodes[0].Pin },
-		`node 1 ("b"): it has no key`:     func(c *Cluster) { c.Nodes[1].Pin = "" },
+		`node 1 ("b"): key is ""`:         func(c *Cluster) { c.Nodes[1].Pin = "" },
 		`key is "sha256:AAAA"`:            func(c *Cluster) { c.Nodes[1].Pin = "sha256:AAAA" },
 		`key is "md5"`:                    func(c *Cluster) { c.Nodes[1].Pin = "md5" },
 		`address is "b"`:                  func(c *Cluster) { c.Nodes[1].Address = "b" },
 		"a name has letters":              func(c *Cluster) { c.Nodes[1].Name = "../b" },
 		"edges: ":                         func(c *Cluster) { c.Edges = [][2]int{{0, 7}} },
-		"it has a key, and the list has an authority": func(c *Cluster) { c.Authority = newAuthority().pem() },
 	} {
 		if err := changed(c, change).Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -99,9 +98,8 @@ func TestClusterErrors(t *testing.T) {
 	}
 }
 
-// TestManyNodes: the largest list of nodes with a graph of low diameter can be written and read, and what
-// neighbours compare of it fits into a greeting and shows every difference. A list that is too long to be
-// read is not written.
+// TestManyNodes: the largest list of nodes with any graph can be written and read, and what neighbours compare
+// of it fits into a greeting and shows every difference.
 func TestManyNodes(t *testing.T) {
 	described := func(graph string, nodes int) *Cluster {
 		names := make([]string, nodes)
@@ -129,11 +127,11 @@ func TestManyNodes(t *testing.T) {
 	for want, change := range map[string]func(c *Cluster){
 		"the list of nodes": func(c *Cluster) { c.Nodes[7].Name = "site-x" }, "the list of edges": func(c *Cluster) { c.Edges[7][1]++ },
 	} {
-		if name, _, _ := wire.FirstDifference(changed(c, change).Settings(), c.Settings()); name != want {
-			t.Errorf("%q differs, want %s", name, want)
+		if d := wire.Difference(changed(c, change).Settings(), "here", c.Settings(), "there"); !strings.HasPrefix(d, want) {
+			t.Errorf("%q, want %s", d, want)
 		}
 	}
-	if _, err := described("complete", 1000).Text(); err == nil || !strings.Contains(err.Error(), "choose a graph with fewer edges") {
+	if _, err := Parse(described("complete", maxNodes).Text()); err != nil {
 		t.Errorf("a list of 499,500 edges: %v", err)
 	}
 }
@@ -171,8 +169,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestNew: a node keeps the key that it brings, and gets a new one otherwise; lists of different lengths are
-// refused.
+// TestNew: a node keeps the key that it brings, and gets a new one otherwise.
 func TestNew(t *testing.T) {
 	g := must(topology.Ring(3))
 	own, _ := NewKey()
@@ -189,19 +186,12 @@ func TestNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, name := range []string{"a", "b", "c"} {
-		id, err := ReadIdentity(c, filepath.Join(folder, KeyFile(name)), "")
+		id, err := ReadIdentity(c, filepath.Join(folder, KeyFile(name)))
 		switch {
 		case i == 1 && !errors.Is(err, fs.ErrNotExist):
 			t.Errorf("the key of b: %v, want none", err)
-		case i != 1 && (err != nil || id.Node != i || id.Pin() != c.Nodes[i].Pin):
+		case i != 1 && (err != nil || id.Node != i):
 			t.Errorf("the key of %s: %+v, %v", name, id, err)
-		}
-	}
-	for want, n := range map[string][3]int{
-		"3 names, 2 addresses and 3 keys": {3, 2, 3}, "2 names, 2 addresses and 2 keys for a graph of 3": {2, 2, 2}, "3 names, 3 addresses and 0 keys": {3, 3, 0},
-	} {
-		if _, _, err := New(make([]string, n[0]), make([]string, n[1]), make([]Pin, n[2]), g); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 }

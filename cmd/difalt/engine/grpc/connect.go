@@ -69,19 +69,18 @@ func windowOf(frame int) int32 { return int32(min(2*frame+chunk, 16<<20)) }
 // accept serves a node that has dialled.
 func (t *Transport) accept(s rpc.ServerStream) error {
 	from, _ := peer.FromContext(s.Context())
-	c, ok := from.AuthInfo.(*caller)
-	if !ok {
-		return status.Error(codes.Unauthenticated, "no TLS")
-	}
+	c := from.AuthInfo.(*caller) // see door
 	e := t.edgeTo(c.node)
 	if e == nil || c.node < t.node {
 		err := fmt.Sprintf("%s at %v is in the cluster, but has no edge on which it dials %s", t.cluster.Label(c.node), from.Addr, t.cluster.Label(t.node))
 		t.refused(err)
 		return status.Error(codes.PermissionDenied, err)
 	}
-	their, err := t.firstHello(c, s)
+	timer := time.AfterFunc(t.helloTimeout(), func() { c.conn.Close() })
+	their, err := receiveHello(s)
+	timer.Stop()
 	if err != nil {
-		return err
+		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	return t.welcome(e, c, their, s)
 }
@@ -90,7 +89,7 @@ func (t *Transport) accept(s rpc.ServerStream) error {
 func (t *Transport) welcome(e *edge, c *caller, their *hello, s rpc.ServerStream) error {
 	own := t.greeting(e)
 	differs, apart := disagree(t.cluster, own, their), error(nil)
-	if differs == nil && !own.Probe && !their.Probe {
+	if differs == nil {
 		apart = t.admit(e, their)
 		own = t.greeting(e) // with the frames of the session that admit has ended
 	}
@@ -100,41 +99,14 @@ func (t *Transport) welcome(e *edge, c *caller, their *hello, s rpc.ServerStream
 	switch {
 	case differs != nil:
 		t.refused(differs.Error())
-		if !their.Probe {
-			t.refuse(e, differs)
-		}
+		t.refuse(e, differs)
 		return status.Error(codes.FailedPrecondition, differs.Error())
 	case apart != nil:
 		return status.Error(codes.Unavailable, apart.Error())
-	case own.Probe || their.Probe:
-		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has its answer
-		t.endProbe(e, own)
-		return nil
 	}
 	t.uses(c)
 	t.noteTrouble(e, t.exchangeFrames(t.ctx, e, s, their))
 	return nil
-}
-
-// firstHello returns the greeting of a node that has dialled.
-func (t *Transport) firstHello(c *caller, s rpc.ServerStream) (*hello, error) {
-	timer := time.AfterFunc(t.helloTimeout(), func() { c.conn.Close() })
-	defer timer.Stop()
-	h, err := receiveHello(s)
-	if err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
-	}
-	return h, nil
-}
-
-// endProbe records that a neighbour has answered a probe.
-func (t *Transport) endProbe(e *edge, own *hello) {
-	if own.Probe {
-		t.mu.Lock()
-		e.peerSeen = true
-		t.mu.Unlock()
-	}
-	t.notify()
 }
 
 // keepDialling connects to a neighbour, and again after every failure, until the edge has ended.
@@ -143,7 +115,7 @@ func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
 	for {
 		t.mu.Lock()
 		last := e.last
-		over := e.trouble.final != nil || e.parting.theirBye || t.o.Probe && e.peerSeen
+		over := e.trouble.final != nil || e.parting.theirBye
 		t.mu.Unlock()
 		if over || t.ctx.Err() != nil {
 			return
@@ -218,19 +190,8 @@ func (t *Transport) greet(ctx context.Context, e *edge, s rpc.ClientStream, time
 		return context.DeadlineExceeded // dial returns the cause
 	}
 	if err := disagree(t.cluster, own, their); err != nil {
-		if !their.Probe {
-			t.refuse(e, err)
-		}
+		t.refuse(e, err)
 		return err
-	}
-	if own.Probe || their.Probe {
-		t.endProbe(e, own)
-		_ = s.CloseSend()
-		_ = s.RecvMsg(&bytesMessage{}) // ends when the other end has its answer
-		if own.Probe {
-			return nil
-		}
-		return errors.New("it only checks the cluster")
 	}
 	if err := t.admit(e, their); err != nil {
 		return err

@@ -34,10 +34,7 @@ func (d door) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, err
 		d.t.reject(raw.RemoteAddr(), err)
 		return nil, nil, err
 	}
-	shown, ok := info.(credentials.TLSInfo)
-	if !ok {
-		return nil, nil, errors.New("no TLS")
-	}
+	shown := info.(credentials.TLSInfo)
 	node, err := d.t.cluster.Identify(shown.State.PeerCertificates)
 	if err != nil {
 		return nil, nil, err
@@ -174,18 +171,11 @@ type rawCodec struct{}
 func (rawCodec) Name() string { return codecName }
 
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
-	m, ok := v.(*bytesMessage)
-	if !ok {
-		return nil, fmt.Errorf("grpc: a message of type %T", v)
-	}
-	return mem.BufferSlice{mem.SliceBuffer(m.p)}, nil
+	return mem.BufferSlice{mem.SliceBuffer(v.(*bytesMessage).p)}, nil
 }
 
 func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	m, ok := v.(*bytesMessage)
-	if !ok {
-		return fmt.Errorf("grpc: a message of type %T", v)
-	}
+	m := v.(*bytesMessage)
 	if m.room != nil {
 		var first [1]byte
 		data.CopyTo(first[:])

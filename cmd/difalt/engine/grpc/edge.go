@@ -18,7 +18,7 @@ type edge struct {
 	in      incoming
 	wake    chan struct{} // of the goroutine that sends
 
-	peerSeen     bool     // the neighbour was connected, or has answered a probe
+	peerSeen     bool     // the neighbour was connected
 	peerInstance string   // of its process, set when it is connected
 	session      *session // nil without a connection
 	last         *session // the current or the previous one

@@ -3,6 +3,7 @@ package grpc
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -36,4 +37,25 @@ func FuzzHello(f *testing.F) {
 			t.Errorf("welcome: %s", p)
 		}
 	})
+}
+
+// TestDisagree: a greeting from another node, or to another node, is refused with the names of both.
+func TestDisagree(t *testing.T) {
+	c := newParty(t, "ring", 3).c
+	own := &hello{Version: protocolVersion, Run: c.Run, From: 0, To: 1, Settings: c.Settings()}
+	for _, x := range []struct {
+		from, to, version int
+		want              string
+	}{
+		{1, 0, protocolVersion, ""},
+		{2, 0, protocolVersion, `node 1 ("b") claims to be node 2, connected with node 0`},
+		{1, 2, protocolVersion, `node 1 ("b") claims to be node 1, connected with node 2`},
+		{-1, 9, protocolVersion, "claims to be node -1, connected with node 9"},
+		{1, 0, 4, `the version of the protocol is 4 at node 1 ("b"), but 5 at node 0 ("a")`},
+	} {
+		err := disagree(c, own, &hello{Version: x.version, Run: c.Run, From: x.from, To: x.to, Settings: c.Settings()})
+		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%v, want %q", err, x.want)
+		}
+	}
 }

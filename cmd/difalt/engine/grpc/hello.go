@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	protocolVersion = 4
+	protocolVersion = 5
 	maxText         = 400 // bytes of a reason
 )
 
@@ -27,7 +27,6 @@ type hello struct {
 	// PeerInstance is the instance that the sender was connected with, and FrameCame whether it sent a frame.
 	PeerInstance string         `json:"knows,omitempty"`
 	FrameCame    bool           `json:"begun,omitempty"`
-	Probe        bool           `json:"probe,omitempty"`
 	Settings     []wire.Setting `json:"terms"`
 }
 
@@ -98,8 +97,7 @@ type refusal struct{ text string }
 
 func (r *refusal) Error() string { return r.text }
 
-// disagree returns a refusal that names the first difference between two greetings. A probe has no settings
-// of a training: for it only the cluster counts.
+// disagree returns a refusal that names the first difference between two greetings.
 func disagree(c *cluster.Cluster, own, their *hello) error {
 	who := c.Label(their.From)
 	if own.From != their.To || own.To != their.From {

@@ -138,7 +138,7 @@ func TestOverdue(t *testing.T) {
 		{0, 2 * second, 2 * second, 7, nil, wire.Timeout, "it has sent nothing for 2s"},
 		{0, 0, 10 * second, 7, nil, wire.Timeout, "no frame of this round for 10s"},
 		{0, 0, 10 * second, 7, []int{1}, 0, ""},
-		{0, 0, 12 * second, 7, []int{1}, wire.Waiting, `it reports that it waits for node 1 ("b"), for 12s`},
+		{0, 0, 12 * second, 7, []int{1}, wire.Waiting, `it reports that it waits for ["b"], for 12s`},
 		{0, 0, 69 * second, 2, nil, 0, ""}, // other nodes may still join
 		{0, 0, 70 * second, 2, nil, wire.Timeout, "no frame of this round"},
 	} {
@@ -212,29 +212,29 @@ func TestInconsistent(t *testing.T) {
 // A forger proves its keys by other means.
 type forger struct {
 	*Transport
-	sign func(msg []byte) ([]byte, error)
+	sign func(msg []byte) []byte
 }
 
-func (f forger) Sign(msg []byte) ([]byte, error) { return f.sign(msg) }
+func (f forger) Sign(msg []byte) []byte { return f.sign(msg) }
 
 // TestForgedKeys: a node that sends a key for masks which it has not signed ends the run before any sum, at
 // all nodes, with its name.
 func TestForgedKeys(t *testing.T) {
 	t.Parallel()
 	const run = "00000000000000ff"
-	for what, forge := range map[string]func(p *party, list []*Transport, msg []byte) ([]byte, error){
-		"signed by another node": func(_ *party, list []*Transport, msg []byte) ([]byte, error) { return list[3].Sign(msg) },
-		"another key than is signed": func(_ *party, list []*Transport, _ []byte) ([]byte, error) {
+	for what, forge := range map[string]func(p *party, list []*Transport, msg []byte) []byte{
+		"signed by another node": func(_ *party, list []*Transport, msg []byte) []byte { return list[3].Sign(msg) },
+		"another key than is signed": func(_ *party, list []*Transport, _ []byte) []byte {
 			return list[1].Sign([]byte("another key"))
 		},
-		"of another run": func(p *party, _ []*Transport, msg []byte) ([]byte, error) {
+		"of another run": func(p *party, _ []*Transport, msg []byte) []byte {
 			return p.changed(func(c *cluster.Cluster) { c.Run = run }).Sign(p.id(1), msg)
 		},
 	} {
 		p := newParty(t, "path", 4)
 		list := p.joined(t, quick())
 		for i, err := range lies(t, p, list, func(tr *Transport) wire.Transport {
-			return forger{tr, func(msg []byte) ([]byte, error) { return forge(p, list, msg) }}
+			return forger{tr, func(msg []byte) []byte { return forge(p, list, msg) }}
 		}, func(n *consensus.Network) error { return n.Sum(t.Context(), [][]float64{{1}}) }) {
 			var e *wire.PeerError
 			if !errors.As(err, &e) || e.Peer != 1 || e.Kind != wire.Refused {
@@ -294,7 +294,7 @@ func TestBabble(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		for _, to := range []int{1, 2} {
-			config := tlsConfig(p.c, p.id(4).Certificate, func(error) {}, func(int) error { return nil })
+			config := tlsConfig(p.c, p.id(4).Certificate(), func(error) {}, func(int) error { return nil })
 			conn := must(rpc.NewClient("passthrough:///"+p.c.Nodes[to].Address, rpc.WithNoProxy(),
 				rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName))))
 			defer conn.Close()

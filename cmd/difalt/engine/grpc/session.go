@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +36,7 @@ func (t *Transport) greeting(e *edge) *hello {
 	defer t.mu.Unlock()
 	return &hello{
 		Version: protocolVersion, Run: t.cluster.Run, From: t.node, To: e.peer,
-		Instance: t.instance, Next: e.in.next, PeerInstance: e.peerInstance, FrameCame: e.frameCame(), Probe: t.o.Probe, Settings: t.cluster.Settings(),
+		Instance: t.instance, Next: e.in.next, PeerInstance: e.peerInstance, FrameCame: e.frameCame(), Settings: t.cluster.Settings(),
 	}
 }
 
@@ -98,14 +97,11 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 	e.wakeSender()
 	t.mu.Unlock()
 	t.notify()
-	news := t.cluster.Label(e.peer) + ": connected"
+	news := "connected"
 	if again {
-		news += " again"
+		news = "connected again"
 	}
-	if pin := t.cluster.Nodes[e.peer].Pin; pin != "" {
-		news += ", key " + string(pin)
-	}
-	t.o.Report(news)
+	t.o.Report(fmt.Sprintf("%s: %s, key %s", t.cluster.Label(e.peer), news, t.cluster.Nodes[e.peer].Pin))
 	ended := make(chan error, 1)
 	ses.wg.Go(func() { ended <- t.receive(e, s) })
 	ses.wg.Go(func() { t.transmit(ctx, e, s, their.Next) })
@@ -281,20 +277,11 @@ func (t *Transport) Waiting() (peers []int, since time.Time) {
 
 func (t *Transport) awaited() (peers []int) {
 	for _, e := range t.edges {
-		if !t.round.waiting.IsZero() && (!t.round.started && !t.isThere(e) || e.in.lacks()) {
+		if !t.round.waiting.IsZero() && (!t.round.started && e.session == nil || e.in.lacks()) {
 			peers = append(peers, e.peer)
 		}
 	}
 	return peers
-}
-
-// labels returns the labels of nodes, separated by commas.
-func (t *Transport) labels(nodes []int) string {
-	var names []string
-	for _, i := range nodes {
-		names = append(names, t.cluster.Label(i))
-	}
-	return strings.Join(names, ", ")
 }
 
 // Beyond implements engine.Transport.

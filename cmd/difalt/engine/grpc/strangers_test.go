@@ -70,7 +70,7 @@ func TestStrangers(t *testing.T) {
 
 // members returns connections to a node by a key, after the handshake.
 func (p *party) members(t *testing.T, key ed25519.PrivateKey, to, n int) (list []net.Conn) {
-	config := tlsConfig(p.c, must(cluster.NewIdentity(p.c, key)).Certificate, func(error) {}, func(int) error { return nil })
+	config := tlsConfig(p.c, must(cluster.NewIdentity(p.c, key)).Certificate(), func(error) {}, func(int) error { return nil })
 	config.NextProtos = []string{"h2"}
 	for range n {
 		conn := must(tls.Dial("tcp", p.c.Nodes[to].Address, config))

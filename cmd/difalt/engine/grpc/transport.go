@@ -67,14 +67,11 @@ type leaving struct {
 
 // New returns the transport of a node. It listens on l and dials its neighbours from now on.
 func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Options) (*Transport, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
 	g, err := c.Graph()
 	if err != nil {
 		return nil, err
 	}
-	node, own := id.Node, id.Certificate
+	node, own := id.Node, id.Certificate()
 	o = o.WithDefaults()
 	t := &Transport{
 		who: who{cluster: c, identity: id, node: node, hosted: []int{node}, instance: rand.Text()},
@@ -104,9 +101,7 @@ func (t *Transport) Hosted() []int { return t.hosted }
 func (t *Transport) Run() uint64 { return t.cluster.RunID() }
 
 // Sign implements wire.Signer with the key of this node.
-func (t *Transport) Sign(msg []byte) (proof []byte, err error) {
-	return t.cluster.Sign(t.identity, msg)
-}
+func (t *Transport) Sign(msg []byte) (proof []byte) { return t.cluster.Sign(t.identity, msg) }
 
 // Verify implements wire.Signer with the list of nodes.
 func (t *Transport) Verify(node int, msg, proof []byte) error {
@@ -115,16 +110,16 @@ func (t *Transport) Verify(node int, msg, proof []byte) error {
 
 // Join implements engine.Transport.
 func (t *Transport) Join(ctx context.Context) error {
-	return t.await(ctx, t.isThere, func(e *edge, waited time.Duration) *wire.PeerError {
-		if waited < t.o.JoinTimeout {
-			return nil
-		}
-		return e.failed(0, e.trouble.kind(), fmt.Errorf("%w after %v: %w", engine.ErrAbsent, t.o.JoinTimeout, e.absence()))
-	})
+	return t.await(ctx, func(e *edge) bool { return e.session != nil }, t.absent)
 }
 
-// isThere reports whether Join has what it needs from a neighbour.
-func (t *Transport) isThere(e *edge) bool { return e.session != nil || t.o.Probe && e.peerSeen }
+// absent returns an error if a neighbour has not connected in the time to join. t.mu is held.
+func (t *Transport) absent(e *edge, waited time.Duration) *wire.PeerError {
+	if waited < t.o.JoinTimeout {
+		return nil
+	}
+	return e.failed(0, e.trouble.kind(), fmt.Errorf("%w after %v: %w", engine.ErrAbsent, t.o.JoinTimeout, e.absence()))
+}
 
 // Exchange implements wire.Transport. If a neighbour has left because another node failed, the error names
 // that node and the nodes that reported it.
@@ -178,7 +173,7 @@ func (t *Transport) overdue(e *edge, seq uint64, waited time.Duration) *wire.Pee
 	case waited >= t.longestRound(seq) && e.waits.on == nil:
 		return e.failed(seq, wire.Timeout, fmt.Errorf("no frame of this round for %v", waited.Round(time.Second/10)))
 	case waited >= t.longestRound(seq)+patience:
-		return e.failed(seq, wire.Waiting, fmt.Errorf("it reports that it waits for %s, for %v", t.labels(e.waits.on), waited.Round(time.Second/10)))
+		return e.failed(seq, wire.Waiting, fmt.Errorf("it reports that it waits for %q, for %v", t.cluster.Names(e.waits.on), waited.Round(time.Second/10)))
 	}
 	return nil
 }
@@ -263,7 +258,7 @@ func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Dura
 		return true, nil
 	}
 	t.round.waiting = time.Now().Add(-waited)
-	if period := min(max(t.o.RoundTimeout/8, tick), time.Second); crossed(period, waited-passed, waited) {
+	if period := min(max(t.o.RoundTimeout/8, tick), time.Second); (waited-passed)/period != waited/period {
 		for _, e := range t.edges {
 			e.waits.due = true
 			e.wakeSender()
@@ -271,9 +266,6 @@ func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Dura
 	}
 	return false, nil
 }
-
-// crossed reports whether a multiple of period lies in (before, after].
-func crossed(period, before, after time.Duration) bool { return after/period != before/period }
 
 // Close calls Leave(nil).
 func (t *Transport) Close() error {
@@ -328,7 +320,7 @@ func (t *Transport) farewell(failed bool) {
 	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	for t.needed(failed) && !t.o.Probe {
+	for t.needed(failed) {
 		select {
 		case <-t.wake:
 		case <-timer.C:

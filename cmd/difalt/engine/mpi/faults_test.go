@@ -20,7 +20,7 @@ import (
 // is noticed, in the time of a round, and then the whole job ends, with its exit code.
 func TestFailures(t *testing.T) {
 	for part, wants := range map[string][]string{
-		"silent":      {"rank 1: consensus: node 2, round 3: timeout: it has sent nothing for 300ms"},
+		"silent":      {"rank 1: consensus: node 2, round 3: timeout: it has sent nothing for 3s"},
 		"too long":    {"rank 1: consensus: node 2, round 3: corrupt: a frame of 1000010 bytes, more than 1000"},
 		"fails":       {"rank 2: disk full"},
 		"killed":      {"rank 2", "signal 9"},
@@ -46,7 +46,7 @@ func init() {
 	failing := func(o engine.Options, trouble func(tr *Transport, out [][]byte) error) func(w *World) error {
 		return func(w *World) error {
 			g := must(topology.Ring(w.Size()))
-			tr, err := connect(w, g, o)
+			tr, err := connect(w, g, engine.Options{JoinTimeout: o.JoinTimeout, RoundTimeout: time.Minute, MaxFrame: o.MaxFrame})
 			if err != nil {
 				return err
 			}
@@ -55,6 +55,9 @@ func init() {
 			for seq := uint64(0); ; seq++ {
 				for k := range out {
 					out[k] = frame(64)
+				}
+				if seq == 3 { // earlier rounds wait for slow machines
+					tr.o.RoundTimeout = o.RoundTimeout
 				}
 				if w.Rank() == 2 && seq == 3 {
 					if err := trouble(tr, out); err != nil {
@@ -76,7 +79,7 @@ func init() {
 		}
 	}
 	impatient := quick()
-	impatient.RoundTimeout = 300 * time.Millisecond
+	impatient.RoundTimeout = 3 * time.Second
 	parts["silent"] = failing(impatient, func(*Transport, [][]byte) error { time.Sleep(time.Minute); return nil })
 	small := quick()
 	small.MaxFrame = 1000

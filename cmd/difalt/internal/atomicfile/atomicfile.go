@@ -1,14 +1,15 @@
 // Package atomicfile writes files that appear complete or not at all: to a temporary name in the same folder,
-// renamed at the end. A process holds a lock on its temporary files, so that those of processes that were
-// killed are known, and removed.
+// renamed at the end. A process that is killed leaves its temporary files, called .NAME.RANDOM.part.
 package atomicfile
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
@@ -34,7 +35,7 @@ type state int
 
 const (
 	open     state = iota
-	finished       // its content is on the disk
+	finished       // its content is on the disk, and it is closed
 	over           // it has its final name, or is gone
 )
 
@@ -59,8 +60,8 @@ func create(path string, mode fs.FileMode) (*File, error) {
 	case err == nil && info.IsDir():
 		err = errors.New("it is a folder")
 	case err == nil:
-		f.File, err = os.OpenFile(path, os.O_WRONLY|nonblock, 0)
-		if errors.Is(err, noReader) {
+		f.File, err = os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0) // does not wait for a reader of a pipe
+		if errors.Is(err, syscall.ENXIO) {
 			err = errors.New("nobody reads this pipe")
 		}
 		if f.direct = !info.Mode().IsRegular(); err == nil && !f.direct {
@@ -77,6 +78,13 @@ func create(path string, mode fs.FileMode) (*File, error) {
 		return nil, f.named(err)
 	}
 	return f, nil
+}
+
+// temporary opens a new file in the folder of a path. Unlike those of os.CreateTemp it has the mode that the
+// umask, or the folder, gives new files.
+func temporary(path string, mode fs.FileMode) (*os.File, error) {
+	name := fmt.Sprintf(".%s.%s.part", filepath.Base(path), rand.Text())
+	return os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }
 
 // named returns an error with the path in place of the temporary name.
@@ -113,19 +121,16 @@ func (f *File) Finish() (err error) {
 		return nil
 	}
 	f.state = finished
-	switch {
-	case f.File == os.Stdout: // the program may write more
-	case f.direct:
-		err = f.File.Close()
-	default:
+	if f.File == os.Stdout { // the program may write more
+		return nil
+	}
+	if !f.direct {
 		if info, gone := os.Stat(f.path); gone == nil && !f.secret { // it keeps the mode of the old one
 			err = f.Chmod(info.Mode().Perm())
 		}
-		if err = errors.Join(err, f.Sync()); !canLock {
-			err = errors.Join(err, f.File.Close()) // some systems rename no open file
-		}
+		err = errors.Join(err, f.Sync())
 	}
-	if err != nil {
+	if err = errors.Join(err, f.File.Close()); err != nil {
 		f.Close()
 	}
 	return f.named(err)
@@ -144,7 +149,6 @@ func (f *File) Commit() error {
 		return f.named(err)
 	}
 	f.state = over
-	f.File.Close() // all is on the disk; until now it kept the lock
 	return nil
 }
 
@@ -190,9 +194,8 @@ func missing(dir string) (list []string, above string, err error) {
 }
 
 // WriteFolder writes files, given by their names, into a folder, which it makes if need be. All of them are
-// complete on the disk before the first takes its name: an error before leaves the folder as it was. ready is
-// called between, unless it is nil.
-func WriteFolder(dir string, files map[string][]byte, ready func() error) error {
+// complete on the disk before the first takes its name: an error before leaves the folder as it was.
+func WriteFolder(dir string, files map[string][]byte) error {
 	made, _, err := missing(dir)
 	if err != nil {
 		return err
@@ -219,9 +222,6 @@ func WriteFolder(dir string, files map[string][]byte, ready func() error) error 
 			return err
 		}
 		all = append(all, f)
-	}
-	if ready != nil {
-		err = ready()
 	}
 	for i := 0; err == nil && i < len(all); i++ {
 		err = all[i].Commit()

@@ -120,7 +120,7 @@ func TestWriteFolder(t *testing.T) {
 		t.Error(err)
 	}
 	check(t, dir, nil)
-	if err := WriteFolder(page, map[string][]byte{"x": []byte("1"), "y": []byte("2")}, nil); err != nil {
+	if err := WriteFolder(page, map[string][]byte{"x": []byte("1"), "y": []byte("2")}); err != nil {
 		t.Fatal(err)
 	}
 	check(t, page, map[string]string{"x": "1", "y": "2"})
@@ -128,10 +128,10 @@ func TestWriteFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 10 { // the order is random
-		checkError(t, WriteFolder(page, map[string][]byte{"x": []byte("3"), "y": []byte("4"), "z": nil}, nil), "it is a folder")
+		checkError(t, WriteFolder(page, map[string][]byte{"x": []byte("3"), "y": []byte("4"), "z": nil}), "it is a folder")
 		check(t, page, map[string]string{"x": "1", "y": "2", "z": ""})
 	}
-	checkError(t, WriteFolder(filepath.Join(dir, "new", "new"), map[string][]byte{"no/such": nil}, nil), "no such file")
+	checkError(t, WriteFolder(filepath.Join(dir, "new", "new"), map[string][]byte{"no/such": nil}), "no such file")
 	check(t, dir, map[string]string{"a": ""})
 	for _, path := range []string{filepath.Join(page, "x"), filepath.Join(page, "x", "deep")} {
 		checkError(t, CheckFolder(path), "not a folder")

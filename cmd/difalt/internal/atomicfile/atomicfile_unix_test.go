@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"testing"
 )
@@ -44,56 +43,6 @@ func TestModes(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestLeftBehind: a temporary file stays while its lock is held, and the next writer of that file removes it
-// when the lock has gone with its process, here by closing the file. Files of other names stay.
-func TestLeftBehind(t *testing.T) {
-	if !canLock {
-		t.Skip("skipped: no locks here")
-	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "f")
-	others := []string{".f.backup", ".f.part", ".f.0123456789abc", ".g.0123456789abc.part", "f.0123456789abc.part", ".f.x.0123456789abc.part"}
-	for _, name := range others {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f, err := Create(path)
-	if err == nil {
-		err = f.Finish()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []int{len(others) + 2, len(others) + 1} { // with its temporary file, without it
-		if err := WriteFile(path, []byte("text"), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if entries, err := os.ReadDir(dir); err != nil || len(entries) != want {
-			t.Errorf("the folder holds %v, %v: want %d files", entries, err, want)
-		}
-		f.File.Close()
-	}
-}
-
-// TestAtOnce: of many who write one file at the same time none takes another one's temporary file for one
-// that was left behind.
-func TestAtOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			for range 30 {
-				if err := WriteFile(path, []byte("text"), 0o666); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	check(t, filepath.Dir(path), map[string]string{"f": "text"})
 }
 
 // TestPipe: a pipe with a reader is written to, and one without is refused at once, without blocking.

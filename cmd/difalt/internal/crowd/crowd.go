@@ -33,26 +33,20 @@ func (l *Listener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	c := &Conn{Conn: accepted, listener: l, from: origin(accepted.RemoteAddr())}
-	if out := l.enter(c); out != nil {
+	l.mu.Lock()
+	l.strangers = append(l.strangers, c)
+	list := slices.Clone(l.strangers)
+	l.mu.Unlock()
+	if len(list) > l.most {
+		count := map[string]int{}
+		for _, s := range list {
+			count[s.from]++
+		}
+		out := slices.MaxFunc(list, func(a, b *Conn) int { return count[a.from] - count[b.from] }) // the first of several
 		out.Close()
 		l.full(out.from)
 	}
 	return c, nil
-}
-
-// enter adds a connection, and returns the one to close, or nil.
-func (l *Listener) enter(c *Conn) *Conn {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.strangers = append(l.strangers, c)
-	if len(l.strangers) <= l.most {
-		return nil
-	}
-	count := map[string]int{}
-	for _, s := range l.strangers {
-		count[s.from]++
-	}
-	return slices.MaxFunc(l.strangers, func(a, b *Conn) int { return count[a.from] - count[b.from] }) // the first of several
 }
 
 // Close closes the listener and the unauthenticated connections.
@@ -97,9 +91,8 @@ func origin(a net.Addr) string {
 	}
 	ip := at.Addr().Unmap().WithZone("")
 	if ip.Is6() {
-		if network, err := ip.Prefix(64); err == nil {
-			return network.Masked().String()
-		}
+		network, _ := ip.Prefix(64) // valid for every IPv6 address
+		return network.String()
 	}
 	return ip.String()
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// explain puts the failure of another node into words with its name.
-func (n *Node) explain(err error) error { return Explain(n.Cluster, err) }
-
 // Explain replaces the numbers of nodes in an error by their names. An interruption of another node becomes
 // an *Interrupted.
 func Explain(c *cluster.Cluster, err error) error {

@@ -10,7 +10,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,7 +20,6 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
@@ -42,9 +40,8 @@ type Node struct {
 	MaxNumbers int
 	// Prepare reads what the job needs, before the node connects. Nil does nothing.
 	Prepare func() error
-	// Job computes with the others, once all neighbours are connected. An error that is an *owners.Stop, or
-	// that wraps context.Canceled, ends the job at all nodes after the same collective; any other one ends it
-	// here.
+	// Job computes with the others, once all neighbours are connected. Its error ends this node, and, since
+	// that leaves, all others, which receive the public text of the error.
 	Job func(ctx context.Context, net *consensus.Network) error
 	// Log receives a line when something changes, and every LogEvery (positive) how far the node is.
 	Log      *slog.Logger
@@ -56,7 +53,7 @@ type Node struct {
 }
 
 // Progress records the stage of the job and the completed share of it.
-func (n *Node) Progress(stage string, share float64) { n.status.progress(stage, share) }
+func (n *Node) Progress(stage string, share float64) { n.status.set(nil, stage, share) }
 
 // An Interrupted is the end of a job by an interruption, here or at another node. It wraps context.Canceled.
 type Interrupted struct{ Node string } // name; empty for this node
@@ -98,7 +95,8 @@ func (e *publicError) Unwrap() error      { return e.error }
 // *wire.PeerError, wire.ErrContradiction or wire.ErrInconsistent when other nodes failed or contradict one
 // another; otherwise the error of this node. When ctx ends the node leaves at the end of the current round.
 func Run(ctx context.Context, n *Node) error {
-	n.status.begin(n, "reading")
+	n.status.node = n
+	n.Progress("reading", 0)
 	if n.Metrics != "" {
 		stop, err := serve(n.Metrics, &n.status, n.Log)
 		if err != nil {
@@ -124,13 +122,13 @@ func Run(ctx context.Context, n *Node) error {
 	if err != nil {
 		return err
 	}
-	n.status.connect(transport)
+	n.status.set(transport, "joining", 0)
 	if err = n.work(ctx, transport); err == nil {
 		err = transport.Close()
 	} else {
 		transport.Leave(err)
 	}
-	return n.explain(err)
+	return Explain(n.Cluster, err)
 }
 
 func (n *Node) options() engine.Options {
@@ -152,8 +150,14 @@ func (n *Node) excuse(ctx context.Context, err error, public string) error {
 	return err
 }
 
-// work joins the others, runs the job, and finds out why it ended.
-func (n *Node) work(ctx context.Context, transport engine.Transport) error {
+// work joins the others and runs the job. A panic is an error: a message of another node must not end this
+// process with a trace.
+func (n *Node) work(ctx context.Context, transport engine.Transport) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("the program has a fault: %v", fault)
+		}
+	}()
 	if err := transport.Join(ctx); err != nil {
 		if ctx.Err() != nil {
 			return &Interrupted{}
@@ -175,12 +179,10 @@ func (n *Node) work(ctx context.Context, transport engine.Transport) error {
 	if err := n.compare(ctx, net); err != nil {
 		return err
 	}
-	err = n.run(ctx, net)
-	var stop *owners.Stop
-	if !errors.As(err, &stop) && !errors.Is(err, context.Canceled) {
-		return err
+	if err = n.Job(ctx, net); err != nil && ctx.Err() != nil {
+		return &Interrupted{}
 	}
-	return n.ended(ctx, net, err)
+	return err
 }
 
 // compare returns an error if the settings of a node differ from those of node 0: it names this node if its
@@ -228,53 +230,6 @@ func clean(text string) string {
 		return r
 	}, text)
 	return text[:min(len(text), longestText)]
-}
-
-// run calls the job. A panic is an error: what another node sends must not end this process with a trace.
-func (n *Node) run(ctx context.Context, net *consensus.Network) (err error) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			err = fmt.Errorf("the program has a fault: %v", fault)
-		}
-	}()
-	return n.Job(ctx, net)
-}
-
-// A farewell is what a node reports when all nodes have ended their jobs after the same collective.
-type farewell struct {
-	Stops bool   `json:"stops"` // the job ended because of this node
-	Text  string `json:"text"`
-}
-
-// ended lets the nodes exchange which of them has ended the job, and returns the error of this one, or one
-// about the first of the others. If no node reports that it has, a vote was wrong.
-func (n *Node) ended(ctx context.Context, net *consensus.Network, err error) error {
-	own := farewell{}
-	var stop *owners.Stop
-	switch {
-	case ctx.Err() != nil:
-		err, own = &Interrupted{}, farewell{true, interrupted}
-	case errors.As(err, &stop) && stop.Cause != nil:
-		err, own = stop.Cause, farewell{true, engine.PublicText(stop.Cause)}
-	}
-	text, _ := json.Marshal(own)
-	all, failed := net.Gather(context.WithoutCancel(ctx), [][]byte{text})
-	switch {
-	case own.Stops:
-		return err
-	case failed != nil:
-		return failed
-	}
-	for node, text := range all {
-		var f farewell
-		if json.Unmarshal(text, &f) != nil {
-			return &wire.PeerError{Peer: node, Kind: wire.Protocol, Err: errors.New("its farewell cannot be read")}
-		}
-		if f.Stops {
-			return &wire.PeerError{Peer: node, Kind: wire.Closed, Err: errors.New(clean(f.Text))}
-		}
-	}
-	return fmt.Errorf("a sum has a vote to end the job, and no node has ended it: %w", wire.ErrContradiction)
 }
 
 // every calls f again and again until stop is called.

@@ -25,28 +25,16 @@ type status struct {
 	share     float64
 }
 
-const (
-	joining = "joining"
-	// Shorter times are not reported as waiting.
-	waitingFrom = time.Second
-)
+// Shorter times are not reported as waiting.
+const waitingFrom = time.Second
 
-func (s *status) begin(n *Node, stage string) {
+// set sets the stage, and the transport unless that is nil.
+func (s *status) set(t engine.Transport, stage string, share float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.node, s.stage = n, stage
-}
-
-func (s *status) connect(t engine.Transport) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.transport, s.stage, s.share = t, joining, 0
-}
-
-func (s *status) progress(stage string, share float64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stage, s.share = stage, share
+	if s.stage, s.share = stage, share; t != nil {
+		s.transport = t
+	}
 }
 
 func (s *status) get() (t engine.Transport, stage string, share float64) {
@@ -130,12 +118,8 @@ func (s *status) metrics(w http.ResponseWriter, _ *http.Request) {
 		name, kind, help string
 		value            func(e engine.EdgeStats) float64
 	}{
-		{"difalt_neighbor_connected", "gauge", "1 if the neighbour is connected.", func(e engine.EdgeStats) float64 {
-			if e.Connected {
-				return 1
-			}
-			return 0
-		}},
+		{"difalt_neighbor_connected", "gauge", "1 if the neighbour is connected.",
+			func(e engine.EdgeStats) float64 { return map[bool]float64{true: 1}[e.Connected] }},
 		{"difalt_neighbor_sent_bytes_total", "counter", "Bytes of frames sent, repeated ones included.",
 			func(e engine.EdgeStats) float64 { return float64(e.Sent) }},
 		{"difalt_neighbor_wait_seconds_total", "counter", "Time spent waiting for the neighbour.",

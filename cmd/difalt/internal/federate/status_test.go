@@ -21,10 +21,8 @@ func (counted) Stats() engine.Stats {
 // The metrics are in the text format of Prometheus, version 0.0.4: a line for each sample, and before those
 // of a metric its help and its type.
 func TestMetrics(t *testing.T) {
-	var s status
-	s.begin(&Node{Cluster: &cluster.Cluster{Nodes: []cluster.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}}}}, "reading")
-	s.connect(counted{})
-	s.progress("ranks", .25)
+	s := status{node: &Node{Cluster: &cluster.Cluster{Nodes: []cluster.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}}}}}
+	s.set(counted{}, "ranks", .25)
 	w := httptest.NewRecorder()
 	s.metrics(w, nil)
 	const want = `# HELP difalt_stage Completed share of the stage of the job.

@@ -1,13 +1,14 @@
-// Package mixedmodel computes what a Gaussian linear mixed model needs of one task:
+// Package mixedmodel computes the contribution of one task to a Gaussian linear mixed model:
 //
 //	y = X theta + e,  theta = mean + deviation,  deviation ~ N(0, S),  e ~ N(0, Noise I),
 //
-// with S = diag(Deviations)^2 + Loadings Loadings'. A [Solver] reduces a [Task] under a [Prior] to its
+// with S = diag(Deviations)^2 + Loadings Loadings'. A [Solver] reduces a [Task] under a prior to its
 // information X'V^-1 X and X'V^-1 y, where V = X S X' + Noise I is the covariance of y for a known mean.
 // Likelihoods, posterior coefficients and their covariances follow from these two.
 package mixedmodel
 
 import (
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -29,43 +30,22 @@ type Task struct {
 // AddRows adds the products of rows x, n x P by rows, and targets y to G and C. It leaves Rows and YY alone.
 func (t *Task) AddRows(x, y []float64) {
 	p := len(t.C)
-	rows := general(len(y), p, x)
-	blas64.Syrk(blas.Trans, 1, rows, 1, symmetric(p, t.G))
-	blas64.Gemv(blas.Trans, 1, rows, vector(y), 1, vector(t.C))
+	rows := dense.General(len(y), p, x)
+	blas64.Syrk(blas.Trans, 1, rows, 1, dense.Symmetric(p, t.G))
+	blas64.Gemv(blas.Trans, 1, rows, dense.Vector(y), 1, dense.Vector(t.C))
 }
 
 // Residual returns the sum of squares |y - X theta|^2, which rounding never makes negative.
-func (t *Task) Residual(theta []float64) float64 {
+func (t *Task) Residual(theta []float64) (sum float64) {
+	p := len(theta)
 	if t.G == nil {
-		sum, p := 0.0, len(theta)
 		for i, y := range t.Y {
 			e := y - floats.Dot(t.X[i*p:][:p], theta)
 			sum += e * e
 		}
 		return sum
 	}
-	g := make([]float64, len(theta))
-	blas64.Symv(1, symmetric(len(theta), t.G), vector(theta), 0, vector(g))
+	g := make([]float64, p)
+	blas64.Symv(1, dense.Symmetric(p, t.G), dense.Vector(theta), 0, dense.Vector(g))
 	return max(t.YY-2*floats.Dot(theta, t.C)+floats.Dot(theta, g), 0)
-}
-
-func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
-
-// general returns an m x n matrix by rows on the memory of x.
-func general(m, n int, x []float64) blas64.General {
-	return blas64.General{Rows: m, Cols: n, Stride: max(n, 1), Data: x}
-}
-
-// symmetric returns the n x n matrix whose upper triangle is in x, which holds all n x n entries.
-func symmetric(n int, x []float64) blas64.Symmetric {
-	return blas64.Symmetric{Uplo: blas.Upper, N: n, Stride: max(n, 1), Data: x}
-}
-
-// mirror copies the upper triangle of the n x n matrix x to the lower one.
-func mirror(x []float64, n int) {
-	for i := range n {
-		for j := i + 1; j < n; j++ {
-			x[j*n+i] = x[i*n+j]
-		}
-	}
 }

@@ -3,19 +3,20 @@ package npz
 import (
 	"archive/zip"
 	"bufio"
-	"errors"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
-// A Reader is an open .npz file.
+// A Reader is an open .npz file. Only one from Open has a Closer.
 type Reader struct {
-	file   io.Closer // nil for NewReader
-	size   int64
+	io.Closer
 	arrays map[string]*zip.File
 	names  []string
 }
@@ -26,7 +27,7 @@ func Open(path string) (*Reader, error) {
 	if err != nil {
 		return nil, text.Cause(err)
 	}
-	var r *Reader
+	r := new(Reader)
 	info, err := f.Stat()
 	if err == nil {
 		r, err = NewReader(f, info.Size())
@@ -35,24 +36,27 @@ func Open(path string) (*Reader, error) {
 		f.Close()
 		return nil, err
 	}
-	r.file = f
+	r.Closer = f
 	return r, nil
 }
 
-// NewReader reads the table of contents of a file of the given size.
+// NewReader reads the table of contents of a file of the given size. An array may unpack to 64 MB or 100
+// times that size.
 func NewReader(f io.ReaderAt, size int64) (*Reader, error) {
 	z, err := zip.NewReader(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("not a complete .npz file: %w", err)
 	}
-	r := &Reader{size: size, arrays: map[string]*zip.File{}}
+	r := &Reader{arrays: map[string]*zip.File{}}
 	for _, e := range z.File {
 		name, ok := strings.CutSuffix(e.Name, ".npy")
-		if !ok {
+		switch {
+		case !ok:
 			return nil, fmt.Errorf("entry %q is not an array of NumPy", e.Name)
-		}
-		if r.arrays[name] != nil {
+		case r.Has(name):
 			return nil, fmt.Errorf("array %q is there twice", name)
+		case e.UncompressedSize64 > max(64<<20, 100*uint64(size)):
+			return nil, fmt.Errorf("array %q claims to unpack to %d bytes, in a file of %d", name, e.UncompressedSize64, size)
 		}
 		r.arrays[name] = e
 		r.names = append(r.names, name)
@@ -60,37 +64,19 @@ func NewReader(f io.ReaderAt, size int64) (*Reader, error) {
 	return r, nil
 }
 
-// Close closes a file from Open.
-func (r *Reader) Close() error { return r.file.Close() }
-
 // Names returns the names of the arrays in the order of the file.
 func (r *Reader) Names() []string { return r.names }
 
 // Has reports whether there is an array of the given name.
 func (r *Reader) Has(name string) bool { return r.arrays[name] != nil }
 
-// An Array is an entry of a .npz file with a checked header.
-type Array struct {
-	Shape []int
-
-	name    string
-	dtype   dtype
-	fortran bool
-	len     int   // number of elements
-	offset  int64 // of the first element
-	open    func() (io.ReadCloser, error)
-}
-
-// Array reads the header of an array. It may unpack to 64 MB or 100 times the size of the file.
+// Array reads the header of an array.
 func (r *Reader) Array(name string) (*Array, error) {
 	e := r.arrays[name]
 	if e == nil {
 		return nil, fmt.Errorf("array %q is missing: the file has %s", name, text.Names(r.names))
 	}
-	a := &Array{name: name, open: e.Open}
-	if e.UncompressedSize64 > max(64<<20, 100*uint64(r.size)) {
-		return nil, a.errorf("it claims to unpack to %d bytes, in a file of %d", e.UncompressedSize64, r.size)
-	}
+	a := &Array{label: name, open: e.Open}
 	return a, a.check(e.UncompressedSize64)
 }
 
@@ -100,134 +86,153 @@ func (r *Reader) Shaped(name string, shape ...int) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	same := len(a.Shape) == len(shape)
-	for i := 0; same && i < len(shape); i++ {
-		same = a.Shape[i] == shape[i] || shape[i] < 0 && a.Shape[i] > 0
-	}
-	if !same {
+	if !slices.EqualFunc(a.Shape, shape, func(n, want int) bool { return n == want || want < 0 && n > 0 }) {
 		return nil, fmt.Errorf("array %q is %s: expected the shape %s", name, a, strings.ReplaceAll(tuple(shape), "-1", "n"))
 	}
 	return a, nil
 }
 
-// ReadMatrix reads the n x k numbers, in C order, of a file in the NPY format of the given size, which must
-// hold one array of two dimensions.
-func ReadMatrix(f io.ReaderAt, size int64) (values []float64, n, k int, err error) {
-	a := &Array{name: "array", open: func() (io.ReadCloser, error) {
+// OpenMatrix reads the header of a file in the NPY format of the given size, which must hold one array of
+// numbers of two dimensions.
+func OpenMatrix(f io.ReaderAt, size int64) (*Array, error) {
+	a := &Array{label: "array", open: func() (io.ReadCloser, error) {
 		return io.NopCloser(io.NewSectionReader(f, 0, size)), nil
 	}}
 	if err := a.check(uint64(size)); err != nil {
-		return nil, 0, 0, err
+		return nil, err
 	}
-	if len(a.Shape) != 2 || a.dtype.text() {
-		return nil, 0, 0, fmt.Errorf("the array is %s: expected N x k numbers", a)
+	if len(a.Shape) != 2 || a.decode == nil {
+		return nil, fmt.Errorf("the array is %s: expected N x k numbers", a)
 	}
-	values, err = a.Float64s()
-	return values, a.Shape[0], a.Shape[1], err
+	return a, nil
+}
+
+// An Array is an entry of a .npz file with a checked header.
+type Array struct {
+	Shape []int
+
+	dtype
+	order   binary.ByteOrder
+	label   string
+	fortran bool
+	len     int // number of elements
+	offset  int // of the first element, in bytes
+	open    func() (io.ReadCloser, error)
 }
 
 // check reads the header of an array, whose size with it is given.
 func (a *Array) check(size uint64) error {
 	f, err := a.open()
+	if err == nil {
+		defer f.Close()
+		err = a.readHeader(f)
+	}
 	if err != nil {
 		return a.errorf("%w", err)
 	}
-	defer f.Close()
-	if a.offset, err = a.readHeader(f); err != nil {
-		return a.errorf("%w", err)
-	}
-	if want, have := uint64(a.len)*uint64(a.dtype.size), size-uint64(a.offset); want != have {
+	if want, have := uint64(a.len)*uint64(a.size), size-uint64(a.offset); want != have {
 		return a.errorf("%s needs %d bytes, but %d are there", a, want, have)
 	}
 	return nil
 }
 
+// Type returns NumPy's name of the type of the elements, or "string".
+func (a *Array) Type() string { return a.name }
+
 // String describes shape and type, as in "(3, 4) float64".
-func (a *Array) String() string { return tuple(a.Shape) + " " + a.dtype.String() }
+func (a *Array) String() string { return tuple(a.Shape) + " " + a.name }
 
-// Text reports whether the elements are strings.
-func (a *Array) Text() bool { return a.dtype.text() }
-
-// Float reports whether the elements are float64 or float32.
-func (a *Array) Float() bool { return a.dtype.kind == 'f' }
-
-// Float32 reports whether the elements are float32.
-func (a *Array) Float32() bool { return a.Float() && a.dtype.size == 4 }
-
-// Len returns the number of elements.
-func (a *Array) Len() int { return a.len }
-
-// Float64s returns the elements of an array of numbers in C order. Integers beyond 2^53 are refused.
+// Float64s returns the elements of an array of numbers in C order. Integers from 2^53 on are refused.
 func (a *Array) Float64s() ([]float64, error) {
-	return elements(a, !a.dtype.text(), "numbers", a.dtype.number)
+	return elements(a, a.decode != nil, "numbers", a.number)
 }
 
-// Ints returns the elements of an array of integers in C order. Those beyond 2^53 are refused.
+// Ints returns the elements of an array of integers in C order. Those from 2^53 on are refused.
 func (a *Array) Ints() ([]int, error) {
-	return elements(a, !a.Float() && !a.Text(), "integers", func(b []byte) (int, error) {
-		v, err := a.dtype.number(b)
+	return elements(a, a.decode != nil && !a.float(), "integers", func(b []byte) (int, error) {
+		v, err := a.number(b)
 		return int(v), err
 	})
 }
 
 // Strings returns the elements of an array of strings in C order.
-func (a *Array) Strings() ([]string, error) {
-	return elements(a, a.dtype.text(), "strings", func(b []byte) (string, error) { return a.dtype.string(b), nil })
-}
+func (a *Array) Strings() ([]string, error) { return elements(a, a.decode == nil, "strings", a.text) }
 
 // elements returns the elements of an array in C order. It refuses one that does not fit.
 func elements[T any](a *Array, fits bool, want string, convert func(b []byte) (T, error)) ([]T, error) {
 	if !fits {
 		return nil, a.errorf("it is %s: expected %s", a, want)
 	}
+	out := make([]T, a.len)
+	return out, a.each(func(i int, b []byte) (err error) {
+		out[i], err = convert(b)
+		return err
+	})
+}
+
+// Rows calls row with the number and the elements of every row along the last axis of an array of numbers, in
+// C order. The slice is overwritten by the next call. Only an array in Fortran order is held in memory.
+func (a *Array) Rows(row func(i int, v []float64) error) error {
+	width := a.Shape[len(a.Shape)-1]
+	if a.fortran {
+		all, err := a.Float64s()
+		for i := 0; err == nil && i < len(all); i += width {
+			err = row(i/width, all[i:][:width])
+		}
+		all = nil
+		runtime.GC() // a heap that has held the array may else grow to twice its size with it
+		return err
+	}
+	v := make([]float64, width)
+	return a.each(func(i int, b []byte) (err error) {
+		j := i % width
+		if v[j], err = a.number(b); err == nil && j == width-1 {
+			err = row(i/width, v)
+		}
+		return err
+	})
+}
+
+// each calls put with the bytes of every element, in the order of the file, and its number in C order. An
+// error of put ends it.
+func (a *Array) each(put func(i int, b []byte) error) error {
 	r, err := a.open()
 	if err != nil {
-		return nil, a.errorf("%w", err)
+		return a.errorf("%w", err)
 	}
 	defer r.Close()
-	in := bufio.NewReaderSize(r, 1<<16)
-	if _, err := in.Discard(int(a.offset)); err != nil {
-		return nil, a.damaged(err)
-	}
-	out, b, position := make([]T, a.len), make([]byte, a.dtype.size), a.positions()
-	for i := range out {
-		if _, err := io.ReadFull(in, b); err != nil {
-			return nil, a.damaged(err)
-		}
-		if out[position(i)], err = convert(b); err != nil {
-			return nil, a.errorf("%w", err)
+	in, b := bufio.NewReaderSize(r, 1<<16), make([]byte, a.size)
+	_, err = in.Discard(a.offset)
+	for i := 0; err == nil && i < a.len; i++ {
+		if _, err = io.ReadFull(in, b); err == nil {
+			if err := put(a.position(i), b); err != nil {
+				return err
+			}
 		}
 	}
-	// The end of the entry is where its checksum is compared.
-	if _, err := in.ReadByte(); err != io.EOF {
-		return nil, a.damaged(err)
+	if err == nil { // the checksum is compared at the end of the entry
+		_, err = io.Copy(io.Discard, in)
 	}
-	return out, nil
+	if err != nil {
+		return a.errorf("it is damaged or truncated: %w", err)
+	}
+	return nil
 }
 
-// positions returns the function from the index of an element in the file to that in C order.
-func (a *Array) positions() func(int) int {
-	if !a.fortran || len(a.Shape) < 2 {
-		return func(i int) int { return i }
+// position returns the number in C order of element i of the file.
+func (a *Array) position(i int) int {
+	if !a.fortran {
+		return i
 	}
-	return func(i int) int {
-		at, stride := 0, a.len
-		for _, n := range a.Shape {
-			stride /= n
-			at += i % n * stride
-			i /= n
-		}
-		return at
+	at, stride := 0, a.len
+	for _, n := range a.Shape {
+		stride /= n
+		at += i % n * stride
+		i /= n
 	}
-}
-
-func (a *Array) damaged(err error) error {
-	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return a.errorf("it is truncated")
-	}
-	return a.errorf("it is damaged: %w", err)
+	return at
 }
 
 func (a *Array) errorf(format string, args ...any) error {
-	return fmt.Errorf("array %q: "+format, append([]any{a.name}, args...)...)
+	return fmt.Errorf("array %q: "+format, append([]any{a.label}, args...)...)
 }

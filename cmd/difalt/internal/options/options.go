@@ -5,10 +5,13 @@
 package options
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -25,14 +28,13 @@ const (
 	Adapt
 	Show
 	ClusterNew
-	ClusterCheck
 	ClusterKey
 	Run
 
 	training = Fit | Node | Up
 	together = Node | Up
 	readers  = training | Predict | Adapt
-	members  = Node | Run | ClusterCheck // connect to the neighbours
+	members  = Node | Run // connect to the neighbours
 )
 
 // An Option is a row of the table.
@@ -44,6 +46,14 @@ type Option struct {
 	Required bool
 	Usage    string
 }
+
+// Row returns an option of a command outside the table.
+func Row(name string, v *Value, usage string) Option {
+	return Option{Name: name, Value: v, Usage: usage}
+}
+
+// Required returns an option that must be given.
+func Required(o Option) Option { o.Required = true; return o }
 
 // FlagSet returns options as flags, in the order of the help.
 func FlagSet(rows []Option) *pflag.FlagSet {
@@ -84,24 +94,6 @@ func New(c Command) *Flags {
 	return f
 }
 
-// Resolve checks the options against each other, as far as that is possible without the data. An error is a
-// *UsageError.
-func (f *Flags) Resolve() error {
-	for _, rule := range []struct {
-		of    Command
-		check func() error
-	}{{readers, f.data}, {training, f.split}, {together, f.private}, {Node, f.engine}} {
-		if f.command&rule.of == 0 {
-			continue
-		}
-		if err := rule.check(); err != nil {
-			return err
-		}
-	}
-	f.Split.Seed = f.Seed
-	return nil
-}
-
 // Given returns, as a command line in the order of the help, the flags of a set that were given.
 func Given(set *pflag.FlagSet) (args []string) {
 	set.VisitAll(func(f *pflag.Flag) {
@@ -126,3 +118,59 @@ func Usagef(format string, args ...any) error {
 
 // IsProblem reports whether a path names a problem file rather than a table.
 func IsProblem(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npz") }
+
+// Resolve checks the options against each other, as far as that is possible without the data. An error is a
+// *UsageError.
+func (f *Flags) Resolve() error {
+	f.Split.Seed = f.Seed
+	given := f.Set.Changed
+	if f.command&readers != 0 {
+		if IsProblem(f.Files.Data) {
+			return Usagef("--data is %s, a problem or model file, and this command reads tables: \"difalt run --data %s\" reads problem "+
+				"files, \"difalt model show %s\" models", f.Files.Data, f.Files.Data, f.Files.Data)
+		}
+		if err := f.Table.Validate(); err != nil {
+			return &UsageError{WithHint(err)}
+		}
+	}
+	if given("holdout") {
+		if given("test-fraction") {
+			return Usagef("only one of --test-fraction and --holdout may be given")
+		}
+		f.Split.TestFraction = 0
+	}
+	for _, name := range []string{"delta", "colluding"} {
+		if given(name) && !given("epsilon") {
+			return Usagef("--%s needs --epsilon", name)
+		}
+	}
+	if given("epsilon") && f.Model.Rank == nil {
+		return Usagef("--epsilon needs --rank N: choosing the rank from the data would cost budget")
+	}
+	for _, name := range []string{"cluster", "key", "listen"} {
+		if f.Member.Engine == "mpi" && given(name) {
+			return Usagef("--%s is for --engine grpc", name)
+		}
+	}
+	return nil
+}
+
+// WithHint adds to an error about a table the option that helps.
+func WithHint(err error) error {
+	var format *dataset.FormatError
+	if errors.Is(err, dataset.ErrMissing) {
+		return fmt.Errorf("%w; --missing drop leaves such rows out, --missing mean fills in the mean of the column", err)
+	}
+	if !errors.As(err, &format) {
+		return err
+	}
+	var list []string
+	for _, v := range format.Values {
+		list = append(list, fmt.Sprintf("--%s %s", strings.ToLower(format.Option), text.ShellWord(v)))
+	}
+	if format.Option == "Categorical" {
+		columns := text.ShellWord(strings.Join(format.Values, ","))
+		list = []string{fmt.Sprintf("--categorical %s for categories", columns), "--drop " + columns}
+	}
+	return fmt.Errorf("%w; use %s", err, strings.Join(list, " or "))
+}

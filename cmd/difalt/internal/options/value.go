@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,14 +51,25 @@ func (v *Value) Set(s string) error {
 	return nil
 }
 
+// parsed is a value that parse translates. wanted describes the texts that it accepts.
+func parsed[T any](p *T, kind, value, wanted string, parse func(string) (T, bool)) *Value {
+	return &Value{kind: kind, text: value, set: func(s string) error {
+		v, ok := parse(s)
+		if !ok {
+			return errors.New("must be " + wanted)
+		}
+		*p = v
+		return nil
+	}}
+}
+
 // Count is a whole number from least to most. The present value of *p is the default, and may lie outside.
 func Count(p *int, least, most int) *Value {
-	return &Value{kind: "int", text: strconv.Itoa(*p), set: func(s string) (err error) {
-		if *p, err = strconv.Atoi(s); err != nil || *p < least || *p > most {
-			err = fmt.Errorf("must be a whole number from %d to %d", least, most)
-		}
-		return err
-	}}
+	wanted := fmt.Sprintf("a whole number from %d to %d", least, most)
+	return parsed(p, "int", strconv.Itoa(*p), wanted, func(s string) (int, bool) {
+		n, err := strconv.Atoi(s)
+		return n, err == nil && n >= least && n <= most
+	})
 }
 
 // A Range is the set of numbers from Least to Most, or those above Least if Open is set.
@@ -68,39 +80,48 @@ type Range struct {
 
 // Number is a number in a range. The present value of *p is the default, and may lie outside.
 func Number(p *float64, r Range) *Value {
-	return &Value{kind: "float64", text: text.Number(*p), set: func(s string) (err error) {
-		from := "from"
-		if r.Open {
-			from = "above"
-		}
-		*p, err = strconv.ParseFloat(s, 64)
-		if err != nil || !(*p >= r.Least && *p <= r.Most) || r.Open && *p == r.Least {
-			err = fmt.Errorf("must be a number %s %g to %.3g", from, r.Least, r.Most)
-		}
-		return err
-	}}
-}
-
-// Longest is the longest time that can be given. A float64 holds it exactly.
-const Longest = 2_400 * time.Hour
-
-// Span is a time from least to Longest. An empty default leaves the variable unchanged.
-func Span(p *time.Duration, value string, least time.Duration) *Value {
-	return newValue("duration", value, func(s string) (err error) {
-		if *p, err = time.ParseDuration(s); err != nil || *p < least || *p > Longest {
-			err = fmt.Errorf("must be a time such as 90s or 1h30m, from %v to %v", least, Longest)
-		}
-		return err
+	from := map[bool]string{true: "above", false: "from"}[r.Open]
+	wanted := fmt.Sprintf("a number %s %g to %.3g", from, r.Least, r.Most)
+	return parsed(p, "float64", text.Number(*p), wanted, func(s string) (float64, bool) {
+		x, err := strconv.ParseFloat(s, 64)
+		return x, err == nil && x >= r.Least && x <= r.Most && !(r.Open && x == r.Least)
 	})
 }
 
-// Seed is a whole number without a range of its own.
+// Span is a time from 1 ns to 100 days, by default value.
+func Span(p *time.Duration, value time.Duration) *Value {
+	const longest = 2_400 * time.Hour
+	*p = value
+	wanted := fmt.Sprintf("a time such as 90s or 1h30m, from 1ns to %v", longest)
+	return parsed(p, "duration", value.String(), wanted, func(s string) (time.Duration, bool) {
+		d, err := time.ParseDuration(s)
+		return d, err == nil && d > 0 && d <= longest
+	})
+}
+
+// Seed is a whole number without a range of its own, by default 1.
 func Seed(p *uint64) *Value {
-	return newValue("uint64", "1", func(s string) (err error) {
-		if *p, err = strconv.ParseUint(s, 10, 64); err != nil {
-			err = fmt.Errorf("must be a whole number from 0 to %d", uint64(math.MaxUint64))
-		}
-		return err
+	*p = 1
+	wanted := fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64))
+	return parsed(p, "uint64", "1", wanted, func(s string) (uint64, bool) {
+		n, err := strconv.ParseUint(s, 10, 64)
+		return n, err == nil
+	})
+}
+
+// Yes is true if it is given.
+func Yes(p *bool) *Value {
+	return parsed(p, boolean, strconv.FormatBool(*p), "true or false", func(s string) (bool, bool) {
+		v, err := strconv.ParseBool(s)
+		return v, err == nil
+	})
+}
+
+// OneOf is one of several words; the first is the default.
+func OneOf(p *string, words ...string) *Value {
+	*p = words[0]
+	return parsed(p, "text", words[0], "one of "+strings.Join(words, ", "), func(s string) (string, bool) {
+		return s, slices.Contains(words, s)
 	})
 }
 
@@ -129,39 +150,11 @@ func List(p *[]string) *Value {
 	return v
 }
 
-// Yes is true if it is given.
-func Yes(p *bool) *Value {
-	return &Value{kind: boolean, text: strconv.FormatBool(*p), set: func(s string) (err error) {
-		if *p, err = strconv.ParseBool(s); err != nil {
-			err = errors.New("must be true or false")
-		}
-		return err
-	}}
-}
-
-// Word is a text that parse translates. An empty default leaves the variable unchanged.
+// Word is a text that parse translates. An empty default leaves the variable unchanged; parse must accept any
+// other one.
 func Word[T any](p *T, value string, parse func(string) (T, error)) *Value {
-	return newValue("text", value, func(s string) (err error) { *p, err = parse(s); return err })
-}
-
-// OneOf is one of several words, each with its value; wanted lists the words. The first word is the default.
-func OneOf[T any](p *T, wanted string, values map[string]T) *Value {
-	first, _, _ := strings.Cut(wanted, ",")
-	return Word(p, first, func(s string) (T, error) {
-		v, ok := values[s]
-		if !ok {
-			return v, fmt.Errorf("must be one of %s", wanted)
-		}
-		return v, nil
-	})
-}
-
-// newValue returns a value that is set to its default, if it has one.
-func newValue(kind, value string, set func(string) error) *Value {
 	if value != "" {
-		if err := set(value); err != nil {
-			panic(err) // a default that its own parser refuses
-		}
+		*p, _ = parse(value)
 	}
-	return &Value{kind: kind, text: value, set: set}
+	return &Value{kind: "text", text: value, set: func(s string) (err error) { *p, err = parse(s); return err }}
 }

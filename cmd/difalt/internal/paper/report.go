@@ -60,7 +60,7 @@ func WriteReport(folder string, all []*simulation.Summary) error {
 	}
 	r.origin(all)
 	r.files[ReportFile] = []byte(r.page.String())
-	return atomicfile.WriteFolder(folder, r.files, nil)
+	return atomicfile.WriteFolder(folder, r.files)
 }
 
 // preset writes the section of a preset, with a figure for each rule of weights.

@@ -1,15 +1,19 @@
 // Package report describes the result of a training: as text for a terminal, as JSON for programs, and as a
-// web page with figures and tables. A [Report] holds the numbers of all three.
+// web page with figures. Text and page consist of the same sections.
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
+	"math"
+	"reflect"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/fit"
+	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/cmd/difalt/owners"
@@ -28,28 +32,15 @@ type Result struct {
 	tasks      iter.Seq[fit.TaskScore]
 }
 
-// A sent counts the messages between owners.
+// A sent counts the messages between owners. Epsilon is 0 without a privacy budget.
 type sent struct {
-	Nodes    int      `json:"nodes"`
-	Tasks    int      `json:"tasks"` // of all nodes
-	Bytes    int64    `json:"bytes"`
-	Messages int64    `json:"messages"`
-	Privacy  *privacy `json:"privacy,omitempty"` // nil without a privacy budget
-}
-
-// A privacy is the account of a privacy budget, against outsiders and against one of the nodes.
-type privacy struct {
-	Epsilon    float64    `json:"epsilon"`
-	Delta      float64    `json:"delta"`
-	Rho        float64    `json:"rho"`
-	AgainstOne float64    `json:"epsilon_against_a_node"`
-	Spent      []spending `json:"spent"`
-}
-
-type spending struct {
-	Release string  `json:"release"`
-	Rho     float64 `json:"rho"`
-	Numbers int     `json:"numbers"`
+	Nodes      int     `json:"nodes"`
+	Tasks      int     `json:"tasks"` // of all nodes
+	Bytes      int64   `json:"bytes"`
+	Messages   int64   `json:"messages"`
+	Epsilon    float64 `json:"epsilon,omitempty"` // against outsiders
+	Delta      float64 `json:"delta,omitempty"`
+	AgainstOne float64 `json:"epsilon_against_a_node,omitempty"`
 }
 
 // OfFit returns the result of a fit to one table.
@@ -61,31 +52,29 @@ func OfFit(r *fit.Report) *Result {
 func OfOwners(r *owners.Report) *Result {
 	s := &sent{Nodes: r.Nodes, Tasks: r.TaskCount, Bytes: r.Traffic.Bytes, Messages: r.Traffic.Messages}
 	if a := r.Private; a != nil {
-		s.Privacy = &privacy{Epsilon: a.Epsilon(), Delta: a.Delta(), Rho: a.Rho(), AgainstOne: a.Against(1, r.Nodes)}
-		for _, e := range a.Spent() {
-			s.Privacy.Spent = append(s.Privacy.Spent, spending{e.What, e.Rho, e.Numbers})
-		}
+		s.Epsilon, s.Delta, s.AgainstOne = a.Epsilon(), a.Delta(), a.Against(1, r.Nodes)
 	}
 	return &Result{Verdict: r.Verdict, Converged: r.Converged, Scores: r.Scores, Validation: r.Candidates, Notes: r.Notes, Owners: s,
 		tasks: r.Tasks}
 }
 
-// Inputs are the subject of a report.
-type Inputs struct {
-	Data    string // name of the data
-	Version string // of the program
-	Table   *dataset.Table
-	Train   []bool
-	Model   *model.Model
-	*Result
+// A Source is a table with the choice of its training rows, and the name of its file.
+type Source struct {
+	Name  string
+	Table *dataset.Table
+	Train []bool
 }
 
 // A Report describes a training. Fields with tags are those of the JSON.
 type Report struct {
-	*Inputs
+	*Result
 	Size    size           `json:"size"`
 	Fitted  fitted         `json:"model"`
 	Effects []model.Effect `json:"effects"`
+
+	sources []Source
+	model   *model.Model
+	version string // of the program
 }
 
 // A size counts tasks and rows of this process, and how missing values were treated.
@@ -96,6 +85,22 @@ type size struct {
 	Held     int            `json:"held_out_rows"`
 	Dropped  int            `json:"dropped_rows"`
 	Filled   map[string]int `json:"filled"` // rows with a mean in place of a missing value, by column
+}
+
+// add counts a table.
+func (s *size) add(in *Source) {
+	t := in.Table
+	s.Tasks, s.Features, s.Dropped = s.Tasks+len(t.Tasks()), len(t.Features()), s.Dropped+t.Dropped()
+	for _, on := range in.Train {
+		if on {
+			s.Training++
+		} else {
+			s.Held++
+		}
+	}
+	for _, c := range t.Missing() {
+		s.Filled[c.Column] += c.Rows
+	}
 }
 
 // A fitted is the model in numbers.
@@ -109,20 +114,14 @@ type fitted struct {
 	model.Goodness
 }
 
-// New returns the report on a training.
-func New(in *Inputs) *Report {
-	t := in.Table
-	s := size{Tasks: len(t.Tasks()), Features: len(t.Features()), Training: t.Rows(), Dropped: t.Dropped(), Filled: map[string]int{}}
-	for _, on := range in.Train {
-		if !on {
-			s.Training--
-			s.Held++
-		}
+// New returns the report on a training by the given version of the program.
+func New(sources []Source, m *model.Model, result *Result, version string) *Report {
+	r := &Report{Result: result, Fitted: newFitted(m), Effects: m.Effects(), sources: sources, model: m, version: version}
+	r.Size.Filled = map[string]int{}
+	for i := range sources {
+		r.Size.add(&sources[i])
 	}
-	for _, c := range t.Missing() {
-		s.Filled[c.Column] = c.Rows
-	}
-	return &Report{in, s, newFitted(in.Model), in.Model.Effects()}
+	return r
 }
 
 func newFitted(m *model.Model) fitted {
@@ -141,28 +140,38 @@ func (r *Report) Write(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, r)
 	}
-	r.writeText(w)
+	for _, sentence := range r.lead() {
+		terminal.Sayf(w, "%s", sentence)
+		fmt.Fprintln(w)
+	}
+	for _, s := range r.sections() {
+		s.atMost(textRows).write(w)
+	}
+	for _, sentence := range r.notes() {
+		terminal.Sayf(w, "%s", sentence)
+		fmt.Fprintln(w)
+	}
 	return nil
 }
 
-// WriteModel writes the content of a model file as JSON.
-func WriteModel(w io.Writer, m *model.Model) error {
-	p, rows := m.Parameters(), 0
-	for _, n := range p.Tasks.Samples {
-		rows += n
+// WriteModel writes the content of a model for a terminal. name is that of its file.
+func WriteModel(w io.Writer, m *model.Model, name string) error {
+	fmt.Fprintln(w, name)
+	if err := m.Describe(w); err != nil {
+		return err
 	}
-	return writeJSON(w, struct {
-		fitted
-		Task     string         `json:"task_column"`
-		Tasks    []string       `json:"tasks"`
-		Features []string       `json:"features"`
-		Rows     int            `json:"training_rows"`
-		Effects  []model.Effect `json:"effects"`
-	}{newFitted(m), p.Tasks.Column, p.Tasks.Names, m.Features(), rows, m.Effects()})
+	fmt.Fprintln(w)
+	loadingsSection(m).write(w)
+	effectsSection(m).write(w)
+	return nil
 }
 
-// Columns describes how the columns of a table were read, and warns of columns and values that look wrong.
-func Columns(t *dataset.Table) (list []string) {
+// Heading describes a table: its size, how its columns were read, and columns and values that look wrong.
+func Heading(in *Source) []string {
+	t, s := in.Table, size{Filled: map[string]int{}}
+	s.add(in)
+	list := []string{fmt.Sprintf("%s: %s, %s, %s for training, %d held out.", in.Name, text.Plural(s.Tasks, "task"),
+		text.Plural(s.Features, "feature"), text.Plural(s.Training, "row"), s.Held)}
 	var numbers []string
 	for _, c := range t.Schema().Columns {
 		if _, categorical := t.Schema().Levels(c); !categorical {
@@ -171,29 +180,13 @@ func Columns(t *dataset.Table) (list []string) {
 	}
 	words := "No columns of numbers."
 	if numbers != nil {
-		words = fmt.Sprintf("Numbers: %s.", someNames(numbers))
+		words = fmt.Sprintf("Numbers: %s.", text.List(numbers))
 	}
 	for _, c := range t.Schema().Categories {
-		words += fmt.Sprintf(" Categories of %s: %s.", text.Visible(c.Column), someNames(c.Levels))
+		words += fmt.Sprintf(" Categories of %s: %s.", text.Visible(c.Column), text.List(c.Levels))
 	}
 	list = append(append(list, words), t.Notes()...)
 	return append(list, Missing(t)...)
-}
-
-// most bounds the lists of columns.
-const most = 20
-
-// someNames joins the first names of a list.
-func someNames(list []string) string {
-	var shown []string
-	for _, s := range list[:min(len(list), most)] {
-		shown = append(shown, text.Visible(s))
-	}
-	words := strings.Join(shown, ", ")
-	if n := len(list) - most; n > 0 {
-		words += fmt.Sprintf(" and %d more", n)
-	}
-	return words
 }
 
 // Missing describes the rows that were left out, and the values that were filled in.
@@ -205,11 +198,44 @@ func Missing(t *dataset.Table) (list []string) {
 	for _, m := range t.Missing() {
 		filled = append(filled, fmt.Sprintf("%d in %q", m.Rows, m.Column))
 	}
-	if n := len(filled) - most; n > 0 {
-		filled = append(filled[:most], fmt.Sprintf("and in %d more columns", n))
-	}
 	if filled != nil {
-		list = append(list, fmt.Sprintf("Missing values are filled with the mean of the training rows: %s.", strings.Join(filled, ", ")))
+		list = append(list, fmt.Sprintf("Missing values are filled with the mean of the training rows: %s.", text.List(filled)))
 	}
 	return list
+}
+
+// writeJSON writes a value. Fields of structs have a tag or are left out, those of embedded structs stand
+// beside the others, and nil slices are empty.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(plain(reflect.ValueOf(v)))
+}
+
+// plain returns a value for package json, with null for numbers that JSON does not have, NaN and infinities.
+func plain(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Float64:
+		if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
+			return nil
+		}
+	case reflect.Pointer:
+		return plain(v.Elem())
+	case reflect.Slice:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = plain(v.Index(i))
+		}
+		return list
+	case reflect.Struct:
+		fields := map[string]any{}
+		for _, f := range reflect.VisibleFields(v.Type()) {
+			name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if value := v.FieldByIndex(f.Index); name != "" && !(option == "omitempty" && value.IsZero()) {
+				fields[name] = plain(value)
+			}
+		}
+		return fields
+	}
+	return v.Interface()
 }

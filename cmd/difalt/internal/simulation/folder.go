@@ -25,13 +25,13 @@ func (s *Summary) Write(dir string, trials []Trial) error {
 	if err != nil {
 		return err
 	}
-	trace := []byte(TraceHeader + "\n")
+	trace := []byte(traceHeader + "\n")
 	for i := range trials {
-		trace = trials[i].AppendCSV(trace)
+		trace = trials[i].appendCSV(trace)
 	}
 	return atomicfile.WriteFolder(dir, map[string][]byte{
 		SummaryFile: append(content, '\n'), TraceFile: trace, FigureFile: s.Figure().SVG(),
-	}, nil)
+	})
 }
 
 // read reads the run in a folder from its summary and its trace. An error contains the name of the file.

@@ -45,7 +45,7 @@ func TestFolder(t *testing.T) {
 		"no trace":        {TraceFile, "something else\n", "trace.csv: line 1"},
 		"another method":  {TraceFile, strings.ReplaceAll(string(trace), "dec,", "altgdmin,"), "trace.csv: method altgdmin is not one"},
 		"a trial is lost": {TraceFile, string(trace[:strings.Index(string(trace), "dif,2")]), "trace.csv: 1 trials, but summary.json has 2"},
-		"an empty trace":  {TraceFile, TraceHeader + "\n", "trace.csv: 0 trials, but summary.json has 2"},
+		"an empty trace":  {TraceFile, traceHeader + "\n", "trace.csv: 0 trials, but summary.json has 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -133,7 +133,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, threads int, p *difalt.Proble
 	}
 	o := s.options(variant, threads)
 	o.Observer = func(rec *difalt.Record) error {
-		c.Rows = append(c.Rows, NewRow(rec))
+		c.Rows = append(c.Rows, newRow(rec))
 		r.Progress(min(rec.Iteration, 1))
 		return nil
 	}
@@ -149,7 +149,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, threads int, p *difalt.Proble
 		return nil
 	}
 	for i := range c.Rows {
-		c.Rows[i].AddStart(res.Initial)
+		c.Rows[i].addStart(res.Initial)
 	}
 	for i, seconds := range s.Time.communication(c) {
 		c.Rows[i].Seconds += seconds

@@ -107,7 +107,7 @@ func TestRunIsDeterministic(t *testing.T) {
 					c.Rows[i].Seconds = 0
 				}
 			}
-			text += string(tr.AppendCSV(nil))
+			text += string(tr.appendCSV(nil))
 		}
 		return text
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/difalt/difalt/difalt"
 )
 
-// TraceHeader is the first line of a trace. Node 0 is the paper's node 1.
-const TraceHeader = "method,trial,iteration,sd_node1,sd_max,sd_mean,disagreement,objective,rounds,messages,bytes,seconds"
+// traceHeader is the first line of a trace. Node 0 is the paper's node 1.
+const traceHeader = "method,trial,iteration,sd_node1,sd_max,sd_mean,disagreement,objective,rounds,messages,bytes,seconds"
 
 // A Row is the state of a method after an iteration; iteration 0 is the initial estimate. See difalt.Record.
 type Row struct {
@@ -43,8 +43,8 @@ type Trial struct {
 	Curves []Curve
 }
 
-// NewRow returns the row of a record, without the initialisation.
-func NewRow(rec *difalt.Record) Row {
+// newRow returns the row of a record, without the initialisation.
+func newRow(rec *difalt.Record) Row {
 	return Row{
 		Iteration: rec.Iteration,
 		SDFirst:   rec.SDFirst, SDMax: rec.SDMax, SDMean: rec.SDMean,
@@ -54,8 +54,8 @@ func NewRow(rec *difalt.Record) Row {
 	}
 }
 
-// AddStart adds the traffic and the computation of the initialisation to a row.
-func (r *Row) AddStart(i *difalt.Initial) {
+// addStart adds the traffic and the computation of the initialisation to a row.
+func (r *Row) addStart(i *difalt.Initial) {
 	t := r.sent().Plus(i.Traffic)
 	r.Rounds, r.Messages, r.Bytes = t.Rounds, t.Messages, t.Bytes
 	r.Seconds += i.Compute.Seconds()
@@ -73,9 +73,9 @@ func (r *Row) columns(method *string, trial *int) []any {
 		&r.Rounds, &r.Messages, &r.Bytes, &r.Seconds}
 }
 
-// AppendCSV appends the lines of a trial below TraceHeader to b. Every number is the shortest text for its
+// appendCSV appends the lines of a trial below traceHeader to b. Every number is the shortest text for its
 // float64.
-func (t *Trial) AppendCSV(b []byte) []byte {
+func (t *Trial) appendCSV(b []byte) []byte {
 	for i := range t.Curves {
 		c := &t.Curves[i]
 		for k := range c.Rows {
@@ -90,8 +90,8 @@ func ReadTrace(r io.Reader) (trials []Trial, err error) {
 	in := csv.NewReader(r)
 	in.ReuseRecord = true
 	header, err := in.Read()
-	if err != nil || !slices.Equal(header, strings.Split(TraceHeader, ",")) {
-		return nil, fmt.Errorf("line 1 is not the header: must be %q", TraceHeader)
+	if err != nil || !slices.Equal(header, strings.Split(traceHeader, ",")) {
+		return nil, fmt.Errorf("line 1 is not the header: must be %q", traceHeader)
 	}
 	var row Row
 	var method string

@@ -13,19 +13,19 @@ import (
 func TestBarLine(t *testing.T) {
 	for width := range 200 {
 		for _, share := range []float64{-1, 0, 0.001, 0.5, 0.999, 1} {
-			line := barLine(width, "2 of 5 comparing ranks", share, 65*time.Second)
+			line := barLine(width, "2 of 5: comparing ranks", share, 65*time.Second)
 			if len(line) > max(0, width-1) {
 				t.Fatalf("%d columns: a line of %d", width, len(line))
 			}
 			if i := strings.IndexFunc(line, func(c rune) bool { return c < ' ' || c > '~' }); i >= 0 {
 				t.Fatalf("%q holds %q", line, line[i])
 			}
-			if width > 25 && !strings.HasPrefix(line, "2 of 5 comparing ranks ") || width > 60 && strings.Contains(line, "[") != (share >= 0) {
+			if width > 26 && !strings.HasPrefix(line, "2 of 5: comparing ranks ") || width > 60 && strings.Contains(line, "[") != (share >= 0) {
 				t.Fatalf("%d columns, %v: %q", width, share, line)
 			}
 		}
 	}
-	if got, want := barLine(51, "1 of 2 work", 0.5, 5*time.Second), "1 of 2 work [###########...........] 50 %, 5s left"; got != want {
+	if got, want := barLine(52, "1 of 2: work", 0.5, 5*time.Second), "1 of 2: work [###########...........] 50 %, 5s left"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -47,8 +47,19 @@ func TestPlainProgress(t *testing.T) {
 		p.Close()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got, want := out.String(), "stage 2 of 2: comparing ranks\nwriting\n"; got != want {
+		if got, want := out.String(), "stage 2 of 2: comparing ranks\nstage writing\n"; got != want {
 			t.Errorf("output %q, want %q", got, want)
 		}
 	})
+}
+
+// Sentences are cut between words, and fill lines of 80 columns.
+func TestSayf(t *testing.T) {
+	var out bytes.Buffer
+	Sayf(&out, "%s", strings.Repeat("features ", 60))
+	for i, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
+		if line != strings.TrimSpace(strings.Repeat("features ", min(9, 60-9*i))) {
+			t.Errorf("line %d is %q", i, line)
+		}
+	}
 }

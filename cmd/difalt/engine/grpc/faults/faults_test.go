@@ -46,8 +46,7 @@ var faults = slices.Concat([]fault{
 			t.Fatal(err)
 		}
 		c.Run, t.other[rand.IntN(len(nodes))] = "0123456789abcdef", "odd.json"
-		text, _ := c.Text() // as long as the one that was read
-		if err := os.WriteFile(t.path("odd.json"), text, 0o600); err != nil {
+		if err := os.WriteFile(t.path("odd.json"), c.Text(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		t.run()

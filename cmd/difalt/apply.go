@@ -1,0 +1,180 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/report"
+	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
+	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/spf13/cobra"
+)
+
+// An applied is a command that applies a model to a table.
+type applied struct {
+	*options.Flags
+	streams
+	files files
+	model *model.Model
+	table *dataset.Table
+}
+
+// open opens the output and reads the model and the table with its features, and with targets if the command
+// has --target. The columns of tasks and targets are those of the training unless they are given.
+func (a *applied) open(ctx context.Context, extensions ...string) (err error) {
+	f := &a.Files
+	if err := errors.Join(a.files.reads("model", f.Model), a.files.reads("data", f.Data)); err != nil {
+		return err
+	}
+	if err := a.files.create("out", f.Out, extensions...); err != nil {
+		return err
+	}
+	a.streams = a.files.streams(a.streams)
+	if a.model, err = loadModel(f.Model); err != nil {
+		return err
+	}
+	p := a.model.Parameters()
+	a.Table.Schema, a.Table.Task = &p.Schema, cmp.Or(a.Table.Task, p.Tasks.Column)
+	if a.Set.Lookup("target") != nil {
+		a.Table.Target = cmp.Or(a.Table.Target, p.Target.Column)
+	}
+	a.table, err = readTable(ctx, a.err, nil, f.Data, a.Table)
+	return err
+}
+
+// write writes the output, and then describes missing values.
+func (a *applied) write(ctx context.Context, work func() error) error {
+	if err := untilCanceled(ctx, work); err != nil {
+		return err
+	}
+	if err := a.files.out.Commit(); err != nil {
+		return err
+	}
+	for _, sentence := range report.Missing(a.table) {
+		terminal.Sayf(a.out, "%s", sentence)
+	}
+	return nil
+}
+
+// predict writes predictions, and counts rows of tasks or levels that the model does not have.
+func predict(ctx context.Context, f *options.Flags, std streams) error {
+	a := &applied{Flags: f, streams: std}
+	defer a.files.close()
+	f.Table.NewLevels = true
+	if err := a.open(ctx, tablefile.Extensions...); err != nil {
+		return err
+	}
+	unknown := 0
+	err := a.write(ctx, func() (err error) {
+		if unknown, err = a.predictions(); err != nil {
+			err = fmt.Errorf("%s: %w", f.Files.Data, err)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s: predictions for %s of %s\n", nameOf(f.Files.Out, "output"), text.Plural(a.table.Rows(), "row"),
+		text.Plural(len(a.table.Tasks()), "task"))
+	if unknown > 0 {
+		terminal.Sayf(a.out, "%s of tasks or levels that the model does not have: predicted from the mean of all tasks.",
+			text.Plural(unknown, "row"))
+	}
+	return nil
+}
+
+// predictions writes a line for every row, with standard errors if asked to.
+func (a *applied) predictions() (unknown int, err error) {
+	var task string
+	var p model.Prediction
+	columns := []tablefile.Column{{Name: "task", Cell: &task}, {Name: "prediction", Cell: &p.Value}}
+	if a.StandardErrors {
+		columns = append(columns, tablefile.Column{Name: "stderr", Cell: &p.StandardError}, tablefile.Column{Name: "sample_stderr",
+			Cell: &p.SampleError})
+	}
+	w := tablefile.New(a.files.out, a.Files.Out, append(columns, tablefile.Column{Name: "known", Cell: &p.Known}))
+	m, t := a.model, a.table
+	x := make([]float64, len(t.Features()))
+	for i := range t.Rows() {
+		task = t.Tasks()[t.Task(i)]
+		t.X(x, i)
+		if a.StandardErrors {
+			p, err = m.PredictError(task, x)
+		} else {
+			p.Value, p.Known, err = m.Predict(task, x)
+		}
+		if err != nil {
+			return unknown, fmt.Errorf("row %d of task %q: %w", i+1, task, err)
+		}
+		if !p.Known {
+			unknown++
+		}
+		w.Write()
+	}
+	return unknown, w.Close()
+}
+
+// adapt writes a model with more tasks.
+func adapt(ctx context.Context, f *options.Flags, std streams) error {
+	a := &applied{Flags: f, streams: std}
+	defer a.files.close()
+	if err := a.open(ctx, ".npz"); err != nil {
+		return err
+	}
+	adapted, err := a.model.Adapt(a.table)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Files.Data, err)
+	}
+	if err := a.write(ctx, func() error { return adapted.Write(a.files.out) }); err != nil {
+		return err
+	}
+	added := len(adapted.Tasks()) - len(a.model.Tasks())
+	fmt.Fprintf(a.out, "%s: %s added and %d updated from %s; the model has %s now\n", nameOf(f.Files.Out, "output"), text.Plural(added, "task"),
+		len(a.table.Tasks())-added, text.Plural(a.table.Rows(), "row"), text.Plural(len(adapted.Tasks()), "task"))
+	return nil
+}
+
+func newModelCommand() *cobra.Command {
+	var path string
+	show := newTableCommand(options.Show, "show FILE", "Print the content of a model file, or write its effects",
+		func(ctx context.Context, f *options.Flags, std streams) error { return show(ctx, path, f, std) })
+	show.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return options.Usagef("%s takes one model file, but got %d arguments", cmd.CommandPath(), len(args))
+		}
+		path = args[0]
+		return nil
+	}
+	cmd := newCommand("model", "Look into a model file", nil, nil)
+	cmd.AddCommand(show)
+	return cmd
+}
+
+// show prints a model, or writes its effects to a file.
+func show(ctx context.Context, path string, f *options.Flags, std streams) error {
+	var used files
+	defer used.close()
+	if to := f.Files.Out; to != "" {
+		if err := errors.Join(used.reads("model", path), used.create("out", to, tablefile.Extensions...)); err != nil {
+			return err
+		}
+	}
+	m, err := loadModel(path)
+	if err != nil {
+		return err
+	}
+	if used.out == nil {
+		return report.WriteModel(std.out, m, nameOf(path, "input"))
+	}
+	if err := untilCanceled(ctx, func() error { return report.EffectsFile(used.out, f.Files.Out, m) }); err != nil {
+		return err
+	}
+	fmt.Fprintf(used.streams(std).out, "effects %s\n", nameOf(f.Files.Out, "output"))
+	return used.out.Commit()
+}

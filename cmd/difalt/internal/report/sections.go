@@ -1,0 +1,267 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/difalt/difalt/cmd/difalt/fit"
+	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/dustin/go-humanize"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// The numbers of rows that tables show at most, in the text about a training and on the page.
+const (
+	textRows = 20
+	pageRows = 40
+)
+
+// A section is a table with sentences on it. One without rows is left out.
+type section struct {
+	id, title string
+	rows      text.Table
+	words     []string
+	file      string // with more numbers, beside the page; empty for none
+}
+
+// atMost returns the section with its first rows, and a sentence on the others.
+func (s section) atMost(rows int) section {
+	if rest := len(s.rows) - 1 - rows; rest > 0 {
+		s.rows = s.rows[:rows+1]
+		s.words = append([]string{fmt.Sprintf("Not shown: %s.", text.Plural(rest, "row"))}, s.words...)
+	}
+	return s
+}
+
+// write prints the section for a terminal.
+func (s section) write(w io.Writer) {
+	if s.rows == nil {
+		return
+	}
+	for _, row := range s.rows {
+		row[0] = shortened(row[0], 24)
+	}
+	s.rows.Write(w)
+	fmt.Fprintln(w)
+	for _, sentence := range s.words {
+		terminal.Sayf(w, "%s", sentence)
+	}
+	fmt.Fprintln(w)
+}
+
+// sections returns the sections of the text, which are the first of those of the page.
+func (r *Report) sections() []section {
+	return []section{
+		{"errors", "Errors", r.scores(), []string{r.scoreWords()}, "tasks.csv"},
+		{"compared", "Models compared", r.candidates(), []string{r.candidateWords()}, ""},
+		effectsSection(r.model),
+	}
+}
+
+// lead returns the sentences before the sections.
+func (r *Report) lead() (list []string) {
+	if !r.Converged {
+		list = append(list, "Not converged: predictions are usable, effects and intervals may be off.")
+	}
+	if r.Verdict.Text != "" {
+		list = append(list, r.Verdict.Text)
+	}
+	return list
+}
+
+// notes returns the sentences after the sections: on the messages between owners, the privacy budget, and
+// those of the training.
+func (r *Report) notes() (list []string) {
+	if s := r.Owners; s != nil {
+		list = append(list, fmt.Sprintf("The %d nodes have %s and sent %s in all.", s.Nodes, text.Plural(s.Tasks, "task"),
+			humanize.Bytes(uint64(s.Bytes))))
+		if s.Epsilon > 0 {
+			list = append(list, fmt.Sprintf("Against one of the nodes, epsilon is %.3g.", s.AgainstOne))
+		}
+	}
+	return append(list, r.Notes...)
+}
+
+// hasTest reports whether there are errors on held-out rows, here or at other owners.
+func (r *Report) hasTest() bool { return len(r.Scores) > 0 && r.Scores[0].Test.Rows > 0 }
+
+// scores has the errors of the methods, on held-out rows only where there are some.
+func (r *Report) scores() text.Table {
+	t, least := text.Table{{"method", "held-out RMSE", "held-out EV", "train RMSE", "train EV"}}, math.NaN()
+	for _, m := range r.Scores {
+		for _, v := range []float64{m.Test.RMSE, m.Train.RMSE} {
+			if v > 0 && !(v >= least) {
+				least = v
+			}
+		}
+	}
+	n := decimals(least, 3)
+	for _, m := range r.Scores {
+		t = append(t, []string{m.Method, fixed(m.Test.RMSE, n), fixed(m.Test.ExplainedVariance, 3), fixed(m.Train.RMSE, n),
+			fixed(m.Train.ExplainedVariance, 3)})
+	}
+	if !r.hasTest() {
+		for i := range t {
+			t[i] = slices.Delete(t[i], 1, 3)
+		}
+	}
+	return t
+}
+
+// scoreWords explains the table of errors.
+func (r *Report) scoreWords() string {
+	words := "RMSE: root mean square error; EV: explained variance, 1 - sum (y - prediction)^2 / sum (y - mean of y)^2 over all rows."
+	if r.Owners != nil && r.Owners.Epsilon == 0 {
+		words += " Errors are those of the tasks of all nodes."
+	}
+	return words
+}
+
+// candidates has the forms of the model that were compared; nil without a comparison.
+func (r *Report) candidates() (t text.Table) {
+	words := map[bool]string{true: "yes", false: "no"}
+	for _, c := range r.Validation {
+		if t == nil {
+			t = text.Table{{"rank", "cross-validated RMSE", "chosen"}}
+		}
+		t = append(t, []string{strconv.Itoa(c.Rank), fixed(c.RMSE, decimals(r.Validation[0].RMSE, 3)), words[c.Chosen]})
+	}
+	at := slices.IndexFunc(r.Evidence, func(c fit.Candidate) bool { return c.Chosen })
+	if at < 0 {
+		return t
+	}
+	t = text.Table{{"rank", "curves", "log evidence", "penalised", "chosen"}}
+	for _, c := range r.Evidence {
+		t = append(t, []string{strconv.Itoa(c.Rank), words[c.Curves], fmt.Sprintf("%+.1f", c.Evidence-r.Evidence[at].Evidence),
+			fmt.Sprintf("%+.1f", c.Penalised-r.Evidence[at].Penalised), words[c.Chosen]})
+	}
+	return t
+}
+
+// candidateWords explains the choice.
+func (r *Report) candidateWords() string {
+	if len(r.Validation) > 0 {
+		return "RMSE on left-out rows of the tasks of all nodes; the smallest decides."
+	}
+	return "Log evidence less that of the chosen form, in nats; penalised: less half the number of free loadings times the logarithm " +
+		"of the number of tasks. The largest penalised evidence decides, and curves are kept where they are 3 nats better."
+}
+
+// effectsSection has a row for each term: its effect with standard error and interval, and its spread over
+// tasks. Digits follow the standard error.
+func effectsSection(m *model.Model) section {
+	t, curves, references := text.Table{{"term", "effect", "std. error", "95 % low", "95 % high", "sd of tasks"}}, "", []string(nil)
+	for _, e := range m.Effects() {
+		term := text.Visible(e.Term)
+		if e.Kind == model.Departure {
+			term += " (curve)"
+			curves = " (curve): root mean square departure from the straight line."
+		}
+		if e.Reference != "" && !slices.Contains(references, e.Reference) {
+			references = append(references, e.Reference)
+		}
+		scale := e.StandardError
+		if !(scale > 0) || math.IsInf(scale, 0) {
+			scale = math.Abs(e.Estimate) / 100
+		}
+		row, n := []string{term}, decimals(scale, 1)
+		for _, v := range []float64{e.Estimate, e.StandardError, e.Low, e.High, e.Deviation} {
+			row = append(row, fixed(v, n))
+		}
+		t = append(t, row)
+	}
+	of, at, factors := "Effects per unit of the table", "target", ""
+	if m.Parameters().Target.Log {
+		of, at, factors = "Effects on the logarithm of the target", "logarithm", " Exponentials of effects are factors."
+	}
+	words := []string{fmt.Sprintf("%s, with 95 %% intervals; sd of tasks: standard deviation of the effect between tasks.%s %s: expected "+
+		"%s where all columns have their means.%s", of, factors, model.LevelTerm, at, curves)}
+	if references != nil {
+		words = append(words, fmt.Sprintf("Effects of levels are differences from %s.", text.Names(references)))
+	}
+	noise := fmt.Sprintf("Noise: standard deviation %s", text.Short(m.Noise()))
+	if g := m.Parameters().Goodness; g.R2Conditional > 0 {
+		noise += fmt.Sprintf("; R2 %.3f marginal, %.3f conditional", g.R2Marginal, g.R2Conditional)
+	}
+	return section{"effects", "Effects", t, append(words, noise+"."), "effects.csv"}
+}
+
+// loadingsSection has a row for each feature with a column.
+func loadingsSection(m *model.Model) section {
+	p, t := m.Parameters(), text.Table{{"feature", "mean", "sd of tasks"}}
+	axes, digits := principal(p.Prior.Loadings, len(p.Mean), p.Prior.Rank), decimals(m.Noise(), 2)
+	for k := range axes {
+		t[0] = append(t[0], fmt.Sprintf("axis %d", k+1))
+	}
+	for i, c := range p.Design.Columns() {
+		if c.Kind != model.Linear || p.Design.Scale[c.Feature] == 0 {
+			continue
+		}
+		v, square := []float64{p.Mean[i], 0}, p.Prior.Deviations[i]*p.Prior.Deviations[i]
+		for _, a := range axes {
+			v, square = append(v, a[i]), square+a[i]*a[i]
+		}
+		v[1] = math.Sqrt(square)
+		row := []string{text.Visible(m.Features()[c.Feature])}
+		for _, x := range v {
+			row = append(row, fixed(p.Target.Scale*x, digits))
+		}
+		t = append(t, row)
+	}
+	words := fmt.Sprintf("Effects of one standard deviation of a feature, in the %s: the mean, the standard deviation between tasks, and "+
+		"the axes along which tasks vary together.", m.Unit())
+	return section{"loadings", "What tasks share and differ by", t, []string{words}, ""}
+}
+
+// principal returns the orthogonal axes of w x r loadings, each as long as tasks spread along it, and with
+// its largest entry positive: loadings are determined up to a rotation.
+func principal(packed []float64, w, r int) (axes [][]float64) {
+	if r == 0 {
+		return nil
+	}
+	var svd mat.SVD
+	if !svd.Factorize(mat.NewDense(r, w, packed), mat.SVDThin) {
+		return nil
+	}
+	var v mat.Dense
+	svd.VTo(&v)
+	for k, s := range svd.Values(nil) {
+		a := mat.Col(nil, k, &v)
+		largest := slices.MaxFunc(a, func(x, y float64) int { return cmp.Compare(math.Abs(x), math.Abs(y)) })
+		floats.Scale(math.Copysign(s, largest), a)
+		axes = append(axes, a)
+	}
+	return axes
+}
+
+// decimals returns the number of digits after the point that shows a value with the given number of digits
+// after its first.
+func decimals(v float64, after int) int {
+	if !(math.Abs(v) > 0) || math.IsInf(v, 0) {
+		return after
+	}
+	return min(max(after-int(math.Floor(math.Log10(math.Abs(v)))), 0), 9)
+}
+
+// fixed prints a value with n digits after the point, and a dash for NaN.
+func fixed(v float64, n int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "-"
+	}
+	if math.Abs(v) >= 1e9 {
+		return strconv.FormatFloat(v, 'e', 3, 64)
+	}
+	s := strconv.FormatFloat(v, 'f', n, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return strings.TrimPrefix(s, "-")
+	}
+	return s
+}

@@ -1,0 +1,114 @@
+package owners
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/reduce"
+	"github.com/difalt/difalt/consensus/wire"
+	"gonum.org/v1/gonum/floats"
+)
+
+// An Error has a text for the owner of the node, and one for all other nodes.
+type Error struct {
+	Local  error
+	Public string
+}
+
+// Error returns the local text.
+func (e *Error) Error() string { return e.Local.Error() }
+
+// Unwrap returns the local error.
+func (e *Error) Unwrap() error { return e.Local }
+
+// PublicText returns what other nodes may receive.
+func (e *Error) PublicText() string { return e.Public }
+
+// most is how many numbers a sum has at a time; more go in several.
+const most = 1 << 16
+
+// LargestSum returns the largest number of values that Train adds up in one message.
+func LargestSum() int { return most }
+
+// sum returns the sum over all nodes of the n numbers that add adds to out, which begins at 0, for hosted
+// node i. The sum has the same bits at all nodes.
+func (s *frame) sum(n int, add func(i int, out []float64)) []float64 {
+	z, part := make([][]float64, len(s.nodes)), make([][]float64, len(s.nodes))
+	for i := range z {
+		z[i] = make([]float64, n)
+		add(i, z[i])
+	}
+	if s.done += .02 * (1 - s.done); s.c.Progress != nil {
+		s.c.Progress(s.stage, s.done)
+	}
+	must(s.ctx.Err())
+	if s.alone {
+		for _, v := range z[1:] {
+			floats.Add(z[0], v)
+		}
+		return z[0]
+	}
+	for from := 0; from < n; from += most {
+		for i := range z {
+			part[i] = z[i][from:min(from+most, n)]
+		}
+		must(s.net.Sum(s.ctx, part))
+	}
+	return z[0]
+}
+
+// overTasks returns the sum of the numbers that f adds to out, which begins at 0, for every task of a node. f
+// runs on several goroutines.
+func (s *frame) overTasks(g *node, size int, f func(out []float64, k int) error) []float64 {
+	sum, err := reduce.Sum(s.c.Workers, len(g.tasks), size, func(out []float64, from, to int) (err error) {
+		for k := from; k < to && err == nil; k++ {
+			err = f(out, k)
+		}
+		return err
+	})
+	must(err)
+	return sum
+}
+
+// An ended is the panic with an error that ends the training: totals decide about all that follows, so no
+// caller in between can go on.
+type ended struct{ err error }
+
+func must(err error) {
+	if err != nil {
+		panic(ended{err})
+	}
+}
+
+// uneven reports a total that cannot be.
+func uneven(what string) ended { return ended{fmt.Errorf("%s: %w", what, wire.ErrContradiction)} }
+
+// attempt calls f, and returns the error that ends it.
+func attempt(f func()) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			end, ok := fault.(ended)
+			if err = end.err; !ok {
+				panic(fault)
+			}
+		}
+	}()
+	f()
+	return nil
+}
+
+// judge returns what an error means. One that is neither of this node nor of the network follows from totals,
+// so that all nodes have it, unless they have received different ones, which the next sum finds out. Where
+// other processes contribute to totals these are wrong.
+func (s *frame) judge(err error) error {
+	var own *Error
+	var peer *wire.PeerError
+	known := errors.Is(err, wire.ErrContradiction) || errors.Is(err, wire.ErrInconsistent) || s.ctx.Err() != nil
+	if known || errors.As(err, &own) || errors.As(err, &peer) || s.net.AllHosted() {
+		return err
+	}
+	if end := attempt(func() { s.sum(1, func(int, []float64) {}) }); errors.Is(end, wire.ErrInconsistent) {
+		return end
+	}
+	return fmt.Errorf("%w: %w", err, wire.ErrContradiction)
+}

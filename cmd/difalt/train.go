@@ -1,0 +1,233 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/fit"
+	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/report"
+	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/cmd/difalt/owners"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/topology"
+)
+
+// fitTable fits a model to one table.
+func fitTable(ctx context.Context, f *options.Flags, std streams) error {
+	t := &training{Flags: f, streams: std}
+	defer t.files.close()
+	stages := append([]string{reading}, fit.Stages...)
+	if err := t.prepare(ctx, std.err, []string{f.Files.Data}, stages...); err != nil {
+		return err
+	}
+	t.heading()
+	bar := terminal.NewProgress(std.err, stages...)
+	defer bar.Close()
+	c := f.Model
+	c.Train, c.Progress, c.TaskColumn, c.TargetColumn = t.sources[0].Train, bar.Stage, f.Table.Task, f.Table.Target
+	var m *model.Model
+	var r *fit.Report
+	err := untilCanceled(ctx, func() (err error) {
+		m, r, err = fit.Fit(ctx, t.sources[0].Table, c)
+		return err
+	})
+	bar.Close()
+	switch {
+	case errors.Is(err, context.Canceled):
+		return interrupted("interrupted: nothing was written")
+	case err != nil:
+		return t.explain(err)
+	}
+	return cmp.Or(t.finish(ctx, m, report.OfFit(r)), t.unconverged)
+}
+
+// A training fits a model to a table, or to those of several owners. The report goes to the standard output.
+type training struct {
+	*options.Flags
+	streams
+	files       files
+	sources     []report.Source
+	written     bool  // the files
+	unconverged error // nil if the result has converged
+}
+
+// explain returns an error about the rank with the name of its flag, and other ones with that of the data.
+func (t *training) explain(err error) error {
+	if text, ok := strings.CutPrefix(err.Error(), "the rank is "); ok {
+		return options.Usagef("--rank is %s", text)
+	}
+	return fmt.Errorf("%s: %w", t.Files.Data, err)
+}
+
+// prepare opens the outputs before long work, reads the tables with the first of the stages as its progress,
+// and chooses the training rows.
+func (t *training) prepare(ctx context.Context, progress io.Writer, paths []string, stages ...string) error {
+	f := &t.Files
+	for _, path := range paths {
+		if err := t.files.reads("data", path); err != nil {
+			return err
+		}
+	}
+	if f.Report != "" {
+		if err := t.files.claimFolder("report", f.Report, report.FileNames); err != nil {
+			return err
+		}
+	}
+	if f.Model != "" {
+		if err := t.files.create("model", f.Model, ".npz"); err != nil {
+			return err
+		}
+	}
+	t.streams = t.files.streams(t.streams)
+	for _, path := range paths {
+		table, err := readTable(ctx, progress, stages, path, t.Table)
+		if err != nil {
+			return err
+		}
+		train, err := table.Split(t.Split)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		t.sources = append(t.sources, report.Source{Name: nameOf(path, "input"), Table: table, Train: train})
+	}
+	return nil
+}
+
+// heading describes the tables: their sizes, and how their columns were read.
+func (t *training) heading() {
+	for i := range t.sources {
+		if t.Files.JSON {
+			return
+		}
+		for _, sentence := range report.Heading(&t.sources[i]) {
+			terminal.Sayf(t.out, "%s", sentence)
+		}
+		fmt.Fprintln(t.out)
+	}
+}
+
+// finish writes all files, or none, and the report. It sets unconverged, which is no failure that other nodes
+// need to know.
+func (t *training) finish(ctx context.Context, m *model.Model, result *report.Result) error {
+	f := &t.Files
+	r := report.New(t.sources, m, result, version())
+	if f.Model != "" {
+		if err := untilCanceled(ctx, func() error { return m.Write(t.files.out) }); err != nil {
+			return err
+		}
+		if err := t.files.out.Finish(); err != nil {
+			return err
+		}
+	}
+	if f.Report != "" {
+		pages, err := r.Files()
+		if err != nil {
+			return err
+		}
+		if err := atomicfile.WriteFolder(f.Report, pages); err != nil {
+			return fmt.Errorf("--report: %w", err)
+		}
+	}
+	if err := t.files.out.Commit(); err != nil {
+		return err
+	}
+	t.written = true
+	if err := r.Write(t.out, f.JSON); err != nil {
+		return err
+	}
+	if !f.JSON && f.Model != "" {
+		fmt.Fprintf(t.out, "model  %s\n", f.Model)
+	}
+	if !f.JSON && f.Report != "" {
+		fmt.Fprintf(t.out, "report %s\n", filepath.Join(f.Report, report.PageFile))
+	}
+	if !r.Converged {
+		t.unconverged = unconverged("the fit has not converged: the files and the report are of its last iteration")
+	}
+	return nil
+}
+
+// trainTogether trains on the tables of several owners in this process. The model has the tasks of all tables.
+func trainTogether(ctx context.Context, f *options.Flags, std streams) error {
+	paths, err := filepath.Glob(f.Files.Data)
+	if err != nil || len(paths) < 2 {
+		return options.Usagef("--data is %s: %s: up needs a file for each of at least two owners", f.Files.Data,
+			text.Plural(len(paths), "file"))
+	}
+	t := &training{Flags: f, streams: std}
+	defer t.files.close()
+	stages := append([]string{reading}, owners.Stages...)
+	if err := t.prepare(ctx, std.err, paths, stages...); err != nil {
+		return err
+	}
+	bar := terminal.NewProgress(std.err, stages...)
+	defer bar.Close()
+	tables, c := t.ofOwners(bar.Stage)
+	if err := t.sameSettings(&c); err != nil {
+		return err
+	}
+	t.heading()
+	graph, err := topology.Parse(options.DefaultGraph, len(paths), 0)
+	if err != nil {
+		return err
+	}
+	weights, err := topology.NewWeights(graph, topology.Metropolis)
+	if err != nil {
+		return err
+	}
+	net, err := consensus.New(weights, nil)
+	if err != nil {
+		return err
+	}
+	m, trained, err := owners.Train(ctx, tables, net, c)
+	bar.Close()
+	switch {
+	case errors.Is(err, context.Canceled):
+		return interrupted("interrupted: nothing was written")
+	case err != nil:
+		return t.explain(err)
+	}
+	return cmp.Or(t.finish(ctx, m, report.OfOwners(trained)), t.unconverged)
+}
+
+// sameSettings returns an error if nodes would refuse each other, or if two tables have a task of one name.
+func (t *training) sameSettings(c *owners.Config) error {
+	first, seen := t.sources[0], map[string]string{}
+	for _, s := range t.sources {
+		if text := wire.Difference(owners.Settings(s.Table, c), "in "+s.Name, owners.Settings(first.Table, c), "in "+first.Name); text != "" {
+			return fmt.Errorf("--data: %s", text)
+		}
+		for _, task := range s.Table.Tasks() {
+			if other, twice := seen[task]; twice {
+				return fmt.Errorf("--data: task %q is in %s and in %s: in one model its name must be unique", task, other, s.Name)
+			}
+			seen[task] = s.Name
+		}
+	}
+	return nil
+}
+
+// ofOwners returns the tables and the choices of a training with other owners, after prepare.
+func (t *training) ofOwners(progress func(stage string, share float64)) (list []*dataset.Table, c owners.Config) {
+	c = owners.Config{
+		Rank: t.Model.Rank, Seed: t.Seed, Workers: t.Model.Workers, Progress: progress, TaskColumn: t.Table.Task, TargetColumn: t.Table.Target,
+	}
+	for _, s := range t.sources {
+		list, c.Train = append(list, s.Table), append(c.Train, s.Train)
+	}
+	if t.Private.Epsilon > 0 {
+		c.Private = &t.Private
+	}
+	return list, c
+}

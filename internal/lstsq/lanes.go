@@ -1,0 +1,24 @@
+package lstsq
+
+import (
+	"math"
+
+	"github.com/difalt/difalt/internal/tile"
+)
+
+// LaneBounds are the bounds of Sound.
+type LaneBounds struct{ apart, product float64 }
+
+// NewLaneBounds returns the bounds for problems of at most n samples, with the rows of a ridge, and r columns.
+func NewLaneBounds(n, r int) LaneBounds {
+	tol, others := Tolerance(n, r), float64(max(r-1, 1))
+	return LaneBounds{tile.SetApart(n, r), tol * tol * math.Pow(others, float64(1-r))}
+}
+
+// Sound reports whether the problem of lane l has full rank beyond doubt and lost no digit to overflow or
+// underflow: the tests of Solve, which decides about others, with the first one of fullRank only.
+func (b LaneBounds) Sound(x *tile.LaneResults, l int) bool {
+	lo, hi, size := x.Lo[l], x.Hi[l], x.Size[l]
+	return lo > b.apart*hi && x.Product[l] >= b.product && lo > smallest && hi < largest &&
+		size <= math.MaxFloat64 && size*lo > smallest
+}

@@ -1,0 +1,62 @@
+//go:build !purego
+
+package tile
+
+// Lanes returns how many tasks the operations on lanes take at once, 0 on a tier without them.
+//
+// They do the steps of Alg. 3, lines 8 and 11, for a block of tasks, one in each lane of a vector: what they
+// compute for a task depends on no other one. A number of a block is a vector of a float64 a lane, and strides
+// count float64. The samples x of a block are n rows of d such numbers, one row after the other.
+func Lanes() int { return tiles.lanes }
+
+// MulBasisLanes computes, for every lane l and the column-major d x r basis u,
+//
+//	a[i*lda+j*Lanes()+l] = sum_k x[(i*d+k)*Lanes()+l] * u[j*ldu+k],  i < n, j < r, k < d,
+//
+// n >= LaneRows, r <= LaneColumns.
+func MulBasisLanes(a []float64, lda int, x, u []float64, ldu, n, d, r int) {
+	lanes, most := tiles.lanes, largest(tiles.mulBasisLanes[:], r)
+	raceRead(x, 1, n*d*lanes, 0)
+	raceRead(u, r, d, ldu)
+	raceWrite(a, n, r*lanes, lda)
+	_, _, _ = a[(n-1)*lda+r*lanes-1], x[n*d*lanes-1], u[(r-1)*ldu+d-1]
+	height := n
+	if most < r {
+		height = min(n, 2*LaneRows) // they stay in the first-level cache for the other columns
+	}
+	for i := 0; i < n; i += height {
+		i = min(i, n-height) // the last rows may overlap those before
+		for j := 0; j < r; j += most {
+			width := largest(tiles.mulBasisLanes[:], r-j)
+			mulBasisLanesTile(&a[i*lda+j*lanes], lda, &x[i*d*lanes], &u[j*ldu], ldu, height, d, width)
+		}
+	}
+}
+
+// LeastSquaresLanes computes b = argmin |A b - y| for every lane as leastSquaresGeneric does, but drops no
+// column: where columns are dependent, its numbers mean nothing. a holds m rows of LaneStride(r) numbers: A, y,
+// and scratch memory. The first n of y become A b - y, without the m-n rows of a ridge. Of work, which has
+// LaneWork(r) entries, the first ones must be zero, and stay so.
+func LeastSquaresLanes(a []float64, m, n, r int, work []float64) LaneResults {
+	row := LaneStride(r) * tiles.lanes
+	raceWrite(a, 1, m*row, 0)
+	raceWrite(work, 1, LaneWork(r), 0)
+	_, _ = a[m*row-1], work[LaneWork(r)-1]
+	leastSquaresLanesTile(&a[0], m, n, r, &work[0])
+	f := work[laneZeros*tiles.lanes:]
+	at := func(i int) []float64 { return f[r*row+i*tiles.lanes:][:tiles.lanes] }
+	return LaneResults{B: f[r*tiles.lanes:], Stride: row, Lo: at(0), Hi: at(1), Size: at(2), Squares: at(3), Product: at(4)}
+}
+
+// MulTransposedLanes computes v = X'e for every lane,
+//
+//	v[l*ldv+k] = sum_i x[(i*d+k)*Lanes()+l] * e[i*lde+l],  i < n, k < d,
+//
+// n > 0, d >= LaneFeatures.
+func MulTransposedLanes(v []float64, ldv int, x, e []float64, lde, n, d int) {
+	raceRead(x, 1, n*d*tiles.lanes, 0)
+	raceRead(e, n, tiles.lanes, lde)
+	raceWrite(v, tiles.lanes, d, ldv)
+	_, _, _ = v[(tiles.lanes-1)*ldv+d-1], x[n*d*tiles.lanes-1], e[(n-1)*lde+tiles.lanes-1]
+	mulTransposedLanesTile(&v[0], ldv, &x[0], &e[0], lde, n, d)
+}

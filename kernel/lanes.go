@@ -1,0 +1,193 @@
+package kernel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/tile"
+	"github.com/difalt/difalt/kernel/lsq"
+)
+
+// Tasks of at most laneRows samples, laneFeatures features, laneSize of their product and rank
+// tile.LaneColumns are computed in blocks, one in each lane of a vector: calls, and the latency of their least
+// squares, would take most of their time. Larger ones gain less than it costs that X'e of a block reads its
+// samples from the second-level cache again. In Float32 the product is half as large, since blocks come from
+// memory in float64.
+const (
+	laneRows     = 32
+	laneFeatures = 64
+	laneSize     = 1024
+	// The blocks of a chunk may be at most laneWaste times as large as the samples of its tasks: tasks of fewer
+	// samples than others of their block, and lanes without a task, leave room.
+	laneWaste = 1.5
+	// A block of fewer tasks than a laneFew'th of its lanes takes longer than these tasks one by one.
+	laneFew = 3
+)
+
+// lanes are the tasks of a chunk in blocks, with a copy of their samples in float64; see tile.MulBasisLanes.
+type lanes struct {
+	of       *Tasks
+	count, d int         // lanes, and features, with zeros up to tile.LaneFeatures
+	blocks   []laneBlock // by the number of rows
+	rest     []int       // tasks that would not fill a block
+}
+
+// A laneBlock is a number of tasks, at most one a lane.
+type laneBlock struct {
+	tasks []int
+	rows  int       // the most samples of a task
+	x     []float64 // d numbers a row, and a float64 a lane
+	// doubtful is the set of lanes, bit l for lane l, that the present step leaves to stepTiles.
+	doubtful uint
+}
+
+// laneWork is the scratch memory of a step of blocks.
+type laneWork struct {
+	a    []float64 // [X U y] of a block, with the rows of a ridge
+	work []float64 // of tile.LeastSquaresLanes
+}
+
+func newLaneWork(maxSamples, r int) laneWork {
+	n := max(min(maxSamples, laneRows), tile.LaneRows)
+	r = min(r, tile.LaneColumns)
+	return laneWork{
+		a:    alignedFloat64((n + r) * tile.LaneStride(r) * tile.Lanes()),
+		work: alignedFloat64(tile.LaneWork(r)),
+	}
+}
+
+// tiny reports whether the tasks are small enough for lanes on a basis of rank r.
+func (t *Tasks) tiny(r int) bool {
+	return tile.Lanes() > 0 && chosenName == "" && t.maxRows <= laneRows && t.d <= laneFeatures &&
+		t.maxRows*t.d <= laneSize/Float64.size()*t.storage.size() && r <= tile.LaneColumns
+}
+
+// newLanes returns the blocks of tasks lo to hi of t, or nil if these are not tiny, if some have fewer samples
+// than r, or if their numbers of samples differ too much.
+func newLanes(t *Tasks, lo, hi, r int) *lanes {
+	if !t.tiny(r) {
+		return nil
+	}
+	k := &lanes{of: t, count: tile.Lanes(), d: max(t.d, tile.LaneFeatures)}
+	order := make([]int, hi-lo)
+	for i := range order {
+		order[i] = lo + i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.rows[a], t.rows[b]) })
+	total, padded, size := 0, 0, 0 // samples, those that fit the blocks, and rows of blocks
+	for tasks := range slices.Chunk(order, k.count) {
+		if len(tasks)*laneFew < k.count {
+			k.rest = tasks
+			break
+		}
+		for _, task := range tasks {
+			total += t.rows[task]
+		}
+		rows := t.rows[tasks[len(tasks)-1]]
+		padded += rows * k.count
+		rows = max(rows, tile.LaneRows)
+		size += rows
+		k.blocks = append(k.blocks, laneBlock{tasks: tasks, rows: rows})
+	}
+	if total == 0 || t.rows[order[0]] < r || float64(padded) > laneWaste*float64(total) {
+		return nil
+	}
+	x, row := alignedFloat64(size*k.d*k.count), make([]float64, t.d)
+	for i := range k.blocks {
+		b := &k.blocks[i]
+		b.x, x = x[:b.rows*k.d*k.count], x[b.rows*k.d*k.count:]
+		for l, task := range b.tasks {
+			for i := range t.rows[task] {
+				for j, v := range t.Row(row, task, i) {
+					b.x[(i*k.d+j)*k.count+l] = v
+				}
+			}
+		}
+	}
+	return k
+}
+
+// inLanes reports whether the blocks of a chunk have the samples of the present step, maybe with other
+// responses.
+func (g *Group) inLanes(c *chunk) bool {
+	k := c.lanes
+	return k != nil && k.count == tile.Lanes() && g.mixed == nil && g.fit == g.grad && &g.fit.rows[0] == &k.of.rows[0]
+}
+
+// stepLanes is tiles.step for a chunk in blocks. It leaves tasks whose least squares a block cannot solve to
+// stepTiles, so that every status but OK, and every solution of minimum norm, is theirs.
+func (g *Group) stepLanes(c *chunk, u *Basis, ridge float64, ws *Workspace, gradient bool) {
+	k, r := c.lanes, g.r
+	for t := range batch {
+		clear(ws.v[t*ws.ldv+u.d:][:dense.Pad(u.d)-u.d])
+	}
+	bounds := lstsq.NewLaneBounds(k.blocks[len(k.blocks)-1].rows+r, r)
+	n := 0 // tasks whose v_t and b_t wait in ws.v and ws.outer
+	for i := range k.blocks {
+		b := &k.blocks[i]
+		x := g.solveBlock(b, k, u, ridge, ws)
+		if gradient {
+			tile.MulTransposedLanes(ws.v[n*ws.ldv:], ws.ldv, b.x, ws.lanes.a[r*k.count:], tile.LaneStride(r)*k.count, b.rows, k.d)
+		}
+		b.doubtful = 0
+		for l, task := range b.tasks {
+			outer, own := ws.outer[(n+l)*r:][:r], g.B[task*r:][:r]
+			if !bounds.Sound(&x, l) {
+				b.doubtful |= 1 << l
+				clear(outer)
+				clear(ws.v[(n+l)*ws.ldv:][:k.d])
+				continue
+			}
+			for j, at := 0, l; j < r; j, at = j+1, at+x.Stride {
+				v := x.B[at]
+				outer[j], own[j] = v, v
+			}
+			g.Status[task] = lsq.OK
+			c.objective += x.Squares[l]
+		}
+		if n += len(b.tasks); gradient && (n+k.count > batch || i == len(k.blocks)-1) {
+			tile.RankUpdate(c.grad.data, c.grad.stride, ws.v, ws.ldv, ws.outer, r, n, u.d, r)
+		}
+		n %= batch
+	}
+	for _, task := range k.rest {
+		g.stepTiles(c, task, task+1, u, ridge, ws, gradient)
+	}
+	for i := range k.blocks {
+		for l, task := range k.blocks[i].tasks {
+			if k.blocks[i].doubtful>>l&1 != 0 {
+				g.stepTiles(c, task, task+1, u, ridge, ws, gradient)
+			}
+		}
+	}
+}
+
+// solveBlock solves the least squares of a block. It leaves A b - y in the last column of ws.lanes.a.
+func (g *Group) solveBlock(b *laneBlock, k *lanes, u *Basis, ridge float64, ws *Workspace) tile.LaneResults {
+	r, m, row, a := g.r, b.rows, tile.LaneStride(g.r)*k.count, ws.lanes.a
+	tile.MulBasisLanes(a, row, b.x, u.data, u.stride, b.rows, k.d, r)
+	for l, task := range b.tasks {
+		at := r*k.count + l
+		for _, v := range g.fit.y[g.fit.first[task]:][:g.fit.rows[task]] {
+			a[at] = v
+			at += row
+		}
+		for ; at < b.rows*row; at += row {
+			a[at] = 0
+		}
+	}
+	if ridge > 0 {
+		below, root := a[m*row:][:r*row], math.Sqrt(ridge)
+		m += r
+		clear(below)
+		for j := range r {
+			for l := range k.count {
+				below[j*row+j*k.count+l] = root
+			}
+		}
+	}
+	return tile.LeastSquaresLanes(a, m, b.rows, r, ws.lanes.work)
+}
