@@ -89,7 +89,7 @@ test-purego: ## kernel and algorithm in portable Go
 
 test-openblas: ## kernel with OpenBLAS where it is faster, and then kernel and algorithm with OpenBLAS everywhere
 	$(WITH_OPENBLAS) $(GO) test $(SHORT) -tags openblas ./kernel
-	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test $(SHORT) -count=1 -skip Alloc -tags openblas ./kernel ./difalt
+	$(WITH_OPENBLAS) DIFALT_KERNEL=openblas $(GO) test $(SHORT) -count=1 -tags openblas ./kernel ./difalt
 
 test-mpi: ## the transport over MPI, and node on it, with 2, 4 and 8 processes under mpirun
 	$(WITH_MPI) $(GO) test -vet=off -tags mpi ./cmd/difalt/engine/mpi

@@ -3,19 +3,22 @@
 package openblas
 
 /*
+#cgo CFLAGS: -O2
 #cgo linux CFLAGS: -I/usr/include/openblas
 #cgo darwin CFLAGS: -I/opt/homebrew/opt/openblas/include -I/usr/local/opt/openblas/include
 #cgo linux LDFLAGS: -llapacke -lopenblas -lm
 #cgo darwin LDFLAGS: -L/opt/homebrew/opt/openblas/lib -L/usr/local/opt/openblas/lib -lopenblas
 #cgo !linux,!darwin LDFLAGS: -lopenblas
+#include "step.h"
 
 void openblas_set_num_threads(int);
-int openblas_get_num_threads(void);
 char *openblas_get_config(void);
 */
 import "C"
 
 import (
+	"unsafe"
+
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	blasnetlib "gonum.org/v1/netlib/blas/netlib"
@@ -27,13 +30,62 @@ import (
 func Use() {
 	blas64.Use(blasnetlib.Implementation{})
 	lapack64.Use(lapacknetlib.Implementation{})
-	C.openblas_set_num_threads(1)
+	SingleThread()
 }
 
-// Threads returns the number of threads of OpenBLAS.
-func Threads() int { return int(C.openblas_get_num_threads()) }
+// SingleThread limits OpenBLAS, whose number of threads is that of the process, to one thread.
+func SingleThread() { C.openblas_set_num_threads(1) }
 
 // Version returns the version and build options of the OpenBLAS library and the
 // processor that it found, for instance
 // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64".
 func Version() string { return C.GoString(C.openblas_get_config()) }
+
+// WorkLen returns the number of entries of Tasks.Work for tasks of up to maxRows
+// samples of stride ldx and a basis of r columns.
+func WorkLen(maxRows, ldx, r int) int {
+	return int(C.difalt_work(C.ptrdiff_t(maxRows), C.ptrdiff_t(ldx), C.ptrdiff_t(r)))
+}
+
+// Tasks are tasks for Step. All slices belong to the caller; Step writes B, Status, Grad and Work.
+type Tasks struct {
+	X64 []float64 // samples of all tasks in rows, if X32 is nil
+	X32 []float32
+	Ldx int // row stride of X64 or X32
+	Y   []float64
+
+	Fit, Gradient Rows // samples of the least squares, and of the gradient
+	MaxRows       int  // at least the largest number of them in a task, and 1
+
+	U      blas64.GeneralCols // basis, d x r
+	B      []float64          // coefficients of task t in B[t*r : (t+1)*r]
+	Status *uint8             // of task 0; those of others follow: 0, or Left
+	Grad   blas64.GeneralCols // gradient, d x r
+	Ridge  float64
+	Work   []float64 // WorkLen(MaxRows, Ldx, r) entries
+}
+
+// Rows are the samples of tasks: Count[t] rows of X and Y from First[t] on.
+type Rows struct{ First, Count []int }
+
+// Left is the status of a task that Step leaves alone.
+const Left = C.DIFALT_LEFT
+
+// Step does Alg. 3, lines 7 to 11, for tasks lo to hi-1 and returns the sum of their squared residuals. It
+// leaves alone tasks whose least squares has fewer equations than unknowns, nearly dependent columns, or
+// numbers that overflow or are not finite: package lstsq solves these. Package kernel passes valid shapes.
+// Step does not allocate.
+func (s *Tasks) Step(lo, hi int) (objective float64) {
+	args := C.difalt_args{
+		x64: doubles(s.X64), x32: (*C.float)(unsafe.SliceData(s.X32)), y: doubles(s.Y),
+		fit_first: ints(s.Fit.First), fit_rows: ints(s.Fit.Count), grad_first: ints(s.Gradient.First), grad_rows: ints(s.Gradient.Count),
+		u: doubles(s.U.Data), b: doubles(s.B), status: (*C.uchar)(s.Status), grad: doubles(s.Grad.Data), work: doubles(s.Work),
+		ridge: C.double(s.Ridge), ldx: C.int(s.Ldx), d: C.int(s.U.Rows), r: C.int(s.U.Cols),
+		ldu: C.int(s.U.Stride), ldg: C.int(s.Grad.Stride), max_rows: C.int(s.MaxRows),
+	}
+	return float64(C.difalt_step(args, C.ptrdiff_t(lo), C.ptrdiff_t(hi)))
+}
+
+func doubles(x []float64) *C.double { return (*C.double)(unsafe.SliceData(x)) }
+
+func ints(x []int) *C.ptrdiff_t { return (*C.ptrdiff_t)(unsafe.Pointer(unsafe.SliceData(x))) }

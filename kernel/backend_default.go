@@ -9,6 +9,8 @@ import (
 
 func library() string { return "" }
 
+func openBLASBackend() backend { return nil }
+
 func useBLAS() {
 	if tile.Active() != tile.Generic {
 		blas.Use()

@@ -2,7 +2,12 @@
 
 package kernel
 
-import openblas "github.com/difalt/difalt/cgo"
+import (
+	"unsafe"
+
+	openblas "github.com/difalt/difalt/cgo"
+	"github.com/difalt/difalt/kernel/lsq"
+)
 
 const build = openBLASName
 
@@ -10,3 +15,38 @@ const build = openBLASName
 func library() string { return openblas.Version() }
 
 func useBLAS() { openblas.Use() }
+
+// openBLAS computes a chunk in one call to C over OpenBLAS and LAPACK. Tasks whose least squares needs more
+// than a QR factorisation are left to the tiles, so that every status and every solution of minimum norm is
+// theirs; so is a step without gradient.
+type openBLAS struct{}
+
+// openBLASBackend returns the backend, nil in builds without it, and limits OpenBLAS to one thread: the kernel
+// runs one chunk of tasks a thread.
+func openBLASBackend() backend {
+	openblas.SingleThread()
+	return openBLAS{}
+}
+
+func (openBLAS) step(g *Group, c *chunk, u *Basis, ridge float64, ws *Workspace, gradient bool) {
+	if !gradient || c.lo == c.hi {
+		tiles{}.step(g, c, u, ridge, ws, gradient)
+		return
+	}
+	maxRows := max(g.fit.maxRows, g.grad.maxRows, 1)
+	if n := openblas.WorkLen(maxRows, g.fit.stride, g.r); n > len(ws.openBLAS) { // rows of a View may be farther apart
+		ws.openBLAS = alignedFloat64(n)
+	}
+	s := openblas.Tasks{
+		X64: g.fit.x64, X32: g.fit.x32, Ldx: g.fit.stride, Y: g.fit.y,
+		Fit: openblas.Rows{First: g.fit.first, Count: g.fit.rows}, Gradient: openblas.Rows{First: g.grad.first, Count: g.grad.rows},
+		MaxRows: maxRows, U: u.Matrix(), B: g.B, Status: (*uint8)(unsafe.SliceData(g.Status)), Grad: c.grad.Matrix(),
+		Ridge: ridge, Work: ws.openBLAS,
+	}
+	c.objective += s.Step(c.lo, c.hi)
+	for t := c.lo; t < c.hi; t++ {
+		if g.Status[t] == lsq.Status(openblas.Left) {
+			g.stepTiles(c, t, t+1, u, ridge, ws, true)
+		}
+	}
+}

@@ -11,15 +11,15 @@ import (
 	"github.com/difalt/difalt/kernel/lsq"
 )
 
-// Tasks of at most laneRows samples, laneFeatures features, laneSize of their product and rank
-// tile.LaneColumns are computed in blocks, one in each lane of a vector: calls, and the latency of their least
-// squares, would take most of their time. Larger ones gain less than it costs that X'e of a block reads its
-// samples from the second-level cache again. In Float32 the product is half as large, since blocks come from
-// memory in float64.
+// Tasks of at most laneRows samples, laneFeatures features and tile.LaneColumns columns are computed in blocks,
+// one in each lane of a vector, if their samples have at most laneSize entries, or laneSmall in Float32 and
+// beyond four columns. Calls, and the latency of their least squares, would take most of their time. Larger
+// ones lose by blocks, whose samples X'e reads from the second-level cache again, in float64.
 const (
 	laneRows     = 32
 	laneFeatures = 64
 	laneSize     = 1024
+	laneSmall    = 512
 	// The blocks of a chunk may be at most laneWaste times as large as the samples of its tasks: tasks of fewer
 	// samples than others of their block, and lanes without a task, leave room.
 	laneWaste = 1.5
@@ -61,8 +61,12 @@ func newLaneWork(maxSamples, r int) laneWork {
 
 // tiny reports whether the tasks are small enough for lanes on a basis of rank r.
 func (t *Tasks) tiny(r int) bool {
-	return tile.Lanes() > 0 && chosenName == "" && t.maxRows <= laneRows && t.d <= laneFeatures &&
-		t.maxRows*t.d <= laneSize/Float64.size()*t.storage.size() && r <= tile.LaneColumns
+	size := laneSize
+	if t.storage == Float32 || r > 4 {
+		size = laneSmall
+	}
+	return tile.Lanes() > 0 && chosenName == "" && r <= tile.LaneColumns &&
+		t.maxRows <= laneRows && t.d <= laneFeatures && t.maxRows*t.d <= size
 }
 
 // newLanes returns the blocks of tasks lo to hi of t, or nil if these are not tiny, if some have fewer samples
@@ -137,7 +141,6 @@ func (g *Group) stepLanes(c *chunk, u *Basis, ridge float64, ws *Workspace, grad
 			outer, own := ws.outer[(n+l)*r:][:r], g.B[task*r:][:r]
 			if !bounds.Sound(&x, l) {
 				b.doubtful |= 1 << l
-				clear(outer)
 				clear(ws.v[(n+l)*ws.ldv:][:k.d])
 				continue
 			}

@@ -19,7 +19,7 @@ import (
 func TestLanes(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		use(t, tile.Active().String())
-		rng := rand.New(rand.NewPCG(61, 62))
+		rng, ws := rand.New(rand.NewPCG(61, 62)), kernel.NewWorkspace(31, 63, 8)
 		for i := range 62 {
 			n, r := 1+i%31, 1+5*i%8
 			r = min(r, max(n-2, 1))            // square problems may be as ill-conditioned as they like
@@ -32,8 +32,7 @@ func TestLanes(t *testing.T) {
 			ridge := []float64{0, 0.3, 0, 0, 1e-3}[i%5]
 			t.Run(fmt.Sprintf("n=%d/d=%d/r=%d/%v/ridge=%g", n, d, r, storage, ridge), func(t *testing.T) {
 				tasks, x, y := randomTasks(rng, d, samples, storage)
-				u, ws := randomBasis(rng, d, r), kernel.NewWorkspace(n, d, r)
-				g := kernel.NewGroup(tasks, r)
+				g, u := kernel.NewGroup(tasks, r), randomBasis(rng, d, r)
 				g.Step(u, ridge, ws)
 				stepReference(u, ridge, x, y, x, y).check(t, g, r)
 				if tile.Lanes() > 0 && g.InLanes() < len(samples)-7 { // of the last chunk
@@ -50,8 +49,14 @@ func TestLanes(t *testing.T) {
 				g.Step(u, ridge, ws)
 				stepReference(u, ridge, x, y, x, y).check(t, g, r)
 				part := tasks.Part(0, 1) // which has rows of its own
-				if g.SetSamples(part, part); g.InLanes() > 0 {
-					t.Error("other samples are computed in the lanes of the first ones")
+				for _, fit := range []*kernel.Tasks{part, tasks} {
+					if g.SetSamples(fit, part); g.InLanes() > 0 {
+						t.Error("other samples are computed in the lanes of the first ones")
+					}
+				}
+				g.SetSamples(tasks, tasks)
+				if g.EnableMixedPrecision(); g.InLanes() > 0 {
+					t.Error("lanes read no copy of mixed precision, and save no reference")
 				}
 			})
 		}
@@ -83,6 +88,7 @@ func TestLanesDeficient(t *testing.T) {
 		if tile.Lanes() > 0 && g.InLanes() != tasks {
 			t.Fatalf("%d tasks are in lanes", g.InLanes())
 		}
+		g.Step(kernel.NewBasis(d, r), 0, nil) // a block must forget what it could not solve
 		g.Step(u, 0, nil)
 		tier := tile.Active()
 		if err := tile.Use(tile.Generic); err != nil {
@@ -90,6 +96,9 @@ func TestLanesDeficient(t *testing.T) {
 		}
 		want := kernel.NewGroup(kernel.View(data, 16, d, first, all), r)
 		want.Step(u, 0, nil)
+		if g.InLanes() > 0 {
+			t.Error("the tiles of another tier have these lanes")
+		}
 		if err := tile.Use(tier); err != nil {
 			t.Fatal(err)
 		}
@@ -111,8 +120,17 @@ func TestLanesDeficient(t *testing.T) {
 	})
 }
 
-// What does not fit lanes is not put there.
+// What does not fit lanes is not put there, and nothing is for other backends.
 func TestLanesOnlyTiny(t *testing.T) {
+	for _, name := range backends() {
+		t.Run(name, func(t *testing.T) {
+			use(t, name)
+			tasks, _, _ := randomTasks(rand.New(rand.NewPCG(65, 66)), 20, slices.Repeat([]int{10}, 16), kernel.Float64)
+			if n := kernel.NewGroup(tasks, 2).InLanes(); n > 0 {
+				t.Errorf("%d tasks in lanes", n)
+			}
+		})
+	}
 	use(t, tile.Active().String())
 	rng := rand.New(rand.NewPCG(65, 66))
 	for _, c := range []struct {
@@ -129,6 +147,8 @@ func TestLanesOnlyTiny(t *testing.T) {
 		{"float32", 31, 4, slices.Repeat([]int{32}, 16), kernel.Float32, 0},
 		{"small float32", 15, 4, slices.Repeat([]int{32}, 16), kernel.Float32, 16},
 		{"columns", 31, 9, slices.Repeat([]int{20}, 16), kernel.Float64, 0},
+		{"many columns", 26, 5, slices.Repeat([]int{20}, 16), kernel.Float64, 0},
+		{"small, many columns", 25, 8, slices.Repeat([]int{20}, 16), kernel.Float64, 16},
 		{"fewer samples than columns", 20, 4, append(slices.Repeat([]int{20}, 15), 3), kernel.Float64, 0},
 		{"one task", 20, 4, []int{20}, kernel.Float64, 0},
 		{"ragged", 20, 2, []int{2, 20, 2, 20, 2, 20, 2, 20, 2, 20, 2, 20, 2, 20, 2, 20}, kernel.Float64, 16},

@@ -28,7 +28,8 @@ type Workspace struct {
 	packed packedBasis
 	cached bool // an Executor sets it: the samples stay in the second-level caches, and nothing prefetches them
 
-	gonum *gonumWork // scratch of a gonumBackend, where it is in use
+	openBLAS []float64  // scratch of OpenBLAS, where it is in use
+	gonum    *gonumWork // scratch of a gonumBackend, where it is in use
 }
 
 // A packedBasis holds the first columns of a basis in the layout of tile.MulPacked.
@@ -54,7 +55,7 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	w.packed.p = alignedFloat64(tile.PackedLen(d, tile.Packed(d, r, Float64.size())))
 	w.lsq = lstsq.NewWorkspace(maxSamples, r)
 	w.lanes = newLaneWork(maxSamples, r)
-	if chosenName != "" {
+	if chosenName == gonumName {
 		w.gonum = newGonumWork(maxSamples, d, r)
 	}
 	return w

@@ -21,9 +21,6 @@ func Rho(epsilon, delta float64) float64 {
 	return root * root
 }
 
-// MaxEpsilon is the largest epsilon of an account; a larger one protects nothing.
-const MaxEpsilon = 1000
-
 // DefaultDelta returns T^-1.1 for T tasks. It is below 1/T, so that publishing the rows of one random task
 // does not satisfy the definition.
 func DefaultDelta(tasks int) float64 { return math.Pow(math.Max(float64(tasks), 2), -1.1) }
@@ -48,8 +45,8 @@ type Spending struct {
 // network.
 func NewAccount(epsilon, delta float64, colluding int) (*Account, error) {
 	switch {
-	case !(epsilon > 0 && epsilon <= MaxEpsilon):
-		return nil, fmt.Errorf("private: epsilon is %v: must be above 0 and at most %d", epsilon, MaxEpsilon)
+	case !(epsilon > 0 && epsilon <= 1000): // a larger one protects nothing
+		return nil, fmt.Errorf("private: epsilon is %v: must be above 0 and at most 1000", epsilon)
 	case !(delta > 0 && delta < 1):
 		return nil, fmt.Errorf("private: delta is %v: must be above 0 and below 1", delta)
 	case colluding < 0:

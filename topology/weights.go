@@ -179,18 +179,14 @@ func (w *Weights) Dense() *mat.Dense {
 func (w *Weights) Fingerprint() uint64 {
 	table, sum := crc64.MakeTable(crc64.ECMA), uint64(0)
 	for i, links := range w.links {
-		row := entry(nil, i, w.diagonal[i])
+		row := binary.LittleEndian.AppendUint64(nil, math.Float64bits(w.diagonal[i]))
 		for k, j := range w.graph.Neighbors(i) {
-			row = entry(row, j, links[k])
+			row = binary.LittleEndian.AppendUint64(row, uint64(j))
+			row = binary.LittleEndian.AppendUint64(row, math.Float64bits(links[k]))
 		}
 		sum = crc64.Update(sum, table, row)
 	}
 	return sum
-}
-
-// entry appends the column and the bits of an entry.
-func entry(row []byte, j int, v float64) []byte {
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(row, uint64(j)), math.Float64bits(v))
 }
 
 // String returns a short description such as "metropolis weights on ring (5 nodes, 5 edges), gamma 0.539".

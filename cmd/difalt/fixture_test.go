@@ -105,16 +105,17 @@ func golden(t *testing.T, name, got string) {
 		return
 	}
 	want := string(readFile(t, path))
-	lines := func(s string) []line {
-		var list []line
-		for l := range strings.Lines(s) {
-			list = append(list, line(strings.TrimRight(l, "\n")))
-		}
-		return list
-	}
-	if diff := cmp.Diff(lines(want), lines(got)); diff != "" {
+	if diff := cmp.Diff(linesOf(want), linesOf(got)); diff != "" {
 		t.Errorf("%s (-want +got; -update writes it):\n%s", path, diff)
 	}
+}
+
+// linesOf returns the lines of an output.
+func linesOf(s string) (list []line) {
+	for l := range strings.Lines(s) {
+		list = append(list, line(strings.TrimRight(l, "\n")))
+	}
+	return list
 }
 
 // A line of an output equals another one whose numbers are near.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"errors"
 	"flag"
@@ -41,14 +40,6 @@ func inFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped with -short: go test runs it")
 	}
-}
-
-// firstOf returns all cases of a test, and with -short the first.
-func firstOf[T any](cases []T) []T {
-	if testing.Short() {
-		return cases[:1]
-	}
-	return cases
 }
 
 // difaltCommand runs a command line in this process and returns its output and exit code.
@@ -146,27 +137,14 @@ func TestHelpAndVersion(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{nil, []string{"One table:", "Tables of several owners:", "The paper's algorithm:", "difalt simulate"}},
+		{nil, []string{"One table:", "Tables of several owners:", "The paper's algorithm:", "difalt simulate",
+			"    0  success", "    1  a file", "    2  the command", "    3  another node", "    5  the result", "  130  interrupted"}},
 		{[]string{"--version"}, []string{"difalt version "}},
 		{[]string{"simulate", "--help"}, []string{"--rounds", "(default 10)", "trace.csv"}},
 		{[]string{"info"}, []string{"cpu", "kernel", "workers", "go1."}},
 		{[]string{"completion", "bash"}, []string{"complete"}},
 	} {
 		has(t, must(t, c.args...), c.want...)
-	}
-}
-
-func TestInterruptedBeforeTheStart(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, args := range [][]string{
-		{"simulate", "--out", t.TempDir()},
-		{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"},
-	} {
-		var out, err bytes.Buffer
-		if code := run(ctx, args, &out, &err); code != exitInterrupted || !strings.Contains(err.String(), "interrupted") {
-			t.Errorf("%q: exit code %d, error %q, want %d", args, code, err.String(), exitInterrupted)
-		}
 	}
 }
 

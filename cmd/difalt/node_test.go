@@ -8,9 +8,11 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -51,39 +53,30 @@ var siteFlags = []string{"--task", "clinic", "--target", "score", "--drop", "pat
 type network struct {
 	dir     string
 	members []*member
+	keys    []ed25519.PrivateKey
 	begins  func(node int) // at the first output of a node, when it is connected; nil for nothing
 }
 
 func newNetwork(t *testing.T) *network {
 	t.Helper()
 	n := &network{dir: sites(t)}
-	var addresses []string
-	var pins []cluster.Pin
-	var keys []ed25519.PrivateKey
-	for range siteNames {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+	graph, err := topology.Parse(options.DefaultGraph, len(siteNames), 0)
+	c := cluster.Named(siteNames, graph)
+	c.Run = "0123456789abcdef"
+	for i := range siteNames {
+		l, failed := net.Listen("tcp", "127.0.0.1:0")
+		if err = errors.Join(err, failed); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = l.Close() })
 		key, _ := cluster.NewKey()
-		n.members = append(n.members, &member{listener: l})
-		keys, addresses = append(keys, key), append(addresses, l.Addr().String())
-		pins = append(pins, cluster.PinOf(key.Public().(ed25519.PublicKey)))
+		c.Nodes[i].Address, c.Nodes[i].Pin = l.Addr().String(), cluster.PinOf(key.Public().(ed25519.PublicKey))
+		n.members, n.keys = append(n.members, &member{listener: l, cluster: c}), append(n.keys, key)
 	}
-	graph, err := topology.Parse(options.DefaultGraph, len(siteNames), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, _, err := cluster.New(siteNames, addresses, pins, graph)
 	for i, m := range n.members {
-		if err == nil {
-			m.cluster = c
-			m.identity, err = cluster.NewIdentity(c, keys[i])
+		if m.identity, err = cluster.NewIdentity(c, n.keys[i]); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 	return n
 }
@@ -169,53 +162,48 @@ func TestNodesAndUpAgree(t *testing.T) {
 	}
 }
 
-// An owner whose options differ is refused by the name of the option; no model is written.
-func TestNodesWithOtherOptions(t *testing.T) {
-	t.Parallel()
-	n := newNetwork(t)
-	for i, e := range n.train(t, together(t.Context()), nil, []string{"--seed", "2"}, nil) {
-		if code := exitCode(e.err); code != exitPeer || !strings.Contains(e.err.Error(), "seed") {
-			t.Errorf("%s: exit code %d: %v", siteNames[i], code, e.err)
-		}
-	}
-	if left, _ := filepath.Glob(filepath.Join(n.dir, "*m-*")); len(left) > 0 {
-		t.Errorf("models are left: %q", left)
-	}
-}
-
-// An owner that cannot read its table ends with 1, and the others with 3 and its name; nothing of its table
-// reaches them.
-func TestNodeWithoutTable(t *testing.T) {
-	t.Parallel()
-	n := newNetwork(t)
+// A node that fails ends with its own exit code, and the others with theirs and its name, or that of the option
+// that differs. Nothing of its table reaches the others, and no model is written.
+func TestNodesThatFail(t *testing.T) {
 	const marker = "MARKER-7a1f"
-	content := strings.Replace(string(readFile(t, n.dir, "site-b.csv")), "C15,", "C15,"+marker+",", 1)
-	write(t, n.dir, "site-b.csv", content)
-	for i, e := range n.train(t, together(t.Context())) {
-		want := map[bool]int{true: exitFailure, false: exitPeer}[i == 1]
-		if code := exitCode(e.err); code != want || !strings.Contains(e.err.Error(), "site-b") {
-			t.Errorf("%s: exit code %d: %v", siteNames[i], code, e.err)
-		}
-		if i != 1 && strings.Contains(e.err.Error()+e.log+e.stdout, marker) {
-			t.Errorf("%s receives a cell of another table: %v %s", siteNames[i], e.err, e.log)
-		}
-	}
-}
-
-// A node that is interrupted ends with 130, and so do the others, with its name.
-func TestNodeInterrupted(t *testing.T) {
-	t.Parallel()
-	n := newNetwork(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	n.begins = func(node int) {
-		if node == 1 {
-			cancel()
-		}
-	}
-	for i, e := range n.train(t, []context.Context{t.Context(), ctx, t.Context()}) {
-		if code := exitCode(e.err); code != exitInterrupted || i != 1 && !strings.Contains(e.err.Error(), "site-b") {
-			t.Errorf("%s: exit code %d: %v", siteNames[i], code, e.err)
-		}
+	for name, c := range map[string]struct {
+		options   []string
+		spoilt    bool
+		interrupt bool
+		own       int
+		others    int
+		want      string // at all nodes but for an interrupted one
+	}{
+		"another seed":      {options: []string{"--seed", "2"}, own: exitPeer, others: exitPeer, want: "seed"},
+		"a table in pieces": {spoilt: true, own: exitFailure, others: exitPeer, want: "site-b"},
+		"an interruption":   {interrupt: true, own: exitInterrupted, others: exitInterrupted, want: "site-b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNetwork(t)
+			if c.spoilt {
+				write(t, n.dir, "site-b.csv", strings.Replace(string(readFile(t, n.dir, "site-b.csv")), "C15,", "C15,"+marker+",", 1))
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			n.begins = func(node int) {
+				if node == 1 && c.interrupt {
+					cancel()
+				}
+			}
+			for i, e := range n.train(t, []context.Context{t.Context(), ctx, t.Context()}, nil, c.options, nil) {
+				want := map[bool]int{true: c.own, false: c.others}[i == 1]
+				if code := exitCode(e.err); code != want || !(i == 1 && c.interrupt) && !strings.Contains(e.err.Error(), c.want) {
+					t.Errorf("%s: exit code %d: %v", siteNames[i], code, e.err)
+				}
+				if i != 1 && strings.Contains(e.err.Error()+e.log+e.stdout, marker) {
+					t.Errorf("%s receives a cell of another table: %v %s", siteNames[i], e.err, e.log)
+				}
+			}
+			if left, _ := filepath.Glob(filepath.Join(n.dir, "*m-*")); len(left) > 0 {
+				t.Errorf("models are left: %q", left)
+			}
+		})
 	}
 }
 
@@ -256,4 +244,38 @@ func TestUpErrors(t *testing.T) {
 	refuses(t, exitFailure, `site-b.csv: line 2, column "age"`, up("site-[bc].csv")...)
 	write(t, dir, "site-b.csv", "clinic,patient,old,score\nC1,p,1,3\n")
 	refuses(t, exitFailure, "column 1 is age in ", up("site-[bc].csv")...)
+}
+
+// Nodes that each have their own tasks come to the U and b_t of one process with all of them.
+func TestRunTogether(t *testing.T) {
+	n, dir := newNetwork(t), t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	flags := []string{"--rank", "1", "--method", "accelerated", "--any-features", "--codec", "float64", "--data"}
+	x, y := make([]float64, 3*60), make([]float64, 3*20)
+	for i := range x {
+		x[i] = math.Sin(float64(7 * i))
+		y[i/3] += float64(i%3-1) * x[i]
+	}
+	writeProblem(t, at("all.npz"), x, y, 3)
+	must(t, slices.Concat([]string{"run"}, flags, []string{at("all.npz"), "--out", at("one.npz"), "--graph", "complete"})...)
+	var wg sync.WaitGroup
+	errs := make([]error, 3)
+	for i, m := range n.members {
+		name := strconv.Itoa(i)
+		writeProblem(t, at("p"+name+".npz"), x[i*60:][:60], y[i*20:][:20], 1)
+		r := runOf(t, slices.Concat(flags, []string{at("p" + name + ".npz"), "--out", at(name + ".npz")})...)
+		m.Member = r.member
+		wg.Go(func() { errs[i] = r.withOthers(t.Context(), m) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	u, b := array(t, at("one.npz"), "U"), array(t, at("one.npz"), "B")
+	for i := range 3 {
+		own := at(strconv.Itoa(i) + ".npz")
+		if !slices.Equal(array(t, own, "U"), u[i*3:][:3]) || !slices.Equal(array(t, own, "B"), b[i*2:][:2]) {
+			t.Errorf("node %d comes to another result", i)
+		}
+	}
 }

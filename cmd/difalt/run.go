@@ -119,10 +119,16 @@ func newRunCommand() *cobra.Command {
 		if err := f.open(&r.files); err != nil {
 			return err
 		}
-		if f.member.Cluster != "" {
-			return cmp.Or(r.withOthers(ctx), r.unconverged)
+		if f.member.Cluster == "" {
+			bar := terminal.NewProgress(std.err)
+			defer bar.Close()
+			return cmp.Or(r.alone(ctx, bar.Stage), r.unconverged)
 		}
-		return cmp.Or(r.alone(ctx), r.unconverged)
+		m, err := newMember(f.member)
+		if err != nil {
+			return err
+		}
+		return cmp.Or(r.withOthers(ctx, m), r.unconverged)
 	})
 }
 
@@ -145,7 +151,7 @@ func (r *algorithmRun) read(ctx context.Context) error {
 }
 
 // alone runs all nodes in this process, with the tasks dealt to them unless the file does that.
-func (r *algorithmRun) alone(ctx context.Context) error {
+func (r *algorithmRun) alone(ctx context.Context, progress func(string, float64)) error {
 	if err := r.read(ctx); err != nil {
 		return err
 	}
@@ -174,9 +180,7 @@ func (r *algorithmRun) alone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	bar := terminal.NewProgress(r.err)
-	defer bar.Close()
-	return r.run(ctx, problem, net, bar.Stage)
+	return r.run(ctx, problem, net, progress)
 }
 
 // weights returns the mixing weights of the file, or those of the flags.
@@ -210,11 +214,7 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 }
 
 // withOthers runs one node of a network of several processes, on the tasks of the file.
-func (r *algorithmRun) withOthers(ctx context.Context) error {
-	m, err := newMember(r.member)
-	if err != nil {
-		return err
-	}
+func (r *algorithmRun) withOthers(ctx context.Context, m *member) error {
 	node := m.node(r.err)
 	node.Settings = r.Settings()
 	node.Prepare = func() error { return r.read(ctx) }
@@ -309,7 +309,7 @@ func (r *algorithmRun) save(solver *difalt.Solver) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(r.snapshot, content, 0o666)
+	return atomicfile.WriteFile(r.snapshot, content)
 }
 
 // write writes the files of a result, and describes it on stdout.

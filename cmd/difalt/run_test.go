@@ -8,15 +8,10 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
-	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/testnet"
-	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -57,6 +52,9 @@ func TestRunAlgorithm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(in.U0) != 4 || in.Truth == nil || in.Start == nil || in.Weights == nil || in.Nodes != 4 {
+		t.Errorf("the problem file is %+v", in)
+	}
 	p, err := in.Problem(0)
 	if err != nil {
 		t.Fatal(err)
@@ -90,15 +88,7 @@ func TestRunSnapshots(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r := runOf(t, append(args[1:], "--snapshot", at("a.state"))...)
-	if err := r.read(ctx); err != nil {
-		t.Fatal(err)
-	}
-	problem, w := problemAt(t, r, 4)
-	net, err := consensus.New(w, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = r.run(ctx, problem, net, func(_ string, share float64) {
+	err := r.alone(ctx, func(_ string, share float64) {
 		if share >= 0.05 { // in iteration 25
 			cancel()
 		}
@@ -125,46 +115,44 @@ func runOf(t *testing.T, flags ...string) *algorithmRun {
 	return r
 }
 
-// problemAt returns the problem of a run that has read it, and the network of its nodes.
-func problemAt(t *testing.T, r *algorithmRun, nodes int) (*difalt.Problem, *topology.Weights) {
-	t.Helper()
-	problem, err := r.file.Problem(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := r.weights(nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return problem, w
-}
-
-// problemOf writes a problem file with 2 tasks of 10 rows with 3 features.
-func problemOf(t *testing.T, x, y func(i int) float64) string {
+// writeProblem writes a problem file with 2 tasks of 10 rows with 3 features at each of some nodes.
+func writeProblem(t *testing.T, path string, x, y []float64, nodes int) {
 	t.Helper()
 	var content bytes.Buffer
-	w, xs, ys, task := npz.NewWriter(&content), make([]float64, 60), make([]float64, 20), make([]int, 20)
-	for i := range xs {
-		xs[i] = x(i)
+	w, task, node := npz.NewWriter(&content), make([]int, len(y)), make([]int, 2*nodes)
+	for i := range task {
+		task[i] = i / 10
 	}
-	for i := range ys {
-		ys[i], task[i] = y(i), i/10
+	for k := range node {
+		node[k] = k / 2
 	}
-	w.Float64s("X", []int{20, 3}, xs)
-	w.Float64s("y", []int{20}, ys)
+	w.Float64s("X", []int{len(y), 3}, x)
+	w.Float64s("y", []int{len(y)}, y)
 	w.Ints("task", task)
+	if nodes > 1 {
+		w.Ints("node", node)
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return write(t, t.TempDir(), "own.npz", content.String())
+	write(t, filepath.Dir(path), filepath.Base(path), content.String())
+}
+
+// problemOf writes a problem file with 2 tasks, and returns its path.
+func problemOf(t *testing.T, offset, factor float64) string {
+	t.Helper()
+	x, y, path := make([]float64, 60), make([]float64, 20), filepath.Join(t.TempDir(), "own.npz")
+	for i := range x {
+		x[i], y[i/3] = offset+math.Sin(float64(7*i)), factor*math.Sin(float64(7*i))
+	}
+	writeProblem(t, path, x, y, 1)
+	return path
 }
 
 func TestRunErrors(t *testing.T) {
 	file, dir := exported(t), t.TempDir()
 	before := readFile(t, file)
 	write(t, dir, "broken.npz", string(before[:100]))
-	zero := func(int) float64 { return 0 }
-	wave := func(i int) float64 { return math.Sin(float64(7 * i)) }
 	for name, c := range map[string]struct {
 		args []string
 		code int
@@ -179,64 +167,17 @@ func TestRunErrors(t *testing.T) {
 		"no folder":     {[]string{"--data", file, "--rank", "2", "--out", filepath.Join(dir, "no", "r.npz")}, exitFailure, "r.npz"},
 		"broken":        {[]string{"--data", filepath.Join(dir, "broken.npz"), "--rank", "2"}, exitFailure, "broken.npz"},
 		"nodes":         {[]string{"--data", file, "--rank", "2", "--nodes", "3"}, exitFailure, "number of nodes"},
-		"many nodes":    {[]string{"--data", problemOf(t, wave, wave), "--rank", "1", "--nodes", "9"}, exitFailure, "the number of nodes is 9: expected 1 to 2"},
+		"many nodes":    {[]string{"--data", problemOf(t, 0, 1), "--rank", "1", "--nodes", "9"}, exitFailure, "the number of nodes is 9: expected 1 to 2"},
 		"key alone":     {[]string{"--data", file, "--rank", "2", "--key", "k"}, exitUsage, "--key is for a run with --cluster"},
 		"no snapshot":   {[]string{"--data", file, "--rank", "2", "--from", filepath.Join(dir, "none")}, exitFailure, "--from"},
 		"other file":    {[]string{"--data", file, "--rank", "2", "--from", filepath.Join(dir, "broken.npz")}, exitFailure, "--from"},
-		"no responses":  {[]string{"--data", problemOf(t, wave, zero), "--rank", "1", "--nodes", "1"}, exitFailure, "all responses zero"},
-		"offsets":       {[]string{"--data", problemOf(t, func(i int) float64 { return 100 + wave(i) }, wave), "--rank", "1", "--nodes", "1"}, exitFailure, "standardise them first, or give --any-features"},
+		"no responses":  {[]string{"--data", problemOf(t, 0, 0), "--rank", "1", "--nodes", "1"}, exitFailure, "all responses zero"},
+		"offsets":       {[]string{"--data", problemOf(t, 100, 1), "--rank", "1", "--nodes", "1"}, exitFailure, "standardise them first, or give --any-features"},
 		"not converged": {[]string{"--data", file, "--rank", "2", "--iterations", "3"}, exitUnconverged, "not converged: iteration limit after 3 iterations"},
 	} {
 		t.Run(name, func(t *testing.T) { refuses(t, c.code, c.want, append([]string{"run"}, c.args...)...) })
 	}
 	if !bytes.Equal(before, readFile(t, file)) {
 		t.Error("the problem file has changed")
-	}
-}
-
-// Nodes in different processes come to the U and b_t of one process.
-func TestRunApart(t *testing.T) {
-	file, dir := exported(t), t.TempDir()
-	flags := func(out string) []string {
-		return []string{"--data", file, "--rank", "2", "--method", "accelerated", "--out", filepath.Join(dir, out)}
-	}
-	must(t, append([]string{"run"}, flags("one.npz")...)...)
-	whole := runOf(t, flags("0.npz")...)
-	if err := whole.read(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	problem, w := problemAt(t, whole, 4)
-	transports, err := testnet.Connect(w.Graph(), [][]int{{0}, {1}, {2}, {3}}, testnet.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	results := make([]*difalt.Result, 4)
-	errs := make([]error, 4)
-	var wg sync.WaitGroup
-	for i, transport := range transports {
-		wg.Go(func() {
-			net, err := consensus.New(w, transport)
-			if err == nil {
-				own := *problem
-				own.Nodes, own.U0 = problem.Nodes[i:i+1], problem.U0[i:i+1]
-				results[i], err = difalt.Run(t.Context(), &own, net, whole.Options)
-			}
-			errs[i] = err
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-	u, b := array(t, filepath.Join(dir, "one.npz"), "U"), array(t, filepath.Join(dir, "one.npz"), "B")
-	for i, r := range results {
-		for k := range 24 {
-			if r.U[0].At(k/2, k%2) != u[i*24+k] {
-				t.Fatalf("node %d comes to another U", i)
-			}
-		}
-		if !slices.Equal(r.B[0], b[i*8:][:8]) {
-			t.Errorf("node %d comes to other b_t", i)
-		}
 	}
 }

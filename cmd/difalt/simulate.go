@@ -56,7 +56,7 @@ func newSimulateCommand() *cobra.Command {
 			return nil
 		}
 		path := filepath.Join(flags.out, preset.Name+".svg")
-		if err := atomicfile.WriteFile(path, preset.Figure(all).SVG(), 0o666); err != nil {
+		if err := atomicfile.WriteFile(path, preset.Figure(all).SVG()); err != nil {
 			return err
 		}
 		fmt.Fprintf(std.out, "\nfigure   %s\n", path)

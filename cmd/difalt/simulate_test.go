@@ -4,16 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"math"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 	"github.com/google/go-cmp/cmp"
-	"gonum.org/v1/gonum/mat"
 )
 
 // tiny are flags of a simulation that takes milliseconds.
@@ -37,31 +36,6 @@ func readFile(t *testing.T, path ...string) []byte {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// contents returns the files of a folder.
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]string{}
-	for _, e := range entries {
-		all[e.Name()] = string(readFile(t, dir, e.Name()))
-	}
-	return all
-}
-
-// withoutSeconds is a trace without its last column.
-func withoutSeconds(trace []byte) string {
-	lines := strings.Split(string(trace), "\n")
-	for i, l := range lines {
-		if k := strings.LastIndexByte(l, ','); k >= 0 {
-			lines[i] = l[:k]
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 func TestSimulate(t *testing.T) {
@@ -90,31 +64,6 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// Results do not depend on workers, and codes of 8 bits take fewer bytes than float64.
-func TestSimulateCodecs(t *testing.T) {
-	t.Parallel()
-	inFull(t)
-	base := t.TempDir()
-	flags := []string{"--trials", "3", "--method", "dif,accelerated:int8,accelerated:float64"}
-	simulate(t, filepath.Join(base, "a"), append(flags, "--workers", "1")...)
-	simulate(t, filepath.Join(base, "b"), append(flags, "--workers", "3")...)
-	a := readFile(t, base, "a", "trace.csv")
-	if withoutSeconds(a) != withoutSeconds(readFile(t, base, "b", "trace.csv")) {
-		t.Error("the trace depends on the number of workers")
-	}
-	trials, err := simulation.ReadTrace(bytes.NewReader(a))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sent := func(curve int) int64 {
-		rows := trials[0].Curves[curve].Rows
-		return rows[len(rows)-1].Bytes - rows[0].Bytes // without the initialisation
-	}
-	if sent(1) > sent(2)/2 {
-		t.Errorf("%d bytes with eight bits an entry, %d with float64", sent(1), sent(2))
-	}
-}
-
 // A preset of several panels has one figure, and results finds its runs.
 func TestSimulatePreset(t *testing.T) {
 	inFull(t)
@@ -132,26 +81,19 @@ func TestSimulateInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	for _, held := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
-		flags := newSimulateFlags()
-		if err := flags.Set.Parse(append([]string{"--out", dir, "--trials", "100000"}, tiny...)); err != nil {
-			t.Fatal(err)
-		}
-		runs, _, err := flags.resolve()
-		if err != nil {
-			t.Fatal(err)
-		}
+		runs := resolve(t, append([]string{"--out", dir, "--trials", "100000"}, tiny...)...)
 		runs[0].delivered = func(number int) {
 			if number == 3 {
 				cancel()
 			}
 		}
-		before := map[string]string{}
+		before := map[string][]byte{}
 		if held {
-			before = contents(t, dir)
+			before = folder(t, dir)
 		}
 		var out, stderr bytes.Buffer
-		_, err = runs[0].run(ctx, streams{out: &out, err: &stderr})
-		after := contents(t, dir)
+		_, err := runs[0].run(ctx, streams{out: &out, err: &stderr})
+		after := folder(t, dir)
 		if held {
 			if diff := cmp.Diff(before, after); diff != "" || err == nil || !strings.Contains(err.Error(), "nothing was written") {
 				t.Errorf("error %v, and the folder changes by %s", err, diff)
@@ -169,43 +111,24 @@ func TestSimulateInterrupted(t *testing.T) {
 	}
 }
 
-// The exported problem is that of trial 1: from its start and network, the first
-// distance of the trace comes out again.
+// run comes from the exported problem of trial 1 to the distance in the trace.
 func TestSimulateExport(t *testing.T) {
-	inFull(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "problem.npz")
-	simulate(t, dir, "--trials", "1", "--export", file)
-	p, err := problemfile.Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(p.U0) != 4 || p.Truth == nil || p.Start == nil || p.Weights == nil || p.Nodes != 4 {
-		t.Fatalf("problem file is %+v", p)
-	}
+	simulate(t, dir, "--trials", "1", "--method", "dif", "--export", file)
 	trials, err := simulation.ReadTrace(bytes.NewReader(readFile(t, dir, "trace.csv")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// SD = |U* - U (U'U*)|_2.
-	var inner, outer, diff mat.Dense
-	inner.Mul(p.U0[0].T(), p.Truth)
-	outer.Mul(p.U0[0], &inner)
-	diff.Sub(p.Truth, &outer)
-	if got, want := spectral(&diff), trials[0].Curves[0].Rows[0].SDFirst; math.Abs(got-want) > 1e-12 {
-		t.Errorf("the exported start is at %g, the trace begins at %g", got, want)
-	}
+	stdout, _, _ := difaltCommand(t, "run", "--data", file, "--rank", "2", "--rounds", "3", "--iterations", "15")
+	has(t, stdout, fmt.Sprintf("distance from Ustar %.2g", trials[0].Curves[0].Rows[15].SDMax))
 }
 
-// spectral returns the largest singular value.
-func spectral(m mat.Matrix) float64 {
-	var svd mat.SVD
-	svd.Factorize(m, mat.SVDNone)
-	return svd.Values(nil)[0]
-}
-
-// Values that no machine can hold are refused before anything is drawn.
-func TestSimulateTooMuch(t *testing.T) {
+// Values that no machine can hold, and outputs that cannot be written, are refused before anything is drawn.
+func TestSimulateErrors(t *testing.T) {
+	file := write(t, t.TempDir(), "file", "")
+	refuses(t, exitFailure, "it is not a folder", "simulate", "--out", file)
+	refuses(t, exitFailure, "p.npz", "simulate", "--out", t.TempDir(), "--export", filepath.Join(file, "p.npz"))
 	for flags, want := range map[string]string{
 		"--trials=1000000000": "--trials x methods x --iterations is 2e+12", "--iterations=1000000000": "--iterations is 1.6e+10",
 		"--tasks=1000000000": "tasks x samples x features is 3.6e+12", "--nodes=1000000000": "--nodes is 1000000000: must be a whole number from 1 to 10000",
@@ -216,8 +139,90 @@ func TestSimulateTooMuch(t *testing.T) {
 	}
 }
 
-func TestSimulateUnwritable(t *testing.T) {
-	file := write(t, t.TempDir(), "file", "")
-	refuses(t, exitFailure, "it is not a folder", "simulate", "--out", file)
-	refuses(t, exitFailure, "p.npz", "simulate", "--out", t.TempDir(), "--export", filepath.Join(file, "p.npz"))
+// A preset has the values of its panels, and flags override them.
+func TestPresets(t *testing.T) {
+	fig2b := simulation.Setting{
+		Name: "fig2b", Nodes: 100, Problem: simulation.Problem{Features: 100, Tasks: 100, Samples: 50, Rank: 10},
+		Graph: "er:0.1", Weights: "equal", Methods: []string{"dif", "altgdmin", "dec", "dgd", "accelerated:float64", "accelerated:int8"},
+		Reference: simulation.Truth, Rounds: 10, InitRounds: 10, Iterations: 1500, Seed: 1, Time: simulation.PaperTime,
+	}
+	other := fig2b
+	other.Iterations, other.Methods, other.Weights, other.Time = 60, []string{"dif", "dec"}, "metropolis", simulation.PaperTextTime
+	short := fig2b
+	short.Rounds = 1
+	for _, c := range []struct {
+		args    []string
+		trials  int
+		out     string
+		command string
+		want    simulation.Setting
+	}{
+		{[]string{"--preset", "fig2b"}, 100, "difalt-out/fig2b", "difalt simulate --preset=fig2b", fig2b},
+		{[]string{"--preset", "fig2b", "--rounds", "1"}, 100, "difalt-out/fig2b", "difalt simulate --preset=fig2b --rounds=1", short},
+		{[]string{"--preset", "fig2b", "--trials", "2", "--iterations", "60", "--method", "dif,dec", "--weights", "metropolis",
+			"--time-model", "paper-text", "--out", "a folder"}, 2, "a folder", "difalt simulate --preset=fig2b --weights=metropolis " +
+			"--method=dif,dec --iterations=60 --trials=2 --time-model=paper-text '--out=a folder'", other},
+	} {
+		s := resolve(t, c.args...)[0]
+		if s.trials != c.trials || s.out != filepath.FromSlash(c.out) || s.session.Command != c.command {
+			t.Errorf("%q: %d trials in %s by %q", c.args, s.trials, s.out, s.session.Command)
+		}
+		if diff := cmp.Diff(c.want, s.setting); diff != "" {
+			t.Errorf("%q: %s", c.args, diff)
+		}
+	}
+	for name, rounds := range map[string]int{"fig1a": 10, "fig1b": 20, "fig1c": 30} {
+		if s := resolve(t, "--preset", name)[0].setting; s.Rounds != rounds || s.InitRounds != rounds || s.Features != 600 || s.Iterations != 500 {
+			t.Errorf("%s is %+v", name, s)
+		}
+	}
+	var folders []string
+	for _, s := range resolve(t, "--preset", "kappa", "--iterations", "60", "--out", "runs") {
+		if folders = append(folders, filepath.Base(s.out)); s.trials != 5 || s.setting.Iterations != 60 {
+			t.Errorf("%s: %d trials of %d iterations", s.setting.Name, s.trials, s.setting.Iterations)
+		}
+	}
+	if want := []string{"kappa-1.5", "kappa-10", "kappa-100", "kappa-1000"}; !slices.Equal(folders, want) {
+		t.Errorf("the folders are %q, want %q", folders, want)
+	}
+}
+
+// resolve parses the flags of simulate as the command does.
+func resolve(t *testing.T, args ...string) []*simulateRun {
+	t.Helper()
+	flags := newSimulateFlags()
+	if err := flags.Set.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	runs, _, err := flags.resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runs
+}
+
+// The page about the folder of a single run has its figure, its table and the command that made it.
+func TestResultsOfOneRun(t *testing.T) {
+	dir := t.TempDir()
+	simulate(t, dir, "--trials", "1") // which the second replaces
+	simulate(t, dir, "--trials", "2")
+	has(t, must(t, "results", "--from", dir), "results.md about 1 run")
+	page := string(readFile(t, dir, "results.md"))
+	has(t, page, "## Run 1", "(figures/run-1.svg)", "| method | metropolis weights |", "| DGD variant | ends at ",
+		"    difalt simulate --nodes=4 ", " --trials=2 --out="+dir+"\n")
+	for _, not := range []string{"Figure 1", "--trials=1", "NaN", "%!"} {
+		if strings.Contains(page, not) {
+			t.Errorf("the page contains %q", not)
+		}
+	}
+	has(t, string(readFile(t, dir, "figures", "run-1.svg")), "<svg")
+}
+
+func TestResultsErrors(t *testing.T) {
+	empty, broken, bare := t.TempDir(), t.TempDir(), t.TempDir()
+	write(t, broken, "summary.json", "{")
+	write(t, bare, "summary.json", "{}")
+	for dir, want := range map[string]string{empty: "no results", filepath.Join(empty, "none"): "none", broken: "summary.json", bare: "summary.json"} {
+		refuses(t, exitFailure, want, "results", "--from", dir)
+	}
 }

@@ -102,14 +102,6 @@ func TestTutorial(t *testing.T) {
 	}
 }
 
-// linesOf returns lines whose numbers compare as those of golden files.
-func linesOf(s string) (list []line) {
-	for l := range strings.Lines(s) {
-		list = append(list, line(strings.TrimRight(l, "\n")))
-	}
-	return list
-}
-
 // Every decimal number in the sentences of the tutorial is a number of its blocks, rounded.
 func TestTutorialQuotesItsNumbers(t *testing.T) {
 	page := string(readFile(t, "../../docs/tutorial.md"))

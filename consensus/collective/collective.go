@@ -3,14 +3,14 @@
 // same bits at all nodes.
 //
 // Sums are sums of integers modulo a power of two, which numbers are rounded to. They are independent of any
-// order. Where nodes live in several processes, they are masked: every two partners derive the same random
+// order. Where nodes live in several processes, they are masked: every two nodes derive the same random
 // words from a shared secret, and one of them adds the words, the other subtracts them. The masks cancel in
 // the sum over all nodes; any smaller sum is random (Bonawitz et al., Practical secure aggregation for
 // privacy-preserving machine learning, 2017; Bell et al., Secure single-server aggregation with
 // (poly)logarithmic overhead, 2020).
 //
 // The masks depend on all results that have come down the tree so far. A node that alters a result on its
-// way to some nodes makes the masks of these nodes differ from those of their partners: the next total is
+// way to some nodes makes the masks of these nodes differ from those of the others: the next total is
 // random, and all nodes return wire.ErrInconsistent. Otherwise such a node could make the others add values
 // that reveal a single contribution (Pasquini, Francati and Ateniese, Eluding secure
 // aggregation in federated learning via model inconsistency, 2022).

@@ -72,7 +72,7 @@ const stateChannel wire.Channel = 255
 
 // Confirm returns wire.ErrInconsistent unless all nodes have received the same results in all operations so
 // far. A total alone cannot prove this against a root that replaces it: here the nodes exchange tags which
-// only partners can compute. It is not counted as traffic, since nodes of one process need none.
+// two nodes alone can compute. It is not counted as traffic, since nodes of one process need none.
 func (c *Collectives) Confirm(ctx context.Context) error {
 	k := c.keys
 	if k == nil {

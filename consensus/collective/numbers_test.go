@@ -81,23 +81,6 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestIntegers: sums of integers up to 2^53 are exact.
-func TestIntegers(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	for _, nodes := range []int{2, 20, 5000} {
-		for range 1000 {
-			v, want := make([]float64, 20), int64(0)
-			for i := range v {
-				x := (rng.Int64N(1<<48) >> rng.IntN(48)) * (2*rng.Int64N(2) - 1)
-				v[i], want = float64(x), want+x
-			}
-			if got := sumOf(NewNumbers(nodes), v, rng); got != float64(want) {
-				t.Fatalf("%v, want %d", got, want)
-			}
-		}
-	}
-}
-
 // TestCheck: numbers at the limits.
 func TestCheck(t *testing.T) {
 	w := NewNumbers(5)

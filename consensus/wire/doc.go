@@ -2,7 +2,7 @@
 //
 // A Transport carries bytes between processes. In a round, one frame crosses every link on which one is
 // due: all links, in both directions, where nodes gossip, and one level of the tree in a collective
-// operation. A frame is a header of two bytes, the code of the message, and a CRC-32C over both, the run,
+// operation. A frame is a header of six bytes, the code of the message, and a CRC-32C over both, the run,
 // the sender and the number of the frame along its link. At most two frames are under way along a link: a
 // node sends the third after an answer to the first.
 //

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -11,7 +12,7 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// A cable connects two nodes, one in each process, by channels.
+// A cable connects two nodes, one in each process, by channels for the two frames that may be under way.
 type cable struct {
 	node     int
 	to, from chan []byte
@@ -27,11 +28,10 @@ func (c *cable) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due 
 		return nil
 	}
 	select {
-	case frame, ok := <-c.from:
-		if !ok {
+	case frame, open := <-c.from:
+		if in[0] = frame; !open {
 			return &wire.PeerError{Peer: 1 - c.node, Round: seq, Kind: wire.Closed, Err: io.EOF}
 		}
-		in[0] = frame
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -45,39 +45,25 @@ func (c *cable) Close() error {
 
 // Two processes sum their numbers over a transport of their own.
 func ExampleTransport() {
-	g, err := topology.Path(2)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	w, err := topology.NewWeights(g, topology.Metropolis)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	// At most two frames are under way.
+	g, err1 := topology.Path(2)
+	w, err2 := topology.NewWeights(g, topology.Metropolis)
 	there, back := make(chan []byte, 2), make(chan []byte, 2)
-	ends := []*cable{{node: 0, to: there, from: back}, {node: 1, to: back, from: there}}
 	var processes sync.WaitGroup
-	sums := make([]string, 2)
-	for i, end := range ends {
+	sums, errs := make([]string, 2), []error{err1, err2}
+	for i, end := range []*cable{{0, there, back}, {1, back, there}} {
 		processes.Go(func() {
 			defer end.Close()
 			n, err := consensus.New(w, end)
-			if err != nil {
-				fmt.Println(err)
-				return
+			if err == nil {
+				z := [][]float64{{float64(10 + i)}}
+				err = n.Sum(context.Background(), z)
+				sums[i] = fmt.Sprint(z)
 			}
-			z := [][]float64{{float64(10 + i)}}
-			if err := n.Sum(context.Background(), z); err != nil {
-				fmt.Println(err)
-				return
-			}
-			sums[i] = fmt.Sprint(z)
+			errs[i] = errors.Join(errs[i], err)
 		})
 	}
 	processes.Wait()
-	fmt.Println(sums)
+	fmt.Println(sums, errors.Join(errs...))
 	// Output:
-	// [[[21]] [[21]]]
+	// [[[21]] [[21]]] <nil>
 }

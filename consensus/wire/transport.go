@@ -50,16 +50,13 @@ type Signer interface {
 // A Link is one direction of an edge, from a hosted node to a neighbour elsewhere.
 type Link struct{ Node, Peer int }
 
-// Links returns the links from the hosted nodes to nodes elsewhere, sorted by node and then by neighbour.
+// Links returns the links from the hosted nodes, which ascend, to nodes elsewhere, sorted by node and then by
+// neighbour.
 func Links(g *topology.Graph, hosted []int) []Link {
-	here := make(map[int]bool)
-	for _, i := range hosted {
-		here[i] = true
-	}
 	var links []Link
 	for _, i := range hosted {
 		for _, j := range g.Neighbors(i) {
-			if !here[j] {
+			if _, here := slices.BinarySearch(hosted, j); !here {
 				links = append(links, Link{i, j})
 			}
 		}

@@ -1,4 +1,4 @@
-// Package pads makes the random words that mask the contribution of a node to a sum. Every two partners
+// Package pads makes the random words that mask the contribution of a node to a sum. Every two nodes
 // share a secret. Before each sum, a new key follows from the key before and from a digest of all results
 // that both have received; from it follows a stream of words. One of the two adds the words to its own, the
 // other subtracts them, so that they cancel in the sum over all nodes. No word is used twice.

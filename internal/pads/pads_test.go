@@ -193,18 +193,3 @@ func TestNoKey(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// BenchmarkAdd masks a sum of 1,000 numbers.
-func BenchmarkAdd(b *testing.B) {
-	for _, nodes := range []int{3, 50, 1000} {
-		own, public := keys(b, nodes)
-		p := newPads(b, 0, own[0], public, "")
-		words := make([]uint64, 3000)
-		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
-			for b.Loop() {
-				p.Next([sha256.Size]byte{})
-				p.Add(words, 3)
-			}
-		})
-	}
-}

@@ -22,7 +22,9 @@ import (
 // an error that names the first difference between the transcripts of the other nodes, or that these pads
 // do not cancel, which means that totals differ.
 func Swap(g *topology.Graph, i, j int, run func(node int, t wire.Transport, swapped bool) error) error {
-	disguised := map[int]*disguise{i: newDisguise(pads.AddTo), j: newDisguise(pads.SubFrom)}
+	disguised := map[int]*disguise{
+		i: {stream: rand.NewPCG(1, 2), mask: pads.AddTo}, j: {stream: rand.NewPCG(1, 2), mask: pads.SubFrom},
+	}
 	before, err := transcripts(g, disguised, func(node int, t wire.Transport) error { return run(node, t, false) })
 	if err != nil {
 		return err
@@ -54,10 +56,6 @@ type disguise struct {
 	limbs  []int
 }
 
-func newDisguise(mask func(words, pad []uint64, limbs int)) *disguise {
-	return &disguise{stream: rand.NewPCG(1, 2), mask: mask}
-}
-
 // Add implements pads.Source.
 func (d *disguise) Add(words []uint64, limbs int) {
 	pad := make([]uint64, len(words))
@@ -79,11 +77,8 @@ func (d *disguise) Add(words []uint64, limbs int) {
 
 // cancel returns an error unless the pads of the two in the second run cancel.
 func cancel(a, b *disguise) error {
-	if len(a.sent) == 0 {
-		return errors.New("testnet: nothing has been masked")
-	}
-	if len(a.pads) != len(a.sent) || len(b.pads) != len(b.sent) || len(a.sent) != len(b.sent) {
-		return fmt.Errorf("testnet: the nodes mask %d and %d times, after they have exchanged their data %d and %d", len(a.sent), len(b.sent), len(a.pads), len(b.pads))
+	if n := len(a.sent); n == 0 || len(a.pads) != n || len(b.sent) != n || len(b.pads) != n {
+		return fmt.Errorf("testnet: the nodes mask %d and %d times, and then %d and %d", n, len(b.sent), len(a.pads), len(b.pads))
 	}
 	for n, pad := range a.pads {
 		pads.AddTo(pad, b.pads[n], a.limbs[n])

@@ -19,16 +19,16 @@ func MulBasisLanes(a []float64, lda int, x, u []float64, ldu, n, d, r int) {
 	raceRead(x, 1, n*d*lanes, 0)
 	raceRead(u, r, d, ldu)
 	raceWrite(a, n, r*lanes, lda)
-	_, _, _ = a[(n-1)*lda+r*lanes-1], x[n*d*lanes-1], u[(r-1)*ldu+d-1]
+	_, _, _ = a[(max(n, LaneRows)-1)*lda+r*lanes-1], x[max(n, LaneRows)*d*lanes-1], u[(r-1)*ldu+d-1]
 	height := n
-	if most < r {
-		height = min(n, 2*LaneRows) // they stay in the first-level cache for the other columns
+	if most < r { // the rows stay in the first-level cache for the other columns
+		height = max(20480/(8*LaneRows*d*lanes), 1) * LaneRows
 	}
 	for i := 0; i < n; i += height {
-		i = min(i, n-height) // the last rows may overlap those before
+		i = min(i, n-LaneRows) // the last rows may overlap those before
 		for j := 0; j < r; j += most {
 			width := largest(tiles.mulBasisLanes[:], r-j)
-			mulBasisLanesTile(&a[i*lda+j*lanes], lda, &x[i*d*lanes], &u[j*ldu], ldu, height, d, width)
+			mulBasisLanesTile(&a[i*lda+j*lanes], lda, &x[i*d*lanes], &u[j*ldu], ldu, min(height, n-i), d, width)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func newColumns(header []string) (columns, error) {
 			return c, fmt.Errorf("line 1: column %d: %w", i+1, err)
 		}
 		if j, twice := c.index[name]; twice {
-			c.twice[name] = fmt.Errorf("line 1: columns %d and %d are both named %q", j+1, i+1, clip(name))
+			c.twice[name] = fmt.Errorf("line 1: columns %d and %d are both named %.60q", j+1, i+1, name)
 		}
 		c.index[name] = i
 	}
@@ -57,7 +57,7 @@ func (c *columns) find(name, role string) (int, error) {
 	if i, ok := c.index[name]; ok {
 		return i, nil
 	}
-	return -1, fmt.Errorf("there is no column %q for %s: the columns are %s", name, role, quoted(c.header))
+	return -1, fmt.Errorf("there is no column %q for %s: the header names %s", name, role, quoted(c.header))
 }
 
 // take assigns a column to a slot. It refuses a name of two columns.

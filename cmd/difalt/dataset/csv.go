@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
 // ReadCSV reads a table from CSV (RFC 4180), plain or compressed by gzip or zstd, in UTF-8 or, with a byte
@@ -38,12 +36,13 @@ func (r *reader) readCSV(packed io.Reader) error {
 	defer done()
 	plain := bufio.NewReaderSize(in, 512<<10)
 	sample, _ := plain.Peek(plain.Size()) // an error comes again
-	delimiter := r.o.findDelimiter(sample)
-	list := newRecords(plain, delimiter)
+	list := newRecords(plain, r.o.findDelimiter(sample))
 	header, err := list.next()
 	switch err {
 	case nil:
-		err = r.openCSV(header)
+		if err = r.open(header, "line"); err != nil {
+			err = cmp.Or(loneCR(1, header), err)
+		}
 	case io.EOF:
 		return errors.New("the table is empty: its first line should name the columns")
 	}
@@ -57,27 +56,7 @@ func (r *reader) readCSV(packed io.Reader) error {
 	if err != io.EOF {
 		return err
 	}
-	r.noteCSV(delimiter)
 	return r.close()
-}
-
-// openCSV finds the columns of a file from its first record.
-func (r *reader) openCSV(header []string) error {
-	err := r.open(header, "line")
-	if err == nil {
-		return nil
-	}
-	numbers, first := 0, header[0]
-	for _, cell := range header {
-		if _, wrong := parseNumber(strings.TrimSpace(cell), '.'); wrong == nil {
-			numbers++
-		}
-	}
-	if strings.HasPrefix(first, "#") || strings.HasPrefix(first, "sep=") || strings.HasPrefix(first, "<") ||
-		len(header) > 1 && numbers > len(header)/2 {
-		err = fmt.Errorf("%w; the first line seems to be a comment, HTML or a row of numbers: expected the names of the columns", err)
-	}
-	return cmp.Or(loneCR(1, header), err)
 }
 
 // addCells adds the row of a record; first reports whether it is that of the file.
@@ -107,15 +86,11 @@ func (r *reader) addCells(cells []string, first bool) (err error) {
 // parse returns the number of a trimmed cell; strconv.ErrSyntax if it has none.
 func (r *reader) parse(col int, cell string) (float64, error) {
 	v, err := parseNumber(cell, cmp.Or(r.o.Decimal, '.'))
-	if err == nil {
-		if why := refusal(v); why != "" {
-			return 0, fmt.Errorf(why, clip(cell))
-		}
-		return v, nil
-	}
 	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%s is too large", clip(cell))
+	case (err == nil || errors.Is(err, strconv.ErrRange)) && refused(v):
+		return 0, fmt.Errorf("%.60s "+tooLarge, cell)
+	case err == nil:
+		return v, nil
 	case strings.EqualFold(cell, "true"):
 		return 1, nil
 	case strings.EqualFold(cell, "false"):
@@ -133,7 +108,7 @@ func (r *reader) parse(col int, cell string) (float64, error) {
 func (r *reader) explain(col int, cells []string, first bool, err error) error {
 	name, cell := r.header[col], strings.TrimSpace(cells[col])
 	errorf := func(format string, args ...any) error {
-		return fmt.Errorf("line %d, column %q: "+format, append([]any{r.at, clip(name)}, args...)...)
+		return fmt.Errorf("line %d, column %.60q: "+format, append([]any{r.at, name}, args...)...)
 	}
 	if err != strconv.ErrSyntax {
 		return errorf("%w", err)
@@ -141,16 +116,11 @@ func (r *reader) explain(col int, cells []string, first bool, err error) error {
 	if err := loneCR(r.at, cells); err != nil {
 		return err
 	}
-	// Count the cells that should be numbers, and those with text; wrong lists the features among these.
-	numbers, texts, wrong := 0, 0, []string(nil)
+	numbers, wrong := 0, []string(nil) // count of the cells of features, and names of those with text
 	for i, c := range cells {
-		if c = strings.TrimSpace(c); r.slots[i] == noSlot || r.holdsNames(r.slots[i]) || isMissing(c) {
-			continue
-		}
-		numbers++
-		if _, err := r.parse(i, c); err == strconv.ErrSyntax {
-			texts++
-			if r.isNumber(i) {
+		if c = strings.TrimSpace(c); r.isNumber(i) && !isMissing(c) {
+			numbers++
+			if _, err := r.parse(i, c); err == strconv.ErrSyntax {
 				wrong = append(wrong, r.header[i])
 			}
 		}
@@ -161,12 +131,12 @@ func (r *reader) explain(col int, cells []string, first bool, err error) error {
 		return &FormatError{option, values, errorf("%s", why)}
 	case why != "":
 		return errorf("%s", why)
-	case cell == name || first && numbers == texts && numbers > 1:
-		return errorf("%q is not a number: is this a second header line, of units or of a file that was appended?", clip(cell))
+	case cell == name || first && numbers == len(wrong) && numbers > 1:
+		return errorf("%.60q is not a number: is this a second header line, of units or of a file that was appended?", cell)
 	case r.isNumber(col):
-		return &FormatError{"Categorical", wrong, errorf("%q is not a number", clip(cell))}
+		return &FormatError{"Categorical", wrong, errorf("%.60q is not a number", cell)}
 	}
-	return errorf("%q is not a number", clip(cell))
+	return errorf("%.60q is not a number", cell)
 }
 
 // loneCR refuses a record with a CR that does not end its line.
@@ -177,20 +147,6 @@ func loneCR(line int, cells []string) error {
 		}
 	}
 	return nil
-}
-
-// noteCSV records what differs from plain CSV.
-func (r *reader) noteCSV(delimiter rune) {
-	var list []string
-	if delimiter != ',' {
-		list = append(list, map[rune]string{';': "semicolons", '\t': "tabs", '|': "vertical bars"}[delimiter])
-	}
-	if r.unnamed != nil {
-		list = append(list, "without the unnamed "+text.List(r.unnamed))
-	}
-	if list != nil {
-		r.note(strings.Join(list, ", "))
-	}
 }
 
 // findDelimiter returns the delimiter that splits the first line of a text into cells with all names of

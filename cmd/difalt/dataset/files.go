@@ -77,12 +77,6 @@ func matching(patterns []string) (paths []string, err error) {
 	return paths, nil
 }
 
-// An input is the current file, and the progress through all files.
-type input struct {
-	file        *os.File
-	done, total int64 // bytes
-}
-
 // Read reads the current file.
 func (r *reader) Read(b []byte) (int, error) {
 	n, err := r.file.Read(b)

@@ -101,19 +101,14 @@ func TestDamagedParquet(t *testing.T) {
 	}
 }
 
-// written returns the path of a Parquet file with the given rows.
-func written[T any](t *testing.T, rows []T, options ...parquet.WriterOption) string {
+// written returns a Parquet file with the given rows.
+func written[T any](t testing.TB, rows []T, options ...parquet.WriterOption) []byte {
 	t.Helper()
 	var buf bytes.Buffer
-	w := parquet.NewGenericWriter[T](&buf, options...)
-	_, err := w.Write(rows)
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
+	if err := parquet.Write(&buf, rows, options...); err != nil {
 		t.Fatal(err)
 	}
-	return write(t, t.TempDir(), "t.parquet", buf.Bytes())
+	return buf.Bytes()
 }
 
 // TestCodecs: every codec is read but LZ4_RAW, which is refused where it is in use.
@@ -124,8 +119,9 @@ func TestCodecs(t *testing.T) {
 		Y    float64 `parquet:"y"`
 		Note string  `parquet:"note,lz4"`
 	}
+	dir := t.TempDir()
 	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Brotli, &parquet.Zstd, &parquet.Lz4Raw} {
-		path := written(t, []row{{"x", 1, 2, "n"}, {"x", 3, 4, "n"}}, parquet.Compression(codec))
+		path := write(t, dir, "t.parquet", written(t, []row{{"x", 1, 2, "n"}, {"x", 3, 4, "n"}}, parquet.Compression(codec)))
 		tab, err := ReadFiles([]string{path}, TableOptions{Task: "t", Target: "y", Drop: []string{"note"}})
 		if codec == &parquet.Lz4Raw {
 			checkMessage(t, codec.String(), err, []string{"is compressed by LZ4_RAW", "snappy or zstd"})
@@ -161,7 +157,7 @@ func TestParquetFloatPages(t *testing.T) {
 		}
 		want += fmt.Sprint(" 0 ", values)
 	}
-	path := written(t, rows, parquet.PageBufferSize(1000), parquet.MaxRowsPerRowGroup(1100))
+	path := write(t, t.TempDir(), "t.parquet", written(t, rows, parquet.PageBufferSize(1000), parquet.MaxRowsPerRowGroup(1100)))
 	tab, err := ReadFiles([]string{path}, TableOptions{Task: "task", Missing: MissingKeep})
 	checkTable(t, tab, err, want)
 }

@@ -3,7 +3,6 @@ package dataset
 import (
 	"math"
 	"os"
-	"strings"
 	"testing"
 )
 
@@ -25,24 +24,12 @@ func checkNumbers(t *testing.T, tab *Table) {
 	}
 }
 
-func FuzzReadCSV(f *testing.F) {
-	f.Add("t,a,y\nx,1,2\n")
-	f.Add("t,a,y\r\n\"x\"\"\",1e3,-.5\r\n")
-	f.Add("\ufefft,a,y\n\nx,NA,2\nx, 1 ,2")
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, o := range []TableOptions{columnsTY, {Task: "t", Target: "y", Missing: MissingDrop, Categorical: []string{"a"}}} {
-			if tab, err := ReadCSV(strings.NewReader(text), o); err == nil {
-				checkNumbers(t, tab)
-			}
-		}
-	})
-}
-
-// FuzzReadFiles covers what content decides: gzip, zstd, Parquet and NPY.
+// FuzzReadFiles covers the formats that the content decides: text, gzip, zstd, Parquet and NPY.
 func FuzzReadFiles(f *testing.F) {
 	gz, zst := packed(f, []byte(sample))
-	f.Add(gz)
-	f.Add(zst)
+	for _, text := range []string{"t,a,y\nx,1,2\n", "t,a,y\r\n\"x\"\"\",1e3,-.5\r\n", "\ufefft,a,y\n\nx,NA,2\nx, 1 ,2", string(gz), string(zst)} {
+		f.Add([]byte(text))
+	}
 	for _, name := range []string{"arrow.parquet", "arrow-plain.parquet", "numpy-c.npy", "numpy-fortran.npy"} {
 		b, err := os.ReadFile("testdata/" + name)
 		if err != nil {
@@ -54,7 +41,7 @@ func FuzzReadFiles(f *testing.F) {
 		path := write(t, t.TempDir(), "file", b)
 		for _, o := range []TableOptions{
 			{Task: "id", Target: "y", Drop: []string{"when", "list"}, Categorical: []string{"site"}, Missing: MissingDrop},
-			{Task: "c0", Target: "c3"}, {Task: "t", Target: "y", Drop: []string{"site"}},
+			{Task: "c0", Target: "c3"}, {Task: "t", Target: "y", Missing: MissingDrop, Categorical: []string{"a"}}, columnsTY,
 		} {
 			if tab, err := ReadFiles([]string{path}, o); err == nil {
 				checkNumbers(t, tab)

@@ -31,9 +31,9 @@ func (l *levels) code(name string) (k int, err error) {
 	case l.fixed && l.others:
 		return newLevel, nil
 	case l.fixed:
-		err = fmt.Errorf("the level %q is not known: it may be %s", clip(name), quoted(l.list))
+		err = fmt.Errorf("the level %.60q is not known: it may be %s", name, quoted(l.list))
 	default:
-		err = fmt.Errorf("%q is the level number %d: is it a column of numbers or of names?", clip(name), maxLevels+1)
+		err = fmt.Errorf("%.60q is the level number %d: is it a column of numbers or of names?", name, maxLevels+1)
 	}
 	return k, err
 }

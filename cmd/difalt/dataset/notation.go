@@ -50,7 +50,7 @@ var foreign = strings.NewReplacer("\u2212", "-", ",", "", ".", "", "'", "", "\u2
 // is known, and an option that helps, with its values.
 func advice(cell string, decimal rune) (why, option string, values []string) {
 	other := '.' + ',' - decimal
-	shown := strconv.Quote(clip(cell))
+	shown := fmt.Sprintf("%.60q", cell)
 	for _, order := range []string{"ymd", "dmy", "mdy"} {
 		if _, ok := days(cell, order); ok {
 			values = append(values, order)

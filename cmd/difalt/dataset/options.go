@@ -78,8 +78,6 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return e.err.Error() }
 
-func (e *FormatError) Unwrap() error { return e.err }
-
 func formatErrorf(option string, values []string, format string, args ...any) error {
 	return &FormatError{option, values, fmt.Errorf(format, args...)}
 }

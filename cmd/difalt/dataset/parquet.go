@@ -64,15 +64,15 @@ func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err 
 			continue
 		}
 		if !column.Leaf() || column.Repeated() {
-			return nil, formatErrorf("Drop", []string{name}, "column %q is nested: expected numbers or strings", clip(name))
+			return nil, formatErrorf("Drop", []string{name}, "column %.60q is nested: expected numbers or strings", name)
 		}
 		c := &parquetColumn{Column: column, parquetType: parquetTypeOf(column.Type()), at: at}
 		switch {
 		case c.parquetType == nil:
-			return nil, formatErrorf("Drop", []string{name}, "column %q is of type %s: expected numbers, dates or strings", clip(name), column.Type())
+			return nil, formatErrorf("Drop", []string{name}, "column %.60q is of type %s: expected numbers, dates or strings", name, column.Type())
 		case r.holdsNames(slot):
 		case c.number == nil && slot < featureSlot:
-			return nil, fmt.Errorf("column %q holds strings: expected numbers", clip(name))
+			return nil, fmt.Errorf("column %.60q holds strings: expected numbers", name)
 		case c.number == nil:
 			texts = append(texts, name)
 		case c.date && slot >= featureSlot:
@@ -81,7 +81,7 @@ func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err 
 		list = append(list, c)
 	}
 	if texts != nil {
-		return nil, formatErrorf("Categorical", texts, "column %q holds strings: expected numbers", clip(texts[0]))
+		return nil, formatErrorf("Categorical", texts, "column %.60q holds strings: expected numbers", texts[0])
 	}
 	if dates != nil {
 		r.note(fmt.Sprintf("dates in %s as days since 1970-01-01", text.Names(dates)))

@@ -10,8 +10,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// A parquetType gives the meaning of the values of a column. A column without number holds strings, and in one
-// without name a task or level has the name of its number.
+// A parquetType gives the meaning of the values of a column. A column without number holds strings, and in
+// one without name a task or level has the name of its number.
 type parquetType struct {
 	number func(v parquet.Value) float64 // times as days since 1970; integers beyond 2^53 are rounded
 	name   func(v parquet.Value) string  // with all digits

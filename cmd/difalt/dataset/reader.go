@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,10 +20,14 @@ type reader struct {
 	t      *Table    // nil before the first header
 	levels []*levels // by slot; nil for numbers
 	gaps   []gap     // by slot
-	input
-	columns        // of the current file
-	path    string // of the current file; empty for a stream
-	unit    string // "line" or "row"
+	done   int64     // bytes read
+	total  int64     // bytes of all files
+
+	// The current file.
+	columns
+	file *os.File // nil for a stream
+	path string
+	unit string // "line" or "row"
 
 	// The current row.
 	at   int // line, or number of the row from 1
@@ -61,6 +66,9 @@ func (r *reader) open(header []string, unit string) (err error) {
 	if err != nil {
 		return err
 	}
+	if r.unnamed != nil {
+		r.note("without the unnamed " + text.List(r.unnamed))
+	}
 	for j, column := range r.t.schema.Columns {
 		if err := r.take(column, featureSlot+j); err != nil {
 			return err
@@ -84,7 +92,7 @@ func (r *reader) begin(features []string) error {
 		features, categories = s.Columns, s.Categories
 	}
 	if len(features) == 0 {
-		return fmt.Errorf("the table has no feature columns: the columns are %s", quoted(r.header))
+		return fmt.Errorf("the table has no feature columns: the header names %s", quoted(r.header))
 	}
 	n := featureSlot + len(features)
 	r.levels, r.gaps, r.x = make([]*levels, n), make([]gap, n), make([]float64, n)
@@ -142,13 +150,11 @@ func (r *reader) setName(slot int, name string) error {
 
 // setNumber puts a number of a binary file in the slot of its column, if there is one. NaN is missing.
 func (r *reader) setNumber(col int, v float64) error {
-	slot := r.slots[col]
-	why := refusal(v)
-	switch {
+	switch slot := r.slots[col]; {
 	case slot == noSlot:
-	case why != "" && !math.IsNaN(v):
-		return fmt.Errorf("row %d, column %q: "+why, r.at, clip(r.header[col]), v)
-	case why == "" && r.holdsNames(slot):
+	case refused(v) && !math.IsNaN(v):
+		return fmt.Errorf("row %d, column %.60q: %v "+tooLarge, r.at, r.header[col], v)
+	case !refused(v) && r.holdsNames(slot):
 		return r.setName(slot, strconv.FormatFloat(v, 'f', -1, 64))
 	default:
 		r.x[slot] = v
@@ -198,7 +204,7 @@ func (r *reader) close() error {
 	for col, slot := range r.slots {
 		if slot != noSlot && r.gaps[slot].count > 0 && r.o.Missing == MissingRefuse {
 			g := r.gaps[slot]
-			list = append(list, fmt.Sprintf("%d in column %q (first on %s %d)", g.count, clip(r.header[col]), r.unit, g.first))
+			list = append(list, fmt.Sprintf("%d in column %.60q (first on %s %d)", g.count, r.header[col], r.unit, g.first))
 		}
 	}
 	if list != nil {
@@ -234,11 +240,7 @@ func (r *reader) table() (*Table, error) {
 			}
 		}
 	}
-	t.features = s.Features()
-	if name, twice := firstDuplicate(t.features); twice {
-		return nil, fmt.Errorf("two features would be named %q: rename a column", name)
-	}
-	return t, nil
+	return t, t.nameFeatures()
 }
 
 // missingNames are the cells that stand for a missing value, in lower case, besides the empty one.

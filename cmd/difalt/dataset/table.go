@@ -34,12 +34,9 @@ func NewTable(features []string, target bool) (*Table, error) {
 	if len(features) == 0 {
 		return nil, fmt.Errorf("the table has no feature columns")
 	}
-	if name, twice := firstDuplicate(features); twice {
-		return nil, fmt.Errorf("column %q occurs twice", name)
-	}
-	t := &Table{x: newChunks(len(features)), target: target, features: slices.Clone(features)}
-	t.schema.Columns = t.features
-	return t, nil
+	t := &Table{x: newChunks(len(features)), target: target}
+	t.schema.Columns = slices.Clone(features)
+	return t, t.nameFeatures()
 }
 
 // Append adds a row of a table from NewTable: a copy of the features x, and the target y, which is ignored in
@@ -55,8 +52,8 @@ func (t *Table) Append(task string, x []float64, y float64) error {
 		names, values = append(slices.Clip(names), "target"), append(slices.Clip(x), y)
 	}
 	for j, v := range values {
-		if why := refusal(v); why != "" {
-			return fmt.Errorf("row %d, column %q: "+why, row, names[j], v)
+		if refused(v) {
+			return fmt.Errorf("row %d, column %q: %v "+tooLarge, row, names[j], v)
 		}
 	}
 	if err := t.add(task, x, y); err != nil {
@@ -116,8 +113,8 @@ func (t *Table) Schema() *schema.Schema { return &t.schema }
 // aliases the table.
 func (t *Table) Weights() []float64 { return t.weights }
 
-// Notes returns a sentence for each file that was not plain CSV: its delimiter, encoding,
-// unnamed columns, and columns of dates and truth values. The slice aliases the table.
+// Notes returns sentences about files with columns that have no name, which are left out, and about Parquet
+// files with dates. The slice aliases the table.
 func (t *Table) Notes() []string { return slices.Clip(t.notes) }
 
 // Dropped returns the number of rows of the files that were left out because they lack values.
@@ -141,20 +138,15 @@ func (t *Table) Missing() []MissingCount {
 	return list
 }
 
-// largest bounds the absolute value of a number: the squares of 10^8 such numbers add up
-// to a float64.
-const largest = 1e150
+// largest bounds the absolute value of a number: the squares of 10^8 such numbers add up to a float64.
+// tooLarge is the error about others.
+const (
+	largest  = 1e150
+	tooLarge = "is too large, or not finite: the largest is 1e150"
+)
 
-// refusal returns why a number is refused, as a format for the number; empty if it is not.
-func refusal(v float64) string {
-	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return "the value is %v"
-	case math.Abs(v) > largest:
-		return "%v is too large: the largest is 1e150"
-	}
-	return ""
-}
+// refused reports whether a number is NaN, infinite or too large.
+func refused(v float64) bool { return !(math.Abs(v) <= largest) }
 
 // names are numbered in order of appearance.
 type names struct {
@@ -179,43 +171,33 @@ func (n *names) of(name string) (int, error) {
 	return k, nil
 }
 
-func firstDuplicate(list []string) (name string, twice bool) {
+// nameFeatures names the features by the schema. Their names must differ.
+func (t *Table) nameFeatures() error {
+	t.features = t.schema.Features()
 	seen := map[string]bool{}
-	for _, name := range list {
+	for _, name := range t.features {
 		if seen[name] {
-			return name, true
+			return fmt.Errorf("two features would be named %q: rename a column", name)
 		}
 		seen[name] = true
 	}
-	return "", false
+	return nil
 }
 
 // checkName refuses names that are empty, not UTF-8, or contain a zero byte.
 func checkName(s string) error {
 	if s == "" || !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-		return fmt.Errorf("%q is not a name in UTF-8", clip(s))
+		return fmt.Errorf("%.60q is not a name in UTF-8", s)
 	}
 	return nil
 }
 
 // quoted lists names for a message, at most 20 of them.
 func quoted(list []string) string {
-	var short []string
-	for _, name := range list[:min(len(list), 20)] {
-		short = append(short, clip(name))
+	if n := len(list) - 20; n > 0 {
+		return fmt.Sprintf("%.60q and %d more", list[:20], n)
 	}
-	if n := len(list) - len(short); n > 0 {
-		return fmt.Sprintf("%q and %d more", short, n)
-	}
-	return fmt.Sprintf("%q", short)
-}
-
-// clip shortens a cell for a message to 40 bytes.
-func clip(s string) string {
-	if len(s) > 40 {
-		return s[:40] + "..."
-	}
-	return s
+	return fmt.Sprintf("%.60q", list)
 }
 
 // chunks holds rows of a fixed width in pieces of about 4 MB, so that growth copies at most one.

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
 // testTable has tasks "t0", "t1", ... with rows[k] rows of the single feature
@@ -26,16 +28,32 @@ func testTable(t *testing.T, rows ...int) *Table {
 	return tab
 }
 
-func TestAppendErrors(t *testing.T) {
+func TestAppend(t *testing.T) {
 	tab := testTable(t, 2)
 	checkMessage(t, "width", tab.Append("t0", []float64{1, 2}, 0), []string{"row 3 has 2 features: expected 1"})
 	checkMessage(t, "NaN", tab.Append("t0", []float64{math.NaN()}, 0), []string{"row 3", `column "a"`, "NaN"})
-	checkMessage(t, "target", tab.Append("t0", []float64{1}, math.Inf(1)), []string{"row 3", `row 3, column "target": the value is +Inf`})
+	checkMessage(t, "target", tab.Append("t0", []float64{1}, math.Inf(1)), []string{`row 3, column "target": +Inf is too large, or not finite`})
 	checkMessage(t, "no task", tab.Append("", []float64{1}, 0), []string{"row 3: task", "is not a name"})
 	_, err := NewTable(nil, true)
 	checkMessage(t, "no features", err, []string{"no feature columns"})
 	_, err = NewTable([]string{"a", "a"}, true)
-	checkMessage(t, "twice", err, []string{`column "a" occurs twice`})
+	checkMessage(t, "twice", err, []string{`two features would be named "a"`})
+
+	// A table of several pieces of at most 4 MB: rows are copied, and come back.
+	wide, err := NewTable(text.Numbered("x", 150_000), false)
+	x := make([]float64, 150_000)
+	for i := 0; i < 8 && err == nil; i++ {
+		x[0], x[len(x)-1] = float64(i), -float64(i)
+		err = wide.Append("t", x, math.NaN())
+	}
+	for i := range 8 {
+		if wide.X(x, i); err != nil || x[0] != float64(i) || x[1] != 0 || x[len(x)-1] != -float64(i) {
+			t.Errorf("row %d is %v, ..., %v: %v", i, x[0], x[len(x)-1], err)
+		}
+	}
+	if len(wide.x.pieces) != 3 || cap(wide.x.pieces[1]) > 4<<20/8 {
+		t.Errorf("%d pieces of %d numbers", len(wide.x.pieces), cap(wide.x.pieces[1]))
+	}
 }
 
 // TestSplit: of every task its share of rows is held out, at most all but one. The split of a task depends on

@@ -25,8 +25,8 @@ type Options struct {
 	// RejoinTimeout limits how long a neighbour may be unreachable while its frame is due; 30 seconds by
 	// default. MPI does not use it.
 	RejoinTimeout time.Duration
-	// Linger limits how long Close waits until the neighbours have received everything: 5 seconds by default,
-	// and at most two after a failure. MPI does not use it.
+	// Linger limits how long Leave waits until the neighbours have received everything; 5 seconds by default.
+	// MPI does not use it.
 	Linger time.Duration
 	// MaxFrame is the largest length of a frame in bytes; 1 GiB by default.
 	MaxFrame int
@@ -74,11 +74,10 @@ type Stats struct {
 
 // EdgeStats are the statistics of one edge.
 type EdgeStats struct {
-	Peer        int
-	Connected   bool
-	Connections int           // made so far; every one after the first replaced a broken one
-	Sent        int64         // bytes of frames, repeated ones included
-	Waited      time.Duration // for this neighbour, alone or with others
+	Peer      int
+	Connected bool
+	Sent      int64         // bytes of frames, repeated ones included
+	Waited    time.Duration // for this neighbour, alone or with others
 }
 
 // ErrClosed is returned by Exchange after Close.

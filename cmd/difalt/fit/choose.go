@@ -202,49 +202,40 @@ func (s *stats) addDirection(ctx context.Context, tasks []int, q *strengths) (*s
 func orthonormal(w []float64, l, r int) []float64 {
 	out := make([]float64, 0, l*r)
 	for a := range r {
-		v := append([]float64(nil), w[a*l:][:l]...)
-		deflate(v, out)
-		if n := floats.Norm(v, 2); n > 0 {
-			floats.Scale(1/n, v)
-		}
-		out = append(out, v...)
+		out = append(out, off(w[a*l:][:l], out)...)
 	}
 	return out
 }
 
-// deflate removes from v its part along orthonormal columns.
-func deflate(v, columns []float64) {
+// off returns the unit vector along the part of v that is orthogonal to orthonormal columns.
+func off(v, columns []float64) []float64 {
+	out := slices.Clone(v)
 	for l := len(v); len(columns) > 0; columns = columns[l:] {
-		floats.AddScaled(v, -floats.Dot(v, columns[:l]), columns[:l])
+		floats.AddScaled(out, -floats.Dot(out, columns[:l]), columns[:l])
 	}
+	if n := floats.Norm(out, 2); n > 0 {
+		floats.Scale(1/n, out)
+	} else {
+		out[0] = 1
+	}
+	return out
 }
 
 // leading returns the leading eigenvector of the symmetric l x l matrix a off orthonormal columns, and its
-// eigenvalue, by power iteration: near enough to begin a climb.
-func leading(a []float64, l int, off []float64) (axis []float64, value float64) {
-	axis, next := make([]float64, l), make([]float64, l)
-	for i := range l { // the row of the largest diagonal entry
-		if a[i*l+i] >= a[0] && a[i*l+i] >= value {
-			value = a[i*l+i]
-			copy(axis, a[i*l:(i+1)*l])
+// eigenvalue, by power iteration from the row of the largest diagonal entry: near enough to begin a climb.
+func leading(a []float64, l int, columns []float64) (axis []float64, value float64) {
+	best := 0
+	for i := range l {
+		if a[i*l+i] > a[best*l+best] {
+			best = i
 		}
 	}
+	next := slices.Clone(a[best*l:][:l])
 	for range 100 {
-		deflate(axis, off)
-		if n := floats.Norm(axis, 2); n > 0 {
-			floats.Scale(1/n, axis)
-		} else {
-			axis[0] = 1
-		}
+		axis = off(next, columns)
 		blas64.Symv(1, dense.Symmetric(l, a), dense.Vector(axis), 0, dense.Vector(next))
-		value = floats.Dot(axis, next)
-		copy(axis, next)
 	}
-	deflate(axis, off)
-	if n := floats.Norm(axis, 2); n > 0 {
-		floats.Scale(1/n, axis)
-	}
-	return axis, max(value, 0)
+	return axis, max(floats.Dot(axis, next), 0)
 }
 
 // choose returns the best candidate with its strengths on all tasks, and sets all.

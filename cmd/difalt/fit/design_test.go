@@ -47,26 +47,20 @@ func TestDesignOverTrainingRows(t *testing.T) {
 	if len(s.design.Curves) != 2 {
 		t.Fatalf("%d curves, want 2", len(s.design.Curves))
 	}
-	row, n := make([]float64, s.p), float64(len(s.rows.order))
-	moments, squares := make([]float64, s.p*3), make([]float64, 3)
-	s.rows.each(func(x []float64, w float64) {
-		s.design.Apply(row, x)
-		for j, v := range row {
-			moments[j] += w * v / n
-			moments[s.p+j] += w * v * row[1] / n
-			moments[2*s.p+j] += w * v * row[2] / n
-			if c := s.columns[j]; c.Curve >= 0 {
-				squares[c.Curve] += w * v * v / n
-			}
-		}
-	})
+	n, squares := s.rowsTotal(s.tasks), []float64{0, 0}
 	for j := 1; j < s.p; j++ {
-		if c := s.columns[j]; math.Abs(moments[j]) > 1e-9 || c.Curve >= 0 && math.Abs(moments[(1+c.Curve)*s.p+j]) > 1e-9 {
-			t.Errorf("column %d: mean %v, product with the feature %v", j, moments[j], moments[s.p+j])
+		c, total := s.columns[j], func(i int) float64 { return s.total[i*s.p+j] / n }
+		if math.Abs(total(0)) > 1e-9 || c.Curve >= 0 && math.Abs(total(1+c.Feature)) > 1e-9 {
+			t.Errorf("column %d: mean %v, product with the feature %v", j, total(0), total(1+c.Feature))
+		}
+		if c.Curve >= 0 {
+			squares[c.Curve] += total(j)
+		} else if math.Abs(total(j)-1) > 1e-9 {
+			t.Errorf("column %d: variance %v, want 1", j, total(j))
 		}
 	}
-	if math.Abs(moments[s.p+1]-1) > 1e-9 || math.Abs(squares[0]-1) > 1e-9 || math.Abs(squares[1]-1) > 1e-9 {
-		t.Errorf("variance %v, squares of curves %v: want 1", moments[s.p+1], squares)
+	if !floats.EqualApprox(squares, []float64{1, 1}, 1e-9) {
+		t.Errorf("squares of curves %v: want 1", squares)
 	}
 }
 

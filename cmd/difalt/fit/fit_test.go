@@ -24,10 +24,11 @@ func TestFitFindsTheForm(t *testing.T) {
 		curves bool
 		most   float64 // held-out RMSE over the noise
 	}{
-		"alike":      {drawing{tasks: 20, rows: 24, features: 5, mean: flat, noise: 1}, 0, false, 1.08},
-		"levels":     {drawing{tasks: 30, rows: 24, features: 5, mean: flat, levels: 2, noise: 1}, 0, false, 1.08},
-		"slopes":     {drawing{tasks: 30, rows: 40, features: 5, mean: flat, slopes: 1, noise: 1}, 0, false, 1.15},
-		"directions": {drawing{tasks: 60, rows: 16, features: 10, rank: 2, length: 2, noise: 1}, 2, false, 1.3},
+		"alike":           {drawing{tasks: 20, rows: 24, features: 5, mean: flat, noise: 1}, 0, false, 1.08},
+		"levels":          {drawing{tasks: 30, rows: 24, features: 5, mean: flat, levels: 2, noise: 1}, 0, false, 1.08},
+		"slopes":          {drawing{tasks: 30, rows: 40, features: 5, mean: flat, slopes: 1, noise: 1}, 0, false, 1.15},
+		"directions":      {drawing{tasks: 60, rows: 16, features: 10, rank: 2, length: 2, noise: 1}, 2, false, 1.3},
+		"many directions": {drawing{tasks: 60, rows: 24, features: 8, rank: 3, length: 2, noise: 1}, 3, false, 1.3},
 		"curve": {drawing{tasks: 30, rows: 24, features: 2, levels: 1, noise: 0.5,
 			curve: func(x float64) float64 { return x * x }}, 0, true, 1.2},
 	} {
@@ -39,6 +40,18 @@ func TestFitFindsTheForm(t *testing.T) {
 			}
 			if rmse := r.Scores[0].Test.RMSE; rmse > c.most*c.d.noise || rmse < 0.85*c.d.noise {
 				t.Errorf("held-out RMSE %v with noise %v", rmse, c.d.noise)
+			}
+			if note := strings.Contains(strings.Join(r.Notes, " "), "3, was chosen: try --rank 4"); note != (c.rank == 3) {
+				t.Errorf("rank %d with the notes %q", c.rank, r.Notes)
+			}
+			fixed, random := floats.Dot(c.d.mean, c.d.mean), c.d.levels*c.d.levels+float64(c.d.features)*c.d.slopes*c.d.slopes+
+				2*float64(c.d.rank)*c.d.length*c.d.length // of the variance
+			if c.curves {
+				fixed += 2 // of the square of a normal number
+			}
+			all, g := fixed+random+c.d.noise*c.d.noise, m.Parameters().Goodness
+			if math.Abs(g.R2Marginal-fixed/all) > 0.1 || math.Abs(g.R2Conditional-(fixed+random)/all) > 0.1 {
+				t.Errorf("shares %+v, want %v and %v", g, fixed/all, (fixed+random)/all)
 			}
 			if noise := m.Noise(); math.Abs(noise/c.d.noise-1) > 0.1 {
 				t.Errorf("noise %v, want %v", noise, c.d.noise)

@@ -9,10 +9,10 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/model"
 )
 
-// clinics returns a model of two clinics with one feature. Packages fit and owners train models;
-// New makes them from any numbers.
-func clinics() *model.Model {
-	m, err := model.New(model.Parameters{
+// A service predicts for tasks that it knows and for others; goroutines may share the model. Packages fit and
+// owners train models; New makes them from any numbers, here of two clinics with one feature.
+func Example() {
+	trained, err := model.New(model.Parameters{
 		Estimator:      "by hand",
 		Schema:         schema.Schema{Columns: []string{"dose"}},
 		Design:         model.Design{Fill: []float64{2}, Center: []float64{2}, Scale: []float64{1}},
@@ -29,12 +29,8 @@ func clinics() *model.Model {
 	if err != nil {
 		log.Fatal(err)
 	}
-	return m
-}
-
-func ExampleRead() {
 	var file bytes.Buffer
-	if err := clinics().Write(&file); err != nil {
+	if err := trained.Write(&file); err != nil {
 		log.Fatal(err)
 	}
 	m, err := model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
@@ -42,29 +38,15 @@ func ExampleRead() {
 		log.Fatal(err)
 	}
 	fmt.Println(m.Tasks(), m.Features())
-	// Output: [north south] [dose]
-}
-
-// A service predicts for tasks that it knows and for others; goroutines may share the model.
-func ExampleModel_Predict() {
-	m := clinics()
 	for _, clinic := range []string{"north", "east"} {
-		score, known, err := m.Predict(clinic, []float64{3})
+		p, err := m.PredictError(clinic, []float64{3})
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s %.1f %v\n", clinic, score, known)
+		fmt.Printf("%s %v: %.1f +- %.1f, a single patient +- %.1f\n", clinic, p.Known, p.Value, 1.96*p.StandardError, 1.96*p.SampleError)
 	}
 	// Output:
-	// north 58.0 true
-	// east 55.0 false
-}
-
-func ExampleModel_PredictError() {
-	p, err := clinics().PredictError("north", []float64{3})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%.1f +- %.1f, a single patient +- %.1f\n", p.Value, 1.96*p.StandardError, 1.96*p.SampleError)
-	// Output: 58.0 +- 3.4, a single patient +- 10.4
+	// [north south] [dose]
+	// north true: 58.0 +- 3.4, a single patient +- 10.4
+	// east false: 55.0 +- 7.6, a single patient +- 12.4
 }

@@ -11,11 +11,16 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
+	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
@@ -190,121 +195,132 @@ func TestDesign(t *testing.T) {
 	}
 }
 
-// An objective is its dense form: rows of the design of all tables.
-type objective struct {
-	x    [][]float64
-	y    []float64
-	task []int
-	n    int
-	d, p int
-	r    Ridges
-	kind []model.Column
+// informationOf returns M, h and the objective for mu = 0 of all tasks in a set, by the solver of mixed
+// models.
+func informationOf(t *testing.T, s *frame, b basis, r *Ridges) []float64 {
+	t.Helper()
+	p, square := s.design.Width(), 0.0
+	m, h := make([]float64, p*p), make([]float64, p)
+	var solver mixedmodel.Solver
+	for _, g := range s.nodes {
+		for k := range g.tasks {
+			x, y := g.tasks[k].set(b.set)
+			for sign, y := range map[float64][]float64{-1: make([]float64, len(y)), 1: y} {
+				if err := solver.Set(prior(s, b.u, r), taskOf(x, y)); err != nil {
+					t.Fatal(err)
+				}
+				square += sign * solver.Deviance() // log det V cancels
+			}
+			if err := solver.Set(prior(s, b.u, r), taskOf(x, y)); err != nil {
+				t.Fatal(err)
+			}
+			solver.AddInformation(m, h)
+		}
+	}
+	return append(append(dense.Pack(nil, p, m), h...), square)
 }
 
-// value minimises over mu, a and b for a given U, by the normal equations of all of them.
-func (o *objective) value(u *mat.Dense) float64 {
-	_, r := u.Dims()
-	w := o.p + o.n*(1+r)
-	a, c := mat.NewDense(w, w, nil), mat.NewVecDense(w, nil)
-	for j, k := range o.kind {
-		a.Set(j, j, [...]float64{model.Linear: o.r[Linear], model.Bend: o.r[Curve], model.Constant: 0}[k.Kind])
+// value returns the objective of a U over all rows, least over mu, a and b.
+func value(t *testing.T, s *frame, u *kernel.Basis, r *Ridges) float64 {
+	t.Helper()
+	o, err := s.solve(informationOf(t, s, basis{folds, u}, r), r)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for k := range o.n {
-		a.Set(o.p+k*(1+r), o.p+k*(1+r), o.r[Intercept])
-		for j := range r {
-			a.Set(o.p+k*(1+r)+1+j, o.p+k*(1+r)+1+j, o.r[Direction])
-		}
-	}
-	total := 0.0
-	v := mat.NewVecDense(w, nil)
-	for i, x := range o.x {
-		v.Zero()
-		for j, e := range x {
-			v.SetVec(j, e)
-		}
-		at := o.p + o.task[i]*(1+r)
-		v.SetVec(at, 1)
-		for j := range r {
-			v.SetVec(at+1+j, floats.Dot(x[1:1+o.d], mat.Col(nil, j, u)))
-		}
-		a.RankOne(a, 1, v, v)
-		c.AddScaledVec(c, o.y[i], v)
-		total += o.y[i] * o.y[i]
-	}
-	var b mat.VecDense
-	if err := b.SolveVec(a, c); err != nil {
-		return math.Inf(1)
-	}
-	return total - mat.Dot(&b, c)
+	return o.value
 }
 
-// orthonormal returns the U that d x r numbers span.
-func (o *objective) orthonormal(v []float64, r int) *mat.Dense {
-	var qr mat.QR
-	qr.Factorize(mat.NewDense(o.d, r, slices.Clone(v)))
-	var q mat.Dense
-	qr.QTo(&q)
-	return mat.DenseCopyOf(q.Slice(0, o.d, 0, r))
-}
-
-// lowest returns the smallest value that a quasi-Newton method finds from six starts.
-func (o *objective) lowest(rank int) float64 {
-	lowest := math.Inf(1)
-	f := func(v []float64) float64 { return o.value(o.orthonormal(v, rank)) }
-	problem := optimize.Problem{Func: f, Grad: func(grad, v []float64) {
-		for i := range v {
-			w := slices.Clone(v)
-			w[i] += 1e-5
-			up := f(w)
-			w[i] -= 2e-5
-			grad[i] = (up - f(w)) / 2e-5
-		}
-	}}
-	rng := rand.New(rand.NewPCG(1, 1))
-	for range 6 {
-		start := make([]float64, o.d*rank)
-		for i := range start {
-			start[i] = rng.NormFloat64()
-		}
-		if res, err := optimize.Minimize(problem, start, nil, &optimize.BFGS{}); res != nil && (err == nil || res.F < lowest) {
-			lowest = min(lowest, res.F)
-		}
+// prior returns the prior of deviations from mu in units of the noise.
+func prior(s *frame, u *kernel.Basis, r *Ridges) *model.Prior {
+	p, d := s.design.Width(), len(s.level)
+	_, rank := u.Dims()
+	prior := &model.Prior{Deviations: make([]float64, p), Rank: rank, Loadings: make([]float64, p*rank), Noise: model.Noise{Variance: 1}}
+	prior.Deviations[0] = 1 / math.Sqrt(r[Intercept])
+	for k := range rank {
+		floats.ScaleTo(prior.Loadings[k*p+1:][:d], 1/math.Sqrt(r[Direction]), u.Col(k)[:d])
 	}
-	return lowest
+	return prior
 }
 
-// Train finds the minimiser that a quasi-Newton method finds on all rows at once, from wherever that starts.
+func taskOf(x blas64.General, y []float64) *mixedmodel.Task {
+	return &mixedmodel.Task{Rows: len(y), X: x.Data, Y: y, YY: floats.Dot(y, y)}
+}
+
+// The directions have the objective that a quasi-Newton method finds, from wherever that starts.
 func TestMinimiser(t *testing.T) {
 	for _, rank := range []int{1, 2} {
 		t.Run(fmt.Sprintf("rank %d", rank), func(t *testing.T) {
-			list, ridges := drawn(t, 5, 2, 4, 8), Ridges{.5, 2, 3, .7}
-			s := laidOut(t, list)
+			ridges := Ridges{.5, 2, 3, .7}
+			s := laidOut(t, drawn(t, 5, 2, 4, 8))
 			us, still := s.alternate([]basis{{set: folds}}, rank, &ridges, alternations, lastIterations)
-			if !still {
-				t.Error("U still moves")
+			if !still || len(s.design.Curves) != 3 {
+				t.Errorf("U still moves, or %d curves are not 3", len(s.design.Curves))
 			}
-			o := &objective{d: len(s.design.Scale), p: s.design.Width(), r: ridges, kind: s.design.Columns()}
-			for g, table := range list {
-				read, z := s.nodes[g].reader(), make([]float64, o.p)
-				for row := range table.Rows() {
-					x, y := read(row)
-					s.design.Apply(z, x)
-					o.y = append(o.y, s.target.Standardize(y))
-					o.x = append(o.x, slices.Clone(z))
-					o.task = append(o.task, o.n+table.Task(row))
+			f := func(v []float64) float64 {
+				var qr mat.QR
+				var q mat.Dense
+				qr.Factorize(mat.NewDense(3, rank, slices.Clone(v)))
+				qr.QTo(&q)
+				u := kernel.NewBasis(3, rank)
+				for k := range rank {
+					mat.Col(u.Col(k)[:3], k, &q)
 				}
-				o.n += len(table.Tasks())
+				return value(t, s, u, &ridges)
 			}
-			if len(s.design.Curves) != 3 {
-				t.Errorf("%d curves, want 3", len(s.design.Curves))
+			lowest, rng := math.Inf(1), rand.New(rand.NewPCG(1, 1))
+			problem := optimize.Problem{Func: f, Grad: func(grad, v []float64) { fd.Gradient(grad, f, v, &fd.Settings{Formula: fd.Central}) }}
+			for range 6 {
+				from := make([]float64, 3*rank)
+				for i := range from {
+					from[i] = rng.NormFloat64()
+				}
+				if res, _ := optimize.Minimize(problem, from, nil, &optimize.BFGS{}); res != nil {
+					lowest = min(lowest, res.F)
+				}
 			}
-			u := mat.NewDense(o.d, rank, nil)
-			for j := range rank {
-				u.SetCol(j, us[0].u.Col(j)[:o.d])
-			}
-			got, lowest := o.value(u), o.lowest(rank)
-			if !(math.Abs(got-lowest) <= 1e-6*lowest) {
+			if got := value(t, s, us[0].u, &ridges); !(math.Abs(got-lowest) <= 1e-6*lowest) {
 				t.Errorf("objective %.9f, of a quasi-Newton method %.9f", got, lowest)
+			}
+		})
+	}
+}
+
+// The information, the errors of a fold and the posteriors by F of rank 3 are those of the solver of mixed
+// models, for tasks with fewer rows than columns and with more.
+func TestSpan(t *testing.T) {
+	for name, rows := range map[string]int{"short tasks": 7, "tall tasks": 200} {
+		t.Run(name, func(t *testing.T) {
+			s := laidOut(t, drawn(t, 11, 1, 6, rows))
+			p, ridges, u := s.design.Width(), &Ridges{Intercept: .3, Direction: 2}, kernel.NewBasis(3, 2)
+			u.Col(0)[0], u.Col(0)[1], u.Col(1)[2] = .6, .8, 1
+			mean, c := make([]float64, p), mat.NewSymDense(p, nil)
+			for j := range p {
+				mean[j] = math.Sin(float64(j))
+				c.SetSym(j, j, .1+math.Abs(mean[j]))
+			}
+			c.SetSym(1, 3, .05)
+			full := mat.DenseCopyOf(c).RawMatrix().Data
+			x := s.span(basis{1, u}, ridges)
+			var solver mixedmodel.Solver
+			loss := 0.0
+			for k := range s.nodes[0].tasks {
+				task := &s.nodes[0].tasks[k]
+				if err := solver.Set(prior(s, u, ridges), taskOf(task.set(1))); err != nil {
+					t.Fatal(err)
+				}
+				theta, cov := make([]float64, p), make([]float64, p*p)
+				solver.Coefficients(theta, cov, mean, full)
+				got := x.theta(0, k, dense.General(1, p, mean)).Data
+				if !floats.EqualApprox(got, theta, 1e-9) || !floats.EqualApprox(x.covariance(0, k, c), dense.Pack(nil, p, cov), 1e-9) {
+					t.Errorf("the posterior of task %d differs", k)
+				}
+				loss += taskOf(task.fold(1)).Residual(theta)
+			}
+			if got, want := s.informations([]*span{x})[0], informationOf(t, s, x.basis, ridges); !floats.EqualApprox(got, want, 1e-9*floats.Norm(want, 2)) {
+				t.Error("the information differs")
+			}
+			if got := s.losses(0, x, dense.General(2, p, append(make([]float64, p), mean...)))[1]; math.Abs(got-loss) > 1e-9*loss {
+				t.Errorf("the loss is %v, want %v", got, loss)
 			}
 		})
 	}
@@ -321,6 +337,11 @@ func TestEdges(t *testing.T) {
 		"one row":  func(k, _ int) ([]float64, float64) { return []float64{float64(k), float64(k * k)}, float64(k * 5 % 7) },
 		"far apart": func(k, i int) ([]float64, float64) {
 			return []float64{1e11 + float64(i), 1e-11 * float64(i*k)}, 1e-9 * float64(i*3%5)
+		},
+		// Most values lie closely together, so that knots would coincide.
+		"dense": func(k, i int) ([]float64, float64) {
+			x := 1e-9 * math.Exp(float64(3*k+2*i))
+			return []float64{x, 1 + 1e-6*math.Pow(1.7, float64(7*k+i))}, float64(i * 5 % 7)
 		},
 		"large outlier": func(k, i int) ([]float64, float64) {
 			return []float64{math.Pow(10, float64(i/5*k)), float64(i)}, float64(i + k)
@@ -351,18 +372,5 @@ func TestEdges(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// The noise of a model is about that of the data: of standard deviation .3 here.
-func TestNoise(t *testing.T) {
-	list := drawn(t, 8, 3, 15, 40)
-	m, _ := together(t, list, Config{})
-	p, err := m.PredictError(list[0].Tasks()[0], list[0].X(make([]float64, 3), 0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sd := math.Sqrt(p.SampleError*p.SampleError - p.StandardError*p.StandardError); sd < .27 || sd > .35 {
-		t.Errorf("the noise has the standard deviation %v, want about .3", sd)
 	}
 }

@@ -71,10 +71,12 @@ func (s *frame) search() []trial {
 				break
 			}
 		}
-		us, _ = s.alternate(us, rank, &best.ridges, 1, trialIterations)
-		l0 := best.ridges[Intercept]
-		if t := s.scan(us, Intercept, best.ridges, l0/3, l0, l0*3); t.loss < best.loss {
-			best = t
+		for _, factors := range [][]float64{{.01, .1, 1, 10, 100}, {.3, 1, 3}} {
+			values := floats.ScaleTo(factors, best.ridges[Intercept], factors)
+			us, _ = s.alternate(us, rank, &best.ridges, 1, trialIterations)
+			if t := s.scan(us, Intercept, best.ridges, values...); t.loss < best.loss {
+				best = t
+			}
 		}
 		list = append(list, best)
 		if n := len(list); n > 2 && best.loss > list[n-2].loss {

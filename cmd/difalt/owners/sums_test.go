@@ -221,7 +221,7 @@ func TestPrivate(t *testing.T) {
 
 // Scores are those of the model on all held-out rows.
 func TestScores(t *testing.T) {
-	list := drawn(t, 2, 3, 6, 12)
+	list := drawn(t, 2, 3, 12, 20)
 	c := Config{}
 	for _, table := range list {
 		train, err := table.Split(dataset.Split{TestFraction: .3})
@@ -231,7 +231,7 @@ func TestScores(t *testing.T) {
 		c.Train = append(c.Train, train)
 	}
 	m, r := together(t, list, c)
-	squares, rows, covered := 0.0, 0, 0
+	squares, rows, covered, noise := 0.0, 0, 0, 0.0
 	for g, table := range list {
 		x := make([]float64, 3)
 		for i := range table.Rows() {
@@ -244,6 +244,7 @@ func TestScores(t *testing.T) {
 			}
 			squares += math.Pow(table.Y(i)-p.Value, 2)
 			rows++
+			noise = math.Sqrt(p.SampleError*p.SampleError - p.StandardError*p.StandardError)
 			if math.Abs(table.Y(i)-p.Value) < 1.96*p.SampleError {
 				covered++
 			}
@@ -252,8 +253,8 @@ func TestScores(t *testing.T) {
 	if got, want := r.Scores[0].Test.RMSE, math.Sqrt(squares/float64(rows)); math.Abs(got-want) > 1e-9*want || r.Scores[0].Test.Rows != rows {
 		t.Errorf("RMSE %v of %d rows, want %v of %d", got, r.Scores[0].Test.Rows, want, rows)
 	}
-	if share := float64(covered) / float64(rows); share < .85 || share > 1 {
-		t.Errorf("intervals of 95 %% cover %v", share)
+	if share := float64(covered) / float64(rows); share < .9 || share > .99 || noise < .27 || noise > .35 {
+		t.Errorf("intervals of 95 %% cover %v, the noise has the standard deviation %v, want about .3", share, noise)
 	}
 	if len(r.Scores) != 4 || r.Verdict.Other == "" {
 		t.Errorf("scores %v, verdict %v", r.Scores, r.Verdict)
@@ -268,8 +269,8 @@ func TestScores(t *testing.T) {
 		errors.AddTo(sums)
 	}
 	want := fit.Summarise(slices.Clone(r.Scores), sums, 1)
-	if v := r.Verdict; tasks != 18 || v.Other != want.Other || math.Abs(v.Low-want.Low)+math.Abs(v.High-want.High) > 1e-9 {
-		t.Errorf("%d tasks with the verdict %v, want 18 with %v", tasks, v, want)
+	if v := r.Verdict; tasks != 36 || v.Other != want.Other || math.Abs(v.Low-want.Low)+math.Abs(v.High-want.High) > 1e-9 {
+		t.Errorf("%d tasks with the verdict %v, want 36 with %v", tasks, v, want)
 	}
 }
 

@@ -151,10 +151,7 @@ func (s *source) samples() *File {
 		f.node, f.Nodes = s.numbered("node", f.Tasks)
 	}
 	if s.err == nil {
-		s.err = finite("y", 0, f.y)
-	}
-	if s.err == nil {
-		s.err = x.Rows(func(i int, v []float64) error { return finite("X", i, v) })
+		s.err = x.Rows(func(i int, v []float64) error { return cmp.Or(finite("X", i, v), finite("y", i, f.y[i:i+1])) })
 	}
 	return f
 }

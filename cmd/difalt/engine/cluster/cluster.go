@@ -268,7 +268,7 @@ func Write(folder string, c *Cluster, keys [][]byte) (err error) {
 			}
 		}()
 	}
-	return atomicfile.WriteFile(path, c.Text(), 0o666)
+	return atomicfile.WriteFile(path, c.Text())
 }
 
 // WriteKey writes a key file that only its owner can read. It is an error if the file exists.

@@ -97,13 +97,6 @@ type parting struct {
 	acked    bool // the neighbour has received everything
 }
 
-func (e *edge) wakeSender() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
-}
-
 func (e *edge) failed(seq uint64, kind wire.Kind, err error) *wire.PeerError {
 	return &wire.PeerError{Peer: e.peer, Round: seq, Kind: kind, Err: err}
 }
@@ -134,7 +127,7 @@ func (t *Transport) noteTrouble(e *edge, err error) {
 	if news {
 		t.o.Report(fmt.Sprintf("%s: %v", t.cluster.Label(e.peer), err))
 	}
-	t.notify()
+	signal(t.wake)
 }
 
 func (t *Transport) fail(e *edge, kind wire.Kind, err error) {
@@ -143,7 +136,7 @@ func (t *Transport) fail(e *edge, kind wire.Kind, err error) {
 		e.trouble.final = e.failed(t.round.seq, kind, err)
 	}
 	t.mu.Unlock()
-	t.notify()
+	signal(t.wake)
 }
 
 // refuse marks an edge as failed if it was never connected: a late, incompatible peer must not abort a run.
@@ -207,7 +200,7 @@ func (t *Transport) deliver(e *edge, p []byte) error {
 	e.in.next++
 	e.waits.on = nil
 	if !slices.ContainsFunc(t.edges, func(e *edge) bool { return e.in.lacks() }) {
-		t.notify() // Exchange waits for the frames of all edges
+		signal(t.wake) // Exchange waits for the frames of all edges
 	}
 	return nil
 }
@@ -235,15 +228,15 @@ func (t *Transport) handleNote(e *edge, n *note) {
 	defer t.mu.Unlock()
 	if n.Ack {
 		e.parting.acked = true
-		t.notify()
+		signal(t.wake)
 		return
 	}
 	e.parting.theirBye, e.parting.ackDue = true, true
 	if e.trouble.final == nil {
 		e.trouble.final = t.leaveReason(e, n.Reason)
 	}
-	e.wakeSender()
-	t.notify()
+	signal(e.wake)
+	signal(t.wake)
 }
 
 // leaveReason returns the error of an exchange with a neighbour that has left, from its reason, which is

@@ -284,13 +284,13 @@ func TestBabble(t *testing.T) {
 	for seed := range runs {
 		p := newParty(t, "path", 5)
 		p.c.Edges = [][2]int{{0, 1}, {1, 4}, {2, 4}, {2, 3}}
-		o := brief()
+		o := quick()
 		o.RejoinTimeout, o.JoinTimeout = time.Second, 2*time.Second
 		var list []*Transport
 		for i := range 4 {
 			list = append(list, p.transport(t, i, o))
 		}
-		for list[0].Stats().Edges[0].Connections == 0 || list[3].Stats().Edges[0].Connections == 0 {
+		for !list[0].Stats().Edges[0].Connected || !list[3].Stats().Edges[0].Connected {
 			time.Sleep(time.Millisecond)
 		}
 		for _, to := range []int{1, 2} {
@@ -303,6 +303,9 @@ func TestBabble(t *testing.T) {
 				defer conn.Close()
 				if sendJSON(s, &hello{Version: protocolVersion, Run: p.c.Run, From: 4, To: to, Instance: "liar", Settings: p.c.Settings()}) == nil {
 					if _, err := receiveHello(s); err == nil {
+						if seed == 0 {
+							_ = s.SendMsg(&bytesMessage{}) // no bytes at all
+						}
 						babble(s, rand.New(rand.NewPCG(uint64(seed), uint64(to))), to)
 					}
 				}

@@ -24,11 +24,7 @@ func TestRefuse(t *testing.T) {
 		p, o := newParty(t, "path", 3), brief()
 		a := p.transport(t, 0, o)
 		p.c = p.changed(change)
-		for i, err := range each([]*Transport{a, p.transport(t, 1, o)}, func(tr *Transport) error {
-			err := tr.Join(t.Context())
-			tr.Leave(err)
-			return err
-		}) {
+		for i, err := range each([]*Transport{a, p.transport(t, 1, o)}, func(tr *Transport) error { return tr.Join(t.Context()) }) {
 			reported(t, text, err, 1-i, wire.Refused, text)
 			for _, name := range []string{`at node 0 ("a")`, `at node 1 ("b")`} {
 				if !strings.Contains(err.Error(), name) {

@@ -93,10 +93,9 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 	}
 	e.session, e.last, e.peerSeen, e.peerInstance, e.trouble.why = ses, ses, true, their.Instance, nil
 	e.parting.acked = false
-	e.stats.Connections++
-	e.wakeSender()
+	signal(e.wake)
 	t.mu.Unlock()
-	t.notify()
+	signal(t.wake)
 	news := "connected"
 	if again {
 		news = "connected again"

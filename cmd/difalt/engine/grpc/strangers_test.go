@@ -48,7 +48,7 @@ func TestStrangers(t *testing.T) {
 	var log record
 	o.Report = log.report
 	a, target := p.transport(t, 0, o), p.c.Nodes[0].Address
-	p.c.Nodes[0].Address, _ = cut(t, target, 3, 3, 200, 4000)
+	p.c.Nodes[0].Address, _ = cut(t, target, 3, 3, 200, 4000, false)
 	var idle []net.Conn
 	more := func() {
 		for range 300 {

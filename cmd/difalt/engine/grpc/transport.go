@@ -158,7 +158,7 @@ func (t *Transport) begin(seq uint64, out [][]byte, due []bool) {
 		}
 		e.in.due = due == nil || due[k]
 		e.overdue.silent = 0
-		e.wakeSender()
+		signal(e.wake)
 	}
 }
 
@@ -261,7 +261,7 @@ func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Dura
 	if period := min(max(t.o.RoundTimeout/8, tick), time.Second); (waited-passed)/period != waited/period {
 		for _, e := range t.edges {
 			e.waits.due = true
-			e.wakeSender()
+			signal(e.wake)
 		}
 	}
 	return false, nil
@@ -283,13 +283,13 @@ func (t *Transport) Leave(why error) {
 			t.leaving.reason = reasonOf(why, t.node)
 		}
 		for _, e := range t.edges {
-			e.wakeSender()
+			signal(e.wake)
 		}
 		t.mu.Unlock()
-		t.notify()
+		signal(t.wake)
 		t.farewell(why != nil)
 		t.cancel()
-		timer := time.AfterFunc(tick, t.server.Stop)
+		timer := time.AfterFunc(t.o.Linger, t.server.Stop)
 		t.server.GracefulStop() // a refusal may still be sent
 		timer.Stop()
 	})
@@ -314,11 +314,7 @@ func reasonOf(err error, node int) *reason {
 
 // farewell waits until no neighbour needs this node any more, for a limited time.
 func (t *Transport) farewell(failed bool) {
-	limit := t.o.Linger
-	if failed {
-		limit = min(limit, shortLinger)
-	}
-	timer := time.NewTimer(limit)
+	timer := time.NewTimer(t.o.Linger)
 	defer timer.Stop()
 	for t.needed(failed) {
 		select {
@@ -348,12 +344,10 @@ func (t *Transport) needed(failed bool) bool {
 	})
 }
 
-// shortLinger limits Linger after a failure.
-const shortLinger = 2 * time.Second
-
-func (t *Transport) notify() {
+// signal wakes the receiver of a channel with room for one signal.
+func signal(c chan struct{}) {
 	select {
-	case t.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

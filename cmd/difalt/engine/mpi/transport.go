@@ -58,7 +58,7 @@ func (t *Transport) Join(ctx context.Context) error {
 	var edges []engine.EdgeStats
 	for k, j := range t.graph.Neighbors(t.world.rank) {
 		peers = append(peers[:k], C.int(j))
-		edges = append(edges, engine.EdgeStats{Peer: j, Connected: true, Connections: 1})
+		edges = append(edges, engine.EdgeStats{Peer: j, Connected: true})
 	}
 	t.c = C.difalt_links_new(C.int(len(edges)))
 	t.links, t.pins = unsafe.Slice(t.c.link, len(edges)), make([]runtime.Pinner, len(edges))

@@ -12,7 +12,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -53,7 +52,7 @@ func init() {
 	}
 }
 
-// work averages and adds by gossip and along the tree, and returns the bits of the results by node.
+// work averages by gossip and along the tree, and adds, and returns the bits of the results by node.
 func work(g *topology.Graph, tr wire.Transport) (map[int]string, error) {
 	n, err := consensus.New(must(topology.NewWeights(g, topology.Metropolis)), tr)
 	if err != nil {
@@ -63,25 +62,22 @@ func work(g *topology.Graph, tr wire.Transport) (map[int]string, error) {
 	for _, e := range []consensus.Exchange{must(n.Agree(5, nil)), must(n.TreeMean(consensus.Float64)), must(n.TreeMean(consensus.Int8))} {
 		z, sums := make([]consensus.Message, len(n.Hosted())), make([][]float64, len(n.Hosted()))
 		for i, node := range n.Hosted() {
-			z[i] = consensus.Message{Basis: kernel.NewBasis(3000, 2)}
+			z[i].Scalars = make([]float64, 6000)
 			rng := rand.New(rand.NewPCG(uint64(node), 5))
-			for k := range z[i].Basis.Col(0) {
-				z[i].Basis.Col(0)[k] = rng.NormFloat64()
+			for k := range z[i].Scalars {
+				z[i].Scalars[k] = rng.NormFloat64()
 			}
 		}
 		for round := range 6 {
-			if err := e.Average(context.Background(), z); err != nil {
-				return nil, err
-			}
 			for i := range z {
-				sums[i] = append([]float64(nil), z[i].Basis.Col(0)[:1+500*(round%2)]...)
+				sums[i] = append([]float64(nil), z[i].Scalars[:1+500*(round%2)]...)
 			}
-			if err := n.Sum(context.Background(), sums); err != nil {
+			if err := errors.Join(e.Average(context.Background(), z), n.Sum(context.Background(), sums)); err != nil {
 				return nil, err
 			}
 		}
 		for i, node := range n.Hosted() {
-			bits[node] += fmt.Sprintf("%x %x", z[i].Basis.Data(), sums[i])
+			bits[node] += fmt.Sprintf("%x %x", z[i].Scalars, sums[i])
 		}
 	}
 	return bits, nil

@@ -17,16 +17,12 @@ import (
 // Stdout is the path that stands for the standard output.
 const Stdout = "-"
 
-// Secret is the mode of a file that only its owner may read, whatever was there before.
-const Secret = 0o600
-
 // A File is being written. It takes its final name with Commit; until then whatever has that name stays as it
 // is. For a nil File, Commit and Close do nothing.
 type File struct {
 	*os.File
 	path   string
 	direct bool // File has the final name already
-	secret bool
 	state  state
 }
 
@@ -42,10 +38,9 @@ const (
 // Create starts the file with the given path, or the standard output for the path Stdout. It fails when the
 // folder does not exist or cannot be written, and when the path is a folder or a file that may not be
 // written: a program can ask before it starts long work. The target of a symbolic link is replaced, not the
-// link; devices and pipes, such as /dev/stdout, are written as they are.
-func Create(path string) (*File, error) { return create(path, 0o666) }
-
-func create(path string, mode fs.FileMode) (*File, error) {
+// link; devices and pipes, such as /dev/stdout, are written as they are. A new file has the mode that the
+// umask gives, another one keeps its own.
+func Create(path string) (*File, error) {
 	if path == Stdout {
 		return &File{File: os.Stdout, path: "the standard output", direct: true}, nil
 	}
@@ -54,13 +49,13 @@ func create(path string, mode fs.FileMode) (*File, error) {
 			path = target
 		}
 	}
-	f := &File{path: path, secret: mode == Secret}
+	f, mode := &File{path: path}, fs.FileMode(0o666)
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
 		err = errors.New("it is a folder")
 	case err == nil:
-		f.File, err = os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0) // does not wait for a reader of a pipe
+		f.File, err = os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0) // for pipes without a reader
 		if errors.Is(err, syscall.ENXIO) {
 			err = errors.New("nobody reads this pipe")
 		}
@@ -95,9 +90,9 @@ func (f *File) named(err error) error {
 	return fmt.Errorf("cannot write %s: %w", f.path, text.Cause(err))
 }
 
-// WriteFile writes a whole file of the given mode, less the bits of the umask, or of the file it replaces.
-func WriteFile(path string, content []byte, mode fs.FileMode) error {
-	f, err := create(path, mode)
+// WriteFile writes a whole file.
+func WriteFile(path string, content []byte) error {
+	f, err := Create(path)
 	if err != nil {
 		return err
 	}
@@ -125,7 +120,7 @@ func (f *File) Finish() (err error) {
 		return nil
 	}
 	if !f.direct {
-		if info, gone := os.Stat(f.path); gone == nil && !f.secret { // it keeps the mode of the old one
+		if info, gone := os.Stat(f.path); gone == nil {
 			err = f.Chmod(info.Mode().Perm())
 		}
 		err = errors.Join(err, f.Sync())

@@ -84,7 +84,7 @@ func TestCreateErrors(t *testing.T) {
 		cases[protected] = "permission denied"
 	}
 	for path, want := range cases {
-		err := WriteFile(path, []byte("text"), 0o666)
+		err := WriteFile(path, []byte("text"))
 		checkError(t, err, want)
 		checkError(t, err, "cannot write "+path+": ")
 	}
@@ -102,7 +102,7 @@ func TestLinksAndDevices(t *testing.T) {
 		t.Skip(err)
 	}
 	for path, mode := range map[string]os.FileMode{link: os.ModeSymlink, os.DevNull: os.ModeDevice} {
-		if err := WriteFile(path, []byte("new"), 0o666); err != nil {
+		if err := WriteFile(path, []byte("new")); err != nil {
 			t.Error(err)
 		}
 		if info, err := os.Lstat(path); err != nil || info.Mode()&mode == 0 {
@@ -131,6 +131,7 @@ func TestWriteFolder(t *testing.T) {
 		checkError(t, WriteFolder(page, map[string][]byte{"x": []byte("3"), "y": []byte("4"), "z": nil}), "it is a folder")
 		check(t, page, map[string]string{"x": "1", "y": "2", "z": ""})
 	}
+	checkError(t, WriteFolder(filepath.Join(dir, strings.Repeat("x", 300)), nil), "cannot make the folder")
 	checkError(t, WriteFolder(filepath.Join(dir, "new", "new"), map[string][]byte{"no/such": nil}), "no such file")
 	check(t, dir, map[string]string{"a": ""})
 	for _, path := range []string{filepath.Join(page, "x"), filepath.Join(page, "x", "deep")} {

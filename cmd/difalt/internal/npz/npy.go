@@ -39,9 +39,6 @@ var numbers = map[string]dtype{
 	"b1": {"bool", 1, func(_ binary.ByteOrder, b []byte) float64 { return float64(b[0]) }},
 }
 
-// maxWidth bounds the characters of a string.
-const maxWidth = 1 << 18
-
 // python turns the dictionary of a header into JSON.
 var python = strings.NewReplacer("'", `"`, "True", "true", "False", "false", "(", "[", ",)", "]", ", )", "]", ")", "]",
 	", }", "}", ",}", "}")
@@ -58,20 +55,23 @@ func (a *Array) readHeader(r io.Reader) error {
 	}
 	a.offset = len(start) + len(text)
 	var header struct {
-		Descr   string `json:"descr"`
-		Fortran *bool  `json:"fortran_order"`
-		Shape   []int  `json:"shape"`
+		Descr   string   `json:"descr"`
+		Fortran *bool    `json:"fortran_order"`
+		Shape   []uint32 `json:"shape"`
 	}
 	err := json.Unmarshal([]byte(python.Replace(string(text))), &header)
 	if err != nil || header.Fortran == nil || header.Shape == nil {
 		return fmt.Errorf("its header %.100q cannot be read: expected one array of numbers or strings, not a structured array",
 			strings.TrimSpace(string(text)))
 	}
-	a.Shape, a.fortran = header.Shape, *header.Fortran
+	a.fortran = *header.Fortran
+	for _, n := range header.Shape {
+		a.Shape = append(a.Shape, int(n))
+	}
 	return a.setType(header.Descr)
 }
 
-// setType sets the type of the elements and counts them.
+// setType sets the type of the elements.
 func (a *Array) setType(descr string) error {
 	order, kind := descr[:min(1, len(descr))], descr[min(1, len(descr)):]
 	a.dtype, a.order = numbers[kind], binary.LittleEndian
@@ -79,19 +79,12 @@ func (a *Array) setType(descr string) error {
 		a.order = binary.BigEndian
 	}
 	if width, text := strings.CutPrefix(kind, "U"); text {
-		if n, err := strconv.Atoi(width); err == nil && n > 0 && n <= maxWidth {
+		if n, err := strconv.Atoi(width); err == nil && n > 0 && n <= 1<<18 {
 			a.dtype = dtype{name: "string", size: 4 * n}
 		}
 	}
 	if a.size == 0 || !strings.Contains("<>|", order) {
 		return fmt.Errorf("its type %q is not supported: expected float64, float32, integers or strings", descr)
-	}
-	a.len = 1
-	for _, n := range a.Shape {
-		if n < 0 || n > 0 && a.len > math.MaxInt/2/a.size/n {
-			return fmt.Errorf("its shape %s is too large, or negative", tuple(a.Shape))
-		}
-		a.len *= n
 	}
 	return nil
 }
@@ -112,11 +105,9 @@ func (a *Array) float() bool { return strings.HasPrefix(a.name, "float") }
 
 // text decodes a string, which ends before trailing zeros.
 func (a *Array) text(b []byte) (string, error) {
-	var s strings.Builder
-	for ; len(b) > 0; b = b[4:] {
-		s.WriteRune(rune(a.order.Uint32(b) & math.MaxInt32))
-	}
-	return strings.TrimRight(s.String(), "\x00"), nil
+	s := make([]rune, len(b)/4)
+	_, err := binary.Decode(b, a.order, s)
+	return strings.TrimRight(string(s), "\x00"), err
 }
 
 // tuple returns a shape as Python writes it.

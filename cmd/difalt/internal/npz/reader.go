@@ -27,11 +27,8 @@ func Open(path string) (*Reader, error) {
 	if err != nil {
 		return nil, text.Cause(err)
 	}
-	r := new(Reader)
-	info, err := f.Stat()
-	if err == nil {
-		r, err = NewReader(f, info.Size())
-	}
+	size, _ := f.Seek(0, io.SeekEnd) // 0, and thus an error, for a pipe
+	r, err := NewReader(f, size)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -93,7 +90,7 @@ func (r *Reader) Shaped(name string, shape ...int) (*Array, error) {
 }
 
 // OpenMatrix reads the header of a file in the NPY format of the given size, which must hold one array of
-// numbers of two dimensions.
+// numbers of two dimensions, with elements.
 func OpenMatrix(f io.ReaderAt, size int64) (*Array, error) {
 	a := &Array{label: "array", open: func() (io.ReadCloser, error) {
 		return io.NopCloser(io.NewSectionReader(f, 0, size)), nil
@@ -101,7 +98,7 @@ func OpenMatrix(f io.ReaderAt, size int64) (*Array, error) {
 	if err := a.check(uint64(size)); err != nil {
 		return nil, err
 	}
-	if len(a.Shape) != 2 || a.decode == nil {
+	if len(a.Shape) != 2 || a.decode == nil || a.len == 0 {
 		return nil, fmt.Errorf("the array is %s: expected N x k numbers", a)
 	}
 	return a, nil
@@ -130,9 +127,14 @@ func (a *Array) check(size uint64) error {
 	if err != nil {
 		return a.errorf("%w", err)
 	}
-	if want, have := uint64(a.len)*uint64(a.size), size-uint64(a.offset); want != have {
-		return a.errorf("%s needs %d bytes, but %d are there", a, want, have)
+	want, have := float64(a.size), int64(size)-int64(a.offset) // the product may exceed an integer
+	for _, n := range a.Shape {
+		want *= float64(n)
 	}
+	if want != float64(have) {
+		return a.errorf("%s needs %.0f bytes, but %d are there", a, want, have)
+	}
+	a.len = int(have) / a.size
 	return nil
 }
 

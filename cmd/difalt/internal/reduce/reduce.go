@@ -5,12 +5,8 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"gonum.org/v1/gonum/floats"
 )
-
-// memory has slices of former calls, which would otherwise be most of the garbage of a program.
-var memory sync.Pool
 
 // parts is the number of ranges of items. Their sums are added in one order.
 const parts = 16
@@ -28,9 +24,7 @@ func Sum(workers, n, size int, f func(part []float64, from, to int) error) ([]fl
 	for p := range parts {
 		running <- true
 		wait.Go(func() {
-			used, _ := memory.Get().([]float64)
-			sums[p] = dense.Grow(used, size)
-			clear(sums[p])
+			sums[p] = make([]float64, size)
 			if from, to := p*n/parts, (p+1)*n/parts; from < to {
 				errs[p] = f(sums[p], from, to)
 			}
@@ -44,7 +38,6 @@ func Sum(workers, n, size int, f func(part []float64, from, to int) error) ([]fl
 		}
 		if p > 0 {
 			floats.Add(sums[0], sums[p])
-			memory.Put(sums[p])
 		}
 	}
 	return sums[0], nil

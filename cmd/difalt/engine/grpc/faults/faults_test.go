@@ -5,7 +5,6 @@ package faults
 import (
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"syscall"
 	"time"
@@ -41,14 +40,8 @@ var faults = slices.Concat([]fault{
 	{name: "link down", long: true, fails: true, text: "has failed", within: round + rejoin, do: link(0)},
 	{name: "another run at the start", fails: true, text: "the run is", do: func(t *trial) {
 		t.cluster()
-		c, err := cluster.Read(t.path("cluster.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Run, t.other[rand.IntN(len(nodes))] = "0123456789abcdef", "odd.json"
-		if err := os.WriteFile(t.path("odd.json"), c.Text(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		t.other[rand.IntN(len(nodes))] = "odd.json"
+		t.change("odd.json", func(c *cluster.Cluster) { c.Run = "0123456789abcdef" })
 		t.run()
 	}},
 }, mangled(map[string]string{

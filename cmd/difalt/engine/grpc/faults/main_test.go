@@ -7,11 +7,10 @@
 package faults
 
 import (
-	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,25 +23,16 @@ type bench struct {
 	sums    map[bool][3]string // of the models without a fault, with few rounds and with many
 }
 
-var (
-	command = flag.String("difalt", "", "the command to test (default: built here)")
-	table   = flag.String("data", "../../../../../examples/clinics.csv", "the table of the trials")
-)
-
 func TestFaults(t *testing.T) {
 	if err := able(); err != nil {
 		t.Fatalf("SKIPPED, which is not passed: %v", err)
 	}
-	b := &bench{*command, t.TempDir(), map[bool][3]string{}}
-	if *command == "" {
-		b.command = filepath.Join(b.folder, "difalt")
-		if text, err := exec.Command("go", "build", "-o", b.command, "github.com/difalt/difalt/cmd/difalt").CombinedOutput(); err != nil {
-			t.Fatalf("go build: %v: %s", err, text)
-		}
+	folder := t.TempDir()
+	b := &bench{filepath.Join(folder, "difalt"), folder, map[bool][3]string{}}
+	if text, err := exec.Command("go", "build", "-o", b.command, "github.com/difalt/difalt/cmd/difalt").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, text)
 	}
-	if err := b.split(*table); err != nil {
-		t.Fatal(err)
-	}
+	b.split(t)
 	for _, few := range []bool{true, false} {
 		reference := &trial{T: t, world: newWorld(t), bench: b, fault: &fault{few: few}}
 		reference.launch()
@@ -64,25 +54,18 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// split writes the tables of the three owners.
-func (b *bench) split(table string) error {
-	text, err := os.ReadFile(table)
+// split writes the tables of the three owners: a third of the rows of the example each.
+func (b *bench) split(t *testing.T) {
+	text, err := os.ReadFile("../../../../../examples/clinics.csv")
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	parts := make([]string, len(nodes))
-	for _, line := range lines[1:] {
-		var clinic int
-		if _, err := fmt.Sscanf(line, "C%d,", &clinic); err != nil {
-			return fmt.Errorf("%s: %q: %w", table, line, err)
+	lines := slices.Collect(strings.Lines(string(text)))
+	i := 0
+	for rows := range slices.Chunk(lines[1:], (len(lines)+1)/len(nodes)) {
+		if err := os.WriteFile(filepath.Join(b.folder, nodes[i]+".csv"), []byte(lines[0]+strings.Join(rows, "")), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		parts[(clinic-1)*len(nodes)/40] += line + "\n"
+		i++
 	}
-	for i, part := range parts {
-		if err := os.WriteFile(filepath.Join(b.folder, nodes[i]+".csv"), []byte(lines[0]+"\n"+part), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
 }

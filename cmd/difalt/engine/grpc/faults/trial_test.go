@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/internal/testnet"
 )
@@ -87,13 +88,26 @@ const (
 	rejoin  = 30 * time.Second // the default
 )
 
-// cluster writes the cluster and its keys.
+// cluster writes the cluster, a path, and its keys.
 func (t *trial) cluster() {
 	var list []string
 	for i, name := range nodes {
 		list = append(list, name+"="+address(i)+":7000")
 	}
-	t.host(t.bench.command, "cluster", "new", "--nodes", strings.Join(list, ","), "--graph", "edges:a-b,b-c", "--out", t.folder)
+	t.host(t.bench.command, "cluster", "new", "--nodes", strings.Join(list, ","), "--out", t.folder)
+	t.change("cluster.json", func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 1}, {1, 2}} })
+}
+
+// change writes a changed copy of cluster.json to a file.
+func (t *trial) change(file string, change func(c *cluster.Cluster)) {
+	c, err := cluster.Read(t.path("cluster.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(c)
+	if err := os.WriteFile(t.path(file), c.Text(), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // run starts the nodes.

@@ -3,6 +3,10 @@
 package main
 
 import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -50,7 +55,7 @@ func TestPagesRun(t *testing.T) {
 	}{
 		{"one owner", indentedBlocks(section(t, readme, "Tables: one owner")), []string{"clinics.npz", "predictions.csv"}},
 		{"five minutes", append(indentedBlocks(five), inline(five)...), []string{"m.npz", "p.csv"}},
-		{"several owners", append(indentedBlocks(five)[:1], linesWith(owners, "difalt cluster", "difalt up")...),
+		{"several owners", append(indentedBlocks(five)[:1], linesWith(owners, "difalt cluster|difalt up")...),
 			[]string{"keys/cluster.json", "keys/a.key", "m.npz"}},
 		{"simulate", linesWith(readme, "go run ./cmd/difalt"), []string{"difalt-out/figure.svg"}},
 	} {
@@ -78,18 +83,9 @@ func inline(page string) (commands []string) {
 	return commands
 }
 
-// linesWith returns the lines in the indented blocks of a page that begin with one of some words.
-func linesWith(page string, words ...string) (list []string) {
-	for _, block := range indentedBlocks(page) {
-		for l := range strings.Lines(block) {
-			for _, w := range words {
-				if strings.HasPrefix(l, w) {
-					list = append(list, strings.TrimSpace(l))
-				}
-			}
-		}
-	}
-	return list
+// linesWith returns the lines of a page that begin with one of some words, behind an indent.
+func linesWith(page, words string) []string {
+	return regexp.MustCompile(`(?m)^    (?:`+words+`).*$`).FindAllString(page, -1)
 }
 
 // Links of the documents lead to files of the repository, or elsewhere.
@@ -190,4 +186,53 @@ func checkCommand(t *testing.T, path string, words []string, whole bool) {
 			t.Errorf("%s: %q lacks --%s", path, words, f.Name)
 		}
 	})
+}
+
+// The page is well formed, its links lead to files and sections that are there, it loads nothing from
+// elsewhere, and its figures have descriptions with numbers and the colours of the page.
+func TestPage(t *testing.T) {
+	x := fixture(t)
+	page := string(readFile(t, x.report, "index.html"))
+	links := regexp.MustCompile(` href="([^"]+)"`).FindAllStringSubmatch(page, -1)
+	for _, link := range links {
+		section, isSection := strings.CutPrefix(link[1], "#")
+		if isSection && !strings.Contains(page, fmt.Sprintf(" id=%q", section)) {
+			t.Errorf("%s leads nowhere", link[1])
+		}
+		if !isSection && !slices.Contains(report.FileNames, link[1]) {
+			t.Errorf("%s is not among the names that are claimed", link[1])
+		}
+	}
+	pictures := picture.FindAllStringSubmatch(page, -1)
+	for _, p := range pictures {
+		if !strings.Contains(p[0], `role="img"`) || len(numberInText.FindAllString(p[1], -1)) < 3 || !strings.Contains(p[0], "var(--chart-") {
+			t.Errorf("a figure without role or theme, or with the description %q", p[1])
+		}
+	}
+	if found := regexp.MustCompile(`(src|href)="?(https?:)?//`).FindString(page); found != "" || len(links) < 12 || len(pictures) < 3 {
+		t.Errorf("it loads %q, and has %d links and %d figures", found, len(links), len(pictures))
+	}
+	d := xml.NewDecoder(strings.NewReader(page))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	var err error
+	for err == nil {
+		_, err = d.Token()
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	if names := folder(t, x.report); len(names) != len(report.FileNames) {
+		t.Errorf("%d files, want %q", len(names), report.FileNames)
+	}
+}
+
+// Names from a table are escaped.
+func TestPageEscapes(t *testing.T) {
+	dir := t.TempDir()
+	table := write(t, dir, "t.csv", strings.NewReplacer("price", "<b>x</b>", "shop 1,", "</script><i>,").Replace(shops()))
+	must(t, slices.Concat([]string{"fit", "--data", table, "--rank", "0", "--report", filepath.Join(dir, "r")}, fitShops)...)
+	page := string(readFile(t, dir, "r", "index.html"))
+	if strings.Contains(page, "<b>x") || strings.Contains(page, "</script>") || !strings.Contains(page, "&lt;b&gt;x") {
+		t.Error("names are not escaped")
+	}
 }

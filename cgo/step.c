@@ -1,0 +1,148 @@
+//go:build openblas
+
+#if defined(__has_include)
+#if !__has_include(<cblas.h>)
+#define DIFALT_INCOMPLETE
+#elif defined(__linux__) && !__has_include(<lapacke.h>) && !__has_include(<lapacke/lapacke.h>)
+#define DIFALT_INCOMPLETE
+#endif
+#endif
+
+#ifdef DIFALT_INCOMPLETE
+#error "difalt: -tags openblas needs OpenBLAS and LAPACKE: apt-get install libopenblas-dev liblapacke-dev | dnf install openblas-devel lapack-devel | apk add openblas-dev lapack-dev | brew install openblas | or set CGO_CFLAGS and CGO_LDFLAGS"
+#else
+
+#include "step.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+// LAPACK, column-major and over the caller's workspace.
+void dgeqrt_(const int *m, const int *n, const int *nb, double *a, const int *lda,
+             double *t, const int *ldt, double *work, int *info);
+
+enum {
+	BATCH = 8, // products X_t' e_t kept before they are added to the gradient
+	BLOCK = 8, // columns of a panel of the QR factorisation
+};
+
+// Package lstsq draws the same lines, a little further out: what passes here passes there, and what does not
+// is left to it.
+static const double null = 0x1p-51, smallest = 1e-279, largest = 1e299;
+
+// The pieces of the workspace.
+typedef struct {
+	double *a; // X_t U, max_rows x r
+	double *e; // X_t U b_t - y_t
+	double *f; // [A y], with the rows of the ridge
+	double *t; // block reflectors
+	double *w; // scratch of LAPACK
+	double *v; // X_t' e_t of up to BATCH tasks
+	double *x; // X_t in double precision, for storage in single precision
+} scratch;
+
+// carve cuts work into pieces and returns how many doubles they take.
+static ptrdiff_t carve(scratch *s, double *work, ptrdiff_t max_rows, ptrdiff_t ldx, ptrdiff_t r) {
+	ptrdiff_t sizes[] = {
+		max_rows * r, max_rows, (max_rows + r) * (r + 1), BLOCK * (r + 1), BLOCK * (r + 1), BATCH * ldx, max_rows * ldx,
+	};
+	double **pieces[] = {&s->a, &s->e, &s->f, &s->t, &s->w, &s->v, &s->x};
+	ptrdiff_t at = 0;
+	for (int i = 0; i < 7; i++) {
+		*pieces[i] = work ? work + at : NULL;
+		at += (sizes[i] + 7) & ~(ptrdiff_t)7;
+	}
+	return at;
+}
+
+ptrdiff_t difalt_work(ptrdiff_t max_rows, ptrdiff_t ldx, ptrdiff_t r) {
+	scratch unused;
+	return carve(&unused, NULL, max_rows, ldx, r);
+}
+
+// multiply returns X_t' of n samples from the given one on, and sets A = X_t U.
+static const double *multiply(const difalt_args *s, const scratch *k, ptrdiff_t first, int n) {
+	const double *x = k->x;
+	if (s->x64) x = s->x64 + first * s->ldx;
+	else
+		for (ptrdiff_t i = 0; i < n; i++)
+			for (int j = 0; j < s->d; j++) k->x[i * s->ldx + j] = s->x32[(first + i) * s->ldx + j];
+	cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, s->r, s->d, 1, x, s->ldx, s->u, s->ldu, 0, k->a, s->max_rows);
+	return x;
+}
+
+// trusted reports whether R, the upper triangle of f, has full rank beyond doubt, since |R^-1| bounds the smallest
+// singular value, and no digits of b were lost to squares that overflow or underflow; NaN fails every comparison.
+static int trusted(const scratch *k, const double *b, int ldf, int n, int r, double squares) {
+	double least = INFINITY, most = 0, inverse = 0, *x = k->w;
+	for (int j = 0; j < r; j++) {
+		const double diagonal = k->f[(ptrdiff_t)j * ldf + j];
+		if (!isfinite(b[j])) return 0;
+		least = fmin(least, diagonal * diagonal);
+		most = fmax(most, fabs(b[j]));
+		memset(x, 0, j * sizeof *x);
+		x[j] = 1;
+		cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, j + 1, k->f, ldf, x, 1);
+		inverse += cblas_ddot(j + 1, x, 1, x, 1);
+	}
+	const double tol = null * (n > r ? n : r);
+	return least > smallest && squares < largest && most * least > smallest && tol * tol * squares * inverse < 1;
+}
+
+// solve computes b = argmin |A b - y|^2 + ridge |b|^2 for A in k->a by QR of [A y]. It returns 0 if the result cannot
+// be trusted.
+static int solve(const difalt_args *s, const scratch *k, double *b, const double *y, int n) {
+	const int r = s->r, m = s->ridge > 0 ? n + r : n, columns = r + 1;
+	if (n == 0 || m < r) return 0;
+	double squares = 0;
+	for (int j = 0; j <= r; j++) {
+		double *column = k->f + (ptrdiff_t)j * m;
+		memcpy(column, j < r ? k->a + (ptrdiff_t)j * s->max_rows : y, n * sizeof *column);
+		memset(column + n, 0, (m - n) * sizeof *column);
+		if (m > n && j < r) column[n + j] = sqrt(s->ridge);
+		if (j < r) squares += cblas_ddot(m, column, 1, column, 1);
+	}
+	const int rank = m < columns ? m : columns, block = rank < BLOCK ? rank : BLOCK;
+	int info;
+	dgeqrt_(&m, &columns, &block, k->f, &m, k->t, &block, k->w, &info); // the last column becomes Q'y
+	memcpy(b, k->f + (ptrdiff_t)r * m, r * sizeof *b);
+	cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, r, k->f, m, b, 1);
+	return trusted(k, b, m, n, r, squares);
+}
+
+double difalt_step(difalt_args args, ptrdiff_t lo, ptrdiff_t hi) {
+	const difalt_args *s = &args;
+	scratch pieces, *k = &pieces;
+	carve(k, s->work, s->max_rows, s->ldx, s->r);
+	double objective = 0;
+	int held = 0;           // products in k->v
+	ptrdiff_t first = lo;   // the task of the first of them
+	for (ptrdiff_t t = lo; t < hi; t++) {
+		int n = (int)s->fit_rows[t];
+		const double *x = multiply(s, k, s->fit_first[t], n);
+		double *b = s->b + t * s->r;
+		s->status[t] = solve(s, k, b, s->y + s->fit_first[t], n) ? 0 : DIFALT_LEFT;
+		if (s->status[t] == 0) {
+			if (s->grad_first[t] != s->fit_first[t] || s->grad_rows[t] != n) {
+				n = (int)s->grad_rows[t];
+				x = multiply(s, k, s->grad_first[t], n);
+			}
+			memcpy(k->e, s->y + s->grad_first[t], n * sizeof *k->e);
+			cblas_dgemv(CblasColMajor, CblasNoTrans, n, s->r, 1, k->a, s->max_rows, b, 1, -1, k->e, 1);
+			objective += cblas_ddot(n, k->e, 1, k->e, 1);
+			double *v = k->v + held++ * s->ldx;
+			memset(v, 0, s->d * sizeof *v); // BLAS leaves it alone when n is 0
+			cblas_dgemv(CblasColMajor, CblasNoTrans, s->d, n, 1, x, s->ldx, k->e, 1, 1, v, 1);
+		}
+		if (held > 0 && (held == BATCH || t == hi - 1 || s->status[t] != 0)) { // b of the held tasks follow each other
+			cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, s->d, s->r, held,
+			            1, k->v, s->ldx, s->b + first * s->r, s->r, 1, s->grad, s->ldg);
+			held = 0;
+		}
+		if (held == 0) first = t + 1;
+	}
+	return objective;
+}
+
+#endif
