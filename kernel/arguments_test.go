@@ -69,6 +69,8 @@ func TestGroupPanics(t *testing.T) {
 		}
 		messages[msg] = name
 	}
+	wantPanic(t, "no samples of the least squares", func() { g.SetSamples(nil, tasks) })
+	wantPanic(t, "no samples of the gradient", func() { g.SetSamples(tasks, nil) })
 	wantPanic(t, "no basis", func() { g.Step(nil, 0, ws) })
 	wantPanic(t, "rank", func() { kernel.NewGroup(tasks, 0) })
 	wantPanic(t, "negative rank", func() { kernel.NewGroup(tasks, -1) })

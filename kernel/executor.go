@@ -185,7 +185,6 @@ func (e *Executor) compute(u []*Basis, ridge float64, gradient bool) {
 			g.finishLong(&g.chunks[j.chunk], gradient)
 		}
 	}
-	e.u = nil
 }
 
 // eachLong runs f, which takes parts of long tasks, on all workers if there are any.

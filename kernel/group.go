@@ -47,7 +47,8 @@ type chunk struct {
 	elapsed   time.Duration
 }
 
-// NewGroup returns a group of tasks for a basis of rank r.
+// NewGroup returns a group of tasks for a basis of rank r. It copies float64 samples of
+// tiny tasks, at most 512 entries each, for steps of rank up to eight that compute several tasks in one call.
 func NewGroup(tasks *Tasks, r int) *Group {
 	if tasks == nil || r <= 0 {
 		panic(noTasks)

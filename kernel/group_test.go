@@ -47,11 +47,19 @@ func TestWorkspaceReuse(t *testing.T) {
 	u := randomBasis(rng, 21, 3)
 	want, got := kernel.NewGroup(small, 3), kernel.NewGroup(small, 3)
 	want.Step(u, 0, kernel.NewWorkspace(9, 21, 3))
-	ws := kernel.NewWorkspace(60, 90, 12)
+	ws, big16 := kernel.NewWorkspace(60, 90, 12), kernel.NewWorkspace(60, 90, 16)
 	kernel.NewGroup(big, 12).Step(randomBasis(rng, 90, 12), 0, ws)
 	got.Step(u, 0, ws)
 	if !sameBits(got.B, want.B) || !sameBits(got.Grad.Data(), want.Grad.Data()) {
 		t.Error("the workspace shows in the result")
+	}
+	packed, _, _ := randomTasks(rng, 40, []int{30, 25}, kernel.Float64)
+	for range 2 { // another basis each time, which is packed
+		u := randomBasis(rng, 40, 16)
+		want, got := kernel.NewGroup(packed, 16), kernel.NewGroup(packed, 16)
+		want.Step(u, 0, nil)
+		got.Step(u, 0, big16)
+		sameGroup(t, got, want)
 	}
 }
 

@@ -11,28 +11,29 @@ import (
 	"github.com/difalt/difalt/kernel/lsq"
 )
 
-// Tasks of at most laneRows samples, laneFeatures features and tile.LaneColumns columns are computed in blocks,
-// one in each lane of a vector, if their samples have at most laneSize entries, or laneSmall in Float32 and
-// beyond four columns. Calls, and the latency of their least squares, would take most of their time. Larger
-// ones lose by blocks, whose samples X'e reads from the second-level cache again, in float64.
+// Tiny tasks are computed in blocks, one in each lane of a vector: calls, and the latency of their least
+// squares, would take most of their time. They have at most laneRows samples, laneFeatures features,
+// tile.LaneColumns columns, and laneSize entries of X. Larger ones gain little or nothing, since X'e of a
+// block reads its samples from the second-level cache again, and blocks are a second copy of them. Samples in
+// Float32, which save memory, are not copied.
 const (
 	laneRows     = 32
 	laneFeatures = 64
-	laneSize     = 1024
-	laneSmall    = 512
-	// The blocks of a chunk may be at most laneWaste times as large as the samples of its tasks: tasks of fewer
-	// samples than others of their block, and lanes without a task, leave room.
+	laneSize     = 512
+	// The blocks of a chunk may be at most laneWaste times as large as the samples of its tasks: tasks of
+	// fewer samples than others of their block, and lanes without a task, leave room.
 	laneWaste = 1.5
 	// A block of fewer tasks than a laneFew'th of its lanes takes longer than these tasks one by one.
 	laneFew = 3
 )
 
-// lanes are the tasks of a chunk in blocks, with a copy of their samples in float64; see tile.MulBasisLanes.
+// lanes are the tasks of a chunk in blocks, with a copy of their samples; see tile.MulBasisLanes.
 type lanes struct {
 	of       *Tasks
 	count, d int         // lanes, and features, with zeros up to tile.LaneFeatures
 	blocks   []laneBlock // by the number of rows
 	rest     []int       // tasks that would not fill a block
+	bounds   lstsq.LaneBounds
 }
 
 // A laneBlock is a number of tasks, at most one a lane.
@@ -59,18 +60,14 @@ func newLaneWork(maxSamples, r int) laneWork {
 	}
 }
 
-// tiny reports whether the tasks are small enough for lanes on a basis of rank r.
+// tiny reports whether the tasks are computed in lanes on a basis of rank r.
 func (t *Tasks) tiny(r int) bool {
-	size := laneSize
-	if t.storage == Float32 || r > 4 {
-		size = laneSmall
-	}
-	return tile.Lanes() > 0 && chosenName == "" && r <= tile.LaneColumns &&
-		t.maxRows <= laneRows && t.d <= laneFeatures && t.maxRows*t.d <= size
+	return tile.Lanes() > 0 && chosenName == "" && t.storage == Float64 && r <= tile.LaneColumns &&
+		t.maxRows <= laneRows && t.d <= laneFeatures && t.maxRows*t.d <= laneSize
 }
 
-// newLanes returns the blocks of tasks lo to hi of t, or nil if these are not tiny, if some have fewer samples
-// than r, or if their numbers of samples differ too much.
+// newLanes returns the blocks of tasks lo to hi of t, or nil if these are not tiny, if some have fewer
+// samples than r, or if their numbers of samples differ too much.
 func newLanes(t *Tasks, lo, hi, r int) *lanes {
 	if !t.tiny(r) {
 		return nil
@@ -99,6 +96,7 @@ func newLanes(t *Tasks, lo, hi, r int) *lanes {
 	if total == 0 || t.rows[order[0]] < r || float64(padded) > laneWaste*float64(total) {
 		return nil
 	}
+	k.bounds = lstsq.NewLaneBounds(k.blocks[len(k.blocks)-1].rows+r, r)
 	x, row := alignedFloat64(size*k.d*k.count), make([]float64, t.d)
 	for i := range k.blocks {
 		b := &k.blocks[i]
@@ -128,19 +126,20 @@ func (g *Group) stepLanes(c *chunk, u *Basis, ridge float64, ws *Workspace, grad
 	for t := range batch {
 		clear(ws.v[t*ws.ldv+u.d:][:dense.Pad(u.d)-u.d])
 	}
-	bounds := lstsq.NewLaneBounds(k.blocks[len(k.blocks)-1].rows+r, r)
 	n := 0 // tasks whose v_t and b_t wait in ws.v and ws.outer
 	for i := range k.blocks {
 		b := &k.blocks[i]
 		x := g.solveBlock(b, k, u, ridge, ws)
 		if gradient {
-			tile.MulTransposedLanes(ws.v[n*ws.ldv:], ws.ldv, b.x, ws.lanes.a[r*k.count:], tile.LaneStride(r)*k.count, b.rows, k.d)
+			e, row := ws.lanes.a[r*k.count:], tile.LaneStride(r)*k.count
+			tile.MulTransposedLanes(ws.v[n*ws.ldv:], ws.ldv, b.x, e, row, b.rows, k.d)
 		}
 		b.doubtful = 0
 		for l, task := range b.tasks {
 			outer, own := ws.outer[(n+l)*r:][:r], g.B[task*r:][:r]
-			if !bounds.Sound(&x, l) {
+			if !k.bounds.Sound(&x, l) {
 				b.doubtful |= 1 << l
+				clear(outer)
 				clear(ws.v[(n+l)*ws.ldv:][:k.d])
 				continue
 			}

@@ -148,3 +148,25 @@ func TestExecutorChecksWorkspaces(t *testing.T) {
 	wantPanic(t, "more rows than before", func() { e.Step(u, 0) })
 	kernel.NewExecutor(pool, []*kernel.Group{g}).Step(u, 0)
 }
+
+// Parts of long tasks on different packed bases do not mix these up.
+func TestLongTasksOfGroups(t *testing.T) {
+	const d, r = 600, 16
+	rng := rand.New(rand.NewPCG(75, 76))
+	tasks, _, _ := randomTasks(rng, d, []int{1000}, kernel.Float64)
+	u := []*kernel.Basis{randomBasis(rng, d, r), randomBasis(rng, d, r)}
+	pool := kernel.NewPool(1)
+	defer pool.Close()
+	var got, want [2]*kernel.Group
+	for i := range 2 {
+		got[i], want[i] = kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r)
+		for _, g := range []*kernel.Group{got[i], want[i]} {
+			g.SetSamples(tasks.Part(0, 2), tasks.Part(1, 2))
+		}
+		want[i].Step(u[i], 0, nil)
+	}
+	kernel.NewExecutor(pool, got[:]).Step(u, 0)
+	for i, g := range got {
+		sameGroup(t, g, want[i])
+	}
+}

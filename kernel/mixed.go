@@ -163,28 +163,31 @@ func (g *Group) samples() *Tasks {
 // column returns A0 in column j, for the rows of some tasks from the given one on.
 func (m *mixed) column(task, j, n int) []float64 { return m.a[j*m.copy.total+m.copy.first[task]:][:n] }
 
-// add adds alpha x to y.
-func add(y []float64, alpha float64, x []float64) {
+// plus and minus are the factors of sums and differences.
+var plus, minus = []float64{1}, []float64{-1}
+
+// add adds alpha[0] x to y.
+func add(y, alpha, x []float64) {
 	if len(x) > 0 {
-		tile.AddRows(y, x, len(x), []float64{alpha}, 1, len(x))
+		tile.AddRows(y, x, len(x), alpha, 1, len(x))
 	}
 }
 
 // addProducts adds A0 of the rows of some tasks, from the given one on, to the first n rows of a.
 func (m *mixed) addProducts(a []float64, lda, task, n int) {
 	for j := range m.u0.r {
-		add(a[j*lda:], 1, m.column(task, j, n))
+		add(a[j*lda:], plus, m.column(task, j, n))
 	}
 }
 
 // subtractResidual subtracts e0 of a task from e.
 func (m *mixed) subtractResidual(e []float64, task int) {
-	add(e, -1, m.e[m.copy.first[task]:][:len(e)])
+	add(e, minus, m.e[m.copy.first[task]:][:len(e)])
 }
 
 // addGradient adds w of a task to v.
 func (m *mixed) addGradient(v []float64, task int) {
-	add(v, 1, m.w[task*m.ldw:][:m.u0.d])
+	add(v, plus, m.w[task*m.ldw:][:m.u0.d])
 }
 
 // save stores A0, e0 and w of a task.

@@ -190,6 +190,22 @@ func TestPrefetchOfLongRows(t *testing.T) {
 	}
 }
 
+// X U prefetches a window ahead of its use, and in blocks of features all of its share.
+func TestPrefetchAhead(t *testing.T) {
+	for _, c := range []struct{ d, r int }{{600, 4}, {1030, 7}} {
+		const n = 30
+		x := manyRows(n, c.d, Float64)
+		h, share := samplesOf(x, 0, c.r).hints, n*x.stride
+		want := tile.Window
+		if tile.Blocked(n, tile.Pad(c.d), c.r, 8) {
+			want = share * h.basisNext.Eighths
+		}
+		if got := int(h.basisNext.Next) + share*h.basisNext.Eighths - int(baseOf(x)) - 8*share; got != want {
+			t.Errorf("d = %d: %d bytes of the next task in X U, want %d", c.d, got, want)
+		}
+	}
+}
+
 // samplesOf returns the rows of a task.
 func samplesOf(x *Tasks, task, r int) *samples {
 	var s samples

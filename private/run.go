@@ -50,8 +50,8 @@ type Options struct {
 	Workers int
 }
 
-// A Result is the outcome of Run. Mean, U, Spectrum and the account may be published: they have (epsilon, delta)
-// privacy, and so has everything computed from them. B is not private.
+// A Result is the outcome of Run. Mean, U, Spectrum and the account may be published: they have (epsilon,
+// delta) privacy, and so has everything computed from them. B is not private.
 type Result struct {
 	Mean          []float64     // of the theta_t; nil without MeanBound
 	MeanDeviation float64       // the standard deviation of the noise in an entry of Mean

@@ -44,8 +44,9 @@ func TestGain(t *testing.T) {
 		if e := a.Epsilon(); math.Abs(e-c.epsilon) > 1e-9*c.epsilon || res.Tasks != 1000 {
 			t.Errorf("epsilon %v: spent %v, %d tasks", c.epsilon, e, res.Tasks)
 		}
-		if !(res.Spectrum[1] > 2*res.Spectrum[2]) {
-			t.Errorf("epsilon %v: the spectrum is %v", c.epsilon, res.Spectrum)
+		// The matrix is the mean of 1000 matrices of trace 1.
+		if s := res.Spectrum; !(s[1] > 2*s[2]) || math.Abs(s[0]+s[1]+6*s[2]-1) > .03 {
+			t.Errorf("epsilon %v: the spectrum is %v", c.epsilon, s)
 		}
 		// The coefficients reproduce the responses up to the noise and the shrinkage of the ridge.
 		rest, all, row := 0.0, 0.0, make([]float64, 8)

@@ -231,7 +231,13 @@ func (r Rule) fill(w *Weights) error {
 	g := w.graph
 	switch r {
 	case Metropolis, LazyMetropolis:
-		w.setOffDiagonal(func(i, j int) float64 { return 1 / float64(1+max(g.Degree(i), g.Degree(j))) })
+		for i, links := range w.links {
+			w.diagonal[i] = 1
+			for k, j := range g.Neighbors(i) {
+				links[k] = 1 / float64(1+max(g.Degree(i), g.Degree(j)))
+				w.diagonal[i] -= links[k]
+			}
+		}
 	case EqualNeighbor:
 		w.setNeighborMean()
 	default:
@@ -244,18 +250,6 @@ func (r Rule) fill(w *Weights) error {
 		}
 	}
 	return nil
-}
-
-// setOffDiagonal sets the weights of the edges, and the diagonal such that the rows sum to 1.
-func (w *Weights) setOffDiagonal(weight func(i, j int) float64) {
-	for i, links := range w.links {
-		rest := 1.0
-		for k, j := range w.graph.Neighbors(i) {
-			links[k] = weight(i, j)
-			rest -= links[k]
-		}
-		w.diagonal[i] = rest
-	}
 }
 
 // setNeighborMean sets W_ij = 1/deg_i for neighbours; a node without neighbours keeps its own value.

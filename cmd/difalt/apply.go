@@ -135,8 +135,8 @@ func adapt(ctx context.Context, f *options.Flags, std streams) error {
 		return err
 	}
 	added := len(adapted.Tasks()) - len(a.model.Tasks())
-	fmt.Fprintf(a.out, "%s: %s added and %d updated from %s; the model has %s now\n", nameOf(f.Files.Out, "output"), text.Plural(added, "task"),
-		len(a.table.Tasks())-added, text.Plural(a.table.Rows(), "row"), text.Plural(len(adapted.Tasks()), "task"))
+	fmt.Fprintf(a.out, "%s: %s added and %d updated from %s; the model has %s now\n", nameOf(f.Files.Out, "output"),
+		text.Plural(added, "task"), len(a.table.Tasks())-added, text.Plural(a.table.Rows(), "row"), text.Plural(len(adapted.Tasks()), "task"))
 	return nil
 }
 

@@ -20,7 +20,8 @@ import (
 func newClusterCommand() *cobra.Command {
 	cmd := newCommand("cluster", "Make the list of nodes that train together", nil, nil)
 	cmd.AddCommand(
-		newTableCommand(options.ClusterNew, "new --nodes LIST --out DIR", "Write cluster.json, and a key for each node without one", newCluster),
+		newTableCommand(options.ClusterNew, "new --nodes LIST --out DIR", "Write cluster.json, and a key for each node without one",
+			newCluster),
 		newTableCommand(options.ClusterKey, "key --out FILE", "Make a key for a node, and print its part of cluster.json", newKey))
 	return cmd
 }

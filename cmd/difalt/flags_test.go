@@ -51,77 +51,82 @@ func TestEveryFlag(t *testing.T) {
 	refuses(t, exitFailure, "no.csv", "fit", "--data", "no.csv", "--task", "t", "--target", "y", "--drop", "a", "--drop", "b")
 }
 
+const pin = "=sha256:BSDrCymcRQ47bxtcd4f7FWiObRCt7WUipR2dzcgCzwM"
+
+// usageErrors has the message for the rest of a command line, by its beginning.
+var usageErrors = map[string]map[string]string{
+	"": {
+		"simulat":                   `unknown command "simulat" (did you mean "difalt simulate"?)`,
+		"fitt":                      `unknown command "fitt" (did you mean "difalt fit"?)`,
+		"model sow m.npz":           `unknown command "sow" (did you mean "difalt model show"?)`,
+		"cluster nw":                `unknown command "nw" (did you mean "difalt cluster new"?)`,
+		"predict --data a.csv":      `required flag(s) "model", "out" not set (see "difalt predict --help")`,
+		"adapt --model m.npz":       `required flag(s) "data", "out" not set`,
+		"fit --data a.csv":          `required flag(s) "task", "target" not set`,
+		"fit a.csv":                 `takes no arguments, only flags, but got "a.csv" (see "difalt fit --help")`,
+		"run --data a.csv --rank 3": `run reads problem files (.npz): "difalt fit --data a.csv" reads tables`,
+		"run":                       `required flag(s) "data", "rank" not set`,
+		"model show":                "takes one model file, but got 0 arguments",
+		"simulate extra":            `takes no arguments, only flags, but got "extra"`,
+		"simulate --no-such":        `unknown flag: --no-such (see "difalt simulate --help")`,
+		"fit --json=maybe":          "--json is maybe: must be true or false",
+		"node --round-timeout 5":    "--round-timeout is 5: must be a time such as 90s",
+		"simulate --nodes many":     "--nodes is many: must be a whole number from 1 to 10000",
+		"simulate --seed -1":        "--seed is -1: must be a whole number from 0",
+		"cluster new --nodes a=a:1": `required flag(s) "out" not set`,
+		"fit --data a --data b":     "--data is given twice, as b the second time",
+		"fit --json --json":         "--json is given twice",
+	},
+	"cluster new --out no --nodes": {
+		"a=a:1":                        "1 nodes: want 2",
+		"a=a:1,b":                      `"b": expected NAME=HOST:PORT`,
+		"a=a:1,b:1":                    `"b:1": expected NAME=HOST:PORT`,
+		"a=a:1,a=a:2":                  "both called",
+		"a=a:1,b=b:70000":              `the port is "70000"`,
+		"a=a:0,b=b:1":                  `the port is "0"`,
+		"a=0.0.0.0:7001,b=b:1":         "to that node --listen 0.0.0.0:7001",
+		"a=a:1,b=b:1 --graph x":        "--graph is x: must be one of",
+		"a=b:1=sha256:x,c=c:1":         "--nodes: \"a=b:1=sha256:x\"",
+		"a=a:1" + pin + ",b=b:1" + pin: "both have the key",
+	},
+	"fit --task t --target y": {"--data a.npz": `"difalt run --data a.npz" reads problem files`},
+	"fit --data no.csv --task t --target y": {
+		"--rank -1":                       "--rank is -1: must be auto or a whole number",
+		"--rank x":                        "--rank is x: must be auto or a whole number",
+		"--missing some":                  "--missing is some: must be one of refuse, drop, mean",
+		"--decimal ..":                    "--decimal is ..: must be . or ,",
+		"--decimal ;":                     "--decimal",
+		"--dates my":                      "--dates",
+		"--test-fraction 1":               "--test-fraction is 1: must be a number from 0 to 1",
+		"--holdout h --test-fraction .5":  "only one of --test-fraction and --holdout",
+		"--model a.csv":                   "expected a name that ends in .npz",
+		"--report x.npz --model x.npz":    "--report and --model would both write x.npz",
+		"--report x --model x/index.html": "--report and --model would both write",
+		"--epsilon 1":                     "unknown flag: --epsilon",
+		"--iterations 5":                  "unknown flag: --iterations",
+	},
+	"node --data no.csv --task t --target y": {
+		"":                              "--cluster and --key are required",
+		"--delta 1e-5":                  "--delta needs --epsilon",
+		"--epsilon 1":                   "--epsilon needs --rank N",
+		"--engine tcp":                  "--engine is tcp: must be one of grpc, mpi",
+		"--engine mpi --cluster c.json": "--cluster is for --engine grpc",
+	},
+	"up --data no*.csv --task t --target y": {
+		"":                        "0 files: up needs a file",
+		"--cluster x":             "unknown flag: --cluster",
+		"--graph star":            "unknown flag: --graph",
+		"--holdout=":              "--holdout is empty",
+		"--colluding 1":           "--colluding needs --epsilon",
+		"--epsilon 1e9":           "--epsilon is 1e9: must be a number above 0 to 1e+03",
+		"--epsilon 1000 --rank 1": "0 files: up needs a file",
+	},
+}
+
 // A mistake in a command line ends in exit code 2 and one line that names the flag and the value.
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
-	const pin = "=sha256:BSDrCymcRQ47bxtcd4f7FWiObRCt7WUipR2dzcgCzwM"
-	for command, lines := range map[string]map[string]string{
-		"": {
-			"simulat":                   `unknown command "simulat" (did you mean "difalt simulate"?)`,
-			"fitt":                      `unknown command "fitt" (did you mean "difalt fit"?)`,
-			"model sow m.npz":           `unknown command "sow" (did you mean "difalt model show"?)`,
-			"cluster nw":                `unknown command "nw" (did you mean "difalt cluster new"?)`,
-			"predict --data a.csv":      `required flag(s) "model", "out" not set (see "difalt predict --help")`,
-			"adapt --model m.npz":       `required flag(s) "data", "out" not set`,
-			"fit --data a.csv":          `required flag(s) "task", "target" not set`,
-			"fit a.csv":                 `takes no arguments, only flags, but got "a.csv" (see "difalt fit --help")`,
-			"run --data a.csv --rank 3": `run reads problem files (.npz): "difalt fit --data a.csv" reads tables`,
-			"run":                       `required flag(s) "data", "rank" not set`,
-			"model show":                "takes one model file, but got 0 arguments",
-			"simulate extra":            `takes no arguments, only flags, but got "extra"`,
-			"simulate --no-such":        `unknown flag: --no-such (see "difalt simulate --help")`,
-			"fit --json=maybe":          "--json is maybe: must be true or false",
-			"node --round-timeout 5":    "--round-timeout is 5: must be a time such as 90s",
-			"simulate --nodes many":     "--nodes is many: must be a whole number from 1 to 10000",
-			"simulate --seed -1":        "--seed is -1: must be a whole number from 0",
-			"cluster new --nodes a=a:1": `required flag(s) "out" not set`,
-			"fit --data a --data b":     "--data is given twice, as b the second time",
-			"fit --json --json":         "--json is given twice",
-		},
-		"cluster new --out no --nodes": {
-			"a=a:1":                        "1 nodes: want 2",
-			"a=a:1,b":                      `"b": expected NAME=HOST:PORT`,
-			"a=a:1,b:1":                    `"b:1": expected NAME=HOST:PORT`,
-			"a=a:1,a=a:2":                  "both called",
-			"a=a:1,b=b:70000":              `the port is "70000"`,
-			"a=a:0,b=b:1":                  `the port is "0"`,
-			"a=0.0.0.0:7001,b=b:1":         "to that node --listen 0.0.0.0:7001",
-			"a=a:1,b=b:1 --graph x":        "--graph is x: must be one of",
-			"a=b:1=sha256:x,c=c:1":         "--nodes: \"a=b:1=sha256:x\"",
-			"a=a:1" + pin + ",b=b:1" + pin: "both have the key",
-		},
-		"fit --task t --target y": {"--data a.npz": `"difalt run --data a.npz" reads problem files`},
-		"fit --data no.csv --task t --target y": {
-			"--rank -1":                       "--rank is -1: must be auto or a whole number",
-			"--rank x":                        "--rank is x: must be auto or a whole number",
-			"--missing some":                  "--missing is some: must be one of refuse, drop, mean",
-			"--decimal ..":                    "--decimal is ..: must be . or ,",
-			"--decimal ;":                     "--decimal",
-			"--dates my":                      "--dates",
-			"--test-fraction 1":               "--test-fraction is 1: must be a number from 0 to 1",
-			"--holdout h --test-fraction .5":  "only one of --test-fraction and --holdout",
-			"--model a.csv":                   "expected a name that ends in .npz",
-			"--report x.npz --model x.npz":    "--report and --model would both write x.npz",
-			"--report x --model x/index.html": "--report and --model would both write",
-			"--epsilon 1":                     "unknown flag: --epsilon",
-			"--iterations 5":                  "unknown flag: --iterations",
-		},
-		"node --data no.csv --task t --target y": {
-			"":                              "--cluster and --key are required",
-			"--delta 1e-5":                  "--delta needs --epsilon",
-			"--epsilon 1":                   "--epsilon needs --rank N",
-			"--engine tcp":                  "--engine is tcp: must be one of grpc, mpi",
-			"--engine mpi --cluster c.json": "--cluster is for --engine grpc",
-		},
-		"up --data no*.csv --task t --target y": {
-			"":              "0 files: up needs a file",
-			"--cluster x":   "unknown flag: --cluster",
-			"--graph star":  "unknown flag: --graph",
-			"--holdout=":    "--holdout is empty",
-			"--colluding 1": "--colluding needs --epsilon",
-			"--epsilon 1e9": "--epsilon is 1e9: must be a number above 0 to 1e+03",
-		},
-	} {
+	for command, lines := range usageErrors {
 		for line, want := range lines {
 			refuses(t, exitUsage, want, append(strings.Fields(command), strings.Fields(line)...)...)
 		}

@@ -226,13 +226,16 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Names from a table are escaped.
+// Names from a table are escaped. Without held-out rows the file of errors has training rows alone.
 func TestPageEscapes(t *testing.T) {
 	dir := t.TempDir()
 	table := write(t, dir, "t.csv", strings.NewReplacer("price", "<b>x</b>", "shop 1,", "</script><i>,").Replace(shops()))
-	must(t, slices.Concat([]string{"fit", "--data", table, "--rank", "0", "--report", filepath.Join(dir, "r")}, fitShops)...)
+	must(t, slices.Concat([]string{"fit", "--data", table, "--rank", "0", "--test-fraction", "0", "--report", filepath.Join(dir, "r")}, fitShops)...)
 	page := string(readFile(t, dir, "r", "index.html"))
 	if strings.Contains(page, "<b>x") || strings.Contains(page, "</script>") || !strings.Contains(page, "&lt;b&gt;x") {
 		t.Error("names are not escaped")
+	}
+	if rows := records(t, filepath.Join(dir, "r", "tasks.csv")); len(rows) != 12*5 || rows[0]["set"] != "train" || rows[1]["set"] != "train" {
+		t.Errorf("the file of errors has %d rows, the first %v", len(rows), rows[0])
 	}
 }

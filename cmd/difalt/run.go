@@ -43,8 +43,8 @@ func newRunFlags() *runFlags {
 	f := &runFlags{graph: "er:0.5", member: &member.Member}
 	f.Rounds, f.Iterations = 10, 500
 	f.Set = options.FlagSet(append([]options.Option{
-		options.Required(options.Row("data", options.Text(&f.data), "problem `FILE`.npz with the arrays X, y, task and perhaps node")),
-		options.Required(options.Row("rank", options.Count(&f.Rank, 1, many), "rank `r` of the representation")),
+		{Name: "data", Value: options.Text(&f.data), Required: true, Usage: "problem `FILE`.npz with the arrays X, y, task and perhaps node"},
+		{Name: "rank", Value: options.Count(&f.Rank, 1, many), Required: true, Usage: "rank `r` of the representation"},
 		options.Row("out", options.Text(&f.output), "write U and the coefficients b_t to `FILE`.npz"),
 		options.Row("snapshot", options.Text(&f.snapshot),
 			"write the state of the run to `FILE` every 100 iterations and at the end"),

@@ -166,7 +166,7 @@ func TestRunErrors(t *testing.T) {
 		"codec":         {[]string{"--data", file, "--rank", "2", "--codec", "int8"}, exitUsage, "--codec is int8: only Accelerated uses codes"},
 		"no folder":     {[]string{"--data", file, "--rank", "2", "--out", filepath.Join(dir, "no", "r.npz")}, exitFailure, "r.npz"},
 		"broken":        {[]string{"--data", filepath.Join(dir, "broken.npz"), "--rank", "2"}, exitFailure, "broken.npz"},
-		"nodes":         {[]string{"--data", file, "--rank", "2", "--nodes", "3"}, exitFailure, "number of nodes"},
+		"nodes":         {[]string{"--data", file, "--rank", "2", "--nodes", "3"}, exitFailure, "the file assigns its tasks to 4 nodes"},
 		"many nodes":    {[]string{"--data", problemOf(t, 0, 1), "--rank", "1", "--nodes", "9"}, exitFailure, "the number of nodes is 9: expected 1 to 2"},
 		"key alone":     {[]string{"--data", file, "--rank", "2", "--key", "k"}, exitUsage, "--key is for a run with --cluster"},
 		"no snapshot":   {[]string{"--data", file, "--rank", "2", "--from", filepath.Join(dir, "none")}, exitFailure, "--from"},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
@@ -35,7 +34,7 @@ type simulateFlags struct {
 func newSimulateFlags() *simulateFlags {
 	f := &simulateFlags{}
 	f.setting, f.trials, f.out, f.delivered = smallSetting, 4, defaultFolder, func(int) {}
-	f.Set = options.FlagSet(slices.Concat(f.problemRows(), f.algorithmRows(), f.runRows()))
+	f.Set = options.FlagSet(f.rows())
 	return f
 }
 
@@ -51,9 +50,10 @@ var positive = options.Range{Most: huge, Open: true}
 // maxRows is a number of rows of a trace that fits into memory.
 const maxRows = 2e7
 
-func (f *simulateFlags) problemRows() []options.Option {
+// rows are the options of simulate.
+func (f *simulateFlags) rows() []options.Option {
 	s := &f.setting
-	return []options.Option{
+	return append([]options.Option{
 		options.Row("preset", options.Text(&f.preset),
 			"run the settings `NAME`: fig1 or fig2 of the paper, or a panel such as fig1a; one-round; frontier, "+
 				"noise, kappa beyond the paper. Other flags override their values"),
@@ -70,16 +70,16 @@ func (f *simulateFlags) problemRows() []options.Option {
 			"`KIND` of graph: "+topology.Specs()+"; P is the probability of an edge"),
 		options.Row("weights", options.Text(&s.Weights),
 			"`KIND` of mixing weights: metropolis, equal (the paper's formula), lazy-metropolis"),
-	}
-}
-
-func (f *simulateFlags) algorithmRows() []options.Option {
-	s := &f.setting
-	return append([]options.Option{
 		options.Row("method", options.List(&s.Methods),
 			"`LIST` of dif, altgdmin, dec, dgd, and accelerated:CODEC with messages in float64, int16 or int8"),
 		options.Row("reference", options.Text(&s.Reference),
 			"measure distances from the `KIND` of U: truth, or pooled, the minimiser for the data of all nodes"),
+		options.Row("trials", options.Count(&f.trials, 1, many),
+			"independent draws `N` of graph and data (100 with a preset of the paper, 5 with the others)"),
+		options.Row("time-model", options.Word(&f.setting.Time, "paper", simulation.ParseTimeModel),
+			"communication time by `NAME`: paper (50 ms + 8 d r/1e9 s a round), paper-text (5 ms and 1 Gbit/s)"),
+		options.Row("out", options.Text(&f.out), "write to the folder `DIR`, the runs of a preset to folders in it"),
+		options.Row("export", options.Text(&f.export), "write the problem of trial 1 to `FILE`.npz as well"),
 	}, iterationRows(&s.Rounds, &s.InitRounds, &s.PowerIterations, &s.Iterations, &s.Seed, &f.workers)...)
 }
 
@@ -96,17 +96,6 @@ func iterationRows(rounds, start, power, iterations *int, seed *uint64, workers 
 		options.Row("seed", options.Seed(seed), "seed `N` of all random numbers"),
 		options.Row("workers", options.Count(workers, 0, kernel.MaxWorkers),
 			"use `N` threads (default: all processors)"),
-	}
-}
-
-func (f *simulateFlags) runRows() []options.Option {
-	return []options.Option{
-		options.Row("trials", options.Count(&f.trials, 1, many),
-			"independent draws `N` of graph and data (100 with a preset of the paper, 5 with the others)"),
-		options.Row("time-model", options.Word(&f.setting.Time, "paper", simulation.ParseTimeModel),
-			"communication time by `NAME`: paper (50 ms + 8 d r/1e9 s a round), paper-text (5 ms and 1 Gbit/s)"),
-		options.Row("out", options.Text(&f.out), "write to the folder `DIR`, the runs of a preset to folders in it"),
-		options.Row("export", options.Text(&f.export), "write the problem of trial 1 to `FILE`.npz as well"),
 	}
 }
 

@@ -73,7 +73,7 @@ func TestSimulatePreset(t *testing.T) {
 	has(t, string(readFile(t, dir, "noise.svg")), "from the minimiser")
 	must(t, "results", "--from", dir)
 	has(t, string(readFile(t, dir, "results.md")), "## Beyond the paper: noise", "(figures/noise-metropolis.svg)",
-		"    difalt simulate --preset=noise --tasks=20 --iterations=5 --trials=1 --out="+dir)
+		"    difalt simulate --preset=noise --tasks=20 --trials=1 --out="+dir+" --iterations=5")
 }
 
 // Ctrl-C after a trial writes the finished trials into a new folder, and leaves one with results alone.
@@ -161,7 +161,7 @@ func TestPresets(t *testing.T) {
 		{[]string{"--preset", "fig2b", "--rounds", "1"}, 100, "difalt-out/fig2b", "difalt simulate --preset=fig2b --rounds=1", short},
 		{[]string{"--preset", "fig2b", "--trials", "2", "--iterations", "60", "--method", "dif,dec", "--weights", "metropolis",
 			"--time-model", "paper-text", "--out", "a folder"}, 2, "a folder", "difalt simulate --preset=fig2b --weights=metropolis " +
-			"--method=dif,dec --iterations=60 --trials=2 --time-model=paper-text '--out=a folder'", other},
+			"--method=dif,dec --trials=2 --time-model=paper-text '--out=a folder' --iterations=60", other},
 	} {
 		s := resolve(t, c.args...)[0]
 		if s.trials != c.trials || s.out != filepath.FromSlash(c.out) || s.session.Command != c.command {
@@ -209,7 +209,7 @@ func TestResultsOfOneRun(t *testing.T) {
 	has(t, must(t, "results", "--from", dir), "results.md about 1 run")
 	page := string(readFile(t, dir, "results.md"))
 	has(t, page, "## Run 1", "(figures/run-1.svg)", "| method | metropolis weights |", "| DGD variant | ends at ",
-		"    difalt simulate --nodes=4 ", " --trials=2 --out="+dir+"\n")
+		"    difalt simulate --nodes=4 ", " --trials=2 --out="+dir+" ")
 	for _, not := range []string{"Figure 1", "--trials=1", "NaN", "%!"} {
 		if strings.Contains(page, not) {
 			t.Errorf("the page contains %q", not)

@@ -117,8 +117,7 @@ func (t *training) heading() {
 	}
 }
 
-// finish writes all files, or none, and the report. It sets unconverged, which is no failure that other nodes
-// need to know.
+// finish writes all files, or none, and the report. It sets unconverged, which other nodes need not know.
 func (t *training) finish(ctx context.Context, m *model.Model, result *report.Result) error {
 	f := &t.Files
 	r := report.New(t.sources, m, result, version())
@@ -221,7 +220,8 @@ func (t *training) sameSettings(c *owners.Config) error {
 // ofOwners returns the tables and the choices of a training with other owners, after prepare.
 func (t *training) ofOwners(progress func(stage string, share float64)) (list []*dataset.Table, c owners.Config) {
 	c = owners.Config{
-		Rank: t.Model.Rank, Seed: t.Seed, Workers: t.Model.Workers, Progress: progress, TaskColumn: t.Table.Task, TargetColumn: t.Table.Target,
+		Rank: t.Model.Rank, Seed: t.Seed, Workers: t.Model.Workers, Progress: progress,
+		TaskColumn: t.Table.Task, TargetColumn: t.Table.Target,
 	}
 	for _, s := range t.sources {
 		list, c.Train = append(list, s.Table), append(c.Train, s.Train)

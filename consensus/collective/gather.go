@@ -9,8 +9,8 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// share returns the largest number of bytes of a node in Gather: 4 MiB of all nodes, or enough for a tag of every
-// other node.
+// share returns the largest number of bytes of a node in Gather: 4 MiB of all nodes, or enough for a tag of
+// every other node.
 func share(nodes int) int { return max(1<<22/nodes, 20*nodes) }
 
 // Gather returns the bytes of every node of the network; own[i] are the bytes of hosted node i. All nodes see
@@ -42,8 +42,8 @@ func (c *Collectives) gather(ctx context.Context, channel wire.Channel, own [][]
 	return g.parts, nil
 }
 
-// A gathering relays the bytes of all nodes to all nodes, up the tree and down again. A message consists of the
-// parts of the nodes of a subtree, in the order of the tree, each after its length.
+// A gathering relays the bytes of all nodes to all nodes, up the tree and down again. A message consists of
+// the parts of the nodes of a subtree, in the order of the tree, each after its length.
 type gathering struct {
 	relay
 	parts [][]byte // of every node; nil before its arrival

@@ -13,8 +13,9 @@ type Setting struct {
 }
 
 // Difference describes the first difference between two lists of settings, as in "NAME is 3 at node 1, but 2
-// here" for where = "at node 1" and at = "here". It returns an empty text for equal lists. The order of settings
-// is irrelevant; a setting that one list lacks is "unknown" there, and an empty value is "not given".
+// here" for where = "at node 1" and at = "here". It returns an empty text for equal lists. The order of
+// settings is irrelevant; a setting that one list lacks is "unknown" there, and an empty value is "not
+// given".
 func Difference(there []Setting, where string, here []Setting, at string) string {
 	for _, s := range slices.Concat(here, there) {
 		a, b := valueOf(there, s.Name), valueOf(here, s.Name)

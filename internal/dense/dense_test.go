@@ -132,6 +132,14 @@ func TestUnpadded(t *testing.T) {
 				}
 				return sum
 			})
+			combined := padded(rng, d, cols)
+			dense.MulNN(combined, b, w)
+			same(t, "MulNN", combined, func(i, j int) (sum float64) {
+				for k := range 2 {
+					sum += at(b, i, k) * at(w, k, j)
+				}
+				return sum
+			})
 			dense.AddMulNT(sum, a, w)
 			same(t, "AddMulNT", sum, func(i, j int) float64 {
 				sum := at(c, i, j)

@@ -31,7 +31,8 @@ func TestSound(t *testing.T) {
 		"NaN":                {nan, nan, nan, nan, false},
 		"NaN in y":           {1, 4, nan, .5, false},
 	} {
-		x := tile.LaneResults{Lo: []float64{0, c.lo}, Hi: []float64{0, c.hi}, Size: []float64{0, c.size}, Product: []float64{0, c.product}}
+		x := tile.LaneResults{Lo: []float64{0, c.lo}, Hi: []float64{0, c.hi},
+			Size: []float64{0, c.size}, Product: []float64{0, c.product}}
 		if b := NewLaneBounds(n, r); b.Sound(&x, 1) != c.want || b.Sound(&x, 0) {
 			t.Errorf("%s: %v, want %v", name, !c.want, c.want)
 		}

@@ -1,5 +1,5 @@
-// Package testnet has transports for tests, between goroutines that stand for processes. A Tap alters frames on
-// their way, a Spy keeps masked words, and Swap compares transcripts.
+// Package testnet has transports for tests, between goroutines that stand for processes. A Tap alters frames
+// on their way, a Spy keeps masked words, and Swap compares transcripts.
 package testnet
 
 import (
@@ -49,8 +49,8 @@ type transport struct {
 	closed chan struct{} // and this is closed
 }
 
-// A link is one end of a connection to a peer. A neighbour is at most a round ahead, so that at most two frames
-// are under way while one is in use: buffers are used in turns.
+// A link is one end of a connection to a peer. A neighbour is at most a round ahead, so that at most two
+// frames are under way while one is in use: buffers are used in turns.
 type link struct {
 	peer    int
 	out, in chan []byte // the sender closes its own
@@ -58,8 +58,9 @@ type link struct {
 	sent    int
 }
 
-// Connect returns one transport for each group of nodes of g, connected with one another. Every node must be in
-// one group. A transport fails with a *wire.PeerError if a peer has closed its end; it does not limit the time.
+// Connect returns one transport for each group of nodes of g, connected with one another. Every node must be
+// in one group. A transport fails with a *wire.PeerError if a peer has closed its end; it does not limit the
+// time.
 func Connect(g *topology.Graph, groups [][]int, o Options) ([]wire.Transport, error) {
 	directions := make(map[wire.Link]chan []byte)
 	of := func(node, peer int) chan []byte {
@@ -142,8 +143,8 @@ func (t *transport) send(out [][]byte) bool {
 	return !t.over
 }
 
-// Close closes the connections; what was sent still arrives. It may be called more than once, and while Exchange
-// waits.
+// Close closes the connections; what was sent still arrives. It may be called more than once, and while
+// Exchange waits.
 func (t *transport) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

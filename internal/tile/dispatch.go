@@ -28,8 +28,7 @@ func Near(d int) bool { return longRows(8 * Pad(d)) }
 func longRows(bytes int) bool { return PackRows*bytes > Window }
 
 // MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. It prefetches as many bytes as
-// x has or, for long rows, what Near describes: h.Next must be where the rows that follow these ones start
-// then.
+// x has. Near describes the prefetches of long rows: h.Next must be the address of the rows that follow these.
 func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, h Hint) {
 	raceRead(x, n, Pad(d), ldx)
 	raceRead(p, 1, PackedLen(d, r), 0)
@@ -159,6 +158,8 @@ func Transpose[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 // sumDifferencesGeneric. All tiers have the same bits.
 func SumDifferences(sum, x []float64, ldx, own int, rows []int, w []float64, n int) {
 	raceWrite(sum, 1, Pad(n), 0)
+	raceRead(rows, 1, len(rows), 0)
+	raceRead(w, 1, len(rows), 0)
 	raceRead(x[own*ldx:], 1, Pad(n), 0)
 	for _, row := range rows {
 		raceRead(x[row*ldx:], 1, Pad(n), 0)

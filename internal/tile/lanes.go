@@ -14,10 +14,10 @@ type LaneResults struct {
 	// B holds b_j of lane l at j*Stride+l.
 	B      []float64
 	Stride int
-	// Lo is the square of the smallest diagonal entry of R, where A = QR, for each lane, Hi the sum of the
-	// squares of R, Size the largest absolute value of b, Squares the sum of the squares of A b - y, and Product
-	// that of the squares of the diagonal entries of R, each divided by Hi, as a product.
-	Lo, Hi, Size, Squares, Product []float64
+	// With A = QR, Lo is the square of the smallest diagonal entry of R for each lane, and Hi the sum of the
+	// squares of R. Product multiplies the squares of the diagonal, each divided by Hi. Size is the largest
+	// absolute value of b, and Squares the sum of the squares of A b - y.
+	Lo, Hi, Size, Squares, Product []float64 // in the order of the tile
 }
 
 // LaneStride returns how many numbers a row of LeastSquaresLanes has.

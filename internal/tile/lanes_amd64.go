@@ -2,11 +2,12 @@
 
 package tile
 
-// Lanes returns how many tasks the operations on lanes take at once, 0 on a tier without them.
+// Lanes returns the number of tasks that the operations on lanes compute in one call, 0 on a tier without
+// them.
 //
 // They do the steps of Alg. 3, lines 8 and 11, for a block of tasks, one in each lane of a vector: what they
-// compute for a task depends on no other one. A number of a block is a vector of a float64 a lane, and strides
-// count float64. The samples x of a block are n rows of d such numbers, one row after the other.
+// compute for a task depends on no other one. A number of a block is a vector of a float64 a lane, and
+// strides count float64. The samples x of a block are n rows of d such numbers, one row after the other.
 func Lanes() int { return tiles.lanes }
 
 // MulBasisLanes computes, for every lane l and the column-major d x r basis u,
@@ -34,8 +35,8 @@ func MulBasisLanes(a []float64, lda int, x, u []float64, ldu, n, d, r int) {
 }
 
 // LeastSquaresLanes computes b = argmin |A b - y| for every lane as leastSquaresGeneric does, but drops no
-// column: where columns are dependent, its numbers mean nothing. a holds m rows of LaneStride(r) numbers: A, y,
-// and scratch memory. The first n of y become A b - y, without the m-n rows of a ridge. Of work, which has
+// column: where columns are dependent, its numbers mean nothing. a holds m rows of LaneStride(r) numbers: A,
+// y, and scratch memory. The first n of y become A b - y, without the m-n rows of a ridge. Of work, which has
 // LaneWork(r) entries, the first ones must be zero, and stay so.
 func LeastSquaresLanes(a []float64, m, n, r int, work []float64) LaneResults {
 	row := LaneStride(r) * tiles.lanes
@@ -45,7 +46,7 @@ func LeastSquaresLanes(a []float64, m, n, r int, work []float64) LaneResults {
 	leastSquaresLanesTile(&a[0], m, n, r, &work[0])
 	f := work[laneZeros*tiles.lanes:]
 	at := func(i int) []float64 { return f[r*row+i*tiles.lanes:][:tiles.lanes] }
-	return LaneResults{B: f[r*tiles.lanes:], Stride: row, Lo: at(0), Hi: at(1), Size: at(2), Squares: at(3), Product: at(4)}
+	return LaneResults{f[r*tiles.lanes:], row, at(0), at(1), at(2), at(3), at(4)}
 }
 
 // MulTransposedLanes computes v = X'e for every lane,

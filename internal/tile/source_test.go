@@ -209,8 +209,8 @@ func TestSourceInstructionsCatches(t *testing.T) {
 	}
 }
 
-// The list of operations in doc.go has every operation that reports its operands to the race detector, beside
-// each package that calls it.
+// Operations report every operand to the race detector, and stand in the list of doc.go beside each package
+// that calls them.
 func TestDocListsOperations(t *testing.T) {
 	read := func(path string) string {
 		source, err := os.ReadFile(path)
@@ -232,8 +232,17 @@ func TestDocListsOperations(t *testing.T) {
 		}
 	}
 	list, operations := strings.Split(read("doc.go"), "\n"), 0
-	for _, f := range regexp.MustCompile(`(?s)\nfunc ([A-Z]\w+)[^\n]*\n\trace`).FindAllStringSubmatch(read("dispatch.go")+read("lanes_amd64.go")+read("vector.go"), -1) {
+	functions := regexp.MustCompile(`(?s)\nfunc ([A-Z]\w+)(?:\[F Float\])?\(([^\n]*)\n(\trace.*?)\n}\n`)
+	operands := regexp.MustCompile(`((?:\w+, )*\w+) (?:\[\]|\*\[)`)
+	for _, f := range functions.FindAllStringSubmatch(read("dispatch.go")+read("vector.go"), -1) {
 		operations++
+		for _, names := range operands.FindAllStringSubmatch(f[2], -1) {
+			for name := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(names[1], "int, "), "float64, "), ", ") {
+				if !regexp.MustCompile(`\brace(Read|Write|Upper)\((raceRead, )?` + name + `\b`).MatchString(f[3]) {
+					t.Errorf("%s does not report %s", f[1], name)
+				}
+			}
+		}
 		i := slices.IndexFunc(list, func(l string) bool { return regexp.MustCompile(`^//\t.*\b` + f[1] + `\b`).MatchString(l) })
 		if i < 0 {
 			t.Errorf("doc.go does not list %s", f[1])

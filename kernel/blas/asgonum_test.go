@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/internal/longtest"
@@ -174,6 +175,19 @@ var routines = map[string]struct {
 		}
 		return []float64{map[bool]float64{true: 1}[ok]}
 	}},
+	"Dgesvd": {func(rng *rand.Rand, s *settings, gap func() int) []*rowMajor {
+		return []*rowMajor{random(rng, s.m, s.n, gap()), random(rng, 1, min(s.m, s.n), 0), random(rng, s.m, s.m, gap())}
+	}, func(t *trial) []float64 {
+		a, values, u := t.x[0], t.x[1].data, t.x[2]
+		jobU := []lapack.SVDJob{lapack.SVDAll, lapack.SVDStore, lapack.SVDNone, 'X'}[t.s.k%4]
+		least := max(3*min(t.s.m, t.s.n)+max(t.s.m, t.s.n), 5*min(t.s.m, t.s.n))
+		work := make([]float64, max(1, least+t.s.k%3))
+		lwork := []int{len(work), len(work), least, least - 1, len(work) + 1}[t.s.k/4%5]
+		defer clear(a.data)
+		defer clear(u.data) // the signs of vectors differ
+		t.l.Dgesvd(jobU, lapack.SVDNone, t.s.m, t.s.n, a.data, a.stride, values, u.data, u.stride, nil, 1, work, lwork)
+		return nil
+	}},
 }
 
 // spoil makes an argument wrong: a setting, or the length or the stride of an operand.
@@ -219,7 +233,7 @@ func TestAsGonum(t *testing.T) {
 	for name, r := range routines {
 		t.Run(name, func(t *testing.T) {
 			tiertest.Each(t, func(t *testing.T) {
-				rng := rand.New(rand.NewPCG(81, 82))
+				rng, differ := rand.New(rand.NewPCG(81, 82)), !tiled()
 				for i := range trials {
 					s := randomSettings(rng)
 					operands := r.operands(rng, &s, func() int { return rng.IntN(4) * rng.IntN(2) })
@@ -239,10 +253,15 @@ func TestAsGonum(t *testing.T) {
 						if err := alike(m.data, wantX[k].data); err != nil {
 							t.Fatalf("%+v: operand %d: %v", s, k, err)
 						}
+						differ = differ || !slices.EqualFunc(m.data, wantX[k].data, sameBit[float64])
 					}
 					if err := alike(got, want); err != nil {
 						t.Fatalf("%+v: results: %v", s, err)
 					}
+					differ = differ || !slices.EqualFunc(got, want, sameBit[float64])
+				}
+				if !differ {
+					t.Error("all bits are gonum's: the tiles compute nothing")
 				}
 			})
 		})

@@ -51,7 +51,8 @@ type peer struct {
 	lapack lapack.Float64
 }
 
-// peers are this package's implementation, gonum's, and OpenBLAS with as many threads as OPENBLAS_NUM_THREADS allows.
+// peers are this package's implementation, gonum's, and OpenBLAS with as many threads as OPENBLAS_NUM_THREADS
+// allows.
 var peers = []peer{
 	{"difalt", blas.Implementation{}, blas.Lapack{}},
 	{"gonum", reference.Implementation{}, lapackreference.Implementation{}},

@@ -8,9 +8,10 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// A triangle is a triangular factor for the estimate of a condition number.
+// A triangle is a factor op(T) of a matrix, for the estimate of its condition number.
 type triangle struct {
 	ul     blas.Uplo
+	t      blas.Transpose
 	diag   blas.Diag
 	n      int
 	a      []float64
@@ -19,10 +20,14 @@ type triangle struct {
 	normed bool      // norms are there
 }
 
-// solve overwrites x with the solution of op(A) x = scale b, b being in x, and returns the scale, as
-// Dlatrs does: by Dtrsv, with a scale of 1, and by Dlatrs only where that overflows.
-func (t *triangle) solve(l Lapack, tA blas.Transpose, x []float64) (scale float64) {
+// solve overwrites x with the solution of op(T) x = scale b, or of its transpose, b being in x, and returns
+// the scale, as Dlatrs does: by Dtrsv, with a scale of 1, and by Dlatrs only where that overflows.
+func (t *triangle) solve(l Lapack, transposed bool, x []float64) (scale float64) {
 	const most = 0x1p960 // Dlatrs scales from 0x1p969 on
+	tA := blas.NoTrans
+	if transposed == (t.t == blas.NoTrans) {
+		tA = blas.Trans
+	}
 	before := borrow[float64](t.n)
 	defer giveBack(before)
 	copy(*before, x[:t.n])
@@ -36,21 +41,27 @@ func (t *triangle) solve(l Lapack, tA blas.Transpose, x []float64) (scale float6
 	return scale
 }
 
-// reciprocal returns 1 / (anorm |A^-1|_1), by Higham's estimate of the norm (Dlacn2), and 0 if A^-1
-// overflows. work gets 2n entries. apply overwrites the first n with A^-1 times them, or, transposed,
-// A^-T, times the scale that it returns.
-func (l Lapack) reciprocal(n int, anorm float64, work []float64, iwork []int, least float64, apply func(transposed bool) (scale float64)) float64 {
+// reciprocal returns 1 / (anorm |A^-1|) for a norm and the product A of some factors, by Higham's estimate
+// (Dlacn2), and 0 if A^-1 overflows. work gets 2n entries.
+func (l Lapack) reciprocal(norm lapack.MatrixNorm, n int, anorm float64, work []float64, iwork []int, least float64, factors ...triangle) float64 {
 	var state [3]int
-	norm := 0.0
+	size := 0.0
 	for kase := 0; ; {
-		norm, kase = l.Dlacn2(n, work[n:], work, iwork, norm, kase, &state)
-		if kase == 0 && norm != 0 {
-			return 1 / norm / anorm
+		size, kase = l.Dlacn2(n, work[n:], work, iwork, size, kase, &state)
+		if kase == 0 && size != 0 {
+			return 1 / size / anorm
 		}
 		if kase == 0 {
 			return 0
 		}
-		if scale := apply(kase == 2); scale != 1 {
+		scale, transposed := 1.0, (kase == 2) == (norm == lapack.MaxColumnSum)
+		for k := range factors {
+			if transposed {
+				k = len(factors) - 1 - k
+			}
+			scale *= factors[k].solve(l, transposed, work)
+		}
+		if scale != 1 {
 			if scale == 0 || scale < tile.MaxAbs(work[:n])*least {
 				return 0
 			}
@@ -73,14 +84,9 @@ func (l Lapack) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, anor
 	if plain(n, a, lda, anorm, work, iwork) || norm != lapack.MaxColumnSum && norm != lapack.MaxRowSum || len(work) < 4*n {
 		return l.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork)
 	}
-	lower := triangle{ul: blas.Lower, diag: blas.Unit, n: n, a: a, lda: lda, norms: work[2*n:]}
-	upper := triangle{ul: blas.Upper, diag: blas.NonUnit, n: n, a: a, lda: lda, norms: work[3*n:]}
-	return l.reciprocal(n, anorm, work, iwork, safeMin, func(transposed bool) float64 {
-		if transposed == (norm == lapack.MaxColumnSum) {
-			return upper.solve(l, blas.Trans, work) * lower.solve(l, blas.Trans, work)
-		}
-		return lower.solve(l, blas.NoTrans, work) * upper.solve(l, blas.NoTrans, work)
-	})
+	return l.reciprocal(norm, n, anorm, work, iwork, safeMin,
+		triangle{ul: blas.Lower, t: blas.NoTrans, diag: blas.Unit, n: n, a: a, lda: lda, norms: work[2*n:]},
+		triangle{ul: blas.Upper, t: blas.NoTrans, diag: blas.NonUnit, n: n, a: a, lda: lda, norms: work[3*n:]})
 }
 
 // Dpocon estimates the reciprocal of the condition number of a matrix with its Cholesky factor in a.
@@ -88,14 +94,12 @@ func (l Lapack) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm float64,
 	if plain(n, a, lda, anorm, work, iwork) || ul != blas.Upper && ul != blas.Lower {
 		return l.Implementation.Dpocon(ul, n, a, lda, anorm, work, iwork)
 	}
-	factor := triangle{ul: ul, diag: blas.NonUnit, n: n, a: a, lda: lda, norms: work[2*n:]}
-	first, second := blas.Trans, blas.NoTrans
-	if ul == blas.Lower {
+	first := triangle{ul: ul, t: blas.NoTrans, diag: blas.NonUnit, n: n, a: a, lda: lda, norms: work[2*n:]}
+	second := first
+	if second.t = blas.Trans; ul == blas.Upper {
 		first, second = second, first
 	}
-	return l.reciprocal(n, anorm, work, iwork, safeMin, func(bool) float64 {
-		return factor.solve(l, first, work) * factor.solve(l, second, work)
-	})
+	return l.reciprocal(lapack.MaxColumnSum, n, anorm, work, iwork, safeMin, first, second)
 }
 
 // Dtrcon estimates the reciprocal of the condition number of a triangular matrix.
@@ -108,13 +112,8 @@ func (l Lapack) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, n i
 	if anorm <= 0 {
 		return 0
 	}
-	factor := triangle{ul: ul, diag: diag, n: n, a: a, lda: lda, norms: work[2*n:]}
-	return l.reciprocal(n, anorm, work, iwork, safeMin*float64(n), func(transposed bool) float64 {
-		if transposed == (norm == lapack.MaxColumnSum) {
-			return factor.solve(l, blas.Trans, work)
-		}
-		return factor.solve(l, blas.NoTrans, work)
-	})
+	return l.reciprocal(norm, n, anorm, work, iwork, safeMin*float64(n),
+		triangle{ul: ul, t: blas.NoTrans, diag: diag, n: n, a: a, lda: lda, norms: work[2*n:]})
 }
 
 // fewForNorms is the number of columns below which gonum sums as fast.

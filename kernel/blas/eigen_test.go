@@ -13,58 +13,45 @@ import (
 
 // spectra are symmetric matrices whose eigenvalues are hard to tell apart, or lie far from one another.
 var spectra = map[string]func(rng *rand.Rand, n int) []float64{
-	"random":   func(rng *rand.Rand, n int) []float64 { return product(rng, n, n, nil) },
-	"low rank": func(rng *rand.Rand, n int) []float64 { return product(rng, n, 3, nil) },
-	"graded": func(rng *rand.Rand, n int) []float64 {
-		return product(rng, n, n, func(i int) float64 { return math.Pow(10, -float64(i)/3) })
-	},
-	"graded up": func(rng *rand.Rand, n int) []float64 {
-		return product(rng, n, n, func(i int) float64 { return math.Pow(10, float64(i-n)/3) })
-	},
-	"indefinite": func(rng *rand.Rand, n int) []float64 {
-		return product(rng, n, n, func(i int) float64 { return float64(i%3 - 1) })
-	},
-	"clusters": func(rng *rand.Rand, n int) []float64 { return product(rng, n, 2*n, func(int) float64 { return 1 }) },
-	"zero":     func(_ *rand.Rand, n int) []float64 { return make([]float64, n*n) },
-	"one": func(_ *rand.Rand, n int) []float64 {
-		a := make([]float64, n*n)
-		for i := range n {
-			a[i*n+i] = 1
-		}
-		return a
-	},
-	"all ones": func(_ *rand.Rand, n int) []float64 { return slices.Repeat([]float64{1}, n*n) },
-	"tiny": func(rng *rand.Rand, n int) []float64 {
-		return product(rng, n, n, func(int) float64 { return 0x1p-520 })
-	},
-	"huge": func(rng *rand.Rand, n int) []float64 { return product(rng, n, n, func(int) float64 { return 0x1p500 }) },
-	"Wilkinson": func(_ *rand.Rand, n int) []float64 { // pairs of eigenvalues that agree to many digits
-		a := make([]float64, n*n)
-		for i := range n {
-			a[i*n+i] = math.Abs(float64(i) - float64(n-1)/2)
-			if i > 0 {
-				a[i*n+i-1], a[(i-1)*n+i] = 1, 1
-			}
-		}
-		return a
-	},
+	"random":     weighted(1, func(int, int) float64 { return 1 }),
+	"clusters":   weighted(2, func(int, int) float64 { return 1 }),
+	"low rank":   weighted(1, func(i, _ int) float64 { return max(0, float64(min(1, 3-i))) }),
+	"graded":     weighted(1, func(i, _ int) float64 { return math.Pow(10, -float64(i)/3) }),
+	"graded up":  weighted(1, func(i, n int) float64 { return math.Pow(10, float64(i-n)/3) }),
+	"indefinite": weighted(1, func(i, _ int) float64 { return float64(i%3 - 1) }),
+	"tiny":       weighted(1, func(int, int) float64 { return 0x1p-520 }),
+	"huge":       weighted(1, func(int, int) float64 { return 0x1p500 }),
+	"zero":       entries(func(int, int, int) float64 { return 0 }),
+	"one":        entries(func(i, j, _ int) float64 { return unit(i, j) }),
+	"all ones":   entries(func(int, int, int) float64 { return 1 }),
+	"Wilkinson": entries(func(i, j, n int) float64 { // pairs of eigenvalues that agree to many digits
+		return unit(i, j)*math.Abs(float64(i)-float64(n-1)/2) + unit(i, j+1) + unit(i+1, j)
+	}),
 }
 
-// product returns sum_k weight(k) r_k r_k' for k random vectors.
-func product(rng *rand.Rand, n, k int, weight func(i int) float64) []float64 {
-	a := make([]float64, n*n)
-	for l := range k {
-		r, w := random(rng, 1, n, 0).data, 1.0
-		if weight != nil {
-			w = weight(l)
-		}
-		for i := range n {
-			for j := range n {
-				a[i*n+j] += w * (r[i] * r[j])
+// weighted returns the function to sum_k weight(k, n) r_k r_k' for times n random vectors.
+func weighted(times int, weight func(k, n int) float64) func(rng *rand.Rand, n int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		a := make([]float64, n*n)
+		for k := range times * n {
+			r := random(rng, 1, n, 0).data
+			for i := range a {
+				a[i] += weight(k, n) * (r[i/n] * r[i%n])
 			}
 		}
+		return a
 	}
-	return a
+}
+
+// entries returns the function to the matrix with some entries.
+func entries(entry func(i, j, n int) float64) func(rng *rand.Rand, n int) []float64 {
+	return func(_ *rand.Rand, n int) []float64 {
+		a := make([]float64, n*n)
+		for i := range a {
+			a[i] = entry(i/n, i%n, n)
+		}
+		return a
+	}
 }
 
 // A V = V diag(w) and V'V = I to n rounding errors of the largest eigenvalue.

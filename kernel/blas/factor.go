@@ -75,7 +75,7 @@ func (l Lapack) eliminate(m, n int, a []float64, lda int, pivots []int) (ok bool
 		return ok
 	}
 	last := a[left*(lda+1):]
-	i.Dgemm(blas.NoTrans, blas.NoTrans, m-left, rest, left, -1, a[left*lda:], lda, a[left:], lda, 1, last, lda)
+	gemm(false, blas.NoTrans, blas.NoTrans, m-left, rest, left, -1, a[left*lda:], lda, a[left:], lda, 1, last, lda)
 	ok = l.eliminate(m-left, rest, last, lda, pivots[left:]) && ok
 	l.Dlaswp(left, a[left*lda:], lda, 0, k-left-1, pivots[left:], 1)
 	for p := left; p < k; p++ {

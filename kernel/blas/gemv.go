@@ -35,7 +35,8 @@ func tooSmall(m, n, incX, incY int) bool {
 	return n < shortRow || m <= 0 || m*n < fewForVectors || m < fewRowsForVectors && (incX != 1 || incY != 1)
 }
 
-// holds reports whether n entries, inc apart, are within x. If inc is negative the first of them is at the end.
+// holds reports whether n entries, inc apart, are within x. If inc is negative the first of them is at the
+// end.
 func holds[F tile.Float](x []F, n, inc int) bool { return inc != 0 && len(x) > (n-1)*max(inc, -inc) }
 
 // gather returns n entries of x that are inc apart: x, or a copy in memory.

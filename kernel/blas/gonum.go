@@ -9,7 +9,7 @@
 //	products of matrices                    1/9 to 1/13   1/6
 //	LU, Cholesky, QR, order 300 and more    1/5 to 1/8    1/4 to 1/5
 //	eigenvectors, singular vectors          1/4           1/3
-//	LU, Cholesky, QR, order 50 to 100       1/2           3/5
+//	LU, Cholesky, QR, order 50 to 100       1/2 to 5/8    3/5
 //	a matrix from memory by a vector        1/2           2/3
 //	a matrix from a cache by a vector       4/5           4/5
 //	systems of order 10                     4/5           7/8
@@ -41,8 +41,9 @@ func Use() {
 }
 
 // An Implementation is gonum's blas.Float64 and blas.Float32. The tiles compute Dgemm, Dsyrk, Dsyr2k, Dtrsm,
-// Dtrmm, Dsymm, Dgemv, Dger, Dsymv and Dtrsv, and Sgemm, Ssyrk, Strsm, Sgemv, Sger, Saxpy and Snrm2; all else, and
-// small problems, are gonum's. It passes gonum's own suites, which are for float64 (TestSuitesOfGonum).
+// Dtrmm, Dsymm, Dgemv, Dger, Dsymv and Dtrsv, and Sgemm, Ssyrk, Strsm, Sgemv, Sger, Saxpy and Snrm2; all
+// else, and small problems, are gonum's. It passes gonum's own suites, which are for float64
+// (TestSuitesOfGonum).
 //
 // Matrices are stored by rows. Arguments, results and panics are gonum's, but for
 //
@@ -52,12 +53,13 @@ func Use() {
 //   - Dsyrk and Ssyrk with beta = 0, which overwrite NaN in C as BLAS requires;
 //   - infinite alpha, which is multiplied into a factor: a sum of +Inf and -Inf is NaN then.
 //
-// Memory for blocks is kept: calls on one thread allocate none after the first ones.
+// Memory for blocks is kept: calls on one thread allocate none after the first ones. Large products are
+// shared by goroutines that end 50 us after the last of them.
 type Implementation struct{ reference.Implementation }
 
 // Dgemm computes C = alpha op(A) op(B) + beta C.
 func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if m*n*k < worthwhile || !gemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if m*n*k < worthwhile || !gemm(true, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
@@ -71,7 +73,7 @@ func (i Implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha fl
 
 // Dsyr2k computes a triangle of C = alpha op(A) op(B)' + alpha op(B) op(A)' + beta C.
 func (i Implementation) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if n*n*k < worthwhile || !rankK(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) || !rankK(ul, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc) {
+	if n*n*k < 4*worthwhile || !rankK(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc) || !rankK(ul, t, n, k, alpha, b, ldb, a, lda, 1, c, ldc) {
 		i.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }

@@ -32,16 +32,16 @@ func (p *product[F]) fits() bool {
 		inside(p.a.data, ra, ca, p.a.stride) && inside(p.b.data, rb, cb, p.b.stride) && inside(p.c, p.m, p.n, p.ldc)
 }
 
-// gemm is Dgemm and Sgemm.
-func gemm[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
+// gemm is Dgemm and Sgemm, alone or in a larger computation.
+func gemm[F tile.Float](alone bool, tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
 	p := product[F]{
 		a: factor[F]{a, lda, tA != blas.NoTrans}, b: factor[F]{b, ldb, tB != blas.NoTrans},
-		m: m, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: blas.All, alone: true,
+		m: m, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: blas.All, alone: alone,
 	}
 	if !known(tA) || !known(tB) || !p.fits() {
 		return false
 	}
-	if p.thin() {
+	if m == 1 || n == 1 { // products of rows are faster than panels
 		p.dots(beta)
 		return true
 	}
@@ -49,9 +49,6 @@ func gemm[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda 
 	p.compute()
 	return true
 }
-
-// thin reports whether products of rows are faster than panels: there is one row or column.
-func (p *product[F]) thin() bool { return p.m == 1 || p.n == 1 }
 
 // dots computes the product, and beta C, as one of a matrix and a vector.
 func (p *product[F]) dots(beta F) {
@@ -75,8 +72,8 @@ func (f factor[F]) mul(m, n int, alpha F, x []F, incX int, beta F, y []F, incY i
 	gemv(t, m, n, alpha, f.data, f.stride, x, incX, beta, y, incY)
 }
 
-// rankK computes a triangle of C = alpha op(A) op(B)' + beta C, which is Dsyrk and Ssyrk for B = A, and half of
-// Dsyr2k.
+// rankK computes a triangle of C = alpha op(A) op(B)' + beta C, which is Dsyrk and Ssyrk for B = A, and half
+// of Dsyr2k.
 func rankK[F tile.Float](ul blas.Uplo, t blas.Transpose, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
 	p := product[F]{
 		a: factor[F]{a, lda, t != blas.NoTrans}, b: factor[F]{b, ldb, t == blas.NoTrans},
@@ -136,7 +133,7 @@ func symm[F tile.Float](s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, lda
 	return true
 }
 
-// mirrored returns a copy with both triangles of a symmetric matrix of which a has one.
+// mirrored returns a copy of a symmetric matrix that has both triangles, where a has one.
 func mirrored[F tile.Float](to []F, ul blas.Uplo, order int, a []F, lda int) factor[F] {
 	stride := rowStride(order)
 	for i := range order {

@@ -26,7 +26,7 @@ type reflectors struct {
 	t       [panelColumns * panelColumns]float64
 	gram    [panelColumns * panelColumns]float64 // V'V
 	w, sums [panelColumns]float64
-	work    []float64 // V'C, and T times it
+	work    []float64 // of apply
 }
 
 var reflectorsPool = sync.Pool{New: func() any { return new(reflectors) }}
@@ -74,30 +74,12 @@ func (r *reflectors) setUnit(tau []float64) {
 }
 
 // apply overwrites a matrix C by Q C, or by Q'C.
-func (r *reflectors) apply(transposed bool, c []float64, ldc, columns int) {
-	if columns == 1 {
-		r.applyTo(transposed, c, ldc)
-		return
-	}
+func (r *reflectors) apply(tA blas.Transpose, c []float64, ldc, columns int) {
 	ldw := rowStride(columns)
-	w := [2][]float64{r.work, r.work[r.n*ldw:]}
-	p := product[float64]{m: r.n, n: columns, k: r.rows, alpha: 1, a: factor[float64]{r.v, r.ld, true}, b: factor[float64]{c, ldc, false},
-		c: w[0], ldc: ldw, part: blas.All, set: true}
-	p.compute()
-	p = product[float64]{m: r.n, n: columns, k: r.n, alpha: -1, a: factor[float64]{r.t[:], panelColumns, transposed}, b: factor[float64]{w[0], ldw, false},
-		c: w[1], ldc: ldw, part: blas.All, set: true}
-	p.compute()
-	p = product[float64]{m: r.rows, n: columns, k: r.n, alpha: 1, a: factor[float64]{r.v, r.ld, false}, b: factor[float64]{w[1], ldw, false},
-		c: c, ldc: ldc, part: blas.All}
-	p.compute()
-}
-
-// applyTo is apply for one column.
-func (r *reflectors) applyTo(transposed bool, c []float64, ldc int) {
-	v, t := factor[float64]{r.v, r.ld, false}, factor[float64]{r.t[:], panelColumns, transposed}
-	v.transpose().mul(r.n, r.rows, 1, c, ldc, 0, r.sums[:], 1)
-	t.mul(r.n, r.n, -1, r.sums[:], 1, 0, r.w[:], 1)
-	v.mul(r.rows, r.n, 1, r.w[:], 1, 1, c, ldc)
+	products, sums := r.work, r.work[r.n*ldw:] // V'C, and -T times it
+	gemm(false, blas.Trans, blas.NoTrans, r.n, columns, r.rows, 1, r.v, r.ld, c, ldc, 0, products, ldw)
+	gemm(false, tA, blas.NoTrans, r.n, columns, r.n, -1, r.t[:], panelColumns, products, ldw, 0, sums, ldw)
+	gemm(false, blas.NoTrans, blas.NoTrans, r.rows, columns, r.n, 1, r.v, r.ld, sums, ldw, 1, c, ldc)
 }
 
 // factor factors the panel in v: R above the diagonal and on it, V below it. Every reflection is one pass
@@ -182,7 +164,7 @@ func (l Lapack) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwor
 		}
 		if rest := n - j - columns; rest > 0 {
 			r.setUnit(tau[j:])
-			r.apply(true, from[columns:], lda, rest)
+			r.apply(blas.Trans, from[columns:], lda, rest)
 		}
 	}
 	work[0] = float64(usefulWork(n, k))
@@ -207,6 +189,6 @@ func (l Lapack) Dormqr(side blas.Side, tA blas.Transpose, m, n, k int, a []float
 		j := b * panelColumns
 		r.load(a[j*(lda+1):], lda, m-j, min(panelColumns, k-j))
 		r.setUnit(tau[j:])
-		r.apply(tA != blas.NoTrans, c[j*ldc:], ldc, n)
+		r.apply(tA, c[j*ldc:], ldc, n)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// linger is how long an idle helper polls for the next job, and a caller for the end of its last part, before
-// the one ends and the other parks. To wake a thread takes up to 110 us.
+// linger is how long an idle helper polls for the next job before it ends, and a caller for the last part
+// before it sleeps. A sleeping thread starts again after up to 110 us.
 const linger = 50 * time.Microsecond
 
 // A job is a number of parts, which the caller and helpers take in turn.
@@ -15,13 +15,12 @@ type job struct {
 	part       func(i int)
 	parts      int64
 	next, done atomic.Int64
-	finished   chan struct{}
 }
 
 // team are the helpers of all callers: goroutines that end when no job follows.
 var team struct {
 	offered atomic.Pointer[job] // the job that has parts for helpers
-	idle    atomic.Int64        // helpers without a job, those included that have not begun to run
+	idle    atomic.Int64        // helpers without a job, with those that do not run yet
 	ended   atomic.Int64        // the time at which the last job ended
 }
 
@@ -30,11 +29,11 @@ var started = time.Now()
 // inTurn calls part for all i below parts on several threads. A helper that comes late finds nothing left to
 // do. Of small jobs the first one wakes no helper; those that follow soon after another job do.
 func inTurn(threads, parts int, small bool, part func(i int)) {
-	now := time.Since(started)
-	if threads = min(threads, parts); threads == 1 || small && now-time.Duration(team.ended.Load()) > 2*linger {
+	if soon := time.Since(started) - time.Duration(team.ended.Load()); small && soon > 2*linger {
 		threads = 1
 	}
-	j := &job{part: part, parts: int64(parts), finished: make(chan struct{})}
+	threads = min(threads, parts)
+	j := &job{part: part, parts: int64(parts)}
 	for j.next.Load() < j.parts {
 		if threads > 1 && team.offered.Load() == nil && team.offered.CompareAndSwap(nil, j) {
 			for team.idle.Load() < int64(threads-1) {
@@ -45,8 +44,8 @@ func inTurn(threads, parts int, small bool, part func(i int)) {
 		j.take()
 	}
 	team.offered.CompareAndSwap(j, nil)
-	if !poll(func() bool { return j.done.Load() == j.parts }) {
-		<-j.finished
+	for !poll(func() bool { return j.done.Load() == j.parts }) {
+		time.Sleep(linger) // of long parts it is a small part
 	}
 	team.ended.Store(int64(time.Since(started)))
 }
@@ -58,9 +57,7 @@ func (j *job) take() {
 		return
 	}
 	j.part(int(i - 1))
-	if j.done.Add(1) == j.parts {
-		close(j.finished)
-	}
+	j.done.Add(1)
 }
 
 // waiting returns the job that is offered if it has parts left.

@@ -59,10 +59,10 @@ func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 // small is compute for an order of at most smallTriangle, by rows of B. With A on the right it transposes B
 // for that.
 func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
-	t := smallSystem[F]{s.a.from(first, first), s.lower, s.unit, s.multiply, order}
+	t := system[F]{s.a.from(first, first), s.right, s.lower, s.unit, s.multiply}
 	if !s.right {
 		for k := 0; k < sides; k += sidesTogether {
-			t.apply(b[k:], ldb, min(sidesTogether, sides-k))
+			t.apply(order, b[k:], ldb, min(sidesTogether, sides-k))
 		}
 		return
 	}
@@ -72,7 +72,7 @@ func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 	for k := 0; k < sides; k += sidesTogether {
 		n := min(sidesTogether, sides-k)
 		tile.Transpose(w.left[:], leftStride, b[k*ldb:], ldb, n, order)
-		t.apply(w.left[:], leftStride, n)
+		t.apply(order, w.left[:], leftStride, n)
 		tile.Transpose(b[k*ldb:], ldb, w.left[:], leftStride, order, n)
 	}
 }
@@ -80,8 +80,8 @@ func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 // sidesTogether is the number of right sides that stay in the first-level cache.
 const sidesTogether = blockDepth
 
-// fewUnknowns reports whether gonum solves for m x n unknowns as fast: for fewer than 6, or up to smallTriangle if
-// there are few right sides, for which the precision adds some.
+// fewUnknowns reports whether gonum solves for m x n unknowns as fast: for fewer than 6, or up to
+// smallTriangle if there are few right sides, for which the precision adds some.
 func fewUnknowns(s blas.Side, m, n, more int) bool {
 	order, sides, few := m, n, 12+more
 	if s == blas.Right {
@@ -90,44 +90,37 @@ func fewUnknowns(s blas.Side, m, n, more int) bool {
 	return order < 6 || order <= smallTriangle && sides < few
 }
 
-// A smallSystem is op(A) X = B, or the product op(A) B, for a triangle of at most smallTriangle rows.
-type smallSystem[F tile.Float] struct {
-	a                     factor[F]
-	lower, unit, multiply bool
-	order                 int
-}
-
-// apply overwrites n columns of B by the solution or the product. To a row it adds multiples of the rows that
-// are solved, or not yet multiplied.
-func (t *smallSystem[F]) apply(b []F, ldb, n int) {
+// apply overwrites n columns of B, on the right of A, by the solution or the product, for an order of at most
+// smallTriangle. To a row it adds multiples of the rows that are solved, or not yet multiplied.
+func (s *system[F]) apply(order int, b []F, ldb, n int) {
 	var factors [smallTriangle]F
-	down, across, sign := t.a.stride, 1, F(-1)
-	if t.a.transposed {
+	down, across, sign := s.a.stride, 1, F(-1)
+	if s.a.transposed {
 		down, across = across, down
 	}
-	if t.multiply {
+	if s.multiply {
 		sign = 1
 	}
-	for i := range t.order {
-		if t.lower == t.multiply {
-			i = t.order - 1 - i
+	for i := range order {
+		if s.lower == s.multiply {
+			i = order - 1 - i
 		}
-		row, pivot := b[i*ldb:][:n], t.a.data[i*(t.a.stride+1)]
-		if t.multiply && !t.unit {
+		row, pivot := b[i*ldb:][:n], s.a.data[i*(s.a.stride+1)]
+		if s.multiply && !s.unit {
 			scaleRow(row, pivot)
 		}
 		from, end := 0, i
-		if !t.lower {
-			from, end = i+1, t.order
+		if !s.lower {
+			from, end = i+1, order
 		}
 		if from < end {
-			entries := t.a.data[i*down+from*across:]
+			entries := s.a.data[i*down+from*across:]
 			for k := range end - from {
 				factors[k] = sign * entries[k*across]
 			}
 			tile.AddRows(row, b[from*ldb:], ldb, factors[:], end-from, n)
 		}
-		if !t.multiply && !t.unit {
+		if !s.multiply && !s.unit {
 			divideRow(row, pivot)
 		}
 	}
@@ -139,13 +132,7 @@ func scaleRow[F tile.Float](row []F, by F) {
 		reference.Implementation{}.Dscal(len(row), float64(by), as[float64](row), 1)
 		return
 	}
-	for ; len(row) >= 4; row = row[4:] {
-		v := (*[4]F)(row)
-		v[0], v[1], v[2], v[3] = v[0]*by, v[1]*by, v[2]*by, v[3]*by
-	}
-	for k := range row {
-		row[k] *= by
-	}
+	reference.Implementation{}.Sscal(len(row), float32(by), as[float32](row), 1)
 }
 
 // divideRow divides a row by a number, entry by entry only if the inverse overflows.

@@ -19,7 +19,8 @@ const (
 
 // roleOf returns the words for a slot.
 func roleOf(slot int) string {
-	return []string{"the task", "the weight", "the mark of test rows", "the target", "a feature"}[min(slot, featureSlot)]
+	roles := []string{"the task", "the weight", "the mark of test rows", "the target", "a feature"}
+	return roles[min(slot, featureSlot)]
 }
 
 // columns are those of a file.
@@ -93,4 +94,36 @@ func (c *columns) unused(drop []string) (list []string, err error) {
 		}
 	}
 	return list, nil
+}
+
+// maxLevels bounds the levels of a categorical column. Each level is a feature.
+const maxLevels = 10_000
+
+// levels are those of a categorical column, numbered as they come.
+type levels struct {
+	names
+	column string
+	fixed  bool // other levels are refused
+	others bool // or have the code newLevel
+}
+
+// newLevel is the code of all levels that a schema does not contain.
+const newLevel = -1
+
+// code returns the number of a level.
+func (l *levels) code(name string) (k int, err error) {
+	_, known := l.index[name]
+	switch {
+	case known || !l.fixed && len(l.list) < maxLevels:
+		if k, err = l.of(name); err != nil {
+			err = fmt.Errorf("the level %w", err)
+		}
+	case l.fixed && l.others:
+		return newLevel, nil
+	case l.fixed:
+		err = fmt.Errorf("the level %.60q is not known: it may be %s", name, quoted(l.list))
+	default:
+		err = fmt.Errorf("%.60q is the level number %d: is it a column of numbers or of names?", name, maxLevels+1)
+	}
+	return k, err
 }

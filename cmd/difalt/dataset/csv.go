@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ReadCSV reads a table from CSV (RFC 4180), plain or compressed by gzip or zstd, in UTF-8 or, with a byte
@@ -46,11 +47,11 @@ func (r *reader) readCSV(packed io.Reader) error {
 	case io.EOF:
 		return errors.New("the table is empty: its first line should name the columns")
 	}
-	for first := true; err == nil; first = false {
+	for err == nil {
 		var cells []string
 		if cells, err = list.next(); err == nil {
 			r.at = list.line
-			err = r.addCells(cells, first)
+			err = r.addCells(cells)
 		}
 	}
 	if err != io.EOF {
@@ -59,10 +60,11 @@ func (r *reader) readCSV(packed io.Reader) error {
 	return r.close()
 }
 
-// addCells adds the row of a record; first reports whether it is that of the file.
-func (r *reader) addCells(cells []string, first bool) (err error) {
+// addCells adds the row of a record.
+func (r *reader) addCells(cells []string) (err error) {
 	if len(cells) != len(r.slots) {
-		return cmp.Or(loneCR(r.at, cells), fmt.Errorf("line %d has %d cells, but there are %d columns", r.at, len(cells), len(r.slots)))
+		err = fmt.Errorf("line %d has %d cells, but there are %d columns", r.at, len(cells), len(r.slots))
+		return cmp.Or(loneCR(r.at, cells), err)
 	}
 	for col, cell := range cells {
 		cell = strings.TrimSpace(cell)
@@ -76,7 +78,7 @@ func (r *reader) addCells(cells []string, first bool) (err error) {
 			r.x[slot] = math.NaN()
 		default:
 			if r.x[slot], err = r.parse(col, cell); err != nil {
-				return r.explain(col, cells, first, err)
+				return r.explain(col, cells, err)
 			}
 		}
 	}
@@ -105,7 +107,7 @@ func (r *reader) parse(col int, cell string) (float64, error) {
 }
 
 // explain adds to an error of parse the line, the column, the cause, and an option that helps.
-func (r *reader) explain(col int, cells []string, first bool, err error) error {
+func (r *reader) explain(col int, cells []string, err error) error {
 	name, cell := r.header[col], strings.TrimSpace(cells[col])
 	errorf := func(format string, args ...any) error {
 		return fmt.Errorf("line %d, column %.60q: "+format, append([]any{r.at, name}, args...)...)
@@ -116,13 +118,16 @@ func (r *reader) explain(col int, cells []string, first bool, err error) error {
 	if err := loneCR(r.at, cells); err != nil {
 		return err
 	}
-	numbers, wrong := 0, []string(nil) // count of the cells of features, and names of those with text
+	numbers, wrong := 0, []string(nil) // count of numbers, with that of the target, and features with text
 	for i, c := range cells {
-		if c = strings.TrimSpace(c); r.isNumber(i) && !isMissing(c) {
+		c = strings.TrimSpace(c)
+		if slot := r.slots[i]; slot == noSlot || r.holdsNames(slot) || isMissing(c) {
+			continue
+		}
+		if _, err := r.parse(i, c); err == nil {
 			numbers++
-			if _, err := r.parse(i, c); err == strconv.ErrSyntax {
-				wrong = append(wrong, r.header[i])
-			}
+		} else if r.isNumber(i) {
+			wrong = append(wrong, r.header[i])
 		}
 	}
 	why, option, values := advice(cell, cmp.Or(r.o.Decimal, '.'))
@@ -131,8 +136,8 @@ func (r *reader) explain(col int, cells []string, first bool, err error) error {
 		return &FormatError{option, values, errorf("%s", why)}
 	case why != "":
 		return errorf("%s", why)
-	case cell == name || first && numbers == len(wrong) && numbers > 1:
-		return errorf("%.60q is not a number: is this a second header line, of units or of a file that was appended?", cell)
+	case cell == name || numbers == 0 && len(wrong) > 1:
+		return errorf("%.60q is not a number: is this a second header line, of units or another file?", cell)
 	case r.isNumber(col):
 		return &FormatError{"Categorical", wrong, errorf("%.60q is not a number", cell)}
 	}
@@ -157,7 +162,8 @@ func (o *TableOptions) findDelimiter(sample []byte) rune {
 	for _, mark := range ",;\t|" {
 		cells, _ := newRecords(bytes.NewReader(sample), mark).next() // none after an error
 		absent := func(name string) bool {
-			return name != "" && !slices.ContainsFunc(cells, func(cell string) bool { return strings.TrimSpace(cell) == name })
+			is := func(cell string) bool { return strings.TrimSpace(cell) == name }
+			return name != "" && !slices.ContainsFunc(cells, is)
 		}
 		if len(cells) > 1 && !slices.ContainsFunc(named, absent) {
 			return mark
@@ -177,7 +183,7 @@ type records struct {
 	line int // of the last record
 }
 
-const maxRecord = 16 << 20
+const maxRecord = 16 << 20 // 16 MB
 
 func newRecords(text io.Reader, delimiter rune) *records {
 	r := &records{text: &io.LimitedReader{R: text}}
@@ -193,7 +199,7 @@ func (r *records) next() ([]string, error) {
 	var wrong *csv.ParseError
 	switch {
 	case r.text.N == 0:
-		return nil, fmt.Errorf("line %d, or one after it: a line or a quoted cell does not end within %d MB", r.line+1, maxRecord>>20)
+		return nil, fmt.Errorf("line %d, or one after it: a line or a quoted cell does not end within 16 MB", r.line+1)
 	case err == nil:
 		r.line, _ = r.in.FieldPos(0)
 		return cells, nil
@@ -202,8 +208,69 @@ func (r *records) next() ([]string, error) {
 	case errors.As(err, &wrong) && wrong.Err == csv.ErrBareQuote:
 		return nil, fmt.Errorf("line %d: there is a quote within a cell that does not start with one", wrong.StartLine)
 	case errors.As(err, &wrong):
-		return nil, fmt.Errorf("line %d: a quoted cell does not end, or has text after the quote that ends it: is the file truncated?",
-			wrong.StartLine)
+		return nil, fmt.Errorf("line %d: a quoted cell does not end, or has text after the quote", wrong.StartLine)
 	}
 	return nil, fmt.Errorf("after line %d: %w", r.line, err)
+}
+
+// parseNumber parses a number in decimal notation with the given decimal mark. It refuses hexadecimal numbers
+// and underscores, which are literals of programs.
+func parseNumber(cell string, mark rune) (float64, error) {
+	if mark == ',' {
+		if strings.IndexByte(cell, '.') >= 0 {
+			return 0, strconv.ErrSyntax
+		}
+		cell = strings.Replace(cell, ",", ".", 1)
+	}
+	if strings.ContainsAny(cell, "xX_") {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseFloat(cell, 64)
+}
+
+// layouts are the forms of dates by order, with hyphens, and clocks those of times that may follow a T.
+var (
+	layouts = map[string]string{"ymd": "2006-1-2", "dmy": "2-1-2006", "mdy": "1-2-2006"}
+	clocks  = []string{"", "T15:04:05Z07:00", "T15:04:05", "T15:04Z07:00", "T15:04"}
+	hyphens = strings.NewReplacer("/", "-", ".", "-", " ", "T")
+)
+
+// days returns the days since 1970-01-01 of a date in the given order, with hyphens, slashes or points,
+// perhaps followed by T or a space and a time, in UTC if it has no zone.
+func days(cell, order string) (days float64, ok bool) {
+	date := min(len("31.12.2024 "), len(cell)) // a point after it is that of a fraction of a second
+	cell = hyphens.Replace(cell[:date]) + cell[date:]
+	for _, clock := range clocks {
+		if t, err := time.Parse(layouts[order]+clock, cell); err == nil {
+			return float64(t.Unix())/86400 + float64(t.Nanosecond())/86400e9, true
+		}
+	}
+	return 0, false
+}
+
+// foreign takes out marks between thousands, and signs of currencies and per cent. U+2212 is a minus sign.
+var foreign = strings.NewReplacer("\u2212", "-", ",", "", ".", "", "'", "", "\u2019", "",
+	" ", "", "\u00a0", "", "\u202f", "", "$", "", "\u20ac", "", "\u00a3", "", "%", "")
+
+// advice returns the reason why a cell is not a number with the given decimal mark, if it
+// is known, and an option that helps, with its values.
+func advice(cell string, decimal rune) (why, option string, values []string) {
+	other := '.' + ',' - decimal
+	shown := fmt.Sprintf("%.60q", cell)
+	for _, order := range []string{"ymd", "dmy", "mdy"} {
+		if _, ok := days(cell, order); ok {
+			values = append(values, order)
+		}
+	}
+	isNumber := func(s string, mark rune) bool { _, err := parseNumber(s, mark); return err == nil }
+	switch {
+	case values != nil:
+		return shown + " is a date: its order must be given", "Dates", values
+	case isNumber(cell, other):
+		why = fmt.Sprintf("%s has %q as decimal mark, or between thousands, where it must go", shown, other)
+		return why, "Decimal", []string{string(other)}
+	case isNumber(foreign.Replace(cell), '.'):
+		return shown + " is not a number alone: spaces, signs, marks between thousands and U+2212 for - must go", "", nil
+	}
+	return "", "", nil
 }

@@ -14,17 +14,29 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // Stdin is the path that stands for the standard input.
 const Stdin = "-"
 
-// ReadFiles reads one table from files: each pattern is a path, [Stdin], or a pattern such
-// as "site-*.csv" (path/filepath.Match), and the rows of all files follow one another. The
-// content determines the format: CSV, plain or compressed by gzip or zstd, Parquet, or an
-// array of NumPy (.npy, N x k, with columns c0, c1, ...). All files must have the features
-// of the first. Errors name the file, the line or row, the column and the value; a
-// [FormatError] names the option that would help.
+// The first bytes of the formats that are distinguished by content.
+const (
+	magicGzip    = "\x1f\x8b"
+	magicZstd    = "\x28\xb5\x2f\xfd"
+	magicZip     = "PK\x03\x04"
+	magicNPY     = "\x93NUMPY"
+	magicParquet = "PAR1"
+)
+
+// ReadFiles reads one table from files: each pattern is a path, [Stdin], or a pattern such as "site-*.csv"
+// (path/filepath.Match), and the rows of all files follow one another. The content determines the format:
+// CSV, plain or compressed by gzip or zstd, Parquet, or an array of NumPy (.npy, N x k, with columns c0, c1,
+// ...). All files must have the features of the first. Errors name the file, the line or row, the column and
+// the value; a [FormatError] names the option that would help.
 func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -51,8 +63,8 @@ func ReadFiles(patterns []string, o TableOptions) (*Table, error) {
 	return t, nil
 }
 
-// matching returns the files of the patterns, in order. A pattern without a match and a
-// file that is named twice are errors.
+// matching returns the files of the patterns, in order. A pattern without a match and a file that is named
+// twice are errors.
 func matching(patterns []string) (paths []string, err error) {
 	for _, pattern := range patterns {
 		list := []string{pattern}
@@ -113,7 +125,7 @@ func (r *reader) readFile(path string) (err error) {
 	read := r.readParquet
 	switch s := string(head); {
 	case strings.HasPrefix(s, magicZip):
-		return errors.New("it is a zip archive: expected CSV, Parquet or .npy; problem files end in .npz, and spreadsheets have to be saved as CSV")
+		return errors.New("it is a zip archive: expected CSV, Parquet or .npy, and spreadsheets saved as CSV")
 	case strings.HasPrefix(s, magicNPY):
 		read = r.readNPY
 	case !strings.HasPrefix(s, magicParquet):
@@ -148,4 +160,68 @@ func (r *reader) readNPY(f io.ReaderAt, size int64) error {
 		return r.add()
 	})
 	return cmp.Or(err, r.close())
+}
+
+// maxWindow bounds the window of a zstd decoder.
+const maxWindow = 128 << 20
+
+// maxUnpacked returns how many bytes a number of packed bytes may unpack to: a small file must not fill the
+// memory.
+func maxUnpacked(packed int64) int64 { return max(16<<20, 100*packed) }
+
+// A readFunc is an io.Reader.
+type readFunc func(b []byte) (int, error)
+
+func (f readFunc) Read(b []byte) (int, error) { return f(b) }
+
+// decompress returns the text of r, compressed or not, as UTF-8 without byte order mark. done frees the
+// decoder.
+func decompress(r io.Reader) (out io.Reader, done func(), err error) {
+	packed, plain := int64(0), int64(0) // bytes
+	in := bufio.NewReaderSize(readFunc(func(b []byte) (int, error) {
+		n, err := r.Read(b)
+		packed += int64(n)
+		return n, err
+	}), 1<<16)
+	head, err := in.Peek(len(magicZstd))
+	if err != nil && err != io.EOF {
+		return nil, nil, err
+	}
+	out, done = in, func() {}
+	var decoder io.Reader
+	kind := ""
+	switch {
+	case bytes.HasPrefix(head, []byte(magicGzip)):
+		kind = "gzip"
+		decoder, err = gzip.NewReader(in)
+	case bytes.HasPrefix(head, []byte(magicZstd)):
+		kind = "zstd"
+		var z *zstd.Decoder
+		z, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		decoder, done = z, z.Close
+	}
+	if kind != "" {
+		if err != nil {
+			return nil, nil, unpackError(kind, err)
+		}
+		out = readFunc(func(b []byte) (int, error) {
+			n, err := decoder.Read(b)
+			if plain += int64(n); plain > maxUnpacked(packed) {
+				return 0, fmt.Errorf("%d bytes of %s unpack to %d: unpack the file first if that is right", packed, kind, plain)
+			}
+			return n, unpackError(kind, err)
+		})
+	}
+	return transform.NewReader(out, unicode.BOMOverride(transform.Nop)), done, nil
+}
+
+// unpackError names the cause of an error of a decoder. It returns io.EOF unchanged.
+func unpackError(kind string, err error) error {
+	switch {
+	case err == nil, err == io.EOF:
+		return err
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return fmt.Errorf("the zstd data need a window above %d bytes: compress without --long", maxWindow)
+	}
+	return fmt.Errorf("the %s data are damaged or truncated: %w", kind, err)
 }

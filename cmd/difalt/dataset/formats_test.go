@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -36,6 +37,9 @@ func TestReadParquet(t *testing.T) {
 	for column, want := range map[string]string{"list": "nested", "site": "holds strings"} {
 		_, err := ReadFiles([]string{"testdata/arrow.parquet"}, TableOptions{Task: "id", Target: "y", Schema: only(column)})
 		checkMessage(t, column, err, []string{`column "` + column + `"`, want})
+		if _, ok := errors.AsType[*FormatError](err); !ok {
+			t.Errorf("%s: no option is proposed", column)
+		}
 	}
 	_, err := ReadFiles([]string{"testdata/arrow.parquet"}, TableOptions{Task: "id", Target: "site", Schema: only("b")})
 	checkMessage(t, "target", err, []string{`column "site" holds strings: expected numbers`})

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // readParquet adds the rows of a Parquet file. Only columns with a slot are decoded.
@@ -64,12 +68,12 @@ func (r *reader) parquetColumns(file *parquet.File) (list []*parquetColumn, err 
 			continue
 		}
 		if !column.Leaf() || column.Repeated() {
-			return nil, formatErrorf("Drop", []string{name}, "column %.60q is nested: expected numbers or strings", name)
+			return nil, formatErrorf("Drop", []string{name}, "column %.60q is nested", name)
 		}
 		c := &parquetColumn{Column: column, parquetType: parquetTypeOf(column.Type()), at: at}
 		switch {
 		case c.parquetType == nil:
-			return nil, formatErrorf("Drop", []string{name}, "column %.60q is of type %s: expected numbers, dates or strings", name, column.Type())
+			return nil, formatErrorf("Drop", []string{name}, "column %.60q is of type %s, which is not read", name, column.Type())
 		case r.holdsNames(slot):
 		case c.number == nil && slot < featureSlot:
 			return nil, fmt.Errorf("column %.60q holds strings: expected numbers", name)
@@ -129,4 +133,87 @@ func (r *reader) setParquet(c *parquetColumn, v parquet.Value) error {
 		return r.setName(slot, strings.TrimSpace(c.name(v)))
 	}
 	return r.setNumber(c.at, c.number(v))
+}
+
+// A parquetType gives the meaning of the values of a column. A column without number holds strings, and in
+// one without name a task or level has the name of its number.
+type parquetType struct {
+	number func(v parquet.Value) float64 // times as days since 1970; integers beyond 2^53 are rounded
+	name   func(v parquet.Value) string  // with all digits
+	date   bool
+}
+
+// parquetTypeOf returns the type of a column, or nil for one that holds neither numbers, dates nor strings:
+// nested, binary, times of the day, intervals, decimals beyond 64 bits, float16 and INT96.
+func parquetTypeOf(t parquet.Type) *parquetType {
+	kind, integer := t.Kind(), parquet.Value.Int64
+	if kind == parquet.Int32 {
+		integer = func(v parquet.Value) int64 { return int64(v.Int32()) }
+	}
+	var annotation any
+	if l := t.LogicalType(); l != nil {
+		annotation = l.Value
+	}
+	p, fits := &parquetType{}, kind == parquet.Int32 || kind == parquet.Int64
+	p.number = func(v parquet.Value) float64 { return float64(integer(v)) }
+	p.name = func(v parquet.Value) string { return strconv.FormatInt(integer(v), 10) }
+	switch a := annotation.(type) {
+	case *format.DecimalType:
+		fits = fits && a.Scale >= 0 && a.Scale <= 18
+		unit := int64(math.Pow10(int(a.Scale)))
+		p.number = func(v parquet.Value) float64 { x, _ := big.NewRat(integer(v), unit).Float64(); return x }
+		p.name = func(v parquet.Value) string { return big.NewRat(integer(v), unit).FloatString(int(a.Scale)) }
+	case *format.DateType:
+		p.date, fits = true, kind == parquet.Int32
+		p.name = func(v parquet.Value) string { return time.Unix(integer(v)*86400, 0).UTC().Format(time.DateOnly) }
+	case *format.TimestampType:
+		p.date, fits = true, kind == parquet.Int64 && a.Unit.Value != nil
+		if fits {
+			step := a.Unit.Value.Duration()
+			perSecond := int64(time.Second / step)
+			p.number = func(v parquet.Value) float64 { return float64(integer(v)) / float64(24*time.Hour/step) }
+			p.name = func(v parquet.Value) string {
+				n := integer(v)
+				return time.Unix(n/perSecond, n%perSecond*int64(step)).UTC().Format(time.RFC3339Nano)
+			}
+		}
+	case *format.IntType:
+		if !a.IsSigned {
+			unsigned := func(v parquet.Value) uint64 {
+				if kind == parquet.Int32 {
+					return uint64(v.Uint32())
+				}
+				return v.Uint64()
+			}
+			p.number = func(v parquet.Value) float64 { return float64(unsigned(v)) }
+			p.name = func(v parquet.Value) string { return strconv.FormatUint(unsigned(v), 10) }
+		}
+	case *format.StringType, *format.EnumType:
+		p, fits = plainType(kind), kind == parquet.ByteArray
+	case nil:
+		if !fits {
+			return plainType(kind)
+		}
+	default:
+		fits = false
+	}
+	if !fits {
+		return nil
+	}
+	return p
+}
+
+// plainType returns the type of a column without annotation that does not hold integers, or nil.
+func plainType(kind parquet.Kind) *parquetType {
+	switch kind {
+	case parquet.ByteArray:
+		return &parquetType{name: func(v parquet.Value) string { return string(v.ByteArray()) }}
+	case parquet.Double:
+		return &parquetType{number: parquet.Value.Double}
+	case parquet.Float:
+		return &parquetType{number: func(v parquet.Value) float64 { return float64(v.Float()) }}
+	case parquet.Boolean:
+		return &parquetType{number: func(v parquet.Value) float64 { return float64(v.Byte()) }}
+	}
+	return nil
 }

@@ -126,14 +126,14 @@ func checkChunk(f io.ReaderAt, size, rows int64, c *parquet.Column, m *format.Co
 	end := at + m.TotalCompressedSize
 	switch {
 	case m.Codec == format.Lz4Raw:
-		return errors.New("it is compressed by LZ4_RAW, which cannot be read safely: write the file with snappy or zstd")
+		return errors.New("it is compressed by LZ4_RAW: write the file with snappy or zstd")
 	case m.Type != kind || !slices.Equal(m.PathInSchema, []string{c.Name()}):
 		return fmt.Errorf("the metadata contradict the schema: they describe %v of type %v, the schema type %v",
 			quoted(m.PathInSchema), m.Type, kind)
 	case m.NumValues != rows:
 		return fmt.Errorf("it claims %d values in %d rows", m.NumValues, rows)
 	case at < 4 || m.DataPageOffset < at || m.DataPageOffset > size || end < at || end > size:
-		return fmt.Errorf("its pages are at %d and %d, of %d bytes, in a file of %d", at, m.DataPageOffset, m.TotalCompressedSize, size)
+		return fmt.Errorf("its pages are at %d and %d, to %d, in a file of %d bytes", at, m.DataPageOffset, end, size)
 	}
 	for at < end {
 		n, h, err := pageHeader(f, at, end)
@@ -143,7 +143,7 @@ func checkChunk(f io.ReaderAt, size, rows int64, c *parquet.Column, m *format.Co
 		packed, plain := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
 		count := int64(h.DataPageHeader.V.NumValues) + int64(h.DataPageHeaderV2.V.NumValues)
 		if packed < 0 || packed > end-at-n || plain < 0 || plain > maxUnpacked(packed) || count < 0 {
-			return fmt.Errorf("the page at %d claims %d values, and %d bytes that unpack to %d", at, count, packed, plain)
+			return fmt.Errorf("the page at %d claims %d values, and %d bytes of %d", at, count, packed, plain)
 		}
 		at += n + packed
 		values += count

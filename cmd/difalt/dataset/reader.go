@@ -52,7 +52,8 @@ func (r *reader) open(header []string, unit string) (err error) {
 		return err
 	}
 	r.unit = unit
-	for slot, column := range []string{taskSlot: r.o.Task, weightSlot: r.o.Weight, markSlot: r.o.Holdout, targetSlot: r.o.Target} {
+	o := &r.o
+	for slot, column := range []string{taskSlot: o.Task, weightSlot: o.Weight, markSlot: o.Holdout, targetSlot: o.Target} {
 		if column != "" || slot == taskSlot {
 			if err := r.take(column, slot); err != nil {
 				return err
@@ -100,7 +101,7 @@ func (r *reader) begin(features []string) error {
 		j := slices.Index(features, c.Column)
 		if j < 0 {
 			_, err := r.find(c.Column, "the categorical features")
-			return cmp.Or(err, fmt.Errorf("the categorical column %q is not one of the features %s", c.Column, quoted(features)))
+			return cmp.Or(err, fmt.Errorf("column %q is categorical, but not a feature of %s", c.Column, quoted(features)))
 		}
 		own := &levels{column: c.Column, fixed: r.o.Schema != nil, others: r.o.NewLevels}
 		for _, name := range c.Levels {
@@ -188,7 +189,7 @@ func (r *reader) add() error {
 	}
 	if mark := r.x[markSlot]; r.o.Holdout != "" {
 		if mark != 0 && mark != 1 {
-			return fmt.Errorf("%s %d, column %q: the mark is %v: expected 1 for a test row, 0 for the others", r.unit, r.at, r.o.Holdout, mark)
+			return fmt.Errorf("%s %d, column %q: the mark is %v: expected 1 or 0", r.unit, r.at, r.o.Holdout, mark)
 		}
 		t.held = append(t.held, mark == 1)
 	}
@@ -203,8 +204,8 @@ func (r *reader) close() error {
 	var list []string
 	for col, slot := range r.slots {
 		if slot != noSlot && r.gaps[slot].count > 0 && r.o.Missing == MissingRefuse {
-			g := r.gaps[slot]
-			list = append(list, fmt.Sprintf("%d in column %.60q (first on %s %d)", g.count, r.header[col], r.unit, g.first))
+			g, name := r.gaps[slot], r.header[col]
+			list = append(list, fmt.Sprintf("%d in column %.60q (first on %s %d)", g.count, name, r.unit, g.first))
 		}
 	}
 	if list != nil {
@@ -228,17 +229,21 @@ func (r *reader) table() (*Table, error) {
 		if own == nil {
 			continue
 		}
-		levels, place := own.sorted()
-		if len(levels) == 0 {
+		if len(own.list) == 0 {
 			return nil, fmt.Errorf("column %q has no value", own.column)
+		}
+		levels := own.list
+		if !own.fixed { // the numbers become the places in order
+			levels = slices.Sorted(slices.Values(levels))
+			for i := range t.Rows() {
+				if v := &t.x.row(i)[j]; !math.IsNaN(*v) {
+					place, _ := slices.BinarySearch(levels, own.list[int(*v)])
+					*v = float64(place)
+				}
+			}
 		}
 		s.Categories = append(s.Categories, schema.Category{Column: own.column, Levels: levels})
 		widths[j], t.widths = len(levels), widths
-		for i := range t.Rows() {
-			if v := &t.x.row(i)[j]; *v >= 0 { // not missing, nor a new level
-				*v = float64(place[int(*v)])
-			}
-		}
 	}
 	return t, t.nameFeatures()
 }

@@ -1,8 +1,11 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -28,8 +31,7 @@ type Table struct {
 	notes    []string  // how the files were read
 }
 
-// NewTable returns an empty table with the given features. Its rows have targets if target
-// is set.
+// NewTable returns an empty table with the given features. Its rows have targets if target is set.
 func NewTable(features []string, target bool) (*Table, error) {
 	if len(features) == 0 {
 		return nil, fmt.Errorf("the table has no feature columns")
@@ -45,7 +47,7 @@ func NewTable(features []string, target bool) (*Table, error) {
 func (t *Table) Append(task string, x []float64, y float64) error {
 	row := t.Rows() + 1
 	if t.missing != nil || len(x) != len(t.features) {
-		return fmt.Errorf("row %d has %d features: expected %d, and a table that was not read from files", row, len(x), len(t.features))
+		return fmt.Errorf("row %d has %d features: expected %d, and no table of files", row, len(x), len(t.features))
 	}
 	names, values := t.features, x
 	if t.target {
@@ -94,23 +96,39 @@ func (t *Table) Task(row int) int { return int(t.task[row]) }
 // Y returns the target of a row of a table with targets.
 func (t *Table) Y(row int) float64 { return t.y[row] }
 
-// X copies the features of a row to dst, which has room for all, and returns them.
-// Missing values are NaN, in every level of a categorical column.
+// X copies the features of a row to dst, which has room for all, and returns them. Missing values are NaN, in
+// every level of a categorical column.
 func (t *Table) X(dst []float64, row int) []float64 {
 	dst = dst[:len(t.features)]
 	copy(dst, t.x.row(row))
-	if t.widths != nil {
-		expand(dst, t.widths)
+	end := len(dst)
+	// From the back: features of a column never start before the place where the column is stored.
+	for s, width := range slices.Backward(t.widths) {
+		v := dst[s]
+		if width == 0 {
+			end--
+			dst[end] = v
+			continue
+		}
+		end -= width
+		for j := range width {
+			switch {
+			case math.IsNaN(v):
+				dst[end+j] = v
+			case v == float64(j):
+				dst[end+j] = 1
+			default:
+				dst[end+j] = 0
+			}
+		}
 	}
 	return dst
 }
 
-// Schema returns the columns and levels of the features, for TableOptions.Schema. Its
-// slices alias the table.
+// Schema returns the columns and levels of the features, for TableOptions.Schema. Its slices alias the table.
 func (t *Table) Schema() *schema.Schema { return &t.schema }
 
-// Weights returns the weight of every row, or nil without TableOptions.Weight. The slice
-// aliases the table.
+// Weights returns the weight of every row, or nil without TableOptions.Weight. The slice aliases the table.
 func (t *Table) Weights() []float64 { return t.weights }
 
 // Notes returns sentences about files with columns that have no name, which are left out, and about Parquet
@@ -126,8 +144,8 @@ type MissingCount struct {
 	Rows   int
 }
 
-// Missing counts missing values by feature column. It is nil without any: only tables read
-// with MissingKeep contain some.
+// Missing counts missing values by feature column. It is nil without any: only tables read with MissingKeep
+// contain some.
 func (t *Table) Missing() []MissingCount {
 	var list []MissingCount
 	for j, n := range t.missing {
@@ -225,4 +243,70 @@ func (c *chunks) add(x []float64) {
 // row returns row i, which aliases c.
 func (c *chunks) row(i int) []float64 {
 	return c.pieces[i/c.size][i%c.size*c.width:][:c.width]
+}
+
+// A Split selects the test rows of every task.
+type Split struct {
+	TestFraction float64 // share of test rows in every task
+	Seed         uint64
+}
+
+// Split returns whether each row of the table is a training row. The test rows of a task depend on the seed,
+// its name and the order of its rows only. Every task keeps at least one training row. A table with marks
+// (TableOptions.Holdout) follows them, and the fraction must be 0.
+func (t *Table) Split(s Split) ([]bool, error) {
+	switch {
+	case !(s.TestFraction >= 0 && s.TestFraction < 1):
+		return nil, fmt.Errorf("the test fraction is %v: must be from 0 to less than 1", s.TestFraction)
+	case t.held != nil && s.TestFraction != 0:
+		return nil, errors.New("the table marks its test rows: the test fraction must not be set")
+	}
+	train := make([]bool, t.Rows())
+	for i, held := range t.held {
+		train[i] = !held
+	}
+	if t.held != nil {
+		return train, nil
+	}
+	for _, rows := range t.shuffled(nil, s.Seed, "split") {
+		test := int(math.Round(s.TestFraction * float64(len(rows))))
+		for _, i := range rows[:max(len(rows)-test, 1)] { // each task has a row
+			train[i] = true
+		}
+	}
+	return train, nil
+}
+
+// Folds divides the rows of every task, those with rows[i] set or all if rows is nil, into k folds as evenly
+// as possible, and so all rows. It returns the fold of every row, -1 for the others.
+func (t *Table) Folds(rows []bool, k int, seed uint64) []int {
+	fold := make([]int, t.Rows())
+	for i := range fold {
+		fold[i] = -1
+	}
+	next := 0
+	for _, members := range t.shuffled(rows, seed, "folds") {
+		for _, i := range members {
+			fold[i] = next % k
+			next++
+		}
+	}
+	return fold
+}
+
+// shuffled returns the rows of every task, those with rows[i] set or all if rows is nil, in random order.
+func (t *Table) shuffled(rows []bool, seed uint64, purpose string) [][]int {
+	out := make([][]int, len(t.tasks.list))
+	for i, k := range t.task {
+		if rows == nil || rows[i] {
+			out[k] = append(out[k], i)
+		}
+	}
+	for k, members := range out {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%s\x00%s", purpose, t.tasks.list[k])
+		rng := rand.New(rand.NewPCG(seed, h.Sum64()))
+		rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+	}
+	return out
 }

@@ -55,7 +55,8 @@ type Transport interface {
 	// Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and a *wire.PeerError
 	// if a neighbour refuses this node or is not there in time.
 	Join(ctx context.Context) error
-	// Waiting returns the neighbours that Join or Exchange waits for, and since when; nil if it does not wait.
+	// Waiting returns the neighbours that Join or Exchange waits for, and since when; nil if it does not
+	// wait.
 	Waiting() (peers []int, since time.Time)
 	// Beyond returns the nodes that a neighbour itself waits for, as it reports; nil without a report.
 	Beyond(peer int) []int

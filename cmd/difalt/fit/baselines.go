@@ -145,7 +145,7 @@ const logIterations = 6
 // compareLogarithm sets moreByLog, the gain of evidence on rows if a positive target is replaced by its
 // logarithm. Both evidences are without curves and directions.
 func (f *fitter) compareLogarithm(ctx context.Context, r *rows) error {
-	positive := !slices.ContainsFunc(r.order, func(i int32) bool { return !(f.t.Y(int(i)) > 0) })
+	positive := !slices.ContainsFunc(f.rows.order, func(i int32) bool { return !(f.t.Y(int(i)) > 0) })
 	if f.LogTarget || !positive {
 		return nil
 	}

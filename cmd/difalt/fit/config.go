@@ -12,7 +12,7 @@ import (
 type Config struct {
 	// Train[i] reports whether row i is for training; the other rows are held out. nil trains on all rows.
 	Train []bool
-	// Rank is the number of directions in which tasks differ; nil compares ranks 0 to 3 by evidence.
+	// Rank is the number of joint directions of the tasks' deviations; nil compares ranks 0 to 3 by evidence.
 	Rank *int
 	// NoCurves leaves out the splines.
 	NoCurves bool

@@ -257,9 +257,9 @@ func AddMoments(sums []float64, d *model.Design, row []float64, weight float64) 
 	}
 }
 
-// Project makes the columns of every curve of d orthogonal to 1 and to the feature limited to the knots over
-// the rows that AddMoments has added to sums, and divides them so that the mean of their sum of squares is 1.
-// Sums of no rows leave values that are not finite.
+// Project makes the columns of every curve of d orthogonal to 1 and to the feature limited to the knots, and
+// divides them so that the mean of their sum of squares is 1. AddMoments has added the training rows to sums;
+// without rows the values are not finite.
 func Project(d *model.Design, sums []float64) {
 	d.Curves = slices.Clone(d.Curves)
 	for i, c := range d.Curves {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +103,13 @@ func TestScoresAreThoseOfPredictions(t *testing.T) {
 			t.Errorf("training %v: errors %+v, want %+v", train, e, want)
 		}
 	}
+	least := math.Inf(1)
+	for _, s := range r.Scores[1:] {
+		least = min(least, s.Test.RMSE)
+	}
+	if v, want := r.Verdict, 1-r.Scores[0].Test.RMSE/least; math.Abs(v.Gain-want) > 1e-9 || !(v.Low < want && want < v.High) {
+		t.Errorf("gain %v, %v to %v: want %v", v.Gain, v.Low, v.High, want)
+	}
 	rows, squares := 0, 0.0
 	for score := range r.Tasks() {
 		if len(score.Test) != len(r.Scores) {
@@ -112,6 +120,26 @@ func TestScoresAreThoseOfPredictions(t *testing.T) {
 	}
 	if want := tallies[false]; float64(rows) != want.Rows || math.Abs(squares-want.Squares) > 1e-9*squares {
 		t.Errorf("tasks have %d held-out rows and %v squares, want %+v", rows, squares, want)
+	}
+}
+
+// Progress goes through all stages in their order, and shares rise within each.
+func TestProgress(t *testing.T) {
+	table, seen := drawing{tasks: 8, rows: 8, features: 2, noise: 1}.table(t, 5), []string{}
+	last := -1.0
+	fitted(t, table, Config{Progress: func(stage string, share float64) {
+		if len(seen) == 0 || seen[len(seen)-1] != stage {
+			seen, last = append(seen, stage), -1
+		}
+		if !(share > last && share < 1) {
+			t.Errorf("%s: %v after %v", stage, share, last)
+		}
+		if last = share; stage == Stages[0] && share == 0.5 {
+			seen[0] = "curves"
+		}
+	}})
+	if want := append([]string{"curves"}, Stages[1:]...); !slices.Equal(seen, want) {
+		t.Errorf("stages %q, want %q", seen, want)
 	}
 }
 
@@ -287,5 +315,17 @@ func TestFormsAreComparedOnTheSameTasks(t *testing.T) {
 		if s.wide = wide; len(s.climbTasks()) != want {
 			t.Errorf("beside %d columns it climbs on %d of 70 tasks, want %d", wide, len(s.climbTasks()), want)
 		}
+	}
+	s.wide = 2000 // the chosen form then climbs on all tasks
+	c, ctx := s.candidate(0), context.Background()
+	if err := c.climb(ctx, s.start()); err != nil {
+		t.Fatal(err)
+	}
+	end, err := c.finish(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, _, err := s.evaluate(ctx, s.tasks, end.q, math.Inf(-1)); err != nil || math.Abs(m.evidence-end.evidence) > 1e-9 {
+		t.Errorf("evidence %v, of all tasks %v (%v)", end.evidence, m.evidence, err)
 	}
 }

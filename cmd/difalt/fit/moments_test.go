@@ -120,9 +120,16 @@ func TestMomentsAgainstDenseDensity(t *testing.T) {
 }
 
 // The closed forms and the gradient of the loadings are derivatives of the evidence, here by central
-// differences.
+// differences, without and with a prior of the strengths.
 func TestImproveFollowsDerivatives(t *testing.T) {
 	s, q := someStats(t, true, true)
+	improveFollows(t, s, q, 0)
+	q.common = []float64{0.4, 0.5, 0.1}
+	improveFollows(t, s, q, ownPrior)
+}
+
+func improveFollows(t *testing.T, s *stats, q *strengths, weight float64) {
+	t.Helper()
 	ctx := context.Background()
 	slope := func(change func(q *strengths, by float64)) float64 {
 		const h = 1e-5
@@ -135,7 +142,7 @@ func TestImproveFollowsDerivatives(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at[i] = m.evidence
+			at[i] = m.evidence + c.penalty()
 		}
 		return (at[1] - at[0]) / (2 * h)
 	}
@@ -164,7 +171,7 @@ func TestImproveFollowsDerivatives(t *testing.T) {
 		}
 	}
 	for g := range q.sigma {
-		em(fmt.Sprint("sigma ", g), next.sigma[g], q.sigma[g], numbers[g], func(q *strengths) *float64 { return &q.sigma[g] })
+		em(fmt.Sprint("sigma ", g), next.sigma[g], q.sigma[g], numbers[g]+weight, func(q *strengths) *float64 { return &q.sigma[g] })
 	}
 	for k := range q.tau {
 		em(fmt.Sprint("tau ", k), next.tau[k], q.tau[k], means[k], func(q *strengths) *float64 { return &q.tau[k] })

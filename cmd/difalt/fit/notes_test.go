@@ -11,14 +11,14 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 )
 
-// A table with features x, constant and number of the row, whose target is made by the given function of x
+// A table with features x, constant, number of the row and a digit, whose target is made by the given function of x
 // and noise.
 func oddTable(t *testing.T, target func(i int, x, e float64) float64) *dataset.Table {
 	t.Helper()
-	r, table := rand.New(rand.NewPCG(2, 3)), newTable(t, "x", "same", "number")
+	r, table := rand.New(rand.NewPCG(2, 3)), newTable(t, "x", "same", "number", "digit")
 	for i := range 120 {
 		x := r.NormFloat64()
-		add(t, table, string(rune('a'+i%6)), target(i, x, r.NormFloat64()), x, 3, float64(i))
+		add(t, table, string(rune('a'+i%6)), target(i, x, r.NormFloat64()), x, 3, float64(i), float64(i*7%10))
 	}
 	return table
 }
@@ -88,7 +88,7 @@ func TestLogTarget(t *testing.T) {
 	target := func(_ int, x, e float64) float64 { return math.Exp(1 + 0.5*x + 0.2*e) }
 	a, _ := fitted(t, oddTable(t, target), Config{LogTarget: true})
 	b, _ := fitted(t, oddTable(t, func(i int, x, e float64) float64 { return math.Log(target(i, x, e)) }), Config{})
-	x := []float64{0.7, 3, 50}
+	x := []float64{0.7, 3, 50, 4}
 	ya, _, errA := a.Predict("b", x)
 	yb, _, errB := b.Predict("b", x)
 	if errA != nil || errB != nil || math.Abs(math.Log(ya)-yb) > 1e-9 {
@@ -139,5 +139,13 @@ func TestTally(t *testing.T) {
 	}
 	if e := (Tally{}).Errors(1); e.Rows != 0 || !math.IsNaN(e.RMSE) || !math.IsNaN(e.ExplainedVariance) {
 		t.Errorf("errors of no rows: %+v", e)
+	}
+}
+
+// The farthest rows are named, and the others counted.
+func TestDescribeOdd(t *testing.T) {
+	got := describeOdd([]oddRow{{1, 4, 9.5}, {0, 7, 9}, {0, 1, 8}, {1, 2, 8}, {1, 3, 7}, {0, 0, 7}, {0, 5, 7}}, []string{"a", "b"})
+	if len(got) != 6 || got[0] != `row 5 of task "b" (9.5)` || got[5] != "and 2 more" {
+		t.Errorf("%q", got)
 	}
 }

@@ -103,8 +103,8 @@ func (e TaskErrors) Score(task string, unit float64) TaskScore {
 	return s
 }
 
-// Summarise sets the errors of scores to those in sums, to which AddTo has added all tasks, and compares the
-// model with the other methods. Targets and predictions were divided by unit.
+// Summarise sets the errors of scores from sums, where AddTo has added all tasks, and compares the model with
+// the other methods. Targets and predictions were divided by unit.
 func Summarise(scores []Score, sums []float64, unit float64) Verdict {
 	tally := func(v []float64) Tally { return Tally{v[0], v[1], v[2], v[3], v[4]} }
 	comparisons := make([]comparison, len(scores))

@@ -13,52 +13,34 @@ import (
 func TestEffects(t *testing.T) {
 	for _, freedom := range []float64{0, 4} {
 		p := synthetic()
-		mean, cov, quantile := p.Mean, p.MeanCovariance, 1.959963984540054
+		mean, cov, quantile := p.Mean, p.MeanCovariance, normal
 		if freedom > 0 {
-			mean, cov, quantile = p.Tasks.Theta[:9], p.Tasks.Covariance(0), 2.7764451051977987
+			mean, cov, quantile = p.Tasks.Theta[:9], p.Tasks.Covariance(0), t4*normal
 			p.Effects = &Estimate{Mean: mean, Covariance: cov, Freedom: freedom}
 		}
-		c, between := unpack(cov, 9), spread(&p.Prior)
-		contrast := func(a ...float64) (estimate, se, sd float64) {
-			v := mat.NewVecDense(9, a)
-			return 3 * mat.Dot(v, mat.NewVecDense(9, mean)), 3 * math.Sqrt(mat.Inner(v, c, v)), 3 * math.Sqrt(mat.Inner(v, between, v))
+		contrast := func(kind EffectKind, term, reference string, from float64, a ...float64) Effect {
+			v := mat.NewVecDense(9, append(a, make([]float64, 9-len(a))...))
+			e := 3*mat.Dot(v, mat.NewVecDense(9, mean)) + from
+			se, sd := 3*math.Sqrt(mat.Inner(v, unpack(cov, 9), v)), 3*math.Sqrt(mat.Inner(v, spread(&p.Prior), v))
+			return Effect{kind, term, reference, e, se, e - quantile*se, e + quantile*se, sd}
 		}
-		var bend [3]float64 // mean squares over the knots, ends counted half
-		for i, w := range []float64{1. / 6, 1. / 3, 1. / 3, 1. / 6} {
-			v := p.Design.Curves[0].Values
-			e, se, sd := contrast(0, 0, 0, 0, 0, 0, 0, v[i], v[4+i])
-			bend[0], bend[1], bend[2] = bend[0]+w*e*e, bend[1]+w*se*se, bend[2]+w*sd*sd
+		bend, v := Effect{Kind: Departure, Term: "age"}, p.Design.Curves[0].Values
+		for i, w := range []float64{1. / 6, 1. / 3, 1. / 3, 1. / 6} { // mean squares over the knots, ends counted half
+			at := contrast(Departure, "", "", 0, 0, 0, 0, 0, 0, 0, 0, v[i], v[4+i])
+			bend.Estimate, bend.StandardError = math.Hypot(bend.Estimate, math.Sqrt(w)*at.Estimate), math.Hypot(bend.StandardError, math.Sqrt(w)*at.StandardError)
+			bend.Deviation = math.Hypot(bend.Deviation, math.Sqrt(w)*at.Deviation)
 		}
-		want := []struct {
-			kind             EffectKind
-			term, reference  string
-			estimate, se, sd float64
-		}{{kind: Level, term: LevelTerm}, {kind: Slope, term: "age"}, {kind: Slope, term: "dose"},
-			{kind: Contrast, term: "site=b", reference: "site=a"}, {kind: Contrast, term: "site=c", reference: "site=a"},
-			{kind: Departure, term: "age", estimate: math.Sqrt(bend[0]), se: math.Sqrt(bend[1]), sd: math.Sqrt(bend[2])}}
-		for i, a := range [][]float64{{1, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 1. / 9, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 2, 0, 0, 0, 0, 0, 0},
-			{0, 0, 0, -2, 1 / .45, 0, 0, 0, 0}, {0, 0, 0, -2, 0, 2.5, 0, 0, 0}} {
-			want[i].estimate, want[i].se, want[i].sd = contrast(a...)
-		}
-		want[0].estimate += 10
+		bend.Low, bend.High = max(bend.Estimate-quantile*bend.StandardError, 0), bend.Estimate+quantile*bend.StandardError
 		got := mustNew(t, p).Effects()
-		if len(got) != len(want) {
-			t.Fatalf("%d effects, want %d", len(got), len(want))
-		}
-		for i, w := range want {
-			e := got[i]
-			if e.Kind != w.kind || e.Term != w.term || e.Reference != w.reference {
-				t.Errorf("effect %d is %v: want %v", i, e, w)
+		for i, w := range []Effect{contrast(Level, LevelTerm, "", 10, 1), contrast(Slope, "age", "", 0, 0, 1./9), contrast(Slope, "dose", "", 0, 0, 0, 2),
+			contrast(Contrast, "site=b", "site=a", 0, 0, 0, 0, -2, 1/.45), contrast(Contrast, "site=c", "site=a", 0, 0, 0, 0, -2, 0, 2.5), bend} {
+			if len(got) != 6 || got[i].Kind != w.Kind || got[i].Term != w.Term || got[i].Reference != w.Reference {
+				t.Fatalf("effect %d of %v: want %v", i, got, w)
 			}
-			near(t, "estimate of "+w.term, e.Estimate, w.estimate)
-			near(t, "standard error of "+w.term, e.StandardError, w.se)
-			near(t, "deviation of "+w.term, e.Deviation, w.sd)
-			low := w.estimate - quantile*w.se
-			if w.kind == Departure {
-				low = max(low, 0)
+			for name, values := range map[string][2]float64{"estimate": {got[i].Estimate, w.Estimate}, "error": {got[i].StandardError, w.StandardError},
+				"deviation": {got[i].Deviation, w.Deviation}, "lower limit": {got[i].Low, w.Low}, "upper limit": {got[i].High, w.High}} {
+				near(t, name+" of "+w.Term, values[0], values[1])
 			}
-			near(t, "lower limit of "+w.term, e.Low, low)
-			near(t, "upper limit of "+w.term, e.High, w.estimate+quantile*w.se)
 		}
 	}
 }

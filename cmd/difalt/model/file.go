@@ -162,7 +162,7 @@ func (p *Parameters) readNumbers(r *npz.Reader, curves []int) error {
 		}
 		p.Design.Curves = append(p.Design.Curves, NewCurve(feature, knots, values))
 	}
-	a, err := r.Shaped("samples", len(p.Tasks.Names))
+	a, err := r.Array("samples", len(p.Tasks.Names))
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (p *Parameters) readNumbers(r *npz.Reader, curves []int) error {
 }
 
 func readFloats(r *npz.Reader, name string, shape ...int) ([]float64, error) {
-	a, err := r.Shaped(name, shape...)
+	a, err := r.Array(name, shape...)
 	if err != nil {
 		return nil, err
 	}

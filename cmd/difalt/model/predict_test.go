@@ -105,18 +105,24 @@ func TestPredict(t *testing.T) {
 				if isKnown := c.at >= 0 && &c.x[0] == &known[0]; err != nil || got.Known != isKnown {
 					t.Fatalf("known is %v, the error %v", got.Known, err)
 				}
-				near(t, "value", got.Value, p.Target.Restore((y-p.Target.Center)/p.Target.Scale))
-				for i, e := range []float64{got.StandardError, got.SampleError} { // without noise and with it
-					if s := p.Target.Scale * math.Sqrt(v+float64(i)*c.noise); log {
-						near(t, "probability", lognormal(got.Value, s, e), .95)
-					} else {
-						near(t, "standard error", e, s)
-					}
-				}
+				nearErrors(t, &p.Target, got, y, v, c.noise)
 				if value, isKnown, err := m.Predict(c.task, c.x); value != got.Value || isKnown != got.Known || err != nil {
 					t.Errorf("Predict returns %v, %v, %v: want %v", value, isKnown, err, got.Value)
 				}
 			})
+		}
+	}
+}
+
+// nearErrors compares a prediction with its value, or the value's logarithm, and variances without and with noise.
+func nearErrors(t *testing.T, target *Target, got Prediction, y, v, noise float64) {
+	t.Helper()
+	near(t, "value", got.Value, target.Restore((y-target.Center)/target.Scale))
+	for i, e := range []float64{got.StandardError, got.SampleError} {
+		if s := target.Scale * math.Sqrt(v+float64(i)*noise); target.Log {
+			near(t, "probability", lognormal(got.Value, s, e), .95)
+		} else {
+			near(t, "standard error", e, s)
 		}
 	}
 }

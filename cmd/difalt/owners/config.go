@@ -93,7 +93,7 @@ var Stages = []string{"columns", "cross-validation", "model"}
 // A Candidate is a rank with the ridges that cross-validation chose for it.
 type Candidate struct {
 	Rank   int     `json:"rank"`
-	RMSE   float64 `json:"cross_validated_rmse"` // over all nodes, in the unit of the target; NaN without cross-validation
+	RMSE   float64 `json:"cross_validated_rmse"` // in the unit of the target; NaN without cross-validation
 	Chosen bool    `json:"chosen"`
 }
 

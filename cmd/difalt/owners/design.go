@@ -79,21 +79,21 @@ func (s *frame) standard(center, scale []float64) {
 }
 
 const (
-	// Numbers of knots, up to how many columns of numbers the larger one applies, and the least number of
-	// different ones. Knots are apart by leastGap of the range in which they are sought, so that the basis is
-	// exact to rounding.
+	// A curve has moreKnots knots, or fewerKnots where more than fewColumns columns are numbers; with fewer
+	// than leastKnots different ones there is no curve. The distance of two knots is at least leastGap of the
+	// range of the search: the basis is exact to rounding.
 	moreKnots, fewerKnots, fewColumns, leastKnots, leastGap = 8, 5, 8, 4, 1e-4
 	// Curves are left out of designs with more columns.
 	mostColumns = 300
-	// Knots are sought within reach mean deviations on both sides of the mean, in at most halvings sums, and
-	// until the rows next to a knot are less than leastCrowd or than one part in crowded of all. So no count
-	// is of an interval narrower than half of one with many rows.
+	// The search for knots begins with reach mean deviations on both sides of the mean. It ends after
+	// halvings sums, or when the interval of every knot has at most leastCrowd rows or one part in crowded of
+	// all. So the interval of a count is at least half as wide as one with many rows.
 	reach, halvings, leastCrowd, crowded = 4, 12, 20, 50
-	// Beyond each outer knot lie beyond rows or more, and between 1 and 10 % of all.
+	// At least beyond rows, and between 1 and 10 % of all, lie outside of each outer knot.
 	beyond = 10
 )
 
-// A knot is a quantile of a column: it lies between edges, below which are so many rows.
+// A knot is a quantile of a column. It lies between two edges; below counts the rows below each.
 type knot struct {
 	feature     int
 	target      float64 // rows below the knot

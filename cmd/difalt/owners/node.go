@@ -47,7 +47,8 @@ func (c *Config) newNode(i int, t *dataset.Table) (*node, error) {
 	case c.Private != nil && w != nil:
 		return g, errors.New("private training takes no weights of rows")
 	}
-	names, x := append(slices.Clone(t.Features()), c.TargetColumn, "weight"), make([]float64, len(t.Features()), len(t.Features())+2)
+	d, names := len(t.Features()), append(slices.Clone(t.Features()), c.TargetColumn, "weight")
+	x := make([]float64, d, d+2)
 	counts := map[bool]int{}
 	for row := range t.Rows() {
 		weight := 1.0
@@ -56,8 +57,8 @@ func (c *Config) newNode(i int, t *dataset.Table) (*node, error) {
 		}
 		for j, v := range append(t.X(x, row), t.Y(row), weight) {
 			if math.Abs(v) > largest {
-				return g, fmt.Errorf("row %d of the table, task %q, column %q: %v is above %g in size: take another unit",
-					row+1, t.Tasks()[t.Task(row)], names[j], v, largest)
+				const format = "row %d of the table, task %q, column %q: %v is above %g in size: take another unit"
+				return g, fmt.Errorf(format, row+1, t.Tasks()[t.Task(row)], names[j], v, largest)
 			}
 		}
 		g.held[row] = c.Train != nil && !c.Train[i][row]
@@ -68,8 +69,8 @@ func (c *Config) newNode(i int, t *dataset.Table) (*node, error) {
 	switch training, held := counts[true], counts[false]; {
 	case c.Private != nil && training > 0:
 	case training < folds*leastFold:
-		return g, &Error{fmt.Errorf("the table has %s of positive weight: must have at least %d, so that sums hide a row",
-			text.Plural(training, "training row"), folds*leastFold), fewRows}
+		return g, &Error{fmt.Errorf("the table has %s of positive weight: must have at least %d, so that sums "+
+			"hide a row", text.Plural(training, "training row"), folds*leastFold), fewRows}
 	case held > 0 && held < leastFold:
 		return g, &Error{fmt.Errorf("the table has %s: must have none or at least %d, so that sums hide a row",
 			text.Plural(held, "held-out row"), leastFold), fewRows}
@@ -92,25 +93,25 @@ func (g *node) reader() func(row int) ([]float64, float64) {
 	}
 }
 
-// hash returns a number below n that follows from a text.
-func hash(text string, n int) int {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", n, text))
+// hash returns a number below n that follows from a text and the number of a table.
+func hash(text string, table, n int) int {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", table, text))
 	return int(binary.LittleEndian.Uint64(sum[:]) % uint64(n))
 }
 
-const leastBuckets, mostBuckets, fingerprints = 1 << 6, 1 << 18, 1<<20 - 3
+const leastBuckets, mostBuckets, tables, fingerprints = 1 << 6, 1 << 20, 20, 1 << 20
 
 // union returns the different levels of a column that the nodes have, in the same order at all nodes. Those
-// that no table of this process has are numbered. The nodes sort their levels into buckets by a hash. To a
-// bucket a node adds 1, a fingerprint of its level and the square of that. The number of buckets doubles
-// until no bucket has different levels.
+// that no table of this process has are numbered. The nodes sort their levels into the buckets of a table by
+// a hash. To a bucket a node adds 1, a fingerprint of its level and the square of that. If a bucket has
+// different levels, there is another table, of twice the size up to a limit.
 func (s *frame) union(column string) []string {
-	for n := leastBuckets; n <= mostBuckets; n *= 2 {
-		known, list, clash := make(map[int]string), []string(nil), false
+	for table := range tables {
+		n, known, list, clash := min(leastBuckets<<table, mostBuckets), make(map[int]string), []string(nil), false
 		sum := s.sum(3*n, func(i int, out []float64) {
 			levels, _ := s.nodes[i].table.Schema().Levels(column)
 			for _, text := range levels {
-				b, d := hash(text, n), float64(hash(text, fingerprints))
+				b, d := hash(text, table, n), float64(hash(text, -1, fingerprints))
 				known[b] = text
 				floats.Add(out[3*b:][:3], []float64{1, d, d * d})
 			}

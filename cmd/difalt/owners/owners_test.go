@@ -27,13 +27,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-func table(t *testing.T, features ...string) *dataset.Table {
-	t.Helper()
-	table, err := dataset.NewTable(features, true)
+// ok returns v, and panics for an error.
+func ok[T any](v T, err error) T {
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return table
+	return v
 }
 
 // drawn returns the tables of so many nodes, of tasks that differ by an intercept and along one direction.
@@ -42,7 +41,7 @@ func drawn(t *testing.T, seed uint64, nodes, tasks, rows int) []*dataset.Table {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	list := make([]*dataset.Table, nodes)
 	for g := range list {
-		table := table(t, "age", "dose", "weight")
+		table := ok(dataset.NewTable([]string{"age", "dose", "weight"}, true))
 		for k := range tasks {
 			a, b := rng.NormFloat64(), rng.NormFloat64()
 			for range rows + rng.IntN(3) {
@@ -58,40 +57,36 @@ func drawn(t *testing.T, seed uint64, nodes, tasks, rows int) []*dataset.Table {
 	return list
 }
 
-func weights(t *testing.T, kind string, nodes int) *topology.Weights {
-	t.Helper()
-	g, err := topology.Parse(kind, nodes, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := topology.NewWeights(g, topology.Metropolis)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+func weights(kind string, nodes int) *topology.Weights {
+	return ok(topology.NewWeights(ok(topology.Parse(kind, nodes, 1)), topology.Metropolis))
+}
+
+// network returns a network of nodes in one process.
+func network(nodes int) *consensus.Network {
+	return ok(consensus.New(weights("complete", nodes), nil))
 }
 
 func together(t *testing.T, list []*dataset.Table, c Config) (*model.Model, *Report) {
 	t.Helper()
-	net, err := consensus.New(weights(t, "complete", len(list)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, r, err := Train(t.Context(), list, net, c)
+	m, r, err := Train(t.Context(), list, network(len(list)), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m, r
 }
 
+// split returns the choice of training rows of every table.
+func split(list []*dataset.Table) (train [][]bool) {
+	for _, table := range list {
+		train = append(train, ok(table.Split(dataset.Split{TestFraction: .3})))
+	}
+	return train
+}
+
 // laidOut returns the frame of all tables in one process, with their design.
 func laidOut(t *testing.T, list []*dataset.Table) *frame {
 	t.Helper()
-	net, err := consensus.New(weights(t, "complete", len(list)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &frame{ctx: t.Context(), net: net, c: &Config{}}
+	s := &frame{ctx: t.Context(), net: network(len(list)), c: &Config{}}
 	s.introduce(list)
 	s.addCurves(s.standardise())
 	s.hold()
@@ -102,11 +97,8 @@ func laidOut(t *testing.T, list []*dataset.Table) *frame {
 func apart(t *testing.T, list []*dataset.Table, groups [][]int, c Config,
 	change func(node int, tr wire.Transport) (wire.Transport, context.Context)) ([]*model.Model, []error) {
 	t.Helper()
-	w := weights(t, "path", len(list))
-	transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := weights("path", len(list))
+	transports := ok(testnet.Connect(w.Graph(), groups, testnet.Options{}))
 	models, errs := make([]*model.Model, len(groups)), make([]error, len(groups))
 	var wait sync.WaitGroup
 	for i, tr := range transports {
@@ -116,15 +108,11 @@ func apart(t *testing.T, list []*dataset.Table, groups [][]int, c Config,
 		}
 		wait.Go(func() {
 			defer tr.Close()
-			net, err := consensus.New(w, tr)
-			if err == nil {
-				var own []*dataset.Table
-				for _, g := range groups[i] {
-					own = append(own, list[g])
-				}
-				models[i], _, err = Train(ctx, own, net, c)
+			var own []*dataset.Table
+			for _, g := range groups[i] {
+				own = append(own, list[g])
 			}
-			errs[i] = err
+			models[i], _, errs[i] = Train(ctx, own, ok(consensus.New(w, tr)), c)
 		})
 	}
 	wait.Wait()
@@ -205,14 +193,11 @@ func informationOf(t *testing.T, s *frame, b basis, r *Ridges) []float64 {
 	for _, g := range s.nodes {
 		for k := range g.tasks {
 			x, y := g.tasks[k].set(b.set)
-			for sign, y := range map[float64][]float64{-1: make([]float64, len(y)), 1: y} {
+			for sign, y := range [][]float64{make([]float64, len(y)), y} {
 				if err := solver.Set(prior(s, b.u, r), taskOf(x, y)); err != nil {
 					t.Fatal(err)
 				}
-				square += sign * solver.Deviance() // log det V cancels
-			}
-			if err := solver.Set(prior(s, b.u, r), taskOf(x, y)); err != nil {
-				t.Fatal(err)
+				square += float64(2*sign-1) * solver.Deviance() // log det V cancels
 			}
 			solver.AddInformation(m, h)
 		}
@@ -223,11 +208,7 @@ func informationOf(t *testing.T, s *frame, b basis, r *Ridges) []float64 {
 // value returns the objective of a U over all rows, least over mu, a and b.
 func value(t *testing.T, s *frame, u *kernel.Basis, r *Ridges) float64 {
 	t.Helper()
-	o, err := s.solve(informationOf(t, s, basis{folds, u}, r), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o.value
+	return ok(s.solve(informationOf(t, s, basis{folds, u}, r), r)).value
 }
 
 // prior returns the prior of deviations from mu in units of the noise.
@@ -351,7 +332,7 @@ func TestEdges(t *testing.T) {
 			for _, nodes := range []int{1, 2} {
 				var list []*dataset.Table
 				for g := range nodes {
-					table := table(t, "a", "b")
+					table := ok(dataset.NewTable([]string{"a", "b"}, true))
 					tasks, rows := 4, 7
 					if name == "one row" {
 						tasks, rows = 28, 1

@@ -3,10 +3,12 @@ package owners
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/private"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -33,7 +35,8 @@ func (s *frame) trainPrivately(r *Report) *estimate {
 	for _, g := range s.nodes {
 		nodes = append(nodes, s.linear(g, folds, make([]float64, s.design.Width()), 0))
 	}
-	res, err := private.Run(s.ctx, nodes, s.net, private.Options{Rank: *s.c.Rank, Account: account, MeanBound: 1, Workers: s.c.Workers})
+	o := private.Options{Rank: *s.c.Rank, Account: account, MeanBound: 1, Workers: s.c.Workers}
+	res, err := private.Run(s.ctx, nodes, s.net, o)
 	must(err)
 	s.alone, s.tasks = true, 0 // nothing is sent from here on
 	for _, g := range s.nodes {
@@ -45,54 +48,48 @@ func (s *frame) trainPrivately(r *Report) *estimate {
 	best = s.scan(bases(res.U), Intercept, best.ridges, grids[Intercept]...)
 	r.Candidates = []Candidate{{best.rank, math.Sqrt(best.loss) * s.target.Scale, true}}
 	e := s.estimate(&best, basis{folds, res.U})
+	e.c = mat.NewSymDense(len(e.mu), nil)
 	for j := range e.mu {
 		e.c.SetSym(j, j, res.MeanDeviation*res.MeanDeviation/e.noise)
 	}
 	r.Notes = append(r.Notes,
-		fmt.Sprintf("The rows of a task have differential privacy, epsilon %.3g at delta %.2g; another training spends as much again.",
-			account.Epsilon(), account.Delta()),
+		fmt.Sprintf("The rows of a task have differential privacy, epsilon %.3g at delta %.2g; another training "+
+			"spends as much again.", account.Epsilon(), account.Delta()),
 		"Errors and ridges are those of the tasks of this process.")
 	s.slopes = nil
 	s.score(r, e, &base)
 	return e
 }
 
-// scalePrivately chooses the scale of every column by a private sum to which a task contributes, for every
-// column, the power of two of its standard deviation. Centers are the means of this process: slopes do not
+// scalePrivately chooses the scale of every column by a private sum. A task contributes the power of two of
+// its standard deviation for every column. Centers are the means of this process: slopes do not
 // depend on them.
 func (s *frame) scalePrivately(account *private.Account) {
-	columns, own, tasks := len(s.level)+1, make([][][]float64, len(s.nodes)), make([]int, len(s.nodes))
-	center, scale := make([]float64, columns), make([]float64, columns)
+	s.alone = true
+	s.standardise()
+	s.alone = false
+	center := append(slices.Clone(s.design.Center), s.target.Center)
+	columns, own, tasks := len(center), make([][][]float64, len(s.nodes)), make([]int, len(s.nodes))
 	for i, g := range s.nodes {
-		tasks[i] = len(g.table.Tasks())
-		own[i] = g.values(columns)
+		tasks[i], own[i] = len(g.table.Tasks()), g.values(columns)
 	}
-	for j := range columns {
-		var all []float64
-		for i := range own {
-			for t := range tasks[i] {
-				all = append(all, own[i][t*columns+j]...)
-			}
-		}
-		if s.rows = float64(len(all)); len(all) > 0 {
-			center[j] = stat.Mean(all, nil)
-		}
-	}
-	vote := 1 / math.Sqrt(float64(columns))
-	counts, err := account.Sum(s.ctx, s.net, "sizes of columns", partSizes*account.Budget(), tasks, columns*powers, func(i, t int, v []float64) {
+	vote, rho := 1/math.Sqrt(float64(columns)), partSizes*account.Budget()
+	votes := func(i, t int, v []float64) {
 		for j := range columns {
 			if size := stat.PopStdDev(own[i][t*columns+j], nil); size > 0 {
 				v[j*powers+min(max(math.Ilogb(size)-leastPower, 0), powers-1)] = vote
 			}
 		}
-	})
+	}
+	counts, err := account.Sum(s.ctx, s.net, "sizes of columns", rho, tasks, columns*powers, votes)
 	must(err)
-	for j := range columns {
+	scale := make([]float64, columns)
+	for j := range scale {
 		sizes := counts.Values[j*powers:][:powers]
 		most := floats.MaxIdx(sizes)
 		if !(sizes[most] > sure*counts.Deviation) { // the totals, and so this error, are the same at all nodes
-			err := fmt.Errorf("%d tasks at epsilon %g do not show the size of column %q: more tasks or a larger epsilon "+
-				"are needed", s.tasks, s.c.Private.Epsilon, append(s.schema.Features(), s.c.TargetColumn)[j])
+			err := fmt.Errorf("%d tasks at epsilon %g do not show the size of column %q: more tasks or a larger "+
+				"epsilon are needed", s.tasks, s.c.Private.Epsilon, append(s.schema.Features(), s.c.TargetColumn)[j])
 			must(&Error{err, err.Error()})
 		}
 		scale[j] = math.Ldexp(math.Sqrt2, most+leastPower) // the geometric middle

@@ -11,6 +11,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
@@ -55,7 +56,8 @@ func bases(u *kernel.Basis) (list []basis) {
 // search returns the best trial of rank 0 and of every rank that is compared. Of a rank, it takes the
 // directions from large ridges, where they are the first ones of the tasks' slopes, to small ones.
 func (s *frame) search() []trial {
-	list, from, to := []trial{s.scan(bases(nil), Intercept, start, grids[Intercept]...)}, 1, min(searchedRank, s.mostRank())
+	list := []trial{s.scan(bases(nil), Intercept, start, grids[Intercept]...)}
+	from, to := 1, min(searchedRank, s.mostRank())
 	if s.c.Rank != nil {
 		from, to = max(*s.c.Rank, 1), *s.c.Rank
 	}
@@ -95,18 +97,24 @@ func (s *frame) mostRank() int {
 // scan returns the best trial over values of one ridge.
 func (s *frame) scan(list []basis, ridge int, r Ridges, values ...float64) trial {
 	best := trial{loss: math.Inf(1)}
-	for _, r[ridge] = range values {
+	for _, v := range values {
+		r[ridge] = v
 		if t := s.try(list, r); t.loss < best.loss {
-			best = t
+			best, r = t, t.ridges
 		}
 	}
 	return best
 }
 
 // try returns, for given l0 and l2, the l1 and l1s on their grids with the least error of cross-validation.
-// Two sums.
+// With directions they are those next to r, but for the largest l2. Two sums.
 func (s *frame) try(list []basis, r Ridges) trial {
-	spans, best, linear, curves := s.spans(list, &r), trial{loss: math.Inf(1)}, grids[Linear], grids[Curve]
+	around := func(ridge int) []float64 {
+		return slices.DeleteFunc(slices.Clone(grids[ridge]), func(v float64) bool {
+			return list[0].u != nil && r[Direction] < grids[Direction][0] && math.Abs(math.Log10(v/r[ridge])) > 1.1
+		})
+	}
+	spans, best, linear, curves := s.spans(list, &r), trial{loss: math.Inf(1)}, around(Linear), around(Curve)
 	if s.slopes != nil {
 		linear = linear[:1]
 	}
@@ -168,7 +176,7 @@ type optimum struct {
 
 var errUnsolvable = errors.New("the sums of the nodes have no solution")
 
-// solve solves normal equations under ridges, of which the constant has none.
+// solve solves normal equations under ridges. The constant has no ridge.
 func (s *frame) solve(information []float64, r *Ridges) (o optimum, err error) {
 	p := s.design.Width()
 	m, h := make([]float64, p*p), information[model.Triangle(p):][:p]
@@ -176,19 +184,26 @@ func (s *frame) solve(information []float64, r *Ridges) (o optimum, err error) {
 	for j, c := range s.design.Columns() {
 		m[j*p+j] += [...]float64{model.Constant: 0, model.Linear: r[Linear], model.Bend: r[Curve]}[c.Kind]
 	}
-	a, mu, square := dense.Symmetric(p, m), slices.Clone(h), information[len(information)-1]
+	mu := slices.Clone(h)
+	o.value = information[len(information)-1]
 	if s.slopes != nil {
-		blas64.Symv(1, a, dense.Vector(s.slopes), -2, dense.Vector(mu))
-		return optimum{mu: s.slopes, value: square + floats.Dot(mu, s.slopes)}, nil
+		blas64.Symv(1, dense.Symmetric(p, m), dense.Vector(s.slopes), -2, dense.Vector(mu))
+		o.mu, o.value = s.slopes, o.value+floats.Dot(mu, s.slopes)
 	}
-	factor, ok := lapack64.Potrf(a)
-	if ok {
-		lapack64.Potrs(factor, dense.General(p, 1, mu))
-	}
-	if !ok || !(floats.Norm(mu, 2) < largest) {
+	var ok bool
+	if o.factor, ok = lapack64.Potrf(dense.Symmetric(p, m)); !ok {
 		return o, errUnsolvable
 	}
-	return optimum{mu, square - floats.Dot(h, mu), factor}, nil
+	if s.slopes == nil {
+		blas64.Trsv(blas.Trans, o.factor, dense.Vector(mu))
+		o.value -= floats.Dot(mu, mu)
+		blas64.Trsv(blas.NoTrans, o.factor, dense.Vector(mu))
+		o.mu = mu
+	}
+	if !(floats.Norm(o.mu, 2) < largest) {
+		return o, errUnsolvable
+	}
+	return o, nil
 }
 
 // alternate alternates n times between the mean of every set given U, and U given the mean. It reports
@@ -219,18 +234,15 @@ func (s *frame) alternate(list []basis, rank int, r *Ridges, n, iterations int) 
 // mu - X_t U b|^2 + l2 |b|^2 on a set, from its U or, without one, from the spectral initialisation. The
 // result has the same bits at all nodes.
 func (s *frame) directions(b basis, mu []float64, rank int, r *Ridges, iterations int) *kernel.Basis {
-	p, precision := new(difalt.Problem), 1e-6
+	p, precision := new(difalt.Problem), map[int]float64{trialIterations: 1e-2, lastIterations: 1e-6}[iterations]
 	for _, g := range s.nodes {
 		if p.Nodes = append(p.Nodes, s.linear(g, b.set, mu, r[Intercept])); b.u != nil {
 			p.U0 = append(p.U0, b.u)
 		}
 	}
-	if iterations == trialIterations {
-		precision = 1e-2
-	}
 	solver, err := difalt.NewSolver(p, s.net, difalt.Options{
-		Method: difalt.Accelerated, Rank: rank, Iterations: iterations, Ridge: r[Direction], Tolerance: precision, Seed: s.c.Seed,
-		Workers: s.c.Workers, Codec: consensus.Float64, AnyFeatures: true,
+		Method: difalt.Accelerated, Rank: rank, Iterations: iterations, Ridge: r[Direction], Tolerance: precision,
+		Seed: s.c.Seed, Workers: s.c.Workers, Codec: consensus.Float64, AnyFeatures: true,
 	})
 	must(err)
 	defer solver.Close()

@@ -9,20 +9,17 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// An Error has a text for the owner of the node, and one for all other nodes.
+// An Error has a text for the owner of the node, which is that of the embedded error, and a public one.
 type Error struct {
-	Local  error
-	Public string
+	error
+	public string
 }
 
-// Error returns the local text.
-func (e *Error) Error() string { return e.Local.Error() }
+// Unwrap returns the error for the owner.
+func (e *Error) Unwrap() error { return e.error }
 
-// Unwrap returns the local error.
-func (e *Error) Unwrap() error { return e.Local }
-
-// PublicText returns what other nodes may receive.
-func (e *Error) PublicText() string { return e.Public }
+// PublicText returns the text that other nodes may receive.
+func (e *Error) PublicText() string { return e.public }
 
 // most is how many numbers a sum has at a time; more go in several.
 const most = 1 << 16

@@ -110,7 +110,8 @@ func (s *frame) linear(g *node, set int, mu []float64, l0 float64) *kernel.Tasks
 			z := x.Data[i*x.Cols:][:x.Cols]
 			v.Data = append(append(v.Data, z[:1+d]...), target-floats.Dot(z, mu))
 		}
-		ones, along := blas64.Vector{N: v.Rows, Inc: v.Stride, Data: slices.Clone(v.Data)}, dense.Vector(make([]float64, v.Cols))
+		ones := blas64.Vector{N: v.Rows, Inc: v.Stride, Data: slices.Clone(v.Data)}
+		along := dense.Vector(make([]float64, v.Cols))
 		if v.Rows > 0 {
 			n := blas64.Dot(ones, ones)
 			blas64.Gemv(blas.Trans, 1, v, ones, 0, along)
@@ -180,7 +181,7 @@ func (s *frame) span(b basis, r *Ridges) *span {
 		s.overTasks(g, 0, func(_ []float64, t int) error {
 			rows, y := g.tasks[t].set(b.set)
 			k, e := x.block(i, t)
-			z, a, ok := dense.General(len(y), q, make([]float64, len(y)*q)), dense.Symmetric(q, make([]float64, q*q)), false
+			z, a := dense.General(len(y), q, make([]float64, len(y)*q)), dense.Symmetric(q, make([]float64, q*q))
 			blas64.Gemm(blas.NoTrans, blas.Trans, 1, rows, x.f, 0, z)
 			blas64.Gemm(blas.Trans, blas.NoTrans, 1, z, rows, 0, k)
 			blas64.Gemv(blas.Trans, 1, z, dense.Vector(y), 0, dense.Vector(e))
@@ -188,8 +189,9 @@ func (s *frame) span(b basis, r *Ridges) *span {
 			for j := range q {
 				a.Data[j*q+j]++
 			}
+			var ok bool
 			if x.r[i][t], ok = lapack64.Potrf(a); !ok {
-				return &Error{errors.New("the numbers of a task are out of range"), "numbers of a task are out of range"}
+				return &Error{errors.New("the numbers of a task are out of range"), "numbers are out of range"}
 			}
 			blas64.Trsm(blas.Left, blas.Trans, 1, x.r[i][t], k)
 			blas64.Trsv(blas.Trans, x.r[i][t], dense.Vector(e))

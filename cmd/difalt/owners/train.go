@@ -25,12 +25,12 @@ type frame struct {
 	c     *Config
 	nodes []*node
 	layout
-	rows, held float64   // for training and held out, of all nodes
-	tasks      int       // of all nodes
-	slopes     []float64 // given mu of private training; nil: from sums
-	alone      bool      // sums are over the nodes of this process, and nothing is sent
-	stage      string    // for Config.Progress
-	done       float64   // share of the stage; every sum completes a part of the rest
+	rows   float64   // for training, of all nodes
+	tasks  int       // of all nodes
+	slopes []float64 // given mu of private training; nil: from sums
+	alone  bool      // sums are over the nodes of this process, and nothing is sent
+	stage  string    // for Config.Progress
+	done   float64   // share of the stage; every sum completes a part of the rest
 }
 
 // A layout is the features of all nodes, their design, and the scale of the target.
@@ -48,7 +48,8 @@ type layout struct {
 // A node that ends with an error, or whose context ends, must leave the network, so that the others end, too.
 // A fault of the table or the options is an *Error; wire.ErrContradiction is in the chain of errors about
 // totals that cannot be. Train does not change the tables.
-func Train(ctx context.Context, tables []*dataset.Table, net *consensus.Network, c Config) (m *model.Model, r *Report, err error) {
+func Train(ctx context.Context, tables []*dataset.Table, net *consensus.Network, c Config) (m *model.Model,
+	r *Report, err error) {
 	if net == nil || len(tables) != len(net.Hosted()) {
 		return nil, nil, errors.New("owners: need a network and one table per node of this process")
 	}
@@ -73,15 +74,17 @@ func Train(ctx context.Context, tables []*dataset.Table, net *consensus.Network,
 	return m, r, nil
 }
 
-// introduce checks the configuration and the tables, lets the nodes agree on features, and counts the tasks
-// and the rows that are held out. A task is one of one node: two nodes with a task of one name have two
-// tasks.
+// introduce checks the configuration and the tables, lets the nodes agree on features, and counts the tasks.
+// A task is one of one node: two nodes with a task of one name have two tasks.
 func (s *frame) introduce(tables []*dataset.Table) {
 	if err := s.c.check(s.net.Len()); err != nil {
 		must(&Error{err, "its options cannot be used"})
 	}
 	for i, t := range tables {
 		g, err := s.c.newNode(i, t)
+		if err != nil && len(tables) > 1 {
+			err = fmt.Errorf("table %d: %w", i+1, err)
+		}
 		if public := new(Error); err != nil && !errors.As(err, &public) {
 			err = &Error{err, "its table cannot be used"}
 		}
@@ -90,15 +93,7 @@ func (s *frame) introduce(tables []*dataset.Table) {
 	}
 	s.stage = Stages[0]
 	s.features()
-	total := s.sum(2, func(i int, out []float64) {
-		out[0] = float64(len(tables[i].Tasks()))
-		for _, held := range s.nodes[i].held {
-			if held {
-				out[1]++
-			}
-		}
-	})
-	s.tasks, s.held = int(total[0]), total[1]
+	s.tasks = int(s.sum(1, func(i int, out []float64) { out[0] = float64(len(tables[i].Tasks())) })[0])
 }
 
 // train finds the estimate by sums.
@@ -107,7 +102,8 @@ func (s *frame) train(r *Report) *estimate {
 	s.hold()
 	s.stage, s.done = Stages[1], 0
 	if s.c.Rank != nil && *s.c.Rank > s.mostRank() {
-		why := fmt.Errorf("the rank is %d: must be at most %d, the number of columns that vary and of tasks but one", *s.c.Rank, s.mostRank())
+		const format = "the rank is %d: must be at most %d, the number of columns that vary and of tasks but one"
+		why := fmt.Errorf(format, *s.c.Rank, s.mostRank())
 		must(&Error{why, "the rank is too large"})
 	}
 	var list []trial
@@ -138,31 +134,27 @@ func (s *frame) train(r *Report) *estimate {
 // An estimate is the parameters in units of the standardised target.
 type estimate struct {
 	*span
-	mu      []float64
-	c       *mat.SymDense // of mu, in units of the noise
-	noise   float64       // variance
-	freedom float64       // of the noise
+	mu    []float64
+	c     *mat.SymDense // of mu, in units of the noise
+	noise float64       // variance
 }
 
 // leastNoise is the smallest variance of the noise: targets that the model fits exactly have an error of
 // rounding.
 const leastNoise = 1e-12
 
-// estimate returns mu by all rows of a set, its covariance, and the noise: the least penalised objective,
-// which is the noise times the number of rows but one if the ridges are the ratios of variances, or the error
-// of cross-validation where that is less.
+// estimate returns mu by all rows of a set, its covariance, and the noise. If the ridges are the ratios of
+// variances, the expectation of the least objective is the noise times the number of rows but one. The error
+// of cross-validation bounds the noise.
 func (s *frame) estimate(t *trial, b basis) *estimate {
-	x, freedom := s.span(b, &t.ridges), max(s.rows-1, 1)
+	x := s.span(b, &t.ridges)
 	o, err := s.solve(s.informations([]*span{x})[0], &t.ridges)
 	must(err)
-	e := &estimate{x, o.mu, mat.NewSymDense(len(o.mu), o.factor.Data), o.value / freedom, freedom}
+	e := &estimate{x, o.mu, mat.NewSymDense(len(o.mu), o.factor.Data), o.value / max(s.rows-1, 1)}
 	if t.loss < e.noise {
 		e.noise = t.loss
 	}
 	e.noise = max(e.noise, leastNoise)
-	if s.slopes != nil {
-		return e
-	}
 	if _, ok := lapack64.Potri(o.factor); !ok {
 		must(errUnsolvable)
 	}
@@ -178,7 +170,7 @@ func (s *frame) parameters(e *estimate) model.Parameters {
 		MeanCovariance: scaled(dense.Pack(nil, p, e.c.RawSymmetric().Data), e.noise),
 		Prior: model.Prior{
 			Deviations: make([]float64, p), Rank: e.f.Rows - 1, Loadings: scaled(e.f.Data[p:], math.Sqrt(e.noise)),
-			Freedom: float64(max(s.tasks-1, 1)), Noise: model.Noise{Variance: e.noise, Freedom: e.freedom},
+			Freedom: float64(max(s.tasks-1, 1)), Noise: model.Noise{Variance: e.noise, Freedom: max(s.rows-1, 1)},
 		},
 		Tasks: model.Tasks{Column: s.c.TaskColumn},
 	}
@@ -208,7 +200,12 @@ type method struct {
 // method. Without held-out rows only the model has a score, and nothing else is computed.
 func (s *frame) score(r *Report, e *estimate, base *trial) {
 	methods := []method{{fit.Ours, 0, e.span, e.mu}}
-	if s.held > 0 {
+	held := s.sum(1, func(i int, out []float64) {
+		for _, t := range s.nodes[i].tasks {
+			out[0] += float64(len(t.y) - 2*t.from[folds])
+		}
+	})
+	if held[0] > 0 {
 		methods = s.baselines(methods, base)
 	}
 	total := s.sum(fit.ScoreSize*len(methods), func(i int, out []float64) {
@@ -253,7 +250,8 @@ func (s *frame) errors(i, k int, methods []method) fit.TaskErrors {
 // by itself on the linear columns, with ridges by cross-validation, and the mean of the task. The latter two
 // are deviations from a mean of 0, with almost free intercepts, along all columns or none.
 func (s *frame) baselines(list []method, base *trial) []method {
-	none, zero, each, grid := basis{set: folds}, make([]float64, s.design.Width()), kernel.NewBasis(len(s.level), len(s.level)), []float64{1, 10, 100}
+	none, zero, grid := basis{set: folds}, make([]float64, s.design.Width()), []float64{1, 10, 100}
+	each := kernel.NewBasis(len(s.level), len(s.level))
 	for j := range s.level {
 		each.Col(j)[j] = 1
 	}

@@ -123,7 +123,7 @@ func mulTransposedLanes(t isa) {
 }
 
 // A laneSolver emits leastSquaresLanes: an elimination as that of solver, which takes columns in groups of
-// four from the pivot on. What is in the columns behind y stays there.
+// four from the pivot on. The columns behind y affect no other one.
 type laneSolver struct {
 	t                isa
 	rank, row        reg.GPVirtual // row: bytes of a row of [A y], and of F

@@ -77,8 +77,8 @@ func PinOf(key ed25519.PublicKey) Pin {
 	return Pin(pinPrefix + base64.RawStdEncoding.EncodeToString(hash[:]))
 }
 
-// Identify returns the index of the node that shows a certificate, or an error with the reason why it is not a
-// node of the list.
+// Identify returns the index of the node that shows a certificate, or an error with the reason why it is not
+// a node of the list.
 func (c *Cluster) Identify(chain []*x509.Certificate) (int, error) {
 	key, ok := chain[0].PublicKey.(ed25519.PublicKey) // TLS requires a certificate
 	if !ok {
@@ -132,7 +132,8 @@ func NewIdentity(c *Cluster, key ed25519.PrivateKey) (*Identity, error) {
 	return &Identity{node, key}, err
 }
 
-// Sign returns a proof that the node of id sends msg: its public key, whose hash is in the list, and a signature.
+// Sign returns a proof that the node of id sends msg: its public key, whose hash is in the list, and a
+// signature.
 func (c *Cluster) Sign(id *Identity, msg []byte) (proof []byte) {
 	public := id.key.Public().(ed25519.PublicKey)
 	return append(slices.Clone(public), ed25519.Sign(id.key, c.statement(id.Node, msg))...)

@@ -244,6 +244,35 @@ func TestForgedKeys(t *testing.T) {
 	}
 }
 
+// dial returns a connection from one member to another, and a stream with its greeting.
+func (p *party) dial(from, to int) (*rpc.ClientConn, stream) {
+	config := tlsConfig(p.c, p.id(from).Certificate(), func(error) {}, func(int) error { return nil })
+	conn := must(rpc.NewClient("passthrough:///"+p.c.Nodes[to].Address, rpc.WithNoProxy(),
+		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName))))
+	s := must(conn.NewStream(context.Background(), &description.Streams[0], method))
+	_ = sendJSON(s, &hello{Version: protocolVersion, Run: p.c.Run, From: from, To: to, Instance: "liar", Settings: p.c.Settings()})
+	return conn, s
+}
+
+// TestLeaveGone: a node that has failed does not wait for a neighbour whose connection ends without an answer.
+func TestLeaveGone(t *testing.T) {
+	t.Parallel()
+	p, o, left := newParty(t, "path", 2), quick(), make(chan bool)
+	o.Linger = time.Hour
+	tr := p.transport(t, 0, o)
+	conn, s := p.dial(1, 0)
+	noErrors(t, []error{tr.Join(t.Context())})
+	must(receiveHello(s))
+	go func() { tr.Leave(errors.New("failed")); close(left) }()
+	for m := (bytesMessage{}); !strings.Contains(string(m.p), `"bye":true`); {
+		if m.p = nil; s.RecvMsg(&m) != nil {
+			t.Fatal("no farewell")
+		}
+	}
+	conn.Close()
+	<-left
+}
+
 // babble sends random messages over a stream of a member until the other end closes it, or some are sent.
 func babble(s stream, rng *rand.Rand, to int) {
 	node := func() int { return rng.IntN(7) - 1 }
@@ -294,20 +323,15 @@ func TestBabble(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		for _, to := range []int{1, 2} {
-			config := tlsConfig(p.c, p.id(4).Certificate(), func(error) {}, func(int) error { return nil })
-			conn := must(rpc.NewClient("passthrough:///"+p.c.Nodes[to].Address, rpc.WithNoProxy(),
-				rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName))))
+			conn, s := p.dial(4, to)
 			defer conn.Close()
-			s := must(conn.NewStream(context.Background(), &description.Streams[0], method))
 			go func() {
 				defer conn.Close()
-				if sendJSON(s, &hello{Version: protocolVersion, Run: p.c.Run, From: 4, To: to, Instance: "liar", Settings: p.c.Settings()}) == nil {
-					if _, err := receiveHello(s); err == nil {
-						if seed == 0 {
-							_ = s.SendMsg(&bytesMessage{}) // no bytes at all
-						}
-						babble(s, rand.New(rand.NewPCG(uint64(seed), uint64(to))), to)
+				if _, err := receiveHello(s); err == nil {
+					if seed == 0 {
+						_ = s.SendMsg(&bytesMessage{}) // no bytes at all
 					}
+					babble(s, rand.New(rand.NewPCG(uint64(seed), uint64(to))), to)
 				}
 			}()
 		}

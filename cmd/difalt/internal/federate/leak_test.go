@@ -84,14 +84,8 @@ func (l *line) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due [
 func life(t *testing.T, ctxs []context.Context, node func(i int, n *Node)) []*end {
 	t.Helper()
 	names := []string{"north", "south", "west"}
-	g, err := topology.Parse("path", len(names), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transports, err := testnet.Connect(g, [][]int{{0}, {1}, {2}}, testnet.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(topology.Path(len(names)))
+	transports := must(testnet.Connect(g, [][]int{{0}, {1}, {2}}, testnet.Options{}))
 	ends, gone := make([]*end, len(names)), make(chan string, 100)
 	var wait sync.WaitGroup
 	for i := range names {
@@ -100,7 +94,8 @@ func life(t *testing.T, ctxs []context.Context, node func(i int, n *Node)) []*en
 			var own sync.Once
 			n := &Node{
 				Cluster: cluster.Named(names, g), Number: i, LogEvery: time.Hour, Log: slog.New(slog.NewTextHandler(&ends[i].shown, nil)),
-				Connect: func(engine.Options) (engine.Transport, error) {
+				Connect: func(o engine.Options) (engine.Transport, error) {
+					o.Report("linked")
 					return &line{Transport: transports[i], end: ends[i], gone: gone, all: func(text string) {
 						own.Do(func() { gone <- text })
 					}}, nil
@@ -133,11 +128,8 @@ func file(t *testing.T, i int, change func(rows []string) []string) string {
 		rows = append(rows, fmt.Sprintf("%s-task%d,%.3f,%s%d,%.3f", secret(i), k%5, rng.NormFloat64(), secret(i), k%3, rng.NormFloat64()))
 	}
 	folder := filepath.Join(t.TempDir(), secret(i))
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(folder, secret(i)+".csv")
-	if err := os.WriteFile(path, []byte(strings.Join(change(rows), "\n")+"\n"), 0o600); err != nil {
+	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(path, []byte(strings.Join(change(rows), "\n")+"\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -219,7 +211,9 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
-// A node that is interrupted is named by all others, and so is one whose job fails.
+var errPanic = errors.New("a mistake in the program")
+
+// A node that is interrupted is named by all others, and so is one whose job fails or panics.
 func TestEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		fail    error
@@ -228,6 +222,7 @@ func TestEnds(t *testing.T) {
 	}{
 		"interrupted":         {nil, false, `node "south" was interrupted`},
 		"interrupted reading": {nil, true, `node "south" was interrupted`},
+		"panics":              {errPanic, false, `node "south" has failed (closed, round 0): it has failed`},
 		"failed":              {errors.New("the local text"), false, `node "south" has failed (closed, round 0): it has failed`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -246,6 +241,9 @@ func TestEnds(t *testing.T) {
 					if i == 1 && c.fail == nil {
 						cancel()
 					}
+					if i == 1 && c.fail == errPanic {
+						panic(c.fail)
+					}
 					if i == 1 {
 						return errors.Join(c.fail, ctx.Err())
 					}
@@ -261,8 +259,8 @@ func TestEnds(t *testing.T) {
 					t.Errorf("node %d: %v is no interruption", i, e.err)
 				}
 			}
-			if c.fail != nil && !errors.Is(ends[1].err, c.fail) {
-				t.Errorf("the node that fails: %v", ends[1].err)
+			if c.fail != nil && !strings.Contains(ends[1].err.Error(), c.fail.Error()) || !strings.Contains(ends[1].shown.String(), "linked") {
+				t.Errorf("the node that fails: %v, its log %s", ends[1].err, ends[1].shown.String())
 			}
 		})
 	}
@@ -283,7 +281,7 @@ func TestSettingsDiffer(t *testing.T) {
 			})
 			for i, e := range ends {
 				var peer *wire.PeerError
-				if !errors.As(e.err, &peer) || e.err.Error() != c.want[i] {
+				if !errors.As(e.err, &peer) || e.err.Error() != c.want[i] || peer.Peer == i {
 					t.Errorf("node %d: %v, want %s", i, e.err, c.want[i])
 				}
 			}
@@ -301,6 +299,8 @@ func TestExplain(t *testing.T) {
 		{wire.PeerError{Peer: 1, Kind: wire.Refused, Err: errors.New("why")}, `node "b" and this one refuse each other: why`},
 		{wire.PeerError{Peer: 1, Kind: wire.Refused, Via: []int{2, 3}, Err: errors.New("why")},
 			`node "c" reports that node "d" reports that node "b" and node "d" refuse each other: why`},
+		{wire.PeerError{Peer: 0, Kind: wire.Closed, Via: []int{1, 2, 3, 1, 2, 4}}, `node "b" reports that node "c" reports ` +
+			`(and 3 more in turn) that node ? reports that node "a" has failed (closed, round 0)`},
 		{wire.PeerError{Peer: 1, Kind: wire.Waiting, Err: errors.New("why")}, `node "b" reports that it waits: why`},
 		{wire.PeerError{Peer: 1, Kind: wire.Closed, Round: 7}, `node "b" has failed (closed, round 7)`},
 		{wire.PeerError{Peer: 1, Kind: wire.Closed, Err: errors.New(interrupted)}, `node "b" was interrupted: nothing was written`},
@@ -316,14 +316,4 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
-}
-
-// A panic of a job is an error.
-func TestPanic(t *testing.T) {
-	ends := life(t, background(t), func(_ int, n *Node) {
-		n.Job = func(context.Context, *consensus.Network) error { panic("a mistake in the program") }
-	})
-	if e := errors.Join(ends[0].err, ends[1].err, ends[2].err); e == nil || !strings.Contains(e.Error(), "fault") {
-		t.Errorf("a panic ends with %v", e)
-	}
 }

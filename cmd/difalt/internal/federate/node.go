@@ -150,8 +150,7 @@ func (n *Node) excuse(ctx context.Context, err error, public string) error {
 	return err
 }
 
-// work joins the others and runs the job. A panic is an error: a message of another node must not end this
-// process with a trace.
+// work joins the others and runs the job. A panic, which another node may have caused, becomes an error.
 func (n *Node) work(ctx context.Context, transport engine.Transport) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -214,7 +213,8 @@ func (n *Node) compare(ctx context.Context, net *consensus.Network) error {
 		return fmt.Errorf("settings of a node cannot be read: %w", wire.ErrContradiction)
 	}
 	at := func(i int) string { return fmt.Sprintf("at node %q", n.Cluster.Nodes[i].Name) }
-	peer := &wire.PeerError{Peer: other, Kind: wire.Refused, Err: difference(clean(wire.Difference(theirs, at(other), first, at(0))))}
+	words := clean(wire.Difference(theirs, at(other), first, at(0)))
+	peer := &wire.PeerError{Peer: other, Kind: wire.Refused, Err: difference(words)}
 	if n.Number == other {
 		peer.Peer = 0
 	}

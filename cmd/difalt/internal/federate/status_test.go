@@ -1,15 +1,23 @@
 package federate
 
 import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/topology"
 )
 
-// A counted is a transport with statistics.
+var abc = cluster.Named([]string{"a", "b", "c"}, must(topology.Path(3)))
+
+// A counted is a transport with statistics, which waits for its neighbours.
 type counted struct{ engine.Transport }
 
 func (counted) Stats() engine.Stats {
@@ -18,10 +26,29 @@ func (counted) Stats() engine.Stats {
 	}}
 }
 
+func (counted) Waiting() ([]int, time.Time) { return []int{1, 2}, time.Now().Add(-time.Hour) }
+
+func (counted) Beyond(peer int) []int { return map[int][]int{2: {0}}[peer] }
+
+// The log names the nodes that a node waits for, and the nodes that those wait for.
+func TestWaiting(t *testing.T) {
+	var log bytes.Buffer
+	s := status{node: &Node{Cluster: abc, Log: slog.New(slog.NewTextHandler(&log, nil))}}
+	s.set(nil, "reading", 0)
+	s.write()
+	s.set(counted{}, "ranks", .123)
+	s.write()
+	for _, want := range []string{"stage=reading share=0\n", `stage=ranks share=0.12 waits_for=b,c seconds=3600`, `where="c waits for a"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("log %s, want %s", log.String(), want)
+		}
+	}
+}
+
 // The metrics are in the text format of Prometheus, version 0.0.4: a line for each sample, and before those
 // of a metric its help and its type.
 func TestMetrics(t *testing.T) {
-	s := status{node: &Node{Cluster: &cluster.Cluster{Nodes: []cluster.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}}}}}
+	s := status{node: &Node{Cluster: abc}}
 	s.set(counted{}, "ranks", .25)
 	w := httptest.NewRecorder()
 	s.metrics(w, nil)
@@ -46,5 +73,19 @@ difalt_neighbor_wait_seconds_total{neighbor="c"} 0
 `
 	if got := w.Body.String(); got != want || w.Header().Get("Content-Type") != "text/plain; version=0.0.4" {
 		t.Errorf("%v: %s", w.Header(), got)
+	}
+}
+
+// A node that cannot connect ends with its own error: an address in use, or data that it cannot read.
+func TestOwnError(t *testing.T) {
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
+	defer l.Close()
+	unreadable := func() error { return errors.New("unreadable") }
+	for want, n := range map[string]*Node{"--metrics: ": {Metrics: l.Addr().String()}, "unreadable": {Prepare: unreadable}, "no network": {}} {
+		n.Cluster, n.Log, n.LogEvery = abc, slog.New(slog.DiscardHandler), time.Hour
+		n.Connect = func(engine.Options) (engine.Transport, error) { return nil, errors.New("no network") }
+		if err := Run(t.Context(), n); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }

@@ -104,15 +104,15 @@ func TestRoundTrip(t *testing.T) {
 		`array "f": it is (2, 3) float64: expected strings`:             func() error { _, err := get("f").Strings(); return err },
 		`array "s": it is (3,) string: expected numbers`:                func() error { _, err := get("s").Float64s(); return err },
 		`array "q" is missing: the file has "f", "g", "i", "s", "none"`: func() error { _, err := r.Array("q"); return err },
-		`array "f" is (2, 3) float64: expected the shape (2, 4)`:        func() error { _, err := r.Shaped("f", 2, 4); return err },
-		`array "none" is (0, 4) float64: expected the shape (n, 4)`:     func() error { _, err := r.Shaped("none", -1, 4); return err },
-		`array "g" is (2,) float32: expected the shape (2, 1)`:          func() error { _, err := r.Shaped("g", 2, 1); return err },
+		`array "f" is (2, 3) float64: expected the shape (2, 4)`:        func() error { _, err := r.Array("f", 2, 4); return err },
+		`array "none" is (0, 4) float64: expected the shape (n, 4)`:     func() error { _, err := r.Array("none", -1, 4); return err },
+		`array "g" is (2,) float32: expected the shape (2, 1)`:          func() error { _, err := r.Array("g", 2, 1); return err },
 	} {
 		if err := read(); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	if _, err := r.Shaped("f", -1, 3); err != nil {
+	if _, err := r.Array("f", -1, 3); err != nil {
 		t.Error(err)
 	}
 }
@@ -185,11 +185,10 @@ func TestReadErrors(t *testing.T) {
 		{"not a dictionary", array("hello\n", 1, 2), `header "hello" cannot be read`},
 		{"no order", array("{'descr': '|u1', 'shape': (2,)}", 1, 2), "cannot be read"},
 		{"no shape", array("{'descr': '|u1', 'fortran_order': False}", 1, 2), "cannot be read"},
-		{"records", array("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }\n"), "not a structured array"},
+		{"records", array("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }\n"), "is it a structured array?"},
 		{"no type", array("{'fortran_order': False, 'shape': (2,)}"), `type "" is not supported`},
 		{"objects", array(of("|O", "False", "2,")), `type "|O" is not supported`},
 		{"half precision", array(of("<f2", "False", "1,"), 1, 2), `type "<f2" is not supported`},
-		{"complex", array(of("<c8", "False", "1,"), 1, 2), `type "<c8" is not supported`},
 		{"order", array(of("?f8", "False", "1,"), 1, 2), `type "?f8" is not supported`},
 		{"strings of nothing", array(of("<U0", "False", "9,")), `type "<U0" is not supported`},
 		{"long strings", array(of("<U262145", "False", "1,")), `type "<U262145" is not supported`},
@@ -250,56 +249,23 @@ func TestContents(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = open(bomb.Bytes())
-	checkError(t, err, "claims to unpack to 1099511627856 bytes")
+	checkError(t, err, "claims 1099511627856 bytes")
 }
 
-// TestOpenMatrix: what is not a matrix of numbers of that size is refused.
+// TestOpenMatrix: a file must hold one matrix of numbers of its size, with elements.
 func TestOpenMatrix(t *testing.T) {
-	for name, c := range map[string]struct {
-		content []byte
-		want    string // error
-	}{
-		"matrix":  {array(of("|u1", "True", "2, 3"), 1, 4, 2, 5, 3, 6), ""},
-		"short":   {array(of("|u1", "True", "2, 3"), 1, 4), "(2, 3) uint8 needs 6 bytes, but 2 are there"},
-		"empty":   {array(of("|u1", "False", "0, 4000000000")), "(0, 4000000000) uint8: expected N x k numbers"},
-		"vector":  {array(of("|u1", "False", "2,"), 1, 2), "expected N x k numbers"},
-		"strings": {array(of("<U1", "False", "1, 1"), 1, 0, 0, 0), "expected N x k numbers"},
+	for want, content := range map[string][]byte{
+		"(2, 3) uint8 needs 6 bytes, but 2 are there":   array(of("|u1", "True", "2, 3"), 1, 4),
+		"(2,) uint8: expected N x k numbers":            array(of("|u1", "False", "2,"), 1, 2),
+		"(0, 4000000000) uint8: expected N x k numbers": array(of("|u1", "False", "0, 4000000000")),
+		"(1, 1) string: expected N x k numbers":         array(of("<U1", "False", "1, 1"), 1, 0, 0, 0),
 	} {
-		t.Run(name, func(t *testing.T) {
-			a, err := OpenMatrix(bytes.NewReader(c.content), int64(len(c.content)))
-			if c.want != "" {
-				checkError(t, err, c.want)
-			} else if v, err := a.Float64s(); err != nil || !reflect.DeepEqual(v, []float64{1, 2, 3, 4, 5, 6}) {
-				t.Errorf("%v, %v", v, err)
-			}
-		})
+		_, err := OpenMatrix(bytes.NewReader(content), int64(len(content)))
+		checkError(t, err, want)
 	}
-}
-
-// FuzzHeader: an array of whatever header is read whole, or refused.
-func FuzzHeader(f *testing.F) {
-	f.Add(of("<f8", "True", "2, 1"), make([]byte, 16))
-	f.Add(of("<U2", "False", "2,"), make([]byte, 16))
-	f.Fuzz(func(t *testing.T, header string, data []byte) {
-		if len(header) > math.MaxUint16 {
-			return
-		}
-		a, err := opened(t, file(t, array(header, data...), "a.npy"))
-		if err != nil {
-			return
-		}
-		n := 0
-		if a.Type() == "string" {
-			var s []string
-			s, err = a.Strings()
-			n = len(s)
-		} else {
-			var v []float64
-			v, err = a.Float64s()
-			n = len(v)
-		}
-		if err == nil && n != a.len {
-			t.Fatalf("%d entries of %v", n, a)
-		}
-	})
+	content := array(of("|u1", "True", "2, 3"), 1, 4, 2, 5, 3, 6)
+	a, err := OpenMatrix(bytes.NewReader(content), int64(len(content)))
+	if err != nil || a.String() != "(2, 3) uint8" {
+		t.Errorf("%v, %v", a, err)
+	}
 }

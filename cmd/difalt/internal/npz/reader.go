@@ -1,14 +1,21 @@
+// Package npz reads and writes the .npz files of NumPy: zip archives of arrays in the NPY format, version 1.
+// Reading is strict and its memory bounded by the size of the file: a header is believed only when it agrees
+// with the archive.
 package npz
 
 import (
 	"archive/zip"
 	"bufio"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -53,7 +60,7 @@ func NewReader(f io.ReaderAt, size int64) (*Reader, error) {
 		case r.Has(name):
 			return nil, fmt.Errorf("array %q is there twice", name)
 		case e.UncompressedSize64 > max(64<<20, 100*uint64(size)):
-			return nil, fmt.Errorf("array %q claims to unpack to %d bytes, in a file of %d", name, e.UncompressedSize64, size)
+			return nil, fmt.Errorf("array %q claims %d bytes, in a file of %d", name, e.UncompressedSize64, size)
 		}
 		r.arrays[name] = e
 		r.names = append(r.names, name)
@@ -67,35 +74,29 @@ func (r *Reader) Names() []string { return r.names }
 // Has reports whether there is an array of the given name.
 func (r *Reader) Has(name string) bool { return r.arrays[name] != nil }
 
-// Array reads the header of an array.
-func (r *Reader) Array(name string) (*Array, error) {
+// Array reads the header of an array. If a shape is given, the array must have it; a -1 in it stands for any
+// positive length.
+func (r *Reader) Array(name string, shape ...int) (*Array, error) {
 	e := r.arrays[name]
 	if e == nil {
 		return nil, fmt.Errorf("array %q is missing: the file has %s", name, text.Names(r.names))
 	}
-	a := &Array{label: name, open: e.Open}
-	return a, a.check(e.UncompressedSize64)
-}
-
-// Shaped is Array for an array that must have the given shape; a -1 in it stands for any positive length.
-func (r *Reader) Shaped(name string, shape ...int) (*Array, error) {
-	a, err := r.Array(name)
-	if err != nil {
-		return nil, err
+	a, err := newArray(name, e.UncompressedSize64, e.Open)
+	fits := func(n, want int) bool { return n == want || want < 0 && n > 0 }
+	if err == nil && shape != nil && !slices.EqualFunc(a.Shape, shape, fits) {
+		want := strings.ReplaceAll(tuple(shape), "-1", "n")
+		return nil, fmt.Errorf("array %q is %s: expected the shape %s", name, a, want)
 	}
-	if !slices.EqualFunc(a.Shape, shape, func(n, want int) bool { return n == want || want < 0 && n > 0 }) {
-		return nil, fmt.Errorf("array %q is %s: expected the shape %s", name, a, strings.ReplaceAll(tuple(shape), "-1", "n"))
-	}
-	return a, nil
+	return a, err
 }
 
 // OpenMatrix reads the header of a file in the NPY format of the given size, which must hold one array of
 // numbers of two dimensions, with elements.
 func OpenMatrix(f io.ReaderAt, size int64) (*Array, error) {
-	a := &Array{label: "array", open: func() (io.ReadCloser, error) {
+	a, err := newArray("array", uint64(size), func() (io.ReadCloser, error) {
 		return io.NopCloser(io.NewSectionReader(f, 0, size)), nil
-	}}
-	if err := a.check(uint64(size)); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	if len(a.Shape) != 2 || a.decode == nil || a.len == 0 {
@@ -117,25 +118,26 @@ type Array struct {
 	open    func() (io.ReadCloser, error)
 }
 
-// check reads the header of an array, whose size with it is given.
-func (a *Array) check(size uint64) error {
-	f, err := a.open()
+// newArray reads the header of an array, whose size with it is given.
+func newArray(label string, size uint64, open func() (io.ReadCloser, error)) (*Array, error) {
+	a := &Array{label: label, open: open}
+	f, err := open()
 	if err == nil {
 		defer f.Close()
 		err = a.readHeader(f)
 	}
 	if err != nil {
-		return a.errorf("%w", err)
+		return nil, a.errorf("%w", err)
 	}
 	want, have := float64(a.size), int64(size)-int64(a.offset) // the product may exceed an integer
 	for _, n := range a.Shape {
 		want *= float64(n)
 	}
 	if want != float64(have) {
-		return a.errorf("%s needs %.0f bytes, but %d are there", a, want, have)
+		return nil, a.errorf("%s needs %.0f bytes, but %d are there", a, want, have)
 	}
 	a.len = int(have) / a.size
-	return nil
+	return a, nil
 }
 
 // Type returns NumPy's name of the type of the elements, or "string".
@@ -237,4 +239,109 @@ func (a *Array) position(i int) int {
 
 func (a *Array) errorf(format string, args ...any) error {
 	return fmt.Errorf("array %q: "+format, append([]any{a.label}, args...)...)
+}
+
+// magic are the first bytes of an array, with its version.
+const magic = "\x93NUMPY\x01\x00"
+
+type order = binary.ByteOrder
+
+// A dtype is the element type of an array.
+type dtype struct {
+	name   string // NumPy's, or "string"
+	size   int    // bytes of an element
+	decode func(o order, b []byte) float64
+}
+
+// numbers are the types of numbers by their names in a header. Strings are U and their width.
+var numbers = map[string]dtype{
+	"f8": {"float64", 8, func(o order, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }},
+	"f4": {"float32", 4, func(o order, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
+	"i8": {"int64", 8, func(o order, b []byte) float64 { return float64(int64(o.Uint64(b))) }},
+	"i4": {"int32", 4, func(o order, b []byte) float64 { return float64(int32(o.Uint32(b))) }},
+	"i2": {"int16", 2, func(o order, b []byte) float64 { return float64(int16(o.Uint16(b))) }},
+	"i1": {"int8", 1, func(_ order, b []byte) float64 { return float64(int8(b[0])) }},
+	"u8": {"uint64", 8, func(o order, b []byte) float64 { return float64(o.Uint64(b)) }},
+	"u4": {"uint32", 4, func(o order, b []byte) float64 { return float64(o.Uint32(b)) }},
+	"u2": {"uint16", 2, func(o order, b []byte) float64 { return float64(o.Uint16(b)) }},
+	"u1": {"uint8", 1, func(_ order, b []byte) float64 { return float64(b[0]) }},
+	"b1": {"bool", 1, func(_ order, b []byte) float64 { return float64(b[0]) }},
+}
+
+// python turns the dictionary of a header into JSON.
+var python = strings.NewReplacer("'", `"`, "True", "true", "False", "false", "(", "[", ",)", "]", ", )", "]", ")", "]",
+	", }", "}", ",}", "}")
+
+// readHeader reads the header of an array from the start of r.
+func (a *Array) readHeader(r io.Reader) error {
+	start := make([]byte, len(magic)+2)
+	if _, err := io.ReadFull(r, start); err != nil || !strings.HasPrefix(string(start), magic) {
+		return errors.New("it does not start like an array of NumPy in version 1 of its format")
+	}
+	text := make([]byte, binary.LittleEndian.Uint16(start[len(magic):]))
+	if _, err := io.ReadFull(r, text); err != nil {
+		return errors.New("its header is truncated")
+	}
+	a.offset = len(start) + len(text)
+	var header struct {
+		Descr   string   `json:"descr"`
+		Fortran *bool    `json:"fortran_order"`
+		Shape   []uint32 `json:"shape"`
+	}
+	err := json.Unmarshal([]byte(python.Replace(string(text))), &header)
+	if err != nil || header.Fortran == nil || header.Shape == nil {
+		return fmt.Errorf("its header %.100q cannot be read: is it a structured array?", strings.TrimSpace(string(text)))
+	}
+	a.fortran = *header.Fortran
+	for _, n := range header.Shape {
+		a.Shape = append(a.Shape, int(n))
+	}
+	return a.setType(header.Descr)
+}
+
+// setType sets the type of the elements.
+func (a *Array) setType(descr string) error {
+	sign, kind := descr[:min(1, len(descr))], descr[min(1, len(descr)):]
+	a.dtype, a.order = numbers[kind], binary.LittleEndian
+	if sign == ">" {
+		a.order = binary.BigEndian
+	}
+	if width, text := strings.CutPrefix(kind, "U"); text {
+		if n, err := strconv.Atoi(width); err == nil && n > 0 && n <= 1<<18 {
+			a.dtype = dtype{name: "string", size: 4 * n}
+		}
+	}
+	if a.size == 0 || !strings.Contains("<>|", sign) {
+		return fmt.Errorf("its type %q is not supported: expected float64, float32, integers or strings", descr)
+	}
+	return nil
+}
+
+// maxExact is 2^53: a float64 holds all integers below it.
+const maxExact = 1 << 53
+
+// number decodes a number. It refuses an integer that a float64 may not hold.
+func (a *Array) number(b []byte) (float64, error) {
+	v := a.decode(a.order, b)
+	if math.Abs(v) >= maxExact && !a.float() {
+		return 0, a.errorf("integer %.0f is too large", v)
+	}
+	return v, nil
+}
+
+func (a *Array) float() bool { return strings.HasPrefix(a.name, "float") }
+
+// text decodes a string, which ends before trailing zeros.
+func (a *Array) text(b []byte) (string, error) {
+	s := make([]rune, len(b)/4)
+	_, err := binary.Decode(b, a.order, s)
+	return strings.TrimRight(string(s), "\x00"), err
+}
+
+// tuple returns a shape as Python writes it.
+func tuple(shape []int) string {
+	if len(shape) == 1 {
+		return fmt.Sprintf("(%d,)", shape[0])
+	}
+	return "(" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(shape), "[]")), ", ") + ")"
 }

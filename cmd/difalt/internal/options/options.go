@@ -52,9 +52,6 @@ func Row(name string, v *Value, usage string) Option {
 	return Option{Name: name, Value: v, Usage: usage}
 }
 
-// Required returns an option that must be given.
-func Required(o Option) Option { o.Required = true; return o }
-
 // FlagSet returns options as flags, in the order of the help.
 func FlagSet(rows []Option) *pflag.FlagSet {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)

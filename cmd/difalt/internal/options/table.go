@@ -123,7 +123,8 @@ func (v *Values) data() []Option {
 func (v *Values) model() []Option {
 	m, p, share := &v.Model, &v.Private, Range{0, math.Nextafter(1, 0), true}
 	return []Option{
-		{"rank", parsed(&m.Rank, "text", auto, "auto or a whole number from 0", rank), training, false, "rank `N` of the joint deviations of tasks, or auto"},
+		{"rank", parsed(&m.Rank, "text", auto, "auto or a whole number from 0", rank), training, false,
+			"rank `N` of the joint deviations of tasks, or auto"},
 		{"no-curves", Yes(&m.NoCurves), Fit, false, "fit straight lines only"},
 		{"log-target", Yes(&m.LogTarget), Fit, false, "model the logarithm of the target"},
 		{"common-noise", Yes(&m.CommonNoise), Fit, false, "assume that all tasks have the same noise variance"},

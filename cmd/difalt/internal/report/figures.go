@@ -66,7 +66,8 @@ func (r *Report) tasksFigure() figure {
 		return figure{}
 	}
 	axis, name := chart.Axis{Max: 1.05 * most}, r.Scores[other].Method
-	same := chart.Series{Name: "equal errors", X: []float64{0, axis.Max}, Y: []float64{0, axis.Max}, Style: chart.Line(chart.Gray, 1, 4, 3)}
+	ends := []float64{0, axis.Max}
+	same := chart.Series{Name: "equal errors", X: ends, Y: ends, Style: chart.Line(chart.Gray, 1, 4, 3)}
 	p := chart.Panel{X: axis, Y: axis, Series: []chart.Series{same, s}}
 	p.X.Label = "RMSE of " + name
 	words := fmt.Sprintf("Root mean square error on the %s of each task. Below the line the model has the smaller error: %d of %d "+

@@ -93,18 +93,12 @@ func (r *Report) notes() (list []string) {
 // hasTest reports whether there are errors on held-out rows, here or at other owners.
 func (r *Report) hasTest() bool { return len(r.Scores) > 0 && r.Scores[0].Test.Rows > 0 }
 
-// scores has the errors of the methods, on held-out rows only where there are some.
+// scores has the errors of the methods, on held-out rows only where there are some. Digits follow the model's
+// error.
 func (r *Report) scores() text.Table {
-	t, least := text.Table{{"method", "held-out RMSE", "held-out EV", "train RMSE", "train EV"}}, math.NaN()
+	t := text.Table{{"method", "held-out RMSE", "held-out EV", "train RMSE", "train EV"}}
 	for _, m := range r.Scores {
-		for _, v := range []float64{m.Test.RMSE, m.Train.RMSE} {
-			if v > 0 && !(v >= least) {
-				least = v
-			}
-		}
-	}
-	n := decimals(least, 3)
-	for _, m := range r.Scores {
+		n := decimals(r.Scores[0].Train.RMSE, 3)
 		t = append(t, []string{m.Method, fixed(m.Test.RMSE, n), fixed(m.Test.ExplainedVariance, 3), fixed(m.Train.RMSE, n),
 			fixed(m.Train.ExplainedVariance, 3)})
 	}

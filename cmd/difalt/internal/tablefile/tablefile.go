@@ -1,5 +1,4 @@
-// Package tablefile writes tables of results as CSV or Parquet, by the extension of the
-// file.
+// Package tablefile writes tables of results as CSV or Parquet, by the extension of the file.
 package tablefile
 
 import (
@@ -21,8 +20,7 @@ import (
 // Extensions are those of the files that New writes. A name without one is CSV.
 var Extensions = []string{".csv", ".parquet"}
 
-// CheckExtension returns an error unless a name has one of the extensions, in any case, or
-// none.
+// CheckExtension returns an error unless a name has one of the extensions, in any case, or none.
 func CheckExtension(path string, extensions ...string) error {
 	if ext := extension(path); ext != "" && !slices.Contains(extensions, ext) {
 		return fmt.Errorf("%q: expected a name that ends in %s", path, strings.Join(extensions, ", "))
@@ -32,8 +30,8 @@ func CheckExtension(path string, extensions ...string) error {
 
 func extension(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
-// A Column has a name, ASCII without quotes, and points to its cell in the current row: a
-// *string, *float64 (NaN: missing) or *bool.
+// A Column has a name, ASCII without quotes, and points to its cell in the current row: a *string, *float64
+// (NaN: missing) or *bool.
 type Column struct {
 	Name string
 	Cell any
@@ -47,8 +45,8 @@ type Writer struct {
 	err   error
 }
 
-// New starts a table on out, which Close does not close: Parquet if the name of the file
-// ends in .parquet, CSV otherwise.
+// New starts a table on out, which Close does not close: Parquet if the name of the file ends in .parquet,
+// CSV otherwise.
 func New(out io.Writer, path string, columns []Column) *Writer {
 	w := &Writer{out: bufio.NewWriterSize(out, 1<<16)}
 	if extension(path) == ".parquet" {
@@ -109,11 +107,13 @@ func (w *Writer) startParquet(columns []Column) {
 			tag += ",optional"
 		}
 		fields = append(fields, reflect.StructField{
-			Name: fmt.Sprint("F", i), Type: reflect.TypeOf(c.Cell).Elem(), Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag)),
+			Name: fmt.Sprint("F", i), Type: reflect.TypeOf(c.Cell).Elem(),
+			Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag)),
 		})
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
-	file, values := parquet.NewGenericWriter[any](w.out, schema, parquet.Compression(&parquet.Snappy)), make(parquet.Row, len(columns))
+	file := parquet.NewGenericWriter[any](w.out, schema, parquet.Compression(&parquet.Snappy))
+	values := make(parquet.Row, len(columns))
 	w.write = func() error {
 		for i, c := range columns {
 			v, level := parquet.NullValue(), 0

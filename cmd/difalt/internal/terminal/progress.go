@@ -14,14 +14,14 @@ import (
 
 const (
 	interval = 100 * time.Millisecond // between two looks
-	patience = 5 * time.Second        // a longer stage gets a line where there is no terminal
+	patience = 5 * time.Second        // a longer stage gets a line elsewhere than on a terminal
 )
 
 // A Progress reports the stages of a command: as a bar on a terminal, and elsewhere by one line for a stage
 // that takes long. Its methods may be called from several goroutines.
 type Progress struct {
 	out      io.Writer
-	terminal int // descriptor of out, -1 where it is no terminal
+	terminal int // descriptor of out, -1 elsewhere
 	stages   []string
 	stop     chan struct{}
 
