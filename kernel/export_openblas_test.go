@@ -14,5 +14,5 @@ func GuardOpenBLAS(t testing.TB, g *Group, ws *Workspace) {
 	move := func(x []float64) []float64 { return tiertest.Edge(t, len(x))(x, false) }
 	g.B = move(g.B)
 	g.chunks[0].grad.data = move(g.chunks[0].grad.data)
-	ws.openBLAS = move(make([]float64, openblas.WorkLen(max(g.fit.maxRows, 1), g.fit.stride, g.r)))
+	ws.gonum = &gonumWork{work: move(make([]float64, openblas.WorkLen(max(g.fit.maxRows, 1), g.fit.stride, g.r)))}
 }

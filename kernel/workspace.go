@@ -28,8 +28,7 @@ type Workspace struct {
 	packed packedBasis
 	cached bool // an Executor sets it: the samples stay in the second-level caches, and nothing prefetches them
 
-	openBLAS []float64  // scratch of OpenBLAS, where it is in use
-	gonum    *gonumWork // scratch of a gonumBackend, where it is in use
+	gonum *gonumWork // scratch of a gonumBackend, or of OpenBLAS, where one is in use
 }
 
 // A packedBasis holds the first columns of a basis in the layout of tile.MulPacked.

@@ -70,10 +70,14 @@ func (p *process) over(wait time.Duration) bool {
 func (t *trial) path(name string) string { return filepath.Join(t.folder, name) }
 
 func (t *trial) arguments(i int) []string {
+	limit := round
+	if !t.fault.fails { // lost packets are sent again after twice the time each: few losses in a row take 6 s
+		limit = patience
+	}
 	args := []string{
 		t.bench.command, "node", "--cluster", t.path(cmp.Or(t.other[i], "cluster.json")), "--key", t.path(nodes[i] + ".key"), "--listen", address(i) + ":7000",
 		"--data", filepath.Join(t.bench.folder, nodes[i]+".csv"), "--task", "clinic", "--target", "score", "--drop", "patient",
-		"--model", t.path(nodes[i] + ".npz"), "--join-timeout", joining.String(), "--round-timeout", round.String(),
+		"--model", t.path(nodes[i] + ".npz"), "--join-timeout", joining.String(), "--round-timeout", limit.String(),
 	}
 	if t.fault.few {
 		args = append(args, "--rank", "0")
@@ -84,7 +88,7 @@ func (t *trial) arguments(i int) []string {
 // The deadlines of all trials.
 const (
 	joining = 20 * time.Second
-	round   = 6 * time.Second
+	round   = 6 * time.Second  // of trials that should fail
 	rejoin  = 30 * time.Second // the default
 )
 
