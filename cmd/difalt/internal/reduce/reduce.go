@@ -19,26 +19,28 @@ func Sum(workers, n, size int, f func(part []float64, from, to int) error) ([]fl
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	var wait sync.WaitGroup
-	errs, sums, running := make([]error, parts), make([][]float64, parts), make(chan bool, workers)
-	for p := range parts {
-		running <- true
-		wait.Go(func() {
-			sums[p] = make([]float64, size)
+	sum, buffers, errs := make([]float64, size), make([][]float64, min(workers, parts)), make([]error, parts)
+	for first := 0; first < parts; first += len(buffers) { // so that no more sums are in memory than workers
+		var wait sync.WaitGroup
+		last := min(first+len(buffers), parts)
+		for p := first; p < last; p++ {
 			if from, to := p*n/parts, (p+1)*n/parts; from < to {
-				errs[p] = f(sums[p], from, to)
+				wait.Go(func() {
+					buffers[p-first] = make([]float64, size)
+					errs[p] = f(buffers[p-first], from, to)
+				})
 			}
-			<-running
-		})
-	}
-	wait.Wait()
-	for p, err := range errs {
-		if err != nil {
-			return nil, err
 		}
-		if p > 0 {
-			floats.Add(sums[0], sums[p])
+		wait.Wait()
+		for p := first; p < last; p++ {
+			if errs[p] != nil {
+				return nil, errs[p]
+			}
+			if part := buffers[p-first]; part != nil {
+				floats.Add(sum, part)
+				buffers[p-first] = nil
+			}
 		}
 	}
-	return sums[0], nil
+	return sum, nil
 }
