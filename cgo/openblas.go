@@ -3,7 +3,7 @@
 package openblas
 
 /*
-#cgo CFLAGS: -O2
+#cgo CFLAGS: -O3
 #cgo linux CFLAGS: -I/usr/include/openblas
 #cgo darwin CFLAGS: -I/opt/homebrew/opt/openblas/include -I/usr/local/opt/openblas/include
 #cgo linux LDFLAGS: -llapacke -lopenblas -lm

@@ -18,13 +18,8 @@
 #include <math.h>
 #include <string.h>
 
-// LAPACK, column-major and over the caller's workspace.
-void dgeqrt_(const int *m, const int *n, const int *nb, double *a, const int *lda,
-             double *t, const int *ldt, double *work, int *info);
-
 enum {
 	BATCH = 8, // products X_t' e_t kept before they are added to the gradient
-	BLOCK = 8, // columns of a panel of the QR factorisation
 };
 
 // Package lstsq draws the same lines, a little further out: what passes here passes there, and what does not
@@ -36,8 +31,8 @@ typedef struct {
 	double *a; // X_t U, max_rows x r
 	double *e; // X_t U b_t - y_t
 	double *f; // [A y], with the rows of the ridge
-	double *t; // block reflectors
-	double *w; // scratch of LAPACK
+	double *q; // R and Q'y, r x (r+1) by columns
+	double *w; // a column of R^-1
 	double *v; // X_t' e_t of up to BATCH tasks
 	double *x; // X_t in double precision, for storage in single precision
 } scratch;
@@ -45,9 +40,9 @@ typedef struct {
 // carve cuts work into pieces and returns how many doubles they take.
 static ptrdiff_t carve(scratch *s, double *work, ptrdiff_t max_rows, ptrdiff_t ldx, ptrdiff_t r) {
 	ptrdiff_t sizes[] = {
-		max_rows * r, max_rows, (max_rows + r) * (r + 1), BLOCK * (r + 1), BLOCK * (r + 1), BATCH * ldx, max_rows * ldx,
+		max_rows * r, max_rows, (max_rows + r) * (r + 1), r * (r + 1), r, BATCH * ldx, max_rows * ldx,
 	};
-	double **pieces[] = {&s->a, &s->e, &s->f, &s->t, &s->w, &s->v, &s->x};
+	double **pieces[] = {&s->a, &s->e, &s->f, &s->q, &s->w, &s->v, &s->x};
 	ptrdiff_t at = 0;
 	for (int i = 0; i < 7; i++) {
 		*pieces[i] = work ? work + at : NULL;
@@ -72,28 +67,48 @@ static const double *multiply(const difalt_args *s, const scratch *k, ptrdiff_t 
 	return x;
 }
 
-// trusted reports whether R, the upper triangle of f, has full rank beyond doubt, since |R^-1| bounds the smallest
-// singular value, and no digits of b were lost to squares that overflow or underflow; NaN fails every comparison.
-static int trusted(const scratch *k, const double *b, int ldf, int n, int r, double squares) {
+// dot returns x'y in eight sums, which compilers vectorise. Tasks are small: calls of BLAS, which lock its buffers,
+// would take longer than their arithmetic.
+static double dot(const double *x, const double *y, int n) {
+	double s[8] = {0};
+	int i = 0;
+	for (; i + 8 <= n; i += 8)
+		for (int l = 0; l < 8; l++) s[l] += x[i + l] * y[i + l];
+	for (int l = 0; i < n; i++, l++) s[l] += x[i] * y[i];
+	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+// substitute solves R x = x for the first n columns of R.
+static void substitute(const double *q, int r, double *x, int n) {
+	for (int j = n - 1; j >= 0; j--) {
+		const double *column = q + (ptrdiff_t)j * r;
+		x[j] /= column[j];
+		for (int i = 0; i < j; i++) x[i] -= x[j] * column[i];
+	}
+}
+
+// trusted reports whether R has full rank beyond doubt, since |R^-1| bounds the smallest singular value, and no digits
+// of b were lost to squares that overflow or underflow; NaN fails every comparison.
+static int trusted(const scratch *k, const double *b, int n, int r, double squares) {
 	double least = INFINITY, most = 0, inverse = 0, *x = k->w;
 	for (int j = 0; j < r; j++) {
-		const double diagonal = k->f[(ptrdiff_t)j * ldf + j];
+		const double diagonal = k->q[(ptrdiff_t)j * r + j];
 		if (!isfinite(b[j])) return 0;
 		least = fmin(least, diagonal * diagonal);
 		most = fmax(most, fabs(b[j]));
 		memset(x, 0, j * sizeof *x);
 		x[j] = 1;
-		cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, j + 1, k->f, ldf, x, 1);
-		inverse += cblas_ddot(j + 1, x, 1, x, 1);
+		substitute(k->q, r, x, j + 1);
+		inverse += dot(x, x, j + 1);
 	}
 	const double tol = null * (n > r ? n : r);
 	return least > smallest && squares < largest && most * least > smallest && tol * tol * squares * inverse < 1;
 }
 
-// solve computes b = argmin |A b - y|^2 + ridge |b|^2 for A in k->a by QR of [A y]. It returns 0 if the result cannot
-// be trusted.
+// solve computes b = argmin |A b - y|^2 + ridge |b|^2 for A in k->a by modified Gram-Schmidt of [A y]. It returns 0 if
+// the result cannot be trusted.
 static int solve(const difalt_args *s, const scratch *k, double *b, const double *y, int n) {
-	const int r = s->r, m = s->ridge > 0 ? n + r : n, columns = r + 1;
+	const int r = s->r, m = s->ridge > 0 ? n + r : n;
 	if (n == 0 || m < r) return 0;
 	double squares = 0;
 	for (int j = 0; j <= r; j++) {
@@ -101,14 +116,22 @@ static int solve(const difalt_args *s, const scratch *k, double *b, const double
 		memcpy(column, j < r ? k->a + (ptrdiff_t)j * s->max_rows : y, n * sizeof *column);
 		memset(column + n, 0, (m - n) * sizeof *column);
 		if (m > n && j < r) column[n + j] = sqrt(s->ridge);
-		if (j < r) squares += cblas_ddot(m, column, 1, column, 1);
+		if (j < r) squares += dot(column, column, m);
 	}
-	const int rank = m < columns ? m : columns, block = rank < BLOCK ? rank : BLOCK;
-	int info;
-	dgeqrt_(&m, &columns, &block, k->f, &m, k->t, &block, k->w, &info); // the last column becomes Q'y
-	memcpy(b, k->f + (ptrdiff_t)r * m, r * sizeof *b);
-	cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, r, k->f, m, b, 1);
-	return trusted(k, b, m, n, r, squares);
+	for (int j = 0; j < r; j++) {
+		const double *x = k->f + (ptrdiff_t)j * m;
+		const double norm = sqrt(dot(x, x, m));
+		k->q[(ptrdiff_t)j * r + j] = norm;
+		for (int c = j + 1; c <= r; c++) {
+			double *column = k->f + (ptrdiff_t)c * m;
+			const double q = dot(x, column, m) / norm, step = q / norm;
+			k->q[(ptrdiff_t)c * r + j] = q;
+			for (int i = 0; i < m; i++) column[i] -= step * x[i];
+		}
+	}
+	memcpy(b, k->q + (ptrdiff_t)r * r, r * sizeof *b);
+	substitute(k->q, r, b, r);
+	return trusted(k, b, n, r, squares);
 }
 
 double difalt_step(difalt_args args, ptrdiff_t lo, ptrdiff_t hi) {
