@@ -28,7 +28,6 @@ type accelerated struct {
 	memory  *anderson
 	plain   *kernel.Basis // g(U) of the last iteration
 	lowest  float64       // the lowest objective since the last restart
-	margin  float64       // a rise is at least this part of the objective
 	most    float64       // of a number in a message
 	refined bool          // messages are in float64 whatever Options.Codec
 }
@@ -36,7 +35,6 @@ type accelerated struct {
 const (
 	scaledStep = 0.7  // s
 	rise       = 1e-9 // of the objective, and of the sum of y^2: smaller rises are rounding
-	mixedRise  = 1e-6 // and in mixed precision
 	plainFirst = 6    // iterations without extrapolation: changes far from the solution mislead
 	fine       = 900  // the condition number of P above which codes have 16 bits
 	exactFrom  = 2500 // the one above which messages are in float64
@@ -46,10 +44,7 @@ func newAccelerated(s *Solver, _ float64) method {
 	u, f := s.state.u[0], &s.facts
 	m := &accelerated{
 		solver: s, facts: f, step: scaledStep * f.unit * f.unit / f.curvature(),
-		memory: newAnderson(len(u.Data())), plain: u.Clone(), lowest: math.Inf(1), margin: rise, most: s.monitor.most,
-	}
-	if s.records.reduced {
-		m.margin = mixedRise
+		memory: newAnderson(len(u.Data())), plain: u.Clone(), lowest: math.Inf(1), most: s.monitor.most,
 	}
 	for i := range s.state.scalars {
 		s.state.scalars[i], s.state.totals[i] = make([]float64, len(s.state.p.P)), make([]float64, 1)
@@ -104,7 +99,7 @@ func (m *accelerated) correct(s *state, i int) {
 
 // rose reports whether the objective has risen since the last restart; if so, it starts over.
 func (m *accelerated) rose(objective float64) bool {
-	if objective > m.lowest+m.margin*m.lowest+rise*m.facts.squares() {
+	if objective > (1+rise)*m.lowest+rise*m.facts.squares() {
 		m.lowest = math.Inf(1)
 		return true
 	}

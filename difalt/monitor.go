@@ -32,7 +32,6 @@ type monitor struct {
 	start    float64        // the objective of the first look
 	worse    int            // looks in a row with an objective far above start
 	length   func() float64 // of the last step, if all nodes know it; nil otherwise
-	exact    func()         // repeats the step on the full-precision samples
 	escapes  int            // from saddle points
 }
 
@@ -137,9 +136,6 @@ func (m *monitor) least() float64 { return m.state.p.Least() / (m.facts.unit * m
 func (m *monitor) look(ctx context.Context, leave bool) (Status, error) {
 	s, started, n := m.state, m.started(), headLen+len(m.state.p.P)
 	measures := started && m.length != nil && m.worthMeasuring(0) // known before the look
-	if measures {
-		m.exact()
-	}
 	for i, row := range m.rows {
 		row = row[:n]
 		clear(row)
@@ -265,7 +261,6 @@ func (m *monitor) sketch(n int) {
 
 // gather adds up the gradients and the U_g of all nodes, and sets residual.
 func (m *monitor) gather(ctx context.Context) error {
-	m.exact()
 	s, size := m.state, len(m.state.u[0].Data())
 	for i, row := range m.rows {
 		floats.ScaleTo(row[:size], sumScale, s.groups[i].Grad.Data())

@@ -50,9 +50,6 @@ type Options struct {
 	// (Alg. 3, line 4). A task needs (2 Iterations + 2) Rank samples. All Iterations run. Not for
 	// Accelerated.
 	SampleSplit bool
-	// MixedPrecision iterates on a copy of the samples in float32 if they take more than 8 MB in all. Results
-	// keep the accuracy of float64; see kernel.Group.EnableMixedPrecision.
-	MixedPrecision bool
 	// AnyFeatures accepts features whose offsets or sizes mislead the methods; see features.Standardize.
 	AnyFeatures bool
 	// Workers is the number of threads; 0 is GOMAXPROCS. Results do not depend on it.
@@ -85,8 +82,8 @@ func (o *Options) Validate() error {
 		return &ParameterError{"Rank", o.Rank, "must be at least 1"}
 	case o.Codec != 0 && o.Method != Accelerated:
 		return &ParameterError{"Codec", o.Codec, "only Accelerated uses codes"}
-	case o.SampleSplit && (o.Method == Accelerated || o.MixedPrecision):
-		return &ParameterError{"SampleSplit", true, "does not go together with Accelerated or MixedPrecision"}
+	case o.SampleSplit && o.Method == Accelerated:
+		return &ParameterError{"SampleSplit", true, "does not go together with Accelerated"}
 	}
 	for _, f := range []struct {
 		name        string

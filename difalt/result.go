@@ -155,7 +155,6 @@ type recorder struct {
 	distance *distance
 	before   wire.Traffic  // before the iterations
 	compute  time.Duration // of the iterations
-	reduced  bool          // the groups iterate on samples in float32
 	last     Record
 }
 

@@ -82,7 +82,6 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	s.executor = kernel.NewExecutor(s.pool, s.state.groups)
 	s.records = newRecorder(p, o.Rank)
 	s.monitor = newMonitor(&s.o, &s.state, s.exchange)
-	s.monitor.exact = s.readExactly
 	return s, nil
 }
 
@@ -196,7 +195,6 @@ func (s *Solver) begin(ctx context.Context) (err error) {
 		}
 	}
 	s.records.before, s.monitor.facts = s.exchange.Traffic(), s.facts
-	s.reduceSamples()
 	s.startMethod()
 	return nil
 }

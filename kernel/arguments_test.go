@@ -92,13 +92,6 @@ func TestGroupPanics(t *testing.T) {
 	wantPanic(t, "infinite ridge", func() { g.Minimize(u, math.Inf(1), ws) })
 	other := kernel.NewBuilder(5, []int{3}, kernel.Float64).Tasks()
 	wantPanic(t, "samples of other tasks", func() { g.SetSamples(tasks, other) })
-	wantPanic(t, "refresh without mixed precision", g.RefreshReference)
-	wantPanic(t, "automatic without mixed precision", g.RefreshAutomatically)
-	wantPanic(t, "copy of parts", func() {
-		split := kernel.NewGroup(tasks, 2)
-		split.SetSamples(tasks.Part(0, 2), tasks.Part(1, 2))
-		split.EnableMixedPrecision()
-	})
 	wantPanic(t, "Gram product of nothing", func() { tasks.GramProduct(nil, u, ws) })
 	wantPanic(t, "Gram product of itself", func() { tasks.GramProduct(u, u, ws) })
 	wantPanic(t, "Gram product, r", func() { tasks.GramProduct(kernel.NewBasis(5, 1), u, ws) })

@@ -8,8 +8,8 @@ import (
 )
 
 // A backend computes Alg. 3, lines 7 to 11, for runs of tasks. The process has one, chosen when it starts: by
-// the environment variable DIFALT_KERNEL, or else the fastest of this build. Steps in mixed precision, and
-// tasks whose rows workers share, are the tiles' in every case.
+// the environment variable DIFALT_KERNEL, or else the fastest of this build. Tasks whose rows workers share
+// are the tiles' in every case.
 type backend interface {
 	// step solves the least squares of the tasks of a chunk and stores b_t and the statuses in the group.
 	// With gradient it adds the partial gradient and the squared residuals of the samples of the gradient to

@@ -19,30 +19,22 @@ func (tiles) step(g *Group, c *chunk, u *Basis, ridge float64, ws *Workspace, gr
 	}
 }
 
-// stepTiles does tasks lo to hi of a chunk, on the copy of mixed precision if that is read. It multiplies tiny
-// tasks together: see together.
+// stepTiles does tasks lo to hi of a chunk. It multiplies tiny tasks together: see together.
 func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Workspace, gradient bool) {
-	from, m, reads, saves := g.fit, g.mixed, gradient && g.readsCopy(), gradient && g.saves()
-	if reads {
-		from, u = m.copy, m.du
-	}
-	ws.load(u, from.storage)
+	ws.load(u, g.fit.storage)
 	sum := batchSum{group: g, chunk: c, ws: ws, d: u.d, first: lo}
 	var fit, grad samples
 	for first := lo; first < hi; {
 		tasks, lda := 1, ws.lda
 		if g.grad == g.fit {
-			tasks = from.together(first, hi)
+			tasks = g.fit.together(first, hi)
 		}
 		if tasks > 1 {
 			lda = tinyStride
 		}
 		x, row := &fit, 0
-		x.take(from, first, tasks, g.r, ws.cached)
+		x.take(g.fit, first, tasks, g.r, ws.cached)
 		x.mulBasis(ws.a, lda, ws, u)
-		if reads {
-			m.addProducts(ws.a, lda, first, x.n)
-		}
 		for t := first; t < first+tasks; t++ {
 			n := g.fit.rows[t]
 			b := g.solve(t, ws.a[row:], lda, ridge, ws, x.solveNext)
@@ -56,17 +48,7 @@ func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Wor
 			}
 			c.objective += squares
 			if gradient {
-				if reads {
-					m.subtractResidual(e, t)
-				}
-				v := sum.next()
-				x.mulTransposed(v, row, e)
-				switch {
-				case reads:
-					m.addGradient(v, t)
-				case saves:
-					m.save(t, ws.a[row:], lda, e, v)
-				}
+				x.mulTransposed(sum.next(), row, e)
 				sum.done(t, hi)
 			}
 			row += n

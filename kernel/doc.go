@@ -31,9 +31,8 @@
 // to x and y, NewGroup and SetSamples to tasks, WithResponses to responses, and NewExecutor to pool and
 // groups. Close a Pool to end its goroutines.
 //
-// Storage: samples are float64 or float32; arithmetic is float64 for both. With EnableMixedPrecision a Group
-// iterates on a copy of them in float32 and ends with the same result. Rows of samples and columns of bases
-// are padded with zeros to multiples of 8 numbers.
+// Storage: samples are float64 or float32; arithmetic is float64 for both. Rows of samples and columns of
+// bases are padded with zeros to multiples of 8 numbers.
 //
 // Determinism: the same data give the same bits for any number of workers and any placement in memory. CPU
 // tiers and builds differ by rounding.

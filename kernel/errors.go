@@ -22,7 +22,6 @@ const (
 	badBases       = "kernel: need one basis for every group"
 	badWorkspace   = "kernel: workspace too small"
 	outOfRange     = "kernel: samples below 1e-30 or above 3.4e38 cannot be copied to float32: rescale them"
-	notMixed       = "kernel: group has no mixed precision"
 	builderDone    = "kernel: builder used after Tasks"
 	badFirst       = "kernel: first must begin with 0, not decrease, and end with the number of rows"
 	badView        = "kernel: stride must be a multiple of 8 and hold a row, and x must hold all rows"

@@ -105,27 +105,3 @@ func ExampleView() {
 	// Output:
 	// [1 2]
 }
-
-// Steps read a copy of the samples in float32; the reference is refreshed as U converges, so that the result
-// is that of the samples.
-func ExampleGroup_EnableMixedPrecision() {
-	b := kernel.NewBuilder(2, []int{2, 2}, kernel.Float64)
-	b.SetRow(0, 0, []float64{1, 0}, 0.6)
-	b.SetRow(0, 1, []float64{0, 1}, 0.8)
-	b.SetRow(1, 0, []float64{1, 1}, 2.8)
-	b.SetRow(1, 1, []float64{1, -1}, -0.4)
-	g := kernel.NewGroup(b.Tasks(), 1)
-	g.EnableMixedPrecision()
-	g.RefreshAutomatically()
-	u := kernel.BasisOf(mat.NewDense(2, 1, []float64{1, 0}))
-	for range 200 {
-		g.Step(u, 0, nil)
-		for i, v := range g.Grad.Data() {
-			u.Data()[i] -= 0.05 * v
-		}
-		u.Orthonormalize(nil, nil)
-	}
-	fmt.Printf("U = %.9f, objective %.9f\n", u.Col(0), g.Objective)
-	// Output:
-	// U = [0.600000000 0.800000000], objective 0.000000000
-}

@@ -129,15 +129,11 @@ func (e *Executor) reduceColumns(worker int) {
 // Step does Group.Step with u[i] for every group i, bit for bit.
 func (e *Executor) Step(u []*Basis, ridge float64) {
 	e.check(u, ridge)
-	for i, g := range e.groups {
-		g.plan(u[i])
-	}
 	e.compute(u, ridge, true)
 	if e.reduces {
 		e.pool.Run(e.run.reduce)
 	}
-	for i, g := range e.groups {
-		g.refreshed(u[i])
+	for _, g := range e.groups {
 		g.collect()
 	}
 }
@@ -171,7 +167,7 @@ func (e *Executor) compute(u []*Basis, ridge float64, gradient bool) {
 	e.u, e.ridge, e.gradient = u, ridge, gradient
 	bytes := 0
 	for _, g := range e.groups {
-		bytes += g.samples().Bytes()
+		bytes += g.fit.Bytes()
 	}
 	for _, ws := range e.ws {
 		ws.cached = bytes <= resident*len(e.ws)

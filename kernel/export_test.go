@@ -8,9 +8,6 @@ func UseBackend(name string) (restore func(), err error) {
 	return func() { chosen, chosenName = b, n }, err
 }
 
-// Reference returns the reference of mixed precision.
-func (g *Group) Reference() *Basis { return g.mixed.u0 }
-
 // Long returns the number of tasks whose rows workers share.
 func (g *Group) Long() (n int) {
 	for _, c := range g.chunks {

@@ -30,8 +30,6 @@ type Group struct {
 	grad   *Tasks // samples of the gradient (Alg. 3, line 11)
 	chunks []chunk
 	grown  int // how often SetSamples gave some chunk more rows than it had before
-
-	mixed *mixed // nil without EnableMixedPrecision
 }
 
 // A chunk is a run of tasks whose gradients one worker sums in order. Chunks are cut by the data alone, and
@@ -69,8 +67,7 @@ func NewGroup(tasks *Tasks, r int) *Group {
 
 // SetSamples lets the following steps use other samples of the same tasks: fit for the least squares and grad
 // for the gradient (sample splitting; Alg. 3, lines 7 and 10), or other responses (Tasks.WithResponses). Both
-// must be parts of one Tasks, with the tasks and features of the one that the group was made of. It ends
-// mixed precision.
+// must be parts of one Tasks, with the tasks and features of the one that the group was made of.
 func (g *Group) SetSamples(fit, grad *Tasks) {
 	g.mustBeNew()
 	if fit == nil || grad == nil || !fit.sharesMemory(grad) {
@@ -79,7 +76,7 @@ func (g *Group) SetSamples(fit, grad *Tasks) {
 	if fit.Len() != len(g.Status) || grad.Len() != len(g.Status) || fit.d != g.Grad.d || grad.d != g.Grad.d {
 		panic(badSamples)
 	}
-	g.fit, g.grad, g.mixed = fit, grad, nil
+	g.fit, g.grad = fit, grad
 	for i := range g.chunks {
 		if g.measure(&g.chunks[i]) {
 			g.grown++
@@ -97,7 +94,6 @@ func (g *Group) SetSamples(fit, grad *Tasks) {
 // same for many groups in parallel, with the same bits.
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 	ws = g.check(u, ridge, ws)
-	g.plan(u)
 	ws.begin()
 	for i := range g.chunks {
 		g.whole(&g.chunks[i], u, ridge, ws, true)
@@ -105,7 +101,6 @@ func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) {
 	for j := range g.r {
 		g.reduce(j)
 	}
-	g.refreshed(u)
 	g.collect()
 }
 
@@ -254,12 +249,9 @@ func (g *Group) step(c *chunk, u *Basis, ridge float64, ws *Workspace, gradient 
 	if gradient {
 		clear(c.grad.data)
 	}
-	switch {
-	case c.long != nil:
+	if c.long != nil {
 		g.solveLong(c, ridge)
-	case g.mixed != nil:
-		tiles{}.step(g, c, u, ridge, ws, gradient)
-	default:
+	} else {
 		chosen.step(g, c, u, ridge, ws, gradient)
 	}
 	c.elapsed = time.Since(epoch) - start

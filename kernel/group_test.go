@@ -84,10 +84,6 @@ func TestSetSamples(t *testing.T) {
 			stepReference(u, 0, fx, fy, fx, fy).check(t, g, r)
 		}
 		g.SetSamples(tasks, tasks)
-		g.EnableMixedPrecision()
-		g.RefreshReference()
-		g.Step(u, 0, ws)
-		g.SetSamples(tasks, tasks) // which ends mixed precision
 		g.Step(u, 0, ws)
 		stepReference(u, 0, x, y, x, y).check(t, g, r)
 	}
@@ -120,11 +116,6 @@ func TestWithoutScratch(t *testing.T) {
 	p.Orthonormalize(make([]float64, r*r), make([]float64, r))
 	q.Orthonormalize(nil, nil)
 	same("Orthonormalize", p.Data(), q.Data())
-	want.EnableMixedPrecision()
-	got.EnableMixedPrecision()
-	want.Step(u, 0, ws)
-	got.Step(u, 0, nil)
-	same("Step in mixed precision", want.Grad.Data(), got.Grad.Data())
 }
 
 // With other responses a group computes what it would with tasks that were built with
@@ -267,11 +258,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	tasks, _, _ := randomTasks(rng, 40, ragged(rng, 50, 30), kernel.Float64)
 	u := randomBasis(rng, 40, 4)
 	g, ws := kernel.NewGroup(tasks, 4), kernel.NewWorkspace(30, 40, 4)
-	mixed := kernel.NewGroup(tasks, 4)
-	mixed.EnableMixedPrecision()
 	for name, f := range map[string]func(){
-		"mixed":    func() { mixed.Step(u, 0, ws) },
-		"refresh":  func() { mixed.RefreshReference(); mixed.Step(u, 0, ws) },
 		"Step":     func() { g.Step(u, 0, ws) },
 		"ridge":    func() { g.Step(u, 1, ws) },
 		"Minimize": func() { g.Minimize(u, 0, ws) },

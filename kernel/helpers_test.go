@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,4 +192,9 @@ func (ref *reference) check(t *testing.T, g *kernel.Group, r int) {
 			t.Errorf("task %d: status %v, want %v", i, g.Status[i], s)
 		}
 	}
+}
+
+// byTiles reports whether the tiles compute steps.
+func byTiles() bool {
+	return !slices.Contains([]string{"gonum", "openblas"}, kernel.Describe().Kernel)
 }

@@ -116,7 +116,7 @@ func newLanes(t *Tasks, lo, hi, r int) *lanes {
 // responses.
 func (g *Group) inLanes(c *chunk) bool {
 	k := c.lanes
-	return k != nil && k.count == tile.Lanes() && g.mixed == nil && g.fit == g.grad && &g.fit.rows[0] == &k.of.rows[0]
+	return k != nil && k.count == tile.Lanes() && g.fit == g.grad && &g.fit.rows[0] == &k.of.rows[0]
 }
 
 // stepLanes is tiles.step for a chunk in blocks. It leaves tasks whose least squares a block cannot solve to

@@ -53,10 +53,6 @@ func TestLanes(t *testing.T) {
 						t.Error("other samples are computed in the lanes of the first ones")
 					}
 				}
-				g.SetSamples(tasks, tasks)
-				if g.EnableMixedPrecision(); g.InLanes() > 0 {
-					t.Error("lanes read no copy of mixed precision, and save no reference")
-				}
 			})
 		}
 	})

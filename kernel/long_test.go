@@ -12,7 +12,7 @@ import (
 )
 
 // Tasks whose rows workers share have the results of the definition, for each storage, and the same bits for
-// any number of workers: beside other tasks, with a ridge, with split samples and in mixed precision.
+// any number of workers: beside other tasks, with a ridge, and with split samples.
 func TestLongTasks(t *testing.T) {
 	if !byTiles() {
 		t.Skip("only the tiles share the rows of a task")
@@ -83,10 +83,6 @@ func sameForWorkers(t *testing.T, tasks *kernel.Tasks, u *kernel.Basis, ridge fl
 		compare("all samples")
 		both(func(g *kernel.Group) { g.SetSamples(tasks.Part(0, 2), tasks.Part(1, 2)) })
 		compare("parts")
-		both(func(g *kernel.Group) { g.SetSamples(tasks, tasks); g.EnableMixedPrecision() })
-		compare("mixed precision")
-		both((*kernel.Group).RefreshReference)
-		compare("mixed precision at the reference")
 		both(func(g *kernel.Group) { g.SetSamples(tasks, tasks) })
 		if n := testing.AllocsPerRun(2, func() { e.Step([]*kernel.Basis{u}, ridge) }); n > 1 { // the slice of the argument
 			t.Errorf("%d workers: %g allocations", workers, n)
