@@ -1,7 +1,7 @@
 // Command mutants tests the tests: it puts one small error at a time into a package and runs its tests, which
 // should fail: those of the package, and of the package in the folder above, which tests its parts together.
 //
-//	go run ./scripts/mutants [-n 100] [-seed 1] [-short] [-timeout 5m] PACKAGE...
+//	go run ./scripts/mutants [-n 100] [-seed 1] PACKAGE...
 //
 // Errors are drawn uniformly from all places in hand-written files of the default build, with a seed: a
 // comparison that is flipped or moved by one case, an operation whose operands are exchanged or whose
@@ -50,19 +50,17 @@ func main() {
 	log.SetFlags(0)
 	n := flag.Int("n", 100, "number of mutants")
 	seed := flag.Uint64("seed", 1, "seed of the draw")
-	short := flag.Bool("short", false, "run the short tests")
-	timeout := flag.Duration("timeout", 5*time.Minute, "time after which the tests of a mutant count as failed")
 	flag.Parse()
 	if *n < 1 || flag.NArg() == 0 {
-		log.Fatal("usage: mutants [-n N] [-seed S] [-short] [-timeout D] PACKAGE...")
+		log.Fatal("usage: mutants [-n N] [-seed S] PACKAGE...")
 	}
-	if err := run(*n, *seed, *short, *timeout, flag.Args()); err != nil {
+	if err := run(*n, *seed, flag.Args()); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // run draws n mutants of the packages that match the patterns, and prints the survivors.
-func run(n int, seed uint64, short bool, timeout time.Duration, patterns []string) error {
+func run(n int, seed uint64, patterns []string) error {
 	targets, err := list(patterns)
 	if err != nil {
 		return err
@@ -83,7 +81,7 @@ func run(n int, seed uint64, short bool, timeout time.Duration, patterns []strin
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	of, tried, dead := len(all), 0, 0
 	for ; tried < n && len(all) > 0; all = all[1:] {
-		result, err := all[0].test(folder, short, timeout)
+		result, err := all[0].test(folder)
 		switch {
 		case err != nil:
 			return err
@@ -140,8 +138,11 @@ func list(patterns []string) ([]target, error) {
 	return targets, nil
 }
 
+// timeout is the time after which the tests of a mutant count as failed.
+const timeout = 5 * time.Minute
+
 // test runs the tests of m.of with m in place of its file. It keeps its files in the given folder.
-func (m *mutant) test(folder string, short bool, timeout time.Duration) (outcome, error) {
+func (m *mutant) test(folder string) (outcome, error) {
 	mutated, overlay := filepath.Join(folder, "mutated.go"), filepath.Join(folder, "overlay.json")
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {m.file: mutated}})
 	if err != nil {
@@ -159,9 +160,6 @@ func (m *mutant) test(folder string, short bool, timeout time.Duration) (outcome
 		return invalid, err
 	}
 	args := []string{"test", "-vet=off", "-failfast", "-overlay", overlay, "-timeout", timeout.String()}
-	if short {
-		args = append(args, "-short")
-	}
 	// The tests' own timeout prints stacks; a test that neither ends nor heeds it is stopped a minute later.
 	ctx, stop := context.WithTimeout(context.Background(), timeout+time.Minute)
 	defer stop()

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // A mutant is a file of a package with one error in it.
@@ -134,15 +136,5 @@ func isName(e ast.Expr, name string) bool {
 	return ok && id.Name == name
 }
 
-// oneLine returns Go source as the start of one line.
-func oneLine(source string) string {
-	const longest = 80
-	if source == "" {
-		return "nothing"
-	}
-	line := string(bytes.Join(bytes.Fields([]byte(source)), []byte(" ")))
-	if len(line) > longest {
-		line = line[:longest] + " ..."
-	}
-	return line
-}
+// oneLine returns Go source in one line.
+func oneLine(source string) string { return cmp.Or(strings.Join(strings.Fields(source), " "), "nothing") }
