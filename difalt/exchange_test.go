@@ -90,7 +90,8 @@ func TestInitialTraffic(t *testing.T) {
 		rounds int64 // more than with U0 and the step
 		sigma  bool
 	}{
-		// Thresholds, then an average and the spreading of node 0's U in every power iteration, then its sigma.
+		// Thresholds, then an average and the spreading of node 0's U in every power iteration, then its
+		// sigma.
 		{"nothing is given", initial(p, difalt.Options{PowerIterations: power}), rounds * (1 + 2*power), true},
 		{"U0 is given", initial(&given, difalt.Options{PowerIterations: power}), rounds * (1 + 2), true},
 		{"the step is given", initial(p, difalt.Options{PowerIterations: power, Step: .25}), rounds * (1 + 2*power), true},

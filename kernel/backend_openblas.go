@@ -21,8 +21,8 @@ func useBLAS() { openblas.Use() }
 // theirs; so is a step without gradient.
 type openBLAS struct{}
 
-// openBLASBackend returns the backend, nil in builds without it, and limits OpenBLAS to one thread: the kernel
-// runs one chunk of tasks a thread.
+// openBLASBackend returns the backend, nil in builds without it, and limits OpenBLAS to one thread: the
+// kernel runs one chunk of tasks a thread.
 func openBLASBackend() backend {
 	openblas.SingleThread()
 	return openBLAS{}

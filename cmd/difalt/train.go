@@ -157,7 +157,8 @@ func (t *training) finish(ctx context.Context, m *model.Model, result *report.Re
 	return nil
 }
 
-// trainTogether trains on the tables of several owners in this process. The model has the tasks of all tables.
+// trainTogether trains on the tables of several owners in this process. The model has the tasks of all
+// tables.
 func trainTogether(ctx context.Context, f *options.Flags, std streams) error {
 	paths, err := filepath.Glob(f.Files.Data)
 	if err != nil || len(paths) < 2 {

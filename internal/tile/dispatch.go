@@ -28,7 +28,8 @@ func Near(d int) bool { return longRows(8 * Pad(d)) }
 func longRows(bytes int) bool { return PackRows*bytes > Window }
 
 // MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. It prefetches as many bytes as
-// x has. Near describes the prefetches of long rows: h.Next must be the address of the rows that follow these.
+// x has. Near describes the prefetches of long rows: h.Next must be the address of the rows that follow
+// these.
 func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, h Hint) {
 	raceRead(x, n, Pad(d), ldx)
 	raceRead(p, 1, PackedLen(d, r), 0)

@@ -106,8 +106,8 @@ func (f *finder) visit(n ast.Node) bool {
 			f.add(n.Pos(), n.End(), "("+f.text(n.Y)+") "+n.Op.String()+" ("+f.text(n.X)+")")
 		}
 	case *ast.IfStmt:
-		if c, ok := n.Cond.(*ast.BinaryExpr); ok && c.Op == token.NEQ && isName(c.X, "err") && isName(c.Y, "nil") {
-			f.add(c.Pos(), c.End(), "err != nil && false")
+		if f.text(n.Cond) == "err != nil" {
+			f.add(n.Cond.Pos(), n.Cond.End(), "err != nil && false")
 		}
 	case *ast.BlockStmt:
 		f.drop(n.List)
@@ -131,10 +131,7 @@ func (f *finder) drop(list []ast.Stmt) {
 	}
 }
 
-func isName(e ast.Expr, name string) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && id.Name == name
-}
-
 // oneLine returns Go source in one line.
-func oneLine(source string) string { return cmp.Or(strings.Join(strings.Fields(source), " "), "nothing") }
+func oneLine(source string) string {
+	return cmp.Or(strings.Join(strings.Fields(source), " "), "nothing")
+}

@@ -19,8 +19,8 @@ type oddRow struct {
 // oddChance is the largest chance that a row of a table without wrong targets is named.
 const oddChance = 0.05
 
-// findOdd sets odd to the training rows with large residuals and returns the other rows of the tasks of climbs.
-// The coefficients of all tasks must be there.
+// findOdd sets odd to the training rows with large residuals and returns the other rows of the tasks of
+// climbs. The coefficients of all tasks must be there.
 func (f *fitter) findOdd(chosen *choice) *rows {
 	if chosen.q.noise > 2*leastNoise { // otherwise residuals are rounding
 		for _, k := range chosen.s.tasks {

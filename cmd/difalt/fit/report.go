@@ -74,8 +74,8 @@ type TaskScore struct {
 	Train, Test []Errors
 }
 
-// TaskErrors are the tallies of the rows of one task for every method, the model first: of training rows, and of
-// the others.
+// TaskErrors are the tallies of the rows of one task for every method, the model first: of training rows, and
+// of the others.
 type TaskErrors [][2]Tally
 
 // ScoreSize is the number of sums of a method: two tallies and its comparison with the model.

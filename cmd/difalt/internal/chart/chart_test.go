@@ -38,9 +38,9 @@ func parse(t *testing.T, image []byte) (root element) {
 
 var update = flag.Bool("update", false, "write the golden file of this package")
 
-// TestFigure compares a figure that uses every part of the package with an image that a person has looked at: a
-// legend of two rows with shared and empty entries, lines, dashes, dots and bands, linear and logarithmic axes,
-// own marks, and letters outside of ASCII.
+// TestFigure compares a figure that uses every part of the package with an image that a person has looked at:
+// a legend of two rows with shared and empty entries, lines, dashes, dots and bands, linear and logarithmic
+// axes, own marks, and letters outside of ASCII.
 func TestFigure(t *testing.T) {
 	up := []float64{1, 2, 3, 4, 5}
 	down := []float64{1e-1, 1e-3, 1e-5, 1e-8, 1e-12}

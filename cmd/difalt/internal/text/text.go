@@ -73,8 +73,8 @@ func (t Table) Markdown() string {
 // longest is how many characters of a name are shown.
 const longest = 100
 
-// Visible returns a name of a file for a terminal or a page. Characters that could write elsewhere on a terminal,
-// or change the direction of a text, become Go's escape sequences, and a long name is cut.
+// Visible returns a name of a file for a terminal or a page. Characters that could write elsewhere on a
+// terminal, or change the direction of a text, become Go's escape sequences, and a long name is cut.
 func Visible(s string) string {
 	runes, more := []rune(s), ""
 	if len(runes) > longest {
