@@ -2,6 +2,7 @@ package tile
 
 import (
 	"math"
+	"runtime"
 	"unsafe"
 )
 
@@ -209,11 +210,15 @@ const RotateWidth = 32
 
 // rotateGeneric rotates rows i and i+1 by c[i] and s[i], for i from n-1 down to 0:
 //
-//	z[i*ldz+k], z[(i+1)*ldz+k] = c[i] z[i*ldz+k] - s[i] z[(i+1)*ldz+k], s[i] z[i*ldz+k] + c[i] z[(i+1)*ldz+k],  k < RotateWidth.
+//	z[i*ldz+k], z[(i+1)*ldz+k] = c[i] z[i*ldz+k] - s[i] z[(i+1)*ldz+k],
+//	                             s[i] z[i*ldz+k] + c[i] z[(i+1)*ldz+k],  k < RotateWidth.
+//
+// If ldz is negative, row i is at z[(i-n)*ldz], as in BLAS.
 func rotateGeneric(z []float64, ldz int, c, s []float64, n int) {
+	first := max(-ldz*n, 0)
 	for i := n - 1; i >= 0; i-- {
 		ci, si := c[i], s[i]
-		lower, upper := (*[RotateWidth]float64)(z[i*ldz:]), (*[RotateWidth]float64)(z[(i+1)*ldz:])
+		lower, upper := (*[RotateWidth]float64)(z[first+i*ldz:]), (*[RotateWidth]float64)(z[first+(i+1)*ldz:])
 		for k, v := range lower {
 			lower[k], upper[k] = ci*v-si*upper[k], si*v+ci*upper[k]
 		}
@@ -228,29 +233,12 @@ func PanelWidth[F Float]() int { return PackWidth * 8 / int(unsafe.Sizeof(F(0)))
 //
 //	c[i*ldc+k] = sum_j w[i*ldw+j] * z[j*ldz+k],  i < m, j < n, k < cols.
 func panelGeneric[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, add bool) {
-	whole := cols &^ 3
 	for i := range m {
-		ci, wi := c[i*ldc:][:cols], w[i*ldw:][:n]
+		row := c[i*ldc:][:cols]
 		if !add {
-			clear(ci)
+			clear(row)
 		}
-		for k := 0; k < whole; k += 4 { // in registers
-			to := (*[4]F)(ci[k:])
-			s0, s1, s2, s3 := to[0], to[1], to[2], to[3]
-			for j, wij := range wi {
-				zj := (*[4]F)(z[j*ldz+k:])
-				s0 += wij * zj[0]
-				s1 += wij * zj[1]
-				s2 += wij * zj[2]
-				s3 += wij * zj[3]
-			}
-			to[0], to[1], to[2], to[3] = s0, s1, s2, s3
-		}
-		for k := whole; k < cols; k++ {
-			for j, wij := range wi {
-				ci[k] += wij * z[j*ldz+k]
-			}
-		}
+		addRowsGeneric(row, z, ldz, w[i*ldw:], n, cols)
 	}
 }
 
@@ -284,12 +272,9 @@ func MaxAbs[F Float](x []F) float64 {
 
 // transposeGeneric sets the rows of dst to the columns of src.
 func transposeGeneric[F Float](dst []F, ldd int, src []F, lds, m, n int) {
-	const few = 8 // lines that the first-level cache keeps, whatever the strides
-	for i := 0; i < m; i += few {
-		for j := range n {
-			for k := i; k < min(i+few, m); k++ {
-				dst[j*ldd+k] = src[k*lds+j]
-			}
+	for j := range n {
+		for i := range m {
+			dst[j*ldd+i] = src[i*lds+j]
 		}
 	}
 }
@@ -306,4 +291,68 @@ func sumDifferencesGeneric(sum, x []float64, ldx, own int, rows []int, w []float
 			sum[k] += float64(w[i] * (v - from[k])) // or arm64 would not round the product
 		}
 	}
+}
+
+func rowDotsGeneric[F Float](sums, a []F, lda int, x []F, m, n int) {
+	for i := range m {
+		sums[i] = Dot(a[i*lda:][:n], x)
+	}
+}
+
+func addRowsGeneric[F Float](y, a []F, lda int, b []F, m, n int) {
+	for i, bi := range b[:m] {
+		y := y[:n]
+		for k, v := range a[i*lda:][:n] {
+			y[k] += bi * v
+		}
+	}
+}
+
+func addOuterGeneric[F Float](a []F, lda int, b, y []F, m, n int) {
+	for i, bi := range b[:m] {
+		row := a[i*lda:][:n]
+		for k, v := range y[:n] {
+			row[k] += bi * v
+		}
+	}
+}
+
+func addAbsGeneric(y, a []float64, n int) (sum float64) {
+	for k, v := range a[:n] {
+		v = math.Abs(v)
+		y[k] += v
+		sum += v
+	}
+	return sum
+}
+
+// ReflectWidth is the largest number of columns of a panel for Reflect.
+const ReflectWidth = 32
+
+// reflectGeneric computes, row after row, for the columns k > col,
+//
+//	a[i,col] *= scale, a[i,k] -= a[i,col] w[k], sums[k] = sum_i a[i,col+1] a[i,k],  i < m, k < n.
+//
+// The caller sets w[k] to zero for k <= col. The sums of these columns mean nothing, and if one of the
+// numbers is not finite, columns up to col may become NaN.
+func reflectGeneric(a []float64, lda, col int, w, sums *[ReflectWidth]float64, scale float64, m, n int) {
+	clear(sums[:n])
+	for i := range m {
+		row := a[i*lda:][:n]
+		row[col] *= scale
+		for k := col + 1; k < n; k++ {
+			row[k] -= row[col] * w[k]
+			sums[k] += row[col+1] * row[k]
+		}
+	}
+}
+
+func fmaPeakGeneric(rounds int) float64 {
+	var x [64]float64
+	sum := 0.
+	for range rounds {
+		sum += Dot(x[:], x[:])
+	}
+	runtime.KeepAlive(sum) // keeps the compiler from dropping products
+	return float64(2 * len(x) * rounds)
 }

@@ -3,7 +3,8 @@
 #include "textflag.h"
 #include "neon_arm64.h"
 
-// Tiles of X' e: up to 32 columns of the samples at a time, whose sums stay in V0 to V15 while R1 walks down the samples and R3 along e.
+// Tiles of X' e: the sums of up to 32 columns of the samples stay in V0 to V15, while R1 walks down the samples
+// and R3 along e.
 
 // TIMESE multiplies 8 entries of a sample by the entry of e in V31.
 #define TIMESE(s0, s1, s2, s3) \

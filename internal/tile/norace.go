@@ -7,5 +7,3 @@ const Race = false
 
 func raceRead[T any]([]T, int, int, int)  {}
 func raceWrite[T any]([]T, int, int, int) {}
-
-func raceUpper(func([]float64, int, int, int), []float64, int, int) {}

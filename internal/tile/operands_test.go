@@ -1,8 +1,11 @@
 package tile_test
 
 import (
+	"hash"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -10,214 +13,193 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// canary surrounds every operand. It is a NaN, so that reading it spoils the
-// result, with a payload by which writing it shows.
-var canary = math.Float64frombits(0x7ff8dead_beefcafe)
+// canary is each half of the words around and between operands. Both it and two of it are NaN, so that reading
+// them spoils the result, with a payload by which writing them shows.
+const canary = 0x7ff8dead
 
 const (
-	bufferLen = 1 << 18 // longest operand
-	guard     = 64      // words checked before and behind an operand
+	bufferLen = 1 << 18 // float64 in the longest operand
+	guard     = 128     // half words checked before and behind an operand
 )
 
 // A buffer holds one operand at a time, close to the beginning or the end of memory that
-// can be read.
+// can be read, in half words.
 type buffer struct {
-	words  []float64
+	halves []uint32
 	lo, hi int // of the operand
 }
 
-// take returns n canaries that end slack others before the end of the buffer, or begin so
-// many after its beginning.
-func (b *buffer) take(n, slack int, front bool) []float64 {
-	if b.lo = slack; !front {
-		b.lo = len(b.words) - slack - n
-	}
-	b.hi = b.lo + n
-	around := b.around()
-	for i := range around {
-		around[i] = canary
-	}
-	return b.words[b.lo:b.hi:b.hi]
+// around returns what is before and behind the operand.
+func (b *buffer) around() (before, behind []uint32) {
+	return b.halves[max(b.lo-guard, 0):b.lo], b.halves[b.hi:min(b.hi+guard, len(b.halves))]
 }
 
-// around returns the operand with the guard words before and behind it.
-func (b *buffer) around() []float64 {
-	return b.words[max(b.lo-guard, 0):min(b.hi+guard, len(b.words))]
+func areCanaries(x []uint32) bool {
+	return !slices.ContainsFunc(x, func(v uint32) bool { return v != canary })
 }
 
-func (b *buffer) intact() bool {
-	around, before := b.around(), min(guard, b.lo)
-	return all(around[:before], isCanary) && all(around[before+b.hi-b.lo:], isCanary)
+// halvesOf returns the memory of numbers.
+func halvesOf[F tile.Float](x []F) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(F(0)))/4)
 }
-
-func all(x []float64, f func(float64) bool) bool {
-	for _, v := range x {
-		if !f(v) {
-			return false
-		}
-	}
-	return true
-}
-
-func isCanary(v float64) bool { return math.Float64bits(v) == math.Float64bits(canary) }
 
 // A run checks one operation on one tier.
 type run struct {
 	testing.TB
-	rng     *rand.Rand
-	value   func(*rand.Rand) float64 // source of the operands
-	at      string                   // the shape, for messages
-	buffers []*buffer
-	used    int
-	inputs  []input
+	rng      *rand.Rand
+	value    func(*rand.Rand) float64 // source of the operands
+	at       string                   // the operation and the shape, for messages
+	buffers  []*buffer
+	operands [][]uint32
+	inputs   []input
+	hash     hash.Hash64     // of all operands that calls leave
+	disturb  func(op func()) // if it is set, operands are on Go's heap, and it calls the operation
 }
 
 type input struct {
 	name      string
-	got, want []float64
+	got, want []uint32
 }
 
 func newRun(t testing.TB, rng *rand.Rand) *run {
-	r := &run{TB: t, rng: rng, value: normal}
-	for range 8 {
-		b := &buffer{words: tiertest.Guarded(t, bufferLen)}
-		r.buffers = append(r.buffers, b)
+	r := &run{TB: t, rng: rng, value: normal, hash: fnv.New64()}
+	for range 12 {
+		r.buffers = append(r.buffers, &buffer{halves: halvesOf(tiertest.Guarded(t, bufferLen))})
 	}
 	return r
 }
 
-// start begins a new case.
-func (r *run) start() { r.used, r.inputs = 0, nil }
-
-// finish checks that nothing but the results was written.
-func (r *run) finish(operation string) {
+// call calls the operation, and checks that nothing but results was written.
+func (r *run) call(op func()) {
 	r.Helper()
-	for i, b := range r.buffers[:r.used] {
-		if !b.intact() {
-			r.Errorf("%s: %s: wrote beyond operand %d", operation, r.at, i+1)
+	if r.disturb != nil {
+		r.disturb(op)
+		return
+	}
+	op()
+	for i, b := range r.buffers[:len(r.operands)] {
+		if before, behind := b.around(); !areCanaries(before) || !areCanaries(behind) {
+			r.Errorf("%s: wrote beyond operand %d", r.at, i+1)
+		}
+		for _, v := range r.operands[i] {
+			r.hash.Write([]byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)})
 		}
 	}
 	for _, in := range r.inputs {
-		for i, v := range in.want {
-			if math.Float64bits(v) != math.Float64bits(in.got[i]) {
-				r.Errorf("%s: %s: wrote %s[%d]", operation, r.at, in.name, i)
-				break
-			}
+		if !slices.Equal(in.got, in.want) {
+			r.Errorf("%s: wrote %s", r.at, in.name)
 		}
 	}
 }
 
-// alloc returns canaries at any multiple of 8 bytes; half of the time they begin or end
-// where memory does that can be read.
-func (r *run) alloc(n int) []float64 {
-	slack := 0
+// alloc returns canaries at any multiple of the size of a number; half of the time they begin or end where memory
+// does that can be read.
+func alloc[F tile.Float](r *run, n int) []F {
+	size := int(unsafe.Sizeof(F(0))) / 4
+	if r.disturb != nil {
+		x := make([]F, n)
+		r.operands = append(r.operands, halvesOf(x))
+		return x
+	}
+	b := r.buffers[len(r.operands)]
+	b.lo = 0
 	if r.rng.IntN(2) == 0 {
-		slack = r.rng.IntN(9)
+		b.lo = size * r.rng.IntN(9)
 	}
-	r.used++
-	return r.buffers[r.used-1].take(n, slack, r.rng.IntN(3) == 0)
-}
-
-// stride returns a column or row stride for vectors of n entries.
-func (r *run) stride(n, multiple int) int {
-	return max(n+multiple*r.rng.IntN(4)*r.rng.IntN(2), 1)
-}
-
-// columns returns a matrix of cols vectors of rows entries, with canaries in
-// between.
-func (r *run) columns(rows, cols, multiple int) (m []float64, ld int) {
-	ld = r.stride(rows, multiple)
-	return r.alloc(extent(rows, cols, ld)), ld
-}
-
-// extent is the length of cols vectors of the given length and stride.
-func extent(rows, cols, ld int) int {
-	if cols == 0 {
-		return 0
+	if r.rng.IntN(3) > 0 {
+		b.lo = len(b.halves) - b.lo - size*n
 	}
-	return (cols-1)*ld + rows
-}
-
-// fill sets the first used of every vector's entries to values, and the ones up to
-// rows to zero.
-func (r *run) fill(m []float64, ld, used, rows, cols int) {
-	for j := range cols {
-		for i := range rows {
-			m[j*ld+i] = 0
-			if i < used {
-				m[j*ld+i] = r.value(r.rng)
-			}
+	b.hi = b.lo + size*n
+	before, behind := b.around()
+	for _, part := range [][]uint32{before, b.halves[b.lo:b.hi], behind} {
+		for i := range part {
+			part[i] = canary
 		}
 	}
+	r.operands = append(r.operands, b.halves[b.lo:b.hi:b.hi])
+	return unsafe.Slice((*F)(unsafe.Pointer(unsafe.SliceData(b.halves[b.lo:]))), n)
 }
 
-// input declares an operand that must not be written.
-func (r *run) input(name string, m []float64) []float64 {
-	r.inputs = append(r.inputs, input{name, m, append([]float64(nil), m...)})
-	return m
-}
-
-// padded returns an input of count vectors of d values, padded with zeros.
-func (r *run) padded(name string, d, count int) (m []float64, ld int) {
-	m, ld = r.columns(tile.Pad(d), count, tile.Width)
-	r.fill(m, ld, d, tile.Pad(d), count)
-	return r.input(name, m), ld
-}
-
-// dense returns an input of cols vectors of rows values.
-func (r *run) dense(name string, rows, cols int) (m []float64, ld int) {
-	m, ld = r.columns(rows, cols, 1)
-	r.fill(m, ld, rows, rows, cols)
-	return r.input(name, m), ld
-}
-
-// samples returns the samples of a shape in either storage, an input.
-func samples[F tile.Float](r *run, s shape) (x []F, ldx int) {
-	switch p := any(&x).(type) {
-	case *[]float64:
-		*p, ldx = r.padded("x", s.d, s.n)
-	case *[]float32:
-		*p, ldx = r.padded32(s.d, s.n)
+// columns returns a matrix of count vectors of n entries, with canaries in between: their stride is larger by a
+// multiple of some number.
+func columns[F tile.Float](r *run, n, count, multiple int) (m []F, ld int) {
+	ld = max(n+multiple*r.rng.IntN(4)*r.rng.IntN(2), 1)
+	if count == 0 {
+		return alloc[F](r, 0), ld
 	}
-	return x, ldx
+	return alloc[F](r, (count-1)*ld+n), ld
 }
 
-// padded32 is padded for float32.
-func (r *run) padded32(d, count int) (m []float32, ld int) {
-	return r.dense32("x", d, tile.Pad(d), count, tile.Width)
-}
-
-// gap32 is NaN of float32, twice: the memory between vectors of it.
-const gap32 = 0x7fc00001_7fc00001
-
-// dense32 returns an input of count vectors of d float32, padded with zeros to the given length.
-func (r *run) dense32(name string, d, pad, count, multiple int) (m []float32, ld int) {
-	ld = r.stride(pad, multiple)
-	n := extent(pad, count, ld)
-	words := r.alloc((n + 1) / 2)
-	for i := range words {
-		words[i] = math.Float64frombits(gap32)
-	}
-	m = unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(words))), n)
+// filled is columns with n values in each vector, and zeros up to the given length.
+func filled[F tile.Float](r *run, n, length, count, multiple int) (m []F, ld int) {
+	m, ld = columns[F](r, length, count, multiple)
 	for j := range count {
-		clear(m[j*ld:][:pad])
-		for i := range d {
-			m[j*ld+i] = float32(r.value(r.rng))
+		clear(m[j*ld:][:length])
+		for i := range n {
+			m[j*ld+i] = F(r.value(r.rng))
 		}
 	}
-	r.input(name, words)
 	return m, ld
 }
 
-// gaps checks that the memory between the vectors of a result was not written.
-func (r *run) gaps(operation string, m []float64, ld, rows, cols int) {
+// declare declares an operand that must not be written.
+func declare[F tile.Float](r *run, name string, m []F) {
+	r.inputs = append(r.inputs, input{name, halvesOf(m), slices.Clone(halvesOf(m))})
+}
+
+// padded returns an input of count vectors of d values, padded with zeros.
+func padded[F tile.Float](r *run, name string, d, count int) (m []F, ld int) {
+	m, ld = filled[F](r, d, tile.Pad(d), count, tile.Width)
+	declare(r, name, m)
+	return m, ld
+}
+
+// dense returns an input of count vectors of n values.
+func dense[F tile.Float](r *run, name string, n, count int) (m []F, ld int) {
+	m, ld = filled[F](r, n, n, count, 1)
+	declare(r, name, m)
+	return m, ld
+}
+
+// entries checks a result of count vectors of n entries, and that the memory between them was not written.
+func entries[F tile.Float](r *run, m []F, ld, n, count int, want func(s *sum, i, j int)) {
 	r.Helper()
-	for j := range max(cols-1, 0) {
-		if !all(m[j*ld+rows:(j+1)*ld], isCanary) {
-			r.Errorf("%s: %s: wrote between columns %d and %d of stride %d", operation, r.at, j, j+1, ld)
+	if r.disturb != nil {
+		return
+	}
+	for j := range count {
+		for i := range n {
+			s := sum{single: unsafe.Sizeof(F(0)) == 4}
+			if want(&s, i, j); !r.element(float64(m[j*ld+i]), &s, i, j) {
+				return
+			}
+		}
+		if j+1 < count && !areCanaries(halvesOf(m[j*ld+n:(j+1)*ld])) {
+			r.Errorf("%s: wrote between vectors %d and %d of stride %d", r.at, j, j+1, ld)
 			return
 		}
 	}
+}
+
+// element checks one number.
+func (r *run) element(got float64, want *sum, i, j int) bool {
+	r.Helper()
+	if r.disturb == nil && !want.matches(got) {
+		r.Errorf("%s: entry (%d, %d) is %v, want %v within %g (NaN %t, +Inf %t, -Inf %t)",
+			r.at, i, j, got, want.hi+want.lo, want.bound(), want.nan, want.pos, want.neg)
+		return false
+	}
+	return true
+}
+
+// same checks that the bits of a number are the wanted ones, or both are NaN.
+func (r *run) same(got, want float64, i, j int) bool {
+	r.Helper()
+	if math.Float64bits(got) != math.Float64bits(want) && !(math.IsNaN(got) && math.IsNaN(want)) {
+		r.Errorf("%s: entry (%d, %d) is %v, want %v", r.at, i, j, got, want)
+		return false
+	}
+	return true
 }
 
 // hint returns an address to prefetch from, which need not be readable.
@@ -229,21 +211,16 @@ func (r *run) hint(x []float64) uintptr {
 // ahead returns what to prefetch.
 func (r *run) ahead(x []float64) tile.Hint { return tile.Hint{Next: r.hint(x), Eighths: r.rng.IntN(9)} }
 
+// values are the sources of operands.
+var values = []func(*rand.Rand) float64{normal, special, tiny, huge, small}
+
 func normal(rng *rand.Rand) float64 { return rng.NormFloat64() }
 
 // special mixes numbers with zeros of both signs, NaN and infinities.
 func special(rng *rand.Rand) float64 {
-	switch rng.IntN(400) {
-	case 0:
-		return math.NaN()
-	case 1:
-		return math.Inf(1)
-	case 2:
-		return math.Inf(-1)
-	case 3, 4, 5, 6:
-		return 0
-	case 7:
-		return math.Copysign(0, -1)
+	rare := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, 0, 0, 0, math.Copysign(0, -1)}
+	if i := rng.IntN(400); i < len(rare) {
+		return rare[i]
 	}
 	return rng.NormFloat64()
 }

@@ -4,45 +4,7 @@
 
 package tile
 
-// operations are the tiles of a tier: addresses of code, 0 where the tier has none and the definition in Go is used.
-// Tiles that come in sizes are indexed by size: columns of mulBasis and leastSquares32, products of rankUpdate,
-// rows of panel.
-type operations struct {
-	// lanes: float64 in a vector.
-	lanes              int
-	mulBasis           [7]int
-	sumBlocks          int
-	addPanels          int
-	mulBasis32         [7]int
-	sumBlocks32        int
-	addPanels32        int
-	rankUpdate         [9]int
-	panel              [13]int
-	panelHalf          [13]int
-	panel32Half        [13]int
-	panel32            [13]int
-	transposeSquares   int
-	transposeSquares32 int
-	mulBasisLanes      [5]int
-	leastSquaresLanes  int
-	mulTransposedLanes int
-	sumDifferences     int
-	leastSquares       int
-	residual           int
-	rotate             int
-	rowDots            [9]int
-	addRows            [9]int
-	rowDots32          [9]int
-	addRows32          [9]int
-	addOuter           [5]int
-	addOuter32         [5]int
-	addAbs             int
-	reflect            [5]int
-	solveUpper         int
-	fmaPeak            int
-	leastSquares32     [7]int
-	leastSquares24     [9]int
-}
+import "unsafe"
 
 // operationsOf returns the table of a tier; that of Generic is empty.
 func operationsOf(t Tier) operations {
@@ -55,168 +17,72 @@ func operationsOf(t Tier) operations {
 	return operations{}
 }
 
-// operations_avx2 returns the table of its tier.
 func operations_avx2() *operations
 
-// operations_avx512 returns the table of its tier.
 func operations_avx512() *operations
 
-// mulBasisTile is the tile of the tier in use.
-//
 //go:noescape
-func mulBasisTile(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int, size int)
+func mulBasisTile(a *float64, lda int, x unsafe.Pointer, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int, index int)
 
-// sumBlocksTile is the tile of the tier in use.
-//
 //go:noescape
-func sumBlocksTile(grad *float64, x *float64, ldx int, e *float64, n, steps int, next uintptr, apart, pace int)
+func sumBlocksTile(grad *float64, x unsafe.Pointer, ldx int, e *float64, n, steps int, next uintptr, apart, pace int, index int)
 
-// addPanelsTile is the tile of the tier in use.
-//
 //go:noescape
-func addPanelsTile(grad *float64, x *float64, ldx int, e *float64, d, count int, next uintptr, apart, pace int)
+func addPanelsTile(grad *float64, x unsafe.Pointer, ldx int, e *float64, d, count int, next uintptr, apart, pace int, index int)
 
-// mulBasis32Tile is the tile of the tier in use.
-//
 //go:noescape
-func mulBasis32Tile(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int, size int)
+func rankUpdateTile(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int, index int)
 
-// sumBlocks32Tile is the tile of the tier in use.
-//
 //go:noescape
-func sumBlocks32Tile(grad *float64, x *float32, ldx int, e *float64, n, steps int, next uintptr, apart, pace int)
+func panelTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows int, add bool, next uintptr, ldnext, step int, index int)
 
-// addPanels32Tile is the tile of the tier in use.
-//
 //go:noescape
-func addPanels32Tile(grad *float64, x *float32, ldx int, e *float64, d, count int, next uintptr, apart, pace int)
+func panelHalfTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, rows, cols int, add bool, index int)
 
-// rankUpdateTile is the tile of the tier in use.
-//
 //go:noescape
-func rankUpdateTile(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int, size int)
+func transposeSquaresTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, n int, index int)
 
-// panelTile is the tile of the tier in use.
-//
 //go:noescape
-func panelTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, rows int, add bool, next uintptr, ldnext, step int, size int)
+func mulBasisLanesTile(a *float64, lda int, x, u *float64, ldu, n, d int, index int)
 
-// panelHalfTile is the tile of the tier in use.
-//
-//go:noescape
-func panelHalfTile(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, rows, cols int, add bool, size int)
-
-// panel32HalfTile is the tile of the tier in use.
-//
-//go:noescape
-func panel32HalfTile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, rows, cols int, add bool, size int)
-
-// panel32Tile is the tile of the tier in use.
-//
-//go:noescape
-func panel32Tile(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, rows int, add bool, size int)
-
-// transposeSquaresTile is the tile of the tier in use.
-//
-//go:noescape
-func transposeSquaresTile(dst *float64, ldd int, src *float64, lds, n int)
-
-// transposeSquares32Tile is the tile of the tier in use.
-//
-//go:noescape
-func transposeSquares32Tile(dst *float32, ldd int, src *float32, lds, n int)
-
-// mulBasisLanesTile is the tile of the tier in use.
-//
-//go:noescape
-func mulBasisLanesTile(a *float64, lda int, x, u *float64, ldu, n, d int, size int)
-
-// leastSquaresLanesTile is the tile of the tier in use.
-//
 //go:noescape
 func leastSquaresLanesTile(a *float64, m, n, r int, work *float64)
 
-// mulTransposedLanesTile is the tile of the tier in use.
-//
 //go:noescape
 func mulTransposedLanesTile(v *float64, ldv int, x, e *float64, lde, n, d int)
 
-// sumDifferencesTile is the tile of the tier in use.
-//
 //go:noescape
 func sumDifferencesTile(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int)
 
-// leastSquaresTile is the tile of the tier in use.
-//
 //go:noescape
 func leastSquaresTile(b, a *float64, lda, n, r int, y, work *float64, next uintptr, pace int, apart float64) (lo, hi float64)
 
-// residualTile is the tile of the tier in use.
-//
 //go:noescape
 func residualTile(e, a *float64, lda int, b, y *float64, n, r int) float64
 
-// rotateTile is the tile of the tier in use.
-//
 //go:noescape
 func rotateTile(z *float64, ldz int, c, s *float64, n int)
 
-// rowDotsTile is the tile of the tier in use.
-//
 //go:noescape
-func rowDotsTile(sums, a *float64, lda int, x *float64, n int, size int)
+func rowDotsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, n int, index int)
 
-// addRowsTile is the tile of the tier in use.
-//
 //go:noescape
-func addRowsTile(y, a *float64, lda int, b *float64, n int, size int)
+func addRowsTile(y, a unsafe.Pointer, lda int, b unsafe.Pointer, n int, index int)
 
-// rowDots32Tile is the tile of the tier in use.
-//
 //go:noescape
-func rowDots32Tile(sums, a *float32, lda int, x *float32, n int, size int)
+func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index int)
 
-// addRows32Tile is the tile of the tier in use.
-//
-//go:noescape
-func addRows32Tile(y, a *float32, lda int, b *float32, n int, size int)
-
-// addOuterTile is the tile of the tier in use.
-//
-//go:noescape
-func addOuterTile(a *float64, lda int, b, y *float64, n int, size int)
-
-// addOuter32Tile is the tile of the tier in use.
-//
-//go:noescape
-func addOuter32Tile(a *float32, lda int, b, y *float32, n int, size int)
-
-// addAbsTile is the tile of the tier in use.
-//
 //go:noescape
 func addAbsTile(y, a *float64, n int) float64
 
-// reflectTile is the tile of the tier in use.
-//
 //go:noescape
-func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, size int)
+func reflectTile(a, col, next *float64, ld int, w, sums *float64, scale float64, m int, index int)
 
-// solveUpperTile is the tile of the tier in use.
-//
 //go:noescape
 func solveUpperTile(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int)
 
-// fmaPeakTile is the tile of the tier in use.
-//
 //go:noescape
 func fmaPeakTile(rounds int) float64
 
-// leastSquares32Tile is the tile of the tier in use.
-//
 //go:noescape
-func leastSquares32Tile(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64, size int) (lo, hi, squares float64)
-
-// leastSquares24Tile is the tile of the tier in use.
-//
-//go:noescape
-func leastSquares24Tile(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64, size int) (lo, hi, squares float64)
+func leastSquaresSmallTile(b, e, a *float64, lda, n int, y, f *float64, next uintptr, lines int, apart float64, index int) (lo, hi, squares float64)

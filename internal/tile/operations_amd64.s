@@ -5,68 +5,70 @@
 #include "textflag.h"
 
 DATA operations_avx2<>+0(SB)/8, $4
-DATA operations_avx2<>+16(SB)/8, $·mulBasis_1_avx2(SB)
-DATA operations_avx2<>+24(SB)/8, $·mulBasis_2_avx2(SB)
-DATA operations_avx2<>+32(SB)/8, $·mulBasis_3_avx2(SB)
-DATA operations_avx2<>+40(SB)/8, $·mulBasis_4_avx2(SB)
-DATA operations_avx2<>+48(SB)/8, $·mulBasis_5_avx2(SB)
-DATA operations_avx2<>+56(SB)/8, $·mulBasis_6_avx2(SB)
-DATA operations_avx2<>+64(SB)/8, $·sumBlocks_avx2(SB)
-DATA operations_avx2<>+72(SB)/8, $·addPanels_avx2(SB)
-DATA operations_avx2<>+88(SB)/8, $·mulBasis32_1_avx2(SB)
-DATA operations_avx2<>+96(SB)/8, $·mulBasis32_2_avx2(SB)
-DATA operations_avx2<>+104(SB)/8, $·mulBasis32_3_avx2(SB)
-DATA operations_avx2<>+112(SB)/8, $·mulBasis32_4_avx2(SB)
-DATA operations_avx2<>+120(SB)/8, $·mulBasis32_5_avx2(SB)
-DATA operations_avx2<>+128(SB)/8, $·mulBasis32_6_avx2(SB)
-DATA operations_avx2<>+136(SB)/8, $·sumBlocks32_avx2(SB)
-DATA operations_avx2<>+144(SB)/8, $·addPanels32_avx2(SB)
-DATA operations_avx2<>+160(SB)/8, $·rankUpdate_1_avx2(SB)
-DATA operations_avx2<>+168(SB)/8, $·rankUpdate_2_avx2(SB)
-DATA operations_avx2<>+184(SB)/8, $·rankUpdate_4_avx2(SB)
-DATA operations_avx2<>+216(SB)/8, $·rankUpdate_8_avx2(SB)
-DATA operations_avx2<>+256(SB)/8, $·panel_4_avx2(SB)
-DATA operations_avx2<>+272(SB)/8, $·panel_6_avx2(SB)
-DATA operations_avx2<>+360(SB)/8, $·panelHalf_4_avx2(SB)
-DATA operations_avx2<>+376(SB)/8, $·panelHalf_6_avx2(SB)
-DATA operations_avx2<>+464(SB)/8, $·panel32Half_4_avx2(SB)
-DATA operations_avx2<>+480(SB)/8, $·panel32Half_6_avx2(SB)
-DATA operations_avx2<>+568(SB)/8, $·panel32_4_avx2(SB)
-DATA operations_avx2<>+584(SB)/8, $·panel32_6_avx2(SB)
-DATA operations_avx2<>+640(SB)/8, $·transposeSquares_avx2(SB)
-DATA operations_avx2<>+648(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx2<>+664(SB)/8, $·mulBasisLanes_1_avx2(SB)
-DATA operations_avx2<>+672(SB)/8, $·mulBasisLanes_2_avx2(SB)
-DATA operations_avx2<>+696(SB)/8, $·leastSquaresLanes_avx2(SB)
-DATA operations_avx2<>+704(SB)/8, $·mulTransposedLanes_avx2(SB)
-DATA operations_avx2<>+712(SB)/8, $·sumDifferences_avx2(SB)
-DATA operations_avx2<>+720(SB)/8, $·leastSquares_avx2(SB)
-DATA operations_avx2<>+728(SB)/8, $·residual_avx2(SB)
-DATA operations_avx2<>+736(SB)/8, $·rotate_avx2(SB)
-DATA operations_avx2<>+752(SB)/8, $·rowDots_1_avx2(SB)
-DATA operations_avx2<>+776(SB)/8, $·rowDots_4_avx2(SB)
-DATA operations_avx2<>+808(SB)/8, $·rowDots_8_avx2(SB)
-DATA operations_avx2<>+824(SB)/8, $·addRows_1_avx2(SB)
-DATA operations_avx2<>+848(SB)/8, $·addRows_4_avx2(SB)
-DATA operations_avx2<>+880(SB)/8, $·addRows_8_avx2(SB)
-DATA operations_avx2<>+896(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx2<>+920(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx2<>+952(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx2<>+968(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx2<>+992(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx2<>+1024(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx2<>+1040(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx2<>+1064(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx2<>+1080(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx2<>+1104(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx2<>+1112(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+1128(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+1136(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+1144(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+1152(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+1160(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+1168(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $1304
+DATA operations_avx2<>+8(SB)/8, $6
+DATA operations_avx2<>+16(SB)/8, $96
+DATA operations_avx2<>+104(SB)/8, $·mulBasis_1_avx2(SB)
+DATA operations_avx2<>+112(SB)/8, $·mulBasis_2_avx2(SB)
+DATA operations_avx2<>+120(SB)/8, $·mulBasis_3_avx2(SB)
+DATA operations_avx2<>+128(SB)/8, $·mulBasis_4_avx2(SB)
+DATA operations_avx2<>+136(SB)/8, $·mulBasis_5_avx2(SB)
+DATA operations_avx2<>+144(SB)/8, $·mulBasis_6_avx2(SB)
+DATA operations_avx2<>+232(SB)/8, $·mulBasis32_1_avx2(SB)
+DATA operations_avx2<>+240(SB)/8, $·mulBasis32_2_avx2(SB)
+DATA operations_avx2<>+248(SB)/8, $·mulBasis32_3_avx2(SB)
+DATA operations_avx2<>+256(SB)/8, $·mulBasis32_4_avx2(SB)
+DATA operations_avx2<>+264(SB)/8, $·mulBasis32_5_avx2(SB)
+DATA operations_avx2<>+272(SB)/8, $·mulBasis32_6_avx2(SB)
+DATA operations_avx2<>+280(SB)/8, $·sumBlocks_avx2(SB)
+DATA operations_avx2<>+408(SB)/8, $·sumBlocks32_avx2(SB)
+DATA operations_avx2<>+416(SB)/8, $·addPanels_avx2(SB)
+DATA operations_avx2<>+544(SB)/8, $·addPanels32_avx2(SB)
+DATA operations_avx2<>+560(SB)/8, $·rankUpdate_1_avx2(SB)
+DATA operations_avx2<>+568(SB)/8, $·rankUpdate_2_avx2(SB)
+DATA operations_avx2<>+584(SB)/8, $·rankUpdate_4_avx2(SB)
+DATA operations_avx2<>+616(SB)/8, $·rankUpdate_8_avx2(SB)
+DATA operations_avx2<>+656(SB)/8, $·panel_4_avx2(SB)
+DATA operations_avx2<>+672(SB)/8, $·panel_6_avx2(SB)
+DATA operations_avx2<>+784(SB)/8, $·panel32_4_avx2(SB)
+DATA operations_avx2<>+800(SB)/8, $·panel32_6_avx2(SB)
+DATA operations_avx2<>+888(SB)/8, $·panelHalf_4_avx2(SB)
+DATA operations_avx2<>+904(SB)/8, $·panelHalf_6_avx2(SB)
+DATA operations_avx2<>+1016(SB)/8, $·panelHalf32_4_avx2(SB)
+DATA operations_avx2<>+1032(SB)/8, $·panelHalf32_6_avx2(SB)
+DATA operations_avx2<>+1088(SB)/8, $·transposeSquares_avx2(SB)
+DATA operations_avx2<>+1216(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx2<>+1232(SB)/8, $·mulBasisLanes_1_avx2(SB)
+DATA operations_avx2<>+1240(SB)/8, $·mulBasisLanes_2_avx2(SB)
+DATA operations_avx2<>+1264(SB)/8, $·leastSquaresLanes_avx2(SB)
+DATA operations_avx2<>+1272(SB)/8, $·mulTransposedLanes_avx2(SB)
+DATA operations_avx2<>+1280(SB)/8, $·sumDifferences_avx2(SB)
+DATA operations_avx2<>+1288(SB)/8, $·leastSquares_avx2(SB)
+DATA operations_avx2<>+1296(SB)/8, $·residual_avx2(SB)
+DATA operations_avx2<>+1304(SB)/8, $·rotate_avx2(SB)
+DATA operations_avx2<>+1320(SB)/8, $·rowDots_1_avx2(SB)
+DATA operations_avx2<>+1344(SB)/8, $·rowDots_4_avx2(SB)
+DATA operations_avx2<>+1376(SB)/8, $·rowDots_8_avx2(SB)
+DATA operations_avx2<>+1448(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx2<>+1472(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx2<>+1504(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx2<>+1520(SB)/8, $·addRows_1_avx2(SB)
+DATA operations_avx2<>+1544(SB)/8, $·addRows_4_avx2(SB)
+DATA operations_avx2<>+1576(SB)/8, $·addRows_8_avx2(SB)
+DATA operations_avx2<>+1648(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx2<>+1672(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx2<>+1704(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx2<>+1720(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx2<>+1744(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx2<>+1848(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx2<>+1872(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx2<>+1880(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+1896(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+1904(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+1912(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+1920(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+1928(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+1936(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $2016
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -74,78 +76,88 @@ TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	RET
 
 DATA operations_avx512<>+0(SB)/8, $8
-DATA operations_avx512<>+16(SB)/8, $·mulBasis_1_avx512(SB)
-DATA operations_avx512<>+24(SB)/8, $·mulBasis_2_avx512(SB)
-DATA operations_avx512<>+32(SB)/8, $·mulBasis_3_avx512(SB)
-DATA operations_avx512<>+40(SB)/8, $·mulBasis_4_avx512(SB)
-DATA operations_avx512<>+48(SB)/8, $·mulBasis_5_avx512(SB)
-DATA operations_avx512<>+56(SB)/8, $·mulBasis_6_avx512(SB)
-DATA operations_avx512<>+64(SB)/8, $·sumBlocks_avx512(SB)
-DATA operations_avx512<>+72(SB)/8, $·addPanels_avx512(SB)
-DATA operations_avx512<>+88(SB)/8, $·mulBasis32_1_avx512(SB)
-DATA operations_avx512<>+96(SB)/8, $·mulBasis32_2_avx512(SB)
-DATA operations_avx512<>+104(SB)/8, $·mulBasis32_3_avx512(SB)
-DATA operations_avx512<>+112(SB)/8, $·mulBasis32_4_avx512(SB)
-DATA operations_avx512<>+120(SB)/8, $·mulBasis32_5_avx512(SB)
-DATA operations_avx512<>+128(SB)/8, $·mulBasis32_6_avx512(SB)
-DATA operations_avx512<>+136(SB)/8, $·sumBlocks32_avx512(SB)
-DATA operations_avx512<>+144(SB)/8, $·addPanels32_avx512(SB)
-DATA operations_avx512<>+160(SB)/8, $·rankUpdate_1_avx512(SB)
-DATA operations_avx512<>+168(SB)/8, $·rankUpdate_2_avx512(SB)
-DATA operations_avx512<>+184(SB)/8, $·rankUpdate_4_avx512(SB)
-DATA operations_avx512<>+216(SB)/8, $·rankUpdate_8_avx512(SB)
-DATA operations_avx512<>+256(SB)/8, $·panel_4_avx512(SB)
-DATA operations_avx512<>+320(SB)/8, $·panel_12_avx512(SB)
-DATA operations_avx512<>+360(SB)/8, $·panelHalf_4_avx512(SB)
-DATA operations_avx512<>+424(SB)/8, $·panelHalf_12_avx512(SB)
-DATA operations_avx512<>+464(SB)/8, $·panel32Half_4_avx512(SB)
-DATA operations_avx512<>+528(SB)/8, $·panel32Half_12_avx512(SB)
-DATA operations_avx512<>+568(SB)/8, $·panel32_4_avx512(SB)
-DATA operations_avx512<>+632(SB)/8, $·panel32_12_avx512(SB)
-DATA operations_avx512<>+640(SB)/8, $·transposeSquares_avx512(SB)
-DATA operations_avx512<>+648(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx512<>+664(SB)/8, $·mulBasisLanes_1_avx512(SB)
-DATA operations_avx512<>+672(SB)/8, $·mulBasisLanes_2_avx512(SB)
-DATA operations_avx512<>+680(SB)/8, $·mulBasisLanes_3_avx512(SB)
-DATA operations_avx512<>+688(SB)/8, $·mulBasisLanes_4_avx512(SB)
-DATA operations_avx512<>+696(SB)/8, $·leastSquaresLanes_avx512(SB)
-DATA operations_avx512<>+704(SB)/8, $·mulTransposedLanes_avx512(SB)
-DATA operations_avx512<>+712(SB)/8, $·sumDifferences_avx512(SB)
-DATA operations_avx512<>+720(SB)/8, $·leastSquares_avx512(SB)
-DATA operations_avx512<>+728(SB)/8, $·residual_avx512(SB)
-DATA operations_avx512<>+736(SB)/8, $·rotate_avx512(SB)
-DATA operations_avx512<>+752(SB)/8, $·rowDots_1_avx512(SB)
-DATA operations_avx512<>+776(SB)/8, $·rowDots_4_avx512(SB)
-DATA operations_avx512<>+808(SB)/8, $·rowDots_8_avx512(SB)
-DATA operations_avx512<>+824(SB)/8, $·addRows_1_avx512(SB)
-DATA operations_avx512<>+848(SB)/8, $·addRows_4_avx512(SB)
-DATA operations_avx512<>+880(SB)/8, $·addRows_8_avx512(SB)
-DATA operations_avx512<>+896(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx512<>+920(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx512<>+952(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx512<>+968(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx512<>+992(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx512<>+1024(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx512<>+1040(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx512<>+1064(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx512<>+1080(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx512<>+1104(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx512<>+1112(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+1128(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+1136(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+1144(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+1152(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+1160(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+1168(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+1184(SB)/8, $·leastSquares32_1_avx512(SB)
-DATA operations_avx512<>+1192(SB)/8, $·leastSquares32_2_avx512(SB)
-DATA operations_avx512<>+1200(SB)/8, $·leastSquares32_3_avx512(SB)
-DATA operations_avx512<>+1208(SB)/8, $·leastSquares32_4_avx512(SB)
-DATA operations_avx512<>+1216(SB)/8, $·leastSquares32_5_avx512(SB)
-DATA operations_avx512<>+1224(SB)/8, $·leastSquares32_6_avx512(SB)
-DATA operations_avx512<>+1288(SB)/8, $·leastSquares24_7_avx512(SB)
-DATA operations_avx512<>+1296(SB)/8, $·leastSquares24_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $1304
+DATA operations_avx512<>+8(SB)/8, $12
+DATA operations_avx512<>+16(SB)/8, $192
+DATA operations_avx512<>+32(SB)/8, $32
+DATA operations_avx512<>+40(SB)/8, $32
+DATA operations_avx512<>+48(SB)/8, $32
+DATA operations_avx512<>+56(SB)/8, $32
+DATA operations_avx512<>+64(SB)/8, $32
+DATA operations_avx512<>+72(SB)/8, $32
+DATA operations_avx512<>+80(SB)/8, $24
+DATA operations_avx512<>+88(SB)/8, $24
+DATA operations_avx512<>+104(SB)/8, $·mulBasis_1_avx512(SB)
+DATA operations_avx512<>+112(SB)/8, $·mulBasis_2_avx512(SB)
+DATA operations_avx512<>+120(SB)/8, $·mulBasis_3_avx512(SB)
+DATA operations_avx512<>+128(SB)/8, $·mulBasis_4_avx512(SB)
+DATA operations_avx512<>+136(SB)/8, $·mulBasis_5_avx512(SB)
+DATA operations_avx512<>+144(SB)/8, $·mulBasis_6_avx512(SB)
+DATA operations_avx512<>+232(SB)/8, $·mulBasis32_1_avx512(SB)
+DATA operations_avx512<>+240(SB)/8, $·mulBasis32_2_avx512(SB)
+DATA operations_avx512<>+248(SB)/8, $·mulBasis32_3_avx512(SB)
+DATA operations_avx512<>+256(SB)/8, $·mulBasis32_4_avx512(SB)
+DATA operations_avx512<>+264(SB)/8, $·mulBasis32_5_avx512(SB)
+DATA operations_avx512<>+272(SB)/8, $·mulBasis32_6_avx512(SB)
+DATA operations_avx512<>+280(SB)/8, $·sumBlocks_avx512(SB)
+DATA operations_avx512<>+408(SB)/8, $·sumBlocks32_avx512(SB)
+DATA operations_avx512<>+416(SB)/8, $·addPanels_avx512(SB)
+DATA operations_avx512<>+544(SB)/8, $·addPanels32_avx512(SB)
+DATA operations_avx512<>+560(SB)/8, $·rankUpdate_1_avx512(SB)
+DATA operations_avx512<>+568(SB)/8, $·rankUpdate_2_avx512(SB)
+DATA operations_avx512<>+584(SB)/8, $·rankUpdate_4_avx512(SB)
+DATA operations_avx512<>+616(SB)/8, $·rankUpdate_8_avx512(SB)
+DATA operations_avx512<>+656(SB)/8, $·panel_4_avx512(SB)
+DATA operations_avx512<>+720(SB)/8, $·panel_12_avx512(SB)
+DATA operations_avx512<>+784(SB)/8, $·panel32_4_avx512(SB)
+DATA operations_avx512<>+848(SB)/8, $·panel32_12_avx512(SB)
+DATA operations_avx512<>+888(SB)/8, $·panelHalf_4_avx512(SB)
+DATA operations_avx512<>+952(SB)/8, $·panelHalf_12_avx512(SB)
+DATA operations_avx512<>+1016(SB)/8, $·panelHalf32_4_avx512(SB)
+DATA operations_avx512<>+1080(SB)/8, $·panelHalf32_12_avx512(SB)
+DATA operations_avx512<>+1088(SB)/8, $·transposeSquares_avx512(SB)
+DATA operations_avx512<>+1216(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx512<>+1232(SB)/8, $·mulBasisLanes_1_avx512(SB)
+DATA operations_avx512<>+1240(SB)/8, $·mulBasisLanes_2_avx512(SB)
+DATA operations_avx512<>+1248(SB)/8, $·mulBasisLanes_3_avx512(SB)
+DATA operations_avx512<>+1256(SB)/8, $·mulBasisLanes_4_avx512(SB)
+DATA operations_avx512<>+1264(SB)/8, $·leastSquaresLanes_avx512(SB)
+DATA operations_avx512<>+1272(SB)/8, $·mulTransposedLanes_avx512(SB)
+DATA operations_avx512<>+1280(SB)/8, $·sumDifferences_avx512(SB)
+DATA operations_avx512<>+1288(SB)/8, $·leastSquares_avx512(SB)
+DATA operations_avx512<>+1296(SB)/8, $·residual_avx512(SB)
+DATA operations_avx512<>+1304(SB)/8, $·rotate_avx512(SB)
+DATA operations_avx512<>+1320(SB)/8, $·rowDots_1_avx512(SB)
+DATA operations_avx512<>+1344(SB)/8, $·rowDots_4_avx512(SB)
+DATA operations_avx512<>+1376(SB)/8, $·rowDots_8_avx512(SB)
+DATA operations_avx512<>+1448(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx512<>+1472(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx512<>+1504(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx512<>+1520(SB)/8, $·addRows_1_avx512(SB)
+DATA operations_avx512<>+1544(SB)/8, $·addRows_4_avx512(SB)
+DATA operations_avx512<>+1576(SB)/8, $·addRows_8_avx512(SB)
+DATA operations_avx512<>+1648(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx512<>+1672(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx512<>+1704(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx512<>+1720(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx512<>+1744(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx512<>+1848(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx512<>+1872(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx512<>+1880(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+1896(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+1904(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+1912(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+1920(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+1928(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+1936(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+1952(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+1960(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+1968(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+1976(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+1984(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+1992(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+2000(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+2008(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $2016
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -153,163 +165,115 @@ TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	RET
 
 TEXT ·mulBasisTile(SB), NOSPLIT, $0-104
-	MOVQ size+96(FP), AX
-	LEAQ ·tiles+8(SB), CX
+	MOVQ index+96(FP), AX
+	LEAQ ·tiles+96(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·sumBlocksTile(SB), NOSPLIT, $0-72
-	MOVQ ·tiles+64(SB), AX
-	JMP AX
-
-TEXT ·addPanelsTile(SB), NOSPLIT, $0-72
-	MOVQ ·tiles+72(SB), AX
-	JMP AX
-
-TEXT ·mulBasis32Tile(SB), NOSPLIT, $0-104
-	MOVQ size+96(FP), AX
-	LEAQ ·tiles+80(SB), CX
+TEXT ·sumBlocksTile(SB), NOSPLIT, $0-80
+	MOVQ index+72(FP), AX
+	LEAQ ·tiles+280(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·sumBlocks32Tile(SB), NOSPLIT, $0-72
-	MOVQ ·tiles+136(SB), AX
-	JMP AX
-
-TEXT ·addPanels32Tile(SB), NOSPLIT, $0-72
-	MOVQ ·tiles+144(SB), AX
+TEXT ·addPanelsTile(SB), NOSPLIT, $0-80
+	MOVQ index+72(FP), AX
+	LEAQ ·tiles+416(SB), CX
+	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·rankUpdateTile(SB), NOSPLIT, $0-72
-	MOVQ size+64(FP), AX
-	LEAQ ·tiles+152(SB), CX
+	MOVQ index+64(FP), AX
+	LEAQ ·tiles+552(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·panelTile(SB), NOSPLIT, $0-104
-	MOVQ size+96(FP), AX
-	LEAQ ·tiles+224(SB), CX
+	MOVQ index+96(FP), AX
+	LEAQ ·tiles+624(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·panelHalfTile(SB), NOSPLIT, $0-88
-	MOVQ size+80(FP), AX
-	LEAQ ·tiles+328(SB), CX
+	MOVQ index+80(FP), AX
+	LEAQ ·tiles+856(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·panel32HalfTile(SB), NOSPLIT, $0-88
-	MOVQ size+80(FP), AX
-	LEAQ ·tiles+432(SB), CX
+TEXT ·transposeSquaresTile(SB), NOSPLIT, $0-48
+	MOVQ index+40(FP), AX
+	LEAQ ·tiles+1088(SB), CX
 	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·panel32Tile(SB), NOSPLIT, $0-80
-	MOVQ size+72(FP), AX
-	LEAQ ·tiles+536(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·transposeSquaresTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+640(SB), AX
-	JMP AX
-
-TEXT ·transposeSquares32Tile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+648(SB), AX
 	JMP AX
 
 TEXT ·mulBasisLanesTile(SB), NOSPLIT, $0-64
-	MOVQ size+56(FP), AX
-	LEAQ ·tiles+656(SB), CX
+	MOVQ index+56(FP), AX
+	LEAQ ·tiles+1224(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·leastSquaresLanesTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+696(SB), AX
+	MOVQ ·tiles+1264(SB), AX
 	JMP AX
 
 TEXT ·mulTransposedLanesTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+704(SB), AX
+	MOVQ ·tiles+1272(SB), AX
 	JMP AX
 
 TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+712(SB), AX
+	MOVQ ·tiles+1280(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
-	MOVQ ·tiles+720(SB), AX
+	MOVQ ·tiles+1288(SB), AX
 	JMP AX
 
 TEXT ·residualTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+728(SB), AX
+	MOVQ ·tiles+1296(SB), AX
 	JMP AX
 
 TEXT ·rotateTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+736(SB), AX
+	MOVQ ·tiles+1304(SB), AX
 	JMP AX
 
 TEXT ·rowDotsTile(SB), NOSPLIT, $0-48
-	MOVQ size+40(FP), AX
-	LEAQ ·tiles+744(SB), CX
+	MOVQ index+40(FP), AX
+	LEAQ ·tiles+1312(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowsTile(SB), NOSPLIT, $0-48
-	MOVQ size+40(FP), AX
-	LEAQ ·tiles+816(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·rowDots32Tile(SB), NOSPLIT, $0-48
-	MOVQ size+40(FP), AX
-	LEAQ ·tiles+888(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·addRows32Tile(SB), NOSPLIT, $0-48
-	MOVQ size+40(FP), AX
-	LEAQ ·tiles+960(SB), CX
+	MOVQ index+40(FP), AX
+	LEAQ ·tiles+1512(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterTile(SB), NOSPLIT, $0-48
-	MOVQ size+40(FP), AX
-	LEAQ ·tiles+1032(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·addOuter32Tile(SB), NOSPLIT, $0-48
-	MOVQ size+40(FP), AX
-	LEAQ ·tiles+1072(SB), CX
+	MOVQ index+40(FP), AX
+	LEAQ ·tiles+1712(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+1112(SB), AX
+	MOVQ ·tiles+1880(SB), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
-	MOVQ size+64(FP), AX
-	LEAQ ·tiles+1120(SB), CX
+	MOVQ index+64(FP), AX
+	LEAQ ·tiles+1888(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+1160(SB), AX
+	MOVQ ·tiles+1928(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+1168(SB), AX
+	MOVQ ·tiles+1936(SB), AX
 	JMP AX
 
-TEXT ·leastSquares32Tile(SB), NOSPLIT, $0-112
-	MOVQ size+80(FP), AX
-	LEAQ ·tiles+1176(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·leastSquares24Tile(SB), NOSPLIT, $0-112
-	MOVQ size+80(FP), AX
-	LEAQ ·tiles+1232(SB), CX
+TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
+	MOVQ index+80(FP), AX
+	LEAQ ·tiles+1944(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -46,7 +46,7 @@ func testBasisPrefetch[F Float](t *testing.T) {
 				for _, height := range []int{4, 2} {
 					for ; left >= height || height == 2 && left > 0; left -= height {
 						for range groups * d / Width {
-							lines.request(next, k, basisStreams(size))
+							lines.request(next, k, size/streamBytes+1)
 							next += uintptr(k.pace * height / 4)
 						}
 					}
@@ -69,7 +69,7 @@ func testGradientPrefetch[F Float](t *testing.T) {
 			k := gradientPrefetch(Hint{start, eighths}, n*ldx*size, n*rounds(steps), &here)
 			lines := fetched{}
 			for round := range n * requests(steps) {
-				lines.request(k.next+uintptr(round*k.pace), k, gradientStreams(size))
+				lines.request(k.next+uintptr(round*k.pace), k, size/streamBytes)
 			}
 			lines.check(t, fmt.Sprintf("n = %d, d = %d", n, d), bytes, 2*n*(ldx-d)*size/line+bytes/line/10)
 		}
@@ -92,7 +92,7 @@ func requests(steps int) (n int) {
 func TestPrefetchCoversEveryLine(t *testing.T) {
 	before := active
 	defer Use(before)
-	for _, tier := range available()[1:] {
+	for _, tier := range Available()[1:] {
 		if err := Use(tier); err != nil {
 			t.Fatal(err)
 		}
@@ -102,5 +102,29 @@ func TestPrefetchCoversEveryLine(t *testing.T) {
 			t.Run("X'e, float64", testGradientPrefetch[float64])
 			t.Run("X'e, float32", testGradientPrefetch[float32])
 		})
+	}
+}
+
+// A product of matrices takes high tiles as long as that computes no more rows in vain than low ones.
+func TestPanelRows(t *testing.T) {
+	before := tiles.high
+	defer func() { tiles.high = before }()
+	for _, c := range []struct{ high, left, want int }{
+		{12, 1, 4}, {12, 8, 4}, {12, 11, 4}, {12, 12, 12}, {12, 13, 12}, {6, 5, 4}, {6, 6, 6}, {6, 7, 4}, {6, 8, 4}, {6, 9, 6}, {6, 30, 6},
+	} {
+		tiles.high = c.high
+		if got := panelRowsOf(c.left); got != c.want {
+			t.Errorf("%d rows are left, a high tile has %d: %d, want %d", c.left, c.high, got, c.want)
+		}
+	}
+}
+
+// A step of the elimination of 30 x 4 takes the three columns behind it and y as one group, in 4 vectors of 8 rows:
+// 128 bytes of each are prefetched.
+func TestSolveAhead(t *testing.T) {
+	for _, c := range []struct{ n, r, want int }{{30, 4, 3 * 4 * 128}, {30, 1, 0}, {8, 6, (2 + 2 + 1 + 1 + 1) * 128}} {
+		if got := SolveAhead(c.n, c.r); got != c.want {
+			t.Errorf("%d x %d: %d bytes, want %d", c.n, c.r, got, c.want)
+		}
 	}
 }

@@ -7,182 +7,256 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// element checks one entry of a result.
-func (r *run) element(operation string, got float64, want *sum, i, j int) bool {
-	if want.matches(got) {
-		return true
+// checks hold the operations to their definitions, each for a shape.
+var checks = map[string]func(*run, shape){
+	"MulBasis": mulBasis[float64], "MulBasis32": mulBasis[float32], "MulPacked": mulPacked, "PackBasis": packBasis,
+	"MulTransposed": mulTransposed[float64], "MulTransposed32": mulTransposed[float32], "RankUpdate": rankUpdate,
+	"Panel": panel[float64], "Panel32": panel[float32], "Transpose": transpose[float64], "Transpose32": transpose[float32],
+	"RowDots": rowDots[float64], "RowDots32": rowDots[float32], "AddRows": addRows[float64], "AddRows32": addRows[float32],
+	"AddOuter": addOuter[float64], "AddOuter32": addOuter[float32], "AddAbs": addAbs, "Reflect": reflect,
+	"Rotate": rotate, "SumDifferences": sumDifferences, "Residual": residual, "SolveUpper": solveUpper,
+	"LeastSquares": leastSquares, "LeastSquares of few columns": leastSquaresSmall, "Orthogonalize": setApart,
+}
+
+// strided adds the products of n entries of two vectors.
+func strided[F, G tile.Float](s *sum, n int, x []F, incX int, y []G, incY int) {
+	for k := range n {
+		s.add(float64(x[k*incX]), float64(y[k*incY]))
 	}
-	r.Helper()
-	r.Errorf("%s: %s: entry (%d, %d) is %v, want %v within %g (NaN %t, +Inf %t, -Inf %t)",
-		operation, r.at, i, j, got, want.hi+want.lo, want.bound(), want.nan, want.pos, want.neg)
-	return false
 }
 
 // The products with samples are checked alike for both storages.
 
-func mulBasis[F tile.Float](name string, op func(a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h tile.Hint)) func(*run, shape) {
-	return func(r *run, s shape) {
-		r.start()
-		x, ldx := samples[F](r, s)
-		u, ldu := r.padded("u", s.d, s.r)
-		a, lda := r.columns(s.n, s.r, 1)
-		op(a, lda, x, ldx, u, ldu, s.n, s.d, s.r, r.ahead(a))
-		checkMulBasis(r, name, a, lda, x, ldx, u, ldu, s)
-	}
+func mulBasis[F tile.Float](r *run, s shape) {
+	x, ldx := padded[F](r, "x", s.d, s.n)
+	u, ldu := padded[float64](r, "u", s.d, s.r)
+	a, lda := columns[float64](r, s.n, s.r, 1)
+	h := r.ahead(a)
+	r.call(func() { tile.MulBasis(a, lda, x, ldx, u, ldu, s.n, s.d, s.r, h) })
+	entries(r, a, lda, s.n, s.r, func(want *sum, i, j int) { strided(want, s.d, x[i*ldx:], 1, u[j*ldu:], 1) })
 }
 
-func (o Ops) mulPacked(r *run, s shape) {
-	r.start()
-	x, ldx := samples[float64](r, s)
-	u, ldu := r.padded("u", s.d, s.r)
-	p := r.alloc(tile.PackedLen(s.d, s.r))
-	o.PackBasis(p, u, ldu, s.d, s.r)
-	r.input("p", p)
-	a, lda := r.columns(s.n, s.r, 1)
-	o.MulPacked(a, lda, x, ldx, p, s.n, s.d, s.r, r.ahead(a))
-	checkMulBasis(r, "MulPacked", a, lda, x, ldx, u, ldu, s)
+func mulPacked(r *run, s shape) {
+	u, ldu := padded[float64](r, "u", s.d, s.r)
+	packed := make([]float64, tile.PackedLen(s.d, s.r))
+	r.call(func() { tile.PackBasis(packed, u, ldu, s.d, s.r) })
+	x, ldx := padded[float64](r, "x", s.d, s.n)
+	p := alloc[float64](r, len(packed))
+	copy(p, packed)
+	declare(r, "p", p)
+	a, lda := columns[float64](r, s.n, s.r, 1)
+	h := r.ahead(a)
+	r.call(func() { tile.MulPacked(a, lda, x, ldx, p, s.n, s.d, s.r, h) })
+	entries(r, a, lda, s.n, s.r, func(want *sum, i, j int) { strided(want, s.d, x[i*ldx:], 1, u[j*ldu:], 1) })
 }
 
-// packBasis holds every entry of the panels, and zeros where a panel has no column.
-func (o Ops) packBasis(r *run, s shape) {
-	r.start()
-	u, ldu := r.padded("u", s.d, s.r)
-	columns := (s.r + tile.PackWidth - 1) / tile.PackWidth * tile.PackWidth
+// packBasis checks every entry of the panels, and zeros where a panel has no column.
+func packBasis(r *run, s shape) {
+	u, ldu := padded[float64](r, "u", s.d, s.r)
+	p := alloc[float64](r, tile.PackedLen(s.d, s.r))
+	r.call(func() { tile.PackBasis(p, u, ldu, s.d, s.r) })
 	d := tile.Pad(s.d)
-	p := r.alloc(tile.PackedLen(s.d, s.r))
-	o.PackBasis(p, u, ldu, s.d, s.r)
-	r.finish("PackBasis")
-	for j := range columns {
-		for k := range d {
-			want := 0.0
-			if j < s.r {
-				want = u[j*ldu+k]
-			}
-			at := (j/tile.PackWidth*d+k)*tile.PackWidth + j%tile.PackWidth
-			if math.Float64bits(p[at]) != math.Float64bits(want) {
-				r.Errorf("PackBasis: %s: entry (%d, %d) is %v, want %v", r.at, k, j, p[at], want)
-				return
-			}
+	for i, got := range p {
+		j, k, want := i/(tile.PackWidth*d)*tile.PackWidth+i%tile.PackWidth, i/tile.PackWidth%d, 0.0
+		if j < s.r {
+			want = u[j*ldu+k]
 		}
-	}
-	if !all(p[columns*d:], isCanary) {
-		r.Errorf("PackBasis: %s: wrote behind the panels", r.at)
+		if !r.same(got, want, k, j) {
+			return
+		}
 	}
 }
 
-func checkMulBasis[F tile.Float](r *run, operation string, a []float64, lda int, x []F, ldx int, u []float64, ldu int, s shape) {
-	r.Helper()
-	r.finish(operation)
-	r.gaps(operation, a, lda, s.n, s.r)
+func mulTransposed[F tile.Float](r *run, s shape) {
+	x, ldx := padded[F](r, "x", s.d, s.n)
+	e, _ := dense[float64](r, "e", s.n, 1)
+	g, h := alloc[float64](r, tile.Pad(s.d)), r.ahead(e)
+	r.call(func() { tile.MulTransposed(g, x, ldx, e, s.n, s.d, h) })
+	entries(r, g, 0, len(g), 1, func(want *sum, k, _ int) { strided(want, s.n, e, 1, x[min(k, len(x)):], ldx) })
+}
+
+func rankUpdate(r *run, s shape) {
+	m, d := s.n%19, tile.Pad(s.d)
+	v, ldv := padded[float64](r, "v", s.d, m)
+	b, ldb := dense[float64](r, "b", s.r, m)
+	g, ldg := filled[float64](r, s.d, d, s.r, tile.Width)
+	before := slices.Clone(g)
+	r.call(func() { tile.RankUpdate(g, ldg, v, ldv, b, ldb, m, s.d, s.r) })
+	entries(r, g, ldg, d, s.r, func(want *sum, k, j int) {
+		want.add(before[j*ldg+k], 1)
+		strided(want, m, b[min(j, len(b)):], ldb, v[min(k, len(v)):], ldv)
+	})
+}
+
+// panel takes the rank for the length of the products and the features for the number of columns, half of the
+// time all of them, once to set the sums and once to add to them.
+func panel[F tile.Float](r *run, s shape) {
+	cols := tile.PanelWidth[F]()
+	if s.d%2 > 0 {
+		cols = s.d % cols
+	}
+	w, ldw := dense[F](r, "w", s.r, s.n)
+	z, ldz := dense[F](r, "z", cols, s.r)
+	c, ldc := filled[F](r, cols, cols, s.n, 1)
+	for _, add := range []bool{false, true} {
+		before := slices.Clone(c)
+		r.call(func() { tile.Panel(c, ldc, w, ldw, z, ldz, s.n, s.r, cols, add) })
+		entries(r, c, ldc, cols, s.n, func(want *sum, k, i int) {
+			if add {
+				want.add(float64(before[i*ldc+k]), 1)
+			}
+			strided(want, s.r, w[i*ldw:], 1, z[min(k, len(z)):], ldz)
+		})
+	}
+}
+
+func transpose[F tile.Float](r *run, s shape) {
+	src, lds := dense[F](r, "src", s.d, s.n)
+	dst, ldd := columns[F](r, s.n, s.d, 1)
+	r.call(func() { tile.Transpose(dst, ldd, src, lds, s.n, s.d) })
+	entries(r, dst, ldd, s.n, s.d, func(want *sum, i, j int) {
+		r.same(float64(dst[j*ldd+i]), float64(src[i*lds+j]), j, i)
+		want.add(float64(src[i*lds+j]), 1)
+	})
+}
+
+func rowDots[F tile.Float](r *run, s shape) {
+	a, lda := dense[F](r, "a", s.d, s.n)
+	x, _ := dense[F](r, "x", s.d, 1)
+	sums := alloc[F](r, s.n)
+	r.call(func() { tile.RowDots(sums, a, lda, x, s.n, s.d) })
+	entries(r, sums, 0, s.n, 1, func(want *sum, i, _ int) { strided(want, s.d, a[i*lda:], 1, x, 1) })
+}
+
+func addRows[F tile.Float](r *run, s shape) {
+	a, lda := dense[F](r, "a", s.d, s.n)
+	b, _ := dense[F](r, "b", s.n, 1)
+	y, _ := filled[F](r, s.d, s.d, 1, 1)
+	before := slices.Clone(y)
+	r.call(func() { tile.AddRows(y, a, lda, b, s.n, s.d) })
+	entries(r, y, 0, s.d, 1, func(want *sum, k, _ int) {
+		want.add(float64(before[k]), 1)
+		strided(want, s.n, b, 1, a[min(k, len(a)):], lda)
+	})
+}
+
+func addOuter[F tile.Float](r *run, s shape) {
+	b, _ := dense[F](r, "b", s.n, 1)
+	y, _ := dense[F](r, "y", s.d, 1)
+	a, lda := filled[F](r, s.d, s.d, s.n, 1)
+	before := slices.Clone(a)
+	r.call(func() { tile.AddOuter(a, lda, b, y, s.n, s.d) })
+	entries(r, a, lda, s.d, s.n, func(want *sum, k, i int) {
+		want.add(float64(before[i*lda+k]), 1)
+		want.add(float64(b[i]), float64(y[k]))
+	})
+}
+
+func addAbs(r *run, s shape) {
+	a, _ := dense[float64](r, "a", s.d, 1)
+	y, _ := filled[float64](r, s.d, s.d, 1, 1)
+	before, total, got := slices.Clone(y), sum{terms: s.d}, 0.0
+	r.call(func() { got = tile.AddAbs(y, a, s.d) })
+	entries(r, y, 0, s.d, 1, func(want *sum, k, _ int) {
+		total.add(1, math.Abs(a[k]))
+		want.add(1, before[k])
+		want.add(1, math.Abs(a[k]))
+	})
+	r.element(got, &total, 0, 0)
+}
+
+// reflect checks a pass over a panel, for a width and a column that depend on the features.
+func reflect(r *run, s shape) {
+	width := 8 * (1 + s.d%4)
+	col, scale := s.d%(width-1), 0.7
+	w, _ := filled[float64](r, tile.ReflectWidth, tile.ReflectWidth, 1, 1)
+	clear(w[:col+1])
+	declare(r, "w", w)
+	sums := alloc[float64](r, tile.ReflectWidth)
+	a, lda := filled[float64](r, width, width, s.n, 1)
+	before := slices.Clone(a)
+	r.call(func() {
+		tile.Reflect(a, lda, col, (*[tile.ReflectWidth]float64)(w), (*[tile.ReflectWidth]float64)(sums), scale, s.n, width-s.d%8)
+	})
 	for i := range s.n {
-		for j := range s.r {
-			var want sum
-			for k := range tile.Pad(s.d) {
-				want.add(float64(x[i*ldx+k]), u[j*ldu+k])
-			}
-			if !r.element(operation, a[j*lda+i], &want, i, j) {
-				return
-			}
+		row, was := a[i*lda:], before[i*lda:]
+		if math.IsNaN(row[col]) || math.IsInf(row[col], 0) {
+			return // then columns up to this one may be NaN
 		}
+		entries(r, row, 0, width, 1, func(want *sum, k, _ int) {
+			want.terms = 3
+			if k == col {
+				want.add(scale, was[k])
+			} else {
+				want.add(1, was[k])
+				want.add(-row[col], w[k])
+			}
+		})
+	}
+	entries(r, a, lda, width, s.n, func(want *sum, k, i int) { want.add(a[i*lda+k], 1) })
+	for k := col + 1; k < width; k++ {
+		want := sum{terms: s.n}
+		if s.n > 0 {
+			strided(&want, s.n, a[col+1:], lda, a[k:], lda)
+		}
+		r.element(sums[k], &want, 0, k)
 	}
 }
 
-func mulTransposed[F tile.Float](name string, op func(g []float64, x []F, ldx int, e []float64, n, d int, h tile.Hint)) func(*run, shape) {
-	return func(r *run, s shape) {
-		r.start()
-		x, ldx := samples[F](r, s)
-		e, _ := r.dense("e", s.n, 1)
-		g := r.alloc(tile.Pad(s.d))
-		op(g, x, ldx, e, s.n, s.d, r.ahead(e))
-		r.finish(name)
-		for k := range g {
-			var want sum
-			for i := range s.n {
-				want.add(float64(x[i*ldx+k]), e[i])
-			}
-			if !r.element(name, g[k], &want, k, 0) {
-				return
-			}
-		}
-	}
-}
-
-func (o Ops) rankUpdate(r *run, s shape) {
-	r.start()
-	m := s.n % 19
-	v, ldv := r.padded("v", s.d, m)
-	b, ldb := r.dense("b", s.r, m)
-	g, ldg := r.columns(tile.Pad(s.d), s.r, tile.Width)
-	r.fill(g, ldg, s.d, tile.Pad(s.d), s.r)
-	before := append([]float64(nil), g...)
-	o.RankUpdate(g, ldg, v, ldv, b, ldb, m, s.d, s.r)
-	r.finish("RankUpdate")
-	r.gaps("RankUpdate", g, ldg, tile.Pad(s.d), s.r)
-	for j := range s.r {
-		for k := range tile.Pad(s.d) {
-			var want sum
-			want.add(before[j*ldg+k], 1)
-			for t := range m {
-				want.add(b[t*ldb+j], v[t*ldv+k])
-			}
-			if !r.element("RankUpdate", g[j*ldg+k], &want, k, j) {
-				return
-			}
-		}
-	}
-}
-
-func (o Ops) combine(r *run, s shape) {
-	r.start()
-	w, ldw := r.dense("w", s.r, s.n)
-	z, ldz := r.dense("z", s.d, s.r)
-	c, ldc := r.columns(s.d, s.n, 1)
-	o.Combine(c, ldc, w, ldw, z, ldz, s.n, s.r, s.d)
-	r.finish("Combine")
-	r.gaps("Combine", c, ldc, s.d, s.n)
-	for i := range s.n {
-		for k := range s.d {
-			var want sum
-			for j := range s.r {
-				want.add(w[i*ldw+j], z[j*ldz+k])
-			}
-			if !r.element("Combine", c[i*ldc+k], &want, i, k) {
-				return
-			}
-		}
-	}
-}
-
-// rotate is checked pair by pair: what a pair leaves is rounded, and the next one starts from it.
-func (o Ops) rotate(r *run, s shape) {
-	r.start()
-	c, _ := r.dense("c", s.n, 1)
-	sn, _ := r.dense("s", s.n, 1)
-	z, ldz := r.columns(tile.RotateWidth, s.n+1, 1)
-	r.fill(z, ldz, tile.RotateWidth, tile.RotateWidth, s.n+1)
+// rotate is checked pair by pair: what a pair leaves is rounded, and the next one starts from it. In the other
+// order of rows the bits are the same.
+func rotate(r *run, s shape) {
+	c, _ := dense[float64](r, "c", s.n, 1)
+	sn, _ := dense[float64](r, "s", s.n, 1)
+	z, ldz := filled[float64](r, tile.RotateWidth, tile.RotateWidth, s.n+1, 1)
 	before := slices.Clone(z)
-	o.Rotate(z, ldz, c, sn, s.n)
-	r.finish("Rotate")
-	r.gaps("Rotate", z, ldz, tile.RotateWidth, s.n+1)
-	for k := range tile.RotateWidth {
+	r.call(func() { tile.Rotate(z, ldz, c, sn, s.n) })
+	down, ldd := columns[float64](r, tile.RotateWidth, s.n+1, 1)
+	for i := range s.n + 1 {
+		copy(down[(s.n-i)*ldd:], before[i*ldz:][:tile.RotateWidth])
+	}
+	r.call(func() { tile.Rotate(down, -ldd, c, sn, s.n) })
+	entries(r, down, ldd, tile.RotateWidth, s.n+1, func(want *sum, k, i int) {
+		want.add(z[(s.n-i)*ldz+k], 1)
+		r.same(down[i*ldd+k], z[(s.n-i)*ldz+k], k, i)
+	})
+	entries(r, z, ldz, tile.RotateWidth, s.n+1, func(want *sum, k, row int) {
 		// The error of what a pair hands down, over the numbers that it was made of.
 		upper, size, terms := before[s.n*ldz+k], math.Abs(before[s.n*ldz+k]), 1
-		for i := s.n - 1; i >= 0; i-- {
+		for i := s.n - 1; i >= row; i-- {
 			v := before[i*ldz+k]
-			want := sum{terms: 2 * terms}
-			want.add(sn[i], v)
-			want.add(c[i], upper)
-			want.abs += math.Abs(c[i]) * size
-			if !r.element("Rotate", z[(i+1)*ldz+k], &want, i+1, k) {
-				return
-			}
 			size = math.Abs(c[i]*v) + math.Abs(sn[i])*size
 			upper, terms = c[i]*v-sn[i]*upper, terms+2
 		}
-		want := sum{terms: 2 * terms}
-		want.add(1, upper)
+		if want.terms = 2 * terms; row == 0 {
+			want.add(1, upper)
+		} else {
+			want.add(sn[row-1], before[(row-1)*ldz+k])
+			want.add(c[row-1], upper)
+			size *= math.Abs(c[row-1])
+		}
 		want.abs += size
-		if !r.element("Rotate", z[k], &want, 0, k) {
+	})
+}
+
+// Sums of differences have the bits of the sum from first to last, on every tier: what one
+// end of a link adds the other takes away.
+func sumDifferences(r *run, s shape) {
+	count, vectors := s.n%20, 1+s.r%12
+	x, ldx := padded[float64](r, "x", s.d, vectors)
+	w, _ := dense[float64](r, "w", count, 1)
+	rows, own := make([]int, count), r.rng.IntN(vectors)
+	for k := range rows {
+		rows[k] = r.rng.IntN(vectors)
+	}
+	sum := alloc[float64](r, tile.Pad(s.d))
+	r.call(func() { tile.SumDifferences(sum, x, ldx, own, rows, w, s.d) })
+	for k, got := range sum {
+		want := 0.0
+		for i, row := range rows {
+			want += float64(w[i] * (x[row*ldx+k] - x[own*ldx+k]))
+		}
+		if !r.same(got, want, k, 0) {
 			return
 		}
 	}

@@ -28,10 +28,3 @@ func raceWrite[T any](m []T, count, n, ld int) {
 		}
 	}
 }
-
-// raceUpper is raceRead or raceWrite for an upper triangle of order n.
-func raceUpper(f func(m []float64, count, n, ld int), m []float64, n, ld int) {
-	for j := range n {
-		f(m[j*ld:], 1, j+1, 0)
-	}
-}

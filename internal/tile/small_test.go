@@ -8,62 +8,45 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func (o Ops) residual(r *run, s shape) {
-	r.start()
-	a, lda := r.dense("a", s.n, s.r)
-	b, _ := r.dense("b", s.r, 1)
-	y, _ := r.dense("y", s.n, 1)
-	e := r.alloc(s.n)
-	got := o.Residual(e, a, lda, b, y, s.n, s.r)
-	r.finish("Residual")
+func residual(r *run, s shape) {
+	a, lda := dense[float64](r, "a", s.n, s.r)
+	b, _ := dense[float64](r, "b", s.r, 1)
+	y, _ := dense[float64](r, "y", s.n, 1)
+	e, got := alloc[float64](r, s.n), 0.0
+	r.call(func() { got = tile.Residual(e, a, lda, b, y, s.n, s.r) })
 	var squares sum
-	for i := range s.n {
-		var want sum
+	entries(r, e, 0, s.n, 1, func(want *sum, i, _ int) {
 		want.add(y[i], -1)
-		for j := range s.r {
-			want.add(a[j*lda+i], b[j])
-		}
-		if !r.element("Residual", e[i], &want, i, 0) {
-			return
-		}
+		strided(want, s.r, b, 1, a[min(i, len(a)):], lda)
 		squares.add(e[i], e[i])
-	}
-	r.element("Residual, sum of squares", got, &squares, 0, 0)
-
-	// e may be y.
-	copy(y, r.inputs[2].want)
-	again := o.Residual(y, a, lda, b, y, s.n, s.r)
-	if math.Float64bits(again) != math.Float64bits(got) && !math.IsNaN(got) {
-		r.Errorf("Residual: %s: %v with e = y, %v without", r.at, again, got)
-	}
+	})
+	r.element(got, &squares, 0, 0)
+	again := slices.Clone(y) // e may be y
+	r.same(tile.Residual(again, a, lda, b, again, s.n, s.r), got, 0, 0)
 	for i := range e {
-		if e[i] != y[i] && !math.IsNaN(e[i]) {
-			r.Errorf("Residual: %s: e[%d] is %v with e = y, %v without", r.at, i, y[i], e[i])
-			return
-		}
+		r.same(again[i], e[i], i, 0)
 	}
 }
 
-func (o Ops) leastSquares(r *run, s shape) {
+func leastSquares(r *run, s shape) {
 	cols := s.r%40 + 1
-	o.solve(r, cols+s.n, cols)
+	solve(r, cols+s.n, cols)
 }
 
 // leastSquaresSmall takes the shapes up to some that no tier has a tile of its own for.
-func (o Ops) leastSquaresSmall(r *run, s shape) {
+func leastSquaresSmall(r *run, s shape) {
 	cols := s.r%10 + 1
-	o.solve(r, cols+s.n%(40-cols), cols)
+	solve(r, cols+s.n%(40-cols), cols)
 }
 
 // solve checks the solution by the normal equations, lo by gonum's R, hi by its norm, and the residual.
 // Values other than normal ones may fail, but must show that they did.
-func (o Ops) solve(r *run, rows, cols int) {
-	r.start()
-	a, lda := r.dense("a", rows, cols)
-	y, _ := r.dense("y", rows, 1)
-	b, residual, work, next := r.alloc(cols), r.alloc(rows), r.alloc(tile.LeastSquaresWork(rows, cols)), r.hint(a)
-	lo, hi, squares := o.LeastSquares(b, residual, a, lda, rows, cols, y, work, next)
-	r.finish("LeastSquares")
+func solve(r *run, rows, cols int) {
+	a, lda := dense[float64](r, "a", rows, cols)
+	y, _ := dense[float64](r, "y", rows, 1)
+	b, residual, work, next := alloc[float64](r, cols), alloc[float64](r, rows), alloc[float64](r, tile.LeastSquaresWork(rows, cols)), r.hint(a)
+	var lo, hi, squares float64
+	r.call(func() { lo, hi, squares = tile.LeastSquares(b, residual, a, lda, rows, cols, y, work, next) })
 	m := mat.NewDense(rows, cols, nil)
 	for j := range cols {
 		for i, v := range a[j*lda:][:rows] {
@@ -75,31 +58,38 @@ func (o Ops) solve(r *run, rows, cols int) {
 	if !accepted {
 		// Square Gaussian matrices may be that ill-conditioned, but not tall ones.
 		if rows > cols+4 && lo > 1e-280 && finite {
-			r.Errorf("LeastSquares: %s: lo = %g, hi = %g, b = %g", r.at, lo, hi, b)
+			r.Errorf("%s: lo = %g, hi = %g, b = %g", r.at, lo, hi, b)
 		}
 		return
 	}
 	if !finite {
-		r.Errorf("LeastSquares: %s: finite b, lo and hi from NaN or Inf", r.at)
+		r.Errorf("%s: finite b, lo and hi from NaN or Inf", r.at)
 		return
 	}
-	norm := mat.Norm(m, 2)
-	x := mat.NewVecDense(cols, append([]float64(nil), b...))
+	norm, x, ys := mat.Norm(m, 2), mat.NewVecDense(cols, slices.Clone(b)), mat.NewVecDense(rows, slices.Clone(y))
 	var e, g mat.VecDense
 	e.MulVec(m, x)
-	e.SubVec(&e, mat.NewVecDense(rows, append([]float64(nil), y...)))
+	e.SubVec(&e, ys)
 	g.MulVec(m.T(), &e)
-	bound := 20 * float64(rows+cols) * eps * norm * (norm*mat.Norm(x, 2) + mat.Norm(mat.NewVecDense(rows, y), 2))
+	size := norm*mat.Norm(x, 2) + mat.Norm(ys, 2) // |A| |b| + |y|
+	bound := 20 * float64(rows+cols) * eps * norm * size
 	bound += float64(rows*cols) * math.SmallestNonzeroFloat64 * (1 + norm) * (1 + norm) // of b, times A'A
 	if v := mat.Norm(&g, 2); !(v <= bound) {
-		r.Errorf("LeastSquares: %s: |A'(A b - y)| = %g, want at most %g", r.at, v, bound)
+		r.Errorf("%s: |A'(A b - y)| = %g, want at most %g", r.at, v, bound)
 	}
-	r.residualOf(residual, squares, e.RawVector().Data, norm*mat.Norm(x, 2)+mat.Norm(mat.NewVecDense(rows, y), 2))
-	again := r.alloc(rows) // e may be y
-	copy(again, y)
-	o.LeastSquares(b, again, a, lda, rows, cols, again, work, 0)
+	bound = 8 * float64(rows+16) * (eps*size + math.SmallestNonzeroFloat64)
+	var ee sum
+	for i, v := range residual {
+		ee.add(v, v)
+		if d := math.Abs(v - e.AtVec(i)); !(d <= bound) {
+			r.Errorf("%s: e[%d] = %g is off by %g, at most %g", r.at, i, v, d, bound)
+		}
+	}
+	r.element(squares, &ee, 0, 0)
+	again := slices.Clone(y) // e may be y
+	tile.LeastSquares(b, again, a, lda, rows, cols, again, work, 0)
 	if !slices.Equal(again, residual) {
-		r.Errorf("LeastSquares: %s: e = %g where it is y, and %g elsewhere", r.at, again, residual)
+		r.Errorf("%s: e = %g where it is y, and %g elsewhere", r.at, again, residual)
 	}
 	var qr mat.QR
 	qr.Factorize(m)
@@ -111,31 +101,16 @@ func (o Ops) solve(r *run, rows, cols int) {
 	}
 	tol := 1e-11 * norm * norm
 	if math.Abs(lo-wantLo) > tol || math.Abs(hi-wantHi) > tol {
-		r.Errorf("LeastSquares: %s: lo = %g, hi = %g, want %g, %g", r.at, lo, hi, wantLo, wantHi)
+		r.Errorf("%s: lo = %g, hi = %g, want %g, %g", r.at, lo, hi, wantLo, wantHi)
 	}
-}
-
-// residualOf checks e and its sum of squares, given |A| |b| + |y|.
-func (r *run) residualOf(e []float64, squares float64, want []float64, size float64) {
-	bound := 8 * float64(len(e)+16) * (eps*size + math.SmallestNonzeroFloat64)
-	var s sum
-	for i, v := range e {
-		s.add(v, v)
-		if d := math.Abs(v - want[i]); !(d <= bound) {
-			r.Errorf("LeastSquares: %s: e[%d] = %g is off by %g, at most %g", r.at, i, v, d, bound)
-		}
-	}
-	r.element("LeastSquares, sum of squares", squares, &s, 0, 0)
 }
 
 // setApart checks what Orthogonalize and LeastSquares leave of a matrix of any shape with dependent columns:
 // A = W F, the diagonal of F, and that what was set apart has no part in anything.
-func (o Ops) setApart(r *run, s shape) {
+func setApart(r *run, s shape) {
 	cols, rows := s.r%40+1, s.n%50+1
-	r.start()
 	r.value = normal
-	a, lda := r.columns(rows, cols, 1)
-	r.fill(a, lda, rows, rows, cols)
+	a, lda := filled[float64](r, rows, rows, cols, 1)
 	for j := range cols {
 		switch from := r.rng.IntN(j + 1); r.rng.IntN(8) {
 		case 0:
@@ -146,26 +121,22 @@ func (o Ops) setApart(r *run, s shape) {
 			}
 		}
 	}
-	r.input("a", a)
-	y, _ := r.dense("y", rows, 1)
-	b := r.alloc(cols)
-	work := r.alloc(tile.LeastSquaresWork(rows, cols))
-	_, hi := o.Orthogonalize(b, a, lda, rows, cols, y, work, r.hint(a))
-	r.finish("Orthogonalize")
+	declare(r, "a", a)
+	y, _ := dense[float64](r, "y", rows, 1)
+	b, work, hi := alloc[float64](r, cols), alloc[float64](r, tile.LeastSquaresWork(rows, cols)), 0.0
+	r.call(func() { _, hi = tile.Orthogonalize(b, a, lda, rows, cols, y, work, r.hint(a)) })
 	w, ldw, f, ldf := tile.Eliminated(work, rows, cols)
-	r.setApart(b, f, ldf, rows, cols, hi)
+	checkApart(r, b, f, ldf, rows, cols, hi)
 	for k := range cols {
 		pivot := f[k*ldf+k]
 		var square sum
-		for _, v := range w[k*ldw:][:rows] {
-			square.add(v, v)
-		}
+		strided(&square, rows, w[k*ldw:], 1, w[k*ldw:], 1)
 		if d := math.Abs(pivot - square.hi); !(d <= 8*float64(rows+8)*eps*pivot) {
-			r.Errorf("Orthogonalize: %s: F(%d, %[2]d) = %g, w'w = %g", r.at, k, pivot, square.hi)
+			r.Errorf("%s: F(%d, %[2]d) = %g, w'w = %g", r.at, k, pivot, square.hi)
 		}
 	}
 	for j := range cols {
-		col := append([]float64(nil), w[j*ldw:][:rows]...)
+		col := slices.Clone(w[j*ldw:][:rows])
 		size := norm(a[j*lda:][:rows])
 		for k := range j {
 			for i, v := range w[k*ldw:][:rows] {
@@ -176,14 +147,14 @@ func (o Ops) setApart(r *run, s shape) {
 			col[i] -= a[j*lda+i]
 		}
 		if d := norm(col); !(d <= 8*float64(rows+cols)*eps*size) {
-			r.Errorf("Orthogonalize: %s: column %d of W F is off by %g of %g", r.at, j, d, size)
+			r.Errorf("%s: column %d of W F is off by %g of %g", r.at, j, d, size)
 		}
 	}
-	r.factorOf(o.LeastSquares, a, lda, rows, cols, y)
+	factorOf(r, a, lda, rows, cols, y)
 }
 
-// setApart checks that columns that were set apart have no part in anything.
-func (r *run) setApart(b, f []float64, ldf, rows, cols int, hi float64) {
+// checkApart checks that columns that were set apart have no part in anything.
+func checkApart(r *run, b, f []float64, ldf, rows, cols int, hi float64) {
 	for k := range cols {
 		row, pivot := f[k*ldf:], f[k*ldf+k]
 		if pivot <= tile.SetApart(rows, cols)*hi && (b[k] != 0 || !all(row[k+1:cols+1], func(v float64) bool { return v == 0 })) {
@@ -193,19 +164,17 @@ func (r *run) setApart(b, f []float64, ldf, rows, cols int, hi float64) {
 }
 
 // factorOf checks the F that LeastSquares leaves: A'A = F'D F with the diagonal D of F.
-func (r *run) factorOf(solve func(b, e, a []float64, lda, n, r int, y, work []float64, next uintptr) (lo, hi, squares float64), a []float64, lda, rows, cols int, y []float64) {
-	b, e, work := r.alloc(cols), r.alloc(rows), r.alloc(tile.LeastSquaresWork(rows, cols))
-	_, hi, _ := solve(b, e, a, lda, rows, cols, y, work, 0)
-	r.finish("LeastSquares")
+func factorOf(r *run, a []float64, lda, rows, cols int, y []float64) {
+	b, e, work := alloc[float64](r, cols), alloc[float64](r, rows), alloc[float64](r, tile.LeastSquaresWork(rows, cols))
+	var hi float64
+	r.call(func() { _, hi, _ = tile.LeastSquares(b, e, a, lda, rows, cols, y, work, 0) })
 	_, _, f, ldf := tile.Eliminated(work, rows, cols)
-	r.setApart(b, f, ldf, rows, cols, hi)
+	checkApart(r, b, f, ldf, rows, cols, hi)
 	for j := range cols {
 		for i := range j + 1 {
 			var d sum
-			for k, v := range a[i*lda:][:rows] {
-				d.add(v, -a[j*lda+k])
-			}
-			got := -d.hi
+			strided(&d, rows, a[i*lda:], 1, a[j*lda:], 1)
+			got := d.hi
 			for k := range i + 1 {
 				fi, fj := f[k*ldf+i], f[k*ldf+j]
 				if k == i {
@@ -217,7 +186,7 @@ func (r *run) factorOf(solve func(b, e, a []float64, lda, n, r int, y, work []fl
 				got -= fi * f[k*ldf+k] * fj
 			}
 			if size := norm(a[i*lda:][:rows]) * norm(a[j*lda:][:rows]); !(math.Abs(got) <= 16*float64(rows+cols)*eps*size) {
-				r.Errorf("LeastSquares: %s: entry %d, %d of F'D F is off by %g of %g", r.at, i, j, got, size)
+				r.Errorf("%s: entry %d, %d of F'D F is off by %g of %g", r.at, i, j, got, size)
 			}
 		}
 	}
@@ -225,41 +194,36 @@ func (r *run) factorOf(solve func(b, e, a []float64, lda, n, r int, y, work []fl
 
 func norm(x []float64) float64 { return mat.Norm(mat.NewVecDense(len(x), x), 2) }
 
+func all(x []float64, f func(float64) bool) bool {
+	return !slices.ContainsFunc(x, func(v float64) bool { return !f(v) })
+}
+
 func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // solveUpper checks that the result times R is the matrix, which holds to the bound
 // of a product whatever the condition of R. Values other than normal ones would
 // overflow.
-func (o Ops) solveUpper(r *run, s shape) {
-	r.start()
+func solveUpper(r *run, s shape) {
 	r.value = normal
 	m, n := s.d, s.r
-	rr, ldr := r.columns(n, n, 1)
-	inv := r.alloc(n)
+	rr, ldr := columns[float64](r, n, n, 1)
+	inv := alloc[float64](r, n)
 	for j := range n {
 		for i := range j {
 			rr[j*ldr+i] = r.value(r.rng)
 		}
 		inv[j] = 1 / (1 + math.Abs(r.value(r.rng)))
 	}
-	r.input("r", rr)
-	r.input("inv", inv)
-	a, lda := r.columns(m, n, 1)
-	r.fill(a, lda, m, m, n)
-	before := append([]float64(nil), a...)
-	o.SolveUpper(a, lda, rr, ldr, inv, m, n)
-	r.finish("SolveUpper")
-	r.gaps("SolveUpper", a, lda, m, n)
-	for j := range n {
-		for k := range m {
-			back := sum{terms: 4} // the scaling, and the inverse of it here
-			for i := range j {
-				back.add(a[i*lda+k], rr[j*ldr+i])
-			}
-			back.add(a[j*lda+k], 1/inv[j])
-			if !r.element("SolveUpper, times R", before[j*lda+k], &back, k, j) {
-				return
-			}
-		}
-	}
+	declare(r, "r", rr)
+	declare(r, "inv", inv)
+	a, lda := filled[float64](r, m, m, n, 1)
+	before := slices.Clone(a)
+	r.call(func() { tile.SolveUpper(a, lda, rr, ldr, inv, m, n) })
+	entries(r, a, lda, m, n, func(want *sum, k, j int) {
+		back := sum{terms: 4} // the scaling, and the inverse of it here
+		strided(&back, j, rr[j*ldr:], 1, a[k:], lda)
+		back.add(a[j*lda+k], 1/inv[j])
+		r.element(before[j*lda+k], &back, k, j)
+		want.add(a[j*lda+k], 1)
+	})
 }

@@ -68,7 +68,7 @@ var supports = regexp.MustCompile(`Supports\(([^)]*)\)`)
 // guards returns the features that the source of available, on amd64, asks for
 // before it offers a tier. The guard of AVX-512 is inside of that of AVX2.
 func guards(t *testing.T) map[string][]string {
-	source, err := os.ReadFile("tile_amd64.go")
+	source, err := os.ReadFile("tier_amd64.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func guards(t *testing.T) map[string][]string {
 		}
 	}
 	if g["avx2"] == nil || g["avx512"] == nil {
-		t.Fatalf("no guards found in tile_amd64.go: %v", g)
+		t.Fatalf("no guards found in tier_amd64.go: %v", g)
 	}
 	return g
 }
@@ -206,56 +206,5 @@ func TestSourceInstructionsCatches(t *testing.T) {
 		if (test.want == "") != (found == "") || !strings.Contains(found, test.want) {
 			t.Errorf("%s, %s: %s: got %q, want %q", test.arch, test.symbol, test.line, found, test.want)
 		}
-	}
-}
-
-// Operations report every operand to the race detector, and stand in the list of doc.go beside each package
-// that calls them.
-func TestDocListsOperations(t *testing.T) {
-	read := func(path string) string {
-		source, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(source)
-	}
-	calls := map[string][]string{} // operations to packages
-	for _, name := range []string{"kernel", "kernel/qr", "kernel/blas", "internal/dense", "internal/lstsq", "internal/measure"} {
-		files, err := filepath.Glob("../../" + name + "/*.go")
-		if err != nil || len(files) == 0 {
-			t.Fatal(name, err)
-		}
-		for _, path := range slices.DeleteFunc(files, func(path string) bool { return strings.HasSuffix(path, "_test.go") }) {
-			for _, m := range regexp.MustCompile(`\btile\.([A-Z]\w+)[\[(]`).FindAllStringSubmatch(read(path), -1) {
-				calls[m[1]] = append(calls[m[1]], name)
-			}
-		}
-	}
-	list, operations := strings.Split(read("doc.go"), "\n"), 0
-	functions := regexp.MustCompile(`(?s)\nfunc ([A-Z]\w+)(?:\[F Float\])?\(([^\n]*)\n(\trace.*?)\n}\n`)
-	operands := regexp.MustCompile(`((?:\w+, )*\w+) (?:\[\]|\*\[)`)
-	for _, f := range functions.FindAllStringSubmatch(read("dispatch.go")+read("vector.go"), -1) {
-		operations++
-		for _, names := range operands.FindAllStringSubmatch(f[2], -1) {
-			for name := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(names[1], "int, "), "float64, "), ", ") {
-				if !regexp.MustCompile(`\brace(Read|Write|Upper)\((raceRead, )?` + name + `\b`).MatchString(f[3]) {
-					t.Errorf("%s does not report %s", f[1], name)
-				}
-			}
-		}
-		i := slices.IndexFunc(list, func(l string) bool { return regexp.MustCompile(`^//\t.*\b` + f[1] + `\b`).MatchString(l) })
-		if i < 0 {
-			t.Errorf("doc.go does not list %s", f[1])
-			continue
-		}
-		named := strings.FieldsFunc(list[i], func(r rune) bool { return strings.ContainsRune(" \t,.", r) })
-		for _, p := range calls[f[1]] {
-			if !slices.Contains(named, p) {
-				t.Errorf("doc.go does not name %s, which calls %s", p, f[1])
-			}
-		}
-	}
-	if operations < 15 {
-		t.Errorf("found %d operations", operations)
 	}
 }

@@ -2,11 +2,10 @@
 
 package tile
 
-// A basisTile computes a tile of A = X U: some rows of samples X, given by the function,
-// times up to 5 columns of a basis, over steps of 8 features. After every step
-// it prefetches the line at next, and moves next on by ahead bytes.
-type basisTile[F Float] func(a *float64, lda int, x *F, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
-
+// mulBasis_4x5_neon and the three below compute a tile of A = X U: some rows of samples X, times up to 5
+// columns of a basis, over steps of 8 features. After every step they prefetch the line at next, and move
+// next on by ahead bytes.
+//
 //go:noescape
 func mulBasis_4x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
 
@@ -19,10 +18,9 @@ func mulBasis32_4x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, l
 //go:noescape
 func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
 
-// A rowSum computes up to 4 blocks, of a cache line each, of X' e for samples X.
-// After every row it prefetches the line at next, and moves next on by ahead bytes.
-type rowSum[F Float] func(v *float64, x *F, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
-
+// mulTransposed_neon and mulTransposed32_neon compute up to 4 blocks, of a cache line each, of X' e for
+// samples X. After every row they prefetch the line at next, and move next on by ahead bytes.
+//
 //go:noescape
 func mulTransposed_neon(v, x *float64, ldx int, e *float64, n, blocks int, next uintptr, ahead int)
 
@@ -56,3 +54,6 @@ func axpys_4_neon(f, x, a *float64, lda, c, m int)
 //
 //go:noescape
 func scale_neon(x *float64, f float64, m int)
+
+// fmaPeak_neon does rounds of 16 vector multiply-adds in registers.
+func fmaPeak_neon(rounds int)

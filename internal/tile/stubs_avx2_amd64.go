@@ -5,306 +5,184 @@
 package tile
 
 // mulBasis_1_avx2 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasis_1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+func mulBasis_1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 
 // mulBasis_2_avx2 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasis_2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+func mulBasis_2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 
 // mulBasis_3_avx2 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasis_3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+func mulBasis_3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 
 // mulBasis_4_avx2 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasis_4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+func mulBasis_4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 
 // mulBasis_5_avx2 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasis_5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+func mulBasis_5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 
 // mulBasis_6_avx2 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 3 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasis_6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+func mulBasis_6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 
 // sumBlocks_avx2 sets steps times 8 features of grad to the product of n rows, n > 0, steps > 0, in blocks of [4] steps and one of up to 5. It prefetches 2 lines, apart bytes from each other, for every 8 steps of a row, or the last ones of a block, and moves on by pace bytes.
-//
-//go:noescape
-func sumBlocks_avx2(grad *float64, x *float64, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
+func sumBlocks_avx2(grad *float64, x *float64, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int, index int)
 
 // addPanels_avx2 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 8, d > 0. It prefetches 2 lines, apart bytes from each other, for every 8 features of a panel, and moves on by pace bytes.
-//
-//go:noescape
-func addPanels_avx2(grad *float64, x *float64, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
+func addPanels_avx2(grad *float64, x *float64, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int, index int)
 
 // mulBasis32_1_avx2 works like mulBasisGeneric for groups*1 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasis32_1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+func mulBasis32_1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 
 // mulBasis32_2_avx2 works like mulBasisGeneric for groups*2 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasis32_2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+func mulBasis32_2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 
 // mulBasis32_3_avx2 works like mulBasisGeneric for groups*3 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasis32_3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+func mulBasis32_3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 
 // mulBasis32_4_avx2 works like mulBasisGeneric for groups*4 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasis32_4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+func mulBasis32_4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 
 // mulBasis32_5_avx2 works like mulBasisGeneric for groups*5 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasis32_5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+func mulBasis32_5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 
 // mulBasis32_6_avx2 works like mulBasisGeneric for groups*6 columns, n >= 2, d a multiple of 8. It prefetches 2 lines, apart bytes from each other, for every 8 features of 4 rows, and moves on by pace bytes.
-//
-//go:noescape
-func mulBasis32_6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+func mulBasis32_6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 
 // sumBlocks32_avx2 sets steps times 8 features of grad to the product of n rows, n > 0, steps > 0, in blocks of [4] steps and one of up to 5. It prefetches 1 lines, apart bytes from each other, for every 8 steps of a row, or the last ones of a block, and moves on by pace bytes.
-//
-//go:noescape
-func sumBlocks32_avx2(grad *float64, x *float32, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
+func sumBlocks32_avx2(grad *float64, x *float32, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int, index int)
 
 // addPanels32_avx2 adds to grad the product of 8*count rows, x and e being those of the last 8, count >= 1, d a multiple of 8, d > 0. It prefetches 1 lines, apart bytes from each other, for every 8 features of a panel, and moves on by pace bytes.
-//
-//go:noescape
-func addPanels32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
+func addPanels32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int, index int)
 
 // rankUpdate_8_avx2 works like rankUpdateGeneric for m = 8 and d a multiple of 8.
-//
-//go:noescape
-func rankUpdate_8_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
+func rankUpdate_8_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 
 // rankUpdate_4_avx2 works like rankUpdateGeneric for m = 4 and d a multiple of 8.
-//
-//go:noescape
-func rankUpdate_4_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
+func rankUpdate_4_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 
 // rankUpdate_2_avx2 works like rankUpdateGeneric for m = 2 and d a multiple of 8.
-//
-//go:noescape
-func rankUpdate_2_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
+func rankUpdate_2_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 
 // rankUpdate_1_avx2 works like rankUpdateGeneric for m = 1 and d a multiple of 8.
-//
-//go:noescape
-func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
+func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 
-// panel_6_avx2 sets or adds to 6 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
-//
-//go:noescape
-func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
+// panel_6_avx2 sets or adds to 6 rows (with the lower tile to as many as exist) of 8 columns of C the product of n columns of W and rows of Z. In float64, for every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
 
-// panelHalf_6_avx2 sets or adds to 6 rows of up to 4 columns of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panelHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
+// panelHalf_6_avx2 works like panel for up to 4 columns of C, n >= 1.
+func panelHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 
-// panel32Half_6_avx2 sets or adds to 6 rows of up to 8 columns of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32Half_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
+// panel32_6_avx2 sets or adds to 6 rows (with the lower tile to as many as exist) of 16 columns of C the product of n columns of W and rows of Z. In float64, for every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
 
-// panel32_6_avx2 sets or adds to 6 rows of 16 columns of C the product of n columns of W and rows of Z, n >= 1.
-//
-//go:noescape
-func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
+// panelHalf32_6_avx2 works like panel for up to 8 columns of C, n >= 1.
+func panelHalf32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
 
-// panel_4_avx2 sets or adds to 4 rows of 8 columns of C the product of n columns of W and rows of Z. For every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes. The parameter rows is the number of these rows of C and W that exist, at least 1.
-//
-//go:noescape
-func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
+// panel_4_avx2 sets or adds to 4 rows (with the lower tile to as many as exist) of 8 columns of C the product of n columns of W and rows of Z. In float64, for every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
 
-// panelHalf_4_avx2 sets or adds to 4 rows of up to 4 columns of C the product of n columns of W and rows of Z, n >= 1. The parameter rows is the number of these rows of C and W that exist, at least 1.
-//
-//go:noescape
-func panelHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
+// panelHalf_4_avx2 works like panel for up to 4 columns of C, n >= 1.
+func panelHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 
-// panel32Half_4_avx2 sets or adds to 4 rows of up to 8 columns of C the product of n columns of W and rows of Z, n >= 1. The parameter rows is the number of these rows of C and W that exist, at least 1.
-//
-//go:noescape
-func panel32Half_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
+// panel32_4_avx2 sets or adds to 4 rows (with the lower tile to as many as exist) of 16 columns of C the product of n columns of W and rows of Z. In float64, for every 8 of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, and moves next on by step bytes.
+func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
 
-// panel32_4_avx2 sets or adds to 4 rows of 16 columns of C the product of n columns of W and rows of Z, n >= 1. The parameter rows is the number of these rows of C and W that exist, at least 1.
-//
-//go:noescape
-func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
+// panelHalf32_4_avx2 works like panel for up to 8 columns of C, n >= 1.
+func panelHalf32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
 
 // transposeSquares_avx2 copies 4 rows of n entries to n rows of 4, n a multiple of 4, n > 0.
-//
-//go:noescape
-func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int)
+func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int, index int)
 
 // transposeSquares32_avx2 copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.
-//
-//go:noescape
-func transposeSquares32_avx2(dst *float32, ldd int, src *float32, lds int, n int)
+func transposeSquares32_avx2(dst *float32, ldd int, src *float32, lds int, n int, index int)
 
 // mulBasisLanes_1_avx2 works like MulBasisLanes for r = 1, n >= 5 and d >= 1.
-//
-//go:noescape
-func mulBasisLanes_1_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+func mulBasisLanes_1_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 
 // mulBasisLanes_2_avx2 works like MulBasisLanes for r = 2, n >= 5 and d >= 1.
-//
-//go:noescape
-func mulBasisLanes_2_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+func mulBasisLanes_2_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 
 // leastSquaresLanes_avx2 works like LeastSquaresLanes for m >= n >= 1 and 1 <= r <= 8.
-//
-//go:noescape
 func leastSquaresLanes_avx2(a *float64, m int, n int, r int, work *float64)
 
 // mulTransposedLanes_avx2 works like MulTransposedLanes for n >= 1 and d >= 8.
-//
-//go:noescape
 func mulTransposedLanes_avx2(v *float64, ldv int, x *float64, e *float64, lde int, n int, d int)
 
 // sumDifferences_avx2 works like sumDifferencesGeneric for n a multiple of 8, count > 0.
-//
-//go:noescape
 func sumDifferences_avx2(sum *float64, x *float64, ldx int, own int, rows *int, w *float64, count int, n int)
 
 // leastSquares_avx2 works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), and prefetches from next on, pace bytes for each four columns of a vector.
-//
-//go:noescape
 func leastSquares_avx2(b *float64, a *float64, lda int, n int, r int, y *float64, work *float64, next uintptr, pace int, apart float64) (lo float64, hi float64)
 
 // residual_avx2 works like residualGeneric for n >= 1, r >= 1.
-//
-//go:noescape
 func residual_avx2(e *float64, a *float64, lda int, b *float64, y *float64, n int, r int) float64
 
 // rotate_avx2 rotates rows i and i+1 of four vectors of columns by c[i] and s[i], for i from n-1 down to 0, n >= 1.
-//
-//go:noescape
 func rotate_avx2(z *float64, ldz int, c *float64, s *float64, n int)
 
 // rowDots_8_avx2 sets sums to the products of 8 rows of n entries and x, n >= 1.
-//
-//go:noescape
-func rowDots_8_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+func rowDots_8_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
 
 // addRows_8_avx2 adds 8 rows of n entries, times the entries of b, to y, n >= 1.
-//
-//go:noescape
-func addRows_8_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+func addRows_8_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
 
 // rowDots32_8_avx2 sets sums to the products of 8 rows of n entries and x, n >= 1.
-//
-//go:noescape
-func rowDots32_8_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+func rowDots32_8_avx2(sums *float32, a *float32, lda int, x *float32, n int, index int)
 
 // addRows32_8_avx2 adds 8 rows of n entries, times the entries of b, to y, n >= 1.
-//
-//go:noescape
-func addRows32_8_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+func addRows32_8_avx2(y *float32, a *float32, lda int, b *float32, n int, index int)
 
 // rowDots_4_avx2 sets sums to the products of 4 rows of n entries and x, n >= 1.
-//
-//go:noescape
-func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
 
 // addRows_4_avx2 adds 4 rows of n entries, times the entries of b, to y, n >= 1.
-//
-//go:noescape
-func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
 
 // rowDots32_4_avx2 sets sums to the products of 4 rows of n entries and x, n >= 1.
-//
-//go:noescape
-func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, index int)
 
 // addRows32_4_avx2 adds 4 rows of n entries, times the entries of b, to y, n >= 1.
-//
-//go:noescape
-func addRows32_4_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+func addRows32_4_avx2(y *float32, a *float32, lda int, b *float32, n int, index int)
 
 // addOuter_4_avx2 adds n entries of y, times the entries of b, to 4 rows, n >= 1.
-//
-//go:noescape
-func addOuter_4_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+func addOuter_4_avx2(a *float64, lda int, b *float64, y *float64, n int, index int)
 
 // addOuter32_4_avx2 adds n entries of y, times the entries of b, to 4 rows, n >= 1.
-//
-//go:noescape
-func addOuter32_4_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
+func addOuter32_4_avx2(a *float32, lda int, b *float32, y *float32, n int, index int)
 
 // rowDots_1_avx2 sets sums to the products of 1 rows of n entries and x, n >= 1.
-//
-//go:noescape
-func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
 
 // addRows_1_avx2 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
-//
-//go:noescape
-func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
 
 // rowDots32_1_avx2 sets sums to the products of 1 rows of n entries and x, n >= 1.
-//
-//go:noescape
-func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, index int)
 
 // addRows32_1_avx2 adds 1 rows of n entries, times the entries of b, to y, n >= 1.
-//
-//go:noescape
-func addRows32_1_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+func addRows32_1_avx2(y *float32, a *float32, lda int, b *float32, n int, index int)
 
 // addOuter_1_avx2 adds n entries of y, times the entries of b, to 1 rows, n >= 1.
-//
-//go:noescape
-func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, index int)
 
 // addOuter32_1_avx2 adds n entries of y, times the entries of b, to 1 rows, n >= 1.
-//
-//go:noescape
-func addOuter32_1_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
+func addOuter32_1_avx2(a *float32, lda int, b *float32, y *float32, n int, index int)
 
 // addAbs_avx2 adds the absolute values of n entries of a to y, and returns their sum, n >= 1.
-//
-//go:noescape
 func addAbs_avx2(y *float64, a *float64, n int) float64
 
 // reflect_1_avx2 works like reflectGeneric for 8 columns, m >= 1.
-//
-//go:noescape
-func reflect_1_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+func reflect_1_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 
 // reflect_2_avx2 works like reflectGeneric for 16 columns, m >= 1.
-//
-//go:noescape
-func reflect_2_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+func reflect_2_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 
 // reflect_3_avx2 works like reflectGeneric for 24 columns, m >= 1.
-//
-//go:noescape
-func reflect_3_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+func reflect_3_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 
 // reflect_4_avx2 works like reflectGeneric for 32 columns, m >= 1.
-//
-//go:noescape
-func reflect_4_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+func reflect_4_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 
 // solveUpper_avx2 overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.
-//
-//go:noescape
 func solveUpper_avx2(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)
 
 // fmaPeak_avx2 does 12 vector multiply-adds in each round.
-//
-//go:noescape
 func fmaPeak_avx2(rounds int) float64

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // Tier is a set of CPU features for which there are tiles.
@@ -22,17 +23,25 @@ var tierNames = [...]string{"generic", "avx2", "avx512", "neon"}
 
 // String returns the name of the tier as DIFALT_KERNEL spells it.
 func (t Tier) String() string {
-	if int(t) < len(tierNames) {
-		return tierNames[t]
-	}
-	return fmt.Sprintf("Tier(%d)", uint8(t))
+	return tierNames[t]
 }
 
 // requested is the environment variable when the program started, in lower case.
 var requested = strings.ToLower(os.Getenv(Variable))
 
 // active is the tier in use. It is set once at start; Use changes it for tests.
-var active = choose(requested, available())
+var active = choose(requested, Available())
+
+// tiles are the operations of the tier in use.
+var tiles = operationsOf(active)
+
+// of returns the index of the tile for type F of an operation, given that for float64.
+func of[F Float](index int) int {
+	if unsafe.Sizeof(F(0)) == 4 {
+		return index + singles
+	}
+	return index
+}
 
 // Requested returns the kernel that the environment variable asked for when the program started, in
 // lower case: the name of a tier, of a backend of package kernel, "", or none of these, which package
@@ -42,18 +51,13 @@ func Requested() string { return requested }
 // Active returns the tier in use.
 func Active() Tier { return active }
 
-// Available returns the tiers that this processor and build can run, Generic
-// first and the default last.
-func Available() []Tier { return available() }
-
 // Use switches to a tier. It must not be called while tiles run.
 func Use(t Tier) error {
-	if slices.Contains(available(), t) {
-		active = t
-		activate()
+	if slices.Contains(Available(), t) {
+		active, tiles = t, operationsOf(t)
 		return nil
 	}
-	return fmt.Errorf("kernel %s is not available on this machine and build: have %v", t, available())
+	return fmt.Errorf("kernel %s is not available on this machine and build: have %v", t, Available())
 }
 
 // Variable is the environment variable that forces a tier, or a backend of package kernel.

@@ -18,7 +18,7 @@ DATA tailMask<>+80(SB)/8, $0xffffffffffffffff
 DATA tailMask<>+88(SB)/8, $0xffffffffffffffff
 GLOBL tailMask<>(SB), RODATA|NOPTR, $96
 
-// func mulBasis_1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis_1_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis_1_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -38,7 +38,7 @@ TEXT ·mulBasis_1_avx2(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -79,17 +79,17 @@ rows4Dot:
 	VMOVUPD     32(BX)(SI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 	ADDQ        $+64, BX
-	ADDQ        $0x40, CX
+	ADDQ        $+64, CX
 	DECQ        R11
 	JNZ         rows4Dot
 	MOVQ        lda+8(FP), CX
 	SHLQ        $0x03, CX
 	VHADDPD     Y1, Y0, Y0
-	VHADDPD     Y3, Y2, Y1
-	VPERM2F128  $0x21, Y1, Y0, Y2
-	VBLENDPD    $0x0c, Y1, Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R10)
+	VHADDPD     Y3, Y2, Y2
+	VPERM2F128  $0x21, Y2, Y0, Y1
+	VBLENDPD    $0x0c, Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        CX, R10
 	ADDQ        DX, R9
 	DECQ        16(SP)
@@ -104,7 +104,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
@@ -135,7 +135,7 @@ rows2Dot:
 	VMOVUPD      32(BX)(AX*1), Y3
 	VFMADD231PD  Y3, Y2, Y1
 	ADDQ         $+64, BX
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R10
 	JNZ          rows2Dot
 	MOVQ         lda+8(FP), CX
@@ -166,7 +166,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis_2_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis_2_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -186,7 +186,7 @@ TEXT ·mulBasis_2_avx2(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -241,24 +241,24 @@ rows4Dot:
 	VFMADD231PD Y10, Y8, Y3
 	VFMADD231PD Y10, Y9, Y7
 	ADDQ        $+64, BX
-	ADDQ        $0x40, CX
+	ADDQ        $+64, CX
 	DECQ        R11
 	JNZ         rows4Dot
 	MOVQ        lda+8(FP), CX
 	SHLQ        $0x03, CX
 	VHADDPD     Y1, Y0, Y0
-	VHADDPD     Y3, Y2, Y1
-	VPERM2F128  $0x21, Y1, Y0, Y2
-	VBLENDPD    $0x0c, Y1, Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R10)
+	VHADDPD     Y3, Y2, Y2
+	VPERM2F128  $0x21, Y2, Y0, Y1
+	VBLENDPD    $0x0c, Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        CX, R10
 	VHADDPD     Y5, Y4, Y0
-	VHADDPD     Y7, Y6, Y1
-	VPERM2F128  $0x21, Y1, Y0, Y2
-	VBLENDPD    $0x0c, Y1, Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R10)
+	VHADDPD     Y7, Y6, Y2
+	VPERM2F128  $0x21, Y2, Y0, Y1
+	VBLENDPD    $0x0c, Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        CX, R10
 	ADDQ        DX, R9
 	ADDQ        DX, R9
@@ -274,7 +274,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
@@ -313,19 +313,19 @@ rows2Dot:
 	VFMADD231PD  Y4, Y6, Y2
 	VFMADD231PD  Y5, Y6, Y3
 	ADDQ         $+64, BX
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R10
 	JNZ          rows2Dot
 	MOVQ         lda+8(FP), CX
 	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
-	VHADDPD      Y3, Y2, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R9)
+	VHADDPD      Y3, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R9)
 	ADDQ         CX, R9
-	VEXTRACTF128 $0x01, Y2, (R9)
+	VEXTRACTF128 $0x01, Y1, (R9)
 	ADDQ         CX, R9
 	ADDQ         DX, SI
 	ADDQ         DX, SI
@@ -349,7 +349,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis_3_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis_3_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -369,7 +369,7 @@ TEXT ·mulBasis_3_avx2(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -438,31 +438,31 @@ rows4Dot:
 	VFMADD231PD Y15, Y13, Y7
 	VFMADD231PD Y15, Y14, Y11
 	ADDQ        $+64, BX
-	ADDQ        $0x40, CX
+	ADDQ        $+64, CX
 	DECQ        R11
 	JNZ         rows4Dot
 	MOVQ        lda+8(FP), CX
 	SHLQ        $0x03, CX
 	VHADDPD     Y1, Y0, Y0
-	VHADDPD     Y3, Y2, Y1
-	VPERM2F128  $0x21, Y1, Y0, Y2
-	VBLENDPD    $0x0c, Y1, Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R10)
+	VHADDPD     Y3, Y2, Y2
+	VPERM2F128  $0x21, Y2, Y0, Y1
+	VBLENDPD    $0x0c, Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        CX, R10
 	VHADDPD     Y5, Y4, Y0
-	VHADDPD     Y7, Y6, Y1
-	VPERM2F128  $0x21, Y1, Y0, Y2
-	VBLENDPD    $0x0c, Y1, Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R10)
+	VHADDPD     Y7, Y6, Y2
+	VPERM2F128  $0x21, Y2, Y0, Y1
+	VBLENDPD    $0x0c, Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        CX, R10
 	VHADDPD     Y9, Y8, Y0
-	VHADDPD     Y11, Y10, Y1
-	VPERM2F128  $0x21, Y1, Y0, Y2
-	VBLENDPD    $0x0c, Y1, Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R10)
+	VHADDPD     Y11, Y10, Y2
+	VPERM2F128  $0x21, Y2, Y0, Y1
+	VBLENDPD    $0x0c, Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        CX, R10
 	ADDQ        DX, R9
 	ADDQ        DX, R9
@@ -479,7 +479,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
@@ -526,19 +526,19 @@ rows2Dot:
 	VFMADD231PD  Y6, Y8, Y4
 	VFMADD231PD  Y7, Y8, Y5
 	ADDQ         $+64, BX
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R10
 	JNZ          rows2Dot
 	MOVQ         lda+8(FP), CX
 	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
-	VHADDPD      Y3, Y2, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R9)
+	VHADDPD      Y3, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R9)
 	ADDQ         CX, R9
-	VEXTRACTF128 $0x01, Y2, (R9)
+	VEXTRACTF128 $0x01, Y1, (R9)
 	ADDQ         CX, R9
 	VHADDPD      Y5, Y4, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -568,7 +568,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis_4_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis_4_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -588,7 +588,7 @@ TEXT ·mulBasis_4_avx2(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows3:
-	CMPQ n+48(FP), $0x03
+	CMPQ n+48(FP), $+3
 	JL   rows3End
 	CMPQ n+48(FP), $0x04
 	JE   rows3End
@@ -659,46 +659,46 @@ rows3Dot:
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
 	ADDQ         $+64, SI
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R11
 	JNZ          rows3Dot
 	MOVQ         lda+8(FP), CX
 	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
-	VHADDPD      Y2, Y2, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, X2
-	VMOVSD       X2, 16(R10)
+	VHADDPD      Y2, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R10)
 	ADDQ         CX, R10
 	VHADDPD      Y4, Y3, Y0
-	VHADDPD      Y5, Y5, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, X2
-	VMOVSD       X2, 16(R10)
+	VHADDPD      Y5, Y5, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R10)
 	ADDQ         CX, R10
 	VHADDPD      Y7, Y6, Y0
-	VHADDPD      Y8, Y8, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, X2
-	VMOVSD       X2, 16(R10)
+	VHADDPD      Y8, Y8, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R10)
 	ADDQ         CX, R10
 	VHADDPD      Y10, Y9, Y0
-	VHADDPD      Y11, Y11, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, X2
-	VMOVSD       X2, 16(R10)
+	VHADDPD      Y11, Y11, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R10)
 	ADDQ         CX, R10
 	ADDQ         DX, R9
 	ADDQ         DX, R9
@@ -715,7 +715,7 @@ rows3Dot:
 
 rows3End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -770,28 +770,28 @@ rows2Dot:
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         $+64, SI
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R11
 	JNZ          rows2Dot
 	MOVQ         lda+8(FP), CX
 	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
-	VHADDPD      Y3, Y2, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
+	VHADDPD      Y3, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
 	ADDQ         CX, R10
-	VEXTRACTF128 $0x01, Y2, (R10)
+	VEXTRACTF128 $0x01, Y1, (R10)
 	ADDQ         CX, R10
 	VHADDPD      Y5, Y4, Y0
-	VHADDPD      Y7, Y6, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
+	VHADDPD      Y7, Y6, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
 	ADDQ         CX, R10
-	VEXTRACTF128 $0x01, Y2, (R10)
+	VEXTRACTF128 $0x01, Y1, (R10)
 	ADDQ         CX, R10
 	ADDQ         DX, R9
 	ADDQ         DX, R9
@@ -817,7 +817,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis_5_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis_5_avx2(SB), NOSPLIT, $16-104
 	MOVQ   ldx+24(FP), AX
@@ -833,7 +833,7 @@ TEXT ·mulBasis_5_avx2(SB), NOSPLIT, $16-104
 	MOVQ   CX, (SP)
 
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -896,28 +896,28 @@ rows2Dot:
 	VFMADD231PD  Y10, Y12, Y8
 	VFMADD231PD  Y11, Y12, Y9
 	ADDQ         $+64, SI
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R11
 	JNZ          rows2Dot
 	MOVQ         lda+8(FP), CX
 	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
-	VHADDPD      Y3, Y2, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
+	VHADDPD      Y3, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
 	ADDQ         CX, R10
-	VEXTRACTF128 $0x01, Y2, (R10)
+	VEXTRACTF128 $0x01, Y1, (R10)
 	ADDQ         CX, R10
 	VHADDPD      Y5, Y4, Y0
-	VHADDPD      Y7, Y6, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
+	VHADDPD      Y7, Y6, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
 	ADDQ         CX, R10
-	VEXTRACTF128 $0x01, Y2, (R10)
+	VEXTRACTF128 $0x01, Y1, (R10)
 	ADDQ         CX, R10
 	VHADDPD      Y9, Y8, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -949,7 +949,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis_6_avx2(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis_6_avx2(SB), NOSPLIT, $16-104
 	MOVQ   ldx+24(FP), AX
@@ -966,7 +966,7 @@ TEXT ·mulBasis_6_avx2(SB), NOSPLIT, $16-104
 	MOVQ   CX, (SP)
 
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
@@ -1037,37 +1037,37 @@ rows2Dot:
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         $+64, DI
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R12
 	JNZ          rows2Dot
 	MOVQ         lda+8(FP), CX
 	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
-	VHADDPD      Y3, Y2, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
+	VHADDPD      Y3, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R11)
 	ADDQ         CX, R11
-	VEXTRACTF128 $0x01, Y2, (R11)
+	VEXTRACTF128 $0x01, Y1, (R11)
 	ADDQ         CX, R11
 	VHADDPD      Y5, Y4, Y0
-	VHADDPD      Y7, Y6, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
+	VHADDPD      Y7, Y6, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R11)
 	ADDQ         CX, R11
-	VEXTRACTF128 $0x01, Y2, (R11)
+	VEXTRACTF128 $0x01, Y1, (R11)
 	ADDQ         CX, R11
 	VHADDPD      Y9, Y8, Y0
-	VHADDPD      Y11, Y10, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
+	VHADDPD      Y11, Y10, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R11)
 	ADDQ         CX, R11
-	VEXTRACTF128 $0x01, Y2, (R11)
+	VEXTRACTF128 $0x01, Y1, (R11)
 	ADDQ         CX, R11
 	ADDQ         DX, R10
 	ADDQ         DX, R10
@@ -1095,9 +1095,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func sumBlocks_avx2(grad *float64, x *float64, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
+// func sumBlocks_avx2(grad *float64, x *float64, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·sumBlocks_avx2(SB), NOSPLIT, $0-72
+TEXT ·sumBlocks_avx2(SB), NOSPLIT, $0-80
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x03, CX
@@ -1109,9 +1109,9 @@ TEXT ·sumBlocks_avx2(SB), NOSPLIT, $0-72
 	MOVQ n+32(FP), R9
 	LEAQ -8(DX)(R9*8), DX
 
-wide4:
-	CMPQ   steps+40(FP), $0x06
-	JL     wide4End
+block0:
+	CMPQ   steps+40(FP), $+6
+	JL     block0End
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1120,29 +1120,30 @@ wide4:
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
 
-wide4Row:
-	VBROADCASTSD (R9), Y8
+block0Row:
+	VBROADCASTSD (R10), Y8
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
 	ADDQ         R8, SI
-	VFMADD231PD  (R10), Y8, Y0
-	VFMADD231PD  32(R10), Y8, Y1
-	VFMADD231PD  64(R10), Y8, Y2
-	VFMADD231PD  96(R10), Y8, Y3
-	VFMADD231PD  128(R10), Y8, Y4
-	VFMADD231PD  160(R10), Y8, Y5
-	VFMADD231PD  192(R10), Y8, Y6
-	VFMADD231PD  224(R10), Y8, Y7
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          wide4Row
+	VFMADD231PD  (R11), Y8, Y0
+	VFMADD231PD  32(R11), Y8, Y1
+	VFMADD231PD  64(R11), Y8, Y2
+	VFMADD231PD  96(R11), Y8, Y3
+	VFMADD231PD  128(R11), Y8, Y4
+	VFMADD231PD  160(R11), Y8, Y5
+	VFMADD231PD  192(R11), Y8, Y6
+	VFMADD231PD  224(R11), Y8, Y7
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block0Row
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	VMOVUPD      Y2, 64(BX)
@@ -1153,164 +1154,13 @@ wide4Row:
 	VMOVUPD      Y7, 224(BX)
 	ADDQ         $+256, BX
 	ADDQ         $+256, AX
-	SUBQ         $0x04, steps+40(FP)
-	JMP          wide4
+	SUBQ         $+4, steps+40(FP)
+	JMP          block0
 
-wide4End:
-	CMPQ steps+40(FP), $0x01
-	JEQ  narrow1
-	CMPQ steps+40(FP), $0x02
-	JEQ  narrow2
-	CMPQ steps+40(FP), $0x03
-	JEQ  narrow3
-	CMPQ steps+40(FP), $0x04
-	JEQ  narrow4
-	CMPQ steps+40(FP), $0x05
-	JEQ  narrow5
-	VZEROUPPER
-	RET
-
-narrow1:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-
-narrow1Row:
-	VBROADCASTSD (DX), Y2
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R9), Y2, Y0
-	VFMADD231PD  32(R9), Y2, Y1
-	SUBQ         CX, R9
-	SUBQ         $0x08, DX
-	DECQ         R10
-	JNZ          narrow1Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	ADDQ         $+64, BX
-	ADDQ         $+64, AX
-	VZEROUPPER
-	RET
-
-narrow2:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-
-narrow2Row:
-	VBROADCASTSD (DX), Y4
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R9), Y4, Y0
-	VFMADD231PD  32(R9), Y4, Y1
-	VFMADD231PD  64(R9), Y4, Y2
-	VFMADD231PD  96(R9), Y4, Y3
-	SUBQ         CX, R9
-	SUBQ         $0x08, DX
-	DECQ         R10
-	JNZ          narrow2Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+128, AX
-	VZEROUPPER
-	RET
-
-narrow3:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-
-narrow3Row:
-	VBROADCASTSD (DX), Y6
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R9), Y6, Y0
-	VFMADD231PD  32(R9), Y6, Y1
-	VFMADD231PD  64(R9), Y6, Y2
-	VFMADD231PD  96(R9), Y6, Y3
-	VFMADD231PD  128(R9), Y6, Y4
-	VFMADD231PD  160(R9), Y6, Y5
-	SUBQ         CX, R9
-	SUBQ         $0x08, DX
-	DECQ         R10
-	JNZ          narrow3Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	VMOVUPD      Y4, 128(BX)
-	VMOVUPD      Y5, 160(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+192, AX
-	VZEROUPPER
-	RET
-
-narrow4:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-
-narrow4Row:
-	VBROADCASTSD (DX), Y8
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R9), Y8, Y0
-	VFMADD231PD  32(R9), Y8, Y1
-	VFMADD231PD  64(R9), Y8, Y2
-	VFMADD231PD  96(R9), Y8, Y3
-	VFMADD231PD  128(R9), Y8, Y4
-	VFMADD231PD  160(R9), Y8, Y5
-	VFMADD231PD  192(R9), Y8, Y6
-	VFMADD231PD  224(R9), Y8, Y7
-	SUBQ         CX, R9
-	SUBQ         $0x08, DX
-	DECQ         R10
-	JNZ          narrow4Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	VMOVUPD      Y4, 128(BX)
-	VMOVUPD      Y5, 160(BX)
-	VMOVUPD      Y6, 192(BX)
-	VMOVUPD      Y7, 224(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+256, AX
-	VZEROUPPER
-	RET
-
-narrow5:
+block0End:
+block1:
+	CMPQ   steps+40(FP), $+5
+	JL     block1End
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1321,30 +1171,32 @@ narrow5:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 	VXORPD Y9, Y9, Y9
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
 
-narrow5Row:
-	VBROADCASTSD (DX), Y10
+block1Row:
+	VBROADCASTSD (R10), Y10
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
 	ADDQ         R8, SI
-	VFMADD231PD  (R9), Y10, Y0
-	VFMADD231PD  32(R9), Y10, Y1
-	VFMADD231PD  64(R9), Y10, Y2
-	VFMADD231PD  96(R9), Y10, Y3
-	VFMADD231PD  128(R9), Y10, Y4
-	VFMADD231PD  160(R9), Y10, Y5
-	VFMADD231PD  192(R9), Y10, Y6
-	VFMADD231PD  224(R9), Y10, Y7
-	VFMADD231PD  256(R9), Y10, Y8
-	VFMADD231PD  288(R9), Y10, Y9
-	SUBQ         CX, R9
-	SUBQ         $0x08, DX
-	DECQ         R10
-	JNZ          narrow5Row
+	VFMADD231PD  (R11), Y10, Y0
+	VFMADD231PD  32(R11), Y10, Y1
+	VFMADD231PD  64(R11), Y10, Y2
+	VFMADD231PD  96(R11), Y10, Y3
+	VFMADD231PD  128(R11), Y10, Y4
+	VFMADD231PD  160(R11), Y10, Y5
+	VFMADD231PD  192(R11), Y10, Y6
+	VFMADD231PD  224(R11), Y10, Y7
+	VFMADD231PD  256(R11), Y10, Y8
+	VFMADD231PD  288(R11), Y10, Y9
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block1Row
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	VMOVUPD      Y2, 64(BX)
@@ -1357,24 +1209,188 @@ narrow5Row:
 	VMOVUPD      Y9, 288(BX)
 	ADDQ         $+320, BX
 	ADDQ         $+320, AX
+	SUBQ         $+5, steps+40(FP)
+	JMP          block1
+
+block1End:
+block2:
+	CMPQ   steps+40(FP), $+4
+	JL     block2End
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+
+block2Row:
+	VBROADCASTSD (R10), Y8
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R11), Y8, Y0
+	VFMADD231PD  32(R11), Y8, Y1
+	VFMADD231PD  64(R11), Y8, Y2
+	VFMADD231PD  96(R11), Y8, Y3
+	VFMADD231PD  128(R11), Y8, Y4
+	VFMADD231PD  160(R11), Y8, Y5
+	VFMADD231PD  192(R11), Y8, Y6
+	VFMADD231PD  224(R11), Y8, Y7
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block2Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+256, AX
+	SUBQ         $+4, steps+40(FP)
+	JMP          block2
+
+block2End:
+block3:
+	CMPQ   steps+40(FP), $+3
+	JL     block3End
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+
+block3Row:
+	VBROADCASTSD (R10), Y6
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R11), Y6, Y0
+	VFMADD231PD  32(R11), Y6, Y1
+	VFMADD231PD  64(R11), Y6, Y2
+	VFMADD231PD  96(R11), Y6, Y3
+	VFMADD231PD  128(R11), Y6, Y4
+	VFMADD231PD  160(R11), Y6, Y5
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block3Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+192, AX
+	SUBQ         $+3, steps+40(FP)
+	JMP          block3
+
+block3End:
+block4:
+	CMPQ   steps+40(FP), $+2
+	JL     block4End
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+
+block4Row:
+	VBROADCASTSD (R10), Y4
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R11), Y4, Y0
+	VFMADD231PD  32(R11), Y4, Y1
+	VFMADD231PD  64(R11), Y4, Y2
+	VFMADD231PD  96(R11), Y4, Y3
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block4Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+128, AX
+	SUBQ         $+2, steps+40(FP)
+	JMP          block4
+
+block4End:
+block5:
+	CMPQ   steps+40(FP), $+1
+	JL     block5End
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+
+block5Row:
+	VBROADCASTSD (R10), Y2
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R11), Y2, Y0
+	VFMADD231PD  32(R11), Y2, Y1
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block5Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	ADDQ         $+64, BX
+	ADDQ         $+64, AX
+	SUBQ         $+1, steps+40(FP)
+	JMP          block5
+
+block5End:
 	VZEROUPPER
 	RET
 
-// func addPanels_avx2(grad *float64, x *float64, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
+// func addPanels_avx2(grad *float64, x *float64, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·addPanels_avx2(SB), NOSPLIT, $0-72
+TEXT ·addPanels_avx2(SB), NOSPLIT, $0-80
 	MOVQ x+8(FP), AX
 	MOVQ e+24(FP), CX
-	MOVQ ldx+16(FP), SI
-	SHLQ $0x03, SI
-	MOVQ next+48(FP), DI
-	MOVQ apart+56(FP), R8
-	MOVQ pace+64(FP), R9
-	LEAQ (SI)(SI*2), R11
-	LEAQ (SI)(SI*4), R12
-	MOVQ SI, R13
-	SHLQ $0x03, R13
-	SUBQ SI, R13
+	MOVQ ldx+16(FP), DX
+	SHLQ $0x03, DX
+	MOVQ next+48(FP), BX
+	MOVQ apart+56(FP), SI
+	MOVQ pace+64(FP), DI
+	LEAQ (DX)(DX*2), R9
+	LEAQ (DX)(DX*4), R10
+	MOVQ DX, R11
+	SHLQ $0x03, R11
+	SUBQ DX, R11
 
 panel:
 	VBROADCASTSD (CX), Y0
@@ -1385,54 +1401,54 @@ panel:
 	VBROADCASTSD 40(CX), Y5
 	VBROADCASTSD 48(CX), Y6
 	VBROADCASTSD 56(CX), Y7
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), DX
-	MOVQ         d+32(FP), BX
-	SHRQ         $0x03, BX
+	MOVQ         AX, R8
+	MOVQ         grad+0(FP), R12
+	MOVQ         d+32(FP), R13
+	SHRQ         $0x03, R13
 
 feature:
-	VMOVUPD     (DX), Y8
-	VFMADD231PD (R10), Y0, Y8
-	VFMADD231PD (R10)(SI*1), Y1, Y8
-	VFMADD231PD (R10)(SI*2), Y2, Y8
-	VFMADD231PD (R10)(R11*1), Y3, Y8
-	VFMADD231PD (R10)(SI*4), Y4, Y8
-	VFMADD231PD (R10)(R12*1), Y5, Y8
-	VFMADD231PD (R10)(R11*2), Y6, Y8
-	VFMADD231PD (R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, (DX)
-	VMOVUPD     32(DX), Y8
-	VFMADD231PD 32(R10), Y0, Y8
-	VFMADD231PD 32(R10)(SI*1), Y1, Y8
-	VFMADD231PD 32(R10)(SI*2), Y2, Y8
-	VFMADD231PD 32(R10)(R11*1), Y3, Y8
-	VFMADD231PD 32(R10)(SI*4), Y4, Y8
-	VFMADD231PD 32(R10)(R12*1), Y5, Y8
-	VFMADD231PD 32(R10)(R11*2), Y6, Y8
-	VFMADD231PD 32(R10)(R13*1), Y7, Y8
-	VMOVUPD     Y8, 32(DX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, DX
-	DECQ        BX
+	VMOVUPD     (R12), Y8
+	VFMADD231PD (R8), Y0, Y8
+	VFMADD231PD (R8)(DX*1), Y1, Y8
+	VFMADD231PD (R8)(DX*2), Y2, Y8
+	VFMADD231PD (R8)(R9*1), Y3, Y8
+	VFMADD231PD (R8)(DX*4), Y4, Y8
+	VFMADD231PD (R8)(R10*1), Y5, Y8
+	VFMADD231PD (R8)(R9*2), Y6, Y8
+	VFMADD231PD (R8)(R11*1), Y7, Y8
+	VMOVUPD     Y8, (R12)
+	VMOVUPD     32(R12), Y8
+	VFMADD231PD 32(R8), Y0, Y8
+	VFMADD231PD 32(R8)(DX*1), Y1, Y8
+	VFMADD231PD 32(R8)(DX*2), Y2, Y8
+	VFMADD231PD 32(R8)(R9*1), Y3, Y8
+	VFMADD231PD 32(R8)(DX*4), Y4, Y8
+	VFMADD231PD 32(R8)(R10*1), Y5, Y8
+	VFMADD231PD 32(R8)(R9*2), Y6, Y8
+	VFMADD231PD 32(R8)(R11*1), Y7, Y8
+	VMOVUPD     Y8, 32(R12)
+	PREFETCHT1  (BX)
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R8
+	ADDQ        $+64, R12
+	DECQ        R13
 	JNZ         feature
-	SUBQ        $+64, CX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
+	ADDQ        $-64, CX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
 	DECQ        count+40(FP)
 	JNZ         panel
 	VZEROUPPER
 	RET
 
-// func mulBasis32_1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis32_1_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis32_1_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -1452,7 +1468,7 @@ TEXT ·mulBasis32_1_avx2(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -1492,17 +1508,17 @@ rows4Dot:
 	VCVTPS2PD   16(BX)(SI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 	ADDQ        $+32, BX
-	ADDQ        $0x40, CX
+	ADDQ        $+64, CX
 	DECQ        R11
 	JNZ         rows4Dot
 	MOVQ        lda+8(FP), CX
 	SHLQ        $0x03, CX
 	VHADDPD     Y1, Y0, Y0
-	VHADDPD     Y3, Y2, Y1
-	VPERM2F128  $0x21, Y1, Y0, Y2
-	VBLENDPD    $0x0c, Y1, Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R10)
+	VHADDPD     Y3, Y2, Y2
+	VPERM2F128  $0x21, Y2, Y0, Y1
+	VBLENDPD    $0x0c, Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        CX, R10
 	ADDQ        DX, R9
 	DECQ        16(SP)
@@ -1517,7 +1533,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
@@ -1547,7 +1563,7 @@ rows2Dot:
 	VCVTPS2PD    16(BX)(AX*1), Y3
 	VFMADD231PD  Y3, Y2, Y1
 	ADDQ         $+32, BX
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R10
 	JNZ          rows2Dot
 	MOVQ         lda+8(FP), CX
@@ -1578,7 +1594,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis32_2_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis32_2_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -1598,7 +1614,7 @@ TEXT ·mulBasis32_2_avx2(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -1652,24 +1668,24 @@ rows4Dot:
 	VFMADD231PD Y10, Y8, Y3
 	VFMADD231PD Y10, Y9, Y7
 	ADDQ        $+32, BX
-	ADDQ        $0x40, CX
+	ADDQ        $+64, CX
 	DECQ        R11
 	JNZ         rows4Dot
 	MOVQ        lda+8(FP), CX
 	SHLQ        $0x03, CX
 	VHADDPD     Y1, Y0, Y0
-	VHADDPD     Y3, Y2, Y1
-	VPERM2F128  $0x21, Y1, Y0, Y2
-	VBLENDPD    $0x0c, Y1, Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R10)
+	VHADDPD     Y3, Y2, Y2
+	VPERM2F128  $0x21, Y2, Y0, Y1
+	VBLENDPD    $0x0c, Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        CX, R10
 	VHADDPD     Y5, Y4, Y0
-	VHADDPD     Y7, Y6, Y1
-	VPERM2F128  $0x21, Y1, Y0, Y2
-	VBLENDPD    $0x0c, Y1, Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R10)
+	VHADDPD     Y7, Y6, Y2
+	VPERM2F128  $0x21, Y2, Y0, Y1
+	VBLENDPD    $0x0c, Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        CX, R10
 	ADDQ        DX, R9
 	ADDQ        DX, R9
@@ -1685,7 +1701,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
@@ -1723,19 +1739,19 @@ rows2Dot:
 	VFMADD231PD  Y4, Y6, Y2
 	VFMADD231PD  Y5, Y6, Y3
 	ADDQ         $+32, BX
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R10
 	JNZ          rows2Dot
 	MOVQ         lda+8(FP), CX
 	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
-	VHADDPD      Y3, Y2, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R9)
+	VHADDPD      Y3, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R9)
 	ADDQ         CX, R9
-	VEXTRACTF128 $0x01, Y2, (R9)
+	VEXTRACTF128 $0x01, Y1, (R9)
 	ADDQ         CX, R9
 	ADDQ         DX, SI
 	ADDQ         DX, SI
@@ -1759,7 +1775,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis32_3_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis32_3_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -1779,7 +1795,7 @@ TEXT ·mulBasis32_3_avx2(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -1847,31 +1863,31 @@ rows4Dot:
 	VFMADD231PD Y15, Y13, Y7
 	VFMADD231PD Y15, Y14, Y11
 	ADDQ        $+32, BX
-	ADDQ        $0x40, CX
+	ADDQ        $+64, CX
 	DECQ        R11
 	JNZ         rows4Dot
 	MOVQ        lda+8(FP), CX
 	SHLQ        $0x03, CX
 	VHADDPD     Y1, Y0, Y0
-	VHADDPD     Y3, Y2, Y1
-	VPERM2F128  $0x21, Y1, Y0, Y2
-	VBLENDPD    $0x0c, Y1, Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R10)
+	VHADDPD     Y3, Y2, Y2
+	VPERM2F128  $0x21, Y2, Y0, Y1
+	VBLENDPD    $0x0c, Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        CX, R10
 	VHADDPD     Y5, Y4, Y0
-	VHADDPD     Y7, Y6, Y1
-	VPERM2F128  $0x21, Y1, Y0, Y2
-	VBLENDPD    $0x0c, Y1, Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R10)
+	VHADDPD     Y7, Y6, Y2
+	VPERM2F128  $0x21, Y2, Y0, Y1
+	VBLENDPD    $0x0c, Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        CX, R10
 	VHADDPD     Y9, Y8, Y0
-	VHADDPD     Y11, Y10, Y1
-	VPERM2F128  $0x21, Y1, Y0, Y2
-	VBLENDPD    $0x0c, Y1, Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VMOVUPD     Y2, (R10)
+	VHADDPD     Y11, Y10, Y2
+	VPERM2F128  $0x21, Y2, Y0, Y1
+	VBLENDPD    $0x0c, Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        CX, R10
 	ADDQ        DX, R9
 	ADDQ        DX, R9
@@ -1888,7 +1904,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
@@ -1934,19 +1950,19 @@ rows2Dot:
 	VFMADD231PD  Y6, Y8, Y4
 	VFMADD231PD  Y7, Y8, Y5
 	ADDQ         $+32, BX
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R10
 	JNZ          rows2Dot
 	MOVQ         lda+8(FP), CX
 	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
-	VHADDPD      Y3, Y2, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R9)
+	VHADDPD      Y3, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R9)
 	ADDQ         CX, R9
-	VEXTRACTF128 $0x01, Y2, (R9)
+	VEXTRACTF128 $0x01, Y1, (R9)
 	ADDQ         CX, R9
 	VHADDPD      Y5, Y4, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -1976,7 +1992,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis32_4_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis32_4_avx2(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -1996,7 +2012,7 @@ TEXT ·mulBasis32_4_avx2(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows3:
-	CMPQ n+48(FP), $0x03
+	CMPQ n+48(FP), $+3
 	JL   rows3End
 	CMPQ n+48(FP), $0x04
 	JE   rows3End
@@ -2066,46 +2082,46 @@ rows3Dot:
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
 	ADDQ         $+32, SI
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R11
 	JNZ          rows3Dot
 	MOVQ         lda+8(FP), CX
 	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
-	VHADDPD      Y2, Y2, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, X2
-	VMOVSD       X2, 16(R10)
+	VHADDPD      Y2, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R10)
 	ADDQ         CX, R10
 	VHADDPD      Y4, Y3, Y0
-	VHADDPD      Y5, Y5, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, X2
-	VMOVSD       X2, 16(R10)
+	VHADDPD      Y5, Y5, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R10)
 	ADDQ         CX, R10
 	VHADDPD      Y7, Y6, Y0
-	VHADDPD      Y8, Y8, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, X2
-	VMOVSD       X2, 16(R10)
+	VHADDPD      Y8, Y8, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R10)
 	ADDQ         CX, R10
 	VHADDPD      Y10, Y9, Y0
-	VHADDPD      Y11, Y11, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
-	VEXTRACTF128 $0x01, Y2, X2
-	VMOVSD       X2, 16(R10)
+	VHADDPD      Y11, Y11, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(R10)
 	ADDQ         CX, R10
 	ADDQ         DX, R9
 	ADDQ         DX, R9
@@ -2122,7 +2138,7 @@ rows3Dot:
 
 rows3End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -2176,28 +2192,28 @@ rows2Dot:
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         $+32, SI
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R11
 	JNZ          rows2Dot
 	MOVQ         lda+8(FP), CX
 	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
-	VHADDPD      Y3, Y2, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
+	VHADDPD      Y3, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
 	ADDQ         CX, R10
-	VEXTRACTF128 $0x01, Y2, (R10)
+	VEXTRACTF128 $0x01, Y1, (R10)
 	ADDQ         CX, R10
 	VHADDPD      Y5, Y4, Y0
-	VHADDPD      Y7, Y6, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
+	VHADDPD      Y7, Y6, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
 	ADDQ         CX, R10
-	VEXTRACTF128 $0x01, Y2, (R10)
+	VEXTRACTF128 $0x01, Y1, (R10)
 	ADDQ         CX, R10
 	ADDQ         DX, R9
 	ADDQ         DX, R9
@@ -2223,7 +2239,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis32_5_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis32_5_avx2(SB), NOSPLIT, $16-104
 	MOVQ   ldx+24(FP), AX
@@ -2239,7 +2255,7 @@ TEXT ·mulBasis32_5_avx2(SB), NOSPLIT, $16-104
 	MOVQ   CX, (SP)
 
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -2301,28 +2317,28 @@ rows2Dot:
 	VFMADD231PD  Y10, Y12, Y8
 	VFMADD231PD  Y11, Y12, Y9
 	ADDQ         $+32, SI
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R11
 	JNZ          rows2Dot
 	MOVQ         lda+8(FP), CX
 	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
-	VHADDPD      Y3, Y2, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
+	VHADDPD      Y3, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
 	ADDQ         CX, R10
-	VEXTRACTF128 $0x01, Y2, (R10)
+	VEXTRACTF128 $0x01, Y1, (R10)
 	ADDQ         CX, R10
 	VHADDPD      Y5, Y4, Y0
-	VHADDPD      Y7, Y6, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R10)
+	VHADDPD      Y7, Y6, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R10)
 	ADDQ         CX, R10
-	VEXTRACTF128 $0x01, Y2, (R10)
+	VEXTRACTF128 $0x01, Y1, (R10)
 	ADDQ         CX, R10
 	VHADDPD      Y9, Y8, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -2354,7 +2370,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis32_6_avx2(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·mulBasis32_6_avx2(SB), NOSPLIT, $16-104
 	MOVQ   ldx+24(FP), AX
@@ -2371,7 +2387,7 @@ TEXT ·mulBasis32_6_avx2(SB), NOSPLIT, $16-104
 	MOVQ   CX, (SP)
 
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
@@ -2441,37 +2457,37 @@ rows2Dot:
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         $+32, DI
-	ADDQ         $0x40, CX
+	ADDQ         $+64, CX
 	DECQ         R12
 	JNZ          rows2Dot
 	MOVQ         lda+8(FP), CX
 	SHLQ         $0x03, CX
 	VHADDPD      Y1, Y0, Y0
-	VHADDPD      Y3, Y2, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
+	VHADDPD      Y3, Y2, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R11)
 	ADDQ         CX, R11
-	VEXTRACTF128 $0x01, Y2, (R11)
+	VEXTRACTF128 $0x01, Y1, (R11)
 	ADDQ         CX, R11
 	VHADDPD      Y5, Y4, Y0
-	VHADDPD      Y7, Y6, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
+	VHADDPD      Y7, Y6, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R11)
 	ADDQ         CX, R11
-	VEXTRACTF128 $0x01, Y2, (R11)
+	VEXTRACTF128 $0x01, Y1, (R11)
 	ADDQ         CX, R11
 	VHADDPD      Y9, Y8, Y0
-	VHADDPD      Y11, Y10, Y1
-	VPERM2F128   $0x21, Y1, Y0, Y2
-	VBLENDPD     $0x0c, Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VMOVUPD      X2, (R11)
+	VHADDPD      Y11, Y10, Y2
+	VPERM2F128   $0x21, Y2, Y0, Y1
+	VBLENDPD     $0x0c, Y2, Y0, Y0
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      X1, (R11)
 	ADDQ         CX, R11
-	VEXTRACTF128 $0x01, Y2, (R11)
+	VEXTRACTF128 $0x01, Y1, (R11)
 	ADDQ         CX, R11
 	ADDQ         DX, R10
 	ADDQ         DX, R10
@@ -2499,9 +2515,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func sumBlocks32_avx2(grad *float64, x *float32, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
+// func sumBlocks32_avx2(grad *float64, x *float32, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·sumBlocks32_avx2(SB), NOSPLIT, $0-72
+TEXT ·sumBlocks32_avx2(SB), NOSPLIT, $0-80
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x02, CX
@@ -2513,9 +2529,9 @@ TEXT ·sumBlocks32_avx2(SB), NOSPLIT, $0-72
 	MOVQ n+32(FP), R8
 	LEAQ -8(DX)(R8*8), DX
 
-wide4:
-	CMPQ   steps+40(FP), $0x06
-	JL     wide4End
+block0:
+	CMPQ   steps+40(FP), $+6
+	JL     block0End
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2524,36 +2540,37 @@ wide4:
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, R8
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
 
-wide4Row:
-	VBROADCASTSD (R8), Y8
+block0Row:
+	VBROADCASTSD (R9), Y8
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
-	VCVTPS2PD    (R9), Y9
+	VCVTPS2PD    (R10), Y9
 	VFMADD231PD  Y9, Y8, Y0
-	VCVTPS2PD    16(R9), Y9
+	VCVTPS2PD    16(R10), Y9
 	VFMADD231PD  Y9, Y8, Y1
-	VCVTPS2PD    32(R9), Y9
+	VCVTPS2PD    32(R10), Y9
 	VFMADD231PD  Y9, Y8, Y2
-	VCVTPS2PD    48(R9), Y9
+	VCVTPS2PD    48(R10), Y9
 	VFMADD231PD  Y9, Y8, Y3
-	VCVTPS2PD    64(R9), Y9
+	VCVTPS2PD    64(R10), Y9
 	VFMADD231PD  Y9, Y8, Y4
-	VCVTPS2PD    80(R9), Y9
+	VCVTPS2PD    80(R10), Y9
 	VFMADD231PD  Y9, Y8, Y5
-	VCVTPS2PD    96(R9), Y9
+	VCVTPS2PD    96(R10), Y9
 	VFMADD231PD  Y9, Y8, Y6
-	VCVTPS2PD    112(R9), Y9
+	VCVTPS2PD    112(R10), Y9
 	VFMADD231PD  Y9, Y8, Y7
-	SUBQ         CX, R9
-	SUBQ         $0x08, R8
-	DECQ         R10
-	JNZ          wide4Row
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block0Row
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	VMOVUPD      Y2, 64(BX)
@@ -2564,180 +2581,13 @@ wide4Row:
 	VMOVUPD      Y7, 224(BX)
 	ADDQ         $+256, BX
 	ADDQ         $+128, AX
-	SUBQ         $0x04, steps+40(FP)
-	JMP          wide4
+	SUBQ         $+4, steps+40(FP)
+	JMP          block0
 
-wide4End:
-	CMPQ steps+40(FP), $0x01
-	JEQ  narrow1
-	CMPQ steps+40(FP), $0x02
-	JEQ  narrow2
-	CMPQ steps+40(FP), $0x03
-	JEQ  narrow3
-	CMPQ steps+40(FP), $0x04
-	JEQ  narrow4
-	CMPQ steps+40(FP), $0x05
-	JEQ  narrow5
-	VZEROUPPER
-	RET
-
-narrow1:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow1Row:
-	VBROADCASTSD (DX), Y2
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPS2PD    (R8), Y3
-	VFMADD231PD  Y3, Y2, Y0
-	VCVTPS2PD    16(R8), Y3
-	VFMADD231PD  Y3, Y2, Y1
-	SUBQ         CX, R8
-	SUBQ         $0x08, DX
-	DECQ         R9
-	JNZ          narrow1Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	ADDQ         $+64, BX
-	ADDQ         $+32, AX
-	VZEROUPPER
-	RET
-
-narrow2:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow2Row:
-	VBROADCASTSD (DX), Y4
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPS2PD    (R8), Y5
-	VFMADD231PD  Y5, Y4, Y0
-	VCVTPS2PD    16(R8), Y5
-	VFMADD231PD  Y5, Y4, Y1
-	VCVTPS2PD    32(R8), Y5
-	VFMADD231PD  Y5, Y4, Y2
-	VCVTPS2PD    48(R8), Y5
-	VFMADD231PD  Y5, Y4, Y3
-	SUBQ         CX, R8
-	SUBQ         $0x08, DX
-	DECQ         R9
-	JNZ          narrow2Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+64, AX
-	VZEROUPPER
-	RET
-
-narrow3:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow3Row:
-	VBROADCASTSD (DX), Y6
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPS2PD    (R8), Y7
-	VFMADD231PD  Y7, Y6, Y0
-	VCVTPS2PD    16(R8), Y7
-	VFMADD231PD  Y7, Y6, Y1
-	VCVTPS2PD    32(R8), Y7
-	VFMADD231PD  Y7, Y6, Y2
-	VCVTPS2PD    48(R8), Y7
-	VFMADD231PD  Y7, Y6, Y3
-	VCVTPS2PD    64(R8), Y7
-	VFMADD231PD  Y7, Y6, Y4
-	VCVTPS2PD    80(R8), Y7
-	VFMADD231PD  Y7, Y6, Y5
-	SUBQ         CX, R8
-	SUBQ         $0x08, DX
-	DECQ         R9
-	JNZ          narrow3Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	VMOVUPD      Y4, 128(BX)
-	VMOVUPD      Y5, 160(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+96, AX
-	VZEROUPPER
-	RET
-
-narrow4:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow4Row:
-	VBROADCASTSD (DX), Y8
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPS2PD    (R8), Y9
-	VFMADD231PD  Y9, Y8, Y0
-	VCVTPS2PD    16(R8), Y9
-	VFMADD231PD  Y9, Y8, Y1
-	VCVTPS2PD    32(R8), Y9
-	VFMADD231PD  Y9, Y8, Y2
-	VCVTPS2PD    48(R8), Y9
-	VFMADD231PD  Y9, Y8, Y3
-	VCVTPS2PD    64(R8), Y9
-	VFMADD231PD  Y9, Y8, Y4
-	VCVTPS2PD    80(R8), Y9
-	VFMADD231PD  Y9, Y8, Y5
-	VCVTPS2PD    96(R8), Y9
-	VFMADD231PD  Y9, Y8, Y6
-	VCVTPS2PD    112(R8), Y9
-	VFMADD231PD  Y9, Y8, Y7
-	SUBQ         CX, R8
-	SUBQ         $0x08, DX
-	DECQ         R9
-	JNZ          narrow4Row
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VMOVUPD      Y2, 64(BX)
-	VMOVUPD      Y3, 96(BX)
-	VMOVUPD      Y4, 128(BX)
-	VMOVUPD      Y5, 160(BX)
-	VMOVUPD      Y6, 192(BX)
-	VMOVUPD      Y7, 224(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+128, AX
-	VZEROUPPER
-	RET
-
-narrow5:
+block0End:
+block1:
+	CMPQ   steps+40(FP), $+5
+	JL     block1End
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2748,39 +2598,41 @@ narrow5:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 	VXORPD Y9, Y9, Y9
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
 
-narrow5Row:
-	VBROADCASTSD (DX), Y10
+block1Row:
+	VBROADCASTSD (R9), Y10
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
-	VCVTPS2PD    (R8), Y11
+	VCVTPS2PD    (R10), Y11
 	VFMADD231PD  Y11, Y10, Y0
-	VCVTPS2PD    16(R8), Y11
+	VCVTPS2PD    16(R10), Y11
 	VFMADD231PD  Y11, Y10, Y1
-	VCVTPS2PD    32(R8), Y11
+	VCVTPS2PD    32(R10), Y11
 	VFMADD231PD  Y11, Y10, Y2
-	VCVTPS2PD    48(R8), Y11
+	VCVTPS2PD    48(R10), Y11
 	VFMADD231PD  Y11, Y10, Y3
-	VCVTPS2PD    64(R8), Y11
+	VCVTPS2PD    64(R10), Y11
 	VFMADD231PD  Y11, Y10, Y4
-	VCVTPS2PD    80(R8), Y11
+	VCVTPS2PD    80(R10), Y11
 	VFMADD231PD  Y11, Y10, Y5
-	VCVTPS2PD    96(R8), Y11
+	VCVTPS2PD    96(R10), Y11
 	VFMADD231PD  Y11, Y10, Y6
-	VCVTPS2PD    112(R8), Y11
+	VCVTPS2PD    112(R10), Y11
 	VFMADD231PD  Y11, Y10, Y7
-	VCVTPS2PD    128(R8), Y11
+	VCVTPS2PD    128(R10), Y11
 	VFMADD231PD  Y11, Y10, Y8
-	VCVTPS2PD    144(R8), Y11
+	VCVTPS2PD    144(R10), Y11
 	VFMADD231PD  Y11, Y10, Y9
-	SUBQ         CX, R8
-	SUBQ         $0x08, DX
-	DECQ         R9
-	JNZ          narrow5Row
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block1Row
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	VMOVUPD      Y2, 64(BX)
@@ -2793,24 +2645,204 @@ narrow5Row:
 	VMOVUPD      Y9, 288(BX)
 	ADDQ         $+320, BX
 	ADDQ         $+160, AX
+	SUBQ         $+5, steps+40(FP)
+	JMP          block1
+
+block1End:
+block2:
+	CMPQ   steps+40(FP), $+4
+	JL     block2End
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+
+block2Row:
+	VBROADCASTSD (R9), Y8
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R10), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VCVTPS2PD    16(R10), Y9
+	VFMADD231PD  Y9, Y8, Y1
+	VCVTPS2PD    32(R10), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VCVTPS2PD    48(R10), Y9
+	VFMADD231PD  Y9, Y8, Y3
+	VCVTPS2PD    64(R10), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VCVTPS2PD    80(R10), Y9
+	VFMADD231PD  Y9, Y8, Y5
+	VCVTPS2PD    96(R10), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	VCVTPS2PD    112(R10), Y9
+	VFMADD231PD  Y9, Y8, Y7
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block2Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	VMOVUPD      Y6, 192(BX)
+	VMOVUPD      Y7, 224(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+128, AX
+	SUBQ         $+4, steps+40(FP)
+	JMP          block2
+
+block2End:
+block3:
+	CMPQ   steps+40(FP), $+3
+	JL     block3End
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+
+block3Row:
+	VBROADCASTSD (R9), Y6
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R10), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VCVTPS2PD    16(R10), Y7
+	VFMADD231PD  Y7, Y6, Y1
+	VCVTPS2PD    32(R10), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VCVTPS2PD    48(R10), Y7
+	VFMADD231PD  Y7, Y6, Y3
+	VCVTPS2PD    64(R10), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	VCVTPS2PD    80(R10), Y7
+	VFMADD231PD  Y7, Y6, Y5
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block3Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y5, 160(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+96, AX
+	SUBQ         $+3, steps+40(FP)
+	JMP          block3
+
+block3End:
+block4:
+	CMPQ   steps+40(FP), $+2
+	JL     block4End
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+
+block4Row:
+	VBROADCASTSD (R9), Y4
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R10), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VCVTPS2PD    16(R10), Y5
+	VFMADD231PD  Y5, Y4, Y1
+	VCVTPS2PD    32(R10), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VCVTPS2PD    48(R10), Y5
+	VFMADD231PD  Y5, Y4, Y3
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block4Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      Y2, 64(BX)
+	VMOVUPD      Y3, 96(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+64, AX
+	SUBQ         $+2, steps+40(FP)
+	JMP          block4
+
+block4End:
+block5:
+	CMPQ   steps+40(FP), $+1
+	JL     block5End
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+
+block5Row:
+	VBROADCASTSD (R9), Y2
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R10), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	VCVTPS2PD    16(R10), Y3
+	VFMADD231PD  Y3, Y2, Y1
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block5Row
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	ADDQ         $+64, BX
+	ADDQ         $+32, AX
+	SUBQ         $+1, steps+40(FP)
+	JMP          block5
+
+block5End:
 	VZEROUPPER
 	RET
 
-// func addPanels32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
+// func addPanels32_avx2(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·addPanels32_avx2(SB), NOSPLIT, $0-72
+TEXT ·addPanels32_avx2(SB), NOSPLIT, $0-80
 	MOVQ x+8(FP), AX
 	MOVQ e+24(FP), CX
-	MOVQ ldx+16(FP), SI
-	SHLQ $0x02, SI
-	MOVQ next+48(FP), DI
-	MOVQ apart+56(FP), DX
-	MOVQ pace+64(FP), R8
-	LEAQ (SI)(SI*2), R10
-	LEAQ (SI)(SI*4), R11
-	MOVQ SI, R12
-	SHLQ $0x03, R12
-	SUBQ SI, R12
+	MOVQ ldx+16(FP), DX
+	SHLQ $0x02, DX
+	MOVQ next+48(FP), BX
+	MOVQ apart+56(FP), SI
+	MOVQ pace+64(FP), SI
+	LEAQ (DX)(DX*2), R8
+	LEAQ (DX)(DX*4), R9
+	MOVQ DX, R10
+	SHLQ $0x03, R10
+	SUBQ DX, R10
 
 panel:
 	VBROADCASTSD (CX), Y0
@@ -2821,94 +2853,94 @@ panel:
 	VBROADCASTSD 40(CX), Y5
 	VBROADCASTSD 48(CX), Y6
 	VBROADCASTSD 56(CX), Y7
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DX
-	MOVQ         d+32(FP), BX
-	SHRQ         $0x03, BX
+	MOVQ         AX, DI
+	MOVQ         grad+0(FP), R11
+	MOVQ         d+32(FP), R12
+	SHRQ         $0x03, R12
 
 feature:
-	VMOVUPD     (DX), Y8
-	VCVTPS2PD   (R9), Y9
+	VMOVUPD     (R11), Y8
+	VCVTPS2PD   (DI), Y9
 	VFMADD231PD Y9, Y0, Y8
-	VCVTPS2PD   (R9)(SI*1), Y9
+	VCVTPS2PD   (DI)(DX*1), Y9
 	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   (R9)(SI*2), Y9
+	VCVTPS2PD   (DI)(DX*2), Y9
 	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   (R9)(R10*1), Y9
+	VCVTPS2PD   (DI)(R8*1), Y9
 	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   (R9)(SI*4), Y9
+	VCVTPS2PD   (DI)(DX*4), Y9
 	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   (R9)(R11*1), Y9
+	VCVTPS2PD   (DI)(R9*1), Y9
 	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   (R9)(R10*2), Y9
+	VCVTPS2PD   (DI)(R8*2), Y9
 	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   (R9)(R12*1), Y9
+	VCVTPS2PD   (DI)(R10*1), Y9
 	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, (DX)
-	VMOVUPD     32(DX), Y8
-	VCVTPS2PD   16(R9), Y9
+	VMOVUPD     Y8, (R11)
+	VMOVUPD     32(R11), Y8
+	VCVTPS2PD   16(DI), Y9
 	VFMADD231PD Y9, Y0, Y8
-	VCVTPS2PD   16(R9)(SI*1), Y9
+	VCVTPS2PD   16(DI)(DX*1), Y9
 	VFMADD231PD Y9, Y1, Y8
-	VCVTPS2PD   16(R9)(SI*2), Y9
+	VCVTPS2PD   16(DI)(DX*2), Y9
 	VFMADD231PD Y9, Y2, Y8
-	VCVTPS2PD   16(R9)(R10*1), Y9
+	VCVTPS2PD   16(DI)(R8*1), Y9
 	VFMADD231PD Y9, Y3, Y8
-	VCVTPS2PD   16(R9)(SI*4), Y9
+	VCVTPS2PD   16(DI)(DX*4), Y9
 	VFMADD231PD Y9, Y4, Y8
-	VCVTPS2PD   16(R9)(R11*1), Y9
+	VCVTPS2PD   16(DI)(R9*1), Y9
 	VFMADD231PD Y9, Y5, Y8
-	VCVTPS2PD   16(R9)(R10*2), Y9
+	VCVTPS2PD   16(DI)(R8*2), Y9
 	VFMADD231PD Y9, Y6, Y8
-	VCVTPS2PD   16(R9)(R12*1), Y9
+	VCVTPS2PD   16(DI)(R10*1), Y9
 	VFMADD231PD Y9, Y7, Y8
-	VMOVUPD     Y8, 32(DX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, DX
-	DECQ        BX
+	VMOVUPD     Y8, 32(R11)
+	PREFETCHT1  (BX)
+	ADDQ        SI, BX
+	ADDQ        $+32, DI
+	ADDQ        $+64, R11
+	DECQ        R12
 	JNZ         feature
-	SUBQ        $+64, CX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
+	ADDQ        $-64, CX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
 	DECQ        count+40(FP)
 	JNZ         panel
 	VZEROUPPER
 	RET
 
-// func rankUpdate_8_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
+// func rankUpdate_8_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 // Requires: AVX, FMA3
 TEXT ·rankUpdate_8_avx2(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
-	MOVQ v+16(FP), DX
-	MOVQ ldv+24(FP), BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-	MOVQ BX, R8
-	SHLQ $0x03, R8
-	SUBQ BX, R8
-	MOVQ d+48(FP), R9
-	SHRQ $0x02, R9
+	MOVQ d+48(FP), DX
+	MOVQ v+16(FP), BX
+	MOVQ ldv+24(FP), SI
+	SHLQ $0x03, SI
+	LEAQ (SI)(SI*2), DI
+	LEAQ (SI)(SI*4), R8
+	MOVQ SI, R9
+	SHLQ $0x03, R9
+	SUBQ SI, R9
+	SHRQ $0x02, DX
 
 block:
-	VMOVUPD (DX), Y0
-	VMOVUPD (DX)(BX*1), Y1
-	VMOVUPD (DX)(BX*2), Y2
-	VMOVUPD (DX)(SI*1), Y3
-	VMOVUPD (DX)(BX*4), Y4
-	VMOVUPD (DX)(DI*1), Y5
-	VMOVUPD (DX)(SI*2), Y6
-	VMOVUPD (DX)(R8*1), Y7
+	VMOVUPD (BX), Y0
+	VMOVUPD (BX)(SI*1), Y1
+	VMOVUPD (BX)(SI*2), Y2
+	VMOVUPD (BX)(DI*1), Y3
+	VMOVUPD (BX)(SI*4), Y4
+	VMOVUPD (BX)(R8*1), Y5
+	VMOVUPD (BX)(DI*2), Y6
+	VMOVUPD (BX)(R9*1), Y7
 	MOVQ    AX, R10
 	MOVQ    r+56(FP), R11
 	MOVQ    b+32(FP), R12
@@ -2943,34 +2975,34 @@ column:
 	VFMADD231PD  Y7, Y9, Y8
 	VMOVUPD      Y8, (R10)
 	ADDQ         CX, R10
-	ADDQ         $0x08, R12
+	ADDQ         $+8, R12
 	DECQ         R11
 	JNZ          column
 	ADDQ         $+32, AX
-	ADDQ         $+32, DX
-	DECQ         R9
+	ADDQ         $+32, BX
+	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
 
-// func rankUpdate_4_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
+// func rankUpdate_4_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 // Requires: AVX, FMA3
 TEXT ·rankUpdate_4_avx2(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
-	MOVQ v+16(FP), DX
-	MOVQ ldv+24(FP), BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-	MOVQ d+48(FP), DI
-	SHRQ $0x02, DI
+	MOVQ d+48(FP), DX
+	MOVQ v+16(FP), BX
+	MOVQ ldv+24(FP), SI
+	SHLQ $0x03, SI
+	LEAQ (SI)(SI*2), DI
+	SHRQ $0x02, DX
 
 block:
-	VMOVUPD (DX), Y0
-	VMOVUPD (DX)(BX*1), Y1
-	VMOVUPD (DX)(BX*2), Y2
-	VMOVUPD (DX)(SI*1), Y3
+	VMOVUPD (BX), Y0
+	VMOVUPD (BX)(SI*1), Y1
+	VMOVUPD (BX)(SI*2), Y2
+	VMOVUPD (BX)(DI*1), Y3
 	MOVQ    AX, R8
 	MOVQ    r+56(FP), R9
 	MOVQ    b+32(FP), R10
@@ -2993,31 +3025,31 @@ column:
 	VFMADD231PD  Y3, Y5, Y4
 	VMOVUPD      Y4, (R8)
 	ADDQ         CX, R8
-	ADDQ         $0x08, R10
+	ADDQ         $+8, R10
 	DECQ         R9
 	JNZ          column
 	ADDQ         $+32, AX
-	ADDQ         $+32, DX
-	DECQ         DI
+	ADDQ         $+32, BX
+	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
 
-// func rankUpdate_2_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
+// func rankUpdate_2_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 // Requires: AVX, FMA3
 TEXT ·rankUpdate_2_avx2(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
-	MOVQ v+16(FP), DX
-	MOVQ ldv+24(FP), BX
-	SHLQ $0x03, BX
-	MOVQ d+48(FP), SI
-	SHRQ $0x02, SI
+	MOVQ d+48(FP), DX
+	MOVQ v+16(FP), BX
+	MOVQ ldv+24(FP), SI
+	SHLQ $0x03, SI
+	SHRQ $0x02, DX
 
 block:
-	VMOVUPD (DX), Y0
-	VMOVUPD (DX)(BX*1), Y1
+	VMOVUPD (BX), Y0
+	VMOVUPD (BX)(SI*1), Y1
 	MOVQ    AX, DI
 	MOVQ    r+56(FP), R8
 	MOVQ    b+32(FP), R9
@@ -3034,30 +3066,30 @@ column:
 	VFMADD231PD  Y1, Y3, Y2
 	VMOVUPD      Y2, (DI)
 	ADDQ         CX, DI
-	ADDQ         $0x08, R9
+	ADDQ         $+8, R9
 	DECQ         R8
 	JNZ          column
 	ADDQ         $+32, AX
-	ADDQ         $+32, DX
-	DECQ         SI
+	ADDQ         $+32, BX
+	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
 
-// func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
+// func rankUpdate_1_avx2(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 // Requires: AVX, FMA3
 TEXT ·rankUpdate_1_avx2(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
-	MOVQ v+16(FP), DX
-	MOVQ ldv+24(FP), BX
-	SHLQ $0x03, BX
-	MOVQ d+48(FP), BX
-	SHRQ $0x02, BX
+	MOVQ d+48(FP), DX
+	MOVQ v+16(FP), BX
+	MOVQ ldv+24(FP), SI
+	SHLQ $0x03, SI
+	SHRQ $0x02, DX
 
 block:
-	VMOVUPD (DX), Y0
+	VMOVUPD (BX), Y0
 	MOVQ    AX, SI
 	MOVQ    r+56(FP), DI
 	MOVQ    b+32(FP), R8
@@ -3071,17 +3103,17 @@ column:
 	VFMADD231PD  Y0, Y2, Y1
 	VMOVUPD      Y1, (SI)
 	ADDQ         CX, SI
-	ADDQ         $0x08, R8
+	ADDQ         $+8, R8
 	DECQ         DI
 	JNZ          column
 	ADDQ         $+32, AX
-	ADDQ         $+32, DX
-	DECQ         BX
+	ADDQ         $+32, BX
+	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
 
-// func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
+// func panel_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·panel_6_avx2(SB), NOSPLIT, $8-104
 	VXORPD  Y0, Y0, Y0
@@ -3135,7 +3167,8 @@ start:
 	ADDQ   step+88(FP), R11
 	MOVQ   R11, (SP)
 	SHRQ   $0x03, R10
-	JZ     rest
+	TESTQ  R10, R10
+	JZ     lineDone
 
 line:
 	MOVQ $+2, R11
@@ -3238,10 +3271,11 @@ steps:
 	DECQ         R10
 	JNZ          line
 
-rest:
-	MOVQ n+48(FP), R8
-	ANDQ $+7, R8
-	JZ   store
+lineDone:
+	MOVQ  n+48(FP), R8
+	ANDQ  $+7, R8
+	TESTQ R8, R8
+	JZ    singleDone
 
 single:
 	VMOVUPD      (AX), Y12
@@ -3269,7 +3303,7 @@ single:
 	DECQ         R8
 	JNZ          single
 
-store:
+singleDone:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -3293,14 +3327,13 @@ store:
 	VZEROUPPER
 	RET
 
-// func panelHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
+// func panelHalf_6_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, FMA3
 TEXT ·panelHalf_6_avx2(SB), NOSPLIT, $0-88
 	MOVQ       cols+64(FP), AX
+	NEGQ       AX
 	LEAQ       tailMask<>+32(SB), CX
-	SHLQ       $0x03, AX
-	SUBQ       AX, CX
-	VMOVUPD    (CX), Y0
+	VMOVUPD    (CX)(AX*8), Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -3416,132 +3449,9 @@ part:
 	VZEROUPPER
 	RET
 
-// func panel32Half_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
+// func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
 // Requires: AVX, FMA3
-TEXT ·panel32Half_6_avx2(SB), NOSPLIT, $0-88
-	MOVQ       cols+64(FP), AX
-	LEAQ       tailMask<>+32(SB), CX
-	SHLQ       $0x02, AX
-	SUBQ       AX, CX
-	VMOVUPD    (CX), Y0
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	CMPB       add+72(FP), $+0
-	JEQ        start
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	VMASKMOVPS (AX), Y0, Y1
-	VMOVAPD    Y1, Y1
-	ADDQ       CX, AX
-	VMASKMOVPS (AX), Y0, Y2
-	VMOVAPD    Y2, Y2
-	ADDQ       CX, AX
-	VMASKMOVPS (AX), Y0, Y3
-	VMOVAPD    Y3, Y3
-	ADDQ       CX, AX
-	VMASKMOVPS (AX), Y0, Y4
-	VMOVAPD    Y4, Y4
-	ADDQ       CX, AX
-	VMASKMOVPS (AX), Y0, Y5
-	VMOVAPD    Y5, Y5
-	ADDQ       CX, AX
-	VMASKMOVPS (AX), Y0, Y6
-	VMOVAPD    Y6, Y6
-
-start:
-	MOVQ z+32(FP), AX
-	MOVQ ldz+40(FP), CX
-	SHLQ $0x02, CX
-	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-	MOVQ n+48(FP), R8
-	INCQ R8
-	SHRQ $0x01, R8
-	JCC  second
-
-pair:
-	VMASKMOVPS   (AX), Y0, Y7
-	VBROADCASTSS (DX), Y8
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (DX)(BX*1), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	VBROADCASTSS (DX)(BX*2), Y8
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (DX)(SI*1), Y8
-	VFMADD231PS  Y7, Y8, Y4
-	VBROADCASTSS (DX)(BX*4), Y8
-	VFMADD231PS  Y7, Y8, Y5
-	VBROADCASTSS (DX)(DI*1), Y8
-	VFMADD231PS  Y7, Y8, Y6
-	ADDQ         CX, AX
-	ADDQ         $+4, DX
-
-second:
-	VMASKMOVPS   (AX), Y0, Y7
-	VBROADCASTSS (DX), Y8
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (DX)(BX*1), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	VBROADCASTSS (DX)(BX*2), Y8
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (DX)(SI*1), Y8
-	VFMADD231PS  Y7, Y8, Y4
-	VBROADCASTSS (DX)(BX*4), Y8
-	VFMADD231PS  Y7, Y8, Y5
-	VBROADCASTSS (DX)(DI*1), Y8
-	VFMADD231PS  Y7, Y8, Y6
-	ADDQ         CX, AX
-	ADDQ         $+4, DX
-	DECQ         R8
-	JNZ          pair
-	CMPQ         cols+64(FP), $+8
-	JNE          part
-	MOVQ         c+0(FP), AX
-	MOVQ         ldc+8(FP), CX
-	SHLQ         $0x02, CX
-	VMOVUPS      Y1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y3, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y5, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y6, (AX)
-	VZEROUPPER
-	RET
-
-part:
-	MOVQ       c+0(FP), AX
-	MOVQ       ldc+8(FP), CX
-	SHLQ       $0x02, CX
-	VMASKMOVPS Y1, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y3, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y4, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y5, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y6, Y0, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
-// Requires: AVX, FMA3
-TEXT ·panel32_6_avx2(SB), NOSPLIT, $0-80
+TEXT ·panel32_6_avx2(SB), NOSPLIT, $0-104
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -3663,7 +3573,129 @@ second:
 	VZEROUPPER
 	RET
 
-// func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
+// func panelHalf32_6_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// Requires: AVX, FMA3
+TEXT ·panelHalf32_6_avx2(SB), NOSPLIT, $0-88
+	MOVQ       cols+64(FP), AX
+	NEGQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	VMOVUPD    (CX)(AX*4), Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	CMPB       add+72(FP), $+0
+	JEQ        start
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y0, Y1
+	VMOVAPD    Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VMOVAPD    Y2, Y2
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y3
+	VMOVAPD    Y3, Y3
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y4
+	VMOVAPD    Y4, Y4
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y5
+	VMOVAPD    Y5, Y5
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y0, Y6
+	VMOVAPD    Y6, Y6
+
+start:
+	MOVQ z+32(FP), AX
+	MOVQ ldz+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ w+16(FP), DX
+	MOVQ ldw+24(FP), BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+	MOVQ n+48(FP), R8
+	INCQ R8
+	SHRQ $0x01, R8
+	JCC  second
+
+pair:
+	VMASKMOVPS   (AX), Y0, Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (DX)(BX*1), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS (DX)(BX*2), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (DX)(SI*1), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VBROADCASTSS (DX)(BX*4), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	VBROADCASTSS (DX)(DI*1), Y8
+	VFMADD231PS  Y7, Y8, Y6
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+
+second:
+	VMASKMOVPS   (AX), Y0, Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (DX)(BX*1), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS (DX)(BX*2), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (DX)(SI*1), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VBROADCASTSS (DX)(BX*4), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	VBROADCASTSS (DX)(DI*1), Y8
+	VFMADD231PS  Y7, Y8, Y6
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	DECQ         R8
+	JNZ          pair
+	CMPQ         cols+64(FP), $+8
+	JNE          part
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VZEROUPPER
+	RET
+
+part:
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS Y1, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y2, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y3, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y4, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y5, Y0, (AX)
+	ADDQ       CX, AX
+	VMASKMOVPS Y6, Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func panel_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·panel_4_avx2(SB), NOSPLIT, $8-104
 	VXORPD  Y0, Y0, Y0
@@ -3704,7 +3736,7 @@ start:
 	MOVQ    w+16(FP), DX
 	MOVQ    ldw+24(FP), BX
 	SHLQ    $0x03, BX
-	XORQ    SI, SI
+	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
 	CMPQ    rows+56(FP), $+2
 	CMOVQLT SI, DI
@@ -3721,7 +3753,8 @@ start:
 	ADDQ    step+88(FP), R11
 	MOVQ    R11, (SP)
 	SHRQ    $0x03, R10
-	JZ      rest
+	TESTQ   R10, R10
+	JZ      lineDone
 
 line:
 	MOVQ $+4, R11
@@ -3766,10 +3799,11 @@ steps:
 	DECQ         R10
 	JNZ          line
 
-rest:
-	MOVQ n+48(FP), R8
-	ANDQ $+7, R8
-	JZ   store
+lineDone:
+	MOVQ  n+48(FP), R8
+	ANDQ  $+7, R8
+	TESTQ R8, R8
+	JZ    singleDone
 
 single:
 	VMOVUPD      (AX), Y8
@@ -3791,7 +3825,7 @@ single:
 	DECQ         R8
 	JNZ          single
 
-store:
+singleDone:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -3817,14 +3851,13 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panelHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
+// func panelHalf_4_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, CMOV, FMA3
 TEXT ·panelHalf_4_avx2(SB), NOSPLIT, $0-88
 	MOVQ       cols+64(FP), AX
+	NEGQ       AX
 	LEAQ       tailMask<>+32(SB), CX
-	SHLQ       $0x03, AX
-	SUBQ       AX, CX
-	VMOVUPD    (CX), Y0
+	VMOVUPD    (CX)(AX*8), Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -3859,7 +3892,7 @@ start:
 	MOVQ    w+16(FP), DX
 	MOVQ    ldw+24(FP), BX
 	SHLQ    $0x03, BX
-	XORQ    SI, SI
+	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
 	CMPQ    rows+56(FP), $+2
 	CMOVQLT SI, DI
@@ -3946,14 +3979,131 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panel32Half_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
+// func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·panel32Half_4_avx2(SB), NOSPLIT, $0-88
+TEXT ·panel32_4_avx2(SB), NOSPLIT, $0-104
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	CMPB    add+64(FP), $+0
+	JEQ     start
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	CMPQ    rows+56(FP), $+1
+	JEQ     start
+	ADDQ    CX, AX
+	VMOVUPS (AX), Y2
+	VMOVUPS 32(AX), Y3
+	CMPQ    rows+56(FP), $+2
+	JEQ     start
+	ADDQ    CX, AX
+	VMOVUPS (AX), Y4
+	VMOVUPS 32(AX), Y5
+	CMPQ    rows+56(FP), $+3
+	JEQ     start
+	ADDQ    CX, AX
+	VMOVUPS (AX), Y6
+	VMOVUPS 32(AX), Y7
+
+start:
+	MOVQ    z+32(FP), AX
+	MOVQ    ldz+40(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ldw+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    $0x00000000, SI
+	LEAQ    (SI)(BX*1), DI
+	CMPQ    rows+56(FP), $+2
+	CMOVQLT SI, DI
+	LEAQ    (DI)(BX*1), SI
+	CMPQ    rows+56(FP), $+3
+	CMOVQLT DI, SI
+	LEAQ    (SI)(BX*1), BX
+	CMPQ    rows+56(FP), $+4
+	CMOVQLT SI, BX
+	MOVQ    n+48(FP), R8
+	INCQ    R8
+	SHRQ    $0x01, R8
+	JCC     second
+
+pair:
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (DX)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (DX)(SI*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (DX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+
+second:
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (DX)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (DX)(SI*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (DX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	DECQ         R8
+	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	CMPQ         rows+56(FP), $+1
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	CMPQ         rows+56(FP), $+2
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	CMPQ         rows+56(FP), $+3
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+
+stored:
+	VZEROUPPER
+	RET
+
+// func panelHalf32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·panelHalf32_4_avx2(SB), NOSPLIT, $0-88
 	MOVQ       cols+64(FP), AX
+	NEGQ       AX
 	LEAQ       tailMask<>+32(SB), CX
-	SHLQ       $0x02, AX
-	SUBQ       AX, CX
-	VMOVUPD    (CX), Y0
+	VMOVUPD    (CX)(AX*4), Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -3988,7 +4138,7 @@ start:
 	MOVQ    w+16(FP), DX
 	MOVQ    ldw+24(FP), BX
 	SHLQ    $0x02, BX
-	XORQ    SI, SI
+	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
 	CMPQ    rows+56(FP), $+2
 	CMOVQLT SI, DI
@@ -4075,127 +4225,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panel32_4_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
-// Requires: AVX, CMOV, FMA3
-TEXT ·panel32_4_avx2(SB), NOSPLIT, $0-80
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	CMPB    add+64(FP), $+0
-	JEQ     start
-	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	SHLQ    $0x02, CX
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	CMPQ    rows+56(FP), $+1
-	JEQ     start
-	ADDQ    CX, AX
-	VMOVUPS (AX), Y2
-	VMOVUPS 32(AX), Y3
-	CMPQ    rows+56(FP), $+2
-	JEQ     start
-	ADDQ    CX, AX
-	VMOVUPS (AX), Y4
-	VMOVUPS 32(AX), Y5
-	CMPQ    rows+56(FP), $+3
-	JEQ     start
-	ADDQ    CX, AX
-	VMOVUPS (AX), Y6
-	VMOVUPS 32(AX), Y7
-
-start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
-	SHLQ    $0x02, BX
-	XORQ    SI, SI
-	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
-	CMOVQLT SI, DI
-	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
-	CMOVQLT DI, SI
-	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
-	CMOVQLT SI, BX
-	MOVQ    n+48(FP), R8
-	INCQ    R8
-	SHRQ    $0x01, R8
-	JCC     second
-
-pair:
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
-	VBROADCASTSS (DX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (DX)(DI*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (DX)(SI*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (DX)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         CX, AX
-	ADDQ         $+4, DX
-
-second:
-	VMOVUPS      (AX), Y8
-	VMOVUPS      32(AX), Y9
-	VBROADCASTSS (DX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (DX)(DI*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (DX)(SI*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (DX)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         CX, AX
-	ADDQ         $+4, DX
-	DECQ         R8
-	JNZ          pair
-	MOVQ         c+0(FP), AX
-	MOVQ         ldc+8(FP), CX
-	SHLQ         $0x02, CX
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	CMPQ         rows+56(FP), $+1
-	JEQ          stored
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	CMPQ         rows+56(FP), $+2
-	JEQ          stored
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	CMPQ         rows+56(FP), $+3
-	JEQ          stored
-	ADDQ         CX, AX
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
-
-stored:
-	VZEROUPPER
-	RET
-
-// func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int)
+// func transposeSquares_avx2(dst *float64, ldd int, src *float64, lds int, n int, index int)
 // Requires: AVX
-TEXT ·transposeSquares_avx2(SB), NOSPLIT, $0-40
+TEXT ·transposeSquares_avx2(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ ldd+8(FP), CX
 	SHLQ $0x03, CX
@@ -4233,9 +4265,9 @@ square:
 	VZEROUPPER
 	RET
 
-// func transposeSquares32_avx2(dst *float32, ldd int, src *float32, lds int, n int)
+// func transposeSquares32_avx2(dst *float32, ldd int, src *float32, lds int, n int, index int)
 // Requires: AVX
-TEXT ·transposeSquares32_avx2(SB), NOSPLIT, $0-40
+TEXT ·transposeSquares32_avx2(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ ldd+8(FP), CX
 	SHLQ $0x02, CX
@@ -4299,13 +4331,13 @@ square:
 	VUNPCKHPD   Y5, Y4, Y4
 	VMOVUPS     Y4, (AX)
 	ADDQ        CX, AX
-	ADDQ        $0x20, BX
+	ADDQ        $+32, BX
 	DECQ        DX
 	JNZ         square
 	VZEROUPPER
 	RET
 
-// func mulBasisLanes_1_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+// func mulBasisLanes_1_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·mulBasisLanes_1_avx2(SB), NOSPLIT, $0-64
 	MOVQ x+16(FP), AX
@@ -4320,9 +4352,9 @@ TEXT ·mulBasisLanes_1_avx2(SB), NOSPLIT, $0-64
 	MOVQ n+40(FP), DI
 
 block:
+	MOVQ   AX, R8
 	LEAQ   (DX)(DX*2), R9
 	MOVQ   u+24(FP), R10
-	MOVQ   AX, R8
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -4347,8 +4379,8 @@ feature:
 	VFMADD231PD  Y10, Y7, Y2
 	VFMADD231PD  Y10, Y8, Y3
 	VFMADD231PD  Y10, Y9, Y4
-	ADDQ         $0x20, R8
-	ADDQ         $0x08, R10
+	ADDQ         $+32, R8
+	ADDQ         $+8, R10
 	DECQ         R11
 	JNZ          feature
 	VMOVUPD      Y0, (BX)
@@ -4375,7 +4407,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulBasisLanes_2_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+// func mulBasisLanes_2_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·mulBasisLanes_2_avx2(SB), NOSPLIT, $0-64
 	MOVQ x+16(FP), AX
@@ -4390,9 +4422,9 @@ TEXT ·mulBasisLanes_2_avx2(SB), NOSPLIT, $0-64
 	MOVQ n+40(FP), R8
 
 block:
+	MOVQ   AX, R9
 	LEAQ   (BX)(BX*2), R10
 	MOVQ   u+24(FP), R11
-	MOVQ   AX, R9
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -4428,8 +4460,8 @@ feature:
 	VFMADD231PD  Y15, Y12, Y7
 	VFMADD231PD  Y15, Y13, Y8
 	VFMADD231PD  Y15, Y14, Y9
-	ADDQ         $0x20, R9
-	ADDQ         $0x08, R11
+	ADDQ         $+32, R9
+	ADDQ         $+8, R11
 	DECQ         R12
 	JNZ          feature
 	VMOVUPD      Y0, (SI)
@@ -4465,199 +4497,546 @@ done:
 // Requires: AVX, FMA3
 TEXT ·leastSquaresLanes_avx2(SB), NOSPLIT, $16-40
 	MOVQ         r+24(FP), AX
-	MOVQ         a+0(FP), DX
-	MOVQ         work+32(FP), BX
-	LEAQ         4(AX), CX
-	SHLQ         $0x05, CX
-	MOVQ         BX, DI
-	LEAQ         384(BX), R8
-	XORQ         SI, SI
-	MOVQ         $0x7ff0000000000000, R9
-	MOVQ         R9, (SP)
+	MOVQ         a+0(FP), CX
+	MOVQ         work+32(FP), DX
+	MOVQ         $0x00000000, BX
+	MOVQ         $0x7ff0000000000000, SI
+	MOVQ         SI, (SP)
 	VBROADCASTSD (SP), Y1
-	MOVQ         $0x3ff0000000000000, R9
-	MOVQ         R9, (SP)
-	VBROADCASTSD (SP), Y2
-	MOVQ         AX, R10
+	MOVQ         $0x3ff0000000000000, SI
+	MOVQ         SI, 8(SP)
+	VBROADCASTSD 8(SP), Y2
+	MOVQ         AX, SI
+	INCQ         SI
+	SHLQ         $0x05, SI
+	MOVQ         DX, DI
+	MOVQ         DX, R8
+	ADDQ         $+288, R8
+	CMPQ         AX, $0x01
+	JEQ          columns1
+	CMPQ         AX, $0x02
+	JEQ          columns2
+	CMPQ         AX, $0x03
+	JEQ          columns3
+	CMPQ         AX, $0x04
+	JEQ          columns4
+	CMPQ         AX, $0x05
+	JEQ          columns5
+	CMPQ         AX, $0x06
+	JEQ          columns6
+	CMPQ         AX, $0x07
+	JEQ          columns7
+	MOVQ         CX, R9
+	MOVQ         m+8(FP), R10
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	VXORPD       Y9, Y9, Y9
+	VXORPD       Y10, Y10, Y10
+	VXORPD       Y11, Y11, Y11
 
-stage:
-	MOVQ    R10, 8(SP)
-	MOVQ    DX, R9
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VMOVUPD (DI), Y0
-	VMOVUPD 32(DI), Y7
-	VMOVUPD 64(DI), Y8
-	VMOVUPD 96(DI), Y9
-	MOVQ    m+8(FP), R13
-	MOVQ    R9, R11
-	MOVQ    BX, R12
-
-lead:
-	VMOVUPD      (R12), Y10
-	VMOVUPD      (R11), Y11
-	VFNMADD231PD Y0, Y10, Y11
-	VMOVUPD      Y11, (R11)
-	VFMADD231PD  Y11, Y11, Y3
-	VMOVUPD      32(R11), Y12
-	VFNMADD231PD Y7, Y10, Y12
-	VMOVUPD      Y12, 32(R11)
-	VFMADD231PD  Y12, Y11, Y4
-	VMOVUPD      64(R11), Y12
-	VFNMADD231PD Y8, Y10, Y12
-	VMOVUPD      Y12, 64(R11)
-	VFMADD231PD  Y12, Y11, Y5
-	VMOVUPD      96(R11), Y12
-	VFNMADD231PD Y9, Y10, Y12
-	VMOVUPD      Y12, 96(R11)
-	VFMADD231PD  Y12, Y11, Y6
-	ADDQ         CX, R11
-	ADDQ         SI, R12
-	DECQ         R13
-	JNZ          lead
+columns8Row:
+	VMOVUPD      (DX), Y12
+	VMOVUPD      (R9), Y0
+	VFNMADD231PD (DI), Y12, Y0
+	VMOVUPD      Y0, (R9)
+	VFMADD231PD  Y0, Y0, Y3
+	VMOVUPD      32(R9), Y13
+	VFNMADD231PD 32(DI), Y12, Y13
+	VMOVUPD      Y13, 32(R9)
+	VFMADD231PD  Y13, Y0, Y4
+	VMOVUPD      64(R9), Y13
+	VFNMADD231PD 64(DI), Y12, Y13
+	VMOVUPD      Y13, 64(R9)
+	VFMADD231PD  Y13, Y0, Y5
+	VMOVUPD      96(R9), Y13
+	VFNMADD231PD 96(DI), Y12, Y13
+	VMOVUPD      Y13, 96(R9)
+	VFMADD231PD  Y13, Y0, Y6
+	VMOVUPD      128(R9), Y13
+	VFNMADD231PD 128(DI), Y12, Y13
+	VMOVUPD      Y13, 128(R9)
+	VFMADD231PD  Y13, Y0, Y7
+	VMOVUPD      160(R9), Y13
+	VFNMADD231PD 160(DI), Y12, Y13
+	VMOVUPD      Y13, 160(R9)
+	VFMADD231PD  Y13, Y0, Y8
+	VMOVUPD      192(R9), Y13
+	VFNMADD231PD 192(DI), Y12, Y13
+	VMOVUPD      Y13, 192(R9)
+	VFMADD231PD  Y13, Y0, Y9
+	VMOVUPD      224(R9), Y13
+	VFNMADD231PD 224(DI), Y12, Y13
+	VMOVUPD      Y13, 224(R9)
+	VFMADD231PD  Y13, Y0, Y10
+	VMOVUPD      256(R9), Y13
+	VFNMADD231PD 256(DI), Y12, Y13
+	VMOVUPD      Y13, 256(R9)
+	VFMADD231PD  Y13, Y0, Y11
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns8Row
 	VMINPD       Y3, Y1, Y1
 	VDIVPD       Y3, Y2, Y0
-	VMOVUPD      Y3, (R8)
 	VMULPD       Y0, Y4, Y4
-	VMOVUPD      Y4, 32(R8)
 	VMULPD       Y0, Y5, Y5
-	VMOVUPD      Y5, 64(R8)
 	VMULPD       Y0, Y6, Y6
-	VMOVUPD      Y6, 96(R8)
-	ADDQ         $+128, R9
-	ADDQ         $+128, DI
-	ADDQ         $+128, R8
-	SUBQ         $0x03, R10
-	JLE          staged
-
-group:
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VMOVUPD (DI), Y7
-	VMOVUPD 32(DI), Y8
-	VMOVUPD 64(DI), Y9
-	VMOVUPD 96(DI), Y10
-	MOVQ    m+8(FP), R14
-	MOVQ    R9, R11
-	MOVQ    BX, R12
-	MOVQ    DX, R13
-
-rest:
-	VMOVUPD      (R12), Y11
-	VMOVUPD      (R13), Y12
-	ADDQ         CX, R13
-	VMOVUPD      (R11), Y13
-	VFNMADD231PD Y7, Y11, Y13
-	VMOVUPD      Y13, (R11)
-	VFMADD231PD  Y13, Y12, Y3
-	VMOVUPD      32(R11), Y13
-	VFNMADD231PD Y8, Y11, Y13
-	VMOVUPD      Y13, 32(R11)
-	VFMADD231PD  Y13, Y12, Y4
-	VMOVUPD      64(R11), Y13
-	VFNMADD231PD Y9, Y11, Y13
-	VMOVUPD      Y13, 64(R11)
-	VFMADD231PD  Y13, Y12, Y5
-	VMOVUPD      96(R11), Y13
-	VFNMADD231PD Y10, Y11, Y13
-	VMOVUPD      Y13, 96(R11)
-	VFMADD231PD  Y13, Y12, Y6
-	ADDQ         CX, R11
-	ADDQ         SI, R12
-	DECQ         R14
-	JNZ          rest
-	VMULPD       Y0, Y3, Y3
+	VMULPD       Y0, Y7, Y7
+	VMULPD       Y0, Y8, Y8
+	VMULPD       Y0, Y9, Y9
+	VMULPD       Y0, Y10, Y10
+	VMULPD       Y0, Y11, Y11
 	VMOVUPD      Y3, (R8)
-	VMULPD       Y0, Y4, Y4
 	VMOVUPD      Y4, 32(R8)
-	VMULPD       Y0, Y5, Y5
 	VMOVUPD      Y5, 64(R8)
-	VMULPD       Y0, Y6, Y6
 	VMOVUPD      Y6, 96(R8)
-	ADDQ         $+128, R9
-	ADDQ         $+128, DI
-	ADDQ         $+128, R8
-	SUBQ         $0x04, R10
-	JG           group
+	VMOVUPD      Y7, 128(R8)
+	VMOVUPD      Y8, 160(R8)
+	VMOVUPD      Y9, 192(R8)
+	VMOVUPD      Y10, 224(R8)
+	VMOVUPD      Y11, 256(R8)
+	LEAQ         32(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+32, CX
+	MOVQ         SI, BX
 
-staged:
-	MOVQ    R8, DI
-	SUBQ    R9, DI
-	ADDQ    DX, DI
-	LEAQ    32(DI)(CX*1), R8
-	ADDQ    $0x20, DI
-	MOVQ    DX, BX
-	ADDQ    $0x20, DX
-	MOVQ    CX, SI
-	MOVQ    8(SP), R10
-	DECQ    R10
-	JNZ     stage
-	MOVQ    n+16(FP), SI
-	VMOVUPD (DI), Y0
-	VXORPD  Y3, Y3, Y3
+columns7:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
 
-residual:
-	VMOVUPD     (DX), Y5
-	VMOVUPD     (BX), Y4
-	VFMSUB231PD Y0, Y4, Y5
-	VMOVUPD     Y5, (DX)
-	VFMADD231PD Y5, Y5, Y3
-	ADDQ        CX, DX
-	ADDQ        CX, BX
-	DECQ        SI
-	JNZ         residual
-	VXORPD      Y0, Y0, Y0
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	MOVQ        DI, R8
-	XORQ        DX, DX
+columns7Row:
+	VMOVUPD      (DX), Y11
+	VMOVUPD      (R9), Y0
+	VFNMADD231PD (DI), Y11, Y0
+	VMOVUPD      Y0, (R9)
+	VFMADD231PD  Y0, Y0, Y3
+	VMOVUPD      32(R9), Y12
+	VFNMADD231PD 32(DI), Y11, Y12
+	VMOVUPD      Y12, 32(R9)
+	VFMADD231PD  Y12, Y0, Y4
+	VMOVUPD      64(R9), Y12
+	VFNMADD231PD 64(DI), Y11, Y12
+	VMOVUPD      Y12, 64(R9)
+	VFMADD231PD  Y12, Y0, Y5
+	VMOVUPD      96(R9), Y12
+	VFNMADD231PD 96(DI), Y11, Y12
+	VMOVUPD      Y12, 96(R9)
+	VFMADD231PD  Y12, Y0, Y6
+	VMOVUPD      128(R9), Y12
+	VFNMADD231PD 128(DI), Y11, Y12
+	VMOVUPD      Y12, 128(R9)
+	VFMADD231PD  Y12, Y0, Y7
+	VMOVUPD      160(R9), Y12
+	VFNMADD231PD 160(DI), Y11, Y12
+	VMOVUPD      Y12, 160(R9)
+	VFMADD231PD  Y12, Y0, Y8
+	VMOVUPD      192(R9), Y12
+	VFNMADD231PD 192(DI), Y11, Y12
+	VMOVUPD      Y12, 192(R9)
+	VFMADD231PD  Y12, Y0, Y9
+	VMOVUPD      224(R9), Y12
+	VFNMADD231PD 224(DI), Y11, Y12
+	VMOVUPD      Y12, 224(R9)
+	VFMADD231PD  Y12, Y0, Y10
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns7Row
+	VMINPD       Y3, Y1, Y1
+	VDIVPD       Y3, Y2, Y0
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y0, Y7, Y7
+	VMULPD       Y0, Y8, Y8
+	VMULPD       Y0, Y9, Y9
+	VMULPD       Y0, Y10, Y10
+	VMOVUPD      Y3, (R8)
+	VMOVUPD      Y4, 32(R8)
+	VMOVUPD      Y5, 64(R8)
+	VMOVUPD      Y6, 96(R8)
+	VMOVUPD      Y7, 128(R8)
+	VMOVUPD      Y8, 160(R8)
+	VMOVUPD      Y9, 192(R8)
+	VMOVUPD      Y10, 224(R8)
+	LEAQ         32(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+32, CX
+	MOVQ         SI, BX
+
+columns6:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+
+columns6Row:
+	VMOVUPD      (DX), Y10
+	VMOVUPD      (R9), Y0
+	VFNMADD231PD (DI), Y10, Y0
+	VMOVUPD      Y0, (R9)
+	VFMADD231PD  Y0, Y0, Y3
+	VMOVUPD      32(R9), Y11
+	VFNMADD231PD 32(DI), Y10, Y11
+	VMOVUPD      Y11, 32(R9)
+	VFMADD231PD  Y11, Y0, Y4
+	VMOVUPD      64(R9), Y11
+	VFNMADD231PD 64(DI), Y10, Y11
+	VMOVUPD      Y11, 64(R9)
+	VFMADD231PD  Y11, Y0, Y5
+	VMOVUPD      96(R9), Y11
+	VFNMADD231PD 96(DI), Y10, Y11
+	VMOVUPD      Y11, 96(R9)
+	VFMADD231PD  Y11, Y0, Y6
+	VMOVUPD      128(R9), Y11
+	VFNMADD231PD 128(DI), Y10, Y11
+	VMOVUPD      Y11, 128(R9)
+	VFMADD231PD  Y11, Y0, Y7
+	VMOVUPD      160(R9), Y11
+	VFNMADD231PD 160(DI), Y10, Y11
+	VMOVUPD      Y11, 160(R9)
+	VFMADD231PD  Y11, Y0, Y8
+	VMOVUPD      192(R9), Y11
+	VFNMADD231PD 192(DI), Y10, Y11
+	VMOVUPD      Y11, 192(R9)
+	VFMADD231PD  Y11, Y0, Y9
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns6Row
+	VMINPD       Y3, Y1, Y1
+	VDIVPD       Y3, Y2, Y0
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y0, Y7, Y7
+	VMULPD       Y0, Y8, Y8
+	VMULPD       Y0, Y9, Y9
+	VMOVUPD      Y3, (R8)
+	VMOVUPD      Y4, 32(R8)
+	VMOVUPD      Y5, 64(R8)
+	VMOVUPD      Y6, 96(R8)
+	VMOVUPD      Y7, 128(R8)
+	VMOVUPD      Y8, 160(R8)
+	VMOVUPD      Y9, 192(R8)
+	LEAQ         32(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+32, CX
+	MOVQ         SI, BX
+
+columns5:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+
+columns5Row:
+	VMOVUPD      (DX), Y9
+	VMOVUPD      (R9), Y0
+	VFNMADD231PD (DI), Y9, Y0
+	VMOVUPD      Y0, (R9)
+	VFMADD231PD  Y0, Y0, Y3
+	VMOVUPD      32(R9), Y10
+	VFNMADD231PD 32(DI), Y9, Y10
+	VMOVUPD      Y10, 32(R9)
+	VFMADD231PD  Y10, Y0, Y4
+	VMOVUPD      64(R9), Y10
+	VFNMADD231PD 64(DI), Y9, Y10
+	VMOVUPD      Y10, 64(R9)
+	VFMADD231PD  Y10, Y0, Y5
+	VMOVUPD      96(R9), Y10
+	VFNMADD231PD 96(DI), Y9, Y10
+	VMOVUPD      Y10, 96(R9)
+	VFMADD231PD  Y10, Y0, Y6
+	VMOVUPD      128(R9), Y10
+	VFNMADD231PD 128(DI), Y9, Y10
+	VMOVUPD      Y10, 128(R9)
+	VFMADD231PD  Y10, Y0, Y7
+	VMOVUPD      160(R9), Y10
+	VFNMADD231PD 160(DI), Y9, Y10
+	VMOVUPD      Y10, 160(R9)
+	VFMADD231PD  Y10, Y0, Y8
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns5Row
+	VMINPD       Y3, Y1, Y1
+	VDIVPD       Y3, Y2, Y0
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y0, Y7, Y7
+	VMULPD       Y0, Y8, Y8
+	VMOVUPD      Y3, (R8)
+	VMOVUPD      Y4, 32(R8)
+	VMOVUPD      Y5, 64(R8)
+	VMOVUPD      Y6, 96(R8)
+	VMOVUPD      Y7, 128(R8)
+	VMOVUPD      Y8, 160(R8)
+	LEAQ         32(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+32, CX
+	MOVQ         SI, BX
+
+columns4:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+columns4Row:
+	VMOVUPD      (DX), Y8
+	VMOVUPD      (R9), Y0
+	VFNMADD231PD (DI), Y8, Y0
+	VMOVUPD      Y0, (R9)
+	VFMADD231PD  Y0, Y0, Y3
+	VMOVUPD      32(R9), Y9
+	VFNMADD231PD 32(DI), Y8, Y9
+	VMOVUPD      Y9, 32(R9)
+	VFMADD231PD  Y9, Y0, Y4
+	VMOVUPD      64(R9), Y9
+	VFNMADD231PD 64(DI), Y8, Y9
+	VMOVUPD      Y9, 64(R9)
+	VFMADD231PD  Y9, Y0, Y5
+	VMOVUPD      96(R9), Y9
+	VFNMADD231PD 96(DI), Y8, Y9
+	VMOVUPD      Y9, 96(R9)
+	VFMADD231PD  Y9, Y0, Y6
+	VMOVUPD      128(R9), Y9
+	VFNMADD231PD 128(DI), Y8, Y9
+	VMOVUPD      Y9, 128(R9)
+	VFMADD231PD  Y9, Y0, Y7
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns4Row
+	VMINPD       Y3, Y1, Y1
+	VDIVPD       Y3, Y2, Y0
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y0, Y7, Y7
+	VMOVUPD      Y3, (R8)
+	VMOVUPD      Y4, 32(R8)
+	VMOVUPD      Y5, 64(R8)
+	VMOVUPD      Y6, 96(R8)
+	VMOVUPD      Y7, 128(R8)
+	LEAQ         32(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+32, CX
+	MOVQ         SI, BX
+
+columns3:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+
+columns3Row:
+	VMOVUPD      (DX), Y7
+	VMOVUPD      (R9), Y0
+	VFNMADD231PD (DI), Y7, Y0
+	VMOVUPD      Y0, (R9)
+	VFMADD231PD  Y0, Y0, Y3
+	VMOVUPD      32(R9), Y8
+	VFNMADD231PD 32(DI), Y7, Y8
+	VMOVUPD      Y8, 32(R9)
+	VFMADD231PD  Y8, Y0, Y4
+	VMOVUPD      64(R9), Y8
+	VFNMADD231PD 64(DI), Y7, Y8
+	VMOVUPD      Y8, 64(R9)
+	VFMADD231PD  Y8, Y0, Y5
+	VMOVUPD      96(R9), Y8
+	VFNMADD231PD 96(DI), Y7, Y8
+	VMOVUPD      Y8, 96(R9)
+	VFMADD231PD  Y8, Y0, Y6
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns3Row
+	VMINPD       Y3, Y1, Y1
+	VDIVPD       Y3, Y2, Y0
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y0, Y6, Y6
+	VMOVUPD      Y3, (R8)
+	VMOVUPD      Y4, 32(R8)
+	VMOVUPD      Y5, 64(R8)
+	VMOVUPD      Y6, 96(R8)
+	LEAQ         32(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+32, CX
+	MOVQ         SI, BX
+
+columns2:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+
+columns2Row:
+	VMOVUPD      (DX), Y6
+	VMOVUPD      (R9), Y0
+	VFNMADD231PD (DI), Y6, Y0
+	VMOVUPD      Y0, (R9)
+	VMULPD       Y0, Y0, Y7
+	VADDPD       Y7, Y3, Y3
+	VMOVUPD      32(R9), Y7
+	VFNMADD231PD 32(DI), Y6, Y7
+	VMOVUPD      Y7, 32(R9)
+	VMULPD       Y7, Y0, Y7
+	VADDPD       Y7, Y4, Y4
+	VMOVUPD      64(R9), Y7
+	VFNMADD231PD 64(DI), Y6, Y7
+	VMOVUPD      Y7, 64(R9)
+	VMULPD       Y7, Y0, Y0
+	VADDPD       Y0, Y5, Y5
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns2Row
+	VMINPD       Y3, Y1, Y1
+	VDIVPD       Y3, Y2, Y0
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y0, Y5, Y5
+	VMOVUPD      Y3, (R8)
+	VMOVUPD      Y4, 32(R8)
+	VMOVUPD      Y5, 64(R8)
+	LEAQ         32(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+32, CX
+	MOVQ         SI, BX
+
+columns1:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+
+columns1Row:
+	VMOVUPD      (DX), Y5
+	VMOVUPD      (R9), Y0
+	VFNMADD231PD (DI), Y5, Y0
+	VMOVUPD      Y0, (R9)
+	VMULPD       Y0, Y0, Y6
+	VADDPD       Y6, Y3, Y3
+	VMOVUPD      32(R9), Y6
+	VFNMADD231PD 32(DI), Y5, Y6
+	VMOVUPD      Y6, 32(R9)
+	VMULPD       Y6, Y0, Y0
+	VADDPD       Y0, Y4, Y4
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns1Row
+	VMINPD       Y3, Y1, Y1
+	VDIVPD       Y3, Y2, Y0
+	VMULPD       Y0, Y4, Y4
+	VMOVUPD      Y3, (R8)
+	VMOVUPD      Y4, 32(R8)
+	LEAQ         32(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+32, CX
+	MOVQ         SI, BX
+	MOVQ         DX, DX
+	MOVQ         n+16(FP), R8
+	VXORPD       Y3, Y3, Y3
+
+columns0Row:
+	VMOVUPD      (DX), Y4
+	VMOVUPD      (CX), Y0
+	VFNMADD231PD (DI), Y4, Y0
+	VMOVUPD      Y0, (CX)
+	VMULPD       Y0, Y0, Y0
+	VADDPD       Y0, Y3, Y3
+	ADDQ         SI, CX
+	ADDQ         BX, DX
+	DECQ         R8
+	JNZ          columns0Row
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	MOVQ         $0x00000000, CX
+	MOVQ         DI, R8
 
 coefficient:
-	VMOVAPD Y2, Y7
 	VMOVUPD (DI), Y6
-	MOVQ    DI, BX
-	MOVQ    R8, SI
-	MOVQ    DX, R9
+	MOVQ    CX, R9
+	VMOVAPD Y2, Y7
+	MOVQ    DI, DX
+	MOVQ    R8, BX
 	TESTQ   R9, R9
-	JZ      solved
+	JZ      productDone
 
 product:
-	SUBQ         $0x20, BX
-	VMOVUPD      (BX), Y8
-	VFNMADD231PD (SI), Y8, Y6
+	ADDQ         $-32, DX
+	VMOVUPD      (DX), Y8
+	VFNMADD231PD (BX), Y8, Y6
 	VFMADD231PD  Y8, Y8, Y7
-	SUBQ         CX, SI
+	SUBQ         SI, BX
 	DECQ         R9
 	JNZ          product
 
-solved:
+productDone:
 	VMOVUPD     Y6, (DI)
 	VSUBPD      Y6, Y0, Y8
 	VMAXPD      Y8, Y5, Y5
 	VMAXPD      Y6, Y5, Y5
-	VFMADD231PD -32(BX), Y7, Y4
-	SUBQ        CX, DI
-	INCQ        DX
-	CMPQ        DX, AX
+	VFMADD231PD -32(DX), Y7, Y4
+	SUBQ        SI, DI
+	INCQ        CX
+	CMPQ        CX, AX
 	JLT         coefficient
 	VMOVAPD     Y2, Y6
 	VDIVPD      Y4, Y2, Y2
 
 pivot:
-	VMULPD  -32(BX), Y2, Y0
+	VMULPD  -32(DX), Y2, Y0
 	VMULPD  Y0, Y6, Y6
-	LEAQ    32(BX)(CX*1), BX
-	DECQ    DX
+	LEAQ    32(DX)(SI*1), DX
+	DECQ    CX
 	JNZ     pivot
-	VMOVUPD Y1, 128(R8)
-	VMOVUPD Y4, 160(R8)
-	VMOVUPD Y5, 192(R8)
-	VMOVUPD Y3, 224(R8)
-	VMOVUPD Y6, 256(R8)
+	ADDQ    $+32, R8
+	VMOVUPD Y1, (R8)
+	VMOVUPD Y4, 32(R8)
+	VMOVUPD Y5, 64(R8)
+	VMOVUPD Y3, 96(R8)
+	VMOVUPD Y6, 128(R8)
 	VZEROUPPER
 	RET
 
@@ -4676,7 +5055,6 @@ TEXT ·mulTransposedLanes_avx2(SB), NOSPLIT, $0-56
 	MOVQ d+48(FP), R8
 
 block:
-	MOVQ   e+24(FP), R10
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -4685,22 +5063,28 @@ block:
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
-	MOVQ   BX, R9
-	MOVQ   n+40(FP), R11
+	MOVQ   n+40(FP), R9
+	MOVQ   R9, R10
+	DECQ   R10
+	MOVQ   R10, R11
+	IMULQ  DI, R11
+	ADDQ   BX, R11
+	IMULQ  SI, R10
+	ADDQ   e+24(FP), R10
 
 row:
 	VMOVUPD     (R10), Y8
-	VFMADD231PD (R9), Y8, Y0
-	VFMADD231PD 32(R9), Y8, Y1
-	VFMADD231PD 64(R9), Y8, Y2
-	VFMADD231PD 96(R9), Y8, Y3
-	VFMADD231PD 128(R9), Y8, Y4
-	VFMADD231PD 160(R9), Y8, Y5
-	VFMADD231PD 192(R9), Y8, Y6
-	VFMADD231PD 224(R9), Y8, Y7
-	ADDQ        DI, R9
-	ADDQ        SI, R10
-	DECQ        R11
+	VFMADD231PD (R11), Y8, Y0
+	VFMADD231PD 32(R11), Y8, Y1
+	VFMADD231PD 64(R11), Y8, Y2
+	VFMADD231PD 96(R11), Y8, Y3
+	VFMADD231PD 128(R11), Y8, Y4
+	VFMADD231PD 160(R11), Y8, Y5
+	VFMADD231PD 192(R11), Y8, Y6
+	VFMADD231PD 224(R11), Y8, Y7
+	SUBQ        DI, R11
+	SUBQ        SI, R10
+	DECQ        R9
 	JNZ         row
 	VUNPCKLPD   Y1, Y0, Y8
 	VUNPCKLPD   Y3, Y2, Y9
@@ -4755,9 +5139,9 @@ TEXT ·sumDifferences_avx2(SB), NOSPLIT, $0-64
 	IMULQ DX, BX
 	ADDQ  CX, BX
 
-wide:
-	CMPQ   SI, $0x20
-	JL     wideEnd
+vectors8:
+	CMPQ   SI, $+32
+	JL     vectors8End
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -4770,7 +5154,7 @@ wide:
 	MOVQ   w+40(FP), R8
 	MOVQ   count+48(FP), R9
 
-wideRow:
+vectors8Row:
 	MOVQ         (DI), R10
 	IMULQ        DX, R10
 	ADDQ         CX, R10
@@ -4807,10 +5191,10 @@ wideRow:
 	VSUBPD       224(BX), Y9, Y9
 	VMULPD       Y8, Y9, Y9
 	VADDPD       Y9, Y7, Y7
-	ADDQ         $0x08, DI
-	ADDQ         $0x08, R8
+	ADDQ         $+8, DI
+	ADDQ         $+8, R8
 	DECQ         R9
-	JNZ          wideRow
+	JNZ          vectors8Row
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
 	VMOVUPD      Y2, 64(AX)
@@ -4823,18 +5207,18 @@ wideRow:
 	ADDQ         $+256, CX
 	ADDQ         $+256, BX
 	SUBQ         $0x20, SI
-	JMP          wide
+	JMP          vectors8
 
-wideEnd:
-narrow:
-	CMPQ   SI, $0x04
-	JL     narrowEnd
+vectors8End:
+vectors1:
+	CMPQ   SI, $+4
+	JL     vectors1End
 	VXORPD Y0, Y0, Y0
 	MOVQ   rows+32(FP), DI
 	MOVQ   w+40(FP), R8
 	MOVQ   count+48(FP), R9
 
-narrowRow:
+vectors1Row:
 	MOVQ         (DI), R10
 	IMULQ        DX, R10
 	ADDQ         CX, R10
@@ -4843,18 +5227,18 @@ narrowRow:
 	VSUBPD       (BX), Y2, Y2
 	VMULPD       Y1, Y2, Y2
 	VADDPD       Y2, Y0, Y0
-	ADDQ         $0x08, DI
-	ADDQ         $0x08, R8
+	ADDQ         $+8, DI
+	ADDQ         $+8, R8
 	DECQ         R9
-	JNZ          narrowRow
+	JNZ          vectors1Row
 	VMOVUPD      Y0, (AX)
 	ADDQ         $+32, AX
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
 	SUBQ         $0x04, SI
-	JMP          narrow
+	JMP          vectors1
 
-narrowEnd:
+vectors1End:
 	VZEROUPPER
 	RET
 
@@ -4862,22 +5246,21 @@ narrowEnd:
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·leastSquares_avx2(SB), NOSPLIT, $8-96
 	MOVQ    n+24(FP), AX
+	MOVQ    work+48(FP), CX
 	ADDQ    $0x07, AX
 	ANDQ    $-8, AX
 	SHLQ    $0x03, AX
-	MOVQ    work+48(FP), CX
 	MOVQ    a+8(FP), DX
 	MOVQ    work+48(FP), BX
 	MOVQ    lda+16(FP), SI
 	SHLQ    $0x03, SI
-	MOVQ    n+24(FP), DI
-	MOVQ    n+24(FP), R8
-	ANDQ    $0x03, DI
-	LEAQ    tailMask<>+32(SB), R9
-	SHLQ    $0x03, DI
-	SUBQ    DI, R9
-	VMOVUPD (R9), Y0
 	MOVQ    r+32(FP), DI
+	MOVQ    n+24(FP), R8
+	MOVQ    R8, R9
+	ANDQ    $0x03, R9
+	NEGQ    R9
+	LEAQ    tailMask<>+32(SB), R10
+	VMOVUPD (R10)(R9*8), Y0
 	VXORPD  Y1, Y1, Y1
 
 copy:
@@ -4885,33 +5268,31 @@ copy:
 	MOVQ   DX, R9
 	MOVQ   R8, R10
 	SHRQ   $0x02, R10
-	JZ     copyColumnTail
+	TESTQ  R10, R10
+	JZ     copyColumnBlockDone
 
 copyColumnBlock:
 	VMOVUPD     (R9), Y3
 	VMOVUPD     Y3, (BX)
 	VFMADD231PD Y3, Y3, Y2
-	ADDQ        $+32, R9
 	ADDQ        $+32, BX
+	ADDQ        $+32, R9
 	DECQ        R10
 	JNZ         copyColumnBlock
 
-copyColumnTail:
+copyColumnBlockDone:
 	TESTQ       $0x00000007, R8
 	JZ          copyColumnDone
-	VXORPD      Y4, Y4, Y4
-	TESTQ       $0x00000003, R8
-	JZ          copyColumnUpper
 	VMASKMOVPD  (R9), Y0, Y3
 	VMOVUPD     Y3, (BX)
 	VFMADD231PD Y3, Y3, Y2
-	ADDQ        $0x20, BX
+	ADDQ        $+32, BX
 	TESTQ       $0x00000004, R8
 	JNZ         copyColumnDone
-
-copyColumnUpper:
-	VMOVUPD Y4, (BX)
-	ADDQ    $0x20, BX
+	VXORPD      Y3, Y3, Y3
+	VMOVUPD     Y3, (BX)
+	VFMADD231PD Y3, Y3, Y2
+	ADDQ        $+32, BX
 
 copyColumnDone:
 	VADDPD Y2, Y1, Y1
@@ -4921,31 +5302,28 @@ copyColumnDone:
 	MOVQ   y+40(FP), DX
 	MOVQ   R8, SI
 	SHRQ   $0x02, SI
-	JZ     copyYTail
+	TESTQ  SI, SI
+	JZ     copyYBlockDone
 
 copyYBlock:
 	VMOVUPD (DX), Y2
 	VMOVUPD Y2, (BX)
-	ADDQ    $+32, DX
 	ADDQ    $+32, BX
+	ADDQ    $+32, DX
 	DECQ    SI
 	JNZ     copyYBlock
 
-copyYTail:
+copyYBlockDone:
 	TESTQ      $0x00000007, R8
 	JZ         copyYDone
-	VXORPD     Y2, Y2, Y2
-	TESTQ      $0x00000003, R8
-	JZ         copyYUpper
 	VMASKMOVPD (DX), Y0, Y0
 	VMOVUPD    Y0, (BX)
-	ADDQ       $0x20, BX
+	ADDQ       $+32, BX
 	TESTQ      $0x00000004, R8
 	JNZ        copyYDone
-
-copyYUpper:
-	VMOVUPD Y2, (BX)
-	ADDQ    $0x20, BX
+	VXORPD     Y0, Y0, Y0
+	VMOVUPD    Y0, (BX)
+	ADDQ       $+32, BX
 
 copyYDone:
 	VXORPD Y0, Y0, Y0
@@ -4957,8 +5335,7 @@ clear:
 	ADDQ         $+32, BX
 	DECQ         DX
 	JNZ          clear
-	VMOVAPD      Y1, Y0
-	VEXTRACTF128 $0x01, Y0, X1
+	VEXTRACTF128 $0x01, Y1, X0
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
@@ -5031,11 +5408,11 @@ firstRest:
 	DECQ        R11
 	JNZ         firstRest
 	VHADDPD     Y5, Y4, Y4
-	VHADDPD     Y7, Y6, Y5
-	VPERM2F128  $0x21, Y5, Y4, Y6
-	VBLENDPD    $0x0c, Y5, Y4, Y4
-	VADDPD      Y4, Y6, Y6
-	VDIVPD      Y3, Y6, Y4
+	VHADDPD     Y7, Y6, Y6
+	VPERM2F128  $0x21, Y6, Y4, Y5
+	VBLENDPD    $0x0c, Y6, Y4, Y4
+	VADDPD      Y4, Y5, Y5
+	VDIVPD      Y3, Y5, Y4
 	VANDPD      Y2, Y4, Y4
 	VMOVUPD     Y4, (SI)
 	ADDQ        $0x20, SI
@@ -5045,17 +5422,18 @@ firstRest:
 
 firstDone:
 	MOVQ r+32(FP), BX
+	MOVQ r+32(FP), R10
 	DECQ BX
 	JZ   eliminated
 	MOVQ BX, (SP)
-	MOVQ r+32(FP), R10
 	ADDQ $0x05, R10
 	SHLQ $0x03, R10
 
 step:
 	MOVQ         CX, DI
 	ADDQ         AX, DI
-	LEAQ         8(DX), R11
+	MOVQ         DX, R11
+	ADDQ         $+8, R11
 	ADDQ         R10, DX
 	MOVQ         DX, SI
 	MOVQ         (SP), BX
@@ -5069,12 +5447,12 @@ step:
 	VBROADCASTSD 8(R11), Y7
 	VBROADCASTSD 16(R11), Y8
 	VBROADCASTSD 24(R11), Y9
-	ADDQ         $0x20, R11
+	ADDQ         $+32, R11
 	MOVQ         CX, R12
 	MOVQ         AX, R13
 	SHRQ         $0x05, R13
 
-lead:
+stepLead:
 	VMOVUPD      (R12), Y10
 	PREFETCHT1   (R9)
 	ADDQ         pace+64(FP), R9
@@ -5097,7 +5475,7 @@ lead:
 	ADDQ         $+32, R12
 	ADDQ         $+32, DI
 	DECQ         R13
-	JNZ          lead
+	JNZ          stepLead
 	VHADDPD      Y5, Y2, Y2
 	VHADDPD      Y4, Y3, Y3
 	VPERM2F128   $0x21, Y3, Y2, Y4
@@ -5114,9 +5492,9 @@ lead:
 	LEAQ         (DI)(R8*1), DI
 	VMINSD       X3, X1, X1
 	DECQ         BX
-	JZ           stepped
+	JZ           stepDone
 
-group:
+stepGroup:
 	VXORPD       Y4, Y4, Y4
 	VXORPD       Y5, Y5, Y5
 	VXORPD       Y6, Y6, Y6
@@ -5125,12 +5503,12 @@ group:
 	VBROADCASTSD 8(R11), Y9
 	VBROADCASTSD 16(R11), Y10
 	VBROADCASTSD 24(R11), Y11
-	ADDQ         $0x20, R11
+	ADDQ         $+32, R11
 	MOVQ         CX, R12
 	MOVQ         AX, R13
 	SHRQ         $0x05, R13
 
-rest:
+stepRest:
 	VMOVUPD      (R12), Y12
 	VMOVUPD      (R12)(AX*1), Y13
 	PREFETCHT1   (R9)
@@ -5154,58 +5532,58 @@ rest:
 	ADDQ         $+32, R12
 	ADDQ         $+32, DI
 	DECQ         R13
-	JNZ          rest
+	JNZ          stepRest
 	VHADDPD      Y5, Y4, Y4
-	VHADDPD      Y7, Y6, Y5
-	VPERM2F128   $0x21, Y5, Y4, Y6
-	VBLENDPD     $0x0c, Y5, Y4, Y4
-	VADDPD       Y4, Y6, Y6
-	VDIVPD       Y3, Y6, Y4
+	VHADDPD      Y7, Y6, Y6
+	VPERM2F128   $0x21, Y6, Y4, Y5
+	VBLENDPD     $0x0c, Y6, Y4, Y4
+	VADDPD       Y4, Y5, Y5
+	VDIVPD       Y3, Y5, Y4
 	VANDPD       Y2, Y4, Y4
 	VMOVUPD      Y4, (SI)
 	ADDQ         $0x20, SI
 	LEAQ         (DI)(R8*1), DI
 	DECQ         BX
-	JNZ          group
+	JNZ          stepGroup
 
-stepped:
+stepDone:
 	ADDQ AX, CX
 	DECQ (SP)
 	JNZ  step
 
 eliminated:
-	MOVQ b+0(FP), AX
-	MOVQ r+32(FP), CX
-	LEAQ 5(CX), BX
-	SHLQ $0x03, BX
-	XORQ SI, SI
-	LEAQ 8(DX), DX
-	LEAQ -8(AX)(CX*8), AX
-	MOVQ AX, DI
+	MOVQ r+32(FP), AX
+	MOVQ AX, CX
+	ADDQ $0x04, CX
+	SHLQ $0x03, CX
+	MOVQ $0x00000000, BX
+	ADDQ $+8, DX
+	MOVQ b+0(FP), SI
+	LEAQ -8(SI)(AX*8), SI
+	MOVQ SI, DI
 
 coefficient:
-	VMOVSD (DX), X0
 	MOVQ   DX, R8
 	MOVQ   DI, R9
-	MOVQ   SI, R10
+	MOVQ   BX, R10
+	VMOVSD (DX), X0
 	TESTQ  R10, R10
-	JZ     solved
+	JZ     productDone
 
 product:
 	VMOVSD       -8(R8), X2
 	VFNMADD231SD (R9), X2, X0
-	SUBQ         $0x08, R8
-	SUBQ         $0x08, R9
+	ADDQ         $-8, R8
+	ADDQ         $-8, R9
 	DECQ         R10
 	JNZ          product
 
-solved:
-	VMOVSD X0, (AX)
-	SUBQ   $0x08, AX
-	INCQ   SI
-	SUBQ   BX, DX
-	ADDQ   $0x08, DX
-	DECQ   CX
+productDone:
+	VMOVSD X0, (SI)
+	ADDQ   $-8, SI
+	INCQ   BX
+	SUBQ   CX, DX
+	DECQ   AX
 	JNZ    coefficient
 	VMOVSD X1, lo+80(FP)
 	VZEROUPPER
@@ -5214,75 +5592,107 @@ solved:
 // func residual_avx2(e *float64, a *float64, lda int, b *float64, y *float64, n int, r int) float64
 // Requires: AVX, FMA3
 TEXT ·residual_avx2(SB), NOSPLIT, $0-64
-	MOVQ    e+0(FP), AX
-	MOVQ    a+8(FP), CX
-	MOVQ    lda+16(FP), DX
-	SHLQ    $0x03, DX
-	MOVQ    y+32(FP), BX
-	MOVQ    n+40(FP), SI
-	MOVQ    n+40(FP), DI
-	ANDQ    $0x03, DI
-	LEAQ    tailMask<>+32(SB), R8
-	SHLQ    $0x03, DI
-	SUBQ    DI, R8
-	VMOVUPD (R8), Y0
-	SHRQ    $0x02, SI
-	VXORPD  Y1, Y1, Y1
-	TESTQ   SI, SI
-	JZ      tail
+	MOVQ       e+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       y+32(FP), BX
+	VXORPD     Y0, Y0, Y0
+	MOVQ       n+40(FP), SI
+	MOVQ       n+40(FP), DI
+	ANDQ       $+3, SI
+	JZ         whole
+	LEAQ       tailMask<>+32(SB), R8
+	VMOVUPD    (R8)(SI*8), Y1
+	SUBQ       $+4, DI
+	SHLQ       $0x03, DI
+	ADDQ       DI, AX
+	ADDQ       DI, CX
+	ADDQ       DI, BX
+	CMPQ       n+40(FP), $+4
+	JLT        short
+	VXORPD     Y2, Y2, Y2
+	VMASKMOVPD (BX), Y1, Y3
+	VSUBPD     Y3, Y2, Y2
+	MOVQ       CX, SI
+	MOVQ       b+24(FP), R8
+	MOVQ       r+48(FP), R9
+
+columns1:
+	VMASKMOVPD   (SI), Y1, Y3
+	VBROADCASTSD (R8), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         DX, SI
+	ADDQ         $+8, R8
+	DECQ         R9
+	JNZ          columns1
+	VMOVUPD      (AX), Y3
+	VBLENDVPD    Y1, Y2, Y3, Y3
+	VMOVUPD      Y3, (AX)
+	VANDPD       Y1, Y2, Y2
+	VFMADD231PD  Y2, Y2, Y0
+	JMP          back
+
+short:
+	VXORPD     Y2, Y2, Y2
+	VMASKMOVPD (BX), Y1, Y3
+	VSUBPD     Y3, Y2, Y2
+	MOVQ       CX, SI
+	MOVQ       b+24(FP), R8
+	MOVQ       r+48(FP), R9
+
+columns2:
+	VMASKMOVPD   (SI), Y1, Y3
+	VBROADCASTSD (R8), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         DX, SI
+	ADDQ         $+8, R8
+	DECQ         R9
+	JNZ          columns2
+	VMASKMOVPD   Y2, Y1, (AX)
+	VANDPD       Y1, Y2, Y2
+	VFMADD231PD  Y2, Y2, Y0
+
+back:
+	SUBQ DI, AX
+	SUBQ DI, CX
+	SUBQ DI, BX
+
+whole:
+	MOVQ  n+40(FP), SI
+	SHRQ  $0x02, SI
+	TESTQ SI, SI
+	JZ    blockDone
 
 block:
-	VXORPD  Y2, Y2, Y2
-	VMOVUPD (BX), Y3
-	VSUBPD  Y3, Y2, Y2
+	VXORPD  Y1, Y1, Y1
+	VMOVUPD (BX), Y2
+	VSUBPD  Y2, Y1, Y1
+	MOVQ    CX, DI
 	MOVQ    b+24(FP), R8
 	MOVQ    r+48(FP), R9
-	MOVQ    CX, DI
 
-columns:
-	VBROADCASTSD (R8), Y3
-	VMOVUPD      (DI), Y4
-	VFMADD231PD  Y4, Y3, Y2
+columns3:
+	VBROADCASTSD (R8), Y2
+	VFMADD231PD  (DI), Y2, Y1
 	ADDQ         DX, DI
-	ADDQ         $0x08, R8
+	ADDQ         $+8, R8
 	DECQ         R9
-	JNZ          columns
-	VMOVUPD      Y2, (AX)
-	VFMADD231PD  Y2, Y2, Y1
+	JNZ          columns3
+	VMOVUPD      Y1, (AX)
+	VFMADD231PD  Y1, Y1, Y0
+	ADDQ         $+32, AX
 	ADDQ         $+32, CX
 	ADDQ         $+32, BX
-	ADDQ         $+32, AX
 	DECQ         SI
 	JNZ          block
 
-tail:
-	TESTQ      $+3, n+40(FP)
-	JZ         end
-	VXORPD     Y2, Y2, Y2
-	VMASKMOVPD (BX), Y0, Y3
-	VSUBPD     Y3, Y2, Y2
-	MOVQ       b+24(FP), BX
-	MOVQ       r+48(FP), SI
-
-tailColumns:
-	VBROADCASTSD (BX), Y3
-	VMASKMOVPD   (CX), Y0, Y4
-	VFMADD231PD  Y4, Y3, Y2
-	ADDQ         DX, CX
-	ADDQ         $0x08, BX
-	DECQ         SI
-	JNZ          tailColumns
-	VMASKMOVPD   Y2, Y0, (AX)
-	VANDPD       Y0, Y2, Y2
-	VFMADD231PD  Y2, Y2, Y1
-
-end:
-	VMOVAPD      Y1, Y0
+blockDone:
 	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDSD       X1, X0, X0
-	VMOVSD       X0, ret+56(FP)
+	VADDPD       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDSD       X0, X1, X1
+	VMOVSD       X1, ret+56(FP)
 	VZEROUPPER
 	RET
 
@@ -5346,7 +5756,7 @@ pair:
 	VZEROUPPER
 	RET
 
-// func rowDots_8_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+// func rowDots_8_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·rowDots_8_avx2(SB), NOSPLIT, $0-48
 	MOVQ        a+8(FP), AX
@@ -5397,51 +5807,44 @@ TEXT ·rowDots_8_avx2(SB), NOSPLIT, $0-48
 	SUBQ        R9, DI
 
 whole:
-	MOVQ n+32(FP), R8
-	SHRQ $0x02, R8
-	JZ   single
+	MOVQ  n+32(FP), R8
+	SHRQ  $0x02, R8
+	TESTQ R8, R8
+	JZ    blockDone
 
 block:
 	VMOVUPD     (DI), Y8
-	VMOVUPD     (AX), Y9
-	VFMADD231PD Y9, Y8, Y0
-	VMOVUPD     (AX)(CX*1), Y9
-	VFMADD231PD Y9, Y8, Y1
-	VMOVUPD     (AX)(CX*2), Y9
-	VFMADD231PD Y9, Y8, Y2
-	VMOVUPD     (AX)(DX*1), Y9
-	VFMADD231PD Y9, Y8, Y3
-	VMOVUPD     (AX)(CX*4), Y9
-	VFMADD231PD Y9, Y8, Y4
-	VMOVUPD     (AX)(BX*1), Y9
-	VFMADD231PD Y9, Y8, Y5
-	VMOVUPD     (AX)(DX*2), Y9
-	VFMADD231PD Y9, Y8, Y6
-	VMOVUPD     (AX)(SI*1), Y9
-	VFMADD231PD Y9, Y8, Y7
+	VFMADD231PD (AX), Y8, Y0
+	VFMADD231PD (AX)(CX*1), Y8, Y1
+	VFMADD231PD (AX)(CX*2), Y8, Y2
+	VFMADD231PD (AX)(DX*1), Y8, Y3
+	VFMADD231PD (AX)(CX*4), Y8, Y4
+	VFMADD231PD (AX)(BX*1), Y8, Y5
+	VFMADD231PD (AX)(DX*2), Y8, Y6
+	VFMADD231PD (AX)(SI*1), Y8, Y7
 	ADDQ        $+32, AX
 	ADDQ        $+32, DI
 	DECQ        R8
 	JNZ         block
 
-single:
+blockDone:
 	MOVQ       sums+0(FP), AX
 	VHADDPD    Y1, Y0, Y0
-	VHADDPD    Y3, Y2, Y1
-	VPERM2F128 $0x21, Y1, Y0, Y2
-	VBLENDPD   $0x0c, Y1, Y0, Y0
-	VADDPD     Y0, Y2, Y2
-	VMOVUPD    Y2, (AX)
+	VHADDPD    Y3, Y2, Y2
+	VPERM2F128 $0x21, Y2, Y0, Y1
+	VBLENDPD   $0x0c, Y2, Y0, Y0
+	VADDPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (AX)
 	VHADDPD    Y5, Y4, Y0
-	VHADDPD    Y7, Y6, Y1
-	VPERM2F128 $0x21, Y1, Y0, Y2
-	VBLENDPD   $0x0c, Y1, Y0, Y0
-	VADDPD     Y0, Y2, Y2
-	VMOVUPD    Y2, 32(AX)
+	VHADDPD    Y7, Y6, Y2
+	VPERM2F128 $0x21, Y2, Y0, Y1
+	VBLENDPD   $0x0c, Y2, Y0, Y0
+	VADDPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(AX)
 	VZEROUPPER
 	RET
 
-// func addRows_8_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+// func addRows_8_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addRows_8_avx2(SB), NOSPLIT, $0-48
 	MOVQ         y+0(FP), AX
@@ -5521,39 +5924,32 @@ back:
 	SUBQ R9, AX
 
 whole:
-	MOVQ n+32(FP), R8
-	SHRQ $0x02, R8
-	JZ   single
+	MOVQ  n+32(FP), R8
+	SHRQ  $0x02, R8
+	TESTQ R8, R8
+	JZ    blockDone
 
 block:
 	VMOVUPD     (AX), Y8
-	VMOVUPD     (CX), Y9
-	VFMADD231PD Y9, Y0, Y8
-	VMOVUPD     (CX)(DX*1), Y9
-	VFMADD231PD Y9, Y1, Y8
-	VMOVUPD     (CX)(DX*2), Y9
-	VFMADD231PD Y9, Y2, Y8
-	VMOVUPD     (CX)(BX*1), Y9
-	VFMADD231PD Y9, Y3, Y8
-	VMOVUPD     (CX)(DX*4), Y9
-	VFMADD231PD Y9, Y4, Y8
-	VMOVUPD     (CX)(SI*1), Y9
-	VFMADD231PD Y9, Y5, Y8
-	VMOVUPD     (CX)(BX*2), Y9
-	VFMADD231PD Y9, Y6, Y8
-	VMOVUPD     (CX)(DI*1), Y9
-	VFMADD231PD Y9, Y7, Y8
+	VFMADD231PD (CX), Y0, Y8
+	VFMADD231PD (CX)(DX*1), Y1, Y8
+	VFMADD231PD (CX)(DX*2), Y2, Y8
+	VFMADD231PD (CX)(BX*1), Y3, Y8
+	VFMADD231PD (CX)(DX*4), Y4, Y8
+	VFMADD231PD (CX)(SI*1), Y5, Y8
+	VFMADD231PD (CX)(BX*2), Y6, Y8
+	VFMADD231PD (CX)(DI*1), Y7, Y8
 	VMOVUPD     Y8, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        R8
 	JNZ         block
 
-single:
+blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots32_8_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+// func rowDots32_8_avx2(sums *float32, a *float32, lda int, x *float32, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-48
 	MOVQ        a+8(FP), AX
@@ -5604,34 +6000,27 @@ TEXT ·rowDots32_8_avx2(SB), NOSPLIT, $0-48
 	SUBQ        R9, DI
 
 whole:
-	MOVQ n+32(FP), R8
-	SHRQ $0x03, R8
-	JZ   single
+	MOVQ  n+32(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
+	JZ    blockDone
 
 block:
 	VMOVUPS     (DI), Y8
-	VMOVUPS     (AX), Y9
-	VFMADD231PS Y9, Y8, Y0
-	VMOVUPS     (AX)(CX*1), Y9
-	VFMADD231PS Y9, Y8, Y1
-	VMOVUPS     (AX)(CX*2), Y9
-	VFMADD231PS Y9, Y8, Y2
-	VMOVUPS     (AX)(DX*1), Y9
-	VFMADD231PS Y9, Y8, Y3
-	VMOVUPS     (AX)(CX*4), Y9
-	VFMADD231PS Y9, Y8, Y4
-	VMOVUPS     (AX)(BX*1), Y9
-	VFMADD231PS Y9, Y8, Y5
-	VMOVUPS     (AX)(DX*2), Y9
-	VFMADD231PS Y9, Y8, Y6
-	VMOVUPS     (AX)(SI*1), Y9
-	VFMADD231PS Y9, Y8, Y7
+	VFMADD231PS (AX), Y8, Y0
+	VFMADD231PS (AX)(CX*1), Y8, Y1
+	VFMADD231PS (AX)(CX*2), Y8, Y2
+	VFMADD231PS (AX)(DX*1), Y8, Y3
+	VFMADD231PS (AX)(CX*4), Y8, Y4
+	VFMADD231PS (AX)(BX*1), Y8, Y5
+	VFMADD231PS (AX)(DX*2), Y8, Y6
+	VFMADD231PS (AX)(SI*1), Y8, Y7
 	ADDQ        $+32, AX
 	ADDQ        $+32, DI
 	DECQ        R8
 	JNZ         block
 
-single:
+blockDone:
 	MOVQ         sums+0(FP), AX
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y1
@@ -5648,7 +6037,7 @@ single:
 	VZEROUPPER
 	RET
 
-// func addRows32_8_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+// func addRows32_8_avx2(y *float32, a *float32, lda int, b *float32, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addRows32_8_avx2(SB), NOSPLIT, $0-48
 	MOVQ         y+0(FP), AX
@@ -5728,39 +6117,32 @@ back:
 	SUBQ R9, AX
 
 whole:
-	MOVQ n+32(FP), R8
-	SHRQ $0x03, R8
-	JZ   single
+	MOVQ  n+32(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
+	JZ    blockDone
 
 block:
 	VMOVUPS     (AX), Y8
-	VMOVUPS     (CX), Y9
-	VFMADD231PS Y9, Y0, Y8
-	VMOVUPS     (CX)(DX*1), Y9
-	VFMADD231PS Y9, Y1, Y8
-	VMOVUPS     (CX)(DX*2), Y9
-	VFMADD231PS Y9, Y2, Y8
-	VMOVUPS     (CX)(BX*1), Y9
-	VFMADD231PS Y9, Y3, Y8
-	VMOVUPS     (CX)(DX*4), Y9
-	VFMADD231PS Y9, Y4, Y8
-	VMOVUPS     (CX)(SI*1), Y9
-	VFMADD231PS Y9, Y5, Y8
-	VMOVUPS     (CX)(BX*2), Y9
-	VFMADD231PS Y9, Y6, Y8
-	VMOVUPS     (CX)(DI*1), Y9
-	VFMADD231PS Y9, Y7, Y8
+	VFMADD231PS (CX), Y0, Y8
+	VFMADD231PS (CX)(DX*1), Y1, Y8
+	VFMADD231PS (CX)(DX*2), Y2, Y8
+	VFMADD231PS (CX)(BX*1), Y3, Y8
+	VFMADD231PS (CX)(DX*4), Y4, Y8
+	VFMADD231PS (CX)(SI*1), Y5, Y8
+	VFMADD231PS (CX)(BX*2), Y6, Y8
+	VFMADD231PS (CX)(DI*1), Y7, Y8
 	VMOVUPS     Y8, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        R8
 	JNZ         block
 
-single:
+blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+// func rowDots_4_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·rowDots_4_avx2(SB), NOSPLIT, $0-48
 	MOVQ        a+8(FP), AX
@@ -5795,37 +6177,34 @@ TEXT ·rowDots_4_avx2(SB), NOSPLIT, $0-48
 	SUBQ        DI, BX
 
 whole:
-	MOVQ n+32(FP), SI
-	SHRQ $0x02, SI
-	JZ   single
+	MOVQ  n+32(FP), SI
+	SHRQ  $0x02, SI
+	TESTQ SI, SI
+	JZ    blockDone
 
 block:
 	VMOVUPD     (BX), Y4
-	VMOVUPD     (AX), Y5
-	VFMADD231PD Y5, Y4, Y0
-	VMOVUPD     (AX)(CX*1), Y5
-	VFMADD231PD Y5, Y4, Y1
-	VMOVUPD     (AX)(CX*2), Y5
-	VFMADD231PD Y5, Y4, Y2
-	VMOVUPD     (AX)(DX*1), Y5
-	VFMADD231PD Y5, Y4, Y3
+	VFMADD231PD (AX), Y4, Y0
+	VFMADD231PD (AX)(CX*1), Y4, Y1
+	VFMADD231PD (AX)(CX*2), Y4, Y2
+	VFMADD231PD (AX)(DX*1), Y4, Y3
 	ADDQ        $+32, AX
 	ADDQ        $+32, BX
 	DECQ        SI
 	JNZ         block
 
-single:
+blockDone:
 	MOVQ       sums+0(FP), AX
 	VHADDPD    Y1, Y0, Y0
-	VHADDPD    Y3, Y2, Y1
-	VPERM2F128 $0x21, Y1, Y0, Y2
-	VBLENDPD   $0x0c, Y1, Y0, Y0
-	VADDPD     Y0, Y2, Y2
-	VMOVUPD    Y2, (AX)
+	VHADDPD    Y3, Y2, Y2
+	VPERM2F128 $0x21, Y2, Y0, Y1
+	VBLENDPD   $0x0c, Y2, Y0, Y0
+	VADDPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (AX)
 	VZEROUPPER
 	RET
 
-// func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+// func addRows_4_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addRows_4_avx2(SB), NOSPLIT, $0-48
 	MOVQ         y+0(FP), AX
@@ -5881,31 +6260,28 @@ back:
 	SUBQ DI, AX
 
 whole:
-	MOVQ n+32(FP), SI
-	SHRQ $0x02, SI
-	JZ   single
+	MOVQ  n+32(FP), SI
+	SHRQ  $0x02, SI
+	TESTQ SI, SI
+	JZ    blockDone
 
 block:
 	VMOVUPD     (AX), Y4
-	VMOVUPD     (CX), Y5
-	VFMADD231PD Y5, Y0, Y4
-	VMOVUPD     (CX)(DX*1), Y5
-	VFMADD231PD Y5, Y1, Y4
-	VMOVUPD     (CX)(DX*2), Y5
-	VFMADD231PD Y5, Y2, Y4
-	VMOVUPD     (CX)(BX*1), Y5
-	VFMADD231PD Y5, Y3, Y4
+	VFMADD231PD (CX), Y0, Y4
+	VFMADD231PD (CX)(DX*1), Y1, Y4
+	VFMADD231PD (CX)(DX*2), Y2, Y4
+	VFMADD231PD (CX)(BX*1), Y3, Y4
 	VMOVUPD     Y4, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        SI
 	JNZ         block
 
-single:
+blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+// func rowDots32_4_avx2(sums *float32, a *float32, lda int, x *float32, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·rowDots32_4_avx2(SB), NOSPLIT, $0-48
 	MOVQ        a+8(FP), AX
@@ -5940,26 +6316,23 @@ TEXT ·rowDots32_4_avx2(SB), NOSPLIT, $0-48
 	SUBQ        DI, BX
 
 whole:
-	MOVQ n+32(FP), SI
-	SHRQ $0x03, SI
-	JZ   single
+	MOVQ  n+32(FP), SI
+	SHRQ  $0x03, SI
+	TESTQ SI, SI
+	JZ    blockDone
 
 block:
 	VMOVUPS     (BX), Y4
-	VMOVUPS     (AX), Y5
-	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     (AX)(CX*1), Y5
-	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     (AX)(CX*2), Y5
-	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     (AX)(DX*1), Y5
-	VFMADD231PS Y5, Y4, Y3
+	VFMADD231PS (AX), Y4, Y0
+	VFMADD231PS (AX)(CX*1), Y4, Y1
+	VFMADD231PS (AX)(CX*2), Y4, Y2
+	VFMADD231PS (AX)(DX*1), Y4, Y3
 	ADDQ        $+32, AX
 	ADDQ        $+32, BX
 	DECQ        SI
 	JNZ         block
 
-single:
+blockDone:
 	MOVQ         sums+0(FP), AX
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y1
@@ -5970,7 +6343,7 @@ single:
 	VZEROUPPER
 	RET
 
-// func addRows32_4_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+// func addRows32_4_avx2(y *float32, a *float32, lda int, b *float32, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addRows32_4_avx2(SB), NOSPLIT, $0-48
 	MOVQ         y+0(FP), AX
@@ -6026,31 +6399,28 @@ back:
 	SUBQ DI, AX
 
 whole:
-	MOVQ n+32(FP), SI
-	SHRQ $0x03, SI
-	JZ   single
+	MOVQ  n+32(FP), SI
+	SHRQ  $0x03, SI
+	TESTQ SI, SI
+	JZ    blockDone
 
 block:
 	VMOVUPS     (AX), Y4
-	VMOVUPS     (CX), Y5
-	VFMADD231PS Y5, Y0, Y4
-	VMOVUPS     (CX)(DX*1), Y5
-	VFMADD231PS Y5, Y1, Y4
-	VMOVUPS     (CX)(DX*2), Y5
-	VFMADD231PS Y5, Y2, Y4
-	VMOVUPS     (CX)(BX*1), Y5
-	VFMADD231PS Y5, Y3, Y4
+	VFMADD231PS (CX), Y0, Y4
+	VFMADD231PS (CX)(DX*1), Y1, Y4
+	VFMADD231PS (CX)(DX*2), Y2, Y4
+	VFMADD231PS (CX)(BX*1), Y3, Y4
 	VMOVUPS     Y4, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        SI
 	JNZ         block
 
-single:
+blockDone:
 	VZEROUPPER
 	RET
 
-// func addOuter_4_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+// func addOuter_4_avx2(a *float64, lda int, b *float64, y *float64, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addOuter_4_avx2(SB), NOSPLIT, $0-48
 	MOVQ         y+24(FP), AX
@@ -6118,9 +6488,10 @@ back:
 	SUBQ DI, AX
 
 whole:
-	MOVQ n+32(FP), SI
-	SHRQ $0x02, SI
-	JZ   single
+	MOVQ  n+32(FP), SI
+	SHRQ  $0x02, SI
+	TESTQ SI, SI
+	JZ    blockDone
 
 block:
 	VMOVUPD     (AX), Y4
@@ -6141,11 +6512,11 @@ block:
 	DECQ        SI
 	JNZ         block
 
-single:
+blockDone:
 	VZEROUPPER
 	RET
 
-// func addOuter32_4_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
+// func addOuter32_4_avx2(a *float32, lda int, b *float32, y *float32, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addOuter32_4_avx2(SB), NOSPLIT, $0-48
 	MOVQ         y+24(FP), AX
@@ -6213,9 +6584,10 @@ back:
 	SUBQ DI, AX
 
 whole:
-	MOVQ n+32(FP), SI
-	SHRQ $0x03, SI
-	JZ   single
+	MOVQ  n+32(FP), SI
+	SHRQ  $0x03, SI
+	TESTQ SI, SI
+	JZ    blockDone
 
 block:
 	VMOVUPS     (AX), Y4
@@ -6236,11 +6608,11 @@ block:
 	DECQ        SI
 	JNZ         block
 
-single:
+blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, size int)
+// func rowDots_1_avx2(sums *float64, a *float64, lda int, x *float64, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·rowDots_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ        a+8(FP), AX
@@ -6268,58 +6640,54 @@ TEXT ·rowDots_1_avx2(SB), NOSPLIT, $0-48
 	SUBQ        BX, CX
 
 whole:
-	MOVQ n+32(FP), DX
-	SHRQ $0x04, DX
-	JZ   single
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x04, DX
+	TESTQ DX, DX
+	JZ    blockDone
 
 block:
 	VMOVUPD     (CX), Y4
-	VMOVUPD     (AX), Y5
-	VFMADD231PD Y5, Y4, Y0
+	VFMADD231PD (AX), Y4, Y0
 	VMOVUPD     32(CX), Y4
-	VMOVUPD     32(AX), Y5
-	VFMADD231PD Y5, Y4, Y1
+	VFMADD231PD 32(AX), Y4, Y1
 	VMOVUPD     64(CX), Y4
-	VMOVUPD     64(AX), Y5
-	VFMADD231PD Y5, Y4, Y2
+	VFMADD231PD 64(AX), Y4, Y2
 	VMOVUPD     96(CX), Y4
-	VMOVUPD     96(AX), Y5
-	VFMADD231PD Y5, Y4, Y3
+	VFMADD231PD 96(AX), Y4, Y3
 	ADDQ        $+128, AX
 	ADDQ        $+128, CX
 	DECQ        DX
 	JNZ         block
 
-single:
-	MOVQ n+32(FP), DX
-	SHRQ $0x02, DX
-	ANDQ $+3, DX
-	JZ   end
+blockDone:
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x02, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
 
 vector:
 	VMOVUPD     (CX), Y4
-	VMOVUPD     (AX), Y5
-	VFMADD231PD Y5, Y4, Y0
+	VFMADD231PD (AX), Y4, Y0
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
 	DECQ        DX
 	JNZ         vector
 
-end:
+vectorDone:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y0, Y0
 	MOVQ         sums+0(FP), AX
-	VMOVAPD      Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDSD       X1, X0, X0
-	VMOVSD       X0, (AX)
+	VADDPD       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDSD       X0, X1, X1
+	VMOVSD       X1, (AX)
 	VZEROUPPER
 	RET
 
-// func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, size int)
+// func addRows_1_avx2(y *float64, a *float64, lda int, b *float64, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addRows_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         y+0(FP), AX
@@ -6359,25 +6727,25 @@ back:
 	SUBQ BX, AX
 
 whole:
-	MOVQ n+32(FP), DX
-	SHRQ $0x02, DX
-	JZ   single
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x02, DX
+	TESTQ DX, DX
+	JZ    blockDone
 
 block:
 	VMOVUPD     (AX), Y1
-	VMOVUPD     (CX), Y2
-	VFMADD231PD Y2, Y0, Y1
+	VFMADD231PD (CX), Y0, Y1
 	VMOVUPD     Y1, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        DX
 	JNZ         block
 
-single:
+blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, size int)
+// func rowDots32_1_avx2(sums *float32, a *float32, lda int, x *float32, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·rowDots32_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ        a+8(FP), AX
@@ -6405,44 +6773,41 @@ TEXT ·rowDots32_1_avx2(SB), NOSPLIT, $0-48
 	SUBQ        BX, CX
 
 whole:
-	MOVQ n+32(FP), DX
-	SHRQ $0x05, DX
-	JZ   single
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone
 
 block:
 	VMOVUPS     (CX), Y4
-	VMOVUPS     (AX), Y5
-	VFMADD231PS Y5, Y4, Y0
+	VFMADD231PS (AX), Y4, Y0
 	VMOVUPS     32(CX), Y4
-	VMOVUPS     32(AX), Y5
-	VFMADD231PS Y5, Y4, Y1
+	VFMADD231PS 32(AX), Y4, Y1
 	VMOVUPS     64(CX), Y4
-	VMOVUPS     64(AX), Y5
-	VFMADD231PS Y5, Y4, Y2
+	VFMADD231PS 64(AX), Y4, Y2
 	VMOVUPS     96(CX), Y4
-	VMOVUPS     96(AX), Y5
-	VFMADD231PS Y5, Y4, Y3
+	VFMADD231PS 96(AX), Y4, Y3
 	ADDQ        $+128, AX
 	ADDQ        $+128, CX
 	DECQ        DX
 	JNZ         block
 
-single:
-	MOVQ n+32(FP), DX
-	SHRQ $0x03, DX
-	ANDQ $+3, DX
-	JZ   end
+blockDone:
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
 
 vector:
 	VMOVUPS     (CX), Y4
-	VMOVUPS     (AX), Y5
-	VFMADD231PS Y5, Y4, Y0
+	VFMADD231PS (AX), Y4, Y0
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
 	DECQ        DX
 	JNZ         vector
 
-end:
+vectorDone:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y2, Y0, Y0
 	VADDPS       Y3, Y0, Y0
@@ -6456,7 +6821,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func addRows32_1_avx2(y *float32, a *float32, lda int, b *float32, n int, size int)
+// func addRows32_1_avx2(y *float32, a *float32, lda int, b *float32, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addRows32_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         y+0(FP), AX
@@ -6496,25 +6861,25 @@ back:
 	SUBQ BX, AX
 
 whole:
-	MOVQ n+32(FP), DX
-	SHRQ $0x03, DX
-	JZ   single
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x03, DX
+	TESTQ DX, DX
+	JZ    blockDone
 
 block:
 	VMOVUPS     (AX), Y1
-	VMOVUPS     (CX), Y2
-	VFMADD231PS Y2, Y0, Y1
+	VFMADD231PS (CX), Y0, Y1
 	VMOVUPS     Y1, (AX)
 	ADDQ        $+32, CX
 	ADDQ        $+32, AX
 	DECQ        DX
 	JNZ         block
 
-single:
+blockDone:
 	VZEROUPPER
 	RET
 
-// func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, size int)
+// func addOuter_1_avx2(a *float64, lda int, b *float64, y *float64, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addOuter_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         y+24(FP), AX
@@ -6554,9 +6919,10 @@ back:
 	SUBQ BX, AX
 
 whole:
-	MOVQ n+32(FP), DX
-	SHRQ $0x04, DX
-	JZ   single
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x04, DX
+	TESTQ DX, DX
+	JZ    blockDone
 
 block:
 	VMOVUPD     (AX), Y1
@@ -6580,11 +6946,12 @@ block:
 	DECQ        DX
 	JNZ         block
 
-single:
-	MOVQ n+32(FP), DX
-	SHRQ $0x02, DX
-	ANDQ $+3, DX
-	JZ   end
+blockDone:
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x02, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
 
 vector:
 	VMOVUPD     (AX), Y1
@@ -6596,11 +6963,11 @@ vector:
 	DECQ        DX
 	JNZ         vector
 
-end:
+vectorDone:
 	VZEROUPPER
 	RET
 
-// func addOuter32_1_avx2(a *float32, lda int, b *float32, y *float32, n int, size int)
+// func addOuter32_1_avx2(a *float32, lda int, b *float32, y *float32, n int, index int)
 // Requires: AVX, FMA3
 TEXT ·addOuter32_1_avx2(SB), NOSPLIT, $0-48
 	MOVQ         y+24(FP), AX
@@ -6640,9 +7007,10 @@ back:
 	SUBQ BX, AX
 
 whole:
-	MOVQ n+32(FP), DX
-	SHRQ $0x05, DX
-	JZ   single
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone
 
 block:
 	VMOVUPS     (AX), Y1
@@ -6666,11 +7034,12 @@ block:
 	DECQ        DX
 	JNZ         block
 
-single:
-	MOVQ n+32(FP), DX
-	SHRQ $0x03, DX
-	ANDQ $+3, DX
-	JZ   end
+blockDone:
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
 
 vector:
 	VMOVUPS     (AX), Y1
@@ -6682,7 +7051,7 @@ vector:
 	DECQ        DX
 	JNZ         vector
 
-end:
+vectorDone:
 	VZEROUPPER
 	RET
 
@@ -6731,9 +7100,10 @@ back:
 	SUBQ BX, AX
 
 whole:
-	MOVQ n+16(FP), DX
-	SHRQ $0x03, DX
-	JZ   single
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x03, DX
+	TESTQ DX, DX
+	JZ    blockDone
 
 block:
 	VMOVUPD (CX), Y3
@@ -6753,11 +7123,12 @@ block:
 	DECQ    DX
 	JNZ     block
 
-single:
-	MOVQ n+16(FP), DX
-	SHRQ $0x02, DX
-	ANDQ $+1, DX
-	JZ   end
+blockDone:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x02, DX
+	ANDQ  $+1, DX
+	TESTQ DX, DX
+	JZ    vectorDone
 
 vector:
 	VMOVUPD (CX), Y3
@@ -6771,10 +7142,9 @@ vector:
 	DECQ    DX
 	JNZ     vector
 
-end:
+vectorDone:
 	VADDPD       Y2, Y1, Y1
-	VMOVAPD      Y1, Y0
-	VEXTRACTF128 $0x01, Y0, X1
+	VEXTRACTF128 $0x01, Y1, X0
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
@@ -6782,7 +7152,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func reflect_1_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+// func reflect_1_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·reflect_1_avx2(SB), NOSPLIT, $0-72
 	MOVQ    a+0(FP), AX
@@ -6796,8 +7166,8 @@ TEXT ·reflect_1_avx2(SB), NOSPLIT, $0-72
 	VXORPD  Y1, Y1, Y1
 	VMOVUPD (DI), Y2
 	VMOVUPD 32(DI), Y3
-	VMOVSD  scale+48(FP), X4
 	MOVQ    DX, R8
+	VMOVSD  scale+48(FP), X4
 	SUBQ    AX, R8
 	VMOVSD  (DI)(R8*1), X5
 
@@ -6827,7 +7197,7 @@ row:
 	VZEROUPPER
 	RET
 
-// func reflect_2_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+// func reflect_2_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·reflect_2_avx2(SB), NOSPLIT, $0-72
 	MOVQ    a+0(FP), AX
@@ -6845,8 +7215,8 @@ TEXT ·reflect_2_avx2(SB), NOSPLIT, $0-72
 	VMOVUPD 32(DI), Y5
 	VMOVUPD 64(DI), Y6
 	VMOVUPD 96(DI), Y7
-	VMOVSD  scale+48(FP), X8
 	MOVQ    DX, R8
+	VMOVSD  scale+48(FP), X8
 	SUBQ    AX, R8
 	VMOVSD  (DI)(R8*1), X9
 
@@ -6886,7 +7256,7 @@ row:
 	VZEROUPPER
 	RET
 
-// func reflect_3_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+// func reflect_3_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·reflect_3_avx2(SB), NOSPLIT, $0-72
 	MOVQ   a+0(FP), AX
@@ -6902,8 +7272,8 @@ TEXT ·reflect_3_avx2(SB), NOSPLIT, $0-72
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
-	VMOVSD scale+48(FP), X6
 	MOVQ   DX, R8
+	VMOVSD scale+48(FP), X6
 	SUBQ   AX, R8
 	VMOVSD (DI)(R8*1), X7
 
@@ -6953,7 +7323,7 @@ row:
 	VZEROUPPER
 	RET
 
-// func reflect_4_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+// func reflect_4_avx2(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·reflect_4_avx2(SB), NOSPLIT, $0-72
 	MOVQ   a+0(FP), AX
@@ -6971,8 +7341,8 @@ TEXT ·reflect_4_avx2(SB), NOSPLIT, $0-72
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
-	VMOVSD scale+48(FP), X8
 	MOVQ   DX, R8
+	VMOVSD scale+48(FP), X8
 	SUBQ   AX, R8
 	VMOVSD (DI)(R8*1), X9
 
@@ -7045,15 +7415,15 @@ TEXT ·solveUpper_avx2(SB), NOSPLIT, $0-56
 
 talls:
 	CMPQ m+40(FP), $+8
-	JL   lows
-	MOVQ AX, CX
-	MOVQ r+16(FP), R12
+	JL   tallsEnd
 	MOVQ inv+32(FP), R10
 	MOVQ n+48(FP), R11
+	MOVQ r+16(FP), R12
+	MOVQ AX, CX
 
-tallFour:
+tall4:
 	CMPQ    R11, $+4
-	JL      tallFourNext
+	JL      tall4End
 	VMOVUPD (CX), Y0
 	VMOVUPD 32(CX), Y1
 	VMOVUPD (CX)(DX*1), Y2
@@ -7065,9 +7435,9 @@ tallFour:
 	MOVQ    R12, DI
 	MOVQ    AX, SI
 
-tallFourColumn:
+tall4Column:
 	CMPQ         SI, CX
-	JEQ          tallFourSolved
+	JEQ          tall4Solved
 	VMOVUPD      (SI), Y8
 	VMOVUPD      32(SI), Y9
 	VBROADCASTSD (DI), Y10
@@ -7084,9 +7454,9 @@ tallFourColumn:
 	VFNMADD231PD Y10, Y9, Y7
 	ADDQ         DX, SI
 	ADDQ         $+8, DI
-	JMP          tallFourColumn
+	JMP          tall4Column
 
-tallFourSolved:
+tall4Solved:
 	VBROADCASTSD (R10), Y8
 	VMULPD       Y8, Y0, Y0
 	VMOVUPD      Y0, (CX)
@@ -7135,20 +7505,20 @@ tallFourSolved:
 	ADDQ         R8, R12
 	ADDQ         $+32, R10
 	SUBQ         $+4, R11
-	JMP          tallFour
+	JMP          tall4
 
-tallFourNext:
-tallOne:
+tall4End:
+tall1:
 	CMPQ    R11, $+1
-	JL      tallOneNext
+	JL      tall1End
 	VMOVUPD (CX), Y0
 	VMOVUPD 32(CX), Y1
 	MOVQ    R12, DI
 	MOVQ    AX, SI
 
-tallOneColumn:
+tall1Column:
 	CMPQ         SI, CX
-	JEQ          tallOneSolved
+	JEQ          tall1Solved
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (DI), Y4
@@ -7156,9 +7526,9 @@ tallOneColumn:
 	VFNMADD231PD Y4, Y3, Y1
 	ADDQ         DX, SI
 	ADDQ         $+8, DI
-	JMP          tallOneColumn
+	JMP          tall1Column
 
-tallOneSolved:
+tall1Solved:
 	VBROADCASTSD (R10), Y2
 	VMULPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (CX)
@@ -7168,33 +7538,33 @@ tallOneSolved:
 	ADDQ         R8, R12
 	ADDQ         $+8, R10
 	SUBQ         $+1, R11
-	JMP          tallOne
+	JMP          tall1
 
-tallOneNext:
+tall1End:
 	ADDQ $+64, AX
 	SUBQ $+8, m+40(FP)
 	JMP  talls
 
+tallsEnd:
 lows:
+	CMPQ    m+40(FP), $+1
+	JL      lowsEnd
 	MOVQ    m+40(FP), CX
-	CMPQ    CX, $+0
-	JLE     end
 	MOVQ    $+4, SI
 	CMPQ    CX, SI
 	CMOVQGT SI, CX
 	SUBQ    $+4, m+40(FP)
+	NEGQ    CX
 	LEAQ    tailMask<>+32(SB), SI
-	SHLQ    $0x03, CX
-	SUBQ    CX, SI
-	VMOVUPD (SI), Y0
-	MOVQ    AX, CX
-	MOVQ    r+16(FP), R12
+	VMOVUPD (SI)(CX*8), Y0
 	MOVQ    inv+32(FP), R10
 	MOVQ    n+48(FP), R11
+	MOVQ    r+16(FP), R12
+	MOVQ    AX, CX
 
-lowFour:
+low4:
 	CMPQ       R11, $+4
-	JL         lowFourNext
+	JL         low4End
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (CX)(DX*1), Y0, Y2
 	VMASKMOVPD (CX)(DX*2), Y0, Y3
@@ -7202,9 +7572,9 @@ lowFour:
 	MOVQ       R12, DI
 	MOVQ       AX, SI
 
-lowFourColumn:
+low4Column:
 	CMPQ         SI, CX
-	JEQ          lowFourSolved
+	JEQ          low4Solved
 	VMASKMOVPD   (SI), Y0, Y5
 	VBROADCASTSD (DI), Y6
 	VFNMADD231PD Y6, Y5, Y1
@@ -7216,9 +7586,9 @@ lowFourColumn:
 	VFNMADD231PD Y6, Y5, Y4
 	ADDQ         DX, SI
 	ADDQ         $+8, DI
-	JMP          lowFourColumn
+	JMP          low4Column
 
-lowFourSolved:
+low4Solved:
 	VBROADCASTSD (R10), Y5
 	VMULPD       Y5, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (CX)
@@ -7253,27 +7623,27 @@ lowFourSolved:
 	ADDQ         R8, R12
 	ADDQ         $+32, R10
 	SUBQ         $+4, R11
-	JMP          lowFour
+	JMP          low4
 
-lowFourNext:
-lowOne:
+low4End:
+low1:
 	CMPQ       R11, $+1
-	JL         lowOneNext
+	JL         low1End
 	VMASKMOVPD (CX), Y0, Y1
 	MOVQ       R12, DI
 	MOVQ       AX, SI
 
-lowOneColumn:
+low1Column:
 	CMPQ         SI, CX
-	JEQ          lowOneSolved
+	JEQ          low1Solved
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (DI), Y3
 	VFNMADD231PD Y3, Y2, Y1
 	ADDQ         DX, SI
 	ADDQ         $+8, DI
-	JMP          lowOneColumn
+	JMP          low1Column
 
-lowOneSolved:
+low1Solved:
 	VBROADCASTSD (R10), Y2
 	VMULPD       Y2, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (CX)
@@ -7281,13 +7651,13 @@ lowOneSolved:
 	ADDQ         R8, R12
 	ADDQ         $+8, R10
 	SUBQ         $+1, R11
-	JMP          lowOne
+	JMP          low1
 
-lowOneNext:
+low1End:
 	ADDQ $+32, AX
 	JMP  lows
 
-end:
+lowsEnd:
 	VZEROUPPER
 	RET
 
@@ -7335,11 +7705,10 @@ round:
 	VADDPD       Y9, Y0, Y0
 	VADDPD       Y10, Y0, Y0
 	VADDPD       Y11, Y0, Y0
-	VMOVAPD      Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDSD       X1, X0, X0
-	VMOVSD       X0, ret+8(FP)
+	VADDPD       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDSD       X0, X1, X1
+	VMOVSD       X1, ret+8(FP)
 	VZEROUPPER
 	RET

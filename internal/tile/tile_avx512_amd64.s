@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// func mulBasis_1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis_1_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·mulBasis_1_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -28,7 +28,7 @@ TEXT ·mulBasis_1_avx512(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -60,7 +60,7 @@ rows4Dot:
 	VMOVUPD     (BX)(SI*1), Z5
 	VFMADD231PD Z5, Z4, Z3
 	ADDQ        $+64, BX
-	ADDQ        $0x40, CX
+	ADDQ        $+64, CX
 	DECQ        R11
 	JNZ         rows4Dot
 	MOVQ        lda+8(FP), CX
@@ -92,7 +92,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
@@ -118,7 +118,7 @@ rows2Dot:
 	VMOVUPD     (BX)(AX*1), Z3
 	VFMADD231PD Z3, Z2, Z1
 	ADDQ        $+64, BX
-	ADDQ        $0x40, CX
+	ADDQ        $+64, CX
 	DECQ        R10
 	JNZ         rows2Dot
 	MOVQ        lda+8(FP), CX
@@ -154,7 +154,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis_2_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasis_2_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -178,7 +178,7 @@ TEXT ·mulBasis_2_avx512(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -219,7 +219,7 @@ rows4Dot:
 	VFMADD231PD   Z10, Z8, Z3
 	VFMADD231PD   Z10, Z9, Z7
 	ADDQ          $+64, BX
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R11
 	JNZ           rows4Dot
 	MOVQ          lda+8(FP), CX
@@ -263,7 +263,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
@@ -294,7 +294,7 @@ rows2Dot:
 	VFMADD231PD   Z4, Z6, Z2
 	VFMADD231PD   Z5, Z6, Z3
 	ADDQ          $+64, BX
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R10
 	JNZ           rows2Dot
 	MOVQ          lda+8(FP), CX
@@ -337,7 +337,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis_3_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasis_3_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -361,7 +361,7 @@ TEXT ·mulBasis_3_avx512(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -411,7 +411,7 @@ rows4Dot:
 	VFMADD231PD   Z15, Z13, Z7
 	VFMADD231PD   Z15, Z14, Z11
 	ADDQ          $+64, BX
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R11
 	JNZ           rows4Dot
 	MOVQ          lda+8(FP), CX
@@ -470,7 +470,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
@@ -506,7 +506,7 @@ rows2Dot:
 	VFMADD231PD   Z6, Z8, Z4
 	VFMADD231PD   Z7, Z8, Z5
 	ADDQ          $+64, BX
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R10
 	JNZ           rows2Dot
 	MOVQ          lda+8(FP), CX
@@ -560,7 +560,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis_4_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasis_4_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -585,7 +585,7 @@ TEXT ·mulBasis_4_avx512(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
@@ -644,7 +644,7 @@ rows4Dot:
 	VFMADD231PD   Z18, Z20, Z14
 	VFMADD231PD   Z19, Z20, Z15
 	ADDQ          $+64, SI
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R12
 	JNZ           rows4Dot
 	MOVQ          lda+8(FP), CX
@@ -715,7 +715,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), DI
 	MOVQ a+0(FP), R10
@@ -756,7 +756,7 @@ rows2Dot:
 	VFMADD231PD   Z8, Z10, Z6
 	VFMADD231PD   Z9, Z10, Z7
 	ADDQ          $+64, SI
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R11
 	JNZ           rows2Dot
 	MOVQ          lda+8(FP), CX
@@ -817,7 +817,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis_5_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasis_5_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -842,7 +842,7 @@ TEXT ·mulBasis_5_avx512(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
@@ -910,7 +910,7 @@ rows4Dot:
 	VFMADD231PD   Z22, Z24, Z18
 	VFMADD231PD   Z23, Z24, Z19
 	ADDQ          $+64, SI
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R12
 	JNZ           rows4Dot
 	MOVQ          lda+8(FP), CX
@@ -996,7 +996,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), DI
 	MOVQ a+0(FP), R10
@@ -1042,7 +1042,7 @@ rows2Dot:
 	VFMADD231PD   Z10, Z12, Z8
 	VFMADD231PD   Z11, Z12, Z9
 	ADDQ          $+64, SI
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R11
 	JNZ           rows2Dot
 	MOVQ          lda+8(FP), CX
@@ -1114,7 +1114,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis_6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis_6_avx512(a *float64, lda int, x *float64, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasis_6_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -1140,7 +1140,7 @@ TEXT ·mulBasis_6_avx512(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R11
 	MOVQ a+0(FP), R12
@@ -1217,7 +1217,7 @@ rows4Dot:
 	VFMADD231PD   Z26, Z28, Z22
 	VFMADD231PD   Z27, Z28, Z23
 	ADDQ          $+64, DI
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R13
 	JNZ           rows4Dot
 	MOVQ          lda+8(FP), CX
@@ -1315,7 +1315,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), R8
 	MOVQ a+0(FP), R11
@@ -1366,7 +1366,7 @@ rows2Dot:
 	VFMADD231PD   Z12, Z14, Z10
 	VFMADD231PD   Z13, Z14, Z11
 	ADDQ          $+64, DI
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R12
 	JNZ           rows2Dot
 	MOVQ          lda+8(FP), CX
@@ -1445,9 +1445,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func sumBlocks_avx512(grad *float64, x *float64, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
+// func sumBlocks_avx512(grad *float64, x *float64, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·sumBlocks_avx512(SB), NOSPLIT, $0-72
+TEXT ·sumBlocks_avx512(SB), NOSPLIT, $0-80
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x03, CX
@@ -1459,9 +1459,9 @@ TEXT ·sumBlocks_avx512(SB), NOSPLIT, $0-72
 	MOVQ n+32(FP), R9
 	LEAQ -8(DX)(R9*8), DX
 
-wide16:
-	CMPQ   steps+40(FP), $0x10
-	JL     wide16End
+block0:
+	CMPQ   steps+40(FP), $+16
+	JL     block0End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1478,40 +1478,41 @@ wide16:
 	VXORPD Z13, Z13, Z13
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
 
-wide16Row:
-	VBROADCASTSD (R9), Z16
+block0Row:
+	VBROADCASTSD (R10), Z16
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
 	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z16, Z0
-	VFMADD231PD  64(R10), Z16, Z1
-	VFMADD231PD  128(R10), Z16, Z2
-	VFMADD231PD  192(R10), Z16, Z3
-	VFMADD231PD  256(R10), Z16, Z4
-	VFMADD231PD  320(R10), Z16, Z5
-	VFMADD231PD  384(R10), Z16, Z6
-	VFMADD231PD  448(R10), Z16, Z7
+	VFMADD231PD  (R11), Z16, Z0
+	VFMADD231PD  64(R11), Z16, Z1
+	VFMADD231PD  128(R11), Z16, Z2
+	VFMADD231PD  192(R11), Z16, Z3
+	VFMADD231PD  256(R11), Z16, Z4
+	VFMADD231PD  320(R11), Z16, Z5
+	VFMADD231PD  384(R11), Z16, Z6
+	VFMADD231PD  448(R11), Z16, Z7
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
 	ADDQ         R8, SI
-	VFMADD231PD  512(R10), Z16, Z8
-	VFMADD231PD  576(R10), Z16, Z9
-	VFMADD231PD  640(R10), Z16, Z10
-	VFMADD231PD  704(R10), Z16, Z11
-	VFMADD231PD  768(R10), Z16, Z12
-	VFMADD231PD  832(R10), Z16, Z13
-	VFMADD231PD  896(R10), Z16, Z14
-	VFMADD231PD  960(R10), Z16, Z15
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          wide16Row
+	VFMADD231PD  512(R11), Z16, Z8
+	VFMADD231PD  576(R11), Z16, Z9
+	VFMADD231PD  640(R11), Z16, Z10
+	VFMADD231PD  704(R11), Z16, Z11
+	VFMADD231PD  768(R11), Z16, Z12
+	VFMADD231PD  832(R11), Z16, Z13
+	VFMADD231PD  896(R11), Z16, Z14
+	VFMADD231PD  960(R11), Z16, Z15
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block0Row
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	VMOVUPD      Z2, 128(BX)
@@ -1530,13 +1531,13 @@ wide16Row:
 	VMOVUPD      Z15, 960(BX)
 	ADDQ         $+1024, BX
 	ADDQ         $+1024, AX
-	SUBQ         $0x10, steps+40(FP)
-	JMP          wide16
+	SUBQ         $+16, steps+40(FP)
+	JMP          block0
 
-wide16End:
-wide8:
-	CMPQ   steps+40(FP), $0x08
-	JL     wide8End
+block0End:
+block1:
+	CMPQ   steps+40(FP), $+8
+	JL     block1End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1545,29 +1546,30 @@ wide8:
 	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
-	MOVQ   n+32(FP), R11
-	LEAQ   -1(R11), R10
-	IMULQ  CX, R10
-	ADDQ   AX, R10
-	MOVQ   DX, R9
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
 
-wide8Row:
-	VBROADCASTSD (R9), Z8
+block1Row:
+	VBROADCASTSD (R10), Z8
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
 	ADDQ         R8, SI
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, Z1
-	VFMADD231PD  128(R10), Z8, Z2
-	VFMADD231PD  192(R10), Z8, Z3
-	VFMADD231PD  256(R10), Z8, Z4
-	VFMADD231PD  320(R10), Z8, Z5
-	VFMADD231PD  384(R10), Z8, Z6
-	VFMADD231PD  448(R10), Z8, Z7
-	SUBQ         CX, R10
-	SUBQ         $0x08, R9
-	DECQ         R11
-	JNZ          wide8Row
+	VFMADD231PD  (R11), Z8, Z0
+	VFMADD231PD  64(R11), Z8, Z1
+	VFMADD231PD  128(R11), Z8, Z2
+	VFMADD231PD  192(R11), Z8, Z3
+	VFMADD231PD  256(R11), Z8, Z4
+	VFMADD231PD  320(R11), Z8, Z5
+	VFMADD231PD  384(R11), Z8, Z6
+	VFMADD231PD  448(R11), Z8, Z7
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block1Row
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	VMOVUPD      Z2, 128(BX)
@@ -1578,211 +1580,13 @@ wide8Row:
 	VMOVUPD      Z7, 448(BX)
 	ADDQ         $+512, BX
 	ADDQ         $+512, AX
-	SUBQ         $0x08, steps+40(FP)
-	JMP          wide8
+	SUBQ         $+8, steps+40(FP)
+	JMP          block1
 
-wide8End:
-	CMPQ steps+40(FP), $0x01
-	JEQ  narrow1
-	CMPQ steps+40(FP), $0x02
-	JEQ  narrow2
-	CMPQ steps+40(FP), $0x03
-	JEQ  narrow3
-	CMPQ steps+40(FP), $0x04
-	JEQ  narrow4
-	CMPQ steps+40(FP), $0x05
-	JEQ  narrow5
-	CMPQ steps+40(FP), $0x06
-	JEQ  narrow6
-	CMPQ steps+40(FP), $0x07
-	JEQ  narrow7
-	VZEROUPPER
-	RET
-
-narrow1:
-	VXORPD Z0, Z0, Z0
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-
-narrow1Row:
-	VBROADCASTSD (DX), Z1
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R9), Z1, Z0
-	SUBQ         CX, R9
-	SUBQ         $0x08, DX
-	DECQ         R10
-	JNZ          narrow1Row
-	VMOVUPD      Z0, (BX)
-	ADDQ         $+64, BX
-	ADDQ         $+64, AX
-	VZEROUPPER
-	RET
-
-narrow2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-
-narrow2Row:
-	VBROADCASTSD (DX), Z2
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R9), Z2, Z0
-	VFMADD231PD  64(R9), Z2, Z1
-	SUBQ         CX, R9
-	SUBQ         $0x08, DX
-	DECQ         R10
-	JNZ          narrow2Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+128, AX
-	VZEROUPPER
-	RET
-
-narrow3:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-
-narrow3Row:
-	VBROADCASTSD (DX), Z3
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R9), Z3, Z0
-	VFMADD231PD  64(R9), Z3, Z1
-	VFMADD231PD  128(R9), Z3, Z2
-	SUBQ         CX, R9
-	SUBQ         $0x08, DX
-	DECQ         R10
-	JNZ          narrow3Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+192, AX
-	VZEROUPPER
-	RET
-
-narrow4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-
-narrow4Row:
-	VBROADCASTSD (DX), Z4
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R9), Z4, Z0
-	VFMADD231PD  64(R9), Z4, Z1
-	VFMADD231PD  128(R9), Z4, Z2
-	VFMADD231PD  192(R9), Z4, Z3
-	SUBQ         CX, R9
-	SUBQ         $0x08, DX
-	DECQ         R10
-	JNZ          narrow4Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+256, AX
-	VZEROUPPER
-	RET
-
-narrow5:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-
-narrow5Row:
-	VBROADCASTSD (DX), Z5
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R9), Z5, Z0
-	VFMADD231PD  64(R9), Z5, Z1
-	VFMADD231PD  128(R9), Z5, Z2
-	VFMADD231PD  192(R9), Z5, Z3
-	VFMADD231PD  256(R9), Z5, Z4
-	SUBQ         CX, R9
-	SUBQ         $0x08, DX
-	DECQ         R10
-	JNZ          narrow5Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+320, AX
-	VZEROUPPER
-	RET
-
-narrow6:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-
-narrow6Row:
-	VBROADCASTSD (DX), Z6
-	PREFETCHT1   (SI)
-	PREFETCHT1   (SI)(DI*1)
-	ADDQ         R8, SI
-	VFMADD231PD  (R9), Z6, Z0
-	VFMADD231PD  64(R9), Z6, Z1
-	VFMADD231PD  128(R9), Z6, Z2
-	VFMADD231PD  192(R9), Z6, Z3
-	VFMADD231PD  256(R9), Z6, Z4
-	VFMADD231PD  320(R9), Z6, Z5
-	SUBQ         CX, R9
-	SUBQ         $0x08, DX
-	DECQ         R10
-	JNZ          narrow6Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+384, AX
-	VZEROUPPER
-	RET
-
-narrow7:
+block1End:
+block2:
+	CMPQ   steps+40(FP), $+7
+	JL     block2End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1790,27 +1594,29 @@ narrow7:
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
 
-narrow7Row:
-	VBROADCASTSD (DX), Z7
+block2Row:
+	VBROADCASTSD (R10), Z7
 	PREFETCHT1   (SI)
 	PREFETCHT1   (SI)(DI*1)
 	ADDQ         R8, SI
-	VFMADD231PD  (R9), Z7, Z0
-	VFMADD231PD  64(R9), Z7, Z1
-	VFMADD231PD  128(R9), Z7, Z2
-	VFMADD231PD  192(R9), Z7, Z3
-	VFMADD231PD  256(R9), Z7, Z4
-	VFMADD231PD  320(R9), Z7, Z5
-	VFMADD231PD  384(R9), Z7, Z6
-	SUBQ         CX, R9
-	SUBQ         $0x08, DX
-	DECQ         R10
-	JNZ          narrow7Row
+	VFMADD231PD  (R11), Z7, Z0
+	VFMADD231PD  64(R11), Z7, Z1
+	VFMADD231PD  128(R11), Z7, Z2
+	VFMADD231PD  192(R11), Z7, Z3
+	VFMADD231PD  256(R11), Z7, Z4
+	VFMADD231PD  320(R11), Z7, Z5
+	VFMADD231PD  384(R11), Z7, Z6
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block2Row
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	VMOVUPD      Z2, 128(BX)
@@ -1820,24 +1626,241 @@ narrow7Row:
 	VMOVUPD      Z6, 384(BX)
 	ADDQ         $+448, BX
 	ADDQ         $+448, AX
+	SUBQ         $+7, steps+40(FP)
+	JMP          block2
+
+block2End:
+block3:
+	CMPQ   steps+40(FP), $+6
+	JL     block3End
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+
+block3Row:
+	VBROADCASTSD (R10), Z6
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R11), Z6, Z0
+	VFMADD231PD  64(R11), Z6, Z1
+	VFMADD231PD  128(R11), Z6, Z2
+	VFMADD231PD  192(R11), Z6, Z3
+	VFMADD231PD  256(R11), Z6, Z4
+	VFMADD231PD  320(R11), Z6, Z5
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block3Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	VMOVUPD      Z3, 192(BX)
+	VMOVUPD      Z4, 256(BX)
+	VMOVUPD      Z5, 320(BX)
+	ADDQ         $+384, BX
+	ADDQ         $+384, AX
+	SUBQ         $+6, steps+40(FP)
+	JMP          block3
+
+block3End:
+block4:
+	CMPQ   steps+40(FP), $+5
+	JL     block4End
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+
+block4Row:
+	VBROADCASTSD (R10), Z5
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R11), Z5, Z0
+	VFMADD231PD  64(R11), Z5, Z1
+	VFMADD231PD  128(R11), Z5, Z2
+	VFMADD231PD  192(R11), Z5, Z3
+	VFMADD231PD  256(R11), Z5, Z4
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block4Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	VMOVUPD      Z3, 192(BX)
+	VMOVUPD      Z4, 256(BX)
+	ADDQ         $+320, BX
+	ADDQ         $+320, AX
+	SUBQ         $+5, steps+40(FP)
+	JMP          block4
+
+block4End:
+block5:
+	CMPQ   steps+40(FP), $+4
+	JL     block5End
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+
+block5Row:
+	VBROADCASTSD (R10), Z4
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R11), Z4, Z0
+	VFMADD231PD  64(R11), Z4, Z1
+	VFMADD231PD  128(R11), Z4, Z2
+	VFMADD231PD  192(R11), Z4, Z3
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block5Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	VMOVUPD      Z3, 192(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+256, AX
+	SUBQ         $+4, steps+40(FP)
+	JMP          block5
+
+block5End:
+block6:
+	CMPQ   steps+40(FP), $+3
+	JL     block6End
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+
+block6Row:
+	VBROADCASTSD (R10), Z3
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R11), Z3, Z0
+	VFMADD231PD  64(R11), Z3, Z1
+	VFMADD231PD  128(R11), Z3, Z2
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block6Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+192, AX
+	SUBQ         $+3, steps+40(FP)
+	JMP          block6
+
+block6End:
+block7:
+	CMPQ   steps+40(FP), $+2
+	JL     block7End
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+
+block7Row:
+	VBROADCASTSD (R10), Z2
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R11), Z2, Z0
+	VFMADD231PD  64(R11), Z2, Z1
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block7Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+128, AX
+	SUBQ         $+2, steps+40(FP)
+	JMP          block7
+
+block7End:
+block8:
+	CMPQ   steps+40(FP), $+1
+	JL     block8End
+	VXORPD Z0, Z0, Z0
+	MOVQ   n+32(FP), R9
+	MOVQ   DX, R10
+	MOVQ   R9, R11
+	DECQ   R11
+	IMULQ  CX, R11
+	ADDQ   AX, R11
+
+block8Row:
+	VBROADCASTSD (R10), Z1
+	PREFETCHT1   (SI)
+	PREFETCHT1   (SI)(DI*1)
+	ADDQ         R8, SI
+	VFMADD231PD  (R11), Z1, Z0
+	SUBQ         CX, R11
+	SUBQ         $0x08, R10
+	DECQ         R9
+	JNZ          block8Row
+	VMOVUPD      Z0, (BX)
+	ADDQ         $+64, BX
+	ADDQ         $+64, AX
+	SUBQ         $+1, steps+40(FP)
+	JMP          block8
+
+block8End:
 	VZEROUPPER
 	RET
 
-// func addPanels_avx512(grad *float64, x *float64, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
+// func addPanels_avx512(grad *float64, x *float64, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·addPanels_avx512(SB), NOSPLIT, $0-72
+TEXT ·addPanels_avx512(SB), NOSPLIT, $0-80
 	MOVQ x+8(FP), AX
 	MOVQ e+24(FP), CX
-	MOVQ ldx+16(FP), SI
-	SHLQ $0x03, SI
-	MOVQ next+48(FP), DI
-	MOVQ apart+56(FP), R8
-	MOVQ pace+64(FP), R9
-	LEAQ (SI)(SI*2), R11
-	LEAQ (SI)(SI*4), R12
-	MOVQ SI, R13
-	SHLQ $0x03, R13
-	SUBQ SI, R13
+	MOVQ ldx+16(FP), DX
+	SHLQ $0x03, DX
+	MOVQ next+48(FP), BX
+	MOVQ apart+56(FP), SI
+	MOVQ pace+64(FP), DI
+	LEAQ (DX)(DX*2), R9
+	LEAQ (DX)(DX*4), R10
+	MOVQ DX, R11
+	SHLQ $0x03, R11
+	SUBQ DX, R11
 
 panel:
 	VBROADCASTSD (CX), Z0
@@ -1848,44 +1871,44 @@ panel:
 	VBROADCASTSD 40(CX), Z5
 	VBROADCASTSD 48(CX), Z6
 	VBROADCASTSD 56(CX), Z7
-	MOVQ         AX, R10
-	MOVQ         grad+0(FP), DX
-	MOVQ         d+32(FP), BX
-	SHRQ         $0x03, BX
+	MOVQ         AX, R8
+	MOVQ         grad+0(FP), R12
+	MOVQ         d+32(FP), R13
+	SHRQ         $0x03, R13
 
 feature:
-	VMOVUPD     (DX), Z8
-	VFMADD231PD (R10), Z0, Z8
-	VFMADD231PD (R10)(SI*1), Z1, Z8
-	VFMADD231PD (R10)(SI*2), Z2, Z8
-	VFMADD231PD (R10)(R11*1), Z3, Z8
-	VFMADD231PD (R10)(SI*4), Z4, Z8
-	VFMADD231PD (R10)(R12*1), Z5, Z8
-	VFMADD231PD (R10)(R11*2), Z6, Z8
-	VFMADD231PD (R10)(R13*1), Z7, Z8
-	VMOVUPD     Z8, (DX)
-	PREFETCHT1  (DI)
-	PREFETCHT1  (DI)(R8*1)
-	ADDQ        R9, DI
-	ADDQ        $+64, R10
-	ADDQ        $+64, DX
-	DECQ        BX
+	VMOVUPD     (R12), Z8
+	VFMADD231PD (R8), Z0, Z8
+	VFMADD231PD (R8)(DX*1), Z1, Z8
+	VFMADD231PD (R8)(DX*2), Z2, Z8
+	VFMADD231PD (R8)(R9*1), Z3, Z8
+	VFMADD231PD (R8)(DX*4), Z4, Z8
+	VFMADD231PD (R8)(R10*1), Z5, Z8
+	VFMADD231PD (R8)(R9*2), Z6, Z8
+	VFMADD231PD (R8)(R11*1), Z7, Z8
+	VMOVUPD     Z8, (R12)
+	PREFETCHT1  (BX)
+	PREFETCHT1  (BX)(SI*1)
+	ADDQ        DI, BX
+	ADDQ        $+64, R8
+	ADDQ        $+64, R12
+	DECQ        R13
 	JNZ         feature
-	SUBQ        $+64, CX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
+	ADDQ        $-64, CX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
 	DECQ        count+40(FP)
 	JNZ         panel
 	VZEROUPPER
 	RET
 
-// func mulBasis32_1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis32_1_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·mulBasis32_1_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -1909,7 +1932,7 @@ TEXT ·mulBasis32_1_avx512(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -1940,7 +1963,7 @@ rows4Dot:
 	VCVTPS2PD   (BX)(SI*1), Z5
 	VFMADD231PD Z5, Z4, Z3
 	ADDQ        $+32, BX
-	ADDQ        $0x40, CX
+	ADDQ        $+64, CX
 	DECQ        R11
 	JNZ         rows4Dot
 	MOVQ        lda+8(FP), CX
@@ -1972,7 +1995,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
@@ -1997,7 +2020,7 @@ rows2Dot:
 	VCVTPS2PD   (BX)(AX*1), Z3
 	VFMADD231PD Z3, Z2, Z1
 	ADDQ        $+32, BX
-	ADDQ        $0x40, CX
+	ADDQ        $+64, CX
 	DECQ        R10
 	JNZ         rows2Dot
 	MOVQ        lda+8(FP), CX
@@ -2033,7 +2056,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis32_2_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasis32_2_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -2057,7 +2080,7 @@ TEXT ·mulBasis32_2_avx512(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -2097,7 +2120,7 @@ rows4Dot:
 	VFMADD231PD   Z10, Z8, Z3
 	VFMADD231PD   Z10, Z9, Z7
 	ADDQ          $+32, BX
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R11
 	JNZ           rows4Dot
 	MOVQ          lda+8(FP), CX
@@ -2141,7 +2164,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
@@ -2171,7 +2194,7 @@ rows2Dot:
 	VFMADD231PD   Z4, Z6, Z2
 	VFMADD231PD   Z5, Z6, Z3
 	ADDQ          $+32, BX
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R10
 	JNZ           rows2Dot
 	MOVQ          lda+8(FP), CX
@@ -2214,7 +2237,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis32_3_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasis32_3_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -2238,7 +2261,7 @@ TEXT ·mulBasis32_3_avx512(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R9
 	MOVQ a+0(FP), R10
@@ -2287,7 +2310,7 @@ rows4Dot:
 	VFMADD231PD   Z15, Z13, Z7
 	VFMADD231PD   Z15, Z14, Z11
 	ADDQ          $+32, BX
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R11
 	JNZ           rows4Dot
 	MOVQ          lda+8(FP), CX
@@ -2346,7 +2369,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), SI
 	MOVQ a+0(FP), R9
@@ -2381,7 +2404,7 @@ rows2Dot:
 	VFMADD231PD   Z6, Z8, Z4
 	VFMADD231PD   Z7, Z8, Z5
 	ADDQ          $+32, BX
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R10
 	JNZ           rows2Dot
 	MOVQ          lda+8(FP), CX
@@ -2435,7 +2458,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis32_4_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasis32_4_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -2460,7 +2483,7 @@ TEXT ·mulBasis32_4_avx512(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
@@ -2518,7 +2541,7 @@ rows4Dot:
 	VFMADD231PD   Z18, Z20, Z14
 	VFMADD231PD   Z19, Z20, Z15
 	ADDQ          $+32, SI
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R12
 	JNZ           rows4Dot
 	MOVQ          lda+8(FP), CX
@@ -2589,7 +2612,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), DI
 	MOVQ a+0(FP), R10
@@ -2629,7 +2652,7 @@ rows2Dot:
 	VFMADD231PD   Z8, Z10, Z6
 	VFMADD231PD   Z9, Z10, Z7
 	ADDQ          $+32, SI
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R11
 	JNZ           rows2Dot
 	MOVQ          lda+8(FP), CX
@@ -2690,7 +2713,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis32_5_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasis32_5_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -2715,7 +2738,7 @@ TEXT ·mulBasis32_5_avx512(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R10
 	MOVQ a+0(FP), R11
@@ -2782,7 +2805,7 @@ rows4Dot:
 	VFMADD231PD   Z22, Z24, Z18
 	VFMADD231PD   Z23, Z24, Z19
 	ADDQ          $+32, SI
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R12
 	JNZ           rows4Dot
 	MOVQ          lda+8(FP), CX
@@ -2868,7 +2891,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), DI
 	MOVQ a+0(FP), R10
@@ -2913,7 +2936,7 @@ rows2Dot:
 	VFMADD231PD   Z10, Z12, Z8
 	VFMADD231PD   Z11, Z12, Z9
 	ADDQ          $+32, SI
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R11
 	JNZ           rows2Dot
 	MOVQ          lda+8(FP), CX
@@ -2985,7 +3008,7 @@ end:
 	VZEROUPPER
 	RET
 
-// func mulBasis32_6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, size int)
+// func mulBasis32_6_avx512(a *float64, lda int, x *float32, ldx int, u *float64, ldu int, n int, d int, groups int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·mulBasis32_6_avx512(SB), NOSPLIT, $32-104
 	MOVQ   ldx+24(FP), AX
@@ -3011,7 +3034,7 @@ TEXT ·mulBasis32_6_avx512(SB), NOSPLIT, $32-104
 	MOVQ   CX, 8(SP)
 
 rows4:
-	CMPQ n+48(FP), $0x04
+	CMPQ n+48(FP), $+4
 	JL   rows4End
 	MOVQ u+32(FP), R11
 	MOVQ a+0(FP), R12
@@ -3087,7 +3110,7 @@ rows4Dot:
 	VFMADD231PD   Z26, Z28, Z22
 	VFMADD231PD   Z27, Z28, Z23
 	ADDQ          $+32, DI
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R13
 	JNZ           rows4Dot
 	MOVQ          lda+8(FP), CX
@@ -3185,7 +3208,7 @@ rows4Dot:
 
 rows4End:
 rows2:
-	CMPQ n+48(FP), $0x02
+	CMPQ n+48(FP), $+2
 	JL   rows2End
 	MOVQ u+32(FP), R8
 	MOVQ a+0(FP), R11
@@ -3235,7 +3258,7 @@ rows2Dot:
 	VFMADD231PD   Z12, Z14, Z10
 	VFMADD231PD   Z13, Z14, Z11
 	ADDQ          $+32, DI
-	ADDQ          $0x40, CX
+	ADDQ          $+64, CX
 	DECQ          R12
 	JNZ           rows2Dot
 	MOVQ          lda+8(FP), CX
@@ -3314,9 +3337,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func sumBlocks32_avx512(grad *float64, x *float32, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int)
+// func sumBlocks32_avx512(grad *float64, x *float32, ldx int, e *float64, n int, steps int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·sumBlocks32_avx512(SB), NOSPLIT, $0-72
+TEXT ·sumBlocks32_avx512(SB), NOSPLIT, $0-80
 	MOVQ x+8(FP), AX
 	MOVQ ldx+16(FP), CX
 	SHLQ $0x02, CX
@@ -3328,9 +3351,9 @@ TEXT ·sumBlocks32_avx512(SB), NOSPLIT, $0-72
 	MOVQ n+32(FP), R8
 	LEAQ -8(DX)(R8*8), DX
 
-wide16:
-	CMPQ   steps+40(FP), $0x10
-	JL     wide16End
+block0:
+	CMPQ   steps+40(FP), $+16
+	JL     block0End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3347,54 +3370,55 @@ wide16:
 	VXORPD Z13, Z13, Z13
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, R8
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
 
-wide16Row:
-	VBROADCASTSD (R8), Z16
+block0Row:
+	VBROADCASTSD (R9), Z16
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
-	VCVTPS2PD    (R9), Z17
+	VCVTPS2PD    (R10), Z17
 	VFMADD231PD  Z17, Z16, Z0
-	VCVTPS2PD    32(R9), Z17
+	VCVTPS2PD    32(R10), Z17
 	VFMADD231PD  Z17, Z16, Z1
-	VCVTPS2PD    64(R9), Z17
+	VCVTPS2PD    64(R10), Z17
 	VFMADD231PD  Z17, Z16, Z2
-	VCVTPS2PD    96(R9), Z17
+	VCVTPS2PD    96(R10), Z17
 	VFMADD231PD  Z17, Z16, Z3
-	VCVTPS2PD    128(R9), Z17
+	VCVTPS2PD    128(R10), Z17
 	VFMADD231PD  Z17, Z16, Z4
-	VCVTPS2PD    160(R9), Z17
+	VCVTPS2PD    160(R10), Z17
 	VFMADD231PD  Z17, Z16, Z5
-	VCVTPS2PD    192(R9), Z17
+	VCVTPS2PD    192(R10), Z17
 	VFMADD231PD  Z17, Z16, Z6
-	VCVTPS2PD    224(R9), Z17
+	VCVTPS2PD    224(R10), Z17
 	VFMADD231PD  Z17, Z16, Z7
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
-	VCVTPS2PD    256(R9), Z17
+	VCVTPS2PD    256(R10), Z17
 	VFMADD231PD  Z17, Z16, Z8
-	VCVTPS2PD    288(R9), Z17
+	VCVTPS2PD    288(R10), Z17
 	VFMADD231PD  Z17, Z16, Z9
-	VCVTPS2PD    320(R9), Z17
+	VCVTPS2PD    320(R10), Z17
 	VFMADD231PD  Z17, Z16, Z10
-	VCVTPS2PD    352(R9), Z17
+	VCVTPS2PD    352(R10), Z17
 	VFMADD231PD  Z17, Z16, Z11
-	VCVTPS2PD    384(R9), Z17
+	VCVTPS2PD    384(R10), Z17
 	VFMADD231PD  Z17, Z16, Z12
-	VCVTPS2PD    416(R9), Z17
+	VCVTPS2PD    416(R10), Z17
 	VFMADD231PD  Z17, Z16, Z13
-	VCVTPS2PD    448(R9), Z17
+	VCVTPS2PD    448(R10), Z17
 	VFMADD231PD  Z17, Z16, Z14
-	VCVTPS2PD    480(R9), Z17
+	VCVTPS2PD    480(R10), Z17
 	VFMADD231PD  Z17, Z16, Z15
-	SUBQ         CX, R9
-	SUBQ         $0x08, R8
-	DECQ         R10
-	JNZ          wide16Row
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block0Row
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	VMOVUPD      Z2, 128(BX)
@@ -3413,13 +3437,13 @@ wide16Row:
 	VMOVUPD      Z15, 960(BX)
 	ADDQ         $+1024, BX
 	ADDQ         $+512, AX
-	SUBQ         $0x10, steps+40(FP)
-	JMP          wide16
+	SUBQ         $+16, steps+40(FP)
+	JMP          block0
 
-wide16End:
-wide8:
-	CMPQ   steps+40(FP), $0x08
-	JL     wide8End
+block0End:
+block1:
+	CMPQ   steps+40(FP), $+8
+	JL     block1End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3428,36 +3452,37 @@ wide8:
 	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
-	MOVQ   n+32(FP), R10
-	LEAQ   -1(R10), R9
-	IMULQ  CX, R9
-	ADDQ   AX, R9
-	MOVQ   DX, R8
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
 
-wide8Row:
-	VBROADCASTSD (R8), Z8
+block1Row:
+	VBROADCASTSD (R9), Z8
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
-	VCVTPS2PD    (R9), Z9
+	VCVTPS2PD    (R10), Z9
 	VFMADD231PD  Z9, Z8, Z0
-	VCVTPS2PD    32(R9), Z9
+	VCVTPS2PD    32(R10), Z9
 	VFMADD231PD  Z9, Z8, Z1
-	VCVTPS2PD    64(R9), Z9
+	VCVTPS2PD    64(R10), Z9
 	VFMADD231PD  Z9, Z8, Z2
-	VCVTPS2PD    96(R9), Z9
+	VCVTPS2PD    96(R10), Z9
 	VFMADD231PD  Z9, Z8, Z3
-	VCVTPS2PD    128(R9), Z9
+	VCVTPS2PD    128(R10), Z9
 	VFMADD231PD  Z9, Z8, Z4
-	VCVTPS2PD    160(R9), Z9
+	VCVTPS2PD    160(R10), Z9
 	VFMADD231PD  Z9, Z8, Z5
-	VCVTPS2PD    192(R9), Z9
+	VCVTPS2PD    192(R10), Z9
 	VFMADD231PD  Z9, Z8, Z6
-	VCVTPS2PD    224(R9), Z9
+	VCVTPS2PD    224(R10), Z9
 	VFMADD231PD  Z9, Z8, Z7
-	SUBQ         CX, R9
-	SUBQ         $0x08, R8
-	DECQ         R10
-	JNZ          wide8Row
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block1Row
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	VMOVUPD      Z2, 128(BX)
@@ -3468,226 +3493,13 @@ wide8Row:
 	VMOVUPD      Z7, 448(BX)
 	ADDQ         $+512, BX
 	ADDQ         $+256, AX
-	SUBQ         $0x08, steps+40(FP)
-	JMP          wide8
+	SUBQ         $+8, steps+40(FP)
+	JMP          block1
 
-wide8End:
-	CMPQ steps+40(FP), $0x01
-	JEQ  narrow1
-	CMPQ steps+40(FP), $0x02
-	JEQ  narrow2
-	CMPQ steps+40(FP), $0x03
-	JEQ  narrow3
-	CMPQ steps+40(FP), $0x04
-	JEQ  narrow4
-	CMPQ steps+40(FP), $0x05
-	JEQ  narrow5
-	CMPQ steps+40(FP), $0x06
-	JEQ  narrow6
-	CMPQ steps+40(FP), $0x07
-	JEQ  narrow7
-	VZEROUPPER
-	RET
-
-narrow1:
-	VXORPD Z0, Z0, Z0
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow1Row:
-	VBROADCASTSD (DX), Z1
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPS2PD    (R8), Z2
-	VFMADD231PD  Z2, Z1, Z0
-	SUBQ         CX, R8
-	SUBQ         $0x08, DX
-	DECQ         R9
-	JNZ          narrow1Row
-	VMOVUPD      Z0, (BX)
-	ADDQ         $+64, BX
-	ADDQ         $+32, AX
-	VZEROUPPER
-	RET
-
-narrow2:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow2Row:
-	VBROADCASTSD (DX), Z2
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPS2PD    (R8), Z3
-	VFMADD231PD  Z3, Z2, Z0
-	VCVTPS2PD    32(R8), Z3
-	VFMADD231PD  Z3, Z2, Z1
-	SUBQ         CX, R8
-	SUBQ         $0x08, DX
-	DECQ         R9
-	JNZ          narrow2Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         $+128, BX
-	ADDQ         $+64, AX
-	VZEROUPPER
-	RET
-
-narrow3:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow3Row:
-	VBROADCASTSD (DX), Z3
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPS2PD    (R8), Z4
-	VFMADD231PD  Z4, Z3, Z0
-	VCVTPS2PD    32(R8), Z4
-	VFMADD231PD  Z4, Z3, Z1
-	VCVTPS2PD    64(R8), Z4
-	VFMADD231PD  Z4, Z3, Z2
-	SUBQ         CX, R8
-	SUBQ         $0x08, DX
-	DECQ         R9
-	JNZ          narrow3Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	ADDQ         $+192, BX
-	ADDQ         $+96, AX
-	VZEROUPPER
-	RET
-
-narrow4:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow4Row:
-	VBROADCASTSD (DX), Z4
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPS2PD    (R8), Z5
-	VFMADD231PD  Z5, Z4, Z0
-	VCVTPS2PD    32(R8), Z5
-	VFMADD231PD  Z5, Z4, Z1
-	VCVTPS2PD    64(R8), Z5
-	VFMADD231PD  Z5, Z4, Z2
-	VCVTPS2PD    96(R8), Z5
-	VFMADD231PD  Z5, Z4, Z3
-	SUBQ         CX, R8
-	SUBQ         $0x08, DX
-	DECQ         R9
-	JNZ          narrow4Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	ADDQ         $+256, BX
-	ADDQ         $+128, AX
-	VZEROUPPER
-	RET
-
-narrow5:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow5Row:
-	VBROADCASTSD (DX), Z5
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPS2PD    (R8), Z6
-	VFMADD231PD  Z6, Z5, Z0
-	VCVTPS2PD    32(R8), Z6
-	VFMADD231PD  Z6, Z5, Z1
-	VCVTPS2PD    64(R8), Z6
-	VFMADD231PD  Z6, Z5, Z2
-	VCVTPS2PD    96(R8), Z6
-	VFMADD231PD  Z6, Z5, Z3
-	VCVTPS2PD    128(R8), Z6
-	VFMADD231PD  Z6, Z5, Z4
-	SUBQ         CX, R8
-	SUBQ         $0x08, DX
-	DECQ         R9
-	JNZ          narrow5Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	ADDQ         $+320, BX
-	ADDQ         $+160, AX
-	VZEROUPPER
-	RET
-
-narrow6:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
-
-narrow6Row:
-	VBROADCASTSD (DX), Z6
-	PREFETCHT1   (SI)
-	ADDQ         DI, SI
-	VCVTPS2PD    (R8), Z7
-	VFMADD231PD  Z7, Z6, Z0
-	VCVTPS2PD    32(R8), Z7
-	VFMADD231PD  Z7, Z6, Z1
-	VCVTPS2PD    64(R8), Z7
-	VFMADD231PD  Z7, Z6, Z2
-	VCVTPS2PD    96(R8), Z7
-	VFMADD231PD  Z7, Z6, Z3
-	VCVTPS2PD    128(R8), Z7
-	VFMADD231PD  Z7, Z6, Z4
-	VCVTPS2PD    160(R8), Z7
-	VFMADD231PD  Z7, Z6, Z5
-	SUBQ         CX, R8
-	SUBQ         $0x08, DX
-	DECQ         R9
-	JNZ          narrow6Row
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VMOVUPD      Z2, 128(BX)
-	VMOVUPD      Z3, 192(BX)
-	VMOVUPD      Z4, 256(BX)
-	VMOVUPD      Z5, 320(BX)
-	ADDQ         $+384, BX
-	ADDQ         $+192, AX
-	VZEROUPPER
-	RET
-
-narrow7:
+block1End:
+block2:
+	CMPQ   steps+40(FP), $+7
+	JL     block2End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3695,33 +3507,35 @@ narrow7:
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
-	MOVQ   n+32(FP), R9
-	LEAQ   -1(R9), R8
-	IMULQ  CX, R8
-	ADDQ   AX, R8
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
 
-narrow7Row:
-	VBROADCASTSD (DX), Z7
+block2Row:
+	VBROADCASTSD (R9), Z7
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
-	VCVTPS2PD    (R8), Z8
+	VCVTPS2PD    (R10), Z8
 	VFMADD231PD  Z8, Z7, Z0
-	VCVTPS2PD    32(R8), Z8
+	VCVTPS2PD    32(R10), Z8
 	VFMADD231PD  Z8, Z7, Z1
-	VCVTPS2PD    64(R8), Z8
+	VCVTPS2PD    64(R10), Z8
 	VFMADD231PD  Z8, Z7, Z2
-	VCVTPS2PD    96(R8), Z8
+	VCVTPS2PD    96(R10), Z8
 	VFMADD231PD  Z8, Z7, Z3
-	VCVTPS2PD    128(R8), Z8
+	VCVTPS2PD    128(R10), Z8
 	VFMADD231PD  Z8, Z7, Z4
-	VCVTPS2PD    160(R8), Z8
+	VCVTPS2PD    160(R10), Z8
 	VFMADD231PD  Z8, Z7, Z5
-	VCVTPS2PD    192(R8), Z8
+	VCVTPS2PD    192(R10), Z8
 	VFMADD231PD  Z8, Z7, Z6
-	SUBQ         CX, R8
-	SUBQ         $0x08, DX
-	DECQ         R9
-	JNZ          narrow7Row
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block2Row
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	VMOVUPD      Z2, 128(BX)
@@ -3731,24 +3545,256 @@ narrow7Row:
 	VMOVUPD      Z6, 384(BX)
 	ADDQ         $+448, BX
 	ADDQ         $+224, AX
+	SUBQ         $+7, steps+40(FP)
+	JMP          block2
+
+block2End:
+block3:
+	CMPQ   steps+40(FP), $+6
+	JL     block3End
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+
+block3Row:
+	VBROADCASTSD (R9), Z6
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R10), Z7
+	VFMADD231PD  Z7, Z6, Z0
+	VCVTPS2PD    32(R10), Z7
+	VFMADD231PD  Z7, Z6, Z1
+	VCVTPS2PD    64(R10), Z7
+	VFMADD231PD  Z7, Z6, Z2
+	VCVTPS2PD    96(R10), Z7
+	VFMADD231PD  Z7, Z6, Z3
+	VCVTPS2PD    128(R10), Z7
+	VFMADD231PD  Z7, Z6, Z4
+	VCVTPS2PD    160(R10), Z7
+	VFMADD231PD  Z7, Z6, Z5
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block3Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	VMOVUPD      Z3, 192(BX)
+	VMOVUPD      Z4, 256(BX)
+	VMOVUPD      Z5, 320(BX)
+	ADDQ         $+384, BX
+	ADDQ         $+192, AX
+	SUBQ         $+6, steps+40(FP)
+	JMP          block3
+
+block3End:
+block4:
+	CMPQ   steps+40(FP), $+5
+	JL     block4End
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+
+block4Row:
+	VBROADCASTSD (R9), Z5
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R10), Z6
+	VFMADD231PD  Z6, Z5, Z0
+	VCVTPS2PD    32(R10), Z6
+	VFMADD231PD  Z6, Z5, Z1
+	VCVTPS2PD    64(R10), Z6
+	VFMADD231PD  Z6, Z5, Z2
+	VCVTPS2PD    96(R10), Z6
+	VFMADD231PD  Z6, Z5, Z3
+	VCVTPS2PD    128(R10), Z6
+	VFMADD231PD  Z6, Z5, Z4
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block4Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	VMOVUPD      Z3, 192(BX)
+	VMOVUPD      Z4, 256(BX)
+	ADDQ         $+320, BX
+	ADDQ         $+160, AX
+	SUBQ         $+5, steps+40(FP)
+	JMP          block4
+
+block4End:
+block5:
+	CMPQ   steps+40(FP), $+4
+	JL     block5End
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+
+block5Row:
+	VBROADCASTSD (R9), Z4
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R10), Z5
+	VFMADD231PD  Z5, Z4, Z0
+	VCVTPS2PD    32(R10), Z5
+	VFMADD231PD  Z5, Z4, Z1
+	VCVTPS2PD    64(R10), Z5
+	VFMADD231PD  Z5, Z4, Z2
+	VCVTPS2PD    96(R10), Z5
+	VFMADD231PD  Z5, Z4, Z3
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block5Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	VMOVUPD      Z3, 192(BX)
+	ADDQ         $+256, BX
+	ADDQ         $+128, AX
+	SUBQ         $+4, steps+40(FP)
+	JMP          block5
+
+block5End:
+block6:
+	CMPQ   steps+40(FP), $+3
+	JL     block6End
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+
+block6Row:
+	VBROADCASTSD (R9), Z3
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R10), Z4
+	VFMADD231PD  Z4, Z3, Z0
+	VCVTPS2PD    32(R10), Z4
+	VFMADD231PD  Z4, Z3, Z1
+	VCVTPS2PD    64(R10), Z4
+	VFMADD231PD  Z4, Z3, Z2
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block6Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      Z2, 128(BX)
+	ADDQ         $+192, BX
+	ADDQ         $+96, AX
+	SUBQ         $+3, steps+40(FP)
+	JMP          block6
+
+block6End:
+block7:
+	CMPQ   steps+40(FP), $+2
+	JL     block7End
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+
+block7Row:
+	VBROADCASTSD (R9), Z2
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R10), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	VCVTPS2PD    32(R10), Z3
+	VFMADD231PD  Z3, Z2, Z1
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block7Row
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         $+128, BX
+	ADDQ         $+64, AX
+	SUBQ         $+2, steps+40(FP)
+	JMP          block7
+
+block7End:
+block8:
+	CMPQ   steps+40(FP), $+1
+	JL     block8End
+	VXORPD Z0, Z0, Z0
+	MOVQ   n+32(FP), R8
+	MOVQ   DX, R9
+	MOVQ   R8, R10
+	DECQ   R10
+	IMULQ  CX, R10
+	ADDQ   AX, R10
+
+block8Row:
+	VBROADCASTSD (R9), Z1
+	PREFETCHT1   (SI)
+	ADDQ         DI, SI
+	VCVTPS2PD    (R10), Z2
+	VFMADD231PD  Z2, Z1, Z0
+	SUBQ         CX, R10
+	SUBQ         $0x08, R9
+	DECQ         R8
+	JNZ          block8Row
+	VMOVUPD      Z0, (BX)
+	ADDQ         $+64, BX
+	ADDQ         $+32, AX
+	SUBQ         $+1, steps+40(FP)
+	JMP          block8
+
+block8End:
 	VZEROUPPER
 	RET
 
-// func addPanels32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int)
+// func addPanels32_avx512(grad *float64, x *float32, ldx int, e *float64, d int, count int, next uintptr, apart int, pace int, index int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·addPanels32_avx512(SB), NOSPLIT, $0-72
+TEXT ·addPanels32_avx512(SB), NOSPLIT, $0-80
 	MOVQ x+8(FP), AX
 	MOVQ e+24(FP), CX
-	MOVQ ldx+16(FP), SI
-	SHLQ $0x02, SI
-	MOVQ next+48(FP), DI
-	MOVQ apart+56(FP), DX
-	MOVQ pace+64(FP), R8
-	LEAQ (SI)(SI*2), R10
-	LEAQ (SI)(SI*4), R11
-	MOVQ SI, R12
-	SHLQ $0x03, R12
-	SUBQ SI, R12
+	MOVQ ldx+16(FP), DX
+	SHLQ $0x02, DX
+	MOVQ next+48(FP), BX
+	MOVQ apart+56(FP), SI
+	MOVQ pace+64(FP), SI
+	LEAQ (DX)(DX*2), R8
+	LEAQ (DX)(DX*4), R9
+	MOVQ DX, R10
+	SHLQ $0x03, R10
+	SUBQ DX, R10
 
 panel:
 	VBROADCASTSD (CX), Z0
@@ -3759,76 +3805,76 @@ panel:
 	VBROADCASTSD 40(CX), Z5
 	VBROADCASTSD 48(CX), Z6
 	VBROADCASTSD 56(CX), Z7
-	MOVQ         AX, R9
-	MOVQ         grad+0(FP), DX
-	MOVQ         d+32(FP), BX
-	SHRQ         $0x03, BX
+	MOVQ         AX, DI
+	MOVQ         grad+0(FP), R11
+	MOVQ         d+32(FP), R12
+	SHRQ         $0x03, R12
 
 feature:
-	VMOVUPD     (DX), Z8
-	VCVTPS2PD   (R9), Z9
+	VMOVUPD     (R11), Z8
+	VCVTPS2PD   (DI), Z9
 	VFMADD231PD Z9, Z0, Z8
-	VCVTPS2PD   (R9)(SI*1), Z9
+	VCVTPS2PD   (DI)(DX*1), Z9
 	VFMADD231PD Z9, Z1, Z8
-	VCVTPS2PD   (R9)(SI*2), Z9
+	VCVTPS2PD   (DI)(DX*2), Z9
 	VFMADD231PD Z9, Z2, Z8
-	VCVTPS2PD   (R9)(R10*1), Z9
+	VCVTPS2PD   (DI)(R8*1), Z9
 	VFMADD231PD Z9, Z3, Z8
-	VCVTPS2PD   (R9)(SI*4), Z9
+	VCVTPS2PD   (DI)(DX*4), Z9
 	VFMADD231PD Z9, Z4, Z8
-	VCVTPS2PD   (R9)(R11*1), Z9
+	VCVTPS2PD   (DI)(R9*1), Z9
 	VFMADD231PD Z9, Z5, Z8
-	VCVTPS2PD   (R9)(R10*2), Z9
+	VCVTPS2PD   (DI)(R8*2), Z9
 	VFMADD231PD Z9, Z6, Z8
-	VCVTPS2PD   (R9)(R12*1), Z9
+	VCVTPS2PD   (DI)(R10*1), Z9
 	VFMADD231PD Z9, Z7, Z8
-	VMOVUPD     Z8, (DX)
-	PREFETCHT1  (DI)
-	ADDQ        R8, DI
-	ADDQ        $+32, R9
-	ADDQ        $+64, DX
-	DECQ        BX
+	VMOVUPD     Z8, (R11)
+	PREFETCHT1  (BX)
+	ADDQ        SI, BX
+	ADDQ        $+32, DI
+	ADDQ        $+64, R11
+	DECQ        R12
 	JNZ         feature
-	SUBQ        $+64, CX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
-	SUBQ        SI, AX
+	ADDQ        $-64, CX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
+	SUBQ        DX, AX
 	DECQ        count+40(FP)
 	JNZ         panel
 	VZEROUPPER
 	RET
 
-// func rankUpdate_8_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
+// func rankUpdate_8_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 // Requires: AVX, AVX512F
 TEXT ·rankUpdate_8_avx512(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
-	MOVQ v+16(FP), DX
-	MOVQ ldv+24(FP), BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-	MOVQ BX, R8
-	SHLQ $0x03, R8
-	SUBQ BX, R8
-	MOVQ d+48(FP), R9
-	SHRQ $0x03, R9
+	MOVQ d+48(FP), DX
+	MOVQ v+16(FP), BX
+	MOVQ ldv+24(FP), SI
+	SHLQ $0x03, SI
+	LEAQ (SI)(SI*2), DI
+	LEAQ (SI)(SI*4), R8
+	MOVQ SI, R9
+	SHLQ $0x03, R9
+	SUBQ SI, R9
+	SHRQ $0x03, DX
 
 block:
-	VMOVUPD (DX), Z0
-	VMOVUPD (DX)(BX*1), Z1
-	VMOVUPD (DX)(BX*2), Z2
-	VMOVUPD (DX)(SI*1), Z3
-	VMOVUPD (DX)(BX*4), Z4
-	VMOVUPD (DX)(DI*1), Z5
-	VMOVUPD (DX)(SI*2), Z6
-	VMOVUPD (DX)(R8*1), Z7
+	VMOVUPD (BX), Z0
+	VMOVUPD (BX)(SI*1), Z1
+	VMOVUPD (BX)(SI*2), Z2
+	VMOVUPD (BX)(DI*1), Z3
+	VMOVUPD (BX)(SI*4), Z4
+	VMOVUPD (BX)(R8*1), Z5
+	VMOVUPD (BX)(DI*2), Z6
+	VMOVUPD (BX)(R9*1), Z7
 	MOVQ    AX, R10
 	MOVQ    r+56(FP), R11
 	MOVQ    b+32(FP), R12
@@ -3863,34 +3909,34 @@ column:
 	VFMADD231PD  Z7, Z9, Z8
 	VMOVUPD      Z8, (R10)
 	ADDQ         CX, R10
-	ADDQ         $0x08, R12
+	ADDQ         $+8, R12
 	DECQ         R11
 	JNZ          column
 	ADDQ         $+64, AX
-	ADDQ         $+64, DX
-	DECQ         R9
+	ADDQ         $+64, BX
+	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
 
-// func rankUpdate_4_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
+// func rankUpdate_4_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 // Requires: AVX, AVX512F
 TEXT ·rankUpdate_4_avx512(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
-	MOVQ v+16(FP), DX
-	MOVQ ldv+24(FP), BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-	MOVQ d+48(FP), DI
-	SHRQ $0x03, DI
+	MOVQ d+48(FP), DX
+	MOVQ v+16(FP), BX
+	MOVQ ldv+24(FP), SI
+	SHLQ $0x03, SI
+	LEAQ (SI)(SI*2), DI
+	SHRQ $0x03, DX
 
 block:
-	VMOVUPD (DX), Z0
-	VMOVUPD (DX)(BX*1), Z1
-	VMOVUPD (DX)(BX*2), Z2
-	VMOVUPD (DX)(SI*1), Z3
+	VMOVUPD (BX), Z0
+	VMOVUPD (BX)(SI*1), Z1
+	VMOVUPD (BX)(SI*2), Z2
+	VMOVUPD (BX)(DI*1), Z3
 	MOVQ    AX, R8
 	MOVQ    r+56(FP), R9
 	MOVQ    b+32(FP), R10
@@ -3913,31 +3959,31 @@ column:
 	VFMADD231PD  Z3, Z5, Z4
 	VMOVUPD      Z4, (R8)
 	ADDQ         CX, R8
-	ADDQ         $0x08, R10
+	ADDQ         $+8, R10
 	DECQ         R9
 	JNZ          column
 	ADDQ         $+64, AX
-	ADDQ         $+64, DX
-	DECQ         DI
+	ADDQ         $+64, BX
+	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
 
-// func rankUpdate_2_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
+// func rankUpdate_2_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 // Requires: AVX, AVX512F
 TEXT ·rankUpdate_2_avx512(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
-	MOVQ v+16(FP), DX
-	MOVQ ldv+24(FP), BX
-	SHLQ $0x03, BX
-	MOVQ d+48(FP), SI
-	SHRQ $0x03, SI
+	MOVQ d+48(FP), DX
+	MOVQ v+16(FP), BX
+	MOVQ ldv+24(FP), SI
+	SHLQ $0x03, SI
+	SHRQ $0x03, DX
 
 block:
-	VMOVUPD (DX), Z0
-	VMOVUPD (DX)(BX*1), Z1
+	VMOVUPD (BX), Z0
+	VMOVUPD (BX)(SI*1), Z1
 	MOVQ    AX, DI
 	MOVQ    r+56(FP), R8
 	MOVQ    b+32(FP), R9
@@ -3954,30 +4000,30 @@ column:
 	VFMADD231PD  Z1, Z3, Z2
 	VMOVUPD      Z2, (DI)
 	ADDQ         CX, DI
-	ADDQ         $0x08, R9
+	ADDQ         $+8, R9
 	DECQ         R8
 	JNZ          column
 	ADDQ         $+64, AX
-	ADDQ         $+64, DX
-	DECQ         SI
+	ADDQ         $+64, BX
+	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
 
-// func rankUpdate_1_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, size int)
+// func rankUpdate_1_avx512(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb int, d int, r int, index int)
 // Requires: AVX, AVX512F
 TEXT ·rankUpdate_1_avx512(SB), NOSPLIT, $0-72
 	MOVQ grad+0(FP), AX
 	MOVQ ldg+8(FP), CX
 	SHLQ $0x03, CX
-	MOVQ v+16(FP), DX
-	MOVQ ldv+24(FP), BX
-	SHLQ $0x03, BX
-	MOVQ d+48(FP), BX
-	SHRQ $0x03, BX
+	MOVQ d+48(FP), DX
+	MOVQ v+16(FP), BX
+	MOVQ ldv+24(FP), SI
+	SHLQ $0x03, SI
+	SHRQ $0x03, DX
 
 block:
-	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z0
 	MOVQ    AX, SI
 	MOVQ    r+56(FP), DI
 	MOVQ    b+32(FP), R8
@@ -3991,17 +4037,17 @@ column:
 	VFMADD231PD  Z0, Z2, Z1
 	VMOVUPD      Z1, (SI)
 	ADDQ         CX, SI
-	ADDQ         $0x08, R8
+	ADDQ         $+8, R8
 	DECQ         DI
 	JNZ          column
 	ADDQ         $+64, AX
-	ADDQ         $+64, DX
-	DECQ         BX
+	ADDQ         $+64, BX
+	DECQ         DX
 	JNZ          block
 	VZEROUPPER
 	RET
 
-// func panel_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
+// func panel_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·panel_12_avx512(SB), NOSPLIT, $8-104
 	VXORPD  Z0, Z0, Z0
@@ -4089,7 +4135,8 @@ start:
 	ADDQ   step+88(FP), R13
 	MOVQ   R13, (SP)
 	SHRQ   $0x03, R12
-	JZ     rest
+	TESTQ  R12, R12
+	JZ     lineDone
 
 line:
 	MOVQ $+4, R13
@@ -4187,10 +4234,11 @@ steps:
 	DECQ         R12
 	JNZ          line
 
-rest:
-	MOVQ n+48(FP), R10
-	ANDQ $+7, R10
-	JZ   store
+lineDone:
+	MOVQ  n+48(FP), R10
+	ANDQ  $+7, R10
+	TESTQ R10, R10
+	JZ    singleDone
 
 single:
 	VMOVUPD      (AX), Z24
@@ -4237,7 +4285,7 @@ single:
 	DECQ         R10
 	JNZ          single
 
-store:
+singleDone:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -4279,14 +4327,15 @@ store:
 	VZEROUPPER
 	RET
 
-// func panelHalf_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
+// func panelHalf_12_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·panelHalf_12_avx512(SB), NOSPLIT, $0-88
 	MOVQ      cols+64(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, AX
-	DECQ      AX
-	KMOVW     AX, K1
+	MOVQ      $0x00000000000000ff, CX
+	NEGQ      AX
+	ADDQ      $+8, AX
+	SHRXQ     AX, CX, CX
+	KMOVW     CX, K1
 	VXORPD    Z0, Z0, Z0
 	VXORPD    Z1, Z1, Z1
 	VXORPD    Z2, Z2, Z2
@@ -4448,178 +4497,9 @@ second:
 	VZEROUPPER
 	RET
 
-// func panel32Half_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·panel32Half_12_avx512(SB), NOSPLIT, $0-88
-	MOVQ      cols+64(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Z9, Z9, Z9
-	VXORPD    Z10, Z10, Z10
-	VXORPD    Z11, Z11, Z11
-	CMPB      add+72(FP), $+0
-	JEQ       start
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x02, CX
-	VMOVUPS.Z (AX), K1, Z0
-	VMOVAPD   Z0, Z0
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z1
-	VMOVAPD   Z1, Z1
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z2
-	VMOVAPD   Z2, Z2
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z3
-	VMOVAPD   Z3, Z3
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z4
-	VMOVAPD   Z4, Z4
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z5
-	VMOVAPD   Z5, Z5
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z6
-	VMOVAPD   Z6, Z6
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z7
-	VMOVAPD   Z7, Z7
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z8
-	VMOVAPD   Z8, Z8
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z9
-	VMOVAPD   Z9, Z9
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z10
-	VMOVAPD   Z10, Z10
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z11
-	VMOVAPD   Z11, Z11
-
-start:
-	MOVQ z+32(FP), AX
-	MOVQ ldz+40(FP), CX
-	SHLQ $0x02, CX
-	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-	MOVQ BX, R8
-	SHLQ $0x03, R8
-	SUBQ BX, R8
-	LEAQ (DX)(BX*8), R9
-	MOVQ n+48(FP), R10
-	INCQ R10
-	SHRQ $0x01, R10
-	JCC  second
-
-pair:
-	VMOVUPS.Z    (AX), K1, Z12
-	VBROADCASTSS (DX), Z13
-	VFMADD231PS  Z12, Z13, Z0
-	VBROADCASTSS (DX)(BX*1), Z13
-	VFMADD231PS  Z12, Z13, Z1
-	VBROADCASTSS (DX)(BX*2), Z13
-	VFMADD231PS  Z12, Z13, Z2
-	VBROADCASTSS (DX)(SI*1), Z13
-	VFMADD231PS  Z12, Z13, Z3
-	VBROADCASTSS (DX)(BX*4), Z13
-	VFMADD231PS  Z12, Z13, Z4
-	VBROADCASTSS (DX)(DI*1), Z13
-	VFMADD231PS  Z12, Z13, Z5
-	VBROADCASTSS (DX)(SI*2), Z13
-	VFMADD231PS  Z12, Z13, Z6
-	VBROADCASTSS (DX)(R8*1), Z13
-	VFMADD231PS  Z12, Z13, Z7
-	VBROADCASTSS (R9), Z13
-	VFMADD231PS  Z12, Z13, Z8
-	VBROADCASTSS (R9)(BX*1), Z13
-	VFMADD231PS  Z12, Z13, Z9
-	VBROADCASTSS (R9)(BX*2), Z13
-	VFMADD231PS  Z12, Z13, Z10
-	VBROADCASTSS (R9)(SI*1), Z13
-	VFMADD231PS  Z12, Z13, Z11
-	ADDQ         CX, AX
-	ADDQ         $+4, DX
-	ADDQ         $+4, R9
-
-second:
-	VMOVUPS.Z    (AX), K1, Z12
-	VBROADCASTSS (DX), Z13
-	VFMADD231PS  Z12, Z13, Z0
-	VBROADCASTSS (DX)(BX*1), Z13
-	VFMADD231PS  Z12, Z13, Z1
-	VBROADCASTSS (DX)(BX*2), Z13
-	VFMADD231PS  Z12, Z13, Z2
-	VBROADCASTSS (DX)(SI*1), Z13
-	VFMADD231PS  Z12, Z13, Z3
-	VBROADCASTSS (DX)(BX*4), Z13
-	VFMADD231PS  Z12, Z13, Z4
-	VBROADCASTSS (DX)(DI*1), Z13
-	VFMADD231PS  Z12, Z13, Z5
-	VBROADCASTSS (DX)(SI*2), Z13
-	VFMADD231PS  Z12, Z13, Z6
-	VBROADCASTSS (DX)(R8*1), Z13
-	VFMADD231PS  Z12, Z13, Z7
-	VBROADCASTSS (R9), Z13
-	VFMADD231PS  Z12, Z13, Z8
-	VBROADCASTSS (R9)(BX*1), Z13
-	VFMADD231PS  Z12, Z13, Z9
-	VBROADCASTSS (R9)(BX*2), Z13
-	VFMADD231PS  Z12, Z13, Z10
-	VBROADCASTSS (R9)(SI*1), Z13
-	VFMADD231PS  Z12, Z13, Z11
-	ADDQ         CX, AX
-	ADDQ         $+4, DX
-	ADDQ         $+4, R9
-	DECQ         R10
-	JNZ          pair
-	MOVQ         c+0(FP), AX
-	MOVQ         ldc+8(FP), CX
-	SHLQ         $0x02, CX
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z1, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z3, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z5, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z7, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z9, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, K1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z11, K1, (AX)
-	VZEROUPPER
-	RET
-
-// func panel32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
+// func panel32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·panel32_12_avx512(SB), NOSPLIT, $0-80
+TEXT ·panel32_12_avx512(SB), NOSPLIT, $0-104
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -4831,7 +4711,177 @@ second:
 	VZEROUPPER
 	RET
 
-// func panel_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, size int)
+// func panelHalf32_12_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·panelHalf32_12_avx512(SB), NOSPLIT, $0-88
+	MOVQ      cols+64(FP), AX
+	MOVQ      $0x000000000000ffff, CX
+	NEGQ      AX
+	ADDQ      $+16, AX
+	SHRXQ     AX, CX, CX
+	KMOVW     CX, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Z9, Z9, Z9
+	VXORPD    Z10, Z10, Z10
+	VXORPD    Z11, Z11, Z11
+	CMPB      add+72(FP), $+0
+	JEQ       start
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPD   Z0, Z0
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z1
+	VMOVAPD   Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z2
+	VMOVAPD   Z2, Z2
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z3
+	VMOVAPD   Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z4
+	VMOVAPD   Z4, Z4
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z5
+	VMOVAPD   Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z6
+	VMOVAPD   Z6, Z6
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z7
+	VMOVAPD   Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z8
+	VMOVAPD   Z8, Z8
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z9
+	VMOVAPD   Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z10
+	VMOVAPD   Z10, Z10
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z11
+	VMOVAPD   Z11, Z11
+
+start:
+	MOVQ z+32(FP), AX
+	MOVQ ldz+40(FP), CX
+	SHLQ $0x02, CX
+	MOVQ w+16(FP), DX
+	MOVQ ldw+24(FP), BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+	MOVQ BX, R8
+	SHLQ $0x03, R8
+	SUBQ BX, R8
+	LEAQ (DX)(BX*8), R9
+	MOVQ n+48(FP), R10
+	INCQ R10
+	SHRQ $0x01, R10
+	JCC  second
+
+pair:
+	VMOVUPS.Z    (AX), K1, Z12
+	VBROADCASTSS (DX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VBROADCASTSS (DX)(BX*1), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VBROADCASTSS (DX)(BX*2), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VBROADCASTSS (DX)(SI*1), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VBROADCASTSS (DX)(BX*4), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VBROADCASTSS (DX)(DI*1), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VBROADCASTSS (DX)(SI*2), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VBROADCASTSS (DX)(R8*1), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VBROADCASTSS (R9), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VBROADCASTSS (R9)(BX*1), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VBROADCASTSS (R9)(BX*2), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VBROADCASTSS (R9)(SI*1), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	ADDQ         $+4, R9
+
+second:
+	VMOVUPS.Z    (AX), K1, Z12
+	VBROADCASTSS (DX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VBROADCASTSS (DX)(BX*1), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VBROADCASTSS (DX)(BX*2), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VBROADCASTSS (DX)(SI*1), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VBROADCASTSS (DX)(BX*4), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VBROADCASTSS (DX)(DI*1), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VBROADCASTSS (DX)(SI*2), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VBROADCASTSS (DX)(R8*1), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VBROADCASTSS (R9), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VBROADCASTSS (R9)(BX*1), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VBROADCASTSS (R9)(BX*2), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VBROADCASTSS (R9)(SI*1), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	ADDQ         $+4, R9
+	DECQ         R10
+	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z11, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func panel_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·panel_4_avx512(SB), NOSPLIT, $8-104
 	VXORPD  Z0, Z0, Z0
@@ -4872,7 +4922,7 @@ start:
 	MOVQ    w+16(FP), DX
 	MOVQ    ldw+24(FP), BX
 	SHLQ    $0x03, BX
-	XORQ    SI, SI
+	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
 	CMPQ    rows+56(FP), $+2
 	CMOVQLT SI, DI
@@ -4889,7 +4939,8 @@ start:
 	ADDQ    step+88(FP), R11
 	MOVQ    R11, (SP)
 	SHRQ    $0x03, R10
-	JZ      rest
+	TESTQ   R10, R10
+	JZ      lineDone
 
 line:
 	MOVQ $+4, R11
@@ -4934,10 +4985,11 @@ steps:
 	DECQ         R10
 	JNZ          line
 
-rest:
-	MOVQ n+48(FP), R8
-	ANDQ $+7, R8
-	JZ   store
+lineDone:
+	MOVQ  n+48(FP), R8
+	ANDQ  $+7, R8
+	TESTQ R8, R8
+	JZ    singleDone
 
 single:
 	VMOVUPD      (AX), Z8
@@ -4959,7 +5011,7 @@ single:
 	DECQ         R8
 	JNZ          single
 
-store:
+singleDone:
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x03, CX
@@ -4985,14 +5037,15 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panelHalf_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, size int)
+// func panelHalf_4_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, rows int, cols int, add bool, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
 TEXT ·panelHalf_4_avx512(SB), NOSPLIT, $0-88
 	MOVQ      cols+64(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, AX
-	DECQ      AX
-	KMOVW     AX, K1
+	MOVQ      $0x00000000000000ff, CX
+	NEGQ      AX
+	ADDQ      $+8, AX
+	SHRXQ     AX, CX, CX
+	KMOVW     CX, K1
 	VXORPD    Z0, Z0, Z0
 	VXORPD    Z1, Z1, Z1
 	VXORPD    Z2, Z2, Z2
@@ -5027,7 +5080,7 @@ start:
 	MOVQ    w+16(FP), DX
 	MOVQ    ldw+24(FP), BX
 	SHLQ    $0x03, BX
-	XORQ    SI, SI
+	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
 	CMPQ    rows+56(FP), $+2
 	CMOVQLT SI, DI
@@ -5090,114 +5143,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func panel32Half_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, size int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·panel32Half_4_avx512(SB), NOSPLIT, $0-88
-	MOVQ      cols+64(FP), AX
-	MOVQ      $0x00000001, CX
-	SHLXQ     AX, CX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VXORPD    Z0, Z0, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	CMPB      add+72(FP), $+0
-	JEQ       start
-	MOVQ      c+0(FP), AX
-	MOVQ      ldc+8(FP), CX
-	SHLQ      $0x02, CX
-	VMOVUPS.Z (AX), K1, Z0
-	VMOVAPD   Z0, Z0
-	CMPQ      rows+56(FP), $+1
-	JEQ       start
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z1
-	VMOVAPD   Z1, Z1
-	CMPQ      rows+56(FP), $+2
-	JEQ       start
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z2
-	VMOVAPD   Z2, Z2
-	CMPQ      rows+56(FP), $+3
-	JEQ       start
-	ADDQ      CX, AX
-	VMOVUPS.Z (AX), K1, Z3
-	VMOVAPD   Z3, Z3
-
-start:
-	MOVQ    z+32(FP), AX
-	MOVQ    ldz+40(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    w+16(FP), DX
-	MOVQ    ldw+24(FP), BX
-	SHLQ    $0x02, BX
-	XORQ    SI, SI
-	LEAQ    (SI)(BX*1), DI
-	CMPQ    rows+56(FP), $+2
-	CMOVQLT SI, DI
-	LEAQ    (DI)(BX*1), SI
-	CMPQ    rows+56(FP), $+3
-	CMOVQLT DI, SI
-	LEAQ    (SI)(BX*1), BX
-	CMPQ    rows+56(FP), $+4
-	CMOVQLT SI, BX
-	MOVQ    n+48(FP), R8
-	INCQ    R8
-	SHRQ    $0x01, R8
-	JCC     second
-
-pair:
-	VMOVUPS.Z    (AX), K1, Z4
-	VBROADCASTSS (DX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS (DX)(DI*1), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS (DX)(SI*1), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (DX)(BX*1), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         CX, AX
-	ADDQ         $+4, DX
-
-second:
-	VMOVUPS.Z    (AX), K1, Z4
-	VBROADCASTSS (DX), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS (DX)(DI*1), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS (DX)(SI*1), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (DX)(BX*1), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         CX, AX
-	ADDQ         $+4, DX
-	DECQ         R8
-	JNZ          pair
-	MOVQ         c+0(FP), AX
-	MOVQ         ldc+8(FP), CX
-	SHLQ         $0x02, CX
-	VMOVUPS      Z0, K1, (AX)
-	CMPQ         rows+56(FP), $+1
-	JEQ          stored
-	ADDQ         CX, AX
-	VMOVUPS      Z1, K1, (AX)
-	CMPQ         rows+56(FP), $+2
-	JEQ          stored
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	CMPQ         rows+56(FP), $+3
-	JEQ          stored
-	ADDQ         CX, AX
-	VMOVUPS      Z3, K1, (AX)
-
-stored:
-	VZEROUPPER
-	RET
-
-// func panel32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, size int)
+// func panel32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, add bool, next uintptr, ldnext int, step int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV
-TEXT ·panel32_4_avx512(SB), NOSPLIT, $0-80
+TEXT ·panel32_4_avx512(SB), NOSPLIT, $0-104
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5236,7 +5184,7 @@ start:
 	MOVQ    w+16(FP), DX
 	MOVQ    ldw+24(FP), BX
 	SHLQ    $0x02, BX
-	XORQ    SI, SI
+	MOVQ    $0x00000000, SI
 	LEAQ    (SI)(BX*1), DI
 	CMPQ    rows+56(FP), $+2
 	CMOVQLT SI, DI
@@ -5313,9 +5261,115 @@ stored:
 	VZEROUPPER
 	RET
 
-// func transposeSquares_avx512(dst *float64, ldd int, src *float64, lds int, n int)
+// func panelHalf32_4_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, rows int, cols int, add bool, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·panelHalf32_4_avx512(SB), NOSPLIT, $0-88
+	MOVQ      cols+64(FP), AX
+	MOVQ      $0x000000000000ffff, CX
+	NEGQ      AX
+	ADDQ      $+16, AX
+	SHRXQ     AX, CX, CX
+	KMOVW     CX, K1
+	VXORPD    Z0, Z0, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	CMPB      add+72(FP), $+0
+	JEQ       start
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPD   Z0, Z0
+	CMPQ      rows+56(FP), $+1
+	JEQ       start
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z1
+	VMOVAPD   Z1, Z1
+	CMPQ      rows+56(FP), $+2
+	JEQ       start
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z2
+	VMOVAPD   Z2, Z2
+	CMPQ      rows+56(FP), $+3
+	JEQ       start
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z3
+	VMOVAPD   Z3, Z3
+
+start:
+	MOVQ    z+32(FP), AX
+	MOVQ    ldz+40(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ldw+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    $0x00000000, SI
+	LEAQ    (SI)(BX*1), DI
+	CMPQ    rows+56(FP), $+2
+	CMOVQLT SI, DI
+	LEAQ    (DI)(BX*1), SI
+	CMPQ    rows+56(FP), $+3
+	CMOVQLT DI, SI
+	LEAQ    (SI)(BX*1), BX
+	CMPQ    rows+56(FP), $+4
+	CMOVQLT SI, BX
+	MOVQ    n+48(FP), R8
+	INCQ    R8
+	SHRQ    $0x01, R8
+	JCC     second
+
+pair:
+	VMOVUPS.Z    (AX), K1, Z4
+	VBROADCASTSS (DX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS (DX)(DI*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS (DX)(SI*1), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS (DX)(BX*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+
+second:
+	VMOVUPS.Z    (AX), K1, Z4
+	VBROADCASTSS (DX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS (DX)(DI*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS (DX)(SI*1), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS (DX)(BX*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         CX, AX
+	ADDQ         $+4, DX
+	DECQ         R8
+	JNZ          pair
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVUPS      Z0, K1, (AX)
+	CMPQ         rows+56(FP), $+1
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	CMPQ         rows+56(FP), $+2
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	CMPQ         rows+56(FP), $+3
+	JEQ          stored
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+
+stored:
+	VZEROUPPER
+	RET
+
+// func transposeSquares_avx512(dst *float64, ldd int, src *float64, lds int, n int, index int)
 // Requires: AVX, AVX512F
-TEXT ·transposeSquares_avx512(SB), NOSPLIT, $0-40
+TEXT ·transposeSquares_avx512(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ ldd+8(FP), CX
 	SHLQ $0x03, CX
@@ -5385,7 +5439,7 @@ square:
 	VZEROUPPER
 	RET
 
-// func mulBasisLanes_1_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+// func mulBasisLanes_1_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·mulBasisLanes_1_avx512(SB), NOSPLIT, $0-64
 	MOVQ x+16(FP), AX
@@ -5400,9 +5454,9 @@ TEXT ·mulBasisLanes_1_avx512(SB), NOSPLIT, $0-64
 	MOVQ n+40(FP), DI
 
 block:
+	MOVQ   AX, R8
 	LEAQ   (DX)(DX*2), R9
 	MOVQ   u+24(FP), R10
-	MOVQ   AX, R8
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5427,8 +5481,8 @@ feature:
 	VFMADD231PD  Z10, Z7, Z2
 	VFMADD231PD  Z10, Z8, Z3
 	VFMADD231PD  Z10, Z9, Z4
-	ADDQ         $0x40, R8
-	ADDQ         $0x08, R10
+	ADDQ         $+64, R8
+	ADDQ         $+8, R10
 	DECQ         R11
 	JNZ          feature
 	VMOVUPD      Z0, (BX)
@@ -5455,7 +5509,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulBasisLanes_2_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+// func mulBasisLanes_2_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·mulBasisLanes_2_avx512(SB), NOSPLIT, $0-64
 	MOVQ x+16(FP), AX
@@ -5470,9 +5524,9 @@ TEXT ·mulBasisLanes_2_avx512(SB), NOSPLIT, $0-64
 	MOVQ n+40(FP), R8
 
 block:
+	MOVQ   AX, R9
 	LEAQ   (BX)(BX*2), R10
 	MOVQ   u+24(FP), R11
-	MOVQ   AX, R9
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5508,8 +5562,8 @@ feature:
 	VFMADD231PD  Z15, Z12, Z7
 	VFMADD231PD  Z15, Z13, Z8
 	VFMADD231PD  Z15, Z14, Z9
-	ADDQ         $0x40, R9
-	ADDQ         $0x08, R11
+	ADDQ         $+64, R9
+	ADDQ         $+8, R11
 	DECQ         R12
 	JNZ          feature
 	VMOVUPD      Z0, (SI)
@@ -5541,7 +5595,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulBasisLanes_3_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+// func mulBasisLanes_3_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·mulBasisLanes_3_avx512(SB), NOSPLIT, $0-64
 	MOVQ x+16(FP), AX
@@ -5556,9 +5610,9 @@ TEXT ·mulBasisLanes_3_avx512(SB), NOSPLIT, $0-64
 	MOVQ n+40(FP), R8
 
 block:
+	MOVQ   AX, R9
 	LEAQ   (BX)(BX*2), R10
 	MOVQ   u+24(FP), R11
-	MOVQ   AX, R9
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5605,8 +5659,8 @@ feature:
 	VFMADD231PD  Z20, Z17, Z12
 	VFMADD231PD  Z20, Z18, Z13
 	VFMADD231PD  Z20, Z19, Z14
-	ADDQ         $0x40, R9
-	ADDQ         $0x08, R11
+	ADDQ         $+64, R9
+	ADDQ         $+8, R11
 	DECQ         R12
 	JNZ          feature
 	VMOVUPD      Z0, (SI)
@@ -5643,7 +5697,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulBasisLanes_4_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, size int)
+// func mulBasisLanes_4_avx512(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·mulBasisLanes_4_avx512(SB), NOSPLIT, $0-64
 	MOVQ x+16(FP), AX
@@ -5658,10 +5712,10 @@ TEXT ·mulBasisLanes_4_avx512(SB), NOSPLIT, $0-64
 	MOVQ n+40(FP), R8
 
 block:
+	MOVQ   AX, R9
 	LEAQ   (BX)(BX*2), R10
 	MOVQ   u+24(FP), R11
 	LEAQ   (DX)(DX*2), R12
-	MOVQ   AX, R9
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5719,8 +5773,8 @@ feature:
 	VFMADD231PD  Z25, Z22, Z17
 	VFMADD231PD  Z25, Z23, Z18
 	VFMADD231PD  Z25, Z24, Z19
-	ADDQ         $0x40, R9
-	ADDQ         $0x08, R11
+	ADDQ         $+64, R9
+	ADDQ         $+8, R11
 	DECQ         R13
 	JNZ          feature
 	VMOVUPD      Z0, (SI)
@@ -5766,199 +5820,546 @@ done:
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·leastSquaresLanes_avx512(SB), NOSPLIT, $16-40
 	MOVQ         r+24(FP), AX
-	MOVQ         a+0(FP), DX
-	MOVQ         work+32(FP), BX
-	LEAQ         4(AX), CX
-	SHLQ         $0x06, CX
-	MOVQ         BX, DI
-	LEAQ         768(BX), R8
-	XORQ         SI, SI
-	MOVQ         $0x7ff0000000000000, R9
-	MOVQ         R9, (SP)
+	MOVQ         a+0(FP), CX
+	MOVQ         work+32(FP), DX
+	MOVQ         $0x00000000, BX
+	MOVQ         $0x7ff0000000000000, SI
+	MOVQ         SI, (SP)
 	VBROADCASTSD (SP), Z1
-	MOVQ         $0x3ff0000000000000, R9
-	MOVQ         R9, (SP)
-	VBROADCASTSD (SP), Z2
-	MOVQ         AX, R10
+	MOVQ         $0x3ff0000000000000, SI
+	MOVQ         SI, 8(SP)
+	VBROADCASTSD 8(SP), Z2
+	MOVQ         AX, SI
+	INCQ         SI
+	SHLQ         $0x06, SI
+	MOVQ         DX, DI
+	MOVQ         DX, R8
+	ADDQ         $+576, R8
+	CMPQ         AX, $0x01
+	JEQ          columns1
+	CMPQ         AX, $0x02
+	JEQ          columns2
+	CMPQ         AX, $0x03
+	JEQ          columns3
+	CMPQ         AX, $0x04
+	JEQ          columns4
+	CMPQ         AX, $0x05
+	JEQ          columns5
+	CMPQ         AX, $0x06
+	JEQ          columns6
+	CMPQ         AX, $0x07
+	JEQ          columns7
+	MOVQ         CX, R9
+	MOVQ         m+8(FP), R10
+	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	VXORPD       Z6, Z6, Z6
+	VXORPD       Z7, Z7, Z7
+	VXORPD       Z8, Z8, Z8
+	VXORPD       Z9, Z9, Z9
+	VXORPD       Z10, Z10, Z10
+	VXORPD       Z11, Z11, Z11
 
-stage:
-	MOVQ    R10, 8(SP)
-	MOVQ    DX, R9
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z7
-	VMOVUPD 128(DI), Z8
-	VMOVUPD 192(DI), Z9
-	MOVQ    m+8(FP), R13
-	MOVQ    R9, R11
-	MOVQ    BX, R12
-
-lead:
-	VMOVUPD      (R12), Z10
-	VMOVUPD      (R11), Z11
-	VFNMADD231PD Z0, Z10, Z11
-	VMOVUPD      Z11, (R11)
-	VFMADD231PD  Z11, Z11, Z3
-	VMOVUPD      64(R11), Z12
-	VFNMADD231PD Z7, Z10, Z12
-	VMOVUPD      Z12, 64(R11)
-	VFMADD231PD  Z12, Z11, Z4
-	VMOVUPD      128(R11), Z12
-	VFNMADD231PD Z8, Z10, Z12
-	VMOVUPD      Z12, 128(R11)
-	VFMADD231PD  Z12, Z11, Z5
-	VMOVUPD      192(R11), Z12
-	VFNMADD231PD Z9, Z10, Z12
-	VMOVUPD      Z12, 192(R11)
-	VFMADD231PD  Z12, Z11, Z6
-	ADDQ         CX, R11
-	ADDQ         SI, R12
-	DECQ         R13
-	JNZ          lead
+columns8Row:
+	VMOVUPD      (DX), Z12
+	VMOVUPD      (R9), Z0
+	VFNMADD231PD (DI), Z12, Z0
+	VMOVUPD      Z0, (R9)
+	VFMADD231PD  Z0, Z0, Z3
+	VMOVUPD      64(R9), Z13
+	VFNMADD231PD 64(DI), Z12, Z13
+	VMOVUPD      Z13, 64(R9)
+	VFMADD231PD  Z13, Z0, Z4
+	VMOVUPD      128(R9), Z13
+	VFNMADD231PD 128(DI), Z12, Z13
+	VMOVUPD      Z13, 128(R9)
+	VFMADD231PD  Z13, Z0, Z5
+	VMOVUPD      192(R9), Z13
+	VFNMADD231PD 192(DI), Z12, Z13
+	VMOVUPD      Z13, 192(R9)
+	VFMADD231PD  Z13, Z0, Z6
+	VMOVUPD      256(R9), Z13
+	VFNMADD231PD 256(DI), Z12, Z13
+	VMOVUPD      Z13, 256(R9)
+	VFMADD231PD  Z13, Z0, Z7
+	VMOVUPD      320(R9), Z13
+	VFNMADD231PD 320(DI), Z12, Z13
+	VMOVUPD      Z13, 320(R9)
+	VFMADD231PD  Z13, Z0, Z8
+	VMOVUPD      384(R9), Z13
+	VFNMADD231PD 384(DI), Z12, Z13
+	VMOVUPD      Z13, 384(R9)
+	VFMADD231PD  Z13, Z0, Z9
+	VMOVUPD      448(R9), Z13
+	VFNMADD231PD 448(DI), Z12, Z13
+	VMOVUPD      Z13, 448(R9)
+	VFMADD231PD  Z13, Z0, Z10
+	VMOVUPD      512(R9), Z13
+	VFNMADD231PD 512(DI), Z12, Z13
+	VMOVUPD      Z13, 512(R9)
+	VFMADD231PD  Z13, Z0, Z11
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns8Row
 	VMINPD       Z3, Z1, Z1
 	VDIVPD       Z3, Z2, Z0
-	VMOVUPD      Z3, (R8)
 	VMULPD       Z0, Z4, Z4
-	VMOVUPD      Z4, 64(R8)
 	VMULPD       Z0, Z5, Z5
-	VMOVUPD      Z5, 128(R8)
 	VMULPD       Z0, Z6, Z6
-	VMOVUPD      Z6, 192(R8)
-	ADDQ         $+256, R9
-	ADDQ         $+256, DI
-	ADDQ         $+256, R8
-	SUBQ         $0x03, R10
-	JLE          staged
-
-group:
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VMOVUPD (DI), Z7
-	VMOVUPD 64(DI), Z8
-	VMOVUPD 128(DI), Z9
-	VMOVUPD 192(DI), Z10
-	MOVQ    m+8(FP), R14
-	MOVQ    R9, R11
-	MOVQ    BX, R12
-	MOVQ    DX, R13
-
-rest:
-	VMOVUPD      (R12), Z11
-	VMOVUPD      (R13), Z12
-	ADDQ         CX, R13
-	VMOVUPD      (R11), Z13
-	VFNMADD231PD Z7, Z11, Z13
-	VMOVUPD      Z13, (R11)
-	VFMADD231PD  Z13, Z12, Z3
-	VMOVUPD      64(R11), Z13
-	VFNMADD231PD Z8, Z11, Z13
-	VMOVUPD      Z13, 64(R11)
-	VFMADD231PD  Z13, Z12, Z4
-	VMOVUPD      128(R11), Z13
-	VFNMADD231PD Z9, Z11, Z13
-	VMOVUPD      Z13, 128(R11)
-	VFMADD231PD  Z13, Z12, Z5
-	VMOVUPD      192(R11), Z13
-	VFNMADD231PD Z10, Z11, Z13
-	VMOVUPD      Z13, 192(R11)
-	VFMADD231PD  Z13, Z12, Z6
-	ADDQ         CX, R11
-	ADDQ         SI, R12
-	DECQ         R14
-	JNZ          rest
-	VMULPD       Z0, Z3, Z3
+	VMULPD       Z0, Z7, Z7
+	VMULPD       Z0, Z8, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z10, Z10
+	VMULPD       Z0, Z11, Z11
 	VMOVUPD      Z3, (R8)
-	VMULPD       Z0, Z4, Z4
 	VMOVUPD      Z4, 64(R8)
-	VMULPD       Z0, Z5, Z5
 	VMOVUPD      Z5, 128(R8)
-	VMULPD       Z0, Z6, Z6
 	VMOVUPD      Z6, 192(R8)
-	ADDQ         $+256, R9
-	ADDQ         $+256, DI
-	ADDQ         $+256, R8
-	SUBQ         $0x04, R10
-	JG           group
+	VMOVUPD      Z7, 256(R8)
+	VMOVUPD      Z8, 320(R8)
+	VMOVUPD      Z9, 384(R8)
+	VMOVUPD      Z10, 448(R8)
+	VMOVUPD      Z11, 512(R8)
+	LEAQ         64(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+64, CX
+	MOVQ         SI, BX
 
-staged:
-	MOVQ    R8, DI
-	SUBQ    R9, DI
-	ADDQ    DX, DI
-	LEAQ    64(DI)(CX*1), R8
-	ADDQ    $0x40, DI
-	MOVQ    DX, BX
-	ADDQ    $0x40, DX
-	MOVQ    CX, SI
-	MOVQ    8(SP), R10
-	DECQ    R10
-	JNZ     stage
-	MOVQ    n+16(FP), SI
-	VMOVUPD (DI), Z0
-	VXORPD  Z3, Z3, Z3
+columns7:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
 
-residual:
-	VMOVUPD     (DX), Z5
-	VMOVUPD     (BX), Z4
-	VFMSUB231PD Z0, Z4, Z5
-	VMOVUPD     Z5, (DX)
-	VFMADD231PD Z5, Z5, Z3
-	ADDQ        CX, DX
-	ADDQ        CX, BX
-	DECQ        SI
-	JNZ         residual
-	VXORPD      Z0, Z0, Z0
-	VXORPD      Z4, Z4, Z4
-	VXORPD      Z5, Z5, Z5
-	MOVQ        DI, R8
-	XORQ        DX, DX
+columns7Row:
+	VMOVUPD      (DX), Z11
+	VMOVUPD      (R9), Z0
+	VFNMADD231PD (DI), Z11, Z0
+	VMOVUPD      Z0, (R9)
+	VFMADD231PD  Z0, Z0, Z3
+	VMOVUPD      64(R9), Z12
+	VFNMADD231PD 64(DI), Z11, Z12
+	VMOVUPD      Z12, 64(R9)
+	VFMADD231PD  Z12, Z0, Z4
+	VMOVUPD      128(R9), Z12
+	VFNMADD231PD 128(DI), Z11, Z12
+	VMOVUPD      Z12, 128(R9)
+	VFMADD231PD  Z12, Z0, Z5
+	VMOVUPD      192(R9), Z12
+	VFNMADD231PD 192(DI), Z11, Z12
+	VMOVUPD      Z12, 192(R9)
+	VFMADD231PD  Z12, Z0, Z6
+	VMOVUPD      256(R9), Z12
+	VFNMADD231PD 256(DI), Z11, Z12
+	VMOVUPD      Z12, 256(R9)
+	VFMADD231PD  Z12, Z0, Z7
+	VMOVUPD      320(R9), Z12
+	VFNMADD231PD 320(DI), Z11, Z12
+	VMOVUPD      Z12, 320(R9)
+	VFMADD231PD  Z12, Z0, Z8
+	VMOVUPD      384(R9), Z12
+	VFNMADD231PD 384(DI), Z11, Z12
+	VMOVUPD      Z12, 384(R9)
+	VFMADD231PD  Z12, Z0, Z9
+	VMOVUPD      448(R9), Z12
+	VFNMADD231PD 448(DI), Z11, Z12
+	VMOVUPD      Z12, 448(R9)
+	VFMADD231PD  Z12, Z0, Z10
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns7Row
+	VMINPD       Z3, Z1, Z1
+	VDIVPD       Z3, Z2, Z0
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z6, Z6
+	VMULPD       Z0, Z7, Z7
+	VMULPD       Z0, Z8, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z10, Z10
+	VMOVUPD      Z3, (R8)
+	VMOVUPD      Z4, 64(R8)
+	VMOVUPD      Z5, 128(R8)
+	VMOVUPD      Z6, 192(R8)
+	VMOVUPD      Z7, 256(R8)
+	VMOVUPD      Z8, 320(R8)
+	VMOVUPD      Z9, 384(R8)
+	VMOVUPD      Z10, 448(R8)
+	LEAQ         64(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+64, CX
+	MOVQ         SI, BX
+
+columns6:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+
+columns6Row:
+	VMOVUPD      (DX), Z10
+	VMOVUPD      (R9), Z0
+	VFNMADD231PD (DI), Z10, Z0
+	VMOVUPD      Z0, (R9)
+	VFMADD231PD  Z0, Z0, Z3
+	VMOVUPD      64(R9), Z11
+	VFNMADD231PD 64(DI), Z10, Z11
+	VMOVUPD      Z11, 64(R9)
+	VFMADD231PD  Z11, Z0, Z4
+	VMOVUPD      128(R9), Z11
+	VFNMADD231PD 128(DI), Z10, Z11
+	VMOVUPD      Z11, 128(R9)
+	VFMADD231PD  Z11, Z0, Z5
+	VMOVUPD      192(R9), Z11
+	VFNMADD231PD 192(DI), Z10, Z11
+	VMOVUPD      Z11, 192(R9)
+	VFMADD231PD  Z11, Z0, Z6
+	VMOVUPD      256(R9), Z11
+	VFNMADD231PD 256(DI), Z10, Z11
+	VMOVUPD      Z11, 256(R9)
+	VFMADD231PD  Z11, Z0, Z7
+	VMOVUPD      320(R9), Z11
+	VFNMADD231PD 320(DI), Z10, Z11
+	VMOVUPD      Z11, 320(R9)
+	VFMADD231PD  Z11, Z0, Z8
+	VMOVUPD      384(R9), Z11
+	VFNMADD231PD 384(DI), Z10, Z11
+	VMOVUPD      Z11, 384(R9)
+	VFMADD231PD  Z11, Z0, Z9
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns6Row
+	VMINPD       Z3, Z1, Z1
+	VDIVPD       Z3, Z2, Z0
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z6, Z6
+	VMULPD       Z0, Z7, Z7
+	VMULPD       Z0, Z8, Z8
+	VMULPD       Z0, Z9, Z9
+	VMOVUPD      Z3, (R8)
+	VMOVUPD      Z4, 64(R8)
+	VMOVUPD      Z5, 128(R8)
+	VMOVUPD      Z6, 192(R8)
+	VMOVUPD      Z7, 256(R8)
+	VMOVUPD      Z8, 320(R8)
+	VMOVUPD      Z9, 384(R8)
+	LEAQ         64(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+64, CX
+	MOVQ         SI, BX
+
+columns5:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+
+columns5Row:
+	VMOVUPD      (DX), Z9
+	VMOVUPD      (R9), Z0
+	VFNMADD231PD (DI), Z9, Z0
+	VMOVUPD      Z0, (R9)
+	VFMADD231PD  Z0, Z0, Z3
+	VMOVUPD      64(R9), Z10
+	VFNMADD231PD 64(DI), Z9, Z10
+	VMOVUPD      Z10, 64(R9)
+	VFMADD231PD  Z10, Z0, Z4
+	VMOVUPD      128(R9), Z10
+	VFNMADD231PD 128(DI), Z9, Z10
+	VMOVUPD      Z10, 128(R9)
+	VFMADD231PD  Z10, Z0, Z5
+	VMOVUPD      192(R9), Z10
+	VFNMADD231PD 192(DI), Z9, Z10
+	VMOVUPD      Z10, 192(R9)
+	VFMADD231PD  Z10, Z0, Z6
+	VMOVUPD      256(R9), Z10
+	VFNMADD231PD 256(DI), Z9, Z10
+	VMOVUPD      Z10, 256(R9)
+	VFMADD231PD  Z10, Z0, Z7
+	VMOVUPD      320(R9), Z10
+	VFNMADD231PD 320(DI), Z9, Z10
+	VMOVUPD      Z10, 320(R9)
+	VFMADD231PD  Z10, Z0, Z8
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns5Row
+	VMINPD       Z3, Z1, Z1
+	VDIVPD       Z3, Z2, Z0
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z6, Z6
+	VMULPD       Z0, Z7, Z7
+	VMULPD       Z0, Z8, Z8
+	VMOVUPD      Z3, (R8)
+	VMOVUPD      Z4, 64(R8)
+	VMOVUPD      Z5, 128(R8)
+	VMOVUPD      Z6, 192(R8)
+	VMOVUPD      Z7, 256(R8)
+	VMOVUPD      Z8, 320(R8)
+	LEAQ         64(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+64, CX
+	MOVQ         SI, BX
+
+columns4:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+
+columns4Row:
+	VMOVUPD      (DX), Z8
+	VMOVUPD      (R9), Z0
+	VFNMADD231PD (DI), Z8, Z0
+	VMOVUPD      Z0, (R9)
+	VFMADD231PD  Z0, Z0, Z3
+	VMOVUPD      64(R9), Z9
+	VFNMADD231PD 64(DI), Z8, Z9
+	VMOVUPD      Z9, 64(R9)
+	VFMADD231PD  Z9, Z0, Z4
+	VMOVUPD      128(R9), Z9
+	VFNMADD231PD 128(DI), Z8, Z9
+	VMOVUPD      Z9, 128(R9)
+	VFMADD231PD  Z9, Z0, Z5
+	VMOVUPD      192(R9), Z9
+	VFNMADD231PD 192(DI), Z8, Z9
+	VMOVUPD      Z9, 192(R9)
+	VFMADD231PD  Z9, Z0, Z6
+	VMOVUPD      256(R9), Z9
+	VFNMADD231PD 256(DI), Z8, Z9
+	VMOVUPD      Z9, 256(R9)
+	VFMADD231PD  Z9, Z0, Z7
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns4Row
+	VMINPD       Z3, Z1, Z1
+	VDIVPD       Z3, Z2, Z0
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z6, Z6
+	VMULPD       Z0, Z7, Z7
+	VMOVUPD      Z3, (R8)
+	VMOVUPD      Z4, 64(R8)
+	VMOVUPD      Z5, 128(R8)
+	VMOVUPD      Z6, 192(R8)
+	VMOVUPD      Z7, 256(R8)
+	LEAQ         64(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+64, CX
+	MOVQ         SI, BX
+
+columns3:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+
+columns3Row:
+	VMOVUPD      (DX), Z7
+	VMOVUPD      (R9), Z0
+	VFNMADD231PD (DI), Z7, Z0
+	VMOVUPD      Z0, (R9)
+	VFMADD231PD  Z0, Z0, Z3
+	VMOVUPD      64(R9), Z8
+	VFNMADD231PD 64(DI), Z7, Z8
+	VMOVUPD      Z8, 64(R9)
+	VFMADD231PD  Z8, Z0, Z4
+	VMOVUPD      128(R9), Z8
+	VFNMADD231PD 128(DI), Z7, Z8
+	VMOVUPD      Z8, 128(R9)
+	VFMADD231PD  Z8, Z0, Z5
+	VMOVUPD      192(R9), Z8
+	VFNMADD231PD 192(DI), Z7, Z8
+	VMOVUPD      Z8, 192(R9)
+	VFMADD231PD  Z8, Z0, Z6
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns3Row
+	VMINPD       Z3, Z1, Z1
+	VDIVPD       Z3, Z2, Z0
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z6, Z6
+	VMOVUPD      Z3, (R8)
+	VMOVUPD      Z4, 64(R8)
+	VMOVUPD      Z5, 128(R8)
+	VMOVUPD      Z6, 192(R8)
+	LEAQ         64(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+64, CX
+	MOVQ         SI, BX
+
+columns2:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+
+columns2Row:
+	VMOVUPD      (DX), Z6
+	VMOVUPD      (R9), Z0
+	VFNMADD231PD (DI), Z6, Z0
+	VMOVUPD      Z0, (R9)
+	VMULPD       Z0, Z0, Z7
+	VADDPD       Z7, Z3, Z3
+	VMOVUPD      64(R9), Z7
+	VFNMADD231PD 64(DI), Z6, Z7
+	VMOVUPD      Z7, 64(R9)
+	VMULPD       Z7, Z0, Z7
+	VADDPD       Z7, Z4, Z4
+	VMOVUPD      128(R9), Z7
+	VFNMADD231PD 128(DI), Z6, Z7
+	VMOVUPD      Z7, 128(R9)
+	VMULPD       Z7, Z0, Z0
+	VADDPD       Z0, Z5, Z5
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns2Row
+	VMINPD       Z3, Z1, Z1
+	VDIVPD       Z3, Z2, Z0
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z0, Z5, Z5
+	VMOVUPD      Z3, (R8)
+	VMOVUPD      Z4, 64(R8)
+	VMOVUPD      Z5, 128(R8)
+	LEAQ         64(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+64, CX
+	MOVQ         SI, BX
+
+columns1:
+	MOVQ   CX, R9
+	MOVQ   m+8(FP), R10
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+
+columns1Row:
+	VMOVUPD      (DX), Z5
+	VMOVUPD      (R9), Z0
+	VFNMADD231PD (DI), Z5, Z0
+	VMOVUPD      Z0, (R9)
+	VMULPD       Z0, Z0, Z6
+	VADDPD       Z6, Z3, Z3
+	VMOVUPD      64(R9), Z6
+	VFNMADD231PD 64(DI), Z5, Z6
+	VMOVUPD      Z6, 64(R9)
+	VMULPD       Z6, Z0, Z0
+	VADDPD       Z0, Z4, Z4
+	ADDQ         SI, R9
+	ADDQ         BX, DX
+	DECQ         R10
+	JNZ          columns1Row
+	VMINPD       Z3, Z1, Z1
+	VDIVPD       Z3, Z2, Z0
+	VMULPD       Z0, Z4, Z4
+	VMOVUPD      Z3, (R8)
+	VMOVUPD      Z4, 64(R8)
+	LEAQ         64(R8), DI
+	LEAQ         (DI)(SI*1), R8
+	MOVQ         CX, DX
+	ADDQ         $+64, CX
+	MOVQ         SI, BX
+	MOVQ         DX, DX
+	MOVQ         n+16(FP), R8
+	VXORPD       Z3, Z3, Z3
+
+columns0Row:
+	VMOVUPD      (DX), Z4
+	VMOVUPD      (CX), Z0
+	VFNMADD231PD (DI), Z4, Z0
+	VMOVUPD      Z0, (CX)
+	VMULPD       Z0, Z0, Z0
+	VADDPD       Z0, Z3, Z3
+	ADDQ         SI, CX
+	ADDQ         BX, DX
+	DECQ         R8
+	JNZ          columns0Row
+	VXORPD       Z0, Z0, Z0
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	MOVQ         $0x00000000, CX
+	MOVQ         DI, R8
 
 coefficient:
-	VMOVAPD Z2, Z7
 	VMOVUPD (DI), Z6
-	MOVQ    DI, BX
-	MOVQ    R8, SI
-	MOVQ    DX, R9
+	MOVQ    CX, R9
+	VMOVAPD Z2, Z7
+	MOVQ    DI, DX
+	MOVQ    R8, BX
 	TESTQ   R9, R9
-	JZ      solved
+	JZ      productDone
 
 product:
-	SUBQ         $0x40, BX
-	VMOVUPD      (BX), Z8
-	VFNMADD231PD (SI), Z8, Z6
+	ADDQ         $-64, DX
+	VMOVUPD      (DX), Z8
+	VFNMADD231PD (BX), Z8, Z6
 	VFMADD231PD  Z8, Z8, Z7
-	SUBQ         CX, SI
+	SUBQ         SI, BX
 	DECQ         R9
 	JNZ          product
 
-solved:
+productDone:
 	VMOVUPD     Z6, (DI)
 	VSUBPD      Z6, Z0, Z8
 	VMAXPD      Z8, Z5, Z5
 	VMAXPD      Z6, Z5, Z5
-	VFMADD231PD -64(BX), Z7, Z4
-	SUBQ        CX, DI
-	INCQ        DX
-	CMPQ        DX, AX
+	VFMADD231PD -64(DX), Z7, Z4
+	SUBQ        SI, DI
+	INCQ        CX
+	CMPQ        CX, AX
 	JLT         coefficient
 	VMOVAPD     Z2, Z6
 	VDIVPD      Z4, Z2, Z2
 
 pivot:
-	VMULPD  -64(BX), Z2, Z0
+	VMULPD  -64(DX), Z2, Z0
 	VMULPD  Z0, Z6, Z6
-	LEAQ    64(BX)(CX*1), BX
-	DECQ    DX
+	LEAQ    64(DX)(SI*1), DX
+	DECQ    CX
 	JNZ     pivot
-	VMOVUPD Z1, 256(R8)
-	VMOVUPD Z4, 320(R8)
-	VMOVUPD Z5, 384(R8)
-	VMOVUPD Z3, 448(R8)
-	VMOVUPD Z6, 512(R8)
+	ADDQ    $+64, R8
+	VMOVUPD Z1, (R8)
+	VMOVUPD Z4, 64(R8)
+	VMOVUPD Z5, 128(R8)
+	VMOVUPD Z3, 192(R8)
+	VMOVUPD Z6, 256(R8)
 	VZEROUPPER
 	RET
 
@@ -5981,7 +6382,6 @@ TEXT ·mulTransposedLanes_avx512(SB), NOSPLIT, $0-56
 	MOVQ d+48(FP), R10
 
 block:
-	MOVQ   e+24(FP), R12
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5990,22 +6390,28 @@ block:
 	VXORPD Z5, Z5, Z5
 	VXORPD Z6, Z6, Z6
 	VXORPD Z7, Z7, Z7
-	MOVQ   DI, R11
-	MOVQ   n+40(FP), R13
+	MOVQ   n+40(FP), R11
+	MOVQ   R11, R12
+	DECQ   R12
+	MOVQ   R12, R13
+	IMULQ  R9, R13
+	ADDQ   DI, R13
+	IMULQ  R8, R12
+	ADDQ   e+24(FP), R12
 
 row:
 	VMOVUPD     (R12), Z8
-	VFMADD231PD (R11), Z8, Z0
-	VFMADD231PD 64(R11), Z8, Z1
-	VFMADD231PD 128(R11), Z8, Z2
-	VFMADD231PD 192(R11), Z8, Z3
-	VFMADD231PD 256(R11), Z8, Z4
-	VFMADD231PD 320(R11), Z8, Z5
-	VFMADD231PD 384(R11), Z8, Z6
-	VFMADD231PD 448(R11), Z8, Z7
-	ADDQ        R9, R11
-	ADDQ        R8, R12
-	DECQ        R13
+	VFMADD231PD (R13), Z8, Z0
+	VFMADD231PD 64(R13), Z8, Z1
+	VFMADD231PD 128(R13), Z8, Z2
+	VFMADD231PD 192(R13), Z8, Z3
+	VFMADD231PD 256(R13), Z8, Z4
+	VFMADD231PD 320(R13), Z8, Z5
+	VFMADD231PD 384(R13), Z8, Z6
+	VFMADD231PD 448(R13), Z8, Z7
+	SUBQ        R9, R13
+	SUBQ        R8, R12
+	DECQ        R11
 	JNZ         row
 	VUNPCKLPD   Z1, Z0, Z8
 	VUNPCKLPD   Z3, Z2, Z9
@@ -6068,9 +6474,9 @@ TEXT ·sumDifferences_avx512(SB), NOSPLIT, $0-64
 	IMULQ DX, BX
 	ADDQ  CX, BX
 
-wide:
-	CMPQ   SI, $0x40
-	JL     wideEnd
+vectors8:
+	CMPQ   SI, $+64
+	JL     vectors8End
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6083,7 +6489,7 @@ wide:
 	MOVQ   w+40(FP), R8
 	MOVQ   count+48(FP), R9
 
-wideRow:
+vectors8Row:
 	MOVQ         (DI), R10
 	IMULQ        DX, R10
 	ADDQ         CX, R10
@@ -6120,10 +6526,10 @@ wideRow:
 	VSUBPD       448(BX), Z9, Z9
 	VMULPD       Z8, Z9, Z9
 	VADDPD       Z9, Z7, Z7
-	ADDQ         $0x08, DI
-	ADDQ         $0x08, R8
+	ADDQ         $+8, DI
+	ADDQ         $+8, R8
 	DECQ         R9
-	JNZ          wideRow
+	JNZ          vectors8Row
 	VMOVUPD      Z0, (AX)
 	VMOVUPD      Z1, 64(AX)
 	VMOVUPD      Z2, 128(AX)
@@ -6136,18 +6542,18 @@ wideRow:
 	ADDQ         $+512, CX
 	ADDQ         $+512, BX
 	SUBQ         $0x40, SI
-	JMP          wide
+	JMP          vectors8
 
-wideEnd:
-narrow:
-	CMPQ   SI, $0x08
-	JL     narrowEnd
+vectors8End:
+vectors1:
+	CMPQ   SI, $+8
+	JL     vectors1End
 	VXORPD Z0, Z0, Z0
 	MOVQ   rows+32(FP), DI
 	MOVQ   w+40(FP), R8
 	MOVQ   count+48(FP), R9
 
-narrowRow:
+vectors1Row:
 	MOVQ         (DI), R10
 	IMULQ        DX, R10
 	ADDQ         CX, R10
@@ -6156,18 +6562,18 @@ narrowRow:
 	VSUBPD       (BX), Z2, Z2
 	VMULPD       Z1, Z2, Z2
 	VADDPD       Z2, Z0, Z0
-	ADDQ         $0x08, DI
-	ADDQ         $0x08, R8
+	ADDQ         $+8, DI
+	ADDQ         $+8, R8
 	DECQ         R9
-	JNZ          narrowRow
+	JNZ          vectors1Row
 	VMOVUPD      Z0, (AX)
 	ADDQ         $+64, AX
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
 	SUBQ         $0x08, SI
-	JMP          narrow
+	JMP          vectors1
 
-narrowEnd:
+vectors1End:
 	VZEROUPPER
 	RET
 
@@ -6179,22 +6585,23 @@ TEXT ·leastSquares_avx512(SB), NOSPLIT, $8-96
 	MOVL   $0x000000f0, AX
 	KMOVW  AX, K2
 	MOVQ   n+24(FP), AX
+	MOVQ   work+48(FP), CX
 	ADDQ   $0x07, AX
 	ANDQ   $-8, AX
 	SHLQ   $0x03, AX
-	MOVQ   work+48(FP), CX
 	MOVQ   a+8(FP), DX
 	MOVQ   work+48(FP), BX
 	MOVQ   lda+16(FP), SI
 	SHLQ   $0x03, SI
-	MOVQ   n+24(FP), DI
-	MOVQ   n+24(FP), R8
-	ANDQ   $0x07, DI
-	MOVQ   $0x00000001, R9
-	SHLXQ  DI, R9, DI
-	DECQ   DI
-	KMOVW  DI, K3
 	MOVQ   r+32(FP), DI
+	MOVQ   n+24(FP), R8
+	MOVQ   R8, R9
+	ANDQ   $0x07, R9
+	MOVQ   $0x00000000000000ff, R10
+	NEGQ   R9
+	ADDQ   $+8, R9
+	SHRXQ  R9, R10, R10
+	KMOVW  R10, K3
 	VXORPD Z0, Z0, Z0
 
 copy:
@@ -6202,24 +6609,25 @@ copy:
 	MOVQ   DX, R9
 	MOVQ   R8, R10
 	SHRQ   $0x03, R10
-	JZ     copyColumnTail
+	TESTQ  R10, R10
+	JZ     copyColumnBlockDone
 
 copyColumnBlock:
 	VMOVUPD     (R9), Z2
 	VMOVUPD     Z2, (BX)
 	VFMADD231PD Z2, Z2, Z1
-	ADDQ        $+64, R9
 	ADDQ        $+64, BX
+	ADDQ        $+64, R9
 	DECQ        R10
 	JNZ         copyColumnBlock
 
-copyColumnTail:
+copyColumnBlockDone:
 	TESTQ       $0x00000007, R8
 	JZ          copyColumnDone
 	VMOVUPD.Z   (R9), K3, Z2
 	VMOVUPD     Z2, (BX)
 	VFMADD231PD Z2, Z2, Z1
-	ADDQ        $0x40, BX
+	ADDQ        $+64, BX
 
 copyColumnDone:
 	VADDPD Z1, Z0, Z0
@@ -6229,22 +6637,23 @@ copyColumnDone:
 	MOVQ   y+40(FP), DX
 	MOVQ   R8, SI
 	SHRQ   $0x03, SI
-	JZ     copyYTail
+	TESTQ  SI, SI
+	JZ     copyYBlockDone
 
 copyYBlock:
 	VMOVUPD (DX), Z1
 	VMOVUPD Z1, (BX)
-	ADDQ    $+64, DX
 	ADDQ    $+64, BX
+	ADDQ    $+64, DX
 	DECQ    SI
 	JNZ     copyYBlock
 
-copyYTail:
+copyYBlockDone:
 	TESTQ     $0x00000007, R8
 	JZ        copyYDone
 	VMOVUPD.Z (DX), K3, Z1
 	VMOVUPD   Z1, (BX)
-	ADDQ      $0x40, BX
+	ADDQ      $+64, BX
 
 copyYDone:
 	VXORPD Z1, Z1, Z1
@@ -6259,11 +6668,11 @@ clear:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y0, Y1, Y1
 	VEXTRACTF64X2 $0x01, Y1, X0
-	VADDPD        X0, X1, X1
-	VPERMILPD     $0x01, X1, X0
-	VADDSD        X0, X1, X1
-	VMOVSD        X1, hi+88(FP)
-	VMULSD        apart+72(FP), X1, X0
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDSD        X1, X0, X0
+	VMOVSD        X0, hi+88(FP)
+	VMULSD        apart+72(FP), X0, X0
 	MOVQ          r+32(FP), DX
 	ADDQ          $0x04, DX
 	IMULQ         AX, DX
@@ -6357,17 +6766,18 @@ firstRest:
 
 firstDone:
 	MOVQ r+32(FP), BX
+	MOVQ r+32(FP), R10
 	DECQ BX
 	JZ   eliminated
 	MOVQ BX, (SP)
-	MOVQ r+32(FP), R10
 	ADDQ $0x05, R10
 	SHLQ $0x03, R10
 
 step:
 	MOVQ         CX, DI
 	ADDQ         AX, DI
-	LEAQ         8(DX), R11
+	MOVQ         DX, R11
+	ADDQ         $+8, R11
 	ADDQ         R10, DX
 	MOVQ         DX, SI
 	MOVQ         (SP), BX
@@ -6381,12 +6791,12 @@ step:
 	VBROADCASTSD 8(R11), Z7
 	VBROADCASTSD 16(R11), Z8
 	VBROADCASTSD 24(R11), Z9
-	ADDQ         $0x20, R11
+	ADDQ         $+32, R11
 	MOVQ         CX, R12
 	MOVQ         AX, R13
 	SHRQ         $0x06, R13
 
-lead:
+stepLead:
 	VMOVUPD      (R12), Z10
 	PREFETCHT1   (R9)
 	PREFETCHT1   64(R9)
@@ -6410,7 +6820,7 @@ lead:
 	ADDQ         $+64, R12
 	ADDQ         $+64, DI
 	DECQ         R13
-	JNZ          lead
+	JNZ          stepLead
 	VSHUFPD      $0x55, Z6, Z4, Z3
 	VMOVAPD      Z6, K1, Z4
 	VADDPD       Z4, Z3, Z3
@@ -6433,9 +6843,9 @@ lead:
 	LEAQ         (DI)(R8*1), DI
 	VMINSD       X2, X1, X1
 	DECQ         BX
-	JZ           stepped
+	JZ           stepDone
 
-group:
+stepGroup:
 	VXORPD       Z3, Z3, Z3
 	VXORPD       Z4, Z4, Z4
 	VXORPD       Z5, Z5, Z5
@@ -6444,12 +6854,12 @@ group:
 	VBROADCASTSD 8(R11), Z8
 	VBROADCASTSD 16(R11), Z9
 	VBROADCASTSD 24(R11), Z10
-	ADDQ         $0x20, R11
+	ADDQ         $+32, R11
 	MOVQ         CX, R12
 	MOVQ         AX, R13
 	SHRQ         $0x06, R13
 
-rest:
+stepRest:
 	VMOVUPD      (R12), Z11
 	VMOVUPD      (R12)(AX*1), Z12
 	PREFETCHT1   (R9)
@@ -6474,7 +6884,7 @@ rest:
 	ADDQ         $+64, R12
 	ADDQ         $+64, DI
 	DECQ         R13
-	JNZ          rest
+	JNZ          stepRest
 	VSHUFPD      $0x55, Z4, Z3, Z7
 	VMOVAPD      Z4, K1, Z3
 	VADDPD       Z3, Z7, Z7
@@ -6492,54 +6902,54 @@ rest:
 	ADDQ         $0x20, SI
 	LEAQ         (DI)(R8*1), DI
 	DECQ         BX
-	JNZ          group
+	JNZ          stepGroup
 
-stepped:
+stepDone:
 	ADDQ AX, CX
 	DECQ (SP)
 	JNZ  step
 
 eliminated:
-	MOVQ b+0(FP), AX
-	MOVQ r+32(FP), CX
-	LEAQ 5(CX), BX
-	SHLQ $0x03, BX
-	XORQ SI, SI
-	LEAQ 8(DX), DX
-	LEAQ -8(AX)(CX*8), AX
-	MOVQ AX, DI
+	MOVQ r+32(FP), AX
+	MOVQ AX, CX
+	ADDQ $0x04, CX
+	SHLQ $0x03, CX
+	MOVQ $0x00000000, BX
+	ADDQ $+8, DX
+	MOVQ b+0(FP), SI
+	LEAQ -8(SI)(AX*8), SI
+	MOVQ SI, DI
 
 coefficient:
-	VMOVSD (DX), X0
 	MOVQ   DX, R8
 	MOVQ   DI, R9
-	MOVQ   SI, R10
+	MOVQ   BX, R10
+	VMOVSD (DX), X0
 	TESTQ  R10, R10
-	JZ     solved
+	JZ     productDone
 
 product:
 	VMOVSD       -8(R8), X2
 	VFNMADD231SD (R9), X2, X0
-	SUBQ         $0x08, R8
-	SUBQ         $0x08, R9
+	ADDQ         $-8, R8
+	ADDQ         $-8, R9
 	DECQ         R10
 	JNZ          product
 
-solved:
-	VMOVSD X0, (AX)
-	SUBQ   $0x08, AX
-	INCQ   SI
-	SUBQ   BX, DX
-	ADDQ   $0x08, DX
-	DECQ   CX
+productDone:
+	VMOVSD X0, (SI)
+	ADDQ   $-8, SI
+	INCQ   BX
+	SUBQ   CX, DX
+	DECQ   AX
 	JNZ    coefficient
 	VMOVSD X1, lo+80(FP)
 	VZEROUPPER
 	RET
 
-// func leastSquares32_1_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leastSquares32_1_avx512(SB), NOSPLIT, $16-112
+// func leastSquaresSmall_1_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, index int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·leastSquaresSmall_1_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -6569,17 +6979,18 @@ TEXT ·leastSquares32_1_avx512(SB), NOSPLIT, $16-112
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
-	JZ        prefetched
+	JZ        prefetchDone
 
 prefetch:
 	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
+	ADDQ       $+64, AX
 	DECQ       CX
 	JNZ        prefetch
 
-prefetched:
+prefetchDone:
 	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z8
+	VXORPD       Z8, Z8, Z8
+	VFMADD231PD  Z0, Z0, Z8
 	VFMADD231PD  Z1, Z1, Z8
 	VFMADD231PD  Z2, Z2, Z8
 	VFMADD231PD  Z3, Z3, Z8
@@ -6650,9 +7061,9 @@ prefetched:
 	VZEROUPPER
 	RET
 
-// func leastSquares32_2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquares32_2_avx512(SB), NOSPLIT, $16-112
+// func leastSquaresSmall_2_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, index int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_2_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -6687,21 +7098,23 @@ TEXT ·leastSquares32_2_avx512(SB), NOSPLIT, $16-112
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
-	JZ        prefetched
+	JZ        prefetchDone
 
 prefetch:
 	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
+	ADDQ       $+64, AX
 	DECQ       CX
 	JNZ        prefetch
 
-prefetched:
+prefetchDone:
 	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z12
+	VXORPD       Z12, Z12, Z12
+	VXORPD       Z13, Z13, Z13
+	VFMADD231PD  Z0, Z0, Z12
 	VFMADD231PD  Z1, Z1, Z12
 	VFMADD231PD  Z2, Z2, Z12
 	VFMADD231PD  Z3, Z3, Z12
-	VMULPD       Z4, Z4, Z13
+	VFMADD231PD  Z4, Z4, Z13
 	VFMADD231PD  Z5, Z5, Z13
 	VFMADD231PD  Z6, Z6, Z13
 	VFMADD231PD  Z7, Z7, Z13
@@ -6827,9 +7240,9 @@ prefetched:
 	VZEROUPPER
 	RET
 
-// func leastSquares32_3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquares32_3_avx512(SB), NOSPLIT, $16-112
+// func leastSquaresSmall_3_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, index int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_3_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -6869,25 +7282,28 @@ TEXT ·leastSquares32_3_avx512(SB), NOSPLIT, $16-112
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
-	JZ        prefetched
+	JZ        prefetchDone
 
 prefetch:
 	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
+	ADDQ       $+64, AX
 	DECQ       CX
 	JNZ        prefetch
 
-prefetched:
+prefetchDone:
 	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z16
+	VXORPD       Z16, Z16, Z16
+	VXORPD       Z17, Z17, Z17
+	VXORPD       Z18, Z18, Z18
+	VFMADD231PD  Z0, Z0, Z16
 	VFMADD231PD  Z1, Z1, Z16
 	VFMADD231PD  Z2, Z2, Z16
 	VFMADD231PD  Z3, Z3, Z16
-	VMULPD       Z4, Z4, Z17
+	VFMADD231PD  Z4, Z4, Z17
 	VFMADD231PD  Z5, Z5, Z17
 	VFMADD231PD  Z6, Z6, Z17
 	VFMADD231PD  Z7, Z7, Z17
-	VMULPD       Z8, Z8, Z18
+	VFMADD231PD  Z8, Z8, Z18
 	VFMADD231PD  Z9, Z9, Z18
 	VFMADD231PD  Z10, Z10, Z18
 	VFMADD231PD  Z11, Z11, Z18
@@ -7086,9 +7502,9 @@ prefetched:
 	VZEROUPPER
 	RET
 
-// func leastSquares32_4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquares32_4_avx512(SB), NOSPLIT, $16-112
+// func leastSquaresSmall_4_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, index int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_4_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -7133,29 +7549,33 @@ TEXT ·leastSquares32_4_avx512(SB), NOSPLIT, $16-112
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
-	JZ        prefetched
+	JZ        prefetchDone
 
 prefetch:
 	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
+	ADDQ       $+64, AX
 	DECQ       CX
 	JNZ        prefetch
 
-prefetched:
+prefetchDone:
 	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z20
+	VXORPD       Z20, Z20, Z20
+	VXORPD       Z21, Z21, Z21
+	VXORPD       Z22, Z22, Z22
+	VXORPD       Z23, Z23, Z23
+	VFMADD231PD  Z0, Z0, Z20
 	VFMADD231PD  Z1, Z1, Z20
 	VFMADD231PD  Z2, Z2, Z20
 	VFMADD231PD  Z3, Z3, Z20
-	VMULPD       Z4, Z4, Z21
+	VFMADD231PD  Z4, Z4, Z21
 	VFMADD231PD  Z5, Z5, Z21
 	VFMADD231PD  Z6, Z6, Z21
 	VFMADD231PD  Z7, Z7, Z21
-	VMULPD       Z8, Z8, Z22
+	VFMADD231PD  Z8, Z8, Z22
 	VFMADD231PD  Z9, Z9, Z22
 	VFMADD231PD  Z10, Z10, Z22
 	VFMADD231PD  Z11, Z11, Z22
-	VMULPD       Z12, Z12, Z23
+	VFMADD231PD  Z12, Z12, Z23
 	VFMADD231PD  Z13, Z13, Z23
 	VFMADD231PD  Z14, Z14, Z23
 	VFMADD231PD  Z15, Z15, Z23
@@ -7445,9 +7865,9 @@ prefetched:
 	VZEROUPPER
 	RET
 
-// func leastSquares32_5_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquares32_5_avx512(SB), NOSPLIT, $16-112
+// func leastSquaresSmall_5_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, index int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_5_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -7497,29 +7917,33 @@ TEXT ·leastSquares32_5_avx512(SB), NOSPLIT, $16-112
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
-	JZ        prefetched
+	JZ        prefetchDone
 
 prefetch:
 	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
+	ADDQ       $+64, AX
 	DECQ       CX
 	JNZ        prefetch
 
-prefetched:
+prefetchDone:
 	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z24
+	VXORPD       Z24, Z24, Z24
+	VXORPD       Z25, Z25, Z25
+	VXORPD       Z26, Z26, Z26
+	VXORPD       Z27, Z27, Z27
+	VFMADD231PD  Z0, Z0, Z24
 	VFMADD231PD  Z1, Z1, Z24
 	VFMADD231PD  Z2, Z2, Z24
 	VFMADD231PD  Z3, Z3, Z24
-	VMULPD       Z4, Z4, Z25
+	VFMADD231PD  Z4, Z4, Z25
 	VFMADD231PD  Z5, Z5, Z25
 	VFMADD231PD  Z6, Z6, Z25
 	VFMADD231PD  Z7, Z7, Z25
-	VMULPD       Z8, Z8, Z26
+	VFMADD231PD  Z8, Z8, Z26
 	VFMADD231PD  Z9, Z9, Z26
 	VFMADD231PD  Z10, Z10, Z26
 	VFMADD231PD  Z11, Z11, Z26
-	VMULPD       Z12, Z12, Z27
+	VFMADD231PD  Z12, Z12, Z27
 	VFMADD231PD  Z13, Z13, Z27
 	VFMADD231PD  Z14, Z14, Z27
 	VFMADD231PD  Z15, Z15, Z27
@@ -7921,9 +8345,9 @@ prefetched:
 	VZEROUPPER
 	RET
 
-// func leastSquares32_6_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquares32_6_avx512(SB), NOSPLIT, $16-112
+// func leastSquaresSmall_6_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, index int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_6_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -7978,29 +8402,33 @@ TEXT ·leastSquares32_6_avx512(SB), NOSPLIT, $16-112
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
-	JZ        prefetched
+	JZ        prefetchDone
 
 prefetch:
 	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
+	ADDQ       $+64, AX
 	DECQ       CX
 	JNZ        prefetch
 
-prefetched:
+prefetchDone:
 	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z28
+	VXORPD       Z28, Z28, Z28
+	VXORPD       Z29, Z29, Z29
+	VXORPD       Z30, Z30, Z30
+	VXORPD       Z31, Z31, Z31
+	VFMADD231PD  Z0, Z0, Z28
 	VFMADD231PD  Z1, Z1, Z28
 	VFMADD231PD  Z2, Z2, Z28
 	VFMADD231PD  Z3, Z3, Z28
-	VMULPD       Z4, Z4, Z29
+	VFMADD231PD  Z4, Z4, Z29
 	VFMADD231PD  Z5, Z5, Z29
 	VFMADD231PD  Z6, Z6, Z29
 	VFMADD231PD  Z7, Z7, Z29
-	VMULPD       Z8, Z8, Z30
+	VFMADD231PD  Z8, Z8, Z30
 	VFMADD231PD  Z9, Z9, Z30
 	VFMADD231PD  Z10, Z10, Z30
 	VFMADD231PD  Z11, Z11, Z30
-	VMULPD       Z12, Z12, Z31
+	VFMADD231PD  Z12, Z12, Z31
 	VFMADD231PD  Z13, Z13, Z31
 	VFMADD231PD  Z14, Z14, Z31
 	VFMADD231PD  Z15, Z15, Z31
@@ -8532,9 +8960,9 @@ prefetched:
 	VZEROUPPER
 	RET
 
-// func leastSquares24_7_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquares24_7_avx512(SB), NOSPLIT, $16-112
+// func leastSquaresSmall_7_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, index int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_7_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -8584,26 +9012,30 @@ TEXT ·leastSquares24_7_avx512(SB), NOSPLIT, $16-112
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
-	JZ        prefetched
+	JZ        prefetchDone
 
 prefetch:
 	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
+	ADDQ       $+64, AX
 	DECQ       CX
 	JNZ        prefetch
 
-prefetched:
+prefetchDone:
 	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z24
+	VXORPD       Z24, Z24, Z24
+	VXORPD       Z25, Z25, Z25
+	VXORPD       Z26, Z26, Z26
+	VXORPD       Z27, Z27, Z27
+	VFMADD231PD  Z0, Z0, Z24
 	VFMADD231PD  Z1, Z1, Z24
 	VFMADD231PD  Z2, Z2, Z24
-	VMULPD       Z3, Z3, Z25
+	VFMADD231PD  Z3, Z3, Z25
 	VFMADD231PD  Z4, Z4, Z25
 	VFMADD231PD  Z5, Z5, Z25
-	VMULPD       Z6, Z6, Z26
+	VFMADD231PD  Z6, Z6, Z26
 	VFMADD231PD  Z7, Z7, Z26
 	VFMADD231PD  Z8, Z8, Z26
-	VMULPD       Z9, Z9, Z27
+	VFMADD231PD  Z9, Z9, Z27
 	VFMADD231PD  Z10, Z10, Z27
 	VFMADD231PD  Z11, Z11, Z27
 	VFMADD231PD  Z12, Z12, Z24
@@ -9214,9 +9646,9 @@ prefetched:
 	VZEROUPPER
 	RET
 
-// func leastSquares24_8_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, size int) (lo float64, hi float64, squares float64)
-// Requires: AVX, AVX512F, BMI2, FMA3, MMX+
-TEXT ·leastSquares24_8_avx512(SB), NOSPLIT, $16-112
+// func leastSquaresSmall_8_avx512(b *float64, e *float64, a *float64, lda int, n int, y *float64, f *float64, next uintptr, lines int, apart float64, index int) (lo float64, hi float64, squares float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, MMX+
+TEXT ·leastSquaresSmall_8_avx512(SB), NOSPLIT, $16-112
 	MOVQ      n+32(FP), AX
 	MOVQ      $0x00000001, CX
 	SHLXQ     AX, CX, CX
@@ -9270,26 +9702,30 @@ TEXT ·leastSquares24_8_avx512(SB), NOSPLIT, $16-112
 	MOVQ      next+56(FP), AX
 	MOVQ      lines+64(FP), CX
 	TESTQ     CX, CX
-	JZ        prefetched
+	JZ        prefetchDone
 
 prefetch:
 	PREFETCHT1 (AX)
-	ADDQ       $0x40, AX
+	ADDQ       $+64, AX
 	DECQ       CX
 	JNZ        prefetch
 
-prefetched:
+prefetchDone:
 	MOVQ         f+48(FP), AX
-	VMULPD       Z0, Z0, Z27
+	VXORPD       Z27, Z27, Z27
+	VXORPD       Z28, Z28, Z28
+	VXORPD       Z29, Z29, Z29
+	VXORPD       Z30, Z30, Z30
+	VFMADD231PD  Z0, Z0, Z27
 	VFMADD231PD  Z1, Z1, Z27
 	VFMADD231PD  Z2, Z2, Z27
-	VMULPD       Z3, Z3, Z28
+	VFMADD231PD  Z3, Z3, Z28
 	VFMADD231PD  Z4, Z4, Z28
 	VFMADD231PD  Z5, Z5, Z28
-	VMULPD       Z6, Z6, Z29
+	VFMADD231PD  Z6, Z6, Z29
 	VFMADD231PD  Z7, Z7, Z29
 	VFMADD231PD  Z8, Z8, Z29
-	VMULPD       Z9, Z9, Z30
+	VFMADD231PD  Z9, Z9, Z30
 	VFMADD231PD  Z10, Z10, Z30
 	VFMADD231PD  Z11, Z11, Z30
 	VFMADD231PD  Z12, Z12, Z27
@@ -10051,69 +10487,78 @@ prefetched:
 // func residual_avx512(e *float64, a *float64, lda int, b *float64, y *float64, n int, r int) float64
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·residual_avx512(SB), NOSPLIT, $0-64
-	MOVQ   e+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   y+32(FP), BX
-	MOVQ   n+40(FP), SI
-	MOVQ   n+40(FP), DI
-	ANDQ   $0x07, DI
-	MOVQ   $0x00000001, R8
-	SHLXQ  DI, R8, DI
-	DECQ   DI
-	KMOVW  DI, K1
-	SHRQ   $0x03, SI
-	VXORPD Z0, Z0, Z0
-	TESTQ  SI, SI
-	JZ     tail
+	MOVQ      e+0(FP), AX
+	MOVQ      a+8(FP), CX
+	MOVQ      lda+16(FP), DX
+	SHLQ      $0x03, DX
+	MOVQ      y+32(FP), BX
+	VXORPD    Z0, Z0, Z0
+	MOVQ      n+40(FP), SI
+	MOVQ      n+40(FP), DI
+	ANDQ      $+7, SI
+	JZ        whole
+	MOVQ      $0x00000000000000ff, R8
+	NEGQ      SI
+	ADDQ      $+8, SI
+	SHLXQ     SI, R8, R8
+	KMOVW     R8, K1
+	SUBQ      $+8, DI
+	SHLQ      $0x03, DI
+	ADDQ      DI, AX
+	ADDQ      DI, CX
+	ADDQ      DI, BX
+	VXORPD    Z1, Z1, Z1
+	VMOVUPD.Z (BX), K1, Z2
+	VSUBPD    Z2, Z1, Z1
+	MOVQ      CX, SI
+	MOVQ      b+24(FP), R8
+	MOVQ      r+48(FP), R9
+
+columns1:
+	VMOVUPD.Z    (SI), K1, Z2
+	VBROADCASTSD (R8), Z3
+	VFMADD231PD  Z2, Z3, Z1
+	ADDQ         DX, SI
+	ADDQ         $+8, R8
+	DECQ         R9
+	JNZ          columns1
+	VMOVUPD      Z1, K1, (AX)
+	VMOVAPD.Z    Z1, K1, Z1
+	VFMADD231PD  Z1, Z1, Z0
+	SUBQ         DI, AX
+	SUBQ         DI, CX
+	SUBQ         DI, BX
+
+whole:
+	MOVQ  n+40(FP), SI
+	SHRQ  $0x03, SI
+	TESTQ SI, SI
+	JZ    blockDone
 
 block:
 	VXORPD  Z1, Z1, Z1
 	VMOVUPD (BX), Z2
 	VSUBPD  Z2, Z1, Z1
+	MOVQ    CX, DI
 	MOVQ    b+24(FP), R8
 	MOVQ    r+48(FP), R9
-	MOVQ    CX, DI
 
-columns:
+columns2:
 	VBROADCASTSD (R8), Z2
-	VMOVUPD      (DI), Z3
-	VFMADD231PD  Z3, Z2, Z1
+	VFMADD231PD  (DI), Z2, Z1
 	ADDQ         DX, DI
-	ADDQ         $0x08, R8
+	ADDQ         $+8, R8
 	DECQ         R9
-	JNZ          columns
+	JNZ          columns2
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  Z1, Z1, Z0
+	ADDQ         $+64, AX
 	ADDQ         $+64, CX
 	ADDQ         $+64, BX
-	ADDQ         $+64, AX
 	DECQ         SI
 	JNZ          block
 
-tail:
-	TESTQ     $+7, n+40(FP)
-	JZ        end
-	VXORPD    Z1, Z1, Z1
-	VMOVUPD.Z (BX), K1, Z2
-	VSUBPD    Z2, Z1, Z1
-	MOVQ      b+24(FP), BX
-	MOVQ      r+48(FP), SI
-
-tailColumns:
-	VBROADCASTSD (BX), Z2
-	VMOVUPD.Z    (CX), K1, Z3
-	VFMADD231PD  Z3, Z2, Z1
-	ADDQ         DX, CX
-	ADDQ         $0x08, BX
-	DECQ         SI
-	JNZ          tailColumns
-	VMOVUPD      Z1, K1, (AX)
-	VMOVAPD.Z    Z1, K1, Z1
-	VFMADD231PD  Z1, Z1, Z0
-
-end:
+blockDone:
 	MOVL          $0x000000aa, AX
 	KMOVW         AX, K1
 	MOVL          $0x000000f0, AX
@@ -10121,10 +10566,10 @@ end:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y0, Y1, Y1
 	VEXTRACTF64X2 $0x01, Y1, X0
-	VADDPD        X0, X1, X1
-	VPERMILPD     $0x01, X1, X0
-	VADDSD        X0, X1, X1
-	VMOVSD        X1, ret+56(FP)
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDSD        X1, X0, X0
+	VMOVSD        X0, ret+56(FP)
 	VZEROUPPER
 	RET
 
@@ -10188,7 +10633,7 @@ pair:
 	VZEROUPPER
 	RET
 
-// func rowDots_8_avx512(sums *float64, a *float64, lda int, x *float64, n int, size int)
+// func rowDots_8_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·rowDots_8_avx512(SB), NOSPLIT, $0-48
 	MOVQ        a+8(FP), AX
@@ -10212,11 +10657,11 @@ TEXT ·rowDots_8_avx512(SB), NOSPLIT, $0-48
 	MOVQ        n+32(FP), R9
 	ANDQ        $+7, R8
 	JZ          whole
-	MOVQ        $0x0000000000000008, R10
-	SUBQ        R8, R10
-	MOVQ        $0x00000000000000ff, R8
-	SHLXQ       R10, R8, R8
-	KMOVW       R8, K1
+	MOVQ        $0x00000000000000ff, R10
+	NEGQ        R8
+	ADDQ        $+8, R8
+	SHLXQ       R8, R10, R10
+	KMOVW       R10, K1
 	SUBQ        $+8, R9
 	SHLQ        $0x03, R9
 	ADDQ        R9, AX
@@ -10242,34 +10687,27 @@ TEXT ·rowDots_8_avx512(SB), NOSPLIT, $0-48
 	SUBQ        R9, DI
 
 whole:
-	MOVQ n+32(FP), R8
-	SHRQ $0x03, R8
-	JZ   single
+	MOVQ  n+32(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
+	JZ    blockDone
 
 block:
 	VMOVUPD     (DI), Z8
-	VMOVUPD     (AX), Z9
-	VFMADD231PD Z9, Z8, Z0
-	VMOVUPD     (AX)(CX*1), Z9
-	VFMADD231PD Z9, Z8, Z1
-	VMOVUPD     (AX)(CX*2), Z9
-	VFMADD231PD Z9, Z8, Z2
-	VMOVUPD     (AX)(DX*1), Z9
-	VFMADD231PD Z9, Z8, Z3
-	VMOVUPD     (AX)(CX*4), Z9
-	VFMADD231PD Z9, Z8, Z4
-	VMOVUPD     (AX)(BX*1), Z9
-	VFMADD231PD Z9, Z8, Z5
-	VMOVUPD     (AX)(DX*2), Z9
-	VFMADD231PD Z9, Z8, Z6
-	VMOVUPD     (AX)(SI*1), Z9
-	VFMADD231PD Z9, Z8, Z7
+	VFMADD231PD (AX), Z8, Z0
+	VFMADD231PD (AX)(CX*1), Z8, Z1
+	VFMADD231PD (AX)(CX*2), Z8, Z2
+	VFMADD231PD (AX)(DX*1), Z8, Z3
+	VFMADD231PD (AX)(CX*4), Z8, Z4
+	VFMADD231PD (AX)(BX*1), Z8, Z5
+	VFMADD231PD (AX)(DX*2), Z8, Z6
+	VFMADD231PD (AX)(SI*1), Z8, Z7
 	ADDQ        $+64, AX
 	ADDQ        $+64, DI
 	DECQ        R8
 	JNZ         block
 
-single:
+blockDone:
 	MOVQ       sums+0(FP), AX
 	MOVL       $0x000000aa, CX
 	KMOVW      CX, K1
@@ -10300,7 +10738,7 @@ single:
 	VZEROUPPER
 	RET
 
-// func addRows_8_avx512(y *float64, a *float64, lda int, b *float64, n int, size int)
+// func addRows_8_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·addRows_8_avx512(SB), NOSPLIT, $0-48
 	MOVQ         y+0(FP), AX
@@ -10325,11 +10763,11 @@ TEXT ·addRows_8_avx512(SB), NOSPLIT, $0-48
 	MOVQ         n+32(FP), R9
 	ANDQ         $+7, R8
 	JZ           whole
-	MOVQ         $0x0000000000000008, R10
-	SUBQ         R8, R10
-	MOVQ         $0x00000000000000ff, R8
-	SHLXQ        R10, R8, R8
-	KMOVW        R8, K1
+	MOVQ         $0x00000000000000ff, R10
+	NEGQ         R8
+	ADDQ         $+8, R8
+	SHLXQ        R8, R10, R10
+	KMOVW        R10, K1
 	SUBQ         $+8, R9
 	SHLQ         $0x03, R9
 	ADDQ         R9, CX
@@ -10356,39 +10794,32 @@ TEXT ·addRows_8_avx512(SB), NOSPLIT, $0-48
 	SUBQ         R9, AX
 
 whole:
-	MOVQ n+32(FP), R8
-	SHRQ $0x03, R8
-	JZ   single
+	MOVQ  n+32(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
+	JZ    blockDone
 
 block:
 	VMOVUPD     (AX), Z8
-	VMOVUPD     (CX), Z9
-	VFMADD231PD Z9, Z0, Z8
-	VMOVUPD     (CX)(DX*1), Z9
-	VFMADD231PD Z9, Z1, Z8
-	VMOVUPD     (CX)(DX*2), Z9
-	VFMADD231PD Z9, Z2, Z8
-	VMOVUPD     (CX)(BX*1), Z9
-	VFMADD231PD Z9, Z3, Z8
-	VMOVUPD     (CX)(DX*4), Z9
-	VFMADD231PD Z9, Z4, Z8
-	VMOVUPD     (CX)(SI*1), Z9
-	VFMADD231PD Z9, Z5, Z8
-	VMOVUPD     (CX)(BX*2), Z9
-	VFMADD231PD Z9, Z6, Z8
-	VMOVUPD     (CX)(DI*1), Z9
-	VFMADD231PD Z9, Z7, Z8
+	VFMADD231PD (CX), Z0, Z8
+	VFMADD231PD (CX)(DX*1), Z1, Z8
+	VFMADD231PD (CX)(DX*2), Z2, Z8
+	VFMADD231PD (CX)(BX*1), Z3, Z8
+	VFMADD231PD (CX)(DX*4), Z4, Z8
+	VFMADD231PD (CX)(SI*1), Z5, Z8
+	VFMADD231PD (CX)(BX*2), Z6, Z8
+	VFMADD231PD (CX)(DI*1), Z7, Z8
 	VMOVUPD     Z8, (AX)
 	ADDQ        $+64, CX
 	ADDQ        $+64, AX
 	DECQ        R8
 	JNZ         block
 
-single:
+blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots_4_avx512(sums *float64, a *float64, lda int, x *float64, n int, size int)
+// func rowDots_4_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·rowDots_4_avx512(SB), NOSPLIT, $0-48
 	MOVQ        a+8(FP), AX
@@ -10404,11 +10835,11 @@ TEXT ·rowDots_4_avx512(SB), NOSPLIT, $0-48
 	MOVQ        n+32(FP), DI
 	ANDQ        $+7, SI
 	JZ          whole
-	MOVQ        $0x0000000000000008, R8
-	SUBQ        SI, R8
-	MOVQ        $0x00000000000000ff, SI
-	SHLXQ       R8, SI, SI
-	KMOVW       SI, K1
+	MOVQ        $0x00000000000000ff, R8
+	NEGQ        SI
+	ADDQ        $+8, SI
+	SHLXQ       SI, R8, R8
+	KMOVW       R8, K1
 	SUBQ        $+8, DI
 	SHLQ        $0x03, DI
 	ADDQ        DI, AX
@@ -10426,26 +10857,23 @@ TEXT ·rowDots_4_avx512(SB), NOSPLIT, $0-48
 	SUBQ        DI, BX
 
 whole:
-	MOVQ n+32(FP), SI
-	SHRQ $0x03, SI
-	JZ   single
+	MOVQ  n+32(FP), SI
+	SHRQ  $0x03, SI
+	TESTQ SI, SI
+	JZ    blockDone
 
 block:
 	VMOVUPD     (BX), Z4
-	VMOVUPD     (AX), Z5
-	VFMADD231PD Z5, Z4, Z0
-	VMOVUPD     (AX)(CX*1), Z5
-	VFMADD231PD Z5, Z4, Z1
-	VMOVUPD     (AX)(CX*2), Z5
-	VFMADD231PD Z5, Z4, Z2
-	VMOVUPD     (AX)(DX*1), Z5
-	VFMADD231PD Z5, Z4, Z3
+	VFMADD231PD (AX), Z4, Z0
+	VFMADD231PD (AX)(CX*1), Z4, Z1
+	VFMADD231PD (AX)(CX*2), Z4, Z2
+	VFMADD231PD (AX)(DX*1), Z4, Z3
 	ADDQ        $+64, AX
 	ADDQ        $+64, BX
 	DECQ        SI
 	JNZ         block
 
-single:
+blockDone:
 	MOVQ       sums+0(FP), AX
 	MOVL       $0x000000aa, CX
 	KMOVW      CX, K1
@@ -10467,7 +10895,7 @@ single:
 	VZEROUPPER
 	RET
 
-// func addRows_4_avx512(y *float64, a *float64, lda int, b *float64, n int, size int)
+// func addRows_4_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·addRows_4_avx512(SB), NOSPLIT, $0-48
 	MOVQ         y+0(FP), AX
@@ -10484,11 +10912,11 @@ TEXT ·addRows_4_avx512(SB), NOSPLIT, $0-48
 	MOVQ         n+32(FP), DI
 	ANDQ         $+7, SI
 	JZ           whole
-	MOVQ         $0x0000000000000008, R8
-	SUBQ         SI, R8
-	MOVQ         $0x00000000000000ff, SI
-	SHLXQ        R8, SI, SI
-	KMOVW        SI, K1
+	MOVQ         $0x00000000000000ff, R8
+	NEGQ         SI
+	ADDQ         $+8, SI
+	SHLXQ        SI, R8, R8
+	KMOVW        R8, K1
 	SUBQ         $+8, DI
 	SHLQ         $0x03, DI
 	ADDQ         DI, CX
@@ -10507,31 +10935,28 @@ TEXT ·addRows_4_avx512(SB), NOSPLIT, $0-48
 	SUBQ         DI, AX
 
 whole:
-	MOVQ n+32(FP), SI
-	SHRQ $0x03, SI
-	JZ   single
+	MOVQ  n+32(FP), SI
+	SHRQ  $0x03, SI
+	TESTQ SI, SI
+	JZ    blockDone
 
 block:
 	VMOVUPD     (AX), Z4
-	VMOVUPD     (CX), Z5
-	VFMADD231PD Z5, Z0, Z4
-	VMOVUPD     (CX)(DX*1), Z5
-	VFMADD231PD Z5, Z1, Z4
-	VMOVUPD     (CX)(DX*2), Z5
-	VFMADD231PD Z5, Z2, Z4
-	VMOVUPD     (CX)(BX*1), Z5
-	VFMADD231PD Z5, Z3, Z4
+	VFMADD231PD (CX), Z0, Z4
+	VFMADD231PD (CX)(DX*1), Z1, Z4
+	VFMADD231PD (CX)(DX*2), Z2, Z4
+	VFMADD231PD (CX)(BX*1), Z3, Z4
 	VMOVUPD     Z4, (AX)
 	ADDQ        $+64, CX
 	ADDQ        $+64, AX
 	DECQ        SI
 	JNZ         block
 
-single:
+blockDone:
 	VZEROUPPER
 	RET
 
-// func rowDots_1_avx512(sums *float64, a *float64, lda int, x *float64, n int, size int)
+// func rowDots_1_avx512(sums *float64, a *float64, lda int, x *float64, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·rowDots_1_avx512(SB), NOSPLIT, $0-48
 	MOVQ        a+8(FP), AX
@@ -10546,11 +10971,11 @@ TEXT ·rowDots_1_avx512(SB), NOSPLIT, $0-48
 	MOVQ        n+32(FP), BX
 	ANDQ        $+7, DX
 	JZ          whole
-	MOVQ        $0x0000000000000008, SI
-	SUBQ        DX, SI
-	MOVQ        $0x00000000000000ff, DX
-	SHLXQ       SI, DX, DX
-	KMOVW       DX, K1
+	MOVQ        $0x00000000000000ff, SI
+	NEGQ        DX
+	ADDQ        $+8, DX
+	SHLXQ       DX, SI, SI
+	KMOVW       SI, K1
 	SUBQ        $+8, BX
 	SHLQ        $0x03, BX
 	ADDQ        BX, AX
@@ -10562,44 +10987,41 @@ TEXT ·rowDots_1_avx512(SB), NOSPLIT, $0-48
 	SUBQ        BX, CX
 
 whole:
-	MOVQ n+32(FP), DX
-	SHRQ $0x05, DX
-	JZ   single
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone
 
 block:
 	VMOVUPD     (CX), Z4
-	VMOVUPD     (AX), Z5
-	VFMADD231PD Z5, Z4, Z0
+	VFMADD231PD (AX), Z4, Z0
 	VMOVUPD     64(CX), Z4
-	VMOVUPD     64(AX), Z5
-	VFMADD231PD Z5, Z4, Z1
+	VFMADD231PD 64(AX), Z4, Z1
 	VMOVUPD     128(CX), Z4
-	VMOVUPD     128(AX), Z5
-	VFMADD231PD Z5, Z4, Z2
+	VFMADD231PD 128(AX), Z4, Z2
 	VMOVUPD     192(CX), Z4
-	VMOVUPD     192(AX), Z5
-	VFMADD231PD Z5, Z4, Z3
+	VFMADD231PD 192(AX), Z4, Z3
 	ADDQ        $+256, AX
 	ADDQ        $+256, CX
 	DECQ        DX
 	JNZ         block
 
-single:
-	MOVQ n+32(FP), DX
-	SHRQ $0x03, DX
-	ANDQ $+3, DX
-	JZ   end
+blockDone:
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
 
 vector:
 	VMOVUPD     (CX), Z4
-	VMOVUPD     (AX), Z5
-	VFMADD231PD Z5, Z4, Z0
+	VFMADD231PD (AX), Z4, Z0
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	DECQ        DX
 	JNZ         vector
 
-end:
+vectorDone:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -10611,14 +11033,14 @@ end:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y0, Y1, Y1
 	VEXTRACTF64X2 $0x01, Y1, X0
-	VADDPD        X0, X1, X1
-	VPERMILPD     $0x01, X1, X0
-	VADDSD        X0, X1, X1
-	VMOVSD        X1, (AX)
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDSD        X1, X0, X0
+	VMOVSD        X0, (AX)
 	VZEROUPPER
 	RET
 
-// func addRows_1_avx512(y *float64, a *float64, lda int, b *float64, n int, size int)
+// func addRows_1_avx512(y *float64, a *float64, lda int, b *float64, n int, index int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·addRows_1_avx512(SB), NOSPLIT, $0-48
 	MOVQ         y+0(FP), AX
@@ -10631,11 +11053,11 @@ TEXT ·addRows_1_avx512(SB), NOSPLIT, $0-48
 	MOVQ         n+32(FP), BX
 	ANDQ         $+7, DX
 	JZ           whole
-	MOVQ         $0x0000000000000008, SI
-	SUBQ         DX, SI
-	MOVQ         $0x00000000000000ff, DX
-	SHLXQ        SI, DX, DX
-	KMOVW        DX, K1
+	MOVQ         $0x00000000000000ff, SI
+	NEGQ         DX
+	ADDQ         $+8, DX
+	SHLXQ        DX, SI, SI
+	KMOVW        SI, K1
 	SUBQ         $+8, BX
 	SHLQ         $0x03, BX
 	ADDQ         BX, CX
@@ -10648,25 +11070,25 @@ TEXT ·addRows_1_avx512(SB), NOSPLIT, $0-48
 	SUBQ         BX, AX
 
 whole:
-	MOVQ n+32(FP), DX
-	SHRQ $0x03, DX
-	JZ   single
+	MOVQ  n+32(FP), DX
+	SHRQ  $0x03, DX
+	TESTQ DX, DX
+	JZ    blockDone
 
 block:
 	VMOVUPD     (AX), Z1
-	VMOVUPD     (CX), Z2
-	VFMADD231PD Z2, Z0, Z1
+	VFMADD231PD (CX), Z0, Z1
 	VMOVUPD     Z1, (AX)
 	ADDQ        $+64, CX
 	ADDQ        $+64, AX
 	DECQ        DX
 	JNZ         block
 
-single:
+blockDone:
 	VZEROUPPER
 	RET
 
-// func reflect_1_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+// func reflect_1_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, FMA3
 TEXT ·reflect_1_avx512(SB), NOSPLIT, $0-72
 	MOVQ    a+0(FP), AX
@@ -10678,8 +11100,8 @@ TEXT ·reflect_1_avx512(SB), NOSPLIT, $0-72
 	MOVQ    w+32(FP), DI
 	VXORPD  Z0, Z0, Z0
 	VMOVUPD (DI), Z1
-	VMOVSD  scale+48(FP), X2
 	MOVQ    DX, R8
+	VMOVSD  scale+48(FP), X2
 	SUBQ    AX, R8
 	VMOVSD  (DI)(R8*1), X3
 
@@ -10704,7 +11126,7 @@ row:
 	VZEROUPPER
 	RET
 
-// func reflect_2_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+// func reflect_2_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, FMA3
 TEXT ·reflect_2_avx512(SB), NOSPLIT, $0-72
 	MOVQ    a+0(FP), AX
@@ -10718,8 +11140,8 @@ TEXT ·reflect_2_avx512(SB), NOSPLIT, $0-72
 	VXORPD  Z1, Z1, Z1
 	VMOVUPD (DI), Z2
 	VMOVUPD 64(DI), Z3
-	VMOVSD  scale+48(FP), X4
 	MOVQ    DX, R8
+	VMOVSD  scale+48(FP), X4
 	SUBQ    AX, R8
 	VMOVSD  (DI)(R8*1), X5
 
@@ -10749,7 +11171,7 @@ row:
 	VZEROUPPER
 	RET
 
-// func reflect_3_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+// func reflect_3_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, FMA3
 TEXT ·reflect_3_avx512(SB), NOSPLIT, $0-72
 	MOVQ    a+0(FP), AX
@@ -10765,8 +11187,8 @@ TEXT ·reflect_3_avx512(SB), NOSPLIT, $0-72
 	VMOVUPD (DI), Z3
 	VMOVUPD 64(DI), Z4
 	VMOVUPD 128(DI), Z5
-	VMOVSD  scale+48(FP), X6
 	MOVQ    DX, R8
+	VMOVSD  scale+48(FP), X6
 	SUBQ    AX, R8
 	VMOVSD  (DI)(R8*1), X7
 
@@ -10801,7 +11223,7 @@ row:
 	VZEROUPPER
 	RET
 
-// func reflect_4_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, size int)
+// func reflect_4_avx512(a *float64, col *float64, next *float64, ld int, w *float64, sums *float64, scale float64, m int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, FMA3
 TEXT ·reflect_4_avx512(SB), NOSPLIT, $0-72
 	MOVQ    a+0(FP), AX
@@ -10819,8 +11241,8 @@ TEXT ·reflect_4_avx512(SB), NOSPLIT, $0-72
 	VMOVUPD 64(DI), Z5
 	VMOVUPD 128(DI), Z6
 	VMOVUPD 192(DI), Z7
-	VMOVSD  scale+48(FP), X8
 	MOVQ    DX, R8
+	VMOVSD  scale+48(FP), X8
 	SUBQ    AX, R8
 	VMOVSD  (DI)(R8*1), X9
 
@@ -10873,15 +11295,15 @@ TEXT ·solveUpper_avx512(SB), NOSPLIT, $0-56
 
 talls:
 	CMPQ m+40(FP), $+32
-	JL   lows
-	MOVQ AX, CX
-	MOVQ r+16(FP), R12
+	JL   tallsEnd
 	MOVQ inv+32(FP), R10
 	MOVQ n+48(FP), R11
+	MOVQ r+16(FP), R12
+	MOVQ AX, CX
 
-tallFour:
+tall4:
 	CMPQ    R11, $+4
-	JL      tallFourNext
+	JL      tall4End
 	VMOVUPD (CX), Z0
 	VMOVUPD 64(CX), Z1
 	VMOVUPD 128(CX), Z2
@@ -10901,9 +11323,9 @@ tallFour:
 	MOVQ    R12, DI
 	MOVQ    AX, SI
 
-tallFourColumn:
+tall4Column:
 	CMPQ         SI, CX
-	JEQ          tallFourSolved
+	JEQ          tall4Solved
 	VMOVUPD      (SI), Z16
 	VMOVUPD      64(SI), Z17
 	VMOVUPD      128(SI), Z18
@@ -10930,9 +11352,9 @@ tallFourColumn:
 	VFNMADD231PD Z20, Z19, Z15
 	ADDQ         DX, SI
 	ADDQ         $+8, DI
-	JMP          tallFourColumn
+	JMP          tall4Column
 
-tallFourSolved:
+tall4Solved:
 	VBROADCASTSD (R10), Z16
 	VMULPD       Z16, Z0, Z0
 	VMOVUPD      Z0, (CX)
@@ -11009,12 +11431,12 @@ tallFourSolved:
 	ADDQ         R8, R12
 	ADDQ         $+32, R10
 	SUBQ         $+4, R11
-	JMP          tallFour
+	JMP          tall4
 
-tallFourNext:
-tallOne:
+tall4End:
+tall1:
 	CMPQ    R11, $+1
-	JL      tallOneNext
+	JL      tall1End
 	VMOVUPD (CX), Z0
 	VMOVUPD 64(CX), Z1
 	VMOVUPD 128(CX), Z2
@@ -11022,9 +11444,9 @@ tallOne:
 	MOVQ    R12, DI
 	MOVQ    AX, SI
 
-tallOneColumn:
+tall1Column:
 	CMPQ         SI, CX
-	JEQ          tallOneSolved
+	JEQ          tall1Solved
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -11036,9 +11458,9 @@ tallOneColumn:
 	VFNMADD231PD Z8, Z7, Z3
 	ADDQ         DX, SI
 	ADDQ         $+8, DI
-	JMP          tallOneColumn
+	JMP          tall1Column
 
-tallOneSolved:
+tall1Solved:
 	VBROADCASTSD (R10), Z4
 	VMULPD       Z4, Z0, Z0
 	VMOVUPD      Z0, (CX)
@@ -11052,33 +11474,35 @@ tallOneSolved:
 	ADDQ         R8, R12
 	ADDQ         $+8, R10
 	SUBQ         $+1, R11
-	JMP          tallOne
+	JMP          tall1
 
-tallOneNext:
+tall1End:
 	ADDQ $+256, AX
 	SUBQ $+32, m+40(FP)
 	JMP  talls
 
+tallsEnd:
 lows:
+	CMPQ    m+40(FP), $+1
+	JL      lowsEnd
 	MOVQ    m+40(FP), CX
-	CMPQ    CX, $+0
-	JLE     end
 	MOVQ    $+8, SI
 	CMPQ    CX, SI
 	CMOVQGT SI, CX
 	SUBQ    $+8, m+40(FP)
-	MOVQ    $0x00000001, SI
-	SHLXQ   CX, SI, CX
-	DECQ    CX
-	KMOVW   CX, K1
-	MOVQ    AX, CX
-	MOVQ    r+16(FP), R12
+	MOVQ    $0x00000000000000ff, SI
+	NEGQ    CX
+	ADDQ    $+8, CX
+	SHRXQ   CX, SI, SI
+	KMOVW   SI, K1
 	MOVQ    inv+32(FP), R10
 	MOVQ    n+48(FP), R11
+	MOVQ    r+16(FP), R12
+	MOVQ    AX, CX
 
-lowFour:
+low4:
 	CMPQ      R11, $+4
-	JL        lowFourNext
+	JL        low4End
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (CX)(DX*1), K1, Z1
 	VMOVUPD.Z (CX)(DX*2), K1, Z2
@@ -11086,9 +11510,9 @@ lowFour:
 	MOVQ      R12, DI
 	MOVQ      AX, SI
 
-lowFourColumn:
+low4Column:
 	CMPQ         SI, CX
-	JEQ          lowFourSolved
+	JEQ          low4Solved
 	VMOVUPD.Z    (SI), K1, Z4
 	VBROADCASTSD (DI), Z5
 	VFNMADD231PD Z5, Z4, Z0
@@ -11100,9 +11524,9 @@ lowFourColumn:
 	VFNMADD231PD Z5, Z4, Z3
 	ADDQ         DX, SI
 	ADDQ         $+8, DI
-	JMP          lowFourColumn
+	JMP          low4Column
 
-lowFourSolved:
+low4Solved:
 	VBROADCASTSD (R10), Z4
 	VMULPD       Z4, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
@@ -11137,27 +11561,27 @@ lowFourSolved:
 	ADDQ         R8, R12
 	ADDQ         $+32, R10
 	SUBQ         $+4, R11
-	JMP          lowFour
+	JMP          low4
 
-lowFourNext:
-lowOne:
+low4End:
+low1:
 	CMPQ      R11, $+1
-	JL        lowOneNext
+	JL        low1End
 	VMOVUPD.Z (CX), K1, Z0
 	MOVQ      R12, DI
 	MOVQ      AX, SI
 
-lowOneColumn:
+low1Column:
 	CMPQ         SI, CX
-	JEQ          lowOneSolved
+	JEQ          low1Solved
 	VMOVUPD.Z    (SI), K1, Z1
 	VBROADCASTSD (DI), Z2
 	VFNMADD231PD Z2, Z1, Z0
 	ADDQ         DX, SI
 	ADDQ         $+8, DI
-	JMP          lowOneColumn
+	JMP          low1Column
 
-lowOneSolved:
+low1Solved:
 	VBROADCASTSD (R10), Z1
 	VMULPD       Z1, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
@@ -11165,13 +11589,13 @@ lowOneSolved:
 	ADDQ         R8, R12
 	ADDQ         $+8, R10
 	SUBQ         $+1, R11
-	JMP          lowOne
+	JMP          low1
 
-lowOneNext:
+low1End:
 	ADDQ $+64, AX
 	JMP  lows
 
-end:
+lowsEnd:
 	VZEROUPPER
 	RET
 
@@ -11226,9 +11650,9 @@ round:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y0, Y1, Y1
 	VEXTRACTF64X2 $0x01, Y1, X0
-	VADDPD        X0, X1, X1
-	VPERMILPD     $0x01, X1, X0
-	VADDSD        X0, X1, X1
-	VMOVSD        X1, ret+8(FP)
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDSD        X1, X0, X0
+	VMOVSD        X0, ret+8(FP)
 	VZEROUPPER
 	RET

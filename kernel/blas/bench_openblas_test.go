@@ -183,11 +183,13 @@ func processTime() time.Duration {
 // lesser one.
 var cores = map[tile.Tier]string{tile.AVX2: "Haswell", tile.AVX512: "SkylakeX"}
 
-// timesOn runs TestTimes in a process of so many threads, with a CPU tier.
+// timesOn runs TestTimes in a process with a number of threads and a CPU tier, and without the variables of
+// OpenBLAS that are set, which change its code and its blocks.
 func timesOn(t *testing.T, tier tile.Tier, threads int) (times map[string][]float64) {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run", "^TestTimes$", "-cases", *chosen, "-turn", turn.String(), "-budget", budget.String())
-	c.Env = append(os.Environ(), "DIFALT_BLAS_TIMES=1", tile.Variable+"="+tier.String(), "OPENBLAS_CORETYPE="+cores[tier],
+	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "OPENBLAS_") })
+	c.Env = append(c.Env, "DIFALT_BLAS_TIMES=1", tile.Variable+"="+tier.String(), "OPENBLAS_CORETYPE="+cores[tier],
 		fmt.Sprintf("GOMAXPROCS=%d", threads), fmt.Sprintf("OPENBLAS_NUM_THREADS=%d", threads))
 	out, err := c.Output()
 	if err == nil {

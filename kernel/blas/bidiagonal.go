@@ -23,7 +23,9 @@ const tolerance = 98.7 * 0x1p-53
 // false if they do not converge.
 func (b *bidiagonal) diagonalize() bool {
 	n := len(b.d)
-	b.setNegligible()
+	whole := chain{b.d, b.e, 0, n, true}
+	least, _ := whole.bound(-1)
+	b.negligible = max(tolerance*least/math.Sqrt(float64(n)), 6*float64(n*n)*safeMin)
 	steps, most := 0, 6*n*n
 	last := chain{down: true} // the last one that took a step
 	for hi := n; hi > 1; {
@@ -45,8 +47,12 @@ func (b *bidiagonal) diagonalize() bool {
 			c.down = math.Abs(b.d[lo]) >= math.Abs(b.d[hi-1])
 			last.down = c.down
 		}
-		least, done := c.converged()
-		if done {
+		least, small := c.bound(tolerance)
+		if e := c.above(c.length() - 2); math.Abs(*e) <= tolerance*math.Abs(*c.diagonal(c.length() - 1)) {
+			small = e
+		}
+		if small != nil {
+			*small = 0
 			continue
 		}
 		last = c
@@ -70,21 +76,6 @@ func (b *bidiagonal) diagonalize() bool {
 	}
 	sortRows(b.d, true, b.left, b.right)
 	return true
-}
-
-// setNegligible sets the size of entries that are smaller than the tolerance of the least singular value.
-func (b *bidiagonal) setNegligible() {
-	mu := math.Abs(b.d[0])
-	least := mu
-	for i, e := range b.e {
-		if least == 0 {
-			break
-		}
-		mu = math.Abs(b.d[i+1]) * (mu / (mu + math.Abs(e)))
-		least = min(least, mu)
-	}
-	n := float64(len(b.d))
-	b.negligible = max(tolerance*least/math.Sqrt(n), 6*n*n*safeMin)
 }
 
 // block returns the beginning of the block that ends before hi and has no zero above its diagonal, and its
@@ -127,26 +118,20 @@ func (c *chain) above(i int) *float64 {
 	return &c.e[c.hi-2-i]
 }
 
-// converged sets an entry above the diagonal that is negligible beside the singular values to zero and
-// reports it, or else returns a lower bound of these values.
-func (c *chain) converged() (least float64, done bool) {
-	n := c.length()
-	if e := c.above(n - 2); math.Abs(*e) <= tolerance*math.Abs(*c.diagonal(n - 1)) {
-		*e = 0
-		return 0, true
-	}
+// bound returns a lower bound of the singular values, or the first entry above the diagonal that is at most a
+// multiple of the bound up to there.
+func (c *chain) bound(multiple float64) (least float64, small *float64) {
 	mu := math.Abs(*c.diagonal(0))
 	least = mu
-	for i := range n - 1 {
+	for i := range c.length() - 1 {
 		e := c.above(i)
-		if math.Abs(*e) <= tolerance*mu {
-			*e = 0
-			return 0, true
+		if math.Abs(*e) <= multiple*mu {
+			return 0, e
 		}
 		mu = math.Abs(*c.diagonal(i + 1)) * (mu / (mu + math.Abs(*e)))
 		least = min(least, mu)
 	}
-	return least, false
+	return least, nil
 }
 
 // shift returns the shift of a step, and 0 where one would ruin the relative precision or change nothing.

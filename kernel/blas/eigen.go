@@ -2,6 +2,7 @@ package blas
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -16,14 +17,9 @@ const fewEigenvectors = 24
 // Dsyev computes the eigenvalues w of a symmetric matrix with one triangle in a, ascending, and with
 // lapack.EVCompute its eigenvectors, in the columns of a, as gonum's does. The rotations are tiles.
 func (i Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int) (ok bool) {
-	plain := !vectorized() || jobz != lapack.EVCompute || n < fewEigenvectors || ul != blas.Upper && ul != blas.Lower ||
-		lwork < 3*n-1 || len(work) < lwork || !inside(a, n, n, lda) || len(w) < n
-	if !plain { // nor does this scale what is out of range
-		const least, most = 0x1p-480, 0x1p480
-		norm := i.Dlansy(lapack.MaxAbs, ul, n, a, lda, work)
-		plain = !(norm > least && norm < most)
-	}
-	if plain {
+	if !vectorized() || jobz != lapack.EVCompute || n < fewEigenvectors || ul != blas.Upper && ul != blas.Lower ||
+		lwork < 3*n-1 || len(work) < lwork || !inside(a, n, n, lda) || len(w) < n ||
+		!moderate(i.Dlansy(lapack.MaxAbs, ul, n, a, lda, work)) {
 		return i.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
 	}
 	e, tau, rest := work[:n], work[n:2*n], work[2*n:lwork]
@@ -40,6 +36,9 @@ func (i Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda i
 	i.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, -1) // sets work[0]
 	return ok
 }
+
+// moderate reports whether gonum need not scale a matrix whose largest entry has a size.
+func moderate(size float64) bool { return size > 0x1p-480 && size < 0x1p480 }
 
 // diagonalize overwrites the diagonal d of a tridiagonal matrix with e beside it by its eigenvalues, by
 // implicit QL steps (Dubrulle, Martin and Wilkinson 1968), and rotates the rows with it. It returns false if
@@ -122,10 +121,7 @@ func newTurned(n int) *turned {
 		v.stride = (n+tile.RotateWidth-1)/tile.RotateWidth*tile.RotateWidth + tile.Width // no power of two
 	}
 	v.sweeps, v.c, v.s = v.sweeps[:0], v.c[:0], v.s[:0]
-	if cap(v.rows) < n*v.stride {
-		v.rows = make([]float64, n*v.stride)
-	}
-	v.rows = v.rows[:n*v.stride]
+	v.rows = slices.Grow(v.rows[:0], n*v.stride)[:n*v.stride]
 	clear(v.rows)
 	for i := range n {
 		v.rows[i*(v.stride+1)] = 1
@@ -160,11 +156,11 @@ func (v *turned) begin(lo, n int, down bool) (c, s []float64) {
 func (v *turned) apply() {
 	for column := 0; column < v.n; column += tile.RotateWidth {
 		for _, w := range v.sweeps {
-			rotate := tile.Rotate
+			stride := v.stride
 			if w.down {
-				rotate = tile.RotateDown
+				stride = -stride
 			}
-			rotate(v.rows[w.lo*v.stride+column:], v.stride, v.c[w.at:], v.s[w.at:], w.n)
+			tile.Rotate(v.rows[w.lo*v.stride+column:], stride, v.c[w.at:], v.s[w.at:], w.n)
 		}
 	}
 	v.sweeps, v.c, v.s = v.sweeps[:0], v.c[:0], v.s[:0]

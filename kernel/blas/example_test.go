@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/difalt/difalt/kernel/blas"
+	ifblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
@@ -11,6 +12,12 @@ import (
 	gblas "gonum.org/v1/gonum/blas/gonum"
 	glapack "gonum.org/v1/gonum/lapack/gonum"
 )
+
+// Implementation has the methods that Use of package gorgonia.org/tensor requires.
+var _ interface {
+	ifblas.Float32
+	ifblas.Float64
+} = blas.Implementation{}
 
 // One call makes gonum compute with the tiles.
 func ExampleUse() {

@@ -1,8 +1,11 @@
 package blas
 
 import (
+	"math"
+
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
 )
 
 const (
@@ -12,7 +15,7 @@ const (
 	narrowFactor = tile.PackWidth
 	// fewForFactors and fewForCholesky are the orders below which gonum factors as fast.
 	fewForFactors  = 24
-	fewForCholesky = 50
+	fewForCholesky = 64
 	// cachedFactor is the largest order of an LU factor that stays in the first-level cache, with all
 	// columns.
 	cachedFactor = 64
@@ -82,4 +85,109 @@ func (l Lapack) eliminate(m, n int, a []float64, lda int, pivots []int) (ok bool
 		pivots[p] += left
 	}
 	return ok
+}
+
+// A triangle is a factor op(T) of a matrix, for the estimate of its condition number.
+type triangle struct {
+	ul   blas.Uplo
+	t    blas.Transpose
+	diag blas.Diag
+	a    []float64
+	lda  int
+}
+
+// reciprocal returns 1 / (anorm |A^-1|) for a norm and the product A of some factors, by Higham's estimate
+// (Dlacn2). It returns false where a solution comes near overflow, for which gonum scales. work gets 2n
+// entries.
+func (l Lapack) reciprocal(norm lapack.MatrixNorm, n int, anorm float64, work []float64, iwork []int, factors ...triangle) (float64, bool) {
+	const most = 0x1p960
+	var state [3]int
+	size := 0.0
+	for kase := 0; ; {
+		if size, kase = l.Dlacn2(n, work[n:], work, iwork, size, kase, &state); kase == 0 {
+			return 1 / size / anorm, size != 0
+		}
+		transposed := (kase == 2) == (norm == lapack.MaxColumnSum)
+		for k := range factors {
+			if transposed {
+				k = len(factors) - 1 - k
+			}
+			f, tA := &factors[k], blas.NoTrans
+			if transposed == (f.t == blas.NoTrans) {
+				tA = blas.Trans
+			}
+			Implementation{}.Dtrsv(f.ul, tA, f.diag, n, f.a, f.lda, work, 1)
+			if !(tile.MaxAbs(work[:n]) <= most) {
+				return 0, false
+			}
+		}
+	}
+}
+
+// safeMin is the least number whose inverse is a number.
+const safeMin = 0x1p-1022
+
+// plain reports whether the arguments of a condition estimate are ones that gonum answers by itself: with a
+// panic, or without a computation.
+func plain(n int, a []float64, lda int, anorm float64, work []float64, iwork []int) bool {
+	return n <= 0 || !inside(a, n, n, lda) || len(work) < 3*n || len(iwork) < n || !(anorm > 0 && anorm <= math.MaxFloat64)
+}
+
+// Dgecon estimates the reciprocal of the condition number of a matrix with the factors L and U in a.
+func (l Lapack) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, anorm float64, work []float64, iwork []int) float64 {
+	if !plain(n, a, lda, anorm, work, iwork) && (norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum) && len(work) >= 4*n {
+		lower := triangle{blas.Lower, blas.NoTrans, blas.Unit, a, lda}
+		upper := triangle{blas.Upper, blas.NoTrans, blas.NonUnit, a, lda}
+		if r, ok := l.reciprocal(norm, n, anorm, work, iwork, lower, upper); ok {
+			return r
+		}
+	}
+	return l.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork)
+}
+
+// Dpocon estimates the reciprocal of the condition number of a matrix with its Cholesky factor in a.
+func (l Lapack) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm float64, work []float64, iwork []int) float64 {
+	if !plain(n, a, lda, anorm, work, iwork) && (ul == blas.Upper || ul == blas.Lower) {
+		first, second := triangle{ul, blas.NoTrans, blas.NonUnit, a, lda}, triangle{ul, blas.Trans, blas.NonUnit, a, lda}
+		if ul == blas.Upper {
+			first, second = second, first
+		}
+		if r, ok := l.reciprocal(lapack.MaxColumnSum, n, anorm, work, iwork, first, second); ok {
+			return r
+		}
+	}
+	return l.Implementation.Dpocon(ul, n, a, lda, anorm, work, iwork)
+}
+
+// Dtrcon estimates the reciprocal of the condition number of a triangular matrix.
+func (l Lapack) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int, work []float64, iwork []int) float64 {
+	if !plain(n, a, lda, 1, work, iwork) && (norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum) &&
+		(ul == blas.Upper || ul == blas.Lower) && (diag == blas.Unit || diag == blas.NonUnit) {
+		anorm := l.Dlantr(norm, ul, diag, n, n, a, lda, work)
+		if r, ok := l.reciprocal(norm, n, anorm, work, iwork, triangle{ul, blas.NoTrans, diag, a, lda}); ok && anorm > 0 {
+			return r
+		}
+	}
+	return l.Implementation.Dtrcon(norm, ul, diag, n, a, lda, work, iwork)
+}
+
+// fewForNorms is the number of columns below which gonum sums as fast.
+const fewForNorms = 16
+
+// Dlansy returns a norm of a symmetric matrix: the largest entry and the Frobenius norm as gonum does.
+func (l Lapack) Dlansy(norm lapack.MatrixNorm, ul blas.Uplo, n int, a []float64, lda int, work []float64) float64 {
+	if !vectorized() || norm != lapack.MaxRowSum && norm != lapack.MaxColumnSum || ul != blas.Upper && ul != blas.Lower ||
+		n < fewForNorms || !inside(a, n, n, lda) || len(work) < n {
+		return l.Implementation.Dlansy(norm, ul, n, a, lda, work)
+	}
+	sums := work[:n]
+	clear(sums)
+	for i := range n {
+		diagonal, row, beside := a[i*(lda+1)], a[i*lda:][:i], sums[:i]
+		if ul == blas.Upper {
+			row, beside = a[i*lda:][i+1:n], sums[i+1:]
+		}
+		sums[i] += math.Abs(diagonal) + tile.AddAbs(beside, row, len(row))
+	}
+	return tile.MaxAbs(sums)
 }

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	lapackreference "gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/mat"
 )
 
 const eps = 0x1p-52
@@ -42,7 +43,12 @@ func random(rng *rand.Rand, rows, cols, gap int) *rowMajor {
 	return m
 }
 
-func (m *rowMajor) at(i, j int) float64 { return m.data[i*m.stride+j] }
+// dense returns the matrix without its guards.
+func (m *rowMajor) dense() *mat.Dense {
+	var d mat.Dense
+	d.SetRawMatrix(blas64.General{Rows: m.rows, Cols: m.cols, Stride: m.stride, Data: m.data})
+	return &d
+}
 
 func (m *rowMajor) clone() *rowMajor {
 	c := *m
@@ -60,24 +66,12 @@ func (m *rowMajor) unguarded() bool {
 	return false
 }
 
-// An exact sum of products is twice as precise as float64.
-type exact struct{ hi, lo, abs float64 }
-
-func (s *exact) add(x, y float64) {
-	p := x * y
-	t := s.hi + p
-	z := t - s.hi
-	s.lo += (s.hi - (t - z)) + (p - z) + math.FMA(x, y, -p)
-	s.hi = t
-	s.abs += math.Abs(p)
-}
-
 var transposes = []gblas.Transpose{gblas.NoTrans, gblas.Trans}
 
 // shapes have every tail of rows and columns of a tile, and the ends of blocks.
 func shapes(rng *rand.Rand) (list [][3]int) {
 	list = [][3]int{{96, 16, 256}, {97, 33, 257}, {25, 530, 9}, {24, 520, 13}, {193, 30, 20},
-		{1, 50, 513}, {4, 97, 270}, {121, 5, 64}, {12, 48, 512}}
+		{1, 50, 513}, {2, 3, 4}, {4, 4, 1}, {1, 1, 3}, {4, 97, 270}, {121, 5, 64}, {12, 48, 512}}
 	for n := 1; n <= 49; n++ {
 		list = append(list, [3]int{1 + rng.IntN(40), n, 15 + rng.IntN(30)}, [3]int{n, 20 + rng.IntN(30), 1 + rng.IntN(40)})
 	}

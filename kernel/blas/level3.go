@@ -8,8 +8,12 @@ import (
 // The operations of this file are those of BLAS for both types of numbers. They return false, and compute
 // nothing, where gonum is faster or the arguments are for it to refuse.
 
-// worthwhile is the least number of multiplications for which the tiles are faster than gonum.
-const worthwhile = 256
+const (
+	// tiny is the largest order of matrices that plain loops multiply faster than gonum.
+	tiny = 4
+	// worthwhile is the least number of multiplications for which the tiles are faster than gonum.
+	worthwhile = 256
+)
 
 // inside reports whether data has all entries of a matrix stored by rows.
 func inside[F tile.Float](data []F, rows, columns, stride int) bool {
@@ -41,26 +45,50 @@ func gemm[F tile.Float](alone bool, tA, tB blas.Transpose, m, n, k int, alpha F,
 	if !known(tA) || !known(tB) || !p.fits() {
 		return false
 	}
-	if m == 1 || n == 1 { // products of rows are faster than panels
-		p.dots(beta)
-		return true
+	down, _ := p.b.steps()
+	_, across := p.a.steps()
+	switch { // products of rows are faster than panels
+	case n == 1:
+		p.a.mul(m, k, alpha, b, down, beta, c, ldc)
+	case m == 1:
+		p.b.transpose().mul(n, k, alpha, a, across, beta, c, 1)
+	default:
+		p.scale(beta)
+		p.compute()
 	}
-	p.scale(beta)
-	p.compute()
 	return true
 }
 
-// dots computes the product, and beta C, as one of a matrix and a vector.
-func (p *product[F]) dots(beta F) {
-	m, vector, from, inc := p.a, p.b, p.m, p.ldc
-	if p.n > 1 {
-		m, vector, from, inc = p.b.transpose(), p.a.transpose(), p.n, 1
+// loops is gemm for tiny matrices, entry by entry: a product would take longer to set up.
+func loops[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
+	rowsA, columnsA, downA, acrossA := m, k, lda, 1
+	if tA != blas.NoTrans {
+		rowsA, columnsA, downA, acrossA = k, m, 1, lda
 	}
-	step := vector.stride
-	if vector.transposed {
-		step = 1
+	rowsB, columnsB, downB, acrossB := k, n, ldb, 1
+	if tB != blas.NoTrans {
+		rowsB, columnsB, downB, acrossB = n, k, 1, ldb
 	}
-	m.mul(from, p.k, p.alpha, vector.data, step, beta, p.c, inc)
+	if !vectorized() || min(m, n, k) <= 0 || alpha == 0 || !known(tA) || !known(tB) ||
+		!inside(a, rowsA, columnsA, lda) || !inside(b, rowsB, columnsB, ldb) || !inside(c, m, n, ldc) {
+		return false
+	}
+	for i := range m {
+		row := c[i*ldc:][:n]
+		for j := range row {
+			sum, left, right := F(0), i*downA, j*acrossB
+			for range k {
+				sum += a[left] * b[right]
+				left += acrossA
+				right += downB
+			}
+			if sum *= alpha; beta != 0 {
+				sum += beta * row[j]
+			}
+			row[j] = sum
+		}
+	}
+	return true
 }
 
 // mul computes y = alpha op(M) x + beta y, for op(M) of m rows and n columns.
@@ -121,41 +149,21 @@ func symm[F tile.Float](s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, lda
 		alpha == 0 || !vectorized() || !inside(a, order, order, lda) || !inside(b, m, n, ldb) || !inside(c, m, n, ldc) {
 		return false
 	}
-	p := product[F]{m: m, n: n, part: blas.All, c: c, ldc: ldc}
-	p.scale(beta)
-	memory := borrow[F](order * rowStride(order))
+	stride := rowStride(order)
+	memory := borrow[F](order * stride)
 	defer giveBack(memory)
-	p.a, p.b, p.k, p.alpha = factor[F]{b, ldb, false}, mirrored(*memory, ul, order, a, lda), order, alpha
-	if s == blas.Left {
+	whole, stored := factor[F]{*memory, stride, false}, product[F]{n: order, part: ul}
+	// Both triangles are transposed, and the one that is stored is copied over its half.
+	tile.Transpose(whole.data, stride, a, lda, order, order)
+	for i := range order {
+		from, to := stored.span(i)
+		copy(whole.data[i*stride+from:], a[i*lda+from:i*lda+to])
+	}
+	p := product[F]{a: whole, b: factor[F]{b, ldb, false}, m: m, n: n, k: order, alpha: alpha, part: blas.All, c: c, ldc: ldc}
+	if s == blas.Right {
 		p.a, p.b = p.b, p.a
 	}
+	p.scale(beta)
 	p.compute()
 	return true
-}
-
-// mirrored returns a copy of a symmetric matrix that has both triangles, where a has one.
-func mirrored[F tile.Float](to []F, ul blas.Uplo, order int, a []F, lda int) factor[F] {
-	stride := rowStride(order)
-	for i := range order {
-		from, end := 0, i+1
-		if ul == blas.Upper {
-			from, end = i, order
-		}
-		copy(to[i*stride+from:], a[i*lda+from:i*lda+end])
-	}
-	const block = 64 // rows and columns that stay in the first-level cache
-	for row := 0; row < order; row += block {
-		for column := 0; column <= row; column += block {
-			for i := row; i < min(row+block, order); i++ {
-				for j := column; j < min(column+block, i); j++ {
-					if ul == blas.Lower {
-						to[j*stride+i] = to[i*stride+j]
-					} else {
-						to[i*stride+j] = to[j*stride+i]
-					}
-				}
-			}
-		}
-	}
-	return factor[F]{to, stride, false}
 }

@@ -340,31 +340,3 @@ func TestOperations(t *testing.T) {
 
 // tiled reports whether the tier in use has tiles for all operations.
 func tiled() bool { return tile.Active() == tile.AVX2 || tile.Active() == tile.AVX512 }
-
-// The tiles divide by a pivot whose inverse is infinite. Small systems are gonum's, which multiplies by it.
-func TestTrsmOfATinyPivot(t *testing.T) {
-	tiertest.Each(t, func(t *testing.T) {
-		if !tiled() {
-			t.Skip("gonum computes")
-		}
-		b := newBench(t, eps, doubles(blas.Implementation{}), doubles(reference.Implementation{}))
-		for range 40 {
-			s := randomSettings(b.rng)
-			s.alpha, s.diag, s.m, s.n = -0.7, gblas.NonUnit, 130, 17
-			if s.side == gblas.Right {
-				s.m, s.n = s.n, s.m
-			}
-			of, terms := sideShapes(&s, nil)
-			x, _ := b.operands(solves, of, s)
-			x[0].data[0] = 0x1p-1040
-			for i := range x[2].data {
-				if !math.IsNaN(x[2].data[i]) {
-					x[2].data[i] *= 0x1p-1000
-				}
-			}
-			if err := b.check(operations[float64]()[0], s, x, terms); err != nil {
-				t.Fatalf("%+v: %v", s, err)
-			}
-		}
-	})
-}

@@ -2,6 +2,7 @@ package blas
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -46,6 +47,14 @@ func (f factor[F]) from(i, j int) factor[F] {
 func (f factor[F]) transpose() factor[F] {
 	f.transposed = !f.transposed
 	return f
+}
+
+// steps returns the distances of the rows, and of the columns, of op(M) in memory.
+func (f factor[F]) steps() (down, across int) {
+	if f.transposed {
+		return 1, f.stride
+	}
+	return f.stride, 1
 }
 
 // A product is C += alpha op(A) op(B) for matrices stored by rows: m x n, of depth k.
@@ -115,40 +124,27 @@ func (p *product[F]) cut(i, parts int) int {
 
 // columns computes columns lo to hi of the product, lo a multiple of the width of a panel.
 func (p *product[F]) columns(lo, hi int) {
-	var w lent[F]
-	defer w.giveBack()
+	var w *buffers[F]
 	direct := p.direct()
+	if !direct || p.packsLeft() || p.part != blas.All {
+		w = buffersOf[F]()
+		defer giveBuffers(w)
+	}
 	for column := lo; column < hi; column += blockWidth {
 		for at := 0; at < p.k; at += blockDepth {
 			b := block{column: column, columns: min(blockWidth, hi-column), at: at, depth: min(blockDepth, p.k-at)}
 			if !direct {
-				p.packRight(w.get(), &b)
+				p.packRight(w, &b)
 			}
 			for b.row = 0; b.row < p.m; b.row += blockHeight {
 				b.rows = min(blockHeight, p.m-b.row)
 				if p.part == blas.Upper && b.row >= b.column+b.columns || p.part == blas.Lower && b.row+b.rows <= b.column {
 					continue
 				}
-				left, ldl := p.packLeft(&w, &b)
-				p.panels(&w, &b, left, ldl, direct)
+				left, ldl := p.packLeft(w, &b)
+				p.panels(w, &b, left, ldl, direct)
 			}
 		}
-	}
-}
-
-// lent are buffers that are taken from the pool when they are needed first.
-type lent[F tile.Float] struct{ *buffers[F] }
-
-func (l *lent[F]) get() *buffers[F] {
-	if l.buffers == nil {
-		l.buffers = buffersOf[F]()
-	}
-	return l.buffers
-}
-
-func (l *lent[F]) giveBack() {
-	if l.buffers != nil {
-		giveBuffers(l.buffers)
 	}
 }
 
@@ -190,12 +186,12 @@ func (p *product[F]) packsLeft() bool {
 }
 
 // packLeft returns a block of alpha times the left factor by rows.
-func (p *product[F]) packLeft(w *lent[F], b *block) (left []F, stride int) {
+func (p *product[F]) packLeft(w *buffers[F], b *block) (left []F, stride int) {
 	from := p.a.from(b.row, b.at)
 	if !p.packsLeft() {
 		return from.data, from.stride
 	}
-	left = w.get().left[:]
+	left = w.left[:]
 	if p.a.transposed {
 		tile.Transpose(left, leftStride, from.data, from.stride, b.depth, b.rows)
 	}
@@ -205,16 +201,14 @@ func (p *product[F]) packLeft(w *lent[F], b *block) (left []F, stride int) {
 			copy(row, from.data[i*from.stride:])
 		}
 		if p.alpha != 1 {
-			for k := range row {
-				row[k] *= p.alpha
-			}
+			scaleRow(row, p.alpha)
 		}
 	}
 	return left, leftStride
 }
 
 // panels adds a block to C, a panel at a time.
-func (p *product[F]) panels(w *lent[F], b *block, left []F, ldl int, direct bool) {
+func (p *product[F]) panels(w *buffers[F], b *block, left []F, ldl int, direct bool) {
 	width := tile.PanelWidth[F]()
 	for j := 0; j < b.columns; j += width {
 		var right []F
@@ -224,28 +218,26 @@ func (p *product[F]) panels(w *lent[F], b *block, left []F, ldl int, direct bool
 		} else {
 			right, ldr = w.right[j*b.depth:], width
 		}
-		// Whole rows first, and those that cross the diagonal then, or the other way round.
 		column, n := b.column+j, min(width, b.columns-j)
-		lo, hi := b.row, b.row+b.rows
-		crossLo, crossHi := lo, lo
+		lo, hi := b.row, b.row+b.rows // the rows that are computed whole
+		crossLo, crossHi := hi, hi    // those that cross the diagonal
+		if p.part != blas.All {
+			crossLo, crossHi = max(column, lo), min(column+n, hi)
+		}
 		switch p.part {
 		case blas.Upper:
-			crossLo, crossHi = clamp(column, lo, hi), clamp(column+n, lo, hi)
-			hi = crossLo
+			hi = min(column, hi)
 		case blas.Lower:
-			crossLo, crossHi = clamp(column, lo, hi), clamp(column+n, lo, hi)
-			lo = crossHi
+			lo = max(column+n, lo)
 		}
 		if hi > lo {
 			tile.Panel(p.c[lo*p.ldc+column:], p.ldc, left[(lo-b.row)*ldl:], ldl, right, ldr, hi-lo, b.depth, n, !p.set || b.at > 0)
 		}
 		if crossHi > crossLo {
-			p.partly(w.get(), left[(crossLo-b.row)*ldl:], ldl, right, ldr, block{crossLo, crossHi - crossLo, column, n, b.at, b.depth})
+			p.partly(w, left[(crossLo-b.row)*ldl:], ldl, right, ldr, block{crossLo, crossHi - crossLo, column, n, b.at, b.depth})
 		}
 	}
 }
-
-func clamp(v, lo, hi int) int { return max(lo, min(v, hi)) }
 
 // partly adds the part of a panel that belongs to a triangle of C.
 func (p *product[F]) partly(w *buffers[F], left []F, ldl int, right []F, ldr int, b block) {
@@ -274,18 +266,20 @@ func (p *product[F]) scale(beta F) {
 		return
 	}
 	for i := range p.m {
-		from, to := 0, p.n
-		switch p.part {
-		case blas.Upper:
-			from = i
-		case blas.Lower:
-			to = i + 1
-		}
-		row := p.c[i*p.ldc+from : i*p.ldc+to]
-		for j := range row {
-			row[j] *= beta
-		}
+		from, to := p.span(i)
+		scaleRow(p.c[i*p.ldc+from:i*p.ldc+to], beta)
 	}
+}
+
+// span returns the columns of row i of C that are computed.
+func (p *product[F]) span(i int) (from, to int) {
+	switch p.part {
+	case blas.Upper:
+		return i, p.n
+	case blas.Lower:
+		return 0, i + 1
+	}
+	return 0, p.n
 }
 
 // pool holds the memory of products, and memories slices for any use, see borrow. Both types of numbers use
@@ -305,9 +299,7 @@ func giveBuffers[F tile.Float](b *buffers[F]) { pool.Put((*buffers[float64])(uns
 // borrow returns memory for at least n numbers, of any value; giveBack keeps it for the next caller.
 func borrow[F tile.Float](n int) *[]F {
 	m := memories.Get().(*[]float64)
-	if len(*m) < n {
-		*m = make([]float64, n)
-	}
+	*m = slices.Grow((*m)[:0], n)[:n]
 	return (*[]F)(unsafe.Pointer(m))
 }
 

@@ -2,6 +2,7 @@ package blas
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -11,11 +12,14 @@ import (
 // panelColumns is the number of columns that are factored before their reflections are applied to the others.
 const panelColumns = tile.ReflectWidth
 
-// fewReflectors is the number of reflectors below which gonum applies them as fast.
-const fewReflectors = 8
-
-// tallReflectors is the length below which gonum applies the reflectors of one panel as fast.
-const tallReflectors = 256
+const (
+	// fewReflectors is the number of reflectors below which gonum applies them as fast.
+	fewReflectors = 8
+	// fewRowsForPanels is the number of rows below which gonum factors more than one panel as fast.
+	fewRowsForPanels = 36
+	// tallReflectors is the length below which gonum applies the reflectors of one panel as fast.
+	tallReflectors = 256
+)
 
 // reflectors are Q = I - V T V', the product of n reflections I - tau v v'. Row i of v[:,j] is zero for i < j
 // and one for i = j.
@@ -34,12 +38,8 @@ var reflectorsPool = sync.Pool{New: func() any { return new(reflectors) }}
 // newReflectors returns memory for reflectors of a number of rows, to be applied to a number of columns.
 func newReflectors(rows, columns int) *reflectors {
 	r := reflectorsPool.Get().(*reflectors)
-	if n := rows * panelColumns; len(r.v) < n {
-		r.v = make([]float64, n)
-	}
-	if n := 2 * panelColumns * rowStride(columns); len(r.work) < n {
-		r.work = make([]float64, n)
-	}
+	v, work := rows*panelColumns, 2*panelColumns*rowStride(columns)
+	r.v, r.work = slices.Grow(r.v[:0], v)[:v], slices.Grow(r.work[:0], work)[:work]
 	return r
 }
 
@@ -88,8 +88,8 @@ func (r *reflectors) apply(tA blas.Transpose, c []float64, ldc, columns int) {
 func (r *reflectors) factor(tau []float64) int {
 	clear(r.sums[:])
 	if r.rows > 1 { // the products of the first column
-		below := factor[float64]{r.v[r.ld:], r.ld, true}
-		below.mul(r.n, r.rows-1, 1, below.data, r.ld, 0, r.sums[:], 1)
+		below := r.v[r.ld:]
+		gemv(blas.Trans, r.rows-1, r.n, 1, below, r.ld, below, r.ld, 0, r.sums[:], 1)
 	}
 	for j := range tau {
 		pivot := r.v[j*r.ld:][:r.ld]
@@ -98,15 +98,13 @@ func (r *reflectors) factor(tau []float64) int {
 			return j + 1
 		}
 		const least, most = 0x1p-900, 0x1p900
-		squares, alpha := r.sums[j], pivot[j]
-		beta, scale := alpha, 1.0
-		switch norm := squares + alpha*alpha; {
-		case squares >= least && norm <= most:
-			beta = -math.Copysign(math.Sqrt(norm), alpha)
-			tau[j], scale = (beta-alpha)/beta, 1/(alpha-beta)
-		default:
+		alpha, norm := pivot[j], r.sums[j]+pivot[j]*pivot[j]
+		if !(r.sums[j] >= least && norm <= most) {
 			return j
 		}
+		beta := -math.Copysign(math.Sqrt(norm), alpha)
+		scale := 1 / (alpha - beta)
+		tau[j] = (beta - alpha) / beta
 		clear(r.w[:j+1])
 		for k := j + 1; k < r.n; k++ {
 			r.w[k] = tau[j] * (pivot[k] + scale*r.sums[k])
@@ -122,9 +120,6 @@ func (r *reflectors) factor(tau []float64) int {
 		}
 		tile.Reflect(below, r.ld, j, &r.w, &r.sums, scale, 1, r.n) // the next pivot, which is in no product
 		tile.Reflect(below[min(r.ld, len(below)):], r.ld, j, &r.w, &r.sums, scale, r.rows-j-2, r.n)
-		if r.rows-j-2 == 0 {
-			clear(r.sums[:])
-		}
 	}
 	return len(tau)
 }
@@ -136,25 +131,19 @@ func (r *reflectors) store(a []float64, lda int) {
 	}
 }
 
-// usefulWork returns the length of work that gonum uses for n columns and k reflectors.
-func usefulWork(n, k int) int {
-	if k > 128 {
-		return n * reductionBlock
-	}
-	return n
-}
-
 // Dgeqrf computes the factors Q and R of a matrix, in a and tau.
 func (l Lapack) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
 	k := min(m, n)
-	if !vectorized() || k < fewReflectors || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k {
+	if !vectorized() || k < fewReflectors || k > panelColumns && m < fewRowsForPanels || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k {
 		l.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork)
 		return
 	}
 	r := newReflectors(m, n)
 	defer reflectorsPool.Put(r)
-	for j := 0; j < k; j += panelColumns {
-		columns, from := min(panelColumns, k-j), a[j*(lda+1):]
+	panels := (k + panelColumns - 1) / panelColumns
+	width := tile.Pad((k + panels - 1) / panels)
+	for j := 0; j < k; j += width {
+		columns, from := min(width, k-j), a[j*(lda+1):]
 		r.load(from, lda, m-j, columns)
 		done := r.factor(tau[j : j+columns])
 		r.store(from, lda)
@@ -167,7 +156,7 @@ func (l Lapack) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwor
 			r.apply(blas.Trans, from[columns:], lda, rest)
 		}
 	}
-	work[0] = float64(usefulWork(n, k))
+	l.Implementation.Dgeqrf(m, n, a, lda, tau, work, -1) // sets work[0]
 }
 
 // Dormqr overwrites C by Q C, Q'C, C Q or C Q' for the Q of Dgeqrf: on the right as gonum's.

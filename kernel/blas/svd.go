@@ -14,27 +14,23 @@ const fewSingularVectors = 24
 // in vt, as gonum's does, with the rotations by the tiles. Without vectors gonum computes the values.
 func (l Lapack) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
 	d := svd{l: l, p: max(m, n), q: min(m, n), s: s, wide: m < n}
-	known := func(j lapack.SVDJob) bool { return j == lapack.SVDAll || j == lapack.SVDStore || j == lapack.SVDNone }
 	columns := func(j lapack.SVDJob, all int) int {
 		switch j {
 		case lapack.SVDAll:
 			return all
 		case lapack.SVDStore:
 			return d.q
+		case lapack.SVDNone:
+			return 0
 		}
-		return 0
+		return -1
 	}
-	plain := !vectorized() || !known(jobU) || !known(jobVT) || jobU == lapack.SVDNone && jobVT == lapack.SVDNone ||
-		d.q < fewSingularVectors || lwork < max(3*d.q+d.p, 5*d.q) || len(work) < lwork || !inside(a, m, n, lda) || len(s) < d.q
-	if !plain {
-		d.u = blas64.General{Rows: m, Cols: columns(jobU, m), Stride: ldu, Data: u}
-		d.vt = blas64.General{Rows: columns(jobVT, n), Cols: n, Stride: ldvt, Data: vt}
-		const least, most = 0x1p-480, 0x1p480 // gonum scales what is out of range
-		norm := l.Dlange(lapack.MaxAbs, m, n, a, lda, nil)
-		plain = d.u.Cols > 0 && !inside(u, m, d.u.Cols, ldu) || d.vt.Rows > 0 && !inside(vt, d.vt.Rows, n, ldvt) ||
-			ldu < 1 || ldvt < 1 || !(norm > least && norm < most)
-	}
-	if plain {
+	d.u = blas64.General{Rows: m, Cols: columns(jobU, m), Stride: ldu, Data: u}
+	d.vt = blas64.General{Rows: columns(jobVT, n), Cols: n, Stride: ldvt, Data: vt}
+	if !vectorized() || min(d.u.Cols, d.vt.Rows) < 0 || max(d.u.Cols, d.vt.Rows) == 0 ||
+		d.q < fewSingularVectors || lwork < max(3*d.q+d.p, 5*d.q) || len(work) < lwork || !inside(a, m, n, lda) || len(s) < d.q ||
+		d.u.Cols > 0 && !inside(u, m, d.u.Cols, ldu) || d.vt.Rows > 0 && !inside(vt, d.vt.Rows, n, ldvt) || ldu < 1 || ldvt < 1 ||
+		!moderate(l.Dlange(lapack.MaxAbs, m, n, a, lda, nil)) {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
 	memory := borrow[float64](d.memory())
@@ -156,10 +152,7 @@ func (d *svd) multiply(q blas64.General, tau []float64, v blas64.General) {
 // longVectors computes the vectors of the long side of T, and some more that are orthogonal to them if size
 // exceeds q.
 func (d *svd) longVectors(to blas64.General, size int, left *turned) {
-	v := to
-	if d.wide {
-		v = d.matrix(d.p, size)
-	}
+	v := d.matrix(d.p, size)
 	for i := range d.p {
 		clear(v.Data[i*v.Stride:][:size])
 		if i >= d.q && i < size {
@@ -170,9 +163,7 @@ func (d *svd) longVectors(to blas64.General, size int, left *turned) {
 	if d.multiply(d.b, d.tauQ, v); d.tall() {
 		d.multiply(d.t, d.tau, v)
 	}
-	if d.wide {
-		copyTo(to, v, true)
-	}
+	copyTo(to, v, d.wide)
 }
 
 // shortVectors computes those of the short side. The reflections of P are rows of B: those of the transpose

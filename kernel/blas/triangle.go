@@ -1,8 +1,6 @@
 package blas
 
 import (
-	"math"
-
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 	reference "gonum.org/v1/gonum/blas/gonum"
@@ -80,24 +78,23 @@ func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 // sidesTogether is the number of right sides that stay in the first-level cache.
 const sidesTogether = blockDepth
 
-// fewUnknowns reports whether gonum solves for m x n unknowns as fast: for fewer than 6, or up to
-// smallTriangle if there are few right sides, for which the precision adds some.
-func fewUnknowns(s blas.Side, m, n, more int) bool {
-	order, sides, few := m, n, 12+more
-	if s == blas.Right {
-		order, sides, few = n, m, 4
+// fewUnknowns reports whether gonum solves for m x n unknowns, or multiplies them, as fast.
+func fewUnknowns(multiply bool, s blas.Side, m, n int) bool {
+	switch {
+	case s == blas.Right:
+		return n < 8 || n < smallTriangle && (multiply || m < 4)
+	case m%smallTriangle == 0:
+		return n < 16 && m == smallTriangle
 	}
-	return order < 6 || order <= smallTriangle && sides < few
+	return m < 6 || m < 22 && n < 22
 }
 
 // apply overwrites n columns of B, on the right of A, by the solution or the product, for an order of at most
 // smallTriangle. To a row it adds multiples of the rows that are solved, or not yet multiplied.
 func (s *system[F]) apply(order int, b []F, ldb, n int) {
 	var factors [smallTriangle]F
-	down, across, sign := s.a.stride, 1, F(-1)
-	if s.a.transposed {
-		down, across = across, down
-	}
+	down, across := s.a.steps()
+	sign := F(-1)
 	if s.multiply {
 		sign = 1
 	}
@@ -105,13 +102,13 @@ func (s *system[F]) apply(order int, b []F, ldb, n int) {
 		if s.lower == s.multiply {
 			i = order - 1 - i
 		}
-		row, pivot := b[i*ldb:][:n], s.a.data[i*(s.a.stride+1)]
-		if s.multiply && !s.unit {
-			scaleRow(row, pivot)
-		}
 		from, end := 0, i
 		if !s.lower {
 			from, end = i+1, order
+		}
+		row, pivot := b[i*ldb:][:n], s.a.data[i*(s.a.stride+1)]
+		if s.multiply && !s.unit {
+			scaleRow(row, pivot)
 		}
 		if from < end {
 			entries := s.a.data[i*down+from*across:]
@@ -121,7 +118,7 @@ func (s *system[F]) apply(order int, b []F, ldb, n int) {
 			tile.AddRows(row, b[from*ldb:], ldb, factors[:], end-from, n)
 		}
 		if !s.multiply && !s.unit {
-			divideRow(row, pivot)
+			scaleRow(row, 1/pivot)
 		}
 	}
 }
@@ -133,15 +130,4 @@ func scaleRow[F tile.Float](row []F, by F) {
 		return
 	}
 	reference.Implementation{}.Sscal(len(row), float32(by), as[float32](row), 1)
-}
-
-// divideRow divides a row by a number, entry by entry only if the inverse overflows.
-func divideRow[F tile.Float](row []F, by F) {
-	if inverse := 1 / by; !math.IsInf(float64(inverse), 0) {
-		scaleRow(row, inverse)
-		return
-	}
-	for k := range row {
-		row[k] /= by
-	}
 }

@@ -26,33 +26,31 @@ func basisHeights(t isa, cols int) []int {
 
 // mulBasis emits A = X U for groups of cols columns each: rows x cols dot products along d at a time, summed
 // at the end.
-func mulBasis(t isa, cols int, x *samples) {
+func mulBasis(t isa, cols int, x *number) {
 	heights := basisHeights(t, cols)
 	text(fmt.Sprintf("mulBasis%s_%d", x.suffix, cols), t,
-		fmt.Sprintf("func(a *float64, lda int, x *%s, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int)", x.typ),
+		"func(a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int)",
 		fmt.Sprintf("works like mulBasisGeneric for groups*%d columns, n >= 2, d a multiple of %d. "+
 			"It prefetches %d lines, apart bytes from each other, for every %[2]d features of 4 rows, and moves on by pace bytes.",
-			cols, width, x.basisStreams))
-	b := basisTile{t: t, cols: cols, x: x}
-	b.ldx = bytesParam("ldx", x.size)
+			cols, width, x.streams()+1))
+	b := basisTile{t: t, cols: cols, x: x, ldx: bytesParam("ldx", x.size), pace: map[int]Mem{}}
 	b.us = newRows(GP64(), bytesParam("ldu", 8), cols)
 	b.xs = newRows(GP64(), b.ldx, heights[0])
 	b.pf, b.apart = param("next"), param("apart")
 	b.sum = t.newReducer()
-	b.pace = map[int]Mem{}
 	for _, height := range heights {
 		pace := param("pace")
 		IMUL3Q(I32(height), pace, pace)
 		SHRQ(Imm(2), pace)
-		b.pace[height] = AllocLocal(8)
-		MOVQ(pace, b.pace[height])
+		b.pace[height] = local(pace)
 	}
 	for _, height := range heights {
 		b.rowBlocks(height)
 	}
 	CMPQ(mem("n"), Imm(0))
 	JE(LabelRef("end"))
-	ADDQ(I8(-8), mem("a")) // a row that is left over is taken together with the one before, which is stored once more
+	// A row that is left over is computed together with the row before, whose result is stored once more.
+	ADDQ(I8(-8), mem("a"))
 	SUBQ(b.ldx, mem("x"))
 	INCQ(mem("n"))
 	JMP(LabelRef("rows2"))
@@ -63,7 +61,7 @@ func mulBasis(t isa, cols int, x *samples) {
 type basisTile struct {
 	t      isa
 	cols   int
-	x      *samples
+	x      *number
 	ldx    reg.GPVirtual
 	xs, us rows          // running along d
 	pf     reg.GPVirtual // next line to prefetch in the first stream
@@ -76,16 +74,13 @@ type basisTile struct {
 // blocks of two rather than one of three and a row that is left over.
 func (b basisTile) rowBlocks(height int) {
 	start := fmt.Sprint("rows", height)
-	Label(start)
-	CMPQ(mem("n"), Imm(uint64(height)))
-	JL(LabelRef(start + "End"))
-	if height == 3 {
-		CMPQ(mem("n"), Imm(4))
-		JE(LabelRef(start + "End"))
-	}
-	b.block(start, height)
-	JMP(LabelRef(start))
-	Label(start + "End")
+	while(start, mem("n"), height, func() {
+		if height == 3 {
+			CMPQ(mem("n"), Imm(4))
+			JE(LabelRef(start + "End"))
+		}
+		b.block(start, height)
+	})
 }
 
 // block emits the product of height rows and all groups, and moves on to the
@@ -93,13 +88,10 @@ func (b basisTile) rowBlocks(height int) {
 func (b basisTile) block(label string, height int) {
 	acc := make([][]vector, b.cols) // by columns
 	u, a := param("u"), param("a")
-	left := AllocLocal(8)
-	groups := param("groups")
-	MOVQ(groups, left)
+	left := local(param("groups"))
 	Label(label + "Group")
 	for j := range acc {
-		acc[j] = b.t.vecs(height)
-		b.t.zero(acc[j]...)
+		acc[j] = b.t.zeros(height)
 	}
 	MOVQ(mem("x"), b.xs.base)
 	MOVQ(u, b.us.base)
@@ -121,19 +113,12 @@ func (b basisTile) block(label string, height int) {
 
 // dots adds the products of a round of features, and prefetches its share.
 func (b basisTile) dots(acc [][]vector, height int) {
-	for i := range b.x.basisStreams {
-		m := Mem{Base: b.pf}
-		if i > 0 {
-			m.Index, m.Scale = b.apart, uint8(i)
-		}
-		PREFETCHT1(m)
-	}
-	ADDQ(b.pace[height], b.pf)
+	request(b.pf, b.apart, b.pace[height], b.x.streams()+1)
 	for k := 0; k < width; k += b.t.lanes {
 		if height > b.cols { // keep the shorter side in registers
-			u := b.t.vecs(b.cols)
+			u := make([]vector, b.cols)
 			for j := range u {
-				VMOVUPD(b.us.at(j, 8*k), u[j])
+				u[j] = b.t.load(b.us.at(j, 8*k))
 			}
 			for i := range height {
 				x := b.t.vec()
@@ -149,15 +134,14 @@ func (b basisTile) dots(acc [][]vector, height int) {
 			b.x.load(b.xs.at(i, b.x.size*k), x[i])
 		}
 		for j := range acc {
-			u := b.t.vec()
-			VMOVUPD(b.us.at(j, 8*k), u)
+			u := b.t.load(b.us.at(j, 8*k))
 			for i := range x {
 				VFMADD231PD(x[i], u, acc[j][i])
 			}
 		}
 	}
-	ADDQ(I32(width*b.x.size), b.xs.base)
-	ADDQ(Imm(8*width), b.us.base)
+	advance(width*b.x.size, b.xs.base)
+	advance(width*8, b.us.base)
 }
 
 // store stores the sums of a group from a on, and moves a on to the next group.

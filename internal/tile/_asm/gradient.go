@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -22,44 +23,38 @@ func (t isa) blockSteps() (wide []int, narrow int) {
 
 // sumBlocks emits g = X' e for blocks of features, each for all rows: from the last one up, since the last
 // rows are what mulBasis has just left in the first-level cache.
-func sumBlocks(t isa, x *samples) {
+func sumBlocks(t isa, x *number) {
 	wide, narrow := t.blockSteps()
 	text("sumBlocks"+x.suffix, t,
-		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, n, steps int, next uintptr, apart, pace int)", x.typ),
+		"func(grad *float64, x *F, ldx int, e *float64, n, steps int, next uintptr, apart, pace int)",
 		fmt.Sprintf("sets steps times %d features of grad to the product of n rows, n > 0, steps > 0, in blocks of %v steps "+
 			"and one of up to %d. It prefetches %d lines, apart bytes from each other, for every %d steps of a row, "+
 			"or the last ones of a block, and moves on by pace bytes.",
-			width, wide, narrow, x.gradientStreams, requestSteps))
+			width, wide, narrow, x.streams(), requestSteps))
 	p := blockSum{t: t, x: x, first: param("x"), ldx: bytesParam("ldx", x.size), e: param("e"), g: param("grad")}
 	p.pf, p.apart, p.pace = param("next"), param("apart"), param("pace")
 	rows := param("n")
 	LEAQ(Mem{Base: p.e, Index: rows, Scale: 8, Disp: -8}, p.e)
-	for _, steps := range wide {
-		label := fmt.Sprint("wide", steps)
-		Label(label)
-		CMPQ(mem("steps"), Imm(uint64(max(steps, narrow+1))))
-		JL(LabelRef(label + "End"))
-		p.block(label, steps)
-		SUBQ(Imm(uint64(steps)), mem("steps"))
-		JMP(LabelRef(label))
-		Label(label + "End")
+	sizes := slices.Clone(wide)
+	for steps := narrow; steps > 0; steps-- {
+		sizes = append(sizes, steps)
 	}
-	for steps := 1; steps <= narrow; steps++ {
-		CMPQ(mem("steps"), Imm(uint64(steps)))
-		JEQ(LabelRef(fmt.Sprint("narrow", steps)))
+	for i, steps := range sizes {
+		label, least := fmt.Sprint("block", i), steps
+		if i < len(wide) {
+			least = max(steps, narrow+1)
+		}
+		while(label, mem("steps"), least, func() {
+			p.block(label, steps)
+			SUBQ(I32(steps), mem("steps"))
+		})
 	}
 	finish()
-	for steps := 1; steps <= narrow; steps++ {
-		label := fmt.Sprint("narrow", steps)
-		Label(label)
-		p.block(label, steps)
-		finish()
-	}
 }
 
 type blockSum struct {
 	t          isa
-	x          *samples
+	x          *number
 	first, ldx reg.GPVirtual // the block, in the first row;
 	e          reg.GPVirtual // the last entry;
 	g          reg.GPVirtual // the block of the sum;
@@ -70,44 +65,26 @@ type blockSum struct {
 
 // block emits the sum of a block of the given number of steps, and moves on.
 func (p blockSum) block(label string, steps int) {
-	e, row, left := GP64(), GP64(), GP64()
 	each := width / p.t.lanes // vectors of a step
-	sums := p.t.vecs(steps * each)
-	p.t.zero(sums...)
-	MOVQ(mem("n"), left)
-	LEAQ(Mem{Base: left, Disp: -1}, row)
+	sums, left, e := p.t.zeros(steps*each), param("n"), fresh(p.e)
+	row := fresh(left)
+	DECQ(row)
 	IMULQ(p.ldx, row)
 	ADDQ(p.first, row)
-	MOVQ(p.e, e)
 	loop(label+"Row", left, func() {
-		ei := p.t.vec()
-		VBROADCASTSD(Mem{Base: e}, ei)
+		ei := p.t.broadcast(Mem{Base: e})
 		for i := range sums {
 			if i%(requestSteps*each) == 0 {
-				p.request()
+				request(p.pf, p.apart, p.pace, p.x.streams())
 			}
-			p.x.add(p.t, Mem{Base: row, Disp: i * p.t.lanes * p.x.size}, ei, sums[i])
+			p.x.addProduct(p.t, Mem{Base: row, Disp: i * p.t.lanes * p.x.size}, ei, sums[i])
 		}
 		SUBQ(p.ldx, row)
 		SUBQ(Imm(8), e)
 	})
-	for i, v := range sums {
-		VMOVUPD(v, Mem{Base: p.g, Disp: i * p.t.bytes()})
-	}
-	ADDQ(I32(8*width*steps), p.g)
-	ADDQ(I32(steps*width*p.x.size), p.first)
-}
-
-// request prefetches the share of a round.
-func (p blockSum) request() {
-	for i := range p.x.gradientStreams {
-		m := Mem{Base: p.pf}
-		if i > 0 {
-			m.Index, m.Scale = p.apart, uint8(i)
-		}
-		PREFETCHT1(m)
-	}
-	ADDQ(p.pace, p.pf)
+	p.t.store(p.g, sums...)
+	advance(8*width*steps, p.g)
+	advance(steps*width*p.x.size, p.first)
 }
 
 // panelHeight is the number of rows of a panel of addPanels.
@@ -115,38 +92,33 @@ const panelHeight = 8
 
 // addPanels emits g += X' e for panels of rows, each read along its rows: as many streams as rows, which the
 // processor's own prefetching follows.
-func addPanels(t isa, x *samples) {
+func addPanels(t isa, x *number) {
 	text("addPanels"+x.suffix, t,
-		fmt.Sprintf("func(grad *float64, x *%s, ldx int, e *float64, d, count int, next uintptr, apart, pace int)", x.typ),
+		"func(grad *float64, x *F, ldx int, e *float64, d, count int, next uintptr, apart, pace int)",
 		fmt.Sprintf("adds to grad the product of %d*count rows, x and e being those of the last %[1]d, count >= 1, "+
 			"d a multiple of %d, d > 0. It prefetches %d lines, apart bytes from each other, "+
-			"for every %[2]d features of a panel, and moves on by pace bytes.", panelHeight, width, x.gradientStreams))
-	first, e, g, left := param("x"), param("e"), GP64(), GP64()
+			"for every %[2]d features of a panel, and moves on by pace bytes.", panelHeight, width, x.streams()))
+	first, e := param("x"), param("e")
 	p := blockSum{t: t, x: x, ldx: bytesParam("ldx", x.size), pf: param("next"), apart: param("apart"), pace: param("pace")}
 	xs := newRows(GP64(), p.ldx, panelHeight)
 	Label("panel")
-	es := t.vecs(panelHeight)
-	for i := range es {
-		VBROADCASTSD(Mem{Base: e, Disp: 8 * i}, es[i])
-	}
+	es := double.broadcasts(t, e, panelHeight)
 	MOVQ(first, xs.base)
-	MOVQ(mem("grad"), g)
-	MOVQ(mem("d"), left)
+	g, left := param("grad"), param("d")
 	SHRQ(U8(log2(width)), left)
 	loop("feature", left, func() {
 		for k := 0; k < width; k += t.lanes {
-			v := t.vec()
-			VMOVUPD(Mem{Base: g, Disp: 8 * k}, v)
+			v := t.load(Mem{Base: g, Disp: 8 * k})
 			for i := range es {
-				x.add(t, xs.at(i, x.size*k), es[i], v)
+				x.addProduct(t, xs.at(i, x.size*k), es[i], v)
 			}
 			VMOVUPD(v, Mem{Base: g, Disp: 8 * k})
 		}
-		p.request()
-		ADDQ(I32(width*x.size), xs.base)
-		ADDQ(I32(8*width), g)
+		request(p.pf, p.apart, p.pace, p.x.streams())
+		advance(width*x.size, xs.base)
+		advance(width*8, g)
 	})
-	SUBQ(I32(8*panelHeight), e)
+	advance(-8*panelHeight, e)
 	for range panelHeight {
 		SUBQ(p.ldx, first)
 	}
@@ -161,40 +133,28 @@ func rankUpdate(t isa, m int) {
 	text(fmt.Sprintf("rankUpdate_%d", m), t,
 		"func(grad *float64, ldg int, v *float64, ldv int, b *float64, ldb, d, r int)",
 		fmt.Sprintf("works like rankUpdateGeneric for m = %d and d a multiple of 8.", m))
-	g := param("grad")
-	ldg := bytesParam("ldg", 8)
+	g, ldg, blocks := param("grad"), bytesParam("ldg", 8), param("d")
 	v := newRows(param("v"), bytesParam("ldv", 8), m)
-	blocks := param("d")
 	SHRQ(U8(log2(t.lanes)), blocks)
-	gp, cols := GP64(), GP64()
 	loop("block", blocks, func() {
-		vs := t.vecs(m)
+		vs := make([]vector, m)
 		for i := range vs {
-			VMOVUPD(v.at(i, 0), vs[i])
+			vs[i] = t.load(v.at(i, 0))
 		}
-		MOVQ(g, gp)
-		MOVQ(mem("r"), cols)
-		b := param("b")
-		ldb := bytesParam("ldb", 8)
+		gp, cols, b, ldb := fresh(g), param("r"), param("b"), bytesParam("ldb", 8)
 		loop("column", cols, func() {
-			c := t.vec()
-			VMOVUPD(Mem{Base: gp}, c)
-			bp := GP64()
-			MOVQ(b, bp)
+			c, bp := t.load(Mem{Base: gp}), fresh(b)
 			for i := range vs {
-				s := t.vec()
-				VBROADCASTSD(Mem{Base: bp}, s)
-				VFMADD231PD(vs[i], s, c)
+				VFMADD231PD(vs[i], t.broadcast(Mem{Base: bp}), c)
 				if i+1 < len(vs) {
 					ADDQ(ldb, bp)
 				}
 			}
 			VMOVUPD(c, Mem{Base: gp})
 			ADDQ(ldg, gp)
-			ADDQ(Imm(8), b)
+			advance(8, b)
 		})
-		ADDQ(I32(t.bytes()), g)
-		ADDQ(I32(t.bytes()), v.base)
+		advance(t.bytes(), g, v.base)
 	})
 	finish()
 }
@@ -203,45 +163,20 @@ func rankUpdate(t isa, m int) {
 func residual(t isa) {
 	text("residual", t, "func(e, a *float64, lda int, b, y *float64, n, r int) float64",
 		"works like residualGeneric for n >= 1, r >= 1.")
-	e, a := param("e"), param("a")
-	lda := bytesParam("lda", 8)
-	y := param("y")
-	blocks, tail := param("n"), param("n")
-	m := t.maskFor(tail)
-	SHRQ(U8(log2(t.lanes)), blocks)
-	sum := t.vec()
-	t.zero(sum)
-	block := func(label string, io access) vector {
-		s := t.vec()
-		t.zero(s)
-		VSUBPD(io.load(Mem{Base: y}), s, s)
-		ap, bp, cols := GP64(), param("b"), param("r")
-		MOVQ(a, ap)
-		loop(label, cols, func() {
-			bj := t.vec()
-			VBROADCASTSD(Mem{Base: bp}, bj)
-			VFMADD231PD(io.load(Mem{Base: ap}), bj, s)
+	e, a, lda, y, sum, loops := param("e"), param("a"), bytesParam("lda", 8), param("y"), t.zeros(1), 0
+	eachVector(t, double, 1, true, []reg.GPVirtual{e, a, y}, func(io access, _, disp int) {
+		s := t.zeros(1)[0]
+		VSUBPD(io.load(Mem{Base: y, Disp: disp}), s, s)
+		ap, bp := fresh(a), param("b")
+		loops++
+		loop(fmt.Sprint("columns", loops), param("r"), func() {
+			VFMADD231PD(io.operand(Mem{Base: ap, Disp: disp}), t.broadcast(Mem{Base: bp}), s)
 			ADDQ(lda, ap)
-			ADDQ(Imm(8), bp)
+			advance(8, bp)
 		})
-		io.store(s, Mem{Base: e})
-		return s
-	}
-	TESTQ(blocks, blocks)
-	JZ(LabelRef("tail"))
-	loop("block", blocks, func() {
-		s := block("columns", double.whole(t))
-		VFMADD231PD(s, s, sum)
-		ADDQ(I32(t.bytes()), a)
-		ADDQ(I32(t.bytes()), y)
-		ADDQ(I32(t.bytes()), e)
+		io.store(s, Mem{Base: e, Disp: disp})
+		io.clear(s) // 0 * b may be NaN
+		VFMADD231PD(s, s, sum[0])
 	})
-	Label("tail")
-	TESTQ(I32(t.lanes-1), mem("n"))
-	JZ(LabelRef("end"))
-	s := block("tailColumns", m.masked())
-	m.clear(s) // 0 * b may be NaN
-	VFMADD231PD(s, s, sum)
-	Label("end")
-	t.finishSum([]vector{sum})
+	t.finishSum(sum)
 }

@@ -6,7 +6,6 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/gotypes"
-	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -47,67 +46,113 @@ func (t isa) zero(v ...reg.VecVirtual) {
 	}
 }
 
-// mask limits loads and stores to some lanes of a vector of numbers.
-type mask struct {
-	t isa
-	x *number
-	k reg.Register
-	y reg.VecVirtual
+// zeros returns n registers that are cleared.
+func (t isa) zeros(n int) []vector {
+	v := t.vecs(n)
+	t.zero(v...)
+	return v
 }
 
-// maskFor returns the mask of n mod lanes lanes of float64, for n in a register that it destroys.
-func (t isa) maskFor(n reg.GPVirtual) mask {
-	ANDQ(U8(t.lanes-1), n)
-	return double.firstLanes(t, n)
+// load returns a vector of float64 in a register, and broadcast one number in all of its lanes.
+func (t isa) load(from Op) vector {
+	v := t.vec()
+	VMOVUPD(from, v)
+	return v
 }
 
-// firstLanes returns the mask of the first n lanes, for n up to all of them in a register that it destroys.
-func (x *number) firstLanes(t isa, n reg.GPVirtual) mask {
-	if t.evex {
-		m := GP64()
-		one := GP64()
-		MOVQ(U32(1), one)
-		SHLXQ(n, one, m)
-		DECQ(m)
-		k := K()
-		KMOVW(m.As32(), k)
-		return mask{t: t, x: x, k: k}
+func (t isa) broadcast(from Op) vector {
+	v := t.vec()
+	VBROADCASTSD(from, v)
+	return v
+}
+
+// store stores vectors of float64 one behind the other.
+func (t isa) store(to reg.GPVirtual, v ...vector) {
+	for i := range v {
+		VMOVUPD(v[i], Mem{Base: to, Disp: i * t.bytes()})
 	}
-	// Lane i is set if i < n: a window into ones and zeros.
-	y := YMM()
-	table := GP64()
-	LEAQ(maskTable().Offset(32), table)
-	SHLQ(U8(log2(x.size)), n)
-	SUBQ(n, table)
-	VMOVUPD(Mem{Base: table}, y)
-	return mask{t: t, x: x, y: y}
 }
 
-// lastLanes returns the mask of the last n lanes, for 0 < n < lanes in a register.
-func (x *number) lastLanes(t isa, n reg.GPVirtual) mask {
-	if t.evex {
-		m, shift := GP64(), GP64()
-		MOVQ(U64(x.lanes(t)), shift)
-		SUBQ(n, shift)
-		MOVQ(U64(1<<x.lanes(t)-1), m)
-		SHLXQ(shift, m, m)
-		k := K()
-		KMOVW(m.As32(), k)
-		return mask{t: t, x: x, k: k}
+// An access loads from and stores to addresses, and clears what it does not store. operand returns a source
+// of an instruction: the address itself where all lanes are read. A separate load would take an entry of the
+// processor's window of instructions, and fewer cache lines would be on their way from memory.
+type access struct {
+	load    func(Mem) vector
+	operand func(Mem) Op
+	store   func(vector, Mem)
+	clear   func(vector)
+}
+
+// whole is the access to whole vectors.
+func (x *number) whole(t isa) access {
+	load := func(a Mem) vector {
+		v := t.vec()
+		x.move(a, v)
+		return v
 	}
-	y, table := YMM(), GP64()
-	LEAQ(maskTable().Offset(32), table)
+	return access{load, func(a Mem) Op { return a }, func(v vector, a Mem) { x.move(v, a) }, func(vector) {}}
+}
+
+// firstLanes returns the access to the first n lanes of vectors, for n up to all of them in a register that
+// it destroys.
+func (x *number) firstLanes(t isa, n reg.GPVirtual) access {
+	if !t.evex {
+		NEGQ(n)
+	}
+	masked, _ := x.lanesFrom(t, n, SHRXQ)
+	return masked
+}
+
+// lastLanes returns the access to the last n lanes, and one to vectors that are all within an operand: what
+// it does not store is stored as it was, which is faster on some processors.
+func (x *number) lastLanes(t isa, n reg.GPVirtual) (masked, blended access) {
+	return x.lanesFrom(t, n, SHLXQ)
+}
+
+// lanesFrom makes a mask: all bits, shifted by as many lanes as are not in it, or a window into ones, zeros
+// and ones.
+func (x *number) lanesFrom(t isa, n reg.GPVirtual, shift func(count, from, to Op)) (masked, blended access) {
+	if t.evex {
+		bits, k := fresh(U64(1<<x.lanes(t)-1)), K()
+		NEGQ(n)
+		ADDQ(I8(x.lanes(t)), n)
+		shift(n, bits, bits)
+		KMOVW(bits.As32(), k)
+		masked.load = func(a Mem) vector {
+			v := t.vec()
+			x.clearing(a, k, v)
+			return v
+		}
+		masked.operand = func(a Mem) Op { return masked.load(a) }
+		masked.store = func(v vector, a Mem) { x.move(v, k, a) }
+		masked.clear = func(v vector) { VMOVAPD_Z(v, k, v) }
+		return masked, masked
+	}
+	table, y := GP64(), YMM()
+	LEAQ(maskTable.Offset(32), table)
 	VMOVUPD(Mem{Base: table, Index: n, Scale: uint8(x.size)}, y)
-	return mask{t: t, x: x, y: y}
+	masked.load = func(a Mem) vector {
+		v := t.vec()
+		x.maskMove(a, y, v)
+		return v
+	}
+	masked.operand = func(a Mem) Op { return masked.load(a) }
+	masked.store = func(v vector, a Mem) { x.maskMove(v, y, a) }
+	masked.clear = func(v vector) { VANDPD(y, v, v) }
+	blended = masked
+	blended.store = func(v vector, a Mem) {
+		old := t.load(a)
+		x.blend(y, v, old, old)
+		VMOVUPD(old, a)
+	}
+	return masked, blended
 }
 
-var maskData *Mem
-
-// maskTable returns the table of 32 bytes of ones, 32 of zeros and 32 of ones.
-func maskTable() Mem { return *maskData }
+// maskTable has 32 bytes of ones, 32 of zeros and 32 of ones.
+var maskTable Mem
 
 func emitMaskTable() {
-	m := GLOBL("tailMask", 8|16) // RODATA|NOPTR
+	maskTable = GLOBL("tailMask", 8|16) // RODATA|NOPTR
 	for i := range 12 {
 		v := uint64(0)
 		if i < 4 || i >= 8 {
@@ -115,68 +160,6 @@ func emitMaskTable() {
 		}
 		DATA(8*i, U64(v))
 	}
-	maskData = &m
-}
-
-// load loads the masked lanes and clears the others.
-func (m mask) load(src Mem, dst reg.VecVirtual) {
-	if m.t.evex {
-		m.x.clearing(src, m.k, dst)
-	} else {
-		m.x.maskMove(src, m.y, dst)
-	}
-}
-
-// store stores the masked lanes.
-func (m mask) store(src reg.VecVirtual, dst Mem) {
-	if m.t.evex {
-		m.x.move(src, m.k, dst)
-	} else {
-		m.x.maskMove(src, m.y, dst)
-	}
-}
-
-// clear clears the lanes that are not in the mask.
-func (m mask) clear(v reg.VecVirtual) {
-	if m.t.evex {
-		VMOVAPD_Z(v, m.k, v)
-	} else {
-		VANDPD(m.y, v, v)
-	}
-}
-
-// An access loads from and stores to addresses.
-type access struct {
-	load  func(Mem) vector
-	store func(vector, Mem)
-}
-
-// whole is the access to whole vectors.
-func (x *number) whole(t isa) access {
-	return access{func(a Mem) vector {
-		v := t.vec()
-		x.move(a, v)
-		return v
-	}, func(v vector, a Mem) { x.move(v, a) }}
-}
-
-// masked is the access to the masked lanes.
-func (m mask) masked() access {
-	return access{func(a Mem) vector {
-		v := m.t.vec()
-		m.load(a, v)
-		return v
-	}, m.store}
-}
-
-// blended is masked for a vector that is all within the operand: what is not in the mask is stored as it was.
-func (m mask) blended() access {
-	return access{m.masked().load, func(v vector, a Mem) {
-		old := m.t.vec()
-		VMOVUPD(a, old)
-		m.x.blend(m.y, v, old, old)
-		VMOVUPD(old, a)
-	}}
 }
 
 // loop emits a loop that runs body as long as the counter is positive; the
@@ -188,9 +171,49 @@ func loop(label string, counter reg.GPVirtual, body func()) {
 	JNZ(LabelRef(label))
 }
 
-// align has the loop that follows begin with a line of the instruction cache.
-func align() {
-	Instruction(&ir.Instruction{Opcode: "PCALIGN", Operands: []Op{Imm(64)}})
+// repeat emits loop for a counter that may be zero.
+func repeat(label string, counter reg.GPVirtual, body func()) {
+	TESTQ(counter, counter)
+	JZ(LabelRef(label + "Done"))
+	loop(label, counter, body)
+	Label(label + "Done")
+}
+
+// while emits a loop that runs body as long as n is at least size.
+func while(label string, n Op, size int, body func()) {
+	Label(label)
+	CMPQ(n, I32(size))
+	JL(LabelRef(label + "End"))
+	body()
+	JMP(LabelRef(label))
+	Label(label + "End")
+}
+
+// advance adds a number of bytes to pointers.
+func advance(bytes int, pointers ...reg.GPVirtual) {
+	for _, p := range pointers {
+		ADDQ(I32(bytes), p)
+	}
+}
+
+// fresh returns a register with a value, and local a place on the stack.
+func fresh(value Op) reg.GPVirtual {
+	p := GP64()
+	MOVQ(value, p)
+	return p
+}
+
+func local(value reg.GPVirtual) Mem {
+	m := AllocLocal(8)
+	MOVQ(value, m)
+	return m
+}
+
+// sum returns the address a + b*scale + disp in a register.
+func sum(a, b reg.GPVirtual, scale uint8, disp int) reg.GPVirtual {
+	p := GP64()
+	LEAQ(Mem{Base: a, Index: b, Scale: scale, Disp: disp}, p)
+	return p
 }
 
 // param loads an integer or pointer parameter.
@@ -267,7 +290,6 @@ func text(name string, t isa, signature, doc string) {
 	full := fmt.Sprintf("%s_%s", name, t.name)
 	TEXT(full, NOSPLIT, signature)
 	Doc(full + " " + doc)
-	Pragma("noescape")
 }
 
 func finish() {

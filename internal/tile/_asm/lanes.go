@@ -53,28 +53,25 @@ func mulBasisLanes(t isa, columns int) {
 	x, lda, ldu, ldx := param("x"), bytesParam("lda", 8), bytesParam("ldu", 8), bytesParam("d", t.bytes())
 	to := newRows(param("a"), lda, laneRows)
 	overlapping(param("n"), laneRows, func() {
-		from, basis := newRows(GP64(), ldx, laneRows), newRows(param("u"), ldu, columns)
-		MOVQ(x, from.base)
+		from, basis := newRows(fresh(x), ldx, laneRows), newRows(param("u"), ldu, columns)
 		sums := make([][]vector, columns)
 		for j := range sums {
-			sums[j] = t.vecs(laneRows)
-			t.zero(sums[j]...)
+			sums[j] = t.zeros(laneRows)
 		}
 		loop("feature", param("d"), func() {
-			v := t.vecs(laneRows)
+			v := make([]vector, laneRows)
 			for i := range v {
 				PREFETCHT0(from.at(i, laneAhead))
-				VMOVUPD(from.at(i, 0), v[i])
+				v[i] = t.load(from.at(i, 0))
 			}
 			for j := range sums {
-				factor := t.vec()
-				VBROADCASTSD(basis.at(j, 0), factor)
+				factor := t.broadcast(basis.at(j, 0))
 				for i := range v {
 					VFMADD231PD(factor, v[i], sums[j][i])
 				}
 			}
-			ADDQ(Imm(uint64(t.bytes())), from.base)
-			ADDQ(Imm(8), basis.base)
+			advance(t.bytes(), from.base)
+			advance(8, basis.base)
 		})
 		for j := range sums {
 			for i := range sums[j] {
@@ -82,8 +79,7 @@ func mulBasisLanes(t isa, columns int) {
 			}
 		}
 	}, func(by reg.GPVirtual) {
-		step := GP64()
-		MOVQ(by, step)
+		step := fresh(by)
 		IMULQ(ldx, step)
 		ADDQ(step, x)
 		IMULQ(lda, by)
@@ -91,24 +87,29 @@ func mulBasisLanes(t isa, columns int) {
 	})
 }
 
-// mulTransposedLanes emits X'e of a block of tasks, one vector for each.
+// mulTransposedLanes emits X'e of a block of tasks, one vector for each: the last row first, which is still
+// in the first-level cache.
 func mulTransposedLanes(t isa) {
 	text("mulTransposedLanes", t, "func(v *float64, ldv int, x, e *float64, lde, n, d int)",
 		fmt.Sprintf("works like MulTransposedLanes for n >= 1 and d >= %d.", laneFeatures))
 	v := newRows(param("v"), bytesParam("ldv", 8), t.lanes)
 	x, lde, ldx := param("x"), bytesParam("lde", 8), bytesParam("d", t.bytes())
 	overlapping(param("d"), laneFeatures, func() {
-		sums, from, e := t.vecs(laneFeatures), GP64(), param("e")
-		t.zero(sums...)
-		MOVQ(x, from)
-		loop("row", param("n"), func() {
-			factor := t.vec()
-			VMOVUPD(Mem{Base: e}, factor)
+		sums, left := t.zeros(laneFeatures), param("n")
+		e := fresh(left)
+		DECQ(e)
+		from := fresh(e)
+		IMULQ(ldx, from)
+		ADDQ(x, from)
+		IMULQ(lde, e)
+		ADDQ(mem("e"), e)
+		loop("row", left, func() {
+			factor := t.load(Mem{Base: e})
 			for k := range sums {
 				VFMADD231PD(Mem{Base: from, Disp: k * t.bytes()}, factor, sums[k])
 			}
-			ADDQ(ldx, from)
-			ADDQ(lde, e)
+			SUBQ(ldx, from)
+			SUBQ(lde, e)
 		})
 		for k := 0; k < laneFeatures; k += t.lanes {
 			for i, task := range t.transpose(sums[k : k+t.lanes]) {
@@ -122,15 +123,14 @@ func mulTransposedLanes(t isa) {
 	})
 }
 
-// A laneSolver emits leastSquaresLanes: an elimination as that of solver, which takes columns in groups of
-// four from the pivot on. The columns behind y affect no other one.
+// A laneSolver emits leastSquaresLanes: an elimination as that of solver, all columns from the pivot on at a
+// time.
 type laneSolver struct {
 	t                isa
-	rank, row        reg.GPVirtual // row: bytes of a row of [A y], and of F
+	rank, row        reg.GPVirtual // row: bytes of a row of [A y], and of a row of F
 	a                reg.GPVirtual // the pivot column
-	pivots, step     reg.GPVirtual // the one before, and its step
-	factors, f       reg.GPVirtual // the row of F before, from the pivot column on, and that of the pivot
-	to               reg.GPVirtual // the group of columns
+	pivots, step     reg.GPVirtual // the pivot column before, and its step;
+	factors, f       reg.GPVirtual // its row of F from the pivot column on, and the row of the pivot
 	inverse, lo, one vector
 }
 
@@ -139,146 +139,92 @@ type laneSolver struct {
 func leastSquaresLanes(t isa) {
 	text("leastSquaresLanes", t, "func(a *float64, m, n, r int, work *float64)",
 		fmt.Sprintf("works like LeastSquaresLanes for m >= n >= 1 and 1 <= r <= %d.", laneColumns))
-	s := &laneSolver{t: t, rank: param("r"), row: GP64(), a: param("a"), pivots: param("work"), step: GP64(),
-		factors: GP64(), f: GP64(), to: GP64(), inverse: t.vec(), lo: t.vec(), one: t.vec()}
-	LEAQ(Mem{Base: s.rank, Disp: 4}, s.row)
+	constant := func(value float64) vector { return t.broadcast(local(fresh(U64(math.Float64bits(value))))) }
+	s := &laneSolver{t: t, rank: param("r"), a: param("a"), pivots: param("work"), step: fresh(U32(0)),
+		inverse: t.vec(), lo: constant(math.Inf(1)), one: constant(1)}
+	s.row = fresh(s.rank)
+	INCQ(s.row)
 	SHLQ(U8(log2(t.bytes())), s.row)
-	MOVQ(s.pivots, s.factors)
-	LEAQ(Mem{Base: s.pivots, Disp: (laneColumns + 4) * t.bytes()}, s.f)
-	XORQ(s.step, s.step)
-	bits, slot := GP64(), AllocLocal(8)
-	MOVQ(U64(math.Float64bits(math.Inf(1))), bits)
-	MOVQ(bits, slot)
-	VBROADCASTSD(slot, s.lo)
-	MOVQ(U64(math.Float64bits(1)), bits)
-	MOVQ(bits, slot)
-	VBROADCASTSD(slot, s.one)
-	left, next := AllocLocal(8), GP64()
-	MOVQ(s.rank, next)
-	Label("stage")
-	MOVQ(next, left)
-	MOVQ(s.a, s.to)
-	s.group("lead", true)
-	SUBQ(Imm(3), next) // of r-k columns and y, four are done
-	JLE(LabelRef("staged"))
-	Label("group")
-	s.group("rest", false)
-	SUBQ(Imm(4), next)
-	JG(LabelRef("group"))
-	Label("staged")
-	// Back to the columns of the groups, and on to the next pivot.
-	MOVQ(s.f, s.factors)
-	SUBQ(s.to, s.factors)
-	ADDQ(s.a, s.factors)
-	LEAQ(Mem{Base: s.factors, Index: s.row, Scale: 1, Disp: t.bytes()}, s.f)
-	ADDQ(Imm(uint64(t.bytes())), s.factors)
-	MOVQ(s.a, s.pivots)
-	ADDQ(Imm(uint64(t.bytes())), s.a)
-	MOVQ(s.row, s.step)
-	MOVQ(left, next)
-	DECQ(next)
-	JNZ(LabelRef("stage"))
-	s.residual()
+	s.factors, s.f = fresh(s.pivots), fresh(s.pivots)
+	advance((laneColumns+1)*t.bytes(), s.f)
+	for columns := 1; columns < laneColumns; columns++ {
+		CMPQ(s.rank, Imm(uint64(columns)))
+		JEQ(LabelRef(fmt.Sprint("columns", columns)))
+	}
+	for columns := laneColumns; columns > 0; columns-- {
+		s.factor(s.stage(columns, "m"))
+	}
+	s.substitute(s.stage(0, "n")[0])
 	finish()
 }
 
-// group subtracts the multiples of the pivot before from four columns, and computes their factors by the
-// pivot, the first column of the group that leads.
-func (s *laneSolver) group(label string, lead bool) {
-	t := s.t
-	sums, factors := t.vecs(4), t.vecs(4)
-	t.zero(sums...)
-	for j := range factors {
-		VMOVUPD(Mem{Base: s.factors, Disp: j * t.bytes()}, factors[j])
-	}
-	to, from, pivots, left := GP64(), GP64(), GP64(), param("m")
-	MOVQ(s.to, to)
-	MOVQ(s.pivots, from)
-	if !lead {
-		MOVQ(s.a, pivots)
-	}
-	loop(label, left, func() {
-		x, pivot := t.vec(), t.vec()
-		VMOVUPD(Mem{Base: from}, x)
-		if !lead {
-			VMOVUPD(Mem{Base: pivots}, pivot)
-			ADDQ(s.row, pivots)
-		}
-		for j := range sums {
-			v := t.vec()
-			if lead && j == 0 {
+// stage subtracts the multiples of the pivot before from some columns of A, and y, and returns their products
+// with the first of them, the next pivot.
+func (s *laneSolver) stage(columns int, rows string) (sums []vector) {
+	label := fmt.Sprint("columns", columns)
+	Label(label)
+	t, to, from, left, pivot := s.t, fresh(s.a), fresh(s.pivots), param(rows), s.t.vec()
+	sums = t.zeros(columns + 1)
+	loop(label+"Row", left, func() {
+		x := t.load(Mem{Base: from})
+		for j, sum := range sums {
+			v, at := t.vec(), j*t.bytes()
+			if j == 0 {
 				v = pivot
 			}
-			VMOVUPD(Mem{Base: to, Disp: j * t.bytes()}, v)
-			VFNMADD231PD(factors[j], x, v)
-			VMOVUPD(v, Mem{Base: to, Disp: j * t.bytes()})
-			VFMADD231PD(v, pivot, sums[j])
+			VMOVUPD(Mem{Base: to, Disp: at}, v)
+			VFNMADD231PD(Mem{Base: s.factors, Disp: at}, x, v)
+			VMOVUPD(v, Mem{Base: to, Disp: at})
+			if columns > 2 {
+				VFMADD231PD(v, pivot, sum)
+			} else { // few sums wait for each other, and for additions less long
+				product := t.vec()
+				VMULPD(v, pivot, product)
+				VADDPD(product, sum, sum)
+			}
 		}
 		ADDQ(s.row, to)
 		ADDQ(s.step, from)
 	})
-	for j, sum := range sums {
-		if lead && j == 0 {
-			VMINPD(sum, s.lo, s.lo) // NaN in the last ends there
-			VDIVPD(sum, s.one, s.inverse)
-		} else {
-			VMULPD(s.inverse, sum, sum)
-		}
-		VMOVUPD(sum, Mem{Base: s.f, Disp: j * t.bytes()})
-	}
-	for _, p := range []reg.GPVirtual{s.to, s.factors, s.f} {
-		ADDQ(I32(4*t.bytes()), p)
-	}
+	return sums
 }
 
-// residual replaces y by A b - y, without the rows of a ridge. On entry a is at y, and factors at that of the
-// last pivot.
-func (s *laneSolver) residual() {
-	t, factor, squares, left, to := s.t, s.t.vec(), s.t.vec(), param("n"), GP64()
-	VMOVUPD(Mem{Base: s.factors}, factor)
-	t.zero(squares)
-	MOVQ(s.a, to)
-	loop("residual", left, func() {
-		x, y := t.vec(), t.vec()
-		VMOVUPD(Mem{Base: to}, y)
-		VMOVUPD(Mem{Base: s.pivots}, x)
-		VFMSUB231PD(factor, x, y)
-		VMOVUPD(y, Mem{Base: to})
-		VFMADD231PD(y, y, squares)
-		ADDQ(s.row, to)
-		ADDQ(s.row, s.pivots)
-	})
-	s.substitute(squares)
+// factor divides the products by the pivot's product with itself, stores them as a row of F with that product
+// on the diagonal, and moves on to the next pivot.
+func (s *laneSolver) factor(products []vector) {
+	t := s.t
+	VMINPD(products[0], s.lo, s.lo) // NaN in the last ends there
+	VDIVPD(products[0], s.one, s.inverse)
+	for _, v := range products[1:] {
+		VMULPD(s.inverse, v, v)
+	}
+	t.store(s.f, products...)
+	LEAQ(Mem{Base: s.f, Disp: t.bytes()}, s.factors)
+	LEAQ(Mem{Base: s.factors, Index: s.row, Scale: 1}, s.f)
+	MOVQ(s.a, s.pivots)
+	advance(t.bytes(), s.a)
+	MOVQ(s.row, s.step)
 }
 
 // substitute replaces the last column of F by b, and stores the results behind F.
 func (s *laneSolver) substitute(squares vector) {
 	t := s.t
-	zero, hi, size := t.vec(), t.vec(), t.vec()
-	t.zero(zero, hi, size)
-	done, f, b, last := GP64(), GP64(), GP64(), GP64()
-	MOVQ(s.factors, last) // b of the last row
-	XORQ(done, done)
+	zeros := t.zeros(3)
+	zero, hi, size := zeros[0], zeros[1], zeros[2]
+	done, f, b, last := fresh(U32(0)), GP64(), GP64(), fresh(s.factors) // b of the last row
 	Label("coefficient")
-	v, norm := t.vec(), t.vec()
+	v, norm, products := t.load(Mem{Base: s.factors}), t.vec(), fresh(done)
 	VMOVAPD(s.one, norm)
-	VMOVUPD(Mem{Base: s.factors}, v)
 	MOVQ(s.factors, f)
 	MOVQ(last, b)
-	products := GP64()
-	MOVQ(done, products)
-	TESTQ(products, products)
-	JZ(LabelRef("solved"))
-	loop("product", products, func() {
-		x := t.vec()
-		SUBQ(Imm(uint64(t.bytes())), f)
-		VMOVUPD(Mem{Base: f}, x)
+	repeat("product", products, func() {
+		advance(-t.bytes(), f)
+		x := t.load(Mem{Base: f})
 		VFNMADD231PD(Mem{Base: b}, x, v)
 		VFMADD231PD(x, x, norm)
 		SUBQ(s.row, b)
 	})
-	Label("solved")
-	VMOVUPD(v, Mem{Base: s.factors})
+	t.store(s.factors, v)
 	minus := t.vec()
 	VSUBPD(v, zero, minus)
 	VMAXPD(minus, size, size)
@@ -296,7 +242,6 @@ func (s *laneSolver) substitute(squares vector) {
 		VMULPD(zero, product, product)
 		LEAQ(Mem{Base: f, Index: s.row, Scale: 1, Disp: t.bytes()}, f)
 	})
-	for i, result := range []vector{s.lo, hi, size, squares, product} {
-		VMOVUPD(result, Mem{Base: last, Disp: (i + 4) * t.bytes()})
-	}
+	advance(t.bytes(), last)
+	t.store(last, s.lo, hi, size, squares, product)
 }

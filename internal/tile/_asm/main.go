@@ -43,7 +43,7 @@ func emit(t isa) {
 	if !t.evex {
 		emitMaskTable()
 	}
-	for _, x := range []*samples{samples64, samples32} {
+	for _, x := range []*number{double, single} {
 		for cols := 1; cols <= maxDots; cols++ {
 			mulBasis(t, cols, x)
 		}
@@ -61,9 +61,9 @@ func emit(t isa) {
 	lanes(t)
 	sumDifferences(t)
 	leastSquares(t)
-	for _, k := range small {
-		for r := k.first; r <= k.columns && t.evex; r++ {
-			leastSquaresSmall(t, k, r)
+	for r := range smallColumns + 1 {
+		if t.smallVectors(r) > 0 {
+			leastSquaresSmall(t, r)
 		}
 	}
 	residual(t)

@@ -24,40 +24,40 @@ func panelRows(t isa) []int {
 // panels emits the tiles of products of matrices.
 func panels(t isa) {
 	for _, height := range panelRows(t) {
-		panel(t, height)
 		for _, x := range []*number{double, single} {
+			panel(t, x, height)
 			panelHalf(t, x, height)
 		}
-		panel32(t, height)
 	}
 }
 
 // panel emits C = W Z, or C += W Z, for a tile of height rows and two vectors of columns, all row-major: two
 // vectors of a row of Z are multiplied by one entry of each row of W.
-func panel(t isa, height int) {
+func panel(t isa, x *number, height int) {
 	const line = 8 // entries of W
-	text(fmt.Sprintf("panel_%d", height), t,
-		"func(c *float64, ldc int, w *float64, ldw int, z *float64, ldz, n, rows int, add bool, next uintptr, ldnext, step int)",
-		fmt.Sprintf("sets or adds to %d rows of %d columns of C the product of n columns of W and rows of Z. "+
-			"For every %d of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, "+
-			"and moves next on by step bytes.%s", height, 2*t.lanes, line, lowDoc(height)))
-	p := newPanelTile(t, double, height, 2)
-	pf, ldnext, left := param("next"), param("ldnext"), param("n")
-	back := AllocLocal(8) // from the line of the last row to the next one of the first
-	offset := GP64()
+	text(fmt.Sprintf("panel%s_%d", x.suffix, height), t,
+		"func(c *F, ldc int, w *F, ldw int, z *F, ldz, n, rows int, add bool, next uintptr, ldnext, step int)",
+		fmt.Sprintf("sets or adds to %d rows (with the lower tile to as many as exist) of %d columns of C the product of n columns of W and rows of Z. "+
+			"In float64, for every %d of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, "+
+			"and moves next on by step bytes.", height, 2*x.lanes(t), line))
+	p := newPanelTile(t, x, height, 2)
+	if x == single { // for which nobody prefetches
+		p.pairs()
+		p.store("stored")
+		finish()
+		return
+	}
+	pf, ldnext, left, offset := param("next"), param("ldnext"), param("n"), GP64()
 	IMUL3Q(I32(-height), ldnext, offset)
 	ADDQ(mem("step"), offset)
-	MOVQ(offset, back)
-	together := 2 // steps, which share whole prefetches
+	back := local(offset) // from the line of the last row to the next one of the first
+	together := 2         // steps, which share whole prefetches
 	if height%4 != 0 {
 		together = 4
 	}
 	SHRQ(U8(log2(line)), left)
-	JZ(LabelRef("rest"))
-	loop("line", left, func() {
-		steps := GP64()
-		MOVQ(I32(line/together), steps)
-		loop("steps", steps, func() {
+	repeat("line", left, func() {
+		loop("steps", fresh(I32(line/together)), func() {
 			fetched := 0
 			for k := range together {
 				for ; fetched*line < (k+1)*height; fetched++ {
@@ -66,51 +66,26 @@ func panel(t isa, height int) {
 				}
 				p.step(k)
 			}
-			p.advance(together)
+			advance(together*x.size, p.bases...)
 		})
 		ADDQ(back, pf)
 	})
-	Label("rest")
 	left = param("n")
 	ANDQ(I32(line-1), left)
-	JZ(LabelRef("store"))
-	loop("single", left, func() {
+	repeat("single", left, func() {
 		p.step(0)
-		p.advance(1)
+		advance(x.size, p.bases...)
 	})
-	Label("store")
-	p.store("stored")
-	finish()
-}
-
-// lowDoc documents the number of rows.
-func lowDoc(height int) string {
-	if height == lowPanel {
-		return " The parameter rows is the number of these rows of C and W that exist, at least 1."
-	}
-	return ""
-}
-
-// panel32 is panel in float32, without prefetching.
-func panel32(t isa, height int) {
-	text(fmt.Sprintf("panel32_%d", height), t,
-		"func(c *float32, ldc int, w *float32, ldw int, z *float32, ldz, n, rows int, add bool)",
-		fmt.Sprintf("sets or adds to %d rows of %d columns of C the product of n columns of W and rows of Z, n >= 1.%s",
-			height, 4*t.lanes, lowDoc(height)))
-	p := newPanelTile(t, single, height, 2)
-	p.pairs()
 	p.store("stored")
 	finish()
 }
 
 // panelHalf is a panel of one vector of columns, or of a part of one, which is loaded and stored by a mask.
 func panelHalf(t isa, x *number, height int) {
-	text(fmt.Sprintf("panel%sHalf_%d", x.suffix, height), t,
-		fmt.Sprintf("func(c *%[1]s, ldc int, w *%[1]s, ldw int, z *%[1]s, ldz, n, rows, cols int, add bool)", x.typ),
-		fmt.Sprintf("sets or adds to %d rows of up to %d columns of C the product of n columns of W and rows of Z, n >= 1.%s",
-			height, x.lanes(t), lowDoc(height)))
-	cols := param("cols")
-	p := newPanelTile(t, x, height, 1, x.firstLanes(t, cols).masked())
+	text(fmt.Sprintf("panelHalf%s_%d", x.suffix, height), t,
+		"func(c *F, ldc int, w *F, ldw int, z *F, ldz, n, rows, cols int, add bool)",
+		fmt.Sprintf("works like panel for up to %d columns of C, n >= 1.", x.lanes(t)))
+	p := newPanelTile(t, x, height, 1, x.firstLanes(t, param("cols")))
 	p.pairs()
 	if !t.evex { // whose masked stores take long on some processors
 		CMPQ(mem("cols"), I8(x.lanes(t)))
@@ -144,8 +119,7 @@ func newPanelTile(t isa, x *number, height, vectors int, masked ...access) *pane
 		p.io = masked[0]
 	}
 	for i := range p.acc {
-		p.acc[i] = t.vecs(vectors)
-		t.zero(p.acc[i]...)
+		p.acc[i] = t.zeros(vectors)
 	}
 	CMPB(mem("add"), I8(0))
 	JEQ(LabelRef("start"))
@@ -169,11 +143,9 @@ func (p *panelTile) factors() {
 	p.bases = []reg.GPVirtual{w}
 	if height == lowPanel { // rows that are not there are the last one that is
 		p.w = []Mem{{Base: w}}
-		last := GP64()
-		XORQ(last, last)
+		last := fresh(U32(0))
 		for i := 1; i < height; i++ {
-			row := GP64()
-			LEAQ(Mem{Base: last, Index: ldw, Scale: 1}, row)
+			row := sum(last, ldw, 1, 0)
 			CMPQ(mem("rows"), I8(i+1))
 			CMOVQLT(last, row)
 			p.w = append(p.w, Mem{Base: w, Index: row, Scale: 1})
@@ -181,19 +153,13 @@ func (p *panelTile) factors() {
 		}
 		return
 	}
-	low := newRows(w, ldw, min(height, 8))
-	high := low
-	if height > 8 {
-		high.base = GP64()
-		LEAQ(Mem{Base: w, Index: ldw, Scale: 8}, high.base)
-		p.bases = append(p.bases, high.base)
-	}
+	eight := newRows(w, ldw, min(height, 8))
 	for i := range height {
-		if i < 8 {
-			p.w = append(p.w, low.at(i, 0))
-		} else {
-			p.w = append(p.w, high.at(i-8, 0))
+		if i == 8 {
+			eight.base = sum(w, ldw, 8, 0)
+			p.bases = append(p.bases, eight.base)
 		}
+		p.w = append(p.w, eight.at(i%8, 0))
 	}
 }
 
@@ -229,10 +195,10 @@ func (p *panelTile) pairs() {
 	JCC(LabelRef("second"))
 	loop("pair", pairs, func() {
 		p.step(0)
-		p.advance(1)
+		advance(p.x.size, p.bases...)
 		Label("second")
 		p.step(0)
-		p.advance(1)
+		advance(p.x.size, p.bases...)
 	})
 }
 
@@ -252,30 +218,23 @@ func (p *panelTile) step(k int) {
 	ADDQ(p.ldz, p.z)
 }
 
-// advance moves on by k columns of W.
-func (p *panelTile) advance(k int) {
-	for _, base := range p.bases {
-		ADDQ(I32(p.x.size*k), base)
-	}
-}
-
 // transposeSquares emits the copy of as many rows as a vector has lanes to columns, a square at a time.
 func transposeSquares(t isa) {
-	text("transposeSquares", t, "func(dst *float64, ldd int, src *float64, lds, n int)",
+	text("transposeSquares", t, "func(dst *F, ldd int, src *F, lds, n int)",
 		fmt.Sprintf("copies %d rows of n entries to n rows of %[1]d, n a multiple of %[1]d, n > 0.", t.lanes))
 	dst, ldd, left := param("dst"), bytesParam("ldd", 8), param("n")
 	src := newRows(param("src"), bytesParam("lds", 8), t.lanes)
 	SHRQ(U8(log2(t.lanes)), left)
 	loop("square", left, func() {
-		v := t.vecs(t.lanes)
+		v := make([]vector, t.lanes)
 		for i := range v {
-			VMOVUPD(src.at(i, 0), v[i])
+			v[i] = t.load(src.at(i, 0))
 		}
 		for _, row := range t.transpose(v) {
 			VMOVUPD(row, Mem{Base: dst})
 			ADDQ(ldd, dst)
 		}
-		ADDQ(I32(t.bytes()), src.base)
+		advance(t.bytes(), src.base)
 	})
 	finish()
 }
@@ -317,7 +276,7 @@ func (t isa) transpose(v []vector) []vector {
 // transposeSquares32 emits the copy of eight rows of float32 to columns, a square at a time. AVX-512 uses it
 // too.
 func transposeSquares32(t isa) {
-	text("transposeSquares32", t, "func(dst *float32, ldd int, src *float32, lds, n int)",
+	text("transposeSquares32", t, "func(dst *F, ldd int, src *F, lds, n int)",
 		"copies 8 rows of n entries to n rows of 8, n a multiple of 8, n > 0.")
 	dst, ldd, left := param("dst"), bytesParam("ldd", 4), param("n")
 	src := newRows(param("src"), bytesParam("lds", 4), 8)
@@ -341,7 +300,7 @@ func transposeSquares32(t isa) {
 				}
 			}
 		}
-		ADDQ(U8(32), src.base)
+		advance(32, src.base)
 	})
 	finish()
 }

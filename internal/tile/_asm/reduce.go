@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -28,17 +30,13 @@ func (t isa) newReducer() reducer {
 	return r
 }
 
-// pairs returns (a0+a1, b0+b1, a2+a3, b2+b3, ...); b may be nil.
-func (r reducer) pairs(a, b reg.VecVirtual) reg.VecVirtual {
-	if b == nil {
-		b = a
-	}
+// pairs returns (a0+a1, b0+b1, a2+a3, b2+b3, ...); b may be a.
+func (r reducer) pairs(a, b vector) vector {
+	s := r.t.vec()
 	if !r.t.evex {
-		s := YMM()
 		VHADDPD(b, a, s)
 		return s
 	}
-	s := ZMM()
 	VSHUFPD(U8(0x55), b, a, s) // a1 b0 a3 b2 ...
 	if a != b {
 		VMOVAPD(b, r.odd, a) // a0 b1 a2 b3 ...
@@ -48,48 +46,41 @@ func (r reducer) pairs(a, b reg.VecVirtual) reg.VecVirtual {
 }
 
 // sum4 returns the sums of up to four accumulators in the lanes of a YMM register.
-func (r reducer) sum4(v []reg.VecVirtual) reg.VecVirtual {
-	at := func(i int) reg.VecVirtual {
-		if i < len(v) {
-			return v[i]
-		}
-		return nil
+func (r reducer) sum4(v []vector) vector {
+	if len(v)%2 > 0 {
+		v = append(slices.Clone(v), v[len(v)-1])
 	}
-	p := r.pairs(v[0], at(1))
-	if !r.t.evex {
-		if len(v) <= 2 {
-			return r.fold2(p)
-		}
-		q := r.pairs(v[2], at(3))
-		s, u := YMM(), YMM()
+	p := r.pairs(v[0], v[1])
+	q, s, u := p, r.t.vec(), r.t.vec()
+	if len(v) > 2 {
+		q = r.pairs(v[2], v[3])
+	}
+	switch {
+	case r.t.evex:
+		h := r.halves(p, q)
+		VSHUFF64X2(U8(0x0d), h, h, s) // units 1 3 . .
+		VSHUFF64X2(U8(0x08), h, h, u) // units 0 2 . .
+	case p == q:
+		return r.fold(p)
+	default:
 		VPERM2F128(U8(0x21), q, p, s) // p.hi q.lo
 		VBLENDPD(U8(0x0c), q, p, u)   // p.lo q.hi
-		VADDPD(u, s, s)
-		return s
 	}
-	q := p
-	if len(v) > 2 {
-		q = r.pairs(v[2], at(3))
-	}
-	h := r.halves(p, q)
-	s, u := ZMM(), ZMM()
-	VSHUFF64X2(U8(0x0d), h, h, s) // units 1 3 . .
-	VSHUFF64X2(U8(0x08), h, h, u) // units 0 2 . .
 	VADDPD(u.AsY(), s.AsY(), s.AsY())
 	return s
 }
 
-// fold2 adds the halves of a YMM register.
-func (r reducer) fold2(p reg.VecVirtual) reg.VecVirtual {
+// fold adds the halves of a YMM register.
+func (r reducer) fold(p vector) vector {
 	s := YMM()
-	VEXTRACTF128(U8(1), p, s.AsX())
+	extractX(r.t, p, s.AsX())
 	VADDPD(p.AsX(), s.AsX(), s.AsX())
 	return s
 }
 
 // sum returns the sums of up to eight accumulators in the lanes of a register: of more than four in those of
 // a ZMM register.
-func (r reducer) sum(v []reg.VecVirtual) reg.VecVirtual {
+func (r reducer) sum(v []vector) vector {
 	if len(v) <= 4 {
 		return r.sum4(v)
 	}
@@ -103,7 +94,7 @@ func (r reducer) sum(v []reg.VecVirtual) reg.VecVirtual {
 }
 
 // halves returns (p.lo+p.hi, q.lo+q.hi).
-func (r reducer) halves(p, q reg.VecVirtual) reg.VecVirtual {
+func (r reducer) halves(p, q vector) vector {
 	s := ZMM()
 	VSHUFF64X2(U8(0x4e), q, p, s) // p.hi q.lo
 	if p != q {
@@ -114,19 +105,16 @@ func (r reducer) halves(p, q reg.VecVirtual) reg.VecVirtual {
 }
 
 // sum1 returns the sum of one accumulator in lane 0.
-func (r reducer) sum1(v reg.VecVirtual) reg.VecVirtual {
-	s := YMM()
+func (r reducer) sum1(v vector) vector {
 	if r.t.evex {
+		s := YMM()
 		VEXTRACTF64X4(U8(1), v, s)
 		VADDPD(v.AsY(), s, s)
-	} else {
-		VMOVAPD(v, s)
+		v = s
 	}
-	u := YMM()
-	extractX(r.t, s, u.AsX())
-	VADDPD(u.AsX(), s.AsX(), s.AsX())
-	VPERMILPD(U8(1), s.AsX(), u.AsX())
-	VADDSD(u.AsX(), s.AsX(), s.AsX())
+	s, u := r.fold(v), XMM()
+	VPERMILPD(U8(1), s.AsX(), u)
+	VADDSD(u, s.AsX(), s.AsX())
 	return s
 }
 

@@ -3,11 +3,12 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
-// A number is a type to compute in.
+// A number is a type of operands or of samples.
 type number struct {
-	typ, suffix               string // the suffix is that of the names of tiles
+	suffix                    string // of the names of tiles
 	size                      int    // bytes
 	move, add, fma, broadcast func(...Op)
 	maskMove, clearing        func(from, mask, to Op) // with AVX2; loads with AVX-512
@@ -15,33 +16,26 @@ type number struct {
 }
 
 var (
-	double = &number{"float64", "", 8, VMOVUPD, VADDPD, VFMADD231PD, VBROADCASTSD, VMASKMOVPD, VMOVUPD_Z, VBLENDVPD}
-	single = &number{"float32", "32", 4, VMOVUPS, VADDPS, VFMADD231PS, VBROADCASTSS, VMASKMOVPS, VMOVUPS_Z, VBLENDVPS}
+	double = &number{"", 8, VMOVUPD, VADDPD, VFMADD231PD, VBROADCASTSD, VMASKMOVPD, VMOVUPD_Z, VBLENDVPD}
+	single = &number{"32", 4, VMOVUPS, VADDPS, VFMADD231PS, VBROADCASTSS, VMASKMOVPS, VMOVUPS_Z, VBLENDVPS}
 )
 
 // lanes is how many of them are in a vector.
 func (n *number) lanes(t isa) int { return t.bytes() / n.size }
 
-// samples is how samples are stored; they are multiplied in float64.
-type samples struct {
-	typ, suffix string // the suffix is that of the names of tiles
-	size        int    // bytes of an entry
-	// mulBasis prefetches a line from each of basisStreams with every round of four rows: about as many lines
-	// as it reads meanwhile. mulTransposed does so from gradientStreams with every round of a panel. Package
-	// tile has the reasons at its type prefetch.
-	basisStreams, gradientStreams int
-}
+// streamBytes is such that mulTransposed prefetches a line from each of size/streamBytes streams with every
+// round of a panel, and mulBasis from one more with every round of four rows: about as many lines as they
+// read meanwhile. Package tile has the reasons at its type prefetch.
+const streamBytes = 4
 
-var (
-	samples64 = &samples{"float64", "", 8, 3, 2}
-	samples32 = &samples{"float32", "32", 4, 2, 1}
-)
+// singles is the index of the tiles for float32 in the table of an operation: no size is as large.
+const singles = 16
 
 // width is how many features a round of a loop along d takes: a cache line of float64.
 const width = 8
 
-// add adds a vector of samples times v to sum.
-func (x *samples) add(t isa, src Op, v, sum vector) {
+// addProduct adds a vector of samples times v, in float64, to sum.
+func (x *number) addProduct(t isa, src Op, v, sum vector) {
 	if x.size == 4 {
 		w := t.vec()
 		VCVTPS2PD(src, w)
@@ -51,10 +45,25 @@ func (x *samples) add(t isa, src Op, v, sum vector) {
 }
 
 // load loads a vector of samples as float64.
-func (x *samples) load(src, dst Op) {
+func (x *number) load(src, dst Op) {
 	if x.size == 4 {
 		VCVTPS2PD(src, dst)
 	} else {
 		VMOVUPD(src, dst)
 	}
+}
+
+// streams is how many streams mulTransposed prefetches in.
+func (x *number) streams() int { return x.size / streamBytes }
+
+// request prefetches the share of a round: a line of each stream, apart bytes from each other.
+func request(next, apart reg.GPVirtual, pace Op, streams int) {
+	for i := range streams {
+		m := Mem{Base: next}
+		if i > 0 {
+			m.Index, m.Scale = apart, uint8(i)
+		}
+		PREFETCHT1(m)
+	}
+	ADDQ(pace, next)
 }

@@ -9,24 +9,28 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A registers is a kind of problem whose [A y] stays in registers: columns of some vectors, of eight rows
-// each.
-type registers struct {
-	name           string // of the operation
-	vectors        int
-	first, columns int // the smallest and the largest number of columns of A
-}
+// smallColumns is the largest number of columns of A such that [A y] stays in registers.
+const smallColumns = 8
 
-var small = []registers{{"leastSquares32", 4, 1, 6}, {"leastSquares24", 3, 7, 8}}
+// smallVectors returns how many vectors a column may have so that [A y], of r+1 columns, stays in registers.
+func (t isa) smallVectors(r int) int {
+	switch {
+	case !t.evex || r == 0:
+		return 0
+	case r <= 6:
+		return 4
+	}
+	return 3
+}
 
 // leastSquaresSmall emits the solution of one task in registers, with every sum in all lanes: nothing waits
 // for memory.
-func leastSquaresSmall(t isa, k registers, r int) {
-	text(fmt.Sprintf("%s_%d", k.name, r), t, "func(b, e, a *float64, lda, n int, y, f *float64, "+
+func leastSquaresSmall(t isa, r int) {
+	s := smallSolver{t: t, r: r, n: t.smallVectors(r)}
+	text(fmt.Sprintf("leastSquaresSmall_%d", r), t, "func(b, e, a *float64, lda, n int, y, f *float64, "+
 		"next uintptr, lines int, apart float64) (lo, hi, squares float64)",
 		fmt.Sprintf("works like leastSquaresGeneric for r = %d, 0 < n <= %d and apart = SetApart(n, r), and leaves e and e'e, "+
-			"and the rows of F, %d apart, in f. It prefetches lines from next on.", r, 8*k.vectors, r+4))
-	s := smallSolver{t: t, r: r, n: k.vectors}
+			"and the rows of F, %d apart, in f. It prefetches lines from next on.", r, 8*s.n, r+4))
 	s.load()
 	s.prefetch()
 	f := param("f") // with the squared norms on the diagonal
@@ -90,8 +94,7 @@ type smallSolver struct {
 
 // load loads the columns, with zeros below.
 func (s *smallSolver) load() {
-	rows, bits := param("n"), GP64()
-	MOVQ(U32(1), bits)
+	rows, bits := param("n"), fresh(U32(1))
 	SHLXQ(rows, bits, bits)
 	DECQ(bits)
 	s.masks = make([]reg.Register, s.n)
@@ -114,42 +117,28 @@ func (s *smallSolver) load() {
 			ADDQ(lda, p)
 		}
 	}
-	s.one = AllocLocal(8)
-	one := GP64()
-	MOVQ(U64(math.Float64bits(1)), one)
-	MOVQ(one, s.one)
+	s.one = local(fresh(U64(math.Float64bits(1))))
 }
 
 func (s *smallSolver) prefetch() {
 	next, lines := param("next"), param("lines")
-	TESTQ(lines, lines)
-	JZ(LabelRef("prefetched"))
-	loop("prefetch", lines, func() {
+	repeat("prefetch", lines, func() {
 		PREFETCHT1(Mem{Base: next})
-		ADDQ(Imm(64), next)
+		advance(64, next)
 	})
-	Label("prefetched")
 }
 
 // squares returns the bound that a pivot must exceed, and stores the squares of A as hi.
 func (s *smallSolver) squares() Mem {
 	sums := s.t.vecs(min(s.r, 4)) // independent of each other
+	s.t.zero(sums...)
 	for j, column := range s.col[:s.r] {
-		for v, x := range column {
-			if sum := sums[j%len(sums)]; j < len(sums) && v == 0 {
-				VMULPD(x, x, sum)
-			} else {
-				VFMADD231PD(x, x, sum)
-			}
-		}
-	}
-	for n := len(sums); n > 1; n = (n + 1) / 2 {
-		for j := range n / 2 {
-			VADDPD(sums[n-1-j], sums[j], sums[j])
+		for _, x := range column {
+			VFMADD231PD(x, x, sums[j%len(sums)])
 		}
 	}
 	sum := sums[0]
-	s.total(sum)
+	s.total(sums)
 	VMOVSD(sum.AsX(), slot("hi"))
 	VMULSD(mem("apart"), sum.AsX(), sum.AsX())
 	apart := AllocLocal(8)
@@ -167,14 +156,18 @@ func (s *smallSolver) dot(x, y []vector) vector {
 			VFMADD231PD(x[v], y[v], sums[v%2])
 		}
 	}
-	VADDPD(sums[1], sums[0], sums[0])
-	s.total(sums[0])
+	s.total(sums)
 	return sums[0]
 }
 
-// total sets all lanes to their sum.
-func (s *smallSolver) total(sum vector) {
-	t := s.t.vec()
+// total sets all lanes of the first vector to the sum of the vectors.
+func (s *smallSolver) total(sums []vector) {
+	for n := len(sums); n > 1; n = (n + 1) / 2 {
+		for j := range n / 2 {
+			VADDPD(sums[n-1-j], sums[j], sums[j])
+		}
+	}
+	sum, t := sums[0], s.t.vec()
 	VSHUFF64X2(U8(0x4e), sum, sum, t)
 	VADDPD(t, sum, sum)
 	VPERMPD(U8(0x4e), sum, t)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -14,12 +16,10 @@ func leastSquares(t isa) {
 	text("leastSquares", t, "func(b, a *float64, lda, n, r int, y, work *float64, next uintptr, pace int, apart float64) (lo, hi float64)",
 		"works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), "+
 			"and prefetches from next on, pace bytes for each four columns of a vector.")
-	s := solver{t: t, sum: t.newReducer()}
-	s.height = param("n")
+	s := solver{t: t, sum: t.newReducer(), height: param("n"), col: param("work")}
 	ADDQ(Imm(7), s.height)
 	ANDQ(I8(-8), s.height)
 	SHLQ(U8(3), s.height) // bytes of a column in work
-	s.col = param("work")
 	s.copyIn()
 
 	// f: rows of F, each of r+4 entries, after the columns.
@@ -62,33 +62,31 @@ type solver struct {
 // copyIn copies A and y to work and clears three columns behind. The squares of A are hi.
 func (s *solver) copyIn() {
 	t := s.t
-	src, dst := param("a"), param("work")
-	lda := bytesParam("lda", 8)
-	tail, n := param("n"), param("n")
-	m := t.maskFor(tail)
-	// left counts blocks of eight rows; the last one is masked (a full mask would be
-	// zero, so that it is taken apart).
-	cols := param("r")
-	squares, own := t.vec(), t.vec() // of all columns, and of the one in work
-	t.zero(squares)
+	src, dst, lda, cols, n := param("a"), param("work"), bytesParam("lda", 8), param("r"), param("n")
+	tail := fresh(n)
+	ANDQ(U8(t.lanes-1), tail)
+	last := double.firstLanes(t, tail)
+	squares, own := t.zeros(1)[0], t.vec() // of all columns, and of the one in work
 	column := func(label string, add func(v vector)) {
-		from, left := GP64(), GP64()
-		MOVQ(src, from)
-		MOVQ(n, left)
-		SHRQ(U8(log2(t.lanes)), left)
-		JZ(LabelRef(label + "Tail"))
-		loop(label+"Block", left, func() {
-			v := t.vec()
-			VMOVUPD(Mem{Base: from}, v)
+		from, left := fresh(src), fresh(n)
+		next := func(v vector) {
 			VMOVUPD(v, Mem{Base: dst})
 			add(v)
-			ADDQ(I32(t.bytes()), from)
-			ADDQ(I32(t.bytes()), dst)
+			advance(t.bytes(), dst)
+		}
+		SHRQ(U8(log2(t.lanes)), left)
+		repeat(label+"Block", left, func() {
+			next(t.load(Mem{Base: from}))
+			advance(t.bytes(), from)
 		})
-		Label(label + "Tail")
 		TESTQ(U32(7), n)
 		JZ(LabelRef(label + "Done"))
-		s.copyTail(label, from, dst, n, m, add)
+		next(last.load(Mem{Base: from})) // or zeros, the first of two vectors of them
+		if !t.evex {
+			TESTQ(U32(4), n)
+			JNZ(LabelRef(label + "Done"))
+			next(t.zeros(1)[0])
+		}
 		Label(label + "Done")
 	}
 	loop("copy", cols, func() {
@@ -99,14 +97,11 @@ func (s *solver) copyIn() {
 	})
 	MOVQ(mem("y"), src)
 	column("copyY", func(vector) {})
-	z := t.vec()
-	t.zero(z)
-	left := GP64()
-	LEAQ(Mem{Base: s.height, Index: s.height, Scale: 2}, left)
+	z, left := t.zeros(1), sum(s.height, s.height, 2, 0)
 	SHRQ(U8(log2(t.bytes())), left)
 	loop("clear", left, func() {
-		VMOVUPD(z, Mem{Base: dst})
-		ADDQ(I32(t.bytes()), dst)
+		t.store(dst, z...)
+		advance(t.bytes(), dst)
 	})
 	all := s.sum.sum1(squares).AsX()
 	VMOVSD(all, slot("hi"))
@@ -114,72 +109,44 @@ func (s *solver) copyIn() {
 	VMULSD(mem("apart"), all, s.apart)
 }
 
-// copyTail copies the rows after the last full vector and fills up with zeros.
-func (s *solver) copyTail(label string, from, dst, n reg.GPVirtual, m mask, add func(v vector)) {
-	t := s.t
-	v := t.vec()
-	if t.evex {
-		m.load(Mem{Base: from}, v)
-		VMOVUPD(v, Mem{Base: dst})
-		add(v)
-		ADDQ(Imm(64), dst)
-		return
-	}
-	z := t.vec()
-	t.zero(z)
-	TESTQ(U32(3), n)
-	JZ(LabelRef(label + "Upper"))
-	m.load(Mem{Base: from}, v)
-	VMOVUPD(v, Mem{Base: dst})
-	add(v)
-	ADDQ(Imm(32), dst)
-	TESTQ(U32(4), n)
-	JNZ(LabelRef(label + "Done"))
-	Label(label + "Upper")
-	VMOVUPD(z, Mem{Base: dst})
-	ADDQ(Imm(32), dst)
-}
-
 // first takes the inner products of the first column with all.
 func (s *solver) first() {
-	t := s.t
 	MOVQ(s.col, s.cols.base)
 	MOVQ(s.f, s.fp)
 	MOVQ(mem("r"), s.group)
-	ADDQ(Imm(4), s.group) // ceil((r+1)/4) groups
-	SHRQ(U8(2), s.group)
 	s.pivot = YMM()
-	loopWith := func(label string, lead bool) {
-		acc := t.vecs(4)
-		t.zero(acc...)
+	s.groups("first", func(label string, lead bool) {
+		acc := s.t.zeros(4)
 		xp, left := s.column()
 		loop(label, left, func() {
-			x := t.vec()
-			VMOVUPD(Mem{Base: xp}, x)
+			x := s.t.load(Mem{Base: xp})
 			for j := range acc {
 				VFMADD231PD(s.cols.at(j, 0), x, acc[j])
 			}
-			ADDQ(I32(t.bytes()), xp)
-			ADDQ(I32(t.bytes()), s.cols.base)
+			advance(s.t.bytes(), xp, s.cols.base)
 		})
 		s.finishGroup(acc, lead)
-	}
-	loopWith("firstLead", true)
-	VMOVAPD(s.pivot.AsX(), s.lo)
+		if lead {
+			VMOVAPD(s.pivot.AsX(), s.lo)
+		}
+	})
+}
+
+// groups emits body for the leading group of columns and, as a loop, for the others, given one column less
+// than there are.
+func (s *solver) groups(label string, body func(label string, lead bool)) {
+	ADDQ(Imm(4), s.group)
+	SHRQ(U8(2), s.group)
+	body(label+"Lead", true)
 	DECQ(s.group)
-	JZ(LabelRef("firstDone"))
-	Label("firstGroup")
-	loopWith("firstRest", false)
-	DECQ(s.group)
-	JNZ(LabelRef("firstGroup"))
-	Label("firstDone")
+	JZ(LabelRef(label + "Done"))
+	loop(label+"Group", s.group, func() { body(label+"Rest", false) })
+	Label(label + "Done")
 }
 
 // column returns the pivot column and how many vectors it has.
 func (s *solver) column() (at, vectors reg.GPVirtual) {
-	at, vectors = GP64(), GP64()
-	MOVQ(s.col, at)
-	MOVQ(s.height, vectors)
+	at, vectors = fresh(s.col), fresh(s.height)
 	SHRQ(U8(log2(s.t.bytes())), vectors)
 	return at, vectors
 }
@@ -213,36 +180,27 @@ func (s *solver) finishGroup(acc []reg.VecVirtual, lead bool) {
 
 // eliminate runs the steps k = 0 to r-2.
 func (s *solver) eliminate() {
-	steps := param("r")
+	steps, row := param("r"), param("r") // bytes of a row of F and one entry
 	DECQ(steps)
 	JZ(LabelRef("eliminated"))
-	left := AllocLocal(8)
-	MOVQ(steps, left)
-	row := param("r") // bytes of a row of F and one entry
+	left := local(steps)
 	ADDQ(Imm(5), row)
 	SHLQ(U8(3), row)
-
 	Label("step")
 	MOVQ(s.col, s.cols.base)
 	ADDQ(s.height, s.cols.base)
 	// Rows of F: fo of this pivot, from the next column on; fp of the next.
-	fo := GP64()
-	LEAQ(Mem{Base: s.f, Disp: 8}, fo)
+	fo := fresh(s.f)
+	advance(8, fo)
 	ADDQ(row, s.f)
 	MOVQ(s.f, s.fp)
 	MOVQ(left, s.group) // columns k+1 to r: left+1 of them
-	ADDQ(Imm(4), s.group)
-	SHRQ(U8(2), s.group)
-	s.pass("lead", fo, true)
-	// NaN in the pivot ends in lo.
-	VMINSD(s.pivot.AsX(), s.lo, s.lo)
-	DECQ(s.group)
-	JZ(LabelRef("stepped"))
-	Label("group")
-	s.pass("rest", fo, false)
-	DECQ(s.group)
-	JNZ(LabelRef("group"))
-	Label("stepped")
+	s.groups("step", func(label string, lead bool) {
+		s.pass(label, fo, lead)
+		if lead {
+			VMINSD(s.pivot.AsX(), s.lo, s.lo) // NaN in the pivot ends in lo
+		}
+	})
 	ADDQ(s.height, s.col)
 	DECQ(left)
 	JNZ(LabelRef("step"))
@@ -253,16 +211,11 @@ func (s *solver) eliminate() {
 // multiplies them by the next pivot: the first of them, if the group leads.
 func (s *solver) pass(label string, fo reg.GPVirtual, lead bool) {
 	t := s.t
-	acc, f := t.vecs(4), t.vecs(4)
-	t.zero(acc...)
-	for j := range f {
-		VBROADCASTSD(Mem{Base: fo, Disp: 8 * j}, f[j])
-	}
-	ADDQ(Imm(32), fo)
+	acc, f := t.zeros(4), double.broadcasts(t, fo, 4)
+	advance(32, fo)
 	xp, left := s.column()
 	loop(label, left, func() {
-		x, next := t.vec(), t.vec()
-		VMOVUPD(Mem{Base: xp}, x)
+		x, next := t.load(Mem{Base: xp}), t.vec()
 		if !lead {
 			VMOVUPD(Mem{Base: xp, Index: s.height, Scale: 1}, next)
 		}
@@ -280,8 +233,7 @@ func (s *solver) pass(label string, fo reg.GPVirtual, lead bool) {
 			VMOVUPD(c, s.cols.at(j, 0))
 			VFMADD231PD(c, next, acc[j])
 		}
-		ADDQ(I32(t.bytes()), xp)
-		ADDQ(I32(t.bytes()), s.cols.base)
+		advance(t.bytes(), xp, s.cols.base)
 	})
 	s.finishGroup(acc, lead)
 }
@@ -290,38 +242,124 @@ func (s *solver) pass(label string, fo reg.GPVirtual, lead bool) {
 // row. Row k is worked off from the right, so that only its last product waits
 // for the coefficient before.
 func (s *solver) substitute() {
-	b, r := param("b"), param("r")
-	row := GP64()
-	LEAQ(Mem{Base: r, Disp: 5}, row)
+	r := param("r")
+	row := fresh(r) // bytes of a row of F
+	ADDQ(Imm(4), row)
 	SHLQ(U8(3), row)
-	last := GP64() // products of the present row
-	XORQ(last, last)
-	end := GP64() // entry of y in the row
-	LEAQ(Mem{Base: s.f, Disp: 8}, end)
-	LEAQ(Mem{Base: b, Index: r, Scale: 8, Disp: -8}, b) // b[r-1]
-	top := GP64()
-	MOVQ(b, top)
+	last, end := fresh(U32(0)), fresh(s.f) // products of the present row, and the entry of y in it
+	advance(8, end)
+	b := sum(param("b"), r, 8, -8) // the address of b[r-1]
+	top := fresh(b)
 	loop("coefficient", r, func() {
-		v := XMM()
+		v, fp, bp, left := XMM(), fresh(end), fresh(top), fresh(last)
 		VMOVSD(Mem{Base: end}, v)
-		fp, bp, left := GP64(), GP64(), GP64()
-		MOVQ(end, fp)
-		MOVQ(top, bp)
-		MOVQ(last, left)
-		TESTQ(left, left)
-		JZ(LabelRef("solved"))
-		loop("product", left, func() {
+		repeat("product", left, func() {
 			w := XMM()
 			VMOVSD(Mem{Base: fp, Disp: -8}, w)
 			VFNMADD231SD(Mem{Base: bp}, w, v)
-			SUBQ(Imm(8), fp)
-			SUBQ(Imm(8), bp)
+			advance(-8, fp, bp)
 		})
-		Label("solved")
 		VMOVSD(v, Mem{Base: b})
-		SUBQ(Imm(8), b)
+		advance(-8, b)
 		INCQ(last)
 		SUBQ(row, end)
-		ADDQ(Imm(8), end)
 	})
+}
+
+// solveUpper emits A = A R^-1 for a tall matrix A and an upper triangular R. Some
+// vectors of rows at a time take all columns, so that they are in the first-level
+// cache when the columns to their right need them.
+func solveUpper(t isa) {
+	text("solveUpper", t, "func(a *float64, lda int, r *float64, ldr int, inv *float64, m, n int)",
+		"overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.")
+	s := upperSolver{t: t, rows: param("a")}
+	s.a, s.q = newRows(GP64(), bytesParam("lda", 8), 4), GP64()
+	s.r = newRows(GP64(), bytesParam("ldr", 8), 4)
+	tall := t.lanes / 2
+	while("talls", mem("m"), tall*t.lanes, func() {
+		s.solve("tall", tall, double.whole(t))
+		SUBQ(I32(tall*t.lanes), mem("m"))
+	})
+	while("lows", mem("m"), 1, func() {
+		rows, all := param("m"), fresh(I32(t.lanes)) // of one vector
+		CMPQ(rows, all)
+		CMOVQGT(all, rows)
+		SUBQ(I32(t.lanes), mem("m"))
+		s.solve("low", 1, double.firstLanes(t, rows))
+	})
+	finish()
+}
+
+type upperSolver struct {
+	t    isa
+	rows reg.GPVirtual // the first of the rows in work, in column 0
+	a    rows          // the same rows, in the columns in work
+	q    reg.GPVirtual // and in a column to their left
+	r    rows          // the columns in work of R
+}
+
+// solve emits all columns for some vectors of rows.
+func (s upperSolver) solve(label string, vectors int, io access) {
+	inv, left, r := param("inv"), param("n"), param("r")
+	MOVQ(s.rows, s.a.base)
+	for _, n := range []int{4, 1} {
+		label := fmt.Sprint(label, n)
+		while(label, left, n, func() {
+			s.columns(label, n, vectors, io, r, inv)
+			for range n {
+				ADDQ(s.a.step, s.a.base)
+				ADDQ(s.r.step, r)
+			}
+			advance(8*n, inv)
+			SUBQ(I32(n), left)
+		})
+	}
+	advance(vectors*s.t.bytes(), s.rows)
+}
+
+// columns emits n columns, which follow those that are solved.
+func (s upperSolver) columns(label string, n, vectors int, io access, r, inv reg.GPVirtual) {
+	t := s.t
+	acc := make([][]vector, n)
+	for j := range acc {
+		acc[j] = make([]vector, vectors)
+		for v := range acc[j] {
+			acc[j][v] = io.load(s.a.at(j, v*t.bytes()))
+		}
+	}
+	MOVQ(r, s.r.base)
+	MOVQ(s.rows, s.q)
+	done := label + "Solved"
+	Label(label + "Column")
+	CMPQ(s.q, s.a.base)
+	JEQ(LabelRef(done))
+	q := make([]vector, vectors)
+	for v := range q {
+		q[v] = io.load(Mem{Base: s.q, Disp: v * t.bytes()})
+	}
+	for j := range acc {
+		s.subtract(acc[j], q, s.r.at(j, 0))
+	}
+	ADDQ(s.a.step, s.q)
+	ADDQ(I32(8), s.r.base)
+	JMP(LabelRef(label + "Column"))
+	Label(done)
+	for j := range acc {
+		f := t.broadcast(Mem{Base: inv, Disp: 8 * j})
+		for v := range acc[j] {
+			VMULPD(f, acc[j][v], acc[j][v])
+			io.store(acc[j][v], s.a.at(j, v*t.bytes()))
+		}
+		for k := j + 1; k < n; k++ {
+			s.subtract(acc[k], acc[j], s.r.at(k, 8*j))
+		}
+	}
+}
+
+// subtract emits acc -= q R(i,j).
+func (s upperSolver) subtract(acc, q []vector, entry Mem) {
+	f := s.t.broadcast(entry)
+	for v := range acc {
+		VFNMADD231PD(f, q[v], acc[v])
+	}
 }

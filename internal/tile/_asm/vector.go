@@ -44,7 +44,7 @@ func eachVector(t isa, x *number, unroll int, stores bool, pointers []reg.GPVirt
 	tail, last, lanes, whole := param("n"), param("n"), x.lanes(t), x.whole(t)
 	ANDQ(I32(lanes-1), tail)
 	JZ(LabelRef("whole"))
-	m := x.lastLanes(t, tail)
+	masked, blended := x.lastLanes(t, tail)
 	SUBQ(I32(lanes), last)
 	SHLQ(U8(log2(x.size)), last)
 	for _, p := range pointers {
@@ -53,11 +53,11 @@ func eachVector(t isa, x *number, unroll int, stores bool, pointers []reg.GPVirt
 	if stores && !t.evex { // whose masked stores take long on some processors
 		CMPQ(mem("n"), I32(lanes))
 		JLT(LabelRef("short"))
-		body(m.blended(), 0, 0)
+		body(blended, 0, 0)
 		JMP(LabelRef("back"))
 		Label("short")
 	}
-	body(m.masked(), 0, 0)
+	body(masked, 0, 0)
 	if stores && !t.evex {
 		Label("back")
 	}
@@ -66,50 +66,40 @@ func eachVector(t isa, x *number, unroll int, stores bool, pointers []reg.GPVirt
 	}
 	Label("whole")
 	left := param("n")
-	step := func(vectors int) {
-		for _, p := range pointers {
-			ADDQ(I32(vectors*t.bytes()), p)
-		}
-	}
 	SHRQ(U8(log2(lanes)+log2(unroll)), left)
-	JZ(LabelRef("single"))
-	loop("block", left, func() {
+	repeat("block", left, func() {
 		for k := range unroll {
 			body(whole, k, k*t.bytes())
 		}
-		step(unroll)
+		advance(unroll*t.bytes(), pointers...)
 	})
-	Label("single")
 	if unroll > 1 {
 		left = param("n")
 		SHRQ(U8(log2(lanes)), left)
 		ANDQ(I32(unroll-1), left)
-		JZ(LabelRef("end"))
-		loop("vector", left, func() {
+		repeat("vector", left, func() {
 			body(whole, 0, 0)
-			step(1)
+			advance(t.bytes(), pointers...)
 		})
-		Label("end")
 	}
 }
 
 // vectorText begins a tile of m rows.
 func vectorText(t isa, x *number, name string, m int, params, doc string) {
-	text(fmt.Sprintf("%s%s_%d", name, x.suffix, m), t, fmt.Sprintf("func("+params+")", x.typ), fmt.Sprintf(doc, m))
+	text(fmt.Sprintf("%s%s_%d", name, x.suffix, m), t, "func("+params+")", fmt.Sprintf(doc, m))
 }
 
 // rowDots emits the inner products of m rows and a vector.
 func rowDots(t isa, x *number, m int) {
-	vectorText(t, x, "rowDots", m, "sums, a *%[1]s, lda int, x *%[1]s, n int",
+	vectorText(t, x, "rowDots", m, "sums, a *F, lda int, x *F, n int",
 		"sets sums to the products of %d rows of n entries and x, n >= 1.")
 	a, with := newRows(param("a"), bytesParam("lda", x.size), m), param("x")
 	unroll := max(1, 4/m) // sums of a row, for the latency
-	acc := t.vecs(unroll * m)
-	t.zero(acc...)
+	acc := t.zeros(unroll * m)
 	eachVector(t, x, unroll, false, []reg.GPVirtual{a.base, with}, func(io access, k, disp int) {
 		v := io.load(Mem{Base: with, Disp: disp})
 		for i := range m {
-			x.fma(io.load(a.at(i, disp)), v, acc[k*m+i])
+			x.fma(io.operand(a.at(i, disp)), v, acc[k*m+i])
 		}
 	})
 	for k := 1; k < unroll; k++ {
@@ -144,14 +134,14 @@ func (x *number) broadcasts(t isa, from reg.GPVirtual, m int) []vector {
 
 // addRows emits the addition of multiples of m rows to a vector.
 func addRows(t isa, x *number, m int) {
-	vectorText(t, x, "addRows", m, "y, a *%[1]s, lda int, b *%[1]s, n int",
+	vectorText(t, x, "addRows", m, "y, a *F, lda int, b *F, n int",
 		"adds %d rows of n entries, times the entries of b, to y, n >= 1.")
 	y, a := param("y"), newRows(param("a"), bytesParam("lda", x.size), m)
 	b := x.broadcasts(t, param("b"), m)
 	eachVector(t, x, 1, true, []reg.GPVirtual{a.base, y}, func(io access, _, disp int) {
 		sum := io.load(Mem{Base: y, Disp: disp})
 		for i := range b {
-			x.fma(io.load(a.at(i, disp)), b[i], sum)
+			x.fma(io.operand(a.at(i, disp)), b[i], sum)
 		}
 		io.store(sum, Mem{Base: y, Disp: disp})
 	})
@@ -160,7 +150,7 @@ func addRows(t isa, x *number, m int) {
 
 // addOuter emits the addition of multiples of a vector to m rows.
 func addOuter(t isa, x *number, m int) {
-	vectorText(t, x, "addOuter", m, "a *%[1]s, lda int, b, y *%[1]s, n int",
+	vectorText(t, x, "addOuter", m, "a *F, lda int, b, y *F, n int",
 		"adds n entries of y, times the entries of b, to %d rows, n >= 1.")
 	y, a := param("y"), newRows(param("a"), bytesParam("lda", x.size), m)
 	b := x.broadcasts(t, param("b"), m)
@@ -179,13 +169,7 @@ func addOuter(t isa, x *number, m int) {
 func addAbs(t isa) {
 	text("addAbs", t, "func(y, a *float64, n int) float64",
 		"adds the absolute values of n entries of a to y, and returns their sum, n >= 1.")
-	y, a, sign, bits := param("y"), param("a"), t.vec(), GP64()
-	MOVQ(U64(1<<63), bits)
-	slot := AllocLocal(8)
-	MOVQ(bits, slot)
-	VBROADCASTSD(slot, sign)
-	sums := t.vecs(2)
-	t.zero(sums...)
+	y, a, sign, sums := param("y"), param("a"), t.broadcast(local(fresh(U64(1<<63)))), t.zeros(2)
 	eachVector(t, double, 2, true, []reg.GPVirtual{a, y}, func(io access, k, disp int) {
 		v := io.load(Mem{Base: a, Disp: disp})
 		VANDNPD(v, sign, v)
@@ -203,21 +187,15 @@ func reflect(t isa, groups int) {
 		fmt.Sprintf("works like reflectGeneric for %d columns, m >= 1.", 8*groups))
 	a, col, next, ld, left := param("a"), param("col"), param("next"), bytesParam("ld", 8), param("m")
 	wp, n := param("w"), 8*groups/t.lanes
-	acc := t.vecs(n)
-	t.zero(acc...)
-	w := make([]Op, n)
+	acc, w := t.zeros(n), make([]Op, n)
 	for k := range w {
 		w[k] = Mem{Base: wp, Disp: k * t.bytes()}
 		if t.evex || n <= 4 { // registers enough
-			v := t.vec()
-			VMOVUPD(w[k], v)
-			w[k] = v
+			w[k] = t.load(w[k])
 		}
 	}
-	scale, wnext := XMM(), XMM()
+	scale, wnext, offset := XMM(), XMM(), fresh(next) // offset of the next column
 	VMOVSD(mem("scale"), scale)
-	offset := GP64() // of the next column
-	MOVQ(next, offset)
 	SUBQ(a, offset)
 	VMOVSD(Mem{Base: wp, Index: offset, Scale: 1}, wnext)
 	loop("row", left, func() {
@@ -229,8 +207,7 @@ func reflect(t isa, groups int) {
 		VBROADCASTSD(v, vs)
 		VBROADCASTSD(x, xs)
 		for k := range acc {
-			row := t.vec()
-			VMOVUPD(Mem{Base: a, Disp: k * t.bytes()}, row)
+			row := t.load(Mem{Base: a, Disp: k * t.bytes()})
 			VFNMADD231PD(w[k], vs, row)
 			VMOVUPD(row, Mem{Base: a, Disp: k * t.bytes()})
 			VFMADD231PD(row, xs, acc[k])
@@ -240,9 +217,108 @@ func reflect(t isa, groups int) {
 			ADDQ(ld, p)
 		}
 	})
-	sums := param("sums")
-	for k := range acc {
-		VMOVUPD(acc[k], Mem{Base: sums, Disp: k * t.bytes()})
+	t.store(param("sums"), acc...)
+	finish()
+}
+
+// peakVectors is the number of independent multiply-adds of fmaPeak, enough for their latency.
+const peakVectors = 12
+
+// fmaPeak emits nothing but multiply-adds in registers.
+func fmaPeak(t isa) {
+	text("fmaPeak", t, "func(rounds int) float64",
+		fmt.Sprintf("does %d vector multiply-adds in each round.", peakVectors))
+	n := param("rounds")
+	acc, f := t.zeros(peakVectors), t.zeros(1)[0]
+	loop("round", n, func() {
+		for _, a := range acc {
+			VFMADD231PD(f, f, a)
+		}
+	})
+	t.finishSum(acc)
+}
+
+// finishSum returns the sum of accumulators.
+func (t isa) finishSum(acc []vector) {
+	for _, a := range acc[1:] {
+		VADDPD(a, acc[0], acc[0])
+	}
+	VMOVSD(t.newReducer().sum1(acc[0]).AsX(), place(ReturnIndex(0)))
+	finish()
+}
+
+// rotate emits plane rotations of neighbouring rows, the last pair first: what a pair leaves of its upper row
+// stays in registers for the next one.
+func rotate(t isa) {
+	const vectors = 4
+	text("rotate", t, "func(z *float64, ldz int, c, s *float64, n int)",
+		"rotates rows i and i+1 of four vectors of columns by c[i] and s[i], for i from n-1 down to 0, n >= 1.")
+	z, ldz, c, s, n := param("z"), bytesParam("ldz", 8), param("c"), param("s"), param("n")
+	at := fresh(ldz)
+	IMULQ(n, at)
+	ADDQ(at, z)
+	upper := t.vecs(vectors)
+	for v := range upper {
+		VMOVUPD(Mem{Base: z, Disp: v * t.bytes()}, upper[v])
+	}
+	loop("pair", n, func() {
+		cs := t.broadcast(Mem{Base: c, Index: n, Scale: 8, Disp: -8})
+		sn := t.broadcast(Mem{Base: s, Index: n, Scale: 8, Disp: -8})
+		next := fresh(z)
+		SUBQ(ldz, next)
+		for v := range upper {
+			row, sum := t.load(Mem{Base: next, Disp: v * t.bytes()}), t.vec()
+			VMULPD(sn, row, sum)
+			VFMADD231PD(cs, upper[v], sum) // s z_i + c z_i+1
+			VMOVUPD(sum, Mem{Base: z, Disp: v * t.bytes()})
+			VMULPD(sn, upper[v], sum)
+			VMOVAPD(row, upper[v])
+			VFMSUB213PD(sum, cs, upper[v]) // c z_i - s z_i+1
+		}
+		MOVQ(next, z)
+	})
+	t.store(z, upper...)
+	finish()
+}
+
+// sumDifferences emits the weighted sum of the differences of rows from a row: eight vectors
+// of entries at a time, and then one, over all rows. Every operation rounds.
+func sumDifferences(t isa) {
+	text("sumDifferences", t, "func(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int)",
+		"works like sumDifferencesGeneric for n a multiple of 8, count > 0.")
+	d := differences{t: t, sum: param("sum"), x: param("x"), ldx: bytesParam("ldx", 8), own: param("own"), n: param("n")}
+	IMULQ(d.ldx, d.own)
+	ADDQ(d.x, d.own)
+	for _, vectors := range []int{8, 1} {
+		label := fmt.Sprint("vectors", vectors)
+		while(label, d.n, vectors*t.lanes, func() { d.block(label+"Row", vectors) })
 	}
 	finish()
+}
+
+type differences struct {
+	t                   isa
+	sum, x, ldx, own, n reg.GPVirtual
+}
+
+// block sums the given number of vectors of entries, and moves on.
+func (d differences) block(label string, vectors int) {
+	acc := d.t.zeros(vectors)
+	rows, w, count := param("rows"), param("w"), param("count")
+	loop(label, count, func() {
+		row := fresh(Mem{Base: rows})
+		IMULQ(d.ldx, row)
+		ADDQ(d.x, row)
+		s := d.t.broadcast(Mem{Base: w})
+		for i := range acc {
+			v := d.t.load(Mem{Base: row, Disp: i * d.t.bytes()})
+			VSUBPD(Mem{Base: d.own, Disp: i * d.t.bytes()}, v, v)
+			VMULPD(s, v, v)
+			VADDPD(v, acc[i], acc[i])
+		}
+		advance(8, rows, w)
+	})
+	d.t.store(d.sum, acc...)
+	advance(vectors*d.t.bytes(), d.sum, d.x, d.own)
+	SUBQ(Imm(uint64(vectors*d.t.lanes)), d.n)
 }

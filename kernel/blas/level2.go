@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// Below fewForVectors entries, or shortRow entries of a row, or with fewRowsForVectors rows and vectors
-	// that have gaps, gonum multiplies a matrix by a vector as fast. In float32 fewer entries are enough.
+	// Below fewForVectors entries, or shortRow entries of a row, gonum multiplies a matrix by a vector as
+	// fast: below twice as many entries, or fewRowsForVectors rows, if the vectors have gaps, and below three
+	// times as many for the transpose. In float32 fewer entries are enough.
 	fewForVectors     = 512
 	shortRow          = 32
 	fewRowsForVectors = 8
@@ -32,7 +33,7 @@ func vectorized() bool { return tile.Active() == tile.AVX512 || tile.Active() ==
 
 // tooSmall reports whether gonum multiplies a matrix by a vector as fast.
 func tooSmall(m, n, incX, incY int) bool {
-	return n < shortRow || m <= 0 || m*n < fewForVectors || m < fewRowsForVectors && (incX != 1 || incY != 1)
+	return n < shortRow || m <= 0 || m*n < fewForVectors || (incX != 1 || incY != 1) && (m < fewRowsForVectors || m*n < 2*fewForVectors)
 }
 
 // holds reports whether n entries, inc apart, are within x. If inc is negative the first of them is at the
@@ -54,7 +55,7 @@ func gather[F tile.Float](memory, x []F, n, inc int) []F {
 
 // Dgemv computes y = alpha op(A) x + beta y. It reads A once, by rows.
 func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
-	if tooSmall(m, n, incX, incY) || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if tooSmall(m, n, incX, incY) || tA != blas.NoTrans && m*n < 3*fewForVectors || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		i.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -167,9 +168,7 @@ func (v *matrixVector[F]) columns(lo, hi int) {
 		clear(y)
 	case 1:
 	default:
-		for k := range y {
-			y[k] *= v.beta
-		}
+		scaleRow(y, v.beta)
 	}
 	var b [rowsTogether]F
 	for row := 0; row < v.m; row += rowsTogether {
@@ -213,4 +212,93 @@ func ger[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []
 		tile.AddOuter(a[at*lda:], lda, b[:], row, rows, n)
 	}
 	return true
+}
+
+// fewForSymv is the order below which gonum multiplies a vector by a symmetric matrix as fast.
+const fewForSymv = 32
+
+// Dsymv computes y = alpha A x + beta y for a symmetric A with one triangle in a. It reads every entry once
+// from memory.
+func (i Implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
+	if !vectorized() || n < fewForSymv || ul != blas.Upper && ul != blas.Lower || alpha == 0 || !inside(a, n, n, lda) ||
+		incX <= 0 || incY <= 0 || len(x) <= (n-1)*incX || len(y) <= (n-1)*incY {
+		i.Implementation.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
+		return
+	}
+	memory := borrow[float64](2 * n)
+	defer giveBack(memory)
+	v, sums := (*memory)[:n], (*memory)[n:2*n] // alpha x, and A times it
+	for k := range n {
+		v[k], sums[k] = alpha*x[k*incX], 0
+	}
+	for row := 0; row < n; row += tile.Width {
+		rows := min(tile.Width, n-row)
+		i.Implementation.Dsymv(ul, rows, 1, a[row*(lda+1):], lda, v[row:], 1, 1, sums[row:], 1)
+		first, last := 0, row // the columns beside the block on the diagonal
+		if ul == blas.Upper {
+			first, last = row+rows, n
+		}
+		if first == last {
+			continue
+		}
+		var products [tile.Width]float64
+		tile.RowDots(products[:], a[row*lda+first:], lda, v[first:], rows, last-first)
+		tile.AddRows(sums[first:], a[row*lda+first:], lda, v[row:], rows, last-first)
+		for k, p := range products[:rows] {
+			sums[row+k] += p
+		}
+	}
+	for k, sum := range sums {
+		if beta != 0 {
+			sum += beta * y[k*incY]
+		}
+		y[k*incY] = sum
+	}
+}
+
+// fewForTrsv is the order below which gonum solves for one right side as fast.
+const fewForTrsv = 32
+
+// Dtrsv solves op(A) x = b for a triangular A and overwrites b, which is in x, with the solution. It
+// reads A by rows, Width of them at a time: those of x that are known are subtracted by a tile before
+// the triangle of these rows is solved, or, for A', all others are updated behind it.
+func (i Implementation) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
+	if n < fewForTrsv || ul != blas.Upper && ul != blas.Lower || !known(tA) || d != blas.Unit && d != blas.NonUnit ||
+		incX != 1 || !inside(a, n, n, lda) || len(x) < n {
+		i.Implementation.Dtrsv(ul, tA, d, n, a, lda, x, incX)
+		return
+	}
+	const width = tile.Width
+	var sums [width]float64
+	// An incomplete block lies where its row of A beside the triangle is longest or shortest, so that
+	// all other lengths are multiples of width.
+	blocks, short := (n+width-1)/width, 0
+	if ul == blas.Upper {
+		short = blocks*width - n
+	}
+	lower := (ul == blas.Lower) == (tA == blas.NoTrans)
+	for b := range blocks {
+		if !lower {
+			b = blocks - 1 - b
+		}
+		lo, hi := max(b*width-short, 0), min((b+1)*width-short, n)
+		first, last := 0, lo // the other columns of these rows
+		if ul == blas.Upper {
+			first, last = hi, n
+		}
+		rows, own, others := a[lo*lda+first:], x[lo:hi], x[first:last]
+		if tA == blas.NoTrans && len(others) > 0 {
+			tile.RowDots(sums[:], rows, lda, others, hi-lo, len(others))
+			for k := range own {
+				own[k] -= sums[k]
+			}
+		}
+		i.Implementation.Dtrsv(ul, tA, d, hi-lo, a[lo*(lda+1):], lda, own, 1)
+		if tA != blas.NoTrans && len(others) > 0 {
+			for k, v := range own {
+				sums[k] = -v
+			}
+			tile.AddRows(others, rows, lda, sums[:], hi-lo, len(others))
+		}
+	}
 }

@@ -1,5 +1,3 @@
-//go:build !purego
-
 package tile
 
 import (
@@ -16,7 +14,8 @@ type laneTest struct {
 	x, u, a, work  []float64
 }
 
-// column returns number i of every vector of lane l: entry i of each row of some numbers, or of all if row is 1.
+// column returns number i of every vector of lane l: entry i of each row of some numbers, or of all if row is
+// 1.
 func (s *laneTest) column(from []float64, l, row, i, count int) []float64 {
 	out := make([]float64, count)
 	for k := range out {
@@ -41,9 +40,12 @@ func size(x []float64) float64 { return math.Sqrt(Dot(x, x)) }
 func eachLaneShape(t *testing.T, f func(s *laneTest)) {
 	before := active
 	defer Use(before)
-	for _, tier := range available()[1:] {
+	for _, tier := range Available()[1:] {
 		if err := Use(tier); err != nil {
 			t.Fatal(err)
+		}
+		if Lanes() == 0 {
+			continue
 		}
 		t.Run(tier.String(), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
@@ -153,6 +155,9 @@ func TestLeastSquaresLanes(t *testing.T) {
 			}
 			scale := 100 * (size(b) + size(y)) * hi / lo
 			s.near("b", s.column(x.B, l, x.Stride/s.lanes, 0, r), b, scale)
+			for i := range e {
+				e[i] = -e[i]
+			}
 			s.near("e", s.column(s.a, l, row, r, n), e, scale)
 			s.near("results", []float64{x.Lo[l] / lo, x.Hi[l] / hi, x.Product[l] / product}, []float64{1, 1, 1}, 100*hi/lo)
 			s.near("squares", []float64{x.Squares[l]}, []float64{squares}, scale*size(y))

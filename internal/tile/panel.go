@@ -1,0 +1,199 @@
+package tile
+
+import "unsafe"
+
+// Panel computes up to PanelWidth columns of C = W Z, or adds to them; see panelGeneric. It reads and writes
+// nothing beyond these columns.
+func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, add bool) {
+	raceRead(w, m, n, ldw)
+	raceRead(z, n, cols, ldz)
+	raceWrite(c, m, cols, ldc)
+	if tiles.panel[of[F](lowPanel)] == 0 || m == 0 || n == 0 || cols == 0 {
+		panelGeneric(c, ldc, w, ldw, z, ldz, m, n, cols, add)
+		return
+	}
+	_, _, _ = c[(m-1)*ldc+cols-1], w[(m-1)*ldw+n-1], z[(n-1)*ldz+cols-1]
+	lanes := tiles.lanes * 8 / int(unsafe.Sizeof(F(0)))
+	for i := 0; i < m; {
+		height := panelRowsOf(m - i)
+		rows, part := min(height, m-i), 0
+		for k := 0; k < cols; k += part {
+			part = min(lanes, cols-k)
+			c, w, z := unsafe.Pointer(&c[i*ldc+k]), unsafe.Pointer(&w[i*ldw]), unsafe.Pointer(&z[k])
+			if cols-k < 2*lanes {
+				panelHalfTile(c, ldc, w, ldw, z, ldz, n, rows, part, add, of[F](height))
+				continue
+			}
+			part *= 2
+			panelTile(c, ldc, w, ldw, z, ldz, n, rows, add, uintptr(w), 0, 0, of[F](height))
+		}
+		i += rows
+	}
+}
+
+// lowPanel is the height of the panel tile whose last rows may not exist.
+const lowPanel = 4
+
+// panelRowsOf returns the height of the tile for the next of left rows: the high one, or the low one where
+// that computes no row of the rest in vain.
+func panelRowsOf(left int) int {
+	if left > 2*lowPanel && left >= tiles.high || left == tiles.high {
+		return tiles.high
+	}
+	return lowPanel
+}
+
+// Packed returns how many of the first columns of a basis of d features and rank r are faster multiplied by
+// MulPacked than by MulBasis, for samples of size bytes: 0, r, or a multiple of PackWidth. It is 0 for
+// float32: dot tiles convert samples on the way, and a pass that converts them first takes longer; and on
+// tiers that do not transpose by tiles.
+func Packed(d, r, size int) int {
+	if tiles.transposeSquares[0] == 0 || size != 8 {
+		return 0
+	}
+	full := r &^ (PackWidth - 1)
+	if r-full >= minPacked(d) {
+		return r
+	}
+	return full
+}
+
+// minPacked returns the smallest number of columns for which a panel, filled up with zeros to PackWidth
+// columns, is faster than dot tiles with d features. A task with long rows seldom stays in the second-level
+// cache: then dot tiles prefetch nothing, but panels do.
+func minPacked(d int) int {
+	switch {
+	case d < 256:
+		return PackWidth
+	case d < 2048:
+		return 14
+	case d < 4096:
+		return 13
+	}
+	return 9
+}
+
+// PackBasis copies a d x r basis to panels of PackWidth columns for MulPacked, each by
+// rows, the last one filled up with zero columns:
+//
+//	p[(c*Pad(d)+k)*PackWidth+j] = u[(c*PackWidth+j)*ldu+k],  k < Pad(d).
+func PackBasis(p, u []float64, ldu, d, r int) {
+	d = Pad(d)
+	for c := 0; c < r; c += PackWidth {
+		panel, columns := p[c*d:][:PackWidth*d], min(PackWidth, r-c)
+		if columns < PackWidth {
+			clear(panel)
+		}
+		Transpose(panel, PackWidth, u[c*ldu:], ldu, columns, d)
+	}
+}
+
+// Transpose sets the rows of dst to the columns of the m x n matrix src: n rows of m entries.
+// By tiles it takes a quarter of the time: a step of a node with one task of 30 x 600 and
+// rank 16 would take 1.2 times as long, for its basis.
+func Transpose[F Float](dst []F, ldd int, src []F, lds, m, n int) {
+	raceRead(src, m, n, lds)
+	raceWrite(dst, n, m, ldd)
+	side := 8 // of the squares of a tile
+	if unsafe.Sizeof(F(0)) == 8 {
+		side = tiles.lanes
+	}
+	rows, columns := 0, 0 // that tiles do
+	if tiles.transposeSquares[of[F](0)] != 0 && m >= side && n >= side {
+		rows, columns = m/side*side, n/side*side
+		_, _ = src[(rows-1)*lds+columns-1], dst[(columns-1)*ldd+rows-1]
+		for i := 0; i < rows; i += side {
+			transposeSquaresTile(unsafe.Pointer(&dst[i]), ldd, unsafe.Pointer(&src[i*lds]), lds, columns, of[F](0))
+		}
+	}
+	if rows < m && columns > 0 {
+		transposeGeneric(dst[rows:], ldd, src[rows*lds:], lds, m-rows, columns)
+	}
+	if columns < n && m > 0 {
+		transposeGeneric(dst[columns*ldd:], ldd, src[columns:], lds, m, n-columns)
+	}
+}
+
+// MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. It takes as many rows at a
+// time as a tile has, and all of their features: few streams through memory, while the packed basis comes
+// from the second-level cache. It prefetches as many bytes as x has. Near describes the prefetches of long
+// rows: h.Next must be the address of the rows that follow these.
+func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, h Hint) {
+	d = Pad(d)
+	raceRead(x, n, d, ldx)
+	raceRead(p, 1, PackedLen(d, r), 0) // and a is transposed into
+	if tiles.panel[lowPanel] == 0 || n == 0 || d == 0 || r == 0 {
+		mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
+		return
+	}
+	_, _ = x[(n-1)*ldx+d-1], p[PackedLen(d, r)-1]
+	var sums [PackRows * PackWidth]float64 // the products, by rows
+	for c := 0; c < r; c += PackWidth {
+		next := h
+		if c > 0 && !Near(d) {
+			next.Next = 0 // they are there
+		}
+		for i := 0; i < n; {
+			height := packedRows(&sums[0], &x[i*ldx], ldx, &p[c*d], d, i, n-i, next)
+			Transpose(a[c*lda+i:], lda, sums[:], PackWidth, height, min(PackWidth, r-c))
+			i += height
+		}
+	}
+}
+
+// Near reports whether MulPacked prefetches the features of its own rows, of d features, a little ahead of
+// their use, and nothing of later rows but their first features: rows so long that one tile of them fills a
+// Window would fill too much of the second-level cache.
+func Near(d int) bool { return PackRows*8*Pad(d) > Window }
+
+// near is how many features ahead of their use MulPacked prefetches those of the same rows, if they are long:
+// far enough to cover the latency of memory, and near enough that what is under way for all rows of a tile fits
+// in the first-level cache.
+const near = 64
+
+// packedRows multiplies the next of left rows, from row i on, by a panel z, and returns how many.
+func packedRows(sums, rows *float64, ldx int, z *float64, d, i, left int, h Hint) int {
+	ahead := hint{stride: 8 * ldx, step: 8 * Width}
+	if !Near(d) {
+		if ahead.next = h.Next + uintptr(8*i*ldx); h.Next == 0 {
+			ahead = nothing(rows)
+		}
+		return panelRows(sums, rows, ldx, z, d, left, false, ahead)
+	}
+	// The rows' own features a little ahead, and in the end the first ones of the rows that follow.
+	ahead.next = uintptr(unsafe.Pointer(at(rows, near)))
+	height := panelRows(sums, rows, ldx, z, d-near, left, false, ahead)
+	switch {
+	case height < left:
+		ahead.next = uintptr(unsafe.Pointer(at(rows, height*ldx)))
+	case h.Next != 0:
+		ahead.next = h.Next
+	default:
+		ahead = nothing(rows)
+	}
+	return panelRows(sums, at(rows, d-near), ldx, at(z, (d-near)*PackWidth), near, left, true, ahead)
+}
+
+// A hint is the memory that a tile of rows prefetches: as many rows as it has itself, stride bytes apart,
+// from next on, step bytes of each for every 8 of its own features. With a step of zero it requests the same
+// lines over and over, which costs nothing.
+type hint struct {
+	next         uintptr
+	stride, step int
+}
+
+// nothing returns the hint that prefetches nothing but the line at p.
+func nothing(p *float64) hint { return hint{next: uintptr(unsafe.Pointer(p))} }
+
+// panelRows sets or adds to sums the products of the next rows w with a panel z of n rows, at most left, and
+// returns how many.
+func panelRows(sums, w *float64, ldw int, z *float64, n, left int, add bool, h hint) int {
+	height := panelRowsOf(left)
+	rows := min(height, left)
+	for k := 0; k < PackWidth; k += 2 * tiles.lanes {
+		c, z := unsafe.Pointer(at(sums, k)), unsafe.Pointer(at(z, k))
+		panelTile(c, PackWidth, unsafe.Pointer(w), ldw, z, PackWidth, n, rows, add, h.next, h.stride, h.step, height)
+		h = nothing(w)
+	}
+	return rows
+}
