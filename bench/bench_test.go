@@ -4,14 +4,12 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math"
 	"runtime"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/measure"
-	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
@@ -82,14 +80,14 @@ func BenchmarkIteration(b *testing.B) {
 			b.Run(name, func(b *testing.B) {
 				nodes := p.Pack(1, storage)
 				for _, w := range workers() {
-					b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) { iteration(b, p, nodes, storage, w) })
+					b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) { iteration(b, p, nodes, w) })
 				}
 			})
 		}
 	}
 }
 
-func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, storage kernel.Storage, workers int) {
+func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, workers int) {
 	it := measure.NewIteration(p, nodes, workers)
 	defer it.Close()
 	read := times(b, it.Read)
@@ -98,10 +96,9 @@ func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, storage 
 	}
 	ns := perOp(b)
 	read = (read + times(b, it.Read)) / 2
-	s := share{p.Shape.Name, storage.String(), workers, 100 * read * 1e6 / ns, report(b, p.Flops(), it.Ceiling)}
-	b.ReportMetric(s.read, "%read")
-	b.ReportMetric(max(s.read, s.fma), "%roof")
-	keep(s)
+	share := 100 * read * 1e6 / ns
+	b.ReportMetric(share, "%read")
+	b.ReportMetric(max(share, report(b, p.Flops(), it.Ceiling)), "%roof")
 	reportBytes(b, nodes[0].Bytes())
 }
 
@@ -185,30 +182,6 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(fmt.Sprintf("shape=%s/nodes=%d/iterations=100/kernel=%s/workers=1", c.Name, c.nodes, kernel.Describe().Kernel), func(b *testing.B) {
 			for b.Loop() {
 				b.ReportMetric(must[*difalt.Result](b)(difalt.Run(b.Context(), problem, net, o)).Last.Objective, "objective")
-			}
-		})
-	}
-}
-
-// BenchmarkFigure1 is a whole run of Dif-AltGDmin in the setting of the paper's figure 1: 20 nodes, 500
-// iterations of ten rounds. digits is -log10 of the largest distance at the end.
-func BenchmarkFigure1(b *testing.B) {
-	if testing.Short() {
-		b.Skip("2 s a run")
-	}
-	const nodes = 20
-	ctx := context.Background()
-	data := synth.Data{Features: 600, Tasks: 600, Samples: 30, Rank: 4}
-	p := must[*difalt.Problem](b)(data.Generate(ctx, nodes, nil, seed, 0))
-	net := network(b, must[*topology.Graph](b)(topology.ErdosRenyi(nodes, 0.5, seed)), topology.EqualNeighbor)
-	o := difalt.Options{Rank: 4, Rounds: 10, Iterations: 500, EveryIteration: true}
-	initial := must[*difalt.Initial](b)(difalt.Initialize(ctx, p, net, o))
-	p.U0, o.Step = initial.U, initial.Step
-	for _, o.Workers = range workers() {
-		b.Run(fmt.Sprintf("kernel=%s/workers=%d", kernel.Describe().Kernel, o.Workers), func(b *testing.B) {
-			for b.Loop() {
-				res := must[*difalt.Result](b)(difalt.Run(ctx, p, net, o))
-				b.ReportMetric(-math.Log10(res.Last.SDMax), "digits")
 			}
 		})
 	}

@@ -7,8 +7,8 @@
 //
 //	GFLOP/s  useful floating-point operations
 //	GB/s     bytes of X, each counted once an iteration
-//	%read    time of a streaming read of as many bytes, measured before and after in the same process, over the
-//	         time of the iteration
+//	%read    time of a streaming read of as many bytes, measured before and after in the same process,
+//	         over the time of the iteration
 //	%fma     GFLOP/s over the peak of fused multiply-adds with as many workers
 //	%roof    the larger of the two: the share of the roofline
 //

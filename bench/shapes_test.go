@@ -10,6 +10,7 @@ import (
 	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
+	"github.com/difalt/difalt/kernel/qr"
 )
 
 // normal returns tasks with standard normal features and responses.
@@ -104,7 +105,7 @@ func BenchmarkOperations(b *testing.B) {
 	const d, r, n, tasks = 600, 4, 30, 600
 	k, u := normal(d, slices.Repeat([]int{n}, tasks), kernel.Float64), synth.Orthonormal(d, r, synth.Stream(seed, 2))
 	v, ws := kernel.NewBasis(d, r), kernel.NewWorkspace(n, d, r)
-	g, row := kernel.NewGroup(k, r), make([]float64, d)
+	g := kernel.NewGroup(k, r)
 	x, y, first := make([]float64, tasks*n*d), make([]float64, tasks*n), []int{0}
 	for t := range tasks {
 		first = append(first, (t+1)*n)
@@ -114,7 +115,6 @@ func BenchmarkOperations(b *testing.B) {
 		"Minimize":    func() { g.Minimize(u, 0, ws) },
 		"Part":        func() { k.Part(0, 2) },
 		"View":        func() { kernel.View(x, d, d, first, y) },
-		"Builder":     func() { build(k, row) },
 		"first step":  func() { kernel.NewGroup(k, r).Step(u, 0, ws) },
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -126,24 +126,9 @@ func BenchmarkOperations(b *testing.B) {
 	}
 }
 
-// build copies all samples.
-func build(k *kernel.Tasks, row []float64) *kernel.Tasks {
-	samples := make([]int, k.Len())
-	for t := range samples {
-		samples[t] = k.Samples(t)
-	}
-	b := kernel.NewBuilder(k.Features(), samples, k.Storage())
-	for t := range samples {
-		for i, y := range k.Y(t) {
-			b.SetRow(t, i, k.Row(row, t, i), y)
-		}
-	}
-	return b.Tasks()
-}
-
-// BenchmarkHouseholder is the QR of columns that are far from orthogonal, which BenchmarkOrthonormalize does
-// not take.
-func BenchmarkHouseholder(b *testing.B) {
+// BenchmarkOrthonormalizeTwice is the QR of columns that are far from orthogonal, which BenchmarkOrthonormalize
+// does not take.
+func BenchmarkOrthonormalizeTwice(b *testing.B) {
 	for _, s := range [][2]int{{600, 4}, {100, 10}, {2048, 16}} {
 		b.Run(fmt.Sprintf("d=%d/r=%d", s[0], s[1]), func(b *testing.B) {
 			from, u := synth.Gaussian(s[0], s[1], synth.Stream(seed, 3)), kernel.NewBasis(s[0], s[1])
@@ -152,7 +137,7 @@ func BenchmarkHouseholder(b *testing.B) {
 					from.Col(j)[i] += 3 * v
 				}
 			}
-			rr, work := make([]float64, s[1]*s[1]), make([]float64, s[1])
+			rr, work := make([]float64, s[1]*s[1]), make([]float64, qr.WorkLen(s[1]))
 			for b.Loop() {
 				u.CopyFrom(from)
 				u.Orthonormalize(rr, work)
@@ -161,21 +146,18 @@ func BenchmarkHouseholder(b *testing.B) {
 	}
 }
 
-// BenchmarkCollected is a step of paper2 while the runtime collects garbage all the time.
-func BenchmarkCollected(b *testing.B) {
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				runtime.GC()
+// BenchmarkCompressed is a step of one task with more samples than features, on its samples and on the
+// d+1 rows of Tasks.Compressed, and the compression itself.
+func BenchmarkCompressed(b *testing.B) {
+	for _, s := range []struct{ n, d, r int }{{100, 20, 4}, {1000, 20, 4}, {5000, 100, 5}} {
+		tasks := normal(s.d, []int{s.n}, kernel.Float64)
+		name := fmt.Sprintf("samples=%d/features=%d/rank=%d", s.n, s.d, s.r)
+		b.Run(name+"/on=samples", func(b *testing.B) { step(b, tasks, s.r, 0, 1) })
+		b.Run(name+"/on=compressed", func(b *testing.B) { step(b, tasks.Compressed(), s.r, 0, 1) })
+		b.Run(name+"/compress", func(b *testing.B) {
+			for b.Loop() {
+				tasks.Compressed()
 			}
-		}
-	}()
-	step(b, normal(100, slices.Repeat([]int{50}, 100), kernel.Float64), 10, 0, 1)
-	close(stop)
-	<-done
+		})
+	}
 }

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
+	"github.com/difalt/difalt/kernel/qr"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/blas/blas64"
 )
@@ -29,7 +29,7 @@ type task struct {
 func newTask(s measure.Shape) *task {
 	p := measure.NewProblem(s, seed)
 	k := &task{
-		Shape: s, ldx: dense.Stride(s.Features), lda: dense.Pad(s.Samples), u: p.U,
+		Shape: s, ldx: tile.Stride(s.Features), lda: tile.Pad(s.Samples), u: p.U,
 		y: make([]float64, s.Samples), b: make([]float64, s.Rank),
 	}
 	k.x = make([]float64, s.Samples*k.ldx)
@@ -44,11 +44,8 @@ func newTask(s measure.Shape) *task {
 	return k
 }
 
-func (k *task) mulBasis() { dense.MulTN(k.products(), k.samples(), k.u.Matrix()) }
-
-// samples returns X'.
-func (k *task) samples() blas64.GeneralCols {
-	return blas64.GeneralCols{Rows: k.Features, Cols: k.Samples, Stride: k.ldx, Data: k.x}
+func (k *task) mulBasis() {
+	tile.MulBasis(k.a, k.lda, k.x, k.ldx, k.u.Data(), k.u.Stride(), k.Samples, k.Features, k.Rank, tile.Hint{})
 }
 
 // products returns X U.
@@ -107,10 +104,9 @@ func BenchmarkRankUpdate(b *testing.B) {
 	const m = 8
 	eachShape(b, false, func(k *task) (func(), int) {
 		g := kernel.NewBasis(k.Features, k.Rank)
-		v := blas64.GeneralCols{Rows: k.Features, Cols: m, Stride: k.ldx, Data: k.v}
-		coef := blas64.GeneralCols{Rows: k.Rank, Cols: m, Stride: k.Rank, Data: make([]float64, m*k.Rank)}
+		coef := make([]float64, m*k.Rank)
 		return func() {
-			dense.AddMulNT(g.Matrix(), v, coef)
+			tile.RankUpdate(g.Data(), g.Stride(), k.v, k.ldx, coef, k.Rank, m, k.Features, k.Rank)
 		}, 2 * m * k.Features * k.Rank
 	})
 }
@@ -119,7 +115,7 @@ func BenchmarkRankUpdate(b *testing.B) {
 func BenchmarkOrthonormalize(b *testing.B) {
 	eachShape(b, false, func(k *task) (func(), int) {
 		u := kernel.NewBasis(k.Features, k.Rank)
-		rr, work := make([]float64, k.Rank*k.Rank), make([]float64, k.Rank)
+		rr, work := make([]float64, k.Rank*k.Rank), make([]float64, qr.WorkLen(k.Rank))
 		return func() {
 			u.CopyFrom(k.u)
 			u.Orthonormalize(rr, work)

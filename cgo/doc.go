@@ -1,6 +1,6 @@
-// Package openblas computes a chunk of tasks of the kernel in one call to C over OpenBLAS and LAPACK, and puts
-// OpenBLAS below gonum. It belongs to builds with -tags openblas only; other builds do not need cgo. Package
-// kernel imports it; no other package should.
+// Package openblas computes a chunk of tasks of the kernel in one call to C over OpenBLAS and LAPACK, and
+// puts OpenBLAS below gonum. It belongs to builds with -tags openblas only; other builds do not need cgo.
+// Package kernel imports it; no other package should.
 //
 // The build needs a C compiler, OpenBLAS and, on Linux, LAPACKE; CONTRIBUTING.md names the packages. For
 // libraries elsewhere set CGO_CFLAGS and CGO_LDFLAGS, for instance

@@ -59,7 +59,7 @@ type Tasks struct {
 
 	U      blas64.GeneralCols // basis, d x r
 	B      []float64          // coefficients of task t in B[t*r : (t+1)*r]
-	Status *uint8             // of task 0; those of others follow: 0, or Left
+	Status *uint8             // status of task 0, followed by the next tasks: 0, or Left
 	Grad   blas64.GeneralCols // gradient, d x r
 	Ridge  float64
 	Work   []float64 // WorkLen(MaxRows, Ldx, r) entries

@@ -67,8 +67,8 @@ static const double *multiply(const difalt_args *s, const scratch *k, ptrdiff_t 
 	return x;
 }
 
-// dot returns x'y in eight sums, which compilers vectorise. Tasks are small: calls of BLAS, which lock its buffers,
-// would take longer than their arithmetic.
+// dot returns x'y in eight sums, which compilers vectorise. Tasks are small: calls of BLAS, which lock its
+// buffers, would take longer than their arithmetic.
 static double dot(const double *x, const double *y, int n) {
 	double s[8] = {0};
 	int i = 0;
@@ -87,8 +87,8 @@ static void substitute(const double *q, int r, double *x, int n) {
 	}
 }
 
-// trusted reports whether R has full rank beyond doubt, since |R^-1| bounds the smallest singular value, and no digits
-// of b were lost to squares that overflow or underflow; NaN fails every comparison.
+// trusted reports whether R has full rank beyond doubt, since |R^-1| bounds the smallest singular value, and
+// no digits of b were lost to squares that overflow or underflow; NaN fails every comparison.
 static int trusted(const scratch *k, const double *b, int n, int r, double squares) {
 	double least = INFINITY, most = 0, inverse = 0, *x = k->w;
 	for (int j = 0; j < r; j++) {
@@ -105,8 +105,8 @@ static int trusted(const scratch *k, const double *b, int n, int r, double squar
 	return least > smallest && squares < largest && most * least > smallest && tol * tol * squares * inverse < 1;
 }
 
-// solve computes b = argmin |A b - y|^2 + ridge |b|^2 for A in k->a by modified Gram-Schmidt of [A y]. It returns 0 if
-// the result cannot be trusted.
+// solve computes b = argmin |A b - y|^2 + ridge |b|^2 for A in k->a by modified Gram-Schmidt of [A y]. It
+// returns 0 if the result cannot be trusted.
 static int solve(const difalt_args *s, const scratch *k, double *b, const double *y, int n) {
 	const int r = s->r, m = s->ridge > 0 ? n + r : n;
 	if (n == 0 || m < r) return 0;

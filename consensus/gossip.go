@@ -5,17 +5,15 @@ import (
 	"errors"
 
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
 // panelLen is the largest number of entries of a vector that are averaged at a time.
 const panelLen = 512
 
-// A gossip is AGREE (Alg. 1): rounds in which every node sends its vector to its neighbours, and then
-// computes
+// A gossip is AGREE (Alg. 1). In every round, a node sends its vector to its neighbours, and then computes
 //
 //	Z_g <- Z_g + sum_j W_gj (Z_j - Z_g).
 //
@@ -120,7 +118,7 @@ func (m *gossip) Step() wire.Traffic {
 // stepShare averages the panels of entries of a worker.
 func (m *gossip) stepShare(worker int) {
 	n, workers := m.layout.n, len(m.sums)
-	size := min(panelLen, dense.Pad((n+workers-1)/workers))
+	size := min(panelLen, tile.Pad((n+workers-1)/workers))
 	for lo := worker * size; lo < n; lo += workers * size {
 		m.stepPanel(m.sums[worker], lo, min(lo+size, n))
 	}
@@ -129,10 +127,9 @@ func (m *gossip) stepShare(worker int) {
 // stepPanel averages the entries [lo, hi) of the vectors of the hosted nodes.
 func (m *gossip) stepPanel(sums []float64, lo, hi int) {
 	f := m.layout
-	h := blas64.GeneralCols{Rows: hi - lo, Cols: m.rounds.Rows, Stride: f.stride, Data: m.sent[lo:]}
 	for i, row := range m.weights {
 		// With equal weights at both ends of a link, one end adds the bits that the other end subtracts.
-		dense.SumDifferences(sums, h, i, row.rows, row.weights)
+		tile.SumDifferences(sums, m.sent[lo:], f.stride, i, row.rows, row.weights, hi-lo)
 		floats.AddTo(f.row(m.x, i)[lo:hi], f.row(m.sent, i)[lo:hi], sums[:hi-lo])
 	}
 }

@@ -3,7 +3,7 @@ package consensus
 import (
 	"fmt"
 
-	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 )
 
@@ -60,7 +60,7 @@ type layout struct {
 
 func layoutOf(s dimensions) layout {
 	n := s.averaged() + s.Totals
-	return layout{s, n, dense.Stride(n)}
+	return layout{s, n, tile.Stride(n)}
 }
 
 // row returns row i of a matrix.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -37,7 +37,7 @@ const (
 
 func newAnderson(size int) *anderson {
 	changes := func() blas64.GeneralCols {
-		stride := dense.Stride(size)
+		stride := tile.Stride(size)
 		return blas64.GeneralCols{Rows: size, Cols: memoryLen, Stride: stride, Data: make([]float64, memoryLen*stride)}
 	}
 	return &anderson{

@@ -4,12 +4,11 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
+	tiles "github.com/difalt/difalt/kernel/blas"
 	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
@@ -45,7 +44,9 @@ func (k *distance) between(u, v *kernel.Basis) float64 {
 	r := k.gram.N
 	k.m.CopyFrom(v)
 	project(k.m, u, k.inner)
-	dense.MulTN(blas64.GeneralCols{Rows: r, Cols: r, Stride: r, Data: k.gram.Data}, k.m.Matrix(), k.m.Matrix())
+	d, _ := v.Dims()
+	m, ld := k.m.Data(), k.m.Stride() // by rows, M'
+	tiles.Implementation{}.Dgemm(blas.NoTrans, blas.Trans, r, r, d, 1, m, ld, m, ld, 0, k.gram.Data, r)
 	if !wire.Finite(k.gram.Data) || !lapack64.Syev(lapack.EVNone, k.gram, k.values, k.work, len(k.work)) {
 		return math.NaN()
 	}
@@ -54,12 +55,11 @@ func (k *distance) between(u, v *kernel.Basis) float64 {
 
 // project replaces v by (I - u u') v; inner is scratch for v'u.
 func project(v, u *kernel.Basis, inner []float64) {
-	_, vr := v.Dims()
+	d, vr := v.Dims()
 	_, ur := u.Dims()
-	products := blas64.GeneralCols{Rows: vr, Cols: ur, Stride: vr, Data: inner[:vr*ur]}
-	dense.MulTN(products, v.Matrix(), u.Matrix())
-	floats.Scale(-1, products.Data)
-	dense.AddMulNT(v.Matrix(), u.Matrix(), products)
+	x, y := u.Data(), v.Data() // by rows, u' and v'
+	tiles.Implementation{}.Dgemm(blas.NoTrans, blas.Trans, vr, ur, d, 1, y, v.Stride(), x, u.Stride(), 0, inner, ur)
+	tiles.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, vr, d, ur, -1, inner, ur, x, u.Stride(), 1, y, v.Stride())
 }
 
 // qrWork is the scratch memory of a QR factorisation.

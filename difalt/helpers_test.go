@@ -34,7 +34,9 @@ func pack(x []mat.Matrix, y [][]float64) *kernel.Tasks {
 	_, d := x[0].Dims()
 	b := kernel.NewBuilder(d, samples, kernel.Float64)
 	for t := range samples {
-		b.SetTask(t, x[t], y[t])
+		for i, v := range y[t] {
+			b.SetRow(t, i, mat.Row(nil, i, x[t]), v)
+		}
 	}
 	return b.Tasks()
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/sizes"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -199,7 +199,7 @@ func (s *Solver) backProjections(alpha [][]float64) []*kernel.Tasks {
 						kept[j] = y * s.facts.unit / (float64(n) * s.facts.xx)
 					}
 				}
-				if rows[t] = make([]float64, dense.Pad(k.Features())); n > 0 {
+				if rows[t] = make([]float64, tile.Pad(k.Features())); n > 0 {
 					k.MulTransposed(rows[t], t, kept[:n])
 				}
 			}

@@ -2,98 +2,113 @@ package kernel_test
 
 import (
 	"math"
-	"math/rand/v2"
-	"strings"
+	"slices"
 	"testing"
 
-	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/kernel"
 )
 
-// Garbage behind the columns of a basis changes no result.
-func TestPaddingOfBasis(t *testing.T) {
-	const d, r = 20, 2
-	rng := rand.New(rand.NewPCG(8, 1))
-	tasks, _, _ := randomTasks(rng, d, []int{9, 12}, kernel.Float64)
-	clean := randomBasis(rng, d, r)
-	dirty := func() *kernel.Basis {
-		u := clean.Clone()
-		for j, v := range []float64{rng.NormFloat64(), math.NaN()} {
-			for k := d; k < u.Stride(); k++ {
-				u.Data()[j*u.Stride()+k] = v
-			}
-		}
-		return u
+// Every fault of an argument ends in the panic of its own text.
+func TestPanics(t *testing.T) {
+	const huge = math.MaxInt / 16
+	f64, inf, nan := kernel.Float64, math.Inf(1), math.NaN()
+	build := func(d int, samples ...int) *kernel.Builder { return kernel.NewBuilder(d, samples, f64) }
+	tasks, b, done := build(5, 3, 4).Tasks(), build(2, 1, 0), build(1, 1)
+	done.Tasks()
+	two := build(2, 1, 0).Tasks()
+	g, ws, u, row := kernel.NewGroup(tasks, 2), kernel.NewWorkspace(4, 5, 2), kernel.NewBasis(5, 2), []float64{1, 2}
+	split := kernel.NewGroup(tasks, 2)
+	split.SetSamples(tasks.Part(0, 4), tasks)
+	replaced, foreign := kernel.NewGroup(tasks, 2), kernel.NewGroup(tasks, 2)
+	replaced.B, foreign.Grad = replaced.B[1:], u
+	x, y := make([]float64, 48), make([]float64, 3)
+	with := func(at int, v float64) []float64 { z := slices.Clone(x); z[at] = v; return z }
+	one, three := build(5, 3).Tasks(), build(3, 3, 4).Tasks()
+	views := []*kernel.Tasks{ // of one memory
+		kernel.View(x, 16, 9, []int{0, 3}, y), kernel.View(x, 16, 9, []int{0, 1, 3}, y), kernel.View(x, 16, 10, []int{0, 3}, y),
 	}
-	tiertest.Each(t, func(t *testing.T) {
-		want, got := clean.Clone(), dirty()
-		want.Orthonormalize(nil, nil)
-		got.Orthonormalize(nil, nil)
-		if !sameBits(got.Data(), want.Data()) {
-			t.Errorf("Orthonormalize: other bits, U is\n%v\nwant\n%v", got.Data(), want.Data())
-		}
-		of := func(basis func() *kernel.Basis) [][]float64 {
-			g, gram := kernel.NewGroup(tasks, r), kernel.NewBasis(d, r)
-			g.Step(basis(), 0, nil)
-			tasks.GramProduct(gram, basis(), nil)
-			return [][]float64{g.B, g.Grad.Data(), gram.Data()}
-		}
-		expected := of(clean.Clone)
-		for i, got := range of(dirty) {
-			if !sameBits(got, expected[i]) {
-				t.Errorf("result %d differs with garbage in the padding", i)
-			}
-		}
-	})
-}
-
-func TestGroupPanics(t *testing.T) {
-	tasks := kernel.NewBuilder(5, []int{3, 4}, kernel.Float64).Tasks()
-	g, ws, u := kernel.NewGroup(tasks, 2), kernel.NewWorkspace(4, 5, 2), kernel.NewBasis(5, 2)
-	// Every fault has its own message.
-	messages := map[any]string{}
-	for name, f := range map[string]func(){
-		"tasks":       func() { kernel.NewGroup(nil, 1) },
-		"basis":       func() { g.Step(kernel.NewBasis(6, 2), 0, ws) },
-		"workspace":   func() { g.Minimize(u, 0, kernel.NewWorkspace(3, 5, 2)) },
-		"samples":     func() { g.SetSamples(nil, nil) },
-		"other tasks": func() { three := kernel.NewBuilder(5, []int{3}, 0).Tasks(); g.SetSamples(three, three) },
-		"ridge":       func() { g.Step(u, 1.7e308, ws) },
-		"gradient":    func() { g.Step(g.Grad, 0, ws) },
-		"no group":    func() { new(kernel.Group).Step(u, 0, ws) },
-		"large":       func() { kernel.NewGroup(tasks, math.MaxInt/8) },
+	for message, faults := range map[string][]func(){
+		"basis dimensions do not fit": {
+			func() { kernel.NewBasis(0, 1) }, func() { kernel.NewBasis(1, 0) }, func() { u.CopyFrom(nil) },
+			func() { u.CopyFrom(kernel.NewBasis(5, 3)) }, func() { u.CopyFrom(kernel.NewBasis(4, 2)) },
+			func() { kernel.NewBasis(1, 2).Orthonormalize(nil, nil) },
+		},
+		"dimensions too large": {
+			func() { kernel.NewBasis(1<<20, math.MaxInt>>16) }, func() { kernel.NewBasis(math.MaxInt, 1) },
+			func() { build(math.MaxInt, 1) }, func() { build(9, 3, huge) },
+			func() { kernel.NewGroup(tasks, math.MaxInt/8) }, func() { kernel.NewWorkspace(huge, 3, huge) },
+			func() { kernel.NewWorkspace(math.MaxInt, 3, 1) }, func() { kernel.NewWorkspace(1, math.MaxInt, 1) },
+			func() { kernel.NewWorkspace(1, 1, huge) },
+		},
+		"matrix is nil": {func() { kernel.BasisOf(nil) }},
+		"need at least one feature and no negative number of samples": {
+			func() { build(0, 1) }, func() { build(1, 1, -1) }, func() { kernel.View(x, 16, 0, []int{0, 3}, y) },
+			func() { kernel.View(x, 16, math.MaxInt, []int{0, 3}, y) },
+		},
+		"unknown storage":          {func() { kernel.NewBuilder(1, []int{1}, 7) }},
+		"builder used after Tasks": {func() { done.SetRow(0, 0, row[:1], 0) }, func() { done.Tasks() }},
+		"row has the wrong length": {
+			func() { b.SetRow(0, 0, row[:1], 0) }, func() { two.Row(row[:1], 0, 0) },
+			func() { two.MulTransposed(make([]float64, 8), 0, nil) }, func() { two.MulTransposed(row, 0, row) },
+		},
+		"task or sample out of range": {
+			func() { b.SetRow(2, 0, row, 0) }, func() { b.SetRow(-1, 0, row, 0) }, func() { b.SetRow(1, 0, row, 0) },
+			func() { b.SetRow(0, -1, row, 0) }, func() { two.Row(row, 2, 0) }, func() { two.Row(row, 0, 1) },
+			func() { two.Y(2) }, func() { two.MulTransposed(make([]float64, 8), 2, nil) },
+		},
+		"need one response for every sample": {
+			func() { kernel.View(x, 16, 9, []int{0, 3}, y[1:]) }, func() { two.WithResponses(nil) }, func() { two.WithResponses(row) },
+		},
+		"first must begin with 0, not decrease, and end with the number of rows": {
+			func() { kernel.View(x, 16, 9, nil, nil) }, func() { kernel.View(x, 16, 9, []int{1, 3}, y) },
+			func() { kernel.View(x, 16, 9, []int{0, 3, 2, 3}, y) },
+		},
+		"stride must be a multiple of 8 and hold a row, and x must hold all rows": {
+			func() { kernel.View(x, 12, 9, []int{0, 3}, y) }, func() { kernel.View(x, 8, 9, []int{0, 3}, y) },
+			func() { kernel.View(x[:40], 16, 9, []int{0, 3}, y) }, func() { kernel.View(x, math.MaxInt&^7, 9, []int{0, 3}, y) },
+		},
+		"entries between the features of a row and the next multiple of 8 must be zero": {
+			func() { kernel.View(with(47, 1), 16, 9, []int{0, 3}, y) }, func() { kernel.View(with(9, nan), 16, 9, []int{0, 3}, y) },
+		},
+		"need 0 <= part < parts":         {func() { tasks.Part(2, 2) }, func() { tasks.Part(-1, 2) }, func() { tasks.Part(0, 0) }},
+		"need tasks and a positive rank": {func() { kernel.NewGroup(nil, 1) }, func() { kernel.NewGroup(tasks, 0) }, func() { kernel.NewGroup(tasks, -1) }},
+		"group was not made by NewGroup, or its results were replaced": {
+			func() { new(kernel.Group).Step(u, 0, ws) }, func() { replaced.Step(u, 0, ws) }, func() { foreign.Step(u, 0, ws) },
+			func() { foreign.SetSamples(tasks, tasks) },
+		},
+		"samples of the least squares and of the gradient are not parts of the same tasks": {
+			func() { g.SetSamples(nil, nil) }, func() { g.SetSamples(nil, tasks) }, func() { g.SetSamples(tasks, nil) },
+			func() { g.SetSamples(tasks, one) }, func() { g.SetSamples(tasks, tasks.WithResponses(make([]float64, 7))) },
+		},
+		"samples have another number of tasks or features than the group": {
+			func() { g.SetSamples(one, one) }, func() { g.SetSamples(three, three) },
+			func() { kernel.NewGroup(views[0], 2).SetSamples(views[0], views[1]) },
+			func() { kernel.NewGroup(views[0], 2).SetSamples(views[0], views[2]) },
+			func() { kernel.NewGroup(views[0], 2).SetSamples(views[1], views[0]) },
+		},
+		"basis has other dimensions than the group": {
+			func() { g.Step(kernel.NewBasis(6, 2), 0, ws) }, func() { g.Step(kernel.NewBasis(5, 3), 0, ws) }, func() { g.Step(nil, 0, ws) },
+			func() { tasks.GramProduct(nil, u, ws) }, func() { tasks.GramProduct(u, nil, ws) },
+			func() { tasks.GramProduct(kernel.NewBasis(5, 1), u, ws) }, func() { tasks.GramProduct(kernel.NewBasis(4, 2), u, ws) },
+			func() { tasks.GramProduct(u, kernel.NewBasis(4, 2), ws) },
+		},
+		"result and basis are the same": {func() { g.Step(g.Grad, 0, ws) }, func() { tasks.GramProduct(u, u, ws) }},
+		"ridge must be from 0 to 1e300": {
+			func() { g.Step(u, 1.7e308, ws) }, func() { g.Step(u, -1, ws) }, func() { g.Step(u, nan, ws) }, func() { g.Minimize(u, inf, ws) },
+		},
+		"workspace too small": {
+			func() { g.Minimize(u, 0, kernel.NewWorkspace(3, 5, 2)) }, func() { g.Step(u, 0, kernel.NewWorkspace(4, 4, 2)) },
+			func() { g.Step(u, 0, kernel.NewWorkspace(4, 5, 1)) }, func() { g.Step(u, 0, new(kernel.Workspace)) },
+			func() { split.Step(u, 0, kernel.NewWorkspace(1, 5, 2)) }, func() { kernel.NewWorkspace(-1, 1, 1) },
+			func() { kernel.NewWorkspace(1, 0, 1) }, func() { kernel.NewWorkspace(1, 1, 0) },
+			func() { tasks.GramProduct(u.Clone(), u, kernel.NewWorkspace(0, 5, 2)) },
+			func() { tasks.GramProduct(u.Clone(), u, kernel.NewWorkspace(4, 4, 2)) },
+		},
 	} {
-		msg := panicOf(f)
-		if text, ok := msg.(string); !ok || !strings.HasPrefix(text, "kernel: ") || messages[msg] != "" {
-			t.Errorf("%s: panic %q, that of %q", name, msg, messages[msg])
+		for i, f := range faults {
+			if got := panicOf(f); got != "kernel: "+message {
+				t.Errorf("%s, fault %d: panic %v", message, i, got)
+			}
 		}
-		messages[msg] = name
 	}
-	wantPanic(t, "no samples of the least squares", func() { g.SetSamples(nil, tasks) })
-	wantPanic(t, "no samples of the gradient", func() { g.SetSamples(tasks, nil) })
-	wantPanic(t, "no basis", func() { g.Step(nil, 0, ws) })
-	wantPanic(t, "rank", func() { kernel.NewGroup(tasks, 0) })
-	wantPanic(t, "negative rank", func() { kernel.NewGroup(tasks, -1) })
-	wantPanic(t, "empty workspace", func() { g.Step(u, 0, new(kernel.Workspace)) })
-	wantPanic(t, "large workspace", func() { kernel.NewWorkspace(math.MaxInt/16, 3, math.MaxInt/16) })
-	wantPanic(t, "B replaced", func() { other := kernel.NewGroup(tasks, 2); other.B = other.B[1:]; other.Step(u, 0, ws) })
-	wantPanic(t, "Grad replaced", func() { other := kernel.NewGroup(tasks, 2); other.Grad = u; other.Step(u, 0, ws) })
-	wantPanic(t, "workspace for the samples of the gradient", func() {
-		split := kernel.NewGroup(tasks, 2)
-		split.SetSamples(tasks.Part(0, 4), tasks)
-		split.Step(u, 0, kernel.NewWorkspace(tasks.Part(0, 4).MaxSamples(), 5, 2))
-	})
-	wantPanic(t, "workspace, n", func() { kernel.NewWorkspace(-1, 1, 1) })
-	wantPanic(t, "workspace, d", func() { kernel.NewWorkspace(1, 0, 1) })
-	wantPanic(t, "workspace, r", func() { kernel.NewWorkspace(1, 1, 0) })
-	wantPanic(t, "basis, r", func() { g.Step(kernel.NewBasis(5, 3), 0, ws) })
-	wantPanic(t, "negative ridge", func() { g.Step(u, -1, ws) })
-	wantPanic(t, "NaN ridge", func() { g.Step(u, math.NaN(), ws) })
-	wantPanic(t, "infinite ridge", func() { g.Minimize(u, math.Inf(1), ws) })
-	other := kernel.NewBuilder(5, []int{3}, kernel.Float64).Tasks()
-	wantPanic(t, "samples of other tasks", func() { g.SetSamples(tasks, other) })
-	wantPanic(t, "Gram product of nothing", func() { tasks.GramProduct(nil, u, ws) })
-	wantPanic(t, "Gram product of itself", func() { tasks.GramProduct(u, u, ws) })
-	wantPanic(t, "Gram product, r", func() { tasks.GramProduct(kernel.NewBasis(5, 1), u, ws) })
-	wantPanic(t, "Gram product, workspace", func() { tasks.GramProduct(u.Clone(), u, kernel.NewWorkspace(0, 5, 2)) })
 }

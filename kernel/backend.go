@@ -28,12 +28,12 @@ var chosen, chosenName, unavailable = choose(tile.Requested())
 
 // choose returns the backend of a name and its name, "" for the tiles. Without a name that is the tiles, or
 // OpenBLAS where the processor has no tiles in assembly and the build has OpenBLAS: 1.8 to 6.8 times faster
-// than portable Go. For a name that this
-// machine or build does not have it returns the tiles and an error.
+// than portable Go. For a name that this machine or build does not have it returns the tiles and an error.
 func choose(name string) (backend, string, error) {
 	switch {
 	case name != "" && !slices.Contains(available(), name):
-		return tiles{}, "", fmt.Errorf("%s=%s: unknown kernel, or not available on this machine and build: have %v", tile.Variable, name, available())
+		const text = "%s=%s: unknown kernel, or not available on this machine and build: have %v"
+		return tiles{}, "", fmt.Errorf(text, tile.Variable, name, available())
 	case name == gonumName:
 		return gonumBackend{}, gonumName, nil
 	case name == openBLASName || name == "" && tile.Active() == tile.Generic && build == openBLASName:

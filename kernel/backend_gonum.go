@@ -72,7 +72,7 @@ func (k *gonumWork) solve(b []float64, a blas64.General, y []float64, ridge floa
 	if ridge > 0 {
 		m += r
 	}
-	if n > 0 && m >= r {
+	if m >= r {
 		qr, c := rowMajor(m, r, k.qr), rowMajor(m, 1, k.c)
 		clear(qr.Data[n*r:])
 		copy(qr.Data, a.Data)
@@ -105,6 +105,9 @@ func (k *gonumWork) solve(b []float64, a blas64.General, y []float64, ridge floa
 // samples returns X_t of a task.
 func (k *gonumWork) samples(t *Tasks, task int) blas64.General {
 	n, at := t.rows[task], t.first[task]*t.stride
+	if n == 0 { // the last row of a View may end before the next would begin
+		return blas64.General{Cols: t.d, Stride: t.stride}
+	}
 	if t.storage == Float64 {
 		return blas64.General{Rows: n, Cols: t.d, Stride: t.stride, Data: t.x64[at:]}
 	}

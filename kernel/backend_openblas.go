@@ -37,13 +37,14 @@ func (openBLAS) step(g *Group, c *chunk, u *Basis, ridge float64, ws *Workspace,
 	if ws.gonum == nil {
 		ws.gonum = &gonumWork{}
 	}
-	if n := openblas.WorkLen(maxRows, g.fit.stride, g.r); n > len(ws.gonum.work) { // rows of a View may be farther apart
+	// The rows of a View may be farther apart than those of other groups.
+	if n := openblas.WorkLen(maxRows, g.fit.stride, g.r); n > len(ws.gonum.work) {
 		ws.gonum.work = alignedFloat64(n)
 	}
 	s := openblas.Tasks{
 		X64: g.fit.x64, X32: g.fit.x32, Ldx: g.fit.stride, Y: g.fit.y,
 		Fit: openblas.Rows{First: g.fit.first, Count: g.fit.rows}, Gradient: openblas.Rows{First: g.grad.first, Count: g.grad.rows},
-		MaxRows: maxRows, U: u.Matrix(), B: g.B, Status: (*uint8)(unsafe.SliceData(g.Status)), Grad: c.grad.Matrix(),
+		MaxRows: maxRows, U: u.matrix(u.d), B: g.B, Status: (*uint8)(unsafe.SliceData(g.Status)), Grad: c.grad.matrix(u.d),
 		Ridge: ridge, Work: ws.gonum.work,
 	}
 	c.objective += s.Step(c.lo, c.hi)

@@ -36,7 +36,7 @@ func TestUseBLAS(t *testing.T) {
 	rng := rand.New(rand.NewPCG(55, 56))
 	for _, r := range []int{1, 4, 11} {
 		tasks, x, y := randomTasks(rng, 23, []int{40, 0, 9, 17}, kernel.Float64)
-		checkBackend(t, tasks, x, y, randomBasis(rng, 23, r), 0)
+		(&conformance{t, tasks, x, y, randomBasis(rng, 23, r), 0}).check()
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
@@ -28,10 +28,10 @@ func NewBasis(d, r int) *Basis {
 	if d <= 0 || r <= 0 {
 		panic(badBasis)
 	}
-	if d > maxNumbers || r > maxNumbers/dense.Stride(d) {
+	if d > maxNumbers || r > maxNumbers/tile.Stride(d) {
 		panic(tooLarge)
 	}
-	ld := dense.Stride(d)
+	ld := tile.Stride(d)
 	return &Basis{d: d, r: r, stride: ld, data: alignedFloat64(ld * r)}
 }
 
@@ -43,9 +43,7 @@ func BasisOf(m mat.Matrix) *Basis {
 	d, r := m.Dims()
 	u := NewBasis(d, r)
 	for j := range r {
-		for i := range d {
-			u.data[j*u.stride+i] = m.At(i, j)
-		}
+		mat.Col(u.Col(j), j, m)
 	}
 	return u
 }
@@ -68,11 +66,6 @@ func (u *Basis) Col(j int) []float64 { return u.data[j*u.stride:][:u.d:u.d] }
 // Data returns all r columns, each padded to Stride entries. The slice aliases the basis. The entries behind
 // the d of a column are zero; a call that reads the basis first clears other numbers there.
 func (u *Basis) Data() []float64 { return u.data }
-
-// Matrix returns the basis as a matrix of gonum, which aliases the basis.
-func (u *Basis) Matrix() blas64.GeneralCols {
-	return blas64.GeneralCols{Rows: u.d, Cols: u.r, Stride: u.stride, Data: u.data}
-}
 
 // CopyFrom copies v, which must have the same dimensions.
 func (u *Basis) CopyFrom(v *Basis) {
@@ -100,13 +93,13 @@ func (u *Basis) Orthonormalize(rr, work []float64) {
 		rr = make([]float64, u.r*u.r)
 	}
 	u.clearPadding()
-	qr.Factor(u.padded(), blas64.GeneralCols{Rows: u.r, Cols: u.r, Stride: u.r, Data: rr}, work)
+	qr.Factor(u.matrix(tile.Pad(u.d)), blas64.GeneralCols{Rows: u.r, Cols: u.r, Stride: u.r, Data: rr}, work)
 	u.clearPadding() // where U has NaN, the padding of Q has it too
 }
 
-// padded returns the basis with the zeros behind its columns as rows, for products by whole tiles.
-func (u *Basis) padded() blas64.GeneralCols {
-	return blas64.GeneralCols{Rows: dense.Pad(u.d), Cols: u.r, Stride: u.stride, Data: u.data}
+// matrix returns a view of the first rows of the basis: d, or tile.Pad(d) with zeros behind its columns.
+func (u *Basis) matrix(rows int) blas64.GeneralCols {
+	return blas64.GeneralCols{Rows: rows, Cols: u.r, Stride: u.stride, Data: u.data}
 }
 
 // clearPadding sets the entries behind every column to zero. It does not write zeros over zeros, so that

@@ -3,8 +3,8 @@ package kernel
 import (
 	"math"
 
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
@@ -51,9 +51,9 @@ type compressor struct {
 }
 
 func newCompressor(d int) *compressor {
-	k := &compressor{d: d, block: 4 * dense.Pad(d+1), row: make([]float64, d), scale: make([]float64, d+1)}
+	k := &compressor{d: d, block: 4 * tile.Pad(d+1), row: make([]float64, d), scale: make([]float64, d+1)}
 	n := k.block + d + 1
-	k.x = blas64.GeneralCols{Rows: n, Cols: d, Stride: dense.Stride(n), Data: alignedFloat64(dense.Stride(n) * d)}
+	k.x = blas64.GeneralCols{Rows: n, Cols: d, Stride: tile.Stride(n), Data: alignedFloat64(tile.Stride(n) * d)}
 	k.y, k.ws = make([]float64, n), lstsq.NewWorkspace(n, d)
 	return k
 }
@@ -69,11 +69,8 @@ func (k *compressor) compress(b *Builder, t *Tasks, task int) {
 		}
 		k.scale[d] = max(k.scale[d], math.Abs(y[i]))
 	}
-	const leastScale = -1000 // exponent of the smallest scale that has an inverse
 	for j, v := range k.scale {
-		if k.scale[j] = 1; v > 0 && v <= math.MaxFloat64 {
-			k.scale[j] = math.Ldexp(1, max(math.Ilogb(v), leastScale))
-		}
+		k.scale[j] = lstsq.PowerOfTwo(v)
 	}
 	filled := 0 // rows of x
 	for i := range n {

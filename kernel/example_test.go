@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/difalt/difalt/kernel"
-	"gonum.org/v1/gonum/blas/blas64"
+	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -25,7 +25,7 @@ func Example() {
 	ws := kernel.NewWorkspace(tasks.MaxSamples(), d, r)
 	u := kernel.NewBasis(d, r)
 	u.Col(0)[0] = 1
-	rr, work := make([]float64, r*r), make([]float64, r)
+	rr, work := make([]float64, r*r), make([]float64, qr.WorkLen(r))
 	for range 200 {
 		g.Step(u, 0, ws)
 		for i, v := range g.Grad.Data() {
@@ -38,35 +38,6 @@ func Example() {
 	// Output:
 	// U = [0.447 0.894]
 	// b = 2.236 4.472 -2.236
-}
-
-// A table in one slice, row after row, goes in without a copy of the caller's making:
-// each task is a matrix over a part of it.
-func ExampleBuilder_SetTask() {
-	table := []float64{ // two features and the response
-		1, 0, 1,
-		0, 1, 2,
-		1, 1, 6,
-	}
-	rows := []int{2, 1}
-	b := kernel.NewBuilder(2, rows, kernel.Float64)
-	first := 0
-	for t, n := range rows {
-		x := new(mat.Dense)
-		x.SetRawMatrix(blas64.General{Rows: n, Cols: 2, Stride: 3, Data: table[3*first:]})
-		y := make([]float64, n)
-		for i := range y {
-			y[i] = table[3*(first+i)+2]
-		}
-		b.SetTask(t, x, y)
-		first += n
-	}
-	tasks := b.Tasks()
-	fmt.Println(tasks.Row(make([]float64, 2), 0, 1), tasks.Y(0))
-	fmt.Println(tasks.Row(make([]float64, 2), 1, 0), tasks.Y(1))
-	// Output:
-	// [0 1] [1 2]
-	// [1 1] [6]
 }
 
 // A batch of least squares: new tasks on a basis that stays as it is.

@@ -3,7 +3,7 @@ package kernel
 import (
 	"time"
 
-	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
 )
 
@@ -45,8 +45,10 @@ type chunk struct {
 	elapsed   time.Duration
 }
 
-// NewGroup returns a group of tasks for a basis of rank r. It copies float64 samples of
-// tiny tasks, at most 512 entries each, for steps of rank up to eight that compute several tasks in one call.
+// NewGroup returns a group of tasks for a basis of rank r. It copies float64 samples of tiny tasks (at most
+// 512 entries of X each, 1,024 in a group of at most 1 MiB) for steps of rank up to eight, which then compute
+// several tasks in one call. If tasks have many more samples than features, those of Tasks.Compressed take a
+// fraction of the time of many steps.
 func NewGroup(tasks *Tasks, r int) *Group {
 	if tasks == nil || r <= 0 {
 		panic(noTasks)
@@ -166,7 +168,7 @@ const (
 // chunkCount returns into how many chunks to divide the tasks.
 func (g *Group) chunkCount() int {
 	tasks := g.fit.Len()
-	n := min(max(g.fit.total*g.fit.stride/(chunkRatio*dense.Stride(g.fit.d)*g.r), 1), maxChunks, max(tasks, 1))
+	n := min(max(g.fit.total*g.fit.stride/(chunkRatio*tile.Stride(g.fit.d)*g.r), 1), maxChunks, max(tasks, 1))
 	if tasks >= chunkMultiple*batch {
 		n = max(n/chunkMultiple*chunkMultiple, chunkMultiple)
 	}

@@ -5,21 +5,22 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/lstsq"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
 )
 
 // Tiny tasks are computed in blocks, one in each lane of a vector: calls, and the latency of their least
-// squares, would take most of their time. They have at most laneRows samples, laneFeatures features,
-// tile.LaneColumns columns, and laneSize entries of X. Larger ones gain little or nothing, since X'e of a
-// block reads its samples from the second-level cache again, and blocks are a second copy of them. Samples in
-// Float32, which save memory, are not copied.
+// squares, would take most of their time. They have at most laneRows samples, laneFeatures features and
+// tile.LaneColumns columns. Blocks are a second copy of the samples: tasks of more than laneSize entries of X
+// are copied only in groups of at most laneBytes, and those of more than laneMost, which gain a tenth from
+// cache and lose a third from memory, never. Samples in Float32, which save memory, are not copied.
 const (
 	laneRows     = 32
 	laneFeatures = 64
 	laneSize     = 512
+	laneMost     = 1024
+	laneBytes    = 1 << 20
 	// The blocks of a chunk may be at most laneWaste times as large as the samples of its tasks: tasks of
 	// fewer samples than others of their block, and lanes without a task, leave room.
 	laneWaste = 1.5
@@ -32,7 +33,7 @@ type lanes struct {
 	of       *Tasks
 	count, d int         // lanes, and features, with zeros up to tile.LaneFeatures
 	blocks   []laneBlock // by the number of rows
-	rest     []int       // tasks that would not fill a block
+	rest     []int       // tasks that would not fill a block, with capacity for all
 	bounds   lstsq.LaneBounds
 }
 
@@ -41,8 +42,6 @@ type laneBlock struct {
 	tasks []int
 	rows  int       // the most samples of a task
 	x     []float64 // d numbers a row, and a float64 a lane
-	// doubtful is the set of lanes, bit l for lane l, that the present step leaves to stepTiles.
-	doubtful uint
 }
 
 // laneWork is the scratch memory of a step of blocks.
@@ -52,18 +51,14 @@ type laneWork struct {
 }
 
 func newLaneWork(maxSamples, r int) laneWork {
-	n := max(min(maxSamples, laneRows), tile.LaneRows)
-	r = min(r, tile.LaneColumns)
-	return laneWork{
-		a:    alignedFloat64((n + r) * tile.LaneStride(r) * tile.Lanes()),
-		work: alignedFloat64(tile.LaneWork(r)),
-	}
+	n, r := max(min(maxSamples, laneRows), tile.LaneRows), min(r, tile.LaneColumns)
+	return laneWork{alignedFloat64((n + r) * tile.LaneStride(r) * tile.Lanes()), alignedFloat64(tile.LaneWork(r))}
 }
 
 // tiny reports whether the tasks are computed in lanes on a basis of rank r.
 func (t *Tasks) tiny(r int) bool {
 	return tile.Lanes() > 0 && chosenName == "" && t.storage == Float64 && r <= tile.LaneColumns &&
-		t.maxRows <= laneRows && t.d <= laneFeatures && t.maxRows*t.d <= laneSize
+		t.maxRows <= laneRows && t.d <= laneFeatures && (t.maxRows*t.d <= laneSize || t.maxRows*t.d <= laneMost && t.Bytes() <= laneBytes)
 }
 
 // newLanes returns the blocks of tasks lo to hi of t, or nil if these are not tiny, if some have fewer
@@ -72,7 +67,7 @@ func newLanes(t *Tasks, lo, hi, r int) *lanes {
 	if !t.tiny(r) {
 		return nil
 	}
-	k := &lanes{of: t, count: tile.Lanes(), d: max(t.d, tile.LaneFeatures)}
+	k := &lanes{of: t, count: tile.Lanes(), d: max(t.d, tile.LaneFeatures), rest: make([]int, 0, hi-lo)}
 	order := make([]int, hi-lo)
 	for i := range order {
 		order[i] = lo + i
@@ -81,7 +76,7 @@ func newLanes(t *Tasks, lo, hi, r int) *lanes {
 	total, padded, size := 0, 0, 0 // samples, those that fit the blocks, and rows of blocks
 	for tasks := range slices.Chunk(order, k.count) {
 		if len(tasks)*laneFew < k.count {
-			k.rest = tasks
+			k.rest = append(k.rest, tasks...)
 			break
 		}
 		for _, task := range tasks {
@@ -122,9 +117,9 @@ func (g *Group) inLanes(c *chunk) bool {
 // stepLanes is tiles.step for a chunk in blocks. It leaves tasks whose least squares a block cannot solve to
 // stepTiles, so that every status but OK, and every solution of minimum norm, is theirs.
 func (g *Group) stepLanes(c *chunk, u *Basis, ridge float64, ws *Workspace, gradient bool) {
-	k, r := c.lanes, g.r
+	k, r, left := c.lanes, g.r, c.lanes.rest
 	for t := range batch {
-		clear(ws.v[t*ws.ldv+u.d:][:dense.Pad(u.d)-u.d])
+		clear(ws.v[t*ws.ldv+u.d:][:tile.Pad(u.d)-u.d])
 	}
 	n := 0 // tasks whose v_t and b_t wait in ws.v and ws.outer
 	for i := range k.blocks {
@@ -134,18 +129,16 @@ func (g *Group) stepLanes(c *chunk, u *Basis, ridge float64, ws *Workspace, grad
 			e, row := ws.lanes.a[r*k.count:], tile.LaneStride(r)*k.count
 			tile.MulTransposedLanes(ws.v[n*ws.ldv:], ws.ldv, b.x, e, row, b.rows, k.d)
 		}
-		b.doubtful = 0
 		for l, task := range b.tasks {
 			outer, own := ws.outer[(n+l)*r:][:r], g.B[task*r:][:r]
 			if !k.bounds.Sound(&x, l) {
-				b.doubtful |= 1 << l
+				left = append(left, task)
 				clear(outer)
 				clear(ws.v[(n+l)*ws.ldv:][:k.d])
 				continue
 			}
 			for j, at := 0, l; j < r; j, at = j+1, at+x.Stride {
-				v := x.B[at]
-				outer[j], own[j] = v, v
+				outer[j], own[j] = -x.B[at], x.B[at]
 			}
 			g.Status[task] = lsq.OK
 			c.objective += x.Squares[l]
@@ -155,19 +148,12 @@ func (g *Group) stepLanes(c *chunk, u *Basis, ridge float64, ws *Workspace, grad
 		}
 		n %= batch
 	}
-	for _, task := range k.rest {
+	for _, task := range left {
 		g.stepTiles(c, task, task+1, u, ridge, ws, gradient)
-	}
-	for i := range k.blocks {
-		for l, task := range k.blocks[i].tasks {
-			if k.blocks[i].doubtful>>l&1 != 0 {
-				g.stepTiles(c, task, task+1, u, ridge, ws, gradient)
-			}
-		}
 	}
 }
 
-// solveBlock solves the least squares of a block. It leaves A b - y in the last column of ws.lanes.a.
+// solveBlock solves the least squares of a block. It leaves y - A b in the last column of ws.lanes.a.
 func (g *Group) solveBlock(b *laneBlock, k *lanes, u *Basis, ridge float64, ws *Workspace) tile.LaneResults {
 	r, m, row, a := g.r, b.rows, tile.LaneStride(g.r)*k.count, ws.lanes.a
 	tile.MulBasisLanes(a, row, b.x, u.data, u.stride, b.rows, k.d, r)

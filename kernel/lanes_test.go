@@ -23,7 +23,7 @@ func TestLanes(t *testing.T) {
 		for i := range 62 {
 			n, r := 1+i%31, 1+5*i%8
 			r = min(r, max(n-2, 1)) // square problems may be as ill-conditioned as they like
-			d := max(r, min(1+23*i%63, 512/n))
+			d := max(r, min(1+23*i%63, 1024/n))
 			samples := slices.Repeat([]int{n}, 32+i%31)
 			for k := range samples {
 				samples[k] -= rng.IntN(1 + max(n-r-2, 0)/3)
@@ -139,7 +139,9 @@ func TestLanesOnlyTiny(t *testing.T) {
 		{"small", 16, 8, slices.Repeat([]int{32}, 16), kernel.Float64, 16},
 		{"samples", 8, 4, slices.Repeat([]int{33}, 16), kernel.Float64, 0},
 		{"features", 65, 4, slices.Repeat([]int{7}, 16), kernel.Float64, 0},
-		{"both", 17, 4, slices.Repeat([]int{32}, 16), kernel.Float64, 0},
+		{"group of 1 MiB", 32, 4, slices.Repeat([]int{32}, 128), kernel.Float64, 128},
+		{"larger group", 32, 4, slices.Repeat([]int{32}, 129), kernel.Float64, 0},
+		{"larger tasks", 33, 4, slices.Repeat([]int{32}, 16), kernel.Float64, 0},
 		{"columns", 16, 9, slices.Repeat([]int{20}, 16), kernel.Float64, 0},
 		{"float32", 16, 4, slices.Repeat([]int{20}, 16), kernel.Float32, 0},
 		{"fewer samples than columns", 20, 4, append(slices.Repeat([]int{20}, 15), 3), kernel.Float64, 0},

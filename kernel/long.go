@@ -3,10 +3,11 @@ package kernel
 import (
 	"time"
 
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 )
 
 const (
@@ -28,7 +29,8 @@ const (
 //
 //	[A_s y_s] = Q_s [R_s c_s; 0 *],   b = argmin |R b - c|^2 + ridge |b|^2 over all slices,
 //
-// and then, for the gradient, sum_s X_s' (A_s b - y_s).
+// and then, for the gradient, sum_s X_s' (A_s b - y_s). So a step reads X twice. Tasks.Compressed lets it
+// read d+1 rows instead.
 type longTask struct {
 	slice int // the most rows of a slice
 	parts []longPart
@@ -53,14 +55,14 @@ func (g *Group) isLong(task int) bool {
 
 func newLongTask(g *Group, task int) *longTask {
 	n, r, d := g.fit.rows[task], g.r, g.fit.d
-	k := &longTask{slice: max(sliceBytes/(g.fit.stride*g.fit.storage.size())&^7, minSlice, dense.Pad(2*r))}
+	k := &longTask{slice: max(sliceBytes/(g.fit.stride*g.fit.storage.size())&^7, minSlice, tile.Pad(2*r))}
 	slices := k.slices(n)
 	k.parts = make([]longPart, min(slices, maxParts))
 	k.a = alignedFloat64(slices * k.slice * r)
-	k.r = blas64.GeneralCols{Rows: slices * r, Cols: r, Stride: dense.Pad(slices * r), Data: alignedFloat64(dense.Pad(slices*r) * r)}
+	k.r = blas64.GeneralCols{Rows: slices * r, Cols: r, Stride: tile.Pad(slices * r), Data: alignedFloat64(tile.Pad(slices*r) * r)}
 	k.c = make([]float64, slices*r)
 	k.ws = lstsq.NewWorkspace(slices*r, r)
-	k.v = blas64.GeneralCols{Rows: dense.Pad(d), Cols: len(k.parts), Stride: dense.Stride(d), Data: alignedFloat64(dense.Stride(d) * len(k.parts))}
+	k.v = blas64.GeneralCols{Rows: tile.Pad(d), Cols: len(k.parts), Stride: tile.Stride(d), Data: alignedFloat64(tile.Stride(d) * len(k.parts))}
 	return k
 }
 
@@ -86,7 +88,7 @@ func (g *Group) multiplyPart(c *chunk, part int, u *Basis, ws *Workspace) {
 	ws.load(u, g.fit.storage)
 	var x samples
 	k.each(part, t.rows[c.lo], func(s, lo, hi int) {
-		x.slice(t, c.lo, lo, hi, g.r, ws.cached)
+		x.take(t, c.lo, lo, hi, g.r, ws.cached)
 		a := k.product(s, hi-lo, g.r)
 		x.mulBasis(a.Data, a.Stride, ws, u)
 		lstsq.Triangle(k.r, k.c, s*g.r, a, t.Y(c.lo)[lo:hi], ws.lsq)
@@ -119,17 +121,17 @@ func (g *Group) gradientPart(c *chunk, part int, u *Basis, ws *Workspace, gradie
 	ws.load(u, g.fit.storage)
 	var x samples
 	k.each(part, t.rows[c.lo], func(s, lo, hi int) {
-		x.slice(t, c.lo, lo, hi, g.r, ws.cached)
+		x.take(t, c.lo, lo, hi, g.r, ws.cached)
 		a := k.product(s, hi-lo, g.r)
 		if t != g.fit {
 			a = ws.products(hi-lo, g.r)
 			x.mulBasis(a.Data, a.Stride, ws, u)
 		}
 		e := ws.e[:hi-lo]
-		p.objective += dense.Residual(e, a, b, t.Y(c.lo)[lo:hi])
+		p.objective += tile.Residual(e, a.Data, a.Stride, b, t.Y(c.lo)[lo:hi], hi-lo, g.r)
 		if gradient {
-			x.mulTransposed(ws.v, 0, e)
-			dense.Axpy(1, ws.v[:len(v)], v)
+			x.mulTransposed(ws.v, e)
+			floats.Add(v, ws.v[:len(v)])
 		}
 	})
 	p.elapsed += time.Since(start)
@@ -148,9 +150,8 @@ func (g *Group) finishLong(c *chunk, gradient bool) {
 	}
 	sum := k.v.Data[:k.v.Rows]
 	for p := 1; p < len(k.parts); p++ {
-		dense.Axpy(1, k.v.Data[p*k.v.Stride:][:k.v.Rows], sum)
+		floats.Add(sum, k.v.Data[p*k.v.Stride:][:k.v.Rows])
 	}
 	clear(c.grad.data)
-	v := blas64.GeneralCols{Rows: k.v.Rows, Cols: 1, Stride: k.v.Stride, Data: sum}
-	dense.AddMulNT(c.grad.padded(), v, blas64.GeneralCols{Rows: g.r, Cols: 1, Stride: g.r, Data: g.B[c.lo*g.r:][:g.r]})
+	tile.RankUpdate(c.grad.data, c.grad.stride, sum, len(sum), g.B[c.lo*g.r:], g.r, 1, g.fit.d, g.r)
 }

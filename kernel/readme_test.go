@@ -8,13 +8,14 @@ import (
 )
 
 func step(x, y []float64, first []int, u *kernel.Basis) *kernel.Group {
-	tasks := kernel.View(x, 104, 100, first, y) // 100 features in rows of 104; task t has the rows first[t] to first[t+1]-1
-	group := kernel.NewGroup(tasks, 4)          // rank 4
-	pool := kernel.NewPool(0)                   // one worker a processor
+	// A row of x has 100 features and 4 zeros; task t has the rows first[t] to first[t+1]-1 of x and y.
+	tasks := kernel.View(x, 104, 100, first, y)
+	group := kernel.NewGroup(tasks, 4) // u has 100 rows and 4 columns
+	pool := kernel.NewPool(0)          // one worker a processor
 	defer pool.Close()
 	executor := kernel.NewExecutor(pool, []*kernel.Group{group})
-	executor.Step([]*kernel.Basis{u}, 0) // call it again and again: nothing is allocated
-	return group                         // group.B: b_t = argmin |X_t U b - y_t|; group.Grad: sum of X_t' (X_t U b_t - y_t) b_t'
+	executor.Step([]*kernel.Basis{u}, 0) // to be repeated with other U: nothing is allocated
+	return group                         // B: b_t = argmin |X_t U b - y_t|; Grad: sum of X_t' (X_t U b_t - y_t) b_t'
 }
 
 // The example of README: with U = [e_0 e_1 e_2 e_3] the coefficients of y = 2 x_0 - x_3 are 2, 0, 0 and -1.

@@ -22,31 +22,15 @@ type hints struct {
 	solveNext               uintptr
 }
 
-// take makes s the rows of a number of consecutive tasks, from the given one on, to be multiplied by a basis
-// of rank r. It prefetches the next ones unless they are cached.
-func (s *samples) take(t *Tasks, task, tasks, r int, cached bool) {
-	last := task + tasks - 1
-	first, n := t.first[task], t.first[last]+t.rows[last]-t.first[task]
-	next := first + n
-	if last+1 < len(t.first) {
-		next = t.first[last+1]
-	}
-	s.load(t, first, n, next, tasks > 1, r, cached)
-}
-
-// slice makes s rows lo to hi of a task, like take.
-func (s *samples) slice(t *Tasks, task, lo, hi, r int, cached bool) {
-	next := t.first[task] + hi
+// take makes s rows lo to hi of a task, to be multiplied by a basis of rank r. It prefetches the next ones,
+// of this task or of the next one, unless they are cached.
+func (s *samples) take(t *Tasks, task, lo, hi, r int, cached bool) {
+	first, next, row := t.first[task]+lo, t.first[task]+hi, t.stride*t.storage.size()
 	if hi == t.rows[task] && task+1 < len(t.first) {
 		next = t.first[task+1]
 	}
-	s.load(t, t.first[task]+lo, hi-lo, next, false, r, cached)
-}
-
-// load makes s n rows of t, which belong to several tasks if tiny is set. Row next follows them.
-func (s *samples) load(t *Tasks, first, n, next int, tiny bool, r int, cached bool) {
-	s.storage, s.n, s.d, s.stride, s.hints = t.storage, n, t.d, t.stride, hints{}
-	if n == 0 {
+	s.storage, s.n, s.d, s.stride, s.hints = t.storage, hi-lo, t.d, t.stride, hints{}
+	if lo == hi {
 		return
 	}
 	var here unsafe.Pointer
@@ -57,8 +41,8 @@ func (s *samples) load(t *Tasks, first, n, next int, tiny bool, r int, cached bo
 		s.x64 = t.x64[first*t.stride:]
 		here = unsafe.Pointer(&s.x64[0])
 	}
-	if row := t.stride * t.storage.size(); !cached {
-		s.prefetch(uintptr(here)+uintptr(n*row), uintptr(here)+uintptr((next-first)*row), tiny, r)
+	if !cached {
+		s.prefetch(uintptr(here)+uintptr(s.n*row), uintptr(here)+uintptr((next-first)*row), r)
 	}
 }
 
@@ -75,19 +59,19 @@ func residentIn(l2 int) int {
 }
 
 // alone reports whether the processor's own prefetching is the fastest for tasks that are not resident: those
-// are read from memory twice. Steps on 400 x 600 took 1.01 to 1.29 times as long with prefetches on Sapphire
-// Rapids, and .61 to .99 on Zen 4.
+// are read from memory twice. Steps on 400 x 600 took 1.01 to 1.29 times as long with prefetches on Ice
+// Lake, and .61 to .99 on Zen 4.
 var alone = cpuid.CPU.VendorID != cpuid.AMD
 
 // prefetch sets the memory to prefetch while the tiles work on these rows: during X U, the least squares and
 // X'e. The rows end at address end, and those of the next task start at address next: the same, unless these
-// are parts of larger tasks. Several tasks are tiny: X U prefetches for all of them.
+// are parts of larger tasks.
 //
 // Every row is used twice, but should come from memory once, and while something is computed that needs no
 // memory. So the tiles prefetch one task ahead, each its share. If the share of X U is more than a window, it
 // prefetches the last of its own rows first, and then the next ones; but not where X U does not take its rows
 // one after the other.
-func (s *samples) prefetch(end, next uintptr, tiny bool, r int) {
+func (s *samples) prefetch(end, next uintptr, r int) {
 	size := s.storage.size()
 	bytes, window, packed := s.n*s.stride*size, tile.Window, tile.Packed(s.d, r, size) > 0
 	switch {
@@ -100,9 +84,6 @@ func (s *samples) prefetch(end, next uintptr, tiny bool, r int) {
 		window = bytes
 	}
 	eighths := tile.Eighths(r, packed)
-	if tiny {
-		eighths = 8
-	}
 	share := bytes / 8 * eighths // of X U
 	lead := min(window, share)   // how much of it belongs to the next task
 	s.basisNext = tile.Hint{Next: next, Eighths: eighths}
@@ -131,11 +112,11 @@ func (s *samples) mulBasis(a []float64, lda int, ws *Workspace, u *Basis) {
 	}
 }
 
-// mulTransposed computes v = X' e for the rows of e, which begin with the given row.
-func (s *samples) mulTransposed(v []float64, row int, e []float64) {
+// mulTransposed computes v = X' e.
+func (s *samples) mulTransposed(v, e []float64) {
 	if s.storage == Float32 {
-		tile.MulTransposed(v, s.x32[row*s.stride:], s.stride, e, len(e), s.d, s.gradientNext)
+		tile.MulTransposed(v, s.x32, s.stride, e, len(e), s.d, s.gradientNext)
 	} else {
-		tile.MulTransposed(v, s.x64[row*s.stride:], s.stride, e, len(e), s.d, s.gradientNext)
+		tile.MulTransposed(v, s.x64, s.stride, e, len(e), s.d, s.gradientNext)
 	}
 }

@@ -64,7 +64,7 @@ func TestPrefetchInCache(t *testing.T) {
 		}
 	}
 	var s samples
-	if s.take(manyRows(n, d, Float64), 0, 1, r, true); s.hints != (hints{}) {
+	if s.take(manyRows(n, d, Float64), 0, 0, n, r, true); s.hints != (hints{}) {
 		t.Errorf("cached samples prefetch %+v", s.hints)
 	}
 }
@@ -209,6 +209,6 @@ func TestPrefetchAhead(t *testing.T) {
 // samplesOf returns the rows of a task.
 func samplesOf(x *Tasks, task, r int) *samples {
 	var s samples
-	s.take(x, task, 1, r, false)
+	s.take(x, task, 0, x.rows[task], r, false)
 	return &s
 }

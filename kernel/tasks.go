@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/tile"
 )
 
@@ -73,7 +72,7 @@ func View[F float32 | float64](x []F, ldx, features int, first []int, y []float6
 	if len(first) == 0 || first[0] != 0 || !slices.IsSorted(first) {
 		panic(badFirst)
 	}
-	rows, padded := first[len(first)-1], dense.Pad(features)
+	rows, padded := first[len(first)-1], tile.Pad(features)
 	if len(y) != rows {
 		panic(badResponses)
 	}
@@ -206,18 +205,18 @@ func (t *Tasks) count() bool {
 	return true
 }
 
-// MulTransposed computes v = X_t' e for the n_t samples of a task. v gets dense.Pad(d) entries; those behind
+// MulTransposed computes v = X_t' e for the n_t samples of a task. v gets tile.Pad(d) entries; those behind
 // the first d are zero.
 func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 	if uint(task) >= uint(len(t.rows)) {
 		panic(badIndex)
 	}
-	if len(e) < t.rows[task] || len(v) < dense.Pad(t.d) {
+	if len(e) < t.rows[task] || len(v) < tile.Pad(t.d) {
 		panic(badRow)
 	}
 	var x samples
-	x.take(t, task, 1, 1, false)
-	x.mulTransposed(v, 0, e[:t.rows[task]])
+	x.take(t, task, 0, t.rows[task], 1, false)
+	x.mulTransposed(v, e[:t.rows[task]])
 }
 
 // GramProduct computes G = sum_t X_t' X_t U over all samples of all tasks without forming X_t' X_t. With
@@ -241,13 +240,10 @@ func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 	ws.begin()
 	ws.load(u, t.storage)
 	var rows samples
+	together := min(ws.maxSamples, max(sliceBytes/(t.stride*t.storage.size())&^7, minSlice))
 	for task, n := range t.rows {
-		together := ws.maxSamples
-		if n*t.stride*t.storage.size() >= longBytes {
-			together = min(together, max(sliceBytes/(t.stride*t.storage.size())&^7, minSlice))
-		}
 		for i := 0; i < n; i += together {
-			rows.slice(t, task, i, min(i+together, n), u.r, ws.cached)
+			rows.take(t, task, i, min(i+together, n), u.r, ws.cached)
 			rows.mulBasis(ws.a, ws.lda, ws, u)
 			rows.addGram(g, ws)
 		}
@@ -267,7 +263,7 @@ func (s *samples) addGram(g *Basis, ws *Workspace) {
 				for j, v := range s.x32[(i+k)*s.stride:][:s.d] {
 					x[k*ldx+j] = float64(v)
 				}
-				clear(x[k*ldx+s.d:][:dense.Pad(s.d)-s.d])
+				clear(x[k*ldx+s.d:][:tile.Pad(s.d)-s.d])
 			}
 		}
 		tile.RankUpdate(g.data, g.stride, x, ldx, ws.outer, g.r, n, s.d, g.r)

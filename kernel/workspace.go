@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/lstsq"
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -26,7 +25,7 @@ type Workspace struct {
 	lanes laneWork
 
 	packed packedBasis
-	cached bool // an Executor sets it: the samples stay in the second-level caches, and nothing prefetches them
+	cached bool // set by an Executor: the samples stay in the second-level caches and are not prefetched
 
 	gonum *gonumWork // scratch of a gonumBackend, or of OpenBLAS, where one is in use
 }
@@ -44,11 +43,11 @@ func NewWorkspace(maxSamples, d, r int) *Workspace {
 	if maxSamples < 0 || d <= 0 || r <= 0 {
 		panic(badWorkspace)
 	}
-	if maxSamples > maxNumbers || d > maxNumbers || r > maxNumbers/8/max(maxSamples+r, d) || r > maxNumbers/8/r {
+	if batch*(float64(r)+1)*(float64(maxSamples)+float64(d)+float64(r)) > maxNumbers {
 		panic(tooLarge)
 	}
-	w := &Workspace{maxSamples: maxSamples, d: d, r: r, lda: max(dense.Pad(maxSamples), 1), ldv: dense.Stride(d)}
-	w.a = alignedFloat64(max(w.lda, tinyStride) * r)
+	w := &Workspace{maxSamples: maxSamples, d: d, r: r, lda: max(tile.Pad(maxSamples), 1), ldv: tile.Stride(d)}
+	w.a = alignedFloat64(w.lda * r)
 	w.e = alignedFloat64(w.lda)
 	w.v, w.outer = alignedFloat64(w.ldv*batch), make([]float64, batch*r)
 	w.packed.p = alignedFloat64(tile.PackedLen(d, tile.Packed(d, r, Float64.size())))

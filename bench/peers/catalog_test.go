@@ -56,7 +56,7 @@ func catalog() []peer {
 		{name: "NumPy", build: python("numpy_peer.py", "numpy")},
 		{name: "JAX", build: python("jax_peer.py", "jax"), pinned: true},
 		{name: "Numba", build: python("numba_peer.py", "numba")},
-		{name: "gonum", build: self, variant: "gonum"},
+		{name: "gonum", build: self, env: func() []string { return []string{"DIFALT_KERNEL=gonum"} }},
 	}
 }
 

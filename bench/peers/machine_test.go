@@ -19,6 +19,7 @@ import (
 	"unsafe"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/sys/unix"
 )
 
@@ -35,7 +36,8 @@ type machine struct {
 	Kernel   string `json:"kernel"` // of difalt
 	Commit   string `json:"commit"` // the last one that changed the kernel
 	Go       string `json:"go"`
-	Compiler string `json:"compiler"` // of the peers in C and C++
+	Compiler string `json:"compiler"`           // of the peers in C and C++
+	OpenBLAS string `json:"openblas,omitempty"` // variables that change its code or its blocks
 	Date     string `json:"date"`
 }
 
@@ -52,6 +54,7 @@ func thisMachine() machine {
 		Commit:   firstLine("git", "log", "-1", "--format=%h", "--", ":/kernel"),
 		Go:       runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
 		Compiler: firstLine("gcc", "--version"),
+		OpenBLAS: strings.Join(variables("OPENBLAS_"), " "),
 		Date:     time.Now().UTC().Format(time.DateOnly),
 	}
 	if kib, err := strconv.Atoi(match(`MemTotal:\s+(\d+)`, "/proc/meminfo")); err == nil {
@@ -63,21 +66,25 @@ func thisMachine() machine {
 	return m
 }
 
-// caches lists the caches of the first processor: "L1d 48K, L2 2048K, ...".
-func caches() string {
-	var list []string
-	dirs, _ := filepath.Glob("/sys/devices/system/cpu/cpu0/cache/index*")
-	for _, dir := range dirs {
-		level, size := readFile(dir+"/level"), readFile(dir+"/size")
-		switch readFile(dir + "/type") {
-		case "Data":
-			level += "d"
-		case "Instruction":
-			continue
-		}
-		list = append(list, "L"+level+" "+size)
+// variables returns the variables of the environment whose names begin with a prefix, as NAME=VALUE, sorted.
+func variables(prefix string) []string {
+	list := slices.DeleteFunc(os.Environ(), func(v string) bool { return !strings.HasPrefix(v, prefix) })
+	slices.Sort(list)
+	return list
+}
+
+func TestVariables(t *testing.T) {
+	t.Setenv("DIFALT_TEST_B", "2")
+	t.Setenv("DIFALT_TEST_A", "1")
+	if got := variables("DIFALT_TEST_"); !slices.Equal(got, []string{"DIFALT_TEST_A=1", "DIFALT_TEST_B=2"}) {
+		t.Errorf("variables: %q", got)
 	}
-	return strings.Join(list, ", ")
+}
+
+// caches lists the caches of a processor: "L1d 48K, L2 2048K, ...".
+func caches() string {
+	c := cpuid.CPU.Cache
+	return fmt.Sprintf("L1d %dK, L2 %dK, L3 %dK", c.L1D>>10, c.L2>>10, c.L3>>10)
 }
 
 func system() string {

@@ -123,7 +123,7 @@ func details(r *result) string {
 	m := r.Machine
 	list := []string{
 		m.CPU, fmt.Sprintf("%d cores", m.Cores), m.Caches, m.Memory, m.System, "huge pages " + cmp.Or(m.HugePage, "unknown"),
-		fmt.Sprintf("kernel %s of %s", m.Kernel, m.Commit), m.Go, m.Compiler + " -O3 -march=native", m.Date,
+		fmt.Sprintf("kernel %s of %s", m.Kernel, m.Commit), m.Go, m.Compiler + " -O3 -march=native", m.OpenBLAS, m.Date,
 	}
 	for _, c := range r.Peers {
 		for _, p := range c.Peers {

@@ -77,15 +77,15 @@ func serveProblem(args []string) error {
 	}
 	runtime.GOMAXPROCS(threads)
 	a := newAnswer(p.Tasks, p.D, p.R)
-	variant := append(args, "")[2]
-	if variant == "gonum" {
-		return serve(os.Stdin, os.Stdout, "gonum "+moduleVersion("gonum.org/v1/gonum"), a, newGonum(p, threads).iterate, nil)
-	}
-	iterate, export, err := ours(p, threads, variant)
+	iterate, export, err := ours(p, threads, append(args, "")[2])
 	if err != nil {
 		return err
 	}
-	return serve(os.Stdin, os.Stdout, "difalt, kernel "+kernel.Describe().Kernel, a, iterate, export)
+	version := "difalt, kernel " + kernel.Describe().Kernel
+	if version == "difalt, kernel gonum" {
+		version = "gonum " + moduleVersion("gonum.org/v1/gonum")
+	}
+	return serve(os.Stdin, os.Stdout, version, a, iterate, export)
 }
 
 // A problem is the content of a problem file, which README.md describes: Tasks blocks X of n x d samples by

@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -56,7 +56,7 @@ func (k *problem) explain(i, task int) (row, sums []float64) {
 	t, u := k.tasks[i], k.u[i]
 	d, r := u.Dims()
 	n, b := t.Samples(task), k.groups[i].B[task*r:][:r]
-	row, sums = make([]float64, dense.Pad(d)), make([]float64, 3*r)
+	row, sums = make([]float64, tile.Pad(d)), make([]float64, 3*r)
 	if n == 0 {
 		return row[:d], sums
 	}
@@ -134,7 +134,7 @@ func (k *problem) strongest(ctx context.Context, left []*kernel.Tasks) (v []floa
 	return v, value, nil
 }
 
-// arc has the angles by which U q is turned towards v.
+// arc lists angles: U q is turned by each of them towards v.
 var arc = [...]float64{-1.2, -0.8, -0.4, -0.15, 0.15, 0.4, 0.8, 1.2, math.Pi / 2}
 
 // alongArc evaluates the objective where U q is turned towards v. It returns the U_g of the lowest, or nil if

@@ -3,7 +3,7 @@
 package gram
 
 import (
-	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -92,8 +92,8 @@ func (c *Matrix) Invert(p []float64) {
 
 // AddProduct adds v s to dst, for a symmetric r x r matrix s.
 func AddProduct(dst, v *kernel.Basis, s []float64) {
-	_, r := v.Dims()
-	dense.AddMulNT(dst.Matrix(), v.Matrix(), blas64.GeneralCols{Rows: r, Cols: r, Stride: r, Data: s})
+	d, r := v.Dims()
+	tile.RankUpdate(dst.Data(), dst.Stride(), v.Data(), v.Stride(), s, r, r, d, r)
 }
 
 // Vector returns a copy of the eigenvector of Values[k].

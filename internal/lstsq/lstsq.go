@@ -6,9 +6,9 @@ package lstsq
 import (
 	"math"
 
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Status is the outcome of a least-squares problem. Package kernel/lsq has the same numbers and documents
@@ -46,15 +46,15 @@ type Workspace struct {
 	work []float64 // of the tiles
 	r    []float64 // triangles and vectors of a problem without a unique solution
 
-	factored blas64.GeneralCols // the matrix that Factor prepared
-	least    float64            // the square of the smallest diagonal entry of its R
+	rows  int     // of the matrix that Factor prepared, with those of a ridge
+	least float64 // the square of the smallest diagonal entry of its R
 }
 
 // NewWorkspace returns scratch memory for problems of up to n samples and r columns, n >= 0 and r > 0.
 func NewWorkspace(n, r int) *Workspace {
 	return &Workspace{
 		MaxRows: n, MaxCols: r,
-		f:    make([]float64, dense.Pad(n+r)*(r+1)),
+		f:    make([]float64, tile.Pad(n+r)*(r+1)),
 		e:    make([]float64, n+r),
 		work: make([]float64, tile.LeastSquaresWork(n+r, r)),
 		r:    make([]float64, 2*r*r+3*r),
@@ -108,43 +108,36 @@ func (ws *Workspace) solve(b []float64, a *blas64.GeneralCols, y []float64, ridg
 	return OK, r, true
 }
 
-// Factor prepares Again for the matrix a, and reports whether its columns, with a ridge, are independent.
+// Factor prepares Again for the matrix a with a ridge, and reports whether the columns are independent.
 func (ws *Workspace) Factor(a blas64.GeneralCols, ridge, tol float64) bool {
-	n, r := a.Rows, a.Cols
-	if n == 0 || n < r && ridge == 0 {
+	if a.Rows == 0 {
 		return false
 	}
 	m, zero := ws.augment(a, ws.f[:0], math.Sqrt(ridge))
-	if ridge == 0 {
-		m.Rows = n
-	}
+	ws.rows = m.Rows
 	var hi float64
-	ws.least, hi = tile.Orthogonalize(ws.r[:r], m.Data, m.Stride, m.Rows, r, zero, ws.work, 0)
-	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, r)
-	ws.factored = m
-	return ws.least > tile.SetApart(m.Rows, r)*hi && ws.fullRank(f, ldf, r, hi, tol)
+	ws.least, hi = tile.Orthogonalize(ws.r[:a.Cols], m.Data, m.Stride, m.Rows, a.Cols, zero, ws.work, 0)
+	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, a.Cols)
+	return ws.least > tile.SetApart(m.Rows, a.Cols)*hi && ws.fullRank(f, ldf, a.Cols, hi, tol)
 }
 
 // Again is Solve for one more right-hand side of the matrix a that Factor prepared. It returns false where
 // numbers are so large or small that digits were lost. Eliminating y column by column from A = W F, as
 // LeastSquares does, is as stable.
 func (ws *Workspace) Again(b []float64, a *blas64.GeneralCols, y []float64) bool {
-	rows, r := ws.factored.Rows, a.Cols
-	w, ldw, f, ldf := tile.Eliminated(ws.work, rows, r)
-	e := ws.e[:rows]
+	w, ldw, f, ldf := tile.Eliminated(ws.work, ws.rows, a.Cols)
+	e := ws.e[:ws.rows]
 	clear(e[copy(e, y):])
-	for k := range r {
-		x := w[k*ldw:][:rows]
-		b[k] = dense.Dot(x, e) / f[k*(ldf+1)]
-		dense.Axpy(-b[k], x, e)
+	for k := range b {
+		x := w[k*ldw:][:ws.rows]
+		b[k] = tile.Dot(x, e) / f[k*(ldf+1)]
+		floats.AddScaled(e, -b[k], x)
 	}
-	for k := r - 1; k >= 0; k-- {
-		for j := k + 1; j < r; j++ {
-			b[k] -= f[k*ldf+j] * b[j]
-		}
+	for k := len(b) - 2; k >= 0; k-- {
+		b[k] -= tile.Dot(f[k*ldf+k+1:][:len(b)-k-1], b[k+1:])
 	}
 	ws.Residual = ws.e[:a.Rows]
-	ws.Squares = tile.Residual(ws.Residual, a.Data, a.Stride, b, y, a.Rows, r)
+	ws.Squares = tile.Residual(ws.Residual, a.Data, a.Stride, b, y, a.Rows, a.Cols)
 	return inRange(b, y, ws.least)
 }
 
@@ -163,7 +156,7 @@ func Tolerance(n, r int) float64 { return float64(max(n, r)) * 0x1p-52 }
 // augment stores [A y; rho I 0] in ws.f and returns its two parts.
 func (ws *Workspace) augment(a blas64.GeneralCols, y []float64, rho float64) (blas64.GeneralCols, []float64) {
 	n, r := a.Rows, a.Cols
-	ld := dense.Pad(n + r)
+	ld := tile.Pad(n + r)
 	for j := range r {
 		col := ws.f[j*ld:][:n+r]
 		copy(col, a.Data[j*a.Stride:][:n])
@@ -241,7 +234,7 @@ func (ws *Workspace) solveWide(b []float64, a blas64.GeneralCols, y []float64, t
 	}
 	for k := n - 1; k >= 0; k-- {
 		x := w[k*ldw:][:r]
-		dense.Axpy((h[k]-dense.Dot(x, b))/f[k*(ldf+1)], x, b)
+		floats.AddScaled(b, (h[k]-tile.Dot(x, b))/f[k*(ldf+1)], x)
 	}
 	return inRange(b, y, lo)
 }

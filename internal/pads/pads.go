@@ -104,7 +104,8 @@ func (p *Pads) Next(digest [sha256.Size]byte) {
 		copy(both[:], partner.key[:])
 		copy(both[sha256.Size:], digest[:])
 		partner.key = sha256.Sum256(both[:])
-		stream := sha256.Sum256(append(both[:0], partner.key[:]...)) // the key of the stream does not give the next key
+		// The next key does not follow from the key of the stream.
+		stream := sha256.Sum256(append(both[:0], partner.key[:]...))
 		block, err := aes.NewCipher(stream[:])
 		if err != nil {
 			panic(err) // the length is right

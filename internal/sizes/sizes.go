@@ -2,7 +2,6 @@
 package sizes
 
 import (
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 )
@@ -20,14 +19,14 @@ func Largest(k *kernel.Tasks) (x, y float64) {
 // Squares returns the sums of x^2 over all features of all samples and of y^2 over all responses, which may
 // overflow or underflow. It reads all samples.
 func Squares(k *kernel.Tasks) (x, y float64) {
-	eachRow(k, func(row []float64) { x += dense.Dot(row, row) })
+	eachRow(k, func(row []float64) { x += tile.Dot(row, row) })
 	return x, Responses(k)
 }
 
 // Responses returns the sum of y^2 over all responses, which may overflow or underflow.
 func Responses(k *kernel.Tasks) (y float64) {
 	for t := range k.Len() {
-		y += dense.Dot(k.Y(t), k.Y(t))
+		y += tile.Dot(k.Y(t), k.Y(t))
 	}
 	return y
 }

@@ -92,11 +92,11 @@ func Solve(b []float64, a blas64.GeneralCols, y []float64, o Options, ws *Worksp
 	if ws == nil {
 		ws = NewWorkspace(n, r)
 	}
-	if n > ws.ws.MaxRows || r > ws.ws.MaxCols {
-		panic(badWork)
-	}
 	if len(b) < r || len(y) < n || a.Stride < n || len(a.Data) < (r-1)*a.Stride+n {
 		panic(badSlice)
+	}
+	if n > ws.ws.MaxRows || r > ws.ws.MaxCols {
+		panic(badWork)
 	}
 	status, rank := lstsq.Solve(b[:r], &a, y[:n], o.Ridge, tol, ws.ws)
 	return Result{Status(status), rank, ws.ws.Squares}
@@ -121,7 +121,7 @@ func (o Options) check(n, r int) float64 {
 // matrix, which is factored once. SolveBatch allocates a workspace if ws is nil, and nothing otherwise.
 func SolveBatch(b, a []float64, n, r, lda, strideA int, y []float64, strideY, batch int, o Options, results []Result, ws *Workspace) {
 	tol := o.check(n, r)
-	if batch < 0 || strideA < 0 || strideY < 0 || lda < n {
+	if batch < 0 || strideA < 0 || strideY < 0 || lda < max(n, 1) {
 		panic(badShape)
 	}
 	if results != nil && len(results) < batch {
@@ -136,19 +136,17 @@ func SolveBatch(b, a []float64, n, r, lda, strideA int, y []float64, strideY, ba
 	if n > ws.ws.MaxRows || r > ws.ws.MaxCols {
 		panic(badWork)
 	}
-	factored := false
+	m, factored := blas64.GeneralCols{Rows: n, Cols: r, Stride: lda, Data: a}, false
+	if strideA == 0 && batch > 1 {
+		factored = ws.ws.Factor(m, o.Ridge, tol)
+	}
 	for k := range batch {
-		m := blas64.GeneralCols{Rows: n, Cols: r, Stride: max(lda, 1), Data: a[k*strideA:]}
-		bk, yk := b[k*r:][:r], y[k*strideY:][:n]
-		if k == 0 {
-			factored = strideA == 0 && batch > 1 && ws.ws.Factor(m, o.Ridge, tol)
-		}
-		result := Result{Status: OK, Rank: r}
+		m.Data = a[k*strideA:]
+		bk, yk, result := b[k*r:][:r], y[k*strideY:][:n], Result{Rank: r}
 		if factored && ws.ws.Again(bk, &m, yk) {
 			result.SquaredResidual = ws.ws.Squares
 		} else {
-			factored = false
-			result = Solve(bk, m, yk, o, ws)
+			factored, result = false, Solve(bk, m, yk, o, ws)
 		}
 		if results != nil {
 			results[k] = result

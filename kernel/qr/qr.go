@@ -1,15 +1,15 @@
-// Package qr computes the thin QR factorisation of tall matrices over the
-// caller's memory, with the sign convention that the diffusion iteration needs:
-// the diagonal of R is positive, so that equal matrices have equal factors and
-// nodes that agree before the projection agree after it (Alg. 3, line 14).
+// Package qr computes the thin QR factorisation of tall matrices over the caller's memory. The diagonal of R
+// is positive, so that equal matrices have equal factors: nodes that agree before the projection of Alg. 3,
+// line 14, agree after it.
 package qr
 
 import (
 	"math"
 
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 const (
@@ -19,21 +19,20 @@ const (
 )
 
 // WorkLen returns the length of the workspace that Factor needs for n columns.
-func WorkLen(n int) int { return n }
+func WorkLen(n int) int { return n * (n + 2) }
 
 // Factor overwrites the m x n matrix a, m >= n, by the orthonormal factor Q of A = Q R and the n x n matrix r
 // by R, with zeros below the diagonal. The diagonal is not negative. work must have WorkLen(n) entries and is
 // allocated if it is nil.
 //
 // Q has orthonormal columns to rounding also when the columns of a are dependent; a zero or dependent column
-// shows as a zero or tiny diagonal entry of R. Columns must be zero or have norms from 1e-140 to 1e150, since
-// squares are summed. With NaN or Inf in a the result holds NaN.
+// shows as a zero or tiny diagonal entry of R. With NaN or Inf in a the result holds NaN.
 //
-// Columns that are close to orthogonal, as in the iterations of Alg. 3, are factored by the Cholesky factor
-// of A'A: half of the operations of Householder reflectors, on several columns at a time. All others are
-// factored by reflectors. The two agree to rounding.
+// Columns that are far from dependent, of norms from 1e-50 to 1e50, are factored by the Cholesky factor of
+// A'A: once if they are close to orthogonal, as in the iterations of Alg. 3, and else twice. All others are
+// factored by the reflectors of LAPACK, which take two to eight times as long. The factors agree to rounding.
 //
-// Factor allocates nothing else and never forms the m x m matrix. a, r and work must not overlap. It panics
+// Factor allocates nothing else and never forms an m x m matrix. a, r and work must not overlap. It panics
 // when a shape does not fit.
 func Factor(a, r blas64.GeneralCols, work []float64) {
 	n := a.Cols
@@ -48,22 +47,29 @@ func Factor(a, r blas64.GeneralCols, work []float64) {
 	if len(work) < WorkLen(n) {
 		panic(badWork)
 	}
-	done := cholesky(a, r, work)
-	if !done {
-		reflectors(a, r, work)
-		formQ(a, work)
+	inv, first := work[:n], blas64.GeneralCols{Rows: n, Cols: n, Stride: max(n, 1), Data: work[2*n:]}
+	gram(r, a)
+	orthogonal := nearlyOrthogonal(r)
+	twice := !orthogonal && cholesky(first, r, inv)
+	if twice {
+		tile.SolveUpper(a.Data, a.Stride, first.Data, first.Stride, inv, a.Rows, n)
+		gram(r, a)
+		orthogonal = nearlyOrthogonal(r)
 	}
-	for k := range n {
-		clear(r.Data[k*r.Stride+k+1 : k*r.Stride+n])
-		if done || r.Data[k*r.Stride+k] >= 0 {
-			continue
-		}
-		q := a.Data[k*a.Stride:][:a.Rows]
-		for i := range q {
-			q[i] = -q[i]
-		}
-		for j := k; j < n; j++ {
-			r.Data[j*r.Stride+k] = -r.Data[j*r.Stride+k]
+	if orthogonal && cholesky(r, r, inv) {
+		tile.SolveUpper(a.Data, a.Stride, r.Data, r.Stride, inv, a.Rows, n)
+	} else {
+		reflectors(a, r, work)
+	}
+	for j := n - 1; j >= 0; j-- {
+		column := r.Data[j*r.Stride:][:n]
+		clear(column[j+1:])
+		if twice { // R = R first
+			f := first.Data[j*n:][:j+1]
+			floats.Scale(f[j], column[:j+1])
+			for k, v := range f[:j] {
+				floats.AddScaled(column[:k+1], v, r.Data[k*r.Stride:][:k+1])
+			}
 		}
 	}
 }
@@ -84,39 +90,40 @@ func gram(r, a blas64.GeneralCols) {
 	}
 	for j := 0; j < a.Cols && whole < a.Rows; j++ {
 		for i := range j + 1 {
-			r.Data[j*r.Stride+i] += dense.Dot(a.Data[i*a.Stride+whole:][:a.Rows-whole], a.Data[j*a.Stride+whole:])
+			r.Data[j*r.Stride+i] += tile.Dot(a.Data[i*a.Stride+whole:][:a.Rows-whole], a.Data[j*a.Stride+whole:])
 		}
 	}
 }
 
-// cholesky factors a by CholeskyQR, R'R = A'A and Q = A R^-1, if its columns are close to orthogonal.
-// Otherwise it returns false and has changed only r.
+// cholesky computes the Cholesky factor R of g = A'A, both upper triangles, which may be the same, and the
+// inverses of its diagonal. It returns false, having written some of R, if a column of A is nearly dependent
+// on those before it, or so large or small that digits may have been lost.
 //
-// The error of Q'Q is that of A'A times |R^-1|^2, which is at most three times that of orthonormal columns:
-// see nearlyOrthogonal.
-func cholesky(a, r blas64.GeneralCols, inv []float64) bool {
-	n := a.Cols
-	gram(r, a)
-	if !nearlyOrthogonal(r) {
-		return false
-	}
-	for j := range n {
-		cj := r.Data[j*r.Stride:][:j+1]
+// Q = A R^-1 then has the error of A'A times |R^-1|^2: at most three times that of orthonormal columns if A
+// was nearly orthogonal, and far less than 1 otherwise, so that a second time makes it orthonormal.
+func cholesky(r, g blas64.GeneralCols, inv []float64) bool {
+	const (
+		smallest, largest = 1e-100, 1e100 // whose squares are numbers
+		apart             = 1e-8          // the square of the sine of an angle
+	)
+	for j := range g.Cols {
+		cj, gj := r.Data[j*r.Stride:][:j+1], g.Data[j*g.Stride:][:j+1]
+		square := gj[j]
+		s := square
 		for i := range j {
-			s := cj[i]
-			for k, v := range r.Data[i*r.Stride:][:i] {
-				s -= v * cj[k]
+			v := gj[i]
+			for k, w := range r.Data[i*r.Stride:][:i] {
+				v -= w * cj[k]
 			}
-			cj[i] = s * inv[i]
+			cj[i] = v * inv[i]
+			s -= cj[i] * cj[i]
 		}
-		s := cj[j]
-		for _, v := range cj[:j] {
-			s -= v * v
+		if !(square >= smallest && square <= largest && s > apart*square) { // or NaN
+			return false
 		}
 		cj[j] = math.Sqrt(s)
 		inv[j] = 1 / cj[j]
 	}
-	tile.SolveUpper(a.Data, a.Stride, r.Data, r.Stride, inv, a.Rows, n)
 	return true
 }
 
@@ -125,18 +132,33 @@ func cholesky(a, r blas64.GeneralCols, inv []float64) bool {
 // lie in [1/2, 3/2]: its condition number is at most 3, and its Cholesky factor exists. That of A'A has the
 // same relative errors, however long the columns are.
 func nearlyOrthogonal(g blas64.GeneralCols) bool {
-	const smallest, largest = 1e-100, 1e100 // whose squares are numbers
 	e := 0.0
 	for j := range g.Cols {
-		d := g.Data[j*g.Stride+j]
-		if !(d >= smallest && d <= largest) { // or NaN
-			return false
-		}
 		s := 0.0
 		for i, v := range g.Data[j*g.Stride:][:j] {
-			s += v / d * v / g.Data[i*g.Stride+i]
+			s += v / g.Data[j*g.Stride+j] * v / g.Data[i*g.Stride+i]
 		}
 		e += 2 * s
 	}
 	return e <= 0.25
+}
+
+// reflectors factors a by LAPACK, for which the columns of a are the rows of A' = R'Q'.
+func reflectors(a, r blas64.GeneralCols, work []float64) {
+	n := a.Cols
+	rows, tau, work := blas64.General{Rows: n, Cols: a.Rows, Stride: a.Stride, Data: a.Data}, work[:n], work[n:2*n]
+	lapack64.Gelqf(rows, tau, work, n)
+	for k := range n {
+		copy(r.Data[k*r.Stride:][:k+1], a.Data[k*a.Stride:])
+	}
+	lapack64.Orglq(rows, tau, work, n)
+	for k := range n {
+		if r.Data[k*(r.Stride+1)] >= 0 {
+			continue
+		}
+		floats.Scale(-1, a.Data[k*a.Stride:][:a.Rows])
+		for j := k; j < n; j++ {
+			r.Data[j*r.Stride+k] *= -1
+		}
+	}
 }

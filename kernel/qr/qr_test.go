@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/blas/blas64"
 )
@@ -25,20 +25,17 @@ type factorisation struct {
 	in, a, r       []float64
 }
 
+// newFactorisation returns one that ends with its last entry.
 func newFactorisation(m, n, lda, ldr int, f func(i, j int) float64) *factorisation {
 	q := &factorisation{m: m, n: n, lda: lda, ldr: ldr}
-	q.a, q.r = make([]float64, lda*n+3), make([]float64, ldr*n+3)
-	for _, x := range [][]float64{q.a, q.r} {
-		for i := range x {
-			x[i] = untouched
-		}
-	}
+	q.a = slices.Repeat([]float64{untouched}, max(lda*(n-1)+m, 0))
+	q.r = slices.Repeat([]float64{untouched}, max(ldr*(n-1)+n, 0))
 	for j := range n {
 		for i := range m {
 			q.a[j*lda+i] = f(i, j)
 		}
 	}
-	q.in = append([]float64(nil), q.a...)
+	q.in = slices.Clone(q.a)
 	return q
 }
 
@@ -46,13 +43,8 @@ func of(rows, cols, stride int, data []float64) blas64.GeneralCols {
 	return blas64.GeneralCols{Rows: rows, Cols: cols, Stride: stride, Data: data}
 }
 
-// matrices returns the arguments of Factor.
-func (q *factorisation) matrices(work []float64) (a, r blas64.GeneralCols, w []float64) {
-	return of(q.m, q.n, q.lda, q.a), of(q.n, q.n, q.ldr, q.r), work
-}
-
-func (q *factorisation) factor() {
-	qr.Factor(q.matrices(make([]float64, qr.WorkLen(q.n))))
+func (q *factorisation) factor(work []float64) {
+	qr.Factor(of(q.m, q.n, q.lda, q.a), of(q.n, q.n, q.ldr, q.r), work)
 }
 
 // check holds the result to Q'Q = I, QR = A, and R upper triangular without
@@ -60,8 +52,7 @@ func (q *factorisation) factor() {
 func (q *factorisation) check(t *testing.T) {
 	t.Helper()
 	for j := range q.n {
-		for i := range q.ldr {
-			v := q.r[j*q.ldr+i]
+		for i, v := range q.r[j*q.ldr:][:min(q.ldr, len(q.r)-j*q.ldr)] {
 			if (i >= q.n) != isUntouched(v) || i > j && i < q.n && v != 0 {
 				t.Fatalf("R(%d, %d) = %g", i, j, v)
 			}
@@ -83,12 +74,12 @@ func (q *factorisation) check(t *testing.T) {
 			if k == j {
 				want = 1
 			}
-			if v := dense.Dot(qj, q.a[k*q.lda:][:q.m]); !(math.Abs(v-want) <= tol) {
+			if v := tile.Dot(qj, q.a[k*q.lda:][:q.m]); !(math.Abs(v-want) <= tol) {
 				t.Errorf("q_%d'q_%d = %g", k, j, v)
 			}
 		}
 		column := q.in[j*q.lda:][:q.m]
-		norm, off := math.Sqrt(dense.Dot(column, column)), 0.0
+		norm, off := math.Sqrt(tile.Dot(column, column)), 0.0
 		for i := range column {
 			s := 0.0
 			for k := range j + 1 {
@@ -102,31 +93,85 @@ func (q *factorisation) check(t *testing.T) {
 	}
 }
 
-// The nodes' bases may be dependent, or zero, and Q must be orthonormal still.
-func TestFactor(t *testing.T) {
+// diagonal is 1 on the diagonal and 0 elsewhere.
+func diagonal(i, j int) float64 { return float64(1 - min(max(i-j, j-i), 1)) }
+
+// equalAngles gives columns of one length with one cosine between all of them.
+func equalAngles(cosine func(n int) float64) func(m, n int) func(i, j int) float64 {
+	return func(m, n int) func(i, j int) float64 {
+		// I + x 11' has the Gram matrix I + (2x + n x^2) 11'.
+		ratio := cosine(n) / (1 - cosine(n))
+		x := (math.Sqrt(1+float64(n)*ratio) - 1) / float64(n)
+		return func(i, j int) (v float64) {
+			for k := range n { // discrete cosines are orthonormal
+				v += (x + diagonal(k, j)) * math.Sqrt(2/float64(m)) * math.Cos(math.Pi*(float64(i)+0.5)*float64(k+1)/float64(m))
+			}
+			return v
+		}
+	}
+}
+
+// gate is the cosine at which n columns count as nearly orthogonal, and others do not.
+func gate(n int) float64 { return 0.5 / math.Sqrt(float64(max(n*(n-1), 1))) }
+
+// matrices are by their names: nearly orthogonal ones, which are factored at once, those far from dependent,
+// which are factored twice, and others. The nodes' bases may be dependent, or zero, and Q must be orthonormal
+// still.
+func matrices() map[string]func(m, n int) func(i, j int) float64 {
 	rng := rand.New(rand.NewPCG(1, 1))
+	all := map[string]func(m, n int) func(i, j int) float64{
+		"below the gate": equalAngles(func(n int) float64 { return gate(n) * (1 - 1e-10) }),
+		"above the gate": equalAngles(func(n int) float64 { return gate(n) * (1 + 1e-10) }),
+		"sines of 1e-4":  equalAngles(func(int) float64 { return 1 - .9e-8 }),
+		"sines of 2e-4":  equalAngles(func(int) float64 { return 1 - 2e-8 }),
+		"sines of 1e-6":  equalAngles(func(int) float64 { return 1 - 1e-12 }),
+	}
 	for name, f := range map[string]func(i, j int) float64{
 		"random":       func(i, j int) float64 { return rng.NormFloat64() },
 		"zero":         func(i, j int) float64 { return 0 },
 		"equal":        func(i, j int) float64 { return math.Sin(float64(i)) },
 		"zero column":  func(i, j int) float64 { return math.Sin(float64(i*(j+1))) * float64(min(j%3, 1)) },
-		"orthonormal":  func(i, j int) float64 { return float64(1 - min(max(i-j, j-i), 1)) },
-		"negative":     func(i, j int) float64 { return -float64(1 - min(max(i-j, j-i), 1)) },
+		"orthonormal":  diagonal,
+		"negative":     func(i, j int) float64 { return -diagonal(i, j) },
 		"dependent":    func(i, j int) float64 { return math.Sin(float64(i)) + float64(j*i) },
 		"mixed scales": func(i, j int) float64 { return math.Ldexp(math.Cos(float64(i*j+1)), 60*(j%3)-30*(i%4)) },
 		"large":        func(i, j int) float64 { return 1e140 * math.Cos(float64(i*j+1)) },
 		"small":        func(i, j int) float64 { return 1e-140 * math.Cos(float64(i*j+1)) },
+		"long":         func(i, j int) float64 { return 1e49 * (rng.NormFloat64() + 20*diagonal(i, j)) },
+		"short":        func(i, j int) float64 { return 1e-49 * rng.NormFloat64() },
 	} {
+		all[name] = func(int, int) func(i, j int) float64 { return f }
+	}
+	return all
+}
+
+// The factors are right, and have the same bits at the edge of memory that nobody may touch, with the caller's
+// work, which allocates nothing, and without.
+func TestFactor(t *testing.T) {
+	const most = 130 * 70
+	for name, matrix := range matrices() {
 		t.Run(name, func(t *testing.T) {
 			tiertest.Each(t, func(t *testing.T) {
-				for _, c := range [][2]int{
+				rng := rand.New(rand.NewPCG(2, 1))
+				a, r, work := tiertest.Edge(t, 2*most), tiertest.Edge(t, most), tiertest.Edge(t, most)
+				for k, c := range [][2]int{
 					{0, 0}, {1, 0}, {1, 1}, {2, 1}, {2, 2}, {3, 2}, {4, 4}, {5, 4}, {9, 8}, {7, 7}, {30, 4}, {31, 5}, {40, 6}, {6, 6},
-					{16, 16}, {17, 16}, {33, 17}, {64, 33}, {70, 70}, {100, 10}, {100, 17}, {600, 4}, {512, 3}, {2048, 16}, {130, 64},
+					{16, 16}, {17, 16}, {33, 17}, {64, 33}, {70, 70}, {100, 10}, {100, 17}, {600, 4}, {512, 3}, {600, 16}, {130, 64},
 				} {
-					q := newFactorisation(c[0], c[1], max(c[0]+rng.IntN(9), 1), max(c[1]+rng.IntN(3), 1), f)
-					q.factor()
+					m, n, front := c[0], c[1], k%3 == 0
+					q := newFactorisation(m, n, max(m+rng.IntN(9), 1), max(n+rng.IntN(3), 1), matrix(m, n))
+					p := &factorisation{m, n, q.lda, q.ldr, q.in, a(q.a, front), r(q.r, front)}
+					q.factor(nil)
+					w := work(make([]float64, qr.WorkLen(n)), front)
+					p.factor(w)
+					if !slices.EqualFunc(p.a, q.a, sameBits) || !slices.EqualFunc(p.r, q.r, sameBits) {
+						t.Errorf("%d x %d: other bits elsewhere", m, n)
+					}
+					if n := testing.AllocsPerRun(1, func() { p.factor(w) }); n != 0 {
+						t.Errorf("%g allocations", n)
+					}
 					if q.check(t); t.Failed() {
-						t.Fatalf("%d x %d", c[0], c[1])
+						t.Fatalf("%d x %d", m, n)
 					}
 				}
 			})
@@ -134,8 +179,10 @@ func TestFactor(t *testing.T) {
 	}
 }
 
+func sameBits(v, w float64) bool { return math.Float64bits(v) == math.Float64bits(w) }
+
 // What the columns have beyond the first is so small that its squares underflow, in
-// part (to 1e-154) or altogether. Before it is scaled up, 1e-160 gave NaN and 1e-170 nothing.
+// part (to 1e-154) or altogether.
 func TestFactorTinyRemainder(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		for _, tiny := range []float64{1e-130, 1e-150, 1e-155, 1e-160, 1e-170, 1e-250, 1e-300} {
@@ -152,88 +199,10 @@ func TestFactorTinyRemainder(t *testing.T) {
 				}
 				return 0
 			})
-			q.factor()
+			q.factor(nil)
 			q.check(t)
 			if got, want := q.r[1*n+1], tiny*math.Sqrt(m-1); !(math.Abs(got-want) <= 1e-14*want) {
 				t.Errorf("R(1, 1) is %g, want %g", got, want)
-			}
-		}
-	})
-}
-
-// Columns of one length and with one angle between them, on both sides of the line
-// between the two ways to factor: the results agree, but for how far apart the
-// matrices are, and both are factors.
-func TestFactorNearlyOrthogonal(t *testing.T) {
-	tiertest.Each(t, func(t *testing.T) {
-		for _, c := range [][2]int{{40, 2}, {31, 5}, {100, 10}, {600, 4}, {130, 33}} {
-			for _, scale := range []float64{1, 1e-49, 1e49} {
-				m, n := c[0], c[1]
-				both := [2]*factorisation{}
-				for side := range both {
-					// I + x 11' has the Gram matrix I + (2x + n x^2) 11'.
-					cosine := (0.5 + 1e-10*float64(2*side-1)) / math.Sqrt(float64(n*(n-1)))
-					cosine /= 1 - cosine // the diagonal is 1 + cosine
-					x := (math.Sqrt(1+float64(n)*cosine) - 1) / float64(n)
-					q := newFactorisation(m, n, m+1, n, func(i, j int) float64 {
-						v := 0.0
-						for k := range n { // discrete cosines are orthonormal
-							e := math.Sqrt(2/float64(m)) * math.Cos(math.Pi*(float64(i)+0.5)*float64(k+1)/float64(m))
-							if k == j {
-								v += e
-							}
-							v += x * e
-						}
-						return v * scale
-					})
-					q.factor()
-					q.check(t)
-					both[side] = q
-				}
-				for i, v := range both[0].a {
-					if math.Abs(both[1].a[i]-v) > 1e-9 {
-						t.Fatalf("%v times %g: entry %d of Q is %g and %g", c, scale, i, v, both[1].a[i])
-					}
-				}
-			}
-		}
-	})
-}
-
-// A matrix that is orthonormal already comes back, to rounding, with R = I: nodes
-// that agree stay where they are.
-func TestFactorOfQ(t *testing.T) {
-	tiertest.Each(t, func(t *testing.T) {
-		rng := rand.New(rand.NewPCG(3, 1))
-		q := newFactorisation(100, 10, 104, 10, func(i, j int) float64 { return rng.NormFloat64() })
-		q.factor()
-		again := newFactorisation(100, 10, 104, 10, func(i, j int) float64 { return q.a[j*q.lda+i] })
-		again.factor()
-		again.check(t)
-		for i, v := range q.a {
-			if math.Abs(again.a[i]-v) > 1e-14 {
-				t.Fatalf("entry %d moved from %g to %g", i, v, again.a[i])
-			}
-		}
-	})
-}
-
-// Equal matrices have equal factors, to the bit, wherever they are in memory.
-func TestFactorIsReproducible(t *testing.T) {
-	tiertest.Each(t, func(t *testing.T) {
-		value := func(i, j int) float64 { return math.Sin(float64(i*i + 7*j)) }
-		for _, c := range [][2]int{{30, 4}, {101, 10}, {65, 33}} {
-			want := newFactorisation(c[0], c[1], c[0], c[1], value)
-			want.factor()
-			for shift := range 8 {
-				q := newFactorisation(c[0], c[1], c[0], c[1], value)
-				memory := make([]float64, len(q.a)+8)
-				copy(memory[shift:], q.a)
-				q.a = memory[shift:][:len(q.a)]
-				q.factor()
-				if !slices.Equal(q.a[:c[0]*c[1]], want.a[:c[0]*c[1]]) || !slices.Equal(q.r[:c[1]*c[1]], want.r[:c[1]*c[1]]) {
-					t.Fatalf("%v: Q or R depends on the address", c)
-				}
 			}
 		}
 	})
@@ -244,7 +213,7 @@ func TestFactorNotFinite(t *testing.T) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			for name, f := range map[string]func(i, j int) float64{
 				"far from orthogonal": func(i, j int) float64 { return math.Cos(float64(i*j + i)) },
-				"orthonormal":         func(i, j int) float64 { return float64(1 - min(max(i-j, j-i), 1)) },
+				"orthonormal":         diagonal,
 			} {
 				q := newFactorisation(50, 4, 50, 4, func(i, j int) float64 {
 					if i == 33 && j == 2 {
@@ -252,7 +221,7 @@ func TestFactorNotFinite(t *testing.T) {
 					}
 					return f(i, j)
 				})
-				q.factor()
+				q.factor(nil)
 				if v := q.a[2*q.lda+33]; !math.IsNaN(v) {
 					t.Errorf("%s: %g became %g", name, bad, v)
 				}
@@ -261,44 +230,30 @@ func TestFactorNotFinite(t *testing.T) {
 	})
 }
 
-func TestFactorDoesNotAllocate(t *testing.T) {
-	q := newFactorisation(100, 10, 104, 10, func(i, j int) float64 { return math.Sin(float64(i + j*j)) })
-	work := make([]float64, qr.WorkLen(10))
-	if n := testing.AllocsPerRun(20, func() { qr.Factor(q.matrices(work)) }); n != 0 {
-		t.Errorf("%g allocations", n)
-	}
-}
-
-// Without work Factor allocates it, and computes the same.
-func TestFactorWithoutWork(t *testing.T) {
-	f := func(i, j int) float64 { return math.Sin(float64(3*i + i*j*j)) } // far from orthogonal
-	p, q := newFactorisation(40, 6, 40, 6, f), newFactorisation(40, 6, 40, 6, f)
-	p.factor()
-	qr.Factor(q.matrices(nil))
-	if !slices.Equal(p.a[:240], q.a[:240]) || p.r[35] != q.r[35] {
-		t.Error("other bits without work")
-	}
-	qr.Factor(of(3, 0, 3, nil), of(0, 0, 1, nil), nil)
-}
-
 func TestFactorPanics(t *testing.T) {
-	x := make([]float64, 16)
-	for name, f := range map[string]func(){
-		"m < n":      func() { qr.Factor(of(1, 2, 4, x), of(2, 2, 2, x), x) },
-		"n < 0":      func() { qr.Factor(of(1, -1, 4, x), of(-1, -1, 2, x), x) },
-		"short work": func() { qr.Factor(of(4, 2, 4, x), of(2, 2, 2, x[8:]), x[15:]) },
-		"short a":    func() { qr.Factor(of(4, 2, 4, x[:7]), of(2, 2, 2, x[8:]), x[12:]) },
-		"short r":    func() { qr.Factor(of(4, 2, 4, x[:8]), of(2, 2, 2, x[8:11]), x[12:]) },
-		"lda":        func() { qr.Factor(of(4, 2, 3, x[:8]), of(2, 2, 2, x[8:]), x[12:]) },
-		"ldr":        func() { qr.Factor(of(4, 2, 4, x[:8]), of(2, 2, 1, x[8:]), x[12:]) },
+	x, work := make([]float64, 16), make([]float64, qr.WorkLen(2))
+	for name, c := range map[string]struct {
+		a, r blas64.GeneralCols
+		work []float64
+		want string
+	}{
+		"m < n":      {of(1, 2, 4, x), of(2, 2, 2, x), work, "qr: need a of m x n and r of n x n, m >= n >= 0"},
+		"n < 0":      {of(1, -1, 4, x), of(-1, -1, 2, x), work, "qr: need a of m x n and r of n x n, m >= n >= 0"},
+		"rows of r":  {of(4, 2, 4, x), of(3, 2, 3, x), work, "qr: need a of m x n and r of n x n, m >= n >= 0"},
+		"columns":    {of(4, 2, 4, x), of(2, 3, 2, x), work, "qr: need a of m x n and r of n x n, m >= n >= 0"},
+		"short a":    {of(4, 2, 4, x[:7]), of(2, 2, 2, x[8:]), work, "qr: slice or stride too short"},
+		"short r":    {of(4, 2, 4, x[:8]), of(2, 2, 2, x[8:11]), work, "qr: slice or stride too short"},
+		"lda":        {of(4, 2, 3, x[:8]), of(2, 2, 2, x[8:]), work, "qr: slice or stride too short"},
+		"ldr":        {of(4, 2, 4, x[:8]), of(2, 2, 1, x[8:]), work, "qr: slice or stride too short"},
+		"short work": {of(4, 2, 4, x[:8]), of(2, 2, 2, x[8:]), work[1:], "qr: work too short"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if msg, ok := recover().(string); !ok {
-					t.Errorf("panic %q, want a constant message", msg)
+				if got := recover(); got != c.want {
+					t.Errorf("panic %v, want %s", got, c.want)
 				}
 			}()
-			f()
+			qr.Factor(c.a, c.r, c.work)
 		})
 	}
 }
@@ -320,7 +275,7 @@ func FuzzFactor(f *testing.F) {
 			scale := int(int8(data[j%len(data)])) / 4
 			return math.Ldexp(float64(int8(data[k%len(data)])+int8(k/len(data))), scale)
 		})
-		q.factor()
+		q.factor(nil)
 		q.check(t)
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
@@ -104,11 +104,9 @@ func (x *power) block(work [2][]float64, lo, hi int) {
 	for i, m := range x.messages {
 		copy(in[i*blockLen:], m.Basis.Data()[lo:hi])
 	}
-	matrix := func(rows, stride int, data []float64) blas64.GeneralCols {
-		return blas64.GeneralCols{Rows: rows, Cols: l, Stride: stride, Data: data}
-	}
-	w := x.w.RawMatrix() // by rows, so that its columns are those of the transpose
-	dense.MulNN(matrix(hi-lo, blockLen, out), matrix(hi-lo, blockLen, in), matrix(l, w.Stride, w.Data))
+	w := x.w.RawMatrix()
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, w, blas64.General{Rows: l, Cols: hi - lo, Stride: blockLen, Data: in},
+		0, blas64.General{Rows: l, Cols: hi - lo, Stride: blockLen, Data: out})
 	for i, m := range x.messages {
 		copy(m.Basis.Data()[lo:hi], out[i*blockLen:])
 	}
