@@ -250,21 +250,3 @@ func TestForgedTotals(t *testing.T) {
 		}
 	}
 }
-
-// TestBind: nodes that continue from different states end with ErrInconsistent in the first sum.
-func TestBind(t *testing.T) {
-	for _, other := range []byte{0, 1} {
-		errs := run(t, weightsOf(t, "star", 4), splits(4)[1], testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
-			state := []byte("a state")
-			if n.Hosted()[0] == 3 {
-				state[2] += other
-			}
-			return errors.Join(n.Bind(ctx, state), n.Sum(ctx, [][]float64{{1}}))
-		})
-		for node, err := range errs {
-			if (other == 1) != errors.Is(err, wire.ErrInconsistent) {
-				t.Errorf("state differs: %v, node %d: %v", other == 1, node, err)
-			}
-		}
-	}
-}

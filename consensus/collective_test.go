@@ -61,11 +61,15 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestBroadcast: from every root, the rounds are the hops to the farthest node.
+// TestBroadcast: from every root, the rounds are the hops to the farthest node, and every message is
+// answered.
 func TestBroadcast(t *testing.T) {
 	for _, w := range someWeights(t) {
 		for root := range w.Len() {
+			edges := int64(w.Len() - 1)
+			want := wire.Traffic{Rounds: int64(slices.Max(w.Graph().Distances(root))), Messages: 2 * edges, Bytes: edges * (8*4 + 1 + 2*wire.FrameOverhead)}
 			for _, groups := range splits(w.Len()) {
+				sent := &table{}
 				noErrors(t, w.String(), run(t, w, groups, testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
 					var z [][]float64
 					for _, node := range n.Hosted() {
@@ -79,11 +83,12 @@ func TestBroadcast(t *testing.T) {
 							return fmt.Errorf("node %d has %v", n.Hosted()[i], z[i])
 						}
 					}
-					if got, want := n.Traffic().Rounds, int64(slices.Max(w.Graph().Distances(root))); got != want {
-						return fmt.Errorf("%d rounds from %d, want %d", got, root, want)
-					}
+					sent.add(n, z)
 					return nil
 				}))
+				if sent.sent != want {
+					t.Errorf("%v, from %d, nodes %v: sent %+v, want %+v", w, root, groups, sent.sent, want)
+				}
 			}
 		}
 	}

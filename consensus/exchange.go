@@ -63,8 +63,8 @@ func ParseCodec(name string) (Codec, error) {
 // MaxRounds is the largest number of rounds of AGREE in one call.
 const MaxRounds = 1 << 20
 
-// Agree returns AGREE (Alg. 1): rounds in which every node replaces its message with the weighted mean of
-// its own and its neighbours'. The caller keeps the pool, which may be nil for serial work.
+// Agree returns AGREE (Alg. 1): in every round, a node replaces its message with the weighted mean of its own
+// and its neighbours'. The caller keeps the pool, which may be nil for serial work.
 func (n *Network) Agree(rounds int, pool *kernel.Pool) (Exchange, error) {
 	if rounds < 1 || rounds > MaxRounds {
 		return nil, fmt.Errorf("consensus: %d rounds of averaging: must be from 1 to %d", rounds, MaxRounds)

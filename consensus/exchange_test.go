@@ -305,8 +305,11 @@ func TestArguments(t *testing.T) {
 		if !x.Exact() {
 			wantError(t, x.Average(ctx, messages(n, 3, 2, 0, 1, 1)), "does not carry totals")
 		}
-		if err := x.Average(ctx, messages(n, 3, 2, 1, 0, 1)); err != nil {
-			t.Errorf("%s afterwards: %v", name, err)
+		for _, d := range []int{3, 5} {
+			got, want := messages(n, d, 2, 1, 0, 1), messages(n, d, 2, 1, 0, 1)
+			if err := errors.Join(x.Average(ctx, got), open(n).Average(ctx, want)); err != nil || !mat.Equal(matrixOf(got), matrixOf(want)) {
+				t.Errorf("%s afterwards, %d rows: %v, or other bits than of a new exchange", name, d, err)
+			}
 		}
 	}
 	if got := (consensus.Message{Basis: kernel.NewBasis(13, 2), Scalars: make([]float64, 3), Totals: make([]float64, 1)}).Entries(); got != 29 {

@@ -82,24 +82,16 @@ func splits(nodes int) [][][]int {
 func run(t testing.TB, w *topology.Weights, groups [][]int, o testnet.Options, wrap func(k int, t wire.Transport) wire.Transport,
 	f func(ctx context.Context, n *consensus.Network) error) []error {
 	t.Helper()
-	ts := must[[]wire.Transport](t)(testnet.Connect(w.Graph(), groups, o))
-	errs := make([]error, len(ts))
-	var wg sync.WaitGroup
-	for k, tr := range ts {
-		wrapped := tr
+	return testnet.Run(w.Graph(), groups, o, func(k int, tr wire.Transport) error {
 		if wrap != nil {
-			wrapped = wrap(k, tr)
+			tr = wrap(k, tr)
 		}
-		wg.Go(func() {
-			defer tr.Close()
-			n, err := consensus.New(w, wrapped)
-			if errs[k] = err; err == nil {
-				errs[k] = f(t.Context(), n)
-			}
-		})
-	}
-	wg.Wait()
-	return errs
+		n, err := consensus.New(w, tr)
+		if err == nil {
+			err = f(t.Context(), n)
+		}
+		return err
+	})
 }
 
 // noErrors fails if one of errs is not nil.

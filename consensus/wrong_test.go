@@ -47,23 +47,29 @@ func TestWrongStatus(t *testing.T) {
 	}
 }
 
-// TestAlteredBytes: a root that alters the gathered bytes of a node for all nodes is found out in the next
-// sum, since that node binds its own.
-func TestAlteredBytes(t *testing.T) {
+// TestOtherState: nodes that continue from other states than one of them find it in the next sum, and so do
+// nodes whose root alters the gathered bytes of one of them for all: it binds its own.
+func TestOtherState(t *testing.T) {
 	w := weightsOf(t, "path", 3)
-	errs := run(t, w, splits(3)[1], testnet.Options{}, func(k int, tr wire.Transport) wire.Transport {
-		return testnet.Tap{Received: func(l wire.Link, f testnet.Frame) {
-			if l == (wire.Link{Node: 1, Peer: 0}) && f.Channel() == wire.Gather {
-				alterBit(f)
+	for what, inconsistent := range map[string]bool{"same": false, "another state": true, "altered bytes": true} {
+		errs := run(t, w, splits(3)[1], testnet.Options{}, func(k int, tr wire.Transport) wire.Transport {
+			return testnet.Tap{Received: func(l wire.Link, f testnet.Frame) {
+				if what == "altered bytes" && l == (wire.Link{Node: 1, Peer: 0}) && f.Channel() == wire.Gather {
+					alterBit(f)
+				}
+			}}.Open(tr, w.Graph(), w.Fingerprint())
+		}, func(ctx context.Context, n *consensus.Network) error {
+			state := []byte("a state")
+			if what == "another state" {
+				state[n.Hosted()[0]]++
 			}
-		}}.Open(tr, w.Graph(), w.Fingerprint())
-	}, func(ctx context.Context, n *consensus.Network) error {
-		_, err := n.Gather(ctx, [][]byte{[]byte("bytes")})
-		return errors.Join(err, n.Sum(ctx, [][]float64{{1}}))
-	})
-	for node, err := range errs {
-		if !errors.Is(err, wire.ErrInconsistent) {
-			t.Errorf("node %d: %v", node, err)
+			_, err := n.Gather(ctx, [][]byte{[]byte("bytes")})
+			return errors.Join(err, n.Bind(ctx, state), n.Sum(ctx, [][]float64{{1}}))
+		})
+		for node, err := range errs {
+			if inconsistent != errors.Is(err, wire.ErrInconsistent) || !inconsistent && err != nil {
+				t.Errorf("%s, node %d: %v", what, node, err)
+			}
 		}
 	}
 }

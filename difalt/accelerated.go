@@ -11,9 +11,9 @@ import (
 
 // accelerated is Anderson acceleration of the preconditioned step
 //
-//	g(U) = QR(U - s/(n m) sum_g grad_g P^-1),   P = sum_t b_t b_t',
+//	g(U) = QR(U - s/(n m) sum_g grad_g P^-1),   P = sum_t b_t b_t'.
 //
-// in which P^-1 takes the condition number out of the iteration count (ScaledGD of Tong, Ma and Chi,
+// P^-1 takes the condition number out of the iteration count (ScaledGD of Tong, Ma and Chi,
 // "Accelerating Ill-Conditioned Low-Rank Matrix Estimation via Scaled Gradient Descent", 2021). The nodes
 // average their steps along a tree, together with P and the objective of the U where the iteration starts. So
 // all nodes compute with the same bits, and an iteration takes one exchange. The step uses the P of the

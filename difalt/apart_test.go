@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
@@ -44,32 +43,31 @@ func part(p *difalt.Problem, hosted []int) *difalt.Problem {
 // apart runs f in every process of a network in memory, and returns its results.
 func apart[T any](t testing.TB, w *topology.Weights, groups [][]int, f func(k int, net *consensus.Network) (T, error)) ([]T, []error) {
 	t.Helper()
-	transports, err := testnet.Connect(w.Graph(), groups, testnet.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	results, errs := make([]T, len(groups)), make([]error, len(groups))
-	var wg sync.WaitGroup
-	for k, tr := range transports {
-		wg.Go(func() {
-			defer tr.Close()
-			net, err := consensus.New(w, tr)
-			if err == nil {
-				results[k], err = f(k, net)
-			}
-			errs[k] = err
-		})
-	}
-	wg.Wait()
-	return results, errs
+	return tapped(t, w, groups, testnet.Tap{}, f)
 }
 
-// sameApart fails unless processes compute the bits of one process, and count the same traffic.
+// tapped is apart with a tap on all links.
+func tapped[T any](t testing.TB, w *topology.Weights, groups [][]int, tap testnet.Tap, f func(k int, net *consensus.Network) (T, error)) ([]T, []error) {
+	t.Helper()
+	results := make([]T, len(groups))
+	return results, testnet.Run(w.Graph(), groups, testnet.Options{}, func(k int, tr wire.Transport) error {
+		net, err := consensus.New(w, tap.Open(tr, w.Graph(), w.Fingerprint()))
+		if err == nil {
+			results[k], err = f(k, net)
+		}
+		return err
+	})
+}
+
+// sameApart fails unless processes compute the bits of one process, and count the same traffic. All have
+// other numbers of workers.
 func sameApart(t *testing.T, p *difalt.Problem, w *topology.Weights, groups [][]int, o difalt.Options) {
 	t.Helper()
 	want := run(t, p, connect(t, w, nil), o)
 	got, errs := apart(t, w, groups, func(k int, net *consensus.Network) (*difalt.Result, error) {
-		return difalt.Run(t.Context(), part(p, groups[k]), net, o)
+		own := o
+		own.Workers = 1 + 7*(k%2)
+		return difalt.Run(t.Context(), part(p, groups[k]), net, own)
 	})
 	var sent wire.Traffic
 	for k, hosted := range groups {
@@ -94,7 +92,7 @@ func sameApart(t *testing.T, p *difalt.Problem, w *topology.Weights, groups [][]
 	}
 }
 
-// TestSameBits compares one process with several for all methods, codecs and numbers of nodes.
+// TestSameBits compares one process with several for all methods, codecs and numbers of nodes and workers.
 func TestSameBits(t *testing.T) {
 	sizes := []int{2, 3, 5, 8, 12}
 	if testing.Short() {
@@ -185,6 +183,44 @@ func TestOptionsDiffer(t *testing.T) {
 		}
 		if errs[1] == nil || errs[2] == nil {
 			t.Errorf("%s: %v", name, errs)
+		}
+	}
+}
+
+// TestInconsistent: in a run on the path 0-1-2-3-4, the root 2 alters one bit of one result on its way to
+// node 1, or the inner node 1 on its way to node 0: of any operation, from the first to the last before the
+// keys confirm the results. All nodes end with ErrInconsistent.
+func TestInconsistent(t *testing.T) {
+	p, w := draw(t, 5, 12, 20, 15, 2, 1.5, 0, 1), weights(t, "path", 5, 1, topology.Metropolis)
+	for _, codec := range []consensus.Codec{consensus.Int8, consensus.Float64} {
+		for _, lie := range []wire.Link{{Node: 2, Peer: 1}, {Node: 1, Peer: 0}} {
+			results := 0 // that came down the link in an honest run
+			for at := -1; at < results; at += 1 + results/12 {
+				seen := 0
+				_, errs := tapped(t, w, together(5, 5), testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
+					c, code := f.Channel(), f.Code()
+					if l != lie || c == wire.Keys || c == wire.Farewell {
+						return
+					}
+					if seen == at && c == wire.Gather {
+						code[len(code)-1] ^= 1
+					} else if seen == at {
+						code[0] ^= 1
+					}
+					seen++
+				}}, func(k int, net *consensus.Network) (*difalt.Result, error) {
+					o := difalt.Options{Method: difalt.Accelerated, Rank: 2, Codec: codec, Workers: 1, Iterations: 40}
+					return difalt.Run(t.Context(), part(p, []int{k}), net, o)
+				})
+				if at < 0 {
+					results = seen - 1 // the last is of Confirm itself, which repeats the check
+				}
+				for node, err := range errs {
+					if at >= 0 && !errors.Is(err, wire.ErrInconsistent) || at < 0 && err != nil {
+						t.Errorf("%v, %v lies in result %d of %d, node %d: %v", codec, lie, at, results, node, err)
+					}
+				}
+			}
 		}
 	}
 }

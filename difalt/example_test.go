@@ -1,16 +1,12 @@
 package difalt_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log"
 	"math/rand/v2"
-	"sync"
 
-	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/difalt/features"
 	"github.com/difalt/difalt/difalt/minimum"
@@ -125,68 +121,6 @@ func ExampleSolver_Iterations() {
 	// Output:
 	// small after 10 iterations
 	// canceled
-}
-
-// channels is a transport between goroutines: link k of a process ends in a channel, and so does the opposite
-// link of the peer.
-type channels struct {
-	hosted []int
-	links  []wire.Link
-	ends   map[wire.Link]chan []byte
-}
-
-func (c *channels) Hosted() []int { return c.hosted }
-
-func (c *channels) Exchange(ctx context.Context, _ uint64, out, in [][]byte, due []bool) error {
-	for k, link := range c.links {
-		if len(out[k]) > 0 {
-			c.ends[link] <- bytes.Clone(out[k])
-		}
-	}
-	for k, link := range c.links {
-		if in[k] = nil; due != nil && !due[k] {
-			continue
-		}
-		select {
-		case in[k] = <-c.ends[wire.Link{Node: link.Peer, Peer: link.Node}]:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-func (c *channels) Close() error { return nil }
-
-// Two processes host some of the nodes each. Their transport is the caller's: here channels take the place of
-// wires.
-func Example_transport() {
-	nodes, ring := fiveSites(0.1), must(topology.Ring(5))
-	hosted := [][]int{{0, 1}, {2, 3, 4}}
-	ends := make(map[wire.Link]chan []byte)
-	for _, process := range hosted {
-		for _, link := range wire.Links(ring, process) {
-			ends[link] = make(chan []byte, 2) // at most two frames are under way
-		}
-	}
-	status := make([]difalt.Status, len(hosted))
-	var processes sync.WaitGroup
-	for k, process := range hosted {
-		processes.Go(func() {
-			transport := &channels{process, wire.Links(ring, process), ends}
-			weights := must(topology.NewWeights(ring, topology.Metropolis))
-			network := must(consensus.New(weights, transport))
-			problem := &difalt.Problem{}
-			for _, g := range process {
-				problem.Nodes = append(problem.Nodes, nodes[g])
-			}
-			options := difalt.Options{Rank: 2, Method: difalt.Accelerated}
-			status[k] = must(difalt.Run(context.Background(), problem, network, options)).Status
-		})
-	}
-	processes.Wait()
-	fmt.Println(status)
-	// Output: [converged converged]
 }
 
 // Features with offsets are standardised, and the estimate is converted to the units of the data.

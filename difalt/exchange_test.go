@@ -66,7 +66,7 @@ func TestEveryFailure(t *testing.T) {
 func TestInitialTraffic(t *testing.T) {
 	const rounds, power = 7, 5
 	p := draw(t, 4, 20, 40, 15, 2, 2, .1, 1)
-	given := *p
+	given, loud := *p, draw(t, 4, 20, 40, 15, 2, 2, 30, 1)
 	for range 4 {
 		given.U0 = append(given.U0, orthonormal(20, 2, 5))
 	}
@@ -93,6 +93,10 @@ func TestInitialTraffic(t *testing.T) {
 		// Thresholds, then an average and the spreading of node 0's U in every power iteration, then its
 		// sigma.
 		{"nothing is given", initial(p, difalt.Options{PowerIterations: power}), rounds * (1 + 2*power), true},
+		// Accelerated has a count of codes, and 2 or 4 power iterations, of 4 rounds along the tree, and no
+		// broadcast.
+		{"the singular values exceed the noise", initial(p, difalt.Options{Method: difalt.Accelerated}), 4*(1+2) - broadcast, true},
+		{"they do not", initial(loud, difalt.Options{Method: difalt.Accelerated}), 4*(1+4) - broadcast, true},
 		{"U0 is given", initial(&given, difalt.Options{PowerIterations: power}), rounds * (1 + 2), true},
 		{"the step is given", initial(p, difalt.Options{PowerIterations: power, Step: .25}), rounds * (1 + 2*power), true},
 	} {

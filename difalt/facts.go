@@ -93,8 +93,8 @@ func (f *facts) edge(variance float64) float64 {
 	return variance * width * width
 }
 
-// slowest is the factor by which a Newton-like step may fall short in the direction where the samples are
-// least informative: (1 - sqrt(q))^2, where q = dr over the number of samples, at most .6.
+// slowest is the length of a Newton-like step over the distance to the minimiser, in the direction where the
+// samples are least informative: (1 - sqrt(q))^2, where q = dr over the number of samples, at most .6.
 func (f *facts) slowest() float64 {
 	v := 1 - math.Sqrt(min(0.6, float64(f.features*f.rank)/float64(f.samples)))
 	return v * v
@@ -107,7 +107,8 @@ const leastSignal = 0.01
 // that noise leaves in the best U; infinite if it is unknown. Noise of variance v in the responses adds v/(n
 // m) to the variance of b_t in every direction, so that
 //
-//	signal = 1 - T v/(n m lambda), SD ~ sqrt(v d / (n m lambda signal)), v = |residual|^2/(samples - Tr - dr).
+//	signal = 1 - T v/(n m lambda),   SD ~ sqrt(v d / (n m lambda signal)),
+//	v = |residual|^2/(samples - Tr - dr).
 func (f *facts) signal(lambda, objective float64) (signal, noise float64) {
 	free := float64(f.samples - f.tasks*f.rank - f.features*f.rank)
 	if !(lambda > 0) || free <= 0 {

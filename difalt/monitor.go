@@ -15,8 +15,8 @@ import (
 // A monitor decides when a run ends. The nodes look every CheckEvery iterations, and where steps are short:
 // they add up a few numbers, and all decide the same from the totals. A run is
 //
-//	Canceled   if a node leaves,
-//	Diverged   if a node has a number that is not finite, or the objective stays above that of the start,
+//	Canceled   if a node leaves;
+//	Diverged   if a node has a number that is not finite, or the objective stays above that of the start;
 //	Converged  if the residual, a Newton-like step for the data of all nodes, is below Options.Tolerance.
 //
 // Short steps do not prove convergence, since they depend on the condition number. They are a reason to add
@@ -65,7 +65,7 @@ const (
 	lastDigits     = 4 * 0x1p-52
 	noiseShare     = 0.1 // of the statistical error: StopAtNoise
 	headLen        = 4   // numbers of a look before P
-	sketchLen      = 64  // random directions in which the nodes add up their steps
+	sketchLen      = 64  // random directions; the nodes add up the components of their steps
 )
 
 func newMonitor(o *Options, s *state, x consensus.Exchange) monitor {
@@ -131,8 +131,8 @@ func (m *monitor) enough() float64 {
 // least is the smallest eigenvalue of sum_t b_t b_t' that counts.
 func (m *monitor) least() float64 { return m.state.p.Least() / (m.facts.unit * m.facts.unit) }
 
-// look adds up the numbers by which all nodes judge the state, and returns the status that follows. leave is
-// the wish of this process to end the run.
+// look adds up the numbers of a look over all nodes, and returns the status that follows from the totals.
+// leave is true if this process requests the end of the run.
 func (m *monitor) look(ctx context.Context, leave bool) (Status, error) {
 	s, started, n := m.state, m.started(), headLen+len(m.state.p.P)
 	measures := started && m.length != nil && m.worthMeasuring(0) // known before the look
@@ -292,7 +292,7 @@ func (m *monitor) gather(ctx context.Context) error {
 // maxEscapes is the number of times that a run leaves a saddle point.
 const maxEscapes = 12
 
-// settle checks whether a run that has met the stop rule is at a minimum, where noise is not negligible. It
+// settle checks whether a run that satisfies the stop rule is at a minimum, where noise is not negligible. It
 // returns Running, with the solver at a better U, if it is at a saddle point.
 func (s *Solver) settle(ctx context.Context) (Status, error) {
 	if !s.exchange.AllHosted() {

@@ -11,29 +11,23 @@ import (
 // ragged returns tasks of different sizes, some with fewer samples than the rank.
 func ragged(t *testing.T, nodes, d, tasks, r int, seed uint64) *difalt.Problem {
 	rng := rand.New(rand.NewPCG(seed, 5))
-	u, sizes := orthonormal(d, r, seed), []int{25, 2, 18, 30, 11}
-	p := &difalt.Problem{Truth: u}
+	gaussian := func(rows, cols int) *mat.Dense {
+		a := mat.NewDense(rows, cols, nil)
+		a.Apply(func(int, int, float64) float64 { return rng.NormFloat64() }, a)
+		return a
+	}
+	p, sizes := &difalt.Problem{Truth: orthonormal(d, r, seed)}, []int{25, 2, 18, 30, 11}
 	for g := range nodes {
-		var x []mat.Matrix
-		var y [][]float64
+		var xs []mat.Matrix
+		var ys [][]float64
 		for k := g * tasks / nodes; k < (g+1)*tasks/nodes; k++ {
-			n := sizes[k%len(sizes)]
-			a, b, v := mat.NewDense(n, d, nil), mat.NewVecDense(r, nil), mat.NewVecDense(n, nil)
-			for i := range n * d {
-				a.Set(i/d, i%d, rng.NormFloat64())
-			}
-			for j := range r {
-				b.SetVec(j, rng.NormFloat64())
-			}
-			var theta mat.VecDense
-			theta.MulVec(u, b)
-			v.MulVec(a, &theta)
-			for i := range n {
-				v.SetVec(i, v.AtVec(i)+.1*rng.NormFloat64())
-			}
-			x, y = append(x, a), append(y, v.RawVector().Data)
+			x, b := gaussian(sizes[k%len(sizes)], d), gaussian(r, 1)
+			var y mat.Dense
+			y.Product(x, p.Truth, b)
+			y.Add(&y, scaled(.1, gaussian(y.RawMatrix().Rows, 1)))
+			xs, ys = append(xs, x), append(ys, y.RawMatrix().Data)
 		}
-		p.Nodes = append(p.Nodes, pack(x, y))
+		p.Nodes = append(p.Nodes, pack(xs, ys))
 	}
 	return p
 }

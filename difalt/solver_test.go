@@ -1,7 +1,9 @@
 package difalt_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"math"
@@ -46,25 +48,6 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestWorkers: bits do not depend on the number of workers.
-func TestWorkers(t *testing.T) {
-	p := draw(t, 5, 30, 40, 20, 3, 2, .1, 1)
-	for _, method := range difalt.Methods() {
-		var want *difalt.Result
-		for _, workers := range []int{1, 3, 8} {
-			res := run(t, p, network(t, "er:0.6", 5, 1), difalt.Options{Rank: 3, Method: method, Iterations: 20, Workers: workers})
-			if want == nil {
-				want = res
-			}
-			for g := range res.U {
-				if !slices.Equal(res.U[g].Data(), want.U[g].Data()) || !slices.Equal(res.B[g], want.B[g]) {
-					t.Errorf("%v: node %d differs with %d workers", method, g, workers)
-				}
-			}
-		}
-	}
-}
-
 // TestSnapshot: a run that is restored continues with the same bits if the method has no memory, and arrives
 // at the same minimum otherwise.
 func TestSnapshot(t *testing.T) {
@@ -82,12 +65,12 @@ func TestSnapshot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bytes, err := snapshot.MarshalBinary()
+		text, err := snapshot.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
 		}
 		var read difalt.Snapshot
-		if err := read.UnmarshalBinary(bytes); err != nil || read.Iteration() != 13 {
+		if err := read.UnmarshalBinary(text); err != nil || read.Iteration() != 13 {
 			t.Fatalf("iteration %d, %v", read.Iteration(), err)
 		}
 		again := newSolver(t, p, network(t, "ring", 4, 1), o)
@@ -98,26 +81,59 @@ func TestSnapshot(t *testing.T) {
 		if e := difalt.SubspaceDistance(first.U[0], second.U[0]); method == difalt.Accelerated && (e > 1e-9 || second.Status != difalt.Converged) || method != difalt.Accelerated && e > 1e-15 {
 			t.Errorf("%v: %v, and %v after Restore, %g apart", method, first.Status, second.Status, e)
 		}
-		longer := o
-		longer.Iterations, longer.Tolerance = 2*o.Iterations+100, 1e-7
-		if err := newSolver(t, p, network(t, "ring", 4, 1), longer).Restore(&read); err != nil {
+		longer, other, q := o, o, *p
+		longer.Iterations, longer.Tolerance, other.Ridge = 2*o.Iterations+100, 1e-7, 1
+		q.Nodes = append([]*kernel.Tasks{p.Nodes[1]}, p.Nodes[1:]...)
+		restore := func(p *difalt.Problem, o difalt.Options) error {
+			return newSolver(t, p, network(t, "ring", 4, 1), o).Restore(&read)
+		}
+		if err := restore(p, longer); err != nil {
 			t.Errorf("%v: more iterations: %v", method, err)
 		}
-		other := o
-		other.Ridge = 1
-		if err := newSolver(t, p, network(t, "ring", 4, 1), other).Restore(&read); err == nil {
-			t.Errorf("%v: restored with other options", method)
+		for what, err := range map[string]error{
+			"other options": restore(p, other), "other data": restore(&q, o), "after the first step": s.Restore(&read),
+			"half of it": new(difalt.Snapshot).UnmarshalBinary(text[:len(text)/2]),
+		} {
+			if err == nil {
+				t.Errorf("%v: no error for a snapshot of %s", method, what)
+			}
 		}
-		q := *p
-		q.Nodes = append([]*kernel.Tasks{p.Nodes[1]}, p.Nodes[1:]...)
-		if err := newSolver(t, &q, network(t, "ring", 4, 1), o).Restore(&read); err == nil {
-			t.Errorf("%v: restored with other data", method)
+	}
+}
+
+// TestDamagedSnapshot: what a run cannot have written is refused.
+func TestDamagedSnapshot(t *testing.T) {
+	type content struct { // of the bytes
+		Version, Iteration int
+		Identity           uint64
+		Step               float64
+		U                  [][]float64
+	}
+	p, o := draw(t, 2, 6, 8, 9, 2, 2, 0, 1), difalt.Options{Rank: 2}
+	s := newSolver(t, p, network(t, "path", 2, 1), o)
+	step(t, s, t.Context())
+	for want, damage := range map[string]func(c *content){
+		"version 0": func(c *content) { c.Version = 0 }, "iteration -1": func(c *content) { c.Iteration = -1 },
+		"iteration 1000000": func(c *content) { c.Iteration = 1e6 }, "step size NaN": func(c *content) { c.Step = math.NaN() },
+		"other data": func(c *content) { c.U = c.U[:1] }, "no basis of node 0": func(c *content) { c.U[0][3] = math.Inf(1) },
+		"no basis of node 1": func(c *content) { c.U[1] = c.U[1][:5] },
+	} {
+		var c content
+		var read difalt.Snapshot
+		var b bytes.Buffer
+		kept, err1 := s.Snapshot()
+		text, err2 := kept.MarshalBinary()
+		err3 := gob.NewDecoder(bytes.NewReader(text)).Decode(&c)
+		damage(&c)
+		if err := errors.Join(err1, err2, err3, gob.NewEncoder(&b).Encode(c)); err != nil {
+			t.Fatal(err)
 		}
-		if err := s.Restore(&read); err == nil {
-			t.Errorf("%v: restored after the first step", method)
+		err := read.UnmarshalBinary(b.Bytes())
+		if err == nil {
+			err = newSolver(t, p, network(t, "path", 2, 1), o).Restore(&read)
 		}
-		if err := new(difalt.Snapshot).UnmarshalBinary(bytes[:len(bytes)/2]); err == nil {
-			t.Errorf("%v: half a snapshot is read", method)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
@@ -133,30 +149,29 @@ func finish(t *testing.T, s *difalt.Solver) *difalt.Result {
 
 // TestRestoreDiffers: nodes that restore different iterations are named.
 func TestRestoreDiffers(t *testing.T) {
-	p, w := draw(t, 2, 10, 12, 15, 2, 2, 0, 1), weights(t, "complete", 2, 1, topology.LazyMetropolis)
-	steps := func(k, n int, net *consensus.Network, snapshot *difalt.Snapshot) (*difalt.Snapshot, error) {
-		s := newSolver(t, part(p, []int{k}), net, difalt.Options{Rank: 2})
-		if snapshot != nil {
-			if err := s.Restore(snapshot); err != nil {
-				return nil, err
+	p, w, o := draw(t, 2, 10, 12, 15, 2, 2, 0, 1), weights(t, "complete", 2, 1, topology.LazyMetropolis), difalt.Options{Rank: 2}
+	kept, errs := apart(t, w, together(2, 2), func(k int, net *consensus.Network) (list [2]*difalt.Snapshot, err error) {
+		s := newSolver(t, part(p, []int{k}), net, o)
+		for n := range list {
+			if _, err = s.Step(t.Context()); err == nil {
+				list[n], err = s.Snapshot()
+			}
+			if err != nil {
+				return list, err
 			}
 		}
-		for range n {
-			if _, err := s.Step(t.Context()); err != nil {
-				return nil, err
-			}
-		}
-		return s.Snapshot()
+		return list, nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
-	var kept [2][2]*difalt.Snapshot
-	for n := range 2 {
-		got, errs := apart(t, w, together(2, 2), func(k int, net *consensus.Network) (*difalt.Snapshot, error) { return steps(k, 1+n, net, nil) })
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
+	_, errs = apart(t, w, together(2, 2), func(k int, net *consensus.Network) (difalt.Status, error) {
+		s := newSolver(t, part(p, []int{k}), net, o)
+		if err := s.Restore(kept[k][k]); err != nil {
+			return 0, err
 		}
-		kept[n] = [2]*difalt.Snapshot(got)
-	}
-	_, errs := apart(t, w, together(2, 2), func(k int, net *consensus.Network) (*difalt.Snapshot, error) { return steps(k, 1, net, kept[k][k]) })
+		return s.Step(t.Context())
+	})
 	for _, err := range errs {
 		if err == nil || !strings.Contains(err.Error(), "the iteration is") {
 			t.Errorf("iterations 1 and 2: %v", err)
@@ -192,36 +207,21 @@ func TestIterations(t *testing.T) {
 	if err != nil || res.Iterations != 4 || res.Last.Iteration != 4 {
 		t.Errorf("after a break: %+v, %v", res, err)
 	}
-	w := weights(t, "path", 3, 1, topology.Metropolis)
-	ends, errs := apart(t, w, together(3, 3), func(k int, net *consensus.Network) (difalt.Status, error) {
-		s := newSolver(t, part(p, []int{k}), net, o)
-		for rec, err := range s.Iterations(t.Context()) {
-			if err != nil {
-				return 0, err
-			}
-			if k == 1 && rec.Iteration == 4 {
-				break
-			}
-		}
-		return s.Step(t.Context())
-	})
-	if err := errors.Join(errs...); err != nil || !slices.Equal(ends, []difalt.Status{difalt.Canceled, difalt.Canceled, difalt.Canceled}) {
-		t.Errorf("a break at one node: %v, %v", ends, err)
-	}
 }
 
-// TestObserver: errors of the observer end the run, and a context that has ended gives no result.
+// TestObserver: errors of the observer end the run for good, and a context that has ended gives no result.
 func TestObserver(t *testing.T) {
 	p := draw(t, 3, 20, 40, 15, 2, 2, 0, 1)
 	mine := errors.New("mine")
-	_, err := difalt.Run(t.Context(), p, network(t, "path", 3, 1), difalt.Options{Rank: 2, Observer: func(r *difalt.Record) error {
+	failing := newSolver(t, p, network(t, "path", 3, 1), difalt.Options{Rank: 2, Observer: func(r *difalt.Record) error {
 		if r.Iteration == 3 {
 			return mine
 		}
 		return nil
 	}})
-	if !errors.Is(err, mine) {
-		t.Errorf("the observer's error is %v", err)
+	_, first := failing.Run(t.Context())
+	if _, again := failing.Step(t.Context()); !errors.Is(first, mine) || again != first {
+		t.Errorf("the observer's error is %v, and then %v", first, again)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,9 +1,12 @@
 package difalt_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/difalt"
@@ -176,26 +179,36 @@ func TestLeavesSaddle(t *testing.T) {
 	}
 }
 
-// TestStatuses: every status is reported where it is true.
+// TestStatuses: every status is reported where it is true, and the log has the warning that explains it.
 func TestStatuses(t *testing.T) {
-	p, net := draw(t, 4, 12, 40, 15, 2, 2, 0, 1), network(t, "ring", 4, 1)
+	p, few, net := draw(t, 4, 12, 40, 15, 2, 2, 0, 1), draw(t, 4, 12, 400, 1, 2, 2, 0, 1), network(t, "ring", 4, 1)
+	noisy := draw(t, 4, 12, 40, 15, 2, 2, .3, 1)
+	few.Truth, noisy.Truth = nil, nil
 	for _, c := range []struct {
 		name string
 		o    difalt.Options
 		p    *difalt.Problem
 		want difalt.Status
+		warn string
 	}{
-		{"converged", difalt.Options{Method: difalt.Accelerated}, p, difalt.Converged},
-		{"at the start", difalt.Options{Method: difalt.Accelerated}, &difalt.Problem{Nodes: p.Nodes, U0: []*kernel.Basis{p.Truth, p.Truth, p.Truth, p.Truth}}, difalt.Converged},
-		{"too few iterations", difalt.Options{Method: difalt.Accelerated, Iterations: 3}, p, difalt.IterationLimit},
-		{"every iteration", difalt.Options{Method: difalt.Accelerated, EveryIteration: true, Iterations: 50}, p, difalt.IterationLimit},
-		{"a step too long", difalt.Options{Step: 1}, p, difalt.Diverged},
-		{"the paper", difalt.Options{Rounds: 10, Iterations: 2000, Kappa: 3}, p, difalt.Converged},
-		{"loose", difalt.Options{Rounds: 10, Tolerance: 1e-3}, p, difalt.Converged},
+		{"converged", difalt.Options{Method: difalt.Accelerated}, p, difalt.Converged, ""},
+		{"at the start", difalt.Options{Method: difalt.Accelerated}, &difalt.Problem{Nodes: p.Nodes, U0: []*kernel.Basis{p.Truth, p.Truth, p.Truth, p.Truth}}, difalt.Converged, ""},
+		{"too few iterations", difalt.Options{Method: difalt.Accelerated, Iterations: 3}, p, difalt.IterationLimit, "has not converged"},
+		{"every iteration", difalt.Options{Method: difalt.Accelerated, EveryIteration: true, Iterations: 50}, p, difalt.IterationLimit, ""},
+		{"a step too long", difalt.Options{Step: 1}, p, difalt.Diverged, "diverged"},
+		{"the paper", difalt.Options{Rounds: 10, Iterations: 2000, Kappa: 3}, p, difalt.Converged, ""},
+		{"loose", difalt.Options{Rounds: 10, Tolerance: 1e-3}, p, difalt.Converged, ""},
+		{"nodes that disagree", difalt.Options{Rounds: 1, StartRounds: 10, Tolerance: .01, Iterations: 100}, noisy, difalt.IterationLimit, "has not converged"},
+		{"a sample a task", difalt.Options{Iterations: 2, EveryIteration: true}, few, difalt.IterationLimit, "tasks=400"},
+		{"with a ridge", difalt.Options{Iterations: 2, EveryIteration: true, Ridge: 1}, few, difalt.IterationLimit, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.o.Rank = 2
+			var log bytes.Buffer
+			c.o.Rank, c.o.Logger = 2, slog.New(slog.NewTextHandler(&log, nil))
 			res := run(t, c.p, net, c.o)
+			if !strings.Contains(log.String(), "the run has ended") || !strings.Contains(log.String(), c.warn) || strings.Contains(log.String(), "WARN") != (c.warn != "") {
+				t.Errorf("no warning of %q, or another one, in %s", c.warn, log.String())
+			}
 			if res.Status != c.want {
 				t.Fatalf("%v after %d iterations, residual %g: want %v", res.Status, res.Iterations, res.Residual, c.want)
 			}

@@ -32,19 +32,7 @@ func weightsOf(t testing.TB, nodes int) *topology.Weights {
 // apart runs f for every node of w, each in a process of its own, and fails if one returns an error.
 func apart(t testing.TB, w *topology.Weights, o testnet.Options, f func(node int, tr wire.Transport) error) {
 	t.Helper()
-	groups, errs := make([][]int, w.Len()), make([]error, w.Len())
-	for node := range groups {
-		groups[node] = []int{node}
-	}
-	var wg sync.WaitGroup
-	for node, tr := range must(testnet.Connect(w.Graph(), groups, o)) {
-		wg.Go(func() {
-			defer tr.Close()
-			errs[node] = f(node, tr)
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(testnet.Run(w.Graph(), nil, o, f)...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -185,8 +173,8 @@ func TestSum(t *testing.T) {
 }
 
 // frames runs a sum of an account on the path 0-1-...-4 without masks, with the same noise every time, and
-// returns the frames that the nodes have sent, by link. Task 1 of node 4 contributes the given vector, and all
-// others unit vectors.
+// returns the frames that the nodes have sent, by link. Task 1 of node 4 contributes the given vector, and
+// all others unit vectors.
 func frames(t *testing.T, rho float64, vector []float64) map[wire.Link][]testnet.Frame {
 	w, sent, mu := weightsOf(t, 5), map[wire.Link][]testnet.Frame{}, sync.Mutex{}
 	tap := testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {

@@ -14,8 +14,8 @@ const maxDraws = 1000
 // erStream separates the random numbers of graphs from other uses of a seed.
 const erStream = 0x6572646f73 // "erdos"
 
-// ErdosRenyi returns a connected random graph in which every pair of nodes is linked with probability p, 0
-// < p <= 1. It discards draws that are not connected, as the experiments of the paper do, and returns an
+// ErdosRenyi returns a connected random graph; every pair of nodes is linked with probability p, 0 < p <= 1.
+// It discards draws that are not connected, as the experiments of the paper do, and returns an
 // error after 1000 draws. The same n, p and seed give the same graph.
 func ErdosRenyi(n int, p float64, seed uint64) (*Graph, error) {
 	if !(p > 0 && p <= 1) {
@@ -103,8 +103,8 @@ func Complete(n int) (*Graph, error) {
 	})
 }
 
-// Exponential returns the graph in which node i is linked to i +- 2^k mod n for every 2^k < n: about 2
-// log2(n) neighbours, and a spectral gap that shrinks with log2(n) only.
+// Exponential returns the graph that links node i to i +- 2^k mod n for every 2^k < n: about 2 log2(n)
+// neighbours, and a spectral gap that shrinks with log2(n) only.
 func Exponential(n int) (*Graph, error) {
 	return build("exponential", n, float64(n)*math.Log2(max(float64(n), 2)), func(add func(i, j int)) {
 		for i := range n {

@@ -17,7 +17,7 @@ var (
 
 	// ErrInconsistent reports that two nodes have received different results of an earlier operation, so
 	// that their masks differ: a node has altered a result on its way down the tree.
-	ErrInconsistent = errors.New("consensus: the nodes were told different totals")
+	ErrInconsistent = errors.New("consensus: the nodes received different totals")
 )
 
 // A Kind classifies the failure of a peer.

@@ -66,8 +66,8 @@ func TestPeerErrors(t *testing.T) {
 		"repeated":         {second: good(0), want: "node 1, round 1: corrupt"},
 		"other operation":  {second: frameOf(Origin{run, 1}, 1, Sum, "hello"), want: "node 1, round 1: protocol: consensus: a frame of a sum"},
 		"other code":       {second: frameOf(Origin{run, 1}, 1, Gather, "hallo"), want: `node 1, round 1: protocol: consensus: code "hallo"`},
-		"a farewell":       {second: frameOf(Origin{run, 1}, 1, Farewell, ""), want: "told different totals"},
-		"another tag":      {second: Origin{run, 1}.seed().endFrame(append(beginFrame(nil, Gather, 1, 8), "hello"...), 1), want: "told different totals"},
+		"a farewell":       {second: frameOf(Origin{run, 1}, 1, Farewell, ""), want: "received different totals"},
+		"another tag":      {second: Origin{run, 1}.seed().endFrame(append(beginFrame(nil, Gather, 1, 8), "hello"...), 1), want: "received different totals"},
 		"transport's":      {second: good(1), err: closed, want: "node 1, round 0: closed"},
 		"context's, later": {second: good(1), err: context.Canceled, want: "canceled"},
 	} {

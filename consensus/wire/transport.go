@@ -21,9 +21,9 @@ type Transport interface {
 	// starts at 0 and grows by one.
 	//
 	// A node sends at most one frame before it has received an answer to the one before: at most two frames
-	// are under way along a link. in is valid until the next call. The transport owns the memory of out
-	// from the call on; on success it sets out[k] to memory in which the caller may build its next frame,
-	// or to nil. The caller checks the checksums and the contents of frames.
+	// are under way along a link. in is valid until the next call. The transport owns the memory of out once
+	// the call has started; on success it sets out[k] to memory for the caller's next frame, or to nil. The
+	// caller checks the checksums and the contents of frames.
 	//
 	// Exchange returns ctx.Err() if ctx ends, and a *PeerError if a peer fails, or sends nothing within the
 	// time limit of a round. No exchange follows an error.

@@ -17,7 +17,7 @@ const (
 	// above offset; variances if one is more than wide times their mean, or below the mean divided by narrow.
 	offset       = 0.5
 	wide, narrow = 2, 4
-	chance       = 6 // standard deviations by which a sample may exceed these
+	chance       = 6 // allowance for chance, in standard deviations
 	inspected    = 1000
 	fewest       = 8 // samples for a decision
 )

@@ -23,7 +23,7 @@ type Sums interface {
 	Sum(ctx context.Context, rows [][]float64) error
 }
 
-// A Scaling has the numbers by which Standardize changed the tasks of the hosted nodes.
+// A Scaling holds the deviations and means that Standardize removed from the tasks of the hosted nodes.
 type Scaling struct {
 	// Deviations are the standard deviations of the features within tasks, over all nodes; 1 for constant
 	// features.
@@ -78,7 +78,7 @@ func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kerne
 }
 
 // moments returns the means of the features and responses of every task, and the sums of squares of all
-// features about the means of their tasks, 0 for those that vary by rounding only.
+// features about the means of their tasks. The sum is 0 if a feature varies by rounding only.
 func moments(k *kernel.Tasks) (means, responses, squares []float64) {
 	d := k.Features()
 	row := make([]float64, d)

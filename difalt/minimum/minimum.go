@@ -40,8 +40,8 @@ type Standing struct {
 	// Share is the number of parameters of a direction divided by the effective number of samples that
 	// determine it: the largest of all directions.
 	Share float64
-	// StatisticalError is the sine of the angle to which noise leaves the weakest direction, 0 if nothing was
-	// suspicious.
+	// StatisticalError is the sine of the angle that noise leaves between the weakest direction and the true
+	// one; 0 if nothing was suspicious.
 	StatisticalError float64
 }
 
@@ -63,7 +63,7 @@ const (
 	// that noise makes.
 	suspicious = 100
 	exact      = 1e-20 // an objective of this part of the sum of y^2 is rounding
-	lower      = 1e-7  // the part by which an objective has to be lower
+	lower      = 1e-7  // least relative decrease of an objective
 	standsOut  = 1.5   // a direction explains more than noise above this Weakest
 	farAhead   = 10    // times Next: a larger Weakest is determined next to another direction that stands out
 	mostShare  = 0.5   // and has enough samples up to this Share
@@ -217,8 +217,8 @@ func (k *problem) isSuspicious(ctx context.Context) (bool, error) {
 }
 
 // tilt returns the sine of the angle between a direction and its estimate, if it explains more than noise by
-// the factor weakest. A direction that explains theta times the variance of the noise over T tasks, of d
-// features each, makes an eigenvalue lambda = (1 + theta)(1 + ratio/theta) with ratio = d/T, and
+// the factor weakest. If a direction explains theta times the variance of the noise over T tasks of d
+// features, its eigenvalue is lambda = (1 + theta)(1 + ratio/theta). With ratio = d/T,
 //
 //	cos^2 = (1 - ratio/theta^2) / (1 + ratio/theta)
 //

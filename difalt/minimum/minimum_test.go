@@ -168,7 +168,7 @@ func TestLook(t *testing.T) {
 			}
 		})
 	}
-	plain, u, _ := setting(7, func(int) float64 { return 1 }, .01)
+	plain, u, _ := setting(7, func(int) float64 { return 1 }, .1)
 	if s, err := Look(t.Context(), together{}, plain, u, Options{}); err != nil || s.Verdict != Minimum || !math.IsNaN(s.Weakest) {
 		t.Errorf("nothing is suspicious: %+v, %v", s, err)
 	}

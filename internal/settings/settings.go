@@ -11,8 +11,8 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// Digits returns the numbers that every node adds to a sum over all nodes, from which Alike finds whether all
-// of them have the same settings: four numbers below 2^12, each followed by its square.
+// Digits returns four numbers below 2^12 that depend on the settings, each followed by its square. Every node
+// adds them to a sum over all nodes; from the sum, Alike finds whether all nodes have the same settings.
 func Digits(list []wire.Setting) (digits []float64) {
 	h := fnv.New64a()
 	fmt.Fprint(h, list)

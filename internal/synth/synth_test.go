@@ -159,29 +159,13 @@ func TestSyntheticErrors(t *testing.T) {
 	}
 }
 
-// A task does not depend on the order in which tasks are drawn, and lies in the span of
-// X U* also where entries of X are rounded to float32.
-func TestSource(t *testing.T) {
-	for _, single := range []bool{false, true} {
-		source := Data{Features: 20, Tasks: 7, Samples: 9, Rank: 3, Single: single}.Source(5)
-		x, y := make([]float64, 9*20), make([]float64, 9)
-		x2, y2 := make([]float64, 9*20), make([]float64, 9)
-		source.Task(4, x, y)
-		source.Task(0, x2, y2)
-		source.Task(4, x2, y2)
-		if !slices.Equal(x, x2) || !slices.Equal(y, y2) {
-			t.Error("task 4 differs when it is drawn again")
-		}
-		var a, b, fit mat.Dense
-		a.Mul(mat.NewDense(9, 20, x), source.Truth)
-		rhs := mat.NewDense(9, 1, y)
-		if err := b.Solve(&a, rhs); err != nil {
-			t.Fatal(err)
-		}
-		fit.Mul(&a, &b)
-		fit.Sub(&fit, rhs)
-		if d := mat.Norm(&fit, 2); d > 1e-12*mat.Norm(rhs, 2) {
-			t.Errorf("y is %v away from the span of X U*", d)
+// TestSingle: with entries of X rounded to float32, responses still are X U* b.
+func TestSingle(t *testing.T) {
+	p, row := generate(t, Data{Features: 20, Tasks: 7, Samples: 9, Rank: 3, Single: true}, 2, 5, 1), make([]float64, 20)
+	coefficients(t, p, 3)
+	for _, v := range p.Nodes[1].Row(row, 2, 8) {
+		if float64(float32(v)) != v {
+			t.Errorf("X has %v", v)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/pads"
@@ -121,28 +120,15 @@ func (r *record) differs(other *record) string {
 // transcripts runs a network with one process a node, and returns the records of all nodes. Nodes without a
 // disguise have no pads.
 func transcripts(g *topology.Graph, disguised map[int]*disguise, run func(node int, t wire.Transport) error) ([]*record, error) {
-	records, errs := make([]*record, g.Len()), make([]error, g.Len())
-	groups := make([][]int, g.Len())
-	for node := range groups {
-		groups[node] = []int{node}
-	}
-	transports, err := Connect(g, groups, Options{})
-	if err != nil {
-		return nil, err
-	}
-	var wg sync.WaitGroup
-	for node, t := range transports {
+	records := make([]*record, g.Len())
+	errs := Run(g, nil, Options{}, func(node int, t wire.Transport) error {
 		records[node] = &record{Transport: t}
-		wg.Go(func() {
-			defer t.Close()
-			errs[node] = run(node, provider{records[node], func(node int) pads.Source {
-				if d := disguised[node]; d != nil {
-					return d
-				}
-				return NoPads{}
-			}})
-		})
-	}
-	wg.Wait()
+		return run(node, provider{records[node], func(node int) pads.Source {
+			if d := disguised[node]; d != nil {
+				return d
+			}
+			return NoPads{}
+		}})
+	})
 	return records, errors.Join(errs...)
 }

@@ -1,17 +1,23 @@
 package testnet_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/topology"
 )
 
 // TestSwap: sums pass, and whatever depends on one node alone does not, be it sent by one of the
 // two or follow from a number of its own that it counts twice.
 func TestSwap(t *testing.T) {
-	w := path(t, 5)
+	g, err1 := topology.Path(5)
+	w, err2 := topology.NewWeights(g, topology.Metropolis)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
 	number := []float64{1.25, 2, -3e-7, 4, 5e9}
 	for name, c := range map[string]struct {
 		passes bool

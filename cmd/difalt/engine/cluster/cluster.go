@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus/collective"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
@@ -58,19 +59,18 @@ const (
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
 // Read reads and checks the file at path.
-func Read(path string) (*Cluster, error) {
+func Read(path string) (c *Cluster, err error) {
+	var content []byte
 	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		defer f.Close()
+		content, err = io.ReadAll(io.LimitReader(f, maxSize+1))
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxSize+1))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		c, err = Parse(content)
 	}
-	c, err := Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, text.Cause(err))
 	}
 	return c, nil
 }
@@ -170,12 +170,11 @@ func (c *Cluster) Label(i int) string {
 	return fmt.Sprintf("node %d (%q)", i, c.Nodes[i].Name)
 }
 
-// Names returns the names of some nodes in order.
+// Names returns the names of some nodes.
 func (c *Cluster) Names(nodes []int) (list []string) {
 	for _, i := range nodes {
 		list = append(list, c.Nodes[i].Name)
 	}
-	slices.Sort(list)
 	return list
 }
 
@@ -245,10 +244,21 @@ func New(names, addresses []string, pins []Pin, g *topology.Graph) (c *Cluster, 
 func KeyFile(node string) string { return node + ".key" }
 
 // Write writes File and the keys to a folder; nil keys are left out. It is an error if one of the files
-// exists. After an error no new file is left.
+// exists. After an error no new file or folder is left.
 func Write(folder string, c *Cluster, keys [][]byte) (err error) {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
+	var made []string // removed after an error, the last first
+	defer func() {
+		for _, path := range slices.Backward(made) {
+			if err != nil {
+				_ = os.Remove(path)
+			}
+		}
+	}()
+	if _, absent := os.Stat(folder); absent != nil {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return fmt.Errorf("cannot make the folder %s: %w", folder, text.Cause(err))
+		}
+		made = append(made, folder)
 	}
 	path := filepath.Join(folder, File)
 	if _, err := os.Lstat(path); err == nil {
@@ -262,24 +272,22 @@ func Write(folder string, c *Cluster, keys [][]byte) (err error) {
 		if err := WriteKey(path, key); err != nil {
 			return err
 		}
-		defer func() {
-			if err != nil {
-				os.Remove(path)
-			}
-		}()
+		made = append(made, path)
 	}
 	return atomicfile.WriteFile(path, c.Text())
 }
 
 // WriteKey writes a key file that only its owner can read. It is an error if the file exists.
-func WriteKey(path string, text []byte) error {
+func WriteKey(path string, content []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = f.Write(content)
+		if err = errors.Join(err, f.Close()); err != nil {
+			os.Remove(path) // it is incomplete
+		}
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot write %s: %w", path, text.Cause(err))
 	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(path) // it is incomplete
-	}
-	return err
+	return nil
 }

@@ -12,20 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // three returns a cluster of the nodes a, b and c on a path.
 func three(t testing.TB) *Cluster {
-	c, _, err := New([]string{"a", "b", "c"}, []string{"h:1", "h:2", "h:3"}, make([]Pin, 3), must(topology.Path(3)))
+	c, _, err := New([]string{"a", "b", "c"}, []string{"h:1", "h:2", "h:3"}, make([]Pin, 3), check.OK(topology.Path(3)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +34,11 @@ func changed(c *Cluster, change func(c *Cluster)) *Cluster {
 	return &other
 }
 
-func text(c *Cluster) string { return string(c.Text()) }
+func textOf(c *Cluster) string { return string(c.Text()) }
 
 func FuzzCluster(f *testing.F) {
 	c := three(f)
-	f.Add([]byte(text(c)))
+	f.Add([]byte(textOf(c)))
 	f.Add([]byte(`{"version":1,"run":"00000000000000a7","edges":[[0,9]],"nodes":[{},{}]}`))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		c, err := Parse(p)
@@ -54,8 +48,8 @@ func FuzzCluster(f *testing.F) {
 		if _, err := c.Graph(); err != nil {
 			t.Errorf("good, but without a graph: %v", err)
 		}
-		again, err := Parse([]byte(text(c)))
-		if err != nil || text(again) != text(c) {
+		again, err := Parse([]byte(textOf(c)))
+		if err != nil || textOf(again) != textOf(c) {
 			t.Errorf("read again: %v", err)
 		}
 	})
@@ -75,6 +69,8 @@ func TestClusterErrors(t *testing.T) {
 		`key is "sha256:AAAA"`:            func(c *Cluster) { c.Nodes[1].Pin = "sha256:AAAA" },
 		`key is "md5"`:                    func(c *Cluster) { c.Nodes[1].Pin = "md5" },
 		`address is "b"`:                  func(c *Cluster) { c.Nodes[1].Address = "b" },
+		`address is "b:"`:                 func(c *Cluster) { c.Nodes[1].Address = "b:" },
+		`address is ":1"`:                 func(c *Cluster) { c.Nodes[1].Address = ":1" },
 		"a name has letters":              func(c *Cluster) { c.Nodes[1].Name = "../b" },
 		"edges: ":                         func(c *Cluster) { c.Edges = [][2]int{{0, 7}} },
 	} {
@@ -83,30 +79,33 @@ func TestClusterErrors(t *testing.T) {
 		}
 	}
 	for want, content := range map[string]string{
-		"not a description": `{"version":1,"nodse":[]}`, "something follows": text(c) + "{}",
+		"not a description": `{"version":1,"nodse":[]}`, "something follows": textOf(c) + "{}",
 	} {
 		if _, err := Parse([]byte(content)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	path := filepath.Join(t.TempDir(), "cluster.json")
-	if err := os.WriteFile(path, []byte("{}"), 0o666); err != nil {
-		t.Fatal(err)
+	if _, err := Read("/dev/zero"); !errors.Is(err, fs.ErrNotExist) && !strings.Contains(fmt.Sprint(err), "more than") {
+		t.Errorf("an endless file: %v", err)
 	}
-	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("%v does not name the file", err)
+	for _, want := range []string{": no such file", ": version is 0"} {
+		if _, err := Read(path); err == nil || !strings.HasPrefix(err.Error(), path+want) {
+			t.Errorf("%v, want the path and %q", err, want)
+		}
+		check.Done(os.WriteFile(path, []byte("{}"), 0o666))
 	}
 }
 
-// TestManyNodes: the largest list of nodes with any graph can be written and read, and what neighbours compare
-// of it fits into a greeting and shows every difference.
+// TestManyNodes: the largest list of nodes with any graph can be written and read, and what neighbours
+// compare of it fits into a greeting and shows every difference.
 func TestManyNodes(t *testing.T) {
 	described := func(graph string, nodes int) *Cluster {
 		names := make([]string, nodes)
 		for i := range names {
 			names[i] = fmt.Sprintf("node-%d", i)
 		}
-		c := Named(names, must(topology.Parse(graph, nodes, 1)))
+		c := Named(names, check.OK(topology.Parse(graph, nodes, 1)))
 		c.Run = strings.Repeat("a", 16)
 		for i := range c.Nodes {
 			c.Nodes[i].Address, c.Nodes[i].Pin = names[i]+".example.org:7001", PinOf(binary.BigEndian.AppendUint64(nil, uint64(i)))
@@ -114,7 +113,7 @@ func TestManyNodes(t *testing.T) {
 		return c
 	}
 	c := described("exponential", maxNodes)
-	if d := wire.Difference(c.Settings(), "here", must(Parse([]byte(text(c)))).Settings(), "there"); d != "" {
+	if d := wire.Difference(c.Settings(), "here", check.OK(Parse([]byte(textOf(c)))).Settings(), "there"); d != "" {
 		t.Error(d)
 	}
 	size := 0
@@ -136,21 +135,27 @@ func TestManyNodes(t *testing.T) {
 	}
 }
 
-// TestKeyErrors: a key that is none, or that others may read, is refused.
+// TestKeyErrors: a key that is none, or that others may read, is refused, with the path and without an
+// operation.
 func TestKeyErrors(t *testing.T) {
-	_, text := NewKey()
-	path := filepath.Join(t.TempDir(), "key")
+	key, text := NewKey()
+	c, path := three(t), filepath.Join(t.TempDir(), "key")
+	c.Nodes[2].Pin = PinOf(key.Public().(ed25519.PublicKey))
 	for _, x := range []struct {
 		text []byte
 		mode os.FileMode
 		want string
-	}{{text, 0o600, ""}, {text, 0o640, "chmod 600"}, {[]byte("x"), 0o600, "not a key in PEM"}, {[]byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"), 0o600, "asn1"}} {
+	}{
+		{nil, 0, "no such file"}, {text, 0o600, ""}, {text, 0o640, "chmod 600"}, {[]byte("x"), 0o600, "not a key in PEM"},
+		{[]byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"), 0o600, "asn1"},
+	} {
 		os.Remove(path)
-		if err := os.WriteFile(path, x.text, x.mode); err != nil {
-			t.Fatal(err)
+		if x.mode != 0 {
+			check.Done(os.WriteFile(path, x.text, x.mode))
 		}
-		if _, err := ReadKey(path); (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), path)) {
-			t.Errorf("%v, want %q", err, x.want)
+		id, err := ReadIdentity(c, path)
+		if x.want == "" && (err != nil || id.Node != 2) || x.want != "" && (!strings.HasPrefix(fmt.Sprint(err), path+": ") || !strings.Contains(err.Error(), x.want)) {
+			t.Errorf("%+v, %v, want %q", id, err, x.want)
 		}
 	}
 }
@@ -169,9 +174,9 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestNew: a node keeps the key that it brings, and gets a new one otherwise.
+// TestNew: a node keeps the key that it brings, and gets a new one otherwise. Write leaves all files or none.
 func TestNew(t *testing.T) {
-	g := must(topology.Ring(3))
+	g := check.OK(topology.Ring(3))
 	own, _ := NewKey()
 	pin := PinOf(own.Public().(ed25519.PublicKey))
 	c, keys, err := New([]string{"a", "b", "c"}, []string{"a:1", "b:1", "c:1"}, []Pin{"", pin, ""}, g)
@@ -182,9 +187,15 @@ func TestNew(t *testing.T) {
 		t.Errorf("node b has key %s, and a key file: %v; want %s and none", c.Nodes[1].Pin, keys[1] != nil, pin)
 	}
 	folder := filepath.Join(t.TempDir(), "keys")
-	if err := Write(folder, c, keys); err != nil {
-		t.Fatal(err)
+	// a key whose name is too long for the file system: nothing is left of the keys before it
+	long := changed(c, func(c *Cluster) { c.Nodes[2].Name = strings.Repeat("c", 300) })
+	if err := Write(folder, long, keys); err == nil || !strings.HasPrefix(err.Error(), "cannot write "+folder) {
+		t.Errorf("%v, want that a key cannot be written", err)
 	}
+	if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after an error the folder is there: %v", err)
+	}
+	check.Done(Write(folder, c, keys))
 	for i, name := range []string{"a", "b", "c"} {
 		id, err := ReadIdentity(c, filepath.Join(folder, KeyFile(name)))
 		switch {

@@ -12,13 +12,13 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/big"
 	"os"
 	"slices"
 	"time"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus/wire"
 )
 
@@ -29,35 +29,30 @@ func NewKey() (ed25519.PrivateKey, []byte) {
 	return key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
-// ReadKey reads a key file. It refuses one that others may read or write; see private.
-func ReadKey(path string) (ed25519.PrivateKey, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+// readKey reads a key file. It refuses one that others may read or write; see private.
+func readKey(path string) (ed25519.PrivateKey, error) {
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if owner, known := ownerOf(info); known && !private(info.Mode(), owner, os.Geteuid()) {
-		return nil, fmt.Errorf("%s: others may read this key or write it (mode %#o): chmod 600", path, info.Mode().Perm())
+		return nil, fmt.Errorf("others may read this key or write it (mode %#o): chmod 600", info.Mode().Perm())
 	}
-	text, err := io.ReadAll(f)
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	block, _ := pem.Decode(text)
+	block, _ := pem.Decode(content)
 	if block == nil {
-		return nil, fmt.Errorf("%s: not a key in PEM", path)
+		return nil, errors.New("not a key in PEM")
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	key, ok := parsed.(ed25519.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("%s: a key of type %T: expected Ed25519", path, parsed)
+		return nil, fmt.Errorf("a key of type %T: expected Ed25519", parsed)
 	}
 	return key, nil
 }
@@ -109,19 +104,20 @@ func (id *Identity) Certificate() tls.Certificate {
 		NotBefore: time.Unix(0, 0),
 		NotAfter:  time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // "no date", RFC 5280
 	}
-	der, _ := x509.CreateCertificate(rand.Reader, template, template, id.key.Public(), id.key) // Ed25519 never fails
+	// Ed25519 never fails.
+	der, _ := x509.CreateCertificate(rand.Reader, template, template, id.key.Public(), id.key)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: id.key}
 }
 
-// ReadIdentity returns the identity of the node whose key is in a file; see ReadKey and NewIdentity.
-func ReadIdentity(c *Cluster, path string) (*Identity, error) {
-	key, err := ReadKey(path)
-	if err != nil {
-		return nil, err
+// ReadIdentity returns the identity of the node whose key is in a file; see readKey and NewIdentity. Errors
+// name the file.
+func ReadIdentity(c *Cluster, path string) (id *Identity, err error) {
+	key, err := readKey(path)
+	if err == nil {
+		id, err = NewIdentity(c, key)
 	}
-	id, err := NewIdentity(c, key)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, text.Cause(err))
 	}
 	return id, nil
 }
@@ -136,7 +132,7 @@ func NewIdentity(c *Cluster, key ed25519.PrivateKey) (*Identity, error) {
 // signature.
 func (c *Cluster) Sign(id *Identity, msg []byte) (proof []byte) {
 	public := id.key.Public().(ed25519.PublicKey)
-	return append(slices.Clone(public), ed25519.Sign(id.key, c.statement(id.Node, msg))...)
+	return append(slices.Clone(public), ed25519.Sign(id.key, c.statement(msg))...)
 }
 
 // Verify implements wire.Signer.
@@ -157,17 +153,15 @@ func (c *Cluster) verify(node int, msg, proof []byte) error {
 		return err
 	case i != node:
 		return fmt.Errorf("it has the key of %s", c.Label(i))
-	case !ed25519.Verify(key, c.statement(node, msg), proof[len(key):]):
+	case !ed25519.Verify(key, c.statement(msg), proof[len(key):]):
 		return errors.New("another signature")
 	}
 	return nil
 }
 
 // statement returns the bytes that a node signs for msg in this run. They differ from everything that TLS
-// signs with the same key.
-func (c *Cluster) statement(node int, msg []byte) []byte {
+// signs with the same key, which belongs to one node.
+func (c *Cluster) statement(msg []byte) []byte {
 	p := []byte("difalt: statement of a node\x00")
-	p = binary.LittleEndian.AppendUint64(p, c.RunID())
-	p = binary.LittleEndian.AppendUint32(p, uint32(node))
-	return append(p, msg...)
+	return append(binary.LittleEndian.AppendUint64(p, c.RunID()), msg...)
 }

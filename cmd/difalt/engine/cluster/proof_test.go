@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/consensus/wire"
 )
 
-// TestSigned: every node accepts a signature; nobody accepts it in another node's name, in another run, changed,
-// or cut off anywhere, nor one by a key that is not the node's.
+// TestSigned: every node accepts a signature; nobody accepts it in another node's name, in another run,
+// changed, or cut off anywhere, nor one by a key that is not the node's.
 func TestSigned(t *testing.T) {
 	c, msg := three(t), []byte("an ephemeral key")
 	var keys []ed25519.PrivateKey
@@ -23,7 +24,7 @@ func TestSigned(t *testing.T) {
 	elsewhere := changed(c, func(c *Cluster) { c.Run = "00000000000000ff" })
 	stranger, _ := NewKey()
 	for node, key := range keys {
-		id := must(NewIdentity(c, key))
+		id := check.OK(NewIdentity(c, key))
 		proof := c.Sign(id, msg)
 		if err := c.Verify(node, msg, proof); id.Node != node || err != nil {
 			t.Errorf("node %d as %d: %v", node, id.Node, err)

@@ -115,7 +115,7 @@ func (t *Transport) keepDialling(e *edge, own tls.Certificate) {
 	for {
 		t.mu.Lock()
 		last := e.last
-		over := e.trouble.final != nil || e.parting.theirBye
+		over := e.trouble.final != nil // a failure or a Bye
 		t.mu.Unlock()
 		if over || t.ctx.Err() != nil {
 			return

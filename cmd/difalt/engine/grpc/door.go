@@ -158,10 +158,10 @@ const codecName = "difalt"
 func init() { encoding.RegisterCodecV2(rawCodec{}) }
 
 // A bytesMessage is a message of rawCodec. Received bytes are appended to p, or to the memory that room
-// returns for the first byte: a frame is copied once, to its final place.
+// returns: a frame is copied once, to its final place.
 type bytesMessage struct {
 	p    []byte
-	room func(first byte) []byte
+	room func() []byte
 }
 
 // A rawCodec sends bytes as they are. gRPC sends after SendMsg has returned, without a copy: wire.Transport
@@ -177,9 +177,7 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	m := v.(*bytesMessage)
 	if m.room != nil {
-		var first [1]byte
-		data.CopyTo(first[:])
-		m.p = m.room(first[0])
+		m.p = m.room()
 	}
 	for _, b := range data {
 		m.p = append(m.p, b.ReadOnlyData()...)

@@ -246,12 +246,15 @@ func (t *Transport) leaveReason(e *edge, r *reason) error {
 		return e.failed(t.round.seq, wire.Closed, errors.New("it has ended"))
 	}
 	unknown := func(i int) bool { return i < 0 || i >= len(t.cluster.Nodes) }
-	if unknown(r.Node) || len(r.Via) >= len(t.cluster.Nodes) || slices.ContainsFunc(r.Via, unknown) {
+	chain := append([]int{e.peer}, r.Via...)
+	// A chain with a node twice could grow by relays until a node that has only relayed it seems to lie.
+	distinct := slices.Compact(slices.Sorted(slices.Values(chain)))
+	if unknown(r.Node) || slices.ContainsFunc(r.Via, unknown) || len(distinct) < len(chain) {
 		return e.failed(t.round.seq, wire.Protocol, fmt.Errorf("it reports that nodes %d report a failure of node %d", r.Via, r.Node))
 	}
 	err := e.failed(t.round.seq, r.Kind, errors.New(r.Text))
 	if r.Node != e.peer || len(r.Via) > 0 {
-		err.Peer, err.Via = r.Node, append([]int{e.peer}, r.Via...)
+		err.Peer, err.Via = r.Node, chain
 	}
 	return err
 }

@@ -3,8 +3,12 @@ package grpc
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 )
 
 func FuzzHello(f *testing.F) {
@@ -12,7 +16,7 @@ func FuzzHello(f *testing.F) {
 	own := &hello{Version: protocolVersion, Run: c.Run, From: 0, To: 1, Instance: "x", Settings: c.Settings()}
 	their := *own
 	their.From, their.To = 1, 0
-	text := must(json.Marshal(their))
+	text := check.OK(json.Marshal(their))
 	f.Add(text)
 	f.Add([]byte(`{"instance":"x","terms":null}`))
 	f.Add([]byte(`{"bye":true,"reason":{"node":-1,"kind":255,"text":"x"}}`))
@@ -39,7 +43,8 @@ func FuzzHello(f *testing.F) {
 	})
 }
 
-// TestDisagree: a greeting from another node, or to another node, is refused with the names of both.
+// TestDisagree: a greeting from another node, or to another node, is refused with the names of both, and one that
+// is damaged is none.
 func TestDisagree(t *testing.T) {
 	c := newParty(t, "ring", 3).c
 	own := &hello{Version: protocolVersion, Run: c.Run, From: 0, To: 1, Settings: c.Settings()}
@@ -57,5 +62,13 @@ func TestDisagree(t *testing.T) {
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v, want %q", err, x.want)
 		}
+	}
+	for _, text := range []string{`{"instance":"x","from":"y"}`, `{"instance":""}`, `{"instance":"x"`, fmt.Sprintf(`{"instance":"%065d"}`, 0)} {
+		if h, err := parseHello([]byte(text)); err == nil {
+			t.Errorf("%s is read as %+v", text, h)
+		}
+	}
+	if s := shorten(strings.Repeat("\u20ac", maxText)); !utf8.ValidString(s) || len(s) < maxText || len(s) > maxText+3 {
+		t.Errorf("a long text is cut to %q", s)
 	}
 }

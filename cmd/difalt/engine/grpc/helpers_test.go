@@ -1,13 +1,11 @@
 package grpc
 
 import (
-	"context"
 	"crypto/ed25519"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"slices"
@@ -18,10 +16,9 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/testnet"
-	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -30,13 +27,6 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	_ = flag.Set("test.parallel", "6")
 	os.Exit(m.Run())
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 // A party is a cluster on loopback with its keys and listeners.
@@ -57,7 +47,7 @@ func newParty(t testing.TB, graph string, nodes int) *party {
 		names, addresses = append(names, string(rune('a'+i))), append(addresses, l.Addr().String())
 	}
 	var err error
-	if p.c, _, err = cluster.New(names, addresses, pins, must(topology.Parse(graph, nodes, 1))); err != nil {
+	if p.c, _, err = cluster.New(names, addresses, pins, check.OK(topology.Parse(graph, nodes, 1))); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -69,13 +59,13 @@ func newKey() (ed25519.PrivateKey, cluster.Pin) {
 }
 
 func listen(t testing.TB) net.Listener {
-	l := must(net.Listen("tcp", "127.0.0.1:0"))
+	l := check.OK(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { l.Close() })
 	return l
 }
 
 // id returns the identity of a node.
-func (p *party) id(i int) *cluster.Identity { return must(cluster.NewIdentity(p.c, p.keys[i])) }
+func (p *party) id(i int) *cluster.Identity { return check.OK(cluster.NewIdentity(p.c, p.keys[i])) }
 
 // changed returns a copy of the cluster of p with a change.
 func (p *party) changed(change func(c *cluster.Cluster)) *cluster.Cluster {
@@ -119,7 +109,7 @@ func (p *party) transport(t testing.TB, i int, o engine.Options) *Transport {
 }
 
 func transportOf(t testing.TB, c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Options) *Transport {
-	tr := must(New(c, id, l, o))
+	tr := check.OK(New(c, id, l, o))
 	t.Cleanup(func() { tr.Leave(errors.New("test is over")) })
 	return tr
 }
@@ -206,53 +196,18 @@ func reported(t *testing.T, what string, err error, node int, kind wire.Kind, te
 
 // weights returns Metropolis weights on the edges of a cluster.
 func weights(c *cluster.Cluster) *topology.Weights {
-	return must(topology.NewWeights(must(c.Graph()), topology.Metropolis))
+	return check.OK(topology.NewWeights(check.OK(c.Graph()), topology.Metropolis))
 }
 
-// work averages and adds over a transport, nil for all nodes in one process, with a basis of the given number
-// of rows. It returns the bits of the results by node.
-func work(ctx context.Context, c *cluster.Cluster, tr wire.Transport, rows int) (map[int]string, error) {
-	n, err := consensus.New(weights(c), tr)
-	if err != nil {
-		return nil, err
-	}
-	bits := make(map[int]string)
-	for _, e := range []consensus.Exchange{must(n.Agree(5, nil)), must(n.TreeMean(consensus.Int8))} {
-		z, sums := make([]consensus.Message, len(n.Hosted())), make([][]float64, len(n.Hosted()))
-		for i, node := range n.Hosted() {
-			z[i] = consensus.Message{Basis: kernel.NewBasis(rows, 2)}
-			rng := rand.New(rand.NewPCG(uint64(node), 5))
-			for k := range rows {
-				z[i].Basis.Col(0)[k] = rng.NormFloat64()
-			}
-		}
-		for range 6 {
-			if err := e.Average(ctx, z); err != nil {
-				return nil, err
-			}
-			for i := range z {
-				sums[i] = slices.Clone(z[i].Basis.Col(0)[:2])
-			}
-			if err := n.Sum(ctx, sums); err != nil {
-				return nil, err
-			}
-		}
-		for i, node := range n.Hosted() {
-			bits[node] += fmt.Sprintf("%x %x", z[i].Basis.Data(), sums[i])
-		}
-	}
-	return bits, nil
-}
-
-// sameBits runs work over all transports, and compares with one process.
-func sameBits(t *testing.T, c *cluster.Cluster, list []*Transport, rows int) {
+// sameBits compares testnet.Work over all transports with one process.
+func sameBits(t *testing.T, c *cluster.Cluster, list []*Transport, scalars int) {
 	t.Helper()
-	want := must(work(t.Context(), c, nil, rows))
+	want := check.OK(testnet.Work(t.Context(), weights(c), nil, scalars))
 	noErrors(t, each(list, func(tr *Transport) error {
 		err := tr.Join(t.Context())
 		if err == nil {
 			var got map[int]string
-			if got, err = work(t.Context(), c, tr, rows); err == nil && got[tr.node] != want[tr.node] {
+			if got, err = testnet.Work(t.Context(), weights(c), tr, scalars); err == nil && got[tr.node] != want[tr.node] {
 				err = fmt.Errorf("node %d has other bits than in one process", tr.node)
 			}
 		}

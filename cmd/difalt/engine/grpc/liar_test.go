@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/longtest"
@@ -49,6 +50,11 @@ func TestViolations(t *testing.T) {
 		go list[1].Exchange(t.Context(), 1, [][]byte{x.p}, make([][]byte, 1), nil)
 		reported(t, x.what, exchange(t, list[0], 1), 1, x.kind, x.text)
 	}
+	o := brief()
+	o.MaxFrame = 1 << 20
+	noErrors(t, each(newParty(t, "path", 2).joined(t, o), func(tr *Transport) error { // the longest frame
+		return tr.Exchange(t.Context(), 0, [][]byte{frame(0, o.MaxFrame-wire.FrameOverhead)}, make([][]byte, 1), nil)
+	}))
 }
 
 // A secretError has a local text and a public one.
@@ -84,7 +90,7 @@ func TestReasons(t *testing.T) {
 		"no such node":            {nil, &wire.PeerError{Peer: 9}, 1, wire.Protocol, own, "node 9"},
 		"a node before the first": {nil, &wire.PeerError{Peer: -1}, 1, wire.Protocol, own, "node -1"},
 		"via no such node":        {nil, &wire.PeerError{Peer: 0, Via: []int{9}}, 1, wire.Protocol, own, "[9]"},
-		"via too many":            {nil, &wire.PeerError{Peer: 0, Via: []int{2, 3, 2, 3}}, 1, wire.Protocol, own, "[2 3 2 3]"},
+		"via a node twice":        {nil, &wire.PeerError{Peer: 0, Via: []int{2, 2}}, 1, wire.Protocol, own, "[2 2]"},
 	} {
 		for _, early := range []bool{false, true} { // right after Join, or in round 1
 			if early && x.spoil != nil {
@@ -136,7 +142,7 @@ func TestOverdue(t *testing.T) {
 		{2 * second, 1 * second, 9 * second, 7, nil, 0, ""},
 		{3 * second, 0, 3 * second, 7, nil, wire.Closed, "unreachable for 3s: "},
 		{0, 2 * second, 2 * second, 7, nil, wire.Timeout, "it has sent nothing for 2s"},
-		{0, 0, 10 * second, 7, nil, wire.Timeout, "no frame of this round for 10s"},
+		{0, 0, 10 * second, 3, nil, wire.Timeout, "no frame of this round for 10s"},
 		{0, 0, 10 * second, 7, []int{1}, 0, ""},
 		{0, 0, 12 * second, 7, []int{1}, wire.Waiting, `it reports that it waits for ["b"], for 12s`},
 		{0, 0, 69 * second, 2, nil, 0, ""}, // other nodes may still join
@@ -172,7 +178,7 @@ func lies(t *testing.T, p *party, list []*Transport, alter func(tr *Transport) w
 		if tr.node == 1 {
 			at = alter(tr)
 		}
-		err := f(must(consensus.New(weights(p.c), at)))
+		err := f(check.OK(consensus.New(weights(p.c), at)))
 		tr.Leave(err)
 		return err
 	})
@@ -193,7 +199,7 @@ func TestInconsistent(t *testing.T) {
 					}
 				}
 			}, Received: func(wire.Link, testnet.Frame) {}}
-			return lying{tap.Open(tr, must(p.c.Graph()), p.c.RunID()), tr, tr}
+			return lying{tap.Open(tr, check.OK(p.c.Graph()), p.c.RunID()), tr, tr}
 		}, func(n *consensus.Network) error {
 			for range 4 {
 				if err := n.Sum(t.Context(), [][]float64{{1, 2}}); err != nil {
@@ -244,25 +250,42 @@ func TestForgedKeys(t *testing.T) {
 	}
 }
 
-// dial returns a connection from one member to another, and a stream with its greeting.
-func (p *party) dial(from, to int) (*rpc.ClientConn, stream) {
+// dial returns a connection from one member to another, and a stream with its greeting, which requires frame
+// next.
+func (p *party) dial(from, to int, next uint64) (*rpc.ClientConn, stream) {
 	config := tlsConfig(p.c, p.id(from).Certificate(), func(error) {}, func(int) error { return nil })
-	conn := must(rpc.NewClient("passthrough:///"+p.c.Nodes[to].Address, rpc.WithNoProxy(),
+	conn := check.OK(rpc.NewClient("passthrough:///"+p.c.Nodes[to].Address, rpc.WithNoProxy(),
 		rpc.WithTransportCredentials(credentials.NewTLS(config)), rpc.WithDefaultCallOptions(rpc.CallContentSubtype(codecName))))
-	s := must(conn.NewStream(context.Background(), &description.Streams[0], method))
-	_ = sendJSON(s, &hello{Version: protocolVersion, Run: p.c.Run, From: from, To: to, Instance: "liar", Settings: p.c.Settings()})
+	s := check.OK(conn.NewStream(context.Background(), &description.Streams[0], method))
+	_ = sendJSON(s, &hello{Version: protocolVersion, Run: p.c.Run, From: from, To: to, Instance: "liar", Next: next, Settings: p.c.Settings()})
 	return conn, s
 }
 
-// TestLeaveGone: a node that has failed does not wait for a neighbour whose connection ends without an answer.
+// TestNoSuchFrame: a member that requires a frame that was never sent is at fault.
+func TestNoSuchFrame(t *testing.T) {
+	t.Parallel()
+	p := newParty(t, "path", 2)
+	tr := p.transport(t, 0, brief())
+	conn, _ := p.dial(1, 0, 7)
+	defer conn.Close()
+	reported(t, "a greeting", tr.Join(t.Context()), 1, wire.Protocol, "it needs frame 7, but 0 were sent")
+}
+
+// TestLeaveGone: a node that has failed does not wait for a neighbour whose connection ends without an
+// answer, nor if none has ever connected.
 func TestLeaveGone(t *testing.T) {
 	t.Parallel()
 	p, o, left := newParty(t, "path", 2), quick(), make(chan bool)
 	o.Linger = time.Hour
+	for i := range 2 { // one dials, and one is dialled
+		alone := newParty(t, "path", 2)
+		alone.listeners[1-i].Close()
+		alone.transport(t, i, o).Leave(errors.New("failed"))
+	}
 	tr := p.transport(t, 0, o)
-	conn, s := p.dial(1, 0)
+	conn, s := p.dial(1, 0, 0)
 	noErrors(t, []error{tr.Join(t.Context())})
-	must(receiveHello(s))
+	check.OK(receiveHello(s))
 	go func() { tr.Leave(errors.New("failed")); close(left) }()
 	for m := (bytesMessage{}); !strings.Contains(string(m.p), `"bye":true`); {
 		if m.p = nil; s.RecvMsg(&m) != nil {
@@ -287,10 +310,10 @@ func babble(s stream, rng *rand.Rand, to int) {
 		case k < 9:
 			seq++
 		case k < 13:
-			message = must(json.Marshal(note{WaitsFor: []int{3 - to}}))
+			message = check.OK(json.Marshal(note{WaitsFor: []int{3 - to}}))
 		case k < 17:
 			why := &reason{node(), []int{node(), node()}[:rng.IntN(3)], wire.Kind(rng.IntN(8)), string(junk)}
-			message = must(json.Marshal([]any{note{WaitsFor: []int{node()}}, note{Ack: true}, note{Bye: true, Reason: why}, note{}}[k-13]))
+			message = check.OK(json.Marshal([]any{note{WaitsFor: []int{node()}}, note{Ack: true}, note{Bye: true, Reason: why}, note{}}[k-13]))
 		case k == 17:
 			message = append([]byte("{")[:rng.IntN(2)], junk...)
 		case k == 18:
@@ -323,7 +346,7 @@ func TestBabble(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		for _, to := range []int{1, 2} {
-			conn, s := p.dial(4, to)
+			conn, s := p.dial(4, to, 0)
 			defer conn.Close()
 			go func() {
 				defer conn.Close()

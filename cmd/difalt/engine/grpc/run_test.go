@@ -12,11 +12,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/kernel"
-	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/mem"
 )
 
 // TestSameBits: over TLS, in frames of one chunk and of many, the bits are those of one process, all leave
@@ -24,13 +21,13 @@ import (
 func TestSameBits(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, c := range []struct {
-		graph       string
-		nodes, rows int
-	}{{"ring", 4, 50}, {"star", 4, 50}, {"path", 2, 12_000}} {
+		graph          string
+		nodes, scalars int
+	}{{"ring", 4, 100}, {"star", 4, 100}, {"path", 2, 24_000}} {
 		p := newParty(t, c.graph, c.nodes)
 		o := quick()
 		o.Linger = time.Hour
-		sameBits(t, p.c, p.all(t, o), c.rows)
+		sameBits(t, p.c, p.all(t, o), c.scalars)
 	}
 	for range 1000 {
 		if runtime.NumGoroutine() <= before {
@@ -85,15 +82,15 @@ func TestCut(t *testing.T) {
 	t.Parallel()
 	for seed, x := range []struct {
 		graph             string
-		nodes, rows       int
+		nodes, scalars    int
 		cuts, least, most int
 		half              bool // the node that listens does not notice
 	}{
-		{"path", 2, 100, 10, 500, 8000, false},
-		{"ring", 3, 100, 5, 2000, 20_000, false},
-		{"star", 4, 100, 5, 100, 20_000, false},
-		{"path", 2, 12_000, 5, 100_000, 1_000_000, false},
-		{"path", 2, 100, 3, 2000, 8000, true},
+		{"path", 2, 200, 10, 500, 8000, false},
+		{"ring", 3, 200, 5, 2000, 20_000, false},
+		{"star", 4, 200, 5, 100, 20_000, false},
+		{"path", 2, 24_000, 5, 100_000, 1_000_000, false},
+		{"path", 2, 200, 3, 2000, 8000, true},
 	} {
 		o := quick()
 		if x.half { // less than a dead connection takes to be noticed
@@ -104,7 +101,7 @@ func TestCut(t *testing.T) {
 			address, done := cut(t, p.c.Nodes[i].Address, uint64(seed), x.cuts, x.least, x.most, x.half)
 			p.c.Nodes[i].Address, counts = address, append(counts, done)
 		}
-		sameBits(t, p.c, p.all(t, o), x.rows)
+		sameBits(t, p.c, p.all(t, o), x.scalars)
 		done := int64(0)
 		for _, c := range counts {
 			done += c.Load()
@@ -115,21 +112,33 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestGone: a neighbour that ends without a farewell is an error after the time to rejoin, or when a new process
-// of its node comes.
+// TestGone: a neighbour that ends without a farewell is an error after the time to rejoin, or when a new
+// process of its node comes; one that sends nothing is an error after the time of a round.
 func TestGone(t *testing.T) {
 	t.Parallel()
+	const soon = 500 * time.Millisecond
 	for victim := range 2 {
-		for text, rejoin := range map[string]time.Duration{"unreachable for 500ms": 500 * time.Millisecond, "the process was started again": patienceOfTests} {
+		for text, x := range map[string]struct {
+			rejoin, round time.Duration
+			kind          wire.Kind
+		}{
+			"unreachable for 500ms":         {soon, patienceOfTests, wire.Closed},
+			"the process was started again": {patienceOfTests, patienceOfTests, wire.Closed},
+			"it has sent nothing for 500ms": {patienceOfTests, soon, wire.Timeout},
+		} {
 			p, o := newParty(t, "path", 2), brief()
-			o.RejoinTimeout = rejoin
 			list := p.joined(t, o)
 			begin(t, list)
-			if list[victim].kill(); rejoin == patienceOfTests {
-				p.listeners[victim] = must(net.Listen("tcp", p.c.Nodes[victim].Address))
+			rest := list[1-victim]
+			rest.o.RejoinTimeout, rest.o.RoundTimeout = x.rejoin, x.round
+			if x.kind == wire.Closed {
+				list[victim].kill()
+			}
+			if x.rejoin == x.round {
+				p.listeners[victim] = check.OK(net.Listen("tcp", p.c.Nodes[victim].Address))
 				p.transport(t, victim, o)
 			}
-			reported(t, "gone", exchange(t, list[1-victim], 1), victim, wire.Closed, text)
+			reported(t, "gone", exchange(t, rest, 1), victim, x.kind, text)
 		}
 	}
 }
@@ -150,28 +159,34 @@ func TestRestart(t *testing.T) {
 				}
 			}
 			list[first].kill()
-			p.listeners[first] = must(net.Listen("tcp", p.c.Nodes[first].Address))
+			p.listeners[first] = check.OK(net.Listen("tcp", p.c.Nodes[first].Address))
 			list[first] = p.transport(t, first, quick())
 			if begun {
 				noErrors(t, []error{list[first].Join(t.Context()), exchange(t, list[first], 0), <-ended})
 				noErrors(t, each(list, func(tr *Transport) error { return exchange(t, tr, 1) }))
 			} else {
-				sameBits(t, p.c, list, 20)
+				sameBits(t, p.c, list, 40)
 			}
 		}
 	}
 }
 
-// TestWaiting: a node knows for which neighbours it waits, and for which nodes these report that they wait.
-// An exchange ends when its transport is closed.
+// TestWaiting: a node knows for which neighbours it waits, from Join on, and for which nodes these report
+// that they wait. An exchange ends when its transport is closed.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
-	list := newParty(t, "path", 3).joined(t, brief())
 	waits := func(tr *Transport) (peers []int) { peers, _ = tr.Waiting(); return peers }
+	p, ended := newParty(t, "path", 3), make(chan error, 2)
+	list := []*Transport{p.transport(t, 0, brief())}
+	go func() { ended <- list[0].Join(t.Context()) }()
+	for !slices.Equal(waits(list[0]), []int{1}) {
+		time.Sleep(time.Millisecond)
+	}
+	list = append(list, p.transport(t, 1, brief()), p.transport(t, 2, brief()))
+	noErrors(t, append(each(list[1:], func(tr *Transport) error { return tr.Join(t.Context()) }), <-ended))
 	if peers := waits(list[0]); peers != nil {
 		t.Errorf("waits for %d after Join", peers)
 	}
-	ended := make(chan error, 2)
 	rounds := func(tr *Transport) error { return errors.Join(exchange(t, tr, 0), exchange(t, tr, 1)) }
 	for _, tr := range list[:2] {
 		go func() { ended <- rounds(tr) }()
@@ -231,57 +246,5 @@ func TestCanSend(t *testing.T) {
 				t.Errorf("%q: frame %d can be sent: %v", x.rounds, n, !can)
 			}
 		}
-	}
-}
-
-// A weighing codec counts the bytes that gRPC sends, but for notes and greetings.
-type weighing struct{ rawCodec }
-
-var weighed atomic.Int64
-
-func init() { encoding.RegisterCodecV2(weighing{}) }
-
-func (c weighing) Marshal(v any) (mem.BufferSlice, error) {
-	if p := v.(*bytesMessage).p; len(p) > 0 && p[0] != '{' {
-		weighed.Add(int64(len(p)))
-	}
-	return c.rawCodec.Marshal(v)
-}
-
-// TestTraffic: the traffic that a network counts is, to the byte, what gRPC sends.
-func TestTraffic(t *testing.T) {
-	for name, open := range map[string]func(n *consensus.Network) (consensus.Exchange, error){
-		"tree":      func(n *consensus.Network) (consensus.Exchange, error) { return n.TreeMean(consensus.Float64) },
-		"tree int8": func(n *consensus.Network) (consensus.Exchange, error) { return n.TreeMean(consensus.Int8) },
-		"gossip":    func(n *consensus.Network) (consensus.Exchange, error) { return n.Agree(2, nil) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := newParty(t, "exponential", 8)
-			list := p.joined(t, quick())
-			var networks []*consensus.Network
-			var means []consensus.Exchange
-			for _, tr := range list {
-				n := must(consensus.New(weights(p.c), tr))
-				networks, means = append(networks, n), append(means, must(open(n)))
-			}
-			average := func(times int) (counted wire.Traffic, given int64) {
-				noErrors(t, each(list, func(tr *Transport) (err error) {
-					z := consensus.Message{Basis: kernel.NewBasis(500, 1)}
-					for k := 0; k < times && err == nil; k++ {
-						z.Basis.Col(0)[k] = float64(tr.node + k)
-						err = means[tr.node].Average(t.Context(), []consensus.Message{z})
-					}
-					return err
-				}))
-				for _, n := range networks {
-					counted = counted.Plus(n.Traffic())
-				}
-				return counted, weighed.Load()
-			}
-			before, given := average(1) // with keys, which are not counted
-			if counted, all := average(40); counted.Minus(before).Bytes != all-given {
-				t.Errorf("%d bytes are counted, gRPC sends %d", counted.Minus(before).Bytes, all-given)
-			}
-		})
 	}
 }

@@ -139,8 +139,7 @@ func (t *Transport) transmit(ctx context.Context, e *edge, s stream, pos uint64)
 			}
 		}
 		if err != nil {
-			<-ctx.Done() // the goroutine that receives has the reason
-			return
+			return // the goroutine that receives has the reason
 		}
 	}
 }
@@ -202,19 +201,12 @@ func (t *Transport) receive(e *edge, s stream) error {
 
 // receiveFrames handles frames and notes until the stream ends or the neighbour violates the protocol.
 func (t *Transport) receiveFrames(e *edge, s stream) error {
-	var words []byte // memory of notes
-	first := bytesMessage{room: func(first byte) []byte {
-		if first == '{' {
-			return words[:0]
-		}
-		return t.room(e)
-	}}
+	first := bytesMessage{room: func() []byte { return t.room(e) }}
 	for {
 		if err := s.RecvMsg(&first); err != nil {
 			return ended(err)
 		}
 		if len(first.p) > 0 && first.p[0] == '{' {
-			words = first.p
 			n, err := parseNote(first.p)
 			if err != nil {
 				return e.failed(0, wire.Protocol, err)

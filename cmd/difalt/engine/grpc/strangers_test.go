@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 )
 
 // open counts the connections that the other end has not closed.
@@ -52,7 +53,7 @@ func TestStrangers(t *testing.T) {
 	var idle []net.Conn
 	more := func() {
 		for range 300 {
-			conn := must(net.Dial("tcp", target))
+			conn := check.OK(net.Dial("tcp", target))
 			t.Cleanup(func() { conn.Close() })
 			idle = append(idle, conn)
 		}
@@ -62,7 +63,7 @@ func TestStrangers(t *testing.T) {
 	noErrors(t, each(list, func(tr *Transport) error { return tr.Join(t.Context()) }))
 	more()
 	becomes(t, "strangers", idle, mostStrangers(mostFiles(), 1))
-	sameBits(t, p.c, list, 100)
+	sameBits(t, p.c, list, 200)
 	if !log.has("refused: 127.0.0.1: more than") {
 		t.Errorf("no report: %s", log.String())
 	}
@@ -70,13 +71,13 @@ func TestStrangers(t *testing.T) {
 
 // members returns connections to a node by a key, after the handshake.
 func (p *party) members(t *testing.T, key ed25519.PrivateKey, to, n int) (list []net.Conn) {
-	config := tlsConfig(p.c, must(cluster.NewIdentity(p.c, key)).Certificate(), func(error) {}, func(int) error { return nil })
+	config := tlsConfig(p.c, check.OK(cluster.NewIdentity(p.c, key)).Certificate(), func(error) {}, func(int) error { return nil })
 	config.NextProtos = []string{"h2"}
 	for range n {
-		conn := must(tls.Dial("tcp", p.c.Nodes[to].Address, config))
+		conn := check.OK(tls.Dial("tcp", p.c.Nodes[to].Address, config))
 		t.Cleanup(func() { conn.Close() })
 		// The beginning of HTTP/2, and no settings.
-		must(conn.Write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 0, 0, 0, 4, 0, 0, 0, 0, 0)))
+		check.OK(conn.Write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 0, 0, 0, 4, 0, 0, 0, 0, 0)))
 		list = append(list, conn)
 	}
 	return list
@@ -161,7 +162,9 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / 1e6
 }
 
-// TestMemberMemory: a member whose headers or messages do not end makes a node use little memory.
+// TestMemberMemory: a member whose headers or messages do not end makes a node use little memory: 2.4 MB for a
+// connection with 65,000 buffers of a byte. The node closes three of the four, but they end when they have a
+// processor, so that all may count.
 func TestMemberMemory(t *testing.T) {
 	p, o := newParty(t, "path", 2), brief()
 	o.MaxFrame = 100_000
@@ -194,7 +197,7 @@ func TestMemberMemory(t *testing.T) {
 			used = max(used, heap()-before)
 			time.Sleep(20 * time.Millisecond)
 		}
-		if used > 4 {
+		if used > 10 {
 			t.Errorf("%s: %.1f MB in memory", x.what, used)
 		}
 		for _, c := range list {

@@ -325,17 +325,19 @@ func (t *Transport) farewell(failed bool) {
 	}
 }
 
-// needed reports whether a neighbour may still need something from this node.
+// needed reports whether a neighbour may still need something from this node. After a failure before any
+// neighbour was there, none does.
 func (t *Transport) needed(failed bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.edges, func(e *edge) bool {
+	there := func(e *edge) bool { return e.peerSeen || e.trouble.final != nil }
+	return (!failed || slices.ContainsFunc(t.edges, there)) && slices.ContainsFunc(t.edges, func(e *edge) bool {
 		switch {
 		case e.parting.acked:
 			return false
 		case e.session != nil:
 			return true
-		case e.parting.theirBye || e.trouble.final != nil: // it has received Bye, or does not need it
+		case e.trouble.final != nil: // it has received Bye, or does not need it
 			return false
 		}
 		// After a failure a neighbour that was connected notices by itself; one that never was would wait

@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -33,11 +31,12 @@ func init() {
 			if err != nil {
 				return err
 			}
-			got, err := work(g, tr)
+			weights := must(topology.NewWeights(g, topology.Metropolis))
+			got, err := testnet.Work(context.Background(), weights, tr, 6000)
 			if err != nil {
 				return err
 			}
-			want := must(work(g, nil))
+			want := must(testnet.Work(context.Background(), weights, nil, 6000))
 			if got[w.Rank()] != want[w.Rank()] || got[w.Rank()] == "" {
 				return fmt.Errorf("%s: other bits than in one process", name)
 			}
@@ -50,35 +49,4 @@ func init() {
 		}
 		return nil
 	}
-}
-
-// work averages by gossip and along the tree, and adds, and returns the bits of the results by node.
-func work(g *topology.Graph, tr wire.Transport) (map[int]string, error) {
-	n, err := consensus.New(must(topology.NewWeights(g, topology.Metropolis)), tr)
-	if err != nil {
-		return nil, err
-	}
-	bits := make(map[int]string)
-	for _, e := range []consensus.Exchange{must(n.Agree(5, nil)), must(n.TreeMean(consensus.Float64)), must(n.TreeMean(consensus.Int8))} {
-		z, sums := make([]consensus.Message, len(n.Hosted())), make([][]float64, len(n.Hosted()))
-		for i, node := range n.Hosted() {
-			z[i].Scalars = make([]float64, 6000)
-			rng := rand.New(rand.NewPCG(uint64(node), 5))
-			for k := range z[i].Scalars {
-				z[i].Scalars[k] = rng.NormFloat64()
-			}
-		}
-		for round := range 6 {
-			for i := range z {
-				sums[i] = append([]float64(nil), z[i].Scalars[:1+500*(round%2)]...)
-			}
-			if err := errors.Join(e.Average(context.Background(), z), n.Sum(context.Background(), sums)); err != nil {
-				return nil, err
-			}
-		}
-		for i, node := range n.Hosted() {
-			bits[node] += fmt.Sprintf("%x %x", z[i].Scalars, sums[i])
-		}
-	}
-	return bits, nil
 }

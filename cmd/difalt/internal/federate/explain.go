@@ -17,10 +17,11 @@ func Explain(c *cluster.Cluster, err error) error {
 	if !errors.As(err, &peer) || peer.Peer < 0 || peer.Peer >= len(c.Nodes) {
 		return err
 	}
+	e := &peerFailure{c, peer}
 	if peer.Err != nil && peer.Err.Error() == interrupted {
-		return &Interrupted{c.Nodes[peer.Peer].Name}
+		return &Interrupted{e.hearsay() + "node " + e.name(peer.Peer) + " was "}
 	}
-	return &peerFailure{c, peer}
+	return e
 }
 
 // A peerFailure is a *wire.PeerError with names.
@@ -70,16 +71,10 @@ func (e *peerFailure) Error() string {
 	return s + fmt.Sprintf("node %s has failed (%v, round %d)%s", e.name(e.Peer), e.Kind, e.Round, details)
 }
 
-// hearsay lists the nodes that relayed the report: of many the nearest two and the last.
+// hearsay lists the nodes that relayed the report, the nearest first.
 func (e *peerFailure) hearsay() (s string) {
-	const near = 2
-	for k, i := range e.Via {
-		switch between := len(e.Via) - near - 1; {
-		case between <= 1 || k < near-1 || k == len(e.Via)-1:
-			s += fmt.Sprintf("node %s reports that ", e.name(i))
-		case k == near-1:
-			s += fmt.Sprintf("node %s reports (and %d more in turn) that ", e.name(i), between)
-		}
+	for _, i := range e.Via {
+		s += fmt.Sprintf("node %s reports that ", e.name(i))
 	}
 	return s
 }

@@ -56,14 +56,11 @@ type Node struct {
 func (n *Node) Progress(stage string, share float64) { n.status.set(nil, stage, share) }
 
 // An Interrupted is the end of a job by an interruption, here or at another node. It wraps context.Canceled.
-type Interrupted struct{ Node string } // name; empty for this node
+//
+// Field by names the other node and its source, and ends with "was "; it is empty for this node.
+type Interrupted struct{ by string }
 
-func (e *Interrupted) Error() string {
-	if e.Node == "" {
-		return "interrupted: nothing was written"
-	}
-	return fmt.Sprintf("node %q was interrupted: nothing was written", e.Node)
-}
+func (e *Interrupted) Error() string { return e.by + "interrupted: nothing was written" }
 
 // Unwrap returns context.Canceled.
 func (e *Interrupted) Unwrap() error { return context.Canceled }
@@ -135,8 +132,9 @@ func (n *Node) options() engine.Options {
 	return engine.Options{Report: func(text string) { n.Log.Info(text) }}
 }
 
-// excuse sends the public text to the neighbours that connect soon, and returns err.
+// excuse sends the public text to the neighbours that connect soon, and returns err, which it logs before.
 func (n *Node) excuse(ctx context.Context, err error, public string) error {
+	n.Log.Error("cannot take part: informs the neighbours that connect", "why", err)
 	o := n.options()
 	if o.JoinTimeout = excuseTime; ctx.Err() != nil {
 		o.JoinTimeout = interruptedTime
@@ -188,10 +186,7 @@ func (n *Node) work(ctx context.Context, transport engine.Transport) (err error)
 // own differ, or else the first node that differs, node 0 and the setting. A node that cannot read its data
 // has no settings, so the engine does not compare them when nodes connect. Nodes exchange hashes first.
 func (n *Node) compare(ctx context.Context, net *consensus.Network) error {
-	text, err := json.Marshal(n.Settings)
-	if err != nil {
-		return err
-	}
+	text, _ := json.Marshal(n.Settings) // texts
 	hash := sha256.Sum256(text)
 	all, err := net.Gather(context.WithoutCancel(ctx), [][]byte{hash[:]})
 	if err != nil {

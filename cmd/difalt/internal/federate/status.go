@@ -101,7 +101,7 @@ func serve(address string, s *status, log *slog.Logger) (stop func(), err error)
 	return func() { _ = server.Close(); done.Wait() }, nil
 }
 
-// metrics answers /metrics by five metrics, none of which depends on data.
+// metrics answers /metrics with five metrics, which do not depend on data.
 func (s *status) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 	head := func(name, kind, help string) { fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }

@@ -12,10 +12,11 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/topology"
 )
 
-var abc = cluster.Named([]string{"a", "b", "c"}, must(topology.Path(3)))
+var abc = cluster.Named([]string{"a", "b", "c"}, check.OK(topology.Path(3)))
 
 // A counted is a transport with statistics, which waits for its neighbours.
 type counted struct{ engine.Transport }
@@ -33,8 +34,10 @@ func (counted) Beyond(peer int) []int { return map[int][]int{2: {0}}[peer] }
 // The log names the nodes that a node waits for, and the nodes that those wait for.
 func TestWaiting(t *testing.T) {
 	var log bytes.Buffer
-	s := status{node: &Node{Cluster: abc, Log: slog.New(slog.NewTextHandler(&log, nil))}}
-	s.set(nil, "reading", 0)
+	n := &Node{Cluster: abc, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	s := &n.status
+	s.node = n
+	n.Progress("reading", 0)
 	s.write()
 	s.set(counted{}, "ranks", .123)
 	s.write()
@@ -76,16 +79,23 @@ difalt_neighbor_wait_seconds_total{neighbor="c"} 0
 	}
 }
 
-// A node that cannot connect ends with its own error: an address in use, or data that it cannot read.
+// A node that cannot connect ends with its own error: an address in use, or data that it cannot read. It has
+// logged it before it tries to inform the neighbours.
 func TestOwnError(t *testing.T) {
-	l := must(net.Listen("tcp", "127.0.0.1:0"))
+	l := check.OK(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
 	unreadable := func() error { return errors.New("unreadable") }
 	for want, n := range map[string]*Node{"--metrics: ": {Metrics: l.Addr().String()}, "unreadable": {Prepare: unreadable}, "no network": {}} {
-		n.Cluster, n.Log, n.LogEvery = abc, slog.New(slog.DiscardHandler), time.Hour
-		n.Connect = func(engine.Options) (engine.Transport, error) { return nil, errors.New("no network") }
-		if err := Run(t.Context(), n); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
+		var log bytes.Buffer
+		n.Cluster, n.Log, n.LogEvery = abc, slog.New(slog.NewTextHandler(&log, nil)), time.Hour
+		n.Connect = func(engine.Options) (engine.Transport, error) {
+			if want != "no network" && !strings.Contains(log.String(), want) {
+				t.Errorf("the log does not contain %s: %s", want, log.String())
+			}
+			return nil, errors.New("no network")
+		}
+		if err := Run(t.Context(), n); err == nil || !strings.HasPrefix(err.Error(), want) || n.status.stage != "reading" {
+			t.Errorf("error %v in stage %q, want %s", err, n.status.stage, want)
 		}
 	}
 }

@@ -3,14 +3,15 @@
 package faults
 
 import (
-	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -26,7 +27,6 @@ type trial struct {
 	*world
 	bench *bench
 	fault *fault
-	other [3]string // the list of a node, if it is not cluster.json
 	list  [3]*process
 	began time.Time
 }
@@ -75,7 +75,7 @@ func (t *trial) arguments(i int) []string {
 		limit = patience
 	}
 	args := []string{
-		t.bench.command, "node", "--cluster", t.path(cmp.Or(t.other[i], "cluster.json")), "--key", t.path(nodes[i] + ".key"), "--listen", address(i) + ":7000",
+		t.bench.command, "node", "--cluster", t.path("cluster.json"), "--key", t.path(nodes[i] + ".key"), "--listen", address(i) + ":7000",
 		"--data", filepath.Join(t.bench.folder, nodes[i]+".csv"), "--task", "clinic", "--target", "score", "--drop", "patient",
 		"--model", t.path(nodes[i] + ".npz"), "--join-timeout", joining.String(), "--round-timeout", limit.String(),
 	}
@@ -92,38 +92,27 @@ const (
 	rejoin  = 30 * time.Second // the default
 )
 
-// cluster writes the cluster, a path, and its keys.
-func (t *trial) cluster() {
+// launch writes the cluster, a path, and its keys, and starts the nodes.
+func (t *trial) launch() {
 	var list []string
 	for i, name := range nodes {
 		list = append(list, name+"="+address(i)+":7000")
 	}
 	t.host(t.bench.command, "cluster", "new", "--nodes", strings.Join(list, ","), "--out", t.folder)
-	t.change("cluster.json", func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 1}, {1, 2}} })
-}
-
-// change writes a changed copy of cluster.json to a file.
-func (t *trial) change(file string, change func(c *cluster.Cluster)) {
-	c, err := cluster.Read(t.path("cluster.json"))
+	path := t.path("cluster.json")
+	c, err := cluster.Read(path)
+	if err == nil {
+		c.Edges = [][2]int{{0, 1}, {1, 2}}
+		err = os.WriteFile(path, c.Text(), 0o600)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	change(c)
-	if err := os.WriteFile(t.path(file), c.Text(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// run starts the nodes.
-func (t *trial) run() {
 	t.began = time.Now()
 	for i := range nodes {
 		t.list[i] = t.start(nodes[i], t.arguments(i)...)
 	}
 }
-
-// launch writes the cluster and starts the nodes.
-func (t *trial) launch() { t.cluster(); t.run() }
 
 // midway starts the nodes and waits until all are connected, and a random time more.
 func (t *trial) midway() {
@@ -180,4 +169,75 @@ func (t *trial) sums() (sums [3]string) {
 		sums[i] = fmt.Sprintf("%x", sha256.Sum256(p))
 	}
 	return sums
+}
+
+// A world is a network of three machines: namespaces joined by a bridge, which has one of its own.
+type world struct {
+	name, folder string
+	fail         func(args ...any)
+}
+
+var nodes = []string{"a", "b", "c"}
+
+// address returns the address of node i; hub is that of the bridge.
+func address(i int) string { return fmt.Sprintf("10.77.0.%d", 11+i) }
+
+const hub = "10.77.0.1"
+
+func (w *world) space(node string) string { return w.name + "-" + node }
+
+var worlds atomic.Int64
+
+// newWorld makes the namespaces, and removes them at the end of the test.
+func newWorld(t testing.TB) *world {
+	w := &world{fmt.Sprintf("difalt-%d-%d", os.Getpid(), worlds.Add(1)), t.TempDir(), t.Fatal}
+	t.Cleanup(func() {
+		for _, s := range append([]string{"hub"}, nodes...) {
+			_ = exec.Command("ip", "netns", "del", w.space(s)).Run() // some may not be there
+		}
+	})
+	for _, s := range append([]string{"hub"}, nodes...) {
+		w.host("ip", "netns", "add", w.space(s))
+	}
+	w.in("hub", "ip link add br0 type bridge", "ip link set br0 up", "ip addr add "+hub+"/24 dev br0")
+	for i, s := range nodes {
+		w.in("hub", fmt.Sprintf("ip link add v%s type veth peer name eth0 netns %s", s, w.space(s)), "ip link set v"+s+" master br0 up")
+		w.in(s, "ip addr add "+address(i)+"/24 dev eth0", "ip link set eth0 up", "ip link set lo up", "nft add table inet f",
+			"nft add chain inet f input { type filter hook input priority 0 ; }", "nft add chain inet f output { type filter hook output priority 0 ; }")
+	}
+	return w
+}
+
+// host runs a program, which must succeed.
+func (w *world) host(args ...string) {
+	if text, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		w.fail(fmt.Sprintf("%s: %v: %s", strings.Join(args, " "), err, text))
+	}
+}
+
+// in runs commands in a namespace.
+func (w *world) in(space string, commands ...string) {
+	for _, c := range commands {
+		w.host(append([]string{"ip", "netns", "exec", w.space(space)}, strings.Fields(c)...)...)
+	}
+}
+
+// heal removes the rules and brings all links up.
+func (w *world) heal() {
+	for _, s := range nodes {
+		w.in(s, "nft flush chain inet f input", "nft flush chain inet f output")
+		w.in("hub", "ip link set v"+s+" up")
+	}
+}
+
+// able returns why this machine cannot make such networks, or nil.
+func able() error {
+	if os.Geteuid() != 0 {
+		return errors.New("needs root, for network namespaces")
+	}
+	try := fmt.Sprintf("difalt-try-%d", os.Getpid())
+	if text, err := exec.Command("ip", "netns", "add", try).CombinedOutput(); err != nil {
+		return fmt.Errorf("ip netns add: %w: %s", err, text)
+	}
+	return exec.Command("ip", "netns", "del", try).Run()
 }

@@ -1,0 +1,77 @@
+package testnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/topology"
+)
+
+// Run calls f for every process k of a network on g, which hosts the nodes of groups[k], in a goroutine of
+// its own with its transport, and closes that. Without groups every process hosts one node. It returns the
+// errors.
+func Run(g *topology.Graph, groups [][]int, o Options, f func(k int, t wire.Transport) error) []error {
+	if groups == nil {
+		for node := range g.Len() {
+			groups = append(groups, []int{node})
+		}
+	}
+	errs := make([]error, len(groups))
+	transports, err := Connect(g, groups, o)
+	if err != nil {
+		errs[0] = err
+	}
+	var wg sync.WaitGroup
+	for k, t := range transports {
+		wg.Go(func() {
+			defer t.Close()
+			errs[k] = f(k, t)
+		})
+	}
+	wg.Wait()
+	return errs
+}
+
+// Work averages scalars by gossip and along the tree, in numbers and in codes, and sums some of them, over a
+// transport, or for all nodes in this process if it is nil. It returns the bits of the results by node, which
+// do not depend on the transport.
+func Work(ctx context.Context, w *topology.Weights, tr wire.Transport, scalars int) (map[int]string, error) {
+	n, err := consensus.New(w, tr)
+	if err != nil {
+		return nil, err
+	}
+	agree, err1 := n.Agree(5, nil)
+	mean, err2 := n.TreeMean(consensus.Float64)
+	coded, err3 := n.TreeMean(consensus.Int8)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	bits := make(map[int]string)
+	for _, e := range []consensus.Exchange{agree, mean, coded} {
+		z, sums := make([]consensus.Message, len(n.Hosted())), make([][]float64, len(n.Hosted()))
+		for i, node := range n.Hosted() {
+			rng := rand.New(rand.NewPCG(uint64(node), 5))
+			for range scalars {
+				z[i].Scalars = append(z[i].Scalars, rng.NormFloat64())
+			}
+		}
+		for round := range 6 {
+			for i := range z {
+				sums[i] = slices.Clone(z[i].Scalars[:1+round%2*scalars/8])
+			}
+			if err := errors.Join(e.Average(ctx, z), n.Sum(ctx, sums)); err != nil {
+				return nil, err
+			}
+		}
+		for i, node := range n.Hosted() {
+			bits[node] += fmt.Sprintf("%x %x", z[i].Scalars, sums[i])
+		}
+	}
+	return bits, nil
+}
