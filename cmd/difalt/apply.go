@@ -71,19 +71,14 @@ func predict(ctx context.Context, f *options.Flags, std streams) error {
 		return err
 	}
 	unknown := 0
-	err := a.write(ctx, func() (err error) {
-		if unknown, err = a.predictions(); err != nil {
-			err = fmt.Errorf("%s: %w", f.Files.Data, err)
-		}
-		return err
-	})
+	err := a.write(ctx, func() (err error) { unknown, err = a.predictions(); return err })
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "%s: predictions for %s of %s\n", nameOf(f.Files.Out, "output"), text.Plural(a.table.Rows(), "row"),
 		text.Plural(len(a.table.Tasks()), "task"))
 	if unknown > 0 {
-		terminal.Sayf(a.out, "%s of tasks or levels that the model does not have: predicted from the mean of all tasks.",
+		terminal.Sayf(a.out, "%s of tasks or levels that the model does not have: predicted from the means of those that it has.",
 			text.Plural(unknown, "row"))
 	}
 	return nil
@@ -110,7 +105,7 @@ func (a *applied) predictions() (unknown int, err error) {
 			p.Value, p.Known, err = m.Predict(task, x)
 		}
 		if err != nil {
-			return unknown, fmt.Errorf("row %d of task %q: %w", i+1, task, err)
+			return unknown, fmt.Errorf("%s: row %d of task %q: %w", a.Files.Data, i+1, task, err)
 		}
 		if !p.Known {
 			unknown++

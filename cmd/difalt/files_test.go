@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -70,6 +71,14 @@ func (p *process) code(t *testing.T) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
+// A kernel that is not there is refused by all commands, whether they would use it or not.
+func TestUnknownKernel(t *testing.T) {
+	t.Setenv("DIFALT_KERNEL", "none")
+	if p := launch(t, "", "", "cluster", "key", "--out", "/"); p.code(t) != exitFailure || !strings.Contains(p.err.String(), "DIFALT_KERNEL=none") {
+		t.Errorf("message %q", p.err.String())
+	}
+}
+
 // A report that cannot be printed is a failure.
 func TestFullStandardOutput(t *testing.T) {
 	t.Parallel()
@@ -81,7 +90,7 @@ func TestFullStandardOutput(t *testing.T) {
 		{"predict", "--model", x.model, "--data", x.table, "--missing", "mean", "--out", "-"},
 	} {
 		p := launch(t, "", "/dev/full", args...)
-		if code := p.code(t); code != exitFailure || !strings.Contains(p.err.String(), "no space left on device") {
+		if code := p.code(t); code != exitFailure || !regexp.MustCompile("(?m)^difalt: cannot write .*: no space left on device").MatchString(p.err.String()) {
 			t.Errorf("%q: exit code %d, message %q", args, code, p.err.String())
 		}
 	}
@@ -117,7 +126,7 @@ func TestStandardStreams(t *testing.T) {
 	}
 }
 
-// No output is an input, under any name, nor another output.
+// No output is an input, under any name of it, nor another output.
 func TestOutputsAreNotInputs(t *testing.T) {
 	t.Parallel()
 	x := fixture(t)
@@ -136,26 +145,12 @@ func TestOutputsAreNotInputs(t *testing.T) {
 	}
 	before := folder(t, dir)
 	fit := func(more ...string) []string { return slices.Concat([]string{"fit"}, fitShops, more) }
-	predict := func(out string) []string {
-		return []string{"predict", "--model", at("m.npz"), "--data", at("t.csv"), "--out", out}
+	for _, out := range []string{filepath.Join(other, "t.csv"), at("t-link"), at("t-link-hard")} {
+		refuses(t, exitUsage, "--data reads", "predict", "--model", at("m.npz"), "--data", at("t.csv"), "--out", out)
 	}
-	for _, c := range []struct {
-		want string
-		args []string
-	}{
-		{"--data reads", predict(at("t.csv"))},
-		{"--data reads", predict(filepath.Join(other, "t.csv"))},
-		{"--data reads", predict(at("t-link"))},
-		{"--data reads", predict(at("t-link-hard"))},
-		{"--model reads", predict(at("m-link"))},
-		{"--model reads", []string{"adapt", "--model", at("m.npz"), "--data", newClinics, "--out", at("m-link-hard")}},
-		{"--data reads", fit("--data", at("t.csv"), "--model", at("t.csv"))},
-		{"--data reads", fit("--data", at("t.*sv"), "--model", at("t-link"))},
-		{"--report and --model", fit("--data", at("t.csv"), "--report", at("x"), "--model", filepath.Join(other, "x"))},
-		{"are both the standard input", []string{"predict", "--model", "-", "--data", "-", "--out", at("p")}},
-	} {
-		refuses(t, exitUsage, c.want, c.args...)
-	}
+	refuses(t, exitUsage, "--model reads", "adapt", "--model", at("m.npz"), "--data", newClinics, "--out", at("m-link-hard"))
+	refuses(t, exitUsage, "--data reads", fit("--data", at("t.*sv"), "--model", at("t-link"))...)
+	refuses(t, exitUsage, "--report and --model", fit("--data", at("t.csv"), "--report", at("x"), "--model", filepath.Join(other, "x"))...)
 	p := launch(t, at("t.csv"), "", fit("--data", "-", "--model", at("t-link"))...)
 	if code := p.code(t); code != exitUsage || !strings.Contains(p.err.String(), "--data reads") {
 		t.Errorf("exit code %d: %s", code, p.err.String())

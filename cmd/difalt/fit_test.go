@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/model"
-	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 	"gonum.org/v1/gonum/stat"
 )
@@ -119,122 +114,7 @@ func TestFitOptions(t *testing.T) {
 	}
 }
 
-// Without held-out rows the words explain no error on them, and their errors are null in JSON.
-func TestFitWithoutHeldOutRows(t *testing.T) {
-	for share, want := range map[string]bool{"0": false, ".2": true} {
-		args := []string{"fit", "--data", fixture(t).table, "--rank", "0", "--no-curves", "--test-fraction", share}
-		if stdout := must(t, append(args, fitShops...)...); strings.Contains(stdout, "held-out RMSE") != want || !strings.Contains(stdout, "RMSE: root") {
-			t.Errorf("%s of the rows are held out: %s", share, stdout)
-		}
-	}
-	var r struct {
-		Verdict struct{ Gain *float64 }
-		Methods []struct {
-			HeldOut struct{ RMSE *float64 } `json:"held_out"`
-			Train   struct{ RMSE *float64 }
-		}
-	}
-	args := []string{"fit", "--data", fixture(t).table, "--rank", "0", "--no-curves", "--test-fraction", "0", "--json"}
-	if err := json.Unmarshal([]byte(must(t, append(args, fitShops...)...)), &r); err != nil {
-		t.Fatal(err)
-	}
-	if r.Verdict.Gain != nil || r.Methods[0].HeldOut.RMSE != nil || r.Methods[0].Train.RMSE == nil {
-		t.Errorf("errors on held-out rows should be null: %+v", r)
-	}
-}
-
-func TestFitDataErrors(t *testing.T) {
-	dir := t.TempDir()
-	bad := write(t, dir, "bad.csv", "t,n,a,m,y\nx,p,1,q,2\nx,q,2,r,3\n")
-	gap := write(t, dir, "gap.csv", "t,a,y\nx,1,2\nx,,3\nz,2,4\n")
-	comma := write(t, dir, "comma.csv", "t;a;y\nx;1,5;2\nx;2,5;3\nz;2;4\n")
-	short := write(t, dir, "short.npz", "PK\x03\x04")
-	table := func(path string, more ...string) []string {
-		return append([]string{"fit", "--data", path, "--task", "t", "--target", "y"}, more...)
-	}
-	for want, args := range map[string][]string{
-		"no.csv: no such file":                  table(filepath.Join(dir, "no.csv")),
-		`use --categorical n,m for categories`:  table(bad),
-		`there is no column "z" for the target`: {"fit", "--data", bad, "--task", "t", "--target", "z"},
-		"--missing drop leaves such rows out":   table(gap),
-		"--decimal ,":                           table(comma),
-		`there is no column "nothing"`:          fitClinics("--holdout", "nothing"),
-		`column "age"`:                          fitClinics("--holdout", "age"),
-		"--model: cannot write":                 fitClinics("--model", filepath.Join(dir, "no", "m.npz")),
-		"--rank is 99: it must be from 0 to 9":  fitClinics("--rank", "99"),
-		"a model is a file that \"difalt fit":   {"predict", "--model", clinics, "--data", clinics, "--out", filepath.Join(dir, "p.csv")},
-		"short.npz: not a complete .npz file":   {"model", "show", short},
-		"--out: cannot write": {"predict", "--model", "m.npz", "--data", clinics, "--out", filepath.Join(dir,
-			"no", "p.csv")},
-		"m.npz: no such file": {"adapt", "--model", "m.npz", "--data", clinics, "--out", filepath.Join(dir, "m2.npz")},
-	} {
-		if _, stderr, code := difaltCommand(t, args...); code == 0 || code > exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("%q: exit code %d, message %q, want %q", args, code, stderr, want)
-		}
-	}
-	if n := len(folder(t, dir)); n != 4 {
-		t.Errorf("the failed commands left files: %d", n)
-	}
-}
-
-// The terminal and the JSON have the same errors.
-func TestTextAndJSONAgree(t *testing.T) {
-	x := fixture(t)
-	var r struct {
-		Methods []struct {
-			Name    string
-			HeldOut struct{ RMSE float64 } `json:"held_out"`
-		}
-	}
-	if err := json.Unmarshal([]byte(x.json), &r); err != nil || len(r.Methods) < 4 {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	for _, m := range r.Methods {
-		if row := fmt.Sprintf("%-21s  %13.3f", m.Name, m.HeldOut.RMSE); !strings.Contains(x.text, row) {
-			t.Errorf("the text lacks %q", row)
-		}
-	}
-}
-
-// A page that cannot be written leaves the model as it was.
-func TestFailedReportKeepsModel(t *testing.T) {
-	dir := t.TempDir()
-	old := write(t, dir, "m.npz", "old")
-	if err := os.MkdirAll(filepath.Join(dir, "report/tasks.csv/x"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	refuses(t, exitFailure, "folder", append([]string{"fit", "--data", fixture(t).table, "--model", old, "--report",
-		filepath.Join(dir, "report"), "--rank", "0", "--no-curves"}, fitShops...)...)
-	if left := folder(t, dir); len(left) != 1 || string(left[old]) != "old" {
-		t.Errorf("%d files are there, the model is %.20q", len(left), left[old])
-	}
-}
-
-// Tasks and levels that the model does not have are predicted from the mean of all tasks, marked row by
-// row, and counted. Missing features are replaced.
-func TestPredictUnknown(t *testing.T) {
-	x := fixture(t)
-	dir := t.TempDir()
-	out := filepath.Join(dir, "p.csv")
-	const long = "a column with quite a long name of more than forty characters"
-	data := write(t, dir, "new.csv", "weekday,"+long+",shop,price\nfri,0,shop 1,4\nsat,0,shop 1,4\nsat,0,shop 99,4\n")
-	has(t, must(t, "predict", "--model", x.model, "--data", data, "--out", out, "--standard-errors"),
-		"2 rows of tasks or levels that the model does not have")
-	rows := records(t, out)
-	width := func(i int) float64 { return number(t, rows[i]["stderr"]) }
-	if rows[0]["known"] != "false" || rows[1]["known"] != "true" || rows[2]["known"] != "false" || !(width(0) > width(1) && width(2) > width(1)) {
-		t.Errorf("a new level, known, a new task: %v", rows)
-	}
-	data = write(t, dir, "new.csv", "weekday,"+long+",shop,price\nsat,0,shop 1,400\nsat,,shop 2,5\n")
-	refuses(t, exitFailure, "--missing mean fills in", "predict", "--model", x.model, "--data", data, "--out", out)
-	has(t, must(t, "predict", "--model", x.model, "--data", data, "--out", out, "--missing", "mean"), `1 in "a column with`,
-		"predictions for 2 rows of 2 tasks")
-	if rows := records(t, out); rows[0]["prediction"] == "" || rows[1]["prediction"] == "" {
-		t.Errorf("predictions are %v", rows)
-	}
-}
-
-// The extension of --out chooses the format, and another one is refused before anything is read.
+// The extension of --out chooses the format.
 func TestPredictFormats(t *testing.T) {
 	x := fixture(t)
 	dir := t.TempDir()
@@ -262,33 +142,5 @@ func TestPredictFormats(t *testing.T) {
 		if lines[i] != (line{row["task"], number(t, row["prediction"]), row["known"] == "true"}) {
 			t.Fatalf("row %d is %v in CSV and %v in Parquet", i, row, lines[i])
 		}
-	}
-	for _, name := range []string{"p.json", "p.jsonl", "p.npy", "p.csv.gz"} {
-		refuses(t, exitUsage, "expected a name that ends in .csv, .parquet", predict(name)...)
-	}
-	refuses(t, exitUsage, "expected a name that ends in .npz", "adapt", "--model", x.model, "--data", x.table, "--out",
-		filepath.Join(dir, "m.json"))
-	refuses(t, exitUsage, "expected a name that ends in", "model", "show", x.model, "--out", filepath.Join(dir, "e.json"))
-	if n := len(folder(t, dir)); n != 2 {
-		t.Errorf("%d files, want 2", n)
-	}
-}
-
-// Effects are a file in the columns of broom, the same as beside the page.
-func TestEffectsFile(t *testing.T) {
-	x := fixture(t)
-	out := filepath.Join(t.TempDir(), "e.csv")
-	must(t, "model", "show", x.model, "--out", out)
-	kinds := map[string]int{}
-	for _, row := range records(t, out) {
-		if kinds[row["effect"]]++; !(number(t, row["conf_low"]) < number(t, row["conf_high"])) {
-			t.Errorf("%v: the interval is empty", row)
-		}
-	}
-	if diff := cmp.Diff(map[string]int{"level": 1, "contrast": 2, "slope": 2, "bend": 2}, kinds); diff != "" {
-		t.Error(diff)
-	}
-	if !bytes.Equal(readFile(t, out), readFile(t, x.report, "effects.csv")) {
-		t.Error("the page has other effects")
 	}
 }

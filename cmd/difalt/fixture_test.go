@@ -27,6 +27,8 @@ const (
 
 var update = flag.Bool("update", false, "write the golden files of this package")
 
+var here, _ = os.Getwd() // the folder of this package
+
 // fixtureFolder is removed at the end of all tests.
 var fixtureFolder string
 
@@ -97,11 +99,9 @@ func fixture(t *testing.T) *trained {
 // last digits, and all else exactly.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
+	path := filepath.Join(here, "testdata", name)
 	if *update {
-		if err := errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(path, []byte(got), 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Dir(path), filepath.Base(path), got)
 		return
 	}
 	want := string(readFile(t, path))

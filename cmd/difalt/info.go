@@ -15,9 +15,6 @@ import (
 
 func newInfoCommand() *cobra.Command {
 	return newCommand("info", "Show versions, processor and the kernel in use", nil, func(_ context.Context, std streams) error {
-		if err := kernel.CheckEnvironment(); err != nil {
-			return err
-		}
 		k := kernel.Describe()
 		for _, fact := range [][2]string{
 			{"difalt", version()}, {"go", runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH},

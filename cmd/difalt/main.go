@@ -39,7 +39,8 @@ const (
 )
 
 func init() {
-	kernel.UseBLAS()           // in all processes that run commands, tests included: other products have other last digits
+	// All processes that run commands, tests included, use it: other products have other last digits.
+	kernel.UseBLAS()
 	runtime.MemProfileRate = 0 // its table would take 1.5 MB, and no flag reads it
 }
 
@@ -247,6 +248,9 @@ func newCommand(use, short string, flags *pflag.FlagSet, run func(ctx context.Co
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if run == nil {
 			return cmd.Help()
+		}
+		if err := kernel.CheckEnvironment(); err != nil {
+			return err
 		}
 		return run(cmd.Context(), streams{cmd.OutOrStdout(), cmd.ErrOrStderr()})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"flag"
@@ -79,11 +80,11 @@ func refuses(t *testing.T, code int, want string, args ...string) {
 	}
 }
 
-// write writes a file in a folder and returns its path.
+// write writes a file, also in a new folder, and returns its path.
 func write(t *testing.T, folder, name, content string) string {
 	t.Helper()
 	path := filepath.Join(folder, name)
-	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+	if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(content), 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -130,22 +131,6 @@ func folder(t *testing.T, dir string) map[string][]byte {
 		}
 	}
 	return all
-}
-
-func TestHelpAndVersion(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		want []string
-	}{
-		{nil, []string{"One table:", "Tables of several owners:", "The paper's algorithm:", "difalt simulate",
-			"    0  success", "    1  a file", "    2  the command", "    3  another node", "    5  the result", "  130  interrupted"}},
-		{[]string{"--version"}, []string{"difalt version "}},
-		{[]string{"simulate", "--help"}, []string{"--rounds", "(default 10)", "trace.csv"}},
-		{[]string{"info"}, []string{"cpu", "kernel", "workers", "go1."}},
-		{[]string{"completion", "bash"}, []string{"complete"}},
-	} {
-		has(t, must(t, c.args...), c.want...)
-	}
 }
 
 func TestExitCodes(t *testing.T) {

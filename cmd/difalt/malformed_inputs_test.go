@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,20 +30,13 @@ func newMalformedSources(t *testing.T) *malformedSources {
 		"--iterations", "3", "--trials", "1", "--graph", "complete", "--out", filepath.Join(dir, "s"), "--export", problem)
 	s := &malformedSources{problem: readFile(t, problem)}
 	s.table = smallTable(rand.New(rand.NewPCG(1, 2)), 6, 8, 3)
-	if err := os.WriteFile(filepath.Join(dir, "t.csv"), s.table, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	model := filepath.Join(dir, "m.npz")
-	must(t, "fit", "--data", filepath.Join(dir, "t.csv"), "--task", "t", "--target", "y", "--rank", "1", "--no-curves", "--model", model)
+	table, model := write(t, dir, "t.csv", string(s.table)), filepath.Join(dir, "m.npz")
+	must(t, "fit", "--data", table, "--task", "t", "--target", "y", "--rank", "1", "--no-curves", "--model", model)
 	s.model = readFile(t, model)
-	for _, pattern := range []string{"*.parquet", "*.npy"} {
+	for pattern, list := range map[string]*[][]byte{"*.parquet": &s.parquet, "*.npy": &s.npy} {
 		paths, _ := filepath.Glob(filepath.Join("dataset/testdata", pattern))
 		for _, path := range paths {
-			if strings.HasSuffix(path, "y") {
-				s.npy = append(s.npy, readFile(t, path))
-			} else {
-				s.parquet = append(s.parquet, readFile(t, path))
-			}
+			*list = append(*list, readFile(t, path))
 		}
 	}
 	if len(s.parquet) < 2 || len(s.npy) < 2 {
@@ -85,23 +77,11 @@ func (s *malformedSources) draw(r *rand.Rand, i int) *malformedCase {
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
 // onTable returns a command that reads the table, by one of several commands.
-func (s *malformedSources) onTable(r *rand.Rand, kind, name string, table []byte, more ...string) *malformedCase {
-	c := &malformedCase{kind: kind, files: map[string][]byte{name: table}}
-	input := []string{"--data", name}
-	switch r.IntN(6) {
-	case 0:
-		c.args = append([]string{"predict", "--model", "model.npz", "--out", "out.csv"}, input...)
-	case 1:
-		c.args = append([]string{"adapt", "--model", "model.npz", "--out", "out-model.npz"}, input...)
-	default:
-		c.args = append([]string{"fit", "--task", "t", "--target", "y", "--model", "out-model.npz"}, input...)
-		c.args = append(c.args, pick(r, []string{}, []string{"--missing", "drop"}, []string{"--missing", "mean"},
-			[]string{"--test-fraction", "0"}, []string{"--no-curves"}, []string{"--report", "report"})...)
-		c.args = append(c.args, more...)
-		return c
-	}
-	c.files["model.npz"] = s.model
-	return c
+func (s *malformedSources) onTable(r *rand.Rand, name string, table []byte, more string) *malformedCase {
+	fit := "fit --task t --target y --model out-model.npz " + pick(r, "", "--missing drop", "--missing mean", "--test-fraction 0",
+		"--no-curves", "--report report") + " " + more
+	command := pick(r, "predict --model model.npz --out out.csv", "adapt --model model.npz --out out-model.npz", fit, fit, fit, fit)
+	return &malformedCase{strings.Fields(command + " --data " + name), map[string][]byte{name: table, "model.npz": s.model}}
 }
 
 // spoil changes some bytes, or cuts, doubles or mixes pieces.
@@ -156,7 +136,7 @@ func (s *malformedSources) bytesOfCSV(r *rand.Rand) *malformedCase {
 	if r.IntN(3) == 0 {
 		b = spoil(r, b)
 	}
-	return s.onTable(r, "csv", name, b)
+	return s.onTable(r, name, b, "")
 }
 
 // cellsOfCSV puts odd cells into a table.
@@ -183,7 +163,7 @@ func (s *malformedSources) cellsOfCSV(r *rand.Rand) *malformedCase {
 		cells[column] = cell
 		lines[i] = strings.Join(cells, ",")
 	}
-	return s.onTable(r, "cells", "in.csv", []byte(strings.Join(lines, "\n")))
+	return s.onTable(r, "in.csv", []byte(strings.Join(lines, "\n")), "")
 }
 
 // shapeOfCSV makes tables of unusual sizes, and values of unusual sizes.
@@ -211,8 +191,7 @@ func (s *malformedSources) shapeOfCSV(r *rand.Rand) *malformedCase {
 		}
 		lines[i] = strings.Join(cells, ",")
 	}
-	return s.onTable(r, "shape", "in.csv", []byte(strings.Join(lines, "\n")+"\n"), pick(r, []string{}, []string{},
-		[]string{"--common-noise"}, []string{"--rank", "1"}, []string{"--log-target"})...)
+	return s.onTable(r, "in.csv", []byte(strings.Join(lines, "\n")+"\n"), pick(r, "", "", "--common-noise", "--rank 1", "--log-target"))
 }
 
 func (s *malformedSources) damagedParquet(r *rand.Rand) *malformedCase {
@@ -220,37 +199,25 @@ func (s *malformedSources) damagedParquet(r *rand.Rand) *malformedCase {
 	if r.IntN(8) > 0 {
 		b = spoil(r, b)
 	}
-	c := &malformedCase{kind: "parquet", files: map[string][]byte{"in.parquet": b}}
-	c.args = append([]string{"fit", "--data", "in.parquet", "--task", pick(r, "id", "site", "when", "y"), "--target", pick(r, "y",
-		"y", "b"), "--rank", "1", "--model", "out-model.npz"},
-		pick(r, []string{"--drop", "list,when,site,time"}, []string{"--drop", "list,time"}, []string{"--missing", "drop"},
-			[]string{"--drop", "list", "--categorical", "site", "--missing", "mean"}, []string{"--drop", "time", "--missing", "mean"})...)
-	return c
+	return &malformedCase{strings.Fields("fit --data in.parquet --rank 1 --model out-model.npz --task " + pick(r, "id", "site", "when", "y") +
+		" --target " + pick(r, "y", "y", "b") + pick(r, " --drop list,when,site,time", " --drop list,time", " --missing drop",
+		" --drop list --categorical site --missing mean", " --drop time --missing mean")), map[string][]byte{"in.parquet": b}}
 }
 
 func (s *malformedSources) damagedArray(r *rand.Rand) *malformedCase {
 	if r.IntN(2) == 0 {
-		return &malformedCase{"npy", []string{"fit", "--data", "in.npy", "--task", "c0", "--target", pick(r, "c1", "c3", "c9"),
-			"--rank", "1"}, map[string][]byte{"in.npy": spoil(r, pick(r, s.npy...))}}
+		return &malformedCase{strings.Fields("fit --data in.npy --task c0 --rank 1 --target " + pick(r, "c1", "c3", "c9")),
+			map[string][]byte{"in.npy": spoil(r, pick(r, s.npy...))}}
 	}
-	return &malformedCase{"npz", []string{"run", "--data", "in.npz", "--rank", "2", "--iterations", "5", "--out", "out.npz"},
+	return &malformedCase{strings.Fields("run --data in.npz --rank 2 --iterations 5 --out out.npz"),
 		map[string][]byte{"in.npz": spoil(r, pick(r, s.problem, s.problem, s.model))}}
 }
 
 func (s *malformedSources) damagedModel(r *rand.Rand) *malformedCase {
-	c := &malformedCase{kind: "model", files: map[string][]byte{"model.npz": spoil(r, pick(r, s.model, s.model, s.problem, s.table))}}
-	switch r.IntN(3) {
-	case 0:
-		c.args = []string{"model", "show", "model.npz"}
-	case 1:
-		c.args = append([]string{"predict", "--model", "model.npz", "--data", "in.csv", "--out", "out.csv"}, pick(r, []string{},
-			[]string{"--standard-errors"})...)
-		c.files["in.csv"] = s.table
-	case 2:
-		c.args = []string{"adapt", "--model", "model.npz", "--data", "in.csv", "--out", "out-model.npz"}
-		c.files["in.csv"] = bytes.ReplaceAll(s.table, []byte("task"), []byte("new"))
-	}
-	return c
+	command := pick(r, "model show model.npz", "predict --model model.npz --data in.csv --out out.csv",
+		"predict --model model.npz --data in.csv --out out.csv --standard-errors", "adapt --model model.npz --data in.csv --out out-model.npz")
+	return &malformedCase{strings.Fields(command), map[string][]byte{"model.npz": spoil(r, pick(r, s.model, s.model, s.problem, s.table)),
+		"in.csv": bytes.ReplaceAll(s.table, []byte("task"), []byte(pick(r, "task", "new")))}}
 }
 
 // The values that flags of every type are given.
@@ -263,17 +230,10 @@ var oddValues = []string{
 
 // oddFlags gives flags odd values, one to three at a time.
 func (s *malformedSources) oddFlags(r *rand.Rand) *malformedCase {
-	c := &malformedCase{kind: "flags", files: map[string][]byte{"in.csv": s.table, "model.npz": s.model}}
-	base := map[string][]string{
-		"fit":     {"--data", "in.csv", "--task", "t", "--target", "y", "--model", "out-model.npz"},
-		"predict": {"--data", "in.csv", "--model", "model.npz", "--out", "out.csv"},
-		"adapt":   {"--data", "in.csv", "--model", "model.npz", "--out", "out-model.npz"},
-		"up":      {"--data", "in*.csv", "--task", "t", "--target", "y"},
-		"simulate": {"--nodes", "3", "--tasks", "6", "--features", "5", "--rank", "2", "--samples", "8", "--iterations", "5",
-			"--trials", "1", "--graph", "complete", "--out", "out"},
-	}
-	name := pick(r, "fit", "fit", "predict", "adapt", "up", "simulate", "simulate")
-	cmd, _, err := newRootCommand().Find([]string{name})
+	args := strings.Fields(pick(r, "fit --data in.csv --task t --target y --model out-model.npz", "predict --data in.csv --model model.npz --out out.csv",
+		"adapt --data in.csv --model model.npz --out out-model.npz", "up --data in*.csv --task t --target y",
+		"simulate --nodes 3 --tasks 6 --features 5 --rank 2 --samples 8 --iterations 5 --trials 1 --graph complete --out out"))
+	cmd, _, err := newRootCommand().Find(args[:1])
 	if err != nil {
 		panic(err)
 	}
@@ -283,9 +243,8 @@ func (s *malformedSources) oddFlags(r *rand.Rand) *malformedCase {
 			flags = append(flags, f)
 		}
 	})
-	c.args = append([]string{name}, base[name]...)
 	for range 1 + r.IntN(3) {
-		c.args = append(c.args, "--"+pick(r, flags...).Name+"="+pick(r, oddValues...))
+		args = append(args, "--"+pick(r, flags...).Name+"="+pick(r, oddValues...))
 	}
-	return c
+	return &malformedCase{args, map[string][]byte{"in.csv": s.table, "model.npz": s.model}}
 }

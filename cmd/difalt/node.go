@@ -40,12 +40,13 @@ const logEvery = 5 * time.Second
 // federate trains with the other nodes, and returns an error if the result has not converged.
 func (t *training) federate(ctx context.Context, node *federate.Node) error {
 	defer t.files.close()
-	node.MaxNumbers, node.Metrics = owners.LargestSum(), t.Member.Metrics
+	node.MaxNumbers, node.Metrics = owners.LargestSum, t.Member.Metrics
 	node.Prepare = func() error {
-		if err := t.prepare(ctx, io.Discard, []string{t.Files.Data}); err != nil { // the log shows the progress
+		// The log shows the progress.
+		if err := t.prepare(ctx, io.Discard, []string{t.Files.Data}); err != nil {
 			return err
 		}
-		tables, c := t.ofOwners(nil)
+		tables, c := t.ofOwners()
 		node.Settings = append(owners.Settings(tables[0], &c), wire.Setting{Name: "difalt --version", Value: version()})
 		return nil
 	}
@@ -54,7 +55,8 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 		if net.Len() == 2 {
 			node.Log.Warn("there are two nodes: each learns the other's part of every sum, since it has its own")
 		}
-		tables, c := t.ofOwners(node.Progress)
+		tables, c := t.ofOwners()
+		c.Progress = node.Progress
 		m, trained, err := owners.Train(ctx, tables, net, c)
 		if err != nil {
 			return err

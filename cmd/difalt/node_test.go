@@ -139,17 +139,18 @@ func (r *reportOf) Write(b []byte) (int, error) {
 func together(ctx context.Context) []context.Context { return []context.Context{ctx, ctx, ctx} }
 
 // The parameters that all share have the same bits at all nodes and in the model of up, and node and up have
-// the same numbers of tasks.
+// the same numbers of tasks and rounds. Each process reports the bytes that it has sent.
 func TestNodesAndUpAgree(t *testing.T) {
 	t.Parallel()
 	inFull(t)
 	n := newNetwork(t)
 	up := filepath.Join(n.dir, "u.npz")
-	must(t, append([]string{"up", "--data", filepath.Join(n.dir, "site-*.csv"), "--model", up}, siteFlags...)...)
-	all, tasks := load(t, up).Parameters(), 0
+	report := must(t, append([]string{"up", "--data", filepath.Join(n.dir, "site-*.csv"), "--model", up}, siteFlags...)...)
+	all, tasks, left := load(t, up).Parameters(), 0, sentIn(report)
 	for i, e := range n.train(t, together(t.Context())) {
-		if e.err != nil || !strings.Contains(e.stdout, "The 3 nodes have 40 tasks") {
-			t.Fatalf("%s: %v: %s", siteNames[i], e.err, e.stdout)
+		sent := sentIn(e.stdout)
+		if left[0] -= sent[0]; e.err != nil || sent[0] == 0 || sent[1] != left[1] {
+			t.Fatalf("%s: %v, %v left: %s", siteNames[i], e.err, left, e.stdout)
 		}
 		p := load(t, e.model).Parameters()
 		tasks += len(p.Tasks.Names)
@@ -157,13 +158,20 @@ func TestNodesAndUpAgree(t *testing.T) {
 			t.Errorf("%s: node and up have other shared parameters: %s", siteNames[i], diff)
 		}
 	}
-	if len(all.Tasks.Names) != 40 || tasks != 40 {
-		t.Errorf("up has %d tasks, the nodes have %d", len(all.Tasks.Names), tasks)
+	if len(all.Tasks.Names) != 40 || tasks != 40 || math.Abs(left[0]) > 2 {
+		t.Errorf("up has %d tasks, the nodes have %d; %v MB more than the nodes", len(all.Tasks.Names), tasks, left[0])
 	}
 }
 
-// A node that fails ends with its own exit code, and the others with theirs and its name, or that of the option
-// that differs. Nothing of its table reaches the others, and no model is written.
+// sentIn returns the megabytes and rounds of the process in a report of three nodes with 40 tasks.
+func sentIn(report string) (sent [2]float64) {
+	_, last, _ := strings.Cut(report, "The 3 nodes have 40 tasks. ")
+	fmt.Sscanf(last, "This process sent %f MB in %f rounds.", &sent[0], &sent[1])
+	return sent
+}
+
+// A node that fails ends with its own exit code, and the others with theirs and its name, or that of the
+// option that differs. Nothing of its table reaches the others, and no model is written.
 func TestNodesThatFail(t *testing.T) {
 	const marker = "MARKER-7a1f"
 	for name, c := range map[string]struct {
@@ -217,6 +225,7 @@ func TestNodeProcess(t *testing.T) {
 	member := []string{"--cluster", filepath.Join(dir, "net", cluster.File), "--key", filepath.Join(dir, "net/site-a.key"), "--listen",
 		"127.0.0.1:0"}
 	args := slices.Concat([]string{"node", "--data", filepath.Join(dir, "site-a.csv")}, member, siteFlags)
+	late := launch(t, "", "", append(slices.Clone(args), "--join-timeout", "100ms")...)
 	p := launch(t, "", "", append(args, "--metrics", "127.0.0.1:0")...)
 	for start := time.Now(); !strings.Contains(p.err.String(), "site-b"); time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > patience {
@@ -227,23 +236,10 @@ func TestNodeProcess(t *testing.T) {
 	if code := p.code(t); code != exitInterrupted || !strings.Contains(p.err.String(), "difalt: interrupted") {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
-	refuses(t, exitPeer, `difalt: node "site-b" has not connected after 100ms: `, append(args, "--join-timeout", "100ms")...)
-}
-
-func TestUpErrors(t *testing.T) {
-	dir := sites(t)
-	up := func(pattern string, more ...string) []string {
-		return append([]string{"up", "--task", "clinic", "--target", "score", "--drop", "patient", "--data", filepath.Join(dir, pattern)},
-			more...)
+	const want = `difalt: node "site-b" has not connected after 100ms: `
+	if code := late.code(t); code != exitPeer || !strings.Contains(late.err.String(), want) {
+		t.Errorf("exit code %d, %s: want %q", code, late.err.String(), want)
 	}
-	refuses(t, exitUsage, "1 file: up needs a file for each of at least two owners", up("site-a.csv")...)
-	refuses(t, exitUsage, "--rank is 99: must be from 0 to 20", up("site-*.csv", "--rank", "99")...)
-	write(t, dir, "twin.csv", string(readFile(t, dir, "site-a.csv")))
-	refuses(t, exitFailure, `task "C01" is in `, up("*[an].csv")...)
-	write(t, dir, "site-b.csv", "clinic,patient,age,score\nC1,p,x,3\n")
-	refuses(t, exitFailure, `site-b.csv: line 2, column "age"`, up("site-[bc].csv")...)
-	write(t, dir, "site-b.csv", "clinic,patient,old,score\nC1,p,1,3\n")
-	refuses(t, exitFailure, "column 1 is age in ", up("site-[bc].csv")...)
 }
 
 // Nodes that each have their own tasks come to the U and b_t of one process with all of them.
@@ -258,17 +254,26 @@ func TestRunTogether(t *testing.T) {
 	}
 	writeProblem(t, at("all.npz"), x, y, 3)
 	must(t, slices.Concat([]string{"run"}, flags, []string{at("all.npz"), "--out", at("one.npz"), "--graph", "complete"})...)
-	var wg sync.WaitGroup
-	errs := make([]error, 3)
-	for i, m := range n.members {
-		name := strconv.Itoa(i)
-		writeProblem(t, at("p"+name+".npz"), x[i*60:][:60], y[i*20:][:20], 1)
-		r := runOf(t, slices.Concat(flags, []string{at("p" + name + ".npz"), "--out", at(name + ".npz")})...)
-		m.Member = r.member
-		wg.Go(func() { errs[i] = r.withOthers(t.Context(), m) })
+	together := func(n *network, problem func(i int) string) error {
+		var wg sync.WaitGroup
+		errs := make([]error, 3)
+		for i, m := range n.members {
+			r := runOf(t, slices.Concat(flags, []string{problem(i), "--out", at(strconv.Itoa(i) + ".npz")})...)
+			m.Member = r.member
+			wg.Go(func() { errs[i] = r.withOthers(t.Context(), m) })
+		}
+		wg.Wait()
+		return errors.Join(errs...)
 	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	err := together(newNetwork(t), func(int) string { return at("all.npz") })
+	if err == nil || !strings.Contains(err.Error(), "its tasks are on 3 nodes: with --cluster it holds the tasks of this one") {
+		t.Errorf("a file for all nodes: error %v", err)
+	}
+	if err := together(n, func(i int) string {
+		path := at("p" + strconv.Itoa(i) + ".npz")
+		writeProblem(t, path, x[i*60:][:60], y[i*20:][:20], 1)
+		return path
+	}); err != nil {
 		t.Fatal(err)
 	}
 	u, b := array(t, at("one.npz"), "U"), array(t, at("one.npz"), "B")

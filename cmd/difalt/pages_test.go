@@ -224,6 +224,9 @@ func TestPage(t *testing.T) {
 	if names := folder(t, x.report); len(names) != len(report.FileNames) {
 		t.Errorf("%d files, want %q", len(names), report.FileNames)
 	}
+	if rows := records(t, filepath.Join(x.report, "tasks.csv")); len(rows) != 12*5*2 || rows[1]["set"] != "test" || rows[1]["rows"] != "8" {
+		t.Errorf("the file of errors has %d rows, the second %v", len(rows), rows[1])
+	}
 }
 
 // Names from a table are escaped. Without held-out rows the file of errors has training rows alone.

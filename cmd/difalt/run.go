@@ -266,7 +266,7 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 		return err
 	}
 	if res.Status == difalt.Canceled {
-		return interrupted("interrupted after %s: the files contain the state of that iteration", text.Plural(res.Iterations, "iteration"))
+		return interrupted("interrupted: the result is that of %s", text.Plural(res.Iterations, "iteration"))
 	}
 	if res.Status != difalt.Converged {
 		r.unconverged = unconverged("not converged: %v after %s", res.Status, text.Plural(res.Iterations, "iteration"))
@@ -284,7 +284,7 @@ func (r *algorithmRun) restore(solver *difalt.Solver) error {
 	}
 	content, err := os.ReadFile(r.from)
 	if err != nil {
-		return fmt.Errorf("--from: %w", err)
+		return fmt.Errorf("--from: %s: %w", r.from, text.Cause(err))
 	}
 	snapshot := &difalt.Snapshot{}
 	if err = snapshot.UnmarshalBinary(content); err == nil {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync/atomic"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
@@ -18,7 +17,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
 )
 
@@ -31,7 +29,7 @@ type simulateRun struct {
 	out     string
 	export  string
 
-	delivered func(trial int) // is called with the number of every finished trial
+	progress func(share float64) // is called with the share of the work that is done
 }
 
 func newSimulateCommand() *cobra.Command {
@@ -68,8 +66,8 @@ func newSimulateCommand() *cobra.Command {
 // run does the simulation. Results go to the folder and to stdout, progress to stderr. An interrupted run
 // writes its finished trials, unless the folder holds results already.
 func (s *simulateRun) run(ctx context.Context, std streams) (*simulation.Summary, error) {
-	if err := errors.Join(kernel.CheckEnvironment(), atomicfile.CheckFolder(s.out)); err != nil {
-		return nil, err
+	if err := atomicfile.CheckFolder(s.out); err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
 	}
 	if s.export != "" {
 		problem, weights, err := s.setting.Start(ctx, 1, s.workers)
@@ -77,7 +75,7 @@ func (s *simulateRun) run(ctx context.Context, std streams) (*simulation.Summary
 			err = problemfile.Write(s.export, problem, weights)
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--export: %w", err)
 		}
 	}
 	printSetting(std.out, &s.setting)
@@ -94,7 +92,7 @@ func (s *simulateRun) run(ctx context.Context, std streams) (*simulation.Summary
 	}
 	sum := simulation.Summarize(&s.setting, trials, s.session)
 	if err := sum.Write(s.out, trials); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--out: %w", err)
 	}
 	printSummary(std.out, sum, s.out)
 	if stopped {
@@ -104,22 +102,14 @@ func (s *simulateRun) run(ctx context.Context, std streams) (*simulation.Summary
 }
 
 // compute runs the trials. It returns the finished ones, also with an error.
-func (s *simulateRun) compute(ctx context.Context, stderr io.Writer) (trials []simulation.Trial, err error) {
-	all, iterations := float64(s.trials)*float64(len(s.setting.Methods))*float64(s.setting.Iterations), atomic.Int64{}
+func (s *simulateRun) compute(ctx context.Context, stderr io.Writer) ([]simulation.Trial, error) {
 	bar := terminal.NewProgress(stderr)
 	defer bar.Close()
-	progress := func(n int) {
-		bar.Stage(cmp.Or(s.setting.Name, "simulating"), float64(iterations.Add(int64(n)))/all)
-	}
-	progress(0)
-	run := simulation.Run{Setting: s.setting, Trials: s.trials, Workers: s.workers, Progress: progress}
-	run.Deliver = func(t *simulation.Trial) error {
-		trials = append(trials, *t)
-		s.delivered(t.Number)
-		return nil
-	}
-	err = run.Do(ctx)
-	return trials, err
+	run := simulation.Run{Setting: s.setting, Trials: s.trials, Workers: s.workers, Progress: func(share float64) {
+		bar.Stage(cmp.Or(s.setting.Name, "simulating"), share)
+		s.progress(share)
+	}}
+	return run.Do(ctx)
 }
 
 // printSetting prints the parameters of a setting.
@@ -175,7 +165,7 @@ func newResultsCommand() *cobra.Command {
 		}
 		folder := cmp.Or(out, from)
 		if err := paper.WriteReport(folder, all); err != nil {
-			return err
+			return fmt.Errorf("--out: %w", err)
 		}
 		_, err = fmt.Fprintf(std.out, "%s about %s\n", filepath.Join(folder, paper.ReportFile), text.Plural(len(all), "run"))
 		return err

@@ -33,7 +33,7 @@ type simulateFlags struct {
 
 func newSimulateFlags() *simulateFlags {
 	f := &simulateFlags{}
-	f.setting, f.trials, f.out, f.delivered = smallSetting, 4, defaultFolder, func(int) {}
+	f.setting, f.trials, f.out, f.progress = smallSetting, 4, defaultFolder, func(float64) {}
 	f.Set = options.FlagSet(f.rows())
 	return f
 }

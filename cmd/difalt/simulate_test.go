@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/paper"
 	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
 	"github.com/google/go-cmp/cmp"
 )
@@ -40,16 +41,11 @@ func readFile(t *testing.T, path ...string) []byte {
 
 func TestSimulate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
-	stdout, _ := simulate(t, dir, "--trials", "2")
-	has(t, stdout, "L = 4, d = 12, T = 16, n = 10, r = 2, graph ring, metropolis weights", "3 rounds of averaging", "method", "dif",
-		"altgdmin", "dec", "dgd", "Medians of 2 trials", filepath.Join(dir, "figure.svg"), filepath.Join(dir, "trace.csv"))
+	simulate(t, dir, "--trials", "2")
 	has(t, string(readFile(t, dir, "figure.svg")), "<svg")
-	lines := strings.Split(strings.TrimSpace(string(readFile(t, dir, "trace.csv"))), "\n")
-	if lines[0] != "method,trial,iteration,sd_node1,sd_max,sd_mean,disagreement,objective,rounds,messages,bytes,seconds" {
-		t.Errorf("header is %q", lines[0])
-	}
-	if want := 1 + 2*4*16; len(lines) != want {
-		t.Errorf("trace has %d lines, want %d", len(lines), want)
+	trials, err := simulation.ReadTrace(bytes.NewReader(readFile(t, dir, "trace.csv")))
+	if err != nil || len(trials) != 2 || len(trials[1].Curves) != 4 || len(trials[1].Curves[3].Rows) != 16 {
+		t.Errorf("the trace has %d trials, %v", len(trials), err)
 	}
 	var sum simulation.Summary
 	if err := json.Unmarshal(readFile(t, dir, "summary.json"), &sum); err != nil {
@@ -69,7 +65,7 @@ func TestSimulatePreset(t *testing.T) {
 	inFull(t)
 	dir := filepath.Join(t.TempDir(), "runs")
 	has(t, must(t, "simulate", "--preset", "noise", "--trials", "1", "--iterations", "5", "--tasks", "20", "--out", dir),
-		filepath.Join(dir, "noise.svg"))
+		filepath.Join(dir, "noise.svg"), "summary.json\n\nnoise")
 	has(t, string(readFile(t, dir, "noise.svg")), "from the minimiser")
 	must(t, "results", "--from", dir)
 	has(t, string(readFile(t, dir, "results.md")), "## Beyond the paper: noise", "(figures/noise-metropolis.svg)",
@@ -81,9 +77,9 @@ func TestSimulateInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	for _, held := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
-		runs := resolve(t, append([]string{"--out", dir, "--trials", "100000"}, tiny...)...)
-		runs[0].delivered = func(number int) {
-			if number == 3 {
+		runs := resolve(t, append([]string{"--out", dir, "--trials", "100000", "--workers", "1"}, tiny...)...)
+		runs[0].progress = func(share float64) {
+			if share > 4./100000 {
 				cancel()
 			}
 		}
@@ -124,69 +120,6 @@ func TestSimulateExport(t *testing.T) {
 	has(t, stdout, fmt.Sprintf("distance from Ustar %.2g", trials[0].Curves[0].Rows[15].SDMax))
 }
 
-// Values that no machine can hold, and outputs that cannot be written, are refused before anything is drawn.
-func TestSimulateErrors(t *testing.T) {
-	file := write(t, t.TempDir(), "file", "")
-	refuses(t, exitFailure, "it is not a folder", "simulate", "--out", file)
-	refuses(t, exitFailure, "p.npz", "simulate", "--out", t.TempDir(), "--export", filepath.Join(file, "p.npz"))
-	for flags, want := range map[string]string{
-		"--trials=1000000000": "--trials x methods x --iterations is 2e+12", "--iterations=1000000000": "--iterations is 1.6e+10",
-		"--tasks=1000000000": "tasks x samples x features is 3.6e+12", "--nodes=1000000000": "--nodes is 1000000000: must be a whole number from 1 to 10000",
-		"--graph=exponential:1e9": "--graph", "--kappa=0.5": "--kappa", "--method=dif:int8": "--method: dif:int8: only accelerated has a codec",
-		"--preset=fig3": "--preset", "--export=x.csv": "--export",
-	} {
-		refuses(t, exitUsage, want, "simulate", "--out", t.TempDir(), flags)
-	}
-}
-
-// A preset has the values of its panels, and flags override them.
-func TestPresets(t *testing.T) {
-	fig2b := simulation.Setting{
-		Name: "fig2b", Nodes: 100, Problem: simulation.Problem{Features: 100, Tasks: 100, Samples: 50, Rank: 10},
-		Graph: "er:0.1", Weights: "equal", Methods: []string{"dif", "altgdmin", "dec", "dgd", "accelerated:float64", "accelerated:int8"},
-		Reference: simulation.Truth, Rounds: 10, InitRounds: 10, Iterations: 1500, Seed: 1, Time: simulation.PaperTime,
-	}
-	other := fig2b
-	other.Iterations, other.Methods, other.Weights, other.Time = 60, []string{"dif", "dec"}, "metropolis", simulation.PaperTextTime
-	short := fig2b
-	short.Rounds = 1
-	for _, c := range []struct {
-		args    []string
-		trials  int
-		out     string
-		command string
-		want    simulation.Setting
-	}{
-		{[]string{"--preset", "fig2b"}, 100, "difalt-out/fig2b", "difalt simulate --preset=fig2b", fig2b},
-		{[]string{"--preset", "fig2b", "--rounds", "1"}, 100, "difalt-out/fig2b", "difalt simulate --preset=fig2b --rounds=1", short},
-		{[]string{"--preset", "fig2b", "--trials", "2", "--iterations", "60", "--method", "dif,dec", "--weights", "metropolis",
-			"--time-model", "paper-text", "--out", "a folder"}, 2, "a folder", "difalt simulate --preset=fig2b --weights=metropolis " +
-			"--method=dif,dec --trials=2 --time-model=paper-text '--out=a folder' --iterations=60", other},
-	} {
-		s := resolve(t, c.args...)[0]
-		if s.trials != c.trials || s.out != filepath.FromSlash(c.out) || s.session.Command != c.command {
-			t.Errorf("%q: %d trials in %s by %q", c.args, s.trials, s.out, s.session.Command)
-		}
-		if diff := cmp.Diff(c.want, s.setting); diff != "" {
-			t.Errorf("%q: %s", c.args, diff)
-		}
-	}
-	for name, rounds := range map[string]int{"fig1a": 10, "fig1b": 20, "fig1c": 30} {
-		if s := resolve(t, "--preset", name)[0].setting; s.Rounds != rounds || s.InitRounds != rounds || s.Features != 600 || s.Iterations != 500 {
-			t.Errorf("%s is %+v", name, s)
-		}
-	}
-	var folders []string
-	for _, s := range resolve(t, "--preset", "kappa", "--iterations", "60", "--out", "runs") {
-		if folders = append(folders, filepath.Base(s.out)); s.trials != 5 || s.setting.Iterations != 60 {
-			t.Errorf("%s: %d trials of %d iterations", s.setting.Name, s.trials, s.setting.Iterations)
-		}
-	}
-	if want := []string{"kappa-1.5", "kappa-10", "kappa-100", "kappa-1000"}; !slices.Equal(folders, want) {
-		t.Errorf("the folders are %q, want %q", folders, want)
-	}
-}
-
 // resolve parses the flags of simulate as the command does.
 func resolve(t *testing.T, args ...string) []*simulateRun {
 	t.Helper()
@@ -218,11 +151,38 @@ func TestResultsOfOneRun(t *testing.T) {
 	has(t, string(readFile(t, dir, "figures", "run-1.svg")), "<svg")
 }
 
-func TestResultsErrors(t *testing.T) {
-	empty, broken, bare := t.TempDir(), t.TempDir(), t.TempDir()
-	write(t, broken, "summary.json", "{")
-	write(t, bare, "summary.json", "{}")
-	for dir, want := range map[string]string{empty: "no results", filepath.Join(empty, "none"): "none", broken: "summary.json", bare: "summary.json"} {
-		refuses(t, exitFailure, want, "results", "--from", dir)
+// A preset has the values of its panels, which package paper tests, and flags override them.
+func TestPresets(t *testing.T) {
+	for _, c := range []struct {
+		trials  int
+		command string // with the flags after difalt simulate
+		change  func(s *simulation.Setting)
+	}{
+		{100, "--preset=fig2b", func(*simulation.Setting) {}},
+		{100, "--preset=fig2b --rounds=1", func(s *simulation.Setting) { s.Rounds = 1 }},
+		{2, "--preset=fig2b --weights=metropolis --method=dif,dec --trials=2 --time-model=paper-text --out=a --iterations=60",
+			func(s *simulation.Setting) {
+				s.Iterations, s.Methods, s.Weights, s.Time = 60, []string{"dif", "dec"}, "metropolis", simulation.PaperTextTime
+			}},
+	} {
+		preset, err := paper.PresetByName("fig2b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := preset.Panels[0].Setting
+		c.change(&want)
+		s := resolve(t, strings.Fields(c.command)...)[0]
+		if diff := cmp.Diff(want, s.setting); diff != "" || s.trials != c.trials || s.session.Command != "difalt simulate "+c.command {
+			t.Errorf("%s: %s%d trials by %q", c.command, diff, s.trials, s.session.Command)
+		}
+	}
+	var folders []string
+	for _, s := range resolve(t, "--preset", "kappa", "--iterations", "60", "--out", "runs") {
+		if folders = append(folders, s.out); s.trials != 5 || s.setting.Iterations != 60 {
+			t.Errorf("%s: %d trials of %d iterations", s.setting.Name, s.trials, s.setting.Iterations)
+		}
+	}
+	if want := []string{"runs/kappa-1.5", "runs/kappa-10", "runs/kappa-100", "runs/kappa-1000"}; !slices.Equal(folders, want) {
+		t.Errorf("the folders are %q, want %q", folders, want)
 	}
 }

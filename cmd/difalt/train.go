@@ -31,25 +31,12 @@ func fitTable(ctx context.Context, f *options.Flags, std streams) error {
 	if err := t.prepare(ctx, std.err, []string{f.Files.Data}, stages...); err != nil {
 		return err
 	}
-	t.heading()
-	bar := terminal.NewProgress(std.err, stages...)
-	defer bar.Close()
 	c := f.Model
-	c.Train, c.Progress, c.TaskColumn, c.TargetColumn = t.sources[0].Train, bar.Stage, f.Table.Task, f.Table.Target
-	var m *model.Model
-	var r *fit.Report
-	err := untilCanceled(ctx, func() (err error) {
-		m, r, err = fit.Fit(ctx, t.sources[0].Table, c)
-		return err
-	})
-	bar.Close()
-	switch {
-	case errors.Is(err, context.Canceled):
-		return interrupted("interrupted: nothing was written")
-	case err != nil:
-		return t.explain(err)
-	}
-	return cmp.Or(t.finish(ctx, m, report.OfFit(r)), t.unconverged)
+	c.Train, c.TaskColumn, c.TargetColumn = t.sources[0].Train, f.Table.Task, f.Table.Target
+	return trainOn(ctx, t, stages, func(progress func(string, float64)) (*model.Model, *fit.Report, error) {
+		c.Progress = progress
+		return fit.Fit(ctx, t.sources[0].Table, c)
+	}, report.OfFit)
 }
 
 // A training fits a model to a table, or to those of several owners. The report goes to the standard output.
@@ -60,6 +47,24 @@ type training struct {
 	sources     []report.Source
 	written     bool  // the files
 	unconverged error // nil if the result has converged
+}
+
+// trainOn describes the tables, does the work, and writes the files and the report.
+func trainOn[R any](ctx context.Context, t *training, stages []string,
+	work func(progress func(stage string, share float64)) (*model.Model, R, error), result func(R) *report.Result) error {
+	t.heading()
+	var m *model.Model
+	var r R
+	bar := terminal.NewProgress(t.err, stages...)
+	err := untilCanceled(ctx, func() (err error) { m, r, err = work(bar.Stage); return err })
+	bar.Close()
+	switch {
+	case errors.Is(err, context.Canceled):
+		return interrupted("interrupted: nothing was written")
+	case err != nil:
+		return t.explain(err)
+	}
+	return cmp.Or(t.finish(ctx, m, result(r)), t.unconverged)
 }
 
 // explain returns an error about the rank with the name of its flag, and other ones with that of the data.
@@ -171,13 +176,10 @@ func trainTogether(ctx context.Context, f *options.Flags, std streams) error {
 	if err := t.prepare(ctx, std.err, paths, stages...); err != nil {
 		return err
 	}
-	bar := terminal.NewProgress(std.err, stages...)
-	defer bar.Close()
-	tables, c := t.ofOwners(bar.Stage)
+	tables, c := t.ofOwners()
 	if err := t.sameSettings(&c); err != nil {
 		return err
 	}
-	t.heading()
 	graph, err := topology.Parse(options.DefaultGraph, len(paths), 0)
 	if err != nil {
 		return err
@@ -190,15 +192,10 @@ func trainTogether(ctx context.Context, f *options.Flags, std streams) error {
 	if err != nil {
 		return err
 	}
-	m, trained, err := owners.Train(ctx, tables, net, c)
-	bar.Close()
-	switch {
-	case errors.Is(err, context.Canceled):
-		return interrupted("interrupted: nothing was written")
-	case err != nil:
-		return t.explain(err)
-	}
-	return cmp.Or(t.finish(ctx, m, report.OfOwners(trained)), t.unconverged)
+	return trainOn(ctx, t, stages, func(progress func(string, float64)) (*model.Model, *owners.Report, error) {
+		c.Progress = progress
+		return owners.Train(ctx, tables, net, c)
+	}, report.OfOwners)
 }
 
 // sameSettings returns an error if nodes would refuse each other, or if two tables have a task of one name.
@@ -219,9 +216,9 @@ func (t *training) sameSettings(c *owners.Config) error {
 }
 
 // ofOwners returns the tables and the choices of a training with other owners, after prepare.
-func (t *training) ofOwners(progress func(stage string, share float64)) (list []*dataset.Table, c owners.Config) {
+func (t *training) ofOwners() (list []*dataset.Table, c owners.Config) {
 	c = owners.Config{
-		Rank: t.Model.Rank, Seed: t.Seed, Workers: t.Model.Workers, Progress: progress,
+		Rank: t.Model.Rank, Seed: t.Seed, Workers: t.Model.Workers,
 		TaskColumn: t.Table.Task, TargetColumn: t.Table.Target,
 	}
 	for _, s := range t.sources {

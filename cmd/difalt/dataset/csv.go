@@ -267,7 +267,7 @@ func advice(cell string, decimal rune) (why, option string, values []string) {
 	case values != nil:
 		return shown + " is a date: its order must be given", "Dates", values
 	case isNumber(cell, other):
-		why = fmt.Sprintf("%s has %q as decimal mark, or between thousands, where it must go", shown, other)
+		why = fmt.Sprintf("%s has %q as decimal mark, in place of %q, or between thousands", shown, other, decimal)
 		return why, "Decimal", []string{string(other)}
 	case isNumber(foreign.Replace(cell), '.'):
 		return shown + " is not a number alone: spaces, signs, marks between thousands and U+2212 for - must go", "", nil

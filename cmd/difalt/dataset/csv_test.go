@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 )
 
 var columnsTY = TableOptions{Task: "t", Target: "y"}
@@ -37,16 +38,6 @@ func checkTable(t *testing.T, tab *Table, err error, want string) {
 		t.Error(err)
 	} else if got := shown(tab); got != want {
 		t.Errorf("table is %s, want %s", got, want)
-	}
-}
-
-// checkMessage reports an error without one of the wanted pieces.
-func checkMessage(t *testing.T, name string, err error, want []string) {
-	t.Helper()
-	for _, piece := range want {
-		if err == nil || !strings.Contains(err.Error(), piece) {
-			t.Errorf("%s: error is %v, want one with %q", name, err, piece)
-		}
 	}
 }
 
@@ -80,7 +71,7 @@ func TestReadCSV(t *testing.T) {
 				t.Errorf("split %v, %v", train, err)
 			}
 			_, err = tab.Split(Split{TestFraction: .5})
-			checkMessage(t, "marks and fraction", err, []string{"the table marks its test rows"})
+			check.Error(t, err, "the table marks its test rows")
 		})
 	}
 	_, err := ReadCSV(strings.NewReader("t,n,m,y\nx,red,blue,1\n"), columnsTY)
@@ -121,9 +112,8 @@ func TestNotations(t *testing.T) {
 			text := "t;a;y\nx;" + c.cell + ";2\n"
 			c.o.Task, c.o.Target = "t", "y"
 			tab, err := ReadCSV(strings.NewReader(text), c.o)
-			if err != nil || math.Abs(tab.X(make([]float64, 1), 0)[0]-c.want) > 1e-15 {
-				t.Errorf("%v, %v, want %v", tab, err, c.want)
-			}
+			check.FailIf(t, err != nil || math.Abs(tab.X(make([]float64, 1), 0)[0]-c.want) > 1e-15,
+				"%v, %v, want %v", tab, err, c.want)
 			_, err = ReadCSV(strings.NewReader(text), columnsTY)
 			var format *FormatError
 			if !errors.As(err, &format) || format.Option != c.option || !reflect.DeepEqual(format.Values, c.values) {
@@ -170,7 +160,10 @@ func TestSchema(t *testing.T) {
 	tab, err = ReadCSV(strings.NewReader("extra,a,site,t\n0,7,q,new\n"), o)
 	checkTable(t, tab, err, `["new"] ["site=p" "site=q" "a"] 0 [0 1 7]`)
 	_, err = ReadCSV(strings.NewReader("a,site,t\n7,r,new\n"), o)
-	checkMessage(t, "unknown level", err, []string{"line 2", `column "site"`, `level "r" is not known`, `["p" "q"]`})
+	check.Error(t, err, "line 2", `column "site"`, `level "r" is not known`, `["p" "q"]`)
+	bad := &schema.Schema{Columns: []string{"a"}, Categories: []schema.Category{{Column: "a", Levels: []string{""}}}}
+	_, err = ReadCSV(strings.NewReader("a,t\n7,new\n"), TableOptions{Task: "t", Schema: bad})
+	check.Error(t, err, `the schema of column "a": the level "" is not a name`)
 	o.NewLevels = true
 	tab, err = ReadCSV(strings.NewReader("a,site,t\n7,r,new\n"), o)
 	checkTable(t, tab, err, `["new"] ["site=p" "site=q" "a"] 0 [0 0 7]`)
@@ -180,17 +173,13 @@ func TestMissing(t *testing.T) {
 	const text = "t,a,site,y\nx,1,q,1\nx,NA,p,2\nz,null,,3\nz,5,p,\n,6,p,5\nz,nan,q,6\n"
 	o := TableOptions{Task: "t", Target: "y", Categorical: []string{"site"}}
 	_, err := ReadCSV(strings.NewReader(text), o)
-	if !errors.Is(err, ErrMissing) {
-		t.Errorf("error %v is not ErrMissing", err)
-	}
-	checkMessage(t, "refuse", err, []string{`3 in column "a" (first on line 3)`, `1 in column "site" (first on line 4)`,
-		`1 in column "y" (first on line 5)`, `1 in column "t" (first on line 6)`})
+	check.FailIf(t, !errors.Is(err, ErrMissing), "error %v is not ErrMissing", err)
+	check.Error(t, err, `3 in column "a" (first on line 3)`, `1 in column "site" (first on line 4)`,
+		`1 in column "y" (first on line 5)`, `1 in column "t" (first on line 6)`)
 	o.Missing = MissingDrop
 	tab, err := ReadCSV(strings.NewReader(text), o)
 	checkTable(t, tab, err, `["x"] ["a" "site=p" "site=q"] 0 [1 0 1 1]`)
-	if tab.Dropped() != 5 || tab.Missing() != nil {
-		t.Errorf("drop: %d, %v", tab.Dropped(), tab.Missing())
-	}
+	check.FailIf(t, tab.Dropped() != 5 || tab.Missing() != nil, "drop: %d, %v", tab.Dropped(), tab.Missing())
 	o.Missing = MissingKeep
 	tab, err = ReadCSV(strings.NewReader(text), o)
 	checkTable(t, tab, err, `["x" "z"] ["a" "site=p" "site=q"] 0 [1 0 1 1] 0 [NaN 1 0 2] 1 [NaN NaN NaN 3] 1 [NaN 0 1 6]`)
@@ -199,5 +188,5 @@ func TestMissing(t *testing.T) {
 	}
 	o.Missing = MissingDrop
 	_, err = ReadCSV(strings.NewReader("t,a,site,y\nx,,p,1\n"), o)
-	checkMessage(t, "nothing left", err, []string{"zero rows", "1 that lack values"})
+	check.Error(t, err, "zero rows", "1 that lack values")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
@@ -30,9 +31,7 @@ func packed(t testing.TB, content []byte) (gz, zst []byte) {
 func write(t testing.TB, dir, name string, b []byte) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	check.Done(os.WriteFile(path, b, 0o666))
 	return path
 }
 
@@ -88,10 +87,11 @@ func TestSeveralFiles(t *testing.T) {
 		"is not a pattern of file names": {filepath.Join(dir, "[.csv")},
 		"site-a.csv is named twice":      {a, a},
 		"no file is named":               nil,
+		"none.csv: no such file":         {filepath.Join(dir, "none.csv")},
 		"is a directory":                 {dir},
 	} {
 		_, err = ReadFiles(patterns, columnsTY)
-		checkMessage(t, want, err, []string{want})
+		check.Error(t, err, want)
 	}
 }
 
@@ -102,9 +102,7 @@ func TestProgress(t *testing.T) {
 	first, second := write(t, dir, "a.csv", []byte(text)), write(t, dir, "b.csv", []byte(text))
 	last, calls := int64(0), 0
 	o := TableOptions{Task: "task", Target: "y", Progress: func(done, of int64) {
-		if done < last || of != int64(2*len(text)) {
-			t.Errorf("%d of %d after %d", done, of, last)
-		}
+		check.FailIf(t, done < last || of != int64(2*len(text)), "%d of %d after %d", done, of, last)
 		last = done
 		calls++
 	}}

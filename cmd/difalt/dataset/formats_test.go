@@ -9,6 +9,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
 )
@@ -18,6 +19,8 @@ import (
 func TestReadNPY(t *testing.T) {
 	for _, path := range []string{"testdata/numpy-c.npy", "testdata/numpy-fortran.npy"} {
 		tab, err := ReadFiles([]string{path}, TableOptions{Task: "c0", Target: "c3"})
+		less := check.OK(ReadFiles([]string{path}, TableOptions{Task: "c0", Target: "c3", Drop: []string{"c1"}}))
+		check.FailIf(t, less.X(make([]float64, 1), 2)[0] != 21.5, "without c1: %s", shown(less))
 		checkTable(t, tab, err, `["3" "1" "7"] ["c1" "c2"] 0 [0.5 1.5 0] 0 [10.5 11.5 1] 1 [20.5 21.5 2] 1 [30.5 31.5 3] 2 [40.5 41.5 4]`)
 	}
 }
@@ -29,20 +32,20 @@ func TestReadParquet(t *testing.T) {
 	keep.Missing = MissingKeep
 	for _, path := range []string{"testdata/arrow.parquet", "testdata/arrow-plain.parquet"} {
 		_, err := ReadFiles([]string{path}, o)
-		checkMessage(t, path, err, []string{path, `1 in column "site" (first on row 4)`, `1 in column "a" (first on row 3)`})
+		check.Error(t, err, path, `1 in column "site" (first on row 4)`, `1 in column "a" (first on row 3)`)
 		tab, err := ReadFiles([]string{path}, keep)
 		checkTable(t, tab, err, `["k3" "k1" "k7"] ["site=p" "site=q" "a" "b" "flag"] 0 [1 0 0.5 1 1 0] 0 [0 1 10.5 11 0 1] `+
 			`1 [1 0 NaN 21 1 2] 1 [NaN NaN 30.5 31 0 3] 2 [0 1 40.5 41 1 4]`)
 	}
 	for column, want := range map[string]string{"list": "nested", "site": "holds strings"} {
 		_, err := ReadFiles([]string{"testdata/arrow.parquet"}, TableOptions{Task: "id", Target: "y", Schema: only(column)})
-		checkMessage(t, column, err, []string{`column "` + column + `"`, want})
+		check.Error(t, err, `column "`+column+`"`, want)
 		if _, ok := errors.AsType[*FormatError](err); !ok {
 			t.Errorf("%s: no option is proposed", column)
 		}
 	}
 	_, err := ReadFiles([]string{"testdata/arrow.parquet"}, TableOptions{Task: "id", Target: "site", Schema: only("b")})
-	checkMessage(t, "target", err, []string{`column "site" holds strings: expected numbers`})
+	check.Error(t, err, `column "site" holds strings: expected numbers`)
 }
 
 // A file that Arrow wrote. The days of a date are counted from 1970, decimals rounded once, names keep all
@@ -66,9 +69,7 @@ func TestParquetTypes(t *testing.T) {
 			tab, err := read("id", column, MissingKeep)
 			checkTable(t, tab, err, fmt.Sprintf("%s [%q] 0 [%v 0] 1 [%v 1] 2 [%v 2]", tasks, column, want[0], want[1], want[2]))
 			dates := map[string]bool{"day": true, "ms": true, "us": true, "ns": true}[column]
-			if dates != (tab.Notes() != nil) {
-				t.Errorf("notes %v", tab.Notes())
-			}
+			check.FailIf(t, dates != (tab.Notes() != nil), "notes %v", tab.Notes())
 		})
 	}
 	for column, want := range map[string]string{
@@ -76,20 +77,16 @@ func TestParquetTypes(t *testing.T) {
 		"signed": `["-9223372036854775808" "9007199254740993"]`,
 	} {
 		tab, err := read(column, "unsigned", MissingDrop)
-		if err != nil || fmt.Sprintf("%q", tab.Tasks()) != want {
-			t.Errorf("tasks of %s: %v, want %s (%v)", column, tab, want, err)
-		}
+		check.FailIf(t, err != nil || fmt.Sprintf("%q", tab.Tasks()) != want,
+			"tasks of %s: %v, want %s (%v)", column, tab, want, err)
 	}
 	_, err := read("id", "time", MissingRefuse)
-	checkMessage(t, "time", err, []string{`column "time" is of type TIME`})
+	check.Error(t, err, `column "time" is of type TIME`)
 }
 
 // A damaged Parquet file is an error or another table, never a panic.
 func TestDamagedParquet(t *testing.T) {
-	whole, err := os.ReadFile("testdata/arrow-plain.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := check.OK(os.ReadFile("testdata/arrow-plain.parquet"))
 	dir := t.TempDir()
 	o := TableOptions{Task: "id", Target: "y", Schema: only("b", "flag")}
 	for n := 0; n < len(whole); n += 7 {
@@ -109,9 +106,7 @@ func TestDamagedParquet(t *testing.T) {
 func written[T any](t testing.TB, rows []T, options ...parquet.WriterOption) []byte {
 	t.Helper()
 	var buf bytes.Buffer
-	if err := parquet.Write(&buf, rows, options...); err != nil {
-		t.Fatal(err)
-	}
+	check.Done(parquet.Write(&buf, rows, options...))
 	return buf.Bytes()
 }
 
@@ -128,12 +123,12 @@ func TestCodecs(t *testing.T) {
 		path := write(t, dir, "t.parquet", written(t, []row{{"x", 1, 2, "n"}, {"x", 3, 4, "n"}}, parquet.Compression(codec)))
 		tab, err := ReadFiles([]string{path}, TableOptions{Task: "t", Target: "y", Drop: []string{"note"}})
 		if codec == &parquet.Lz4Raw {
-			checkMessage(t, codec.String(), err, []string{"is compressed by LZ4_RAW", "snappy or zstd"})
+			check.Error(t, err, "is compressed by LZ4_RAW", "snappy or zstd")
 			continue
 		}
 		checkTable(t, tab, err, `["x"] ["a"] 0 [1 2] 0 [3 4]`)
 		_, err = ReadFiles([]string{path}, TableOptions{Task: "t", Target: "y", Categorical: []string{"note"}})
-		checkMessage(t, "a column of another codec", err, []string{`column "note": it is compressed by LZ4_RAW`})
+		check.Error(t, err, `column "note": it is compressed by LZ4_RAW`)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 )
 
 // checkNumbers asserts what holds for every table that was read without error.
@@ -31,10 +33,7 @@ func FuzzReadFiles(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	for _, name := range []string{"arrow.parquet", "arrow-plain.parquet", "numpy-c.npy", "numpy-fortran.npy"} {
-		b, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := check.OK(os.ReadFile("testdata/" + name))
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

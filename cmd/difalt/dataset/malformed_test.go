@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
@@ -51,7 +53,7 @@ var malformedTexts = []malformed{
 	csvFile("no-task.csv", "a,y\n1,2\n", `no column "t" for the task`, `["a" "y"]`),
 	csvFile("no-target.csv", "t,a\nx,1\n", `no column "y" for the target`, `["t" "a"]`),
 	csvFile("no-features.csv", "t,y\nx,1\n", "no feature columns", `["t" "y"]`),
-	csvFile("point.csv", "t;a;y\nx;1.5;2\n", "line 2", `"1.5" has '.' as decimal mark`).with(func(o *TableOptions) { o.Decimal = ',' }),
+	csvFile("point.csv", "t;a;y\nx;.5;2\n", "line 2", `".5" has '.' as decimal mark`).with(func(o *TableOptions) { o.Decimal = ',' }),
 	csvFile("break.csv", "t,a,y\n\"two\nlines\",1,2\nc,bad,2\n", "line 4", `column "a"`, `"bad"`),
 	csvFile("dropped-mark.csv", "t,a,h,y\nx,1,1,2\n", `column "h" is the mark of test rows: it cannot be dropped`).with(func(o *TableOptions) {
 		o.Holdout, o.Drop = "h", []string{"h"}
@@ -82,6 +84,7 @@ var malformedTexts = []malformed{
 	csvFile("levels.csv", "t,site,y\n"+manyLevels(), "line 10002", `column "site"`, `"10000" is the level number 10001`).with(siteIsCategorical),
 	csvFile("not-categorical.csv", "t,a,y\nx,1,2\n", `no column "site"`).with(siteIsCategorical),
 
+	csvFile("many.csv", strings.Repeat("x,", 25)+"y\n", `no column "t"`, "and 6 more"),
 	csvFile("not-there.csv", "t,a,y\nx,1,2\n", `no column "q" for the columns to drop`).with(func(o *TableOptions) { o.Drop = []string{"q"} }),
 	csvFile("tie.csv", "T,a;y\nx,1;2\n", `no column "t"`, `the header names ["T" "a;y"]`),
 	csvFile("grouped.csv", "t;a;y\nx;1,234,567;2\n", `"1,234,567" is not a number alone`, "marks between thousands"),
@@ -121,10 +124,7 @@ func malformedArchives(t testing.TB) []malformed {
 	gz, zst := packed(t, []byte(sample))
 	bomb := append([]byte("t,site,y\n"), bytes.Repeat([]byte("x,1,2"+strings.Repeat(" ", 1000)+"\n"), 18<<10)...)
 	gzBomb, zstBomb := packed(t, bomb)
-	arrow, err := os.ReadFile("testdata/arrow-plain.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	arrow := check.OK(os.ReadFile("testdata/arrow-plain.parquet"))
 	gzArrow, _ := packed(t, arrow)
 	of := func(name string, content []byte, want ...string) malformed {
 		return malformed{name, content, TableOptions{Task: "t", Target: "y", Categorical: []string{"site"}}, want}
@@ -147,6 +147,7 @@ func malformedArchives(t testing.TB) []malformed {
 		of("truncated.zst", zst[:len(zst)-9], "zstd data are damaged or truncated"),
 		of("checksum.zst", flipped(zst, -1), "zstd data are damaged or truncated"),
 		of("garbage.zst", []byte("\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff\xff\xff"), "zstd data"),
+		of("window.zst", []byte("\x28\xb5\x2f\xfd\x00\xf8\x01\x00\x00"), "need a window above 134217728 bytes"),
 		of("bomb.zst", zstBomb, "of zstd unpack to"),
 		of("sheet.xlsx", []byte("PK\x03\x04\x14\x00sheet"), "zip archive", "saved as CSV"),
 
@@ -159,6 +160,8 @@ func malformedArchives(t testing.TB) []malformed {
 
 		array("strings.npy", npy("<U1", "1, 3", strings.Repeat("a\x00\x00\x00", 3)), "(1, 3) string", "expected N x k numbers"),
 		array("nan.npy", npy("<f8", "1, 3", strings.Repeat("\x00", 16)+nan), `1 in column "c2" (first on row 1)`),
+		array("huge.npy", npy("<f8", "1, 3", strings.Repeat("\x00", 16)+string(binary.LittleEndian.AppendUint64(nil, math.Float64bits(1e200)))),
+			`row 1, column "c2": 1e+200 is too large`),
 		array("rows.npy", npy("<f8", "0, 4000000000", ""), "(0, 4000000000) float64", "expected N x k"),
 		array("narrow.npy", npy("<f8", "1, 1", strings.Repeat("\x00", 8)), `no column "c1"`),
 	}
@@ -181,19 +184,14 @@ func parquetParts(t testing.TB) (data []byte, m *format.FileMetaData) {
 	end := len(b) - 8
 	start := end - int(binary.LittleEndian.Uint32(b[end:]))
 	m = new(format.FileMetaData)
-	if err := thrift.Unmarshal(new(thrift.CompactProtocol), b[start:end], m); err != nil {
-		t.Fatal(err)
-	}
+	check.Done(thrift.Unmarshal(new(thrift.CompactProtocol), b[start:end], m))
 	return b[:start], m
 }
 
 // marshaled returns a value in thrift's compact protocol.
 func marshaled(t testing.TB, v any) []byte {
 	t.Helper()
-	b, err := thrift.Marshal(new(thrift.CompactProtocol), v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := check.OK(thrift.Marshal(new(thrift.CompactProtocol), v))
 	return b
 }
 
@@ -306,7 +304,7 @@ func TestMalformedFiles(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			table, err := ReadFiles([]string{path}, m.o)
 			runtime.ReadMemStats(&after)
-			checkMessage(t, m.name, err, append(m.want, path))
+			check.Error(t, err, append(m.want, path)...)
 			if err != nil && len(err.Error()) > len(path)+500 {
 				t.Errorf("the error has %d bytes", len(err.Error()))
 			}
@@ -314,9 +312,7 @@ func TestMalformedFiles(t *testing.T) {
 			if n := after.TotalAlloc - before.TotalAlloc; n > 256<<20 {
 				t.Errorf("%d bytes were allocated for a file of %d", n, len(m.content))
 			}
-			if table != nil && err != nil {
-				t.Error("there is a table besides the error")
-			}
+			check.FailIf(t, table != nil && err != nil, "there is a table besides the error")
 		})
 	}
 }

@@ -217,8 +217,11 @@ func (r *reader) close() error {
 // table completes the table after the last file.
 func (r *reader) table() (*Table, error) {
 	t := r.t
-	if t.Rows() == 0 {
-		return nil, fmt.Errorf("the table has zero rows after the column names, besides %d that lack values", t.dropped)
+	switch {
+	case t.Rows() == 0 && t.dropped > 0:
+		return nil, fmt.Errorf("the table has zero rows, besides %d that lack values", t.dropped)
+	case t.Rows() == 0:
+		return nil, errors.New("the table has zero rows after the column names")
 	}
 	t.tasks.index = nil // it may take more memory than the names
 	s := &t.schema

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
@@ -14,15 +15,10 @@ import (
 // 100 k + i and the target -i.
 func testTable(t *testing.T, rows ...int) *Table {
 	t.Helper()
-	tab, err := NewTable([]string{"a"}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := check.OK(NewTable([]string{"a"}, true))
 	for k, n := range rows {
 		for i := range n {
-			if err := tab.Append(fmt.Sprintf("t%d", k), []float64{float64(100*k + i)}, -float64(i)); err != nil {
-				t.Fatal(err)
-			}
+			check.Done(tab.Append(fmt.Sprintf("t%d", k), []float64{float64(100*k + i)}, -float64(i)))
 		}
 	}
 	return tab
@@ -30,14 +26,14 @@ func testTable(t *testing.T, rows ...int) *Table {
 
 func TestAppend(t *testing.T) {
 	tab := testTable(t, 2)
-	checkMessage(t, "width", tab.Append("t0", []float64{1, 2}, 0), []string{"row 3 has 2 features: expected 1"})
-	checkMessage(t, "NaN", tab.Append("t0", []float64{math.NaN()}, 0), []string{"row 3", `column "a"`, "NaN"})
-	checkMessage(t, "target", tab.Append("t0", []float64{1}, math.Inf(1)), []string{`row 3, column "target": +Inf is too large, or not finite`})
-	checkMessage(t, "no task", tab.Append("", []float64{1}, 0), []string{"row 3: task", "is not a name"})
+	check.Error(t, tab.Append("t0", []float64{1, 2}, 0), "row 3 has 2 features: expected 1")
+	check.Error(t, tab.Append("t0", []float64{math.NaN()}, 0), "row 3", `column "a"`, "NaN")
+	check.Error(t, tab.Append("t0", []float64{1}, math.Inf(1)), `row 3, column "target": +Inf is too large, or not finite`)
+	check.Error(t, tab.Append("", []float64{1}, 0), "row 3: task", "is not a name")
 	_, err := NewTable(nil, true)
-	checkMessage(t, "no features", err, []string{"no feature columns"})
+	check.Error(t, err, "no feature columns")
 	_, err = NewTable([]string{"a", "a"}, true)
-	checkMessage(t, "twice", err, []string{`two features would be named "a"`})
+	check.Error(t, err, `two features would be named "a"`)
 
 	// A table of several pieces of at most 4 MB: rows are copied, and come back.
 	wide, err := NewTable(text.Numbered("x", 150_000), false)
@@ -68,23 +64,18 @@ func TestSplit(t *testing.T) {
 				n[tab.Task(i)]++
 			}
 		}
-		if err != nil || !reflect.DeepEqual(n, want) {
-			t.Errorf("fraction %v: %v rows for training, %v: want %v", fraction, n, err, want)
-		}
+		check.FailIf(t, err != nil || !reflect.DeepEqual(n, want),
+			"fraction %v: %v rows for training, %v: want %v", fraction, n, err, want)
 	}
 	for _, f := range []float64{1, -0.1, math.NaN()} {
 		_, err := tab.Split(Split{TestFraction: f})
-		checkMessage(t, "fraction", err, []string{fmt.Sprintf("test fraction is %v:", f)})
+		check.Error(t, err, fmt.Sprintf("test fraction is %v:", f))
 	}
 	s := Split{TestFraction: .5, Seed: 3}
 	a, _ := testTable(t, 10, 10).Split(s)
 	b, _ := testTable(t, 0, 10).Split(s) // t1 alone
-	if !reflect.DeepEqual(a[10:], b) {
-		t.Error("the split of a task depends on another task")
-	}
-	if reflect.DeepEqual(a[:10], a[10:]) {
-		t.Error("two tasks have the same split")
-	}
+	check.FailIf(t, !reflect.DeepEqual(a[10:], b), "the split of a task depends on another task")
+	check.FailIf(t, reflect.DeepEqual(a[:10], a[10:]), "two tasks have the same split")
 	s.Seed = 4
 	if c, _ := testTable(t, 10, 10).Split(s); reflect.DeepEqual(a, c) {
 		t.Error("the seed has no influence")
@@ -111,9 +102,7 @@ func TestFolds(t *testing.T) {
 		}
 	}
 	for _, n := range count[0] {
-		if n < 2 || n > 3 {
-			t.Errorf("11 rows are dealt as %v", count[0])
-		}
+		check.FailIf(t, n < 2 || n > 3, "11 rows are dealt as %v", count[0])
 	}
 	if least, most := slices.Min(total[:]), slices.Max(total[:]); most > least+1 {
 		t.Errorf("all rows are dealt as %v", total)

@@ -2,7 +2,6 @@ package fit
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -273,9 +272,6 @@ func (f *fitter) choose(ctx context.Context) (*choice, error) {
 		if best < 0 || c.Penalised > f.all[best].Penalised+margin {
 			best = i
 		}
-	}
-	if best < 0 {
-		return nil, fmt.Errorf("no strengths give the training rows a finite likelihood at rank %d", *f.Rank)
 	}
 	return f.all[best].finish(ctx)
 }

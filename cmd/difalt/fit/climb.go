@@ -80,7 +80,7 @@ func (s *stats) climb(ctx context.Context, tasks []int, q *strengths, most int) 
 func (s *stats) information(tasks []int, q *strengths) []float64 {
 	columns, curves := make([]float64, len(q.sigma)), make([]float64, len(q.tau))
 	for j, g := range q.group {
-		if s.active[j] {
+		if s.within[j] {
 			columns[g]++
 		}
 		if s.active[j] && j > 0 {

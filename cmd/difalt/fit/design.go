@@ -205,9 +205,7 @@ func naturalBasis(knots []float64, scale float64) []float64 {
 	var chol mat.Cholesky
 	var right, penalty mat.Dense
 	chol.Factorize(r) // diagonally dominant
-	if chol.SolveTo(&right, q.T()) != nil {
-		return nil
-	}
+	_ = chol.SolveTo(&right, q.T())
 	penalty.Mul(q, &right)
 	sym := mat.NewSymDense(n, nil)
 	for i := range n {

@@ -2,9 +2,9 @@
 //
 // [Fit] models the target of task t as
 //
-//	y = x'(mu + deviation_t) + noise,   deviation_t = diag(sigma) e_t + W b_t,   e_t, b_t ~ N(0, I)
+//	y = x'(mu + deviation_t) + noise,   deviation_t = diag(sigma) e_t + W b_t,   e_t, b_t ~ N(0, I).
 //
-// where x holds 1, the standardised features and, for every number with five or more distinct training
+// x holds 1, the standardised features and, for every number with five or more distinct training
 // values, the columns of a natural cubic spline. At first sigma has one value for the intercept, one for
 // linear columns and one for curves; in the chosen model every linear column and every curve has its own,
 // with the common one as prior. The mean has the prior N(0, tau^2), with one tau for linear columns and one

@@ -2,18 +2,22 @@ package fit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Fit finds the form that a table was drawn from, and predicts with little more than the noise.
@@ -39,6 +43,8 @@ func TestFitFindsTheForm(t *testing.T) {
 			if chosen := chosenOf(r); chosen.Rank != c.rank || chosen.Curves != c.curves || !r.Converged {
 				t.Errorf("chosen %+v, converged %v: want rank %d, curves %v", chosen, r.Converged, c.rank, c.curves)
 			}
+			more := slices.ContainsFunc(r.Candidates, func(o Candidate) bool { return o.Rank > c.rank+1 })
+			check.FailIf(t, more && c.rank == 0 && !c.curves, "ranks beyond 1 were tried: %+v", r.Candidates)
 			if rmse := r.Scores[0].Test.RMSE; rmse > c.most*c.d.noise || rmse < 0.85*c.d.noise {
 				t.Errorf("held-out RMSE %v with noise %v", rmse, c.d.noise)
 			}
@@ -86,22 +92,30 @@ func TestWorkersDoNotChangeBits(t *testing.T) {
 	three, second := fitted(t, table, Config{Workers: 3})
 	a, b := one.Parameters(), three.Parameters()
 	a.Tasks.Covariance, b.Tasks.Covariance = nil, nil
-	if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(first.Candidates, second.Candidates) {
-		t.Error("one worker and three give different models")
-	}
+	check.FailIf(t, !reflect.DeepEqual(a, b) || !reflect.DeepEqual(first.Candidates, second.Candidates),
+		"one worker and three give different models")
 }
 
-// The errors that the report gives are those of the model's own predictions.
+// The errors that the report gives are those of the model's own predictions. Progress goes through all stages in
+// their order, and its share rises within each.
 func TestScoresAreThoseOfPredictions(t *testing.T) {
 	table := drawing{tasks: 12, rows: 12, features: 3, levels: 1, noise: 1}.table(t, 5)
-	m, r := fitted(t, table, Config{Train: holdOut(table)})
+	var stages []string
+	last := 0.0
+	m, r := fitted(t, table, Config{Train: holdOut(table), Progress: func(stage string, share float64) {
+		if !slices.Contains(stages, stage) {
+			stages, last = append(stages, stage), -1
+		}
+		check.FailIf(t, !(share > last && share < 1), "%s: %v after %v", stage, share, last)
+		last = share
+	}})
+	check.FailIf(t, !slices.Equal(stages, Stages), "stages %q, want %q", stages, Stages)
 	tallies := map[bool]*Tally{true: {}, false: {}}
-	eachRow(t, m, table, holdOut(table), func(p model.Prediction, y float64, train bool) { tallies[train].Add(y, p.Value) })
+	eachRow(t, m, table, holdOut(table), func(_ int, p model.Prediction, y float64, train bool) { tallies[train].Add(y, p.Value) })
 	for train, e := range map[bool]Errors{true: r.Scores[0].Train, false: r.Scores[0].Test} {
 		want := tallies[train].Errors(1)
-		if e.Rows != want.Rows || math.Abs(e.RMSE-want.RMSE) > 1e-9 || math.Abs(e.MAE-want.MAE) > 1e-9 {
-			t.Errorf("training %v: errors %+v, want %+v", train, e, want)
-		}
+		check.FailIf(t, e.Rows != want.Rows || math.Abs(e.RMSE-want.RMSE) > 1e-9 || math.Abs(e.MAE-want.MAE) > 1e-9,
+			"training %v: errors %+v, want %+v", train, e, want)
 	}
 	least := math.Inf(1)
 	for _, s := range r.Scores[1:] {
@@ -123,26 +137,6 @@ func TestScoresAreThoseOfPredictions(t *testing.T) {
 	}
 }
 
-// Progress goes through all stages in their order, and shares rise within each.
-func TestProgress(t *testing.T) {
-	table, seen := drawing{tasks: 8, rows: 8, features: 2, noise: 1}.table(t, 5), []string{}
-	last := -1.0
-	fitted(t, table, Config{Progress: func(stage string, share float64) {
-		if len(seen) == 0 || seen[len(seen)-1] != stage {
-			seen, last = append(seen, stage), -1
-		}
-		if !(share > last && share < 1) {
-			t.Errorf("%s: %v after %v", stage, share, last)
-		}
-		if last = share; stage == Stages[0] && share == 0.5 {
-			seen[0] = "curves"
-		}
-	}})
-	if want := append([]string{"curves"}, Stages[1:]...); !slices.Equal(seen, want) {
-		t.Errorf("stages %q, want %q", seen, want)
-	}
-}
-
 // The pooled baseline is ridge regression with its ridge, solved from the normal equations.
 func TestPooledIsRidgeRegression(t *testing.T) {
 	table := drawing{tasks: 10, rows: 12, features: 3, mean: []float64{1, 0.3, 0}, noise: 1}.table(t, 6)
@@ -157,15 +151,12 @@ func TestPooledIsRidgeRegression(t *testing.T) {
 	}
 	var beta, residual mat.VecDense
 	beta.MulVec(x.T(), y)
-	if err := beta.SolveVec(&gram, &beta); err != nil {
-		t.Fatal(err)
-	}
+	check.Done(beta.SolveVec(&gram, &beta))
 	residual.MulVec(x, &beta)
 	residual.SubVec(y, &residual)
 	want := mat.Norm(&residual, 2) / math.Sqrt(float64(table.Rows())) * s.rows.target.Scale
-	if pooled.Method != Pooled || math.Abs(pooled.Train.RMSE-want) > 1e-4*want {
-		t.Errorf("%s: RMSE %v, want %v", pooled.Method, pooled.Train.RMSE, want)
-	}
+	check.FailIf(t, pooled.Method != Pooled || math.Abs(pooled.Train.RMSE-want) > 1e-4*want,
+		"%s: RMSE %v, want %v", pooled.Method, pooled.Train.RMSE, want)
 }
 
 // Intervals of effects cover true means that are small against their spread, and 0 where there is none;
@@ -191,7 +182,7 @@ func TestIntervalsCover(t *testing.T) {
 						inside++
 					}
 				}
-				eachRow(t, m, table, holdOut(table), func(p model.Prediction, y float64, train bool) {
+				eachRow(t, m, table, holdOut(table), func(_ int, p model.Prediction, y float64, train bool) {
 					if train {
 						return
 					}
@@ -207,6 +198,26 @@ func TestIntervalsCover(t *testing.T) {
 				t.Errorf("%v of %v intervals of predictions cover", predicted, rows)
 			}
 		})
+	}
+}
+
+// The effect of a column that is constant in every task does not differ between tasks, and its standard error is
+// that of a regression of the tasks' means.
+func TestColumnOfTasks(t *testing.T) {
+	const tasks, rows = 60, 8
+	r, table, z := rand.New(rand.NewPCG(8, 8)), newTable(t, "x", "z"), make([]float64, tasks)
+	for k := range tasks {
+		z[k] = r.NormFloat64()
+		level, slope := r.NormFloat64()+0.5*z[k], 1+0.5*r.NormFloat64()
+		for range rows {
+			x := r.NormFloat64()
+			add(t, table, fmt.Sprint(k), level+slope*x+r.NormFloat64(), x, z[k])
+		}
+	}
+	m, _ := fitted(t, table, Config{})
+	e, want := m.Effects()[2], math.Sqrt((1+1./rows)/tasks/stat.PopVariance(z, nil))
+	if e.Term != "z" || e.Deviation != 0 || math.Abs(e.Estimate-0.5) > 4*want || math.Abs(e.StandardError/want-1) > 0.2 {
+		t.Errorf("effect %+v, want about 0.5 with standard error %v", e, want)
 	}
 }
 
@@ -240,9 +251,8 @@ func TestWeights(t *testing.T) {
 		"rows of weight 0":      {theta(odd, false), theta(odd, true), true},
 		"weights that differ":   {theta(func(i int) float64 { return 1 + float64(i%7) }, false), plain, false},
 	} {
-		if floats.EqualApprox(c.a, c.b, 1e-9) != c.same {
-			t.Errorf("%s: coefficients %v and %v, want equal ones: %v", name, c.a, c.b, c.same)
-		}
+		check.FailIf(t, floats.EqualApprox(c.a, c.b, 1e-9) != c.same,
+			"%s: coefficients %v and %v, want equal ones: %v", name, c.a, c.b, c.same)
 	}
 }
 
@@ -259,28 +269,22 @@ func TestSmallShapes(t *testing.T) {
 			seen := map[Candidate]bool{}
 			for _, c := range r.Candidates {
 				form := Candidate{Rank: c.Rank, Curves: c.Curves}
-				if seen[form] {
-					t.Errorf("the form %+v is compared twice", form)
-				}
+				check.FailIf(t, seen[form], "the form %+v is compared twice", form)
 				seen[form] = true
 			}
 			for rank := 1; rank < 9; rank++ {
 				_, _, err := Fit(context.Background(), table, Config{Rank: &rank})
-				if err != nil && !strings.Contains(err.Error(), "the rank is") {
-					t.Errorf("rank %d: %v", rank, err)
-				}
+				check.FailIf(t, err != nil && !strings.Contains(err.Error(), "the rank is"), "rank %d: %v", rank, err)
 			}
 		})
 	}
 }
 
 func TestErrors(t *testing.T) {
-	table, negative := drawing{tasks: 3, rows: 4, features: 2, noise: 1}.table(t, 9), newTable(t, "x")
-	add(t, negative, "a", -1, 1)
-	none, err := dataset.NewTable([]string{"x"}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table, zero := drawing{tasks: 3, rows: 4, features: 2, noise: 1}.table(t, 9), newTable(t, "x")
+	add(t, zero, "a", 0, 1)
+	none := check.OK(dataset.NewTable([]string{"x"}, false))
+	heavy := check.OK(dataset.ReadCSV(strings.NewReader("t,x,w,y\na,1,0,2\na,2,1e120,3\n"), dataset.TableOptions{Task: "t", Target: "y", Weight: "w"}))
 	rank := func(r int) *int { return &r }
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -290,21 +294,52 @@ func TestErrors(t *testing.T) {
 		c     Config
 		want  string
 	}{
-		"no target":           {ended, none, Config{}, "no target column"},
-		"train":               {ended, table, Config{Train: make([]bool, 3)}, "3 entries for 12 rows"},
-		"no training rows":    {ended, table, Config{Train: make([]bool, 12)}, "no training rows"},
-		"workers":             {ended, table, Config{Workers: -2}, "the number of workers is -2"},
-		"logarithm":           {ended, negative, Config{LogTarget: true}, `row 1 of the table, task "a": the target -1 has no logarithm`},
-		"canceled":            {ended, table, Config{}, "context canceled"},
-		"negative rank":       {context.Background(), table, Config{Rank: rank(-1)}, "the rank is -1: it must be from 0 to 2"},
+		"no target":        {ended, none, Config{}, "no target column"},
+		"train":            {ended, table, Config{Train: make([]bool, 3)}, "3 entries for 12 rows"},
+		"no training rows": {ended, table, Config{Train: make([]bool, 12)}, "no training rows"},
+		"workers":          {ended, table, Config{Workers: -2}, "the number of workers is -2"},
+		"logarithm":        {ended, zero, Config{LogTarget: true}, `row 1 of the table, task "a": the target 0 has no logarithm`},
+		"canceled":         {ended, table, Config{}, "context canceled"},
+		"negative rank":    {context.Background(), table, Config{Rank: rank(-1)}, "the rank is -1: it must be from 0 to 2"},
+		"more than the columns": {context.Background(), oddTable(t, func(_ int, x, e float64) float64 { return x + e }), Config{Rank: rank(5)},
+			"from 0 to 4, with 6 tasks and 4 columns"},
+		"weight":              {ended, heavy, Config{}, `row 2 of the table, task "a": the weight is 1e+120: must be 0, or from 1e-100 to 1e+100`},
 		"more than the tasks": {context.Background(), table, Config{Rank: rank(3)}, "the rank is 3: it must be from 0 to 2, with 3 tasks and 3 columns"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, _, err := Fit(c.ctx, c.table, c.c)
-			if m != nil || err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("model %v, error %v: want %q", m != nil, err, c.want)
-			}
+			check.FailIf(t, m != nil || err == nil || !strings.Contains(err.Error(), c.want),
+				"model %v, error %v: want %q", m != nil, err, c.want)
 		})
+	}
+}
+
+// A countdown ends after so many questions.
+type countdown struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (c *countdown) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A context that ends at any time ends the fit with its error.
+func TestContextEndsAtAnyTime(t *testing.T) {
+	table := drawing{tasks: 24, rows: 9, features: 2, levels: 1, noise: 1, uneven: 6, mean: []float64{5, 0}}.table(t, 7)
+	for left := int64(1); ; left += left/8 + 1 {
+		ctx := &countdown{Context: context.Background()}
+		ctx.left.Store(left)
+		m, r, err := Fit(ctx, table, Config{})
+		if err == nil && left > 1000 && m.Parameters().Tasks.Noise != nil {
+			return
+		}
+		if !errors.Is(err, context.Canceled) || m != nil || r != nil {
+			t.Fatalf("after %d tasks: %v", left, err)
+		}
 	}
 }
 
@@ -318,13 +353,8 @@ func TestFormsAreComparedOnTheSameTasks(t *testing.T) {
 	}
 	s.wide = 2000 // the chosen form then climbs on all tasks
 	c, ctx := s.candidate(0), context.Background()
-	if err := c.climb(ctx, s.start()); err != nil {
-		t.Fatal(err)
-	}
-	end, err := c.finish(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Done(c.climb(ctx, s.start()))
+	end := check.OK(c.finish(ctx))
 	if m, _, err := s.evaluate(ctx, s.tasks, end.q, math.Inf(-1)); err != nil || math.Abs(m.evidence-end.evidence) > 1e-9 {
 		t.Errorf("evidence %v, of all tasks %v (%v)", end.evidence, m.evidence, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/cmd/difalt/model"
 )
 
@@ -69,18 +70,13 @@ func (d drawing) table(t *testing.T, seed uint64) *dataset.Table {
 
 func newTable(t *testing.T, features ...string) *dataset.Table {
 	t.Helper()
-	table, err := dataset.NewTable(features, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := check.OK(dataset.NewTable(features, true))
 	return table
 }
 
 func add(t *testing.T, table *dataset.Table, task string, y float64, x ...float64) {
 	t.Helper()
-	if err := table.Append(task, x, y); err != nil {
-		t.Fatal(err)
-	}
+	check.Done(table.Append(task, x, y))
 }
 
 // holdOut marks every fourth row as held out.
@@ -99,10 +95,7 @@ func statsOf(t *testing.T, table *dataset.Table, curves bool, workers int) *stat
 	r.target = r.newTarget("", false)
 	r.describe()
 	d, _ := r.newDesign(curves)
-	s, err := newStats(context.Background(), r, &d, workers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.OK(newStats(context.Background(), r, &d, workers))
 	return s
 }
 
@@ -124,15 +117,13 @@ func chosenOf(r *Report) (c Candidate) {
 	return c
 }
 
-// eachRow calls f with the prediction of every row and whether the row is for training, as marked.
-func eachRow(t *testing.T, m *model.Model, table *dataset.Table, train []bool, f func(p model.Prediction, y float64, train bool)) {
+// eachRow calls f with the task and the prediction of every row and whether the row is for training, as marked.
+func eachRow(t *testing.T, m *model.Model, table *dataset.Table, train []bool,
+	f func(task int, p model.Prediction, y float64, train bool)) {
 	t.Helper()
 	x := make([]float64, len(table.Features()))
 	for i := range table.Rows() {
-		p, err := m.PredictError(table.Tasks()[table.Task(i)], table.X(x, i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f(p, table.Y(i), train[i])
+		p := check.OK(m.PredictError(table.Tasks()[table.Task(i)], table.X(x, i)))
+		f(table.Task(i), p, table.Y(i), train[i])
 	}
 }

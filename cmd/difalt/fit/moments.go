@@ -51,7 +51,7 @@ func (s *stats) prior(q *strengths) *model.Prior {
 	prior := &model.Prior{Deviations: make([]float64, s.p), Rank: q.rank, Loadings: make([]float64, s.p*q.rank)}
 	prior.Noise.Variance = q.noise
 	for j, g := range q.group {
-		if s.active[j] {
+		if s.within[j] {
 			prior.Deviations[j] = q.sigma[g]
 		}
 	}
@@ -197,7 +197,7 @@ func (s *stats) improve(tasks []int, q *strengths, m *moments, z *second) *stren
 	edf, n := 0.0, make([]float64, len(q.sigma))
 	change := make([]float64, len(q.sigma)) // sum of E e_j^2 - 1 over tasks and columns
 	for j, g := range q.group {
-		if s.active[j] {
+		if s.within[j] {
 			v := q.sigma[g] * q.sigma[g]
 			edf += v * (m.m[j*p+j] - z.spread[j])
 			change[g] += v * (z.scores[j] + z.spread[j] - m.m[j*p+j])

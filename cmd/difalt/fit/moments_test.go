@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
@@ -87,9 +88,7 @@ func densely(t *testing.T, s *stats, q *strengths) (evidence float64, mean, c []
 		t.Fatal("the covariance is not definite")
 	}
 	var inverse mat.Dense
-	if err := inverse.Inverse(&v); err != nil {
-		t.Fatal(err)
-	}
+	check.Done(inverse.Inverse(&v))
 	gain.Product(shared, x.T(), &inverse)
 	var m mat.VecDense
 	m.MulVec(&gain, mat.NewVecDense(n, y))
@@ -103,17 +102,12 @@ func TestMomentsAgainstDenseDensity(t *testing.T) {
 		for _, ratio := range []bool{false, true} {
 			t.Run(fmt.Sprintf("curves %v, ratios %v", curves, ratio), func(t *testing.T) {
 				s, q := someStats(t, curves, ratio)
-				m, err := s.moments(context.Background(), s.tasks, q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := check.OK(s.moments(context.Background(), s.tasks, q))
 				evidence, mean, c := densely(t, s, q)
-				if math.Abs(m.evidence-evidence) > 1e-8*math.Abs(evidence) {
-					t.Errorf("evidence %v, want %v", m.evidence, evidence)
-				}
-				if !floats.EqualApprox(m.mean, mean, 1e-7) || !floats.EqualApprox(m.c, c, 1e-7) {
-					t.Errorf("mean %v, want %v", m.mean, mean)
-				}
+				check.FailIf(t, math.Abs(m.evidence-evidence) > 1e-8*math.Abs(evidence),
+					"evidence %v, want %v", m.evidence, evidence)
+				check.FailIf(t, !floats.EqualApprox(m.mean, mean, 1e-7) || !floats.EqualApprox(m.c, c, 1e-7),
+					"mean %v, want %v", m.mean, mean)
 			})
 		}
 	}
@@ -138,10 +132,7 @@ func improveFollows(t *testing.T, s *stats, q *strengths, weight float64) {
 			c := *q
 			c.sigma, c.w, c.tau = slices.Clone(q.sigma), slices.Clone(q.w), slices.Clone(q.tau)
 			change(&c, by)
-			m, err := s.moments(ctx, s.tasks, &c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := check.OK(s.moments(ctx, s.tasks, &c))
 			at[i] = m.evidence + c.penalty()
 		}
 		return (at[1] - at[0]) / (2 * h)
@@ -153,9 +144,7 @@ func improveFollows(t *testing.T, s *stats, q *strengths, weight float64) {
 	next := s.improve(s.tasks, q, m, z)
 	same := func(name string, got, want float64) {
 		t.Helper()
-		if math.Abs(got-want) > 1e-5*(math.Abs(want)+1e-2) {
-			t.Errorf("%s: %v, want %v", name, got, want)
-		}
+		check.FailIf(t, math.Abs(got-want) > 1e-5*(math.Abs(want)+1e-2), "%s: %v, want %v", name, got, want)
 	}
 	// EM for a variance v of n normal numbers: v + 2 v^2 / n times the derivative by v.
 	em := func(name string, got, from, n float64, at func(q *strengths) *float64) {
@@ -199,15 +188,9 @@ func TestConverged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := statsOf(t, d.table(t, 6), true, 2)
-			start, err := s.addDirection(ctx, s.tasks, s.start())
-			if err != nil {
-				t.Fatal(err)
-			}
+			start := check.OK(s.addDirection(ctx, s.tasks, s.start()))
 			for most, want := range map[int]bool{2: false, 400: true} {
-				end, err := s.climb(ctx, s.tasks, start, most)
-				if err != nil {
-					t.Fatal(err)
-				}
+				end := check.OK(s.climb(ctx, s.tasks, start, most))
 				if again, err := s.climb(ctx, s.tasks, end.q, 1); err != nil || again.converged != want {
 					t.Errorf("%d iterations: converged %v after one more, %v", most, again.converged, err)
 				}

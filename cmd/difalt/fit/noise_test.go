@@ -1,10 +1,14 @@
 package fit
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
+	"github.com/difalt/difalt/cmd/difalt/model"
 )
 
 func TestNoiseByTask(t *testing.T) {
@@ -16,16 +20,23 @@ func TestNoiseByTask(t *testing.T) {
 		common, want bool
 	}{"even": {even, false, false}, "uneven": {uneven, false, true}, "uneven, common noise": {uneven, true, false}} {
 		t.Run(name, func(t *testing.T) {
-			m, _ := fitted(t, c.d.table(t, 7), Config{CommonNoise: c.common})
+			table := c.d.table(t, 7)
+			m, _ := fitted(t, table, Config{CommonNoise: c.common})
 			p := m.Parameters()
 			if got := p.Tasks.Noise != nil; got != c.want {
 				t.Fatalf("noise by task: %v, want %v", got, c.want)
 			}
+			squares, prior := make([]float64, c.d.tasks), p.Prior.Noise // of the residuals in units of the target's scale
+			eachRow(t, m, table, make([]bool, table.Rows()), func(k int, p model.Prediction, y float64, _ bool) {
+				squares[k] += math.Pow((y-p.Value)/m.Parameters().Target.Scale, 2)
+			})
 			for k, v := range p.Tasks.Noise {
 				want := []float64{4, 1}[k%2]
 				if sd := math.Sqrt(v) * p.Target.Scale; sd < want/1.8 || sd > want*1.8 {
 					t.Errorf("task %d: noise %v, want about %v", k, sd, want)
 				}
+				got := p.Tasks.Freedom[k]*v - prior.TaskFreedom*prior.Variance
+				check.FailIf(t, math.Abs(got/squares[k]-1) > 0.1, "task %d: squares %v, want %v", k, got, squares[k])
 			}
 		})
 	}
@@ -33,15 +44,17 @@ func TestNoiseByTask(t *testing.T) {
 
 // A direction that stands for the noise of one task goes where noise by task explains it better.
 func TestLoudTaskIsNoDirection(t *testing.T) {
-	table := drawing{tasks: 60, rows: 24, features: 12, rank: 2, length: 1, noise: 1, loud: 5}.table(t, 1)
-	_, r := fitted(t, table, Config{Train: holdOut(table)})
-	more := false // evidence of rank 3 with equal noise
-	for _, c := range r.Candidates {
-		more = more || c.Rank == 3 && c.Penalised > chosenOf(r).Penalised
-	}
-	notes := strings.Join(r.Notes, "\n")
-	if chosen := chosenOf(r); chosen.Rank != 2 || !more || !strings.Contains(notes, "With equal noise rank 3 would have more evidence") {
-		t.Errorf("chosen %+v of %+v with the notes %s", chosen, r.Candidates, notes)
+	for rank, loud := range map[int]float64{0: 10, 2: 5} {
+		table := drawing{tasks: 60, rows: 24, features: 12, rank: rank, length: 1, noise: 1, loud: loud}.table(t, 1)
+		_, r := fitted(t, table, Config{Train: holdOut(table), NoCurves: true})
+		more := false // evidence of a direction more with equal noise
+		for _, c := range r.Candidates {
+			more = more || c.Rank == rank+1 && c.Penalised > chosenOf(r).Penalised
+		}
+		notes, want := strings.Join(r.Notes, "\n"), fmt.Sprintf("With equal noise rank %d would have more evidence", rank+1)
+		if chosen := chosenOf(r); chosen.Rank != rank || !more || !strings.Contains(notes, want) {
+			t.Errorf("chosen %+v of %+v with the notes %s", chosen, r.Candidates, notes)
+		}
 	}
 }
 
@@ -59,10 +72,10 @@ func TestFitNoiseRecoversTheDistribution(t *testing.T) {
 	for k := range differ {
 		differ[k], alike[k] = scatter{8 * 2.5 / chi(8) * chi(12), 12}, scatter{2.5 * chi(12), 12}
 	}
+	differ = append(differ, scatter{1e9, 0.5}) // too few degrees of freedom to count
 	usual, freedom, gain := fitNoise(differ)
-	if math.Abs(usual/2.5-1) > 0.05 || freedom < 6.5 || freedom > 10 || gain < 100 {
-		t.Errorf("scale %v, %v degrees of freedom, gain %v: want 2.5, 8 and much", usual, freedom, gain)
-	}
+	check.FailIf(t, math.Abs(usual/2.5-1) > 0.05 || freedom < 6.5 || freedom > 10 || gain < 100,
+		"scale %v, %v degrees of freedom, gain %v: want 2.5, 8 and much", usual, freedom, gain)
 	if _, freedom, gain := fitNoise(alike); freedom < 300 || gain > 3 {
 		t.Errorf("equal variances have %v degrees of freedom with gain %v", freedom, gain)
 	}

@@ -2,8 +2,9 @@ package fit
 
 import (
 	"fmt"
-	"math"
 	"strings"
+
+	"github.com/difalt/difalt/cmd/difalt/model"
 )
 
 const (
@@ -43,8 +44,8 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	add(some < all, "Ranks and curves were compared on %d of the %d tasks; the final strengths are those of all tasks.", some, all)
 	add(f.moreByLog > logNats, "The training rows support the logarithm of the target better, by %.0f nats: "+
 		"consider --log-target. Effects then multiply the target.", f.moreByLog)
-	if f.noise != nil {
-		low, high := f.noise.span()
+	if n := f.noise; n != nil {
+		low, high := (&model.Noise{Variance: n.usual, TaskFreedom: n.freedom}).Span()
 		add(true, "Tasks differ in their noise: in 95 %% of the tasks its standard deviation is %.3g to %.3g.",
 			target.Scale*low, target.Scale*high)
 		for _, c := range f.all {
@@ -67,9 +68,4 @@ func names(list []string) string {
 		return fmt.Sprintf("%q and %d more", list[:namesShown], more)
 	}
 	return fmt.Sprintf("%q", list)
-}
-
-// span returns the 2.5 and 97.5 % quantiles of the standard deviation over tasks.
-func (n *taskNoise) span() (low, high float64) {
-	return math.Sqrt(n.freedom * n.usual / chiSquared(n.freedom, 0.975)), math.Sqrt(n.freedom * n.usual / chiSquared(n.freedom, 0.025))
 }

@@ -3,16 +3,17 @@ package fit
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
-// A table with features x, constant, number of the row and a digit, whose target is made by the given function of x
-// and noise.
+// A table with features x, constant, number of the row and a digit, whose target is made by the given
+// function of x and noise.
 func oddTable(t *testing.T, target func(i int, x, e float64) float64) *dataset.Table {
 	t.Helper()
 	r, table := rand.New(rand.NewPCG(2, 3)), newTable(t, "x", "same", "number", "digit")
@@ -28,7 +29,7 @@ func TestNotes(t *testing.T) {
 	growth := func(_ int, x, e float64) float64 { return math.Exp(2*x + 0.2*e) }
 	wrong := func(i int, x, e float64) float64 {
 		if i == 50 {
-			return 60
+			return -60
 		}
 		return linear(i, x, e)
 	}
@@ -40,45 +41,20 @@ func TestNotes(t *testing.T) {
 	}{
 		"columns": {linear, Config{}, []string{`without variation in training rows have no effect: ["same"]`,
 			`look like row numbers: ["number"]`}, "--log-target|noise deviations"},
-		"odd row":         {wrong, Config{CommonNoise: true}, []string{`row 51 of task "c"`}, "log-target"},
-		"logarithm":       {growth, Config{NoCurves: true}, []string{"consider --log-target"}, "exactly"},
-		"logarithm taken": {growth, Config{LogTarget: true}, nil, "--log-target"},
-		"exact":           {func(_ int, x, _ float64) float64 { return 2 * x }, Config{}, []string{"fitted almost exactly"}, "same in all"},
-		"equal targets":   {func(int, float64, float64) float64 { return 4 }, Config{}, []string{"same in all training rows"}, "exactly"},
+		"odd row":                {wrong, Config{CommonNoise: true}, []string{`row 51 of task "c"`}, "log-target"},
+		"odd row, noise by task": {wrong, Config{}, []string{`row 51 of task "c"`}, "log-target"},
+		"logarithm":              {growth, Config{NoCurves: true}, []string{"consider --log-target"}, "exactly"},
+		"logarithm taken":        {growth, Config{LogTarget: true}, nil, "--log-target"},
+		"exact":                  {func(_ int, x, _ float64) float64 { return 2 * x }, Config{}, []string{"fitted almost exactly"}, "same in all"},
+		"equal targets":          {func(int, float64, float64) float64 { return 4 }, Config{}, []string{"same in all training rows"}, "exactly"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, r := fitted(t, oddTable(t, c.target), c.c)
 			all := strings.Join(r.Notes, "\n")
 			for _, part := range c.want {
-				if !strings.Contains(all, part) {
-					t.Errorf("notes lack %q:\n%s", part, all)
-				}
+				check.FailIf(t, !strings.Contains(all, part), "notes lack %q:\n%s", part, all)
 			}
-			if regexp.MustCompile(c.not).MatchString(all) {
-				t.Errorf("notes have %q:\n%s", c.not, all)
-			}
-		})
-	}
-}
-
-// One wrong target of the clinics is named with its task, and is no reason for the logarithm.
-func TestNotesNameAWrongTarget(t *testing.T) {
-	text, err := os.ReadFile("../../../examples/clinics.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, wrong := range []string{"74.1", "6.77", "677", "6700"} {
-		t.Run(wrong, func(t *testing.T) {
-			changed := strings.Replace(string(text), ",7,74.1\n", ",7,"+wrong+"\n", 1) // line 5
-			table, err := dataset.ReadCSV(strings.NewReader(changed), dataset.TableOptions{Task: "clinic", Target: "score", Drop: []string{"patient"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, r := fitted(t, table, Config{})
-			all := strings.Join(r.Notes, "\n")
-			if named := strings.Contains(all, `: row 4 of task "C01" (`); named != (wrong != "74.1") || strings.Contains(all, "--log-target") {
-				t.Errorf("notes:\n%s", all)
-			}
+			check.FailIf(t, regexp.MustCompile(c.not).MatchString(all), "notes have %q:\n%s", c.not, all)
 		})
 	}
 }
@@ -91,9 +67,8 @@ func TestLogTarget(t *testing.T) {
 	x := []float64{0.7, 3, 50, 4}
 	ya, _, errA := a.Predict("b", x)
 	yb, _, errB := b.Predict("b", x)
-	if errA != nil || errB != nil || math.Abs(math.Log(ya)-yb) > 1e-9 {
-		t.Errorf("predictions %v and exp %v (%v, %v)", ya, yb, errA, errB)
-	}
+	check.FailIf(t, errA != nil || errB != nil || math.Abs(math.Log(ya)-yb) > 1e-9,
+		"predictions %v and exp %v (%v, %v)", ya, yb, errA, errB)
 }
 
 func TestVerdict(t *testing.T) {
@@ -117,6 +92,8 @@ func TestVerdict(t *testing.T) {
 		"inconclusive":     {scores(3.9, 4, 5), []comparison{{}, {10, 79, 1e6}, equal(979)}, Pooled, 0.025, "inconclusive"},
 		"twice as bad":     {scores(6, 2, 3), []comparison{{}, equal(-3200), equal(-2700)}, Pooled, -2, "200.0 % higher than that of"},
 		"far worse":        {scores(9, 2, 3), []comparison{{}, equal(-7700), equal(-7200)}, Pooled, -3.5, "is 4.5 times that of"},
+		"one task":         {scores(3, 5, 4), []comparison{{}, {}, {1, 700, 490000}}, Separate, 0.25, "is 25.0 % lower than that of the best simpler method, \"one ridge per task\" (4)."},
+		"exact":            {scores(1e-8, 1e-7), []comparison{{}, {10, 9.9e-13, 0}}, Pooled, math.NaN(), "Both the model and \"pooled ridge\" predict held-out rows exactly."},
 		"nothing held out": {[]Score{{Method: Ours}, {Method: Pooled}}, nil, "", math.NaN(), "No rows were held out"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,10 +119,14 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// The farthest rows are named, and the others counted.
-func TestDescribeOdd(t *testing.T) {
-	got := describeOdd([]oddRow{{1, 4, 9.5}, {0, 7, 9}, {0, 1, 8}, {1, 2, 8}, {1, 3, 7}, {0, 0, 7}, {0, 5, 7}}, []string{"a", "b"})
-	if len(got) != 6 || got[0] != `row 5 of task "b" (9.5)` || got[5] != "and 2 more" {
-		t.Errorf("%q", got)
+// The farthest rows and the first columns are named, and the others counted.
+func TestNames(t *testing.T) {
+	if got := names(text.Numbered("x", 10)); !strings.HasSuffix(got, `"x7"] and 2 more`) {
+		t.Error(got)
 	}
+	for range new(Report).Tasks() {
+		t.Error("an empty report has a task")
+	}
+	got := describeOdd([]oddRow{{1, 4, 9.5}, {0, 7, 9}, {0, 1, 8}, {1, 2, 8}, {1, 3, 7}, {0, 0, 7}, {0, 5, 7}}, []string{"a", "b"})
+	check.FailIf(t, len(got) != 6 || got[0] != `row 5 of task "b" (9.5)` || got[5] != "and 2 more", "%q", got)
 }

@@ -82,5 +82,3 @@ func describeOdd(list []oddRow, tasks []string) (out []string) {
 	}
 	return out
 }
-
-func chiSquared(freedom, p float64) float64 { return distuv.ChiSquared{K: freedom}.Quantile(p) }

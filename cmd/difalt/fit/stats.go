@@ -23,6 +23,7 @@ type stats struct {
 	wide    int         // columns of the widest form that is compared, for climbTasks
 	linear  int         // columns before those of curves: the constant and one per feature
 	active  []bool      // columns that vary, and the constant
+	within  []bool      // those that vary within a task, and the constant: others have no deviations
 	packed  [][]float64 // upper triangle of X'X by rows, then X'y and y'y; nil for a task of rows
 	ratio   []float64   // noise variance of every task over the common one; nil where all are 1
 	tasks   []int       // tasks with rows
@@ -58,6 +59,7 @@ func newStats(ctx context.Context, r *rows, d *model.Design, workers int) (*stat
 			s.tasks = append(s.tasks, k)
 		}
 	}
+	s.varyWithin()
 	var err error
 	s.total, err = s.reduce(ctx, s.tasks, s.p*s.p, func(w *worker, k int, part []float64) error {
 		list := r.of(k)
@@ -73,6 +75,22 @@ func newStats(ctx context.Context, r *rows, d *model.Design, workers int) (*stat
 		return nil
 	})
 	return s, err
+}
+
+// varyWithin sets within.
+func (s *stats) varyWithin() {
+	s.within = make([]bool, s.p)
+	x, first, row := make([]float64, len(s.rows.t.Features())), make([]float64, s.p), make([]float64, s.p)
+	for _, k := range s.tasks {
+		for i, at := range s.rows.of(k) {
+			if s.design.Apply(row, s.rows.t.X(x, int(at))); i == 0 {
+				copy(first, row)
+			}
+			for j, v := range row {
+				s.within[j] = s.within[j] || j == 0 || v != first[j]
+			}
+		}
+	}
 }
 
 // products returns the packed products of rows.

@@ -2,9 +2,9 @@ package model
 
 import (
 	"math"
-	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -39,7 +39,7 @@ func conditioned(p *Parameters, l *list, mean []float64, c mat.Matrix, noise flo
 
 func TestAdapt(t *testing.T) {
 	p := synthetic()
-	m := mustNew(t, p)
+	m := check.OK(New(p))
 	prior := spread(&p.Prior)
 	prior.Add(prior, unpack(p.MeanCovariance, 9))
 	for _, c := range []struct {
@@ -59,10 +59,7 @@ func TestAdapt(t *testing.T) {
 				l.weights = append(l.weights, .5+float64(i%3))
 			}
 			theta, cov, _ := conditioned(&p, l, c.mean, c.cov, .3)
-			got, err := m.Adapt(l)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := check.OK(m.Adapt(l))
 			packed := got.covariance(c.at)
 			for i := range 9 {
 				near(t, "coefficient", got.theta(c.at)[i], theta.AtVec(i))
@@ -78,9 +75,7 @@ func TestAdapt(t *testing.T) {
 			if n := got.p.Tasks.Samples[c.at]; n != c.rows+map[string]int{"s": 6}[c.task] {
 				t.Errorf("the task has %d samples", n)
 			}
-			if len(m.Tasks()) != 4 || m.p.Tasks.Samples[1] != 6 {
-				t.Error("Adapt has changed its model")
-			}
+			check.FailIf(t, len(m.Tasks()) != 4 || m.p.Tasks.Samples[1] != 6, "Adapt has changed its model")
 		})
 	}
 }
@@ -89,16 +84,13 @@ func TestAdapt(t *testing.T) {
 func TestAdaptNoise(t *testing.T) {
 	p := synthetic()
 	byTask(&p)
-	m := mustNew(t, p)
+	m := check.OK(New(p))
 	l := rows(m, 40, "new")
 	for i := range l.y {
 		l.y[i] = 10 + 9*math.Sin(float64(1+i)*12.9898) // noise far above the usual one
 		l.weights = append(l.weights, 1)
 	}
-	got, err := m.Adapt(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.OK(m.Adapt(l))
 	noise := got.p.Tasks.Noise[4]
 	prior := spread(&p.Prior)
 	prior.Add(prior, unpack(p.MeanCovariance, 9))
@@ -112,6 +104,10 @@ func TestAdaptNoise(t *testing.T) {
 	}
 	if want := (5*.3 + rss + spent) / 45; math.Abs(noise/want-1) > 1e-3 || noise < 1 {
 		t.Errorf("the variance of the noise is %v, want %v", noise, want)
+	}
+	again := check.OK(got.Adapt(l)) // the noise of a known task is its own
+	if f, before := again.p.Tasks.Freedom[4], got.p.Tasks.Freedom[4]; f < before+30 || math.Abs(again.p.Tasks.Noise[4]/noise-1) > .2 {
+		t.Errorf("%v degrees of freedom after %v, noise %v after %v", f, before, again.p.Tasks.Noise[4], noise)
 	}
 	if f, want := got.p.Tasks.Freedom[4], 45-spent/noise; math.Abs(f-want) > .01 {
 		t.Errorf("its degrees of freedom are %v, want %v", f, want)
@@ -141,12 +137,11 @@ func TestAdaptRefuses(t *testing.T) {
 		{"no covariances", `task "s": the model does not keep covariances`, bare, "s", func(*list) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := mustNew(t, c.p)
+			m := check.OK(New(c.p))
 			l := rows(m, 5, c.task)
 			c.change(l)
-			if _, err := m.Adapt(l); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
+			_, err := m.Adapt(l)
+			check.Error(t, err, c.want)
 		})
 	}
 }

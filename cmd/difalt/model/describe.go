@@ -38,7 +38,8 @@ func (m *Model) Describe(w io.Writer) error {
 	line("rank", "%d", p.Prior.Rank)
 	line("noise", "%.4g, standard deviation in the %s", m.Noise(), m.Unit())
 	if p.Prior.Noise.TaskFreedom > 0 {
-		line("noise of tasks", "differs, as if each were estimated with %.3g degrees of freedom", p.Prior.Noise.TaskFreedom)
+		low, high := p.Prior.Noise.Span()
+		line("noise of tasks", "from %.3g to %.3g in 95 %% of the tasks", p.Target.Scale*low, p.Target.Scale*high)
 	}
 	if p.Tasks.Covariance == nil {
 		line("intervals", "of known tasks are as wide as those of unseen tasks: the file does not hold their covariances")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -31,7 +32,7 @@ func TestEffects(t *testing.T) {
 			bend.Deviation = math.Hypot(bend.Deviation, math.Sqrt(w)*at.Deviation)
 		}
 		bend.Low, bend.High = max(bend.Estimate-quantile*bend.StandardError, 0), bend.Estimate+quantile*bend.StandardError
-		got := mustNew(t, p).Effects()
+		got := check.OK(New(p)).Effects()
 		for i, w := range []Effect{contrast(Level, LevelTerm, "", 10, 1), contrast(Slope, "age", "", 0, 0, 1./9), contrast(Slope, "dose", "", 0, 0, 0, 2),
 			contrast(Contrast, "site=b", "site=a", 0, 0, 0, 0, -2, 1/.45), contrast(Contrast, "site=c", "site=a", 0, 0, 0, 0, -2, 0, 2.5), bend} {
 			if len(got) != 6 || got[i].Kind != w.Kind || got[i].Term != w.Term || got[i].Reference != w.Reference {
@@ -48,18 +49,15 @@ func TestEffects(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	p := synthetic()
 	p.Tasks.Names[1] = "s\x1b[31m"
-	p.Tasks.Covariance = nil
+	p.Tasks.Covariance, p.Target.Log, p.Goodness = nil, true, Goodness{R2Marginal: .25, R2Conditional: .5}
+	byTask(&p)
 	var out bytes.Buffer
-	if err := mustNew(t, p).Describe(&out); err != nil {
-		t.Fatal(err)
-	}
+	check.Done(check.OK(New(p)).Describe(&out))
 	for _, want := range []string{"version 1, estimated by evidence", "score", "26, between 5 and 8 per task", "age, from 20 to 80 with 4 knots",
-		"1.643, standard deviation in the unit of the target", "as wide as those of unseen tasks"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
-		}
+		"score, by its logarithm", "1.643, standard deviation in the logarithm of the target", "50.0 % of the variance, 25.0 %", "as wide as those of unseen tasks",
+		"from 1.03 to 4.03 in 95 % of the tasks"} {
+		check.FailIf(t, !strings.Contains(out.String(), want), "no %q in\n%s", want, out.String())
 	}
-	if strings.Contains(out.String(), "\x1b") {
-		t.Error("the summary contains an escape character of a task's name")
-	}
+	check.FailIf(t, strings.Contains(out.String(), "\x1b"),
+		"the summary contains an escape character of a task's name")
 }

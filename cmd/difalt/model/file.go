@@ -52,7 +52,7 @@ type header struct {
 //	noise_freedom T     their degrees of freedom; missing unless tasks differ by them
 //
 // With m = numpy.load(path), features x (n x f), the number t of a task, and h the parsed header,
-// NumPy and SciPy compute the predictions y of Model.Predict by
+// NumPy and SciPy compute the predictions y of Model.Predict by (levels that are unseen are missing in x)
 //
 //	x = np.where(np.isnan(x), m["fill"], x)
 //	s = m["scale"]
@@ -66,7 +66,7 @@ type header struct {
 //	y = h["target"]["center"] + h["target"]["scale"] * y
 //	if h["target"]["log"]: y = np.exp(y)
 //
-// and the coefficients in the unit of the table, as of Model.Coefficients, by
+// and the coefficients in the unit of the table by
 //
 //	b = h["target"]["scale"] * m["theta"][t]
 //	slopes = np.where(s > 0, b[1:1+len(s)] / np.where(s > 0, s, 1), 0)

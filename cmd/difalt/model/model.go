@@ -4,10 +4,10 @@
 // standardisation ([Target])
 //
 //	z = x' theta_t + noise,   theta_t = mu + deviation_t,
-//	deviation_t ~ N(0, diag(Deviations)^2 + Loadings Loadings'),
+//	deviation_t ~ N(0, diag(Deviations)^2 + Loadings Loadings').
 //
-// where all tasks share mu and the distribution of deviations ([Prior]). A [Model] predicts for
-// known and unseen tasks ([Model.Predict]), with standard errors ([Model.PredictError]),
+// All tasks share mu and the distribution of deviations ([Prior]). A [Model] predicts for
+// known and unseen tasks ([Model.Predict]), with standard errors ([Model.PredictError]); it
 // learns from new rows ([Model.Adapt]), lists the effects of features ([Model.Effects]), and
 // is stored in a file that NumPy reads ([Model.Write], [Load]). Packages fit and owners train models;
 // [New] makes one from parameters of any origin.
@@ -43,7 +43,6 @@ type category struct{ first, levels int }
 // Required are at least one task and a positive variance of the noise; everything else may be zero,
 // but slices must have the lengths that [Parameters] gives.
 func New(p Parameters) (*Model, error) {
-	p.Schema = p.Schema.Clone()
 	curves := make([]Curve, len(p.Design.Curves))
 	for i, c := range p.Design.Curves {
 		curves[i] = NewCurve(c.Feature, c.Knots, c.Values)

@@ -6,6 +6,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Parameters hold the numbers of a model with P columns ([Design.Width]) and T tasks.
@@ -88,6 +89,14 @@ type Noise struct {
 	// TaskFreedom describes how the variances of tasks differ: TaskFreedom Variance / v has a chi-squared
 	// distribution with TaskFreedom degrees of freedom for a task of variance v; 0: all tasks have Variance.
 	TaskFreedom float64 `json:"task_freedom"`
+}
+
+// Span returns the 2.5 and 97.5 % quantiles over tasks of the standard deviation, for a positive TaskFreedom.
+func (n *Noise) Span() (low, high float64) {
+	root := func(p float64) float64 {
+		return math.Sqrt(n.TaskFreedom * n.Variance / distuv.ChiSquared{K: n.TaskFreedom}.Quantile(p))
+	}
+	return root(.975), root(.025)
 }
 
 // Tasks hold the coefficients of the T tasks of a model.

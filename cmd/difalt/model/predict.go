@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -27,7 +28,8 @@ const stackWidth = 128
 // Predict returns the predicted target for the table features x of a task, one entry per
 // [Model.Features], where NaN counts as missing. It is the expected target, or the median if
 // [Target].Log is set. An unseen task has the coefficients mu; known is then false. Features of a
-// category that are all 0 are an unseen level; it has the effect 0, and known is false too.
+// category that are all 0 are an unseen level; it has the mean effect of the training rows, and known is
+// false too.
 // A wrong length of x, infinite features, and features that make the prediction overflow are errors.
 func (m *Model) Predict(task string, x []float64) (y float64, known bool, err error) {
 	var stack [stackWidth]float64
@@ -78,14 +80,17 @@ func (m *Model) find(task string, x, stack []float64) (t int, z []float64, known
 	} else {
 		t = -1
 	}
-	for i := range m.levels {
-		known = known && !m.levels[i].unseen(x)
-	}
 	if w := len(m.p.Mean); w > len(stack) {
 		stack = make([]float64, w)
 	}
 	z = stack[:len(m.p.Mean)]
 	m.p.Design.Apply(z, x)
+	for i := range m.levels {
+		if c := &m.levels[i]; c.unseen(x) {
+			known = false
+			clear(z[1+c.first:][:c.levels])
+		}
+	}
 	return t, z, known, nil
 }
 
@@ -121,25 +126,29 @@ func (m *Model) value(t int, z []float64) (float64, error) {
 	return y, nil
 }
 
-// levelVariance returns the variance of the effect of an unseen level of a category in task t:
-// the mean square of the effects of its known levels, with their uncertainty.
+// levelVariance returns the variance of the effect of an unseen level of a category in task t: the mean
+// square of the differences of its known levels from their mean over the training rows, with their
+// uncertainty. A common part of all levels is not distinguishable from the constant, so that only differences
+// count.
 func (m *Model) levelVariance(t int, c *category) float64 {
-	theta, packed := m.theta(t), m.covariance(t)
+	theta, packed, d := m.theta(t), m.covariance(t), &m.p.Design
+	mean := make([]float64, len(theta)) // less that of the levels
 	sum, n := 0.0, 0.0
 	for j := c.first; j < c.first+c.levels; j++ {
-		if s := m.p.Design.Scale[j]; s > 0 {
-			sum += (square(theta[1+j]) + packed[diagonal(len(theta), 1+j)]) / (s * s)
+		if d.Scale[j] > 0 {
+			mean[1+j] = -d.Center[j] / d.Scale[j]
 			n++
 		}
 	}
-	if n == 0 {
-		return 0
+	for j := c.first; j < c.first+c.levels; j++ {
+		if s := d.Scale[j]; s > 0 {
+			mean[1+j] += 1 / s
+			sum += square(floats.Dot(mean, theta)) + quadratic(packed, mean)
+			mean[1+j] -= 1 / s
+		}
 	}
-	return sum / n * square(interval95(max(n-1, 1)))
+	return sum / max(n-1, 1) * square(interval95(max(n-1, 1)))
 }
-
-// diagonal returns the index of entry (i, i) in a packed matrix of order w.
-func diagonal(w, i int) int { return Triangle(w) - Triangle(w-i) }
 
 // errorOf returns the standard error of a prediction in the target's unit, where the standardised
 // prediction has the standard deviation s.

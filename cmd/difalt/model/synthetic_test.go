@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
+	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -63,24 +65,11 @@ func packedPositive(rng *rand.Rand, n int, scale float64) []float64 {
 	return pack(&c)
 }
 
-func pack(c mat.Matrix) (packed []float64) {
-	n, _ := c.Dims()
-	for i := range n {
-		for j := i; j < n; j++ {
-			packed = append(packed, c.At(i, j))
-		}
-	}
-	return packed
-}
+func pack(c *mat.Dense) []float64 { return dense.Pack(nil, c.RawMatrix().Rows, c.RawMatrix().Data) }
 
 func unpack(packed []float64, n int) *mat.SymDense {
 	c := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			c.SetSym(i, j, packed[0])
-			packed = packed[1:]
-		}
-	}
+	dense.Unpack(c.RawSymmetric().Data, n, packed)
 	return c
 }
 
@@ -98,20 +87,9 @@ func spread(p *Prior) *mat.Dense {
 	return c
 }
 
-func mustNew(t testing.TB, p Parameters) *Model {
-	t.Helper()
-	m, err := New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
 func near(t *testing.T, name string, got, want float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= 1e-9*(1+math.Abs(want))) {
-		t.Errorf("%s is %v, want %v", name, got, want)
-	}
+	check.FailIf(t, !(math.Abs(got-want) <= 1e-9*(1+math.Abs(want))), "%s is %v, want %v", name, got, want)
 }
 
 // A list is a Table of its rows.

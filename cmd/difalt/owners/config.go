@@ -8,7 +8,7 @@
 // where x holds the standardised features and fixed natural cubic splines, U is orthonormal and acts on the
 // linear columns. [Train] minimises over mu, U, a_t and b_t
 //
-//	sum_t |y_t - a_t 1 - X_t (mu + U b_t)|^2 + l0 a_t^2 + l2 |b_t|^2  +  l1 |mu linear|^2 + l1s |mu curves|^2
+//	sum_t |y_t - a_t 1 - X_t (mu + U b_t)|^2 + l0 a_t^2 + l2 |b_t|^2 + l1 |mu linear|^2 + l1s |mu curves|^2
 //
 // by alternation. Given U, a node eliminates a_t and b_t of its tasks, and mu follows from one sum (P(P+1)/2
 // + P numbers). Given mu, package difalt finds U along the tree (AltGDmin of the paper, accelerated): node g
@@ -31,24 +31,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/private"
-)
-
-// Ridges are the strengths of the penalties, for a target of standard deviation 1. All are from 1e-6 to 1e9.
-type Ridges [4]float64
-
-// The entries of Ridges.
-const (
-	Intercept = iota // l0, of a_t^2
-	Linear           // l1, of the squares of mu at linear columns
-	Curve            // l1s, of the squares of mu at curve columns
-	Direction        // l2, of |b_t|^2
 )
 
 // Privacy is a budget of differential privacy; see package private. It protects a task with all of its rows.
@@ -74,8 +62,6 @@ type Config struct {
 	Train [][]bool
 	// Rank of U; nil compares 0 to 3 by cross-validation. Private training requires one.
 	Rank *int
-	// Ridges replaces those of the cross-validation; it requires a Rank. nil searches.
-	Ridges *Ridges
 	// Private adds differential privacy; nil leaves it out.
 	Private *Privacy
 	Seed    uint64
@@ -93,7 +79,7 @@ var Stages = []string{"columns", "cross-validation", "model"}
 // A Candidate is a rank with the ridges that cross-validation chose for it.
 type Candidate struct {
 	Rank   int     `json:"rank"`
-	RMSE   float64 `json:"cross_validated_rmse"` // in the unit of the target; NaN without cross-validation
+	RMSE   float64 `json:"cross_validated_rmse"` // in the unit of the target
 	Chosen bool    `json:"chosen"`
 }
 
@@ -120,22 +106,15 @@ const maxRank = 20
 
 // check reports the first fault of the configuration, which all nodes have alike.
 func (c *Config) check(nodes int) error {
-	if c.Ridges != nil && slices.ContainsFunc(c.Ridges[:], func(v float64) bool { return !(v >= 1e-6 && v <= 1e9) }) {
-		return fmt.Errorf("the ridges are %v: must be from 1e-6 to 1e9", *c.Ridges)
-	}
 	switch {
 	case c.Workers < 0:
 		return fmt.Errorf("the number of workers is %d: must not be negative", c.Workers)
 	case c.Rank != nil && (*c.Rank < 0 || *c.Rank > maxRank):
 		return fmt.Errorf("the rank is %d: must be from 0 to %d", *c.Rank, maxRank)
-	case c.Ridges != nil && c.Rank == nil:
-		return errors.New("given ridges require a rank")
 	case c.Private == nil:
 		return nil
 	case c.Rank == nil:
 		return errors.New("private training requires a rank: choosing one by the data would cost budget")
-	case c.Ridges != nil:
-		return errors.New("private training takes no ridges: every process chooses its own")
 	case c.Private.Colluding >= nodes:
 		return fmt.Errorf("%d of %d nodes are to collude: nobody is left to be protected", c.Private.Colluding, nodes)
 	}
@@ -154,7 +133,6 @@ func Settings(t *dataset.Table, c *Config) (list []wire.Setting) {
 	add("task", c.TaskColumn)
 	add("seed", c.Seed)
 	add("rank", c.Rank)
-	add("ridges", c.Ridges)
 	add("differential privacy", c.Private)
 	for k, name := range t.Schema().Columns {
 		kind := "numbers"

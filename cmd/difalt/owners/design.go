@@ -79,9 +79,9 @@ func (s *frame) standard(center, scale []float64) {
 }
 
 const (
-	// A curve has moreKnots knots, or fewerKnots where more than fewColumns columns are numbers; with fewer
-	// than leastKnots different ones there is no curve. The distance of two knots is at least leastGap of the
-	// range of the search: the basis is exact to rounding.
+	// A curve has moreKnots knots, or fewerKnots where more than fewColumns columns are numbers; a column
+	// with fewer than leastKnots different knots has no curve. The distance of two knots is at least leastGap
+	// of the range of the search: the basis is exact to rounding.
 	moreKnots, fewerKnots, fewColumns, leastKnots, leastGap = 8, 5, 8, 4, 1e-4
 	// Curves are left out of designs with more columns.
 	mostColumns = 300
@@ -89,7 +89,7 @@ const (
 	// halvings sums, or when the interval of every knot has at most leastCrowd rows or one part in crowded of
 	// all. So the interval of a count is at least half as wide as one with many rows.
 	reach, halvings, leastCrowd, crowded = 4, 12, 20, 50
-	// At least beyond rows, and between 1 and 10 % of all, lie outside of each outer knot.
+	// Outside of each outer knot lie at least beyond rows, and 1 to 10 % of all rows.
 	beyond = 10
 )
 

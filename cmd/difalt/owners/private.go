@@ -38,19 +38,22 @@ func (s *frame) trainPrivately(r *Report) *estimate {
 	o := private.Options{Rank: *s.c.Rank, Account: account, MeanBound: 1, Workers: s.c.Workers}
 	res, err := private.Run(s.ctx, nodes, s.net, o)
 	must(err)
+	all := float64(s.tasks)
 	s.alone, s.tasks = true, 0 // nothing is sent from here on
 	for _, g := range s.nodes {
 		s.tasks += len(g.tasks)
 	}
 	base := s.try(bases(nil), start)
 	s.slopes = append([]float64{0}, res.Mean...)
-	best := s.scan(bases(res.U), Direction, start, grids[Direction]...)
-	best = s.scan(bases(res.U), Intercept, best.ridges, grids[Intercept]...)
+	best := s.scan(bases(res.U), direction, start, grids[direction]...)
+	best = s.scan(bases(res.U), intercept, best.ridges, grids[intercept]...)
 	r.Candidates = []Candidate{{best.rank, math.Sqrt(best.loss) * s.target.Scale, true}}
 	e := s.estimate(&best, basis{folds, res.U})
 	e.c = mat.NewSymDense(len(e.mu), nil)
-	for j := range e.mu {
-		e.c.SetSym(j, j, res.MeanDeviation*res.MeanDeviation/e.noise)
+	for j := range e.mu { // the noise for privacy, the sample of tasks, and the noise of their rows
+		along := mat.Col(nil, j, mat.NewDense(e.f.Rows, e.f.Cols, e.f.Data))
+		task := floats.Dot(along, along) + float64(s.tasks)/s.rows
+		e.c.SetSym(j, j, res.MeanDeviation*res.MeanDeviation/e.noise+task/all)
 	}
 	r.Notes = append(r.Notes,
 		fmt.Sprintf("The rows of a task have differential privacy, epsilon %.3g at delta %.2g; another training "+
@@ -87,7 +90,8 @@ func (s *frame) scalePrivately(account *private.Account) {
 	for j := range scale {
 		sizes := counts.Values[j*powers:][:powers]
 		most := floats.MaxIdx(sizes)
-		if !(sizes[most] > sure*counts.Deviation) { // the totals, and so this error, are the same at all nodes
+		// The totals, and so this error, are the same at all nodes.
+		if !(sizes[most] > sure*counts.Deviation) {
 			err := fmt.Errorf("%d tasks at epsilon %g do not show the size of column %q: more tasks or a larger "+
 				"epsilon are needed", s.tasks, s.c.Private.Epsilon, append(s.schema.Features(), s.c.TargetColumn)[j])
 			must(&Error{err, err.Error()})

@@ -27,21 +27,32 @@ const (
 	tolerance = 1e-6
 )
 
-// grids are the values that the search tries for each of the Ridges.
+// ridges are the strengths of the penalties, for a target of standard deviation 1.
+type ridges [4]float64
+
+// The entries of ridges.
+const (
+	intercept = iota // l0, of a_t^2
+	linear           // l1, of the squares of mu at linear columns
+	curve            // l1s, of the squares of mu at curve columns
+	direction        // l2, of |b_t|^2
+)
+
+// grids are the values that the search tries for each of the ridges.
 var grids = [...][]float64{
-	Intercept: {.01, .03, .1, .3, 1, 3, 10, 30, 100, 300},
-	Linear:    {.01, .1, 1, 10, 100, 1000},
-	Curve:     {.001, .01, .1, 1, 10, 100, 1000},
-	Direction: {100, 30, 10, 3, 1, .3, .1},
+	intercept: {.01, .03, .1, .3, 1, 3, 10, 30, 100, 300},
+	linear:    {.01, .1, 1, 10, 100, 1000},
+	curve:     {.001, .01, .1, 1, 10, 100, 1000},
+	direction: {100, 30, 10, 3, 1, .3, .1},
 }
 
 // start holds the first ridges of a search.
-var start = Ridges{1, 10, 10, 1}
+var start = ridges{1, 10, 10, 1}
 
 // A trial is the ridges for a rank with the least squared error of cross-validation, per row.
 type trial struct {
 	rank   int
-	ridges Ridges
+	ridges ridges
 	loss   float64
 }
 
@@ -56,7 +67,7 @@ func bases(u *kernel.Basis) (list []basis) {
 // search returns the best trial of rank 0 and of every rank that is compared. Of a rank, it takes the
 // directions from large ridges, where they are the first ones of the tasks' slopes, to small ones.
 func (s *frame) search() []trial {
-	list := []trial{s.scan(bases(nil), Intercept, start, grids[Intercept]...)}
+	list := []trial{s.scan(bases(nil), intercept, start, grids[intercept]...)}
 	from, to := 1, min(searchedRank, s.mostRank())
 	if s.c.Rank != nil {
 		from, to = max(*s.c.Rank, 1), *s.c.Rank
@@ -64,7 +75,7 @@ func (s *frame) search() []trial {
 	for rank := from; rank <= to; rank++ {
 		best, u, r := trial{loss: math.Inf(1)}, bases(nil), list[len(list)-1].ridges
 		us := u
-		for _, r[Direction] = range grids[Direction] {
+		for _, r[direction] = range grids[direction] {
 			u, _ = s.alternate(u, rank, &r, 1, trialIterations)
 			t := s.try(u, r)
 			if r = t.ridges; t.loss < best.loss {
@@ -74,9 +85,9 @@ func (s *frame) search() []trial {
 			}
 		}
 		for _, factors := range [][]float64{{.01, .1, 1, 10, 100}, {.3, 1, 3}} {
-			values := floats.ScaleTo(factors, best.ridges[Intercept], factors)
+			values := floats.ScaleTo(factors, best.ridges[intercept], factors)
 			us, _ = s.alternate(us, rank, &best.ridges, 1, trialIterations)
-			if t := s.scan(us, Intercept, best.ridges, values...); t.loss < best.loss {
+			if t := s.scan(us, intercept, best.ridges, values...); t.loss < best.loss {
 				best = t
 			}
 		}
@@ -95,7 +106,7 @@ func (s *frame) mostRank() int {
 }
 
 // scan returns the best trial over values of one ridge.
-func (s *frame) scan(list []basis, ridge int, r Ridges, values ...float64) trial {
+func (s *frame) scan(list []basis, ridge int, r ridges, values ...float64) trial {
 	best := trial{loss: math.Inf(1)}
 	for _, v := range values {
 		r[ridge] = v
@@ -108,22 +119,22 @@ func (s *frame) scan(list []basis, ridge int, r Ridges, values ...float64) trial
 
 // try returns, for given l0 and l2, the l1 and l1s on their grids with the least error of cross-validation.
 // With directions they are those next to r, but for the largest l2. Two sums.
-func (s *frame) try(list []basis, r Ridges) trial {
+func (s *frame) try(list []basis, r ridges) trial {
 	around := func(ridge int) []float64 {
 		return slices.DeleteFunc(slices.Clone(grids[ridge]), func(v float64) bool {
-			return list[0].u != nil && r[Direction] < grids[Direction][0] && math.Abs(math.Log10(v/r[ridge])) > 1.1
+			return list[0].u != nil && r[direction] < grids[direction][0] && math.Abs(math.Log10(v/r[ridge])) > 1.1
 		})
 	}
-	spans, best, linear, curves := s.spans(list, &r), trial{loss: math.Inf(1)}, around(Linear), around(Curve)
+	spans, best, lines, bends := s.spans(list, &r), trial{loss: math.Inf(1)}, around(linear), around(curve)
 	if s.slopes != nil {
-		linear = linear[:1]
+		lines = lines[:1]
 	}
 	if s.design.Curves == nil {
-		curves = curves[:1]
+		bends = bends[:1]
 	}
-	var candidates []Ridges
-	for _, r[Linear] = range linear {
-		for _, r[Curve] = range curves {
+	var candidates []ridges
+	for _, r[linear] = range lines {
+		for _, r[curve] = range bends {
 			candidates = append(candidates, r)
 		}
 	}
@@ -177,12 +188,12 @@ type optimum struct {
 var errUnsolvable = errors.New("the sums of the nodes have no solution")
 
 // solve solves normal equations under ridges. The constant has no ridge.
-func (s *frame) solve(information []float64, r *Ridges) (o optimum, err error) {
+func (s *frame) solve(information []float64, r *ridges) (o optimum, err error) {
 	p := s.design.Width()
 	m, h := make([]float64, p*p), information[model.Triangle(p):][:p]
 	dense.Unpack(m, p, information)
 	for j, c := range s.design.Columns() {
-		m[j*p+j] += [...]float64{model.Constant: 0, model.Linear: r[Linear], model.Bend: r[Curve]}[c.Kind]
+		m[j*p+j] += [...]float64{model.Constant: 0, model.Linear: r[linear], model.Bend: r[curve]}[c.Kind]
 	}
 	mu := slices.Clone(h)
 	o.value = information[len(information)-1]
@@ -208,7 +219,7 @@ func (s *frame) solve(information []float64, r *Ridges) (o optimum, err error) {
 
 // alternate alternates n times between the mean of every set given U, and U given the mean. It reports
 // whether the sum of the penalised objectives has ceased to fall.
-func (s *frame) alternate(list []basis, rank int, r *Ridges, n, iterations int) (u []basis, still bool) {
+func (s *frame) alternate(list []basis, rank int, r *ridges, n, iterations int) (u []basis, still bool) {
 	last := math.Inf(1)
 	for range n {
 		objective, means := 0.0, make([][]float64, len(list))
@@ -233,15 +244,15 @@ func (s *frame) alternate(list []basis, rank int, r *Ridges, n, iterations int) 
 // directions runs the accelerated method of package difalt along the tree: U = argmin sum_t min_b |y_t - X_t
 // mu - X_t U b|^2 + l2 |b|^2 on a set, from its U or, without one, from the spectral initialisation. The
 // result has the same bits at all nodes.
-func (s *frame) directions(b basis, mu []float64, rank int, r *Ridges, iterations int) *kernel.Basis {
+func (s *frame) directions(b basis, mu []float64, rank int, r *ridges, iterations int) *kernel.Basis {
 	p, precision := new(difalt.Problem), map[int]float64{trialIterations: 1e-2, lastIterations: 1e-6}[iterations]
 	for _, g := range s.nodes {
-		if p.Nodes = append(p.Nodes, s.linear(g, b.set, mu, r[Intercept])); b.u != nil {
+		if p.Nodes = append(p.Nodes, s.linear(g, b.set, mu, r[intercept])); b.u != nil {
 			p.U0 = append(p.U0, b.u)
 		}
 	}
 	solver, err := difalt.NewSolver(p, s.net, difalt.Options{
-		Method: difalt.Accelerated, Rank: rank, Iterations: iterations, Ridge: r[Direction], Tolerance: precision,
+		Method: difalt.Accelerated, Rank: rank, Iterations: iterations, Ridge: r[direction], Tolerance: precision,
 		Seed: s.c.Seed, Workers: s.c.Workers, Codec: consensus.Float64, AnyFeatures: true,
 	})
 	must(err)

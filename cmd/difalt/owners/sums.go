@@ -21,11 +21,8 @@ func (e *Error) Unwrap() error { return e.error }
 // PublicText returns the text that other nodes may receive.
 func (e *Error) PublicText() string { return e.public }
 
-// most is how many numbers a sum has at a time; more go in several.
-const most = 1 << 16
-
-// LargestSum returns the largest number of values that Train adds up in one message.
-func LargestSum() int { return most }
+// LargestSum is the largest number of values that Train adds up in one message; more go in several.
+const LargestSum = 1 << 16
 
 // sum returns the sum over all nodes of the n numbers that add adds to out, which begins at 0, for hosted
 // node i. The sum has the same bits at all nodes.
@@ -45,9 +42,9 @@ func (s *frame) sum(n int, add func(i int, out []float64)) []float64 {
 		}
 		return z[0]
 	}
-	for from := 0; from < n; from += most {
+	for from := 0; from < n; from += LargestSum {
 		for i := range z {
-			part[i] = z[i][from:min(from+most, n)]
+			part[i] = z[i][from:min(from+LargestSum, n)]
 		}
 		must(s.net.Sum(s.ctx, part))
 	}

@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
-	"gonum.org/v1/gonum/mat"
 )
 
 // A task is the rows of one task in the design: the n rows for training in the order of their folds, the same
@@ -155,7 +154,7 @@ func (x *span) block(i, t int) (blas64.General, []float64) {
 }
 
 // spans returns the spans of bases under ridges.
-func (s *frame) spans(list []basis, r *Ridges) (spans []*span) {
+func (s *frame) spans(list []basis, r *ridges) (spans []*span) {
 	for _, b := range list {
 		spans = append(spans, s.span(b, r))
 	}
@@ -163,16 +162,16 @@ func (s *frame) spans(list []basis, r *Ridges) (spans []*span) {
 }
 
 // span returns the span of a basis under ridges.
-func (s *frame) span(b basis, r *Ridges) *span {
+func (s *frame) span(b basis, r *ridges) *span {
 	p, q := s.design.Width(), 1
 	if b.u != nil {
 		_, rank := b.u.Dims()
 		q += rank
 	}
 	x := &span{basis: b, f: dense.General(q, p, make([]float64, q*p))}
-	x.f.Data[0] = 1 / math.Sqrt(r[Intercept])
+	x.f.Data[0] = 1 / math.Sqrt(r[intercept])
 	for k := 1; k < q; k++ {
-		floats.ScaleTo(x.f.Data[k*p+1:][:len(s.level)], 1/math.Sqrt(r[Direction]), b.u.Col(k - 1)[:len(s.level)])
+		floats.ScaleTo(x.f.Data[k*p+1:][:len(s.level)], 1/math.Sqrt(r[direction]), b.u.Col(k - 1)[:len(s.level)])
 	}
 	for i, g := range s.nodes {
 		n := len(g.tasks)
@@ -246,32 +245,4 @@ func (s *frame) losses(i int, x *span, means blas64.General) []float64 {
 		}
 		return nil
 	})
-}
-
-// covariance returns that of the coefficients of a task in units of the noise, packed, where c is that of mu:
-// with A = F R^-1,
-//
-//	A A' + (I - A K) c (I - A K)' = c + A H + H'A',   H = (I + K c K') A' / 2 - K c.
-func (x *span) covariance(i, t int, c *mat.SymDense) (packed []float64) {
-	q, p := x.f.Rows, x.f.Cols
-	root := dense.General(q, p, slices.Clone(x.f.Data))
-	blas64.Trsm(blas.Left, blas.Trans, 1, x.r[i][t], root)
-	own, _ := x.block(i, t)
-	k, a := mat.NewDense(q, p, own.Data), mat.NewDense(q, p, root.Data)
-	var kc, m, h, ah mat.Dense
-	kc.Mul(k, c)
-	m.Mul(&kc, k.T())
-	for j := range q {
-		m.Set(j, j, m.At(j, j)+1)
-	}
-	h.Mul(&m, a)
-	h.Scale(.5, &h)
-	h.Sub(&h, &kc)
-	ah.Mul(a.T(), &h)
-	for j := range p {
-		for l := j; l < p; l++ {
-			packed = append(packed, c.At(j, l)+ah.At(j, l)+ah.At(l, j))
-		}
-	}
-	return packed
 }

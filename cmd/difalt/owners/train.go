@@ -10,6 +10,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/dense"
+	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
@@ -20,25 +21,20 @@ import (
 
 // A frame is the nodes of this process, and the facts that all nodes agree on before the estimation.
 type frame struct {
-	ctx   context.Context // of Train
-	net   *consensus.Network
-	c     *Config
-	nodes []*node
-	layout
+	ctx    context.Context // of Train
+	net    *consensus.Network
+	c      *Config
+	nodes  []*node
+	schema *schema.Schema // of all nodes
+	level  []bool         // of every agreed feature: it is one of a categorical column
+	design model.Design
+	target model.Target
 	rows   float64   // for training, of all nodes
 	tasks  int       // of all nodes
 	slopes []float64 // given mu of private training; nil: from sums
 	alone  bool      // sums are over the nodes of this process, and nothing is sent
 	stage  string    // for Config.Progress
 	done   float64   // share of the stage; every sum completes a part of the rest
-}
-
-// A layout is the features of all nodes, their design, and the scale of the target.
-type layout struct {
-	schema *schema.Schema
-	level  []bool // of every agreed feature: it is one of a categorical column
-	design model.Design
-	target model.Target
 }
 
 // Train trains on the tables of all nodes of a network; tables[i] is that of node net.Hosted()[i]. All
@@ -106,12 +102,7 @@ func (s *frame) train(r *Report) *estimate {
 		why := fmt.Errorf(format, *s.c.Rank, s.mostRank())
 		must(&Error{why, "the rank is too large"})
 	}
-	var list []trial
-	if s.c.Ridges != nil {
-		list = []trial{{*s.c.Rank, *s.c.Ridges, math.NaN()}}
-	} else {
-		list = s.search()
-	}
+	list := s.search()
 	best := len(list) - 1
 	for k, t := range list {
 		if s.c.Rank == nil && t.loss < list[best].loss {
@@ -137,27 +128,35 @@ type estimate struct {
 	mu    []float64
 	c     *mat.SymDense // of mu, in units of the noise
 	noise float64       // variance
+	flat  optimum       // mu with hardly any ridge, and its covariance as the factor
 }
 
 // leastNoise is the smallest variance of the noise: targets that the model fits exactly have an error of
 // rounding.
 const leastNoise = 1e-12
 
+// Prior standard deviations of the entries of mu among the effects, in deviations of the target: linear ones,
+// and those of curves at least.
+const flatLinear, flatCurve = 30, .3
+
 // estimate returns mu by all rows of a set, its covariance, and the noise. If the ridges are the ratios of
 // variances, the expectation of the least objective is the noise times the number of rows but one. The error
 // of cross-validation bounds the noise.
 func (s *frame) estimate(t *trial, b basis) *estimate {
 	x := s.span(b, &t.ridges)
-	o, err := s.solve(s.informations([]*span{x})[0], &t.ridges)
+	information := s.informations([]*span{x})[0]
+	o, err := s.solve(information, &t.ridges)
 	must(err)
-	e := &estimate{x, o.mu, mat.NewSymDense(len(o.mu), o.factor.Data), o.value / max(s.rows-1, 1)}
+	e := &estimate{span: x, mu: o.mu, c: mat.NewSymDense(len(o.mu), o.factor.Data), noise: o.value / max(s.rows-1, 1)}
 	if t.loss < e.noise {
 		e.noise = t.loss
 	}
 	e.noise = max(e.noise, leastNoise)
-	if _, ok := lapack64.Potri(o.factor); !ok {
-		must(errUnsolvable)
-	}
+	lapack64.Potri(o.factor) // shares the memory of c
+	weak := func(deviation float64) float64 { return max(e.noise/(deviation*deviation), 1e-9*s.rows) }
+	e.flat, err = s.solve(information, &ridges{linear: weak(flatLinear), curve: min(t.ridges[curve], weak(flatCurve))})
+	must(err)
+	lapack64.Potri(e.flat.factor)
 	return e
 }
 
@@ -166,7 +165,7 @@ func (s *frame) parameters(e *estimate) model.Parameters {
 	p := len(e.mu)
 	scaled := func(v []float64, scale float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), scale, v) }
 	m := model.Parameters{
-		Estimator: "cross-validation", Schema: s.schema.Clone(), Design: s.design, Target: s.target, Mean: e.mu,
+		Estimator: "cross-validation", Schema: *s.schema, Design: s.design, Target: s.target, Mean: e.mu,
 		MeanCovariance: scaled(dense.Pack(nil, p, e.c.RawSymmetric().Data), e.noise),
 		Prior: model.Prior{
 			Deviations: make([]float64, p), Rank: e.f.Rows - 1, Loadings: scaled(e.f.Data[p:], math.Sqrt(e.noise)),
@@ -174,17 +173,32 @@ func (s *frame) parameters(e *estimate) model.Parameters {
 		},
 		Tasks: model.Tasks{Column: s.c.TaskColumn},
 	}
+	if s.c.Private == nil {
+		m.Effects = &model.Estimate{Mean: e.flat.mu, Freedom: m.Prior.Freedom,
+			Covariance: scaled(dense.Pack(nil, p, e.flat.factor.Data), e.noise)}
+	}
 	m.Prior.Deviations[0] = e.f.Data[0] * math.Sqrt(e.noise)
-	var own [][2]int // node and task
+	var own []*task
 	for i, g := range s.nodes {
-		for k, t := range g.tasks {
-			own = append(own, [2]int{i, k})
+		for k := range g.tasks {
+			t := &g.tasks[k]
+			own = append(own, t)
 			m.Tasks.Theta = append(m.Tasks.Theta, e.theta(i, k, dense.General(1, p, e.mu)).Data...)
 			m.Tasks.Names = append(m.Tasks.Names, g.table.Tasks()[t.index])
 			m.Tasks.Samples = append(m.Tasks.Samples, t.from[folds])
 		}
 	}
-	m.Tasks.Covariance = func(t int) []float64 { return scaled(e.covariance(own[t][0], own[t][1], e.c), e.noise) }
+	c := scaled(mat.DenseCopyOf(e.c).RawMatrix().Data, e.noise)
+	m.Tasks.Covariance = func(t int) []float64 {
+		x, y := own[t].set(folds)
+		data := mixedmodel.Task{Rows: len(y), G: make([]float64, p*p), C: make([]float64, p)}
+		data.AddRows(x.Data, y)
+		var solver mixedmodel.Solver
+		theta, covariance := make([]float64, p), make([]float64, p*p)
+		_ = solver.Set(&m.Prior, &data) // it was solved before
+		solver.Coefficients(theta, covariance, e.mu, c)
+		return dense.Pack(nil, p, covariance)
+	}
 	return m
 }
 
@@ -255,18 +269,18 @@ func (s *frame) baselines(list []method, base *trial) []method {
 	for j := range s.level {
 		each.Col(j)[j] = 1
 	}
-	common, free := s.estimate(base, none), Ridges{Intercept: 1e-6}
+	common, free := s.estimate(base, none), ridges{intercept: 1e-6}
 	total := s.sum(len(grid), func(i int, out []float64) {
 		for k, ridge := range grid {
-			free[Direction] = ridge
+			free[direction] = ridge
 			for _, b := range bases(each) {
 				floats.Add(out[k:k+1], s.losses(i, s.span(b, &free), dense.General(1, len(zero), zero)))
 			}
 		}
 	})
-	free[Direction] = grid[floats.MinIdx(total)]
+	free[direction] = grid[floats.MinIdx(total)]
 	return append(list,
-		method{fit.Intercepts, base.ridges[Linear], common.span, common.mu},
-		method{fit.Separate, free[Direction], s.span(basis{folds, each}, &free), zero},
+		method{fit.Intercepts, base.ridges[linear], common.span, common.mu},
+		method{fit.Separate, free[direction], s.span(basis{folds, each}, &free), zero},
 		method{fit.TaskMean, 0, s.span(none, &free), zero})
 }

@@ -56,12 +56,3 @@ func (s *Schema) Validate() error {
 	}
 	return nil
 }
-
-// Clone returns a copy that shares no memory with s.
-func (s *Schema) Clone() Schema {
-	c := Schema{Columns: slices.Clone(s.Columns)}
-	for _, k := range s.Categories {
-		c.Categories = append(c.Categories, Category{k.Column, slices.Clone(k.Levels)})
-	}
-	return c
-}

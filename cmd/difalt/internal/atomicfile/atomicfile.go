@@ -188,24 +188,27 @@ func missing(dir string) (list []string, above string, err error) {
 	}
 }
 
-// WriteFolder writes files, given by their names, into a folder, which it makes if need be. All of them are
-// complete on the disk before the first takes its name: an error before leaves the folder as it was.
-func WriteFolder(dir string, files map[string][]byte) error {
-	made, _, err := missing(dir)
-	if err != nil {
-		return err
-	}
+// WriteFolder writes files, given by their paths in a folder, and makes this and other folders if need be.
+// All files are complete on the disk before the first takes its name: an error before leaves everything as it
+// was.
+func WriteFolder(dir string, files map[string][]byte) (err error) {
+	var made []string // the inner ones first
 	defer func() {
 		for _, d := range made {
 			os.Remove(d) // if it is empty, after an error
 		}
 	}()
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("cannot make the folder %s: %w", dir, text.Cause(err))
-	}
 	var all []*File
 	for name, content := range files {
-		f, err := Create(filepath.Join(dir, name))
+		path := filepath.Join(dir, name)
+		folders, _, err := missing(filepath.Dir(path))
+		if made = append(folders, made...); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return fmt.Errorf("cannot make the folder %s: %w", filepath.Dir(path), text.Cause(err))
+		}
+		f, err := Create(path)
 		if err != nil {
 			return err
 		}

@@ -13,34 +13,26 @@ import (
 // TestModes: a new file has the mode that the umask leaves, and another one keeps its own, also while it is
 // written.
 func TestModes(t *testing.T) {
-	for _, c := range []struct {
-		name              string
-		umask, fresh, old os.FileMode
-	}{
-		{"usual", 0o022, 0o644, 0o640},
-		{"private", 0o077, 0o600, 0o640},
-		{"group", 0o002, 0o664, 0o600},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "f")
-			for _, want := range []os.FileMode{c.fresh, c.old} {
-				umask := syscall.Umask(int(c.umask))
-				f, err := Create(path)
-				syscall.Umask(umask)
-				if err != nil {
-					t.Fatal(err)
-				}
-				begun, err1 := f.Stat()
-				err2 := f.Commit()
-				info, err := os.Stat(path)
-				if err != nil || err1 != nil || err2 != nil || info.Mode() != want || begun.Mode()&^want != 0 {
-					t.Errorf("mode %v after %v, want %v (%v, %v, %v)", info.Mode(), begun.Mode(), want, err, err1, err2)
-				}
-				if err := os.Chmod(path, c.old); err != nil {
-					t.Fatal(err)
-				}
+	const old = 0o640
+	for umask, fresh := range map[int]os.FileMode{0o022: 0o644, 0o077: 0o600, 0o002: 0o664} {
+		path := filepath.Join(t.TempDir(), "f")
+		for _, want := range []os.FileMode{fresh, old} {
+			before := syscall.Umask(umask)
+			f, err := Create(path)
+			syscall.Umask(before)
+			if err != nil {
+				t.Fatal(err)
 			}
-		})
+			begun, err1 := f.Stat()
+			err2 := f.Commit()
+			info, err := os.Stat(path)
+			if err != nil || err1 != nil || err2 != nil || info.Mode() != want || begun.Mode()&^want != 0 {
+				t.Errorf("umask %o: mode %v after %v, want %v (%v, %v, %v)", umask, info.Mode(), begun.Mode(), want, err, err1, err2)
+			}
+			if err := os.Chmod(path, old); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

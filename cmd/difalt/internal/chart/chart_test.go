@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +15,6 @@ import (
 // An element is a part of an SVG image.
 type element struct {
 	XMLName xml.Name
-	Role    string    `xml:"role,attr"`
 	D       string    `xml:"d,attr"`
 	Style   string    `xml:"style,attr"`
 	X       float64   `xml:"x,attr"`
@@ -112,30 +110,24 @@ func TestUnusualData(t *testing.T) {
 }
 
 func TestMarks(t *testing.T) {
-	labels := func(marks []Mark) (all []string) {
+	labels := func(marks []Mark) (all string) {
 		for _, m := range marks {
-			if m.Label != "" {
-				all = append(all, m.Label)
-			}
+			all = strings.TrimSpace(all + " " + m.Label)
 		}
 		return all
 	}
-	if got := labels(powers(1e-3, 1)); !slices.Equal(got, []string{"1e-03", "0.01", "0.1", "1"}) {
-		t.Errorf("three decades have the labels %q", got)
-	}
 	for e := 1; e <= 17; e++ {
-		if n := len(labels(powers(math.Pow(10, float64(-e)), 1))); n < 2 || n > 9 {
+		if n := len(strings.Fields(labels(powers(math.Pow(10, float64(-e)), 1)))); n < 2 || n > 9 {
 			t.Errorf("%d decades have %d labels", e, n)
 		}
 	}
-	for high, want := range map[float64][]string{
-		500: {"0", "100", "200", "300", "400", "500"},
-		1:   {"0", "0.2", "0.4", "0.6", "0.8", "1"},
-		252: {"0", "50", "100", "150", "200", "250"},
-		45:  {"0", "10", "20", "30", "40"},
+	for want, marks := range map[string][]Mark{
+		"1e-03 0.01 0.1 1": powers(1e-3, 1), "0.1 0.2 0.5 1 2 5": powers(.1, 5), "2 3 4 5 6 7 8 9": powers(2, 9), "0 100 200 300 400 500": roundNumbers(0, 500),
+		"0 0.2 0.4 0.6 0.8 1": roundNumbers(0, 1), "0 50 100 150 200 250": roundNumbers(0, 252), "0 10 20 30 40": roundNumbers(0, 45),
+		"-1 -0.5 0 0.5 1": roundNumbers(-1, 1),
 	} {
-		if got := labels(roundNumbers(0, high)); !slices.Equal(got, want) {
-			t.Errorf("0 to %g has the labels %q, want %q", high, got, want)
+		if got := labels(marks); got != want {
+			t.Errorf("the labels are %q, want %q", got, want)
 		}
 	}
 }
@@ -194,24 +186,10 @@ func TestThemed(t *testing.T) {
 	x := []float64{1, 2}
 	f := Figure{Width: 3, Height: 2, Caption: "c", Panels: []Panel{{Series: []Series{{X: x, Y: x, Low: x, High: x, Style: Line(Orange, 2)}}}}}
 	themed := string(f.Themed())
-	for _, want := range []string{"stroke:var(--chart-orange,#c47f00)", "fill:var(--chart-paper,#ffffff)", "fill:var(--chart-ink,#222222)", "stroke:var(--chart-grid,#e1e1e1)", "fill:var(--chart-orange,#c47f00);fill-opacity:0.196"} {
-		if !strings.Contains(themed, want) {
-			t.Errorf("the themed figure lacks %q", want)
-		}
-	}
-	if strings.Contains(themed, ":#") {
+	if strings.Contains(themed, ":#") || !strings.Contains(themed, "var(--chart-orange,#c47f00);fill-opacity") {
 		t.Error("a colour is not a variable")
 	}
 	if plain := regexp.MustCompile(`var\(--chart-[a-z]+,(#[0-9a-f]{6})\)`).ReplaceAllString(themed, "$1"); plain != string(f.SVG()) {
 		t.Error("without the variables it is another figure")
-	}
-}
-
-// An image begins with its title and description, whatever the words.
-func TestDescription(t *testing.T) {
-	f := Figure{Title: "a <b> & c", Text: `"quoted" < all`, Panels: []Panel{{X: Axis{Label: "x & more"}}}}
-	root := parse(t, f.SVG())
-	if root.Role != "img" || root.Parts[0].XMLName.Local != "title" || root.Parts[0].Text != f.Title || root.Parts[1].Text != f.Text {
-		t.Errorf("role %q, then %+v", root.Role, root.Parts[:2])
 	}
 }

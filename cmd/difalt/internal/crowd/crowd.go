@@ -42,7 +42,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 		for _, s := range list {
 			count[s.from]++
 		}
-		out := slices.MaxFunc(list, func(a, b *Conn) int { return count[a.from] - count[b.from] }) // the first of several
+		// MaxFunc returns the first of several.
+		out := slices.MaxFunc(list, func(a, b *Conn) int { return count[a.from] - count[b.from] })
 		out.Close()
 		l.full(out.from)
 	}

@@ -233,12 +233,12 @@ func (s *Solver) Deviation(dst, score []float64) {
 	}
 }
 
-// Coefficients sets theta to the posterior mean of the task's coefficients, mean + S X'V^-1 (y - X mean),
+// Coefficients sets theta to the posterior mean of the task's coefficients, mean + S X'V^-1 (y - X mean);
 // and cov, P x P or nil, to their posterior covariance
 //
-//	S - S M S + (I - S M) C (I - M S),
+//	S - S M S + (I - S M) C (I - M S).
 //
-// where C, P x P or nil for none, is the covariance of the error of the mean (Henderson 1975).
+// Here C, P x P or nil for none, is the covariance of the error of the mean (Henderson 1975).
 func (s *Solver) Coefficients(theta, cov, mean, c []float64) {
 	p := s.width()
 	s.b = dense.Grow(s.b, p)
@@ -248,17 +248,23 @@ func (s *Solver) Coefficients(theta, cov, mean, c []float64) {
 	if cov == nil {
 		return
 	}
-	m, _ := s.Information()
-	prior, path, part := s.prior.Covariance(), make([]float64, p*p), make([]float64, p*p)
+	path, part := make([]float64, p*p), make([]float64, p*p)
 	multiply := func(trans blas.Transpose, alpha float64, a, b []float64, beta float64, to []float64) {
 		square := func(x []float64) blas64.General { return dense.General(p, p, x) }
 		blas64.Gemm(blas.NoTrans, trans, alpha, square(a), square(b), beta, square(to))
 	}
-	multiply(blas.NoTrans, -1, prior, m, 0, path) // I - S M
+	if s.task.G != nil {
+		s.productPosterior(path, cov)
+	} else {
+		m, _ := s.Information()
+		multiply(blas.NoTrans, -1, s.prior.Covariance(), m, 0, path) // I - S M
+	}
 	for j := range p {
 		path[j*p+j]++
 	}
-	multiply(blas.NoTrans, 1, path, prior, 0, cov)
+	if s.task.G == nil {
+		multiply(blas.NoTrans, 1, path, s.prior.Covariance(), 0, cov)
+	}
 	if c != nil {
 		multiply(blas.NoTrans, 1, path, c, 0, part)
 		multiply(blas.Trans, 1, part, path, 1, cov)
@@ -269,4 +275,23 @@ func (s *Solver) Coefficients(theta, cov, mean, c []float64) {
 			cov[i*p+j], cov[j*p+i] = v, v
 		}
 	}
+}
+
+// productPosterior sets path to -S M and cov to S - S M S from products. With A = F R^-1 they are -A half and
+// Noise A A': differences would lose the digits of a posterior that is narrow in a wide prior.
+func (s *Solver) productPosterior(path, cov []float64) {
+	n, p := len(s.vector), s.width()
+	clear(path)
+	clear(cov)
+	if n == 0 {
+		return
+	}
+	root := dense.General(n, p, make([]float64, n*p))
+	for i, j := range s.own {
+		root.Data[i*p+j] = s.prior.Deviations[j]
+	}
+	copy(root.Data[len(s.own)*p:], s.prior.Loadings)
+	blas64.Trsm(blas.Left, blas.Trans, 1, dense.Upper(n, s.factor), root)
+	blas64.Gemm(blas.Trans, blas.NoTrans, -1, root, dense.General(n, p, s.half), 0, dense.General(p, p, path))
+	blas64.Gemm(blas.Trans, blas.NoTrans, s.noise, root, root, 0, dense.General(p, p, cov))
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -58,10 +59,8 @@ func TestSolverAgainstDenseCovariance(t *testing.T) {
 				t.Run(fmt.Sprintf("prior %d, %d %s", k, n, form), func(t *testing.T) {
 					s := new(Solver)
 					for range 2 { // the second time on used memory
-						if err := s.Set(prior, task); err != nil {
-							t.Fatal(err)
-						}
-						check(t, s, noise, x, y, mean, c)
+						check.Done(s.Set(prior, task))
+						compare(t, s, noise, x, y, mean, c)
 					}
 				})
 			}
@@ -71,13 +70,11 @@ func TestSolverAgainstDenseCovariance(t *testing.T) {
 
 func near(t *testing.T, name string, got []float64, want ...float64) {
 	t.Helper()
-	if !floats.EqualApprox(got, want, 1e-9) {
-		t.Errorf("%s: %v, want %v", name, got, want)
-	}
+	check.FailIf(t, !floats.EqualApprox(got, want, 1e-9), "%s: %v, want %v", name, got, want)
 }
 
-// check compares the results of a solver with those of dense matrices.
-func check(t *testing.T, s *Solver, noise float64, x, y, mean []float64, c *mat.Dense) {
+// compare compares the results of a solver with those of dense matrices.
+func compare(t *testing.T, s *Solver, noise float64, x, y, mean []float64, c *mat.Dense) {
 	t.Helper()
 	p, n := len(mean), len(y)
 	prior, m, theta := mat.NewDense(p, p, s.prior.Covariance()), mat.NewDense(p, p, nil), mat.NewVecDense(p, mean)
@@ -89,9 +86,7 @@ func check(t *testing.T, s *Solver, noise float64, x, y, mean []float64, c *mat.
 		for i := range n {
 			v.Set(i, i, v.At(i, i)+noise)
 		}
-		if err := inverse.Inverse(&v); err != nil {
-			t.Fatal(err)
-		}
+		check.Done(inverse.Inverse(&v))
 		xv.Mul(xs.T(), &inverse)
 		m.Mul(&xv, xs)
 		gain.Mul(prior, &xv)
@@ -133,7 +128,19 @@ func check(t *testing.T, s *Solver, noise float64, x, y, mean []float64, c *mat.
 	gotCov := make([]float64, p*p)
 	s.Coefficients(got, gotCov, mean, c.RawMatrix().Data)
 	near(t, "coefficients", got, score.RawVector().Data...)
+	alone := make([]float64, p)
+	s.Coefficients(alone, nil, mean, nil)
+	near(t, "coefficients without covariance", alone, got...)
 	near(t, "covariance", gotCov, cov.RawMatrix().Data...)
+}
+
+// The posterior of a coefficient keeps its digits where it is narrow in a wide prior.
+func TestNarrowPosterior(t *testing.T) {
+	s, cov := new(Solver), make([]float64, 1)
+	prior := &model.Prior{Deviations: []float64{1e4}, Noise: model.Noise{Variance: 1e-4}}
+	check.Done(s.Set(prior, &Task{Rows: 3, YY: 5, G: []float64{3}, C: []float64{2}}))
+	s.Coefficients(make([]float64, 1), cov, []float64{0}, nil)
+	check.FailIf(t, math.Abs(cov[0]*(1e-8+3e4)-1) > 1e-12, "variance %v, want 1 / (1e-8 + 3e4)", cov[0])
 }
 
 // Numbers beyond float64 are an error and no NaN.
@@ -143,6 +150,7 @@ func TestSolverReportsOverflow(t *testing.T) {
 	for form, task := range map[string]*Task{
 		"rows":     {Rows: 1, X: []float64{1e200}, Y: []float64{1}},
 		"products": {Rows: 1, G: []float64{math.Inf(1)}, C: []float64{1}},
+		"negative": {Rows: 1, G: []float64{-2}, C: []float64{1}},
 	} {
 		if err := s.Set(prior, task); err != ErrNumeric {
 			t.Errorf("%s: error %v, want %v", form, err, ErrNumeric)

@@ -4,12 +4,16 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 )
 
 // file returns a .npz file with entries of the given content.
@@ -26,9 +30,7 @@ func file(t testing.TB, content []byte, names ...string) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Done(z.Close())
 	return buf.Bytes()
 }
 
@@ -54,13 +56,6 @@ func opened(t testing.TB, b []byte) (*Array, error) {
 	return r.Array("a")
 }
 
-func checkError(t *testing.T, err error, want string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 {
-		t.Errorf("error is %v, want one with %q", err, want)
-	}
-}
-
 func TestRoundTrip(t *testing.T) {
 	floats := []float64{0, -1.5, math.Pi, 1e300, 5e-324, math.Inf(1)}
 	var buf bytes.Buffer
@@ -70,18 +65,13 @@ func TestRoundTrip(t *testing.T) {
 	w.Ints("i", []int{0, -7, 1 << 52})
 	w.Strings("s", []int{3}, []string{"", "plain", "naïve 東京 🙂"})
 	w.Float64s("none", []int{0, 4}, nil)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Done(w.Close())
 	r, err := open(buf.Bytes())
 	if err != nil || !reflect.DeepEqual(r.Names(), []string{"f", "g", "i", "s", "none"}) || r.Has("q") || !r.Has("s") {
 		t.Fatalf("names %q, %v", r.Names(), err)
 	}
 	get := func(name string) *Array {
-		a, err := r.Array(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := check.OK(r.Array(name))
 		return a
 	}
 	for name, c := range map[string]struct {
@@ -111,6 +101,18 @@ func TestRoundTrip(t *testing.T) {
 		if err := read(); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %q", err, want)
 		}
+	}
+	path := filepath.Join(t.TempDir(), "a.npz")
+	for content, want := range map[string]string{"short": "not a complete .npz file", buf.String(): ""} {
+		check.Done(os.WriteFile(path, []byte(content), 0o600))
+		if r, err := Open(path); want == "" {
+			check.Done(errors.Join(err, r.Close()))
+		} else {
+			check.Error(t, err, want)
+		}
+	}
+	if _, err := Open(path + "x"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
 	}
 	if _, err := r.Array("f", -1, 3); err != nil {
 		t.Error(err)
@@ -147,10 +149,7 @@ func TestTypes(t *testing.T) {
 		{`{"shape": (2,), "fortran_order": False, "descr": "|u1"}`, []byte{8, 9}, []float64{8, 9}},
 	} {
 		t.Run(c.header, func(t *testing.T) {
-			a, err := opened(t, file(t, array(c.header, c.data...), "a.npy"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := check.OK(opened(t, file(t, array(c.header, c.data...), "a.npy")))
 			if v, err := a.Float64s(); err != nil || !reflect.DeepEqual(v, c.want) {
 				t.Errorf("%v, %v, want %v", v, err, c.want)
 			}
@@ -158,16 +157,12 @@ func TestTypes(t *testing.T) {
 				return
 			}
 			var rows []float64
-			err = a.Rows(func(i int, v []float64) error {
-				if i*a.Shape[len(a.Shape)-1] != len(rows) {
-					t.Errorf("row %d after %v", i, rows)
-				}
+			err := a.Rows(func(i int, v []float64) error {
+				check.FailIf(t, i*a.Shape[len(a.Shape)-1] != len(rows), "row %d after %v", i, rows)
 				rows = append(rows, v...)
 				return nil
 			})
-			if err != nil || !reflect.DeepEqual(rows, c.want) {
-				t.Errorf("rows %v, %v, want %v", rows, err, c.want)
-			}
+			check.FailIf(t, err != nil || !reflect.DeepEqual(rows, c.want), "rows %v, %v, want %v", rows, err, c.want)
 		})
 	}
 }
@@ -204,36 +199,33 @@ func TestReadErrors(t *testing.T) {
 			if err == nil {
 				_, err = a.Float64s()
 			}
-			checkError(t, err, c.want)
-			checkError(t, err, `array "a"`)
+			check.Error(t, err, c.want)
+			check.Error(t, err, `array "a"`)
 		})
 	}
 	damaged := file(t, array(of("|u1", "False", "2,"), 1, 2), "a.npy")
 	damaged[bytes.Index(damaged, []byte("}\n\x01\x02"))+2] = 7
-	a, err := opened(t, damaged)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = a.Float64s()
-	checkError(t, err, `array "a": it is damaged or truncated`)
-	checkError(t, a.Rows(func(int, []float64) error { return nil }), `array "a": it is damaged or truncated`)
+	a := check.OK(opened(t, damaged))
+	_, err := a.Float64s()
+	check.Error(t, err, `array "a": it is damaged or truncated`)
+	check.Error(t, a.Rows(func(int, []float64) error { return nil }), `array "a": it is damaged or truncated`)
 }
 
 // TestContents: a file of other entries, or that claims more than it holds, is refused, and the error about a
 // missing array shows five names of 60,000.
 func TestContents(t *testing.T) {
 	_, err := open(file(t, nil, "a.npy", "a.npy"))
-	checkError(t, err, `array "a" is there twice`)
+	check.Error(t, err, `array "a" is there twice`)
 	_, err = open(file(t, nil, "readme.txt"))
-	checkError(t, err, `entry "readme.txt" is not an array`)
+	check.Error(t, err, `entry "readme.txt" is not an array`)
 	_, err = open([]byte("text"))
-	checkError(t, err, "not a complete .npz file")
+	check.Error(t, err, "not a complete .npz file")
 	var strange []string
 	for i := range 60_000 {
 		strange = append(strange, fmt.Sprintf("strange%d.npy", i))
 	}
 	_, err = opened(t, file(t, nil, strange...))
-	checkError(t, err, `"strange4" and 59995 more`)
+	check.Error(t, err, `"strange4" and 59995 more`)
 
 	var bomb bytes.Buffer
 	content := array(of("|u1", "False", "1099511627776,"), 1)
@@ -249,7 +241,7 @@ func TestContents(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = open(bomb.Bytes())
-	checkError(t, err, "claims 1099511627856 bytes")
+	check.Error(t, err, "claims 1099511627856 bytes")
 }
 
 // TestOpenMatrix: a file must hold one matrix of numbers of its size, with elements.
@@ -261,11 +253,9 @@ func TestOpenMatrix(t *testing.T) {
 		"(1, 1) string: expected N x k numbers":         array(of("<U1", "False", "1, 1"), 1, 0, 0, 0),
 	} {
 		_, err := OpenMatrix(bytes.NewReader(content), int64(len(content)))
-		checkError(t, err, want)
+		check.Error(t, err, want)
 	}
 	content := array(of("|u1", "True", "2, 3"), 1, 4, 2, 5, 3, 6)
 	a, err := OpenMatrix(bytes.NewReader(content), int64(len(content)))
-	if err != nil || a.String() != "(2, 3) uint8" {
-		t.Errorf("%v, %v", a, err)
-	}
+	check.FailIf(t, err != nil || a.String() != "(2, 3) uint8", "%v, %v", a, err)
 }

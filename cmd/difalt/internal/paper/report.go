@@ -2,7 +2,6 @@ package paper
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,9 +43,6 @@ type report struct {
 // WriteReport writes the page ReportFile about runs into a folder. Runs of a preset share a figure; every
 // other run has its own.
 func WriteReport(folder string, all []*simulation.Summary) error {
-	if err := os.MkdirAll(filepath.Join(folder, figuresDir), 0o777); err != nil {
-		return fmt.Errorf("the output folder: %w", err)
-	}
 	r := &report{files: map[string][]byte{}, rest: slices.Clone(all)}
 	fmt.Fprintf(&r.page, introduction, all[0].Setting.Time)
 	for _, p := range Presets() {

@@ -132,7 +132,7 @@ func (r *Report) linesFigure() figure {
 	if low == high {
 		return figure{}
 	}
-	const points = 25
+	const points = 49
 	line := func(task string, style chart.Style) (s chart.Series) {
 		x := slices.Clone(r.model.Parameters().Design.Fill)
 		for i := range points {

@@ -36,7 +36,8 @@ type Result struct {
 type sent struct {
 	Nodes      int     `json:"nodes"`
 	Tasks      int     `json:"tasks"` // of all nodes
-	Bytes      int64   `json:"bytes"`
+	Rounds     int64   `json:"rounds"`
+	Bytes      int64   `json:"bytes"` // sent by this process, in messages
 	Messages   int64   `json:"messages"`
 	Epsilon    float64 `json:"epsilon,omitempty"` // against outsiders
 	Delta      float64 `json:"delta,omitempty"`
@@ -50,7 +51,7 @@ func OfFit(r *fit.Report) *Result {
 
 // OfOwners returns the result of a training with other owners.
 func OfOwners(r *owners.Report) *Result {
-	s := &sent{Nodes: r.Nodes, Tasks: r.TaskCount, Bytes: r.Traffic.Bytes, Messages: r.Traffic.Messages}
+	s := &sent{Nodes: r.Nodes, Tasks: r.TaskCount, Rounds: r.Traffic.Rounds, Bytes: r.Traffic.Bytes, Messages: r.Traffic.Messages}
 	if a := r.Private; a != nil {
 		s.Epsilon, s.Delta, s.AgainstOne = a.Epsilon(), a.Delta(), a.Against(1, r.Nodes)
 	}

@@ -81,8 +81,8 @@ func (r *Report) lead() (list []string) {
 // those of the training.
 func (r *Report) notes() (list []string) {
 	if s := r.Owners; s != nil {
-		list = append(list, fmt.Sprintf("The %d nodes have %s and sent %s in all.", s.Nodes, text.Plural(s.Tasks, "task"),
-			humanize.Bytes(uint64(s.Bytes))))
+		list = append(list, fmt.Sprintf("The %d nodes have %s. This process sent %s in %s.", s.Nodes,
+			text.Plural(s.Tasks, "task"), humanize.Bytes(uint64(s.Bytes)), text.Plural(int(s.Rounds), "round")))
 		if s.Epsilon > 0 {
 			list = append(list, fmt.Sprintf("Against one of the nodes, epsilon is %.3g.", s.AgainstOne))
 		}

@@ -1,14 +1,11 @@
 package simulation
 
 import (
-	"bytes"
-	"encoding/xml"
-	"errors"
-	"io"
 	"strings"
 	"testing"
 )
 
+// The figure of a run names all methods, and its axes. A distance of 0 does not spoil it.
 func TestFigure(t *testing.T) {
 	s := small()
 	s.Methods = nil
@@ -17,18 +14,15 @@ func TestFigure(t *testing.T) {
 	}
 	trials := runTrials(t, s, 3, 0)
 	trials[0].Curves[2].Rows[30].SDFirst = 0 // a logarithm must not see it
-	f := Summarize(&s, trials, Session{}).Figure()
-	text := string(f.SVG())
-	for _, want := range []string{"<svg", "Dif-AltGDmin", "AltGDmin (centralised)", "Dec-AltGDmin", "DGD variant", "Accelerated, int8", "Iteration", "Modelled execution time (s)", "median and range of 3 trials"} {
+	text := string(Summarize(&s, trials, Session{}).Figure().SVG())
+	for _, want := range []string{"<svg", "Iteration", "Modelled execution time (s)", "median and range of 3 trials"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the SVG does not contain %q", want)
 		}
 	}
-	for d := xml.NewDecoder(bytes.NewReader([]byte(text))); ; {
-		if _, err := d.Token(); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
+	for m, look := range looks {
+		if !strings.Contains(text, look.Name) || strings.Contains(text, "Inf") || strings.Contains(text, "NaN") {
+			t.Errorf("%s is not in the figure, or it is broken", m)
 		}
 	}
 }

@@ -42,7 +42,8 @@ func TestFolder(t *testing.T) {
 	for name, c := range map[string]struct{ file, content, want string }{
 		"no JSON":         {SummaryFile, "{", "summary.json: unexpected end"},
 		"no setting":      {SummaryFile, "{}", "summary.json: "},
-		"no trace":        {TraceFile, "something else\n", "trace.csv: line 1"},
+		"no trace":        {TraceFile, "", "trace.csv: no such file"},
+		"another file":    {TraceFile, "something else\n", "trace.csv: line 1"},
 		"another method":  {TraceFile, strings.ReplaceAll(string(trace), "dec,", "altgdmin,"), "trace.csv: method altgdmin is not one"},
 		"a trial is lost": {TraceFile, string(trace[:strings.Index(string(trace), "dif,2")]), "trace.csv: 1 trials, but summary.json has 2"},
 		"an empty trace":  {TraceFile, traceHeader + "\n", "trace.csv: 0 trials, but summary.json has 2"},
@@ -52,7 +53,11 @@ func TestFolder(t *testing.T) {
 			if err := want.Write(dir, trials); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.content), 0o666); err != nil {
+			err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.content), 0o666)
+			if c.content == "" {
+				err = os.Remove(filepath.Join(dir, c.file))
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			if _, err := LoadResults(dir); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -29,56 +30,44 @@ type Run struct {
 	// enough of them, and otherwise the nodes of one trial. Results do not depend on it, but the measured
 	// seconds do: trials in parallel share caches and memory bandwidth.
 	Workers int
-	// Deliver receives every finished trial in ascending order, in the goroutine of Do. Its error ends the
-	// run.
-	Deliver func(*Trial) error
-	// Progress receives the number of iterations since its last call, from several goroutines. It may be nil.
-	Progress func(iterations int)
+	// Progress receives the share of the work that is done, from several goroutines. It may be nil.
+	Progress func(share float64)
+
+	iterations atomic.Int64 // that are done
 }
 
-// Do computes the trials. It returns the error of the context when that ends.
-func (r *Run) Do(ctx context.Context) error {
+// Do computes the trials, and returns them in ascending order. With an error, that of a context that ends
+// included, it returns the trials before the first one that is not finished.
+func (r *Run) Do(ctx context.Context) ([]Trial, error) {
 	if err := r.Setting.Validate(); err != nil {
-		return err
+		return nil, err
 	}
-	if r.Progress == nil {
-		r.Progress = func(int) {}
-	}
-	type outcome struct {
-		trial *Trial
-		err   error
-	}
-	outcomes := make([]chan outcome, max(0, r.Trials))
-	for i := range outcomes {
-		outcomes[i] = make(chan outcome, 1)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel()
-	atOnce, threads := lanes(r.Workers, len(outcomes), r.Setting.Nodes)
+	all, errs := make([]Trial, r.Trials), make([]error, r.Trials)
+	atOnce, threads := lanes(r.Workers, r.Trials, r.Setting.Nodes)
 	var next atomic.Int64
+	var wg sync.WaitGroup
 	for range atOnce {
 		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(outcomes); i = int(next.Add(1)) - 1 {
-				o := outcome{err: ctx.Err()}
-				if o.err == nil {
-					o.trial, o.err = r.trial(ctx, i+1, threads)
+			for i, err := int(next.Add(1))-1, error(nil); i < r.Trials && err == nil; i = int(next.Add(1)) - 1 {
+				if err = ctx.Err(); err == nil {
+					all[i], err = r.trial(ctx, i+1, threads)
 				}
-				outcomes[i] <- o
+				errs[i] = err
 			}
 		})
 	}
-	for i := range outcomes {
-		o := <-outcomes[i]
-		if o.err == nil {
-			o.err = r.Deliver(o.trial)
-		}
-		if o.err != nil {
-			return o.err
-		}
+	wg.Wait()
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return all[:i], errs[i]
 	}
-	return nil
+	return all, nil
+}
+
+// progress reports iterations that are done.
+func (r *Run) progress(iterations int) {
+	if done := r.iterations.Add(int64(iterations)); r.Progress != nil {
+		r.Progress(float64(done) / float64(r.Trials*len(r.Setting.Methods)*r.Setting.Iterations))
+	}
 }
 
 // manyNodes keep the threads of a trial busy, and take much memory: such trials run one after the other.
@@ -97,15 +86,15 @@ func lanes(workers, trials, nodes int) (atOnce, threads int) {
 }
 
 // trial computes one trial. Every method begins with its own initialisation.
-func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
+func (r *Run) trial(ctx context.Context, number, threads int) (Trial, error) {
 	s := &r.Setting
-	t := &Trial{Number: number}
+	t := Trial{Number: number}
 	problem, weights, err := s.draw(ctx, number, threads)
 	if err == nil && s.Reference == Pooled {
 		problem.Truth, err = s.minimiser(ctx, number, threads)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("trial %d: %w", number, err)
+		return t, fmt.Errorf("trial %d: %w", number, err)
 	}
 	for _, name := range s.Methods {
 		c := Curve{Method: name}
@@ -113,7 +102,7 @@ func (r *Run) trial(ctx context.Context, number, threads int) (*Trial, error) {
 			if ctx.Err() == nil {
 				err = fmt.Errorf("trial %d, method %s: %w", number, name, err)
 			}
-			return nil, err
+			return t, err
 		}
 		t.Curves = append(t.Curves, c)
 	}
@@ -134,7 +123,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, threads int, p *difalt.Proble
 	o := s.options(variant, threads)
 	o.Observer = func(rec *difalt.Record) error {
 		c.Rows = append(c.Rows, newRow(rec))
-		r.Progress(min(rec.Iteration, 1))
+		r.progress(min(rec.Iteration, 1))
 		return nil
 	}
 	res, err := difalt.Run(ctx, p, net, o)
@@ -144,7 +133,7 @@ func (r *Run) curve(ctx context.Context, c *Curve, threads int, p *difalt.Proble
 	if res.Status == difalt.Canceled {
 		return ctx.Err()
 	}
-	r.Progress(o.Iterations - res.Iterations)
+	r.progress(o.Iterations - res.Iterations)
 	if len(c.Rows) == 0 {
 		return nil
 	}

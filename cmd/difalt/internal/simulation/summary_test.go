@@ -28,6 +28,9 @@ func TestBands(t *testing.T) {
 	if want := (BandRow{Median: 10, High: 18, Bytes: 32, Seconds: 4}); curve[1] != want || sum.Band != "range" || sum.Methods[0].Rounds != 10 {
 		t.Errorf("row 1 is %+v with the band %q, want %+v", curve[1], sum.Band, want)
 	}
+	if row := Summarize(&Setting{}, bandTrials(4), Session{}).Methods[0].Curve[0]; row.Median != 1.5 {
+		t.Errorf("the median of 0, 1, 2, 3 is %v", row.Median)
+	}
 	// From 20 trials on the band is that of the 10th and the 90th percentile.
 	sum = Summarize(&Setting{}, bandTrials(21), Session{})
 	if row := sum.Methods[0].Curve[0]; row.Low != 2 || row.High != 18 || sum.TrialsText() != "median and 10–90 % band of 21 trials" {

@@ -1,7 +1,7 @@
 package simulation
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/dustin/go-humanize"
@@ -30,7 +30,7 @@ func ParseTimeModel(name string) (TimeModel, error) {
 	case "paper-text":
 		return PaperTextTime, nil
 	}
-	return TimeModel{}, fmt.Errorf("%q: must be paper or paper-text", name)
+	return TimeModel{}, errors.New("must be paper or paper-text")
 }
 
 // String describes the model in a few words.

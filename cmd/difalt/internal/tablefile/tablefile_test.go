@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -17,27 +18,14 @@ type row struct {
 	Known bool     `parquet:"known"`
 }
 
-// columnsOf binds columns to what cells are.
-func columnsOf(task *string, y *float64, known *bool) []Column {
-	return []Column{{Name: "task", Cell: task}, {Name: "y", Cell: y}, {Name: "known", Cell: known}}
-}
-
-func rows() (list []row) {
-	for i, task := range []string{"a", "", "käse,\"b\"", "\n", "zwölf 12", "-3"} {
-		y := []float64{1.0 / 3, -0.1, 1e300, 5e-324, 0, -7}[i]
-		list = append(list, row{task, &y, i%2 == 0})
-	}
-	list[1].Y = nil
-	return list
-}
-
-func written(t *testing.T, path string) []byte {
+// written returns rows in the format of a path.
+func written(t *testing.T, path string, rows []row) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	var r row
 	var y float64
-	w := New(&buf, path, columnsOf(&r.Task, &y, &r.Known))
-	for _, r = range rows() {
+	w := New(&buf, path, []Column{{Name: "task", Cell: &r.Task}, {Name: "y", Cell: &y}, {Name: "known", Cell: &r.Known}})
+	for _, r = range rows {
 		if y = math.NaN(); r.Y != nil {
 			y = *r.Y
 		}
@@ -49,43 +37,31 @@ func written(t *testing.T, path string) []byte {
 	return buf.Bytes()
 }
 
-func check(t *testing.T, got []row) {
-	t.Helper()
-	want := rows()
-	if len(got) != len(want) {
-		t.Fatalf("%d rows, want %d", len(got), len(want))
-	}
-	for i, r := range got {
-		if r.Task != want[i].Task || r.Known != want[i].Known || (r.Y == nil) != (want[i].Y == nil) || r.Y != nil && *r.Y != *want[i].Y {
-			t.Errorf("row %d is %+v, want %+v", i, r, want[i])
-		}
-	}
-}
-
 // Rows are read back to the last bit, by the standard library and the one for Parquet.
 func TestFormats(t *testing.T) {
+	y := []float64{1.0 / 3, 1e300, 5e-324, 0, -7}
+	rows := []row{{"a", &y[0], true}, {"", nil, false}, {"käse,\"b\"", &y[1], true}, {"\n", &y[2], false}, {"zwölf 12", &y[3], true}, {"-3", &y[4], false}}
 	for _, path := range []string{"p.csv", "P.CSV", "p", "-", "/dev/stdout"} {
-		list, err := csv.NewReader(bytes.NewReader(written(t, path))).ReadAll()
+		list, err := csv.NewReader(bytes.NewReader(written(t, path, rows))).ReadAll()
 		if err != nil || strings.Join(list[0], " ") != "task y known" {
 			t.Fatalf("%s: %v, %v", path, list, err)
 		}
 		var got []row
 		for _, r := range list[1:] {
-			v, err := strconv.ParseFloat(r[1], 64)
-			y := &v
-			if err != nil {
-				y = nil
+			got = append(got, row{Task: r[0], Known: r[2] == "true"})
+			if v, err := strconv.ParseFloat(r[1], 64); err == nil {
+				got[len(got)-1].Y = &v
 			}
-			got = append(got, row{r[0], y, r[2] == "true"})
 		}
-		check(t, got)
+		if diff := cmp.Diff(rows, got); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
 	}
-	b := written(t, "p.parquet")
+	b := written(t, "p.parquet", rows)
 	got, err := parquet.Read[row](bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
+	if diff := cmp.Diff(rows, got); err != nil || diff != "" {
+		t.Errorf("Parquet: %v, %s", err, diff)
 	}
-	check(t, got)
 }
 
 // A name that promises something else is refused.
