@@ -11,7 +11,7 @@ SEED ?= 1
 
 # A CPU tier or a build tag changes roundings in the kernel. test-default runs all tests; other builds run the short tests
 # of the packages that compute.
-COMPUTING = ./internal/tile ./internal/dense ./kernel/... ./difalt/...
+COMPUTING = ./internal/tile ./kernel/... ./difalt/...
 SHORT = -short -vet=off
 
 # Each of these runs a command, or prints "skip:" if the machine lacks a compiler or library.
@@ -28,7 +28,7 @@ help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
 build: ## the command, as bin/difalt
-	$(GO) build -o bin/difalt ./cmd/difalt
+	$(GO) build -tags grpcnotrace -o bin/difalt ./cmd/difalt
 
 test: ## everything that must hold, after installing what that needs
 	@./scripts/setup.sh || true
@@ -99,12 +99,13 @@ test-tiers: ## kernel and algorithm on every other CPU tier of this machine
 	./scripts/tiers.sh $(SHORT)
 
 # Race detection makes arithmetic fifty times slower. Of the kernel and the algorithm it runs the tests whose names say that
-# goroutines or processes meet in them; TestRaceNames holds on to that rule.
-MEET = Pool|SameBits|Apart|Workers|Concurrent|Interrupt|Cancel|Observer|Transport
-RACE = ./consensus/... ./internal/... ./cmd/difalt/engine/... ./cmd/difalt/internal/federate ./cmd/difalt/internal/terminal ./cmd/difalt/owners
+# goroutines or processes meet in them. The other packages start goroutines.
+MEET = Pool|SameBits|Apart|Workers|Concurrent|Interrupt|Cancel|Observer|Transport|RaceIsSeen
+RACE = ./consensus/... ./internal/pads ./internal/synth ./internal/testnet ./cmd/difalt/engine/grpc ./cmd/difalt/engine/mpi \
+	./cmd/difalt/internal/federate ./cmd/difalt/internal/terminal ./cmd/difalt/owners
 
 test-race: ## race detector, on the packages that start goroutines
-	$(WITH_C) $(GO) test -race $(SHORT) -timeout 30m -run '$(MEET)' ./kernel ./difalt/... ./private
+	$(WITH_C) $(GO) test -race $(SHORT) -timeout 30m -run '$(MEET)' ./internal/tile ./kernel ./difalt/... ./private
 	$(WITH_C) $(GO) test -race $(SHORT) -timeout 30m $(RACE)
 
 test-arm64: ## the kernel's tests on arm64, natively or under qemu
@@ -128,9 +129,8 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 faults: ## three nodes in network namespaces, every fault RUNS (20) times; needs root, ip, nft and tc
 	$(GO) test -count=$(RUNS) -timeout 0 -tags faults ./cmd/difalt/engine/grpc/faults -v -parallel 3
 
-# Mutants are drawn from these packages; each runs the tests of its package.
-MUTATED = ./kernel/... ./difalt/... ./consensus/... ./topology ./private ./internal/... \
-	./cmd/difalt/model ./cmd/difalt/dataset/... ./cmd/difalt/engine/... ./cmd/difalt/internal/...
+# Mutants are drawn from these packages.
+MUTATED = ./kernel/... ./difalt/... ./consensus/... ./topology ./private ./internal/... ./cmd/difalt/...
 
 mutants: ## MUTANTS (100) small errors, drawn with SEED (1), that the tests should notice
 	$(GO) run ./scripts/mutants -n $(MUTANTS) -seed $(SEED) $(MUTATED)

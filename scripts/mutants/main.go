@@ -1,5 +1,5 @@
-// Command mutants tests the tests: it puts one small error at a time into a package and runs its tests, which
-// should fail: those of the package, and of the package in the folder above, which tests its parts together.
+// Command mutants tests the tests: it puts one small error at a time into a package and runs its tests, and
+// then those of the packages that import it, until a test fails, as one should.
 //
 //	go run ./scripts/mutants [-n 100] [-seed 1] PACKAGE...
 //
@@ -13,6 +13,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,7 +24,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 )
 
@@ -33,8 +34,11 @@ type target struct {
 	GoFiles         []string
 	TestGoFiles     []string
 	XTestGoFiles    []string
+	Imports         []string
+	TestImports     []string
+	XTestImports    []string
 
-	tests []string // packages whose tests should notice an error here
+	tests []string // packages whose tests should notice an error here, the nearest first
 }
 
 // An outcome is how the tests of a mutant ended.
@@ -102,40 +106,54 @@ func run(n int, seed uint64, patterns []string) error {
 
 // list returns the packages that match the patterns and are tested.
 func list(patterns []string) ([]target, error) {
-	out, err := exec.Command("go", append([]string{"list", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles"}, patterns...)...).Output()
+	targets, err := describe(patterns)
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			return nil, fmt.Errorf("go list: %s", exit.Stderr)
-		}
 		return nil, err
 	}
-	var all []target
-	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+	all, err := describe([]string{"work"})
+	for i := range targets {
+		targets[i].tests = covering(all, targets[i].ImportPath)
+	}
+	return slices.DeleteFunc(targets, func(t target) bool { return t.tests == nil }), err
+}
+
+// describe returns the packages that match the patterns.
+func describe(patterns []string) (all []target, err error) {
+	fields := "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports"
+	out, err := exec.Command("go", append([]string{"list", fields}, patterns...)...).Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil, fmt.Errorf("go list: %s", exit.Stderr)
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); err == nil && d.More(); {
 		var t target
-		if err := d.Decode(&t); err != nil {
-			return nil, err
-		}
+		err = d.Decode(&t)
 		all = append(all, t)
 	}
-	tested := make(map[string]string) // folders to packages with tests
-	for _, t := range all {
-		if len(t.TestGoFiles)+len(t.XTestGoFiles) > 0 {
-			tested[t.Dir] = t.ImportPath
-		}
-	}
-	var targets []target
-	for _, t := range all {
-		for _, dir := range []string{t.Dir, filepath.Dir(t.Dir)} {
-			if p, ok := tested[dir]; ok {
-				t.tests = append(t.tests, p)
+	return all, err
+}
+
+// covering returns the package at path and those that import it, as far as they have tests. If none has, the
+// importers of those follow, and so on.
+func covering(all []target, path string) (tests []string) {
+	near, seen := []string{path}, map[string]bool{}
+	for far := 0; len(near) > 0 && (far < 2 || tests == nil); far++ {
+		var importers []string
+		for _, t := range all {
+			if slices.Contains(near, t.ImportPath) && !seen[t.ImportPath] {
+				seen[t.ImportPath] = true
+				if len(t.TestGoFiles)+len(t.XTestGoFiles) > 0 {
+					tests = append(tests, t.ImportPath)
+				}
+			}
+			for _, p := range slices.Concat(t.Imports, t.TestImports, t.XTestImports) {
+				if slices.Contains(near, p) && !seen[t.ImportPath] {
+					importers = append(importers, t.ImportPath)
+				}
 			}
 		}
-		if len(t.tests) > 0 {
-			targets = append(targets, t)
-		}
+		near = importers
 	}
-	return targets, nil
+	return tests
 }
 
 // timeout is the time after which the tests of a mutant count as failed.
@@ -153,23 +171,27 @@ func (m *mutant) test(folder string) (outcome, error) {
 	}
 	build := exec.Command("go", "build", "-o", os.DevNull, "-overlay", overlay, m.of.ImportPath)
 	if err := build.Run(); err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if _, ok := errors.AsType[*exec.ExitError](err); ok {
 			return invalid, nil
 		}
 		return invalid, err
 	}
-	args := []string{"test", "-vet=off", "-failfast", "-overlay", overlay, "-timeout", timeout.String()}
+	for _, path := range m.of.tests {
+		if passes, err := tryTests(path, overlay); err != nil || !passes {
+			return killed, err
+		}
+	}
+	return survived, nil
+}
+
+// tryTests reports whether the tests of a package pass with an overlay. They end at the first failure.
+func tryTests(path, overlay string) (bool, error) {
 	// The tests' own timeout prints stacks; a test that neither ends nor heeds it is stopped a minute later.
 	ctx, stop := context.WithTimeout(context.Background(), timeout+time.Minute)
 	defer stop()
-	var exit *exec.ExitError
-	err = exec.CommandContext(ctx, "go", append(args, m.of.tests...)...).Run()
-	switch {
-	case err == nil:
-		return survived, nil
-	case errors.As(err, &exit):
-		return killed, nil
+	err := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-overlay", overlay, "-timeout", timeout.String(), path).Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
+		return false, nil
 	}
-	return invalid, err
+	return err == nil, err
 }
