@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/internal/measure"
 	"github.com/difalt/difalt/internal/synth"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
@@ -77,11 +78,18 @@ func step(b *testing.B, tasks *kernel.Tasks, r int, ridge float64, workers int) 
 	b.ReportAllocs()
 }
 
-// BenchmarkHuge is a step of one task whose rows the workers share.
+// BenchmarkHuge is a step of one task whose rows the workers share. A step reads the samples twice: %read is its
+// share of the speed of plain reads by the same workers.
 func BenchmarkHuge(b *testing.B) {
 	tasks := normal(200, []int{150_000}, kernel.Float64)
 	for _, w := range workers() {
-		b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) { step(b, tasks, 5, 0, w) })
+		b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) {
+			pool := kernel.NewPool(w)
+			read := times(b, measure.NewCeiling(pool, tasks).Read)
+			pool.Close()
+			step(b, tasks, 5, 0, w)
+			b.ReportMetric(100*2*read*1e6/perOp(b), "%read")
+		})
 	}
 }
 
