@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -101,14 +102,32 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
+// A content is what the bytes of a snapshot hold.
+type content struct {
+	Version, Iteration int
+	Identity           uint64
+	Step               float64
+	U                  [][]float64
+}
+
+// reread writes a snapshot, changes its content, and reads it.
+func reread(t *testing.T, snapshot *difalt.Snapshot, change func(c *content)) (*difalt.Snapshot, error) {
+	var c content
+	var b bytes.Buffer
+	text, err := snapshot.MarshalBinary()
+	if err == nil {
+		err = gob.NewDecoder(bytes.NewReader(text)).Decode(&c)
+	}
+	change(&c)
+	if err := errors.Join(err, gob.NewEncoder(&b).Encode(c)); err != nil {
+		t.Error(err)
+	}
+	read := new(difalt.Snapshot)
+	return read, read.UnmarshalBinary(b.Bytes())
+}
+
 // TestDamagedSnapshot: what a run cannot have written is refused.
 func TestDamagedSnapshot(t *testing.T) {
-	type content struct { // of the bytes
-		Version, Iteration int
-		Identity           uint64
-		Step               float64
-		U                  [][]float64
-	}
 	p, o := draw(t, 2, 6, 8, 9, 2, 2, 0, 1), difalt.Options{Rank: 2}
 	s := newSolver(t, p, network(t, "path", 2, 1), o)
 	step(t, s, t.Context())
@@ -118,19 +137,13 @@ func TestDamagedSnapshot(t *testing.T) {
 		"other data": func(c *content) { c.U = c.U[:1] }, "no basis of node 0": func(c *content) { c.U[0][3] = math.Inf(1) },
 		"no basis of node 1": func(c *content) { c.U[1] = c.U[1][:5] },
 	} {
-		var c content
-		var read difalt.Snapshot
-		var b bytes.Buffer
-		kept, err1 := s.Snapshot()
-		text, err2 := kept.MarshalBinary()
-		err3 := gob.NewDecoder(bytes.NewReader(text)).Decode(&c)
-		damage(&c)
-		if err := errors.Join(err1, err2, err3, gob.NewEncoder(&b).Encode(c)); err != nil {
+		kept, err := s.Snapshot()
+		if err != nil {
 			t.Fatal(err)
 		}
-		err := read.UnmarshalBinary(b.Bytes())
+		read, err := reread(t, kept, damage)
 		if err == nil {
-			err = newSolver(t, p, network(t, "path", 2, 1), o).Restore(&read)
+			err = newSolver(t, p, network(t, "path", 2, 1), o).Restore(read)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -175,6 +188,40 @@ func TestRestoreDiffers(t *testing.T) {
 	for _, err := range errs {
 		if err == nil || !strings.Contains(err.Error(), "the iteration is") {
 			t.Errorf("iterations 1 and 2: %v", err)
+		}
+	}
+}
+
+// TestRestoreOtherBasis: nodes that restore different U read noise and end the run.
+func TestRestoreOtherBasis(t *testing.T) {
+	p, w := draw(t, 2, 10, 12, 15, 2, 2, 0, 1), weights(t, "complete", 2, 1, topology.LazyMetropolis)
+	o := difalt.Options{Rank: 2, Method: difalt.Accelerated}
+	for _, lie := range []float64{0, 1e-9} {
+		kept, errs := apart(t, w, together(2, 2), func(k int, net *consensus.Network) (*difalt.Snapshot, error) {
+			s := newSolver(t, part(p, []int{k}), net, o)
+			if _, err := s.Step(t.Context()); err != nil {
+				return nil, err
+			}
+			snapshot, err := s.Snapshot()
+			if err != nil {
+				return nil, err
+			}
+			return reread(t, snapshot, func(c *content) { c.U[0][0] += lie * float64(k) })
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		_, errs = apart(t, w, together(2, 2), func(k int, net *consensus.Network) (difalt.Status, error) {
+			s := newSolver(t, part(p, []int{k}), net, o)
+			if err := s.Restore(kept[k]); err != nil {
+				return 0, err
+			}
+			return s.Step(t.Context())
+		})
+		for _, err := range errs {
+			if lie == 0 && err != nil || lie > 0 && !errors.Is(err, wire.ErrInconsistent) {
+				t.Errorf("U apart by %g: %v", lie, err)
+			}
 		}
 	}
 }

@@ -242,3 +242,30 @@ func TestTasksMulTransposed(t *testing.T) {
 		}
 	}
 }
+
+// A workspace that has packed a basis packs it again after it has changed.
+func TestChangedBasis(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		use(t, tile.Active().String())
+		rng := rand.New(rand.NewPCG(71, 72))
+		for _, r := range []int{3, 16, 24} {
+			tasks, _, _ := randomTasks(rng, 64, slices.Repeat([]int{40}, 3), kernel.Float64)
+			g, want, ws := kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r), kernel.NewWorkspace(40, 64, r)
+			product, again, u := kernel.NewBasis(64, r), kernel.NewBasis(64, r), randomBasis(rng, 64, r)
+			for range 2 {
+				g.Minimize(u, 0, ws)
+				want.Minimize(u, 0, nil)
+				if !sameBits(g.B, want.B) {
+					t.Errorf("r = %d: Minimize has the coefficients of another basis", r)
+				}
+				floats.Scale(-3, u.Data())
+				tasks.GramProduct(product, u, ws)
+				tasks.GramProduct(again, u, nil)
+				if !sameBits(product.Data(), again.Data()) {
+					t.Errorf("r = %d: the Gram product is that of another basis", r)
+				}
+				floats.Scale(2, u.Data())
+			}
+		}
+	})
+}

@@ -17,6 +17,11 @@ func TestMislead(t *testing.T) {
 		"large":      func(_, variance []float64, factor float64) { variance[3] = factor * 2 * luck * (d - 1) / (d - 2*luck) },
 		"small":      func(_, variance []float64, factor float64) { variance[3] = (d - 1) / (4*luck*d - 1) / factor },
 		"a constant": func(mean, variance []float64, factor float64) { mean[0], variance[0] = 1+200*max(0, factor-1), 1e-30 },
+		"tiny": func(_, variance []float64, factor float64) {
+			if factor > 1 {
+				variance[0] = 1e-20
+			}
+		},
 		"zeros": func(_, variance []float64, factor float64) {
 			variance[0] = 0
 			variance[1] = 1 + 500*max(0, factor-1)

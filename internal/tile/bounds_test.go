@@ -32,6 +32,9 @@ func TestShortSlices(t *testing.T) {
 			}
 			tile.SolveUpper(s.a, n, s.b, r, s.c, n, r)
 		}},
+		"MulPacked": {[4]int{r * n, n * d, tile.PackedLen(d, r), 0}, func(s slices) {
+			tile.MulPacked(s.a, n, s.b, d, s.c, n, d, r, tile.Hint{})
+		}},
 		"Panel": {[4]int{n * tile.PackWidth, n * r, r * tile.PackWidth, 0}, func(s slices) {
 			tile.Panel(s.a, tile.PackWidth, s.b, r, s.c, tile.PackWidth, n, r, tile.PackWidth, false)
 		}},

@@ -91,6 +91,19 @@ func TestMulBasisLanes(t *testing.T) {
 		if rest := s.n * lda; !slices.Equal(s.a[rest:], before[rest:]) {
 			s.Fatal("rows behind the block were written")
 		}
+		last := [3]int{(s.n-1)*lda + s.r*s.lanes, s.n * s.d * s.lanes, (s.r-1)*64 + s.d}
+		for i := range last {
+			short := last
+			short[i]--
+			func() {
+				defer func() {
+					if recover() == nil {
+						s.Errorf("operand %d too short: no panic", i)
+					}
+				}()
+				MulBasisLanes(s.a[:short[0]:short[0]], lda, s.x[:short[1]:short[1]], s.u[:short[2]:short[2]], 64, s.n, s.d, s.r)
+			}()
+		}
 	})
 }
 
