@@ -122,11 +122,13 @@ func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r 
 	d = Pad(d)
 	raceRead(x, n, d, ldx)
 	raceRead(p, 1, PackedLen(d, r), 0) // and a is transposed into
+	if n > 0 && d > 0 && r > 0 {
+		_, _ = x[(n-1)*ldx+d-1], p[PackedLen(d, r)-1]
+	}
 	if tiles.panel[lowPanel] == 0 || n == 0 || d == 0 || r == 0 {
 		mulPackedGeneric(a, lda, x, ldx, p, n, d, r)
 		return
 	}
-	_, _ = x[(n-1)*ldx+d-1], p[PackedLen(d, r)-1]
 	var sums [PackRows * PackWidth]float64 // the products, by rows
 	for c := 0; c < r; c += PackWidth {
 		next := h
