@@ -114,11 +114,12 @@ test-arm64: ## the kernel's tests on arm64, natively or under qemu
 test-faults: ## every fault that does not take long once, in network namespaces; needs root
 	@./scripts/have.sh netns $(GO) test -count=1 -timeout 30m -tags faults -short ./cmd/difalt/engine/grpc/faults -v -parallel 4
 
-test-long: ## all tests in their long forms, gonum's with kernel/blas, and the program on all systems
+test-long: ## all tests in their long forms, those of gonum and an example of gorgonia with kernel/blas, and all systems
 	@$(foreach t,$(ALL_SYSTEMS),$(call for_system,$(t)) vet work &&) true
 	@$(foreach t,$(LIBRARY_SYSTEMS),$(call for_system,$(t)) build ./... &&) true
 	DIFALT_LONG=1 $(GO) test -timeout 2h work
 	./scripts/gonum.sh
+	./scripts/gorgonia.sh
 
 malformed: ## 1,000 malformed and unusual inputs, each in a process of 2 GB and 20 s
 	$(GO) test ./cmd/difalt -count=1 -v -run 'TestMalformed$$' -malformed 1000

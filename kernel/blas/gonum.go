@@ -21,6 +21,9 @@
 //	import "github.com/difalt/difalt/kernel/blas"
 //
 //	tensor.Use(blas.Implementation{})
+//
+// testdata/gorgonia_test.go is an example, which scripts/gorgonia.sh runs in a module of its own. With tensor
+// v0.9.24 a program must require go4.org/unsafe/assume-no-moving-gc of 2023-11-21 or later.
 package blas
 
 import (
