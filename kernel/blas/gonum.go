@@ -23,7 +23,7 @@
 //	tensor.Use(blas.Implementation{})
 //
 // testdata/gorgonia_test.go is an example, which scripts/gorgonia.sh runs in a module of its own. With tensor
-// v0.9.24 a program must require go4.org/unsafe/assume-no-moving-gc of 2023-11-21 or later.
+// v0.9.24 and Go 1.26 a program must require a newer go4.org/unsafe/assume-no-moving-gc, as the script does.
 package blas
 
 import (
