@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
@@ -18,8 +20,8 @@ import (
 
 // An applied is a command that applies a model to a table.
 type applied struct {
-	*options.Flags
-	streams
+	*flagtable.Flags
+	cli.Streams
 	files files
 	model *model.Model
 	table *dataset.Table
@@ -35,7 +37,7 @@ func (a *applied) open(ctx context.Context, extensions ...string) (err error) {
 	if err := a.files.create("out", f.Out, extensions...); err != nil {
 		return err
 	}
-	a.streams = a.files.streams(a.streams)
+	a.Streams = a.files.streams(a.Streams)
 	if a.model, err = loadModel(f.Model); err != nil {
 		return err
 	}
@@ -44,27 +46,27 @@ func (a *applied) open(ctx context.Context, extensions ...string) (err error) {
 	if a.Set.Lookup("target") != nil {
 		a.Table.Target = cmp.Or(a.Table.Target, p.Target.Column)
 	}
-	a.table, err = readTable(ctx, a.err, nil, f.Data, a.Table)
+	a.table, err = readTable(ctx, a.Err, nil, f.Data, a.Table)
 	return err
 }
 
 // write writes the output, and then describes missing values.
 func (a *applied) write(ctx context.Context, work func() error) error {
-	if err := untilCanceled(ctx, work); err != nil {
+	if err := cli.UntilCanceled(ctx, work); err != nil {
 		return err
 	}
 	if err := a.files.out.Commit(); err != nil {
 		return err
 	}
 	for _, sentence := range report.Missing(a.table) {
-		terminal.Sayf(a.out, "%s", sentence)
+		terminal.Sayf(a.Out, "%s", sentence)
 	}
 	return nil
 }
 
 // predict writes predictions, and counts rows of tasks or levels that the model does not have.
-func predict(ctx context.Context, f *options.Flags, std streams) error {
-	a := &applied{Flags: f, streams: std}
+func predict(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
+	a := &applied{Flags: f, Streams: std}
 	defer a.files.close()
 	f.Table.NewLevels = true
 	if err := a.open(ctx, tablefile.Extensions...); err != nil {
@@ -75,10 +77,10 @@ func predict(ctx context.Context, f *options.Flags, std streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s: predictions for %s of %s\n", nameOf(f.Files.Out, "output"), text.Plural(a.table.Rows(), "row"),
+	fmt.Fprintf(a.Out, "%s: predictions for %s of %s\n", nameOf(f.Files.Out, "output"), text.Plural(a.table.Rows(), "row"),
 		text.Plural(len(a.table.Tasks()), "task"))
 	if unknown > 0 {
-		terminal.Sayf(a.out, "%s of tasks or levels that the model does not have: predicted from the means of those that it has.",
+		terminal.Sayf(a.Out, "%s of tasks or levels that the model does not have: predicted from the means of those that it has.",
 			text.Plural(unknown, "row"))
 	}
 	return nil
@@ -116,8 +118,8 @@ func (a *applied) predictions() (unknown int, err error) {
 }
 
 // adapt writes a model with more tasks.
-func adapt(ctx context.Context, f *options.Flags, std streams) error {
-	a := &applied{Flags: f, streams: std}
+func adapt(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
+	a := &applied{Flags: f, Streams: std}
 	defer a.files.close()
 	if err := a.open(ctx, ".npz"); err != nil {
 		return err
@@ -130,15 +132,15 @@ func adapt(ctx context.Context, f *options.Flags, std streams) error {
 		return err
 	}
 	added := len(adapted.Tasks()) - len(a.model.Tasks())
-	fmt.Fprintf(a.out, "%s: %s added and %d updated from %s; the model has %s now\n", nameOf(f.Files.Out, "output"),
+	fmt.Fprintf(a.Out, "%s: %s added and %d updated from %s; the model has %s now\n", nameOf(f.Files.Out, "output"),
 		text.Plural(added, "task"), len(a.table.Tasks())-added, text.Plural(a.table.Rows(), "row"), text.Plural(len(adapted.Tasks()), "task"))
 	return nil
 }
 
 func newModelCommand() *cobra.Command {
 	var path string
-	show := newTableCommand(options.Show, "show FILE", "Print the content of a model file, or write its effects",
-		func(ctx context.Context, f *options.Flags, std streams) error { return show(ctx, path, f, std) })
+	show := newTableCommand(flagtable.Show, "show FILE", "Print the content of a model file, or write its effects",
+		func(ctx context.Context, f *flagtable.Flags, std cli.Streams) error { return show(ctx, path, f, std) })
 	show.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return options.Usagef("%s takes one model file, but got %d arguments", cmd.CommandPath(), len(args))
@@ -146,13 +148,13 @@ func newModelCommand() *cobra.Command {
 		path = args[0]
 		return nil
 	}
-	cmd := newCommand("model", "Look into a model file", nil, nil)
+	cmd := cli.Command("model", "Look into a model file", nil, nil)
 	cmd.AddCommand(show)
 	return cmd
 }
 
 // show prints a model, or writes its effects to a file.
-func show(ctx context.Context, path string, f *options.Flags, std streams) error {
+func show(ctx context.Context, path string, f *flagtable.Flags, std cli.Streams) error {
 	var used files
 	defer used.close()
 	if to := f.Files.Out; to != "" {
@@ -165,11 +167,11 @@ func show(ctx context.Context, path string, f *options.Flags, std streams) error
 		return err
 	}
 	if used.out == nil {
-		return report.WriteModel(std.out, m, nameOf(path, "input"))
+		return report.WriteModel(std.Out, m, nameOf(path, "input"))
 	}
-	if err := untilCanceled(ctx, func() error { return report.EffectsFile(used.out, f.Files.Out, m) }); err != nil {
+	if err := cli.UntilCanceled(ctx, func() error { return report.EffectsFile(used.out, f.Files.Out, m) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(used.streams(std).out, "effects %s\n", nameOf(f.Files.Out, "output"))
+	fmt.Fprintf(used.streams(std).Out, "effects %s\n", nameOf(f.Files.Out, "output"))
 	return used.out.Commit()
 }

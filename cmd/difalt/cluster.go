@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
@@ -18,26 +20,26 @@ import (
 )
 
 func newClusterCommand() *cobra.Command {
-	cmd := newCommand("cluster", "Make the list of nodes that train together", nil, nil)
+	cmd := cli.Command("cluster", "Make the list of nodes that train together", nil, nil)
 	cmd.AddCommand(
-		newTableCommand(options.ClusterNew, "new --nodes LIST --out DIR", "Write cluster.json, and a key for each node without one",
+		newTableCommand(flagtable.ClusterNew, "new --nodes LIST --out DIR", "Write cluster.json, and a key for each node without one",
 			newCluster),
-		newTableCommand(options.ClusterKey, "key --out FILE", "Make a key for a node, and print its part of cluster.json", newKey))
+		newTableCommand(flagtable.ClusterKey, "key --out FILE", "Make a key for a node, and print its part of cluster.json", newKey))
 	return cmd
 }
 
 // newKey writes a private key, and prints its hash.
-func newKey(_ context.Context, f *options.Flags, std streams) error {
+func newKey(_ context.Context, f *flagtable.Flags, std cli.Streams) error {
 	key, content := cluster.NewKey()
 	if err := cluster.WriteKey(f.Files.Out, content); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	_, err := fmt.Fprintln(std.out, cluster.PinOf(key.Public().(ed25519.PublicKey)))
+	_, err := fmt.Fprintln(std.Out, cluster.PinOf(key.Public().(ed25519.PublicKey)))
 	return err
 }
 
 // newCluster writes cluster.json.
-func newCluster(_ context.Context, f *options.Flags, std streams) error {
+func newCluster(_ context.Context, f *flagtable.Flags, std cli.Streams) error {
 	var names, addresses []string
 	var pins []cluster.Pin
 	for _, entry := range f.Member.Nodes {
@@ -58,12 +60,12 @@ func newCluster(_ context.Context, f *options.Flags, std streams) error {
 	if err := cluster.Write(f.Files.Out, c, keys); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	fmt.Fprintf(std.out, "%s: %s, %s, run %s\n", filepath.Join(f.Files.Out, cluster.File), text.Plural(len(names), "node"),
+	fmt.Fprintf(std.Out, "%s: %s, %s, run %s\n", filepath.Join(f.Files.Out, cluster.File), text.Plural(len(names), "node"),
 		text.Plural(len(c.Edges), "edge"), c.Run)
 	for i, n := range c.Nodes {
-		fmt.Fprintf(std.out, "  %s %s: %s\n", n.Name, n.Address, n.Pin)
+		fmt.Fprintf(std.Out, "  %s %s: %s\n", n.Name, n.Address, n.Pin)
 		if keys[i] != nil {
-			fmt.Fprintf(std.out, "  %s: for %s only\n", filepath.Join(f.Files.Out, cluster.KeyFile(n.Name)), n.Name)
+			fmt.Fprintf(std.Out, "  %s: for %s only\n", filepath.Join(f.Files.Out, cluster.KeyFile(n.Name)), n.Name)
 		}
 	}
 	return nil

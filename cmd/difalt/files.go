@@ -13,6 +13,8 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
@@ -141,9 +143,9 @@ func (f *files) claimFolder(flag, dir string, names []string) error {
 
 // streams returns the streams of a command, whose text goes to the standard error if an output of the command
 // is the standard output.
-func (f *files) streams(std streams) streams {
+func (f *files) streams(std cli.Streams) cli.Streams {
 	if slices.ContainsFunc(f.used, func(k usedFile) bool { return k.written && k.place == stdio }) {
-		std.out = std.err
+		std.Out = std.Err
 	}
 	return std
 }
@@ -175,9 +177,9 @@ func readTable(ctx context.Context, stderr io.Writer, stages []string, pattern s
 		}
 	}
 	var t *dataset.Table
-	err := untilCanceled(ctx, func() (err error) {
+	err := cli.UntilCanceled(ctx, func() (err error) {
 		t, err = dataset.ReadFiles([]string{pattern}, o)
-		return options.WithHint(err)
+		return flagtable.WithHint(err)
 	})
 	if err != nil {
 		return nil, err // t may still change after an interruption

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/google/go-cmp/cmp"
 )
@@ -74,7 +75,7 @@ func (p *process) code(t *testing.T) int {
 // A kernel that is not there is refused by all commands, whether they would use it or not.
 func TestUnknownKernel(t *testing.T) {
 	t.Setenv("DIFALT_KERNEL", "none")
-	if p := launch(t, "", "", "cluster", "key", "--out", "/"); p.code(t) != exitFailure || !strings.Contains(p.err.String(), "DIFALT_KERNEL=none") {
+	if p := launch(t, "", "", "cluster", "key", "--out", "/"); p.code(t) != cli.ExitFailure || !strings.Contains(p.err.String(), "DIFALT_KERNEL=none") {
 		t.Errorf("message %q", p.err.String())
 	}
 }
@@ -90,7 +91,7 @@ func TestFullStandardOutput(t *testing.T) {
 		{"predict", "--model", x.model, "--data", x.table, "--missing", "mean", "--out", "-"},
 	} {
 		p := launch(t, "", "/dev/full", args...)
-		if code := p.code(t); code != exitFailure || !regexp.MustCompile("(?m)^difalt: cannot write .*: no space left on device").MatchString(p.err.String()) {
+		if code := p.code(t); code != cli.ExitFailure || !regexp.MustCompile("(?m)^difalt: cannot write .*: no space left on device").MatchString(p.err.String()) {
 			t.Errorf("%q: exit code %d, message %q", args, code, p.err.String())
 		}
 	}
@@ -146,13 +147,13 @@ func TestOutputsAreNotInputs(t *testing.T) {
 	before := folder(t, dir)
 	fit := func(more ...string) []string { return slices.Concat([]string{"fit"}, fitShops, more) }
 	for _, out := range []string{filepath.Join(other, "t.csv"), at("t-link"), at("t-link-hard")} {
-		refuses(t, exitUsage, "--data reads", "predict", "--model", at("m.npz"), "--data", at("t.csv"), "--out", out)
+		refuses(t, cli.ExitUsage, "--data reads", "predict", "--model", at("m.npz"), "--data", at("t.csv"), "--out", out)
 	}
-	refuses(t, exitUsage, "--model reads", "adapt", "--model", at("m.npz"), "--data", newClinics, "--out", at("m-link-hard"))
-	refuses(t, exitUsage, "--data reads", fit("--data", at("t.*sv"), "--model", at("t-link"))...)
-	refuses(t, exitUsage, "--report and --model", fit("--data", at("t.csv"), "--report", at("x"), "--model", filepath.Join(other, "x"))...)
+	refuses(t, cli.ExitUsage, "--model reads", "adapt", "--model", at("m.npz"), "--data", newClinics, "--out", at("m-link-hard"))
+	refuses(t, cli.ExitUsage, "--data reads", fit("--data", at("t.*sv"), "--model", at("t-link"))...)
+	refuses(t, cli.ExitUsage, "--report and --model", fit("--data", at("t.csv"), "--report", at("x"), "--model", filepath.Join(other, "x"))...)
 	p := launch(t, at("t.csv"), "", fit("--data", "-", "--model", at("t-link"))...)
-	if code := p.code(t); code != exitUsage || !strings.Contains(p.err.String(), "--data reads") {
+	if code := p.code(t); code != cli.ExitUsage || !strings.Contains(p.err.String(), "--data reads") {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
 	if diff := cmp.Diff(before, folder(t, dir)); diff != "" {
@@ -167,7 +168,7 @@ func TestPipeWithoutReader(t *testing.T) {
 		t.Skip(err)
 	}
 	x := fixture(t)
-	refuses(t, exitFailure, "p.csv", "predict", "--model", x.model, "--data", x.table, "--missing", "mean", "--out", pipe)
+	refuses(t, cli.ExitFailure, "p.csv", "predict", "--model", x.model, "--data", x.table, "--missing", "mean", "--out", pipe)
 }
 
 // A command ends with code 130 at one signal while it writes to a pipe whose reader has stopped.
@@ -204,7 +205,7 @@ func TestReaderThatStops(t *testing.T) {
 			go func() { done <- run(ctx, args, stdout, io.Discard) }()
 			select {
 			case code := <-done:
-				if code != exitInterrupted {
+				if code != cli.ExitInterrupted {
 					t.Errorf("exit code %d", code)
 				}
 			case <-time.After(patience):
@@ -236,7 +237,7 @@ func TestInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = p.cmd.Process.Signal([]os.Signal{syscall.SIGINT, syscall.SIGTERM}[i%2])
-		if code := p.code(t); code != exitInterrupted || !strings.Contains(p.err.String(), "interrupted") {
+		if code := p.code(t); code != cli.ExitInterrupted || !strings.Contains(p.err.String(), "interrupted") {
 			t.Errorf("%q: exit code %d, message %q", args, code, p.err.String())
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -164,7 +165,7 @@ func TestGoldenReports(t *testing.T) {
 	page := string(readFile(t, x.report, "index.html"))
 	page = picture.ReplaceAllString(page, "[$1]")
 	_, page, _ = strings.Cut(page, "</style>")
-	golden(t, "page.html", strings.ReplaceAll(page, version(), "VERSION"))
+	golden(t, "page.html", strings.ReplaceAll(page, cli.Version(), "VERSION"))
 	golden(t, "effects.csv", string(readFile(t, x.report, "effects.csv")))
 	golden(t, "show.txt", strings.ReplaceAll(must(t, "model", "show", x.model), x.model, "m.npz"))
 }

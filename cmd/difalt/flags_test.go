@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -36,10 +37,10 @@ func TestEveryFlag(t *testing.T) {
 			if f.Name == "help" {
 				return
 			}
-			refuses(t, exitUsage, "--"+f.Name+" is empty", append(path, "--"+f.Name+"=")...)
+			refuses(t, cli.ExitUsage, "--"+f.Name+" is empty", append(path, "--"+f.Name+"=")...)
 			for _, value := range wrong[f.Value.Type()] {
 				tried++
-				refuses(t, exitUsage, "--"+f.Name+" is ", append(args, fmt.Sprintf("--%s=%s", f.Name, value))...)
+				refuses(t, cli.ExitUsage, "--"+f.Name+" is ", append(args, fmt.Sprintf("--%s=%s", f.Name, value))...)
 			}
 		})
 	})
@@ -75,8 +76,8 @@ func TestClusterFiles(t *testing.T) {
 		}
 	}
 	before := string(readFile(t, dir, "a.key"))
-	refuses(t, exitFailure, "exists", "cluster", "key", "--out", at("a.key"))
-	refuses(t, exitFailure, "exists", "cluster", "new", "--nodes", "a=a:1,b=b:1", "--out", at("net"))
+	refuses(t, cli.ExitFailure, "exists", "cluster", "key", "--out", at("a.key"))
+	refuses(t, cli.ExitFailure, "exists", "cluster", "new", "--nodes", "a=a:1,b=b:1", "--out", at("net"))
 	if string(readFile(t, dir, "a.key")) != before {
 		t.Error("a key was written over")
 	}

@@ -4,308 +4,50 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"embed"
-	"errors"
-	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"regexp"
-	"runtime"
-	"strings"
-	"syscall"
-	"time"
-	"unicode"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
-	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/experiment"
+	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
-// Exit codes other than 0.
-const (
-	exitFailure = 1 // a file, its content, memory or a disk has a fault
-	exitUsage   = 2 // the command line is wrong
+// program is the name of the command.
+const program = "difalt"
 
-	exitPeer        = 3   // another node of the network failed or sent different totals, or refuses this one
-	exitUnconverged = 5   // the result was written, but has not converged; or the iterations diverged
-	exitInterrupted = 130 // as shells report a program that SIGINT ended
-)
-
-func init() {
-	// All processes that run commands, tests included, use it: other products have other last digits.
-	kernel.UseBLAS()
-	runtime.MemProfileRate = 0 // its table would take 1.5 MB, and no flag reads it
-}
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends a program that does not stop by itself
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { cli.Main(newRootCommand()) }
 
 // run executes the command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRootCommand()
-	root.SetArgs(append([]string{}, args...)) // nil would stand for the arguments of the process
-	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(leaveTime, cancel) })()
-	out := &reportWriter{late: late, out: stdout}
-	root.SetOut(out)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		err = out.err
-	}
-	if end, ok := errors.AsType[*endError](err); ok && end.text == "" {
-		return end.code
-	}
-	return complain(stderr, err)
-}
-
-// complain prints an error, if there is one, and returns its exit code.
-func complain(stderr io.Writer, err error) int {
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintf(stderr, "difalt: %s\n", sentence(err))
-	return exitCode(err)
-}
-
-// packagePrefixes are left out of messages, where an error of a package describes the fault of a flag.
-var packagePrefixes = strings.NewReplacer(": difalt: ", ": ", ": consensus: ", ": ", ": topology: ", ": ")
-
-// longestSentence is the number of bytes of an error that are shown.
-const longestSentence = 4000
-
-// sentence returns the message of an error as one line of bounded length without control characters. Errors
-// of package difalt carry the prefix with which messages of the program begin.
-func sentence(err error) string {
-	s := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, packagePrefixes.Replace(strings.TrimPrefix(err.Error(), "difalt: ")))
-	if n := len(s); n > longestSentence { // the middle of a name, most likely
-		s = strings.ToValidUTF8(s[:longestSentence/2]+"..."+s[n-longestSentence/2:], "")
-	}
-	return s
-}
-
-// exitCode returns the exit code for an error of a command.
-func exitCode(err error) int {
-	_, usage := errors.AsType[*options.UsageError](err)
-	_, peer := errors.AsType[*wire.PeerError](err)
-	end, ends := errors.AsType[*endError](err)
-	switch {
-	case usage:
-		return exitUsage
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
-	case peer || errors.Is(err, wire.ErrContradiction) || errors.Is(err, wire.ErrInconsistent):
-		return exitPeer
-	case ends:
-		return end.code
-	case errors.Is(err, difalt.ErrDiverged):
-		return exitUnconverged
-	}
-	return exitFailure
-}
-
-// An endError ends the program with an exit code of its own. Its text is empty if it was printed before.
-type endError struct {
-	code int
-	text string
-}
-
-func (e *endError) Error() string { return e.text }
-
-// Is reports whether the work was interrupted, for context.Canceled.
-func (e *endError) Is(err error) bool { return e.code == exitInterrupted && err == context.Canceled }
-
-// interrupted describes the files that interrupted work left.
-func interrupted(format string, args ...any) error {
-	return &endError{exitInterrupted, fmt.Sprintf(format, args...)}
-}
-
-// unconverged describes a result that was written and has not converged.
-func unconverged(format string, args ...any) error {
-	return &endError{exitUnconverged, fmt.Sprintf(format, args...)}
-}
-
-// A reportWriter writes to the standard output. It keeps the first error: a report that cannot be printed is
-// a failure. A reader of a pipe that stops reading does not block it beyond the end of late.
-type reportWriter struct {
-	late context.Context // ends leaveTime after the context of the command
-	out  io.Writer
-	err  error
-}
-
-// leaveTime is how long a write may take after an interruption.
-const leaveTime = time.Second
-
-func (w *reportWriter) Write(b []byte) (int, error) {
-	if w.err != nil {
-		return 0, w.err
-	}
-	content := bytes.Clone(b) // the write may go on after an interruption
-	w.err = untilCanceled(w.late, func() error {
-		_, err := w.out.Write(content)
-		return err
-	})
-	if w.late.Err() != nil {
-		w.err = interrupted("interrupted while writing to the standard output")
-	} else if w.err != nil {
-		w.err = fmt.Errorf("cannot write to the standard output: %w", text.Cause(w.err))
-	}
-	return len(b), w.err
-}
-
-// untilCanceled does work that does not watch the context. When the context ends, the work goes on in the
-// background until the program ends; its results must not be read then.
-func untilCanceled(ctx context.Context, work func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- work() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return interrupted("interrupted: nothing was written")
-	}
-}
-
-// capitals are those inside the name of a parameter.
-var capitals = regexp.MustCompile(`(.)([A-Z])`)
-
-// flagError turns an error that begins with the name of a parameter into one about the flag of that name, if
-// there is one.
-func flagError(f *pflag.FlagSet, err error) error {
-	words := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "difalt: "), "the ")
-	name := words[:strings.IndexAny(words+" ", " :")]
-	if flag := strings.ToLower(capitals.ReplaceAllString(name, "$1-$2")); f.Lookup(flag) != nil {
-		return options.Usagef("--%s%s", flag, words[len(name):])
-	}
-	return err
+	return cli.Run(ctx, newRootCommand(), args, stdout, stderr)
 }
 
 func newRootCommand() *cobra.Command {
-	root := newCommand("difalt", "Decentralised multi-task representation learning", nil, nil)
-	root.Version, root.SilenceUsage, root.SilenceErrors = version(), true, true
-	root.SetFlagErrorFunc(wrongFlag)
-	add := func(title string, list ...*cobra.Command) {
-		root.AddGroup(&cobra.Group{ID: title, Title: title})
-		for _, cmd := range list {
-			cmd.GroupID = title
-		}
-		root.AddCommand(list...)
-	}
-	add("One table:",
-		newTableCommand(options.Fit, "fit --data FILE --task COLUMN --target COLUMN",
+	root := cli.Program(program, "Decentralised multi-task representation learning")
+	cli.Add(root, "One table:",
+		newTableCommand(flagtable.Fit, "fit --data FILE --task COLUMN --target COLUMN",
 			"Fit a mixed model to one table of many small tasks", fitTable),
-		newTableCommand(options.Predict, "predict --model FILE --data FILE --out FILE", "Predict the target of rows of a table", predict),
-		newTableCommand(options.Adapt, "adapt --model FILE --data FILE --out FILE", "Add new tasks to a model from few samples", adapt),
+		newTableCommand(flagtable.Predict, "predict --model FILE --data FILE --out FILE", "Predict the target of rows of a table", predict),
+		newTableCommand(flagtable.Adapt, "adapt --model FILE --data FILE --out FILE", "Add new tasks to a model from few samples", adapt),
 		newModelCommand())
-	add("Tables of several owners:", newClusterCommand(),
-		newTableCommand(options.Node, "node --cluster FILE --key FILE --data FILE", "Train with the owners of other tables", trainAsNode),
-		newTableCommand(options.Up, "up --data PATTERN --task COLUMN --target COLUMN",
+	cli.Add(root, "Tables of several owners:", newClusterCommand(),
+		newTableCommand(flagtable.Node, "node --cluster FILE --key FILE --data FILE", "Train with the owners of other tables", trainAsNode),
+		newTableCommand(flagtable.Up, "up --data PATTERN --task COLUMN --target COLUMN",
 			"Train on this machine as the owners of several tables would", trainTogether))
-	add("The paper's algorithm:", newSimulateCommand(), newResultsCommand(), newRunCommand())
-	root.AddCommand(newInfoCommand())
+	cli.Add(root, "The paper's algorithm:", experiment.Simulate(program), experiment.Results(), newRunCommand())
+	root.AddCommand(cli.Info())
 	return root
 }
 
-// wrongFlag describes an error in the flags.
-func wrongFlag(cmd *cobra.Command, err error) error {
-	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return options.Usagef("--%s %w", invalid.GetFlag().Name, invalid.Unwrap())
-	}
-	return options.Usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
-}
-
-// helpTexts describe the commands in lines of helpWidth; examples follow the line "Examples:".
-//
-//go:embed help
-var helpTexts embed.FS
-
-// newCommand returns a command that takes flags only, or subcommands if it has no flags. Its help is the text
-// of its name.
-func newCommand(use, short string, flags *pflag.FlagSet, run func(ctx context.Context, std streams) error) *cobra.Command {
-	name, _, _ := strings.Cut(use, " ")
-	help, err := helpTexts.ReadFile("help/" + name + ".txt")
-	if err != nil {
-		panic(err) // a command without a text: no test passes
-	}
-	long, examples, _ := strings.Cut(strings.TrimSuffix(string(help), "\n"), "\n\nExamples:\n")
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: examples, Args: noArguments, SuggestionsMinimumDistance: 2}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if run == nil {
-			return cmd.Help()
-		}
-		if err := kernel.CheckEnvironment(); err != nil {
-			return err
-		}
-		return run(cmd.Context(), streams{cmd.OutOrStdout(), cmd.ErrOrStderr()})
-	}
-	if flags != nil {
-		cmd.Flags().SortFlags = false
-		cmd.Flags().AddFlagSet(flags)
-		cmd.SetUsageFunc(usage)
-	}
-	return cmd
-}
-
-// streams are the standard output and the standard error of a command.
-type streams struct{ out, err io.Writer }
-
 // newTableCommand returns a command of the table of flags, which run reads after they were checked.
-func newTableCommand(c options.Command, use, short string,
-	run func(ctx context.Context, f *options.Flags, std streams) error) *cobra.Command {
-	f := options.New(c)
-	return newCommand(use, short, f.Set, func(ctx context.Context, std streams) error {
+func newTableCommand(c flagtable.Command, use, short string,
+	run func(ctx context.Context, f *flagtable.Flags, std cli.Streams) error) *cobra.Command {
+	f := flagtable.New(c)
+	return cli.Command(use, short, f.Set, func(ctx context.Context, std cli.Streams) error {
 		if err := f.Resolve(); err != nil {
 			return err
 		}
 		return run(ctx, f, std)
 	})
-}
-
-// helpWidth is the width of all help.
-const helpWidth = 80
-
-// usage prints the usage of a command without subcommands as cobra does, with lines of helpWidth.
-func usage(cmd *cobra.Command) error {
-	w := cmd.OutOrStderr()
-	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
-	if cmd.HasExample() {
-		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
-	}
-	_, err := fmt.Fprintf(w, "\nFlags:\n%s\n", strings.TrimRight(cmd.LocalFlags().FlagUsagesWrapped(helpWidth), "\n"))
-	return err
-}
-
-// noArguments is the Args of commands that take flags only. It reports required flags that are missing, too:
-// before the command runs.
-func noArguments(cmd *cobra.Command, args []string) error {
-	see := fmt.Sprintf("(see %q)", cmd.CommandPath()+" --help")
-	if len(args) > 0 && cmd.HasSubCommands() {
-		for _, name := range cmd.SuggestionsFor(args[0]) {
-			see = fmt.Sprintf("(did you mean %q?)", cmd.CommandPath()+" "+name)
-		}
-		return options.Usagef("unknown command %q %s", args[0], see)
-	}
-	if len(args) > 0 {
-		return options.Usagef("%s takes no arguments, only flags, but got %q %s", cmd.CommandPath(), args[0], see)
-	}
-	if err := cmd.ValidateRequiredFlags(); err != nil {
-		return options.Usagef("%w %s", err, see)
-	}
-	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/internal/longtest"
 )
 
@@ -73,9 +74,9 @@ func (c *malformedCase) run(t *testing.T) string {
 	switch code, said := cmd.ProcessState.ExitCode(), stderr.String(); {
 	case ctx.Err() != nil:
 		return fmt.Sprintf("not done after %v", patience)
-	case strings.Contains(said, "goroutine ") || strings.Contains(said, "panic") || code < 0 || code > exitUnconverged:
+	case strings.Contains(said, "goroutine ") || strings.Contains(said, "panic") || code < 0 || code > cli.ExitUnconverged:
 		return fmt.Sprintf("exit code %d: %.600s", code, said)
-	case code == 0 || code == exitUnconverged:
+	case code == 0 || code == cli.ExitUnconverged:
 		return c.checkOutputs(dir)
 	default:
 		return c.checkMessage(said)

@@ -13,7 +13,9 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/engine/grpc"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
+	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/owners"
@@ -22,8 +24,8 @@ import (
 )
 
 // trainAsNode trains with the owners of other tables.
-func trainAsNode(ctx context.Context, f *options.Flags, std streams) error {
-	t := &training{Flags: f, streams: std}
+func trainAsNode(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
+	t := &training{Flags: f, Streams: std}
 	if f.Member.Engine == "mpi" {
 		return t.runMPI(ctx)
 	}
@@ -31,7 +33,7 @@ func trainAsNode(ctx context.Context, f *options.Flags, std streams) error {
 	if err != nil {
 		return err
 	}
-	return t.federate(ctx, m.node(t.err))
+	return t.federate(ctx, m.node(t.Err))
 }
 
 // logEvery is the time between two lines of the log about the progress.
@@ -47,7 +49,7 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 			return err
 		}
 		tables, c := t.ofOwners()
-		node.Settings = append(owners.Settings(tables[0], &c), wire.Setting{Name: "difalt --version", Value: version()})
+		node.Settings = append(owners.Settings(tables[0], &c), wire.Setting{Name: "difalt --version", Value: cli.Version()})
 		return nil
 	}
 	node.Job = func(ctx context.Context, net *consensus.Network) error {
@@ -68,14 +70,14 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 
 // A member is this process as a node of a network, before it connects to the others.
 type member struct {
-	*options.Member
+	*flagtable.Member
 	cluster  *cluster.Cluster
 	identity *cluster.Identity
 	listener net.Listener // nil to listen on the address of the options
 }
 
 // newMember returns this process as the node of the cluster that has its key.
-func newMember(o *options.Member) (*member, error) {
+func newMember(o *flagtable.Member) (*member, error) {
 	if o.Cluster == "" || o.Key == "" {
 		return nil, options.Usagef("--cluster and --key are required: the list of the nodes, cluster.json, and the key of this one")
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/engine/mpi"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
@@ -26,28 +28,28 @@ func (t *training) runMPI(ctx context.Context) error {
 		return err
 	}
 	if w.Rank() != 0 {
-		t.out = io.Discard
+		t.Out = io.Discard
 	}
-	g, err := topology.Parse(options.DefaultGraph, w.Size(), 0)
+	g, err := topology.Parse(flagtable.DefaultGraph, w.Size(), 0)
 	if w.Size() == 1 { // most likely no launcher started it
 		err = options.Usagef("--engine is mpi: this process is alone: start it by mpirun -np N or srun -n N, with N of at least 2")
 	}
 	if err == nil {
 		c := cluster.Named(text.Numbered("process-", w.Size()), g)
-		node := (&member{cluster: c, identity: &cluster.Identity{Node: w.Rank()}}).node(t.err)
+		node := (&member{cluster: c, identity: &cluster.Identity{Node: w.Rank()}}).node(t.Err)
 		node.Connect = func(o engine.Options) (engine.Transport, error) {
 			o.JoinTimeout, o.RoundTimeout = t.Member.JoinTimeout, t.Member.RoundTimeout
 			return w.New(g, o), nil
 		}
 		err = t.federate(ctx, node)
 	}
-	code, wait := complain(t.err, err), parting
+	code, wait := cli.Complain(t.Err, program, err), parting
 	if t.written || ctx.Err() != nil {
 		wait = t.Member.RoundTimeout // others may still be writing
 	}
 	w.Leave(code, wait)
 	if err != nil {
-		return &endError{code: code}
+		return &cli.EndError{Code: code}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -67,5 +68,5 @@ func TestMPIWithoutTable(t *testing.T) {
 	if code == 0 || !strings.Contains(stderr, `s-1.csv: line 2, column "age"`) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	refuses(t, exitUsage, "this process is alone", append([]string{"node", "--engine", "mpi", "--data", "x.csv"}, siteFlags...)...)
+	refuses(t, cli.ExitUsage, "this process is alone", append([]string{"node", "--engine", "mpi", "--data", "x.csv"}, siteFlags...)...)
 }

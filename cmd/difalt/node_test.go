@@ -20,7 +20,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/topology"
 	"github.com/google/go-cmp/cmp"
 )
@@ -60,7 +61,7 @@ type network struct {
 func newNetwork(t *testing.T) *network {
 	t.Helper()
 	n := &network{dir: sites(t)}
-	graph, err := topology.Parse(options.DefaultGraph, len(siteNames), 0)
+	graph, err := topology.Parse(flagtable.DefaultGraph, len(siteNames), 0)
 	c := cluster.Named(siteNames, graph)
 	c.Run = "0123456789abcdef"
 	for i := range siteNames {
@@ -95,7 +96,7 @@ func (n *network) train(t *testing.T, ctx []context.Context, more ...[]string) [
 	var all sync.WaitGroup
 	for i, name := range siteNames {
 		ends[i].model = filepath.Join(n.dir, "m-"+name+".npz")
-		o := options.New(options.Node)
+		o := flagtable.New(flagtable.Node)
 		args := append([]string{"--data", filepath.Join(n.dir, name+".csv"), "--model", ends[i].model, "--join-timeout", "2m"},
 			siteFlags...)
 		if more != nil {
@@ -113,7 +114,7 @@ func (n *network) train(t *testing.T, ctx []context.Context, more ...[]string) [
 					n.begins(i)
 				}
 			}}
-			x := &training{Flags: o, streams: streams{&stdout, &log}}
+			x := &training{Flags: o, Streams: cli.Streams{Out: &stdout, Err: &log}}
 			ends[i].err = x.federate(ctx[i], m.node(&log))
 			ends[i].stdout, ends[i].log = stdout.String(), log.String()
 		})
@@ -182,9 +183,9 @@ func TestNodesThatFail(t *testing.T) {
 		others    int
 		want      string // at all nodes but for an interrupted one
 	}{
-		"another seed":      {options: []string{"--seed", "2"}, own: exitPeer, others: exitPeer, want: "seed"},
-		"a table in pieces": {spoilt: true, own: exitFailure, others: exitPeer, want: "site-b"},
-		"an interruption":   {interrupt: true, own: exitInterrupted, others: exitInterrupted, want: "site-b"},
+		"another seed":      {options: []string{"--seed", "2"}, own: cli.ExitPeer, others: cli.ExitPeer, want: "seed"},
+		"a table in pieces": {spoilt: true, own: cli.ExitFailure, others: cli.ExitPeer, want: "site-b"},
+		"an interruption":   {interrupt: true, own: cli.ExitInterrupted, others: cli.ExitInterrupted, want: "site-b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -201,7 +202,7 @@ func TestNodesThatFail(t *testing.T) {
 			}
 			for i, e := range n.train(t, []context.Context{t.Context(), ctx, t.Context()}, nil, c.options, nil) {
 				want := map[bool]int{true: c.own, false: c.others}[i == 1]
-				if code := exitCode(e.err); code != want || !(i == 1 && c.interrupt) && !strings.Contains(e.err.Error(), c.want) {
+				if code := cli.ExitCode(e.err); code != want || !(i == 1 && c.interrupt) && !strings.Contains(e.err.Error(), c.want) {
 					t.Errorf("%s: exit code %d: %v", siteNames[i], code, e.err)
 				}
 				if i != 1 && strings.Contains(e.err.Error()+e.log+e.stdout, marker) {
@@ -233,11 +234,11 @@ func TestNodeProcess(t *testing.T) {
 		}
 	}
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	if code := p.code(t); code != exitInterrupted || !strings.Contains(p.err.String(), "difalt: interrupted") {
+	if code := p.code(t); code != cli.ExitInterrupted || !strings.Contains(p.err.String(), "difalt: interrupted") {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
 	const want = `difalt: node "site-b" has not connected after 100ms: `
-	if code := late.code(t); code != exitPeer || !strings.Contains(late.err.String(), want) {
+	if code := late.code(t); code != cli.ExitPeer || !strings.Contains(late.err.String(), want) {
 		t.Errorf("exit code %d, %s: want %q", code, late.err.String(), want)
 	}
 }

@@ -111,7 +111,7 @@ func TestLinksOfPages(t *testing.T) {
 }
 
 var (
-	commandInText = regexp.MustCompile(`(?m)(?:^|[|;&(] *|do +|-np \d+ |go run \./cmd/)(difalt (?:\\\n|[^|>#&\n])*)`)
+	commandInText = regexp.MustCompile(`(?m)(?:^|[|;&(] *|do +|-np \d+ |go run \./cmd/)(difalt(?:/paper)? (?:\\\n|[^|>#&\n])*)`)
 	flagInText    = regexp.MustCompile("(?:^|[ `(])(--[a-z][a-z-]*)")
 )
 
@@ -122,7 +122,7 @@ func TestFlagsOfPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	helps, err := filepath.Glob("help/*.txt")
+	helps, err := filepath.Glob("internal/cli/help/*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

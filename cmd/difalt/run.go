@@ -12,7 +12,10 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/experiment"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
+	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
@@ -30,7 +33,7 @@ import (
 type runFlags struct {
 	Set *pflag.FlagSet
 	difalt.Options
-	member *options.Member
+	member *flagtable.Member
 
 	data, graph, output string
 	rule                topology.Rule
@@ -39,18 +42,18 @@ type runFlags struct {
 }
 
 func newRunFlags() *runFlags {
-	member := options.New(options.Run)
+	member := flagtable.New(flagtable.Run)
 	f := &runFlags{graph: "er:0.5", member: &member.Member}
 	f.Rounds, f.Iterations = 10, 500
 	f.Set = options.FlagSet(append([]options.Option{
 		{Name: "data", Value: options.Text(&f.data), Required: true, Usage: "problem `FILE`.npz with the arrays X, y, task and perhaps node"},
-		{Name: "rank", Value: options.Count(&f.Rank, 1, many), Required: true, Usage: "rank `r` of the representation"},
+		{Name: "rank", Value: options.Count(&f.Rank, 1, options.Many), Required: true, Usage: "rank `r` of the representation"},
 		options.Row("out", options.Text(&f.output), "write U and the coefficients b_t to `FILE`.npz"),
 		options.Row("snapshot", options.Text(&f.snapshot),
 			"write the state of the run to `FILE` every 100 iterations and at the end"),
 		options.Row("from", options.Text(&f.from),
 			"continue from the snapshot in `FILE`, of the same problem and options"),
-		options.Row("nodes", options.Count(&f.nodes, 1, many),
+		options.Row("nodes", options.Count(&f.nodes, 1, options.Many),
 			"deal the tasks to `N` nodes, if the file names none (default: 10, or one per task)"),
 		options.Row("graph", options.Text(&f.graph), "`KIND` of graph, if the file has none: "+topology.Specs()),
 		options.Row("weights", options.Word(&f.rule, "metropolis", topology.ParseRule),
@@ -59,14 +62,14 @@ func newRunFlags() *runFlags {
 			"`NAME` of dif, altgdmin, dec, dgd, accelerated"),
 		options.Row("codec", options.Word(&f.Codec, "", consensus.ParseCodec),
 			"`KIND` of messages of accelerated: int8, int16 or float64 (default: int8)"),
-		options.Row("step", options.Number(&f.Step, positive), "step size `ETA` (default: by the initialisation)"),
+		options.Row("step", options.Number(&f.Step, options.Positive), "step size `ETA` (default: by the initialisation)"),
 		options.Row("ridge", options.Number(&f.Ridge, options.Range{Most: difalt.MaxRidge}),
 			"penalty `LAMBDA` of |b_t|^2"),
 		options.Row("tolerance", options.Number(&f.Tolerance, options.Range{Most: 1, Open: true}),
 			"stop at this `DISTANCE` from the minimiser (default: 1e-10)"),
 		options.Row("any-features", options.Yes(&f.AnyFeatures),
 			"accept features that are not centred or differ much in size"),
-	}, iterationRows(&f.Rounds, &f.StartRounds, &f.PowerIterations, &f.Iterations, &f.Seed, &f.Workers)...))
+	}, experiment.IterationRows(&f.Rounds, &f.StartRounds, &f.PowerIterations, &f.Iterations, &f.Seed, &f.Workers)...))
 	f.Set.AddFlagSet(member.Set)
 	return f
 }
@@ -85,7 +88,7 @@ func (f *runFlags) resolve() error {
 		}
 	}
 	if err := f.Validate(); err != nil {
-		return flagError(f.Set, err)
+		return cli.FlagError(f.Set, err)
 	}
 	return nil
 }
@@ -110,17 +113,17 @@ func (f *runFlags) open(used *files) error {
 
 func newRunCommand() *cobra.Command {
 	f := newRunFlags()
-	return newCommand("run --data FILE --rank r", "Run a method on a problem file", f.Set, func(ctx context.Context, std streams) error {
+	return cli.Command("run --data FILE --rank r", "Run a method on a problem file", f.Set, func(ctx context.Context, std cli.Streams) error {
 		if err := f.resolve(); err != nil {
 			return err
 		}
-		r := &algorithmRun{runFlags: f, streams: std}
+		r := &algorithmRun{runFlags: f, Streams: std}
 		defer r.files.close()
 		if err := f.open(&r.files); err != nil {
 			return err
 		}
 		if f.member.Cluster == "" {
-			bar := terminal.NewProgress(std.err)
+			bar := terminal.NewProgress(std.Err)
 			defer bar.Close()
 			return cmp.Or(r.alone(ctx, bar.Stage), r.unconverged)
 		}
@@ -136,7 +139,7 @@ func newRunCommand() *cobra.Command {
 // goes to the standard output.
 type algorithmRun struct {
 	*runFlags
-	streams
+	cli.Streams
 	files       files
 	file        *problemfile.File
 	unconverged error // nil if the result is a minimum
@@ -144,7 +147,7 @@ type algorithmRun struct {
 
 // read reads the problem file.
 func (r *algorithmRun) read(ctx context.Context) error {
-	return untilCanceled(ctx, func() (err error) {
+	return cli.UntilCanceled(ctx, func() (err error) {
 		r.file, err = problemfile.Read(r.data)
 		return err
 	})
@@ -215,7 +218,7 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 
 // withOthers runs one node of a network of several processes, on the tasks of the file.
 func (r *algorithmRun) withOthers(ctx context.Context, m *member) error {
-	node := m.node(r.err)
+	node := m.node(r.Err)
 	node.Settings = r.Settings()
 	node.Prepare = func() error { return r.read(ctx) }
 	node.Job = func(ctx context.Context, net *consensus.Network) error {
@@ -235,7 +238,7 @@ func (r *algorithmRun) withOthers(ctx context.Context, m *member) error {
 // minimum: no failure that other nodes need to know.
 func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensus.Network, progress func(string, float64)) error {
 	o := r.Options
-	o.Logger = slog.New(slog.NewTextHandler(r.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	o.Logger = slog.New(slog.NewTextHandler(r.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var solver *difalt.Solver
 	o.Observer = func(rec *difalt.Record) error {
 		progress("iterations", float64(rec.Iteration)/float64(r.Iterations))
@@ -246,7 +249,7 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 	}
 	solver, err := difalt.NewSolver(p, net, o)
 	if err != nil {
-		return flagError(r.Set, err)
+		return cli.FlagError(r.Set, err)
 	}
 	defer solver.Close()
 	if err := r.restore(solver); err != nil {
@@ -258,7 +261,7 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 		return fmt.Errorf("%s: the means or sizes of its features would mislead the methods: standardise them first, or give "+
 			"--any-features", r.data)
 	case res == nil && ctx.Err() != nil:
-		return interrupted("interrupted before the first iteration: nothing was written")
+		return cli.Interrupted("interrupted before the first iteration: nothing was written")
 	case err != nil && !errors.Is(err, difalt.ErrDiverged):
 		return err
 	}
@@ -266,10 +269,10 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 		return err
 	}
 	if res.Status == difalt.Canceled {
-		return interrupted("interrupted: the result is that of %s", text.Plural(res.Iterations, "iteration"))
+		return cli.Interrupted("interrupted: the result is that of %s", text.Plural(res.Iterations, "iteration"))
 	}
 	if res.Status != difalt.Converged {
-		r.unconverged = unconverged("not converged: %v after %s", res.Status, text.Plural(res.Iterations, "iteration"))
+		r.unconverged = cli.Unconverged("not converged: %v after %s", res.Status, text.Plural(res.Iterations, "iteration"))
 	}
 	return nil
 }
@@ -318,7 +321,7 @@ func (r *algorithmRun) write(solver *difalt.Solver, res *difalt.Result, p *difal
 		return err
 	}
 	sent, last := res.Initial.Traffic.Plus(res.Last.Traffic), &res.Last
-	fmt.Fprintf(r.out, "%v: %s on %s, rank %d\n", r.Method, text.Plural(r.file.Tasks, "task"), text.Plural(net.Len(), "node"), r.Rank)
+	fmt.Fprintf(r.Out, "%v: %s on %s, rank %d\n", r.Method, text.Plural(r.file.Tasks, "task"), text.Plural(net.Len(), "node"), r.Rank)
 	t := text.Table{{"status", res.Status.String()}, {"iterations", fmt.Sprint(res.Iterations)},
 		{"objective of these tasks", fmt.Sprintf("%.6g", last.Objective)}, {"rounds", fmt.Sprint(sent.Rounds)},
 		{"MB sent", fmt.Sprintf("%.3f", float64(sent.Bytes)/1e6)}}
@@ -334,7 +337,7 @@ func (r *algorithmRun) write(solver *difalt.Solver, res *difalt.Result, p *difal
 	if last.Singular > 0 {
 		t = append(t, []string{"tasks without a unique b", fmt.Sprint(last.Singular)})
 	}
-	t.Write(r.out)
+	t.Write(r.Out)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 	"gonum.org/v1/gonum/floats"
 )
@@ -99,7 +100,7 @@ func TestRunSnapshots(t *testing.T) {
 			cancel()
 		}
 	})
-	if code := exitCode(err); code != exitInterrupted || seen != 2 {
+	if code := cli.ExitCode(err); code != cli.ExitInterrupted || seen != 2 {
 		t.Fatalf("exit code %d: %v; the file was there in %d iterations", code, err, seen)
 	}
 	must(t, append(args, "--from", at("a.state"), "--snapshot", at("b.state"), "--out", at("b.npz"))...)
@@ -114,7 +115,7 @@ func TestRunSnapshots(t *testing.T) {
 func runOf(t *testing.T, flags ...string) *algorithmRun {
 	t.Helper()
 	f := newRunFlags()
-	r := &algorithmRun{runFlags: f, streams: streams{io.Discard, io.Discard}}
+	r := &algorithmRun{runFlags: f, Streams: cli.Streams{Out: io.Discard, Err: io.Discard}}
 	if err := errors.Join(f.Set.Parse(flags), f.resolve(), f.open(&r.files)); err != nil {
 		t.Fatal(err)
 	}

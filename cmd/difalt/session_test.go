@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"maps"
 	"os"
 	"path/filepath"
@@ -81,9 +82,9 @@ func TestSessions(t *testing.T) {
 
 // Help fits in 80 columns, and the program names its version, processor and kernel.
 func TestHelp(t *testing.T) {
-	has(t, must(t, "info")+must(t, "--version"), "cpu", "kernel", "workers", "go1.", "difalt version "+version())
+	has(t, must(t, "info")+must(t, "--version"), "cpu", "kernel", "workers", "go1.", "difalt version "+cli.Version())
 	for line := range strings.Lines(string(readFile(t, "testdata/sessions/help.txt"))) {
-		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > cli.HelpWidth {
 			t.Errorf("a line of %d: %s", n, line)
 		}
 	}

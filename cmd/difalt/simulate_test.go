@@ -2,18 +2,14 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/paper"
 	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
-	"github.com/google/go-cmp/cmp"
 )
 
 // tiny are flags of a simulation that takes milliseconds.
@@ -72,41 +68,6 @@ func TestSimulatePreset(t *testing.T) {
 		"    difalt simulate --preset=noise --tasks=20 --trials=1 --out="+dir+" --iterations=5")
 }
 
-// Ctrl-C after a trial writes the finished trials into a new folder, and leaves one with results alone.
-func TestSimulateInterrupted(t *testing.T) {
-	dir := t.TempDir()
-	for _, held := range []bool{false, true} {
-		ctx, cancel := context.WithCancel(t.Context())
-		runs := resolve(t, append([]string{"--out", dir, "--trials", "100000", "--workers", "1"}, tiny...)...)
-		runs[0].progress = func(share float64) {
-			if share > 4./100000 {
-				cancel()
-			}
-		}
-		before := map[string][]byte{}
-		if held {
-			before = folder(t, dir)
-		}
-		var out, stderr bytes.Buffer
-		_, err := runs[0].run(ctx, streams{out: &out, err: &stderr})
-		after := folder(t, dir)
-		if held {
-			if diff := cmp.Diff(before, after); diff != "" || err == nil || !strings.Contains(err.Error(), "nothing was written") {
-				t.Errorf("error %v, and the folder changes by %s", err, diff)
-			}
-			continue
-		}
-		if err == nil || !strings.Contains(err.Error(), "of 100000 trials") {
-			t.Errorf("error %v", err)
-		}
-		has(t, out.String(), "figure.svg")
-		all, err := simulation.LoadResults(dir)
-		if err != nil || len(after) != 3 || all[0].Trials < 3 {
-			t.Errorf("the folder holds %d files, %+v, %v", len(after), all, err)
-		}
-	}
-}
-
 // run comes from the exported problem of trial 1 to the distance in the trace.
 func TestSimulateExport(t *testing.T) {
 	dir := t.TempDir()
@@ -118,20 +79,6 @@ func TestSimulateExport(t *testing.T) {
 	}
 	stdout, _, _ := difaltCommand(t, "run", "--data", file, "--rank", "2", "--rounds", "3", "--iterations", "15")
 	has(t, stdout, fmt.Sprintf("distance from Ustar %.2g", trials[0].Curves[0].Rows[15].SDMax))
-}
-
-// resolve parses the flags of simulate as the command does.
-func resolve(t *testing.T, args ...string) []*simulateRun {
-	t.Helper()
-	flags := newSimulateFlags()
-	if err := flags.Set.Parse(args); err != nil {
-		t.Fatal(err)
-	}
-	runs, _, err := flags.resolve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return runs
 }
 
 // The page about the folder of a single run has its figure, its table and the command that made it.
@@ -149,40 +96,4 @@ func TestResultsOfOneRun(t *testing.T) {
 		}
 	}
 	has(t, string(readFile(t, dir, "figures", "run-1.svg")), "<svg")
-}
-
-// A preset has the values of its panels, which package paper tests, and flags override them.
-func TestPresets(t *testing.T) {
-	for _, c := range []struct {
-		trials  int
-		command string // with the flags after difalt simulate
-		change  func(s *simulation.Setting)
-	}{
-		{100, "--preset=fig2b", func(*simulation.Setting) {}},
-		{100, "--preset=fig2b --rounds=1", func(s *simulation.Setting) { s.Rounds = 1 }},
-		{2, "--preset=fig2b --weights=metropolis --method=dif,dec --trials=2 --time-model=paper-text --out=a --iterations=60",
-			func(s *simulation.Setting) {
-				s.Iterations, s.Methods, s.Weights, s.Time = 60, []string{"dif", "dec"}, "metropolis", simulation.PaperTextTime
-			}},
-	} {
-		preset, err := paper.PresetByName("fig2b")
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := preset.Panels[0].Setting
-		c.change(&want)
-		s := resolve(t, strings.Fields(c.command)...)[0]
-		if diff := cmp.Diff(want, s.setting); diff != "" || s.trials != c.trials || s.session.Command != "difalt simulate "+c.command {
-			t.Errorf("%s: %s%d trials by %q", c.command, diff, s.trials, s.session.Command)
-		}
-	}
-	var folders []string
-	for _, s := range resolve(t, "--preset", "kappa", "--iterations", "60", "--out", "runs") {
-		if folders = append(folders, s.out); s.trials != 5 || s.setting.Iterations != 60 {
-			t.Errorf("%s: %d trials of %d iterations", s.setting.Name, s.trials, s.setting.Iterations)
-		}
-	}
-	if want := []string{"runs/kappa-1.5", "runs/kappa-10", "runs/kappa-100", "runs/kappa-1000"}; !slices.Equal(folders, want) {
-		t.Errorf("the folders are %q, want %q", folders, want)
-	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
@@ -24,11 +26,11 @@ import (
 )
 
 // fitTable fits a model to one table.
-func fitTable(ctx context.Context, f *options.Flags, std streams) error {
-	t := &training{Flags: f, streams: std}
+func fitTable(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
+	t := &training{Flags: f, Streams: std}
 	defer t.files.close()
 	stages := append([]string{reading}, fit.Stages...)
-	if err := t.prepare(ctx, std.err, []string{f.Files.Data}, stages...); err != nil {
+	if err := t.prepare(ctx, std.Err, []string{f.Files.Data}, stages...); err != nil {
 		return err
 	}
 	c := f.Model
@@ -41,8 +43,8 @@ func fitTable(ctx context.Context, f *options.Flags, std streams) error {
 
 // A training fits a model to a table, or to those of several owners. The report goes to the standard output.
 type training struct {
-	*options.Flags
-	streams
+	*flagtable.Flags
+	cli.Streams
 	files       files
 	sources     []report.Source
 	written     bool  // the files
@@ -55,12 +57,12 @@ func trainOn[R any](ctx context.Context, t *training, stages []string,
 	t.heading()
 	var m *model.Model
 	var r R
-	bar := terminal.NewProgress(t.err, stages...)
-	err := untilCanceled(ctx, func() (err error) { m, r, err = work(bar.Stage); return err })
+	bar := terminal.NewProgress(t.Err, stages...)
+	err := cli.UntilCanceled(ctx, func() (err error) { m, r, err = work(bar.Stage); return err })
 	bar.Close()
 	switch {
 	case errors.Is(err, context.Canceled):
-		return interrupted("interrupted: nothing was written")
+		return cli.Interrupted("interrupted: nothing was written")
 	case err != nil:
 		return t.explain(err)
 	}
@@ -94,7 +96,7 @@ func (t *training) prepare(ctx context.Context, progress io.Writer, paths []stri
 			return err
 		}
 	}
-	t.streams = t.files.streams(t.streams)
+	t.Streams = t.files.streams(t.Streams)
 	for _, path := range paths {
 		table, err := readTable(ctx, progress, stages, path, t.Table)
 		if err != nil {
@@ -116,18 +118,18 @@ func (t *training) heading() {
 			return
 		}
 		for _, sentence := range report.Heading(&t.sources[i]) {
-			terminal.Sayf(t.out, "%s", sentence)
+			terminal.Sayf(t.Out, "%s", sentence)
 		}
-		fmt.Fprintln(t.out)
+		fmt.Fprintln(t.Out)
 	}
 }
 
 // finish writes all files, or none, and the report. It sets unconverged, which other nodes need not know.
 func (t *training) finish(ctx context.Context, m *model.Model, result *report.Result) error {
 	f := &t.Files
-	r := report.New(t.sources, m, result, version())
+	r := report.New(t.sources, m, result, cli.Version())
 	if f.Model != "" {
-		if err := untilCanceled(ctx, func() error { return m.Write(t.files.out) }); err != nil {
+		if err := cli.UntilCanceled(ctx, func() error { return m.Write(t.files.out) }); err != nil {
 			return err
 		}
 		if err := t.files.out.Finish(); err != nil {
@@ -147,40 +149,40 @@ func (t *training) finish(ctx context.Context, m *model.Model, result *report.Re
 		return err
 	}
 	t.written = true
-	if err := r.Write(t.out, f.JSON); err != nil {
+	if err := r.Write(t.Out, f.JSON); err != nil {
 		return err
 	}
 	if !f.JSON && f.Model != "" {
-		fmt.Fprintf(t.out, "model  %s\n", f.Model)
+		fmt.Fprintf(t.Out, "model  %s\n", f.Model)
 	}
 	if !f.JSON && f.Report != "" {
-		fmt.Fprintf(t.out, "report %s\n", filepath.Join(f.Report, report.PageFile))
+		fmt.Fprintf(t.Out, "report %s\n", filepath.Join(f.Report, report.PageFile))
 	}
 	if !r.Converged {
-		t.unconverged = unconverged("the fit has not converged: the files and the report are of its last iteration")
+		t.unconverged = cli.Unconverged("the fit has not converged: the files and the report are of its last iteration")
 	}
 	return nil
 }
 
 // trainTogether trains on the tables of several owners in this process. The model has the tasks of all
 // tables.
-func trainTogether(ctx context.Context, f *options.Flags, std streams) error {
+func trainTogether(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	paths, err := filepath.Glob(f.Files.Data)
 	if err != nil || len(paths) < 2 {
 		return options.Usagef("--data is %s: %s: up needs a file for each of at least two owners", f.Files.Data,
 			text.Plural(len(paths), "file"))
 	}
-	t := &training{Flags: f, streams: std}
+	t := &training{Flags: f, Streams: std}
 	defer t.files.close()
 	stages := append([]string{reading}, owners.Stages...)
-	if err := t.prepare(ctx, std.err, paths, stages...); err != nil {
+	if err := t.prepare(ctx, std.Err, paths, stages...); err != nil {
 		return err
 	}
 	tables, c := t.ofOwners()
 	if err := t.sameSettings(&c); err != nil {
 		return err
 	}
-	graph, err := topology.Parse(options.DefaultGraph, len(paths), 0)
+	graph, err := topology.Parse(flagtable.DefaultGraph, len(paths), 0)
 	if err != nil {
 		return err
 	}

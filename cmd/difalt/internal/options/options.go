@@ -1,53 +1,25 @@
-// Package options is the one table of the flags of fit, node, up, predict, adapt, model show and cluster. A
-// row holds all there is to a flag of some commands: its name, default and range, the variable that it sets,
-// and its help. A flag with another meaning in other commands has a row for each meaning. The rows of
-// simulate and run are beside those commands.
+// Package options makes flags of rows. A row holds all there is to a flag of a command: its name, its value with
+// default and range, the variable that the value sets, and its help.
 package options
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// A Command is one of the commands of the table; a sum is several.
-type Command uint16
-
-// The commands of the table. Of run it has the flags of a node.
-const (
-	Fit Command = 1 << iota
-	Node
-	Up
-	Predict
-	Adapt
-	Show
-	ClusterNew
-	ClusterKey
-	Run
-
-	training = Fit | Node | Up
-	together = Node | Up
-	readers  = training | Predict | Adapt
-	members  = Node | Run // connect to the neighbours
-)
-
-// An Option is a row of the table.
+// An Option is a row.
 type Option struct {
-	Name  string
-	Value *Value
-	// Of are the commands that have it.
-	Of       Command
+	Name     string
+	Value    *Value
 	Required bool
 	Usage    string
 }
 
-// Row returns an option of a command outside the table.
+// Row returns an option that is not required.
 func Row(name string, v *Value, usage string) Option {
 	return Option{Name: name, Value: v, Usage: usage}
 }
@@ -69,26 +41,6 @@ func FlagSet(rows []Option) *pflag.FlagSet {
 		}
 	}
 	return set
-}
-
-// Flags are the options of a command, with their values.
-type Flags struct {
-	Values
-	Set     *pflag.FlagSet
-	command Command
-}
-
-// New returns the options of a command with their defaults.
-func New(c Command) *Flags {
-	f := &Flags{command: c}
-	var rows []Option
-	for _, o := range f.table() {
-		if o.Of&c != 0 {
-			rows = append(rows, o)
-		}
-	}
-	f.Set = FlagSet(rows)
-	return f
 }
 
 // Given returns, as a command line in the order of the help, the flags of a set that were given.
@@ -115,59 +67,3 @@ func Usagef(format string, args ...any) error {
 
 // IsProblem reports whether a path names a problem file rather than a table.
 func IsProblem(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npz") }
-
-// Resolve checks the options against each other, as far as that is possible without the data. An error is a
-// *UsageError.
-func (f *Flags) Resolve() error {
-	f.Split.Seed = f.Seed
-	given := f.Set.Changed
-	if f.command&readers != 0 {
-		if IsProblem(f.Files.Data) {
-			return Usagef("--data is %s, a problem or model file, and this command reads tables: \"difalt run --data %s\" reads problem "+
-				"files, \"difalt model show %s\" models", f.Files.Data, f.Files.Data, f.Files.Data)
-		}
-		if err := f.Table.Validate(); err != nil {
-			return &UsageError{WithHint(err)}
-		}
-	}
-	if given("holdout") {
-		if given("test-fraction") {
-			return Usagef("only one of --test-fraction and --holdout may be given")
-		}
-		f.Split.TestFraction = 0
-	}
-	for _, name := range []string{"delta", "colluding"} {
-		if given(name) && !given("epsilon") {
-			return Usagef("--%s needs --epsilon", name)
-		}
-	}
-	if given("epsilon") && f.Model.Rank == nil {
-		return Usagef("--epsilon needs --rank N: choosing the rank from the data would cost budget")
-	}
-	for _, name := range []string{"cluster", "key", "listen"} {
-		if f.Member.Engine == "mpi" && given(name) {
-			return Usagef("--%s is for --engine grpc", name)
-		}
-	}
-	return nil
-}
-
-// WithHint adds to an error about a table the option that helps.
-func WithHint(err error) error {
-	var format *dataset.FormatError
-	if errors.Is(err, dataset.ErrMissing) {
-		return fmt.Errorf("%w; --missing drop leaves such rows out, --missing mean fills in the mean of the column", err)
-	}
-	if !errors.As(err, &format) {
-		return err
-	}
-	var list []string
-	for _, v := range format.Values {
-		list = append(list, fmt.Sprintf("--%s %s", strings.ToLower(format.Option), text.ShellWord(v)))
-	}
-	if format.Option == "Categorical" {
-		columns := text.ShellWord(strings.Join(format.Values, ","))
-		list = []string{fmt.Sprintf("--categorical %s for categories", columns), "--drop " + columns}
-	}
-	return fmt.Errorf("%w; use %s", err, strings.Join(list, " or "))
-}

@@ -51,8 +51,8 @@ func (v *Value) Set(s string) error {
 	return nil
 }
 
-// parsed is a value that parse translates. wanted describes the texts that it accepts.
-func parsed[T any](p *T, kind, value, wanted string, parse func(string) (T, bool)) *Value {
+// Parsed is a value that parse translates. wanted describes the texts that it accepts.
+func Parsed[T any](p *T, kind, value, wanted string, parse func(string) (T, bool)) *Value {
 	return &Value{kind: kind, text: value, set: func(s string) error {
 		v, ok := parse(s)
 		if !ok {
@@ -66,7 +66,7 @@ func parsed[T any](p *T, kind, value, wanted string, parse func(string) (T, bool
 // Count is a whole number from least to most. The present value of *p is the default, and may lie outside.
 func Count(p *int, least, most int) *Value {
 	wanted := fmt.Sprintf("a whole number from %d to %d", least, most)
-	return parsed(p, "int", strconv.Itoa(*p), wanted, func(s string) (int, bool) {
+	return Parsed(p, "int", strconv.Itoa(*p), wanted, func(s string) (int, bool) {
 		n, err := strconv.Atoi(s)
 		return n, err == nil && n >= least && n <= most
 	})
@@ -78,11 +78,20 @@ type Range struct {
 	Open        bool
 }
 
+// Many is the end of ranges of counts that have none by themselves.
+const Many = 1_000_000_000
+
+// Huge is the end of ranges of numbers that have none by themselves: its square is finite.
+const Huge = 1e150
+
+// Positive are the finite numbers above 0.
+var Positive = Range{Most: Huge, Open: true}
+
 // Number is a number in a range. The present value of *p is the default, and may lie outside.
 func Number(p *float64, r Range) *Value {
 	from := map[bool]string{true: "above", false: "from"}[r.Open]
 	wanted := fmt.Sprintf("a number %s %g to %.3g", from, r.Least, r.Most)
-	return parsed(p, "float64", text.Number(*p), wanted, func(s string) (float64, bool) {
+	return Parsed(p, "float64", text.Number(*p), wanted, func(s string) (float64, bool) {
 		x, err := strconv.ParseFloat(s, 64)
 		return x, err == nil && x >= r.Least && x <= r.Most && !(r.Open && x == r.Least)
 	})
@@ -93,7 +102,7 @@ func Span(p *time.Duration, value time.Duration) *Value {
 	const longest = 2_400 * time.Hour
 	*p = value
 	wanted := fmt.Sprintf("a time such as 90s or 1h30m, from 1ns to %v", longest)
-	return parsed(p, "duration", value.String(), wanted, func(s string) (time.Duration, bool) {
+	return Parsed(p, "duration", value.String(), wanted, func(s string) (time.Duration, bool) {
 		d, err := time.ParseDuration(s)
 		return d, err == nil && d > 0 && d <= longest
 	})
@@ -103,7 +112,7 @@ func Span(p *time.Duration, value time.Duration) *Value {
 func Seed(p *uint64) *Value {
 	*p = 1
 	wanted := fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64))
-	return parsed(p, "uint64", "1", wanted, func(s string) (uint64, bool) {
+	return Parsed(p, "uint64", "1", wanted, func(s string) (uint64, bool) {
 		n, err := strconv.ParseUint(s, 10, 64)
 		return n, err == nil
 	})
@@ -111,7 +120,7 @@ func Seed(p *uint64) *Value {
 
 // Yes is true if it is given.
 func Yes(p *bool) *Value {
-	return parsed(p, boolean, strconv.FormatBool(*p), "true or false", func(s string) (bool, bool) {
+	return Parsed(p, boolean, strconv.FormatBool(*p), "true or false", func(s string) (bool, bool) {
 		v, err := strconv.ParseBool(s)
 		return v, err == nil
 	})
@@ -120,7 +129,7 @@ func Yes(p *bool) *Value {
 // OneOf is one of several words; the first is the default.
 func OneOf(p *string, words ...string) *Value {
 	*p = words[0]
-	return parsed(p, "text", words[0], "one of "+strings.Join(words, ", "), func(s string) (string, bool) {
+	return Parsed(p, "text", words[0], "one of "+strings.Join(words, ", "), func(s string) (string, bool) {
 		return s, slices.Contains(words, s)
 	})
 }

@@ -1,4 +1,4 @@
-package options
+package flagtable
 
 import (
 	"math"
@@ -8,14 +8,12 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/fit"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/kernel"
 )
 
-const (
-	many       = 1_000_000_000 // the end of ranges that have none by themselves
-	maxEpsilon = 1000          // as of package private
-)
+const maxEpsilon = 1000 // as of package private
 
 // DefaultGraph is the graph of up and cluster new. Its diameter grows with the logarithm of the nodes, and
 // so do the rounds of a sum along its tree.
@@ -51,38 +49,45 @@ type Member struct {
 }
 
 // table returns the options, in the order of the help.
-func (v *Values) table() []Option {
+func (v *Values) table() []row {
 	v.Split.TestFraction = 0.25
 	return slices.Concat(v.network(), v.files(), v.data(), v.model())
 }
 
 // network has the options that describe the nodes, and identify a process as one of them.
-func (v *Values) network() []Option {
+func (v *Values) network() []row {
 	m := &v.Member
-	cluster := Text(&m.Cluster)
-	return []Option{
+	cluster := options.Text(&m.Cluster)
+	return []row{
 		{"cluster", cluster, Node, false, "list of the nodes, `FILE` cluster.json (required unless --engine is mpi)"},
 		{"cluster", cluster, Run, false, "run as one of the nodes in `FILE` cluster.json, with the tasks of --data"},
-		{"key", Text(&m.Key), members, false, "private key of this node, `FILE`"},
-		{"listen", Text(&m.Listen), members, false, "listen on `ADDRESS` (default: the node's address in cluster.json)"},
-		{"engine", OneOf(&m.Engine, "grpc", "mpi"), Node, false,
+		{"key", options.Text(&m.Key), members, false, "private key of this node, `FILE`"},
+		{"listen", options.Text(&m.Listen), members, false,
+			"listen on `ADDRESS` (default: the node's address in cluster.json)"},
+		{"engine", options.OneOf(&m.Engine, "grpc", "mpi"), Node, false,
 			"send messages by `KIND`: grpc, or mpi between the processes of mpirun or srun (in builds with -tags mpi)"},
-		{"join-timeout", Span(&m.JoinTimeout, 10*time.Minute), members, false, "wait for the neighbours to connect for at most `TIME`"},
-		{"round-timeout", Span(&m.RoundTimeout, 2*time.Minute), members, false, "a neighbour that sends nothing for `TIME` has failed"},
-		{"metrics", Text(&m.Metrics), Node, false, "serve /metrics for Prometheus, and /healthz, on `ADDRESS`"},
-		{"nodes", List(&m.Nodes), ClusterNew, true, "`LIST` of NAME=HOST:PORT[=sha256:KEY]; a node without KEY gets a key"},
-		{"graph", OneOf(&m.Graph, DefaultGraph, "star"), ClusterNew, false, "connect the nodes by a graph of `KIND` exponential or star"},
+		{"join-timeout", options.Span(&m.JoinTimeout, 10*time.Minute), members, false,
+			"wait for the neighbours to connect for at most `TIME`"},
+		{"round-timeout", options.Span(&m.RoundTimeout, 2*time.Minute), members, false,
+			"a neighbour that sends nothing for `TIME` has failed"},
+		{"metrics", options.Text(&m.Metrics), Node, false,
+			"serve /metrics for Prometheus, and /healthz, on `ADDRESS`"},
+		{"nodes", options.List(&m.Nodes), ClusterNew, true,
+			"`LIST` of NAME=HOST:PORT[=sha256:KEY]; a node without KEY gets a key"},
+		{"graph", options.OneOf(&m.Graph, DefaultGraph, "star"), ClusterNew, false,
+			"connect the nodes by a graph of `KIND` exponential or star"},
 	}
 }
 
 // files has the options that name inputs and outputs.
-func (v *Values) files() []Option {
+func (v *Values) files() []row {
 	f := &v.Files
 	const formats = " (CSV, also in gzip or zstd; Parquet; .npy)"
-	data, model, out := Text(&f.Data), Text(&f.Model), Text(&f.Out)
-	return []Option{
+	data, model, out := options.Text(&f.Data), options.Text(&f.Model), options.Text(&f.Out)
+	return []row{
 		{"model", model, Predict | Adapt, true, "read the model from `FILE`.npz"},
-		{"data", data, Fit, true, "table `FILE`" + formats + "; all files of a pattern such as 'a-*.csv' are one table"},
+		{"data", data, Fit, true,
+			"table `FILE`" + formats + "; all files of a pattern such as 'a-*.csv' are one table"},
 		{"data", data, Up, true, "tables, `PATTERN` such as 'site-*.csv' with a file for each owner" + formats},
 		{"data", data, Node | Predict | Adapt, true, "table `FILE`" + formats},
 		{"out", out, Predict, true, "write the predictions to `FILE`, .csv or .parquet"},
@@ -91,51 +96,57 @@ func (v *Values) files() []Option {
 		{"out", out, ClusterNew, true, "write cluster.json and the keys to the folder `DIR`"},
 		{"out", out, ClusterKey, true, "write the private key to `FILE`"},
 		{"model", model, training, false, "write the model to `FILE`.npz"},
-		{"report", Text(&f.Report), Fit, false, "write a web page with figures and tables to the folder `DIR`"},
-		{"standard-errors", Yes(&v.StandardErrors), Predict, false, "add columns with standard errors"},
-		{"json", Yes(&f.JSON), training, false, "print JSON"},
+		{"report", options.Text(&f.Report), Fit, false,
+			"write a web page with figures and tables to the folder `DIR`"},
+		{"standard-errors", options.Yes(&v.StandardErrors), Predict, false, "add columns with standard errors"},
+		{"json", options.Yes(&f.JSON), training, false, "print JSON"},
 	}
 }
 
 // data has the options about the columns, cells and held-out rows of tables.
-func (v *Values) data() []Option {
-	c, share := &v.Table, Range{0, math.Nextafter(1, 0), false}
-	task, target := Text(&c.Task), Text(&c.Target)
-	return []Option{
+func (v *Values) data() []row {
+	c, share := &v.Table, options.Range{Most: math.Nextafter(1, 0)}
+	task, target := options.Text(&c.Task), options.Text(&c.Target)
+	return []row{
 		{"task", task, training, true, "`COLUMN` that names the task of a row"},
 		{"task", task, Predict | Adapt, false, "`COLUMN` that names the task of a row (default: as in training)"},
 		{"target", target, training, true, "`COLUMN` to predict"},
 		{"target", target, Adapt, false, "`COLUMN` with the target (default: as in training)"},
-		{"drop", List(&c.Drop), training, false, "leave out a `LIST` of columns"},
-		{"categorical", List(&c.Categorical), training, false, "`LIST` of columns with categories"},
-		{"missing", parsed(&c.Missing, "text", "refuse", "one of refuse, drop, mean", missing), readers, false,
+		{"drop", options.List(&c.Drop), training, false, "leave out a `LIST` of columns"},
+		{"categorical", options.List(&c.Categorical), training, false, "`LIST` of columns with categories"},
+		{"missing", options.Parsed(&c.Missing, "text", "refuse", "one of refuse, drop, mean", missing), readers, false,
 			"treat missing values by `RULE`: refuse the table, drop their rows, or fill in the mean of the training rows"},
-		{"decimal", parsed(&c.Decimal, "text", ".", ". or ,", mark), readers, false, "decimal `MARK` of CSV: . or ,"},
-		{"dates", Text(&c.Dates), readers, false,
+		{"decimal", options.Parsed(&c.Decimal, "text", ".", ". or ,", mark), readers, false,
+			"decimal `MARK` of CSV: . or ,"},
+		{"dates", options.Text(&c.Dates), readers, false,
 			"read dates in CSV of `ORDER` ymd, dmy or mdy, as days since 1970-01-01 (default: dates are refused)"},
-		{"sample-weights", Text(&c.Weight), training, false, "`COLUMN` with relative weights of rows"},
-		{"test-fraction", Number(&v.Split.TestFraction, share), training, false, "hold out a `SHARE` of the rows of every task"},
-		{"holdout", Text(&c.Holdout), training, false, "hold out the rows with 1 in `COLUMN` instead"},
+		{"sample-weights", options.Text(&c.Weight), training, false, "`COLUMN` with relative weights of rows"},
+		{"test-fraction", options.Number(&v.Split.TestFraction, share), training, false,
+			"hold out a `SHARE` of the rows of every task"},
+		{"holdout", options.Text(&c.Holdout), training, false, "hold out the rows with 1 in `COLUMN` instead"},
 	}
 }
 
 // model has the options of the estimators.
-func (v *Values) model() []Option {
-	m, p, share := &v.Model, &v.Private, Range{0, math.Nextafter(1, 0), true}
-	return []Option{
-		{"rank", parsed(&m.Rank, "text", auto, "auto or a whole number from 0", rank), training, false,
+func (v *Values) model() []row {
+	m, p, share := &v.Model, &v.Private, options.Range{Most: math.Nextafter(1, 0), Open: true}
+	return []row{
+		{"rank", options.Parsed(&m.Rank, "text", auto, "auto or a whole number from 0", rank), training, false,
 			"rank `N` of the joint deviations of tasks, or auto"},
-		{"no-curves", Yes(&m.NoCurves), Fit, false, "fit straight lines only"},
-		{"log-target", Yes(&m.LogTarget), Fit, false, "model the logarithm of the target"},
-		{"common-noise", Yes(&m.CommonNoise), Fit, false, "assume that all tasks have the same noise variance"},
-		{"epsilon", Number(&p.Epsilon, Range{0, maxEpsilon, true}), together, false,
+		{"no-curves", options.Yes(&m.NoCurves), Fit, false, "fit straight lines only"},
+		{"log-target", options.Yes(&m.LogTarget), Fit, false, "model the logarithm of the target"},
+		{"common-noise", options.Yes(&m.CommonNoise), Fit, false,
+			"assume that all tasks have the same noise variance"},
+		{"epsilon", options.Number(&p.Epsilon, options.Range{Most: maxEpsilon, Open: true}), together, false,
 			"keep tasks differentially private with a budget of `EPSILON`; needs --rank"},
-		{"delta", Number(&p.Delta, share), together, false,
+		{"delta", options.Number(&p.Delta, share), together, false,
 			"probability `DELTA` that --epsilon does not hold (default: T^-1.1 for T tasks)"},
-		{"colluding", Count(&p.Colluding, 0, many), together, false,
+		{"colluding", options.Count(&p.Colluding, 0, options.Many), together, false,
 			"let --epsilon hold against `N` colluding nodes (default: against outsiders only)"},
-		{"seed", Seed(&v.Seed), training, false, "seed `N` of the held-out rows and all other random choices"},
-		{"workers", Count(&m.Workers, 0, kernel.MaxWorkers), Fit, false, "use `N` threads (default: all processors)"},
+		{"seed", options.Seed(&v.Seed), training, false,
+			"seed `N` of the held-out rows and all other random choices"},
+		{"workers", options.Count(&m.Workers, 0, kernel.MaxWorkers), Fit, false,
+			"use `N` threads (default: all processors)"},
 	}
 }
 

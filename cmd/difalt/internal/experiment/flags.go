@@ -1,9 +1,10 @@
-package main
+package experiment
 
 import (
 	"path/filepath"
 	"strings"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/paper"
 	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
@@ -28,24 +29,16 @@ const defaultFolder = "difalt-out"
 type simulateFlags struct {
 	Set *pflag.FlagSet
 	simulateRun
-	preset string
+	program string // with the command simulate
+	preset  string
 }
 
-func newSimulateFlags() *simulateFlags {
-	f := &simulateFlags{}
+func newSimulateFlags(program string) *simulateFlags {
+	f := &simulateFlags{program: program}
 	f.setting, f.trials, f.out, f.progress = smallSetting, 4, defaultFolder, func(float64) {}
 	f.Set = options.FlagSet(f.rows())
 	return f
 }
-
-// Ends of ranges that have none by themselves: counts, and numbers with a finite square.
-const (
-	many = 1_000_000_000
-	huge = 1e150
-)
-
-// positive are the finite numbers above 0.
-var positive = options.Range{Most: huge, Open: true}
 
 // maxRows is a number of rows of a trace that fits into memory.
 const maxRows = 2e7
@@ -58,11 +51,11 @@ func (f *simulateFlags) rows() []options.Option {
 			"run the settings `NAME`: fig1 or fig2 of the paper, or a panel such as fig1a; one-round; frontier, "+
 				"noise, kappa beyond the paper. Other flags override their values"),
 		options.Row("nodes", options.Count(&s.Nodes, 1, simulation.MaxNodes), "number of nodes `L`"),
-		options.Row("features", options.Count(&s.Features, 1, many), "number of features `d`"),
-		options.Row("tasks", options.Count(&s.Tasks, 1, many), "number of tasks `T`, dealt evenly to the nodes"),
-		options.Row("samples", options.Count(&s.Samples, 1, many), "samples `n` of each task"),
-		options.Row("rank", options.Count(&s.Rank, 1, many), "rank `r` of the representation"),
-		options.Row("noise", options.Number(&s.Noise, options.Range{Most: huge}),
+		options.Row("features", options.Count(&s.Features, 1, options.Many), "number of features `d`"),
+		options.Row("tasks", options.Count(&s.Tasks, 1, options.Many), "number of tasks `T`, dealt evenly to the nodes"),
+		options.Row("samples", options.Count(&s.Samples, 1, options.Many), "samples `n` of each task"),
+		options.Row("rank", options.Count(&s.Rank, 1, options.Many), "rank `r` of the representation"),
+		options.Row("noise", options.Number(&s.Noise, options.Range{Most: options.Huge}),
 			"standard deviation `SD` of the noise on y (default 0)"),
 		options.Row("kappa", options.Number(&s.Kappa, options.Range{Least: 1, Most: difalt.MaxKappa}),
 			"condition number `K` of the coefficients, at least 1 (default: Gaussian coefficients, as in the paper)"),
@@ -74,17 +67,17 @@ func (f *simulateFlags) rows() []options.Option {
 			"`LIST` of dif, altgdmin, dec, dgd, and accelerated:CODEC with messages in float64, int16 or int8"),
 		options.Row("reference", options.Text(&s.Reference),
 			"measure distances from the `KIND` of U: truth, or pooled, the minimiser for the data of all nodes"),
-		options.Row("trials", options.Count(&f.trials, 1, many),
+		options.Row("trials", options.Count(&f.trials, 1, options.Many),
 			"independent draws `N` of graph and data (100 with a preset of the paper, 5 with the others)"),
 		options.Row("time-model", options.Word(&f.setting.Time, "paper", simulation.ParseTimeModel),
 			"communication time by `NAME`: paper (50 ms + 8 d r/1e9 s a round), paper-text (5 ms and 1 Gbit/s)"),
 		options.Row("out", options.Text(&f.out), "write to the folder `DIR`, the runs of a preset to folders in it"),
 		options.Row("export", options.Text(&f.export), "write the problem of trial 1 to `FILE`.npz as well"),
-	}, iterationRows(&s.Rounds, &s.InitRounds, &s.PowerIterations, &s.Iterations, &s.Seed, &f.workers)...)
+	}, IterationRows(&s.Rounds, &s.InitRounds, &s.PowerIterations, &s.Iterations, &s.Seed, &f.workers)...)
 }
 
-// iterationRows are the options that simulate and run share.
-func iterationRows(rounds, start, power, iterations *int, seed *uint64, workers *int) []options.Option {
+// IterationRows are the options that simulate and run share.
+func IterationRows(rounds, start, power, iterations *int, seed *uint64, workers *int) []options.Option {
 	return []options.Option{
 		options.Row("rounds", options.Count(rounds, 1, difalt.MaxRounds),
 			"average in `N` rounds in an iteration, T_con"),
@@ -101,7 +94,7 @@ func iterationRows(rounds, start, power, iterations *int, seed *uint64, workers 
 
 // command returns the command line that was given.
 func (f *simulateFlags) command() string {
-	line := "difalt simulate"
+	line := f.program + " simulate"
 	for _, arg := range options.Given(f.Set) {
 		line += " " + text.ShellWord(arg)
 	}
@@ -126,7 +119,7 @@ func (f *simulateFlags) resolve() ([]*simulateRun, *paper.Preset, error) {
 	}
 	var all []*simulateRun
 	for _, panel := range preset.Panels {
-		g := newSimulateFlags() // the panel's values, and on top of them those that were given
+		g := newSimulateFlags(f.program) // the panel's values, and on top of them those that were given
 		g.setting, g.trials = panel.Setting, preset.Trials
 		if err := g.Set.Parse(options.Given(f.Set)); err != nil {
 			return nil, nil, &options.UsageError{Err: err}
@@ -152,11 +145,11 @@ func (f *simulateFlags) one() (*simulateRun, error) {
 		s.setting.InitRounds = max(s.setting.Rounds, 10)
 	}
 	if err := s.setting.Validate(); err != nil {
-		return nil, flagError(f.Set, err)
+		return nil, cli.FlagError(f.Set, err)
 	}
 	if rows := float64(s.trials) * float64(len(s.setting.Methods)) * float64(s.setting.Iterations); rows > maxRows {
 		return nil, options.Usagef("--trials x methods x --iterations is %.3g: must be at most %.3g rows of a trace", rows, maxRows)
 	}
-	s.session = simulation.Session{Command: f.command(), Machine: machine()}
+	s.session = simulation.Session{Command: f.command(), Machine: cli.Machine()}
 	return &s, nil
 }

@@ -1,4 +1,5 @@
-package main
+// Package experiment has the commands for the paper's experiments on synthetic data: simulate and results.
+package experiment
 
 import (
 	"cmp"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/paper"
 	"github.com/difalt/difalt/cmd/difalt/internal/simulation"
@@ -32,9 +34,10 @@ type simulateRun struct {
 	progress func(share float64) // is called with the share of the work that is done
 }
 
-func newSimulateCommand() *cobra.Command {
-	flags := newSimulateFlags()
-	run := func(ctx context.Context, std streams) error {
+// Simulate returns the command simulate of a program.
+func Simulate(program string) *cobra.Command {
+	flags := newSimulateFlags(program)
+	run := func(ctx context.Context, std cli.Streams) error {
 		runs, preset, err := flags.resolve()
 		if err != nil {
 			return err
@@ -42,7 +45,7 @@ func newSimulateCommand() *cobra.Command {
 		var all []*simulation.Summary
 		for i, s := range runs {
 			if i > 0 {
-				fmt.Fprintln(std.out)
+				fmt.Fprintln(std.Out)
 			}
 			sum, err := s.run(ctx, std)
 			if err != nil {
@@ -57,15 +60,15 @@ func newSimulateCommand() *cobra.Command {
 		if err := atomicfile.WriteFile(path, preset.Figure(all).SVG()); err != nil {
 			return err
 		}
-		fmt.Fprintf(std.out, "\nfigure   %s\n", path)
+		fmt.Fprintf(std.Out, "\nfigure   %s\n", path)
 		return nil
 	}
-	return newCommand("simulate", "Run the methods on synthetic data and plot their convergence", flags.Set, run)
+	return cli.Command("simulate", "Run the methods on synthetic data and plot their convergence", flags.Set, run)
 }
 
 // run does the simulation. Results go to the folder and to stdout, progress to stderr. An interrupted run
 // writes its finished trials, unless the folder holds results already.
-func (s *simulateRun) run(ctx context.Context, std streams) (*simulation.Summary, error) {
+func (s *simulateRun) run(ctx context.Context, std cli.Streams) (*simulation.Summary, error) {
 	if err := atomicfile.CheckFolder(s.out); err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
@@ -78,8 +81,8 @@ func (s *simulateRun) run(ctx context.Context, std streams) (*simulation.Summary
 			return nil, fmt.Errorf("--export: %w", err)
 		}
 	}
-	printSetting(std.out, &s.setting)
-	trials, err := s.compute(ctx, std.err)
+	printSetting(std.Out, &s.setting)
+	trials, err := s.compute(ctx, std.Err)
 	stopped := errors.Is(err, context.Canceled)
 	if err != nil && !stopped {
 		return nil, err
@@ -87,16 +90,16 @@ func (s *simulateRun) run(ctx context.Context, std streams) (*simulation.Summary
 	if stopped {
 		_, old := os.Stat(filepath.Join(s.out, simulation.SummaryFile))
 		if len(trials) == 0 || old == nil {
-			return nil, interrupted("interrupted after %d of %d trials: nothing was written", len(trials), s.trials)
+			return nil, cli.Interrupted("interrupted after %d of %d trials: nothing was written", len(trials), s.trials)
 		}
 	}
 	sum := simulation.Summarize(&s.setting, trials, s.session)
 	if err := sum.Write(s.out, trials); err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
-	printSummary(std.out, sum, s.out)
+	printSummary(std.Out, sum, s.out)
 	if stopped {
-		return nil, interrupted("interrupted: %s holds %d of %d trials", s.out, len(trials), s.trials)
+		return nil, cli.Interrupted("interrupted: %s holds %d of %d trials", s.out, len(trials), s.trials)
 	}
 	return sum, nil
 }
@@ -152,13 +155,14 @@ to 1e-6, 1e-10: iterations until it is that small; network: modelled, at
 	}
 }
 
-func newResultsCommand() *cobra.Command {
+// Results returns the command results.
+func Results() *cobra.Command {
 	from, out := defaultFolder, ""
 	flags := options.FlagSet([]options.Option{
 		{Name: "from", Value: options.Text(&from), Usage: "read the runs of simulate in the folder `DIR`"},
 		{Name: "out", Value: options.Text(&out), Usage: "write the page to the folder `DIR` (default: that of --from)"},
 	})
-	return newCommand("results", "Write a page about runs of simulate", flags, func(_ context.Context, std streams) error {
+	return cli.Command("results", "Write a page about runs of simulate", flags, func(_ context.Context, std cli.Streams) error {
 		all, err := simulation.LoadResults(from)
 		if err != nil {
 			return fmt.Errorf("--from: %w", err)
@@ -167,7 +171,7 @@ func newResultsCommand() *cobra.Command {
 		if err := paper.WriteReport(folder, all); err != nil {
 			return fmt.Errorf("--out: %w", err)
 		}
-		_, err = fmt.Fprintf(std.out, "%s about %s\n", filepath.Join(folder, paper.ReportFile), text.Plural(len(all), "run"))
+		_, err = fmt.Fprintf(std.Out, "%s about %s\n", filepath.Join(folder, paper.ReportFile), text.Plural(len(all), "run"))
 		return err
 	})
 }

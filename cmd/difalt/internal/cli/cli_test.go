@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/difalt"
+)
+
+func TestExitCodes(t *testing.T) {
+	peer := &wire.PeerError{}
+	for _, c := range []struct {
+		err  error
+		code int
+	}{
+		{nil, 0},
+		{errors.New("x"), ExitFailure},
+		{options.Usagef("x"), ExitUsage},
+		{peer, ExitPeer},
+		{fmt.Errorf("x: %w", wire.ErrInconsistent), ExitPeer},
+		{fmt.Errorf("x: %w", wire.ErrContradiction), ExitPeer},
+		{errors.Join(peer, Interrupted("x")), ExitInterrupted},
+		{Unconverged("x"), ExitUnconverged},
+		{difalt.ErrDiverged, ExitUnconverged},
+	} {
+		if code := Complain(io.Discard, "difalt", c.err); code != c.code {
+			t.Errorf("%v: exit code %d, want %d", c.err, code, c.code)
+		}
+	}
+}
+
+func TestSentence(t *testing.T) {
+	for _, text := range []string{"a\nb\tc", "\u202eevil", strings.Repeat("é", 1e6), strings.Repeat("é ", 1e6), "difalt: x: difalt: y"} {
+		s := sentence(errors.New(text))
+		if strings.ContainsAny(s, "\n\t\u202e") || strings.Contains(s,
+			"difalt: ") || len(s) > longestSentence+3 || !utf8.ValidString(s) || s == "" {
+			t.Errorf("%.50q: %d bytes: %.100q", text, len(s), s)
+		}
+	}
+}
+
+// The help of a command names the program that it belongs to.
+func TestProgramInHelp(t *testing.T) {
+	for _, name := range []string{"difalt", "paper"} {
+		root, cmd := Program(name, ""), Command("simulate", "", nil, nil)
+		Add(root, "All:", cmd)
+		other := map[string]string{"difalt": "paper", "paper": "difalt"}[name]
+		if !strings.Contains(cmd.Example, name+" simulate --rounds 1") || strings.Contains(cmd.Example, other+" simulate") {
+			t.Errorf("%s: %s", name, cmd.Example)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+// Package flagtable is the one table of the flags of fit, node, up, predict, adapt, model show and cluster, and of
+// those of run that make it a node. A flag with another meaning in other commands has a row for each meaning. The
+// rows of simulate and run are beside those commands.
+package flagtable
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/options"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/spf13/pflag"
+)
+
+// A Command is one of the commands of the table; a sum is several.
+type Command uint16
+
+// The commands of the table. Of run it has the flags of a node.
+const (
+	Fit Command = 1 << iota
+	Node
+	Up
+	Predict
+	Adapt
+	Show
+	ClusterNew
+	ClusterKey
+	Run
+
+	training = Fit | Node | Up
+	together = Node | Up
+	readers  = training | Predict | Adapt
+	members  = Node | Run // connect to the neighbours
+)
+
+// A row of the table is an option of some commands.
+type row struct {
+	name     string
+	value    *options.Value
+	of       Command
+	required bool
+	usage    string
+}
+
+// Flags are the options of a command, with their values.
+type Flags struct {
+	Values
+	Set     *pflag.FlagSet
+	command Command
+}
+
+// New returns the options of a command with their defaults.
+func New(c Command) *Flags {
+	f := &Flags{command: c}
+	var rows []options.Option
+	for _, r := range f.table() {
+		if r.of&c != 0 {
+			rows = append(rows, options.Option{Name: r.name, Value: r.value, Required: r.required, Usage: r.usage})
+		}
+	}
+	f.Set = options.FlagSet(rows)
+	return f
+}
+
+// Resolve checks the options against each other, as far as that is possible without the data. An error is a
+// *UsageError.
+func (f *Flags) Resolve() error {
+	f.Split.Seed = f.Seed
+	given := f.Set.Changed
+	if f.command&readers != 0 {
+		if options.IsProblem(f.Files.Data) {
+			return options.Usagef("--data is %s, a problem or model file, and this command reads tables: \"difalt run --data %s\" reads problem "+
+				"files, \"difalt model show %s\" models", f.Files.Data, f.Files.Data, f.Files.Data)
+		}
+		if err := f.Table.Validate(); err != nil {
+			return &options.UsageError{Err: WithHint(err)}
+		}
+	}
+	if given("holdout") {
+		if given("test-fraction") {
+			return options.Usagef("only one of --test-fraction and --holdout may be given")
+		}
+		f.Split.TestFraction = 0
+	}
+	for _, name := range []string{"delta", "colluding"} {
+		if given(name) && !given("epsilon") {
+			return options.Usagef("--%s needs --epsilon", name)
+		}
+	}
+	if given("epsilon") && f.Model.Rank == nil {
+		return options.Usagef("--epsilon needs --rank N: choosing the rank from the data would cost budget")
+	}
+	for _, name := range []string{"cluster", "key", "listen"} {
+		if f.Member.Engine == "mpi" && given(name) {
+			return options.Usagef("--%s is for --engine grpc", name)
+		}
+	}
+	return nil
+}
+
+// WithHint adds to an error about a table the option that helps.
+func WithHint(err error) error {
+	var format *dataset.FormatError
+	if errors.Is(err, dataset.ErrMissing) {
+		return fmt.Errorf("%w; --missing drop leaves such rows out, --missing mean fills in the mean of the column", err)
+	}
+	if !errors.As(err, &format) {
+		return err
+	}
+	var list []string
+	for _, v := range format.Values {
+		list = append(list, fmt.Sprintf("--%s %s", strings.ToLower(format.Option), text.ShellWord(v)))
+	}
+	if format.Option == "Categorical" {
+		columns := text.ShellWord(strings.Join(format.Values, ","))
+		list = []string{fmt.Sprintf("--categorical %s for categories", columns), "--drop " + columns}
+	}
+	return fmt.Errorf("%w; use %s", err, strings.Join(list, " or "))
+}
