@@ -97,9 +97,7 @@ func (k *gonumWork) solve(b []float64, a blas64.General, y []float64, ridge floa
 			columns.Data[j*columns.Stride+i] = v
 		}
 	}
-	ws.lsq.Next = 0
-	s, _ := lstsq.Solve(b, &columns, y, ridge, lstsq.Tolerance(n, r), ws.lsq)
-	return lsq.Status(s)
+	return lsq.Status(lstsq.Solve(b, &columns, y, ridge, lstsq.Tolerance(n, r), 0, ws.lsq).Status)
 }
 
 // samples returns X_t of a task.

@@ -28,10 +28,9 @@ func (g *Group) stepTiles(c *chunk, lo, hi int, u *Basis, ridge float64, ws *Wor
 		x.take(g.fit, t, 0, g.fit.rows[t], g.r, ws.cached)
 		x.mulBasis(ws.a, ws.lda, ws, u)
 		a := ws.products(x.n, g.r)
-		ws.lsq.Next = x.solveNext
-		status, _ := lstsq.Solve(b, &a, g.fit.Y(t), ridge, lstsq.Tolerance(x.n, g.r), ws.lsq)
-		g.Status[t] = lsq.Status(status)
-		e, squares := ws.lsq.Residual, ws.lsq.Squares
+		res := lstsq.Solve(b, &a, g.fit.Y(t), ridge, lstsq.Tolerance(x.n, g.r), x.solveNext, ws.lsq)
+		g.Status[t] = lsq.Status(res.Status)
+		e, squares := res.Residual, res.Squares
 		if gradient && g.grad != g.fit {
 			x.take(g.grad, t, 0, g.grad.rows[t], g.r, ws.cached)
 			x.mulBasis(ws.a, ws.lda, ws, u)

@@ -81,7 +81,7 @@ func (k *compressor) compress(b *Builder, t *Tasks, task int) {
 		if filled++; filled == k.x.Rows || i == n-1 {
 			a := k.x
 			a.Rows = filled
-			rest := lstsq.Triangle(k.x, k.y, 0, a, k.y[:filled], k.ws)
+			rest := lstsq.Triangle(k.x, k.y, 0, a, k.y[:filled], 0, k.ws)
 			for j := range d {
 				k.x.Data[j*k.x.Stride+d] = 0
 			}

@@ -91,7 +91,7 @@ func (g *Group) multiplyPart(c *chunk, part int, u *Basis, ws *Workspace) {
 		x.take(t, c.lo, lo, hi, g.r, ws.cached)
 		a := k.product(s, hi-lo, g.r)
 		x.mulBasis(a.Data, a.Stride, ws, u)
-		lstsq.Triangle(k.r, k.c, s*g.r, a, t.Y(c.lo)[lo:hi], ws.lsq)
+		lstsq.Triangle(k.r, k.c, s*g.r, a, t.Y(c.lo)[lo:hi], x.solveNext, ws.lsq)
 	})
 	k.parts[part].elapsed = time.Since(start)
 }
@@ -102,7 +102,7 @@ func (g *Group) solveLong(c *chunk, ridge float64) {
 	r := k.r
 	r.Rows = k.slices(n) * g.r
 	b := g.B[c.lo*g.r:][:g.r]
-	s, _ := lstsq.Solve(b, &r, k.c[:r.Rows], ridge, lstsq.Tolerance(n, g.r), k.ws)
+	s := lstsq.Solve(b, &r, k.c[:r.Rows], ridge, lstsq.Tolerance(n, g.r), 0, k.ws).Status
 	if s == lstsq.RankDeficient && n < g.r {
 		s = lstsq.Underdetermined
 	}

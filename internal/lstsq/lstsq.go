@@ -32,13 +32,6 @@ const (
 
 // A Workspace is the scratch memory of Solve. It serves one call at a time.
 type Workspace struct {
-	// Next is the address of the memory that the caller will read next, or zero: Solve prefetches it and
-	// never dereferences it.
-	Next uintptr
-	// Residual is A b - y of the last problem, and Squares the sum of its squares. Solve writes both.
-	Residual []float64
-	Squares  float64
-
 	MaxRows, MaxCols int
 
 	f    []float64 // [A y] with the rows of a ridge, by columns
@@ -46,8 +39,17 @@ type Workspace struct {
 	work []float64 // of the tiles
 	r    []float64 // triangles and vectors of a problem without a unique solution
 
-	rows  int     // of the matrix that Factor prepared, with those of a ridge
-	least float64 // the square of the smallest diagonal entry of its R
+	factored int     // rows of the matrix that Factor prepared, and of its ridge
+	least    float64 // the square of the smallest diagonal entry of its R
+}
+
+// A Result is the outcome of a problem. Rank is the number of independent columns, of rows if these are fewer.
+// Residual is A b - y, in memory of the workspace, and Squares the sum of its squares.
+type Result struct {
+	Status   Status
+	Rank     int
+	Residual []float64
+	Squares  float64
 }
 
 // NewWorkspace returns scratch memory for problems of up to n samples and r columns, n >= 0 and r > 0.
@@ -62,21 +64,23 @@ func NewWorkspace(n, r int) *Workspace {
 }
 
 // Solve computes b = argmin |A b - y|^2 + ridge |b|^2 for the n x r matrix a and the n entries of y, which
-// fit the workspace. It writes A b - y to ws.Residual and the sum of its squares to ws.Squares. A direction
-// counts as null if its singular value of [A; sqrt(ridge) I] is at most tolerance times the Frobenius norm;
-// the tolerance is at least Tolerance(n, r). Solve returns the status and the rank. b never holds NaN.
-func Solve(b []float64, a *blas64.GeneralCols, y []float64, ridge, tolerance float64, ws *Workspace) (s Status, rank int) {
-	ws.Residual = ws.e[:a.Rows]
-	s, rank, direct := ws.solve(b, a, y, ridge, tolerance)
+// fit the workspace. A direction counts as null if its singular value of [A; sqrt(ridge) I] is at most
+// tolerance times the Frobenius norm; the tolerance is at least Tolerance(n, r). b never holds NaN. next is the
+// address of memory that Solve prefetches, 0 for none.
+func Solve(b []float64, a *blas64.GeneralCols, y []float64, ridge, tolerance float64, next uintptr, ws *Workspace) Result {
+	res, direct := ws.solve(b, a, y, ridge, tolerance, next)
+	res.Residual = ws.e[:a.Rows]
 	if !direct {
-		ws.Squares = tile.Residual(ws.Residual, a.Data, a.Stride, b, y, a.Rows, a.Cols)
+		res.Squares = tile.Residual(res.Residual, a.Data, a.Stride, b, y, a.Rows, a.Cols)
 	}
-	return s, rank
+	return res
 }
 
 // solve is Solve, and reports whether it has written the residual. It does not copy a: that takes longer than
 // some problems wait for anything else.
-func (ws *Workspace) solve(b []float64, a *blas64.GeneralCols, y []float64, ridge, tol float64) (s Status, rank int, direct bool) {
+func (ws *Workspace) solve(
+	b []float64, a *blas64.GeneralCols, y []float64, ridge, tol float64, next uintptr,
+) (res Result, direct bool) {
 	n, r := a.Rows, a.Cols
 	m, rhs := a, y
 	switch {
@@ -86,26 +90,24 @@ func (ws *Workspace) solve(b []float64, a *blas64.GeneralCols, y []float64, ridg
 		m = &with
 	case n == 0:
 		clear(b)
-		return Underdetermined, 0, false
+		return Result{Status: Underdetermined}, false
 	case n < r:
-		if ws.solveWide(b, *a, y, tol) {
-			return Underdetermined, n, false
+		if ws.solveWide(b, *a, y, tol, next) {
+			return Result{Status: Underdetermined, Rank: n}, false
 		}
 	}
-	var lo, hi float64
-	lo, hi, ws.Squares = tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, ws.Next)
+	lo, hi, squares := tile.LeastSquares(b, ws.e, m.Data, m.Stride, m.Rows, r, rhs, ws.work, next)
 	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, r)
 	if lo <= tile.SetApart(m.Rows, r)*hi || !ws.fullRank(f, ldf, r, hi, tol) || !inRange(b, rhs, lo) {
 		if rank, ok := ws.solveKept(b, m.Rows, r, hi, tol); ok {
-			return deficient(n, r), rank, false
+			return Result{Status: deficient(n, r), Rank: rank}, false
 		}
-		s, rank = ws.minimumNorm(b, *a, y, ridge, tol)
-		return s, rank, false
+		return ws.minimumNorm(b, *a, y, ridge, tol), false
 	}
 	if ridge > 0 {
-		ws.Squares = tile.Dot(ws.Residual, ws.Residual) // without the rows of the ridge
+		squares = tile.Dot(ws.e[:n], ws.e[:n]) // without the rows of the ridge
 	}
-	return OK, r, true
+	return Result{Rank: r, Squares: squares}, true
 }
 
 // Factor prepares Again for the matrix a with a ridge, and reports whether the columns are independent.
@@ -114,31 +116,31 @@ func (ws *Workspace) Factor(a blas64.GeneralCols, ridge, tol float64) bool {
 		return false
 	}
 	m, zero := ws.augment(a, ws.f[:0], math.Sqrt(ridge))
-	ws.rows = m.Rows
+	ws.factored = m.Rows
 	var hi float64
 	ws.least, hi = tile.Orthogonalize(ws.r[:a.Cols], m.Data, m.Stride, m.Rows, a.Cols, zero, ws.work, 0)
 	_, _, f, ldf := tile.Eliminated(ws.work, m.Rows, a.Cols)
 	return ws.least > tile.SetApart(m.Rows, a.Cols)*hi && ws.fullRank(f, ldf, a.Cols, hi, tol)
 }
 
-// Again is Solve for one more right-hand side of the matrix a that Factor prepared. It returns false where
-// numbers are so large or small that digits were lost. Eliminating y column by column from A = W F, as
-// LeastSquares does, is as stable.
-func (ws *Workspace) Again(b []float64, a *blas64.GeneralCols, y []float64) bool {
-	w, ldw, f, ldf := tile.Eliminated(ws.work, ws.rows, a.Cols)
-	e := ws.e[:ws.rows]
+// Again is Solve for one more right-hand side of the matrix a that Factor prepared. ok is false where numbers
+// are so large or small that digits were lost. Eliminating y column by column from A = W F, as LeastSquares
+// does, is as stable.
+func (ws *Workspace) Again(b []float64, a *blas64.GeneralCols, y []float64) (res Result, ok bool) {
+	w, ldw, f, ldf := tile.Eliminated(ws.work, ws.factored, a.Cols)
+	e := ws.e[:ws.factored]
 	clear(e[copy(e, y):])
 	for k := range b {
-		x := w[k*ldw:][:ws.rows]
+		x := w[k*ldw:][:ws.factored]
 		b[k] = tile.Dot(x, e) / f[k*(ldf+1)]
 		floats.AddScaled(e, -b[k], x)
 	}
 	for k := len(b) - 2; k >= 0; k-- {
 		b[k] -= tile.Dot(f[k*ldf+k+1:][:len(b)-k-1], b[k+1:])
 	}
-	ws.Residual = ws.e[:a.Rows]
-	ws.Squares = tile.Residual(ws.Residual, a.Data, a.Stride, b, y, a.Rows, a.Cols)
-	return inRange(b, y, ws.least)
+	res = Result{Rank: a.Cols, Residual: ws.e[:a.Rows]}
+	res.Squares = tile.Residual(res.Residual, a.Data, a.Stride, b, y, a.Rows, a.Cols)
+	return res, inRange(b, y, ws.least)
 }
 
 // deficient returns the status of an n x r problem whose matrix has fewer than r independent columns.
@@ -215,13 +217,13 @@ func inRange(b, y []float64, lo float64) bool {
 //
 // Subtracting from h what W'b is already, column by column, makes that as stable as Householder reflectors
 // (Bjorck and Paige, 1992, section 5).
-func (ws *Workspace) solveWide(b []float64, a blas64.GeneralCols, y []float64, tol float64) bool {
+func (ws *Workspace) solveWide(b []float64, a blas64.GeneralCols, y []float64, tol float64, next uintptr) bool {
 	n, r := a.Rows, a.Cols
 	transposed := ws.f[:r*n]
 	tile.Transpose(transposed, r, a.Data, a.Stride, r, n)
 	h := ws.r[:n]
 	clear(b)
-	lo, hi := tile.Orthogonalize(h, transposed, r, r, n, b, ws.work, ws.Next)
+	lo, hi := tile.Orthogonalize(h, transposed, r, r, n, b, ws.work, next)
 	w, ldw, f, ldf := tile.Eliminated(ws.work, r, n)
 	if lo <= tile.SetApart(r, n)*hi || !ws.fullRank(f, ldf, n, hi, tol) {
 		return false
@@ -280,20 +282,24 @@ func (ws *Workspace) solveKept(b []float64, m, r int, squares, tol float64) (ran
 		}
 		i++
 	}
-	return rank, tile.MaxAbs(c) > smallest && ws.solveWide(b, t, c, tol)
+	return rank, tile.MaxAbs(c) > smallest && ws.solveWide(b, t, c, tol, 0)
 }
 
 // Triangle computes the factors R and c of [A y] = Q [R c; 0 *] for the n x r matrix a, n > 0, which fits the
 // workspace, and stores them in rows at to at+r-1 of t and c. It returns the norm of *: |A b - y|^2 is |R b -
-// c|^2 plus its square.
-func Triangle(t blas64.GeneralCols, c []float64, at int, a blas64.GeneralCols, y []float64, ws *Workspace) (rest float64) {
+// c|^2 plus its square. next is as for Solve.
+func Triangle(
+	t blas64.GeneralCols, c []float64, at int, a blas64.GeneralCols, y []float64, next uintptr, ws *Workspace,
+) (rest float64) {
 	n, r := a.Rows, a.Cols
 	b, scale, yscale := ws.r[:r], 1.0, 1.0
-	_, hi, squares := tile.LeastSquares(b, ws.e, a.Data, a.Stride, n, r, y, ws.work, ws.Next)
-	if size := tile.MaxAbs(y); !(hi > smallest && hi < largest && size < math.Sqrt(largest) && size > math.Sqrt(smallest)) {
+	_, hi, squares := tile.LeastSquares(b, ws.e, a.Data, a.Stride, n, r, y, ws.work, next)
+	size := tile.MaxAbs(y)
+	safe := hi > smallest && hi < largest && size < math.Sqrt(largest) && size > math.Sqrt(smallest)
+	if !safe {
 		scale, yscale = scales(a, y)
 		a, y = ws.scaledMatrix(a, scale, 0, false), ws.scaledVector(y, yscale)
-		_, _, squares = tile.LeastSquares(b, ws.e, a.Data, a.Stride, n, r, y, ws.work, ws.Next)
+		_, _, squares = tile.LeastSquares(b, ws.e, a.Data, a.Stride, n, r, y, ws.work, 0)
 	}
 	_, _, f, ldf := tile.Eliminated(ws.work, n, r)
 	for k := range r {

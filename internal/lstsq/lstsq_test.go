@@ -324,9 +324,9 @@ func TestSolveStaysInside(t *testing.T) {
 			p.a, p.y = a(p.a, front), y(p.y, front)
 			got, m := b(make([]float64, p.r), front), p.matrix()
 			allocated := testing.AllocsPerRun(1, func() {
-				s, k := lstsq.Solve(got, &m, p.y, ridge, lstsq.Tolerance(p.n, p.r), ws)
-				if s != status || k != rank || !slices.Equal(got, want) {
-					t.Fatalf("%d x %d: %v, %v at the edge of memory, %v, %v elsewhere", p.n, p.r, got, s, want, status)
+				res := lstsq.Solve(got, &m, p.y, ridge, lstsq.Tolerance(p.n, p.r), 0, ws)
+				if res.Status != status || res.Rank != rank || !slices.Equal(got, want) {
+					t.Fatalf("%d x %d: %v, %v at the edge of memory, %v, %v elsewhere", p.n, p.r, got, res.Status, want, status)
 				}
 			})
 			if allocated != 0 {
@@ -347,7 +347,7 @@ func TestTriangle(t *testing.T) {
 				q, n, r := p.scaled(e[0], e[1]), p.n, p.r
 				R := blas64.GeneralCols{Rows: at + r, Cols: r, Stride: at + r + 1, Data: make([]float64, (at+r+1)*r)}
 				c := make([]float64, at+r)
-				rest := lstsq.Triangle(R, c, at, q.matrix(), q.y, lstsq.NewWorkspace(n, r))
+				rest := lstsq.Triangle(R, c, at, q.matrix(), q.y, 0, lstsq.NewWorkspace(n, r))
 				m := mat.NewDense(r+1, r+1, nil) // [R c; 0 rest], scaled back
 				for j := range r {
 					for i := range r {

@@ -15,12 +15,12 @@ import (
 // Singular values of at most tol times the Frobenius norm of M count as null. It returns OK if none counts,
 // NotFinite, with b = 0, for NaN or Inf and if b overflows, and else Underdetermined for fewer samples than
 // columns and RankDeficient for more.
-func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64, ridge, tol float64) (s Status, rank int) {
+func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64, ridge, tol float64) Result {
 	n, r := a.Rows, a.Cols
 	clear(b)
 	scale, yscale := scales(a, y)
 	if !(scale <= math.MaxFloat64 && yscale <= math.MaxFloat64) {
-		return NotFinite, 0
+		return Result{Status: NotFinite}
 	}
 	wide := n < r && ridge == 0
 	m := ws.scaledMatrix(a, scale, math.Sqrt(ridge), wide)
@@ -31,6 +31,7 @@ func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64,
 		values, left, c, right, m.Rows, work, len(work))
 	null := tol * floats.Norm(values, 2)
 	scaled, solution := vector(ws.scaledVector(y, yscale)), vector(b)
+	rank := 0
 	for k, s := range values { // M b = y: b = sum_k u_k v_k'y / s_k, or for M = A' sum_k v_k u_k'y / s_k
 		if !(s > null) {
 			break
@@ -49,11 +50,11 @@ func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64,
 	switch {
 	case !ok || !(tile.MaxAbs(b) <= math.MaxFloat64):
 		clear(b)
-		return NotFinite, 0
+		return Result{Status: NotFinite}
 	case rank == r:
-		return OK, rank
+		return Result{Rank: rank}
 	}
-	return deficient(n, r), rank
+	return Result{Status: deficient(n, r), Rank: rank}
 }
 
 func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }

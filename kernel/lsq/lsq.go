@@ -98,8 +98,8 @@ func Solve(b []float64, a blas64.GeneralCols, y []float64, o Options, ws *Worksp
 	if n > ws.ws.MaxRows || r > ws.ws.MaxCols {
 		panic(badWork)
 	}
-	status, rank := lstsq.Solve(b[:r], &a, y[:n], o.Ridge, tol, ws.ws)
-	return Result{Status(status), rank, ws.ws.Squares}
+	res := lstsq.Solve(b[:r], &a, y[:n], o.Ridge, tol, 0, ws.ws)
+	return Result{Status(res.Status), res.Rank, res.Squares}
 }
 
 // check panics unless shape and options are valid, and returns the tolerance.
@@ -143,10 +143,12 @@ func SolveBatch(b, a []float64, n, r, lda, strideA int, y []float64, strideY, ba
 	for k := range batch {
 		m.Data = a[k*strideA:]
 		bk, yk, result := b[k*r:][:r], y[k*strideY:][:n], Result{Rank: r}
-		if factored && ws.ws.Again(bk, &m, yk) {
-			result.SquaredResidual = ws.ws.Squares
-		} else {
-			factored, result = false, Solve(bk, m, yk, o, ws)
+		if factored {
+			res, ok := ws.ws.Again(bk, &m, yk)
+			factored, result.SquaredResidual = ok, res.Squares
+		}
+		if !factored {
+			result = Solve(bk, m, yk, o, ws)
 		}
 		if results != nil {
 			results[k] = result
