@@ -62,7 +62,9 @@ func TestPagesRun(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newShell(t)
-			script := strings.ReplaceAll(strings.Join(c.blocks, "\n"), "go run ./cmd/difalt", "difalt")
+			// The command paper has some of the commands of difalt, by the same code.
+			here := strings.NewReplacer("go run ./cmd/difalt/paper", "difalt", "go run ./cmd/difalt", "difalt")
+			script := here.Replace(strings.Join(c.blocks, "\n"))
 			if s.run(t, script) == "" {
 				t.Errorf("%s\nprints nothing", script)
 			}
