@@ -2,7 +2,6 @@ package difalt
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -42,14 +41,14 @@ func (s *Solver) compare(ctx context.Context) (f facts, err error) {
 	}
 	total := rows[0]
 	if !settings.Alike(total[:n], s.exchange.Len()) {
-		return f, fmt.Errorf("difalt: %w", settings.Difference(ctx, s.exchange, list))
+		return f, settings.Difference(ctx, s.exchange, list)
 	}
 	f = facts{features: s.problem.Nodes[0].Features(), rank: s.o.Rank, tasks: int(total[n]), samples: int(total[n+1]), unit: 1}
 	switch {
 	case f.samples == 0:
-		return f, errors.New("difalt: the tasks have no samples")
+		return f, &DataError{-1, -1, -1, "the tasks have no samples"}
 	case !(total[n+2] > 0):
-		return f, errors.New("difalt: all features are zero")
+		return f, &DataError{-1, -1, -1, "all features are zero"}
 	case s.o.Rank > f.tasks:
 		return f, &ParameterError{"Rank", s.o.Rank, fmt.Sprintf("must be at most the %d tasks", f.tasks)}
 	}

@@ -293,27 +293,23 @@ func (m *monitor) gather(ctx context.Context) error {
 const maxEscapes = 12
 
 // settle checks whether a run that satisfies the stop rule is at a minimum, where noise is not negligible. It
-// returns Running, with the solver at a better U, if it is at a saddle point.
+// returns Converged or Undetermined, or Running, with the solver at a better U, at a saddle point.
 func (s *Solver) settle(ctx context.Context) (Status, error) {
-	if !s.exchange.AllHosted() {
-		ctx = context.WithoutCancel(ctx)
-	}
 	o := minimum.Options{Ridge: s.o.Ridge, Seed: s.o.Seed, Pool: s.pool}
 	standing, err := minimum.Look(ctx, s.exchange, s.problem.Nodes, s.state.u, o)
 	if err != nil {
-		return s.fail(err)
+		return Running, err
 	}
 	s.monitor.noise = max(s.monitor.noise, standing.StatisticalError)
 	switch {
 	case standing.Verdict == minimum.Minimum:
-		return s.status, nil
+		return Converged, nil
 	case standing.Verdict == minimum.Saddle && s.monitor.escapes < maxEscapes && s.state.iteration < s.o.Iterations:
 		s.monitor.escapes++
 		copyBases(s.state.u, standing.U)
-		s.status, s.monitor.measured = Running, s.state.iteration
+		s.monitor.measured = s.state.iteration
 		s.startMethod()
-	default:
-		s.status = Undetermined
+		return Running, nil
 	}
-	return s.status, nil
+	return Undetermined, nil
 }

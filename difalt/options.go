@@ -50,6 +50,10 @@ type Options struct {
 	// (Alg. 3, line 4). A task needs (2 Iterations + 2) Rank samples. All Iterations run. Not for
 	// Accelerated.
 	SampleSplit bool
+	// Inner marks a run that is a part of a longer computation on the network, whose end is checked as a
+	// whole: Converged then means that Tolerance or StopAtNoise is satisfied, at a minimum or a saddle point,
+	// and the caller lets the nodes confirm (consensus.Network) before it shows a result to anybody.
+	Inner bool
 	// AnyFeatures accepts features whose offsets or sizes mislead the methods; see features.Standardize.
 	AnyFeatures bool
 	// Workers is the number of threads; 0 is GOMAXPROCS. Results do not depend on it.

@@ -87,7 +87,10 @@ func (p *Problem) Validate(hosted []int, rank int) error {
 		return nil
 	}
 	_, r := p.Truth.Dims()
-	return errors.Join(checkBasis("Truth", p.Truth, d, r), checkOrthonormal("Truth", p.Truth))
+	if err := checkBasis("Truth", p.Truth, d, r); err != nil {
+		return err
+	}
+	return checkOrthonormal("Truth", p.Truth)
 }
 
 // Sums over all nodes keep their digits while the largest feature and the largest response of every node are
@@ -160,13 +163,16 @@ func checkOrthonormal(name string, u *kernel.Basis) error {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// A DataError reports a fault in the data of a node.
+// A DataError reports a fault in the data of a node, or of all nodes.
 type DataError struct {
 	Node, Task, Row int // counted from 0; -1 if the fault concerns all of them
 	Why             string
 }
 
 func (e *DataError) Error() string {
+	if e.Node < 0 {
+		return "difalt: " + e.Why
+	}
 	at := fmt.Sprintf("node %d", e.Node)
 	if e.Task >= 0 {
 		at += fmt.Sprintf(", task %d", e.Task)
@@ -195,7 +201,10 @@ func Adapt(u *kernel.Basis, tasks *kernel.Tasks, ridge float64) (b []float64, st
 	if !(ridge >= 0 && ridge <= MaxRidge) {
 		return nil, nil, &ParameterError{"ridge", ridge, fmt.Sprintf("must be from 0 to %g", MaxRidge)}
 	}
-	if err := errors.Join(checkBasis("the representation", u, d, r), checkTasks(0, tasks)); err != nil {
+	if err := checkBasis("the representation", u, d, r); err != nil {
+		return nil, nil, err
+	}
+	if err := checkTasks(0, tasks); err != nil {
 		return nil, nil, err
 	}
 	g := kernel.NewGroup(tasks, r)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"math"
 	"slices"
 	"time"
@@ -21,10 +22,10 @@ type Status uint8
 const (
 	Running        Status = iota // the run continues
 	IterationLimit               // all iterations are done
-	Converged                    // Tolerance or StopAtNoise is satisfied, at a minimum
-	Diverged                     // the objective exceeds the start's, or a number is not finite
+	Converged                    // Tolerance or StopAtNoise is satisfied, at a minimum; see Options.Inner
+	Diverged                     // the objective exceeds the objective of the start, or a number is not finite
 	Canceled                     // the context of a node ended, or its observer returned ErrStop
-	Undetermined                 // the same, but noise alone could explain a direction of U
+	Undetermined                 // Tolerance or StopAtNoise is satisfied, but noise alone could explain a direction of U
 )
 
 var statusNames = []string{"running", "iteration limit", "converged", "diverged", "canceled", "undetermined"}
@@ -56,7 +57,7 @@ type Record struct {
 	Disagreement           float64       // the largest |U_g - U|_F, where U is that of the first hosted node
 	Objective              float64       // sum_t |X_t U_g b_t - y_t|^2, with b_t fitted to U_g
 	Traffic                wire.Traffic  // of the iterations so far
-	Compute                time.Duration // execution time of the iterations, at the slowest hosted node
+	Compute                time.Duration // execution time of the iterations, without exchanges, at the slowest hosted node
 	Singular               int           // tasks whose least squares have no unique solution
 }
 
@@ -99,15 +100,10 @@ func (s *Solver) Result() (*Result, error) {
 	if s.method == nil {
 		return nil, ErrNotStarted
 	}
-	if s.o.SampleSplit {
-		for i, g := range s.state.groups {
-			g.SetSamples(s.problem.Nodes[i], s.problem.Nodes[i])
-		}
-	}
-	s.executor.Minimize(s.state.u, s.o.Ridge)
+	last := s.finalRecord()
 	res := &Result{
 		Status: s.status, Iterations: s.state.iteration, U: clone(s.state.u), Initial: s.initial,
-		Residual: s.monitor.residual, StatisticalError: s.monitor.noise, Last: s.record(),
+		Residual: s.monitor.residual, StatisticalError: s.monitor.noise, Last: last,
 	}
 	for _, g := range s.state.groups {
 		res.B, res.Tasks = append(res.B, slices.Clone(g.B)), append(res.Tasks, slices.Clone(g.Status))
@@ -115,36 +111,42 @@ func (s *Solver) Result() (*Result, error) {
 	return res, nil
 }
 
+// finalRecord fits b_t to the current U_g on all samples and returns the record of that.
+func (s *Solver) finalRecord() Record {
+	if s.o.SampleSplit {
+		for i, g := range s.state.groups {
+			g.SetSamples(s.problem.Nodes[i], s.problem.Nodes[i])
+		}
+	}
+	s.executor.Minimize(s.state.u, s.o.Ridge)
+	return s.record()
+}
+
 // U returns the current estimates of the hosted nodes. They belong to the solver: read only, and valid until
 // the next step.
 func (s *Solver) U() []*kernel.Basis { return s.state.u }
 
-// Iterations returns the records of a run as a sequence, one for every state, up to the last. Each is valid
-// until the next. If the loop breaks, the run ends at all nodes as Canceled. An error ends the sequence, with
-// a nil record.
+// Iterations takes the steps of Run and returns the records as a sequence, one for every state, up to the
+// last. Each is valid until the next. If the loop breaks, the run ends at all nodes as Canceled. The error of
+// the last step, if there is one, ends the sequence with a nil record.
 func (s *Solver) Iterations(ctx context.Context) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
-		observer, broken := s.o.Observer, false
-		defer func() { s.o.Observer = observer }()
-		s.o.Observer = func(rec *Record) error {
-			if observer != nil {
-				if err := observer(rec); err != nil {
-					return err
-				}
+		broken := false
+		visit := func(rec *Record) error {
+			if !broken {
+				broken = !yield(rec, nil)
 			}
-			if broken = broken || !yield(rec, nil); broken {
+			if broken {
 				return ErrStop
 			}
 			return nil
 		}
-		for status := Running; status == Running; {
-			var err error
-			if status, err = s.Step(ctx); err != nil {
-				if !broken {
-					yield(nil, err)
-				}
-				return
-			}
+		status, err := Running, error(nil)
+		for status == Running && err == nil {
+			status, err = s.step(ctx, visit)
+		}
+		if err != nil && !broken {
+			yield(nil, err)
 		}
 	}
 }
@@ -176,13 +178,21 @@ func (r *recorder) count(groups []*kernel.Group, rest time.Duration) {
 	r.compute += slowest + rest/time.Duration(len(groups))
 }
 
-// observe calls the observer with the record of the current state.
-func (s *Solver) observe() error {
-	if s.o.Observer == nil {
+// observe calls the observer, and then yield, with the record of the current state.
+func (s *Solver) observe(yield func(*Record) error) error {
+	if s.o.Observer == nil && yield == nil {
 		return nil
 	}
 	s.records.last = s.record()
-	return s.o.Observer(&s.records.last)
+	if s.o.Observer != nil {
+		if err := s.o.Observer(&s.records.last); err != nil {
+			return err
+		}
+	}
+	if yield != nil {
+		return yield(&s.records.last)
+	}
+	return nil
 }
 
 // record describes the current U; the groups have fitted their b_t to it.
@@ -215,19 +225,27 @@ func (s *Solver) record() Record {
 // poorlyKnown is the statistical error above which a direction of U is hardly better than a random one.
 const poorlyKnown = 0.3
 
-// report logs warnings about a finished run.
-func (s *Solver) report(res *Result) {
-	log := s.o.Logger
-	if res.Last.Singular > 0 && s.o.Ridge == 0 {
-		log.Warn("some tasks have no unique least-squares solution; a ridge avoids that", "tasks", res.Last.Singular)
+// report logs warnings about a run that has ended.
+func (s *Solver) report() {
+	log, m, iterations := s.o.Logger, &s.monitor, s.state.iteration
+	if !log.Enabled(context.Background(), slog.LevelWarn) {
+		return
+	}
+	last := s.finalRecord()
+	if last.Singular > 0 && s.o.Ridge == 0 {
+		log.Warn("some tasks have no unique least-squares solution; a ridge avoids that", "tasks", last.Singular)
 	}
 	switch {
-	case res.Status == Diverged:
-		log.Warn("the run diverged", "iterations", res.Iterations, "step", res.Initial.Step)
-	case res.Status == IterationLimit && res.Residual > s.monitor.enough():
-		log.Warn("the run has not converged: more iterations or another method may help", "residual", res.Residual, "tolerance", s.monitor.enough())
-	case res.Status == Undetermined, res.Status == Converged && res.StatisticalError > poorlyKnown:
-		log.Warn("the data hardly determine a direction of U: use a smaller rank, or more samples", "statistical error", res.StatisticalError)
+	case s.status == Diverged && s.o.Method == Accelerated:
+		log.Warn("the run diverged", "iterations", iterations)
+	case s.status == Diverged:
+		log.Warn("the run diverged", "iterations", iterations, "step", s.stepSize())
+	case s.status == IterationLimit && m.residual > m.enough():
+		log.Warn("the run has not converged: more iterations or another method may help",
+			"residual", m.residual, "tolerance", m.enough())
+	case s.status == Undetermined, s.status == Converged && m.noise > poorlyKnown:
+		log.Warn("the data hardly determine a direction of U: use a smaller rank, or more samples",
+			"statistical error", m.noise)
 	}
-	log.Info("the run has ended", "status", res.Status, "iterations", res.Iterations, "objective", res.Last.Objective)
+	log.Info("the run has ended", "status", s.status, "iterations", iterations, "objective", last.Objective)
 }

@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/difalt/features"
 	"github.com/difalt/difalt/internal/gram"
 	"github.com/difalt/difalt/kernel"
 )
@@ -65,7 +67,13 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	if p == nil || net == nil {
 		return nil, errors.New("difalt: need a problem and a network")
 	}
-	if err := errors.Join(kernel.CheckEnvironment(), o.Validate(), p.Validate(net.Hosted(), o.Rank)); err != nil {
+	if err := kernel.CheckEnvironment(); err != nil {
+		return nil, err
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := p.Validate(net.Hosted(), o.Rank); err != nil {
 		return nil, err
 	}
 	s := &Solver{problem: p, net: net, o: o.withDefaults(), pool: kernel.NewPool(o.Workers)}
@@ -102,39 +110,52 @@ func newState(p *Problem, o *Options, nodes int) state {
 }
 
 // Step runs one iteration of Alg. 3, lines 7 to 14, and the initialisation before the first one. It returns
-// the status after it; once that is not Running, Step does nothing.
+// the status after it; once that is not Running, Step does nothing, and returns the same again.
+//
+// A step that ends the run, for any reason, returns only after all nodes have confirmed that they received
+// the same totals. Where noise may have made the end of a run, the step checks it with package minimum: at a
+// saddle point it moves U to a lower objective, which does not count as an iteration, and returns Running.
+// The error is ErrDiverged for Diverged, and ctx.Err() for Canceled, which is nil where the observer or
+// another node ended the run; Solver.Result has the result in both cases.
 //
 // When ctx ends, the run ends as Canceled. With all nodes in this process it ends immediately. Otherwise all
 // nodes end in the same iteration, at most CheckEvery iterations later, and no message is cut off. Every
 // other error is final: the run can only continue from a Snapshot, in a new network.
-func (s *Solver) Step(ctx context.Context) (Status, error) {
+func (s *Solver) Step(ctx context.Context) (Status, error) { return s.step(ctx, nil) }
+
+// step is Step. Besides the observer it calls yield with the record, unless yield is nil.
+func (s *Solver) step(ctx context.Context, yield func(*Record) error) (Status, error) {
 	if s.status != Running || s.fault != nil {
 		return s.status, s.fault
 	}
+	caller := ctx
 	leave := ctx.Err() != nil
 	if !s.exchange.AllHosted() {
 		ctx = context.WithoutCancel(ctx)
 	} else if leave {
-		return s.end(Canceled)
+		return s.end(caller, Canceled)
 	}
 	if err := s.begin(ctx); err != nil { // lines 4 and 5
-		return s.fail(err)
+		return s.fail(ctx, starting, err)
 	}
 	st := &s.state
 	s.selectSamples()                // lines 7 and 10
 	s.executor.Step(st.u, s.o.Ridge) // lines 8, 9 and 11
-	if err := s.observe(); errors.Is(err, ErrStop) {
-		if leave = true; s.exchange.AllHosted() {
-			return s.end(Canceled)
+	if err := s.observe(yield); errors.Is(err, ErrStop) {
+		leave = true
+		if s.exchange.AllHosted() {
+			return s.end(caller, Canceled)
 		}
 	} else if err != nil {
-		return s.fail(err)
+		return s.fail(ctx, observing, err)
 	}
 	if s.monitor.due() {
-		if status, err := s.monitor.look(ctx, leave); err != nil {
-			return s.fail(err)
-		} else if status != Running {
-			return s.end(status)
+		status, err := s.monitor.look(ctx, leave)
+		if err != nil {
+			return s.fail(ctx, checking, err)
+		}
+		if status != Running {
+			return s.finish(ctx, caller, status)
 		}
 	}
 	start := time.Now()
@@ -142,9 +163,11 @@ func (s *Solver) Step(ctx context.Context) (Status, error) {
 	for i, z := range st.z {
 		st.messages[i] = consensus.Message{Basis: z, Scalars: st.scalars[i], Totals: st.totals[i]}
 	}
+	arithmetic := time.Since(start)
 	if err := s.exchange.Average(ctx, st.messages); err != nil { // line 13
-		return s.fail(err)
+		return s.fail(ctx, averaging, err)
 	}
+	start = time.Now()
 	if s.exchange.Exact() { // all nodes have the same average: one computation serves all
 		s.correctNode(0)
 		copyToAll(st.z)
@@ -153,8 +176,37 @@ func (s *Solver) Step(ctx context.Context) (Status, error) {
 	}
 	st.u, st.z = st.z, st.u
 	st.iteration++
-	s.records.count(st.groups, time.Since(start))
+	s.records.count(st.groups, arithmetic+time.Since(start))
 	return Running, nil
+}
+
+// finish ends a run that a check of all nodes ends with the given status: it is the only way out of Running
+// in a network of several processes. It settles, lets all nodes confirm that they received the same totals,
+// and then ends the run, or returns Running at a saddle point. caller is the context of the caller, whose end
+// does not cut off a message.
+func (s *Solver) finish(ctx, caller context.Context, status Status) (Status, error) {
+	if status == Converged && !s.o.Inner {
+		settled, err := s.settle(ctx)
+		if err != nil {
+			return s.fail(ctx, settling, err)
+		}
+		if settled == Running {
+			return Running, nil
+		}
+		status = settled
+	}
+	if err := s.confirm(ctx); err != nil {
+		return s.fail(ctx, confirming, err)
+	}
+	return s.end(caller, status)
+}
+
+// confirm returns an error unless all nodes have received the same totals.
+func (s *Solver) confirm(ctx context.Context) error {
+	if s.o.Inner {
+		return nil
+	}
+	return s.net.Confirm(ctx)
 }
 
 // adaptNode is line 12 for hosted node i. If Z_g is not finite, the node sends U_g in its place, and the next
@@ -200,56 +252,71 @@ func (s *Solver) begin(ctx context.Context) (err error) {
 }
 
 // startMethod starts the method from the current U, without a memory.
-func (s *Solver) startMethod() {
-	s.method = methods[s.o.Method].start(s, cmp.Or(s.o.Step, s.initial.Step))
-}
+func (s *Solver) startMethod() { s.method = methods[s.o.Method].start(s, s.stepSize()) }
 
-// fail ends the run for good, unless the context ended in a process with all nodes.
-func (s *Solver) fail(err error) (Status, error) {
-	if s.exchange.AllHosted() && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		return s.end(Canceled)
+// stepSize returns eta of the paper's methods.
+func (s *Solver) stepSize() float64 { return cmp.Or(s.o.Step, s.initial.Step) }
+
+// The stages of a run, for errors.
+const (
+	starting   = "start"
+	observing  = "observer"
+	checking   = "stop check"
+	averaging  = "average"
+	settling   = "check of the minimum"
+	confirming = "confirmation"
+)
+
+// located returns an error with the place where the algorithm was. Errors about arguments and data have
+// their place already.
+func (s *Solver) located(stage string, err error) error {
+	var parameter *ParameterError
+	var data *DataError
+	if errors.As(err, &parameter) || errors.As(err, &data) || errors.Is(err, features.ErrNotStandard) {
+		return err
 	}
-	s.fault = err
-	return s.status, err
+	return fmt.Errorf("difalt: iteration %d, %s: %w", s.state.iteration, stage, err)
 }
 
-// end ends the run. If it diverged, U becomes the best known state.
-func (s *Solver) end(status Status) (Status, error) {
-	if s.status = status; status == Diverged {
+// fail ends the run for good, or as Canceled if the context ended in a process with all nodes.
+func (s *Solver) fail(ctx context.Context, stage string, err error) (Status, error) {
+	if s.exchange.AllHosted() && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return s.end(ctx, Canceled)
+	}
+	s.fault = s.located(stage, err)
+	return s.status, s.fault
+}
+
+// end sets the status with which the run ends, and the error that Step returns with it from now on. If the
+// run diverged, U becomes the best known state.
+func (s *Solver) end(caller context.Context, status Status) (Status, error) {
+	s.status = status
+	switch status {
+	case Diverged:
 		copyBases(s.state.u, s.monitor.best)
 		s.fault = ErrDiverged
+	case Canceled:
+		s.fault = caller.Err()
+	}
+	if s.method != nil {
+		s.report()
 	}
 	return status, s.fault
 }
 
-// Run iterates until a stop rule, the context, the observer or Options.Iterations ends the run, and returns
-// the result. Where noise may have made the end of a run, Run checks it with package minimum: it continues
-// from a saddle point, and returns Converged for a minimum and Undetermined otherwise. A diverged run returns
-// its result and ErrDiverged, a canceled one its result without an error. Run returns no result if the
-// context ends before the first iteration.
+// Run takes steps until a stop rule, the context, the observer or Options.Iterations ends the run, and
+// returns the result with the error of the last step. A diverged and a canceled run have both, but there is
+// no result if the context ends before the first iteration.
 func (s *Solver) Run(ctx context.Context) (*Result, error) {
-	for {
-		status, err := s.Step(ctx)
-		if err == nil && status == Converged {
-			status, err = s.settle(ctx)
-		}
-		switch {
-		case err != nil && status != Diverged:
-			return nil, err
-		case status == Running:
-			continue
-		case s.method == nil:
-			return nil, ctx.Err()
-		}
-		if err == nil && s.exchange.Exact() {
-			err = s.net.Confirm(context.WithoutCancel(ctx))
-		}
-		res, failed := s.Result()
-		if failed == nil {
-			s.report(res)
-		}
-		return res, cmp.Or(err, failed)
+	status, err := Running, error(nil)
+	for status == Running && err == nil {
+		status, err = s.Step(ctx)
 	}
+	if status == Running || s.method == nil {
+		return nil, err
+	}
+	res, failed := s.Result()
+	return res, cmp.Or(err, failed)
 }
 
 // Run solves a whole problem: NewSolver, Solver.Run and Close.

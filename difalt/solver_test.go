@@ -284,7 +284,7 @@ func TestObserver(t *testing.T) {
 		}
 		return nil
 	}})
-	if err != nil || res.Status != difalt.Canceled || res.Iterations > 8 {
+	if !errors.Is(err, context.Canceled) || res == nil || res.Status != difalt.Canceled || res.Iterations > 8 {
 		t.Errorf("canceled at iteration 7: %+v, %v", res, err)
 	}
 }

@@ -21,7 +21,7 @@ type Initial struct {
 	SigmaSquared float64         // an estimate of sigma_max(Theta*)^2; 0 if the run did not need it
 	Step         float64         // eta, 0.4/(n m SigmaSquared); see Options.Step
 	Traffic      wire.Traffic    // sent by the hosted nodes, including the comparison of options
-	Compute      time.Duration   // execution time of one node
+	Compute      time.Duration   // execution time of one node, without its exchanges
 }
 
 // Initialize runs the initialisation alone, so that several methods can start from one estimate: put
@@ -32,23 +32,26 @@ func Initialize(ctx context.Context, p *Problem, net *consensus.Network, o Optio
 		return nil, err
 	}
 	defer s.Close()
-	before := s.exchange.Traffic()
-	if s.facts, err = s.compare(ctx); err != nil {
-		return nil, err
+	if err := s.begin(ctx); err != nil {
+		return nil, s.located(starting, err)
 	}
-	return s.initialize(ctx, before)
+	if err := s.confirm(ctx); err != nil {
+		return nil, s.located(confirming, err)
+	}
+	return s.initial, nil
 }
 
 // initialize returns the start of the iterations: Problem.U0, or the result of Alg. 2. before is the traffic
 // before the nodes compared their options.
 func (s *Solver) initialize(ctx context.Context, before wire.Traffic) (*Initial, error) {
-	start := time.Now()
+	start, waited := time.Now(), time.Duration(0)
 	initial := &Initial{U: clone(s.problem.U0), Step: s.o.Step, Traffic: s.exchange.Traffic().Minus(before)}
 	if s.problem.U0 == nil || s.o.Step == 0 && s.o.Method != Accelerated {
 		x, err := s.o.startExchange(s.net, s.pool)
 		if err != nil {
 			return nil, err
 		}
+		x = timed{x, &waited}
 		before = x.Traffic()
 		u, sigma, err := s.spectral(ctx, x)
 		if err != nil {
@@ -62,13 +65,34 @@ func (s *Solver) initialize(ctx context.Context, before wire.Traffic) (*Initial,
 	}
 	if s.exchange.Exact() && (s.problem.U0 != nil || s.o.Method != Accelerated) {
 		before = s.exchange.Traffic()
-		if err := s.exchange.Broadcast(ctx, 0, dataOf(initial.U)); err != nil {
+		x := timed{s.exchange, &waited}
+		if err := x.Broadcast(ctx, 0, dataOf(initial.U)); err != nil {
 			return nil, err
 		}
 		initial.Traffic = initial.Traffic.Plus(s.exchange.Traffic().Minus(before))
 	}
-	initial.Compute = time.Since(start) / time.Duration(len(initial.U))
+	initial.Compute = (time.Since(start) - waited) / time.Duration(len(initial.U))
 	return initial, nil
+}
+
+// timed is an exchange that adds the time of its operations to waited.
+type timed struct {
+	consensus.Exchange
+	waited *time.Duration
+}
+
+func (x timed) Average(ctx context.Context, z []consensus.Message) error {
+	start := time.Now()
+	err := x.Exchange.Average(ctx, z)
+	*x.waited += time.Since(start)
+	return err
+}
+
+func (x timed) Broadcast(ctx context.Context, root int, rows [][]float64) error {
+	start := time.Now()
+	err := x.Exchange.Broadcast(ctx, root, rows)
+	*x.waited += time.Since(start)
+	return err
 }
 
 // spectral is Alg. 2. It returns U_g of the hosted nodes, and node 0's estimate of sigma_max^2: L times the
@@ -115,7 +139,8 @@ func (s *Solver) spectral(ctx context.Context, x consensus.Exchange) (u []*kerne
 		}
 	}
 	if sigma = row[0][0]; !(sigma > 0) || !finite(sigma) {
-		return nil, 0, fmt.Errorf("difalt: the initialisation estimates sigma_max^2 = %v: are all responses zero?", sigma)
+		why := fmt.Sprintf("the initialisation estimates sigma_max^2 = %v: are all responses zero?", sigma)
+		return nil, 0, &DataError{-1, -1, -1, why}
 	}
 	return u, sigma / (s.facts.unit * s.facts.unit), nil
 }

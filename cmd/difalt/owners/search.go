@@ -253,7 +253,7 @@ func (s *frame) directions(b basis, mu []float64, rank int, r *ridges, iteration
 	}
 	solver, err := difalt.NewSolver(p, s.net, difalt.Options{
 		Method: difalt.Accelerated, Rank: rank, Iterations: iterations, Ridge: r[direction], Tolerance: precision,
-		Seed: s.c.Seed, Workers: s.c.Workers, Codec: consensus.Float64, AnyFeatures: true,
+		Seed: s.c.Seed, Workers: s.c.Workers, Codec: consensus.Float64, AnyFeatures: true, Inner: true,
 	})
 	must(err)
 	defer solver.Close()
@@ -261,12 +261,12 @@ func (s *frame) directions(b basis, mu []float64, rank int, r *ridges, iteration
 	for status == difalt.Running && err == nil {
 		status, err = solver.Step(s.ctx)
 	}
-	if !errors.Is(err, difalt.ErrDiverged) { // a run that has diverged has the best basis that it found
-		must(err)
-	}
 	if status == difalt.Canceled { // the context of this node has ended, or another node leaves
 		s.sum(1, func(int, []float64) {})
 		panic(uneven("a run that ended without a node that leaves"))
+	}
+	if !errors.Is(err, difalt.ErrDiverged) { // a run that has diverged has the best basis that it found
+		must(err)
 	}
 	res, err := solver.Result()
 	must(err)

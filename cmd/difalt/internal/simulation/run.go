@@ -127,11 +127,9 @@ func (r *Run) curve(ctx context.Context, c *Curve, threads int, p *difalt.Proble
 		return nil
 	}
 	res, err := difalt.Run(ctx, p, net, o)
-	if c.Diverged = errors.Is(err, difalt.ErrDiverged); err != nil && !c.Diverged {
+	c.Diverged = errors.Is(err, difalt.ErrDiverged)
+	if err != nil && !c.Diverged {
 		return err
-	}
-	if res.Status == difalt.Canceled {
-		return ctx.Err()
 	}
 	r.progress(o.Iterations - res.Iterations)
 	if len(c.Rows) == 0 {

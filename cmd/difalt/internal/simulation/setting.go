@@ -193,8 +193,6 @@ func (s *Setting) minimiser(ctx context.Context, trial, workers int) (*kernel.Ba
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the minimiser for the data of all nodes: %w", err)
-	case res.Status == difalt.Canceled:
-		return nil, ctx.Err()
 	case !(res.Residual < 1e-11): // rounding may keep it above the tolerance
 		return nil, fmt.Errorf("the minimiser for the data of all nodes has a residual of %.1e: must be below 1e-11", res.Residual)
 	}
