@@ -4,8 +4,11 @@ go 1.26.0
 
 require (
 	github.com/klauspost/cpuid/v2 v2.4.2
-	gonum.org/v1/gonum v0.17.0
+	gonum.org/v1/gonum v0.15.1
 	gonum.org/v1/netlib v0.0.0-20230729102104-8b8060e7531f
 )
 
-require golang.org/x/sys v0.41.0 // indirect
+require (
+	golang.org/x/exp v0.0.0-20231110203233-9a3e6036ecaa // indirect
+	golang.org/x/sys v0.41.0 // indirect
+)

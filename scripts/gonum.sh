@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 gonum=gonum.org/v1/gonum
+cp -R "$(go list -m -f '{{.Dir}}' $gonum)" "$work/gonum" # the newer one, of the program
 export GOWORK=off
-cp -R "$(go list -m -f '{{.Dir}}' $gonum)" "$work/gonum"
 chmod -R u+w "$work/gonum"
 cp go.mod go.sum "$work"
 go mod edit -replace "$gonum=$work/gonum" "$work/go.mod"
