@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"reflect"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -37,7 +38,7 @@ func NewBasis(d, r int) *Basis {
 
 // BasisOf returns a copy of m.
 func BasisOf(m mat.Matrix) *Basis {
-	if m == nil {
+	if isNil(m) {
 		panic(noMatrix)
 	}
 	d, r := m.Dims()
@@ -48,20 +49,40 @@ func BasisOf(m mat.Matrix) *Basis {
 	return u
 }
 
-// Dims returns the numbers of features d and columns r.
+// isNil reports whether m is nil or a nil pointer to a matrix.
+func isNil(m mat.Matrix) bool {
+	v := reflect.ValueOf(m)
+	return m == nil || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// Dims returns the numbers of features d and columns r. With T and At it makes a Basis a mat.Matrix.
 func (u *Basis) Dims() (d, r int) { return u.d, u.r }
 
-// T returns the transpose; with Dims and At it makes a Basis a mat.Matrix.
-func (u *Basis) T() mat.Matrix { return mat.Transpose{Matrix: u} }
+// T returns the transpose, a *mat.Dense that aliases the basis.
+func (u *Basis) T() mat.Matrix {
+	var t mat.Dense
+	t.SetRawMatrix(blas64.General{Rows: u.r, Cols: u.d, Stride: u.stride, Data: u.data})
+	return &t
+}
 
-// At returns the entry in row i and column j.
+// Untranspose returns T. Package mat calls it: products with a Basis are then as fast as products with a
+// mat.Dense.
+func (u *Basis) Untranspose() mat.Matrix { return u.T() }
+
+// At returns the entry in row i and column j. As in Set and Col, indices out of range panic.
 func (u *Basis) At(i, j int) float64 { return u.Col(j)[i] }
+
+// Set sets the entry in row i and column j to v.
+func (u *Basis) Set(i, j int, v float64) { u.Col(j)[i] = v }
 
 // Stride returns the distance between the starts of neighbouring columns in Data.
 func (u *Basis) Stride() int { return u.stride }
 
 // Col returns column j. The slice aliases the basis.
 func (u *Basis) Col(j int) []float64 { return u.data[j*u.stride:][:u.d:u.d] }
+
+// RawColView returns Col(j), by the name of mat.RawColViewer.
+func (u *Basis) RawColView(j int) []float64 { return u.Col(j) }
 
 // Data returns all r columns, each padded to Stride entries. The slice aliases the basis. The entries behind
 // the d of a column are zero; a call that reads the basis first clears other numbers there.
