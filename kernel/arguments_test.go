@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Every fault of an argument ends in the panic of its own text.
@@ -15,7 +16,7 @@ func TestPanics(t *testing.T) {
 	build := func(d int, samples ...int) *kernel.Builder { return kernel.NewBuilder(d, samples, f64) }
 	tasks, b, done := build(5, 3, 4).Tasks(), build(2, 1, 0), build(1, 1)
 	done.Tasks()
-	two := build(2, 1, 0).Tasks()
+	two, small := build(2, 1, 0).Tasks(), kernel.NewBuilder(2, []int{1}, kernel.Float32)
 	g, ws, u, row := kernel.NewGroup(tasks, 2), kernel.NewWorkspace(4, 5, 2), kernel.NewBasis(5, 2), []float64{1, 2}
 	split := kernel.NewGroup(tasks, 2)
 	split.SetSamples(tasks.Part(0, 4), tasks)
@@ -35,25 +36,41 @@ func TestPanics(t *testing.T) {
 		},
 		"dimensions too large": {
 			func() { kernel.NewBasis(1<<20, math.MaxInt>>16) }, func() { kernel.NewBasis(math.MaxInt, 1) },
-			func() { build(math.MaxInt, 1) }, func() { build(9, 3, huge) },
+			func() { build(math.MaxInt, 1) }, func() { build(9, 3, huge) }, func() { b.Append(huge) }, func() { b.Replace(0, huge) },
+			func() { b.Extend(0, huge) },
 			func() { kernel.NewGroup(tasks, math.MaxInt/8) }, func() { kernel.NewWorkspace(huge, 3, huge) },
 			func() { kernel.NewWorkspace(math.MaxInt, 3, 1) }, func() { kernel.NewWorkspace(1, math.MaxInt, 1) },
 			func() { kernel.NewWorkspace(1, 1, huge) },
 		},
-		"matrix is nil": {func() { kernel.BasisOf(nil) }},
+		"matrix is nil": {
+			func() { kernel.BasisOf(nil) }, func() { kernel.BasisOf((*mat.Dense)(nil)) }, func() { kernel.BasisOf((*kernel.Basis)(nil)) },
+		},
 		"need at least one feature and no negative number of samples": {
-			func() { build(0, 1) }, func() { build(1, 1, -1) }, func() { kernel.View(x, 16, 0, []int{0, 3}, y) },
+			func() { build(0, 1) }, func() { build(1, 1, -1) }, func() { b.Append(-1) }, func() { b.Extend(0, -1) },
+			func() { b.Replace(0, -1) }, func() { kernel.View(x, 16, 0, []int{0, 3}, y) },
 			func() { kernel.View(x, 16, math.MaxInt, []int{0, 3}, y) },
 		},
-		"unknown storage":          {func() { kernel.NewBuilder(1, []int{1}, 7) }},
-		"builder used after Tasks": {func() { done.SetRow(0, 0, row[:1], 0) }, func() { done.Tasks() }},
+		"unknown storage": {func() { kernel.NewBuilder(1, []int{1}, 7) }},
+		"builder used after Tasks": {
+			func() { done.SetRow(0, 0, row[:1], 0) }, func() { done.Tasks() }, func() { done.Append(1) }, func() { done.Drop(0) },
+			func() { done.Extend(0, 1) }, func() { done.Replace(0, 1) }, func() { new(kernel.Builder).Append(1) },
+		},
+		"weight must be finite and not negative": {
+			func() { b.SetWeightedRow(0, 0, row, 0, -1) }, func() { b.SetWeightedRow(0, 0, row, 0, nan) },
+			func() { b.SetWeightedRow(0, 0, row, 0, inf) },
+		},
+		"number beyond the range of the storage": {
+			func() { small.SetRow(0, 0, []float64{1, 1e300}, 0) }, func() { small.SetWeightedRow(0, 0, []float64{1, 1e30}, 0, 1e30) },
+			func() { b.SetWeightedRow(0, 0, []float64{1e300, 0}, 0, 1e30) }, func() { b.SetWeightedRow(0, 0, row, 1e300, 1e30) },
+		},
 		"row has the wrong length": {
 			func() { b.SetRow(0, 0, row[:1], 0) }, func() { two.Row(row[:1], 0, 0) },
 			func() { two.MulTransposed(make([]float64, 8), 0, nil) }, func() { two.MulTransposed(row, 0, row) },
 		},
 		"task or sample out of range": {
 			func() { b.SetRow(2, 0, row, 0) }, func() { b.SetRow(-1, 0, row, 0) }, func() { b.SetRow(1, 0, row, 0) },
-			func() { b.SetRow(0, -1, row, 0) }, func() { two.Row(row, 2, 0) }, func() { two.Row(row, 0, 1) },
+			func() { b.SetRow(0, -1, row, 0) }, func() { b.Drop(2) }, func() { b.Drop(-1) }, func() { b.Extend(2, 1) },
+			func() { b.Replace(-1, 1) }, func() { two.Weight(0, 1) }, func() { two.Row(row, 2, 0) }, func() { two.Row(row, 0, 1) },
 			func() { two.Y(2) }, func() { two.MulTransposed(make([]float64, 8), 2, nil) },
 		},
 		"need one response for every sample": {

@@ -16,8 +16,8 @@ import (
 //
 // Results agree to the rounding of that factorisation: a few n eps, relative to the norms of the columns of
 // [X_t y_t]. Entries are float64 whatever the storage of t, since R is not float32. Tasks with at most d+1
-// samples stay as they are; if no task has more, Compressed returns t itself. Rows of a weighted task must be
-// multiplied by the roots of their weights before. Part, Row and sums over some rows of the result have no
+// samples stay as they are; if no task has more, Compressed returns t itself. Else the result has no weights:
+// its rows are those of the weighted problem. Part, Row and sums over some rows of the result have no
 // meaning. NaN or Inf in a task makes all of it NaN.
 func (t *Tasks) Compressed() *Tasks {
 	rows, most := make([]int, len(t.rows)), t.d+1

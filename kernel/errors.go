@@ -20,6 +20,8 @@ const (
 	badSamples     = "kernel: samples have another number of tasks or features than the group"
 	badBases       = "kernel: need one basis for every group"
 	badWorkspace   = "kernel: workspace too small"
+	badWeight      = "kernel: weight must be finite and not negative"
+	beyondStorage  = "kernel: number beyond the range of the storage"
 	builderDone    = "kernel: builder used after Tasks"
 	badFirst       = "kernel: first must begin with 0, not decrease, and end with the number of rows"
 	badView        = "kernel: stride must be a multiple of 8 and hold a row, and x must hold all rows"

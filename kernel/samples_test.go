@@ -43,7 +43,7 @@ func TestPrefetchInCache(t *testing.T) {
 			for i := range u.data {
 				u.data[i] = float64(i%7 - 3)
 			}
-			for i := range b.t.total {
+			for i := range b.total {
 				for k := range row {
 					row[k] = float64((i*i + k*k) % 11)
 				}

@@ -9,8 +9,8 @@ import (
 )
 
 // Storage is the number type of the entries of X in memory. Arithmetic is float64 for both. Float32 halves
-// the memory and the time to read it, and is exact for data that were float32. Entries beyond 3.4e38 become
-// infinite in it, and entries below 7e-46 become zero.
+// the memory and the time to read it, and is exact for data that were float32. It holds no finite entry beyond
+// 3.4e38, and entries below 7e-46 become zero.
 type Storage uint8
 
 // The storages of X.
@@ -43,16 +43,17 @@ func (s Storage) size() int {
 // slice, a multiple of 8 entries apart, and zeros fill them up to such a multiple, so that the tiles need no
 // tails along d.
 //
-// A Builder copies samples into this layout; View uses the caller's memory. Tasks are immutable and may be
-// shared between goroutines and groups.
+// NewTasks copies matrices into this layout, a Builder rows; View uses the caller's memory. Tasks are
+// immutable and may be shared between goroutines and groups. Rows may have weights; see Weighted.
 type Tasks struct {
 	d, stride int
 	storage   Storage
 	x64       []float64 // rows of all tasks one after the other, if storage is Float64
 	x32       []float32 // the same, if it is Float32
 	y         []float64
-	first     []int // first row of task t
-	rows      []int // n_t
+	weights   []float64 // of the rows, which hold their roots as factors; nil if all are 1
+	first     []int     // first row of task t
+	rows      []int     // n_t
 	total     int
 	maxRows   int
 }
@@ -102,6 +103,40 @@ func View[F float32 | float64](x []F, ldx, features int, first []int, y []float6
 	return t
 }
 
+// newTasks returns tasks of zeros with samples[t] rows in task t; the arguments were checked.
+func newTasks(features int, samples []int, storage Storage) *Tasks {
+	t := &Tasks{d: features, stride: tile.Stride(features), storage: storage}
+	t.first, t.rows = make([]int, len(samples)), slices.Clone(samples)
+	t.count()
+	for i := range samples[:max(len(samples)-1, 0)] {
+		t.first[i+1] = t.first[i] + samples[i]
+	}
+	t.y = make([]float64, t.total)
+	if storage == Float32 {
+		t.x32 = alignedFloat32(t.total * t.stride)
+	} else {
+		t.x64 = alignedFloat64(t.total * t.stride)
+	}
+	return t
+}
+
+// block returns a task as a block of the same memory.
+func (t *Tasks) block(task int) block {
+	n, first := t.rows[task], t.first[task]
+	k := block{rows: n, stride: t.stride, y: t.y[first:][:n:n], immutable: true}
+	if t.weights != nil {
+		k.weights = t.weights[first:][:n:n]
+	}
+	switch {
+	case n == 0: // the last row of a View may end before the next would begin
+	case t.storage == Float32:
+		k.x32 = t.x32[first*t.stride:]
+	default:
+		k.x64 = t.x64[first*t.stride:]
+	}
+	return k
+}
+
 // Len returns the number of tasks.
 func (t *Tasks) Len() int { return len(t.rows) }
 
@@ -123,7 +158,8 @@ func (t *Tasks) Storage() Storage { return t.storage }
 // Bytes returns the bytes of X, padding included, that a pass over all samples reads.
 func (t *Tasks) Bytes() int { return t.total * t.stride * t.storage.size() }
 
-// Row copies the features of sample i of a task to dst, which must have d entries, and returns dst.
+// Row copies the features of sample i of a task to dst, which must have d entries, and returns dst. If the
+// sample has a weight they are multiplied by its root.
 func (t *Tasks) Row(dst []float64, task, i int) []float64 {
 	t.checkIndex(task, i)
 	if len(dst) != t.d {
@@ -140,7 +176,8 @@ func (t *Tasks) Row(dst []float64, task, i int) []float64 {
 	return dst
 }
 
-// Y returns the responses of a task. The slice aliases the tasks: read only.
+// Y returns the responses of a task. The slice aliases the tasks: read only. Responses of samples with
+// weights are multiplied by their roots.
 func (t *Tasks) Y(task int) []float64 {
 	if uint(task) >= uint(len(t.rows)) {
 		panic(badIndex)
@@ -170,7 +207,8 @@ func (t *Tasks) Part(part, parts int) *Tasks {
 
 // WithResponses returns a view of t with the responses y in place of its own: one for every sample, task
 // after task, counting those of the whole tasks if t is a Part. The view shares the samples of t. y is not
-// copied; its owner may change it while no step runs.
+// copied; its owner may change it while no step runs. As in Y, responses of samples with weights are
+// multiplied by the roots.
 func (t *Tasks) WithResponses(y []float64) *Tasks {
 	if len(y) != len(t.y) {
 		panic(badResponses)
