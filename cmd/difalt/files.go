@@ -135,7 +135,19 @@ func (f *files) claimFolder(flag, dir string, names []string) error {
 			return err
 		}
 	}
-	if err := atomicfile.CheckFolder(dir); err != nil {
+	if err := atomicfile.CheckFolder(dir, names...); err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return nil
+}
+
+// claimLater claims a file that is written during or after long work, and fails if that is impossible: before
+// it.
+func (f *files) claimLater(flag, path string) error {
+	if err := f.claim(flag, path); err != nil {
+		return err
+	}
+	if err := atomicfile.Check(path); err != nil {
 		return fmt.Errorf("--%s: %w", flag, err)
 	}
 	return nil

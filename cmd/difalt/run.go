@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"path/filepath"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
@@ -101,7 +100,7 @@ func (f *runFlags) open(used *files) error {
 		}
 	}
 	if f.snapshot != "" {
-		if err := used.claimFolder("snapshot", filepath.Dir(f.snapshot), []string{filepath.Base(f.snapshot)}); err != nil {
+		if err := used.claimLater("snapshot", f.snapshot); err != nil {
 			return err
 		}
 	}

@@ -75,6 +75,19 @@ func Create(path string) (*File, error) {
 	return f, nil
 }
 
+// Check fails where Create would, and leaves everything as it is: for files that are written after long work, or
+// again and again.
+func Check(path string) error {
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		return nil // the reader of a pipe would take the first end for the last one
+	}
+	f, err := Create(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 // temporary opens a new file in the folder of a path. Unlike those of os.CreateTemp it has the mode that the
 // umask, or the folder, gives new files.
 func temporary(path string, mode fs.FileMode) (*os.File, error) {
@@ -160,8 +173,9 @@ func (f *File) Close() error {
 	return os.Remove(f.Name()) // the file may have been closed before
 }
 
-// CheckFolder fails if files cannot be written to a folder, or if it is not there and cannot be made.
-func CheckFolder(dir string) error {
+// CheckFolder fails if files of these names cannot be written to a folder, or if it is not there and cannot be
+// made.
+func CheckFolder(dir string, names ...string) error {
 	_, above, err := missing(dir)
 	if err != nil {
 		return err
@@ -170,7 +184,11 @@ func CheckFolder(dir string) error {
 	if err != nil {
 		return fmt.Errorf("cannot write to %s: %w", above, text.Cause(err))
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	err = errors.Join(f.Close(), os.Remove(f.Name()))
+	for i := 0; i < len(names) && err == nil && above == dir; i++ {
+		err = Check(filepath.Join(dir, names[i]))
+	}
+	return err
 }
 
 // missing lists a folder and those above it that are not there, the innermost first, and the folder above

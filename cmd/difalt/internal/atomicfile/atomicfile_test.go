@@ -87,6 +87,12 @@ func TestCreateErrors(t *testing.T) {
 		err := WriteFile(path, []byte("text"))
 		checkError(t, err, want)
 		checkError(t, err, "cannot write "+path+": ")
+		if err := Check(path); path != "/dev/full" { // which only shows when it is written to
+			checkError(t, err, want)
+		}
+	}
+	if err := Check(filepath.Join(dir, "new")); err != nil {
+		t.Error(err)
 	}
 	check(t, dir, map[string]string{"protected": "old"})
 }
@@ -126,6 +132,10 @@ func TestWriteFolder(t *testing.T) {
 	check(t, page, map[string]string{"x": "1", "y": "2"})
 	if err := os.Mkdir(filepath.Join(page, "z"), 0o777); err != nil {
 		t.Fatal(err)
+	}
+	checkError(t, CheckFolder(page, "x", "z"), "it is a folder")
+	if err := CheckFolder(page, "x", "y", "new"); err != nil {
+		t.Error(err)
 	}
 	for range 10 { // the order is random
 		checkError(t, WriteFolder(page, map[string][]byte{"x": []byte("3"), "y": []byte("4"), "z": nil}), "it is a folder")

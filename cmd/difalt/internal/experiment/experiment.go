@@ -42,6 +42,9 @@ func Simulate(program string) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if err := checkOutputs(runs, flags.out, preset); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
 		var all []*simulation.Summary
 		for i, s := range runs {
 			if i > 0 {
@@ -56,7 +59,7 @@ func Simulate(program string) *cobra.Command {
 		if len(runs) == 1 {
 			return nil
 		}
-		path := filepath.Join(flags.out, preset.Name+".svg")
+		path := filepath.Join(flags.out, figureOf(preset))
 		if err := atomicfile.WriteFile(path, preset.Figure(all).SVG()); err != nil {
 			return err
 		}
@@ -66,12 +69,27 @@ func Simulate(program string) *cobra.Command {
 	return cli.Command("simulate", "Run the methods on synthetic data and plot their convergence", flags.Set, run)
 }
 
+// checkOutputs fails if the files of some runs, and the figure of a preset with several, cannot be written.
+func checkOutputs(runs []*simulateRun, folder string, preset *paper.Preset) error {
+	if len(runs) > 1 {
+		if err := atomicfile.CheckFolder(folder, figureOf(preset)); err != nil {
+			return err
+		}
+	}
+	for _, s := range runs {
+		if err := atomicfile.CheckFolder(s.out, simulation.FileNames...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// figureOf returns the name of the figure of a preset.
+func figureOf(preset *paper.Preset) string { return preset.Name + ".svg" }
+
 // run does the simulation. Results go to the folder and to stdout, progress to stderr. An interrupted run
 // writes its finished trials, unless the folder holds results already.
 func (s *simulateRun) run(ctx context.Context, std cli.Streams) (*simulation.Summary, error) {
-	if err := atomicfile.CheckFolder(s.out); err != nil {
-		return nil, fmt.Errorf("--out: %w", err)
-	}
 	if s.export != "" {
 		problem, weights, err := s.setting.Start(ctx, 1, s.workers)
 		if err == nil {

@@ -19,6 +19,9 @@ const (
 	FigureFile  = "figure.svg"
 )
 
+// FileNames are the names of all these files.
+var FileNames = []string{TraceFile, SummaryFile, FigureFile}
+
 // Write writes trials, their summary and its figure into a folder: all of these files, or none.
 func (s *Summary) Write(dir string, trials []Trial) error {
 	content, err := json.MarshalIndent(s, "", "  ")
