@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,9 +22,10 @@ func mpirun(t *testing.T, dir string, more ...string) (stdout, stderr string, co
 	if err != nil {
 		t.Skip(err)
 	}
-	script := fmt.Sprintf(`exec %s node --engine mpi --data s-$OMPI_COMM_WORLD_RANK.csv --model m-$OMPI_COMM_WORLD_RANK.npz %s`,
-		os.Args[0], strings.Join(slices.Concat(siteFlags, more), " "))
-	cmd := exec.CommandContext(t.Context(), launcher, "--allow-run-as-root", "--oversubscribe", "-np", "3", "sh", "-c", script)
+	// A path may have spaces: the shell gets it as $0, and the flags as $@.
+	const script = `exec "$0" node --engine mpi --data s-$OMPI_COMM_WORLD_RANK.csv --model m-$OMPI_COMM_WORLD_RANK.npz "$@"`
+	args := []string{"--allow-run-as-root", "--oversubscribe", "-np", "3", "sh", "-c", script, os.Args[0]}
+	cmd := exec.CommandContext(t.Context(), launcher, slices.Concat(args, siteFlags, more)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), asCommand+"=1")
 	var out, errs bytes.Buffer

@@ -31,10 +31,13 @@ func fencedBlocks(page string) (list []fenced) {
 	return list
 }
 
-// A shell runs commands of a page in a folder with the examples, where this test program is difalt.
-type shell struct{ folder string }
+// A shell runs commands of a page in a folder with the examples, where this test program is difalt. It keeps
+// the variables that they export.
+type shell struct{ folder, exports string }
 
-func newShell(t *testing.T) shell {
+var export = regexp.MustCompile(`(?m)^export .*\n`)
+
+func newShell(t *testing.T) *shell {
 	t.Helper()
 	for _, program := range []string{"sh", "awk", "paste", "cut", "head", "grep"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -45,11 +48,11 @@ func newShell(t *testing.T) shell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := shell{t.TempDir()}
+	s := shell{folder: t.TempDir()}
 	if err := os.Symlink(examples, filepath.Join(s.folder, "examples")); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return &s
 }
 
 // stageLine is a line of progress, which appears when a stage takes longer than it does on a machine with
@@ -57,10 +60,12 @@ func newShell(t *testing.T) shell {
 var stageLine = regexp.MustCompile(`(?m)^stage \d+ of \d+: .*\n`)
 
 // run returns the output and the messages of commands that have to succeed.
-func (s shell) run(t *testing.T, commands string) string {
+func (s *shell) run(t *testing.T, commands string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", fmt.Sprintf("difalt() { %s=1 %s \"$@\"; }\n%s", asCommand, os.Args[0],
-		commands))
+	s.exports += strings.Join(export.FindAllString(commands, -1), "")
+	// A path may have spaces: the shell gets it as $0.
+	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", fmt.Sprintf("difalt() { %s=1 \"$0\" \"$@\"; }\n%s%s", asCommand,
+		s.exports, commands), os.Args[0])
 	cmd.Dir = s.folder
 	out, err := cmd.CombinedOutput()
 	if err != nil {
