@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
 	"github.com/difalt/difalt/topology"
@@ -60,16 +61,16 @@ type network struct {
 
 func newNetwork(t *testing.T) *network {
 	t.Helper()
+	check.Limit(t)
 	n := &network{dir: sites(t)}
 	graph, err := topology.Parse(flagtable.DefaultGraph, len(siteNames), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := cluster.Named(siteNames, graph)
 	c.Run = "0123456789abcdef"
 	for i := range siteNames {
-		l, failed := net.Listen("tcp", "127.0.0.1:0")
-		if err = errors.Join(err, failed); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = l.Close() })
+		l := check.Listen(t)
 		key, _ := cluster.NewKey()
 		c.Nodes[i].Address, c.Nodes[i].Pin = l.Addr().String(), cluster.PinOf(key.Public().(ed25519.PublicKey))
 		n.members, n.keys = append(n.members, &member{listener: l, cluster: c}), append(n.keys, key)
@@ -222,12 +223,13 @@ func TestNodeProcess(t *testing.T) {
 	inFull(t)
 	dir := sites(t)
 	// Nothing listens on these two ports, and site-a on another one.
-	must(t, "cluster", "new", "--nodes", "site-a=127.0.0.1:1,site-b=127.0.0.1:2", "--out", filepath.Join(dir, "net"))
+	at := func(port string) string { return net.JoinHostPort(check.Loopback(t), port) }
+	must(t, "cluster", "new", "--nodes", "site-a="+at("1")+",site-b="+at("2"), "--out", filepath.Join(dir, "net"))
 	member := []string{"--cluster", filepath.Join(dir, "net", cluster.File), "--key", filepath.Join(dir, "net/site-a.key"), "--listen",
-		"127.0.0.1:0"}
+		at("0")}
 	args := slices.Concat([]string{"node", "--data", filepath.Join(dir, "site-a.csv")}, member, siteFlags)
 	late := launch(t, "", "", append(slices.Clone(args), "--join-timeout", "100ms")...)
-	p := launch(t, "", "", append(args, "--metrics", "127.0.0.1:0")...)
+	p := launch(t, "", "", append(args, "--metrics", at("0"))...)
 	for start := time.Now(); !strings.Contains(p.err.String(), "site-b"); time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > patience {
 			t.Fatalf("it does not name the node that it waits for: %s", p.err.String())

@@ -56,7 +56,7 @@ func TestCompilesOutside(t *testing.T) {
 	copied(filepath.Join(root, "go.sum"), "go.sum", same)
 	copied(filepath.Join(root, "go.mod"), "go.mod", func(text string) string {
 		return strings.Replace(text, "module "+module, "module example.com/outside", 1) +
-			fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %s\n", module, module, root)
+			fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %q\n", module, module, root)
 	})
 	goRun(t, dir, "vet", "-mod=mod", ".")
 }

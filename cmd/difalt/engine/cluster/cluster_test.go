@@ -152,6 +152,7 @@ func TestKeyErrors(t *testing.T) {
 		os.Remove(path)
 		if x.mode != 0 {
 			check.Done(os.WriteFile(path, x.text, x.mode))
+			check.Done(os.Chmod(path, x.mode)) // whatever the umask
 		}
 		id, err := ReadIdentity(c, path)
 		if x.want == "" && (err != nil || id.Node != 2) || x.want != "" && (!strings.HasPrefix(fmt.Sprint(err), path+": ") || !strings.Contains(err.Error(), x.want)) {

@@ -37,12 +37,13 @@ type party struct {
 }
 
 func newParty(t testing.TB, graph string, nodes int) *party {
+	check.Limit(t)
 	p := &party{}
 	var names, addresses []string
 	var pins []cluster.Pin
 	for i := range nodes {
 		key, pin := newKey()
-		l := listen(t)
+		l := check.Listen(t)
 		p.keys, p.listeners, pins = append(p.keys, key), append(p.listeners, l), append(pins, pin)
 		names, addresses = append(names, string(rune('a'+i))), append(addresses, l.Addr().String())
 	}
@@ -56,12 +57,6 @@ func newParty(t testing.TB, graph string, nodes int) *party {
 func newKey() (ed25519.PrivateKey, cluster.Pin) {
 	key, _ := cluster.NewKey()
 	return key, cluster.PinOf(key.Public().(ed25519.PublicKey))
-}
-
-func listen(t testing.TB) net.Listener {
-	l := check.OK(net.Listen("tcp", "127.0.0.1:0"))
-	t.Cleanup(func() { l.Close() })
-	return l
 }
 
 // id returns the identity of a node.

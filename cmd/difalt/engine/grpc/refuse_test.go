@@ -65,6 +65,7 @@ func TestImpostors(t *testing.T) {
 	list := p.joined(t, o)
 	begin(t, list)
 	stranger, pin := newKey()
+	here := check.Loopback(t)
 	for _, x := range []struct {
 		what   string
 		change func(c *cluster.Cluster)
@@ -75,16 +76,16 @@ func TestImpostors(t *testing.T) {
 		report string // of a node of the run
 	}{
 		{"stranger", func(c *cluster.Cluster) { c.Nodes[2].Pin = pin }, stranger, 1, wire.Refused, "refuses the key", string(pin) + ", which is not in the list"},
-		{"wrong edge", func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, wire.Refused, "no edge on which it dials", `node 2 ("c") at 127.0.0.1`},
+		{"wrong edge", func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, wire.Refused, "no edge on which it dials", `node 2 ("c") at ` + net.JoinHostPort(here, "")},
 		{"second process", func(*cluster.Cluster) {}, p.keys[2], 1, wire.Closed, "another process", `node 2 ("c"): another process`},
 		{"wrong server", func(c *cluster.Cluster) {
-			c.Nodes[1].Address, c.Nodes[0].Address = c.Nodes[0].Address, "127.0.0.1:9"
+			c.Nodes[1].Address, c.Nodes[0].Address = c.Nodes[0].Address, net.JoinHostPort(here, "9")
 		}, p.keys[2], 1, wire.Refused, `it has the key of node 0 ("a")`, ""},
 	} {
 		c, o := p.changed(x.change), brief()
 		var own record
 		o.Report = own.report
-		tr := transportOf(t, c, check.OK(cluster.NewIdentity(c, x.key)), listen(t), o)
+		tr := transportOf(t, c, check.OK(cluster.NewIdentity(c, x.key)), check.Listen(t), o)
 		barred(t, x.what, tr, &own, x.peer, x.kind, x.text)
 		tr.Leave(errors.New("over"))
 		if !log.has(x.report) {
@@ -116,7 +117,7 @@ func TestReports(t *testing.T) {
 	t.Parallel()
 	p, other := newParty(t, "path", 2), newParty(t, "path", 2)
 	var here, there record
-	o := brief()
+	o, host := brief(), check.Loopback(t)
 	o.Report = here.report
 	p.transport(t, 0, o)
 	try := func(certificates ...tls.Certificate) {
@@ -137,7 +138,7 @@ func TestReports(t *testing.T) {
 	for range 100 {
 		try(newParty(t, "path", 2).id(0).Certificate())
 	}
-	for _, want := range []string{"127.0.0.1: tls: client didn't provide a certificate", "127.0.0.1: tls: first record does not look like a TLS handshake",
+	for _, want := range []string{host + ": tls: client didn't provide a certificate", host + ": tls: first record does not look like a TLS handshake",
 		"further refusals are not reported"} {
 		if !here.has("refused: " + want) {
 			t.Errorf("no report of %q", want)

@@ -43,7 +43,7 @@ func TestSameBits(t *testing.T) {
 // and most bytes in one direction, and the number of those that it has cut. If half is set target does not
 // notice.
 func cut(t testing.TB, target string, seed uint64, cuts, least, most int, half bool) (address string, done *atomic.Int64) {
-	l, rng := listen(t), rand.New(rand.NewPCG(seed, 1))
+	l, rng := check.Listen(t), rand.New(rand.NewPCG(seed, 1))
 	done = new(atomic.Int64)
 	go func() {
 		for {

@@ -2,8 +2,11 @@
 package check
 
 import (
+	"net"
+	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 )
 
 // OK returns v. It panics for an error, which a test does not expect.
@@ -25,6 +28,46 @@ func FailIf(t testing.TB, wrong bool, format string, args ...any) {
 	if wrong {
 		t.Errorf(format, args...)
 	}
+}
+
+// Listen listens at a free port of this machine until the test ends: over IPv4, or over IPv6 where that is all
+// there is.
+func Listen(t testing.TB) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		l, err = net.Listen("tcp", "[::1]:0")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// Loopback returns the address at which Listen listens, without a port.
+func Loopback(t testing.TB) string {
+	t.Helper()
+	host, _, err := net.SplitHostPort(Listen(t).Addr().String())
+	Done(err)
+	return host
+}
+
+// longest is longer than any test of Limit takes on a busy machine, and shorter than go test waits.
+const longest = 5 * time.Minute
+
+// Limit ends the test program if the test does not end: the message names the test and shows where all
+// goroutines are, which a limit of the whole program would leave to a search.
+func Limit(t testing.TB) {
+	if _, ok := t.(*testing.T); !ok {
+		return // a benchmark or a fuzz target may take any time
+	}
+	name := t.Name()
+	timer := time.AfterFunc(longest, func() {
+		debug.SetTraceback("all")
+		panic(name + " has not ended after " + longest.String())
+	})
+	t.Cleanup(func() { timer.Stop() })
 }
 
 // Error reports an error that is nil, or lacks one of the wanted pieces of text.

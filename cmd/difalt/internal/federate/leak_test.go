@@ -83,6 +83,7 @@ func (l *line) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due [
 
 // life runs three nodes, each with its job and, before it connects, its preparation.
 func life(t *testing.T, ctxs []context.Context, node func(i int, n *Node)) []*end {
+	check.Limit(t)
 	t.Helper()
 	names := []string{"north", "south", "west"}
 	g := check.OK(topology.Path(len(names)))

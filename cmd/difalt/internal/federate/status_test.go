@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -82,8 +81,7 @@ difalt_neighbor_wait_seconds_total{neighbor="c"} 0
 // A node that cannot connect ends with its own error: an address in use, or data that it cannot read. It has
 // logged it before it tries to inform the neighbours.
 func TestOwnError(t *testing.T) {
-	l := check.OK(net.Listen("tcp", "127.0.0.1:0"))
-	defer l.Close()
+	l := check.Listen(t)
 	unreadable := func() error { return errors.New("unreadable") }
 	for want, n := range map[string]*Node{"--metrics: ": {Metrics: l.Addr().String()}, "unreadable": {Prepare: unreadable}, "no network": {}} {
 		var log bytes.Buffer
