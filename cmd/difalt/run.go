@@ -261,7 +261,6 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 			"--any-features", r.data)
 	case res == nil && ctx.Err() != nil:
 		return cli.Interrupted("interrupted before the first iteration: nothing was written")
-	case err != nil && !errors.Is(err, difalt.ErrDiverged):
 	case res == nil: // a run that has diverged, or was interrupted, has a result
 		return err
 	}
