@@ -22,7 +22,7 @@
 //
 //	geqrf and orgqr (thin Q, and R)    qr.Factor, Basis.Orthonormalize
 //	gels; gelsy, gelss (rank, rcond)   lsq.Solve
-//	gels of a strided batch            lsq.SolveBatch
+//	gels of a batch                    lsq.Batch.Solve
 //	gels of all tasks                  Group.Minimize
 //	gonum's blas64 and lapack64        blas.Implementation, blas.Lapack, blas.Use
 //

@@ -29,13 +29,30 @@ func ExampleSolve() {
 	// [1.000 1.000] rank deficient
 }
 
-// A strided batch: two problems of 3 x 1, one after the other.
-func ExampleSolveBatch() {
-	a := []float64{1, 1, 1, 1, 2, 3}
-	y := []float64{1, 2, 6, 2, 4, 6}
-	b, results := make([]float64, 2), make([]lsq.Result, 2)
-	lsq.SolveBatch(b, a, 3, 1, 3, 3, y, 3, 2, lsq.Options{}, results, nil)
-	fmt.Printf("%.2f %v, residuals %.2f and %.2f\n", b, results[0].Status, results[0].SquaredResidual, results[1].SquaredResidual)
+// Alternating least squares for ratings: with the factors of the items fixed, every user is a problem of its
+// own, with as many rows as ratings and a ridge that grows with them.
+func ExampleBatch() {
+	items := [][]float64{{1, 0}, {0, 1}, {1, 1}, {2, 1}} // the factors
+	rated := [][]int{{0, 1, 2}, {3}, {0, 1, 2, 3}}       // the items of every user
+	ratings := [][]float64{{4, 1, 5}, {3}, {1, 2, 3, 4}}
+	const k, lambda = 2, 0.1
+	users := make(lsq.Batch, len(rated))
+	for u, list := range rated {
+		n := len(list)
+		a := blas64.GeneralCols{Rows: n, Cols: k, Stride: n, Data: make([]float64, n*k)}
+		for i, item := range list {
+			for j, v := range items[item] {
+				a.Data[j*n+i] = v
+			}
+		}
+		users[u] = lsq.Problem{A: a, Y: ratings[u], B: make([]float64, k), Ridge: lambda * float64(n)}
+	}
+	users.Solve(lsq.Options{}, nil)
+	for _, user := range users {
+		fmt.Printf("%.2f %v\n", user.B, user.Result.Status)
+	}
 	// Output:
-	// [3.00 2.00] ok, residuals 14.00 and 0.00
+	// [3.43 1.12] ok
+	// [1.18 0.59] ok
+	// [1.08 1.69] ok
 }

@@ -5,12 +5,13 @@
 //	LAPACK                    here
 //	gels                      Solve
 //	gelss, gelsy (rcond)      the same, with Options.Tolerance
-//	gels_batch_strided (MKL)  SolveBatch
+//	gels_batch (MKL)          Batch.Solve
 package lsq
 
 import (
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/difalt/difalt/internal/lstsq"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -44,6 +45,7 @@ const (
 	badShape     = "lsq: need n >= 0 and r > 0"
 	badSlice     = "lsq: slice or stride too short"
 	badWork      = "lsq: workspace too small"
+	tooLarge     = "lsq: dimensions too large"
 	badRidge     = "lsq: ridge must be finite and not negative"
 	badTolerance = "lsq: tolerance must be from 0 to 1"
 )
@@ -70,10 +72,15 @@ type Result struct {
 // A Workspace is the scratch memory of the functions here. It serves one call at a time.
 type Workspace struct{ ws *lstsq.Workspace }
 
-// NewWorkspace returns scratch memory for problems of up to n samples and r columns.
+// NewWorkspace returns scratch memory for problems of up to n samples and r columns. It panics if their
+// product is beyond the memory of any machine.
 func NewWorkspace(n, r int) *Workspace {
 	if n < 0 || r <= 0 {
 		panic(badShape)
+	}
+	const most = math.MaxInt / 64
+	if (float64(n)+float64(r))*(float64(r)+1) > most {
+		panic(tooLarge)
 	}
 	return &Workspace{lstsq.NewWorkspace(n, r)}
 }
@@ -87,71 +94,98 @@ func NewWorkspace(n, r int) *Workspace {
 // written. b must not overlap them. Solve allocates a workspace if ws is nil, and nothing otherwise. It
 // panics with a constant message when a shape or an option does not fit.
 func Solve(b []float64, a blas64.GeneralCols, y []float64, o Options, ws *Workspace) Result {
-	n, r := a.Rows, a.Cols
-	tol := o.check(n, r)
+	p := Problem{A: a, Y: y, B: b}
+	tol := p.check(o)
+	if ws == nil {
+		ws = NewWorkspace(a.Rows, a.Cols)
+	}
+	p.mustFit(ws)
+	return p.solve(o.Ridge, tol, ws)
+}
+
+// A Problem is one of a Batch.
+type Problem struct {
+	A blas64.GeneralCols // n x r
+	Y []float64          // n entries
+	B []float64          // the solution, r entries
+	// Ridge is the weight of |b|^2, in addition to Options.Ridge.
+	Ridge float64
+	// Result is the outcome of Batch.Solve.
+	Result Result
+}
+
+// A Batch is a list of problems, each with its own shape, matrix and ridge. Parts of a batch, with a
+// workspace each, may be solved in parallel.
+type Batch []Problem
+
+// Solve does the package's Solve for every problem: it sets B and Result. Problems that follow each other
+// with one matrix (the same memory, shape and ridge) are several right-hand sides of it, and it is factored
+// once. ws must fit the largest n and r. Solve allocates a workspace if ws is nil, and nothing otherwise. It
+// checks all problems first, and panics with a constant message when a shape or an option does not fit.
+func (list Batch) Solve(o Options, ws *Workspace) {
+	n, r := 0, 1
+	for i := range list {
+		list[i].check(o)
+		n, r = max(n, list[i].A.Rows), max(r, list[i].A.Cols)
+	}
 	if ws == nil {
 		ws = NewWorkspace(n, r)
 	}
-	if len(b) < r || len(y) < n || a.Stride < n || len(a.Data) < (r-1)*a.Stride+n {
-		panic(badSlice)
+	factored := false
+	for i := range list {
+		p := &list[i]
+		p.mustFit(ws)
+		ridge, tol := o.Ridge+p.Ridge, o.tolerance(p.A.Rows, p.A.Cols)
+		if i == 0 || !p.follows(&list[i-1]) {
+			factored = i+1 < len(list) && list[i+1].follows(p) && ws.ws.Factor(p.A, ridge, tol)
+		}
+		if factored {
+			var res lstsq.Result
+			res, factored = ws.ws.Again(p.B[:p.A.Cols], &p.A, p.Y[:p.A.Rows])
+			p.Result = Result{Rank: p.A.Cols, SquaredResidual: res.Squares}
+		}
+		if !factored {
+			p.Result = p.solve(ridge, tol, ws)
+		}
 	}
-	if n > ws.ws.MaxRows || r > ws.ws.MaxCols {
-		panic(badWork)
-	}
-	res := lstsq.Solve(b[:r], &a, y[:n], o.Ridge, tol, 0, ws.ws)
-	return Result{Status(res.Status), res.Rank, res.Squares}
 }
 
-// check panics unless shape and options are valid, and returns the tolerance.
-func (o Options) check(n, r int) float64 {
+// follows reports whether p is another right-hand side of the matrix of q.
+func (p *Problem) follows(q *Problem) bool {
+	return p.A.Rows == q.A.Rows && p.A.Cols == q.A.Cols && p.A.Stride == q.A.Stride && p.Ridge == q.Ridge &&
+		unsafe.SliceData(p.A.Data) == unsafe.SliceData(q.A.Data)
+}
+
+// check panics unless the shape and the options of a problem are valid, and returns the tolerance.
+func (p *Problem) check(o Options) float64 {
+	n, r, stride, length := p.A.Rows, p.A.Cols, p.A.Stride, len(p.A.Data)
 	switch {
 	case n < 0 || r <= 0:
 		panic(badShape)
-	case !(o.Ridge >= 0) || math.IsInf(o.Ridge, 0):
+	case !validRidge(o.Ridge) || !validRidge(p.Ridge) || !validRidge(o.Ridge+p.Ridge):
 		panic(badRidge)
 	case !(o.Tolerance >= 0 && o.Tolerance <= 1):
 		panic(badTolerance)
+	case len(p.B) < r || len(p.Y) < n || stride < n || length < n || stride > 0 && r-1 > (length-n)/stride:
+		panic(badSlice)
 	}
-	return max(o.Tolerance, lstsq.Tolerance(n, r))
+	return o.tolerance(n, r)
 }
 
-// SolveBatch does Solve for a batch of problems of one shape. Problem k has the n x r matrix by columns, lda
-// apart, from a[k*strideA] on, the right-hand side y[k*strideY:], the solution b[k*r:], and the result
-// results[k], unless results is nil. With strideA = 0 the problems are several right-hand sides of one
-// matrix, which is factored once. SolveBatch allocates a workspace if ws is nil, and nothing otherwise.
-func SolveBatch(b, a []float64, n, r, lda, strideA int, y []float64, strideY, batch int, o Options, results []Result, ws *Workspace) {
-	tol := o.check(n, r)
-	if batch < 0 || strideA < 0 || strideY < 0 || lda < max(n, 1) {
-		panic(badShape)
-	}
-	if results != nil && len(results) < batch {
-		panic(badSlice)
-	}
-	if last := batch - 1; batch > 0 && (len(b) < batch*r || len(a) < last*strideA+(r-1)*lda+n || len(y) < last*strideY+n) {
-		panic(badSlice)
-	}
-	if ws == nil {
-		ws = NewWorkspace(n, r)
-	}
-	if n > ws.ws.MaxRows || r > ws.ws.MaxCols {
+func validRidge(v float64) bool { return v >= 0 && v <= math.MaxFloat64 }
+
+// tolerance returns the tolerance of an n x r problem.
+func (o Options) tolerance(n, r int) float64 { return max(o.Tolerance, lstsq.Tolerance(n, r)) }
+
+// mustFit panics if the workspace is too small for a problem.
+func (p *Problem) mustFit(ws *Workspace) {
+	if ws.ws == nil || p.A.Rows > ws.ws.MaxRows || p.A.Cols > ws.ws.MaxCols {
 		panic(badWork)
 	}
-	m, factored := blas64.GeneralCols{Rows: n, Cols: r, Stride: lda, Data: a}, false
-	if strideA == 0 && batch > 1 {
-		factored = ws.ws.Factor(m, o.Ridge, tol)
-	}
-	for k := range batch {
-		m.Data = a[k*strideA:]
-		bk, yk, result := b[k*r:][:r], y[k*strideY:][:n], Result{Rank: r}
-		if factored {
-			res, ok := ws.ws.Again(bk, &m, yk)
-			factored, result.SquaredResidual = ok, res.Squares
-		}
-		if !factored {
-			result = Solve(bk, m, yk, o, ws)
-		}
-		if results != nil {
-			results[k] = result
-		}
-	}
+}
+
+// solve solves a problem that was checked.
+func (p *Problem) solve(ridge, tol float64, ws *Workspace) Result {
+	res := lstsq.Solve(p.B[:p.A.Cols], &p.A, p.Y[:p.A.Rows], ridge, tol, 0, ws.ws)
+	return Result{Status(res.Status), res.Rank, res.Squares}
 }

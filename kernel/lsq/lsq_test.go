@@ -63,43 +63,47 @@ func TestSolve(t *testing.T) {
 	}
 }
 
-// A batch has the bits of its problems, with gaps between them, and allocates nothing.
-func TestSolveBatch(t *testing.T) {
+// A batch of problems of different shapes and ridges has the bits of its problems alone, and allocates
+// nothing.
+func TestBatch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 1))
-	const n, r, lda, batch = 11, 3, 13, 5
-	stride, strideY := lda*r+2, n+4
-	a, y := make([]float64, stride*batch), make([]float64, strideY*batch)
-	for i := range a {
-		a[i] = rng.NormFloat64()
+	fill := func(v []float64) []float64 {
+		for i := range v {
+			v[i] = rng.NormFloat64()
+		}
+		return v
 	}
-	for i := range y {
-		y[i] = rng.NormFloat64()
+	var batch lsq.Batch
+	most := 0
+	for range 60 {
+		n, r := rng.IntN(30), 1+rng.IntN(9)
+		most = max(most, n)
+		stride := max(n, 1) + rng.IntN(3)
+		p := lsq.Problem{
+			A: of(n, r, stride, fill(make([]float64, (r-1)*stride+n))), Y: fill(make([]float64, n+rng.IntN(2))),
+			B: make([]float64, r), Ridge: float64(rng.IntN(3)),
+		}
+		if r > 1 && n > 0 && rng.IntN(5) == 0 { // deficient
+			copy(p.A.Data[stride:][:n], p.A.Data[:n])
+		}
+		batch = append(batch, p)
 	}
-	copy(a[stride:][:n], a[stride+lda:][:n]) // problem 1 is deficient
-	ws := lsq.NewWorkspace(n, r)
-	b, results := make([]float64, batch*r), make([]lsq.Result, batch)
-	for _, strideA := range []int{stride, 0} {
-		for _, o := range []lsq.Options{{}, {Ridge: 1}} {
-			solve := func(results []lsq.Result, ws *lsq.Workspace) {
-				lsq.SolveBatch(b, a[:strideA*(batch-1)+(r-1)*lda+n], n, r, lda, strideA, y[:strideY*(batch-1)+n], strideY, batch, o, results, ws)
-			}
-			solve(results, nil)
-			for k, got := range results {
-				want := make([]float64, r)
-				result := lsq.Solve(want, of(n, r, lda, a[k*strideA:]), y[k*strideY:], o, nil)
-				if strideA > 0 && (result != got || !slices.Equal(b[k*r:][:r], want)) {
-					t.Errorf("problem %d: %v, %+v, alone %v, %+v", k, b[k*r:][:r], got, want, result)
-				}
-			}
-			if n := testing.AllocsPerRun(5, func() { solve(nil, ws) }); n != 0 {
-				t.Errorf("%g allocations", n)
+	ws := lsq.NewWorkspace(most, 9)
+	for _, o := range []lsq.Options{{}, {Ridge: 1}, {Tolerance: 1e-3}} {
+		batch.Solve(o, nil)
+		for k, p := range batch {
+			want, alone := make([]float64, p.A.Cols), o
+			alone.Ridge += p.Ridge
+			result := lsq.Solve(want, p.A, p.Y, alone, nil)
+			if result != p.Result || !slices.Equal(p.B, want) {
+				t.Errorf("problem %d: %v, %+v, alone %v, %+v", k, p.B, p.Result, want, result)
 			}
 		}
+		if n := testing.AllocsPerRun(5, func() { batch.Solve(o, ws) }); n != 0 {
+			t.Errorf("%g allocations", n)
+		}
 	}
-	lsq.SolveBatch(nil, nil, n, r, lda, stride, nil, strideY, 0, lsq.Options{}, nil, nil) // no problem
-	if status := results[1].Status; status != lsq.OK {
-		t.Errorf("status %v with a ridge", status)
-	}
+	lsq.Batch(nil).Solve(lsq.Options{}, nil) // no problem
 }
 
 // Several right-hand sides of one matrix have the results of each alone, to rounding: also where some are not
@@ -125,10 +129,13 @@ func TestSolveRightHandSides(t *testing.T) {
 			y[i] = rng.NormFloat64() * []float64{1, 1, 0x1p900, math.NaN(), 0, 1}[i/c.n]
 		}
 		for _, o := range []lsq.Options{{}, {Ridge: 2}, {Tolerance: 0.9}} {
-			b, results := make([]float64, sides*c.r), make([]lsq.Result, sides)
-			lsq.SolveBatch(b, a, c.n, c.r, lda, 0, y, c.n, sides, o, results, nil)
-			for k, got := range results {
-				want, bk := make([]float64, c.r), b[k*c.r:][:c.r]
+			batch := make(lsq.Batch, sides)
+			for k := range batch {
+				batch[k] = lsq.Problem{A: of(c.n, c.r, lda, a), Y: y[k*c.n:][:c.n], B: make([]float64, c.r)}
+			}
+			batch.Solve(o, nil)
+			for k, p := range batch {
+				got, bk, want := p.Result, p.B, make([]float64, c.r)
 				result := lsq.Solve(want, of(c.n, c.r, lda, a), y[k*c.n:], o, nil)
 				e := math.Abs(got.SquaredResidual - result.SquaredResidual)
 				if got.Status != result.Status || got.Rank != result.Rank || e > 1e-9*result.SquaredResidual && c.n > c.r ||
@@ -141,30 +148,44 @@ func TestSolveRightHandSides(t *testing.T) {
 }
 
 func TestPanics(t *testing.T) {
-	one, two := []float64{1}, make([]float64, 2)
+	one, two, three := []float64{1}, make([]float64, 2), make([]float64, 3)
+	batch := func(p lsq.Problem) lsq.Batch { return lsq.Batch{p} }
 	ws := lsq.NewWorkspace(1, 1)
 	for name, f := range map[string]func(){
-		"n < 0":             func() { lsq.Solve(one, of(-1, 1, 1, one), one, lsq.Options{}, ws) },
-		"r = 0":             func() { lsq.Solve(one, of(1, 0, 1, one), one, lsq.Options{}, ws) },
-		"too many samples":  func() { lsq.Solve(one, of(2, 1, 2, two), two, lsq.Options{}, ws) },
-		"too many columns":  func() { lsq.Solve(two, of(1, 2, 1, two), one, lsq.Options{}, ws) },
-		"negative ridge":    func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Ridge: -1}, ws) },
-		"NaN ridge":         func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Ridge: math.NaN()}, ws) },
-		"infinite ridge":    func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Ridge: math.Inf(1)}, ws) },
-		"short b":           func() { lsq.Solve(nil, of(1, 1, 1, one), one, lsq.Options{}, ws) },
-		"short y":           func() { lsq.Solve(one, of(1, 1, 1, one), nil, lsq.Options{}, ws) },
-		"short a":           func() { lsq.Solve(one, of(1, 1, 1, nil), one, lsq.Options{}, ws) },
-		"stride":            func() { lsq.Solve(one, of(1, 1, 0, one), one, lsq.Options{}, ws) },
-		"tolerance":         func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Tolerance: 2}, ws) },
-		"NaN tolerance":     func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Tolerance: math.NaN()}, ws) },
-		"batch, samples":    func() { lsq.SolveBatch(two, two, 2, 1, 2, 2, two, 2, 1, lsq.Options{}, nil, ws) },
-		"batch, columns":    func() { lsq.SolveBatch(two, two, 1, 2, 1, 2, two, 1, 1, lsq.Options{}, nil, ws) },
-		"batch of no lda":   func() { lsq.SolveBatch(one, nil, 0, 1, 0, 1, nil, 1, 1, lsq.Options{}, nil, ws) },
-		"batch < 0":         func() { lsq.SolveBatch(one, one, 1, 1, 1, 1, one, 1, -1, lsq.Options{}, nil, ws) },
-		"batch of short a":  func() { lsq.SolveBatch(two, one, 1, 1, 1, 1, two, 1, 2, lsq.Options{}, nil, ws) },
-		"batch of short y":  func() { lsq.SolveBatch(two, two, 1, 1, 1, 1, one, 1, 2, lsq.Options{}, nil, ws) },
-		"batch of short b":  func() { lsq.SolveBatch(one, two, 1, 1, 1, 1, two, 1, 2, lsq.Options{}, nil, ws) },
-		"few results":       func() { lsq.SolveBatch(two, two, 1, 1, 1, 1, two, 1, 2, lsq.Options{}, make([]lsq.Result, 1), ws) },
+		"n < 0":            func() { lsq.Solve(one, of(-1, 1, 1, one), one, lsq.Options{}, ws) },
+		"r = 0":            func() { lsq.Solve(one, of(1, 0, 1, one), one, lsq.Options{}, ws) },
+		"too many samples": func() { lsq.Solve(one, of(2, 1, 2, two), two, lsq.Options{}, ws) },
+		"too many columns": func() { lsq.Solve(two, of(1, 2, 1, two), one, lsq.Options{}, ws) },
+		"negative ridge":   func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Ridge: -1}, ws) },
+		"NaN ridge":        func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Ridge: math.NaN()}, ws) },
+		"infinite ridge":   func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Ridge: math.Inf(1)}, ws) },
+		"short b":          func() { lsq.Solve(nil, of(1, 1, 1, one), one, lsq.Options{}, ws) },
+		"short y":          func() { lsq.Solve(one, of(1, 1, 1, one), nil, lsq.Options{}, ws) },
+		"short a":          func() { lsq.Solve(one, of(1, 1, 1, nil), one, lsq.Options{}, ws) },
+		"stride":           func() { lsq.Solve(one, of(1, 1, 0, one), one, lsq.Options{}, ws) },
+		"tolerance":        func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Tolerance: 2}, ws) },
+		"NaN tolerance":    func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{Tolerance: math.NaN()}, ws) },
+		"batch, samples":   func() { batch(lsq.Problem{A: of(2, 1, 2, two), Y: two, B: one}).Solve(lsq.Options{}, ws) },
+		"batch, columns":   func() { batch(lsq.Problem{A: of(1, 2, 1, two), Y: one, B: two}).Solve(lsq.Options{}, ws) },
+		"batch of nothing": func() { batch(lsq.Problem{}).Solve(lsq.Options{}, ws) },
+		"batch of short a": func() { batch(lsq.Problem{A: of(2, 1, 2, one), Y: two, B: one}).Solve(lsq.Options{}, nil) },
+		"batch of short y": func() { batch(lsq.Problem{A: of(2, 1, 2, two), Y: one, B: one}).Solve(lsq.Options{}, nil) },
+		"batch of short b": func() { batch(lsq.Problem{A: of(1, 2, 1, two), Y: one, B: one}).Solve(lsq.Options{}, nil) },
+		"batch of ridge":   func() { batch(lsq.Problem{A: of(1, 1, 1, one), Y: one, B: one, Ridge: -1}).Solve(lsq.Options{}, nil) },
+		"both ridges": func() {
+			batch(lsq.Problem{A: of(1, 1, 1, one), Y: one, B: one, Ridge: 1e308}).Solve(lsq.Options{Ridge: 1e308}, nil)
+		},
+		"batch, tolerance": func() { batch(lsq.Problem{A: of(1, 1, 1, one), Y: one, B: one}).Solve(lsq.Options{Tolerance: -1}, nil) },
+		"batch, workspace": func() {
+			batch(lsq.Problem{A: of(1, 1, 1, one), Y: one, B: one}).Solve(lsq.Options{}, new(lsq.Workspace))
+		},
+		"no workspace":      func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{}, new(lsq.Workspace)) },
+		"huge n":            func() { lsq.Solve(one, of(1<<62, 1, 1<<62, one), one, lsq.Options{}, nil) },
+		"huge r":            func() { lsq.Solve(one, of(0, math.MaxInt, 1, one), one, lsq.Options{}, nil) },
+		"huge stride":       func() { lsq.Solve(two, of(1, 2, math.MaxInt, two), one, lsq.Options{}, nil) },
+		"strides beyond":    func() { lsq.Solve(three, of(1, 3, 1<<62, three), one, lsq.Options{}, nil) },
+		"huge workspace":    func() { lsq.NewWorkspace(1<<40, 1<<40) },
+		"largest workspace": func() { lsq.NewWorkspace(math.MaxInt, math.MaxInt) },
 		"workspace n < 0":   func() { lsq.NewWorkspace(-1, 1) },
 		"workspace of no r": func() { lsq.NewWorkspace(1, 0) },
 	} {
