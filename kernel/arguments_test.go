@@ -36,7 +36,7 @@ func TestPanics(t *testing.T) {
 		},
 		"dimensions too large": {
 			func() { kernel.NewBasis(1<<20, math.MaxInt>>16) }, func() { kernel.NewBasis(math.MaxInt, 1) },
-			func() { build(math.MaxInt, 1) }, func() { build(9, 3, huge) }, func() { b.Append(huge) }, func() { b.Replace(0, huge) },
+			func() { build(math.MaxInt, 1) }, func() { build(9, 3, huge) }, func() { build(9, math.MaxInt/256, 3) }, func() { b.Append(huge) }, func() { b.Replace(0, huge) },
 			func() { b.Extend(0, huge) },
 			func() { kernel.NewGroup(tasks, math.MaxInt/8) }, func() { kernel.NewWorkspace(huge, 3, huge) },
 			func() { kernel.NewWorkspace(math.MaxInt, 3, 1) }, func() { kernel.NewWorkspace(1, math.MaxInt, 1) },

@@ -59,7 +59,7 @@ func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kerne
 		}
 		means, responses, squares := moments(k)
 		s.Means, s.Responses = append(s.Means, means), append(s.Responses, responses)
-		sums[i] = append(floats.ScaleTo(squares, sumScale, squares), float64(k.TotalSamples()-k.Len()))
+		sums[i] = append(floats.ScaleTo(squares, sumScale, squares), freedom(k))
 	}
 	if err := net.Sum(ctx, sums); err != nil {
 		return nil, nil, err
@@ -75,6 +75,16 @@ func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kerne
 		list = append(list, s.apply(i, k))
 	}
 	return list, s, nil
+}
+
+// freedom returns the number of samples that are left to the deviations within tasks: all but one of every task
+// that has some.
+func freedom(k *kernel.Tasks) float64 {
+	left := 0
+	for t := range k.Len() {
+		left += max(k.Samples(t)-1, 0)
+	}
+	return float64(left)
 }
 
 // moments returns the means of the features and responses of every task, and the sums of squares of all

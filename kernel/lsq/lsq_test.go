@@ -179,6 +179,10 @@ func TestPanics(t *testing.T) {
 		"batch, workspace": func() {
 			batch(lsq.Problem{A: of(1, 1, 1, one), Y: one, B: one}).Solve(lsq.Options{}, new(lsq.Workspace))
 		},
+		"sides, workspace": func() {
+			side := lsq.Problem{A: of(2, 1, 2, two), Y: two, B: one}
+			lsq.Batch{side, side}.Solve(lsq.Options{}, ws)
+		},
 		"no workspace":      func() { lsq.Solve(one, of(1, 1, 1, one), one, lsq.Options{}, new(lsq.Workspace)) },
 		"huge n":            func() { lsq.Solve(one, of(1<<62, 1, 1<<62, one), one, lsq.Options{}, nil) },
 		"huge r":            func() { lsq.Solve(one, of(0, math.MaxInt, 1, one), one, lsq.Options{}, nil) },
