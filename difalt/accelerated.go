@@ -5,6 +5,7 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/gram"
+	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -22,14 +23,12 @@ import (
 // Anderson acceleration solves g(U) = U, which holds at saddle points too. Therefore, if the objective has
 // risen, the nodes return to the last plain step, and restart from there.
 type accelerated struct {
-	solver  *Solver
-	facts   *facts
-	step    float64 // s/(n m), for P in the unit of facts
-	memory  *anderson
-	plain   *kernel.Basis // g(U) of the last iteration
-	lowest  float64       // the lowest objective since the last restart
-	most    float64       // of a number in a message
-	refined bool          // messages are in float64 whatever Options.Codec
+	step   float64 // s/(n m), for P in the unit of totals
+	memory *anderson
+	plain  *kernel.Basis   // g(U) of the last iteration
+	lowest float64         // the lowest objective since the last restart
+	most   float64         // of a number in a message
+	sends  consensus.Codec // the codec of the next message: it becomes finer, never coarser
 }
 
 const (
@@ -40,66 +39,73 @@ const (
 	exactFrom  = 2500 // the one above which messages are in float64
 )
 
-func newAccelerated(s *Solver, _ float64) method {
-	u, f := s.state.u[0], &s.facts
-	m := &accelerated{
-		solver: s, facts: f, step: scaledStep * f.unit * f.unit / f.curvature(),
-		memory: newAnderson(len(u.Data())), plain: u.Clone(), lowest: math.Inf(1), most: s.monitor.most,
-	}
-	for i := range s.state.scalars {
-		s.state.scalars[i], s.state.totals[i] = make([]float64, len(s.state.p.P)), make([]float64, 1)
-	}
-	s.monitor.length = func() float64 { return m.memory.length() / scaledStep }
-	return m
+func newAccelerated(o *Options) method { return &accelerated{sends: o.Codec} }
+
+func (m *accelerated) exchange(net *consensus.Network, c consensus.Codec, _ *kernel.Pool) (consensus.Exchange, error) {
+	return net.TreeMean(c)
 }
+
+func (m *accelerated) start(p *point) {
+	u, t := p.u[0], &p.totals
+	m.step = scaledStep * t.unit * t.unit / t.Curvature()
+	m.memory, m.plain, m.lowest = newAnderson(len(u.Data())), u.Clone(), math.Inf(1)
+	m.most = mostNumberInSum / p.nodes
+	for i := range p.messages {
+		p.messages[i].Scalars, p.messages[i].Totals = make([]float64, len(p.moments.P)), make([]float64, 1)
+	}
+}
+
+// lastStep implements stepper.
+func (m *accelerated) lastStep() float64 { return m.memory.length() / scaledStep }
+
+func (m *accelerated) codec(*point) consensus.Codec { return m.sends }
+
+func (m *accelerated) prepare(*point, *kernel.Pool) {}
 
 // refine sends finer codes, or float64, if P is ill-conditioned: there the errors of codes cost more
 // iterations than codes save bytes. Float64 waits for plainFirst iterations, since P at the start may be far
 // from the P of the solution.
-func (m *accelerated) refine(s *state) {
-	condition, x := s.p.Condition(), m.solver
+func (m *accelerated) refine(p *point) {
+	condition := p.moments.Condition()
 	if !(condition <= fine) {
-		x.exchange.Refine(consensus.Int16)
+		m.sends = max(m.sends, consensus.Int16)
 	}
-	if !(condition <= exactFrom) && s.iteration >= plainFirst && !m.refined && x.o.Codec != consensus.Float64 {
-		if exact, err := x.net.TreeMean(consensus.Float64); err == nil {
-			x.exchange, m.refined = exact, true
-			m.memory.restart() // of errors of codes
-		}
+	if !(condition <= exactFrom) && p.iteration >= plainFirst && m.sends != consensus.Float64 {
+		m.sends = consensus.Float64
+		m.memory.restart() // of errors of codes
 	}
 }
 
-// adapt sets Z to the node's part of the step, times L, and scalars and totals to its part of P and the
-// objective.
-func (m *accelerated) adapt(s *state, i int) {
-	z, g := s.z[i], s.groups[i]
+// message is the node's part of the step, times L, with its part of P and of the objective.
+func (m *accelerated) message(p *point, i int, msg *consensus.Message) {
+	z, unit := msg.Basis, p.totals.unit
 	clear(z.Data())
-	gram.AddProduct(z, g.Grad, s.p.Inverse)
-	floats.Scale(-m.step*s.nodes, z.Data())
-	gram.Outer(s.scalars[i], g.B, len(s.p.Values), m.facts.unit*m.facts.unit, m.most)
-	s.totals[i][0] = min(sumScale*s.objective(i), m.most)
+	gram.AddProduct(z, p.at[i].grad, p.moments.Inverse)
+	floats.Scale(-m.step*p.nodes, z.Data())
+	gram.Outer(msg.Scalars, p.at[i].b, len(p.moments.Values), unit*unit, m.most)
+	msg.Totals[0] = min(p.penalized(i)/sums.Squares, m.most)
 }
 
-// correct takes the step and extrapolates.
-func (m *accelerated) correct(s *state, i int) {
-	u, z := s.u[i], s.z[i]
+// update takes the step and extrapolates.
+func (m *accelerated) update(p *point, i int, msg *consensus.Message) {
+	u, z := p.u[i], msg.Basis
 	floats.Add(z.Data(), u.Data())
-	floats.Scale(s.nodes, s.scalars[i])
-	s.p.Invert(s.scalars[i])
-	m.refine(s)
-	if m.rose(s.totals[i][0] / sumScale) {
+	floats.Scale(p.nodes, msg.Scalars)
+	p.moments.Invert(msg.Scalars)
+	m.refine(p)
+	if m.rose(p, msg.Totals[0]*sums.Squares) {
 		m.memory.restart()
 		z.CopyFrom(m.plain)
 		return
 	}
-	z.Orthonormalize(s.qr[i].r, s.qr[i].work)
+	p.orthonormalize(i)
 	m.plain.CopyFrom(z)
-	m.memory.extrapolate(z, u, s.iteration < plainFirst)
+	m.memory.extrapolate(z, u, p.iteration < plainFirst)
 }
 
 // rose reports whether the objective has risen since the last restart; if so, it starts over.
-func (m *accelerated) rose(objective float64) bool {
-	if objective > (1+rise)*m.lowest+rise*m.facts.squares() {
+func (m *accelerated) rose(p *point, objective float64) bool {
+	if objective > (1+rise)*m.lowest+rise*p.totals.YY {
 		m.lowest = math.Inf(1)
 		return true
 	}

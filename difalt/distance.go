@@ -6,7 +6,6 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
 	tiles "github.com/difalt/difalt/kernel/blas"
-	"github.com/difalt/difalt/kernel/qr"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack"
@@ -60,30 +59,4 @@ func project(v, u *kernel.Basis, inner []float64) {
 	x, y := u.Data(), v.Data() // by rows, u' and v'
 	tiles.Implementation{}.Dgemm(blas.NoTrans, blas.Trans, vr, ur, d, 1, y, v.Stride(), x, u.Stride(), 0, inner, ur)
 	tiles.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, vr, d, ur, -1, inner, ur, x, u.Stride(), 1, y, v.Stride())
-}
-
-// qrWork is the scratch memory of a QR factorisation.
-type qrWork struct{ r, work []float64 }
-
-func newQRWork(r int) qrWork { return qrWork{make([]float64, r*r), make([]float64, qr.WorkLen(r))} }
-
-func copyBases(dst, u []*kernel.Basis) {
-	for i, v := range u {
-		dst[i].CopyFrom(v)
-	}
-}
-
-// copyToAll makes all bases equal to the first.
-func copyToAll(z []*kernel.Basis) {
-	for _, other := range z[1:] {
-		other.CopyFrom(z[0])
-	}
-}
-
-func clone(u []*kernel.Basis) []*kernel.Basis {
-	var list []*kernel.Basis
-	for _, v := range u {
-		list = append(list, v.Clone())
-	}
-	return list
 }

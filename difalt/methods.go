@@ -3,6 +3,7 @@ package difalt
 import (
 	"fmt"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -23,45 +24,111 @@ const (
 	// eta grad_g). It stalls at an error that depends on eta.
 	DGD
 	// Accelerated is Anderson acceleration of a preconditioned step, with sums along a spanning tree. It
-	// takes a seventh to a twentieth of the iterations of DifAltGDmin, and depends little on the condition
+	// takes a fifth to a twentieth of the iterations of DifAltGDmin, and depends little on the condition
 	// number.
 	Accelerated
 )
 
-// methods has the short name of every method and the function that starts it with step size eta.
+// A method is an algorithm without its loop. Every iteration evaluates the gradient at U_g, lets the method
+// prepare and write the messages, averages them by an exchange of the method, and lets it make the next U_g.
+// The loop calls message and update for several nodes at a time.
+type method interface {
+	// exchange returns the exchange of messages in the given representation of numbers.
+	exchange(net *consensus.Network, c consensus.Codec, pool *kernel.Pool) (consensus.Exchange, error)
+	// start begins at p, without a memory.
+	start(p *point)
+	// codec returns the representation of numbers in the message of this iteration.
+	codec(p *point) consensus.Codec
+	// prepare computes what messages need besides the gradient. It may use all workers.
+	prepare(p *point, pool *kernel.Pool)
+	// message sets m, the message of hosted node i (Alg. 3, line 12).
+	message(p *point, i int, m *consensus.Message)
+	// update turns the average in m into the matrix whose factor Q is the next U_g (line 13). If the exchange
+	// is exact, the loop calls it for the first hosted node alone.
+	update(p *point, i int, m *consensus.Message)
+}
+
+// A stepper is a method whose last step all nodes know. Then a short step is a reason for a check.
+type stepper interface {
+	// lastStep returns the length of the last Newton-like step; infinite if there is none.
+	lastStep() float64
+}
+
+// methods has the short name of every method, and the function that makes it.
 var methods = [...]struct {
-	name  string
-	start func(s *Solver, eta float64) method
+	name string
+	make func(o *Options) method
 }{
-	DifAltGDmin: {"dif", func(_ *Solver, eta float64) method { return diffusion{eta} }},
-	AltGDmin:    {"altgdmin", func(_ *Solver, eta float64) method { return adjustment{eta} }},
-	DecAltGDmin: {"dec", func(_ *Solver, eta float64) method { return adjustment{eta} }},
-	DGD:         {"dgd", func(_ *Solver, eta float64) method { return neighbourDescent{eta} }},
+	DifAltGDmin: {"dif", func(o *Options) method { return diffusion{gossip{o: o}} }},
+	AltGDmin:    {"altgdmin", func(*Options) method { return centralised{} }},
+	DecAltGDmin: {"dec", func(o *Options) method { return adjustment{gossip{o: o}} }},
+	DGD:         {"dgd", func(*Options) method { return neighbourDescent{} }},
 	Accelerated: {"accelerated", newAccelerated},
 }
 
+// plain is the part of a method without a memory, which sends numbers as they are.
+type plain struct{}
+
+func (plain) start(*point)                 {}
+func (plain) codec(*point) consensus.Codec { return consensus.Float64 }
+func (plain) prepare(*point, *kernel.Pool) {}
+
+// gossip is the part of a method that averages by AGREE.
+type gossip struct {
+	plain
+	o *Options
+}
+
+func (g gossip) exchange(net *consensus.Network, _ consensus.Codec, pool *kernel.Pool) (consensus.Exchange, error) {
+	return g.o.Average(net, g.o.Rounds, pool)
+}
+
 // diffusion is Dif-AltGDmin: Z = Agree(U - eta L grad).
-type diffusion struct{ eta float64 }
+type diffusion struct{ gossip }
 
-func (m diffusion) adapt(s *state, i int) { // line 12
-	descend(s.z[i], s.u[i], s.groups[i].Grad, m.eta*s.nodes)
-}
-func (m diffusion) correct(*state, int) {}
-
-// adjustment is Dec-AltGDmin, and AltGDmin if the average is exact: Z = U - Agree(eta L grad).
-type adjustment struct{ eta float64 }
-
-func (m adjustment) adapt(s *state, i int) {
-	floats.ScaleTo(s.z[i].Data(), m.eta*s.nodes, s.groups[i].Grad.Data())
+func (diffusion) message(p *point, i int, m *consensus.Message) {
+	descend(m.Basis, p.u[i], p.at[i].grad, p.eta*p.nodes)
 }
 
-func (m adjustment) correct(s *state, i int) { descend(s.z[i], s.u[i], s.z[i], 1) }
+func (diffusion) update(*point, int, *consensus.Message) {}
+
+// adjustment is Dec-AltGDmin: Z = U - Agree(eta L grad).
+type adjustment struct{ gossip }
+
+func (adjustment) message(p *point, i int, m *consensus.Message) { sendStep(p, i, m) }
+
+func (adjustment) update(p *point, i int, m *consensus.Message) { descend(m.Basis, p.u[i], m.Basis, 1) }
+
+// centralised is AltGDmin: Z = U - eta sum_g grad_g.
+type centralised struct{ plain }
+
+func (centralised) exchange(net *consensus.Network, _ consensus.Codec, _ *kernel.Pool) (consensus.Exchange, error) {
+	return net.ServerMean(), nil
+}
+
+func (centralised) message(p *point, i int, m *consensus.Message) { sendStep(p, i, m) }
+
+func (centralised) update(p *point, i int, m *consensus.Message) {
+	descend(m.Basis, p.u[i], m.Basis, 1)
+}
+
+// sendStep sets a message to eta L grad.
+func sendStep(p *point, i int, m *consensus.Message) {
+	floats.ScaleTo(m.Basis.Data(), p.eta*p.nodes, p.at[i].grad.Data())
+}
 
 // neighbourDescent is the DGD variant: Z = (mean of the neighbours' U) - eta grad.
-type neighbourDescent struct{ eta float64 }
+type neighbourDescent struct{ plain }
 
-func (m neighbourDescent) adapt(s *state, i int)   { s.z[i].CopyFrom(s.u[i]) }
-func (m neighbourDescent) correct(s *state, i int) { descend(s.z[i], s.z[i], s.groups[i].Grad, m.eta) }
+func (neighbourDescent) exchange(net *consensus.Network, _ consensus.Codec, pool *kernel.Pool) (consensus.Exchange, error) {
+	return net.NeighbourMean(pool), nil
+}
+
+func (neighbourDescent) message(p *point, i int, m *consensus.Message) { m.Basis.CopyFrom(p.u[i]) }
+
+func (neighbourDescent) update(p *point, i int, m *consensus.Message) {
+	descend(m.Basis, m.Basis, p.at[i].grad, p.eta)
+}
 
 // descend computes z = u - step grad. z may be u or grad.
 func descend(z, u, grad *kernel.Basis, step float64) {

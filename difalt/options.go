@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"reflect"
-	"slices"
 	"strconv"
 
 	"github.com/difalt/difalt/consensus"
@@ -94,15 +92,36 @@ func (o *Options) Validate() error {
 		value, most float64
 	}{
 		{"Iterations", float64(o.Iterations), MaxIterations}, {"Rounds", float64(o.Rounds), MaxRounds},
-		{"StartRounds", float64(o.StartRounds), MaxRounds}, {"PowerIterations", float64(o.PowerIterations), MaxIterations},
-		{"Workers", float64(o.Workers), kernel.MaxWorkers}, {"Step", o.Step, math.MaxFloat64}, {"Ridge", o.Ridge, MaxRidge},
+		{"StartRounds", float64(o.StartRounds), MaxRounds}, {"Workers", float64(o.Workers), kernel.MaxWorkers},
+		{"PowerIterations", float64(o.PowerIterations), MaxIterations},
+		{"Step", o.Step, math.MaxFloat64}, {"Ridge", o.Ridge, MaxRidge},
 		{"Tolerance", o.Tolerance, math.MaxFloat64}, {"Kappa", o.Kappa, MaxKappa}, {"Mu", o.Mu, MaxKappa},
 	} {
 		if !(f.value >= 0 && f.value <= f.most) {
-			return &ParameterError{f.name, strconv.FormatFloat(f.value, 'f', -1, 64), fmt.Sprintf("must be from 0 to %g", f.most)}
+			value := strconv.FormatFloat(f.value, 'f', -1, 64)
+			return &ParameterError{f.name, value, fmt.Sprintf("must be from 0 to %g", f.most)}
 		}
 	}
 	return nil
+}
+
+// Settings returns the options that all nodes need alike, with defaults for zero values, by the names of the
+// fields: all but Average, Workers, Observer and Logger.
+func (o Options) Settings() (list []wire.Setting) {
+	o = o.withDefaults()
+	for _, field := range []struct {
+		name  string
+		value any
+	}{
+		{"Method", o.Method}, {"Rank", o.Rank}, {"Iterations", o.Iterations}, {"Rounds", o.Rounds}, {"Step", o.Step},
+		{"PowerIterations", o.PowerIterations}, {"StartRounds", o.StartRounds}, {"Kappa", o.Kappa}, {"Mu", o.Mu},
+		{"Ridge", o.Ridge}, {"Codec", o.Codec}, {"Tolerance", o.Tolerance}, {"StopAtNoise", o.StopAtNoise},
+		{"EveryIteration", o.EveryIteration}, {"SampleSplit", o.SampleSplit}, {"Inner", o.Inner},
+		{"AnyFeatures", o.AnyFeatures}, {"Seed", o.Seed},
+	} {
+		list = append(list, wire.Setting{Name: field.name, Value: fmt.Sprint(field.value)})
+	}
+	return list
 }
 
 // withDefaults returns the options with zero values replaced.
@@ -127,38 +146,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// exchange returns the exchange of the iterations.
-func (o *Options) exchange(net *consensus.Network, pool *kernel.Pool) (consensus.Exchange, error) {
-	switch o.Method {
-	case AltGDmin:
-		return net.ServerMean(), nil
-	case DGD:
-		return net.NeighbourMean(pool), nil
-	case Accelerated:
-		return net.TreeMean(o.Codec)
-	}
-	return o.Average(net, o.Rounds, pool)
-}
-
 // startExchange returns the exchange of the initialisation.
 func (o *Options) startExchange(net *consensus.Network, pool *kernel.Pool) (consensus.Exchange, error) {
 	if o.Method == Accelerated {
 		return net.TreeMean(o.Codec)
 	}
 	return o.Average(net, o.StartRounds, pool)
-}
-
-// Settings returns the options that all nodes need alike, with defaults for zero values, by the names of the
-// fields.
-func (o Options) Settings() (list []wire.Setting) {
-	local := []string{"Average", "Workers", "Observer", "Logger"}
-	v := reflect.ValueOf(o.withDefaults())
-	for i := range v.NumField() {
-		if name := v.Type().Field(i).Name; !slices.Contains(local, name) {
-			list = append(list, wire.Setting{Name: name, Value: fmt.Sprint(v.Field(i).Interface())})
-		}
-	}
-	return list
 }
 
 // A ParameterError reports an option, or an argument, that is out of range.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"math"
 	"slices"
 	"time"
@@ -97,34 +96,30 @@ func (r *Result) Theta(i, t int) []float64 {
 // Result fits b_t to the current U_g on all samples and returns the state, at any time after the first step.
 // It returns ErrNotStarted before.
 func (s *Solver) Result() (*Result, error) {
-	if s.method == nil {
+	if !s.started {
 		return nil, ErrNotStarted
 	}
 	last := s.finalRecord()
 	res := &Result{
-		Status: s.status, Iterations: s.state.iteration, U: clone(s.state.u), Initial: s.initial,
-		Residual: s.monitor.residual, StatisticalError: s.monitor.noise, Last: last,
+		Status: s.status, Iterations: s.point.iteration, U: clone(s.point.u), Initial: s.initial,
+		Residual: s.checker.rule.residual, StatisticalError: s.checker.rule.noise, Last: last,
 	}
-	for _, g := range s.state.groups {
-		res.B, res.Tasks = append(res.B, slices.Clone(g.B)), append(res.Tasks, slices.Clone(g.Status))
+	for _, at := range s.point.at {
+		res.B, res.Tasks = append(res.B, slices.Clone(at.b)), append(res.Tasks, slices.Clone(at.status))
 	}
 	return res, nil
 }
 
 // finalRecord fits b_t to the current U_g on all samples and returns the record of that.
 func (s *Solver) finalRecord() Record {
-	if s.o.SampleSplit {
-		for i, g := range s.state.groups {
-			g.SetSamples(s.problem.Nodes[i], s.problem.Nodes[i])
-		}
-	}
-	s.executor.Minimize(s.state.u, s.o.Ridge)
+	s.executor.Minimize(s.point.u, s.o.Ridge)
+	s.point.read(s.groups)
 	return s.record()
 }
 
 // U returns the current estimates of the hosted nodes. They belong to the solver: read only, and valid until
 // the next step.
-func (s *Solver) U() []*kernel.Basis { return s.state.u }
+func (s *Solver) U() []*kernel.Basis { return s.point.u }
 
 // Iterations takes the steps of Run and returns the records as a sequence, one for every state, up to the
 // last. Each is valid until the next. If the loop breaks, the run ends at all nodes as Canceled. The error of
@@ -170,12 +165,12 @@ func newRecorder(p *Problem, r int) recorder {
 }
 
 // count adds the execution time of an iteration: that of the slowest group, and a node's share of the rest.
-func (r *recorder) count(groups []*kernel.Group, rest time.Duration) {
+func (r *recorder) count(nodes []evaluation, rest time.Duration) {
 	slowest := time.Duration(0)
-	for _, g := range groups {
-		slowest = max(slowest, g.Elapsed)
+	for _, at := range nodes {
+		slowest = max(slowest, at.elapsed)
 	}
-	r.compute += slowest + rest/time.Duration(len(groups))
+	r.compute += slowest + rest/time.Duration(len(nodes))
 }
 
 // observe calls the observer, and then yield, with the record of the current state.
@@ -197,14 +192,14 @@ func (s *Solver) observe(yield func(*Record) error) error {
 
 // record describes the current U; the groups have fitted their b_t to it.
 func (s *Solver) record() Record {
-	u, nan := s.state.u, math.NaN()
+	u, nan := s.point.u, math.NaN()
 	rec := Record{
-		Iteration: s.state.iteration, Traffic: s.exchange.Traffic().Minus(s.records.before), Compute: s.records.compute,
+		Iteration: s.point.iteration, Traffic: s.exchange.Traffic().Minus(s.records.before), Compute: s.records.compute,
 		SDFirst: nan, SDMax: nan, SDMean: nan,
 	}
-	for i, g := range s.state.groups {
-		rec.Objective += g.Objective
-		for _, status := range g.Status {
+	for i, at := range s.point.at {
+		rec.Objective += at.objective
+		for _, status := range at.status {
 			if status != lsq.OK {
 				rec.Singular++
 			}
@@ -220,32 +215,4 @@ func (s *Solver) record() Record {
 		rec.SDMax, rec.SDMean = max(rec.SDMax, sd), rec.SDMean+sd/float64(len(u))
 	}
 	return rec
-}
-
-// poorlyKnown is the statistical error above which a direction of U is hardly better than a random one.
-const poorlyKnown = 0.3
-
-// report logs warnings about a run that has ended.
-func (s *Solver) report() {
-	log, m, iterations := s.o.Logger, &s.monitor, s.state.iteration
-	if !log.Enabled(context.Background(), slog.LevelWarn) {
-		return
-	}
-	last := s.finalRecord()
-	if last.Singular > 0 && s.o.Ridge == 0 {
-		log.Warn("some tasks have no unique least-squares solution; a ridge avoids that", "tasks", last.Singular)
-	}
-	switch {
-	case s.status == Diverged && s.o.Method == Accelerated:
-		log.Warn("the run diverged", "iterations", iterations)
-	case s.status == Diverged:
-		log.Warn("the run diverged", "iterations", iterations, "step", s.stepSize())
-	case s.status == IterationLimit && m.residual > m.enough():
-		log.Warn("the run has not converged: more iterations or another method may help",
-			"residual", m.residual, "tolerance", m.enough())
-	case s.status == Undetermined, s.status == Converged && m.noise > poorlyKnown:
-		log.Warn("the data hardly determine a direction of U: use a smaller rank, or more samples",
-			"statistical error", m.noise)
-	}
-	log.Info("the run has ended", "status", s.status, "iterations", iterations, "objective", last.Objective)
 }

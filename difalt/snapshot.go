@@ -51,42 +51,46 @@ func (p *Snapshot) UnmarshalBinary(b []byte) error {
 
 // Snapshot returns a copy of the state. It returns ErrNotStarted before the first step.
 func (s *Solver) Snapshot() (*Snapshot, error) {
-	if s.method == nil {
+	if !s.started {
 		return nil, ErrNotStarted
 	}
-	p := saved{Version: snapshotVersion, Identity: s.identity(), Iteration: s.state.iteration, Step: s.initial.Step}
-	for _, u := range s.state.u {
+	p := saved{Version: snapshotVersion, Identity: s.identity(), Iteration: s.point.iteration, Step: s.initial.Step}
+	for _, u := range s.point.u {
 		p.U = append(p.U, slices.Clone(u.Data()))
 	}
 	return &Snapshot{p}, nil
 }
 
-// Restore lets the first step continue a run with the same data and options, but for those that end a run.
+// Restore lets the first step continue a run with the same data and options. Options that end a run may
+// differ, except for Iterations with SampleSplit.
 func (s *Solver) Restore(snap *Snapshot) error {
 	switch {
 	case snap == nil || s.initial != nil:
 		return errors.New("difalt: Restore needs a snapshot, before the first step")
-	case snap.saved.Identity != s.identity() || len(snap.saved.U) != len(s.state.u):
+	case snap.saved.Identity != s.identity() || len(snap.saved.U) != len(s.point.u):
 		return errors.New("difalt: the snapshot belongs to other data or other options")
 	case snap.saved.Iteration < 0 || snap.saved.Iteration > s.o.Iterations || !finite(snap.saved.Step):
 		return fmt.Errorf("difalt: the snapshot has iteration %d and step size %v", snap.saved.Iteration, snap.saved.Step)
 	}
 	for i, u := range snap.saved.U {
-		if len(u) != len(s.state.u[i].Data()) || !wire.Finite(u) {
+		if len(u) != len(s.point.u[i].Data()) || !wire.Finite(u) {
 			return fmt.Errorf("difalt: the snapshot has no basis of node %d", s.exchange.Hosted()[i])
 		}
 	}
 	for i, u := range snap.saved.U {
-		copy(s.state.u[i].Data(), u)
+		copy(s.point.u[i].Data(), u)
 	}
-	s.state.iteration = snap.saved.Iteration
-	s.initial = &Initial{U: clone(s.state.u), Step: snap.saved.Step}
+	s.point.iteration = snap.saved.Iteration
+	s.initial = &Initial{U: clone(s.point.u), Step: snap.saved.Step}
 	return nil
 }
 
-// identity hashes the options, but for those that end a run, and the shapes and sums of squares of the data.
+// identity hashes the options, except for options that end a run, and the shapes and sums of squares of the data.
 func (s *Solver) identity() uint64 {
-	h, endings := fnv.New64a(), []string{"Iterations", "Tolerance", "StopAtNoise", "EveryIteration"}
+	h, endings := fnv.New64a(), []string{"Tolerance", "StopAtNoise", "EveryIteration", "Inner"}
+	if !s.o.SampleSplit { // whose sample sets depend on their number
+		endings = append(endings, "Iterations")
+	}
 	settings := slices.DeleteFunc(s.settings(), func(x wire.Setting) bool { return slices.Contains(endings, x.Name) })
 	fmt.Fprint(h, settings, s.exchange.Hosted())
 	for _, k := range s.problem.Nodes {

@@ -15,6 +15,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
@@ -30,7 +31,8 @@ func newSolver(t testing.TB, p *difalt.Problem, net *consensus.Network, o difalt
 	return s
 }
 
-// TestAllocations: an iteration does not allocate, looks included.
+// TestAllocations: an iteration does not allocate, with checks of the stop rule and measurements of the
+// residual, where all nodes live in one process. The tolerance is never reached.
 func TestAllocations(t *testing.T) {
 	p := draw(t, 5, 30, 40, 20, 3, 2, .1, 1)
 	for _, method := range difalt.Methods() {
@@ -38,12 +40,32 @@ func TestAllocations(t *testing.T) {
 			if codec != 0 && method != difalt.Accelerated {
 				continue
 			}
-			s := newSolver(t, p, network(t, "er:0.6", 5, 1), difalt.Options{Rank: 3, Method: method, Codec: codec, EveryIteration: true, Iterations: 1000, Workers: 2})
-			for range 35 {
-				step(t, s, t.Context())
-			}
-			if n := testing.AllocsPerRun(40, func() { step(t, s, t.Context()) }); n != 0 {
-				t.Errorf("%v, %v: %v allocations an iteration", method, codec, n)
+			for _, o := range []difalt.Options{{EveryIteration: true}, {StopAtNoise: true}, {Tolerance: 1e-300}} {
+				o.Rank, o.Method, o.Codec, o.Iterations, o.Workers = 3, method, codec, 1000, 2
+				o.Step = 1e-12 // the paper's methods stay where the residual is large
+				if method == difalt.Accelerated && o.StopAtNoise {
+					continue // it would end
+				}
+				s := newSolver(t, p, network(t, "er:0.6", 5, 1), o)
+				some := func(n int) func() {
+					return func() {
+						for range n {
+							step(t, s, t.Context())
+						}
+					}
+				}
+				some(3)()
+				most := 30
+				if method == difalt.Accelerated && !o.EveryIteration { // which takes few iterations
+					most = 6
+				}
+				n := testing.AllocsPerRun(1, some(most))
+				if n == 1 { // the runtime allocates sometimes, when a goroutine waits
+					n = testing.AllocsPerRun(1, some(most))
+				}
+				if n != 0 {
+					t.Errorf("%v, %v, at the noise %v: %v allocations in %d iterations", method, codec, o.StopAtNoise, n, most)
+				}
 			}
 		}
 	}
@@ -392,6 +414,40 @@ func TestSampleSplit(t *testing.T) {
 	}
 	if status := step(t, s, t.Context()); status != difalt.IterationLimit {
 		t.Errorf("after the last iteration: %v", status)
+	}
+}
+
+// TestSplitStep: with sample splitting the default step is that of the samples of one set, and a run goes on
+// with the number of iterations that its sets depend on.
+func TestSplitStep(t *testing.T) {
+	const iterations, sets, samples = 3, 8, 80
+	p := draw(t, 2, 8, 12, samples, 2, 2, .1, 1)
+	xx := 0.0
+	for _, k := range p.Nodes {
+		x, _ := sizes.Squares(k)
+		xx += x
+	}
+	m := xx / (12 * samples * 8)
+	o := difalt.Options{Rank: 2, Iterations: iterations, SampleSplit: true}
+	s := newSolver(t, p, network(t, "complete", 2, 1), o)
+	step(t, s, t.Context())
+	res, err := s.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := .4 / (samples / sets * m * res.Initial.SigmaSquared); math.Abs(res.Initial.Step/want-1) > 1e-12 {
+		t.Errorf("the step is %v, want %v", res.Initial.Step, want)
+	}
+	snapshot, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := newSolver(t, p, network(t, "complete", 2, 1), o).Restore(snapshot); err != nil {
+		t.Error(err)
+	}
+	o.Iterations++
+	if err := newSolver(t, p, network(t, "complete", 2, 1), o).Restore(snapshot); err == nil {
+		t.Error("a run with other sample sets goes on")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/internal/tile"
+	"github.com/difalt/difalt/internal/work"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -60,7 +61,8 @@ func (s *Solver) initialize(ctx context.Context, before wire.Traffic) (*Initial,
 		if s.problem.U0 == nil {
 			initial.U = u
 		}
-		initial.SigmaSquared, initial.Step = sigma, 0.4/(s.facts.curvature()*sigma)
+		curvature := s.point.totals.Curvature() / float64(s.parts()) // a gradient has the samples of one set
+		initial.SigmaSquared, initial.Step = sigma, 0.4/(curvature*sigma)
 		initial.Traffic = initial.Traffic.Plus(x.Traffic().Minus(before))
 	}
 	if s.exchange.Exact() && (s.problem.U0 != nil || s.o.Method != Accelerated) {
@@ -107,15 +109,15 @@ func (s *Solver) spectral(ctx context.Context, x consensus.Exchange) (u []*kerne
 	u = s.powerStart()                // lines 8 and 9
 	z, rr, sigmas := clone(u), make([]float64, s.o.Rank*s.o.Rank), make([]float64, s.o.Rank)
 	for done := 1; ; done++ { // line 10
-		s.pool.Run(s.each(func(i int) { theta[i].GramProduct(z[i], u[i], nil) })) // line 11
-		if err := x.Average(ctx, messagesOf(z, nil)); err != nil {                // line 12
+		work.For(s.pool, len(z), func(i int) { theta[i].GramProduct(z[i], u[i], nil) }) // line 11
+		if err := x.Average(ctx, messagesOf(z, nil)); err != nil {                      // line 12
 			return nil, 0, err
 		}
 		for i := range z { // line 13
 			z[i].Orthonormalize(rr, nil)
 			for j := range sigmas {
 				if i == 0 {
-					sigmas[j] = s.state.nodes * rr[j*s.o.Rank+j]
+					sigmas[j] = s.point.nodes * rr[j*s.o.Rank+j]
 				}
 			}
 		}
@@ -142,7 +144,7 @@ func (s *Solver) spectral(ctx context.Context, x consensus.Exchange) (u []*kerne
 		why := fmt.Sprintf("the initialisation estimates sigma_max^2 = %v: are all responses zero?", sigma)
 		return nil, 0, &DataError{-1, -1, -1, why}
 	}
-	return u, sigma / (s.facts.unit * s.facts.unit), nil
+	return u, sigma / (s.point.totals.unit * s.point.totals.unit), nil
 }
 
 // enough reports whether the power iterations end. Without a given number they end when the least of the r
@@ -155,7 +157,7 @@ func (s *Solver) enough(done int, least float64) bool {
 	if s.o.PowerIterations > 0 {
 		return done == s.o.PowerIterations
 	}
-	return done >= 2 && (done >= 4 || least > s.facts.edge(s.facts.yy/s.facts.curvature())*s.facts.unit*s.facts.unit)
+	return done >= 2 && (done >= 4 || least > s.point.totals.NoiseEdge(s.point.totals.MeanResponse()/s.point.totals.Curvature())*s.point.totals.unit*s.point.totals.unit)
 }
 
 // thresholds returns alpha_g of the hosted nodes (Alg. 2, lines 2 to 4). An Exact exchange would give the
@@ -165,9 +167,9 @@ func (s *Solver) thresholds(ctx context.Context, x consensus.Exchange) ([][]floa
 	factor := 9 * s.o.Kappa * s.o.Kappa * s.o.Mu * s.o.Mu
 	for i := range alpha {
 		yy := sizes.Responses(s.samples(i, 0))
-		alpha[i] = []float64{factor * s.state.nodes * float64(s.parts()) / float64(s.facts.samples) * yy}
+		alpha[i] = []float64{factor * s.point.nodes * float64(s.parts()) / s.point.totals.Samples * yy}
 		if x.Exact() {
-			alpha[i][0] = factor * s.facts.yy
+			alpha[i][0] = factor * s.point.totals.MeanResponse()
 		}
 	}
 	if x.Exact() {
@@ -196,7 +198,9 @@ func (s *Solver) spread(ctx context.Context, x consensus.Exchange, z []*kernel.B
 		case g == 0:
 			z[i] = own
 		case floats.Norm(z[i].Data(), 2) == 0:
-			return &ParameterError{"StartRounds", s.o.StartRounds, fmt.Sprintf("too few for node 0 to reach node %d", g)}
+			const why = "too few for node 0 to reach node %d, or even where odd is needed: mixing weights without a " +
+				"part for the node itself can leave nothing"
+			return &ParameterError{"StartRounds", s.o.StartRounds, fmt.Sprintf(why, g)}
 		default:
 			z[i].Orthonormalize(nil, nil)
 		}
@@ -209,25 +213,14 @@ func (s *Solver) spread(ctx context.Context, x consensus.Exchange, z []*kernel.B
 //	theta_t = X_t' y_trnc / (n_t m),
 //
 // where y_trnc has zeros for the responses whose squares exceed alpha_g (Alg. 2, lines 5 to 7; m = 1 there).
-// It is in the unit of facts.
+// It is in the unit of totals.
 func (s *Solver) backProjections(alpha [][]float64) []*kernel.Tasks {
 	list := make([]*kernel.Tasks, len(alpha))
 	for i := range list {
 		k := s.samples(i, 1)
 		rows := make([][]float64, k.Len())
-		s.pool.Run(func(w int) {
-			kept := make([]float64, k.MaxSamples())
-			for t := w; t < k.Len(); t += s.pool.Workers() {
-				n := k.Samples(t)
-				for j, y := range k.Y(t) {
-					if kept[j] = 0; y*y <= alpha[i][0] {
-						kept[j] = y * s.facts.unit / (float64(n) * s.facts.xx)
-					}
-				}
-				if rows[t] = make([]float64, tile.Pad(k.Features())); n > 0 {
-					k.MulTransposed(rows[t], t, kept[:n])
-				}
-			}
+		work.For(s.pool, k.Len(), func(task int) {
+			rows[task] = s.backProjection(k, task, alpha[i][0])
 		})
 		b := kernel.NewBuilder(k.Features(), []int{k.Len()}, kernel.Float64)
 		for t, row := range rows {
@@ -236,6 +229,21 @@ func (s *Solver) backProjections(alpha [][]float64) []*kernel.Tasks {
 		list[i] = b.Tasks()
 	}
 	return list
+}
+
+// backProjection returns theta of one task.
+func (s *Solver) backProjection(k *kernel.Tasks, task int, alpha float64) []float64 {
+	totals, n := &s.point.totals, k.Samples(task)
+	row, kept := make([]float64, tile.Pad(k.Features())), make([]float64, n)
+	for j, y := range k.Y(task) {
+		if y*y <= alpha {
+			kept[j] = y * totals.unit / (float64(n) * totals.MeanFeature())
+		}
+	}
+	if n > 0 {
+		k.MulTransposed(row, task, kept)
+	}
+	return row
 }
 
 // powerStart returns the start of the power iteration at every hosted node: U0, Start, or one Gaussian matrix
@@ -262,60 +270,12 @@ func (s *Solver) powerStart() []*kernel.Basis {
 	return list
 }
 
-// parts returns the number of disjoint sample sets (Alg. 3, line 4), which are 00, 0, 1, ..., 2 T_GD; 1
-// without sample splitting.
-func (s *Solver) parts() int {
-	if s.o.SampleSplit {
-		return 2*s.o.Iterations + 2
-	}
-	return 1
-}
-
-// samples returns sample set k of hosted node i, where set 0 is the paper's 00, set 1 is 0 and so on.
-func (s *Solver) samples(i, k int) *kernel.Tasks {
-	if !s.o.SampleSplit {
-		return s.problem.Nodes[i]
-	}
-	return s.problem.Nodes[i].Part(k, s.parts())
-}
-
-// selectSamples gives the groups sample set tau for line 8 and set tau + T_GD for line 11 (lines 7 and 10),
-// and all samples after the last iteration.
-func (s *Solver) selectSamples() {
-	if !s.o.SampleSplit {
-		return
-	}
-	tau := s.state.iteration + 1
-	for i, g := range s.state.groups {
-		if tau > s.o.Iterations {
-			g.SetSamples(s.problem.Nodes[i], s.problem.Nodes[i])
-			continue
-		}
-		g.SetSamples(s.samples(i, 1+tau), s.samples(i, 1+tau+s.o.Iterations))
-	}
-}
-
-// checkSplit returns a *DataError for the first task with too few samples to split.
-func (s *Solver) checkSplit() error {
-	if !s.o.SampleSplit {
-		return nil
-	}
-	need := int64(s.parts()) * int64(s.o.Rank)
-	for i, tasks := range s.problem.Nodes {
-		for t := range tasks.Len() {
-			if n := tasks.Samples(t); int64(n) < need {
-				return &DataError{s.exchange.Hosted()[i], t, -1, fmt.Sprintf("%d samples: SampleSplit needs %d", n, need)}
-			}
-		}
-	}
-	return nil
-}
-
 // messagesOf returns a message for every hosted node; scalars may be nil.
 func messagesOf(z []*kernel.Basis, scalars [][]float64) []consensus.Message {
 	list := make([]consensus.Message, len(z))
 	for i := range z {
-		if list[i].Basis = z[i]; scalars != nil {
+		list[i].Basis = z[i]
+		if scalars != nil {
 			list[i].Scalars = scalars[i]
 		}
 	}

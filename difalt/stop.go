@@ -1,0 +1,192 @@
+package difalt
+
+import (
+	"math"
+
+	"github.com/difalt/difalt/internal/gram"
+	"github.com/difalt/difalt/internal/sums"
+)
+
+// A tally is what the nodes sum in a check: the numbers of one node, or the totals.
+type tally struct {
+	leaving   bool    // the node requests the end of the run
+	broken    bool    // the node has a number that is not finite, or does not fit into a sum
+	objective float64 // see point.penalized
+	moved     float64 // the square of the node's last move of U
+	moments   []float64
+	sketch    []float64 // of the Newton-like step; empty unless the check measures the residual by it
+}
+
+// Fields implements sums.Record.
+func (t *tally) Fields(row *sums.Row) {
+	row.Flag(&t.leaving)
+	row.Flag(&t.broken)
+	row.Number(&t.objective, sums.Squares)
+	row.Number(&t.moved, 1)
+	row.Numbers(t.moments, 1)
+	row.Numbers(t.sketch, 1)
+}
+
+// A need is what a stop rule lacks for a decision.
+type need uint8
+
+const (
+	nothing      need = iota
+	theGradients      // of all nodes, summed: then judgeStep decides
+)
+
+// A stopRule decides from totals when a run ends. A run is
+//
+//	Canceled   if a node leaves;
+//	Diverged   if a node has a number that is not finite, or the objective stays above the objective of the start;
+//	Converged  if the residual, a Newton-like step for the data of all nodes, is below Options.Tolerance.
+//
+// Short steps do not prove convergence, since they depend on the condition number. They are a reason to sum
+// the gradients and measure the residual. The rule knows neither nodes nor messages: it has the totals of one
+// check after the other.
+type stopRule struct {
+	o         *Options
+	totals    *totals
+	moments   *gram.Matrix // judge sets it to the moments of the tally
+	knowsStep bool         // the method is a stepper
+
+	start    float64 // the objective of the first check; NaN before
+	lowest   float64 // objective of all checks
+	worse    int     // checks in a row with an objective far above start
+	signal   float64 // see totals.signal
+	noise    float64 // the statistical error; see totals.signal
+	residual float64 // see Result.Residual
+	measured int     // the iteration of the last measurement of the residual
+}
+
+const (
+	// CheckEvery is the number of iterations between two checks of the stop rule.
+	CheckEvery = 10
+
+	divergedAfter  = 2    // checks in a row
+	divergedMargin = 1.05 // times the objective of the start
+	negligible     = 1e-6 // times the sum of y^2: smaller objectives do not count as divergence
+	measureAfter   = 2    // iterations between two measurements
+	shortestMove   = 1e-14
+	lastDigits     = 4 * 0x1p-52
+	noiseShare     = 0.1 // of the statistical error: StopAtNoise
+)
+
+func newStopRule(o *Options, t *totals, moments *gram.Matrix, knowsStep bool) stopRule {
+	return stopRule{
+		o: o, totals: t, moments: moments, knowsStep: knowsStep, start: math.NaN(), lowest: math.Inf(1),
+		noise: math.NaN(), residual: math.NaN(), measured: -measureAfter,
+	}
+}
+
+// started reports whether the nodes have made a check.
+func (r *stopRule) started() bool { return !math.IsNaN(r.start) }
+
+// mustCheck reports whether the nodes make a check in an iteration, whose last step had the given length if
+// the rule knows it; all nodes decide alike.
+func (r *stopRule) mustCheck(iteration int, lastStep float64) bool {
+	return !r.started() || iteration%CheckEvery == 0 || iteration == r.o.Iterations || r.isShort(iteration, lastStep)
+}
+
+// isShort reports whether the last step, where all nodes know its length, is a reason to measure the residual.
+func (r *stopRule) isShort(iteration int, lastStep float64) bool {
+	if !r.knowsStep || r.o.EveryIteration || iteration < r.measured+measureAfter {
+		return false
+	}
+	return r.distance(lastStep) <= r.threshold()
+}
+
+// sketches reports whether a check measures the residual by a sketch.
+func (r *stopRule) sketches(iteration int, lastStep float64) bool {
+	if !r.started() || !r.knowsStep || r.o.EveryIteration {
+		return false
+	}
+	return iteration == r.o.Iterations || r.isShort(iteration, lastStep)
+}
+
+// distance returns the distance from a minimiser that a Newton-like step of the given length indicates.
+func (r *stopRule) distance(length float64) float64 {
+	return length / (r.totals.contraction() * r.signal)
+}
+
+// least is the smallest eigenvalue of sum_t b_t b_t' that counts.
+func (r *stopRule) least() float64 { return r.moments.Least() / (r.totals.unit * r.totals.unit) }
+
+// threshold is the residual at which the run has converged. It is never below the part of it that is rounding.
+func (r *stopRule) threshold() float64 {
+	floor := lastDigits * math.Sqrt(r.totals.YY/(r.totals.Curvature()*r.least()))
+	threshold := max(r.o.Tolerance, min(floor, 1))
+	if r.o.StopAtNoise && r.noise < 1 {
+		threshold = max(threshold, noiseShare*r.noise)
+	}
+	return threshold
+}
+
+// judge returns the status that follows from the totals of a check, or what it needs for that.
+func (r *stopRule) judge(iteration int, nodes float64, t *tally) (Status, need) {
+	first := !r.started()
+	if t.broken {
+		return Diverged, nothing
+	}
+	r.record(t)
+	diverged := r.worse >= divergedAfter || iteration == r.o.Iterations && r.worse > 0
+	switch {
+	case diverged && !r.o.EveryIteration:
+		return Diverged, nothing
+	case t.leaving:
+		return Canceled, nothing
+	case len(t.sketch) > 0:
+		return r.judgeStep(iteration, norm(t.sketch)), nothing
+	case !first && !r.knowsStep && !r.o.EveryIteration && r.nearEnd(iteration, math.Sqrt(t.moved/nodes)):
+		return Running, theGradients
+	}
+	return r.atLimit(iteration), nothing
+}
+
+// nearEnd reports whether the moves of U, whose root mean square is moved, are a reason to measure the
+// residual.
+func (r *stopRule) nearEnd(iteration int, moved float64) bool {
+	return iteration == r.o.Iterations || r.o.StopAtNoise || moved <= max(r.o.Tolerance, shortestMove)
+}
+
+// record stores the objective and the moments of a check.
+func (r *stopRule) record(t *tally) {
+	if !r.started() {
+		r.start = t.objective
+	}
+	r.lowest = min(r.lowest, t.objective)
+	if t.objective > divergedMargin*r.start && t.objective > negligible*r.totals.YY {
+		r.worse++
+	} else {
+		r.worse = 0
+	}
+	r.moments.Invert(t.moments)
+	r.signal, r.noise = r.totals.signal(r.least(), t.objective)
+}
+
+// judgeStep sets the residual from the length of the Newton-like step, and returns the status.
+func (r *stopRule) judgeStep(iteration int, length float64) Status {
+	r.residual, r.measured = r.distance(length), iteration
+	if r.residual <= r.threshold() {
+		return Converged
+	}
+	return r.atLimit(iteration)
+}
+
+// judgeSpread makes the residual at least the given distance of a node from the mean of all nodes, and returns
+// the status.
+func (r *stopRule) judgeSpread(iteration int, spread float64) Status {
+	r.residual = max(r.residual, spread)
+	if r.residual <= r.threshold() {
+		return Converged
+	}
+	return r.atLimit(iteration)
+}
+
+// atLimit returns the status of a run that goes on unless all iterations are done.
+func (r *stopRule) atLimit(iteration int) Status {
+	if iteration == r.o.Iterations {
+		return IterationLimit
+	}
+	return Running
+}

@@ -1,0 +1,111 @@
+package difalt
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/difalt/features"
+	"github.com/difalt/difalt/internal/settings"
+	"github.com/difalt/difalt/internal/sums"
+)
+
+// totals describe the data of all nodes; all nodes have the same.
+type totals struct {
+	sums.Data
+	// unit, a power of two near the root of the mean square of a feature over that of a response, makes
+	// numbers in the size of coefficients dimensionless, so that sums over nodes keep their digits.
+	unit float64
+}
+
+// A comparison is what the nodes sum before the start.
+type comparison struct {
+	settings   []float64 // see settings.Digits
+	data       sums.Data
+	misleading bool // the features of the node may mislead the methods
+}
+
+func (c *comparison) Fields(row *sums.Row) {
+	row.Numbers(c.settings, 1)
+	c.data.Fields(row)
+	row.Flag(&c.misleading)
+}
+
+// agree checks that all nodes have the same settings, and returns the totals of their data.
+func (s *Solver) agree(ctx context.Context) (totals, error) {
+	list := append(s.settings(), wire.Setting{Name: "the iteration", Value: fmt.Sprint(s.point.iteration)})
+	rows := make([][]float64, len(s.problem.Nodes))
+	for i, k := range s.problem.Nodes {
+		own := comparison{settings: settings.Digits(list), data: sums.Of(k, s.o.Rank)}
+		own.misleading = !s.o.AnyFeatures && features.Misleading(k)
+		rows[i] = sums.Write(nil, &own)
+	}
+	if err := s.exchange.Sum(ctx, rows); err != nil {
+		return totals{}, err
+	}
+	all := comparison{settings: settings.Digits(list)}
+	all.data.Features, all.data.Rank = float64(s.problem.Nodes[0].Features()), float64(s.o.Rank)
+	sums.Read(rows[0], &all)
+	if !settings.Alike(all.settings, s.exchange.Len()) {
+		return totals{}, settings.Difference(ctx, s.exchange, list)
+	}
+	t := totals{all.data, 1}
+	switch {
+	case t.Samples == 0:
+		return t, &DataError{-1, -1, -1, "the tasks have no samples"}
+	case !(t.XX > 0):
+		return t, &DataError{-1, -1, -1, "all features are zero"}
+	case t.Rank > t.Tasks:
+		return t, &ParameterError{"Rank", s.o.Rank, fmt.Sprintf("must be at most the %g tasks", t.Tasks)}
+	}
+	if t.YY > 0 {
+		t.unit = math.Exp2(math.Round(math.Log2(t.MeanFeature()/t.MeanResponse()) / 2))
+	}
+	if all.misleading {
+		return t, features.Check(ctx, s.exchange, s.problem.Nodes)
+	}
+	return t, nil
+}
+
+// settings returns everything that the nodes need alike.
+func (s *Solver) settings() []wire.Setting {
+	list := s.o.Settings()
+	for _, v := range []struct {
+		name  string
+		value any
+	}{
+		{"the number of features", s.problem.Nodes[0].Features()}, {"U0 is given", s.problem.U0 != nil},
+		{"Start is given", s.problem.Start != nil},
+		{"the fingerprint of the mixing weights", fmt.Sprintf("%016x", s.net.Weights().Fingerprint())},
+	} {
+		list = append(list, wire.Setting{Name: v.name, Value: fmt.Sprint(v.value)})
+	}
+	return list
+}
+
+// contraction is the length of a Newton-like step over the distance to the minimiser, in the direction where
+// the samples are least informative: (1 - sqrt(q))^2, where q = dr over the number of samples, at most .6.
+func (t *totals) contraction() float64 {
+	v := 1 - math.Sqrt(min(0.6, t.Features*t.Rank/t.Samples))
+	return v * v
+}
+
+// leastSignal bounds the part of an eigenvalue that is not noise from below.
+const leastSignal = 0.01
+
+// signal returns the part of the smallest eigenvalue lambda of P that is not noise, and the subspace distance
+// that noise leaves in the best U; infinite if it is unknown. Noise of variance v in the responses adds v/(n
+// m) to the variance of b_t in every direction, so that
+//
+//	signal = 1 - T v/(n m lambda),   SD ~ sqrt(v d / (n m lambda signal)),
+//	v = |residual|^2/(samples - Tr - dr).
+func (t *totals) signal(lambda, objective float64) (signal, noise float64) {
+	free := t.Free()
+	if !(lambda > 0) || free <= 0 {
+		return 1, math.Inf(1)
+	}
+	v := objective / free / t.Curvature()
+	signal = max(leastSignal, 1-t.Tasks*v/lambda)
+	return signal, math.Sqrt(v * t.Features / (lambda * signal))
+}
