@@ -21,6 +21,7 @@
 // LAPACK and BLAS by their names:
 //
 //	geqrf and orgqr (thin Q, and R)    qr.Factor, Basis.Orthonormalize
+//	geqrf alone; tpqrt (new rows)      qr.R; qr.Update
 //	gels; gelsy, gelss (rank, rcond)   lsq.Solve
 //	gels of a batch                    lsq.Batch.Solve
 //	gels of all tasks                  Group.Minimize

@@ -1,6 +1,6 @@
 // Package qr computes the thin QR factorisation of tall matrices over the caller's memory. The diagonal of R
 // is positive, so that equal matrices have equal factors: nodes that agree before the projection of Alg. 3,
-// line 14, agree after it.
+// line 14, agree after it. R without Q may be updated by new rows.
 package qr
 
 import (
@@ -75,9 +75,14 @@ func Factor(a, r blas64.GeneralCols, work []float64) {
 }
 
 func check(a blas64.GeneralCols) {
-	if a.Stride < max(1, a.Rows) || a.Cols > 0 && len(a.Data) < (a.Cols-1)*a.Stride+a.Rows {
+	if a.Stride < max(1, a.Rows) || a.Cols > 0 && beyond(a.Cols-1, a.Stride, a.Rows, len(a.Data)) {
 		panic(badSlice)
 	}
+}
+
+// beyond reports whether a slice is too short for the given number of strides and one row or column more.
+func beyond(strides, stride, last, length int) bool {
+	return length < last || strides > (length-last)/stride
 }
 
 // gram computes r = A'A.

@@ -1,0 +1,168 @@
+package qr
+
+import (
+	"math"
+
+	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas/blas64"
+)
+
+const (
+	badTriangle  = "qr: need a of m x n and r of n x n"
+	badRows      = "qr: need rows of n columns and r of n x n"
+	badWorkspace = "qr: workspace too small"
+	tooLarge     = "qr: dimensions too large"
+)
+
+// A Workspace is the scratch memory of R and Update. It serves one call at a time.
+type Workspace struct {
+	n, block int                // columns, and the most rows at a time
+	x        blas64.GeneralCols // the rows of R, and after them new rows, by columns without the last one
+	y        []float64          // the last column
+	scale    []float64          // powers of two near the largest entries of the columns
+	lstsq    *lstsq.Workspace
+}
+
+// NewWorkspace returns scratch memory for matrices of n columns.
+func NewWorkspace(n int) *Workspace {
+	const (
+		most   = math.MaxInt / 64
+		cached = 1 << 16 // entries that stay in a second-level cache
+	)
+	if n < 0 {
+		panic(badTriangle)
+	}
+	if float64(n)*float64(n) > most {
+		panic(tooLarge)
+	}
+	w := &Workspace{n: n, block: max(32, n, min(4*n, cached/max(n, 1))), scale: make([]float64, n)}
+	rows := n + w.block
+	w.y = make([]float64, rows)
+	if n > 1 {
+		w.x = blas64.GeneralCols{Rows: rows, Cols: n - 1, Stride: tile.Stride(rows), Data: make([]float64, tile.Stride(rows)*(n-1))}
+		w.lstsq = lstsq.NewWorkspace(rows, n-1)
+	}
+	return w
+}
+
+// R computes the factor R of A = Q R without Q, for a matrix a of m x n of any shape, and stores it in the n x
+// n matrix r, with zeros below the diagonal, which is not negative. a is not written. For m >= n this is the R
+// of Factor, to rounding. With fewer rows than columns or dependent columns, R has zero or tiny diagonal
+// entries, and R'R = A'A still holds to the rounding of every column.
+//
+// R, with a last column for the responses, holds all that a least squares needs of its rows: see Update. ws is
+// of NewWorkspace(n), or for more columns; it is allocated if it is nil. NaN or Inf in a shows as NaN or Inf in
+// R. On 21 x 13 R takes two fifths of the time of Factor, on 200 x 30 the same time, on 1000 x 50 twice.
+func R(a, r blas64.GeneralCols, ws *Workspace) {
+	n := a.Cols
+	if a.Rows < 0 || n < 0 || r.Rows != n || r.Cols != n {
+		panic(badTriangle)
+	}
+	check(a)
+	check(r)
+	ws = ws.of(n)
+	for j := range n {
+		clear(r.Data[j*r.Stride:][:n])
+	}
+	for i := 0; i < a.Rows && n > 0; i += ws.block {
+		m := min(ws.block, a.Rows-i)
+		filled := ws.load(r, i > 0)
+		for j := range n {
+			copy(ws.column(j)[filled:][:m], a.Data[j*a.Stride+i:])
+		}
+		ws.reduce(r, filled+m)
+	}
+}
+
+// Update replaces the upper triangular n x n matrix r by the factor R of the QR factorisation of
+//
+//	[r   ]
+//	[rows]
+//
+// for new rows (m x n, by rows). So R of a stream of rows, from a matrix of zeros on, is the R of all of them.
+// The diagonal is not negative; entries below it are neither read nor written. ws is as for R.
+func Update(r blas64.GeneralCols, rows blas64.General, ws *Workspace) {
+	n := rows.Cols
+	if rows.Rows < 0 || n < 0 || r.Rows != n || r.Cols != n {
+		panic(badRows)
+	}
+	check(r)
+	if rows.Stride < max(1, n) || rows.Rows > 0 && beyond(rows.Rows-1, rows.Stride, n, len(rows.Data)) {
+		panic(badSlice)
+	}
+	ws = ws.of(n)
+	for i := 0; i < rows.Rows && n > 0; i += ws.block {
+		m := min(ws.block, rows.Rows-i)
+		filled := ws.load(r, true)
+		if n > 1 {
+			tile.Transpose(ws.x.Data[filled:], ws.x.Stride, rows.Data[i*rows.Stride:], rows.Stride, m, n-1)
+		}
+		for k := range m {
+			ws.y[filled+k] = rows.Data[(i+k)*rows.Stride+n-1]
+		}
+		ws.reduce(r, filled+m)
+	}
+}
+
+// of returns a workspace for n columns: a new one if w is nil. It panics if w is too small.
+func (w *Workspace) of(n int) *Workspace {
+	if w == nil {
+		return NewWorkspace(n)
+	}
+	if w.block == 0 || w.n < n {
+		panic(badWorkspace)
+	}
+	w.x.Cols = max(n-1, 0)
+	return w
+}
+
+// column returns column j of the rows.
+func (w *Workspace) column(j int) []float64 {
+	if j < w.x.Cols {
+		return w.x.Data[j*w.x.Stride:][:w.x.Rows]
+	}
+	return w.y
+}
+
+// load copies the rows of r, unless it is zero, and returns their number.
+func (w *Workspace) load(r blas64.GeneralCols, nonzero bool) int {
+	if !nonzero {
+		return 0
+	}
+	for j := range r.Cols {
+		column := w.column(j)[:r.Cols]
+		clear(column[copy(column, r.Data[j*r.Stride:][:j+1]):])
+	}
+	return r.Cols
+}
+
+// reduce sets r to the factor R of the first m rows. Columns are divided by powers of two near their largest
+// entries, so that small ones keep their digits.
+func (w *Workspace) reduce(r blas64.GeneralCols, m int) {
+	n := r.Cols
+	last := r.Data[(n-1)*r.Stride:][:n]
+	for j := range n {
+		column := w.column(j)[:m]
+		w.scale[j] = lstsq.PowerOfTwo(tile.MaxAbs(column))
+		for i := range column {
+			column[i] /= w.scale[j]
+		}
+	}
+	if n == 1 {
+		last[0] = w.scale[0] * math.Sqrt(tile.Dot(w.y[:m], w.y[:m]))
+		return
+	}
+	a := w.x
+	a.Rows = m
+	rest := lstsq.Triangle(w.x, w.y, 0, a, w.y[:m], 0, w.lstsq)
+	for j := range n - 1 {
+		for i, v := range w.column(j)[:j+1] {
+			r.Data[j*r.Stride+i] = v * w.scale[j]
+		}
+	}
+	for i, v := range w.y[:n-1] {
+		last[i] = v * w.scale[n-1]
+	}
+	last[n-1] = rest * w.scale[n-1]
+}
