@@ -203,12 +203,30 @@ func TestReadErrors(t *testing.T) {
 			check.Error(t, err, `array "a"`)
 		})
 	}
-	damaged := file(t, array(of("|u1", "False", "2,"), 1, 2), "a.npy")
-	damaged[bytes.Index(damaged, []byte("}\n\x01\x02"))+2] = 7
-	a := check.OK(opened(t, damaged))
-	_, err := a.Float64s()
-	check.Error(t, err, `array "a": it is damaged or truncated`)
-	check.Error(t, a.Rows(func(int, []float64) error { return nil }), `array "a": it is damaged or truncated`)
+}
+
+// TestFaultsInBothOrders: an array that is damaged, that holds a number which cannot be kept, or whose reader
+// fails, ends with that error however it is read, in C order and in Fortran order.
+func TestFaultsInBothOrders(t *testing.T) {
+	large := binary.LittleEndian.AppendUint64([]byte{1, 2, 3, 4, 5, 6, 0, 0}, 1<<60)
+	for _, order := range []string{"False", "True"} {
+		damaged := file(t, array(of("|u1", order, "2, 2"), 1, 2, 3, 4), "a.npy")
+		damaged[bytes.Index(damaged, []byte("}\n\x01\x02"))+2] = 7
+		for want, content := range map[string][]byte{
+			"it is damaged or truncated":               damaged,
+			"integer 1152921504606846976 is too large": file(t, array(of("<i8", order, "1, 2"), large...), "a.npy"),
+			"expected numbers":                         file(t, array(of("<U1", order, "1, 1"), 0, 0, 0, 0), "a.npy"),
+		} {
+			a := check.OK(opened(t, content))
+			_, err := a.Float64s()
+			check.Error(t, err, `array "a": `, want)
+			check.Error(t, a.Rows(func(int, []float64) error { return nil }), `array "a": `, want)
+		}
+		calls, own := 0, errors.New("the reader ends")
+		a := check.OK(opened(t, file(t, array(of("|u1", order, "2, 2"), 1, 2, 3, 4), "a.npy")))
+		err := a.Rows(func(int, []float64) error { calls++; return own })
+		check.FailIf(t, !errors.Is(err, own) || calls != 1, "order %s: %v after %d rows", order, err, calls)
+	}
 }
 
 // TestContents: a file of other entries, or that claims more than it holds, is refused, and the error about a

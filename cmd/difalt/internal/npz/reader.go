@@ -177,6 +177,9 @@ func elements[T any](a *Array, fits bool, want string, convert func(b []byte) (T
 // Rows calls row with the number and the elements of every row along the last axis of an array of numbers, in
 // C order. The slice is overwritten by the next call. Only an array in Fortran order is held in memory.
 func (a *Array) Rows(row func(i int, v []float64) error) error {
+	if a.decode == nil {
+		return a.errorf("it is %s: expected numbers", a)
+	}
 	width := a.Shape[len(a.Shape)-1]
 	if a.fortran {
 		all, err := a.Float64s()

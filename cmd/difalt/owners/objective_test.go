@@ -1,0 +1,82 @@
+package owners
+
+import (
+	"math"
+	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/check"
+	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// denseObjective returns the penalised objective of a mean over all rows, least over the intercepts and the
+// coefficients of directions of tasks: with V = I + Z Z', where Z has the columns of these deviations times
+// their prior standard deviations in units of the noise,
+//
+//	sum_t (y_t - X_t mu)' V_t^-1 (y_t - X_t mu) + sum_j ridge_j mu_j^2.
+func denseObjective(t *testing.T, s *frame, u *kernel.Basis, mu []float64, r *ridges) float64 {
+	t.Helper()
+	total, d := 0.0, len(s.level)
+	_, rank := u.Dims()
+	for j, c := range s.design.Columns() {
+		total += mu[j] * mu[j] * map[model.ColumnKind]float64{model.Linear: r[linear], model.Bend: r[curve]}[c.Kind]
+	}
+	for _, g := range s.nodes {
+		for k := range g.tasks {
+			x, y := g.tasks[k].set(folds)
+			n := len(y)
+			z, e := mat.NewDense(n, 1+rank, nil), mat.NewVecDense(n, nil)
+			for i := range n {
+				row := x.Data[i*x.Stride:][:x.Cols]
+				e.SetVec(i, y[i]-floats.Dot(row, mu))
+				z.Set(i, 0, row[0]/math.Sqrt(r[intercept]))
+				for q := range rank {
+					z.Set(i, 1+q, floats.Dot(row[1:1+d], u.Col(q)[:d])/math.Sqrt(r[direction]))
+				}
+			}
+			v := mat.NewSymDense(n, nil)
+			v.SymOuterK(1, z)
+			for i := range n {
+				v.SetSym(i, i, v.At(i, i)+1)
+			}
+			var f mat.Cholesky
+			check.FailIf(t, !f.Factorize(v), "V of task %d is singular", k)
+			var w mat.VecDense
+			check.Done(f.SolveVecTo(&w, e))
+			total += mat.Dot(e, &w)
+		}
+	}
+	return total
+}
+
+// The objective, from which ridges and the noise follow, is that of dense matrices: at its least mean, and at
+// the slopes of a private training, which are given.
+func TestObjective(t *testing.T) {
+	s := laidOut(t, drawn(t, 6, 2, 5, 9))
+	p, strengths, u := s.design.Width(), &ridges{.4, 3, .2, 1.5}, kernel.NewBasis(3, 2)
+	u.Col(0)[0], u.Col(0)[1], u.Col(1)[2] = .6, .8, 1
+	given := make([]float64, p)
+	for j := 1; j < p; j++ {
+		given[j] = .3 * math.Sin(float64(3*j))
+	}
+	information := s.informations([]*span{s.span(basis{folds, u}, strengths)})[0]
+	for _, s.slopes = range [][]float64{nil, given} {
+		o := check.OK(s.solve(information, strengths))
+		if want := denseObjective(t, s, u, o.mu, strengths); math.Abs(o.value-want) > 1e-9*want {
+			t.Errorf("given slopes %v: the objective is %v, of dense matrices %v", s.slopes != nil, o.value, want)
+		}
+		if s.slopes != nil {
+			check.FailIf(t, !floats.Equal(o.mu, given), "the given slopes are replaced by %v", o.mu)
+			continue
+		}
+		for j := range p { // no other mean has a lower one
+			for _, h := range []float64{-1e-3, 1e-3} {
+				other := append([]float64(nil), o.mu...)
+				other[j] += h
+				check.FailIf(t, denseObjective(t, s, u, other, strengths) < o.value, "a lower objective along column %d", j)
+			}
+		}
+	}
+}
