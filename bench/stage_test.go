@@ -139,7 +139,7 @@ func BenchmarkMix(b *testing.B) {
 			}
 			ctx := context.Background()
 			for b.Loop() {
-				if err := exchange.Average(ctx, z); err != nil {
+				if err := exchange.Average(ctx, z, consensus.Float64); err != nil {
 					b.Fatal(err)
 				}
 			}

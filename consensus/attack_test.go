@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/pads"
+	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/mask"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/floats"
@@ -49,7 +49,7 @@ func operations(t *testing.T) map[string]func(ctx context.Context, n *consensus.
 	for _, name := range []string{"mean", "server", "int8", "int16"} {
 		all[name] = func(ctx context.Context, n *consensus.Network) func() error {
 			x := exchanges(t, nil)[name](n)
-			return func() error { return x.Average(ctx, messages(n, 3, 2, 1, 2, 5)) }
+			return func() error { return x.average(ctx, messages(n, 3, 2, 1, 2, 5)) }
 		}
 	}
 	return all
@@ -58,7 +58,7 @@ func operations(t *testing.T) map[string]func(ctx context.Context, n *consensus.
 // alterBit alters one bit of a result, where it leaves the message valid: of the first number, or of the
 // last node's bytes.
 func alterBit(f testnet.Frame) {
-	if code := f.Code(); f.Channel() == wire.Gather {
+	if code := f.Code(); f.Channel() == testnet.Gather {
 		code[len(code)-1] ^= 1
 	} else {
 		code[0] ^= 1
@@ -69,7 +69,7 @@ func alterBit(f testnet.Frame) {
 func readTotal(rows [][]uint64) []float64 {
 	sum := make([]uint64, 3*secrets)
 	for _, row := range rows {
-		pads.AddTo(sum, row[:3*secrets], 3)
+		mask.AddTo(sum, row[:3*secrets], 3)
 	}
 	total := make([]float64, secrets)
 	for k := range total {
@@ -92,7 +92,7 @@ func wordsOf(code []byte) (words []uint64) {
 // second time the lie changes the result that goes down one link.
 type attack struct {
 	open  func(ctx context.Context, n *consensus.Network) func() error
-	lie   wire.Link
+	lie   transport.Link
 	bound bool
 	tags  []uint32 // that the liar received from the victim in an honest run; nil: this is the honest run
 }
@@ -102,9 +102,9 @@ type attack struct {
 func (a attack) play(t *testing.T, w *topology.Weights) (errs []error, rows [][]uint64, tags []uint32) {
 	all := testnet.Spies(t, 5, a.bound)
 	armed, lied, reading, raw := false, false, false, uint32(0)
-	errs = run(t, w, splits(5)[1], testnet.Options{Pads: func(i int) pads.Source { return all[i] }}, func(k int, tr wire.Transport) wire.Transport {
-		return testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
-			if k != a.lie.Node || l != a.lie || a.tags == nil || f.Channel() == wire.Farewell {
+	errs = run(t, w, splits(5)[1], func(i int) mask.Source { return all[i] }, func(k int, tr transport.Transport) transport.Transport {
+		return testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
+			if k != a.lie.Node || l != a.lie || a.tags == nil || f.Channel() == testnet.Farewell {
 				return
 			}
 			if armed {
@@ -113,7 +113,7 @@ func (a attack) play(t *testing.T, w *topology.Weights) (errs []error, rows [][]
 			} else if lied {
 				f.SetTag(raw) // that of the victim
 			}
-		}, Received: func(l wire.Link, f testnet.Frame) {
+		}, Received: func(l transport.Link, f testnet.Frame) {
 			if l == a.lie {
 				raw = f.Tag()
 				if len(tags) < len(a.tags) {
@@ -160,7 +160,7 @@ func TestInconsistentResults(t *testing.T) {
 		floats.Add(want, secret(node))
 	}
 	for name, open := range operations(t) {
-		for _, lie := range []wire.Link{{Node: 2, Peer: 1}, {Node: 1, Peer: 0}} {
+		for _, lie := range []transport.Link{{Node: 2, Peer: 1}, {Node: 1, Peer: 0}} {
 			for _, bound := range []bool{true, false} {
 				what := fmt.Sprintf("%s, lie %v, bound %v", name, lie, bound)
 				errs, _, tags := attack{open, lie, bound, nil}.play(t, w)
@@ -176,7 +176,7 @@ func TestInconsistentResults(t *testing.T) {
 					t.Errorf("%s: the root reads %d of %d numbers", what, equal, secrets)
 				}
 				for node, err := range errs {
-					if bound != errors.Is(err, wire.ErrInconsistent) {
+					if bound != errors.Is(err, consensus.ErrInconsistent) {
 						t.Errorf("%s, node %d: %v", what, node, err)
 					}
 				}
@@ -190,7 +190,7 @@ func TestInconsistentResults(t *testing.T) {
 func forge(code []byte, own []uint64) {
 	numbers := own[:len(own)-2]
 	zero := make([]uint64, len(numbers))
-	pads.SubFrom(zero, numbers, 3)
+	mask.SubFrom(zero, numbers, 3)
 	for _, w := range zero {
 		code = code[copy(code, binary.LittleEndian.AppendUint64(nil, w)):]
 	}
@@ -205,27 +205,27 @@ func TestForgedTotals(t *testing.T) {
 	for _, lies := range []bool{false, true} {
 		all := testnet.Spies(t, 5, true)
 		armed, forging := false, false
-		errs := run(t, w, splits(5)[1], testnet.Options{Pads: func(i int) pads.Source { return all[i] }}, func(k int, tr wire.Transport) wire.Transport {
+		errs := run(t, w, splits(5)[1], func(i int) mask.Source { return all[i] }, func(k int, tr transport.Transport) transport.Transport {
 			if k != 2 || !lies {
 				return tr
 			}
 			var raw, own uint32 // tags of node 1, and of the root
-			return testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
-				if l.Peer != 1 || f.Channel() == wire.Farewell {
+			return testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
+				if l.Peer != 1 || f.Channel() == testnet.Farewell {
 					return
 				}
 				if f.SetTag(raw); armed {
 					alterBit(f)
 					armed, forging = false, true
 				}
-			}, Received: func(l wire.Link, f testnet.Frame) {
+			}, Received: func(l transport.Link, f testnet.Frame) {
 				if l.Peer == 3 {
 					own = f.Tag()
 				} else {
 					raw = f.Tag()
 					f.SetTag(own)
 				}
-				if forging && f.Channel() == wire.Sum {
+				if forging && f.Channel() == testnet.Sum {
 					clear(f.Code())
 					if l.Peer == 1 {
 						forge(f.Code(), all[2].Words)
@@ -244,7 +244,7 @@ func TestForgedTotals(t *testing.T) {
 			return n.Confirm(ctx)
 		})
 		for node, err := range errs {
-			if lies && !errors.Is(err, wire.ErrInconsistent) || !lies && err != nil {
+			if lies && !errors.Is(err, consensus.ErrInconsistent) || !lies && err != nil {
 				t.Errorf("lies %v, node %d: %v", lies, node, err)
 			}
 		}

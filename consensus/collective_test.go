@@ -14,8 +14,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/collective"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/testnet"
 )
 
@@ -24,7 +23,7 @@ import (
 func TestSum(t *testing.T) {
 	for _, w := range someWeights(t) {
 		for _, groups := range splits(w.Len()) {
-			noErrors(t, w.String(), run(t, w, groups, testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+			noErrors(t, w.String(), run(t, w, groups, nil, nil, func(ctx context.Context, n *consensus.Network) error {
 				const count = 30
 				sizes := []float64{0x1p63, 1e9, 1, 1e-9, 0x1p-90}
 				z, want := make([][]float64, len(n.Hosted())), make([]*big.Float, count+2)
@@ -67,10 +66,10 @@ func TestBroadcast(t *testing.T) {
 	for _, w := range someWeights(t) {
 		for root := range w.Len() {
 			edges := int64(w.Len() - 1)
-			want := wire.Traffic{Rounds: int64(slices.Max(w.Graph().Distances(root))), Messages: 2 * edges, Bytes: edges * (8*4 + 1 + 2*wire.FrameOverhead)}
+			want := transport.Traffic{Rounds: int64(slices.Max(w.Graph().Distances(root))), Messages: 2 * edges, Bytes: edges * (8*4 + 1 + 2*transport.FrameOverhead)}
 			for _, groups := range splits(w.Len()) {
 				sent := &table{}
-				noErrors(t, w.String(), run(t, w, groups, testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+				noErrors(t, w.String(), run(t, w, groups, nil, nil, func(ctx context.Context, n *consensus.Network) error {
 					var z [][]float64
 					for _, node := range n.Hosted() {
 						z = append(z, numbers(node, 4, 7))
@@ -92,7 +91,7 @@ func TestBroadcast(t *testing.T) {
 			}
 		}
 	}
-	errs := run(t, weightsOf(t, "path", 3), splits(3)[1], testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+	errs := run(t, weightsOf(t, "path", 3), splits(3)[1], nil, nil, func(ctx context.Context, n *consensus.Network) error {
 		if err := n.Broadcast(ctx, 3, [][]float64{{1}}); !strings.Contains(fmt.Sprint(err), "from node 3: the network has 3") {
 			t.Error(err)
 		}
@@ -100,7 +99,7 @@ func TestBroadcast(t *testing.T) {
 		return n.Broadcast(ctx, 2, [][]float64{{1 / (2 - x) * (2 - x)}}) // NaN at node 2
 	})
 	for k, err := range errs {
-		if !errors.Is(err, wire.ErrNotFinite) || errors.Is(err, wire.ErrContradiction) != (k < 2) {
+		if !errors.Is(err, consensus.ErrNotFinite) || errors.Is(err, consensus.ErrContradiction) != (k < 2) {
 			t.Errorf("node %d: %v", k, err)
 		}
 	}
@@ -120,8 +119,8 @@ func part(node, nodes int) []byte {
 func TestGather(t *testing.T) {
 	for _, w := range someWeights(t) {
 		l := w.Len()
-		want := wire.Traffic{Messages: int64(2 * (l - 1))}
-		want.Bytes = wire.FrameOverhead * want.Messages
+		want := transport.Traffic{Messages: int64(2 * (l - 1))}
+		want.Bytes = transport.FrameOverhead * want.Messages
 		for node, hops := range w.Graph().Distances(w.Graph().Center()) {
 			want.Rounds = max(want.Rounds, int64(2*hops))
 			n := len(part(node, l))
@@ -129,8 +128,8 @@ func TestGather(t *testing.T) {
 		}
 		for _, groups := range splits(l) {
 			sent := &table{}
-			noErrors(t, w.String(), run(t, w, groups, testnet.Options{}, func(k int, tr wire.Transport) wire.Transport {
-				return &bounded{tr, collective.LongestMessage(1, l) + wire.FrameOverhead, nil}
+			noErrors(t, w.String(), run(t, w, groups, nil, func(k int, tr transport.Transport) transport.Transport {
+				return &bounded{tr, consensus.LongestMessage(1, l) + transport.FrameOverhead, nil}
 			}, func(ctx context.Context, n *consensus.Network) error {
 				var own [][]byte
 				for _, node := range n.Hosted() {
@@ -157,7 +156,7 @@ func TestGather(t *testing.T) {
 
 // bounded fails if a frame is longer than most, and counts exchanges.
 type bounded struct {
-	wire.Transport
+	transport.Transport
 	most     int
 	attempts *int
 }
@@ -179,7 +178,7 @@ func TestLongestMessage(t *testing.T) {
 	for _, x := range []struct{ numbers, nodes, want int }{
 		{1, 2, 1<<22 + 10}, {1_000_000, 2, 24_000_000 + 1 + 8}, {1, 1000, 20_005_000},
 	} {
-		if got := collective.LongestMessage(x.numbers, x.nodes); got != x.want {
+		if got := consensus.LongestMessage(x.numbers, x.nodes); got != x.want {
 			t.Errorf("%d numbers of %d nodes: %d bytes, want %d", x.numbers, x.nodes, got, x.want)
 		}
 	}
@@ -189,7 +188,7 @@ func TestLongestMessage(t *testing.T) {
 // it: later calls return that error. With all nodes in one process nothing is left behind.
 func TestEnded(t *testing.T) {
 	w := weightsOf(t, "path", 2)
-	errs := run(t, w, splits(2)[1], testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+	errs := run(t, w, splits(2)[1], nil, nil, func(ctx context.Context, n *consensus.Network) error {
 		canceled, cancel := context.WithCancel(ctx)
 		cancel()
 		z := [][]float64{{1}}
@@ -209,18 +208,18 @@ func TestEnded(t *testing.T) {
 		}
 		err := n.Sum(ctx, z)
 		for _, again := range []error{n.Sum(ctx, z), n.Broadcast(ctx, 0, z), n.Bind(ctx, nil), n.Confirm(ctx)} {
-			var peer *wire.PeerError
+			var peer *transport.PeerError
 			if again != nil && (!errors.As(again, &peer) || !strings.Contains(again.Error(), "the network has ended")) {
 				t.Errorf("after an error: %v", again)
 			}
 		}
 		return err
 	})
-	if !blames(errs[0], 1, wire.Closed) || errs[1] != nil {
+	if !blames(errs[0], 1, transport.Closed) || errs[1] != nil {
 		t.Errorf("a peer that leaves: %v", errs)
 	}
 	n := must[*consensus.Network](t)(consensus.New(w, nil))
-	if err := n.Sum(t.Context(), [][]float64{{1}, {math.NaN()}}); !errors.Is(err, wire.ErrNotFinite) {
+	if err := n.Sum(t.Context(), [][]float64{{1}, {math.NaN()}}); !errors.Is(err, consensus.ErrNotFinite) {
 		t.Error(err)
 	}
 	if z := [][]float64{{1}, {2}}; n.Sum(t.Context(), z) != nil || z[1][0] != 3 {
@@ -248,7 +247,7 @@ func (e endsSoon) Err() error {
 func TestEndsBetween(t *testing.T) {
 	for name, call := range map[string]func(ctx context.Context, n *consensus.Network) error{
 		"coded": func(ctx context.Context, n *consensus.Network) error {
-			return exchanges(t, nil)["int8"](n).Average(ctx, messages(n, 3, 2, 0, 0, 1))
+			return exchanges(t, nil)["int8"](n).average(ctx, messages(n, 3, 2, 0, 0, 1))
 		},
 		"gather": func(ctx context.Context, n *consensus.Network) error {
 			_, err := n.Gather(ctx, [][]byte{[]byte("bytes")})
@@ -258,7 +257,7 @@ func TestEndsBetween(t *testing.T) {
 	} {
 		for checks := range 9 {
 			attempts := 0
-			run(t, weightsOf(t, "path", 2), splits(2)[1], testnet.Options{}, func(k int, tr wire.Transport) wire.Transport {
+			run(t, weightsOf(t, "path", 2), splits(2)[1], nil, func(k int, tr transport.Transport) transport.Transport {
 				if k == 0 {
 					return &bounded{tr, math.MaxInt, &attempts}
 				}
@@ -285,11 +284,7 @@ func TestEndsBetween(t *testing.T) {
 func TestTotalsOnly(t *testing.T) {
 	w := weightsOf(t, "path", 5)
 	for _, name := range []string{"mean", "int8"} {
-		if err := testnet.Swap(w.Graph(), 1, 4, func(node int, tr wire.Transport, swapped bool) error {
-			n, err := consensus.New(w, tr)
-			if err != nil {
-				return err
-			}
+		if err := testnet.Swap(w, 1, 4, func(node int, n *consensus.Network, swapped bool) error {
 			if of := map[int]int{1: 4, 4: 1}; swapped && of[node] != 0 {
 				node = of[node]
 			}
@@ -297,7 +292,7 @@ func TestTotalsOnly(t *testing.T) {
 			defer cancel()
 			x := exchanges(t, nil)[name](n)
 			z := []consensus.Message{{Scalars: numbers(node, 5, 1), Totals: numbers(node, 2, 2)}}
-			return errors.Join(x.Average(ctx, z), x.Average(ctx, z), x.Sum(ctx, [][]float64{numbers(node, 3, 4)}))
+			return errors.Join(x.average(ctx, z), x.average(ctx, z), n.Sum(ctx, [][]float64{numbers(node, 3, 4)}))
 		}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -2,7 +2,6 @@ package consensus_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 
@@ -30,25 +29,24 @@ func ExampleExchange() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	agree, err1 := n.Agree(10, nil)
-	mean, err2 := n.TreeMean(consensus.Float64)
-	if err := errors.Join(err1, err2); err != nil {
+	agree, err := n.Agree(10, nil)
+	if err != nil {
 		log.Fatal(err)
 	}
-	for _, x := range []consensus.Exchange{agree, mean} {
+	for _, x := range []consensus.Exchange{agree, n.TreeMean()} {
 		z := make([]consensus.Message, 3)
 		for i := range z {
 			z[i].Basis = kernel.NewBasis(2, 1)
 			z[i].Basis.Col(0)[i%2] = float64(i)
 		}
-		before := x.Traffic()
-		if err := x.Average(context.Background(), z); err != nil {
+		before := n.Traffic()
+		if err := x.Average(context.Background(), z, consensus.Float64); err != nil {
 			log.Fatal(err)
 		}
 		for i := range z {
 			fmt.Printf("node %d: %.3f\n", i, z[i].Basis.Col(0))
 		}
-		fmt.Printf("%+v\n", x.Traffic().Minus(before))
+		fmt.Printf("%+v\n", n.Traffic().Minus(before))
 	}
 	// Output:
 	// node 0: [0.649 0.333]

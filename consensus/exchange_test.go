@@ -11,8 +11,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/mat"
 )
@@ -25,7 +24,7 @@ func TestSameBits(t *testing.T) {
 			var want *table
 			for s, groups := range splits(w.Len()) {
 				got, what := &table{}, fmt.Sprintf("%v, %s, nodes %v", w.Graph(), name, groups)
-				noErrors(t, what, run(t, w, groups, testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+				noErrors(t, what, run(t, w, groups, nil, nil, func(ctx context.Context, n *consensus.Network) error {
 					pool := kernel.NewPool(1 + s)
 					defer pool.Close()
 					x := exchanges(t, pool)[name](n)
@@ -36,7 +35,7 @@ func TestSameBits(t *testing.T) {
 					var rows [][]float64
 					for call := range uint64(4) {
 						z := messages(n, 23, 2, 3, totals, 5+call/2)
-						if err := x.Average(ctx, z); err != nil {
+						if err := x.average(ctx, z); err != nil {
 							return err
 						}
 						rows = make([][]float64, len(z))
@@ -44,7 +43,7 @@ func TestSameBits(t *testing.T) {
 							rows[i] = values(z[i])
 						}
 					}
-					if err := x.Sum(ctx, rows); err != nil {
+					if err := n.Sum(ctx, rows); err != nil {
 						return err
 					}
 					got.add(n, rows)
@@ -79,19 +78,19 @@ func TestGossip(t *testing.T) {
 	for _, w := range someWeights(t) {
 		for _, rounds := range []int{1, 2, 17} {
 			n := must[*consensus.Network](t)(consensus.New(w, nil))
-			x := must[consensus.Exchange](t)(n.Agree(rounds, nil))
+			x := coded{must[consensus.Exchange](t)(n.Agree(rounds, nil)), consensus.Float64}
 			z := messages(n, 600, 1, 4, 0, 5)
 			var power, want mat.Dense
 			power.Pow(w.Dense(), rounds)
 			want.Mul(&power, matrixOf(z))
-			if err := x.Average(t.Context(), z); err != nil {
+			if err := x.average(t.Context(), z); err != nil {
 				t.Fatal(err)
 			}
 			if got := matrixOf(z); !mat.EqualApprox(got, &want, 1e-13) {
 				t.Errorf("%v, %d rounds: not W^k Z", w, rounds)
 			}
 			ends := int64(2 * w.Graph().Edges() * rounds)
-			if got, want := n.Traffic(), (wire.Traffic{Rounds: int64(rounds), Messages: ends, Bytes: ends * (8*604 + wire.FrameOverhead)}); got != want {
+			if got, want := n.Traffic(), (transport.Traffic{Rounds: int64(rounds), Messages: ends, Bytes: ends * (8*604 + transport.FrameOverhead)}); got != want {
 				t.Errorf("%v: sent %+v, want %+v", w, got, want)
 			}
 		}
@@ -107,7 +106,7 @@ func TestGossip(t *testing.T) {
 		z := messages(n, 9, 2, 1, 0, 5)
 		var want mat.Dense
 		want.Mul(neighbours, matrixOf(z))
-		if err := n.NeighbourMean(nil).Average(t.Context(), z); err != nil || !mat.EqualApprox(matrixOf(z), &want, 1e-14) {
+		if err := n.NeighbourMean(nil).Average(t.Context(), z, consensus.Float64); err != nil || !mat.EqualApprox(matrixOf(z), &want, 1e-14) {
 			t.Errorf("%v, mean of neighbours: error %v, or another mean", w, err)
 		}
 	}
@@ -126,7 +125,7 @@ func TestTreeMean(t *testing.T) {
 			var z []consensus.Message
 			for range 25 {
 				z = messages(n, d/2, 2, scalars, totals, 5)
-				if err := x.Average(t.Context(), z); err != nil {
+				if err := x.average(t.Context(), z); err != nil {
 					t.Fatal(err)
 				}
 				for k := range totals {
@@ -148,18 +147,18 @@ func TestTreeMean(t *testing.T) {
 			edges, height := int64(l-1), int64(slices.Max(w.Graph().Distances(w.Graph().Center())))
 			count, carry := bits.Len(uint(l))+1, bits.Len(uint(l-1))
 			status := bytesOf(1, count) + 8
-			want := wire.Traffic{Rounds: 25 * 2 * height, Messages: 25 * 2 * edges, Bytes: 25 * edges * ((24+8)*(d+scalars+totals) + status + 1)}
+			want := transport.Traffic{Rounds: 25 * 2 * height, Messages: 25 * 2 * edges, Bytes: 25 * edges * ((24+8)*(d+scalars+totals) + status + 1)}
 			switch {
 			case name == "server":
-				want = wire.Traffic{Rounds: 50, Messages: 50 * int64(l), Bytes: 50 * int64(l) * 8 * (d + scalars + totals)}
+				want = transport.Traffic{Rounds: 50, Messages: 50 * int64(l), Bytes: 50 * int64(l) * 8 * (d + scalars + totals)}
 			case bitsOf > 0 && l > 1: // and a count before the first message
 				codes := bytesOf(d, bitsOf+carry) + bytesOf(scalars, 24+carry) + bytesOf(2*16, count)
 				want.Rounds, want.Messages = 26*2*height, 26*2*edges
 				want.Bytes = 25*edges*(2*codes+(24+8)*totals+status+1) + edges*(2*bytesOf(2*160, count)+status+1)
 			case bitsOf > 0:
-				want = wire.Traffic{}
+				want = transport.Traffic{}
 			}
-			want.Bytes += wire.FrameOverhead * want.Messages
+			want.Bytes += transport.FrameOverhead * want.Messages
 			if got := n.Traffic(); got != want {
 				t.Errorf("%v, %s: sent %+v, want %+v", w.Graph(), name, got, want)
 			}
@@ -170,7 +169,7 @@ func TestTreeMean(t *testing.T) {
 func bytesOf(n, width int) int64 { return int64(n*width+7) / 8 }
 
 // TestNotFinite: in an exact exchange all nodes return an error about a number that cannot be sent, its own
-// node with the number; the nodes that are not to blame also get wire.ErrContradiction.
+// node with the number; the nodes that are not to blame also get consensus.ErrContradiction.
 func TestNotFinite(t *testing.T) {
 	w := weightsOf(t, "path", 5)
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0x1p64, -math.MaxFloat64} {
@@ -179,7 +178,7 @@ func TestNotFinite(t *testing.T) {
 				continue // has no limit
 			}
 			for _, groups := range splits(5) {
-				errs := run(t, w, groups, testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+				errs := run(t, w, groups, nil, nil, func(ctx context.Context, n *consensus.Network) error {
 					x := exchanges(t, nil)[map[bool]string{true: "mean", false: "int8"}[name == "mean"]](n)
 					z, rows := messages(n, 4, 2, 1, 2, 5), make([][]float64, len(n.Hosted()))
 					for i, node := range n.Hosted() {
@@ -195,16 +194,16 @@ func TestNotFinite(t *testing.T) {
 						}
 					}
 					if name == "sum" {
-						return x.Sum(ctx, rows)
+						return n.Sum(ctx, rows)
 					}
-					err := x.Average(ctx, z)
-					if again := x.Average(ctx, z); !n.AllHosted() && !errors.Is(again, err) {
+					err := x.average(ctx, z)
+					if again := x.average(ctx, z); !n.AllHosted() && !errors.Is(again, err) {
 						t.Errorf("after an error: %v", again)
 					}
 					return err
 				})
 				for k, err := range errs {
-					if own := slices.Contains(groups[k], 4); !errors.Is(err, wire.ErrNotFinite) || errors.Is(err, wire.ErrContradiction) == own {
+					if own := slices.Contains(groups[k], 4); !errors.Is(err, consensus.ErrNotFinite) || errors.Is(err, consensus.ErrContradiction) == own {
 						t.Errorf("%v in %s, nodes %v of %v: %v", bad, name, groups[k], groups, err)
 					} else if own {
 						wantError(t, err, "node 4")
@@ -218,14 +217,14 @@ func TestNotFinite(t *testing.T) {
 // TestGossipNotFinite: a node does not send such a message by gossip; its own error names it, and its
 // neighbours find it closed.
 func TestGossipNotFinite(t *testing.T) {
-	errs := run(t, weightsOf(t, "path", 2), [][]int{{0}, {1}}, testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+	errs := run(t, weightsOf(t, "path", 2), [][]int{{0}, {1}}, nil, nil, func(ctx context.Context, n *consensus.Network) error {
 		z := messages(n, 4, 2, 1, 0, 5)
 		if n.Hosted()[0] == 1 {
 			z[0].Scalars[0] = math.NaN()
 		}
-		return exchanges(t, nil)["agree"](n).Average(ctx, z)
+		return exchanges(t, nil)["agree"](n).average(ctx, z)
 	})
-	if !blames(errs[0], 1, wire.Closed) || !errors.Is(errs[1], wire.ErrNotFinite) {
+	if !blames(errs[0], 1, transport.Closed) || !errors.Is(errs[1], consensus.ErrNotFinite) {
 		t.Errorf("%v", errs)
 	}
 	wantError(t, errs[1], "number 8 of node 1 is NaN")
@@ -236,13 +235,13 @@ func TestAfterError(t *testing.T) {
 	for name, open := range exchanges(t, nil) {
 		n := must[*consensus.Network](t)(consensus.New(weightsOf(t, "ring", 5), nil))
 		x := open(n)
-		average := func(x consensus.Exchange, bad float64) ([]consensus.Message, error) {
+		average := func(x coded, bad float64) ([]consensus.Message, error) {
 			z := messages(n, 4, 2, 1, 0, 5)
 			z[3].Scalars[0] += bad
-			return z, x.Average(t.Context(), z)
+			return z, x.average(t.Context(), z)
 		}
 		for _, bad := range []float64{0, 0, math.NaN()} {
-			if _, err := average(x, bad); math.IsNaN(bad) != errors.Is(err, wire.ErrNotFinite) {
+			if _, err := average(x, bad); math.IsNaN(bad) != errors.Is(err, consensus.ErrNotFinite) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -265,7 +264,7 @@ func TestAllocs(t *testing.T) {
 			rows[i] = make([]float64, 5)
 		}
 		iterate := func() {
-			if err := errors.Join(x.Average(t.Context(), z), x.Sum(t.Context(), rows)); err != nil {
+			if err := errors.Join(x.average(t.Context(), z), n.Sum(t.Context(), rows)); err != nil {
 				t.Error(err)
 			}
 		}
@@ -287,8 +286,6 @@ func TestArguments(t *testing.T) {
 		_, err = n.Agree(rounds, nil)
 		wantError(t, err, fmt.Sprint(rounds, " rounds"))
 	}
-	_, err = n.TreeMean(0)
-	wantError(t, err, "codec int0")
 	for _, c := range []consensus.Codec{consensus.Int8, consensus.Int16, consensus.Float64} {
 		if got, err := consensus.ParseCodec(c.String()); got != c || err != nil {
 			t.Errorf("%v is parsed as %v, %v", c, got, err)
@@ -298,16 +295,20 @@ func TestArguments(t *testing.T) {
 	wantError(t, err, `"int4"`, "int8, int16, float64")
 	for name, open := range exchanges(t, nil) {
 		x := open(n)
-		wantError(t, x.Average(ctx, messages(n, 3, 2, 0, 0, 1)[:2]), "2 messages for 3 hosted nodes")
+		wantError(t, x.average(ctx, messages(n, 3, 2, 0, 0, 1)[:2]), "2 messages for 3 hosted nodes")
 		z := messages(n, 3, 2, 0, 0, 1)
 		z[1].Scalars = []float64{1}
-		wantError(t, x.Average(ctx, z), "node 1 is 3 x 2, 1 scalars", "node 0 is 3 x 2, 0 scalars")
+		wantError(t, x.average(ctx, z), "node 1 is 3 x 2, 1 scalars", "node 0 is 3 x 2, 0 scalars")
+		wantError(t, x.Average(ctx, messages(n, 3, 2, 0, 0, 1), 0), "codec int0")
+		if name != "mean" && name != "int8" && name != "int16" {
+			wantError(t, x.Average(ctx, messages(n, 3, 2, 0, 0, 1), consensus.Int8), "codec int8: this exchange sends float64")
+		}
 		if !x.Exact() {
-			wantError(t, x.Average(ctx, messages(n, 3, 2, 0, 1, 1)), "does not carry totals")
+			wantError(t, x.average(ctx, messages(n, 3, 2, 0, 1, 1)), "does not carry totals")
 		}
 		for _, d := range []int{3, 5} {
 			got, want := messages(n, d, 2, 1, 0, 1), messages(n, d, 2, 1, 0, 1)
-			if err := errors.Join(x.Average(ctx, got), open(n).Average(ctx, want)); err != nil || !mat.Equal(matrixOf(got), matrixOf(want)) {
+			if err := errors.Join(x.average(ctx, got), open(n).average(ctx, want)); err != nil || !mat.Equal(matrixOf(got), matrixOf(want)) {
 				t.Errorf("%s afterwards, %d rows: %v, or other bits than of a new exchange", name, d, err)
 			}
 		}

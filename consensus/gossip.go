@@ -2,9 +2,9 @@ package consensus
 
 import (
 	"context"
-	"errors"
 
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/internal/frame"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
@@ -19,7 +19,7 @@ const panelLen = 512
 //
 // Every entry is computed in the same order wherever nodes live and for any number of workers.
 type gossip struct {
-	*Network
+	net     *Network
 	count   int         // rounds
 	weights []sparseRow // of the hosted nodes
 	pool    *kernel.Pool
@@ -40,10 +40,10 @@ func newGossip(n *Network, weight func(i, j int) float64, count int, pool *kerne
 	if pool == nil {
 		pool = kernel.NewPool(1)
 	}
-	m := &gossip{Network: n, count: count, weights: make([]sparseRow, len(n.Hosted())), pool: pool}
+	m := &gossip{net: n, count: count, weights: make([]sparseRow, len(n.Hosted())), pool: pool}
 	for k, i := range n.Hosted() {
 		for _, j := range n.Graph().Neighbors(i) {
-			m.weights[k].rows = append(m.weights[k].rows, n.rounds.Row[j])
+			m.weights[k].rows = append(m.weights[k].rows, n.engine.Row[j])
 			m.weights[k].weights = append(m.weights[k].weights, weight(i, j))
 		}
 	}
@@ -56,34 +56,40 @@ func newGossip(n *Network, weight func(i, j int) float64, count int, pool *kerne
 
 func (*gossip) Exact() bool { return false }
 
-func (*gossip) Refine(Codec) {}
-
 // Average implements Exchange.
-func (m *gossip) Average(ctx context.Context, z []Message) error {
-	if err := m.checkMessages(z); err != nil {
+func (m *gossip) Average(ctx context.Context, z []Message, c Codec) error {
+	return signed(m.average(ctx, z, c))
+}
+
+func (m *gossip) average(ctx context.Context, z []Message, c Codec) error {
+	n := m.net
+	if err := onlyFloat64(c); err != nil {
+		return err
+	}
+	if err := n.checkMessages(z); err != nil {
 		return err
 	}
 	if len(z[0].Totals) > 0 {
-		return errors.New("consensus: gossip does not carry totals")
+		return errTotals
 	}
-	if err := m.Join(ctx); err != nil {
+	if err := n.collectives.Join(ctx); err != nil {
 		return err
 	}
 	if d := dimensionsOf(z[0]); d != m.layout.dimensions {
 		m.layout = layoutOf(d)
-		n := m.rounds.Rows * m.layout.stride
-		m.x, m.sent = make([]float64, n), make([]float64, n)
+		entries := n.engine.Rows * m.layout.stride
+		m.x, m.sent = make([]float64, entries), make([]float64, entries)
 	}
 	for i := range z {
 		m.layout.gather(m.layout.row(m.x, i), z[i])
 	}
-	if err := m.checkFinite(m.layout, m.x); err != nil {
+	if err := n.checkFinite(m.layout, m.x); err != nil {
 		return err
 	}
-	if err := m.rounds.Run(ctx, m, m.count, &m.traffic); err != nil {
+	if err := n.engine.Run(ctx, m, m.count, &n.traffic); err != nil {
 		return err
 	}
-	if err := m.checkFinite(m.layout, m.x); err != nil {
+	if err := n.checkFinite(m.layout, m.x); err != nil {
 		return err
 	}
 	for i := range z {
@@ -92,27 +98,28 @@ func (m *gossip) Average(ctx context.Context, z []Message) error {
 	return nil
 }
 
-// Channel implements wire.Operation.
-func (m *gossip) Channel() wire.Channel { return wire.Average }
+// Channel implements rounds.Operation.
+func (m *gossip) Channel() frame.Channel { return frame.Average }
 
-// Sends implements wire.Operation: every node sends to all neighbours.
+// Sends implements rounds.Operation: every node sends to all neighbours.
 func (m *gossip) Sends(int, int) bool { return true }
 
-// AppendTo implements wire.Operation.
-func (m *gossip) AppendTo(dst []byte, k int) []byte {
-	return wire.AppendFloats(dst, m.layout.row(m.x, m.rounds.Index[m.rounds.Links[k].Node]))
+// Append implements rounds.Operation.
+func (m *gossip) Append(dst []byte, k int) []byte {
+	return frame.AppendFloats(dst, m.layout.row(m.x, m.net.engine.Index[m.net.engine.Links[k].Node]))
 }
 
-// Check implements wire.Operation: it stores the vector of a neighbour.
-func (m *gossip) Check(k int, code []byte) error {
-	return wire.ReadFloats(m.layout.row(m.x, m.rounds.Row[m.rounds.Links[k].Peer]), code)
+// Receive implements rounds.Operation: it stores the vector of a neighbour.
+func (m *gossip) Receive(k int, code []byte) error {
+	return frame.ReadFloats(m.layout.row(m.x, m.net.engine.Row[m.net.engine.Links[k].Peer]), code)
 }
 
-// Step implements wire.Operation: it averages.
-func (m *gossip) Step() wire.Traffic {
+// Step implements rounds.Operation: it averages.
+func (m *gossip) Step() transport.Traffic {
 	m.x, m.sent = m.sent, m.x
 	m.pool.Run(m.step)
-	return wire.Traffic{Rounds: 1, Messages: m.rounds.Ends, Bytes: 8 * int64(m.layout.n) * m.rounds.Ends}
+	messages := m.net.engine.MessagesPerRound
+	return transport.Traffic{Rounds: 1, Messages: messages, Bytes: 8 * int64(m.layout.n) * messages}
 }
 
 // stepShare averages the panels of entries of a worker.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -39,8 +39,8 @@ func wantError(t *testing.T, err error, parts ...string) {
 }
 
 // blames reports whether err is a PeerError of a kind about a node.
-func blames(err error, node int, kind wire.Kind) bool {
-	var peer *wire.PeerError
+func blames(err error, node int, kind transport.Kind) bool {
+	var peer *transport.PeerError
 	return errors.As(err, &peer) && peer.Peer == node && peer.Kind == kind
 }
 
@@ -78,15 +78,15 @@ func splits(nodes int) [][][]int {
 }
 
 // run calls f in one goroutine for every group of nodes, connected by transports that wrap may replace, and
-// returns the errors of the groups.
-func run(t testing.TB, w *topology.Weights, groups [][]int, o testnet.Options, wrap func(k int, t wire.Transport) wire.Transport,
-	f func(ctx context.Context, n *consensus.Network) error) []error {
+// returns the errors of the groups. Without masks, nodes make them from keys.
+func run(t testing.TB, w *topology.Weights, groups [][]int, masks testnet.Masks,
+	wrap func(k int, t transport.Transport) transport.Transport, f func(ctx context.Context, n *consensus.Network) error) []error {
 	t.Helper()
-	return testnet.Run(w.Graph(), groups, o, func(k int, tr wire.Transport) error {
+	return testnet.Run(w.Graph(), groups, func(k int, tr transport.Transport) error {
 		if wrap != nil {
 			tr = wrap(k, tr)
 		}
-		n, err := consensus.New(w, tr)
+		n, err := testnet.NewNetwork(w, tr, masks)
 		if err == nil {
 			err = f(t.Context(), n)
 		}
@@ -140,7 +140,7 @@ func values(z consensus.Message) (v []float64) {
 type table struct {
 	mu   sync.Mutex
 	rows map[int]string
-	sent wire.Traffic // of all nodes; rounds of one process
+	sent transport.Traffic // of all nodes; rounds of one process
 }
 
 // add stores the bits of the results of the hosted nodes of n, and its traffic.
@@ -157,15 +157,26 @@ func (x *table) add(n *consensus.Network, rows [][]float64) {
 	x.sent.Messages, x.sent.Bytes, x.sent.Rounds = x.sent.Messages+sent.Messages, x.sent.Bytes+sent.Bytes, sent.Rounds
 }
 
+// A coded exchange is an exchange with the codec of its messages.
+type coded struct {
+	consensus.Exchange
+	codec consensus.Codec
+}
+
+// average averages messages in the codec.
+func (x coded) average(ctx context.Context, z []consensus.Message) error {
+	return x.Average(ctx, z, x.codec)
+}
+
 // exchanges lists the exchanges of a network by name.
-func exchanges(t testing.TB, pool *kernel.Pool) map[string]func(n *consensus.Network) consensus.Exchange {
+func exchanges(t testing.TB, pool *kernel.Pool) map[string]func(n *consensus.Network) coded {
 	exchange := must[consensus.Exchange](t)
-	return map[string]func(n *consensus.Network) consensus.Exchange{
-		"agree":   func(n *consensus.Network) consensus.Exchange { return exchange(n.Agree(3, pool)) },
-		"mean":    func(n *consensus.Network) consensus.Exchange { return exchange(n.TreeMean(consensus.Float64)) },
-		"int16":   func(n *consensus.Network) consensus.Exchange { return exchange(n.TreeMean(consensus.Int16)) },
-		"int8":    func(n *consensus.Network) consensus.Exchange { return exchange(n.TreeMean(consensus.Int8)) },
-		"server":  func(n *consensus.Network) consensus.Exchange { return n.ServerMean() },
-		"nearest": func(n *consensus.Network) consensus.Exchange { return n.NeighbourMean(pool) },
+	return map[string]func(n *consensus.Network) coded{
+		"agree":   func(n *consensus.Network) coded { return coded{exchange(n.Agree(3, pool)), consensus.Float64} },
+		"mean":    func(n *consensus.Network) coded { return coded{n.TreeMean(), consensus.Float64} },
+		"int16":   func(n *consensus.Network) coded { return coded{n.TreeMean(), consensus.Int16} },
+		"int8":    func(n *consensus.Network) coded { return coded{n.TreeMean(), consensus.Int8} },
+		"server":  func(n *consensus.Network) coded { return coded{n.ServerMean(), consensus.Float64} },
+		"nearest": func(n *consensus.Network) coded { return coded{n.NeighbourMean(pool), consensus.Float64} },
 	}
 }

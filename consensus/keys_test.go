@@ -8,16 +8,14 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/collective"
-	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/consensus/transport"
 )
 
 // TestMaxMasked: a network with too many nodes for masks is refused before a frame is sent.
 func TestMaxMasked(t *testing.T) {
-	const nodes = collective.MaxMasked + 1
+	const nodes = consensus.MaxMasked + 1
 	all := splits(nodes)[0][0]
-	errs := run(t, weightsOf(t, "star", nodes), [][]int{all[:1], all[1:]}, testnet.Options{}, nil, func(ctx context.Context, n *consensus.Network) error {
+	errs := run(t, weightsOf(t, "star", nodes), [][]int{all[:1], all[1:]}, nil, nil, func(ctx context.Context, n *consensus.Network) error {
 		return n.Sum(ctx, make([][]float64, len(n.Hosted())))
 	})
 	for _, err := range errs {
@@ -25,9 +23,9 @@ func TestMaxMasked(t *testing.T) {
 	}
 }
 
-// signs is a wire.Signer: node i signs with byte i, and spoils the proof of node bad.
+// signs is a transport.Signer: node i signs with byte i, and spoils the proof of node bad.
 type signs struct {
-	wire.Transport
+	transport.Transport
 	bad int
 }
 
@@ -41,7 +39,7 @@ func (s signs) Sign(msg []byte) []byte {
 
 func (s signs) Verify(node int, msg, proof []byte) error {
 	if !bytes.Equal(proof, append([]byte{byte(node)}, msg[:4]...)) {
-		return &wire.PeerError{Peer: node, Kind: wire.Refused, Err: errors.New("a wrong proof")}
+		return &transport.PeerError{Peer: node, Kind: transport.Refused, Err: errors.New("a wrong proof")}
 	}
 	return nil
 }
@@ -51,21 +49,21 @@ func (s signs) Verify(node int, msg, proof []byte) error {
 func TestSignatures(t *testing.T) {
 	const node = 2
 	for name, c := range map[string]struct {
-		wrap func(k int, tr wire.Transport) wire.Transport
+		wrap func(k int, tr transport.Transport) transport.Transport
 		want string // of the error about node; none: no error
 	}{
-		"all sign":        {func(_ int, tr wire.Transport) wire.Transport { return signs{tr, -1} }, ""},
-		"one signs wrong": {func(_ int, tr wire.Transport) wire.Transport { return signs{tr, node} }, "a wrong proof"},
-		"one signs": {func(k int, tr wire.Transport) wire.Transport {
+		"all sign":        {func(_ int, tr transport.Transport) transport.Transport { return signs{tr, -1} }, ""},
+		"one signs wrong": {func(_ int, tr transport.Transport) transport.Transport { return signs{tr, node} }, "a wrong proof"},
+		"one signs": {func(k int, tr transport.Transport) transport.Transport {
 			if k == node {
 				return signs{tr, -1}
 			}
 			return tr
 		}, "5 bytes more than a key"},
 	} {
-		errs := run(t, weightsOf(t, "path", 4), splits(4)[1], testnet.Options{}, c.wrap, sumOfOnes)
+		errs := run(t, weightsOf(t, "path", 4), splits(4)[1], nil, c.wrap, sumOfOnes)
 		for k, err := range errs {
-			var peer *wire.PeerError
+			var peer *transport.PeerError
 			if c.want == "" && err != nil ||
 				c.want != "" && k != node && (!errors.As(err, &peer) || peer.Peer != node || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%s, node %d: %v", name, k, err)

@@ -41,11 +41,11 @@ func (s dimensions) String() string {
 func (n *Network) checkMessages(z []Message) error {
 	hosted := n.Hosted()
 	if len(z) != len(hosted) {
-		return fmt.Errorf("consensus: %d messages for %d hosted nodes", len(z), len(hosted))
+		return fmt.Errorf("%d messages for %d hosted nodes", len(z), len(hosted))
 	}
 	for k, m := range z {
 		if s, first := dimensionsOf(m), dimensionsOf(z[0]); s != first {
-			return fmt.Errorf("consensus: the message of node %d is %v, that of node %d is %v", hosted[k], s, hosted[0], first)
+			return fmt.Errorf("the message of node %d is %v, the message of node %d is %v", hosted[k], s, hosted[0], first)
 		}
 	}
 	return nil

@@ -1,36 +1,53 @@
 package consensus
 
 import (
+	"context"
 	"errors"
 
-	"github.com/difalt/difalt/consensus/collective"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/internal/masked"
+	"github.com/difalt/difalt/consensus/internal/rounds"
+	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/mask"
+	"github.com/difalt/difalt/internal/testdoor"
 	"github.com/difalt/difalt/topology"
 )
 
-// A Network connects the hosted nodes with all others. It serves one goroutine at a time, together with its
-// exchanges. All processes of a network must call the same operations, of the network and of its exchanges,
-// in the same order.
+// A Network connects the hosted nodes with all other nodes. It serves one goroutine at a time, together with
+// its exchanges. All processes of a network must call the same operations, of the network and of its
+// exchanges, in the same order.
+//
+// Rows are numbers of the hosted nodes: z[i] belongs to node Hosted()[i]. All rows have the same length at all
+// nodes of the network, and are overwritten by the same bits at every node. After an error they are
+// unspecified.
 type Network struct {
-	*collective.Collectives
-	weights *topology.Weights
-	rounds  *wire.Rounds
-	traffic wire.Traffic // so far
+	weights     *topology.Weights
+	engine      *rounds.Engine
+	collectives *masked.Collectives
+	traffic     transport.Traffic // so far
 }
 
 // New returns the network with mixing weights w, where this process hosts the nodes t.Hosted(). The caller
 // keeps t, and closes it. Without a transport, all nodes live in this process.
-func New(w *topology.Weights, t wire.Transport) (*Network, error) {
+func New(w *topology.Weights, t transport.Transport) (*Network, error) { return newNetwork(w, t, nil) }
+
+// newNetwork is New with a source of the masks of a hosted node; nil: nodes make them from keys.
+func newNetwork(w *topology.Weights, t transport.Transport, source func(node int) mask.Source) (*Network, error) {
 	if w == nil {
-		return nil, errors.New("consensus: a network needs weights")
+		return nil, signed(errors.New("a network needs weights"))
 	}
-	n := &Network{weights: w}
-	var err error
-	if n.rounds, err = wire.NewRounds(w.Graph(), t, w.Fingerprint()); err != nil {
-		return nil, err
+	e, err := rounds.NewEngine(w.Graph(), t, w.Fingerprint())
+	if err != nil {
+		return nil, signed(err)
 	}
-	n.Collectives = collective.New(n.rounds, collective.NewTree(w.Graph(), w.Graph().Center()), &n.traffic)
+	n := &Network{weights: w, engine: e}
+	n.collectives = masked.New(e, masked.NewTree(w.Graph(), w.Graph().Center()), &n.traffic, source)
 	return n, nil
+}
+
+func init() {
+	testdoor.NewNetwork = func(w *topology.Weights, t transport.Transport, source func(node int) mask.Source) (any, error) {
+		return newNetwork(w, t, source)
+	}
 }
 
 // Weights returns the mixing weights of the whole network.
@@ -43,10 +60,59 @@ func (n *Network) Graph() *topology.Graph { return n.weights.Graph() }
 func (n *Network) Len() int { return n.weights.Len() }
 
 // Hosted returns the nodes that live in this process, in ascending order. The slice is read only.
-func (n *Network) Hosted() []int { return n.rounds.Hosted }
+func (n *Network) Hosted() []int { return n.engine.Hosted }
 
 // AllHosted reports whether all nodes live in this process.
-func (n *Network) AllHosted() bool { return n.rounds.AllHosted() }
+func (n *Network) AllHosted() bool { return n.engine.AllHosted() }
 
 // Traffic returns the messages that the hosted nodes have sent so far, in exchanges too.
-func (n *Network) Traffic() wire.Traffic { return n.traffic }
+func (n *Network) Traffic() transport.Traffic { return n.traffic }
+
+// AddTraffic adds the messages that an Exchange of the caller's own has sent.
+func (n *Network) AddTraffic(t transport.Traffic) { n.traffic = n.traffic.Plus(t) }
+
+// Sum overwrites every row with the sum over all nodes. It takes 2 x height rounds of a spanning tree, and L-1
+// messages each way. Nodes learn the result alone; of two nodes, each can compute the numbers of the other
+// from it.
+//
+// The magnitude of every number must be below 2^64; otherwise all nodes return an error that wraps
+// ErrNotFinite. Numbers are rounded towards zero to multiples of a power of two: 2^-124 for 5 to 8 nodes, and
+// twice as much for each doubling of the nodes. A caller with smaller numbers scales them first. Sums of
+// integers below 2^53 are exact.
+func (n *Network) Sum(ctx context.Context, z [][]float64) error {
+	return signed(n.collectives.Sum(ctx, z))
+}
+
+// Broadcast overwrites every row with the row of node root. The rounds are the hops from root to the farthest
+// node; L-1 messages are sent, each answered by an empty frame. All nodes see the row. If a number of root is
+// NaN or infinite, all nodes return an error that wraps ErrNotFinite.
+func (n *Network) Broadcast(ctx context.Context, root int, z [][]float64) error {
+	return signed(n.collectives.Broadcast(ctx, root, z))
+}
+
+// Gather returns the bytes of every node of the network; own[i] are the bytes of node Hosted()[i]. All nodes
+// see them. It is an error if a node has more than 4 MiB / L bytes, or more than 20 L if that is larger.
+func (n *Network) Gather(ctx context.Context, own [][]byte) ([][]byte, error) {
+	all, err := n.collectives.Gather(ctx, own)
+	return all, signed(err)
+}
+
+// Bind makes the masks of all later operations depend on a state that all nodes share, such as the state that
+// a run continues from. If two nodes pass different bytes, all nodes return ErrInconsistent from the next
+// operation that sends masked numbers. The first operation of a network exchanges keys, and this may be Bind.
+func (n *Network) Bind(ctx context.Context, state []byte) error {
+	return signed(n.collectives.Bind(ctx, state))
+}
+
+// Confirm returns ErrInconsistent unless all nodes have received the same results in all operations so far.
+// Nodes call it before they use or publish what follows from totals: a node on the way of a result may have
+// altered it for some of them. Confirm is not counted as traffic.
+func (n *Network) Confirm(ctx context.Context) error { return signed(n.collectives.Confirm(ctx)) }
+
+// MaxMasked is the largest number of nodes of a network of several processes, where every two nodes share a
+// secret.
+const MaxMasked = masked.MaxNodes
+
+// LongestMessage bounds the bytes of a message between nodes that sum that many numbers at a time, or
+// gather bytes. A transport may refuse frames with more bytes than that and transport.FrameOverhead.
+func LongestMessage(numbers, nodes int) int { return masked.LongestMessage(numbers, nodes) }

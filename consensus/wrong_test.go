@@ -11,8 +11,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/pads"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/testnet"
 )
 
@@ -26,22 +25,22 @@ func TestWrongStatus(t *testing.T) {
 		bytes      []byte
 		want       error // nil: a PeerError about node 1
 	}{
-		"more nodes than there are": {1, 24, []byte{5}, wire.ErrInconsistent},
-		"fewer nodes than none":     {1, 24, []byte{0xf}, wire.ErrInconsistent},
-		"masks that do not cancel":  {1, 25, []byte{1}, wire.ErrInconsistent},
-		"another node's number":     {1, 24, []byte{1}, wire.ErrContradiction},
-		"a false outcome":           {0, 8, []byte{1}, wire.ErrContradiction},
+		"more nodes than there are": {1, 24, []byte{5}, consensus.ErrInconsistent},
+		"fewer nodes than none":     {1, 24, []byte{0xf}, consensus.ErrInconsistent},
+		"masks that do not cancel":  {1, 25, []byte{1}, consensus.ErrInconsistent},
+		"another node's number":     {1, 24, []byte{1}, consensus.ErrContradiction},
+		"a false outcome":           {0, 8, []byte{1}, consensus.ErrContradiction},
 		"an unknown outcome":        {0, 8, []byte{3}, nil},
 		"NaN":                       {0, 0, nan, nil},
 	} {
-		errs := run(t, w, splits(4)[1], testnet.Options{Pads: func(int) pads.Source { return testnet.NoPads{} }}, func(k int, tr wire.Transport) wire.Transport {
-			return testnet.Tap{Received: func(l wire.Link, f testnet.Frame) {
-				if l == (wire.Link{Node: c.victim, Peer: 1 - c.victim}) {
+		errs := run(t, w, splits(4)[1], testnet.Unmasked, func(k int, tr transport.Transport) transport.Transport {
+			return testnet.Tap{Received: func(l transport.Link, f testnet.Frame) {
+				if l == (transport.Link{Node: c.victim, Peer: 1 - c.victim}) {
 					copy(f.Code()[c.at:], c.bytes)
 				}
 			}}.Open(tr, w.Graph(), w.Fingerprint())
 		}, sumOfOnes)
-		if err := errs[c.victim]; c.want != nil && !errors.Is(err, c.want) || c.want == nil && !blames(err, 1, wire.Protocol) {
+		if err := errs[c.victim]; c.want != nil && !errors.Is(err, c.want) || c.want == nil && !blames(err, 1, transport.Protocol) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -52,9 +51,9 @@ func TestWrongStatus(t *testing.T) {
 func TestOtherState(t *testing.T) {
 	w := weightsOf(t, "path", 3)
 	for what, inconsistent := range map[string]bool{"same": false, "another state": true, "altered bytes": true} {
-		errs := run(t, w, splits(3)[1], testnet.Options{}, func(k int, tr wire.Transport) wire.Transport {
-			return testnet.Tap{Received: func(l wire.Link, f testnet.Frame) {
-				if what == "altered bytes" && l == (wire.Link{Node: 1, Peer: 0}) && f.Channel() == wire.Gather {
+		errs := run(t, w, splits(3)[1], nil, func(k int, tr transport.Transport) transport.Transport {
+			return testnet.Tap{Received: func(l transport.Link, f testnet.Frame) {
+				if what == "altered bytes" && l == (transport.Link{Node: 1, Peer: 0}) && f.Channel() == testnet.Gather {
 					alterBit(f)
 				}
 			}}.Open(tr, w.Graph(), w.Fingerprint())
@@ -67,7 +66,7 @@ func TestOtherState(t *testing.T) {
 			return errors.Join(err, n.Bind(ctx, state), n.Sum(ctx, [][]float64{{1}}))
 		})
 		for node, err := range errs {
-			if inconsistent != errors.Is(err, wire.ErrInconsistent) || !inconsistent && err != nil {
+			if inconsistent != errors.Is(err, consensus.ErrInconsistent) || !inconsistent && err != nil {
 				t.Errorf("%s, node %d: %v", what, node, err)
 			}
 		}
@@ -106,7 +105,7 @@ func wrongWords(t *testing.T, data []byte) {
 	all := operations(t)
 	all["agree"] = func(ctx context.Context, n *consensus.Network) func() error {
 		x := exchanges(t, nil)["agree"](n)
-		return func() error { return x.Average(ctx, messages(n, 3, 2, 1, 0, 5)) }
+		return func() error { return x.average(ctx, messages(n, 3, 2, 1, 0, 5)) }
 	}
 	all["confirm"] = func(ctx context.Context, n *consensus.Network) func() error {
 		return func() error { return n.Confirm(ctx) }
@@ -116,12 +115,11 @@ func wrongWords(t *testing.T, data []byte) {
 	name, victim, skip := names[int(data[0])%len(names)], int(data[1])%3, int(data[1])/3%8
 	more := int(data[1])/24%2 == 0 // every later frame, too
 	data = data[2:]
-	noPads := func(int) pads.Source { return testnet.NoPads{} }
-	run(t, w, splits(3)[1], testnet.Options{Pads: noPads}, func(k int, tr wire.Transport) wire.Transport {
+	run(t, w, splits(3)[1], testnet.Unmasked, func(k int, tr transport.Transport) transport.Transport {
 		if k != victim {
 			return tr
 		}
-		return testnet.Tap{Received: func(_ wire.Link, f testnet.Frame) {
+		return testnet.Tap{Received: func(_ transport.Link, f testnet.Frame) {
 			if skip--; skip >= 0 || !more && skip < -1 {
 				return
 			}

@@ -41,8 +41,8 @@ const (
 
 func newAccelerated(o *Options) method { return &accelerated{sends: o.Codec} }
 
-func (m *accelerated) exchange(net *consensus.Network, c consensus.Codec, _ *kernel.Pool) (consensus.Exchange, error) {
-	return net.TreeMean(c)
+func (m *accelerated) exchange(net *consensus.Network, _ *kernel.Pool) (consensus.Exchange, error) {
+	return net.TreeMean(), nil
 }
 
 func (m *accelerated) start(p *point) {

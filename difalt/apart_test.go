@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
@@ -50,7 +50,7 @@ func apart[T any](t testing.TB, w *topology.Weights, groups [][]int, f func(k in
 func tapped[T any](t testing.TB, w *topology.Weights, groups [][]int, tap testnet.Tap, f func(k int, net *consensus.Network) (T, error)) ([]T, []error) {
 	t.Helper()
 	results := make([]T, len(groups))
-	return results, testnet.Run(w.Graph(), groups, testnet.Options{}, func(k int, tr wire.Transport) error {
+	return results, testnet.Run(w.Graph(), groups, func(k int, tr transport.Transport) error {
 		net, err := consensus.New(w, tap.Open(tr, w.Graph(), w.Fingerprint()))
 		if err == nil {
 			results[k], err = f(k, net)
@@ -69,7 +69,7 @@ func sameApart(t *testing.T, p *difalt.Problem, w *topology.Weights, groups [][]
 		own.Workers = 1 + 7*(k%2)
 		return difalt.Run(t.Context(), part(p, groups[k]), net, own)
 	})
-	var sent wire.Traffic
+	var sent transport.Traffic
 	for k, hosted := range groups {
 		if errs[k] != nil && !errors.Is(errs[k], difalt.ErrDiverged) {
 			t.Fatal(errs)
@@ -179,7 +179,7 @@ func TestOptionsDiffer(t *testing.T) {
 			}
 			return difalt.Run(t.Context(), part(p, []int{k}), net, mine)
 		})
-		var peer *wire.PeerError
+		var peer *transport.PeerError
 		if err := errs[0]; !errors.As(err, &peer) || peer.Peer != 1 || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, errs[0])
 		}
@@ -195,16 +195,16 @@ func TestOptionsDiffer(t *testing.T) {
 func TestInconsistent(t *testing.T) {
 	p, w := draw(t, 5, 12, 20, 15, 2, 1.5, 0, 1), weights(t, "path", 5, 1, topology.Metropolis)
 	for _, codec := range []consensus.Codec{consensus.Int8, consensus.Float64} {
-		for _, lie := range []wire.Link{{Node: 2, Peer: 1}, {Node: 1, Peer: 0}} {
+		for _, lie := range []transport.Link{{Node: 2, Peer: 1}, {Node: 1, Peer: 0}} {
 			results := 0 // that came down the link in an honest run
 			for at := -1; at < results; at += 1 + results/12 {
 				seen := 0
-				_, errs := tapped(t, w, together(5, 5), testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
+				_, errs := tapped(t, w, together(5, 5), testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
 					c, code := f.Channel(), f.Code()
-					if l != lie || c == wire.Keys || c == wire.Farewell {
+					if l != lie || c == testnet.Keys || c == testnet.Farewell {
 						return
 					}
-					if seen == at && c == wire.Gather {
+					if seen == at && c == testnet.Gather {
 						code[len(code)-1] ^= 1
 					} else if seen == at {
 						code[0] ^= 1
@@ -218,7 +218,7 @@ func TestInconsistent(t *testing.T) {
 					results = seen - 1 // the last is of Confirm itself, which repeats the check
 				}
 				for node, err := range errs {
-					if at >= 0 && !errors.Is(err, wire.ErrInconsistent) || at < 0 && err != nil {
+					if at >= 0 && !errors.Is(err, consensus.ErrInconsistent) || at < 0 && err != nil {
 						t.Errorf("%v, %v lies in result %d of %d, node %d: %v", codec, lie, at, results, node, err)
 					}
 				}

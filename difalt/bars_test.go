@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/topology"
 )
 
-func connect(t testing.TB, w *topology.Weights, tr wire.Transport) *consensus.Network {
+func connect(t testing.TB, w *topology.Weights, tr transport.Transport) *consensus.Network {
 	t.Helper()
 	n, err := consensus.New(w, tr)
 	if err != nil {

@@ -61,7 +61,7 @@ func newChecker(o *Options, p *point, knowsStep bool) checker {
 
 // check makes a check over all nodes, and returns the status that follows. leave is true if this process
 // requests the end of the run.
-func (c *checker) check(ctx context.Context, x consensus.Exchange, lastStep float64, leave bool) (Status, error) {
+func (c *checker) check(ctx context.Context, net *consensus.Network, lastStep float64, leave bool) (Status, error) {
 	p, sketch := c.point, 0
 	if c.rule.sketches(p.iteration, lastStep) {
 		sketch = sketchLen
@@ -77,7 +77,7 @@ func (c *checker) check(ctx context.Context, x consensus.Exchange, lastStep floa
 			c.views[i] = sums.Write(c.rows[i][:0], own)
 		}
 	}
-	if err := x.Sum(ctx, c.views); err != nil {
+	if err := net.Sum(ctx, c.views); err != nil {
 		return Running, err
 	}
 	c.total.sketch = c.total.sketch[:sketch]
@@ -87,7 +87,7 @@ func (c *checker) check(ctx context.Context, x consensus.Exchange, lastStep floa
 	}
 	status, needs := c.rule.judge(p.iteration, p.nodes, &c.total)
 	if needs == theGradients {
-		return c.gather(ctx, x)
+		return c.gather(ctx, net)
 	}
 	return status, nil
 }
@@ -155,7 +155,7 @@ func (c *checker) sketch() {
 
 // gather sums the gradients and the U_g of all nodes, and returns the status that follows from the Newton-like
 // step at the mean of all U_g.
-func (c *checker) gather(ctx context.Context, x consensus.Exchange) (Status, error) {
+func (c *checker) gather(ctx context.Context, net *consensus.Network) (Status, error) {
 	p, size := c.point, len(c.point.u[0].Data())
 	for i, row := range c.rows {
 		floats.ScaleTo(row[:size], 1/sums.Squares, p.at[i].grad.Data())
@@ -168,7 +168,7 @@ func (c *checker) gather(ctx context.Context, x consensus.Exchange) (Status, err
 		row[2*size] = broken
 		c.views[i] = row[:2*size+1]
 	}
-	if err := x.Sum(ctx, c.views); err != nil {
+	if err := net.Sum(ctx, c.views); err != nil {
 		return Running, err
 	}
 	if c.views[0][2*size] > 0 {
@@ -186,7 +186,7 @@ func (c *checker) gather(ctx context.Context, x consensus.Exchange) (Status, err
 		distance := floats.Distance(p.u[i].Data(), c.mean.Data(), 2)
 		c.views[i] = append(c.rows[i][:0], distance*distance)
 	}
-	if err := x.Sum(ctx, c.views); err != nil {
+	if err := net.Sum(ctx, c.views); err != nil {
 		return Running, err
 	}
 	return c.rule.judgeSpread(p.iteration, math.Sqrt(c.views[0][0])), nil

@@ -3,7 +3,7 @@ package difalt
 import (
 	"math"
 
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	tiles "github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/blas"
@@ -46,7 +46,7 @@ func (k *distance) between(u, v *kernel.Basis) float64 {
 	d, _ := v.Dims()
 	m, ld := k.m.Data(), k.m.Stride() // by rows, M'
 	tiles.Implementation{}.Dgemm(blas.NoTrans, blas.Trans, r, r, d, 1, m, ld, m, ld, 0, k.gram.Data, r)
-	if !wire.Finite(k.gram.Data) || !lapack64.Syev(lapack.EVNone, k.gram, k.values, k.work, len(k.work)) {
+	if !sizes.Finite(k.gram.Data) || !lapack64.Syev(lapack.EVNone, k.gram, k.values, k.work, len(k.work)) {
 		return math.NaN()
 	}
 	return math.Sqrt(max(0, k.values[r-1]))

@@ -39,7 +39,7 @@ const maxEscapes = 12
 func (s *Solver) settle(ctx context.Context) (Status, error) {
 	p, rule := &s.point, &s.checker.rule
 	o := minimum.Options{Ridge: s.o.Ridge, Seed: s.o.Seed, Pool: s.pool}
-	outcome, err := minimum.Look(ctx, s.exchange, s.problem.Nodes, p.u, o)
+	outcome, err := minimum.Look(ctx, s.net, s.problem.Nodes, p.u, o)
 	if err != nil {
 		return Running, err
 	}
@@ -88,7 +88,7 @@ func (s *Solver) located(stage string, err error) error {
 
 // fail ends the run for good, or as Canceled if the context ended in a process with all nodes.
 func (s *Solver) fail(ctx context.Context, stage string, err error) (Status, error) {
-	if s.exchange.AllHosted() && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if s.net.AllHosted() && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return s.end(ctx, Canceled)
 	}
 	s.fault = s.located(stage, err)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
@@ -161,7 +161,7 @@ func endAll(t *testing.T, w *topology.Weights, sizes []int, p *difalt.Problem, o
 // if the last total on its way to one node had another bit.
 func TestEndConfirms(t *testing.T) {
 	p, w := draw(t, 3, 12, 24, 15, 2, 1.5, 0, 1), weights(t, "path", 3, 1, topology.Metropolis)
-	lie, groups := wire.Link{Node: 1, Peer: 0}, together(3, 3)
+	lie, groups := transport.Link{Node: 1, Peer: 0}, together(3, 3)
 	initialize := door{"Initialize", nil}
 	for _, c := range []struct {
 		name string
@@ -177,8 +177,8 @@ func TestEndConfirms(t *testing.T) {
 			sums := 0 // that came down the link in an honest run, without the one of Confirm
 			for _, lies := range []bool{false, true} {
 				seen := 0
-				tap := testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
-					if l != lie || f.Channel() != wire.Sum {
+				tap := testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
+					if l != lie || f.Channel() != testnet.Sum {
 						return
 					}
 					seen++
@@ -205,7 +205,7 @@ func TestEndConfirms(t *testing.T) {
 					return res, err
 				})
 				for node, err := range errs {
-					if lies != errors.Is(err, wire.ErrInconsistent) {
+					if lies != errors.Is(err, consensus.ErrInconsistent) {
 						t.Errorf("%s through %s: node %d ends with %v, lies: %v", c.name, d.name, node, err, lies)
 					}
 				}
@@ -224,9 +224,9 @@ func TestInner(t *testing.T) {
 	}
 	p, w := draw(t, 3, 12, 24, 15, 2, 1.5, 0, 1), weights(t, "path", 3, 1, topology.Metropolis)
 	gathers := func(inner bool) (count int) {
-		link := wire.Link{Node: 1, Peer: 0}
-		tap := testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
-			if l == link && f.Channel() == wire.Keys {
+		link := transport.Link{Node: 1, Peer: 0}
+		tap := testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
+			if l == link && f.Channel() == testnet.Keys {
 				count++
 			}
 		}}
@@ -251,7 +251,7 @@ func TestComputeTime(t *testing.T) {
 	p, w := draw(t, 2, 10, 12, 15, 2, 2, 0, 1), weights(t, "complete", 2, 1, topology.LazyMetropolis)
 	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.Accelerated} {
 		slept := [2]time.Duration{}
-		tap := testnet.Tap{Sent: func(l wire.Link, _ testnet.Frame) {
+		tap := testnet.Tap{Sent: func(l transport.Link, _ testnet.Frame) {
 			time.Sleep(delay)
 			slept[l.Node] += delay
 		}}
@@ -289,23 +289,15 @@ func TestLoggedStep(t *testing.T) {
 
 // TestPlace: an error of the network tells where the algorithm was.
 func TestPlace(t *testing.T) {
-	p, calls := draw(t, 3, 12, 12, 10, 2, 2, .05, 1), 0
-	run := func(fails int) (*difalt.Result, error) {
-		calls = 0
-		o := difalt.Options{Rank: 2, Rounds: 8, PowerIterations: 3, Iterations: 12}
-		o.Average = func(net *consensus.Network, rounds int, pool *kernel.Pool) (consensus.Exchange, error) {
-			x, err := net.Agree(rounds, pool)
-			return breaking{x, &calls, fails}, err
-		}
-		return difalt.Run(t.Context(), p, network(t, "complete", 3, 1), o)
-	}
-	if _, err := run(0); err != nil {
+	p, o := draw(t, 3, 12, 12, 10, 2, 2, .05, 1), difalt.Options{Rank: 2, Rounds: 2, PowerIterations: 3, Iterations: 12}
+	_, last, err := runBroken(t, p, o, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
-	last, places := calls, map[string]bool{}
+	places := map[string]bool{}
 	for k := range last {
-		if _, err := run(k + 1); err != nil {
-			places[strings.TrimSuffix(err.Error(), ": the network is broken")] = true
+		if _, _, err := runBroken(t, p, o, k+1); err != nil {
+			places[strings.TrimSuffix(err.Error(), ": consensus: the network is broken")] = true
 		}
 	}
 	for _, want := range []string{"difalt: iteration 0, start", "difalt: iteration 0, stop check", "difalt: iteration 7, average",

@@ -8,56 +8,61 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
-	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/topology"
 )
 
 var errBroken = errors.New("the network is broken")
 
-// A breaking exchange counts its calls, and fails in one of them.
+// A breaking transport counts its exchanges, and fails in one of them.
 type breaking struct {
-	consensus.Exchange
+	transport.Transport
 	calls *int
 	fails int
 }
 
-func (b breaking) call(f func() error) error {
+func (b breaking) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if *b.calls++; *b.calls == b.fails {
 		return errBroken
 	}
-	return f()
+	return b.Transport.Exchange(ctx, seq, out, in, due)
 }
 
-func (b breaking) Average(ctx context.Context, z []consensus.Message) error {
-	return b.call(func() error { return b.Exchange.Average(ctx, z) })
-}
-
-func (b breaking) Sum(ctx context.Context, rows [][]float64) error {
-	return b.call(func() error { return b.Exchange.Sum(ctx, rows) })
-}
-
-func (b breaking) Broadcast(ctx context.Context, root int, rows [][]float64) error {
-	return b.call(func() error { return b.Exchange.Broadcast(ctx, root, rows) })
+// runBroken runs a problem of three nodes in two processes, where an exchange of the first process fails; none if
+// fails is 0. It returns the result and the error of the first process, and the number of its exchanges.
+func runBroken(t *testing.T, p *difalt.Problem, o difalt.Options, fails int) (first *difalt.Result, calls int, err error) {
+	w, groups := weights(t, "complete", 3, 1, topology.Metropolis), [][]int{{0}, {1, 2}}
+	o.Workers = 1
+	errs := testnet.Run(w.Graph(), groups, func(k int, tr transport.Transport) error {
+		if k == 0 {
+			tr = breaking{tr, &calls, fails}
+		}
+		net, err := consensus.New(w, tr)
+		if err != nil {
+			return err
+		}
+		res, err := difalt.Run(t.Context(), part(p, groups[k]), net, o)
+		if k == 0 {
+			first = res
+		}
+		return err
+	})
+	return first, calls, errs[0]
 }
 
 // TestEveryFailure: an error of the network ends a run wherever it happens, the look at a minimum included.
 func TestEveryFailure(t *testing.T) {
-	p, calls := draw(t, 3, 12, 12, 10, 2, 2, .05, 1), 0
-	o := difalt.Options{Rank: 2, Rounds: 8, PowerIterations: 3, Tolerance: 2e-2}
-	run := func(fails int) (*difalt.Result, error) {
-		calls = 0
-		o.Average = func(net *consensus.Network, rounds int, pool *kernel.Pool) (consensus.Exchange, error) {
-			x, err := net.Agree(rounds, pool)
-			return breaking{x, &calls, fails}, err
-		}
-		return difalt.Run(t.Context(), p, network(t, "complete", 3, 1), o)
-	}
-	if res, err := run(0); err != nil || res.Status != difalt.Converged {
+	p := draw(t, 3, 12, 12, 10, 2, 2, .05, 1)
+	o := difalt.Options{Rank: 2, Rounds: 2, PowerIterations: 3, Tolerance: 2e-2}
+	res, last, err := runBroken(t, p, o, 0)
+	if err != nil || res.Status != difalt.Converged {
 		t.Fatalf("without a failure: %+v, %v", res, err)
 	}
-	for k, last := 1, calls; k <= last; k++ {
-		if res, err := run(k); !errors.Is(err, errBroken) || res != nil {
-			t.Errorf("call %d of %d fails: %v, %v", k, last, res, err)
+	for k := 1; k <= last; k++ {
+		if res, _, err := runBroken(t, p, o, k); !errors.Is(err, errBroken) || res != nil {
+			t.Errorf("exchange %d of %d fails: %v, %v", k, last, res, err)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestMeasurementAllocations(t *testing.T) {
 		rule := &s.checker.rule
 		allocations := testing.AllocsPerRun(10, func() {
 			rule.measured = -measureAfter
-			status, err := s.checker.check(t.Context(), s.exchange, 0, false)
+			status, err := s.checker.check(t.Context(), s.net, 0, false)
 			if err != nil || status != Converged || rule.measured != s.point.iteration {
 				t.Errorf("%v: %v, measured at %d, %v", method, status, rule.measured, err)
 			}

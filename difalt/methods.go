@@ -33,8 +33,8 @@ const (
 // prepare and write the messages, averages them by an exchange of the method, and lets it make the next U_g.
 // The loop calls message and update for several nodes at a time.
 type method interface {
-	// exchange returns the exchange of messages in the given representation of numbers.
-	exchange(net *consensus.Network, c consensus.Codec, pool *kernel.Pool) (consensus.Exchange, error)
+	// exchange returns the exchange of messages.
+	exchange(net *consensus.Network, pool *kernel.Pool) (consensus.Exchange, error)
 	// start begins at p, without a memory.
 	start(p *point)
 	// codec returns the representation of numbers in the message of this iteration.
@@ -79,7 +79,7 @@ type gossip struct {
 	o *Options
 }
 
-func (g gossip) exchange(net *consensus.Network, _ consensus.Codec, pool *kernel.Pool) (consensus.Exchange, error) {
+func (g gossip) exchange(net *consensus.Network, pool *kernel.Pool) (consensus.Exchange, error) {
 	return g.o.Average(net, g.o.Rounds, pool)
 }
 
@@ -102,7 +102,7 @@ func (adjustment) update(p *point, i int, m *consensus.Message) { descend(m.Basi
 // centralised is AltGDmin: Z = U - eta sum_g grad_g.
 type centralised struct{ plain }
 
-func (centralised) exchange(net *consensus.Network, _ consensus.Codec, _ *kernel.Pool) (consensus.Exchange, error) {
+func (centralised) exchange(net *consensus.Network, _ *kernel.Pool) (consensus.Exchange, error) {
 	return net.ServerMean(), nil
 }
 
@@ -120,7 +120,7 @@ func sendStep(p *point, i int, m *consensus.Message) {
 // neighbourDescent is the DGD variant: Z = (mean of the neighbours' U) - eta grad.
 type neighbourDescent struct{ plain }
 
-func (neighbourDescent) exchange(net *consensus.Network, _ consensus.Codec, pool *kernel.Pool) (consensus.Exchange, error) {
+func (neighbourDescent) exchange(net *consensus.Network, pool *kernel.Pool) (consensus.Exchange, error) {
 	return net.NeighbourMean(pool), nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/kernel"
 )
 
@@ -107,7 +106,7 @@ func (o *Options) Validate() error {
 
 // Settings returns the options that all nodes need alike, with defaults for zero values, by the names of the
 // fields: all but Average, Workers, Observer and Logger.
-func (o Options) Settings() (list []wire.Setting) {
+func (o Options) Settings() (list []consensus.Setting) {
 	o = o.withDefaults()
 	for _, field := range []struct {
 		name  string
@@ -119,7 +118,7 @@ func (o Options) Settings() (list []wire.Setting) {
 		{"EveryIteration", o.EveryIteration}, {"SampleSplit", o.SampleSplit}, {"Inner", o.Inner},
 		{"AnyFeatures", o.AnyFeatures}, {"Seed", o.Seed},
 	} {
-		list = append(list, wire.Setting{Name: field.name, Value: fmt.Sprint(field.value)})
+		list = append(list, consensus.Setting{Name: field.name, Value: fmt.Sprint(field.value)})
 	}
 	return list
 }
@@ -146,10 +145,18 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// startCodec returns the representation of numbers in the messages of the initialisation.
+func (o *Options) startCodec() consensus.Codec {
+	if o.Method == Accelerated {
+		return o.Codec
+	}
+	return consensus.Float64
+}
+
 // startExchange returns the exchange of the initialisation.
 func (o *Options) startExchange(net *consensus.Network, pool *kernel.Pool) (consensus.Exchange, error) {
 	if o.Method == Accelerated {
-		return net.TreeMean(o.Codec)
+		return net.TreeMean(), nil
 	}
 	return o.Average(net, o.StartRounds, pool)
 }

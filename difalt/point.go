@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/gram"
+	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/floats"
@@ -70,7 +70,7 @@ func (p *point) penalized(i int) float64 {
 // Diverged.
 func (p *point) hold(i int) {
 	z := p.messages[i].Basis
-	p.finite[i] = wire.Finite(z.Data())
+	p.finite[i] = sizes.Finite(z.Data())
 	if !p.finite[i] {
 		z.CopyFrom(p.u[i])
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/floats"
@@ -53,11 +53,11 @@ type Record struct {
 	// SDFirst, SDMax and SDMean are SD_2(U_g, U*) of the first hosted node (in one process node 0, the
 	// paper's node 1), the largest, and the mean; NaN without Problem.Truth.
 	SDFirst, SDMax, SDMean float64
-	Disagreement           float64       // the largest |U_g - U|_F, where U is that of the first hosted node
-	Objective              float64       // sum_t |X_t U_g b_t - y_t|^2, with b_t fitted to U_g
-	Traffic                wire.Traffic  // of the iterations so far
-	Compute                time.Duration // execution time of the iterations, without exchanges, at the slowest hosted node
-	Singular               int           // tasks whose least squares have no unique solution
+	Disagreement           float64           // the largest |U_g - U|_F, where U is that of the first hosted node
+	Objective              float64           // sum_t |X_t U_g b_t - y_t|^2, with b_t fitted to U_g
+	Traffic                transport.Traffic // of the iterations so far
+	Compute                time.Duration     // execution time of the iterations, without exchanges, at the slowest hosted node
+	Singular               int               // tasks whose least squares have no unique solution
 }
 
 // A Result is the outcome of a run. It shares no memory with the solver.
@@ -150,8 +150,8 @@ func (s *Solver) Iterations(ctx context.Context) iter.Seq2[*Record, error] {
 type recorder struct {
 	truth    *kernel.Basis
 	distance *distance
-	before   wire.Traffic  // before the iterations
-	compute  time.Duration // of the iterations
+	before   transport.Traffic // before the iterations
+	compute  time.Duration     // of the iterations
 	last     Record
 }
 
@@ -194,7 +194,7 @@ func (s *Solver) observe(yield func(*Record) error) error {
 func (s *Solver) record() Record {
 	u, nan := s.point.u, math.NaN()
 	rec := Record{
-		Iteration: s.point.iteration, Traffic: s.exchange.Traffic().Minus(s.records.before), Compute: s.records.compute,
+		Iteration: s.point.iteration, Traffic: s.net.Traffic().Minus(s.records.before), Compute: s.records.compute,
 		SDFirst: nan, SDMax: nan, SDMean: nan,
 	}
 	for i, at := range s.point.at {

@@ -8,7 +8,7 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/sizes"
 )
 
@@ -73,8 +73,8 @@ func (s *Solver) Restore(snap *Snapshot) error {
 		return fmt.Errorf("difalt: the snapshot has iteration %d and step size %v", snap.saved.Iteration, snap.saved.Step)
 	}
 	for i, u := range snap.saved.U {
-		if len(u) != len(s.point.u[i].Data()) || !wire.Finite(u) {
-			return fmt.Errorf("difalt: the snapshot has no basis of node %d", s.exchange.Hosted()[i])
+		if len(u) != len(s.point.u[i].Data()) || !sizes.Finite(u) {
+			return fmt.Errorf("difalt: the snapshot has no basis of node %d", s.net.Hosted()[i])
 		}
 	}
 	for i, u := range snap.saved.U {
@@ -91,8 +91,8 @@ func (s *Solver) identity() uint64 {
 	if !s.o.SampleSplit { // whose sample sets depend on their number
 		endings = append(endings, "Iterations")
 	}
-	settings := slices.DeleteFunc(s.settings(), func(x wire.Setting) bool { return slices.Contains(endings, x.Name) })
-	fmt.Fprint(h, settings, s.exchange.Hosted())
+	settings := slices.DeleteFunc(s.settings(), func(x consensus.Setting) bool { return slices.Contains(endings, x.Name) })
+	fmt.Fprint(h, settings, s.net.Hosted())
 	for _, k := range s.problem.Nodes {
 		x, y := sizes.Squares(k)
 		fmt.Fprintf(h, "%d %x %x", k.Features(), x, y)

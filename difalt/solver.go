@@ -26,7 +26,6 @@ type Solver struct {
 	pool     *kernel.Pool
 	method   method
 	exchange consensus.Exchange // of the iterations
-	codec    consensus.Codec    // of the exchange
 	groups   []*kernel.Group    // of the hosted nodes, with all samples
 	executor *kernel.Executor   // of the groups
 	point    point
@@ -60,9 +59,8 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	s := &Solver{problem: p, net: net, o: o.withDefaults(), pool: kernel.NewPool(o.Workers)}
 	s.point = newPoint(p, &s.o, net.Len())
 	s.method = methods[o.Method].make(&s.o)
-	s.codec = s.method.codec(&s.point)
 	var err error
-	if s.exchange, err = s.method.exchange(net, s.codec, s.pool); err == nil {
+	if s.exchange, err = s.method.exchange(net, s.pool); err == nil {
 		err = s.checkSplit()
 	}
 	if err != nil {
@@ -105,7 +103,7 @@ func (s *Solver) step(ctx context.Context, yield func(*Record) error) (Status, e
 	}
 	caller := ctx
 	leave := ctx.Err() != nil
-	if !s.exchange.AllHosted() {
+	if !s.net.AllHosted() {
 		ctx = context.WithoutCancel(ctx)
 	} else if leave {
 		return s.end(caller, Canceled)
@@ -123,7 +121,7 @@ func (s *Solver) step(ctx context.Context, yield func(*Record) error) (Status, e
 		return s.fail(ctx, observing, err)
 	}
 	if last := s.lastStep(); s.checker.rule.mustCheck(s.point.iteration, last) {
-		status, err := s.checker.check(ctx, s.exchange, last, leave)
+		status, err := s.checker.check(ctx, s.net, last, leave)
 		if err != nil {
 			return s.fail(ctx, checking, err)
 		}
@@ -142,7 +140,7 @@ func (s *Solver) begin(ctx context.Context) (err error) {
 	if s.started {
 		return nil
 	}
-	p, before := &s.point, s.exchange.Traffic()
+	p, before := &s.point, s.net.Traffic()
 	if p.totals, err = s.agree(ctx); err != nil {
 		return err
 	}
@@ -158,7 +156,7 @@ func (s *Solver) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.records.before = s.exchange.Traffic()
+	s.records.before = s.net.Traffic()
 	p.eta = s.stepSize()
 	copyBases(s.checker.best, p.u)
 	s.method.start(p)
@@ -190,13 +188,10 @@ func (s *Solver) lastStep() float64 {
 // iterate is lines 12 to 14.
 func (s *Solver) iterate(ctx context.Context) error {
 	p, start := &s.point, time.Now()
-	if err := s.useCodec(s.method.codec(p)); err != nil {
-		return err
-	}
 	s.method.prepare(p, s.pool)
 	s.pool.Run(s.send)
 	arithmetic := time.Since(start)
-	if err := s.exchange.Average(ctx, p.messages); err != nil {
+	if err := s.exchange.Average(ctx, p.messages, s.method.codec(p)); err != nil {
 		return err
 	}
 	start = time.Now()
@@ -209,23 +204,6 @@ func (s *Solver) iterate(ctx context.Context) error {
 	p.advance()
 	s.records.count(p.at, arithmetic+time.Since(start))
 	return nil
-}
-
-// useCodec lets the exchange of the iterations send numbers in a representation that is at least as fine as c.
-func (s *Solver) useCodec(c consensus.Codec) error {
-	if c <= s.codec {
-		return nil
-	}
-	s.codec = c
-	if c != consensus.Float64 {
-		s.exchange.Refine(c)
-		return nil
-	}
-	exact, err := s.method.exchange(s.net, c, s.pool)
-	if err == nil {
-		s.exchange = exact
-	}
-	return err
 }
 
 // sendOne is line 12 for hosted node i.

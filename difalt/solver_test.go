@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
@@ -241,7 +240,7 @@ func TestRestoreOtherBasis(t *testing.T) {
 			return s.Step(t.Context())
 		})
 		for _, err := range errs {
-			if lie == 0 && err != nil || lie > 0 && !errors.Is(err, wire.ErrInconsistent) {
+			if lie == 0 && err != nil || lie > 0 && !errors.Is(err, consensus.ErrInconsistent) {
 				t.Errorf("U apart by %g: %v", lie, err)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/internal/work"
@@ -18,11 +18,11 @@ import (
 
 // Initial is the outcome of the spectral initialisation (Alg. 2).
 type Initial struct {
-	U            []*kernel.Basis // the orthonormal start of every hosted node
-	SigmaSquared float64         // an estimate of sigma_max(Theta*)^2; 0 if the run did not need it
-	Step         float64         // eta, 0.4/(n m SigmaSquared); see Options.Step
-	Traffic      wire.Traffic    // sent by the hosted nodes, including the comparison of options
-	Compute      time.Duration   // execution time of one node, without its exchanges
+	U            []*kernel.Basis   // the orthonormal start of every hosted node
+	SigmaSquared float64           // an estimate of sigma_max(Theta*)^2; 0 if the run did not need it
+	Step         float64           // eta, 0.4/(n m SigmaSquared); see Options.Step
+	Traffic      transport.Traffic // sent by the hosted nodes, including the comparison of options
+	Compute      time.Duration     // execution time of one node, without its exchanges
 }
 
 // Initialize runs the initialisation alone, so that several methods can start from one estimate: put
@@ -44,17 +44,16 @@ func Initialize(ctx context.Context, p *Problem, net *consensus.Network, o Optio
 
 // initialize returns the start of the iterations: Problem.U0, or the result of Alg. 2. before is the traffic
 // before the nodes compared their options.
-func (s *Solver) initialize(ctx context.Context, before wire.Traffic) (*Initial, error) {
+func (s *Solver) initialize(ctx context.Context, before transport.Traffic) (*Initial, error) {
 	start, waited := time.Now(), time.Duration(0)
-	initial := &Initial{U: clone(s.problem.U0), Step: s.o.Step, Traffic: s.exchange.Traffic().Minus(before)}
+	initial := &Initial{U: clone(s.problem.U0), Step: s.o.Step, Traffic: s.net.Traffic().Minus(before)}
 	if s.problem.U0 == nil || s.o.Step == 0 && s.o.Method != Accelerated {
 		x, err := s.o.startExchange(s.net, s.pool)
 		if err != nil {
 			return nil, err
 		}
-		x = timed{x, &waited}
-		before = x.Traffic()
-		u, sigma, err := s.spectral(ctx, x)
+		before = s.net.Traffic()
+		u, sigma, err := s.spectral(ctx, timed{x, s.net, &waited})
 		if err != nil {
 			return nil, err
 		}
@@ -63,36 +62,37 @@ func (s *Solver) initialize(ctx context.Context, before wire.Traffic) (*Initial,
 		}
 		curvature := s.point.totals.Curvature() / float64(s.parts()) // a gradient has the samples of one set
 		initial.SigmaSquared, initial.Step = sigma, 0.4/(curvature*sigma)
-		initial.Traffic = initial.Traffic.Plus(x.Traffic().Minus(before))
+		initial.Traffic = initial.Traffic.Plus(s.net.Traffic().Minus(before))
 	}
 	if s.exchange.Exact() && (s.problem.U0 != nil || s.o.Method != Accelerated) {
-		before = s.exchange.Traffic()
-		x := timed{s.exchange, &waited}
+		before = s.net.Traffic()
+		x := timed{s.exchange, s.net, &waited}
 		if err := x.Broadcast(ctx, 0, dataOf(initial.U)); err != nil {
 			return nil, err
 		}
-		initial.Traffic = initial.Traffic.Plus(s.exchange.Traffic().Minus(before))
+		initial.Traffic = initial.Traffic.Plus(s.net.Traffic().Minus(before))
 	}
 	initial.Compute = (time.Since(start) - waited) / time.Duration(len(initial.U))
 	return initial, nil
 }
 
-// timed is an exchange that adds the time of its operations to waited.
+// timed is an exchange, and its network, that adds the time of its operations to waited.
 type timed struct {
 	consensus.Exchange
+	net    *consensus.Network
 	waited *time.Duration
 }
 
-func (x timed) Average(ctx context.Context, z []consensus.Message) error {
+func (x timed) Average(ctx context.Context, z []consensus.Message, c consensus.Codec) error {
 	start := time.Now()
-	err := x.Exchange.Average(ctx, z)
+	err := x.Exchange.Average(ctx, z, c)
 	*x.waited += time.Since(start)
 	return err
 }
 
 func (x timed) Broadcast(ctx context.Context, root int, rows [][]float64) error {
 	start := time.Now()
-	err := x.Exchange.Broadcast(ctx, root, rows)
+	err := x.net.Broadcast(ctx, root, rows)
 	*x.waited += time.Since(start)
 	return err
 }
@@ -100,7 +100,7 @@ func (x timed) Broadcast(ctx context.Context, root int, rows [][]float64) error 
 // spectral is Alg. 2. It returns U_g of the hosted nodes, and node 0's estimate of sigma_max^2: L times the
 // largest diagonal entry of R. An Exact exchange gives all nodes the same factors, so that lines 4 and 15 are
 // not needed.
-func (s *Solver) spectral(ctx context.Context, x consensus.Exchange) (u []*kernel.Basis, sigma float64, err error) {
+func (s *Solver) spectral(ctx context.Context, x timed) (u []*kernel.Basis, sigma float64, err error) {
 	alpha, err := s.thresholds(ctx, x) // lines 2 to 4
 	if err != nil {
 		return nil, 0, err
@@ -110,7 +110,7 @@ func (s *Solver) spectral(ctx context.Context, x consensus.Exchange) (u []*kerne
 	z, rr, sigmas := clone(u), make([]float64, s.o.Rank*s.o.Rank), make([]float64, s.o.Rank)
 	for done := 1; ; done++ { // line 10
 		work.For(s.pool, len(z), func(i int) { theta[i].GramProduct(z[i], u[i], nil) }) // line 11
-		if err := x.Average(ctx, messagesOf(z, nil)); err != nil {                      // line 12
+		if err := x.Average(ctx, messagesOf(z, nil), s.o.startCodec()); err != nil {    // line 12
 			return nil, 0, err
 		}
 		for i := range z { // line 13
@@ -175,13 +175,13 @@ func (s *Solver) thresholds(ctx context.Context, x consensus.Exchange) ([][]floa
 	if x.Exact() {
 		return alpha, nil
 	}
-	return alpha, x.Average(ctx, messagesOf(make([]*kernel.Basis, len(alpha)), alpha))
+	return alpha, x.Average(ctx, messagesOf(make([]*kernel.Basis, len(alpha)), alpha), s.o.startCodec())
 }
 
 // spread gives all nodes the U of the paper's node 1, node 0 here (Alg. 2, lines 14 and 15). AGREE on that U
 // and zeros leaves c_g U at node g, where c_g depends on the weights; a QR factorisation takes c_g away.
 func (s *Solver) spread(ctx context.Context, x consensus.Exchange, z []*kernel.Basis) error {
-	hosted := x.Hosted()
+	hosted := s.net.Hosted()
 	var own *kernel.Basis
 	for i, g := range hosted {
 		if g == 0 {
@@ -190,7 +190,7 @@ func (s *Solver) spread(ctx context.Context, x consensus.Exchange, z []*kernel.B
 			clear(z[i].Data())
 		}
 	}
-	if err := x.Average(ctx, messagesOf(z, nil)); err != nil {
+	if err := x.Average(ctx, messagesOf(z, nil), s.o.startCodec()); err != nil {
 		return err
 	}
 	for i, g := range hosted {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt/features"
 	"github.com/difalt/difalt/internal/settings"
 	"github.com/difalt/difalt/internal/sums"
@@ -34,21 +34,21 @@ func (c *comparison) Fields(row *sums.Row) {
 
 // agree checks that all nodes have the same settings, and returns the totals of their data.
 func (s *Solver) agree(ctx context.Context) (totals, error) {
-	list := append(s.settings(), wire.Setting{Name: "the iteration", Value: fmt.Sprint(s.point.iteration)})
+	list := append(s.settings(), consensus.Setting{Name: "the iteration", Value: fmt.Sprint(s.point.iteration)})
 	rows := make([][]float64, len(s.problem.Nodes))
 	for i, k := range s.problem.Nodes {
 		own := comparison{settings: settings.Digits(list), data: sums.Of(k, s.o.Rank)}
 		own.misleading = !s.o.AnyFeatures && features.Misleading(k)
 		rows[i] = sums.Write(nil, &own)
 	}
-	if err := s.exchange.Sum(ctx, rows); err != nil {
+	if err := s.net.Sum(ctx, rows); err != nil {
 		return totals{}, err
 	}
 	all := comparison{settings: settings.Digits(list)}
 	all.data.Features, all.data.Rank = float64(s.problem.Nodes[0].Features()), float64(s.o.Rank)
 	sums.Read(rows[0], &all)
-	if !settings.Alike(all.settings, s.exchange.Len()) {
-		return totals{}, settings.Difference(ctx, s.exchange, list)
+	if !settings.Alike(all.settings, s.net.Len()) {
+		return totals{}, settings.Difference(ctx, s.net, list)
 	}
 	t := totals{all.data, 1}
 	switch {
@@ -63,13 +63,13 @@ func (s *Solver) agree(ctx context.Context) (totals, error) {
 		t.unit = math.Exp2(math.Round(math.Log2(t.MeanFeature()/t.MeanResponse()) / 2))
 	}
 	if all.misleading {
-		return t, features.Check(ctx, s.exchange, s.problem.Nodes)
+		return t, features.Check(ctx, s.net, s.problem.Nodes)
 	}
 	return t, nil
 }
 
 // settings returns everything that the nodes need alike.
-func (s *Solver) settings() []wire.Setting {
+func (s *Solver) settings() []consensus.Setting {
 	list := s.o.Settings()
 	for _, v := range []struct {
 		name  string
@@ -79,7 +79,7 @@ func (s *Solver) settings() []wire.Setting {
 		{"Start is given", s.problem.Start != nil},
 		{"the fingerprint of the mixing weights", fmt.Sprintf("%016x", s.net.Weights().Fingerprint())},
 	} {
-		list = append(list, wire.Setting{Name: v.name, Value: fmt.Sprint(v.value)})
+		list = append(list, consensus.Setting{Name: v.name, Value: fmt.Sprint(v.value)})
 	}
 	return list
 }

@@ -28,7 +28,6 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/settings"
 	"github.com/difalt/difalt/kernel"
@@ -125,14 +124,14 @@ func (o *Options) validate(nodes []*kernel.Tasks, hosted []int) error {
 // compare checks that all nodes have the same options, and returns the number of tasks. No message depends on
 // rows.
 func (o *Options) compare(ctx context.Context, nodes []*kernel.Tasks, net *consensus.Network) (tasks int, err error) {
-	var list []wire.Setting
+	var list []consensus.Setting
 	for _, v := range []struct {
 		name  string
 		value any
 	}{
 		{"Rank", o.Rank}, {"MeanBound", o.MeanBound}, {"Account", o.Account}, {"the number of features", nodes[0].Features()},
 	} {
-		list = append(list, wire.Setting{Name: v.name, Value: fmt.Sprint(v.value)})
+		list = append(list, consensus.Setting{Name: v.name, Value: fmt.Sprint(v.value)})
 	}
 	same := settings.Digits(list)
 	rows := make([][]float64, len(nodes))

@@ -9,10 +9,9 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/internal/synth"
-	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/private"
 	"github.com/difalt/difalt/topology"
@@ -105,7 +104,7 @@ func TestSameBitsApart(t *testing.T) {
 	}
 	ends := func() []*private.Result {
 		results := make([]*private.Result, nodes)
-		apart(t, w, testnet.Options{}, func(g int, tr wire.Transport) error {
+		apart(t, w, func(g int, tr transport.Transport) error {
 			net, err := consensus.New(w, tr)
 			if err == nil {
 				results[g], err = private.Run(t.Context(), p.Nodes[g:g+1], net, options(g))
@@ -141,7 +140,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	w := weightsOf(t, 2)
-	apart(t, w, testnet.Options{}, func(g int, tr wire.Transport) error {
+	apart(t, w, func(g int, tr transport.Transport) error {
 		_, err := private.Run(t.Context(), p.Nodes[g:g+1], must(consensus.New(w, tr)), private.Options{Rank: 1, Account: account(t, float64(1+g), .1, 0)})
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("Account is rho 0 of %.9g spent", private.Rho(float64(2-g), .1))) {
 			t.Errorf("node %d: %v", g, err)

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/mask"
 	"github.com/difalt/difalt/internal/noise"
-	"github.com/difalt/difalt/internal/pads"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/private"
 	"github.com/difalt/difalt/topology"
@@ -30,9 +30,9 @@ func weightsOf(t testing.TB, nodes int) *topology.Weights {
 }
 
 // apart runs f for every node of w, each in a process of its own, and fails if one returns an error.
-func apart(t testing.TB, w *topology.Weights, o testnet.Options, f func(node int, tr wire.Transport) error) {
+func apart(t testing.TB, w *topology.Weights, f func(node int, tr transport.Transport) error) {
 	t.Helper()
-	if err := errors.Join(testnet.Run(w.Graph(), nil, o, f)...); err != nil {
+	if err := errors.Join(testnet.Run(w.Graph(), nil, f)...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -175,16 +175,15 @@ func TestSum(t *testing.T) {
 // frames runs a sum of an account on the path 0-1-...-4 without masks, with the same noise every time, and
 // returns the frames that the nodes have sent, by link. Task 1 of node 4 contributes the given vector, and
 // all others unit vectors.
-func frames(t *testing.T, rho float64, vector []float64) map[wire.Link][]testnet.Frame {
-	w, sent, mu := weightsOf(t, 5), map[wire.Link][]testnet.Frame{}, sync.Mutex{}
-	tap := testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
+func frames(t *testing.T, rho float64, vector []float64) map[transport.Link][]testnet.Frame {
+	w, sent, mu := weightsOf(t, 5), map[transport.Link][]testnet.Frame{}, sync.Mutex{}
+	tap := testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
 		mu.Lock()
 		defer mu.Unlock()
 		sent[l] = append(sent[l], slices.Clone(f))
 	}}
-	noPads := testnet.Options{Pads: func(int) pads.Source { return testnet.NoPads{} }}
-	apart(t, w, noPads, func(node int, tr wire.Transport) error {
-		net, err := consensus.New(w, tap.Open(tr, w.Graph(), w.Fingerprint()))
+	apart(t, w, func(node int, tr transport.Transport) error {
+		net, err := testnet.NewNetwork(w, tap.Open(tr, w.Graph(), w.Fingerprint()), testnet.Unmasked)
 		if err != nil {
 			return err
 		}
@@ -209,7 +208,7 @@ func distance(t *testing.T, p, q []byte) float64 {
 		for j := range a {
 			a[j], b[j] = binary.LittleEndian.Uint64(p[k+8*j:]), binary.LittleEndian.Uint64(q[k+8*j:])
 		}
-		pads.SubFrom(a[:], b[:], 3)
+		mask.SubFrom(a[:], b[:], 3)
 		x := math.Ldexp(float64(int64(a[2])), 65+3-64) + math.Ldexp(float64(a[1]), 65+3-128) + math.Ldexp(float64(a[0]), 65+3-192)
 		if x != math.Trunc(x) {
 			t.Errorf("number %d is %v units off", k/24, x)
@@ -239,7 +238,7 @@ func TestNothingElseIsSent(t *testing.T) {
 			}
 			before, longest := frames(t, rho, base), 0.0
 			for l, list := range frames(t, rho, c.vector) {
-				if len(list) != 1 || len(before[l]) != 1 || len(list[0]) != len(before[l][0]) || list[0].Channel() != wire.Sum {
+				if len(list) != 1 || len(before[l]) != 1 || len(list[0]) != len(before[l][0]) || list[0].Channel() != testnet.Sum {
 					t.Fatalf("%s, %v: %d and %d frames", name, l, len(before[l]), len(list))
 				}
 				p, q := before[l][0].Code(), list[0].Code()

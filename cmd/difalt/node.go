@@ -20,7 +20,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
 )
 
 // trainAsNode trains with the owners of other tables.
@@ -49,7 +48,7 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 			return err
 		}
 		tables, c := t.ofOwners()
-		node.Settings = append(owners.Settings(tables[0], &c), wire.Setting{Name: "difalt --version", Value: cli.Version()})
+		node.Settings = append(owners.Settings(tables[0], &c), consensus.Setting{Name: "difalt --version", Value: cli.Version()})
 		return nil
 	}
 	node.Job = func(ctx context.Context, net *consensus.Network) error {

@@ -21,7 +21,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -204,7 +203,7 @@ func trainTogether(ctx context.Context, f *flagtable.Flags, std cli.Streams) err
 func (t *training) sameSettings(c *owners.Config) error {
 	first, seen := t.sources[0], map[string]string{}
 	for _, s := range t.sources {
-		if text := wire.Difference(owners.Settings(s.Table, c), "in "+s.Name, owners.Settings(first.Table, c), "in "+first.Name); text != "" {
+		if text := consensus.Difference(owners.Settings(s.Table, c), "in "+s.Name, owners.Settings(first.Table, c), "in "+first.Name); text != "" {
 			return fmt.Errorf("--data: %s", text)
 		}
 		for _, task := range s.Table.Tasks() {

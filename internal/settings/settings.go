@@ -8,12 +8,13 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/transport"
 )
 
 // Digits returns four numbers below 2^12 that depend on the settings, each followed by its square. Every node
 // adds them to a sum over all nodes; from the sum, Alike finds whether all nodes have the same settings.
-func Digits(list []wire.Setting) (digits []float64) {
+func Digits(list []consensus.Setting) (digits []float64) {
 	h := fnv.New64a()
 	fmt.Fprint(h, list)
 	for sum := h.Sum64(); len(digits) < 8; sum >>= 16 {
@@ -41,8 +42,8 @@ type Gatherer interface {
 }
 
 // Difference gathers the settings of all nodes and returns an error that names the first node with other
-// settings than the given ones, and the first of those: a *wire.PeerError.
-func Difference(ctx context.Context, net Gatherer, here []wire.Setting) error {
+// settings than the given ones, and the first of those: a *transport.PeerError.
+func Difference(ctx context.Context, net Gatherer, here []consensus.Setting) error {
 	own, err := json.Marshal(here)
 	if err != nil {
 		return err
@@ -52,11 +53,11 @@ func Difference(ctx context.Context, net Gatherer, here []wire.Setting) error {
 		return err
 	}
 	for g, text := range all {
-		var there []wire.Setting
+		var there []consensus.Setting
 		_ = json.Unmarshal(text, &there) // settings that cannot be read are unknown
-		if differ := wire.Difference(there, fmt.Sprintf("at node %d", g), here, "here"); differ != "" {
-			return &wire.PeerError{Peer: g, Kind: wire.Refused, Err: fmt.Errorf("the nodes do not run with the same options: %s", differ)}
+		if differ := consensus.Difference(there, fmt.Sprintf("at node %d", g), here, "here"); differ != "" {
+			return &transport.PeerError{Peer: g, Kind: transport.Refused, Err: fmt.Errorf("the nodes do not run with the same options: %s", differ)}
 		}
 	}
-	return fmt.Errorf("the sums of the nodes' settings differ, but their settings do not: %w", wire.ErrContradiction)
+	return fmt.Errorf("the sums of the nodes' settings differ, but their settings do not: %w", consensus.ErrContradiction)
 }

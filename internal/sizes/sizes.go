@@ -2,6 +2,8 @@
 package sizes
 
 import (
+	"math"
+
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 )
@@ -38,4 +40,14 @@ func eachRow(k *kernel.Tasks, f func(row []float64)) {
 			f(k.Row(row, t, i))
 		}
 	}
+}
+
+// Finite reports whether no entry of v is NaN or infinite.
+func Finite(v []float64) bool {
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+	}
+	return true
 }

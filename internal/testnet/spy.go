@@ -6,18 +6,18 @@ import (
 	"crypto/sha256"
 	"testing"
 
-	"github.com/difalt/difalt/internal/pads"
+	"github.com/difalt/difalt/internal/mask"
 )
 
-// A Spy is the pads of a node that keeps the masked words of its own: those of the present sum.
+// A Spy masks the words of a node, and keeps its masked words of the present sum.
 type Spy struct {
-	*pads.Pads
+	*mask.Masks
 	Words []uint64
-	bound bool // pads follow from results
+	bound bool // masks follow from results
 }
 
-// Spies returns pads for all nodes that follow from keys, as those of a network do. They follow from results
-// if bound is set.
+// Spies returns masks for all nodes that follow from keys, as the masks of a network do. They also follow from
+// results if bound is set.
 func Spies(t testing.TB, nodes int, bound bool) []*Spy {
 	t.Helper()
 	own, public, all := make([]*ecdh.PrivateKey, nodes), make([]*ecdh.PublicKey, nodes), make([]*Spy, nodes)
@@ -26,25 +26,25 @@ func Spies(t testing.TB, nodes int, bound bool) []*Spy {
 		public[i] = own[i].PublicKey()
 	}
 	for i := range all {
-		p, err := pads.New(i, own[i], public, nil)
+		m, err := mask.New(i, own[i], public, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[i] = &Spy{Pads: p, bound: bound}
+		all[i] = &Spy{Masks: m, bound: bound}
 	}
 	return all
 }
 
-// Next begins the pads that follow from results with the given digest.
+// Next begins the masks that follow from results with the given digest.
 func (s *Spy) Next(digest [sha256.Size]byte) {
 	if s.Words = nil; !s.bound {
 		digest = [sha256.Size]byte{}
 	}
-	s.Pads.Next(digest)
+	s.Masks.Next(digest)
 }
 
 // Add masks words, and keeps them.
 func (s *Spy) Add(words []uint64, limbs int) {
-	s.Pads.Add(words, limbs)
+	s.Masks.Add(words, limbs)
 	s.Words = append(s.Words, words...)
 }

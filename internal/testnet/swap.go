@@ -7,8 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/pads"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/mask"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -16,22 +17,22 @@ import (
 // the data of nodes i and j if swapped is set, so that both runs have equal totals. All nodes but i and j
 // must send and receive equal bytes in both runs.
 //
-// Masks make this possible: for every message of masked words of i or j in the first run there are pads, as
-// likely as all others, with which the second run sends the same bytes. Swap chooses these pads. It returns
-// an error that names the first difference between the transcripts of the other nodes, or that these pads
+// Masks make this possible: for every message of masked words of i or j in the first run there are masks, as
+// likely as any masks, with which the second run sends the same bytes. Swap chooses these masks. It returns an
+// error that names the first difference between the transcripts of all nodes but i and j, or that these masks
 // do not cancel, which means that totals differ.
-func Swap(g *topology.Graph, i, j int, run func(node int, t wire.Transport, swapped bool) error) error {
+func Swap(w *topology.Weights, i, j int, run func(node int, n *consensus.Network, swapped bool) error) error {
 	disguised := map[int]*disguise{
-		i: {stream: rand.NewPCG(1, 2), mask: pads.AddTo}, j: {stream: rand.NewPCG(1, 2), mask: pads.SubFrom},
+		i: {stream: rand.NewPCG(1, 2), mask: mask.AddTo}, j: {stream: rand.NewPCG(1, 2), mask: mask.SubFrom},
 	}
-	before, err := transcripts(g, disguised, func(node int, t wire.Transport) error { return run(node, t, false) })
+	before, err := transcripts(w, disguised, func(node int, n *consensus.Network) error { return run(node, n, false) })
 	if err != nil {
 		return err
 	}
 	for _, d := range disguised {
 		d.again = true
 	}
-	after, err := transcripts(g, disguised, func(node int, t wire.Transport) error { return run(node, t, true) })
+	after, err := transcripts(w, disguised, func(node int, n *consensus.Network) error { return run(node, n, true) })
 	for node := range before {
 		if differ := before[node].differs(after[node]); disguised[node] == nil && differ != "" {
 			return fmt.Errorf("testnet: node %d sees a difference: %s", node, differ)
@@ -43,10 +44,10 @@ func Swap(g *topology.Graph, i, j int, run func(node int, t wire.Transport, swap
 	return cancel(disguised[i], disguised[j])
 }
 
-// A disguise is the pads of one of two nodes: shared pads in the first run, and in the second run those that
-// turn its words into the words of the first.
+// A disguise masks one of two nodes: in the first run with random words that both share, in the second run with
+// the words that turn its numbers into what it sent in the first run.
 type disguise struct {
-	NoPads
+	noMask
 	stream rand.Source
 	mask   func(words, pad []uint64, limbs int) // of the first run
 	again  bool
@@ -55,7 +56,7 @@ type disguise struct {
 	limbs  []int
 }
 
-// Add implements pads.Source.
+// Add implements mask.Source.
 func (d *disguise) Add(words []uint64, limbs int) {
 	pad := make([]uint64, len(words))
 	if !d.again {
@@ -68,19 +69,19 @@ func (d *disguise) Add(words []uint64, limbs int) {
 	}
 	if n := len(d.pads); n < len(d.sent) && len(d.sent[n]) == len(words) { // the transcripts show others
 		copy(pad, d.sent[n])
-		pads.SubFrom(pad, words, limbs)
+		mask.SubFrom(pad, words, limbs)
 		copy(words, d.sent[n])
 	}
 	d.pads, d.limbs = append(d.pads, pad), append(d.limbs, limbs)
 }
 
-// cancel returns an error unless the pads of the two in the second run cancel.
+// cancel returns an error unless the masks of both nodes in the second run cancel.
 func cancel(a, b *disguise) error {
 	if n := len(a.sent); n == 0 || len(a.pads) != n || len(b.sent) != n || len(b.pads) != n {
 		return fmt.Errorf("testnet: the nodes mask %d and %d times, and then %d and %d", n, len(b.sent), len(a.pads), len(b.pads))
 	}
 	for n, pad := range a.pads {
-		pads.AddTo(pad, b.pads[n], a.limbs[n])
+		mask.AddTo(pad, b.pads[n], a.limbs[n])
 		if slices.ContainsFunc(pad, func(w uint64) bool { return w != 0 }) {
 			return fmt.Errorf("testnet: the total of sum %d depends on the node that has the data", n)
 		}
@@ -90,7 +91,7 @@ func cancel(a, b *disguise) error {
 
 // A record keeps the frames that cross the links of its node, both ways.
 type record struct {
-	wire.Transport
+	transport.Transport
 	frames []string
 }
 
@@ -118,17 +119,21 @@ func (r *record) differs(other *record) string {
 }
 
 // transcripts runs a network with one process a node, and returns the records of all nodes. Nodes without a
-// disguise have no pads.
-func transcripts(g *topology.Graph, disguised map[int]*disguise, run func(node int, t wire.Transport) error) ([]*record, error) {
-	records := make([]*record, g.Len())
-	errs := Run(g, nil, Options{}, func(node int, t wire.Transport) error {
+// disguise have no masks.
+func transcripts(w *topology.Weights, disguised map[int]*disguise, run func(node int, n *consensus.Network) error) ([]*record, error) {
+	records := make([]*record, w.Len())
+	errs := Run(w.Graph(), nil, func(node int, t transport.Transport) error {
 		records[node] = &record{Transport: t}
-		return run(node, provider{records[node], func(node int) pads.Source {
+		n, err := NewNetwork(w, records[node], func(node int) mask.Source {
 			if d := disguised[node]; d != nil {
 				return d
 			}
-			return NoPads{}
-		}})
+			return noMask{}
+		})
+		if err != nil {
+			return err
+		}
+		return run(node, n)
 	})
 	return records, errors.Join(errs...)
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
@@ -36,11 +35,7 @@ func TestSwap(t *testing.T) {
 		}},
 		"nothing masked": {false, func(*consensus.Network, int, float64) error { return nil }},
 	} {
-		err := testnet.Swap(w.Graph(), 1, 4, func(node int, tr wire.Transport, swapped bool) error {
-			n, err := consensus.New(w, tr)
-			if err != nil {
-				return err
-			}
+		err := testnet.Swap(w, 1, 4, func(node int, n *consensus.Network, swapped bool) error {
 			if of := map[int]int{1: 4, 4: 1}; swapped && of[node] != 0 {
 				return c.do(n, node, number[of[node]])
 			}

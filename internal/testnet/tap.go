@@ -5,20 +5,29 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 
-	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/pads"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/topology"
 )
 
-// A Tap sees and alters the frames of a transport: those that it sends, before they leave, and those that it
-// receives, before the network reads them, from the last link to the first.
-type Tap struct{ Sent, Received func(l wire.Link, f Frame) }
+// A Tap sees and alters the frames that a transport sends, before they leave, and the frames that it receives,
+// before the network reads them, from the last link to the first.
+type Tap struct {
+	Sent, Received func(l transport.Link, f Frame)
+}
 
 // A Frame is the bytes of a frame. A tap may change them, not their number; the checksum follows.
 type Frame []byte
 
-// Channel returns the channel.
-func (f Frame) Channel() wire.Channel { return wire.Channel(f[0]) }
+// Channel returns the channel, a number that identifies the operation.
+func (f Frame) Channel() byte { return f[0] }
+
+// Channels of the format of frames.
+const (
+	Sum      = 64
+	Keys     = 71
+	Gather   = 73
+	Farewell = 74
+)
 
 // Code returns the code, which aliases the frame.
 func (f Frame) Code() []byte { return f[6 : len(f)-4] }
@@ -30,24 +39,21 @@ func (f Frame) Tag() uint32 { return binary.LittleEndian.Uint32(f[2:]) }
 func (f Frame) SetTag(tag uint32) { binary.LittleEndian.PutUint32(f[2:], tag) }
 
 // Open returns t with the tap on its links, for a network on g with the given run.
-func (x Tap) Open(t wire.Transport, g *topology.Graph, run uint64) wire.Transport {
-	links := wire.Links(g, t.Hosted())
+func (x Tap) Open(t transport.Transport, g *topology.Graph, run uint64) transport.Transport {
+	links := transport.Links(g, t.Hosted())
 	tapped := &tapped{Transport: t, tap: x, links: links, run: run, sent: make([]uint64, len(links)), received: make([]uint64, len(links))}
-	if p, ok := t.(pads.Provider); ok {
-		return provider{tapped, p.Pads}
-	}
 	return tapped
 }
 
 type tapped struct {
-	wire.Transport
+	transport.Transport
 	tap            Tap
-	links          []wire.Link
+	links          []transport.Link
 	run            uint64
 	sent, received []uint64
 }
 
-// Exchange implements wire.Transport.
+// Exchange implements transport.Transport.
 func (x *tapped) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	for k, p := range out {
 		if len(p) > 0 {
@@ -66,19 +72,19 @@ func (x *tapped) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due
 }
 
 // alter passes the frame p of a node to f, and makes its checksum right.
-func (x *tapped) alter(f func(wire.Link, Frame), k int, p []byte, node int, counts []uint64) {
+func (x *tapped) alter(f func(transport.Link, Frame), k int, p []byte, node int, counts []uint64) {
 	if f != nil {
 		f(x.links[k], p)
-		Seal(p, wire.Origin{Run: x.run, Node: node}, counts[k])
+		Seal(p, x.run, node, counts[k])
 	}
 	counts[k]++
 }
 
-// Seal gives a frame the checksum of frame number n of o.
-func Seal(p []byte, o wire.Origin, n uint64) []byte {
+// Seal gives a frame the checksum of frame number n of a node in a run.
+func Seal(p []byte, run uint64, node int, n uint64) []byte {
 	origin := []byte{4} // the version
-	origin = binary.LittleEndian.AppendUint64(origin, o.Run)
-	origin = binary.LittleEndian.AppendUint32(origin, uint32(o.Node))
+	origin = binary.LittleEndian.AppendUint64(origin, run)
+	origin = binary.LittleEndian.AppendUint32(origin, uint32(node))
 	table, end := crc32.MakeTable(crc32.Castagnoli), len(p)-4
 	binary.LittleEndian.PutUint32(p[end:], crc32.Update(crc32.Checksum(origin, table)^uint32(n), table, p[:end]))
 	return p

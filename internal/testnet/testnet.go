@@ -5,43 +5,20 @@ package testnet
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 
-	"github.com/difalt/difalt/consensus/wire"
-	"github.com/difalt/difalt/internal/pads"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/topology"
 )
-
-// Options of transports.
-type Options struct {
-	// Pads returns the pads of a node, in place of those that nodes make from keys. It may be nil.
-	Pads func(node int) pads.Source
-}
-
-// NoPads masks nothing, so that a test sees the words of nodes.
-type NoPads struct{}
-
-// Add implements pads.Source.
-func (NoPads) Add([]uint64, int) {}
-
-// Next implements pads.Source: pads do not depend on results.
-func (NoPads) Next([sha256.Size]byte) {}
-
-// Tags implements pads.Source.
-func (NoPads) Tags([sha256.Size]byte) []byte { return nil }
-
-// Confirm implements pads.Source.
-func (NoPads) Confirm([sha256.Size]byte, [][]byte) bool { return true }
 
 // ErrClosed is returned by Exchange after Close.
 var ErrClosed = errors.New("testnet: the transport is closed")
 
-// A transport carries the frames of its hosted nodes. It has no goroutines.
-type transport struct {
+// A memory carries the frames of its hosted nodes. It has no goroutines.
+type memory struct {
 	hosted []int
 	links  []*link
 	mu     sync.Mutex    // of sending and closing
@@ -59,30 +36,26 @@ type link struct {
 }
 
 // Connect returns one transport for each group of nodes of g, connected with one another. Every node must be
-// in one group. A transport fails with a *wire.PeerError if a peer has closed its end; it does not limit the
+// in one group. A transport fails with a *transport.PeerError if a peer has closed its end; it does not limit the
 // time.
-func Connect(g *topology.Graph, groups [][]int, o Options) ([]wire.Transport, error) {
-	directions := make(map[wire.Link]chan []byte)
+func Connect(g *topology.Graph, groups [][]int) ([]transport.Transport, error) {
+	directions := make(map[transport.Link]chan []byte)
 	of := func(node, peer int) chan []byte {
-		l := wire.Link{Node: node, Peer: peer}
+		l := transport.Link{Node: node, Peer: peer}
 		if directions[l] == nil {
 			directions[l] = make(chan []byte, 2)
 		}
 		return directions[l]
 	}
-	var transports []wire.Transport
+	var transports []transport.Transport
 	ends := 0
 	for _, hosted := range groups {
-		t := &transport{hosted: hosted, closed: make(chan struct{})}
-		for _, l := range wire.Links(g, hosted) {
+		t := &memory{hosted: hosted, closed: make(chan struct{})}
+		for _, l := range transport.Links(g, hosted) {
 			t.links = append(t.links, &link{peer: l.Peer, out: of(l.Node, l.Peer), in: of(l.Peer, l.Node)})
 			ends++
 		}
-		if o.Pads == nil {
-			transports = append(transports, t)
-		} else {
-			transports = append(transports, provider{t, o.Pads})
-		}
+		transports = append(transports, t)
 	}
 	if ends != len(directions) {
 		return nil, fmt.Errorf("testnet: groups %d are not all nodes, each once", groups)
@@ -90,20 +63,11 @@ func Connect(g *topology.Graph, groups [][]int, o Options) ([]wire.Transport, er
 	return transports, nil
 }
 
-// A provider is a transport with the pads of its options.
-type provider struct {
-	wire.Transport
-	of func(node int) pads.Source
-}
+// Hosted implements transport.Transport.
+func (t *memory) Hosted() []int { return t.hosted }
 
-// Pads implements pads.Provider.
-func (p provider) Pads(node int) pads.Source { return p.of(node) }
-
-// Hosted implements wire.Transport.
-func (t *transport) Hosted() []int { return t.hosted }
-
-// Exchange implements wire.Transport.
-func (t *transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
+// Exchange implements transport.Transport.
+func (t *memory) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -117,7 +81,7 @@ func (t *transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 		select {
 		case p, open := <-l.in:
 			if in[k] = p; !open {
-				return &wire.PeerError{Peer: l.peer, Round: seq, Kind: wire.Closed, Err: io.EOF}
+				return &transport.PeerError{Peer: l.peer, Round: seq, Kind: transport.Closed, Err: io.EOF}
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -129,7 +93,7 @@ func (t *transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, 
 }
 
 // send sends copies of frames, unless t is closed.
-func (t *transport) send(out [][]byte) bool {
+func (t *memory) send(out [][]byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k, l := range t.links {
@@ -145,7 +109,7 @@ func (t *transport) send(out [][]byte) bool {
 
 // Close closes the connections; what was sent still arrives. It may be called more than once, and while
 // Exchange waits.
-func (t *transport) Close() error {
+func (t *memory) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.over {

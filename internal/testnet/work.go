@@ -9,21 +9,21 @@ import (
 	"sync"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/topology"
 )
 
 // Run calls f for every process k of a network on g, which hosts the nodes of groups[k], in a goroutine of
-// its own with its transport, and closes that. Without groups every process hosts one node. It returns the
+// its own with its transport, and closes the transport. Without groups every process hosts one node. It returns the
 // errors.
-func Run(g *topology.Graph, groups [][]int, o Options, f func(k int, t wire.Transport) error) []error {
+func Run(g *topology.Graph, groups [][]int, f func(k int, t transport.Transport) error) []error {
 	if groups == nil {
 		for node := range g.Len() {
 			groups = append(groups, []int{node})
 		}
 	}
 	errs := make([]error, len(groups))
-	transports, err := Connect(g, groups, o)
+	transports, err := Connect(g, groups)
 	if err != nil {
 		errs[0] = err
 	}
@@ -41,19 +41,20 @@ func Run(g *topology.Graph, groups [][]int, o Options, f func(k int, t wire.Tran
 // Work averages scalars by gossip and along the tree, in numbers and in codes, and sums some of them, over a
 // transport, or for all nodes in this process if it is nil. It returns the bits of the results by node, which
 // do not depend on the transport.
-func Work(ctx context.Context, w *topology.Weights, tr wire.Transport, scalars int) (map[int]string, error) {
+func Work(ctx context.Context, w *topology.Weights, tr transport.Transport, scalars int) (map[int]string, error) {
 	n, err := consensus.New(w, tr)
 	if err != nil {
 		return nil, err
 	}
-	agree, err1 := n.Agree(5, nil)
-	mean, err2 := n.TreeMean(consensus.Float64)
-	coded, err3 := n.TreeMean(consensus.Int8)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	agree, err := n.Agree(5, nil)
+	if err != nil {
 		return nil, err
 	}
 	bits := make(map[int]string)
-	for _, e := range []consensus.Exchange{agree, mean, coded} {
+	for _, e := range []struct {
+		consensus.Exchange
+		codec consensus.Codec
+	}{{agree, consensus.Float64}, {n.TreeMean(), consensus.Float64}, {n.TreeMean(), consensus.Int8}} {
 		z, sums := make([]consensus.Message, len(n.Hosted())), make([][]float64, len(n.Hosted()))
 		for i, node := range n.Hosted() {
 			rng := rand.New(rand.NewPCG(uint64(node), 5))
@@ -65,7 +66,7 @@ func Work(ctx context.Context, w *topology.Weights, tr wire.Transport, scalars i
 			for i := range z {
 				sums[i] = slices.Clone(z[i].Scalars[:1+round%2*scalars/8])
 			}
-			if err := errors.Join(e.Average(ctx, z), n.Sum(ctx, sums)); err != nil {
+			if err := errors.Join(e.Average(ctx, z, e.codec), n.Sum(ctx, sums)); err != nil {
 				return nil, err
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 )
 
 // ErrAbsent is wrapped by the error of Join about a neighbour that has not connected in JoinTimeout.
@@ -51,8 +51,8 @@ func (o Options) WithDefaults() Options {
 // A Transport carries the frames of one node to its neighbours. Join, Exchange and Close serve one goroutine
 // at a time; the other methods may be called at any time.
 type Transport interface {
-	wire.Transport
-	// Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and a *wire.PeerError
+	transport.Transport
+	// Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and a *transport.PeerError
 	// if a neighbour refuses this node or is not there in time.
 	Join(ctx context.Context) error
 	// Waiting returns the neighbours that Join or Exchange waits for, and since when; nil if it does not
@@ -86,11 +86,11 @@ var ErrClosed = errors.New("the transport is closed")
 
 // PublicText returns the part of an error that other nodes receive. An error may contain cells, names of
 // tasks and paths of the node's owner, so nothing of it is public by default: PublicText returns the text of
-// a *wire.PeerError, which is about the network, or the result of the first error in the tree with a method
+// a *transport.PeerError, which is about the network, or the result of the first error in the tree with a method
 // PublicText() string, and otherwise "it has failed".
 func PublicText(err error) string {
 	var public interface{ PublicText() string }
-	var peer *wire.PeerError
+	var peer *transport.PeerError
 	switch {
 	case errors.As(err, &public):
 		return public.PublicText()

@@ -35,7 +35,8 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/fit"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/private"
 )
 
@@ -95,7 +96,7 @@ type Report struct {
 	// Notes are sentences for the user.
 	Notes            []string
 	Nodes, TaskCount int // over the network
-	Traffic          wire.Traffic
+	Traffic          transport.Traffic
 	Private          *private.Account // nil unless Config.Private is set
 	// Tasks yields the errors of every task of this process, computed when they are read.
 	Tasks iter.Seq[fit.TaskScore]
@@ -124,10 +125,10 @@ func (c *Config) check(nodes int) error {
 
 // Settings lists the options, and the names and kinds of the columns of a table. All nodes must have the
 // same; whoever calls Train compares them before.
-func Settings(t *dataset.Table, c *Config) (list []wire.Setting) {
+func Settings(t *dataset.Table, c *Config) (list []consensus.Setting) {
 	add := func(name string, value any) {
 		text, _ := json.Marshal(value) // texts and numbers
-		list = append(list, wire.Setting{Name: name, Value: strings.Trim(string(text), `"`)})
+		list = append(list, consensus.Setting{Name: name, Value: strings.Trim(string(text), `"`)})
 	}
 	add("target", c.TargetColumn)
 	add("task", c.TaskColumn)

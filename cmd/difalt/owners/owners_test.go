@@ -16,7 +16,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
@@ -86,10 +86,10 @@ func laidOut(t *testing.T, list []*dataset.Table) *frame {
 
 // apart trains in groups of nodes, each of which stands for a process.
 func apart(t *testing.T, list []*dataset.Table, groups [][]int, c Config,
-	change func(node int, tr wire.Transport) (wire.Transport, context.Context)) ([]*model.Model, []error) {
+	change func(node int, tr transport.Transport) (transport.Transport, context.Context)) ([]*model.Model, []error) {
 	t.Helper()
 	w := weights("path", len(list))
-	transports := check.OK(testnet.Connect(w.Graph(), groups, testnet.Options{}))
+	transports := check.OK(testnet.Connect(w.Graph(), groups))
 	models, errs := make([]*model.Model, len(groups)), make([]error, len(groups))
 	var wait sync.WaitGroup
 	for i, tr := range transports {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/reduce"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/transport"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -75,7 +76,7 @@ func must(err error) {
 }
 
 // uneven reports a total that cannot be.
-func uneven(what string) ended { return ended{fmt.Errorf("%s: %w", what, wire.ErrContradiction)} }
+func uneven(what string) ended { return ended{fmt.Errorf("%s: %w", what, consensus.ErrContradiction)} }
 
 // attempt calls f, and returns the error that ends it.
 func attempt(f func()) (err error) {
@@ -96,13 +97,13 @@ func attempt(f func()) (err error) {
 // other processes contribute to totals these are wrong.
 func (s *frame) judge(err error) error {
 	var own *Error
-	var peer *wire.PeerError
-	known := errors.Is(err, wire.ErrContradiction) || errors.Is(err, wire.ErrInconsistent) || s.ctx.Err() != nil
+	var peer *transport.PeerError
+	known := errors.Is(err, consensus.ErrContradiction) || errors.Is(err, consensus.ErrInconsistent) || s.ctx.Err() != nil
 	if known || errors.As(err, &own) || errors.As(err, &peer) || s.net.AllHosted() {
 		return err
 	}
-	if end := attempt(func() { s.sum(1, func(int, []float64) {}) }); errors.Is(end, wire.ErrInconsistent) {
+	if end := attempt(func() { s.sum(1, func(int, []float64) {}) }); errors.Is(end, consensus.ErrInconsistent) {
 		return end
 	}
-	return fmt.Errorf("%w: %w", err, wire.ErrContradiction)
+	return fmt.Errorf("%w: %w", err, consensus.ErrContradiction)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/testnet"
 )
 
@@ -151,7 +151,7 @@ func TestWeights(t *testing.T) {
 // Settings differ where options or columns do; the texts of levels are public in private training alone.
 func TestSettings(t *testing.T) {
 	rank, one, other := 2, leveled(1, "a", "x", "yyyy"), leveled(1, "a", "x", "zz")
-	same := func(a, b []wire.Setting) bool { return wire.Difference(a, "a", b, "b") == "" }
+	same := func(a, b []consensus.Setting) bool { return consensus.Difference(a, "a", b, "b") == "" }
 	open, private := &Config{Rank: &rank}, &Config{Rank: &rank, Private: &Privacy{Epsilon: 1}}
 	for name, ok := range map[string]bool{
 		"levels":         same(Settings(one, open), Settings(other, open)),
@@ -192,7 +192,7 @@ func TestContextEnds(t *testing.T) {
 	zero := 0
 	for at, c := range map[int]Config{0: {Rank: &zero}, 3: {}, 17: {Rank: &zero}, 60: {}, 200: {}} { // rank 0 runs no difalt
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
-			_, errs := apart(t, list, [][]int{{0}, {1}, {2}}, c, func(node int, tr wire.Transport) (wire.Transport, context.Context) {
+			_, errs := apart(t, list, [][]int{{0}, {1}, {2}}, c, func(node int, tr transport.Transport) (transport.Transport, context.Context) {
 				if node != 1 {
 					return tr, t.Context()
 				}
@@ -200,7 +200,7 @@ func TestContextEnds(t *testing.T) {
 				return &ending{tr, at, cancel}, ctx
 			})
 			for i, err := range errs {
-				var peer *wire.PeerError
+				var peer *transport.PeerError
 				check.FailIf(t, errors.Is(err, context.Canceled) != (i == 1) || errors.As(err, &peer) != (i != 1),
 					"node %d: %v", i, err)
 			}
@@ -210,7 +210,7 @@ func TestContextEnds(t *testing.T) {
 
 // An ending transport cancels its node's context at an exchange.
 type ending struct {
-	wire.Transport
+	transport.Transport
 	left   int
 	cancel func()
 }
@@ -226,12 +226,12 @@ func (e *ending) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due
 func TestSwap(t *testing.T) {
 	list, rank := drawn(t, 7, 3, 4, 7), 1
 	g := weights("path", 3)
-	err := testnet.Swap(g.Graph(), 1, 2, func(node int, tr wire.Transport, swapped bool) error {
+	err := testnet.Swap(g, 1, 2, func(node int, net *consensus.Network, swapped bool) error {
 		own := node
 		if swapped && node > 0 {
 			own = 3 - node
 		}
-		_, _, err := Train(t.Context(), list[own:own+1], check.OK(consensus.New(g, tr)), Config{Rank: &rank, Workers: 1})
+		_, _, err := Train(t.Context(), list[own:own+1], net, Config{Rank: &rank, Workers: 1})
 		return err
 	})
 	check.FailIf(t, err != nil, "%v", err)
@@ -346,11 +346,12 @@ func TestWide(t *testing.T) {
 
 // A liar is the transport of the root of a tree that alters frames on their way down, from some exchange on.
 type liar struct {
-	wire.Transport
-	origin wire.Origin
-	rng    *rand.Rand
-	from   uint64
-	sent   []uint64 // frames along every link
+	transport.Transport
+	run  uint64
+	node int
+	rng  *rand.Rand
+	from uint64
+	sent []uint64 // frames along every link
 }
 
 func (l *liar) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
@@ -362,7 +363,7 @@ func (l *liar) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due [
 			for range 1 + l.rng.IntN(4) {
 				p[2+l.rng.IntN(len(p)-6)] ^= byte(1 + l.rng.IntN(255))
 			}
-			out[k] = testnet.Seal(p, l.origin, l.sent[k])
+			out[k] = testnet.Seal(p, l.run, l.node, l.sent[k])
 		}
 		l.sent[k]++
 	}
@@ -374,15 +375,15 @@ func TestLiar(t *testing.T) {
 	list, w := drawn(t, 3, 3, 4, 7), weights("path", 3)
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		models, errs := apart(t, list, [][]int{{0}, {1}, {2}}, Config{Workers: 1}, func(node int, tr wire.Transport) (wire.Transport, context.Context) {
+		models, errs := apart(t, list, [][]int{{0}, {1}, {2}}, Config{Workers: 1}, func(node int, tr transport.Transport) (transport.Transport, context.Context) {
 			if node == 1 {
-				tr = &liar{tr, wire.Origin{Run: w.Fingerprint(), Node: 1}, rng, 4 + rng.Uint64N(300), make([]uint64, 2)}
+				tr = &liar{tr, w.Fingerprint(), 1, rng, 4 + rng.Uint64N(300), make([]uint64, 2)}
 			}
 			return tr, t.Context()
 		})
 		for i, err := range errs {
-			var peer *wire.PeerError
-			if i != 1 && !errors.Is(err, wire.ErrContradiction) && !errors.Is(err, wire.ErrInconsistent) && !errors.As(err, &peer) || i != 1 && models[i] != nil {
+			var peer *transport.PeerError
+			if i != 1 && !errors.Is(err, consensus.ErrContradiction) && !errors.Is(err, consensus.ErrInconsistent) && !errors.As(err, &peer) || i != 1 && models[i] != nil {
 				t.Errorf("seed %d, node %d: %v", seed, i, err)
 			}
 		}

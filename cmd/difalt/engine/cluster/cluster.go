@@ -24,8 +24,7 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/consensus/collective"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -52,7 +51,7 @@ type Pin string
 const (
 	version   = 1
 	maxSize   = 32 << 20 // bytes of cluster.json, enough for every graph
-	maxNodes  = collective.MaxMasked
+	maxNodes  = consensus.MaxMasked
 	pinPrefix = "sha256:"
 )
 
@@ -180,7 +179,7 @@ func (c *Cluster) Names(nodes []int) (list []string) {
 
 // Settings returns the parts of the list that neighbours compare, beyond the run: names and edges. Addresses
 // may differ, since host names resolve differently from place to place.
-func (c *Cluster) Settings() []wire.Setting {
+func (c *Cluster) Settings() []consensus.Setting {
 	var names []string
 	for _, n := range c.Nodes {
 		names = append(names, n.Name)
@@ -190,7 +189,7 @@ func (c *Cluster) Settings() []wire.Setting {
 		edges[k] = [2]int{min(e[0], e[1]), max(e[0], e[1])}
 	}
 	slices.SortFunc(edges, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
-	return []wire.Setting{
+	return []consensus.Setting{
 		{Name: "the list of nodes", Value: brief(len(names), fmt.Sprintf("%q", names))},
 		{Name: "the list of edges", Value: brief(len(edges), fmt.Sprint(edges))},
 	}

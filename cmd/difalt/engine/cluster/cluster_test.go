@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -113,7 +113,7 @@ func TestManyNodes(t *testing.T) {
 		return c
 	}
 	c := described("exponential", maxNodes)
-	if d := wire.Difference(c.Settings(), "here", check.OK(Parse([]byte(textOf(c)))).Settings(), "there"); d != "" {
+	if d := consensus.Difference(c.Settings(), "here", check.OK(Parse([]byte(textOf(c)))).Settings(), "there"); d != "" {
 		t.Error(d)
 	}
 	size := 0
@@ -126,7 +126,7 @@ func TestManyNodes(t *testing.T) {
 	for want, change := range map[string]func(c *Cluster){
 		"the list of nodes": func(c *Cluster) { c.Nodes[7].Name = "site-x" }, "the list of edges": func(c *Cluster) { c.Edges[7][1]++ },
 	} {
-		if d := wire.Difference(changed(c, change).Settings(), "here", c.Settings(), "there"); !strings.HasPrefix(d, want) {
+		if d := consensus.Difference(changed(c, change).Settings(), "here", c.Settings(), "there"); !strings.HasPrefix(d, want) {
 			t.Errorf("%q, want %s", d, want)
 		}
 	}

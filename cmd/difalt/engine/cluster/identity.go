@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 )
 
 // NewKey returns a new key of a node and its PEM text, PKCS #8.
@@ -135,10 +135,10 @@ func (c *Cluster) Sign(id *Identity, msg []byte) (proof []byte) {
 	return append(slices.Clone(public), ed25519.Sign(id.key, c.statement(msg))...)
 }
 
-// Verify implements wire.Signer.
+// Verify implements transport.Signer.
 func (c *Cluster) Verify(node int, msg, proof []byte) error {
 	if err := c.verify(node, msg, proof); err != nil {
-		return &wire.PeerError{Peer: node, Kind: wire.Refused, Err: fmt.Errorf("a statement in its name, passed on by others, has no valid signature: %w", err)}
+		return &transport.PeerError{Peer: node, Kind: transport.Refused, Err: fmt.Errorf("a statement in its name, passed on by others, has no valid signature: %w", err)}
 	}
 	return nil
 }

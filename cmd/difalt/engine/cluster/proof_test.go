@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 )
 
 // TestSigned: every node accepts a signature; nobody accepts it in another node's name, in another run,
@@ -31,8 +31,8 @@ func TestSigned(t *testing.T) {
 		}
 		refused := func(want string, err error, node int) {
 			t.Helper()
-			var peer *wire.PeerError
-			if !errors.As(err, &peer) || peer.Peer != node || peer.Kind != wire.Refused || !strings.Contains(err.Error(), want) {
+			var peer *transport.PeerError
+			if !errors.As(err, &peer) || peer.Peer != node || peer.Kind != transport.Refused || !strings.Contains(err.Error(), want) {
 				t.Errorf("node %d: %v, want %q", node, err, want)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 )
 
 // An edge is the state of the link to a neighbour. Transport.mu guards it.
@@ -97,20 +97,20 @@ type parting struct {
 	acked    bool // the neighbour has received everything
 }
 
-func (e *edge) failed(seq uint64, kind wire.Kind, err error) *wire.PeerError {
-	return &wire.PeerError{Peer: e.peer, Round: seq, Kind: kind, Err: err}
+func (e *edge) failed(seq uint64, kind transport.Kind, err error) *transport.PeerError {
+	return &transport.PeerError{Peer: e.peer, Round: seq, Kind: kind, Err: err}
 }
 
 // kind returns the kind of the last error; Timeout without one.
-func (t *trouble) kind() wire.Kind {
+func (t *trouble) kind() transport.Kind {
 	var r *refusal
 	switch {
 	case t.why == nil:
-		return wire.Timeout
+		return transport.Timeout
 	case errors.As(t.why, &r):
-		return wire.Refused
+		return transport.Refused
 	}
-	return wire.Closed
+	return transport.Closed
 }
 
 // noteTrouble records why an edge is not connected, and reports it to the operator if that has changed.
@@ -118,7 +118,7 @@ func (t *Transport) noteTrouble(e *edge, err error) {
 	t.mu.Lock()
 	was, is := e.trouble, trouble{why: err}
 	// A connection that ends early is often a refusal whose text was lost.
-	half := was.kind() == wire.Refused && is.kind() != wire.Refused
+	half := was.kind() == transport.Refused && is.kind() != transport.Refused
 	if !half {
 		e.trouble.why = err
 	}
@@ -130,7 +130,7 @@ func (t *Transport) noteTrouble(e *edge, err error) {
 	signal(t.wake)
 }
 
-func (t *Transport) fail(e *edge, kind wire.Kind, err error) {
+func (t *Transport) fail(e *edge, kind transport.Kind, err error) {
 	t.mu.Lock()
 	if e.trouble.final == nil {
 		e.trouble.final = e.failed(t.round.seq, kind, err)
@@ -145,7 +145,7 @@ func (t *Transport) refuse(e *edge, err error) {
 	seen := e.peerSeen
 	t.mu.Unlock()
 	if !seen {
-		t.fail(e, wire.Refused, err)
+		t.fail(e, transport.Refused, err)
 	}
 }
 
@@ -180,21 +180,21 @@ func (t *Transport) room(e *edge) []byte {
 // deliver accepts a complete frame. The caller of Exchange verifies checksums; deliver verifies that of a
 // repeated frame, which it drops, since its number may be damaged.
 func (t *Transport) deliver(e *edge, p []byte) error {
-	number, ok := wire.FrameNumber(p)
+	number, ok := transport.FrameNumber(p)
 	if !ok {
-		return e.failed(0, wire.Corrupt, fmt.Errorf("a frame of %d bytes", len(p)))
+		return e.failed(0, transport.Corrupt, fmt.Errorf("a frame of %d bytes", len(p)))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if back := uint64(byte(e.in.next) - number); back > 0 && back <= min(e.in.next, 127) {
 		// sent again, though it had arrived
-		if err := wire.CheckFrame(p, wire.Origin{Run: t.Run(), Node: e.peer}, e.in.next-back); err != nil {
-			return e.failed(t.round.seq, wire.Corrupt, err)
+		if err := transport.CheckFrame(p, t.Run(), e.peer, e.in.next-back); err != nil {
+			return e.failed(t.round.seq, transport.Corrupt, err)
 		}
 		return nil
 	}
 	if number != byte(e.in.next) || e.in.next >= e.in.used+2 {
-		return e.failed(t.round.seq, wire.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", number, byte(e.in.next), t.round.seq))
+		return e.failed(t.round.seq, transport.Protocol, fmt.Errorf("frame %d came where %d was due, in round %d", number, byte(e.in.next), t.round.seq))
 	}
 	e.in.got[e.in.next%2] = p
 	e.in.next++
@@ -212,7 +212,7 @@ func (t *Transport) waitsFor(e *edge, n *note) error {
 	defer t.mu.Unlock()
 	for k, i := range n.WaitsFor {
 		if !slices.Contains(e.waits.may, i) || k > 0 && i <= n.WaitsFor[k-1] {
-			return e.failed(t.round.seq, wire.Protocol, fmt.Errorf("it reports that it waits for nodes %s", shorten(fmt.Sprint(n.WaitsFor))))
+			return e.failed(t.round.seq, transport.Protocol, fmt.Errorf("it reports that it waits for nodes %s", shorten(fmt.Sprint(n.WaitsFor))))
 		}
 	}
 	if !slices.Contains(n.WaitsFor, t.node) {
@@ -243,14 +243,14 @@ func (t *Transport) handleNote(e *edge, n *note) {
 // about itself or about another node.
 func (t *Transport) leaveReason(e *edge, r *reason) error {
 	if r == nil {
-		return e.failed(t.round.seq, wire.Closed, errors.New("it has ended"))
+		return e.failed(t.round.seq, transport.Closed, errors.New("it has ended"))
 	}
 	unknown := func(i int) bool { return i < 0 || i >= len(t.cluster.Nodes) }
 	chain := append([]int{e.peer}, r.Via...)
 	// A chain with a node twice could grow by relays until a node that has only relayed it seems to lie.
 	distinct := slices.Compact(slices.Sorted(slices.Values(chain)))
 	if unknown(r.Node) || slices.ContainsFunc(r.Via, unknown) || len(distinct) < len(chain) {
-		return e.failed(t.round.seq, wire.Protocol, fmt.Errorf("it reports that nodes %d report a failure of node %d", r.Via, r.Node))
+		return e.failed(t.round.seq, transport.Protocol, fmt.Errorf("it reports that nodes %d report a failure of node %d", r.Via, r.Node))
 	}
 	err := e.failed(t.round.seq, r.Kind, errors.New(r.Text))
 	if r.Node != e.peer || len(r.Via) > 0 {

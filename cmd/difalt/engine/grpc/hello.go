@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/transport"
 )
 
 const (
@@ -25,9 +26,9 @@ type hello struct {
 	Instance string `json:"instance"` // random, chosen when the process starts
 	Next     uint64 `json:"next"`     // sequence number of the next frame that the sender needs
 	// PeerInstance is the instance that the sender was connected with, and FrameCame whether it sent a frame.
-	PeerInstance string         `json:"knows,omitempty"`
-	FrameCame    bool           `json:"begun,omitempty"`
-	Settings     []wire.Setting `json:"terms"`
+	PeerInstance string              `json:"knows,omitempty"`
+	FrameCame    bool                `json:"begun,omitempty"`
+	Settings     []consensus.Setting `json:"terms"`
 }
 
 // A note is a message between frames, of one of three kinds.
@@ -41,12 +42,12 @@ type note struct {
 	Reason *reason `json:"reason,omitempty"`
 }
 
-// A reason is a wire.PeerError that travels from node to node.
+// A reason is a transport.PeerError that travels from node to node.
 type reason struct {
-	Node int       `json:"node"`
-	Via  []int     `json:"via,omitempty"` // see wire.PeerError
-	Kind wire.Kind `json:"kind"`
-	Text string    `json:"text"`
+	Node int            `json:"node"`
+	Via  []int          `json:"via,omitempty"` // see transport.PeerError
+	Kind transport.Kind `json:"kind"`
+	Text string         `json:"text"`
 }
 
 func parseHello(p []byte) (*hello, error) {
@@ -103,15 +104,15 @@ func disagree(c *cluster.Cluster, own, their *hello) error {
 	if own.From != their.To || own.To != their.From {
 		return &refusal{fmt.Sprintf("%s claims to be node %d, connected with node %d", c.Label(own.To), their.From, their.To)}
 	}
-	if text := wire.Difference(their.compared(), "at "+who, own.compared(), "at "+c.Label(own.From)); text != "" {
+	if text := consensus.Difference(their.compared(), "at "+who, own.compared(), "at "+c.Label(own.From)); text != "" {
 		return &refusal{shorten(text)}
 	}
 	return nil
 }
 
 // compared returns the settings that both ends compare.
-func (h *hello) compared() []wire.Setting {
-	return append([]wire.Setting{
+func (h *hello) compared() []consensus.Setting {
+	return append([]consensus.Setting{
 		{Name: "the version of the protocol", Value: strconv.Itoa(h.Version)},
 		{Name: "the run", Value: strconv.Quote(h.Run)},
 	}, h.Settings...)
@@ -150,7 +151,7 @@ func (t *Transport) admit(e *edge, their *hello) error {
 	case err == nil:
 		t.endSession(e)
 	case err == errRestarted && !busy:
-		t.fail(e, wire.Closed, err)
+		t.fail(e, transport.Closed, err)
 	case err == errRestarted:
 		t.refused(fmt.Sprintf("%s: another process of this node is in the run", t.cluster.Label(e.peer)))
 	}

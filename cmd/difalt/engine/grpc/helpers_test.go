@@ -17,7 +17,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
@@ -144,9 +144,9 @@ func noErrors(t testing.TB, errs []error) {
 
 // frame returns a frame with a number and that many bytes of code.
 func frame(n uint64, code int) []byte {
-	p := make([]byte, wire.FrameOverhead+code)
+	p := make([]byte, transport.FrameOverhead+code)
 	p[1] = byte(n)
-	return testnet.Seal(p, wire.Origin{}, n)
+	return testnet.Seal(p, 0, 0, n)
 }
 
 // exchange carries out round seq with short frames on all edges.
@@ -181,9 +181,9 @@ func (t *Transport) kill() {
 }
 
 // reported checks that err is a PeerError about a node, of a kind, with a text, reported by other nodes.
-func reported(t *testing.T, what string, err error, node int, kind wire.Kind, text string, via ...int) {
+func reported(t *testing.T, what string, err error, node int, kind transport.Kind, text string, via ...int) {
 	t.Helper()
-	var e *wire.PeerError
+	var e *transport.PeerError
 	if !errors.As(err, &e) || e.Peer != node || e.Kind != kind || !slices.Equal(e.Via, via) || !strings.Contains(err.Error(), text) {
 		t.Errorf("%s: %v, want one about node %d, %v, via %d, with %q", what, err, node, kind, via, text)
 	}

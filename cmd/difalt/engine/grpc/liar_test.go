@@ -14,7 +14,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/internal/testnet"
 	rpc "google.golang.org/grpc"
@@ -30,18 +30,18 @@ func TestViolations(t *testing.T) {
 	for _, x := range []struct {
 		what string
 		p    []byte
-		kind wire.Kind
+		kind transport.Kind
 		text string
 	}{
-		{"no frame", []byte(strings.Repeat("GET /", 30)), wire.Protocol, "frame 69 came where 1 was due"},
-		{"a header cut off", frame(1, 80)[:5], wire.Corrupt, "a frame of 5 bytes"},
-		{"too long", frame(1, 1<<20), wire.Corrupt, "more than 1048576 bytes"},
-		{"too long for a message", frame(1, 1<<24), wire.Corrupt, "more than 1048576 bytes"},
-		{"no note", []byte(`{"ack":3}`), wire.Protocol, "neither a frame nor a note"},
-		{"an unknown note", []byte(`{}`), wire.Protocol, "unknown kind"},
-		{"a note without nodes", []byte(`{"waits_for":[]}`), wire.Protocol, "unknown kind"},
-		{"a frame of the future", frame(3, 80), wire.Protocol, "frame 3 came where 1 was due"},
-		{"a damaged number", damaged, wire.Corrupt, "wrong checksum"},
+		{"no frame", []byte(strings.Repeat("GET /", 30)), transport.Protocol, "frame 69 came where 1 was due"},
+		{"a header cut off", frame(1, 80)[:5], transport.Corrupt, "a frame of 5 bytes"},
+		{"too long", frame(1, 1<<20), transport.Corrupt, "more than 1048576 bytes"},
+		{"too long for a message", frame(1, 1<<24), transport.Corrupt, "more than 1048576 bytes"},
+		{"no note", []byte(`{"ack":3}`), transport.Protocol, "neither a frame nor a note"},
+		{"an unknown note", []byte(`{}`), transport.Protocol, "unknown kind"},
+		{"a note without nodes", []byte(`{"waits_for":[]}`), transport.Protocol, "unknown kind"},
+		{"a frame of the future", frame(3, 80), transport.Protocol, "frame 3 came where 1 was due"},
+		{"a damaged number", damaged, transport.Corrupt, "wrong checksum"},
 	} {
 		o := brief()
 		o.MaxFrame = 1 << 20
@@ -53,7 +53,7 @@ func TestViolations(t *testing.T) {
 	o := brief()
 	o.MaxFrame = 1 << 20
 	noErrors(t, each(newParty(t, "path", 2).joined(t, o), func(tr *Transport) error { // the longest frame
-		return tr.Exchange(t.Context(), 0, [][]byte{frame(0, o.MaxFrame-wire.FrameOverhead)}, make([][]byte, 1), nil)
+		return tr.Exchange(t.Context(), 0, [][]byte{frame(0, o.MaxFrame-transport.FrameOverhead)}, make([][]byte, 1), nil)
 	}))
 }
 
@@ -75,22 +75,22 @@ func TestReasons(t *testing.T) {
 		spoil func(p []byte) []byte // of the frame from node 1 to node 0
 		leave error                 // of node 1
 		node  int
-		kind  wire.Kind
+		kind  transport.Kind
 		via   [][]int // by node
 		text  string
 	}{
-		"ended":       {nil, nil, 1, wire.Closed, own, "it has ended"},
-		"failed":      {nil, errors.New("mine.csv: line 7 is wrong"), 1, wire.Closed, own, "it has failed"},
-		"public text": {nil, secretError{}, 1, wire.Closed, own, "cannot read its data"},
-		"seq":         {seq, nil, 1, wire.Protocol, found, "frame 9"},
-		"short":       {short, nil, 1, wire.Corrupt, found, "4 bytes"},
-		"a lie":       {nil, &wire.PeerError{Peer: 0, Kind: wire.Timeout, Err: asleep}, 0, wire.Timeout, [][]int{{1}, nil, {1}, {2, 1}}, "asleep"},
-		"a lie about a far node": {nil, &wire.PeerError{Peer: 3, Via: []int{2}, Kind: wire.Timeout, Err: asleep}, 3, wire.Timeout,
+		"ended":       {nil, nil, 1, transport.Closed, own, "it has ended"},
+		"failed":      {nil, errors.New("mine.csv: line 7 is wrong"), 1, transport.Closed, own, "it has failed"},
+		"public text": {nil, secretError{}, 1, transport.Closed, own, "cannot read its data"},
+		"seq":         {seq, nil, 1, transport.Protocol, found, "frame 9"},
+		"short":       {short, nil, 1, transport.Corrupt, found, "4 bytes"},
+		"a lie":       {nil, &transport.PeerError{Peer: 0, Kind: transport.Timeout, Err: asleep}, 0, transport.Timeout, [][]int{{1}, nil, {1}, {2, 1}}, "asleep"},
+		"a lie about a far node": {nil, &transport.PeerError{Peer: 3, Via: []int{2}, Kind: transport.Timeout, Err: asleep}, 3, transport.Timeout,
 			[][]int{{1, 2}, nil, {1, 2}, {2, 1}}, "asleep"},
-		"no such node":            {nil, &wire.PeerError{Peer: 9}, 1, wire.Protocol, own, "node 9"},
-		"a node before the first": {nil, &wire.PeerError{Peer: -1}, 1, wire.Protocol, own, "node -1"},
-		"via no such node":        {nil, &wire.PeerError{Peer: 0, Via: []int{9}}, 1, wire.Protocol, own, "[9]"},
-		"via a node twice":        {nil, &wire.PeerError{Peer: 0, Via: []int{2, 2}}, 1, wire.Protocol, own, "[2 2]"},
+		"no such node":            {nil, &transport.PeerError{Peer: 9}, 1, transport.Protocol, own, "node 9"},
+		"a node before the first": {nil, &transport.PeerError{Peer: -1}, 1, transport.Protocol, own, "node -1"},
+		"via no such node":        {nil, &transport.PeerError{Peer: 0, Via: []int{9}}, 1, transport.Protocol, own, "[9]"},
+		"via a node twice":        {nil, &transport.PeerError{Peer: 0, Via: []int{2, 2}}, 1, transport.Protocol, own, "[2 2]"},
 	} {
 		for _, early := range []bool{false, true} { // right after Join, or in round 1
 			if early && x.spoil != nil {
@@ -136,17 +136,17 @@ func TestOverdue(t *testing.T) {
 		lost, silent, waited time.Duration
 		seq                  uint64
 		on                   []int
-		kind                 wire.Kind
+		kind                 transport.Kind
 		text                 string // empty: no error
 	}{
 		{2 * second, 1 * second, 9 * second, 7, nil, 0, ""},
-		{3 * second, 0, 3 * second, 7, nil, wire.Closed, "unreachable for 3s: "},
-		{0, 2 * second, 2 * second, 7, nil, wire.Timeout, "it has sent nothing for 2s"},
-		{0, 0, 10 * second, 3, nil, wire.Timeout, "no frame of this round for 10s"},
+		{3 * second, 0, 3 * second, 7, nil, transport.Closed, "unreachable for 3s: "},
+		{0, 2 * second, 2 * second, 7, nil, transport.Timeout, "it has sent nothing for 2s"},
+		{0, 0, 10 * second, 3, nil, transport.Timeout, "no frame of this round for 10s"},
 		{0, 0, 10 * second, 7, []int{1}, 0, ""},
-		{0, 0, 12 * second, 7, []int{1}, wire.Waiting, `it reports that it waits for ["b"], for 12s`},
+		{0, 0, 12 * second, 7, []int{1}, transport.Waiting, `it reports that it waits for ["b"], for 12s`},
 		{0, 0, 69 * second, 2, nil, 0, ""}, // other nodes may still join
-		{0, 0, 70 * second, 2, nil, wire.Timeout, "no frame of this round"},
+		{0, 0, 70 * second, 2, nil, transport.Timeout, "no frame of this round"},
 	} {
 		e.overdue, e.waits.on = overdue{x.lost, x.silent}, x.on
 		if err := tr.overdue(e, x.seq, x.waited); x.text != "" {
@@ -156,7 +156,7 @@ func TestOverdue(t *testing.T) {
 		}
 	}
 	for _, lie := range [][]int{{9}, {-1}, {0}, {2}, {1, 1}} {
-		reported(t, fmt.Sprint(lie), tr.waitsFor(e, &note{WaitsFor: lie}), 0, wire.Protocol, "it reports that it waits for nodes")
+		reported(t, fmt.Sprint(lie), tr.waitsFor(e, &note{WaitsFor: lie}), 0, transport.Protocol, "it reports that it waits for nodes")
 	}
 	e.overdue.silent = second
 	if err := tr.waitsFor(e, &note{WaitsFor: []int{1}}); err != nil || e.overdue.silent != second {
@@ -166,15 +166,15 @@ func TestOverdue(t *testing.T) {
 
 // A lying transport keeps the keys of the transport below.
 type lying struct {
-	wire.Transport
-	wire.Signer
-	wire.Identified
+	transport.Transport
+	transport.Signer
+	transport.Identified
 }
 
 // lies runs f over the network of every node, where node 1 has an altered transport.
-func lies(t *testing.T, p *party, list []*Transport, alter func(tr *Transport) wire.Transport, f func(n *consensus.Network) error) []error {
+func lies(t *testing.T, p *party, list []*Transport, alter func(tr *Transport) transport.Transport, f func(n *consensus.Network) error) []error {
 	return each(list, func(tr *Transport) error {
-		var at wire.Transport = tr
+		var at transport.Transport = tr
 		if tr.node == 1 {
 			at = alter(tr)
 		}
@@ -191,14 +191,14 @@ func TestInconsistent(t *testing.T) {
 	for _, lie := range []bool{false, true} {
 		p := newParty(t, "path", 4)
 		results := 0 // from node 1 to node 0
-		for i, err := range lies(t, p, p.joined(t, quick()), func(tr *Transport) wire.Transport {
-			tap := testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
-				if l.Peer == 0 && f.Channel() == wire.Sum {
+		for i, err := range lies(t, p, p.joined(t, quick()), func(tr *Transport) transport.Transport {
+			tap := testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
+				if l.Peer == 0 && f.Channel() == testnet.Sum {
 					if results++; lie && results == 3 {
 						f.Code()[0] ^= 1
 					}
 				}
-			}, Received: func(wire.Link, testnet.Frame) {}}
+			}, Received: func(transport.Link, testnet.Frame) {}}
 			return lying{tap.Open(tr, check.OK(p.c.Graph()), p.c.RunID()), tr, tr}
 		}, func(n *consensus.Network) error {
 			for range 4 {
@@ -208,7 +208,7 @@ func TestInconsistent(t *testing.T) {
 			}
 			return n.Confirm(t.Context())
 		}) {
-			if i != 1 && errors.Is(err, wire.ErrInconsistent) != lie || !lie && err != nil {
+			if i != 1 && errors.Is(err, consensus.ErrInconsistent) != lie || !lie && err != nil {
 				t.Errorf("a lie: %v; node %d: %v", lie, i, err)
 			}
 		}
@@ -239,11 +239,11 @@ func TestForgedKeys(t *testing.T) {
 	} {
 		p := newParty(t, "path", 4)
 		list := p.joined(t, quick())
-		for i, err := range lies(t, p, list, func(tr *Transport) wire.Transport {
+		for i, err := range lies(t, p, list, func(tr *Transport) transport.Transport {
 			return forger{tr, func(msg []byte) []byte { return forge(p, list, msg) }}
 		}, func(n *consensus.Network) error { return n.Sum(t.Context(), [][]float64{{1}}) }) {
-			var e *wire.PeerError
-			if !errors.As(err, &e) || e.Peer != 1 || e.Kind != wire.Refused {
+			var e *transport.PeerError
+			if !errors.As(err, &e) || e.Peer != 1 || e.Kind != transport.Refused {
 				t.Errorf("%s: node %d: %v, want that the key of node 1 is refused", what, i, err)
 			}
 		}
@@ -268,7 +268,7 @@ func TestNoSuchFrame(t *testing.T) {
 	tr := p.transport(t, 0, brief())
 	conn, _ := p.dial(1, 0, 7)
 	defer conn.Close()
-	reported(t, "a greeting", tr.Join(t.Context()), 1, wire.Protocol, "it needs frame 7, but 0 were sent")
+	reported(t, "a greeting", tr.Join(t.Context()), 1, transport.Protocol, "it needs frame 7, but 0 were sent")
 }
 
 // TestLeaveGone: a node that has failed does not wait for a neighbour whose connection ends without an
@@ -312,7 +312,7 @@ func babble(s stream, rng *rand.Rand, to int) {
 		case k < 13:
 			message = check.OK(json.Marshal(note{WaitsFor: []int{3 - to}}))
 		case k < 17:
-			why := &reason{node(), []int{node(), node()}[:rng.IntN(3)], wire.Kind(rng.IntN(8)), string(junk)}
+			why := &reason{node(), []int{node(), node()}[:rng.IntN(3)], transport.Kind(rng.IntN(8)), string(junk)}
 			message = check.OK(json.Marshal([]any{note{WaitsFor: []int{node()}}, note{Ack: true}, note{Bye: true, Reason: why}, note{}}[k-13]))
 		case k == 17:
 			message = append([]byte("{")[:rng.IntN(2)], junk...)
@@ -365,7 +365,7 @@ func TestBabble(t *testing.T) {
 			}
 			return exchanges(t, tr, 0)
 		}) {
-			var e *wire.PeerError
+			var e *transport.PeerError
 			if !errors.As(err, &e) || len(e.Via) == 0 && e.Peer != 4 {
 				t.Errorf("seed %d, node %d: %v", seed, i, err)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 )
 
 // TestRefuse: a difference ends the run at both ends before it begins, by its name.
@@ -26,7 +26,7 @@ func TestRefuse(t *testing.T) {
 		a := p.transport(t, 0, o)
 		p.c = p.changed(change)
 		for i, err := range each([]*Transport{a, p.transport(t, 1, o)}, func(tr *Transport) error { return tr.Join(t.Context()) }) {
-			reported(t, text, err, 1-i, wire.Refused, text)
+			reported(t, text, err, 1-i, transport.Refused, text)
 			for _, name := range []string{`at node 0 ("a")`, `at node 1 ("b")`} {
 				if !strings.Contains(err.Error(), name) {
 					t.Errorf("%v lacks %s", err, name)
@@ -38,7 +38,7 @@ func TestRefuse(t *testing.T) {
 
 // barred checks that tr reports why it cannot connect to a neighbour, and that the error of Join after the
 // time to join would be that.
-func barred(t *testing.T, what string, tr *Transport, log *record, peer int, kind wire.Kind, text string) {
+func barred(t *testing.T, what string, tr *Transport, log *record, peer int, kind transport.Kind, text string) {
 	t.Helper()
 	if !log.has(text) {
 		t.Errorf("%s: no report of %q in\n%s", what, text, log.String())
@@ -71,16 +71,16 @@ func TestImpostors(t *testing.T) {
 		change func(c *cluster.Cluster)
 		key    ed25519.PrivateKey
 		peer   int
-		kind   wire.Kind
+		kind   transport.Kind
 		text   string // of its own error
 		report string // of a node of the run
 	}{
-		{"stranger", func(c *cluster.Cluster) { c.Nodes[2].Pin = pin }, stranger, 1, wire.Refused, "refuses the key", string(pin) + ", which is not in the list"},
-		{"wrong edge", func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, wire.Refused, "no edge on which it dials", `node 2 ("c") at ` + net.JoinHostPort(here, "")},
-		{"second process", func(*cluster.Cluster) {}, p.keys[2], 1, wire.Closed, "another process", `node 2 ("c"): another process`},
+		{"stranger", func(c *cluster.Cluster) { c.Nodes[2].Pin = pin }, stranger, 1, transport.Refused, "refuses the key", string(pin) + ", which is not in the list"},
+		{"wrong edge", func(c *cluster.Cluster) { c.Edges = [][2]int{{0, 2}, {0, 1}} }, p.keys[2], 0, transport.Refused, "no edge on which it dials", `node 2 ("c") at ` + net.JoinHostPort(here, "")},
+		{"second process", func(*cluster.Cluster) {}, p.keys[2], 1, transport.Closed, "another process", `node 2 ("c"): another process`},
 		{"wrong server", func(c *cluster.Cluster) {
 			c.Nodes[1].Address, c.Nodes[0].Address = c.Nodes[0].Address, net.JoinHostPort(here, "9")
-		}, p.keys[2], 1, wire.Refused, `it has the key of node 0 ("a")`, ""},
+		}, p.keys[2], 1, transport.Refused, `it has the key of node 0 ("a")`, ""},
 	} {
 		c, o := p.changed(x.change), brief()
 		var own record
@@ -102,10 +102,10 @@ func TestNobodyThere(t *testing.T) {
 	var log record
 	o.Report = log.report
 	p.listeners[0].Close()
-	barred(t, "refused", p.transport(t, 1, o), &log, 0, wire.Closed, "connection refused")
+	barred(t, "refused", p.transport(t, 1, o), &log, 0, transport.Closed, "connection refused")
 	p = newParty(t, "path", 2)
 	waits := p.transport(t, 0, brief())
-	reported(t, "waits", waits.absent(waits.edges[0], patienceOfTests), 1, wire.Timeout, "has not come yet")
+	reported(t, "waits", waits.absent(waits.edges[0], patienceOfTests), 1, transport.Timeout, "has not come yet")
 	if err := (&edge{address: "h:1"}).absence(); err.Error() != "no answer from h:1 yet" {
 		t.Error(err)
 	}
@@ -133,7 +133,7 @@ func TestReports(t *testing.T) {
 	wrong := p.changed(func(c *cluster.Cluster) { c.Nodes[1].Pin = other.c.Nodes[1].Pin })
 	o.Report = there.report
 	tr := transportOf(t, wrong, check.OK(cluster.NewIdentity(wrong, other.keys[1])), p.listeners[1], o)
-	barred(t, "a wrong key", tr, &there, 0, wire.Refused, "refuses the key")
+	barred(t, "a wrong key", tr, &there, 0, transport.Refused, "refuses the key")
 	tr.Leave(nil)
 	for range 100 {
 		try(newParty(t, "path", 2).id(0).Certificate())

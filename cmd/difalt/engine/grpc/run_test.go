@@ -13,7 +13,7 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 )
 
 // TestSameBits: over TLS, in frames of one chunk and of many, the bits are those of one process, all leave
@@ -120,18 +120,18 @@ func TestGone(t *testing.T) {
 	for victim := range 2 {
 		for text, x := range map[string]struct {
 			rejoin, round time.Duration
-			kind          wire.Kind
+			kind          transport.Kind
 		}{
-			"unreachable for 500ms":         {soon, patienceOfTests, wire.Closed},
-			"the process was started again": {patienceOfTests, patienceOfTests, wire.Closed},
-			"it has sent nothing for 500ms": {patienceOfTests, soon, wire.Timeout},
+			"unreachable for 500ms":         {soon, patienceOfTests, transport.Closed},
+			"the process was started again": {patienceOfTests, patienceOfTests, transport.Closed},
+			"it has sent nothing for 500ms": {patienceOfTests, soon, transport.Timeout},
 		} {
 			p, o := newParty(t, "path", 2), brief()
 			list := p.joined(t, o)
 			begin(t, list)
 			rest := list[1-victim]
 			rest.o.RejoinTimeout, rest.o.RoundTimeout = x.rejoin, x.round
-			if x.kind == wire.Closed {
+			if x.kind == transport.Closed {
 				list[victim].kill()
 			}
 			if x.rejoin == x.round {

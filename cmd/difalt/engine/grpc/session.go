@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -82,7 +82,7 @@ func (t *Transport) exchangeFrames(ctx context.Context, e *edge, s stream, their
 	if their.Next != e.out.handed && !e.out.canSend(their.Next) {
 		err := fmt.Errorf("it needs frame %d, but %d were sent", their.Next, e.out.handed)
 		t.mu.Unlock()
-		t.fail(e, wire.Protocol, err)
+		t.fail(e, transport.Protocol, err)
 		return err
 	}
 	again := e.peerSeen
@@ -183,7 +183,7 @@ func sendFrame(s stream, p []byte) error {
 // a lost connection.
 func (t *Transport) receive(e *edge, s stream) error {
 	err := t.receiveFrames(e, s)
-	var violation *wire.PeerError // permanent
+	var violation *transport.PeerError // permanent
 	if !errors.As(err, &violation) {
 		return err
 	}
@@ -209,7 +209,7 @@ func (t *Transport) receiveFrames(e *edge, s stream) error {
 		if len(first.p) > 0 && first.p[0] == '{' {
 			n, err := parseNote(first.p)
 			if err != nil {
-				return e.failed(0, wire.Protocol, err)
+				return e.failed(0, transport.Protocol, err)
 			}
 			if n.WaitsFor == nil {
 				t.handleNote(e, n)
@@ -227,7 +227,7 @@ func (t *Transport) receiveFrames(e *edge, s stream) error {
 			last = len(frame.p) - before
 		}
 		if len(frame.p) > t.o.MaxFrame {
-			return e.failed(0, wire.Corrupt, fmt.Errorf("a frame of more than %d bytes", t.o.MaxFrame))
+			return e.failed(0, transport.Corrupt, fmt.Errorf("a frame of more than %d bytes", t.o.MaxFrame))
 		}
 		if err := t.deliver(e, frame.p); err != nil {
 			return err

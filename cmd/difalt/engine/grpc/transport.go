@@ -12,7 +12,7 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	rpc "google.golang.org/grpc"
 )
 
@@ -31,7 +31,7 @@ type Transport struct {
 	pause  *time.Timer   // of Join and Exchange
 
 	mu      sync.Mutex // guards the fields below
-	edges   []*edge    // in the order of wire.Links
+	edges   []*edge    // in the order of transport.Links
 	round   round
 	leaving leaving
 }
@@ -78,7 +78,7 @@ func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Opti
 		o:   o, wake: make(chan struct{}, 1), pause: time.NewTimer(tick),
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
-	for _, link := range wire.Links(g, t.hosted) {
+	for _, link := range transport.Links(g, t.hosted) {
 		e := &edge{peer: link.Peer, wake: make(chan struct{}, 1), waits: waits{may: g.Neighbors(link.Peer)}}
 		if e.peer < node {
 			e.address = c.Nodes[e.peer].Address
@@ -97,13 +97,13 @@ func New(c *cluster.Cluster, id *cluster.Identity, l net.Listener, o engine.Opti
 // Hosted returns the node of this process.
 func (t *Transport) Hosted() []int { return t.hosted }
 
-// Run implements wire.Identified.
+// Run implements transport.Identified.
 func (t *Transport) Run() uint64 { return t.cluster.RunID() }
 
-// Sign implements wire.Signer with the key of this node.
+// Sign implements transport.Signer with the key of this node.
 func (t *Transport) Sign(msg []byte) (proof []byte) { return t.cluster.Sign(t.identity, msg) }
 
-// Verify implements wire.Signer with the list of nodes.
+// Verify implements transport.Signer with the list of nodes.
 func (t *Transport) Verify(node int, msg, proof []byte) error {
 	return t.cluster.Verify(node, msg, proof)
 }
@@ -114,21 +114,21 @@ func (t *Transport) Join(ctx context.Context) error {
 }
 
 // absent returns an error if a neighbour has not connected in the time to join. t.mu is held.
-func (t *Transport) absent(e *edge, waited time.Duration) *wire.PeerError {
+func (t *Transport) absent(e *edge, waited time.Duration) *transport.PeerError {
 	if waited < t.o.JoinTimeout {
 		return nil
 	}
 	return e.failed(0, e.trouble.kind(), fmt.Errorf("%w after %v: %w", engine.ErrAbsent, t.o.JoinTimeout, e.absence()))
 }
 
-// Exchange implements wire.Transport. If a neighbour has left because another node failed, the error names
+// Exchange implements transport.Transport. If a neighbour has left because another node failed, the error names
 // that node and the nodes that reported it.
 func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	t.begin(seq, out, due)
-	err := t.await(ctx, func(e *edge) bool { return !e.in.lacks() }, func(e *edge, waited time.Duration) *wire.PeerError {
+	err := t.await(ctx, func(e *edge) bool { return !e.in.lacks() }, func(e *edge, waited time.Duration) *transport.PeerError {
 		return t.overdue(e, seq, waited)
 	})
 	if err != nil {
@@ -164,16 +164,16 @@ func (t *Transport) begin(seq uint64, out [][]byte, due []bool) {
 
 // overdue returns an error if a neighbour has kept this node waiting for frame seq for too long. t.mu is
 // held.
-func (t *Transport) overdue(e *edge, seq uint64, waited time.Duration) *wire.PeerError {
+func (t *Transport) overdue(e *edge, seq uint64, waited time.Duration) *transport.PeerError {
 	switch {
 	case e.overdue.lost >= t.o.RejoinTimeout:
-		return e.failed(seq, wire.Closed, fmt.Errorf("unreachable for %v: %w", t.o.RejoinTimeout, e.absence()))
+		return e.failed(seq, transport.Closed, fmt.Errorf("unreachable for %v: %w", t.o.RejoinTimeout, e.absence()))
 	case e.overdue.silent >= t.o.RoundTimeout:
-		return e.failed(seq, wire.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
+		return e.failed(seq, transport.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
 	case waited >= t.longestRound(seq) && e.waits.on == nil:
-		return e.failed(seq, wire.Timeout, fmt.Errorf("no frame of this round for %v", waited.Round(time.Second/10)))
+		return e.failed(seq, transport.Timeout, fmt.Errorf("no frame of this round for %v", waited.Round(time.Second/10)))
 	case waited >= t.longestRound(seq)+patience:
-		return e.failed(seq, wire.Waiting, fmt.Errorf("it reports that it waits for %q, for %v", t.cluster.Names(e.waits.on), waited.Round(time.Second/10)))
+		return e.failed(seq, transport.Waiting, fmt.Errorf("it reports that it waits for %q, for %v", t.cluster.Names(e.waits.on), waited.Round(time.Second/10)))
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (t *Transport) longestRound(seq uint64) time.Duration {
 const tick = 50 * time.Millisecond
 
 // await returns when done holds for all edges. Time while this process itself was stopped does not count.
-func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(*edge, time.Duration) *wire.PeerError) error {
+func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(*edge, time.Duration) *transport.PeerError) error {
 	var waited, passed time.Duration
 	last := time.Now()
 	for {
@@ -226,7 +226,7 @@ func (t *Transport) await(ctx context.Context, done func(*edge) bool, late func(
 }
 
 // checkEdges checks all edges once; passed is the time since the previous check.
-func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Duration) *wire.PeerError, waited, passed time.Duration) (ready bool, err error) {
+func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Duration) *transport.PeerError, waited, passed time.Duration) (ready bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ctx.Err() != nil || t.leaving.started {
@@ -274,7 +274,7 @@ func (t *Transport) Close() error {
 }
 
 // Leave implements engine.Transport. It waits until the neighbours have received everything, at most Linger.
-// A *wire.PeerError is passed on as this node's report about the node that it names.
+// A *transport.PeerError is passed on as this node's report about the node that it names.
 func (t *Transport) Leave(why error) {
 	t.once.Do(func() {
 		t.mu.Lock()
@@ -301,8 +301,8 @@ func (t *Transport) Leave(why error) {
 
 // reasonOf returns the reason that neighbours receive for an error at a node.
 func reasonOf(err error, node int) *reason {
-	r := &reason{Node: node, Kind: wire.Closed, Text: shorten(engine.PublicText(err))}
-	var peer *wire.PeerError
+	r := &reason{Node: node, Kind: transport.Closed, Text: shorten(engine.PublicText(err))}
+	var peer *transport.PeerError
 	if errors.As(err, &peer) {
 		r.Node, r.Via, r.Kind = peer.Peer, peer.Via, peer.Kind
 		if k := slices.Index(r.Via, node); k >= 0 { // this node's own report has come back

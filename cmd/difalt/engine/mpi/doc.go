@@ -1,4 +1,4 @@
-// Package mpi implements wire.Transport between the processes of one MPI job, on one site whose network is
+// Package mpi implements transport.Transport between the processes of one MPI job, on one site whose network is
 // trusted: nothing is encrypted, and every process of the job is accepted. It needs builds with -tags mpi,
 // cgo and the compiler of an MPI library of version 3 or later:
 //

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
@@ -72,7 +72,7 @@ func quick() engine.Options {
 
 // frame returns a frame with that many bytes of code.
 func frame(code int) []byte {
-	return testnet.Seal(make([]byte, wire.FrameOverhead+code), wire.Origin{}, 0)
+	return testnet.Seal(make([]byte, transport.FrameOverhead+code), 0, 0, 0)
 }
 
 // connect returns a transport that has joined the others.

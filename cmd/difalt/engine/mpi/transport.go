@@ -19,7 +19,7 @@ import (
 	"unsafe"
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -78,7 +78,7 @@ func (t *Transport) Join(ctx context.Context) error {
 // Hosted returns the node of this process.
 func (t *Transport) Hosted() []int { return []int{t.world.rank} }
 
-// Exchange implements wire.Transport. It returns ctx.Err() if ctx ends, and a *wire.PeerError if a neighbour
+// Exchange implements transport.Transport. It returns ctx.Err() if ctx ends, and a *transport.PeerError if a neighbour
 // sends nothing in the time of a round, sends a frame that is too long, or if MPI reports a failure. After an
 // error MPI may still read the memory in out, and every later call returns the same error.
 func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
@@ -133,16 +133,16 @@ func (t *Transport) turn() (done bool, err error) {
 	}
 	k := int(t.c.open % t.c.n)
 	if n := int(t.links[k].length); n > t.o.MaxFrame {
-		return false, t.peerError(k, wire.Corrupt, fmt.Errorf("a frame of %d bytes, more than %d", n, t.o.MaxFrame))
+		return false, t.peerError(k, transport.Corrupt, fmt.Errorf("a frame of %d bytes, more than %d", n, t.o.MaxFrame))
 	}
-	return false, t.peerError(k, wire.Closed, check(code))
+	return false, t.peerError(k, transport.Closed, check(code))
 }
 
 // await waits until the exchange is complete.
 func (t *Transport) await(ctx context.Context) error {
 	err := t.world.wait(ctx, t.turn, t.o.RoundTimeout)
 	if errors.Is(err, errLate) {
-		err = t.peerError(int(t.c.open%t.c.n), wire.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
+		err = t.peerError(int(t.c.open%t.c.n), transport.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
 	}
 	return err
 }
@@ -157,8 +157,8 @@ func (t *Transport) finish(out [][]byte) {
 	}
 }
 
-func (t *Transport) peerError(k int, kind wire.Kind, err error) error {
-	return &wire.PeerError{Peer: int(t.links[k].peer), Round: t.seq, Kind: kind, Err: err}
+func (t *Transport) peerError(k int, kind transport.Kind, err error) error {
+	return &transport.PeerError{Peer: int(t.links[k].peer), Round: t.seq, Kind: kind, Err: err}
 }
 
 // Waiting returns no node: MPI does not report the neighbours whose frames are missing while it waits.

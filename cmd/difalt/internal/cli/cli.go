@@ -20,7 +20,8 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/spf13/cobra"
@@ -102,14 +103,14 @@ func sentence(err error) string {
 // ExitCode returns the exit code for an error of a command.
 func ExitCode(err error) int {
 	_, usage := errors.AsType[*options.UsageError](err)
-	_, peer := errors.AsType[*wire.PeerError](err)
+	_, peer := errors.AsType[*transport.PeerError](err)
 	end, ends := errors.AsType[*EndError](err)
 	switch {
 	case usage:
 		return ExitUsage
 	case errors.Is(err, context.Canceled):
 		return ExitInterrupted
-	case peer || errors.Is(err, wire.ErrContradiction) || errors.Is(err, wire.ErrInconsistent):
+	case peer || errors.Is(err, consensus.ErrContradiction) || errors.Is(err, consensus.ErrInconsistent):
 		return ExitPeer
 	case ends:
 		return end.Code

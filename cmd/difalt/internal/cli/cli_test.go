@@ -9,12 +9,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
 )
 
 func TestExitCodes(t *testing.T) {
-	peer := &wire.PeerError{}
+	peer := &transport.PeerError{}
 	for _, c := range []struct {
 		err  error
 		code int
@@ -23,8 +24,8 @@ func TestExitCodes(t *testing.T) {
 		{errors.New("x"), ExitFailure},
 		{options.Usagef("x"), ExitUsage},
 		{peer, ExitPeer},
-		{fmt.Errorf("x: %w", wire.ErrInconsistent), ExitPeer},
-		{fmt.Errorf("x: %w", wire.ErrContradiction), ExitPeer},
+		{fmt.Errorf("x: %w", consensus.ErrInconsistent), ExitPeer},
+		{fmt.Errorf("x: %w", consensus.ErrContradiction), ExitPeer},
 		{errors.Join(peer, Interrupted("x")), ExitInterrupted},
 		{Unconverged("x"), ExitUnconverged},
 		{difalt.ErrDiverged, ExitUnconverged},

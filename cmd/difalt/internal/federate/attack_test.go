@@ -9,7 +9,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
@@ -29,11 +29,11 @@ func TestInconsistentTraining(t *testing.T) {
 	}
 	// train returns the errors of a training, and the number of results that came down the link; at is the
 	// one to alter, negative for none.
-	train := func(lie wire.Link, at int) (errs []error, results int) {
-		errs = testnet.Run(g, nil, testnet.Options{}, func(i int, tr wire.Transport) error {
+	train := func(lie transport.Link, at int) (errs []error, results int) {
+		errs = testnet.Run(g, nil, func(i int, tr transport.Transport) error {
 			if i == lie.Node {
-				tr = testnet.Tap{Sent: func(l wire.Link, f testnet.Frame) {
-					if l != lie || f.Channel() != wire.Sum {
+				tr = testnet.Tap{Sent: func(l transport.Link, f testnet.Frame) {
+					if l != lie || f.Channel() != testnet.Sum {
 						return
 					}
 					if results++; results == at+1 {
@@ -46,7 +46,7 @@ func TestInconsistentTraining(t *testing.T) {
 		})
 		return errs, results
 	}
-	for _, lie := range []wire.Link{{Node: 2, Peer: 1}, {Node: 1, Peer: 0}} {
+	for _, lie := range []transport.Link{{Node: 2, Peer: 1}, {Node: 1, Peer: 0}} {
 		errs, n := train(lie, -1)
 		if err := errors.Join(errs...); err != nil || n < 40 {
 			t.Fatalf("honest: %d results, %v", n, err)
@@ -55,7 +55,7 @@ func TestInconsistentTraining(t *testing.T) {
 			t.Run(fmt.Sprintf("%d lies to %d in %d", lie.Node, lie.Peer, at), func(t *testing.T) {
 				errs, _ := train(lie, at)
 				for node, err := range errs {
-					if !errors.Is(err, wire.ErrInconsistent) {
+					if !errors.Is(err, consensus.ErrInconsistent) {
 						t.Errorf("node %d: %v", node, err)
 					}
 				}

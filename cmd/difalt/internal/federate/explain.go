@@ -7,13 +7,13 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 )
 
 // Explain replaces the numbers of nodes in an error by their names. An interruption of another node becomes
 // an *Interrupted.
 func Explain(c *cluster.Cluster, err error) error {
-	var peer *wire.PeerError
+	var peer *transport.PeerError
 	if !errors.As(err, &peer) || peer.Peer < 0 || peer.Peer >= len(c.Nodes) {
 		return err
 	}
@@ -24,10 +24,10 @@ func Explain(c *cluster.Cluster, err error) error {
 	return e
 }
 
-// A peerFailure is a *wire.PeerError with names.
+// A peerFailure is a *transport.PeerError with names.
 type peerFailure struct {
 	cluster *cluster.Cluster
-	*wire.PeerError
+	*transport.PeerError
 }
 
 func (e *peerFailure) Unwrap() error { return e.PeerError }
@@ -57,9 +57,9 @@ func (e *peerFailure) Error() string {
 		details = ": " + e.Err.Error()
 	}
 	switch {
-	case e.Kind == wire.Waiting:
+	case e.Kind == transport.Waiting:
 		return s + fmt.Sprintf("node %s reports that it waits%s", e.name(e.Peer), details)
-	case e.Kind == wire.Refused:
+	case e.Kind == transport.Refused:
 		by := "this one"
 		if last := len(e.Via) - 1; last >= 0 {
 			by = "node " + e.name(e.Via[last])

@@ -21,7 +21,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/topology"
 )
@@ -36,7 +36,7 @@ type end struct {
 
 // A line is a transport in memory that keeps what it sends.
 type line struct {
-	wire.Transport
+	transport.Transport
 	end  *end
 	once sync.Once
 	all  func(text string)
@@ -50,7 +50,7 @@ func (l *line) because(err error) error {
 	select {
 	case text := <-l.gone:
 		l.gone <- text
-		return &wire.PeerError{Peer: 1, Kind: wire.Closed, Err: errors.New(text)}
+		return &transport.PeerError{Peer: 1, Kind: transport.Closed, Err: errors.New(text)}
 	default:
 		return err
 	}
@@ -74,8 +74,8 @@ func (l *line) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due [
 		l.end.sent.Write(frame)
 	}
 	err := l.Transport.Exchange(ctx, seq, out, in, due)
-	var peer *wire.PeerError
-	if errors.As(err, &peer) && peer.Kind == wire.Closed {
+	var peer *transport.PeerError
+	if errors.As(err, &peer) && peer.Kind == transport.Closed {
 		return l.because(err)
 	}
 	return err
@@ -87,7 +87,7 @@ func life(t *testing.T, ctxs []context.Context, node func(i int, n *Node)) []*en
 	t.Helper()
 	names := []string{"north", "south", "west"}
 	g := check.OK(topology.Path(len(names)))
-	transports := check.OK(testnet.Connect(g, [][]int{{0}, {1}, {2}}, testnet.Options{}))
+	transports := check.OK(testnet.Connect(g, [][]int{{0}, {1}, {2}}))
 	ends, gone := make([]*end, len(names)), make(chan string, 100)
 	var wait sync.WaitGroup
 	for i := range names {
@@ -278,11 +278,11 @@ func TestSettingsDiffer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ends := life(t, background(t), func(i int, n *Node) {
-				n.Settings = []wire.Setting{{Name: "rank", Value: c.ranks[i]}}
+				n.Settings = []consensus.Setting{{Name: "rank", Value: c.ranks[i]}}
 				n.Job = func(context.Context, *consensus.Network) error { return errors.New("the job ran") }
 			})
 			for i, e := range ends {
-				var peer *wire.PeerError
+				var peer *transport.PeerError
 				if !errors.As(e.err, &peer) || e.err.Error() != c.want[i] || peer.Peer == i {
 					t.Errorf("node %d: %v, want %s", i, e.err, c.want[i])
 				}
@@ -295,17 +295,17 @@ func TestSettingsDiffer(t *testing.T) {
 func TestExplain(t *testing.T) {
 	c := cluster.Named([]string{"a", "b", "c", "d"}, check.OK(topology.Path(4)))
 	for _, x := range []struct {
-		err  wire.PeerError
+		err  transport.PeerError
 		want string
 	}{
-		{wire.PeerError{Peer: 1, Kind: wire.Refused, Err: errors.New("why")}, `node "b" and this one refuse each other: why`},
-		{wire.PeerError{Peer: 1, Kind: wire.Refused, Via: []int{2, 3}, Err: errors.New("why")},
+		{transport.PeerError{Peer: 1, Kind: transport.Refused, Err: errors.New("why")}, `node "b" and this one refuse each other: why`},
+		{transport.PeerError{Peer: 1, Kind: transport.Refused, Via: []int{2, 3}, Err: errors.New("why")},
 			`node "c" reports that node "d" reports that node "b" and node "d" refuse each other: why`},
-		{wire.PeerError{Peer: 0, Kind: wire.Closed, Via: []int{1, 4}}, `node "b" reports that node ? reports that node "a" has failed (closed, round 0)`},
-		{wire.PeerError{Peer: 1, Kind: wire.Waiting, Err: errors.New("why")}, `node "b" reports that it waits: why`},
-		{wire.PeerError{Peer: 1, Kind: wire.Closed, Round: 7}, `node "b" has failed (closed, round 7)`},
-		{wire.PeerError{Peer: 1, Kind: wire.Closed, Err: errors.New(interrupted)}, `node "b" was interrupted: nothing was written`},
-		{wire.PeerError{Peer: 0, Kind: wire.Closed, Via: []int{1, 2}, Err: errors.New(interrupted)},
+		{transport.PeerError{Peer: 0, Kind: transport.Closed, Via: []int{1, 4}}, `node "b" reports that node ? reports that node "a" has failed (closed, round 0)`},
+		{transport.PeerError{Peer: 1, Kind: transport.Waiting, Err: errors.New("why")}, `node "b" reports that it waits: why`},
+		{transport.PeerError{Peer: 1, Kind: transport.Closed, Round: 7}, `node "b" has failed (closed, round 7)`},
+		{transport.PeerError{Peer: 1, Kind: transport.Closed, Err: errors.New(interrupted)}, `node "b" was interrupted: nothing was written`},
+		{transport.PeerError{Peer: 0, Kind: transport.Closed, Via: []int{1, 2}, Err: errors.New(interrupted)},
 			`node "b" reports that node "c" reports that node "a" was interrupted: nothing was written`},
 	} {
 		if got := Explain(c, &x.err).Error(); got != x.want {

@@ -21,8 +21,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/collective"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -34,7 +33,7 @@ type Node struct {
 	Connect func(engine.Options) (engine.Transport, error)
 	// Settings must be equal at all nodes, which compare them before the job, and see them if they differ.
 	// Prepare may set them.
-	Settings []wire.Setting
+	Settings []consensus.Setting
 	// MaxNumbers is the largest number of values in a sum of the job; longer frames are refused. 0 sets no
 	// limit.
 	MaxNumbers int
@@ -89,7 +88,7 @@ func (e *publicError) Unwrap() error      { return e.error }
 
 // Run prepares the node, connects it, runs its job once, and leaves. It returns nil when the job is done at
 // this node; an error that wraps context.Canceled when this or another node was interrupted; one that wraps a
-// *wire.PeerError, wire.ErrContradiction or wire.ErrInconsistent when other nodes failed or contradict one
+// *transport.PeerError, consensus.ErrContradiction or consensus.ErrInconsistent when other nodes failed or contradict one
 // another; otherwise the error of this node. When ctx ends the node leaves at the end of the current round.
 func Run(ctx context.Context, n *Node) error {
 	n.status.node = n
@@ -113,7 +112,7 @@ func Run(ctx context.Context, n *Node) error {
 	}
 	o := n.options()
 	if n.MaxNumbers > 0 {
-		o.MaxFrame = wire.FrameOverhead + collective.LongestMessage(n.MaxNumbers, len(n.Cluster.Nodes))
+		o.MaxFrame = transport.FrameOverhead + consensus.LongestMessage(n.MaxNumbers, len(n.Cluster.Nodes))
 	}
 	transport, err := n.Connect(o)
 	if err != nil {
@@ -203,13 +202,13 @@ func (n *Node) compare(ctx context.Context, net *consensus.Network) error {
 	if all, err = net.Gather(context.WithoutCancel(ctx), [][]byte{text}); err != nil {
 		return err
 	}
-	var first, theirs []wire.Setting
+	var first, theirs []consensus.Setting
 	if json.Unmarshal(all[0], &first) != nil || json.Unmarshal(all[other], &theirs) != nil {
-		return fmt.Errorf("settings of a node cannot be read: %w", wire.ErrContradiction)
+		return fmt.Errorf("settings of a node cannot be read: %w", consensus.ErrContradiction)
 	}
 	at := func(i int) string { return fmt.Sprintf("at node %q", n.Cluster.Nodes[i].Name) }
-	words := clean(wire.Difference(theirs, at(other), first, at(0)))
-	peer := &wire.PeerError{Peer: other, Kind: wire.Refused, Err: difference(words)}
+	words := clean(consensus.Difference(theirs, at(other), first, at(0)))
+	peer := &transport.PeerError{Peer: other, Kind: transport.Refused, Err: difference(words)}
 	if n.Number == other {
 		peer.Peer = 0
 	}

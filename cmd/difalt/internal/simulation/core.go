@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/blas"
@@ -24,8 +24,8 @@ func (s *Setting) options(v Variant, workers int) difalt.Options {
 // powers are averages that apply all rounds of AGREE (Alg. 1) together, as a power of the mixing matrix,
 // which differs by rounding alone. They serve one network whose nodes all live in this process.
 type powers struct {
-	sent wire.Traffic       // of the rounds that were not carried out
 	of   map[int]*mat.Dense // the matrix of a number of rounds
+	used int                // the number of messages that a power has averaged
 }
 
 func newPowers() *powers { return &powers{of: map[int]*mat.Dense{}} }
@@ -34,11 +34,12 @@ func newPowers() *powers { return &powers{of: map[int]*mat.Dense{}} }
 type power struct {
 	consensus.Exchange // AGREE itself
 	*powers
+	net      *consensus.Network
 	w        *mat.Dense // W^rounds
 	pool     *kernel.Pool
-	cost     map[int]wire.Traffic // by the entries of a message
-	messages []consensus.Message  // of the call under way
-	work     [][2][]float64       // of every worker: the blocks of all nodes, before and after
+	cost     map[int]transport.Traffic // by the entries of a message
+	messages []consensus.Message       // of the call under way
+	work     [][2][]float64            // of every worker: the blocks of all nodes, before and after
 }
 
 const (
@@ -60,24 +61,21 @@ func (p *powers) average(net *consensus.Network, rounds int, pool *kernel.Pool) 
 		p.of[rounds] = &mat.Dense{}
 		p.of[rounds].Pow(net.Weights().Dense(), rounds)
 	}
-	x := &power{Exchange: agree, powers: p, w: p.of[rounds], pool: pool, cost: map[int]wire.Traffic{}}
+	x := &power{Exchange: agree, powers: p, net: net, w: p.of[rounds], pool: pool, cost: map[int]transport.Traffic{}}
 	for range pool.Workers() {
 		x.work = append(x.work, [2][]float64{make([]float64, l*blockLen), make([]float64, l*blockLen)})
 	}
 	return x, nil
 }
 
-// Traffic returns the traffic of the network, with that of the rounds that were not carried out.
-func (x *power) Traffic() wire.Traffic { return x.Exchange.Traffic().Plus(x.sent) }
-
-// Average implements consensus.Exchange. Messages with scalars, and the first ones of a size, go round by
-// round; the latter show the traffic of the others.
-func (x *power) Average(ctx context.Context, z []consensus.Message) error {
+// Average implements consensus.Exchange. Messages with scalars, and the first messages of a size, go round by
+// round; these first messages show the traffic of later ones.
+func (x *power) Average(ctx context.Context, z []consensus.Message, c consensus.Codec) error {
 	n := z[0].Entries()
 	if _, seen := x.cost[n]; !seen || z[0].Scalars != nil {
-		before := x.Exchange.Traffic()
-		err := x.Exchange.Average(ctx, z)
-		x.cost[n] = x.Exchange.Traffic().Minus(before)
+		before := x.net.Traffic()
+		err := x.Exchange.Average(ctx, z, c)
+		x.cost[n] = x.net.Traffic().Minus(before)
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -86,7 +84,8 @@ func (x *power) Average(ctx context.Context, z []consensus.Message) error {
 	x.messages = z
 	x.pool.Run(x.share)
 	x.messages = nil
-	x.sent = x.sent.Plus(x.cost[n])
+	x.net.AddTraffic(x.cost[n])
+	x.used++
 	return nil
 }
 

@@ -3,7 +3,7 @@ package simulation
 import (
 	"errors"
 
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/dustin/go-humanize"
 )
 
@@ -39,7 +39,7 @@ func (m TimeModel) String() string {
 }
 
 // duration returns the seconds that traffic takes.
-func (m TimeModel) duration(sent wire.Traffic) float64 {
+func (m TimeModel) duration(sent transport.Traffic) float64 {
 	if sent.Rounds == 0 || sent.Messages == 0 {
 		return 0
 	}
@@ -49,7 +49,7 @@ func (m TimeModel) duration(sent wire.Traffic) float64 {
 // communication returns the modelled seconds from the start to every row of a curve, the initialisation
 // included.
 func (m TimeModel) communication(c *Curve) []float64 {
-	seconds, before, sum := make([]float64, len(c.Rows)), wire.Traffic{}, 0.0
+	seconds, before, sum := make([]float64, len(c.Rows)), transport.Traffic{}, 0.0
 	for k := range c.Rows {
 		sent := c.Rows[k].sent()
 		sum += m.duration(sent.Minus(before))

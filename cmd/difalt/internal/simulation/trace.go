@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/difalt/difalt/consensus/wire"
+	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
 )
 
@@ -61,8 +61,8 @@ func (r *Row) addStart(i *difalt.Initial) {
 	r.Seconds += i.Compute.Seconds()
 }
 
-func (r *Row) sent() wire.Traffic {
-	return wire.Traffic{Rounds: r.Rounds, Messages: r.Messages, Bytes: r.Bytes}
+func (r *Row) sent() transport.Traffic {
+	return transport.Traffic{Rounds: r.Rounds, Messages: r.Messages, Bytes: r.Bytes}
 }
 
 func (c *Curve) last() *Row { return &c.Rows[len(c.Rows)-1] }
