@@ -3,6 +3,7 @@ package blas
 import (
 	"math"
 
+	"gonum.org/v1/gonum/blas"
 	reference "gonum.org/v1/gonum/blas/gonum"
 )
 
@@ -212,4 +213,13 @@ func (b *bidiagonal) pair(c chain) {
 	r, d, e := b.rotations(c), b.d[c.lo:c.hi], &b.e[c.lo]
 	d[1], d[0], r.s1[0], r.c1[0], r.s2[0], r.c2[0] = b.l.Dlasv2(d[0], *e, d[1])
 	*e = 0
+}
+
+// Dbdsqr computes the singular values of a bidiagonal matrix, as gonum does. It returns false for a matrix with
+// NaN or infinity, for which gonum's iterations do not end.
+func (l Lapack) Dbdsqr(ul blas.Uplo, n, ncvt, nru, ncc int, d, e, vt []float64, ldvt int, u []float64, ldu int, c []float64, ldc int, work []float64) (ok bool) {
+	if n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n)) {
+		return false
+	}
+	return l.Implementation.Dbdsqr(ul, n, ncvt, nru, ncc, d, e, vt, ldvt, u, ldu, c, ldc, work)
 }

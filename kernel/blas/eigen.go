@@ -14,30 +14,47 @@ import (
 // fewEigenvectors is the order below which gonum's rotations are as fast.
 const fewEigenvectors = 24
 
-// Dsyev computes the eigenvalues w of a symmetric matrix with one triangle in a, ascending, and with
-// lapack.EVCompute its eigenvectors, in the columns of a, as gonum's does. The rotations are tiles.
-func (i Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int) (ok bool) {
-	if !vectorized() || jobz != lapack.EVCompute || n < fewEigenvectors || ul != blas.Upper && ul != blas.Lower ||
-		lwork < 3*n-1 || len(work) < lwork || !inside(a, n, n, lda) || len(w) < n ||
-		!moderate(i.Dlansy(lapack.MaxAbs, ul, n, a, lda, work)) {
-		return i.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
+// Dsyev computes the eigenvalues w of a symmetric matrix, ascending, and with lapack.EVCompute its eigenvectors.
+//
+// On entry a triangle of the n x n matrix a holds A. On return a is overwritten, by the eigenvectors in its
+// columns if they are asked for, and work[0] holds the best length of work. Dsyev returns false if the
+// iterations do not converge, and at once for a matrix with NaN or infinity, whose eigenvalues are set to NaN.
+func (l Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int) (ok bool) {
+	if jobz != lapack.EVCompute && jobz != lapack.EVNone || n <= 0 || ul != blas.Upper && ul != blas.Lower ||
+		lwork < 3*n-1 || len(work) < lwork || !inside(a, n, n, lda) || len(w) < n {
+		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
+	}
+	size := l.Dlansy(lapack.MaxAbs, ul, n, a, lda, work)
+	if !(size <= math.MaxFloat64) {
+		fill(w[:n], math.NaN())
+		return false
+	}
+	if jobz == lapack.EVNone || vectorized() && n < fewEigenvectors || !vectorized() && n-1 <= oneByOne {
+		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
+	}
+	scale := scalesOf(size)
+	for i := range n {
+		from, to := (&product[float64]{n: n, part: ul}).span(i)
+		rescale(-scale, 1, to-from, a[i*lda+from:], lda)
 	}
 	e, tau, rest := work[:n], work[n:2*n], work[2*n:lwork]
-	i.Dsytrd(ul, n, a, lda, w, e, tau, rest, len(rest))
-	i.Dorgtr(ul, n, a, lda, tau, rest, len(rest))
+	l.Dsytrd(ul, n, a, lda, w, e, tau, rest, len(rest))
+	l.Dorgtr(ul, n, a, lda, tau, rest, len(rest))
 	e[n-1] = 0
 	v := newTurned(n)
 	defer v.release()
 	tile.Transpose(v.rows, v.stride, a, lda, n, n)
-	if ok = v.diagonalize(w[:n], e); ok {
+	ok = v.diagonalize(w[:n], e)
+	if ok {
 		sortRows(w[:n], false, v)
 	}
 	tile.Transpose(a, lda, v.rows, v.stride, n, n)
-	i.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, -1) // sets work[0]
+	rescale(scale, 1, n, w, n)
+	l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, -1) // sets work[0]
 	return ok
 }
 
-// moderate reports whether gonum need not scale a matrix whose largest entry has a size.
+// moderate reports whether no scaling of a matrix is needed whose largest entry has a size.
 func moderate(size float64) bool { return size > 0x1p-480 && size < 0x1p480 }
 
 // diagonalize overwrites the diagonal d of a tridiagonal matrix with e beside it by its eigenvalues, by

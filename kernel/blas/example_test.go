@@ -2,6 +2,7 @@ package blas_test
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/difalt/difalt/kernel/blas"
 	ifblas "gonum.org/v1/gonum/blas"
@@ -32,4 +33,30 @@ func ExampleUse() {
 	}
 	fmt.Printf("%.1f", x.RawVector().Data)
 	// Output: [0.8 1.4]
+}
+
+// gonum v0.17 solves this system wrongly, without an error: dummy variables among more than 32 columns. After Use
+// the solution, a vector of ones, is right. The largest coefficient:.
+func ExampleUse_dummyVariables() {
+	defer func() { // only since other tests of this package compare with gonum's own
+		blas64.Use(gblas.Implementation{})
+		lapack64.Use(glapack.Implementation{})
+	}()
+	x, y := mat.NewDense(101, 40, nil), make([]float64, 101)
+	for i := range y {
+		x.Set(i, i%20, 1) // twenty levels
+		for j := 20; j < 40; j++ {
+			x.Set(i, j, math.Sin(float64(i*i*(j+1))))
+		}
+		y[i] = mat.Sum(x.RowView(i))
+	}
+	var b mat.VecDense
+	err := b.SolveVec(x, mat.NewVecDense(101, y))
+	fmt.Printf("gonum: %.4f, %v\n", mat.Max(&b), err)
+	blas.Use()
+	err = b.SolveVec(x, mat.NewVecDense(101, y))
+	fmt.Printf("kernel/blas: %.4f, %v\n", mat.Max(&b), err)
+	// Output:
+	// gonum: 1.0016, <nil>
+	// kernel/blas: 1.0000, <nil>
 }

@@ -105,7 +105,7 @@ func (l Lapack) reciprocal(norm lapack.MatrixNorm, n int, anorm float64, work []
 	size := 0.0
 	for kase := 0; ; {
 		if size, kase = l.Dlacn2(n, work[n:], work, iwork, size, kase, &state); kase == 0 {
-			return 1 / size / anorm, size != 0
+			return orOne(1 / size / anorm), size != 0
 		}
 		transposed := (kase == 2) == (norm == lapack.MaxColumnSum)
 		for k := range factors {
@@ -122,6 +122,15 @@ func (l Lapack) reciprocal(norm lapack.MatrixNorm, n int, anorm float64, work []
 			}
 		}
 	}
+}
+
+// orOne returns a reciprocal of a condition number, or 1 where 1 / |A^-1| has overflown: then the norm of A is
+// near the largest number, and its product with |A^-1| near 1.
+func orOne(r float64) float64 {
+	if math.IsInf(r, 1) {
+		return 1
+	}
+	return r
 }
 
 // safeMin is the least number whose inverse is a number.
@@ -142,7 +151,7 @@ func (l Lapack) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, anor
 			return r
 		}
 	}
-	return l.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork)
+	return orOne(l.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork))
 }
 
 // Dpocon estimates the reciprocal of the condition number of a matrix with its Cholesky factor in a.
@@ -156,7 +165,7 @@ func (l Lapack) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm float64,
 			return r
 		}
 	}
-	return l.Implementation.Dpocon(ul, n, a, lda, anorm, work, iwork)
+	return orOne(l.Implementation.Dpocon(ul, n, a, lda, anorm, work, iwork))
 }
 
 // Dtrcon estimates the reciprocal of the condition number of a triangular matrix.
@@ -168,7 +177,7 @@ func (l Lapack) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, n i
 			return r
 		}
 	}
-	return l.Implementation.Dtrcon(norm, ul, diag, n, a, lda, work, iwork)
+	return orOne(l.Implementation.Dtrcon(norm, ul, diag, n, a, lda, work, iwork))
 }
 
 // fewForNorms is the number of columns below which gonum sums as fast.

@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"math"
+
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -10,35 +12,58 @@ import (
 // fewSingularVectors is the order below which gonum computes singular vectors as fast.
 const fewSingularVectors = 24
 
-// Dgesvd computes the singular values s of A, descending, the left singular vectors in u and the right ones
-// in vt, as gonum's does, with the rotations by the tiles. Without vectors gonum computes the values.
+// Dgesvd computes the singular values s of an m x n matrix A, descending, and its left and right singular
+// vectors: all with lapack.SVDAll, the first min(m, n) with lapack.SVDStore, none with lapack.SVDNone.
+//
+// On entry a holds A. On return a is overwritten, u holds left vectors in its columns, vt right ones in its
+// rows, and work[0] the best length of work. Dgesvd returns false if the iterations do not converge, and at once
+// for a matrix with NaN or infinity, whose values are set to NaN.
 func (l Lapack) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
 	d := svd{l: l, p: max(m, n), q: min(m, n), s: s, wide: m < n}
-	columns := func(j lapack.SVDJob, all int) int {
-		switch j {
-		case lapack.SVDAll:
-			return all
-		case lapack.SVDStore:
-			return d.q
-		case lapack.SVDNone:
-			return 0
-		}
-		return -1
-	}
-	d.u = blas64.General{Rows: m, Cols: columns(jobU, m), Stride: ldu, Data: u}
-	d.vt = blas64.General{Rows: columns(jobVT, n), Cols: n, Stride: ldvt, Data: vt}
-	if !vectorized() || min(d.u.Cols, d.vt.Rows) < 0 || max(d.u.Cols, d.vt.Rows) == 0 ||
-		d.q < fewSingularVectors || lwork < max(3*d.q+d.p, 5*d.q) || len(work) < lwork || !inside(a, m, n, lda) || len(s) < d.q ||
-		d.u.Cols > 0 && !inside(u, m, d.u.Cols, ldu) || d.vt.Rows > 0 && !inside(vt, d.vt.Rows, n, ldvt) || ldu < 1 || ldvt < 1 ||
-		!moderate(l.Dlange(lapack.MaxAbs, m, n, a, lda, nil)) {
+	d.u = blas64.General{Rows: m, Cols: d.vectors(jobU, m), Stride: ldu, Data: u}
+	d.vt = blas64.General{Rows: d.vectors(jobVT, n), Cols: n, Stride: ldvt, Data: vt}
+	if !d.valid(a, lda, work, lwork) {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
+	if !finite(m, n, a, lda) {
+		fill(s[:d.q], math.NaN())
+		return false
+	}
+	if vectorized() && d.q < fewSingularVectors || !vectorized() && d.q <= panelColumns {
+		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
+	}
+	scale := scalesOf(l.Dlange(lapack.MaxAbs, m, n, a, lda, nil))
+	rescale(-scale, m, n, a, lda)
 	memory := borrow[float64](d.memory())
 	defer giveBack(memory)
 	d.rest = *memory
 	ok = d.compute(blas64.General{Rows: m, Cols: n, Stride: lda, Data: a}, work)
+	rescale(scale, 1, d.q, s, d.q)
 	l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, -1) // sets work[0]
 	return ok
+}
+
+// vectors returns the number of vectors that a job asks for, -1 if the job is unknown.
+func (d *svd) vectors(j lapack.SVDJob, all int) int {
+	switch j {
+	case lapack.SVDAll:
+		return all
+	case lapack.SVDStore:
+		return d.q
+	case lapack.SVDNone:
+		return 0
+	}
+	return -1
+}
+
+// valid reports whether the arguments are those of a computation, and not for gonum to refuse.
+func (d *svd) valid(a []float64, lda int, work []float64, lwork int) bool {
+	m, n, u, vt := d.u.Rows, d.vt.Cols, &d.u, &d.vt
+	if d.q <= 0 || lwork < max(3*d.q+d.p, 5*d.q) || len(work) < lwork || !inside(a, m, n, lda) || len(d.s) < d.q {
+		return false
+	}
+	return min(u.Cols, vt.Rows) >= 0 && u.Stride >= 1 && vt.Stride >= 1 &&
+		(u.Cols == 0 || inside(u.Data, m, u.Cols, u.Stride)) && (vt.Rows == 0 || inside(vt.Data, vt.Rows, n, vt.Stride))
 }
 
 // An svd is a call of Dgesvd for a matrix of p x q, p >= q, or its transpose if wide.
@@ -105,6 +130,9 @@ func copyTo(to, from blas64.General, transposed bool) {
 func (d *svd) compute(a blas64.General, work []float64) bool {
 	e := work[1 : d.q+1]
 	d.reduce(a, e)
+	if d.u.Cols == 0 && d.vt.Rows == 0 { // by dqds, which takes no rotations
+		return d.l.Dbdsqr(blas.Upper, d.q, 0, 0, 0, d.s[:d.q], e[:d.q-1], nil, 1, nil, 1, nil, 1, d.buffer)
+	}
 	long, short, size := d.u, d.vt, d.u.Cols
 	if d.wide {
 		long, short, size = d.vt, d.u, d.vt.Rows
@@ -133,7 +161,8 @@ func (d *svd) reduce(a blas64.General, e []float64) {
 	d.buffer, d.tau, d.tauQ, d.tauP = d.take(d.workLength()), d.take(q), d.take(q), d.take(q)
 	d.t = d.matrix(p, q)
 	copyTo(d.t, a, d.wide)
-	if d.b = d.t; d.tall() {
+	d.b = d.t
+	if d.tall() {
 		d.l.Dgeqrf(p, q, d.t.Data, d.t.Stride, d.tau, d.buffer, len(d.buffer))
 		d.b = d.matrix(q, q)
 		copyTo(d.b, blas64.General{Rows: q, Cols: q, Stride: d.t.Stride, Data: d.t.Data}, false)
@@ -160,7 +189,8 @@ func (d *svd) longVectors(to blas64.General, size int, left *turned) {
 		}
 	}
 	tile.Transpose(v.Data, v.Stride, left.rows, left.stride, d.q, d.q)
-	if d.multiply(d.b, d.tauQ, v); d.tall() {
+	d.multiply(d.b, d.tauQ, v)
+	if d.tall() {
 		d.multiply(d.t, d.tau, v)
 	}
 	copyTo(to, v, d.wide)

@@ -1,0 +1,454 @@
+package blas_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/kernel/blas"
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+	reference "gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/mat"
+)
+
+// dummies returns a design whose first columns are the dummy variables of some levels, in turn, and the others
+// random: reflectors of its QR factors end with zeros, not all at the same row.
+func dummies(rng *rand.Rand, m, n, levels int) *rowMajor {
+	a := random(rng, m, n, 0)
+	for i := range m {
+		clear(a.data[i*n:][:levels])
+		a.data[i*n+i%levels] = 1
+	}
+	return a
+}
+
+// transposed returns the transpose of a matrix.
+func (m *rowMajor) transposed() *rowMajor {
+	t := &rowMajor{m.cols, m.rows, m.rows, make([]float64, m.rows*m.cols)}
+	for i := range m.rows {
+		for j := range m.cols {
+			t.data[j*t.stride+i] = m.data[i*m.stride+j]
+		}
+	}
+	return t
+}
+
+// times returns the product of two matrices, by sums in order.
+func (m *rowMajor) times(b *rowMajor) *rowMajor {
+	c := &rowMajor{m.rows, b.cols, b.cols, make([]float64, m.rows*b.cols)}
+	for i := range m.rows {
+		for k := range m.cols {
+			v := m.data[i*m.stride+k]
+			for j := range b.cols {
+				c.data[i*c.stride+j] += v * b.data[k*b.stride+j]
+			}
+		}
+	}
+	return c
+}
+
+// off returns the largest difference of two matrices, relative to the largest entry of the second; infinity for
+// NaN.
+func (m *rowMajor) off(b *rowMajor) float64 {
+	worst, size := 0.0, 0.0
+	for i := range m.rows {
+		for j := range m.cols {
+			v, w := m.data[i*m.stride+j], b.data[i*b.stride+j]
+			if math.IsNaN(v) || math.IsNaN(w) {
+				return math.Inf(1)
+			}
+			worst, size = max(worst, math.Abs(v-w)), max(size, math.Abs(w))
+		}
+	}
+	return worst / max(size, 0x1p-1000)
+}
+
+func identity(n int) *rowMajor {
+	c := &rowMajor{n, n, n, make([]float64, n*n)}
+	for i := range n {
+		c.data[i*(n+1)] = 1
+	}
+	return c
+}
+
+// reflected returns the product H(0) H(1) ... of the reflectors in the columns of a, from row first on below the
+// diagonal, of order n: each applied alone, from the definition.
+func reflected(a *rowMajor, first, n int, tau []float64) *rowMajor {
+	q := identity(n)
+	for j := len(tau) - 1; j >= 0; j-- {
+		v := &rowMajor{n, 1, 1, make([]float64, n)}
+		v.data[j+first] = 1
+		for i := j + first + 1; i < n; i++ {
+			v.data[i] = a.data[i*a.stride+j]
+		}
+		w := v.transposed().times(q)
+		for i := range n {
+			for k := range n {
+				q.data[i*n+k] -= tau[j] * v.data[i] * w.data[k]
+			}
+		}
+	}
+	return q
+}
+
+// part returns the first rows and columns of a matrix.
+func (m *rowMajor) part(rows, cols int) *rowMajor { return &rowMajor{rows, cols, m.stride, m.data} }
+
+// triangle returns a copy with zeros below the diagonal, or below the one that is lower by some rows.
+func (m *rowMajor) triangle(lower int) *rowMajor {
+	c := m.clone()
+	for i := range m.rows {
+		clear(c.data[i*c.stride:][:max(0, min(i-lower, m.cols))])
+	}
+	return c
+}
+
+// Reflectors with zeros at their ends are applied in blocks as one after the other. gonum v0.17 drops rows of
+// them, which makes solutions wrong in the third digit.
+func TestDummyVariables(t *testing.T) {
+	shapes := [][3]int{{101, 40, 20}, {101, 34, 4}, {201, 140, 20}, {177, 135, 7}}
+	tiertest.Each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(91, 92))
+		for _, s := range shapes {
+			a := dummies(rng, s[0], s[1], s[2])
+			for _, l := range []lapack.Float64{blas.Lapack{}} {
+				for name, off := range reflectorErrors(rng, l.(blas.Lapack), a) {
+					if !(off <= 1e-12) {
+						t.Errorf("%v: %s is off by %.2g", s, name, off)
+					}
+				}
+			}
+		}
+	})
+}
+
+// reflectorErrors returns the relative errors of routines with reflectors on a tall matrix.
+func reflectorErrors(rng *rand.Rand, l blas.Lapack, a *rowMajor) map[string]float64 {
+	m, n := a.rows, a.cols
+	errs := map[string]float64{}
+	work := make([]float64, 1000*(m+n)+m*n)
+	tau := make([]float64, n)
+	qr := a.clone()
+	l.Dgeqrf(m, n, qr.data, qr.stride, tau, work, len(work))
+	q := reflected(qr, 0, m, tau)
+	errs["Dgeqrf"] = q.part(m, n).times(qr.part(n, n).triangle(0)).off(a)
+	for _, store := range []lapack.StoreV{lapack.ColumnWise, lapack.RowWise} {
+		k, v := 20, qr
+		if store == lapack.RowWise {
+			v = qr.transposed()
+		}
+		tri, unit := identity(k), &rowMajor{m, k, k, make([]float64, m*k)}
+		l.Dlarft(lapack.Forward, store, m, k, v.data, v.stride, tau, tri.data, k)
+		for i := range m {
+			for j := range min(i, k) {
+				unit.data[i*k+j] = qr.data[i*n+j]
+			}
+			if i < k {
+				unit.data[i*k+i] = 1
+			}
+		}
+		h, product := reflected(qr, 0, m, tau[:k]), unit.times(tri).times(unit.transposed())
+		for i, v := range product.data {
+			h.data[i] += v
+		}
+		errs[fmt.Sprintf("Dlarft %c", store)] = h.off(identity(m))
+	}
+	for _, c := range []int{1, 37} {
+		for _, tA := range transposes {
+			op := q
+			if tA == gblas.Trans {
+				op = q.transposed()
+			}
+			x := random(rng, m, c, 0)
+			y := x.clone()
+			l.Dormqr(gblas.Left, tA, m, c, n, qr.data, qr.stride, tau, y.data, y.stride, work, len(work))
+			errs[fmt.Sprintf("Dormqr L%c %d", tA, c)] = y.off(op.times(x))
+			x = random(rng, c, m, 0)
+			y = x.clone()
+			l.Dormqr(gblas.Right, tA, c, m, n, qr.data, qr.stride, tau, y.data, y.stride, work, len(work))
+			errs[fmt.Sprintf("Dormqr R%c %d", tA, c)] = y.off(x.times(op))
+		}
+	}
+	for _, cols := range []int{n, m} {
+		full := random(rng, m, cols, 0)
+		for i := range m {
+			copy(full.data[i*cols:], qr.data[i*n:][:n])
+		}
+		l.Dorgqr(m, cols, n, full.data, full.stride, tau, work, len(work))
+		errs[fmt.Sprintf("Dorgqr %d", cols)] = full.off(q.part(m, cols))
+	}
+
+	wide := a.transposed()
+	lq := wide.clone()
+	l.Dgelqf(n, m, lq.data, lq.stride, tau, work, len(work))
+	q = reflected(lq.transposed(), 0, m, tau).transposed()
+	low := lq.part(n, n).transposed().triangle(0).transposed()
+	errs["Dgelqf"] = low.times(q.part(n, m)).off(wide)
+	for _, c := range []int{1, 37} {
+		for _, tA := range transposes {
+			op := q
+			if tA == gblas.Trans {
+				op = q.transposed()
+			}
+			x := random(rng, m, c, 0)
+			y := x.clone()
+			l.Dormlq(gblas.Left, tA, m, c, n, lq.data, lq.stride, tau, y.data, y.stride, work, len(work))
+			errs[fmt.Sprintf("Dormlq L%c %d", tA, c)] = y.off(op.times(x))
+			x = random(rng, c, m, 0)
+			y = x.clone()
+			l.Dormlq(gblas.Right, tA, c, m, n, lq.data, lq.stride, tau, y.data, y.stride, work, len(work))
+			errs[fmt.Sprintf("Dormlq R%c %d", tA, c)] = y.off(x.times(op))
+		}
+	}
+	for _, rows := range []int{n, m} {
+		full := random(rng, rows, m, 0)
+		copy(full.data, lq.data)
+		l.Dorglq(rows, m, n, full.data, full.stride, tau, work, len(work))
+		errs[fmt.Sprintf("Dorglq %d", rows)] = full.off(q.part(rows, m))
+	}
+	driverErrors(rng, l, a, errs)
+	return errs
+}
+
+// driverErrors adds the errors of the routines that call these.
+func driverErrors(rng *rand.Rand, l blas.Lapack, a *rowMajor, errs map[string]float64) {
+	m, n := a.rows, a.cols
+	work := make([]float64, 1000*(m+n)+m*n)
+	tau, jpvt := make([]float64, m), make([]int, n)
+
+	// Least squares: a consistent tall system, and the others by their normal equations.
+	x := random(rng, n, 3, 0)
+	b := a.times(x)
+	qr, y := a.clone(), b.clone()
+	l.Dgels(gblas.NoTrans, m, n, 3, qr.data, n, y.data, 3, work, len(work))
+	errs["Dgels tall"] = y.part(n, 3).off(x)
+	qr, y = a.transposed(), random(rng, m, 3, 0)
+	copy(y.data, b.data)
+	l.Dgels(gblas.Trans, n, m, 3, qr.data, m, y.data, 3, work, len(work))
+	errs["Dgels wide, transposed"] = y.part(n, 3).off(x)
+	for _, tA := range transposes {
+		least := a.times(x) // in the range of A: the solution of minimum norm
+		y = random(rng, m, 3, 0)
+		copy(y.data, a.transposed().times(least).data)
+		if tA == gblas.Trans {
+			qr = a.clone()
+			l.Dgels(tA, m, n, 3, qr.data, n, y.data, 3, work, len(work))
+		} else {
+			qr = a.transposed()
+			l.Dgels(tA, n, m, 3, qr.data, m, y.data, 3, work, len(work))
+		}
+		errs[fmt.Sprintf("Dgels, minimum norm, %c", tA)] = y.off(least)
+	}
+
+	// All columns are fixed, so that Dgeqp3 factors them as they stand.
+	qr = a.clone()
+	for j := range jpvt {
+		jpvt[j] = 0
+	}
+	l.Dgeqp3(m, n, qr.data, n, jpvt, tau[:n], work, len(work))
+	errs["Dgeqp3"] = reflected(qr, 0, m, tau[:n]).part(m, n).times(qr.part(n, n).triangle(0)).off(a)
+
+	// Bidiagonal: Q, and the reflectors of P in the rows.
+	d, e, tauP := make([]float64, n), make([]float64, n), make([]float64, n)
+	bi := a.clone()
+	l.Dgebrd(m, n, bi.data, n, d, e[:n-1], tau[:n], tauP, work, len(work))
+	q := reflected(bi, 0, m, tau[:n])
+	p := reflected(bi.part(n, n).transposed(), 1, n, tauP[:n-1])
+	bidiagonal := identity(n)
+	for i := range n {
+		bidiagonal.data[i*(n+1)] = d[i]
+		if i+1 < n {
+			bidiagonal.data[i*(n+1)+1] = e[i]
+		}
+	}
+	errs["Dgebrd"] = q.part(m, n).times(bidiagonal).times(p.transposed()).off(a)
+	full := bi.clone()
+	l.Dorgbr(lapack.GenerateQ, m, n, n, full.data, n, tau[:n], work, len(work))
+	errs["Dorgbr Q"] = full.off(q.part(m, n))
+	full = bi.part(n, n).clone()
+	l.Dorgbr(lapack.GeneratePT, n, n, n, full.data, n, tauP, work, len(work))
+	errs["Dorgbr P"] = full.off(p.transposed())
+	x = random(rng, n, 5, 0)
+	y = x.clone()
+	l.Dormbr(lapack.ApplyP, gblas.Left, gblas.NoTrans, n, 5, n, bi.data, n, tauP, y.data, 5, work, len(work))
+	errs["Dormbr P"] = y.off(p.times(x))
+	x = random(rng, 5, m, 0)
+	y = x.clone()
+	l.Dormbr(lapack.ApplyQ, gblas.Right, gblas.Trans, 5, m, n, bi.data, n, tau[:n], y.data, m, work, len(work))
+	errs["Dormbr Q"] = y.off(x.times(q.transposed()))
+
+	gram := a.transposed().times(a)
+	trace, traceOfSquare := 0.0, 0.0
+	for i, v := range gram.data {
+		traceOfSquare += v * v
+		if i%(n+1) == 0 {
+			trace += v
+		}
+	}
+	for _, jobs := range [][2]lapack.SVDJob{{lapack.SVDNone, lapack.SVDNone}, {lapack.SVDStore, lapack.SVDStore}, {lapack.SVDAll, lapack.SVDNone}, {lapack.SVDNone, lapack.SVDAll}} {
+		for _, of := range []*rowMajor{a, a.transposed()} {
+			s := newSingular(jobs[0], jobs[1], of, 0)
+			s.compute(l, jobs[0], jobs[1])
+			squares, fourth := 0.0, 0.0
+			for _, v := range s.s {
+				squares += v * v
+				fourth += v * v * v * v
+			}
+			name := fmt.Sprintf("Dgesvd %c%c %dx%d", jobs[0], jobs[1], of.rows, of.cols)
+			errs[name+", sum of squares"] = math.Abs(squares/trace - 1)
+			errs[name+", sum of fourth powers"] = math.Abs(fourth/traceOfSquare - 1)
+			if s.u.cols == 0 || s.vt.rows == 0 {
+				continue
+			}
+			for i := range s.u.rows {
+				for j, v := range s.s {
+					s.u.data[i*s.u.stride+j] *= v
+				}
+			}
+			errs[name] = s.u.part(of.rows, len(s.s)).times(s.vt).off(of)
+		}
+	}
+	square := a.part(n, n).clone()
+	squareErrors(l, square, errs)
+	for i := range square.data { // zeros that last in a reduction to Hessenberg form: dummies one row lower, and column 13
+		row, j := i/n, i%n
+		switch {
+		case row > 0 && j < 7:
+			square.data[i] = unit((row-1)%7, j)
+		case row > 0 && j != 13:
+			square.data[i] = 0
+		}
+	}
+	sparse := map[string]float64{}
+	squareErrors(l, square, sparse)
+	for name, off := range sparse {
+		errs["sparse "+name] = off
+	}
+}
+
+// squareErrors adds the errors of routines for square matrices.
+func squareErrors(l blas.Lapack, a *rowMajor, errs map[string]float64) {
+	n := a.rows
+	work, tau := make([]float64, 1000*n+n*n), make([]float64, n)
+	h := a.clone()
+	l.Dgehrd(n, 0, n-1, h.data, n, tau[:n-1], work, len(work))
+	q := reflected(h, 1, n, tau[:n-1])
+	errs["Dgehrd"] = q.times(h.triangle(1)).off(a.times(q))
+	full := h.clone()
+	l.Dorghr(n, 0, n-1, full.data, n, tau[:n-1], work, len(work))
+	errs["Dorghr"] = full.off(q)
+	y := a.clone()
+	l.Dormhr(gblas.Right, gblas.NoTrans, n, n, 0, n-1, h.data, n, tau[:n-1], y.data, n, work, len(work))
+	errs["Dormhr"] = y.off(a.times(q))
+
+	// A V = V W for real eigenvalues, with the two columns of a pair for complex ones.
+	wr, wi, v := make([]float64, n), make([]float64, n), identity(n)
+	y = a.clone()
+	if l.Dgeev(lapack.LeftEVNone, lapack.RightEVCompute, n, y.data, n, wr, wi, nil, 1, v.data, n, work, len(work)) != 0 {
+		errs["Dgeev"] = math.Inf(1)
+	}
+	want := identity(n)
+	for j := range n {
+		for i := range n {
+			re := v.data[i*n+j]
+			switch {
+			case wi[j] == 0:
+				want.data[i*n+j] = wr[j] * re
+			case wi[j] > 0:
+				want.data[i*n+j] = wr[j]*re - wi[j]*v.data[i*n+j+1]
+			default:
+				want.data[i*n+j] = wr[j]*re - wi[j]*v.data[i*n+j-1]
+			}
+		}
+	}
+	for j := range n {
+		if wi[j] < 0 {
+			for i := range n {
+				want.data[i*n+j] = wr[j]*v.data[i*n+j] + wi[j-1]*v.data[i*n+j-1]
+			}
+		}
+	}
+	errs["Dgeev A V = V W"] = a.times(v).off(want) / 10
+
+	symmetric := a.times(a.transposed())
+	for _, ul := range triangles {
+		d, e := make([]float64, n), make([]float64, n)
+		reduced := symmetric.clone()
+		l.Dsytrd(ul, n, reduced.data, n, d, e[:n-1], tau[:n-1], work, len(work))
+		l.Dorgtr(ul, n, reduced.data, n, tau[:n-1], work, len(work))
+		tridiagonal := identity(n)
+		for i := range n {
+			tridiagonal.data[i*(n+1)] = d[i]
+			if i+1 < n {
+				tridiagonal.data[i*(n+1)+1], tridiagonal.data[i*(n+1)+n] = e[i], e[i]
+			}
+		}
+		errs[fmt.Sprintf("Dorgtr %c", ul)] = reduced.times(tridiagonal).off(symmetric.times(reduced))
+		w, vectors := make([]float64, n), symmetric.clone()
+		l.Dsyev(lapack.EVCompute, ul, n, vectors.data, n, w, work, len(work))
+		scaled := vectors.clone()
+		for i := range n {
+			for j := range n {
+				scaled.data[i*n+j] *= w[j]
+			}
+		}
+		errs[fmt.Sprintf("Dsyev %c", ul)] = symmetric.times(vectors).off(scaled)
+	}
+}
+
+// gonum's own fault is what the tests above look for: they would see it.
+func TestDummyVariablesOfGonum(t *testing.T) {
+	a := dummies(rand.New(rand.NewPCG(91, 92)), 101, 40, 20)
+	b := a.times(random(rand.New(rand.NewPCG(93, 94)), 40, 3, 0))
+	work := make([]float64, 10000)
+	var l reference.Implementation
+	l.Dgels(gblas.NoTrans, 101, 40, 3, a.clone().data, 40, b.clone().data, 3, work, len(work))
+	qr, tau := a.clone(), make([]float64, 40)
+	l.Dgeqrf(101, 40, qr.data, 40, tau, work, len(work))
+	y := b.clone()
+	l.Dormqr(gblas.Left, gblas.Trans, 101, 3, 40, qr.data, 40, tau, y.data, 3, work, len(work))
+	if off := y.off(reflected(qr, 0, 101, tau).transposed().times(b)); off < 1e-6 {
+		t.Errorf("gonum applies these reflectors to %.2g: its Dlarft has been mended, and ours is needed no more", off)
+	}
+}
+
+// Solutions of package mat with dummy variables are right on every tier.
+func TestSolveWithDummies(t *testing.T) {
+	defer restore()()
+	blas.Use()
+	tiertest.Each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(95, 96))
+		for _, s := range [][3]int{{101, 40, 20}, {1001, 40, 20}, {101, 34, 4}, {601, 200, 20}} {
+			a := dummies(rng, s[0], s[1], s[2])
+			var b, x mat.VecDense
+			ones := mat.NewVecDense(s[1], nil)
+			for i := range s[1] {
+				ones.SetVec(i, 1)
+			}
+			b.MulVec(a.dense(), ones)
+			if err := x.SolveVec(a.dense(), &b); err != nil {
+				t.Fatal(err)
+			}
+			for i := range s[1] {
+				if off := math.Abs(x.AtVec(i) - 1); !(off <= 1e-11) {
+					t.Fatalf("%v: coefficient %d is off by %g", s, i, off)
+				}
+			}
+			var lq mat.LQ
+			lq.Factorize(a.dense().T())
+			var q, l, product mat.Dense
+			lq.QTo(&q)
+			lq.LTo(&l)
+			product.Mul(&l, &q)
+			if off := furthest(&product, mat.DenseCopyOf(a.dense().T())); !(off <= 1e-11) {
+				t.Fatalf("%v: LQ - A is %g", s, off)
+			}
+			if off := orthonormal(&q); !(off <= 1e-11) {
+				t.Fatalf("%v: Q'Q - I is %g", s, off)
+			}
+		}
+	})
+}

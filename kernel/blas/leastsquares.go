@@ -1,0 +1,147 @@
+package blas
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+)
+
+// Dgels solves least squares problems min |B - op(A) X| of full rank or, with fewer equations than unknowns,
+// finds the solution of the least norm.
+//
+// On entry the m x n matrix a holds A, and b the right sides, in max(m, n) rows of nrhs columns. On return a
+// holds the factors of A, and b the solutions X. Dgels returns false, and no solution, if A has not full rank.
+func (l Lapack) Dgels(tA blas.Transpose, m, n, nrhs int, a []float64, lda int, b []float64, ldb int, work []float64, lwork int) bool {
+	k, long := min(m, n), max(m, n)
+	if !known(tA) || nrhs <= 0 || k <= panelColumns || lwork < k+max(k, nrhs) || len(work) < lwork ||
+		!inside(a, m, n, lda) || !inside(b, long, nrhs, ldb) {
+		return l.Implementation.Dgels(tA, m, n, nrhs, a, lda, b, ldb, work, lwork)
+	}
+	equations := m
+	if tA != blas.NoTrans {
+		equations = n
+	}
+	sizeA, sizeB := l.Dlange(lapack.MaxAbs, m, n, a, lda, nil), l.Dlange(lapack.MaxAbs, equations, nrhs, b, ldb, nil)
+	if sizeA == 0 {
+		l.Dlaset(blas.All, long, nrhs, 0, 0, b, ldb)
+		return true
+	}
+	scaleA, scaleB := scalesOf(sizeA), scalesOf(sizeB)
+	rescale(-scaleA, m, n, a, lda)
+	rescale(-scaleB, equations, nrhs, b, ldb)
+	tau, rest := work[:k], work[k:lwork]
+	ul, reflected := blas.Upper, func(t blas.Transpose) {
+		l.Dormqr(blas.Left, t, m, nrhs, n, a, lda, tau, b, ldb, rest, len(rest))
+	}
+	if m >= n {
+		l.Dgeqrf(m, n, a, lda, tau, rest, len(rest))
+	} else {
+		l.Dgelqf(m, n, a, lda, tau, rest, len(rest))
+		ul, reflected = blas.Lower, func(t blas.Transpose) {
+			l.Dormlq(blas.Left, t, n, nrhs, m, a, lda, tau, b, ldb, rest, len(rest))
+		}
+	}
+	t := blas.NoTrans
+	if tA != blas.NoTrans {
+		t = blas.Trans
+	}
+	tall := equations == long // more equations than unknowns: op(A) is Q R or Q L'
+	if tall {
+		reflected(other(t))
+	}
+	if !l.Dtrtrs(ul, t, blas.NonUnit, k, nrhs, a, lda, b, ldb) {
+		return false
+	}
+	unknowns := k
+	if !tall {
+		unknowns = long
+		l.Dlaset(blas.All, long-k, nrhs, 0, 0, b[k*ldb:], ldb)
+		reflected(other(t))
+	}
+	rescale(scaleB-scaleA, unknowns, nrhs, b, ldb)
+	l.Implementation.Dgels(tA, m, n, nrhs, a, lda, b, ldb, work, -1) // sets work[0]
+	return true
+}
+
+// scalesOf returns the exponent e for which the numbers of a matrix with largest entry of a size are divided by
+// 2^e: 0 if they are moderate, or not finite.
+func scalesOf(size float64) int {
+	if size == 0 || moderate(size) || !(size <= math.MaxFloat64) {
+		return 0
+	}
+	_, e := math.Frexp(size)
+	return e
+}
+
+// rescale multiplies a matrix by 2^e.
+func rescale(e, m, n int, a []float64, lda int) {
+	if e == 0 {
+		return
+	}
+	for i := range m {
+		for j, v := range a[i*lda:][:n] {
+			a[i*lda+j] = math.Ldexp(v, e)
+		}
+	}
+}
+
+// Dgeqp3 computes the factors Q and R of A P for an m x n matrix A and a permutation P of its columns.
+//
+// On entry columns j with jpvt[j] other than -1 come first, as they stand; the largest of the other columns come
+// next. On return a, tau and work are as those of Dgeqrf, and column j of A P is column jpvt[j] of A.
+func (l Lapack) Dgeqp3(m, n int, a []float64, lda int, jpvt []int, tau, work []float64, lwork int) {
+	fixed := 0
+	for _, p := range jpvt {
+		if p >= 0 && p < n {
+			fixed++
+		} else if p != -1 {
+			fixed = -n
+		}
+	}
+	if fixed <= panelColumns || m <= panelColumns || lwork < 3*n+1 || len(work) < lwork || !inside(a, m, n, lda) ||
+		len(jpvt) != n || len(tau) < min(m, n) {
+		l.Implementation.Dgeqp3(m, n, a, lda, jpvt, tau, work, lwork)
+		return
+	}
+	order, free := make([]int, 0, n), make([]int, 0, n)
+	for j, p := range jpvt {
+		if p == -1 {
+			free = append(free, j)
+		} else {
+			order = append(order, j)
+		}
+	}
+	copy(jpvt, append(order, free...))
+	permuteColumns(m, a, lda, jpvt)
+	k := min(m, fixed)
+	l.Dgeqrf(m, k, a, lda, tau[:k], work, lwork)
+	if k < n {
+		l.Dormqr(blas.Left, blas.Trans, m, n-k, k, a, lda, tau[:k], a[k:], lda, work, lwork)
+	}
+	if k == fixed && k < min(m, n) {
+		last := make([]int, n-k)
+		for j := range last {
+			last[j] = -1
+		}
+		l.Implementation.Dgeqp3(m-k, n-k, a[k*(lda+1):], lda, last, tau[k:], work, lwork)
+		permuteColumns(k, a[k:], lda, last)
+		before := append([]int(nil), jpvt[k:]...)
+		for j, p := range last {
+			jpvt[k+j] = before[p]
+		}
+	}
+	l.Implementation.Dgeqp3(m, n, a, lda, jpvt, tau, work, -1) // sets work[0]
+}
+
+// permuteColumns moves column p[j] of a matrix of m rows to j.
+func permuteColumns(m int, a []float64, lda int, p []int) {
+	before := make([]float64, len(p))
+	for i := range m {
+		row := a[i*lda:][:len(p)]
+		copy(before, row)
+		for j, from := range p {
+			row[j] = before[from]
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package blas
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	reference "gonum.org/v1/gonum/blas/gonum"
+	"gonum.org/v1/gonum/lapack"
+)
+
+// Dgeev computes the eigenvalues wr + i wi of a general matrix and, if asked for, its left and right
+// eigenvectors, in the columns of vl and vr.
+//
+// On entry the n x n matrix a holds A. On return it is overwritten; a pair of complex eigenvectors is in two
+// columns, real parts and imaginary parts, each of Euclidean norm 1 with a largest component that is real. If
+// not all eigenvalues are found, Dgeev returns the number of the first one that is, and no vectors: n for a
+// matrix with NaN or infinity.
+func (l Lapack) Dgeev(jobvl lapack.LeftEVJob, jobvr lapack.RightEVJob, n int, a []float64, lda int, wr, wi []float64, vl []float64, ldvl int, vr []float64, ldvr int, work []float64, lwork int) (first int) {
+	left, right := jobvl == lapack.LeftEVCompute, jobvr == lapack.RightEVCompute
+	vectors := left || right
+	least := 3 * n
+	if vectors {
+		least = 4 * n
+	}
+	jobs := (left || jobvl == lapack.LeftEVNone) && (right || jobvr == lapack.RightEVNone)
+	if !jobs || n <= 0 || lwork < least || len(work) < lwork || !inside(a, n, n, lda) || len(wr) != n || len(wi) != n ||
+		ldvl < 1 || ldvr < 1 || left && !inside(vl, n, n, ldvl) || right && !inside(vr, n, n, ldvr) {
+		return l.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, lwork)
+	}
+	if !finite(n, n, a, lda) {
+		fill(wr, math.NaN())
+		fill(wi, math.NaN())
+		return n
+	}
+	if n-1 <= oneByOne || !vectors { // no more reflectors than gonum generates one by one
+		return l.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, lwork)
+	}
+	scale := scalesOf(l.Dlange(lapack.MaxAbs, n, n, a, lda, nil))
+	rescale(-scale, n, n, a, lda)
+	balance, tau, rest := work[:n], work[n:2*n-1], work[2*n:lwork]
+	ilo, ihi := l.Dgebal(lapack.PermuteScale, n, a, lda, balance)
+	l.Dgehrd(n, ilo, ihi, a, lda, tau, rest, len(rest))
+	side, z, ldz := lapack.EVRight, vr, ldvr
+	if left {
+		side, z, ldz = lapack.EVLeft, vl, ldvl
+	}
+	l.Dlacpy(blas.Lower, n, n, a, lda, z, ldz)
+	l.Dorghr(n, ilo, ihi, z, ldz, tau, rest, len(rest))
+	rest = work[n:lwork]
+	first = l.Dhseqr(lapack.EigenvaluesAndSchur, lapack.SchurOrig, n, ilo, ihi, a, lda, wr, wi, z, ldz, rest, len(rest))
+	rescale(scale, 1, n, wr, n)
+	rescale(scale, 1, n, wi, n)
+	if first > 0 {
+		return first
+	}
+	if left && right {
+		side = lapack.EVBoth
+		l.Dlacpy(blas.All, n, n, vl, ldvl, vr, ldvr)
+	}
+	l.Dtrevc3(side, lapack.EVAllMulQ, nil, n, a, lda, vl, ldvl, vr, ldvr, n, rest, len(rest))
+	if left {
+		l.Dgebak(lapack.PermuteScale, lapack.EVLeft, n, ilo, ihi, balance, n, vl, ldvl)
+		l.normalise(n, wi, vl, ldvl, rest)
+	}
+	if right {
+		l.Dgebak(lapack.PermuteScale, lapack.EVRight, n, ilo, ihi, balance, n, vr, ldvr)
+		l.normalise(n, wi, vr, ldvr, rest)
+	}
+	l.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, -1) // sets work[0]
+	return 0
+}
+
+// normalise scales eigenvectors to norm 1 and rotates complex ones so that their largest component is real.
+func (l Lapack) normalise(n int, wi, v []float64, ldv int, work []float64) {
+	var i reference.Implementation
+	for j, w := range wi {
+		re := v[j:]
+		switch {
+		case w == 0:
+			i.Dscal(n, 1/i.Dnrm2(n, re, ldv), re, ldv)
+		case w > 0:
+			im := v[j+1:]
+			size := l.Dlapy2(i.Dnrm2(n, re, ldv), i.Dnrm2(n, im, ldv))
+			i.Dscal(n, 1/size, re, ldv)
+			i.Dscal(n, 1/size, im, ldv)
+			for k := range n {
+				work[k] = re[k*ldv]*re[k*ldv] + im[k*ldv]*im[k*ldv]
+			}
+			k := i.Idamax(n, work[:n], 1)
+			c, s, _ := l.Dlartg(re[k*ldv], im[k*ldv])
+			i.Drot(n, re, ldv, im, ldv, c, s)
+			im[k*ldv] = 0
+		}
+	}
+}
+
+// Dhseqr computes the eigenvalues of an upper Hessenberg matrix, and its Schur form, as gonum does. It returns
+// n, no eigenvalue, for a matrix with NaN or infinity, for which gonum's iterations do not end.
+func (l Lapack) Dhseqr(job lapack.SchurJob, compz lapack.SchurComp, n, ilo, ihi int, h []float64, ldh int, wr, wi []float64, z []float64, ldz int, work []float64, lwork int) (unconverged int) {
+	if lwork != -1 && n > 0 && inside(h, n, n, ldh) && !finite(n, n, h, ldh) {
+		return n
+	}
+	return l.Implementation.Dhseqr(job, compz, n, ilo, ihi, h, ldh, wr, wi, z, ldz, work, lwork)
+}
+
+// finite reports whether a matrix has neither NaN nor infinity.
+func finite[F float32 | float64](m, n int, a []F, lda int) bool {
+	zero := F(0)
+	for i := range m {
+		for _, v := range a[i*lda:][:n] {
+			zero += v * 0
+		}
+	}
+	return zero == 0
+}
+
+// fill sets all entries of a vector.
+func fill(x []float64, v float64) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+// Dggsvd3 computes the generalised singular value decomposition of two matrices, as gonum does. It returns false
+// for matrices with NaN or infinity.
+func (l Lapack) Dggsvd3(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float64, lda int, b []float64, ldb int, alpha, beta, u []float64, ldu int, v []float64, ldv int, q []float64, ldq int, work []float64, lwork int, iwork []int) (k, rank int, ok bool) {
+	if lwork != -1 && m > 0 && n > 0 && p > 0 && inside(a, m, n, lda) && inside(b, p, n, ldb) && !(finite(m, n, a, lda) && finite(p, n, b, ldb)) {
+		return 0, 0, false
+	}
+	return l.Implementation.Dggsvd3(jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, lwork, iwork)
+}
+
+// Dsterf computes the eigenvalues of a symmetric tridiagonal matrix, as gonum does. It returns false for a matrix
+// with NaN or infinity.
+func (l Lapack) Dsterf(n int, d, e []float64) (ok bool) {
+	if n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n)) {
+		return false
+	}
+	return l.Implementation.Dsterf(n, d, e)
+}
+
+// Dsteqr computes the eigenvalues and eigenvectors of a symmetric tridiagonal matrix, as gonum does. It returns
+// false for a matrix with NaN or infinity.
+func (l Lapack) Dsteqr(job lapack.EVComp, n int, d, e, z []float64, ldz int, work []float64) (ok bool) {
+	if n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n)) {
+		return false
+	}
+	return l.Implementation.Dsteqr(job, n, d, e, z, ldz, work)
+}
