@@ -39,7 +39,7 @@ const maxEscapes = 12
 func (s *Solver) settle(ctx context.Context) (Status, error) {
 	p, rule := &s.point, &s.checker.rule
 	o := minimum.Options{Ridge: s.o.Ridge, Seed: s.o.Seed, Pool: s.pool}
-	outcome, err := minimum.Look(ctx, s.net, s.problem.Nodes, p.u, o)
+	outcome, err := minimum.Check(ctx, s.net, s.problem.Nodes, p.u, o)
 	if err != nil {
 		return Running, err
 	}

@@ -160,7 +160,7 @@ func Example_minimum() {
 	for status := difalt.Running; status == difalt.Running; {
 		status = must(solver.Step(ctx))
 	}
-	standing := must(minimum.Look(ctx, network, problem.Nodes, solver.U(), minimum.Options{}))
-	fmt.Println(standing.Verdict == minimum.Minimum)
+	outcome := must(minimum.Check(ctx, network, problem.Nodes, solver.U(), minimum.Options{}))
+	fmt.Println(outcome.Verdict == minimum.Minimum)
 	// Output: true
 }

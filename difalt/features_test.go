@@ -6,11 +6,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/difalt/features"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -117,5 +120,55 @@ func TestMisleading(t *testing.T) {
 		if _, err := difalt.Run(t.Context(), c.p, network(t, "ring", 4, 1), difalt.Options{Rank: 2, Iterations: 3, AnyFeatures: true}); errors.Is(err, features.ErrNotStandard) {
 			t.Errorf("%s, any features: %v", c.name, err)
 		}
+	}
+}
+
+// TestFeatureArguments: wrong arguments of one node are an error at all nodes, which names them where they
+// are, and no node waits.
+func TestFeatureArguments(t *testing.T) {
+	p, w := draw(t, 3, 10, 12, 15, 2, 2, 0, 1), weights(t, "path", 3, 1, topology.Metropolis)
+	huge := moved(&difalt.Problem{Nodes: p.Nodes[2:]}, 2e9, nil).Nodes
+	for _, c := range []struct {
+		name, want string
+		nodes      []*kernel.Tasks
+		check      bool // refuses it too
+	}{
+		{"without nodes", "tasks of 0 nodes", nil, true},
+		{"a nil node", "node 2 has no tasks", []*kernel.Tasks{nil}, true},
+		{"two nodes", "tasks of 2 nodes", p.Nodes[1:], true},
+		{"other features", "different sizes", draw(t, 1, 11, 12, 15, 2, 2, 0, 1).Nodes, true},
+		{"huge", "node 2 has a feature of 2e+09", huge, false},
+	} {
+		for door, open := range map[string]func(net *consensus.Network, nodes []*kernel.Tasks) error{
+			"Standardize": func(net *consensus.Network, nodes []*kernel.Tasks) error {
+				_, _, err := features.Standardize(t.Context(), net, nodes)
+				return err
+			},
+			"Check": func(net *consensus.Network, nodes []*kernel.Tasks) error {
+				return features.Check(t.Context(), net, nodes)
+			},
+		} {
+			if door == "Check" && !c.check {
+				continue
+			}
+			_, errs := apart(t, w, together(3, 3), func(k int, net *consensus.Network) (int, error) {
+				if k == 2 {
+					return 0, open(net, c.nodes)
+				}
+				return 0, open(net, p.Nodes[k:k+1])
+			})
+			for k, err := range errs {
+				if err == nil || k == 2 && !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%s, %s: node %d returns %v", door, c.name, k, err)
+				}
+			}
+		}
+	}
+	net := network(t, "complete", 2, 1)
+	if _, _, err := features.Standardize(t.Context(), net, []*kernel.Tasks{nil, p.Nodes[0]}); err == nil {
+		t.Error("Standardize takes a nil first node")
+	}
+	if err := features.Check(t.Context(), nil, nil); err == nil {
+		t.Error("Check needs no network")
 	}
 }

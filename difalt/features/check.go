@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -25,7 +26,8 @@ const (
 // mislead reports whether the means and variances of features, found in that number of samples, mislead the
 // methods. Features that are 0 everywhere do not count.
 func mislead(mean, variance []float64, samples float64) bool {
-	total, squares, least, most, d := 0.0, 0.0, math.Inf(1), 0.0, 0.0
+	total, squares, d := 0.0, 0.0, 0.0
+	least, most := math.Inf(1), 0.0
 	for j, v := range variance {
 		m := mean[j] * mean[j]
 		if v <= rounding*rounding*m {
@@ -40,7 +42,8 @@ func mislead(mean, variance []float64, samples float64) bool {
 	}
 	average := total / d
 	luck := math.Exp(chance / math.Sqrt(samples))
-	return squares/average-d/samples > offset+chance*math.Sqrt(2*d)/samples || most > wide*luck*average || least*narrow*luck < average
+	means := squares/average-d/samples > offset+chance*math.Sqrt(2*d)/samples
+	return means || most > wide*luck*average || least*narrow*luck < average
 }
 
 // eachRow calls f with one in step rows of the samples.
@@ -48,9 +51,10 @@ func eachRow(k *kernel.Tasks, step int, f func(row []float64)) {
 	row, at := make([]float64, k.Features()), 0
 	for t := range k.Len() {
 		for i := range k.Samples(t) {
-			if at++; (at-1)%step == 0 {
+			if at%step == 0 {
 				f(k.Row(row, t, i))
 			}
+			at++
 		}
 	}
 }
@@ -76,26 +80,21 @@ func Misleading(k *kernel.Tasks) bool {
 }
 
 // Check returns ErrNotStandard if the means or variances of the features of all nodes would mislead the
-// methods. All nodes call it together. It reads all samples twice.
+// methods. All nodes call it together. It reads all samples twice. If the arguments of one node cannot be used,
+// all nodes return an error.
 func Check(ctx context.Context, net Sums, nodes []*kernel.Tasks) error {
-	d := nodes[0].Features()
-	samples := 0.0
-	add := func(visit func(sum, row []float64)) ([]float64, error) {
-		sums := make([][]float64, len(nodes))
-		for i, k := range nodes {
-			sums[i] = append(make([]float64, d), float64(k.TotalSamples()))
-			eachRow(k, 1, func(row []float64) { visit(sums[i], row) })
-			floats.Scale(sumScale, sums[i][:d])
-		}
-		err := net.Sum(ctx, sums)
-		samples = sums[0][d]
-		return floats.ScaleTo(sums[0][:d], 1/samples/sumScale, sums[0][:d]), err
+	if net == nil {
+		return errNoNetwork
 	}
-	mean, err := add(func(sum, row []float64) { floats.Add(sum[:d], row) })
+	d, err := agree(ctx, net, nodes, checkNodes(net.Hosted(), nodes))
 	if err != nil {
 		return err
 	}
-	variance, err := add(func(sum, row []float64) {
+	mean, _, err := average(ctx, net, nodes, d, func(sum, row []float64) { floats.Add(sum, row) })
+	if err != nil {
+		return err
+	}
+	variance, samples, err := average(ctx, net, nodes, d, func(sum, row []float64) {
 		for j, v := range row {
 			sum[j] += (v - mean[j]) * (v - mean[j])
 		}
@@ -107,4 +106,21 @@ func Check(ctx context.Context, net Sums, nodes []*kernel.Tasks) error {
 		return ErrNotStandard
 	}
 	return nil
+}
+
+// average returns the mean over all samples of all nodes of what visit adds to sum for each of them, and the
+// number of samples.
+func average(ctx context.Context, net Sums, nodes []*kernel.Tasks, d int, visit func(sum, row []float64)) (
+	mean []float64, samples float64, err error) {
+	rows := make([][]float64, len(nodes))
+	for i, k := range nodes {
+		rows[i] = append(make([]float64, d), float64(k.TotalSamples()))
+		eachRow(k, 1, func(row []float64) { visit(rows[i][:d], row) })
+		floats.Scale(1/sums.Squares, rows[i][:d])
+	}
+	if err := net.Sum(ctx, rows); err != nil {
+		return nil, 0, err
+	}
+	samples = rows[0][d]
+	return floats.ScaleTo(rows[0][:d], sums.Squares/samples, rows[0][:d]), samples, nil
 }

@@ -13,6 +13,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/internal/sizes"
+	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -21,6 +22,7 @@ import (
 // by the sum.
 type Sums interface {
 	Sum(ctx context.Context, rows [][]float64) error
+	Hosted() []int
 }
 
 // A Scaling holds the deviations and means that Standardize removed from the tasks of the hosted nodes.
@@ -34,38 +36,38 @@ type Scaling struct {
 }
 
 const (
-	sumScale = 0x1p-20
 	rounding = 1e-14 // a deviation of this part of the mean is rounding: the feature is constant
 	mostSize = 0x1p30
 )
 
 // Standardize returns the tasks of the hosted nodes in standard form: features and responses without the mean
 // of their task, and features divided by their deviations over all nodes. That fits a model with an intercept
-// for every task. All nodes call it together. The tasks are copies. It returns an
-// error if a number is not finite, or above 2^30 in size.
+// for every task. All nodes call it together. The tasks are copies. All nodes
+// return an error if a number of one of them is not finite, or above 2^30 in size.
 func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kernel.Tasks, *Scaling, error) {
-	if len(nodes) == 0 {
-		return nil, nil, errors.New("features: there are no nodes")
+	if net == nil {
+		return nil, nil, errNoNetwork
 	}
-	d := nodes[0].Features()
+	fault := checkNodes(net.Hosted(), nodes)
+	if fault == nil {
+		fault = checkSizes(net.Hosted(), nodes)
+	}
+	d, err := agree(ctx, net, nodes, fault)
+	if err != nil {
+		return nil, nil, err
+	}
 	s := &Scaling{Deviations: make([]float64, d)}
-	sums := make([][]float64, len(nodes))
+	rows := make([][]float64, len(nodes))
 	for i, k := range nodes {
-		if k == nil || k.Features() != d {
-			return nil, nil, fmt.Errorf("features: the tasks of hosted node %d do not have %d features", i, d)
-		}
-		if x, y := sizes.Largest(k); !(x <= mostSize && y <= mostSize) {
-			return nil, nil, fmt.Errorf("features: hosted node %d has a feature of %.3g, or a response of %.3g: at most %.3g", i, x, y, mostSize)
-		}
 		means, responses, squares := moments(k)
 		s.Means, s.Responses = append(s.Means, means), append(s.Responses, responses)
-		sums[i] = append(floats.ScaleTo(squares, sumScale, squares), freedom(k))
+		rows[i] = append(floats.ScaleTo(squares, 1/sums.Squares, squares), freedom(k))
 	}
-	if err := net.Sum(ctx, sums); err != nil {
+	if err := net.Sum(ctx, rows); err != nil {
 		return nil, nil, err
 	}
 	for j := range s.Deviations {
-		s.Deviations[j] = math.Sqrt(sums[0][j] / sumScale / max(sums[0][d], 1))
+		s.Deviations[j] = math.Sqrt(rows[0][j] * sums.Squares / max(rows[0][d], 1))
 		if s.Deviations[j] == 0 {
 			s.Deviations[j] = 1
 		}
@@ -75,6 +77,46 @@ func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kerne
 		list = append(list, s.apply(i, k))
 	}
 	return list, s, nil
+}
+
+var errNoNetwork = errors.New("features: need a network")
+
+// agree returns the number of features, or an error at all nodes if the arguments of one cannot be used.
+func agree(ctx context.Context, net Sums, nodes []*kernel.Tasks, fault error) (d int, err error) {
+	if fault == nil && len(nodes) > 0 {
+		d = nodes[0].Features()
+	}
+	if err := sums.Agree(ctx, net, fault, nil, nil, d); err != nil {
+		return 0, fmt.Errorf("features: %w", err)
+	}
+	return d, nil
+}
+
+// checkNodes returns an error unless all hosted nodes have tasks of one number of features.
+func checkNodes(hosted []int, nodes []*kernel.Tasks) error {
+	if len(nodes) != len(hosted) {
+		return fmt.Errorf("the tasks of %d nodes: this process hosts %d", len(nodes), len(hosted))
+	}
+	for i, k := range nodes {
+		switch {
+		case k == nil:
+			return fmt.Errorf("node %d has no tasks", hosted[i])
+		case k.Features() != nodes[0].Features():
+			return fmt.Errorf("node %d has %d features, but node %d has %d", hosted[i], k.Features(), hosted[0], nodes[0].Features())
+		}
+	}
+	return nil
+}
+
+// checkSizes returns an error that names the first hosted node with a number that is too large or not finite.
+func checkSizes(hosted []int, nodes []*kernel.Tasks) error {
+	for i, k := range nodes {
+		x, y := sizes.Largest(k)
+		if !(x <= mostSize && y <= mostSize) {
+			return fmt.Errorf("node %d has a feature of %.3g, or a response of %.3g: at most %.3g", hosted[i], x, y, mostSize)
+		}
+	}
+	return nil
 }
 
 // freedom returns the number of samples that are left to the deviations within tasks: all but one of every task
@@ -105,7 +147,8 @@ func moments(k *kernel.Tasks) (means, responses, squares []float64) {
 		responses[t] = floats.Sum(k.Y(t)) / n
 		for i := range k.Samples(t) {
 			for j, v := range k.Row(row, t, i) {
-				if v -= mean[j]; math.Abs(v) > rounding*math.Abs(mean[j]) {
+				v -= mean[j]
+				if math.Abs(v) > rounding*math.Abs(mean[j]) {
 					squares[j] += v * v
 				}
 			}
@@ -127,7 +170,8 @@ func (s *Scaling) apply(i int, k *kernel.Tasks) *kernel.Tasks {
 		for l := range n {
 			k.Row(row, t, l)
 			for j, m := range mean {
-				if row[j] -= m; math.Abs(row[j]) <= rounding*math.Abs(m) {
+				row[j] -= m
+				if math.Abs(row[j]) <= rounding*math.Abs(m) {
 					row[j] = 0
 				}
 				row[j] /= s.Deviations[j]

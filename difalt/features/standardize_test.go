@@ -12,7 +12,14 @@ import (
 )
 
 // together adds rows of the nodes of one process.
-type together struct{}
+type together int
+
+func (n together) Hosted() (list []int) {
+	for i := range int(n) {
+		list = append(list, i)
+	}
+	return list
+}
 
 func (together) Sum(_ context.Context, rows [][]float64) error {
 	for _, row := range rows[1:] {
@@ -54,7 +61,7 @@ func TestStandardize(t *testing.T) {
 		}
 		nodes = append(nodes, b.Tasks())
 	}
-	standard, s, err := Standardize(t.Context(), together{}, nodes)
+	standard, s, err := Standardize(t.Context(), together(len(nodes)), nodes)
 	if err != nil {
 		t.Fatal(err)
 	}

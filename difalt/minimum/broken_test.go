@@ -40,9 +40,9 @@ func TestNetworkBreaks(t *testing.T) {
 		n := 0
 		for ; n < most; n++ {
 			net := &breaking{left: n / 2, once: n%2 == 0}
-			s, err := Look(t.Context(), net, tasks, u, Options{Seed: 1})
+			s, err := Check(t.Context(), net, tasks, u, Options{Seed: 1})
 			if net.left >= 0 { // the check needs no more sums
-				if err != nil || math.IsNaN(s.Share) {
+				if err != nil || math.IsNaN(s.ParametersPerSample) {
 					t.Errorf("%s: %+v, %v", name, s, err)
 				}
 				break

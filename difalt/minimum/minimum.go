@@ -2,44 +2,51 @@
 //
 // A run ends where the gradient vanishes, which holds at saddle points too. Under noise the direction of U
 // that the tasks determine least can be fitted noise, and then everything that is computed from the
-// coefficients is misleading, such as the statistical error. Look compares that direction with the direction
+// coefficients is misleading, such as the statistical error. Check compares that direction with the direction
 // outside of U that explains most of the residuals. Nodes with the tasks of a problem call it together, after
 // a run.
 package minimum
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 
 	"github.com/difalt/difalt/internal/gram"
-	"github.com/difalt/difalt/internal/sizes"
+	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
 
-// Verdict is the outcome of Look.
+// Verdict says what Check has found.
 type Verdict uint8
 
 const (
-	Minimum      Verdict = iota // no direction is suspicious, or the weakest one stands out of noise
-	Saddle                      // another U has a lower objective
-	Undetermined                // noise alone could make the weakest direction, or a few tasks determine it
+	// Minimum: no direction of U is suspicious, or the weakest direction exceeds noise.
+	Minimum Verdict = iota
+	// Saddle: another U has a lower objective.
+	Saddle
+	// Undetermined: noise alone, or a few tasks alone, could explain a direction of U, or every U is a
+	// minimum.
+	Undetermined
 )
 
-// A Standing compares the weakest direction of U with noise.
-type Standing struct {
+// An Outcome compares the weakest direction of U with noise.
+type Outcome struct {
 	Verdict Verdict
 	// U has a U_g of lower objective for every hosted node if Verdict is Saddle, and is nil otherwise.
 	U []*kernel.Basis
-	// SingularValues are those of the matrix of all b_t, in ascending order.
+	// SingularValues has the singular values of the matrix of all b_t, in ascending order. It is nil where the
+	// residuals are zero to rounding, and where every U is a minimum.
 	SingularValues []float64
-	// Weakest is the increase of the objective without the weakest direction of U, and Next about its
-	// decrease with the best further direction; both relative to the best direction in noise alone. They are
-	// NaN if nothing was suspicious.
-	Weakest, Next float64
-	// Share is the number of parameters of a direction divided by the effective number of samples that
-	// determine it: the largest of all directions.
-	Share float64
+	// WeakestDirection is the increase of the objective without the weakest direction of U, and NextDirection
+	// about its decrease with the best further direction. Both are relative to the best direction in noise
+	// alone, and NaN if nothing was suspicious.
+	WeakestDirection, NextDirection float64
+	// ParametersPerSample is the number of parameters of a direction over the effective number of samples that
+	// determine it: the largest of all directions. It is 0 if nothing was suspicious.
+	ParametersPerSample float64
 	// StatisticalError is the sine of the angle that noise leaves between the weakest direction and the true
 	// one; 0 if nothing was suspicious.
 	StatisticalError float64
@@ -49,9 +56,10 @@ type Standing struct {
 // by the sum.
 type Sums interface {
 	Sum(ctx context.Context, rows [][]float64) error
+	Hosted() []int
 }
 
-// Options of Look, the same at all nodes except for Pool.
+// Options of Check, the same at all nodes except for Pool.
 type Options struct {
 	Ridge float64      // of the least squares
 	Seed  uint64       // of the search for further directions
@@ -60,16 +68,19 @@ type Options struct {
 
 const (
 	// The weakest direction is suspicious if the tasks' energy in it is below suspicious times the largest
-	// that noise makes.
+	// energy of noise.
 	suspicious = 100
 	exact      = 1e-20 // an objective of this part of the sum of y^2 is rounding
 	lower      = 1e-7  // least relative decrease of an objective
-	standsOut  = 1.5   // a direction explains more than noise above this Weakest
-	farAhead   = 10    // times Next: a larger Weakest is determined next to another direction that stands out
-	mostShare  = 0.5   // and has enough samples up to this Share
+	standsOut  = 1.5   // WeakestDirection, or NextDirection, above which a direction explains more than noise
+	// farAhead is WeakestDirection over NextDirection above which a direction counts as determined although
+	// another one also exceeds the noise.
+	farAhead = 10
+	// mostParameters is the largest ParametersPerSample of directions with enough samples.
+	mostParameters = 0.5
 )
 
-// A problem is the data of the nodes, their estimates, and what the nodes have added up.
+// A problem is the data of the nodes, their estimates, and what the nodes have summed.
 type problem struct {
 	net    Sums
 	tasks  []*kernel.Tasks
@@ -78,53 +89,77 @@ type problem struct {
 	groups []*kernel.Group // b_t fitted to u
 	run    *kernel.Executor
 
-	totals
-	p    *gram.Matrix
-	axes [][]float64 // the eigenvectors of P
+	totals fit
+	p      *gram.Matrix
+	axes   [][]float64 // the eigenvectors of P
 }
 
-// totals describe the data of all nodes.
-type totals struct {
-	features, rank, count, samples  float64 // d, r, T, and the number of samples
-	xx                              float64 // mean square of a feature
-	squares, objective, unpenalized float64 // sum of y^2, and the objective with and without the ridge
-}
-
-// sumScale multiplies sums of squares of the data before they are added, so that they fit into a sum.
-const sumScale = 0x1p-20
-
-// Look checks the point u, where u[i] is the orthonormal estimate of the node whose tasks are tasks[i]. All
-// nodes of the network call it together and get the same Standing, except for Standing.U. It reads the
-// samples a few times.
-func Look(ctx context.Context, net Sums, tasks []*kernel.Tasks, u []*kernel.Basis, o Options) (*Standing, error) {
+// Check checks the point u, where u[i] is the orthonormal estimate of hosted node i, whose tasks are tasks[i].
+// All nodes of the network call it together and get equal Outcomes, except for Outcome.U. It reads the samples
+// a few times. If the arguments of one node cannot be used, all nodes return an error.
+func Check(ctx context.Context, net Sums, tasks []*kernel.Tasks, u []*kernel.Basis, o Options) (*Outcome, error) {
+	if net == nil {
+		return nil, errors.New("minimum: need a network")
+	}
 	if o.Pool == nil {
 		o.Pool = kernel.NewPool(1)
+		defer o.Pool.Close()
 	}
 	k := &problem{net: net, tasks: tasks, u: u, o: o}
-	for i, t := range tasks {
-		_, r := u[i].Dims()
-		k.groups = append(k.groups, kernel.NewGroup(t, r))
-	}
-	k.run = kernel.NewExecutor(o.Pool, k.groups)
-	if err := k.fit(ctx); err != nil {
+	if err := k.fit(ctx, checkArguments(net.Hosted(), tasks, u, o)); err != nil {
 		return nil, err
 	}
-	s := &Standing{Weakest: math.NaN(), Next: math.NaN()}
-	for _, v := range k.p.Values {
-		s.SingularValues = append(s.SingularValues, math.Sqrt(max(v, 0)))
+	out := &Outcome{WeakestDirection: math.NaN(), NextDirection: math.NaN()}
+	switch {
+	case k.everyUFits():
+		out.Verdict = Undetermined
+		return out, nil
+	case k.totals.unpenalized <= exact*k.totals.data.YY:
+		return out, nil
 	}
-	if k.unpenalized <= exact*k.squares {
-		return s, nil
+	if err := k.sumMoments(ctx); err != nil {
+		return nil, err
+	}
+	for _, v := range k.p.Values {
+		out.SingularValues = append(out.SingularValues, math.Sqrt(max(v, 0)))
 	}
 	if suspicious, err := k.isSuspicious(ctx); !suspicious || err != nil {
-		return s, err
+		return out, err
 	}
-	return s, k.compare(ctx, s)
+	return out, k.compare(ctx, out)
 }
 
-// compare fills the standing of a suspicious point.
-func (k *problem) compare(ctx context.Context, s *Standing) error {
-	left, weakest, q, err := k.explained(ctx, s)
+// checkArguments returns an error that names the hosted node whose arguments cannot be used.
+func checkArguments(hosted []int, tasks []*kernel.Tasks, u []*kernel.Basis, o Options) error {
+	if len(tasks) != len(hosted) || len(u) != len(hosted) {
+		return fmt.Errorf("the tasks of %d nodes and %d bases: this process hosts %d nodes", len(tasks), len(u), len(hosted))
+	}
+	if !(o.Ridge >= 0) || math.IsInf(o.Ridge, 0) {
+		return fmt.Errorf("the ridge is %v: must be finite, and not negative", o.Ridge)
+	}
+	for i, node := range hosted {
+		if tasks[i] == nil || u[i] == nil {
+			return fmt.Errorf("node %d has no tasks or no basis", node)
+		}
+		d, r := u[i].Dims()
+		if d != tasks[i].Features() {
+			return fmt.Errorf("node %d has %d features and a basis of %d rows", node, tasks[i].Features(), d)
+		}
+		if firstD, firstR := u[0].Dims(); d != firstD || r != firstR {
+			return fmt.Errorf("the basis of node %d is %d x %d: must be %d x %d, as at node %d", node, d, r, firstD, firstR, hosted[0])
+		}
+		for j := range r {
+			if !(floats.Norm(u[i].Col(j), 2) < 2) {
+				return fmt.Errorf("the basis of node %d is not orthonormal", node)
+			}
+		}
+	}
+	return nil
+}
+
+// compare fills the outcome of a suspicious point.
+func (k *problem) compare(ctx context.Context, out *Outcome) error {
+	left, weakest, q, err := k.explained(ctx, out)
 	if err != nil {
 		return err
 	}
@@ -132,88 +167,138 @@ func (k *problem) compare(ctx context.Context, s *Standing) error {
 	if err != nil {
 		return err
 	}
-	edge := k.noise()
-	s.Weakest, s.Next = weakest/edge, next/(k.perTask()*k.xx*edge)
-	if s.U, err = k.alongArc(ctx, q, v); err != nil {
+	edge, data := k.noise(), &k.totals.data
+	out.WeakestDirection, out.NextDirection = weakest/edge, next/(data.Curvature()*edge)
+	if out.U, err = k.alongArc(ctx, q, v); err != nil {
 		return err
 	}
-	switch {
-	case s.U != nil:
-		s.Verdict = Saddle
-	case s.Weakest < standsOut || s.Share > 1 || s.Share > mostShare && (s.Weakest < suspicious || s.Next > 1):
-		s.Verdict = Undetermined
-	case s.Next > standsOut && s.Weakest < farAhead*s.Next:
-		s.Verdict = Undetermined
+	if out.U != nil {
+		out.Verdict = Saddle
+	} else if out.isUndetermined() {
+		out.Verdict = Undetermined
 	}
-	s.StatisticalError = k.tilt(s.Weakest)
+	out.StatisticalError = k.tilt(out.WeakestDirection)
 	return nil
 }
 
-// fit fits b_t to u at every node, and adds up the facts and P = sum_t b_t b_t'.
-func (k *problem) fit(ctx context.Context) error {
-	k.run.Minimize(k.u, k.o.Ridge)
-	d, r := k.u[0].Dims()
-	const head = 6
-	k.p = gram.New(r)
-	sums := make([][]float64, len(k.tasks))
-	for i, t := range k.tasks {
-		x, y := sizes.Squares(t)
-		b, g := k.groups[i].B, k.groups[i]
-		sums[i] = append(sums[i], float64(t.Len()), float64(t.TotalSamples()), x*sumScale, y*sumScale,
-			g.Objective*sumScale, k.o.Ridge*floats.Dot(b, b)*sumScale)
-		sums[i] = append(sums[i], k.p.P...)
-		gram.Outer(sums[i][head:], b, r, 1, mostSum)
-		keepFinite(sums[i], 0)
+// isUndetermined reports whether noise, or a few tasks, could explain a direction.
+func (out *Outcome) isUndetermined() bool {
+	weakest, next, parameters := out.WeakestDirection, out.NextDirection, out.ParametersPerSample
+	switch {
+	case weakest < standsOut || parameters > 1:
+		return true
+	case parameters > mostParameters && (weakest < suspicious || next > 1):
+		return true
 	}
-	if err := k.net.Sum(ctx, sums); err != nil {
+	return next > standsOut && weakest < farAhead*next
+}
+
+// A fit is what the nodes sum after they have fitted b_t to u.
+type fit struct {
+	data        sums.Data
+	informative float64 // tasks with more than r samples
+	unpenalized float64 // the objective without the ridge
+	penalty     float64 // of the ridge
+}
+
+// Fields implements sums.Record.
+func (f *fit) Fields(row *sums.Row) {
+	f.data.Fields(row)
+	row.Number(&f.informative, 1)
+	row.Number(&f.unpenalized, sums.Squares)
+	row.Number(&f.penalty, sums.Squares)
+}
+
+// objective returns the objective that a run lowers.
+func (f *fit) objective() float64 { return f.unpenalized + f.penalty }
+
+// fit fits b_t to u at every node, and sums the totals. It returns an error at all nodes if one has a fault.
+func (k *problem) fit(ctx context.Context, fault error) error {
+	d, r := 0, 0
+	if fault == nil && len(k.u) > 0 {
+		d, r = k.u[0].Dims()
+		for _, t := range k.tasks {
+			k.groups = append(k.groups, kernel.NewGroup(t, r))
+		}
+		k.run = kernel.NewExecutor(k.o.Pool, k.groups)
+		k.run.Minimize(k.u, k.o.Ridge)
+	}
+	k.totals.data = sums.Data{Features: float64(d), Rank: float64(r)}
+	own := func(i int) sums.Record {
+		t, g := k.tasks[i], k.groups[i]
+		f := &fit{data: sums.Of(t, r), unpenalized: g.Objective, penalty: k.o.Ridge * floats.Dot(g.B, g.B)}
+		for task := range t.Len() {
+			if t.Samples(task) > r {
+				f.informative++
+			}
+		}
+		return f
+	}
+	if err := sums.Agree(ctx, k.net, fault, &k.totals, own, d, r); err != nil {
+		return fmt.Errorf("minimum: %w", err)
+	}
+	return nil
+}
+
+// sumMoments sums P = sum_t b_t b_t'.
+func (k *problem) sumMoments(ctx context.Context) error {
+	r := int(k.totals.data.Rank)
+	k.p = gram.New(r)
+	rows := make([][]float64, len(k.groups))
+	for i, g := range k.groups {
+		rows[i] = make([]float64, len(k.p.P))
+		gram.Outer(rows[i], g.B, r, 1, mostSum)
+		keepFinite(rows[i], 0)
+	}
+	if err := k.net.Sum(ctx, rows); err != nil {
 		return err
 	}
-	total := sums[0]
-	k.features, k.rank, k.count, k.samples = float64(d), float64(r), total[0], total[1]
-	k.xx, k.squares = total[2]/sumScale/(k.samples*k.features), total[3]/sumScale
-	k.unpenalized = total[4] / sumScale
-	k.objective = k.unpenalized + total[5]/sumScale
-	k.p.Invert(total[head:])
+	k.p.Invert(rows[0])
 	for a := range r {
 		k.axes = append(k.axes, k.p.Vector(a))
 	}
 	return nil
 }
 
-// perTask returns the mean number of samples of a task.
-func (k *problem) perTask() float64 { return k.samples / k.count }
-
-// noise returns the largest energy that noise alone makes of a direction that is chosen for it: the variance
-// of the noise, estimated from the objective, times (sqrt(d) + sqrt(T))^2.
-func (k *problem) noise() float64 {
-	width := math.Sqrt(k.features) + math.Sqrt(k.count)
-	return k.objective / max(k.samples-k.count*k.rank-k.features*k.rank, 1) * width * width
+// everyUFits reports whether the objective is the same for every U: for square U, and where every task can fit
+// its samples on any U.
+func (k *problem) everyUFits() bool {
+	data := &k.totals.data
+	return data.Features == data.Rank || k.totals.informative == 0 && k.o.Ridge == 0
 }
 
-// share returns the number of parameters of a direction divided by the effective number of samples behind it,
-// where concentration is sum c^4 / (sum c^2)^2 of the tasks' coefficients c in that direction.
-func (k *problem) share(concentration float64) float64 {
-	return k.features * concentration / max(k.perTask()-k.rank, 1)
+// noise returns the largest energy that noise alone makes of a direction that is chosen for it, with the
+// variance of the noise as estimated from the objective.
+func (k *problem) noise() float64 {
+	return k.totals.data.NoiseEdge(k.totals.objective() / max(k.totals.data.Free(), 1))
+}
+
+// parametersPerSample returns the number of parameters of a direction over the effective number of samples
+// behind it, where concentration is sum c^4 / (sum c^2)^2 of the tasks' coefficients c in that direction.
+func (k *problem) parametersPerSample(concentration float64) float64 {
+	data := &k.totals.data
+	return data.Features * concentration / max(data.PerTask()-data.Rank, 1)
 }
 
 // isSuspicious reports whether the weakest direction may be noise, or a few tasks may determine a direction.
 // Then (b_t'P^-1 b_t)^2 is large for those tasks; the sum of b_t'P^-1 b_t over all tasks is r.
 func (k *problem) isSuspicious(ctx context.Context) (bool, error) {
-	left := max(k.perTask()-k.rank-1, 1) * k.xx
+	data := &k.totals.data
+	left := max(data.PerTask()-data.Rank-1, 1) * data.MeanFeature()
 	if k.p.Values[0]*left < suspicious*k.noise() {
 		return true, nil
 	}
-	sums := make([][]float64, len(k.groups))
+	rows, r := make([][]float64, len(k.groups)), int(data.Rank)
 	for i, g := range k.groups {
 		leverage := 0.0
-		for b := g.B; len(b) > 0; b = b[int(k.rank):] {
-			h := k.p.Leverage(b[:int(k.rank)])
+		for b := g.B; len(b) > 0; b = b[r:] {
+			h := k.p.Leverage(b[:r])
 			leverage += h * h
 		}
-		sums[i] = keepFinite([]float64{leverage}, 0)
+		rows[i] = keepFinite([]float64{leverage}, 0)
 	}
-	err := k.net.Sum(ctx, sums)
-	return k.share(sums[0][0]) > 1, err
+	err := k.net.Sum(ctx, rows)
+	return k.parametersPerSample(rows[0][0]) > 1, err
 }
 
 // tilt returns the sine of the angle between a direction and its estimate, if it explains more than noise by
@@ -224,7 +309,7 @@ func (k *problem) isSuspicious(ctx context.Context) (bool, error) {
 //
 // (Baik, Ben Arous and Peche 2005; Paul 2007).
 func (k *problem) tilt(weakest float64) float64 {
-	ratio := k.features / k.count
+	ratio := k.totals.data.Features / k.totals.data.Tasks
 	edge := 1 + math.Sqrt(ratio)
 	a := weakest*edge*edge - 1 - ratio
 	theta := (a + math.Sqrt(max(a*a-4*ratio, 0))) / 2

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -13,6 +14,8 @@ import (
 
 // together adds rows of the nodes of one process.
 type together struct{}
+
+func (together) Hosted() []int { return []int{0, 1} }
 
 func (together) Sum(_ context.Context, rows [][]float64) error {
 	for _, row := range rows[1:] {
@@ -54,7 +57,7 @@ func setting(n int, size func(task int) float64, noise float64) (tasks []*kernel
 	return tasks, u, xs
 }
 
-// A reference holds the numbers of a Standing, computed from dense matrices by their definitions.
+// A reference holds the numbers of an Outcome, computed from dense matrices by their definitions.
 type reference struct {
 	singular             []float64
 	weakest, next, share float64
@@ -126,9 +129,9 @@ func flat(x *mat.Dense) mat.Vector {
 	return mat.NewVecDense(len(raw.Data), raw.Data)
 }
 
-// TestLook compares the numbers of suspicious points with their definitions, and the verdicts with how the
+// TestCheck compares the numbers of suspicious points with their definitions, and the verdicts with how the
 // data were made.
-func TestLook(t *testing.T) {
+func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		n     int
@@ -144,7 +147,7 @@ func TestLook(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tasks, u, xs := setting(c.n, c.size, c.noise)
-			got, err := Look(t.Context(), together{}, tasks, u, Options{Ridge: c.ridge, Seed: 1})
+			got, err := Check(t.Context(), together{}, tasks, u, Options{Ridge: c.ridge, Seed: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,9 +161,9 @@ func TestLook(t *testing.T) {
 			}{
 				{"smallest singular value", got.SingularValues[0], want.singular[0], 1e-10},
 				{"largest singular value", got.SingularValues[1], want.singular[1], 1e-10},
-				{"Weakest", got.Weakest, want.weakest, 1e-10},
-				{"Share", got.Share, want.share, 1e-10},
-				{"Next", got.Next, want.next, .03}, // four power iterations
+				{"WeakestDirection", got.WeakestDirection, want.weakest, 1e-10},
+				{"ParametersPerSample", got.ParametersPerSample, want.share, 1e-10},
+				{"NextDirection", got.NextDirection, want.next, .03}, // four power iterations
 			} {
 				if !(math.Abs(v.got/v.want-1) <= v.relative) {
 					t.Errorf("%s is %v, want %v", v.name, v.got, v.want)
@@ -169,11 +172,11 @@ func TestLook(t *testing.T) {
 		})
 	}
 	plain, u, _ := setting(7, func(int) float64 { return 1 }, .1)
-	if s, err := Look(t.Context(), together{}, plain, u, Options{}); err != nil || s.Verdict != Minimum || !math.IsNaN(s.Weakest) {
+	if s, err := Check(t.Context(), together{}, plain, u, Options{}); err != nil || s.Verdict != Minimum || !math.IsNaN(s.WeakestDirection) {
 		t.Errorf("nothing is suspicious: %+v, %v", s, err)
 	}
 	exactly, u, _ := setting(14, func(int) float64 { return 1 }, 0)
-	if s, err := Look(t.Context(), together{}, exactly, u, Options{}); err != nil || s.Verdict != Minimum || !math.IsNaN(s.Weakest) || s.StatisticalError != 0 {
+	if s, err := Check(t.Context(), together{}, exactly, u, Options{}); err != nil || s.Verdict != Minimum || !math.IsNaN(s.WeakestDirection) || s.StatisticalError != 0 {
 		t.Errorf("without noise: %+v, %v", s, err)
 	}
 }
@@ -183,7 +186,7 @@ func TestLook(t *testing.T) {
 func TestTilt(t *testing.T) {
 	const d, count, trials = 60, 120, 30
 	rng := rand.New(rand.NewPCG(7, 8))
-	k := &problem{totals: totals{features: d, count: count}}
+	k := &problem{totals: fit{data: sums.Data{Features: d, Tasks: count}}}
 	for _, theta := range []float64{1.5, 4} { // of the variance of the noise
 		var lambda, sine float64
 		for range trials {

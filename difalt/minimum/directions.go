@@ -1,0 +1,227 @@
+package minimum
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/difalt/difalt/internal/sums"
+	"github.com/difalt/difalt/internal/tile"
+	"github.com/difalt/difalt/internal/work"
+	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A strength is what the nodes sum about an axis q of U.
+type strength struct {
+	energy         float64 // E(U q): the increase of the objective without U q
+	second, fourth float64 // sums of (q'b_t)^2 and of (q'b_t)^4
+}
+
+// Fields implements sums.Record.
+func (s *strength) Fields(row *sums.Row) {
+	row.Number(&s.energy, 1)
+	row.Number(&s.second, 1)
+	row.Number(&s.fourth, 1)
+}
+
+// strengths of all axes.
+type strengths []strength
+
+// Fields implements sums.Record.
+func (list strengths) Fields(row *sums.Row) {
+	for a := range list {
+		list[a].Fields(row)
+	}
+}
+
+// explained returns the residuals X_t'e_t of the tasks of every hosted node as samples. Of all axes q it
+// finds the one that explains least, with its energy,
+//
+//	E(U q) = sum_t (q'b_t)^2 / (q'(U'X_t'X_t U)^-1 q),
+//
+// and it sets the largest ParametersPerSample.
+func (k *problem) explained(ctx context.Context, out *Outcome) (left []*kernel.Tasks, least float64, q []float64, err error) {
+	rows := make([][]float64, len(k.tasks))
+	for i, t := range k.tasks {
+		residuals, parts := make([][]float64, t.Len()), make([]strengths, t.Len())
+		work.For(k.o.Pool, t.Len(), func(task int) {
+			residuals[task], parts[task] = k.explain(i, task)
+		})
+		own := make(strengths, len(k.axes))
+		b := kernel.NewBuilder(t.Features(), []int{t.Len()}, kernel.Float64)
+		for task, row := range residuals {
+			b.SetRow(0, task, row, 0)
+			for a, part := range parts[task] {
+				own[a].energy += part.energy
+				own[a].second += part.second
+				own[a].fourth += part.fourth
+			}
+		}
+		rows[i] = keepFinite(sums.Write(nil, own), 0)
+		left = append(left, b.Tasks())
+	}
+	if err := k.net.Sum(ctx, rows); err != nil {
+		return nil, 0, nil, err
+	}
+	all := make(strengths, len(k.axes))
+	sums.Read(rows[0], all)
+	least, q = math.Inf(1), k.axes[0]
+	for a, axis := range k.axes {
+		if all[a].energy < least {
+			least, q = all[a].energy, axis
+		}
+		concentration := all[a].fourth / (all[a].second * all[a].second)
+		out.ParametersPerSample = max(out.ParametersPerSample, k.parametersPerSample(concentration))
+	}
+	return left, least, q, nil
+}
+
+// explain returns X_t'e_t of one task, and its part of the strength of every axis.
+func (k *problem) explain(i, task int) (row []float64, parts strengths) {
+	t, u := k.tasks[i], k.u[i]
+	d, r := u.Dims()
+	n, b := t.Samples(task), k.groups[i].B[task*r:][:r]
+	row, parts = make([]float64, tile.Pad(d)), make(strengths, r)
+	if n == 0 {
+		return row[:d], parts
+	}
+	a, e, x := mat.NewDense(n, r, nil), make([]float64, n), make([]float64, d)
+	for l, y := range t.Y(task) {
+		t.Row(x, task, l)
+		for j := range r {
+			a.Set(l, j, floats.Dot(x, u.Col(j)))
+		}
+		e[l] = y - floats.Dot(a.RawRowView(l), b)
+	}
+	t.MulTransposed(row, task, e)
+	gram := mat.NewSymDense(r, nil)
+	gram.SymOuterK(1, a.T())
+	for j := range r {
+		gram.SetSym(j, j, gram.At(j, j)+k.o.Ridge)
+	}
+	var c mat.Cholesky
+	solvable := c.Factorize(gram)
+	for j, q := range k.axes {
+		along := floats.Dot(q, b)
+		parts[j].second, parts[j].fourth = along*along, along*along*along*along
+		var v mat.VecDense
+		if solvable && c.SolveVecTo(&v, mat.NewVecDense(r, q)) == nil {
+			z := v.RawVector().Data
+			parts[j].energy = along * along / (floats.Dot(q, z) - k.o.Ridge*floats.Dot(z, z))
+		}
+	}
+	return row[:d], parts
+}
+
+// strongest returns the direction v with the largest sum_t (v'X_t'e_t)^2, and that sum, by power iterations.
+func (k *problem) strongest(ctx context.Context, left []*kernel.Tasks) (v []float64, value float64, err error) {
+	const directions, iterations = 3, 4
+	d := k.tasks[0].Features()
+	n := min(directions, d)
+	u, rng := kernel.NewBasis(d, n), rand.New(rand.NewPCG(k.o.Seed, 0x5add1e))
+	for j := range n {
+		for i := range u.Col(j) {
+			u.Col(j)[i] = rng.NormFloat64()
+		}
+	}
+	unit := max(k.totals.data.MeanFeature(), math.SmallestNonzeroFloat64) * sums.Squares
+	z, rows := make([]*kernel.Basis, len(left)), make([][]float64, len(left))
+	for i := range left {
+		z[i] = kernel.NewBasis(d, n)
+	}
+	for range iterations {
+		u.Orthonormalize(nil, nil)
+		for i := range left {
+			clear(z[i].Data())
+			left[i].GramProduct(z[i], u, nil)
+			floats.Scale(1/unit, z[i].Data())
+			rows[i] = keepFinite(z[i].Data(), 0)
+		}
+		if err := k.net.Sum(ctx, rows); err != nil {
+			return nil, 0, err
+		}
+		var known bool
+		if v, value, known = largest(u, z[0]); !known {
+			return v, 0, nil
+		}
+		u.CopyFrom(z[0])
+	}
+	return v, value * unit, nil
+}
+
+// largest returns the combination of the columns of u that the product z = A u stretches most, for a symmetric
+// A, and by how much.
+func largest(u, z *kernel.Basis) (v []float64, value float64, known bool) {
+	d, n := u.Dims()
+	small := mat.NewSymDense(n, nil)
+	for a := range n {
+		for b := range a + 1 {
+			small.SetSym(a, b, floats.Dot(u.Col(a), z.Col(b)))
+		}
+	}
+	v = make([]float64, d)
+	var e mat.EigenSym
+	if !e.Factorize(small, true) {
+		return v, 0, false
+	}
+	var w mat.Dense
+	e.VectorsTo(&w)
+	for j := range n {
+		floats.AddScaled(v, w.At(j, n-1), u.Col(j))
+	}
+	return v, e.Values(nil)[n-1], true
+}
+
+// arc lists angles: U q is turned by each of them towards v.
+var arc = [...]float64{-1.2, -0.8, -0.4, -0.15, 0.15, 0.4, 0.8, 1.2, math.Pi / 2}
+
+// alongArc evaluates the objective where U q is turned towards v. It returns the U_g of the lowest, or nil if
+// none is below the objective at U.
+func (k *problem) alongArc(ctx context.Context, q, v []float64) ([]*kernel.Basis, error) {
+	rows := make([][]float64, len(k.tasks))
+	for i := range rows {
+		rows[i] = make([]float64, len(arc))
+	}
+	for a, angle := range arc {
+		k.run.Minimize(k.turned(q, v, angle), k.o.Ridge)
+		for i, g := range k.groups {
+			rows[i][a] = (g.Objective + k.o.Ridge*floats.Dot(g.B, g.B)) / sums.Squares
+		}
+	}
+	for i := range rows {
+		keepFinite(rows[i], min(k.totals.data.YY/sums.Squares, mostSum))
+	}
+	if err := k.net.Sum(ctx, rows); err != nil {
+		return nil, err
+	}
+	best := floats.MinIdx(rows[0])
+	if !(rows[0][best]*sums.Squares < k.totals.objective()*(1-lower)) {
+		return nil, nil
+	}
+	return k.turned(q, v, arc[best]), nil
+}
+
+// turned returns U + (cos a U q + sin a v - U q) q', orthonormalised, with v made orthogonal to U.
+func (k *problem) turned(q, v []float64, angle float64) (list []*kernel.Basis) {
+	for _, u := range k.u {
+		weak, other := make([]float64, len(v)), append([]float64(nil), v...)
+		for j, c := range q {
+			floats.AddScaled(weak, c, u.Col(j))
+			floats.AddScaled(other, -floats.Dot(u.Col(j), v), u.Col(j))
+		}
+		sin, cos := math.Sincos(angle)
+		if length := floats.Norm(other, 2); length > 0 {
+			floats.Scale(sin/length, other)
+		}
+		floats.AddScaled(other, cos-1, weak)
+		z := u.Clone()
+		for j, c := range q {
+			floats.AddScaled(z.Col(j), c, other)
+		}
+		z.Orthonormalize(nil, nil)
+		list = append(list, z)
+	}
+	return list
+}
