@@ -31,5 +31,8 @@ const (
 	noWorkers      = "kernel: negative number of workers"
 	tooManyWorkers = "kernel: more than MaxWorkers workers"
 	poolClosed     = "kernel: pool used after Close"
+	notNewPool     = "kernel: pool was not made by NewPool"
+	noJob          = "kernel: function is nil"
+	jobEnded       = "kernel: a function ended its goroutine"
 	poolBusy       = "kernel: pool used while it runs"
 )

@@ -19,7 +19,8 @@ const spinFor = 50 * time.Microsecond
 type Pool struct {
 	workers []*parker // workers 1, 2, ...; the caller is worker 0
 	served  sync.WaitGroup
-	job     func(worker int)
+	job     func(worker int) // of the running fork
+	fault   atomic.Pointer[any]
 	epoch   atomic.Uint32
 	pending atomic.Int32
 	caller  *parker
@@ -45,12 +46,12 @@ func NewPool(workers int) *Pool {
 	}
 	p := &Pool{spin: spinFor, caller: newParker()}
 	if workers > runtime.GOMAXPROCS(0) {
-		p.spin = 0 // spinning workers would keep the others from running
+		p.spin = 0 // a spinning worker would keep another one from running
 	}
 	for w := 1; w < workers; w++ {
 		k := newParker()
 		p.workers = append(p.workers, k)
-		p.served.Go(func() { p.serve(k, w) })
+		p.served.Go(func() { p.serve(k, w, 0) })
 	}
 	return p
 }
@@ -59,22 +60,34 @@ func NewPool(workers int) *Pool {
 func (p *Pool) Workers() int { return len(p.workers) + 1 }
 
 // Run calls f(w) for every worker w = 0, ..., Workers()-1 and returns when all calls have returned; f(0) runs
-// on the calling goroutine. It does not allocate if f is a stored function value.
+// on the calling goroutine. If calls panic, Run panics with the value of one of them after all have ended, and the
+// pool stays usable. Run does not allocate if f is a stored function value.
 func (p *Pool) Run(f func(worker int)) {
-	if p.closed {
+	p.mustBeMade()
+	switch {
+	case f == nil:
+		panic(noJob)
+	case p.closed:
 		panic(poolClosed)
-	}
-	if p.job != nil {
+	case p.job != nil:
 		panic(poolBusy)
 	}
 	p.job = f
-	// Deferred, so that a panic in f(0) leaves no worker behind and the pool usable.
-	defer p.join()
+	p.fault.Store(nil)
 	p.pending.Store(int32(len(p.workers)))
 	p.epoch.Add(1)
 	for _, k := range p.workers {
 		k.wake()
 	}
+	p.runAsCaller(f)
+	if fault := p.fault.Swap(nil); fault != nil {
+		panic(*fault)
+	}
+}
+
+// runAsCaller is the caller's part of a fork. A panic in f(0) leaves no worker behind.
+func (p *Pool) runAsCaller(f func(worker int)) {
+	defer p.join()
 	f(0)
 }
 
@@ -83,10 +96,21 @@ func (p *Pool) join() {
 	p.job = nil
 }
 
-// Close ends the workers and returns when they have exited. It may be called again.
+// mustBeMade panics unless NewPool made the pool.
+func (p *Pool) mustBeMade() {
+	if p == nil || p.caller == nil {
+		panic(notNewPool)
+	}
+}
+
+// Close ends the workers and returns when they have exited. It may be called again, but not from within a job.
 func (p *Pool) Close() {
+	p.mustBeMade()
 	if p.closed {
 		return
+	}
+	if p.job != nil {
+		panic(poolBusy)
 	}
 	p.closed = true
 	p.epoch.Add(1)
@@ -96,17 +120,36 @@ func (p *Pool) Close() {
 	p.served.Wait()
 }
 
-func (p *Pool) serve(k *parker, w int) {
-	for seen := uint32(0); ; seen++ {
+// serve computes worker w's part of all forks after the first seen ones.
+func (p *Pool) serve(k *parker, w int, seen uint32) {
+	for ; ; seen++ {
 		k.wait(p.spin, func() bool { return p.epoch.Load() != seen })
 		if p.closed {
 			return
 		}
-		p.job(w)
+		p.runAsWorker(k, w, seen+1)
+	}
+}
+
+// runAsWorker is a worker's part of fork number seen. It leaves a panic of the job to Run, on the caller's
+// goroutine, and replaces a goroutine that the job ends.
+func (p *Pool) runAsWorker(k *parker, w int, seen uint32) {
+	returned := false
+	defer func() {
+		if !returned {
+			fault := recover()
+			if fault == nil { // runtime.Goexit
+				fault = jobEnded
+				p.served.Go(func() { p.serve(k, w, seen) })
+			}
+			p.fault.Store(&fault)
+		}
 		if p.pending.Add(-1) == 0 {
 			p.caller.wake()
 		}
-	}
+	}()
+	p.job(w)
+	returned = true
 }
 
 // A parker lets one goroutine wait for a condition that another goroutine makes true before it calls wake.
@@ -119,6 +162,9 @@ func newParker() *parker { return &parker{signal: make(chan struct{}, 1)} }
 
 // wait polls ready for the given time and then sleeps until wake.
 func (k *parker) wait(spin time.Duration, ready func() bool) {
+	if ready() {
+		return
+	}
 	if spin > 0 {
 		start := time.Now()
 		for i := 1; ; i++ {

@@ -149,6 +149,60 @@ func TestPoolPanic(t *testing.T) {
 	}
 }
 
+// Misuse, and a panic or the end of a goroutine in any worker's share of a job, end in a panic at the caller, and
+// leave a pool that works.
+func TestPoolFaults(t *testing.T) {
+	p := kernel.NewPool(3)
+	defer p.Close()
+	for message, f := range map[string]func(){
+		"function is nil":              func() { p.Run(nil) },
+		"pool was not made by NewPool": func() { new(kernel.Pool).Run(func(int) {}) },
+		"pool used while it runs":      func() { p.Run(func(w int) { closeAs(0, w, p) }) },
+		"a function ended its goroutine": func() {
+			p.Run(func(w int) {
+				if w == 2 {
+					runtime.Goexit()
+				}
+			})
+		},
+	} {
+		if got := panicOf(f); got != "kernel: "+message {
+			t.Errorf("%s: panic %v", message, got)
+		}
+	}
+	wantPanic(t, "nil pool", func() { (*kernel.Pool)(nil).Run(func(int) {}) })
+	wantPanic(t, "nil pool closed", func() { (*kernel.Pool)(nil).Close() })
+	wantPanic(t, "closed by a worker", func() { p.Run(func(w int) { closeAs(1, w, p) }) })
+	for bad := range 3 {
+		got := panicOf(func() {
+			p.Run(func(w int) {
+				if w == bad {
+					panic(bad)
+				}
+			})
+		})
+		if got != bad {
+			t.Errorf("a panic of worker %d is %v at the caller", bad, got)
+		}
+	}
+	if got := panicOf(func() { p.Run(func(w int) { panic(w) }) }); got != 0 {
+		t.Errorf("panics of all workers are %v at the caller, want its own", got)
+	}
+	var calls atomic.Int64
+	for range 100 {
+		p.Run(func(int) { calls.Add(1) })
+	}
+	if calls.Load() != 300 {
+		t.Errorf("%d calls after the faults, want 300", calls.Load())
+	}
+}
+
+func closeAs(closer, worker int, p *kernel.Pool) {
+	if worker == closer {
+		p.Close()
+	}
+}
+
 func TestPoolDoesNotAllocate(t *testing.T) {
 	for _, workers := range []int{1, 2, 3} {
 		p := kernel.NewPool(workers)
