@@ -98,7 +98,8 @@ func BenchmarkDeficient(b *testing.B) {
 	const d, r = 128, 5
 	tasks, u := normal(d, slices.Repeat([]int{25}, 64), kernel.Float64), synth.Orthonormal(d, r, synth.Stream(seed, 2))
 	copy(u.Col(1), u.Col(0))
-	g, ws := kernel.NewGroup(tasks, r), kernel.NewWorkspace(25, d, r)
+	g := kernel.NewGroup(tasks, r)
+	ws := kernel.NewWorkspace(g)
 	for b.Loop() {
 		g.Step(u, 0, ws)
 	}
@@ -112,8 +113,8 @@ func BenchmarkDeficient(b *testing.B) {
 func BenchmarkOperations(b *testing.B) {
 	const d, r, n, tasks = 600, 4, 30, 600
 	k, u := normal(d, slices.Repeat([]int{n}, tasks), kernel.Float64), synth.Orthonormal(d, r, synth.Stream(seed, 2))
-	v, ws := kernel.NewBasis(d, r), kernel.NewWorkspace(n, d, r)
-	g := kernel.NewGroup(k, r)
+	v, g := kernel.NewBasis(d, r), kernel.NewGroup(k, r)
+	ws := kernel.NewWorkspace(g)
 	x, y, first := make([]float64, tasks*n*d), make([]float64, tasks*n), []int{0}
 	for t := range tasks {
 		first = append(first, (t+1)*n)

@@ -54,8 +54,10 @@ type Tasks struct {
 	Ldx int // row stride of X64 or X32
 	Y   []float64
 
-	Fit, Gradient Rows // samples of the least squares, and of the gradient
-	MaxRows       int  // at least the largest number of them in a task, and 1
+	// Task t has Count[t] rows of X and Y from First[t] on. Original[t], if it is not nil, is the number of
+	// samples from which these rows were computed; it sets the tolerance of the rank.
+	First, Count, Original []int
+	MaxRows                int // at least the largest number of rows of a task, and 1
 
 	U      blas64.GeneralCols // basis, d x r
 	B      []float64          // coefficients of task t in B[t*r : (t+1)*r]
@@ -64,9 +66,6 @@ type Tasks struct {
 	Ridge  float64
 	Work   []float64 // WorkLen(MaxRows, Ldx, r) entries
 }
-
-// Rows are the samples of tasks: Count[t] rows of X and Y from First[t] on.
-type Rows struct{ First, Count []int }
 
 // Left is the status of a task that Step leaves alone.
 const Left = C.DIFALT_LEFT
@@ -78,8 +77,9 @@ const Left = C.DIFALT_LEFT
 func (s *Tasks) Step(lo, hi int) (objective float64) {
 	args := C.difalt_args{
 		x64: doubles(s.X64), x32: (*C.float)(unsafe.SliceData(s.X32)), y: doubles(s.Y),
-		fit_first: ints(s.Fit.First), fit_rows: ints(s.Fit.Count), grad_first: ints(s.Gradient.First), grad_rows: ints(s.Gradient.Count),
-		u: doubles(s.U.Data), b: doubles(s.B), status: (*C.uchar)(s.Status), grad: doubles(s.Grad.Data), work: doubles(s.Work),
+		first: ints(s.First), rows: ints(s.Count), original: ints(s.Original),
+		u: doubles(s.U.Data), b: doubles(s.B), status: (*C.uchar)(s.Status),
+		grad: doubles(s.Grad.Data), work: doubles(s.Work),
 		ridge: C.double(s.Ridge), ldx: C.int(s.Ldx), d: C.int(s.U.Rows), r: C.int(s.U.Cols),
 		ldu: C.int(s.U.Stride), ldg: C.int(s.Grad.Stride), max_rows: C.int(s.MaxRows),
 	}

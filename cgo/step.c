@@ -89,7 +89,7 @@ static void substitute(const double *q, int r, double *x, int n) {
 
 // trusted reports whether R has full rank beyond doubt, since |R^-1| bounds the smallest singular value, and
 // no digits of b were lost to squares that overflow or underflow; NaN fails every comparison.
-static int trusted(const scratch *k, const double *b, int n, int r, double squares) {
+static int trusted(const scratch *k, const double *b, ptrdiff_t n, int r, double squares) {
 	double least = INFINITY, most = 0, inverse = 0, *x = k->w;
 	for (int j = 0; j < r; j++) {
 		const double diagonal = k->q[(ptrdiff_t)j * r + j];
@@ -107,7 +107,7 @@ static int trusted(const scratch *k, const double *b, int n, int r, double squar
 
 // solve computes b = argmin |A b - y|^2 + ridge |b|^2 for A in k->a by modified Gram-Schmidt of [A y]. It
 // returns 0 if the result cannot be trusted.
-static int solve(const difalt_args *s, const scratch *k, double *b, const double *y, int n) {
+static int solve(const difalt_args *s, const scratch *k, double *b, const double *y, int n, ptrdiff_t original) {
 	const int r = s->r, m = s->ridge > 0 ? n + r : n;
 	if (n == 0 || m < r) return 0;
 	double squares = 0;
@@ -131,7 +131,7 @@ static int solve(const difalt_args *s, const scratch *k, double *b, const double
 	}
 	memcpy(b, k->q + (ptrdiff_t)r * r, r * sizeof *b);
 	substitute(k->q, r, b, r);
-	return trusted(k, b, n, r, squares);
+	return trusted(k, b, original, r, squares);
 }
 
 double difalt_step(difalt_args args, ptrdiff_t lo, ptrdiff_t hi) {
@@ -142,16 +142,12 @@ double difalt_step(difalt_args args, ptrdiff_t lo, ptrdiff_t hi) {
 	int held = 0;           // products in k->v
 	ptrdiff_t first = lo;   // the task of the first of them
 	for (ptrdiff_t t = lo; t < hi; t++) {
-		int n = (int)s->fit_rows[t];
-		const double *x = multiply(s, k, s->fit_first[t], n);
+		const int n = (int)s->rows[t];
+		const double *x = multiply(s, k, s->first[t], n), *y = s->y + s->first[t];
 		double *b = s->b + t * s->r;
-		s->status[t] = solve(s, k, b, s->y + s->fit_first[t], n) ? 0 : DIFALT_LEFT;
+		s->status[t] = solve(s, k, b, y, n, s->original ? s->original[t] : n) ? 0 : DIFALT_LEFT;
 		if (s->status[t] == 0) {
-			if (s->grad_first[t] != s->fit_first[t] || s->grad_rows[t] != n) {
-				n = (int)s->grad_rows[t];
-				x = multiply(s, k, s->grad_first[t], n);
-			}
-			memcpy(k->e, s->y + s->grad_first[t], n * sizeof *k->e);
+			memcpy(k->e, y, n * sizeof *k->e);
 			cblas_dgemv(CblasColMajor, CblasNoTrans, n, s->r, 1, k->a, s->max_rows, b, 1, -1, k->e, 1);
 			objective += cblas_ddot(n, k->e, 1, k->e, 1);
 			double *v = k->v + held++ * s->ldx;

@@ -9,10 +9,9 @@ typedef struct {
 	const double *x64;           // samples of all tasks, or NULL
 	const float *x32;            // samples of all tasks, if x64 is NULL
 	const double *y;             // responses of all tasks
-	const ptrdiff_t *fit_first;  // first sample and number of samples of each
-	const ptrdiff_t *fit_rows;   // task in the least squares
-	const ptrdiff_t *grad_first; // the same in the gradient
-	const ptrdiff_t *grad_rows;
+	const ptrdiff_t *first;      // first sample and number of samples of each task
+	const ptrdiff_t *rows;
+	const ptrdiff_t *original;   // samples from which these were computed, for the tolerance; NULL: rows
 	const double *u;             // basis, d x r
 	double *b;                   // coefficients, r for each task
 	unsigned char *status;       // of each task: 0, or DIFALT_LEFT

@@ -208,6 +208,6 @@ func Adapt(u *kernel.Basis, tasks *kernel.Tasks, ridge float64) (b []float64, st
 		return nil, nil, err
 	}
 	g := kernel.NewGroup(tasks, r)
-	g.Minimize(u, ridge, kernel.NewWorkspace(tasks.MaxSamples(), d, r))
+	g.Minimize(u, ridge, nil)
 	return g.B, g.Status, nil
 }

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/internal/work"
 	"github.com/difalt/difalt/kernel"
-	"gonum.org/v1/gonum/floats"
 )
 
 // parts returns the number of disjoint sample sets (Alg. 3, line 4), which are 00, 0, 1, ..., 2 T_GD; 1
@@ -40,31 +38,12 @@ func (s *Solver) evaluateSplit() {
 // of the same tasks.
 func evaluateApart(fit, others *kernel.Tasks, u *kernel.Basis, ridge float64) evaluation {
 	start := time.Now()
-	d, r := u.Dims()
-	g := kernel.NewGroup(fit, r)
+	_, r := u.Dims()
+	g, at := kernel.NewGroup(fit, r), kernel.NewGroup(others, r)
 	g.Minimize(u, ridge, nil)
-	at := evaluation{b: g.B, status: g.Status, grad: kernel.NewBasis(d, r)}
-	row, theta := make([]float64, d), make([]float64, d)
-	e, back := make([]float64, others.MaxSamples()), make([]float64, tile.Pad(d))
-	for t := range others.Len() {
-		b := at.b[t*r:][:r]
-		clear(theta)
-		for j, c := range b {
-			floats.AddScaled(theta, c, u.Col(j))
-		}
-		for i, y := range others.Y(t) {
-			e[i] = floats.Dot(others.Row(row, t, i), theta) - y
-			at.objective += e[i] * e[i]
-		}
-		if n := others.Samples(t); n > 0 {
-			others.MulTransposed(back, t, e[:n])
-			for j, c := range b {
-				floats.AddScaled(at.grad.Col(j), c, back[:d])
-			}
-		}
-	}
-	at.elapsed = time.Since(start)
-	return at
+	copy(at.B, g.B)
+	at.Gradient(u, nil)
+	return evaluation{b: g.B, status: g.Status, grad: at.Grad, objective: at.Objective, elapsed: time.Since(start)}
 }
 
 // checkSplit returns a *DataError for the first task with too few samples to split.

@@ -17,17 +17,14 @@ func TestPanics(t *testing.T) {
 	tasks, b, done := build(5, 3, 4).Tasks(), build(2, 1, 0), build(1, 1)
 	done.Tasks()
 	two, small := build(2, 1, 0).Tasks(), kernel.NewBuilder(2, []int{1}, kernel.Float32)
-	g, ws, u, row := kernel.NewGroup(tasks, 2), kernel.NewWorkspace(4, 5, 2), kernel.NewBasis(5, 2), []float64{1, 2}
-	split := kernel.NewGroup(tasks, 2)
-	split.SetSamples(tasks.Part(0, 4), tasks)
-	replaced, foreign := kernel.NewGroup(tasks, 2), kernel.NewGroup(tasks, 2)
-	replaced.B, foreign.Grad = replaced.B[1:], u
+	workspace := func(n, d, r int) *kernel.Workspace {
+		return kernel.NewWorkspace(kernel.NewGroup(build(d, n).Tasks(), r))
+	}
+	g, ws, u, row := kernel.NewGroup(tasks, 2), workspace(4, 5, 2), kernel.NewBasis(5, 2), []float64{1, 2}
+	pool := kernel.NewPool(1)
+	executor := kernel.NewExecutor(pool, []*kernel.Group{g, kernel.NewGroup(tasks, 2)})
 	x, y := make([]float64, 48), make([]float64, 3)
 	with := func(at int, v float64) []float64 { z := slices.Clone(x); z[at] = v; return z }
-	one, three := build(5, 3).Tasks(), build(3, 3, 4).Tasks()
-	views := []*kernel.Tasks{ // of one memory
-		kernel.View(x, 16, 9, []int{0, 3}, y), kernel.View(x, 16, 9, []int{0, 1, 3}, y), kernel.View(x, 16, 10, []int{0, 3}, y),
-	}
 	for message, faults := range map[string][]func(){
 		"basis dimensions do not fit": {
 			func() { kernel.NewBasis(0, 1) }, func() { kernel.NewBasis(1, 0) }, func() { u.CopyFrom(nil) },
@@ -38,9 +35,8 @@ func TestPanics(t *testing.T) {
 			func() { kernel.NewBasis(1<<20, math.MaxInt>>16) }, func() { kernel.NewBasis(math.MaxInt, 1) },
 			func() { build(math.MaxInt, 1) }, func() { build(9, 3, huge) }, func() { build(9, math.MaxInt/256, 3) }, func() { b.Append(huge) }, func() { b.Replace(0, huge) },
 			func() { b.Extend(0, huge) },
-			func() { kernel.NewGroup(tasks, math.MaxInt/8) }, func() { kernel.NewWorkspace(huge, 3, huge) },
-			func() { kernel.NewWorkspace(math.MaxInt, 3, 1) }, func() { kernel.NewWorkspace(1, math.MaxInt, 1) },
-			func() { kernel.NewWorkspace(1, 1, huge) },
+			func() { kernel.NewGroup(tasks, math.MaxInt/8) }, func() { kernel.NewGroup(tasks, 1<<32) },
+			func() { tasks.NewWorkspace(1 << 32) }, func() { tasks.NewWorkspace(math.MaxInt) },
 		},
 		"matrix is nil": {
 			func() { kernel.BasisOf(nil) }, func() { kernel.BasisOf((*mat.Dense)(nil)) }, func() { kernel.BasisOf((*kernel.Basis)(nil)) },
@@ -87,21 +83,17 @@ func TestPanics(t *testing.T) {
 		"entries between the features of a row and the next multiple of 8 must be zero": {
 			func() { kernel.View(with(47, 1), 16, 9, []int{0, 3}, y) }, func() { kernel.View(with(9, nan), 16, 9, []int{0, 3}, y) },
 		},
-		"need 0 <= part < parts":         {func() { tasks.Part(2, 2) }, func() { tasks.Part(-1, 2) }, func() { tasks.Part(0, 0) }},
-		"need tasks and a positive rank": {func() { kernel.NewGroup(nil, 1) }, func() { kernel.NewGroup(tasks, 0) }, func() { kernel.NewGroup(tasks, -1) }},
-		"group was not made by NewGroup, or its results were replaced": {
-			func() { new(kernel.Group).Step(u, 0, ws) }, func() { replaced.Step(u, 0, ws) }, func() { foreign.Step(u, 0, ws) },
-			func() { foreign.SetSamples(tasks, tasks) },
+		"need 0 <= part < parts": {func() { tasks.Part(2, 2) }, func() { tasks.Part(-1, 2) }, func() { tasks.Part(0, 0) }},
+		"need tasks and a positive rank": {func() { kernel.NewGroup(nil, 1) }, func() { kernel.NewGroup(tasks, 0) }, func() { kernel.NewGroup(tasks, -1) },
+			func() { kernel.NewGroup(new(kernel.Tasks), 3) }, func() { new(kernel.Tasks).NewWorkspace(1) }, func() { tasks.NewWorkspace(0) },
 		},
-		"samples of the least squares and of the gradient are not parts of the same tasks": {
-			func() { g.SetSamples(nil, nil) }, func() { g.SetSamples(nil, tasks) }, func() { g.SetSamples(tasks, nil) },
-			func() { g.SetSamples(tasks, one) }, func() { g.SetSamples(tasks, tasks.WithResponses(make([]float64, 7))) },
+		"group was not made by NewGroup": {
+			func() { new(kernel.Group).Step(u, 0, ws) }, func() { (*kernel.Group)(nil).Minimize(u, 0, ws) },
+			func() { new(kernel.Group).Gradient(u, nil) }, func() { kernel.NewWorkspace(g, nil) },
+			func() { kernel.NewWorkspace(new(kernel.Group)) }, func() { kernel.NewExecutor(pool, []*kernel.Group{new(kernel.Group)}) },
 		},
-		"samples have another number of tasks or features than the group": {
-			func() { g.SetSamples(one, one) }, func() { g.SetSamples(three, three) },
-			func() { kernel.NewGroup(views[0], 2).SetSamples(views[0], views[1]) },
-			func() { kernel.NewGroup(views[0], 2).SetSamples(views[0], views[2]) },
-			func() { kernel.NewGroup(views[0], 2).SetSamples(views[1], views[0]) },
+		"executor was not made by NewExecutor": {
+			func() { new(kernel.Executor).Step(nil, 0) }, func() { (*kernel.Executor)(nil).Gradient(nil) },
 		},
 		"basis has other dimensions than the group": {
 			func() { g.Step(kernel.NewBasis(6, 2), 0, ws) }, func() { g.Step(kernel.NewBasis(5, 3), 0, ws) }, func() { g.Step(nil, 0, ws) },
@@ -109,17 +101,19 @@ func TestPanics(t *testing.T) {
 			func() { tasks.GramProduct(kernel.NewBasis(5, 1), u, ws) }, func() { tasks.GramProduct(kernel.NewBasis(4, 2), u, ws) },
 			func() { tasks.GramProduct(u, kernel.NewBasis(4, 2), ws) },
 		},
-		"result and basis are the same": {func() { g.Step(g.Grad, 0, ws) }, func() { tasks.GramProduct(u, u, ws) }},
+		"result and basis are the same": {
+			func() { g.Step(g.Grad, 0, ws) }, func() { g.Gradient(g.Grad, ws) }, func() { tasks.GramProduct(u, u, ws) },
+			func() { executor.Step([]*kernel.Basis{u, g.Grad}, 0) },
+		},
 		"ridge must be from 0 to 1e300": {
 			func() { g.Step(u, 1.7e308, ws) }, func() { g.Step(u, -1, ws) }, func() { g.Step(u, nan, ws) }, func() { g.Minimize(u, inf, ws) },
 		},
 		"workspace too small": {
-			func() { g.Minimize(u, 0, kernel.NewWorkspace(3, 5, 2)) }, func() { g.Step(u, 0, kernel.NewWorkspace(4, 4, 2)) },
-			func() { g.Step(u, 0, kernel.NewWorkspace(4, 5, 1)) }, func() { g.Step(u, 0, new(kernel.Workspace)) },
-			func() { split.Step(u, 0, kernel.NewWorkspace(1, 5, 2)) }, func() { kernel.NewWorkspace(-1, 1, 1) },
-			func() { kernel.NewWorkspace(1, 0, 1) }, func() { kernel.NewWorkspace(1, 1, 0) },
-			func() { tasks.GramProduct(u.Clone(), u, kernel.NewWorkspace(0, 5, 2)) },
-			func() { tasks.GramProduct(u.Clone(), u, kernel.NewWorkspace(4, 4, 2)) },
+			func() { g.Minimize(u, 0, workspace(3, 5, 2)) }, func() { g.Step(u, 0, workspace(4, 4, 2)) },
+			func() { g.Step(u, 0, workspace(4, 5, 1)) }, func() { g.Step(u, 0, new(kernel.Workspace)) },
+			func() { g.Step(u, 0, kernel.NewWorkspace()) },
+			func() { tasks.GramProduct(u.Clone(), u, workspace(0, 5, 2)) },
+			func() { tasks.GramProduct(u.Clone(), u, workspace(4, 4, 2)) },
 		},
 	} {
 		for i, f := range faults {

@@ -26,6 +26,7 @@ type block struct {
 	x32          []float32
 	y            []float64
 	weights      []float64 // nil if all are 1
+	merged       int       // samples that Compressed has replaced by fewer rows: how many fewer
 	immutable    bool      // a part of Tasks: it is copied before it is written
 }
 
@@ -174,11 +175,12 @@ func (s Storage) holds(x []float64, root float64) bool {
 func (b *Builder) Tasks() *Tasks {
 	b.mustBeOpen()
 	b.done = true
-	samples, weighted := make([]int, len(b.tasks)), false
+	samples, weighted, merged := make([]int, len(b.tasks)), false, false
 	for t := range b.tasks {
 		k := &b.tasks[t]
 		weighted = weighted || k.weights != nil
 		samples[t] = k.present()
+		merged = merged || k.merged > 0
 	}
 	packed := b.whole
 	if packed == nil || weighted {
@@ -189,6 +191,12 @@ func (b *Builder) Tasks() *Tasks {
 		for t := range b.tasks {
 			to := packed.block(t)
 			to.take(&b.tasks[t], b.d)
+		}
+	}
+	if merged {
+		packed.before = samples
+		for t, k := range b.tasks {
+			packed.before[t] += k.merged
 		}
 	}
 	b.tasks, b.whole = nil, nil
@@ -244,6 +252,7 @@ func (b *Builder) newBlock(samples int) block {
 // copyOf returns a copy of a block with the given number of rows, not fewer. Rows of weight 0 stay.
 func (b *Builder) copyOf(k block, rows int) block {
 	c, d := b.newBlock(rows), b.d
+	c.merged = k.merged
 	if k.weights != nil {
 		c.weights = slices.Repeat([]float64{1}, rows)
 		copy(c.weights, k.weights)

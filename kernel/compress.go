@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/internal/lstsq"
 	"github.com/difalt/difalt/internal/tile"
@@ -37,8 +38,25 @@ func (t *Tasks) Compressed() *Tasks {
 			b.SetRow(task, i, t.Row(k.row, task, i), t.Y(task)[i])
 		}
 	}
-	return b.Tasks()
+	small := b.Tasks()
+	small.before = t.before
+	if t.before == nil {
+		small.before = slices.Clone(t.rows)
+	}
+	return small
 }
+
+// original returns the number of samples of a task before Compressed.
+func (t *Tasks) original(task int) int {
+	if t.before != nil {
+		return t.before[task]
+	}
+	return t.rows[task]
+}
+
+// tolerance returns the part of the norm at which a direction of X_t U counts as null for rank r. Compressed
+// samples carry the rounding errors of the original ones, whose number decides.
+func (t *Tasks) tolerance(task, r int) float64 { return lstsq.Tolerance(t.original(task), r) }
 
 // A compressor reads the rows of a task, a block at a time, and replaces them by the factor R of all rows so
 // far.

@@ -95,22 +95,23 @@ func (c *conformance) check() {
 	g.Step(c.u, c.ridge, used)
 	want.check(c.t, g, r)
 	checkAgain(c.t, g, c.u, c.ridge, nil)
+	checkGradient(c.t, g, want, c.u, used)
 	if c.tasks.TotalSamples() > 1000 && g.Elapsed <= 0 {
 		c.t.Errorf("elapsed %v", g.Elapsed)
 	}
 	small := kernel.NewGroup(c.tasks.Compressed(), r)
 	small.Step(c.u, c.ridge, used)
 	want.check(c.t, small, r)
-	c.checkParts(g, used)
-	c.checkResponses(g, used)
+	c.checkParts(used)
+	c.checkResponses(used)
 	c.checkGramProduct(used)
 	if !sameBits(c.u.Data(), before.Data()) {
 		c.t.Error("the basis was written")
 	}
 	info := kernel.Describe() // gonum allocates for large products, and netlib always
 	allocates := info.Kernel == "gonum" && (info.Build == "openblas" || c.tasks.MaxSamples()*d*r > 1000)
-	both := func() { g.Step(c.u, c.ridge, used); g.Minimize(c.u, c.ridge, used) }
-	if n := testing.AllocsPerRun(2, both); n != 0 && !allocates {
+	all := func() { g.Step(c.u, c.ridge, used); g.Minimize(c.u, c.ridge, used); g.Gradient(c.u, used) }
+	if n := testing.AllocsPerRun(2, all); n != 0 && !allocates {
 		c.t.Errorf("%g allocations", n)
 	}
 }
@@ -120,26 +121,35 @@ func (c *conformance) usedWorkspace() *kernel.Workspace {
 	d, r := c.u.Dims()
 	rng := rand.New(rand.NewPCG(2, 1))
 	others, _, _ := randomTasks(rng, d+9, []int{c.tasks.MaxSamples() + 3, 2 * r}, c.tasks.Storage())
-	ws := kernel.NewWorkspace(others.MaxSamples(), d+9, r+2)
-	kernel.NewGroup(others, r+2).Step(randomBasis(rng, d+9, r+2), 0, ws)
+	groups := []*kernel.Group{kernel.NewGroup(others, r+2), kernel.NewGroup(c.tasks, r), kernel.NewGroup(c.tasks.Compressed(), r)}
+	ws := kernel.NewWorkspace(groups...)
+	groups[0].Step(randomBasis(rng, d+9, r+2), 0, ws)
 	return ws
 }
 
 // checkParts takes least squares and gradient from different parts, and from one part whose tasks do not
 // follow each other in memory.
-func (c *conformance) checkParts(g *kernel.Group, ws *kernel.Workspace) {
+func (c *conformance) checkParts(ws *kernel.Workspace) {
 	_, r := c.u.Dims()
 	for _, p := range [][2]int{{0, 1}, {1, 0}, {1, 1}} {
 		fx, fy := partOf(c.x, c.y, p[0], 2)
 		gx, gy := partOf(c.x, c.y, p[1], 2)
-		g.SetSamples(c.tasks.Part(p[0], 2), c.tasks.Part(p[1], 2))
-		g.Step(c.u, c.ridge, ws)
-		stepReference(c.u, c.ridge, fx, fy, gx, gy).check(c.t, g, r)
+		fit, grad := kernel.NewGroup(c.tasks.Part(p[0], 2), r), kernel.NewGroup(c.tasks.Part(p[1], 2), r)
+		split(fit, grad, c.u, c.ridge, ws)
+		stepReference(c.u, c.ridge, fx, fy, gx, gy).check(c.t, grad, r)
 	}
 }
 
+// split does a step with sample splitting: the least squares of one group, the gradient of the other one.
+func split(fit, grad *kernel.Group, u *kernel.Basis, ridge float64, ws *kernel.Workspace) {
+	fit.Minimize(u, ridge, ws)
+	copy(grad.B, fit.B)
+	copy(grad.Status, fit.Status)
+	grad.Gradient(u, ws)
+}
+
 // checkResponses takes other responses, which their owner then multiplies by -2.
-func (c *conformance) checkResponses(g *kernel.Group, ws *kernel.Workspace) {
+func (c *conformance) checkResponses(ws *kernel.Workspace) {
 	_, r := c.u.Dims()
 	all := slices.Concat(c.y...)
 	var others [][]float64
@@ -151,7 +161,7 @@ func (c *conformance) checkResponses(g *kernel.Group, ws *kernel.Workspace) {
 		at += len(c.y[task])
 	}
 	view := c.tasks.WithResponses(all)
-	g.SetSamples(view, view)
+	g := kernel.NewGroup(view, r)
 	g.Step(c.u, c.ridge, ws)
 	stepReference(c.u, c.ridge, c.x, others, c.x, others).check(c.t, g, r)
 	for i := range all {
@@ -164,11 +174,10 @@ func (c *conformance) checkResponses(g *kernel.Group, ws *kernel.Workspace) {
 			c.t.Fatalf("b[%d] = %v for responses times -2, want %v", i, other.B[i], -2*v)
 		}
 	}
-	g.SetSamples(view.Part(0, 2), view.Part(1, 2))
-	g.Step(c.u, c.ridge, ws)
-	other.SetSamples(c.tasks.Part(0, 2).WithResponses(all), c.tasks.Part(1, 2).WithResponses(all))
-	other.Step(c.u, c.ridge, ws)
-	sameGroup(c.t, other, g)
+	half, same := kernel.NewGroup(view.Part(1, 2), r), kernel.NewGroup(c.tasks.Part(1, 2).WithResponses(all), r)
+	half.Step(c.u, c.ridge, ws)
+	same.Step(c.u, c.ridge, ws)
+	sameGroup(c.t, same, half)
 	for task, y := range c.y {
 		if !sameBits(c.tasks.Y(task), y) {
 			c.t.Errorf("the responses of task %d were written", task)
@@ -188,13 +197,26 @@ func (c *conformance) checkGramProduct(ws *kernel.Workspace) {
 			want.Add(want, &p)
 		}
 	}
-	few := kernel.NewWorkspace(min(7, c.tasks.MaxSamples()), d, r)
+	few := kernel.NewBuilder(d, []int{min(7, c.tasks.MaxSamples())}, c.tasks.Storage()).Tasks().NewWorkspace(r)
 	for _, ws := range []*kernel.Workspace{ws, few, nil} {
 		c.tasks.GramProduct(got, c.u, ws)
 		sameMatrix(c.t, "Gram product", got, want, 1e-13)
 	}
 	if n := testing.AllocsPerRun(2, func() { c.tasks.GramProduct(got, c.u, few) }); n != 0 {
 		c.t.Errorf("%g allocations in a Gram product", n)
+	}
+}
+
+// checkGradient computes the gradient at the coefficients of a step.
+func checkGradient(t *testing.T, g *kernel.Group, want *reference, u *kernel.Basis, ws *kernel.Workspace) {
+	t.Helper()
+	_, r := u.Dims()
+	b, status := slices.Clone(g.B), slices.Clone(g.Status)
+	clear(g.Grad.Data())
+	g.Gradient(u, ws)
+	want.check(t, g, r)
+	if !sameBits(b, g.B) || !slices.Equal(status, g.Status) {
+		t.Error("Gradient wrote coefficients or statuses")
 	}
 }
 
@@ -250,7 +272,8 @@ func TestChangedBasis(t *testing.T) {
 		rng := rand.New(rand.NewPCG(71, 72))
 		for _, r := range []int{3, 16, 24} {
 			tasks, _, _ := randomTasks(rng, 64, slices.Repeat([]int{40}, 3), kernel.Float64)
-			g, want, ws := kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r), kernel.NewWorkspace(40, 64, r)
+			g, want := kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r)
+			ws := kernel.NewWorkspace(g)
 			product, again, u := kernel.NewBasis(64, r), kernel.NewBasis(64, r), randomBasis(rng, 64, r)
 			for range 2 {
 				g.Minimize(u, 0, ws)

@@ -5,7 +5,7 @@
 //	tasks := kernel.View(x, ldx, d, first, y)          // the caller's rows; or copies: NewBuilder
 //
 //	g := kernel.NewGroup(tasks, r)                     // results of one node
-//	ws := kernel.NewWorkspace(tasks.MaxSamples(), d, r)
+//	ws := kernel.NewWorkspace(g)                       // scratch memory
 //	u := kernel.NewBasis(d, r)                         // fill u.Col(j)
 //	rr, work := make([]float64, r*r), make([]float64, qr.WorkLen(r))
 //	for ... {
@@ -29,7 +29,7 @@
 //
 // Ownership: Tasks are immutable and may be shared. A Group owns its results; a Workspace and a Pool serve
 // one call at a time; a Basis belongs to its maker. No call keeps a reference to its arguments, except View
-// to x and y, NewGroup and SetSamples to tasks, WithResponses to responses, and NewExecutor to pool and
+// to x and y, NewGroup to tasks, WithResponses to responses, and NewExecutor to pool and
 // groups. Close a Pool to end its goroutines.
 //
 // Storage: samples are float64 or float32; arithmetic is float64 for both. Rows of samples and columns of

@@ -22,7 +22,7 @@ func Example() {
 
 	const d, r = 2, 1
 	g := kernel.NewGroup(tasks, r)
-	ws := kernel.NewWorkspace(tasks.MaxSamples(), d, r)
+	ws := kernel.NewWorkspace(g)
 	u := kernel.NewBasis(d, r)
 	u.Col(0)[0] = 1
 	rr, work := make([]float64, r*r), make([]float64, qr.WorkLen(r))
@@ -53,7 +53,7 @@ func ExampleGroup_Minimize() {
 		0, 0,
 	}))
 	g := kernel.NewGroup(tasks, 2)
-	g.Minimize(u, 0, kernel.NewWorkspace(tasks.MaxSamples(), 3, 2))
+	g.Minimize(u, 0, kernel.NewWorkspace(g))
 	for t, s := range g.Status {
 		fmt.Printf("%.1f %v\n", g.B[2*t:][:2], s)
 	}

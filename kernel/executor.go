@@ -3,6 +3,7 @@ package kernel
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 )
 
 // An Executor steps several groups in parallel on a pool. Every worker computes the same chunks of the same
@@ -12,22 +13,22 @@ import (
 type Executor struct {
 	pool   *Pool
 	groups []*Group
-	jobs   []job
-	first  []int // first job of worker w
-	long   []job // the parts of long tasks
-	ws     []*Workspace
-	grown  int // sum of Group.grown when the workspaces were made
-
-	u        []*Basis // arguments of the running step
-	ridge    float64
-	gradient bool
-	run      struct{ multiply, step, finish, reduce func(worker int) }
-	reduces  bool         // some group has more than one chunk
-	dealt    atomic.Int64 // parts of long tasks that workers have taken
+	grads  map[*Basis]bool
+	u      []*Basis // of the groups, during a call
+	jobs   []*job   // of the workers
+	chunks []place  // of all groups
+	first  []int    // worker w computes chunks[first[w]:first[w+1]]
+	shared []place  // the parts of chunks that workers share
+	dealt  atomic.Int64
+	phases struct{ multiply, solve, gradient, reduce func(worker int) } // stored, so that calls do not allocate
 }
 
-// A job is a chunk of a group, or a part of it if that is a long task.
-type job struct{ group, chunk, part int }
+// A place is a chunk of a group, or one of its parts.
+type place struct {
+	group int
+	chunk chunk
+	part  int
+}
 
 // NewExecutor returns an executor for the groups, each of them once. It allocates a workspace for every
 // worker, as large as the tasks of the worker need.
@@ -35,88 +36,154 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 	if pool == nil || slices.Contains(groups, nil) {
 		panic(noPool)
 	}
-	e := &Executor{pool: pool, groups: groups}
-	var cost []int
-	total := 0
+	pool.mustBeMade()
 	known := make(map[*Group]bool, len(groups))
-	for i, g := range groups {
+	for _, g := range groups {
+		g.mustBeMade()
 		if known[g] {
 			panic(groupTwice)
 		}
 		known[g] = true
-		e.grown += g.grown
-		e.reduces = e.reduces || len(g.chunks) > 1
-		for c := range g.chunks {
-			n := 0
-			for t := g.chunks[c].lo; t < g.chunks[c].hi; t++ {
-				n += g.fit.rows[t]
-			}
-			if k := g.chunks[c].long; k != nil {
-				n = 0 // its parts are dealt out on their own
-				for p := range k.parts {
-					e.long = append(e.long, job{i, c, p})
-				}
-			}
-			e.jobs = append(e.jobs, job{i, c, 0})
-			cost = append(cost, n*g.fit.stride)
-			total += n * g.fit.stride
+	}
+	e := newExecutor(pool, slices.Clone(groups))
+	for w, j := range e.jobs {
+		s := size{d: 1, r: 1}
+		for _, p := range slices.Concat(e.chunks[e.first[w]:e.first[w+1]], e.shared) {
+			s = s.union(p.chunk.needs())
 		}
+		j.ws = newWorkspace(s)
 	}
-	e.first = split(cost, total, pool.Workers())
-	for w := range pool.Workers() {
-		e.ws = append(e.ws, e.workspace(w))
-	}
-	e.run.multiply = func(w int) {
-		e.eachPart(w, func(g *Group, c *chunk, p int, u *Basis, ws *Workspace) { g.multiplyPart(c, p, u, ws) })
-	}
-	e.run.step = e.each
-	e.run.finish = func(w int) {
-		e.eachPart(w, func(g *Group, c *chunk, p int, u *Basis, ws *Workspace) { g.gradientPart(c, p, u, ws, e.gradient) })
-	}
-	e.run.reduce = e.reduceColumns
 	return e
 }
 
-// workspace returns a workspace for the jobs of a worker.
-func (e *Executor) workspace(worker int) *Workspace {
-	rows, d, r := 0, 1, 1
-	for _, j := range append(e.jobs[e.first[worker]:e.first[worker+1]:e.first[worker+1]], e.long...) {
-		g := e.groups[j.group]
-		rows, d, r = max(rows, g.chunks[j.chunk].maxRows), max(d, g.fit.d), max(r, g.r)
-	}
-	return NewWorkspace(rows, d, r)
-}
-
-// each computes the chunks of a worker.
-func (e *Executor) each(worker int) {
-	ws := e.ws[worker]
-	ws.begin()
-	for i := e.first[worker]; i < e.first[worker+1]; i++ {
-		at := e.jobs[i].group
-		c := &e.groups[at].chunks[e.jobs[i].chunk]
-		e.groups[at].step(c, e.u[at], e.ridge, ws, e.gradient)
-	}
-}
-
-// eachPart calls f for parts of long tasks, which workers take one after the other: they need about the same
-// time, and a worker that other programs hold up takes fewer.
-func (e *Executor) eachPart(worker int, f func(g *Group, c *chunk, part int, u *Basis, ws *Workspace)) {
-	ws := e.ws[worker]
-	ws.begin()
-	for {
-		i := int(e.dealt.Add(1)) - 1
-		if i >= len(e.long) {
-			return
+// newExecutor returns an executor whose jobs have no workspaces.
+func newExecutor(pool *Pool, groups []*Group) *Executor {
+	e := &Executor{pool: pool, groups: groups, u: make([]*Basis, len(groups)), grads: make(map[*Basis]bool, len(groups))}
+	var cost []int // of the chunks, in entries of X
+	total, bytes := 0, 0
+	for i, g := range groups {
+		bytes += g.tasks.Bytes()
+		e.grads[g.grad] = true
+		for _, c := range g.chunks {
+			n := 0
+			for part := range c.parts() {
+				e.shared = append(e.shared, place{i, c, part})
+			}
+			if c.parts() == 0 {
+				for _, rows := range g.tasks.rows[c.sums().lo:c.sums().hi] {
+					n += rows * g.tasks.stride
+				}
+			}
+			e.chunks = append(e.chunks, place{i, c, 0})
+			cost = append(cost, n)
+			total += n
 		}
-		j := e.long[i]
-		g := e.groups[j.group]
-		f(g, &g.chunks[j.chunk], j.part, e.u[j.group], ws)
+	}
+	e.first = split(cost, total, pool.Workers())
+	for range pool.Workers() {
+		e.jobs = append(e.jobs, &job{cached: bytes <= l2Budget*pool.Workers()})
+	}
+	e.phases.multiply = func(w int) { e.eachPart(w, chunk.multiply) }
+	e.phases.solve = e.solve
+	e.phases.gradient = func(w int) { e.eachPart(w, chunk.gradient) }
+	e.phases.reduce = e.reduce
+	return e
+}
+
+// Step does Group.Step with u[i] for every group i, bit for bit.
+func (e *Executor) Step(u []*Basis, ridge float64) { e.call(u, ridge, step) }
+
+// Minimize does Group.Minimize with u[i] for every group i, bit for bit.
+func (e *Executor) Minimize(u []*Basis, ridge float64) { e.call(u, ridge, minimize) }
+
+// Gradient does Group.Gradient with u[i] for every group i, bit for bit.
+func (e *Executor) Gradient(u []*Basis) { e.call(u, 0, descend) }
+
+// call checks the arguments and runs a call.
+func (e *Executor) call(u []*Basis, ridge float64, w work) {
+	if e == nil || e.pool == nil {
+		panic(notNewExecutor)
+	}
+	if len(u) != len(e.groups) {
+		panic(badBases)
+	}
+	for i, g := range e.groups {
+		g.check(u[i], ridge)
+		if e.grads[u[i]] {
+			panic(aliased)
+		}
+	}
+	copy(e.u, u)
+	e.run(ridge, w)
+}
+
+// run computes all chunks on the bases e.u, and then forgets these.
+func (e *Executor) run(ridge float64, w work) {
+	for _, u := range e.u {
+		u.clearPadding()
+	}
+	for _, j := range e.jobs {
+		j.ridge, j.work = ridge, w
+	}
+	e.runParts(e.phases.multiply)
+	e.pool.Run(e.phases.solve)
+	e.runParts(e.phases.gradient)
+	if w.gradient && len(e.chunks) > len(e.groups) {
+		e.pool.Run(e.phases.reduce)
+	}
+	for _, g := range e.groups {
+		g.collect()
+	}
+	for _, j := range e.jobs {
+		j.g, j.u = nil, nil
+		j.ws.forget()
+	}
+	clear(e.u)
+}
+
+// begin returns the job of a worker for a chunk of a group.
+func (e *Executor) begin(worker, group int) *job {
+	j := e.jobs[worker]
+	j.g, j.u = e.groups[group], e.u[group]
+	return j
+}
+
+// epoch is a time before all steps: time.Since takes half as long as time.Now.
+var epoch = time.Now()
+
+// solve computes the chunks of a worker.
+func (e *Executor) solve(worker int) {
+	for _, p := range e.chunks[e.first[worker]:e.first[worker+1]] {
+		j, sums := e.begin(worker, p.group), p.chunk.sums()
+		start := time.Since(epoch)
+		sums.objective = 0
+		if j.work.gradient {
+			clear(sums.grad.data)
+		}
+		p.chunk.solve(j)
+		sums.elapsed = time.Since(epoch) - start
 	}
 }
 
-// reduceColumns adds up the partial gradients of a worker's columns: those of all groups are dealt out in
-// turn.
-func (e *Executor) reduceColumns(worker int) {
+// runParts lets the workers compute all parts of shared chunks, if there are any.
+func (e *Executor) runParts(phase func(worker int)) {
+	if len(e.shared) > 0 {
+		e.dealt.Store(0)
+		e.pool.Run(phase)
+	}
+}
+
+// eachPart calls f for parts of shared chunks. Workers take the next part from a common counter, so that a worker
+// that loses its core to another program takes fewer parts.
+func (e *Executor) eachPart(worker int, f func(c chunk, j *job, part int)) {
+	for i := int(e.dealt.Add(1)) - 1; i < len(e.shared); i = int(e.dealt.Add(1)) - 1 {
+		p := e.shared[i]
+		f(p.chunk, e.begin(worker, p.group), p.part)
+	}
+}
+
+// reduce adds up a worker's columns of the gradients: the columns of all groups are dealt out in turn.
+func (e *Executor) reduce(worker int) {
 	for i, g := range e.groups {
 		for j := range g.r {
 			if (i*g.r+j)%e.pool.Workers() == worker {
@@ -126,77 +193,12 @@ func (e *Executor) reduceColumns(worker int) {
 	}
 }
 
-// Step does Group.Step with u[i] for every group i, bit for bit.
-func (e *Executor) Step(u []*Basis, ridge float64) {
-	e.check(u, ridge)
-	e.compute(u, ridge, true)
-	if e.reduces {
-		e.pool.Run(e.run.reduce)
-	}
-	for _, g := range e.groups {
-		g.collect()
-	}
-}
-
-// Minimize does Group.Minimize with u[i] for every group i, bit for bit.
-func (e *Executor) Minimize(u []*Basis, ridge float64) {
-	e.check(u, ridge)
-	e.compute(u, ridge, false)
-	for _, g := range e.groups {
-		g.collect()
-	}
-}
-
-// check panics unless the arguments fit, and the workspaces are large enough for the samples of the groups.
-func (e *Executor) check(u []*Basis, ridge float64) {
-	if len(u) != len(e.groups) {
-		panic(badBases)
-	}
-	grown := 0
-	for i, g := range e.groups {
-		g.checkArguments(u[i], ridge)
-		grown += g.grown
-	}
-	if grown != e.grown {
-		panic(badWorkspace)
-	}
-}
-
-// compute does the chunks of all groups.
-func (e *Executor) compute(u []*Basis, ridge float64, gradient bool) {
-	e.u, e.ridge, e.gradient = u, ridge, gradient
-	bytes := 0
-	for _, g := range e.groups {
-		bytes += g.fit.Bytes()
-	}
-	for _, ws := range e.ws {
-		ws.cached = bytes <= resident*len(e.ws)
-	}
-	e.eachLong(e.run.multiply)
-	e.pool.Run(e.run.step)
-	e.eachLong(e.run.finish)
-	for _, j := range e.long {
-		if j.part == 0 {
-			g := e.groups[j.group]
-			g.finishLong(&g.chunks[j.chunk], gradient)
-		}
-	}
-}
-
-// eachLong runs f, which takes parts of long tasks, on all workers if there are any.
-func (e *Executor) eachLong(f func(worker int)) {
-	if len(e.long) > 0 {
-		e.dealt.Store(0)
-		e.pool.Run(f)
-	}
-}
-
-// split cuts the jobs into runs of about equal cost, one for each worker.
+// split cuts the chunks into runs of about equal cost, one for each worker.
 func split(cost []int, total, workers int) []int {
 	first := make([]int, workers+1)
 	j, done := 0, 0
 	for w := 1; w <= workers; w++ {
-		// A job goes to the worker in whose share its middle falls.
+		// A chunk goes to the worker in whose share its middle falls.
 		for j < len(cost) && (w == workers || (2*done+cost[j])*workers < 2*w*total) {
 			done += cost[j]
 			j++

@@ -29,7 +29,7 @@ func testExecutor(t *testing.T) {
 		groups = append(groups, kernel.NewGroup(k, r))
 		u = append(u, randomBasis(rng, d, r))
 	}
-	ws := kernel.NewWorkspace(700, d, r)
+	ws := kernel.NewWorkspace(want...)
 	for _, workers := range []int{1, 2, 3, 5} {
 		t.Run(fmt.Sprintf("workers=%d", workers), func(t *testing.T) {
 			pool := kernel.NewPool(workers)
@@ -45,16 +45,11 @@ func testExecutor(t *testing.T) {
 				for i, g := range want {
 					g.Minimize(u[i], ridge, ws)
 					sameGroup(t, groups[i], g)
-					for _, g := range []*kernel.Group{groups[i], g} {
-						g.SetSamples(tasks[i].Part(0, 2), tasks[i].Part(1, 2))
-					}
 				}
-				e.Step(u, ridge)
+				e.Gradient(u)
 				for i, g := range want {
-					g.Step(u[i], ridge, ws)
+					g.Gradient(u[i], ws)
 					sameGroup(t, groups[i], g)
-					g.SetSamples(tasks[i], tasks[i])
-					groups[i].SetSamples(tasks[i], tasks[i])
 				}
 			}
 		})
@@ -84,6 +79,7 @@ func TestExecutorDoesNotAllocate(t *testing.T) {
 		for name, f := range map[string]func(){
 			"Step":     func() { e.Step(u, 0) },
 			"Minimize": func() { e.Minimize(u, 0) },
+			"Gradient": func() { e.Gradient(u) },
 		} {
 			if n := testing.AllocsPerRun(20, f); n != 0 {
 				t.Errorf("%d workers: %s makes %g allocations", workers, name, n)

@@ -1,28 +1,28 @@
 package kernel
 
-// UseBackend lets steps of workspaces that are made from now on compute by a backend. It returns a
-// function that puts the former one back.
+// UseBackend lets groups that are made from now on compute by a backend. It returns a function that puts the
+// former one back.
 func UseBackend(name string) (restore func(), err error) {
-	b, n := chosen, chosenName
-	chosen, chosenName, err = choose(name)
-	return func() { chosen, chosenName = b, n }, err
+	before := inUse
+	inUse, err = choose(name)
+	return func() { inUse = before }, err
 }
 
-// Long returns the number of tasks whose rows workers share.
-func (g *Group) Long() (n int) {
+// Shared returns the number of tasks whose rows workers share.
+func (g *Group) Shared() (n int) {
 	for _, c := range g.chunks {
-		if c.long != nil {
+		if _, ok := c.(*sharedTask); ok {
 			n++
 		}
 	}
 	return n
 }
 
-// InLanes returns the number of tasks that the next step computes in lanes.
+// InLanes returns the number of tasks that the group computes in lanes.
 func (g *Group) InLanes() (n int) {
-	for i := range g.chunks {
-		if c := &g.chunks[i]; g.inLanes(c) {
-			n += c.hi - c.lo - len(c.lanes.rest)
+	for _, c := range g.chunks {
+		if c, ok := c.(*laneChunk); ok {
+			n += c.hi - c.lo - len(c.rest)
 		}
 	}
 	return n

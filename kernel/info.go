@@ -16,7 +16,7 @@ type Description struct {
 
 // Describe returns the processor, the build and the kernel of this process.
 func Describe() Description {
-	i := Description{CPU: cpuid.CPU.BrandName, Kernel: chosenName, Available: available(), Build: build, Library: library()}
+	i := Description{CPU: cpuid.CPU.BrandName, Kernel: inUse.name, Available: available(), Build: build, Library: library()}
 	if i.Kernel == "" {
 		i.Kernel = tile.Active().String()
 	}

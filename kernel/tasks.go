@@ -3,7 +3,6 @@ package kernel
 import (
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
 )
@@ -56,6 +55,7 @@ type Tasks struct {
 	rows      []int     // n_t
 	total     int
 	maxRows   int
+	before    []int // n_t of the tasks that Compressed has replaced, nil if it has not
 }
 
 // View returns tasks over the caller's memory, without a copy. Row i, from x[i*ldx] on, has the given number
@@ -123,7 +123,7 @@ func newTasks(features int, samples []int, storage Storage) *Tasks {
 // block returns a task as a block of the same memory.
 func (t *Tasks) block(task int) block {
 	n, first := t.rows[task], t.first[task]
-	k := block{rows: n, stride: t.stride, y: t.y[first:][:n:n], immutable: true}
+	k := block{rows: n, stride: t.stride, y: t.y[first:][:n:n], merged: t.original(task) - n, immutable: true}
 	if t.weights != nil {
 		k.weights = t.weights[first:][:n:n]
 	}
@@ -218,12 +218,6 @@ func (t *Tasks) WithResponses(y []float64) *Tasks {
 	return &v
 }
 
-// sharesMemory reports whether t and v are parts of the same Tasks.
-func (t *Tasks) sharesMemory(v *Tasks) bool {
-	return unsafe.SliceData(t.y) == unsafe.SliceData(v.y) &&
-		unsafe.SliceData(t.x64) == unsafe.SliceData(v.x64) && unsafe.SliceData(t.x32) == unsafe.SliceData(v.x32)
-}
-
 func (t *Tasks) checkIndex(task, i int) {
 	if uint(task) >= uint(len(t.rows)) || uint(i) >= uint(t.rows[task]) {
 		panic(badIndex)
@@ -253,8 +247,9 @@ func (t *Tasks) MulTransposed(v []float64, task int, e []float64) {
 		panic(badRow)
 	}
 	var x samples
-	x.take(t, task, 0, t.rows[task], 1, false)
-	x.mulTransposed(v, e[:t.rows[task]])
+	x.take(t, task, 0, t.rows[task])
+	x.plan(t, task, 0, x.n, 1)
+	x.mulTransposed(v, e[:x.n])
 }
 
 // GramProduct computes G = sum_t X_t' X_t U over all samples of all tasks without forming X_t' X_t. With
@@ -268,24 +263,26 @@ func (t *Tasks) GramProduct(g, u *Basis, ws *Workspace) {
 		panic(badGroup)
 	}
 	if ws == nil {
-		ws = NewWorkspace(t.maxRows, u.d, u.r)
+		ws = t.NewWorkspace(u.r)
 	}
-	if (ws.maxSamples == 0 && t.maxRows > 0) || !ws.fits(0, u.d, u.r) {
+	if !ws.fits(size{rows: min(t.maxRows, 1), d: u.d, r: u.r}) {
 		panic(badWorkspace)
 	}
 	u.clearPadding()
 	clear(g.data)
-	ws.begin()
 	ws.load(u, t.storage)
-	var rows samples
-	together := min(ws.maxSamples, max(sliceBytes/(t.stride*t.storage.size())&^7, minSlice))
+	together := min(ws.size.rows, t.sliceRows())
+	var x samples
 	for task, n := range t.rows {
 		for i := 0; i < n; i += together {
-			rows.take(t, task, i, min(i+together, n), u.r, ws.cached)
-			rows.mulBasis(ws.a, ws.lda, ws, u)
-			rows.addGram(g, ws)
+			x.take(t, task, i, min(i+together, n))
+			x.plan(t, task, i, i+x.n, u.r)
+			a := ws.products(x.n, u.r)
+			x.mulBasis(&a, u, &ws.packed)
+			x.addGram(g, ws)
 		}
 	}
+	ws.forget()
 }
 
 // addGram adds X'(X U) to g, for X U in ws.a, a batch of rows at a time.

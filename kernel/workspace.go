@@ -6,61 +6,87 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// batch is the number of tasks whose products X_t' e_t are kept before they are added to the gradient as one
-// product of that rank: the gradient is then read and written once for a batch.
-const batch = 8
-
-// A Workspace is the scratch memory of one worker, allocated once. It serves one call at a time.
+// A Workspace is the scratch memory of one worker. It serves one call at a time.
 type Workspace struct {
-	maxSamples, d, r int
+	size size
 
 	lda int
 	a   []float64 // X_t U, n_t x r by columns
 	e   []float64 // X_t U b_t - y_t
-	v   []float64 // X_t' e_t of up to batch tasks
 	ldv int
+	v   []float64 // X_t' e_t of up to batch tasks
 
-	outer []float64 // factors of a product of rank batch
-	lsq   *lstsq.Workspace
-	lanes laneWork
+	outer   []float64 // factors of a product of rank batch
+	lsq     *lstsq.Workspace
+	packed  packedBasis
+	scratch []float64
+}
 
-	packed packedBasis
-	cached bool // set by an Executor: the samples stay in the second-level caches and are not prefetched
+// A size is how much scratch memory something needs.
+type size struct {
+	rows, d, r int // of X_t U
+	scratch    int // float64 of one kind of chunk
+}
 
-	gonum *gonumWork // scratch of a gonumBackend, or of OpenBLAS, where one is in use
+// size returns what every kind of chunk needs for its tasks.
+func (p *partial) size() size { return size{rows: p.rows, d: p.grad.d, r: p.grad.r} }
+
+// union returns the size that serves both.
+func (s size) union(o size) size {
+	return size{max(s.rows, o.rows), max(s.d, o.d), max(s.r, o.r), max(s.scratch, o.scratch)}
+}
+
+// possible reports whether memory of this size can exist.
+func (s size) possible() bool {
+	return batch*(float64(s.r)+1)*(float64(s.rows)+float64(s.d)+float64(s.r)) <= maxNumbers
+}
+
+// NewWorkspace returns scratch memory for steps of any of the groups.
+func NewWorkspace(groups ...*Group) *Workspace {
+	s := size{d: 1, r: 1}
+	for _, g := range groups {
+		g.mustBeMade()
+		s = s.union(g.needs())
+	}
+	return newWorkspace(s)
+}
+
+// NewWorkspace returns scratch memory for GramProduct on bases of rank r.
+func (t *Tasks) NewWorkspace(r int) *Workspace {
+	if t.d == 0 || r <= 0 {
+		panic(noTasks)
+	}
+	s := size{rows: min(t.maxRows, t.sliceRows()), d: t.d, r: r}
+	if !s.possible() {
+		panic(tooLarge)
+	}
+	return newWorkspace(s)
+}
+
+func newWorkspace(s size) *Workspace {
+	w := &Workspace{size: s, lda: max(tile.Pad(s.rows), 1), ldv: tile.Stride(s.d)}
+	w.a, w.e = alignedFloat64(w.lda*s.r), alignedFloat64(w.lda)
+	w.v, w.outer = alignedFloat64(w.ldv*batch), make([]float64, batch*s.r)
+	w.packed.p = alignedFloat64(tile.PackedLen(s.d, tile.Packed(s.d, s.r, Float64.size())))
+	w.lsq = lstsq.NewWorkspace(s.rows, s.r)
+	w.scratch = alignedFloat64(s.scratch)
+	return w
+}
+
+// fits reports whether the workspace serves what needs s.
+func (w *Workspace) fits(s size) bool { return w.size.union(s) == w.size }
+
+// products returns the first n rows of X_t U for a basis of r columns.
+func (w *Workspace) products(n, r int) blas64.GeneralCols {
+	return blas64.GeneralCols{Rows: n, Cols: r, Stride: w.lda, Data: w.a}
 }
 
 // A packedBasis holds the first columns of a basis in the layout of tile.MulPacked.
 type packedBasis struct {
-	of      *Basis // nil if the basis has changed since
+	of      *Basis // nil outside of calls: the entries of a basis may change between them
 	columns int
 	p       []float64
 }
-
-// NewWorkspace returns scratch memory for tasks of up to maxSamples samples and d features on a basis of rank
-// r.
-func NewWorkspace(maxSamples, d, r int) *Workspace {
-	if maxSamples < 0 || d <= 0 || r <= 0 {
-		panic(badWorkspace)
-	}
-	if batch*(float64(r)+1)*(float64(maxSamples)+float64(d)+float64(r)) > maxNumbers {
-		panic(tooLarge)
-	}
-	w := &Workspace{maxSamples: maxSamples, d: d, r: r, lda: max(tile.Pad(maxSamples), 1), ldv: tile.Stride(d)}
-	w.a = alignedFloat64(w.lda * r)
-	w.e = alignedFloat64(w.lda)
-	w.v, w.outer = alignedFloat64(w.ldv*batch), make([]float64, batch*r)
-	w.packed.p = alignedFloat64(tile.PackedLen(d, tile.Packed(d, r, Float64.size())))
-	w.lsq = lstsq.NewWorkspace(maxSamples, r)
-	w.lanes = newLaneWork(maxSamples, r)
-	if chosenName == gonumName {
-		w.gonum = newGonumWork(maxSamples, d, r)
-	}
-	return w
-}
-
-// begin starts a step: the entries of a basis may have changed since the last one.
-func (w *Workspace) begin() { w.packed.of = nil }
 
 // load packs the columns of u that are multiplied faster that way with samples in the given storage.
 func (w *Workspace) load(u *Basis, storage Storage) {
@@ -74,11 +100,12 @@ func (w *Workspace) load(u *Basis, storage Storage) {
 	}
 }
 
-// products returns the first n rows of X_t U for a basis of r columns.
-func (w *Workspace) products(n, r int) blas64.GeneralCols {
-	return blas64.GeneralCols{Rows: n, Cols: r, Stride: w.lda, Data: w.a}
-}
+// forget ends a call: the workspace keeps no reference to the basis.
+func (w *Workspace) forget() { w.packed.of = nil }
 
-func (w *Workspace) fits(maxSamples, d, r int) bool {
-	return maxSamples <= w.maxSamples && d <= w.d && r <= w.r
+// carve cuts n float64 off the scratch memory, at the start of a cache line.
+func carve(scratch *[]float64, n int) []float64 {
+	piece := (*scratch)[:n:n]
+	*scratch = (*scratch)[tile.Pad(n):]
+	return piece
 }

@@ -33,7 +33,7 @@ func TestSound(t *testing.T) {
 	} {
 		x := tile.LaneResults{Lo: []float64{0, c.lo}, Hi: []float64{0, c.hi},
 			Size: []float64{0, c.size}, Product: []float64{0, c.product}}
-		if b := NewLaneBounds(n, r); b.Sound(&x, 1) != c.want || b.Sound(&x, 0) {
+		if b := NewLaneBounds(n, r, Tolerance(n, r)); b.Sound(&x, 1) != c.want || b.Sound(&x, 0) {
 			t.Errorf("%s: %v, want %v", name, !c.want, c.want)
 		}
 	}

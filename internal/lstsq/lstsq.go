@@ -43,13 +43,13 @@ type Workspace struct {
 	least    float64 // the square of the smallest diagonal entry of its R
 }
 
-// A Result is the outcome of a problem. Rank is the number of independent columns, of rows if these are fewer.
-// Residual is A b - y, in memory of the workspace, and Squares the sum of its squares.
+// A Result is the outcome of a problem: the number of independent columns, or rows if these are fewer, and the
+// sum of the squares of A b - y.
 type Result struct {
-	Status   Status
-	Rank     int
-	Residual []float64
-	Squares  float64
+	Status  Status
+	Rank    int
+	Squares float64
+	// A struct with more fields is not kept in registers.
 }
 
 // NewWorkspace returns scratch memory for problems of up to n samples and r columns, n >= 0 and r > 0.
@@ -66,14 +66,16 @@ func NewWorkspace(n, r int) *Workspace {
 // Solve computes b = argmin |A b - y|^2 + ridge |b|^2 for the n x r matrix a and the n entries of y, which
 // fit the workspace. A direction counts as null if its singular value of [A; sqrt(ridge) I] is at most
 // tolerance times the Frobenius norm; the tolerance is at least Tolerance(n, r). b never holds NaN. next is the
-// address of memory that Solve prefetches, 0 for none.
-func Solve(b []float64, a *blas64.GeneralCols, y []float64, ridge, tolerance float64, next uintptr, ws *Workspace) Result {
+// address of memory that Solve prefetches, 0 for none. The residual A b - y is in memory of the workspace.
+func Solve(
+	b []float64, a *blas64.GeneralCols, y []float64, ridge, tolerance float64, next uintptr, ws *Workspace,
+) (res Result, residual []float64) {
 	res, direct := ws.solve(b, a, y, ridge, tolerance, next)
-	res.Residual = ws.e[:a.Rows]
+	residual = ws.e[:a.Rows]
 	if !direct {
-		res.Squares = tile.Residual(res.Residual, a.Data, a.Stride, b, y, a.Rows, a.Cols)
+		res.Squares = tile.Residual(residual, a.Data, a.Stride, b, y, a.Rows, a.Cols)
 	}
-	return res
+	return res, residual
 }
 
 // solve is Solve, and reports whether it has written the residual. It does not copy a: that takes longer than
@@ -126,7 +128,7 @@ func (ws *Workspace) Factor(a blas64.GeneralCols, ridge, tol float64) bool {
 // Again is Solve for one more right-hand side of the matrix a that Factor prepared. ok is false where numbers
 // are so large or small that digits were lost. Eliminating y column by column from A = W F, as LeastSquares
 // does, is as stable.
-func (ws *Workspace) Again(b []float64, a *blas64.GeneralCols, y []float64) (res Result, ok bool) {
+func (ws *Workspace) Again(b []float64, a *blas64.GeneralCols, y []float64) (res Result, residual []float64, ok bool) {
 	w, ldw, f, ldf := tile.Eliminated(ws.work, ws.factored, a.Cols)
 	e := ws.e[:ws.factored]
 	clear(e[copy(e, y):])
@@ -138,9 +140,9 @@ func (ws *Workspace) Again(b []float64, a *blas64.GeneralCols, y []float64) (res
 	for k := len(b) - 2; k >= 0; k-- {
 		b[k] -= tile.Dot(f[k*ldf+k+1:][:len(b)-k-1], b[k+1:])
 	}
-	res = Result{Rank: a.Cols, Residual: ws.e[:a.Rows]}
-	res.Squares = tile.Residual(res.Residual, a.Data, a.Stride, b, y, a.Rows, a.Cols)
-	return res, inRange(b, y, ws.least)
+	res.Rank, residual = a.Cols, ws.e[:a.Rows]
+	res.Squares = tile.Residual(residual, a.Data, a.Stride, b, y, a.Rows, a.Cols)
+	return res, residual, inRange(b, y, ws.least)
 }
 
 // deficient returns the status of an n x r problem whose matrix has fewer than r independent columns.

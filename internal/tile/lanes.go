@@ -26,6 +26,9 @@ func LaneStride(r int) int { return r + 1 }
 // LaneWork returns the length of work of LeastSquaresLanes.
 func LaneWork(r int) int { return (laneZeros + r*LaneStride(r) + laneResults) * Lanes() }
 
+// LaneZeros returns how many of the first entries of work must be zero.
+func LaneZeros() int { return laneZeros * Lanes() }
+
 // Lanes returns the number of tasks that the operations on lanes compute in one call, 0 on a tier without
 // them.
 //
@@ -66,7 +69,7 @@ func MulBasisLanes(a []float64, lda int, x, u []float64, ldu, n, d, r int) {
 // LeastSquaresLanes computes b = argmin |A b - y| for every lane as leastSquaresGeneric does, but drops no
 // column: where columns are dependent, its numbers mean nothing. a holds m rows of LaneStride(r) numbers: A,
 // and y. The first n of y become y - A b, without the m-n rows of a ridge. Of work, which has LaneWork(r)
-// entries, the first ones must be zero, and stay so.
+// entries, the first LaneZeros must be zero, and stay so.
 func LeastSquaresLanes(a []float64, m, n, r int, work []float64) LaneResults {
 	row := LaneStride(r) * tiles.lanes
 	raceWrite(a, 1, m*row, 0)

@@ -141,7 +141,7 @@ func (list Batch) Solve(o Options, ws *Workspace) {
 		}
 		if factored {
 			var res lstsq.Result
-			res, factored = ws.ws.Again(p.B[:p.A.Cols], &p.A, p.Y[:p.A.Rows])
+			res, _, factored = ws.ws.Again(p.B[:p.A.Cols], &p.A, p.Y[:p.A.Rows])
 			p.Result = Result{Rank: p.A.Cols, SquaredResidual: res.Squares}
 		}
 		if !factored {
@@ -186,6 +186,6 @@ func (p *Problem) mustFit(ws *Workspace) {
 
 // solve solves a problem that was checked.
 func (p *Problem) solve(ridge, tol float64, ws *Workspace) Result {
-	res := lstsq.Solve(p.B[:p.A.Cols], &p.A, p.Y[:p.A.Rows], ridge, tol, 0, ws.ws)
+	res, _ := lstsq.Solve(p.B[:p.A.Cols], &p.A, p.Y[:p.A.Rows], ridge, tol, 0, ws.ws)
 	return Result{Status(res.Status), res.Rank, res.Squares}
 }

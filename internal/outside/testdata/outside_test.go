@@ -23,7 +23,7 @@ func Arithmetic(x, y []float64, stride, features int) lsq.Result {
 	pool := kernel.NewPool(1)
 	defer pool.Close()
 	kernel.NewExecutor(pool, []*kernel.Group{group}).Step(basis, 0)
-	group.Minimize(basis[0], 0, kernel.NewWorkspace(n, features, 1))
+	group.Minimize(basis[0], 0, kernel.NewWorkspace(group))
 
 	matrix := func(rows, cols int) blas64.GeneralCols {
 		return blas64.GeneralCols{Rows: rows, Cols: cols, Stride: rows, Data: make([]float64, rows*cols)}

@@ -9,7 +9,8 @@ import (
 
 func library() string { return "" }
 
-func openBLASBackend() backend { return nil }
+// openBLASBackend is never called in builds without OpenBLAS.
+func openBLASBackend() backend { panic(badBackend) }
 
 func useBLAS() {
 	if tile.Active() != tile.Generic {

@@ -26,8 +26,8 @@ func TestLongTasks(t *testing.T) {
 		tiertest.Each(t, func(t *testing.T) {
 			for _, ridge := range []float64{0, 0.5} {
 				want := kernel.NewGroup(tasks, r)
-				if want.Long() != 2 {
-					t.Fatalf("%d tasks are shared, want 2", want.Long())
+				if want.Shared() != 2 {
+					t.Fatalf("%d tasks are shared, want 2", want.Shared())
 				}
 				want.Step(u, ridge, nil)
 				stepReference(u, ridge, x, y, x, y).check(t, want, r)
@@ -44,46 +44,39 @@ func TestLongTasks(t *testing.T) {
 func testSplitLongTasks(t *testing.T, tasks *kernel.Tasks, x []*mat.Dense, y [][]float64, u *kernel.Basis, ridge float64) {
 	t.Helper()
 	_, r := u.Dims()
-	g := kernel.NewGroup(tasks, r)
-	for _, parts := range []int{2, 1000} {
-		g.SetSamples(tasks.Part(0, parts), tasks.Part(1, 2))
-		g.Step(u, ridge, nil)
+	for _, parts := range []int{1, 2, 1000} {
 		fx, fy := partOf(x, y, 0, parts)
-		gx, gy := partOf(x, y, 1, 2)
-		stepReference(u, ridge, fx, fy, gx, gy).check(t, g, r)
+		for _, k := range []int{1, 2} {
+			gx, gy := partOf(x, y, k-1, k)
+			grad := kernel.NewGroup(tasks.Part(k-1, k), r)
+			split(kernel.NewGroup(tasks.Part(0, parts), r), grad, u, ridge, nil)
+			stepReference(u, ridge, fx, fy, gx, gy).check(t, grad, r)
+		}
 	}
-	g = kernel.NewGroup(tasks.Part(0, 2), r) // whose long tasks grow
-	g.SetSamples(tasks, tasks)
-	g.Step(u, ridge, nil)
-	stepReference(u, ridge, x, y, x, y).check(t, g, r)
 }
 
 // sameForWorkers compares the steps of executors with those of a group.
 func sameForWorkers(t *testing.T, tasks *kernel.Tasks, u *kernel.Basis, ridge float64) {
 	t.Helper()
-	d, r := u.Dims()
-	want, ws := kernel.NewGroup(tasks, r), kernel.NewWorkspace(tasks.MaxSamples(), d, r)
+	_, r := u.Dims()
+	want := kernel.NewGroup(tasks, r)
+	ws := kernel.NewWorkspace(want)
 	for _, workers := range []int{1, 2, 3} {
 		pool := kernel.NewPool(workers)
 		got := kernel.NewGroup(tasks, r)
 		e := kernel.NewExecutor(pool, []*kernel.Group{got})
-		both := func(f func(g *kernel.Group)) { f(got); f(want) }
-		compare := func(what string) {
-			t.Helper()
-			e.Step([]*kernel.Basis{u}, ridge)
-			want.Step(u, ridge, ws)
-			sameGroup(t, got, want)
-			e.Minimize([]*kernel.Basis{u}, ridge)
-			want.Minimize(u, ridge, ws)
-			sameGroup(t, got, want)
-			if t.Failed() {
-				t.Fatalf("%s, %d workers", what, workers)
-			}
+		e.Step([]*kernel.Basis{u}, ridge)
+		want.Step(u, ridge, ws)
+		sameGroup(t, got, want)
+		e.Minimize([]*kernel.Basis{u}, ridge)
+		want.Minimize(u, ridge, ws)
+		sameGroup(t, got, want)
+		e.Gradient([]*kernel.Basis{u})
+		want.Gradient(u, ws)
+		sameGroup(t, got, want)
+		if t.Failed() {
+			t.Fatalf("%d workers", workers)
 		}
-		compare("all samples")
-		both(func(g *kernel.Group) { g.SetSamples(tasks.Part(0, 2), tasks.Part(1, 2)) })
-		compare("parts")
-		both(func(g *kernel.Group) { g.SetSamples(tasks, tasks) })
 		if n := testing.AllocsPerRun(2, func() { e.Step([]*kernel.Basis{u}, ridge) }); n > 1 { // the slice of the argument
 			t.Errorf("%d workers: %g allocations", workers, n)
 		}
@@ -119,7 +112,7 @@ func TestStatusOfLongTasks(t *testing.T) {
 				b.SetRow(0, i, row, y)
 			}
 			g := kernel.NewGroup(b.Tasks(), r)
-			if g.Minimize(u, 0, nil); g.Status[0] != c.want || g.Long() != 1 {
+			if g.Minimize(u, 0, nil); g.Status[0] != c.want || g.Shared() != 1 {
 				t.Errorf("status %v, want %v", g.Status[0], c.want)
 			}
 			unit := c.y / c.scale
@@ -131,18 +124,16 @@ func TestStatusOfLongTasks(t *testing.T) {
 	}
 }
 
-// The workspaces of an executor are those that its tasks need.
-func TestExecutorChecksWorkspaces(t *testing.T) {
-	tasks := kernel.NewBuilder(5, []int{8, 3}, kernel.Float64).Tasks()
-	g := kernel.NewGroup(tasks.Part(0, 2), 2)
-	pool := kernel.NewPool(1)
-	defer pool.Close()
-	e := kernel.NewExecutor(pool, []*kernel.Group{g})
-	u := []*kernel.Basis{randomBasis(rand.New(rand.NewPCG(1, 1)), 5, 2)}
-	e.Step(u, 0)
-	g.SetSamples(tasks, tasks)
-	wantPanic(t, "more rows than before", func() { e.Step(u, 0) })
-	kernel.NewExecutor(pool, []*kernel.Group{g}).Step(u, 0)
+// A step of a task with fewer rows than a slice fits the workspace of its group.
+func TestShortSlice(t *testing.T) {
+	const n, d, r = 131, 4008, 65
+	tasks, x, y := randomTasks(rand.New(rand.NewPCG(79, 80)), d, []int{n}, kernel.Float64)
+	g, u := kernel.NewGroup(tasks, r), randomBasis(rand.New(rand.NewPCG(81, 82)), d, r)
+	if byTiles() && g.Shared() != 1 {
+		t.Fatal("the task is not shared")
+	}
+	g.Step(u, 0, kernel.NewWorkspace(g))
+	stepReference(u, 0, x, y, x, y).check(t, g, r)
 }
 
 // Parts of long tasks on different packed bases do not mix these up.
@@ -156,9 +147,6 @@ func TestLongTasksOfGroups(t *testing.T) {
 	var got, want [2]*kernel.Group
 	for i := range 2 {
 		got[i], want[i] = kernel.NewGroup(tasks, r), kernel.NewGroup(tasks, r)
-		for _, g := range []*kernel.Group{got[i], want[i]} {
-			g.SetSamples(tasks.Part(0, 2), tasks.Part(1, 2))
-		}
 		want[i].Step(u[i], 0, nil)
 	}
 	kernel.NewExecutor(pool, got[:]).Step(u, 0)

@@ -12,19 +12,19 @@ import (
 // What is prefetched has no effect but on speed, so that only this test would
 // notice memory that nothing prefetches, or prefetches after it was read.
 func TestPrefetchCoversEverySampleOnce(t *testing.T) {
-	defer func(before bool) { alone = before }(alone)
+	defer func(before bool) { hardwarePrefetchWins = before }(hardwarePrefetchWins)
 	for _, shape := range []struct{ n, d, r int }{
 		{30, 600, 4}, {25, 128, 5}, {50, 100, 10}, {64, 512, 16}, {30, 200, 20}, {3, 1000, 2},
-		{200, 300, 4}, {100, 600, 6}, {100, 600, 8}, {1, 64, 1}, {resident / 2400, 600, 4}, {50, 1030, 7},
+		{200, 300, 4}, {100, 600, 6}, {100, 600, 8}, {1, 64, 1}, {l2Budget / 2400, 600, 4}, {50, 1030, 7},
 	} {
 		for _, storage := range []Storage{Float64, Float32} {
 			x, ahead := manyRows(shape.n, shape.d, storage), 0
 			if tile.Packed(shape.d, shape.r, storage.size()) > 0 {
 				ahead = tile.PackRows * x.stride * storage.size()
 			}
-			for _, alone = range []bool{true, false} {
-				name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, alone = %t", shape.n, shape.d, shape.r, storage, alone)
-				testPrefetch(t, name, baseOf(x), x.Bytes(), ahead, shape.n, shape.r, func(task int) hints { return samplesOf(x, task, shape.r).hints })
+			for _, hardwarePrefetchWins = range []bool{true, false} {
+				name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, hardware = %t", shape.n, shape.d, shape.r, storage, hardwarePrefetchWins)
+				testPrefetch(t, name, baseOf(x), x.Bytes(), ahead, shape.n, shape.r, func(task int) prefetchPlan { return planOf(x, task, shape.r) })
 			}
 		}
 	}
@@ -33,13 +33,13 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 // Samples that stay in the second-level caches of the workers are not prefetched, and others are; both give
 // the same bits.
 func TestPrefetchInCache(t *testing.T) {
-	defer func(before int) { resident = before }(resident)
-	resident = 32 << 10
+	defer func(before int) { l2Budget = before }(l2Budget)
+	l2Budget = 32 << 10
 	const n, d, r = 8, 64, 4
 	task := 8 * n * d // bytes
 	for _, workers := range []int{1, 2} {
 		for _, more := range []int{0, 1} {
-			b, u, row := NewBuilder(d, slices.Repeat([]int{n}, resident*workers/task+more), Float64), NewBasis(d, r), make([]float64, d)
+			b, u, row := NewBuilder(d, slices.Repeat([]int{n}, l2Budget*workers/task+more), Float64), NewBasis(d, r), make([]float64, d)
 			for i := range u.data {
 				u.data[i] = float64(i%7 - 3)
 			}
@@ -55,7 +55,7 @@ func TestPrefetchInCache(t *testing.T) {
 			e.Step([]*Basis{u}, 0)
 			want.Step(u, 0, nil)
 			pool.Close()
-			if cached := e.ws[0].cached; cached != (more == 0) {
+			if cached := e.jobs[0].cached; cached != (more == 0) {
 				t.Errorf("%d workers, %d tasks: cached %t", workers, x.Len(), cached)
 			}
 			if !slices.Equal(g.B, want.B) || !slices.Equal(g.Grad.data, want.Grad.data) {
@@ -63,9 +63,11 @@ func TestPrefetchInCache(t *testing.T) {
 			}
 		}
 	}
-	var s samples
-	if s.take(manyRows(n, d, Float64), 0, 0, n, r, true); s.hints != (hints{}) {
-		t.Errorf("cached samples prefetch %+v", s.hints)
+	j := &job{g: NewGroup(manyRows(n, d, Float64), r), cached: true}
+	var x samples
+	j.take(&x, 0, 0, n)
+	if x.ahead != (prefetchPlan{}) {
+		t.Errorf("cached samples prefetch %+v", x.ahead)
 	}
 }
 
@@ -85,9 +87,9 @@ func baseOf(x *Tasks) uintptr {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(x.x64)))
 }
 
-// testPrefetch follows what the hints of all tasks ask for, of so many bytes from base on. X U
+// testPrefetch follows what the plans of all tasks ask for, of so many bytes from base on. X U
 // takes the rows of so many bytes at a time, 0 for few.
-func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int, of func(task int) hints) {
+func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int, of func(task int) prefetchPlan) {
 	t.Helper()
 	const word = 4 // bytes; all that is asked for has whole ones
 	task := bytes / prefetched
@@ -115,14 +117,14 @@ func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int
 	}
 	for now = range prefetched {
 		h := of(now)
-		fetch(h.basisNext.Next, task/8*h.basisNext.Eighths)
-		if tall > 0 && h.basisNext.Next != 0 && int(h.basisNext.Next-base) < now*task+min(task, tall) {
+		fetch(h.basis.Next, task/8*h.basis.Eighths)
+		if tall > 0 && h.basis.Next != 0 && int(h.basis.Next-base) < now*task+min(task, tall) {
 			t.Fatalf("%s: task %d prefetches rows that are in use already", name, now)
 		}
-		fetch(h.solveNext, tile.SolveAhead(n, r))
-		fetch(h.gradientNext.Next, task/8*h.gradientNext.Eighths)
+		fetch(h.solve, tile.SolveAhead(n, r))
+		fetch(h.gradient.Next, task/8*h.gradient.Eighths)
 	}
-	if task > resident && alone {
+	if task > l2Budget && hardwarePrefetchWins {
 		if total != 0 {
 			t.Errorf("%s: a task of %d bytes prefetches %d", name, task, total/prefetched)
 		}
@@ -148,10 +150,10 @@ func TestPrefetchOfAPart(t *testing.T) {
 		row := all.stride * 8
 		base := baseOf(all)
 		for task := range 2 {
-			s := samplesOf(part, task, shape.r)
+			p := planOf(part, task, shape.r)
 			foreign := 0
-			for i := range s.n * row / 8 * s.basisNext.Eighths {
-				if at := (int(s.basisNext.Next-base) + i) / row % shape.n; at >= shape.n/2 {
+			for i := range part.rows[task] * row / 8 * p.basis.Eighths {
+				if at := (int(p.basis.Next-base) + i) / row % shape.n; at >= shape.n/2 {
 					foreign++
 				}
 			}
@@ -170,7 +172,7 @@ func TestPrefetchOfLongRows(t *testing.T) {
 		t.Skip("no packed basis on this tier")
 	}
 	for _, storage := range []Storage{Float64, Float32} {
-		all := NewBuilder(d, []int{n, n, n, resident / 4 / d}, storage).Tasks()
+		all := NewBuilder(d, []int{n, n, n, l2Budget / 4 / d}, storage).Tasks()
 		row := all.stride * storage.size()
 		base := baseOf(all)
 		for _, half := range []bool{false, true} {
@@ -179,11 +181,11 @@ func TestPrefetchOfLongRows(t *testing.T) {
 				x = all.Part(0, 2)
 			}
 			for task := range 3 {
-				s := samplesOf(x, task, r)
+				p := planOf(x, task, r)
 				want := base + uintptr((task+1)*n*row)
-				if s.basisNext.Next != want || s.solveNext != 0 || s.gradientNext.Next != 0 {
+				if p.basis.Next != want || p.solve != 0 || p.gradient.Next != 0 {
 					t.Errorf("%v, parts %t: task %d prefetches bytes %d, %d, %d, want %d, 0, 0", storage, half, task,
-						s.basisNext.Next-base, s.solveNext, s.gradientNext.Next, want-base)
+						p.basis.Next-base, p.solve, p.gradient.Next, want-base)
 				}
 			}
 		}
@@ -195,20 +197,21 @@ func TestPrefetchAhead(t *testing.T) {
 	for _, c := range []struct{ d, r int }{{600, 4}, {1030, 7}} {
 		const n = 30
 		x := manyRows(n, c.d, Float64)
-		h, share := samplesOf(x, 0, c.r).hints, n*x.stride
+		h, share := planOf(x, 0, c.r), n*x.stride
 		want := tile.Window
 		if tile.Blocked(n, tile.Pad(c.d), c.r, 8) {
-			want = share * h.basisNext.Eighths
+			want = share * h.basis.Eighths
 		}
-		if got := int(h.basisNext.Next) + share*h.basisNext.Eighths - int(baseOf(x)) - 8*share; got != want {
+		if got := int(h.basis.Next) + share*h.basis.Eighths - int(baseOf(x)) - 8*share; got != want {
 			t.Errorf("d = %d: %d bytes of the next task in X U, want %d", c.d, got, want)
 		}
 	}
 }
 
-// samplesOf returns the rows of a task.
-func samplesOf(x *Tasks, task, r int) *samples {
+// planOf returns what is prefetched while a task is computed.
+func planOf(x *Tasks, task, r int) prefetchPlan {
 	var s samples
-	s.take(x, task, 0, x.rows[task], r, false)
-	return &s
+	s.take(x, task, 0, x.rows[task])
+	s.plan(x, task, 0, s.n, r)
+	return s.ahead
 }

@@ -19,7 +19,7 @@ import (
 func TestLanes(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		use(t, tile.Active().String())
-		rng, ws := rand.New(rand.NewPCG(61, 62)), kernel.NewWorkspace(31, 63, 8)
+		rng := rand.New(rand.NewPCG(61, 62))
 		for i := range 62 {
 			n, r := 1+i%31, 1+5*i%8
 			r = min(r, max(n-2, 1)) // square problems may be as ill-conditioned as they like
@@ -32,6 +32,7 @@ func TestLanes(t *testing.T) {
 			t.Run(fmt.Sprintf("n=%d/d=%d/r=%d/ridge=%g", n, d, r, ridge), func(t *testing.T) {
 				tasks, x, y := randomTasks(rng, d, samples, kernel.Float64)
 				g, u := kernel.NewGroup(tasks, r), randomBasis(rng, d, r)
+				ws := kernel.NewWorkspace(g)
 				g.Step(u, ridge, ws)
 				stepReference(u, ridge, x, y, x, y).check(t, g, r)
 				if tile.Lanes() > 0 && g.InLanes() < len(samples)-7 { // of the last chunk
@@ -44,15 +45,9 @@ func TestLanes(t *testing.T) {
 					}
 				}
 				other := tasks.WithResponses(slices.Concat(y...))
-				g.SetSamples(other, other)
+				g = kernel.NewGroup(other, r)
 				g.Step(u, ridge, ws)
 				stepReference(u, ridge, x, y, x, y).check(t, g, r)
-				part := tasks.Part(0, 1) // which has rows of its own
-				for _, fit := range []*kernel.Tasks{part, tasks} {
-					if g.SetSamples(fit, part); g.InLanes() > 0 {
-						t.Error("other samples are computed in the lanes of the first ones")
-					}
-				}
 			})
 		}
 	})
@@ -91,8 +86,8 @@ func TestLanesDeficient(t *testing.T) {
 		}
 		want := kernel.NewGroup(kernel.View(data, 16, d, first, all), r)
 		want.Step(u, 0, nil)
-		if g.InLanes() > 0 {
-			t.Error("the tiles of another tier have these lanes")
+		if want.InLanes() > 0 {
+			t.Error("the generic tier has lanes")
 		}
 		if err := tile.Use(tier); err != nil {
 			t.Fatal(err)

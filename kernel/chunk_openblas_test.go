@@ -53,8 +53,9 @@ func TestOpenBLASStaysInside(t *testing.T) {
 			samples[t] = rng.IntN(25)
 		}
 		tasks, x, y := randomTasks(rng, d, samples, kernel.Storage(i%2))
-		u, g, ws := randomBasis(rng, d, r), kernel.NewGroup(tasks, r), kernel.NewWorkspace(tasks.MaxSamples(), d, r)
 		use(t, "openblas")
+		u, g := randomBasis(rng, d, r), kernel.NewGroup(tasks, r)
+		ws := kernel.NewWorkspace(g)
 		kernel.GuardOpenBLAS(t, g, ws)
 		g.Step(u, float64(i%3), ws)
 		for k, s := range stepReference(u, float64(i%3), x, y, x, y).Status {
