@@ -300,7 +300,7 @@ func Triangle(
 	safe := hi > smallest && hi < largest && size < math.Sqrt(largest) && size > math.Sqrt(smallest)
 	if !safe {
 		scale, yscale = scales(a, y)
-		a, y = ws.scaledMatrix(a, scale, 0, false), ws.scaledVector(y, yscale)
+		a, y = ws.scaledMatrix(a, scale, false), ws.scaledVector(y, yscale)
 		_, _, squares = tile.LeastSquares(b, ws.e, a.Data, a.Stride, n, r, y, ws.work, 0)
 	}
 	_, _, f, ldf := tile.Eliminated(ws.work, n, r)

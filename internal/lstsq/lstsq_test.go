@@ -2,6 +2,7 @@ package lstsq_test
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -282,6 +283,40 @@ func TestSolveNotFinite(t *testing.T) {
 			}
 		}
 		zeros(t, random(rng, 6, 2).scaled(-1000, 1000), 0)
+	})
+}
+
+// With orthogonal columns b_j = a_j y_j / (a_j^2 + ridge). Matrices, ridges and right-hand sides of any sizes
+// next to one another give it, wherever it is a number.
+func TestSolveSizes(t *testing.T) {
+	exactly := func(v float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(v) }
+	sizes := []float64{5e-324, 1e-310, 5.6e-309, 3e-300, 1.1e-289, 1e-200, 1e-100, .3, 1e100, 1e200, 1e300}
+	tiertest.Each(t, func(t *testing.T) {
+		for _, rows := range []int{2, 3} {
+			for _, a := range sizes {
+				for _, ridge := range []float64{0, 5e-324, 1e-300, 1e-30, 1, 1e300} {
+					for _, y := range sizes {
+						p := newProblem(rows, 2, func() float64 { return 0 })
+						p.column(0)[0], p.column(1)[1], p.y[0], p.y[1] = a, -a, y, y
+						den := exactly(0).Mul(exactly(a), exactly(a))
+						den.Add(den, exactly(ridge))
+						num := exactly(0).Mul(exactly(a), exactly(y))
+						want, _ := num.Quo(num, den).Float64()
+						got, status, _ := p.solve(t, ridge, 0)
+						if math.IsInf(want, 1) {
+							if status != lstsq.NotFinite || norm(got) != 0 {
+								t.Errorf("%d rows of %g, ridge %g, y %g: %v, status %v, want an overflow", rows, a, ridge, y, got, status)
+							}
+							continue
+						}
+						near := func(v, want float64) bool { return math.Abs(v-want) <= 1e-13*math.Abs(want)+5e-324 }
+						if status != lstsq.OK || !near(got[0], want) || !near(got[1], -want) {
+							t.Errorf("%d rows of %g, ridge %g, y %g: %v, want %g; status %v", rows, a, ridge, y, got, want, status)
+						}
+					}
+				}
+			}
+		}
 	})
 }
 

@@ -5,16 +5,18 @@ import (
 
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack"
 	reference "gonum.org/v1/gonum/lapack/gonum"
 )
 
 // minimumNorm solves a problem that has no unique solution, or none that the tiles can be trusted with, by
-// the singular value decomposition of M = [A; sqrt(ridge) I], or of A' where A has fewer rows than columns.
-// Singular values of at most tol times the Frobenius norm of M count as null. It returns OK if none counts,
-// NotFinite, with b = 0, for NaN or Inf and if b overflows, and else Underdetermined for fewer samples than
-// columns and RankDeficient for more.
+// the singular value decomposition A = sum_k s_k u_k v_k',
+//
+//	b = sum_k s_k/(s_k^2 + ridge) (u_k'y) v_k,
+//
+// of A or, where A has fewer rows than columns, of A'. Singular values of [A; sqrt(ridge) I] of at most tol
+// times its Frobenius norm count as null. It returns OK if none counts, NotFinite, with b = 0, for NaN or Inf
+// and if b overflows, and else Underdetermined for fewer samples than columns and RankDeficient for more.
 func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64, ridge, tol float64) Result {
 	n, r := a.Rows, a.Cols
 	clear(b)
@@ -22,39 +24,87 @@ func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64,
 	if !(scale <= math.MaxFloat64 && yscale <= math.MaxFloat64) {
 		return Result{Status: NotFinite}
 	}
-	wide := n < r && ridge == 0
-	m := ws.scaledMatrix(a, scale, math.Sqrt(ridge), wide)
-	// By rows, the memory of M holds M' = U S V' with c rows.
+	wide := n < r
+	m := ws.scaledMatrix(a, scale, wide)
+	// By rows, the memory of M = A or A' holds M' = U S V' with c rows.
 	c := m.Cols
 	values, left, right, work := ws.r[:c], ws.r[c:], ws.work[:c*m.Rows], ws.work[c*m.Rows:]
-	ok := reference.Implementation{}.Dgesvd(lapack.SVDStore, lapack.SVDStore, c, m.Rows, m.Data, m.Stride,
+	ok := n == 0 || reference.Implementation{}.Dgesvd(lapack.SVDStore, lapack.SVDStore, c, m.Rows, m.Data, m.Stride,
 		values, left, c, right, m.Rows, work, len(work))
-	null := tol * floats.Norm(values, 2)
+	f := newFilter(values, r-c, math.Sqrt(ridge)/scale, tol)
 	scaled, solution := vector(ws.scaledVector(y, yscale)), vector(b)
-	rank := 0
-	for k, s := range values { // M b = y: b = sum_k u_k v_k'y / s_k, or for M = A' sum_k v_k u_k'y / s_k
-		if !(s > null) {
-			break
-		}
-		rank++
+	for k, s := range values[:min(f.rank, c)] {
 		u, v := blas64.Vector{N: c, Inc: c, Data: left[k:]}, right[k*m.Rows:]
 		if wide {
-			blas64.Axpy(blas64.Dot(u, scaled)/s, vector(v[:r]), solution)
+			blas64.Axpy(f.factor(s)*blas64.Dot(u, scaled), vector(v[:r]), solution)
 		} else {
-			blas64.Axpy(blas64.Dot(vector(v[:n]), scaled)/s, u, solution)
+			blas64.Axpy(f.factor(s)*blas64.Dot(vector(v[:n]), scaled), u, solution)
 		}
 	}
-	for j := range b {
-		b[j] *= yscale / scale
-	}
+	f.restore(b, scale, yscale, ridge)
 	switch {
 	case !ok || !(tile.MaxAbs(b) <= math.MaxFloat64):
 		clear(b)
 		return Result{Status: NotFinite}
-	case rank == r:
-		return Result{Rank: rank}
+	case f.rank == r:
+		return Result{Rank: r}
 	}
-	return Result{Status: deficient(n, r), Rank: rank}
+	return Result{Status: deficient(n, r), Rank: f.rank}
+}
+
+// A filter divides by s^2 + rho^2, where s is a singular value of A, and rho the root of the ridge, both in the
+// unit of A. A rho above 1 may have overflowed: then numbers are in the unit of rho.
+type filter struct {
+	rho  float64
+	rank int // the number of singular values of [A; rho I] that are not null
+}
+
+// newFilter returns the filter for the singular values of a matrix and so many zeros, in descending order.
+func newFilter(values []float64, zeros int, rho, tol float64) filter {
+	f := filter{rho: rho}
+	last, all := f.extended(0), math.Sqrt(float64(zeros))*f.extended(0)
+	for _, s := range values {
+		all = math.Hypot(all, f.extended(s))
+	}
+	for _, s := range values {
+		if f.extended(s) > tol*all {
+			f.rank++
+		}
+	}
+	if last > tol*all {
+		f.rank += zeros
+	}
+	return f
+}
+
+// extended returns the singular value of [A; rho I] that belongs to s, in the unit of the filter.
+func (f filter) extended(s float64) float64 {
+	if f.rho > 1 {
+		return math.Hypot(s/f.rho, 1)
+	}
+	return math.Hypot(s, f.rho)
+}
+
+// factor returns s/(s^2 + rho^2), or rho^2 times that if rho is above 1.
+func (f filter) factor(s float64) float64 {
+	if f.rho > 1 {
+		return s / ((s/f.rho)*(s/f.rho) + 1)
+	}
+	size := f.extended(s)
+	return s / size / size
+}
+
+// restore takes b out of the units of A and of y. Powers of two together lose nothing where one of them alone
+// would overflow.
+func (f filter) restore(b []float64, scale, yscale, ridge float64) {
+	power, part := math.Ilogb(yscale)-math.Ilogb(scale), 1.0
+	if f.rho > 1 { // b lacks scale^2 over the ridge
+		fraction, exponent := math.Frexp(ridge)
+		power, part = math.Ilogb(yscale)+math.Ilogb(scale)-exponent, fraction
+	}
+	for j, v := range b {
+		b[j] = math.Ldexp(v/part, power)
+	}
 }
 
 func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
@@ -76,20 +126,19 @@ func (ws *Workspace) scaledVector(y []float64, scale float64) []float64 {
 	return to
 }
 
-// scaledMatrix stores [A; rho I]/scale, or A'/scale, in ws.f and returns it.
-func (ws *Workspace) scaledMatrix(a blas64.GeneralCols, scale, rho float64, wide bool) blas64.GeneralCols {
-	m := blas64.GeneralCols{Rows: a.Cols, Cols: a.Rows, Stride: a.Cols, Data: ws.f}
-	if wide {
+// scaledMatrix stores A/scale, or A'/scale, in ws.f and returns it.
+func (ws *Workspace) scaledMatrix(a blas64.GeneralCols, scale float64, transposed bool) blas64.GeneralCols {
+	m := blas64.GeneralCols{Rows: a.Rows, Cols: a.Cols, Stride: tile.Pad(a.Rows), Data: ws.f}
+	from := a
+	if transposed {
+		m.Rows, m.Cols, m.Stride = a.Cols, a.Rows, a.Cols
 		tile.Transpose(m.Data, m.Stride, a.Data, a.Stride, a.Cols, a.Rows)
-	} else {
-		m, _ = ws.augment(a, ws.f[:0], rho)
-	}
-	if rho == 0 && !wide {
-		m.Rows = a.Rows
+		from = m
 	}
 	for j := range m.Cols {
-		for i, v := range column(m, j) {
-			m.Data[j*m.Stride+i] = v / scale
+		to := column(m, j)
+		for i, v := range column(from, j) {
+			to[i] = v / scale
 		}
 	}
 	return m
