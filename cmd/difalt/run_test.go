@@ -44,6 +44,11 @@ func array(t *testing.T, path, name string) []float64 {
 	return v
 }
 
+// finite reports whether all numbers are finite.
+func finite(list []float64) bool {
+	return !slices.ContainsFunc(list, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+}
+
 // Without noise, U and b_t of the result reproduce every response: y = X U b_t.
 func TestRunAlgorithm(t *testing.T) {
 	file := exported(t)
