@@ -75,16 +75,10 @@ func newCluster(_ context.Context, f *flagtable.Flags, std cli.Streams) error {
 func parseNode(entry string) (name, address string, pin cluster.Pin, err error) {
 	name, rest, _ := strings.Cut(entry, "=")
 	address, key, hasKey := strings.Cut(rest, "=")
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(address); err != nil {
 		return "", "", "", errors.New("expected NAME=HOST:PORT[=sha256:KEY]")
 	}
-	if number, err := net.LookupPort("tcp", port); err != nil || number == 0 {
-		return "", "", "", fmt.Errorf("the port is %q: it must be from 1 to 65535", port)
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		err = fmt.Errorf("no other node can reach %s: give the node's address here, and to that node --listen %s", host, address)
-	}
+	err = cluster.CheckAddress(address)
 	if pin = cluster.Pin(key); hasKey {
 		err = cmp.Or(err, pin.Check())
 	}

@@ -125,10 +125,31 @@ func (n *Node) check() error {
 	if !nodeName.MatchString(n.Name) {
 		return errors.New("a name has letters, digits, and . _ - but for the first, at most 64")
 	}
-	if host, port, err := net.SplitHostPort(n.Address); err != nil || host == "" || port == "" {
-		return fmt.Errorf("address is %q: expected host:port", n.Address)
+	if err := CheckAddress(n.Address); err != nil {
+		return fmt.Errorf("address is %q: %w", n.Address, err)
 	}
 	return n.Pin.Check()
+}
+
+// hostName is a name of a host, also in other alphabets, or an IP address, perhaps with a zone.
+var hostName = regexp.MustCompile(`^[\pL\pN._:%-]+$`)
+
+// CheckAddress returns an error unless other nodes can dial an address, host:port. It looks up no name.
+func CheckAddress(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" || port == "" {
+		return errors.New("expected host:port")
+	}
+	if !hostName.MatchString(host) {
+		return fmt.Errorf("the host is %q: a name has letters, digits, and . _ -", host)
+	}
+	if number, err := net.LookupPort("tcp", port); err != nil || number == 0 {
+		return fmt.Errorf("the port is %q: it must be from 1 to 65535", port)
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		return fmt.Errorf("no other node can reach %s: give the node's address here, and to that node --listen %s", host, address)
+	}
+	return nil
 }
 
 // Check returns an error unless p is the prefix "sha256:" and 32 bytes in base64 without padding.

@@ -71,6 +71,14 @@ func TestClusterErrors(t *testing.T) {
 		`address is "b"`:                  func(c *Cluster) { c.Nodes[1].Address = "b" },
 		`address is "b:"`:                 func(c *Cluster) { c.Nodes[1].Address = "b:" },
 		`address is ":1"`:                 func(c *Cluster) { c.Nodes[1].Address = ":1" },
+		`address is "b :7001": the host`:  func(c *Cluster) { c.Nodes[1].Address = "b :7001" },
+		`the host is " b": a name has`:    func(c *Cluster) { c.Nodes[1].Address = " b:7001" },
+		`the host is "a/b"`:               func(c *Cluster) { c.Nodes[1].Address = "a/b:7001" },
+		`the port is "0"`:                 func(c *Cluster) { c.Nodes[1].Address = "b:0" },
+		`the port is "65536"`:             func(c *Cluster) { c.Nodes[1].Address = "b:65536" },
+		`the port is "7001/x"`:            func(c *Cluster) { c.Nodes[1].Address = "b:7001/x" },
+		"no other node can reach ::":      func(c *Cluster) { c.Nodes[1].Address = "[::]:7001" },
+		"no other node can reach 0.0":     func(c *Cluster) { c.Nodes[1].Address = "0.0.0.0:7001" },
 		"a name has letters":              func(c *Cluster) { c.Nodes[1].Name = "../b" },
 		"edges: ":                         func(c *Cluster) { c.Edges = [][2]int{{0, 7}} },
 	} {
@@ -94,6 +102,16 @@ func TestClusterErrors(t *testing.T) {
 			t.Errorf("%v, want the path and %q", err, want)
 		}
 		check.Done(os.WriteFile(path, []byte("{}"), 0o666))
+	}
+}
+
+// TestGoodAddresses: names of hosts as containers and other alphabets have them, and addresses with a zone.
+func TestGoodAddresses(t *testing.T) {
+	for _, address := range []string{"host:7001", "HOST.:7001", "site_a.local_net:7001", "büro:7001", "127.0.0.1:1", "[::1]:65535",
+		"[fe80::1%eth0]:7001"} {
+		if err := CheckAddress(address); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
 	}
 }
 
