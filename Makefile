@@ -9,47 +9,62 @@ TRIALS ?= 5
 MUTANTS ?= 100
 SEED ?= 1
 
-# A CPU tier or a build tag changes roundings in the kernel. test-default runs all tests; other builds run the short tests
-# of the packages that compute.
-COMPUTING = ./internal/tile ./kernel/... ./difalt/...
+# The packages that compute. A CPU tier or a build tag changes roundings in them: other builds run their short tests.
+COMPUTING = $(KERNEL) ./difalt/...
 SHORT = -short -vet=off
+
+# Half of the time of all tests is that of the kernel: make test runs its short tests, make check all of them.
+KERNEL = ./internal/tile ./kernel/...
+OTHERS = $$($(GO) list work | grep -Ev '^github.com/difalt/difalt/(internal/tile|kernel)(/|$$)')
 
 # Each of these runs a command, or prints "skip:" if the machine lacks a compiler or library.
 WITH_C = ./scripts/have.sh cc env CGO_ENABLED=1
 WITH_OPENBLAS = ./scripts/have.sh openblas env CGO_ENABLED=1
 WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 
-CHECKS = check-format check-modules check-release check-vet check-systems check-static check-generated \
-	test-race test-default test-faults test-arm64 test-mpi test-purego test-openblas test-tiers
+# What a machine with Go can show, in minutes; and the rest.
+TESTS = check-format check-systems test-default test-purego test-tiers
+CHECKS = check-scripts check-modules check-licences check-release check-vet check-static check-generated \
+	test-kernel test-race test-user test-go test-arm64 test-openblas test-mpi test-faults
 
-.PHONY: help setup build test $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release docker clean
+.PHONY: help setup build test check $(TESTS) $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release docker clean
+
+export GO
 
 help: ## this list
-	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
+	@awk -F':.*## ' '/^[a-z0-9-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## the command, as bin/difalt
 	$(GO) build -tags grpcnotrace -o bin/difalt ./cmd/difalt
 
-test: ## everything that must hold, after installing what that needs
+test: ## what must hold on this machine, in minutes; needs Go alone, and installs nothing
+	@MAKE="$(MAKE)" NOT_RUN="make check also runs: $(CHECKS)" ./scripts/test.sh $(TESTS)
+
+check: ## the rest of what must hold, after installing what that needs
 	@./scripts/setup.sh || true
 	@MAKE="$(MAKE)" ./scripts/test.sh $(CHECKS)
 
-setup: ## install what the tests need, or say what to install
+setup: ## install what make check needs, or say what to install
 	./scripts/setup.sh
 
-check-format: ## gofmt, and shellcheck of the scripts
+check-format: ## gofmt
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+
+check-scripts: ## shellcheck
 	@./scripts/have.sh shellcheck shellcheck -e SC2086,SC2046 scripts/*.sh .ci/run deploy/slurm/difalt.sbatch
 
-check-modules: ## go.mod and go.sum are complete, the modules are what they were, and their licences are listed
-	$(GO) mod verify
+check-modules: ## go.mod and go.sum are complete, and the modules are what they were
 	./scripts/modules.sh
+	$(GO) list -deps -test work >/dev/null # downloads what is missing
+	$(GO) mod verify
+
+check-licences: ## a release comes with the licences of all that is in it
 	./scripts/licences.sh check
 
 check-release: ## the next release of CHANGELOG.md can be made, installed and embedded
 	@next=$$(sed -n 's/^## \(.*\) (unreleased)$$/v\1/p' CHANGELOG.md); \
 	if [ -z "$$next" ]; then echo "note: CHANGELOG.md has no release to come"; \
-	elif [ ! -e .git ]; then echo "skip: no git repository here"; \
+	elif ! git rev-parse -q --git-dir >/dev/null 2>&1; then echo "skip: no git repository here"; \
 	else ./scripts/release.sh $$next --dry-run; fi
 
 # A tag matters in the packages that have files for it.
@@ -60,29 +75,30 @@ check-vet: ## go vet for every build
 	$(WITH_MPI) $(GO) vet -tags mpi ./cmd/difalt/engine/mpi ./cmd/difalt
 	$(GO) vet -tags faults ./cmd/difalt/engine/grpc/faults
 
-# Systems without terminals, signals or memory maps, with 32 bits, and with the other order of bytes. A build of the whole
-# program for another system takes a minute: make test builds the library for three, make test-long everything for all.
-SYSTEMS = linux/386 windows/amd64 darwin/arm64
-ALL_SYSTEMS = $(SYSTEMS) linux/s390x linux/arm64
-LIBRARY_SYSTEMS = js/wasm wasip1/wasm
-for_system = echo "note: $(1)"; CGO_ENABLED=0 GOOS=$(firstword $(subst /, ,$(1))) GOARCH=$(lastword $(subst /, ,$(1))) $(GO)
+# Systems without terminals, signals or memory maps, with 32 bits, and with the other order of bytes.
+LIBRARY_SYSTEMS = linux/386,windows/amd64,darwin/arm64,linux/s390x,js/wasm,wasip1/wasm
+PROGRAM_SYSTEMS = windows/amd64,darwin/arm64,freebsd/amd64,linux/386
 
-check-systems: ## build the library for other systems
-	@$(foreach t,$(SYSTEMS),$(call for_system,$(t)) build ./... &&) true
+check-systems: ## the types of library, program and their tests hold on other systems
+	$(GO) run ./scripts/systems $(LIBRARY_SYSTEMS) ./... $(PROGRAM_SYSTEMS) ./cmd/difalt/...
 
-# One call per module analyses all builds; staticcheck joins the results.
-BUILDS = default:\npurego: -tags=purego\nfaults: -tags=faults\n
-
-check-static: ## staticcheck for every build
-	@printf '$(BUILDS)' | $(GO) run $(STATICCHECK) -matrix ./... ./cmd/difalt/... ./bench/peers/...
+# One call per module analyses all builds of it; staticcheck joins the results.
+check-static: ## staticcheck, for the builds that a package has
+	@printf 'default:\npurego: -tags=purego\n' | $(GO) run $(STATICCHECK) -matrix $(COMPUTING)
+	$(GO) run $(STATICCHECK) $(OTHERS)
+	$(GO) run $(STATICCHECK) -tags faults ./cmd/difalt/engine/grpc/faults
 	$(WITH_OPENBLAS) $(GO) run $(STATICCHECK) -tags openblas ./kernel ./kernel/blas ./cgo
 	$(WITH_MPI) $(GO) run $(STATICCHECK) -tags mpi ./cmd/difalt/engine/mpi
 
 check-generated: ## the committed assembly is what its generator writes
 	./scripts/generated.sh
 
-test-default: ## all tests, default build
-	$(GO) test -vet=off -timeout 30m work
+test-default: ## all tests of the default build; of the kernel those that are short
+	$(GO) test -vet=off -timeout 30m $(OTHERS)
+	$(GO) test $(SHORT) -timeout 30m $(KERNEL)
+
+test-kernel: ## all tests of the kernel
+	$(GO) test -vet=off -timeout 30m $(KERNEL)
 
 test-purego: ## kernel and algorithm in portable Go
 	$(GO) test $(SHORT) -tags purego $(COMPUTING)
@@ -108,15 +124,25 @@ test-race: ## race detector, on the packages that start goroutines
 	$(WITH_C) $(GO) test -race $(SHORT) -timeout 30m -run '$(MEET)' ./internal/tile ./kernel ./difalt/... ./private
 	$(WITH_C) $(GO) test -race $(SHORT) -timeout 30m $(RACE)
 
+test-user: ## the short tests as another user, in a folder with a space, TMPDIR elsewhere, and nothing for groups
+	./scripts/user.sh $(SHORT) -timeout 30m work
+
+test-go: ## library and tests of what computes with the other release of Go
+	./scripts/othergo.sh $(SHORT) $(COMPUTING)
+
 test-arm64: ## the kernel's tests on arm64, natively or under qemu
 	./scripts/arm64.sh $(SHORT)
 
 test-faults: ## every fault that does not take long once, in network namespaces; needs root
 	@./scripts/have.sh netns $(GO) test -count=1 -timeout 30m -tags faults -short ./cmd/difalt/engine/grpc/faults -v -parallel 4
 
+# Builds find what check-systems cannot: errors of assembly, the back end and the linker.
+SYSTEMS = linux/386 windows/amd64 darwin/arm64 linux/s390x linux/arm64
+for_system = echo "note: $(1)"; CGO_ENABLED=0 GOOS=$(firstword $(subst /, ,$(1))) GOARCH=$(lastword $(subst /, ,$(1))) $(GO)
+
 test-long: ## all tests in their long forms, those of gonum and an example of gorgonia with kernel/blas, and all systems
-	@$(foreach t,$(ALL_SYSTEMS),$(call for_system,$(t)) vet work &&) true
-	@$(foreach t,$(LIBRARY_SYSTEMS),$(call for_system,$(t)) build ./... &&) true
+	@$(foreach t,$(SYSTEMS),$(call for_system,$(t)) vet work &&) true
+	@$(foreach t,js/wasm wasip1/wasm,$(call for_system,$(t)) build ./... &&) true
 	DIFALT_LONG=1 $(GO) test -timeout 2h work
 	./scripts/gonum.sh
 	./scripts/gorgonia.sh

@@ -32,7 +32,7 @@ func TestSum(t *testing.T) {
 					for k := range row {
 						row[k] = math.Remainder(row[k], 1) * sizes[k%len(sizes)]
 					}
-					row = append(row, float64(1<<53-1-node), -float64(node)) // integers
+					row = append(row, (1<<53-1)-float64(node), -float64(node)) // integers
 					for k, v := range row {
 						if want[k] == nil {
 							want[k] = new(big.Float).SetPrec(2000)

@@ -2,7 +2,7 @@
 # Runs the named make targets, prints how long each took, and closes with a count. All are
 # run, whatever fails; the exit status is 0 if none failed. The output of a target is shown
 # when it fails, and its lines "note: ..." always. One that prints a line "skip: ..." did
-# not check everything and counts as skipped.
+# not check everything and counts as skipped. NOT_RUN is a note above the count.
 #
 # Checks come one after the other, since one of them writes the generated files anew. Of the
 # tests two run at a time (TEST_LANES): many of them wait for processes.
@@ -48,5 +48,6 @@ done | xargs -r -P "${TEST_LANES:-2}" -n 1 "$0" --one "$folder"
 count() { grep -lx "$1" "$folder"/check-* "$folder"/test-* 2>/dev/null | grep -vc '\.log'; }
 passed=$(count ok) failed=$(count FAIL) skipped=$(count skip)
 [ $((passed + failed + skipped)) = $# ] || failed=$(($# - passed - skipped))
+[ -z "${NOT_RUN:-}" ] || echo "note: $NOT_RUN"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

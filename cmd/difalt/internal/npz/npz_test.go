@@ -62,7 +62,7 @@ func TestRoundTrip(t *testing.T) {
 	w := NewWriter(&buf)
 	w.Float64s("f", []int{2, 3}, floats)
 	w.Rows("g", []int{2}, true, func(dst []float64, _ int) { copy(dst, []float64{0.1, -3}) })
-	w.Ints("i", []int{0, -7, 1 << 52})
+	w.Ints("i", []int{0, -7, math.MaxInt >> 11})
 	w.Strings("s", []int{3}, []string{"", "plain", "naïve 東京 🙂"})
 	w.Float64s("none", []int{0, 4}, nil)
 	check.Done(w.Close())
@@ -81,7 +81,7 @@ func TestRoundTrip(t *testing.T) {
 	}{
 		"f":    {"(2, 3) float64", func() (any, error) { return get("f").Float64s() }, floats},
 		"g":    {"(2,) float32", func() (any, error) { return get("g").Float64s() }, []float64{float64(float32(0.1)), -3}},
-		"i":    {"(3,) int64", func() (any, error) { return get("i").Ints() }, []int{0, -7, 1 << 52}},
+		"i":    {"(3,) int64", func() (any, error) { return get("i").Ints() }, []int{0, -7, math.MaxInt >> 11}},
 		"s":    {"(3,) string", func() (any, error) { return get("s").Strings() }, []string{"", "plain", "naïve 東京 🙂"}},
 		"none": {"(0, 4) float64", func() (any, error) { return get("none").Float64s() }, []float64{}},
 	} {
