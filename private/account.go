@@ -9,17 +9,28 @@ import (
 )
 
 // Epsilon returns the least epsilon for which rho-zero-concentrated privacy is (epsilon, delta) privacy by
-// Bun and Steinke (2016), proposition 1.3: rho + 2 sqrt(rho ln(1/delta)).
+// Bun and Steinke (2016), proposition 1.3: rho + 2 sqrt(rho ln(1/delta)). It is NaN unless rho is at least 0 and
+// delta between 0 and 1.
 func Epsilon(rho, delta float64) float64 {
+	if !isPrivacy(rho, delta) {
+		return math.NaN()
+	}
 	return rho + 2*math.Sqrt(rho*math.Log(1/delta))
 }
 
-// Rho returns the rho for which Epsilon(rho, delta) is epsilon.
+// Rho returns the rho for which Epsilon(rho, delta) is epsilon. It is NaN unless epsilon is at least 0 and delta
+// between 0 and 1.
 func Rho(epsilon, delta float64) float64 {
+	if !isPrivacy(epsilon, delta) {
+		return math.NaN()
+	}
 	l := math.Log(1 / delta)
 	root := epsilon / (math.Sqrt(l+epsilon) + math.Sqrt(l)) // sqrt(l + epsilon) - sqrt(l)
 	return root * root
 }
+
+// isPrivacy reports whether a rho or an epsilon, and a delta, are in the range of the definition.
+func isPrivacy(loss, delta float64) bool { return loss >= 0 && delta > 0 && delta < 1 }
 
 // DefaultDelta returns T^-1.1 for T tasks. It is below 1/T, so that publishing the rows of one random task
 // does not satisfy the definition.
@@ -79,10 +90,14 @@ func (a *Account) Rho() (rho float64) {
 func (a *Account) Epsilon() float64 { return Epsilon(a.Rho(), a.delta) }
 
 // Against returns the epsilon that was spent against that number of colluding nodes, which know their own
-// shares of the noise; infinite if no other node has added noise. They leave the part (L-k)/L of the variance
-// of a total, so that rho is L/(L-k) times as large, relative to an account for no colluding nodes.
+// shares of the noise; infinite if no other node has added noise, and NaN for negative numbers. They leave the
+// part (L-k)/L of the variance of a total, so that rho is L/(L-k) times as large, relative to an account for no
+// colluding nodes.
 func (a *Account) Against(colluding, nodes int) float64 {
-	if colluding >= nodes {
+	switch {
+	case colluding < 0 || nodes < 1:
+		return math.NaN()
+	case colluding >= nodes:
 		return math.Inf(1)
 	}
 	return Epsilon(a.Rho()*float64(nodes-a.colluding)/float64(nodes-colluding), a.delta)

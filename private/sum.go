@@ -2,6 +2,7 @@ package private
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -21,23 +22,23 @@ const shorter = 1 - 0x1p-30
 // Sum spends rho on the sum of n numbers over all tasks. Hosted node i has tasks[i] tasks; vector sets v,
 // which is 0, to the contribution of task t, computed from the rows of that task, public facts and earlier
 // totals. A vector longer than 1 is cut to that length, and one that is not finite counts as 0. All nodes
-// call Sum alike. After an error the budget is spent nevertheless.
+// call Sum alike. Sum returns an error that wraps ErrSpent if less than rho is left. It and an error about
+// arguments spend nothing; after every other error rho is spent nevertheless.
 func (a *Account) Sum(ctx context.Context, net *consensus.Network, what string, rho float64, tasks []int, n int,
 	vector func(i, t int, v []float64)) (*Total, error) {
-	honest := net.Len() - a.colluding
-	if honest < 1 {
-		return nil, fmt.Errorf("private: %d of %d nodes may collude: no node is left to protect", a.colluding, net.Len())
+	if err := a.checkSum(net, tasks, n, vector); err != nil {
+		return nil, err
 	}
-	grid := 1 / (noise.Deviation * math.Sqrt(2*rho*float64(honest)))
-	total := &Total{Deviation: noise.Deviation * grid * math.Sqrt(float64(net.Len()))}
-	for _, k := range tasks {
+	grid := 1 / (noise.Deviation * math.Sqrt(2*rho*float64(net.Len()-a.colluding)))
+	for i, k := range tasks {
 		if float64(k)/grid > 0x1p52 {
-			return nil, fmt.Errorf("private: %d tasks of a node are too many for an epsilon of %v", k, a.epsilon)
+			return nil, fmt.Errorf("private: the %d tasks of node %d are too many for an epsilon of %v", k, net.Hosted()[i], a.epsilon)
 		}
 	}
 	if err := a.spend(Spending{what, rho, n}); err != nil {
 		return nil, err
 	}
+	total := &Total{Deviation: noise.Deviation * grid * math.Sqrt(float64(net.Len()))}
 	v := make([]float64, n)
 	z := make([][]float64, len(tasks))
 	for i, k := range tasks {
@@ -62,6 +63,29 @@ func (a *Account) Sum(ctx context.Context, net *consensus.Network, what string, 
 		total.Values[j] *= grid
 	}
 	return total, nil
+}
+
+// checkSum returns an error unless the arguments of Sum are valid.
+func (a *Account) checkSum(net *consensus.Network, tasks []int, n int, vector func(i, t int, v []float64)) error {
+	switch {
+	case net == nil:
+		return errors.New("private: need a network")
+	case a.colluding >= net.Len():
+		return fmt.Errorf("private: %d of %d nodes may collude: no node is left to protect", a.colluding, net.Len())
+	case len(tasks) != len(net.Hosted()):
+		return fmt.Errorf("private: tasks of %d nodes, but %d are hosted", len(tasks), len(net.Hosted()))
+	case n < 0:
+		return fmt.Errorf("private: a sum of %d numbers", n)
+	}
+	for i, k := range tasks {
+		switch {
+		case k < 0:
+			return fmt.Errorf("private: node %d has %d tasks", net.Hosted()[i], k)
+		case k > 0 && vector == nil:
+			return errors.New("private: need a function that sets the vector of a task")
+		}
+	}
+	return nil
 }
 
 // addTask adds v to sum, in units of grid, cut to length 1 and rounded towards zero.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -101,6 +102,71 @@ func TestBudget(t *testing.T) {
 	}
 	if _, err := account(t, 2, 1e-3, 3).Sum(t.Context(), net, "a sum", .1, []int{1, 1, 1}, 1, one); err == nil {
 		t.Error("all nodes collude, and there is no error")
+	}
+}
+
+// TestInvalidSumIsFree: a sum with invalid arguments is an error that names them, and spends nothing.
+func TestInvalidSumIsFree(t *testing.T) {
+	net := network(t, 3)
+	one := func(_, _ int, v []float64) { v[0] = 1 }
+	for want, sum := range map[string]func(a *private.Account) error{
+		"tasks of 2 nodes, but 3 are hosted": func(a *private.Account) error {
+			_, err := a.Sum(t.Context(), net, "a sum", .1, []int{1, 1}, 1, one)
+			return err
+		},
+		"tasks of 0 nodes": func(a *private.Account) error {
+			_, err := a.Sum(t.Context(), net, "a sum", .1, nil, 1, one)
+			return err
+		},
+		"node 1 has -2 tasks": func(a *private.Account) error {
+			_, err := a.Sum(t.Context(), net, "a sum", .1, []int{1, -2, 1}, 1, one)
+			return err
+		},
+		"-1 numbers": func(a *private.Account) error {
+			_, err := a.Sum(t.Context(), net, "a sum", .1, []int{1, 1, 1}, -1, one)
+			return err
+		},
+		"need a function": func(a *private.Account) error {
+			_, err := a.Sum(t.Context(), net, "a sum", .1, []int{1, 1, 1}, 1, nil)
+			return err
+		},
+		"need a network": func(a *private.Account) error {
+			_, err := a.Sum(t.Context(), nil, "a sum", .1, []int{1, 1, 1}, 1, one)
+			return err
+		},
+	} {
+		a := account(t, 2, .01, 0)
+		if err := sum(a); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if a.Rho() != 0 || len(a.Spent()) != 0 {
+			t.Errorf("%s: rho %v was spent", want, a.Rho())
+		}
+	}
+}
+
+// TestNoSuchBudget: numbers that are not a budget have no counterpart.
+func TestNoSuchBudget(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range [][2]float64{{-1, .1}, {nan, .1}, {1, 0}, {1, -1}, {1, 1}, {1, 2}, {1, nan}, {-1e-300, .5}} {
+		if rho, e := private.Rho(c[0], c[1]), private.Epsilon(c[0], c[1]); !math.IsNaN(rho) || !math.IsNaN(e) {
+			t.Errorf("%v: rho %v, epsilon %v", c, rho, e)
+		}
+	}
+	if rho, e := private.Rho(0, .1), private.Epsilon(0, .1); rho != 0 || e != 0 {
+		t.Errorf("0: rho %v, epsilon %v", rho, e)
+	}
+	a := account(t, 2, .01, 1)
+	if _, err := a.Sum(t.Context(), network(t, 3), "a sum", .1, []int{1, 1, 1}, 1, func(int, int, []float64) {}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range [][2]int{{-1, 3}, {0, 0}, {1, -3}} {
+		if e := a.Against(c[0], c[1]); !math.IsNaN(e) {
+			t.Errorf("%d colluding of %d nodes: epsilon %v", c[0], c[1], e)
+		}
+	}
+	if e := a.Against(3, 3); !math.IsInf(e, 1) {
+		t.Errorf("all nodes collude: epsilon %v", e)
 	}
 }
 
