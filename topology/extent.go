@@ -3,8 +3,13 @@ package topology
 import "slices"
 
 // Distances returns the number of hops from a node to every node; -1 for a node that cannot be reached.
+// Nothing can be reached from a node that the graph lacks.
 func (g *Graph) Distances(from int) []int {
-	dist, queue := slices.Repeat([]int{-1}, g.Len()), make([]int, 1, g.Len())
+	dist := slices.Repeat([]int{-1}, g.Len())
+	if !g.has(from) {
+		return dist
+	}
+	queue := make([]int, 1, g.Len())
 	dist[from], queue[0] = 0, from
 	for k := 0; k < len(queue) && len(queue) < len(dist); k++ {
 		i := queue[k]
@@ -21,7 +26,12 @@ func (g *Graph) Distances(from int) []int {
 // Center returns the first node whose distance to the farthest node is the smallest, for graphs with up to
 // 512 nodes. For a larger graph it is the middle of a long path, whose distance to the farthest node is at
 // most twice the smallest. It depends on the graph alone, and is -1 for a graph that is not connected.
-func (g *Graph) Center() int { return g.center() }
+func (g *Graph) Center() int {
+	if g.Len() == 0 {
+		return -1
+	}
+	return g.center()
+}
 
 // allSweeps is the largest number of nodes for which findCenter searches from every node.
 const allSweeps = 512

@@ -8,20 +8,33 @@ import (
 	"strings"
 )
 
-// maxDraws bounds the draws of a random graph.
-const maxDraws = 1000
+const (
+	// maxDraws bounds the draws of a random graph.
+	maxDraws = 1000
+	// mostIsolated is the expected number of nodes without a neighbour above which no graph is drawn: every
+	// node has one with a chance of about e^-30.
+	mostIsolated = 30
+)
 
 // erStream separates the random numbers of graphs from other uses of a seed.
 const erStream = 0x6572646f73 // "erdos"
 
 // ErdosRenyi returns a connected random graph; every pair of nodes is linked with probability p, 0 < p <= 1.
-// It discards draws that are not connected, as the experiments of the paper do, and returns an
-// error after 1000 draws. The same n, p and seed give the same graph.
+// It discards draws that are not connected, as the experiments of the paper do, and returns an error after
+// 1000 draws, or before the first if no draw would be connected. The graph depends on n, p and seed alone.
 func ErdosRenyi(n int, p float64, seed uint64) (*Graph, error) {
 	if !(p > 0 && p <= 1) {
 		return nil, fmt.Errorf("topology: er graph of %d nodes with p = %v: need 0 < p <= 1", n, p)
 	}
 	name := fmt.Sprintf("er:%v", p)
+	if err := checkSize(name, n, p*pairs(n)); err != nil {
+		return nil, err
+	}
+	rare := fmt.Sprintf("connected graphs are rare below p = ln(n)/n = %.2g", math.Log(float64(n))/float64(n))
+	if isolated := float64(n) * math.Pow(1-p, float64(n-1)); n > 1 && isolated > mostIsolated {
+		return nil, fmt.Errorf("topology: %s of %d nodes: about %.0f nodes would have no neighbour; %s",
+			name, n, isolated, rare)
+	}
 	rng := rand.New(rand.NewPCG(seed, erStream))
 	for range maxDraws {
 		g, err := build(name, n, p*pairs(n), func(add func(i, j int)) { linkRandomly(n, p, rng, add) })
@@ -29,8 +42,7 @@ func ErdosRenyi(n int, p float64, seed uint64) (*Graph, error) {
 			return g, err
 		}
 	}
-	return nil, fmt.Errorf("topology: %s of %d nodes: no connected graph in %d draws; they are rare below p = ln(n)/n = %.2g",
-		name, n, maxDraws, math.Log(float64(n))/float64(n))
+	return nil, fmt.Errorf("topology: %s of %d nodes: no connected graph in %d draws; %s", name, n, maxDraws, rare)
 }
 
 // pairs returns the number of pairs of n nodes.

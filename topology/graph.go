@@ -7,6 +7,7 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -73,11 +74,20 @@ func (g *Graph) Len() int { return len(g.adj) }
 // Edges returns the number of undirected edges.
 func (g *Graph) Edges() int { return g.edges }
 
-// Neighbors returns the neighbours N_i of node i, without i, in ascending order. The slice is read only.
-func (g *Graph) Neighbors(i int) []int { return g.adj[i] }
+// has reports whether there is a node i.
+func (g *Graph) has(i int) bool { return i >= 0 && i < len(g.adj) }
+
+// Neighbors returns the neighbours N_i of node i, without i, in ascending order; a node that the graph lacks
+// has no neighbours. The slice is read only.
+func (g *Graph) Neighbors(i int) []int {
+	if !g.has(i) {
+		return nil
+	}
+	return g.adj[i]
+}
 
 // Degree returns the number of neighbours of node i.
-func (g *Graph) Degree(i int) int { return len(g.adj[i]) }
+func (g *Graph) Degree(i int) int { return len(g.Neighbors(i)) }
 
 // String returns a short description such as "er:0.5 (20 nodes, 94 edges)".
 func (g *Graph) String() string {
@@ -92,7 +102,7 @@ func count(n int, what string) string {
 }
 
 // Connected reports whether every node can be reached from every other.
-func (g *Graph) Connected() bool { return g.unreachable() < 0 }
+func (g *Graph) Connected() bool { return g.Len() > 0 && g.unreachable() < 0 }
 
 // unreachable returns the first node that cannot be reached from node 0, or -1.
 func (g *Graph) unreachable() int {
@@ -116,6 +126,9 @@ func (g *Graph) bipartite() bool {
 // FromEdges returns the graph of n nodes with the given edges. An edge is listed once, in either direction.
 // It returns an error that names a self loop, a repeated edge or an edge to a node outside [0, n).
 func FromEdges(n int, edges [][2]int) (*Graph, error) {
+	if err := checkSize("edges", n, float64(len(edges))); err != nil {
+		return nil, err
+	}
 	seen := make(map[[2]int]bool)
 	for _, e := range edges {
 		i, j := min(e[0], e[1]), max(e[0], e[1])
@@ -125,7 +138,8 @@ func FromEdges(n int, edges [][2]int) (*Graph, error) {
 		case i == j:
 			return nil, fmt.Errorf("topology: edge %d %d is a self loop", e[0], e[1])
 		case seen[[2]int{i, j}]:
-			return nil, fmt.Errorf("topology: edge %d %d is repeated: list an edge once, in either direction", e[0], e[1])
+			const once = "list an edge once, in either direction"
+			return nil, fmt.Errorf("topology: edge %d %d is repeated: %s", e[0], e[1], once)
 		}
 		seen[[2]int{i, j}] = true
 	}
@@ -139,6 +153,9 @@ func FromEdges(n int, edges [][2]int) (*Graph, error) {
 // FromAdjacency returns the graph with the adjacency matrix a, which must be square and symmetric with
 // entries 0 and 1 and a zero diagonal.
 func FromAdjacency(a mat.Matrix) (*Graph, error) {
+	if a == nil {
+		return nil, errors.New("topology: the adjacency matrix is nil")
+	}
 	n, cols := a.Dims()
 	if n != cols {
 		return nil, fmt.Errorf("topology: adjacency matrix is %d x %d: must be square", n, cols)
@@ -147,16 +164,20 @@ func FromAdjacency(a mat.Matrix) (*Graph, error) {
 		for j := range n {
 			switch v := a.At(i, j); {
 			case v != 0 && v != 1:
-				return nil, fmt.Errorf("topology: adjacency matrix has %v in row %d, column %d: must be 0 or 1", v, i, j)
+				return nil, fmt.Errorf("topology: adjacency matrix has %v in %s: must be 0 or 1", v, place(i, j))
 			case i == j && v != 0:
 				return nil, fmt.Errorf("topology: adjacency matrix has a self loop at node %d", i)
 			case v != a.At(j, i):
-				return nil, fmt.Errorf("topology: adjacency matrix is not symmetric: %v in row %d, column %d, but %v in row %d, column %d", v, i, j, a.At(j, i), j, i)
+				return nil, fmt.Errorf("topology: adjacency matrix is not symmetric: %v in %s, but %v in %s",
+					v, place(i, j), a.At(j, i), place(j, i))
 			}
 		}
 	}
 	return fromSupport("adjacency", a)
 }
+
+// place names an entry of a matrix.
+func place(i, j int) string { return fmt.Sprintf("row %d, column %d", i, j) }
 
 // fromSupport returns the graph of the nonzero entries of a square matrix off its diagonal.
 func fromSupport(name string, a mat.Matrix) (*Graph, error) {

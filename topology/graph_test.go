@@ -99,8 +99,8 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-// TestGeneratorErrors: errors name the text; a library refuses a graph that it cannot hold before it allocates
-// memory for it.
+// TestGeneratorErrors: errors name the text; a library refuses a graph that it cannot hold before it
+// allocates memory for it.
 func TestGeneratorErrors(t *testing.T) {
 	for name, f := range map[string]func(int) (*Graph, error){
 		"ring": Ring, "path": Path, "star": Star, "complete": Complete, "exponential": Exponential,
@@ -124,7 +124,9 @@ func TestGeneratorErrors(t *testing.T) {
 		{"er:0", 5, []string{"p = 0", "0 < p <= 1"}},
 		{"er:NaN", 5, []string{"p = NaN"}},
 		{"er:Inf", 5, []string{"p = +Inf"}},
-		{"er:0.0001", 50, []string{"er:0.0001 of 50 nodes", "1000 draws"}},
+		{"er:0.0001", 50, []string{"er:0.0001 of 50 nodes", "about 50 nodes would have no neighbour"}},
+		{"er:1e-07", 1_000_000, []string{"about 904838 nodes would have no neighbour", "p = ln(n)/n = 1.4e-05"}},
+		{"er:0.03", 50, []string{"er:0.03 of 50 nodes", "1000 draws"}},
 		{"er:0.5", 1_000_000, []string{"er:0.5", "2.5e+11 edges"}},
 		{"ring", 0, []string{`graph "ring" of 0 nodes`, "at least 1"}},
 		{"star", math.MaxInt, []string{"star", "at most 10000000"}},

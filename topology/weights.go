@@ -18,7 +18,7 @@ import (
 const rowTolerance = 1e-9
 
 // Weights are the mixing weights W of a network: an L x L matrix whose rows sum to 1, zero for two nodes
-// without an edge. W^k converges, so that AGREE (Alg. 1) brings all nodes to the same value. The memory is
+// without an edge. W^k converges, so that AGREE (Alg. 1) brings all nodes to one value. The memory is
 // proportional to the edges.
 type Weights struct {
 	graph    *Graph
@@ -52,7 +52,8 @@ func NewWeights(g *Graph, rule Rule) (*Weights, error) {
 	if err := rule.fill(w); err != nil {
 		return nil, err
 	}
-	// EqualNeighbor gives a matrix that is similar to a symmetric one; the others are symmetric.
+	// EqualNeighbor gives a matrix that is similar to a symmetric one; all other rules give symmetric
+	// matrices.
 	w.stationary = slices.Repeat([]float64{1}, g.Len())
 	if rule == EqualNeighbor && g.Len() > 1 {
 		for i := range w.stationary {
@@ -60,18 +61,16 @@ func NewWeights(g *Graph, rule Rule) (*Weights, error) {
 		}
 	}
 	unit(w.stationary)
-	// W is nonnegative and the graph connected: the powers converge unless W has a period (Perron and
-	// Frobenius).
-	if w.oscillates() {
-		return nil, w.diverges(1)
+	if gamma, ok := w.converges(); !ok {
+		return nil, w.diverges(gamma)
 	}
 	return w, nil
 }
 
-// WeightsOf returns a copy of given weights. m must be square and finite, with rows that sum to 1 to 1e-9;
-// negative entries are allowed. Its nonzero entries must make a connected undirected graph, with m_ij = 0
-// exactly where m_ji = 0. It returns an error that names the row and column of a failure, or if averaging
-// would not converge.
+// WeightsOf returns a copy of given weights. m must be square and finite, with rows that sum to 1 to 1e-9.
+// Its nonzero entries must make a connected undirected graph, with m_ij = 0 exactly where m_ji = 0. It
+// returns an error that names the row and column of a failure, or if averaging would not converge. Negative
+// entries are allowed; they take the time of Gamma, to find out whether averaging converges.
 func WeightsOf(m mat.Matrix) (*Weights, error) {
 	if err := checkWeights(m); err != nil {
 		return nil, err
@@ -94,14 +93,36 @@ func WeightsOf(m mat.Matrix) (*Weights, error) {
 	if symmetric {
 		w.stationary = unit(slices.Repeat([]float64{1}, g.Len()))
 	}
-	// The negation refuses NaN, too.
-	if gamma := w.Gamma(); !(gamma < gammaLimit) || w.oscillates() {
+	if gamma, ok := w.converges(); !ok {
 		return nil, w.diverges(gamma)
 	}
 	return w, nil
 }
 
-// oscillates reports whether averaging exchanges the values of two sets of nodes for ever.
+// converges reports whether the powers of W converge. If they do not, gamma is gamma(W).
+func (w *Weights) converges() (gamma float64, ok bool) {
+	if w.oscillates() {
+		return 1, false
+	}
+	if !w.hasNegative() {
+		// The graph is connected, and W has no period (Perron and Frobenius).
+		return 0, true
+	}
+	gamma = w.Gamma()
+	return gamma, gamma < gammaLimit // false for NaN
+}
+
+// hasNegative reports whether an entry of W is negative.
+func (w *Weights) hasNegative() bool {
+	negative := func(v float64) bool { return v < 0 }
+	if slices.ContainsFunc(w.diagonal, negative) {
+		return true
+	}
+	return slices.ContainsFunc(w.links, func(row []float64) bool { return slices.ContainsFunc(row, negative) })
+}
+
+// oscillates reports whether averaging exchanges the values of two sets of nodes for ever, if no entry is
+// negative.
 func (w *Weights) oscillates() bool {
 	return !slices.ContainsFunc(w.diagonal, func(v float64) bool { return v != 0 }) && w.graph.bipartite()
 }
@@ -112,12 +133,15 @@ func (w *Weights) diverges(gamma float64) error {
 	if w.oscillates() {
 		why = "the graph is bipartite and no node weighs its own value, so that averaging oscillates for ever"
 	}
-	return fmt.Errorf("topology: %s weights on %v have gamma(W) = %.6g: %s; use %v weights", w.name, w.graph, gamma, why, Metropolis)
+	return fmt.Errorf("topology: %v have gamma(W) = %.6g: %s; use %v weights", w, gamma, why, Metropolis)
 }
 
 func checkConnected(g *Graph) error {
 	if g == nil {
 		return errors.New("topology: weights need a graph")
+	}
+	if g.Len() == 0 {
+		return errors.New("topology: weights on a graph of 0 nodes")
 	}
 	if i := g.unreachable(); i >= 0 {
 		return fmt.Errorf("topology: %v is not connected: node %d cannot be reached from node 0", g, i)
@@ -127,6 +151,9 @@ func checkConnected(g *Graph) error {
 
 // checkWeights returns an error unless w is square and finite with symmetric support and rows that sum to 1.
 func checkWeights(w mat.Matrix) error {
+	if w == nil {
+		return errors.New("topology: the matrix of the weights is nil")
+	}
 	n, cols := w.Dims()
 	if n != cols {
 		return fmt.Errorf("topology: weights are %d x %d: must be square", n, cols)
@@ -136,10 +163,11 @@ func checkWeights(w mat.Matrix) error {
 		for j := range n {
 			v := w.At(i, j)
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("topology: weights have %v in row %d, column %d", v, i, j)
+				return fmt.Errorf("topology: weights have %v in %s", v, place(i, j))
 			}
 			if (v == 0) != (w.At(j, i) == 0) {
-				return fmt.Errorf("topology: weights link two nodes in one direction only: %v in row %d, column %d, but %v in row %d, column %d", v, i, j, w.At(j, i), j, i)
+				return fmt.Errorf("topology: weights link two nodes in one direction only: %v in %s, but %v in %s",
+					v, place(i, j), w.At(j, i), place(j, i))
 			}
 			sum += v
 		}
@@ -156,9 +184,9 @@ func (w *Weights) Graph() *Graph { return w.graph }
 // Len returns the number of nodes L.
 func (w *Weights) Len() int { return w.graph.Len() }
 
-// At returns W_ij, the weight of the value of node j at node i.
+// At returns W_ij, the weight of the value of node j at node i, and 0 if there is no such node.
 func (w *Weights) At(i, j int) float64 {
-	if i == j {
+	if i == j && w.graph.has(i) {
 		return w.diagonal[i]
 	}
 	if k, linked := slices.BinarySearch(w.graph.Neighbors(i), j); linked {
@@ -189,17 +217,15 @@ func (w *Weights) Fingerprint() uint64 {
 	return sum
 }
 
-// String returns a short description such as "metropolis weights on ring (5 nodes, 5 edges), gamma 0.539".
-func (w *Weights) String() string {
-	return fmt.Sprintf("%s weights on %v, gamma %.3g", w.name, w.graph, w.Gamma())
-}
+// String returns a short description such as "metropolis weights on ring (5 nodes, 5 edges)".
+func (w *Weights) String() string { return fmt.Sprintf("%s weights on %v", w.name, w.graph) }
 
 // A Rule derives mixing weights W from a graph.
 type Rule uint8
 
 const (
-	// Metropolis, the default, has W_ij = 1/(1 + max(deg_i, deg_j)) for neighbours and the rest of the row
-	// on the diagonal. It is doubly stochastic and converges on every connected graph.
+	// Metropolis, the default, has W_ij = 1/(1 + max(deg_i, deg_j)) for neighbours; the diagonal completes
+	// the sum of a row to 1. It is doubly stochastic and converges on every connected graph.
 	Metropolis Rule = iota
 	// EqualNeighbor is the paper's W_ij = 1/deg_i for neighbours (Alg. 1), with zeros on the diagonal. It
 	// is doubly stochastic on regular graphs only, and does not converge on bipartite ones.

@@ -208,13 +208,13 @@ func TestGammaOfLarge(t *testing.T) {
 		rule           Rule
 		want, accuracy float64
 	}{
-		{"ring", 2000, Metropolis, (1 + 2*cos(1./2000)) / 3, 4e-3},
-		{"ring", 2001, EqualNeighbor, math.Cos(math.Pi / 2001), 4e-3},
-		{"path", 1500, LazyMetropolis, 1 - (2-2*math.Cos(math.Pi/1500))/6, 4e-3},
+		{"ring", 2000, Metropolis, (1 + 2*cos(1./2000)) / 3, 1e-5},
+		{"ring", 2001, EqualNeighbor, math.Cos(math.Pi / 2001), 1e-5},
+		{"path", 1500, LazyMetropolis, 1 - (2-2*math.Cos(math.Pi/1500))/6, 1e-5},
 		{"star", 1000, Metropolis, 1 - 1./1000, 1e-9},
 		{"complete", 260, Metropolis, 0, 1e-12},
 		{"complete", 260, EqualNeighbor, 1. / 259, 1e-12},
-		{"ring", 300, Metropolis, (1 + 2*cos(1./300)) / 3, 1e-3},
+		{"ring", 300, Metropolis, (1 + 2*cos(1./300)) / 3, 1e-12},
 	} {
 		w := weigh(t, of(t, c.spec, c.nodes), c.rule)
 		if got := w.Gamma(); got > c.want+1e-12 || got < c.want-c.accuracy {
@@ -224,7 +224,7 @@ func TestGammaOfLarge(t *testing.T) {
 	for _, spec := range []string{"exponential", "er:0.1"} {
 		for _, rule := range []Rule{Metropolis, EqualNeighbor} {
 			w := weigh(t, of(t, spec, 300), rule)
-			if got, want := w.Gamma(), w.largest(); math.Abs(got-want) > 1e-6 {
+			if got, want := w.Gamma(), w.largest(); math.Abs(got-want) > 1e-9 {
 				t.Errorf("%v: gamma %v, want %v", w, got, want)
 			}
 		}
@@ -255,4 +255,49 @@ func doublyStochastic(w *Weights) bool {
 		}
 	}
 	return true
+}
+
+// TestTextWithoutGamma: the text of weights, and the test whether weights without negative entries converge,
+// need no eigenvalue.
+func TestTextWithoutGamma(t *testing.T) {
+	never := func() float64 {
+		t.Error("gamma was computed")
+		return 0
+	}
+	w := weigh(t, of(t, "complete", 1000), Metropolis)
+	w.gamma = never
+	if got, want := w.String(), "metropolis weights on complete (1000 nodes, 499500 edges)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, g := range testGraphs(t) {
+		w := must[*Weights](t)(WeightsOf(weigh(t, g, Metropolis).Dense()))
+		w.gamma = never
+		if _, ok := w.converges(); !ok {
+			t.Errorf("%v does not converge", w)
+		}
+	}
+}
+
+// TestNegativeWeights: with negative entries the powers of a matrix need not converge; larger matrices show
+// it, too.
+func TestNegativeWeights(t *testing.T) {
+	for _, n := range []int{5, denseNodes + 44} {
+		for _, extra := range []float64{1.5, 2.5} { // I - extra L/4 of a ring: eigenvalues from 1 - extra to 1
+			m := mat.NewDense(n, n, nil)
+			for i := range n {
+				m.Set(i, i, 1-extra/2)
+				m.Set(i, (i+1)%n, extra/4)
+				m.Set((i+1)%n, i, extra/4)
+			}
+			w, err := WeightsOf(m)
+			switch {
+			case extra > 2:
+				wantError(t, err, "does not converge", "use metropolis")
+			case err != nil:
+				t.Error(err)
+			case !(w.Gamma() < 1):
+				t.Errorf("%v: gamma %v", w, w.Gamma())
+			}
+		}
+	}
 }
