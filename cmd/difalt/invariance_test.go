@@ -152,6 +152,17 @@ func TestFitDoesNotDependOnForm(t *testing.T) {
 			check(t, path, c.change, c.unit, c.offset)
 		})
 	}
+	t.Run("effects of large units", func(t *testing.T) {
+		own := t.TempDir()
+		table := first.clone()
+		table.rescale("dose", 1e12, 0)
+		text := must(t, slices.Concat([]string{"fit", "--data", table.write(t, own, "t.csv")}, flags, []string{filepath.Join(own, "m.npz")})...)
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "dose ") && !strings.Contains(line, "e-1") {
+				t.Errorf("an effect of about 1e-12 is printed as %s", line)
+			}
+		}
+	})
 	for name, more := range map[string][]string{"one thread": {"--workers", "1"}, "seven threads": {"--workers", "7"}} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "m.npz")

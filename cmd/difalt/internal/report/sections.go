@@ -242,10 +242,17 @@ func decimals(v float64, after int) int {
 	if !(math.Abs(v) > 0) || math.IsInf(v, 0) {
 		return after
 	}
-	return min(max(after-int(math.Floor(math.Log10(math.Abs(v)))), 0), 9)
+	return max(after-power(v), 0)
 }
 
-// fixed prints a value with n digits after the point, and a dash for NaN.
+// power returns the power of ten of the first digit of a number.
+func power(v float64) int { return int(math.Floor(math.Log10(math.Abs(v)))) }
+
+// mostDecimals is the largest number of digits after the point.
+const mostDecimals = 9
+
+// fixed prints a value with n digits after the point, and a dash for NaN. Huge numbers, and small ones that need
+// more digits than are printed, have a power of ten.
 func fixed(v float64, n int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
@@ -253,7 +260,10 @@ func fixed(v float64, n int) string {
 	if math.Abs(v) >= 1e9 {
 		return strconv.FormatFloat(v, 'e', 3, 64)
 	}
-	s := strconv.FormatFloat(v, 'f', n, 64)
+	if n > mostDecimals && math.Abs(v) > 0 && math.Abs(v) < 1 {
+		return strconv.FormatFloat(v, 'e', min(max(n+power(v), 0), mostDecimals), 64)
+	}
+	s := strconv.FormatFloat(v, 'f', min(n, mostDecimals), 64)
 	if strings.Trim(s, "-0.") == "" {
 		return strings.TrimPrefix(s, "-")
 	}
