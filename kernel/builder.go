@@ -84,7 +84,7 @@ func (b *Builder) Extend(t, samples int) (first int) {
 	return old.rows
 }
 
-// Replace gives task t the given number of rows, which are zero until they are set, in place of its own.
+// Replace gives task t the given number of rows, which are zero until they are set, instead of its old rows.
 func (b *Builder) Replace(t, samples int) {
 	b.mustHave(t)
 	b.grow(samples, b.tasks[t].rows)
@@ -203,7 +203,7 @@ func (b *Builder) Tasks() *Tasks {
 	return packed
 }
 
-// take copies the rows of from, but for those of weight 0, which has the same storage.
+// take copies the rows of from that have a positive weight. Both blocks have the same storage.
 func (k *block) take(from *block, d int) {
 	row := 0
 	for i := range from.rows {

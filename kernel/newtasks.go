@@ -126,7 +126,8 @@ func (k *table) row(dst []float64, i int) {
 	copy(dst, k.slices[i])
 }
 
-// Weighted returns a copy of t in which the samples, task after task, have the weights w. Steps on it minimise
+// Weighted returns a copy of t in which the samples, task after task, have the weights w. Steps on it
+// minimise
 //
 //	sum_i w_i (x_i'U b - y_i)^2 + ridge |b|^2
 //
@@ -167,8 +168,9 @@ func (t *Tasks) Weighted(w []float64) (*Tasks, error) {
 			y := t.Y(task)[i]
 			t.Row(row, task, i)
 			root, product := math.Sqrt(weight), weight*t.Weight(task, i)
-			if !t.storage.holds(row, root) || !Float64.holds([]float64{y}, root) || math.IsInf(product, 1) || product == 0 {
-				return nil, &DataError{task, i, fmt.Sprintf("the weight %g makes numbers too large or too small", weight)}
+			held := t.storage.holds(row, root) && Float64.holds([]float64{y}, root)
+			if !held || math.IsInf(product, 1) || product == 0 {
+				return nil, &DataError{task, i, fmt.Sprintf("the weight %g makes a number too large or small", weight)}
 			}
 			b.set(task, to, row, y, root, product)
 			to++

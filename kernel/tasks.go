@@ -8,8 +8,8 @@ import (
 )
 
 // Storage is the number type of the entries of X in memory. Arithmetic is float64 for both. Float32 halves
-// the memory and the time to read it, and is exact for data that were float32. It holds no finite entry beyond
-// 3.4e38, and entries below 7e-46 become zero.
+// the memory and the time to read it, and is exact for data that were float32. It holds no finite entry
+// beyond 3.4e38, and entries below 7e-46 become zero.
 type Storage uint8
 
 // The storages of X.

@@ -40,20 +40,22 @@ func NewWorkspace(n int) *Workspace {
 	rows := n + w.block
 	w.y = make([]float64, rows)
 	if n > 1 {
-		w.x = blas64.GeneralCols{Rows: rows, Cols: n - 1, Stride: tile.Stride(rows), Data: make([]float64, tile.Stride(rows)*(n-1))}
+		stride := tile.Stride(rows)
+		w.x = blas64.GeneralCols{Rows: rows, Cols: n - 1, Stride: stride, Data: make([]float64, stride*(n-1))}
 		w.lstsq = lstsq.NewWorkspace(rows, n-1)
 	}
 	return w
 }
 
-// R computes the factor R of A = Q R without Q, for a matrix a of m x n of any shape, and stores it in the n x
-// n matrix r, with zeros below the diagonal, which is not negative. a is not written. For m >= n this is the R
-// of Factor, to rounding. With fewer rows than columns or dependent columns, R has zero or tiny diagonal
-// entries, and R'R = A'A still holds to the rounding of every column.
+// R computes the factor R of A = Q R without Q, for a matrix a of m x n of any shape, and stores it in the n
+// x n matrix r, with zeros below the diagonal, which is not negative. a is not written. For m >= n this is
+// the R of Factor, to rounding. With fewer rows than columns or dependent columns, R has zero or tiny
+// diagonal entries, and R'R = A'A still holds to the rounding of every column.
 //
-// R, with a last column for the responses, holds all that a least squares needs of its rows: see Update. ws is
-// of NewWorkspace(n), or for more columns; it is allocated if it is nil. NaN or Inf in a shows as NaN or Inf in
-// R. On 21 x 13 R takes two fifths of the time of Factor, on 200 x 30 the same time, on 1000 x 50 twice.
+// R, with a last column for the responses, holds all that a least squares needs of its rows: see Update. ws
+// is of NewWorkspace(n), or for more columns; it is allocated if it is nil. NaN or Inf in a shows as NaN or
+// Inf in R. On 21 x 13 R takes two fifths of the time of Factor, on 200 x 30 the same time, on 1000 x 50
+// twice.
 func R(a, r blas64.GeneralCols, ws *Workspace) {
 	n := a.Cols
 	if a.Rows < 0 || n < 0 || r.Rows != n || r.Cols != n {
@@ -80,8 +82,8 @@ func R(a, r blas64.GeneralCols, ws *Workspace) {
 //	[r   ]
 //	[rows]
 //
-// for new rows (m x n, by rows). So R of a stream of rows, from a matrix of zeros on, is the R of all of them.
-// The diagonal is not negative; entries below it are neither read nor written. ws is as for R.
+// for new rows (m x n, by rows). So R of a stream of rows, from a matrix of zeros on, is the R of all of
+// them. The diagonal is not negative; entries below it are neither read nor written. ws is as for R.
 func Update(r blas64.GeneralCols, rows blas64.General, ws *Workspace) {
 	n := rows.Cols
 	if rows.Rows < 0 || n < 0 || r.Rows != n || r.Cols != n {

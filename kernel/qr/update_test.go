@@ -29,8 +29,8 @@ var entries = map[string]func(rng *rand.Rand, i, j int) float64{
 }
 
 // R and any sequence of updates satisfy R'R = A'A to the rounding of each column, and R is upper triangular
-// without negative diagonal entries: that determines it where A has full rank. Memory between columns and rows
-// stays as it was.
+// without negative diagonal entries: that determines it where A has full rank. Memory between columns and
+// rows stays as it was.
 func TestR(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(91, 92))
