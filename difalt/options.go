@@ -74,13 +74,19 @@ const (
 	MaxRidge      = 1e100
 )
 
-// Validate returns a *ParameterError that names the first field with a value out of range.
-func (o *Options) Validate() error {
+// Validate returns a *ParameterError that names the first field with a value out of range for tasks with that
+// number of features, and that number of tasks over all nodes; 0 is a number that is not known yet. A service
+// refuses a run before it starts.
+func (o *Options) Validate(features, tasks int) error {
 	switch {
 	case int(o.Method) >= len(methods):
 		return &ParameterError{"Method", uint8(o.Method), "not a method"}
 	case o.Rank <= 0:
 		return &ParameterError{"Rank", o.Rank, "must be at least 1"}
+	case features > 0 && o.Rank > features:
+		return &ParameterError{"Rank", o.Rank, fmt.Sprintf("must be at most the %d features", features)}
+	case tasks > 0 && o.Rank > tasks:
+		return &ParameterError{"Rank", o.Rank, fmt.Sprintf("must be at most the %d tasks", tasks)}
 	case o.Codec != 0 && o.Method != Accelerated:
 		return &ParameterError{"Codec", o.Codec, "only Accelerated uses codes"}
 	case o.SampleSplit && o.Method == Accelerated:

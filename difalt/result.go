@@ -80,7 +80,8 @@ type Result struct {
 	// StatisticalError estimates the subspace distance of U from the truth that is due to noise; infinite if
 	// there are no more samples than unknowns.
 	StatisticalError float64
-	Last             Record // of the final state
+	Ridge            float64 // Options.Ridge
+	Last             Record  // of the final state
 }
 
 // Theta returns theta_t = U_g b_t for task t of hosted node i.
@@ -102,7 +103,8 @@ func (s *Solver) Result() (*Result, error) {
 	last := s.finalRecord()
 	res := &Result{
 		Status: s.status, Iterations: s.point.iteration, U: clone(s.point.u), Initial: s.initial,
-		Residual: s.checker.rule.residual, StatisticalError: s.checker.rule.noise, Last: last,
+		Residual: s.checker.rule.residual, StatisticalError: s.checker.rule.noise, Ridge: s.o.Ridge,
+		Last: last,
 	}
 	for _, at := range s.point.at {
 		res.B, res.Tasks = append(res.B, slices.Clone(at.b)), append(res.Tasks, slices.Clone(at.status))

@@ -50,7 +50,7 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 	if err := kernel.CheckEnvironment(); err != nil {
 		return nil, err
 	}
-	if err := o.Validate(); err != nil {
+	if err := o.Validate(0, 0); err != nil {
 		return nil, err
 	}
 	if err := p.Validate(net.Hosted(), o.Rank); err != nil {

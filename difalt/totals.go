@@ -56,8 +56,9 @@ func (s *Solver) agree(ctx context.Context) (totals, error) {
 		return t, &DataError{-1, -1, -1, "the tasks have no samples"}
 	case !(t.XX > 0):
 		return t, &DataError{-1, -1, -1, "all features are zero"}
-	case t.Rank > t.Tasks:
-		return t, &ParameterError{"Rank", s.o.Rank, fmt.Sprintf("must be at most the %g tasks", t.Tasks)}
+	}
+	if err := s.o.Validate(s.problem.Nodes[0].Features(), int(t.Tasks)); err != nil {
+		return t, err
 	}
 	if t.YY > 0 {
 		t.unit = math.Exp2(math.Round(math.Log2(t.MeanFeature()/t.MeanResponse()) / 2))

@@ -187,3 +187,16 @@ func (t *Tasks) Weight(task, i int) float64 {
 	}
 	return t.weights[t.first[task]+i]
 }
+
+// CheckFinite returns a *DataError for the first feature or response that is not finite.
+func (t *Tasks) CheckFinite() error {
+	row := make([]float64, t.d)
+	for task := range t.rows {
+		for i, y := range t.Y(task) {
+			if err := checkRow(task, i, t.Row(row, task, i), y); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -86,7 +86,7 @@ func (f *runFlags) resolve() error {
 			return options.Usagef("--%s is for a run %s --cluster", name, map[bool]string{true: "without", false: "with"}[needsAlone])
 		}
 	}
-	if err := f.Validate(); err != nil {
+	if err := f.Validate(0, 0); err != nil {
 		return cli.FlagError(f.Set, err)
 	}
 	return nil

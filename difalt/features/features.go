@@ -2,8 +2,10 @@
 // zero. Offsets and columns of very different sizes slow all methods down, and can look like convergence.
 //
 // Standardize takes the means of every task away and divides columns by their deviations, the same at all
-// nodes; Scaling.Undo returns an estimate to the units of the data. Misleading and Check detect data that
-// need this.
+// nodes; Scaling.Undo returns an estimate to the units of the data. StandardizeOne does it for tasks of one
+// machine. Misleading and Check detect data that need this.
+//
+// Samples with weights (kernel.Tasks.Weighted) count by them in means and deviations.
 package features
 
 import (
@@ -33,6 +35,9 @@ type Scaling struct {
 	// Means[i] has the mean of the features of task t of hosted node i at [t*d : (t+1)*d], and
 	// Responses[i][t] the mean of its responses.
 	Means, Responses [][]float64
+	// Unit is the power of two by which responses in standard form are divided: 1 unless StandardizeOne made
+	// the scaling.
+	Unit float64
 }
 
 const (
@@ -56,7 +61,7 @@ func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kerne
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &Scaling{Deviations: make([]float64, d)}
+	s := &Scaling{Deviations: make([]float64, d), Unit: 1}
 	rows := make([][]float64, len(nodes))
 	for i, k := range nodes {
 		means, responses, squares := moments(k)
@@ -66,12 +71,8 @@ func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kerne
 	if err := net.Sum(ctx, rows); err != nil {
 		return nil, nil, err
 	}
-	for j := range s.Deviations {
-		s.Deviations[j] = math.Sqrt(rows[0][j] * sums.Squares / max(rows[0][d], 1))
-		if s.Deviations[j] == 0 {
-			s.Deviations[j] = 1
-		}
-	}
+	floats.Scale(sums.Squares, rows[0][:d])
+	s.setDeviations(rows[0][:d], rows[0][d])
 	var list []*kernel.Tasks
 	for i, k := range nodes {
 		list = append(list, s.apply(i, k))
@@ -119,14 +120,30 @@ func checkSizes(hosted []int, nodes []*kernel.Tasks) error {
 	return nil
 }
 
-// freedom returns the number of samples that are left to the deviations within tasks: all but one of every task
-// that has some.
-func freedom(k *kernel.Tasks) float64 {
-	left := 0
-	for t := range k.Len() {
-		left += max(k.Samples(t)-1, 0)
+// setDeviations sets the deviations from sums of squares and their freedom.
+func (s *Scaling) setDeviations(squares []float64, freedom float64) {
+	for j, v := range squares {
+		s.Deviations[j] = 1
+		if v > 0 && freedom > 0 {
+			s.Deviations[j] = math.Sqrt(v / freedom)
+		}
 	}
-	return float64(left)
+}
+
+// freedom returns the number of samples that are left to the deviations within tasks: all but one of every task
+// that has some, times the mean weight of the task.
+func freedom(k *kernel.Tasks) float64 {
+	left := 0.0
+	for t := range k.Len() {
+		n, total := float64(k.Samples(t)), 0.0
+		for i := range k.Samples(t) {
+			total += k.Weight(t, i)
+		}
+		if n > 0 {
+			left += total * (n - 1) / n
+		}
+	}
+	return left
 }
 
 // moments returns the means of the features and responses of every task, and the sums of squares of all
@@ -136,19 +153,25 @@ func moments(k *kernel.Tasks) (means, responses, squares []float64) {
 	row := make([]float64, d)
 	means, responses, squares = make([]float64, k.Len()*d), make([]float64, k.Len()), make([]float64, d)
 	for t := range k.Len() {
-		mean, n := means[t*d:][:d], float64(k.Samples(t))
-		if n == 0 {
+		mean, total, y := means[t*d:][:d], 0.0, k.Y(t)
+		if len(y) == 0 {
 			continue
 		}
-		for i := range k.Samples(t) {
-			floats.Add(mean, k.Row(row, t, i))
+		for i := range y {
+			weight := k.Weight(t, i)
+			root := math.Sqrt(weight) // which the row and its response have as a factor
+			floats.AddScaled(mean, root, k.Row(row, t, i))
+			responses[t] += root * y[i]
+			total += weight
 		}
-		floats.Scale(1/n, mean)
-		responses[t] = floats.Sum(k.Y(t)) / n
-		for i := range k.Samples(t) {
+		floats.Scale(1/total, mean)
+		responses[t] /= total
+		for i := range y {
+			root := math.Sqrt(k.Weight(t, i))
 			for j, v := range k.Row(row, t, i) {
-				v -= mean[j]
-				if math.Abs(v) > rounding*math.Abs(mean[j]) {
+				m := root * mean[j]
+				v -= m
+				if math.Abs(v) > rounding*math.Abs(m) {
 					squares[j] += v * v
 				}
 			}
@@ -157,7 +180,8 @@ func moments(k *kernel.Tasks) (means, responses, squares []float64) {
 	return means, responses, squares
 }
 
-// apply returns the standard form of the tasks of hosted node i.
+// apply returns the standard form of the tasks of hosted node i. Rows and responses of samples with weights
+// keep the roots of the weights as factors, and the tasks have no weights.
 func (s *Scaling) apply(i int, k *kernel.Tasks) *kernel.Tasks {
 	d, samples := k.Features(), make([]int, k.Len())
 	for t := range samples {
@@ -168,15 +192,17 @@ func (s *Scaling) apply(i int, k *kernel.Tasks) *kernel.Tasks {
 	for t, n := range samples {
 		mean, y := s.Means[i][t*d:][:d], k.Y(t)
 		for l := range n {
+			root := math.Sqrt(k.Weight(t, l))
 			k.Row(row, t, l)
 			for j, m := range mean {
+				m *= root
 				row[j] -= m
 				if math.Abs(row[j]) <= rounding*math.Abs(m) {
 					row[j] = 0
 				}
 				row[j] /= s.Deviations[j]
 			}
-			b.SetRow(t, l, row, y[l]-s.Responses[i][t])
+			b.SetRow(t, l, row, y[l]-root*s.Responses[i][t])
 		}
 	}
 	return b.Tasks()
@@ -202,6 +228,7 @@ func (s *Scaling) Undo(i int, standard *kernel.Basis, b []float64) (u *kernel.Ba
 			for j := i; j < r; j++ {
 				to[i] += rr[j*r+i] * from[j]
 			}
+			to[i] *= s.Unit
 		}
 		intercepts[t] = s.Responses[i][t]
 		for j, c := range to {

@@ -1,0 +1,283 @@
+package difalt_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/difalt/features"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/lsq"
+	"gonum.org/v1/gonum/floats"
+)
+
+// New tasks along the same directions are predicted from few samples, in any unit of the responses; the model
+// stays as it was.
+func TestModelAdapt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(121, 122))
+	u := [][]float64{gaussian(rng, 12), gaussian(rng, 12)}
+	k, more := &table{}, &table{}
+	k.add(rng, u, 20, 14)
+	more.add(rng, u, 4, 5)
+	for _, fy := range []float64{1, 2e7, 1e-150} {
+		m := fitted(t, k.scaled([]float64{1}, fy).tasks(t), difalt.Options{Rank: 2})
+		before, err := saved(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := more.scaled([]float64{1}, fy)
+		s.x, s.y = append(s.x, nil, s.x[0][:1]), append(s.y, nil, s.y[0][:1])
+		adapted, err := m.Adapt(t.Context(), s.tasks(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkTruth(t, "adapted", adapted, more, []float64{1}, fy)
+		if after, _ := saved(m); adapted.Len() != 6 || m.Len() != 20 || !bytes.Equal(after, before) {
+			t.Errorf("%d adapted tasks, %d before; or the model changed", adapted.Len(), m.Len())
+		}
+		if adapted.Tasks[0] != lsq.OK || adapted.Tasks[4] != lsq.Underdetermined || adapted.Tasks[5] == lsq.OK {
+			t.Errorf("statuses %v", adapted.Tasks)
+		}
+		if y := adapted.Predict(nil, 5, s.x[5][0]); !(math.Abs(y[0]-s.y[5][0]) <= 1e-9*math.Abs(s.y[5][0])) {
+			t.Errorf("a task of one sample predicts %v there, want %v", y, s.y[5])
+		}
+	}
+	// Adapting to the training tasks gives their coefficients again, also with a ridge and with weights.
+	w := make([]float64, 20*14)
+	for i := range w {
+		w[i] = rng.Float64()
+	}
+	tasks, err := k.tasks(t).Weighted(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := fitted(t, tasks, difalt.Options{Rank: 2, Ridge: 3})
+	again, err := m.Adapt(t.Context(), tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := floats.Distance(again.B, m.B, 2) + floats.Distance(again.Intercepts, m.Intercepts, 2); !(e <= 1e-9*floats.Norm(m.Intercepts, 2)) {
+		t.Errorf("coefficients of the same tasks differ by %g", e)
+	}
+}
+
+func TestModelAdaptErrors(t *testing.T) {
+	k := newTable(rand.New(rand.NewPCG(123, 124)), 8, 9, 5, 2)
+	tasks := k.tasks(t)
+	m := fitted(t, tasks, difalt.Options{Rank: 2})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	bad := kernel.NewBuilder(5, []int{1, 3}, kernel.Float64)
+	bad.SetRow(1, 2, make([]float64, 5), math.Inf(-1))
+	half := *m
+	half.B = half.B[1:]
+	for text, f := range map[string]func() (*difalt.Model, error){
+		"need a context": func() (*difalt.Model, error) { return m.Adapt(nil, tasks) }, //nolint:staticcheck // the mistake
+		"and tasks":      func() (*difalt.Model, error) { return m.Adapt(t.Context(), nil) },
+		"4 features, the model has 5": func() (*difalt.Model, error) {
+			return m.Adapt(t.Context(), newTable(rand.New(rand.NewPCG(1, 1)), 1, 2, 4, 1).tasks(t))
+		},
+		"task 1, row 2: the response is": func() (*difalt.Model, error) { return m.Adapt(t.Context(), bad.Tasks()) },
+		"context canceled":               func() (*difalt.Model, error) { return m.Adapt(ended, tasks) },
+		"no representation":              func() (*difalt.Model, error) { return new(difalt.Model).Adapt(t.Context(), tasks) },
+		"15 coefficients":                func() (*difalt.Model, error) { return half.Adapt(t.Context(), tasks) },
+	} {
+		if got, err := f(); got != nil || err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for name, f := range map[string]func(){
+		"task": func() { m.Predict(nil, 8, k.x[0][0]) }, "negative": func() { m.Predict(nil, -1, k.x[0][0]) },
+		"row": func() { m.Predict(nil, 0, k.x[0][0][1:]) }, "nil row": func() { m.Predict(nil, 0, nil) },
+	} {
+		func() {
+			defer func() {
+				if text, _ := recover().(string); !strings.HasPrefix(text, "difalt: the ") {
+					t.Errorf("%s: panic %v", name, text)
+				}
+			}()
+			f()
+		}()
+	}
+	dst := m.Predict([]float64{1}, 3, k.x[3]...)
+	first := dst[0]
+	if n := testing.AllocsPerRun(10, func() { m.Predict(dst[:0], 3, k.x[3][0]) }); n != 0 || len(dst) != 10 || first != 1 {
+		t.Errorf("%g allocations; %v", n, dst)
+	}
+	if m.Predict(dst[:0], 2) == nil || len(m.Predict(nil, 2)) != 0 {
+		t.Error("no rows have predictions")
+	}
+}
+
+// The model of a decentralised result predicts as Theta does, and as Scaling.Undo after Standardize.
+func TestResultModel(t *testing.T) {
+	p := draw(t, 3, 12, 9, 20, 2, 2, .01, 1)
+	res := run(t, p, network(t, "ring", 3, 1), difalt.Options{Rank: 2, Method: difalt.Accelerated, Ridge: .5})
+	row := make([]float64, 12)
+	for i, k := range p.Nodes {
+		m := res.Model(i, nil)
+		for task := range k.Len() {
+			k.Row(row, task, 0)
+			want := floats.Dot(res.Theta(i, task), row)
+			if got := m.Predict(nil, task, row)[0]; !(math.Abs(got-want) <= 1e-12*(1+math.Abs(want))) || m.Ridge != .5 || m.Intercepts != nil {
+				t.Errorf("node %d, task %d: %g, want %g; ridge %g", i, task, got, want, m.Ridge)
+			}
+			if e := floats.Distance(m.Theta(task), res.Theta(i, task), 2); !(e <= 1e-14) {
+				t.Errorf("node %d, task %d: theta differs by %g", i, task, e)
+			}
+		}
+		adapted, err := m.Adapt(t.Context(), k)
+		if err != nil || !(floats.Distance(adapted.B, m.B, 2) <= 1e-8) {
+			t.Errorf("node %d: adapted coefficients differ by %g, %v", i, floats.Distance(adapted.B, m.B, 2), err)
+		}
+	}
+	q, net := moved(p, 5, nil), network(t, "ring", 3, 1)
+	nodes, scaling, err := features.Standardize(t.Context(), net, q.Nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res = run(t, &difalt.Problem{Nodes: nodes}, net, difalt.Options{Rank: 2, Method: difalt.Accelerated})
+	for i, k := range q.Nodes {
+		m := res.Model(i, scaling)
+		u, b, intercepts := scaling.Undo(i, res.U[i], res.B[i])
+		for task := range k.Len() {
+			k.Row(row, task, 0)
+			want := intercepts[task]
+			for j := range 2 {
+				want += b[2*task+j] * floats.Dot(u.Col(j), row)
+			}
+			if got := m.Predict(nil, task, row)[0]; !(math.Abs(got-want) <= 1e-10*(1+math.Abs(want))) {
+				t.Errorf("node %d, task %d: %g, by Undo %g", i, task, got, want)
+			}
+		}
+	}
+}
+
+func saved(m *difalt.Model) ([]byte, error) {
+	var b bytes.Buffer
+	err := m.Save(&b)
+	return b.Bytes(), err
+}
+
+// A model is the same after Save and LoadModel, and what follows it in a stream stays there.
+func TestModelFile(t *testing.T) {
+	rng := rand.New(rand.NewPCG(125, 126))
+	p := draw(t, 2, 9, 4, 12, 2, 2, .01, 1)
+	res := run(t, p, network(t, "path", 2, 1), difalt.Options{Rank: 2, Method: difalt.Accelerated, EveryIteration: true, Iterations: 3})
+	fit := fitted(t, newTable(rng, 12, 10, 6, 2).tasks(t), difalt.Options{Rank: 2, Ridge: .25})
+	empty := *fit
+	empty.B, empty.Tasks, empty.Intercepts = []float64{}, []lsq.Status{}, []float64{}
+	for name, m := range map[string]*difalt.Model{"fit": fit, "result": res.Model(1, nil), "no tasks": &empty} {
+		file, err := saved(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []io.Reader{bytes.NewReader(file), io.MultiReader(bytes.NewReader(file[:7]), bytes.NewReader(file[7:]))} {
+			got, err := difalt.LoadModel(r)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if again, err := saved(got); err != nil || !bytes.Equal(again, file) {
+				t.Errorf("%s: other bytes, %v", name, err)
+			}
+			want := *m
+			if math.IsNaN(want.Residual) && math.IsNaN(got.Residual) { // which nothing equals
+				got.Residual, want.Residual = 0, 0
+			}
+			if !reflect.DeepEqual(got, &want) {
+				t.Errorf("%s: %+v, want %+v", name, got, want)
+			}
+		}
+		stream := bytes.NewReader(append(slices.Clone(file), "next"...))
+		if _, err := difalt.LoadModel(stream); err != nil || stream.Len() != 4 {
+			t.Errorf("%s: %d bytes left of 4, %v", name, stream.Len(), err)
+		}
+	}
+	for name, change := range map[string]func(m *difalt.Model){
+		"no U": func(m *difalt.Model) { m.U = nil }, "NaN": func(m *difalt.Model) { m.U.Set(1, 1, math.NaN()) },
+		"Inf": func(m *difalt.Model) { m.B[3] = math.Inf(1) }, "intercept": func(m *difalt.Model) { m.Intercepts[2] = math.NaN() },
+		"sizes": func(m *difalt.Model) { m.Tasks = m.Tasks[1:] }, "ridge": func(m *difalt.Model) { m.Ridge = -1 },
+	} {
+		m, err := difalt.LoadModel(bytes.NewReader(must(saved(fit))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(m)
+		if _, err := saved(m); err == nil || !strings.HasPrefix(err.Error(), "difalt: ") {
+			t.Errorf("%s: saved, %v", name, err)
+		}
+	}
+	if err := fit.Save(full{}); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("a full disk: %v", err)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+// Files that end early, with any other byte, of other versions, or with sizes that nobody has the memory for,
+// are errors and take no memory.
+func TestModelFileMalformed(t *testing.T) {
+	m := fitted(t, newTable(rand.New(rand.NewPCG(127, 128)), 6, 9, 5, 2).tasks(t), difalt.Options{Rank: 2})
+	file := must(saved(m))
+	refused := func(name string, b []byte) {
+		t.Helper()
+		if got, err := difalt.LoadModel(bytes.NewReader(b)); err == nil || got != nil || !strings.HasPrefix(err.Error(), "difalt: model: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for n := range file {
+		refused("ends early", file[:n])
+		for bit := range 8 {
+			b := slices.Clone(file)
+			b[n] ^= 1 << bit
+			refused("a bit changed", b)
+		}
+	}
+	const header = len("difalt model\n") // version, intercepts, status, iterations, features, rank, tasks
+	put := func(at int, v uint64) []byte {
+		b := slices.Clone(file)
+		binary.LittleEndian.PutUint64(b[header+at:], v)
+		return b
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, huge := range []uint64{1 << 30, 1 << 38, 1 << 40, 1 << 62, 1<<64 - 1} {
+		refused("features", put(14, huge))
+		refused("rank", put(22, huge))
+		refused("tasks", put(30, huge))
+		refused("iterations", put(6, huge))
+	}
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 20*16<<10*8 {
+		t.Errorf("%d bytes for sizes that are not there", grown)
+	}
+	refused("version", append([]byte("difalt model\n\x02\x00\x00\x00"), file[header+4:]...))
+	refused("text", []byte("u,b\n1,2\n"))
+}
+
+// A service refuses a run before it starts.
+func TestOptionsValidate(t *testing.T) {
+	for _, c := range []struct {
+		rank, features, tasks int
+		ok                    bool
+	}{{4, 0, 0, true}, {4, 4, 4, true}, {4, 3, 9, false}, {4, 9, 3, false}, {0, 9, 9, false}, {9, 0, 8, false}, {9, 8, 0, false}} {
+		o := difalt.Options{Rank: c.rank}
+		err := o.Validate(c.features, c.tasks)
+		var parameter *difalt.ParameterError
+		if (err == nil) != c.ok || err != nil && (!errors.As(err, &parameter) || parameter.Name != "Rank") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
