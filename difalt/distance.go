@@ -14,8 +14,11 @@ import (
 
 // SubspaceDistance returns SD_2(u, v) = |(I - u u') v|_2 for u and v with orthonormal columns: the sine of
 // the largest angle between a direction in the span of v and the span of u. It panics if u and v differ in
-// their number of rows.
+// their number of rows, or if one is nil.
 func SubspaceDistance(u, v *kernel.Basis) float64 {
+	if u == nil || v == nil {
+		panic("difalt: a basis is nil")
+	}
 	d, ur := u.Dims()
 	vd, vr := v.Dims()
 	if d != vd {

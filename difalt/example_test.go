@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"math"
 	"math/rand/v2"
 
 	"github.com/difalt/difalt/difalt"
@@ -12,7 +13,20 @@ import (
 	"github.com/difalt/difalt/difalt/minimum"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
+	"gonum.org/v1/gonum/mat"
 )
+
+func forecast(ctx context.Context, x []mat.Matrix, y [][]float64, row []float64) ([]float64, error) {
+	tasks, err := kernel.NewTasks(x, y) // the samples of every task, a row each, and their responses
+	if err != nil {
+		return nil, err // names the task and the row
+	}
+	model, err := difalt.Fit(ctx, tasks, 4) // U has 4 columns; data may have any offsets, sizes and units
+	if err != nil {
+		return nil, err
+	}
+	return model.Predict(nil, 0, row), nil // of task 0; see also model.Adapt, for new tasks, and model.Save
+}
 
 func learn(ctx context.Context, nodes []*kernel.Tasks, graph *topology.Graph) (*difalt.Result, error) {
 	problem, network, err := difalt.InProcess(nodes, graph)
@@ -52,6 +66,38 @@ func must[T any](v T, err error) T {
 		log.Fatal(err)
 	}
 	return v
+}
+
+// Sixty tasks of 12 samples with 20 features: the directions that they share make up for the missing samples.
+func ExampleFit() {
+	rng := rand.New(rand.NewPCG(3, 4))
+	u := mat.NewDense(20, 4, nil)
+	u.Apply(func(int, int, float64) float64 { return rng.NormFloat64() }, u)
+	x, y := make([]mat.Matrix, 60), make([][]float64, 60)
+	theta := mat.NewVecDense(20, nil)
+	for t := range x {
+		samples, b := mat.NewDense(12, 20, nil), mat.NewVecDense(4, nil)
+		samples.Apply(func(_, j int, _ float64) float64 { return 5 + rng.NormFloat64()*float64(j+1) }, samples)
+		for j := range 4 {
+			b.SetVec(j, rng.NormFloat64())
+		}
+		var effects, responses mat.VecDense
+		effects.MulVec(u, b)
+		responses.MulVec(samples, &effects)
+		for i := range 12 {
+			y[t] = append(y[t], 1e6*(responses.AtVec(i)+7)) // in cents, with an intercept
+		}
+		if x[t] = samples; t == 0 {
+			theta.CloneFromVec(&effects)
+		}
+	}
+	row := mat.Row(nil, 3, x[1])
+	prediction, err := forecast(context.Background(), x, y, row)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("off by %.6f of the truth", math.Abs(prediction[0]/(1e6*(mat.Dot(mat.NewVecDense(20, row), theta)+7))-1))
+	// Output: off by 0.000000 of the truth
 }
 
 // Five sites recover the representation that their forty tasks share.

@@ -11,6 +11,8 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
+var errNoTasks = errors.New("difalt: need tasks")
+
 // Fit fits a model with a representation of the given rank to tasks that live on one machine, by Accelerated.
 // It is Options.Fit with defaults.
 func Fit(ctx context.Context, tasks *kernel.Tasks, rank int) (*Model, error) {
@@ -32,8 +34,11 @@ func Fit(ctx context.Context, tasks *kernel.Tasks, rank int) (*Model, error) {
 // the row of a number that is not finite. As in Run, ErrDiverged and ctx.Err() come with the model where
 // there is one.
 func (o Options) Fit(ctx context.Context, tasks *kernel.Tasks) (*Model, error) {
-	if ctx == nil || tasks == nil {
-		return nil, errors.New("difalt: need a context and tasks")
+	if ctx == nil {
+		return nil, errNoContext
+	}
+	if tasks == nil {
+		return nil, errNoTasks
 	}
 	if o.Method == DifAltGDmin {
 		o.Method = Accelerated

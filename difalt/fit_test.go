@@ -243,13 +243,14 @@ func TestFitWeights(t *testing.T) {
 func TestFitErrors(t *testing.T) {
 	k := newTable(rand.New(rand.NewPCG(107, 108)), 5, 6, 4, 2)
 	tasks := k.tasks(t)
+	var none context.Context
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	bad := kernel.NewBuilder(2, []int{3, 3, 3}, kernel.Float64)
 	bad.SetRow(1, 2, []float64{1, math.NaN()}, 0)
 	for text, f := range map[string]func() (*difalt.Model, error){
-		"need a context and tasks":                  func() (*difalt.Model, error) { return difalt.Fit(nil, tasks, 2) }, //nolint:staticcheck // the mistake
-		"need a context and tasks ":                 func() (*difalt.Model, error) { return difalt.Fit(t.Context(), nil, 2) },
+		"need a context":                            func() (*difalt.Model, error) { return difalt.Fit(none, tasks, 2) },
+		"need tasks":                                func() (*difalt.Model, error) { return difalt.Fit(t.Context(), nil, 2) },
 		"Rank is 0: must be at least 1":             func() (*difalt.Model, error) { return difalt.Fit(t.Context(), tasks, 0) },
 		"Rank is 5: must be at most the 4 features": func() (*difalt.Model, error) { return difalt.Fit(t.Context(), tasks, 5) },
 		"Rank is 4: must be at most the 3 tasks": func() (*difalt.Model, error) {

@@ -64,6 +64,9 @@ func (m *Model) setIntercepts(means, responses []float64) {
 
 // Len returns the number of tasks.
 func (m *Model) Len() int {
+	if m.U == nil {
+		return 0
+	}
 	_, r := m.U.Dims()
 	return len(m.B) / r
 }
@@ -71,10 +74,8 @@ func (m *Model) Len() int {
 // Predict appends the predictions for rows of a task to dst, and returns it. It panics if the task is out of
 // range or a row has another number of features than the model.
 func (m *Model) Predict(dst []float64, task int, rows ...[]float64) []float64 {
+	m.mustHave(task)
 	d, _ := m.U.Dims()
-	if uint(task) >= uint(m.Len()) {
-		panic("difalt: the model has no such task")
-	}
 	for _, x := range rows {
 		if len(x) != d {
 			panic("difalt: the row has another number of features than the model")
@@ -88,6 +89,13 @@ func (m *Model) Predict(dst []float64, task int, rows ...[]float64) []float64 {
 	return dst
 }
 
+// mustHave panics if the model has no such task.
+func (m *Model) mustHave(task int) {
+	if uint(task) >= uint(m.Len()) {
+		panic("difalt: the model has no such task")
+	}
+}
+
 // product returns x'U b_t.
 func (m *Model) product(task int, x []float64) (y float64) {
 	_, r := m.U.Dims()
@@ -97,8 +105,9 @@ func (m *Model) product(task int, x []float64) (y float64) {
 	return y
 }
 
-// Theta returns U b_t, the effects of the features in a task.
+// Theta returns U b_t, the effects of the features in a task. It panics if the task is out of range.
 func (m *Model) Theta(task int) []float64 {
+	m.mustHave(task)
 	d, r := m.U.Dims()
 	theta := make([]float64, d)
 	for j, b := range m.B[task*r:][:r] {
@@ -115,8 +124,11 @@ func (m *Model) Theta(task int) []float64 {
 // It returns a *kernel.DataError that names the task and the row of a number that is not finite, and
 // ctx.Err() if the context has ended.
 func (m *Model) Adapt(ctx context.Context, tasks *kernel.Tasks) (*Model, error) {
-	if ctx == nil || tasks == nil {
-		return nil, errors.New("difalt: need a context and tasks")
+	if ctx == nil {
+		return nil, errNoContext
+	}
+	if tasks == nil {
+		return nil, errNoTasks
 	}
 	if err := m.check(); err != nil {
 		return nil, err

@@ -75,6 +75,7 @@ func TestModelAdaptErrors(t *testing.T) {
 	k := newTable(rand.New(rand.NewPCG(123, 124)), 8, 9, 5, 2)
 	tasks := k.tasks(t)
 	m := fitted(t, tasks, difalt.Options{Rank: 2})
+	var none context.Context
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	bad := kernel.NewBuilder(5, []int{1, 3}, kernel.Float64)
@@ -82,8 +83,8 @@ func TestModelAdaptErrors(t *testing.T) {
 	half := *m
 	half.B = half.B[1:]
 	for text, f := range map[string]func() (*difalt.Model, error){
-		"need a context": func() (*difalt.Model, error) { return m.Adapt(nil, tasks) }, //nolint:staticcheck // the mistake
-		"and tasks":      func() (*difalt.Model, error) { return m.Adapt(t.Context(), nil) },
+		"need a context": func() (*difalt.Model, error) { return m.Adapt(none, tasks) },
+		"need tasks":     func() (*difalt.Model, error) { return m.Adapt(t.Context(), nil) },
 		"4 features, the model has 5": func() (*difalt.Model, error) {
 			return m.Adapt(t.Context(), newTable(rand.New(rand.NewPCG(1, 1)), 1, 2, 4, 1).tasks(t))
 		},
@@ -97,6 +98,7 @@ func TestModelAdaptErrors(t *testing.T) {
 		}
 	}
 	for name, f := range map[string]func(){
+		"Theta": func() { m.Theta(8) }, "zero model": func() { new(difalt.Model).Predict(nil, 0, nil) },
 		"task": func() { m.Predict(nil, 8, k.x[0][0]) }, "negative": func() { m.Predict(nil, -1, k.x[0][0]) },
 		"row": func() { m.Predict(nil, 0, k.x[0][0][1:]) }, "nil row": func() { m.Predict(nil, 0, nil) },
 	} {
@@ -280,4 +282,22 @@ func TestOptionsValidate(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
+}
+
+// A nil context is an error, and a nil basis panics with a constant message.
+func TestNil(t *testing.T) {
+	p, net := draw(t, 1, 6, 4, 9, 2, 2, 0, 1), network(t, "complete", 1, 1)
+	var none context.Context
+	if _, err := difalt.Run(none, p, net, difalt.Options{Rank: 2}); err == nil || err.Error() != "difalt: need a context" {
+		t.Errorf("Run: %v", err)
+	}
+	if _, err := difalt.Initialize(none, p, net, difalt.Options{Rank: 2}); err == nil || err.Error() != "difalt: need a context" {
+		t.Errorf("Initialize: %v", err)
+	}
+	defer func() {
+		if text := recover(); text != "difalt: a basis is nil" {
+			t.Errorf("SubspaceDistance: %v", text)
+		}
+	}()
+	difalt.SubspaceDistance(p.Truth, nil)
 }

@@ -45,6 +45,8 @@ var (
 	ErrStop = errors.New("difalt: the observer ends the run")
 	// ErrNotStarted is returned by methods that need an estimate, before the first step.
 	ErrNotStarted = errors.New("difalt: there is no estimate before the first step")
+
+	errNoContext = errors.New("difalt: need a context")
 )
 
 // A Record describes the state before an iteration, at the hosted nodes.

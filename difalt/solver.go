@@ -101,6 +101,9 @@ func (s *Solver) step(ctx context.Context, yield func(*Record) error) (Status, e
 	if s.status != Running || s.fault != nil {
 		return s.status, s.fault
 	}
+	if ctx == nil {
+		return s.status, errNoContext
+	}
 	caller := ctx
 	leave := ctx.Err() != nil
 	if !s.net.AllHosted() {

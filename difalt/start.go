@@ -28,6 +28,9 @@ type Initial struct {
 // Initialize runs the initialisation alone, so that several methods can start from one estimate: put
 // Initial.U into Problem.U0 and Initial.Step into Options.Step.
 func Initialize(ctx context.Context, p *Problem, net *consensus.Network, o Options) (*Initial, error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	s, err := NewSolver(p, net, o)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,11 @@ import (
 func TestNoArguments(t *testing.T) {
 	_, err := FromAdjacency(nil)
 	wantError(t, err, "adjacency matrix", "nil")
+	_, err = FromAdjacency((*mat.Dense)(nil))
+	wantError(t, err, "adjacency matrix", "nil")
 	_, err = WeightsOf(nil)
+	wantError(t, err, "weights", "nil")
+	_, err = WeightsOf((*mat.Dense)(nil))
 	wantError(t, err, "weights", "nil")
 	_, err = NewWeights(&Graph{}, Metropolis)
 	wantError(t, err, "0 nodes")

@@ -9,6 +9,7 @@ package topology
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -150,10 +151,16 @@ func FromEdges(n int, edges [][2]int) (*Graph, error) {
 	})
 }
 
+// isNil reports whether m is nil or a nil pointer to a matrix.
+func isNil(m mat.Matrix) bool {
+	v := reflect.ValueOf(m)
+	return m == nil || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 // FromAdjacency returns the graph with the adjacency matrix a, which must be square and symmetric with
 // entries 0 and 1 and a zero diagonal.
 func FromAdjacency(a mat.Matrix) (*Graph, error) {
-	if a == nil {
+	if isNil(a) {
 		return nil, errors.New("topology: the adjacency matrix is nil")
 	}
 	n, cols := a.Dims()

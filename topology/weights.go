@@ -151,7 +151,7 @@ func checkConnected(g *Graph) error {
 
 // checkWeights returns an error unless w is square and finite with symmetric support and rows that sum to 1.
 func checkWeights(w mat.Matrix) error {
-	if w == nil {
+	if isNil(w) {
 		return errors.New("topology: the matrix of the weights is nil")
 	}
 	n, cols := w.Dims()
