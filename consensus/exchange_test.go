@@ -222,7 +222,11 @@ func TestGossipNotFinite(t *testing.T) {
 		if n.Hosted()[0] == 1 {
 			z[0].Scalars[0] = math.NaN()
 		}
-		return exchanges(t, nil)["agree"](n).average(ctx, z)
+		err := exchanges(t, nil)["agree"](n).average(ctx, z)
+		if again := n.Sum(ctx, [][]float64{{1}}); n.Hosted()[0] == 1 && !errors.Is(again, err) {
+			t.Errorf("after an error: %v", again)
+		}
+		return err
 	})
 	if !blames(errs[0], 1, transport.Closed) || !errors.Is(errs[1], consensus.ErrNotFinite) {
 		t.Errorf("%v", errs)

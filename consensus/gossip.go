@@ -84,12 +84,14 @@ func (m *gossip) average(ctx context.Context, z []Message, c Codec) error {
 		m.layout.gather(m.layout.row(m.x, i), z[i])
 	}
 	if err := n.checkFinite(m.layout, m.x); err != nil {
+		n.engine.End(ctx, err) // the neighbours wait for a message
 		return err
 	}
 	if err := n.engine.Run(ctx, m, m.count, &n.traffic); err != nil {
 		return err
 	}
 	if err := n.checkFinite(m.layout, m.x); err != nil {
+		n.engine.End(ctx, err)
 		return err
 	}
 	for i := range z {
@@ -97,6 +99,9 @@ func (m *gossip) average(ctx context.Context, z []Message, c Codec) error {
 	}
 	return nil
 }
+
+// Start implements rounds.Operation.
+func (m *gossip) Start() {}
 
 // Channel implements rounds.Operation.
 func (m *gossip) Channel() frame.Channel { return frame.Average }

@@ -34,17 +34,17 @@ func (t *treeMean) average(ctx context.Context, z []Message, c Codec) error {
 			return err
 		}
 	}
+	if c != Float64 && c != Int8 && c != Int16 {
+		return fmt.Errorf("unknown codec %v", c)
+	}
 	if err := t.net.checkMessages(z); err != nil {
 		return err
 	}
 	t.place(z)
-	switch c {
-	case Float64:
+	if c == Float64 {
 		return t.sum(ctx, z)
-	case Int8, Int16:
-		return t.coded(ctx, z, int(c))
 	}
-	return fmt.Errorf("unknown codec %v", c)
+	return t.coded(ctx, z, int(c))
 }
 
 // place writes the messages to the rows.
@@ -88,7 +88,10 @@ func (t *treeMean) sum(ctx context.Context, z []Message) error {
 // coded averages the rows in codes of width bits.
 func (t *treeMean) coded(ctx context.Context, z []Message, width int) error {
 	n, f := t.net, t.layout
-	if n.Len() == 1 {
+	if n.Len() == 1 { // the mean is the message
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		return n.checkFinite(f, t.x)
 	}
 	if t.codes == nil {

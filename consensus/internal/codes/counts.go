@@ -48,6 +48,7 @@ func (c *counts) Finish(down, total []uint64) { copy(down, total) }
 
 // Fill implements masked.Summand. It counts the largest difference of every part.
 func (c *counts) Fill(words []uint64, i int) error {
+	c.mean.begun = true
 	e, zero, err := c.mean.largest(i)
 	if err != nil {
 		return err

@@ -60,6 +60,7 @@ type Mean struct {
 	x        [][]float64 // the vectors of the hosted nodes, during a call
 	sent     [][]float64 // H of the hosted nodes; nil before the first vector
 	mean     []float64   // D, and the totals
+	begun    bool        // a sum of this call has begun: after an error, nodes may have sent different numbers
 	exponent [parts]int
 	counts   counts
 	codes    codes
@@ -74,20 +75,22 @@ func New(e *rounds.Engine, c *masked.Collectives, traffic *transport.Traffic) *M
 }
 
 // Average returns the mean of vectors over all nodes, in codes of width bits for the basis, and the sums of
-// their totals. The result is valid until the next call. x[i] is the vector of hosted node i. After an error,
-// and with other sizes than before, the next vector is a first one.
+// their totals. The result is valid until the next call. x[i] is the vector of hosted node i. The next vector
+// is a first vector after an error, except for a context that has ended before the call, and if sizes change.
 func (m *Mean) Average(ctx context.Context, x [][]float64, s Sizes, width int) ([]float64, error) {
 	if m.sent == nil || m.sizes != s {
 		m.start(s, len(x))
 	}
-	m.x, m.width = x, width
+	m.x, m.width, m.begun = x, width, false
 	err := m.average(ctx)
 	m.x = nil
-	if err != nil {
-		m.sent = nil
-		return nil, err
+	if err == nil {
+		return m.mean, nil
 	}
-	return m.mean, nil
+	if m.begun {
+		m.sent = nil
+	}
+	return nil, err
 }
 
 // start forgets what was sent.

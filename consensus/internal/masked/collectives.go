@@ -111,7 +111,7 @@ func (c *Collectives) run(ctx context.Context, r *relay, tree *Tree, channel fra
 	if err := c.Join(ctx); err != nil {
 		return nil, err
 	}
-	r.start(tree, channel, s)
+	r.tree, r.channel, r.summand = tree, channel, s
 	if err := c.engine.Run(ctx, r, r.length(), traffic); err != nil {
 		return nil, err
 	}

@@ -58,6 +58,9 @@ func checkShare(node int, part []byte, nodes int) error {
 	return nil
 }
 
+// Start implements rounds.Operation.
+func (g *gathering) Start() {}
+
 // Append implements rounds.Operation.
 func (g *gathering) Append(dst []byte, k int) []byte {
 	return appendParts(dst, g.tree.subtree(g.top(g.engine.Links[k].Node)), g.parts)

@@ -57,9 +57,9 @@ type relay struct {
 	ownInvalid error    // of a hosted node
 }
 
-// start prepares the words of the hosted nodes for an operation.
-func (r *relay) start(tree *Tree, channel frame.Channel, s Summand) {
-	r.tree, r.channel, r.summand = tree, channel, s
+// Start implements rounds.Operation: it prepares the words of the hosted nodes, and masks them.
+func (r *relay) Start() {
+	s := r.summand
 	r.round, r.ownInvalid = 0, nil
 	r.layoutUp, r.layoutDown = r.layoutUp[:0], append(append(r.layoutDown[:0], s.Down()...), Segment{1, outcomeBits})
 	if !r.downOnly {

@@ -12,9 +12,12 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// An Operation is the work of the hosted nodes in consecutive rounds. In every round the Engine calls Sends,
-// Append, Receive and Step, in this order.
+// An Operation is the work of the hosted nodes in consecutive rounds. The Engine calls Start, and then in every
+// round Sends, Append, Receive and Step, in this order.
 type Operation interface {
+	// Start begins the operation. What it changes, other nodes change, too: it is not called for an operation
+	// that another node will see begin later.
+	Start()
 	// Channel returns the channel of all frames of the operation.
 	Channel() frame.Channel
 	// Sends reports whether a frame goes from a node to a neighbour in this round.
@@ -107,6 +110,7 @@ func (e *Engine) Run(ctx context.Context, op Operation, n int, traffic *transpor
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	op.Start()
 	for range n {
 		if err := e.exchange(ctx, op); err != nil {
 			e.End(ctx, err)

@@ -51,6 +51,7 @@ func (p *peer) Exchange(_ context.Context, seq uint64, _, in [][]byte, due []boo
 // greeting is an operation in which every node sends "hello".
 type greeting struct{}
 
+func (greeting) Start()                          {}
 func (greeting) Channel() frame.Channel          { return frame.Gather }
 func (greeting) Sends(int, int) bool             { return true }
 func (greeting) Append(dst []byte, _ int) []byte { return append(dst, "hello"...) }
