@@ -87,6 +87,12 @@ func TestFitDoesNotDependOnForm(t *testing.T) {
 				row[0], row[1], row[2], row[3], row[4] = row[4], row[3], row[0], row[2], row[1]
 			}
 		}, 1, 0},
+		"other names": {func(t *tableText) {
+			herd := slices.Index(t.columns, "herd")
+			for _, row := range t.rows {
+				row[herd] = strings.ReplaceAll(strings.ReplaceAll(row[herd], "0", "x"), "1", "a")
+			}
+		}, 1, 0},
 		"large units":     {func(t *tableText) { t.rescale("dose", 1e-9, 0); t.rescale("year", 1e-6, 0) }, 1, 0},
 		"small units":     {func(t *tableText) { t.rescale("dose", 1e12, 0); t.rescale("year", 1e6, 0) }, 1, 0},
 		"another zero":    {func(t *tableText) { t.rescale("year", 1, 1990); t.rescale("dose", -10, 300) }, 1, 0},
@@ -112,7 +118,7 @@ func TestFitDoesNotDependOnForm(t *testing.T) {
 				row[j] = 1
 			}
 		}
-		p, err := m.PredictError(task, row)
+		p, err := m.PredictError(one.rows[0][slices.Index(one.columns, "herd")], row)
 		if err != nil {
 			t.Fatal(err)
 		}
