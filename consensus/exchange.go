@@ -14,11 +14,11 @@ import (
 // together with its network. An error ends the network; see the package.
 type Exchange interface {
 	// Average replaces every message with the mean over all nodes, or with an approximation of it. z[i] is
-	// the message of hosted node i; all messages have the same dimensions. c is the representation of their
-	// numbers in this call, the same at all nodes; an exchange refuses a codec that it lacks. A message that
-	// is not finite is an error that wraps ErrNotFinite: of gossip at its node alone, otherwise at all nodes.
+	// the message of hosted node i; all messages have equal dimensions. All nodes pass one codec c, the
+	// representation of numbers in this call; an exchange refuses a codec that it lacks. A message that is
+	// not finite is an error that wraps ErrNotFinite: of gossip at its node alone, otherwise at all nodes.
 	Average(ctx context.Context, z []Message, c Codec) error
-	// Exact reports whether all nodes get the mean with the same bits, and totals are allowed.
+	// Exact reports whether all nodes get the mean with equal bits, and totals are allowed.
 	Exact() bool
 }
 
@@ -61,9 +61,9 @@ func onlyFloat64(c Codec) error {
 // MaxRounds is the largest number of rounds of AGREE in one call.
 const MaxRounds = 1 << 20
 
-// Agree returns AGREE (Alg. 1): in every round, a node replaces its message with the weighted mean of its own
-// and its neighbours'. It has the codec Float64 only. The caller keeps the pool, which may be nil for serial
-// work.
+// Agree returns AGREE (Alg. 1): in every round, a node replaces its message with a weighted mean of this
+// message and the messages of its neighbours. It has the codec Float64 only. The caller keeps the pool, which
+// may be nil for serial work.
 func (n *Network) Agree(rounds int, pool *kernel.Pool) (Exchange, error) {
 	if rounds < 1 || rounds > MaxRounds {
 		return nil, fmt.Errorf("consensus: %d rounds of averaging: must be from 1 to %d", rounds, MaxRounds)
@@ -72,7 +72,7 @@ func (n *Network) Agree(rounds int, pool *kernel.Pool) (Exchange, error) {
 }
 
 // NeighbourMean returns the exchange of the DGD variant: one round that replaces the message of node g with
-// (1/deg_g) sum_{j in N_g} Z_j, without its own. The message of a node without neighbours remains. It has the
+// (1/deg_g) sum_{j in N_g} Z_j, without Z_g. The message of a node without neighbours remains. It has the
 // codec Float64 only.
 func (n *Network) NeighbourMean(pool *kernel.Pool) Exchange {
 	return newGossip(n, func(i, _ int) float64 { return 1 / float64(n.Graph().Degree(i)) }, 1, pool)

@@ -13,6 +13,7 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -284,10 +285,12 @@ func TestArguments(t *testing.T) {
 	ctx := t.Context()
 	w := weightsOf(t, "path", 3)
 	n := must[*consensus.Network](t)(consensus.New(w, nil))
-	_, err := consensus.New(nil, nil)
-	wantError(t, err, "needs weights")
+	for _, none := range []*topology.Weights{nil, {}} {
+		_, err := consensus.New(none, nil)
+		wantError(t, err, "needs weights")
+	}
 	for _, rounds := range []int{0, -1, consensus.MaxRounds + 1} {
-		_, err = n.Agree(rounds, nil)
+		_, err := n.Agree(rounds, nil)
 		wantError(t, err, fmt.Sprint(rounds, " rounds"))
 	}
 	for _, c := range []consensus.Codec{consensus.Int8, consensus.Int16, consensus.Float64} {
@@ -295,7 +298,7 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%v is parsed as %v, %v", c, got, err)
 		}
 	}
-	_, err = consensus.ParseCodec("int4")
+	_, err := consensus.ParseCodec("int4")
 	wantError(t, err, `"int4"`, "int8, int16, float64")
 	for name, open := range exchanges(t, nil) {
 		x := open(n)

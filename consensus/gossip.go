@@ -17,14 +17,14 @@ const panelLen = 512
 //
 //	Z_g <- Z_g + sum_j W_gj (Z_j - Z_g).
 //
-// Every entry is computed in the same order wherever nodes live and for any number of workers.
+// The order of the sum for an entry depends neither on where nodes live nor on the number of workers.
 type gossip struct {
 	net     *Network
 	count   int         // rounds
 	weights []sparseRow // of the hosted nodes
 	pool    *kernel.Pool
 	layout  layout
-	x, sent []float64   // the vectors after this round, and those before it, also of neighbours elsewhere
+	x, sent []float64   // the vectors after and before this round, also of neighbours elsewhere
 	sums    [][]float64 // of a panel, one for every worker
 	step    func(worker int)
 }

@@ -45,7 +45,8 @@ func (n *Network) checkMessages(z []Message) error {
 	}
 	for k, m := range z {
 		if s, first := dimensionsOf(m), dimensionsOf(z[0]); s != first {
-			return fmt.Errorf("the message of node %d is %v, the message of node %d is %v", hosted[k], s, hosted[0], first)
+			const differ = "the message of node %d is %v, the message of node %d is %v"
+			return fmt.Errorf(differ, hosted[k], s, hosted[0], first)
 		}
 	}
 	return nil

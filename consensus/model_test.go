@@ -353,7 +353,8 @@ type transcript struct {
 	sent transport.Traffic
 }
 
-// follow makes the calls of a plan in a process. It returns an error if one of them differs from plain arithmetic.
+// follow makes the calls of a plan in a process. It returns an error if one of them differs from plain
+// arithmetic.
 func follow(ctx context.Context, p *process, calls []call, out *transcript) error {
 	var end error // that has ended the network
 	for k, c := range calls {
@@ -420,9 +421,9 @@ func drawGroups(rng *rand.Rand, nodes int) (groups [][]int) {
 	return groups
 }
 
-// TestCallSequencesApart: random sequences of calls give the results of plain arithmetic, wherever nodes live. Calls
-// with invalid arguments, or in a context that has ended, leave the network as it was; a number that is not finite
-// ends it with one error at all nodes.
+// TestCallSequencesApart: random sequences of calls give the results of plain arithmetic, wherever nodes
+// live. Calls with invalid arguments, or in a context that has ended, leave the network as it was; a number
+// that is not finite ends it with one error at all nodes.
 func TestCallSequencesApart(t *testing.T) {
 	seeds := uint64(400)
 	if testing.Short() {
@@ -470,8 +471,8 @@ func TestCallSequencesApart(t *testing.T) {
 	}
 }
 
-// TestEndsAnywhereApart: wherever the context of one process ends, all processes end: a call that succeeds has the result of
-// plain arithmetic, and no call waits for ever.
+// TestEndsAnywhereApart: wherever the context of one process ends, all processes end: a call that succeeds
+// has the result of plain arithmetic, and no call waits for ever.
 func TestEndsAnywhereApart(t *testing.T) {
 	seeds := uint64(200)
 	if testing.Short() {

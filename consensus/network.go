@@ -13,12 +13,11 @@ import (
 )
 
 // A Network connects the hosted nodes with all other nodes. It serves one goroutine at a time, together with
-// its exchanges. All processes of a network must call the same operations, of the network and of its
-// exchanges, in the same order.
+// its exchanges. All processes of a network must make equal calls, of the network and of its exchanges, in
+// one order.
 //
-// Rows are numbers of the hosted nodes: z[i] belongs to node Hosted()[i]. All rows have the same length at all
-// nodes of the network, and are overwritten by the same bits at every node. After an error they are
-// unspecified.
+// Rows are numbers of the hosted nodes: z[i] belongs to node Hosted()[i]. All rows of the network have one
+// length, and are overwritten by equal bits at all nodes. After an error they are unspecified.
 type Network struct {
 	weights     *topology.Weights
 	engine      *rounds.Engine
@@ -32,7 +31,7 @@ func New(w *topology.Weights, t transport.Transport) (*Network, error) { return 
 
 // newNetwork is New with a source of the masks of a hosted node; nil: nodes make them from keys.
 func newNetwork(w *topology.Weights, t transport.Transport, source func(node int) mask.Source) (*Network, error) {
-	if w == nil {
+	if w == nil || w.Graph() == nil {
 		return nil, signed(errors.New("a network needs weights"))
 	}
 	e, err := rounds.NewEngine(w.Graph(), t, w.Fingerprint())
@@ -45,7 +44,7 @@ func newNetwork(w *topology.Weights, t transport.Transport, source func(node int
 }
 
 func init() {
-	testdoor.NewNetwork = func(w *topology.Weights, t transport.Transport, source func(node int) mask.Source) (any, error) {
+	testdoor.NewNetwork = func(w *topology.Weights, t transport.Transport, source testdoor.Masks) (any, error) {
 		return newNetwork(w, t, source)
 	}
 }
@@ -71,9 +70,9 @@ func (n *Network) Traffic() transport.Traffic { return n.traffic }
 // AddTraffic adds the messages that an Exchange of the caller's own has sent.
 func (n *Network) AddTraffic(t transport.Traffic) { n.traffic = n.traffic.Plus(t) }
 
-// Sum overwrites every row with the sum over all nodes. It takes 2 x height rounds of a spanning tree, and L-1
-// messages each way. Nodes learn the result alone; of two nodes, each can compute the numbers of the other
-// from it.
+// Sum overwrites every row with the sum over all nodes. It takes 2 x height rounds of a spanning tree, and
+// L-1 messages each way. Nodes learn the result alone; of two nodes, each can compute the numbers of the
+// other from it.
 //
 // The magnitude of every number must be below 2^64; otherwise all nodes return an error that wraps
 // ErrNotFinite. Numbers are rounded towards zero to multiples of a power of two: 2^-124 for 5 to 8 nodes, and
@@ -104,13 +103,13 @@ func (n *Network) Bind(ctx context.Context, state []byte) error {
 	return signed(n.collectives.Bind(ctx, state))
 }
 
-// Confirm returns ErrInconsistent unless all nodes have received the same results in all operations so far.
+// Confirm returns ErrInconsistent unless all nodes have received equal results in all operations so far.
 // Nodes call it before they use or publish what follows from totals: a node on the way of a result may have
 // altered it for some of them. Confirm is not counted as traffic.
 func (n *Network) Confirm(ctx context.Context) error { return signed(n.collectives.Confirm(ctx)) }
 
-// MaxMasked is the largest number of nodes of a network of several processes, where every two nodes share a
-// secret.
+// MaxMasked, 1000, is the largest number of nodes of a network of several processes, where every two nodes
+// share a secret.
 const MaxMasked = masked.MaxNodes
 
 // LongestMessage bounds the bytes of a message between nodes that sum that many numbers at a time, or

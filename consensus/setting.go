@@ -20,7 +20,8 @@ func Difference(there []Setting, where string, here []Setting, at string) string
 	for _, s := range slices.Concat(here, there) {
 		a, b := valueOf(there, s.Name), valueOf(here, s.Name)
 		if a != b {
-			return fmt.Sprintf("%s is %s %s, but %s %s", s.Name, cmp.Or(a, "not given"), where, cmp.Or(b, "not given"), at)
+			a, b = cmp.Or(a, "not given"), cmp.Or(b, "not given")
+			return fmt.Sprintf("%s is %s %s, but %s %s", s.Name, a, where, b, at)
 		}
 	}
 	return ""

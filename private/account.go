@@ -9,8 +9,8 @@ import (
 )
 
 // Epsilon returns the least epsilon for which rho-zero-concentrated privacy is (epsilon, delta) privacy by
-// Bun and Steinke (2016), proposition 1.3: rho + 2 sqrt(rho ln(1/delta)). It is NaN unless rho is at least 0 and
-// delta between 0 and 1.
+// Bun and Steinke (2016), proposition 1.3: rho + 2 sqrt(rho ln(1/delta)). It is NaN unless rho is at least 0
+// and delta between 0 and 1.
 func Epsilon(rho, delta float64) float64 {
 	if !isPrivacy(rho, delta) {
 		return math.NaN()
@@ -18,8 +18,8 @@ func Epsilon(rho, delta float64) float64 {
 	return rho + 2*math.Sqrt(rho*math.Log(1/delta))
 }
 
-// Rho returns the rho for which Epsilon(rho, delta) is epsilon. It is NaN unless epsilon is at least 0 and delta
-// between 0 and 1.
+// Rho returns the rho for which Epsilon(rho, delta) is epsilon. It is NaN unless epsilon is at least 0 and
+// delta between 0 and 1.
 func Rho(epsilon, delta float64) float64 {
 	if !isPrivacy(epsilon, delta) {
 		return math.NaN()
@@ -90,9 +90,9 @@ func (a *Account) Rho() (rho float64) {
 func (a *Account) Epsilon() float64 { return Epsilon(a.Rho(), a.delta) }
 
 // Against returns the epsilon that was spent against that number of colluding nodes, which know their own
-// shares of the noise; infinite if no other node has added noise, and NaN for negative numbers. They leave the
-// part (L-k)/L of the variance of a total, so that rho is L/(L-k) times as large, relative to an account for no
-// colluding nodes.
+// shares of the noise; infinite if no other node has added noise, and NaN for negative numbers. They leave
+// the part (L-k)/L of the variance of a total, so that rho is L/(L-k) times as large, relative to an account
+// for no colluding nodes.
 func (a *Account) Against(colluding, nodes int) float64 {
 	switch {
 	case colluding < 0 || nodes < 1:
@@ -105,14 +105,16 @@ func (a *Account) Against(colluding, nodes int) float64 {
 
 // String returns everything that the nodes need alike.
 func (a *Account) String() string {
-	return fmt.Sprintf("rho %.9g of %.9g spent at delta %.9g, against %d colluding nodes", a.Rho(), a.Budget(), a.delta, a.colluding)
+	const format = "rho %.9g of %.9g spent at delta %.9g, against %d colluding nodes"
+	return fmt.Sprintf(format, a.Rho(), a.Budget(), a.delta, a.colluding)
 }
 
 // spend takes a part of the budget.
 func (a *Account) spend(s Spending) error {
 	const rounding = 1 + 1e-9
 	if !(s.Rho > 0) || a.Rho()+s.Rho > a.Budget()*rounding {
-		return fmt.Errorf("%w: %s would take rho = %.4g, and %.4g of %.4g is left", ErrSpent, s.What, s.Rho, a.Left(), a.Budget())
+		const format = "%w: %s would take rho = %.4g, and %.4g of %.4g is left"
+		return fmt.Errorf(format, ErrSpent, s.What, s.Rho, a.Left(), a.Budget())
 	}
 	a.spent = append(a.spent, s)
 	return nil

@@ -35,7 +35,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Options of Run. All nodes need the same, except for Workers.
+// Options of Run. All nodes need equal options, except for Workers.
 type Options struct {
 	// Rank of the representation, from public knowledge; 0 computes the mean alone.
 	Rank int
@@ -54,9 +54,9 @@ type Options struct {
 type Result struct {
 	Mean          []float64     // of the theta_t; nil without MeanBound
 	MeanDeviation float64       // the standard deviation of the noise in an entry of Mean
-	U             *kernel.Basis // d x r and orthonormal, the same bits at all nodes; nil if Rank is 0
-	// Spectrum has the r largest eigenvalues of the published matrix and then the mean of the others, divided
-	// by the number of tasks.
+	U             *kernel.Basis // d x r and orthonormal, equal bits at all nodes; nil if Rank is 0
+	// Spectrum has the r largest eigenvalues of the published matrix and then the mean of all smaller ones,
+	// divided by the number of tasks.
 	Spectrum []float64
 	// B[i] has the coefficients of the tasks of node Hosted()[i] from their own rows: theta_t = Mean + U b_t
 	// with b_t = B[i][t*r : (t+1)*r].
@@ -114,14 +114,15 @@ func (o *Options) validate(nodes []*kernel.Tasks, hosted []int) error {
 	case !(o.MeanBound >= 0) || math.IsInf(o.MeanBound, 0):
 		return &difalt.ParameterError{Name: "MeanBound", Value: o.MeanBound, Why: "must be finite, and not negative"}
 	case o.Rank < 0 || o.Rank == 0 && o.MeanBound == 0:
-		return &difalt.ParameterError{Name: "Rank", Value: o.Rank, Why: "must be at least 1: a choice from the data would cost budget"}
+		const why = "must be at least 1: a choice from the data would cost budget"
+		return &difalt.ParameterError{Name: "Rank", Value: o.Rank, Why: why}
 	case o.Account == nil:
 		return &difalt.ParameterError{Name: "Account", Value: nil, Why: "is the budget, which Run needs"}
 	}
 	return nil
 }
 
-// compare checks that all nodes have the same options, and returns the number of tasks. No message depends on
+// compare checks that all nodes have equal options, and returns the number of tasks. No message depends on
 // rows.
 func (o *Options) compare(ctx context.Context, nodes []*kernel.Tasks, net *consensus.Network) (tasks int, err error) {
 	var list []consensus.Setting
@@ -129,7 +130,8 @@ func (o *Options) compare(ctx context.Context, nodes []*kernel.Tasks, net *conse
 		name  string
 		value any
 	}{
-		{"Rank", o.Rank}, {"MeanBound", o.MeanBound}, {"Account", o.Account}, {"the number of features", nodes[0].Features()},
+		{"Rank", o.Rank}, {"MeanBound", o.MeanBound}, {"Account", o.Account},
+		{"the number of features", nodes[0].Features()},
 	} {
 		list = append(list, consensus.Setting{Name: v.name, Value: fmt.Sprint(v.value)})
 	}
@@ -185,11 +187,12 @@ func (s *run) findMean(ctx context.Context, o *Options) error {
 	s.res.Mean = make([]float64, d)
 	for range meanPasses {
 		thetas, tasks := s.eachTask(estimate)
-		total, err := s.account.Sum(ctx, s.net, "the mean of the coefficients", rho, tasks, d, func(i, t int, v []float64) {
+		scaled := func(i, t int, v []float64) {
 			for j, x := range thetas[i][t] {
 				v[j] = x / o.MeanBound
 			}
-		})
+		}
+		total, err := s.account.Sum(ctx, s.net, "the mean of the coefficients", rho, tasks, d, scaled)
 		if err != nil {
 			return err
 		}
@@ -209,7 +212,8 @@ func (s *run) findBasis(ctx context.Context, r int) error {
 	d := s.nodes[0].Features()
 	directions, tasks := s.eachTask(direction)
 	outer := func(i, t int, v []float64) { packOuter(v, directions[i][t]) }
-	total, err := s.account.Sum(ctx, s.net, "the directions of the coefficients", s.account.Left(), tasks, d*(d+1)/2, outer)
+	const what = "the directions of the coefficients"
+	total, err := s.account.Sum(ctx, s.net, what, s.account.Left(), tasks, d*(d+1)/2, outer)
 	if err != nil {
 		return err
 	}

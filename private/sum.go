@@ -12,7 +12,7 @@ import (
 
 // A Total is a sum over all tasks of all nodes, with its noise.
 type Total struct {
-	Values    []float64 // the same bits at all nodes
+	Values    []float64 // equal bits at all nodes
 	Deviation float64   // the standard deviation of the noise in each value
 }
 
@@ -32,7 +32,8 @@ func (a *Account) Sum(ctx context.Context, net *consensus.Network, what string, 
 	grid := 1 / (noise.Deviation * math.Sqrt(2*rho*float64(net.Len()-a.colluding)))
 	for i, k := range tasks {
 		if float64(k)/grid > 0x1p52 {
-			return nil, fmt.Errorf("private: the %d tasks of node %d are too many for an epsilon of %v", k, net.Hosted()[i], a.epsilon)
+			const many = "private: the %d tasks of node %d are too many for an epsilon of %v"
+			return nil, fmt.Errorf(many, k, net.Hosted()[i], a.epsilon)
 		}
 	}
 	if err := a.spend(Spending{what, rho, n}); err != nil {

@@ -7,6 +7,6 @@
 // sender and the number of the frame along its link. At most two frames are under way along a link: a node
 // sends the third after an answer to the first.
 //
-// The network returns a PeerError for a frame that is not the one that is due, and for numbers that are not
-// finite. An error ends the network at this node; its neighbours find it closed.
+// The network returns a PeerError for a frame that differs from the frame that is due, and for numbers that
+// are not finite. An error ends the network at this node; its neighbours find it closed.
 package transport

@@ -10,7 +10,7 @@ const (
 	Timeout  Kind = iota // nothing arrived within the time limit of a round
 	Closed               // the connection has ended
 	Refused              // the peer could not prove its identity
-	Protocol             // the message is not the one that is due
+	Protocol             // the message differs from the message that is due
 	Corrupt              // the frame was damaged
 	Waiting              // the peer reports that it waits for others; it has not failed
 )

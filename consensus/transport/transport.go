@@ -15,10 +15,10 @@ type Transport interface {
 	// Exchange carries frames over the links between hosted nodes and nodes elsewhere, in the order of
 	// Links(graph, Hosted()). It sends out[k] along link k unless out[k] is empty. It sets in[k] to the
 	// next frame that arrives along link k if due[k], and to nil otherwise; a nil due means that all links
-	// are due. A frame that is due at one end is sent at the other in the exchange with the same seq, which
+	// are due. A frame that is due at one end is sent at the other end in the exchange with that seq, which
 	// starts at 0 and grows by one.
 	//
-	// A node sends at most one frame before it has received an answer to the one before: at most two frames
+	// A node sends at most one frame before it has received an answer to its last frame: at most two frames
 	// are under way along a link. in is valid until the next call. The transport owns the memory of out once
 	// the call has started; on success it sets out[k] to memory for the caller's next frame, or to nil. The
 	// caller checks the checksums and the contents of frames.

@@ -162,7 +162,10 @@ func (m *Masks) Confirm(digest [sha256.Size]byte, all [][]byte) bool {
 		if s.node < m.node {
 			at -= tagLen
 		}
-		if tags := all[s.node]; len(tags) < at+tagLen || !hmac.Equal(tags[at:at+tagLen], s.appendTag(nil, digest, s.node)) {
+		if s.node >= len(all) || len(all[s.node]) < at+tagLen {
+			return false
+		}
+		if !hmac.Equal(all[s.node][at:at+tagLen], s.appendTag(nil, digest, s.node)) {
 			return false
 		}
 	}

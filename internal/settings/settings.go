@@ -13,7 +13,7 @@ import (
 )
 
 // Digits returns four numbers below 2^12 that depend on the settings, each followed by its square. Every node
-// adds them to a sum over all nodes; from the sum, Alike finds whether all nodes have the same settings.
+// adds them to a sum over all nodes; from the sum, Alike finds whether all nodes have equal settings.
 func Digits(list []consensus.Setting) (digits []float64) {
 	h := fnv.New64a()
 	fmt.Fprint(h, list)
@@ -24,7 +24,7 @@ func Digits(list []consensus.Setting) (digits []float64) {
 	return digits
 }
 
-// Alike reports whether all nodes added the same digits: (sum of v)^2 is the number of nodes times the sum of
+// Alike reports whether all nodes added equal digits: (sum of v)^2 is the number of nodes times the sum of
 // v^2 only then. It is exact up to 2^14 nodes.
 func Alike(sums []float64, nodes int) bool {
 	for k := 0; k < len(sums); k += 2 {
@@ -35,15 +35,9 @@ func Alike(sums []float64, nodes int) bool {
 	return true
 }
 
-// A Gatherer collects the bytes of every node at every node.
-type Gatherer interface {
-	Gather(ctx context.Context, own [][]byte) ([][]byte, error)
-	Hosted() []int
-}
-
 // Difference gathers the settings of all nodes and returns an error that names the first node with other
 // settings than the given ones, and the first of those: a *transport.PeerError.
-func Difference(ctx context.Context, net Gatherer, here []consensus.Setting) error {
+func Difference(ctx context.Context, net *consensus.Network, here []consensus.Setting) error {
 	own, err := json.Marshal(here)
 	if err != nil {
 		return err
@@ -56,8 +50,10 @@ func Difference(ctx context.Context, net Gatherer, here []consensus.Setting) err
 		var there []consensus.Setting
 		_ = json.Unmarshal(text, &there) // settings that cannot be read are unknown
 		if differ := consensus.Difference(there, fmt.Sprintf("at node %d", g), here, "here"); differ != "" {
-			return &transport.PeerError{Peer: g, Kind: transport.Refused, Err: fmt.Errorf("the nodes do not run with the same options: %s", differ)}
+			err := fmt.Errorf("the nodes do not run with the same options: %s", differ)
+			return &transport.PeerError{Peer: g, Kind: transport.Refused, Err: err}
 		}
 	}
-	return fmt.Errorf("the sums of the nodes' settings differ, but their settings do not: %w", consensus.ErrContradiction)
+	const same = "the sums of the nodes' settings differ, but their settings do not: %w"
+	return fmt.Errorf(same, consensus.ErrContradiction)
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
+// Masks returns the masks of a node.
+type Masks func(node int) mask.Source
+
 // NewNetwork is consensus.New with given masks of the hosted nodes, in place of masks that nodes make from
 // keys that they exchange. It returns a *consensus.Network. Package consensus sets it once.
-var NewNetwork func(w *topology.Weights, t transport.Transport, source func(node int) mask.Source) (network any, err error)
+var NewNetwork func(w *topology.Weights, t transport.Transport, source Masks) (network any, err error)

@@ -11,7 +11,7 @@ import (
 )
 
 // Masks returns the masks of a node.
-type Masks func(node int) mask.Source
+type Masks = testdoor.Masks
 
 // NewNetwork is consensus.New with masks in place of masks that nodes make from keys. They may be nil.
 func NewNetwork(w *topology.Weights, t transport.Transport, masks Masks) (*consensus.Network, error) {

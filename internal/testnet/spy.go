@@ -16,8 +16,8 @@ type Spy struct {
 	bound bool // masks follow from results
 }
 
-// Spies returns masks for all nodes that follow from keys, as the masks of a network do. They also follow from
-// results if bound is set.
+// Spies returns masks for all nodes that follow from keys, as the masks of a network do. They also follow
+// from results if bound is set.
 func Spies(t testing.TB, nodes int, bound bool) []*Spy {
 	t.Helper()
 	own, public, all := make([]*ecdh.PrivateKey, nodes), make([]*ecdh.PublicKey, nodes), make([]*Spy, nodes)
@@ -37,7 +37,8 @@ func Spies(t testing.TB, nodes int, bound bool) []*Spy {
 
 // Next begins the masks that follow from results with the given digest.
 func (s *Spy) Next(digest [sha256.Size]byte) {
-	if s.Words = nil; !s.bound {
+	s.Words = nil
+	if !s.bound {
 		digest = [sha256.Size]byte{}
 	}
 	s.Masks.Next(digest)

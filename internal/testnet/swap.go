@@ -18,9 +18,9 @@ import (
 // must send and receive equal bytes in both runs.
 //
 // Masks make this possible: for every message of masked words of i or j in the first run there are masks, as
-// likely as any masks, with which the second run sends the same bytes. Swap chooses these masks. It returns an
-// error that names the first difference between the transcripts of all nodes but i and j, or that these masks
-// do not cancel, which means that totals differ.
+// likely as any masks, with which the second run sends these bytes again. Swap chooses these masks. It
+// returns an error that names the first difference between the transcripts of all nodes but i and j, or that
+// these masks do not cancel, which means that totals differ.
 func Swap(w *topology.Weights, i, j int, run func(node int, n *consensus.Network, swapped bool) error) error {
 	disguised := map[int]*disguise{
 		i: {stream: rand.NewPCG(1, 2), mask: mask.AddTo}, j: {stream: rand.NewPCG(1, 2), mask: mask.SubFrom},
@@ -44,8 +44,8 @@ func Swap(w *topology.Weights, i, j int, run func(node int, n *consensus.Network
 	return cancel(disguised[i], disguised[j])
 }
 
-// A disguise masks one of two nodes: in the first run with random words that both share, in the second run with
-// the words that turn its numbers into what it sent in the first run.
+// A disguise masks one of two nodes: in the first run with random words that both share, in the second run
+// with the words that turn its numbers into what it sent in the first run.
 type disguise struct {
 	noMask
 	stream rand.Source
@@ -78,7 +78,8 @@ func (d *disguise) Add(words []uint64, limbs int) {
 // cancel returns an error unless the masks of both nodes in the second run cancel.
 func cancel(a, b *disguise) error {
 	if n := len(a.sent); n == 0 || len(a.pads) != n || len(b.sent) != n || len(b.pads) != n {
-		return fmt.Errorf("testnet: the nodes mask %d and %d times, and then %d and %d", n, len(b.sent), len(a.pads), len(b.pads))
+		const counts = "testnet: the nodes mask %d and %d times, and then %d and %d"
+		return fmt.Errorf(counts, n, len(b.sent), len(a.pads), len(b.pads))
 	}
 	for n, pad := range a.pads {
 		mask.AddTo(pad, b.pads[n], a.limbs[n])
@@ -120,7 +121,9 @@ func (r *record) differs(other *record) string {
 
 // transcripts runs a network with one process a node, and returns the records of all nodes. Nodes without a
 // disguise have no masks.
-func transcripts(w *topology.Weights, disguised map[int]*disguise, run func(node int, n *consensus.Network) error) ([]*record, error) {
+func transcripts(
+	w *topology.Weights, disguised map[int]*disguise, run func(node int, n *consensus.Network) error,
+) ([]*record, error) {
 	records := make([]*record, w.Len())
 	errs := Run(w.Graph(), nil, func(node int, t transport.Transport) error {
 		records[node] = &record{Transport: t}

@@ -9,8 +9,8 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// A Tap sees and alters the frames that a transport sends, before they leave, and the frames that it receives,
-// before the network reads them, from the last link to the first.
+// A Tap sees and alters the frames that a transport sends, before they leave, and the frames that it
+// receives, before the network reads them, from the last link to the first.
 type Tap struct {
 	Sent, Received func(l transport.Link, f Frame)
 }
@@ -41,7 +41,8 @@ func (f Frame) SetTag(tag uint32) { binary.LittleEndian.PutUint32(f[2:], tag) }
 // Open returns t with the tap on its links, for a network on g with the given run.
 func (x Tap) Open(t transport.Transport, g *topology.Graph, run uint64) transport.Transport {
 	links := transport.Links(g, t.Hosted())
-	tapped := &tapped{Transport: t, tap: x, links: links, run: run, sent: make([]uint64, len(links)), received: make([]uint64, len(links))}
+	sent, received := make([]uint64, len(links)), make([]uint64, len(links))
+	tapped := &tapped{Transport: t, tap: x, links: links, run: run, sent: sent, received: received}
 	return tapped
 }
 

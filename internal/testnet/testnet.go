@@ -36,8 +36,8 @@ type link struct {
 }
 
 // Connect returns one transport for each group of nodes of g, connected with one another. Every node must be
-// in one group. A transport fails with a *transport.PeerError if a peer has closed its end; it does not limit the
-// time.
+// in one group. A transport fails with a *transport.PeerError if a peer has closed its end; it does not limit
+// the time.
 func Connect(g *topology.Graph, groups [][]int) ([]transport.Transport, error) {
 	directions := make(map[transport.Link]chan []byte)
 	of := func(node, peer int) chan []byte {
@@ -75,12 +75,14 @@ func (t *memory) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due
 		return ErrClosed
 	}
 	for k, l := range t.links {
-		if in[k] = nil; due != nil && !due[k] {
+		in[k] = nil
+		if due != nil && !due[k] {
 			continue
 		}
 		select {
 		case p, open := <-l.in:
-			if in[k] = p; !open {
+			in[k] = p
+			if !open {
 				return &transport.PeerError{Peer: l.peer, Round: seq, Kind: transport.Closed, Err: io.EOF}
 			}
 		case <-ctx.Done():

@@ -14,8 +14,8 @@ import (
 )
 
 // Run calls f for every process k of a network on g, which hosts the nodes of groups[k], in a goroutine of
-// its own with its transport, and closes the transport. Without groups every process hosts one node. It returns the
-// errors.
+// its own with its transport, and closes the transport. Without groups every process hosts one node. It
+// returns the errors.
 func Run(g *topology.Graph, groups [][]int, f func(k int, t transport.Transport) error) []error {
 	if groups == nil {
 		for node := range g.Len() {

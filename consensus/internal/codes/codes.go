@@ -64,7 +64,7 @@ func (c *codes) Finish(down, total []uint64) {
 // Fill implements masked.Summand. It adds what the codes represent to H.
 func (c *codes) Fill(words []uint64, i int) error {
 	m := c.mean
-	m.begun = true
+	m.started = true
 	totals := m.x[i][m.sizes.averaged():]
 	e, zero, err := m.largest(i)
 	if err == nil {

@@ -2,7 +2,7 @@ package codes
 
 import "github.com/difalt/difalt/consensus/internal/masked"
 
-// Powers of two are counted in groups: each in a group of its own from 2^-64 to 2^63, and 64 in a group
+// Powers of two are counted in groups: each in a separate group from 2^-64 to 2^63, and 64 in a group
 // elsewhere, where a first vector may lose most of its digits; later vectors regain them.
 const (
 	powersPerOuterGroup = 64
@@ -48,7 +48,7 @@ func (c *counts) Finish(down, total []uint64) { copy(down, total) }
 
 // Fill implements masked.Summand. It counts the largest difference of every part.
 func (c *counts) Fill(words []uint64, i int) error {
-	c.mean.begun = true
+	c.mean.started = true
 	e, zero, err := c.mean.largest(i)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@
 // The step follows the largest difference of all nodes. With every vector the nodes count how many of them
 // have their largest difference in each power of two, and the next vector has the step that was right for
 // this one. Larger differences are clipped; the next vector carries the remainder. Before the first vector,
-// and after a difference has outgrown the counts, the nodes count over all powers of two, in a sum of its own.
+// and after a difference has outgrown the counts, the nodes count over all powers of two, in a separate sum.
 package codes
 
 import (
@@ -60,7 +60,7 @@ type Mean struct {
 	x        [][]float64 // the vectors of the hosted nodes, during a call
 	sent     [][]float64 // H of the hosted nodes; nil before the first vector
 	mean     []float64   // D, and the totals
-	begun    bool        // a sum of this call has begun: after an error, nodes may have sent different numbers
+	started  bool        // a sum of this call: after an error, nodes may have sent different numbers
 	exponent [parts]int
 	counts   counts
 	codes    codes
@@ -81,13 +81,13 @@ func (m *Mean) Average(ctx context.Context, x [][]float64, s Sizes, width int) (
 	if m.sent == nil || m.sizes != s {
 		m.start(s, len(x))
 	}
-	m.x, m.width, m.begun = x, width, false
+	m.x, m.width, m.started = x, width, false
 	err := m.average(ctx)
 	m.x = nil
 	if err == nil {
 		return m.mean, nil
 	}
-	if m.begun {
+	if m.started {
 		m.sent = nil
 	}
 	return nil, err

@@ -1,10 +1,10 @@
 // Package masked sums, broadcasts and gathers over the nodes of a network, along a breadth-first spanning
-// tree of its graph. Operations take the fewest rounds, and their results have the same bits at all nodes.
+// tree of its graph. Operations take the fewest rounds, and their results have equal bits at all nodes.
 //
 // Sums are sums of integers modulo a power of two, which numbers are rounded to. They are independent of any
-// order. Where nodes live in several processes, they are masked: every two nodes derive the same random
-// words from a shared secret, and one of them adds the words, the other subtracts them. The masks cancel in
-// the sum over all nodes; any smaller sum is random (Bonawitz et al., Practical secure aggregation for
+// order. Where nodes live in several processes, they are masked: every two nodes derive random words from a
+// secret that they share, and one of them adds the words, the other subtracts them. The masks cancel in the
+// sum over all nodes; any smaller sum is random (Bonawitz et al., Practical secure aggregation for
 // privacy-preserving machine learning, 2017; Bell et al., Secure single-server aggregation with
 // (poly)logarithmic overhead, 2020).
 //
@@ -28,12 +28,9 @@ import (
 	"github.com/difalt/difalt/internal/mask"
 )
 
-// Collectives are the collective operations of a network. z[i] belongs to node Hosted()[i]; all rows have
-// the same length at all nodes of the network, and are overwritten by the same bits at every node. All
-// nodes must call the same operations in the same order.
-//
-// A number that cannot be sent is an error that wraps rounds.ErrNotFinite, at all nodes. After an error z is
-// unspecified; with nodes in other processes, later operations return the same error.
+// Collectives are the collective operations of a network; see consensus.Network. A number that cannot be sent
+// is an error that wraps rounds.ErrNotFinite, at all nodes. With nodes in other processes, all operations
+// after an error return it again.
 type Collectives struct {
 	engine  *rounds.Engine
 	keys    *keys // nil: all nodes live here
@@ -63,7 +60,9 @@ func (c *Collectives) Sum(ctx context.Context, z [][]float64) error {
 }
 
 // SumOn is Sum on another channel; it adds the messages to traffic.
-func (c *Collectives) SumOn(ctx context.Context, channel frame.Channel, traffic *transport.Traffic, z [][]float64) error {
+func (c *Collectives) SumOn(
+	ctx context.Context, channel frame.Channel, traffic *transport.Traffic, z [][]float64,
+) error {
 	if err := c.engine.CheckRows(z); err != nil {
 		return err
 	}
@@ -95,23 +94,26 @@ func (c *Collectives) Broadcast(ctx context.Context, root int, z [][]float64) er
 		tree = NewTree(c.engine.Graph, root)
 	}
 	c.copies.set(z)
-	down, err := c.run(ctx, &c.down, tree, frame.Broadcast, &c.copies, c.traffic)
+	c.down.tree, c.down.channel, c.down.summand = tree, frame.Broadcast, &c.copies
+	down, err := c.run(ctx, &c.down, c.traffic)
 	overwrite(z, down)
 	return err
 }
 
 // Run carries out the sum of a summand, and returns its result, which is valid until the next operation. It
 // adds the messages to traffic.
-func (c *Collectives) Run(ctx context.Context, channel frame.Channel, s Summand, traffic *transport.Traffic) ([]uint64, error) {
-	return c.run(ctx, &c.relay, c.tree, channel, s, traffic)
+func (c *Collectives) Run(
+	ctx context.Context, channel frame.Channel, s Summand, traffic *transport.Traffic,
+) ([]uint64, error) {
+	c.relay.tree, c.relay.channel, c.relay.summand = c.tree, channel, s
+	return c.run(ctx, &c.relay, traffic)
 }
 
-// run is Run with a relay, along a tree.
-func (c *Collectives) run(ctx context.Context, r *relay, tree *Tree, channel frame.Channel, s Summand, traffic *transport.Traffic) ([]uint64, error) {
+// run is Run with a relay.
+func (c *Collectives) run(ctx context.Context, r *relay, traffic *transport.Traffic) ([]uint64, error) {
 	if err := c.Join(ctx); err != nil {
 		return nil, err
 	}
-	r.tree, r.channel, r.summand = tree, channel, s
 	if err := c.engine.Run(ctx, r, r.length(), traffic); err != nil {
 		return nil, err
 	}
@@ -119,6 +121,6 @@ func (c *Collectives) run(ctx context.Context, r *relay, tree *Tree, channel fra
 		c.engine.End(ctx, err)
 		return nil, err
 	}
-	c.keys.bindWords(channel, r.layoutDown, r.result)
+	c.keys.bindWords(r.channel, r.layoutDown, r.result)
 	return r.result[:len(r.result)-1], nil
 }

@@ -30,9 +30,14 @@ func (c *Collectives) Gather(ctx context.Context, own [][]byte) ([][]byte, error
 	return c.gather(ctx, frame.Gather, own, c.traffic)
 }
 
-// gather is Gather on another channel, with valid arguments and without masks. It adds the messages to traffic.
-func (c *Collectives) gather(ctx context.Context, channel frame.Channel, own [][]byte, traffic *transport.Traffic) ([][]byte, error) {
-	g := &gathering{relay: relay{engine: c.engine, channel: channel, tree: c.tree}, parts: make([][]byte, c.engine.Graph.Len())}
+// gather is Gather on another channel, with valid arguments and without masks. It adds the messages to
+// traffic.
+func (c *Collectives) gather(
+	ctx context.Context, channel frame.Channel, own [][]byte, traffic *transport.Traffic,
+) ([][]byte, error) {
+	g := &gathering{
+		relay: relay{engine: c.engine, channel: channel, tree: c.tree}, parts: make([][]byte, c.engine.Graph.Len()),
+	}
 	for i, node := range c.engine.Hosted {
 		g.parts[node] = append([]byte{}, own[i]...)
 	}

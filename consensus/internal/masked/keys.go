@@ -82,7 +82,7 @@ func (c *Collectives) Bind(ctx context.Context, state []byte) error {
 // stateChannel separates the states of Bind from the results of operations.
 const stateChannel frame.Channel = 255
 
-// Confirm returns rounds.ErrInconsistent unless all nodes have received the same results in all operations so
+// Confirm returns rounds.ErrInconsistent unless all nodes have received equal results in all operations so
 // far. A total alone cannot prove this against a root that replaces it: here the nodes exchange tags which
 // two nodes alone can compute. It is not counted as traffic, since nodes of one process need none.
 func (c *Collectives) Confirm(ctx context.Context) error {

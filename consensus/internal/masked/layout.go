@@ -16,7 +16,7 @@ type Layout []Segment
 // several words, the lowest first.
 type Segment struct{ N, Bits int }
 
-// limbs returns the number of words of an integer, and words that of the segment.
+// limbs returns the number of words of an integer, and words the number of words of the segment.
 func (s Segment) limbs() int { return max(1, s.Bits/wordBits) }
 func (s Segment) words() int { return s.N * s.limbs() }
 
@@ -77,7 +77,7 @@ func (s Segment) pack(dst []byte, words []uint64) []byte {
 	return dst
 }
 
-// read overwrites words with those in p, which has Len bytes: signed integers in two's complement.
+// read overwrites words with the words in p, which has Len bytes: signed integers in two's complement.
 func (f Layout) read(words []uint64, p []byte) {
 	for _, s := range f {
 		own := words[:s.words()]
@@ -135,7 +135,7 @@ func (f Layout) finite(words []uint64) error {
 	return nil
 }
 
-// add adds the integers of v to those of sum.
+// add adds the integers of v to the integers of sum.
 func (f Layout) add(sum, v []uint64) {
 	for _, s := range f {
 		n := s.words()

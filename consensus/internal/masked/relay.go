@@ -38,7 +38,7 @@ const statusWords = 2
 
 // A relay adds up words along a tree, one level in a round: up to the root, where parents add the words of
 // their children, and the result down again. Words are integers modulo a power of two, so that all nodes
-// get the same bits whatever the tree and wherever they live. Where nodes live in other processes, every
+// get equal bits whatever the tree and wherever they live. Where nodes live in other processes, every
 // node adds masks to its own words. A relay with downOnly set broadcasts the words of the root.
 type relay struct {
 	engine   *rounds.Engine

@@ -16,7 +16,7 @@ func overwrite(z [][]float64, down []uint64) {
 	}
 }
 
-// rows are rows of numbers, one for every hosted node, all of the same length.
+// rows are rows of numbers, one for every hosted node, all of one length.
 type rows struct {
 	z        [][]float64
 	up, down Layout

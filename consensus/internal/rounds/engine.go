@@ -12,11 +12,11 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// An Operation is the work of the hosted nodes in consecutive rounds. The Engine calls Start, and then in every
-// round Sends, Append, Receive and Step, in this order.
+// An Operation is the work of the hosted nodes in consecutive rounds. The Engine calls Start, and then in
+// every round Sends, Append, Receive and Step, in this order.
 type Operation interface {
-	// Start begins the operation. What it changes, other nodes change, too: it is not called for an operation
-	// that another node will see begin later.
+	// Start begins the operation. It is not called if the network or the context has ended before, so that
+	// its changes, such as masks that are used up, happen at all nodes or at none.
 	Start()
 	// Channel returns the channel of all frames of the operation.
 	Channel() frame.Channel
@@ -42,7 +42,7 @@ func WithHeaders(t transport.Traffic) transport.Traffic {
 // goroutine.
 //
 // An error after the first frame of an operation ends the Engine: neighbours are in the middle of the
-// operation, and every later call returns the same error.
+// operation, and every later call returns this error.
 type Engine struct {
 	*Hosting
 	transport transport.Transport // nil without links
@@ -55,7 +55,7 @@ type Engine struct {
 	ended     error
 }
 
-// A linkState belongs to the link with the same index in Links.
+// A linkState belongs to the link with its index in Links.
 type linkState struct {
 	sent, received uint64 // number of frames
 	node, peer     frame.Seed
@@ -89,7 +89,8 @@ func NewEngine(g *topology.Graph, t transport.Transport, run uint64) (*Engine, e
 	n := len(h.Links)
 	e.out, e.in, e.due = make([][]byte, n), make([][]byte, n), make([]bool, n)
 	for _, link := range h.Links {
-		e.links = append(e.links, linkState{node: frame.NewSeed(e.run, link.Node), peer: frame.NewSeed(e.run, link.Peer)})
+		node, peer := frame.NewSeed(e.run, link.Node), frame.NewSeed(e.run, link.Peer)
+		e.links = append(e.links, linkState{node: node, peer: peer})
 	}
 	return e, nil
 }

@@ -57,7 +57,7 @@ func newHosting(g *topology.Graph, hosted []int) (*Hosting, error) {
 // AllHosted reports whether all nodes live in this process.
 func (h *Hosting) AllHosted() bool { return len(h.Hosted) == h.Graph.Len() }
 
-// CheckRows returns an error unless z has one row for every hosted node, all of the same length.
+// CheckRows returns an error unless z has one row for every hosted node, all of one length.
 func (h *Hosting) CheckRows(z [][]float64) error {
 	if len(z) != len(h.Hosted) {
 		return fmt.Errorf("%d rows for %d hosted nodes", len(z), len(h.Hosted))
