@@ -41,8 +41,8 @@
 // Tiers: the loops are written in assembly for AVX2 with FMA, AVX-512 and NEON, and in Go for all other
 // processors; the features of the processor choose. The speed of NEON was never measured on an arm64
 // processor. The environment variable DIFALT_KERNEL = generic, avx2, avx512 or neon forces a tier when the
-// program starts. CheckEnvironment reports a name that is not available, and Describe the tier in use. The
-// build tag purego leaves out all assembly.
+// program starts. The build tag noasm is gonum's, and changes no tier. CheckEnvironment reports a name that
+// is not available, and Describe the tier in use. The build tag purego leaves out all assembly.
 //
 // Backends: the tiles compute the steps in every build. DIFALT_KERNEL=gonum computes them with gonum's blas64
 // and lapack64 instead, operation by operation: the specification, and the reference of the tests. The build

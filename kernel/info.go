@@ -1,8 +1,8 @@
 package kernel
 
 import (
+	"github.com/difalt/difalt/internal/processor"
 	"github.com/difalt/difalt/internal/tile"
-	"github.com/klauspost/cpuid/v2"
 )
 
 // A Description names the processor, the build and the kernel in use.
@@ -16,7 +16,7 @@ type Description struct {
 
 // Describe returns the processor, the build and the kernel of this process.
 func Describe() Description {
-	i := Description{CPU: cpuid.CPU.BrandName, Kernel: inUse.name, Available: available(), Build: build, Library: library()}
+	i := Description{CPU: processor.Name(), Kernel: inUse.name, Available: available(), Build: build, Library: library()}
 	if i.Kernel == "" {
 		i.Kernel = tile.Active().String()
 	}

@@ -1,8 +1,8 @@
 package kernel
 
 import (
+	"github.com/difalt/difalt/internal/processor"
 	"github.com/difalt/difalt/internal/tile"
-	"github.com/klauspost/cpuid/v2"
 )
 
 // A prefetchPlan is the memory that the tiles bring into the second-level cache while they compute one task.
@@ -20,7 +20,7 @@ type prefetchPlan struct {
 // l2Budget is the largest size of a task, in bytes, that stays in the second-level cache from X U to X'e while
 // the next task is prefetched into the same cache: three quarters of that cache, or of 1 MiB if the processor
 // does not report its size.
-var l2Budget = l2BudgetOf(cpuid.CPU.Cache.L2)
+var l2Budget = l2BudgetOf(processor.L2())
 
 func l2BudgetOf(l2 int) int {
 	if l2 <= 0 {
@@ -32,7 +32,7 @@ func l2BudgetOf(l2 int) int {
 // hardwarePrefetchWins reports whether the processor's own prefetching is the fastest for tasks beyond l2Budget,
 // which are read from memory twice. Steps on 400 x 600 took 1.01 to 1.29 times as long with prefetches on Ice
 // Lake, and .61 to .99 times on Zen 4.
-var hardwarePrefetchWins = cpuid.CPU.VendorID != cpuid.AMD
+var hardwarePrefetchWins = !processor.IsAMD()
 
 // plan sets the plan of s, rows lo to hi of a task on a basis of rank r. The rows that follow are of the same
 // task, or the first rows of the next one.

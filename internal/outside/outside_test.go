@@ -207,6 +207,12 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
+// The tag noasm, which programs set for gonum, takes no tier away: the processor is detected without cpuid then.
+func TestNoasm(t *testing.T) {
+	goRun(t, "../..", "vet", "-tags", "noasm", "./kernel")
+	goRun(t, "../..", "test", "-tags", "noasm", "./internal/processor")
+}
+
 // The library links three foreign modules, and x/sys behind cpuid.
 func TestDependencies(t *testing.T) {
 	want := []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys", "gonum.org/v1/gonum", "gonum.org/v1/netlib"}

@@ -74,7 +74,7 @@ func guards(t *testing.T) map[string][]string {
 	}
 	g := map[string][]string{}
 	for _, call := range supports.FindAllStringSubmatch(string(source), -1) {
-		names := strings.Split(strings.ReplaceAll(strings.ReplaceAll(call[1], "cpuid.", ""), " ", ""), ",")
+		names := strings.Split(strings.ReplaceAll(strings.ReplaceAll(call[1], "processor.", ""), " ", ""), ",")
 		if slices.Contains(names, "AVX2") {
 			g["avx2"] = append(names, "AVX") // which AVX2 implies
 		}
