@@ -2,7 +2,10 @@ package report
 
 import (
 	"math"
+	"slices"
 	"testing"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
 // Numbers have digits by the size of another number, and at most nine; small ones that need more have a power of ten.
@@ -20,6 +23,28 @@ func TestFixed(t *testing.T) {
 	} {
 		if got := fixed(c.value, decimals(c.of, 2)); got != c.want {
 			t.Errorf("%v with the digits of %v is %q, want %q", c.value, c.of, got, c.want)
+		}
+	}
+}
+
+// A long table is cut behind its first rows, and a sentence counts the others. The heading is no row.
+func TestAtMost(t *testing.T) {
+	for rows, want := range map[int]struct {
+		shown    int
+		sentence string
+	}{
+		0: {0, ""}, 2: {2, ""}, 3: {3, ""}, 4: {3, "Not shown: 1 row."}, 9: {3, "Not shown: 6 rows."},
+	} {
+		s := section{rows: text.Table{{"heading"}}, words: []string{"last"}}
+		for range rows {
+			s.rows = append(s.rows, []string{"row"})
+		}
+		words := []string{"last"}
+		if want.sentence != "" {
+			words = []string{want.sentence, "last"}
+		}
+		if cut := s.atMost(3); len(cut.rows) != want.shown+1 || !slices.Equal(cut.words, words) || len(s.rows) != rows+1 {
+			t.Errorf("%d rows: %d are shown, %q", rows, len(cut.rows)-1, cut.words)
 		}
 	}
 }
