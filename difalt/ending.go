@@ -50,7 +50,7 @@ func (s *Solver) settle(ctx context.Context) (Status, error) {
 	case outcome.Verdict == minimum.Saddle && s.escapes < maxEscapes && p.iteration < s.o.Iterations:
 		s.escapes++
 		copyBases(p.u, outcome.U)
-		rule.measured = p.iteration
+		rule.measured, rule.pending.on = p.iteration, false
 		s.method.start(p)
 		return Running, nil
 	}

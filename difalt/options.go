@@ -39,7 +39,8 @@ type Options struct {
 	// Tolerance ends a run as Converged when the estimated subspace distance from a minimiser for the data of
 	// all nodes is below it; see Result.Residual. It is 1e-10 by default.
 	Tolerance float64
-	// StopAtNoise also ends a run as Converged when that distance is below a tenth of the statistical error.
+	// StopAtNoise also ends a run as Converged when that distance is below a tenth of the statistical error, and
+	// again at least five iterations later, and the objective falls by no more than that in between.
 	StopAtNoise bool
 	// EveryIteration runs all Iterations, whatever the Tolerance, unless a number is not finite.
 	EveryIteration bool

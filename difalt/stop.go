@@ -39,9 +39,12 @@ const (
 //
 //	Canceled   if a node leaves;
 //	Diverged   if a node has a number that is not finite, or the objective stays above the objective of the start;
-//	Converged  if the residual, a Newton-like step for the data of all nodes, is below Options.Tolerance.
+//	Converged  if the residual, a Newton-like step for the data of all nodes, is below Options.Tolerance; or
+//	           with StopAtNoise below a part of the statistical error, twice, and the objective has hardly fallen
+//	           in between.
 //
-// Short steps do not prove convergence, since they depend on the condition number. They are a reason to sum
+// The residual is an estimate from P: in a long valley, as tasks of few samples or of very different sizes make
+// it, it may be much too small. There the objective goes on falling. Short steps do not prove convergence, since they depend on the condition number. They are a reason to sum
 // the gradients and measure the residual. The rule knows neither nodes nor messages: it has the totals of one
 // check after the other.
 type stopRule struct {
@@ -52,11 +55,21 @@ type stopRule struct {
 
 	start    float64 // the objective of the first check; NaN before
 	lowest   float64 // objective of all checks
+	last     float64 // objective
 	worse    int     // checks in a row with an objective far above start
 	signal   float64 // see totals.signal
 	noise    float64 // the statistical error; see totals.signal
 	residual float64 // see Result.Residual
 	measured int     // the iteration of the last measurement of the residual
+	pending  pause
+}
+
+// A pause begins where the residual is at the noise for the first time. The run ends if it is at the noise
+// after pauseLen iterations too, and the objective has fallen by no more than the remaining distance explains.
+type pause struct {
+	on        bool
+	since     int     // the iteration
+	objective float64 // there
 }
 
 const (
@@ -70,6 +83,7 @@ const (
 	shortestMove   = 1e-14
 	lastDigits     = 4 * 0x1p-52
 	noiseShare     = 0.1 // of the statistical error: StopAtNoise
+	pauseLen       = 5   // iterations of a pause
 )
 
 func newStopRule(o *Options, t *totals, moments *gram.Matrix, knowsStep bool) stopRule {
@@ -93,7 +107,11 @@ func (r *stopRule) isShort(iteration int, lastStep float64) bool {
 	if !r.knowsStep || r.o.EveryIteration || iteration < r.measured+measureAfter {
 		return false
 	}
-	return r.distance(lastStep) <= r.threshold()
+	threshold := r.threshold()
+	if r.pending.on && iteration < r.pending.since+pauseLen {
+		threshold = r.precise()
+	}
+	return r.distance(lastStep) <= threshold
 }
 
 // sketches reports whether a check measures the residual by a sketch.
@@ -112,14 +130,19 @@ func (r *stopRule) distance(length float64) float64 {
 // least is the smallest eigenvalue of sum_t b_t b_t' that counts.
 func (r *stopRule) least() float64 { return r.moments.Least() / (r.totals.unit * r.totals.unit) }
 
-// threshold is the residual at which the run has converged. It is never below the part of it that is rounding.
-func (r *stopRule) threshold() float64 {
+// precise is the residual at which the run has converged whatever the noise. It is never below the part of the
+// residual that is rounding.
+func (r *stopRule) precise() float64 {
 	floor := lastDigits * math.Sqrt(r.totals.YY/(r.totals.Curvature()*r.least()))
-	threshold := max(r.o.Tolerance, min(floor, 1))
+	return max(r.o.Tolerance, min(floor, 1))
+}
+
+// threshold is the residual at which the run may have converged.
+func (r *stopRule) threshold() float64 {
 	if r.o.StopAtNoise && r.noise < 1 {
-		threshold = max(threshold, noiseShare*r.noise)
+		return max(r.precise(), noiseShare*r.noise)
 	}
-	return threshold
+	return r.precise()
 }
 
 // judge returns the status that follows from the totals of a check, or what it needs for that.
@@ -154,7 +177,7 @@ func (r *stopRule) record(t *tally) {
 	if !r.started() {
 		r.start = t.objective
 	}
-	r.lowest = min(r.lowest, t.objective)
+	r.lowest, r.last = min(r.lowest, t.objective), t.objective
 	if t.objective > divergedMargin*r.start && t.objective > negligible*r.totals.YY {
 		r.worse++
 	} else {
@@ -167,10 +190,34 @@ func (r *stopRule) record(t *tally) {
 // judgeStep sets the residual from the length of the Newton-like step, and returns the status.
 func (r *stopRule) judgeStep(iteration int, length float64) Status {
 	r.residual, r.measured = r.distance(length), iteration
-	if r.residual <= r.threshold() {
+	switch {
+	case r.residual <= r.precise():
+		return Converged
+	case r.residual <= r.threshold():
+		return r.judgePause(iteration)
+	}
+	r.pending.on = false
+	return r.atLimit(iteration)
+}
+
+// judgePause returns the status where the residual is at the noise.
+func (r *stopRule) judgePause(iteration int) Status {
+	p := &r.pending
+	if p.on && iteration < p.since+pauseLen {
+		return r.atLimit(iteration)
+	}
+	if p.on && p.objective-r.last <= r.explained() {
 		return Converged
 	}
+	*p = pause{true, iteration, r.last}
 	return r.atLimit(iteration)
+}
+
+// explained returns the excess of the objective over the minimum at a distance of noiseShare statistical
+// errors: at one of them it is the variance of the noise for each of the d r entries of U.
+func (r *stopRule) explained() float64 {
+	variance := r.last / r.totals.Free()
+	return noiseShare * noiseShare * variance * r.totals.Features * r.totals.Rank
 }
 
 // judgeSpread makes the residual at least the given distance of a node from the mean of all nodes, and returns

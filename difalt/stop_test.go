@@ -21,6 +21,11 @@ func TestStopRule(t *testing.T) {
 		x.sketch = []float64{.6 * length, -.8 * length}
 		return x
 	}
+	at := func(share, objective float64) tally { // that part of the statistical error
+		x := sketched(share * contraction * math.Sqrt(90./4890*10/50/100))
+		x.objective = objective
+		return x
+	}
 	leaving, broken, both := total(90, 1), total(90, 1), total(90, 1)
 	leaving.leaving, broken.broken, both.leaving, both.broken = true, true, true, true
 	type check struct {
@@ -59,11 +64,17 @@ func TestStopRule(t *testing.T) {
 		{"a long step", Options{Tolerance: 1e-3}, true, []check{start, {7, sketched(1.1e-3 * contraction), Running, nothing}}},
 		{"a long step at last", Options{Tolerance: 1e-3, Iterations: 7}, true, []check{start, {7, sketched(.1), IterationLimit, nothing}}},
 		{"no step", Options{}, true, []check{start, {10, total(90, 0), Running, nothing}}},
-		// The statistical error is sqrt(v d/(n m 100)) with v = 90/(5000-110), and a tenth of it is enough.
+		// The statistical error is sqrt(v d/(n m 100)) with v = 90/(5000-110), and a tenth of it is enough, if
+		// the objective falls by at most v d r/100.
 		{"a step at the noise", Options{StopAtNoise: true}, true, []check{
-			start, {7, sketched(.095 * contraction * math.Sqrt(90./4890*10/50/100)), Converged, nothing}}},
-		{"a step above the noise", Options{StopAtNoise: true}, true, []check{
-			start, {7, sketched(.105 * contraction * math.Sqrt(90./4890*10/50/100)), Running, nothing}}},
+			start, {7, at(.095, 90), Running, nothing}, {10, at(.095, 90), Running, nothing}, {12, at(.095, 90), Converged, nothing}}},
+		{"a fall at the noise", Options{StopAtNoise: true}, true, []check{
+			start, {7, at(.095, 90.0019), Running, nothing}, {12, at(.095, 90), Running, nothing}, {16, at(.095, 90), Running, nothing},
+			{17, at(.095, 89.9983), Converged, nothing}}},
+		{"a step above the noise", Options{StopAtNoise: true}, true, []check{start, {7, at(.105, 90), Running, nothing}, {12, at(.105, 90), Running, nothing}}},
+		{"above the noise in between", Options{StopAtNoise: true}, true, []check{
+			start, {7, at(.095, 90), Running, nothing}, {10, at(.105, 90), Running, nothing}, {12, at(.095, 90), Running, nothing}}},
+		{"precise at the noise", Options{StopAtNoise: true, Tolerance: 1e-3}, true, []check{start, {7, sketched(.9e-3 * contraction), Converged, nothing}}},
 	} {
 		c.o.Rank = 1
 		o := c.o.withDefaults()
