@@ -67,6 +67,16 @@ func (n *Network) AllHosted() bool { return n.engine.AllHosted() }
 // Traffic returns the messages that the hosted nodes have sent so far, in exchanges too.
 func (n *Network) Traffic() transport.Traffic { return n.traffic }
 
+// Sums is the part of a Network for code that needs nothing but sums over all nodes.
+type Sums interface {
+	// Sum overwrites rows[i], the row of node Hosted()[i], with the sum over all nodes; see Network.Sum.
+	Sum(ctx context.Context, rows [][]float64) error
+	// Hosted returns the nodes that live in this process, in ascending order.
+	Hosted() []int
+}
+
+var _ Sums = (*Network)(nil)
+
 // AddTraffic adds the messages that an Exchange of the caller's own has sent.
 func (n *Network) AddTraffic(t transport.Traffic) { n.traffic = n.traffic.Plus(t) }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
@@ -82,7 +83,7 @@ func Misleading(k *kernel.Tasks) bool {
 // Check returns ErrNotStandard if the means or variances of the features of all nodes would mislead the
 // methods. All nodes call it together. It reads all samples twice. If the arguments of one node cannot be used,
 // all nodes return an error.
-func Check(ctx context.Context, net Sums, nodes []*kernel.Tasks) error {
+func Check(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks) error {
 	if net == nil {
 		return errNoNetwork
 	}
@@ -110,8 +111,9 @@ func Check(ctx context.Context, net Sums, nodes []*kernel.Tasks) error {
 
 // average returns the mean over all samples of all nodes of what visit adds to sum for each of them, and the
 // number of samples.
-func average(ctx context.Context, net Sums, nodes []*kernel.Tasks, d int, visit func(sum, row []float64)) (
-	mean []float64, samples float64, err error) {
+func average(
+	ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks, d int, visit func(sum, row []float64),
+) (mean []float64, samples float64, err error) {
 	rows := make([][]float64, len(nodes))
 	for i, k := range nodes {
 		rows[i] = append(make([]float64, d), float64(k.TotalSamples()))

@@ -14,18 +14,12 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
-
-// Sums adds rows over all nodes, like consensus.Network: rows[i] belongs to hosted node i and is overwritten
-// by the sum.
-type Sums interface {
-	Sum(ctx context.Context, rows [][]float64) error
-	Hosted() []int
-}
 
 // A Scaling holds the deviations and means that Standardize removed from the tasks of the hosted nodes.
 type Scaling struct {
@@ -49,7 +43,7 @@ const (
 // of their task, and features divided by their deviations over all nodes. That fits a model with an intercept
 // for every task. All nodes call it together. The tasks are copies. All nodes
 // return an error if a number of one of them is not finite, or above 2^30 in size.
-func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kernel.Tasks, *Scaling, error) {
+func Standardize(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks) ([]*kernel.Tasks, *Scaling, error) {
 	if net == nil {
 		return nil, nil, errNoNetwork
 	}
@@ -83,7 +77,7 @@ func Standardize(ctx context.Context, net Sums, nodes []*kernel.Tasks) ([]*kerne
 var errNoNetwork = errors.New("features: need a network")
 
 // agree returns the number of features, or an error at all nodes if the arguments of one cannot be used.
-func agree(ctx context.Context, net Sums, nodes []*kernel.Tasks, fault error) (d int, err error) {
+func agree(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks, fault error) (d int, err error) {
 	if fault == nil && len(nodes) > 0 {
 		d = nodes[0].Features()
 	}

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/gram"
 	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
@@ -52,13 +53,6 @@ type Outcome struct {
 	StatisticalError float64
 }
 
-// Sums adds rows over all nodes, like consensus.Network: rows[i] belongs to hosted node i and is overwritten
-// by the sum.
-type Sums interface {
-	Sum(ctx context.Context, rows [][]float64) error
-	Hosted() []int
-}
-
 // Options of Check, the same at all nodes except for Pool.
 type Options struct {
 	Ridge float64      // of the least squares
@@ -82,7 +76,7 @@ const (
 
 // A problem is the data of the nodes, their estimates, and what the nodes have summed.
 type problem struct {
-	net    Sums
+	net    consensus.Sums
 	tasks  []*kernel.Tasks
 	u      []*kernel.Basis
 	o      Options
@@ -97,7 +91,7 @@ type problem struct {
 // Check checks the point u, where u[i] is the orthonormal estimate of hosted node i, whose tasks are tasks[i].
 // All nodes of the network call it together and get equal Outcomes, except for Outcome.U. It reads the samples
 // a few times. If the arguments of one node cannot be used, all nodes return an error.
-func Check(ctx context.Context, net Sums, tasks []*kernel.Tasks, u []*kernel.Basis, o Options) (*Outcome, error) {
+func Check(ctx context.Context, net consensus.Sums, tasks []*kernel.Tasks, u []*kernel.Basis, o Options) (*Outcome, error) {
 	if net == nil {
 		return nil, errors.New("minimum: need a network")
 	}

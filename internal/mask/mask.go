@@ -16,6 +16,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // A Source adds masks to integers.
@@ -67,8 +68,17 @@ type partner struct {
 }
 
 // New returns the masks of node i, whose key is own, where public has the keys of all nodes, and context
-// identifies the network. It returns an error if the key of another node is invalid.
+// identifies the network. It returns an error if a key is missing, or the key of another node invalid.
 func New(i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, context []byte) (*Masks, error) {
+	if i < 0 || i >= len(public) {
+		return nil, fmt.Errorf("masks of node %d of %d", i, len(public))
+	}
+	if own == nil {
+		return nil, fmt.Errorf("node %d has no private key", i)
+	}
+	if j := slices.Index(public, nil); j >= 0 {
+		return nil, fmt.Errorf("node %d has no key", j)
+	}
 	m := &Masks{node: i, room: make([]byte, roomLen), words: make([]uint64, roomLen/8)}
 	salt := sha256.New()
 	salt.Write(context)

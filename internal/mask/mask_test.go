@@ -26,7 +26,7 @@ func keys(t testing.TB, nodes int) (own []*ecdh.PrivateKey, public []*ecdh.Publi
 	return own, public
 }
 
-func newPads(t testing.TB, i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, context string) *Masks {
+func newMasks(t testing.TB, i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, context string) *Masks {
 	t.Helper()
 	p, err := New(i, own, public, []byte(context))
 	if err != nil {
@@ -35,17 +35,17 @@ func newPads(t testing.TB, i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey
 	return p
 }
 
-// made returns the first words of the pads of node i.
+// made returns the first words of the masks of node i.
 func made(t testing.TB, i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, context string, words int) []uint64 {
 	t.Helper()
-	p := newPads(t, i, own, public, context)
+	p := newMasks(t, i, own, public, context)
 	p.Next([sha256.Size]byte{})
 	w := make([]uint64, words)
 	p.Add(w, 1)
 	return w
 }
 
-// TestCancel: the pads of all nodes add up to zero, and those of all but one do not.
+// TestCancel: the masks of all nodes add up to zero, and those of all but one do not.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{2, 3, 51} {
@@ -53,14 +53,14 @@ func TestCancel(t *testing.T) {
 		sum := make([]uint64, 3)
 		for i, key := range own {
 			if slices.Contains(sum, 0) && i > 0 {
-				t.Errorf("%d nodes: the pads of %d cancel", nodes, i)
+				t.Errorf("%d nodes: the masks of %d cancel", nodes, i)
 			}
 			for k, w := range made(t, i, key, public, "", len(sum)) {
 				sum[k] += w
 			}
 		}
 		if !slices.Equal(sum, make([]uint64, len(sum))) {
-			t.Errorf("%d nodes: the pads add up to %x", nodes, sum)
+			t.Errorf("%d nodes: the masks add up to %x", nodes, sum)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestGoesOn(t *testing.T) {
 	own, public := keys(t, 4)
 	const n = roomLen/8*2 + 5
 	whole := made(t, 2, own[2], public, "", 3*n)
-	p := newPads(t, 2, own[2], public, "")
+	p := newMasks(t, 2, own[2], public, "")
 	p.Next([sha256.Size]byte{})
 	var parts []uint64
 	for _, length := range []int{n, 1, 0, n - 1, n} {
@@ -110,7 +110,7 @@ func TestGoesOn(t *testing.T) {
 	}
 }
 
-// TestDigest: pads cancel if and only if all nodes have received the same results, also in later sums; tags
+// TestDigest: masks cancel if and only if all nodes have received the same results, also in later sums; tags
 // confirm it.
 func TestDigest(t *testing.T) {
 	own, public := keys(t, 3)
@@ -118,7 +118,7 @@ func TestDigest(t *testing.T) {
 	for _, other := range [][sha256.Size]byte{zero, sha256.Sum256(nil)} { // the second digest of node 1
 		var list []*Masks
 		for i, key := range own {
-			list = append(list, newPads(t, i, key, public, ""))
+			list = append(list, newMasks(t, i, key, public, ""))
 		}
 		var sum [3]uint64
 		for _, digest := range [][sha256.Size]byte{zero, other, zero} {
@@ -130,7 +130,7 @@ func TestDigest(t *testing.T) {
 		}
 		same := other == zero
 		if cancel := sum == [3]uint64{}; cancel != same {
-			t.Errorf("the same results: %v, the pads cancel: %v", same, cancel)
+			t.Errorf("the same results: %v, the masks cancel: %v", same, cancel)
 		}
 		digests := [][sha256.Size]byte{zero, other, zero}
 		var all [][]byte
@@ -191,5 +191,46 @@ func TestNoKey(t *testing.T) {
 	}
 	if _, err = New(0, own[0], public, nil); err == nil || !strings.Contains(err.Error(), "the key of node 1") {
 		t.Error(err)
+	}
+}
+
+// TestArguments: keys that are missing, and a node without a key, are errors that name the node.
+func TestArguments(t *testing.T) {
+	own, err := ecdh.X25519().GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := []*ecdh.PublicKey{own.PublicKey(), nil}
+	for _, c := range []struct {
+		node   int
+		own    *ecdh.PrivateKey
+		public []*ecdh.PublicKey
+		want   string
+	}{
+		{0, own, public, "node 1 has no key"},
+		{0, nil, public[:1], "node 0 has no private key"},
+		{1, own, public[:1], "node 1 of 1"},
+		{-1, own, public[:1], "node -1 of 1"},
+		{0, own, nil, "node 0 of 0"},
+	} {
+		if _, err := New(c.node, c.own, c.public, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	pair := make([]*Masks, 2)
+	public[1] = public[0]
+	for i := range pair {
+		if pair[i], err = New(i, own, public, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	digest := sha256.Sum256(nil)
+	for _, all := range [][][]byte{nil, {nil}, {nil, nil}, {pair[0].Tags(digest)}} {
+		if pair[0].Confirm(digest, all) {
+			t.Errorf("tags %x confirm", all)
+		}
+	}
+	if !pair[0].Confirm(digest, [][]byte{nil, pair[1].Tags(digest)}) {
+		t.Error("the tags of the partner do not confirm")
 	}
 }

@@ -135,6 +135,17 @@ func TestNamesAreShown(t *testing.T) {
 			t.Errorf("go doc does not show consensus %s", name)
 		}
 	}
+	for name, most := range map[string]int{"consensus": 25, "transport": 18} {
+		top := 0
+		for n := range packages[name] {
+			if !strings.Contains(n, ".") {
+				top++
+			}
+		}
+		if top == 0 || top > most {
+			t.Errorf("package %s has %d names, want at most %d", name, top, most)
+		}
+	}
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(pages) < 5 {
 		t.Fatalf("%d pages of docs, %v", len(pages), err)

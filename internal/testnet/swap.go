@@ -49,41 +49,41 @@ func Swap(w *topology.Weights, i, j int, run func(node int, n *consensus.Network
 type disguise struct {
 	noMask
 	stream rand.Source
-	mask   func(words, pad []uint64, limbs int) // of the first run
+	mask   func(words, next []uint64, limbs int) // of the first run
 	again  bool
 	sent   [][]uint64 // in the first run
-	pads   [][]uint64 // in the second, of integers of as many words as limbs has
+	masks  [][]uint64 // in the second, of integers of as many words as limbs has
 	limbs  []int
 }
 
 // Add implements mask.Source.
 func (d *disguise) Add(words []uint64, limbs int) {
-	pad := make([]uint64, len(words))
+	next := make([]uint64, len(words))
 	if !d.again {
-		for k := range pad {
-			pad[k] = d.stream.Uint64()
+		for k := range next {
+			next[k] = d.stream.Uint64()
 		}
-		d.mask(words, pad, limbs)
+		d.mask(words, next, limbs)
 		d.sent = append(d.sent, slices.Clone(words))
 		return
 	}
-	if n := len(d.pads); n < len(d.sent) && len(d.sent[n]) == len(words) { // the transcripts show others
-		copy(pad, d.sent[n])
-		mask.SubFrom(pad, words, limbs)
+	if n := len(d.masks); n < len(d.sent) && len(d.sent[n]) == len(words) { // the transcripts show others
+		copy(next, d.sent[n])
+		mask.SubFrom(next, words, limbs)
 		copy(words, d.sent[n])
 	}
-	d.pads, d.limbs = append(d.pads, pad), append(d.limbs, limbs)
+	d.masks, d.limbs = append(d.masks, next), append(d.limbs, limbs)
 }
 
 // cancel returns an error unless the masks of both nodes in the second run cancel.
 func cancel(a, b *disguise) error {
-	if n := len(a.sent); n == 0 || len(a.pads) != n || len(b.sent) != n || len(b.pads) != n {
+	if n := len(a.sent); n == 0 || len(a.masks) != n || len(b.sent) != n || len(b.masks) != n {
 		const counts = "testnet: the nodes mask %d and %d times, and then %d and %d"
-		return fmt.Errorf(counts, n, len(b.sent), len(a.pads), len(b.pads))
+		return fmt.Errorf(counts, n, len(b.sent), len(a.masks), len(b.masks))
 	}
-	for n, pad := range a.pads {
-		mask.AddTo(pad, b.pads[n], a.limbs[n])
-		if slices.ContainsFunc(pad, func(w uint64) bool { return w != 0 }) {
+	for n, next := range a.masks {
+		mask.AddTo(next, b.masks[n], a.limbs[n])
+		if slices.ContainsFunc(next, func(w uint64) bool { return w != 0 }) {
 			return fmt.Errorf("testnet: the total of sum %d depends on the node that has the data", n)
 		}
 	}

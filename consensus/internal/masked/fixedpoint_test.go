@@ -14,14 +14,14 @@ import (
 func sumOf(w *FixedPoint, v []float64, masks *rand.Rand) float64 {
 	total := make([]uint64, digits)
 	for _, x := range v {
-		d, pad := make([]uint64, digits), make([]uint64, digits)
+		d, random := make([]uint64, digits), make([]uint64, digits)
 		w.Add(d, []float64{x})
-		for k := range pad {
-			pad[k] = masks.Uint64()
+		for k := range random {
+			random[k] = masks.Uint64()
 		}
-		mask.AddTo(d, pad, digits)
+		mask.AddTo(d, random, digits)
 		mask.AddTo(total, d, digits)
-		mask.SubFrom(total, pad, digits)
+		mask.SubFrom(total, random, digits)
 	}
 	return w.number(total)
 }
