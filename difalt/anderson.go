@@ -1,9 +1,7 @@
 package difalt
 
 import (
-	"math"
-	"slices"
-
+	"github.com/difalt/difalt/internal/gram"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 	gblas "gonum.org/v1/gonum/blas"
@@ -12,124 +10,102 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// An anderson is the memory of Anderson acceleration of a fixed-point iteration U <- g(U) (Anderson,
-// "Iterative Procedures for Nonlinear Integral Equations", 1965; Walker and Ni, "Anderson Acceleration for
-// Fixed-Point Iterations", 2011): the last g and residual l = g - U, and their changes over the last
-// iterations.
+// An anderson is the memory of Anderson acceleration (Anderson, "Iterative Procedures for Nonlinear Integral
+// Equations", 1965; Walker and Ni, "Anderson Acceleration for Fixed-Point Iterations", 2011): changes of U,
+// and the changes of the gradient that belong to them.
 type anderson struct {
-	l, g    []float64          // of the last iteration
-	dl, dg  blas64.GeneralCols // the changes, one a column; the oldest is overwritten first
-	filled  int                // the number of columns in use
-	next    int                // the column to overwrite
-	hasLast bool               // l and g are set
-	gram    []float64          // <dl_a, dl_b>
-	norms   []float64          // |l| of the last iterations
+	du, dg []*kernel.Basis // the oldest pair is overwritten first
+	filled int             // the number of pairs in use
+	next   int             // the pair to overwrite
 
-	residual, c, chol []float64 // scratch
+	root            []float64       // P^-1/2
+	weighed         []*kernel.Basis // dg P^-1/2
+	residual, moved *kernel.Basis
+	c, matrix       []float64
 }
 
 const (
-	memoryLen      = 10    // changes
-	regularization = 1e-10 // of the Gram matrix, relative to its trace
-	restartAt      = 2     // times the least |l| of the last iterations: then the memory is emptied
-	longest        = 2     // times |l|: the longest correction
+	memoryLen      = 10    // pairs
+	regularization = 1e-10 // of the matrix of inner products, relative to its trace
+	longest        = 2     // times the length of the plain step: the longest correction
 )
 
-func newAnderson(size int) *anderson {
-	changes := func() blas64.GeneralCols {
-		stride := tile.Stride(size)
-		return blas64.GeneralCols{Rows: size, Cols: memoryLen, Stride: stride, Data: make([]float64, memoryLen*stride)}
+func newAnderson(d, r int) *anderson {
+	n := &anderson{
+		root: make([]float64, r*r), residual: kernel.NewBasis(d, r), moved: kernel.NewBasis(d, r),
+		c: make([]float64, memoryLen), matrix: make([]float64, memoryLen*memoryLen),
 	}
-	return &anderson{
-		l: make([]float64, size), g: make([]float64, size), dl: changes(), dg: changes(), gram: make([]float64, memoryLen*memoryLen),
-		norms: make([]float64, 0, memoryLen), residual: make([]float64, size), c: make([]float64, memoryLen),
-		chol: make([]float64, memoryLen*memoryLen),
+	for range memoryLen {
+		n.du, n.dg = append(n.du, kernel.NewBasis(d, r)), append(n.dg, kernel.NewBasis(d, r))
+		n.weighed = append(n.weighed, kernel.NewBasis(d, r))
 	}
+	return n
 }
 
-func column(a blas64.GeneralCols, j int) []float64 { return a.Data[j*a.Stride:][:a.Rows] }
+// pair returns the memory for the next pair of changes.
+func (n *anderson) pair() (du, dg *kernel.Basis) {
+	du, dg = n.du[n.next], n.dg[n.next]
+	n.next = (n.next + 1) % memoryLen
+	n.filled = min(n.filled+1, memoryLen)
+	return du, dg
+}
 
-// extrapolate takes g(u) in g and replaces it by g - sum_a c_a dg_a, where c minimises |l - sum_a c_a dl_a|.
-// If remember is set it only stores g and l.
-func (n *anderson) extrapolate(g, u *kernel.Basis, remember bool) {
-	l := n.residual
-	floats.SubTo(l, g.Data(), u.Data())
-	norm := floats.Norm(l, 2)
-	if n.hasLast {
-		floats.SubTo(column(n.dl, n.next), l, n.l)
-		floats.SubTo(column(n.dg, n.next), g.Data(), n.g)
-		n.filled = min(n.filled+1, memoryLen)
-		for a := range n.filled {
-			v := floats.Dot(column(n.dl, a), column(n.dl, n.next))
-			n.gram[n.next*memoryLen+a], n.gram[a*memoryLen+n.next] = v, v
+// remember stores a change of U with the change of the gradient that belongs to it.
+func (n *anderson) remember(du, dg *kernel.Basis) {
+	toU, toG := n.pair()
+	toU.CopyFrom(du)
+	toG.CopyFrom(dg)
+}
+
+// rememberChange stores the changes from one evaluation to the next.
+func (n *anderson) rememberChange(u, grad, lastU, lastGrad *kernel.Basis) {
+	du, dg := n.pair()
+	floats.SubTo(du.Data(), u.Data(), lastU.Data())
+	floats.SubTo(dg.Data(), grad.Data(), lastGrad.Data())
+}
+
+// correct adds to step, which is -grad P^-1, the correction
+//
+//	-sum_a c_a (du_a - dg_a P^-1),   c = argmin |(grad - sum_a c_a dg_a) P^-1/2|_F,
+//
+// shortened to at most twice the length of step. c solves the normal equations, to whose diagonal 1e-10 of
+// their trace is added.
+func (n *anderson) correct(step, grad *kernel.Basis, p *gram.Matrix) {
+	k, trace := n.filled, 0.0
+	p.Power(n.root, -0.5)
+	multiply(n.residual, grad, n.root)
+	for a := range k {
+		multiply(n.weighed[a], n.dg[a], n.root)
+		n.c[a] = tile.Dot(n.weighed[a].Data(), n.residual.Data())
+		for b := range a + 1 {
+			n.matrix[b*k+a] = tile.Dot(n.weighed[a].Data(), n.weighed[b].Data())
 		}
-		n.next = (n.next + 1) % memoryLen
+		trace += n.matrix[a*k+a]
 	}
-	n.l, n.residual = l, n.l
-	copy(n.g, g.Data())
-	solved := n.hasLast && !remember && n.solve()
-	n.hasLast = true
-	filled := n.filled
-	n.restartIfWorse(norm)
-	if !solved {
+	for a := range k {
+		n.matrix[a*k+a] += regularization * trace
+	}
+	t, ok := lapack64.Potrf(blas64.Symmetric{N: k, Stride: k, Data: n.matrix[:k*k], Uplo: gblas.Upper})
+	if !ok || k == 0 {
 		return
 	}
-	correction := n.residual
-	clear(correction)
-	for a, c := range n.c[:filled] {
-		floats.AddScaled(correction, c, column(n.dg, a))
-	}
-	scale := 1.0
-	if length := floats.Norm(correction, 2); length > longest*norm {
-		scale = longest * norm / length
-	}
-	floats.AddScaled(g.Data(), -scale, correction)
-}
-
-// solve sets c = (M + 1e-10 tr(M) I)^-1 dl'l, where M is the Gram matrix of the columns in use, and reports
-// whether the inverse exists.
-func (n *anderson) solve() bool {
-	k, trace := n.filled, 0.0
-	for a := range k {
-		n.c[a] = floats.Dot(column(n.dl, a), n.l)
-		copy(n.chol[a*k:][:k], n.gram[a*memoryLen:])
-		trace += n.gram[a*memoryLen+a]
-	}
-	for a := range k {
-		n.chol[a*k+a] += regularization * trace
-	}
-	t, ok := lapack64.Potrf(blas64.Symmetric{N: k, Stride: k, Data: n.chol[:k*k], Uplo: gblas.Upper})
-	if !ok {
-		return false
-	}
 	lapack64.Potrs(t, blas64.General{Rows: k, Cols: 1, Stride: 1, Data: n.c[:k]})
-	return true
+	clear(n.residual.Data())
+	clear(n.moved.Data())
+	for a, c := range n.c[:k] {
+		floats.AddScaled(n.residual.Data(), c, n.dg[a].Data())
+		floats.AddScaled(n.moved.Data(), -c, n.du[a].Data())
+	}
+	gram.AddProduct(n.moved, n.residual, p.Inverse)
+	scale := 1.0
+	if length, most := floats.Norm(n.moved.Data(), 2), longest*floats.Norm(step.Data(), 2); length > most {
+		scale = most / length
+	}
+	floats.AddScaled(step.Data(), scale, n.moved.Data())
 }
 
-// restartIfWorse empties the memory if norm, the |l| of this iteration, is twice the least of the last ones.
-func (n *anderson) restartIfWorse(norm float64) {
-	if len(n.norms) > 0 && norm > restartAt*slices.Min(n.norms) {
-		n.forget()
-	}
-	if len(n.norms) == memoryLen {
-		n.norms = slices.Delete(n.norms, 0, 1)
-	}
-	n.norms = append(n.norms, norm)
-}
-
-// forget empties the memory, except for the last l and g.
-func (n *anderson) forget() { n.filled, n.next, n.norms = 0, 0, n.norms[:0] }
-
-// restart empties the memory: the next iterate does not follow from the last one.
-func (n *anderson) restart() {
-	n.forget()
-	n.hasLast = false
-}
-
-// length returns |l| of the last iteration, infinite before the first.
-func (n *anderson) length() float64 {
-	if !n.hasLast {
-		return math.Inf(1)
-	}
-	return floats.Norm(n.l, 2)
+// multiply sets dst to v s, for a symmetric r x r matrix s.
+func multiply(dst, v *kernel.Basis, s []float64) {
+	clear(dst.Data())
+	gram.AddProduct(dst, v, s)
 }

@@ -10,6 +10,14 @@ type qrWork struct{ r, work []float64 }
 
 func newQRWork(r int) qrWork { return qrWork{make([]float64, r*r), make([]float64, qr.WorkLen(r))} }
 
+func ones(n int) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = 1
+	}
+	return list
+}
+
 func copyBases(dst, u []*kernel.Basis) {
 	for i, v := range u {
 		dst[i].CopyFrom(v)

@@ -101,7 +101,7 @@ func (c *checker) tally(i int, own *tally, leave bool) {
 		moved := floats.Distance(p.u[i].Data(), p.previous[i].Data(), 2)
 		own.moved = moved * moved
 	}
-	gram.Outer(own.moments, p.at[i].b, len(p.moments.Values), unit*unit, c.most)
+	gram.Outer(own.moments, p.at[i].b, len(p.moments.Values), p.weights[i], unit*unit)
 	if own.broken {
 		c.clear(own)
 	}

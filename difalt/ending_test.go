@@ -218,7 +218,7 @@ func TestEndConfirms(t *testing.T) {
 // TestInner: an inner run ends where the stop rule holds, at a saddle point too, and leaves it to the caller
 // to let the nodes confirm.
 func TestInner(t *testing.T) {
-	res := run(t, atSaddle(), network(t, "ring", 4, 1), difalt.Options{Rank: 2, Method: difalt.Accelerated, Inner: true})
+	res := run(t, atSaddle(), network(t, "ring", 4, 1), difalt.Options{Rank: 2, Method: difalt.Accelerated, Tolerance: 1e-5, Inner: true})
 	if res.Status != difalt.Converged || res.Last.SDMax < .9 {
 		t.Errorf("%v, %.2g from the truth: the test starts at no saddle point", res.Status, res.Last.SDMax)
 	}

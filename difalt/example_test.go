@@ -165,7 +165,7 @@ func ExampleSolver_Iterations() {
 	}
 	fmt.Println(must(solver.Result()).Status)
 	// Output:
-	// small after 10 iterations
+	// small after 9 iterations
 	// canceled
 }
 

@@ -19,6 +19,8 @@ type point struct {
 	ridge     float64
 	eta       float64 // the step size of the paper's methods
 	totals    totals
+	tasks     []*kernel.Tasks // of the evaluations, if there is no SampleSplit
+	weights   [][]float64     // of every task in P; see totals.weights
 	u         []*kernel.Basis // U_g
 	previous  []*kernel.Basis // U_g one iteration before; zero before the first
 	at        []evaluation    // at U_g
@@ -47,6 +49,7 @@ func newPoint(p *Problem, o *Options, nodes int) point {
 		at: make([]evaluation, l), messages: make([]consensus.Message, l), finite: make([]bool, l),
 	}
 	for i := range p.Nodes {
+		at.weights = append(at.weights, ones(p.Nodes[i].Len()))
 		at.u, at.previous = append(at.u, kernel.NewBasis(d, r)), append(at.previous, kernel.NewBasis(d, r))
 		at.messages[i].Basis = kernel.NewBasis(d, r)
 		at.qr = append(at.qr, newQRWork(r))

@@ -71,6 +71,7 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 		if !o.SampleSplit {
 			tasks = compressed(tasks, o.Rank)
 		}
+		s.point.tasks = append(s.point.tasks, tasks)
 		s.groups = append(s.groups, kernel.NewGroup(tasks, o.Rank))
 	}
 	s.executor = kernel.NewExecutor(s.pool, s.groups)
@@ -145,6 +146,9 @@ func (s *Solver) begin(ctx context.Context) (err error) {
 	}
 	p, before := &s.point, s.net.Traffic()
 	if p.totals, err = s.agree(ctx); err != nil {
+		return err
+	}
+	if err = s.weigh(ctx); err != nil {
 		return err
 	}
 	switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/difalt/difalt/difalt/features"
 	"github.com/difalt/difalt/internal/settings"
 	"github.com/difalt/difalt/internal/sums"
+	"github.com/difalt/difalt/kernel"
 )
 
 // totals describe the data of all nodes; all nodes have the same.
@@ -16,19 +17,22 @@ type totals struct {
 	sums.Data
 	// unit, a power of two near the root of the mean square of a feature over that of a response, makes
 	// numbers in the size of coefficients dimensionless, so that sums over nodes keep their digits.
-	unit float64
+	unit  float64
+	known float64 // sum of (n_t - r)+ over all tasks; see knowledge
 }
 
 // A comparison is what the nodes sum before the start.
 type comparison struct {
 	settings   []float64 // see settings.Digits
 	data       sums.Data
-	misleading bool // the features of the node may mislead the methods
+	known      float64 // see totals
+	misleading bool    // the features of the node may mislead the methods
 }
 
 func (c *comparison) Fields(row *sums.Row) {
 	row.Numbers(c.settings, 1)
 	c.data.Fields(row)
+	row.Number(&c.known, 1)
 	row.Flag(&c.misleading)
 }
 
@@ -38,6 +42,7 @@ func (s *Solver) agree(ctx context.Context) (totals, error) {
 	rows := make([][]float64, len(s.problem.Nodes))
 	for i, k := range s.problem.Nodes {
 		own := comparison{settings: settings.Digits(list), data: sums.Of(k, s.o.Rank)}
+		own.known = (&totals{Data: own.data}).knowledgeOf(k, 0)
 		own.misleading = !s.o.AnyFeatures && features.Misleading(k)
 		rows[i] = sums.Write(nil, &own)
 	}
@@ -50,7 +55,7 @@ func (s *Solver) agree(ctx context.Context) (totals, error) {
 	if !settings.Alike(all.settings, s.net.Len()) {
 		return totals{}, settings.Difference(ctx, s.net, list)
 	}
-	t := totals{all.data, 1}
+	t := totals{all.data, 1, all.known}
 	switch {
 	case t.Samples == 0:
 		return t, &DataError{-1, -1, -1, "the tasks have no samples"}
@@ -109,4 +114,57 @@ func (t *totals) signal(lambda, objective float64) (signal, noise float64) {
 	v := objective / free / t.Curvature()
 	signal = max(leastSignal, 1-t.Tasks*v/lambda)
 	return signal, math.Sqrt(v * t.Features / (lambda * signal))
+}
+
+// knowledge returns what a task of n samples knows about U: the expectation, for independent features, of n
+// less the trace of its smoother A(A'A + ridge I)^-1 A', where A = X_t U. That is (n - r)+ without a ridge.
+// With it, the trace v is about r c/(c + ridge) for c = (n - v) m (Marchenko and Pastur 1967), so that
+//
+//	w = n - v = (p + sqrt(p^2 + 4 n ridge/m))/2,   p = n - r - ridge/m.
+func (t *totals) knowledge(n, ridge float64) float64 {
+	if ridge == 0 {
+		return max(n-t.Rank, 0)
+	}
+	penalty := ridge / t.MeanFeature()
+	p := n - t.Rank - penalty
+	root := math.Sqrt(p*p + 4*n*penalty)
+	if p < 0 { // without cancellation
+		return 2 * n * penalty / (root - p)
+	}
+	return (p + root) / 2
+}
+
+// weigh sets the weights of tasks in P: their knowledge over its mean. The Hessian of a task is about its
+// knowledge times m b_t b_t', and a task that fits all its samples, with a b_t that may be huge, says nothing
+// about U. All weights are 1 if no task knows anything.
+func (s *Solver) weigh(ctx context.Context) error {
+	p := &s.point
+	known := p.totals.known
+	if p.ridge > 0 { // it depends on m, which is known now
+		rows := make([][]float64, len(p.weights))
+		for i, k := range s.problem.Nodes {
+			rows[i] = []float64{p.totals.knowledgeOf(k, p.ridge)}
+		}
+		if err := s.net.Sum(ctx, rows); err != nil {
+			return err
+		}
+		known = rows[0][0]
+	}
+	if known == 0 {
+		return nil
+	}
+	for i, w := range p.weights {
+		for t := range w {
+			w[t] = p.totals.knowledge(float64(s.problem.Nodes[i].Samples(t)), p.ridge) / (known / p.totals.Tasks)
+		}
+	}
+	return nil
+}
+
+// knowledgeOf returns the sum of the knowledge of all tasks of a node.
+func (t *totals) knowledgeOf(k *kernel.Tasks, ridge float64) (sum float64) {
+	for task := range k.Len() {
+		sum += t.knowledge(float64(k.Samples(task)), ridge)
+	}
+	return sum
 }

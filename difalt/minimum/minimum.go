@@ -241,7 +241,7 @@ func (k *problem) sumMoments(ctx context.Context) error {
 	rows := make([][]float64, len(k.groups))
 	for i, g := range k.groups {
 		rows[i] = make([]float64, len(k.p.P))
-		gram.Outer(rows[i], g.B, r, 1, mostSum)
+		gram.Outer(rows[i], g.B, r, nil, 1)
 		keepFinite(rows[i], 0)
 	}
 	if err := k.net.Sum(ctx, rows); err != nil {

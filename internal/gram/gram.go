@@ -3,6 +3,8 @@
 package gram
 
 import (
+	"math"
+
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 	gblas "gonum.org/v1/gonum/blas"
@@ -40,21 +42,21 @@ func (c *Matrix) symmetric() blas64.Symmetric {
 	return blas64.Symmetric{N: r, Stride: r, Data: c.vectors, Uplo: gblas.Upper}
 }
 
-// Outer sets p to the upper triangle of scale B B' for the coefficients of one node, b_t = b[t*r:(t+1)*r],
-// with entries cut to most in size.
-func Outer(p, b []float64, r int, scale, most float64) {
+// Outer sets p to the upper triangle of scale sum_t w_t b_t b_t' for the coefficients of one node, b_t =
+// b[t*r:(t+1)*r]. All w_t are 1 if weights is nil.
+func Outer(p, b []float64, r int, weights []float64, scale float64) {
 	clear(p)
-	for ; len(b) > 0; b = b[r:] {
-		k := 0
+	for t := 0; len(b) > 0; t, b = t+1, b[r:] {
+		k, factor := 0, scale
+		if weights != nil {
+			factor *= weights[t]
+		}
 		for i := range r {
 			for j := i; j < r; j++ {
-				p[k] += scale * b[i] * b[j]
+				p[k] += factor * b[i] * b[j]
 				k++
 			}
 		}
-	}
-	for k, v := range p {
-		p[k] = min(max(v, -most), most)
 	}
 }
 
@@ -77,14 +79,20 @@ func (c *Matrix) Invert(p []float64) {
 		}
 	}
 	clear(c.Inverse)
-	if lapack64.Syev(lapack.EVCompute, c.symmetric(), c.Values, c.work, len(c.work)); !(c.Values[r-1] > 0) {
-		return
+	if lapack64.Syev(lapack.EVCompute, c.symmetric(), c.Values, c.work, len(c.work)); c.Values[r-1] > 0 {
+		c.Power(c.Inverse, -1)
 	}
-	least := c.Least()
+}
+
+// Power sets dst (r x r) to P^power, with the eigenvalues below Least raised to it.
+func (c *Matrix) Power(dst []float64, power float64) {
+	r, least := len(c.Values), c.Least()
+	clear(dst)
 	for k, v := range c.Values {
+		f := math.Pow(max(v, least), power)
 		for i := range r {
 			for j := range r {
-				c.Inverse[i*r+j] += c.vectors[i*r+k] * c.vectors[j*r+k] / max(v, least)
+				dst[i*r+j] += c.vectors[i*r+k] * c.vectors[j*r+k] * f
 			}
 		}
 	}
