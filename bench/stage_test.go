@@ -45,7 +45,7 @@ func newTask(s measure.Shape) *task {
 }
 
 func (k *task) mulBasis() {
-	tile.MulBasis(k.a, k.lda, k.x, k.ldx, k.u.Data(), k.u.Stride(), k.Samples, k.Features, k.Rank, tile.Hint{})
+	tile.MulBasis(k.a, k.lda, k.x, k.ldx, k.u.Data(), k.u.Stride(), k.Samples, k.Features, k.Rank, nil)
 }
 
 // products returns X U.
@@ -94,7 +94,7 @@ func BenchmarkLeastSquares(b *testing.B) {
 func BenchmarkMulTransposed(b *testing.B) {
 	eachShape(b, true, func(k *task) (func(), int) {
 		return func() {
-			tile.MulTransposed(k.v, k.x, k.ldx, k.y, k.Samples, k.Features, tile.Hint{})
+			tile.MulTransposed(k.v, k.x, k.ldx, k.y, k.Samples, k.Features, nil)
 		}, 2 * k.Samples * k.Features
 	})
 }

@@ -106,7 +106,7 @@ func (c *sharedTask) multiply(j *job, part int) {
 		a := c.product(s, hi-lo)
 		x.mulBasis(&a, j.u, &ws.packed)
 		if j.work.coefficients {
-			lstsq.Triangle(c.r, c.c, s*j.g.r, a, t.Y(c.lo)[lo:hi], x.ahead.solve, ws.lsq)
+			lstsq.Triangle(c.r, c.c, s*j.g.r, a, t.Y(c.lo)[lo:hi], x.ahead.Solve, ws.lsq)
 		}
 	})
 	c.runs[part].elapsed = time.Since(epoch) - start

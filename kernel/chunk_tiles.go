@@ -48,7 +48,7 @@ func (j *job) tiles(p *partial, lo, hi int) {
 		e := ws.e[:x.n]
 		if j.work.coefficients {
 			var res lstsq.Result
-			res, e = lstsq.Solve(b, &a, y, j.ridge, t.tolerance(task, g.r), x.ahead.solve, ws.lsq)
+			res, e = lstsq.Solve(b, &a, y, j.ridge, t.tolerance(task, g.r), x.ahead.Solve, ws.lsq)
 			g.status[task] = lsq.Status(res.Status)
 			p.objective += res.Squares
 		} else {

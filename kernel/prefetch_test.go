@@ -24,7 +24,7 @@ func TestPrefetchCoversEverySampleOnce(t *testing.T) {
 			}
 			for _, hardwarePrefetchWins = range []bool{true, false} {
 				name := fmt.Sprintf("n = %d, d = %d, r = %d, %v, hardware = %t", shape.n, shape.d, shape.r, storage, hardwarePrefetchWins)
-				testPrefetch(t, name, baseOf(x), x.Bytes(), ahead, shape.n, shape.r, func(task int) prefetchPlan { return planOf(x, task, shape.r) })
+				testPrefetch(t, name, baseOf(x), x.Bytes(), ahead, shape.n, shape.r, func(task int) tile.PrefetchPlan { return planOf(x, task, shape.r) })
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func TestPrefetchInCache(t *testing.T) {
 	j := &job{g: NewGroup(manyRows(n, d, Float64), r), cached: true}
 	var x samples
 	j.take(&x, 0, 0, n)
-	if x.ahead != (prefetchPlan{}) {
+	if x.ahead != (tile.PrefetchPlan{}) {
 		t.Errorf("cached samples prefetch %+v", x.ahead)
 	}
 }
@@ -89,7 +89,7 @@ func baseOf(x *Tasks) uintptr {
 
 // testPrefetch follows what the plans of all tasks ask for, of so many bytes from base on. X U
 // takes the rows of so many bytes at a time, 0 for few.
-func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int, of func(task int) prefetchPlan) {
+func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int, of func(task int) tile.PrefetchPlan) {
 	t.Helper()
 	const word = 4 // bytes; all that is asked for has whole ones
 	task := bytes / prefetched
@@ -117,12 +117,12 @@ func testPrefetch(t *testing.T, name string, base uintptr, bytes, tall, n, r int
 	}
 	for now = range prefetched {
 		h := of(now)
-		fetch(h.basis.Next, task/8*h.basis.Eighths)
-		if tall > 0 && h.basis.Next != 0 && int(h.basis.Next-base) < now*task+min(task, tall) {
+		fetch(h.Basis, task/8*h.Eighths)
+		if tall > 0 && h.Basis != 0 && int(h.Basis-base) < now*task+min(task, tall) {
 			t.Fatalf("%s: task %d prefetches rows that are in use already", name, now)
 		}
-		fetch(h.solve, tile.SolveAhead(n, r))
-		fetch(h.gradient.Next, task/8*h.gradient.Eighths)
+		fetch(h.Solve, tile.SolveAhead(n, r))
+		fetch(h.Gradient, task/8*(8-h.Eighths))
 	}
 	if task > l2Budget && hardwarePrefetchWins {
 		if total != 0 {
@@ -152,8 +152,8 @@ func TestPrefetchOfAPart(t *testing.T) {
 		for task := range 2 {
 			p := planOf(part, task, shape.r)
 			foreign := 0
-			for i := range part.rows[task] * row / 8 * p.basis.Eighths {
-				if at := (int(p.basis.Next-base) + i) / row % shape.n; at >= shape.n/2 {
+			for i := range part.rows[task] * row / 8 * p.Eighths {
+				if at := (int(p.Basis-base) + i) / row % shape.n; at >= shape.n/2 {
 					foreign++
 				}
 			}
@@ -183,9 +183,9 @@ func TestPrefetchOfLongRows(t *testing.T) {
 			for task := range 3 {
 				p := planOf(x, task, r)
 				want := base + uintptr((task+1)*n*row)
-				if p.basis.Next != want || p.solve != 0 || p.gradient.Next != 0 {
+				if p.Basis != want || p.Solve != 0 || p.Gradient != 0 {
 					t.Errorf("%v, parts %t: task %d prefetches bytes %d, %d, %d, want %d, 0, 0", storage, half, task,
-						p.basis.Next-base, p.solve, p.gradient.Next, want-base)
+						p.Basis-base, p.Solve, p.Gradient, want-base)
 				}
 			}
 		}
@@ -200,16 +200,16 @@ func TestPrefetchAhead(t *testing.T) {
 		h, share := planOf(x, 0, c.r), n*x.stride
 		want := tile.Window
 		if tile.Blocked(n, tile.Pad(c.d), c.r, 8) {
-			want = share * h.basis.Eighths
+			want = share * h.Eighths
 		}
-		if got := int(h.basis.Next) + share*h.basis.Eighths - int(baseOf(x)) - 8*share; got != want {
+		if got := int(h.Basis) + share*h.Eighths - int(baseOf(x)) - 8*share; got != want {
 			t.Errorf("d = %d: %d bytes of the next task in X U, want %d", c.d, got, want)
 		}
 	}
 }
 
 // planOf returns what is prefetched while a task is computed.
-func planOf(x *Tasks, task, r int) prefetchPlan {
+func planOf(x *Tasks, task, r int) tile.PrefetchPlan {
 	var s samples
 	s.take(x, task, 0, x.rows[task])
 	s.plan(x, task, 0, s.n, r)

@@ -3,7 +3,7 @@ package tile
 import "unsafe"
 
 // MulBasis computes A = X U; see mulBasisGeneric.
-func MulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
+func MulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, p *PrefetchPlan) {
 	d = Pad(d)
 	raceRead(x, n, d, ldx)
 	raceRead(u, r, d, ldu)
@@ -15,17 +15,18 @@ func MulBasis[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu in
 	_, _, _ = a[(r-1)*lda+n-1], x[(n-1)*ldx+d-1], u[(r-1)*ldu+d-1]
 	size := int(unsafe.Sizeof(x[0]))
 	if Blocked(n, d, r, size) {
-		mulBlocks(a, lda, x, ldx, u, ldu, n, d, r, h)
+		mulBlocks(a, lda, x, ldx, u, ldu, n, d, r, p)
 		return
 	}
-	row := ldx * size * h.Eighths / 8 // bytes to prefetch
-	rows := h.rows(n, n*row)
+	next, eighths := p.ofBasis()
+	row := ldx * size * eighths / 8 // bytes to prefetch
+	rows := rowsAhead(next, n, n*row)
 	if r > maxDots && n*d*size > largestBlocked {
 		rows = min(rows, max(Window/(d*size)&^3, 4)) // they stay in cache for the narrower groups of columns
 	}
 	for at := 0; at < n; at += rows {
 		rows = min(rows, n-at)
-		mulDots(&a[at], lda, &x[at*ldx], ldx, &u[0], ldu, rows, d, r, rows*row, h.skip(at*row))
+		mulDots(&a[at], lda, &x[at*ldx], ldx, &u[0], ldu, rows, d, r, rows*row, after(next, at*row))
 	}
 }
 
@@ -43,27 +44,27 @@ func even(n, most int) int {
 
 // mulDots is MulBasis for n, d, r > 0 and d a multiple of Width, in one piece. It prefetches the given number
 // of bytes.
-func mulDots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, r, bytes int, h Hint) {
+func mulDots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, r, bytes int, next uintptr) {
 	if n == 1 {
-		mulRow(a, lda, x, u, ldu, d, r, bytes, h)
+		mulRow(a, lda, x, u, ldu, d, r, bytes, next)
 		return
 	}
 	most := largest(tiles.mulBasis[:], maxDots)
 	width, groups := even(r, most), (r+most-1)/most
-	wide := groups - (groups*width - r) // groups of that width; the others have a column less
+	wide := groups - (groups*width - r) // groups of that width; each of the other groups has a column less
 	share := bytes * wide / groups
-	dots(a, lda, x, ldx, u, ldu, n, d, wide, width, basisPrefetch(h, share, n, d/Width*wide, x))
+	dots(a, lda, x, ldx, u, ldu, n, d, wide, width, basisStreams(next, share, n, d/Width*wide, x))
 	if narrow := groups - wide; narrow > 0 {
-		k := basisPrefetch(h.skip(share), bytes-share, n, d/Width*narrow, x)
+		k := basisStreams(after(next, share), bytes-share, n, d/Width*narrow, x)
 		dots(at(a, wide*width*lda), lda, x, ldx, at(u, wide*width*ldu), ldu, n, d, narrow, width-1, k)
 	}
 }
 
-// mulRow is mulDots for one row. The tiles take two: the same one twice.
-func mulRow[F Float](a *float64, lda int, x *F, u *float64, ldu, d, r, bytes int, h Hint) {
+// mulRow is mulDots for one row. The tiles take two rows: it passes its row twice.
+func mulRow[F Float](a *float64, lda int, x *F, u *float64, ldu, d, r, bytes int, next uintptr) {
 	var t [2 * maxDots]float64
 	most := largest(tiles.mulBasis[:], maxDots)
-	k := basisPrefetch(h, bytes, 2, d/Width*((r+most-1)/most), x)
+	k := basisStreams(next, bytes, 2, d/Width*((r+most-1)/most), x)
 	for j := 0; j < r; j += most {
 		width := min(most, r-j)
 		dots(&t[0], 2, x, 0, at(u, j*ldu), ldu, 2, d, 1, width, k)
@@ -74,13 +75,13 @@ func mulRow[F Float](a *float64, lda int, x *F, u *float64, ldu, d, r, bytes int
 }
 
 // dots multiplies by groups of columns.
-func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu, n, d, groups, width int, k prefetch) {
+func dots[F Float](a *float64, lda int, x *F, ldx int, u *float64, ldu, n, d, groups, width int, k streams) {
 	mulBasisTile(a, lda, unsafe.Pointer(x), ldx, u, ldu, n, d, groups, k.next, k.apart, k.pace, of[F](width))
 }
 
 const (
-	// blockDepth is the number of features of a block at most: those of a group of columns
-	// and of a tile's rows take 40 kB.
+	// blockDepth is the number of features of a block at most: with a group of columns and a tile's rows they
+	// take 40 kB.
 	blockDepth = 512
 	// blockRows is how many rows use a block of columns while it is there, at most.
 	blockRows = 48
@@ -100,8 +101,9 @@ func Blocked(n, d, r, size int) bool {
 // mulBlocks is MulBasis in blocks of features, whose products are added up: a basis that the
 // first-level cache does not hold is read from the second level, or the third, once for
 // blockRows rows and not for every tile of them.
-func mulBlocks[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, h Hint) {
-	bytes := n * ldx * int(unsafe.Sizeof(x[0])) * h.Eighths / 8 // to prefetch
+func mulBlocks[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu int, n, d, r int, p *PrefetchPlan) {
+	next, eighths := p.ofBasis()
+	bytes := n * ldx * int(unsafe.Sizeof(x[0])) * eighths / 8 // to prefetch
 	var t [blockRows * maxDots]float64
 	work, done, asked := n*d*r, 0, 0
 	height, depth := (even(n, blockRows)+3)&^3, Pad(even(d, blockDepth))
@@ -113,7 +115,8 @@ func mulBlocks[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu i
 				columns = even(r-j, maxDots)
 				done += rows * features * columns
 				ahead := int(float64(bytes)*float64(done)/float64(work)) - asked
-				mulDots(&t[0], rows, &x[i*ldx+k], ldx, &u[j*ldu+k], ldu, rows, features, columns, ahead, h.skip(asked))
+				from := after(next, asked)
+				mulDots(&t[0], rows, &x[i*ldx+k], ldx, &u[j*ldu+k], ldu, rows, features, columns, ahead, from)
 				asked += ahead
 				addProducts(a[j*lda+i:], lda, t[:], rows, columns, k > 0)
 			}
@@ -121,7 +124,7 @@ func mulBlocks[F Float](a []float64, lda int, x []F, ldx int, u []float64, ldu i
 	}
 }
 
-// addProducts sets columns of a to those of t, or adds them.
+// addProducts sets columns of a to the columns of t, or adds them.
 func addProducts(a []float64, lda int, t []float64, rows, columns int, add bool) {
 	for j := range columns {
 		to, from := a[j*lda:][:rows], t[j*rows:][:rows]

@@ -17,9 +17,9 @@ func TestShortSlices(t *testing.T) {
 		lens [4]int // of a, b, c and e
 		f    func(s slices)
 	}{
-		"MulBasis": {[4]int{r * n, n * d, r * d, 0}, func(s slices) { tile.MulBasis(s.a, n, s.b, d, s.c, d, n, d, r, tile.Hint{}) }},
+		"MulBasis": {[4]int{r * n, n * d, r * d, 0}, func(s slices) { tile.MulBasis(s.a, n, s.b, d, s.c, d, n, d, r, nil) }},
 		"MulTransposed": {[4]int{d, n * d, n, 0}, func(s slices) {
-			tile.MulTransposed(s.a, s.b, d, s.c, n, d, tile.Hint{})
+			tile.MulTransposed(s.a, s.b, d, s.c, n, d, nil)
 		}},
 		"Residual":   {[4]int{n, r * n, r, n}, func(s slices) { tile.Residual(s.a, s.b, n, s.c, s.e, n, r) }},
 		"RankUpdate": {[4]int{r * d, n * d, n * r, 0}, func(s slices) { tile.RankUpdate(s.a, d, s.b, d, s.c, r, n, d, r) }},
@@ -33,7 +33,7 @@ func TestShortSlices(t *testing.T) {
 			tile.SolveUpper(s.a, n, s.b, r, s.c, n, r)
 		}},
 		"MulPacked": {[4]int{r * n, n * d, tile.PackedLen(d, r), 0}, func(s slices) {
-			tile.MulPacked(s.a, n, s.b, d, s.c, n, d, r, tile.Hint{})
+			tile.MulPacked(s.a, n, s.b, d, s.c, n, d, r, nil)
 		}},
 		"Panel": {[4]int{n * tile.PackWidth, n * r, r * tile.PackWidth, 0}, func(s slices) {
 			tile.Panel(s.a, tile.PackWidth, s.b, r, s.c, tile.PackWidth, n, r, tile.PackWidth, false)

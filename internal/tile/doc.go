@@ -44,7 +44,7 @@
 // floating-point control register: all tiers round as Go does and keep denormal numbers. Tiers compute the
 // same to rounding. On one tier the bits of a result depend on shapes alone.
 //
-// Prefetching (Hint) has no effect except on speed. docs/kernel.md has measurements.
+// Prefetching (PrefetchPlan) has no effect except on speed. docs/kernel.md has measurements.
 package tile
 
 // Width is the number of float64 in the widest vector of any tier: every row of samples and every column of

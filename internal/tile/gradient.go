@@ -6,8 +6,8 @@ import "unsafe"
 const smallTask = 192 << 10
 
 // MulTransposed computes g = X' e; see mulTransposedGeneric. It takes small tasks by blocks of features, and
-// others by panels of rows, which may come from memory, twice as fast in streams that long.
-func MulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
+// larger ones by panels of rows: from memory such long streams are twice as fast.
+func MulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, p *PrefetchPlan) {
 	d = Pad(d)
 	raceRead(x, n, d, ldx)
 	raceRead(e, 1, n, 0)
@@ -19,14 +19,14 @@ func MulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 	size := int(unsafe.Sizeof(x[0]))
 	_, _, _ = g[d-1], x[(n-1)*ldx+d-1], e[n-1]
 	if n*d*size <= smallTask || n < panelHeight || tiles.addPanels[0] == 0 {
-		sumBlocks(g, x, ldx, e, n, d, h)
+		sumBlocks(g, x, ldx, e, n, d, p)
 		return
 	}
 	count := n / panelHeight
-	k := gradientPrefetch(h, n*ldx*size, count*d/Width, &x[0])
-	rows := count * panelHeight // the others first
+	k := gradientStreams(p, n*ldx*size, count*d/Width, &x[0])
+	rows := count * panelHeight // the rows behind them come first
 	if rows < n {
-		sumBlocks(g, x[rows*ldx:], ldx, e[rows:], n-rows, d, Hint{})
+		sumBlocks(g, x[rows*ldx:], ldx, e[rows:], n-rows, d, nil)
 	} else {
 		clear(g[:d])
 	}
@@ -35,9 +35,9 @@ func MulTransposed[F Float](g []float64, x []F, ldx int, e []float64, n, d int, 
 }
 
 // sumBlocks is MulTransposed by blocks.
-func sumBlocks[F Float](g []float64, x []F, ldx int, e []float64, n, d int, h Hint) {
+func sumBlocks[F Float](g []float64, x []F, ldx int, e []float64, n, d int, p *PrefetchPlan) {
 	steps := d / Width
-	k := gradientPrefetch(h, n*ldx*int(unsafe.Sizeof(x[0])), n*rounds(steps), &x[0])
+	k := gradientStreams(p, n*ldx*int(unsafe.Sizeof(x[0])), n*rounds(steps), &x[0])
 	sumBlocksTile(&g[0], unsafe.Pointer(&x[0]), ldx, &e[0], n, steps, k.next, k.apart, k.pace, of[F](0))
 }
 
@@ -79,7 +79,7 @@ func largest(tiles []int, n int) int {
 }
 
 // SumDifferences computes sums of weighted differences of rows; see
-// sumDifferencesGeneric. All tiers have the same bits.
+// sumDifferencesGeneric. All tiers compute equal bits.
 func SumDifferences(sum, x []float64, ldx, own int, rows []int, w []float64, n int) {
 	n = Pad(n)
 	raceWrite(sum, 1, n, 0)

@@ -209,7 +209,9 @@ func (r *run) hint(x []float64) uintptr {
 }
 
 // ahead returns what to prefetch.
-func (r *run) ahead(x []float64) tile.Hint { return tile.Hint{Next: r.hint(x), Eighths: r.rng.IntN(9)} }
+func (r *run) ahead(x []float64) *tile.PrefetchPlan {
+	return &tile.PrefetchPlan{Basis: r.hint(x), Gradient: r.hint(x), Eighths: r.rng.IntN(9)}
+}
 
 // values are the sources of operands.
 var values = []func(*rand.Rand) float64{normal, special, tiny, huge, small}

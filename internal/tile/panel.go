@@ -35,7 +35,7 @@ func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, 
 const lowPanel = 4
 
 // panelRowsOf returns the height of the tile for the next of left rows: the high one, or the low one where
-// that computes no row of the rest in vain.
+// that computes no row in vain.
 func panelRowsOf(left int) int {
 	if left > 2*lowPanel && left >= tiles.high || left == tiles.high {
 		return tiles.high
@@ -117,8 +117,8 @@ func Transpose[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 // MulPacked computes A = X U for a basis from PackBasis; see mulPackedGeneric. It takes as many rows at a
 // time as a tile has, and all of their features: few streams through memory, while the packed basis comes
 // from the second-level cache. It prefetches as many bytes as x has. Near describes the prefetches of long
-// rows: h.Next must be the address of the rows that follow these.
-func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, h Hint) {
+// rows: the plan must then have the address of the rows that follow x.
+func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r int, plan *PrefetchPlan) {
 	d = Pad(d)
 	raceRead(x, n, d, ldx)
 	raceRead(p, 1, PackedLen(d, r), 0) // and a is transposed into
@@ -131,9 +131,9 @@ func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r 
 	}
 	var sums [PackRows * PackWidth]float64 // the products, by rows
 	for c := 0; c < r; c += PackWidth {
-		next := h
+		next, _ := plan.ofBasis()
 		if c > 0 && !Near(d) {
-			next.Next = 0 // they are there
+			next = 0 // the memory is in the cache
 		}
 		for i := 0; i < n; {
 			height := packedRows(&sums[0], &x[i*ldx], ldx, &p[c*d], d, i, n-i, next)
@@ -143,21 +143,21 @@ func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r 
 	}
 }
 
-// Near reports whether MulPacked prefetches the features of its own rows, of d features, a little ahead of
+// Near reports whether MulPacked prefetches the d features of the rows that it multiplies a little ahead of
 // their use, and nothing of later rows but their first features: rows so long that one tile of them fills a
 // Window would fill too much of the second-level cache.
 func Near(d int) bool { return PackRows*8*Pad(d) > Window }
 
-// near is how many features ahead of their use MulPacked prefetches those of the same rows, if they are long:
+// near is how many features ahead of their use MulPacked prefetches the features of long rows:
 // far enough to cover the latency of memory, and near enough that what is under way for all rows of a tile fits
 // in the first-level cache.
 const near = 64
 
 // packedRows multiplies the next of left rows, from row i on, by a panel z, and returns how many.
-func packedRows(sums, rows *float64, ldx int, z *float64, d, i, left int, h Hint) int {
-	ahead := hint{stride: 8 * ldx, step: 8 * Width}
+func packedRows(sums, rows *float64, ldx int, z *float64, d, i, left int, next uintptr) int {
+	ahead := streams{next: after(next, 8*i*ldx), apart: 8 * ldx, pace: 8 * Width}
 	if !Near(d) {
-		if ahead.next = h.Next + uintptr(8*i*ldx); h.Next == 0 {
+		if next == 0 {
 			ahead = nothing(rows)
 		}
 		return panelRows(sums, rows, ldx, z, d, left, false, ahead)
@@ -168,34 +168,23 @@ func packedRows(sums, rows *float64, ldx int, z *float64, d, i, left int, h Hint
 	switch {
 	case height < left:
 		ahead.next = uintptr(unsafe.Pointer(at(rows, height*ldx)))
-	case h.Next != 0:
-		ahead.next = h.Next
+	case next != 0:
+		ahead.next = next
 	default:
 		ahead = nothing(rows)
 	}
 	return panelRows(sums, at(rows, d-near), ldx, at(z, (d-near)*PackWidth), near, left, true, ahead)
 }
 
-// A hint is the memory that a tile of rows prefetches: as many rows as it has itself, stride bytes apart,
-// from next on, step bytes of each for every 8 of its own features. With a step of zero it requests the same
-// lines over and over, which costs nothing.
-type hint struct {
-	next         uintptr
-	stride, step int
-}
-
-// nothing returns the hint that prefetches nothing but the line at p.
-func nothing(p *float64) hint { return hint{next: uintptr(unsafe.Pointer(p))} }
-
 // panelRows sets or adds to sums the products of the next rows w with a panel z of n rows, at most left, and
-// returns how many.
-func panelRows(sums, w *float64, ldw int, z *float64, n, left int, add bool, h hint) int {
+// returns how many. It prefetches a stream for each of its rows.
+func panelRows(sums, w *float64, ldw int, z *float64, n, left int, add bool, ahead streams) int {
 	height := panelRowsOf(left)
 	rows := min(height, left)
 	for k := 0; k < PackWidth; k += 2 * tiles.lanes {
 		c, z := unsafe.Pointer(at(sums, k)), unsafe.Pointer(at(z, k))
-		panelTile(c, PackWidth, unsafe.Pointer(w), ldw, z, PackWidth, n, rows, add, h.next, h.stride, h.step, height)
-		h = nothing(w)
+		panelTile(c, PackWidth, unsafe.Pointer(w), ldw, z, PackWidth, n, rows, add, ahead.next, ahead.apart, ahead.pace, height)
+		ahead = nothing(w)
 	}
 	return rows
 }

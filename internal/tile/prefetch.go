@@ -2,11 +2,30 @@ package tile
 
 import "unsafe"
 
-// A Hint is the memory that an operation prefetches while it computes: the given eighths of the bytes of its
-// samples, from address Next on, which need not be readable. If Next is zero it prefetches nothing.
-type Hint struct {
-	Next    uintptr
-	Eighths int
+// A PrefetchPlan is the memory that the tiles bring into the second-level cache while they compute with some
+// samples: from each address on, which need not be readable, and nothing if it is zero. No plan (nil) is a plan of
+// zeros.
+type PrefetchPlan struct {
+	Basis    uintptr // during X U: Eighths of the bytes of the samples
+	Eighths  int     // 0 to 8
+	Solve    uintptr // during the least squares: SolveAhead bytes
+	Gradient uintptr // during X'e: the other eighths
+}
+
+// ofBasis returns the address and the eighths for X U.
+func (p *PrefetchPlan) ofBasis() (next uintptr, eighths int) {
+	if p == nil {
+		return 0, 0
+	}
+	return p.Basis, p.Eighths
+}
+
+// ofGradient returns the address and the eighths for X'e.
+func (p *PrefetchPlan) ofGradient() (next uintptr, eighths int) {
+	if p == nil {
+		return 0, 0
+	}
+	return p.Gradient, 8 - p.Eighths
 }
 
 // Window limits how many bytes ahead of their use samples are prefetched: enough to cover the latency of
@@ -14,14 +33,14 @@ type Hint struct {
 // matter.
 const Window = 64 << 10
 
-// While a task is computed the tiles prefetch what is used next, as many bytes in all as the task has.
-// basisShare is the share of a group of up to maxDots columns in MulBasis, in eighths; the rest, if there is
-// any, is that of MulTransposed. It is the larger one since MulBasis has more arithmetic to hide the transfer
-// behind: MulTransposed is as fast as the second-level cache already.
+// While a task is computed the tiles prefetch the samples that are used next, as many bytes as the task has.
+// basisShare is how many eighths of them MulBasis prefetches for a group of up to maxDots columns; MulTransposed
+// prefetches the eighths that are left. MulBasis has the larger share since it has more arithmetic to hide the
+// transfer behind: MulTransposed runs at the speed of the second-level cache already.
 const basisShare = 6
 
-// Eighths returns how many eighths of a task X U on a basis of rank r prefetches: basisShare for each group
-// of columns, or all with a packed basis. The rest is that of X'e.
+// Eighths returns how many eighths of a task X U on a basis of rank r prefetches: basisShare for each group of
+// columns, at most 8, and 8 with a packed basis.
 func Eighths(r int, packed bool) int {
 	if packed {
 		return 8
@@ -29,16 +48,15 @@ func Eighths(r int, packed bool) int {
 	return min(8, (r+maxDots-1)/maxDots*basisShare)
 }
 
-// A prefetch is the memory that a tile brings into the second-level cache while it computes. It is cut into
-// streams of equal length that begin at next, next + apart, next + 2 apart and so on. With every step, which
-// is a cache line of the numbers that it computes in, the tile prefetches one line of each stream, and moves
-// all streams on by pace bytes.
+// streams are the memory that a tile brings into the second-level cache while it computes. They have equal lengths
+// and begin at next, next + apart, next + 2 apart and so on. With every step, which is a cache line of the numbers
+// that it computes in, the tile prefetches one line of each stream, and moves all streams on by pace bytes.
 //
 // Several slow streams are faster than one fast one, because the hardware prefetcher of
 // the second-level cache joins in: it follows every stream and has enough time to fetch
 // the next line before the tile comes to it. A line that it has not fetched yet occupies
 // one of the few line buffers of the first-level cache until memory answers.
-type prefetch struct {
+type streams struct {
 	next        uintptr
 	apart, pace int
 	// Structs of more than four fields are not kept in registers: to copy this one took 20 ns once.
@@ -47,33 +65,36 @@ type prefetch struct {
 // line is the size of a cache line.
 const line = 64
 
-// basisPrefetch returns the prefetch of the given number of bytes while X U takes some steps for each of n
-// rows.
-func basisPrefetch[F Float](h Hint, bytes, n, steps int, here *F) prefetch {
-	return newPrefetch(h.Next, bytes, (n*steps+3)/4, int(unsafe.Sizeof(*here))/streamBytes+1, here)
+// nothing returns streams for a tile that should prefetch nothing: the line at here, which is in the cache, over
+// and over.
+func nothing[F Float](here *F) streams { return streams{next: uintptr(unsafe.Pointer(here))} }
+
+// basisStreams returns the streams of the given number of bytes while X U takes some steps for each of n rows.
+func basisStreams[F Float](next uintptr, bytes, n, steps int, here *F) streams {
+	return newStreams(next, bytes, (n*steps+3)/4, int(unsafe.Sizeof(*here))/streamBytes+1, here)
 }
 
-// gradientPrefetch returns the prefetch of the share of X'e, given the bytes of its samples and its steps.
-func gradientPrefetch[F Float](h Hint, bytes, steps int, here *F) prefetch {
-	return newPrefetch(h.Next, bytes*h.Eighths/8, steps, int(unsafe.Sizeof(*here))/streamBytes, here)
+// gradientStreams returns the streams of X'e, given its plan, the bytes of its samples and its steps.
+func gradientStreams[F Float](p *PrefetchPlan, bytes, steps int, here *F) streams {
+	next, eighths := p.ofGradient()
+	return newStreams(next, bytes*eighths/8, steps, int(unsafe.Sizeof(*here))/streamBytes, here)
 }
 
-// newPrefetch returns the prefetch of the given number of bytes from next on, for tiles of four rows that
-// take the given number of steps in all. Without any, it is the line at here, which is in the cache, over and
-// over.
-func newPrefetch[F Float](next uintptr, bytes, steps, streams int, here *F) prefetch {
+// newStreams returns the streams of the given number of bytes from next on, for tiles of four rows that take the
+// given number of steps in all.
+func newStreams[F Float](next uintptr, bytes, steps, count int, here *F) streams {
 	if next == 0 || bytes == 0 {
-		return prefetch{next: uintptr(unsafe.Pointer(here))}
+		return nothing(here)
 	}
-	each := steps * streams
+	each := steps * count
 	// An even number of bytes, since a block of two rows moves on by half.
-	return prefetch{next: next, apart: bytes / streams, pace: ((bytes+each-1)/each + 1) &^ 1}
+	return streams{next: next, apart: bytes / count, pace: ((bytes+each-1)/each + 1) &^ 1}
 }
 
-// rows returns how many of n rows X U takes at a time, given the bytes that it prefetches in all: memory that
-// is prefetched too early pushes out memory that is used before.
-func (h Hint) rows(n, bytes int) int {
-	if h.Next == 0 || bytes <= Window {
+// rowsAhead returns how many of n rows X U takes at a time if it prefetches the given number of bytes in all:
+// memory that is prefetched too early pushes out memory that is used before.
+func rowsAhead(next uintptr, n, bytes int) int {
+	if next == 0 || bytes <= Window {
 		return n
 	}
 	if rows := Window * n / bytes &^ 3; rows > 0 {
@@ -82,10 +103,10 @@ func (h Hint) rows(n, bytes int) int {
 	return n
 }
 
-// skip returns the hint for later samples, after others that prefetch the given number of bytes.
-func (h Hint) skip(bytes int) Hint {
-	if h.Next != 0 {
-		h.Next += uintptr(bytes)
+// after returns the address behind the given number of bytes from next on, 0 if next is 0.
+func after(next uintptr, bytes int) uintptr {
+	if next == 0 {
+		return 0
 	}
-	return h
+	return next + uintptr(bytes)
 }

@@ -13,7 +13,7 @@ type fetched map[int]bool
 
 const start = 1 << 20
 
-func (f fetched) request(next uintptr, k prefetch, streams int) {
+func (f fetched) request(next uintptr, k streams, streams int) {
 	for s := range streams {
 		f[(int(next)-start+s*k.apart)/line] = true
 	}
@@ -41,7 +41,7 @@ func testBasisPrefetch[F Float](t *testing.T) {
 			ldx := Stride(d)
 			for groups, share := range map[int]int{1: basisShare, 2: 8} {
 				bytes := n * ldx * size * share / 8
-				k := basisPrefetch(Hint{start, share}, bytes, n, groups*d/Width, &here)
+				k := basisStreams(start, bytes, n, groups*d/Width, &here)
 				lines, next, left := fetched{}, k.next, n
 				for _, height := range []int{4, 2} {
 					for ; left >= height || height == 2 && left > 0; left -= height {
@@ -66,7 +66,7 @@ func testGradientPrefetch[F Float](t *testing.T) {
 		for _, d := range []int{8, 64, 104, 128, 600} {
 			ldx, steps := Stride(d), d/Width
 			bytes := n * ldx * size * eighths / 8
-			k := gradientPrefetch(Hint{start, eighths}, n*ldx*size, n*rounds(steps), &here)
+			k := gradientStreams(&PrefetchPlan{Gradient: start, Eighths: basisShare}, n*ldx*size, n*rounds(steps), &here)
 			lines := fetched{}
 			for round := range n * requests(steps) {
 				lines.request(k.next+uintptr(round*k.pace), k, size/streamBytes)
