@@ -26,14 +26,14 @@ import (
 )
 
 // Use registers OpenBLAS with gonum's blas64 and lapack64 for the whole program, and limits OpenBLAS to one
-// thread for good: gonum's callers have goroutines of their own.
+// thread for good: gonum's callers start goroutines themselves.
 func Use() {
 	blas64.Use(blasnetlib.Implementation{})
 	lapack64.Use(lapacknetlib.Implementation{})
 	SingleThread()
 }
 
-// SingleThread limits OpenBLAS, whose number of threads is that of the process, to one thread.
+// SingleThread limits OpenBLAS, which has one number of threads in a process, to one thread.
 func SingleThread() { C.openblas_set_num_threads(1) }
 
 // Version returns the version and build options of the OpenBLAS library and the

@@ -7,8 +7,8 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// A backend makes the chunks of groups. The process has one, chosen when it starts: by the environment variable
-// DIFALT_KERNEL, or else the fastest of this build.
+// A backend makes the chunks of groups. The process has one, chosen when it starts: by the environment
+// variable DIFALT_KERNEL, or else the fastest of this build.
 type backend struct {
 	name   string // of DIFALT_KERNEL, "" for the tiles
 	shares bool   // workers share the rows of large tasks
@@ -24,9 +24,9 @@ const (
 
 var inUse, unavailable = choose(tile.Requested())
 
-// choose returns the backend of a name. Without a name that is the tiles, or OpenBLAS where the processor has no
-// tiles in assembly and the build has OpenBLAS: 1.8 to 6.8 times faster than portable Go. For a name that this
-// machine or build does not have it returns the tiles and an error.
+// choose returns the backend of a name. Without a name that is the tiles, or OpenBLAS where the processor
+// has no tiles in assembly and the build has OpenBLAS: 1.8 to 6.8 times faster than portable Go. For a name
+// that this machine or build does not have it returns the tiles and an error.
 func choose(name string) (backend, error) {
 	switch {
 	case name != "" && !slices.Contains(available(), name):

@@ -6,12 +6,14 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// A chunk is a run of tasks whose gradients are summed in order. NewGroup cuts the tasks into chunks and decides
-// of which kind each chunk is: tileChunk, laneChunk, sharedTask, gonumChunk or openBLASChunk. The data alone
-// decide, and the sums of the chunks are added in order, so that results do not depend on the number of workers.
+// A chunk is a run of tasks whose gradients are summed in order. NewGroup cuts the tasks into chunks and
+// decides of which kind each chunk is: tileChunk, laneChunk, sharedTask, gonumChunk or openBLASChunk. The
+// data alone decide, and the sums of the chunks are added in order, so that results do not depend on the
+// number of workers.
 //
-// A call computes a chunk in three phases: multiply for every part, solve once, gradient for every part. Most
-// kinds have no parts: one worker does everything in solve, task after task, while the samples are in its cache.
+// A call computes a chunk in three phases: multiply for every part, solve once, gradient for every part.
+// Most kinds have no parts: one worker does everything in solve, task after task, while the samples are in
+// its cache.
 type chunk interface {
 	// sums returns the chunk's share of the results.
 	sums() *partial
@@ -21,8 +23,8 @@ type chunk interface {
 	parts() int
 	// multiply computes X U of a part (Alg. 3, line 8).
 	multiply(j *job, part int)
-	// solve sets the coefficients and statuses of the tasks (Alg. 3, line 8). A chunk without parts then computes
-	// its sums (lines 9 to 11).
+	// solve sets the coefficients and statuses of the tasks (Alg. 3, line 8). A chunk without parts then
+	// computes its sums (lines 9 to 11).
 	solve(j *job)
 	// gradient computes the sums of a part (Alg. 3, lines 9 to 11).
 	gradient(j *job, part int)

@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// R has full rank beyond doubt if its reciprocal condition number is above gonumDoubt, and gonumMargin r times
-	// the tolerance of package lstsq: the estimate in the 1-norm is at most r times too large, and rarely more
-	// than 3 times.
+	// R has full rank beyond doubt if its reciprocal condition number is above gonumDoubt, and gonumMargin r
+	// times the tolerance of package lstsq: the estimate in the 1-norm is at most r times too large, and
+	// rarely more than 3 times.
 	gonumDoubt  = 1e-12
 	gonumMargin = 10
 )
 
 // gonumBackend computes with blas64 and lapack64, operation by operation: the specification of the tiles and
-// the reference of their tests. It calls the BLAS and LAPACK that are registered there, by UseBLAS for instance.
+// the reference of their tests. It calls the BLAS and LAPACK that are registered there, by UseBLAS for
+// instance.
 var gonumBackend = backend{name: gonumName, newChunk: newGonumChunk}
 
 // A gonumChunk computes its tasks with blas64 and lapack64, one task after the other.
@@ -86,8 +87,8 @@ func (c *gonumChunk) solve(j *job) {
 	}
 }
 
-// solveTask computes b = argmin |A b - y|^2 + ridge |b|^2 by Householder reflectors. Where R may not have full
-// rank, and for fewer rows than columns, package lstsq decides, as it does for the tiles.
+// solveTask computes b = argmin |A b - y|^2 + ridge |b|^2 by Householder reflectors. Where R may not have
+// full rank, and for fewer rows than columns, package lstsq decides, as it does for the tiles.
 func (c *gonumChunk) solveTask(j *job, task int, b []float64, a blas64.General, w *gonumWork) lsq.Status {
 	n, r, y := a.Rows, a.Cols, j.g.tasks.Y(task)
 	tolerance := j.g.tasks.tolerance(task, r)

@@ -12,10 +12,10 @@ import (
 
 // Tiny tasks are computed in blocks, one in each lane of a vector: calls, and the latency of their least
 // squares, would take most of their time. They have at most laneRows samples, laneFeatures features and
-// tile.LaneColumns columns. Blocks are a second copy of the samples: tasks with more than laneSize entries of X
-// are copied only if the whole group fits into laneBytes. Tasks with more than laneMost entries are never
-// copied: from cache they would gain 10 %, from memory lose 30 %. Samples in Float32, which save memory, are
-// not copied.
+// tile.LaneColumns columns. Blocks are a second copy of the samples: tasks with more than laneSize entries
+// of X are copied only if the whole group fits into laneBytes. Tasks with more than laneMost entries are
+// never copied: from cache they would gain 10 %, from memory lose 30 %. Samples in Float32, which save
+// memory, are not copied.
 const (
 	laneRows     = 32
 	laneFeatures = 64
@@ -61,8 +61,8 @@ func (t *Tasks) fitsLanes(r int) bool {
 		(entries <= laneSize || entries <= laneMost && t.Bytes() <= laneBytes)
 }
 
-// newLaneChunk returns a chunk of tasks lo to hi of t, or nil if these are not tiny, if some have fewer samples
-// than r, or if their numbers of samples differ too much.
+// newLaneChunk returns a chunk of tasks lo to hi of t, or nil if these are not tiny, if some have fewer
+// samples than r, or if their numbers of samples differ too much.
 func newLaneChunk(t *Tasks, lo, hi, r int) *laneChunk {
 	if !t.fitsLanes(r) {
 		return nil
@@ -124,8 +124,8 @@ func (c *laneChunk) needs() size {
 	return s
 }
 
-// solve computes the blocks. It leaves tasks whose least squares a block cannot solve to the tiles, and steps at
-// given coefficients.
+// solve computes the blocks. It leaves tasks whose least squares a block cannot solve to the tiles, and
+// steps at given coefficients.
 func (c *laneChunk) solve(j *job) {
 	if !j.work.coefficients {
 		j.tiles(&c.partial, c.lo, c.hi)

@@ -16,15 +16,15 @@ func library() string { return openblas.Version() }
 
 func useBLAS() { openblas.Use() }
 
-// openBLASBackend returns the backend that computes a chunk in one call to C over OpenBLAS and LAPACK. It limits
-// OpenBLAS to one thread: the kernel runs one chunk of tasks a thread.
+// openBLASBackend returns the backend that computes a chunk in one call to C over OpenBLAS and LAPACK. It
+// limits OpenBLAS to one thread: the kernel runs one chunk of tasks a thread.
 func openBLASBackend() backend {
 	openblas.SingleThread()
 	return backend{name: openBLASName, newChunk: newOpenBLASChunk}
 }
 
-// An openBLASChunk computes its tasks in one call to C. It leaves tasks whose least squares needs more than a QR
-// factorisation to the tiles, and calls that are no whole step.
+// An openBLASChunk computes its tasks in one call to C. It leaves tasks whose least squares needs more than
+// a QR factorisation to the tiles, and everything but whole steps.
 type openBLASChunk struct {
 	partial
 	oneWorker

@@ -25,8 +25,8 @@ const (
 	maxParts = 64
 )
 
-// A sharedTask is a chunk of one task whose rows the workers share. The data alone cut its rows into slices X_s.
-// With A_s = X_s U, multiply computes the triangles R_s of
+// A sharedTask is a chunk of one task whose rows the workers share. The data alone cut its rows into slices
+// X_s. With A_s = X_s U, multiply computes the triangles R_s of
 //
 //	[A_s y_s] = Q_s [R_s c_s; 0 *],   b = argmin |R b - c|^2 + ridge |b|^2 over all slices,
 //
@@ -71,7 +71,8 @@ func newSharedTask(t *Tasks, task, r int) *sharedTask {
 	c.c = make([]float64, rows)
 	c.ws = lstsq.NewWorkspace(rows, r)
 	ldv := tile.Stride(t.d)
-	c.v = blas64.GeneralCols{Rows: tile.Pad(t.d), Cols: len(c.runs), Stride: ldv, Data: alignedFloat64(ldv * len(c.runs))}
+	c.v = blas64.GeneralCols{Rows: tile.Pad(t.d), Cols: len(c.runs), Stride: ldv}
+	c.v.Data = alignedFloat64(ldv * len(c.runs))
 	return c
 }
 
@@ -124,8 +125,8 @@ func (c *sharedTask) solve(j *job) {
 	j.g.status[c.lo] = lsq.Status(res.Status)
 }
 
-// gradient computes the squared residuals of a part and its part of X'e. The worker that finishes the last part
-// adds up all of them.
+// gradient computes the squared residuals of a part and its part of X'e. The worker that finishes the last
+// part adds up all of them.
 func (c *sharedTask) gradient(j *job, part int) {
 	start, t, ws := time.Since(epoch), j.g.tasks, j.ws
 	run, b, v := &c.runs[part], j.g.b[c.lo*j.g.r:][:j.g.r], c.v.Data[part*c.v.Stride:][:c.v.Rows]

@@ -9,11 +9,11 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Compressed returns tasks with at most d+1 samples each that have the same coefficients, gradient and
-// objective for every U and every ridge. [X_t y_t] of a task with more samples is replaced by the factor R of
-// its QR factorisation, whose rows are the samples: X_t U b - y_t is multiplied by an orthogonal matrix,
-// which changes neither its length nor X_t'(X_t U b - y_t). A step then takes (d+1)/n of the time; the
-// factorisation takes that of some d/r to 2 d/r steps, once.
+// Compressed returns tasks with at most d+1 samples each that have the coefficients, gradient and objective
+// of t for every U and every ridge. [X_t y_t] of a task with more samples is replaced by the factor R of its
+// QR factorisation, whose rows are the samples: X_t U b - y_t is multiplied by an orthogonal matrix, which
+// changes neither its length nor X_t'(X_t U b - y_t). A step then takes (d+1)/n of the time; the
+// factorisation takes the time of some d/r to 2 d/r steps, once.
 //
 // Results agree to the rounding of that factorisation: a few n eps, relative to the norms of the columns of
 // [X_t y_t]. Entries are float64 whatever the storage of t, since R is not float32. Tasks with at most d+1
@@ -63,7 +63,7 @@ func (t *Tasks) tolerance(task, r int) float64 { return lstsq.Tolerance(t.origin
 type compressor struct {
 	d, block   int
 	row, scale []float64
-	x          blas64.GeneralCols // the rows of R and behind them those of a block, by columns
+	x          blas64.GeneralCols // the rows of R and behind them a block of rows, by columns
 	y          []float64
 	ws         *lstsq.Workspace
 }

@@ -13,8 +13,9 @@ import (
 )
 
 // Compressed tasks have the ranks, statuses and solutions of their samples, also where the number of samples
-// decides the rank: with 100,000 of them a direction of 1e-12 or 1e-13 times the norm is rounding. One such task is
-// shared by the workers, and its compressed form is alone; several compressed tasks are computed in lanes.
+// decides the rank: with 100,000 of them a direction of 1e-12 or 1e-13 times the norm is rounding. One such
+// task is shared by the workers, and its compressed form is alone; several compressed tasks are computed in
+// lanes.
 func TestCompressedRank(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		for _, name := range append([]string{tile.Active().String()}, backends()...) {
@@ -58,8 +59,8 @@ func TestCompressedRank(t *testing.T) {
 	})
 }
 
-// nearlyDependent returns equal tasks of n samples with y = c for two features, c and second(c, e), of random c
-// and e.
+// nearlyDependent returns equal tasks of n samples with y = c for two features, c and second(c, e), of
+// random c and e.
 func nearlyDependent(count, n int, storage kernel.Storage, second func(c, e float64) float64) *kernel.Tasks {
 	samples := make([]int, count)
 	for task := range samples {

@@ -35,7 +35,7 @@
 // Storage: samples are float64 or float32; arithmetic is float64 for both. Rows of samples and columns of
 // bases are padded with zeros to multiples of 8 numbers.
 //
-// Determinism: the same data give the same bits for any number of workers and any placement in memory. CPU
+// Determinism: equal data give equal bits for any number of workers and any placement in memory. CPU
 // tiers and builds differ by rounding.
 //
 // Tiers: the loops are written in assembly for AVX2 with FMA, AVX-512 and NEON, and in Go for all other
@@ -51,7 +51,7 @@
 // thread for the whole program.
 //
 // Errors: a wrong shape, stride or length, and a nil argument that is not scratch memory, panics with a
-// constant message. A task whose least squares has no unique solution gets the one of minimum norm and a
+// constant message. A task whose least squares has no unique solution gets the solution of minimum norm and a
 // status, and its coefficients never hold NaN. The caller refuses NaN in the data.
 //
 // References to algorithms and lines are to Kang and Moothedath, "Diffusion-based Decentralized Federated

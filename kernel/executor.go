@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An Executor steps several groups in parallel on a pool. Every worker computes the same chunks of the same
-// groups in every step, so that its caches stay useful.
+// An Executor steps several groups in parallel on a pool. Every worker computes the chunks in every step
+// that it computed in the step before, so that its caches stay useful.
 //
 // An Executor is used by one goroutine at a time. It does not own the pool.
 type Executor struct {
@@ -58,7 +58,8 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 
 // newExecutor returns an executor whose jobs have no workspaces.
 func newExecutor(pool *Pool, groups []*Group) *Executor {
-	e := &Executor{pool: pool, groups: groups, u: make([]*Basis, len(groups)), grads: make(map[*Basis]bool, len(groups))}
+	e := &Executor{pool: pool, groups: groups, u: make([]*Basis, len(groups))}
+	e.grads = make(map[*Basis]bool, len(groups))
 	var cost []int // of the chunks, in entries of X
 	total, bytes := 0, 0
 	for i, g := range groups {
@@ -173,8 +174,8 @@ func (e *Executor) runParts(phase func(worker int)) {
 	}
 }
 
-// eachPart calls f for parts of shared chunks. Workers take the next part from a common counter, so that a worker
-// that loses its core to another program takes fewer parts.
+// eachPart calls f for parts of shared chunks. Workers take the next part from a common counter, so that a
+// worker that loses its core to another program takes fewer parts.
 func (e *Executor) eachPart(worker int, f func(c chunk, j *job, part int)) {
 	for i := int(e.dealt.Add(1)) - 1; i < len(e.shared); i = int(e.dealt.Add(1)) - 1 {
 		p := e.shared[i]

@@ -7,11 +7,12 @@ import (
 )
 
 // A Group is a set of tasks that share one basis, and the results of a step for them. In the decentralised
-// algorithm a group is a node. The workers of an Executor share the tasks of a group, and the rows of a task of
-// at least 4 MiB and 128 samples. The tasks and the rank of a group never change.
+// algorithm a group is a node. The workers of an Executor share the tasks of a group, and the rows of a task
+// of at least 4 MiB and 128 samples. The tasks and the rank of a group never change.
 //
 // The group owns the memory of its results; callers may read it between steps, and write B before Gradient.
-// Steps write to the same memory every time, also after a caller has assigned another value to a field.
+// A caller that assigns another value to B, Status or Grad changes nothing: steps write to the memory that
+// NewGroup allocated.
 type Group struct {
 	// B holds the coefficients, b_t = B[t*r : (t+1)*r].
 	B []float64
@@ -59,16 +60,16 @@ func NewGroup(tasks *Tasks, r int) *Group {
 //	b_t  = (X_t U)^+ y_t        with ridge > 0: argmin |X_t U b - y_t|^2 + ridge |b|^2
 //	grad = sum_t X_t' (X_t U b_t - y_t) b_t'
 //
-// u must not be g.Grad. Step allocates a workspace if ws is nil, and nothing otherwise. It is Executor.Step with
-// one worker: an Executor with more workers computes the same bits.
+// u must not be g.Grad. Step allocates a workspace if ws is nil, and nothing otherwise. It is Executor.Step
+// with one worker: an Executor with more workers computes equal bits.
 func (g *Group) Step(u *Basis, ridge float64, ws *Workspace) { g.call(u, ridge, ws, step) }
 
 // Minimize is Step without the gradient: Grad stays as it was.
 func (g *Group) Minimize(u *Basis, ridge float64, ws *Workspace) { g.call(u, ridge, ws, minimize) }
 
 // Gradient is Step without the least squares: it computes the gradient and the objective at the coefficients
-// that B holds. With coefficients from other samples of the same tasks (Tasks.Part) that is a step with sample
-// splitting (Alg. 3, line 10). u and ws are as for Step.
+// that B holds. With coefficients from another Tasks.Part that is a step with sample splitting (Alg. 3,
+// line 10). Step describes u and ws.
 func (g *Group) Gradient(u *Basis, ws *Workspace) { g.call(u, 0, ws, descend) }
 
 // call runs the group's own executor with a workspace.

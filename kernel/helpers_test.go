@@ -124,9 +124,9 @@ type reference struct {
 	GradScale, ObjectiveScale float64 // sums of the sizes of the terms that cancel in them
 }
 
-// stepReference takes the coefficients b_t of every task from the samples fit, with a ridge, and the gradient from the
-// samples grad, at the basis u. Tasks without samples have nil matrices. A task with fewer samples than
-// columns has the solution of minimum norm.
+// stepReference takes the coefficients b_t of every task from the samples fit, with a ridge, and the
+// gradient from the samples grad, at the basis u. Tasks without samples have nil matrices. A task with fewer
+// samples than columns has the solution of minimum norm.
 func stepReference(u mat.Matrix, ridge float64, fitX []*mat.Dense, fitY [][]float64, gradX []*mat.Dense, gradY [][]float64) *reference {
 	d, r := u.Dims()
 	s := &reference{Grad: mat.NewDense(d, r, nil)}

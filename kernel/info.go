@@ -16,7 +16,8 @@ type Description struct {
 
 // Describe returns the processor, the build and the kernel of this process.
 func Describe() Description {
-	i := Description{CPU: processor.Name(), Kernel: inUse.name, Available: available(), Build: build, Library: library()}
+	i := Description{CPU: processor.Name(), Kernel: inUse.name, Available: available()}
+	i.Build, i.Library = build, library()
 	if i.Kernel == "" {
 		i.Kernel = tile.Active().String()
 	}

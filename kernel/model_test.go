@@ -14,8 +14,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Random sequences of the calls of groups, executors and workspaces, each compared with the definition: tasks of
-// every kind of chunk and views of them, workspaces for any groups, with calls between that do not fit.
+// Random sequences of the calls of groups, executors and workspaces, each compared with the definition:
+// tasks of every kind of chunk and views of them, workspaces for any groups, with calls between that do not
+// fit.
 func TestSequences(t *testing.T) {
 	seeds := 24
 	if longtest.Enabled() {

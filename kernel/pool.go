@@ -29,7 +29,7 @@ type Pool struct {
 }
 
 // MaxWorkers is the largest number of workers of a pool. A fork wakes them one after the other, and each has
-// a workspace of its own: with more of them a step would take longer on any machine that exists.
+// a workspace: with more of them a step would take longer on any machine that exists.
 const MaxWorkers = 1024
 
 // NewPool returns a pool of the given number of workers, the caller included; 0 stands for GOMAXPROCS, but at
@@ -59,9 +59,9 @@ func NewPool(workers int) *Pool {
 // Workers returns the number of workers, the caller included.
 func (p *Pool) Workers() int { return len(p.workers) + 1 }
 
-// Run calls f(w) for every worker w = 0, ..., Workers()-1 and returns when all calls have returned; f(0) runs
-// on the calling goroutine. If calls panic, Run panics with the value of one of them after all have ended, and the
-// pool stays usable. Run does not allocate if f is a stored function value.
+// Run calls f(w) for every worker w = 0, ..., Workers()-1 and returns when all calls have returned; f(0)
+// runs on the calling goroutine. If calls panic, Run panics with the value of one of them after all have
+// ended, and the pool stays usable. Run does not allocate if f is a stored function value.
 func (p *Pool) Run(f func(worker int)) {
 	p.mustBeMade()
 	switch {
@@ -103,7 +103,8 @@ func (p *Pool) mustBeMade() {
 	}
 }
 
-// Close ends the workers and returns when they have exited. It may be called again, but not from within a job.
+// Close ends the workers and returns when they have exited. It may be called again, but not from within a
+// job.
 func (p *Pool) Close() {
 	p.mustBeMade()
 	if p.closed {

@@ -149,8 +149,8 @@ func TestPoolPanic(t *testing.T) {
 	}
 }
 
-// Misuse, and a panic or the end of a goroutine in any worker's share of a job, end in a panic at the caller, and
-// leave a pool that works.
+// Misuse, and a panic or the end of a goroutine in any worker's share of a job, end in a panic at the
+// caller, and leave a pool that works.
 func TestPoolFaults(t *testing.T) {
 	p := kernel.NewPool(3)
 	defer p.Close()

@@ -5,9 +5,9 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// l2Budget is the largest size of a task, in bytes, that stays in the second-level cache from X U to X'e while
-// the next task is prefetched into it: three quarters of that cache, or of 1 MiB if the processor does not report
-// its size.
+// l2Budget is the largest size of a task, in bytes, that stays in the second-level cache from X U to X'e
+// while the next task is prefetched into it: three quarters of the cache, or of 1 MiB if the processor does
+// not report its size.
 var l2Budget = l2BudgetOf(processor.L2())
 
 func l2BudgetOf(l2 int) int {
@@ -17,17 +17,17 @@ func l2BudgetOf(l2 int) int {
 	return l2 / 4 * 3
 }
 
-// hardwarePrefetchWins reports whether the processor's own prefetching is the fastest for tasks beyond l2Budget,
-// which are read from memory twice. Steps on 400 x 600 took 1.01 to 1.29 times as long with prefetches on Ice
-// Lake, and .61 to .99 times on Zen 4.
+// hardwarePrefetchWins reports whether the processor's own prefetching is the fastest for tasks beyond
+// l2Budget, which are read from memory twice. Steps on 400 x 600 took 1.01 to 1.29 times as long with
+// prefetches on Ice Lake, and .61 to .99 times on Zen 4.
 var hardwarePrefetchWins = !processor.IsAMD()
 
 // plan sets the plan of s, rows lo to hi of a task on a basis of rank r.
 //
 // Every row is used twice, but should come from memory once, and while the processor computes what needs no
-// memory. So the plan of a task asks for the rows that follow, of this task or the next one, and each stage has a
-// share. Where the share of X U is larger than a window, X U asks for the last of its rows before it asks for later
-// ones; but not where X U does not take its rows one after the other.
+// memory. So the plan of a task asks for the rows that follow, of this task or the next one, and each stage
+// has a share. Where the share of X U is larger than a window, X U asks for the last of its rows before it
+// asks for later ones; but not where X U does not take its rows one after the other.
 func (s *samples) plan(t *Tasks, task, lo, hi, r int) {
 	if lo == hi {
 		return

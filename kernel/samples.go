@@ -16,8 +16,8 @@ type samples struct {
 	ahead        tile.PrefetchPlan // while the tiles compute with these rows
 }
 
-// take sets s to rows lo to hi of a task, with an empty plan. A result in place of s would be copied, which takes
-// 20 ns.
+// take sets s to rows lo to hi of a task, with an empty plan. A result in place of s would be copied, which
+// takes 20 ns.
 func (s *samples) take(t *Tasks, task, lo, hi int) {
 	s.storage, s.n, s.d, s.stride, s.ahead = t.storage, hi-lo, t.d, t.stride, tile.PrefetchPlan{}
 	at := (t.first[task] + lo) * t.stride

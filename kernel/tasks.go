@@ -48,7 +48,7 @@ type Tasks struct {
 	d, stride int
 	storage   Storage
 	x64       []float64 // rows of all tasks one after the other, if storage is Float64
-	x32       []float32 // the same, if it is Float32
+	x32       []float32 // or these, if it is Float32
 	y         []float64
 	weights   []float64 // of the rows, which hold their roots as factors; nil if all are 1
 	first     []int     // first row of task t

@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Copied tasks, and tasks over the caller's memory, have the rows that they were made of, and compute the same
-// to the bit, whatever lies between the padding of a row and the next one.
+// Copied tasks, and tasks over the caller's memory, have the rows that they were made of, and compute the
+// same to the bit, whatever lies between the padding of a row and the next one.
 func TestTasks(t *testing.T) {
 	samples := []int{0, 3, 1, 0, 5, 0}
 	for _, d := range []int{1, 7, 8, 9, 100, 512, 513} {

@@ -29,7 +29,8 @@ const worst = 1e6
 // New returns the zero matrix of r x r.
 func New(r int) *Matrix {
 	c := &Matrix{
-		P: make([]float64, r*(r+1)/2), Inverse: make([]float64, r*r), vectors: make([]float64, r*r), Values: make([]float64, r),
+		P: make([]float64, r*(r+1)/2), Inverse: make([]float64, r*r),
+		vectors: make([]float64, r*r), Values: make([]float64, r),
 	}
 	query := make([]float64, 1)
 	lapack64.Syev(lapack.EVCompute, c.symmetric(), c.Values, query, -1)

@@ -9,8 +9,8 @@ import (
 // LaneBounds are the bounds of Sound.
 type LaneBounds struct{ apart, product float64 }
 
-// NewLaneBounds returns the bounds for problems of at most n samples, with the rows of a ridge, and r columns,
-// for a tolerance as for Solve.
+// NewLaneBounds returns the bounds for problems of at most n samples, with the rows of a ridge, and r
+// columns, and for a tolerance of Solve.
 func NewLaneBounds(n, r int, tol float64) LaneBounds {
 	others := float64(max(r-1, 1))
 	return LaneBounds{tile.SetApart(n, r), tol * tol * math.Pow(others, float64(1-r))}

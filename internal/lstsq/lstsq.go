@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Status is the outcome of a least-squares problem. Package kernel/lsq has the same numbers and documents
+// Status is the outcome of a least-squares problem. Package kernel/lsq takes these numbers and documents
 // them.
 type Status uint8
 
@@ -43,8 +43,8 @@ type Workspace struct {
 	least    float64 // the square of the smallest diagonal entry of its R
 }
 
-// A Result is the outcome of a problem: the number of independent columns, or rows if these are fewer, and the
-// sum of the squares of A b - y.
+// A Result is the outcome of a problem: the number of independent columns, or rows if these are fewer, and
+// the sum of the squares of A b - y.
 type Result struct {
 	Status  Status
 	Rank    int
@@ -65,8 +65,9 @@ func NewWorkspace(n, r int) *Workspace {
 
 // Solve computes b = argmin |A b - y|^2 + ridge |b|^2 for the n x r matrix a and the n entries of y, which
 // fit the workspace. A direction counts as null if its singular value of [A; sqrt(ridge) I] is at most
-// tolerance times the Frobenius norm; the tolerance is at least Tolerance(n, r). b never holds NaN. next is the
-// address of memory that Solve prefetches, 0 for none. The residual A b - y is in memory of the workspace.
+// tolerance times the Frobenius norm; the tolerance is at least Tolerance(n, r). b never holds NaN. next is
+// the address of memory that Solve prefetches, 0 for none. The residual A b - y is in memory of the
+// workspace.
 func Solve(
 	b []float64, a *blas64.GeneralCols, y []float64, ridge, tolerance float64, next uintptr, ws *Workspace,
 ) (res Result, residual []float64) {
@@ -173,10 +174,10 @@ func (ws *Workspace) augment(a blas64.GeneralCols, y []float64, rho float64) (bl
 }
 
 // fullRank reports whether R has no singular value that is null, for a given sum of squares of the matrix. F
-// has the squares of the diagonal of R, and the rows of R divided by the diagonal. The product of the squares
-// of the diagonal is that of the squares of the singular values, and all of these but the smallest make at
-// most (|R|^2 / (c-1))^(c-1): that proves it for nearly all matrices of full rank. For others |R^-1|, which
-// is at least the inverse of the smallest singular value, does.
+// has the squares of the diagonal of R, and the rows of R divided by the diagonal. The product of the
+// squares of the diagonal is the product of the squares of the singular values, and all of these but the
+// smallest make at most (|R|^2 / (c-1))^(c-1): that proves it for nearly all matrices of full rank. For
+// others |R^-1|, which is at least the inverse of the smallest singular value, does.
 func (ws *Workspace) fullRank(f []float64, ldf, c int, squares, tol float64) bool {
 	others := float64(max(c-1, 1))
 	product, unit, least := 1.0, others/squares, math.Inf(1)
@@ -289,7 +290,7 @@ func (ws *Workspace) solveKept(b []float64, m, r int, squares, tol float64) (ran
 
 // Triangle computes the factors R and c of [A y] = Q [R c; 0 *] for the n x r matrix a, n > 0, which fits the
 // workspace, and stores them in rows at to at+r-1 of t and c. It returns the norm of *: |A b - y|^2 is |R b -
-// c|^2 plus its square. next is as for Solve.
+// c|^2 plus its square. It prefetches from next on, as Solve does.
 func Triangle(
 	t blas64.GeneralCols, c []float64, at int, a blas64.GeneralCols, y []float64, next uintptr, ws *Workspace,
 ) (rest float64) {

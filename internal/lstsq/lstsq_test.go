@@ -231,8 +231,8 @@ func TestSolveHidden(t *testing.T) {
 	})
 }
 
-// Where singular values fall slowly many directions are nearly null, and none is the first: b is a solution of
-// a matrix that differs by no more than what counts as null, and no long one.
+// Where singular values fall slowly many directions are nearly null, and none is the first: b is a solution
+// of a matrix that differs by no more than what counts as null, and no long one.
 func TestSolveSlowFall(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(11, 1))

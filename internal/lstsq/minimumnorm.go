@@ -52,8 +52,8 @@ func (ws *Workspace) minimumNorm(b []float64, a blas64.GeneralCols, y []float64,
 	return Result{Status: deficient(n, r), Rank: f.rank}
 }
 
-// A filter divides by s^2 + rho^2, where s is a singular value of A, and rho the root of the ridge, both in the
-// unit of A. A rho above 1 may have overflowed: then numbers are in the unit of rho.
+// A filter divides by s^2 + rho^2, where s is a singular value of A, and rho the root of the ridge, both in
+// the unit of A. A rho above 1 may have overflowed: then numbers are in the unit of rho.
 type filter struct {
 	rho  float64
 	rank int // the number of singular values of [A; rho I] that are not null

@@ -11,7 +11,7 @@ import (
 )
 
 // An Iteration is everything that is timed on one set of tasks: the step, and the
-// two ceilings over it with the same workers.
+// two ceilings over it with its workers.
 type Iteration struct {
 	*Ceiling
 	executor *kernel.Executor
@@ -40,7 +40,7 @@ func (it *Iteration) Close() { it.pool.Close() }
 
 // A Problem is seeded data of a shape, and a random orthonormal start U that is not U*, so
 // that the gradient does not vanish. Entries of X_t are float32, so that both storages
-// hold the same numbers.
+// hold equal numbers.
 type Problem struct {
 	Shape
 	U      *kernel.Basis // where the iteration is taken
@@ -64,7 +64,7 @@ func (p *Problem) Pack(nodes int, storage kernel.Storage) []*kernel.Tasks {
 }
 
 // A Ceiling is the most that the machine can do with the workers of a pool: read as many bytes as the samples
-// of some tasks have, from memory of its own, and multiply and add.
+// of some tasks have, from other memory, and multiply and add.
 type Ceiling struct {
 	pool  *kernel.Pool
 	bytes []float64
@@ -73,7 +73,7 @@ type Ceiling struct {
 	ones  [512]float64 // times which the bytes are added up
 }
 
-// A slot is a result of one worker on a cache line of its own.
+// A slot is a result of one worker, which fills a cache line.
 type slot struct {
 	value float64
 	_     [7]float64

@@ -1,5 +1,5 @@
 // Package measure times an iteration of the kernel over all tasks beside the limits of the machine: a
-// streaming read of the same bytes, and the peak of fused multiply-adds. They take turns in one run, so that
+// streaming read of its bytes, and the peak of fused multiply-adds. They take turns in one run, so that
 // a noisy machine disturbs all of them alike.
 package measure
 

@@ -8,8 +8,8 @@ import (
 )
 
 // turn is the time of one operation before the next one has its turn. It is long against the timer and
-// against the filling of caches that the others left cold, and short against the seconds between changes of a
-// shared machine's speed. Tests shorten it.
+// against the filling of caches that other operations left cold, and short against the seconds between
+// changes of a shared machine's speed. Tests shorten it.
 var turn = 40 * time.Millisecond
 
 // A Timer repeats an operation, and returns the mean milliseconds of one call.
@@ -34,7 +34,7 @@ type Timing struct {
 
 // Turns lets timers make calls in turns for about the given time, at least five turns
 // each. A turn begins with a call that does not count, and every round of turns with
-// another timer, so that none always follows the same. A timer that fails has no further
+// another timer, so that no timer always follows a certain other one. A timer that fails has no further
 // turns. When the context ends Turns returns its error.
 func Turns(ctx context.Context, length time.Duration, timers ...Timer) ([]Timing, error) {
 	times, timings, calls := make([][]float64, len(timers)), make([]Timing, len(timers)), make([]int, len(timers))

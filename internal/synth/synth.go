@@ -24,7 +24,7 @@ import (
 type Data struct {
 	Features int // d
 	Tasks    int // T
-	Samples  int // n, the same for every task
+	Samples  int // n of every task
 	Rank     int // r
 
 	// Noise is the standard deviation of Gaussian noise on every y; 0 for none.
@@ -35,7 +35,7 @@ type Data struct {
 	// B* = Sigma V' instead, V the orthonormal factor of a T x r Gaussian matrix and
 	// the singular values evenly spaced from sqrt(T) down to sqrt(T)/Kappa.
 	Kappa float64
-	// Single rounds the entries of X to float32, so that both storages hold the same
+	// Single rounds the entries of X to float32, so that both storages hold equal
 	// numbers.
 	Single bool
 }
@@ -61,7 +61,9 @@ func (s Data) Validate(nodes int) error {
 // for all of them. The tasks depend on the seed, but neither on the number of nodes nor
 // on the number of threads that draw them (0 stands for GOMAXPROCS). When the context ends
 // it returns its error.
-func (s Data) Generate(ctx context.Context, nodes int, hosted []int, seed uint64, workers int) (*difalt.Problem, error) {
+func (s Data) Generate(
+	ctx context.Context, nodes int, hosted []int, seed uint64, workers int,
+) (*difalt.Problem, error) {
 	if err := s.Validate(nodes); err != nil {
 		return nil, err
 	}
@@ -115,7 +117,8 @@ func (s *Source) Task(t int, x, y []float64) {
 		row := x[i*s.Features:][:s.Features]
 		y[i] = 0
 		for k := range row {
-			if row[k] = rng.NormFloat64(); s.Single {
+			row[k] = rng.NormFloat64()
+			if s.Single {
 				row[k] = float64(float32(row[k]))
 			}
 			y[i] += row[k] * theta[k]
@@ -162,7 +165,7 @@ func (s Data) coefficients(rng *rand.Rand) []float64 {
 	return b
 }
 
-// Stream returns the random numbers of part i of something with a seed of its own.
+// Stream returns the random numbers of part i of something that has a seed.
 func Stream(seed, i uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, i)) }
 
 // Orthonormal returns the orthonormal factor of a d x r Gaussian matrix.

@@ -7,12 +7,12 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// Each is Every for packages that call the tiles and have no code of their own for a tier: with -short, which
+// Each is Every for packages that call the tiles and have no code for a certain tier: with -short, which
 // is for other builds and processors, it runs the test for the tier in use.
 func Each(t *testing.T, f func(t *testing.T)) { on(t, testing.Short(), f) }
 
 // Every runs a test once for every CPU tier of this machine and build, and with the race detector,
-// which sees the same of each tier, for the one in use.
+// which sees nothing of a tier's assembly, for the tier in use.
 func Every(t *testing.T, f func(t *testing.T)) { on(t, false, f) }
 
 func on(t *testing.T, one bool, f func(t *testing.T)) {
@@ -34,7 +34,7 @@ func on(t *testing.T, one bool, f func(t *testing.T)) {
 	}
 }
 
-// Edge returns what copies slices of up to n float64, each in place of the one before, to the beginning or
+// Edge returns what copies slices of up to n float64, each in place of the slice before, to the beginning or
 // the end of memory beyond which nothing can be read.
 func Edge(t testing.TB, n int) func(x []float64, front bool) []float64 {
 	mem := Guarded(t, n)

@@ -14,8 +14,8 @@ import (
 )
 
 // This is the one test suite of the dense operations. The tiles of every CPU tier are held to the same
-// definitions: any shape, stride and alignment, guard words around everything, the error bound n eps sum |a||b|
-// against a compensated reference, and the NaN, infinities and denormals of IEEE arithmetic.
+// definitions: any shape, stride and alignment, guard words around everything, the error bound n eps sum
+// |a||b| against a compensated reference, and the NaN, infinities and denormals of IEEE arithmetic.
 
 // A shape is what an operation derives its sizes from.
 type shape struct{ n, d, r int }
@@ -46,8 +46,8 @@ func TestVectors(t *testing.T) {
 	})
 }
 
-// sameBits are the operations whose slices have the same bits on every tier. Others show by their rounding that
-// a tile is in use.
+// sameBits are the operations whose slices have the same bits on every tier. Others show by their rounding
+// that a tile is in use.
 var sameBits = []string{"AddAbs", "PackBasis", "SumDifferences", "Transpose", "Transpose32"}
 
 func conform(t *testing.T, names []string, shapes func(*rand.Rand) []shape) {

@@ -105,7 +105,7 @@ func SetApart(n, r int) float64 {
 // rounding.
 //
 // A column whose remainder is small, x'x <= SetApart(n, r) times the squares of A, is dropped as numerically
-// dependent: its f_kj are zero. So b_k is zero, and the other columns are those of a matrix of full rank;
+// dependent: its f_kj are zero. So b_k is zero, and the columns that are left form a matrix of full rank;
 // column k is the sum of f_ik a_i over the columns before it, and x.
 func leastSquaresGeneric(b, a []float64, lda, n, r int, y, work []float64) (lo, hi float64) {
 	w, ldw, f, ldf := Eliminated(work, n, r)
@@ -260,7 +260,7 @@ func Dot[F Float](x, y []F) F {
 
 // MaxAbs returns the largest absolute value in x, 0 if x is empty and NaN if one of
 // its entries is: without the sign, the bits of numbers are ordered as integers,
-// which compare fast, and those of NaN are above those of infinity.
+// which compare fast, and the bits of NaN are above the bits of infinity.
 func MaxAbs[F Float](x []F) float64 {
 	const sign = 1 << 63
 	m := uint64(0)

@@ -3,13 +3,13 @@ package tile
 const (
 	// LaneColumns is the largest rank of LeastSquaresLanes.
 	LaneColumns = 8
-	// LaneRows is the smallest number of rows of a block, and LaneFeatures that of features.
+	// LaneRows and LaneFeatures are the smallest numbers of rows and features of a block.
 	LaneRows, LaneFeatures = 5, 8
 
 	laneZeros, laneResults = LaneColumns + 1, 5
 )
 
-// LaneResults are those of LeastSquaresLanes, in its workspace.
+// LaneResults are the results of LeastSquaresLanes, in its workspace.
 type LaneResults struct {
 	// B holds b_j of lane l at j*Stride+l.
 	B      []float64
@@ -58,7 +58,7 @@ func MulBasisLanes(a []float64, lda int, x, u []float64, ldu, n, d, r int) {
 		height = max(20480/(8*LaneRows*d*lanes), 1) * LaneRows
 	}
 	for i := 0; i < n; i += height {
-		i = min(i, n-LaneRows) // the last rows may overlap those before
+		i = min(i, n-LaneRows) // the last rows may be computed twice
 		for j := 0; j < r; j += most {
 			width := largest(tiles.mulBasisLanes[:], r-j)
 			mulBasisLanesTile(&a[i*lda+j*lanes], lda, &x[i*d*lanes], &u[j*ldu], ldu, min(height, n-i), d, width)

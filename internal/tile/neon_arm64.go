@@ -27,7 +27,10 @@ func operationsOf(t Tier) operations {
 }
 
 // mulBasisTile multiplies tiles of 4 rows, then of 1 row, by groups of up to 5 columns.
-func mulBasisTile(a *float64, lda int, x unsafe.Pointer, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace, index int) {
+func mulBasisTile(
+	a *float64, lda int, x unsafe.Pointer, ldx int, u *float64, ldu int, n, d, groups int,
+	next uintptr, apart, pace, index int,
+) {
 	steps, columns, size := d/Width, index, 8
 	if index >= singles {
 		columns, size = index-singles, 4
@@ -58,7 +61,9 @@ func mulBasisTile(a *float64, lda int, x unsafe.Pointer, ldx int, u *float64, ld
 }
 
 // sumBlocksTile cuts a row into runs of up to 4 steps.
-func sumBlocksTile(g *float64, x unsafe.Pointer, ldx int, e *float64, n, steps int, next uintptr, apart, pace, index int) {
+func sumBlocksTile(
+	g *float64, x unsafe.Pointer, ldx int, e *float64, n, steps int, next uintptr, apart, pace, index int,
+) {
 	size := 8
 	if index == singles {
 		size = 4
@@ -86,12 +91,15 @@ func residualTile(e, a *float64, lda int, b, y *float64, n, r int) (s float64) {
 		s = residual_4_neon(e, a, lda, b, y, n/4, r)
 	}
 	if i := n &^ 3; i < n {
-		s += residualGeneric(unsafe.Slice(e, n)[i:], unsafe.Slice(a, (r-1)*lda+n)[i:], lda, unsafe.Slice(b, r), unsafe.Slice(y, n)[i:], n-i, r)
+		rest := unsafe.Slice(a, (r-1)*lda+n)[i:]
+		s += residualGeneric(unsafe.Slice(e, n)[i:], rest, lda, unsafe.Slice(b, r), unsafe.Slice(y, n)[i:], n-i, r)
 	}
 	return s
 }
 
-func leastSquaresTile(b, a *float64, lda, n, r int, y, work *float64, _ uintptr, _ int, apart float64) (lo, hi float64) {
+func leastSquaresTile(
+	b, a *float64, lda, n, r int, y, work *float64, _ uintptr, _ int, apart float64,
+) (lo, hi float64) {
 	// dots_4_neon may write 3 entries beyond column r
 	w, ldw, f, ldf := Eliminated(unsafe.Slice(work, LeastSquaresWork(n, r)), n, r)
 	for j := range r {
@@ -109,7 +117,8 @@ func leastSquaresTile(b, a *float64, lda, n, r int, y, work *float64, _ uintptr,
 			dots_4_neon(&row[j], x, &w[j*ldw], ldw, min(4, r+1-j), n)
 		}
 		s := row[k]
-		if lo = min(lo, s); s <= apart*hi {
+		lo = min(lo, s)
+		if s <= apart*hi {
 			clear(row[k+1:])
 			continue
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// canary is each half of the words around and between operands. Both it and two of it are NaN, so that reading
-// them spoils the result, with a payload by which writing them shows.
+// canary is each half of the words around and between operands. Both it and two of it are NaN, so that
+// reading them spoils the result, with a payload by which writing them shows.
 const canary = 0x7ff8dead
 
 const (
@@ -92,8 +92,8 @@ func (r *run) call(op func()) {
 	}
 }
 
-// alloc returns canaries at any multiple of the size of a number; half of the time they begin or end where memory
-// does that can be read.
+// alloc returns canaries at any multiple of the size of a number; half of the time they begin or end where
+// memory does that can be read.
 func alloc[F tile.Float](r *run, n int) []F {
 	size := int(unsafe.Sizeof(F(0))) / 4
 	if r.disturb != nil {
@@ -120,8 +120,8 @@ func alloc[F tile.Float](r *run, n int) []F {
 	return unsafe.Slice((*F)(unsafe.Pointer(unsafe.SliceData(b.halves[b.lo:]))), n)
 }
 
-// columns returns a matrix of count vectors of n entries, with canaries in between: their stride is larger by a
-// multiple of some number.
+// columns returns a matrix of count vectors of n entries, with canaries in between: their stride is larger
+// by a multiple of some number.
 func columns[F tile.Float](r *run, n, count, multiple int) (m []F, ld int) {
 	ld = max(n+multiple*r.rng.IntN(4)*r.rng.IntN(2), 1)
 	if count == 0 {

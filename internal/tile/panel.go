@@ -148,9 +148,9 @@ func MulPacked(a []float64, lda int, x []float64, ldx int, p []float64, n, d, r 
 // Window would fill too much of the second-level cache.
 func Near(d int) bool { return PackRows*8*Pad(d) > Window }
 
-// near is how many features ahead of their use MulPacked prefetches the features of long rows:
-// far enough to cover the latency of memory, and near enough that what is under way for all rows of a tile fits
-// in the first-level cache.
+// near is how many features ahead of their use MulPacked prefetches the features of long rows: far enough to
+// cover the latency of memory, and near enough that what is under way for all rows of a tile fits in the
+// first-level cache.
 const near = 64
 
 // packedRows multiplies the next of left rows, from row i on, by a panel z, and returns how many.
@@ -183,7 +183,8 @@ func panelRows(sums, w *float64, ldw int, z *float64, n, left int, add bool, ahe
 	rows := min(height, left)
 	for k := 0; k < PackWidth; k += 2 * tiles.lanes {
 		c, z := unsafe.Pointer(at(sums, k)), unsafe.Pointer(at(z, k))
-		panelTile(c, PackWidth, unsafe.Pointer(w), ldw, z, PackWidth, n, rows, add, ahead.next, ahead.apart, ahead.pace, height)
+		panelTile(c, PackWidth, unsafe.Pointer(w), ldw, z, PackWidth, n, rows, add,
+			ahead.next, ahead.apart, ahead.pace, height)
 		ahead = nothing(w)
 	}
 	return rows

@@ -3,8 +3,8 @@ package tile
 import "unsafe"
 
 // A PrefetchPlan is the memory that the tiles bring into the second-level cache while they compute with some
-// samples: from each address on, which need not be readable, and nothing if it is zero. No plan (nil) is a plan of
-// zeros.
+// samples: from each address on, which need not be readable, and nothing if it is zero. No plan (nil) is a
+// plan of zeros.
 type PrefetchPlan struct {
 	Basis    uintptr // during X U: Eighths of the bytes of the samples
 	Eighths  int     // 0 to 8
@@ -34,13 +34,13 @@ func (p *PrefetchPlan) ofGradient() (next uintptr, eighths int) {
 const Window = 64 << 10
 
 // While a task is computed the tiles prefetch the samples that are used next, as many bytes as the task has.
-// basisShare is how many eighths of them MulBasis prefetches for a group of up to maxDots columns; MulTransposed
-// prefetches the eighths that are left. MulBasis has the larger share since it has more arithmetic to hide the
-// transfer behind: MulTransposed runs at the speed of the second-level cache already.
+// basisShare is how many eighths of them MulBasis prefetches for a group of up to maxDots columns;
+// MulTransposed prefetches the eighths that are left. MulBasis has the larger share since it has more
+// arithmetic to hide the transfer behind: MulTransposed runs at the speed of the second-level cache already.
 const basisShare = 6
 
-// Eighths returns how many eighths of a task X U on a basis of rank r prefetches: basisShare for each group of
-// columns, at most 8, and 8 with a packed basis.
+// Eighths returns how many eighths of a task X U on a basis of rank r prefetches: basisShare for each group
+// of columns, at most 8, and 8 with a packed basis.
 func Eighths(r int, packed bool) int {
 	if packed {
 		return 8
@@ -48,9 +48,10 @@ func Eighths(r int, packed bool) int {
 	return min(8, (r+maxDots-1)/maxDots*basisShare)
 }
 
-// streams are the memory that a tile brings into the second-level cache while it computes. They have equal lengths
-// and begin at next, next + apart, next + 2 apart and so on. With every step, which is a cache line of the numbers
-// that it computes in, the tile prefetches one line of each stream, and moves all streams on by pace bytes.
+// streams are the memory that a tile brings into the second-level cache while it computes. They have equal
+// lengths and begin at next, next + apart, next + 2 apart and so on. With every step, which is a cache line
+// of the numbers that it computes in, the tile prefetches one line of each stream, and moves all streams on
+// by pace bytes.
 //
 // Several slow streams are faster than one fast one, because the hardware prefetcher of
 // the second-level cache joins in: it follows every stream and has enough time to fetch
@@ -65,11 +66,12 @@ type streams struct {
 // line is the size of a cache line.
 const line = 64
 
-// nothing returns streams for a tile that should prefetch nothing: the line at here, which is in the cache, over
-// and over.
+// nothing returns streams for a tile that should prefetch nothing: the line at here, which is in the cache,
+// over and over.
 func nothing[F Float](here *F) streams { return streams{next: uintptr(unsafe.Pointer(here))} }
 
-// basisStreams returns the streams of the given number of bytes while X U takes some steps for each of n rows.
+// basisStreams returns the streams of the given number of bytes while X U takes some steps for each of n
+// rows.
 func basisStreams[F Float](next uintptr, bytes, n, steps int, here *F) streams {
 	return newStreams(next, bytes, (n*steps+3)/4, int(unsafe.Sizeof(*here))/streamBytes+1, here)
 }
@@ -80,8 +82,8 @@ func gradientStreams[F Float](p *PrefetchPlan, bytes, steps int, here *F) stream
 	return newStreams(next, bytes*eighths/8, steps, int(unsafe.Sizeof(*here))/streamBytes, here)
 }
 
-// newStreams returns the streams of the given number of bytes from next on, for tiles of four rows that take the
-// given number of steps in all.
+// newStreams returns the streams of the given number of bytes from next on, for tiles of four rows that take
+// the given number of steps in all.
 func newStreams[F Float](next uintptr, bytes, steps, count int, here *F) streams {
 	if next == 0 || bytes == 0 {
 		return nothing(here)

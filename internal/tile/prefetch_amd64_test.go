@@ -119,8 +119,8 @@ func TestPanelRows(t *testing.T) {
 	}
 }
 
-// A step of the elimination of 30 x 4 takes the three columns behind it and y as one group, in 4 vectors of 8 rows:
-// 128 bytes of each are prefetched.
+// A step of the elimination of 30 x 4 takes the three columns behind it and y as one group, in 4 vectors of
+// 8 rows: 128 bytes of each are prefetched.
 func TestSolveAhead(t *testing.T) {
 	for _, c := range []struct{ n, r, want int }{{30, 4, 3 * 4 * 128}, {30, 1, 0}, {8, 6, (2 + 2 + 1 + 1 + 1) * 128}} {
 		if got := SolveAhead(c.n, c.r); got != c.want {

@@ -203,8 +203,8 @@ func reflect(r *run, s shape) {
 	}
 }
 
-// rotate is checked pair by pair: what a pair leaves is rounded, and the next one starts from it. In the other
-// order of rows the bits are the same.
+// rotate is checked pair by pair: what a pair leaves is rounded, and the next one starts from it. In the
+// other order of rows the bits are the same.
 func rotate(r *run, s shape) {
 	c, _ := dense[float64](r, "c", s.n, 1)
 	sn, _ := dense[float64](r, "s", s.n, 1)

@@ -7,16 +7,20 @@ package tile
 // next on by ahead bytes.
 //
 //go:noescape
-func mulBasis_4x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+func mulBasis_4x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int,
+	next uintptr, ahead int)
 
 //go:noescape
-func mulBasis_1x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+func mulBasis_1x5_neon(a *float64, lda int, x *float64, ldx int, u *float64, ldu, columns, steps int,
+	next uintptr, ahead int)
 
 //go:noescape
-func mulBasis32_4x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+func mulBasis32_4x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int,
+	next uintptr, ahead int)
 
 //go:noescape
-func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int, next uintptr, ahead int)
+func mulBasis32_1x5_neon(a *float64, lda int, x *float32, ldx int, u *float64, ldu, columns, steps int,
+	next uintptr, ahead int)
 
 // mulTransposed_neon and mulTransposed32_neon compute up to 4 blocks, of a cache line each, of X' e for
 // samples X. After every row they prefetch the line at next, and move next on by ahead bytes.

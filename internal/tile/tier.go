@@ -35,7 +35,7 @@ var active = choose(requested, Available())
 // tiles are the operations of the tier in use.
 var tiles = operationsOf(active)
 
-// of returns the index of the tile for type F of an operation, given that for float64.
+// of returns the index of the tile for type F of an operation, given the index for float64.
 func of[F Float](index int) int {
 	if unsafe.Sizeof(F(0)) == 4 {
 		return index + singles
@@ -63,7 +63,7 @@ func Use(t Tier) error {
 // Variable is the environment variable that forces a tier, or a backend of package kernel.
 const Variable = "DIFALT_KERNEL"
 
-// choose returns the tier of a name among those of this machine and build, or else the default.
+// choose returns the tier of a name if this machine and build have it, or else the default.
 func choose(name string, have []Tier) Tier {
 	if named := slices.Index(tierNames[:], name); named >= 0 && slices.Contains(have, Tier(named)) {
 		return Tier(named)

@@ -29,9 +29,11 @@ func basisHeights(t isa, cols int) []int {
 func mulBasis(t isa, cols int, x *number) {
 	heights := basisHeights(t, cols)
 	text(fmt.Sprintf("mulBasis%s_%d", x.suffix, cols), t,
-		"func(a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, groups int, next uintptr, apart, pace int)",
+		"func(a *float64, lda int, x *F, ldx int, u *float64, ldu int, n, d, groups int, "+
+			"next uintptr, apart, pace int)",
 		fmt.Sprintf("works like mulBasisGeneric for groups*%d columns, n >= 2, d a multiple of %d. "+
-			"It prefetches %d lines, apart bytes from each other, for every %[2]d features of 4 rows, and moves on by pace bytes.",
+			"It prefetches %d lines, apart bytes from each other, for every %[2]d features of 4 rows, "+
+			"and moves on by pace bytes.",
 			cols, width, x.streams()+1))
 	b := basisTile{t: t, cols: cols, x: x, ldx: bytesParam("ldx", x.size), pace: map[int]Mem{}}
 	b.us = newRows(GP64(), bytesParam("ldu", 8), cols)

@@ -13,7 +13,7 @@ import (
 const requestSteps = 8
 
 // blockSteps returns how many steps, of 8 features, the blocks of sumBlocks have: wide ones as long as more
-// than narrow steps are left, and the rest as one block. The sums of a block stay in registers.
+// than narrow steps are left, and then one block. The sums of a block stay in registers.
 func (t isa) blockSteps() (wide []int, narrow int) {
 	if t.evex {
 		return []int{16, 8}, 7
@@ -27,8 +27,9 @@ func sumBlocks(t isa, x *number) {
 	wide, narrow := t.blockSteps()
 	text("sumBlocks"+x.suffix, t,
 		"func(grad *float64, x *F, ldx int, e *float64, n, steps int, next uintptr, apart, pace int)",
-		fmt.Sprintf("sets steps times %d features of grad to the product of n rows, n > 0, steps > 0, in blocks of %v steps "+
-			"and one of up to %d. It prefetches %d lines, apart bytes from each other, for every %d steps of a row, "+
+		fmt.Sprintf("sets steps times %d features of grad to the product of n rows, n > 0, steps > 0, "+
+			"in blocks of %v steps and one of up to %d. It prefetches %d lines, apart bytes from each other, "+
+			"for every %d steps of a row, "+
 			"or the last ones of a block, and moves on by pace bytes.",
 			width, wide, narrow, x.streams(), requestSteps))
 	p := blockSum{t: t, x: x, first: param("x"), ldx: bytesParam("ldx", x.size), e: param("e"), g: param("grad")}
@@ -99,7 +100,8 @@ func addPanels(t isa, x *number) {
 			"d a multiple of %d, d > 0. It prefetches %d lines, apart bytes from each other, "+
 			"for every %[2]d features of a panel, and moves on by pace bytes.", panelHeight, width, x.streams()))
 	first, e := param("x"), param("e")
-	p := blockSum{t: t, x: x, ldx: bytesParam("ldx", x.size), pf: param("next"), apart: param("apart"), pace: param("pace")}
+	p := blockSum{t: t, x: x, ldx: bytesParam("ldx", x.size)}
+	p.pf, p.apart, p.pace = param("next"), param("apart"), param("pace")
 	xs := newRows(GP64(), p.ldx, panelHeight)
 	Label("panel")
 	es := double.broadcasts(t, e, panelHeight)

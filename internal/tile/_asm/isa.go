@@ -222,8 +222,8 @@ func param(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GP
 // mem returns the stack slot of a parameter, which may be read and written.
 func mem(name string) Mem { return place(Param(name)) }
 
-// slot returns that of a result. Store would write floats by SSE instructions, which cost much on some
-// processors while the upper halves of vectors are in use.
+// slot returns the stack slot of a result. Store would write floats by SSE instructions, which cost much on
+// some processors while the upper halves of vectors are in use.
 func slot(name string) Mem { return place(Return(name)) }
 
 func place(c gotypes.Component) Mem {

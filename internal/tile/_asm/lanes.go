@@ -26,8 +26,8 @@ func lanes(t isa) {
 	mulTransposedLanes(t)
 }
 
-// overlapping emits a loop over the n vectors of a block, size at a time, where n >= size. The last ones
-// overlap those before. next moves on by a number of vectors.
+// overlapping emits a loop over the n vectors of a block, size at a time, where n >= size. The last vectors
+// may be computed twice. next moves on by a number of vectors.
 func overlapping(n reg.GPVirtual, size int, body func(), next func(by reg.GPVirtual)) {
 	Label("block")
 	body()
@@ -123,7 +123,7 @@ func mulTransposedLanes(t isa) {
 	})
 }
 
-// A laneSolver emits leastSquaresLanes: an elimination as that of solver, all columns from the pivot on at a
+// A laneSolver emits leastSquaresLanes: the elimination of solver, with all columns from the pivot on at a
 // time.
 type laneSolver struct {
 	t                isa
@@ -228,7 +228,7 @@ func (s *laneSolver) substitute(squares vector) {
 	minus := t.vec()
 	VSUBPD(v, zero, minus)
 	VMAXPD(minus, size, size)
-	VMAXPD(v, size, size) // as for lo
+	VMAXPD(v, size, size) // which skips NaN like the minimum in lo
 	VFMADD231PD(Mem{Base: f, Disp: -t.bytes()}, norm, hi)
 	SUBQ(s.row, s.factors)
 	INCQ(done)
@@ -237,7 +237,7 @@ func (s *laneSolver) substitute(squares vector) {
 	product := t.vec()
 	VMOVAPD(s.one, product)
 	VDIVPD(hi, s.one, s.one)
-	loop("pivot", done, func() { // each one column to the right of the one above
+	loop("pivot", done, func() { // each pivot is one column to the right of the pivot above
 		VMULPD(Mem{Base: f, Disp: -t.bytes()}, s.one, zero)
 		VMULPD(zero, product, product)
 		LEAQ(Mem{Base: f, Index: s.row, Scale: 1, Disp: t.bytes()}, f)

@@ -9,8 +9,8 @@ import (
 )
 
 // lowPanel is the height of the tile of a product's last rows. It may have fewer of them: to compute one row
-// four times takes as long as to compute it once, since the sums of a step wait for those of the step before
-// it.
+// four times takes no longer than to compute it once, since the sums of a step wait for the sums of the step
+// before.
 const lowPanel = 4
 
 // panelRows returns the heights of the tiles of a product of matrices.
@@ -37,9 +37,10 @@ func panel(t isa, x *number, height int) {
 	const line = 8 // entries of W
 	text(fmt.Sprintf("panel%s_%d", x.suffix, height), t,
 		"func(c *F, ldc int, w *F, ldw int, z *F, ldz, n, rows int, add bool, next uintptr, ldnext, step int)",
-		fmt.Sprintf("sets or adds to %d rows (with the lower tile to as many as exist) of %d columns of C the product of n columns of W and rows of Z. "+
-			"In float64, for every %d of the n it prefetches a line of each of as many rows from next on, ldnext bytes apart, "+
-			"and moves next on by step bytes.", height, 2*x.lanes(t), line))
+		fmt.Sprintf("sets or adds to %d rows (with the lower tile to as many as exist) of %d columns of C "+
+			"the product of n columns of W and rows of Z. "+
+			"In float64, for every %d of the n it prefetches a line of each of as many rows from next on, "+
+			"ldnext bytes apart, and moves next on by step bytes.", height, 2*x.lanes(t), line))
 	p := newPanelTile(t, x, height, 2)
 	if x == single { // for which nobody prefetches
 		p.pairs()

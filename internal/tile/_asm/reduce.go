@@ -78,8 +78,8 @@ func (r reducer) fold(p vector) vector {
 	return s
 }
 
-// sum returns the sums of up to eight accumulators in the lanes of a register: of more than four in those of
-// a ZMM register.
+// sum returns the sums of up to eight accumulators in the lanes of a register, which is a ZMM register for
+// more than four.
 func (r reducer) sum(v []vector) vector {
 	if len(v) <= 4 {
 		return r.sum4(v)

@@ -29,8 +29,9 @@ func leastSquaresSmall(t isa, r int) {
 	s := smallSolver{t: t, r: r, n: t.smallVectors(r)}
 	text(fmt.Sprintf("leastSquaresSmall_%d", r), t, "func(b, e, a *float64, lda, n int, y, f *float64, "+
 		"next uintptr, lines int, apart float64) (lo, hi, squares float64)",
-		fmt.Sprintf("works like leastSquaresGeneric for r = %d, 0 < n <= %d and apart = SetApart(n, r), and leaves e and e'e, "+
-			"and the rows of F, %d apart, in f. It prefetches lines from next on.", r, 8*s.n, r+4))
+		fmt.Sprintf("works like leastSquaresGeneric for r = %d, 0 < n <= %d and apart = SetApart(n, r), "+
+			"and leaves e and e'e, and the rows of F, %d apart, in f. It prefetches lines from next on.",
+			r, 8*s.n, r+4))
 	s.load()
 	s.prefetch()
 	f := param("f") // with the squared norms on the diagonal

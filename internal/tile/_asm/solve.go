@@ -13,7 +13,8 @@ import (
 // groups of four, from the next pivot on. The same pass computes their products with that pivot: one pass
 // over the matrix is one step of the elimination.
 func leastSquares(t isa) {
-	text("leastSquares", t, "func(b, a *float64, lda, n, r int, y, work *float64, next uintptr, pace int, apart float64) (lo, hi float64)",
+	text("leastSquares", t, "func(b, a *float64, lda, n, r int, y, work *float64, "+
+		"next uintptr, pace int, apart float64) (lo, hi float64)",
 		"works like leastSquaresGeneric for n >= 1, r >= 1 and apart = SetApart(n, r), "+
 			"and prefetches from next on, pace bytes for each four columns of a vector.")
 	s := solver{t: t, sum: t.newReducer(), height: param("n"), col: param("work")}
@@ -66,7 +67,7 @@ func (s *solver) copyIn() {
 	tail := fresh(n)
 	ANDQ(U8(t.lanes-1), tail)
 	last := double.firstLanes(t, tail)
-	squares, own := t.zeros(1)[0], t.vec() // of all columns, and of the one in work
+	squares, own := t.zeros(1)[0], t.vec() // of all columns, and of the column in work
 	column := func(label string, add func(v vector)) {
 		from, left := fresh(src), fresh(n)
 		next := func(v vector) {
@@ -132,7 +133,7 @@ func (s *solver) first() {
 	})
 }
 
-// groups emits body for the leading group of columns and, as a loop, for the others, given one column less
+// groups emits body for the leading group of columns and, as a loop, for later groups, given one column less
 // than there are.
 func (s *solver) groups(label string, body func(label string, lead bool)) {
 	ADDQ(Imm(4), s.group)
@@ -293,7 +294,7 @@ func solveUpper(t isa) {
 type upperSolver struct {
 	t    isa
 	rows reg.GPVirtual // the first of the rows in work, in column 0
-	a    rows          // the same rows, in the columns in work
+	a    rows          // these rows, in the columns in work
 	q    reg.GPVirtual // and in a column to their left
 	r    rows          // the columns in work of R
 }

@@ -22,12 +22,12 @@ type operation struct {
 	codes           map[isa][]int // the indices of the tiles of a tier
 }
 
-// operations are those of all tiers that were emitted, in order.
+// operations are the emitted operations of all tiers, in order.
 var operations []*operation
 
 var numbered = regexp.MustCompile(`^([A-Za-z]+)(32)?(?:_(\d+))?$`)
 
-// record adds a tile and returns its signature. name is that of an operation, its type and its size, as in
+// record adds a tile and returns its signature. name consists of the operation, its type and its size:
 // panel32_12. The type is F in a signature. An operation with types or sizes has a last parameter for the
 // index of its tile in a table: the size, and singles more for float32.
 func record(name string, t isa, signature string) string {
@@ -41,7 +41,8 @@ func record(name string, t isa, signature string) string {
 	}
 	own := strings.ReplaceAll(signature, "*F", typ)
 	if typed || m[3] != "" {
-		own, signature = strings.Replace(own, ")", ", index int)", 1), strings.Replace(signature, ")", ", index int)", 1)
+		own = strings.Replace(own, ")", ", index int)", 1)
+		signature = strings.Replace(signature, ")", ", index int)", 1)
 	}
 	i := slices.IndexFunc(operations, func(o *operation) bool { return o.name == name })
 	if i < 0 {
@@ -66,8 +67,8 @@ func (o *operation) len() (n int) {
 	return n
 }
 
-// addresses are the tiles of a tier, as an assembler writes their addresses. A tier without any for a type
-// has those of the tier before it, whose instructions it includes.
+// addresses are the tiles of a tier, as an assembler writes their addresses. A tier without tiles for a type
+// has the tiles of the tier before it, whose instructions it includes.
 func (o *operation) addresses(t isa) []string {
 	values := make([]string, max(o.len(), 1))
 	for single := range 2 {
@@ -122,7 +123,7 @@ type field struct {
 	values    func(t isa) []string
 }
 
-// fields returns those of type operations, in order.
+// fields returns the fields of type operations, in order.
 func fields() []field {
 	number := func(name, doc string, of func(t isa) int) field {
 		return field{name, doc, 0, func(t isa) []string { return []string{fmt.Sprint(of(t))} }}
@@ -130,13 +131,10 @@ func fields() []field {
 	all := []field{
 		number("lanes", "float64 in a vector", func(t isa) int { return t.lanes }),
 		number("high", "rows of the highest tile of panel", func(t isa) int { return panelRows(t)[0] }),
-		number("peak", "floating-point operations of a round of fmaPeak", func(t isa) int { return 2 * peakVectors * t.lanes }),
-		{"smallRows", "rows that leastSquaresSmall takes at most, by columns", smallColumns + 1, func(t isa) (rows []string) {
-			for r := range smallColumns + 1 {
-				rows = append(rows, fmt.Sprint(t.smallVectors(r)*t.lanes))
-			}
-			return rows
-		}},
+		number("peak", "floating-point operations of a round of fmaPeak", func(t isa) int {
+			return 2 * peakVectors * t.lanes
+		}),
+		{"smallRows", "rows that leastSquaresSmall takes at most, by columns", smallColumns + 1, smallRows},
 	}
 	for _, o := range operations {
 		all = append(all, field{o.name, "", o.len(), o.addresses})
@@ -144,17 +142,29 @@ func fields() []field {
 	return all
 }
 
+// smallRows returns the numbers of rows that leastSquaresSmall takes at most, by columns.
+func smallRows(t isa) (rows []string) {
+	for r := range smallColumns + 1 {
+		rows = append(rows, fmt.Sprint(t.smallVectors(r)*t.lanes))
+	}
+	return rows
+}
+
 // goTable prints the type of the table, and the numbers that the tiles and their callers share.
 func goTable(w *printer) {
 	w.line("package tile\n\nconst (")
 	w.line("// maxDots is the widest group of columns of a dot tile.\nmaxDots = %d", maxDots)
-	w.line("// PackRows is how many rows of samples MulPacked takes at a time at most.\nPackRows = %d", panelRows(tiers[len(tiers)-1])[0])
+	w.line("// PackRows is how many rows of samples MulPacked takes at a time at most.")
+	w.line("PackRows = %d", panelRows(tiers[len(tiers)-1])[0])
 	w.line("// panelHeight is how many rows of samples a panel of MulTransposed has.\npanelHeight = %d", panelHeight)
-	w.line("// streamBytes, of a number in samples, are one stream of prefetches of MulTransposed; MulBasis has one more.")
+	w.line("// streamBytes, of a number in samples, are one stream of prefetches of MulTransposed; " +
+		"MulBasis has one more.")
 	w.line("streamBytes = %d", streamBytes)
 	w.line("// singles is the index of the first tile for float32 in a table.\nsingles = %d\n)\n", singles)
-	w.line("// operations are the tiles of a tier: addresses of code, 0 where the tier has none and the definition in Go is used.")
-	w.line("// An array is indexed by size: columns of mulBasis and leastSquaresSmall, products of rankUpdate, rows of others.")
+	w.line("// operations are the tiles of a tier: addresses of code, 0 where the tier has none and the definition " +
+		"in Go is used.")
+	w.line("// An array is indexed by size: columns of mulBasis and leastSquaresSmall, products of rankUpdate, " +
+		"rows of others.")
 	w.line("// Tiles for float32 are singles further on.\ntype operations struct {")
 	for _, f := range fields() {
 		if f.doc != "" {
@@ -218,7 +228,8 @@ func asmTable(w *printer) {
 			at += 8 * max(f.len, 1)
 		}
 		w.line("GLOBL operations_%s<>(SB), NOPTR, $%d", t.name, at)
-		w.line("\nTEXT ·operations_%s(SB), NOSPLIT, $0-8\n\tLEAQ operations_%[1]s<>(SB), AX\n\tMOVQ AX, ret+0(FP)\n\tRET", t.name)
+		w.line("\nTEXT ·operations_%s(SB), NOSPLIT, $0-8", t.name)
+		w.line("\tLEAQ operations_%s<>(SB), AX\n\tMOVQ AX, ret+0(FP)\n\tRET", t.name)
 	}
 	at := 0
 	for _, f := range all {
@@ -229,7 +240,7 @@ func asmTable(w *printer) {
 	}
 }
 
-// jump prints the function that jumps to a tile, which takes the same arguments, from an entry of the table
+// jump prints the function that jumps to a tile, which takes its arguments, from an entry of the table
 // on.
 func (o *operation) jump(w *printer, at int) {
 	signature, err := gotypes.ParseSignature(strings.ReplaceAll(o.signature, "*F", "*float64"))

@@ -11,8 +11,8 @@ import (
 // vectorRows are the numbers of rows that a tile of a matrix and a vector takes, down to one.
 var vectorRows = []int{8, 4, 1}
 
-// vectors emits the tiles of products and sums of matrices and vectors of any length. AVX-512 makes those of
-// float64 that only read their matrix faster, by a quarter, where it comes from memory.
+// vectors emits the tiles of products and sums of matrices and vectors of any length. With AVX-512,
+// operations on float64 that only read their matrix are faster by a quarter where it comes from memory.
 func vectors(t isa) {
 	for _, m := range vectorRows {
 		rowDots(t, double, m)
@@ -35,12 +35,14 @@ func vectors(t isa) {
 	}
 }
 
-// eachVector emits a loop over the whole vectors of n entries, unroll of them a round, after the rest. body
-// handles the vector at an offset of disp bytes from pointers, which move on. The rest are the last lanes of
+// eachVector emits a loop over the whole vectors of n entries, unroll of them a round, after the tail. body
+// handles the vector at an offset of disp bytes from pointers, which move on. The tail is the last lanes of
 // a vector that ends where the entries end: one that reached into a page that is not there would take an
-// exception, although masked. They come first since a load soon after a store to a part of the same vector
-// waits for it.
-func eachVector(t isa, x *number, unroll int, stores bool, pointers []reg.GPVirtual, body func(io access, k, disp int)) {
+// exception, although masked. It comes first since a load soon after a store to a part of its vector waits
+// for the store.
+func eachVector(
+	t isa, x *number, unroll int, stores bool, pointers []reg.GPVirtual, body func(io access, k, disp int),
+) {
 	tail, last, lanes, whole := param("n"), param("n"), x.lanes(t), x.whole(t)
 	ANDQ(I32(lanes-1), tail)
 	JZ(LabelRef("whole"))
@@ -183,7 +185,8 @@ func addAbs(t isa) {
 // reflect emits one pass of a reflection over the rows of a panel, and the products that the next reflection
 // needs: the sum of the first operation of a row waits for no other row.
 func reflect(t isa, groups int) {
-	text(fmt.Sprintf("reflect_%d", groups), t, "func(a, col, next *float64, ld int, w, sums *float64, scale float64, m int)",
+	text(fmt.Sprintf("reflect_%d", groups), t,
+		"func(a, col, next *float64, ld int, w, sums *float64, scale float64, m int)",
 		fmt.Sprintf("works like reflectGeneric for %d columns, m >= 1.", 8*groups))
 	a, col, next, ld, left := param("a"), param("col"), param("next"), bytesParam("ld", 8), param("m")
 	wp, n := param("w"), 8*groups/t.lanes
@@ -286,7 +289,8 @@ func rotate(t isa) {
 func sumDifferences(t isa) {
 	text("sumDifferences", t, "func(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int)",
 		"works like sumDifferencesGeneric for n a multiple of 8, count > 0.")
-	d := differences{t: t, sum: param("sum"), x: param("x"), ldx: bytesParam("ldx", 8), own: param("own"), n: param("n")}
+	d := differences{t: t, sum: param("sum"), x: param("x"), ldx: bytesParam("ldx", 8), own: param("own")}
+	d.n = param("n")
 	IMULQ(d.ldx, d.own)
 	ADDQ(d.x, d.own)
 	for _, vectors := range []int{8, 1} {
