@@ -8,17 +8,10 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
+// fewForFactors and fewForCholesky are the orders below which gonum factors as fast.
 const (
-	// smallFactor is the largest order of a Cholesky factor that is computed by gonum.
-	smallFactor = 32
-	// narrowFactor is the largest number of columns of an LU factor that gonum computes, one by one.
-	narrowFactor = tile.PackWidth
-	// fewForFactors and fewForCholesky are the orders below which gonum factors as fast.
 	fewForFactors  = 24
 	fewForCholesky = 64
-	// cachedFactor is the largest order of an LU factor that stays in the first-level cache, with all
-	// columns.
-	cachedFactor = 64
 )
 
 // Dpotrf overwrites a triangle of a positive definite matrix by its Cholesky factor.

@@ -103,17 +103,6 @@ func (l Lapack) Dhseqr(job lapack.SchurJob, compz lapack.SchurComp, n, ilo, ihi 
 	return l.Implementation.Dhseqr(job, compz, n, ilo, ihi, h, ldh, wr, wi, z, ldz, work, lwork)
 }
 
-// finite reports whether a matrix has neither NaN nor infinity.
-func finite[F float32 | float64](m, n int, a []F, lda int) bool {
-	zero := F(0)
-	for i := range m {
-		for _, v := range a[i*lda:][:n] {
-			zero += v * 0
-		}
-	}
-	return zero == 0
-}
-
 // fill sets all entries of a vector.
 func fill(x []float64, v float64) {
 	for i := range x {

@@ -30,16 +30,18 @@ type api[T real] struct {
 	ger        func(m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int)
 	axpy       func(n int, alpha T, x []T, incX int, y []T, incY int)
 	nrm2       func(n int, x []T, incX int) T
+	trmv       func(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []T, lda int, x []T, incX int)
+	dot        func(n int, x []T, incX int, y []T, incY int) T
 }
 
 func singles(i gblas.Float32) *api[float32] {
 	return &api[float32]{i.Sgemm, i.Ssyrk, i.Ssyr2k, i.Ssymm, i.Strmm, i.Strsm, i.Strsv,
-		i.Sgemv, i.Ssymv, i.Sger, i.Saxpy, i.Snrm2}
+		i.Sgemv, i.Ssymv, i.Sger, i.Saxpy, i.Snrm2, i.Strmv, i.Sdot}
 }
 
 func doubles(i gblas.Float64) *api[float64] {
 	return &api[float64]{i.Dgemm, i.Dsyrk, i.Dsyr2k, i.Dsymm, i.Dtrmm, i.Dtrsm, i.Dtrsv,
-		i.Dgemv, i.Dsymv, i.Dger, i.Daxpy, i.Dnrm2}
+		i.Dgemv, i.Dsymv, i.Dger, i.Daxpy, i.Dnrm2, i.Dtrmv, i.Ddot}
 }
 
 // A view is a matrix by rows, or a vector if stride is the distance of its entries.
@@ -116,9 +118,20 @@ func operations[T real]() []operation[T] {
 		}},
 		{"trsv", solves, func(s *settings, inc func() int) ([3]shape, int) {
 			s.side, s.m, s.n, s.alpha = gblas.Left, s.n, 1, 1
-			return [3]shape{{s.m, s.m, 0}, {}, {s.m, 1, max(inc(), 1)}}, s.m
+			return [3]shape{{s.m, s.m, 0}, {}, {s.m, 1, inc()}}, s.m
 		}, func(f *api[T], s settings, x [3]view[T]) {
 			f.trsv(s.ul, s.tA, s.diag, s.m, x[0].data, x[0].stride, x[2].data, x[2].stride)
+		}},
+		{"trmv", triangle, func(s *settings, inc func() int) ([3]shape, int) {
+			return [3]shape{{s.n, s.n, 0}, {}, {s.n, 1, inc()}}, s.n
+		}, func(f *api[T], s settings, x [3]view[T]) {
+			f.trmv(s.ul, s.tA, s.diag, s.n, x[0].data, x[0].stride, x[2].data, x[2].stride)
+		}},
+		{"dot", plain, func(s *settings, inc func() int) ([3]shape, int) {
+			s.n *= 4
+			return [3]shape{{s.n, 1, inc()}, {s.n, 1, inc()}, {1, 1, 0}}, s.n
+		}, func(f *api[T], s settings, x [3]view[T]) {
+			x[2].data[0] = f.dot(s.n, x[0].data, x[0].stride, x[1].data, x[1].stride)
 		}},
 		{"gemv", scales, func(s *settings, inc func() int) ([3]shape, int) {
 			s.m = s.k
@@ -278,6 +291,9 @@ func (b *bench[T]) check(o operation[T], s settings, x [3]view[T], terms int) er
 // try runs an operation on all shapes, and compares the panics for wrong arguments with gonum's.
 func (b *bench[T]) try(t *testing.T, o operation[T]) {
 	inc := func() int { return pick(b.rng, []int{1, 1, 1, 2, -1, -3}) }
+	if o.kind == solves { // the check multiplies the result as a matrix
+		inc = func() int { return pick(b.rng, []int{1, 1, 2}) }
+	}
 	sizes := append(shapes(b.rng), [3]int{130, 160, 70}, [3]int{70, 200, 3}, [3]int{200, 66, 200}, [3]int{3, 1500, 70})
 	if o.name == "gemv" { // which threads share
 		sizes = append(sizes, [3]int{1, 700, 800}, [3]int{1, 2100, 260})

@@ -10,16 +10,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Blocks of a product. A panel of the right factor, blockDepth x PackWidth, and a few rows of the left one
-// stay in the first-level cache, and a block of each factor stays in the second.
-const (
-	blockDepth  = 192
-	blockHeight = 96
-	blockWidth  = 256
-	leftStride  = blockDepth + tile.Width // no power of two
-	widest      = 2 * tile.PackWidth      // of the panels of any type
-)
-
 // wayBytes is the distance of rows that take turns in a few lines of the first-level cache.
 const wayBytes = 4096
 
@@ -81,23 +71,18 @@ type block struct {
 	row, rows, column, columns, at, depth int
 }
 
-// shared is the least number of multiplications in float64 that several threads share, and sharedSoon that of
-// a product by itself while a helper is likely to be awake; in float32 they are twice as large. One thread
-// takes 70 to 150 us, or 15 to 30 us, for them, with AVX2 or AVX-512.
-const shared, sharedSoon = 1 << 22, 1_000_000
-
 // compute computes the product. Sums are taken in an order that only the shape decides on, on one thread or
 // more.
 func (p *product[F]) compute() {
 	work, threads := p.m*p.n*p.k>>kind[F](), 1
-	if (work >= shared || p.alone && work >= sharedSoon) && p.n >= 4*tile.PanelWidth[F]() {
+	if (work >= tune().parallelMultiplications || p.alone && work >= tune().parallelSoon) && p.n >= 4*tile.PanelWidth[F]() {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	if threads == 1 {
 		p.columns(0, p.n)
 		return
 	}
-	p.share(threads, work < shared)
+	p.share(threads, work < tune().parallelMultiplications)
 }
 
 // share computes the product on several threads, which take parts of its columns in turn.
@@ -130,9 +115,9 @@ func (p *product[F]) columns(lo, hi int) {
 		w = buffersOf[F]()
 		defer giveBuffers(w)
 	}
-	for column := lo; column < hi; column += blockWidth {
+	for column := lo; column < hi; column += tune().blockWidth {
 		for at := 0; at < p.k; at += blockDepth {
-			b := block{column: column, columns: min(blockWidth, hi-column), at: at, depth: min(blockDepth, p.k-at)}
+			b := block{column: column, columns: min(tune().blockWidth, hi-column), at: at, depth: min(blockDepth, p.k-at)}
 			if !direct {
 				p.packRight(w, &b)
 			}
@@ -260,14 +245,27 @@ func (p *product[F]) partly(w *buffers[F], left []F, ldl int, right []F, ldr int
 	}
 }
 
-// scale multiplies C, or the triangle of it that is computed, by beta.
+// scale multiplies C, or the triangle of it that is computed, by beta, or has the product overwrite it for 0.
 func (p *product[F]) scale(beta F) {
-	if p.set = beta == 0; p.set || beta == 1 {
+	p.set = beta == 0
+	if !p.set {
+		p.scaleC(beta)
+	}
+}
+
+// scaleC multiplies C, or the triangle of it that is computed, by beta; 0 overwrites it.
+func (p *product[F]) scaleC(beta F) {
+	if beta == 1 {
 		return
 	}
 	for i := range p.m {
 		from, to := p.span(i)
-		scaleRow(p.c[i*p.ldc+from:i*p.ldc+to], beta)
+		row := p.c[i*p.ldc+from : i*p.ldc+to]
+		if beta == 0 {
+			clear(row)
+		} else {
+			scaleRow(row, beta)
+		}
 	}
 }
 

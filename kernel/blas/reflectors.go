@@ -9,9 +9,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// panelColumns is the number of reflections that are applied to other columns together.
-const panelColumns = tile.ReflectWidth
-
 // reflectors are Q = I - V T V', the product of n reflections I - tau v v'. Row i of v[:,j] is zero for i < j
 // and one for i = j.
 //

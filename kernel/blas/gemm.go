@@ -1,0 +1,123 @@
+package blas
+
+import (
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Dgemm computes C = alpha op(A) op(B) + beta C for an m x k matrix op(A) and a k x n matrix op(B).
+//
+// On entry a, b and c hold A, B and C by rows. On return c is overwritten.
+func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if !gemm(true, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Sgemm is Dgemm in float32.
+func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	if !gemm(true, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// gemm computes Dgemm or Sgemm and returns true, or returns false where gonum computes it. A product that is
+// alone is the whole computation of a caller.
+func gemm[F tile.Float](alone bool, tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
+	how := gemmWay(tA, tB, m, n, k, alpha, a, lda, b, ldb, c, ldc)
+	switch how {
+	case byGonum:
+		return false
+	case byLoops:
+		gemmLoops(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return true
+	}
+	p := product[F]{
+		a: factor[F]{a, lda, tA != blas.NoTrans}, b: factor[F]{b, ldb, tB != blas.NoTrans},
+		m: m, n: n, k: k, alpha: alpha, c: c, ldc: ldc, part: blas.All, alone: alone,
+	}
+	switch how {
+	case byScaling:
+		p.scaleC(beta)
+	case byVector:
+		p.byVector(beta)
+	case byEntries:
+		p.scaleC(beta)
+		p.addNonzeros()
+	default:
+		p.scale(beta)
+		p.compute()
+	}
+	return true
+}
+
+// gemmWay returns how a product is computed.
+func gemmWay[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int) way {
+	rowsA, columnsA := opShape(tA, m, k)
+	rowsB, columnsB := opShape(tB, k, n)
+	switch {
+	case !known(tA) || !known(tB) || min(m, n, k) <= 0 || !inside(a, rowsA, columnsA, lda) ||
+		!inside(b, rowsB, columnsB, ldb) || !inside(c, m, n, ldc):
+		return byGonum
+	case alpha == 0:
+		return byScaling
+	case !vectorized():
+		return withoutTiles(finite(rowsB, columnsB, b, ldb))
+	case m*n*k <= tune().loopMultiplications:
+		return byLoops
+	case m == 1 || n == 1:
+		return byVector
+	case m*n*k >= tune().sparseMultiplications && tB == blas.NoTrans && mostlyZero(rowsA, columnsA, a, lda) && finite(k, n, b, ldb):
+		return byEntries
+	}
+	return byTiles
+}
+
+// gemmLoops computes the product entry by entry.
+func gemmLoops[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) {
+	downA, acrossA := lda, 1
+	if tA != blas.NoTrans {
+		downA, acrossA = 1, lda
+	}
+	downB, acrossB := ldb, 1
+	if tB != blas.NoTrans {
+		downB, acrossB = 1, ldb
+	}
+	for i := range m {
+		row := c[i*ldc:][:n]
+		for j := range row {
+			sum, left, right := F(0), i*downA, j*acrossB
+			for range k {
+				sum += a[left] * b[right]
+				left += acrossA
+				right += downB
+			}
+			sum *= alpha
+			if beta != 0 {
+				sum += beta * row[j]
+			}
+			row[j] = sum
+		}
+	}
+}
+
+// byVector computes a product with one row or column, which takes no panels.
+func (p *product[F]) byVector(beta F) {
+	down, _ := p.b.steps()
+	_, across := p.a.steps()
+	if p.n == 1 {
+		p.a.mul(p.m, p.k, p.alpha, p.b.data, down, beta, p.c, p.ldc)
+		return
+	}
+	p.b.transpose().mul(p.n, p.k, p.alpha, p.a.data, across, beta, p.c, 1)
+}
+
+// mul computes y = alpha op(M) x + beta y, for op(M) of m rows and n columns.
+func (f factor[F]) mul(m, n int, alpha F, x []F, incX int, beta F, y []F, incY int) {
+	t := blas.NoTrans
+	if f.transposed {
+		t, m, n = blas.Trans, n, m
+	}
+	v := matrixVector[F]{m: m, n: n, alpha: alpha, a: f.data, lda: f.stride, beta: beta}
+	v.multiply(t, x, incX, y, incY)
+}

@@ -1,0 +1,189 @@
+package blas
+
+import (
+	"runtime"
+
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Dgemv computes y = alpha op(A) x + beta y for an m x n matrix A. It reads A once, by rows.
+//
+// On entry a, x and y hold A, x and y. On return y is overwritten.
+func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
+	if !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+		i.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+	}
+}
+
+// Sgemv is Dgemv in float32.
+func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
+	if !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+	}
+}
+
+// gemv computes Dgemv or Sgemv and returns true, or returns false where gonum computes it.
+func gemv[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int) bool {
+	switch gemvWay(tA, m, n, alpha, a, lda, x, incX, y, incY) {
+	case byGonum:
+		return false
+	case byLoops:
+		gemvLoops(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+		return true
+	}
+	v := matrixVector[F]{m: m, n: n, alpha: alpha, a: a, lda: lda, beta: beta}
+	v.multiply(tA, x, incX, y, incY)
+	return true
+}
+
+// gemvWay returns how a matrix is multiplied by a vector. gonum's product skips no zeros.
+func gemvWay[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int, y []F, incY int) way {
+	lenX, lenY := n, m
+	if tA != blas.NoTrans {
+		lenX, lenY = m, n
+	}
+	switch {
+	case !known(tA) || m <= 0 || n <= 0 || alpha == 0 || !vectorized() || !inside(a, m, n, lda) || !holds(x, lenX, incX) || !holds(y, lenY, incY):
+		return byGonum
+	case m*n <= tune().loopEntries:
+		return byLoops
+	case m*n < tune().vectorEntries && kind[F]() == 0 && (n < tune().vectorRow || incX != 1 || incY != 1):
+		return byGonum
+	}
+	return byVector
+}
+
+// gemvLoops is gemv in plain Go, for few entries.
+func gemvLoops[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int) {
+	down, across := lda, 1
+	if tA != blas.NoTrans {
+		m, n, down, across = n, m, 1, lda
+	}
+	first, at := max(0, (1-n)*incX), max(0, (1-m)*incY)
+	for i := range m {
+		sum, k, entry := F(0), first, i*down
+		for range n {
+			sum += a[entry] * x[k]
+			entry += across
+			k += incX
+		}
+		sum *= alpha
+		if beta != 0 {
+			sum += beta * y[at]
+		}
+		y[at] = sum
+		at += incY
+	}
+}
+
+// A matrixVector is y = alpha op(A) x + beta y.
+type matrixVector[F tile.Float] struct {
+	m, n        int
+	alpha, beta F
+	a           []F
+	lda         int
+	x, y        []F
+}
+
+// multiply computes y from x, with entries incX and incY apart.
+func (v *matrixVector[F]) multiply(tA blas.Transpose, x []F, incX int, y []F, incY int) {
+	lenX, lenY := v.n, v.m
+	if tA != blas.NoTrans {
+		lenX, lenY = v.m, v.n
+	}
+	var memory []F
+	if incX != 1 || incY != 1 {
+		borrowed := borrow[F](v.m + v.n)
+		defer giveBack(borrowed)
+		memory = *borrowed
+	}
+	v.x, v.y = gather(memory, x, lenX, incX), gather(memory[min(lenX, len(memory)):], y, lenY, incY)
+	switch {
+	case v.m*v.n < sharedByVectors:
+		v.compute(tA, 0, lenY)
+	case tA != blas.NoTrans && v.n <= columnsTogether:
+		v.shareSums()
+	case tA != blas.NoTrans:
+		v.share(tA, lenY, columnsTogether)
+	default:
+		v.share(tA, lenY, max(entriesOfAPart/v.n&^(rowsOfATile-1), rowsOfATile))
+	}
+	if incY != 1 {
+		scatter(y, v.y, incY)
+	}
+}
+
+// rowsOfATile is the number of rows whose products with a vector one tile computes.
+const rowsOfATile = 8
+
+// compute computes entries lo to hi of y, lo a multiple of rowsOfATile. Their bits depend on nothing else.
+func (v *matrixVector[F]) compute(tA blas.Transpose, lo, hi int) {
+	if tA == blas.NoTrans {
+		v.rows(lo, hi)
+		return
+	}
+	for ; lo < hi; lo += columnsTogether {
+		v.columns(lo, min(lo+columnsTogether, hi))
+	}
+}
+
+// share computes y on all threads, which take parts of some entries in turn.
+func (v *matrixVector[F]) share(tA blas.Transpose, entries, together int) {
+	of, parts := *v, (entries+together-1)/together
+	inTurn(runtime.GOMAXPROCS(0), parts, false, func(i int) { of.compute(tA, i*together, min((i+1)*together, entries)) })
+}
+
+// shareSums computes y for A' on all threads, which take sums over some rows in turn, to be added afterwards.
+func (v *matrixVector[F]) shareSums() {
+	of, rows := *v, 2*entriesOfAPart/v.n
+	parts := (v.m + rows - 1) / rows
+	memory := borrow[F](parts * (v.n + 1))
+	defer giveBack(memory)
+	ones, sums := (*memory)[:parts], (*memory)[parts:]
+	inTurn(runtime.GOMAXPROCS(0), parts, false, func(i int) {
+		ones[i] = 1
+		p := of
+		p.m, p.a, p.beta = min(rows, of.m-i*rows), of.a[i*rows*of.lda:], 0
+		p.x, p.y = of.x[i*rows:], sums[i*of.n:][:of.n]
+		p.compute(blas.Trans, 0, of.n)
+	})
+	of = matrixVector[F]{m: parts, n: v.n, alpha: 1, beta: v.beta, a: sums, lda: v.n, x: ones, y: v.y}
+	of.compute(blas.Trans, 0, v.n)
+}
+
+// rows computes entries lo to hi of alpha A x + beta y.
+func (v *matrixVector[F]) rows(lo, hi int) {
+	var sums [rowsTogether]F
+	for ; lo < hi; lo += rowsTogether {
+		rows := min(rowsTogether, hi-lo)
+		tile.RowDots(sums[:], v.a[lo*v.lda:], v.lda, v.x, rows, v.n)
+		for k, s := range sums[:rows] {
+			s *= v.alpha
+			if v.beta != 0 {
+				s += v.beta * v.y[lo+k]
+			}
+			v.y[lo+k] = s
+		}
+	}
+}
+
+// columns computes entries lo to hi of alpha A' x + beta y.
+func (v *matrixVector[F]) columns(lo, hi int) {
+	y := v.y[lo:hi]
+	switch v.beta {
+	case 0:
+		clear(y)
+	case 1:
+	default:
+		scaleRow(y, v.beta)
+	}
+	var b [rowsTogether]F
+	for row := 0; row < v.m; row += rowsTogether {
+		rows := min(rowsTogether, v.m-row)
+		for k := range rows {
+			b[k] = v.alpha * v.x[row+k]
+		}
+		tile.AddRows(y, v.a[row*v.lda+lo:], v.lda, b[:], rows, hi-lo)
+	}
+}

@@ -1,0 +1,85 @@
+package blas
+
+import (
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Dsymm computes C = alpha A B + beta C or, with A on the right, C = alpha B A + beta C, for a symmetric A.
+//
+// On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is overwritten; the
+// other triangle of A is not read.
+func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Ssymm is Dsymm in float32.
+func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	if !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// symm computes Dsymm or Ssymm and returns true, or returns false where gonum computes it.
+func symm[F tile.Float](s blas.Side, ul blas.Uplo, m, n int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) bool {
+	order := m
+	if s == blas.Right {
+		order = n
+	}
+	p := product[F]{m: m, n: n, k: order, alpha: alpha, c: c, ldc: ldc, part: blas.All, alone: true}
+	switch symmWay(s, ul, m, n, order, alpha, a, lda, b, ldb, c, ldc) {
+	case byGonum:
+		return false
+	case byScaling:
+		p.scaleC(beta)
+		return true
+	}
+	stride := rowStride(order)
+	memory := borrow[F](order * stride)
+	defer giveBack(memory)
+	mirror(*memory, stride, a, lda, order, ul)
+	p.a, p.b = factor[F]{*memory, stride, false}, factor[F]{b, ldb, false}
+	if s == blas.Right {
+		p.a, p.b = p.b, p.a
+	}
+	p.scale(beta)
+	p.compute()
+	return true
+}
+
+// symmWay returns how a product with a symmetric matrix is computed.
+func symmWay[F tile.Float](s blas.Side, ul blas.Uplo, m, n, order int, alpha F, a []F, lda int, b []F, ldb int, c []F, ldc int) way {
+	switch {
+	case !isSide(s) || !isTriangle(ul) || min(m, n) <= 0 || !inside(a, order, order, lda) || !inside(b, m, n, ldb) || !inside(c, m, n, ldc):
+		return byGonum
+	case alpha == 0:
+		return byScaling
+	case !vectorized():
+		return withoutTiles(finite(m, n, b, ldb) && finiteTriangle(ul, order, a, lda))
+	}
+	return byTiles
+}
+
+// mirror copies the triangle of a symmetric matrix to both triangles of another one.
+func mirror[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo) {
+	tile.Transpose(to, ldt, a, lda, n, n) // both triangles, and then the stored one over its half
+	stored := product[F]{n: n, part: ul}
+	for i := range n {
+		from, end := stored.span(i)
+		copy(to[i*ldt+from:], a[i*lda+from:i*lda+end])
+	}
+}
+
+// finiteTriangle reports whether a triangle of a matrix has neither NaN nor infinity.
+func finiteTriangle[F tile.Float](ul blas.Uplo, n int, a []F, lda int) bool {
+	stored := product[F]{n: n, part: ul}
+	for i := range n {
+		from, end := stored.span(i)
+		if !finite(1, end-from, a[i*lda+from:], lda) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,338 @@
+package blas
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+	reference "gonum.org/v1/gonum/blas/gonum"
+)
+
+// Dtrsm solves op(A) X = alpha B or, with A on the right, X op(A) = alpha B, for a triangular A.
+//
+// On entry a holds the triangle ul of A, and b the m x n matrix B. On return b holds X.
+func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+	if !triangular(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
+		i.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+// Strsm is Dtrsm in float32.
+func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+	if !triangular(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
+		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+// Dtrmm computes B = alpha op(A) B or, with A on the right, B = alpha B op(A), for a triangular A.
+//
+// On entry a holds the triangle ul of A, and b the m x n matrix B. On return b is overwritten by the product.
+func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+	if !triangular(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
+		i.Implementation.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+// Strmm is Dtrmm in float32.
+func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+	if !triangular(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb) {
+		i.Implementation.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+// triangular solves a system or, to multiply, computes a product, and returns true; or it returns false where
+// gonum computes it.
+func triangular[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha F, a []F, lda int, b []F, ldb int) bool {
+	how := triangularWay(multiply, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	if how == byGonum {
+		return false
+	}
+	p := product[F]{m: m, n: n, part: blas.All, c: b, ldc: ldb}
+	p.scaleC(alpha)
+	if how == byScaling {
+		return true
+	}
+	sys := system[F]{
+		a: factor[F]{a, lda, tA != blas.NoTrans}, right: s == blas.Right,
+		lower: (ul == blas.Lower) == (tA == blas.NoTrans), unit: d == blas.Unit, multiply: multiply,
+	}
+	order, sides := m, n
+	if s == blas.Right {
+		order, sides = n, m
+	}
+	switch how {
+	case byLoops:
+		sys.loops(order, sides, b, ldb)
+	case byVector:
+		sys.vectors(order, sides, b, ldb)
+	default:
+		sys.compute(0, order, sides, b, ldb)
+	}
+	return true
+}
+
+// fewSides is the number of right sides up to which each is solved for by itself.
+const fewSides = 3
+
+// vectors is compute for one right side after the other.
+func (s *system[F]) vectors(order, sides int, b []F, ldb int) {
+	unknown, side, t := ldb, 1, *s
+	if s.right { // x A = b is A' x' = b'
+		unknown, side = 1, ldb
+		t.a, t.right, t.lower = s.a.transpose(), false, !s.lower
+	}
+	for k := range sides {
+		t.vector(order, b[k*side:], unknown)
+	}
+}
+
+// triangularWay returns how a triangular system is solved or multiplied.
+func triangularWay[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha F, a []F, lda int, b []F, ldb int) way {
+	order, sides := m, n
+	if s == blas.Right {
+		order, sides = n, m
+	}
+	switch {
+	case !isSide(s) || !isTriangle(ul) || !known(tA) || d != blas.Unit && d != blas.NonUnit || min(m, n) <= 0 ||
+		!inside(a, order, order, lda) || !inside(b, m, n, ldb):
+		return byGonum
+	case alpha == 0:
+		return byScaling
+	case !vectorized():
+		divides := multiply || d == blas.Unit || invertible(order, a, lda)
+		return withoutTiles(divides && finite(m, n, b, ldb) && finiteTriangle(ul, order, a, lda))
+	case order*order*sides <= tune().triangleLoops || sides <= fewSides && order < tune().trsvOrder:
+		return byLoops
+	case sides <= fewSides:
+		return byVector
+	}
+	return byTiles
+}
+
+// invertible reports whether the inverses of the numbers on the diagonal of a matrix are numbers that multiply as
+// exactly as the numbers divide.
+func invertible[F tile.Float](n int, a []F, lda int) bool {
+	for i := range n {
+		if !exactInverse(a[i*(lda+1)]) {
+			return false
+		}
+	}
+	return true
+}
+
+// exactInverse reports whether the inverse of a number is rounded as other numbers are: it neither overflows nor
+// is denormal.
+func exactInverse[F tile.Float](v F) bool {
+	least, most := 0x1p-1021, 0x1p1021
+	if kind[F]() == 1 {
+		least, most = 0x1p-125, 0x1p125
+	}
+	size := math.Abs(float64(v))
+	return size >= least && size <= most
+}
+
+// A system is op(A) X = B, or X op(A) = B, for a triangular A; or the products op(A) B and B op(A).
+type system[F tile.Float] struct {
+	a              factor[F]
+	right, lower   bool // X op(A); op(A) is a lower triangle
+	unit, multiply bool // ones on the diagonal; compute the product
+}
+
+// A half is a part of the unknowns of a system, with its right sides.
+type half[F tile.Float] struct {
+	first, order int
+	b            []F
+}
+
+// compute overwrites the right sides B, whose number is sides, by X, or by the product, for the triangle of
+// an order from entry (first, first) of op(A) on: rows of B, or columns where A is on the right.
+func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
+	if order <= smallTriangle {
+		s.small(first, order, sides, b, ldb)
+		return
+	}
+	cut := (order/2 + tile.PackWidth - 1) &^ (tile.PackWidth - 1)
+	known, other := half[F]{first, cut, b}, half[F]{first + cut, order - cut, nil}
+	if s.right {
+		other.b = b[cut:]
+	} else {
+		other.b = b[cut*ldb:]
+	}
+	if s.lower == s.right { // the unknowns at the end are known first
+		known, other = other, known
+	}
+	p := product[F]{alpha: -1, part: blas.All, c: other.b, ldc: ldb, k: known.order}
+	if s.right {
+		p.m, p.n = sides, other.order
+		p.a, p.b = factor[F]{known.b, ldb, false}, s.a.from(known.first, other.first)
+	} else {
+		p.m, p.n = other.order, sides
+		p.a, p.b = s.a.from(other.first, known.first), factor[F]{known.b, ldb, false}
+	}
+	if s.multiply { // the steps of a solution backwards
+		p.alpha, known, other = 1, other, known
+	}
+	s.compute(known.first, known.order, sides, known.b, ldb)
+	p.compute()
+	s.compute(other.first, other.order, sides, other.b, ldb)
+}
+
+// small is compute for an order of at most smallTriangle, by rows of B. With A on the right it transposes B for
+// that, to whole vectors: a part of a vector that was just stored takes long to load.
+func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
+	t := system[F]{s.a.from(first, first), s.right, s.lower, s.unit, s.multiply}
+	if !s.right {
+		for k := 0; k < sides; k += sidesTogether {
+			t.apply(order, b[k:], ldb, min(sidesTogether, sides-k))
+		}
+		return
+	}
+	t.a, t.lower = t.a.transpose(), !t.lower
+	w := buffersOf[F]()
+	defer giveBuffers(w)
+	vector := tune().vectorBytes / int(unsafe.Sizeof(F(0)))
+	for k := 0; k < sides; k += sidesTogether {
+		n := min(sidesTogether, sides-k)
+		whole := (n + vector - 1) / vector * vector
+		for i := range order {
+			clear(w.left[i*leftStride+n : i*leftStride+whole])
+		}
+		tile.Transpose(w.left[:], leftStride, b[k*ldb:], ldb, n, order)
+		t.apply(order, w.left[:], leftStride, whole)
+		tile.Transpose(b[k*ldb:], ldb, w.left[:], leftStride, order, n)
+	}
+}
+
+// sidesTogether is the number of right sides that stay in the first-level cache.
+const sidesTogether = 192
+
+// apply overwrites n columns of B, on the right of A, by the solution or the product, for an order of at most
+// smallTriangle. To a row it adds multiples of the rows that are solved, or not yet multiplied.
+func (s *system[F]) apply(order int, b []F, ldb, n int) {
+	var factors [smallTriangle]F
+	down, across := s.a.steps()
+	sign := F(-1)
+	if s.multiply {
+		sign = 1
+	}
+	for i := range order {
+		if s.lower == s.multiply {
+			i = order - 1 - i
+		}
+		from, end := 0, i
+		if !s.lower {
+			from, end = i+1, order
+		}
+		row, pivot := b[i*ldb:][:n], s.a.data[i*(s.a.stride+1)]
+		if s.multiply && !s.unit {
+			scaleRow(row, pivot)
+		}
+		if from < end {
+			entries := s.a.data[i*down+from*across:]
+			for k := range end - from {
+				factors[k] = sign * entries[k*across]
+			}
+			tile.AddRows(row, b[from*ldb:], ldb, factors[:], end-from, n)
+		}
+		if !s.multiply && !s.unit {
+			divideRow(row, pivot)
+		}
+	}
+}
+
+// loops is compute in plain Go, for few operations: an unknown of all right sides after the other.
+func (s *system[F]) loops(order, sides int, b []F, ldb int) {
+	unknown, side := ldb, 1 // the distances in memory
+	down, across := s.a.steps()
+	lower := s.lower
+	if s.right {
+		unknown, side = 1, ldb
+		down, across, lower = across, down, !lower
+	}
+	for j := range order {
+		if lower == s.multiply {
+			j = order - 1 - j
+		}
+		from, end := 0, j // the rows of column j beside the diagonal
+		if lower {
+			from, end = j+1, order
+		}
+		pivot := s.a.data[j*(s.a.stride+1)]
+		if side == 1 && sides > fewSides {
+			s.loopRows(j, from, end, sides, b, ldb, pivot)
+			continue
+		}
+		for k := range sides {
+			x := b[k*side:]
+			v := x[j*unknown]
+			if !s.multiply {
+				if !s.unit {
+					v /= pivot
+					x[j*unknown] = v
+				}
+				v = -v
+			}
+			at := from*down + j*across
+			for i := from; i < end; i++ {
+				x[i*unknown] += s.a.data[at] * v
+				at += down
+			}
+			if s.multiply && !s.unit {
+				x[j*unknown] = v * pivot
+			}
+		}
+	}
+}
+
+// loopRows is a step of loops for several right sides next to each other: it adds multiples of row j of B to the
+// rows from to end.
+func (s *system[F]) loopRows(j, from, end, sides int, b []F, ldb int, pivot F) {
+	down, across := s.a.steps()
+	row, sign := b[j*ldb:][:sides], F(1)
+	if !s.multiply {
+		sign = -1
+	}
+	if !s.multiply && !s.unit {
+		for k := range row {
+			row[k] /= pivot
+		}
+	}
+	for i := from; i < end; i++ {
+		by, to := sign*s.a.data[i*down+j*across], b[i*ldb:][:sides]
+		for k, v := range row {
+			to[k] += by * v
+		}
+	}
+	if s.multiply && !s.unit {
+		for k := range row {
+			row[k] *= pivot
+		}
+	}
+}
+
+// scaleRow multiplies a row by a number.
+func scaleRow[F tile.Float](row []F, by F) {
+	if by == 0 { // which gonum takes for a call to clear
+		for i, v := range row {
+			row[i] = v * by
+		}
+		return
+	}
+	if kind[F]() == 0 {
+		reference.Implementation{}.Dscal(len(row), float64(by), as[float64](row), 1)
+		return
+	}
+	reference.Implementation{}.Sscal(len(row), float32(by), as[float32](row), 1)
+}
+
+// divideRow divides a row by a number.
+func divideRow[F tile.Float](row []F, by F) {
+	if exactInverse(by) {
+		scaleRow(row, 1/by)
+		return
+	}
+	for i, v := range row {
+		row[i] = v / by
+	}
+}

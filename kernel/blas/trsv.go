@@ -1,0 +1,155 @@
+package blas
+
+import (
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Dtrsv solves op(A) x = b for a triangular A.
+//
+// On entry a holds the triangle ul of A, and x the vector b. On return x holds the solution.
+func (i Implementation) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
+	if !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
+		i.Implementation.Dtrsv(ul, tA, d, n, a, lda, x, incX)
+	}
+}
+
+// Strsv is Dtrsv in float32.
+func (i Implementation) Strsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int) {
+	if !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
+		i.Implementation.Strsv(ul, tA, d, n, a, lda, x, incX)
+	}
+}
+
+// Dtrmv computes x = op(A) x for a triangular A.
+//
+// On entry a holds the triangle ul of A. On return x is overwritten by the product.
+func (i Implementation) Dtrmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
+	if !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
+		i.Implementation.Dtrmv(ul, tA, d, n, a, lda, x, incX)
+	}
+}
+
+// Strmv is Dtrmv in float32.
+func (i Implementation) Strmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int) {
+	if !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
+		i.Implementation.Strmv(ul, tA, d, n, a, lda, x, incX)
+	}
+}
+
+// triangularVector solves a triangular system or, to multiply, computes a product with a vector, and returns
+// true; or it returns false where gonum computes it.
+func triangularVector[F tile.Float](multiply bool, ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []F, lda int, x []F, incX int) bool {
+	if !isTriangle(ul) || !known(tA) || d != blas.Unit && d != blas.NonUnit || n <= 0 || !inside(a, n, n, lda) || !holds(x, n, incX) ||
+		!vectorized() {
+		return false
+	}
+	s := system[F]{
+		a: factor[F]{a, lda, tA != blas.NoTrans}, lower: (ul == blas.Lower) == (tA == blas.NoTrans),
+		unit: d == blas.Unit, multiply: multiply,
+	}
+	if incX < 0 {
+		memory := borrow[F](n)
+		defer giveBack(memory)
+		copied := gather(*memory, x, n, incX)
+		s.vector(n, copied, 1)
+		scatter(x, copied, incX)
+		return true
+	}
+	s.vector(n, x, incX)
+	return true
+}
+
+// vector overwrites x, with entries inc apart, by the solution or the product.
+func (s *system[F]) vector(n int, x []F, inc int) {
+	if n < tune().trsvOrder {
+		s.loops(n, 1, x, inc)
+		return
+	}
+	if inc == 1 {
+		s.byRows(n, x)
+		return
+	}
+	memory := borrow[F](n)
+	defer giveBack(memory)
+	copied := gather(*memory, x, n, inc)
+	s.byRows(n, copied)
+	scatter(x, copied, inc)
+}
+
+// byRows overwrites x by the solution or the product. It reads A by rows, Width of them at a time: a tile
+// subtracts the products of these rows with the part of x that is known before their triangle is solved or, for
+// A', updates the part that is not known yet behind it. A product takes the same steps backwards.
+func (s *system[F]) byRows(n int, x []F) {
+	const width = tile.Width
+	var sums [width]F
+	// An incomplete block lies where its row of A beside the triangle is longest or shortest, so that
+	// all other lengths are multiples of width.
+	upper := s.lower == s.a.transposed // the triangle in memory
+	blocks, short := (n+width-1)/width, 0
+	if upper {
+		short = blocks*width - n
+	}
+	sign := F(-1)
+	if s.multiply {
+		sign = 1
+	}
+	for b := range blocks {
+		if s.lower == s.multiply {
+			b = blocks - 1 - b
+		}
+		lo, hi := max(b*width-short, 0), min((b+1)*width-short, n)
+		first, last := 0, lo // the other columns of these rows
+		if upper {
+			first, last = hi, n
+		}
+		rows, own, others := s.a.data[lo*s.a.stride+first:], x[lo:hi], x[first:last]
+		corner := system[F]{s.a.from(lo, lo), false, s.lower, s.unit, s.multiply}
+		dots, adds := len(others) > 0 && !s.a.transposed, len(others) > 0 && s.a.transposed
+		if dots {
+			tile.RowDots(sums[:], rows, s.a.stride, others, hi-lo, len(others))
+		}
+		if adds && s.multiply { // before these entries of x are overwritten
+			tile.AddRows(others, rows, s.a.stride, own, hi-lo, len(others))
+		}
+		if dots && !s.multiply {
+			for k := range own {
+				own[k] -= sums[k]
+			}
+		}
+		corner.loops(hi-lo, 1, own, 1)
+		if dots && s.multiply {
+			for k := range own {
+				own[k] += sums[k]
+			}
+		}
+		if adds && !s.multiply {
+			for k, v := range own {
+				sums[k] = sign * v
+			}
+			tile.AddRows(others, rows, s.a.stride, sums[:], hi-lo, len(others))
+		}
+	}
+}
+
+// gather returns n entries of x that are inc apart: x, or a copy in memory.
+func gather[F tile.Float](memory, x []F, n, inc int) []F {
+	if inc == 1 {
+		return x[:n]
+	}
+	at := max(0, (1-n)*inc)
+	for k := range n {
+		memory[k] = x[at]
+		at += inc
+	}
+	return memory[:n]
+}
+
+// scatter copies the entries of a vector to x, inc apart.
+func scatter[F tile.Float](x, from []F, inc int) {
+	at := max(0, (1-len(from))*inc)
+	for _, v := range from {
+		x[at] = v
+		at += inc
+	}
+}

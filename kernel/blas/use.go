@@ -1,0 +1,77 @@
+// Package blas is a BLAS and LAPACK for gonum, computed by the tiles of the CPU tier in use. Use
+// registers it for the whole program, so that package mat and everything above it computes with the tiles:
+//
+//	blas.Use()
+//
+// On one thread, package mat takes these shares of its time with gonum's own implementation:
+//
+//	                                        AVX-512       AVX2
+//	products of matrices                    1/9 to 1/13   1/6
+//	LU, Cholesky, QR, order 300 and more    1/5 to 1/8    1/4 to 1/5
+//	eigenvectors, singular vectors          1/4           1/3
+//	LU, Cholesky, QR, order 50 to 100       1/2 to 5/8    3/5
+//	a matrix from memory by a vector        1/2           2/3
+//	a matrix from a cache by a vector       4/5           4/5
+//	systems of order 10                     4/5           7/8
+//
+// BENCHMARKS.md has the table, beside OpenBLAS. Without AVX2, and on arm64, gonum's own code computes, with
+// its faults corrected (see Implementation and Lapack).
+//
+// Package gorgonia.org/tensor has a registration of its own, for which Use does nothing:
+//
+//	import "github.com/difalt/difalt/kernel/blas"
+//
+//	tensor.Use(blas.Implementation{})
+//
+// testdata/gorgonia_test.go is an example, which scripts/gorgonia.sh runs in a module of its own. With tensor
+// v0.9.24 and Go 1.26 a program must require a newer go4.org/unsafe/assume-no-moving-gc, as the script does.
+package blas
+
+import (
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/blas/blas64"
+	reference "gonum.org/v1/gonum/blas/gonum"
+	lapackreference "gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// Use registers Implementation and Lapack with gonum's blas32, blas64 and lapack64, and so with package mat,
+// for the whole program.
+func Use() {
+	blas32.Use(Implementation{})
+	blas64.Use(Implementation{})
+	lapack64.Use(Lapack{})
+}
+
+// An Implementation is gonum's blas.Float64 and blas.Float32. With AVX2 or AVX-512 the tiles compute, in both
+// precisions, gemm, syrk, syr2k, symm, trmm, trsm, gemv, ger, trmv, trsv, dot and axpy, and Dsymv, Dnrm2 and Snrm2;
+// gonum computes all other routines. Other tiers (NEON, and portable Go) have no tiles for them, and gonum
+// computes there too, where its results are right. gonum's own suites pass (TestSuitesOfGonum).
+//
+// Matrices are stored by rows. Arguments, results and panics are gonum's, except for
+//
+//   - rounding, by the order of sums. The order depends on the shapes alone, and not on the number of
+//     threads that share large products;
+//   - special values, which follow one rule for every size and tier. With beta = 0 a result is overwritten and
+//     not read; with alpha = 0 factors are not read; products of zero by infinity or NaN are NaN;
+//   - triangular systems, which divide by a pivot whose inverse overflows or is denormal;
+//   - infinite alpha, which is multiplied into a factor: a sum of +Inf and -Inf is NaN then.
+//
+// A left factor with few nonzero entries is multiplied entry by entry. Memory for blocks is kept: calls on one
+// thread allocate none after the first ones. Large products are shared by goroutines that end 50 us after the
+// last of them.
+type Implementation struct{ reference.Implementation }
+
+// Lapack is gonum's lapack.Float64. It computes the factors of LU, Cholesky, QR and LQ and their Q, eigenvectors of
+// symmetric matrices, singular values and vectors, norms, and estimates of condition numbers, which package mat
+// requests for every solution; gonum computes all other routines. Differences from gonum are those of
+// Implementation, and
+//
+//   - reflectors are right: gonum v0.17 applies 33 reflectors or more wrongly if some of them end with zeros,
+//     as those of dummy variables do;
+//   - decompositions by iterations return at once, without success, for matrices with NaN or infinity;
+//   - the reciprocal condition number of a matrix with a norm near the largest number is 1, not infinite;
+//   - a matrix that Dpotrf finds not positive definite is left in another state;
+//   - infinity or NaN in a matrix for Dgeqrf makes more of its factors NaN;
+//   - Dgeqrf leaves the best length of work in work[0].
+type Lapack struct{ lapackreference.Implementation }

@@ -1,0 +1,86 @@
+package blas
+
+import (
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// A way is how a call is computed. Each routine chooses one from its arguments, before it computes anything.
+//
+// All ways follow one rule for special values. With beta = 0 the result is overwritten and not read. With
+// alpha = 0 the factors are not read. Otherwise every product of two entries counts: zero by NaN or infinity is
+// NaN. gonum skips factors that are zero, so gonum computes only where nothing that it could skip is NaN or
+// infinite.
+type way uint8
+
+const (
+	// byGonum: gonum's implementation computes, or panics because of the arguments.
+	byGonum way = iota
+	// byScaling: alpha is 0, and the result is beta C.
+	byScaling
+	// byLoops: a few operations, in Go.
+	byLoops
+	// byVector: a product of a matrix and a vector.
+	byVector
+	// byEntries: a product with a factor of zeros, but for a few entries.
+	byEntries
+	// byTiles: blocks of the operands, by the tiles of the CPU tier; on tiers without them by their definition in
+	// Go, which is slower than gonum.
+	byTiles
+)
+
+// vectorized reports whether the CPU tier in use has tiles for vectors of any length.
+func vectorized() bool { return tile.Active() == tile.AVX512 || tile.Active() == tile.AVX2 }
+
+// withoutTiles returns the way of a tier without tiles: gonum's, unless it would lose NaN or infinity or, with
+// pivots, divide wrongly.
+func withoutTiles(sound bool) way {
+	if sound {
+		return byGonum
+	}
+	return byTiles
+}
+
+// inside reports whether data has all entries of a matrix stored by rows.
+func inside[F tile.Float](data []F, rows, columns, stride int) bool {
+	return stride >= max(1, columns) && (rows == 0 || len(data) >= (rows-1)*stride+columns)
+}
+
+// holds reports whether n entries, inc apart, are within x. If inc is negative the first of them is at the
+// end.
+func holds[F tile.Float](x []F, n, inc int) bool { return inc != 0 && len(x) > (n-1)*max(inc, -inc) }
+
+// known reports whether t is a kind of transposition, isTriangle whether ul is a triangle, and isSide
+// whether s is a side.
+func known(t blas.Transpose) bool { return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans }
+
+func isTriangle(ul blas.Uplo) bool { return ul == blas.Upper || ul == blas.Lower }
+
+func isSide(s blas.Side) bool { return s == blas.Left || s == blas.Right }
+
+// opShape returns the numbers of rows and columns of a matrix M for which op(M) has m rows and n columns.
+func opShape(t blas.Transpose, m, n int) (rows, columns int) {
+	if t != blas.NoTrans {
+		return n, m
+	}
+	return m, n
+}
+
+// finite reports whether a matrix has neither NaN nor infinity.
+func finite[F tile.Float](m, n int, a []F, lda int) bool {
+	var zero [4]F
+	for i := range m {
+		row := a[i*lda:][:n]
+		for ; len(row) >= 4; row = row[4:] {
+			v := (*[4]F)(row)
+			zero[0] += v[0] * 0
+			zero[1] += v[1] * 0
+			zero[2] += v[2] * 0
+			zero[3] += v[3] * 0
+		}
+		for _, v := range row {
+			zero[0] += v * 0
+		}
+	}
+	return zero == [4]F{}
+}
