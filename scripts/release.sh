@@ -4,10 +4,12 @@
 # release.sh VERSION --notes    prints the notes of a release
 #
 # Makes the release VERSION (v1.2.3) from the head of this repository: one commit and two tags, and prints the command that
-# publishes them. The commit dates the section of CHANGELOG.md, sets the version that the program requires, and drops the
-# replacement of go.work. Everything is made and tried in a clone: the program is installed, and the library embedded, from
-# the tags as a user would, with module caches of their own. Only then are commit and tags fetched into this repository.
-# The tags start the release workflow: binaries, checksums, lists of contents (SBOM), notes and the container image.
+# publishes them. The commit dates the section of CHANGELOG.md, and sets the version that the program requires, in go.work
+# too. Everything is made and tried in a clone: the program is installed, and the library embedded, from the tags as a
+# user would, and the sources of the tag build without a network. Only then are commit and tags fetched into this
+# repository. The tags start the release workflow: binaries, checksums, lists of contents (SBOM), notes and the image.
+#
+# Modules and builds come from the caches of this machine; what was downloaded of the tags is removed from them.
 set -eu
 cd "$(dirname "$0")/.."
 repository=$PWD
@@ -43,15 +45,34 @@ for tag in $tags; do
 done
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+modules=$($GO env GOMODCACHE)
+
+# forget removes what was downloaded from the tags: it holds for this clone only.
+forget() {
+	for folder in "$module" "$module/cmd/difalt"; do
+		rm -rf "$modules/$folder@$version" "$modules/cache/download/$folder/@v/"*
+	done
+	grep -ls "https://$module\$" "$modules/cache/vcs/"*.info | while IFS= read -r info; do
+		rm -rf "${info%.info}" "$info" "${info%.info}.lock"
+	done
+}
+trap 'forget; rm -rf "$work"' EXIT
 git clone -q "file://$repository" "$work/clone"
-name=$(git config user.name || echo difalt) email=$(git config user.email || echo difalt@localhost)
-export GIT_CONFIG_COUNT=3 GIT_CONFIG_KEY_1=user.name GIT_CONFIG_VALUE_1="$name" \
-	GIT_CONFIG_KEY_2=user.email GIT_CONFIG_VALUE_2="$email" \
-	GIT_CONFIG_KEY_0="url.file://$work/clone.insteadOf" GIT_CONFIG_VALUE_0="https://$module"
-# The tags come from the clone, into a module cache of its own; other modules from the cache of this machine.
-proxy=file://$($GO env GOMODCACHE)/cache/download,$($GO env GOPROXY)
-export GOPRIVATE="$module" GOPROXY="$proxy" GOWORK=off GOMODCACHE="$work/modules" GOFLAGS="-modcacherw -trimpath"
+# A home of its own with settings for git alone, which every version reads.
+mkdir "$work/home"
+cat >"$work/home/.gitconfig" <<-END
+	[user]
+		name = $(git config user.name || echo difalt)
+		email = $(git config user.email || echo difalt@localhost)
+	[url "file://$work/clone"]
+		insteadOf = https://$module
+END
+GOCACHE=$($GO env GOCACHE) GOENV=$($GO env GOENV)
+# The tags come from the clone; other modules from the cache of this machine.
+proxy=file://$modules/cache/download,$($GO env GOPROXY)
+export GOCACHE GOENV GOMODCACHE="$modules" HOME="$work/home" XDG_CONFIG_HOME="$work/home" GOPRIVATE="$module" GOPROXY="$proxy"
+export GOWORK=off GOFLAGS=-modcacherw
+forget
 
 # quietly runs the go command in a folder, and prints its output if it fails.
 quietly() {
@@ -60,17 +81,18 @@ quietly() {
 	(cd "$folder" && $GO "$@") >"$work/log" 2>&1 || fail "go $*: $(cat "$work/log")"
 }
 
-# tag moves both tags to the head of the clone, and forgets what was downloaded from them.
+# tag moves both tags to the head of the clone.
 tag() {
 	for tag in $tags; do
 		git tag -f "$tag" >/dev/null
 	done
-	rm -rf "$work/modules/cache/vcs" "$work/modules/cache/download/github.com/difalt" "$work/modules/github.com/difalt"
+	forget
 }
 
 cd "$work/clone"
 sed -i.old "s/^## $number (unreleased)\$/## $number ($(date -u +%Y-%m-%d))/" CHANGELOG.md
-sed -i.old "/^replace /d; /^\/\/ Until /d" go.work
+sed -i.old "s#^replace $module v[^ ]* =>#replace $module $version =>#" go.work
+grep -q "^replace $module $version => ./\$" go.work || fail "go.work does not replace $module"
 find . -name '*.old' -exec rm {} +
 for m in cmd/difalt bench/peers; do
 	(cd $m && $GO mod edit -require="$module@$version")
@@ -86,7 +108,7 @@ tag
 
 echo "install $module/cmd/difalt@$version"
 GOBIN="$work/bin" quietly "$work" install "$module/cmd/difalt@$version"
-"$work/bin/difalt" --version | grep -F "$number" || fail "difalt --version does not contain $number"
+[ "$("$work/bin/difalt" --version)" = "difalt version $version" ] || fail "$("$work/bin/difalt" --version), not $version"
 "$work/bin/difalt" simulate --trials 1 --out "$work/out" >"$work/log" 2>&1 || fail "difalt simulate: $(cat "$work/log")"
 echo "embed $module@$version"
 mkdir "$work/embed"
@@ -101,7 +123,13 @@ END
 quietly . mod init example.org/embed
 quietly . get "$module/kernel@$version"
 quietly . run .
+echo "build the sources of $version without a network"
 cd "$work/clone"
+for folder in cmd/difalt bench/peers .; do
+	GOWORK='' GOPROXY=off quietly $folder list -deps ./...
+done
+GOWORK='' GOPROXY=off quietly cmd/difalt build -buildvcs=true -o "$work/bin/built" .
+[ "$("$work/bin/built" --version)" = "difalt version $version" ] || fail "$("$work/bin/built" --version), not $version"
 [ -z "$(git status --porcelain)" ] || fail "the release does not hold: $(git status --porcelain)"
 
 if [ "${2:-}" = --dry-run ]; then
