@@ -48,7 +48,7 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 			return err
 		}
 		tables, c := t.ofOwners()
-		node.Settings = append(owners.Settings(tables[0], &c), consensus.Setting{Name: "difalt --version", Value: cli.Version()})
+		node.Settings = owners.Settings(tables[0], &c)
 		return nil
 	}
 	node.Job = func(ctx context.Context, net *consensus.Network) error {

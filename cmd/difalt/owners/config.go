@@ -123,13 +123,19 @@ func (c *Config) check(nodes int) error {
 	return err
 }
 
-// Settings lists the options, and the names and kinds of the columns of a table. All nodes must have the
-// same; whoever calls Train compares them before.
+// protocol numbers what nodes of a training compute together: the sums that they exchange, their order, and what follows
+// from them. Builds with the same number train together, whatever their versions; others refuse each other. A change of
+// Train that an older build would not follow step by step takes the next number.
+const protocol = 1
+
+// Settings lists the protocol, the options, and the names and kinds of the columns of a table. All nodes must
+// have the same; whoever calls Train compares them before.
 func Settings(t *dataset.Table, c *Config) (list []consensus.Setting) {
 	add := func(name string, value any) {
 		text, _ := json.Marshal(value) // texts and numbers
 		list = append(list, consensus.Setting{Name: name, Value: strings.Trim(string(text), `"`)})
 	}
+	add("protocol of the training", protocol)
 	add("target", c.TargetColumn)
 	add("task", c.TaskColumn)
 	add("seed", c.Seed)

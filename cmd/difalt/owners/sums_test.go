@@ -154,6 +154,7 @@ func TestSettings(t *testing.T) {
 	same := func(a, b []consensus.Setting) bool { return consensus.Difference(a, "a", b, "b") == "" }
 	open, private := &Config{Rank: &rank}, &Config{Rank: &rank, Private: &Privacy{Epsilon: 1}}
 	for name, ok := range map[string]bool{
+		"protocol":       Settings(one, open)[0] == consensus.Setting{Name: "protocol of the training", Value: fmt.Sprint(protocol)},
 		"levels":         same(Settings(one, open), Settings(other, open)),
 		"private levels": !same(Settings(one, private), Settings(other, private)),
 		"privacy":        !same(Settings(one, open), Settings(one, private)),

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -55,5 +57,21 @@ func TestProgramInHelp(t *testing.T) {
 		if !strings.Contains(cmd.Example, name+" simulate --rounds 1") || strings.Contains(cmd.Example, other+" simulate") {
 			t.Errorf("%s: %s", name, cmd.Example)
 		}
+	}
+}
+
+// The images stamp the variable that Version reads: the linker says nothing about one that is not there.
+func TestStampOfImages(t *testing.T) {
+	file, err := os.ReadFile("../../../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flag := "-X " + reflect.TypeFor[Streams]().PkgPath() + ".stamped=$VERSION"
+	if builds, stamps := strings.Count(string(file), "go build "), strings.Count(string(file), flag); builds != 2 || stamps != 2 {
+		t.Errorf("%d of %d builds in the Dockerfile have %s", stamps, builds, flag)
+	}
+	defer func(before string) { stamped = before }(stamped)
+	if stamped = "v7.8.9"; Version() != "v7.8.9" {
+		t.Errorf("the version is %s", Version())
 	}
 }

@@ -35,11 +35,15 @@ func Machine() string {
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, Version())
 }
 
+// stamped is the version of a build that does not know its own, as that of an image, from sources without .git:
+// -ldflags "-X github.com/difalt/difalt/cmd/difalt/internal/cli.stamped=v1.2.3".
+var stamped string
+
 // Version returns the version of the module that contains the program.
 func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
+	built := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		built = info.Main.Version
 	}
-	return info.Main.Version
+	return cmp.Or(stamped, built, "(devel)")
 }

@@ -112,7 +112,7 @@ func TestPresets(t *testing.T) {
 	}
 	var folders []string
 	for _, s := range resolve(t, "--preset", "kappa", "--iterations", "60", "--out", "runs") {
-		if folders = append(folders, s.out); s.trials != 5 || s.setting.Iterations != 60 {
+		if folders = append(folders, filepath.ToSlash(s.out)); s.trials != 5 || s.setting.Iterations != 60 {
 			t.Errorf("%s: %d trials of %d iterations", s.setting.Name, s.trials, s.setting.Iterations)
 		}
 	}
