@@ -60,10 +60,49 @@ func thisMachine() machine {
 	if kib, err := strconv.Atoi(match(`MemTotal:\s+(\d+)`, "/proc/meminfo")); err == nil {
 		m.Memory = fmt.Sprintf("%d GiB", (kib+1<<19)>>20)
 	}
-	name := regexp.MustCompile(`\([^)]*\)|[^a-z0-9]+`).ReplaceAllString(strings.ToLower(info.CPU), "-")
-	name = regexp.MustCompile(`-+`).ReplaceAllString(fmt.Sprintf("%s-%dcpu", name, m.Cores), "-")
-	m.Name = strings.Trim(name, "-")
+	m.Name = m.autoName()
 	return m
+}
+
+// autoName returns a name that tells processors apart which call themselves alike: "AMD EPYC" is each of several
+// generations. They differ in the kernel that difalt takes, or in the first two caches of a core.
+func (m *machine) autoName() string {
+	tier, _, _ := strings.Cut(m.Kernel, " ")
+	own, _, _ := strings.Cut(m.Caches, ", L3") // a virtual machine has any part of the third one
+	name := strings.ToLower(fmt.Sprintf("%s %s %s %dcpu", m.CPU, tier, own, m.Cores))
+	name = regexp.MustCompile(`\([^)]*\)|[^a-z0-9]+`).ReplaceAllString(name, "-")
+	return strings.Trim(regexp.MustCompile(`-+`).ReplaceAllString(name, "-"), "-")
+}
+
+// TestNames: results have the names that their machines would make up, and machines that differ in the processor
+// alone have different ones.
+func TestNames(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "results", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d results, error %v", len(files), err)
+	}
+	for _, file := range files {
+		r, err := loadResult(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := r.Machine.autoName(); r.Machine.Name != name || filepath.Base(file) != name+".json" {
+			t.Errorf("%s has the name %s, want %s", file, r.Machine.Name, name)
+		}
+	}
+	seen := make(map[string]machine)
+	for _, m := range []machine{ // Zen 3, 4 and 5, and a Zen 5 without AVX-512
+		{CPU: "AMD EPYC", Cores: 2, Kernel: "avx2 (build default)", Caches: "L1d 32K, L2 512K, L3 32768K"},
+		{CPU: "AMD EPYC", Cores: 2, Kernel: "avx512 (build default)", Caches: "L1d 32K, L2 1024K, L3 32768K"},
+		{CPU: "AMD EPYC", Cores: 2, Kernel: "avx512 (build default)", Caches: "L1d 48K, L2 1024K, L3 32768K"},
+		{CPU: "AMD EPYC", Cores: 2, Kernel: "avx2 (build default)", Caches: "L1d 48K, L2 1024K, L3 32768K"},
+	} {
+		name := m.autoName()
+		if other, ok := seen[name]; ok {
+			t.Errorf("%+v and %+v are both %s", m, other, name)
+		}
+		seen[name] = m
+	}
 }
 
 // variables returns the variables of the environment whose names begin with a prefix, as NAME=VALUE, sorted.
