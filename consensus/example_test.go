@@ -23,6 +23,37 @@ func pathOf(nodes int) *topology.Weights {
 	return w
 }
 
+// Three nodes in a row sum numbers, share the numbers of node 2, and collect a text of every node. The calls are
+// these in every process, where z and texts have the rows of its own nodes.
+func ExampleNetwork() {
+	ctx := context.Background()
+	n, err := consensus.New(pathOf(3), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	z := [][]float64{{1, 10}, {2, 20}, {3, 30}}
+	if err := n.Sum(ctx, z); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(z)
+	z = [][]float64{{1}, {2}, {3}}
+	if err := n.Broadcast(ctx, 2, z); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(z)
+	texts, err := n.Gather(ctx, [][]byte{[]byte("a"), []byte("b"), []byte("c")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", texts)
+	fmt.Println(n.Confirm(ctx)) // that all nodes have received these results
+	// Output:
+	// [[6 60] [6 60] [6 60]]
+	// [[3] [3] [3]]
+	// [a b c]
+	// <nil>
+}
+
 // Three nodes in a row agree on the mean of their vectors: by AGREE nearly, along the tree exactly.
 func ExampleExchange() {
 	n, err := consensus.New(pathOf(3), nil)

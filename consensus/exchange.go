@@ -62,8 +62,8 @@ func onlyFloat64(c Codec) error {
 const MaxRounds = 1 << 20
 
 // Agree returns AGREE (Alg. 1): in every round, a node replaces its message with a weighted mean of this
-// message and the messages of its neighbours. It has the codec Float64 only. The caller keeps the pool, which
-// may be nil for serial work.
+// message and the messages of its neighbours. It has the codec Float64 only; numbers must be below 2^1020 in
+// magnitude. The caller keeps the pool, which may be nil for serial work.
 func (n *Network) Agree(rounds int, pool *kernel.Pool) (Exchange, error) {
 	if rounds < 1 || rounds > MaxRounds {
 		return nil, fmt.Errorf("consensus: %d rounds of averaging: must be from 1 to %d", rounds, MaxRounds)
@@ -87,11 +87,12 @@ func (n *Network) TreeMean() Exchange { return &treeMean{net: n} }
 // server computes, which is not one of the nodes.
 func (n *Network) ServerMean() Exchange { return &treeMean{net: n, server: true} }
 
-// checkFinite returns an error that names the first hosted node with a number that is NaN or infinite.
-func (n *Network) checkFinite(f layout, x []float64) error {
+// checkBelow returns an error that names the first hosted node with a number that is not below a limit in
+// magnitude, or NaN.
+func (n *Network) checkBelow(limit float64, f layout, x []float64) error {
 	for i, node := range n.Hosted() {
 		for k, v := range f.row(x, i) {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
+			if !(math.Abs(v) < limit) {
 				return fmt.Errorf("%w: number %d of node %d is %v", rounds.ErrNotFinite, k, node, v)
 			}
 		}

@@ -235,6 +235,32 @@ func TestGossipNotFinite(t *testing.T) {
 	wantError(t, errs[1], "number 8 of node 1 is NaN")
 }
 
+// TestGossipTooLarge: a number so large that a difference overflows is an error of its own node, wherever nodes live,
+// and no neighbour is blamed for it. Numbers below that arrive.
+func TestGossipTooLarge(t *testing.T) {
+	w := weightsOf(t, "complete", 3)
+	for _, groups := range splits(3) {
+		for _, size := range []float64{1e308, math.MaxFloat64, 0x1p1019} {
+			errs := run(t, w, groups, nil, nil, func(ctx context.Context, n *consensus.Network) error {
+				var z []consensus.Message
+				for _, node := range n.Hosted() {
+					z = append(z, consensus.Message{Scalars: []float64{size * float64(1-node)}})
+				}
+				return exchanges(t, nil)["agree"](n).average(ctx, z)
+			})
+			for k, err := range errs {
+				own := slices.Contains(groups[k], 0) || slices.Contains(groups[k], 2)
+				switch {
+				case size < 1e308 && err != nil:
+					t.Errorf("%v, nodes %v: %v", size, groups[k], err)
+				case size >= 1e308 && own && !errors.Is(err, consensus.ErrNotFinite):
+					t.Errorf("%v, nodes %v: %v", size, groups[k], err)
+				}
+			}
+		}
+	}
+}
+
 // TestAfterError: with all nodes in one process an exchange works again after an error, as if it were new.
 func TestAfterError(t *testing.T) {
 	for name, open := range exchanges(t, nil) {

@@ -2,6 +2,7 @@ package consensus
 
 import (
 	"context"
+	"math"
 
 	"github.com/difalt/difalt/consensus/internal/frame"
 	"github.com/difalt/difalt/consensus/transport"
@@ -10,8 +11,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// panelLen is the largest number of entries of a vector that are averaged at a time.
-const panelLen = 512
+const (
+	// panelLen is the largest number of entries of a vector that are averaged at a time.
+	panelLen = 512
+	// mostInGossip bounds the magnitude of a number of a message: differences between means of such numbers do
+	// not overflow. A mean may be larger, by rounding or where a weight is negative; mostReceived bounds it.
+	mostInGossip = 0x1p1020
+	mostReceived = 0x1p1022
+)
 
 // A gossip is AGREE (Alg. 1). In every round, a node sends its vector to its neighbours, and then computes
 //
@@ -83,14 +90,14 @@ func (m *gossip) average(ctx context.Context, z []Message, c Codec) error {
 	for i := range z {
 		m.layout.gather(m.layout.row(m.x, i), z[i])
 	}
-	if err := n.checkFinite(m.layout, m.x); err != nil {
+	if err := n.checkBelow(mostInGossip, m.layout, m.x); err != nil {
 		n.engine.End(ctx, err) // the neighbours wait for a message
 		return err
 	}
 	if err := n.engine.Run(ctx, m, m.count, &n.traffic); err != nil {
 		return err
 	}
-	if err := n.checkFinite(m.layout, m.x); err != nil {
+	if err := n.checkBelow(math.Inf(1), m.layout, m.x); err != nil { // weights may be negative
 		n.engine.End(ctx, err)
 		return err
 	}
@@ -116,7 +123,7 @@ func (m *gossip) Append(dst []byte, k int) []byte {
 
 // Receive implements rounds.Operation: it stores the vector of a neighbour.
 func (m *gossip) Receive(k int, code []byte) error {
-	return frame.ReadFloats(m.layout.row(m.x, m.net.engine.Row[m.net.engine.Links[k].Peer]), code)
+	return frame.ReadFloats(m.layout.row(m.x, m.net.engine.Row[m.net.engine.Links[k].Peer]), code, mostReceived)
 }
 
 // Step implements rounds.Operation: it averages.

@@ -3,6 +3,7 @@ package consensus
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/difalt/difalt/consensus/internal/codes"
 	"github.com/difalt/difalt/consensus/internal/frame"
@@ -92,7 +93,7 @@ func (t *treeMean) coded(ctx context.Context, z []Message, width int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return n.checkFinite(f, t.x)
+		return n.checkBelow(math.Inf(1), f, t.x)
 	}
 	if t.codes == nil {
 		t.codes = codes.New(n.engine, n.collectives, &n.traffic)

@@ -98,7 +98,7 @@ func FuzzFrame(f *testing.F) {
 func TestFloats(t *testing.T) {
 	v := []float64{0, math.Copysign(0, -1), 5e-324, 1e-310, -1e-40, 1.5, math.MaxFloat64}
 	got := make([]float64, len(v))
-	if err := ReadFloats(got, AppendFloats(nil, v)); err != nil {
+	if err := ReadFloats(got, AppendFloats(nil, v), math.Inf(1)); err != nil {
 		t.Fatal(err)
 	}
 	for k := range v {
@@ -106,9 +106,10 @@ func TestFloats(t *testing.T) {
 			t.Errorf("%v is read as %v", v[k], got[k])
 		}
 	}
-	wantError(t, ReadFloats(got, AppendFloats(nil, v)[1:]), "55 bytes, want 56")
+	wantError(t, ReadFloats(got, AppendFloats(nil, v)[1:], math.Inf(1)), "55 bytes, want 56")
+	wantError(t, ReadFloats(got, AppendFloats(nil, v), 1e9), "number 6 is 1.797")
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		v[3] = bad
-		wantError(t, ReadFloats(got, AppendFloats(nil, v)), "number 3 is "+fmt.Sprint(bad))
+		wantError(t, ReadFloats(got, AppendFloats(nil, v), math.Inf(1)), "number 3 is "+fmt.Sprint(bad))
 	}
 }
