@@ -20,9 +20,9 @@ type shown map[string]bool
 func showPackages(t *testing.T) map[string]shown {
 	t.Helper()
 	packages := make(map[string]shown)
-	const format = "{{.ImportPath}} {{.Name}} {{.Dir}} {{join .GoFiles \" \"}}"
+	const format = "{{.ImportPath}}\t{{.Name}}\t{{.Dir}}\t{{join .GoFiles \"\t\"}}" // a folder may have blanks
 	for _, line := range strings.Split(string(goRun(t, "../..", "list", "-f", format, "./...")), "\n") {
-		f := strings.Fields(line)
+		f := strings.Split(line, "\t")
 		if len(f) < 4 || internal(f[0]) || f[1] == "main" {
 			continue
 		}
