@@ -321,8 +321,8 @@ func TestErrorTypes(t *testing.T) {
 	if e, ok := err.(*difalt.DataError); !ok || e.Node != 1 || e.Task != 2 || e.Row != 1 {
 		t.Errorf("a response that is not a number: %T %v", err, err)
 	}
-	_, _, err = difalt.Adapt(orthonormal(6, 2, 1), bad.Nodes[1], 0)
-	if e, ok := err.(*difalt.DataError); !ok || e.Task != 2 || e.Row != 1 {
+	_, err = (&difalt.Model{U: orthonormal(6, 2, 1)}).Adapt(t.Context(), bad.Nodes[1])
+	if e, ok := err.(*kernel.DataError); !ok || e.Task != 2 || e.Row != 1 {
 		t.Errorf("Adapt: %T %v", err, err)
 	}
 }

@@ -117,9 +117,9 @@ func (m *Model) Theta(task int) []float64 {
 }
 
 // Adapt returns a model of new tasks with the same representation: it fits their coefficients, and their
-// intercepts if the model has them. A task with few samples gets the coefficients of minimum norm and a
-// status that reports it, unless Ridge is positive. Without samples its coefficients and its intercept are 0.
-// The numbers of the tasks may have any size.
+// intercepts if the model has them. A Model with nothing but U and Ridge will do. A task with few samples
+// gets the coefficients of minimum norm and a status that reports it, unless Ridge is positive. Without
+// samples its coefficients and its intercept are 0. The numbers of the tasks may have any size.
 //
 // It returns a *kernel.DataError that names the task and the row of a number that is not finite, and
 // ctx.Err() if the context has ended.

@@ -1,14 +1,12 @@
 package difalt
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/lsq"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/floats"
 )
@@ -181,33 +179,4 @@ func (e *DataError) Error() string {
 		at += fmt.Sprintf(", row %d", e.Row)
 	}
 	return fmt.Sprintf("difalt: %s: %s", at, e.Why)
-}
-
-// Adapt fits the coefficients of new tasks to a fixed representation u (d x r),
-//
-//	b_t = argmin |X_t u b - y_t|^2 + ridge |b|^2,  b_t = b[t*r : (t+1)*r].
-//
-// A task with fewer samples than r, or with dependent columns of X_t u, gets the solution of minimum norm and
-// a status that reports it, unless ridge is positive. It returns a *ParameterError unless ridge is from 0 to
-// MaxRidge, and a *DataError for a number that is not finite or out of range.
-func Adapt(u *kernel.Basis, tasks *kernel.Tasks, ridge float64) (b []float64, status []lsq.Status, err error) {
-	if u == nil || tasks == nil {
-		return nil, nil, errors.New("difalt: need a basis and tasks")
-	}
-	d, r := u.Dims()
-	if tasks.Features() != d {
-		return nil, nil, fmt.Errorf("difalt: the new tasks have %d features, the representation has %d", tasks.Features(), d)
-	}
-	if !(ridge >= 0 && ridge <= MaxRidge) {
-		return nil, nil, &ParameterError{"ridge", ridge, fmt.Sprintf("must be from 0 to %g", MaxRidge)}
-	}
-	if err := checkBasis("the representation", u, d, r); err != nil {
-		return nil, nil, err
-	}
-	if err := checkTasks(0, tasks); err != nil {
-		return nil, nil, err
-	}
-	g := kernel.NewGroup(tasks, r)
-	g.Minimize(u, ridge, nil)
-	return g.B, g.Status, nil
 }

@@ -379,10 +379,11 @@ func TestSampleSplit(t *testing.T) {
 	want := p.U0[0].Clone()
 	for tau := 1; tau <= iterations; tau++ {
 		fit, grad := p.Nodes[0].Part(1+tau, 2*iterations+2), p.Nodes[0].Part(1+tau+iterations, 2*iterations+2)
-		b, _, err := difalt.Adapt(want, fit, 0)
+		adapted, err := (&difalt.Model{U: want}).Adapt(t.Context(), fit)
 		if err != nil {
 			t.Fatal(err)
 		}
+		b := adapted.B
 		sum, row := kernel.NewBasis(8, 2), make([]float64, 8)
 		for task := range grad.Len() {
 			for i, y := range grad.Y(task) {

@@ -1,8 +1,9 @@
 // Package kernel computes the steps of one node of Dif-AltGDmin: for many small linear regressions
 // y_t = X_t U b_t with one basis U (d x r), it solves the least squares of every task and accumulates the
-// gradient with respect to U. It has no notion of nodes, networks or files.
+// gradient with respect to U. It has no notion of nodes, networks or files. To fit U as well, start with
+// difalt.Fit. An algorithm of another kind starts here:
 //
-//	tasks := kernel.View(x, ldx, d, first, y)          // the caller's rows; or copies: NewBuilder
+//	tasks, err := kernel.NewTasks(x, y)                // copies of matrices or rows; see also View and NewBuilder
 //
 //	g := kernel.NewGroup(tasks, r)                     // results of one node
 //	ws := kernel.NewWorkspace(g)                       // scratch memory
