@@ -43,21 +43,28 @@ func perOp(b *testing.B) float64 { return float64(b.Elapsed().Nanoseconds()) / f
 // reportBytes adds the rate at which an operation reads so many bytes.
 func reportBytes(b *testing.B, bytes int) { b.ReportMetric(float64(bytes)/perOp(b), "GB/s") }
 
-// report adds the rate of an operation of so many flops, and its share of the
-// ceiling in per cent, which it returns.
-func report(b *testing.B, flops float64, c *measure.Ceiling) float64 {
-	ns := perOp(b)
-	b.ReportMetric(flops/ns, "GFLOP/s")
-	ms := times(b, c.Arithmetic(measure.PeakFlops))
-	share := 100 * flops / ns / (measure.PeakFlops / ms / 1e6)
-	b.ReportMetric(share, "%fma")
+// report adds the rate of an operation of so many flops, the peak rate, and their ratio in per cent. They are
+// measured in turns.
+func report(b *testing.B, flops float64, c *measure.Ceiling, operation func()) {
+	ms := inTurns(b, operation, c.Arithmetic(measure.PeakFlops))
+	b.ReportMetric(flops/ms[0]/1e6, "GFLOP/s")
+	b.ReportMetric(measure.PeakFlops/ms[1]/1e6, "peak-GFLOP/s")
+	reportShare(b, 100*flops/measure.PeakFlops*ms[1]/ms[0], "%fma")
 	b.ReportAllocs()
-	return share
 }
 
-// times returns the median time of a call of f in five turns, in milliseconds.
-func times(b *testing.B, f func()) float64 {
-	return must[[]float64](b)(measure.InTurns(context.Background(), 0, f))[0]
+// reportShare adds the share of a ceiling in per cent. The unit ends in a question mark above 105: the machine was
+// not quiet, or something is not measured as it should be.
+func reportShare(b *testing.B, share float64, unit string) {
+	if share > 105 {
+		unit += "?"
+	}
+	b.ReportMetric(share, unit)
+}
+
+// inTurns returns the median time of a call of each function in five turns, in milliseconds.
+func inTurns(b *testing.B, f ...func()) []float64 {
+	return must[[]float64](b)(measure.InTurns(context.Background(), 0, f...))
 }
 
 // must returns a function that ends the benchmark on an error.
@@ -90,16 +97,21 @@ func BenchmarkIteration(b *testing.B) {
 func iteration(b *testing.B, p *measure.Problem, nodes []*kernel.Tasks, workers int) {
 	it := measure.NewIteration(p, nodes, workers)
 	defer it.Close()
-	read := times(b, it.Read)
+	it.Step()
 	for b.Loop() {
 		it.Step()
 	}
-	ns := perOp(b)
-	read = (read + times(b, it.Read)) / 2
-	share := 100 * read * 1e6 / ns
-	b.ReportMetric(share, "%read")
-	b.ReportMetric(max(share, report(b, p.Flops(), it.Ceiling)), "%roof")
-	reportBytes(b, nodes[0].Bytes())
+	ms := inTurns(b, it.Step, it.Read, it.Arithmetic(measure.PeakFlops))
+	step, read, arithmetic := ms[0], ms[1], ms[2]*p.Flops()/measure.PeakFlops
+	bytes := float64(nodes[0].Bytes())
+	b.ReportMetric(bytes/step/1e6, "GB/s")
+	b.ReportMetric(bytes/read/1e6, "read-GB/s")
+	b.ReportMetric(p.Flops()/step/1e6, "GFLOP/s")
+	b.ReportMetric(p.Flops()/arithmetic/1e6, "peak-GFLOP/s")
+	reportShare(b, 100*read/step, "%read")
+	reportShare(b, 100*arithmetic/step, "%fma")
+	reportShare(b, 100*max(read, arithmetic)/step, "%roof")
+	b.ReportAllocs()
 }
 
 // BenchmarkSolver is an iteration of the whole algorithm: the step of every node,

@@ -85,10 +85,10 @@ func BenchmarkHuge(b *testing.B) {
 	for _, w := range workers() {
 		b.Run(fmt.Sprintf("workers=%d", w), func(b *testing.B) {
 			pool := kernel.NewPool(w)
-			read := times(b, measure.NewCeiling(pool, tasks).Read)
+			read := inTurns(b, measure.NewCeiling(pool, tasks).Read)[0]
 			pool.Close()
 			step(b, tasks, 5, 0, w)
-			b.ReportMetric(100*2*read*1e6/perOp(b), "%read")
+			reportShare(b, 100*2*read*1e6/perOp(b), "%read")
 		})
 	}
 }

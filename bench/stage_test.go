@@ -65,7 +65,7 @@ func eachShape(b *testing.B, reads bool, stage func(*task) (run func(), flops in
 			for b.Loop() {
 				run()
 			}
-			report(b, float64(flops), c)
+			report(b, float64(flops), c, run)
 			if reads {
 				reportBytes(b, 8*s.Samples*s.Features)
 			}
