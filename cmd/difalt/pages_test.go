@@ -48,6 +48,8 @@ func TestPagesRun(t *testing.T) {
 	readme, network := string(readFile(t, "../../README.md")), string(readFile(t, "../../docs/network.md"))
 	owners := section(t, readme, "Tables: several owners")
 	five := section(t, network, "Five minutes")
+	_, runs, _ := strings.Cut(string(readFile(t, "internal/cli/help/run.txt")), "\nExamples:\n")
+	runs, _, _ = strings.Cut(runs, "  # one of several processes")
 	for _, c := range []struct {
 		name   string
 		blocks []string
@@ -57,6 +59,7 @@ func TestPagesRun(t *testing.T) {
 		{"five minutes", append(indentedBlocks(five), inline(five)...), []string{"m.npz", "p.csv"}},
 		{"several owners", append(indentedBlocks(five)[:1], linesWith(owners, "difalt cluster|difalt up")...),
 			[]string{"keys/cluster.json", "keys/a.key", "m.npz"}},
+		{"help of run", []string{runs}, []string{"result.npz", "b.state"}},
 		{"simulate", linesWith(readme, "go run ./cmd/difalt"), []string{"difalt-out/figure.svg"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -43,14 +43,14 @@ func TestSimulate(t *testing.T) {
 	simulate(t, dir, "--trials", "2")
 	has(t, string(readFile(t, dir, "figure.svg")), "<svg")
 	trials, err := simulation.ReadTrace(bytes.NewReader(readFile(t, dir, "trace.csv")))
-	if err != nil || len(trials) != 2 || len(trials[1].Curves) != 4 || len(trials[1].Curves[3].Rows) != 16 {
+	if err != nil || len(trials) != 2 || len(trials[1].Curves) != 5 || len(trials[1].Curves[3].Rows) != 16 {
 		t.Errorf("the trace has %d trials, %v", len(trials), err)
 	}
 	var sum simulation.Summary
 	if err := json.Unmarshal(readFile(t, dir, "summary.json"), &sum); err != nil {
 		t.Fatal(err)
 	}
-	if sum.Trials != 2 || len(sum.Methods) != 4 || sum.Setting.Rank != 2 || !strings.HasPrefix(sum.Command, "difalt simulate --nodes=4 ") || sum.Machine == "" || sum.Setting.Time != simulation.PaperTime {
+	if sum.Trials != 2 || len(sum.Methods) != 5 || sum.Setting.Rank != 2 || !strings.HasPrefix(sum.Command, "difalt simulate --nodes=4 ") || sum.Machine == "" || sum.Setting.Time != simulation.PaperTime {
 		t.Errorf("summary is %+v", sum)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))

@@ -18,8 +18,9 @@ import (
 // smallSetting is the setting of simulate without flags.
 var smallSetting = simulation.Setting{
 	Nodes: 20, Problem: simulation.Problem{Features: 120, Tasks: 120, Samples: 30, Rank: 4},
-	Graph: "er:0.5", Weights: "metropolis", Methods: []string{"dif", "altgdmin", "dec", "dgd"}, Reference: simulation.Truth,
-	Rounds: 10, Iterations: 500, Seed: 1, Time: simulation.PaperTime,
+	Graph: "er:0.5", Weights: "metropolis", Reference: simulation.Truth,
+	Methods: []string{"dif", "altgdmin", "dec", "dgd", "accelerated:int8"},
+	Rounds:  10, Iterations: 500, Seed: 1, Time: simulation.PaperTime,
 }
 
 // defaultFolder is the folder of runs.
