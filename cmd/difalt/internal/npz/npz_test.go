@@ -262,6 +262,26 @@ func TestContents(t *testing.T) {
 	check.Error(t, err, "claims 1099511627856 bytes")
 }
 
+// TestMostUnpacked: an array may unpack to 64 MB, or to 100 times the size of its file, and a little more is refused
+// before it is read.
+func TestMostUnpacked(t *testing.T) {
+	for extra, want := range map[int]string{0: "", 1: "claims 67108865 bytes"} {
+		var packed bytes.Buffer
+		z := zip.NewWriter(&packed)
+		w := check.OK(z.Create("a.npy")) // deflated
+		content := array(of("|u1", "False", "67108000,"), make([]byte, 67108000)...)
+		content = append(content, make([]byte, 64<<20-len(content)+extra)...) // the end of the entry, which is not read
+		check.OK(w.Write(content))
+		check.Done(z.Close())
+		check.FailIf(t, packed.Len() > 1<<20, "the file has %d bytes", packed.Len())
+		if _, err := open(packed.Bytes()); want != "" {
+			check.Error(t, err, want)
+		} else {
+			check.Done(err)
+		}
+	}
+}
+
 // TestOpenMatrix: a file must hold one matrix of numbers of its size, with elements.
 func TestOpenMatrix(t *testing.T) {
 	for want, content := range map[string][]byte{
