@@ -175,12 +175,14 @@ func TestFitOptions(t *testing.T) {
 	want := fitted(t, k.tasks(t), difalt.Options{Rank: 2, Workers: 1})
 	for _, o := range []difalt.Options{{Rank: 2, Workers: 3}, {Rank: 2, Method: difalt.Accelerated}} {
 		m := fitted(t, k.tasks(t), o)
-		if !slices.Equal(m.B, want.B) || !slices.Equal(m.U.Data(), want.U.Data()) || !slices.Equal(m.Intercepts, want.Intercepts) {
+		if !slices.Equal(m.B, want.B) || !slices.Equal(m.U.Data(), want.U.Data()) ||
+			!slices.Equal(m.Intercepts, want.Intercepts) {
 			t.Errorf("%+v: other bits", o)
 		}
 	}
 	m := fitted(t, k.tasks(t), difalt.Options{Rank: 2, Method: difalt.AltGDmin, Iterations: 5000})
-	if a, b := m.Predict(nil, 4, row)[0], want.Predict(nil, 4, row)[0]; !(math.Abs(a-b) <= 1e-6*math.Abs(b)) || m.Iterations <= want.Iterations {
+	a, b := m.Predict(nil, 4, row)[0], want.Predict(nil, 4, row)[0]
+	if !(math.Abs(a-b) <= 1e-6*math.Abs(b)) || m.Iterations <= want.Iterations {
 		t.Errorf("AltGDmin predicts %g after %d iterations, Accelerated %g after %d", a, m.Iterations, b, want.Iterations)
 	}
 }
@@ -239,8 +241,18 @@ func TestFitWeights(t *testing.T) {
 	}
 }
 
+// A result is what Fit returns.
+type result struct {
+	model *difalt.Model
+	err   error
+}
+
 // Mistakes are errors that name the option, or the task and the row.
 func TestFitErrors(t *testing.T) {
+	fit := func(ctx context.Context, tasks *kernel.Tasks, rank int) result {
+		m, err := difalt.Fit(ctx, tasks, rank)
+		return result{m, err}
+	}
 	k := newTable(rand.New(rand.NewPCG(107, 108)), 5, 6, 4, 2)
 	tasks := k.tasks(t)
 	var none context.Context
@@ -248,25 +260,29 @@ func TestFitErrors(t *testing.T) {
 	cancel()
 	bad := kernel.NewBuilder(2, []int{3, 3, 3}, kernel.Float64)
 	bad.SetRow(1, 2, []float64{1, math.NaN()}, 0)
-	for text, f := range map[string]func() (*difalt.Model, error){
-		"need a context":                            func() (*difalt.Model, error) { return difalt.Fit(none, tasks, 2) },
-		"need tasks":                                func() (*difalt.Model, error) { return difalt.Fit(t.Context(), nil, 2) },
-		"Rank is 0: must be at least 1":             func() (*difalt.Model, error) { return difalt.Fit(t.Context(), tasks, 0) },
-		"Rank is 5: must be at most the 4 features": func() (*difalt.Model, error) { return difalt.Fit(t.Context(), tasks, 5) },
-		"Rank is 4: must be at most the 3 tasks": func() (*difalt.Model, error) {
-			return difalt.Fit(t.Context(), newTable(rand.New(rand.NewPCG(1, 2)), 3, 6, 4, 2).tasks(t), 4)
+	for text, f := range map[string]func() result{
+		"need a context":                            func() result { return fit(none, tasks, 2) },
+		"need tasks":                                func() result { return fit(t.Context(), nil, 2) },
+		"Rank is 0: must be at least 1":             func() result { return fit(t.Context(), tasks, 0) },
+		"Rank is 5: must be at most the 4 features": func() result { return fit(t.Context(), tasks, 5) },
+		"Rank is 4: must be at most the 3 tasks": func() result {
+			return fit(t.Context(), newTable(rand.New(rand.NewPCG(1, 2)), 3, 6, 4, 2).tasks(t), 4)
 		},
-		"Ridge is -1: must be from 0":     func() (*difalt.Model, error) { return difalt.Options{Rank: 2, Ridge: -1}.Fit(t.Context(), tasks) },
-		"task 1, row 2: feature 1 is NaN": func() (*difalt.Model, error) { return difalt.Fit(t.Context(), bad.Tasks(), 1) },
-		context.Canceled.Error():          func() (*difalt.Model, error) { return difalt.Fit(ended, tasks, 2) },
-		"the tasks have no samples": func() (*difalt.Model, error) {
-			return difalt.Fit(t.Context(), kernel.NewBuilder(3, []int{0, 0}, kernel.Float64).Tasks(), 1)
+		"Ridge is -1: must be from 0": func() result {
+			m, err := difalt.Options{Rank: 2, Ridge: -1}.Fit(t.Context(), tasks)
+			return result{m, err}
 		},
-		"the initialisation estimates sigma_max^2 = 0: are all re": func() (*difalt.Model, error) {
-			return difalt.Fit(t.Context(), tasks.WithResponses(make([]float64, 30)), 1)
+		"task 1, row 2: feature 1 is NaN": func() result { return fit(t.Context(), bad.Tasks(), 1) },
+		context.Canceled.Error():          func() result { return fit(ended, tasks, 2) },
+		"the tasks have no samples": func() result {
+			return fit(t.Context(), kernel.NewBuilder(3, []int{0, 0}, kernel.Float64).Tasks(), 1)
+		},
+		"the initialisation estimates sigma_max^2 = 0: are all re": func() result {
+			return fit(t.Context(), tasks.WithResponses(make([]float64, 30)), 1)
 		},
 	} {
-		m, err := f()
+		got := f()
+		m, err := got.model, got.err
 		if err == nil || !strings.Contains(err.Error(), strings.TrimSpace(text)) || m != nil {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -276,7 +292,8 @@ func TestFitErrors(t *testing.T) {
 		t.Errorf("%v is no *ParameterError of Rank", err)
 	}
 	var data *kernel.DataError
-	if _, err := difalt.Fit(t.Context(), kernel.View([]float64{1, 2, 0, 0, 0, 0, 0, 0}, 8, 2, []int{0, 1}, []float64{math.Inf(1)}), 1); !errors.As(err, &data) || data.Task != 0 || data.Row != 0 {
+	infinite := kernel.View(make([]float64, 8), 8, 2, []int{0, 1}, []float64{math.Inf(1)})
+	if _, err := difalt.Fit(t.Context(), infinite, 1); !errors.As(err, &data) || data.Task != 0 || data.Row != 0 {
 		t.Errorf("%v is no *kernel.DataError", err)
 	}
 }

@@ -66,7 +66,8 @@ func TestModelAdapt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := floats.Distance(again.B, m.B, 2) + floats.Distance(again.Intercepts, m.Intercepts, 2); !(e <= 1e-9*floats.Norm(m.Intercepts, 2)) {
+	e := floats.Distance(again.B, m.B, 2) + floats.Distance(again.Intercepts, m.Intercepts, 2)
+	if !(e <= 1e-9*floats.Norm(m.Intercepts, 2)) {
 		t.Errorf("coefficients of the same tasks differ by %g", e)
 	}
 }
@@ -131,7 +132,8 @@ func TestResultModel(t *testing.T) {
 		for task := range k.Len() {
 			k.Row(row, task, 0)
 			want := floats.Dot(res.Theta(i, task), row)
-			if got := m.Predict(nil, task, row)[0]; !(math.Abs(got-want) <= 1e-12*(1+math.Abs(want))) || m.Ridge != .5 || m.Intercepts != nil {
+			got := m.Predict(nil, task, row)[0]
+			if !(math.Abs(got-want) <= 1e-12*(1+math.Abs(want))) || m.Ridge != .5 || m.Intercepts != nil {
 				t.Errorf("node %d, task %d: %g, want %g; ridge %g", i, task, got, want, m.Ridge)
 			}
 			if e := floats.Distance(m.Theta(task), res.Theta(i, task), 2); !(e <= 1e-14) {
@@ -175,7 +177,8 @@ func saved(m *difalt.Model) ([]byte, error) {
 func TestModelFile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(125, 126))
 	p := draw(t, 2, 9, 4, 12, 2, 2, .01, 1)
-	res := run(t, p, network(t, "path", 2, 1), difalt.Options{Rank: 2, Method: difalt.Accelerated, EveryIteration: true, Iterations: 3})
+	o := difalt.Options{Rank: 2, Method: difalt.Accelerated, EveryIteration: true, Iterations: 3}
+	res := run(t, p, network(t, "path", 2, 1), o)
 	fit := fitted(t, newTable(rng, 12, 10, 6, 2).tasks(t), difalt.Options{Rank: 2, Ridge: .25})
 	empty := *fit
 	empty.B, empty.Tasks, empty.Intercepts = []float64{}, []lsq.Status{}, []float64{}
@@ -184,7 +187,8 @@ func TestModelFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range []io.Reader{bytes.NewReader(file), io.MultiReader(bytes.NewReader(file[:7]), bytes.NewReader(file[7:]))} {
+		parts := io.MultiReader(bytes.NewReader(file[:7]), bytes.NewReader(file[7:]))
+		for _, r := range []io.Reader{bytes.NewReader(file), parts} {
 			got, err := difalt.LoadModel(r)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -235,7 +239,8 @@ func TestModelFileMalformed(t *testing.T) {
 	file := must(saved(m))
 	refused := func(name string, b []byte) {
 		t.Helper()
-		if got, err := difalt.LoadModel(bytes.NewReader(b)); err == nil || got != nil || !strings.HasPrefix(err.Error(), "difalt: model: ") {
+		got, err := difalt.LoadModel(bytes.NewReader(b))
+		if err == nil || got != nil || !strings.HasPrefix(err.Error(), "difalt: model: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -274,7 +279,10 @@ func TestOptionsValidate(t *testing.T) {
 	for _, c := range []struct {
 		rank, features, tasks int
 		ok                    bool
-	}{{4, 0, 0, true}, {4, 4, 4, true}, {4, 3, 9, false}, {4, 9, 3, false}, {0, 9, 9, false}, {9, 0, 8, false}, {9, 8, 0, false}} {
+	}{
+		{4, 0, 0, true}, {4, 4, 4, true},
+		{4, 3, 9, false}, {4, 9, 3, false}, {0, 9, 9, false}, {9, 0, 8, false}, {9, 8, 0, false},
+	} {
 		o := difalt.Options{Rank: c.rank}
 		err := o.Validate(c.features, c.tasks)
 		var parameter *difalt.ParameterError

@@ -141,7 +141,7 @@ func loadModel(from io.Reader) (*Model, error) {
 
 // check returns an error for another version, and for sizes that no model has.
 func (h *modelHeader) check() error {
-	const most = 1 << 40 // entries of U and of B
+	const most = min(1<<40, math.MaxInt/16) // entries of U and of B
 	switch {
 	case h.Version != modelVersion:
 		return fmt.Errorf("the version is %d: must be %d", h.Version, modelVersion)

@@ -56,7 +56,8 @@ func TestBasisInMat(t *testing.T) {
 			t.Errorf("%d x %d: norm %v and condition %v, want %v and %v", d, r, norm, qr.Cond(), want, other.Cond())
 		}
 		u.Set(d-1, r-1, 5)
-		if u.At(d-1, r-1) != 5 || u.RawColView(r - 1)[d-1] != 5 || u.T().At(r-1, d-1) != 5 || !slices.Equal(u.RawColView(0), u.Col(0)) {
+		last := u.RawColView(r - 1)[d-1]
+		if u.At(d-1, r-1) != 5 || last != 5 || u.T().At(r-1, d-1) != 5 || !slices.Equal(u.RawColView(0), u.Col(0)) {
 			t.Errorf("%d x %d: Set is not seen", d, r)
 		}
 	}

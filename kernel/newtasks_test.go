@@ -87,7 +87,9 @@ func TestNewTasksErrors(t *testing.T) {
 		"responses of fewer tasks": {-1, -1, func() (*kernel.Tasks, error) {
 			return kernel.NewTasks([][][]float64{good, good}, [][]float64{{1, 2}})
 		}},
-		"no features": {-1, -1, func() (*kernel.Tasks, error) { return kernel.NewTasks([][][]float64{nil, {}}, [][]float64{nil, {}}) }},
+		"no features": {-1, -1, func() (*kernel.Tasks, error) {
+			return kernel.NewTasks([][][]float64{nil, {}}, [][]float64{nil, {}})
+		}},
 		"rows without features": {-1, -1, func() (*kernel.Tasks, error) {
 			return kernel.NewTasks([][][]float64{{{}}}, [][]float64{{1}})
 		}},
@@ -127,7 +129,9 @@ func TestNewTasksErrors(t *testing.T) {
 // storages. Multiplied weights give the same coefficients.
 func TestWeighted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 72))
-	for _, c := range []struct{ d, r, tasks, n int }{{5, 2, 1, 9}, {13, 3, 40, 12}, {9, 2, 20, 30}, {40, 4, 7, 25}, {4100, 3, 1, 140}} {
+	for _, c := range []struct{ d, r, tasks, n int }{
+		{5, 2, 1, 9}, {13, 3, 40, 12}, {9, 2, 20, 30}, {40, 4, 7, 25}, {4100, 3, 1, 140},
+	} {
 		for _, storage := range []kernel.Storage{kernel.Float64, kernel.Float32} {
 			counts := []int{0, 1, 4} // whose roots times float32 numbers are float32 numbers
 			if storage == kernel.Float64 {
@@ -171,7 +175,9 @@ func TestWeighted(t *testing.T) {
 
 // checkWeighted compares a step on weighted tasks with a group: the same coefficients, and the gradient and
 // the objective times a factor. Tasks that lose all samples count as the group's.
-func checkWeighted(t *testing.T, data *kernel.Tasks, w []float64, u *kernel.Basis, ridge float64, want *kernel.Group, factor float64) {
+func checkWeighted(
+	t *testing.T, data *kernel.Tasks, w []float64, u *kernel.Basis, ridge float64, want *kernel.Group, factor float64,
+) {
 	t.Helper()
 	tasks, err := data.Weighted(w)
 	if err != nil {
@@ -192,8 +198,9 @@ func checkWeighted(t *testing.T, data *kernel.Tasks, w []float64, u *kernel.Basi
 	near := func(what string, got, want []float64, factor float64) {
 		t.Helper()
 		scaled := floats.ScaleTo(make([]float64, len(want)), factor, want)
-		if !(floats.Distance(got, scaled, 2) <= 1e-11*floats.Norm(scaled, 2)) {
-			t.Errorf("%s off by %g of %g, factor %g, ridge %g", what, floats.Distance(got, scaled, 2), floats.Norm(scaled, 2), factor, ridge)
+		e, size := floats.Distance(got, scaled, 2), floats.Norm(scaled, 2)
+		if !(e <= 1e-11*size) {
+			t.Errorf("%s off by %g of %g, factor %g, ridge %g", what, e, size, factor, ridge)
 		}
 	}
 	near("coefficients", got.B, want.B, 1)
@@ -339,10 +346,10 @@ func (m *edits) check(got *kernel.Tasks, rows [][]weighted) {
 			if row.w == 0 {
 				continue
 			}
-			root := math.Sqrt(row.w)
-			got.Row(x, task, at)
-			if !slices.Equal(x, floats.ScaleTo(make([]float64, m.d), root, row.x)) || got.Y(task)[at] != root*row.y || got.Weight(task, at) != row.w {
-				m.t.Fatalf("task %d, row %d is %v, %v of weight %v, want %v", task, at, x, got.Y(task)[at], got.Weight(task, at), row)
+			root, y, w := math.Sqrt(row.w), got.Y(task)[at], got.Weight(task, at)
+			want := floats.ScaleTo(make([]float64, m.d), root, row.x)
+			if !slices.Equal(got.Row(x, task, at), want) || y != root*row.y || w != row.w {
+				m.t.Fatalf("task %d, row %d is %v, %v of weight %v, want %v", task, at, x, y, w, row)
 			}
 			at++
 		}

@@ -35,7 +35,9 @@ func TestR(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(91, 92))
 		for name, entry := range entries {
-			for _, shape := range [][2]int{{0, 3}, {1, 1}, {1, 4}, {3, 3}, {4, 7}, {9, 1}, {21, 13}, {30, 2}, {40, 40}, {200, 5}, {131, 33}} {
+			for _, shape := range [][2]int{
+				{0, 3}, {1, 1}, {1, 4}, {3, 3}, {4, 7}, {9, 1}, {21, 13}, {30, 2}, {40, 40}, {200, 5}, {131, 33},
+			} {
 				m, n := shape[0], shape[1]
 				a := make([]float64, m*n) // by rows
 				for i := range m {
