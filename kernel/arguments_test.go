@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -35,8 +36,8 @@ func TestPanics(t *testing.T) {
 			func() { kernel.NewBasis(1<<20, math.MaxInt>>16) }, func() { kernel.NewBasis(math.MaxInt, 1) },
 			func() { build(math.MaxInt, 1) }, func() { build(9, 3, huge) }, func() { build(9, math.MaxInt/256, 3) }, func() { b.Append(huge) }, func() { b.Replace(0, huge) },
 			func() { b.Extend(0, huge) },
-			func() { kernel.NewGroup(tasks, math.MaxInt/8) }, func() { kernel.NewGroup(tasks, 1<<32) },
-			func() { tasks.NewWorkspace(1 << 32) }, func() { tasks.NewWorkspace(math.MaxInt) },
+			func() { kernel.NewGroup(tasks, math.MaxInt/8) }, func() { kernel.NewGroup(tasks, 1<<(bits.UintSize/2)) },
+			func() { tasks.NewWorkspace(1 << (bits.UintSize / 2)) }, func() { tasks.NewWorkspace(math.MaxInt) },
 		},
 		"matrix is nil": {
 			func() { kernel.BasisOf(nil) }, func() { kernel.BasisOf((*mat.Dense)(nil)) }, func() { kernel.BasisOf((*kernel.Basis)(nil)) },

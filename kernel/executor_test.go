@@ -3,9 +3,12 @@ package kernel_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
 )
 
@@ -104,4 +107,61 @@ func TestExecutorPanics(t *testing.T) {
 	wantPanic(t, "one group twice", func() { kernel.NewExecutor(pool, []*kernel.Group{g, g}) })
 	// The executor and its pool are usable still.
 	e.Step([]*kernel.Basis{kernel.NewBasis(4, 2)}, 1)
+}
+
+// No call keeps a reference to its bases.
+func TestCallsForgetBases(t *testing.T) {
+	for _, name := range append([]string{tile.Active().String()}, backends()...) {
+		use(t, name)
+		rng := rand.New(rand.NewPCG(91, 92))
+		tasks, _, _ := randomTasks(rng, 64, []int{30, 20, 40}, kernel.Float64)
+		g := kernel.NewGroup(tasks, 16) // whose basis is packed
+		ws, product := kernel.NewWorkspace(g), kernel.NewBasis(64, 16)
+		pool := kernel.NewPool(2)
+		defer pool.Close()
+		e := kernel.NewExecutor(pool, []*kernel.Group{g})
+		for call, f := range map[string]func(u *kernel.Basis){
+			"Group.Step":        func(u *kernel.Basis) { g.Step(u, 0, ws) },
+			"Group.Minimize":    func(u *kernel.Basis) { g.Minimize(u, 0, ws) },
+			"Group.Gradient":    func(u *kernel.Basis) { g.Gradient(u, ws) },
+			"Executor.Step":     func(u *kernel.Basis) { e.Step([]*kernel.Basis{u}, 0) },
+			"Executor.Minimize": func(u *kernel.Basis) { e.Minimize([]*kernel.Basis{u}, 0) },
+			"Executor.Gradient": func(u *kernel.Basis) { e.Gradient([]*kernel.Basis{u}) },
+			"GramProduct":       func(u *kernel.Basis) { tasks.GramProduct(product, u, ws) },
+		} {
+			p := weaken(func() *kernel.Basis {
+				u := randomBasis(rng, 64, 16)
+				f(u)
+				return u
+			})
+			runtime.GC()
+			if p.Value() != nil {
+				t.Errorf("%s with %s keeps the basis", call, name)
+			}
+		}
+		runtime.KeepAlive(ws)
+		runtime.KeepAlive(e)
+		runtime.KeepAlive(g)
+	}
+}
+
+// weaken returns a weak pointer to the basis that f used.
+//
+//go:noinline
+func weaken(f func() *kernel.Basis) weak.Pointer[kernel.Basis] { return weak.Make(f()) }
+
+// An executor computes the groups that it was made of, whatever becomes of the caller's slice.
+func TestExecutorKeepsGroups(t *testing.T) {
+	rng := rand.New(rand.NewPCG(93, 94))
+	tasks, _, _ := randomTasks(rng, 9, []int{20, 7}, kernel.Float64)
+	g, want := kernel.NewGroup(tasks, 2), kernel.NewGroup(tasks, 2)
+	pool := kernel.NewPool(2)
+	defer pool.Close()
+	groups := []*kernel.Group{g}
+	e := kernel.NewExecutor(pool, groups)
+	groups[0] = nil
+	u := randomBasis(rng, 9, 2)
+	e.Step([]*kernel.Basis{u}, 0)
+	want.Step(u, 0, nil)
+	sameGroup(t, g, want)
 }

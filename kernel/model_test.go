@@ -17,7 +17,7 @@ import (
 // Random sequences of the calls of groups, executors and workspaces, each compared with the definition:
 // tasks of every kind of chunk and views of them, workspaces for any groups, with calls between that do not
 // fit.
-func TestSequences(t *testing.T) {
+func TestSequencesOnWorkers(t *testing.T) {
 	seeds := 24
 	if longtest.Enabled() {
 		seeds = 200
