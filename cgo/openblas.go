@@ -72,7 +72,7 @@ const Left = C.DIFALT_LEFT
 
 // Step does Alg. 3, lines 7 to 11, for tasks lo to hi-1 and returns the sum of their squared residuals. It
 // leaves alone tasks whose least squares has fewer equations than unknowns, nearly dependent columns, or
-// numbers that overflow or are not finite: package lstsq solves these. Package kernel passes valid shapes.
+// numbers that overflow or are not finite: package leastsq solves these. Package kernel passes valid shapes.
 // Step does not allocate.
 func (s *Tasks) Step(lo, hi int) (objective float64) {
 	args := C.difalt_args{

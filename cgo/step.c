@@ -22,7 +22,7 @@ enum {
 	BATCH = 8, // products X_t' e_t kept before they are added to the gradient
 };
 
-// Package lstsq draws the same lines, a little further out: what passes here passes there, and what does not
+// Package leastsq draws the same lines, a little further out: what passes here passes there, and what does not
 // is left to it.
 static const double null = 0x1p-51, smallest = 1e-279, largest = 1e299;
 

@@ -3,7 +3,7 @@ package kernel
 import (
 	"math"
 
-	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/leastsq"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/blas"
@@ -14,7 +14,7 @@ import (
 
 const (
 	// R has full rank beyond doubt if its reciprocal condition number is above gonumDoubt, and gonumMargin r
-	// times the tolerance of package lstsq: the estimate in the 1-norm is at most r times too large, and
+	// times the tolerance of package leastsq: the estimate in the 1-norm is at most r times too large, and
 	// rarely more than 3 times.
 	gonumDoubt  = 1e-12
 	gonumMargin = 10
@@ -88,7 +88,7 @@ func (c *gonumChunk) solve(j *job) {
 }
 
 // solveTask computes b = argmin |A b - y|^2 + ridge |b|^2 by Householder reflectors. Where R may not have
-// full rank, and for fewer rows than columns, package lstsq decides, as it does for the tiles.
+// full rank, and for fewer rows than columns, package leastsq decides, as it does for the tiles.
 func (c *gonumChunk) solveTask(j *job, task int, b []float64, a blas64.General, w *gonumWork) lsq.Status {
 	n, r, y := a.Rows, a.Cols, j.g.tasks.Y(task)
 	tolerance := j.g.tasks.tolerance(task, r)
@@ -122,7 +122,7 @@ func (c *gonumChunk) solveTask(j *job, task int, b []float64, a blas64.General, 
 			columns.Data[k*columns.Stride+i] = v
 		}
 	}
-	res, _ := lstsq.Solve(b, &columns, y, j.ridge, tolerance, 0, j.ws.lsq)
+	res, _ := leastsq.Solve(b, &columns, y, j.ridge, tolerance, 0, j.ws.lsq)
 	return lsq.Status(res.Status)
 }
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/leastsq"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
 )
@@ -36,7 +36,7 @@ type laneChunk struct {
 	count, d int         // lanes, and features, with zeros up to tile.LaneFeatures
 	blocks   []laneBlock // by the number of rows
 	rest     []int       // tasks that would not fill a block, with capacity for all
-	bounds   lstsq.LaneBounds
+	bounds   leastsq.LaneBounds
 	a, work  int // lengths of the scratch memory
 }
 
@@ -92,7 +92,7 @@ func newLaneChunk(t *Tasks, lo, hi, r int) *laneChunk {
 	}
 	c.partial = newPartial(t, lo, hi, r)
 	rows := c.blocks[len(c.blocks)-1].rows + r
-	c.bounds = lstsq.NewLaneBounds(rows, r, lstsq.Tolerance(max(original+r, rows), r))
+	c.bounds = leastsq.NewLaneBounds(rows, r, leastsq.Tolerance(max(original+r, rows), r))
 	c.a, c.work = rows*tile.LaneStride(r)*c.count, tile.LaneWork(r)
 	c.copySamples(t)
 	return c

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/leastsq"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -41,7 +41,7 @@ type sharedTask struct {
 	a      []float64          // A_s, each by columns
 	r      blas64.GeneralCols // R_s below each other
 	c      []float64          // c_s
-	ws     *lstsq.Workspace   // for R
+	ws     *leastsq.Workspace // for R
 	v      blas64.GeneralCols // X'e of all parts, by columns
 }
 
@@ -69,7 +69,7 @@ func newSharedTask(t *Tasks, task, r int) *sharedTask {
 	rows, stride := c.slices*r, tile.Pad(c.slices*r)
 	c.r = blas64.GeneralCols{Rows: rows, Cols: r, Stride: stride, Data: alignedFloat64(stride * r)}
 	c.c = make([]float64, rows)
-	c.ws = lstsq.NewWorkspace(rows, r)
+	c.ws = leastsq.NewWorkspace(rows, r)
 	ldv := tile.Stride(t.d)
 	c.v = blas64.GeneralCols{Rows: tile.Pad(t.d), Cols: len(c.runs), Stride: ldv}
 	c.v.Data = alignedFloat64(ldv * len(c.runs))
@@ -107,7 +107,7 @@ func (c *sharedTask) multiply(j *job, part int) {
 		a := c.product(s, hi-lo)
 		x.mulBasis(&a, j.u, &ws.packed)
 		if j.work.coefficients {
-			lstsq.Triangle(c.r, c.c, s*j.g.r, a, t.Y(c.lo)[lo:hi], x.ahead.Solve, ws.lsq)
+			leastsq.Triangle(c.r, c.c, s*j.g.r, a, t.Y(c.lo)[lo:hi], x.ahead.Solve, ws.lsq)
 		}
 	})
 	c.runs[part].elapsed = time.Since(epoch) - start
@@ -121,7 +121,7 @@ func (c *sharedTask) solve(j *job) {
 	}
 	r := j.g.r
 	b, tol := j.g.b[c.lo*r:][:r], j.g.tasks.tolerance(c.lo, r)
-	res, _ := lstsq.Solve(b, &c.r, c.c, j.ridge, tol, 0, c.ws)
+	res, _ := leastsq.Solve(b, &c.r, c.c, j.ridge, tol, 0, c.ws)
 	j.g.status[c.lo] = lsq.Status(res.Status)
 }
 

@@ -1,7 +1,7 @@
 package kernel
 
 import (
-	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/leastsq"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel/lsq"
 )
@@ -47,8 +47,8 @@ func (j *job) tiles(p *partial, lo, hi int) {
 		x.mulBasis(&a, j.u, &ws.packed)
 		e := ws.e[:x.n]
 		if j.work.coefficients {
-			var res lstsq.Result
-			res, e = lstsq.Solve(b, &a, y, j.ridge, t.tolerance(task, g.r), x.ahead.Solve, ws.lsq)
+			var res leastsq.Result
+			res, e = leastsq.Solve(b, &a, y, j.ridge, t.tolerance(task, g.r), x.ahead.Solve, ws.lsq)
 			g.status[task] = lsq.Status(res.Status)
 			p.objective += res.Squares
 		} else {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/leastsq"
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
 )
@@ -56,7 +56,7 @@ func (t *Tasks) original(task int) int {
 
 // tolerance returns the part of the norm at which a direction of X_t U counts as null for rank r. Compressed
 // samples carry the rounding errors of the original ones, whose number decides.
-func (t *Tasks) tolerance(task, r int) float64 { return lstsq.Tolerance(t.original(task), r) }
+func (t *Tasks) tolerance(task, r int) float64 { return leastsq.Tolerance(t.original(task), r) }
 
 // A compressor reads the rows of a task, a block at a time, and replaces them by the factor R of all rows so
 // far.
@@ -65,14 +65,14 @@ type compressor struct {
 	row, scale []float64
 	x          blas64.GeneralCols // the rows of R and behind them a block of rows, by columns
 	y          []float64
-	ws         *lstsq.Workspace
+	ws         *leastsq.Workspace
 }
 
 func newCompressor(d int) *compressor {
 	k := &compressor{d: d, block: 4 * tile.Pad(d+1), row: make([]float64, d), scale: make([]float64, d+1)}
 	n := k.block + d + 1
 	k.x = blas64.GeneralCols{Rows: n, Cols: d, Stride: tile.Stride(n), Data: alignedFloat64(tile.Stride(n) * d)}
-	k.y, k.ws = make([]float64, n), lstsq.NewWorkspace(n, d)
+	k.y, k.ws = make([]float64, n), leastsq.NewWorkspace(n, d)
 	return k
 }
 
@@ -88,7 +88,7 @@ func (k *compressor) compress(b *Builder, t *Tasks, task int) {
 		k.scale[d] = max(k.scale[d], math.Abs(y[i]))
 	}
 	for j, v := range k.scale {
-		k.scale[j] = lstsq.PowerOfTwo(v)
+		k.scale[j] = leastsq.PowerOfTwo(v)
 	}
 	filled := 0 // rows of x
 	for i := range n {
@@ -99,7 +99,7 @@ func (k *compressor) compress(b *Builder, t *Tasks, task int) {
 		if filled++; filled == k.x.Rows || i == n-1 {
 			a := k.x
 			a.Rows = filled
-			rest := lstsq.Triangle(k.x, k.y, 0, a, k.y[:filled], 0, k.ws)
+			rest := leastsq.Triangle(k.x, k.y, 0, a, k.y[:filled], 0, k.ws)
 			for j := range d {
 				k.x.Data[j*k.x.Stride+d] = 0
 			}

@@ -1,7 +1,7 @@
 package kernel
 
 import (
-	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/leastsq"
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
 )
@@ -17,7 +17,7 @@ type Workspace struct {
 	v   []float64 // X_t' e_t of up to batch tasks
 
 	outer   []float64 // factors of a product of rank batch
-	lsq     *lstsq.Workspace
+	lsq     *leastsq.Workspace
 	packed  packedBasis
 	scratch []float64
 }
@@ -68,7 +68,7 @@ func newWorkspace(s size) *Workspace {
 	w.a, w.e = alignedFloat64(w.lda*s.r), alignedFloat64(w.lda)
 	w.v, w.outer = alignedFloat64(w.ldv*batch), make([]float64, batch*s.r)
 	w.packed.p = alignedFloat64(tile.PackedLen(s.d, tile.Packed(s.d, s.r, Float64.size())))
-	w.lsq = lstsq.NewWorkspace(s.rows, s.r)
+	w.lsq = leastsq.NewWorkspace(s.rows, s.r)
 	w.scratch = alignedFloat64(s.scratch)
 	return w
 }

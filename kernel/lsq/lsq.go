@@ -13,7 +13,7 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/leastsq"
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
@@ -22,13 +22,13 @@ type Status uint8
 
 const (
 	// OK: the matrix, with the rows of a ridge, has full column rank.
-	OK = Status(lstsq.OK)
+	OK = Status(leastsq.OK)
 	// RankDeficient: the columns are dependent to rounding, and b is the solution of minimum norm.
-	RankDeficient = Status(lstsq.RankDeficient)
+	RankDeficient = Status(leastsq.RankDeficient)
 	// Underdetermined: fewer samples than columns, and b is the solution of minimum norm.
-	Underdetermined = Status(lstsq.Underdetermined)
+	Underdetermined = Status(leastsq.Underdetermined)
 	// NotFinite: the matrix or a right-hand side holds NaN or Inf, or the solution overflows, and b is zero.
-	NotFinite = Status(lstsq.NotFinite)
+	NotFinite = Status(leastsq.NotFinite)
 )
 
 var statusNames = []string{"ok", "rank deficient", "underdetermined", "not finite"}
@@ -70,7 +70,7 @@ type Result struct {
 }
 
 // A Workspace is the scratch memory of the functions here. It serves one call at a time.
-type Workspace struct{ ws *lstsq.Workspace }
+type Workspace struct{ ws *leastsq.Workspace }
 
 // NewWorkspace returns scratch memory for problems of up to n samples and r columns. It panics if their
 // product is beyond the memory of any machine.
@@ -82,7 +82,7 @@ func NewWorkspace(n, r int) *Workspace {
 	if (float64(n)+float64(r))*(float64(r)+1) > most {
 		panic(tooLarge)
 	}
-	return &Workspace{lstsq.NewWorkspace(n, r)}
+	return &Workspace{leastsq.NewWorkspace(n, r)}
 }
 
 // Solve computes
@@ -140,7 +140,7 @@ func (list Batch) Solve(o Options, ws *Workspace) {
 			factored = i+1 < len(list) && list[i+1].follows(p) && ws.ws.Factor(p.A, ridge, tol)
 		}
 		if factored {
-			var res lstsq.Result
+			var res leastsq.Result
 			res, _, factored = ws.ws.Again(p.B[:p.A.Cols], &p.A, p.Y[:p.A.Rows])
 			p.Result = Result{Rank: p.A.Cols, SquaredResidual: res.Squares}
 		}
@@ -175,7 +175,7 @@ func (p *Problem) check(o Options) float64 {
 func validRidge(v float64) bool { return v >= 0 && v <= math.MaxFloat64 }
 
 // tolerance returns the tolerance of an n x r problem.
-func (o Options) tolerance(n, r int) float64 { return max(o.Tolerance, lstsq.Tolerance(n, r)) }
+func (o Options) tolerance(n, r int) float64 { return max(o.Tolerance, leastsq.Tolerance(n, r)) }
 
 // mustFit panics if the workspace is too small for a problem.
 func (p *Problem) mustFit(ws *Workspace) {
@@ -186,6 +186,6 @@ func (p *Problem) mustFit(ws *Workspace) {
 
 // solve solves a problem that was checked.
 func (p *Problem) solve(ridge, tol float64, ws *Workspace) Result {
-	res, _ := lstsq.Solve(p.B[:p.A.Cols], &p.A, p.Y[:p.A.Rows], ridge, tol, 0, ws.ws)
+	res, _ := leastsq.Solve(p.B[:p.A.Cols], &p.A, p.Y[:p.A.Rows], ridge, tol, 0, ws.ws)
 	return Result{Status(res.Status), res.Rank, res.Squares}
 }

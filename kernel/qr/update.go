@@ -3,7 +3,7 @@ package qr
 import (
 	"math"
 
-	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/leastsq"
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas/blas64"
 )
@@ -21,7 +21,7 @@ type Workspace struct {
 	x        blas64.GeneralCols // the rows of R, and after them new rows, by columns without the last one
 	y        []float64          // the last column
 	scale    []float64          // powers of two near the largest entries of the columns
-	lstsq    *lstsq.Workspace
+	leastsq  *leastsq.Workspace
 }
 
 // NewWorkspace returns scratch memory for matrices of n columns.
@@ -42,7 +42,7 @@ func NewWorkspace(n int) *Workspace {
 	if n > 1 {
 		stride := tile.Stride(rows)
 		w.x = blas64.GeneralCols{Rows: rows, Cols: n - 1, Stride: stride, Data: make([]float64, stride*(n-1))}
-		w.lstsq = lstsq.NewWorkspace(rows, n-1)
+		w.leastsq = leastsq.NewWorkspace(rows, n-1)
 	}
 	return w
 }
@@ -146,7 +146,7 @@ func (w *Workspace) reduce(r blas64.GeneralCols, m int) {
 	last := r.Data[(n-1)*r.Stride:][:n]
 	for j := range n {
 		column := w.column(j)[:m]
-		w.scale[j] = lstsq.PowerOfTwo(tile.MaxAbs(column))
+		w.scale[j] = leastsq.PowerOfTwo(tile.MaxAbs(column))
 		for i := range column {
 			column[i] /= w.scale[j]
 		}
@@ -157,7 +157,7 @@ func (w *Workspace) reduce(r blas64.GeneralCols, m int) {
 	}
 	a := w.x
 	a.Rows = m
-	rest := lstsq.Triangle(w.x, w.y, 0, a, w.y[:m], 0, w.lstsq)
+	rest := leastsq.Triangle(w.x, w.y, 0, a, w.y[:m], 0, w.leastsq)
 	for j := range n - 1 {
 		for i, v := range w.column(j)[:j+1] {
 			r.Data[j*r.Stride+i] = v * w.scale[j]

@@ -1,4 +1,4 @@
-package lstsq
+package leastsq
 
 import (
 	"math"

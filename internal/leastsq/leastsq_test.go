@@ -1,4 +1,4 @@
-package lstsq_test
+package leastsq_test
 
 import (
 	"math"
@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/difalt/difalt/internal/leastsq"
 	"github.com/difalt/difalt/internal/longtest"
-	"github.com/difalt/difalt/internal/lstsq"
 	"github.com/difalt/difalt/internal/tiertest"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -241,7 +241,7 @@ func TestSolveSlowFall(t *testing.T) {
 				p := random(rng, n, r)
 				p.values(rng, func(q, k int) float64 { return math.Pow(1e-22, float64(q)/float64(k)) })
 				b, status, _ := p.solve(t, 0, 0)
-				if want := map[bool]lstsq.Status{true: lstsq.Underdetermined, false: lstsq.RankDeficient}[n < r]; status != want {
+				if want := map[bool]leastsq.Status{true: leastsq.Underdetermined, false: leastsq.RankDeficient}[n < r]; status != want {
 					t.Errorf("%d x %d: status %v", n, r, status)
 				}
 				var e, g mat.VecDense // A b - y, A'(A b - y)
@@ -262,7 +262,7 @@ func TestSolveSlowFall(t *testing.T) {
 func TestSolveNotFinite(t *testing.T) {
 	zeros := func(t *testing.T, p problem, ridge float64) {
 		t.Helper()
-		if b, status, _ := p.solve(t, ridge, 0); status != lstsq.NotFinite || norm(b) != 0 {
+		if b, status, _ := p.solve(t, ridge, 0); status != leastsq.NotFinite || norm(b) != 0 {
 			t.Errorf("%d x %d, ridge %g: status %v, b = %v", p.n, p.r, ridge, status, b)
 		}
 	}
@@ -304,13 +304,13 @@ func TestSolveSizes(t *testing.T) {
 						want, _ := num.Quo(num, den).Float64()
 						got, status, _ := p.solve(t, ridge, 0)
 						if math.IsInf(want, 1) {
-							if status != lstsq.NotFinite || norm(got) != 0 {
+							if status != leastsq.NotFinite || norm(got) != 0 {
 								t.Errorf("%d rows of %g, ridge %g, y %g: %v, status %v, want an overflow", rows, a, ridge, y, got, status)
 							}
 							continue
 						}
 						near := func(v, want float64) bool { return math.Abs(v-want) <= 1e-13*math.Abs(want)+5e-324 }
-						if status != lstsq.OK || !near(got[0], want) || !near(got[1], -want) {
+						if status != leastsq.OK || !near(got[0], want) || !near(got[1], -want) {
 							t.Errorf("%d rows of %g, ridge %g, y %g: %v, want %g; status %v", rows, a, ridge, y, got, want, status)
 						}
 					}
@@ -330,7 +330,7 @@ func TestSolveSquaresUnderflow(t *testing.T) {
 		for down := 400; down <= 620; down += 5 {
 			got, status, _ := p.scaled(-down, 210-down).solve(t, 0, 0)
 			for j, v := range got {
-				if w := math.Ldexp(want[j], 210); status != lstsq.OK || !(math.Abs(v-w) <= 1e-13*math.Abs(w)) {
+				if w := math.Ldexp(want[j], 210); status != leastsq.OK || !(math.Abs(v-w) <= 1e-13*math.Abs(w)) {
 					t.Errorf("A times 2^-%d: b[%d] = %g, want %g; status %v", down, j, v, w, status)
 				}
 			}
@@ -345,7 +345,7 @@ func TestSolveStaysInside(t *testing.T) {
 		const most, rows, cols = 50 * 30, 40, 20
 		rng := rand.New(rand.NewPCG(31, 32))
 		a, y, b := tiertest.Edge(t, most), tiertest.Edge(t, most), tiertest.Edge(t, most)
-		ws := lstsq.NewWorkspace(rows, cols)
+		ws := leastsq.NewWorkspace(rows, cols)
 		for i := range 600 {
 			p, front, ridge := random(rng, rng.IntN(rows+1), 1+rng.IntN(cols)), i%3 == 0, float64(i%2)
 			p.a = p.a[:(p.r-1)*p.lda+p.n]
@@ -359,7 +359,7 @@ func TestSolveStaysInside(t *testing.T) {
 			p.a, p.y = a(p.a, front), y(p.y, front)
 			got, m := b(make([]float64, p.r), front), p.matrix()
 			allocated := testing.AllocsPerRun(1, func() {
-				res, _ := lstsq.Solve(got, &m, p.y, ridge, lstsq.Tolerance(p.n, p.r), 0, ws)
+				res, _ := leastsq.Solve(got, &m, p.y, ridge, leastsq.Tolerance(p.n, p.r), 0, ws)
 				if res.Status != status || res.Rank != rank || !slices.Equal(got, want) {
 					t.Fatalf("%d x %d: %v, %v at the edge of memory, %v, %v elsewhere", p.n, p.r, got, res.Status, want, status)
 				}
@@ -382,7 +382,7 @@ func TestTriangle(t *testing.T) {
 				q, n, r := p.scaled(e[0], e[1]), p.n, p.r
 				R := blas64.GeneralCols{Rows: at + r, Cols: r, Stride: at + r + 1, Data: make([]float64, (at+r+1)*r)}
 				c := make([]float64, at+r)
-				rest := lstsq.Triangle(R, c, at, q.matrix(), q.y, 0, lstsq.NewWorkspace(n, r))
+				rest := leastsq.Triangle(R, c, at, q.matrix(), q.y, 0, leastsq.NewWorkspace(n, r))
 				m := mat.NewDense(r+1, r+1, nil) // [R c; 0 rest], scaled back
 				for j := range r {
 					for i := range r {

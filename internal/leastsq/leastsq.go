@@ -1,7 +1,7 @@
-// Package lstsq solves the small least-squares problems of the minimisation step (Alg. 3, line 8), b = (X
+// Package leastsq solves the small least-squares problems of the minimisation step (Alg. 3, line 8), b = (X
 // U)^+ y, by orthogonalisation over preallocated workspaces, with an optional ridge term, and with the
 // solution of minimum norm where the problem has no unique one. Package kernel/lsq has the public form.
-package lstsq
+package leastsq
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package lstsq_test
+package leastsq_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/difalt/difalt/internal/lstsq"
+	"github.com/difalt/difalt/internal/leastsq"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -97,16 +97,16 @@ func (p problem) scaled(a, y int) problem {
 }
 
 // solve solves the problem in memory of its own, and checks that it writes only b, and A b - y.
-func (p problem) solve(t *testing.T, ridge, tolerance float64) (b []float64, s lstsq.Status, rank int) {
+func (p problem) solve(t *testing.T, ridge, tolerance float64) (b []float64, s leastsq.Status, rank int) {
 	t.Helper()
 	b = slices.Repeat([]float64{math.NaN()}, p.r)
 	a, y, m := slices.Clone(p.a), slices.Clone(p.y), p.matrix()
-	ws := lstsq.NewWorkspace(p.n, p.r)
-	res, residual := lstsq.Solve(b, &m, p.y, ridge, max(tolerance, lstsq.Tolerance(p.n, p.r)), 0, ws)
+	ws := leastsq.NewWorkspace(p.n, p.r)
+	res, residual := leastsq.Solve(b, &m, p.y, ridge, max(tolerance, leastsq.Tolerance(p.n, p.r)), 0, ws)
 	if !sameBits(a, p.a) || !sameBits(y, p.y) {
 		t.Fatal("A or y was written")
 	}
-	if res.Status != lstsq.NotFinite && p.n > 0 {
+	if res.Status != leastsq.NotFinite && p.n > 0 {
 		p.residual(t, b, res.Squares, residual)
 	}
 	return b, res.Status, res.Rank
@@ -149,7 +149,7 @@ func (p problem) check(t *testing.T, ridge, tolerance float64, exponents ...[2]i
 		svd.VTo(&v)
 		s := svd.Values(nil)
 		size = math.Hypot(size, norm(s))
-		line := max(tolerance, lstsq.Tolerance(p.n, p.r)) * size
+		line := max(tolerance, leastsq.Tolerance(p.n, p.r)) * size
 		for q := range p.r {
 			value := math.Sqrt(ridge)
 			if q < left {
@@ -171,12 +171,12 @@ func (p problem) check(t *testing.T, ridge, tolerance float64, exponents ...[2]i
 	} else if ridge > 0 {
 		rank = p.r
 	}
-	want := lstsq.OK
+	want := leastsq.OK
 	switch {
 	case rank < p.r && p.n < p.r:
-		want = lstsq.Underdetermined
+		want = leastsq.Underdetermined
 	case rank < p.r:
-		want = lstsq.RankDeficient
+		want = leastsq.RankDeficient
 	}
 	bound := 0.0 // of a zero matrix
 	if rank > 0 && p.n > 0 {
@@ -198,8 +198,8 @@ func (p problem) check(t *testing.T, ridge, tolerance float64, exponents ...[2]i
 			t.Errorf("%s: status %v of rank %d, want %v of rank %d", at, got, k, want, rank)
 		}
 		near(b)
-		m, ws := q.matrix(), lstsq.NewWorkspace(p.n, p.r)
-		full := ws.Factor(m, scaled, max(tolerance, lstsq.Tolerance(p.n, p.r)))
+		m, ws := q.matrix(), leastsq.NewWorkspace(p.n, p.r)
+		full := ws.Factor(m, scaled, max(tolerance, leastsq.Tolerance(p.n, p.r)))
 		if full && rank < p.r || !full && rank == p.r && p.n > 0 && e == [2]int{} {
 			t.Errorf("%s: rank %d, full rank %t", at, rank, full)
 		}
