@@ -5,7 +5,6 @@ import (
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/gram"
-	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -16,9 +15,9 @@ import (
 //
 // P^-1 takes the condition number out of the iteration count (ScaledGD of Tong, Ma and Chi,
 // "Accelerating Ill-Conditioned Low-Rank Matrix Estimation via Scaled Gradient Descent", 2021). The weights
-// w_t are those of totals.weight. The nodes sum their parts of grad P^-1 along a tree, with the P that they
-// know, and with them the new P and the objective at the same U. All of them then replace the old P^-1 by the
-// new one. So all nodes compute with the same bits, and an iteration takes one exchange.
+// w_t are explained at weigh. The nodes sum their parts of grad P^-1 along a tree, where P is old: the P of an
+// earlier U. The message also has the parts of P and of the objective at this U, and every node then replaces
+// the old P^-1 by the new P^-1. So all nodes compute the same bits, and an iteration takes one exchange.
 //
 // Anderson acceleration looks for a point without a gradient, and saddle points have none. Therefore, if the
 // objective has risen, the nodes return to the best point, and take a Gauss-Newton step from there: see
@@ -60,7 +59,7 @@ const (
 	lastBits   = 1e-28 // of the sum of y^2: so is a rise below it
 	plainFirst = 6     // evaluations without extrapolation: changes far from the solution mislead
 	fine       = 30    // the condition number of P above which codes have 16 bits
-	exactFrom  = 2500  // the one above which messages are in float64
+	exactFrom  = 2500  // the condition number of P above which messages are in float64
 )
 
 func newAccelerated(o *Options) method { return &accelerated{sends: o.Codec} }
@@ -128,7 +127,7 @@ func (m *accelerated) message(p *point, i int, msg *consensus.Message) {
 	multiply(msg.Basis, part, p.moments.Inverse)
 	floats.Scale(m.step*p.nodes, msg.Basis.Data())
 	gram.Outer(msg.Scalars, p.at[i].b, len(p.moments.Values), p.weights[i], unit*unit)
-	msg.Totals[0] = p.penalized(i) / sums.Squares
+	msg.Totals[0] = p.penalized(i) / p.totals.energy
 }
 
 // update takes the sum, and goes to the next U.
@@ -140,7 +139,7 @@ func (m *accelerated) update(p *point, i int, msg *consensus.Message) {
 	floats.Scale(p.nodes, msg.Scalars)
 	p.moments.Invert(msg.Scalars)
 	m.refine(p)
-	objective := msg.Totals[0] * sums.Squares
+	objective := msg.Totals[0] * p.totals.energy
 	switch m.phase {
 	case descending:
 		m.descend(p, u, z, objective)

@@ -72,7 +72,7 @@ func (c *checker) check(ctx context.Context, net *consensus.Network, lastStep fl
 		own.sketch = own.sketch[:sketch]
 		c.tally(i, own, leave)
 		c.views[i] = sums.Write(c.rows[i][:0], own)
-		if !c.inRange(c.views[i]) {
+		if !inRange(c.views[i], c.most) {
 			c.clear(own)
 			c.views[i] = sums.Write(c.rows[i][:0], own)
 		}
@@ -80,7 +80,7 @@ func (c *checker) check(ctx context.Context, net *consensus.Network, lastStep fl
 	if err := net.Sum(ctx, c.views); err != nil {
 		return Running, err
 	}
-	c.total.sketch = c.total.sketch[:sketch]
+	c.total.sketch, c.total.energy = c.total.sketch[:sketch], p.totals.energy
 	sums.Read(c.views[0], &c.total)
 	if !c.total.broken && c.total.objective < c.rule.lowest {
 		copyBases(c.best, p.u)
@@ -96,7 +96,7 @@ func (c *checker) check(ctx context.Context, net *consensus.Network, lastStep fl
 func (c *checker) tally(i int, own *tally, leave bool) {
 	p, unit := c.point, c.point.totals.unit
 	own.leaving, own.broken = leave, c.rule.started() && !p.finite[i]
-	own.objective, own.moved = p.penalized(i), 0
+	own.energy, own.objective, own.moved = p.totals.energy, p.penalized(i), 0
 	if c.rule.started() {
 		moved := floats.Distance(p.u[i].Data(), p.previous[i].Data(), 2)
 		own.moved = moved * moved
@@ -112,16 +112,6 @@ func (c *checker) clear(own *tally) {
 	own.broken, own.objective, own.moved = true, 0, 0
 	clear(own.moments)
 	clear(own.sketch)
-}
-
-// inRange reports whether all numbers are finite and small enough for a sum.
-func (c *checker) inRange(row []float64) bool {
-	for _, v := range row {
-		if !(math.Abs(v) <= c.most) {
-			return false
-		}
-	}
-	return true
 }
 
 // newtonStep sets step to the Newton-like step (I - U U') grad P^-1/(n m) for a gradient.
@@ -158,10 +148,10 @@ func (c *checker) sketch() {
 func (c *checker) gather(ctx context.Context, net *consensus.Network) (Status, error) {
 	p, size := c.point, len(c.point.u[0].Data())
 	for i, row := range c.rows {
-		floats.ScaleTo(row[:size], 1/sums.Squares, p.at[i].grad.Data())
+		floats.ScaleTo(row[:size], 1/p.totals.energy, p.at[i].grad.Data())
 		copy(row[size:], p.u[i].Data())
 		broken := 0.0
-		if !c.inRange(row[:2*size]) {
+		if !inRange(row[:2*size], c.most) {
 			clear(row)
 			broken = 1
 		}
@@ -174,7 +164,7 @@ func (c *checker) gather(ctx context.Context, net *consensus.Network) (Status, e
 	if c.views[0][2*size] > 0 {
 		return Diverged, nil
 	}
-	floats.ScaleTo(c.gradient.Data(), sums.Squares, c.views[0][:size])
+	floats.ScaleTo(c.gradient.Data(), p.totals.energy, c.views[0][:size])
 	floats.ScaleTo(c.mean.Data(), 1/p.nodes, c.views[0][size:2*size])
 	c.newtonStep(c.steps[0], c.mean, c.gradient)
 	status := c.rule.judgeStep(p.iteration, norm(c.steps[0].Data()))

@@ -127,7 +127,7 @@ func TestMisleading(t *testing.T) {
 // are, and no node waits.
 func TestFeatureArguments(t *testing.T) {
 	p, w := draw(t, 3, 10, 12, 15, 2, 2, 0, 1), weights(t, "path", 3, 1, topology.Metropolis)
-	huge := moved(&difalt.Problem{Nodes: p.Nodes[2:]}, 2e9, nil).Nodes
+	huge := moved(&difalt.Problem{Nodes: p.Nodes[2:]}, 2e60, nil).Nodes
 	for _, c := range []struct {
 		name, want string
 		nodes      []*kernel.Tasks
@@ -137,7 +137,7 @@ func TestFeatureArguments(t *testing.T) {
 		{"a nil node", "node 2 has no tasks", []*kernel.Tasks{nil}, true},
 		{"two nodes", "tasks of 2 nodes", p.Nodes[1:], true},
 		{"other features", "different sizes", draw(t, 1, 11, 12, 15, 2, 2, 0, 1).Nodes, true},
-		{"huge", "node 2 has a feature of 2e+09", huge, false},
+		{"huge", "node 2 has a feature of 2e+60", huge, false},
 	} {
 		for door, open := range map[string]func(net *consensus.Network, nodes []*kernel.Tasks) error{
 			"Standardize": func(net *consensus.Network, nodes []*kernel.Tasks) error {

@@ -196,7 +196,7 @@ func (j *product) project(k *kernel.Tasks, t int, u *kernel.Basis, ridge float64
 // dependent is the part of a column above which it counts as independent of the columns before.
 const dependent = 1e-13
 
-// orthogonalize replaces the r columns of a by orthonormal ones with the same range, by Gram-Schmidt, twice. A
+// orthogonalize replaces the r columns of a by an orthonormal basis of their range, by Gram-Schmidt, twice. A
 // column that depends on the columns before becomes zero.
 func orthogonalize(a []float64, rows, r int) {
 	for c := range r {

@@ -72,7 +72,7 @@ const (
 	MaxIterations = 1_000_000_000
 	MaxRounds     = 1_000_000
 	MaxKappa      = 1e60 // and Mu
-	MaxRidge      = 1e100
+	MaxRidge      = 1e150
 )
 
 // Validate returns a *ParameterError that names the first field with a value out of range for tasks with that

@@ -1,11 +1,11 @@
 package difalt
 
 import (
+	"math"
 	"time"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/gram"
-	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/lsq"
 	"gonum.org/v1/gonum/floats"
@@ -28,7 +28,8 @@ type point struct {
 	// it the average, and at last its basis is the next U_g.
 	messages []consensus.Message
 	moments  *gram.Matrix // P of the last check, or of the last message if the method sends P
-	finite   []bool       // the last message of the node was finite
+	most     float64      // the largest size of a number in a message
+	finite   []bool       // the last message of the node had such numbers only
 	qr       []qrWork
 }
 
@@ -45,7 +46,7 @@ type evaluation struct {
 func newPoint(p *Problem, o *Options, nodes int) point {
 	l, d, r := len(p.Nodes), p.Nodes[0].Features(), o.Rank
 	at := point{
-		nodes: float64(nodes), ridge: o.Ridge, moments: gram.New(r),
+		nodes: float64(nodes), most: math.MaxFloat64, ridge: o.Ridge, moments: gram.New(r),
 		at: make([]evaluation, l), messages: make([]consensus.Message, l), finite: make([]bool, l),
 	}
 	for i := range p.Nodes {
@@ -69,14 +70,26 @@ func (p *point) penalized(i int) float64 {
 	return p.at[i].objective + p.ridge*floats.Dot(p.at[i].b, p.at[i].b)
 }
 
-// hold replaces a Z_g that is not finite with U_g, so that it is not sent; the next check ends the run as
-// Diverged.
+// hold replaces a message with a number that is not finite, or too large for the exchange, by U_g and zeros, so
+// that it is not sent; the next check ends the run as Diverged.
 func (p *point) hold(i int) {
-	z := p.messages[i].Basis
-	p.finite[i] = sizes.Finite(z.Data())
+	m := &p.messages[i]
+	p.finite[i] = inRange(m.Basis.Data(), p.most) && inRange(m.Scalars, p.most) && inRange(m.Totals, p.most)
 	if !p.finite[i] {
-		z.CopyFrom(p.u[i])
+		m.Basis.CopyFrom(p.u[i])
+		clear(m.Scalars)
+		clear(m.Totals)
 	}
+}
+
+// inRange reports whether all numbers are finite and at most most in size.
+func inRange(v []float64, most float64) bool {
+	for _, x := range v {
+		if !(math.Abs(x) <= most) {
+			return false
+		}
+	}
+	return true
 }
 
 // orthonormalize is line 14 for hosted node i: Z = Q R, and Q replaces Z.

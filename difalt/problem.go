@@ -91,9 +91,9 @@ func (p *Problem) Validate(hosted []int, rank int) error {
 	return checkOrthonormal("Truth", p.Truth)
 }
 
-// Sums over all nodes keep their digits while the largest feature and the largest response of every node are
-// within these bounds.
-const leastNumber, mostNumber = 1e-6, 1e6
+// Products of four numbers, such as the squares of coefficients, neither overflow nor underflow while the
+// largest feature and the largest response of every node are within these bounds.
+const leastNumber, mostNumber = 1e-60, 1e60
 
 // checkTasks returns a *DataError for the first number of a node that is not finite, and for a node whose
 // numbers are too large or too small.

@@ -75,6 +75,9 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 		s.groups = append(s.groups, kernel.NewGroup(tasks, o.Rank))
 	}
 	s.executor = kernel.NewExecutor(s.pool, s.groups)
+	if s.exchange.Exact() {
+		s.point.most = mostNumberInSum / s.point.nodes
+	}
 	_, knowsStep := s.method.(stepper)
 	s.checker = newChecker(&s.o, &s.point, knowsStep)
 	s.records = newRecorder(p, o.Rank)

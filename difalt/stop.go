@@ -15,13 +15,14 @@ type tally struct {
 	moved     float64 // the square of the node's last move of U
 	moments   []float64
 	sketch    []float64 // of the Newton-like step; empty unless the check measures the residual by it
+	energy    float64   // the unit of objective
 }
 
 // Fields implements sums.Record.
 func (t *tally) Fields(row *sums.Row) {
 	row.Flag(&t.leaving)
 	row.Flag(&t.broken)
-	row.Number(&t.objective, sums.Squares)
+	row.Number(&t.objective, t.energy)
 	row.Number(&t.moved, 1)
 	row.Numbers(t.moments, 1)
 	row.Numbers(t.sketch, 1)

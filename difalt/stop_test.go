@@ -78,7 +78,7 @@ func TestStopRule(t *testing.T) {
 	} {
 		c.o.Rank = 1
 		o := c.o.withDefaults()
-		r := newStopRule(&o, &totals{data, 1, 1}, gram.New(1), c.knowsStep)
+		r := newStopRule(&o, &totals{data, 1, 1, 1}, gram.New(1), c.knowsStep)
 		for _, k := range c.checks {
 			status, needs := r.judge(k.iteration, 4, &k.totals)
 			if status != k.want || needs != k.needs {
@@ -92,7 +92,7 @@ func TestStopRule(t *testing.T) {
 // distances of nodes from their mean.
 func TestResidual(t *testing.T) {
 	o := (&Options{Rank: 1, Tolerance: 1e-3, Iterations: 20}).withDefaults()
-	r := newStopRule(&o, &totals{sums.Data{Features: 10, Rank: 1, Tasks: 100, Samples: 5000, XX: 50000, YY: 1e6}, 1, 1}, gram.New(1), false)
+	r := newStopRule(&o, &totals{sums.Data{Features: 10, Rank: 1, Tasks: 100, Samples: 5000, XX: 50000, YY: 1e6}, 1, 1, 1}, gram.New(1), false)
 	first := tally{objective: 100, moments: []float64{100}}
 	r.judge(0, 4, &first)
 	for _, c := range []struct {
@@ -123,7 +123,7 @@ func TestMustCheck(t *testing.T) {
 	o := (&Options{Rank: 1, Tolerance: 1e-3, Iterations: 47}).withDefaults()
 	data := sums.Data{Features: 10, Rank: 1, Tasks: 100, Samples: 5000, XX: 50000, YY: 1e6}
 	for _, knowsStep := range []bool{false, true} {
-		r := newStopRule(&o, &totals{data, 1, 1}, gram.New(1), knowsStep)
+		r := newStopRule(&o, &totals{data, 1, 1, 1}, gram.New(1), knowsStep)
 		first := tally{objective: 100, moments: []float64{100}}
 		if !r.mustCheck(3, math.NaN()) || !math.IsNaN(r.start) || r.sketches(3, 0) {
 			t.Error("no check at the start, or a sketch there")

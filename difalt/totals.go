@@ -17,8 +17,9 @@ type totals struct {
 	sums.Data
 	// unit, a power of two near the root of the mean square of a feature over that of a response, makes
 	// numbers in the size of coefficients dimensionless, so that sums over nodes keep their digits.
-	unit  float64
-	known float64 // sum of (n_t - r)+ over all tasks; see knowledge
+	unit   float64
+	energy float64 // the unit of objectives; see sums.Data.Energy
+	known  float64 // sum of (n_t - r)+ over all tasks; see knowledge
 }
 
 // A comparison is what the nodes sum before the start.
@@ -39,9 +40,10 @@ func (c *comparison) Fields(row *sums.Row) {
 // agree checks that all nodes have the same settings, and returns the totals of their data.
 func (s *Solver) agree(ctx context.Context) (totals, error) {
 	list := append(s.settings(), consensus.Setting{Name: "the iteration", Value: fmt.Sprint(s.point.iteration)})
-	rows := make([][]float64, len(s.problem.Nodes))
+	rows, data := make([][]float64, len(s.problem.Nodes)), make([]sums.Data, len(s.problem.Nodes))
 	for i, k := range s.problem.Nodes {
 		own := comparison{settings: settings.Digits(list), data: sums.Of(k, s.o.Rank)}
+		data[i] = own.data
 		own.known = (&totals{Data: own.data}).knowledgeOf(k, 0)
 		own.misleading = !s.o.AnyFeatures && features.Misleading(k)
 		rows[i] = sums.Write(nil, &own)
@@ -55,7 +57,10 @@ func (s *Solver) agree(ctx context.Context) (totals, error) {
 	if !settings.Alike(all.settings, s.net.Len()) {
 		return totals{}, settings.Difference(ctx, s.net, list)
 	}
-	t := totals{all.data, 1, all.known}
+	if err := all.data.Complete(ctx, s.net, data); err != nil {
+		return totals{}, err
+	}
+	t := totals{all.data, 1 / all.data.Coefficient(), all.data.Energy(), all.known}
 	switch {
 	case t.Samples == 0:
 		return t, &DataError{-1, -1, -1, "the tasks have no samples"}
@@ -64,9 +69,6 @@ func (s *Solver) agree(ctx context.Context) (totals, error) {
 	}
 	if err := s.o.Validate(s.problem.Nodes[0].Features(), int(t.Tasks)); err != nil {
 		return t, err
-	}
-	if t.YY > 0 {
-		t.unit = math.Exp2(math.Round(math.Log2(t.MeanFeature()/t.MeanResponse()) / 2))
 	}
 	if all.misleading {
 		return t, features.Check(ctx, s.net, s.problem.Nodes)

@@ -13,14 +13,14 @@ import (
 // tasks of 20 samples, 5 features whose mean square is 3, rank 2.
 func TestTotals(t *testing.T) {
 	data := sums.Data{Features: 5, Rank: 2, Tasks: 6, Samples: 120, XX: 3 * 600, YY: 7 * 120}
-	of := totals{data, 1, 108}
+	of := totals{data, 1, 1, 108}
 	const nm = 20 * 3
 	// Noise of variance v = 196/98/60 in the coefficients; samples - T r - d r = 98.
 	signal, distance := of.signal(4, 196)
 	_, drowned := of.signal(1e-3, 196)
 	few := data
 	few.Samples = 22
-	one, infinite := (&totals{few, 1, 10}).signal(4, 196)
+	one, infinite := (&totals{few, 1, 1, 10}).signal(4, 196)
 	few.Samples = 11
 	noCurvature, alsoInfinite := of.signal(0, 196)
 	for _, c := range []struct {
@@ -28,7 +28,7 @@ func TestTotals(t *testing.T) {
 		got, want float64
 	}{
 		{"contraction", of.contraction(), math.Pow(1-math.Sqrt(10./120), 2)},
-		{"contraction with few samples", (&totals{few, 1, 10}).contraction(), math.Pow(1-math.Sqrt(.6), 2)},
+		{"contraction with few samples", (&totals{few, 1, 1, 10}).contraction(), math.Pow(1-math.Sqrt(.6), 2)},
 		{"signal", signal, 1 - 6*(2./nm)/4},
 		{"distance", distance, math.Sqrt(2. / nm * 5 / (4 * (1 - 6*(2./nm)/4)))},
 		{"distance below the noise", drowned, math.Sqrt(2. / nm * 5 / (1e-3 * .01))},

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
 )
@@ -116,13 +115,20 @@ func average(
 ) (mean []float64, samples float64, err error) {
 	rows := make([][]float64, len(nodes))
 	for i, k := range nodes {
-		rows[i] = append(make([]float64, d), float64(k.TotalSamples()))
-		eachRow(k, 1, func(row []float64) { visit(rows[i][:d], row) })
-		floats.Scale(1/sums.Squares, rows[i][:d])
+		rows[i] = make([]float64, d)
+		eachRow(k, 1, func(row []float64) { visit(rows[i], row) })
+	}
+	unit, err := unitOf(ctx, net, rows)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, k := range nodes {
+		floats.Scale(1/unit, rows[i])
+		rows[i] = append(rows[i], float64(k.TotalSamples()))
 	}
 	if err := net.Sum(ctx, rows); err != nil {
 		return nil, 0, err
 	}
 	samples = rows[0][d]
-	return floats.ScaleTo(rows[0][:d], sums.Squares/samples, rows[0][:d]), samples, nil
+	return floats.ScaleTo(rows[0][:d], unit/samples, rows[0][:d]), samples, nil
 }

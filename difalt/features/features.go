@@ -35,14 +35,17 @@ type Scaling struct {
 }
 
 const (
-	rounding = 1e-14 // a deviation of this part of the mean is rounding: the feature is constant
-	mostSize = 0x1p30
+	rounding     = 1e-14 // a deviation of this part of the mean is rounding: the feature is constant
+	mostSize     = 1e60
+	room         = 0x1p-40
+	leastSquares = 0x1p-66
 )
 
 // Standardize returns the tasks of the hosted nodes in standard form: features and responses without the mean
 // of their task, and features divided by their deviations over all nodes. That fits a model with an intercept
-// for every task. All nodes call it together. The tasks are copies. All nodes
-// return an error if a number of one of them is not finite, or above 2^30 in size.
+// for every task. All nodes call it together. The tasks are copies.
+// All nodes return an error if a number of one of them is not finite, or above 1e60 in size, or if features
+// differ so much in size that the smallest of them have no digits in a sum.
 func Standardize(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks) ([]*kernel.Tasks, *Scaling, error) {
 	if net == nil {
 		return nil, nil, errNoNetwork
@@ -56,23 +59,68 @@ func Standardize(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks)
 		return nil, nil, err
 	}
 	s := &Scaling{Deviations: make([]float64, d), Unit: 1}
-	rows := make([][]float64, len(nodes))
-	for i, k := range nodes {
+	var rows [][]float64
+	for _, k := range nodes {
 		means, responses, squares := moments(k)
 		s.Means, s.Responses = append(s.Means, means), append(s.Responses, responses)
-		rows[i] = append(floats.ScaleTo(squares, 1/sums.Squares, squares), freedom(k))
+		rows = append(rows, squares)
 	}
-	if err := net.Sum(ctx, rows); err != nil {
+	squares, left, err := sumSquares(ctx, net, rows, nodes)
+	if err != nil {
 		return nil, nil, err
 	}
-	floats.Scale(sums.Squares, rows[0][:d])
-	s.setDeviations(rows[0][:d], rows[0][d])
+	s.setDeviations(squares, left)
 	var list []*kernel.Tasks
 	for i, k := range nodes {
 		list = append(list, s.apply(i, k))
 	}
 	return list, s, nil
 }
+
+// sumSquares returns the sums of squares of all features over all nodes, and of the freedom of the nodes. All
+// nodes return an error if the squares of a feature at one node have no digits beside the largest squares.
+func sumSquares(
+	ctx context.Context, net consensus.Sums, rows [][]float64, nodes []*kernel.Tasks,
+) (squares []float64, left float64, err error) {
+	unit, err := unitOf(ctx, net, rows)
+	if err != nil {
+		return nil, 0, err
+	}
+	d := len(rows[0])
+	for i, k := range nodes {
+		lost := 0.0
+		for j, v := range rows[i] {
+			if rows[i][j] = v / unit; v > 0 && rows[i][j] < leastSquares {
+				lost = 1
+			}
+		}
+		rows[i] = append(rows[i], freedom(k), lost)
+	}
+	if err := net.Sum(ctx, rows); err != nil {
+		return nil, 0, err
+	}
+	if rows[0][d+1] > 0 {
+		return nil, 0, errTooSmall
+	}
+	floats.Scale(unit, rows[0][:d])
+	return rows[0][:d], rows[0][d], nil
+}
+
+// unitOf returns a power of two, so that the largest number of all nodes is about 2^40 units, and numbers keep
+// their digits in a sum down to leastSquares.
+func unitOf(ctx context.Context, net consensus.Sums, rows [][]float64) (float64, error) {
+	var largest [][]float64
+	for _, row := range rows {
+		largest = append(largest, []float64{floats.Norm(row, math.Inf(1))})
+	}
+	units, err := sums.Units(ctx, net, largest)
+	if err != nil {
+		return 0, err
+	}
+	return units[0] * room, nil
+}
+
+var errTooSmall = errors.New("features: a feature varies by less than 1e-16 of another at a node: change its unit")
 
 var errNoNetwork = errors.New("features: need a network")
 

@@ -15,8 +15,8 @@ import (
 
 // A strength is what the nodes sum about an axis q of U.
 type strength struct {
-	energy         float64 // E(U q): the increase of the objective without U q
-	second, fourth float64 // sums of (q'b_t)^2 and of (q'b_t)^4
+	energy         float64 // E(U q): the increase of the objective without U q, in the unit of energies
+	second, fourth float64 // sums of (q'b_t)^2 and of (q'b_t)^4, in the unit of coefficients
 }
 
 // Fields implements sums.Record.
@@ -59,7 +59,7 @@ func (k *problem) explained(ctx context.Context, out *Outcome) (left []*kernel.T
 				own[a].fourth += part.fourth
 			}
 		}
-		rows[i] = keepFinite(sums.Write(nil, own), 0)
+		rows[i] = sums.Write(nil, own)
 		left = append(left, b.Tasks())
 	}
 	if err := k.net.Sum(ctx, rows); err != nil {
@@ -69,8 +69,8 @@ func (k *problem) explained(ctx context.Context, out *Outcome) (left []*kernel.T
 	sums.Read(rows[0], all)
 	least, q = math.Inf(1), k.axes[0]
 	for a, axis := range k.axes {
-		if all[a].energy < least {
-			least, q = all[a].energy, axis
+		if energy := all[a].energy * k.totals.energy; energy < least {
+			least, q = energy, axis
 		}
 		concentration := all[a].fourth / (all[a].second * all[a].second)
 		out.ParametersPerSample = max(out.ParametersPerSample, k.parametersPerSample(concentration))
@@ -105,11 +105,14 @@ func (k *problem) explain(i, task int) (row []float64, parts strengths) {
 	solvable := c.Factorize(gram)
 	for j, q := range k.axes {
 		along := floats.Dot(q, b)
-		parts[j].second, parts[j].fourth = along*along, along*along*along*along
+		relative := along / k.data.Coefficient()
+		parts[j].second, parts[j].fourth = relative*relative, math.Pow(relative, 4)
 		var v mat.VecDense
 		if solvable && c.SolveVecTo(&v, mat.NewVecDense(r, q)) == nil {
 			z := v.RawVector().Data
-			parts[j].energy = along * along / (floats.Dot(q, z) - k.o.Ridge*floats.Dot(z, z))
+			if variance := floats.Dot(q, z) - k.o.Ridge*floats.Dot(z, z); variance > 0 {
+				parts[j].energy = along / variance * along / k.totals.energy
+			}
 		}
 	}
 	return row[:d], parts
@@ -126,7 +129,7 @@ func (k *problem) strongest(ctx context.Context, left []*kernel.Tasks) (v []floa
 			u.Col(j)[i] = rng.NormFloat64()
 		}
 	}
-	unit := max(k.totals.data.MeanFeature(), math.SmallestNonzeroFloat64) * sums.Squares
+	unit := k.data.MeanFeature() * k.totals.energy
 	z, rows := make([]*kernel.Basis, len(left)), make([][]float64, len(left))
 	for i := range left {
 		z[i] = kernel.NewBasis(d, n)
@@ -137,7 +140,7 @@ func (k *problem) strongest(ctx context.Context, left []*kernel.Tasks) (v []floa
 			clear(z[i].Data())
 			left[i].GramProduct(z[i], u, nil)
 			floats.Scale(1/unit, z[i].Data())
-			rows[i] = keepFinite(z[i].Data(), 0)
+			rows[i] = z[i].Data()
 		}
 		if err := k.net.Sum(ctx, rows); err != nil {
 			return nil, 0, err
@@ -187,17 +190,14 @@ func (k *problem) alongArc(ctx context.Context, q, v []float64) ([]*kernel.Basis
 	for a, angle := range arc {
 		k.run.Minimize(k.turned(q, v, angle), k.o.Ridge)
 		for i, g := range k.groups {
-			rows[i][a] = (g.Objective + k.o.Ridge*floats.Dot(g.B, g.B)) / sums.Squares
+			rows[i][a] = (g.Objective + k.o.Ridge*floats.Dot(g.B, g.B)) / k.totals.energy
 		}
-	}
-	for i := range rows {
-		keepFinite(rows[i], min(k.totals.data.YY/sums.Squares, mostSum))
 	}
 	if err := k.net.Sum(ctx, rows); err != nil {
 		return nil, err
 	}
 	best := floats.MinIdx(rows[0])
-	if !(rows[0][best]*sums.Squares < k.totals.objective()*(1-lower)) {
+	if !(rows[0][best]*k.totals.energy < k.totals.objective()*(1-lower)) {
 		return nil, nil
 	}
 	return k.turned(q, v, arc[best]), nil

@@ -58,6 +58,8 @@ type Options struct {
 	Ridge float64      // of the least squares
 	Seed  uint64       // of the search for further directions
 	Pool  *kernel.Pool // nil uses one thread
+	// Totals describes the data of all nodes: package difalt knows it. Nil, at all nodes, lets Check sum it.
+	Totals *sums.Data
 }
 
 const (
@@ -83,6 +85,7 @@ type problem struct {
 	groups []*kernel.Group // b_t fitted to u
 	run    *kernel.Executor
 
+	data   sums.Data // of all nodes
 	totals fit
 	p      *gram.Matrix
 	axes   [][]float64 // the eigenvectors of P
@@ -108,14 +111,14 @@ func Check(ctx context.Context, net consensus.Sums, tasks []*kernel.Tasks, u []*
 	case k.everyUFits():
 		out.Verdict = Undetermined
 		return out, nil
-	case k.totals.unpenalized <= exact*k.totals.data.YY:
+	case k.totals.unpenalized <= exact*k.data.YY:
 		return out, nil
 	}
 	if err := k.sumMoments(ctx); err != nil {
 		return nil, err
 	}
 	for _, v := range k.p.Values {
-		out.SingularValues = append(out.SingularValues, math.Sqrt(max(v, 0)))
+		out.SingularValues = append(out.SingularValues, math.Sqrt(max(v, 0))*k.data.Coefficient())
 	}
 	if suspicious, err := k.isSuspicious(ctx); !suspicious || err != nil {
 		return out, err
@@ -161,7 +164,7 @@ func (k *problem) compare(ctx context.Context, out *Outcome) error {
 	if err != nil {
 		return err
 	}
-	edge, data := k.noise(), &k.totals.data
+	edge, data := k.noise(), &k.data
 	out.WeakestDirection, out.NextDirection = weakest/edge, next/(data.Curvature()*edge)
 	if out.U, err = k.alongArc(ctx, q, v); err != nil {
 		return err
@@ -189,18 +192,17 @@ func (out *Outcome) isUndetermined() bool {
 
 // A fit is what the nodes sum after they have fitted b_t to u.
 type fit struct {
-	data        sums.Data
 	informative float64 // tasks with more than r samples
 	unpenalized float64 // the objective without the ridge
 	penalty     float64 // of the ridge
+	energy      float64 // the unit of both
 }
 
 // Fields implements sums.Record.
 func (f *fit) Fields(row *sums.Row) {
-	f.data.Fields(row)
 	row.Number(&f.informative, 1)
-	row.Number(&f.unpenalized, sums.Squares)
-	row.Number(&f.penalty, sums.Squares)
+	row.Number(&f.unpenalized, f.energy)
+	row.Number(&f.penalty, f.energy)
 }
 
 // objective returns the objective that a run lowers.
@@ -217,10 +219,13 @@ func (k *problem) fit(ctx context.Context, fault error) error {
 		k.run = kernel.NewExecutor(k.o.Pool, k.groups)
 		k.run.Minimize(k.u, k.o.Ridge)
 	}
-	k.totals.data = sums.Data{Features: float64(d), Rank: float64(r)}
+	if err := k.describe(ctx, fault, d, r); err != nil {
+		return err
+	}
+	k.totals.energy = k.data.Energy()
 	own := func(i int) sums.Record {
 		t, g := k.tasks[i], k.groups[i]
-		f := &fit{data: sums.Of(t, r), unpenalized: g.Objective, penalty: k.o.Ridge * floats.Dot(g.B, g.B)}
+		f := &fit{unpenalized: g.Objective, penalty: k.o.Ridge * floats.Dot(g.B, g.B), energy: k.totals.energy}
 		for task := range t.Len() {
 			if t.Samples(task) > r {
 				f.informative++
@@ -234,15 +239,32 @@ func (k *problem) fit(ctx context.Context, fault error) error {
 	return nil
 }
 
+// describe sets data. It returns an error at all nodes if one has a fault and data have to be summed.
+func (k *problem) describe(ctx context.Context, fault error, d, r int) error {
+	if k.o.Totals != nil {
+		k.data = *k.o.Totals
+		return nil
+	}
+	k.data = sums.Data{Features: float64(d), Rank: float64(r)}
+	own := make([]sums.Data, len(k.groups))
+	part := func(i int) sums.Record {
+		own[i] = sums.Of(k.tasks[i], r)
+		return &own[i]
+	}
+	if err := sums.Agree(ctx, k.net, fault, &k.data, part, d, r); err != nil {
+		return fmt.Errorf("minimum: %w", err)
+	}
+	return k.data.Complete(ctx, k.net, own)
+}
+
 // sumMoments sums P = sum_t b_t b_t'.
 func (k *problem) sumMoments(ctx context.Context) error {
-	r := int(k.totals.data.Rank)
+	r := int(k.data.Rank)
 	k.p = gram.New(r)
 	rows := make([][]float64, len(k.groups))
 	for i, g := range k.groups {
 		rows[i] = make([]float64, len(k.p.P))
-		gram.Outer(rows[i], g.B, r, nil, 1)
-		keepFinite(rows[i], 0)
+		gram.Outer(rows[i], g.B, r, nil, math.Pow(k.data.Coefficient(), -2))
 	}
 	if err := k.net.Sum(ctx, rows); err != nil {
 		return err
@@ -257,28 +279,28 @@ func (k *problem) sumMoments(ctx context.Context) error {
 // everyUFits reports whether the objective is the same for every U: for square U, and where every task can fit
 // its samples on any U.
 func (k *problem) everyUFits() bool {
-	data := &k.totals.data
+	data := &k.data
 	return data.Features == data.Rank || k.totals.informative == 0 && k.o.Ridge == 0
 }
 
 // noise returns the largest energy that noise alone makes of a direction that is chosen for it, with the
 // variance of the noise as estimated from the objective.
 func (k *problem) noise() float64 {
-	return k.totals.data.NoiseEdge(k.totals.objective() / max(k.totals.data.Free(), 1))
+	return k.data.NoiseEdge(k.totals.objective() / max(k.data.Free(), 1))
 }
 
 // parametersPerSample returns the number of parameters of a direction over the effective number of samples
 // behind it, where concentration is sum c^4 / (sum c^2)^2 of the tasks' coefficients c in that direction.
 func (k *problem) parametersPerSample(concentration float64) float64 {
-	data := &k.totals.data
+	data := &k.data
 	return data.Features * concentration / max(data.PerTask()-data.Rank, 1)
 }
 
 // isSuspicious reports whether the weakest direction may be noise, or a few tasks may determine a direction.
 // Then (b_t'P^-1 b_t)^2 is large for those tasks; the sum of b_t'P^-1 b_t over all tasks is r.
 func (k *problem) isSuspicious(ctx context.Context) (bool, error) {
-	data := &k.totals.data
-	left := max(data.PerTask()-data.Rank-1, 1) * data.MeanFeature()
+	data := &k.data
+	left := max(data.PerTask()-data.Rank-1, 1) * data.MeanFeature() * math.Pow(data.Coefficient(), 2)
 	if k.p.Values[0]*left < suspicious*k.noise() {
 		return true, nil
 	}
@@ -286,10 +308,10 @@ func (k *problem) isSuspicious(ctx context.Context) (bool, error) {
 	for i, g := range k.groups {
 		leverage := 0.0
 		for b := g.B; len(b) > 0; b = b[r:] {
-			h := k.p.Leverage(b[:r])
+			h := k.p.Leverage(b[:r]) / math.Pow(data.Coefficient(), 2)
 			leverage += h * h
 		}
-		rows[i] = keepFinite([]float64{leverage}, 0)
+		rows[i] = []float64{leverage}
 	}
 	err := k.net.Sum(ctx, rows)
 	return k.parametersPerSample(rows[0][0]) > 1, err
@@ -303,7 +325,7 @@ func (k *problem) isSuspicious(ctx context.Context) (bool, error) {
 //
 // (Baik, Ben Arous and Peche 2005; Paul 2007).
 func (k *problem) tilt(weakest float64) float64 {
-	ratio := k.totals.data.Features / k.totals.data.Tasks
+	ratio := k.data.Features / k.data.Tasks
 	edge := 1 + math.Sqrt(ratio)
 	a := weakest*edge*edge - 1 - ratio
 	theta := (a + math.Sqrt(max(a*a-4*ratio, 0))) / 2
@@ -312,17 +334,4 @@ func (k *problem) tilt(weakest float64) float64 {
 	}
 	cos2 := (1 - ratio/(theta*theta)) / (1 + ratio/theta)
 	return math.Sqrt(1 - min(max(cos2, 0), 1))
-}
-
-// mostSum bounds the numbers of a node in a sum.
-const mostSum = 0x1p36
-
-// keepFinite replaces the entries of v that are not finite, or do not fit into a sum, by other.
-func keepFinite(v []float64, other float64) []float64 {
-	for k, x := range v {
-		if !(math.Abs(x) <= mostSum) {
-			v[k] = other
-		}
-	}
-	return v
 }

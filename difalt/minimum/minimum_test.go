@@ -186,7 +186,7 @@ func TestCheck(t *testing.T) {
 func TestTilt(t *testing.T) {
 	const d, count, trials = 60, 120, 30
 	rng := rand.New(rand.NewPCG(7, 8))
-	k := &problem{totals: fit{data: sums.Data{Features: d, Tasks: count}}}
+	k := &problem{data: sums.Data{Features: d, Tasks: count}}
 	for _, theta := range []float64{1.5, 4} { // of the variance of the noise
 		var lambda, sine float64
 		for range trials {

@@ -1,10 +1,12 @@
 package sums
 
 import (
+	"context"
 	"math"
 
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Data describes tasks: those of one node, or in the totals those of all nodes. It is a Record.
@@ -12,6 +14,8 @@ type Data struct {
 	Features, Rank float64 // d and r, which all nodes have alike
 	Tasks, Samples float64
 	XX, YY         float64 // sums of squares of all features and of all responses
+	// Wide is set in the totals if XX or YY of a node does not fit into a row: Complete sums them.
+	Wide bool
 }
 
 // Of describes the tasks of a node for a basis of rank r.
@@ -27,8 +31,62 @@ func Of(k *kernel.Tasks, r int) Data {
 func (d *Data) Fields(row *Row) {
 	row.Number(&d.Tasks, 1)
 	row.Number(&d.Samples, 1)
-	row.Number(&d.XX, Squares)
-	row.Number(&d.YY, Squares)
+	xx, yy := d.XX, d.YY
+	if !row.reading && !(fits(xx) && fits(yy)) {
+		d.Wide, xx, yy = true, 0, 0
+	}
+	row.Number(&xx, Squares)
+	row.Number(&yy, Squares)
+	row.Flag(&d.Wide)
+	if row.reading {
+		d.XX, d.YY = xx, yy
+	}
+}
+
+// fits reports whether a sum in the unit Squares has all digits of v.
+func fits(v float64) bool { return v == 0 || v >= 0x1p-30 && v <= 0x1p80 }
+
+// Complete sets XX and YY of the totals d, if the row of a node did not have them: own[i] describes hosted node
+// i. All nodes call it together.
+func (d *Data) Complete(ctx context.Context, net Network, own []Data) error {
+	if !d.Wide {
+		return nil
+	}
+	squares := make([][]float64, len(own))
+	for i, node := range own {
+		squares[i] = []float64{node.XX, node.YY}
+	}
+	units, err := Units(ctx, net, squares)
+	if err != nil {
+		return err
+	}
+	for i := range squares {
+		floats.Div(squares[i], units)
+	}
+	if err := net.Sum(ctx, squares); err != nil {
+		return err
+	}
+	d.XX, d.YY, d.Wide = squares[0][0]*units[0], squares[0][1]*units[1], false
+	return nil
+}
+
+// Energy is the unit of sums of squares of residuals: a power of two near the sum of squares of the responses,
+// which no such sum exceeds; 1 if all responses are zero.
+func (d *Data) Energy() float64 {
+	if d.YY == 0 {
+		return 1
+	}
+	_, exponent := math.Frexp(d.YY)
+	return math.Ldexp(1, exponent)
+}
+
+// Coefficient is the unit of coefficients: a power of two near the root of the mean square of a response over
+// the mean square of a feature; 1 if all responses are zero.
+func (d *Data) Coefficient() float64 {
+	if d.YY == 0 {
+		return 1
+	}
+	return math.Exp2(-math.Round(math.Log2(d.MeanFeature()/d.MeanResponse()) / 2))
 }
 
 // MeanFeature returns m, the mean square of a feature.

@@ -1,12 +1,14 @@
 package sums_test
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/internal/sums"
 	"github.com/difalt/difalt/kernel"
+	"gonum.org/v1/gonum/floats"
 )
 
 type record struct {
@@ -61,6 +63,62 @@ func TestData(t *testing.T) {
 	} {
 		if !(math.Abs(v[0]/v[1]-1) < 1e-14) {
 			t.Errorf("%s is %v, want %v", name, v[0], v[1])
+		}
+	}
+}
+
+// together adds rows of the nodes of one process.
+type together int
+
+func (n together) Hosted() []int { return make([]int, n) }
+
+func (together) Sum(_ context.Context, rows [][]float64) error {
+	for _, row := range rows[1:] {
+		floats.Add(rows[0], row)
+	}
+	for _, row := range rows[1:] {
+		copy(row, rows[0])
+	}
+	return nil
+}
+
+// TestUnits: the largest number of all nodes is at least one unit and below two units, from the smallest to the
+// largest float64.
+func TestUnits(t *testing.T) {
+	for exponent := -1074; exponent <= 1023; exponent++ {
+		largest := math.Ldexp(1, exponent)
+		if exponent > -1000 {
+			largest = math.Nextafter(math.Ldexp(1, exponent+1), 0)
+		}
+		units, err := sums.Units(t.Context(), together(2), [][]float64{{largest, 0}, {largest / 3, 0}})
+		if err != nil || units[1] != 1 {
+			t.Fatal(units, err)
+		}
+		fraction, _ := math.Frexp(units[0])
+		if q := largest / units[0]; fraction != .5 || q >= 2 || q < 1 && largest >= 0x1p-1022 {
+			t.Errorf("the unit of %g is %g", largest, units[0])
+		}
+	}
+}
+
+// TestComplete: sums of squares come out right whether rows have room for them or not.
+func TestComplete(t *testing.T) {
+	for _, scale := range []float64{0x1p-300, 0x1p-31, 1, 0x1p90, 0x1p400} {
+		own := []sums.Data{{XX: 3, YY: 5 * scale, Tasks: 1}, {XX: 4, YY: scale, Tasks: 2}, {}}
+		var rows [][]float64
+		for i := range own {
+			rows = append(rows, sums.Write(nil, &own[i]))
+		}
+		if err := together(3).Sum(t.Context(), rows); err != nil {
+			t.Fatal(err)
+		}
+		var total sums.Data
+		sums.Read(rows[0], &total)
+		if err := total.Complete(t.Context(), together(3), own); err != nil {
+			t.Fatal(err)
+		}
+		if total.XX != 7 || total.YY != 6*scale || total.Tasks != 3 || total.Energy() != 8*scale {
+			t.Errorf("%+v, energy %g, for responses of size %g", total, total.Energy(), scale)
 		}
 	}
 }

@@ -11,8 +11,7 @@ import (
 // over all nodes. An integer has three words, the lowest first, which are added with carry: sums of single
 // words would reveal more than the sum.
 type FixedPoint struct {
-	low   int             // for 8 nodes -124
-	scale [digits]float64 // of each word: 2^(low + 64 k)
+	low int // for 8 nodes -124
 }
 
 const (
@@ -26,11 +25,7 @@ const (
 
 // NewFixedPoint returns the conversion for sums over the given number of nodes.
 func NewFixedPoint(nodes int) *FixedPoint {
-	w := &FixedPoint{low: top + 1 + bits.Len(uint(nodes-1)) - digits*wordBits}
-	for k := range w.scale {
-		w.scale[k] = math.Ldexp(1, w.low+k*wordBits)
-	}
-	return w
+	return &FixedPoint{low: top + 1 + bits.Len(uint(nodes-1)) - digits*wordBits}
 }
 
 // Segments returns the segments of n numbers that go up the tree, and of their sums, which come down.
@@ -84,7 +79,7 @@ func (w *FixedPoint) Add(words []uint64, v []float64) {
 	}
 }
 
-// Decode overwrites down with the float64 nearest to the integers of total, rounded at most twice, as bits.
+// Decode overwrites down with the float64 nearest to the integers of total, as bits.
 // It overwrites total.
 func (w *FixedPoint) Decode(down, total []uint64) {
 	for k := range down {
@@ -100,10 +95,24 @@ func (w *FixedPoint) number(words []uint64) float64 {
 			words[k], carry = bits.Add64(^words[k], 0, carry)
 		}
 	}
-	x := 0.0
-	for k := digits - 1; k >= 0; k-- {
-		x += float64(words[k]) * w.scale[k]
+	top := digits - 1
+	for top > 0 && words[top] == 0 {
+		top--
 	}
+	// The highest 64 bits, whose last one is set if any bit below them is, round as the integer does.
+	shift := uint(bits.LeadingZeros64(words[top]))
+	high, below := words[top]<<shift, uint64(0)
+	if top > 0 {
+		high |= words[top-1] >> 1 >> (wordBits - 1 - shift)
+		below = words[top-1] << shift
+	}
+	for _, word := range words[:max(top-1, 0)] {
+		below |= word
+	}
+	if below != 0 {
+		high |= 1
+	}
+	x := math.Ldexp(float64(high), w.low+top*wordBits-int(shift))
 	if negative {
 		return -x
 	}

@@ -114,3 +114,32 @@ func TestTotalOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestNearest: a sum is the float64 nearest to the sum of the numbers, ties to even, and a power of two in all
+// numbers is a power of two in the sum.
+func TestNearest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	w := NewFixedPoint(9)
+	for range 3000 {
+		v := make([]float64, 9)
+		for i := range v {
+			v[i] = math.Ldexp(float64(rng.Uint64()>>11), rng.IntN(8)-60)
+			if rng.IntN(4) == 0 {
+				v[i] = math.Ldexp(float64(rng.IntN(3)-1), -60) // makes ties, and breaks them
+			}
+		}
+		want, _ := exact(v).Float64()
+		if got := sumOf(w, v, rng); got != want {
+			t.Fatalf("the sum of %v is %v, want %v", v, got, want)
+		}
+		for _, shift := range []int{-40, -7, 1, 33, 64} {
+			scaled := slices.Clone(v)
+			for i := range scaled {
+				scaled[i] = math.Ldexp(v[i], shift)
+			}
+			if got := sumOf(w, scaled, rng); got != math.Ldexp(want, shift) {
+				t.Fatalf("times 2^%d the sum of %v is %v, want %v", shift, v, got, math.Ldexp(want, shift))
+			}
+		}
+	}
+}
