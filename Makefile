@@ -26,7 +26,7 @@ WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 # What a machine with Go can show, in minutes; and the rest.
 TESTS = check-format check-systems test-default test-purego test-tiers
 CHECKS = check-scripts check-modules check-licences check-release check-vet check-static check-generated \
-	test-kernel test-race test-user test-go test-arm64 test-openblas test-mpi test-faults
+	test-kernel test-race test-user test-go test-oldest test-arm64 test-openblas test-mpi test-faults
 
 .PHONY: help setup build test check $(TESTS) $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release docker clean
 
@@ -130,6 +130,9 @@ test-user: ## the short tests as another user, in a folder with a space, TMPDIR 
 
 test-go: ## library and tests of what computes with the other release of Go
 	./scripts/othergo.sh $(SHORT) $(COMPUTING)
+
+test-oldest: ## the library alone, with the oldest gonum that it works with
+	./scripts/oldest.sh
 
 test-arm64: ## the kernel's tests on arm64, natively or under qemu
 	./scripts/arm64.sh $(SHORT)

@@ -274,6 +274,22 @@ func TestModelFileMalformed(t *testing.T) {
 	refused("text", []byte("u,b\n1,2\n"))
 }
 
+// Whatever the bytes, LoadModel returns an error or a model that is saved as the same bytes.
+func FuzzLoadModel(f *testing.F) {
+	u := kernel.NewBasis(2, 1)
+	u.Set(1, 0, 1)
+	f.Add(must(saved(&difalt.Model{U: u, B: []float64{1, 2}, Intercepts: []float64{3, 4}, Tasks: make([]lsq.Status, 2)})))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		m, err := difalt.LoadModel(bytes.NewReader(file))
+		if err != nil {
+			return
+		}
+		if again, err := saved(m); err != nil || !bytes.HasPrefix(file, again) {
+			t.Errorf("saved as other bytes, %v", err)
+		}
+	})
+}
+
 // A service refuses a run before it starts.
 func TestOptionsValidate(t *testing.T) {
 	for _, c := range []struct {

@@ -112,7 +112,7 @@ func (s *Setting) Validate() error {
 			return fmt.Errorf("method: %s is listed twice", m)
 		}
 		o := s.options(v, 1)
-		if err := o.Validate(0, 0); err != nil {
+		if err := o.Validate(s.Features, s.Tasks); err != nil {
 			return fmt.Errorf("method: %w", err)
 		}
 	}
