@@ -280,7 +280,7 @@ func (p *planner) invalid() call {
 
 // canceled is a call in a context that has ended; it leaves the network as it was.
 func (p *planner) canceled() call {
-	c := []func() call{p.sum, p.broadcast, p.gather, p.average}[p.IntN(4)]()
+	c := []func() call{p.sum, p.broadcast, p.gather, p.average, p.bound}[p.IntN(5)]()
 	do := c.do
 	c.do = func(ctx context.Context, at *process) ([][]float64, error) {
 		ended, cancel := context.WithCancel(ctx)
@@ -293,7 +293,7 @@ func (p *planner) canceled() call {
 
 // retried is a call that one process first makes in a context that has ended.
 func (p *planner) retried() call {
-	c, late := []func() call{p.sum, p.gather, p.average, p.average, p.average}[p.IntN(5)](), p.IntN(p.w.Len())
+	c, late := []func() call{p.sum, p.gather, p.average, p.average, p.bound}[p.IntN(5)](), p.IntN(p.w.Len())
 	do := c.do
 	c.name = "retried " + c.name
 	c.do = func(ctx context.Context, at *process) ([][]float64, error) {
@@ -361,9 +361,6 @@ func follow(ctx context.Context, p *process, calls []call, out *transcript) erro
 		rows, err := c.do(ctx, p)
 		switch {
 		case end != nil && c.text == "": // every call that may send returns the error
-			if c.name == "bind" && err == nil {
-				continue // sends nothing
-			}
 			if !errors.Is(err, end) && !errors.Is(err, context.Canceled) {
 				return fmt.Errorf("call %d, %s: %v after %v", k, c.name, err, end)
 			}

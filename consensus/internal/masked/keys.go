@@ -72,6 +72,9 @@ func (k *keys) bindWords(channel frame.Channel, layout Layout, words []uint64) {
 // Bind makes the masks of all later operations depend on a state that all nodes share. If two nodes pass
 // different bytes, the next total is random, and all nodes return rounds.ErrInconsistent.
 func (c *Collectives) Bind(ctx context.Context, state []byte) error {
+	if err := c.engine.Ready(ctx); err != nil {
+		return err
+	}
 	if err := c.Join(ctx); err != nil {
 		return err
 	}
@@ -86,6 +89,9 @@ const stateChannel frame.Channel = 255
 // far. A total alone cannot prove this against a root that replaces it: here the nodes exchange tags which
 // two nodes alone can compute. It is not counted as traffic, since nodes of one process need none.
 func (c *Collectives) Confirm(ctx context.Context) error {
+	if err := c.engine.Ready(ctx); err != nil {
+		return err
+	}
 	k := c.keys
 	if k == nil {
 		return nil
@@ -122,7 +128,7 @@ func (c *Collectives) Join(ctx context.Context) error {
 	if k == nil || k.masks != nil {
 		return nil
 	}
-	if err := ctx.Err(); err != nil {
+	if err := c.engine.Ready(ctx); err != nil {
 		return err
 	}
 	exchange := func(said [][]byte) ([][]byte, error) {

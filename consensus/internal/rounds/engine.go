@@ -105,10 +105,7 @@ func (e *Engine) Identity() uint64 { return e.run }
 // ctx.Err() if ctx ends, and a *transport.PeerError if another node fails. A context that has ended before
 // the first round leaves the network as it was.
 func (e *Engine) Run(ctx context.Context, op Operation, n int, traffic *transport.Traffic) error {
-	if e.ended != nil {
-		return fmt.Errorf("the network has ended: %w", e.ended)
-	}
-	if err := ctx.Err(); err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return err
 	}
 	op.Start()
@@ -120,6 +117,14 @@ func (e *Engine) Run(ctx context.Context, op Operation, n int, traffic *transpor
 		*traffic = traffic.Plus(WithHeaders(op.Step()))
 	}
 	return nil
+}
+
+// Ready returns the error of an operation that would begin now: the network or the context has ended.
+func (e *Engine) Ready(ctx context.Context) error {
+	if e.ended != nil {
+		return fmt.Errorf("the network has ended: %w", e.ended)
+	}
+	return ctx.Err()
 }
 
 // SetTag sets the tag of the results that this node has received. Two neighbours with different tags end with
