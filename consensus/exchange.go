@@ -59,7 +59,7 @@ func onlyFloat64(c Codec) error {
 }
 
 // MaxRounds is the largest number of rounds of AGREE in one call.
-const MaxRounds = 1 << 20
+const MaxRounds = 1_000_000
 
 // Agree returns AGREE (Alg. 1): in every round, a node replaces its message with a weighted mean of this
 // message and the messages of its neighbours. It has the codec Float64 only; numbers must be below 2^1020 in

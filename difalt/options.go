@@ -70,7 +70,7 @@ type Options struct {
 // The upper ends of the ranges of options, whose lower ends are 0.
 const (
 	MaxIterations = 1_000_000_000
-	MaxRounds     = 1_000_000
+	MaxRounds     = consensus.MaxRounds
 	MaxKappa      = 1e60 // and Mu
 	MaxRidge      = 1e150
 )
