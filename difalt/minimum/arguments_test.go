@@ -15,7 +15,6 @@ import (
 
 // A meeting adds rows of two processes with a node each. Its ends wait for one another.
 type meeting struct {
-	mu   sync.Mutex
 	rows [2]chan []float64
 }
 
