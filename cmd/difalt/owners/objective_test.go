@@ -80,3 +80,46 @@ func TestObjective(t *testing.T) {
 		}
 	}
 }
+
+// The covariances of the mean and of the effects, in units of the noise, are the inverses of dense normal
+// equations: under the ridges of the model, and with hardly any.
+func TestCovariances(t *testing.T) {
+	s := laidOut(t, drawn(t, 8, 2, 5, 9))
+	p, u := s.design.Width(), kernel.NewBasis(3, 1)
+	u.Col(0)[0], u.Col(0)[2] = .6, .8
+	best := &trial{rank: 1, ridges: ridges{.4, 3, .2, 1.5}, loss: math.Inf(1)}
+	b := basis{folds, u}
+	e := s.estimate(best, b)
+	information := informationOf(t, s, b, &best.ridges)
+	inverse := func(bends, lines float64) *mat.SymDense {
+		m := mat.NewSymDense(p, nil)
+		for i := range p {
+			for j := i; j < p; j++ {
+				m.SetSym(i, j, information[model.Triangle(p)-model.Triangle(p-i)+j-i])
+			}
+		}
+		for j, c := range s.design.Columns() {
+			m.SetSym(j, j, m.At(j, j)+map[model.ColumnKind]float64{model.Linear: lines, model.Bend: bends}[c.Kind])
+		}
+		var f mat.Cholesky
+		check.FailIf(t, !f.Factorize(m), "the normal equations are singular")
+		var v mat.SymDense
+		check.Done(f.InverseTo(&v))
+		return &v
+	}
+	weak := func(deviation float64) float64 { return e.noise / (deviation * deviation) }
+	for name, c := range map[string]struct{ got, want *mat.SymDense }{
+		"mean": {e.c, inverse(best.ridges[curve], best.ridges[linear])},
+		// Prior standard deviations of 30 for linear effects and .3 for curves, in deviations of the target.
+		"effects": {mat.NewSymDense(p, e.flat.factor.Data), inverse(min(best.ridges[curve], weak(.3)), weak(30))},
+	} {
+		for i := range p {
+			for j := i; j < p; j++ {
+				size := math.Sqrt(c.want.At(i, i) * c.want.At(j, j))
+				if got, want := c.got.At(i, j), c.want.At(i, j); !(math.Abs(got-want) <= 1e-6*size) {
+					t.Errorf("%s: the covariance of columns %d and %d is %v, of dense matrices %v", name, i, j, got, want)
+				}
+			}
+		}
+	}
+}
