@@ -46,7 +46,8 @@ func newChecker(o *Options, p *point, knowsStep bool) checker {
 		rule: newStopRule(o, &p.totals, p.moments, knowsStep), point: p, seed: o.Seed, best: clone(p.u),
 		most: mostNumberInSum / p.nodes, own: make([]tally, len(p.u)), views: make([][]float64, len(p.u)),
 		total:    tally{moments: make([]float64, triangle), sketch: make([]float64, sketchLen)},
-		gradient: kernel.NewBasis(d, r), mean: kernel.NewBasis(d, r), inner: make([]float64, r*r), random: make([]float64, size),
+		gradient: kernel.NewBasis(d, r), mean: kernel.NewBasis(d, r),
+		inner: make([]float64, r*r), random: make([]float64, size),
 		source: rand.NewPCG(0, 0),
 	}
 	c.rng = rand.New(c.source)
@@ -123,9 +124,9 @@ func (c *checker) newtonStep(step, u, grad *kernel.Basis) {
 	project(step, u, c.inner)
 }
 
-// sketch sets the sketches to the products of the nodes' steps with random vectors, the same at all nodes,
-// which have one U. The length of their sum is that of the sum of the steps to 10 per cent (Johnson and
-// Lindenstrauss 1984): 64 numbers in place of d r.
+// sketch sets the sketches to the products of the nodes' steps with random vectors, which all nodes have
+// alike, as they have one U. The sum of the sketches is as long as the sum of the steps to 10 per cent
+// (Johnson and Lindenstrauss 1984), with 64 numbers in place of d r.
 func (c *checker) sketch() {
 	p := c.point
 	for i, u := range p.u {
@@ -143,8 +144,8 @@ func (c *checker) sketch() {
 	}
 }
 
-// gather sums the gradients and the U_g of all nodes, and returns the status that follows from the Newton-like
-// step at the mean of all U_g.
+// gather sums the gradients and the U_g of all nodes, and returns the status that follows from the
+// Newton-like step at the mean of all U_g.
 func (c *checker) gather(ctx context.Context, net *consensus.Network) (Status, error) {
 	p, size := c.point, len(c.point.u[0].Data())
 	for i, row := range c.rows {

@@ -11,7 +11,7 @@ import (
 )
 
 // finish ends a run that a check of all nodes ends with the given status: it is the only way out of Running
-// in a network of several processes. It settles, lets all nodes confirm that they received the same totals,
+// in a network of several processes. It settles, lets all nodes confirm that they received equal totals,
 // and then ends the run, or returns Running at a saddle point. caller is the context of the caller, whose end
 // does not cut off a message.
 func (s *Solver) finish(ctx, caller context.Context, status Status) (Status, error) {
@@ -57,7 +57,7 @@ func (s *Solver) settle(ctx context.Context) (Status, error) {
 	return Undetermined, nil
 }
 
-// confirm returns an error unless all nodes have received the same totals.
+// confirm returns an error unless all nodes have received equal totals.
 func (s *Solver) confirm(ctx context.Context) error {
 	if s.o.Inner {
 		return nil

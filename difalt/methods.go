@@ -15,7 +15,7 @@ const (
 	// DifAltGDmin adapts, then combines: every node takes a gradient step on its own U_g, and the nodes
 	// average the results (Alg. 3).
 	DifAltGDmin Method = iota
-	// AltGDmin is the centralised algorithm: a server adds all gradients, and all nodes take the same step.
+	// AltGDmin is the centralised algorithm: a server adds all gradients, and all nodes take one step.
 	AltGDmin
 	// DecAltGDmin combines, then adjusts: the nodes average gradients, and every node takes the step on its
 	// own U_g.

@@ -12,7 +12,7 @@ import (
 )
 
 // Options configures a run. The zero value of every field but Rank is the default that its comment names. All
-// nodes of a network need the same options, except for Average, Workers, Observer and Logger; they compare
+// nodes of a network need equal options, except for Average, Workers, Observer and Logger; they compare
 // them first.
 type Options struct {
 	// Method is the algorithm; DifAltGDmin by default.
@@ -39,8 +39,9 @@ type Options struct {
 	// Tolerance ends a run as Converged when the estimated subspace distance from a minimiser for the data of
 	// all nodes is below it; see Result.Residual. It is 1e-10 by default.
 	Tolerance float64
-	// StopAtNoise also ends a run as Converged when that distance is below a tenth of the statistical error, and
-	// again at least five iterations later, and the objective falls by no more than that in between.
+	// StopAtNoise also ends a run as Converged when that distance is below a tenth of the statistical
+	// error, and again at least five iterations later, and the objective falls by no more in between than
+	// such a distance explains.
 	StopAtNoise bool
 	// EveryIteration runs all Iterations, whatever the Tolerance, unless a number is not finite.
 	EveryIteration bool

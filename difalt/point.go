@@ -70,8 +70,8 @@ func (p *point) penalized(i int) float64 {
 	return p.at[i].objective + p.ridge*floats.Dot(p.at[i].b, p.at[i].b)
 }
 
-// hold replaces a message with a number that is not finite, or too large for the exchange, by U_g and zeros, so
-// that it is not sent; the next check ends the run as Diverged.
+// hold replaces a message with a number that is not finite, or too large for the exchange, by U_g and
+// zeros, so that it is not sent; the next check ends the run as Diverged.
 func (p *point) hold(i int) {
 	m := &p.messages[i]
 	p.finite[i] = inRange(m.Basis.Data(), p.most) && inRange(m.Scalars, p.most) && inRange(m.Totals, p.most)

@@ -16,7 +16,7 @@ type Problem struct {
 	// Nodes[i] has the tasks of node Hosted()[i] of the network; in one process, of node i. Without
 	// SampleSplit, tasks with many more than d+1 samples are compressed to d+1 rows at the start
 	// (kernel.Tasks.Compressed) where that saves time in a run of 100 iterations. Results then agree with
-	// those of the samples to rounding.
+	// results from all samples to rounding.
 	Nodes []*kernel.Tasks
 	// Start is the d x r start of the power iteration (Alg. 2, line 8), the same at all nodes. Nil draws
 	// standard Gaussian entries from Options.Seed.
@@ -48,14 +48,16 @@ func InProcess(nodes []*kernel.Tasks, g *topology.Graph) (*Problem, *consensus.N
 // fault.
 func (p *Problem) Validate(hosted []int, rank int) error {
 	if len(p.Nodes) != len(hosted) {
-		return fmt.Errorf("difalt: the problem has the tasks of %d nodes, but this process hosts %d", len(p.Nodes), len(hosted))
+		const format = "difalt: the problem has the tasks of %d nodes, but this process hosts %d"
+		return fmt.Errorf(format, len(p.Nodes), len(hosted))
 	}
 	for i, k := range p.Nodes {
 		switch {
 		case k == nil || k.Len() == 0:
 			return &DataError{hosted[i], -1, -1, "the node has no tasks"}
 		case k.Features() != p.Nodes[0].Features():
-			return &DataError{hosted[i], -1, -1, fmt.Sprintf("%d features, but %d at node %d", k.Features(), p.Nodes[0].Features(), hosted[0])}
+			why := fmt.Sprintf("%d features, but %d at node %d", k.Features(), p.Nodes[0].Features(), hosted[0])
+			return &DataError{hosted[i], -1, -1, why}
 		}
 		if err := checkTasks(hosted[i], k); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Status is the state of a run. All nodes end with the same status after the same iteration.
+// Status is the state of a run. All nodes end with one status after one number of iterations.
 type Status uint8
 
 const (
@@ -55,7 +55,7 @@ type Record struct {
 	// SDFirst, SDMax and SDMean are SD_2(U_g, U*) of the first hosted node (in one process node 0, the
 	// paper's node 1), the largest, and the mean; NaN without Problem.Truth.
 	SDFirst, SDMax, SDMean float64
-	Disagreement           float64           // the largest |U_g - U|_F, where U is that of the first hosted node
+	Disagreement           float64           // the largest |U_g - U|_F, where U is U_g of the first hosted node
 	Objective              float64           // sum_t |X_t U_g b_t - y_t|^2, with b_t fitted to U_g
 	Traffic                transport.Traffic // of the iterations so far
 	Compute                time.Duration     // execution time of the iterations, without exchanges, at the slowest hosted node
@@ -168,7 +168,8 @@ func newRecorder(p *Problem, r int) recorder {
 	return rec
 }
 
-// count adds the execution time of an iteration: that of the slowest group, and a node's share of the rest.
+// count adds the execution time of an iteration: the time of the slowest group, and a node's share of the
+// work on messages.
 func (r *recorder) count(nodes []evaluation, rest time.Duration) {
 	slowest := time.Duration(0)
 	for _, at := range nodes {

@@ -16,7 +16,7 @@ const snapshotVersion = 10
 
 // A Snapshot is the state of a run between two iterations: U_g of the hosted nodes, the step size and the
 // number of iterations. A solver that restores it continues from there; the memory of Accelerated starts
-// empty. All nodes of a network restore snapshots of the same iteration.
+// empty. All nodes of a network restore snapshots of one iteration.
 type Snapshot struct{ saved saved }
 
 type saved struct {
@@ -61,7 +61,7 @@ func (s *Solver) Snapshot() (*Snapshot, error) {
 	return &Snapshot{p}, nil
 }
 
-// Restore lets the first step continue a run with the same data and options. Options that end a run may
+// Restore lets the first step continue a run with equal data and options. Options that end a run may
 // differ, except for Iterations with SampleSplit.
 func (s *Solver) Restore(snap *Snapshot) error {
 	switch {
@@ -70,7 +70,8 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	case snap.saved.Identity != s.identity() || len(snap.saved.U) != len(s.point.u):
 		return errors.New("difalt: the snapshot belongs to other data or other options")
 	case snap.saved.Iteration < 0 || snap.saved.Iteration > s.o.Iterations || !finite(snap.saved.Step):
-		return fmt.Errorf("difalt: the snapshot has iteration %d and step size %v", snap.saved.Iteration, snap.saved.Step)
+		const format = "difalt: the snapshot has iteration %d and step size %v"
+		return fmt.Errorf(format, snap.saved.Iteration, snap.saved.Step)
 	}
 	for i, u := range snap.saved.U {
 		if len(u) != len(s.point.u[i].Data()) || !sizes.Finite(u) {
@@ -85,13 +86,15 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	return nil
 }
 
-// identity hashes the options, except for options that end a run, and the shapes and sums of squares of the data.
+// identity hashes the options, except for options that end a run, and the shapes and sums of squares of the
+// data.
 func (s *Solver) identity() uint64 {
 	h, endings := fnv.New64a(), []string{"Tolerance", "StopAtNoise", "EveryIteration", "Inner"}
 	if !s.o.SampleSplit { // whose sample sets depend on their number
 		endings = append(endings, "Iterations")
 	}
-	settings := slices.DeleteFunc(s.settings(), func(x consensus.Setting) bool { return slices.Contains(endings, x.Name) })
+	isEnding := func(x consensus.Setting) bool { return slices.Contains(endings, x.Name) }
+	settings := slices.DeleteFunc(s.settings(), isEnding)
 	fmt.Fprint(h, settings, s.net.Hosted())
 	for _, k := range s.problem.Nodes {
 		x, y := sizes.Squares(k)

@@ -14,11 +14,12 @@ import (
 )
 
 // A Solver runs one method on one problem, one iteration at a time. It hosts the nodes of its network that
-// live in this process: all, some or one of them. Every node computes the same bits wherever it lives, for
-// any number of workers. A Solver and its network serve one goroutine at a time.
+// live in this process: all, some or one of them. The bits that a node computes depend neither on where
+// it lives nor on the number of workers. A Solver and its network serve one goroutine at a time.
 //
-// Iterations do not allocate, checks of the stop rule included, where all nodes live in this process; masks of
-// sums between processes do. The check for a minimum at the end, and iterations with SampleSplit, allocate.
+// Iterations do not allocate, checks of the stop rule included, where all nodes live in this process; masks
+// of sums between processes do. The check for a minimum at the end, and iterations with SampleSplit,
+// allocate.
 type Solver struct {
 	problem  *Problem
 	net      *consensus.Network
@@ -87,16 +88,16 @@ func NewSolver(p *Problem, net *consensus.Network, o Options) (*Solver, error) {
 }
 
 // Step runs one iteration of Alg. 3, lines 7 to 14, and the initialisation before the first one. It returns
-// the status after it; once that is not Running, Step does nothing, and returns the same again.
+// the status after it; once that is not Running, Step does nothing, and returns its last results again.
 //
 // A step that ends the run, for any reason, returns only after all nodes have confirmed that they received
-// the same totals. Where noise may have made the end of a run, the step checks it with package minimum: at a
+// equal totals. Where noise may have made the end of a run, the step checks it with package minimum: at a
 // saddle point it moves U to a lower objective, which does not count as an iteration, and returns Running.
 // The error is ErrDiverged for Diverged, and ctx.Err() for Canceled, which is nil where the observer or
 // another node ended the run; Solver.Result has the result in both cases.
 //
 // When ctx ends, the run ends as Canceled. With all nodes in this process it ends immediately. Otherwise all
-// nodes end in the same iteration, at most CheckEvery iterations later, and no message is cut off. Every
+// nodes end in one iteration, at most CheckEvery iterations later, and no message is cut off. Every
 // other error is final: the run can only continue from a Snapshot, in a new network.
 func (s *Solver) Step(ctx context.Context) (Status, error) { return s.step(ctx, nil) }
 
@@ -205,7 +206,7 @@ func (s *Solver) iterate(ctx context.Context) error {
 		return err
 	}
 	start = time.Now()
-	if s.exchange.Exact() { // all nodes have the same average: one computation serves all
+	if s.exchange.Exact() { // all nodes have one average: one computation serves all
 		s.receiveOne(0)
 		p.shareFirst()
 	} else {

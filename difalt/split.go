@@ -34,8 +34,8 @@ func (s *Solver) evaluateSplit() {
 	})
 }
 
-// evaluateApart fits b_t to u on the samples fit, and computes the gradient and the objective on other samples
-// of the same tasks.
+// evaluateApart fits b_t to u on the samples fit, and computes the gradient and the objective on other
+// samples of these tasks.
 func evaluateApart(fit, others *kernel.Tasks, u *kernel.Basis, ridge float64) evaluation {
 	start := time.Now()
 	_, r := u.Dims()

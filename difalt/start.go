@@ -101,7 +101,7 @@ func (x timed) Broadcast(ctx context.Context, root int, rows [][]float64) error 
 }
 
 // spectral is Alg. 2. It returns U_g of the hosted nodes, and node 0's estimate of sigma_max^2: L times the
-// largest diagonal entry of R. An Exact exchange gives all nodes the same factors, so that lines 4 and 15 are
+// largest diagonal entry of R. An Exact exchange gives all nodes equal factors, so that lines 4 and 15 are
 // not needed.
 func (s *Solver) spectral(ctx context.Context, x timed) (u []*kernel.Basis, sigma float64, err error) {
 	alpha, err := s.thresholds(ctx, x) // lines 2 to 4
@@ -160,7 +160,9 @@ func (s *Solver) enough(done int, least float64) bool {
 	if s.o.PowerIterations > 0 {
 		return done == s.o.PowerIterations
 	}
-	return done >= 2 && (done >= 4 || least > s.point.totals.NoiseEdge(s.point.totals.MeanResponse()/s.point.totals.Curvature())*s.point.totals.unit*s.point.totals.unit)
+	t := &s.point.totals
+	noise := t.NoiseEdge(t.MeanResponse()/t.Curvature()) * t.unit * t.unit
+	return done >= 2 && (done >= 4 || least > noise)
 }
 
 // thresholds returns alpha_g of the hosted nodes (Alg. 2, lines 2 to 4). An Exact exchange would give the

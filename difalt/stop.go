@@ -39,15 +39,16 @@ const (
 // A stopRule decides from totals when a run ends. A run is
 //
 //	Canceled   if a node leaves;
-//	Diverged   if a node has a number that is not finite, or the objective stays above the objective of the start;
-//	Converged  if the residual, a Newton-like step for the data of all nodes, is below Options.Tolerance; or
-//	           with StopAtNoise below a part of the statistical error, twice, and the objective has hardly fallen
-//	           in between.
+//	Diverged   if a node has a number that is not finite, or the objective stays above its value at the start;
+//	Converged  if the residual, a Newton-like step for the data of all nodes, is below Options.Tolerance, or
+//	           with StopAtNoise twice below a part of the statistical error, while the objective has hardly
+//	           fallen in between.
 //
-// The residual is an estimate from P: in a long valley, as tasks of few samples or of very different sizes make
-// it, it may be much too small. There the objective goes on falling. Short steps do not prove convergence, since they depend on the condition number. They are a reason to sum
-// the gradients and measure the residual. The rule knows neither nodes nor messages: it has the totals of one
-// check after the other.
+// The residual is an estimate from P: in a long valley, as tasks of few samples or of very different sizes
+// make it, it may be much too small. There the objective goes on falling. Short steps do not prove
+// convergence, since they depend on the condition number. They are a reason to sum the gradients and
+// measure the residual. The rule knows neither nodes nor messages: it has the totals of one check after the
+// other.
 type stopRule struct {
 	o         *Options
 	totals    *totals
@@ -66,7 +67,8 @@ type stopRule struct {
 }
 
 // A pause begins where the residual is at the noise for the first time. The run ends if it is at the noise
-// after pauseLen iterations too, and the objective has fallen by no more than the remaining distance explains.
+// after pauseLen iterations too, and the objective has fallen by no more than the remaining distance
+// explains.
 type pause struct {
 	on        bool
 	since     int     // the iteration
@@ -103,7 +105,8 @@ func (r *stopRule) mustCheck(iteration int, lastStep float64) bool {
 	return !r.started() || iteration%CheckEvery == 0 || iteration == r.o.Iterations || r.isShort(iteration, lastStep)
 }
 
-// isShort reports whether the last step, where all nodes know its length, is a reason to measure the residual.
+// isShort reports whether the last step, where all nodes know its length, is a reason to measure the
+// residual.
 func (r *stopRule) isShort(iteration int, lastStep float64) bool {
 	if !r.knowsStep || r.o.EveryIteration || iteration < r.measured+measureAfter {
 		return false
@@ -131,8 +134,8 @@ func (r *stopRule) distance(length float64) float64 {
 // least is the smallest eigenvalue of sum_t b_t b_t' that counts.
 func (r *stopRule) least() float64 { return r.moments.Least() / (r.totals.unit * r.totals.unit) }
 
-// precise is the residual at which the run has converged whatever the noise. It is never below the part of the
-// residual that is rounding.
+// precise is the residual at which the run has converged whatever the noise. It is never below the part of
+// the residual that is rounding.
 func (r *stopRule) precise() float64 {
 	floor := lastDigits * math.Sqrt(r.totals.YY/(r.totals.Curvature()*r.least()))
 	return max(r.o.Tolerance, min(floor, 1))
@@ -221,8 +224,8 @@ func (r *stopRule) explained() float64 {
 	return noiseShare * noiseShare * variance * r.totals.Features * r.totals.Rank
 }
 
-// judgeSpread makes the residual at least the given distance of a node from the mean of all nodes, and returns
-// the status.
+// judgeSpread makes the residual at least the given distance of a node from the mean of all nodes, and
+// returns the status.
 func (r *stopRule) judgeSpread(iteration int, spread float64) Status {
 	r.residual = max(r.residual, spread)
 	if r.residual <= r.threshold() {

@@ -12,11 +12,12 @@ import (
 	"github.com/difalt/difalt/kernel"
 )
 
-// totals describe the data of all nodes; all nodes have the same.
+// totals describe the data of all nodes. All nodes have equal totals.
 type totals struct {
 	sums.Data
-	// unit, a power of two near the root of the mean square of a feature over that of a response, makes
-	// numbers in the size of coefficients dimensionless, so that sums over nodes keep their digits.
+	// unit, a power of two near the root of the mean square of a feature over the mean square of a
+	// response, makes numbers in the size of coefficients dimensionless, so that sums over nodes keep their
+	// digits.
 	unit   float64
 	energy float64 // the unit of objectives; see sums.Data.Energy
 	known  float64 // sum of (n_t - r)+ over all tasks; see knowledge
@@ -37,7 +38,7 @@ func (c *comparison) Fields(row *sums.Row) {
 	row.Flag(&c.misleading)
 }
 
-// agree checks that all nodes have the same settings, and returns the totals of their data.
+// agree checks that all nodes have equal settings, and returns the totals of their data.
 func (s *Solver) agree(ctx context.Context) (totals, error) {
 	list := append(s.settings(), consensus.Setting{Name: "the iteration", Value: fmt.Sprint(s.point.iteration)})
 	rows, data := make([][]float64, len(s.problem.Nodes)), make([]sums.Data, len(s.problem.Nodes))

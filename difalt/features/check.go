@@ -80,8 +80,8 @@ func Misleading(k *kernel.Tasks) bool {
 }
 
 // Check returns ErrNotStandard if the means or variances of the features of all nodes would mislead the
-// methods. All nodes call it together. It reads all samples twice. If the arguments of one node cannot be used,
-// all nodes return an error.
+// methods. All nodes call it together. It reads all samples twice. If the arguments of one node cannot be
+// used, all nodes return an error.
 func Check(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks) error {
 	if net == nil {
 		return errNoNetwork

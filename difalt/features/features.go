@@ -1,7 +1,7 @@
 // Package features brings features into the form that package difalt needs: about one size, and means near
 // zero. Offsets and columns of very different sizes slow all methods down, and can look like convergence.
 //
-// Standardize takes the means of every task away and divides columns by their deviations, the same at all
+// Standardize takes the means of every task away and divides columns by their deviations over all
 // nodes; Scaling.Undo returns an estimate to the units of the data. StandardizeOne does it for tasks of one
 // machine. Misleading and Check detect data that need this.
 //
@@ -106,8 +106,8 @@ func sumSquares(
 	return rows[0][:d], rows[0][d], nil
 }
 
-// unitOf returns a power of two, so that the largest number of all nodes is about 2^40 units, and numbers keep
-// their digits in a sum down to leastSquares.
+// unitOf returns a power of two, so that the largest number of all nodes is about 2^40 units, and numbers
+// keep their digits in a sum down to leastSquares.
 func unitOf(ctx context.Context, net consensus.Sums, rows [][]float64) (float64, error) {
 	var largest [][]float64
 	for _, row := range rows {
@@ -172,8 +172,8 @@ func (s *Scaling) setDeviations(squares []float64, freedom float64) {
 	}
 }
 
-// freedom returns the number of samples that are left to the deviations within tasks: all but one of every task
-// that has some, times the mean weight of the task.
+// freedom returns the number of samples that are left to the deviations within tasks: all but one of every
+// task that has some, times the mean weight of the task.
 func freedom(k *kernel.Tasks) float64 {
 	left := 0.0
 	for t := range k.Len() {

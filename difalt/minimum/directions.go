@@ -37,7 +37,7 @@ func (list strengths) Fields(row *sums.Row) {
 }
 
 // explained returns the residuals X_t'e_t of the tasks of every hosted node as samples. Of all axes q it
-// finds the one that explains least, with its energy,
+// finds the axis that explains least, with its energy,
 //
 //	E(U q) = sum_t (q'b_t)^2 / (q'(U'X_t'X_t U)^-1 q),
 //
@@ -154,8 +154,8 @@ func (k *problem) strongest(ctx context.Context, left []*kernel.Tasks) (v []floa
 	return v, value * unit, nil
 }
 
-// largest returns the combination of the columns of u that the product z = A u stretches most, for a symmetric
-// A, and by how much.
+// largest returns the combination of the columns of u that the product z = A u stretches most, for a
+// symmetric A, and by how much.
 func largest(u, z *kernel.Basis) (v []float64, value float64, known bool) {
 	d, n := u.Dims()
 	small := mat.NewSymDense(n, nil)

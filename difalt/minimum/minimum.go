@@ -38,22 +38,22 @@ type Outcome struct {
 	Verdict Verdict
 	// U has a U_g of lower objective for every hosted node if Verdict is Saddle, and is nil otherwise.
 	U []*kernel.Basis
-	// SingularValues has the singular values of the matrix of all b_t, in ascending order. It is nil where the
-	// residuals are zero to rounding, and where every U is a minimum.
+	// SingularValues has the singular values of the matrix of all b_t, in ascending order. It is nil where
+	// the residuals are zero to rounding, and where every U is a minimum.
 	SingularValues []float64
 	// WeakestDirection is the increase of the objective without the weakest direction of U, and NextDirection
 	// about its decrease with the best further direction. Both are relative to the best direction in noise
 	// alone, and NaN if nothing was suspicious.
 	WeakestDirection, NextDirection float64
-	// ParametersPerSample is the number of parameters of a direction over the effective number of samples that
-	// determine it: the largest of all directions. It is 0 if nothing was suspicious.
+	// ParametersPerSample is the number of parameters of a direction over the effective number of samples
+	// that determine it: the largest of all directions. It is 0 if nothing was suspicious.
 	ParametersPerSample float64
 	// StatisticalError is the sine of the angle that noise leaves between the weakest direction and the true
 	// one; 0 if nothing was suspicious.
 	StatisticalError float64
 }
 
-// Options of Check, the same at all nodes except for Pool.
+// Options of Check. All nodes have equal ones, except for Pool.
 type Options struct {
 	Ridge float64      // of the least squares
 	Seed  uint64       // of the search for further directions
@@ -91,9 +91,9 @@ type problem struct {
 	axes   [][]float64 // the eigenvectors of P
 }
 
-// Check checks the point u, where u[i] is the orthonormal estimate of hosted node i, whose tasks are tasks[i].
-// All nodes of the network call it together and get equal Outcomes, except for Outcome.U. It reads the samples
-// a few times. If the arguments of one node cannot be used, all nodes return an error.
+// Check checks the point u, where u[i] is the orthonormal estimate of hosted node i, whose tasks are
+// tasks[i]. All nodes of the network call it together and get equal Outcomes, except for Outcome.U. It
+// reads the samples a few times. If the arguments of one node cannot be used, all nodes return an error.
 func Check(ctx context.Context, net consensus.Sums, tasks []*kernel.Tasks, u []*kernel.Basis, o Options) (*Outcome, error) {
 	if net == nil {
 		return nil, errors.New("minimum: need a network")
@@ -129,7 +129,8 @@ func Check(ctx context.Context, net consensus.Sums, tasks []*kernel.Tasks, u []*
 // checkArguments returns an error that names the hosted node whose arguments cannot be used.
 func checkArguments(hosted []int, tasks []*kernel.Tasks, u []*kernel.Basis, o Options) error {
 	if len(tasks) != len(hosted) || len(u) != len(hosted) {
-		return fmt.Errorf("the tasks of %d nodes and %d bases: this process hosts %d nodes", len(tasks), len(u), len(hosted))
+		const format = "the tasks of %d nodes and %d bases: this process hosts %d nodes"
+		return fmt.Errorf(format, len(tasks), len(u), len(hosted))
 	}
 	if !(o.Ridge >= 0) || math.IsInf(o.Ridge, 0) {
 		return fmt.Errorf("the ridge is %v: must be finite, and not negative", o.Ridge)
@@ -143,7 +144,8 @@ func checkArguments(hosted []int, tasks []*kernel.Tasks, u []*kernel.Basis, o Op
 			return fmt.Errorf("node %d has %d features and a basis of %d rows", node, tasks[i].Features(), d)
 		}
 		if firstD, firstR := u[0].Dims(); d != firstD || r != firstR {
-			return fmt.Errorf("the basis of node %d is %d x %d: must be %d x %d, as at node %d", node, d, r, firstD, firstR, hosted[0])
+			const format = "the basis of node %d is %d x %d: must be %d x %d, as at node %d"
+			return fmt.Errorf(format, node, d, r, firstD, firstR, hosted[0])
 		}
 		for j := range r {
 			if !(floats.Norm(u[i].Col(j), 2) < 2) {
@@ -276,7 +278,7 @@ func (k *problem) sumMoments(ctx context.Context) error {
 	return nil
 }
 
-// everyUFits reports whether the objective is the same for every U: for square U, and where every task can fit
+// everyUFits reports whether all U have one objective: for square U, and where every task can fit
 // its samples on any U.
 func (k *problem) everyUFits() bool {
 	data := &k.data

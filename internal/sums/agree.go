@@ -47,7 +47,8 @@ func (a *agreement) Fields(row *Row) {
 // in vain: fault where it is not nil, and ErrElsewhere otherwise. It also returns an error unless all nodes
 // have equal sizes, which are below 2^20. All nodes call it with as many sizes.
 //
-// It sets total, if that is not nil, to the sum of the records of all nodes: part(i) is that of hosted node i.
+// It sets total, if that is not nil, to the sum of the records of all nodes: part(i) is the record of
+// hosted node i.
 func Agree(ctx context.Context, net Network, fault error, total Record, part func(i int) Record, sizes ...int) error {
 	rows := make([][]float64, len(net.Hosted()))
 	for i := range rows {
@@ -71,7 +72,8 @@ func Agree(ctx context.Context, net Network, fault error, total Record, part fun
 	if err == nil {
 		return nil
 	}
-	// A node that received another total than the others does not end alone, but finds it out in one more sum.
+	// A node that alone received another total does not end alone: one more sum shows all nodes the
+	// difference.
 	for i := range rows {
 		rows[i] = rows[i][:1]
 	}

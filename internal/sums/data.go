@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Data describes tasks: those of one node, or in the totals those of all nodes. It is a Record.
+// Data describes the tasks of one node or, in the totals, of all nodes. It is a Record.
 type Data struct {
 	Features, Rank float64 // d and r, which all nodes have alike
 	Tasks, Samples float64
@@ -46,8 +46,8 @@ func (d *Data) Fields(row *Row) {
 // fits reports whether a sum in the unit Squares has all digits of v.
 func fits(v float64) bool { return v == 0 || v >= 0x1p-30 && v <= 0x1p80 }
 
-// Complete sets XX and YY of the totals d, if the row of a node did not have them: own[i] describes hosted node
-// i. All nodes call it together.
+// Complete sets XX and YY of the totals d, if the row of a node did not have them: own[i] describes hosted
+// node i. All nodes call it together.
 func (d *Data) Complete(ctx context.Context, net Network, own []Data) error {
 	if !d.Wide {
 		return nil
@@ -70,8 +70,8 @@ func (d *Data) Complete(ctx context.Context, net Network, own []Data) error {
 	return nil
 }
 
-// Energy is the unit of sums of squares of residuals: a power of two near the sum of squares of the responses,
-// which no such sum exceeds; 1 if all responses are zero.
+// Energy is the unit of sums of squares of residuals: a power of two near the sum of squares of the
+// responses, which no such sum exceeds; 1 if all responses are zero.
 func (d *Data) Energy() float64 {
 	if d.YY == 0 {
 		return 1
@@ -104,8 +104,8 @@ func (d *Data) Curvature() float64 { return d.PerTask() * d.MeanFeature() }
 // Free returns the number of samples less the number of unknowns, T r + d r. It may be negative.
 func (d *Data) Free() float64 { return d.Samples - d.Tasks*d.Rank - d.Features*d.Rank }
 
-// NoiseEdge returns about the square of the largest singular value of a d x T matrix of independent entries of
-// the given variance.
+// NoiseEdge returns about the square of the largest singular value of a d x T matrix of independent entries
+// of the given variance.
 func (d *Data) NoiseEdge(variance float64) float64 {
 	width := math.Sqrt(d.Features) + math.Sqrt(d.Tasks)
 	return variance * width * width
