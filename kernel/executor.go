@@ -46,7 +46,12 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 		known[g] = true
 	}
 	e := newExecutor(pool, slices.Clone(groups))
+	bytes := 0
+	for _, g := range groups {
+		bytes += g.tasks.Bytes()
+	}
 	for w, j := range e.jobs {
+		j.cached = bytes <= l2Budget*len(e.jobs)
 		s := size{d: 1, r: 1}
 		for _, p := range slices.Concat(e.chunks[e.first[w]:e.first[w+1]], e.shared) {
 			s = s.union(p.chunk.needs())
@@ -56,14 +61,14 @@ func NewExecutor(pool *Pool, groups []*Group) *Executor {
 	return e
 }
 
-// newExecutor returns an executor whose jobs have no workspaces.
+// newExecutor returns an executor whose jobs have no workspaces, and prefetch: the samples of a group that is
+// stepped by itself may have left the caches since its last step.
 func newExecutor(pool *Pool, groups []*Group) *Executor {
 	e := &Executor{pool: pool, groups: groups, u: make([]*Basis, len(groups))}
 	e.grads = make(map[*Basis]bool, len(groups))
 	var cost []int // of the chunks, in entries of X
-	total, bytes := 0, 0
+	total := 0
 	for i, g := range groups {
-		bytes += g.tasks.Bytes()
 		e.grads[g.grad] = true
 		for _, c := range g.chunks {
 			n := 0
@@ -82,7 +87,7 @@ func newExecutor(pool *Pool, groups []*Group) *Executor {
 	}
 	e.first = split(cost, total, pool.Workers())
 	for range pool.Workers() {
-		e.jobs = append(e.jobs, &job{cached: bytes <= l2Budget*pool.Workers()})
+		e.jobs = append(e.jobs, new(job))
 	}
 	e.phases.multiply = func(w int) { e.eachPart(w, chunk.multiply) }
 	e.phases.solve = e.solve

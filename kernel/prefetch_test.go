@@ -58,6 +58,9 @@ func TestPrefetchInCache(t *testing.T) {
 			if cached := e.jobs[0].cached; cached != (more == 0) {
 				t.Errorf("%d workers, %d tasks: cached %t", workers, x.Len(), cached)
 			}
+			if want.alone.jobs[0].cached {
+				t.Error("a group that is stepped by itself counts on the caches")
+			}
 			if !slices.Equal(g.B, want.B) || !slices.Equal(g.Grad.data, want.Grad.data) {
 				t.Errorf("%d workers, %d tasks: prefetches change bits", workers, x.Len())
 			}
