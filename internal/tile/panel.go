@@ -25,7 +25,9 @@ func Panel[F Float](c []F, ldc int, w []F, ldw int, z []F, ldz, m, n, cols int, 
 				continue
 			}
 			part *= 2
-			panelTile(c, ldc, w, ldw, z, ldz, n, rows, add, uintptr(w), 0, 0, of[F](height))
+			apart := ldc * int(unsafe.Sizeof(F(0)))
+			below := uintptr(c) + uintptr(height*apart) // the rows of C that are next: they may come from memory
+			panelTile(c, ldc, w, ldw, z, ldz, n, rows, add, below, apart, 0, of[F](height))
 		}
 		i += rows
 	}

@@ -7,11 +7,8 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"os"
 	"os/exec"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,15 +18,7 @@ import (
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
-	"github.com/difalt/difalt/kernel/blas"
 	"github.com/klauspost/cpuid/v2"
-	gblas "gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	reference "gonum.org/v1/gonum/blas/gonum"
-	"gonum.org/v1/gonum/lapack"
-	lapackreference "gonum.org/v1/gonum/lapack/gonum"
-	"gonum.org/v1/gonum/lapack/lapack64"
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	_ "github.com/difalt/difalt/cgo" // links OpenBLAS
@@ -39,117 +28,13 @@ import (
 
 var (
 	pages  = flag.String("table", "", "write the table of times between its two markers in `files`, separated by commas; - for the terminal")
-	chosen = flag.String("cases", "", "measure only the cases whose names match this regular expression")
 	turn   = flag.Duration("turn", 5*time.Millisecond, "time of one implementation's turn")
 	budget = flag.Duration("budget", time.Second, "time of all turns of a case")
 )
 
-// A peer is an implementation that is measured in turns with others.
-type peer struct {
-	name   string
-	blas   gblas.Float64
-	lapack lapack.Float64
-}
-
 // peers are this package's implementation, gonum's, and OpenBLAS with as many threads as OPENBLAS_NUM_THREADS
 // allows.
-var peers = []peer{
-	{"difalt", blas.Implementation{}, blas.Lapack{}},
-	{"gonum", reference.Implementation{}, lapackreference.Implementation{}},
-	{"OpenBLAS", blasnetlib.Implementation{}, lapacknetlib.Implementation{}},
-}
-
-func (p *peer) use() {
-	blas64.Use(p.blas)
-	lapack64.Use(p.lapack)
-}
-
-// A workload is one call of package mat. large ones have at least 64 rows and columns and count in the mean
-// beside gonum.
-type workload struct {
-	name  string
-	large bool
-	run   func()
-}
-
-func normal(rng *rand.Rand, m, n int) *mat.Dense {
-	return mat.NewDense(m, n, random(rng, m, n, 0).data)
-}
-
-// workloads returns the cases of the table.
-func workloads() (all []workload) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	add := func(name string, n int, run func()) { all = append(all, workload{name, n >= 64, run}) }
-	for _, n := range []int{16, 32, 64, 100, 200, 300, 500, 1000, 2000} {
-		a, b, c := normal(rng, n, n), normal(rng, n, n), mat.NewDense(n, n, nil)
-		add(fmt.Sprintf("Gemm %d", n), n, func() { c.Mul(a, b) })
-	}
-	tall, small, wide := normal(rng, 5000, 20), normal(rng, 20, 20), normal(rng, 20, 5000)
-	product, square := mat.NewDense(5000, 20, nil), mat.NewDense(20, 20, nil)
-	add("Gemm 5000x20 by 20x20", 64, func() { product.Mul(tall, small) })
-	add("Gemm 20x5000 by 5000x20", 64, func() { square.Mul(wide, tall) })
-	for _, n := range []int{100, 2000} {
-		a, x, y := normal(rng, n, n), mat.NewVecDense(n, random(rng, n, 1, 0).data), mat.NewVecDense(n, nil)
-		add(fmt.Sprintf("Gemv %d", n), n, func() { y.MulVec(a, x) })
-		add(fmt.Sprintf("Gemv %d, transposed", n), n, func() { y.MulVec(a.T(), x) })
-	}
-	for _, n := range []int{100, 500} {
-		a, s := normal(rng, n, n), mat.NewSymDense(n, nil)
-		add(fmt.Sprintf("Syrk %d", n), n, func() { s.SymOuterK(1, a) })
-	}
-	for _, n := range []int{50, 300, 1000} {
-		a, b, x := normal(rng, n, n), mat.NewVecDense(n, random(rng, n, 1, 0).data), mat.NewVecDense(n, nil)
-		add(fmt.Sprintf("Solve %d", n), n, func() { check(x.SolveVec(a, b)) })
-	}
-	for _, n := range []int{50, 300, 1000} {
-		s := mat.NewSymDense(n, nil)
-		s.SymOuterK(1, normal(rng, n, n+1))
-		add(fmt.Sprintf("Cholesky %d", n), n, func() { new(mat.Cholesky).Factorize(s) })
-	}
-	for _, s := range [][2]int{{100, 100}, {600, 10}, {1000, 300}} {
-		a := normal(rng, s[0], s[1])
-		add(fmt.Sprintf("QR %dx%d", s[0], s[1]), s[1], func() { new(mat.QR).Factorize(a) })
-	}
-	a := normal(rng, 300, 200)
-	add("SVD 300x200", 200, func() { new(mat.SVD).Factorize(a, mat.SVDThin) })
-	sym := mat.NewSymDense(300, nil)
-	sym.SymOuterK(1, normal(rng, 300, 300))
-	add("EigenSym 300", 300, func() { new(mat.EigenSym).Factorize(sym, true) })
-	ls, y, x := normal(rng, 50, 10), mat.NewVecDense(50, random(rng, 50, 1, 0).data), mat.NewVecDense(10, nil)
-	add("Least squares 50x10", 10, func() { check(x.SolveVec(ls, y)) })
-	match := regexp.MustCompile(*chosen)
-	return slices.DeleteFunc(all, func(w workload) bool { return !match.MatchString(w.name) })
-}
-
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-// least returns the least time of a run by each implementation, in seconds, over turns of all of them.
-func (w *workload) least(clock func() time.Duration) []float64 {
-	best, counts := make([]float64, len(peers)), make([]int, len(peers))
-	var total time.Duration
-	for round := 0; round < 6 || total < *budget; round++ {
-		for i := range peers {
-			peers[i].use()
-			if round == 0 {
-				w.run()
-				counts[i], best[i] = 1, math.Inf(1)
-			}
-			before, wall := clock(), time.Now()
-			for range counts[i] {
-				w.run()
-			}
-			elapsed := clock() - before
-			total += time.Since(wall)
-			best[i] = min(best[i], elapsed.Seconds()/float64(counts[i]))
-			counts[i] = max(1, min(int(turn.Seconds()/best[i]), 1000))
-		}
-	}
-	return best
-}
+var peers = []peer{ours, gonum, {"OpenBLAS", blasnetlib.Implementation{}, lapacknetlib.Implementation{}, blasnetlib.Implementation{}}}
 
 // TestTimes prints the times of all cases, as JSON, on as many threads as GOMAXPROCS and OPENBLAS_NUM_THREADS
 // say. It does nothing unless TestTable runs it.
@@ -163,8 +48,8 @@ func TestTimes(t *testing.T) {
 		clock = func() time.Duration { return time.Since(start) }
 	}
 	times := make(map[string][]float64)
-	for _, w := range workloads() {
-		times[w.name] = w.least(clock)
+	for _, w := range selected() {
+		times[w.name] = w.least(peers, clock, *turn, *budget)
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(times); err != nil {
 		t.Fatal(err)
@@ -238,7 +123,7 @@ func TestTable(t *testing.T) {
 // front returns the table of README.md: some cases on one thread, as multiples of this package's times.
 func front(tier tile.Tier, times map[string][]float64) string {
 	head, rows := "| time as a multiple of kernel/blas, 1 thread |", [2]string{"| gonum |", "| OpenBLAS |"}
-	for _, name := range []string{"Gemm 300", "Gemm 2000", "Solve 300", "Cholesky 300", "QR 1000x300", "SVD 300x200", "EigenSym 300", "Gemv 2000"} {
+	for _, name := range []string{"Mul 300", "Mul 2000", "Solve 300", "Cholesky 300", "QR 1000x300", "SVD 300x200", "EigenSym 300", "MulVec 2000"} {
 		head += " " + name + " |"
 		for p := range rows {
 			rows[p] += fmt.Sprintf(" %.2f |", times[name][p+1]/times[name][0])
@@ -266,7 +151,7 @@ func table(tier tile.Tier, times []map[string][]float64) string {
 	fmt.Fprintf(&out, "%s, tier %v, %s, OpenBLAS for %s:\n\n", cpuid.CPU.BrandName, tier, runtime.Version(), cores[tier])
 	out.WriteString("| case | 1 thread, us | gonum | OpenBLAS | 2 threads, us | gonum | OpenBLAS |\n|---|---|---|---|---|---|---|\n")
 	ratios := make([][2][]float64, len(times)) // of gonum and OpenBLAS
-	for _, w := range workloads() {
+	for _, w := range selected() {
 		fmt.Fprintf(&out, "| %s |", w.name)
 		for k, all := range times {
 			best := all[w.name]

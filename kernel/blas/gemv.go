@@ -11,26 +11,22 @@ import (
 //
 // On entry a, x and y hold A, x and y. On return y is overwritten.
 func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
-	if !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if m*n < tune().vectorEntries || n < tune().vectorRow || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		i.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // Sgemv is Dgemv in float32.
 func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
-	if !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if m*n < tune().vectorEntries/4 || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // gemv computes Dgemv or Sgemv and returns true, or returns false where gonum computes it.
 func gemv[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int) bool {
-	switch gemvWay(tA, m, n, alpha, a, lda, x, incX, y, incY) {
-	case byGonum:
+	if gemvWay(tA, m, n, alpha, a, lda, x, incX, y, incY) == byGonum {
 		return false
-	case byLoops:
-		gemvLoops(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
-		return true
 	}
 	v := matrixVector[F]{m: m, n: n, alpha: alpha, a: a, lda: lda, beta: beta}
 	v.multiply(tA, x, incX, y, incY)
@@ -46,35 +42,10 @@ func gemvWay[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int,
 	switch {
 	case !known(tA) || m <= 0 || n <= 0 || alpha == 0 || !vectorized() || !inside(a, m, n, lda) || !holds(x, lenX, incX) || !holds(y, lenY, incY):
 		return byGonum
-	case m*n <= tune().loopEntries:
-		return byLoops
-	case m*n < tune().vectorEntries && kind[F]() == 0 && (n < tune().vectorRow || incX != 1 || incY != 1):
+	case (incX != 1 || incY != 1) && (m < rowsOfATile || m*n < 2*tune().vectorEntries), tA != blas.NoTrans && m*n < 3*tune().vectorEntries>>(2*kind[F]()):
 		return byGonum
 	}
 	return byVector
-}
-
-// gemvLoops is gemv in plain Go, for few entries.
-func gemvLoops[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int) {
-	down, across := lda, 1
-	if tA != blas.NoTrans {
-		m, n, down, across = n, m, 1, lda
-	}
-	first, at := max(0, (1-n)*incX), max(0, (1-m)*incY)
-	for i := range m {
-		sum, k, entry := F(0), first, i*down
-		for range n {
-			sum += a[entry] * x[k]
-			entry += across
-			k += incX
-		}
-		sum *= alpha
-		if beta != 0 {
-			sum += beta * y[at]
-		}
-		y[at] = sum
-		at += incY
-	}
 }
 
 // A matrixVector is y = alpha op(A) x + beta y.

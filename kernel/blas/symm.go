@@ -58,6 +58,8 @@ func symmWay[F tile.Float](s blas.Side, ul blas.Uplo, m, n, order int, alpha F, 
 		return byScaling
 	case !vectorized():
 		return withoutTiles(finite(m, n, b, ldb) && finiteTriangle(ul, order, a, lda))
+	case m*n*order < tune().symmMultiplications: // gonum's product skips no zeros
+		return byGonum
 	}
 	return byTiles
 }

@@ -99,7 +99,7 @@ func rankWay[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a
 		return byGonum
 	case alpha == 0:
 		return byScaling
-	case !vectorized():
+	case !vectorized() || n*n*k < tune().syrkMultiplications:
 		return withoutTiles(finite(rows, columns, a, lda) && finite(rows, columns, b, ldb))
 	case &a[0] == &b[0] && tA != blas.NoTrans && n*n*k >= tune().sparseMultiplications && mostlyZero(rows, columns, a, lda) && finite(rows, columns, a, lda):
 		return byEntries

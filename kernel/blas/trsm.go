@@ -44,24 +44,35 @@ func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 // triangular solves a system or, to multiply, computes a product, and returns true; or it returns false where
 // gonum computes it.
 func triangular[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha F, a []F, lda int, b []F, ldb int) bool {
-	how := triangularWay(multiply, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	order, sides := m, n
+	if s == blas.Right {
+		order, sides = n, m
+	}
+	if !isSide(s) || !isTriangle(ul) || !known(tA) || d != blas.Unit && d != blas.NonUnit || min(m, n) <= 0 ||
+		!inside(a, order, order, lda) || !inside(b, m, n, ldb) {
+		return false
+	}
+	how := triangularWay(multiply, order, sides)
+	if alpha == 0 {
+		how = byScaling
+	}
+	if how == byGonum {
+		divides := multiply || d == blas.Unit || invertible(order, a, lda)
+		how = withoutTiles(divides && finite(m, n, b, ldb) && finiteTriangle(ul, order, a, lda))
+	}
 	if how == byGonum {
 		return false
 	}
-	p := product[F]{m: m, n: n, part: blas.All, c: b, ldc: ldb}
-	p.scaleC(alpha)
-	if how == byScaling {
-		return true
+	if alpha != 1 {
+		p := product[F]{m: m, n: n, part: blas.All, c: b, ldc: ldb}
+		p.scaleC(alpha)
 	}
 	sys := system[F]{
 		a: factor[F]{a, lda, tA != blas.NoTrans}, right: s == blas.Right,
 		lower: (ul == blas.Lower) == (tA == blas.NoTrans), unit: d == blas.Unit, multiply: multiply,
 	}
-	order, sides := m, n
-	if s == blas.Right {
-		order, sides = n, m
-	}
 	switch how {
+	case byScaling:
 	case byLoops:
 		sys.loops(order, sides, b, ldb)
 	case byVector:
@@ -70,6 +81,22 @@ func triangular[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.
 		sys.compute(0, order, sides, b, ldb)
 	}
 	return true
+}
+
+// triangularWay returns how a system of an order with a number of right sides is solved, or multiplied. gonum's
+// product skips zeros, so that it is right for finite numbers.
+func triangularWay(multiply bool, order, sides int) way {
+	switch {
+	case !vectorized():
+		return byGonum
+	case multiply && order <= smallTriangle && order*sides < tune().trmmUnknowns:
+		return byGonum
+	case order*order*sides <= tune().triangleLoops || sides <= fewSides && order < tune().trsvOrder:
+		return byLoops
+	case sides <= fewSides:
+		return byVector
+	}
+	return byTiles
 }
 
 // fewSides is the number of right sides up to which each is solved for by itself.
@@ -85,29 +112,6 @@ func (s *system[F]) vectors(order, sides int, b []F, ldb int) {
 	for k := range sides {
 		t.vector(order, b[k*side:], unknown)
 	}
-}
-
-// triangularWay returns how a triangular system is solved or multiplied.
-func triangularWay[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha F, a []F, lda int, b []F, ldb int) way {
-	order, sides := m, n
-	if s == blas.Right {
-		order, sides = n, m
-	}
-	switch {
-	case !isSide(s) || !isTriangle(ul) || !known(tA) || d != blas.Unit && d != blas.NonUnit || min(m, n) <= 0 ||
-		!inside(a, order, order, lda) || !inside(b, m, n, ldb):
-		return byGonum
-	case alpha == 0:
-		return byScaling
-	case !vectorized():
-		divides := multiply || d == blas.Unit || invertible(order, a, lda)
-		return withoutTiles(divides && finite(m, n, b, ldb) && finiteTriangle(ul, order, a, lda))
-	case order*order*sides <= tune().triangleLoops || sides <= fewSides && order < tune().trsvOrder:
-		return byLoops
-	case sides <= fewSides:
-		return byVector
-	}
-	return byTiles
 }
 
 // invertible reports whether the inverses of the numbers on the diagonal of a matrix are numbers that multiply as
@@ -184,7 +188,7 @@ func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 	t := system[F]{s.a.from(first, first), s.right, s.lower, s.unit, s.multiply}
 	if !s.right {
 		for k := 0; k < sides; k += sidesTogether {
-			t.apply(order, b[k:], ldb, min(sidesTogether, sides-k))
+			t.besides(order, b[k:], ldb, min(sidesTogether, sides-k))
 		}
 		return
 	}
@@ -201,6 +205,20 @@ func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 		tile.Transpose(w.left[:], leftStride, b[k*ldb:], ldb, n, order)
 		t.apply(order, w.left[:], leftStride, whole)
 		tile.Transpose(b[k*ldb:], ldb, w.left[:], leftStride, order, n)
+	}
+}
+
+// besides is apply for any number of right sides: the last few, of a part of a vector, are solved by loops.
+func (s *system[F]) besides(order int, b []F, ldb, n int) {
+	vector := tune().vectorBytes / int(unsafe.Sizeof(F(0)))
+	whole := n / vector * vector
+	if n-whole > fewSides || whole == 0 {
+		s.apply(order, b, ldb, n)
+		return
+	}
+	s.apply(order, b, ldb, whole)
+	if whole < n {
+		s.loops(order, n-whole, b[whole:], ldb)
 	}
 }
 

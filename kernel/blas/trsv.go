@@ -9,14 +9,14 @@ import (
 //
 // On entry a holds the triangle ul of A, and x the vector b. On return x holds the solution.
 func (i Implementation) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
-	if !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
+	if n < tune().trsvOrder || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
 		i.Implementation.Dtrsv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
 
 // Strsv is Dtrsv in float32.
 func (i Implementation) Strsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int) {
-	if !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
+	if n < tune().trsvOrder || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
 		i.Implementation.Strsv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
@@ -25,14 +25,14 @@ func (i Implementation) Strsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n in
 //
 // On entry a holds the triangle ul of A. On return x is overwritten by the product.
 func (i Implementation) Dtrmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
-	if !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
+	if n < tune().trmvOrder || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
 		i.Implementation.Dtrmv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
 
 // Strmv is Dtrmv in float32.
 func (i Implementation) Strmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int) {
-	if !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
+	if n < tune().trmvOrder || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
 		i.Implementation.Strmv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
@@ -117,7 +117,7 @@ func (s *system[F]) byRows(n int, x []F) {
 				own[k] -= sums[k]
 			}
 		}
-		corner.loops(hi-lo, 1, own, 1)
+		corner.corner(own)
 		if dots && s.multiply {
 			for k := range own {
 				own[k] += sums[k]
@@ -128,6 +128,55 @@ func (s *system[F]) byRows(n int, x []F) {
 				sums[k] = sign * v
 			}
 			tile.AddRows(others, rows, s.a.stride, sums[:], hi-lo, len(others))
+		}
+	}
+}
+
+// corner overwrites x by the solution or the product, for a triangle whose order is the length of x.
+func (s *system[F]) corner(x []F) {
+	stride := s.a.stride
+	for j := range x {
+		if s.lower == s.multiply {
+			j = len(x) - 1 - j
+		}
+		row, known := s.a.data[j*stride:][:len(x)], x[:j] // what is beside x[j] in the triangle in memory
+		beside := row[:j]
+		if s.lower == s.a.transposed {
+			beside, known = row[j+1:], x[j+1:]
+		}
+		v := x[j]
+		switch {
+		case !s.a.transposed && s.multiply:
+			if !s.unit {
+				v *= row[j]
+			}
+			for k, e := range beside {
+				v += e * known[k]
+			}
+			x[j] = v
+		case !s.a.transposed:
+			for k, e := range beside {
+				v -= e * known[k]
+			}
+			if !s.unit {
+				v /= row[j]
+			}
+			x[j] = v
+		case s.multiply:
+			for k, e := range beside {
+				known[k] += e * v
+			}
+			if !s.unit {
+				x[j] = v * row[j]
+			}
+		default:
+			if !s.unit {
+				v /= row[j]
+				x[j] = v
+			}
+			for k, e := range beside {
+				known[k] -= e * v
+			}
 		}
 	}
 }

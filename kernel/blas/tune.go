@@ -60,14 +60,18 @@ type tuning struct {
 	// triangleLoops is the largest product of the square of the order of a triangle and the number of right sides
 	// that plain loops solve faster. BenchmarkSmall, Trsm.
 	triangleLoops int
+	// trmmUnknowns is the number of entries of B below which gonum multiplies it by a triangle of one block
+	// faster. Tri·M 8 and 10.
+	trmmUnknowns int
 	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector faster;
 	// vectorRow that of a row. BenchmarkSmall, Gemv.
 	vectorEntries, vectorRow int
-	// loopEntries is the largest number of entries of a matrix that plain loops multiply by a vector faster.
-	// BenchmarkSmall, Gemv.
-	loopEntries int
-	// symvOrder and trsvOrder are the orders below which gonum, or plain loops, take less time. BenchmarkSmall.
-	symvOrder, trsvOrder int
+	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less time.
+	// Sym·v, Tri·v and Cholesky.SolveVec.
+	symvOrder, trsvOrder, trmvOrder int
+	// syrkMultiplications and symmMultiplications are the numbers of multiplications below which gonum takes less
+	// time. Cov 50x5, SymOuterK and Sym·M.
+	syrkMultiplications, symmMultiplications int
 	// dotLength is the length of vectors below which gonum's level 1 takes less time. BenchmarkSmall, Dot.
 	dotLength int
 	// vectorBytes is the size of a vector of the tier.
@@ -91,8 +95,8 @@ func tune() *tuning { return &tunings[tile.Active()] }
 func tuningOf(t tile.Tier, secondLevel int) tuning {
 	u := tuning{
 		blockWidth: blockWidth, loopMultiplications: 36, parallelMultiplications: 1 << 22, parallelSoon: 1_000_000,
-		sparseMultiplications: 1 << 15, sparseShare: 12, triangleLoops: 300,
-		loopEntries: 16, vectorEntries: 512, vectorRow: 32, symvOrder: 32, trsvOrder: 32, dotLength: 64, vectorBytes: 32, secondLevel: 1 << 20,
+		sparseMultiplications: 1 << 15, sparseShare: 12, triangleLoops: 300, trmmUnknowns: 300,
+		vectorEntries: 512, vectorRow: 32, symvOrder: 32, trsvOrder: 32, trmvOrder: 128, syrkMultiplications: 2048, symmMultiplications: 256, dotLength: 64, vectorBytes: 32, secondLevel: 1 << 20,
 	}
 	switch t {
 	case tile.AVX2:

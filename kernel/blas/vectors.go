@@ -6,10 +6,9 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// unitStride reports whether the tiles compute with n entries of vectors: of unit increments, in memory, and not
-// so few that gonum is faster.
+// unitStride reports whether the tiles compute with n entries of vectors: of unit increments, and in memory.
 func unitStride[F tile.Float](n int, x []F, incX int, y []F, incY int) bool {
-	return vectorized() && n >= tune().dotLength && incX == 1 && incY == 1 && len(x) >= n && len(y) >= n
+	return vectorized() && incX == 1 && incY == 1 && len(x) >= n && len(y) >= n
 }
 
 // dot returns x'y by one row of a product with a vector.
@@ -27,7 +26,7 @@ func axpy[F tile.Float](n int, alpha F, x, y []F) {
 
 // Ddot returns x'y.
 func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int) float64 {
-	if unitStride(n, x, incX, y, incY) {
+	if n >= tune().dotLength && unitStride(n, x, incX, y, incY) {
 		return dot(n, x, y)
 	}
 	return i.Implementation.Ddot(n, x, incX, y, incY)
@@ -35,7 +34,7 @@ func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int
 
 // Sdot returns x'y in float32.
 func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 {
-	if unitStride(n, x, incX, y, incY) {
+	if n >= 4*tune().dotLength && unitStride(n, x, incX, y, incY) {
 		return dot(n, x, y)
 	}
 	return i.Implementation.Sdot(n, x, incX, y, incY)
@@ -43,7 +42,7 @@ func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int
 
 // Daxpy adds alpha x to y.
 func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, incY int) {
-	if alpha != 0 && unitStride(n, x, incX, y, incY) {
+	if n >= tune().dotLength && alpha != 0 && unitStride(n, x, incX, y, incY) {
 		axpy(n, alpha, x, y)
 		return
 	}
@@ -52,7 +51,7 @@ func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []f
 
 // Saxpy adds alpha x to y in float32.
 func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, incY int) {
-	if alpha != 0 && unitStride(n, x, incX, y, incY) {
+	if n >= 4*tune().dotLength && alpha != 0 && unitStride(n, x, incX, y, incY) {
 		axpy(n, alpha, x, y)
 		return
 	}
@@ -62,7 +61,7 @@ func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []f
 // Dnrm2 returns the Euclidean norm of x. gonum, which scales, computes the norms of entries whose squares are not
 // safe from overflow and underflow.
 func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
-	if unitStride(n, x, incX, x, incX) {
+	if n >= tune().dotLength/4 && unitStride(n, x, incX, x, incX) {
 		squares := dot(n, x, x)
 		if squares >= 0x1p-900 && squares <= 0x1p1000 {
 			return math.Sqrt(squares)

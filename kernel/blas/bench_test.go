@@ -1,0 +1,96 @@
+package blas_test
+
+import (
+	"flag"
+	"math"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/difalt/difalt/kernel/blas"
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/blas/blas64"
+	reference "gonum.org/v1/gonum/blas/gonum"
+	"gonum.org/v1/gonum/lapack"
+	lapackreference "gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+var chosen = flag.String("cases", "", "measure only the cases whose names match this regular expression")
+
+// A peer is an implementation that is measured in turns with others.
+type peer struct {
+	name   string
+	blas   gblas.Float64
+	lapack lapack.Float64
+	single gblas.Float32
+}
+
+var (
+	ours  = peer{"difalt", blas.Implementation{}, blas.Lapack{}, blas.Implementation{}}
+	gonum = peer{"gonum", reference.Implementation{}, lapackreference.Implementation{}, reference.Implementation{}}
+)
+
+func (p *peer) use() {
+	blas64.Use(p.blas)
+	lapack64.Use(p.lapack)
+	blas32.Use(p.single)
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// selected returns the workloads that the flag -cases chooses.
+func selected() []workload {
+	match := regexp.MustCompile(*chosen)
+	return slices.DeleteFunc(workloads(), func(w workload) bool { return !match.MatchString(w.name) })
+}
+
+// least returns the least time of a run by each peer, in seconds, over turns of all of them: at least some rounds,
+// and until a budget of time is spent.
+func (w *workload) least(peers []peer, clock func() time.Duration, turn, budget time.Duration) []float64 {
+	best, counts := make([]float64, len(peers)), make([]int, len(peers))
+	var total time.Duration
+	for round := 0; round < 6 || total < budget; round++ {
+		for i := range peers {
+			peers[i].use()
+			if round == 0 {
+				w.run()
+				counts[i], best[i] = 1, math.Inf(1)
+			}
+			before, wall := clock(), time.Now()
+			for range counts[i] {
+				w.run()
+			}
+			elapsed := clock() - before
+			total += time.Since(wall)
+			best[i] = min(best[i], elapsed.Seconds()/float64(counts[i]))
+			counts[i] = max(1, min(int(turn.Seconds()/best[i]), 1000))
+		}
+	}
+	return best
+}
+
+// BenchmarkBesideGonum reports the least time of every workload, and gonum's as a multiple of it.
+func BenchmarkBesideGonum(b *testing.B) {
+	defer restore()()
+	defer blas32.Use(blas32.Implementation())
+	start := time.Now()
+	clock := func() time.Duration { return time.Since(start) }
+	for _, w := range selected() {
+		b.Run(w.name, func(b *testing.B) {
+			var best []float64
+			for b.Loop() {
+				best = w.least([]peer{ours, gonum}, clock, 200*time.Microsecond, 20*time.Millisecond)
+			}
+			b.ReportMetric(best[0]*1e9, "ns/call")
+			b.ReportMetric(best[1]/best[0], "gonum")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
