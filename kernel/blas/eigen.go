@@ -24,15 +24,14 @@ func (l Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda i
 		lwork < 3*n-1 || len(work) < lwork || !inside(a, n, n, lda) || len(w) < n {
 		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
 	}
-	size := l.Dlansy(lapack.MaxAbs, ul, n, a, lda, work)
-	if !(size <= math.MaxFloat64) {
+	if !finiteTriangle(ul, n, a, lda) {
 		fill(w[:n], math.NaN())
 		return false
 	}
 	if jobz == lapack.EVNone || vectorized() && n < fewEigenvectors || !vectorized() && n-1 <= oneByOne {
 		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
 	}
-	scale := scalesOf(size)
+	scale := scalesOf(l.Dlansy(lapack.MaxAbs, ul, n, a, lda, work))
 	for i := range n {
 		from, to := (&product[float64]{n: n, part: ul}).span(i)
 		rescale(-scale, 1, to-from, a[i*lda+from:], lda)

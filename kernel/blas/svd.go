@@ -19,6 +19,13 @@ const fewSingularVectors = 24
 // rows, and work[0] the best length of work. Dgesvd returns false if the iterations do not converge, and at once
 // for a matrix with NaN or infinity, whose values are set to NaN.
 func (l Lapack) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
+	if q := min(m, n); q < fewSingularVectors {
+		if lwork > 0 && q > 0 && len(s) >= q && inside(a, m, n, lda) && !finite(m, n, a, lda) {
+			fill(s[:q], math.NaN())
+			return false
+		}
+		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
+	}
 	d := svd{l: l, p: max(m, n), q: min(m, n), s: s, wide: m < n}
 	d.u = blas64.General{Rows: m, Cols: d.vectors(jobU, m), Stride: ldu, Data: u}
 	d.vt = blas64.General{Rows: d.vectors(jobVT, n), Cols: n, Stride: ldvt, Data: vt}
@@ -29,7 +36,8 @@ func (l Lapack) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int
 		fill(s[:d.q], math.NaN())
 		return false
 	}
-	if vectorized() && d.q < fewSingularVectors || !vectorized() && d.q <= panelColumns {
+	values := d.u.Cols == 0 && d.vt.Rows == 0
+	if !vectorized() && d.q <= panelColumns || values && d.q <= oneByOne && (!vectorized() || !d.tall()) {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
 	scale := scalesOf(l.Dlange(lapack.MaxAbs, m, n, a, lda, nil))

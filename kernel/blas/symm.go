@@ -10,14 +10,14 @@ import (
 // On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is overwritten; the
 // other triangle of A is not read.
 func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if m*n*max(m, n) < tune().symmMultiplications || !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // Ssymm is Dsymm in float32.
 func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
-	if !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if m*n*max(m, n) < tune().symmMultiplications || !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
@@ -57,9 +57,7 @@ func symmWay[F tile.Float](s blas.Side, ul blas.Uplo, m, n, order int, alpha F, 
 	case alpha == 0:
 		return byScaling
 	case !vectorized():
-		return withoutTiles(finite(m, n, b, ldb) && finiteTriangle(ul, order, a, lda))
-	case m*n*order < tune().symmMultiplications: // gonum's product skips no zeros
-		return byGonum
+		return byGonum // whose product skips no zeros
 	}
 	return byTiles
 }
@@ -72,16 +70,4 @@ func mirror[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo) {
 		from, end := stored.span(i)
 		copy(to[i*ldt+from:], a[i*lda+from:i*lda+end])
 	}
-}
-
-// finiteTriangle reports whether a triangle of a matrix has neither NaN nor infinity.
-func finiteTriangle[F tile.Float](ul blas.Uplo, n int, a []F, lda int) bool {
-	stored := product[F]{n: n, part: ul}
-	for i := range n {
-		from, end := stored.span(i)
-		if !finite(1, end-from, a[i*lda+from:], lda) {
-			return false
-		}
-	}
-	return true
 }

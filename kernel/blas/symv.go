@@ -11,7 +11,7 @@ import (
 //
 // On entry a holds the triangle ul of A, x and y hold the vectors. On return y is overwritten.
 func (i Implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
-	if !vectorized() || n < tune().symvOrder || !isTriangle(ul) || alpha == 0 || !inside(a, n, n, lda) || !holds(x, n, incX) || !holds(y, n, incY) {
+	if n < tune().symvOrder || !vectorized() || !isTriangle(ul) || alpha == 0 || !inside(a, n, n, lda) || !holds(x, n, incX) || !holds(y, n, incY) {
 		i.Implementation.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 		return
 	}

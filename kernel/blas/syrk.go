@@ -53,6 +53,9 @@ func syrk[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a []
 		return false
 	case byScaling:
 		p.scaleC(beta)
+	case byLoops:
+		p.scaleC(beta)
+		p.addByLoops()
 	case byEntries:
 		p.scaleC(beta)
 		p.addSquares()
@@ -74,6 +77,11 @@ func syr2k[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a [
 		return false
 	case byScaling:
 		p.scaleC(beta)
+	case byLoops:
+		p.scaleC(beta)
+		p.addByLoops()
+		p = rankProduct(ul, tA, n, k, alpha, b, ldb, a, lda, c, ldc)
+		p.addByLoops()
 	default:
 		p.scale(beta)
 		p.compute()
@@ -99,10 +107,28 @@ func rankWay[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a
 		return byGonum
 	case alpha == 0:
 		return byScaling
-	case !vectorized() || n*n*k < tune().syrkMultiplications:
+	case !vectorized():
 		return withoutTiles(finite(rows, columns, a, lda) && finite(rows, columns, b, ldb))
+	case n*n*k <= tune().syrkMultiplications && tA == blas.NoTrans: // gonum's dot products skip no zeros
+		return byGonum
+	case n*n*k <= tune().syrkMultiplications:
+		return byLoops
 	case &a[0] == &b[0] && tA != blas.NoTrans && n*n*k >= tune().sparseMultiplications && mostlyZero(rows, columns, a, lda) && finite(rows, columns, a, lda):
 		return byEntries
 	}
 	return byTiles
+}
+
+// addByLoops adds the triangle of a product A'B to C in plain Go, for few multiplications.
+func (p *product[F]) addByLoops() {
+	for l := range p.k { // row after row of A and B
+		left, right := p.a.data[l*p.a.stride:][:p.n], p.b.data[l*p.b.stride:][:p.n]
+		for i, v := range left {
+			from, to := p.span(i)
+			by, row := p.alpha*v, p.c[i*p.ldc+from:i*p.ldc+to]
+			for j, w := range right[from:to] {
+				row[j] += by * w
+			}
+		}
+	}
 }

@@ -69,8 +69,9 @@ type tuning struct {
 	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less time.
 	// Sym·v, Tri·v and Cholesky.SolveVec.
 	symvOrder, trsvOrder, trmvOrder int
-	// syrkMultiplications and symmMultiplications are the numbers of multiplications below which gonum takes less
-	// time. Cov 50x5, SymOuterK and Sym·M.
+	// syrkMultiplications is the largest n n k for which plain loops compute a triangle faster than tiles, and
+	// symmMultiplications the number of multiplications below which gonum takes less time. Cov 50x5, SymOuterK and
+	// Sym·M.
 	syrkMultiplications, symmMultiplications int
 	// dotLength is the length of vectors below which gonum's level 1 takes less time. BenchmarkSmall, Dot.
 	dotLength int

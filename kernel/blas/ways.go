@@ -68,19 +68,43 @@ func opShape(t blas.Transpose, m, n int) (rows, columns int) {
 
 // finite reports whether a matrix has neither NaN nor infinity.
 func finite[F tile.Float](m, n int, a []F, lda int) bool {
-	var zero [4]F
+	if lda == n {
+		return finiteRow(a[:m*n])
+	}
 	for i := range m {
-		row := a[i*lda:][:n]
-		for ; len(row) >= 4; row = row[4:] {
-			v := (*[4]F)(row)
-			zero[0] += v[0] * 0
-			zero[1] += v[1] * 0
-			zero[2] += v[2] * 0
-			zero[3] += v[3] * 0
-		}
-		for _, v := range row {
-			zero[0] += v * 0
+		if !finiteRow(a[i*lda:][:n]) {
+			return false
 		}
 	}
-	return zero == [4]F{}
+	return true
+}
+
+// finiteRow reports whether numbers are neither NaN nor infinite.
+func finiteRow[F tile.Float](row []F) bool {
+	var z0, z1, z2, z3 F
+	for ; len(row) >= 4; row = row[4:] {
+		v := (*[4]F)(row)
+		z0 += v[0] * 0
+		z1 += v[1] * 0
+		z2 += v[2] * 0
+		z3 += v[3] * 0
+	}
+	for _, v := range row {
+		z0 += v * 0
+	}
+	return z0+z1+z2+z3 == 0
+}
+
+// finiteTriangle reports whether a triangle of a matrix has neither NaN nor infinity.
+func finiteTriangle[F tile.Float](ul blas.Uplo, n int, a []F, lda int) bool {
+	for i := range n {
+		row := a[i*lda : i*lda+i+1]
+		if ul == blas.Upper {
+			row = a[i*(lda+1) : i*lda+n]
+		}
+		if !finiteRow(row) {
+			return false
+		}
+	}
+	return true
 }
