@@ -20,18 +20,7 @@ import (
 	"unsafe"
 
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
-	blasnetlib "gonum.org/v1/netlib/blas/netlib"
-	lapacknetlib "gonum.org/v1/netlib/lapack/netlib"
 )
-
-// Use registers OpenBLAS with gonum's blas64 and lapack64 for the whole program, and limits OpenBLAS to one
-// thread for good: gonum's callers start goroutines themselves.
-func Use() {
-	blas64.Use(blasnetlib.Implementation{})
-	lapack64.Use(lapacknetlib.Implementation{})
-	SingleThread()
-}
 
 // SingleThread limits OpenBLAS, which has one number of threads in a process, to one thread.
 func SingleThread() { C.openblas_set_num_threads(1) }

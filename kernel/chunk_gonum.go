@@ -21,8 +21,8 @@ const (
 )
 
 // gonumBackend computes with blas64 and lapack64, operation by operation: the specification of the tiles and
-// the reference of their tests. It calls the BLAS and LAPACK that are registered there, by UseBLAS for
-// instance.
+// the reference of their tests. It calls the BLAS and LAPACK that are registered there, by Use of
+// package kernel/blas for instance.
 var gonumBackend = backend{name: gonumName, newChunk: newGonumChunk}
 
 // A gonumChunk computes its tasks with blas64 and lapack64, one task after the other.
@@ -105,8 +105,9 @@ func (c *gonumChunk) solveTask(j *job, task int, b []float64, a blas64.General, 
 		for k := range m - n {
 			qr.Data[(n+k)*r+k] = math.Sqrt(j.ridge)
 		}
-		lapack64.Geqrf(qr, w.tau, w.work, len(w.work))
-		lapack64.Ormqr(blas.Left, blas.Trans, qr, w.tau, qy, w.work, len(w.work))
+		// With the least work gonum applies the reflectors one by one: v0.17 applies blocks of them wrongly.
+		lapack64.Geqrf(qr, w.tau, w.work, r)
+		lapack64.Ormqr(blas.Left, blas.Trans, qr, w.tau, qy, w.work, 1)
 		top := blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: r, Stride: r, Data: qr.Data}
 		doubt := max(gonumDoubt, gonumMargin*float64(r)*tolerance)
 		if lapack64.Trtrs(blas.NoTrans, top, rowMajor(r, 1, qy.Data)) &&

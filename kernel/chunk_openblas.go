@@ -14,8 +14,6 @@ const build = openBLASName
 // library returns the version of OpenBLAS, "" in builds without it.
 func library() string { return openblas.Version() }
 
-func useBLAS() { openblas.Use() }
-
 // openBLASBackend returns the backend that computes a chunk in one call to C over OpenBLAS and LAPACK. It
 // limits OpenBLAS to one thread: the kernel runs one chunk of tasks a thread.
 func openBLASBackend() backend {

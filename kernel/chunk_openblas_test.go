@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	lapackgonum "gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
@@ -15,7 +16,7 @@ import (
 )
 
 // gonum is the host program's until that asks for OpenBLAS. Then the gonum backend computes with OpenBLAS.
-func TestUseBLAS(t *testing.T) {
+func TestUse(t *testing.T) {
 	used := func() bool {
 		_, ok := blas64.Implementation().(netlib.Implementation)
 		return ok
@@ -28,7 +29,7 @@ func TestUseBLAS(t *testing.T) {
 		blas64.Use(before)
 		lapack64.Use(lapackgonum.Implementation{})
 	}()
-	kernel.UseBLAS()
+	blas.Use()
 	if v := kernel.Describe().Library; !used() || !strings.Contains(v, "OpenBLAS") {
 		t.Errorf("gonum's BLAS is %T, library %q", blas64.Implementation(), v)
 	}

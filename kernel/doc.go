@@ -47,7 +47,7 @@
 //
 // Backends: the tiles compute the steps in every build. DIFALT_KERNEL=gonum computes them with gonum's blas64
 // and lapack64 instead, operation by operation: the specification, and the reference of the tests. The build
-// tag openblas links OpenBLAS: UseBLAS puts it below gonum, and DIFALT_KERNEL=openblas, the default where the
+// tag openblas links OpenBLAS: Use of package kernel/blas puts it below gonum, and DIFALT_KERNEL=openblas, the default where the
 // processor has no tiles in assembly, computes the steps with it, a chunk a call. OpenBLAS then has one
 // thread for the whole program.
 //

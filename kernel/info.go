@@ -24,12 +24,6 @@ func Describe() Description {
 	return i
 }
 
-// UseBLAS makes gonum's blas64 and lapack64, and so package mat, compute with the tiles in the whole program
-// or, in a build with -tags openblas, with OpenBLAS on one thread. On the generic tier gonum stays as it is.
-// Package main calls it before anything computes. The kernel itself calls blas64 and lapack64 with
-// DIFALT_KERNEL=gonum only.
-func UseBLAS() { useBLAS() }
-
 // CheckEnvironment returns an error if the environment variable DIFALT_KERNEL named a kernel that is unknown,
 // or not available on this machine and build, when the program started. The default is in use then. A program
 // whose users may set the variable calls it at start and reports the error.

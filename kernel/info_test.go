@@ -10,13 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/difalt/difalt/internal/tiertest"
 	"github.com/difalt/difalt/internal/tile"
 	"github.com/difalt/difalt/kernel"
-	"github.com/difalt/difalt/kernel/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	lapackgonum "gonum.org/v1/gonum/lapack/gonum"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 func TestInfo(t *testing.T) {
@@ -79,24 +74,4 @@ func TestErr(t *testing.T) {
 			t.Errorf("%q: %q, want an error that names it and what there is", name, got)
 		}
 	}
-}
-
-// gonum is the host program's until that asks for more; on the generic tier it is faster than the tiles.
-func TestUseBLASInOtherBuilds(t *testing.T) {
-	if kernel.Describe().Build == "openblas" {
-		t.Skip("this build has OpenBLAS")
-	}
-	before := blas64.Implementation()
-	defer func() {
-		blas64.Use(before)
-		lapack64.Use(lapackgonum.Implementation{})
-	}()
-	tiertest.Each(t, func(t *testing.T) {
-		blas64.Use(before)
-		kernel.UseBLAS()
-		_, ours := blas64.Implementation().(blas.Implementation)
-		if generic := tile.Active() == tile.Generic; ours == generic {
-			t.Errorf("gonum's BLAS is %T", blas64.Implementation())
-		}
-	})
 }

@@ -1,6 +1,6 @@
 // Package testblas is for tests, which import it for its effect: gonum computes as it does in the command.
 package testblas
 
-import "github.com/difalt/difalt/kernel"
+import "github.com/difalt/difalt/kernel/blas"
 
-func init() { kernel.UseBLAS() }
+func init() { blas.Use() }

@@ -28,20 +28,18 @@
 package blas
 
 import (
-	"gonum.org/v1/gonum/blas/blas32"
-	"gonum.org/v1/gonum/blas/blas64"
 	reference "gonum.org/v1/gonum/blas/gonum"
 	lapackreference "gonum.org/v1/gonum/lapack/gonum"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// Use registers Implementation and Lapack with gonum's blas32, blas64 and lapack64, and so with package mat,
-// for the whole program.
-func Use() {
-	blas32.Use(Implementation{})
-	blas64.Use(Implementation{})
-	lapack64.Use(Lapack{})
-}
+// Use registers Implementation and Lapack with gonum's blas32, blas64 and lapack64, and so with package mat, for the
+// whole program. In a build with -tags openblas it registers OpenBLAS with blas64 and lapack64 instead, and limits
+// OpenBLAS to one thread for good: gonum's callers start goroutines themselves. Package main calls it before
+// anything computes.
+//
+// Registered on a processor with AVX2 or AVX-512, the tiles compute. On all others, arm64 among them, and in a
+// build with -tags purego, gonum's own code computes, but for what is wrong in it; see Lapack.
+func Use() { use() }
 
 // An Implementation is gonum's blas.Float64 and blas.Float32. With AVX2 or AVX-512 the tiles compute, in both
 // precisions, gemm, syrk, syr2k, symm, trmm, trsm, gemv, ger, trmv, trsv, dot and axpy, and Dsymv, Dnrm2 and Snrm2;

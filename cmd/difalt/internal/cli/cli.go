@@ -24,6 +24,7 @@ import (
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/blas"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -40,7 +41,7 @@ const (
 
 func init() {
 	// All processes that run commands, tests included, use it: other products have other last digits.
-	kernel.UseBLAS()
+	blas.Use()
 	runtime.MemProfileRate = 0 // its table would take 1.5 MB, and no flag reads it
 }
 
