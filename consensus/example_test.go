@@ -23,8 +23,8 @@ func pathOf(nodes int) *topology.Weights {
 	return w
 }
 
-// Three nodes in a row sum numbers, share the numbers of node 2, and collect a text of every node. The calls are
-// these in every process, where z and texts have the rows of its own nodes.
+// Three nodes in a row sum numbers, share the numbers of node 2, and collect a text of every node. Every
+// process makes these calls, with the rows of the nodes that it hosts.
 func ExampleNetwork() {
 	ctx := context.Background()
 	n, err := consensus.New(pathOf(3), nil)

@@ -235,8 +235,8 @@ func TestGossipNotFinite(t *testing.T) {
 	wantError(t, errs[1], "number 8 of node 1 is NaN")
 }
 
-// TestGossipTooLarge: a number so large that a difference overflows is an error of its own node, wherever nodes live,
-// and no neighbour is blamed for it. Numbers below that arrive.
+// TestGossipTooLarge: a number so large that a difference overflows is an error of its own node, wherever
+// nodes live, and no neighbour is blamed for it. Numbers below that arrive.
 func TestGossipTooLarge(t *testing.T) {
 	w := weightsOf(t, "complete", 3)
 	for _, groups := range splits(3) {

@@ -14,8 +14,9 @@ import (
 const (
 	// panelLen is the largest number of entries of a vector that are averaged at a time.
 	panelLen = 512
-	// mostInGossip bounds the magnitude of a number of a message: differences between means of such numbers do
-	// not overflow. A mean may be larger, by rounding or where a weight is negative; mostReceived bounds it.
+	// mostInGossip bounds the magnitude of a number of a message: differences between means of such numbers
+	// do not overflow. A mean may be larger, by rounding or where a weight is negative; mostReceived bounds
+	// it.
 	mostInGossip = 0x1p1020
 	mostReceived = 0x1p1022
 )

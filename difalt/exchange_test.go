@@ -30,8 +30,9 @@ func (b breaking) Exchange(ctx context.Context, seq uint64, out, in [][]byte, du
 	return b.Transport.Exchange(ctx, seq, out, in, due)
 }
 
-// runBroken runs a problem of three nodes in two processes, where an exchange of the first process fails; none if
-// fails is 0. It returns the result and the error of the first process, and the number of its exchanges.
+// runBroken runs a problem of three nodes in two processes, where an exchange of the first process fails;
+// none if fails is 0. It returns the result and the error of the first process, and the number of its
+// exchanges.
 func runBroken(t *testing.T, p *difalt.Problem, o difalt.Options, fails int) (first *difalt.Result, calls int, err error) {
 	w, groups := weights(t, "complete", 3, 1, topology.Metropolis), [][]int{{0}, {1, 2}}
 	o.Workers = 1

@@ -87,8 +87,8 @@ var (
 	ofAType = regexp.MustCompile(`(?:^|[^.\w])([A-Z]\w*)\.([A-Z]\w*)`)
 )
 
-// missing returns the names in the code of a text that go doc does not show: package.Name, package.Type.Name, and
-// Type.Name for a type that a public package has. checked is the number of names that it compared.
+// missing returns the names in the code of a text that go doc does not show: package.Name, package.Type.Name,
+// and Type.Name for a type that a public package has. checked is the number of names that it compared.
 func missing(packages map[string]shown, text string) (names []string, checked int) {
 	for _, m := range code.FindAllStringSubmatch(text, -1) {
 		piece := m[1] + m[2]
@@ -127,7 +127,8 @@ func values(packages map[string]shown) (list []shown) {
 	return list
 }
 
-// TestNamesAreShown: go doc shows every name of a public package that README or a page of docs has in its code.
+// TestNamesAreShown: go doc shows every name of a public package that README or a page of docs has in its
+// code.
 func TestNamesAreShown(t *testing.T) {
 	packages := showPackages(t)
 	for _, name := range []string{"Network.Sum", "Network.Broadcast", "Network.Gather", "Network.Bind", "Network.Confirm"} {

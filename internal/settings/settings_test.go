@@ -16,7 +16,8 @@ import (
 	"github.com/difalt/difalt/topology"
 )
 
-// TestAlike: the sums of the digits show whether all nodes have one list, up to 2^14 nodes, and whoever differs.
+// TestAlike: the sums of the digits show whether all nodes have one list, up to 2^14 nodes, and whoever
+// differs.
 func TestAlike(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for trial := range 300 {
@@ -47,8 +48,8 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestDifference: all nodes name the first node whose settings differ from theirs, and the setting. Where no setting
-// differs, a node has added other digits than its own.
+// TestDifference: all nodes name the first node whose settings differ from theirs, and the setting. Where no
+// setting differs, a node has added other digits than its own.
 func TestDifference(t *testing.T) {
 	g, err1 := topology.Path(3)
 	w, err2 := topology.NewWeights(g, topology.Metropolis)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestGroups: the group of every exponent of a float64 contains it, groups ascend with exponents, and a group near 0
-// has one exponent.
+// TestGroups: the group of every exponent of a float64 contains it, groups ascend with exponents, and a group
+// near 0 has one exponent.
 func TestGroups(t *testing.T) {
 	_, least := math.Frexp(math.SmallestNonzeroFloat64)
 	_, greatest := math.Frexp(math.MaxFloat64)
