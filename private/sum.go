@@ -22,11 +22,15 @@ const shorter = 1 - 0x1p-30
 // Sum spends rho on the sum of n numbers over all tasks. Hosted node i has tasks[i] tasks; vector sets v,
 // which is 0, to the contribution of task t, computed from the rows of that task, public facts and earlier
 // totals. A vector longer than 1 is cut to that length, and one that is not finite counts as 0. All nodes
-// call Sum alike. Sum returns an error that wraps ErrSpent if less than rho is left. It and an error about
-// arguments spend nothing; after every other error rho is spent nevertheless.
+// call Sum alike. Sum returns an error that wraps ErrSpent if less than rho is left. It spends nothing then,
+// nor with invalid arguments or a context that has ended before; after every other error rho is spent
+// nevertheless.
 func (a *Account) Sum(ctx context.Context, net *consensus.Network, what string, rho float64, tasks []int, n int,
 	vector func(i, t int, v []float64)) (*Total, error) {
 	if err := a.checkSum(net, tasks, n, vector); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil { // nothing is sent
 		return nil, err
 	}
 	grid := 1 / (noise.Deviation * math.Sqrt(2*rho*float64(net.Len()-a.colluding)))

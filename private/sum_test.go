@@ -2,6 +2,7 @@ package private_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -128,6 +129,12 @@ func TestInvalidSumIsFree(t *testing.T) {
 		},
 		"need a function": func(a *private.Account) error {
 			_, err := a.Sum(t.Context(), net, "a sum", .1, []int{1, 1, 1}, 1, nil)
+			return err
+		},
+		"canceled": func(a *private.Account) error {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, err := a.Sum(ctx, net, "a sum", .1, []int{1, 1, 1}, 1, one)
 			return err
 		},
 		"need a network": func(a *private.Account) error {
