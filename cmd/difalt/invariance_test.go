@@ -106,7 +106,8 @@ func TestFitDoesNotDependOnForm(t *testing.T) {
 	predict := func(t *testing.T, path string, task string, at int, change func(*tableText)) model.Prediction {
 		t.Helper()
 		// The row goes through the same change as the table.
-		one := &tableText{columns: slices.Clone(first.columns), rows: [][]string{{task, number64(x[at][0]), number64(x[at][1]), "b", "0"}}}
+		one := &tableText{columns: slices.Clone(first.columns)}
+		one.rows = [][]string{{task, number64(x[at][0]), number64(x[at][1]), "b", "0"}}
 		change(one)
 		m := load(t, path)
 		row := make([]float64, len(m.Features()))
@@ -131,7 +132,8 @@ func TestFitDoesNotDependOnForm(t *testing.T) {
 		t.Helper()
 		a, b := load(t, base).Parameters(), load(t, path).Parameters()
 		if a.Prior.Rank != b.Prior.Rank || len(a.Design.Curves) != len(b.Design.Curves) {
-			t.Errorf("rank %d with %d curves, want %d with %d", b.Prior.Rank, len(b.Design.Curves), a.Prior.Rank, len(a.Design.Curves))
+			t.Errorf("rank %d with %d curves, want %d with %d", b.Prior.Rank, len(b.Design.Curves), a.Prior.Rank,
+				len(a.Design.Curves))
 		}
 		for _, task := range []string{"herd 00", "herd 07", "herd 13", "a new one"} {
 			for at := range x {
@@ -162,7 +164,8 @@ func TestFitDoesNotDependOnForm(t *testing.T) {
 		own := t.TempDir()
 		table := first.clone()
 		table.rescale("dose", 1e12, 0)
-		text := must(t, slices.Concat([]string{"fit", "--data", table.write(t, own, "t.csv")}, flags, []string{filepath.Join(own, "m.npz")})...)
+		fit := []string{"fit", "--data", table.write(t, own, "t.csv")}
+		text := must(t, slices.Concat(fit, flags, []string{filepath.Join(own, "m.npz")})...)
 		for line := range strings.Lines(text) {
 			if strings.HasPrefix(line, "dose ") && !strings.Contains(line, "e-1") {
 				t.Errorf("an effect of about 1e-12 is printed as %s", line)

@@ -23,7 +23,8 @@ func TestNumbersThatAreNotFinite(t *testing.T) {
 	for _, row := range others.rows {
 		row[0] = "other " + row[0]
 	}
-	must(t, slices.Concat([]string{"fit", "--data", good.write(t, dir, "good.csv")}, train, []string{"--rank", "0", "--no-curves", "--model", at("m.npz")})...)
+	fit := []string{"fit", "--data", good.write(t, dir, "good.csv"), "--rank", "0", "--no-curves", "--model", at("m.npz")}
+	must(t, append(fit, train...)...)
 	for i, cell := range []string{"NaN", "nan", "Inf", "-inf", "+Infinity", "1e999", "-1e999", "1e308", "1e200"} {
 		for _, column := range []int{1, 4} { // a feature and the target
 			table := good.clone()
@@ -64,8 +65,8 @@ func TestNumbersThatAreNotFinite(t *testing.T) {
 	}
 }
 
-// Problem files with numbers that are not finite are refused with their place. Those with huge or tiny ones end,
-// with numbers or with an error that names the file.
+// Problem files with numbers that are not finite are refused with their place. A run on huge or tiny numbers
+// ends, with finite numbers or with an error.
 func TestProblemsThatAreNotFinite(t *testing.T) {
 	t.Parallel()
 	const features, rows = 3, 20
@@ -84,7 +85,8 @@ func TestProblemsThatAreNotFinite(t *testing.T) {
 		"smallest X":    {5e-324, 1, ""},
 		"smallest both": {5e-324, 5e-324, ""},
 	} {
-		x, y, path := make([]float64, rows*features), make([]float64, rows), filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".npz")
+		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".npz")
+		x, y := make([]float64, rows*features), make([]float64, rows)
 		for i := range x {
 			x[i] = math.Sin(float64(7 * i))
 			y[i/features] += x[i]
@@ -93,8 +95,8 @@ func TestProblemsThatAreNotFinite(t *testing.T) {
 		writeProblem(t, path, x, y, 1)
 		for _, method := range []string{"dif", "altgdmin", "dec", "dgd", "accelerated"} {
 			out := filepath.Join(dir, method+".npz")
-			stdout, stderr, code := difaltCommand(t, "run", "--data", path, "--rank", "1", "--nodes", "1", "--method", method, "--any-features",
-				"--iterations", "50", "--out", out)
+			stdout, stderr, code := difaltCommand(t, "run", "--data", path, "--rank", "1", "--nodes", "1", "--method", method,
+				"--any-features", "--iterations", "50", "--out", out)
 			switch {
 			case c.want != "" && (code != cli.ExitFailure || !strings.Contains(stderr, c.want)):
 				t.Errorf("%s, %s: exit code %d, %s, want %s", name, method, code, stderr, c.want)

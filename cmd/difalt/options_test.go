@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Options that say how a table is to be read mean the same to every command that reads one: a table with decimal
+// Options that say how a table is to be read mean the same to every command that reads one. A table with decimal
 // commas, semicolons and dates in another order gives the bits of the plain table.
 func TestOptionsOfTables(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestOptionsOfTables(t *testing.T) {
 	}{
 		{"fit.npz", slices.Concat([]string{"fit", "--no-curves", "--data", "IN/a.csv", "--model", "IN/fit.npz"}, train)},
 		{"up.npz", slices.Concat([]string{"up", "--data", "IN/?.csv", "--model", "IN/up.npz"}, train)},
-		{"predictions.csv", []string{"predict", "--model", at("plain/fit.npz"), "--data", "IN/a.csv", "--out", "IN/predictions.csv"}},
+		{"new.csv", []string{"predict", "--model", at("plain/fit.npz"), "--data", "IN/a.csv", "--out", "IN/new.csv"}},
 		{"adapted.npz", []string{"adapt", "--model", at("plain/fit.npz"), "--data", "IN/b.csv", "--out", "IN/adapted.npz"}},
 	} {
 		for name, read := range map[string][]string{"plain": {"--dates", "ymd"}, "other": {"--decimal", ",", "--dates", "dmy"}} {

@@ -72,12 +72,12 @@ func TestSimulatePreset(t *testing.T) {
 		"    difalt simulate --preset=noise --tasks=20 --trials=1 --out="+dir+" --iterations=5")
 }
 
-// run comes from the exported problem of trial 1 to the distance in the trace, by every method of the paper, and
+// run comes from the exported problem of trial 1 to the distance in the trace, by every method of the paper. All
 // options mean the same to both commands. (The exported start is theirs: Accelerated makes its own.)
 func TestSimulateExport(t *testing.T) {
 	for _, flags := range []string{
-		"--method dif", "--method dec", "--method dgd", "--method altgdmin", "--seed 7", "--rounds 2 --init-rounds 5 --power-iterations 9",
-		"--rounds 1", "--iterations 4", "--workers 1",
+		"--method dif", "--method dec", "--method dgd", "--method altgdmin", "--seed 7",
+		"--rounds 2 --init-rounds 5 --power-iterations 9", "--rounds 1", "--iterations 4", "--workers 1",
 	} {
 		t.Run(flags, func(t *testing.T) {
 			dir := t.TempDir()
@@ -93,9 +93,11 @@ func TestSimulateExport(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stdout, _, _ := difaltCommand(t, append([]string{"run", "--data", file, "--rank", "2", "--tolerance", "1e-300"}, both...)...)
+			run := []string{"run", "--data", file, "--rank", "2", "--tolerance", "1e-300"}
+			stdout, _, _ := difaltCommand(t, append(run, both...)...)
 			rows := trials[0].Curves[0].Rows
-			has(t, stdout, fmt.Sprintf("iterations %d ", len(rows)-1), fmt.Sprintf("distance from Ustar %.2g", rows[len(rows)-1].SDMax))
+			last := len(rows) - 1
+			has(t, stdout, fmt.Sprintf("iterations %d ", last), fmt.Sprintf("distance from Ustar %.2g", rows[last].SDMax))
 		})
 	}
 }

@@ -75,8 +75,8 @@ func Create(path string) (*File, error) {
 	return f, nil
 }
 
-// Check fails where Create would, and leaves everything as it is: for files that are written after long work, or
-// again and again.
+// Check fails where Create would, and leaves everything as it is: for files that are written after long work,
+// or again and again.
 func Check(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
 		return nil // the reader of a pipe would take the first end for the last one

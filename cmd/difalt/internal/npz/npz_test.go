@@ -262,7 +262,7 @@ func TestContents(t *testing.T) {
 	check.Error(t, err, "claims 1099511627856 bytes")
 }
 
-// TestMostUnpacked: an array may unpack to 64 MB, or to 100 times the size of its file, and a little more is refused
+// TestMostUnpacked: an array may unpack to 64 MB, or to 100 times the size of its file. A little more is refused
 // before it is read.
 func TestMostUnpacked(t *testing.T) {
 	for extra, want := range map[int]string{0: "", 1: "claims 67108865 bytes"} {

@@ -9,8 +9,8 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/fit"
 )
 
-// The figure of tasks counts the tasks on which the model has the smaller error: ties, and tasks without an error,
-// are none of them.
+// The figure of tasks counts the tasks on which the model has the smaller error, without ties and without tasks
+// that have no error.
 func TestTasksFigure(t *testing.T) {
 	of := func(model, other float64) fit.TaskScore {
 		return fit.TaskScore{Train: []fit.Errors{{RMSE: model}, {RMSE: 99}, {RMSE: other}}}

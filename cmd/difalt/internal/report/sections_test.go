@@ -8,7 +8,8 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
-// Numbers have digits by the size of another number, and at most nine; small ones that need more have a power of ten.
+// Numbers have digits by the size of another number, and at most nine; small ones that need more have a power
+// of ten.
 func TestFixed(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, c := range []struct {
