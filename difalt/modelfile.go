@@ -174,7 +174,7 @@ func (r *modelReader) numbers(n int) (list []float64, err error) {
 	return list, nil
 }
 
-// statuses reads the statuses of n tasks in the same way.
+// statuses reads the statuses of n tasks, and takes memory as they come.
 func (r *modelReader) statuses(n int) (list []lsq.Status, err error) {
 	list = make([]lsq.Status, 0, min(n, piece))
 	buffer := make([]byte, min(n, piece))

@@ -65,7 +65,7 @@ func (u *Basis) T() mat.Matrix {
 	return &t
 }
 
-// Untranspose returns T. Package mat calls it: products with a Basis are then as fast as products with a
+// Untranspose returns T. Package mat calls it, so that a product with a Basis takes no longer than with a
 // mat.Dense.
 func (u *Basis) Untranspose() mat.Matrix { return u.T() }
 

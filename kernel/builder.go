@@ -203,7 +203,7 @@ func (b *Builder) Tasks() *Tasks {
 	return packed
 }
 
-// take copies the rows of from that have a positive weight. Both blocks have the same storage.
+// take copies the rows of from that have a positive weight. Both blocks have one storage.
 func (k *block) take(from *block, d int) {
 	row := 0
 	for i := range from.rows {

@@ -120,7 +120,7 @@ func newTasks(features int, samples []int, storage Storage) *Tasks {
 	return t
 }
 
-// block returns a task as a block of the same memory.
+// block returns a task as a block that shares its memory.
 func (t *Tasks) block(task int) block {
 	n, first := t.rows[task], t.first[task]
 	k := block{rows: n, stride: t.stride, y: t.y[first:][:n:n], merged: t.original(task) - n, immutable: true}

@@ -59,9 +59,9 @@ func StandardizeOne(k *kernel.Tasks) (*kernel.Tasks, *Scaling, error) {
 // momentsOne returns a Scaling with the means of one node, and the sums of squares of its features.
 func momentsOne(k *kernel.Tasks) (s *Scaling, squares []float64) {
 	means, responses, squares := moments(k)
-	return &Scaling{
-		Deviations: make([]float64, k.Features()), Means: [][]float64{means}, Responses: [][]float64{responses}, Unit: 1,
-	}, squares
+	s = &Scaling{Deviations: make([]float64, k.Features()), Unit: 1}
+	s.Means, s.Responses = [][]float64{means}, [][]float64{responses}
+	return s, squares
 }
 
 // unitsOf returns powers of two near the largest entries of features that are too large or too small for sums

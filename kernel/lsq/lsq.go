@@ -119,7 +119,7 @@ type Problem struct {
 type Batch []Problem
 
 // Solve does the package's Solve for every problem: it sets B and Result. Problems that follow each other
-// with one matrix (the same memory, shape and ridge) are several right-hand sides of it, and it is factored
+// with one matrix (equal memory, shape and ridge) are several right-hand sides, for which it is factored
 // once. ws must fit the largest n and r. Solve allocates a workspace if ws is nil, and nothing otherwise. It
 // checks all problems first, and panics with a constant message when a shape or an option does not fit.
 func (list Batch) Solve(o Options, ws *Workspace) {
