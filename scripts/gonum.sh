@@ -11,12 +11,12 @@ export GOWORK=off
 chmod -R u+w "$work/gonum"
 cp go.mod go.sum "$work"
 go mod edit -replace "$gonum=$work/gonum" "$work/go.mod"
-export GOFLAGS="-mod=mod -modfile=$work/go.mod" # modules that only gonum's packages need join the copy
-packages=$(go list -f '{{if .TestGoFiles}}{{.Name}}:{{.ImportPath}}{{end}}' $gonum/mat $gonum/stat/... $gonum/optimize/...)
+export GOFLAGS=-mod=mod # modules that only gonum's packages need join the copy
+packages=$(go list -modfile="$work/go.mod" -f '{{if .TestGoFiles}}{{.Name}}:{{.ImportPath}}{{end}}' $gonum/mat $gonum/stat/... $gonum/optimize/...)
 for package in $packages; do
 	folder=${package#*:"$gonum/"}
 	printf 'package %s\n\nimport "github.com/difalt/difalt/kernel/blas"\n\nfunc init() { blas.Use() }\n' "${package%%:*}" \
 		>"$work/gonum/$folder/difalt_test.go"
 done
 # TorgersonScaling of a centred matrix depends on the sign that rounding gives to an eigenvalue of zero.
-go test -vet=off -timeout 1h -skip '^TestTorgersonScaling$' "$@" $(echo "$packages" | sed 's/^[^:]*://')
+go test -modfile="$work/go.mod" -vet=off -timeout 1h -skip '^TestTorgersonScaling$' "$@" $(echo "$packages" | sed 's/^[^:]*://')
