@@ -38,7 +38,9 @@ const maxEscapes = 12
 // returns Converged or Undetermined, or Running, with the solver at a better U, at a saddle point.
 func (s *Solver) settle(ctx context.Context) (Status, error) {
 	p, rule := &s.point, &s.checker.rule
-	o := minimum.Options{Ridge: s.o.Ridge, Seed: s.o.Seed, Pool: s.pool, Totals: &p.totals.Data}
+	data := &p.totals.Data
+	known := &minimum.Totals{Tasks: data.Tasks, Samples: data.Samples, XX: data.XX, YY: data.YY}
+	o := minimum.Options{Ridge: s.o.Ridge, Seed: s.o.Seed, Pool: s.pool, Totals: known}
 	outcome, err := minimum.Check(ctx, s.net, s.problem.Nodes, p.u, o)
 	if err != nil {
 		return Running, err

@@ -59,7 +59,13 @@ type Options struct {
 	Seed  uint64       // of the search for further directions
 	Pool  *kernel.Pool // nil uses one thread
 	// Totals describes the data of all nodes: package difalt knows it. Nil, at all nodes, lets Check sum it.
-	Totals *sums.Data
+	Totals *Totals
+}
+
+// Totals are sums over all tasks of all nodes.
+type Totals struct {
+	Tasks, Samples float64
+	XX, YY         float64 // squares of all features, and of all responses
 }
 
 const (
@@ -243,11 +249,12 @@ func (k *problem) fit(ctx context.Context, fault error) error {
 
 // describe sets data. It returns an error at all nodes if one has a fault and data have to be summed.
 func (k *problem) describe(ctx context.Context, fault error, d, r int) error {
+	k.data = sums.Data{Features: float64(d), Rank: float64(r)}
 	if k.o.Totals != nil {
-		k.data = *k.o.Totals
+		t := k.o.Totals
+		k.data.Tasks, k.data.Samples, k.data.XX, k.data.YY = t.Tasks, t.Samples, t.XX, t.YY
 		return nil
 	}
-	k.data = sums.Data{Features: float64(d), Rank: float64(r)}
 	own := make([]sums.Data, len(k.groups))
 	part := func(i int) sums.Record {
 		own[i] = sums.Of(k.tasks[i], r)

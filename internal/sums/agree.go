@@ -4,14 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-)
 
-// A Network sums rows over all nodes, like consensus.Network: rows[i] belongs to hosted node i and is
-// overwritten by the sum.
-type Network interface {
-	Sum(ctx context.Context, rows [][]float64) error
-	Hosted() []int
-}
+	"github.com/difalt/difalt/consensus"
+)
 
 // ErrElsewhere is returned by Agree at nodes whose arguments can be used.
 var ErrElsewhere = errors.New("another node has arguments that cannot be used")
@@ -49,7 +44,7 @@ func (a *agreement) Fields(row *Row) {
 //
 // It sets total, if that is not nil, to the sum of the records of all nodes: part(i) is the record of
 // hosted node i.
-func Agree(ctx context.Context, net Network, fault error, total Record, part func(i int) Record, sizes ...int) error {
+func Agree(ctx context.Context, net consensus.Sums, fault error, total Record, part func(i int) Record, sizes ...int) error {
 	rows := make([][]float64, len(net.Hosted()))
 	for i := range rows {
 		own := agreement{fault: fault != nil, count: 1, sizes: make([]size, len(sizes)), rest: total}

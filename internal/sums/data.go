@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/sizes"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/floats"
@@ -48,7 +49,7 @@ func fits(v float64) bool { return v == 0 || v >= 0x1p-30 && v <= 0x1p80 }
 
 // Complete sets XX and YY of the totals d, if the row of a node did not have them: own[i] describes hosted
 // node i. All nodes call it together.
-func (d *Data) Complete(ctx context.Context, net Network, own []Data) error {
+func (d *Data) Complete(ctx context.Context, net consensus.Sums, own []Data) error {
 	if !d.Wide {
 		return nil
 	}

@@ -3,6 +3,8 @@ package sums
 import (
 	"context"
 	"math"
+
+	"github.com/difalt/difalt/consensus"
 )
 
 // The exponents of float64 by math.Frexp, from -1073 to 1024, lie in groups of groupSize from lowest on.
@@ -18,7 +20,7 @@ const (
 // numbers of hosted node i, which are finite and not negative. All nodes call it together with as many numbers.
 // They learn how many nodes have a number in each group of 64 powers of two, and with each power of two in the
 // highest group.
-func Units(ctx context.Context, net Network, own [][]float64) ([]float64, error) {
+func Units(ctx context.Context, net consensus.Sums, own [][]float64) ([]float64, error) {
 	n := len(own[0])
 	highest, err := last(ctx, net, own, groups, func(_, exponent int) int { return (exponent - lowest) / groupSize })
 	if err != nil {
@@ -43,7 +45,7 @@ func Units(ctx context.Context, net Network, own [][]float64) ([]float64, error)
 // last returns for every number the last of size classes that the number of a node falls into, and -1 if it is
 // zero at all nodes. A class below 0 does not count.
 func last(
-	ctx context.Context, net Network, own [][]float64, size int, classOf func(k, exponent int) int,
+	ctx context.Context, net consensus.Sums, own [][]float64, size int, classOf func(k, exponent int) int,
 ) ([]int, error) {
 	rows := make([][]float64, len(own))
 	for i, numbers := range own {
