@@ -230,6 +230,32 @@ func TestDivergedIsTheBest(t *testing.T) {
 	}
 }
 
+// TestEveryUIsAMinimum: where all U have one objective no run converges, for tasks of no more samples than r, and
+// for a square U. A ridge lets tasks of few samples tell about U.
+func TestEveryUIsAMinimum(t *testing.T) {
+	few, square := draw(t, 3, 8, 24, 2, 2, 2, .1, 1), draw(t, 3, 4, 24, 9, 2, 2, .1, 1)
+	for _, method := range []difalt.Method{difalt.DifAltGDmin, difalt.AltGDmin, difalt.Accelerated} {
+		for _, c := range []struct {
+			name string
+			p    *difalt.Problem
+			o    difalt.Options
+		}{
+			{"few samples", few, difalt.Options{Rank: 2}},
+			{"fewer samples", few, difalt.Options{Rank: 3}},
+			{"at the noise", few, difalt.Options{Rank: 2, StopAtNoise: true}},
+			{"square", square, difalt.Options{Rank: 4}},
+			{"square, with a ridge", square, difalt.Options{Rank: 4, Ridge: .5}},
+		} {
+			var log bytes.Buffer
+			c.o.Method, c.o.Logger = method, slog.New(slog.NewTextHandler(&log, nil))
+			res := run(t, c.p, network(t, "complete", 3, 1), c.o)
+			if res.Status != difalt.Undetermined || !strings.Contains(log.String(), "hardly determine a direction") {
+				t.Errorf("%v, %s: %v after %d iterations, %s", method, c.name, res.Status, res.Iterations, log.String())
+			}
+		}
+	}
+}
+
 // TestUnknownError: with no more samples than unknowns the statistical error is infinite, and StopAtNoise
 // does not stop.
 func TestUnknownError(t *testing.T) {
