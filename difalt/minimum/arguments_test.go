@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -86,10 +88,9 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestEveryUFits: where the objective is the same for every U the verdict is Undetermined: with no more
-// samples than coefficients in every task, unless a ridge makes a difference, and with as many columns of U as
-// features.
-func TestEveryUFits(t *testing.T) {
+// TestInterpolation: where some U fit any responses the verdict is Undetermined: with at most r (d - r) = 8 samples
+// besides r of every task, unless a ridge makes a difference, and with as many columns of U as features.
+func TestInterpolation(t *testing.T) {
 	square := func() *kernel.Basis {
 		u := kernel.NewBasis(6, 6)
 		for j := range 6 {
@@ -122,6 +123,37 @@ func TestEveryUFits(t *testing.T) {
 		// A verdict for other reasons has looked at directions.
 		if got := out.Verdict == Undetermined && math.IsNaN(out.WeakestDirection); got != c.want {
 			t.Errorf("%s: %+v", c.name, out)
+		}
+	}
+}
+
+// TestSamplesForAll: U has r (d - r) = 8 unknowns, and a task of three samples leaves one equation. Eight tasks
+// fit any responses, and the ninth does not.
+func TestSamplesForAll(t *testing.T) {
+	const d, r = 6, 2
+	for count := 7; count <= 10; count++ {
+		var tasks []*kernel.Tasks
+		rng := rand.New(rand.NewPCG(9, uint64(count)))
+		for _, part := range []int{count / 2, count - count/2} {
+			b := kernel.NewBuilder(d, slices.Repeat([]int{r + 1}, part), kernel.Float64)
+			for task := range part {
+				for i := range r + 1 {
+					x := make([]float64, d)
+					for j := range x {
+						x[j] = rng.NormFloat64()
+					}
+					b.SetRow(task, i, x, rng.NormFloat64())
+				}
+			}
+			tasks = append(tasks, b.Tasks())
+		}
+		_, u, _ := setting(4, func(int) float64 { return 1 }, .1)
+		out, err := Check(t.Context(), together{}, tasks, u, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := out.Verdict == Undetermined && out.SingularValues == nil; got != (count <= r*(d-r)) {
+			t.Errorf("%d tasks: %+v", count, out)
 		}
 	}
 }

@@ -28,8 +28,8 @@ const (
 	Minimum Verdict = iota
 	// Saddle: another U has a lower objective.
 	Saddle
-	// Undetermined: noise alone, or a few tasks alone, could explain a direction of U, or every U is a
-	// minimum.
+	// Undetermined: noise alone, or a few tasks alone, could explain a direction of U, or there are so few
+	// samples that they could explain all of U.
 	Undetermined
 )
 
@@ -39,7 +39,7 @@ type Outcome struct {
 	// U has a U_g of lower objective for every hosted node if Verdict is Saddle, and is nil otherwise.
 	U []*kernel.Basis
 	// SingularValues has the singular values of the matrix of all b_t, in ascending order. It is nil where
-	// the residuals are zero to rounding, and where every U is a minimum.
+	// the residuals are zero to rounding, and where there are too few samples.
 	SingularValues []float64
 	// WeakestDirection is the increase of the objective without the weakest direction of U, and NextDirection
 	// about its decrease with the best further direction. Both are relative to the best direction in noise
@@ -114,7 +114,7 @@ func Check(ctx context.Context, net consensus.Sums, tasks []*kernel.Tasks, u []*
 	}
 	out := &Outcome{WeakestDirection: math.NaN(), NextDirection: math.NaN()}
 	switch {
-	case k.everyUFits():
+	case k.isInterpolation():
 		out.Verdict = Undetermined
 		return out, nil
 	case k.totals.unpenalized <= exact*k.data.YY:
@@ -200,7 +200,7 @@ func (out *Outcome) isUndetermined() bool {
 
 // A fit is what the nodes sum after they have fitted b_t to u.
 type fit struct {
-	informative float64 // tasks with more than r samples
+	informative float64 // sum of n_t - r over tasks with more than r samples
 	unpenalized float64 // the objective without the ridge
 	penalty     float64 // of the ridge
 	energy      float64 // the unit of both
@@ -235,9 +235,7 @@ func (k *problem) fit(ctx context.Context, fault error) error {
 		t, g := k.tasks[i], k.groups[i]
 		f := &fit{unpenalized: g.Objective, penalty: k.o.Ridge * floats.Dot(g.B, g.B), energy: k.totals.energy}
 		for task := range t.Len() {
-			if t.Samples(task) > r {
-				f.informative++
-			}
+			f.informative += float64(max(t.Samples(task)-r, 0))
 		}
 		return f
 	}
@@ -285,11 +283,12 @@ func (k *problem) sumMoments(ctx context.Context) error {
 	return nil
 }
 
-// everyUFits reports whether all U have one objective: for square U, and where every task can fit
-// its samples on any U.
-func (k *problem) everyUFits() bool {
-	data := &k.data
-	return data.Features == data.Rank || k.totals.informative == 0 && k.o.Ridge == 0
+// isInterpolation reports whether some U fit any responses without an error, so that noise explains all of U. A
+// task leaves n_t - r equations for U, whose range has r (d - r) unknowns: none for a square U, where all U
+// have one objective.
+func (k *problem) isInterpolation() bool {
+	d, r := k.data.Features, k.data.Rank
+	return d == r || k.totals.informative <= r*(d-r) && k.o.Ridge == 0
 }
 
 // noise returns the largest energy that noise alone makes of a direction that is chosen for it, with the
