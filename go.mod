@@ -11,4 +11,5 @@ require (
 require (
 	golang.org/x/exp v0.0.0-20231110203233-9a3e6036ecaa // indirect
 	golang.org/x/sys v0.41.0 // indirect
+	golang.org/x/tools v0.15.0 // indirect
 )
