@@ -219,7 +219,7 @@ func TestReachesMinimum(t *testing.T) {
 	}{
 		{"ragged", raggedDrawing, 10, 120, .95, consensus.Int8}, {"ragged, float64", raggedDrawing, 0, 120, .95, consensus.Float64},
 		{"few samples", fewDrawing, 6, 120, .9, consensus.Int8}, {"few samples, float64", fewDrawing, 0, 120, .9, consensus.Float64},
-		{"any", anyDrawing, 6, 400, .97, consensus.Int8}, {"any, float64", anyDrawing, 0, 400, .96, consensus.Float64},
+		{"any", anyDrawing, 6, 400, .98, consensus.Int8}, {"any, float64", anyDrawing, 0, 400, .98, consensus.Float64},
 		{"ridge", ridgeDrawing, 6, 120, .95, consensus.Int8},
 	} {
 		t.Run(c.name, func(t *testing.T) {

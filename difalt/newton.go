@@ -32,7 +32,7 @@ type newton struct {
 
 const (
 	forcing      = 0.4
-	mostProducts = 12
+	mostProducts = 20    // of 400 hard problems 393 arrive, with 12 products 385, with 28 products 388
 	shorter      = 4     // a step that leads above the best point is divided by it
 	leastScale   = 1e-3  // below it the search ends
 	flat         = 1e-12 // relative: a smaller rise is none

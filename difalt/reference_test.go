@@ -360,7 +360,7 @@ func (r *reference) solve() *mat.Dense {
 	k.residual = minus(k.residual, scaled(length, product))
 	preconditioned := times(k.residual, power(r.best.p, -1))
 	square := inner(k.residual, preconditioned)
-	if k.products++; square <= .16*k.first || k.products == 12 {
+	if k.products++; square <= .16*k.first || k.products == 20 {
 		k.found = k.sum
 		return minus(r.best.u, scaled(-1, k.found))
 	}
