@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
@@ -159,4 +160,22 @@ func problemOf(t *testing.T, offset, factor float64) string {
 	}
 	writeProblem(t, path, x, y, 1)
 	return path
+}
+
+// A task whose samples do not determine its coefficients is counted in the report, and other runs have no such line.
+func TestTasksWithoutUniqueCoefficients(t *testing.T) {
+	x, y, path := make([]float64, 3*60), make([]float64, 3*20), filepath.Join(t.TempDir(), "p.npz")
+	for i := range x {
+		x[i] = math.Sin(float64(7 * i))
+		y[i/3] += x[i]
+	}
+	for singular := range 2 {
+		clear(x[:30*singular]) // all features of the first task are 0
+		writeProblem(t, path, x, y, 3)
+		stdout, stderr, _ := difaltCommand(t, "run", "--data", path, "--rank", "1", "--iterations", "5", "--any-features")
+		flat := strings.Join(strings.Fields(stdout), " ")
+		if strings.Contains(flat, "tasks without a unique b 1") != (singular == 1) || strings.Contains(flat, "unique") != (singular == 1) {
+			t.Errorf("%d such tasks: %s%s", singular, stdout, stderr)
+		}
+	}
 }
