@@ -28,6 +28,7 @@ type newton struct {
 
 	parts []*kernel.Basis // of the hosted nodes: their parts of H direction
 	jobs  []product
+	loop  func(worker int) // does the jobs; stored, so that calls do not allocate
 }
 
 const (
@@ -98,10 +99,13 @@ func (n *newton) shorten() bool {
 
 // multiply sets parts to the nodes' parts of H direction.
 func (n *newton) multiply(p *point, pool *kernel.Pool) {
-	work.For(pool, len(n.jobs), func(k int) {
-		j := &n.jobs[k]
-		j.run(p.tasks[j.node], p.u[j.node], n.direction, p.at[j.node].b, p.ridge)
-	})
+	if n.loop == nil {
+		n.loop = work.Loop(pool.Workers(), len(n.jobs), func(k int) {
+			j := &n.jobs[k]
+			j.run(p.tasks[j.node], p.u[j.node], n.direction, p.at[j.node].b, p.ridge)
+		})
+	}
+	pool.Run(n.loop)
 	for _, part := range n.parts {
 		clear(part.Data())
 	}
