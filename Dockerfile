@@ -21,7 +21,7 @@ WORKDIR /src
 COPY go.work go.work.sum go.mod go.sum ./
 COPY cmd/difalt/go.mod cmd/difalt/go.sum cmd/difalt/
 COPY bench/peers/go.mod bench/peers/go.sum bench/peers/
-RUN --mount=type=cache,target=/root/.cache/go-build cd cmd/difalt && go mod download
+RUN cd cmd/difalt && go mod download
 COPY . .
 # Anybody may write to /out and /tmp: with a mounted folder and docker run --user, files belong to the user who runs it.
 RUN mkdir -p /image/out /image/tmp && chmod 1777 /image/out /image/tmp \
