@@ -11,9 +11,6 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// fewEigenvectors is the order below which gonum's rotations are as fast.
-const fewEigenvectors = 24
-
 // Dsyev computes the eigenvalues w of a symmetric matrix, ascending, and with lapack.EVCompute its eigenvectors.
 //
 // On entry a triangle of the n x n matrix a holds A. On return a is overwritten, by the eigenvectors in its

@@ -8,12 +8,6 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// fewForFactors and fewForCholesky are the orders below which gonum factors as fast.
-const (
-	fewForFactors  = 24
-	fewForCholesky = 64
-)
-
 // Dpotrf overwrites a triangle of a positive definite matrix by its Cholesky factor.
 func (l Lapack) Dpotrf(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	if !vectorized() || ul != blas.Upper && ul != blas.Lower || n < fewForCholesky || !inside(a, n, n, lda) {
@@ -172,9 +166,6 @@ func (l Lapack) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, n i
 	}
 	return orOne(l.Implementation.Dtrcon(norm, ul, diag, n, a, lda, work, iwork))
 }
-
-// fewForNorms is the number of columns below which gonum sums as fast.
-const fewForNorms = 16
 
 // Dlansy returns a norm of a symmetric matrix: the largest entry and the Frobenius norm as gonum does.
 func (l Lapack) Dlansy(norm lapack.MatrixNorm, ul blas.Uplo, n int, a []float64, lda int, work []float64) float64 {

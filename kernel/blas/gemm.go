@@ -63,11 +63,11 @@ func gemmWay[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha F, a []F, l
 		return byScaling
 	case !vectorized():
 		return withoutTiles(finite(rowsB, columnsB, b, ldb))
-	case m*n*k <= tune().loopMultiplications:
+	case m*n*k <= loopMultiplications:
 		return byLoops
 	case m == 1 || n == 1:
 		return byVector
-	case m*n*k >= tune().sparseMultiplications && tB == blas.NoTrans && mostlyZero(rowsA, columnsA, a, lda) && finite(k, n, b, ldb):
+	case m*n*k >= sparseMultiplications && tB == blas.NoTrans && mostlyZero(rowsA, columnsA, a, lda) && finite(k, n, b, ldb):
 		return byEntries
 	}
 	return byTiles

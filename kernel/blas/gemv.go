@@ -11,14 +11,14 @@ import (
 //
 // On entry a, x and y hold A, x and y. On return y is overwritten.
 func (i Implementation) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
-	if m*n < tune().vectorEntries || n < tune().vectorRow || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if m*n < vectorEntries || n < vectorRow || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		i.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // Sgemv is Dgemv in float32.
 func (i Implementation) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
-	if m*n < tune().vectorEntries/4 || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -42,7 +42,9 @@ func gemvWay[F tile.Float](tA blas.Transpose, m, n int, alpha F, a []F, lda int,
 	switch {
 	case !known(tA) || m <= 0 || n <= 0 || alpha == 0 || !vectorized() || !inside(a, m, n, lda) || !holds(x, lenX, incX) || !holds(y, lenY, incY):
 		return byGonum
-	case (incX != 1 || incY != 1) && (m < rowsOfATile || m*n < 2*tune().vectorEntries), tA != blas.NoTrans && m*n < 3*tune().vectorEntries>>(2*kind[F]()):
+	case kind[F]() == 1: // for which gonum's inner products depend on addresses
+		return byVector
+	case (incX != 1 || incY != 1) && (m < rowsOfATile || m*n < 2*vectorEntries), tA != blas.NoTrans && m*n < 3*vectorEntries:
 		return byGonum
 	}
 	return byVector

@@ -47,9 +47,9 @@ func ger[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []
 // assembly reads outside of such vectors.
 func gerWay[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []F, lda int) way {
 	gonum := incX > 0 && incY > 0
-	few := n < tune().vectorRow || m*n < tune().vectorEntries || (incX != 1 || incY != 1) && m*n < 2*tune().vectorEntries
+	few := n < vectorRow || m*n < vectorEntries || (incX != 1 || incY != 1) && m*n < 2*vectorEntries
 	if kind[F]() == 1 {
-		few = n < 2*tune().vectorRow
+		few = n < 2*vectorRow
 	}
 	switch {
 	case m <= 0 || n <= 0 || alpha == 0 || !inside(a, m, n, lda) || !holds(x, m, incX) || !holds(y, n, incY):

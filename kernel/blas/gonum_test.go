@@ -126,6 +126,9 @@ func level3(n int, a, b, c []float64) {
 	blas.Lapack{}.Dpotrf('U', n, c, n)
 	i.Dtrsm('R', 'U', 'N', 'N', n, n, 1, c, n, c[n*n:], n)
 	i.Dtrsm('L', 'U', 'T', 'N', n, n, 1, c, n, c[n*n:], n)
+	i.Dtrmm('R', 'U', 'T', 'U', n, n, 1e-3, c, n, c[n*n:], n)
+	i.Dgemm('T', 'N', n, n, n, 1, a, n, b, n, 1, c[n*n:], n)
+	i.Dsymm('R', 'U', n, n, 1e-3, a, n, b, n, 1, c[n*n:], n)
 	w := level3Pool.Get().(*level3Memory)
 	defer level3Pool.Put(w)
 	y, tau := w.y[:2*n], w.tau[:n]

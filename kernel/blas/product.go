@@ -74,20 +74,45 @@ type block struct {
 // compute computes the product. Sums are taken in an order that only the shape decides on, on one thread or
 // more.
 func (p *product[F]) compute() {
-	work, threads := p.m*p.n*p.k>>kind[F](), 1
-	if (work >= tune().parallelMultiplications || p.alone && work >= tune().parallelSoon) && p.n >= 4*tile.PanelWidth[F]() {
-		threads = runtime.GOMAXPROCS(0)
-	}
-	if threads == 1 {
+	work := p.m * p.n * p.k >> kind[F]()
+	if work < tune().parallelSoon || work < tune().parallelMultiplications && !p.alone {
 		p.columns(0, p.n)
 		return
 	}
-	p.share(threads, work < tune().parallelMultiplications)
+	threads, small := runtime.GOMAXPROCS(0), work < tune().parallelMultiplications
+	narrow := p.n < 4*tile.PanelWidth[F]()
+	switch {
+	case threads > 1 && p.part == blas.All && p.m >= 2*rowsOfAPart && (narrow || p.packsLeft() && 2*p.m >= p.n):
+		p.shareRows(threads, small)
+	case threads > 1 && !narrow:
+		p.shareColumns(threads, small)
+	default:
+		p.columns(0, p.n)
+	}
 }
 
-// share computes the product on several threads, which take parts of its columns in turn.
-func (p *product[F]) share(threads int, small bool) {
+// rowsOfAPart is the least number of rows of a part of a product: a multiple of the heights of all tiles.
+const rowsOfAPart = 48
+
+// shareRows computes the product on several threads, which take parts of its rows in turn: each packs its rows of
+// the left factor once.
+func (p *product[F]) shareRows(threads int, small bool) {
 	of := *p // a copy, so that products on one thread need no memory of the heap
+	parts := min(4*threads, p.m/rowsOfAPart)
+	inTurn(threads, parts, small, func(i int) {
+		lo, hi := i*of.m/parts/rowsOfAPart*rowsOfAPart, (i+1)*of.m/parts/rowsOfAPart*rowsOfAPart
+		if i == parts-1 {
+			hi = of.m
+		}
+		part := of
+		part.a, part.c, part.m = of.a.from(lo, 0), of.c[lo*of.ldc:], hi-lo
+		part.columns(0, of.n)
+	})
+}
+
+// shareColumns computes the product on several threads, which take parts of its columns in turn.
+func (p *product[F]) shareColumns(threads int, small bool) {
+	of := *p
 	parts := 4 * threads
 	if p.packsLeft() { // every part packs it again
 		parts = 2 * threads

@@ -5,18 +5,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-const (
-	// fewReflectors is the number of reflectors below which gonum applies them as fast.
-	fewReflectors = 8
-	// fewRowsForPanels is the number of rows below which gonum factors more than one panel as fast.
-	fewRowsForPanels = 36
-	// tallReflectors is the length below which gonum applies the reflectors of one panel as fast.
-	tallReflectors = 256
-	// oneByOne is the number of reflectors up to which gonum factors matrices, and generates Q, one reflector
-	// after the other.
-	oneByOne = 128
-)
-
 // Dgeqrf computes the factors Q and R of an m x n matrix A = Q R.
 //
 // On return a holds R on and above the diagonal and, below it, the min(m, n) reflectors whose product is Q;

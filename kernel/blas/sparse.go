@@ -14,7 +14,7 @@ import (
 // sampled is the number of entries that decide whether all entries of a factor are counted.
 const sampled = 64
 
-// mostlyZero reports whether at most one entry in tune().sparseShare of a matrix is not zero.
+// mostlyZero reports whether at most one entry in sparseShare of a matrix is not zero.
 func mostlyZero[F tile.Float](m, n int, a []F, lda int) bool {
 	const step = 0x9E3779B97F4A7C15 // 2^64 over the golden ratio: spread over the rows and columns
 	nonzeros, at := 0, uint64(0)
@@ -24,7 +24,7 @@ func mostlyZero[F tile.Float](m, n int, a []F, lda int) bool {
 		if a[i*lda+j] != 0 {
 			nonzeros++
 		}
-		if nonzeros > 2*sampled/tune().sparseShare {
+		if nonzeros > 2*sampled/sparseShare {
 			return false
 		}
 	}
@@ -36,7 +36,7 @@ func mostlyZero[F tile.Float](m, n int, a []F, lda int) bool {
 			}
 		}
 	}
-	return nonzeros <= m*n/tune().sparseShare
+	return nonzeros <= m*n/sparseShare
 }
 
 // An entry is a number of a factor that is not zero, at an index of its row.
@@ -54,7 +54,7 @@ func (p *product[F]) addNonzeros() {
 	if p.m >= 2*rowsOfEntries {
 		parts = (p.m + rowsOfEntries - 1) / rowsOfEntries
 	}
-	if p.m*p.n*p.k/tune().sparseShare < tune().parallelMultiplications || parts == 1 {
+	if p.m*p.n*p.k/sparseShare < tune().parallelMultiplications || parts == 1 {
 		p.rowsOfNonzeros(0, p.m)
 		return
 	}

@@ -9,9 +9,6 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// fewSingularVectors is the order below which gonum computes singular vectors as fast.
-const fewSingularVectors = 24
-
 // Dgesvd computes the singular values s of an m x n matrix A, descending, and its left and right singular
 // vectors: all with lapack.SVDAll, the first min(m, n) with lapack.SVDStore, none with lapack.SVDNone.
 //

@@ -10,14 +10,14 @@ import (
 // On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is overwritten; the
 // other triangle of A is not read.
 func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if m*n*max(m, n) < tune().symmMultiplications || !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if m*n*max(m, n) < symmMultiplications || !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
 // Ssymm is Dsymm in float32.
 func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
-	if m*n*max(m, n) < tune().symmMultiplications || !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+	if !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }

@@ -109,11 +109,11 @@ func rankWay[F tile.Float](ul blas.Uplo, tA blas.Transpose, n, k int, alpha F, a
 		return byScaling
 	case !vectorized():
 		return withoutTiles(finite(rows, columns, a, lda) && finite(rows, columns, b, ldb))
-	case n*n*k <= tune().syrkMultiplications && tA == blas.NoTrans: // gonum's dot products skip no zeros
-		return byGonum
-	case n*n*k <= tune().syrkMultiplications:
+	case n*n*k <= syrkMultiplications && tA != blas.NoTrans:
 		return byLoops
-	case &a[0] == &b[0] && tA != blas.NoTrans && n*n*k >= tune().sparseMultiplications && mostlyZero(rows, columns, a, lda) && finite(rows, columns, a, lda):
+	case n*n*k <= syrkMultiplications && kind[F]() == 0: // by gonum's inner products, which skip no zeros
+		return byGonum
+	case &a[0] == &b[0] && tA != blas.NoTrans && n*n*k >= sparseMultiplications && mostlyZero(rows, columns, a, lda) && finite(rows, columns, a, lda):
 		return byEntries
 	}
 	return byTiles

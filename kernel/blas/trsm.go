@@ -2,6 +2,7 @@ package blas
 
 import (
 	"math"
+	"runtime"
 	"unsafe"
 
 	"github.com/difalt/difalt/internal/tile"
@@ -52,7 +53,7 @@ func triangular[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.
 		!inside(a, order, order, lda) || !inside(b, m, n, ldb) {
 		return false
 	}
-	how := triangularWay(multiply, order, sides)
+	how := triangularWay(multiply && kind[F]() == 0, order, sides)
 	if alpha == 0 {
 		how = byScaling
 	}
@@ -78,29 +79,53 @@ func triangular[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.
 	case byVector:
 		sys.vectors(order, sides, b, ldb)
 	default:
-		sys.compute(0, order, sides, b, ldb)
+		sys.share(order, sides, b, ldb)
 	}
 	return true
 }
 
-// triangularWay returns how a system of an order with a number of right sides is solved, or multiplied. gonum's
+// share is compute for the whole triangle, on several threads if that pays: they take right sides in turn. Parts
+// begin where a vector and a block of right sides do, so that their number changes no bit.
+func (s *system[F]) share(order, sides int, b []F, ldb int) {
+	threads := runtime.GOMAXPROCS(0)
+	parts := min(4*threads, sides/sidesOfAPart)
+	if threads == 1 || parts < 2 || order*order*sides>>kind[F]() < 2*tune().parallelMultiplications {
+		s.compute(0, order, sides, b, ldb)
+		return
+	}
+	of := *s // a copy, so that systems on one thread need no memory of the heap
+	inTurn(threads, parts, false, func(i int) {
+		lo, hi := i*sides/parts/sidesOfAPart*sidesOfAPart, (i+1)*sides/parts/sidesOfAPart*sidesOfAPart
+		if i == parts-1 {
+			hi = sides
+		}
+		step := 1
+		if of.right {
+			step = ldb
+		}
+		of.compute(0, order, hi-lo, b[lo*step:], ldb)
+	})
+}
+
+// sidesOfAPart is the least number of right sides of a part.
+const sidesOfAPart = 48
+
+// triangularWay returns how a system of an order with a number of right sides is solved, or multiplied. gonum may
+// multiply in float64 only: its inner products in float32 depend on addresses. gonum's
 // product skips zeros, so that it is right for finite numbers.
 func triangularWay(multiply bool, order, sides int) way {
 	switch {
 	case !vectorized():
 		return byGonum
-	case multiply && order <= smallTriangle && order*sides < tune().trmmUnknowns:
+	case multiply && order <= smallTriangle && order*sides < trmmUnknowns:
 		return byGonum
-	case order*order*sides <= tune().triangleLoops || sides <= fewSides && order < tune().trsvOrder:
+	case order*order*sides <= triangleLoops || sides <= fewSides && order < trsvOrder:
 		return byLoops
 	case sides <= fewSides:
 		return byVector
 	}
 	return byTiles
 }
-
-// fewSides is the number of right sides up to which each is solved for by itself.
-const fewSides = 3
 
 // vectors is compute for one right side after the other.
 func (s *system[F]) vectors(order, sides int, b []F, ldb int) {
@@ -210,8 +235,7 @@ func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 
 // besides is apply for any number of right sides: the last few, of a part of a vector, are solved by loops.
 func (s *system[F]) besides(order int, b []F, ldb, n int) {
-	vector := tune().vectorBytes / int(unsafe.Sizeof(F(0)))
-	whole := n / vector * vector
+	whole := n / tailWidth * tailWidth
 	if n-whole > fewSides || whole == 0 {
 		s.apply(order, b, ldb, n)
 		return

@@ -9,14 +9,14 @@ import (
 //
 // On entry a holds the triangle ul of A, and x the vector b. On return x holds the solution.
 func (i Implementation) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
-	if n < tune().trsvOrder || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
+	if n < trsvOrder || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
 		i.Implementation.Dtrsv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
 
 // Strsv is Dtrsv in float32.
 func (i Implementation) Strsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int) {
-	if n < tune().trsvOrder || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
+	if !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
 		i.Implementation.Strsv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
@@ -25,14 +25,14 @@ func (i Implementation) Strsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n in
 //
 // On entry a holds the triangle ul of A. On return x is overwritten by the product.
 func (i Implementation) Dtrmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int) {
-	if n < tune().trmvOrder || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
+	if n < trmvOrder || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
 		i.Implementation.Dtrmv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
 
 // Strmv is Dtrmv in float32.
 func (i Implementation) Strmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int) {
-	if n < tune().trmvOrder || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
+	if !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
 		i.Implementation.Strmv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
@@ -62,7 +62,7 @@ func triangularVector[F tile.Float](multiply bool, ul blas.Uplo, tA blas.Transpo
 
 // vector overwrites x, with entries inc apart, by the solution or the product.
 func (s *system[F]) vector(n int, x []F, inc int) {
-	if n < tune().trsvOrder {
+	if n < trsvOrder {
 		s.loops(n, 1, x, inc)
 		return
 	}

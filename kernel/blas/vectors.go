@@ -26,7 +26,7 @@ func axpy[F tile.Float](n int, alpha F, x, y []F) {
 
 // Ddot returns x'y.
 func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int) float64 {
-	if n >= tune().dotLength && unitStride(n, x, incX, y, incY) {
+	if n >= dotLength && unitStride(n, x, incX, y, incY) {
 		return dot(n, x, y)
 	}
 	return i.Implementation.Ddot(n, x, incX, y, incY)
@@ -34,7 +34,10 @@ func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int
 
 // Sdot returns x'y in float32.
 func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 {
-	if n >= 4*tune().dotLength && unitStride(n, x, incX, y, incY) {
+	switch {
+	case n > 0 && n < dotLength/2 && unitStride(n, x, incX, y, incY):
+		return tile.Dot(x[:n], y[:n]) // bits of gonum's depend on addresses
+	case n > 0 && unitStride(n, x, incX, y, incY):
 		return dot(n, x, y)
 	}
 	return i.Implementation.Sdot(n, x, incX, y, incY)
@@ -42,7 +45,7 @@ func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int
 
 // Daxpy adds alpha x to y.
 func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, incY int) {
-	if n >= tune().dotLength && alpha != 0 && unitStride(n, x, incX, y, incY) {
+	if n >= dotLength && alpha != 0 && unitStride(n, x, incX, y, incY) {
 		axpy(n, alpha, x, y)
 		return
 	}
@@ -51,7 +54,7 @@ func (i Implementation) Daxpy(n int, alpha float64, x []float64, incX int, y []f
 
 // Saxpy adds alpha x to y in float32.
 func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, incY int) {
-	if n >= 4*tune().dotLength && alpha != 0 && unitStride(n, x, incX, y, incY) {
+	if n >= 4*dotLength && alpha != 0 && unitStride(n, x, incX, y, incY) {
 		axpy(n, alpha, x, y)
 		return
 	}
@@ -61,7 +64,7 @@ func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []f
 // Dnrm2 returns the Euclidean norm of x. gonum, which scales, computes the norms of entries whose squares are not
 // safe from overflow and underflow.
 func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
-	if n >= tune().dotLength/4 && unitStride(n, x, incX, x, incX) {
+	if n >= dotLength/4 && unitStride(n, x, incX, x, incX) {
 		squares := dot(n, x, x)
 		if squares >= 0x1p-900 && squares <= 0x1p1000 {
 			return math.Sqrt(squares)
