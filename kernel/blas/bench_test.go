@@ -51,8 +51,8 @@ func selected() []workload {
 	return slices.DeleteFunc(workloads(), func(w workload) bool { return !match.MatchString(w.name) })
 }
 
-// least returns the least time of a run by each peer, in seconds, over turns of all of them: at least some rounds,
-// and until a budget of time is spent.
+// least returns the least time of a run by each peer, in seconds, over turns of all of them: at least some
+// rounds, and until a budget of time is spent.
 func (w *workload) least(peers []peer, clock func() time.Duration, turn, budget time.Duration) []float64 {
 	best, counts := make([]float64, len(peers)), make([]int, len(peers))
 	var total time.Duration

@@ -7,8 +7,8 @@ import (
 	reference "gonum.org/v1/gonum/blas/gonum"
 )
 
-// A bidiagonal is an upper bidiagonal matrix, and the rotations that diagonalize it: those of its rows are
-// applied to the rows of left, those of its columns to the rows of right.
+// A bidiagonal is an upper bidiagonal matrix with the rotations that diagonalize it. Rotations of its rows
+// are applied to the rows of left, and rotations of its columns to the rows of right.
 type bidiagonal struct {
 	l           Lapack
 	d, e        []float64 // the diagonal, and the entries above it
@@ -148,7 +148,8 @@ func (b *bidiagonal) shift(c chain, ratio float64) float64 {
 	return shift
 }
 
-// rotations are those of a step: of the side that turns first for each entry, and of the other one.
+// rotations are the cosines and sines of a step: c1 and s1 of the side that turns first for each entry, c2
+// and s2 of the second side.
 type rotations struct{ c1, s1, c2, s2 []float64 }
 
 func (b *bidiagonal) rotations(c chain) (r rotations) {
@@ -215,8 +216,8 @@ func (b *bidiagonal) pair(c chain) {
 	*e = 0
 }
 
-// Dbdsqr computes the singular values of a bidiagonal matrix, as gonum does. It returns false for a matrix with
-// NaN or infinity, for which gonum's iterations do not end.
+// Dbdsqr computes the singular values of a bidiagonal matrix, as gonum does. It returns false for a matrix
+// with NaN or infinity, for which gonum's iterations do not end.
 func (l Lapack) Dbdsqr(ul blas.Uplo, n, ncvt, nru, ncc int, d, e, vt []float64, ldvt int, u []float64, ldu int, c []float64, ldc int, work []float64) (ok bool) {
 	if n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n)) {
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/difalt/difalt/kernel/blas"
 )
 
-// tierDependent are the operations whose sums still depend on the tier: inner products of rows have as many partial
-// sums as a vector has lanes.
+// tierDependent are the operations whose sums still depend on the tier: inner products of rows have as many
+// partial sums as a vector has lanes.
 var tierDependent = []string{"dot", "nrm2", "gemv", "symv", "trsv"}
 
 // AVX2 and AVX-512 give the same bits: all operations in float32, and in float64 all but the ones of

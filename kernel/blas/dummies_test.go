@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// dummies returns a design whose first columns are the dummy variables of some levels, in turn, and the others
-// random: reflectors of its QR factors end with zeros, not all at the same row.
+// dummies returns a design whose first columns are the dummy variables of some levels, in turn, and the
+// others random: reflectors of its QR factors end with zeros, not all at the same row.
 func dummies(rng *rand.Rand, m, n, levels int) *rowMajor {
 	a := random(rng, m, n, 0)
 	for i := range m {
@@ -50,8 +50,8 @@ func (m *rowMajor) times(b *rowMajor) *rowMajor {
 	return c
 }
 
-// off returns the largest difference of two matrices, relative to the largest entry of the second; infinity for
-// NaN.
+// off returns the largest difference of two matrices, relative to the largest entry of the second; infinity
+// for NaN.
 func (m *rowMajor) off(b *rowMajor) float64 {
 	worst, size := 0.0, 0.0
 	for i := range m.rows {
@@ -74,8 +74,8 @@ func identity(n int) *rowMajor {
 	return c
 }
 
-// reflected returns the product H(0) H(1) ... of the reflectors in the columns of a, from row first on below the
-// diagonal, of order n: each applied alone, from the definition.
+// reflected returns the product H(0) H(1) ... of the reflectors in the columns of a, from row first on
+// below the diagonal, of order n: each applied alone, from the definition.
 func reflected(a *rowMajor, first, n int, tau []float64) *rowMajor {
 	q := identity(n)
 	for j := len(tau) - 1; j >= 0; j-- {

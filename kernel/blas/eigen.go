@@ -11,11 +11,13 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// Dsyev computes the eigenvalues w of a symmetric matrix, ascending, and with lapack.EVCompute its eigenvectors.
+// Dsyev computes the eigenvalues w of a symmetric matrix, ascending, and with lapack.EVCompute its
+// eigenvectors.
 //
 // On entry a triangle of the n x n matrix a holds A. On return a is overwritten, by the eigenvectors in its
 // columns if they are asked for, and work[0] holds the best length of work. Dsyev returns false if the
-// iterations do not converge, and at once for a matrix with NaN or infinity, whose eigenvalues are set to NaN.
+// iterations do not converge, and at once for a matrix with NaN or infinity, whose eigenvalues are set to
+// NaN.
 func (l Lapack) Dsyev(jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int) (ok bool) {
 	if jobz != lapack.EVCompute && jobz != lapack.EVNone || n <= 0 || ul != blas.Upper && ul != blas.Lower ||
 		lwork < 3*n-1 || len(work) < lwork || !inside(a, n, n, lda) || len(w) < n {
@@ -91,7 +93,8 @@ func (v *turned) step(d, e []float64, l, m int) {
 	for i := m - 1; i >= l; i-- {
 		f, b := s*e[i], c*e[i]
 		r := math.Hypot(f, g)
-		if e[i+1] = r; r == 0 { // it has fallen in two there
+		e[i+1] = r
+		if r == 0 { // it has fallen in two there
 			d[i+1] -= p
 			e[m] = 0
 			return
@@ -151,8 +154,8 @@ func (v *turned) row(i int) []float64 { return v.rows[i*v.stride:][:v.n] }
 // manySweeps is the number of whole sweeps that are applied together, while a few columns stay in the cache.
 const manySweeps = 16
 
-// begin adds a sweep of n rotations that change nothing, and returns their cosines and sines: that of the
-// pair to be rotated first is the last one.
+// begin adds a sweep of n rotations that change nothing, and returns their cosines and sines: the rotation
+// of the pair to be rotated first is the last one.
 func (v *turned) begin(lo, n int, down bool) (c, s []float64) {
 	if len(v.c) > manySweeps*v.n {
 		v.apply()

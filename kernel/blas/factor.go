@@ -46,7 +46,7 @@ func (l Lapack) Dgetrf(m, n int, a []float64, lda int, ipiv []int) (ok bool) {
 	return l.eliminate(m, n, a, lda, ipiv)
 }
 
-// eliminate factors the left half of the columns, and with it the rows beside it and the rest (Toledo, 1997).
+// eliminate factors the left half of the columns, and then the right half (Toledo, 1997).
 func (l Lapack) eliminate(m, n int, a []float64, lda int, pivots []int) (ok bool) {
 	k := min(m, n)
 	if n == k && (k <= narrowFactor || m <= cachedFactor) {
@@ -111,8 +111,8 @@ func (l Lapack) reciprocal(norm lapack.MatrixNorm, n int, anorm float64, work []
 	}
 }
 
-// orOne returns a reciprocal of a condition number, or 1 where 1 / |A^-1| has overflown: then the norm of A is
-// near the largest number, and its product with |A^-1| near 1.
+// orOne returns a reciprocal of a condition number, or 1 where 1 / |A^-1| has overflown: then the norm of A
+// is near the largest number, and its product with |A^-1| near 1.
 func orOne(r float64) float64 {
 	if math.IsInf(r, 1) {
 		return 1

@@ -43,8 +43,8 @@ func ger[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []
 	return true
 }
 
-// gerWay returns how an outer product is added. It leaves nothing with negative increments to gonum v0.17, whose
-// assembly reads outside of such vectors.
+// gerWay returns how an outer product is added. It leaves nothing with negative increments to gonum v0.17,
+// whose assembly reads outside of such vectors.
 func gerWay[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []F, lda int) way {
 	gonum := incX > 0 && incY > 0
 	few := n < vectorRow || m*n < vectorEntries || (incX != 1 || incY != 1) && m*n < 2*vectorEntries

@@ -10,8 +10,9 @@ import (
 // Dgels solves least squares problems min |B - op(A) X| of full rank or, with fewer equations than unknowns,
 // finds the solution of the least norm.
 //
-// On entry the m x n matrix a holds A, and b the right sides, in max(m, n) rows of nrhs columns. On return a
-// holds the factors of A, and b the solutions X. Dgels returns false, and no solution, if A has not full rank.
+// On entry the m x n matrix a holds A, and b the right sides, in max(m, n) rows of nrhs columns. On return
+// a holds the factors of A, and b the solutions X. Dgels returns false, and no solution, if A has not full
+// rank.
 func (l Lapack) Dgels(tA blas.Transpose, m, n, nrhs int, a []float64, lda int, b []float64, ldb int, work []float64, lwork int) bool {
 	k, long := min(m, n), max(m, n)
 	if !known(tA) || nrhs <= 0 || k <= panelColumns || lwork < k+max(k, nrhs) || len(work) < lwork ||
@@ -64,8 +65,8 @@ func (l Lapack) Dgels(tA blas.Transpose, m, n, nrhs int, a []float64, lda int, b
 	return true
 }
 
-// scalesOf returns the exponent e for which the numbers of a matrix with largest entry of a size are divided by
-// 2^e: 0 if they are moderate, or not finite.
+// scalesOf returns the exponent e for which the numbers of a matrix with largest entry of a size are
+// divided by 2^e: 0 if they are moderate, or not finite.
 func scalesOf(size float64) int {
 	if size == 0 || moderate(size) || !(size <= math.MaxFloat64) {
 		return 0
@@ -88,8 +89,8 @@ func rescale(e, m, n int, a []float64, lda int) {
 
 // Dgeqp3 computes the factors Q and R of A P for an m x n matrix A and a permutation P of its columns.
 //
-// On entry columns j with jpvt[j] other than -1 come first, as they stand; the largest of the other columns come
-// next. On return a, tau and work are as those of Dgeqrf, and column j of A P is column jpvt[j] of A.
+// On entry columns j with jpvt[j] other than -1 come first, as they stand; the largest of the other columns
+// come next. On return a, tau and work are as those of Dgeqrf, and column j of A P is column jpvt[j] of A.
 func (l Lapack) Dgeqp3(m, n int, a []float64, lda int, jpvt []int, tau, work []float64, lwork int) {
 	fixed := 0
 	for _, p := range jpvt {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// Every decomposition by iterations ends on NaN and infinity, wherever they are, and reports no success: gonum's
-// own do not end, or index out of range.
+// Every decomposition by iterations ends on NaN and infinity, wherever they are, and reports no success:
+// gonum's own do not end, or index out of range.
 func TestIterationsEnd(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		for _, n := range []int{2, 3, 5, 23, 24, 33, 70, 140} {

@@ -94,8 +94,8 @@ func (l Lapack) normalise(n int, wi, v []float64, ldv int, work []float64) {
 	}
 }
 
-// Dhseqr computes the eigenvalues of an upper Hessenberg matrix, and its Schur form, as gonum does. It returns
-// n, no eigenvalue, for a matrix with NaN or infinity, for which gonum's iterations do not end.
+// Dhseqr computes the eigenvalues of an upper Hessenberg matrix, and its Schur form, as gonum does. It
+// returns n, no eigenvalue, for a matrix with NaN or infinity, for which gonum's iterations do not end.
 func (l Lapack) Dhseqr(job lapack.SchurJob, compz lapack.SchurComp, n, ilo, ihi int, h []float64, ldh int, wr, wi []float64, z []float64, ldz int, work []float64, lwork int) (unconverged int) {
 	if lwork != -1 && n > 0 && inside(h, n, n, ldh) && !finite(n, n, h, ldh) {
 		return n
@@ -110,8 +110,8 @@ func fill(x []float64, v float64) {
 	}
 }
 
-// Dggsvd3 computes the generalised singular value decomposition of two matrices, as gonum does. It returns false
-// for matrices with NaN or infinity.
+// Dggsvd3 computes the generalised singular value decomposition of two matrices, as gonum does. It returns
+// false for matrices with NaN or infinity.
 func (l Lapack) Dggsvd3(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float64, lda int, b []float64, ldb int, alpha, beta, u []float64, ldu int, v []float64, ldv int, q []float64, ldq int, work []float64, lwork int, iwork []int) (k, rank int, ok bool) {
 	if lwork != -1 && m > 0 && n > 0 && p > 0 && inside(a, m, n, lda) && inside(b, p, n, ldb) && !(finite(m, n, a, lda) && finite(p, n, b, ldb)) {
 		return 0, 0, false
@@ -119,8 +119,8 @@ func (l Lapack) Dggsvd3(jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float6
 	return l.Implementation.Dggsvd3(jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, lwork, iwork)
 }
 
-// Dsterf computes the eigenvalues of a symmetric tridiagonal matrix, as gonum does. It returns false for a matrix
-// with NaN or infinity.
+// Dsterf computes the eigenvalues of a symmetric tridiagonal matrix, as gonum does. It returns false for a
+// matrix with NaN or infinity.
 func (l Lapack) Dsterf(n int, d, e []float64) (ok bool) {
 	if n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n)) {
 		return false
@@ -128,8 +128,8 @@ func (l Lapack) Dsterf(n int, d, e []float64) (ok bool) {
 	return l.Implementation.Dsterf(n, d, e)
 }
 
-// Dsteqr computes the eigenvalues and eigenvectors of a symmetric tridiagonal matrix, as gonum does. It returns
-// false for a matrix with NaN or infinity.
+// Dsteqr computes the eigenvalues and eigenvectors of a symmetric tridiagonal matrix, as gonum does. It
+// returns false for a matrix with NaN or infinity.
 func (l Lapack) Dsteqr(job lapack.EVComp, n int, d, e, z []float64, ldz int, work []float64) (ok bool) {
 	if n > 0 && len(d) >= n && len(e) >= n-1 && !(finite(1, n, d, n) && finite(1, n-1, e, n)) {
 		return false

@@ -94,8 +94,8 @@ func (p *product[F]) compute() {
 // rowsOfAPart is the least number of rows of a part of a product: a multiple of the heights of all tiles.
 const rowsOfAPart = 48
 
-// shareRows computes the product on several threads, which take parts of its rows in turn: each packs its rows of
-// the left factor once.
+// shareRows computes the product on several threads, which take parts of its rows in turn: each packs its
+// rows of the left factor once.
 func (p *product[F]) shareRows(threads int, small bool) {
 	of := *p // a copy, so that products on one thread need no memory of the heap
 	parts := min(4*threads, p.m/rowsOfAPart)
@@ -170,7 +170,7 @@ func (p *product[F]) direct() bool {
 		return true
 	}
 	stride, depth := p.b.stride, min(p.k, blockDepth)
-	apart := wayBytes / size / (stride & -stride) // rows until they come to the same set again
+	apart := wayBytes / size / (stride & -stride) // rows until a set of the cache repeats
 	return depth*stride*size <= near && (apart >= depth || depth <= ways*apart)
 }
 
@@ -331,5 +331,5 @@ func giveBack[F tile.Float](m *[]F) { memories.Put((*[]float64)(unsafe.Pointer(m
 // kind returns 0 for float64, and 1 for float32.
 func kind[F tile.Float]() int { return 2 - int(unsafe.Sizeof(F(0))/4) }
 
-// as returns the same numbers under the name of their type.
+// as returns a slice under the name of its type.
 func as[T, F tile.Float](x []F) []T { return *(*[]T)(unsafe.Pointer(&x)) }

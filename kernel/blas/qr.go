@@ -61,8 +61,8 @@ func (l Lapack) oneByOne(q orthogonal, lo, hi int, work []float64) {
 
 // Dorgqr generates the first n columns of the product Q of k reflectors.
 //
-// On entry the first k columns of the m x n matrix a hold the reflectors, as Dgeqrf leaves them, and tau their
-// factors. On return a holds the columns of Q.
+// On entry the first k columns of the m x n matrix a hold the reflectors, as Dgeqrf leaves them, and tau
+// their factors. On return a holds the columns of Q.
 func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
 	if k < fewReflectors || n > m || k > n || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k ||
 		k <= oneByOne && !vectorized() {
@@ -74,8 +74,8 @@ func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, l
 	l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, -1) // sets work[0]
 }
 
-// Dormqr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q'. The k reflectors of Q are in the columns of a
-// and in tau, as Dgeqrf leaves them; a has m rows, or n if Q is on the right.
+// Dormqr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q'. The k reflectors of Q are in the columns
+// of a and in tau, as Dgeqrf leaves them; a has m rows, or n if Q is on the right.
 func (l Lapack) Dormqr(s blas.Side, tA blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
 	length, vectors := m, n
 	if s == blas.Right {

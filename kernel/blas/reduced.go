@@ -5,8 +5,8 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// The routines of this file move reflectors to where Dorgqr, Dorglq, Dormqr and Dormlq expect them. gonum's own
-// forms of them would call gonum's Dorgqr and so on, whatever is registered; see reflectors.
+// The routines of this file move reflectors to where Dorgqr, Dorglq, Dormqr and Dormlq expect them. gonum's
+// own forms of them would call gonum's Dorgqr and so on, whatever is registered; see reflectors.
 
 // Dlarft sets t to the triangular factor T of the product H = I - V T V' of k reflectors of length n. The
 // reflectors are in the columns or rows of v, first to last or, with lapack.Backward, last to first.
@@ -49,8 +49,8 @@ func (l Lapack) Dlarft(direct lapack.Direct, store lapack.StoreV, n, k int, v []
 
 // Dorgbr generates the matrix Q or P' of Dgebrd for a matrix that had k columns (Q) or k rows (P').
 //
-// On entry the m x n matrix a holds the reflectors, as Dgebrd leaves them, and tau their factors. On return it
-// holds m rows and n columns of Q or of P'.
+// On entry the m x n matrix a holds the reflectors, as Dgebrd leaves them, and tau their factors. On return
+// it holds m rows and n columns of Q or of P'.
 func (l Lapack) Dorgbr(vect lapack.GenOrtho, m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
 	q := vect == lapack.GenerateQ
 	order, reflections := n, min(n, k) // of P'
@@ -82,8 +82,8 @@ func (l Lapack) Dorgbr(vect lapack.GenOrtho, m, n, k int, a []float64, lda int, 
 	l.Implementation.Dorgbr(vect, m, n, k, a, lda, tau, work, -1) // sets work[0]
 }
 
-// shiftColumns moves reflectors that begin below the subdiagonal one column to the right, and sets the first row
-// and column to those of the unit matrix.
+// shiftColumns moves reflectors that begin below the subdiagonal one column to the right, and sets the
+// first row and column to the ones of the unit matrix.
 func shiftColumns(n int, a []float64, lda int) {
 	clear(a[:n])
 	a[0] = 1
@@ -94,8 +94,9 @@ func shiftColumns(n int, a []float64, lda int) {
 	}
 }
 
-// Dormbr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q', or by such products with P in place of Q. The
-// reflectors of Q or P are in a and tau, as Dgebrd leaves them for a matrix of k columns (Q) or k rows (P).
+// Dormbr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q', or by such products with P in place of Q.
+// The reflectors of Q or P are in a and tau, as Dgebrd leaves them for a matrix of k columns (Q) or k rows
+// (P).
 func (l Lapack) Dormbr(vect lapack.ApplyOrtho, s blas.Side, tA blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
 	q := vect == lapack.ApplyQ
 	order, vectors := m, n

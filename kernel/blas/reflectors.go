@@ -13,8 +13,8 @@ import (
 // and one for i = j.
 //
 // gonum v0.17 computes T of too few rows where a reflection has more zeros at its end than the reflection
-// before it (lapack/gonum/dlarft.go), for example those of dummy variables. So no tier leaves a product of more
-// reflections than gonum applies one by one to gonum.
+// before it (lapack/gonum/dlarft.go): dummy variables have such reflections. So no tier leaves a product of
+// more reflections than gonum applies one by one to gonum.
 type reflectors struct {
 	rows, n int
 	ld      int
@@ -72,8 +72,8 @@ func (r *reflectors) setUnit(tau []float64) {
 	setT(r.t[:], panelColumns, r.gram[:], panelColumns, tau[:r.n])
 }
 
-// setT sets the upper triangle T of a product of reflections and the zeros below it, for the lower triangle of
-// V'V (Schreiber and Van Loan, 1989).
+// setT sets the upper triangle T of a product of reflections and the zeros below it, for the lower triangle
+// of V'V (Schreiber and Van Loan, 1989).
 func setT(t []float64, ldt int, gram []float64, ldg int, tau []float64) {
 	for j, tj := range tau {
 		products := gram[j*ldg:][:j]
@@ -169,8 +169,9 @@ func (r *reflectors) factor(tau []float64) int {
 	return len(tau)
 }
 
-// An orthogonal is the product Q of k reflections of vectors of a length, in the columns of a matrix below the
-// diagonal, as Dgeqrf leaves them, or in its rows behind the diagonal, as Dgelqf leaves those of Q'.
+// An orthogonal is the product Q of k reflections of vectors of a length, in the columns of a matrix below
+// the diagonal, as Dgeqrf leaves them, or in its rows behind the diagonal, as Dgelqf leaves the reflections
+// of Q'.
 type orthogonal struct {
 	a         []float64
 	lda       int

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// A factor with few nonzero entries takes less time entry by entry than by tiles. gonum skips zeros, so that it
-// takes less time for such factors than tiles do.
+// A factor with few nonzero entries takes less time entry by entry than by tiles. gonum skips zeros, so
+// that it takes less time for such factors than tiles do.
 
 // sampled is the number of entries that decide whether all entries of a factor are counted.
 const sampled = 64
@@ -67,8 +67,8 @@ func (p *product[F]) addNonzeros() {
 // rowsOfEntries is the number of rows whose nonzero entries are collected together.
 const rowsOfEntries = 64
 
-// rowsOfNonzeros is addNonzeros for some rows. It takes as many columns together as keep B in the second-level
-// cache.
+// rowsOfNonzeros is addNonzeros for some rows. It takes as many columns together as keep B in the
+// second-level cache.
 func (p *product[F]) rowsOfNonzeros(lo, hi int) {
 	down, across := p.a.steps()
 	memory := entriesPool.Get().(*[]entry)

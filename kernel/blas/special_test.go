@@ -11,7 +11,8 @@ import (
 	gblas "gonum.org/v1/gonum/blas"
 )
 
-// A definition computes an entry of the result of an operation from its operands, in order and skipping nothing.
+// A definition computes an entry of the result of an operation from its operands, in order and skipping
+// nothing.
 type definition func(s settings, x [3]func(i, j int) float64, i, j int) float64
 
 // op returns entry (i, j) of op(A).
@@ -138,7 +139,8 @@ var definitions = map[string]definition{
 	},
 }
 
-// solveByDefinition returns the solution of a triangular system by substitution, in the order of the unknowns.
+// solveByDefinition returns the solution of a triangular system by substitution, in the order of the
+// unknowns.
 func solveByDefinition(s settings, x [3]func(i, j int) float64) func(i, j int) float64 {
 	order, sides := s.order(), s.n
 	if s.side == gblas.Right {
@@ -183,8 +185,9 @@ func solveByDefinition(s settings, x [3]func(i, j int) float64) func(i, j int) f
 	}
 }
 
-// One rule for special values holds for every size, triangle, side and transposition, in both precisions and on
-// every tier, gonum's own way included: what is NaN or infinite by the definition is so, and nothing else is.
+// One rule for special values holds for every size, triangle, side and transposition, in both precisions
+// and on every tier, gonum's own way included: what is NaN or infinite by the definition is so, and nothing
+// else is.
 func TestSpecialValues(t *testing.T) {
 	tiertest.Each(t, func(t *testing.T) {
 		testSpecial(t, doubles(blas.Implementation{}), 0x1p-30)
@@ -217,8 +220,8 @@ func testSpecial[T real](t *testing.T, f *api[T], tolerance float64) {
 	}
 }
 
-// tryByDefinition calls an operation on operands of few values, some of them special, and compares the result with
-// the definition.
+// tryByDefinition calls an operation on operands of few values, some of them special, and compares the
+// result with the definition.
 func tryByDefinition[T real](t *testing.T, rng *rand.Rand, f *api[T], o operation[T], s settings, tolerance float64) bool {
 	define, known := definitions[o.name]
 	if !known && o.name != "trsm" && o.name != "trsv" {

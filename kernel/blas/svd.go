@@ -13,8 +13,8 @@ import (
 // vectors: all with lapack.SVDAll, the first min(m, n) with lapack.SVDStore, none with lapack.SVDNone.
 //
 // On entry a holds A. On return a is overwritten, u holds left vectors in its columns, vt right ones in its
-// rows, and work[0] the best length of work. Dgesvd returns false if the iterations do not converge, and at once
-// for a matrix with NaN or infinity, whose values are set to NaN.
+// rows, and work[0] the best length of work. Dgesvd returns false if the iterations do not converge, and at
+// once for a matrix with NaN or infinity, whose values are set to NaN.
 func (l Lapack) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
 	if q := min(m, n); q < fewSingularVectors {
 		if lwork > 0 && q > 0 && len(s) >= q && inside(a, m, n, lda) && !finite(m, n, a, lda) {
@@ -201,8 +201,8 @@ func (d *svd) longVectors(to blas64.General, size int, left *turned) {
 	copyTo(to, v, d.wide)
 }
 
-// shortVectors computes those of the short side. The reflections of P are rows of B: those of the transpose
-// are columns, and begin at its row 1.
+// shortVectors computes the vectors of the short side. The reflections of P are rows of B; in the transpose
+// they are columns, and begin at its row 1.
 func (d *svd) shortVectors(to blas64.General, right *turned) {
 	q := d.q
 	v, columns := d.matrix(q, q), d.matrix(q, q)

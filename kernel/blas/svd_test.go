@@ -113,8 +113,8 @@ func (d *singular) check(a *rowMajor, want *singular) error {
 	return nil
 }
 
-// Small singular values of a bidiagonal matrix keep their relative precision: graded either way, or with entries
-// above the diagonal that are larger than those on it.
+// Small singular values of a bidiagonal matrix keep their relative precision: graded either way, or with
+// entries above the diagonal that are larger than those on it.
 func TestGesvdGraded(t *testing.T) {
 	const n = 40
 	tiertest.Each(t, func(t *testing.T) {

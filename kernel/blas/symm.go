@@ -7,8 +7,8 @@ import (
 
 // Dsymm computes C = alpha A B + beta C or, with A on the right, C = alpha B A + beta C, for a symmetric A.
 //
-// On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is overwritten; the
-// other triangle of A is not read.
+// On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is
+// overwritten; the other triangle of A is not read.
 func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
 	if m*n*max(m, n) < symmMultiplications || !symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Dsymv computes y = alpha A x + beta y for a symmetric n x n matrix A. It reads every entry once from memory.
+// Dsymv computes y = alpha A x + beta y for a symmetric n x n matrix A. It reads every entry once from
+// memory.
 //
 // On entry a holds the triangle ul of A, x and y hold the vectors. On return y is overwritten.
 func (i Implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {

@@ -8,8 +8,8 @@ import (
 // Dsyrk computes a triangle of C = alpha A A' + beta C for an n x k matrix A, or with tA = Trans of
 // C = alpha A'A + beta C for a k x n matrix A.
 //
-// On entry a holds A, and c the triangle ul of the symmetric C. On return the triangle is overwritten; the other
-// one is neither read nor written.
+// On entry a holds A, and c the triangle ul of the symmetric C. On return the triangle is overwritten; the
+// other one is neither read nor written.
 func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
 	if !syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
 		i.Implementation.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)

@@ -84,8 +84,8 @@ func triangular[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.
 	return true
 }
 
-// share is compute for the whole triangle, on several threads if that pays: they take right sides in turn. Parts
-// begin where a vector and a block of right sides do, so that their number changes no bit.
+// share is compute for the whole triangle, on several threads if that pays: they take right sides in turn.
+// Parts begin where a vector and a block of right sides do, so that their number changes no bit.
 func (s *system[F]) share(order, sides int, b []F, ldb int) {
 	threads := runtime.GOMAXPROCS(0)
 	parts := min(4*threads, sides/sidesOfAPart)
@@ -110,9 +110,9 @@ func (s *system[F]) share(order, sides int, b []F, ldb int) {
 // sidesOfAPart is the least number of right sides of a part.
 const sidesOfAPart = 48
 
-// triangularWay returns how a system of an order with a number of right sides is solved, or multiplied. gonum may
-// multiply in float64 only: its inner products in float32 depend on addresses. gonum's
-// product skips zeros, so that it is right for finite numbers.
+// triangularWay returns how a system of an order with a number of right sides is solved, or multiplied.
+// gonum may multiply in float64 only: its inner products in float32 depend on addresses. gonum's product
+// skips zeros, so that it is right for finite numbers.
 func triangularWay(multiply bool, order, sides int) way {
 	switch {
 	case !vectorized():
@@ -139,8 +139,8 @@ func (s *system[F]) vectors(order, sides int, b []F, ldb int) {
 	}
 }
 
-// invertible reports whether the inverses of the numbers on the diagonal of a matrix are numbers that multiply as
-// exactly as the numbers divide.
+// invertible reports whether the inverses of the numbers on the diagonal of a matrix are numbers that
+// multiply as exactly as the numbers divide.
 func invertible[F tile.Float](n int, a []F, lda int) bool {
 	for i := range n {
 		if !exactInverse(a[i*(lda+1)]) {
@@ -150,8 +150,8 @@ func invertible[F tile.Float](n int, a []F, lda int) bool {
 	return true
 }
 
-// exactInverse reports whether the inverse of a number is rounded as other numbers are: it neither overflows nor
-// is denormal.
+// exactInverse reports whether the inverse of a number is rounded as other numbers are: it neither
+// overflows nor is denormal.
 func exactInverse[F tile.Float](v F) bool {
 	least, most := 0x1p-1021, 0x1p1021
 	if kind[F]() == 1 {
@@ -207,8 +207,8 @@ func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 	s.compute(other.first, other.order, sides, other.b, ldb)
 }
 
-// small is compute for an order of at most smallTriangle, by rows of B. With A on the right it transposes B for
-// that, to whole vectors: a part of a vector that was just stored takes long to load.
+// small is compute for an order of at most smallTriangle, by rows of B. With A on the right it transposes B
+// for that, to whole vectors: a part of a vector that was just stored takes long to load.
 func (s *system[F]) small(first, order, sides int, b []F, ldb int) {
 	t := system[F]{s.a.from(first, first), s.right, s.lower, s.unit, s.multiply}
 	if !s.right {
@@ -327,8 +327,8 @@ func (s *system[F]) loops(order, sides int, b []F, ldb int) {
 	}
 }
 
-// loopRows is a step of loops for several right sides next to each other: it adds multiples of row j of B to the
-// rows from to end.
+// loopRows is a step of loops for several right sides next to each other: it adds multiples of row j of B
+// to the rows from to end.
 func (s *system[F]) loopRows(j, from, end, sides int, b []F, ldb int, pivot F) {
 	down, across := s.a.steps()
 	row, sign := b[j*ldb:][:sides], F(1)

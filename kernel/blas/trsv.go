@@ -78,8 +78,8 @@ func (s *system[F]) vector(n int, x []F, inc int) {
 }
 
 // byRows overwrites x by the solution or the product. It reads A by rows, Width of them at a time: a tile
-// subtracts the products of these rows with the part of x that is known before their triangle is solved or, for
-// A', updates the part that is not known yet behind it. A product takes the same steps backwards.
+// subtracts the products of these rows with the part of x that is known before their triangle is solved or,
+// for A', updates the part that is not known yet behind it. A product takes these steps backwards.
 func (s *system[F]) byRows(n int, x []F) {
 	const width = tile.Width
 	var sums [width]F

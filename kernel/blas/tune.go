@@ -5,11 +5,11 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// The sizes of the blocks of algorithms decide on the order of sums, and are common to all tiers. docs/kernel.md
-// lists the sums whose order still depends on the tier.
+// The sizes of the blocks of algorithms decide on the order of sums, and are common to all tiers.
+// docs/kernel.md lists the sums whose order still depends on the tier.
 const (
-	// smallTriangle is the largest order of a triangle that is solved row by row. A larger one is cut in two, and
-	// the block beside the halves is a factor of a product.
+	// smallTriangle is the largest order of a triangle that is solved row by row. A larger one is cut in
+	// two, and the block beside the halves is a factor of a product.
 	smallTriangle = tile.PackWidth
 	// smallFactor is the largest order of a Cholesky factor that is computed column by column.
 	smallFactor = 32
@@ -19,7 +19,8 @@ const (
 	cachedFactor = 64
 	// panelColumns is the number of reflections that are applied to other columns together.
 	panelColumns = tile.ReflectWidth
-	// rowsTogether is the number of rows whose products with a vector are computed before they are added to y.
+	// rowsTogether is the number of rows whose products with a vector are computed before they are added to
+	// y.
 	rowsTogether = 64
 	// columnsTogether is a number of columns whose sums stay in the first-level cache.
 	columnsTogether = 2048
@@ -31,8 +32,8 @@ const (
 )
 
 // Blocks of a product. A panel of the right factor, blockDepth x PackWidth, and a few rows of the left one
-// stay in the first-level cache, and a block of each factor stays in the second. No block decides on the order
-// of a sum: a tile adds to C entry by entry.
+// stay in the first-level cache, and a block of each factor stays in the second. No block decides on the
+// order of a sum: a tile adds to C entry by entry.
 const (
 	blockDepth  = 256
 	blockHeight = 96
@@ -41,60 +42,63 @@ const (
 	widest      = 2 * tile.PackWidth      // of the panels of any type
 )
 
-// The sizes at which a way gives way to another. The ways round differently, so that these are common to all tiers
-// too. Each was set by the workloads in its comment, by BenchmarkBesideGonum on one thread.
+// The sizes at which a way gives way to another. The ways round differently, so that these are common to
+// all tiers too. Each was set by the workloads in its comment, by BenchmarkBesideGonum on one thread.
 const (
-	// loopMultiplications is the largest number of multiplications of a product that plain loops compute faster
-	// than tiles. Mul 1 to 5.
+	// loopMultiplications is the largest number of multiplications of a product that plain loops compute
+	// faster than tiles. Mul 1 to 5.
 	loopMultiplications = 40
 	// sparseMultiplications is the least number of multiplications of a product that looks for zeros, and
-	// sparseShare the number of entries among which one may be other than zero. The workloads of the group zeros.
+	// sparseShare the number of entries among which one may be other than zero. The workloads of the group
+	// zeros.
 	sparseMultiplications, sparseShare = 1 << 15, 12
-	// triangleLoops is the largest product of the square of the order of a triangle and the number of right sides
-	// that plain loops solve faster. LU.Solve and Cholesky.Solve, 2 to 20.
+	// triangleLoops is the largest product of the square of the order of a triangle and the number of right
+	// sides that plain loops solve faster. LU.Solve and Cholesky.Solve, 2 to 20.
 	triangleLoops = 300
 	// fewSides is the number of right sides up to which each is solved for by itself.
 	fewSides = 3
 	// trmmUnknowns is the number of entries of B below which gonum multiplies it by a triangle of one block
 	// faster. Tri·M 8 and 10.
 	trmmUnknowns = 300
-	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector faster;
-	// vectorRow that of a row. MulVec 3 to 100, RankOne and Sgemv.
+	// vectorEntries is the number of entries of a matrix below which gonum multiplies it by a vector
+	// faster, and vectorRow the number of entries of a row. MulVec 3 to 100, RankOne and Sgemv.
 	vectorEntries, vectorRow = 512, 32
 	// symvOrder, trsvOrder and trmvOrder are the orders below which gonum, or plain loops, take less time.
 	// Sym·v, Tri·v and Cholesky.SolveVec.
 	symvOrder, trsvOrder, trmvOrder = 32, 32, 128
-	// syrkMultiplications is the largest n n k for which plain loops compute a triangle faster than tiles, and
-	// symmMultiplications the number of multiplications below which gonum takes less time. Cov 50x5, SymOuterK and
-	// Sym·M.
+	// syrkMultiplications is the largest n n k for which plain loops compute a triangle faster than tiles,
+	// and symmMultiplications the number of multiplications below which gonum takes less time. Cov 50x5,
+	// SymOuterK and Sym·M.
 	syrkMultiplications, symmMultiplications = 2048, 256
-	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four times it.
-	// Dot, AddScaledVec, Sdot and Saxpy.
+	// dotLength is the length of vectors below which gonum's level 1 takes less time; in float32 four times
+	// it. Dot, AddScaledVec, Sdot and Saxpy.
 	dotLength = 64
 	// tailWidth is the number of right sides of which a remainder is solved for by loops.
 	tailWidth = 8
-	// fewReflectors is the number of reflectors below which gonum applies them as fast; oneByOne is the number up
-	// to which gonum factors matrices, and generates Q, one reflector after the other. QR, QTo.
+	// fewReflectors is the number of reflectors below which gonum needs no more time; oneByOne is the
+	// number up to which gonum factors matrices, and generates Q, one reflector after the other. QR, QTo.
 	fewReflectors, oneByOne = 8, 128
-	// fewRowsForPanels is the number of rows below which gonum factors more than one panel as fast, and
-	// tallReflectors the length below which gonum applies the reflectors of one panel as fast. QR, Least squares.
+	// fewRowsForPanels is the number of rows below which gonum factors several panels in no more time, and
+	// tallReflectors the length below which gonum applies one panel in no more time. QR, Least squares.
 	fewRowsForPanels, tallReflectors = 36, 256
-	// fewForFactors and fewForCholesky are the orders below which gonum factors as fast. Solve, Cholesky.
+	// fewForFactors and fewForCholesky are the orders below which gonum needs no more time. Solve, Cholesky.
 	fewForFactors, fewForCholesky = 24, 64
-	// fewForNorms is the number of columns below which gonum sums as fast. Cholesky.
+	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
 	fewForNorms = 16
-	// fewEigenvectors and fewSingularVectors are the orders below which gonum's rotations are as fast. EigenSym, SVD.
+	// fewEigenvectors and fewSingularVectors are the orders below which gonum's rotations need no more
+	// time. EigenSym, SVD.
 	fewEigenvectors, fewSingularVectors = 24, 24
 )
 
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.
 type tuning struct {
-	// blockWidth is the number of columns of a block of the right factor: a block takes half of the second-level
-	// cache, at most. Mul 800 to 2000.
+	// blockWidth is the number of columns of a block of the right factor: a block takes half of the
+	// second-level cache, at most. Mul 800 to 2000.
 	blockWidth int
-	// parallelMultiplications is the least number of multiplications in float64 that several threads share, and
-	// parallelSoon that of a product by itself while a helper is likely to be awake; in float32 they are twice
-	// as large. One thread takes 70 to 150 us, or 15 to 30 us, for them. TestTable, Mul 100 to 300, two threads.
+	// parallelMultiplications is the least number of multiplications in float64 that several threads share,
+	// and parallelSoon the number for a product by itself while a helper is likely to be awake; in float32
+	// they are twice as large. One thread takes 70 to 150 us, or 15 to 30 us, for them. TestTable, Mul 100
+	// to 300, two threads.
 	parallelMultiplications, parallelSoon int
 	// vectorBytes is the size of a vector of the tier.
 	vectorBytes int

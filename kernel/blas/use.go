@@ -17,13 +17,13 @@
 // BENCHMARKS.md has the table, beside OpenBLAS. Without AVX2, and on arm64, gonum's own code computes, with
 // its faults corrected (see Implementation and Lapack).
 //
-// Package gorgonia.org/tensor has a registration of its own, for which Use does nothing:
+// Package gorgonia.org/tensor has another registration, for which Use does nothing:
 //
 //	import "github.com/difalt/difalt/kernel/blas"
 //
 //	tensor.Use(blas.Implementation{})
 //
-// testdata/gorgonia_test.go is an example, which scripts/gorgonia.sh runs in a module of its own. With tensor
+// testdata/gorgonia_test.go is an example, which scripts/gorgonia.sh runs in a separate module. With tensor
 // v0.9.24 and Go 1.26 a program must require a newer go4.org/unsafe/assume-no-moving-gc, as the script does.
 package blas
 
@@ -32,19 +32,20 @@ import (
 	lapackreference "gonum.org/v1/gonum/lapack/gonum"
 )
 
-// Use registers Implementation and Lapack with gonum's blas32, blas64 and lapack64, and so with package mat, for the
-// whole program. In a build with -tags openblas it registers OpenBLAS with blas64 and lapack64 instead, and limits
-// OpenBLAS to one thread for good: gonum's callers start goroutines themselves. Package main calls it before
-// anything computes.
+// Use registers Implementation and Lapack with gonum's blas32, blas64 and lapack64, and so with package
+// mat, for the whole program. In a build with -tags openblas it registers OpenBLAS with blas64 and lapack64
+// instead, and limits OpenBLAS to one thread for good: gonum's callers start goroutines themselves. Package
+// main calls it before anything computes.
 //
-// Registered on a processor with AVX2 or AVX-512, the tiles compute. On all others, arm64 among them, and in a
-// build with -tags purego, gonum's own code computes, but for what is wrong in it; see Lapack.
+// Registered on a processor with AVX2 or AVX-512, the tiles compute. On all others, arm64 among them, and
+// in a build with -tags purego, gonum's own code computes, but for what is wrong in it; see Lapack.
 func Use() { use() }
 
-// An Implementation is gonum's blas.Float64 and blas.Float32. With AVX2 or AVX-512 the tiles compute, in both
-// precisions, gemm, syrk, syr2k, symm, trmm, trsm, gemv, ger, trmv, trsv, dot and axpy, and Dsymv, Dnrm2 and Snrm2;
-// gonum computes all other routines. Other tiers (NEON, and portable Go) have no tiles for them, and gonum
-// computes there too, where its results are right. gonum's own suites pass (TestSuitesOfGonum).
+// An Implementation is gonum's blas.Float64 and blas.Float32. With AVX2 or AVX-512 the tiles compute, in
+// both precisions, gemm, syrk, syr2k, symm, trmm, trsm, gemv, ger, trmv, trsv, dot and axpy, and Dsymv,
+// Dnrm2 and Snrm2; gonum computes all other routines. Other tiers (NEON, and portable Go) have no tiles for
+// them, and gonum computes there too, where its results are right. gonum's own suites pass
+// (TestSuitesOfGonum).
 //
 // Matrices are stored by rows. Arguments, results and panics are gonum's, except for
 //
@@ -55,18 +56,18 @@ func Use() { use() }
 //   - triangular systems, which divide by a pivot whose inverse overflows or is denormal;
 //   - infinite alpha, which is multiplied into a factor: a sum of +Inf and -Inf is NaN then.
 //
-// A left factor with few nonzero entries is multiplied entry by entry. Memory for blocks is kept: calls on one
-// thread allocate none after the first ones. Large products are shared by goroutines that end 50 us after the
-// last of them.
+// A left factor with few nonzero entries is multiplied entry by entry. Memory for blocks is kept: calls on
+// one thread allocate none after the first ones. Large products are shared by goroutines that end 50 us
+// after the last of them.
 type Implementation struct{ reference.Implementation }
 
-// Lapack is gonum's lapack.Float64. It computes the factors of LU, Cholesky, QR and LQ and their Q, eigenvectors of
-// symmetric matrices, singular values and vectors, norms, and estimates of condition numbers, which package mat
-// requests for every solution; gonum computes all other routines. Differences from gonum are those of
-// Implementation, and
+// Lapack is gonum's lapack.Float64. It computes the factors of LU, Cholesky, QR and LQ and their Q,
+// eigenvectors of symmetric matrices, singular values and vectors, norms, and estimates of condition
+// numbers, which package mat requests for every solution. gonum computes all other routines. Differences
+// from gonum are the ones of Implementation, and
 //
 //   - reflectors are right: gonum v0.17 applies 33 reflectors or more wrongly if some of them end with zeros,
-//     as those of dummy variables do;
+//     which dummy variables cause;
 //   - decompositions by iterations return at once, without success, for matrices with NaN or infinity;
 //   - the reciprocal condition number of a matrix with a norm near the largest number is 1, not infinite;
 //   - a matrix that Dpotrf finds not positive definite is left in another state;

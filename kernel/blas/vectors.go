@@ -61,8 +61,8 @@ func (i Implementation) Saxpy(n int, alpha float32, x []float32, incX int, y []f
 	i.Implementation.Saxpy(n, alpha, x, incX, y, incY)
 }
 
-// Dnrm2 returns the Euclidean norm of x. gonum, which scales, computes the norms of entries whose squares are not
-// safe from overflow and underflow.
+// Dnrm2 returns the Euclidean norm of x. gonum, which scales, computes the norms of entries whose squares
+// are not safe from overflow and underflow.
 func (i Implementation) Dnrm2(n int, x []float64, incX int) float64 {
 	if n >= dotLength/4 && unitStride(n, x, incX, x, incX) {
 		squares := dot(n, x, x)

@@ -8,9 +8,9 @@ import (
 // A way is how a call is computed. Each routine chooses one from its arguments, before it computes anything.
 //
 // All ways follow one rule for special values. With beta = 0 the result is overwritten and not read. With
-// alpha = 0 the factors are not read. Otherwise every product of two entries counts: zero by NaN or infinity is
-// NaN. gonum skips factors that are zero, so gonum computes only where nothing that it could skip is NaN or
-// infinite.
+// alpha = 0 the factors are not read. Otherwise every product of two entries counts: zero by NaN or
+// infinity is NaN. gonum skips factors that are zero, so gonum computes only where nothing that it could
+// skip is NaN or infinite.
 type way uint8
 
 const (
@@ -24,16 +24,16 @@ const (
 	byVector
 	// byEntries: a product with a factor of zeros, but for a few entries.
 	byEntries
-	// byTiles: blocks of the operands, by the tiles of the CPU tier; on tiers without them by their definition in
-	// Go, which is slower than gonum.
+	// byTiles: blocks of the operands, by the tiles of the CPU tier; on tiers without them by their
+	// definition in Go, which is slower than gonum.
 	byTiles
 )
 
 // vectorized reports whether the CPU tier in use has tiles for vectors of any length.
 func vectorized() bool { return tile.Active() == tile.AVX512 || tile.Active() == tile.AVX2 }
 
-// withoutTiles returns the way of a tier without tiles: gonum's, unless it would lose NaN or infinity or, with
-// pivots, divide wrongly.
+// withoutTiles returns the way of a tier without tiles: gonum's, unless it would lose NaN or infinity or,
+// with pivots, divide wrongly.
 func withoutTiles(sound bool) way {
 	if sound {
 		return byGonum

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 )
 
-// A workload is one call of gonum's public packages. large ones have at least 64 rows and columns and count in the
-// mean beside gonum.
+// A workload is one call of gonum's public packages. large ones have at least 64 rows and columns and count
+// in the mean beside gonum.
 type workload struct {
 	group, name string
 	large       bool
