@@ -53,7 +53,7 @@ func triangular[F tile.Float](multiply bool, s blas.Side, ul blas.Uplo, tA blas.
 		!inside(a, order, order, lda) || !inside(b, m, n, ldb) {
 		return false
 	}
-	how := triangularWay(multiply && kind[F]() == 0, order, sides)
+	how := triangularWay(multiply && kind[F]() == 0, s == blas.Right, order, sides)
 	if alpha == 0 {
 		how = byScaling
 	}
@@ -113,13 +113,17 @@ const sidesOfAPart = 48
 // triangularWay returns how a system of an order with a number of right sides is solved, or multiplied.
 // gonum may multiply in float64 only: its inner products in float32 depend on addresses. gonum's product
 // skips zeros, so that it is right for finite numbers.
-func triangularWay(multiply bool, order, sides int) way {
+func triangularWay(multiply, right bool, order, sides int) way {
+	most := triangleLoops
+	if right { // whose right sides tiles transpose
+		most = triangleLoopsRight
+	}
 	switch {
 	case !vectorized():
 		return byGonum
 	case multiply && order <= smallTriangle && order*sides < trmmUnknowns:
 		return byGonum
-	case order*order*sides <= triangleLoops || sides <= fewSides && order < trsvOrder:
+	case order*order*sides <= fewSteps || sides < manySides && order*order*sides <= most || sides <= fewSides && order < trsvOrder:
 		return byLoops
 	case sides <= fewSides:
 		return byVector
@@ -283,72 +287,115 @@ func (s *system[F]) apply(order int, b []F, ldb, n int) {
 	}
 }
 
-// loops is compute in plain Go, for few operations: an unknown of all right sides after the other.
+// loops is compute in plain Go, for few operations: four right sides together, and the last few one by one.
 func (s *system[F]) loops(order, sides int, b []F, ldb int) {
 	unknown, side := ldb, 1 // the distances in memory
-	down, across := s.a.steps()
-	lower := s.lower
-	if s.right {
+	t := *s
+	if s.right { // x A = b is A' x' = b'
 		unknown, side = 1, ldb
-		down, across, lower = across, down, !lower
+		t.a, t.right, t.lower = s.a.transpose(), false, !s.lower
 	}
-	for j := range order {
-		if lower == s.multiply {
-			j = order - 1 - j
-		}
-		from, end := 0, j // the rows of column j beside the diagonal
-		if lower {
-			from, end = j+1, order
-		}
-		pivot := s.a.data[j*(s.a.stride+1)]
-		if side == 1 && sides > fewSides {
-			s.loopRows(j, from, end, sides, b, ldb, pivot)
-			continue
-		}
-		for k := range sides {
-			x := b[k*side:]
-			v := x[j*unknown]
-			if !s.multiply {
-				if !s.unit {
-					v /= pivot
-					x[j*unknown] = v
-				}
-				v = -v
-			}
-			at := from*down + j*across
-			for i := from; i < end; i++ {
-				x[i*unknown] += s.a.data[at] * v
-				at += down
-			}
-			if s.multiply && !s.unit {
-				x[j*unknown] = v * pivot
-			}
-		}
+	k := 0
+	for ; k+4 <= sides; k += 4 {
+		t.fourSides(order, b[k*side:], b[(k+1)*side:], b[(k+2)*side:], b[(k+3)*side:], unknown)
+	}
+	for ; k < sides; k++ {
+		t.oneSide(order, b[k*side:], unknown)
 	}
 }
 
-// loopRows is a step of loops for several right sides next to each other: it adds multiples of row j of B
-// to the rows from to end.
-func (s *system[F]) loopRows(j, from, end, sides int, b []F, ldb int, pivot F) {
+// fourSides overwrites four right sides, with unknowns some entries apart, by the solution or the product.
+func (s *system[F]) fourSides(order int, b0, b1, b2, b3 []F, apart int) {
 	down, across := s.a.steps()
-	row, sign := b[j*ldb:][:sides], F(1)
-	if !s.multiply {
-		sign = -1
-	}
-	if !s.multiply && !s.unit {
-		for k := range row {
-			row[k] /= pivot
+	for i := range order {
+		if s.lower == s.multiply {
+			i = order - 1 - i
 		}
-	}
-	for i := from; i < end; i++ {
-		by, to := sign*s.a.data[i*down+j*across], b[i*ldb:][:sides]
-		for k, v := range row {
-			to[k] += by * v
+		from, end := 0, i
+		if !s.lower {
+			from, end = i+1, order
 		}
+		var s0, s1, s2, s3 F // products with what is solved, or not yet multiplied
+		entry, at := i*down+from*across, from*apart
+		switch {
+		case from == end:
+		case apart == 1:
+			s0, s1, s2, s3 = fourDots(s.a.data[entry:], across, b0[from:end], b1[from:end], b2[from:end], b3[from:end])
+		default:
+			for range end - from {
+				v := s.a.data[entry]
+				s0 += v * b0[at]
+				s1 += v * b1[at]
+				s2 += v * b2[at]
+				s3 += v * b3[at]
+				entry += across
+				at += apart
+			}
+		}
+		at = i * apart
+		x0, x1, x2, x3 := b0[at], b1[at], b2[at], b3[at]
+		pivot := s.a.data[i*(s.a.stride+1)]
+		switch {
+		case s.multiply && !s.unit:
+			x0, x1, x2, x3 = x0*pivot+s0, x1*pivot+s1, x2*pivot+s2, x3*pivot+s3
+		case s.multiply:
+			x0, x1, x2, x3 = x0+s0, x1+s1, x2+s2, x3+s3
+		case s.unit:
+			x0, x1, x2, x3 = x0-s0, x1-s1, x2-s2, x3-s3
+		case exactInverse(pivot):
+			by := 1 / pivot
+			x0, x1, x2, x3 = (x0-s0)*by, (x1-s1)*by, (x2-s2)*by, (x3-s3)*by
+		default:
+			x0, x1, x2, x3 = (x0-s0)/pivot, (x1-s1)/pivot, (x2-s2)/pivot, (x3-s3)/pivot
+		}
+		b0[at], b1[at], b2[at], b3[at] = x0, x1, x2, x3
 	}
-	if s.multiply && !s.unit {
-		for k := range row {
-			row[k] *= pivot
+}
+
+// fourDots returns the products of entries, some distance apart, with four vectors.
+func fourDots[F tile.Float](entries []F, apart int, x0, x1, x2, x3 []F) (s0, s1, s2, s3 F) {
+	at := 0
+	x1, x2, x3 = x1[:len(x0)], x2[:len(x0)], x3[:len(x0)]
+	for k, x := range x0 {
+		v := entries[at]
+		s0 += v * x
+		s1 += v * x1[k]
+		s2 += v * x2[k]
+		s3 += v * x3[k]
+		at += apart
+	}
+	return s0, s1, s2, s3
+}
+
+// oneSide is fourSides for one right side, an unknown after the other: the steps of a column wait for one quotient
+// only.
+func (s *system[F]) oneSide(order int, x []F, apart int) {
+	down, across := s.a.steps()
+	for j := range order {
+		if s.lower == s.multiply {
+			j = order - 1 - j
+		}
+		from, end := 0, j // the rows of column j beside the diagonal
+		if s.lower {
+			from, end = j+1, order
+		}
+		pivot, v := s.a.data[j*(s.a.stride+1)], x[j*apart]
+		by := v
+		if !s.multiply {
+			if !s.unit {
+				v /= pivot
+				x[j*apart] = v
+			}
+			by = -v
+		}
+		entry, at := from*down+j*across, from*apart
+		for range end - from {
+			x[at] += s.a.data[entry] * by
+			entry += down
+			at += apart
+		}
+		if s.multiply && !s.unit {
+			x[j*apart] = v * pivot
 		}
 	}
 }

@@ -52,9 +52,10 @@ const (
 	// sparseShare the number of entries among which one may be other than zero. The workloads of the group
 	// zeros.
 	sparseMultiplications, sparseShare = 1 << 15, 12
-	// triangleLoops is the largest product of the square of the order of a triangle and the number of right
-	// sides that plain loops solve faster. LU.Solve and Cholesky.Solve, 2 to 20.
-	triangleLoops = 300
+	// triangleLoops and triangleLoopsRight are the largest products of the square of the order of a triangle, on
+	// the left and on the right, and the number of right sides that plain loops solve faster, for fewer than
+	// manySides of them; for more, the product is at most fewSteps. LU.Solve and Cholesky.Solve, 2 to 20.
+	triangleLoops, triangleLoopsRight, manySides, fewSteps = 550, 3000, 16, 64
 	// fewSides is the number of right sides up to which each is solved for by itself.
 	fewSides = 3
 	// trmmUnknowns is the number of entries of B below which gonum multiplies it by a triangle of one block

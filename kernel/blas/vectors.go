@@ -35,7 +35,7 @@ func (i Implementation) Ddot(n int, x []float64, incX int, y []float64, incY int
 // Sdot returns x'y in float32.
 func (i Implementation) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 {
 	switch {
-	case n > 0 && n < dotLength/2 && unitStride(n, x, incX, y, incY):
+	case n > 0 && n < dotLength/8 && unitStride(n, x, incX, y, incY):
 		return tile.Dot(x[:n], y[:n]) // bits of gonum's depend on addresses
 	case n > 0 && unitStride(n, x, incX, y, incY):
 		return dot(n, x, y)
