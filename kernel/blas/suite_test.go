@@ -30,6 +30,11 @@ var (
 		{"Dgemv", func(t *testing.T) { testblas.DgemvTest(t, blas.Implementation{}) }},
 		{"Dger", func(t *testing.T) { testblas.DgerTest(t, blas.Implementation{}) }},
 		{"Dtrsv", func(t *testing.T) { testblas.DtrsvTest(t, blas.Implementation{}) }},
+		{"Dtrmv", func(t *testing.T) { testblas.DtrmvTest(t, blas.Implementation{}) }},
+		{"Dtxmv", func(t *testing.T) { testblas.DtxmvTest(t, blas.Implementation{}) }},
+		{"Ddot", func(t *testing.T) { testblas.DdotTest(t, blas.Implementation{}) }},
+		{"Dnrm2", func(t *testing.T) { testblas.Dnrm2Test(t, blas.Implementation{}) }},
+		{"Daxpy", func(t *testing.T) { testblas.DaxpyTest(t, blas.Implementation{}) }},
 	}
 	ofLAPACK = []suite{
 		{"Dgetrf", func(t *testing.T) { testlapack.DgetrfTest(t, blas.Lapack{}) }},
@@ -57,6 +62,20 @@ var (
 		{"Dgebrd", func(t *testing.T) { testlapack.DgebrdTest(t, blas.Lapack{}) }},
 		{"Dgelqf", func(t *testing.T) { testlapack.DgelqfTest(t, blas.Lapack{}) }},
 		{"Dgeqp3", func(t *testing.T) { testlapack.Dgeqp3Test(t, blas.Lapack{}) }},
+		{"Dorglq", func(t *testing.T) { testlapack.DorglqTest(t, blas.Lapack{}) }},
+		{"Dlarft", func(t *testing.T) { testlapack.DlarftTest(t, blas.Lapack{}) }},
+		{"Dormlq", func(t *testing.T) { testlapack.DormlqTest(t, blas.Lapack{}) }},
+		{"Dorgqr", func(t *testing.T) { testlapack.DorgqrTest(t, blas.Lapack{}) }},
+		{"Dormbr", func(t *testing.T) { testlapack.DormbrTest(t, blas.Lapack{}) }},
+		{"Dorgbr", func(t *testing.T) { testlapack.DorgbrTest(t, blas.Lapack{}) }},
+		{"Dorghr", func(t *testing.T) { testlapack.DorghrTest(t, blas.Lapack{}) }},
+		{"Dormhr", func(t *testing.T) { testlapack.DormhrTest(t, blas.Lapack{}) }},
+		{"Dorgtr", func(t *testing.T) { testlapack.DorgtrTest(t, blas.Lapack{}) }},
+		{"Dbdsqr", func(t *testing.T) { testlapack.DbdsqrTest(t, blas.Lapack{}) }},
+		{"Dsterf", func(t *testing.T) { testlapack.DsterfTest(t, blas.Lapack{}) }},
+		{"Dsteqr", func(t *testing.T) { testlapack.DsteqrTest(t, blas.Lapack{}) }},
+		{"Dhseqr", func(t *testing.T) { testlapack.DhseqrTest(t, blas.Lapack{}) }},
+		{"Dggsvd3", func(t *testing.T) { testlapack.Dggsvd3Test(t, blas.Lapack{}) }},
 	}
 )
 
