@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/sizes"
@@ -43,7 +44,9 @@ const (
 
 // Standardize returns the tasks of the hosted nodes in standard form: features and responses without the mean
 // of their task, and features divided by their deviations over all nodes. That fits a model with an intercept
-// for every task. All nodes call it together. The tasks are copies.
+// for every task. All nodes call it together. The tasks are copies. A task of n rows becomes n - 1 combinations
+// of its rows, with the products X_t'X_t and X_t'y_t of the rows without their means: the intercept takes the
+// place of a row.
 // All nodes return an error if a number of one of them is not finite, or above 1e60 in size, or if features
 // differ so much in size that the smallest of them have no digits in a sum.
 func Standardize(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks) ([]*kernel.Tasks, *Scaling, error) {
@@ -222,32 +225,67 @@ func moments(k *kernel.Tasks) (means, responses, squares []float64) {
 	return means, responses, squares
 }
 
-// apply returns the standard form of the tasks of hosted node i. Rows and responses of samples with weights
-// keep the roots of the weights as factors, and the tasks have no weights.
+// apply returns the standard form of the tasks of hosted node i. It has the products X_t'X_t and X_t'y_t of the
+// rows without their means, times the roots of their weights, and no weights.
 func (s *Scaling) apply(i int, k *kernel.Tasks) *kernel.Tasks {
 	d, samples := k.Features(), make([]int, k.Len())
 	for t := range samples {
-		samples[t] = k.Samples(t)
+		samples[t] = max(k.Samples(t)-1, 0)
 	}
 	b := kernel.NewBuilder(d, samples, k.Storage())
-	row := make([]float64, d)
 	for t, n := range samples {
-		mean, y := s.Means[i][t*d:][:d], k.Y(t)
-		for l := range n {
-			root := math.Sqrt(k.Weight(t, l))
-			k.Row(row, t, l)
-			for j, m := range mean {
-				m *= root
-				row[j] -= m
-				if math.Abs(row[j]) <= rounding*math.Abs(m) {
-					row[j] = 0
-				}
+		if n == 0 {
+			continue
+		}
+		rows, roots := s.centre(i, t, k)
+		reflect(rows, roots)
+		for l, row := range rows[1:] {
+			for j := range s.Deviations {
 				row[j] /= s.Deviations[j]
 			}
-			b.SetRow(t, l, row, y[l]-root*s.Responses[i][t])
+			b.SetRow(t, l, row[:d], row[d])
 		}
 	}
 	return b.Tasks()
+}
+
+// centre returns the rows of task t of hosted node i without their means, each with its response behind it, and
+// the roots of their weights, which are factors of the rows.
+func (s *Scaling) centre(i, t int, k *kernel.Tasks) (rows [][]float64, roots []float64) {
+	d, y := k.Features(), k.Y(t)
+	mean := append(slices.Clone(s.Means[i][t*d:][:d]), s.Responses[i][t])
+	left, total := make([]float64, d+1), 0.0
+	for l := range y {
+		root := math.Sqrt(k.Weight(t, l))
+		row := make([]float64, d+1)
+		k.Row(row[:d], t, l)
+		row[d] = y[l]
+		for j, m := range mean {
+			m *= root
+			row[j] -= m
+			if j < d && math.Abs(row[j]) <= rounding*math.Abs(m) {
+				row[j] = 0
+			}
+		}
+		floats.AddScaled(left, root, row)
+		total += root * root
+		rows, roots = append(rows, row), append(roots, root)
+	}
+	for l, row := range rows { // the rounding of the means, in the size of the offsets
+		floats.AddScaled(row, -roots[l]/total, left)
+	}
+	return rows, roots
+}
+
+// reflect multiplies rows, from the left, by the reflector that maps roots to a multiple of the first unit
+// vector. Centred rows are orthogonal to roots, so that the first of them becomes zero, and belongs to the
+// intercept: n rows have n - 1 degrees of freedom. If all of them stayed, their rank would be a matter of
+// rounding.
+func reflect(rows [][]float64, roots []float64) {
+	first := roots[0] + floats.Norm(roots, 2)
+	for l, row := range rows[1:] {
+		floats.AddScaled(row, -roots[l+1]/first, rows[0])
+	}
 }
 
 // Undo returns the estimate of hosted node i in the units of the data, from U_g and the coefficients of its

@@ -39,6 +39,9 @@ func StandardizeOne(k *kernel.Tasks) (*kernel.Tasks, *Scaling, error) {
 	}
 	s.setDeviations(squares, freedom(k))
 	standard := s.apply(0, k)
+	if k.TotalSamples() > 0 && standard.TotalSamples() == 0 {
+		return nil, nil, errors.New("features: no task has two samples: its intercept explains the only one")
+	}
 	responses := responsesOf(standard)
 	after := powerOfTwo(floats.Norm(responses, math.Inf(1)))
 	for i := range responses {
@@ -124,8 +127,8 @@ func powerOfTwo(v float64) float64 {
 }
 
 // Center returns the tasks without the means of every task, and these means: of the features of task t at
-// [t*d : (t+1)*d], and of its responses at [t]. Like StandardizeOne it is for one machine, but changes no
-// unit.
+// [t*d : (t+1)*d], and of its responses at [t]. Like Standardize it makes n - 1 rows of n; like StandardizeOne
+// it is for one machine, but it changes no unit.
 func Center(k *kernel.Tasks) (centred *kernel.Tasks, means, responses []float64) {
 	s, _ := momentsOne(k)
 	for j := range s.Deviations {

