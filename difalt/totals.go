@@ -137,9 +137,10 @@ func (t *totals) knowledge(n, ridge float64) float64 {
 	return (p + root) / 2
 }
 
-// weigh sets the weights of tasks in P: their knowledge over its mean. The Hessian of a task is about its
-// knowledge times m b_t b_t', and a task that fits all its samples, with a b_t that may be huge, says nothing
-// about U. All weights are 1 if no task knows anything.
+// weigh sets the weights of tasks in P: their knowledge over its mean, times the size of their features. The
+// Hessian of a task is about its knowledge times the mean square of its features times b_t b_t'. A task that
+// fits all its samples, with a b_t that may be huge, says nothing about U, and b_t is large where features are
+// small. The knowledge counts as 1 everywhere if no task knows anything.
 func (s *Solver) weigh(ctx context.Context) error {
 	p := &s.point
 	known := p.totals.known
@@ -153,12 +154,13 @@ func (s *Solver) weigh(ctx context.Context) error {
 		}
 		known = rows[0][0]
 	}
-	if known == 0 {
-		return nil
-	}
 	for i, w := range p.weights {
+		k := s.problem.Nodes[i]
 		for t := range w {
-			w[t] = p.totals.knowledge(float64(s.problem.Nodes[i].Samples(t)), p.ridge) / (known / p.totals.Tasks)
+			if w[t] = p.totals.SizeOf(k, t); known == 0 {
+				continue
+			}
+			w[t] *= p.totals.knowledge(float64(k.Samples(t)), p.ridge) / (known / p.totals.Tasks)
 		}
 	}
 	return nil

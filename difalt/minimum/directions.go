@@ -16,7 +16,7 @@ import (
 // A strength is what the nodes sum about an axis q of U.
 type strength struct {
 	energy         float64 // E(U q): the increase of the objective without U q, in the unit of energies
-	second, fourth float64 // sums of (q'b_t)^2 and of (q'b_t)^4, in the unit of coefficients
+	second, fourth float64 // sums of h_t = w_t (q'b_t)^2 over the eigenvalue of P, and of h_t^2
 }
 
 // Fields implements sums.Record.
@@ -25,6 +25,9 @@ func (s *strength) Fields(row *sums.Row) {
 	row.Number(&s.second, 1)
 	row.Number(&s.fourth, 1)
 }
+
+// negligible is the part of the largest eigenvalue of P below which another one is mostly rounding.
+const negligible = 1e-12
 
 // strengths of all axes.
 type strengths []strength
@@ -103,10 +106,14 @@ func (k *problem) explain(i, task int) (row []float64, parts strengths) {
 	}
 	var c mat.Cholesky
 	solvable := c.Factorize(gram)
+	largest := k.p.Values[r-1]
 	for j, q := range k.axes {
 		along := floats.Dot(q, b)
 		relative := along / k.data.Coefficient()
-		parts[j].second, parts[j].fourth = relative*relative, math.Pow(relative, 4)
+		if largest > 0 {
+			parts[j].second = k.weights[i][task] * relative * relative / max(k.p.Values[j], negligible*largest)
+			parts[j].fourth = parts[j].second * parts[j].second
+		}
 		var v mat.VecDense
 		if solvable && c.SolveVecTo(&v, mat.NewVecDense(r, q)) == nil {
 			z := v.RawVector().Data

@@ -38,8 +38,10 @@ type Outcome struct {
 	Verdict Verdict
 	// U has a U_g of lower objective for every hosted node if Verdict is Saddle, and is nil otherwise.
 	U []*kernel.Basis
-	// SingularValues has the singular values of the matrix of all b_t, in ascending order. It is nil where
-	// the residuals are zero to rounding, and where there are too few samples.
+	// SingularValues has the singular values of the matrix of all b_t, in ascending order. A b_t of a task
+	// whose features are more than twice as large or as small, by their mean square, as those of all tasks has
+	// a power of two near that proportion as a factor. It is nil where the residuals are zero to rounding, and
+	// where there are too few samples.
 	SingularValues []float64
 	// WeakestDirection is the increase of the objective without the weakest direction of U, and NextDirection
 	// about its decrease with the best further direction. Both are relative to the best direction in noise
@@ -93,8 +95,11 @@ type problem struct {
 
 	data   sums.Data // of all nodes
 	totals fit
-	p      *gram.Matrix
-	axes   [][]float64 // the eigenvectors of P
+	p      *gram.Matrix // of all b_t, with weights
+	// weights has sums.Data.SizeOf of every task: what a task explains in a direction depends on both its b_t
+	// and its features.
+	weights [][]float64
+	axes    [][]float64 // the eigenvectors of P
 }
 
 // Check checks the point u, where u[i] is the orthonormal estimate of hosted node i, whose tasks are
@@ -264,14 +269,19 @@ func (k *problem) describe(ctx context.Context, fault error, d, r int) error {
 	return k.data.Complete(ctx, k.net, own)
 }
 
-// sumMoments sums P = sum_t b_t b_t'.
+// sumMoments sums P = sum_t w_t b_t b_t' for weights w_t.
 func (k *problem) sumMoments(ctx context.Context) error {
 	r := int(k.data.Rank)
 	k.p = gram.New(r)
 	rows := make([][]float64, len(k.groups))
 	for i, g := range k.groups {
+		weights := make([]float64, k.tasks[i].Len())
+		for t := range weights {
+			weights[t] = k.data.SizeOf(k.tasks[i], t)
+		}
+		k.weights = append(k.weights, weights)
 		rows[i] = make([]float64, len(k.p.P))
-		gram.Outer(rows[i], g.B, r, nil, math.Pow(k.data.Coefficient(), -2))
+		gram.Outer(rows[i], g.B, r, weights, math.Pow(k.data.Coefficient(), -2))
 	}
 	if err := k.net.Sum(ctx, rows); err != nil {
 		return err
@@ -305,7 +315,7 @@ func (k *problem) parametersPerSample(concentration float64) float64 {
 }
 
 // isSuspicious reports whether the weakest direction may be noise, or a few tasks may determine a direction.
-// Then (b_t'P^-1 b_t)^2 is large for those tasks; the sum of b_t'P^-1 b_t over all tasks is r.
+// Then (w_t b_t'P^-1 b_t)^2 is large for those tasks; the sum of w_t b_t'P^-1 b_t over all tasks is r.
 func (k *problem) isSuspicious(ctx context.Context) (bool, error) {
 	data := &k.data
 	left := max(data.PerTask()-data.Rank-1, 1) * data.MeanFeature() * math.Pow(data.Coefficient(), 2)
@@ -315,8 +325,8 @@ func (k *problem) isSuspicious(ctx context.Context) (bool, error) {
 	rows, r := make([][]float64, len(k.groups)), int(data.Rank)
 	for i, g := range k.groups {
 		leverage := 0.0
-		for b := g.B; len(b) > 0; b = b[r:] {
-			h := k.p.Leverage(b[:r]) / math.Pow(data.Coefficient(), 2)
+		for t, w := range k.weights[i] {
+			h := k.p.Leverage(g.B[t*r:][:r]) / math.Pow(data.Coefficient(), 2) * w
 			leverage += h * h
 		}
 		rows[i] = []float64{leverage}

@@ -33,6 +33,17 @@ func Responses(k *kernel.Tasks) (y float64) {
 	return y
 }
 
+// MeanSquare returns the mean of x^2 over all features of the samples of a task, which may overflow or
+// underflow: 0 without samples.
+func MeanSquare(k *kernel.Tasks, task int) (x float64) {
+	row, n := make([]float64, k.Features()), k.Samples(task)
+	for i := range n {
+		k.Row(row, task, i)
+		x += tile.Dot(row, row) / float64(n*len(row))
+	}
+	return x
+}
+
 func eachRow(k *kernel.Tasks, f func(row []float64)) {
 	row := make([]float64, k.Features())
 	for t := range k.Len() {

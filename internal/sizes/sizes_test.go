@@ -27,6 +27,16 @@ func TestSizes(t *testing.T) {
 			})
 		}
 	}
+	b := kernel.NewBuilder(2, []int{1, 0, 2}, kernel.Float64)
+	b.SetRow(0, 0, []float64{1, 7}, 5)
+	b.SetRow(2, 0, []float64{-3, 2}, -12)
+	b.SetRow(2, 1, []float64{4, 5}, -12)
+	k := b.Tasks()
+	for task, want := range []float64{25, 0, 13.5} {
+		if got := MeanSquare(k, task); got != want {
+			t.Errorf("the mean square of task %d is %v, want %v", task, got, want)
+		}
+	}
 	if x, y := Largest(kernel.NewBuilder(3, []int{0}, kernel.Float64).Tasks()); x != 0 || y != 0 {
 		t.Errorf("%v and %v without samples", x, y)
 	}
