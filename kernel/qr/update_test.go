@@ -168,6 +168,14 @@ func TestRAsFactor(t *testing.T) {
 	}
 }
 
+// Rows without columns have an R without entries.
+func TestRWithoutColumns(t *testing.T) {
+	for _, ws := range []*qr.Workspace{nil, qr.NewWorkspace(0), qr.NewWorkspace(3)} {
+		qr.R(of(3, 0, 3, nil), of(0, 0, 1, nil), ws)
+		qr.Update(of(0, 0, 1, nil), blas64.General{Rows: 3, Stride: 1, Data: make([]float64, 2)}, ws)
+	}
+}
+
 // A triangle with negative diagonal entries gets positive ones, and nothing is allocated.
 func TestUpdateSigns(t *testing.T) {
 	r := []float64{-2, 0, 3, -1} // by columns
