@@ -20,7 +20,7 @@ func mostlyZero[F tile.Float](m, n int, a []F, lda int) bool {
 	nonzeros, at := 0, uint64(0)
 	for range sampled {
 		at += step
-		i, j := int(at>>32)*m>>32, int(at&(1<<32-1))*n>>32
+		i, j := int(at>>32*uint64(m)>>32), int(at&(1<<32-1)*uint64(n)>>32)
 		if a[i*lda+j] != 0 {
 			nonzeros++
 		}
