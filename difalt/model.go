@@ -68,7 +68,7 @@ func (m *Model) Len() int {
 		return 0
 	}
 	_, r := m.U.Dims()
-	return len(m.B) / r
+	return len(m.B) / max(r, 1)
 }
 
 // Predict appends the predictions for rows of a task to dst, and returns it. It panics if the task is out of
@@ -160,12 +160,17 @@ func (m *Model) Adapt(ctx context.Context, tasks *kernel.Tasks) (*Model, error) 
 	return &adapted, adapted.check()
 }
 
+var errNoRepresentation = errors.New("difalt: the model has no representation")
+
 // check returns an error unless the parts of the model fit together and hold finite numbers.
 func (m *Model) check() error {
 	if m == nil || m.U == nil {
-		return errors.New("difalt: the model has no representation")
+		return errNoRepresentation
 	}
 	d, r := m.U.Dims()
+	if r == 0 {
+		return errNoRepresentation
+	}
 	n := len(m.B) / r
 	switch {
 	case r > d:

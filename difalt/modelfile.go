@@ -31,8 +31,12 @@ type modelHeader struct {
 }
 
 // Save writes the model to w, in a form that LoadModel reads on any machine. It returns an error for a model
-// whose parts do not fit together or hold numbers that are not finite.
+// that LoadModel would refuse: its parts do not fit together, or hold numbers that are not finite or out of
+// range.
 func (m *Model) Save(w io.Writer) error {
+	if w == nil {
+		return errors.New("difalt: need a writer")
+	}
 	if err := m.check(); err != nil {
 		return err
 	}
@@ -41,6 +45,17 @@ func (m *Model) Save(w io.Writer) error {
 		Version: modelVersion, HasIntercepts: m.Intercepts != nil, Status: m.Status, Iterations: uint64(m.Iterations),
 		Features: uint64(d), Rank: uint64(r), Tasks: uint64(m.Len()),
 		Ridge: m.Ridge, Residual: m.Residual, StatisticalError: m.StatisticalError,
+	}
+	if m.Iterations < 0 {
+		return fmt.Errorf("difalt: the model has %d iterations", m.Iterations)
+	}
+	if err := h.check(); err != nil {
+		return fmt.Errorf("difalt: model: %w", err)
+	}
+	for t, status := range m.Tasks {
+		if err := checkStatus(t, byte(status)); err != nil {
+			return fmt.Errorf("difalt: model: %w", err)
+		}
 	}
 	sum, buffer := crc32.NewIEEE(), bufio.NewWriter(w)
 	both := io.MultiWriter(buffer, sum)
@@ -64,6 +79,9 @@ func (m *Model) Save(w io.Writer) error {
 // error for another version, for sizes that do not fit, for numbers that are not finite, and for bytes that
 // changed. It takes at most 1 MiB and sixteen times the bytes that r has.
 func LoadModel(r io.Reader) (*Model, error) {
+	if r == nil {
+		return nil, errors.New("difalt: need a reader")
+	}
 	m, err := loadModel(r)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("the file ends too early")
@@ -174,6 +192,14 @@ func (r *modelReader) numbers(n int) (list []float64, err error) {
 	return list, nil
 }
 
+// checkStatus returns an error for a status that no task has.
+func checkStatus(task int, status byte) error {
+	if status > byte(lsq.NotFinite) {
+		return fmt.Errorf("the status of task %d is %d", task, status)
+	}
+	return nil
+}
+
 // statuses reads the statuses of n tasks, and takes memory as they come.
 func (r *modelReader) statuses(n int) (list []lsq.Status, err error) {
 	list = make([]lsq.Status, 0, min(n, piece))
@@ -184,8 +210,8 @@ func (r *modelReader) statuses(n int) (list []lsq.Status, err error) {
 			return nil, err
 		}
 		for _, b := range part {
-			if b > byte(lsq.NotFinite) {
-				return nil, fmt.Errorf("the status of task %d is %d", len(list), b)
+			if err := checkStatus(len(list), b); err != nil {
+				return nil, err
 			}
 			list = append(list, lsq.Status(b))
 		}

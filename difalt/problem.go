@@ -51,6 +51,12 @@ func (p *Problem) Validate(hosted []int, rank int) error {
 		const format = "difalt: the problem has the tasks of %d nodes, but this process hosts %d"
 		return fmt.Errorf(format, len(p.Nodes), len(hosted))
 	}
+	switch {
+	case len(p.Nodes) == 0:
+		return errNoTasks
+	case rank < 0:
+		return &ParameterError{"Rank", rank, "must not be negative"}
+	}
 	for i, k := range p.Nodes {
 		switch {
 		case k == nil || k.Len() == 0:

@@ -102,6 +102,9 @@ func (s *Solver) Result() (*Result, error) {
 	if !s.started {
 		return nil, ErrNotStarted
 	}
+	if s.closed {
+		return nil, errClosed
+	}
 	last := s.finalRecord()
 	res := &Result{
 		Status: s.status, Iterations: s.point.iteration, U: clone(s.point.u), Initial: s.initial,

@@ -35,6 +35,7 @@ type Solver struct {
 	records  recorder
 	initial  *Initial // nil before the first step, unless restored
 	started  bool
+	closed   bool
 	status   Status
 	fault    error // ends the run for good
 
@@ -103,11 +104,13 @@ func (s *Solver) Step(ctx context.Context) (Status, error) { return s.step(ctx, 
 
 // step is Step. Besides the observer it calls yield with the record, unless yield is nil.
 func (s *Solver) step(ctx context.Context, yield func(*Record) error) (Status, error) {
-	if s.status != Running || s.fault != nil {
+	switch {
+	case s.status != Running || s.fault != nil:
 		return s.status, s.fault
-	}
-	if ctx == nil {
+	case ctx == nil:
 		return s.status, errNoContext
+	case s.closed:
+		return s.status, errClosed
 	}
 	caller := ctx
 	leave := ctx.Err() != nil
@@ -254,5 +257,11 @@ func Run(ctx context.Context, p *Problem, net *consensus.Network, o Options) (*R
 	return s.Run(ctx)
 }
 
-// Close ends the solver's workers. The network can be used by the next solver.
-func (s *Solver) Close() { s.pool.Close() }
+// Close ends the solver's workers. The network can be used by the next solver. Steps and Result return an
+// error afterwards.
+func (s *Solver) Close() {
+	s.closed = true
+	s.pool.Close()
+}
+
+var errClosed = errors.New("difalt: the solver is closed")

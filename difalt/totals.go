@@ -157,7 +157,8 @@ func (s *Solver) weigh(ctx context.Context) error {
 	for i, w := range p.weights {
 		k := s.problem.Nodes[i]
 		for t := range w {
-			if w[t] = p.totals.SizeOf(k, t); known == 0 {
+			w[t] = p.totals.SizeOf(k, t)
+			if known == 0 {
 				continue
 			}
 			w[t] *= p.totals.knowledge(float64(k.Samples(t)), p.ridge) / (known / p.totals.Tasks)

@@ -27,7 +27,7 @@ const shorter = 1 - 0x1p-30
 // nevertheless.
 func (a *Account) Sum(ctx context.Context, net *consensus.Network, what string, rho float64, tasks []int, n int,
 	vector func(i, t int, v []float64)) (*Total, error) {
-	if err := a.checkSum(net, tasks, n, vector); err != nil {
+	if err := a.checkSum(ctx, net, tasks, n, vector); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil { // nothing is sent
@@ -71,16 +71,21 @@ func (a *Account) Sum(ctx context.Context, net *consensus.Network, what string, 
 }
 
 // checkSum returns an error unless the arguments of Sum are valid.
-func (a *Account) checkSum(net *consensus.Network, tasks []int, n int, vector func(i, t int, v []float64)) error {
+func (a *Account) checkSum(
+	ctx context.Context, net *consensus.Network, tasks []int, n int, vector func(i, t int, v []float64),
+) error {
+	const mostNumbers = 1 << 30 // of 8 bytes, and room for their sums
 	switch {
+	case ctx == nil:
+		return errors.New("private: need a context")
 	case net == nil:
 		return errors.New("private: need a network")
 	case a.colluding >= net.Len():
 		return fmt.Errorf("private: %d of %d nodes may collude: no node is left to protect", a.colluding, net.Len())
 	case len(tasks) != len(net.Hosted()):
 		return fmt.Errorf("private: tasks of %d nodes, but %d are hosted", len(tasks), len(net.Hosted()))
-	case n < 0:
-		return fmt.Errorf("private: a sum of %d numbers", n)
+	case n < 0 || n > mostNumbers:
+		return fmt.Errorf("private: a sum of %d numbers: must be from 0 to %d", n, mostNumbers)
 	}
 	for i, k := range tasks {
 		switch {

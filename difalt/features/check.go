@@ -62,6 +62,9 @@ func eachRow(k *kernel.Tasks, step int, f func(row []float64)) {
 // Misleading inspects up to 1,000 samples of one node by Welford's update, and reports whether their means or
 // variances would mislead the methods. Nodes may differ: only Check decides for all of them.
 func Misleading(k *kernel.Tasks) bool {
+	if k == nil {
+		return false
+	}
 	d := k.Features()
 	mean, variance, n := make([]float64, d), make([]float64, d), 0.0
 	eachRow(k, 1+k.TotalSamples()/inspected, func(row []float64) {

@@ -157,3 +157,17 @@ func TestSamplesForAll(t *testing.T) {
 		}
 	}
 }
+
+// TestMisuse: no context, and totals that describe no data, are errors.
+func TestMisuse(t *testing.T) {
+	tasks, u, _ := setting(12, func(int) float64 { return 1 }, .1)
+	var none context.Context
+	if _, err := Check(none, together{}, tasks, u, Options{}); err == nil {
+		t.Error("Check without a context has no error")
+	}
+	for _, totals := range []Totals{{}, {24, 288, -1, 1}, {24, math.NaN(), 1, 1}, {24, 288, 1, math.Inf(1)}} {
+		if _, err := Check(t.Context(), together{}, tasks, u, Options{Totals: &totals}); err == nil {
+			t.Errorf("Check takes the totals %+v", totals)
+		}
+	}
+}

@@ -106,7 +106,10 @@ type problem struct {
 // tasks[i]. All nodes of the network call it together and get equal Outcomes, except for Outcome.U. It
 // reads the samples a few times. If the arguments of one node cannot be used, all nodes return an error.
 func Check(ctx context.Context, net consensus.Sums, tasks []*kernel.Tasks, u []*kernel.Basis, o Options) (*Outcome, error) {
-	if net == nil {
+	switch {
+	case ctx == nil:
+		return nil, errors.New("minimum: need a context")
+	case net == nil:
 		return nil, errors.New("minimum: need a network")
 	}
 	if o.Pool == nil {
@@ -145,6 +148,13 @@ func checkArguments(hosted []int, tasks []*kernel.Tasks, u []*kernel.Basis, o Op
 	}
 	if !(o.Ridge >= 0) || math.IsInf(o.Ridge, 0) {
 		return fmt.Errorf("the ridge is %v: must be finite, and not negative", o.Ridge)
+	}
+	if t := o.Totals; t != nil {
+		for _, v := range []float64{t.Tasks - 1, t.Samples, t.XX, t.YY} {
+			if !(v >= 0) || math.IsInf(v, 0) {
+				return fmt.Errorf("the totals %+v describe no data", *t)
+			}
+		}
 	}
 	for i, node := range hosted {
 		if tasks[i] == nil || u[i] == nil {

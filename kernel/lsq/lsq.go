@@ -152,8 +152,8 @@ func (list Batch) Solve(o Options, ws *Workspace) {
 
 // follows reports whether p is another right-hand side of the matrix of q.
 func (p *Problem) follows(q *Problem) bool {
-	return p.A.Rows == q.A.Rows && p.A.Cols == q.A.Cols && p.A.Stride == q.A.Stride && p.Ridge == q.Ridge &&
-		unsafe.SliceData(p.A.Data) == unsafe.SliceData(q.A.Data)
+	return p.A.Rows > 0 && p.A.Rows == q.A.Rows && p.A.Cols == q.A.Cols && p.A.Stride == q.A.Stride &&
+		p.Ridge == q.Ridge && unsafe.SliceData(p.A.Data) == unsafe.SliceData(q.A.Data)
 }
 
 // check panics unless the shape and the options of a problem are valid, and returns the tolerance.
@@ -166,7 +166,7 @@ func (p *Problem) check(o Options) float64 {
 		panic(badRidge)
 	case !(o.Tolerance >= 0 && o.Tolerance <= 1):
 		panic(badTolerance)
-	case len(p.B) < r || len(p.Y) < n || stride < n || length < n || stride > 0 && r-1 > (length-n)/stride:
+	case len(p.B) < r || len(p.Y) < n || stride < n || length < n || n > 0 && r-1 > (length-n)/stride:
 		panic(badSlice)
 	}
 	return o.tolerance(n, r)
@@ -186,6 +186,10 @@ func (p *Problem) mustFit(ws *Workspace) {
 
 // solve solves a problem that was checked.
 func (p *Problem) solve(ridge, tol float64, ws *Workspace) Result {
-	res, _ := leastsq.Solve(p.B[:p.A.Cols], &p.A, p.Y[:p.A.Rows], ridge, tol, 0, ws.ws)
+	a := &p.A
+	if a.Rows == 0 { // its memory may be nil, whatever the stride
+		a = &blas64.GeneralCols{Cols: a.Cols}
+	}
+	res, _ := leastsq.Solve(p.B[:p.A.Cols], a, p.Y[:p.A.Rows], ridge, tol, 0, ws.ws)
 	return Result{Status(res.Status), res.Rank, res.Squares}
 }

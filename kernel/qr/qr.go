@@ -75,7 +75,7 @@ func Factor(a, r blas64.GeneralCols, work []float64) {
 }
 
 func check(a blas64.GeneralCols) {
-	if a.Stride < max(1, a.Rows) || a.Cols > 0 && beyond(a.Cols-1, a.Stride, a.Rows, len(a.Data)) {
+	if a.Stride < max(1, a.Rows) || a.Rows > 0 && a.Cols > 0 && beyond(a.Cols-1, a.Stride, a.Rows, len(a.Data)) {
 		panic(badSlice)
 	}
 }

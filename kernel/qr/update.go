@@ -93,6 +93,9 @@ func Update(r blas64.GeneralCols, rows blas64.General, ws *Workspace) {
 		panic(badSlice)
 	}
 	ws = ws.of(n)
+	if rows.Rows == 0 && n > 0 {
+		ws.reduce(r, ws.load(r, true)) // its diagonal may be negative
+	}
 	for i := 0; i < rows.Rows && n > 0; i += ws.block {
 		m := min(ws.block, rows.Rows-i)
 		filled := ws.load(r, true)

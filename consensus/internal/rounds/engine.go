@@ -119,8 +119,13 @@ func (e *Engine) Run(ctx context.Context, op Operation, n int, traffic *transpor
 	return nil
 }
 
+var errNoContext = errors.New("need a context")
+
 // Ready returns the error of an operation that would begin now: the network or the context has ended.
 func (e *Engine) Ready(ctx context.Context) error {
+	if ctx == nil {
+		return errNoContext
+	}
 	if e.ended != nil {
 		return fmt.Errorf("the network has ended: %w", e.ended)
 	}

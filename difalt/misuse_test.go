@@ -1,0 +1,101 @@
+package difalt_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/kernel/lsq"
+	"github.com/difalt/difalt/topology"
+)
+
+// TestSaveRefuses: Save writes nothing that LoadModel would refuse, and a Model without a representation is an
+// error, or has no tasks.
+func TestSaveRefuses(t *testing.T) {
+	k := newTable(rand.New(rand.NewPCG(141, 142)), 6, 9, 4, 2)
+	m, err := difalt.Fit(t.Context(), k.tasks(t), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*difalt.Model){
+		"iterations":       func(m *difalt.Model) { m.Iterations = -1 },
+		"many iterations":  func(m *difalt.Model) { m.Iterations = difalt.MaxIterations + 1 },
+		"status":           func(m *difalt.Model) { m.Status = 99 },
+		"residual":         func(m *difalt.Model) { m.Residual = -1 },
+		"infinite":         func(m *difalt.Model) { m.Residual = math.Inf(1) },
+		"error":            func(m *difalt.Model) { m.StatisticalError = -1 },
+		"status of a task": func(m *difalt.Model) { m.Tasks = append(slices.Clone(m.Tasks[1:]), lsq.Status(9)) },
+		"zero basis":       func(m *difalt.Model) { m.U = &kernel.Basis{} },
+		"no basis":         func(m *difalt.Model) { m.U = nil },
+	} {
+		c := *m
+		change(&c)
+		var file bytes.Buffer
+		if err := c.Save(&file); err == nil || file.Len() > 0 {
+			t.Errorf("%s: %v, and %d bytes", name, err, file.Len())
+		}
+	}
+	none := &difalt.Model{U: &kernel.Basis{}}
+	if _, err := none.Adapt(t.Context(), k.tasks(t)); err == nil || none.Len() != 0 {
+		t.Errorf("%v, %d tasks", err, none.Len())
+	}
+	if err := m.Save(nil); err == nil {
+		t.Error("Save takes a nil writer")
+	}
+	if _, err := difalt.LoadModel(nil); err == nil {
+		t.Error("LoadModel takes a nil reader")
+	}
+	if err := m.Save(io.Discard); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAfterClose: a closed solver returns errors.
+func TestAfterClose(t *testing.T) {
+	graph, err := topology.Complete(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := newTable(rand.New(rand.NewPCG(143, 144)), 20, 20, 6, 2)
+	p, net, err := difalt.InProcess([]*kernel.Tasks{k.tasks(t)}, graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := difalt.NewSolver(p, net, difalt.Options{Rank: 2, AnyFeatures: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	s.Close()
+	if status, err := s.Step(t.Context()); err == nil || status != difalt.Running {
+		t.Errorf("Step after Close: %v, %v", status, err)
+	}
+	if _, err := s.Result(); err == nil {
+		t.Error("Result after Close has no error")
+	}
+	if res, err := s.Run(t.Context()); err == nil || res != nil {
+		t.Errorf("Run after Close: %v, %v", res, err)
+	}
+}
+
+// TestValidateNothing: a problem without nodes, and a negative rank, are errors.
+func TestValidateNothing(t *testing.T) {
+	if err := (&difalt.Problem{}).Validate(nil, 1); err == nil {
+		t.Error("a problem without nodes is valid")
+	}
+	k := newTable(rand.New(rand.NewPCG(145, 146)), 3, 5, 2, 1).tasks(t)
+	var parameter *difalt.ParameterError
+	err := (&difalt.Problem{Nodes: []*kernel.Tasks{k}}).Validate([]int{0}, -1)
+	if !errors.As(err, &parameter) || parameter.Name != "Rank" {
+		t.Errorf("%v is no *ParameterError of Rank", err)
+	}
+}

@@ -1,0 +1,42 @@
+package private
+
+import (
+	"context"
+	"testing"
+
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/topology"
+)
+
+// TestMisuseSpendsNothing: no context, and more numbers than memory, are errors that spend nothing.
+func TestMisuseSpendsNothing(t *testing.T) {
+	graph, err := topology.Complete(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights, err := topology.NewWeights(graph, topology.Metropolis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := consensus.New(weights, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := NewAccount(1, .01, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var none context.Context
+	vector := func(_, _ int, v []float64) { v[0] = 1 }
+	if _, err := a.Sum(none, net, "a sum", .01, []int{2}, 1, vector); err == nil {
+		t.Error("Sum takes a nil context")
+	}
+	for _, n := range []int{-1, 1 << 40, 1 << 62} {
+		if _, err := a.Sum(t.Context(), net, "a sum", .01, []int{2}, n, vector); err == nil {
+			t.Errorf("Sum of %d numbers has no error", n)
+		}
+	}
+	if a.Rho() != 0 || len(a.Spent()) != 0 {
+		t.Errorf("misuse spends %g", a.Rho())
+	}
+}
