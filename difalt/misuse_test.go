@@ -99,3 +99,37 @@ func TestValidateNothing(t *testing.T) {
 		t.Errorf("%v is no *ParameterError of Rank", err)
 	}
 }
+
+// TestResultRange: a node or a task that a result does not have ends at the caller with a constant message.
+func TestResultRange(t *testing.T) {
+	graph, err := topology.Complete(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := newTable(rand.New(rand.NewPCG(147, 148)), 20, 20, 6, 2)
+	p, net, err := difalt.InProcess([]*kernel.Tasks{k.tasks(t)}, graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := difalt.Run(t.Context(), p, net, difalt.Options{Rank: 2, AnyFeatures: true, Iterations: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, calls := range map[string][]func(){
+		"difalt: the result has no such node": {
+			func() { res.Theta(1, 0) }, func() { res.Theta(-1, 0) }, func() { res.Model(1, nil) }, func() { res.Model(-1, nil) },
+		},
+		"difalt: the node has no such task": {func() { res.Theta(0, 20) }, func() { res.Theta(0, -1) }},
+	} {
+		for i, call := range calls {
+			func() {
+				defer func() {
+					if got := recover(); got != want {
+						t.Errorf("call %d: %v, want %s", i, got, want)
+					}
+				}()
+				call()
+			}()
+		}
+	}
+}

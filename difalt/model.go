@@ -35,8 +35,9 @@ type Model struct {
 
 // Model returns the model of hosted node i, or of the only node. scaling is what features.Standardize
 // returned with the tasks of the run; it is nil if they were as they are. It shares no memory with the
-// result.
+// result. It panics if the result has no such node.
 func (r *Result) Model(i int, scaling *features.Scaling) *Model {
+	r.mustHost(i)
 	m := &Model{
 		U: r.U[i].Clone(), B: slices.Clone(r.B[i]), Tasks: slices.Clone(r.Tasks[i]), Ridge: r.Ridge,
 		Status: r.Status, Iterations: r.Iterations, Residual: r.Residual, StatisticalError: r.StatisticalError,

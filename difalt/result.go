@@ -86,14 +86,25 @@ type Result struct {
 	Last             Record  // of the final state
 }
 
-// Theta returns theta_t = U_g b_t for task t of hosted node i.
+// Theta returns theta_t = U_g b_t for task t of hosted node i. It panics if one of them is out of range.
 func (r *Result) Theta(i, t int) []float64 {
+	r.mustHost(i)
 	d, rank := r.U[i].Dims()
+	if uint(t) >= uint(len(r.B[i])/rank) {
+		panic("difalt: the node has no such task")
+	}
 	theta := make([]float64, d)
 	for j, b := range r.B[i][t*rank:][:rank] {
 		floats.AddScaled(theta, b, r.U[i].Col(j))
 	}
 	return theta
+}
+
+// mustHost panics if the result has no node i.
+func (r *Result) mustHost(i int) {
+	if uint(i) >= uint(len(r.U)) {
+		panic("difalt: the result has no such node")
+	}
 }
 
 // Result fits b_t to the current U_g on all samples and returns the state, at any time after the first step.

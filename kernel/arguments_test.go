@@ -68,7 +68,7 @@ func TestPanics(t *testing.T) {
 			func() { b.SetRow(2, 0, row, 0) }, func() { b.SetRow(-1, 0, row, 0) }, func() { b.SetRow(1, 0, row, 0) },
 			func() { b.SetRow(0, -1, row, 0) }, func() { b.Drop(2) }, func() { b.Drop(-1) }, func() { b.Extend(2, 1) },
 			func() { b.Replace(-1, 1) }, func() { two.Weight(0, 1) }, func() { two.Row(row, 2, 0) }, func() { two.Row(row, 0, 1) },
-			func() { two.Y(2) }, func() { two.MulTransposed(make([]float64, 8), 2, nil) },
+			func() { two.Y(2) }, func() { two.Samples(2) }, func() { two.Samples(-1) }, func() { two.MulTransposed(make([]float64, 8), 2, nil) },
 		},
 		"need one response for every sample": {
 			func() { kernel.View(x, 16, 9, []int{0, 3}, y[1:]) }, func() { two.WithResponses(nil) }, func() { two.WithResponses(row) },

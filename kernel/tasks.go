@@ -144,7 +144,12 @@ func (t *Tasks) Len() int { return len(t.rows) }
 func (t *Tasks) Features() int { return t.d }
 
 // Samples returns n_t, the number of rows of a task.
-func (t *Tasks) Samples(task int) int { return t.rows[task] }
+func (t *Tasks) Samples(task int) int {
+	if uint(task) >= uint(len(t.rows)) {
+		panic(badIndex)
+	}
+	return t.rows[task]
+}
 
 // TotalSamples returns the sum of n_t over the tasks.
 func (t *Tasks) TotalSamples() int { return t.total }
