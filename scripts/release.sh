@@ -72,6 +72,8 @@ GOCACHE=$($GO env GOCACHE) GOENV=$($GO env GOENV)
 proxy=file://$modules/cache/download,$($GO env GOPROXY)
 export GOCACHE GOENV GOMODCACHE="$modules" HOME="$work/home" XDG_CONFIG_HOME="$work/home" GOPRIVATE="$module" GOPROXY="$proxy"
 export GOWORK=off GOFLAGS=-modcacherw
+# The go command would reuse its index of the imports of a version, which an earlier dry run made of other sources.
+export GODEBUG=goindex=0
 forget
 
 # quietly runs the go command in a folder, and prints its output if it fails.
