@@ -24,6 +24,20 @@ func TestLevel3DoesNotAllocate(t *testing.T) {
 		if got := testing.AllocsPerRun(50, func() { level3(n, a.data, b.data, c.data) }); got >= 1 {
 			t.Errorf("%g allocations", got)
 		}
+		x, y := randomComplex[complex128](rng, n*n), randomComplex[complex128](rng, n*n)
+		products := func() {
+			i := blas.Implementation{}
+			i.Zgemm('C', 'T', n, n, n, 2, x, n, x, n, 0, y, n)
+			i.Zherk('U', 'N', n, n, 1, x, n, 0, y, n)
+			i.Zhemm('L', 'U', n, n, 1, x, n, x, n, 0, y, n)
+			i.Zgemv('N', n, n, 1, x, n, x, 1, 0, y, 1)
+			i.Zgerc(n, n, 0.5, x, 1, x, 1, y, n)
+			clear(y)
+			i.Ztrsm('R', 'U', 'N', 'U', n, n, 1, x, n, y, n)
+		}
+		if got := testing.AllocsPerRun(50, products); got >= 1 {
+			t.Errorf("%g allocations with complex numbers", got)
+		}
 		work, integers := make([]float64, 4*n), make([]int, n)
 		estimate := func() { blas.Lapack{}.Dgecon(lapack.MaxColumnSum, n, triangle.data, n, 1, work, integers) }
 		if got := testing.AllocsPerRun(50, estimate); got >= 1 {

@@ -57,6 +57,7 @@ type product[F tile.Float] struct {
 	part    blas.Uplo // the triangle of C that is computed, blas.All for all of it; what is not in it stays
 	set     bool      // C = alpha op(A) op(B)
 	alone   bool      // the product is the whole computation
+	pairs   pairing[F]
 }
 
 // buffers are the memory of a product: blocks of both factors, and products that are not stored whole.
@@ -148,7 +149,8 @@ func (p *product[F]) columns(lo, hi int) {
 			}
 			for b.row = 0; b.row < p.m; b.row += blockHeight {
 				b.rows = min(blockHeight, p.m-b.row)
-				if p.part == blas.Upper && b.row >= b.column+b.columns || p.part == blas.Lower && b.row+b.rows <= b.column {
+				above, below := p.diagonal(b.row), p.diagonal(b.row+b.rows)
+				if p.part == blas.Upper && above >= b.column+b.columns || p.part == blas.Lower && below <= b.column {
 					continue
 				}
 				left, ldl := p.packLeft(w, &b)
@@ -163,7 +165,7 @@ func (p *product[F]) columns(lo, hi int) {
 func (p *product[F]) direct() bool {
 	const ways, near = 8, 1 << 17 // lines of a set, bytes in pages at hand
 	size := int(unsafe.Sizeof(p.alpha))
-	if p.b.transposed {
+	if p.b.transposed || p.pairs.on {
 		return false
 	}
 	if p.m <= fewRows {
@@ -179,6 +181,10 @@ func (p *product[F]) packRight(w *buffers[F], b *block) {
 	width := tile.PanelWidth[F]()
 	for j := 0; j < b.columns; j += width {
 		panel, n := w.right[j*b.depth:][:width*b.depth], min(width, b.columns-j)
+		if p.pairs.on {
+			p.packPairs(panel, width, block{column: b.column + j, columns: n, at: b.at, depth: b.depth})
+			continue
+		}
 		from := p.b.from(b.at, b.column+j)
 		if p.b.transposed {
 			tile.Transpose(panel, width, from.data, from.stride, n, b.depth)
@@ -231,14 +237,15 @@ func (p *product[F]) panels(w *buffers[F], b *block, left []F, ldl int, direct b
 		column, n := b.column+j, min(width, b.columns-j)
 		lo, hi := b.row, b.row+b.rows // the rows that are computed whole
 		crossLo, crossHi := hi, hi    // those that cross the diagonal
+		first, last := p.rowOf(column), p.rowOf(column+n)
 		if p.part != blas.All {
-			crossLo, crossHi = max(column, lo), min(column+n, hi)
+			crossLo, crossHi = max(first, lo), min(last, hi)
 		}
 		switch p.part {
 		case blas.Upper:
-			hi = min(column, hi)
+			hi = min(first, hi)
 		case blas.Lower:
-			lo = max(column+n, lo)
+			lo = max(last, lo)
 		}
 		if hi > lo {
 			tile.Panel(p.c[lo*p.ldc+column:], p.ldc, left[(lo-b.row)*ldl:], ldl, right, ldr, hi-lo, b.depth, n, !p.set || b.at > 0)
@@ -254,9 +261,9 @@ func (p *product[F]) partly(w *buffers[F], left []F, ldl int, right []F, ldr int
 	width := tile.PanelWidth[F]()
 	tile.Panel(w.sums[:], width, left, ldl, right, ldr, b.rows, b.depth, b.columns, false)
 	for i := range b.rows {
-		from, to := max(b.row+i-b.column, 0), b.columns
+		from, to := max(p.diagonal(b.row+i)-b.column, 0), b.columns
 		if p.part == blas.Lower {
-			from, to = 0, min(b.row+i-b.column+1, to)
+			from, to = 0, min(p.diagonal(b.row+i+1)-b.column, to)
 		}
 		sums := w.sums[i*width+from : i*width+to]
 		c := p.c[(b.row+i)*p.ldc+b.column+from:][:len(sums)]
@@ -298,9 +305,9 @@ func (p *product[F]) scaleC(beta F) {
 func (p *product[F]) span(i int) (from, to int) {
 	switch p.part {
 	case blas.Upper:
-		return i, p.n
+		return p.diagonal(i), p.n
 	case blas.Lower:
-		return 0, i + 1
+		return 0, p.diagonal(i + 1)
 	}
 	return 0, p.n
 }

@@ -35,6 +35,15 @@ var (
 		{"Ddot", func(t *testing.T) { testblas.DdotTest(t, blas.Implementation{}) }},
 		{"Dnrm2", func(t *testing.T) { testblas.Dnrm2Test(t, blas.Implementation{}) }},
 		{"Daxpy", func(t *testing.T) { testblas.DaxpyTest(t, blas.Implementation{}) }},
+		{"Zgemm", func(t *testing.T) { testblas.ZgemmTest(t, blas.Implementation{}) }},
+		{"Zgemv", func(t *testing.T) { testblas.ZgemvTest(t, blas.Implementation{}) }},
+		{"Zherk", func(t *testing.T) { testblas.ZherkTest(t, blas.Implementation{}) }},
+		{"Zsyrk", func(t *testing.T) { testblas.ZsyrkTest(t, blas.Implementation{}) }},
+		{"Zhemm", func(t *testing.T) { testblas.ZhemmTest(t, blas.Implementation{}) }},
+		{"Zsymm", func(t *testing.T) { testblas.ZsymmTest(t, blas.Implementation{}) }},
+		{"Ztrsm", func(t *testing.T) { testblas.ZtrsmTest(t, blas.Implementation{}) }},
+		{"Zgeru", func(t *testing.T) { testblas.ZgeruTest(t, blas.Implementation{}) }},
+		{"Zgerc", func(t *testing.T) { testblas.ZgercTest(t, blas.Implementation{}) }},
 	}
 	ofLAPACK = []suite{
 		{"Dgetrf", func(t *testing.T) { testlapack.DgetrfTest(t, blas.Lapack{}) }},

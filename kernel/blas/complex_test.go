@@ -1,0 +1,426 @@
+package blas_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/difalt/difalt/internal/longtest"
+	"github.com/difalt/difalt/internal/tiertest"
+	"github.com/difalt/difalt/kernel/blas"
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/cblas128"
+	"gonum.org/v1/gonum/blas/cblas64"
+	reference "gonum.org/v1/gonum/blas/gonum"
+)
+
+type complexNumber interface{ complex64 | complex128 }
+
+// randomComplex returns n complex numbers with normal parts.
+func randomComplex[T complexNumber](rng *rand.Rand, n int) []T {
+	x := make([]T, max(n, 0))
+	for i := range x {
+		x[i] = T(complex(rng.NormFloat64(), rng.NormFloat64()))
+	}
+	return x
+}
+
+// A complexAPI has the complex routines that this package computes, in one precision.
+type complexAPI[T complexNumber] struct {
+	gemm       func(tA, tB gblas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+	gemv       func(tA gblas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
+	herk       func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha float64, a []T, lda int, beta float64, c []T, ldc int)
+	syrk       func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
+	hemm, symm func(s gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+	trsm       func(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
+	geru, gerc func(m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int)
+}
+
+func complex128s(f gblas.Complex128) complexAPI[complex128] {
+	return complexAPI[complex128]{f.Zgemm, f.Zgemv, f.Zherk, f.Zsyrk, f.Zhemm, f.Zsymm, f.Ztrsm, f.Zgeru, f.Zgerc}
+}
+
+func complex64s(f gblas.Complex64) complexAPI[complex64] {
+	herk := func(ul gblas.Uplo, tA gblas.Transpose, n, k int, alpha float64, a []complex64, lda int, beta float64, c []complex64, ldc int) {
+		f.Cherk(ul, tA, n, k, float32(alpha), a, lda, float32(beta), c, ldc)
+	}
+	return complexAPI[complex64]{f.Cgemm, f.Cgemv, herk, f.Csyrk, f.Chemm, f.Csymm, f.Ctrsm, f.Cgeru, f.Cgerc}
+}
+
+// complexArguments are the arguments of a call. The results are in c, x is a vector in a and y one in b or c.
+type complexArguments[T complexNumber] struct {
+	m, n, k                   int
+	ul                        gblas.Uplo
+	side                      gblas.Side
+	tA, tB                    gblas.Transpose
+	diag                      gblas.Diag
+	alpha, beta               T
+	a, b, c                   []T
+	lda, ldb, ldc, incX, incY int
+}
+
+// A complexRoutine is a routine: the shapes of its operands, and its call.
+type complexRoutine[T complexNumber] struct {
+	name   string
+	shapes func(s *complexArguments[T]) (rowsA, columnsA, rowsB, columnsB, rowsC, columnsC int)
+	call   func(f *complexAPI[T], s *complexArguments[T])
+}
+
+// shapeOf returns the shape of a matrix M for which op(M) has m rows and n columns.
+func shapeOf(t gblas.Transpose, m, n int) (rows, columns int) {
+	if t == gblas.NoTrans {
+		return m, n
+	}
+	return n, m
+}
+
+// span returns the number of entries between the ends of a vector, with them.
+func span(n, inc int) int { return max((n-1)*max(inc, -inc)+1, 0) }
+
+func realOf[T complexNumber](v T) float64 {
+	re, _ := parts(v)
+	return re
+}
+
+// parts returns the real and the imaginary part. In this package real is a type.
+func parts[T complexNumber](v T) (re, im float64) {
+	w := complex128(v)
+	p := (*[2]float64)(unsafe.Pointer(&w))
+	return p[0], p[1]
+}
+
+// isFinite reports whether both parts are finite.
+func isFinite[T complexNumber](v T) bool { return (v - v) == 0 }
+
+func (s *complexArguments[T]) order() int {
+	if s.side == gblas.Right {
+		return s.n
+	}
+	return s.m
+}
+
+func complexRoutines[T complexNumber]() []complexRoutine[T] {
+	rank := func(s *complexArguments[T]) (int, int, int, int, int, int) {
+		rows, columns := shapeOf(s.tA, s.n, s.k)
+		return rows, columns, 0, 0, s.n, s.n
+	}
+	sided := func(s *complexArguments[T]) (int, int, int, int, int, int) {
+		return s.order(), s.order(), s.m, s.n, s.m, s.n
+	}
+	outer := func(s *complexArguments[T]) (int, int, int, int, int, int) {
+		return 1, span(s.m, s.incX), 1, span(s.n, s.incY), s.m, s.n
+	}
+	return []complexRoutine[T]{
+		{"gemm", func(s *complexArguments[T]) (int, int, int, int, int, int) {
+			rowsA, columnsA := shapeOf(s.tA, s.m, s.k)
+			rowsB, columnsB := shapeOf(s.tB, s.k, s.n)
+			return rowsA, columnsA, rowsB, columnsB, s.m, s.n
+		}, func(f *complexAPI[T], s *complexArguments[T]) {
+			f.gemm(s.tA, s.tB, s.m, s.n, s.k, s.alpha, s.a, s.lda, s.b, s.ldb, s.beta, s.c, s.ldc)
+		}},
+		{"gemv", func(s *complexArguments[T]) (int, int, int, int, int, int) {
+			y, x := shapeOf(s.tA, s.m, s.n)
+			return s.m, s.n, 1, span(x, s.incX), 1, span(y, s.incY)
+		}, func(f *complexAPI[T], s *complexArguments[T]) {
+			f.gemv(s.tA, s.m, s.n, s.alpha, s.a, s.lda, s.b, s.incX, s.beta, s.c, s.incY)
+		}},
+		{"herk", rank, func(f *complexAPI[T], s *complexArguments[T]) {
+			f.herk(s.ul, s.tA, s.n, s.k, realOf(s.alpha), s.a, s.lda, realOf(s.beta), s.c, s.ldc)
+		}},
+		{"syrk", rank, func(f *complexAPI[T], s *complexArguments[T]) {
+			f.syrk(s.ul, s.tA, s.n, s.k, s.alpha, s.a, s.lda, s.beta, s.c, s.ldc)
+		}},
+		{"hemm", sided, func(f *complexAPI[T], s *complexArguments[T]) {
+			f.hemm(s.side, s.ul, s.m, s.n, s.alpha, s.a, s.lda, s.b, s.ldb, s.beta, s.c, s.ldc)
+		}},
+		{"symm", sided, func(f *complexAPI[T], s *complexArguments[T]) {
+			f.symm(s.side, s.ul, s.m, s.n, s.alpha, s.a, s.lda, s.b, s.ldb, s.beta, s.c, s.ldc)
+		}},
+		{"trsm", sided, func(f *complexAPI[T], s *complexArguments[T]) {
+			f.trsm(s.side, s.ul, s.tA, s.diag, s.m, s.n, s.alpha, s.a, s.lda, s.c, s.ldc)
+		}},
+		{"geru", outer, func(f *complexAPI[T], s *complexArguments[T]) {
+			f.geru(s.m, s.n, s.alpha, s.a, s.incX, s.b, s.incY, s.c, s.ldc)
+		}},
+		{"gerc", outer, func(f *complexAPI[T], s *complexArguments[T]) {
+			f.gerc(s.m, s.n, s.alpha, s.a, s.incX, s.b, s.incY, s.c, s.ldc)
+		}},
+	}
+}
+
+// randomCall returns random arguments of a routine, with increments of either sign, entries between rows, and
+// triangles whose systems are well conditioned.
+func randomCall[T complexNumber](rng *rand.Rand, r *complexRoutine[T], least int) *complexArguments[T] {
+	size := func() int { return least + rng.IntN([]int{6, 20, 50, 140}[rng.IntN(4)]) }
+	inc := func() int { return pick(rng, []int{1, 1, 2, 3, -1, -2}) }
+	all := []gblas.Transpose{gblas.NoTrans, gblas.Trans, gblas.ConjTrans}
+	s := &complexArguments[T]{
+		m: size(), n: size(), k: size(), ul: pick(rng, triangles), side: pick(rng, []gblas.Side{gblas.Left, gblas.Right}),
+		tA: pick(rng, all), tB: pick(rng, all), diag: pick(rng, diagonals), alpha: pick(rng, []T{1, -1, 1i, .7 - .2i}),
+		beta: pick(rng, []T{0, 1, -.3 + .5i}), incX: inc(), incY: inc(),
+	}
+	if r.name == "herk" && s.tA == gblas.Trans || r.name == "syrk" && s.tA == gblas.ConjTrans {
+		s.tA = gblas.NoTrans
+	}
+	rowsA, columnsA, rowsB, columnsB, rowsC, columnsC := r.shapes(s)
+	operand := func(rows, columns int) ([]T, int) {
+		stride := max(columns, 1) + rng.IntN(4)*rng.IntN(2)
+		return randomComplex[T](rng, min(rows, 1)*((rows-1)*stride+columns)), stride
+	}
+	s.a, s.lda = operand(rowsA, columnsA)
+	s.b, s.ldb = operand(rowsB, columnsB)
+	s.c, s.ldc = operand(rowsC, columnsC)
+	if r.name == "trsm" {
+		for i := range s.a {
+			s.a[i] *= T(complex(1/float64(rowsA), 0))
+		}
+		for i := range rowsA {
+			s.a[i*(s.lda+1)] += 1
+		}
+	}
+	return s
+}
+
+// outcome calls a routine with copies of the operands.
+func (s complexArguments[T]) outcome(f complexAPI[T], r *complexRoutine[T]) (c []T, panicked string) {
+	s.a, s.b, s.c = slices.Clone(s.a), slices.Clone(s.b), slices.Clone(s.c)
+	defer func() {
+		if p := recover(); p != nil {
+			panicked = fmt.Sprint(p)
+		}
+	}()
+	r.call(&f, &s)
+	return s.c, ""
+}
+
+// spoilComplex makes an argument wrong.
+func spoilComplex[T complexNumber](rng *rand.Rand, s *complexArguments[T]) {
+	shorten := func(x *[]T) { *x = (*x)[:max(len(*x)-1, 0)] }
+	for range 1 + rng.IntN(2) { // two of them: the first check counts
+		switch rng.IntN(12) {
+		case 0:
+			shorten(&s.a)
+		case 1:
+			shorten(&s.b)
+		case 2:
+			shorten(&s.c)
+		case 3:
+			s.lda = pick(rng, []int{0, -1, s.lda - 4})
+		case 4:
+			s.ldb = pick(rng, []int{0, -1, s.ldb - 4})
+		case 5:
+			s.ldc = pick(rng, []int{0, -1, s.ldc - 4})
+		case 6:
+			s.tA = pick(rng, []gblas.Transpose{'X', gblas.Trans, gblas.ConjTrans})
+		case 7:
+			s.tB, s.diag = 'X', 'X'
+		case 8:
+			s.ul, s.side = pick(rng, []gblas.Uplo{'X', gblas.Upper}), pick(rng, []gblas.Side{'X', gblas.Left})
+		case 9:
+			s.m, s.k = pick(rng, []int{-1, 0}), pick(rng, []int{-1, 0})
+		case 10:
+			s.n = pick(rng, []int{-1, 0})
+		case 11:
+			s.incX, s.incY = pick(rng, []int{0, 1}), pick(rng, []int{0, -1})
+		}
+	}
+}
+
+// forComplex runs a test of each complex routine in both precisions on every tier: ours, gonum's and the error that
+// the precision allows.
+func forComplex(t *testing.T, test128 func(t *testing.T, r *complexRoutine[complex128]), test64 func(t *testing.T, r *complexRoutine[complex64])) {
+	tiertest.Each(t, func(t *testing.T) {
+		for _, r := range complexRoutines[complex128]() {
+			t.Run("Z"+r.name, func(t *testing.T) { test128(t, &r) })
+		}
+		for _, r := range complexRoutines[complex64]() {
+			t.Run("C"+r.name, func(t *testing.T) { test64(t, &r) })
+		}
+	})
+}
+
+// Results are gonum's to rounding, and panics are gonum's, for random shapes, strides, increments and settings. With
+// beta = 0 a result is overwritten, with alpha = 0 no factor is read, and nothing is written between rows.
+func TestComplexAsGonum(t *testing.T) {
+	forComplex(t, func(t *testing.T, r *complexRoutine[complex128]) {
+		compareComplex(t, r, complex128s(blas.Implementation{}), complex128s(reference.Implementation{}), 1e-13)
+	}, func(t *testing.T, r *complexRoutine[complex64]) {
+		compareComplex(t, r, complex64s(blas.Implementation{}), complex64s(reference.Implementation{}), 4e-5)
+	})
+}
+
+func compareComplex[T complexNumber](t *testing.T, r *complexRoutine[T], ours, gonum complexAPI[T], tolerance float64) {
+	rng, trials := rand.New(rand.NewPCG(51, 23)), 150
+	if longtest.Enabled() {
+		trials = 3000
+	}
+	nan := T(complex(math.NaN(), math.NaN()))
+	for i := range trials {
+		s := randomCall(rng, r, 0)
+		switch {
+		case i%4 == 3:
+			spoilComplex(rng, s)
+		case i%16 == 0: // neither is read
+			s.alpha = 0
+			fill(s.a, nan)
+			fill(s.b, nan)
+		}
+		if s.beta == 0 && r.name != "trsm" && !strings.HasPrefix(r.name, "ger") {
+			fill(s.c, nan)
+		}
+		got, panicked := s.outcome(ours, r)
+		overwritten := len(s.c) > 0 && s.c[0] != s.c[0]
+		if overwritten { // by gonum, in place of a number that no result has
+			fill(s.c, 12345)
+		}
+		want, wantPanic := s.outcome(gonum, r)
+		header := *s
+		header.a, header.b, header.c = nil, nil, nil
+		if panicked != wantPanic {
+			t.Fatalf("%+v: panic %q, want %q", header, panicked, wantPanic)
+		}
+		for j, v := range got {
+			re, im := parts(v - want[j])
+			size, other := parts(want[j])
+			_, imV := parts(v)
+			_, imWant := parts(want[j])
+			if r.name == "herk" && s.ldc > 0 && j%(s.ldc+1) == 0 && v == v && imV != imWant {
+				t.Fatalf("%+v: entry %d of the diagonal is %v", header, j/s.ldc, v)
+			}
+			if v != v && overwritten && want[j] == 12345 || math.Hypot(re, im) <= tolerance*max(10, math.Hypot(size, other)) {
+				continue
+			}
+			t.Fatalf("%+v: entry %d, %d is %v, want %v", header, j/s.ldc, j%s.ldc, v, want[j])
+		}
+	}
+}
+
+func fill[T any](x []T, v T) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+// An entry of a result is finite where gonum's is, when an entry of a factor, or of the right sides of a system, is
+// NaN or infinite. Products with zeros count: gonum's Zgemm skips none.
+func TestComplexSpecialValues(t *testing.T) {
+	forComplex(t, func(t *testing.T, r *complexRoutine[complex128]) {
+		compareFinite(t, r, complex128s(blas.Implementation{}), complex128s(reference.Implementation{}))
+	}, func(t *testing.T, r *complexRoutine[complex64]) {
+		compareFinite(t, r, complex64s(blas.Implementation{}), complex64s(reference.Implementation{}))
+	})
+}
+
+func compareFinite[T complexNumber](t *testing.T, r *complexRoutine[T], ours, gonum complexAPI[T]) {
+	rng := rand.New(rand.NewPCG(52, 24))
+	specials := []T{T(complex(math.NaN(), 0)), T(complex(0, math.Inf(1))), T(complex(math.Inf(-1), 1)), T(complex(1, math.NaN()))}
+	for range 60 {
+		s := randomCall(rng, r, 1)
+		factor := pick(rng, [][]T{s.a, s.b})
+		if r.name == "trsm" {
+			factor = s.c
+		}
+		if r.name == "gemm" && rng.IntN(2) == 0 {
+			clear(s.a)
+			factor = s.b
+		}
+		if len(factor) > 0 {
+			factor[rng.IntN(len(factor))] = pick(rng, specials)
+		}
+		want, _ := s.outcome(gonum, r)
+		got, _ := s.outcome(ours, r)
+		for j, v := range got {
+			if isFinite(v) != isFinite(want[j]) {
+				s.a, s.b, s.c = nil, nil, nil
+				t.Fatalf("%+v: entry %d, %d is %v, gonum's is %v", s, j/s.ldc, j%s.ldc, v, want[j])
+			}
+		}
+	}
+}
+
+// A NaN counts in a triangle of a product beside zeros too, for every size and tier.
+func TestComplexTrianglesSkipNoZeros(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		for n := 1; n <= 40; n++ {
+			for choice := range 8 {
+				const k = 3
+				ul, trans, hermitian := triangles[choice%2], choice/2%2 == 1, choice/4 == 1
+				s := complexArguments[complex128]{n: n, k: k, ul: ul, tA: gblas.NoTrans, alpha: 1, lda: k, ldc: n}
+				s.a, s.c = make([]complex128, n*k), make([]complex128, n*n)
+				at := n / 2 * k // the row of op(A) with the NaN
+				r := complexRoutines[complex128]()[3]
+				if trans {
+					s.tA, s.lda, at = gblas.Trans, n, n/2
+				}
+				if hermitian {
+					r = complexRoutines[complex128]()[2]
+					if trans {
+						s.tA = gblas.ConjTrans
+					}
+				}
+				s.a[at] = complex(math.NaN(), 0)
+				c, _ := s.outcome(complex128s(blas.Implementation{}), &r)
+				for i, v := range c {
+					row, column := i/n, i%n
+					want := (row == n/2 || column == n/2) && !outside(ul, row, column)
+					if isFinite(v) == want {
+						t.Fatalf("%s %c%c, order %d: entry %d, %d is %v", r.name, ul, s.tA, n, row, column, v)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Each part of a product is within the bound of the sum of its own products, which three multiplications of
+// complex numbers would not keep: their imaginary parts have errors of the size of the real ones.
+func TestComplexProductError(t *testing.T) {
+	tiertest.Each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(53, 25))
+		for _, n := range []int{6, 20, 70} {
+			k := 4 * n
+			a, b, c := randomComplex[complex64](rng, n*k), randomComplex[complex64](rng, k*n), make([]complex64, n*n)
+			for i := range a { // real parts are larger by far
+				a[i], b[i] = complex(float32(rng.NormFloat64()), 1e-5*imag(a[i])), complex(float32(rng.NormFloat64()), 1e-5*imag(b[i]))
+			}
+			blas.Implementation{}.Cgemm('N', 'N', n, n, k, 1, a, k, b, n, 0, c, n)
+			for i := range n {
+				for j := range n {
+					var re, im, sizeRe, sizeIm float64
+					for l := range k {
+						x, xi := parts(a[i*k+l])
+						y, yi := parts(b[l*n+j])
+						re += x*y - xi*yi
+						im += x*yi + xi*y
+						sizeRe += math.Abs(x*y) + math.Abs(xi*yi)
+						sizeIm += math.Abs(x*yi) + math.Abs(xi*y)
+					}
+					nu := 2 * float64(k) * 0x1p-24
+					bound := nu / (1 - nu)
+					v, vi := parts(c[i*n+j])
+					if math.Abs(v-re) > bound*sizeRe || math.Abs(vi-im) > bound*sizeIm {
+						t.Fatalf("%d: %g, %g, want %g, %g within %g, %g", n, v, vi, re, im, bound*sizeRe, bound*sizeIm)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Use registers complex numbers too.
+func TestUseRegistersComplexNumbers(t *testing.T) {
+	defer restore()()
+	defer cblas128.Use(cblas128.Implementation())
+	defer cblas64.Use(cblas64.Implementation())
+	blas.Use()
+	if _, ok := cblas128.Implementation().(blas.Implementation); !ok {
+		t.Errorf("complex128: %T", cblas128.Implementation())
+	}
+	if _, ok := cblas64.Implementation().(blas.Implementation); !ok {
+		t.Errorf("complex64: %T", cblas64.Implementation())
+	}
+}

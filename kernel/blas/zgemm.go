@@ -1,0 +1,48 @@
+package blas
+
+import (
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Zgemm computes C = alpha op(A) op(B) + beta C for a complex m x k matrix op(A) and a k x n matrix op(B), where op(X)
+// is X, its transpose or its conjugate transpose.
+//
+// On entry a, b and c hold A, B and C by rows. On return c is overwritten.
+func (i Implementation) Zgemm(tA, tB blas.Transpose, m, n, k int, alpha complex128, a []complex128, lda int, b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
+	if m*n*k < complexMultiplications || !zgemm(tA, tB, m, n, k, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
+		i.Implementation.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Cgemm is Zgemm in complex64.
+func (i Implementation) Cgemm(tA, tB blas.Transpose, m, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
+	if m*n*k < complexMultiplications || !zgemm(tA, tB, m, n, k, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta), singles(c), ldc) {
+		i.Implementation.Cgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// zgemm computes Zgemm or Cgemm and returns true, or returns false where gonum computes it.
+func zgemm[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha complex128, a []F, lda int, b []F, ldb int, beta complex128, c []F, ldc int) bool {
+	if zgemmWay(tA, tB, m, n, k, alpha, a, lda, b, ldb, c, ldc) == byGonum {
+		return false
+	}
+	z := complexProduct[F]{operandOf(tA, a, lda), operandOf(tB, b, ldb), m, n, k, alpha, c, 2 * ldc, blas.All}
+	z.computeWith(beta)
+	return true
+}
+
+// zgemmWay returns how a product is computed. gonum's product skips no zeros, and with alpha = 0 reads no factor.
+func zgemmWay[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha complex128, a []F, lda int, b []F, ldb int, c []F, ldc int) way {
+	rowsA, columnsA := opShape(tA, m, k)
+	rowsB, columnsB := opShape(tB, k, n)
+	switch {
+	case !known(tA) || !known(tB) || min(m, n, k) <= 0 || alpha == 0 || !vectorized():
+		return byGonum
+	case !insidePairs(a, rowsA, columnsA, lda) || !insidePairs(b, rowsB, columnsB, ldb) || !insidePairs(c, m, n, ldc):
+		return byGonum
+	case m < complexRows:
+		return byGonum
+	}
+	return byTiles
+}

@@ -1,0 +1,141 @@
+package blas
+
+import (
+	"runtime"
+
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Zgemv computes y = alpha op(A) x + beta y for a complex m x n matrix A, where op(A) is A, its transpose or its
+// conjugate transpose.
+//
+// On entry a, x and y hold A, x and y. On return y is overwritten.
+func (i Implementation) Zgemv(tA blas.Transpose, m, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128, y []complex128, incY int) {
+	if m*n < complexEntries || !zgemv(tA, m, n, alpha, doubles(a), lda, doubles(x), incX, beta, doubles(y), incY) {
+		i.Implementation.Zgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+	}
+}
+
+// Cgemv is Zgemv in complex64.
+func (i Implementation) Cgemv(tA blas.Transpose, m, n int, alpha complex64, a []complex64, lda int, x []complex64, incX int, beta complex64, y []complex64, incY int) {
+	if m*n < complexEntries || !zgemv(tA, m, n, complex128(alpha), singles(a), lda, singles(x), incX, complex128(beta), singles(y), incY) {
+		i.Implementation.Cgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+	}
+}
+
+// zgemv computes Zgemv or Cgemv and returns true, or returns false where gonum computes it.
+func zgemv[F tile.Float](tA blas.Transpose, m, n int, alpha complex128, a []F, lda int, x []F, incX int, beta complex128, y []F, incY int) bool {
+	lenX, lenY := n, m
+	if tA != blas.NoTrans {
+		lenX, lenY = m, n
+	}
+	switch {
+	case !known(tA) || min(m, n) <= 0 || alpha == 0 || !vectorized():
+		return false
+	case !insidePairs(a, m, n, lda) || !holdsPairs(x, lenX, incX) || !holdsPairs(y, lenY, incY):
+		return false
+	case n < complexRow || m < complexRows:
+		return false
+	}
+	memory := borrow[F](4*lenX + 4*lenY)
+	defer giveBack(memory)
+	v := complexVector[F]{m: m, n: n, alpha: alpha, beta: beta, a: a, lda: 2 * lda, y: y, inc: 2 * incY}
+	v.start = max(0, (1-lenY)*v.inc)
+	if tA == blas.NoTrans {
+		v.re, v.im = turnedPairs(*memory, x, n, incX, true)
+	} else {
+		v.conjugate, v.sums = tA == blas.ConjTrans, (*memory)[4*m:]
+		v.re, v.im = splitPairs(*memory, x, m, incX, alpha)
+	}
+	v.compute(tA)
+	return true
+}
+
+// A complexVector is y = alpha op(A) x + beta y, for a matrix A of m x n complex numbers.
+type complexVector[F tile.Float] struct {
+	m, n        int
+	alpha, beta complex128
+	a           []F
+	lda         int // in reals, as inc and start
+	y           []F
+	inc, start  int // of the entries of y
+	conjugate   bool
+	re, im      []F // for A the reals whose products with rows are the parts of y, for others the parts of alpha x
+	sums        []F // for op(A) other than A
+}
+
+// compute computes y, on all threads if A is large: parts of some entries.
+func (v *complexVector[F]) compute(tA blas.Transpose) {
+	entries, together := v.m, max(entriesOfAPart/v.n&^(rowsOfPairs-1), rowsOfPairs)
+	if tA != blas.NoTrans {
+		entries, together = v.n, columnsOfPairs/2
+	}
+	if 2*v.m*v.n < sharedByVectors {
+		v.part(tA, 0, entries)
+		return
+	}
+	of, parts := *v, (entries+together-1)/together // a copy, so that products on one thread need no memory of the heap
+	inTurn(runtime.GOMAXPROCS(0), parts, false, func(i int) { of.part(tA, i*together, min((i+1)*together, entries)) })
+}
+
+// part computes entries lo to hi of y.
+func (v *complexVector[F]) part(tA blas.Transpose, lo, hi int) {
+	if tA == blas.NoTrans {
+		v.rows(lo, hi)
+	} else {
+		v.columns(lo, hi)
+	}
+}
+
+// rows computes entries lo to hi of alpha A x + beta y.
+func (v *complexVector[F]) rows(lo, hi int) {
+	var re, im [rowsOfPairs]F
+	for ; lo < hi; lo += rowsOfPairs {
+		rows := min(rowsOfPairs, hi-lo)
+		tile.RowDots(re[:], v.a[lo*v.lda:], v.lda, v.re, rows, 2*v.n)
+		tile.RowDots(im[:], v.a[lo*v.lda:], v.lda, v.im, rows, 2*v.n)
+		q := paired[F](v.alpha, false)
+		for k := range rows {
+			v.add(lo+k, q, re[k], im[k])
+		}
+	}
+}
+
+// columns computes entries lo to hi of alpha op(A) x + beta y, for op(A) = A' or its conjugate: sums of rows of A
+// by the real parts of alpha x, and by the imaginary ones.
+func (v *complexVector[F]) columns(lo, hi int) {
+	re, im := v.sums[:2*v.n], v.sums[2*v.n:4*v.n]
+	clear(re[2*lo : 2*hi])
+	clear(im[2*lo : 2*hi])
+	for ; lo < hi; lo += columnsOfPairs / 2 {
+		end := min(lo+columnsOfPairs/2, hi)
+		for row := 0; row < v.m; row += rowsOfPairs {
+			rows := min(rowsOfPairs, v.m-row)
+			block := v.a[row*v.lda+2*lo:]
+			tile.AddRows(re[2*lo:2*end], block, v.lda, v.re[row:], rows, 2*(end-lo))
+			tile.AddRows(im[2*lo:2*end], block, v.lda, v.im[row:], rows, 2*(end-lo))
+		}
+		q := paired[F](1, false)
+		for j := lo; j < end; j++ {
+			x, y := im[2*j], im[2*j+1]
+			if v.conjugate {
+				v.add(j, q, re[2*j]+y, x-re[2*j+1])
+			} else {
+				v.add(j, q, re[2*j]-y, x+re[2*j+1])
+			}
+		}
+	}
+}
+
+// add sets entry i of y to a product, times alpha, and beta times the entry.
+func (v *complexVector[F]) add(i int, alpha pairing[F], re, im F) {
+	re, im = alpha.times(re, im)
+	y := v.y[v.start+i*v.inc:][:2]
+	if v.beta != 0 {
+		beta := paired[F](v.beta, false)
+		by, bi := beta.times(y[0], y[1])
+		re, im = re+by, im+bi
+	}
+	y[0], y[1] = re, im
+}

@@ -1,0 +1,91 @@
+package blas
+
+import (
+	"github.com/difalt/difalt/internal/tile"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Zhemm computes C = alpha A B + beta C or, with A on the right, C = alpha B A + beta C, for a Hermitian A.
+//
+// On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is overwritten. The
+// other triangle of A and the imaginary parts of its diagonal are not read.
+func (i Implementation) Zhemm(s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
+	if m*n < complexSides || !zsymm(true, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
+		i.Implementation.Zhemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Chemm is Zhemm in complex64.
+func (i Implementation) Chemm(s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
+	if m*n < complexSides || !zsymm(true, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta), singles(c), ldc) {
+		i.Implementation.Chemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Zsymm computes C = alpha A B + beta C or, with A on the right, C = alpha B A + beta C, for a symmetric A.
+//
+// On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is overwritten; the
+// other triangle of A is not read.
+func (i Implementation) Zsymm(s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
+	if m*n < complexSides || !zsymm(false, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
+		i.Implementation.Zsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Csymm is Zsymm in complex64.
+func (i Implementation) Csymm(s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int, beta complex64, c []complex64, ldc int) {
+	if m*n < complexSides || !zsymm(false, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta), singles(c), ldc) {
+		i.Implementation.Csymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// zsymm computes a product with a Hermitian or symmetric matrix and returns true, or returns false where gonum
+// computes it.
+func zsymm[F tile.Float](hermitian bool, s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []F, lda int, b []F, ldb int, beta complex128, c []F, ldc int) bool {
+	order := m
+	if s == blas.Right {
+		order = n
+	}
+	if zsymmWay(s, ul, m, n, order, alpha, a, lda, b, ldb, c, ldc) == byGonum {
+		return false
+	}
+	stride := rowStride(2 * order)
+	memory := borrow[F](order * stride)
+	defer giveBack(memory)
+	mirrorPairs(*memory, stride, a, 2*lda, order, ul, hermitian)
+	left, right := operand[F]{factor[F]{*memory, stride, false}, false}, operandOf(blas.NoTrans, b, ldb)
+	if s == blas.Right {
+		left, right = right, left
+	}
+	z := complexProduct[F]{left, right, m, n, order, alpha, c, 2 * ldc, blas.All}
+	z.computeWith(beta)
+	return true
+}
+
+// zsymmWay returns how a product with a Hermitian or symmetric matrix is computed.
+func zsymmWay[F tile.Float](s blas.Side, ul blas.Uplo, m, n, order int, alpha complex128, a []F, lda int, b []F, ldb int, c []F, ldc int) way {
+	switch {
+	case !isSide(s) || !isTriangle(ul) || min(m, n) <= 0 || alpha == 0 || !vectorized():
+		return byGonum
+	case !insidePairs(a, order, order, lda) || !insidePairs(b, m, n, ldb) || !insidePairs(c, m, n, ldc):
+		return byGonum
+	case m < complexRows:
+		return byGonum
+	}
+	return byTiles
+}
+
+// mirrorPairs copies the triangle of a Hermitian or symmetric matrix to both triangles of another one. Strides are
+// in reals.
+func mirrorPairs[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo, hermitian bool) {
+	other := operand[F]{factor[F]{a, lda, true}, hermitian}
+	copyPairs(to, ldt, other, n, n) // both triangles, and then the stored one over its half
+	stored := product[F]{n: 2 * n, part: ul, pairs: pairing[F]{on: true}}
+	for i := range n {
+		from, end := stored.span(i)
+		copy(to[i*ldt+from:], a[i*lda+from:i*lda+end])
+		if hermitian {
+			to[i*ldt+2*i+1] = 0
+		}
+	}
+}
