@@ -26,7 +26,7 @@ WITH_MPI = ./scripts/have.sh mpi env CC=mpicc CGO_ENABLED=1
 # What a machine with Go can show, in minutes; and the rest.
 TESTS = check-format check-systems test-default test-purego test-tiers
 CHECKS = check-scripts check-modules check-licences check-release check-vet check-static check-generated \
-	test-kernel test-race test-user test-go test-oldest test-arm64 test-openblas test-mpi test-faults
+	test-kernel test-algorithm test-race test-user test-go test-oldest test-arm64 test-openblas test-mpi test-faults
 
 .PHONY: help setup build test check $(TESTS) $(CHECKS) test-long mutants malformed fuzz faults bench bench-blas bench-peers benchmarks figures release docker clean
 
@@ -101,8 +101,12 @@ test-default: ## all tests of the default build; of the kernel those that are sh
 test-kernel: ## all tests of the kernel
 	$(GO) test -vet=off -timeout 30m $(KERNEL)
 
-test-purego: ## kernel and algorithm in portable Go
-	$(GO) test $(SHORT) -tags purego $(COMPUTING)
+test-purego: ## the kernel in portable Go
+	$(GO) test $(SHORT) -tags purego $(KERNEL)
+
+# The tag compiles Go's own packages of cryptography once more, which the kernel does without.
+test-algorithm: ## the algorithm in portable Go
+	$(GO) test $(SHORT) -tags purego ./difalt/...
 
 test-openblas: ## kernel with OpenBLAS where it is faster, and then kernel and algorithm with OpenBLAS everywhere
 	$(WITH_OPENBLAS) $(GO) test $(SHORT) -tags openblas ./kernel

@@ -23,7 +23,7 @@ for tier in $tiers; do
 	esac
 	case $tier in
 	"$default") continue ;;
-	generic | gonum) packages=./kernel ;; # test-purego covers the packages above
+	generic | gonum) packages=./kernel ;; # test-algorithm covers the packages above
 	*) packages="./kernel ./difalt" ;;
 	esac
 	echo "note: DIFALT_KERNEL=$tier: $packages"
