@@ -6,17 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"slices"
 
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/internal/sizes"
 )
 
-const snapshotVersion = 10
+const snapshotVersion = 11
 
-// A Snapshot is the state of a run between two iterations: U_g of the hosted nodes, the step size and the
-// number of iterations. A solver that restores it continues from there; the memory of Accelerated starts
-// empty. All nodes of a network restore snapshots of one iteration.
+// A Snapshot is the state of a run between two iterations: U_g of the hosted nodes, the step size, the number
+// of iterations, and what decides whether the run diverges. A solver that restores it continues from there,
+// and ends as the run itself would with the paper's methods; the memory of Accelerated starts empty. All nodes
+// of a network restore snapshots of one iteration.
 type Snapshot struct{ saved saved }
 
 type saved struct {
@@ -24,6 +26,7 @@ type saved struct {
 	Identity           uint64
 	Step               float64
 	U                  [][]float64
+	Course             course
 }
 
 // Iteration returns the number of iterations that the run had finished.
@@ -54,7 +57,10 @@ func (s *Solver) Snapshot() (*Snapshot, error) {
 	if !s.started {
 		return nil, ErrNotStarted
 	}
-	p := saved{Version: snapshotVersion, Identity: s.identity(), Iteration: s.point.iteration, Step: s.initial.Step}
+	p := saved{
+		Version: snapshotVersion, Identity: s.identity(), Iteration: s.point.iteration, Step: s.initial.Step,
+		Course: s.checker.rule.course,
+	}
 	for _, u := range s.point.u {
 		p.U = append(p.U, slices.Clone(u.Data()))
 	}
@@ -72,6 +78,8 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	case snap.saved.Iteration < 0 || snap.saved.Iteration > s.o.Iterations || !finite(snap.saved.Step):
 		const format = "difalt: the snapshot has iteration %d and step size %v"
 		return fmt.Errorf(format, snap.saved.Iteration, snap.saved.Step)
+	case math.IsInf(snap.saved.Course.Start, 0) || snap.saved.Course.Worse < 0:
+		return fmt.Errorf("difalt: the snapshot has the course %+v", snap.saved.Course)
 	}
 	for i, u := range snap.saved.U {
 		if len(u) != len(s.point.u[i].Data()) || !sizes.Finite(u) {
@@ -81,7 +89,7 @@ func (s *Solver) Restore(snap *Snapshot) error {
 	for i, u := range snap.saved.U {
 		copy(s.point.u[i].Data(), u)
 	}
-	s.point.iteration = snap.saved.Iteration
+	s.point.iteration, s.checker.rule.course = snap.saved.Iteration, snap.saved.Course
 	s.initial = &Initial{U: clone(s.point.u), Step: snap.saved.Step}
 	return nil
 }

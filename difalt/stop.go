@@ -55,15 +55,22 @@ type stopRule struct {
 	moments   *gram.Matrix // judge sets it to the moments of the tally
 	knowsStep bool         // the method is a stepper
 
-	start    float64 // the objective of the first check; NaN before
+	course   course
+	checked  bool    // this solver has made a check
 	lowest   float64 // objective of all checks
 	last     float64 // objective
-	worse    int     // checks in a row with an objective far above start
 	signal   float64 // see totals.signal
 	noise    float64 // the statistical error; see totals.signal
 	residual float64 // see Result.Residual
 	measured int     // the iteration of the last measurement of the residual
 	pending  pause
+}
+
+// A course is what decides whether a run diverges. It goes into a Snapshot, so that a restored run ends as
+// the run itself would.
+type course struct {
+	Start float64 // the objective of the first check of the run; NaN before
+	Worse int     // checks in a row with an objective far above Start
 }
 
 // A pause begins where the residual is at the noise for the first time. The run ends if it is at the noise
@@ -91,13 +98,13 @@ const (
 
 func newStopRule(o *Options, t *totals, moments *gram.Matrix, knowsStep bool) stopRule {
 	return stopRule{
-		o: o, totals: t, moments: moments, knowsStep: knowsStep, start: math.NaN(), lowest: math.Inf(1),
-		noise: math.NaN(), residual: math.NaN(), measured: -measureAfter,
+		o: o, totals: t, moments: moments, knowsStep: knowsStep, course: course{Start: math.NaN()},
+		lowest: math.Inf(1), noise: math.NaN(), residual: math.NaN(), measured: -measureAfter,
 	}
 }
 
-// started reports whether the nodes have made a check.
-func (r *stopRule) started() bool { return !math.IsNaN(r.start) }
+// started reports whether the nodes have made a check, since they were restored if they were.
+func (r *stopRule) started() bool { return r.checked }
 
 // mustCheck reports whether the nodes make a check in an iteration, whose last step had the given length if
 // the rule knows it; all nodes decide alike.
@@ -155,8 +162,9 @@ func (r *stopRule) judge(iteration int, nodes float64, t *tally) (Status, need) 
 	if t.broken {
 		return Diverged, nothing
 	}
-	r.record(t)
-	diverged := r.worse >= divergedAfter || iteration == r.o.Iterations && r.worse > 0
+	r.record(iteration, t)
+	worse := r.course.Worse
+	diverged := worse >= divergedAfter || iteration == r.o.Iterations && worse > 0
 	switch {
 	case diverged && !r.o.EveryIteration:
 		return Diverged, nothing
@@ -176,16 +184,21 @@ func (r *stopRule) nearEnd(iteration int, moved float64) bool {
 	return iteration == r.o.Iterations || r.o.StopAtNoise || moved <= max(r.o.Tolerance, shortestMove)
 }
 
-// record stores the objective and the moments of a check.
-func (r *stopRule) record(t *tally) {
-	if !r.started() {
-		r.start = t.objective
+// record stores the objective and the moments of a check. The first check after Restore counts only where the
+// run itself would have made it.
+func (r *stopRule) record(iteration int, t *tally) {
+	counts := r.checked || iteration%CheckEvery == 0 || iteration == r.o.Iterations
+	r.checked = true
+	if math.IsNaN(r.course.Start) {
+		r.course.Start = t.objective
 	}
 	r.lowest, r.last = min(r.lowest, t.objective), t.objective
-	if t.objective > divergedMargin*r.start && t.objective > negligible*r.totals.YY {
-		r.worse++
-	} else {
-		r.worse = 0
+	isWorse := t.objective > divergedMargin*r.course.Start && t.objective > negligible*r.totals.YY
+	switch {
+	case counts && isWorse:
+		r.course.Worse++
+	case counts:
+		r.course.Worse = 0
 	}
 	r.moments.Invert(t.moments)
 	r.signal, r.noise = r.totals.signal(r.least(), t.objective)

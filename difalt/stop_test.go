@@ -125,7 +125,7 @@ func TestMustCheck(t *testing.T) {
 	for _, knowsStep := range []bool{false, true} {
 		r := newStopRule(&o, &totals{data, 1, 1, 1}, gram.New(1), knowsStep)
 		first := tally{objective: 100, moments: []float64{100}}
-		if !r.mustCheck(3, math.NaN()) || !math.IsNaN(r.start) || r.sketches(3, 0) {
+		if !r.mustCheck(3, math.NaN()) || !math.IsNaN(r.course.Start) || r.sketches(3, 0) {
 			t.Error("no check at the start, or a sketch there")
 		}
 		r.judge(3, 4, &first)

@@ -40,7 +40,9 @@ func (c *comparison) Fields(row *sums.Row) {
 
 // agree checks that all nodes have equal settings, and returns the totals of their data.
 func (s *Solver) agree(ctx context.Context) (totals, error) {
-	list := append(s.settings(), consensus.Setting{Name: "the iteration", Value: fmt.Sprint(s.point.iteration)})
+	list := append(s.settings(),
+		consensus.Setting{Name: "the iteration", Value: fmt.Sprint(s.point.iteration)},
+		consensus.Setting{Name: "the course of the run", Value: fmt.Sprintf("%+v", s.checker.rule.course)})
 	rows, data := make([][]float64, len(s.problem.Nodes)), make([]sums.Data, len(s.problem.Nodes))
 	for i, k := range s.problem.Nodes {
 		own := comparison{settings: settings.Digits(list), data: sums.Of(k, s.o.Rank)}
@@ -137,10 +139,10 @@ func (t *totals) knowledge(n, ridge float64) float64 {
 	return (p + root) / 2
 }
 
-// weigh sets the weights of tasks in P: their knowledge over its mean, times the size of their features. The
-// Hessian of a task is about its knowledge times the mean square of its features times b_t b_t'. A task that
-// fits all its samples, with a b_t that may be huge, says nothing about U, and b_t is large where features are
-// small. The knowledge counts as 1 everywhere if no task knows anything.
+// weigh sets the weights of tasks in P: their knowledge over its mean, times the size of their features.
+// The Hessian of a task is about its knowledge times the mean square of its features times b_t b_t'. A task
+// that fits all its samples, with a b_t that may be huge, says nothing about U, and b_t is large where
+// features are small. The knowledge counts as 1 everywhere if no task knows anything.
 func (s *Solver) weigh(ctx context.Context) error {
 	p := &s.point
 	known := p.totals.known
