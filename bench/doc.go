@@ -3,9 +3,9 @@
 //	go test -bench . ./bench                        all, without the shape of 1 GB
 //	go test -bench Iteration/shape=wide ./bench -args -wide
 //
-// Names are made for benchstat: shape=paper1/storage=float64/kernel=avx512/workers=2. The header has the caches,
-// the kernel and the load of the machine: above a load of about 0.1 the numbers mean little. These are the
-// metrics; what is compared takes turns in one process:
+// Names are made for benchstat: shape=paper1/storage=float64/kernel=avx512/workers=2. The header has the
+// caches, the kernel and the load of the machine: above a load of about 0.1 the numbers mean little. These
+// are the metrics; what is compared takes turns in one process:
 //
 //	GFLOP/s       useful floating-point operations
 //	peak-GFLOP/s  the peak of fused multiply-adds with as many workers

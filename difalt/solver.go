@@ -17,9 +17,9 @@ import (
 // live in this process: all, some or one of them. The bits that a node computes depend neither on where
 // it lives nor on the number of workers. A Solver and its network serve one goroutine at a time.
 //
-// Iterations do not allocate, checks of the stop rule included, where all nodes live in this process; masks of
-// sums between processes do. The first Gauss-Newton step of Accelerated, the check for a minimum at the end, and
-// iterations with SampleSplit allocate.
+// Iterations do not allocate, checks of the stop rule included, where all nodes live in this process; masks
+// of sums between processes do. The first Gauss-Newton step of Accelerated, the check for a minimum at the
+// end, and iterations with SampleSplit allocate.
 type Solver struct {
 	problem  *Problem
 	net      *consensus.Network

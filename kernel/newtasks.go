@@ -132,9 +132,9 @@ func (k *table) row(dst []float64, i int) {
 //	sum_i w_i (x_i'U b - y_i)^2 + ridge |b|^2
 //
 // for every task, and Grad and Objective are those of the weighted sums. A weight of 2 counts the sample
-// twice. A sample of weight 0 is absent: the copy does not have it, Samples and TotalSamples do not count it,
-// and it may hold any numbers. Without a ridge, a common factor of all weights changes no coefficient. Weights
-// of samples that have weights already are multiplied.
+// twice. A sample of weight 0 is absent: the copy does not have it, Samples and TotalSamples do not count
+// it, and it may hold any numbers. Without a ridge, a common factor of all weights changes no coefficient.
+// Weights of samples that have weights already are multiplied.
 //
 // A row and its response are stored with the root of the weight as a factor, and rounded to the storage. It
 // returns a *DataError that names the task and the row for a weight that is negative or not finite, and for a

@@ -42,11 +42,13 @@ const (
 	leastSquares = 0x1p-66
 )
 
-// Standardize returns the tasks of the hosted nodes in standard form: features and responses without the mean
-// of their task, and features divided by their deviations over all nodes. That fits a model with an intercept
-// for every task. All nodes call it together. The tasks are copies. A task of n rows becomes n - 1 combinations
-// of its rows, with the products X_t'X_t and X_t'y_t of the rows without their means: the intercept takes the
-// place of a row.
+// Standardize returns the tasks of the hosted nodes in standard form: features and responses without the
+// mean of their task, and features divided by their deviations over all nodes. That fits a model with an
+// intercept for every task. All nodes call it together. The tasks are copies.
+//
+// A task of n rows becomes n - 1 combinations of its rows, with the products X_t'X_t and X_t'y_t of the rows
+// without their means: the intercept takes the place of a row.
+//
 // All nodes return an error if a number of one of them is not finite, or above 1e60 in size, or if features
 // differ so much in size that the smallest of them have no digits in a sum.
 func Standardize(ctx context.Context, net consensus.Sums, nodes []*kernel.Tasks) ([]*kernel.Tasks, *Scaling, error) {
@@ -225,8 +227,8 @@ func moments(k *kernel.Tasks) (means, responses, squares []float64) {
 	return means, responses, squares
 }
 
-// apply returns the standard form of the tasks of hosted node i. It has the products X_t'X_t and X_t'y_t of the
-// rows without their means, times the roots of their weights, and no weights.
+// apply returns the standard form of the tasks of hosted node i. It has the products X_t'X_t and X_t'y_t of
+// the rows without their means, times the roots of their weights, and no weights.
 func (s *Scaling) apply(i int, k *kernel.Tasks) *kernel.Tasks {
 	d, samples := k.Features(), make([]int, k.Len())
 	for t := range samples {
@@ -249,8 +251,8 @@ func (s *Scaling) apply(i int, k *kernel.Tasks) *kernel.Tasks {
 	return b.Tasks()
 }
 
-// centre returns the rows of task t of hosted node i without their means, each with its response behind it, and
-// the roots of their weights, which are factors of the rows.
+// centre returns the rows of task t of hosted node i without their means, each with its response behind it,
+// and the roots of their weights, which are factors of the rows.
 func (s *Scaling) centre(i, t int, k *kernel.Tasks) (rows [][]float64, roots []float64) {
 	d, y := k.Features(), k.Y(t)
 	mean := append(slices.Clone(s.Means[i][t*d:][:d]), s.Responses[i][t])

@@ -127,8 +127,8 @@ func powerOfTwo(v float64) float64 {
 }
 
 // Center returns the tasks without the means of every task, and these means: of the features of task t at
-// [t*d : (t+1)*d], and of its responses at [t]. Like Standardize it makes n - 1 rows of n; like StandardizeOne
-// it is for one machine, but it changes no unit. It panics if k is nil.
+// [t*d : (t+1)*d], and of its responses at [t]. Like Standardize it makes n - 1 rows of n; like
+// StandardizeOne it is for one machine, but it changes no unit. It panics if k is nil.
 func Center(k *kernel.Tasks) (centred *kernel.Tasks, means, responses []float64) {
 	if k == nil {
 		panic("features: there are no tasks")

@@ -303,9 +303,9 @@ func (k *problem) sumMoments(ctx context.Context) error {
 	return nil
 }
 
-// isInterpolation reports whether some U fit any responses without an error, so that noise explains all of U. A
-// task leaves n_t - r equations for U, whose range has r (d - r) unknowns: none for a square U, where all U
-// have one objective.
+// isInterpolation reports whether some U fit any responses without an error, so that noise explains all of
+// U. A task leaves n_t - r equations for U, whose range has r (d - r) unknowns: none for a square U, where
+// all U have one objective.
 func (k *problem) isInterpolation() bool {
 	d, r := k.data.Features, k.data.Rank
 	return d == r || k.totals.informative <= r*(d-r) && k.o.Ridge == 0

@@ -15,11 +15,11 @@ const (
 	smallest  = -1022 // the exponent of the smallest normal number
 )
 
-// Units returns units for sums over all nodes: for every k the power of two below the largest own[i][k] of all
-// nodes, which is at least one unit and below two; 1 if the numbers of all nodes are zero. own[i] has the
-// numbers of hosted node i, which are finite and not negative. All nodes call it together with as many numbers.
-// They learn how many nodes have a number in each group of 64 powers of two, and with each power of two in the
-// highest group.
+// Units returns units for sums over all nodes: for every k the power of two below the largest own[i][k] of
+// all nodes, which is at least one unit and below two; 1 if the numbers of all nodes are zero. own[i] has
+// the numbers of hosted node i, which are finite and not negative. All nodes call it together with as many
+// numbers. They learn how many nodes have a number in each group of 64 powers of two, and with each power
+// of two in the highest group.
 func Units(ctx context.Context, net consensus.Sums, own [][]float64) ([]float64, error) {
 	n := len(own[0])
 	highest, err := last(ctx, net, own, groups, func(_, exponent int) int { return (exponent - lowest) / groupSize })
@@ -42,8 +42,8 @@ func Units(ctx context.Context, net consensus.Sums, own [][]float64) ([]float64,
 	return units, nil
 }
 
-// last returns for every number the last of size classes that the number of a node falls into, and -1 if it is
-// zero at all nodes. A class below 0 does not count.
+// last returns for every number the last of size classes that the number of a node falls into, and -1 if it
+// is zero at all nodes. A class below 0 does not count.
 func last(
 	ctx context.Context, net consensus.Sums, own [][]float64, size int, classOf func(k, exponent int) int,
 ) ([]int, error) {

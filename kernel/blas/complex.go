@@ -7,23 +7,24 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Complex matrices are computed with as real ones of twice as many columns: every entry is its real part and its
-// imaginary part, as Go stores it. C += op(A) B is then one real product of the stored op(A), m x 2k, and of a
-// 2k x 2n matrix with the block
+// Complex matrices are computed with as real ones of twice as many columns: every entry is its real part
+// and its imaginary part, as Go stores it. C += op(A) B is then one real product of the stored op(A), m x
+// 2k, and of a 2k x 2n matrix with the block
 //
 //	 re  im
 //	-im  re
 //
 // for each entry of B. It is built while a block of B is packed, and takes the four multiplications of the
-// definition. Three multiplications would bound the error of an imaginary part only by the size of the real part.
+// definition. Three multiplications would bound the error of an imaginary part only by the size of the real
+// part.
 //
-// With u the unit roundoff of float64, or float32, g = 2k u / (1 - 2k u) and alpha = 1, the real part of an entry of
-// A B errs by at most g sum(|re a||re b| + |im a||im b|), and the imaginary part by at most
-// g sum(|re a||im b| + |im a||re b|), as sums of 2k real products do. Another alpha is multiplied into an entry
-// first, with at most 2u |alpha| for each |re b| + |im b|.
+// With u the unit roundoff of float64, or float32, g = 2k u / (1 - 2k u) and alpha = 1, the real part of an
+// entry of A B errs by at most g sum(|re a||re b| + |im a||im b|), and the imaginary part by at most g
+// sum(|re a||im b| + |im a||re b|), as sums of 2k real products do. Another alpha is multiplied into an
+// entry first, with at most 2u |alpha| for each |re b| + |im b|.
 
-// A pairing is how the right factor of a complex product becomes a real one: its entries, or their conjugates, times
-// alpha. The numbers of columns and the depth of such a product are those in reals.
+// A pairing is how the right factor of a complex product becomes a real one: its entries, or their
+// conjugates, times alpha. The numbers of columns and the depth of such a product are those in reals.
 type pairing[F tile.Float] struct {
 	on, conjugate bool
 	re, im        F // alpha
@@ -45,8 +46,8 @@ func (q *pairing[F]) times(re, im F) (F, F) {
 	return q.re*re - q.im*im, q.re*im + q.im*re
 }
 
-// diagonal returns the first column of C of the entry on the diagonal in row i, and rowOf the row for which it is a
-// column.
+// diagonal returns the first column of C of the entry on the diagonal in row i, and rowOf the row for which
+// it is a column.
 func (p *product[F]) diagonal(i int) int {
 	if p.pairs.on {
 		return 2 * i
@@ -211,11 +212,13 @@ func turnedPairs[F tile.Float](memory, x []F, n, inc int, conjugate bool) (pairs
 	return pairs, turned
 }
 
-// Each row of A is read twice, for the real and the imaginary parts of a vector, the second time from the first-level
-// cache: rowsOfPairs rows together, and columnsOfPairs reals of each of them where columns can be apart.
+// Each row of A is read twice, for the real and the imaginary parts of a vector, the second time from the
+// first-level cache: rowsOfPairs rows together, and columnsOfPairs reals of each of them where columns can
+// be apart.
 const rowsOfPairs, columnsOfPairs = 4, 1024
 
-// insidePairs reports whether data has all entries of a complex matrix, and holdsPairs all entries of a vector.
+// insidePairs reports whether data has all entries of a complex matrix, and holdsPairs all entries of a
+// vector.
 func insidePairs[F tile.Float](data []F, rows, columns, stride int) bool {
 	return stride >= max(1, columns) && len(data) >= 2*((rows-1)*stride+columns)
 }

@@ -367,8 +367,8 @@ func fourDots[F tile.Float](entries []F, apart int, x0, x1, x2, x3 []F) (s0, s1,
 	return s0, s1, s2, s3
 }
 
-// oneSide is fourSides for one right side, an unknown after the other: the steps of a column wait for one quotient
-// only.
+// oneSide is fourSides for one right side, an unknown after the other: the steps of a column wait for one
+// quotient only.
 func (s *system[F]) oneSide(order int, x []F, apart int) {
 	down, across := s.a.steps()
 	for j := range order {

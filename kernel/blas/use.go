@@ -34,8 +34,8 @@ import (
 
 // Use registers Implementation with gonum's blas32, blas64, cblas64 and cblas128, and Lapack with lapack64,
 // and so both with package mat, for the whole program. In a build with -tags openblas it registers OpenBLAS
-// with blas64 and lapack64 instead, and nothing with the other packages, and limits OpenBLAS to one thread for good: gonum's callers start goroutines themselves. Package
-// main calls it before anything computes.
+// with blas64 and lapack64 instead, and nothing with the other packages, and limits OpenBLAS to one thread
+// for good: gonum's callers start goroutines themselves. Package main calls it before anything computes.
 //
 // Registered on a processor with AVX2 or AVX-512, the tiles compute. On all others, arm64 among them, and
 // in a build with -tags purego, gonum's own code computes, but for what is wrong in it; see Lapack.
@@ -58,11 +58,11 @@ func Use() { use() }
 //   - infinite alpha, which is multiplied into a factor: a sum of +Inf and -Inf is NaN then.
 //
 // Products of complex numbers take the four real products of the definition, with the error of a real inner
-// product of twice the depth in each part. Small ones are gonum's own. The rules for special values hold for
-// both parts of an entry together: a NaN or infinity of a factor makes each entry in which it counts NaN or
-// infinite, as in gonum, which of the two may differ. Alpha = 1 and beta = 1 multiply nothing. Complex systems
-// skip zeros where gonum solves them, within blocks on the diagonal, and multiply by the inverse of a pivot if
-// A is on the left.
+// product of twice the depth in each part. Small ones are gonum's own. The rules for special values hold
+// for both parts of an entry together: a NaN or infinity of a factor makes each entry in which it counts
+// NaN or infinite, as in gonum, which of the two may differ. Alpha = 1 and beta = 1 multiply nothing.
+// Complex systems skip zeros where gonum solves them, within blocks on the diagonal, and multiply by the
+// inverse of a pivot if A is on the left.
 //
 // A left factor with few nonzero entries is multiplied entry by entry. Memory for blocks is kept: calls on
 // one thread allocate none after the first ones. Large products are shared by goroutines that end 50 us

@@ -5,8 +5,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Zgemm computes C = alpha op(A) op(B) + beta C for a complex m x k matrix op(A) and a k x n matrix op(B), where op(X)
-// is X, its transpose or its conjugate transpose.
+// Zgemm computes C = alpha op(A) op(B) + beta C for a complex m x k matrix op(A) and a k x n matrix op(B),
+// where op(X) is X, its transpose or its conjugate transpose.
 //
 // On entry a, b and c hold A, B and C by rows. On return c is overwritten.
 func (i Implementation) Zgemm(tA, tB blas.Transpose, m, n, k int, alpha complex128, a []complex128, lda int, b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
@@ -32,7 +32,8 @@ func zgemm[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha complex128, a
 	return true
 }
 
-// zgemmWay returns how a product is computed. gonum's product skips no zeros, and with alpha = 0 reads no factor.
+// zgemmWay returns how a product is computed. gonum's product skips no zeros, and with alpha = 0 reads no
+// factor.
 func zgemmWay[F tile.Float](tA, tB blas.Transpose, m, n, k int, alpha complex128, a []F, lda int, b []F, ldb int, c []F, ldc int) way {
 	rowsA, columnsA := opShape(tA, m, k)
 	rowsB, columnsB := opShape(tB, k, n)

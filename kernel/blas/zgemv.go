@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Zgemv computes y = alpha op(A) x + beta y for a complex m x n matrix A, where op(A) is A, its transpose or its
-// conjugate transpose.
+// Zgemv computes y = alpha op(A) x + beta y for a complex m x n matrix A, where op(A) is A, its transpose
+// or its conjugate transpose.
 //
 // On entry a, x and y hold A, x and y. On return y is overwritten.
 func (i Implementation) Zgemv(tA blas.Transpose, m, n int, alpha complex128, a []complex128, lda int, x []complex128, incX int, beta complex128, y []complex128, incY int) {
@@ -102,8 +102,8 @@ func (v *complexVector[F]) rows(lo, hi int) {
 	}
 }
 
-// columns computes entries lo to hi of alpha op(A) x + beta y, for op(A) = A' or its conjugate: sums of rows of A
-// by the real parts of alpha x, and by the imaginary ones.
+// columns computes entries lo to hi of alpha op(A) x + beta y, for op(A) = A' or its conjugate: sums of
+// rows of A by the real parts of alpha x, and by the imaginary ones.
 func (v *complexVector[F]) columns(lo, hi int) {
 	re, im := v.sums[:2*v.n], v.sums[2*v.n:4*v.n]
 	clear(re[2*lo : 2*hi])

@@ -37,8 +37,8 @@ func (i Implementation) Cgerc(m, n int, alpha complex64, x []complex64, incX int
 	}
 }
 
-// zger adds the product of a column x and a row op(y), and returns true, or returns false where gonum does: the reals
-// of op(y) by the real parts of alpha x, and those of i op(y) by the imaginary ones.
+// zger adds the product of a column x and a row op(y), and returns true, or returns false where gonum does:
+// the reals of op(y) by the real parts of alpha x, and those of i op(y) by the imaginary ones.
 func zger[F tile.Float](tY blas.Transpose, m, n int, alpha complex128, x []F, incX int, y []F, incY int, a []F, lda int) bool {
 	switch {
 	case m < complexRows || n < complexRow || alpha == 0 || !vectorized():

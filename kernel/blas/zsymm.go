@@ -7,8 +7,8 @@ import (
 
 // Zhemm computes C = alpha A B + beta C or, with A on the right, C = alpha B A + beta C, for a Hermitian A.
 //
-// On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is overwritten. The
-// other triangle of A and the imaginary parts of its diagonal are not read.
+// On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is
+// overwritten. The other triangle of A and the imaginary parts of its diagonal are not read.
 func (i Implementation) Zhemm(s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
 	if m*n < complexSides || !zsymm(true, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		i.Implementation.Zhemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -24,8 +24,8 @@ func (i Implementation) Chemm(s blas.Side, ul blas.Uplo, m, n int, alpha complex
 
 // Zsymm computes C = alpha A B + beta C or, with A on the right, C = alpha B A + beta C, for a symmetric A.
 //
-// On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is overwritten; the
-// other triangle of A is not read.
+// On entry a holds the triangle ul of A, b and c hold the m x n matrices B and C. On return c is
+// overwritten; the other triangle of A is not read.
 func (i Implementation) Zsymm(s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int, beta complex128, c []complex128, ldc int) {
 	if m*n < complexSides || !zsymm(false, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		i.Implementation.Zsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -39,8 +39,8 @@ func (i Implementation) Csymm(s blas.Side, ul blas.Uplo, m, n int, alpha complex
 	}
 }
 
-// zsymm computes a product with a Hermitian or symmetric matrix and returns true, or returns false where gonum
-// computes it.
+// zsymm computes a product with a Hermitian or symmetric matrix and returns true, or returns false where
+// gonum computes it.
 func zsymm[F tile.Float](hermitian bool, s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []F, lda int, b []F, ldb int, beta complex128, c []F, ldc int) bool {
 	order := m
 	if s == blas.Right {
@@ -75,8 +75,8 @@ func zsymmWay[F tile.Float](s blas.Side, ul blas.Uplo, m, n, order int, alpha co
 	return byTiles
 }
 
-// mirrorPairs copies the triangle of a Hermitian or symmetric matrix to both triangles of another one. Strides are
-// in reals.
+// mirrorPairs copies the triangle of a Hermitian or symmetric matrix to both triangles of another one.
+// Strides are in reals.
 func mirrorPairs[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo, hermitian bool) {
 	other := operand[F]{factor[F]{a, lda, true}, hermitian}
 	copyPairs(to, ldt, other, n, n) // both triangles, and then the stored one over its half

@@ -5,11 +5,13 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Zherk computes a triangle of C = alpha A A* + beta C for a complex n x k matrix A and its conjugate transpose A*,
-// or with tA = ConjTrans of C = alpha A*A + beta C for a k x n matrix A. The numbers alpha and beta are real.
+// Zherk computes a triangle of C = alpha A A* + beta C for a complex n x k matrix A and its conjugate
+// transpose A*, or with tA = ConjTrans of C = alpha A*A + beta C for a k x n matrix A. The numbers alpha
+// and beta are real.
 //
-// On entry a holds A, and c the triangle ul of the Hermitian C; the imaginary parts of its diagonal are not read. On
-// return the triangle is overwritten, with a real diagonal; the other one is neither read nor written.
+// On entry a holds A, and c the triangle ul of the Hermitian C; the imaginary parts of its diagonal are not
+// read. On return the triangle is overwritten, with a real diagonal; the other one is neither read nor
+// written.
 func (i Implementation) Zherk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []complex128, lda int, beta float64, c []complex128, ldc int) {
 	if fewSquares(tA, n, k) || tA == blas.Trans || !zsyrk(true, ul, tA, n, k, complex(alpha, 0), doubles(a), lda, complex(beta, 0), doubles(c), ldc) {
 		i.Implementation.Zherk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
@@ -26,8 +28,8 @@ func (i Implementation) Cherk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 // Zsyrk computes a triangle of C = alpha A A' + beta C for a complex n x k matrix A, or with tA = Trans of
 // C = alpha A'A + beta C for a k x n matrix A.
 //
-// On entry a holds A, and c the triangle ul of the symmetric C. On return the triangle is overwritten; the other
-// one is neither read nor written.
+// On entry a holds A, and c the triangle ul of the symmetric C. On return the triangle is overwritten; the
+// other one is neither read nor written.
 func (i Implementation) Zsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, beta complex128, c []complex128, ldc int) {
 	if fewSquares(tA, n, k) || tA == blas.ConjTrans || !zsyrk(false, ul, tA, n, k, alpha, doubles(a), lda, beta, doubles(c), ldc) {
 		i.Implementation.Zsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
@@ -41,7 +43,8 @@ func (i Implementation) Csyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha c
 	}
 }
 
-// zsyrk computes a Hermitian or a symmetric product and returns true, or returns false where gonum computes it.
+// zsyrk computes a Hermitian or a symmetric product and returns true, or returns false where gonum computes
+// it.
 func zsyrk[F tile.Float](hermitian bool, ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []F, lda int, beta complex128, c []F, ldc int) bool {
 	if zsyrkWay(ul, tA, n, k, alpha, a, lda, c, ldc) == byGonum {
 		return false
@@ -68,7 +71,8 @@ func makeReal[F tile.Float](c []F, ldc, n int) {
 	}
 }
 
-// fewSquares reports whether gonum computes a triangle of a product as fast, by inner products, which skip no zeros.
+// fewSquares reports whether gonum computes a triangle of a product as fast, by inner products, which skip
+// no zeros.
 func fewSquares(tA blas.Transpose, n, k int) bool {
 	return n*n*k < complexSquares && tA == blas.NoTrans
 }

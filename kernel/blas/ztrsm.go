@@ -6,13 +6,14 @@ import (
 	reference "gonum.org/v1/gonum/blas/gonum"
 )
 
-// Ztrsm solves op(A) X = alpha B or, with A on the right, X op(A) = alpha B, for a complex triangular matrix A.
+// Ztrsm solves op(A) X = alpha B or, with A on the right, X op(A) = alpha B, for a complex triangular
+// matrix A.
 //
-// On entry a holds the triangle ul of A, with ones on its diagonal that are not read if d is Unit, and b the m x n
-// matrix B. On return b holds X; the other triangle of A is not read.
+// On entry a holds the triangle ul of A, with ones on its diagonal that are not read if d is Unit, and b
+// the m x n matrix B. On return b holds X; the other triangle of A is not read.
 //
-// gonum solves the systems of blocks on the diagonal of A, and skips zeros there; outside of the blocks a zero by NaN
-// or infinity is NaN.
+// gonum solves the systems of blocks on the diagonal of A, and skips zeros there; outside of the blocks a
+// zero by NaN or infinity is NaN.
 func (i Implementation) Ztrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int) {
 	if m*n < complexUnknowns {
 		i.Implementation.Ztrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -85,8 +86,8 @@ func (t *complexTriangle[F]) way(s blas.Side, ul blas.Uplo, d blas.Diag, alpha c
 	return byTiles
 }
 
-// solve solves for the unknowns from lo to hi: for one half, whose product with the block beside the triangles is
-// subtracted, and for the other. Few unknowns are solved for by block.
+// solve solves for the unknowns from lo to hi: for one half, whose product with the block beside the
+// triangles is subtracted, and for the other. Few unknowns are solved for by block.
 func (t *complexTriangle[F]) solve(lo, hi int, block func(lo, order int)) {
 	if hi-lo <= complexBlock {
 		block(lo, hi-lo)

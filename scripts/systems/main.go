@@ -1,7 +1,7 @@
-// The systems command checks the types of packages and of their tests as the compiler would for other systems: from
-// source, and without compiling anything. It takes seconds where builds take minutes, and finds constants that
-// overflow an int of 32 bits, names that a system lacks, and files that are missing. What it cannot find is an error
-// in assembly, or one of the back end or the linker.
+// The systems command checks the types of packages and of their tests as the compiler would for other
+// systems: from source, and without compiling anything. It takes seconds where builds take minutes, and
+// finds constants that overflow an int of 32 bits, names that a system lacks, and files that are missing.
+// What it cannot find is an error in assembly, or one of the back end or the linker.
 //
 //	go run ./scripts/systems linux/386,windows/amd64 ./... [linux/s390x ./cmd/difalt/...]
 //
@@ -70,8 +70,9 @@ func newChecker(folder string) *checker {
 	return &checker{folder: folder, files: token.NewFileSet(), parsed: map[string]*ast.File{}}
 }
 
-// check checks packages, their tests and what they import for a system such as linux/386, and returns the number of
-// packages of the modules here. Their functions are checked in full, of other packages the declarations only.
+// check checks packages, their tests and what they import for a system such as linux/386, and returns the
+// number of packages of the modules here. Their functions are checked in full, of other packages the
+// declarations only.
 func (c *checker) check(system, pattern string) (own int, err error) {
 	goos, goarch, ok := strings.Cut(system, "/")
 	sizes := types.SizesFor("gc", goarch)

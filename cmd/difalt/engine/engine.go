@@ -52,8 +52,8 @@ func (o Options) WithDefaults() Options {
 // at a time; the other methods may be called at any time.
 type Transport interface {
 	transport.Transport
-	// Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and a *transport.PeerError
-	// if a neighbour refuses this node or is not there in time.
+	// Join waits until all neighbours are connected. It returns ctx.Err() if ctx ends, and a
+	// *transport.PeerError if a neighbour refuses this node or is not there in time.
 	Join(ctx context.Context) error
 	// Waiting returns the neighbours that Join or Exchange waits for, and since when; nil if it does not
 	// wait.
@@ -85,9 +85,9 @@ type EdgeStats struct {
 var ErrClosed = errors.New("the transport is closed")
 
 // PublicText returns the part of an error that other nodes receive. An error may contain cells, names of
-// tasks and paths of the node's owner, so nothing of it is public by default: PublicText returns the text of
-// a *transport.PeerError, which is about the network, or the result of the first error in the tree with a method
-// PublicText() string, and otherwise "it has failed".
+// tasks and paths of the node's owner, so nothing of it is public by default: PublicText returns the text
+// of a *transport.PeerError, which is about the network, or the result of the first error in the tree with
+// a method PublicText() string, and otherwise "it has failed".
 func PublicText(err error) string {
 	var public interface{ PublicText() string }
 	var peer *transport.PeerError

@@ -123,9 +123,10 @@ func (c *Config) check(nodes int) error {
 	return err
 }
 
-// protocol numbers what nodes of a training compute together: the sums that they exchange, their order, and what follows
-// from them. Builds with the same number train together, whatever their versions; others refuse each other. A change of
-// Train that an older build would not follow step by step takes the next number.
+// protocol numbers what nodes of a training compute together: the sums that they exchange, their order, and
+// what follows from them. Builds with the same number train together, whatever their versions; others
+// refuse each other. A change of Train that an older build would not follow step by step takes the next
+// number.
 const protocol = 1
 
 // Settings lists the protocol, the options, and the names and kinds of the columns of a table. All nodes must

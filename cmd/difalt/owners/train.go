@@ -41,9 +41,9 @@ type frame struct {
 // processes call it alike, with equal [Settings]. The models of all processes have the same parameters with
 // the same bits, but for private training, and each has the tasks of its own tables, whose names must differ.
 //
-// A node that ends with an error, or whose context ends, must leave the network, so that the others end, too.
-// A fault of the table or the options is an *Error; consensus.ErrContradiction is in the chain of errors about
-// totals that cannot be. Train does not change the tables.
+// A node that ends with an error, or whose context ends, must leave the network, so that the others end,
+// too. A fault of the table or the options is an *Error; consensus.ErrContradiction is in the chain of
+// errors about totals that cannot be. Train does not change the tables.
 func Train(ctx context.Context, tables []*dataset.Table, net *consensus.Network, c Config) (m *model.Model,
 	r *Report, err error) {
 	if net == nil || len(tables) != len(net.Hosted()) {

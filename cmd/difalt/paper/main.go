@@ -1,5 +1,5 @@
-// The paper command has the commands of difalt for the paper's experiments: simulate and results. It builds in a
-// fraction of the time, since it links neither networks nor formats of tables.
+// The paper command has the commands of difalt for the paper's experiments: simulate and results. It builds
+// in a fraction of the time, since it links neither networks nor formats of tables.
 package main
 
 import (

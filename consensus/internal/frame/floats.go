@@ -14,8 +14,8 @@ func AppendFloats(dst []byte, v []float64) []byte {
 	return dst
 }
 
-// ReadFloats overwrites v with the float64 in p. It returns an error if p does not hold len(v) numbers below limit
-// in magnitude; v is then unspecified.
+// ReadFloats overwrites v with the float64 in p. It returns an error if p does not hold len(v) numbers
+// below limit in magnitude; v is then unspecified.
 func ReadFloats(v []float64, p []byte, limit float64) error {
 	if len(p) != 8*len(v) {
 		return fmt.Errorf("%d bytes, want %d", len(p), 8*len(v))

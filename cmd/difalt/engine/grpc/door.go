@@ -164,8 +164,8 @@ type bytesMessage struct {
 	room func() []byte
 }
 
-// A rawCodec sends bytes as they are. gRPC sends after SendMsg has returned, without a copy: transport.Transport
-// defines how long memory must not change.
+// A rawCodec sends bytes as they are. gRPC sends after SendMsg has returned, without a copy:
+// transport.Transport defines how long memory must not change.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return codecName }

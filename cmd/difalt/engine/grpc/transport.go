@@ -121,8 +121,8 @@ func (t *Transport) absent(e *edge, waited time.Duration) *transport.PeerError {
 	return e.failed(0, e.trouble.kind(), fmt.Errorf("%w after %v: %w", engine.ErrAbsent, t.o.JoinTimeout, e.absence()))
 }
 
-// Exchange implements transport.Transport. If a neighbour has left because another node failed, the error names
-// that node and the nodes that reported it.
+// Exchange implements transport.Transport. If a neighbour has left because another node failed, the error
+// names that node and the nodes that reported it.
 func (t *Transport) Exchange(ctx context.Context, seq uint64, out, in [][]byte, due []bool) error {
 	if err := ctx.Err(); err != nil {
 		return err

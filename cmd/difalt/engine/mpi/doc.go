@@ -1,6 +1,6 @@
-// Package mpi implements transport.Transport between the processes of one MPI job, on one site whose network is
-// trusted: nothing is encrypted, and every process of the job is accepted. It needs builds with -tags mpi,
-// cgo and the compiler of an MPI library of version 3 or later:
+// Package mpi implements transport.Transport between the processes of one MPI job, on one site whose
+// network is trusted: nothing is encrypted, and every process of the job is accepted. It needs builds with
+// -tags mpi, cgo and the compiler of an MPI library of version 3 or later:
 //
 //	CC=mpicc go build -tags mpi ./...
 //	mpirun -np 4 program

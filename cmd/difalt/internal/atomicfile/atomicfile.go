@@ -173,8 +173,8 @@ func (f *File) Close() error {
 	return os.Remove(f.Name()) // the file may have been closed before
 }
 
-// CheckFolder fails if files of these names cannot be written to a folder, or if it is not there and cannot be
-// made.
+// CheckFolder fails if files of these names cannot be written to a folder, or if it is not there and cannot
+// be made.
 func CheckFolder(dir string, names ...string) error {
 	_, above, err := missing(dir)
 	if err != nil {

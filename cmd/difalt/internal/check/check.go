@@ -30,8 +30,8 @@ func FailIf(t testing.TB, wrong bool, format string, args ...any) {
 	}
 }
 
-// Listen listens at a free port of this machine until the test ends: over IPv4, or over IPv6 where that is all
-// there is.
+// Listen listens at a free port of this machine until the test ends: over IPv4, or over IPv6 where that is
+// all there is.
 func Listen(t testing.TB) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

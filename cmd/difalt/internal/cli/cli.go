@@ -1,5 +1,5 @@
-// Package cli is what the commands of all programs here share: help, usage errors, exit codes, and streams that an
-// interruption does not block.
+// Package cli is what the commands of all programs here share: help, usage errors, exit codes, and streams
+// that an interruption does not block.
 package cli
 
 import (
@@ -205,8 +205,8 @@ func Program(name, short string) *cobra.Command {
 	return root
 }
 
-// Add adds commands to a program, below a title of its help. The help of a command names the program difalt where it
-// shows these commands, and gets the name of this one there.
+// Add adds commands to a program, below a title of its help. The help of a command names the program difalt
+// where it shows these commands, and gets the name of this one there.
 func Add(root *cobra.Command, title string, list ...*cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: title, Title: title})
 	var names []string

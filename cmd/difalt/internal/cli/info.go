@@ -35,8 +35,8 @@ func Machine() string {
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, Version())
 }
 
-// stamped is the version of a build that does not know its own, as that of an image, from sources without .git:
-// -ldflags "-X github.com/difalt/difalt/cmd/difalt/internal/cli.stamped=v1.2.3".
+// stamped is the version of a build that does not know its own, as that of an image, from sources without
+// .git: -ldflags "-X github.com/difalt/difalt/cmd/difalt/internal/cli.stamped=v1.2.3".
 var stamped string
 
 // Version returns the version of the module that contains the program.

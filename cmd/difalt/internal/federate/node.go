@@ -87,9 +87,10 @@ func (e *publicError) PublicText() string { return e.text }
 func (e *publicError) Unwrap() error      { return e.error }
 
 // Run prepares the node, connects it, runs its job once, and leaves. It returns nil when the job is done at
-// this node; an error that wraps context.Canceled when this or another node was interrupted; one that wraps a
-// *transport.PeerError, consensus.ErrContradiction or consensus.ErrInconsistent when other nodes failed or contradict one
-// another; otherwise the error of this node. When ctx ends the node leaves at the end of the current round.
+// this node; an error that wraps context.Canceled when this or another node was interrupted; one that wraps
+// a *transport.PeerError, consensus.ErrContradiction or consensus.ErrInconsistent when other nodes failed
+// or contradict one another; otherwise the error of this node. When ctx ends the node leaves at the end of
+// the current round.
 func Run(ctx context.Context, n *Node) error {
 	n.status.node = n
 	n.Progress("reading", 0)

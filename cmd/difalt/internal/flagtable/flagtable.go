@@ -1,6 +1,6 @@
-// Package flagtable is the one table of the flags of fit, node, up, predict, adapt, model show and cluster, and of
-// those of run that make it a node. A flag with another meaning in other commands has a row for each meaning. The
-// rows of simulate and run are beside those commands.
+// Package flagtable is the one table of the flags of fit, node, up, predict, adapt, model show and cluster,
+// and of those of run that make it a node. A flag with another meaning in other commands has a row for each
+// meaning. The rows of simulate and run are beside those commands.
 package flagtable
 
 import (

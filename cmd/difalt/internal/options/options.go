@@ -1,5 +1,5 @@
-// Package options makes flags of rows. A row holds all there is to a flag of a command: its name, its value with
-// default and range, the variable that the value sets, and its help.
+// Package options makes flags of rows. A row holds all there is to a flag of a command: its name, its value
+// with default and range, the variable that the value sets, and its help.
 package options
 
 import (

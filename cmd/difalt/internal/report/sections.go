@@ -251,8 +251,8 @@ func power(v float64) int { return int(math.Floor(math.Log10(math.Abs(v)))) }
 // mostDecimals is the largest number of digits after the point.
 const mostDecimals = 9
 
-// fixed prints a value with n digits after the point, and a dash for NaN. Huge numbers have a power of ten, and
-// small ones that need more digits than are printed.
+// fixed prints a value with n digits after the point, and a dash for NaN. Huge numbers have a power of ten,
+// and small ones that need more digits than are printed.
 func fixed(v float64, n int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
