@@ -14,7 +14,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/mixed"
 	"github.com/spf13/cobra"
 )
 
@@ -23,7 +23,7 @@ type applied struct {
 	*flagtable.Flags
 	cli.Streams
 	files files
-	model *model.Model
+	model *mixed.Model
 	table *dataset.Table
 }
 
@@ -89,7 +89,7 @@ func predict(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 // predictions writes a line for every row, with standard errors if asked to.
 func (a *applied) predictions() (unknown int, err error) {
 	var task string
-	var p model.Prediction
+	var p mixed.Prediction
 	columns := []tablefile.Column{{Name: "task", Cell: &task}, {Name: "prediction", Cell: &p.Value}}
 	if a.StandardErrors {
 		columns = append(columns, tablefile.Column{Name: "stderr", Cell: &p.StandardError}, tablefile.Column{Name: "sample_stderr",
@@ -128,7 +128,7 @@ func adapt(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Files.Data, err)
 	}
-	if err := a.write(ctx, func() error { return adapted.Write(a.files.out) }); err != nil {
+	if err := a.write(ctx, func() error { return adapted.Save(a.files.out) }); err != nil {
 		return err
 	}
 	added := len(adapted.Tasks()) - len(a.model.Tasks())

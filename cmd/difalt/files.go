@@ -18,7 +18,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/mixed"
 )
 
 // stdio is the name of the standard input or output in place of a file.
@@ -163,12 +163,12 @@ func (f *files) streams(std cli.Streams) cli.Streams {
 }
 
 // loadModel reads a model from a file or the standard input.
-func loadModel(path string) (m *model.Model, err error) {
+func loadModel(path string) (m *mixed.Model, err error) {
 	if path != stdio {
-		m, err = model.Load(path)
+		m, err = mixed.LoadFile(path)
 	} else if content, failed := io.ReadAll(os.Stdin); failed != nil {
 		err = failed
-	} else if m, err = model.Read(bytes.NewReader(content), int64(len(content))); err != nil {
+	} else if m, err = mixed.Load(bytes.NewReader(content), int64(len(content))); err != nil {
 		err = fmt.Errorf("%s: %w", nameOf(path, "input"), err)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

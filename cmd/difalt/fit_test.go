@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/mixed"
 	"github.com/parquet-go/parquet-go"
 	"gonum.org/v1/gonum/stat"
 )
@@ -18,9 +18,9 @@ func fitClinics(more ...string) []string {
 	return append([]string{"fit", "--data", clinics, "--task", "clinic", "--target", "score", "--drop", "patient"}, more...)
 }
 
-func load(t *testing.T, path string) *model.Model {
+func load(t *testing.T, path string) *mixed.Model {
 	t.Helper()
-	m, err := model.Load(path)
+	m, err := mixed.LoadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestFitConcatenatesFiles(t *testing.T) {
 func TestFitOptions(t *testing.T) {
 	x := fixture(t)
 	dir := t.TempDir()
-	fit := func(more ...string) model.Parameters {
+	fit := func(more ...string) mixed.Parameters {
 		path := filepath.Join(dir, "m.npz")
 		must(t, slices.Concat([]string{"fit", "--data", x.table, "--model", path}, fitShops, more)...)
 		return load(t, path).Parameters()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/mixed"
 )
 
 // A tableText is a table as rows of cells, with the names of its columns.
@@ -103,7 +103,7 @@ func TestFitDoesNotDependOnForm(t *testing.T) {
 	flags := []string{"--task", "herd", "--target", "y", "--categorical", "kind", "--test-fraction", "0", "--model"}
 	first, dir := herds(1), t.TempDir()
 	x := [][]float64{{0, 0, 0}, {20, 1, 0}, {3, -2, 0}}
-	predict := func(t *testing.T, path string, task string, at int, change func(*tableText)) model.Prediction {
+	predict := func(t *testing.T, path string, task string, at int, change func(*tableText)) mixed.Prediction {
 		t.Helper()
 		// The row goes through the same change as the table.
 		one := &tableText{columns: slices.Clone(first.columns)}

@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/topology"
 	"github.com/google/go-cmp/cmp"
 )

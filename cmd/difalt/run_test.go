@@ -14,7 +14,7 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
-	"github.com/difalt/difalt/cmd/difalt/internal/npz"
+	"github.com/difalt/difalt/internal/npz"
 	"gonum.org/v1/gonum/floats"
 )
 

@@ -18,9 +18,9 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/mixed"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -34,7 +34,7 @@ func fitTable(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	}
 	c := f.Model
 	c.Train, c.TaskColumn, c.TargetColumn = t.sources[0].Train, f.Table.Task, f.Table.Target
-	return trainOn(ctx, t, stages, func(progress func(string, float64)) (*model.Model, *fit.Report, error) {
+	return trainOn(ctx, t, stages, func(progress func(string, float64)) (*mixed.Model, *fit.Report, error) {
 		c.Progress = progress
 		return fit.Fit(ctx, t.sources[0].Table, c)
 	}, report.OfFit)
@@ -52,9 +52,9 @@ type training struct {
 
 // trainOn describes the tables, does the work, and writes the files and the report.
 func trainOn[R any](ctx context.Context, t *training, stages []string,
-	work func(progress func(stage string, share float64)) (*model.Model, R, error), result func(R) *report.Result) error {
+	work func(progress func(stage string, share float64)) (*mixed.Model, R, error), result func(R) *report.Result) error {
 	t.heading()
-	var m *model.Model
+	var m *mixed.Model
 	var r R
 	bar := terminal.NewProgress(t.Err, stages...)
 	err := cli.UntilCanceled(ctx, func() (err error) { m, r, err = work(bar.Stage); return err })
@@ -124,11 +124,11 @@ func (t *training) heading() {
 }
 
 // finish writes all files, or none, and the report. It sets unconverged, which other nodes need not know.
-func (t *training) finish(ctx context.Context, m *model.Model, result *report.Result) error {
+func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Result) error {
 	f := &t.Files
 	r := report.New(t.sources, m, result, cli.Version())
 	if f.Model != "" {
-		if err := cli.UntilCanceled(ctx, func() error { return m.Write(t.files.out) }); err != nil {
+		if err := cli.UntilCanceled(ctx, func() error { return m.Save(t.files.out) }); err != nil {
 			return err
 		}
 		if err := t.files.out.Finish(); err != nil {
@@ -193,7 +193,7 @@ func trainTogether(ctx context.Context, f *flagtable.Flags, std cli.Streams) err
 	if err != nil {
 		return err
 	}
-	return trainOn(ctx, t, stages, func(progress func(string, float64)) (*model.Model, *owners.Report, error) {
+	return trainOn(ctx, t, stages, func(progress func(string, float64)) (*mixed.Model, *owners.Report, error) {
 		c.Progress = progress
 		return owners.Train(ctx, tables, net, c)
 	}, report.OfOwners)

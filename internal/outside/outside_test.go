@@ -193,6 +193,7 @@ var below = map[string][]string{
 	"./kernel/...":    {"topology", "consensus", "difalt"},
 	"./topology":      {"kernel", "consensus", "difalt"},
 	"./consensus/...": {"difalt"},
+	"./mixed":         {"kernel", "topology", "consensus", "difalt"},
 }
 
 // The library's packages import downwards only, and none of them links the program.

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
+	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/mixed"
 )
 
 var columnsTY = TableOptions{Task: "t", Target: "y"}
 
 // only selects features by a schema.
-func only(columns ...string) *schema.Schema { return &schema.Schema{Columns: columns} }
+func only(columns ...string) *mixed.Schema { return &mixed.Schema{Columns: columns} }
 
 // shown lists the tasks, the features and the rows of a table: task, features and target, if there is one.
 func shown(tab *Table) string {
@@ -78,8 +78,8 @@ func TestReadCSV(t *testing.T) {
 	if e, ok := errors.AsType[*FormatError](err); !ok || e.Option != "Categorical" || !reflect.DeepEqual(e.Values, []string{"n", "m"}) {
 		t.Errorf("error %v proposes %+v", err, e)
 	}
-	for _, o := range []TableOptions{{Decimal: 'x'}, {Dates: "dym"}, {Schema: only("a"), Drop: []string{"b"}}, {Schema: &schema.Schema{
-		Columns: []string{"a"}, Categories: []schema.Category{{Column: "a"}}}}} {
+	for _, o := range []TableOptions{{Decimal: 'x'}, {Dates: "dym"}, {Schema: only("a"), Drop: []string{"b"}}, {Schema: &mixed.Schema{
+		Columns: []string{"a"}, Categories: []mixed.Category{{Column: "a"}}}}} {
 		if err := o.Validate(); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
@@ -149,7 +149,7 @@ func TestSchema(t *testing.T) {
 	tab, err := ReadCSV(strings.NewReader(sample), TableOptions{Task: "t", Target: "y", Categorical: []string{"site"}})
 	checkTable(t, tab, err, sampleTable)
 	b, err := json.Marshal(tab.Schema())
-	var s schema.Schema
+	var s mixed.Schema
 	if err == nil {
 		err = json.Unmarshal(b, &s)
 	}
@@ -161,7 +161,7 @@ func TestSchema(t *testing.T) {
 	checkTable(t, tab, err, `["new"] ["site=p" "site=q" "a"] 0 [0 1 7]`)
 	_, err = ReadCSV(strings.NewReader("a,site,t\n7,r,new\n"), o)
 	check.Error(t, err, "line 2", `column "site"`, `level "r" is not known`, `["p" "q"]`)
-	bad := &schema.Schema{Columns: []string{"a"}, Categories: []schema.Category{{Column: "a", Levels: []string{""}}}}
+	bad := &mixed.Schema{Columns: []string{"a"}, Categories: []mixed.Category{{Column: "a", Levels: []string{""}}}}
 	_, err = ReadCSV(strings.NewReader("a,t\n7,new\n"), TableOptions{Task: "t", Schema: bad})
 	check.Error(t, err, `the schema of column "a": the level "" is not a name`)
 	o.NewLevels = true

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
+	"github.com/difalt/difalt/internal/check"
 )
 
 // checkNumbers asserts what holds for every table that was read without error.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
+	"github.com/difalt/difalt/mixed"
 )
 
 // TableOptions assign the columns of files to the parts of a table. The zero value of every field but Task is
@@ -24,7 +24,7 @@ type TableOptions struct {
 	Categorical []string
 	// Schema, if not nil, selects the features of another table, with its levels, in place of Drop and
 	// Categorical. Another level is an error; with NewLevels it sets all features of its column to 0.
-	Schema    *schema.Schema
+	Schema    *mixed.Schema
 	NewLevels bool
 	// Missing selects the treatment of missing values.
 	Missing Missing

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/mixed"
 )
 
 // A reader makes a table of the rows of one file after the other.
@@ -85,9 +85,9 @@ func (r *reader) open(header []string, unit string) (err error) {
 
 // begin starts the table with the features of the schema, or with all the given ones of the first file.
 func (r *reader) begin(features []string) error {
-	var categories []schema.Category
+	var categories []mixed.Category
 	for _, column := range r.o.Categorical {
-		categories = append(categories, schema.Category{Column: column})
+		categories = append(categories, mixed.Category{Column: column})
 	}
 	if s := r.o.Schema; s != nil {
 		features, categories = s.Columns, s.Categories
@@ -245,7 +245,7 @@ func (r *reader) table() (*Table, error) {
 				}
 			}
 		}
-		s.Categories = append(s.Categories, schema.Category{Column: own.column, Levels: levels})
+		s.Categories = append(s.Categories, mixed.Category{Column: own.column, Levels: levels})
 		widths[j], t.widths = len(levels), widths
 	}
 	return t, t.nameFeatures()

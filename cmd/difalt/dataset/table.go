@@ -10,13 +10,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
+	"github.com/difalt/difalt/mixed"
 )
 
 // A Table holds samples of many tasks: for every row the features x, the target y and the task. Tasks are
 // numbered in the order of their first rows. Several goroutines may read a table; Append needs exclusive use.
 type Table struct {
-	schema   schema.Schema
+	schema   mixed.Schema
 	features []string
 	widths   []int     // levels of every column, 0 for numbers; nil if all are numbers
 	x        *chunks   // stored columns: numbers, and places of levels in the schema
@@ -126,7 +126,7 @@ func (t *Table) X(dst []float64, row int) []float64 {
 }
 
 // Schema returns the columns and levels of the features, for TableOptions.Schema. Its slices alias the table.
-func (t *Table) Schema() *schema.Schema { return &t.schema }
+func (t *Table) Schema() *mixed.Schema { return &t.schema }
 
 // Weights returns the weight of every row, or nil without TableOptions.Weight. The slice aliases the table.
 func (t *Table) Weights() []float64 { return t.weights }

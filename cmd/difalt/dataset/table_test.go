@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/internal/check"
 )
 
 // testTable has tasks "t0", "t1", ... with rows[k] rows of the single feature

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
@@ -282,7 +282,7 @@ func (c choice) finish(ctx context.Context) (*choice, error) {
 	s, q := c.s, *c.q
 	q.group, q.sigma = make([]int, s.p), nil
 	for j, column := range s.columns {
-		if j == 0 || column.Kind == model.Linear || column.Index == 0 {
+		if j == 0 || column.Kind == mixed.Linear || column.Index == 0 {
 			q.sigma = append(q.sigma, c.q.sigma[column.Kind])
 		}
 		q.group[j] = len(q.sigma) - 1

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -39,7 +39,7 @@ func (s *stats) climb(ctx context.Context, tasks []int, q *strengths, most int) 
 	var at, after [][]float64
 	for range most {
 		m, z, err := s.evaluate(ctx, tasks, q, best.evidence)
-		if err != nil && !errors.Is(err, mixedmodel.ErrNumeric) {
+		if err != nil && !errors.Is(err, mixed.ErrNumeric) {
 			return nil, err
 		}
 		if err != nil || z == nil { // lower

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -42,7 +42,7 @@ type columnStat struct {
 // newDesign returns the columns of the table's features over the training rows: standardised with weights,
 // and curves where curves is true and there are at most 300 columns in all; crowded reports that curves
 // were left out for that.
-func (r *rows) newDesign(curves bool) (d model.Design, crowded bool) {
+func (r *rows) newDesign(curves bool) (d mixed.Design, crowded bool) {
 	d.Fill, d.Center, d.Scale = make([]float64, len(r.stats)), make([]float64, len(r.stats)), make([]float64, len(r.stats))
 	for j := range r.stats {
 		s := &r.stats[j]
@@ -109,7 +109,7 @@ func (s *columnStat) add(v, w float64, second bool) {
 
 // curves returns the curves of all numeric features with enough distinct values, projected off 1 and the
 // feature.
-func (r *rows) curves(d *model.Design) (list []model.Curve) {
+func (r *rows) curves(d *mixed.Design) (list []mixed.Curve) {
 	var numeric []int
 	for j := range r.stats {
 		if !r.stats[j].level && d.Scale[j] > 0 {
@@ -177,8 +177,8 @@ func knotsOf(x []float64, few bool) (k []float64) {
 }
 
 // Spline returns the curve of a feature with the natural basis of its knots; x counts in units of scale.
-func Spline(feature int, knots []float64, scale float64) model.Curve {
-	return model.NewCurve(feature, knots, naturalBasis(knots, scale))
+func Spline(feature int, knots []float64, scale float64) mixed.Curve {
+	return mixed.NewCurve(feature, knots, naturalBasis(knots, scale))
 }
 
 // naturalBasis returns the values at the knots of the natural cubic splines whose penalty, the integral of
@@ -228,16 +228,16 @@ func naturalBasis(knots []float64, scale float64) []float64 {
 }
 
 // MomentsSize returns the number of sums that AddMoments adds to.
-func MomentsSize(curves []model.Curve) (n int) {
+func MomentsSize(curves []mixed.Curve) (n int) {
 	for i := range curves {
-		n += model.Triangle(2 + curves[i].Width())
+		n += dense.Triangle(2 + curves[i].Width())
 	}
 	return n
 }
 
 // AddMoments adds to sums, for every curve of d, the weighted products of 1, the standardised feature limited
 // to the knots, and the curve's columns in one row of the design: an upper triangle by rows for each.
-func AddMoments(sums []float64, d *model.Design, row []float64, weight float64) {
+func AddMoments(sums []float64, d *mixed.Design, row []float64, weight float64) {
 	at := 1 + len(d.Scale)
 	for i := range d.Curves {
 		c := &d.Curves[i]
@@ -258,13 +258,13 @@ func AddMoments(sums []float64, d *model.Design, row []float64, weight float64) 
 // Project makes the columns of every curve of d orthogonal to 1 and to the feature limited to the knots, and
 // divides them so that the mean of their sum of squares is 1. AddMoments has added the training rows to sums;
 // without rows the values are not finite.
-func Project(d *model.Design, sums []float64) {
+func Project(d *mixed.Design, sums []float64) {
 	d.Curves = slices.Clone(d.Curves)
 	for i, c := range d.Curves {
 		m, k := c.Width(), len(c.Knots)
 		moments := make([]float64, (2+m)*(2+m))
 		dense.Unpack(moments, 2+m, sums)
-		sums = sums[model.Triangle(2+m):]
+		sums = sums[dense.Triangle(2+m):]
 		values, ones, feature := slices.Clone(c.Values), moments[:2+m], moments[2+m:][:2+m]
 		n, sx, sxx := ones[0], ones[1], feature[1]
 		squares := 0.0
@@ -278,12 +278,12 @@ func Project(d *model.Design, sums []float64) {
 			}
 		}
 		floats.Scale(1/math.Sqrt(squares/n), values)
-		d.Curves[i] = model.NewCurve(c.Feature, c.Knots, values)
+		d.Curves[i] = mixed.NewCurve(c.Feature, c.Knots, values)
 	}
 }
 
 // newTarget returns the standardisation of the target over the training rows.
-func (r *rows) newTarget(column string, log bool) model.Target {
+func (r *rows) newTarget(column string, log bool) mixed.Target {
 	y, w := make([]float64, len(r.order)), make([]float64, len(r.order))
 	for k, i := range r.order {
 		y[k], w[k] = r.value(int(i), log), r.weight(int(i))
@@ -293,5 +293,5 @@ func (r *rows) newTarget(column string, log bool) model.Target {
 	if !(scale > constantSD*math.Abs(mean)) {
 		scale = max(math.Abs(mean), 1) // equal targets
 	}
-	return model.Target{Column: column, Center: mean, Scale: scale, Log: log}
+	return mixed.Target{Column: column, Center: mean, Scale: scale, Log: log}
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
@@ -30,7 +30,7 @@ type fitter struct {
 
 // Fit trains a model on the training rows of a table. The error names the argument, task or row that it is
 // about; it is the context's where that has ended. The model refers to the table, which must not change.
-func Fit(ctx context.Context, t *dataset.Table, c Config) (*model.Model, *Report, error) {
+func Fit(ctx context.Context, t *dataset.Table, c Config) (*mixed.Model, *Report, error) {
 	if err := c.check(t); err != nil {
 		return nil, nil, err
 	}
@@ -96,7 +96,7 @@ func (f *fitter) read(ctx context.Context) (err error) {
 		return nil
 	}
 	f.progress(Stages[0], 0.5)
-	var curved model.Design
+	var curved mixed.Design
 	if curved, f.crowded = r.newDesign(true); len(curved.Curves) > 0 {
 		f.curved, err = newStats(ctx, r, &curved, f.Workers)
 	}
@@ -104,13 +104,13 @@ func (f *fitter) read(ctx context.Context) (err error) {
 }
 
 // model returns the model of the chosen strengths.
-func (f *fitter) model(chosen *choice, m *moments, effects *model.Estimate) (*model.Model, error) {
+func (f *fitter) model(chosen *choice, m *moments, effects *mixed.Estimate) (*mixed.Model, error) {
 	s, r := chosen.s, f.rows
-	p := model.Parameters{
+	p := mixed.Parameters{
 		Estimator: "evidence", Schema: *f.t.Schema(), Design: *s.design, Target: r.target,
 		Mean: m.mean, MeanCovariance: dense.Pack(nil, s.p, m.c), Effects: effects,
 		Prior:    *m.prior,
-		Tasks:    model.Tasks{Column: f.TaskColumn, Names: f.t.Tasks(), Theta: f.theta},
+		Tasks:    mixed.Tasks{Column: f.TaskColumn, Names: f.t.Tasks(), Theta: f.theta},
 		Goodness: s.goodness(m, chosen),
 	}
 	p.Prior.Freedom, p.Prior.Noise.Freedom = float64(len(s.tasks)-1), f.freedom
@@ -118,7 +118,7 @@ func (f *fitter) model(chosen *choice, m *moments, effects *model.Estimate) (*mo
 		p.Tasks.Samples = append(p.Tasks.Samples, len(r.of(k)))
 	}
 	if n := f.noise; n != nil {
-		p.Prior.Noise = model.Noise{Variance: n.usual, TaskFreedom: n.freedom}
+		p.Prior.Noise = mixed.Noise{Variance: n.usual, TaskFreedom: n.freedom}
 		p.Tasks.Noise, p.Tasks.Freedom = n.variances, n.freedoms
 	}
 	p.Tasks.Covariance = func(t int) []float64 {
@@ -126,12 +126,12 @@ func (f *fitter) model(chosen *choice, m *moments, effects *model.Estimate) (*mo
 		_ = s.coefficients(m, t, make([]float64, s.p), cov) // it was solved before
 		return dense.Pack(nil, s.p, cov)
 	}
-	return model.New(p)
+	return mixed.New(p)
 }
 
 // goodness returns the shares of the training rows' variance that the mean and the deviations explain: m'Gm
 // and tr S G, where G is the covariance of the columns.
-func (s *stats) goodness(m *moments, chosen *choice) model.Goodness {
+func (s *stats) goodness(m *moments, chosen *choice) mixed.Goodness {
 	p, n := s.p, s.rowsTotal(s.tasks)
 	g := slices.Clone(s.total)
 	dense.Mirror(p, g)
@@ -141,7 +141,7 @@ func (s *stats) goodness(m *moments, chosen *choice) model.Goodness {
 	fixed := max(floats.Dot(m.mean, moved)-center*center, 0)
 	random := floats.Dot(m.prior.Covariance(), g) / n
 	all := fixed + random + chosen.q.noise
-	return model.Goodness{Evidence: chosen.evidence, R2Marginal: fixed / all, R2Conditional: (fixed + random) / all}
+	return mixed.Goodness{Evidence: chosen.evidence, R2Marginal: fixed / all, R2Conditional: (fixed + random) / all}
 }
 
 // weakCurve is the least prior standard deviation of a curve's mean among the effects.
@@ -150,7 +150,7 @@ const weakCurve = 0.3
 // effects returns the mean with a flat prior in place of the one that shrinks it, so that its covariance
 // has all uncertainty: linear columns have a prior of 30 target deviations, those of curves at least
 // weakCurve.
-func (f *fitter) effects(chosen *choice, m *moments) (*model.Estimate, error) {
+func (f *fitter) effects(chosen *choice, m *moments) (*mixed.Estimate, error) {
 	s := chosen.s
 	d := s.meanDeviations(chosen.q)
 	for j, c := range s.columns {
@@ -163,5 +163,5 @@ func (f *fitter) effects(chosen *choice, m *moments) (*model.Estimate, error) {
 	}
 	flat := moments{m: m.m, h: m.h}
 	_, err := flat.solve(d)
-	return &model.Estimate{Mean: flat.mean, Covariance: dense.Pack(nil, s.p, flat.c), Freedom: float64(len(s.tasks) - 1)}, err
+	return &mixed.Estimate{Mean: flat.mean, Covariance: dense.Pack(nil, s.p, flat.c), Freedom: float64(len(s.tasks) - 1)}, err
 }

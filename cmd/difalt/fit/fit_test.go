@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -111,7 +111,7 @@ func TestScoresAreThoseOfPredictions(t *testing.T) {
 	}})
 	check.FailIf(t, !slices.Equal(stages, Stages), "stages %q, want %q", stages, Stages)
 	tallies := map[bool]*Tally{true: {}, false: {}}
-	eachRow(t, m, table, holdOut(table), func(_ int, p model.Prediction, y float64, train bool) { tallies[train].Add(y, p.Value) })
+	eachRow(t, m, table, holdOut(table), func(_ int, p mixed.Prediction, y float64, train bool) { tallies[train].Add(y, p.Value) })
 	for train, e := range map[bool]Errors{true: r.Scores[0].Train, false: r.Scores[0].Test} {
 		want := tallies[train].Errors(1)
 		check.FailIf(t, e.Rows != want.Rows || math.Abs(e.RMSE-want.RMSE) > 1e-9 || math.Abs(e.MAE-want.MAE) > 1e-9,
@@ -174,7 +174,7 @@ func TestIntervalsCover(t *testing.T) {
 				table := d.table(t, 100+seed)
 				m, _ := fitted(t, table, Config{Train: holdOut(table)})
 				for _, e := range m.Effects() {
-					if e.Kind != model.Slope {
+					if e.Kind != mixed.Slope {
 						continue
 					}
 					truth := mean[e.Term[1]-'0']
@@ -182,7 +182,7 @@ func TestIntervalsCover(t *testing.T) {
 						inside++
 					}
 				}
-				eachRow(t, m, table, holdOut(table), func(_ int, p model.Prediction, y float64, train bool) {
+				eachRow(t, m, table, holdOut(table), func(_ int, p mixed.Prediction, y float64, train bool) {
 					if train {
 						return
 					}

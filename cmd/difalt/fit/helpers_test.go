@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/mixed"
 )
 
 // A drawing is how a table is drawn: y = 3 + level_t + x'(mean + slopes_t + U b_t) + noise.
@@ -99,7 +99,7 @@ func statsOf(t *testing.T, table *dataset.Table, curves bool, workers int) *stat
 	return s
 }
 
-func fitted(t *testing.T, table *dataset.Table, c Config) (*model.Model, *Report) {
+func fitted(t *testing.T, table *dataset.Table, c Config) (*mixed.Model, *Report) {
 	t.Helper()
 	m, r, err := Fit(context.Background(), table, c)
 	if err != nil {
@@ -118,8 +118,8 @@ func chosenOf(r *Report) (c Candidate) {
 }
 
 // eachRow calls f with the task and the prediction of every row and whether the row is for training, as marked.
-func eachRow(t *testing.T, m *model.Model, table *dataset.Table, train []bool,
-	f func(task int, p model.Prediction, y float64, train bool)) {
+func eachRow(t *testing.T, m *mixed.Model, table *dataset.Table, train []bool,
+	f func(task int, p mixed.Prediction, y float64, train bool)) {
 	t.Helper()
 	x := make([]float64, len(table.Features()))
 	for i := range table.Rows() {

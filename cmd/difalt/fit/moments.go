@@ -6,9 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -47,8 +46,8 @@ type strengths struct {
 }
 
 // prior returns the distribution of deviations.
-func (s *stats) prior(q *strengths) *model.Prior {
-	prior := &model.Prior{Deviations: make([]float64, s.p), Rank: q.rank, Loadings: make([]float64, s.p*q.rank)}
+func (s *stats) prior(q *strengths) *mixed.Prior {
+	prior := &mixed.Prior{Deviations: make([]float64, s.p), Rank: q.rank, Loadings: make([]float64, s.p*q.rank)}
 	prior.Noise.Variance = q.noise
 	for j, g := range q.group {
 		if s.within[j] {
@@ -77,7 +76,7 @@ func (s *stats) meanDeviations(q *strengths) []float64 {
 
 // A moments holds sums over tasks and the posterior of the mean for given strengths.
 type moments struct {
-	prior      *model.Prior
+	prior      *mixed.Prior
 	evidence   float64
 	m, h       []float64 // sums of X'V^-1 X and X'V^-1 y
 	mean       []float64 // posterior mean of the mean
@@ -91,7 +90,7 @@ func (s *stats) moments(ctx context.Context, tasks []int, q *strengths) (*moment
 }
 
 // momentsOf computes moments for a prior of deviations and prior standard deviations of the mean.
-func (s *stats) momentsOf(ctx context.Context, tasks []int, prior *model.Prior, d []float64) (*moments, error) {
+func (s *stats) momentsOf(ctx context.Context, tasks []int, prior *mixed.Prior, d []float64) (*moments, error) {
 	p, m := s.p, &moments{prior: prior}
 	sum, err := s.solve(ctx, m.prior, tasks, p*p+p+1, func(w *worker, _ int, part []float64) {
 		part[p*p+p] += w.solver.Deviance()
@@ -133,13 +132,13 @@ func (m *moments) solve(d []float64) (log float64, err error) {
 		}
 	}
 	if !ok {
-		return 0, mixedmodel.ErrNumeric
+		return 0, mixed.ErrNumeric
 	}
 	for i := range p {
 		log += 2 * math.Log(m.c[i*p+i])
 	}
 	if lapack64.Potri(r); math.IsNaN(log) || math.IsInf(log, 0) {
-		return 0, mixedmodel.ErrNumeric
+		return 0, mixed.ErrNumeric
 	}
 	for i := range p {
 		m.determined += 1 - m.c[i*p+i]

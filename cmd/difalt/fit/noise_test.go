@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/mixed"
 )
 
 func TestNoiseByTask(t *testing.T) {
@@ -27,7 +27,7 @@ func TestNoiseByTask(t *testing.T) {
 				t.Fatalf("noise by task: %v, want %v", got, c.want)
 			}
 			squares, prior := make([]float64, c.d.tasks), p.Prior.Noise // of the residuals in units of the target's scale
-			eachRow(t, m, table, make([]bool, table.Rows()), func(k int, p model.Prediction, y float64, _ bool) {
+			eachRow(t, m, table, make([]bool, table.Rows()), func(k int, p mixed.Prediction, y float64, _ bool) {
 				squares[k] += math.Pow((y-p.Value)/m.Parameters().Target.Scale, 2)
 			})
 			for k, v := range p.Tasks.Noise {

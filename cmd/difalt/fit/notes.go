@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/mixed"
 )
 
 const (
@@ -45,7 +45,7 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	add(f.moreByLog > logNats, "The training rows support the logarithm of the target better, by %.0f nats: "+
 		"consider --log-target. Effects then multiply the target.", f.moreByLog)
 	if n := f.noise; n != nil {
-		low, high := (&model.Noise{Variance: n.usual, TaskFreedom: n.freedom}).Span()
+		low, high := (&mixed.Noise{Variance: n.usual, TaskFreedom: n.freedom}).Span()
 		add(true, "Tasks differ in their noise: in 95 %% of the tasks its standard deviation is %.3g to %.3g.",
 			target.Scale*low, target.Scale*high)
 		for _, c := range f.all {

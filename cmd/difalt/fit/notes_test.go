@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/internal/check"
 )
 
 // A table with features x, constant, number of the row and a digit, whose target is made by the given

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -17,7 +17,7 @@ type rows struct {
 	start   []int   // of every task in order, and one more
 	weights []float64
 	mean    float64 // of the weights of training rows
-	target  model.Target
+	target  mixed.Target
 	stats   []columnStat
 }
 
@@ -90,7 +90,7 @@ func (r *rows) each(f func(x []float64, weight float64)) {
 
 // fill sets x, n x P by rows, and y to the design and the standardised targets of training rows, multiplied
 // by the square roots of their weights. row is scratch with one entry per feature.
-func (r *rows) fill(x, y, row []float64, d *model.Design, list []int32) {
+func (r *rows) fill(x, y, row []float64, d *mixed.Design, list []int32) {
 	p := d.Width()
 	for k, i := range list {
 		to := x[k*p:][:p]

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
 	"github.com/difalt/difalt/cmd/difalt/internal/reduce"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -17,8 +16,8 @@ import (
 // many rows as columns, packed; the rows of the other tasks are computed from the table when they are read.
 type stats struct {
 	rows    *rows
-	design  *model.Design
-	columns []model.Column
+	design  *mixed.Design
+	columns []mixed.Column
 	p       int
 	wide    int         // columns of the widest form that is compared, for climbTasks
 	linear  int         // columns before those of curves: the constant and one per feature
@@ -35,8 +34,8 @@ type stats struct {
 
 // A worker holds the scratch of one goroutine.
 type worker struct {
-	solver  mixedmodel.Solver
-	task    mixedmodel.Task // of the solver
+	solver  mixed.Solver
+	task    mixed.Task // of the solver
 	x, y    []float64
 	g, c    []float64
 	row     []float64 // one entry per feature
@@ -47,11 +46,11 @@ type worker struct {
 const batch = 512
 
 // newStats reads the rows of all tasks once.
-func newStats(ctx context.Context, r *rows, d *model.Design, workers int) (*stats, error) {
+func newStats(ctx context.Context, r *rows, d *mixed.Design, workers int) (*stats, error) {
 	s := &stats{rows: r, design: d, columns: d.Columns(), p: d.Width(), linear: 1 + len(d.Scale), workers: workers}
 	s.active = make([]bool, s.p)
 	for j, c := range s.columns {
-		s.active[j] = c.Kind != model.Linear || d.Scale[c.Feature] > 0
+		s.active[j] = c.Kind != mixed.Linear || d.Scale[c.Feature] > 0
 	}
 	s.packed = make([][]float64, len(r.start)-1)
 	for k := range s.packed {
@@ -67,7 +66,7 @@ func newStats(ctx context.Context, r *rows, d *model.Design, workers int) (*stat
 			s.packed[k] = s.products(w, list)
 		}
 		if s.read(w, k); w.task.G == nil {
-			one := mixedmodel.Task{G: part, C: w.u}
+			one := mixed.Task{G: part, C: w.u}
 			one.AddRows(w.task.X, w.task.Y)
 		} else {
 			floats.Add(part, w.task.G)
@@ -99,7 +98,7 @@ func (s *stats) products(w *worker, list []int32) []float64 {
 	w.g, w.c = dense.Grow(w.g, p*p), dense.Grow(w.c, p)
 	clear(w.g)
 	clear(w.c)
-	t := mixedmodel.Task{G: w.g, C: w.c}
+	t := mixed.Task{G: w.g, C: w.c}
 	yy := 0.0
 	for len(list) > 0 {
 		n := min(len(list), batch)
@@ -109,20 +108,20 @@ func (s *stats) products(w *worker, list []int32) []float64 {
 		yy += floats.Dot(w.y, w.y)
 		list = list[n:]
 	}
-	out := dense.Pack(make([]float64, 0, model.Triangle(p)+p+1), p, t.G)
+	out := dense.Pack(make([]float64, 0, dense.Triangle(p)+p+1), p, t.G)
 	return append(append(out, t.C...), yy)
 }
 
 // read sets the task of the worker, in its memory.
 func (s *stats) read(w *worker, k int) {
 	p, list, t := s.p, s.rows.of(k), &w.task
-	*t = mixedmodel.Task{Rows: len(list)}
+	*t = mixed.Task{Rows: len(list)}
 	if s.ratio != nil {
 		t.Noise = s.ratio[k]
 	}
 	if packed := s.packed[k]; packed != nil {
 		w.g = dense.Grow(w.g, p*p)
-		t.G, t.C, t.YY = w.g, packed[model.Triangle(p):][:p], packed[len(packed)-1]
+		t.G, t.C, t.YY = w.g, packed[dense.Triangle(p):][:p], packed[len(packed)-1]
 		dense.Unpack(t.G, p, packed)
 		return
 	}
@@ -159,7 +158,7 @@ func (s *stats) reduce(ctx context.Context, tasks []int, size int,
 }
 
 // set sets the task of the worker and its covariance under a prior. The error names the task.
-func (s *stats) set(w *worker, prior *model.Prior, k int) error {
+func (s *stats) set(w *worker, prior *mixed.Prior, k int) error {
 	s.read(w, k)
 	if err := w.solver.Set(prior, &w.task); err != nil {
 		return fmt.Errorf("task %q: %w", s.rows.t.Tasks()[k], err)
@@ -168,7 +167,7 @@ func (s *stats) set(w *worker, prior *model.Prior, k int) error {
 }
 
 // solve is reduce for an f that needs the solver of the task under a prior.
-func (s *stats) solve(ctx context.Context, prior *model.Prior, tasks []int, size int,
+func (s *stats) solve(ctx context.Context, prior *mixed.Prior, tasks []int, size int,
 	f func(w *worker, k int, part []float64)) ([]float64, error) {
 	return s.reduce(ctx, tasks, size, func(w *worker, k int, part []float64) error {
 		err := s.set(w, prior, k)

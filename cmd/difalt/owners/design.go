@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/cmd/difalt/fit"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -74,8 +74,8 @@ func (s *frame) standardise() (count, size []float64) {
 // last, the target.
 func (s *frame) standard(center, scale []float64) {
 	k := len(s.level)
-	s.design = model.Design{Fill: center[:k:k], Center: center[:k:k], Scale: scale[:k:k]}
-	s.target = model.Target{Column: s.c.TargetColumn, Center: center[k], Scale: scale[k]}
+	s.design = mixed.Design{Fill: center[:k:k], Center: center[:k:k], Scale: scale[:k:k]}
+	s.target = mixed.Target{Column: s.c.TargetColumn, Center: center[k], Scale: scale[k]}
 }
 
 const (

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -137,7 +137,7 @@ func (s *frame) union(column string) []string {
 // In private training levels are public, and settings have compared them.
 func (s *frame) features() {
 	first := s.nodes[0].table.Schema()
-	s.schema = &schema.Schema{Columns: first.Columns}
+	s.schema = &mixed.Schema{Columns: first.Columns}
 	for _, column := range first.Columns {
 		levels, coded := first.Levels(column)
 		if coded && s.c.Private == nil {
@@ -145,7 +145,7 @@ func (s *frame) features() {
 		}
 		s.level = append(s.level, slices.Repeat([]bool{coded}, max(len(levels), 1))...)
 		if coded {
-			s.schema.Categories = append(s.schema.Categories, schema.Category{Column: column, Levels: levels})
+			s.schema.Categories = append(s.schema.Categories, mixed.Category{Column: column, Levels: levels})
 		}
 	}
 	for _, g := range s.nodes {

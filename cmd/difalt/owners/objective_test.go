@@ -4,9 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -21,7 +22,7 @@ func denseObjective(t *testing.T, s *frame, u *kernel.Basis, mu []float64, r *ri
 	total, d := 0.0, len(s.level)
 	_, rank := u.Dims()
 	for j, c := range s.design.Columns() {
-		total += mu[j] * mu[j] * map[model.ColumnKind]float64{model.Linear: r[linear], model.Bend: r[curve]}[c.Kind]
+		total += mu[j] * mu[j] * map[mixed.ColumnKind]float64{mixed.Linear: r[linear], mixed.Bend: r[curve]}[c.Kind]
 	}
 	for _, g := range s.nodes {
 		for k := range g.tasks {
@@ -95,11 +96,11 @@ func TestCovariances(t *testing.T) {
 		m := mat.NewSymDense(p, nil)
 		for i := range p {
 			for j := i; j < p; j++ {
-				m.SetSym(i, j, information[model.Triangle(p)-model.Triangle(p-i)+j-i])
+				m.SetSym(i, j, information[dense.Triangle(p)-dense.Triangle(p-i)+j-i])
 			}
 		}
 		for j, c := range s.design.Columns() {
-			m.SetSym(j, j, m.At(j, j)+map[model.ColumnKind]float64{model.Linear: lines, model.Bend: bends}[c.Kind])
+			m.SetSym(j, j, m.At(j, j)+map[mixed.ColumnKind]float64{mixed.Linear: lines, mixed.Bend: bends}[c.Kind])
 		}
 		var f mat.Cholesky
 		check.FailIf(t, !f.Factorize(m), "the normal equations are singular")

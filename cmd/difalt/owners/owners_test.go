@@ -11,14 +11,13 @@ import (
 	"testing"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
-	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/testnet"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/mixed"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/diff/fd"
@@ -57,7 +56,7 @@ func network(nodes int) *consensus.Network {
 	return check.OK(consensus.New(weights("complete", nodes), nil))
 }
 
-func together(t *testing.T, list []*dataset.Table, c Config) (*model.Model, *Report) {
+func together(t *testing.T, list []*dataset.Table, c Config) (*mixed.Model, *Report) {
 	t.Helper()
 	m, r, err := Train(t.Context(), list, network(len(list)), c)
 	if err != nil {
@@ -86,11 +85,11 @@ func laidOut(t *testing.T, list []*dataset.Table) *frame {
 
 // apart trains in groups of nodes, each of which stands for a process.
 func apart(t *testing.T, list []*dataset.Table, groups [][]int, c Config,
-	change func(node int, tr transport.Transport) (transport.Transport, context.Context)) ([]*model.Model, []error) {
+	change func(node int, tr transport.Transport) (transport.Transport, context.Context)) ([]*mixed.Model, []error) {
 	t.Helper()
 	w := weights("path", len(list))
 	transports := check.OK(testnet.Connect(w.Graph(), groups))
-	models, errs := make([]*model.Model, len(groups)), make([]error, len(groups))
+	models, errs := make([]*mixed.Model, len(groups)), make([]error, len(groups))
 	var wait sync.WaitGroup
 	for i, tr := range transports {
 		ctx := t.Context()
@@ -177,7 +176,7 @@ func informationOf(t *testing.T, s *frame, b basis, r *ridges) []float64 {
 	t.Helper()
 	p, square := s.design.Width(), 0.0
 	m, h := make([]float64, p*p), make([]float64, p)
-	var solver mixedmodel.Solver
+	var solver mixed.Solver
 	for _, g := range s.nodes {
 		for k := range g.tasks {
 			x, y := g.tasks[k].set(b.set)
@@ -198,10 +197,10 @@ func value(t *testing.T, s *frame, u *kernel.Basis, r *ridges) float64 {
 }
 
 // prior returns the prior of deviations from mu in units of the noise.
-func prior(s *frame, u *kernel.Basis, r *ridges) *model.Prior {
+func prior(s *frame, u *kernel.Basis, r *ridges) *mixed.Prior {
 	p, d := s.design.Width(), len(s.level)
 	_, rank := u.Dims()
-	prior := &model.Prior{Deviations: make([]float64, p), Rank: rank, Loadings: make([]float64, p*rank), Noise: model.Noise{Variance: 1}}
+	prior := &mixed.Prior{Deviations: make([]float64, p), Rank: rank, Loadings: make([]float64, p*rank), Noise: mixed.Noise{Variance: 1}}
 	prior.Deviations[0] = 1 / math.Sqrt(r[intercept])
 	for k := range rank {
 		floats.ScaleTo(prior.Loadings[k*p+1:][:d], 1/math.Sqrt(r[direction]), u.Col(k)[:d])
@@ -209,8 +208,8 @@ func prior(s *frame, u *kernel.Basis, r *ridges) *model.Prior {
 	return prior
 }
 
-func taskOf(x blas64.General, y []float64) *mixedmodel.Task {
-	return &mixedmodel.Task{Rows: len(y), X: x.Data, Y: y, YY: floats.Dot(y, y)}
+func taskOf(x blas64.General, y []float64) *mixed.Task {
+	return &mixed.Task{Rows: len(y), X: x.Data, Y: y, YY: floats.Dot(y, y)}
 }
 
 // The directions have the objective that a quasi-Newton method finds, from wherever that starts.
@@ -264,7 +263,7 @@ func TestSpan(t *testing.T) {
 				mean[j] = math.Sin(float64(j))
 			}
 			x := s.span(basis{1, u}, strengths)
-			var solver mixedmodel.Solver
+			var solver mixed.Solver
 			loss := 0.0
 			for k := range s.nodes[0].tasks {
 				task := &s.nodes[0].tasks[k]

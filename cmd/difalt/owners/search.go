@@ -5,12 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"github.com/difalt/difalt/cmd/difalt/internal/reduce"
-	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -168,7 +168,7 @@ func (s *frame) try(list []basis, r ridges) trial {
 // triangle of M, h and the objective for mu = 0.
 func (s *frame) informations(spans []*span) (list [][]float64) {
 	p := s.design.Width()
-	length := model.Triangle(p) + p + 1
+	length := dense.Triangle(p) + p + 1
 	total := s.sum(len(spans)*length, func(i int, out []float64) {
 		for k, x := range spans {
 			s.addInformation(out[k*length:][:length], i, x)
@@ -190,10 +190,10 @@ var errUnsolvable = errors.New("the sums of the nodes have no solution")
 // solve solves normal equations under ridges. The constant has no ridge.
 func (s *frame) solve(information []float64, r *ridges) (o optimum, err error) {
 	p := s.design.Width()
-	m, h := make([]float64, p*p), information[model.Triangle(p):][:p]
+	m, h := make([]float64, p*p), information[dense.Triangle(p):][:p]
 	dense.Unpack(m, p, information)
 	for j, c := range s.design.Columns() {
-		m[j*p+j] += [...]float64{model.Constant: 0, model.Linear: r[linear], model.Bend: r[curve]}[c.Kind]
+		m[j*p+j] += [...]float64{mixed.Constant: 0, mixed.Linear: r[linear], mixed.Bend: r[curve]}[c.Kind]
 	}
 	mu := slices.Clone(h)
 	o.value = information[len(information)-1]

@@ -13,11 +13,11 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/fit"
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/mixed"
 )
 
 // leveled returns a table of a categorical column with these levels; rows differ by seed.
@@ -294,7 +294,7 @@ func TestScores(t *testing.T) {
 		t.Errorf("intervals of 95 %% cover %v, the noise has the standard deviation %v, want about .3", share, noise)
 	}
 	for _, e := range m.Effects() { // a ridge on mu does not narrow intervals
-		if least := e.Deviation / 6; e.Kind != model.Departure && !(e.StandardError > .98*least) {
+		if least := e.Deviation / 6; e.Kind != mixed.Departure && !(e.StandardError > .98*least) {
 			t.Errorf("effect %+v: the standard error is below %v, that of a mean of 35 tasks", e, least)
 		}
 	}

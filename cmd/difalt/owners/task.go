@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
 	"github.com/difalt/difalt/cmd/difalt/internal/reduce"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"

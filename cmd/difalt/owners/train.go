@@ -7,13 +7,11 @@ import (
 	"math"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
 	"github.com/difalt/difalt/cmd/difalt/fit"
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
-	"github.com/difalt/difalt/cmd/difalt/internal/mixedmodel"
-	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
@@ -25,10 +23,10 @@ type frame struct {
 	net    *consensus.Network
 	c      *Config
 	nodes  []*node
-	schema *schema.Schema // of all nodes
-	level  []bool         // of every agreed feature: it is one of a categorical column
-	design model.Design
-	target model.Target
+	schema *mixed.Schema // of all nodes
+	level  []bool        // of every agreed feature: it is one of a categorical column
+	design mixed.Design
+	target mixed.Target
 	rows   float64   // for training, of all nodes
 	tasks  int       // of all nodes
 	slopes []float64 // given mu of private training; nil: from sums
@@ -44,7 +42,7 @@ type frame struct {
 // A node that ends with an error, or whose context ends, must leave the network, so that the others end,
 // too. A fault of the table or the options is an *Error; consensus.ErrContradiction is in the chain of
 // errors about totals that cannot be. Train does not change the tables.
-func Train(ctx context.Context, tables []*dataset.Table, net *consensus.Network, c Config) (m *model.Model,
+func Train(ctx context.Context, tables []*dataset.Table, net *consensus.Network, c Config) (m *mixed.Model,
 	r *Report, err error) {
 	if net == nil || len(tables) != len(net.Hosted()) {
 		return nil, nil, errors.New("owners: need a network and one table per node of this process")
@@ -58,7 +56,7 @@ func Train(ctx context.Context, tables []*dataset.Table, net *consensus.Network,
 			train = s.trainPrivately
 		}
 		e := train(r)
-		if m, err = model.New(s.parameters(e)); err != nil {
+		if m, err = mixed.New(s.parameters(e)); err != nil {
 			must(&Error{err, "its tasks cannot be kept"})
 		}
 		must(net.Confirm(ctx))
@@ -161,20 +159,20 @@ func (s *frame) estimate(t *trial, b basis) *estimate {
 }
 
 // parameters returns the model of the tasks of this process.
-func (s *frame) parameters(e *estimate) model.Parameters {
+func (s *frame) parameters(e *estimate) mixed.Parameters {
 	p := len(e.mu)
 	scaled := func(v []float64, scale float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), scale, v) }
-	m := model.Parameters{
+	m := mixed.Parameters{
 		Estimator: "cross-validation", Schema: *s.schema, Design: s.design, Target: s.target, Mean: e.mu,
 		MeanCovariance: scaled(dense.Pack(nil, p, e.c.RawSymmetric().Data), e.noise),
-		Prior: model.Prior{
+		Prior: mixed.Prior{
 			Deviations: make([]float64, p), Rank: e.f.Rows - 1, Loadings: scaled(e.f.Data[p:], math.Sqrt(e.noise)),
-			Freedom: float64(max(s.tasks-1, 1)), Noise: model.Noise{Variance: e.noise, Freedom: max(s.rows-1, 1)},
+			Freedom: float64(max(s.tasks-1, 1)), Noise: mixed.Noise{Variance: e.noise, Freedom: max(s.rows-1, 1)},
 		},
-		Tasks: model.Tasks{Column: s.c.TaskColumn},
+		Tasks: mixed.Tasks{Column: s.c.TaskColumn},
 	}
 	if s.c.Private == nil {
-		m.Effects = &model.Estimate{Mean: e.flat.mu, Freedom: m.Prior.Freedom,
+		m.Effects = &mixed.Estimate{Mean: e.flat.mu, Freedom: m.Prior.Freedom,
 			Covariance: scaled(dense.Pack(nil, p, e.flat.factor.Data), e.noise)}
 	}
 	m.Prior.Deviations[0] = e.f.Data[0] * math.Sqrt(e.noise)
@@ -191,9 +189,9 @@ func (s *frame) parameters(e *estimate) model.Parameters {
 	c := scaled(mat.DenseCopyOf(e.c).RawMatrix().Data, e.noise)
 	m.Tasks.Covariance = func(t int) []float64 {
 		x, y := own[t].set(folds)
-		data := mixedmodel.Task{Rows: len(y), G: make([]float64, p*p), C: make([]float64, p)}
+		data := mixed.Task{Rows: len(y), G: make([]float64, p*p), C: make([]float64, p)}
 		data.AddRows(x.Data, y)
-		var solver mixedmodel.Solver
+		var solver mixed.Solver
 		theta, covariance := make([]float64, p), make([]float64, p*p)
 		_ = solver.Set(&m.Prior, &data) // it was solved before
 		solver.Coefficients(theta, covariance, e.mu, c)

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
-	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/npz"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"

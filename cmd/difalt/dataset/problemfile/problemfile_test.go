@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/internal/npz"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/topology"
 	"gonum.org/v1/gonum/mat"

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/topology"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/check"
 )
 
 // TestSigned: every node accepts a signature; nobody accepts it in another node's name, in another run,

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/longtest"
 	"github.com/difalt/difalt/internal/testnet"
 	rpc "google.golang.org/grpc"

@@ -11,8 +11,8 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/check"
 )
 
 // TestRefuse: a difference ends the run at both ends before it begins, by its name.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
 	"github.com/difalt/difalt/consensus/transport"
+	"github.com/difalt/difalt/internal/check"
 )
 
 // TestSameBits: over TLS, in frames of one chunk and of many, the bits are those of one process, all leave

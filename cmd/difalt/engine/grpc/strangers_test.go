@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
+	"github.com/difalt/difalt/internal/check"
 )
 
 // open counts the connections that the other end has not closed.

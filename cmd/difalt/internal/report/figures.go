@@ -9,7 +9,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/chart"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -170,9 +170,9 @@ func (r *Report) linesFigure() figure {
 // feature, and the ends of its middle 96 % in rows of this process; equal ends without such a feature.
 func (r *Report) column() (best int, low, high float64) {
 	d, t := r.model.Parameters().Design, r.sources[0].Table
-	var slopes []model.Effect
+	var slopes []mixed.Effect
 	for _, e := range r.Effects {
-		if s := d.Scale[max(0, slices.Index(r.model.Features(), e.Term))]; e.Kind == model.Slope {
+		if s := d.Scale[max(0, slices.Index(r.model.Features(), e.Term))]; e.Kind == mixed.Slope {
 			e.Deviation, e.Estimate = e.Deviation*s, math.Abs(e.Estimate*s)
 			slopes = append(slopes, e)
 		}
@@ -180,7 +180,7 @@ func (r *Report) column() (best int, low, high float64) {
 	if slopes == nil {
 		return 0, 0, 0
 	}
-	largest := slices.MaxFunc(slopes, func(a, b model.Effect) int {
+	largest := slices.MaxFunc(slopes, func(a, b mixed.Effect) int {
 		return cmp.Or(cmp.Compare(a.Deviation, b.Deviation), cmp.Compare(a.Estimate, b.Estimate))
 	})
 	best = slices.Index(r.model.Features(), largest.Term)

@@ -14,7 +14,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/mixed"
 )
 
 // pageText is the page with $names in place of its values.
@@ -63,8 +63,8 @@ func (r *Report) Files() (map[string][]byte, error) {
 
 // EffectsFile writes all effects of a model in the format of the file's name. Columns have the names of
 // broom's tidy.
-func EffectsFile(out io.Writer, path string, m *model.Model) error {
-	var e model.Effect
+func EffectsFile(out io.Writer, path string, m *mixed.Model) error {
+	var e mixed.Effect
 	var kind string
 	w := tablefile.New(out, path, []tablefile.Column{
 		{Name: "effect", Cell: &kind}, {Name: "term", Cell: &e.Term}, {Name: "reference", Cell: &e.Reference},

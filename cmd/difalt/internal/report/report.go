@@ -15,8 +15,8 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/cmd/difalt/owners"
+	"github.com/difalt/difalt/mixed"
 )
 
 // A Result is the part of a report that comes from a training's own report.
@@ -71,10 +71,10 @@ type Report struct {
 	*Result
 	Size    size           `json:"size"`
 	Fitted  fitted         `json:"model"`
-	Effects []model.Effect `json:"effects"`
+	Effects []mixed.Effect `json:"effects"`
 
 	sources []Source
-	model   *model.Model
+	model   *mixed.Model
 	version string // of the program
 }
 
@@ -112,11 +112,11 @@ type fitted struct {
 	Rank      int      `json:"rank"`
 	Curves    []string `json:"curves"`
 	Noise     float64  `json:"noise"` // standard deviation
-	model.Goodness
+	mixed.Goodness
 }
 
 // New returns the report on a training by the given version of the program.
-func New(sources []Source, m *model.Model, result *Result, version string) *Report {
+func New(sources []Source, m *mixed.Model, result *Result, version string) *Report {
 	r := &Report{Result: result, Fitted: newFitted(m), Effects: m.Effects(), sources: sources, model: m, version: version}
 	r.Size.Filled = map[string]int{}
 	for i := range sources {
@@ -125,7 +125,7 @@ func New(sources []Source, m *model.Model, result *Result, version string) *Repo
 	return r
 }
 
-func newFitted(m *model.Model) fitted {
+func newFitted(m *mixed.Model) fitted {
 	p := m.Parameters()
 	f := fitted{
 		Estimator: p.Estimator, Target: p.Target.Column, Log: p.Target.Log, Rank: p.Prior.Rank, Noise: m.Noise(), Goodness: p.Goodness,
@@ -156,9 +156,9 @@ func (r *Report) Write(w io.Writer, asJSON bool) error {
 }
 
 // WriteModel writes the content of a model for a terminal. name is that of its file.
-func WriteModel(w io.Writer, m *model.Model, name string) error {
+func WriteModel(w io.Writer, m *mixed.Model, name string) error {
 	fmt.Fprintln(w, name)
-	if err := m.Describe(w); err != nil {
+	if err := describe(w, m); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)

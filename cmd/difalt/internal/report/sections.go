@@ -12,7 +12,7 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/fit"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/mixed"
 	"github.com/dustin/go-humanize"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -151,11 +151,11 @@ func (r *Report) candidateWords() string {
 
 // effectsSection has a row for each term: its effect with standard error and interval, and its spread over
 // tasks. Digits follow the standard error.
-func effectsSection(m *model.Model) section {
+func effectsSection(m *mixed.Model) section {
 	t, curves, references := text.Table{{"term", "effect", "std. error", "95 % low", "95 % high", "sd of tasks"}}, "", []string(nil)
 	for _, e := range m.Effects() {
 		term := text.Visible(e.Term)
-		if e.Kind == model.Departure {
+		if e.Kind == mixed.Departure {
 			term += " (curve)"
 			curves = " (curve): root mean square departure from the straight line."
 		}
@@ -177,7 +177,7 @@ func effectsSection(m *model.Model) section {
 		of, at, factors = "Effects on the logarithm of the target", "logarithm", " Exponentials of effects are factors."
 	}
 	words := []string{fmt.Sprintf("%s, with 95 %% intervals; sd of tasks: standard deviation of the effect between tasks.%s %s: expected "+
-		"%s where all columns have their means.%s", of, factors, model.LevelTerm, at, curves)}
+		"%s where all columns have their means.%s", of, factors, mixed.LevelTerm, at, curves)}
 	if references != nil {
 		words = append(words, fmt.Sprintf("Effects of levels are differences from %s.", text.Names(references)))
 	}
@@ -189,14 +189,14 @@ func effectsSection(m *model.Model) section {
 }
 
 // loadingsSection has a row for each feature with a column.
-func loadingsSection(m *model.Model) section {
+func loadingsSection(m *mixed.Model) section {
 	p, t := m.Parameters(), text.Table{{"feature", "mean", "sd of tasks"}}
 	axes, digits := principal(p.Prior.Loadings, len(p.Mean), p.Prior.Rank), decimals(m.Noise(), 2)
 	for k := range axes {
 		t[0] = append(t[0], fmt.Sprintf("axis %d", k+1))
 	}
 	for i, c := range p.Design.Columns() {
-		if c.Kind != model.Linear || p.Design.Scale[c.Feature] == 0 {
+		if c.Kind != mixed.Linear || p.Design.Scale[c.Feature] == 0 {
 			continue
 		}
 		v, square := []float64{p.Mean[i], 0}, p.Prior.Deviations[i]*p.Prior.Deviations[i]

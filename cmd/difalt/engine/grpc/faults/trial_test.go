@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
-	"github.com/difalt/difalt/cmd/difalt/model"
 	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/mixed"
 )
 
 // A trial is a training of three nodes with a fault.
@@ -141,7 +141,7 @@ func (t *trial) finish() {
 	t.Logf("%.1f s", time.Since(t.began).Seconds())
 	models, _ := filepath.Glob(t.path("*.npz"))
 	for _, path := range models {
-		if _, err := model.Load(path); err != nil {
+		if _, err := mixed.LoadFile(path); err != nil {
 			t.Error(err)
 		}
 	}

@@ -34,6 +34,9 @@ func Mirror(n int, x []float64) {
 	}
 }
 
+// Triangle returns the number of entries of a packed n x n matrix.
+func Triangle(n int) int { return n * (n + 1) / 2 }
+
 // Pack appends the upper triangle of the n x n matrix x to dst.
 func Pack(dst []float64, n int, x []float64) []float64 {
 	for i := range n {

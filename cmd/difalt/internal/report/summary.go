@@ -1,4 +1,4 @@
-package model
+package report
 
 import (
 	"fmt"
@@ -7,12 +7,13 @@ import (
 	"text/tabwriter"
 
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/mixed"
 )
 
-// Describe writes a summary for readers: estimator, target, tasks, rows, curves, rank and noise. It returns
-// the error of w.
-func (m *Model) Describe(w io.Writer) error {
-	p := &m.p
+// describe writes a summary of a model for readers: estimator, target, tasks, rows, curves, rank and noise. It
+// returns the error of w.
+func describe(w io.Writer, m *mixed.Model) error {
+	p, features := m.Parameters(), m.Features()
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(out, "%s\t"+format+"\n", append([]any{name}, args...)...)
@@ -25,15 +26,15 @@ func (m *Model) Describe(w io.Writer) error {
 	for _, n := range p.Tasks.Samples {
 		rows += n
 	}
-	line("model", "version %d, estimated by %s", Version, text.Visible(p.Estimator))
+	line("model", "version %d, estimated by %s", mixed.Version, text.Visible(p.Estimator))
 	line("target", "%s", target)
 	line("tasks", "%d of column %s: %s", len(p.Tasks.Names), text.Visible(p.Tasks.Column), text.Names(p.Tasks.Names))
 	line("training rows", "%d, between %d and %d per task", rows, slices.Min(p.Tasks.Samples), slices.Max(p.Tasks.Samples))
-	line("features", "%d, in %d columns with the constant and curves", len(m.features), p.Design.Width())
+	line("features", "%d, in %d columns with the constant and curves", len(features), p.Design.Width())
 	for i := range p.Design.Curves {
 		c := &p.Design.Curves[i]
 		line("curve", "%s, from %.4g to %.4g with %d knots, constant beyond",
-			text.Visible(m.features[c.Feature]), c.Knots[0], c.Knots[len(c.Knots)-1], len(c.Knots))
+			text.Visible(features[c.Feature]), c.Knots[0], c.Knots[len(c.Knots)-1], len(c.Knots))
 	}
 	line("rank", "%d", p.Prior.Rank)
 	line("noise", "%.4g, standard deviation in the %s", m.Noise(), m.Unit())

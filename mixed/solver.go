@@ -1,12 +1,11 @@
-package mixedmodel
+package mixed
 
 import (
 	"cmp"
 	"errors"
 	"math"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -16,9 +15,11 @@ import (
 // ErrNumeric reports that rounding or overflow leaves a matrix without a Cholesky factor.
 var ErrNumeric = errors.New("the numbers of the task are out of range")
 
-// A Solver reduces tasks. It belongs to one goroutine. Set sets the prior and the task of the other methods.
+// A Solver reduces tasks to their information X'V^-1 X and X'V^-1 y, where V = X S X' + Noise I is the
+// covariance of y for a known mean. Likelihoods, posterior coefficients and their covariances follow from these
+// two. It belongs to one goroutine. Set sets the prior and the task of the other methods.
 type Solver struct {
-	prior       *model.Prior
+	prior       *Prior
 	task        *Task
 	noise       float64   // variance of the noise of the task
 	own         []int     // coefficient of every independent column of F, S = F F'; the loadings follow
@@ -37,7 +38,7 @@ func (s *Solver) width() int { return len(s.prior.Deviations) }
 // Set factorises the covariance of a task for the deviations, loadings and noise variance of a prior; neither
 // must change until the next Set. n rows cost n^2 P, products 2 q^2 P for q columns of F. The error is
 // ErrNumeric.
-func (s *Solver) Set(prior *model.Prior, t *Task) error {
+func (s *Solver) Set(prior *Prior, t *Task) error {
 	s.prior, s.task, s.noise, s.own = prior, t, prior.Noise.Variance*cmp.Or(t.Noise, 1), s.own[:0]
 	for j, d := range prior.Deviations {
 		if d != 0 {

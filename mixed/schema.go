@@ -1,6 +1,4 @@
-// Package schema describes the features of a table, for package dataset, which reads
-// tables, and package model, which stores models.
-package schema
+package mixed
 
 import (
 	"fmt"

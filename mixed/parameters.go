@@ -1,10 +1,9 @@
-package model
+package mixed
 
 import (
 	"math"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -13,10 +12,10 @@ import (
 // Coefficients, variances and covariances are those of the standardised target ([Target]).
 // Symmetric matrices are packed: the upper triangle by rows, P(P+1)/2 numbers.
 type Parameters struct {
-	Estimator string        `json:"estimator"` // its name: "evidence" or "cross-validation"
-	Schema    schema.Schema `json:"schema"`    // feature columns of the table
-	Design    Design        `json:"-"`
-	Target    Target        `json:"target"`
+	Estimator string `json:"estimator"` // its name: "evidence" or "cross-validation"
+	Schema    Schema `json:"schema"`    // feature columns of the table
+	Design    Design `json:"-"`
+	Target    Target `json:"target"`
 	// Mean is the posterior mean of the coefficients' mean over tasks (mu, P entries), and
 	// MeanCovariance its posterior covariance, packed.
 	Mean           []float64 `json:"-"`
@@ -69,7 +68,7 @@ type Estimate struct {
 //
 //	theta_t - mu = diag(Deviations) e + Loadings b,   e, b ~ N(0, I),
 //
-// and of the noise. Fit, owners, Adapt and unseen tasks share it.
+// and of the noise. Training, Adapt and unseen tasks share it.
 type Prior struct {
 	Deviations []float64 `json:"-"`    // P standard deviations over tasks, 0 or more
 	Rank       int       `json:"rank"` // r, the number of loadings
@@ -123,9 +122,6 @@ type Goodness struct {
 	R2Marginal    float64 `json:"r2_marginal,omitempty"`
 	R2Conditional float64 `json:"r2_conditional,omitempty"`
 }
-
-// Triangle returns the number of entries of a packed symmetric matrix of order n.
-func Triangle(n int) int { return n * (n + 1) / 2 }
 
 // Covariance returns the covariance of a deviation, diag(Deviations)^2 + Loadings Loadings', P x P by rows.
 func (p *Prior) Covariance() []float64 {

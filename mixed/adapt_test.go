@@ -1,10 +1,10 @@
-package model
+package mixed
 
 import (
 	"math"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
+	"github.com/difalt/difalt/internal/check"
 	"gonum.org/v1/gonum/mat"
 )
 

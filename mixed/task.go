@@ -1,21 +1,18 @@
-// Package mixedmodel computes the contribution of one task to a Gaussian linear mixed model:
-//
-//	y = X theta + e,  theta = mean + deviation,  deviation ~ N(0, S),  e ~ N(0, Noise I),
-//
-// with S = diag(Deviations)^2 + Loadings Loadings'. A [Solver] reduces a [Task] under a prior to its
-// information X'V^-1 X and X'V^-1 y, where V = X S X' + Noise I is the covariance of y for a known mean.
-// Likelihoods, posterior coefficients and their covariances follow from these two.
-package mixedmodel
+package mixed
 
 import (
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Task holds the data of one task: either its rows (X and Y) or their products (G and C). Rows of
-// weight w are multiplied by sqrt(w) before. Solvers read a Task and never change it.
+// A Task holds the data of one task of a Gaussian linear mixed model,
+//
+//	y = X theta + e,  theta = mean + deviation,  deviation ~ N(0, S),  e ~ N(0, Noise I),
+//
+// with S = diag(Deviations)^2 + Loadings Loadings' of a [Prior]: either its rows (X and Y) or their products (G
+// and C). Rows of weight w are multiplied by sqrt(w) before. Solvers read a Task and never change it.
 type Task struct {
 	Rows int       // number of rows, those of weight 0 left out
 	X    []float64 // Rows x P, by rows; nil where G is set

@@ -13,7 +13,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
+	"github.com/difalt/difalt/internal/check"
 )
 
 // file returns a .npz file with entries of the given content.

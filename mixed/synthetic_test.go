@@ -1,4 +1,4 @@
-package model
+package mixed
 
 import (
 	"math"
@@ -6,9 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -26,9 +25,9 @@ func synthetic() Parameters {
 	const f, w, t = 6, 9, 4
 	p := Parameters{
 		Estimator: "evidence",
-		Schema: schema.Schema{
+		Schema: Schema{
 			Columns:    []string{"age", "dose", "site", "same"},
-			Categories: []schema.Category{{Column: "site", Levels: []string{"a", "b", "c"}}},
+			Categories: []Category{{Column: "site", Levels: []string{"a", "b", "c"}}},
 		},
 		Design: Design{
 			Fill: []float64{40, 2, 0, 0, 0, 7}, Center: []float64{41, 2.5, .5, .3, .2, 7}, Scale: []float64{9, .5, .5, .45, .4, 0},

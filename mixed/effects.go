@@ -1,9 +1,9 @@
-package model
+package mixed
 
 import (
 	"math"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/floats"
 )
 

@@ -1,4 +1,4 @@
-package model
+package mixed
 
 import (
 	"cmp"
@@ -8,7 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/npz"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/npz"
 )
 
 // Version is the version of model files. Load reads this one only.
@@ -27,7 +28,7 @@ type header struct {
 	Parameters
 }
 
-// Write writes the model as a file in NumPy's .npz format.
+// Save writes the model as a file in NumPy's .npz format.
 // With f table features, T tasks, rank r, C curves, and P columns, the file holds
 //
 //	header       1      JSON text: format, version, curves (the feature of each), and the fields of
@@ -71,7 +72,7 @@ type header struct {
 //	b = h["target"]["scale"] * m["theta"][t]
 //	slopes = np.where(s > 0, b[1:1+len(s)] / np.where(s > 0, s, 1), 0)
 //	constant = h["target"]["center"] + b[0] - slopes @ m["center"]
-func (m *Model) Write(to io.Writer) error {
+func (m *Model) Save(to io.Writer) error {
 	p := &m.p
 	h := header{Format: format, Version: Version, Parameters: *p}
 	for i := range p.Design.Curves {
@@ -105,8 +106,8 @@ func (m *Model) Write(to io.Writer) error {
 	return cmp.Or(err, out.Close())
 }
 
-// Load reads a file that Write wrote. Errors name the file, and the array that is damaged.
-func Load(path string) (m *Model, err error) {
+// LoadFile reads a file that Save wrote. Errors name the file, and the array that is damaged.
+func LoadFile(path string) (m *Model, err error) {
 	r, err := npz.Open(path)
 	if err == nil {
 		defer r.Close()
@@ -118,8 +119,8 @@ func Load(path string) (m *Model, err error) {
 	return m, nil
 }
 
-// Read reads a model of the given size in bytes that Write wrote.
-func Read(from io.ReaderAt, size int64) (*Model, error) {
+// Load reads a model of the given size in bytes that Save wrote. Errors name the array that is damaged.
+func Load(from io.ReaderAt, size int64) (*Model, error) {
 	r, err := npz.NewReader(from, size)
 	if err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ type array struct {
 // positive is the least positive number.
 const positive = math.SmallestNonzeroFloat64
 
-// arrays lists the arrays of numbers: New checks, Write writes and Load reads them.
+// arrays lists the arrays of numbers: New checks, Save writes and Load reads them.
 func (p *Parameters) arrays() []array {
 	d, k, any := &p.Design, &p.Tasks, -math.MaxFloat64
 	f, t, w := len(p.Schema.Features()), len(k.Names), 1+len(p.Schema.Features())
@@ -246,14 +247,14 @@ func (p *Parameters) arrays() []array {
 		{"center", &d.Center, []int{f}, any},
 		{"scale", &d.Scale, []int{f}, 0},
 		{"mean", &p.Mean, []int{w}, any},
-		{"mean_covariance", &p.MeanCovariance, []int{Triangle(w)}, any},
+		{"mean_covariance", &p.MeanCovariance, []int{dense.Triangle(w)}, any},
 		{"deviations", &p.Prior.Deviations, []int{w}, 0},
 		{"loadings", &p.Prior.Loadings, []int{p.Prior.Rank, w}, any},
 		{"theta", &k.Theta, []int{t, w}, any},
 	}
 	if e := p.Effects; e != nil {
 		list = append(list, array{"effects", &e.Mean, []int{w}, any},
-			array{"effects_covariance", &e.Covariance, []int{Triangle(w)}, any})
+			array{"effects_covariance", &e.Covariance, []int{dense.Triangle(w)}, any})
 	}
 	if p.Prior.Noise.TaskFreedom > 0 || k.Noise != nil || k.Freedom != nil {
 		list = append(list, array{"noise", &k.Noise, []int{t}, positive}, array{"noise_freedom", &k.Freedom, []int{t}, positive})

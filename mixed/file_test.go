@@ -1,4 +1,4 @@
-package model
+package mixed
 
 import (
 	"bytes"
@@ -15,8 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/cmd/difalt/internal/npz"
+	"github.com/difalt/difalt/internal/check"
+	"github.com/difalt/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/npz"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -33,11 +34,11 @@ func full() Parameters {
 func bytesOf(t testing.TB, m *Model) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	check.Done(m.Write(&out))
+	check.Done(m.Save(&out))
 	return out.Bytes()
 }
 
-func readBytes(b []byte) (*Model, error) { return Read(bytes.NewReader(b), int64(len(b))) }
+func readBytes(b []byte) (*Model, error) { return Load(bytes.NewReader(b), int64(len(b))) }
 
 func TestSaveLoad(t *testing.T) {
 	bare := full()
@@ -51,7 +52,7 @@ func TestSaveLoad(t *testing.T) {
 			m := check.OK(New(p))
 			path := filepath.Join(t.TempDir(), "m.npz")
 			check.Done(os.WriteFile(path, bytesOf(t, m), 0o600))
-			got := check.OK(Load(path))
+			got := check.OK(LoadFile(path))
 			check.FailIf(t, !bytes.Equal(bytesOf(t, got), bytesOf(t, m)),
 				"the model that was loaded is written with other bytes")
 			x := make([]float64, len(m.Features()))
@@ -196,7 +197,7 @@ func TestHeaders(t *testing.T) {
 	file.names = file.names[1:]
 	_, err = file.read(t)
 	check.Error(t, err, `it has no array "header"`)
-	_, err = Load("absent.npz")
+	_, err = LoadFile("absent.npz")
 	check.Error(t, err, "absent.npz: no such file")
 	for _, c := range []struct{ name, old, new, want string }{
 		{"version", `"version":1`, `"version":8`, "has version 8, and this program reads version 1"},
@@ -260,7 +261,7 @@ func TestLargeCovariance(t *testing.T) {
 	const f, tasks = 299, maxCovariance/(300*301/2) + 1
 	p := Parameters{
 		Design: Design{Fill: make([]float64, f), Center: make([]float64, f), Scale: make([]float64, f)}, Target: Target{Scale: 1},
-		Mean: make([]float64, f+1), MeanCovariance: make([]float64, Triangle(f+1)),
+		Mean: make([]float64, f+1), MeanCovariance: make([]float64, dense.Triangle(f+1)),
 		Prior: Prior{Deviations: slices.Repeat([]float64{.5}, f+1), Noise: Noise{Variance: 1}},
 		Tasks: Tasks{Samples: make([]int, tasks), Theta: make([]float64, tasks*(f+1)), Covariance: func(int) []float64 { return nil }},
 	}
@@ -311,7 +312,7 @@ func TestNewRefuses(t *testing.T) {
 	t.Run("covariance", func(t *testing.T) {
 		p := full()
 		p.Tasks.Covariance = func(int) []float64 { return append(make([]float64, 44), math.NaN()) }
-		err := check.OK(New(p)).Write(&bytes.Buffer{})
+		err := check.OK(New(p)).Save(&bytes.Buffer{})
 		check.Error(t, err, `task "n" has the entry NaN`)
 	})
 }

@@ -1,4 +1,4 @@
-// Package model holds trained models of many related regression tasks, and predicts with them.
+// Package mixed holds trained mixed models of many related regression tasks, and predicts with them.
 //
 // The target of task t at a table row with the columns x ([Design]), or its logarithm, is after
 // standardisation ([Target])
@@ -9,11 +9,10 @@
 // All tasks share mu and the distribution of deviations ([Prior]). A [Model] predicts for
 // known and unseen tasks ([Model.Predict]), with standard errors ([Model.PredictError]); it
 // learns from new rows ([Model.Adapt]), lists the effects of features ([Model.Effects]), and
-// is stored in a file that NumPy reads ([Model.Write], [Load]). Packages fit and owners train models;
-// [New] makes one from parameters of any origin.
+// is stored in a file that NumPy reads ([Model.Save], [Load]). [New] makes one from parameters of any origin.
 //
 // The package needs nothing that reads tables, sends messages or draws, so that a service may embed it.
-package model
+package mixed
 
 import (
 	"cmp"
@@ -21,8 +20,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
-	"github.com/difalt/difalt/cmd/difalt/internal/dense"
+	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -62,7 +60,7 @@ func New(p Parameters) (*Model, error) {
 }
 
 // categories lists the categorical columns of a schema.
-func categories(s *schema.Schema) (list []category) {
+func categories(s *Schema) (list []category) {
 	first := 0
 	for _, column := range s.Columns {
 		n := 1

@@ -11,14 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/difalt/difalt/cmd/difalt/internal/text"
 )
 
 // A Reader is an open .npz file. Only one from Open has a Closer.
@@ -32,7 +31,7 @@ type Reader struct {
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, text.Cause(err)
+		return nil, cause(err)
 	}
 	size, _ := f.Seek(0, io.SeekEnd) // 0, and thus an error, for a pipe
 	r, err := NewReader(f, size)
@@ -42,6 +41,14 @@ func Open(path string) (*Reader, error) {
 	}
 	r.Closer = f
 	return r, nil
+}
+
+// cause strips the operation and the file from an error.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // NewReader reads the table of contents of a file of the given size. An array may unpack to 64 MB or 100
@@ -74,12 +81,28 @@ func (r *Reader) Names() []string { return r.names }
 // Has reports whether there is an array of the given name.
 func (r *Reader) Has(name string) bool { return r.arrays[name] != nil }
 
+// namesShown is how many arrays of a file an error names.
+const namesShown = 5
+
+// first lists the first names of a file in quotes, and counts the others.
+func first(names []string) string {
+	var shown []string
+	for _, name := range names[:min(len(names), namesShown)] {
+		shown = append(shown, fmt.Sprintf("%.100q", name))
+	}
+	list := strings.Join(shown, ", ")
+	if more := len(names) - namesShown; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
 // Array reads the header of an array. If a shape is given, the array must have it; a -1 in it stands for any
 // positive length.
 func (r *Reader) Array(name string, shape ...int) (*Array, error) {
 	e := r.arrays[name]
 	if e == nil {
-		return nil, fmt.Errorf("array %q is missing: the file has %s", name, text.Names(r.names))
+		return nil, fmt.Errorf("array %q is missing: the file has %s", name, first(r.names))
 	}
 	a, err := newArray(name, e.UncompressedSize64, e.Open)
 	fits := func(n, want int) bool { return n == want || want < 0 && n > 0 }

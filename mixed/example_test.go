@@ -1,26 +1,25 @@
-package model_test
+package mixed_test
 
 import (
 	"bytes"
 	"fmt"
 	"log"
 
-	"github.com/difalt/difalt/cmd/difalt/dataset/schema"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/mixed"
 )
 
-// A service predicts for tasks that it knows and for others; goroutines may share the model. Packages fit and
-// owners train models; New makes them from any numbers, here of two clinics with one feature.
+// A service predicts for tasks that it knows and for others; goroutines may share the model. Here
+// New makes it from numbers of any origin, of two clinics with one feature.
 func Example() {
-	trained, err := model.New(model.Parameters{
+	trained, err := mixed.New(mixed.Parameters{
 		Estimator:      "by hand",
-		Schema:         schema.Schema{Columns: []string{"dose"}},
-		Design:         model.Design{Fill: []float64{2}, Center: []float64{2}, Scale: []float64{1}},
-		Target:         model.Target{Column: "score", Center: 50, Scale: 10},
+		Schema:         mixed.Schema{Columns: []string{"dose"}},
+		Design:         mixed.Design{Fill: []float64{2}, Center: []float64{2}, Scale: []float64{1}},
+		Target:         mixed.Target{Column: "score", Center: 50, Scale: 10},
 		Mean:           []float64{0, .5}, // of the constant and the standardised dose
 		MeanCovariance: []float64{.01, 0, .01},
-		Prior:          model.Prior{Deviations: []float64{.3, .2}, Noise: model.Noise{Variance: .25}},
-		Tasks: model.Tasks{
+		Prior:          mixed.Prior{Deviations: []float64{.3, .2}, Noise: mixed.Noise{Variance: .25}},
+		Tasks: mixed.Tasks{
 			Column: "clinic", Names: []string{"north", "south"}, Samples: []int{20, 15},
 			Theta:      []float64{.2, .6, -.2, .4},
 			Covariance: func(t int) []float64 { return [][]float64{{.01, 0, .02}, {.02, 0, .02}}[t] },
@@ -30,10 +29,10 @@ func Example() {
 		log.Fatal(err)
 	}
 	var file bytes.Buffer
-	if err := trained.Write(&file); err != nil {
+	if err := trained.Save(&file); err != nil {
 		log.Fatal(err)
 	}
-	m, err := model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	m, err := mixed.Load(bytes.NewReader(file.Bytes()), int64(file.Len()))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,12 +1,10 @@
-package model
+package mixed
 
 import (
-	"bytes"
 	"math"
-	"strings"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
+	"github.com/difalt/difalt/internal/check"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -44,20 +42,4 @@ func TestEffects(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestDescribe(t *testing.T) {
-	p := synthetic()
-	p.Tasks.Names[1] = "s\x1b[31m"
-	p.Tasks.Covariance, p.Target.Log, p.Goodness = nil, true, Goodness{R2Marginal: .25, R2Conditional: .5}
-	byTask(&p)
-	var out bytes.Buffer
-	check.Done(check.OK(New(p)).Describe(&out))
-	for _, want := range []string{"version 1, estimated by evidence", "score", "26, between 5 and 8 per task", "age, from 20 to 80 with 4 knots",
-		"score, by its logarithm", "1.643, standard deviation in the logarithm of the target", "50.0 % of the variance, 25.0 %", "as wide as those of unseen tasks",
-		"from 1.03 to 4.03 in 95 % of the tasks"} {
-		check.FailIf(t, !strings.Contains(out.String(), want), "no %q in\n%s", want, out.String())
-	}
-	check.FailIf(t, strings.Contains(out.String(), "\x1b"),
-		"the summary contains an escape character of a task's name")
 }

@@ -1,4 +1,4 @@
-package mixedmodel
+package mixed
 
 import (
 	"fmt"
@@ -6,8 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/check"
-	"github.com/difalt/difalt/cmd/difalt/model"
+	"github.com/difalt/difalt/internal/check"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -21,9 +20,9 @@ func normals(r *rand.Rand, n int) []float64 {
 }
 
 // priors returns priors with and without zeros among their deviations, of rank 0 to 2, and one without any.
-func priors(r *rand.Rand, p int) (list []*model.Prior) {
+func priors(r *rand.Rand, p int) (list []*Prior) {
 	for k := range 6 {
-		prior := &model.Prior{Deviations: make([]float64, p), Rank: k / 2, Loadings: normals(r, p*(k/2))}
+		prior := &Prior{Deviations: make([]float64, p), Rank: k / 2, Loadings: normals(r, p*(k/2))}
 		prior.Noise.Variance = .3
 		for j := range p {
 			if k%2 == 0 || j != 1 && j != p-1 {
@@ -32,7 +31,7 @@ func priors(r *rand.Rand, p int) (list []*model.Prior) {
 		}
 		list = append(list, prior)
 	}
-	return append(list, &model.Prior{Deviations: make([]float64, p), Noise: model.Noise{Variance: 1.7}})
+	return append(list, &Prior{Deviations: make([]float64, p), Noise: Noise{Variance: 1.7}})
 }
 
 // Rows and products both give the results of the dense covariance of y, with fewer rows than columns and with
@@ -68,7 +67,7 @@ func TestSolverAgainstDenseCovariance(t *testing.T) {
 	}
 }
 
-func near(t *testing.T, name string, got []float64, want ...float64) {
+func nearAll(t *testing.T, name string, got []float64, want ...float64) {
 	t.Helper()
 	check.FailIf(t, !floats.EqualApprox(got, want, 1e-9), "%s: %v, want %v", name, got, want)
 }
@@ -91,29 +90,29 @@ func compare(t *testing.T, s *Solver, noise float64, x, y, mean []float64, c *ma
 		m.Mul(&xv, xs)
 		gain.Mul(prior, &xv)
 		h.MulVec(&xv, ys)
-		near(t, "deviance", []float64{s.Deviance()}, mat.Inner(ys, &inverse, ys)+math.Log(mat.Det(&v)))
+		nearAll(t, "deviance", []float64{s.Deviance()}, mat.Inner(ys, &inverse, ys)+math.Log(mat.Det(&v)))
 		var left mat.VecDense
 		left.MulVec(xs, theta)
 		left.SubVec(ys, &left)
-		near(t, "residual", []float64{s.task.Residual(mean)}, mat.Dot(&left, &left))
+		nearAll(t, "residual", []float64{s.task.Residual(mean)}, mat.Dot(&left, &left))
 	}
 	gotM, gotH := s.Information()
-	near(t, "information", gotM, m.RawMatrix().Data...)
-	near(t, "X'V^-1 y", gotH, h.RawVector().Data...)
+	nearAll(t, "information", gotM, m.RawMatrix().Data...)
+	nearAll(t, "X'V^-1 y", gotH, h.RawVector().Data...)
 	var score, times mat.VecDense
 	times.MulVec(m, theta)
 	got := make([]float64, p)
 	s.Times(got, mean)
-	near(t, "information times mean", got, times.RawVector().Data...)
+	nearAll(t, "information times mean", got, times.RawVector().Data...)
 	score.SubVec(h, &times)
 	s.Score(got, mean)
-	near(t, "score", got, score.RawVector().Data...)
+	nearAll(t, "score", got, score.RawVector().Data...)
 	var spread, path, both, known, cov mat.Dense
 	spread.Product(m, c, m)
 	clear(got)
 	s.AddSpread(got, c.RawMatrix().Data)
 	for j := range p {
-		near(t, "spread", got[j:j+1], spread.At(j, j))
+		nearAll(t, "spread", got[j:j+1], spread.At(j, j))
 	}
 	// theta = mean + gain (y - X mean), so that its error is path (deviation - error of the mean) - gain e.
 	path.Mul(prior, m)
@@ -127,17 +126,17 @@ func compare(t *testing.T, s *Solver, noise float64, x, y, mean []float64, c *ma
 	score.AddVec(theta, &score)
 	gotCov := make([]float64, p*p)
 	s.Coefficients(got, gotCov, mean, c.RawMatrix().Data)
-	near(t, "coefficients", got, score.RawVector().Data...)
+	nearAll(t, "coefficients", got, score.RawVector().Data...)
 	alone := make([]float64, p)
 	s.Coefficients(alone, nil, mean, nil)
-	near(t, "coefficients without covariance", alone, got...)
-	near(t, "covariance", gotCov, cov.RawMatrix().Data...)
+	nearAll(t, "coefficients without covariance", alone, got...)
+	nearAll(t, "covariance", gotCov, cov.RawMatrix().Data...)
 }
 
 // The posterior of a coefficient keeps its digits where it is narrow in a wide prior.
 func TestNarrowPosterior(t *testing.T) {
 	s, cov := new(Solver), make([]float64, 1)
-	prior := &model.Prior{Deviations: []float64{1e4}, Noise: model.Noise{Variance: 1e-4}}
+	prior := &Prior{Deviations: []float64{1e4}, Noise: Noise{Variance: 1e-4}}
 	check.Done(s.Set(prior, &Task{Rows: 3, YY: 5, G: []float64{3}, C: []float64{2}}))
 	s.Coefficients(make([]float64, 1), cov, []float64{0}, nil)
 	check.FailIf(t, math.Abs(cov[0]*(1e-8+3e4)-1) > 1e-12, "variance %v, want 1 / (1e-8 + 3e4)", cov[0])
@@ -146,7 +145,7 @@ func TestNarrowPosterior(t *testing.T) {
 // Numbers beyond float64 are an error and no NaN.
 func TestSolverReportsOverflow(t *testing.T) {
 	s := new(Solver)
-	prior := &model.Prior{Deviations: []float64{1}, Noise: model.Noise{Variance: 1}}
+	prior := &Prior{Deviations: []float64{1}, Noise: Noise{Variance: 1}}
 	for form, task := range map[string]*Task{
 		"rows":     {Rows: 1, X: []float64{1e200}, Y: []float64{1}},
 		"products": {Rows: 1, G: []float64{math.Inf(1)}, C: []float64{1}},
