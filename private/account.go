@@ -8,37 +8,22 @@ import (
 	"github.com/difalt/difalt/internal/noise"
 )
 
-// Epsilon returns the least epsilon for which rho-zero-concentrated privacy is (epsilon, delta) privacy by
-// Bun and Steinke (2016), proposition 1.3: rho + 2 sqrt(rho ln(1/delta)). It is NaN unless rho is at least 0
-// and delta between 0 and 1.
-func Epsilon(rho, delta float64) float64 {
-	if !isPrivacy(rho, delta) {
-		return math.NaN()
-	}
-	return rho + 2*math.Sqrt(rho*math.Log(1/delta))
+// Budgets have at most these values. A larger epsilon protects nothing, and with a probability of delta
+// nothing is promised.
+const MostEpsilon, MostDelta = 1000, 0.1
+
+// DefaultDelta returns T^-1.1 for T tasks, and 0.01 for fewer than 66. It is below 1/T, so that publishing
+// the rows of one random task does not satisfy the definition. A node that takes T from a sum over all nodes
+// checks before that T is at least the number of its own tasks, since a node may understate its number.
+func DefaultDelta(tasks int) float64 {
+	const most = 0.01
+	return min(math.Pow(math.Max(float64(tasks), 1), -1.1), most)
 }
-
-// Rho returns the rho for which Epsilon(rho, delta) is epsilon. It is NaN unless epsilon is at least 0 and
-// delta between 0 and 1.
-func Rho(epsilon, delta float64) float64 {
-	if !isPrivacy(epsilon, delta) {
-		return math.NaN()
-	}
-	l := math.Log(1 / delta)
-	root := epsilon / (math.Sqrt(l+epsilon) + math.Sqrt(l)) // sqrt(l + epsilon) - sqrt(l)
-	return root * root
-}
-
-// isPrivacy reports whether a rho or an epsilon, and a delta, are in the range of the definition.
-func isPrivacy(loss, delta float64) bool { return loss >= 0 && delta > 0 && delta < 1 }
-
-// DefaultDelta returns T^-1.1 for T tasks. It is below 1/T, so that publishing the rows of one random task
-// does not satisfy the definition.
-func DefaultDelta(tasks int) float64 { return math.Pow(math.Max(float64(tasks), 2), -1.1) }
 
 // An Account is a privacy budget and a list of its spendings.
 type Account struct {
 	epsilon, delta float64
+	budget         float64 // rho
 	colluding      int
 	spent          []Spending
 	noise          func() int64 // draws a share; tests replace it
@@ -56,21 +41,23 @@ type Spending struct {
 // network.
 func NewAccount(epsilon, delta float64, colluding int) (*Account, error) {
 	switch {
-	case !(epsilon > 0 && epsilon <= 1000): // a larger one protects nothing
-		return nil, fmt.Errorf("private: epsilon is %v: must be above 0 and at most 1000", epsilon)
-	case !(delta > 0 && delta < 1):
-		return nil, fmt.Errorf("private: delta is %v: must be above 0 and below 1", delta)
+	case !(epsilon > 0 && epsilon <= MostEpsilon):
+		return nil, fmt.Errorf("private: epsilon is %v: must be above 0 and at most %v", epsilon, MostEpsilon)
+	case !(delta > 0 && delta <= MostDelta):
+		return nil, fmt.Errorf("private: delta is %v: must be above 0 and at most %v", delta, MostDelta)
 	case colluding < 0:
 		return nil, fmt.Errorf("private: the number of colluding nodes is %d: must not be negative", colluding)
 	}
-	return &Account{epsilon: epsilon, delta: delta, colluding: colluding, noise: noise.New().Gaussian}, nil
+	return &Account{
+		epsilon: epsilon, delta: delta, budget: Rho(epsilon, delta), colluding: colluding, noise: noise.New().Gaussian,
+	}, nil
 }
 
 // Delta returns the delta of the budget.
 func (a *Account) Delta() float64 { return a.delta }
 
 // Budget returns the rho of the budget.
-func (a *Account) Budget() float64 { return Rho(a.epsilon, a.delta) }
+func (a *Account) Budget() float64 { return a.budget }
 
 // Left returns the rho that is not spent.
 func (a *Account) Left() float64 { return a.Budget() - a.Rho() }
@@ -122,3 +109,31 @@ func (a *Account) spend(s Spending) error {
 
 // ErrSpent is returned by Account.Sum if the budget does not suffice.
 var ErrSpent = errors.New("private: the privacy budget does not suffice")
+
+// A SpentError is an error after a sum has taken a part of a budget: its totals may be known to other nodes,
+// so the budget counts as spent.
+type SpentError struct {
+	Err            error
+	Epsilon, Delta float64 // that count as spent
+}
+
+func (e *SpentError) Error() string { return e.Err.Error() + "; " + e.Aftermath() }
+
+// Unwrap returns Err.
+func (e *SpentError) Unwrap() error { return e.Err }
+
+// Aftermath returns the part of the text that is about the budget.
+func (e *SpentError) Aftermath() string {
+	const format = "the privacy budget counts as spent, epsilon %.3g at delta %.2g: " +
+		"another training spends as much again"
+	return fmt.Sprintf(format, e.Epsilon, e.Delta)
+}
+
+// Ended returns err as a *SpentError if a part of the budget was spent, and otherwise err itself.
+func (a *Account) Ended(err error) error {
+	before := new(SpentError)
+	if err == nil || a.Rho() == 0 || errors.As(err, &before) {
+		return err
+	}
+	return &SpentError{err, a.Epsilon(), a.delta}
+}

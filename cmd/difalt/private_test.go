@@ -30,14 +30,21 @@ func manyTasks(t *testing.T, tasks, rows int) string {
 	return filepath.Join(dir, "owner-*.csv")
 }
 
-// zeroConcentrated returns the rho of epsilon = rho + 2 sqrt(rho ln(1/delta)), by bisection.
-func zeroConcentrated(epsilon, delta float64) float64 {
-	low, high := 0.0, epsilon
+// gaussianDelta returns the delta of totals with Gaussian noise of rho together (Balle and Wang 2018, theorem 8).
+func gaussianDelta(epsilon, rho float64) float64 {
+	normal := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+	mu := math.Sqrt(2 * rho)
+	return normal(mu/2-epsilon/mu) - math.Exp(epsilon)*normal(-mu/2-epsilon/mu)
+}
+
+// root returns the x from 0 to 100 at which a function that rises reaches 0, by bisection.
+func root(f func(x float64) float64) float64 {
+	low, high := 0.0, 100.0
 	for range 200 {
-		if rho := (low + high) / 2; rho+2*math.Sqrt(rho*math.Log(1/delta)) < epsilon {
-			low = rho
+		if x := (low + high) / 2; f(x) < 0 {
+			low = x
 		} else {
-			high = rho
+			high = x
 		}
 	}
 	return low
@@ -52,13 +59,14 @@ func TestPrivateTraining(t *testing.T) {
 	tables := manyTasks(t, 100, 12)
 	model := filepath.Join(t.TempDir(), "m.npz")
 	up := []string{"up", "--data", tables, "--task", "task", "--target", "y", "--rank", "1", "--epsilon", "8", "--delta", "1e-3"}
-	for colluding, against := range map[string]float64{
+	budget := root(func(rho float64) float64 { return gaussianDelta(epsilon, rho) - delta })
+	for colluding, rho := range map[string]float64{
 		// Each node knows its own share of the noise: of three shares two are left, and the rho is 3/2.
-		"0": zeroConcentrated(epsilon, delta) * nodes / (nodes - 1),
+		"0": budget * nodes / (nodes - 1),
 		// The budget holds against one node.
-		"1": zeroConcentrated(epsilon, delta),
+		"1": budget,
 	} {
-		against += 2 * math.Sqrt(against*math.Log(1/delta))
+		against := root(func(e float64) float64 { return delta - gaussianDelta(e, rho) })
 		args := append(append([]string{}, up...), "--colluding", colluding)
 		var r struct {
 			Owners struct {
@@ -75,7 +83,7 @@ func TestPrivateTraining(t *testing.T) {
 		if !(o.Epsilon > 7.9 && o.Epsilon <= epsilon*(1+1e-9)) || o.Delta != delta || o.Nodes != nodes || o.Tasks != 300 {
 			t.Errorf("--colluding %s: %+v", colluding, o)
 		}
-		if math.Abs(o.AgainstOne-against) > .02*against {
+		if math.Abs(o.AgainstOne-against) > .001*against {
 			t.Errorf("--colluding %s: epsilon against a node is %v, want %v", colluding, o.AgainstOne, against)
 		}
 		text = must(t, append(args, "--model", model)...)

@@ -11,9 +11,8 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/kernel"
+	"github.com/difalt/difalt/private"
 )
-
-const maxEpsilon = 1000 // as of package private
 
 // DefaultGraph is the graph of up and cluster new. Its diameter grows with the logarithm of the nodes, and
 // so do the rounds of a sum along its tree.
@@ -129,7 +128,7 @@ func (v *Values) data() []row {
 
 // model has the options of the estimators.
 func (v *Values) model() []row {
-	m, p, share := &v.Model, &v.Private, options.Range{Most: math.Nextafter(1, 0), Open: true}
+	m, p := &v.Model, &v.Private
 	return []row{
 		{"rank", options.Parsed(&m.Rank, "text", auto, "auto or a whole number from 0", rank), training, false,
 			"rank `N` of the joint deviations of tasks, or auto"},
@@ -137,10 +136,10 @@ func (v *Values) model() []row {
 		{"log-target", options.Yes(&m.LogTarget), Fit, false, "model the logarithm of the target"},
 		{"common-noise", options.Yes(&m.CommonNoise), Fit, false,
 			"assume that all tasks have the same noise variance"},
-		{"epsilon", options.Number(&p.Epsilon, options.Range{Most: maxEpsilon, Open: true}), together, false,
+		{"epsilon", options.Number(&p.Epsilon, options.Range{Most: private.MostEpsilon, Open: true}), together, false,
 			"keep tasks differentially private with a budget of `EPSILON`; needs --rank"},
-		{"delta", options.Number(&p.Delta, share), together, false,
-			"probability `DELTA` that --epsilon does not hold (default: T^-1.1 for T tasks)"},
+		{"delta", options.Number(&p.Delta, options.Range{Most: private.MostDelta, Open: true}), together, false,
+			"probability `DELTA` that --epsilon does not hold (default: T^-1.1 for T tasks, at most 0.01)"},
 		{"colluding", options.Count(&p.Colluding, 0, options.Many), together, false,
 			"let --epsilon hold against `N` colluding nodes (default: against outsiders only)"},
 		{"seed", options.Seed(&v.Seed), training, false,
