@@ -12,6 +12,11 @@
 // The rho of several totals add up, and everything computed from totals is as private. The number and the
 // names of tasks are public.
 //
+// Epsilon and delta follow from rho as for one total with Gaussian noise. The noise has a discrete Gaussian
+// distribution with a deviation of at least S = 2^20 grid units. A Gaussian that is rounded to the
+// grid, which can only hide more, takes a value at z deviations 1 + (z^2 - 1) / (24 S^2) times as often. For
+// 2^30 numbers that changes epsilon by less than 1e-7, but for events of a probability below e^-50.
+//
 // No node ever has the total without noise: every node adds its share of the noise, of variance sigma^2/L, to
 // its own part before that is masked. Vectors are rounded towards zero to multiples of a grid, and shares are
 // integers of a discrete Gaussian distribution of 2^20 grid units, so that no bit of a total depends on how a
@@ -75,33 +80,43 @@ type Result struct {
 // the total. Then every node fits its own b_t, with a ridge for their spread in each direction, from Spectrum
 // and the likelihood of its tasks.
 //
-// Run neither scales nor centres features: they should be of about one size, by public knowledge. After an
-// error the budget counts as spent.
+// Run neither scales nor centres features: they should be of about one size, by public knowledge. It clips
+// features and responses to 1e30 in size, and those below 1e-30 to 0, so that no task ends a run. An error
+// after the first total is a *SpentError; one about totals that cannot be wraps consensus.ErrContradiction.
 func Run(ctx context.Context, nodes []*kernel.Tasks, net *consensus.Network, o Options) (*Result, error) {
 	if net == nil {
 		return nil, errors.New("private: need a network")
 	}
+	nodes = clip(nodes)
 	if err := errors.Join(kernel.CheckEnvironment(), o.validate(nodes, net.Hosted())); err != nil {
 		return nil, fmt.Errorf("private: %w", err)
 	}
 	tasks, err := o.compare(ctx, nodes, net)
 	if err != nil {
-		return nil, err
+		return nil, o.Account.Ended(err)
 	}
 	pool := kernel.NewPool(o.Workers)
 	defer pool.Close()
-	s := &run{net: net, pool: pool, nodes: slices.Clone(nodes), account: o.Account, res: &Result{Tasks: tasks}}
+	s := &run{net: net, pool: pool, nodes: nodes, account: o.Account, res: &Result{Tasks: tasks}}
+	if err := s.find(ctx, &o); err != nil {
+		return nil, o.Account.Ended(err)
+	}
+	return s.res, nil
+}
+
+// find publishes the mean and the basis of the options, and confirms the totals.
+func (s *run) find(ctx context.Context, o *Options) error {
 	if o.MeanBound > 0 {
-		if err := s.findMean(ctx, &o); err != nil {
-			return nil, err
+		if err := s.findMean(ctx, o); err != nil {
+			return err
 		}
 	}
 	if o.Rank > 0 {
 		if err := s.findBasis(ctx, o.Rank); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return s.res, net.Confirm(ctx)
+	return s.net.Confirm(ctx)
 }
 
 // validate checks everything that this process can see.
@@ -143,10 +158,20 @@ func (o *Options) compare(ctx context.Context, nodes []*kernel.Tasks, net *conse
 	if err := net.Sum(ctx, rows); err != nil {
 		return 0, err
 	}
-	if n := len(same); settings.Alike(rows[0][:n], net.Len()) {
-		return int(rows[0][n]), nil
+	n := len(same)
+	if !settings.Alike(rows[0][:n], net.Len()) {
+		return 0, fmt.Errorf("private: %w", settings.Difference(ctx, net, list))
 	}
-	return 0, fmt.Errorf("private: %w", settings.Difference(ctx, net, list))
+	least := net.Len() - len(nodes) // a task of every other node
+	for _, k := range nodes {
+		least += k.Len()
+	}
+	const most = 1 << 31 // tasks
+	if all := rows[0][n]; !(all >= float64(least) && all <= most && all == math.Trunc(all)) {
+		const format = "private: all nodes have %v tasks, but at least %d exist: %w"
+		return 0, fmt.Errorf(format, all, least, consensus.ErrContradiction)
+	}
+	return int(rows[0][n]), nil
 }
 
 // A run is a call of Run.
@@ -173,6 +198,25 @@ func (s *run) eachTask(f func(k *kernel.Tasks, t int) []float64) (out [][][]floa
 	return out, tasks
 }
 
+// sum is Account.Sum. A number of a total is at most the number of tasks in size, but for its noise: one
+// beyond contradicts the number of tasks.
+func (s *run) sum(
+	ctx context.Context, what string, rho float64, tasks []int, n int, vector func(i, t int, v []float64),
+) (*Total, error) {
+	const sure = 40 // standard deviations, which noise never reaches
+	total, err := s.account.Sum(ctx, s.net, what, rho, tasks, n, vector)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range total.Values {
+		if most := float64(s.res.Tasks) + sure*total.Deviation; !(math.Abs(v) <= most) {
+			const format = "private: %s has a number of %.3g, of %d tasks: %w"
+			return nil, fmt.Errorf(format, what, v, s.res.Tasks, consensus.ErrContradiction)
+		}
+	}
+	return total, nil
+}
+
 // meanPasses is the number of estimates of the mean. Each one reduces the bias that the ridges of the
 // previous one have caused.
 const meanPasses = 2
@@ -192,7 +236,7 @@ func (s *run) findMean(ctx context.Context, o *Options) error {
 				v[j] = x / o.MeanBound
 			}
 		}
-		total, err := s.account.Sum(ctx, s.net, "the mean of the coefficients", rho, tasks, d, scaled)
+		total, err := s.sum(ctx, "the mean of the coefficients", rho, tasks, d, scaled)
 		if err != nil {
 			return err
 		}
@@ -213,7 +257,7 @@ func (s *run) findBasis(ctx context.Context, r int) error {
 	directions, tasks := s.eachTask(direction)
 	outer := func(i, t int, v []float64) { packOuter(v, directions[i][t]) }
 	const what = "the directions of the coefficients"
-	total, err := s.account.Sum(ctx, s.net, what, s.account.Left(), tasks, d*(d+1)/2, outer)
+	total, err := s.sum(ctx, what, s.account.Left(), tasks, d*(d+1)/2, outer)
 	if err != nil {
 		return err
 	}
@@ -258,7 +302,8 @@ func (res *Result) read(total *Total, d, r int) error {
 	}
 	var e mat.EigenSym
 	if !e.Factorize(m, true) {
-		return errors.New("private: the eigenvectors of the published sum cannot be computed")
+		const format = "private: the published sum has no eigenvectors: %w"
+		return fmt.Errorf(format, consensus.ErrContradiction)
 	}
 	var vectors mat.Dense
 	e.VectorsTo(&vectors)

@@ -171,9 +171,9 @@ func ExampleRun() {
 	}
 	fmt.Printf("against another site, which knows its own noise: epsilon %.1f\n", account.Against(1, 3))
 	// Output:
-	// a 20 x 2 representation, epsilon 8 at delta 0.011
-	// the directions of the coefficients: 210 numbers, rho 2.00
-	// against another site, which knows its own noise: epsilon 10.3
+	// a 20 x 2 representation, epsilon 8 at delta 0.010
+	// the directions of the coefficients: 210 numbers, rho 3.00
+	// against another site, which knows its own noise: epsilon 10.7
 }
 
 func must[T any](v T, err error) T {

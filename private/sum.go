@@ -61,7 +61,8 @@ func (a *Account) Sum(ctx context.Context, net *consensus.Network, what string, 
 		return nil, err
 	}
 	if z[0][n] != float64(net.Len()) {
-		return nil, fmt.Errorf("private: a sum has the parts of %v nodes instead of %d", z[0][n], net.Len())
+		const format = "private: a sum has the parts of %v nodes instead of %d: %w"
+		return nil, fmt.Errorf(format, z[0][n], net.Len(), consensus.ErrContradiction)
 	}
 	total.Values = z[0][:n:n]
 	for j := range total.Values {
