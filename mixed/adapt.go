@@ -27,10 +27,10 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 	case t.Rows() == 0:
 		return nil, errors.New("the table has no rows")
 	}
-	p, learned := m.p, map[int][]float64{}
+	p := m.p
 	k, rows := &p.Tasks, make([][]int, len(t.Tasks()))
 	k.Names, k.Samples, k.Theta = slices.Clone(k.Names), slices.Clone(k.Samples), slices.Clone(k.Theta)
-	k.Noise, k.Freedom = slices.Clone(k.Noise), slices.Clone(k.Freedom)
+	k.Noise, k.Freedom, k.Covariances = slices.Clone(k.Noise), slices.Clone(k.Freedom), slices.Clone(k.Covariances)
 	for i := range t.Rows() {
 		rows[t.Task(i)] = append(rows[t.Task(i)], i)
 	}
@@ -46,7 +46,7 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 			}
 		}
 		at, known := m.index[name]
-		if known && p.Tasks.Covariance == nil {
+		if known && p.Tasks.Covariances == nil {
 			return nil, fmt.Errorf("task %q: the model does not keep covariances of known tasks, and cannot learn more of their rows", name)
 		}
 		posterior := m.prior(at, known).learn(samples)
@@ -56,20 +56,17 @@ func (m *Model) Adapt(t Table) (*Model, error) {
 			if p.Prior.Noise.TaskFreedom > 0 {
 				k.Noise, k.Freedom = append(k.Noise, 0), append(k.Freedom, 0)
 			}
+			if k.Covariances != nil {
+				k.Covariances = append(k.Covariances, nil)
+			}
 		}
-		learned[at] = posterior.packed
+		if k.Covariances != nil {
+			k.Covariances[at] = posterior.packed
+		}
 		copy(k.Theta[at*len(p.Mean):], posterior.theta)
 		k.Samples[at] += len(list)
 		if k.Noise != nil {
 			k.Noise[at], k.Freedom[at] = posterior.noise, posterior.freedom
-		}
-	}
-	if k.Covariance != nil {
-		k.Covariance = func(t int) []float64 {
-			if c, ok := learned[t]; ok {
-				return c
-			}
-			return m.covariance(t)
 		}
 	}
 	return New(p)

@@ -51,7 +51,7 @@ func TestAdapt(t *testing.T) {
 	}{
 		{"new", 4, p.Mean, prior, 4},
 		{"new", 30, p.Mean, prior, 4},
-		{"s", 12, p.Tasks.Theta[9:18], unpack(p.Tasks.Covariance(1), 9), 1},
+		{"s", 12, p.Tasks.Theta[9:18], unpack(p.Tasks.Covariances[1], 9), 1},
 	} {
 		t.Run(c.task, func(t *testing.T) {
 			l := rows(m, c.rows, c.task)
@@ -119,7 +119,7 @@ func TestAdaptRefuses(t *testing.T) {
 	logarithm := plain
 	logarithm.Target.Log = true
 	bare := plain
-	bare.Tasks.Covariance = nil
+	bare.Tasks.Covariances = nil
 	for _, c := range []struct {
 		name, want string
 		p          Parameters

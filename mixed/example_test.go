@@ -21,8 +21,8 @@ func Example() {
 		Prior:          mixed.Prior{Deviations: []float64{.3, .2}, Noise: mixed.Noise{Variance: .25}},
 		Tasks: mixed.Tasks{
 			Column: "clinic", Names: []string{"north", "south"}, Samples: []int{20, 15},
-			Theta:      []float64{.2, .6, -.2, .4},
-			Covariance: func(t int) []float64 { return [][]float64{{.01, 0, .02}, {.02, 0, .02}}[t] },
+			Theta:       []float64{.2, .6, -.2, .4},
+			Covariances: [][]float64{{.01, 0, .02}, {.02, 0, .02}},
 		},
 	})
 	if err != nil {

@@ -1,12 +1,12 @@
 package mixed
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/internal/npz"
@@ -17,8 +17,8 @@ const Version = 1
 
 const format = "difalt model"
 
-// maxCovariance is the largest number of entries of the array "covariance" (256 MiB).
-const maxCovariance = 1 << 25
+// A header may have a MiB, or as many bytes as headerShare files: it takes some times its size in memory.
+const headerShare = 16
 
 // header is the JSON text in the array "header".
 type header struct {
@@ -31,10 +31,8 @@ type header struct {
 // Save writes the model as a file in NumPy's .npz format.
 // With f table features, T tasks, rank r, C curves, and P columns, the file holds
 //
-//	header       1      JSON text: format, version, curves (the feature of each), and the fields of
-//	                    Parameters that are not arrays
-//	feature      f      names of the table features
-//	task         T      names of the tasks
+//	header       n      JSON text in UTF-8, bytes: format, version, curves (the feature of each), and the
+//	                    fields of Parameters that are not arrays, with the names of columns and tasks
 //	samples      T      training rows of every task
 //	fill         f      replaces missing features
 //	center       f      is subtracted from the features, which are
@@ -47,13 +45,12 @@ type header struct {
 //	deviations   P      standard deviations of coefficients over tasks
 //	loadings     r x P  further deviations, each times a standard normal number
 //	theta        T x P  coefficients of every task
-//	covariance   T x P(P+1)/2  their covariances. The array is missing if it would have more than
-//	                    2^25 entries; standard errors of known tasks are then those of unseen ones
+//	covariance   T x P(P+1)/2  their covariances; missing if the model does not keep them ([MostCovariances])
 //	noise        T      variances of the noise of tasks, and
 //	noise_freedom T     their degrees of freedom; missing unless tasks differ by them
 //
-// With m = numpy.load(path), features x (n x f), the number t of a task, and h the parsed header,
-// NumPy and SciPy compute the predictions y of Model.Predict by (levels that are unseen are missing in x)
+// With m = numpy.load(path), h = json.loads(m["header"].tobytes()), features x (n x f), and
+// t = h["tasks"]["names"].index(task), NumPy and SciPy compute the predictions y of Model.Predict by (levels that are unseen are missing in x)
 //
 //	x = np.where(np.isnan(x), m["fill"], x)
 //	s = m["scale"]
@@ -73,19 +70,22 @@ type header struct {
 //	slopes = np.where(s > 0, b[1:1+len(s)] / np.where(s > 0, s, 1), 0)
 //	constant = h["target"]["center"] + b[0] - slopes @ m["center"]
 func (m *Model) Save(to io.Writer) error {
+	if to == nil {
+		return errors.New("mixed: need a writer")
+	}
 	p := &m.p
 	h := header{Format: format, Version: Version, Parameters: *p}
 	for i := range p.Design.Curves {
 		h.Curves = append(h.Curves, p.Design.Curves[i].Feature)
 	}
-	text, err := json.Marshal(h)
-	if err != nil {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(h); err != nil {
 		return err
 	}
 	out := npz.NewWriter(to)
-	out.Strings("header", []int{1}, []string{string(text)})
-	out.Strings("feature", []int{len(m.features)}, m.features)
-	out.Strings("task", []int{len(p.Tasks.Names)}, p.Tasks.Names)
+	out.Bytes("header", text.Bytes())
 	out.Ints("samples", p.Tasks.Samples)
 	for i := range p.Design.Curves {
 		c := &p.Design.Curves[i]
@@ -95,15 +95,10 @@ func (m *Model) Save(to io.Writer) error {
 	for _, a := range p.arrays() {
 		out.Float64s(a.name, a.shape, *a.data)
 	}
-	if shape := []int{len(p.Tasks.Names), len(m.unseen)}; p.Tasks.Covariance != nil && shape[0] <= maxCovariance/shape[1] {
-		out.Rows("covariance", shape, false, func(dst []float64, t int) {
-			copy(dst, m.covariance(t))
-			if i := notFinite(dst); i >= 0 && err == nil {
-				err = fmt.Errorf("the covariance of the coefficients of task %q has the entry %v", p.Tasks.Names[t], dst[i])
-			}
-		})
+	if list := p.Tasks.Covariances; list != nil {
+		out.Rows("covariance", []int{len(list), len(m.unseen)}, false, func(dst []float64, t int) { copy(dst, list[t]) })
 	}
-	return cmp.Or(err, out.Close())
+	return out.Close()
 }
 
 // LoadFile reads a file that Save wrote. Errors name the file, and the array that is damaged.
@@ -121,6 +116,9 @@ func LoadFile(path string) (m *Model, err error) {
 
 // Load reads a model of the given size in bytes that Save wrote. Errors name the array that is damaged.
 func Load(from io.ReaderAt, size int64) (*Model, error) {
+	if from == nil {
+		return nil, errors.New("mixed: need a reader")
+	}
 	r, err := npz.NewReader(from, size)
 	if err != nil {
 		return nil, err
@@ -134,23 +132,13 @@ func read(r *npz.Reader) (*Model, error) {
 		return nil, err
 	}
 	p := h.Parameters
-	features, err := readStrings(r, "feature")
-	if err != nil {
-		return nil, err
-	}
-	if !slices.Equal(features, h.Schema.Features()) {
-		return nil, fmt.Errorf("array %q is not that of the columns in the header", "feature")
-	}
-	if p.Tasks.Names, err = readStrings(r, "task"); err != nil {
-		return nil, err
-	}
 	if err := p.readNumbers(r, h.Curves); err != nil {
 		return nil, err
 	}
 	return New(p)
 }
 
-// readNumbers reads the arrays of numbers; the names of features and tasks are there.
+// readNumbers reads the arrays of numbers; the names of columns and tasks are there.
 func (p *Parameters) readNumbers(r *npz.Reader, curves []int) error {
 	for i, feature := range curves {
 		knots, err := readFloats(r, fmt.Sprint("knots.", i), -1)
@@ -178,13 +166,15 @@ func (p *Parameters) readNumbers(r *npz.Reader, curves []int) error {
 	if !r.Has("covariance") {
 		return nil
 	}
-	var all []float64
 	n := len(p.MeanCovariance)
-	if all, err = readFloats(r, "covariance", len(p.Tasks.Names), n); err != nil {
+	all, err := readFloats(r, "covariance", len(p.Tasks.Names), n)
+	if err != nil {
 		return err
 	}
-	p.Tasks.Covariance = func(t int) []float64 { return all[t*n:][:n] }
-	return (&array{"covariance", &all, []int{len(all)}, -math.MaxFloat64}).check()
+	for t := range p.Tasks.Names {
+		p.Tasks.Covariances = append(p.Tasks.Covariances, all[t*n:(t+1)*n:(t+1)*n])
+	}
+	return nil
 }
 
 func readFloats(r *npz.Reader, name string, shape ...int) ([]float64, error) {
@@ -200,28 +190,24 @@ func readHeader(r *npz.Reader) (h header, err error) {
 	if !r.Has("header") {
 		return h, fmt.Errorf("not a model file: it has no array %q", "header")
 	}
-	list, err := readStrings(r, "header")
+	a, err := r.Array("header", -1)
 	if err != nil {
 		return h, err
 	}
-	if len(list) != 1 || json.Unmarshal([]byte(list[0]), &h) != nil && h.Version == Version || h.Format != format {
-		return h, fmt.Errorf("not a model file: its header is %.100q", list)
+	if most := max(1<<20, headerShare*r.Size()); int64(a.Shape[0]) > most {
+		return h, fmt.Errorf("array %q has %d bytes: at most %d are read", "header", a.Shape[0], most)
+	}
+	text, err := a.Bytes()
+	if err != nil {
+		return h, err
+	}
+	if err := json.Unmarshal(text, &h); err != nil && h.Version == Version || h.Format != format {
+		return h, fmt.Errorf("not a model file: its header is %.100q", text)
 	}
 	if h.Version != Version {
 		return h, fmt.Errorf("the model file has version %d, and this program reads version %d: train the model again", h.Version, Version)
 	}
 	return h, nil
-}
-
-func readStrings(r *npz.Reader, name string) ([]string, error) {
-	a, err := r.Array(name)
-	if err != nil {
-		return nil, err
-	}
-	if len(a.Shape) != 1 {
-		return nil, fmt.Errorf("array %q is %s: one dimension is required", name, a)
-	}
-	return a.Strings()
 }
 
 // An array is one of a file, and its place in memory, where it has the same order.

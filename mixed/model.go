@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/difalt/difalt/internal/dense"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -91,6 +92,9 @@ func (m *Model) check() error {
 			return err
 		}
 	}
+	if err := p.checkCovariances(); err != nil {
+		return err
+	}
 	if t := len(m.index); t == 0 || len(p.Tasks.Samples) != t || slices.Min(p.Tasks.Samples) < 0 {
 		return fmt.Errorf("the model has %d tasks and %d entries of samples: it needs a task, and a number of samples for each",
 			t, len(p.Tasks.Samples))
@@ -119,12 +123,58 @@ func (p *Parameters) checkNumbers() error {
 	return nil
 }
 
-// numbered returns the index of every name, and an error for a name that is there twice.
+// checkCovariances checks the covariances of mean, effects and tasks.
+func (p *Parameters) checkCovariances() error {
+	w := len(p.Mean)
+	if err := checkDiagonal("mean_covariance", p.MeanCovariance, w); err != nil {
+		return err
+	}
+	if e := p.Effects; e != nil {
+		if err := checkDiagonal("effects_covariance", e.Covariance, w); err != nil {
+			return err
+		}
+	}
+	if n := len(p.Tasks.Covariances); p.Tasks.Covariances != nil && n != len(p.Tasks.Names) {
+		return fmt.Errorf("the model has %d tasks and %d covariances: it needs one for each, or none", len(p.Tasks.Names), n)
+	}
+	for t := range p.Tasks.Covariances {
+		name := fmt.Sprintf("covariance of task %.60q", p.Tasks.Names[t])
+		a := array{name, &p.Tasks.Covariances[t], []int{dense.Triangle(w)}, -math.MaxFloat64}
+		if err := a.check(); err != nil {
+			return err
+		}
+		if err := checkDiagonal(name, p.Tasks.Covariances[t], w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// farBelow is the share of the largest variance below which rounding does not explain a negative one.
+const farBelow = 1e-6
+
+// checkDiagonal reports a negative variance in a packed covariance of order n.
+func checkDiagonal(name string, packed []float64, n int) error {
+	least, most, at := 0.0, 0.0, 0
+	for i := range n {
+		least, most = min(least, packed[at]), max(most, packed[at])
+		at += n - i
+	}
+	if least < -farBelow*most {
+		return fmt.Errorf("array %q: the variance %v is negative", name, least)
+	}
+	return nil
+}
+
+// numbered returns the index of every name, and an error for a name that is there twice or not UTF-8.
 func numbered(array string, names []string) (map[string]int, error) {
 	index := make(map[string]int, len(names))
 	for i, name := range names {
+		if !utf8.ValidString(name) {
+			return nil, fmt.Errorf("array %q: entry %d is %.60q, which is not UTF-8", array, i, name)
+		}
 		if _, twice := index[name]; twice {
-			return nil, fmt.Errorf("array %q: entry %d is %q, which is there twice", array, i, name)
+			return nil, fmt.Errorf("array %q: entry %d is %.60q, which is there twice", array, i, name)
 		}
 		index[name] = i
 	}
@@ -161,10 +211,10 @@ func (m *Model) Noise() float64 { return math.Sqrt(m.p.Prior.Noise.Variance) * m
 // covariance returns the packed covariance of the coefficients of task t, which must not be changed;
 // that of an unseen task for t = -1, or if the model does not have those of known ones.
 func (m *Model) covariance(t int) []float64 {
-	if t < 0 || m.p.Tasks.Covariance == nil {
+	if t < 0 || m.p.Tasks.Covariances == nil {
 		return m.unseen
 	}
-	return m.p.Tasks.Covariance(t)
+	return m.p.Tasks.Covariances[t]
 }
 
 // noise returns the variance of the standardised target of task t, or of an unseen one for t = -1,

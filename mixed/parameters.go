@@ -101,18 +101,21 @@ func (n *Noise) Span() (low, high float64) {
 // Tasks hold the coefficients of the T tasks of a model.
 type Tasks struct {
 	Column  string    `json:"column"` // name of the task column in the table; may be empty
-	Names   []string  `json:"-"`      // T distinct names
+	Names   []string  `json:"names"`  // T distinct names in UTF-8
 	Samples []int     `json:"-"`      // training rows of every task
 	Theta   []float64 `json:"-"`      // T x P, posterior means of the coefficients mu + deviation
 	// Noise holds T positive variances and Freedom their degrees of freedom.
 	// Both are nil unless Prior.Noise.TaskFreedom is positive.
 	Noise   []float64 `json:"-"`
 	Freedom []float64 `json:"-"`
-	// Covariance returns the posterior covariance of row t of Theta, packed, with the uncertainty of mu. It
-	// must be safe for concurrent use, and its result is read only. If it is nil, intervals of known tasks
-	// are as wide as those of unseen tasks.
-	Covariance func(t int) []float64 `json:"-"`
+	// Covariances holds the packed posterior covariance of every row of Theta, with the uncertainty of mu. If it
+	// is nil, intervals of known tasks are as wide as those of unseen tasks.
+	Covariances [][]float64 `json:"-"`
 }
+
+// MostCovariances is the largest number of entries that training keeps in Covariances, 256 MiB. For tables that
+// would need more, Covariances is nil.
+const MostCovariances = 1 << 25
 
 // Goodness describes how a model fits the training rows. Zero fields are unknown.
 type Goodness struct {

@@ -69,7 +69,7 @@ func TestPredict(t *testing.T) {
 		{"known", func(*Parameters) {}, "e", 2, known, 1, .3 * square(t4)},
 		{"unseen", func(*Parameters) {}, "new", -1, known, t3, .3 * square(t4)},
 		{"without rows", func(p *Parameters) { p.Tasks.Samples[1] = 0 }, "s", -1, known, t3, .3 * square(t4)},
-		{"no covariances", func(p *Parameters) { p.Tasks.Covariance = nil }, "s", 1, known, t3, .3 * square(t4)},
+		{"no covariances", func(p *Parameters) { p.Tasks.Covariances = nil }, "s", 1, known, t3, .3 * square(t4)},
 		{"unseen level", func(*Parameters) {}, "n", 0, unseen, 1, .3 * square(t4)},
 		{"exact", func(p *Parameters) { p.Prior.Freedom, p.Prior.Noise.Freedom = 0, 0 }, "new", -1, known, 1, .3},
 		{"noise of a task", byTask, "s", 1, known, 1, .2 * square(t10)},
@@ -89,7 +89,7 @@ func TestPredict(t *testing.T) {
 					theta = p.Tasks.Theta[9*c.at:][:9]
 				}
 				if c.wider == 1 && c.at >= 0 {
-					cov = mat.DenseCopyOf(unpack(p.Tasks.Covariance(c.at), 9))
+					cov = mat.DenseCopyOf(unpack(p.Tasks.Covariances[c.at], 9))
 				}
 				z := mat.NewVecDense(9, nil)
 				p.Design.Apply(z.RawVector().Data, c.x)
@@ -145,8 +145,9 @@ func lognormal(y, s, e float64) (sum float64) {
 // Rounding may leave a covariance with a negative variance along a row.
 func TestNegativeVariance(t *testing.T) {
 	p := synthetic()
-	p.Tasks.Covariance = func(int) []float64 { return append([]float64{-1}, make([]float64, 44)...) }
-	got, err := check.OK(New(p)).PredictError("n", []float64{44, 2.2, 0, 1, 0, 7})
+	p.Tasks.Covariances[0] = append([]float64{-1e-9}, make([]float64, 44)...)
+	p.Tasks.Covariances[0][9] = .01
+	got, err := check.OK(New(p)).PredictError("n", []float64{41, 2.2, 0, 1, 0, 7})
 	near(t, "error of a sample", got.SampleError, 3*math.Sqrt(.3))
 	check.FailIf(t, err != nil || got.StandardError != 0, "standard error %v (%v): want 0", got.StandardError, err)
 }

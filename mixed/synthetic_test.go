@@ -41,11 +41,9 @@ func synthetic() Parameters {
 	for j := range p.Prior.Deviations {
 		p.Prior.Deviations[j] = .2 * float64(j%3)
 	}
-	var all [t][]float64
-	for k := range all {
-		all[k] = packedPositive(rng, w, .2)
+	for range t {
+		p.Tasks.Covariances = append(p.Tasks.Covariances, packedPositive(rng, w, .2))
 	}
-	p.Tasks.Covariance = func(t int) []float64 { return all[t] }
 	return p
 }
 

@@ -25,6 +25,7 @@ type Reader struct {
 	io.Closer
 	arrays map[string]*zip.File
 	names  []string
+	size   int64
 }
 
 // Open opens the file with the given path. Errors do not name the path: callers do.
@@ -51,14 +52,14 @@ func cause(err error) error {
 	return err
 }
 
-// NewReader reads the table of contents of a file of the given size. An array may unpack to 64 MB or 100
-// times that size.
+// NewReader reads the table of contents of a file of the given size. All arrays together may unpack to 64 MB or
+// 100 times that size.
 func NewReader(f io.ReaderAt, size int64) (*Reader, error) {
 	z, err := zip.NewReader(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("not a complete .npz file: %w", err)
 	}
-	r := &Reader{arrays: map[string]*zip.File{}}
+	r, left := &Reader{arrays: map[string]*zip.File{}, size: size}, max(64<<20, 100*uint64(size))
 	for _, e := range z.File {
 		name, ok := strings.CutSuffix(e.Name, ".npy")
 		switch {
@@ -66,9 +67,10 @@ func NewReader(f io.ReaderAt, size int64) (*Reader, error) {
 			return nil, fmt.Errorf("entry %q is not an array of NumPy", e.Name)
 		case r.Has(name):
 			return nil, fmt.Errorf("array %q is there twice", name)
-		case e.UncompressedSize64 > max(64<<20, 100*uint64(size)):
+		case e.UncompressedSize64 > left:
 			return nil, fmt.Errorf("array %q claims %d bytes, in a file of %d", name, e.UncompressedSize64, size)
 		}
+		left -= e.UncompressedSize64
 		r.arrays[name] = e
 		r.names = append(r.names, name)
 	}
@@ -77,6 +79,9 @@ func NewReader(f io.ReaderAt, size int64) (*Reader, error) {
 
 // Names returns the names of the arrays in the order of the file.
 func (r *Reader) Names() []string { return r.names }
+
+// Size returns the size of the file in bytes.
+func (r *Reader) Size() int64 { return r.size }
 
 // Has reports whether there is an array of the given name.
 func (r *Reader) Has(name string) bool { return r.arrays[name] != nil }
@@ -180,6 +185,11 @@ func (a *Array) Ints() ([]int, error) {
 		v, err := a.number(b)
 		return int(v), err
 	})
+}
+
+// Bytes returns the elements of an array of uint8 in C order.
+func (a *Array) Bytes() ([]byte, error) {
+	return elements(a, a.name == "uint8", "uint8", func(b []byte) (byte, error) { return b[0], nil })
 }
 
 // Strings returns the elements of an array of strings in C order.

@@ -68,6 +68,11 @@ func (w *Writer) Strings(name string, shape []int, data []string) {
 	})
 }
 
+// Bytes writes a one-dimensional array of uint8.
+func (w *Writer) Bytes(name string, data []byte) {
+	w.array(name, "|u1", []int{len(data)}, func(b []byte, i int) []byte { return append(b, data[i]) })
+}
+
 // Close writes the table of contents and returns the first error.
 func (w *Writer) Close() error {
 	if err := w.zip.Close(); w.err == nil {

@@ -215,9 +215,10 @@ func TestNoasm(t *testing.T) {
 	goRun(t, "../..", "test", "-tags", "noasm", "./internal/processor")
 }
 
-// The library links three foreign modules, and x/sys behind cpuid.
+// The library links three foreign modules, x/sys behind cpuid, and x/exp behind the distributions of the oldest
+// gonum.
 func TestDependencies(t *testing.T) {
-	want := []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys", "gonum.org/v1/gonum", "gonum.org/v1/netlib"}
+	want := []string{"github.com/klauspost/cpuid/v2", "golang.org/x/exp", "golang.org/x/sys", "gonum.org/v1/gonum", "gonum.org/v1/netlib"}
 	modules := func(args ...string) []string {
 		args = append([]string{"list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"}, args...)
 		list := strings.Fields(string(goRun(t, "../..", args...)))

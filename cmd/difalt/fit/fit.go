@@ -69,7 +69,7 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*mixed.Model, *Report
 	if err := f.compareLogarithm(ctx, f.findOdd(chosen)); err != nil {
 		return nil, nil, err
 	}
-	out, err := f.model(chosen, m, effects)
+	out, err := f.model(ctx, chosen, m, effects)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,7 +104,7 @@ func (f *fitter) read(ctx context.Context) (err error) {
 }
 
 // model returns the model of the chosen strengths.
-func (f *fitter) model(chosen *choice, m *moments, effects *mixed.Estimate) (*mixed.Model, error) {
+func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects *mixed.Estimate) (*mixed.Model, error) {
 	s, r := chosen.s, f.rows
 	p := mixed.Parameters{
 		Estimator: "evidence", Schema: *f.t.Schema(), Design: *s.design, Target: r.target,
@@ -121,12 +121,28 @@ func (f *fitter) model(chosen *choice, m *moments, effects *mixed.Estimate) (*mi
 		p.Prior.Noise = mixed.Noise{Variance: n.usual, TaskFreedom: n.freedom}
 		p.Tasks.Noise, p.Tasks.Freedom = n.variances, n.freedoms
 	}
-	p.Tasks.Covariance = func(t int) []float64 {
-		cov := make([]float64, s.p*s.p)
-		_ = s.coefficients(m, t, make([]float64, s.p), cov) // it was solved before
-		return dense.Pack(nil, s.p, cov)
+	var err error
+	if len(p.Tasks.Names) <= mixed.MostCovariances/dense.Triangle(s.p) {
+		p.Tasks.Covariances, err = s.covariances(ctx, m)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return mixed.New(p)
+}
+
+// covariances returns the packed covariances of the coefficients of all tasks.
+func (s *stats) covariances(ctx context.Context, m *moments) ([][]float64, error) {
+	list, all := make([][]float64, len(s.rows.t.Tasks())), make([]int, len(s.rows.t.Tasks()))
+	for k := range all {
+		all[k] = k
+	}
+	_, err := s.solve(ctx, m.prior, all, 0, func(w *worker, k int, _ []float64) {
+		covariance := make([]float64, s.p*s.p)
+		w.solver.Coefficients(w.v, covariance, m.mean, m.c)
+		list[k] = dense.Pack(make([]float64, 0, dense.Triangle(s.p)), s.p, covariance)
+	})
+	return list, err
 }
 
 // goodness returns the shares of the training rows' variance that the mean and the deviations explain: m'Gm

@@ -187,7 +187,10 @@ func (s *frame) parameters(e *estimate) mixed.Parameters {
 		}
 	}
 	c := scaled(mat.DenseCopyOf(e.c).RawMatrix().Data, e.noise)
-	m.Tasks.Covariance = func(t int) []float64 {
+	if len(own) > mixed.MostCovariances/dense.Triangle(p) {
+		return m
+	}
+	for t := range own {
 		x, y := own[t].set(folds)
 		data := mixed.Task{Rows: len(y), G: make([]float64, p*p), C: make([]float64, p)}
 		data.AddRows(x.Data, y)
@@ -195,7 +198,7 @@ func (s *frame) parameters(e *estimate) mixed.Parameters {
 		theta, covariance := make([]float64, p), make([]float64, p*p)
 		_ = solver.Set(&m.Prior, &data) // it was solved before
 		solver.Coefficients(theta, covariance, e.mu, c)
-		return dense.Pack(nil, p, covariance)
+		m.Tasks.Covariances = append(m.Tasks.Covariances, dense.Pack(nil, p, covariance))
 	}
 	return m
 }

@@ -42,7 +42,7 @@ func describe(w io.Writer, m *mixed.Model) error {
 		low, high := p.Prior.Noise.Span()
 		line("noise of tasks", "from %.3g to %.3g in 95 %% of the tasks", p.Target.Scale*low, p.Target.Scale*high)
 	}
-	if p.Tasks.Covariance == nil {
+	if p.Tasks.Covariances == nil {
 		line("intervals", "of known tasks are as wide as those of unseen tasks: the file does not hold their covariances")
 	}
 	if g := p.Goodness; g.R2Conditional > 0 {
