@@ -9,7 +9,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
@@ -143,7 +142,7 @@ func newModelCommand() *cobra.Command {
 		func(ctx context.Context, f *flagtable.Flags, std cli.Streams) error { return show(ctx, path, f, std) })
 	show.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return options.Usagef("%s takes one model file, but got %d arguments", cmd.CommandPath(), len(args))
+			return cli.Usagef("%s takes one model file, but got %d arguments", cmd.CommandPath(), len(args))
 		}
 		path = args[0]
 		return nil

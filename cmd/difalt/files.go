@@ -10,12 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/tablefile"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/mixed"
@@ -36,8 +36,21 @@ func nameOf(path, direction string) string {
 // output, under any name, symbolic or hard link.
 type files struct {
 	used []usedFile
-	out  *atomicfile.File // the output that create has started; nil without one
+	all  []*atomicfile.File // that were started, in this order
+	out  *atomicfile.File   // the output that create has started; nil without one
+
+	result     string // path of out, if it is a result that may be worse than the file that is there
+	redirected string // where out goes in place of that path; empty if it does not
 }
+
+// A grade says how good a result is. A file is replaced by a result of its grade or of a better one.
+type grade int
+
+const (
+	failed     grade = iota // the run diverged
+	unfinished              // the run ended before it converged
+	finished                // the run converged; or nobody knows
+)
 
 // A usedFile is the file of a flag.
 type usedFile struct {
@@ -50,13 +63,16 @@ type usedFile struct {
 // identify returns the file of a path.
 func identify(flag, path string, written bool) usedFile {
 	u := usedFile{flag: flag, place: path, written: written}
+	if written && atomicfile.IsStdout(path) {
+		u.place = stdio
+	}
 	switch {
-	case path != stdio:
+	case u.place != stdio:
 		u.info, _ = os.Stat(path)
 	case !written: // a file that was redirected, perhaps
 		u.info, _ = os.Stdin.Stat()
 	}
-	if absolute, err := filepath.Abs(path); err == nil && path != stdio {
+	if absolute, err := filepath.Abs(path); err == nil && u.place != stdio {
 		if dir, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {
 			u.place = filepath.Join(dir, filepath.Base(path))
 		}
@@ -82,7 +98,7 @@ func (f *files) reads(flag, pattern string) error {
 	for _, path := range paths {
 		for _, k := range f.used {
 			if path == stdio && k.place == stdio {
-				return options.Usagef("--%s and --%s are both the standard input: name a file", k.flag, flag)
+				return cli.Usagef("--%s and --%s are both the standard input: name a file", k.flag, flag)
 			}
 		}
 		f.used = append(f.used, identify(flag, path, false))
@@ -96,18 +112,74 @@ func (f *files) create(flag, path string, extensions ...string) error {
 		return err
 	}
 	if err := tablefile.CheckExtension(path, extensions...); err != nil {
-		return options.Usagef("--%s: %w", flag, err)
+		return cli.WrongFlag(flag, "%w", err)
 	}
 	out, err := atomicfile.Create(path)
 	if err != nil {
-		return fmt.Errorf("--%s: %w", flag, err)
+		return cli.OfFlag(flag, err)
 	}
 	f.out = out
+	f.all = append(f.all, out)
 	return nil
 }
 
-// close removes an output that was not completed.
-func (f *files) close() { _ = f.out.Close() }
+// createResult starts a result as create does. keepBetter may give it the name beside of that path.
+func (f *files) createResult(flag, path string, extensions ...string) error {
+	if err := f.create(flag, path, extensions...); err != nil {
+		return err
+	}
+	f.result = path
+	return f.claim(flag, beside(path))
+}
+
+// beside returns the path of a result that is worse than the one that has the path: "a.unfinished.npz" for
+// "a.npz".
+func beside(path string) string {
+	extension := filepath.Ext(path)
+	return strings.TrimSuffix(path, extension) + ".unfinished" + extension
+}
+
+// keepBetter lets the result go beside its path if the file that is there has a better grade.
+func (f *files) keepBetter(g grade) {
+	if f.out.Replaces() && gradeOfResult(f.result) > g {
+		f.redirected = beside(f.result)
+		f.out.Redirect(f.redirected)
+	}
+}
+
+// add starts an output with all of its content, at the end of long work. The path was claimed before.
+func (f *files) add(flag, path string, content []byte) error {
+	out, err := atomicfile.Create(path)
+	if err != nil {
+		return cli.OfFlag(flag, err)
+	}
+	f.all = append(f.all, out)
+	_, err = out.Write(content)
+	return cli.OfFlag(flag, err)
+}
+
+// commit gives all outputs their names. Before the first gets its name all are complete on the disk, so that
+// after an error none has it; only a rename that fails can leave some.
+func (f *files) commit() error {
+	for _, out := range f.all {
+		if err := out.Finish(); err != nil {
+			return err
+		}
+	}
+	for _, out := range f.all {
+		if err := out.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close removes the outputs that were not completed.
+func (f *files) close() {
+	for _, out := range f.all {
+		_ = out.Close()
+	}
+}
 
 // claim refuses a path that is read or written already.
 func (f *files) claim(flag, path string) error {
@@ -118,9 +190,9 @@ func (f *files) claim(flag, path string) error {
 	for _, k := range f.used {
 		switch same := k.is(u); {
 		case same && k.written:
-			return options.Usagef("--%s and --%s would both write %s", k.flag, flag, path)
+			return cli.Usagef("--%s and --%s would both write %s", k.flag, flag, path)
 		case same:
-			return options.Usagef("--%s would overwrite %s, which --%s reads: name another file", flag, path, k.flag)
+			return cli.WrongFlag(flag, "it would overwrite %s, which --%s reads: name another file", path, k.flag)
 		}
 	}
 	f.used = append(f.used, u)
@@ -136,19 +208,22 @@ func (f *files) claimFolder(flag, dir string, names []string) error {
 		}
 	}
 	if err := atomicfile.CheckFolder(dir, names...); err != nil {
-		return fmt.Errorf("--%s: %w", flag, err)
+		return cli.OfFlag(flag, err)
 	}
 	return nil
 }
 
-// claimLater claims a file that is written during or after long work, and fails if that is impossible: before
-// it.
+// claimLater claims a file that is written again and again during long work, and fails if that is impossible:
+// before it.
 func (f *files) claimLater(flag, path string) error {
+	if info, err := os.Stat(path); atomicfile.IsStdout(path) || err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+		return cli.WrongValue(flag, path, "it is written again and again: name a file")
+	}
 	if err := f.claim(flag, path); err != nil {
 		return err
 	}
 	if err := atomicfile.Check(path); err != nil {
-		return fmt.Errorf("--%s: %w", flag, err)
+		return cli.OfFlag(flag, err)
 	}
 	return nil
 }

@@ -3,9 +3,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,6 +129,71 @@ func TestStandardStreams(t *testing.T) {
 	}
 }
 
+// A standard stream that was redirected to a file keeps what is there, under any name of it; the report does not
+// go to the same stream as an output.
+func TestRedirectedStreams(t *testing.T) {
+	t.Parallel()
+	inFull(t)
+	x, dir := fixture(t), t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("/dev/stdout", link); err != nil {
+		t.Skip(err)
+	}
+	want := filepath.Join(dir, "want.csv")
+	predict := []string{"predict", "--model", x.model, "--data", x.table, "--missing", "mean", "--out"}
+	must(t, append(slices.Clone(predict), want)...)
+	for _, name := range []string{"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", link} {
+		to := filepath.Join(dir, "kept")
+		write(t, dir, "kept", "KEEP\n")
+		f, err := os.OpenFile(to, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(os.Args[0], append(slices.Clone(predict), name)...)
+		cmd.Env, cmd.Stdout = append(os.Environ(), asCommand+"=1"), f
+		if _, err := os.Stat(name); err != nil && name != "-" {
+			continue // a system without that name
+		}
+		err = errors.Join(cmd.Run(), f.Close())
+		if got := string(readFile(t, to)); err != nil || got != "KEEP\n"+string(readFile(t, want)) {
+			t.Errorf("--out %s: %v: %d bytes: %.80q", name, err, len(got), got)
+		}
+	}
+}
+
+// A result that is worse than the one in the file of --out goes beside it: a run that has diverged does not replace
+// one that has not converged, nor this one a run that has.
+func TestWorseResultGoesBeside(t *testing.T) {
+	t.Parallel()
+	file, dir := exported(t), t.TempDir()
+	out, other := filepath.Join(dir, "r.npz"), filepath.Join(dir, "r.unfinished.npz")
+	exact := []string{"--method", "accelerated"}
+	limit, diverged := []string{"--method", "dif", "--iterations", "3"}, []string{"--method", "dif", "--step", "1e6"}
+	for i, c := range []struct {
+		flags []string
+		code  int
+		moved bool
+	}{
+		{diverged, cli.ExitUnconverged, false}, {limit, cli.ExitUnconverged, false}, {diverged, cli.ExitUnconverged, true},
+		{limit, cli.ExitUnconverged, false}, {exact, 0, false}, {limit, cli.ExitUnconverged, true},
+		{diverged, cli.ExitUnconverged, true}, {exact, 0, false},
+	} {
+		before := folder(t, dir)
+		os.Remove(other)
+		_, stderr, code := difaltCommand(t, slices.Concat([]string{"run", "--data", file, "--rank", "2", "--out", out}, c.flags)...)
+		after := folder(t, dir)
+		kept := bytes.Equal(before["r.npz"], after["r.npz"])
+		if code != c.code || c.moved != (after["r.unfinished.npz"] != nil) || c.moved && !kept || c.moved != strings.Contains(stderr, other) {
+			t.Errorf("%d: exit code %d, want %d: %s: %q", i, code, c.code, stderr, slices.Sorted(maps.Keys(after)))
+		}
+	}
+	write(t, dir, "r.npz", "something else")
+	_, _, _ = difaltCommand(t, slices.Concat([]string{"run", "--data", file, "--rank", "2", "--out", out}, limit)...)
+	if string(readFile(t, out)) != "something else" {
+		t.Error("an unfinished result replaces a file that is none")
+	}
+}
+
 // No output is an input, under any name of it, nor another output.
 func TestOutputsAreNotInputs(t *testing.T) {
 	t.Parallel()
@@ -236,8 +303,12 @@ func TestInterrupted(t *testing.T) {
 		if _, err := w.WriteString("clinic,score,a\nC1,2,3\n"); err != nil {
 			t.Fatal(err)
 		}
-		_ = p.cmd.Process.Signal([]os.Signal{syscall.SIGINT, syscall.SIGTERM}[i%2])
-		if code := p.code(t); code != cli.ExitInterrupted || !strings.Contains(p.err.String(), "interrupted") {
+		end, want := syscall.SIGINT, cli.ExitInterrupted
+		if i%2 == 1 {
+			end, want = syscall.SIGTERM, cli.ExitTerminated
+		}
+		_ = p.cmd.Process.Signal(end)
+		if code := p.code(t); code != want || !strings.Contains(p.err.String(), "interrupted") {
 			t.Errorf("%q: exit code %d, message %q", args, code, p.err.String())
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -16,7 +15,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
 	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/owners"
 	"github.com/difalt/difalt/consensus"
@@ -32,7 +30,7 @@ func trainAsNode(ctx context.Context, f *flagtable.Flags, std cli.Streams) error
 	if err != nil {
 		return err
 	}
-	return t.federate(ctx, m.node(t.Err))
+	return t.federate(ctx, m.node(t.Log()))
 }
 
 // logEvery is the time between two lines of the log about the progress.
@@ -64,7 +62,10 @@ func (t *training) federate(ctx context.Context, node *federate.Node) error {
 		}
 		return t.finish(ctx, m, report.OfOwners(trained))
 	}
-	return cmp.Or(federate.Run(ctx, node), t.unconverged)
+	if err := federate.Run(ctx, node); err != nil {
+		return err
+	}
+	return t.unconverged
 }
 
 // A member is this process as a node of a network, before it connects to the others.
@@ -78,22 +79,21 @@ type member struct {
 // newMember returns this process as the node of the cluster that has its key.
 func newMember(o *flagtable.Member) (*member, error) {
 	if o.Cluster == "" || o.Key == "" {
-		return nil, options.Usagef("--cluster and --key are required: the list of the nodes, cluster.json, and the key of this one")
+		return nil, cli.Usagef("--cluster and --key are required: the list of the nodes, cluster.json, and the key of this one")
 	}
 	c, err := cluster.Read(o.Cluster)
 	if err != nil {
-		return nil, fmt.Errorf("--cluster: %w", err)
+		return nil, cli.OfFlag("cluster", err)
 	}
 	id, err := cluster.ReadIdentity(c, o.Key)
 	if err != nil {
-		return nil, fmt.Errorf("--key: %w", err)
+		return nil, cli.OfFlag("key", err)
 	}
 	return &member{Member: o, cluster: c, identity: id}, nil
 }
 
-// node returns the node, which logs to out.
-func (m *member) node(out io.Writer) *federate.Node {
-	log := slog.New(slog.NewTextHandler(out, nil))
+// node returns the node with its log.
+func (m *member) node(log *slog.Logger) *federate.Node {
 	return &federate.Node{Cluster: m.cluster, Number: m.identity.Node, Connect: m.connect, Log: log, LogEvery: logEvery}
 }
 
@@ -103,7 +103,7 @@ func (m *member) connect(o engine.Options) (engine.Transport, error) {
 	if l == nil {
 		var err error
 		if l, err = net.Listen("tcp", cmp.Or(m.Listen, m.cluster.Nodes[m.identity.Node].Address)); err != nil {
-			return nil, fmt.Errorf("--listen: %w", err)
+			return nil, cli.OfFlag("listen", err)
 		}
 	}
 	o.JoinTimeout, o.RoundTimeout = cmp.Or(o.JoinTimeout, m.JoinTimeout), m.RoundTimeout

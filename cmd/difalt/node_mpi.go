@@ -12,7 +12,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/engine/mpi"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/topology"
 )
@@ -32,24 +31,25 @@ func (t *training) runMPI(ctx context.Context) error {
 	}
 	g, err := topology.Parse(flagtable.DefaultGraph, w.Size(), 0)
 	if w.Size() == 1 { // most likely no launcher started it
-		err = options.Usagef("--engine is mpi: this process is alone: start it by mpirun -np N or srun -n N, with N of at least 2")
+		err = cli.WrongValue("engine", "mpi", "this process is alone: start it by mpirun -np N or srun -n N, with N of at least 2")
 	}
 	if err == nil {
 		c := cluster.Named(text.Numbered("process-", w.Size()), g)
-		node := (&member{cluster: c, identity: &cluster.Identity{Node: w.Rank()}}).node(t.Err)
+		node := (&member{cluster: c, identity: &cluster.Identity{Node: w.Rank()}}).node(t.Log())
 		node.Connect = func(o engine.Options) (engine.Transport, error) {
 			o.JoinTimeout, o.RoundTimeout = t.Member.JoinTimeout, t.Member.RoundTimeout
 			return w.New(g, o), nil
 		}
 		err = t.federate(ctx, node)
 	}
-	code, wait := cli.Complain(t.Err, program, err), parting
+	cli.Complain(t.Err, program, err, t.JSON)
+	code, wait := cli.CodeOf(ctx, err), parting
 	if t.written || ctx.Err() != nil {
 		wait = t.Member.RoundTimeout // others may still be writing
 	}
 	w.Leave(code, wait)
 	if err != nil {
-		return &cli.EndError{Code: code}
+		return &cli.Error{Code: code}
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func (n *network) train(t *testing.T, ctx []context.Context, more ...[]string) [
 				}
 			}}
 			x := &training{Flags: o, Streams: cli.Streams{Out: &stdout, Err: &log}}
-			ends[i].err = x.federate(ctx[i], m.node(&log))
+			ends[i].err = x.federate(ctx[i], m.node(x.Log()))
 			ends[i].stdout, ends[i].log = stdout.String(), log.String()
 		})
 	}
@@ -236,7 +236,7 @@ func TestNodeProcess(t *testing.T) {
 		}
 	}
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	if code := p.code(t); code != cli.ExitInterrupted || !strings.Contains(p.err.String(), "difalt: interrupted") {
+	if code := p.code(t); code != cli.ExitTerminated || !strings.Contains(p.err.String(), "difalt: interrupted") {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
 	const want = `difalt: node "site-b" has not connected after 100ms: `

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"os"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset/problemfile"
-	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/experiment"
 	"github.com/difalt/difalt/cmd/difalt/internal/federate"
@@ -73,29 +70,30 @@ func newRunFlags() *runFlags {
 	return f
 }
 
-// resolve checks the flags as far as that is possible without the data. An error is a *options.UsageError.
+// resolve checks the flags as far as that is possible without the data. An error is a *cli.Error.
 func (f *runFlags) resolve() error {
 	if !options.IsProblem(f.data) {
-		return options.Usagef("--data is %s, and run reads problem files (.npz): \"difalt fit --data %s\" reads tables", f.data, f.data)
+		return cli.WrongValue("data", f.data, "run reads problem files (.npz): \"difalt fit --data %s\" reads tables", f.data)
 	}
 	alone := f.member.Cluster == ""
-	for name, needsAlone := range map[string]bool{
-		"nodes": true, "graph": true, "weights": true, "key": false, "listen": false, "join-timeout": false, "round-timeout": false,
-	} {
-		if needsAlone != alone && f.Set.Changed(name) {
-			return options.Usagef("--%s is for a run %s --cluster", name, map[bool]string{true: "without", false: "with"}[needsAlone])
+	wrong, kind := []string{"key", "listen", "join-timeout", "round-timeout"}, "with"
+	if !alone {
+		wrong, kind = []string{"nodes", "graph", "weights"}, "without"
+	}
+	for _, name := range wrong {
+		if f.Set.Changed(name) {
+			return cli.WrongFlag(name, "it is for a run %s --cluster", kind)
 		}
 	}
-	if err := f.Validate(0, 0); err != nil {
-		return cli.FlagError(f.Set, err)
-	}
-	return nil
+	return cli.OfParameter(f.Set, f.Validate(0, 0))
 }
 
 // open claims the files of the run. It starts the output, if there is one.
 func (f *runFlags) open(used *files) error {
-	for flag, path := range map[string]string{"data": f.data, "from": f.from, "cluster": f.member.Cluster, "key": f.member.Key} {
-		if err := used.reads(flag, path); err != nil {
+	for _, in := range []struct{ flag, path string }{
+		{"data", f.data}, {"from", f.from}, {"cluster", f.member.Cluster}, {"key", f.member.Key},
+	} {
+		if err := used.reads(in.flag, in.path); err != nil {
 			return err
 		}
 	}
@@ -107,7 +105,7 @@ func (f *runFlags) open(used *files) error {
 	if f.output == "" {
 		return nil
 	}
-	return used.create("out", f.output, ".npz")
+	return used.createResult("out", f.output, ".npz")
 }
 
 func newRunCommand() *cobra.Command {
@@ -121,16 +119,17 @@ func newRunCommand() *cobra.Command {
 		if err := f.open(&r.files); err != nil {
 			return err
 		}
+		r.Streams = r.files.streams(std)
 		if f.member.Cluster == "" {
-			bar := terminal.NewProgress(std.Err)
+			bar := terminal.NewProgress(std.Progress())
 			defer bar.Close()
-			return cmp.Or(r.alone(ctx, bar.Stage), r.unconverged)
+			return r.alone(ctx, bar.Stage)
 		}
 		m, err := newMember(f.member)
 		if err != nil {
 			return err
 		}
-		return cmp.Or(r.withOthers(ctx, m), r.unconverged)
+		return r.withOthers(ctx, m)
 	})
 }
 
@@ -139,9 +138,8 @@ func newRunCommand() *cobra.Command {
 type algorithmRun struct {
 	*runFlags
 	cli.Streams
-	files       files
-	file        *problemfile.File
-	unconverged error // nil if the result is a minimum
+	files files
+	file  *problemfile.File
 }
 
 // read reads the problem file.
@@ -182,7 +180,11 @@ func (r *algorithmRun) alone(ctx context.Context, progress func(string, float64)
 	if err != nil {
 		return err
 	}
-	return r.run(ctx, problem, net, progress)
+	unconverged, err := r.run(ctx, problem, net, progress)
+	if err != nil {
+		return err
+	}
+	return unconverged
 }
 
 // weights returns the mixing weights of the file, or those of the flags.
@@ -192,7 +194,7 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 	switch in := r.file; {
 	case r.Set.Changed("graph") || in.Weights == nil && in.Adjacency == nil:
 		if graph, err = topology.Parse(r.graph, nodes, r.Seed); err != nil {
-			return nil, options.Usagef("--graph: %w", err)
+			return nil, cli.WrongFlag("graph", "%w", err)
 		}
 	case in.Adjacency != nil:
 		if graph, err = topology.FromAdjacency(in.Adjacency); err != nil {
@@ -210,14 +212,15 @@ func (r *algorithmRun) weights(nodes int) (*topology.Weights, error) {
 	}
 	w, err := topology.NewWeights(graph, r.rule)
 	if err != nil {
-		return nil, options.Usagef("--graph and --weights: %w", err)
+		return nil, cli.Usagef("--graph and --weights: %w", err)
 	}
 	return w, nil
 }
 
 // withOthers runs one node of a network of several processes, on the tasks of the file.
 func (r *algorithmRun) withOthers(ctx context.Context, m *member) error {
-	node := m.node(r.Err)
+	var unconverged error // the others need not know it
+	node := m.node(r.Log())
 	node.Settings = r.Settings()
 	node.Prepare = func() error { return r.read(ctx) }
 	node.Job = func(ctx context.Context, net *consensus.Network) error {
@@ -228,16 +231,21 @@ func (r *algorithmRun) withOthers(ctx context.Context, m *member) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.data, err)
 		}
-		return r.run(ctx, problem, net, node.Progress)
+		unconverged, err = r.run(ctx, problem, net, node.Progress)
+		return err
 	}
-	return federate.Run(ctx, node)
+	if err := federate.Run(ctx, node); err != nil {
+		return err
+	}
+	return unconverged
 }
 
-// run runs the algorithm and writes its files and its result. It sets unconverged unless the result is a
-// minimum: no failure that other nodes need to know.
-func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensus.Network, progress func(string, float64)) error {
+// run runs the algorithm and writes its files and its report. The error unconverged says that the result was
+// written and is no minimum: no failure that other nodes need to know.
+func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensus.Network,
+	progress func(string, float64)) (unconverged, err error) {
 	o := r.Options
-	o.Logger = slog.New(slog.NewTextHandler(r.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	o.Logger = slog.New(slog.NewTextHandler(r.Err, &slog.HandlerOptions{Level: max(r.Level, slog.LevelWarn)}))
 	var solver *difalt.Solver
 	o.Observer = func(rec *difalt.Record) error {
 		progress("iterations", float64(rec.Iteration)/float64(r.Iterations))
@@ -246,124 +254,36 @@ func (r *algorithmRun) run(ctx context.Context, p *difalt.Problem, net *consensu
 		}
 		return nil
 	}
-	solver, err := difalt.NewSolver(p, net, o)
+	solver, err = difalt.NewSolver(p, net, o)
 	if err != nil {
-		return cli.FlagError(r.Set, err)
+		return nil, cli.OfParameter(r.Set, err)
 	}
 	defer solver.Close()
 	if err := r.restore(solver); err != nil {
-		return err
+		return nil, err
 	}
 	res, err := solver.Run(ctx)
 	switch {
 	case errors.Is(err, features.ErrNotStandard):
-		return fmt.Errorf("%s: the means or sizes of its features would mislead the methods: standardise them first, or give "+
-			"--any-features", r.data)
+		return nil, cli.OfFile(r.data, errors.New("the means or sizes of its features would mislead the methods: standardise them "+
+			"first, or give --any-features"))
 	case res == nil && ctx.Err() != nil:
-		return cli.Interrupted("interrupted before the first iteration: nothing was written")
+		return nil, cli.Interrupted("interrupted before the first iteration: nothing was written")
 	case res == nil: // a run that has diverged, or was interrupted, has a result
-		return err
+		return nil, err
 	}
-	if err := r.write(solver, res, p, net); err != nil {
-		return err
+	if err := r.write(solver, res, net); err != nil {
+		return nil, err
+	}
+	end, elsewhere := text.Plural(res.Iterations, "iteration"), ""
+	if path := r.files.redirected; path != "" {
+		elsewhere = fmt.Sprintf("; it is in %s, since %s has a better one", path, r.output)
 	}
 	if res.Status == difalt.Canceled {
-		return cli.Interrupted("interrupted: the result is that of %s", text.Plural(res.Iterations, "iteration"))
+		return nil, cli.Interrupted("interrupted: the result is that of %s%s", end, elsewhere)
 	}
 	if res.Status != difalt.Converged {
-		r.unconverged = cli.Unconverged("not converged: %v after %s", res.Status, text.Plural(res.Iterations, "iteration"))
+		return cli.Unconverged("not converged: %v after %s%s", res.Status, end, elsewhere), nil
 	}
-	return nil
-}
-
-// saveEvery is the number of iterations between two snapshots.
-const saveEvery = 100
-
-// restore continues from the snapshot of --from, if there is one.
-func (r *algorithmRun) restore(solver *difalt.Solver) error {
-	if r.from == "" {
-		return nil
-	}
-	content, err := os.ReadFile(r.from)
-	if err != nil {
-		return fmt.Errorf("--from: %s: %w", r.from, text.Cause(err))
-	}
-	snapshot := &difalt.Snapshot{}
-	if err = snapshot.UnmarshalBinary(content); err == nil {
-		err = solver.Restore(snapshot)
-	}
-	if err != nil {
-		return fmt.Errorf("--from: %s: %w", r.from, err)
-	}
-	return nil
-}
-
-// save writes the snapshot of --snapshot, if it is given.
-func (r *algorithmRun) save(solver *difalt.Solver) error {
-	if r.snapshot == "" {
-		return nil
-	}
-	snapshot, err := solver.Snapshot()
-	if err != nil {
-		return err
-	}
-	content, err := snapshot.MarshalBinary()
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(r.snapshot, content)
-}
-
-// write writes the files of a result, and describes it on stdout.
-func (r *algorithmRun) write(solver *difalt.Solver, res *difalt.Result, p *difalt.Problem, net *consensus.Network) error {
-	if err := cmp.Or(r.save(solver), r.writeResult(res, net)); err != nil {
-		return err
-	}
-	sent, last := res.Initial.Traffic.Plus(res.Last.Traffic), &res.Last
-	fmt.Fprintf(r.Out, "%v: %s on %s, rank %d\n", r.Method, text.Plural(r.file.Tasks, "task"), text.Plural(net.Len(), "node"), r.Rank)
-	t := text.Table{{"status", res.Status.String()}, {"iterations", fmt.Sprint(res.Iterations)},
-		{"objective of these tasks", fmt.Sprintf("%.6g", last.Objective)}, {"rounds", fmt.Sprint(sent.Rounds)},
-		{"MB sent", fmt.Sprintf("%.3f", float64(sent.Bytes)/1e6)}}
-	for _, v := range []struct {
-		name  string
-		value float64
-	}{{"distance from a minimiser, about", res.Residual}, {"statistical error, about", res.StatisticalError},
-		{"distance from Ustar", last.SDMax}} {
-		if !math.IsNaN(v.value) {
-			t = append(t, []string{v.name, fmt.Sprintf("%.2g", v.value)})
-		}
-	}
-	if last.Singular > 0 {
-		t = append(t, []string{"tasks without a unique b", fmt.Sprint(last.Singular)})
-	}
-	t.Write(r.Out)
-	return nil
-}
-
-// writeResult writes U of the hosted nodes (L x d x r), and b_t (T x r) and the node of every task in the
-// order of the file, if --out is given.
-func (r *algorithmRun) writeResult(res *difalt.Result, net *consensus.Network) error {
-	if r.files.out == nil {
-		return nil
-	}
-	w := npz.NewWriter(r.files.out)
-	d, rank := res.U[0].Dims()
-	w.Rows("U", []int{len(res.U), d, rank}, false, func(dst []float64, i int) {
-		for j := range dst {
-			dst[j] = res.U[i/d].At(i%d, j)
-		}
-	})
-	var b []float64
-	nodes, next := r.file.NodeOf(len(res.U)), make([]int, len(res.U))
-	for k, g := range nodes {
-		b = append(b, res.B[g][next[g]*rank:][:rank]...)
-		next[g]++
-		nodes[k] = net.Hosted()[g]
-	}
-	w.Float64s("B", []int{r.file.Tasks, rank}, b)
-	w.Ints("node", nodes)
-	if err := w.Close(); err != nil {
-		return err
-	}
-	return r.files.out.Commit()
+	return nil, nil
 }

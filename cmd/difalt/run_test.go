@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -177,5 +178,22 @@ func TestTasksWithoutUniqueCoefficients(t *testing.T) {
 		if strings.Contains(flat, "tasks without a unique b 1") != (singular == 1) || strings.Contains(flat, "unique") != (singular == 1) {
 			t.Errorf("%d such tasks: %s%s", singular, stdout, stderr)
 		}
+	}
+}
+
+// The report in JSON has what the report in words has.
+func TestRunJSON(t *testing.T) {
+	var r runReport
+	stdout := must(t, "run", "--data", exported(t), "--rank", "2", "--method", "accelerated", "--json")
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Schema != 1 || r.Command != "run" || r.Method != "accelerated" || r.Tasks != 16 || r.Nodes != 4 || r.Rank != 2 ||
+		!r.Converged || r.Status != "converged" || r.Iterations < 1 || r.Distance == nil || *r.Distance > 1e-9 {
+		t.Errorf("the report is %s", stdout)
+	}
+	stdout = must(t, "run", "--data", exported(t), "--rank", "2", "--method", "accelerated", "--json", "--iterations", "1000", "--quiet")
+	if !json.Valid([]byte(stdout)) {
+		t.Errorf("with --quiet it prints %q", stdout)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/flagtable"
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/report"
 	"github.com/difalt/difalt/cmd/difalt/internal/terminal"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
@@ -65,13 +63,17 @@ func trainOn[R any](ctx context.Context, t *training, stages []string,
 	case err != nil:
 		return t.explain(err)
 	}
-	return cmp.Or(t.finish(ctx, m, result(r)), t.unconverged)
+	if err := t.finish(ctx, m, result(r)); err != nil {
+		return err
+	}
+	return t.unconverged
 }
 
 // explain returns an error about the rank with the name of its flag, and other ones with that of the data.
 func (t *training) explain(err error) error {
 	if text, ok := strings.CutPrefix(err.Error(), "the rank is "); ok {
-		return options.Usagef("--rank is %s", text)
+		value, why, _ := strings.Cut(text, ": ")
+		return cli.WrongValue("rank", value, "%s", why)
 	}
 	return fmt.Errorf("%s: %w", t.Files.Data, err)
 }
@@ -113,7 +115,7 @@ func (t *training) prepare(ctx context.Context, progress io.Writer, paths []stri
 // heading describes the tables: their sizes, and how their columns were read.
 func (t *training) heading() {
 	for i := range t.sources {
-		if t.Files.JSON {
+		if t.JSON {
 			return
 		}
 		for _, sentence := range report.Heading(&t.sources[i]) {
@@ -141,20 +143,20 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 			return err
 		}
 		if err := atomicfile.WriteFolder(f.Report, pages); err != nil {
-			return fmt.Errorf("--report: %w", err)
+			return cli.OfFlag("report", err)
 		}
 	}
 	if err := t.files.out.Commit(); err != nil {
 		return err
 	}
 	t.written = true
-	if err := r.Write(t.Out, f.JSON); err != nil {
+	if err := r.Write(t.Out, t.JSON); err != nil {
 		return err
 	}
-	if !f.JSON && f.Model != "" {
+	if !t.JSON && f.Model != "" {
 		fmt.Fprintf(t.Out, "model  %s\n", f.Model)
 	}
-	if !f.JSON && f.Report != "" {
+	if !t.JSON && f.Report != "" {
 		fmt.Fprintf(t.Out, "report %s\n", filepath.Join(f.Report, report.PageFile))
 	}
 	if !r.Converged {
@@ -168,8 +170,7 @@ func (t *training) finish(ctx context.Context, m *mixed.Model, result *report.Re
 func trainTogether(ctx context.Context, f *flagtable.Flags, std cli.Streams) error {
 	paths, err := filepath.Glob(f.Files.Data)
 	if err != nil || len(paths) < 2 {
-		return options.Usagef("--data is %s: %s: up needs a file for each of at least two owners", f.Files.Data,
-			text.Plural(len(paths), "file"))
+		return cli.WrongValue("data", f.Files.Data, "%s: up needs a file for each of at least two owners", text.Plural(len(paths), "file"))
 	}
 	t := &training{Flags: f, Streams: std}
 	defer t.files.close()

@@ -45,13 +45,14 @@ type Data struct {
 func (s Data) Validate(nodes int) error {
 	switch {
 	case s.Rank > min(s.Features, s.Tasks):
-		return fmt.Errorf("rank is %d, more than min(features, tasks) = min(%d, %d)", s.Rank, s.Features, s.Tasks)
+		return &difalt.ParameterError{Name: "Rank", Value: s.Rank,
+			Why: fmt.Sprintf("must be at most min(features, tasks) = min(%d, %d)", s.Features, s.Tasks)}
 	case s.Kappa != 0 && !(s.Kappa >= 1):
-		return fmt.Errorf("kappa is %v: must be at least 1, or 0 for Gaussian coefficients", s.Kappa)
+		return &difalt.ParameterError{Name: "Kappa", Value: s.Kappa, Why: "must be at least 1, or 0 for Gaussian coefficients"}
 	case s.Kappa > 1 && s.Rank == 1:
-		return fmt.Errorf("kappa is %v, but with rank 1 it can only be 1", s.Kappa)
+		return &difalt.ParameterError{Name: "Kappa", Value: s.Kappa, Why: "must be 1 with rank 1"}
 	case nodes > s.Tasks:
-		return fmt.Errorf("nodes is %d, more than tasks = %d: every node needs a task", nodes, s.Tasks)
+		return &difalt.ParameterError{Name: "Nodes", Value: nodes, Why: fmt.Sprintf("must be at most the %d tasks: every node needs one", s.Tasks)}
 	}
 	return nil
 }

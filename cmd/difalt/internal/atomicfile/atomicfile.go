@@ -38,11 +38,14 @@ const (
 // Create starts the file with the given path, or the standard output for the path Stdout. It fails when the
 // folder does not exist or cannot be written, and when the path is a folder or a file that may not be
 // written: a program can ask before it starts long work. The target of a symbolic link is replaced, not the
-// link; devices and pipes, such as /dev/stdout, are written as they are. A new file has the mode that the
-// umask gives, another one keeps its own.
+// link; devices, pipes and the open files of the process, such as /dev/stdout, are written as they are. A new
+// file has the mode that the umask gives, another one keeps its own.
 func Create(path string) (*File, error) {
-	if path == Stdout {
+	if IsStdout(path) {
 		return &File{File: os.Stdout, path: "the standard output", direct: true}, nil
+	}
+	if n, ok := descriptor(path); ok {
+		return createOpen(n, path)
 	}
 	if _, err := os.Readlink(path); err == nil {
 		if target, err := filepath.EvalSymlinks(path); err == nil {
@@ -74,6 +77,9 @@ func Create(path string) (*File, error) {
 	}
 	return f, nil
 }
+
+// standard reports whether the file is the standard output or the standard error, which stay open.
+func (f *File) standard() bool { return f.File == os.Stdout || f.File == os.Stderr }
 
 // Check fails where Create would, and leaves everything as it is: for files that are written after long work,
 // or again and again.
@@ -129,7 +135,7 @@ func (f *File) Finish() (err error) {
 		return nil
 	}
 	f.state = finished
-	if f.File == os.Stdout { // the program may write more
+	if f.standard() { // the program may write more
 		return nil
 	}
 	if !f.direct {
@@ -142,6 +148,20 @@ func (f *File) Finish() (err error) {
 		f.Close()
 	}
 	return f.named(err)
+}
+
+// Replaces reports whether Commit replaces a file that is there now.
+func (f *File) Replaces() bool {
+	if f.direct {
+		return false
+	}
+	_, err := os.Stat(f.path)
+	return err == nil
+}
+
+// Redirect gives the file another final name in the same folder, before Commit.
+func (f *File) Redirect(path string) {
+	f.path = filepath.Join(filepath.Dir(f.path), filepath.Base(path))
 }
 
 // Commit gives the file its final name, replacing what had it.
@@ -157,12 +177,22 @@ func (f *File) Commit() error {
 		return f.named(err)
 	}
 	f.state = over
+	syncFolder(filepath.Dir(f.path))
 	return nil
+}
+
+// syncFolder brings the names in a folder to the disk, where the system can do that: a rename that a crash
+// undoes would leave the file that was there before, whole, so an error is no failure.
+func syncFolder(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
 }
 
 // Close removes the temporary file, unless Commit was called before.
 func (f *File) Close() error {
-	if f == nil || f.state == over || f.File == os.Stdout || f.direct && f.state == finished {
+	if f == nil || f.state == over || f.standard() || f.direct && f.state == finished {
 		return nil
 	}
 	f.state = over

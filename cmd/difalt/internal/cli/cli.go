@@ -11,32 +11,17 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
-	"github.com/difalt/difalt/consensus"
-	"github.com/difalt/difalt/consensus/transport"
-	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/kernel"
 	"github.com/difalt/difalt/kernel/blas"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-)
-
-// Exit codes other than 0.
-const (
-	ExitFailure = 1 // a file, its content, memory or a disk has a fault
-	ExitUsage   = 2 // the command line is wrong
-
-	ExitPeer        = 3   // another node of the network failed or sent different totals, or refuses this one
-	ExitUnconverged = 5   // the result was written, but has not converged; or the iterations diverged
-	ExitInterrupted = 130 // as shells report a program that SIGINT ended
 )
 
 func init() {
@@ -47,9 +32,30 @@ func init() {
 
 // Main runs the command line of the process until it ends or is interrupted, and exits.
 func Main(root *cobra.Command) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends a program that does not stop by itself
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		cause := context.Canceled
+		if <-signals == syscall.SIGTERM {
+			cause = errTerminated
+		}
+		signal.Stop(signals) // a second signal ends a program that does not stop by itself
+		cancel(cause)
+	}()
 	os.Exit(Run(ctx, root, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// errTerminated is the cause of a context that SIGTERM ended.
+var errTerminated = errors.New("terminated")
+
+// CodeOf returns the exit code for an error of a command that ran in a context.
+func CodeOf(ctx context.Context, err error) int {
+	code := ExitCode(err)
+	if code == ExitInterrupted && context.Cause(ctx) == errTerminated {
+		return ExitTerminated
+	}
+	return code
 }
 
 // Run executes a command line and returns the exit code.
@@ -65,81 +71,9 @@ func Run(ctx context.Context, root *cobra.Command, args []string, stdout, stderr
 	if err == nil {
 		err = out.err
 	}
-	if end, ok := errors.AsType[*EndError](err); ok && end.Text == "" {
-		return end.Code
-	}
-	return Complain(stderr, root.Name(), err)
-}
-
-// Complain prints an error of a program, if there is one, and returns its exit code.
-func Complain(stderr io.Writer, program string, err error) int {
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintf(stderr, "%s: %s\n", program, sentence(err))
-	return ExitCode(err)
-}
-
-// packagePrefixes are left out of messages, where an error of a package describes the fault of a flag.
-var packagePrefixes = strings.NewReplacer(": difalt: ", ": ", ": consensus: ", ": ", ": topology: ", ": ")
-
-// longestSentence is the number of bytes of an error that are shown.
-const longestSentence = 4000
-
-// sentence returns the message of an error as one line of bounded length without control characters. Errors
-// of package difalt carry the prefix with which messages of the program begin.
-func sentence(err error) string {
-	s := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, packagePrefixes.Replace(strings.TrimPrefix(err.Error(), "difalt: ")))
-	if n := len(s); n > longestSentence { // the middle of a name, most likely
-		s = strings.ToValidUTF8(s[:longestSentence/2]+"..."+s[n-longestSentence/2:], "")
-	}
-	return s
-}
-
-// ExitCode returns the exit code for an error of a command.
-func ExitCode(err error) int {
-	_, usage := errors.AsType[*options.UsageError](err)
-	_, peer := errors.AsType[*transport.PeerError](err)
-	end, ends := errors.AsType[*EndError](err)
-	switch {
-	case usage:
-		return ExitUsage
-	case errors.Is(err, context.Canceled):
-		return ExitInterrupted
-	case peer || errors.Is(err, consensus.ErrContradiction) || errors.Is(err, consensus.ErrInconsistent):
-		return ExitPeer
-	case ends:
-		return end.Code
-	case errors.Is(err, difalt.ErrDiverged):
-		return ExitUnconverged
-	}
-	return ExitFailure
-}
-
-// An EndError ends the program with an exit code of its own. Its text is empty if it was printed before.
-type EndError struct {
-	Code int
-	Text string
-}
-
-func (e *EndError) Error() string { return e.Text }
-
-// Is reports whether the work was interrupted, for context.Canceled.
-func (e *EndError) Is(err error) bool { return e.Code == ExitInterrupted && err == context.Canceled }
-
-// Interrupted describes the files that interrupted work left.
-func Interrupted(format string, args ...any) error {
-	return &EndError{ExitInterrupted, fmt.Sprintf(format, args...)}
-}
-
-// Unconverged describes a result that was written and has not converged.
-func Unconverged(format string, args ...any) error {
-	return &EndError{ExitUnconverged, fmt.Sprintf(format, args...)}
+	// The flags may be what is wrong, so the arguments say how to print the error.
+	Complain(stderr, root.Name(), err, slices.Contains(args, "--json") || slices.Contains(args, "--json=true"))
+	return CodeOf(ctx, err)
 }
 
 // A reportWriter writes to the standard output. It keeps the first error: a report that cannot be printed is
@@ -183,25 +117,12 @@ func UntilCanceled(ctx context.Context, work func() error) error {
 	}
 }
 
-// capitals are those inside the name of a parameter.
-var capitals = regexp.MustCompile(`(.)([A-Z])`)
-
-// FlagError turns an error that begins with the name of a parameter into one about the flag of that name, if
-// there is one.
-func FlagError(f *pflag.FlagSet, err error) error {
-	words := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "difalt: "), "the ")
-	name := words[:strings.IndexAny(words+" ", " :")]
-	if flag := strings.ToLower(capitals.ReplaceAllString(name, "$1-$2")); f.Lookup(flag) != nil {
-		return options.Usagef("--%s%s", flag, words[len(name):])
-	}
-	return err
-}
-
 // Program returns a program without commands.
 func Program(name, short string) *cobra.Command {
 	root := Command(name, short, nil, nil)
 	root.Version, root.SilenceUsage, root.SilenceErrors = Version(), true, true
 	root.SetFlagErrorFunc(wrongFlag)
+	addGlobalFlags(root.PersistentFlags())
 	return root
 }
 
@@ -223,9 +144,13 @@ func Add(root *cobra.Command, title string, list ...*cobra.Command) {
 // wrongFlag describes an error in the flags.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return options.Usagef("--%s %w", invalid.GetFlag().Name, invalid.Unwrap())
+		value := text.ShellWord(invalid.GetValue())
+		if invalid.GetValue() == "" {
+			value = "empty"
+		}
+		return WrongValue(invalid.GetFlag().Name, value, "%w", invalid.Unwrap())
 	}
-	return options.Usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
+	return Usagef("%w (see %q)", err, cmd.CommandPath()+" --help")
 }
 
 // helpTexts describe the commands in lines of HelpWidth; examples follow the line "Examples:".
@@ -250,7 +175,11 @@ func Command(use, short string, flags *pflag.FlagSet, run func(ctx context.Conte
 		if err := kernel.CheckEnvironment(); err != nil {
 			return err
 		}
-		return run(cmd.Context(), Streams{cmd.OutOrStdout(), cmd.ErrOrStderr()})
+		std, err := streamsOf(cmd)
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), std)
 	}
 	if flags != nil {
 		cmd.Flags().SortFlags = false
@@ -259,9 +188,6 @@ func Command(use, short string, flags *pflag.FlagSet, run func(ctx context.Conte
 	}
 	return cmd
 }
-
-// Streams are the standard output and the standard error of a command.
-type Streams struct{ Out, Err io.Writer }
 
 // HelpWidth is the width of all help.
 const HelpWidth = 80
@@ -273,8 +199,13 @@ func usage(cmd *cobra.Command) error {
 	if cmd.HasExample() {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
-	_, err := fmt.Fprintf(w, "\nFlags:\n%s\n", strings.TrimRight(cmd.LocalFlags().FlagUsagesWrapped(HelpWidth), "\n"))
-	return err
+	for _, list := range []struct {
+		title string
+		flags *pflag.FlagSet
+	}{{"Flags", cmd.LocalFlags()}, {"Flags of all commands", cmd.InheritedFlags()}} {
+		fmt.Fprintf(w, "\n%s:\n%s\n", list.title, strings.TrimRight(list.flags.FlagUsagesWrapped(HelpWidth), "\n"))
+	}
+	return nil
 }
 
 // noArguments is the Args of commands that take flags only. It reports required flags that are missing, too:
@@ -285,13 +216,13 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		for _, name := range cmd.SuggestionsFor(args[0]) {
 			see = fmt.Sprintf("(did you mean %q?)", cmd.CommandPath()+" "+name)
 		}
-		return options.Usagef("unknown command %q %s", args[0], see)
+		return Usagef("unknown command %q %s", args[0], see)
 	}
 	if len(args) > 0 {
-		return options.Usagef("%s takes no arguments, only flags, but got %q %s", cmd.CommandPath(), args[0], see)
+		return Usagef("%s takes no arguments, only flags, but got %q %s", cmd.CommandPath(), args[0], see)
 	}
 	if err := cmd.ValidateRequiredFlags(); err != nil {
-		return options.Usagef("%w %s", err, see)
+		return Usagef("%w %s", err, see)
 	}
 	return nil
 }

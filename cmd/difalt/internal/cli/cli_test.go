@@ -3,14 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
@@ -24,7 +22,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{nil, 0},
 		{errors.New("x"), ExitFailure},
-		{options.Usagef("x"), ExitUsage},
+		{Usagef("x"), ExitUsage},
 		{peer, ExitPeer},
 		{fmt.Errorf("x: %w", consensus.ErrInconsistent), ExitPeer},
 		{fmt.Errorf("x: %w", consensus.ErrContradiction), ExitPeer},
@@ -32,7 +30,7 @@ func TestExitCodes(t *testing.T) {
 		{Unconverged("x"), ExitUnconverged},
 		{difalt.ErrDiverged, ExitUnconverged},
 	} {
-		if code := Complain(io.Discard, "difalt", c.err); code != c.code {
+		if code := ExitCode(c.err); code != c.code {
 			t.Errorf("%v: exit code %d, want %d", c.err, code, c.code)
 		}
 	}

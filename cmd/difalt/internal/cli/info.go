@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -17,15 +18,31 @@ import (
 func Info() *cobra.Command {
 	return Command("info", "Show versions, processor and the kernel in use", nil, func(_ context.Context, std Streams) error {
 		k := kernel.Describe()
-		for _, fact := range [][2]string{
-			{"difalt", Version()}, {"go", runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH},
-			{"cpu", cmp.Or(k.CPU, "unknown "+runtime.GOARCH)}, {"kernel", k.Kernel}, {"available", strings.Join(k.Available, " ")},
-			{"build", k.Build}, {"workers", strconv.Itoa(runtime.GOMAXPROCS(0))},
-		} {
-			fmt.Fprintf(std.Out, "%-10s %s\n", fact[0], fact[1])
-		}
-		return nil
+		report := &infoReport{NewHeader("info"), runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
+			cmp.Or(k.CPU, "unknown "+runtime.GOARCH), k.Kernel, k.Available, k.Build, runtime.GOMAXPROCS(0)}
+		return std.Report(report, report.text)
 	})
+}
+
+// An infoReport is the report of info.
+type infoReport struct {
+	Header
+	Go        string   `json:"go"`
+	CPU       string   `json:"cpu"`
+	Kernel    string   `json:"kernel"`
+	Available []string `json:"available"` // kernels that the processor can run
+	Build     string   `json:"build"`
+	Workers   int      `json:"workers"`
+}
+
+// text writes the report in words.
+func (r *infoReport) text(w io.Writer) {
+	for _, fact := range [][2]string{
+		{"difalt", r.Version}, {"go", r.Go}, {"cpu", r.CPU}, {"kernel", r.Kernel}, {"available", strings.Join(r.Available, " ")},
+		{"build", r.Build}, {"workers", strconv.Itoa(r.Workers)},
+	} {
+		fmt.Fprintf(w, "%-10s %s\n", fact[0], fact[1])
+	}
 }
 
 // Machine describes the processor and the versions in one line.

@@ -43,7 +43,7 @@ func Simulate(program string) *cobra.Command {
 			return err
 		}
 		if err := checkOutputs(runs, flags.out, preset); err != nil {
-			return fmt.Errorf("--out: %w", err)
+			return cli.OfFlag("out", err)
 		}
 		var all []*simulation.Summary
 		for i, s := range runs {
@@ -96,7 +96,7 @@ func (s *simulateRun) run(ctx context.Context, std cli.Streams) (*simulation.Sum
 			err = problemfile.Write(s.export, problem, weights)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--export: %w", err)
+			return nil, cli.OfFlag("export", err)
 		}
 	}
 	printSetting(std.Out, &s.setting)
@@ -113,7 +113,7 @@ func (s *simulateRun) run(ctx context.Context, std cli.Streams) (*simulation.Sum
 	}
 	sum := simulation.Summarize(&s.setting, trials, s.session)
 	if err := sum.Write(s.out, trials); err != nil {
-		return nil, fmt.Errorf("--out: %w", err)
+		return nil, cli.OfFlag("out", err)
 	}
 	printSummary(std.Out, sum, s.out)
 	if stopped {
@@ -183,11 +183,11 @@ func Results() *cobra.Command {
 	return cli.Command("results", "Write a page about runs of simulate", flags, func(_ context.Context, std cli.Streams) error {
 		all, err := simulation.LoadResults(from)
 		if err != nil {
-			return fmt.Errorf("--from: %w", err)
+			return cli.OfFlag("from", err)
 		}
 		folder := cmp.Or(out, from)
 		if err := paper.WriteReport(folder, all); err != nil {
-			return fmt.Errorf("--out: %w", err)
+			return cli.OfFlag("out", err)
 		}
 		_, err = fmt.Fprintf(std.Out, "%s about %s\n", filepath.Join(folder, paper.ReportFile), text.Plural(len(all), "run"))
 		return err

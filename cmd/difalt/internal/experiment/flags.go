@@ -105,7 +105,7 @@ func (f *simulateFlags) command() string {
 // resolve checks the flags. It returns the runs that they describe, and their preset if they name one.
 func (f *simulateFlags) resolve() ([]*simulateRun, *paper.Preset, error) {
 	if f.export != "" && !options.IsProblem(f.export) {
-		return nil, nil, options.Usagef("--export is %q: the name must end in .npz", f.export)
+		return nil, nil, cli.WrongValue("export", f.export, "the name must end in .npz")
 	}
 	if f.preset == "" {
 		s, err := f.one()
@@ -113,17 +113,17 @@ func (f *simulateFlags) resolve() ([]*simulateRun, *paper.Preset, error) {
 	}
 	preset, err := paper.PresetByName(f.preset)
 	if err != nil {
-		return nil, nil, options.Usagef("--preset: %w", err)
+		return nil, nil, cli.WrongFlag("preset", "%w", err)
 	}
 	if f.export != "" && len(preset.Panels) > 1 {
-		return nil, nil, options.Usagef("--export writes one problem: --preset must be a panel, such as %s", preset.Panels[0].Setting.Name)
+		return nil, nil, cli.WrongFlag("export", "it writes one problem: --preset must be a panel, such as %s", preset.Panels[0].Setting.Name)
 	}
 	var all []*simulateRun
 	for _, panel := range preset.Panels {
 		g := newSimulateFlags(f.program) // the panel's values, and on top of them those that were given
 		g.setting, g.trials = panel.Setting, preset.Trials
 		if err := g.Set.Parse(options.Given(f.Set)); err != nil {
-			return nil, nil, &options.UsageError{Err: err}
+			return nil, nil, cli.Usagef("%w", err)
 		}
 		g.setting.Name = panel.Setting.Name
 		if len(preset.Panels) > 1 || !f.Set.Changed("out") {
@@ -146,10 +146,10 @@ func (f *simulateFlags) one() (*simulateRun, error) {
 		s.setting.InitRounds = max(s.setting.Rounds, 10)
 	}
 	if err := s.setting.Validate(); err != nil {
-		return nil, cli.FlagError(f.Set, err)
+		return nil, cli.OfParameter(f.Set, err)
 	}
 	if rows := float64(s.trials) * float64(len(s.setting.Methods)) * float64(s.setting.Iterations); rows > maxRows {
-		return nil, options.Usagef("--trials x methods x --iterations is %.3g: must be at most %.3g rows of a trace", rows, maxRows)
+		return nil, cli.Usagef("--trials x methods x --iterations is %.3g: must be at most %.3g rows of a trace", rows, maxRows)
 	}
 	s.session = simulation.Session{Command: f.command(), Machine: cli.Machine()}
 	return &s, nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/difalt/difalt/cmd/difalt/dataset"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
 	"github.com/difalt/difalt/cmd/difalt/internal/options"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/spf13/pflag"
@@ -65,36 +66,36 @@ func New(c Command) *Flags {
 }
 
 // Resolve checks the options against each other, as far as that is possible without the data. An error is a
-// *UsageError.
+// *cli.Error.
 func (f *Flags) Resolve() error {
 	f.Split.Seed = f.Seed
 	given := f.Set.Changed
 	if f.command&readers != 0 {
 		if options.IsProblem(f.Files.Data) {
-			return options.Usagef("--data is %s, a problem or model file, and this command reads tables: \"difalt run --data %s\" reads problem "+
-				"files, \"difalt model show %s\" models", f.Files.Data, f.Files.Data, f.Files.Data)
+			return cli.WrongValue("data", f.Files.Data, "it is a problem or model file, and this command reads tables: "+
+				"\"difalt run --data %[1]s\" reads problem files, \"difalt model show %[1]s\" models", f.Files.Data)
 		}
 		if err := f.Table.Validate(); err != nil {
-			return &options.UsageError{Err: WithHint(err)}
+			return cli.Usagef("%w", WithHint(err))
 		}
 	}
 	if given("holdout") {
 		if given("test-fraction") {
-			return options.Usagef("only one of --test-fraction and --holdout may be given")
+			return cli.Usagef("only one of --test-fraction and --holdout may be given")
 		}
 		f.Split.TestFraction = 0
 	}
 	for _, name := range []string{"delta", "colluding"} {
 		if given(name) && !given("epsilon") {
-			return options.Usagef("--%s needs --epsilon", name)
+			return cli.WrongFlag(name, "it needs --epsilon")
 		}
 	}
 	if given("epsilon") && f.Model.Rank == nil {
-		return options.Usagef("--epsilon needs --rank N: choosing the rank from the data would cost budget")
+		return cli.WrongFlag("epsilon", "it needs --rank N: choosing the rank from the data would cost budget")
 	}
 	for _, name := range []string{"cluster", "key", "listen"} {
 		if f.Member.Engine == "mpi" && given(name) {
-			return options.Usagef("--%s is for --engine grpc", name)
+			return cli.WrongFlag(name, "it is for --engine grpc")
 		}
 	}
 	return nil

@@ -32,11 +32,8 @@ type Values struct {
 	StandardErrors bool // of predictions
 }
 
-// Files are the names of files to read and to write. JSON selects a report in JSON.
-type Files struct {
-	Data, Model, Report, Out string
-	JSON                     bool
-}
+// Files are the names of files to read and to write.
+type Files struct{ Data, Model, Report, Out string }
 
 // A Member identifies a process as a node of a network, and limits how long it waits for others. Nodes and
 // Graph describe a network to make.
@@ -98,7 +95,6 @@ func (v *Values) files() []row {
 		{"report", options.Text(&f.Report), Fit, false,
 			"write a web page with figures and tables to the folder `DIR`"},
 		{"standard-errors", options.Yes(&v.StandardErrors), Predict, false, "add columns with standard errors"},
-		{"json", options.Yes(&f.JSON), training, false, "print JSON"},
 	}
 }
 

@@ -3,7 +3,6 @@
 package options
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -51,18 +50,6 @@ func Given(set *pflag.FlagSet) (args []string) {
 		}
 	})
 	return args
-}
-
-// A UsageError is a mistake in the command line.
-type UsageError struct{ Err error }
-
-func (e *UsageError) Error() string { return e.Err.Error() }
-
-func (e *UsageError) Unwrap() error { return e.Err }
-
-// Usagef returns a UsageError.
-func Usagef(format string, args ...any) error {
-	return &UsageError{fmt.Errorf(format, args...)}
 }
 
 // IsProblem reports whether a path names a problem file rather than a table.

@@ -18,7 +18,7 @@ type Value struct {
 	kind  string             // as in the help; "bool" and "stringSlice" have a meaning for pflag
 	text  string             // as given, or the default
 	given bool               // at least once
-	set   func(string) error // sets the variable; an error begins with "must be" or describes the fault
+	set   func(string) error // sets the variable; an error says what the value must be, or its fault
 }
 
 const (
@@ -33,16 +33,16 @@ func (v *Value) String() string { return v.text }
 func (v *Value) Type() string { return v.kind }
 
 // Set parses a text. It refuses empty texts, which shells leave where a variable is not set, empty entries of
-// lists, and a second text unless the value is a list. Its errors continue the name of the flag.
+// lists, and a second text unless the value is a list. Its errors say what is wrong with the text.
 func (v *Value) Set(s string) error {
 	switch {
 	case s == "":
-		return errors.New("is empty: leave it out, or give it a value")
+		return errors.New("leave it out, or give it a value")
 	case v.given && v.kind != list:
-		return fmt.Errorf("is given twice, as %s the second time: give it once", text.ShellWord(s))
+		return errors.New("the flag is given twice: give it once")
 	}
 	if err := v.set(s); err != nil {
-		return fmt.Errorf("is %s: %w", text.ShellWord(s), err)
+		return err
 	}
 	if v.given {
 		s = v.text + "," + s

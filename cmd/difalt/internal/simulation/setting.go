@@ -88,11 +88,11 @@ func (s *Setting) data() synth.Data {
 
 var nameSyntax = regexp.MustCompile(`^[a-z0-9./-]*$`)
 
-// Validate returns an error that begins with the name of the first wrong parameter. The caller checks the
-// ranges of numbers.
+// Validate returns a *difalt.ParameterError about the first wrong parameter. The caller checks the ranges of
+// numbers.
 func (s *Setting) Validate() error {
 	if !nameSyntax.MatchString(s.Name) {
-		return fmt.Errorf("name is %.60q: must consist of a to z, 0 to 9, dots, slashes and hyphens", s.Name)
+		return wrong("Name", fmt.Sprintf("%.60q", s.Name), "must consist of a to z, 0 to 9, dots, slashes and hyphens")
 	}
 	if err := s.data().Validate(s.Nodes); err != nil {
 		return err
@@ -101,41 +101,46 @@ func (s *Setting) Validate() error {
 		return fmt.Errorf("tasks x samples x features is %.3g: must be at most %.3g", entries, float64(maxEntries))
 	}
 	if len(s.Methods) == 0 {
-		return fmt.Errorf("method is empty: must list some of %v", difalt.Methods())
+		return wrong("Method", "empty", fmt.Sprintf("must list some of %v", difalt.Methods()))
 	}
 	for i, m := range s.Methods {
 		v, err := ParseVariant(m)
 		if err != nil {
-			return fmt.Errorf("method: %w", err)
+			return wrong("Method", m, err.Error())
 		}
 		if slices.Contains(s.Methods[:i], m) {
-			return fmt.Errorf("method: %s is listed twice", m)
+			return wrong("Method", m, "it is listed twice")
 		}
 		o := s.options(v, 1)
 		if err := o.Validate(s.Features, s.Tasks); err != nil {
-			return fmt.Errorf("method: %w", err)
+			return wrong("Method", m, err.Error())
 		}
 	}
 	if s.Reference != Truth && s.Reference != Pooled {
-		return fmt.Errorf("reference is %q: must be %s or %s", s.Reference, Truth, Pooled)
+		return wrong("Reference", s.Reference, fmt.Sprintf("must be %s or %s", Truth, Pooled))
 	}
 	_, err := s.mixing(1)
 	return err
+}
+
+// wrong describes a parameter that is wrong.
+func wrong(name string, value any, why string) error {
+	return &difalt.ParameterError{Name: name, Value: value, Why: why}
 }
 
 // mixing returns the graph of a trial with its weights.
 func (s *Setting) mixing(trial int) (*topology.Weights, error) {
 	rule, err := topology.ParseRule(s.Weights)
 	if err != nil {
-		return nil, fmt.Errorf("weights: %w", err)
+		return nil, wrong("Weights", s.Weights, err.Error())
 	}
 	graph, err := topology.Parse(s.Graph, s.Nodes, derive(s.Seed, trial, forGraph))
 	if err != nil {
-		return nil, fmt.Errorf("graph: %w", err)
+		return nil, wrong("Graph", s.Graph, err.Error())
 	}
 	weights, err := topology.NewWeights(graph, rule)
 	if err != nil {
-		return nil, fmt.Errorf("weights: %w", err)
+		return nil, wrong("Weights", s.Weights, err.Error())
 	}
 	return weights, nil
 }

@@ -1,0 +1,69 @@
+package atomicfile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// IsStdout reports whether a path stands for the standard output: "-", or a name of its descriptor.
+func IsStdout(path string) bool {
+	n, ok := descriptor(path)
+	return path == Stdout || ok && n == 1
+}
+
+// descriptor returns the number of an open file of this process that a path names, also by symbolic links:
+// /dev/stdout, /dev/fd/3, /proc/self/fd/3. Where such a file was redirected to a file, the path leads on to that
+// file, but the process shares its position and must not replace it.
+func descriptor(path string) (n int, ok bool) {
+	const mostLinks = 40 // as of Linux
+	for range mostLinks {
+		if n, ok := descriptorName(path); ok {
+			return n, true
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return 0, false
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return 0, false
+}
+
+// createOpen returns the open file of this process with number n, which a path names. What was written to it
+// before stays.
+func createOpen(n int, path string) (*File, error) {
+	f := &File{File: os.Stderr, path: path, direct: true}
+	if n == 2 {
+		return f, nil
+	}
+	var err error
+	if f.File, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+		return nil, f.named(err)
+	}
+	return f, nil
+}
+
+// descriptorName returns the number of the open file that has a name as the system gives it.
+func descriptorName(path string) (n int, ok bool) {
+	switch path = filepath.ToSlash(filepath.Clean(path)); path {
+	case "/dev/stdin":
+		return 0, true
+	case "/dev/stdout":
+		return 1, true
+	case "/dev/stderr":
+		return 2, true
+	}
+	for _, folder := range []string{"/dev/fd/", "/proc/self/fd/", fmt.Sprintf("/proc/%d/fd/", os.Getpid())} {
+		if digits, is := strings.CutPrefix(path, folder); is {
+			n, err := strconv.Atoi(digits)
+			return n, err == nil && n >= 0
+		}
+	}
+	return 0, false
+}

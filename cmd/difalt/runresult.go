@@ -1,0 +1,208 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
+	"github.com/difalt/difalt/cmd/difalt/internal/cli"
+	"github.com/difalt/difalt/cmd/difalt/internal/npz"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
+	"github.com/difalt/difalt/consensus"
+	"github.com/difalt/difalt/difalt"
+)
+
+// saveEvery is the number of iterations between two snapshots.
+const saveEvery = 100
+
+// restore continues from the snapshot of --from, if there is one.
+func (r *algorithmRun) restore(solver *difalt.Solver) error {
+	if r.from == "" {
+		return nil
+	}
+	content, err := os.ReadFile(r.from)
+	if err != nil {
+		return cli.OfFlag("from", cli.OfFile(r.from, text.Cause(err)))
+	}
+	snapshot := &difalt.Snapshot{}
+	if err = snapshot.UnmarshalBinary(content); err == nil {
+		err = solver.Restore(snapshot)
+	}
+	return cli.OfFlag("from", cli.OfFile(r.from, err))
+}
+
+// state returns the content of a snapshot.
+func state(solver *difalt.Solver) ([]byte, error) {
+	snapshot, err := solver.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.MarshalBinary()
+}
+
+// save writes the snapshot of --snapshot during the run, if it is given.
+func (r *algorithmRun) save(solver *difalt.Solver) error {
+	if r.snapshot == "" {
+		return nil
+	}
+	content, err := state(solver)
+	if err != nil {
+		return err
+	}
+	return cli.OfFlag("snapshot", atomicfile.WriteFile(r.snapshot, content))
+}
+
+// write writes the snapshot and the result, both or neither, and then the report.
+func (r *algorithmRun) write(solver *difalt.Solver, res *difalt.Result, net *consensus.Network) error {
+	if r.snapshot != "" {
+		content, err := state(solver)
+		if err != nil {
+			return err
+		}
+		if err := r.files.add("snapshot", r.snapshot, content); err != nil {
+			return err
+		}
+	}
+	if r.files.out != nil {
+		if err := r.writeResult(res, net); err != nil {
+			return err
+		}
+		r.files.keepBetter(gradeOf(res.Status))
+	}
+	if err := r.files.commit(); err != nil {
+		return err
+	}
+	report := r.report(res, net)
+	return r.Report(report, report.text)
+}
+
+// A runReport is the report of run, in JSON in the order of its fields. Numbers that are unknown are null.
+type runReport struct {
+	cli.Header
+	Method           string   `json:"method"`
+	Tasks            int      `json:"tasks"`
+	Nodes            int      `json:"nodes"`
+	Rank             int      `json:"rank"`
+	Status           string   `json:"status"`
+	Converged        bool     `json:"converged"`
+	Iterations       int      `json:"iterations"`
+	Objective        *float64 `json:"objective"`         // of the tasks of this process
+	Rounds           int      `json:"rounds"`            // of messages
+	Bytes            int64    `json:"bytes"`             // sent
+	Residual         *float64 `json:"residual"`          // distance from a minimiser, about
+	StatisticalError *float64 `json:"statistical_error"` // of U, about
+	Distance         *float64 `json:"distance"`          // from Ustar
+	Singular         int      `json:"singular"`          // tasks without a unique b_t
+	Out              string   `json:"out,omitempty"`     // file of the result
+}
+
+// known returns a number, nil for one that is not finite.
+func known(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// report returns the report about a result.
+func (r *algorithmRun) report(res *difalt.Result, net *consensus.Network) *runReport {
+	sent, last := res.Initial.Traffic.Plus(res.Last.Traffic), &res.Last
+	return &runReport{
+		Header: cli.NewHeader("run"), Method: r.Method.String(), Tasks: r.file.Tasks, Nodes: net.Len(), Rank: r.Rank,
+		Status: res.Status.String(), Converged: res.Status == difalt.Converged, Iterations: res.Iterations,
+		Objective: known(last.Objective), Rounds: int(sent.Rounds), Bytes: int64(sent.Bytes),
+		Residual: known(res.Residual), StatisticalError: known(res.StatisticalError), Distance: known(last.SDMax),
+		Singular: last.Singular, Out: cmp.Or(r.files.redirected, r.output),
+	}
+}
+
+// text writes the report in words.
+func (r *runReport) text(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s on %s, rank %d\n", r.Method, text.Plural(r.Tasks, "task"), text.Plural(r.Nodes, "node"), r.Rank)
+	objective := math.NaN()
+	if r.Objective != nil {
+		objective = *r.Objective
+	}
+	t := text.Table{{"status", r.Status}, {"iterations", fmt.Sprint(r.Iterations)},
+		{"objective of these tasks", fmt.Sprintf("%.6g", objective)}, {"rounds", fmt.Sprint(r.Rounds)},
+		{"MB sent", fmt.Sprintf("%.3f", float64(r.Bytes)/1e6)}}
+	for _, v := range []struct {
+		name  string
+		value *float64
+	}{{"distance from a minimiser, about", r.Residual}, {"statistical error, about", r.StatisticalError},
+		{"distance from Ustar", r.Distance}} {
+		if v.value != nil {
+			t = append(t, []string{v.name, fmt.Sprintf("%.2g", *v.value)})
+		}
+	}
+	if r.Singular > 0 {
+		t = append(t, []string{"tasks without a unique b", fmt.Sprint(r.Singular)})
+	}
+	t.Write(w)
+}
+
+// writeResult writes U of the hosted nodes (L x d x r), b_t (T x r), the node of every task in the order of the
+// file, and the status.
+func (r *algorithmRun) writeResult(res *difalt.Result, net *consensus.Network) error {
+	w := npz.NewWriter(r.files.out)
+	d, rank := res.U[0].Dims()
+	w.Rows("U", []int{len(res.U), d, rank}, false, func(dst []float64, i int) {
+		for j := range dst {
+			dst[j] = res.U[i/d].At(i%d, j)
+		}
+	})
+	var b []float64
+	nodes, next := r.file.NodeOf(len(res.U)), make([]int, len(res.U))
+	for k, g := range nodes {
+		b = append(b, res.B[g][next[g]*rank:][:rank]...)
+		next[g]++
+		nodes[k] = net.Hosted()[g]
+	}
+	w.Float64s("B", []int{r.file.Tasks, rank}, b)
+	w.Ints("node", nodes)
+	w.Strings(statusArray, []int{1}, []string{res.Status.String()})
+	return w.Close()
+}
+
+// statusArray is the array of a result with the status of its run.
+const statusArray = "status"
+
+// gradeOf returns the grade of a result by the status of its run.
+func gradeOf(status difalt.Status) grade {
+	switch status {
+	case difalt.Converged:
+		return finished
+	case difalt.Diverged:
+		return failed
+	}
+	return unfinished
+}
+
+// gradeOfResult returns the grade of the result in a file. A file that is no result of run is worth keeping.
+func gradeOfResult(path string) grade {
+	r, err := npz.Open(path)
+	if err != nil {
+		return finished
+	}
+	defer r.Close()
+	if !r.Has(statusArray) {
+		return finished
+	}
+	a, err := r.Array(statusArray, 1)
+	if err != nil {
+		return finished
+	}
+	status, err := a.Strings()
+	if err != nil {
+		return finished
+	}
+	for _, s := range []difalt.Status{difalt.IterationLimit, difalt.Diverged, difalt.Canceled, difalt.Undetermined} {
+		if status[0] == s.String() {
+			return gradeOf(s)
+		}
+	}
+	return finished
+}
