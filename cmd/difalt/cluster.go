@@ -36,7 +36,8 @@ type keyReport struct {
 	Key cluster.Pin `json:"key"` // hash of the public key
 }
 
-// newKey writes a private key, and prints its hash: to the standard error if the key goes to the standard output.
+// newKey writes a private key, and prints its hash: to the standard error if the key goes to the standard
+// output.
 func newKey(_ context.Context, f *flagtable.Flags, std cli.Streams) error {
 	key, content := cluster.NewKey()
 	write := cluster.WriteKey

@@ -129,8 +129,8 @@ func TestStandardStreams(t *testing.T) {
 	}
 }
 
-// A standard stream that was redirected to a file keeps what is there, under any name of it; the report does not
-// go to the same stream as an output.
+// A standard stream that was redirected to a file keeps what is there, under any name of it; the report does
+// not go to the same stream as an output.
 func TestRedirectedStreams(t *testing.T) {
 	t.Parallel()
 	inFull(t)
@@ -161,8 +161,8 @@ func TestRedirectedStreams(t *testing.T) {
 	}
 }
 
-// A result that is worse than the one in the file of --out goes beside it: a run that has diverged does not replace
-// one that has not converged, nor this one a run that has.
+// A result that is worse than the one in the file of --out goes beside it: a run that has diverged does not
+// replace one that has not converged, nor this one a run that has.
 func TestWorseResultGoesBeside(t *testing.T) {
 	t.Parallel()
 	file, dir := exported(t), t.TempDir()
@@ -182,8 +182,8 @@ func TestWorseResultGoesBeside(t *testing.T) {
 		os.Remove(other)
 		_, stderr, code := difaltCommand(t, slices.Concat([]string{"run", "--data", file, "--rank", "2", "--out", out}, c.flags)...)
 		after := folder(t, dir)
-		kept := bytes.Equal(before["r.npz"], after["r.npz"])
-		if code != c.code || c.moved != (after["r.unfinished.npz"] != nil) || c.moved && !kept || c.moved != strings.Contains(stderr, other) {
+		kept := bytes.Equal(before[out], after[out])
+		if code != c.code || c.moved != (after[other] != nil) || c.moved && !kept || c.moved != strings.Contains(stderr, other) {
 			t.Errorf("%d: exit code %d, want %d: %s: %q", i, code, c.code, stderr, slices.Sorted(maps.Keys(after)))
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
 	"github.com/difalt/difalt/difalt/features"
-	"github.com/difalt/difalt/internal/npz"
 	"github.com/difalt/difalt/topology"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

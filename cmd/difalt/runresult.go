@@ -9,10 +9,10 @@ import (
 
 	"github.com/difalt/difalt/cmd/difalt/internal/atomicfile"
 	"github.com/difalt/difalt/cmd/difalt/internal/cli"
-	"github.com/difalt/difalt/cmd/difalt/internal/npz"
 	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/difalt"
+	"github.com/difalt/difalt/internal/npz"
 )
 
 // saveEvery is the number of iterations between two snapshots.
@@ -144,8 +144,8 @@ func (r *runReport) text(w io.Writer) {
 	t.Write(w)
 }
 
-// writeResult writes U of the hosted nodes (L x d x r), b_t (T x r), the node of every task in the order of the
-// file, and the status.
+// writeResult writes U of the hosted nodes (L x d x r), b_t (T x r), the node of every task in the order of
+// the file, and the status.
 func (r *algorithmRun) writeResult(res *difalt.Result, net *consensus.Network) error {
 	w := npz.NewWriter(r.files.out)
 	d, rank := res.U[0].Dims()
@@ -181,7 +181,8 @@ func gradeOf(status difalt.Status) grade {
 	return unfinished
 }
 
-// gradeOfResult returns the grade of the result in a file. A file that is no result of run is worth keeping.
+// gradeOfResult returns the grade of the result in a file. Any other file has the best grade: nobody asked to
+// replace it.
 func gradeOfResult(path string) grade {
 	r, err := npz.Open(path)
 	if err != nil {

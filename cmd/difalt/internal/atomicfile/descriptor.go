@@ -15,8 +15,8 @@ func IsStdout(path string) bool {
 }
 
 // descriptor returns the number of an open file of this process that a path names, also by symbolic links:
-// /dev/stdout, /dev/fd/3, /proc/self/fd/3. Where such a file was redirected to a file, the path leads on to that
-// file, but the process shares its position and must not replace it.
+// /dev/stdout, /dev/fd/3, /proc/self/fd/3. Where such a file was redirected to a file, the path leads on to
+// that file, but the process shares its position and must not replace it.
 func descriptor(path string) (n int, ok bool) {
 	const mostLinks = 40 // as of Linux
 	for range mostLinks {

@@ -27,8 +27,8 @@ const (
 	ExitTerminated  = 143 // as shells report a program that SIGTERM ended
 )
 
-// An Error ends a command. Its text and its JSON come from its fields. An Error of another package, such as a
-// *transport.PeerError, becomes one at the end of the program.
+// An Error ends a command. Its text and its JSON come from its fields. An Error of another package, such as
+// a *transport.PeerError, becomes one at the end of the program.
 type Error struct {
 	Code  int    // exit code
 	Flag  string // name of the flag that the error is about, without dashes; empty for none
@@ -106,7 +106,8 @@ func Unconverged(format string, args ...any) error {
 	return &Error{Code: ExitUnconverged, Err: fmt.Errorf(format, args...)}
 }
 
-// OfParameter turns a *difalt.ParameterError into an error about the flag of that name, if the command has it.
+// OfParameter turns a *difalt.ParameterError into an error about the flag of that name, if the command has
+// it.
 func OfParameter(flags *pflag.FlagSet, err error) error {
 	parameter, ok := errors.AsType[*difalt.ParameterError](err)
 	if !ok {
@@ -131,8 +132,8 @@ func kebab(name string) string {
 	return b.String()
 }
 
-// ExitCode returns the exit code for an error of a command. An interruption ranks above the failure of another
-// node, which is often its consequence.
+// ExitCode returns the exit code for an error of a command. An interruption ranks above the failure of
+// another node, which is often its consequence.
 func ExitCode(err error) int {
 	own, isOwn := errors.AsType[*Error](err)
 	_, peer := errors.AsType[*transport.PeerError](err)
@@ -174,8 +175,8 @@ func sentence(err error) string {
 	return s
 }
 
-// jsonSchema is the number of the form of all JSON that the program prints. It grows when a field changes its
-// name or its meaning; new fields leave it as it is.
+// jsonSchema is the number of the form of all JSON that the program prints. It grows when a field changes
+// its name or its meaning; new fields leave it as it is.
 const jsonSchema = 1
 
 // An errorObject is an error in JSON.

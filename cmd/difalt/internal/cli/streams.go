@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Streams are the standard output and the standard error of a command, and how it writes to them: the flags that
-// all commands have.
+// Streams are the standard output and the standard error of a command, and how it writes to them: the flags
+// that all commands have.
 type Streams struct {
 	Out   io.Writer // of the report as text
 	Err   io.Writer // of logs, warnings and errors
@@ -19,7 +19,6 @@ type Streams struct {
 	Quiet bool      // no report and no progress, only warnings and errors
 	Level slog.Level
 }
-
 
 // addGlobalFlags adds the flags of all commands.
 func addGlobalFlags(set *pflag.FlagSet) {
@@ -59,8 +58,8 @@ func (s Streams) Log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(s.Err, &slog.HandlerOptions{Level: s.Level}))
 }
 
-// Report prints the report of a command: text writes it in words; v is the same in JSON, a pointer to a struct
-// that begins with a Header.
+// Report prints the report of a command: text writes it in words; v is the same in JSON, a pointer to a
+// struct that begins with a Header.
 func (s Streams) Report(v any, text func(w io.Writer)) error {
 	if !s.JSON {
 		text(s.Out)
