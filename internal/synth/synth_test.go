@@ -146,9 +146,9 @@ func TestSyntheticDependsOnTheSeedOnly(t *testing.T) {
 func TestSyntheticErrors(t *testing.T) {
 	good := Data{Features: 9, Tasks: 11, Samples: 5, Rank: 2}
 	for want, change := range map[string]func(*Data){
-		"Rank is 10":                        func(s *Data) { s.Rank = 10 },
-		"Kappa is 0.5":                      func(s *Data) { s.Kappa = 0.5 },
-		"must be 1 with rank 1":      func(s *Data) { s.Rank, s.Kappa = 1, 2 },
+		"Rank is 10":            func(s *Data) { s.Rank = 10 },
+		"Kappa is 0.5":          func(s *Data) { s.Kappa = 0.5 },
+		"must be 1 with rank 1": func(s *Data) { s.Rank, s.Kappa = 1, 2 },
 		"Nodes is 12: must be at most the 11 tasks": func(*Data) {},
 	} {
 		s := good
