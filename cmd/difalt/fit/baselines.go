@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -16,35 +17,66 @@ type method struct {
 	m     *moments
 }
 
-// baselines are special cases of the model without curves, with strengths of the largest evidence: no
-// deviations, deviations of the intercept, and deviations without a mean.
-func (f *fitter) baselines(ctx context.Context) (list []method, err error) {
+// simpler lists the baselines: special cases of the model without curves, with strengths of the largest
+// evidence. They have no deviations, deviations of the intercept, and deviations without a mean.
+var simpler = []struct {
+	name  string
+	sigma [groups]float64
+	mean  bool
+}{{Pooled, [groups]float64{}, true}, {Intercepts, [groups]float64{0.5}, true}, {Separate, [groups]float64{0.5, 0.3}, false}}
+
+// baselineClimbs returns the climbs of the baselines and, where it is to be compared, of rank 0 with the
+// logarithm of the target.
+func (f *fitter) baselineClimbs() (list []*climb) {
 	s := f.plain
-	for _, b := range []struct {
-		name  string
-		sigma []float64
-		mean  bool
-	}{{Pooled, make([]float64, groups), true}, {Intercepts, []float64{0.5, 0, 0}, true}, {Separate, []float64{0.5, 0.3, 0}, false}} {
+	for _, b := range simpler {
 		q := s.start()
-		q.sigma = b.sigma
+		q.sigma = slices.Clone(b.sigma[:])
 		if !b.mean {
 			q.tau[0], q.fixed = leastTau, true
 		}
-		end, err := s.climb(ctx, s.climbTasks(), q, iterations)
-		if err != nil {
-			return nil, err
-		}
-		m, err := s.moments(ctx, s.tasks, end.q)
-		if err != nil {
-			return nil, err
-		}
-		strength := end.q.tau[0]
-		if !b.mean {
-			strength = end.q.sigma[linearGroup]
-		}
-		list = append(list, method{b.name, end.q.noise / (strength * strength), s, m})
+		list = append(list, s.newClimb(s.some, q, iterations))
 	}
-	return append(list, method{name: TaskMean}), nil
+	if f.rows.compares {
+		list = append(list, s.withLogarithm().newClimb(s.some, s.start(), iterations))
+	}
+	return list
+}
+
+// takeBaselines sets the methods of the baselines after their climbs.
+func (f *fitter) takeBaselines(ctx context.Context, climbs []*climb) error {
+	var list []*evaluation
+	for i := range simpler {
+		c := climbs[i]
+		list = append(list, &evaluation{s: c.s, tasks: c.s.tasks, q: c.best.q, m: c.best.m})
+	}
+	if f.plain.some != f.plain.tasks {
+		if err := evaluateMoments(ctx, list); err != nil {
+			return err
+		}
+	}
+	for i, e := range list {
+		if e.err != nil {
+			return e.err
+		}
+		strength := e.q.tau[0]
+		if !simpler[i].mean {
+			strength = e.q.sigma[linearGroup]
+		}
+		f.baselines = append(f.baselines, method{simpler[i].name, e.q.noise / (strength * strength), e.s, e.m})
+	}
+	f.baselines = append(f.baselines, method{name: TaskMean})
+	return nil
+}
+
+// compareLogarithm sets moreByLog, the gain of evidence if a positive target is replaced by its logarithm.
+// Both evidences are of rank 0 without curves, the one of the logarithm at the end of the last of climbs.
+func (f *fitter) compareLogarithm(plain *choice, climbs []*climb) {
+	if !f.rows.compares {
+		return
+	}
+	tasks, log := f.plain.some, climbs[len(climbs)-1].best.evidence
+	f.moreByLog = log - plain.evidence - tasks.logs - tasks.rows*math.Log(f.rows.logarithm.Scale/f.rows.target.Scale)
 }
 
 // A scorer predicts the rows of tasks with several methods.
@@ -94,7 +126,7 @@ func (s *scorer) mean(k int) float64 {
 	sum, weights := 0.0, 0.0
 	for _, i := range s.f.rows.of(k) {
 		w := s.f.rows.weight(int(i))
-		sum += w * s.f.rows.target.Standardize(s.f.t.Y(int(i)))
+		sum += w * s.f.rows.standardized(int(i), s.f.rows.target.Log)
 		weights += w
 	}
 	return sum / max(weights, 1e-300)
@@ -103,8 +135,7 @@ func (s *scorer) mean(k int) float64 {
 // score fills the report's scores and verdict and keeps the coefficients of the first method.
 func (f *fitter) score(ctx context.Context, report *Report, methods []method) error {
 	f.progress(Stages[4], 0)
-	raw := f.rows.newTarget("", false)
-	s := &scorer{f: f, methods: methods, center: raw.Center, unit: raw.Scale}
+	s := &scorer{f: f, methods: methods, center: f.rows.raw.Center, unit: f.rows.raw.Scale}
 	s.order, s.start = byTask(f.t, func(int) bool { return true })
 	p, n := methods[0].s.p, len(methods)
 	f.theta = make([]float64, len(f.t.Tasks())*p)
@@ -112,7 +143,7 @@ func (f *fitter) score(ctx context.Context, report *Report, methods []method) er
 	for k := range all {
 		all[k] = k
 	}
-	sums, err := f.plain.reduce(ctx, all, n*ScoreSize, func(_ *worker, k int, part []float64) error {
+	sums, err := f.plain.reduceOwn(ctx, all, n*ScoreSize, func(_ *worker, k int, part []float64) error {
 		errors, err := s.task(k, f.theta[k*p:][:p])
 		if err == nil {
 			errors.AddTo(part)
@@ -120,7 +151,11 @@ func (f *fitter) score(ctx context.Context, report *Report, methods []method) er
 		return err
 	})
 	if err != nil {
-		return err
+		sums = make([]float64, n*ScoreSize)
+	}
+	t := &total{v: sums, err: err, unit: func(int) float64 { return 1 << 30 }} // some predictions are far off
+	if err = f.rows.add(ctx, "errors of methods", t); err != nil || t.err != nil {
+		return cmp.Or(err, t.err)
 	}
 	for _, m := range methods {
 		report.Scores = append(report.Scores, Score{Method: m.name, Ridge: m.ridge})
@@ -132,43 +167,6 @@ func (f *fitter) score(ctx context.Context, report *Report, methods []method) er
 			errors, err := s.task(k, theta)
 			if err != nil || !yield(errors.Score(name, s.unit)) { // it was computed before
 				return
-			}
-		}
-	}
-	return nil
-}
-
-// logIterations is the number of iterations after which evidences with and without the logarithm are
-// compared.
-const logIterations = 6
-
-// compareLogarithm sets moreByLog, the gain of evidence on rows if a positive target is replaced by its
-// logarithm. Both evidences are without curves and directions.
-func (f *fitter) compareLogarithm(ctx context.Context, r *rows) error {
-	positive := !slices.ContainsFunc(f.rows.order, func(i int32) bool { return !(f.t.Y(int(i)) > 0) })
-	if f.LogTarget || !positive {
-		return nil
-	}
-	for _, log := range []bool{true, false} {
-		r.target = r.newTarget("", log)
-		s, err := newStats(ctx, r, f.plain.design, f.Workers)
-		if err != nil {
-			return err
-		}
-		tasks := s.climbTasks()
-		end, err := s.climb(ctx, tasks, s.start(), logIterations)
-		if err != nil {
-			return err
-		}
-		gain := end.evidence - s.rowsTotal(tasks)*math.Log(r.target.Scale)
-		if !log {
-			f.moreByLog -= gain
-			continue
-		}
-		f.moreByLog = gain
-		for _, k := range tasks {
-			for _, i := range r.of(k) {
-				f.moreByLog -= math.Log(f.t.Y(int(i)))
 			}
 		}
 	}

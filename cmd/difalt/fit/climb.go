@@ -2,7 +2,6 @@ package fit
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -29,55 +28,169 @@ type climbed struct {
 	converged bool
 }
 
-// climb raises the evidence of tasks from strengths q by steps of improve, with Anderson acceleration from
-// the third on. An accelerated point of lower evidence is replaced by the plain step. A climb ends where
-// neither step is predicted to gain much.
-func (s *stats) climb(ctx context.Context, tasks []int, q *strengths, most int) (*climbed, error) {
-	best := &climbed{q: q, evidence: math.Inf(-1)}
-	safe, accelerated := q, false
-	level := max(flat, flatShare*s.rankPenalty(tasks, 1))
-	var at, after [][]float64
-	for range most {
-		m, z, err := s.evaluate(ctx, tasks, q, best.evidence)
-		if err != nil && !errors.Is(err, mixed.ErrNumeric) {
-			return nil, err
+// A climb raises the evidence of tasks from strengths by steps of improve, with Anderson acceleration from the
+// third on. An accelerated point of lower evidence is replaced by the plain step. A climb ends where neither
+// step is predicted to gain much.
+type climb struct {
+	evaluation             // at the next point
+	left        int        // evaluations
+	safe        *strengths // the plain step from the best point
+	accelerated bool       // the next point is not safe
+	ended       bool
+	level       float64 // predicted gain below which the climb ends
+	at, after   [][]float64
+	best        climbed
+}
+
+// newClimb returns a climb of at most that number of evaluations.
+func (s *stats) newClimb(tasks *taskSet, q *strengths, most int) *climb {
+	return &climb{
+		evaluation: evaluation{s: s, tasks: tasks, q: q}, left: most, safe: q,
+		level: max(flat, flatShare*s.rankPenalty(tasks, 1)), best: climbed{q: q, evidence: math.Inf(-1)},
+	}
+}
+
+// climb climbs alone and returns the end.
+func (s *stats) climb(ctx context.Context, tasks *taskSet, q *strengths, most int) (*climbed, error) {
+	c := s.newClimb(tasks, q, most)
+	err := climbAll(ctx, c)
+	return &c.best, err
+}
+
+// climbAll climbs in step: the sums of independent climbs share messages. Before each evaluation the owners
+// agree on the points and on the ends. The error is ErrNumeric where a climb has no evidence at its start.
+func climbAll(ctx context.Context, list ...*climb) error {
+	for {
+		if err := agree(ctx, list); err != nil {
+			return err
 		}
-		if err != nil || z == nil { // lower
-			if !accelerated {
-				if math.IsInf(best.evidence, -1) {
-					return nil, err
-				}
-				best.converged = true // rounding
-				break
-			}
-			q, accelerated, at, after = safe, false, nil, nil
-			continue
-		}
-		best.q, best.m, best.z, best.evidence = q, m, z, m.evidence
-		safe = s.improve(tasks, q, m, z)
-		at, after = append(at, q.pack()), append(after, safe.pack())
-		if len(at) > memory {
-			at, after = at[1:], after[1:]
-		}
-		information := s.information(tasks, q)
-		from, to := at[len(at)-1], after[len(after)-1]
-		gain := predicted(information, from, to, to)
-		q, accelerated = safe, false
-		if x := anderson(at, after, information); x != nil {
-			gain = max(gain, predicted(information, from, to, x))
-			q, accelerated = safe.unpack(x), true
-		}
-		best.converged = gain < max(nearlyFlat, level)
-		if gain < level {
+		running := evaluations(list, func(c *climb) bool { return !c.ended })
+		if len(running) == 0 {
 			break
 		}
+		if err := evaluateMoments(ctx, running); err != nil {
+			return err
+		}
+		// The sums of several owners have the same length whatever a processor makes of the first one.
+		if list[0].s.rows.owners == 1 {
+			running = evaluations(list, func(c *climb) bool { return !c.ended && c.higher() })
+		}
+		if err := evaluateSecond(ctx, running); err != nil {
+			return err
+		}
+		for _, c := range list {
+			if !c.ended {
+				c.step()
+			}
+		}
 	}
-	return best, nil
+	for _, c := range list {
+		if c.best.m == nil {
+			return mixed.ErrNumeric
+		}
+	}
+	return nil
+}
+
+// evaluations returns those of the climbs of a kind.
+func evaluations(list []*climb, of func(c *climb) bool) (out []*evaluation) {
+	for _, c := range list {
+		if of(c) {
+			out = append(out, &c.evaluation)
+		}
+	}
+	return out
+}
+
+// higher reports whether the point that was evaluated is at least as high as the best one.
+func (c *climb) higher() bool {
+	return c.err == nil && c.m.evidence+c.q.penalty() >= c.best.evidence-1e-7
+}
+
+// step takes the evaluation of the next point.
+func (c *climb) step() {
+	c.left--
+	switch {
+	case c.higher():
+		c.m.evidence += c.q.penalty()
+		c.advance()
+	case c.accelerated:
+		c.q, c.accelerated, c.at, c.after = c.safe, false, nil, nil
+	default:
+		c.best.converged = c.best.m != nil // lower by rounding
+		c.ended = true
+	}
+	c.ended = c.ended || c.left == 0
+}
+
+// advance makes the point that was evaluated the best one, and chooses the next.
+func (c *climb) advance() {
+	s, q := c.s, c.q
+	c.best.q, c.best.m, c.best.z, c.best.evidence = q, c.m, c.z, c.m.evidence
+	c.safe = s.improve(c.tasks, q, c.m, c.z)
+	c.at, c.after = append(c.at, q.pack()), append(c.after, c.safe.pack())
+	if len(c.at) > memory {
+		c.at, c.after = c.at[1:], c.after[1:]
+	}
+	information := s.information(c.tasks, q)
+	from, to := c.at[len(c.at)-1], c.after[len(c.after)-1]
+	gain := predicted(information, from, to, to)
+	c.q, c.accelerated = c.safe, false
+	if x := anderson(c.at, c.after, information); x != nil {
+		gain = max(gain, predicted(information, from, to, x))
+		c.q, c.accelerated = c.safe.unpack(x), true
+	}
+	c.best.converged = gain < max(nearlyFlat, c.level)
+	c.ended = gain < c.level
+}
+
+// agree gives the climbs the next points, the evidences and the ends that one of the owners has.
+func agree(ctx context.Context, list []*climb) error {
+	var v []float64
+	number := map[bool]float64{true: 1}
+	for _, c := range list {
+		evidence := max(c.best.evidence, -math.MaxFloat64) // numbers on their way are finite
+		v = append(v, number[c.ended], number[c.accelerated], number[c.best.converged], evidence)
+		for _, x := range c.q.numbers() {
+			v = append(v, *x)
+		}
+	}
+	if err := list[0].s.rows.sums.Agree(ctx, v); err != nil {
+		return err
+	}
+	for _, c := range list {
+		c.ended, c.accelerated, c.best.converged, c.best.evidence = v[0] != 0, v[1] != 0, v[2] != 0, v[3]
+		if c.best.evidence == -math.MaxFloat64 {
+			c.best.evidence = math.Inf(-1)
+		}
+		c.q, v = c.q.clone(), v[4:]
+		for _, x := range c.q.numbers() {
+			*x, v = v[0], v[1:]
+		}
+	}
+	return nil
+}
+
+// clone returns a copy with its own numbers.
+func (q *strengths) clone() *strengths {
+	out := *q
+	out.sigma, out.w, out.tau = slices.Clone(q.sigma), slices.Clone(q.w), slices.Clone(q.tau)
+	return &out
+}
+
+// numbers returns the places of all strengths.
+func (q *strengths) numbers() (list []*float64) {
+	for _, v := range [][]float64{q.sigma, q.w, q.tau} {
+		for i := range v {
+			list = append(list, &v[i])
+		}
+	}
+	return append(list, &q.noise)
 }
 
 // information returns the diagonal of the information about the packed strengths in complete data: if the
 // deviations and the mean were observed.
-func (s *stats) information(tasks []int, q *strengths) []float64 {
+func (s *stats) information(tasks *taskSet, q *strengths) []float64 {
 	columns, curves := make([]float64, len(q.sigma)), make([]float64, len(q.tau))
 	for j, g := range q.group {
 		if s.within[j] {
@@ -87,9 +200,9 @@ func (s *stats) information(tasks []int, q *strengths) []float64 {
 			curves[1+s.columns[j].Curve]++
 		}
 	}
-	floats.Scale(2*float64(len(tasks)), columns)
+	floats.Scale(2*tasks.count, columns)
 	floats.Scale(2, curves)
-	rows := s.rowsTotal(tasks)
+	rows := tasks.rows
 	x := slices.Concat(columns, make([]float64, len(q.w)), []float64{rows / 2}, curves)
 	for i := range q.w {
 		x[len(columns)+i] = rows / max(q.noise, 1e-3)
@@ -105,19 +218,6 @@ func predicted(information, from, to, x []float64) (gain float64) {
 		gain += n * (to[i] - from[i]) * (x[i] - from[i]) / 2
 	}
 	return gain
-}
-
-// evaluate returns the sums at q, without the second where the evidence is below least.
-func (s *stats) evaluate(ctx context.Context, tasks []int, q *strengths, least float64) (*moments, *second, error) {
-	m, err := s.moments(ctx, tasks, q)
-	if err == nil {
-		m.evidence += q.penalty()
-	}
-	if err != nil || !(m.evidence >= least-1e-7) {
-		return m, nil, err
-	}
-	z, err := s.second(ctx, tasks, m)
-	return m, z, err
 }
 
 // penalty returns the logarithm of the prior of sigma given common strengths, -a/2 (log sigma^2 +

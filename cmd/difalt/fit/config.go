@@ -10,6 +10,8 @@ import (
 
 // A Config holds the choices of a fit. Its zero value leaves them to the evidence and trains on all rows.
 type Config struct {
+	// Sums adds up the numbers of several owners; nil: the table has all rows.
+	Sums Sums
 	// Train[i] reports whether row i is for training; the other rows are held out. nil trains on all rows.
 	Train []bool
 	// Rank is the number of joint directions of the tasks' deviations; nil compares ranks 0 to 3 by evidence.

@@ -1,6 +1,8 @@
 package fit
 
 import (
+	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -8,172 +10,85 @@ import (
 	"github.com/difalt/difalt/mixed"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
 // Limits of curves.
 const (
-	leastDistinct = 5      // distinct training values of the feature
-	leastKnots    = 4      // distinct quantiles
-	leastGap      = 1e-4   // between knots, as a share of their range: the basis is exact to rounding
-	manyFeatures  = 8      // numeric features above which curves have few knots
-	knots         = 8      // knots otherwise, but
-	mostKnots     = 12     // one at every distinct value if these are no more
-	fewKnots      = 5      // knots with many features
-	widest        = 300    // columns of a design with curves
-	sampleRows    = 20_000 // training rows for quantiles and distinct values
-	sampleEntries = 2e6    // numbers in these rows
+	leastDistinct = 5    // values of a column with a knot at each
+	leastKnots    = 4    // distinct quantiles
+	leastGap      = 1e-4 // between knots, as a share of the range of the search: the basis is exact to rounding
+	manyFeatures  = 8    // numeric features above which curves have few knots
+	knots         = 8    // knots otherwise, but
+	mostKnots     = 12   // one at every distinct value if these are no more
+	fewKnots      = 5    // knots with many features
+	widest        = 300  // columns of a design with curves
 )
 
-// constantSD is the standard deviation, relative to the largest value, below which a feature counts as
-// constant.
-const constantSD = 1e-12
-
-// A columnStat holds the moments of a feature over training rows with a value.
-type columnStat struct {
-	level        bool // a level of a categorical column
-	mean, sd     float64
-	least, most  float64
-	weight       float64
-	whole, rises bool // all values are whole numbers; values increase along the table
-	last         float64
-}
-
-// newDesign returns the columns of the table's features over the training rows: standardised with weights,
-// and curves where curves is true and there are at most 300 columns in all; crowded reports that curves
-// were left out for that.
-func (r *rows) newDesign(curves bool) (d mixed.Design, crowded bool) {
-	d.Fill, d.Center, d.Scale = make([]float64, len(r.stats)), make([]float64, len(r.stats)), make([]float64, len(r.stats))
+// newDesign returns the columns of the features: standardised with weights, without curves.
+func (r *rows) newDesign() (d mixed.Design) {
+	n := len(r.stats)
+	d.Fill, d.Center, d.Scale = make([]float64, n), make([]float64, n), make([]float64, n)
 	for j := range r.stats {
 		s := &r.stats[j]
-		d.Fill[j], d.Center[j] = s.mean, s.mean
-		if s.weight > 0 && s.sd > constantSD*max(math.Abs(s.mean), math.Abs(s.most), math.Abs(s.least)) {
-			d.Scale[j] = s.sd
-		}
+		d.Fill[j], d.Center[j], d.Scale[j] = s.mean, s.mean, s.sd
 	}
-	if !curves {
-		return d, false
-	}
-	candidates := r.curves(&d)
-	p := d.Width()
-	for _, c := range candidates {
-		p += c.Width()
-	}
-	if p > widest {
-		return d, len(candidates) > 0
-	}
-	d.Curves = candidates
-	return d, false
+	return d
 }
 
-// describe computes the moments of all features, in one pass over training rows and a second one for
-// deviations.
-func (r *rows) describe() {
-	n := len(r.t.Features())
-	r.stats = make([]columnStat, n)
-	at := 0
-	for _, column := range r.t.Schema().Columns {
-		levels, ok := r.t.Schema().Levels(column)
-		for range max(len(levels), 1) {
-			r.stats[at] = columnStat{level: ok, least: math.Inf(1), most: math.Inf(-1), whole: true, rises: true, last: math.Inf(-1)}
-			at++
-		}
-	}
-	for _, second := range []bool{false, true} {
-		r.each(func(x []float64, w float64) {
-			for j, v := range x {
-				if !math.IsNaN(v) {
-					r.stats[j].add(v, w, second)
-				}
-			}
-		})
-	}
-	for j := range r.stats {
-		s := &r.stats[j]
-		s.sd = math.Sqrt(s.sd / max(s.weight, 1e-300))
-	}
-}
-
-func (s *columnStat) add(v, w float64, second bool) {
-	if second {
-		s.sd += w * (v - s.mean) * (v - s.mean)
-		return
-	}
-	s.weight += w
-	s.mean += w / s.weight * (v - s.mean)
-	s.least, s.most = min(s.least, v), max(s.most, v)
-	s.whole = s.whole && v == math.Trunc(v)
-	s.rises = s.rises && v > s.last
-	s.last = v
-}
-
-// curves returns the curves of all numeric features with enough distinct values, projected off 1 and the
-// feature.
-func (r *rows) curves(d *mixed.Design) (list []mixed.Curve) {
+// addCurves returns the design with curves of the numeric features that have enough distinct values, projected
+// off 1 and the feature, if there are at most 300 columns in all; crowded reports that curves were left out for
+// that.
+func (r *rows) addCurves(ctx context.Context, d mixed.Design) (with mixed.Design, crowded bool, err error) {
 	var numeric []int
 	for j := range r.stats {
-		if !r.stats[j].level && d.Scale[j] > 0 {
+		if s := &r.stats[j]; !s.level && s.sd > 0 && s.rows >= leastRows {
 			numeric = append(numeric, j)
 		}
 	}
-	few := len(numeric) > manyFeatures
-	for i, x := range r.sample(numeric) {
-		if k := knotsOf(x, few); k != nil {
-			list = append(list, Spline(numeric[i], k, d.Scale[numeric[i]]))
+	places, err := r.knots(ctx, numeric)
+	if err != nil {
+		return d, false, err
+	}
+	with = d
+	for i, j := range numeric {
+		if places[i] != nil {
+			with.Curves = append(with.Curves, Spline(j, places[i], d.Scale[j]))
 		}
 	}
-	with := *d
-	with.Curves = list
-	sums, row := make([]float64, MomentsSize(list)), make([]float64, with.Width())
-	r.each(func(x []float64, w float64) {
+	switch {
+	case with.Curves == nil:
+		return d, false, nil
+	case with.Width() > widest:
+		return d, true, nil
+	}
+	sums, row := make([]float64, MomentsSize(with.Curves)), make([]float64, with.Width())
+	r.each(func(_ int, x []float64, w float64) {
 		with.Apply(row, x)
 		AddMoments(sums, &with, row, w)
 	})
+	t := &total{v: sums}
+	if err := r.add(ctx, "products of splines", t); err != nil || t.err != nil {
+		return d, false, cmp.Or(err, t.err)
+	}
 	Project(&with, sums)
-	return with.Curves
+	return with, false, r.agreeOnCurves(ctx, &with)
 }
 
-// sample returns the values of the given features in training rows, evenly spaced ones where there are many.
-func (r *rows) sample(features []int) [][]float64 {
-	out := make([][]float64, len(features))
-	n := min(len(r.order), sampleRows, max(int(sampleEntries)/max(len(features), 1), 100))
-	x := make([]float64, len(r.stats))
-	for i := range n {
-		r.t.X(x, int(r.order[int(float64(i)*float64(len(r.order))/float64(n))]))
-		for k, j := range features {
-			if !math.IsNaN(x[j]) {
-				out[k] = append(out[k], x[j])
-			}
-		}
+// agreeOnCurves gives the curves of a design the values that one of the owners has.
+func (r *rows) agreeOnCurves(ctx context.Context, d *mixed.Design) error {
+	var values []float64
+	for _, c := range d.Curves {
+		values = append(values, c.Values...)
 	}
-	return out
-}
-
-// knotsOf sorts values and returns knots: the distinct values where these are few, otherwise quantiles, equal
-// ones once; nil where there are too few for a curve.
-func knotsOf(x []float64, few bool) (k []float64) {
-	slices.Sort(x)
-	count, distinct := knots, slices.Compact(slices.Clone(x))
-	switch {
-	case len(distinct) < leastDistinct:
-		return nil
-	case few:
-		count = fewKnots
-	case len(distinct) <= mostKnots:
-		x, count = distinct, len(distinct)
+	if err := r.sums.Agree(ctx, values); err != nil {
+		return err
 	}
-	for _, p := range floats.Span(make([]float64, count), 0, 1) {
-		at := p * float64(len(x)-1)
-		i := min(int(at), len(x)-2)
-		v := x[i] + (at-float64(i))*(x[i+1]-x[i])
-		if len(k) == 0 || v > k[len(k)-1]+leastGap*(x[len(x)-1]-x[0]) {
-			k = append(k, v)
-		}
+	for i, c := range d.Curves {
+		n := len(c.Values)
+		d.Curves[i] = mixed.NewCurve(c.Feature, c.Knots, values[:n:n])
+		values = values[n:]
 	}
-	if len(k) < leastKnots {
-		return nil
-	}
-	return k
+	return nil
 }
 
 // Spline returns the curve of a feature with the natural basis of its knots; x counts in units of scale.
@@ -280,18 +195,4 @@ func Project(d *mixed.Design, sums []float64) {
 		floats.Scale(1/math.Sqrt(squares/n), values)
 		d.Curves[i] = mixed.NewCurve(c.Feature, c.Knots, values)
 	}
-}
-
-// newTarget returns the standardisation of the target over the training rows.
-func (r *rows) newTarget(column string, log bool) mixed.Target {
-	y, w := make([]float64, len(r.order)), make([]float64, len(r.order))
-	for k, i := range r.order {
-		y[k], w[k] = r.value(int(i), log), r.weight(int(i))
-	}
-	mean, variance := stat.PopMeanVariance(y, w)
-	scale := math.Sqrt(variance)
-	if !(scale > constantSD*math.Abs(mean)) {
-		scale = max(math.Abs(mean), 1) // equal targets
-	}
-	return mixed.Target{Column: column, Center: mean, Scale: scale, Log: log}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/difalt/difalt/internal/check"
@@ -39,17 +40,17 @@ func TestNaturalBasisHasUnitPenalty(t *testing.T) {
 	}
 }
 
-// Columns are standardised with weights; curves are orthogonal to 1 and the feature, and their squares sum
-// to 1 on average.
+// Columns are standardised with weights; curves are orthogonal to 1 and nearly to the feature, which they limit
+// to their knots, and their squares sum to 1 on average.
 func TestDesignOverTrainingRows(t *testing.T) {
 	s := statsOf(t, weightedTable(t), true, 1)
 	if len(s.design.Curves) != 2 {
 		t.Fatalf("%d curves, want 2", len(s.design.Curves))
 	}
-	n, squares := s.rowsTotal(s.tasks), []float64{0, 0}
+	n, squares := s.tasks.rows, []float64{0, 0}
 	for j := 1; j < s.p; j++ {
 		c, total := s.columns[j], func(i int) float64 { return s.total[i*s.p+j] / n }
-		check.FailIf(t, math.Abs(total(0)) > 1e-9 || c.Curve >= 0 && math.Abs(total(1+c.Feature)) > 1e-9,
+		check.FailIf(t, math.Abs(total(0)) > 1e-9 || c.Curve >= 0 && math.Abs(total(1+c.Feature)) > 2e-3,
 			"column %d: mean %v, product with the feature %v", j, total(0), total(1+c.Feature))
 		if c.Curve >= 0 {
 			squares[c.Curve] += total(j)
@@ -60,26 +61,67 @@ func TestDesignOverTrainingRows(t *testing.T) {
 	check.FailIf(t, !floats.EqualApprox(squares, []float64{1, 1}, 1e-9), "squares of curves %v: want 1", squares)
 }
 
+// Knots lie at every value of a column that has few, and otherwise at quantiles, to within 5 rows or a
+// fiftieth of all.
 func TestKnots(t *testing.T) {
-	skewed := make([]float64, 100) // 50 zeros and 0 to 49
+	skewed, normal := make([]float64, 200), make([]float64, 1000) // 100 zeros and 0 to 99
+	r := rand.New(rand.NewPCG(3, 1))
 	for i := range skewed {
-		skewed[i] = float64(max(i-50, 0))
+		skewed[i] = float64(max(i-100, 0))
 	}
+	for i := range normal {
+		normal[i] = 1e6 + r.NormFloat64()
+	}
+	several := func(n int, values ...float64) []float64 { return slices.Repeat(values, n) }
 	for name, c := range map[string]struct {
-		x    []float64
-		few  bool
-		want []float64
+		x           []float64
+		more        int // columns beside
+		values      []float64
+		least, most int // knots that are no values
 	}{
-		"four distinct values": {[]float64{1, 2, 3, 4, 4, 3}, false, nil},
-		"a knot at each":       {[]float64{7, 1, 2, 3, 4, 4, 4, 3, 3}, false, []float64{1, 2, 3, 4, 7}},
-		"few":                  {[]float64{5, 0, 1, 2, 3, 4}, true, []float64{0, 1.25, 2.5, 3.75, 5}},
-		"most values equal":    {[]float64{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5}, true, nil},
-		"nearly equal values":  {[]float64{0, 1e-9, 2e-9, 3e-9, 1, 2, 3, 4, 5}, true, []float64{0, 1, 3, 5}},
-		"eight quantiles":      {skewed, false, []float64{0, 6 + 4./7, 20 + 5./7, 34 + 6./7, 49}},
+		"four distinct values": {several(10, 1, 2, 3, 4), 0, nil, 0, 0},
+		"few rows":             {several(2, 7, 1, 2, 3, 4, 4, 4, 3, 3), 0, nil, 0, 0},
+		"a knot at each":       {several(8, 7, 1, 2, 3, 4, 4, 4, 3, 3), 0, []float64{1, 2, 3, 4, 7}, 0, 0},
+		"many columns":         {normal, 8, nil, fewKnots, fewKnots},
+		"most values equal":    {append(several(400, 0), 1, 2, 3, 4, 5), 0, nil, 0, 0},
+		"half of them equal":   {skewed, 0, nil, 5, 5},
+		"eight quantiles":      {normal, 0, nil, knots, knots},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := knotsOf(c.x, c.few); !floats.EqualApprox(got, c.want, 1e-12) {
-				t.Errorf("knots %v, want %v", got, c.want)
+			names := []string{"x"}
+			for j := range c.more {
+				names = append(names, fmt.Sprint("more", j))
+			}
+			table, row := newTable(t, names...), make([]float64, len(names))
+			for _, v := range c.x {
+				for j := range row {
+					row[j] = r.NormFloat64()
+				}
+				row[0] = v
+				add(t, table, "a", r.NormFloat64(), row...)
+			}
+			rows := check.OK(newRows(t.Context(), table, &Config{}))
+			numeric := []int{0}
+			for j := range c.more {
+				numeric = append(numeric, 1+j)
+			}
+			if len(c.x) < leastRows {
+				numeric = nil
+			}
+			got := append(check.OK(rows.knots(t.Context(), numeric)), nil)[0]
+			if c.most == 0 {
+				check.FailIf(t, len(got) != len(c.values) || !floats.EqualApprox(got, c.values, 1e-3), "knots %v, want %v", got, c.values)
+				return
+			}
+			check.FailIf(t, len(got) < c.least || len(got) > c.most, "%d knots %v, want %d to %d", len(got), got, c.least, c.most)
+			if c.most < fewKnots || name == "half of them equal" {
+				return
+			}
+			sorted := slices.Sorted(slices.Values(c.x))
+			for i, k := range got {
+				at, _ := slices.BinarySearch(sorted, k)
+				want := .5 + float64(len(sorted)-1)*float64(i)/float64(len(got)-1)
+				check.FailIf(t, math.Abs(float64(at)-want) > float64(len(sorted))/50+1, "knot %v is above %d rows, want %v", k, at, want)
 			}
 		})
 	}
@@ -99,9 +141,9 @@ func TestCurvesOfManyColumns(t *testing.T) {
 			}
 			add(t, table, "a", 0, x...)
 		}
-		r := newRows(table, &Config{})
-		r.describe()
-		if d, crowded := r.newDesign(true); len(d.Curves) != want || crowded != (want == 0) {
+		r := check.OK(newRows(t.Context(), table, &Config{}))
+		d, crowded, err := r.addCurves(t.Context(), r.newDesign())
+		if err != nil || len(d.Curves) != want || crowded != (want == 0) {
 			t.Errorf("%d columns: %d curves of %d columns in all, crowded %v", len(names), len(d.Curves), d.Width(), crowded)
 		}
 	}

@@ -20,8 +20,8 @@ type fitter struct {
 	plain, curved *stats // without curves, and with them (nil: the design has no curves)
 	crowded       bool   // curves were left out for the number of columns
 	theta         []float64
-	all           []choice   // the compared forms
-	compared      int        // tasks on which forms were compared
+	all           []choice // the compared forms
+	baselines     []method
 	noise         *taskNoise // nil: all tasks have the same
 	freedom       float64    // degrees of freedom of the noise
 	odd           []oddRow   // the farthest first
@@ -34,16 +34,11 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*mixed.Model, *Report
 	if err := c.check(t); err != nil {
 		return nil, nil, err
 	}
-	f := &fitter{Config: c, t: t, rows: newRows(t, &c)}
+	f := &fitter{Config: c, t: t}
 	if err := f.read(ctx); err != nil {
 		return nil, nil, err
 	}
 	chosen, err := f.choose(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	f.progress(Stages[3], 0)
-	methods, err := f.baselines(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -63,12 +58,10 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*mixed.Model, *Report
 		c.Chosen = c.Rank == chosen.Rank && c.Curves == chosen.Curves
 		report.Candidates = append(report.Candidates, c.Candidate)
 	}
-	if err := f.score(ctx, report, append([]method{{name: Ours, s: s, m: m}}, methods...)); err != nil {
+	if err := f.score(ctx, report, append([]method{{name: Ours, s: s, m: m}}, f.baselines...)); err != nil {
 		return nil, nil, err
 	}
-	if err := f.compareLogarithm(ctx, f.findOdd(chosen)); err != nil {
-		return nil, nil, err
-	}
+	f.findOdd(chosen)
 	out, err := f.model(ctx, chosen, m, effects)
 	if err != nil {
 		return nil, nil, err
@@ -80,14 +73,15 @@ func Fit(ctx context.Context, t *dataset.Table, c Config) (*mixed.Model, *Report
 // read makes the designs and reads the data of all tasks.
 func (f *fitter) read(ctx context.Context) (err error) {
 	f.progress(Stages[0], 0)
+	if f.rows, err = newRows(ctx, f.t, &f.Config); err != nil {
+		return err
+	}
 	r := f.rows
-	r.target = r.newTarget(f.TargetColumn, f.LogTarget)
-	r.describe()
-	plain, _ := r.newDesign(false)
+	plain := r.newDesign()
 	if f.plain, err = newStats(ctx, r, &plain, f.Workers); err != nil {
 		return err
 	}
-	tasks, columns := len(f.plain.tasks), f.plain.directions()
+	tasks, columns := int(r.tasks.count), f.plain.directions()
 	if most := min(maxRank, tasks-1, columns); f.Rank != nil && (*f.Rank < 0 || *f.Rank > most) {
 		return fmt.Errorf("the rank is %d: it must be from 0 to %d, with %d tasks and %d columns that vary",
 			*f.Rank, most, tasks, columns)
@@ -96,8 +90,8 @@ func (f *fitter) read(ctx context.Context) (err error) {
 		return nil
 	}
 	f.progress(Stages[0], 0.5)
-	var curved mixed.Design
-	if curved, f.crowded = r.newDesign(true); len(curved.Curves) > 0 {
+	curved, crowded, err := r.addCurves(ctx, plain)
+	if f.crowded = crowded; err == nil && len(curved.Curves) > 0 {
 		f.curved, err = newStats(ctx, r, &curved, f.Workers)
 	}
 	return err
@@ -113,7 +107,7 @@ func (f *fitter) model(ctx context.Context, chosen *choice, m *moments, effects 
 		Tasks:    mixed.Tasks{Column: f.TaskColumn, Names: f.t.Tasks(), Theta: f.theta},
 		Goodness: s.goodness(m, chosen),
 	}
-	p.Prior.Freedom, p.Prior.Noise.Freedom = float64(len(s.tasks)-1), f.freedom
+	p.Prior.Freedom, p.Prior.Noise.Freedom = s.tasks.count-1, f.freedom
 	for k := range f.t.Tasks() {
 		p.Tasks.Samples = append(p.Tasks.Samples, len(r.of(k)))
 	}
@@ -137,18 +131,18 @@ func (s *stats) covariances(ctx context.Context, m *moments) ([][]float64, error
 	for k := range all {
 		all[k] = k
 	}
-	_, err := s.solve(ctx, m.prior, all, 0, func(w *worker, k int, _ []float64) {
+	t := s.solveOwn(ctx, m.prior, &taskSet{own: all}, 0, func(w *worker, k int, _ []float64) {
 		covariance := make([]float64, s.p*s.p)
 		w.solver.Coefficients(w.v, covariance, m.mean, m.c)
 		list[k] = dense.Pack(make([]float64, 0, dense.Triangle(s.p)), s.p, covariance)
 	})
-	return list, err
+	return list, t.err
 }
 
 // goodness returns the shares of the training rows' variance that the mean and the deviations explain: m'Gm
 // and tr S G, where G is the covariance of the columns.
 func (s *stats) goodness(m *moments, chosen *choice) mixed.Goodness {
-	p, n := s.p, s.rowsTotal(s.tasks)
+	p, n := s.p, s.tasks.rows
 	g := slices.Clone(s.total)
 	dense.Mirror(p, g)
 	moved := make([]float64, p)
@@ -179,5 +173,5 @@ func (f *fitter) effects(chosen *choice, m *moments) (*mixed.Estimate, error) {
 	}
 	flat := moments{m: m.m, h: m.h}
 	_, err := flat.solve(d)
-	return &mixed.Estimate{Mean: flat.mean, Covariance: dense.Pack(nil, s.p, flat.c), Freedom: float64(len(s.tasks) - 1)}, err
+	return &mixed.Estimate{Mean: flat.mean, Covariance: dense.Pack(nil, s.p, flat.c), Freedom: s.tasks.count - 1}, err
 }

@@ -142,7 +142,7 @@ func TestPooledIsRidgeRegression(t *testing.T) {
 	_, r := fitted(t, table, Config{})
 	s, pooled := statsOf(t, table, false, 1), r.Scores[1]
 	x, y := mat.NewDense(table.Rows(), s.p, nil), mat.NewVecDense(table.Rows(), nil)
-	s.rows.fill(x.RawMatrix().Data, y.RawVector().Data, make([]float64, 3), s.design, s.rows.order)
+	s.rows.weighted(s.design, x.RawMatrix().Data, y.RawVector().Data)
 	var gram mat.Dense
 	gram.Mul(x.T(), x)
 	for j := 1; j < s.p; j++ {
@@ -345,16 +345,21 @@ func TestContextEndsAtAnyTime(t *testing.T) {
 // A form without curves climbs on the tasks of the widest form that it is compared with.
 func TestFormsAreComparedOnTheSameTasks(t *testing.T) {
 	s := statsOf(t, drawing{tasks: 70, rows: 9, features: 6, levels: 1, noise: 1}.table(t, 4), false, 2)
-	for wide, want := range map[int]int{0: 70, 2000: climbTasks} {
-		if s.wide = wide; len(s.climbTasks()) != want {
-			t.Errorf("beside %d columns it climbs on %d of 70 tasks, want %d", wide, len(s.climbTasks()), want)
+	for wide, want := range map[int]int{s.p: 70, 2000: climbTasks} {
+		if got := len(s.climbTasks(wide).own); got != want {
+			t.Errorf("beside %d columns it climbs on %d of 70 tasks, want %d", wide, got, want)
 		}
 	}
-	s.wide = 2000 // the chosen form then climbs on all tasks
+	s.rows.owners = 2 // totals of some tasks would disclose the others
+	check.FailIf(t, s.climbTasks(2000) != s.tasks, "two owners climb on some of the tasks")
+	s.rows.owners = 1
+	s.some = s.climbTasks(2000) // the chosen form then climbs on all tasks
 	c, ctx := s.candidate(0), context.Background()
-	check.Done(c.climb(ctx, s.start()))
+	start := c.newClimb(s.start())
+	check.Done(climbAll(ctx, start))
+	c.take(&start.best)
 	end := check.OK(c.finish(ctx))
-	if m, _, err := s.evaluate(ctx, s.tasks, end.q, math.Inf(-1)); err != nil || math.Abs(m.evidence-end.evidence) > 1e-9 {
+	if m, _, err := s.evaluate(ctx, end.q); err != nil || math.Abs(m.evidence-end.evidence) > 1e-9 {
 		t.Errorf("evidence %v, of all tasks %v (%v)", end.evidence, m.evidence, err)
 	}
 }

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -91,12 +92,33 @@ func holdOut(t *dataset.Table) []bool {
 // statsOf returns the stats of a table under the design with or without curves.
 func statsOf(t *testing.T, table *dataset.Table, curves bool, workers int) *stats {
 	t.Helper()
-	r := newRows(table, &Config{})
-	r.target = r.newTarget("", false)
-	r.describe()
-	d, _ := r.newDesign(curves)
-	s := check.OK(newStats(context.Background(), r, &d, workers))
-	return s
+	r := check.OK(newRows(context.Background(), table, &Config{}))
+	d := r.newDesign()
+	if curves {
+		var err error
+		if d, _, err = r.addCurves(context.Background(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return check.OK(newStats(context.Background(), r, &d, workers))
+}
+
+// evaluate returns the sums at strengths.
+func (s *stats) evaluate(ctx context.Context, q *strengths) (*moments, *second, error) {
+	e := &evaluation{s: s, tasks: s.tasks, q: q}
+	err := evaluateMoments(ctx, []*evaluation{e})
+	if err == nil && e.err == nil {
+		err = evaluateSecond(ctx, []*evaluation{e})
+		e.m.evidence += q.penalty()
+	}
+	return e.m, e.z, cmp.Or(err, e.err)
+}
+
+// weighted sets x and y to the rows of a design and the standardised targets, with their weights.
+func (r *rows) weighted(d *mixed.Design, x, y []float64) {
+	r.fill(x, make([]float64, len(r.stats)), d, r.order)
+	r.weigh(x, r.order)
+	r.fillTargets(y, r.order, r.target.Log)
 }
 
 func fitted(t *testing.T, table *dataset.Table, c Config) (*mixed.Model, *Report) {

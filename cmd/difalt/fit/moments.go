@@ -85,28 +85,70 @@ type moments struct {
 }
 
 // moments computes the evidence and the posterior of the mean for strengths.
-func (s *stats) moments(ctx context.Context, tasks []int, q *strengths) (*moments, error) {
-	return s.momentsOf(ctx, tasks, s.prior(q), s.meanDeviations(q))
+func (s *stats) moments(ctx context.Context, tasks *taskSet, q *strengths) (*moments, error) {
+	e := &evaluation{s: s, tasks: tasks, q: q}
+	if err := evaluateMoments(ctx, []*evaluation{e}); err != nil {
+		return nil, err
+	}
+	return e.m, e.err
 }
 
-// momentsOf computes moments for a prior of deviations and prior standard deviations of the mean.
-func (s *stats) momentsOf(ctx context.Context, tasks []int, prior *mixed.Prior, d []float64) (*moments, error) {
-	p, m := s.p, &moments{prior: prior}
-	sum, err := s.solve(ctx, m.prior, tasks, p*p+p+1, func(w *worker, _ int, part []float64) {
+// An evaluation is the sums over tasks at given strengths.
+type evaluation struct {
+	s     *stats
+	tasks *taskSet
+	q     *strengths
+	m     *moments
+	z     *second
+	err   error // nil or ErrNumeric
+}
+
+// evaluateMoments sets the moments, or the errors, of several evaluations. Their sums share a message.
+func evaluateMoments(ctx context.Context, list []*evaluation) error {
+	totals := make([]*total, len(list))
+	for i, e := range list {
+		e.m = &moments{prior: e.s.prior(e.q)}
+		totals[i] = e.s.ownMoments(ctx, e.tasks, e.m.prior)
+	}
+	if err := list[0].s.rows.add(ctx, "X'V^-1 X, X'V^-1 y, deviance", totals...); err != nil {
+		return err
+	}
+	for i, e := range list {
+		if e.err = totals[i].err; e.err == nil {
+			e.err = e.m.set(totals[i].v, e.tasks.rows, e.s.meanDeviations(e.q))
+		}
+	}
+	return nil
+}
+
+// ownMoments returns the sums over the tasks of this owner of X'V^-1 X, X'V^-1 y and the deviance.
+func (s *stats) ownMoments(ctx context.Context, tasks *taskSet, prior *mixed.Prior) *total {
+	p := s.p
+	t := s.solveOwn(ctx, prior, tasks, p*p+p+1, func(w *worker, _ int, part []float64) {
 		part[p*p+p] += w.solver.Deviance()
 		w.solver.AddInformation(part[:p*p], part[p*p:p*p+p])
 	})
-	if err != nil {
-		return nil, err
+	unit := 1 / powerOfTwo(prior.Noise.Variance)
+	t.order, t.unit = p, func(i int) float64 {
+		if i == p*p+p { // log det V has no unit
+			return 1
+		}
+		return unit
 	}
+	return t
+}
+
+// set sets the moments from their sums and the prior standard deviations of the mean.
+func (m *moments) set(sum []float64, rows float64, d []float64) error {
+	p := len(d)
 	m.m, m.h = sum[:p*p:p*p], sum[p*p:p*p+p:p*p+p]
 	dense.Mirror(p, m.m)
 	log, err := m.solve(d)
-	if err != nil {
-		return nil, err
+	m.evidence = -0.5 * (rows*math.Log(2*math.Pi) + sum[p*p+p] + log - floats.Dot(m.h, m.mean))
+	if err == nil && math.IsNaN(m.evidence) {
+		err = mixed.ErrNumeric
 	}
-	m.evidence = -0.5 * (s.rowsTotal(tasks)*math.Log(2*math.Pi) + sum[p*p+p] + log - floats.Dot(m.h, m.mean))
-	return m, nil
+	return err
 }
 
 // solve sets mean and covariance C = (M + D^-1)^-1 of a vector with prior N(0, D), D = diag(d)^2, from the
@@ -160,9 +202,37 @@ type second struct {
 	residual float64   // |y - X theta|^2 over noise ratios
 }
 
-func (s *stats) second(ctx context.Context, tasks []int, m *moments) (*second, error) {
+// evaluateSecond sets the seconds of several evaluations, or their errors. Their sums share a message, where
+// one with an error counts as 0.
+func evaluateSecond(ctx context.Context, list []*evaluation) error {
+	if len(list) == 0 {
+		return nil
+	}
+	totals := make([]*total, len(list))
+	for i, e := range list {
+		size := 2*e.s.p + 2*e.s.p*e.q.rank + 1
+		if totals[i] = (&total{v: make([]float64, size), err: e.err}); e.err == nil {
+			totals[i] = e.s.ownSecond(ctx, e.tasks, e.m, size)
+		}
+	}
+	if err := list[0].s.rows.add(ctx, "scores, spread, residuals", totals...); err != nil {
+		return err
+	}
+	for i, e := range list {
+		if e.err = totals[i].err; e.err != nil {
+			continue
+		}
+		sum, p, r := totals[i].v, e.s.p, e.q.rank
+		o := 2*p + p*r
+		e.z = &second{sum[:p], sum[p : 2*p], sum[2*p : o], sum[o : o+p*r], sum[len(sum)-1]}
+	}
+	return nil
+}
+
+// ownSecond returns the numbers of a second over the tasks of this owner.
+func (s *stats) ownSecond(ctx context.Context, tasks *taskSet, m *moments, size int) *total {
 	p, r := s.p, m.prior.Rank
-	sum, err := s.solve(ctx, m.prior, tasks, 2*p+2*p*r+1, func(w *worker, k int, part []float64) {
+	t := s.solveOwn(ctx, m.prior, tasks, size, func(w *worker, k int, part []float64) {
 		w.solver.Score(w.u, m.mean)
 		for j, u := range w.u {
 			part[j] += u * u
@@ -180,18 +250,24 @@ func (s *stats) second(ctx context.Context, tasks []int, m *moments) (*second, e
 		floats.Add(w.v, m.mean)
 		part[len(part)-1] += w.task.Residual(w.v) / cmp.Or(w.task.Noise, 1)
 	})
-	if err != nil {
-		return nil, err
+	largest := 0.0
+	for j := range p {
+		largest = max(largest, m.m[j*(p+1)])
 	}
-	o := 2*p + p*r
-	return &second{sum[:p], sum[p : 2*p], sum[2*p : o], sum[o : o+p*r], sum[len(sum)-1]}, nil
+	t.unit = func(i int) float64 { // a score has the size of the information
+		if i == size-1 {
+			return 1
+		}
+		return powerOfTwo(max(m.m[i%p*(p+1)], 1e-12*largest))
+	}
+	return t
 }
 
 // improve returns the strengths after one iteration: a scaled gradient step on the loadings and closed
 // forms for all else. With common strengths, every sigma has their prior with the weight of ownPrior
 // numbers.
-func (s *stats) improve(tasks []int, q *strengths, m *moments, z *second) *strengths {
-	p, count := s.p, float64(len(tasks))
+func (s *stats) improve(tasks *taskSet, q *strengths, m *moments, z *second) *strengths {
+	p, count := s.p, tasks.count
 	out := &strengths{rank: q.rank, fixed: q.fixed, group: q.group, common: q.common, sigma: slices.Clone(q.sigma)}
 	edf, n := 0.0, make([]float64, len(q.sigma))
 	change := make([]float64, len(q.sigma)) // sum of E e_j^2 - 1 over tasks and columns
@@ -215,8 +291,7 @@ func (s *stats) improve(tasks []int, q *strengths, m *moments, z *second) *stren
 		out.sigma[g] = math.Sqrt(squares / n[g])
 	}
 	edf += s.improveLoadings(out, q, m, z, tasks)
-	rows := s.rowsTotal(tasks)
-	out.noise = max((z.residual+q.noise*(edf+m.determined))/rows, leastNoise)
+	out.noise = max((z.residual+q.noise*(edf+m.determined))/tasks.rows, leastNoise)
 	out.tau = s.improveMean(q, m)
 	return out
 }
@@ -242,8 +317,8 @@ func (s *stats) improveMean(q *strengths, m *moments) []float64 {
 // improveLoadings sets out.w to (W + (sum G/noise)^-1 gradient B^-1) chol(B), where B is the mean of E b b'
 // over tasks, the scaled gradient step of AltGDmin followed by the change of basis that makes B the
 // identity. It returns the degrees of freedom of the loadings, tr W'(M - M C M) W.
-func (s *stats) improveLoadings(out, q *strengths, m *moments, z *second, tasks []int) (edf float64) {
-	p, l, r, count := s.p, s.linear, q.rank, float64(len(tasks))
+func (s *stats) improveLoadings(out, q *strengths, m *moments, z *second, tasks *taskSet) (edf float64) {
+	p, l, r, count := s.p, s.linear, q.rank, tasks.count
 	if r == 0 {
 		return 0
 	}
@@ -274,7 +349,7 @@ func (s *stats) improveLoadings(out, q *strengths, m *moments, z *second, tasks 
 		return edf // the next evaluation shows whether these loadings are any better
 	}
 	copy(step, gradient.Data)
-	s.preconditioner(step, r, q.noise*s.rowsTotal(s.tasks)/s.rowsTotal(tasks))
+	s.preconditioner(step, r, q.noise*s.tasks.rows/tasks.rows)
 	all := dense.General(r, l, step)
 	blas64.Trsm(blas.Left, blas.Trans, 1, factor, all)
 	blas64.Trsm(blas.Left, blas.NoTrans, 1, factor, all)

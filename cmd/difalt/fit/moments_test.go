@@ -62,7 +62,7 @@ func densely(t *testing.T, s *stats, q *strengths) (evidence float64, mean, c []
 	p, r := s.p, s.rows
 	n := len(r.order)
 	x, y := mat.NewDense(n, p, nil), make([]float64, n)
-	r.fill(x.RawMatrix().Data, y, make([]float64, len(r.stats)), s.design, r.order)
+	r.weighted(s.design, x.RawMatrix().Data, y)
 	shared, prior := mat.NewDiagDense(p, nil), mat.NewDense(p, p, s.prior(q).Covariance())
 	for j, d := range s.meanDeviations(q) {
 		shared.SetDiag(j, d*d)
@@ -137,7 +137,7 @@ func improveFollows(t *testing.T, s *stats, q *strengths, weight float64) {
 		}
 		return (at[1] - at[0]) / (2 * h)
 	}
-	m, z, err := s.evaluate(ctx, s.tasks, q, math.Inf(-1))
+	m, z, err := s.evaluate(ctx, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func improveFollows(t *testing.T, s *stats, q *strengths, weight float64) {
 	}
 	numbers, means := make([]float64, len(q.sigma)), make([]float64, len(q.tau))
 	for j, g := range q.group {
-		if numbers[g] += float64(len(s.tasks)); j > 0 {
+		if numbers[g] += s.tasks.count; j > 0 {
 			means[1+s.columns[j].Curve]++
 		}
 	}
@@ -166,7 +166,7 @@ func improveFollows(t *testing.T, s *stats, q *strengths, weight float64) {
 		em(fmt.Sprint("tau ", k), next.tau[k], q.tau[k], means[k], func(q *strengths) *float64 { return &q.tau[k] })
 	}
 	d := slope(func(q *strengths, by float64) { q.noise += by })
-	same("noise", next.noise, q.noise+2*q.noise*q.noise/s.rowsTotal(s.tasks)*d)
+	same("noise", next.noise, q.noise+2*q.noise*q.noise/s.tasks.rows*d)
 	loaded := mat.NewVecDense(s.p, nil)
 	for a := range q.rank {
 		loaded.MulVec(mat.NewDense(s.p, s.p, m.m), mat.NewVecDense(s.p, m.prior.Loadings[a*s.p:][:s.p]))
@@ -187,8 +187,10 @@ func TestConverged(t *testing.T) {
 		"curve":      {tasks: 30, rows: 24, features: 3, levels: 1, noise: 0.3, curve: func(x float64) float64 { return x * x }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := statsOf(t, d.table(t, 6), true, 2)
-			start := check.OK(s.addDirection(ctx, s.tasks, s.start()))
+			s := statsOf(t, d.table(t, 8), true, 2)
+			only := &form{s: s, next: s.start()}
+			check.Done(addDirections(ctx, []*form{only}))
+			start := only.next
 			for most, want := range map[int]bool{2: false, 400: true} {
 				end := check.OK(s.climb(ctx, s.tasks, start, most))
 				if again, err := s.climb(ctx, s.tasks, end.q, 1); err != nil || again.converged != want {
@@ -198,7 +200,7 @@ func TestConverged(t *testing.T) {
 					for _, by := range []float64{-0.1, 0.1} {
 						x := end.q.pack()
 						x[i] += by
-						m, _, err := s.evaluate(ctx, s.tasks, end.q.unpack(x), math.Inf(1))
+						m, _, err := s.evaluate(ctx, end.q.unpack(x))
 						if err != nil || m.evidence > end.evidence+0.3 {
 							t.Errorf("strength %d by %v: evidence %v, at the end of the climb %v (%v)", i, by, m.evidence, end.evidence, err)
 						}
@@ -206,7 +208,7 @@ func TestConverged(t *testing.T) {
 				}
 				q, last := end.q, end.evidence
 				for range 300 {
-					m, z, err := s.evaluate(ctx, s.tasks, q, math.Inf(-1))
+					m, z, err := s.evaluate(ctx, q)
 					if err != nil {
 						t.Fatal(err)
 					}

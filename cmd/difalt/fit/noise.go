@@ -2,7 +2,12 @@ package fit
 
 import (
 	"context"
+	"errors"
 	"math"
+	"slices"
+
+	"github.com/difalt/difalt/mixed"
+	"gonum.org/v1/gonum/floats"
 )
 
 // A taskNoise is the distribution of the noise variance over tasks: freedom usual / v has a chi-squared
@@ -63,11 +68,15 @@ func (c *choice) noiseByTask(ctx context.Context) (*taskNoise, error) {
 		if err != nil {
 			return nil, err
 		}
-		if usual, freedom, gain := fitNoise(list); round == 0 || gain > 0 {
-			if round == 0 && gain < noiseNats+0.5*math.Log(float64(len(s.tasks))) {
+		found, err := fitNoise(ctx, s.rows, list)
+		if err != nil {
+			return nil, err
+		}
+		if round == 0 || found.gain > 0 {
+			if round == 0 && found.gain < noiseNats+0.5*math.Log(s.tasks.count) {
 				return nil, nil
 			}
-			prior.usual, prior.freedom = usual, freedom
+			prior.usual, prior.freedom = found.usual, found.freedom
 		}
 		s.ratio = make([]float64, len(list))
 		prior.variances, prior.freedoms = make([]float64, len(list)), make([]float64, len(list))
@@ -77,7 +86,7 @@ func (c *choice) noiseByTask(ctx context.Context) (*taskNoise, error) {
 			s.ratio[k] = prior.variances[k] / c.q.noise
 		}
 		most := polish
-		if round > 0 && len(s.climbTasks()) == len(s.tasks) {
+		if round > 0 && s.some == s.tasks {
 			most = 3 * iterations
 		}
 		end, err := s.climb(ctx, s.tasks, c.q, most)
@@ -95,12 +104,13 @@ func (c *choice) noiseByTask(ctx context.Context) (*taskNoise, error) {
 	return prior, nil
 }
 
-// scatters returns the residuals of all tasks at strengths, in units of their variance at ratio 1.
+// scatters returns the residuals of all tasks of this owner at strengths, in units of their variance at ratio
+// 1. A task out of range has none: it is out of range in the sums of the next climb.
 func (s *stats) scatters(ctx context.Context, m *moments) ([]scatter, error) {
 	list := make([]scatter, len(s.packed))
-	share := m.determined / s.rowsTotal(s.tasks)
+	share := m.determined / s.tasks.rows
 	covariance := m.prior.Covariance()
-	_, err := s.solve(ctx, m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) {
+	t := s.solveOwn(ctx, m.prior, s.tasks, 0, func(w *worker, k int, _ []float64) {
 		w.solver.Coefficients(w.v, nil, m.mean, nil)
 		information, _ := w.solver.Information()
 		edf := 0.0
@@ -110,57 +120,96 @@ func (s *stats) scatters(ctx context.Context, m *moments) ([]scatter, error) {
 		n := float64(w.task.Rows)
 		list[k] = scatter{w.task.Residual(w.v), max(n-edf-share*n, 0)}
 	})
-	return list, err
+	if errors.Is(t.err, mixed.ErrNumeric) {
+		t.err = nil
+	}
+	return list, t.err
 }
 
-// fitNoise returns the scale and degrees of freedom of variances with the largest likelihood, and the gain
-// of its logarithm over one common variance. For scatter (q, d) and v ~ inverse chi-squared(f, s) the
-// likelihood of v^(-d/2) exp(-q/2v) is
+// A noiseFit is the scale and the degrees of freedom of variances of tasks with the largest likelihood, and
+// the gain of its logarithm over one common variance.
+type noiseFit struct{ usual, freedom, gain float64 }
+
+// noiseGrid is the number of degrees of freedom that are compared, 1 to 1024.
+const noiseGrid = 41
+
+// fitNoise returns the distribution of noise over the tasks of all owners. For scatter (q, d) and v ~ inverse
+// chi-squared(f, s) the likelihood of v^(-d/2) exp(-q/2v) is
 //
 //	Gamma((f+d)/2) / Gamma(f/2) (f s/2)^(f/2) / ((f s + q)/2)^((f+d)/2).
-func fitNoise(list []scatter) (usual, freedom, gain float64) {
-	squares, df := 0.0, 0.0
+//
+// For every f of a grid, Newton's method finds the best s by its logarithm.
+func fitNoise(ctx context.Context, r *rows, list []scatter) (noiseFit, error) {
+	list = slices.DeleteFunc(slices.Clone(list), func(e scatter) bool { return e.freedom < leastDF })
+	sums := make([]float64, 3)
 	for _, e := range list {
-		if e.freedom >= leastDF {
-			squares += e.squares
-			df += e.freedom
+		floats.Add(sums, []float64{e.squares, e.freedom, 1})
+	}
+	if err := r.add(ctx, "residuals", &total{v: sums}); err != nil || !(sums[0] > 0 && sums[1] > 0) {
+		return noiseFit{}, err
+	}
+	tasks, common := sums[2], sums[0]/sums[1]
+	degrees, scales := make([]float64, noiseGrid), make([]float64, noiseGrid)
+	for i := range degrees {
+		degrees[i], scales[i] = math.Exp2(float64(i)/4), common
+	}
+	for range noiseSteps {
+		longest, err := noiseStep(ctx, r, list, tasks, degrees, scales)
+		if err != nil {
+			return noiseFit{}, err
+		}
+		if longest < noiseStill {
+			break
 		}
 	}
-	if df == 0 || squares == 0 {
-		return 0, 0, 0
-	}
-	common := squares / df
-	alike := -df/2*math.Log(common) - df/2
-	best := math.Inf(-1)
-	for step := range 41 {
-		f := math.Exp2(float64(step) / 4) // 1 to 1024
-		s := common
-		for range 100 { // fixed point of the derivative by s, from above
-			weight, n := 0.0, 0.0
-			for _, e := range list {
-				if e.freedom >= leastDF {
-					weight += (f + e.freedom) / (f*s + e.squares)
-					n++
-				}
-			}
-			next := n / weight
-			if math.Abs(next-s) < 1e-9*s {
-				break
-			}
-			s = next
-		}
-		sum := 0.0
+	likelihoods := make([]float64, noiseGrid)
+	for i, f := range degrees {
 		for _, e := range list {
-			if e.freedom < leastDF {
-				continue
-			}
 			above, _ := math.Lgamma((f + e.freedom) / 2)
 			below, _ := math.Lgamma(f / 2)
-			sum += above - below + f/2*math.Log(f*s/2) - (f+e.freedom)/2*math.Log((f*s+e.squares)/2)
-		}
-		if sum > best {
-			best, usual, freedom = sum, s, f
+			unit := f * scales[i] / 2
+			likelihoods[i] += above - below - e.freedom/2*math.Log(unit) - (f+e.freedom)/2*math.Log1p(e.squares/2/unit)
 		}
 	}
-	return usual, freedom, best - alike
+	if err := r.add(ctx, "likelihoods of noise", &total{v: likelihoods}); err != nil {
+		return noiseFit{}, err
+	}
+	best := floats.MaxIdx(likelihoods)
+	alike := -sums[1]/2*math.Log(common) - sums[1]/2
+	out := []float64{scales[best], degrees[best], likelihoods[best] - alike}
+	err := r.sums.Agree(ctx, out)
+	return noiseFit{out[0], out[1], out[2]}, err
+}
+
+const (
+	noiseSteps = 100
+	noiseStill = 1e-9 // longest step of the logarithm of a scale after which all count as found
+)
+
+// noiseStep takes a Newton step of every scale towards a zero of the derivative of the likelihood by its
+// logarithm, and returns the length of the longest.
+func noiseStep(ctx context.Context, r *rows, list []scatter, tasks float64, degrees, scales []float64) (longest float64, err error) {
+	n := len(scales)
+	v := make([]float64, 2*n)
+	for i, f := range degrees {
+		for _, e := range list {
+			whole := f*scales[i] + e.squares
+			part := (f + e.freedom) * scales[i] / whole
+			v[i] += part
+			v[n+i] += part * e.squares / whole
+		}
+	}
+	if err := r.add(ctx, "derivatives of noise", &total{v: v}); err != nil {
+		return 0, err
+	}
+	for i := range scales {
+		step := max(min((tasks-v[i])/max(v[n+i], 1e-300), 1), -1)
+		scales[i] *= math.Exp(step)
+		longest = max(longest, math.Abs(step))
+	}
+	v = append(v[:0], longest)
+	v = append(v, scales...)
+	err = r.sums.Agree(ctx, v)
+	copy(scales, v[1:])
+	return v[0], err
 }

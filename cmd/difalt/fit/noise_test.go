@@ -73,10 +73,12 @@ func TestFitNoiseRecoversTheDistribution(t *testing.T) {
 		differ[k], alike[k] = scatter{8 * 2.5 / chi(8) * chi(12), 12}, scatter{2.5 * chi(12), 12}
 	}
 	differ = append(differ, scatter{1e9, 0.5}) // too few degrees of freedom to count
-	usual, freedom, gain := fitNoise(differ)
+	one := &rows{sums: Local{}}
+	found := check.OK(fitNoise(t.Context(), one, differ))
+	usual, freedom, gain := found.usual, found.freedom, found.gain
 	check.FailIf(t, math.Abs(usual/2.5-1) > 0.05 || freedom < 6.5 || freedom > 10 || gain < 100,
 		"scale %v, %v degrees of freedom, gain %v: want 2.5, 8 and much", usual, freedom, gain)
-	if _, freedom, gain := fitNoise(alike); freedom < 300 || gain > 3 {
-		t.Errorf("equal variances have %v degrees of freedom with gain %v", freedom, gain)
+	if found := check.OK(fitNoise(t.Context(), one, alike)); found.freedom < 300 || found.gain > 3 {
+		t.Errorf("equal variances have %v degrees of freedom with gain %v", found.freedom, found.gain)
 	}
 }

@@ -33,14 +33,14 @@ func (f *fitter) notes(chosen *choice, m *moments, report *Report) (list []strin
 	}
 	target := &f.rows.target
 	exact := chosen.q.noise <= 2*leastNoise
-	equal := exact && target.Center == f.rows.value(int(f.rows.order[0]), f.LogTarget)
+	equal := f.rows.equal
 	add(constant != nil, "Columns without variation in training rows have no effect: %s.", names(constant))
 	add(ids != nil, "Columns of whole numbers that increase from row to row look like row numbers: %s. "+
 		"Leave them out with --drop unless their order has a meaning.", names(ids))
 	add(equal, "The target is the same in all training rows.")
 	add(exact && !equal, "The training rows are fitted almost exactly: check whether a column repeats the target.")
 	add(f.crowded, "Curves were left out: with them there would be more than %d columns.", widest)
-	some, all := f.compared, len(chosen.s.tasks)
+	some, all := len(f.plain.some.own), len(f.plain.tasks.own)
 	add(some < all, "Ranks and curves were compared on %d of the %d tasks; the final strengths are those of all tasks.", some, all)
 	add(f.moreByLog > logNats, "The training rows support the logarithm of the target better, by %.0f nats: "+
 		"consider --log-target. Effects then multiply the target.", f.moreByLog)

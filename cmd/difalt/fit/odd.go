@@ -19,26 +19,16 @@ type oddRow struct {
 // oddChance is the largest chance that a row of a table without wrong targets is named.
 const oddChance = 0.05
 
-// findOdd sets odd to the training rows with large residuals and returns the other rows of the tasks of
-// climbs. The coefficients of all tasks must be there.
-func (f *fitter) findOdd(chosen *choice) *rows {
-	if chosen.q.noise > 2*leastNoise { // otherwise residuals are rounding
-		for _, k := range chosen.s.tasks {
-			f.odd = append(f.odd, f.oddRowsOf(chosen, k)...)
-		}
+// findOdd sets odd to the training rows of this owner with large residuals, the farthest first. The
+// coefficients of all tasks must be there.
+func (f *fitter) findOdd(chosen *choice) {
+	if chosen.q.noise <= 2*leastNoise { // residuals are rounding
+		return
+	}
+	for _, k := range chosen.s.tasks.own {
+		f.odd = append(f.odd, f.oddRowsOf(chosen, k)...)
 	}
 	slices.SortStableFunc(f.odd, func(a, b oddRow) int { return cmp.Compare(b.size, a.size) })
-	c := f.Config
-	c.Train = make([]bool, f.t.Rows())
-	for _, k := range f.plain.climbTasks() {
-		for _, i := range f.rows.of(k) {
-			c.Train[i] = true
-		}
-	}
-	for _, o := range f.odd {
-		c.Train[o.row] = false
-	}
-	return newRows(f.t, &c)
 }
 
 // oddRowsOf returns the odd rows of one task. The noise of a task is judged without the row in question, so
@@ -49,7 +39,7 @@ func (f *fitter) oddRowsOf(chosen *choice, task int) (odd []oddRow) {
 	var list []oddRow
 	for _, i := range f.rows.of(task) {
 		s.design.Apply(row, f.t.X(x, int(i)))
-		z := f.rows.target.Standardize(f.t.Y(int(i))) - floats.Dot(row, f.theta[task*s.p:][:s.p])
+		z := f.rows.standardized(int(i), f.rows.target.Log) - floats.Dot(row, f.theta[task*s.p:][:s.p])
 		z = math.Abs(z) * math.Sqrt(f.rows.weight(int(i)))
 		list = append(list, oddRow{task, int(i), z})
 		squares += z * z
@@ -63,7 +53,7 @@ func (f *fitter) oddRowsOf(chosen *choice, task int) (odd []oddRow) {
 			variance = (n.freedom*n.usual + squares) / freedom
 		}
 		o.size /= math.Sqrt(variance)
-		chance := 2 * distuv.StudentsT{Sigma: 1, Nu: freedom}.CDF(-o.size) * float64(len(f.rows.order))
+		chance := 2 * distuv.StudentsT{Sigma: 1, Nu: freedom}.CDF(-o.size) * f.rows.tasks.rows
 		if o.size <= farOut || chance > oddChance {
 			break
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/difalt/difalt/cmd/difalt/internal/reduce"
 	"github.com/difalt/difalt/internal/dense"
 	"github.com/difalt/difalt/mixed"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -19,17 +21,18 @@ type stats struct {
 	design  *mixed.Design
 	columns []mixed.Column
 	p       int
-	wide    int         // columns of the widest form that is compared, for climbTasks
+	log     bool        // the targets are logarithms
 	linear  int         // columns before those of curves: the constant and one per feature
 	active  []bool      // columns that vary, and the constant
 	within  []bool      // those that vary within a task, and the constant: others have no deviations
-	packed  [][]float64 // upper triangle of X'X by rows, then X'y and y'y; nil for a task of rows
+	packed  [][]float64 // products of every task, see products; nil for a task of rows
 	ratio   []float64   // noise variance of every task over the common one; nil where all are 1
-	tasks   []int       // tasks with rows
+	tasks   *taskSet    // those with rows
+	some    *taskSet    // those of climbs
 	total   []float64   // sum of X'X over tasks, p x p; only the upper triangle
 	gram    []float64   // Cholesky factor of the linear block of total with a small ridge
 	workers int
-	idle    sync.Pool // of *worker
+	idle    *sync.Pool // of *worker
 }
 
 // A worker holds the scratch of one goroutine.
@@ -45,71 +48,105 @@ type worker struct {
 // batch is the number of rows in one matrix product.
 const batch = 512
 
-// newStats reads the rows of all tasks once.
+// newStats reads the rows of all tasks once. It takes one sum: X'X, and which columns vary within tasks.
 func newStats(ctx context.Context, r *rows, d *mixed.Design, workers int) (*stats, error) {
-	s := &stats{rows: r, design: d, columns: d.Columns(), p: d.Width(), linear: 1 + len(d.Scale), workers: workers}
-	s.active = make([]bool, s.p)
+	s := &stats{
+		rows: r, design: d, columns: d.Columns(), p: d.Width(), log: r.target.Log, linear: 1 + len(d.Scale),
+		tasks: r.tasks, some: r.tasks, workers: workers, idle: new(sync.Pool), packed: make([][]float64, len(r.start)-1),
+	}
+	s.active, s.within = make([]bool, s.p), make([]bool, s.p)
 	for j, c := range s.columns {
 		s.active[j] = c.Kind != mixed.Linear || d.Scale[c.Feature] > 0
 	}
-	s.packed = make([][]float64, len(r.start)-1)
-	for k := range s.packed {
-		if len(r.of(k)) > 0 {
-			s.tasks = append(s.tasks, k)
-		}
-	}
-	s.varyWithin()
-	var err error
-	s.total, err = s.reduce(ctx, s.tasks, s.p*s.p, func(w *worker, k int, part []float64) error {
-		list := r.of(k)
-		if len(list) >= s.p {
-			s.packed[k] = s.products(w, list)
-		}
-		if s.read(w, k); w.task.G == nil {
-			one := mixed.Task{G: part, C: w.u}
-			one.AddRows(w.task.X, w.task.Y)
-		} else {
-			floats.Add(part, w.task.G)
-		}
+	p := s.p
+	sum, err := s.reduceOwn(ctx, s.tasks.own, p*p+p, func(w *worker, k int, part []float64) error {
+		s.readTask(w, k, part[:p*p], part[p*p:])
 		return nil
 	})
-	return s, err
-}
-
-// varyWithin sets within.
-func (s *stats) varyWithin() {
-	s.within = make([]bool, s.p)
-	x, first, row := make([]float64, len(s.rows.t.Features())), make([]float64, s.p), make([]float64, s.p)
-	for _, k := range s.tasks {
-		for i, at := range s.rows.of(k) {
-			if s.design.Apply(row, s.rows.t.X(x, int(at))); i == 0 {
-				copy(first, row)
-			}
-			for j, v := range row {
-				s.within[j] = s.within[j] || j == 0 || v != first[j]
-			}
-		}
+	if err != nil {
+		return nil, err
 	}
+	for j, v := range sum[p*p:] { // the number of tasks would say too much
+		sum[p*p+j] = min(v, 1)
+	}
+	t := &total{v: sum, order: p}
+	if err = r.add(ctx, "X'X, columns that vary within tasks", t); err != nil || t.err != nil {
+		return nil, cmp.Or(err, t.err)
+	}
+	s.total = sum[:p*p]
+	for j, v := range sum[p*p:] {
+		s.within[j] = j == 0 || v > 0
+	}
+	return s, nil
 }
 
-// products returns the packed products of rows.
-func (s *stats) products(w *worker, list []int32) []float64 {
-	p := s.p
-	w.g, w.c = dense.Grow(w.g, p*p), dense.Grow(w.c, p)
+// readTask reads the rows of a task: it keeps their products where the task has at least as many rows as
+// columns, adds X'X to total, and 1 to within for every column that varies.
+func (s *stats) readTask(w *worker, k int, total, within []float64) {
+	p, list, first := s.p, s.rows.of(k), w.z
+	varies := make([]bool, p)
+	size := s.packedSize()
+	w.g, w.c = dense.Grow(w.g, p*p), dense.Grow(w.c, 2*p)
 	clear(w.g)
 	clear(w.c)
-	t := mixed.Task{G: w.g, C: w.c}
-	yy := 0.0
-	for len(list) > 0 {
-		n := min(len(list), batch)
-		w.x, w.y = dense.Grow(w.x, n*p), dense.Grow(w.y, n)
-		s.rows.fill(w.x, w.y, w.row, s.design, list[:n])
-		t.AddRows(w.x, w.y)
-		yy += floats.Dot(w.y, w.y)
-		list = list[n:]
+	squares := [2]float64{}
+	for from := 0; from < len(list); from += batch {
+		rows := list[from:min(from+batch, len(list))]
+		n := len(rows)
+		w.x, w.y = dense.Grow(w.x, n*p), dense.Grow(w.y, 2*n)
+		s.rows.fill(w.x, w.row, s.design, rows)
+		if from == 0 {
+			copy(first, w.x)
+		}
+		for i, v := range w.x[:n*p] {
+			if v != first[i%p] {
+				varies[i%p] = true
+			}
+		}
+		s.rows.weigh(w.x, rows)
+		x := dense.General(n, p, w.x)
+		blas64.Syrk(blas.Trans, 1, x, 1, dense.Symmetric(p, w.g))
+		for i, log := range s.targets() {
+			y := w.y[:n]
+			s.rows.fillTargets(y, rows, log)
+			blas64.Gemv(blas.Trans, 1, x, dense.Vector(y), 1, dense.Vector(w.c[i*p:][:p]))
+			squares[i] += floats.Dot(y, y)
+		}
 	}
-	out := dense.Pack(make([]float64, 0, dense.Triangle(p)+p+1), p, t.G)
-	return append(append(out, t.C...), yy)
+	floats.Add(total, w.g)
+	for j, v := range varies {
+		if v {
+			within[j]++
+		}
+	}
+	if len(list) < p {
+		return
+	}
+	out := dense.Pack(make([]float64, 0, size), p, w.g)
+	for i := range s.targets() {
+		out = append(append(out, w.c[i*p:][:p]...), squares[i])
+	}
+	s.packed[k] = out
+}
+
+// targets lists the targets that products are kept of: that of the model, and the logarithm beside it where
+// the two are compared.
+func (s *stats) targets() []bool {
+	if s.rows.compares {
+		return []bool{false, true}
+	}
+	return []bool{s.rows.target.Log}
+}
+
+// packedSize returns the length of the products of a task: the upper triangle of X'X by rows, and X'y and y'y
+// of every target.
+func (s *stats) packedSize() int { return dense.Triangle(s.p) + len(s.targets())*(s.p+1) }
+
+// withLogarithm returns stats of the same data with the logarithm of the target.
+func (s *stats) withLogarithm() *stats {
+	out := *s
+	out.log = true
+	return &out
 }
 
 // read sets the task of the worker, in its memory.
@@ -121,12 +158,18 @@ func (s *stats) read(w *worker, k int) {
 	}
 	if packed := s.packed[k]; packed != nil {
 		w.g = dense.Grow(w.g, p*p)
-		t.G, t.C, t.YY = w.g, packed[dense.Triangle(p):][:p], packed[len(packed)-1]
-		dense.Unpack(t.G, p, packed)
+		dense.Unpack(w.g, p, packed)
+		packed = packed[dense.Triangle(p):]
+		if s.log && s.rows.compares {
+			packed = packed[p+1:]
+		}
+		t.G, t.C, t.YY = w.g, packed[:p], packed[p]
 		return
 	}
 	w.x, w.y = dense.Grow(w.x, len(list)*p), dense.Grow(w.y, len(list))
-	s.rows.fill(w.x, w.y, w.row, s.design, list)
+	s.rows.fill(w.x, w.row, s.design, list)
+	s.rows.weigh(w.x, list)
+	s.rows.fillTargets(w.y, list, s.log)
 	t.X, t.Y, t.YY = w.x, w.y, floats.Dot(w.y, w.y)
 }
 
@@ -140,10 +183,10 @@ func (s *stats) worker() *worker {
 	return w
 }
 
-// reduce returns the sum over tasks of the numbers that f adds to part, which has the given size. f runs in
-// several goroutines; the bits of the sum do not depend on their number. The error is that of the first task,
-// or the context's.
-func (s *stats) reduce(ctx context.Context, tasks []int, size int,
+// reduceOwn returns the sum over tasks of this owner of the numbers that f adds to part, which has the given
+// size. f runs in several goroutines; the bits of the sum do not depend on their number. The error is that of
+// the first task, or the context's.
+func (s *stats) reduceOwn(ctx context.Context, tasks []int, size int,
 	f func(w *worker, k int, part []float64) error) ([]float64, error) {
 	return reduce.Sum(s.workers, len(tasks), size, func(part []float64, from, to int) error {
 		w := s.worker()
@@ -166,16 +209,21 @@ func (s *stats) set(w *worker, prior *mixed.Prior, k int) error {
 	return nil
 }
 
-// solve is reduce for an f that needs the solver of the task under a prior.
-func (s *stats) solve(ctx context.Context, prior *mixed.Prior, tasks []int, size int,
-	f func(w *worker, k int, part []float64)) ([]float64, error) {
-	return s.reduce(ctx, tasks, size, func(w *worker, k int, part []float64) error {
+// solveOwn is reduceOwn for an f that needs the solver of the task under a prior. The total that it returns is
+// that of this owner, with the error of its first task that is out of range.
+func (s *stats) solveOwn(ctx context.Context, prior *mixed.Prior, tasks *taskSet, size int,
+	f func(w *worker, k int, part []float64)) *total {
+	sum, err := s.reduceOwn(ctx, tasks.own, size, func(w *worker, k int, part []float64) error {
 		err := s.set(w, prior, k)
 		if err == nil {
 			f(w, k, part)
 		}
 		return err
 	})
+	if err != nil {
+		sum = make([]float64, size)
+	}
+	return &total{v: sum, err: err}
 }
 
 // coefficients sets theta and cov, P x P or nil, to the coefficients of a task and their covariance.
@@ -187,12 +235,4 @@ func (s *stats) coefficients(m *moments, k int, theta, cov []float64) error {
 		w.solver.Coefficients(theta, cov, m.mean, m.c)
 	}
 	return err
-}
-
-// rowsTotal returns the number of rows of tasks.
-func (s *stats) rowsTotal(tasks []int) (n float64) {
-	for _, k := range tasks {
-		n += float64(len(s.rows.of(k)))
-	}
-	return n
 }
