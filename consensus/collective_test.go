@@ -176,8 +176,8 @@ func (b *bounded) Exchange(ctx context.Context, seq uint64, out, in [][]byte, du
 // TestLongestMessage: with many nodes and few numbers the longest message is that of Gather.
 func TestLongestMessage(t *testing.T) {
 	for _, x := range []struct{ numbers, nodes, want int }{
-		{1, 2, 1<<22 + 10}, {1_000_000, 2, 24_000_000 + 1 + 8}, {1, 1000, 20_005_000},
-		{-1, 2, 1<<22 + 10}, {1, 0, 1<<22 + 5}, {0, -3, 1<<22 + 5},
+		{1, 2, 1<<22 + 522}, {1_000_000, 2, 24_000_000 + 1 + 8}, {1, 1000, 20_261_000},
+		{-1, 2, 1<<22 + 522}, {1, 0, 1<<22 + 261}, {0, -3, 1<<22 + 261},
 	} {
 		if got := consensus.LongestMessage(x.numbers, x.nodes); got != x.want {
 			t.Errorf("%d numbers of %d nodes: %d bytes, want %d", x.numbers, x.nodes, got, x.want)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -98,10 +99,12 @@ func (n *network) train(t *testing.T, ctx []context.Context, more ...[]string) [
 	for i, name := range siteNames {
 		ends[i].model = filepath.Join(n.dir, "m-"+name+".npz")
 		o := flagtable.New(flagtable.Node)
-		args := append([]string{"--data", filepath.Join(n.dir, name+".csv"), "--model", ends[i].model, "--join-timeout", "2m"},
-			siteFlags...)
+		args := append([]string{"--data", filepath.Join(n.dir, name+".csv"), "--join-timeout", "2m"}, siteFlags...)
 		if more != nil {
 			args = append(args, more[i]...)
+		}
+		if !slices.Contains(args, "--model") {
+			args = append(args, "--model", ends[i].model)
 		}
 		if err := errors.Join(o.Set.Parse(args), o.Resolve()); err != nil {
 			t.Fatal(err)
@@ -214,6 +217,35 @@ func TestNodesThatFail(t *testing.T) {
 				t.Errorf("models are left: %q", left)
 			}
 		})
+	}
+}
+
+// A node that cannot write its model at the end has the only exit code of its own: the models of the others
+// are complete, and right.
+func TestDiskGoneAtTheEnd(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t)
+	gone := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	n.begins = func(node int) {
+		if node == 1 {
+			_ = os.RemoveAll(gone)
+		}
+	}
+	for i, e := range n.train(t, together(t.Context()), nil, []string{"--model", filepath.Join(gone, "m.npz")}, nil) {
+		want := map[bool]int{true: cli.ExitFailure, false: 0}[i == 1]
+		code := 0
+		if e.err != nil {
+			code = cli.ExitCode(e.err)
+		}
+		if code != want {
+			t.Errorf("%s: exit code %d: %v", siteNames[i], code, e.err)
+		}
+		if i != 1 && len(load(t, e.model).Parameters().Tasks.Names) == 0 {
+			t.Errorf("%s has no model", siteNames[i])
+		}
 	}
 }
 

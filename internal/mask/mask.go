@@ -67,8 +67,20 @@ type partner struct {
 	adds   bool // the partner subtracts
 }
 
+// A KeyError reports a public key with which no secret can be shared.
+type KeyError struct {
+	Node int // whose key it is
+	Err  error
+}
+
+func (e *KeyError) Error() string { return fmt.Sprintf("the key of node %d: %v", e.Node, e.Err) }
+
+// Unwrap returns Err.
+func (e *KeyError) Unwrap() error { return e.Err }
+
 // New returns the masks of node i, whose key is own, where public has the keys of all nodes, and context
-// identifies the network. It returns an error if a key is missing, or the key of another node invalid.
+// identifies the network. It returns an error if a key is missing, and a *KeyError if the key of another node
+// is invalid.
 func New(i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, context []byte) (*Masks, error) {
 	if i < 0 || i >= len(public) {
 		return nil, fmt.Errorf("masks of node %d of %d", i, len(public))
@@ -91,7 +103,7 @@ func New(i int, own *ecdh.PrivateKey, public []*ecdh.PublicKey, context []byte) 
 		}
 		secret, err := own.ECDH(key)
 		if err != nil {
-			return nil, fmt.Errorf("the key of node %d: %w", j, err)
+			return nil, &KeyError{j, err}
 		}
 		info := fmt.Sprintf("difalt pads %d %d", min(i, j), max(i, j))
 		both, err := hkdf.Key(sha256.New, secret, salt.Sum(nil), info, 2*sha256.Size)

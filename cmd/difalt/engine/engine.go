@@ -14,6 +14,10 @@ import (
 // ErrAbsent is wrapped by the error of Join about a neighbour that has not connected in JoinTimeout.
 var ErrAbsent = errors.New("has not connected")
 
+// ErrBeyond is wrapped by the error of an Exchange, of kind transport.Waiting, that cannot tell a neighbour that
+// has failed from one that itself waits.
+var ErrBeyond = errors.New("nothing has come from it")
+
 // Options configure a transport. The zero value of a number stands for its default.
 type Options struct {
 	// JoinTimeout limits how long Join waits for the neighbours; ten minutes by default.
@@ -22,8 +26,8 @@ type Options struct {
 	// has failed; two minutes by default. Over gRPC a neighbour that itself waits reports so, and has five
 	// times as long. In the first rounds JoinTimeout is added, since other nodes may still join.
 	RoundTimeout time.Duration
-	// RejoinTimeout limits how long a neighbour may be unreachable while its frame is due; 30 seconds by
-	// default. MPI does not use it.
+	// RejoinTimeout limits how long a neighbour may be unreachable while its frame is due, however short
+	// RoundTimeout is; 30 seconds by default. MPI does not use it.
 	RejoinTimeout time.Duration
 	// Linger limits how long Leave waits until the neighbours have received everything; 5 seconds by default.
 	// MPI does not use it.

@@ -40,6 +40,7 @@ type Collectives struct {
 	down    relay // of broadcasts
 	sums    sums
 	copies  copies
+	gathers uint64 // the number of calls of Gather so far
 }
 
 // New returns the collective operations of the nodes of e along a tree. It adds their messages to traffic.
@@ -78,7 +79,7 @@ func LongestMessage(numbers, nodes int) int {
 	nodes = max(nodes, 1)
 	up, _ := (*FixedPoint)(nil).Segments(max(numbers, 0))
 	sum := Layout{up, countOf(1, nodes), {1, wordBits}}
-	return max(sum.Len(), nodes*(share(nodes)+binary.MaxVarintLen32))
+	return max(sum.Len(), nodes*(share(nodes)+mostProof+binary.MaxVarintLen32))
 }
 
 // Broadcast overwrites z[i] with the row of node root.

@@ -3,6 +3,7 @@ package masked
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -14,20 +15,67 @@ import (
 // every other node.
 func share(nodes int) int { return max(1<<22/nodes, 20*nodes) }
 
-// Gather returns the bytes of every node of the network; own[i] are the bytes of hosted node i.
+// mostProof is the largest number of bytes that a signature adds to those of a node in Gather.
+const mostProof = 256
+
+// Gather returns the bytes of every node of the network; own[i] are the bytes of hosted node i. Nodes sign
+// them if the transport is a transport.Signer. Gather returns a *transport.PeerError with a node whose
+// signature is wrong, as it is where another node has altered its bytes.
 func (c *Collectives) Gather(ctx context.Context, own [][]byte) ([][]byte, error) {
 	if hosted := len(c.engine.Hosted); len(own) != hosted {
 		return nil, fmt.Errorf("bytes of %d nodes for %d hosted nodes", len(own), hosted)
 	}
 	for i, node := range c.engine.Hosted {
-		if err := checkShare(node, own[i], c.engine.Graph.Len()); err != nil {
+		if err := checkShare(node, own[i], share(c.engine.Graph.Len())); err != nil {
 			return nil, err
 		}
 	}
 	if err := c.Join(ctx); err != nil {
 		return nil, err
 	}
-	return c.gather(ctx, frame.Gather, own, c.traffic)
+	signer, signs := c.engine.Transport().(transport.Signer)
+	if !signs {
+		return c.gather(ctx, frame.Gather, own, c.traffic)
+	}
+	c.gathers++
+	signed := make([][]byte, len(own))
+	for i, part := range own {
+		signed[i] = append(binary.AppendUvarint(nil, uint64(len(part))), part...)
+		signed[i] = append(signed[i], signer.Sign(c.statement(part))...)
+	}
+	all, err := c.gather(ctx, frame.Gather, signed, c.traffic)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.verify(signer, all); err != nil {
+		c.engine.End(ctx, err)
+		return nil, err
+	}
+	return all, nil
+}
+
+// statement returns what a node signs for its bytes in the present Gather. It differs from a key for masks.
+func (c *Collectives) statement(part []byte) []byte {
+	return append(binary.LittleEndian.AppendUint64([]byte("gathered bytes of a node\x00"), c.gathers), part...)
+}
+
+// verify replaces the signed bytes of all nodes by their bytes.
+func (c *Collectives) verify(signer transport.Signer, all [][]byte) error {
+	for node, sent := range all {
+		n, header := binary.Uvarint(sent)
+		if header <= 0 || n > uint64(len(sent)-header) {
+			err := errors.New("its bytes, as relayed by other nodes, are cut off")
+			return &transport.PeerError{Peer: node, Kind: transport.Refused, Err: err}
+		}
+		part, proof := sent[header:][:n:n], sent[header:][n:]
+		if c.engine.Index[node] < 0 {
+			if err := signer.Verify(node, c.statement(part), proof); err != nil {
+				return err
+			}
+		}
+		all[node] = part
+	}
+	return nil
 }
 
 // gather is Gather on another channel, with valid arguments and without masks. It adds the messages to
@@ -56,8 +104,8 @@ type gathering struct {
 }
 
 // checkShare returns an error if a node has more bytes than its share.
-func checkShare(node int, part []byte, nodes int) error {
-	if most := share(nodes); len(part) > most {
+func checkShare(node int, part []byte, most int) error {
+	if len(part) > most {
 		return fmt.Errorf("node %d gathers %d bytes: at most %d", node, len(part), most)
 	}
 	return nil
@@ -94,7 +142,7 @@ func (g *gathering) Receive(k int, code []byte) error {
 		return wantBytes(code, 0)
 	}
 	return readParts(code, g.tree.subtree(g.top(g.engine.Links[k].Peer)), func(node int, part []byte) error {
-		if err := checkShare(node, part, len(g.parts)); err != nil {
+		if err := checkShare(node, part, share(len(g.parts))+mostProof); err != nil {
 			return err
 		}
 		if g.parts[node] == nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/difalt/difalt/consensus/internal/frame"
@@ -172,12 +173,22 @@ func (k *keys) join(exchange func([][]byte) ([][]byte, error)) (made []mask.Sour
 	}
 	for i, node := range k.engine.Hosted {
 		m, err := mask.New(node, own[i], public, binary.LittleEndian.AppendUint64(nil, k.engine.Identity()))
-		if err != nil {
+		bad := new(mask.KeyError)
+		switch {
+		case errors.As(err, &bad):
+			return nil, wrongKey(bad.Node, bad.Err)
+		case err != nil:
 			return nil, err
 		}
 		made = append(made, m)
 	}
 	return made, nil
+}
+
+// wrongKey returns the error about the key of a node, which other nodes have passed on.
+func wrongKey(node int, err error) error {
+	err = fmt.Errorf("its key for masks, as relayed by other nodes: %w", err)
+	return &transport.PeerError{Peer: node, Kind: transport.Refused, Err: err}
 }
 
 const keyLen = 32
@@ -194,8 +205,7 @@ func (k *keys) publicKeys(all [][]byte, signer transport.Signer) ([]*ecdh.Public
 			err = fmt.Errorf("has %d bytes more than a key", len(sent)-n)
 		}
 		if err != nil {
-			err = fmt.Errorf("its key for masks, as relayed by other nodes: %w", err)
-			return nil, &transport.PeerError{Peer: node, Kind: transport.Refused, Err: err}
+			return nil, wrongKey(node, err)
 		}
 		if signer != nil && k.engine.Index[node] < 0 {
 			if err := signer.Verify(node, sent[:n], sent[n:]); err != nil {

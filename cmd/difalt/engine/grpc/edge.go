@@ -81,7 +81,7 @@ func (i *incoming) lacks() bool { return i.due && i.next <= i.used }
 // overdue measures how long this node has waited for a frame.
 type overdue struct {
 	lost   time.Duration // without a connection
-	silent time.Duration // without a frame or note
+	silent time.Duration // with a connection, and without a frame or note
 }
 
 // trouble holds the errors of an edge.
@@ -154,13 +154,18 @@ func (o *outgoing) canSend(n uint64) bool {
 	return n >= o.known && n < o.handed && n+2 >= o.handed
 }
 
-// absence returns why the edge is not connected.
-func (e *edge) absence() error {
+// absence returns why an edge is not connected. A caller that was refused may have been the neighbour, with
+// another key than that in the list. t.mu is held.
+func (t *Transport) absence(e *edge) error {
+	last := len(t.server.refusals) - 1
 	switch {
 	case e.trouble.why != nil:
 		return e.trouble.why
 	case e.address != "":
 		return fmt.Errorf("no answer from %s yet", e.address)
+	case last >= 0:
+		const format = "it connects to this node, and has not come yet; this node has refused %s"
+		return fmt.Errorf(format, t.server.refusals[last])
 	}
 	return errors.New("it connects to this node, and has not come yet")
 }

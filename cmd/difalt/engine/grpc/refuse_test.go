@@ -106,7 +106,10 @@ func TestNobodyThere(t *testing.T) {
 	p = newParty(t, "path", 2)
 	waits := p.transport(t, 0, brief())
 	reported(t, "waits", waits.absent(waits.edges[0], patienceOfTests), 1, transport.Timeout, "has not come yet")
-	if err := (&edge{address: "h:1"}).absence(); err.Error() != "no answer from h:1 yet" {
+	waits.refused("10.0.0.1: it has key sha256:x, which is not in the list of nodes")
+	text := "has not come yet; this node has refused 10.0.0.1: it has key sha256:x, which is not in the list of nodes"
+	reported(t, "another key", waits.absent(waits.edges[0], patienceOfTests), 1, transport.Timeout, text)
+	if err := waits.absence(&edge{address: "h:1"}); err.Error() != "no answer from h:1 yet" {
 		t.Error(err)
 	}
 }

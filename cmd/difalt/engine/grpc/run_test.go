@@ -123,6 +123,7 @@ func TestGone(t *testing.T) {
 			kind          transport.Kind
 		}{
 			"unreachable for 500ms":         {soon, patienceOfTests, transport.Closed},
+			"unreachable for 1s":            {2 * soon, soon / 10, transport.Closed}, // a short round does not shorten it
 			"the process was started again": {patienceOfTests, patienceOfTests, transport.Closed},
 			"it has sent nothing for 500ms": {patienceOfTests, soon, transport.Timeout},
 		} {

@@ -118,7 +118,7 @@ func (t *Transport) absent(e *edge, waited time.Duration) *transport.PeerError {
 	if waited < t.o.JoinTimeout {
 		return nil
 	}
-	return e.failed(0, e.trouble.kind(), fmt.Errorf("%w after %v: %w", engine.ErrAbsent, t.o.JoinTimeout, e.absence()))
+	return e.failed(0, e.trouble.kind(), fmt.Errorf("%w after %v: %w", engine.ErrAbsent, t.o.JoinTimeout, t.absence(e)))
 }
 
 // Exchange implements transport.Transport. If a neighbour has left because another node failed, the error
@@ -167,7 +167,7 @@ func (t *Transport) begin(seq uint64, out [][]byte, due []bool) {
 func (t *Transport) overdue(e *edge, seq uint64, waited time.Duration) *transport.PeerError {
 	switch {
 	case e.overdue.lost >= t.o.RejoinTimeout:
-		return e.failed(seq, transport.Closed, fmt.Errorf("unreachable for %v: %w", t.o.RejoinTimeout, e.absence()))
+		return e.failed(seq, transport.Closed, fmt.Errorf("unreachable for %v: %w", t.o.RejoinTimeout, t.absence(e)))
 	case e.overdue.silent >= t.o.RoundTimeout:
 		return e.failed(seq, transport.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
 	case waited >= t.longestRound(seq) && e.waits.on == nil:
@@ -188,9 +188,9 @@ const (
 
 // longestRound returns how long this node may wait for frame seq from a neighbour that itself waits. In the
 // first rounds the neighbour may be waiting for a node that still joins, as many hops away as the number of
-// the round.
+// the round; and in every round for one that has lost its connection.
 func (t *Transport) longestRound(seq uint64) time.Duration {
-	limit := roundTimeouts * t.o.RoundTimeout
+	limit := max(roundTimeouts*t.o.RoundTimeout, t.o.RejoinTimeout+t.o.RoundTimeout)
 	if seq < uint64(len(t.cluster.Nodes)) {
 		limit += t.o.JoinTimeout
 	}
@@ -238,10 +238,10 @@ func (t *Transport) checkEdges(done func(*edge) bool, late func(*edge, time.Dura
 			continue
 		}
 		ready = false
-		e.overdue.silent += passed
 		e.stats.Waited += passed
 		if e.session != nil {
 			e.overdue.lost = 0
+			e.overdue.silent += passed
 		} else {
 			e.overdue.lost += passed
 		}

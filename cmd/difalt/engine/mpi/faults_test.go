@@ -20,7 +20,7 @@ import (
 // is noticed, in the time of a round, and then the whole job ends, with its exit code.
 func TestFailures(t *testing.T) {
 	for part, wants := range map[string][]string{
-		"silent":      {"rank 1: node 2, round 3: timeout: it has sent nothing for 3s"},
+		"silent":      {"rank 1: node 2, round 3: waiting: nothing has come from it for 3s"},
 		"too long":    {"rank 1: node 2, round 3: corrupt: a frame of 1000010 bytes, more than 1000"},
 		"fails":       {"rank 2: disk full"},
 		"killed":      {"rank 2", "signal 9"},

@@ -143,7 +143,8 @@ func (t *Transport) turn() (done bool, err error) {
 func (t *Transport) await(ctx context.Context) error {
 	err := t.world.wait(ctx, t.turn, t.o.RoundTimeout)
 	if errors.Is(err, errLate) {
-		err = t.peerError(int(t.c.open%t.c.n), transport.Timeout, fmt.Errorf("it has sent nothing for %v", t.o.RoundTimeout))
+		// Processes send no notes while they wait.
+		err = t.peerError(int(t.c.open%t.c.n), transport.Waiting, fmt.Errorf("%w for %v", engine.ErrBeyond, t.o.RoundTimeout))
 	}
 	return err
 }

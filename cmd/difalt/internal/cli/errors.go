@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/difalt"
@@ -163,12 +164,7 @@ const longestSentence = 4000
 // sentence returns the message of an error as one line of bounded length without control characters. Errors
 // of package difalt carry the prefix with which messages of the program begin.
 func sentence(err error) string {
-	s := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, packagePrefixes.Replace(strings.TrimPrefix(err.Error(), "difalt: ")))
+	s := text.Line(packagePrefixes.Replace(strings.TrimPrefix(err.Error(), "difalt: ")))
 	if n := len(s); n > longestSentence { // the middle of a name, most likely
 		s = strings.ToValidUTF8(s[:longestSentence/2]+"..."+s[n-longestSentence/2:], "")
 	}

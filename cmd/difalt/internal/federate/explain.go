@@ -17,23 +17,34 @@ func Explain(c *cluster.Cluster, err error) error {
 	if !errors.As(err, &peer) || peer.Peer < 0 || peer.Peer >= len(c.Nodes) {
 		return err
 	}
-	e := &peerFailure{c, peer}
+	e := &peerFailure{c, peer, aftermath(err)}
 	if peer.Err != nil && peer.Err.Error() == interrupted {
-		return &Interrupted{e.hearsay() + "node " + e.name(peer.Peer) + " was "}
+		return &Interrupted{e.hearsay() + "node " + e.name(peer.Peer) + " was ", e.after}
 	}
 	return e
+}
+
+// aftermath returns what an error says besides its cause, after a semicolon: an error in its tree may have a
+// method Aftermath() string.
+func aftermath(err error) string {
+	var with interface{ Aftermath() string }
+	if errors.As(err, &with) {
+		return "; " + with.Aftermath()
+	}
+	return ""
 }
 
 // A peerFailure is a *transport.PeerError with names.
 type peerFailure struct {
 	cluster *cluster.Cluster
 	*transport.PeerError
+	after string // the aftermath
 }
 
 func (e *peerFailure) Unwrap() error { return e.PeerError }
 
 // PublicText returns the text, which is about the network.
-func (e *peerFailure) PublicText() string { return e.Error() }
+func (e *peerFailure) PublicText() string { return e.text() }
 
 func (e *peerFailure) name(i int) string {
 	if i < 0 || i >= len(e.cluster.Nodes) {
@@ -47,7 +58,10 @@ type difference string
 
 func (d difference) Error() string { return "the nodes refuse each other: " + string(d) }
 
-func (e *peerFailure) Error() string {
+func (e *peerFailure) Error() string { return e.text() + e.after }
+
+// text returns the cause.
+func (e *peerFailure) text() string {
 	s, details := e.hearsay(), ""
 	switch d := e.Err.(type) {
 	case nil:
@@ -57,6 +71,8 @@ func (e *peerFailure) Error() string {
 		details = ": " + e.Err.Error()
 	}
 	switch {
+	case e.Kind == transport.Waiting && errors.Is(e.Err, engine.ErrBeyond):
+		return s + fmt.Sprintf("node %s, or one that it waits for, has failed (round %d)%s", e.name(e.Peer), e.Round, details)
 	case e.Kind == transport.Waiting:
 		return s + fmt.Sprintf("node %s reports that it waits%s", e.name(e.Peer), details)
 	case e.Kind == transport.Refused:

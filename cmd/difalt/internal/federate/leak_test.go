@@ -23,6 +23,7 @@ import (
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/internal/check"
 	"github.com/difalt/difalt/internal/testnet"
+	"github.com/difalt/difalt/private"
 	"github.com/difalt/difalt/topology"
 )
 
@@ -307,9 +308,55 @@ func TestExplain(t *testing.T) {
 		{transport.PeerError{Peer: 1, Kind: transport.Closed, Err: errors.New(interrupted)}, `node "b" was interrupted: nothing was written`},
 		{transport.PeerError{Peer: 0, Kind: transport.Closed, Via: []int{1, 2}, Err: errors.New(interrupted)},
 			`node "b" reports that node "c" reports that node "a" was interrupted: nothing was written`},
+		{transport.PeerError{Peer: 0, Kind: transport.Waiting, Round: 7, Err: fmt.Errorf("%w for 6s", engine.ErrBeyond)},
+			`node "a", or one that it waits for, has failed (round 7): nothing has come from it for 6s`},
 	} {
 		if got := Explain(c, &x.err).Error(); got != x.want {
 			t.Errorf("%q, want %q", got, x.want)
+		}
+		// What counts as spent stands behind the cause, here and not at other nodes.
+		const spent = "; the privacy budget counts as spent, epsilon 2 at delta 0.01: another training spends as much again"
+		err := Explain(c, &private.SpentError{Err: &x.err, Epsilon: 2, Delta: .01})
+		if err.Error() != x.want+spent || strings.Contains(engine.PublicText(err), "spent") {
+			t.Errorf("%q, public %q", err, engine.PublicText(err))
+		}
+	}
+}
+
+// A text of another node stays on its line, and is cut between characters.
+func TestClean(t *testing.T) {
+	for said, want := range map[string]string{
+		"rank is 3\u2028difalt: all is well\u2029\n\x1b[2J": "rank is 3 difalt: all is well   [2J",
+		"\u202eabc\u2066": " abc ", "Größe": "Größe", strings.Repeat("é", longestText): strings.Repeat("é", longestText/2),
+		"a" + strings.Repeat("é", longestText): "a" + strings.Repeat("é", longestText/2-1),
+	} {
+		if got := clean(said); got != want {
+			t.Errorf("%q: %q, want %q", said, got, want)
+		}
+	}
+}
+
+// A member whose settings are not those of the hash that it has sent is named.
+func TestSettingsOfAnotherHash(t *testing.T) {
+	c := cluster.Named([]string{"a", "b", "c"}, check.OK(topology.Path(3)))
+	w := check.OK(topology.NewWeights(check.OK(c.Graph()), topology.Metropolis))
+	errs := testnet.Run(w.Graph(), nil, func(i int, tr transport.Transport) error {
+		n := &Node{Cluster: c, Number: i, Settings: []consensus.Setting{{Name: "rank", Value: "2"}}}
+		net := check.OK(consensus.New(w, tr))
+		if i < 2 {
+			return n.compare(t.Context(), net)
+		}
+		for _, said := range []string{"a hash of nothing", `[{"what":"rank","value":"2"}]`} {
+			if _, err := net.Gather(t.Context(), [][]byte{[]byte(said)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for i, err := range errs[:2] {
+		var peer *transport.PeerError
+		if !errors.As(err, &peer) || peer.Peer != 2 {
+			t.Errorf("node %d: %v", i, err)
 		}
 	}
 }

@@ -10,16 +10,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/difalt/difalt/cmd/difalt/engine"
 	"github.com/difalt/difalt/cmd/difalt/engine/cluster"
+	"github.com/difalt/difalt/cmd/difalt/internal/text"
 	"github.com/difalt/difalt/consensus"
 	"github.com/difalt/difalt/consensus/transport"
 	"github.com/difalt/difalt/topology"
@@ -56,10 +57,11 @@ func (n *Node) Progress(stage string, share float64) { n.status.set(nil, stage, 
 
 // An Interrupted is the end of a job by an interruption, here or at another node. It wraps context.Canceled.
 //
-// Field by names the other node and its source, and ends with "was "; it is empty for this node.
-type Interrupted struct{ by string }
+// Field by names the other node and its source, and ends with "was "; it is empty for this node. Field after is
+// the aftermath.
+type Interrupted struct{ by, after string }
 
-func (e *Interrupted) Error() string { return e.by + "interrupted: nothing was written" }
+func (e *Interrupted) Error() string { return e.by + "interrupted: nothing was written" + e.after }
 
 // Unwrap returns context.Canceled.
 func (e *Interrupted) Unwrap() error { return context.Canceled }
@@ -129,7 +131,7 @@ func Run(ctx context.Context, n *Node) error {
 }
 
 func (n *Node) options() engine.Options {
-	return engine.Options{Report: func(text string) { n.Log.Info(text) }}
+	return engine.Options{Report: func(said string) { n.Log.Info(said) }}
 }
 
 // excuse sends the public text to the neighbours that connect soon, and returns err, which it logs before.
@@ -177,7 +179,7 @@ func (n *Node) work(ctx context.Context, transport engine.Transport) (err error)
 		return err
 	}
 	if err = n.Job(ctx, net); err != nil && ctx.Err() != nil {
-		return &Interrupted{}
+		return &Interrupted{after: aftermath(err)}
 	}
 	return err
 }
@@ -186,22 +188,28 @@ func (n *Node) work(ctx context.Context, transport engine.Transport) (err error)
 // own differ, or else the first node that differs, node 0 and the setting. A node that cannot read its data
 // has no settings, so the engine does not compare them when nodes connect. Nodes exchange hashes first.
 func (n *Node) compare(ctx context.Context, net *consensus.Network) error {
-	text, _ := json.Marshal(n.Settings) // texts
-	hash := sha256.Sum256(text)
+	own, _ := json.Marshal(n.Settings) // texts
+	hash := sha256.Sum256(own)
 	all, err := net.Gather(context.WithoutCancel(ctx), [][]byte{hash[:]})
 	if err != nil {
 		return err
 	}
-	differs := func(b []byte) bool { return !bytes.Equal(b, all[0]) }
-	other := slices.IndexFunc(all, differs)
+	hashes := all
+	differs := func(b []byte) bool { return !bytes.Equal(b, hashes[0]) }
+	other := slices.IndexFunc(hashes, differs)
 	if other < 0 {
 		return nil
 	}
-	if differs(all[n.Number]) {
+	if differs(hashes[n.Number]) {
 		other = n.Number
 	}
-	if all, err = net.Gather(context.WithoutCancel(ctx), [][]byte{text}); err != nil {
+	if all, err = net.Gather(context.WithoutCancel(ctx), [][]byte{own}); err != nil {
 		return err
+	}
+	for i, said := range all {
+		if hash := sha256.Sum256(said); !bytes.Equal(hash[:], hashes[i]) {
+			return &transport.PeerError{Peer: i, Kind: transport.Refused, Err: errors.New("its settings are not those of their hash")}
+		}
 	}
 	var first, theirs []consensus.Setting
 	if json.Unmarshal(all[0], &first) != nil || json.Unmarshal(all[other], &theirs) != nil {
@@ -216,15 +224,10 @@ func (n *Node) compare(ctx context.Context, net *consensus.Network) error {
 	return peer
 }
 
-// clean replaces control characters, which a text of another node may have, and cuts it.
-func clean(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '?'
-		}
-		return r
-	}, text)
-	return text[:min(len(text), longestText)]
+// clean returns the beginning of a text of another node for one line.
+func clean(said string) string {
+	said = text.Line(said)
+	return strings.ToValidUTF8(said[:min(len(said), longestText)], "")
 }
 
 // every calls f again and again until stop is called.

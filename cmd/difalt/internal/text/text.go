@@ -91,6 +91,17 @@ func Visible(s string) string {
 	return b.String() + more
 }
 
+// Line returns a text for one line of a terminal or a log: characters that end a line, control a terminal or
+// change the direction of a text become spaces.
+func Line(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
 // List joins the first eight entries of a list as Visible shows them, and counts the others.
 func List(list []string) string { return first(list, 8, "") }
 
